@@ -1,0 +1,10 @@
+// The base room: what every other room stands on, and nothing about traces. Errors as values,
+// text, files, configuration files, quantities, random numbers.
+#pragma once
+
+#include "chakra/base/file.h"      // IWYU pragma: export
+#include "chakra/base/prng.h"      // IWYU pragma: export
+#include "chakra/base/quantity.h"  // IWYU pragma: export
+#include "chakra/base/result.h"    // IWYU pragma: export
+#include "chakra/base/spec.h"      // IWYU pragma: export
+#include "chakra/base/strings.h"   // IWYU pragma: export

@@ -1,0 +1,340 @@
+#include "chakra/base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <isa-l/igzip_lib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace chakra {
+namespace {
+
+constexpr size_t kInputBuffer = size_t{1} << 18;
+
+auto io_error(std::string tag, std::string_view what, const std::string& file, int error) {
+  return fail(Code::io, std::move(tag), fmt::format("{}: {}", what, std::strerror(error)), {file});
+}
+
+enum class Packing { plain, gzip, zstd };
+
+Packing packing_of(std::string_view head) {
+  if (head.starts_with("\x1f\x8b")) return Packing::gzip;
+  if (head.starts_with("\x28\xb5\x2f\xfd")) return Packing::zstd;
+  return Packing::plain;
+}
+
+}  // namespace
+
+struct ByteSource::State {
+  std::string file;
+  int fd = -1;  // -1: all of the input is in `input`
+  Packing packing = Packing::plain;
+  std::vector<char> buffer;
+  std::string_view input;  // compressed bytes not used yet
+  bool input_ended = false;
+  int64_t offset = 0;
+
+  inflate_state gzip;
+  bool in_member = false;
+  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> zstd{nullptr, &ZSTD_freeDCtx};
+
+  ~State() {
+    if (fd >= 0) ::close(fd);
+  }
+
+  Result<size_t> read_raw(char* to, size_t size) {
+    for (;;) {
+      const ssize_t got = ::read(fd, to, size);
+      if (got >= 0) return static_cast<size_t>(got);
+      if (errno != EINTR) return io_error("base.file.read", "cannot read", file, errno);
+    }
+  }
+
+  /// More compressed bytes into `input`, which must be empty.
+  Result<void> refill() {
+    if (fd < 0 || input_ended) {
+      input_ended = true;
+      return {};
+    }
+    CHAKRA_ASSIGN(const size_t got, read_raw(buffer.data(), buffer.size()));
+    input = {buffer.data(), got};
+    input_ended = got == 0;
+    return {};
+  }
+
+  Result<size_t> read_plain(std::span<char> to) {
+    size_t done = std::min(to.size(), input.size());
+    std::memcpy(to.data(), input.data(), done);
+    input.remove_prefix(done);
+    while (done < to.size() && fd >= 0) {
+      CHAKRA_ASSIGN(const size_t got, read_raw(to.data() + done, to.size() - done));
+      if (got == 0) break;
+      done += got;
+    }
+    return done;
+  }
+
+  Result<size_t> read_gzip(std::span<char> to) {
+    size_t done = 0;
+    while (done < to.size()) {
+      if (input.empty()) CHAKRA_CHECK(refill());
+      if (input.empty()) {
+        if (in_member)
+          return fail(Code::bad_input, "base.gzip.truncated",
+                      "the gzip data ends before its end mark; the file was cut", here(done));
+        break;
+      }
+      if (!in_member) {  // gzip files may hold several members one after the other
+        // Input may end inside the two magic bytes: then the first alone must do.
+        if (input[0] != '\x1f') {
+          if (offset + static_cast<int64_t>(done) == 0 || input[0] != '\0')
+            return fail(Code::bad_input, "base.gzip.damaged", "no gzip data where some should follow",
+                        here(done));
+          input.remove_prefix(1);  // zero padding after the last member
+          continue;
+        }
+        isal_inflate_init(&gzip);
+        gzip.crc_flag = ISAL_GZIP;
+        in_member = true;
+      }
+      gzip.next_in = reinterpret_cast<uint8_t*>(const_cast<char*>(input.data()));
+      gzip.avail_in = static_cast<uint32_t>(std::min<size_t>(input.size(), 1u << 30));
+      gzip.next_out = reinterpret_cast<uint8_t*>(to.data() + done);
+      const auto room = static_cast<uint32_t>(std::min<size_t>(to.size() - done, 1u << 30));
+      gzip.avail_out = room;
+      const uint32_t offered = gzip.avail_in;
+      const int status = isal_inflate(&gzip);
+      input.remove_prefix(offered - gzip.avail_in);
+      done += room - gzip.avail_out;
+      if (status != ISAL_DECOMP_OK)
+        return fail(Code::bad_input, "base.gzip.damaged",
+                    fmt::format("the gzip data is damaged (code {})", status), here(done));
+      if (gzip.block_state == ISAL_BLOCK_FINISH) in_member = false;
+    }
+    return done;
+  }
+
+  Result<size_t> read_zstd(std::span<char> to) {
+    size_t done = 0;
+    while (done < to.size()) {
+      if (input.empty()) CHAKRA_CHECK(refill());
+      ZSTD_inBuffer in{input.data(), input.size(), 0};
+      ZSTD_outBuffer out{to.data() + done, to.size() - done, 0};
+      const size_t status = ZSTD_decompressStream(zstd.get(), &out, &in);
+      if (ZSTD_isError(status))
+        return fail(Code::bad_input, "base.zstd.damaged",
+                    fmt::format("the zstd data is damaged: {}", ZSTD_getErrorName(status)), here(done));
+      input.remove_prefix(in.pos);
+      done += out.pos;
+      in_member = status != 0;
+      if (input_ended && out.pos == 0) {
+        if (in_member)
+          return fail(Code::bad_input, "base.zstd.truncated",
+                      "the zstd data ends before its end mark; the file was cut", here(done));
+        break;
+      }
+    }
+    return done;
+  }
+
+  Place here(size_t done) const { return {file, offset + static_cast<int64_t>(done)}; }
+
+  Result<void> start() {
+    packing = packing_of(input);
+    if (packing == Packing::zstd) {
+      zstd.reset(ZSTD_createDCtx());
+      in_member = true;
+    }
+    return {};
+  }
+};
+
+ByteSource::ByteSource(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ByteSource::ByteSource(ByteSource&&) noexcept = default;
+ByteSource& ByteSource::operator=(ByteSource&&) noexcept = default;
+ByteSource::~ByteSource() = default;
+
+Result<ByteSource> ByteSource::open(const std::string& path) {
+  auto state = std::make_unique<State>();
+  state->file = path;
+  state->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (state->fd < 0) return io_error("base.file.open", "cannot open", path, errno);
+  if (is_directory(path)) return io_error("base.file.open", "cannot open", path, EISDIR);
+  state->buffer.resize(kInputBuffer);
+  // The first bytes tell the packing: a pipe may give them one at a time.
+  size_t got = 0;
+  while (got < 4) {
+    CHAKRA_ASSIGN(const size_t more,
+                  state->read_raw(state->buffer.data() + got, state->buffer.size() - got));
+    if (more == 0) break;
+    got += more;
+  }
+  state->input = {state->buffer.data(), got};
+  CHAKRA_CHECK(state->start());
+  return ByteSource(std::move(state));
+}
+
+Result<ByteSource> ByteSource::from_memory(std::string_view text, std::string file) {
+  auto state = std::make_unique<State>();
+  state->file = std::move(file);
+  state->input = text;
+  CHAKRA_CHECK(state->start());
+  return ByteSource(std::move(state));
+}
+
+Result<size_t> ByteSource::read(std::span<char> to) {
+  Result<size_t> got = state_->packing == Packing::gzip   ? state_->read_gzip(to)
+                       : state_->packing == Packing::zstd ? state_->read_zstd(to)
+                                                          : state_->read_plain(to);
+  if (got) state_->offset += static_cast<int64_t>(*got);
+  return got;
+}
+
+const std::string& ByteSource::file() const { return state_->file; }
+int64_t ByteSource::offset() const { return state_->offset; }
+
+Result<std::string> read_file(const std::string& path, size_t limit) {
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
+  std::string text;
+  for (;;) {
+    const size_t before = text.size();
+    text.resize(std::max<size_t>(size_t{1} << 16, before * 2));
+    CHAKRA_ASSIGN(const size_t got, source.read({text.data() + before, text.size() - before}));
+    const bool ended = got < text.size() - before;
+    text.resize(before + got);
+    if (text.size() > limit)
+      return fail(Code::bad_input, "base.file.large",
+                  fmt::format("the file is larger than {} bytes", limit), {path});
+    if (ended) return text;
+  }
+}
+
+Result<AtomicFile> AtomicFile::create(const std::string& path) {
+  namespace fs = std::filesystem;
+  AtomicFile file;
+  std::error_code ignored;
+  file.path_ = path;
+  if (const fs::path resolved = fs::weakly_canonical(path, ignored); !ignored)
+    file.path_ = resolved.string();
+  struct stat status;
+  if (::stat(file.path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    file.direct_ = true;
+    file.fd_ = ::open(file.path_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    fs::path folder = fs::path(file.path_).parent_path();
+    if (folder.empty()) folder = ".";
+    file.fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (file.fd_ < 0) {  // a file system without nameless files
+      file.temporary_ = fmt::format("{}.{}.tmp", file.path_, ::getpid());
+      file.fd_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
+  }
+  if (file.fd_ < 0) {
+    const int error = errno;
+    file.temporary_.clear();
+    return io_error("base.file.create", "cannot create", path, error);
+  }
+  return file;
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      fd_(std::exchange(other.fd_, -1)),
+      direct_(other.direct_) {}
+
+AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
+  if (this != &other) {
+    abandon();
+    path_ = std::move(other.path_);
+    temporary_ = std::exchange(other.temporary_, {});
+    fd_ = std::exchange(other.fd_, -1);
+    direct_ = other.direct_;
+  }
+  return *this;
+}
+
+AtomicFile::~AtomicFile() { abandon(); }
+
+void AtomicFile::abandon() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  fd_ = -1;
+  temporary_.clear();
+}
+
+Result<void> AtomicFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd_, bytes.data(), bytes.size());
+    if (put < 0) {
+      if (errno == EINTR) continue;
+      return io_error("base.file.write", "cannot write", path_, errno);
+    }
+    bytes.remove_prefix(static_cast<size_t>(put));
+  }
+  return {};
+}
+
+Result<void> AtomicFile::commit() {
+  if (!direct_ && temporary_.empty()) {  // give the nameless file a name, then move it into place
+    const std::string name = fmt::format("{}.{}.tmp", path_, ::getpid());
+    ::unlink(name.c_str());
+    if (::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd_).c_str(), AT_FDCWD, name.c_str(),
+                 AT_SYMLINK_FOLLOW) != 0)
+      return io_error("base.file.write", "cannot name the written file", path_, errno);
+    temporary_ = name;
+  }
+  if (::close(std::exchange(fd_, -1)) != 0)
+    return io_error("base.file.write", "cannot write", path_, errno);
+  if (direct_) return {};
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+    return io_error("base.file.write", "cannot rename", path_, errno);
+  temporary_.clear();
+  return {};
+}
+
+Result<void> write_file(const std::string& path, std::string_view bytes) {
+  CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  CHAKRA_CHECK(file.write(bytes));
+  return file.commit();
+}
+
+Result<void> make_directories(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error || !is_directory(path))
+    return fail(Code::io, "base.file.create",
+                fmt::format("cannot create the folder: {}", error ? error.message() : "a file is there"),
+                {path});
+  return {};
+}
+
+Result<std::vector<std::string>> list_files(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (is_file(entry->path().string())) names.push_back(entry->path().filename().string());
+  if (error)
+    return fail(Code::io, "base.file.open", "cannot list the folder: " + error.message(), {folder});
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_directory(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+}  // namespace chakra

@@ -1,0 +1,82 @@
+// Files. ByteSource reads a plain, gzip or zstd file as a stream of uncompressed bytes; AtomicFile
+// writes one so that it appears whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/result.h"
+
+namespace chakra {
+
+/// A stream of uncompressed bytes. The compression is told from the first bytes, not from the name.
+class ByteSource {
+ public:
+  /// Errors: base.file.open, base.file.read.
+  static Result<ByteSource> open(const std::string& path);
+  /// Reads from memory; `text` must outlive the source.
+  static Result<ByteSource> from_memory(std::string_view text, std::string file = "memory");
+
+  ByteSource(ByteSource&&) noexcept;
+  ByteSource& operator=(ByteSource&&) noexcept;
+  ~ByteSource();
+
+  /// Fills as much of `to` as there is; fewer bytes than asked for mean the end.
+  /// Errors: base.file.read, base.gzip.truncated, base.gzip.damaged, base.zstd.truncated,
+  /// base.zstd.damaged.
+  Result<size_t> read(std::span<char> to);
+
+  const std::string& file() const;
+  /// Uncompressed bytes read so far.
+  int64_t offset() const;
+
+ private:
+  struct State;
+  explicit ByteSource(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// The whole file, uncompressed. Errors: as ByteSource; base.file.large above `limit` bytes.
+Result<std::string> read_file(const std::string& path, size_t limit = size_t{1} << 34);
+
+/// A file that appears under its name only with commit(): until then what is written has no name,
+/// or a temporary one beside the target that the destructor removes. A target that exists and is
+/// not a regular file (/dev/null, a pipe) is written to directly.
+class AtomicFile {
+ public:
+  /// Errors: base.file.create.
+  static Result<AtomicFile> create(const std::string& path);
+  AtomicFile(AtomicFile&&) noexcept;
+  AtomicFile& operator=(AtomicFile&&) noexcept;
+  ~AtomicFile();
+
+  /// Errors: base.file.write.
+  Result<void> write(std::string_view bytes);
+  Result<void> commit();
+
+ private:
+  AtomicFile() = default;
+  void abandon() noexcept;
+
+  std::string path_;       ///< the target, links resolved
+  std::string temporary_;  ///< empty: the file has no name yet, or is written directly
+  int fd_ = -1;
+  bool direct_ = false;
+};
+
+/// create, write, commit.
+Result<void> write_file(const std::string& path, std::string_view bytes);
+
+/// Errors: base.file.create.
+Result<void> make_directories(const std::string& path);
+
+/// Names (not paths) of the regular files in a folder, ascending. Errors: base.file.open.
+Result<std::vector<std::string>> list_files(const std::string& folder);
+bool is_directory(const std::string& path);
+bool is_file(const std::string& path);
+
+}  // namespace chakra

@@ -1,0 +1,41 @@
+// Times, sizes and rates: the units used inside, conversions that check for overflow, and how they
+// are shown to people.
+//
+// Inside, a time is int64_t picoseconds (2^63 ps are 106 days), a size is uint64_t bytes, a rate is
+// double bytes per second.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace chakra {
+
+using Picoseconds = int64_t;
+
+inline constexpr Picoseconds kPsPerNs = 1'000;
+inline constexpr Picoseconds kPsPerUs = 1'000'000;
+inline constexpr double kPsPerSecond = 1e12;
+/// Larger times are refused, so that sums of a few thousand of them cannot overflow.
+inline constexpr Picoseconds kLongestPs = INT64_MAX / 4;
+
+/// left + right, kept within +-kLongestPs.
+constexpr Picoseconds add_saturated(Picoseconds left, Picoseconds right) {
+  Picoseconds sum = 0;
+  if (__builtin_add_overflow(left, right, &sum)) sum = left < 0 ? -kLongestPs : kLongestPs;
+  return sum < -kLongestPs ? -kLongestPs : sum > kLongestPs ? kLongestPs : sum;
+}
+
+/// seconds as picoseconds, rounded to nearest; kLongestPs where it would not fit or is not a number.
+Picoseconds picoseconds(double seconds);
+
+// For people: "12.34 ms", "1.5 GiB", "50.0 GB/s", "3,774".
+std::string show_time(Picoseconds time);
+std::string show_bytes(double bytes);
+std::string show_rate(double bytes_per_second);
+std::string show_count(int64_t count);
+std::string show_percent(double share);
+
+/// A time as decimal nanoseconds without rounding: 1500 ps is "1.5".
+std::string exact_ns(Picoseconds time);
+
+}  // namespace chakra

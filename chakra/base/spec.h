@@ -1,0 +1,46 @@
+// A configuration file as a tree whose nodes remember their line. YAML and JSON are read alike
+// (JSON is YAML's flow style), so every file of the ecosystem goes through this one door.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chakra/base/result.h"
+
+namespace chakra {
+
+class Spec {
+ public:
+  enum class Kind : uint8_t { null, scalar, list, map };
+
+  Kind kind = Kind::null;
+  bool was_quoted = false;  ///< "0" as opposed to 0
+  std::string scalar;
+  std::vector<Spec> items;
+  std::vector<std::pair<std::string, Spec>> fields;  ///< in file order, keys unique
+  int64_t line = -1;
+  std::shared_ptr<const std::string> file;
+
+  /// The field's value, or null where this is no map or has no such field.
+  const Spec* find(std::string_view key) const;
+
+  // What the node says, or base.spec.type with its line.
+  Result<double> number() const;
+  Result<int64_t> integer() const;
+  Result<bool> boolean() const;  ///< true, false, 1, 0
+  Result<std::string> string() const;
+
+  Place place() const;
+  /// An error at this node's line.
+  tl::unexpected<Error> error(std::string tag, std::string text) const;
+};
+
+/// Errors: base.spec.syntax, base.spec.duplicate_key, base.spec.large, and those of read_file.
+Result<Spec> parse_spec(std::string_view text, std::string file);
+Result<Spec> load_spec(const std::string& path);
+
+}  // namespace chakra

@@ -1,0 +1,142 @@
+#include "chakra/base/strings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace chakra {
+
+char* Arena::reserve(size_t size) {
+  if (capacity_ - used_ < size) {
+    capacity_ = std::max<size_t>(size, size_t{1} << 16);
+    if (blocks_.size() > 4) capacity_ = std::max<size_t>(capacity_, size_t{1} << 20);
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(capacity_));
+    used_ = 0;
+  }
+  char* place = blocks_.back().get() + used_;
+  used_ += size;
+  return place;
+}
+
+std::string_view Arena::add(std::string_view text) {
+  if (text.empty()) return {};
+  char* place = reserve(text.size());
+  std::memcpy(place, text.data(), text.size());
+  return {place, text.size()};
+}
+
+StringPool::StringPool() { intern(""); }
+
+StringId StringPool::intern(std::string_view text) {
+  if (auto found = ids_.find(text); found != ids_.end()) return found->second;
+  const auto id = static_cast<StringId>(texts_.size());
+  texts_.push_back(arena_.add(text));
+  ids_.emplace(texts_.back(), id);
+  return id;
+}
+
+StringId StringPool::find(std::string_view text) const {
+  auto found = ids_.find(text);
+  return found == ids_.end() ? 0 : found->second;
+}
+
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+template <class T>
+bool parse(std::string_view text, T& value) {
+  int base = 10;
+  if (text.size() > 2 && text[0] == '0' && lower(text[1]) == 'x') {
+    base = 16;
+    text.remove_prefix(2);
+  }
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+}  // namespace
+
+size_t utf8_length(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xf0 && first < 0xf5 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  if (length == 0 || first >= 0xf5 || at + length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  if (first == 0xe0 && byte(1) < 0xa0) return 0;                          // overlong
+  if (first == 0xed && byte(1) > 0x9f) return 0;                          // surrogate
+  if (first == 0xf0 && byte(1) < 0x90) return 0;                          // overlong
+  if (first == 0xf4 && byte(1) > 0x8f) return 0;                          // above U+10FFFF
+  return length;
+}
+
+std::string to_lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), lower);
+  return out;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool contains_ignoring_case(std::string_view text, std::string_view part) {
+  return std::search(text.begin(), text.end(), part.begin(), part.end(),
+                     [](char a, char b) { return lower(a) == lower(b); }) != text.end();
+}
+
+bool parse_integer(std::string_view text, int64_t& value) { return parse(text, value); }
+bool parse_unsigned(std::string_view text, uint64_t& value) { return parse(text, value); }
+
+std::string quote(std::string_view text, size_t limit) {
+  std::string out = "'";
+  const bool cut = text.size() > limit;
+  if (cut) text = text.substr(0, limit);
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = utf8_length(text, i);
+    if (length == 0 || static_cast<unsigned char>(text[i]) < 0x20 || text[i] == 0x7f) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i++]));
+    } else {
+      out += text.substr(i, length);
+      i += length;
+    }
+  }
+  out += cut ? "...'" : "'";
+  return out;
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  for (size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {  // the common case, a run at a time
+      size_t end = i + 1;
+      while (end < text.size()) {
+        const auto d = static_cast<unsigned char>(text[end]);
+        if (d < 0x20 || d >= 0x7f || d == '"' || d == '\\') break;
+        ++end;
+      }
+      out.append(text.substr(i, end - i));
+      i = end;
+    } else if (c == '"' || c == '\\') {
+      out += '\\';
+      out += text[i++];
+    } else if (c < 0x20 || c == 0x7f) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", c);
+      ++i;
+    } else if (const size_t length = utf8_length(text, i); length > 0) {
+      out.append(text.substr(i, length));
+      i += length;
+    } else {
+      out += "\\ufffd";
+      ++i;
+    }
+  }
+  out += '"';
+}
+
+}  // namespace chakra

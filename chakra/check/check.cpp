@@ -1,0 +1,139 @@
+#include "chakra/check/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace chakra::check {
+namespace {
+
+using trace::Defect;
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
+
+constexpr uint64_t kLargestMessage = uint64_t{1} << 50;
+constexpr size_t kCycleNodesNamed = 8;
+
+void add(Findings& findings, const Trace& t, std::string tag, Severity severity, NodeId node, std::string text) {
+  findings.push_back({std::move(tag), severity, t.rank, node == trace::kNoNode ? -1 : static_cast<int64_t>(t.id[node]),
+                      std::move(text)});
+}
+
+void ids_unique(const Trace& t, Findings& findings) {
+  for (const Defect& d : t.defects)
+    if (d.kind == Defect::Kind::duplicate_id)
+      add(findings, t, "check.id.duplicate", Severity::error, d.node, fmt::format("the id {} is used before", d.id));
+}
+
+void dependencies_exist(const Trace& t, Findings& findings) {
+  for (const Defect& d : t.defects) {
+    if (d.kind == Defect::Kind::dangling_dep)
+      add(findings, t, "check.dep.dangling", Severity::error, d.node,
+          fmt::format("waits for node {}, which is not in the file", d.id));
+    if (d.kind == Defect::Kind::dangling_ctrl)  // no order depends on it, but other tools stop at it
+      add(findings, t, "check.ctrl.dangling", Severity::warning, d.node,
+          fmt::format("has the caller {}, which is not in the file", d.id));
+  }
+}
+
+void no_cycle(const Trace& t, Findings& findings) {
+  for (const Defect& d : t.defects)
+    if (d.kind == Defect::Kind::self_dep)
+      add(findings, t, "check.dep.cycle", Severity::error, d.node, "waits for itself");
+  const trace::Order order = trace::topological_order(t.deps);
+  if (order.cycle.empty()) return;
+  std::string path;
+  for (size_t i = 0; i < std::min(order.cycle.size(), kCycleNodesNamed); ++i)
+    path += fmt::format("{}{}", i ? " <- " : "", t.id[order.cycle[i]]);
+  if (order.cycle.size() > kCycleNodesNamed) path += " <- ...";
+  add(findings, t, "check.dep.cycle", Severity::error, order.cycle[0],
+      fmt::format("waits for itself through {} nodes: {} (and {} nodes in or behind cycles can never run)",
+                  order.cycle.size(), path, t.size() - order.order.size()));
+}
+
+void types_known(const Trace& t, Findings& findings) {
+  for (NodeId n = 0; n < t.size(); ++n)
+    if (t.type[n] == NodeType::invalid)
+      add(findings, t, "check.type.invalid", Severity::error, n, fmt::format("{} has no valid type", quote(t.name_of(n))));
+}
+
+void sizes_sane(const Trace& t, Findings& findings) {
+  for (NodeId n = 0; n < t.size(); ++n) {
+    const trace::Comm* comm = t.comm(n);
+    if (!comm || !trace::is_comm(t.type[n])) continue;
+    if (comm->bytes > kLargestMessage)
+      add(findings, t, "check.comm.size", Severity::error, n, fmt::format("moves {} bytes", comm->bytes));
+    else if (comm->bytes == 0 && comm->type != trace::CommType::barrier)
+      add(findings, t, "check.comm.size", Severity::warning, n, fmt::format("{} moves no bytes", quote(t.name_of(n))));
+  }
+}
+
+void durations_sane(const Trace& t, Findings& findings) {
+  NodeId timed = 0, untimed_work = trace::kNoNode;
+  for (NodeId n = 0; n < t.size(); ++n) {
+    timed += t.has_start(n);
+    const bool described = !t.num_ops.empty() && t.num_ops[n] > 0;
+    if (t.type[n] == NodeType::comp && !(t.flags[n] & trace::kHasDuration) && !described && untimed_work == trace::kNoNode &&
+        !t.name_of(n).starts_with("[pytorch|"))
+      untimed_work = n;
+  }
+  if (untimed_work != trace::kNoNode)
+    add(findings, t, "check.duration.missing", Severity::note, untimed_work,
+        fmt::format("{} has neither a duration nor a number of operations; it will take no time", quote(t.name_of(untimed_work))));
+  // A measured node that begins before what it waits for began was recorded with clocks that disagree.
+  for (NodeId n = 0; timed > 0 && n < t.size(); ++n)
+    for (const NodeId on : t.deps.of(n))
+      if (t.has_start(n) && t.has_start(on) && t.start_ps[n] < t.start_ps[on])
+        add(findings, t, "check.time.order", Severity::warning, n,
+            fmt::format("begins {} before node {}, which it waits for, began", show_time(t.start_ps[on] - t.start_ps[n]), t.id[on]));
+}
+
+void collectives_agree(const trace::TraceSet&, const match::Matching& matching, Findings& findings) {
+  findings.insert(findings.end(), matching.findings.begin(), matching.findings.end());
+}
+
+}  // namespace
+
+const std::array<RuleRow, 7> kRules{{
+    {"ids", "every id is used once", ids_unique, nullptr},
+    {"dependencies", "every dependency is in the file", dependencies_exist, nullptr},
+    {"cycles", "no node waits for itself", no_cycle, nullptr},
+    {"types", "every node has a type", types_known, nullptr},
+    {"sizes", "communication moves a sane number of bytes", sizes_sane, nullptr},
+    {"durations", "times are there and in order", durations_sane, nullptr},
+    {"communication",
+     "groups are known; per group all ranks run the same collectives in the same order; messages have two ends", nullptr,
+     collectives_agree},
+}};
+
+Findings check(const trace::TraceSet& job, const match::GroupTable& groups, size_t limit) {
+  Findings all;
+  for (const Trace& t : job.ranks)
+    for (const RuleRow& rule : kRules)
+      if (rule.of_rank) rule.of_rank(t, all);
+  const match::Matching matching = match::match(job, groups);
+  for (const RuleRow& rule : kRules)
+    if (rule.of_job) rule.of_job(job, matching, all);
+
+  Findings listed;
+  std::map<std::pair<std::string, int64_t>, std::pair<size_t, Severity>> count;
+  for (Finding& finding : all) {
+    auto& [n, severity] = count[{finding.tag, finding.rank}];
+    severity = finding.severity;
+    if (++n <= limit) listed.push_back(std::move(finding));
+  }
+  for (const auto& [key, of] : count)
+    if (of.first > limit)
+      listed.push_back({key.first, of.second, key.second, -1,
+                        fmt::format("and {} more of these", show_count(static_cast<int64_t>(of.first - limit)))});
+  std::stable_sort(listed.begin(), listed.end(), [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  return listed;
+}
+
+bool any_error(const Findings& findings) {
+  return std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.severity == Severity::error; });
+}
+
+}  // namespace chakra::check

@@ -1,0 +1,29 @@
+// Rules that a trace, or all traces of a job, must keep. A rule looks and reports; it changes nothing.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "chakra/base/base.h"
+#include "chakra/match/match.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::check {
+
+struct RuleRow {
+  std::string_view name;
+  std::string_view description;
+  /// One of the two is set: a rule about one rank, or about the ranks' communication together.
+  void (*of_rank)(const trace::Trace& trace, Findings& findings);
+  void (*of_job)(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
+};
+extern const std::array<RuleRow, 7> kRules;
+
+/// Applies all rules. At most `limit` findings per tag and rank are listed; one more then says how many
+/// there are. Cost: O(nodes + edges), and that of match.
+Findings check(const trace::TraceSet& job, const match::GroupTable& groups = {}, size_t limit = 20);
+
+/// Whether a finding is an error.
+bool any_error(const Findings& findings);
+
+}  // namespace chakra::check

@@ -1,0 +1,59 @@
+// chakra check
+#include <fmt/format.h>
+
+#include "chakra/check/check.h"
+#include "chakra/cli/cli.h"
+#include "chakra/io/io.h"
+
+namespace chakra::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string groups, json;
+};
+
+Result<int> run_check(const Options& o) {
+  match::GroupTable groups;
+  if (!o.groups.empty()) {
+    CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
+  }
+  Findings findings;
+  Json jobs = Json::array();
+  std::string text;
+  for (const std::string& path : o.paths) {
+    CHAKRA_ASSIGN(const trace::TraceSet job, io::read_job(path));
+    int64_t nodes = 0;
+    for (const trace::Trace& t : job.ranks) nodes += t.size();
+    const Findings found = check::check(job, groups);
+    jobs.push_back({{"path", path}, {"ranks", job.ranks.size()}, {"nodes", nodes}});
+    text += fmt::format("{}: {} rank{}, {} nodes: {}\n", path, job.ranks.size(), job.ranks.size() == 1 ? "" : "s", show_count(nodes),
+                        found.empty() ? "nothing found" : fmt::format("{} findings", found.size()));
+    text += to_text(found);
+    findings.insert(findings.end(), found.begin(), found.end());
+  }
+  const bool wrong = check::any_error(findings);
+  if (!o.json.empty()) {
+    const Json json{{"ok", !wrong}, {"jobs", jobs}, {"findings", to_json(findings)}};
+    CHAKRA_CHECK(write_json(json, o.json));
+  }
+  if (o.json != "-") print(text);
+  return wrong ? static_cast<int>(Code::bad_input) : 0;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  app.add_option("paths", options->paths, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; each is a job of its own")
+      ->required()
+      ->type_name("PATH...");
+  app.add_option("--groups", options->groups, "Process groups, name -> ranks (JSON)")->type_name("FILE");
+  add_json_option(app, options->json);
+  app.callback([options, &exit_code] {
+    const Result<int> code = run_check(*options);
+    exit_code = code ? *code : report(code.error());
+  });
+}
+
+}  // namespace chakra::cli

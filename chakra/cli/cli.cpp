@@ -1,0 +1,110 @@
+#include "chakra/cli/cli.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace chakra::cli {
+namespace {
+
+constexpr std::string_view kVersionText = "chakra " CHAKRA_VERSION;
+
+}  // namespace
+
+const std::array<CommandRow, 6> kCommands{{
+    {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
+     "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
+     "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
+     "chakra link kineto.json -o trace.0.et                         # a Kineto trace alone",
+     add_link},
+    {"check", "Look for what is wrong in traces, and between the traces of a job", "chakra check traces/", add_check},
+    {"sim", "Run a job on a described system",
+     "chakra sim traces/ --network examples/networks/ring.yml --timeline sim.json", add_sim},
+    {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing", "chakra view traces/ -o timeline.json", add_view},
+    {"info", "Summarise traces", "chakra info traces/trace.0.et", add_info},
+    {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", add_list},
+}};
+
+int report(const Error& error) {
+  print_error("chakra: " + error.message() + "\n");
+  return static_cast<int>(error.code);
+}
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+Result<void> write_json(const Json& json, const std::string& path) {
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (path != "-") return write_file(path, text);
+  print(text);
+  return {};
+}
+
+Json to_json(const Findings& findings) {
+  Json list = Json::array();
+  for (const Finding& finding : findings)
+    list.push_back({{"tag", finding.tag},
+                    {"severity", name(finding.severity)},
+                    {"rank", finding.rank < 0 ? Json(nullptr) : Json(finding.rank)},
+                    {"node", finding.node < 0 ? Json(nullptr) : Json(finding.node)},
+                    {"text", finding.text}});
+  return list;
+}
+
+std::string to_text(const Findings& findings, std::string_view indent) {
+  std::string out;
+  for (const Finding& f : findings) {
+    out += fmt::format("{}{}: ", indent, name(f.severity));
+    if (f.rank >= 0) out += fmt::format("rank {}: ", f.rank);
+    if (f.node >= 0) out += fmt::format("node {}: ", f.node);
+    out += fmt::format("{} [{}]\n", f.text, f.tag);
+  }
+  return out;
+}
+
+Json json_ns(Picoseconds time) {
+  if (time % kPsPerNs == 0) return time / kPsPerNs;
+  return static_cast<double>(time) / static_cast<double>(kPsPerNs);
+}
+
+void add_json_option(CLI::App& app, std::string& path) {
+  app.add_option("--json", path, "Write the results as JSON to FILE; - for standard output, and nothing else there")->type_name("FILE");
+}
+
+int run(int argc, char** argv) {
+  int exit_code = 0;
+  CLI::App app{"Chakra execution traces: link, check, simulate, look.", "chakra"};
+  app.set_version_flag("--version", std::string(kVersionText), "Print the version");
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  app.footer("Exit codes: 0 done, 1 the input is wrong, 2 usage, 3 a file cannot be read or written, 4 the\n"
+             "simulation cannot finish, 130 interrupted. 'chakra COMMAND --help' shows a worked example.");
+  for (const CommandRow& row : kCommands) {
+    CLI::App* command = app.add_subcommand(std::string(row.name), std::string(row.description));
+    command->footer("Example:\n  " + [&] {
+      std::string text(row.example);
+      for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3) text.replace(at, 1, "\n  ");
+      return text;
+    }());
+    row.add(*command, exit_code);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    return app.exit(done);  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    print_error(fmt::format("chakra: {} [cli.usage]\n", error.what()));
+    print_error("Run 'chakra --help' or 'chakra COMMAND --help'.\n");
+    return static_cast<int>(Code::usage);
+  } catch (const std::bad_alloc&) {
+    print_error("chakra: not enough memory [cli.memory]\n");
+    return static_cast<int>(Code::io);
+  }
+  if (std::fflush(stdout) != 0 && exit_code == 0) {
+    print_error("chakra: cannot write to standard output [base.file.write]\n");
+    return static_cast<int>(Code::io);
+  }
+  return exit_code;
+}
+
+}  // namespace chakra::cli

@@ -1,0 +1,56 @@
+// The command: one file per subcommand, a table of them, and the only code that prints, exits or reads
+// the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "chakra/base/base.h"
+#include "chakra/table/table.h"
+
+namespace chakra::cli {
+
+using Json = nlohmann::ordered_json;
+
+struct CommandRow {
+  std::string_view name;
+  std::string_view description;
+  std::string_view example;  ///< a worked example for --help
+  /// Adds options to `app`; when the subcommand runs, its exit code goes to `exit_code`.
+  void (*add)(CLI::App& app, int& exit_code);
+};
+extern const std::array<CommandRow, 6> kCommands;
+
+/// The whole command. Returns the exit code (docs/errors.md).
+int run(int argc, char** argv);
+
+// ---- for the subcommands -------------------------------------------------------------------------------
+
+/// Says what went wrong on stderr and gives the exit code.
+int report(const Error& error);
+void print(std::string_view text);       ///< to stdout
+void print_error(std::string_view text);  ///< to stderr
+/// To stdout for "-", else to a file that appears whole or not at all.
+Result<void> write_json(const Json& json, const std::string& path);
+
+Json to_json(const Findings& findings);
+/// A line per finding.
+std::string to_text(const Findings& findings, std::string_view indent = "  ");
+/// Nanoseconds as JSON: whole where they are whole.
+Json json_ns(Picoseconds time);
+
+/// Adds "--json FILE".
+void add_json_option(CLI::App& app, std::string& path);
+
+// The rows of the table.
+void add_link(CLI::App& app, int& exit_code);
+void add_check(CLI::App& app, int& exit_code);
+void add_sim(CLI::App& app, int& exit_code);
+void add_view(CLI::App& app, int& exit_code);
+void add_info(CLI::App& app, int& exit_code);
+void add_list(CLI::App& app, int& exit_code);
+
+}  // namespace chakra::cli

@@ -1,0 +1,260 @@
+// chakra link
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <filesystem>
+
+#include "chakra/cli/cli.h"
+#include "chakra/io/io.h"
+#include "chakra/pytorch/pytorch.h"
+#include "chakra/sim/sim.h"
+
+namespace chakra::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> inputs;
+  std::string output, json;
+  std::optional<int64_t> rank;
+  int jobs = 0;
+};
+
+/// What is kept of a rank once its trace is written.
+struct LinkedRank {
+  pytorch::RankInput input;
+  std::string output;
+  pytorch::LinkReport report;
+  sim::SelfReplay replay;
+  bool replayed = false;
+  int64_t rank = 0;
+  int64_t nodes = 0;
+};
+
+Json constants_json(const pytorch::LinkReport& report) {
+  Json json = Json::object();
+  for (const auto& row : report.constants) {
+    const std::string at = report.constants.size() > 1 ? fmt::format("@{}", row.device) : "";
+    if (row.used_launch) json["launch_latency" + at] = row.launch_ns;
+    if (row.used_graph) json["graph_launch_latency" + at] = row.graph_launch_ns;
+    if (row.used_gap) json["dispatch_gap" + at] = row.dispatch_gap_ns;
+  }
+  return json;
+}
+
+Json to_json(const LinkedRank& rank) {
+  const pytorch::LinkReport& r = rank.report;
+  const sim::SelfReplay& s = rank.replay;
+  Json edges = Json::object();
+  for (size_t i = 0; i < r.edges.size(); ++i)
+    if (r.edges[i] > 0) edges[std::string(trace::kEdgeKinds[i].name)] = r.edges[i];
+  Json steps = Json::array();
+  for (const auto& step : s.steps)
+    steps.push_back({{"name", step.name}, {"measured_ns", json_ns(step.measured_ps)}, {"error", step.error}});
+  Json path = Json::object();
+  for (size_t i = 0; i < s.critical_path.size(); ++i) path[std::string(sim::kPathParts[i])] = s.critical_path[i];
+  return {{"rank", rank.rank},
+          {"host", rank.input.host.empty() ? Json(nullptr) : Json(rank.input.host)},
+          {"device", rank.input.device},
+          {"output", rank.output},
+          {"nodes", rank.nodes},
+          {"host_ops", r.host_ops},
+          {"matched_host_ops", r.has_host_trace ? Json(r.matched_host_ops) : Json(nullptr)},
+          {"device_ops", r.device_ops},
+          {"attached_device_ops", r.attached_device_ops},
+          {"launched_before", r.launched_before},
+          {"edges", edges},
+          {"inferred_edges", r.inferred_edges},
+          {"constants_ns", constants_json(r)},
+          {"comm_nodes", r.comm_nodes},
+          {"comm_bytes", r.comm_bytes},
+          {"measured_ns", json_ns(s.measured_ps)},
+          {"replayed_ns", json_ns(s.replayed_ps)},
+          {"self_replay_error", s.error},
+          {"steps", steps},
+          {"step_error", {{"median", s.median_error}, {"worst", s.worst_error}}},
+          {"half_device_ns", json_ns(s.half_device_ps)},
+          {"critical_path", path},
+          {"informative", s.informative},
+          {"device_start_error_ns", {{"median", json_ns(s.start_error_median_ps)}, {"max", json_ns(s.start_error_max_ps)}}},
+          {"stream_stall_share", s.stream_stall_share},
+          {"unattributed_sync_ns", r.unattributed_sync_ns},
+          {"findings", cli::to_json(r.findings)}};
+}
+
+std::string signed_percent(double share) { return fmt::format("{:+.2f} %", share * 100); }
+
+std::string to_text(const LinkedRank& rank) {
+  const pytorch::LinkReport& r = rank.report;
+  const sim::SelfReplay& s = rank.replay;
+  std::string out = fmt::format("rank {}: {}{} -> {}\n", rank.rank, rank.input.host.empty() ? "" : rank.input.host + " + ",
+                                rank.input.device, rank.output);
+  const auto line = [&](const char* what, const std::string& text) { out += fmt::format("  {:<15}{}\n", what, text); };
+  if (r.has_host_trace)
+    line("host ops", fmt::format("{} of {} matched by id and name ({})", show_count(r.matched_host_ops), show_count(r.host_ops),
+                                 show_percent(r.host_ops ? static_cast<double>(r.matched_host_ops) / static_cast<double>(r.host_ops) : 1)));
+  else
+    line("host ops", fmt::format("{}, from the Kineto trace alone", show_count(r.host_ops)));
+  if (r.device_ops > 0)
+    line("device ops", fmt::format("{} of {} attached to the operator that launched them{}", show_count(r.attached_device_ops),
+                                   show_count(r.device_ops),
+                                   r.launched_before ? fmt::format("; {} launched before the recording", show_count(r.launched_before)) : ""));
+  std::string edges;
+  int64_t total = 0;
+  for (size_t i = 0; i < r.edges.size(); ++i) {
+    total += r.edges[i];
+    if (r.edges[i] > 0) edges += fmt::format("{}{} {}", edges.empty() ? "" : ", ", trace::kEdgeKinds[i].name, show_count(r.edges[i]));
+  }
+  line("graph", fmt::format("{} nodes, {} edges: {}; {} inferred", show_count(rank.nodes), show_count(total), edges, show_count(r.inferred_edges)));
+  for (const auto& row : r.constants) {
+    std::string text;
+    const auto constant = [&](const char* what, bool used, int64_t ns, int64_t samples) {
+      if (used)
+        text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", what, show_time(ns * kPsPerNs),
+                            samples ? fmt::format("{} samples", show_count(samples)) : std::string("default"));
+    };
+    constant("launch latency", row.used_launch, row.launch_ns, row.launch_samples);
+    constant("graph launch latency", row.used_graph, row.graph_launch_ns, row.graph_samples);
+    constant("dispatch gap", row.used_gap, row.dispatch_gap_ns, row.gap_samples);
+    line(r.constants.size() > 1 ? fmt::format("device {}", row.device).c_str() : "constants", text);
+  }
+  if (r.comm_nodes > 0)
+    line("communication", fmt::format("{} nodes, {}", show_count(r.comm_nodes), show_bytes(static_cast<double>(r.comm_bytes))));
+  if (!rank.replayed) return out + cli::to_text(r.findings);
+  line("self-replay", fmt::format("{} measured, {} replayed: error {}", show_time(s.measured_ps), show_time(s.replayed_ps), signed_percent(s.error)));
+  const size_t shown = std::min<size_t>(s.steps.size(), 6);
+  for (size_t i = 0; i < shown; ++i)
+    line("", fmt::format("{}: {}, error {}", s.steps[i].name, show_time(s.steps[i].measured_ps), signed_percent(s.steps[i].error)));
+  if (shown < s.steps.size())
+    line("", fmt::format("... and {} more steps; median error {}, worst {}", s.steps.size() - shown, show_percent(s.median_error), signed_percent(s.worst_error)));
+  std::string path;
+  for (size_t i = 0; i < s.critical_path.size(); ++i)
+    if (s.critical_path[i] > 0)
+      path += fmt::format("{}{} {}", path.empty() ? "" : ", ", sim::kPathParts[i], show_percent(s.critical_path[i]));
+  line("critical path", path);
+  if (r.device_ops > 0) {
+    const double change = s.replayed_ps ? static_cast<double>(s.half_device_ps) / static_cast<double>(s.replayed_ps) - 1 : 0;
+    line("half as long", fmt::format("device operations would give {} ({})", show_time(s.half_device_ps), signed_percent(change)));
+    line("device starts", fmt::format("off by {} (median), {} (most); worst stream stalls {} of the time without a known reason",
+                                      show_time(s.start_error_median_ps), show_time(s.start_error_max_ps), show_percent(s.stream_stall_share)));
+    if (r.unattributed_sync_ns > 0)
+      line("", fmt::format("{} in blocking calls for which nothing to wait for was found", show_time(r.unattributed_sync_ns * kPsPerNs)));
+  }
+  if (!s.informative)
+    line("note", r.device_ops > 0 ? "the host alone explains the time: the replay says little about the device's edges"
+                                  : "no device operations: the replay of one rank is an identity");
+  return out + cli::to_text(r.findings);
+}
+
+/// Whether the output names a folder for the traces of a job, or one file.
+bool is_job(const Options& options) { return options.inputs.size() == 1 && is_directory(options.inputs[0]); }
+
+class LinkCommand {
+ public:
+  explicit LinkCommand(const Options& options) : o_(options) {}
+
+  Result<void> run() {
+    CHAKRA_CHECK(find_ranks());
+    if (is_job(o_)) CHAKRA_CHECK(make_directories(o_.output));
+    ranks_.resize(inputs_.size());
+    std::vector<std::optional<AtomicFile>> files(inputs_.size());
+    std::vector<std::optional<Error>> errors(inputs_.size());
+    allow_many_files();
+    tbb::task_arena arena(o_.jobs > 0 ? o_.jobs : tbb::task_arena::automatic);
+    arena.execute([&] {
+      tbb::parallel_for(size_t{0}, inputs_.size(), [&](size_t i) {
+        if (auto done = link_rank(i, files[i]); !done) errors[i] = done.error();
+      });
+    });
+    for (const auto& error : errors)
+      if (error) return tl::unexpected<Error>(*error);
+    for (auto& file : files) CHAKRA_CHECK(file->commit());  // all of them or none
+    return write_report();
+  }
+
+ private:
+  Result<void> find_ranks() {
+    if (is_job(o_)) {
+      if (o_.rank) return fail(Code::usage, "cli.usage", "--rank is for one rank; a folder's files say theirs");
+      CHAKRA_ASSIGN(pytorch::Pairing pairing, pytorch::pair_folder(o_.inputs[0]));
+      inputs_ = std::move(pairing.ranks);
+      findings_ = std::move(pairing.findings);
+    } else if (o_.inputs.size() == 1) {
+      CHAKRA_ASSIGN(pytorch::RankInput input, pytorch::pair_file(o_.inputs[0]));
+      inputs_.push_back(std::move(input));
+    } else {
+      CHAKRA_ASSIGN(pytorch::RankInput input, pytorch::pair_files(o_.inputs[0], o_.inputs[1]));
+      inputs_.push_back(std::move(input));
+    }
+    return {};
+  }
+
+  /// The outputs stay open until all ranks are linked.
+  void allow_many_files() const {
+    rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+      limit.rlim_cur = limit.rlim_max;
+      (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+  }
+
+  Result<void> link_rank(size_t i, std::optional<AtomicFile>& file) {
+    LinkedRank& rank = ranks_[i];
+    rank.input = inputs_[i];
+    CHAKRA_ASSIGN(pytorch::Linked linked, pytorch::link(inputs_[i], {o_.rank}));
+    rank.rank = linked.trace.rank;
+    rank.nodes = linked.trace.size();
+    rank.report = std::move(linked.report);
+    if (auto replay = sim::self_replay(linked.trace)) {
+      rank.replay = std::move(*replay);
+      rank.replayed = true;
+    } else if (replay.error().tag != "sim.replay.no_times") {
+      return tl::unexpected<Error>(replay.error());
+    }
+    rank.output = is_job(o_) ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string() : o_.output;
+    CHAKRA_ASSIGN(AtomicFile created, AtomicFile::create(rank.output));
+    CHAKRA_CHECK(io::write_et(linked.trace, created));
+    file = std::move(created);
+    return {};
+  }
+
+  Result<void> write_report() {
+    if (!o_.json.empty()) {
+      Json json;
+      json["ranks"] = Json::array();
+      for (const LinkedRank& rank : ranks_) json["ranks"].push_back(to_json(rank));
+      json["findings"] = cli::to_json(findings_);
+      CHAKRA_CHECK(write_json(json, o_.json));
+    }
+    if (o_.json == "-") return {};
+    for (const LinkedRank& rank : ranks_) print(to_text(rank));
+    print(cli::to_text(findings_));
+    return {};
+  }
+
+  const Options& o_;
+  std::vector<pytorch::RankInput> inputs_;
+  std::vector<LinkedRank> ranks_;
+  Findings findings_;
+};
+
+}  // namespace
+
+void add_link(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  app.add_option("inputs", options->inputs,
+                 "A PyTorch execution trace and a Kineto trace of one rank, in any order; a Kineto trace alone; or a folder with those of a job")
+      ->required()
+      ->expected(1, 2)
+      ->type_name("HOST DEVICE | DEVICE | DIR");
+  app.add_option("-o,--output", options->output, "The trace to write; for a folder, the folder for trace.<rank>.et")->required()->type_name("PATH");
+  app.add_option("--rank", options->rank, "The rank, where the files do not say it or say it wrongly")->type_name("N")->check(CLI::NonNegativeNumber);
+  app.add_option("--jobs", options->jobs, "Ranks to link at the same time (default: one per core)")->type_name("N")->check(CLI::PositiveNumber);
+  add_json_option(app, options->json);
+  app.callback([options, &exit_code] {
+    if (auto done = LinkCommand(*options).run(); !done) exit_code = report(done.error());
+  });
+}
+
+}  // namespace chakra::cli

@@ -1,0 +1,97 @@
+// chakra list
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "chakra/check/check.h"
+#include "chakra/cli/cli.h"
+#include "chakra/coll/coll.h"
+#include "chakra/io/io.h"
+#include "chakra/net/net.h"
+#include "chakra/pytorch/pytorch.h"
+#include "chakra/view/view.h"
+
+namespace chakra::cli {
+namespace {
+
+using table::Table;
+
+struct Kind {
+  std::string_view name;
+  std::string_view description;
+  Table (*table)();
+};
+
+Table two_columns(const char* first) { return {"", {{first, Table::Kind::text}, {"what it is", Table::Kind::text}}, {}}; }
+
+template <class Rows>
+Table named_rows(const char* first, const Rows& rows) {
+  Table table = two_columns(first);
+  for (const auto& row : rows) table.rows.push_back({std::string(row.name), std::string(row.description)});
+  return table;
+}
+
+Table checks() { return named_rows("check", check::kRules); }
+Table commands() { return named_rows("command", kCommands); }
+Table edges() { return named_rows("edge kind", trace::kEdgeKinds); }
+Table topologies() { return named_rows("topology", net::kTopologies); }
+
+Table collectives() {
+  Table table{"", {{"operation", Table::Kind::text}, {"algorithm", Table::Kind::text}, {"what it is", Table::Kind::text}}, {}};
+  for (const coll::AlgorithmRow& row : coll::kAlgorithms)
+    table.rows.push_back({std::string(trace::name(row.type)), std::string(row.name), std::string(row.description)});
+  return table;
+}
+
+Table formats() {
+  Table table{"", {{"format", Table::Kind::text}, {"files", Table::Kind::text}, {"what it is", Table::Kind::text}}, {}};
+  for (const auto& row : io::kFormats) table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
+  for (const auto& row : pytorch::kFormats) table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
+  return table;
+}
+
+constexpr std::array<Kind, 6> kKinds{{
+    {"checks", "rules of 'chakra check'", checks},
+    {"collectives", "operations and how they are carried out", collectives},
+    {"commands", "subcommands", commands},
+    {"edges", "why a node waits for another", edges},
+    {"formats", "files that can be read or written", formats},
+    {"topologies", "networks of 'chakra sim'", topologies},
+}};
+
+Result<void> run_list(const std::string& kind, const std::string& json_path) {
+  Table table = named_rows("kind", kKinds);
+  if (!kind.empty()) {
+    const auto row = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.name == kind; });
+    if (row == kKinds.end()) {
+      std::string known;
+      for (const Kind& k : kKinds) known += fmt::format("{}{}", known.empty() ? "" : ", ", k.name);
+      return fail(Code::usage, "cli.usage", fmt::format("no kind {}; known: {}", quote(kind), known));
+    }
+    table = row->table();
+  }
+  if (!json_path.empty()) {
+    Json json = Json::array();
+    for (const auto& row : table.rows) {
+      Json object;
+      for (size_t i = 0; i < row.size(); ++i) object[table.columns[i].name] = std::get<std::string>(row[i]);
+      json.push_back(object);
+    }
+    CHAKRA_CHECK(write_json(json, json_path));
+  }
+  if (json_path != "-") print(view::to_text(table));
+  return {};
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, int& exit_code) {
+  auto kind = std::make_shared<std::string>(), json = std::make_shared<std::string>();
+  app.add_option("kind", *kind, "What to list; without it, the kinds")->type_name("KIND");
+  add_json_option(app, *json);
+  app.callback([kind, json, &exit_code] {
+    if (auto done = run_list(*kind, *json); !done) exit_code = report(done.error());
+  });
+}
+
+}  // namespace chakra::cli

@@ -1,0 +1,327 @@
+// .et -> Trace.
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "chakra/io/et_schema.h"
+#include "chakra/io/io.h"
+
+namespace chakra::io {
+namespace {
+
+using trace::Builder;
+using trace::Comm;
+using trace::CommType;
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
+
+/// What has a column. The rest goes to Trace::attrs.
+enum class Known : uint8_t {
+  is_cpu_op, comm_type, comm_size, comm_src, comm_dst, comm_tag, comm_priority, comm_seq, comm_root,
+  comm_in_bytes, comm_out_bytes, comm_in_split, comm_out_split, comm_dtype, pg_name, num_ops,
+  tensor_size, ts_ns, dur_ns, dep_kinds, dep_lag_ns, part_of, pid, tid, device, stream
+};
+
+const absl::flat_hash_map<std::string_view, Known>& known_attrs() {
+  static const absl::flat_hash_map<std::string_view, Known> table{
+      {"is_cpu_op", Known::is_cpu_op}, {"comm_type", Known::comm_type},
+      {"comm_size", Known::comm_size}, {"comm_src", Known::comm_src},
+      {"comm_dst", Known::comm_dst}, {"comm_tag", Known::comm_tag},
+      {"comm_priority", Known::comm_priority}, {"comm_seq", Known::comm_seq},
+      {"comm_root", Known::comm_root}, {"comm_in_bytes", Known::comm_in_bytes},
+      {"comm_out_bytes", Known::comm_out_bytes}, {"comm_in_split", Known::comm_in_split},
+      {"comm_out_split", Known::comm_out_split}, {"comm_dtype", Known::comm_dtype},
+      {"pg_name", Known::pg_name}, {"num_ops", Known::num_ops},
+      {"tensor_size", Known::tensor_size}, {"ts_ns", Known::ts_ns}, {"dur_ns", Known::dur_ns},
+      {"dep_kinds", Known::dep_kinds}, {"dep_lag_ns", Known::dep_lag_ns},
+      {"part_of", Known::part_of}, {"pid", Known::pid}, {"tid", Known::tid},
+      {"device", Known::device}, {"stream", Known::stream}};
+  return table;
+}
+
+/// Reads one file into a Builder.
+class Reader {
+ public:
+  Reader(EtFile file, const ReadOptions& options) : file_(std::move(file)), options_(options) {}
+
+  Result<Trace> run() {
+    std::string_view message;
+    CHAKRA_ASSIGN(const bool any, file_.next(message));
+    if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {file_.place().file});
+    MetadataRecord metadata;
+    CHAKRA_CHECK(placed(decode(message, metadata)));
+    CHAKRA_CHECK(placed(read_metadata(metadata)));
+    NodeRecord node;
+    for (;;) {
+      CHAKRA_ASSIGN(const bool more, file_.next(message));
+      if (!more) break;
+      if (trace().size() >= kMostNodes)
+        return range("more nodes than 32 bits can number", file_.place());
+      CHAKRA_CHECK(placed(decode(message, node)));
+      CHAKRA_CHECK(placed(read_node(node)));
+    }
+    if (announced_nodes_ >= 0 && announced_nodes_ != trace().size())
+      return fail(Code::bad_input, "io.et.truncated",
+                  fmt::format("the file announces {} nodes and holds {}", announced_nodes_, trace().size()),
+                  file_.place());
+    CHAKRA_CHECK(rebase());
+    trace().file = file_.place().file;
+    return std::move(builder_).finish();
+  }
+
+ private:
+  static constexpr size_t kMostNodes = std::numeric_limits<uint32_t>::max() - 1;
+
+  Trace& trace() { return builder_.trace; }
+  StringId intern(std::string_view text) { return trace().strings.intern(text); }
+
+  static tl::unexpected<Error> range(std::string text, Place place = {}) {
+    return fail(Code::bad_input, "io.et.range", std::move(text), std::move(place));
+  }
+  Result<void> placed(Result<void> result) {
+    if (!result && result.error().place.file.empty()) result.error().place = file_.place();
+    return result;
+  }
+
+  Result<void> read_metadata(const MetadataRecord& record) {
+    if (!record.version.empty()) keep(trace().metadata, "version", trace().texts.add(record.version));
+    for (const AttrRecord& attr : record.attrs) {
+      int64_t integer = 0;
+      if (attr.name == "chakra_nodes" && attr.as_integer(integer)) announced_nodes_ = integer;
+      else if (attr.name == "rank" && attr.as_integer(integer)) trace().rank = integer;
+      else if (attr.name == "process_groups" && attr.field == schema::kString)
+        CHAKRA_CHECK(read_groups(attr.bytes));
+      else keep(trace().metadata, attr);
+    }
+    return {};
+  }
+
+  Result<void> read_groups(std::string_view json) {
+    CHAKRA_ASSIGN(const Spec list, parse_spec(json, file_.place().file));
+    for (const Spec& item : list.items) {
+      trace::ProcessGroup group;
+      const auto text = [&](const char* key) {
+        const Spec* field = item.find(key);
+        return field ? field->scalar : std::string();
+      };
+      group.name = text("pg_name");
+      group.description = text("pg_desc");
+      group.backend = text("backend_config");
+      if (const Spec* size = item.find("group_size")) {
+        CHAKRA_ASSIGN(group.size, size->integer());
+      }
+      if (const Spec* ranks = item.find("ranks"))
+        for (const Spec& rank : ranks->items) {
+          CHAKRA_ASSIGN(const int64_t number, rank.integer());
+          group.ranks.push_back(number);
+        }
+      trace().groups.push_back(std::move(group));
+    }
+    return {};
+  }
+
+  Result<void> read_node(const NodeRecord& record) {
+    const NodeType type = record.type < trace::kNodeTypeNames.size() ? static_cast<NodeType>(record.type)
+                                                                      : NodeType::invalid;
+    node_ = builder_.add(record.id, intern(record.name), type);
+    start_ns_ = std::nullopt;
+    duration_ns_ = std::nullopt;
+    pid_ = tid_ = device_ = 0;
+    stream_ = std::nullopt;
+    has_tid_ = false;
+    kinds_.naturals.clear();
+    lags_.integers.clear();
+
+    for (const AttrRecord& attr : record.attrs) CHAKRA_CHECK(read_attr(attr));
+
+    for (const uint64_t parent : record.ctrl_deps) builder_.ctrl_by_id(node_, parent);
+    for (size_t i = 0; i < record.data_deps.size(); ++i) {
+      const auto kind = i < kinds_.naturals.size() ? static_cast<uint8_t>(kinds_.naturals[i]) : uint8_t{0};
+      const int64_t lag_ns = i < lags_.integers.size() ? lags_.integers[i] : 0;
+      if (trace::kind_of(kind) > trace::EdgeKind::contention) return range("an edge kind that is not known");
+      CHAKRA_ASSIGN(const Picoseconds lag, ps_from_ns(lag_ns));
+      builder_.dep_by_id(node_, record.data_deps[i], kind, lag);
+    }
+    if (!start_ns_ && record.start_micros > 0) {
+      CHAKRA_ASSIGN(start_ns_, ns_from_us(record.start_micros));
+    }
+    if (!duration_ns_ && record.duration_micros > 0) {
+      CHAKRA_ASSIGN(duration_ns_, ns_from_us(record.duration_micros));
+    }
+    uint8_t& flags = trace().flags[node_];
+    if (start_ns_) {
+      flags |= trace::kHasStart;
+      trace().start_ps[node_] = *start_ns_;  // nanoseconds until rebase()
+    }
+    if (duration_ns_) {
+      if (*duration_ns_ < 0) return range("a negative duration");
+      flags |= trace::kHasDuration;
+      CHAKRA_ASSIGN(trace().dur_ps[node_], ps_from_ns(*duration_ns_));
+    }
+    // The peers write a stream for CPU operations too.
+    const bool device = (flags & trace::kSaysCpuOrNot) && !(flags & trace::kOnCpu);
+    if (device && stream_)
+      trace().lane[node_] = builder_.lane({trace::Lane::Kind::stream, device_, *stream_});
+    else if (!device && has_tid_)
+      trace().lane[node_] = builder_.lane({trace::Lane::Kind::thread, pid_, tid_});
+    if (trace::is_comm(type)) builder_.comm(node_);
+
+    if (contains(record.name, "## process_group:init ##") && trace().groups.empty() &&
+        record.inputs.values.size() > 4)  // ['[{...}]']
+      if (auto groups = read_groups(record.inputs.values.substr(2, record.inputs.values.size() - 4)); !groups)
+        trace().groups.clear();  // groups then come from elsewhere or are reported as unknown
+    if (options_.texts && !(record.inputs.values.empty() && record.outputs.values.empty())) {
+      const auto copy = [&](const IoRecord& io) {
+        Arena& texts = trace().texts;
+        return trace::Tensors{texts.add(io.values), texts.add(io.shapes), texts.add(io.types), {}};
+      };
+      trace().io_row[node_] = static_cast<uint32_t>(trace().ios.size());
+      trace().ios.push_back({copy(record.inputs), copy(record.outputs)});
+    }
+    return {};
+  }
+
+  Result<void> read_attr(const AttrRecord& attr) {
+    const auto found = known_attrs().find(attr.name);
+    if (found == known_attrs().end()) {
+      if (options_.texts) keep(trace().attrs, attr);
+      return {};
+    }
+    int64_t integer = 0;
+    uint64_t natural = 0;
+    const bool is_integer = attr.as_integer(integer), is_natural = attr.as_natural(natural);
+    const bool is_text = attr.field == schema::kString || attr.field == schema::kString + 2;
+    const auto comm = [&]() -> Comm& { return builder_.comm(node_); };
+    switch (found->second) {
+      case Known::is_cpu_op:
+        if (is_integer)
+          trace().flags[node_] |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (integer ? trace::kOnCpu : 0));
+        break;
+      case Known::comm_type:
+        if (is_natural)
+          comm().type = natural < trace::kCommTypeNames.size() ? static_cast<CommType>(natural) : CommType::unknown;
+        break;
+      case Known::comm_size: if (is_natural) comm().bytes = natural; break;
+      case Known::comm_in_bytes: if (is_natural) comm().in_bytes = natural; break;
+      case Known::comm_out_bytes: if (is_natural) comm().out_bytes = natural; break;
+      case Known::comm_src: if (is_integer) comm().src = integer; break;
+      case Known::comm_dst: if (is_integer) comm().dst = integer; break;
+      case Known::comm_tag: if (is_integer) comm().tag = integer; break;
+      case Known::comm_priority: if (is_integer) comm().priority = integer; break;
+      case Known::comm_seq: if (is_integer) comm().sequence = integer; break;
+      case Known::comm_root: if (is_integer) comm().root = integer; break;
+      case Known::comm_in_split: if (is_text) comm().in_split = trace().texts.add(attr.bytes); break;
+      case Known::comm_out_split: if (is_text) comm().out_split = trace().texts.add(attr.bytes); break;
+      case Known::comm_dtype: if (is_text) comm().dtype = intern(attr.bytes); break;
+      case Known::pg_name:
+        if (trace::is_comm(trace().type[node_])) {
+          if (is_text) comm().group = intern(attr.bytes);
+          else if (is_integer) comm().group = intern(fmt::format("{}", integer));
+        } else if (options_.texts) {
+          keep(trace().attrs, attr);
+        }
+        break;
+      case Known::num_ops: if (is_natural) column(trace().num_ops, natural); break;
+      case Known::tensor_size: if (is_natural) column(trace().tensor_bytes, natural); break;
+      case Known::ts_ns: if (is_integer) start_ns_ = integer; break;
+      case Known::dur_ns: if (is_integer) duration_ns_ = integer; break;
+      case Known::dep_kinds: {
+        CHAKRA_ASSIGN(kinds_, decode_list(attr));
+        break;
+      }
+      case Known::dep_lag_ns: {
+        CHAKRA_ASSIGN(lags_, decode_list(attr));
+        break;
+      }
+      case Known::part_of: if (is_natural) builder_.part_by_id(node_, natural); break;
+      case Known::pid: if (is_integer) pid_ = integer; break;
+      case Known::tid:
+        if (is_integer) {
+          tid_ = integer;
+          has_tid_ = true;
+        }
+        break;
+      case Known::device: if (is_integer) device_ = integer; break;
+      case Known::stream: if (is_integer) stream_ = integer; break;
+    }
+    return {};
+  }
+
+  void column(std::vector<uint64_t>& column, uint64_t value) {
+    column.resize(node_ + 1);
+    column[node_] = value;
+  }
+
+  void keep(std::vector<trace::Attr>& attrs, std::string_view name, decltype(trace::Attr::value) value) {
+    attrs.push_back({intern(name), value});
+  }
+  void keep(std::vector<trace::Attr>& attrs, const AttrRecord& attr) {
+    int64_t integer = 0;
+    if (attr.field == schema::kBool) keep(attrs, attr.name, attr.integer != 0);
+    else if (attr.as_integer(integer)) keep(attrs, attr.name, integer);
+    else if (attr.field == schema::kUint64) keep(attrs, attr.name, attr.natural);
+    else if (attr.field == schema::kDouble || attr.field == schema::kDouble + 2)
+      keep(attrs, attr.name, attr.real);
+    else if (attr.field == schema::kString) keep(attrs, attr.name, trace().texts.add(attr.bytes));
+  }
+
+  Result<int64_t> ns_from_us(uint64_t micros) {
+    if (micros > static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / 1000))
+      return range(fmt::format("a time of {} us", micros));
+    return static_cast<int64_t>(micros) * 1000;
+  }
+  Result<Picoseconds> ps_from_ns(int64_t ns) {
+    if (ns > kLongestPs / kPsPerNs || ns < -kLongestPs / kPsPerNs)
+      return range(fmt::format("a time of {} ns", ns));
+    return ns * kPsPerNs;
+  }
+
+  /// Starts from nanoseconds since whenever to picoseconds since the first of them.
+  Result<void> rebase() {
+    Trace& t = trace();
+    int64_t first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
+    for (NodeId n = 0; n < t.size(); ++n)
+      if (t.has_start(n)) {
+        first = std::min(first, t.start_ps[n]);
+        last = std::max(last, t.start_ps[n]);
+      }
+    if (first > last) return {};
+    int64_t span = 0;
+    if (__builtin_sub_overflow(last, first, &span) || span > kLongestPs / kPsPerNs)
+      return range("start times are more than 26 days apart", {file_.place().file});
+    t.base_ns = first;
+    for (NodeId n = 0; n < t.size(); ++n)
+      if (t.has_start(n)) t.start_ps[n] = (t.start_ps[n] - first) * kPsPerNs;
+    if (!t.num_ops.empty()) t.num_ops.resize(t.size());
+    if (!t.tensor_bytes.empty()) t.tensor_bytes.resize(t.size());
+    return {};
+  }
+
+  EtFile file_;
+  ReadOptions options_;
+  Builder builder_;
+  int64_t announced_nodes_ = -1;
+
+  // Of the node being read.
+  NodeId node_ = 0;
+  std::optional<int64_t> start_ns_, duration_ns_, stream_;
+  int64_t pid_ = 0, tid_ = 0, device_ = 0;
+  bool has_tid_ = false;
+  AttrList kinds_, lags_;
+};
+
+}  // namespace
+
+Result<Trace> read_et(ByteSource source, const ReadOptions& options) {
+  return Reader(EtFile(std::move(source)), options).run();
+}
+
+Result<Trace> read_et(const std::string& path, const ReadOptions& options) {
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
+  return read_et(std::move(source), options);
+}
+
+}  // namespace chakra::io

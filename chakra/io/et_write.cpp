@@ -1,0 +1,288 @@
+// Trace -> .et.
+#include <fmt/format.h>
+
+#include <protozero/varint.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include "chakra/io/et_schema.h"
+#include "chakra/io/io.h"
+
+namespace chakra::io {
+namespace {
+
+using trace::NodeId;
+using trace::Trace;
+
+constexpr std::string_view kVersion = "0.0.4";
+constexpr uint32_t kVarint = 0, kText = 2;  // wire types
+
+size_t varint_size(uint64_t value) { return protozero::length_of_varint(value); }
+
+void put_varint(std::string& out, uint64_t value) {
+  while (value >= 0x80) {
+    out.push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out.push_back(static_cast<char>(value));
+}
+void put_tag(std::string& out, uint32_t field, uint32_t wire) { put_varint(out, field << 3 | wire); }
+void put_text(std::string& out, uint32_t field, std::string_view text) {
+  put_tag(out, field, kText);
+  put_varint(out, text.size());
+  out.append(text);
+}
+/// As proto3 writes a singular field: nothing for the default.
+void put_text_unless_empty(std::string& out, uint32_t field, std::string_view text) {
+  if (!text.empty()) put_text(out, field, text);
+}
+void put_number_unless_zero(std::string& out, uint32_t field, uint64_t value) {
+  if (value == 0) return;
+  put_tag(out, field, kVarint);
+  put_varint(out, value);
+}
+
+size_t tag_size(uint32_t field) { return varint_size(field << 3); }
+size_t text_size(uint32_t field, std::string_view text) {
+  return tag_size(field) + varint_size(text.size()) + text.size();
+}
+
+/// Writes attributes of one message; `field` is the message's field for them.
+class AttrWriter {
+ public:
+  AttrWriter(std::string& out, uint32_t field) : out_(out), field_(field) {}
+
+  void integer(std::string_view name, int64_t value) {
+    varint(name, schema::kInt64, static_cast<uint64_t>(value));
+  }
+  void natural(std::string_view name, uint64_t value) { varint(name, schema::kUint64, value); }
+  void boolean(std::string_view name, bool value) { varint(name, schema::kBool, value ? 1 : 0); }
+  void small(std::string_view name, int64_t value) {
+    varint(name, schema::kInt32, static_cast<uint64_t>(value));
+  }
+  void text(std::string_view name, std::string_view value) {
+    begin(name, text_size(schema::kString, value));
+    put_text(out_, schema::kString, value);
+  }
+  void real(std::string_view name, double value) {
+    begin(name, tag_size(schema::kDouble) + 8);
+    put_tag(out_, schema::kDouble, 1);
+    uint64_t bits = 0;
+    static_assert(sizeof bits == sizeof value);
+    std::memcpy(&bits, &value, sizeof bits);
+    for (int i = 0; i < 8; ++i) out_.push_back(static_cast<char>(bits >> (8 * i)));
+  }
+  /// A packed list of varints.
+  template <class Values, class Map>
+  void list(std::string_view name, uint32_t member, const Values& values, const Map& map) {
+    size_t payload = 0;
+    for (const auto& value : values) payload += varint_size(map(value));
+    const size_t message = tag_size(schema::kListValues) + varint_size(payload) + payload;
+    begin(name, tag_size(member) + varint_size(message) + message);
+    put_tag(out_, member, kText);
+    put_varint(out_, message);
+    put_tag(out_, schema::kListValues, kText);
+    put_varint(out_, payload);
+    for (const auto& value : values) put_varint(out_, map(value));
+  }
+  void any(std::string_view name, const decltype(trace::Attr::value)& value) {
+    if (const auto* i = std::get_if<int64_t>(&value)) integer(name, *i);
+    else if (const auto* u = std::get_if<uint64_t>(&value)) natural(name, *u);
+    else if (const auto* d = std::get_if<double>(&value)) real(name, *d);
+    else if (const auto* b = std::get_if<bool>(&value)) boolean(name, *b);
+    else text(name, std::get<std::string_view>(value));
+  }
+
+ private:
+  void begin(std::string_view name, size_t value_size) {
+    const size_t size = text_size(schema::kAttrName, name) + value_size;
+    put_tag(out_, field_, kText);
+    put_varint(out_, size);
+    put_text(out_, schema::kAttrName, name);
+  }
+  void varint(std::string_view name, uint32_t member, uint64_t value) {
+    begin(name, tag_size(member) + varint_size(value));
+    put_tag(out_, member, kVarint);
+    put_varint(out_, value);
+  }
+
+  std::string& out_;
+  uint32_t field_;
+};
+
+std::string groups_json(const Trace& trace) {
+  std::string out = "[";
+  for (const trace::ProcessGroup& group : trace.groups) {
+    if (out.size() > 1) out += ", ";
+    const auto text = [&](const char* key, std::string_view value) {
+      out += fmt::format("\"{}\": ", key);
+      append_json_string(out, value);
+      out += ", ";
+    };
+    out += "{";
+    text("pg_name", group.name);
+    text("pg_desc", group.description);
+    text("backend_config", group.backend);
+    out += fmt::format("\"ranks\": [{}], \"group_size\": {}}}", fmt::join(group.ranks, ", "), group.size);
+  }
+  return out + "]";
+}
+
+class Writer {
+ public:
+  explicit Writer(const Trace& trace) : t_(trace) {}
+
+  const std::string& metadata() {
+    message_.clear();
+    std::string_view version = kVersion;
+    for (const trace::Attr& attr : t_.metadata)
+      if (t_.strings[attr.name] == "version") version = std::get<std::string_view>(attr.value);
+    put_text(message_, schema::kMetadataVersion, version);
+    AttrWriter attrs(message_, schema::kMetadataAttr);
+    for (const trace::Attr& attr : t_.metadata)
+      if (t_.strings[attr.name] != "version") attrs.any(t_.strings[attr.name], attr.value);
+    attrs.integer("rank", t_.rank);
+    attrs.integer("chakra_nodes", t_.size());
+    if (!t_.groups.empty()) attrs.text("process_groups", groups_json(t_));
+    return message_;
+  }
+
+  const std::string& node(NodeId n) {
+    message_.clear();
+    put_number_unless_zero(message_, schema::kNodeId, t_.id[n]);
+    put_text_unless_empty(message_, schema::kNodeName, t_.name_of(n));
+    put_number_unless_zero(message_, schema::kNodeType, static_cast<uint64_t>(t_.type[n]));
+    put_ids(schema::kNodeCtrlDeps, t_.ctrl.of(n));
+    put_ids(schema::kNodeDataDeps, t_.deps.of(n));
+    const int64_t start_ns = t_.base_ns + t_.start_ps[n] / kPsPerNs;
+    const int64_t dur_ns = t_.dur_ps[n] / kPsPerNs;
+    if (t_.has_start(n) && start_ns > 0)
+      put_number_unless_zero(message_, schema::kNodeStart, static_cast<uint64_t>(start_ns) / 1000);
+    put_number_unless_zero(message_, schema::kNodeDuration, static_cast<uint64_t>(dur_ns + 500) / 1000);
+    if (t_.io_row[n] != trace::kNoRow) {
+      put_tensors(schema::kNodeInputs, t_.ios[t_.io_row[n]].inputs);
+      put_tensors(schema::kNodeOutputs, t_.ios[t_.io_row[n]].outputs);
+    }
+    put_attrs(n, start_ns, dur_ns);
+    return message_;
+  }
+
+ private:
+  void put_ids(uint32_t field, std::span<const NodeId> nodes) {
+    if (nodes.empty()) return;
+    size_t size = 0;
+    for (const NodeId n : nodes) size += varint_size(t_.id[n]);
+    put_tag(message_, field, kText);
+    put_varint(message_, size);
+    for (const NodeId n : nodes) put_varint(message_, t_.id[n]);
+  }
+
+  void put_tensors(uint32_t field, const trace::Tensors& tensors) {
+    const auto size = [](uint32_t f, std::string_view text) { return text.empty() ? 0 : text_size(f, text); };
+    put_tag(message_, field, kText);
+    put_varint(message_, size(schema::kIoValues, tensors.values) + size(schema::kIoShapes, tensors.shapes) +
+                             size(schema::kIoTypes, tensors.types));
+    put_text_unless_empty(message_, schema::kIoValues, tensors.values);
+    put_text_unless_empty(message_, schema::kIoShapes, tensors.shapes);
+    put_text_unless_empty(message_, schema::kIoTypes, tensors.types);
+  }
+
+  void put_attrs(NodeId n, int64_t start_ns, int64_t dur_ns) {
+    AttrWriter attrs(message_, schema::kNodeAttr);
+    for (const trace::Attr& attr : t_.attrs_of(n)) attrs.any(t_.strings[attr.name], attr.value);
+    if (t_.flags[n] & trace::kSaysCpuOrNot) attrs.boolean("is_cpu_op", t_.on_cpu(n));
+    if (!t_.num_ops.empty() && t_.num_ops[n]) attrs.integer("num_ops", static_cast<int64_t>(t_.num_ops[n]));
+    if (!t_.tensor_bytes.empty() && t_.tensor_bytes[n]) attrs.natural("tensor_size", t_.tensor_bytes[n]);
+    if (const trace::Comm* comm = t_.comm(n)) put_comm(attrs, *comm);
+    if (t_.has_start(n)) attrs.integer("ts_ns", start_ns);
+    if (t_.flags[n] & trace::kHasDuration) attrs.integer("dur_ns", dur_ns);
+    if (t_.lane[n] != trace::kNoLane) {
+      const trace::Lane& lane = t_.lanes[t_.lane[n]];
+      const bool thread = lane.kind == trace::Lane::Kind::thread;
+      attrs.integer(thread ? "pid" : "device", lane.process);
+      attrs.integer(thread ? "tid" : "stream", lane.index);
+    }
+    if (t_.part_of[n] != trace::kNoNode) attrs.natural("part_of", t_.id[t_.part_of[n]]);
+    if (t_.io_row[n] != trace::kNoRow) {
+      const trace::Io& io = t_.ios[t_.io_row[n]];
+      if (!io.inputs.strides.empty()) attrs.text("input_strides", io.inputs.strides);
+      if (!io.outputs.strides.empty()) attrs.text("output_strides", io.outputs.strides);
+    }
+    const size_t first = t_.deps.begin[n], last = t_.deps.begin[n + 1];
+    const std::span kinds(t_.deps.kind.data() + first, last - first);
+    if (std::any_of(kinds.begin(), kinds.end(), [](uint8_t kind) { return kind != 0; }))
+      attrs.list("dep_kinds", schema::kUint32List, kinds, [](uint8_t kind) { return uint64_t{kind}; });
+    if (!t_.deps.lag.empty()) {
+      const std::span lags(t_.deps.lag.data() + first, last - first);
+      if (std::any_of(lags.begin(), lags.end(), [](Picoseconds lag) { return lag != 0; }))
+        attrs.list("dep_lag_ns", schema::kInt64List, lags,
+                   [](Picoseconds lag) { return static_cast<uint64_t>(lag / kPsPerNs); });
+    }
+  }
+
+  void put_comm(AttrWriter& attrs, const trace::Comm& comm) {
+    if (comm.type != trace::CommType::unknown)
+      attrs.integer("comm_type", static_cast<int64_t>(comm.type));
+    attrs.integer("comm_size", static_cast<int64_t>(comm.bytes));
+    if (comm.group) attrs.text("pg_name", t_.strings[comm.group]);
+    if (comm.dtype) attrs.text("comm_dtype", t_.strings[comm.dtype]);
+    if (comm.sequence >= 0) attrs.integer("comm_seq", comm.sequence);
+    if (comm.in_bytes) attrs.natural("comm_in_bytes", comm.in_bytes);
+    if (comm.out_bytes) attrs.natural("comm_out_bytes", comm.out_bytes);
+    if (!comm.in_split.empty()) attrs.text("comm_in_split", comm.in_split);
+    if (!comm.out_split.empty()) attrs.text("comm_out_split", comm.out_split);
+    if (comm.root >= 0) attrs.integer("comm_root", comm.root);
+    if (comm.src >= 0) attrs.small("comm_src", comm.src);
+    if (comm.dst >= 0) attrs.small("comm_dst", comm.dst);
+    if (comm.tag >= 0) attrs.small("comm_tag", comm.tag);
+    if (comm.priority) attrs.small("comm_priority", comm.priority);
+  }
+
+  const Trace& t_;
+  std::string message_;
+};
+
+/// Hands the file to `sink` in pieces of some MiB.
+template <class Sink>
+Result<void> write_pieces(const Trace& trace, const Sink& sink) {
+  constexpr size_t kPiece = size_t{1} << 22;
+  std::string out;
+  out.reserve(kPiece + (kPiece >> 2));
+  Writer writer(trace);
+  const auto append = [&](const std::string& message) {
+    put_varint(out, message.size());
+    out += message;
+  };
+  append(writer.metadata());
+  for (NodeId n = 0; n < trace.size(); ++n) {
+    append(writer.node(n));
+    if (out.size() >= kPiece) {
+      CHAKRA_CHECK(sink(out));
+      out.clear();
+    }
+  }
+  return sink(out);
+}
+
+}  // namespace
+
+Result<void> write_et(const Trace& trace, AtomicFile& file) {
+  return write_pieces(trace, [&](std::string_view piece) { return file.write(piece); });
+}
+
+Result<void> write_et(const Trace& trace, const std::string& path) {
+  CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  CHAKRA_CHECK(write_et(trace, file));
+  return file.commit();
+}
+
+std::string to_et(const Trace& trace) {
+  std::string out;
+  (void)write_pieces(trace, [&](std::string_view piece) {
+    out += piece;
+    return Result<void>();
+  });
+  return out;
+}
+
+}  // namespace chakra::io

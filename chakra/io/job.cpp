@@ -1,0 +1,82 @@
+// Which files make a job.
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "chakra/io/io.h"
+
+namespace chakra::io {
+namespace {
+
+/// "trace.12.et.gz" -> {"trace", 12}; false for other names.
+bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank) {
+  for (const std::string_view packing : {".gz", ".zst"})
+    if (name.ends_with(packing)) name.remove_suffix(packing.size());
+  if (!name.ends_with(".et")) return false;
+  name.remove_suffix(3);
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  prefix = name.substr(0, dot);
+  const std::string_view digits = name.substr(dot + 1);
+  return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos &&
+         parse_integer(digits, rank);
+}
+
+}  // namespace
+
+Result<std::vector<RankFile>> find_ranks(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::vector<RankFile> files;
+  if (is_file(path)) {
+    std::string_view prefix;
+    int64_t rank = 0;
+    const std::string name = fs::path(path).filename().string();
+    files.push_back({split_name(name, prefix, rank) ? rank : 0, path});
+    return files;
+  }
+  const bool folder = is_directory(path);
+  const fs::path where = folder ? fs::path(path) : fs::path(path).parent_path();
+  const std::string wanted = folder ? "" : fs::path(path).filename().string();
+  CHAKRA_ASSIGN(const std::vector<std::string> names, list_files(where.empty() ? "." : where.string()));
+  std::string prefix_seen;
+  for (const std::string& name : names) {
+    std::string_view prefix;
+    int64_t rank = 0;
+    if (!split_name(name, prefix, rank) || (!folder && prefix != wanted)) continue;
+    if (!files.empty() && prefix != prefix_seen)
+      return fail(Code::bad_input, "io.job.ambiguous",
+                  fmt::format("the folder holds traces of several jobs, {} and {}; name a prefix",
+                              quote(prefix_seen), quote(prefix)),
+                  {path});
+    prefix_seen = prefix;
+    files.push_back({rank, (where / name).string()});
+  }
+  if (files.empty())
+    return fail(Code::io, "io.job.none",
+                folder ? "the folder holds no file <prefix>.<rank>.et"
+                       : "there is neither such a file or folder nor a file " + wanted + ".<rank>.et",
+                {path});
+  std::sort(files.begin(), files.end(), [](const RankFile& a, const RankFile& b) { return a.rank < b.rank; });
+  for (size_t i = 1; i < files.size(); ++i)
+    if (files[i].rank == files[i - 1].rank)
+      return fail(Code::bad_input, "io.job.rank_twice",
+                  fmt::format("rank {} is there twice: {} and {}", files[i].rank, quote(files[i - 1].path, 200),
+                              quote(files[i].path, 200)),
+                  {path});
+  return files;
+}
+
+Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options) {
+  CHAKRA_ASSIGN(const std::vector<RankFile> files, find_ranks(path));
+  trace::TraceSet job;
+  for (const RankFile& file : files) {
+    CHAKRA_ASSIGN(trace::Trace trace, read_et(file.path, options));
+    if (files.size() > 1 || trace.rank == 0) trace.rank = file.rank;
+    job.ranks.push_back(std::move(trace));
+  }
+  return job;
+}
+
+}  // namespace chakra::io

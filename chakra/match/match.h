@@ -1,0 +1,65 @@
+// The one place that says which communication nodes of different ranks belong together: collectives by
+// group and position in it, messages by sender, receiver and tag. Used by whoever looks at more than
+// one rank.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::match {
+
+/// Groups given beside the traces: name -> ranks (docs/formats/groups.md).
+using GroupTable = std::map<std::string, std::vector<int64_t>, std::less<>>;
+/// Errors: match.groups.form, match.groups.rank, and those of load_spec.
+Result<GroupTable> load_groups(const std::string& path);
+
+struct Group {
+  std::string name;
+  std::vector<int64_t> ranks;  ///< in the group's order, as far as the job has them
+  bool known = true;           ///< false: nobody says who is in it; these are the ranks that use it
+};
+
+/// Index into TraceSet::ranks and a row in that trace.
+struct NodeRef {
+  uint32_t rank = 0;
+  trace::NodeId node = trace::kNoNode;
+};
+
+struct Collective {
+  uint32_t group = 0;  ///< into Matching::groups
+  uint32_t index = 0;  ///< the how-manieth of its group
+  trace::CommType type = trace::CommType::unknown;
+  uint64_t bytes = 0;  ///< largest comm_size of the members
+  int64_t root = -1;   ///< a rank; -1 where none is named
+  std::vector<NodeRef> members;  ///< parallel to the group's ranks; node kNoNode where one is missing
+};
+
+struct Message {
+  NodeRef send, recv;  ///< node kNoNode where one is missing
+  uint64_t bytes = 0;
+};
+
+struct Matching {
+  std::vector<Group> groups;
+  std::vector<Collective> collectives;
+  std::vector<Message> messages;
+  /// Per rank and node: into collectives or messages, or kNoRow. Only for communication nodes, so by
+  /// row of Trace::comms.
+  std::vector<std::vector<uint32_t>> of_comm;
+  /// match.collective.count, .type, .bytes, .dtype, match.group.unknown, match.rank.not_in_group,
+  /// match.rank.missing, match.message.no_send, .no_recv, .bytes, match.message.peer_unknown,
+  /// match.collective.type_unknown
+  Findings findings;
+};
+
+/// `names` "" and "0" are all ranks of the job unless something says otherwise.
+/// Cost: O(nodes + edges + communication log communication).
+Matching match(const trace::TraceSet& job, const GroupTable& groups = {});
+
+}  // namespace chakra::match

@@ -1,0 +1,222 @@
+// What a communication node moves: from the record on the kernel itself, on the operators around its
+// launch, or from the tensors of the host trace.
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+
+#include "chakra/pytorch/comm_nodes.h"
+
+namespace chakra::pytorch {
+namespace {
+
+using trace::CommType;
+using trace::NodeType;
+
+struct TensorSum {
+  uint64_t elements = 0, bytes = 0;
+};
+
+/// Sums the tensors [id, storage, offset, elements, element bytes, 'device'] in a list of values.
+TensorSum sum_tensors(std::string_view values) {
+  TensorSum sum;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] != '[' || i + 1 >= values.size() || values[i + 1] < '0' || values[i + 1] > '9') continue;
+    const size_t close = values.find(']', i);
+    if (close == std::string_view::npos) break;
+    const std::string_view tuple = values.substr(i, close - i);
+    const size_t device = tuple.find('\'');
+    if (device != std::string_view::npos) {
+      const std::vector<int64_t> numbers = parse_ranks(tuple.substr(0, device));
+      if (numbers.size() == 5) {
+        sum.elements += static_cast<uint64_t>(numbers[3]);
+        sum.bytes += static_cast<uint64_t>(numbers[3]) * static_cast<uint64_t>(numbers[4]);
+      }
+    }
+    i = close;
+  }
+  return sum;
+}
+
+/// "[[2, 3], [4]]" -> 10 elements.
+uint64_t sum_dims(std::string_view dims) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != '[' || i + 1 >= dims.size() || dims[i + 1] < '0' || dims[i + 1] > '9') continue;
+    const size_t close = dims.find(']', i);
+    if (close == std::string_view::npos) break;
+    uint64_t product = 1;
+    for (const int64_t dim : parse_ranks(dims.substr(i, close - i))) product *= static_cast<uint64_t>(dim);
+    sum += product;
+    i = close;
+  }
+  return sum;
+}
+
+/// The first quoted word of "['Tensor(float)', ...]" or "["float"]".
+std::string_view first_word(std::string_view list) {
+  const size_t open = list.find_first_of("'\"");
+  if (open == std::string_view::npos) return {};
+  const size_t close = list.find(list[open], open + 1);
+  return close == std::string_view::npos ? std::string_view() : list.substr(open + 1, close - open - 1);
+}
+
+std::string_view after_colon(std::string_view name) { return name.substr(name.rfind(':') + 1); }
+
+/// Fills what `to` lacks.
+void complete(CommRecord& to, const CommRecord& from) {
+  const auto text = [](StringId& a, StringId b) { if (a == 0) a = b; };
+  const auto number = [](int64_t& a, int64_t b) { if (a < 0) a = b; };
+  const auto view = [](std::string_view& a, std::string_view b) { if (a.empty()) a = b; };
+  text(to.collective, from.collective);
+  text(to.dtype, from.dtype);
+  text(to.group, from.group);
+  text(to.group_description, from.group_description);
+  view(to.ranks, from.ranks);
+  view(to.in_split, from.in_split);
+  view(to.out_split, from.out_split);
+  number(to.in_elements, from.in_elements);
+  number(to.out_elements, from.out_elements);
+  number(to.group_size, from.group_size);
+  number(to.sequence, from.sequence);
+  number(to.root, from.root);
+  number(to.src, from.src);
+  number(to.dst, from.dst);
+}
+
+}  // namespace
+
+CommNodes::CommNodes(Linking& l) : l_(l) {
+  for (const auto* groups : {&l.kineto.groups, &l.host.groups})
+    for (const trace::ProcessGroup& group : *groups) {
+      const auto same = std::find_if(groups_.begin(), groups_.end(),
+                                     [&](const auto& known) { return known.name == group.name; });
+      if (same == groups_.end()) groups_.push_back(group);
+      else if (same->ranks.empty()) same->ranks = group.ranks;
+    }
+}
+
+bool CommNodes::device(uint32_t op, CommNode& node) {
+  const Kineto& k = l_.kineto;
+  const DeviceOp& x = k.device_ops[op];
+  const std::string_view kernel = l_.text(x.name);
+  if (x.comm == trace::kNoRow && !is_comm_kernel(kernel)) return false;
+  CommRecord record;
+  if (x.comm != trace::kNoRow) complete(record, k.comms[x.comm]);
+  // The operators around the launch, innermost first: nccl:all_reduce, record_param_comms, c10d::...
+  std::string_view annotation, tensors, types;
+  const uint32_t call = l_.call_of_op[op];
+  for (uint32_t o = call == kNone ? kNone : l_.enclosing_op[call]; o != kNone; o = l_.parent_op[o]) {
+    const CpuOp& around = k.ops[o];
+    const std::string_view name = l_.text(around.name);
+    if (around.comm != trace::kNoRow) complete(record, k.comms[around.comm]);
+    if (annotation.empty() && (name.starts_with("nccl:") || name.starts_with("c10d::"))) annotation = after_colon(name);
+    if (l_.host_of_op[o] != kNone) {
+      const HostOp& host = l_.host.ops[l_.host_of_op[o]];
+      if (host.comm != trace::kNoRow) complete(record, l_.host.comms[host.comm]);
+      if (tensors.empty() && (name == "record_param_comms" || name.starts_with("nccl:"))) {
+        tensors = host.io.inputs.values;
+        types = host.io.inputs.types;
+      }
+    }
+    if (name == "record_param_comms") break;
+  }
+  CommKind kind = comm_kind(l_.text(record.collective));
+  if (kind.type == NodeType::invalid) kind = comm_kind(annotation);
+  if (kind.type == NodeType::invalid) kind = comm_kind(kernel.substr(0, kernel.find('(')));
+  if (kind.type == NodeType::invalid) kind.type = NodeType::coll;  // RCCL's generic kernel, alone
+  fill(node, kind, record, tensors, types, "nccl");
+  return true;
+}
+
+bool CommNodes::host(uint32_t op, CommNode& node) {
+  const CpuOp& o = l_.kineto.ops[op];
+  if (!o.host_comm) return false;
+  const std::string_view name = l_.text(o.name);
+  CommRecord record;
+  std::string_view tensors, types = o.types;
+  if (l_.host_of_op[op] != kNone) {
+    const HostOp& host = l_.host.ops[l_.host_of_op[op]];
+    if (host.comm != trace::kNoRow) complete(record, l_.host.comms[host.comm]);
+    tensors = host.io.inputs.values;
+    types = host.io.inputs.types;
+  }
+  if (tensors.empty()) record.in_elements = static_cast<int64_t>(sum_dims(o.dims));
+  fill(node, comm_kind(after_colon(name)), record, tensors, types, name.substr(0, name.find(':')));
+  return true;
+}
+
+void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, std::string_view tensors,
+                     std::string_view types, std::string_view backend) {
+  StringPool& strings = *l_.strings;
+  node.type = kind.type;
+  trace::Comm& comm = node.comm;
+  comm = {};
+  comm.type = kind.collective;
+  const std::string_view dtype = record.dtype ? l_.text(record.dtype) : first_word(types);
+  if (!dtype.empty()) comm.dtype = strings.intern(plain_dtype(dtype));
+  const auto size = static_cast<uint64_t>(element_bytes(dtype));
+  if (record.in_elements >= 0 && size > 0) {
+    comm.in_bytes = static_cast<uint64_t>(record.in_elements) * size;
+    comm.out_bytes = static_cast<uint64_t>(std::max<int64_t>(record.out_elements, 0)) * size;
+  } else {
+    comm.in_bytes = sum_tensors(tensors).bytes;
+  }
+  // What this rank puts in; a receiver puts in nothing, its size is what it gets.
+  comm.bytes = kind.type == NodeType::recv && comm.out_bytes > 0 ? comm.out_bytes : comm.in_bytes;
+  const auto split = [](std::string_view text) { return text == "[]" ? std::string_view() : text; };
+  comm.in_split = split(record.in_split);
+  comm.out_split = split(record.out_split);
+  comm.sequence = record.sequence;
+  comm.root = record.root;
+  if (kind.type == NodeType::send) comm.dst = record.dst;
+  if (kind.type == NodeType::recv) comm.src = record.src;
+  comm.group = record.group ? record.group : only_group(backend);
+  if (record.group) note_group(record);
+}
+
+/// The group of a communication that does not name it: the backend's only one.
+StringId CommNodes::only_group(std::string_view backend) {
+  const trace::ProcessGroup* only = nullptr;
+  int candidates = 0;
+  for (const trace::ProcessGroup& group : groups_)
+    if (group.backend.empty() || contains(group.backend, backend)) {
+      only = &group;
+      ++candidates;
+    }
+  if (candidates == 1) return l_.strings->intern(only->name);
+  if (candidates > 1) ++unnamed_groups_;
+  return 0;
+}
+
+void CommNodes::note_group(const CommRecord& record) {
+  if (record.group == last_noted_) return;
+  last_noted_ = record.group;
+  const std::string name(l_.text(record.group));
+  const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.name == name; });
+  if (same != groups_.end() && !same->ranks.empty()) return;
+  trace::ProcessGroup group = same != groups_.end() ? *same : trace::ProcessGroup{};
+  group.name = name;
+  if (group.description.empty()) group.description = std::string(l_.text(record.group_description));
+  if (!contains(record.ranks, "...")) group.ranks = parse_ranks(record.ranks);
+  if (record.group_size > 0) group.size = record.group_size;
+  if (same != groups_.end()) *same = std::move(group);
+  else groups_.push_back(std::move(group));
+}
+
+void CommNodes::finish(trace::Trace& trace) {
+  // A group whose members do not all say where they stand is numbered by order.
+  absl::flat_hash_map<StringId, bool> all_numbered;
+  absl::flat_hash_map<StringId, int64_t> next;
+  for (const trace::Comm& comm : trace.comms) {
+    const auto [found, added] = all_numbered.emplace(comm.group, comm.sequence >= 0);
+    if (!added) found->second &= comm.sequence >= 0;
+  }
+  for (trace::Comm& comm : trace.comms)
+    if (!all_numbered[comm.group]) comm.sequence = next[comm.group]++;
+  trace.groups = groups_;
+  if (unnamed_groups_ > 0)
+    l_.find("pytorch.comm.group_unknown", Severity::warning,
+            show_count(unnamed_groups_) + " communications do not say in which of several groups they are");
+}
+
+}  // namespace chakra::pytorch

@@ -1,0 +1,36 @@
+// What a communication node moves (comm_nodes.cpp).
+#pragma once
+
+#include "chakra/pytorch/linking.h"
+
+namespace chakra::pytorch {
+
+struct CommNode {
+  trace::NodeType type = trace::NodeType::coll;
+  trace::Comm comm;
+};
+
+class CommNodes {
+ public:
+  explicit CommNodes(Linking& l);
+
+  /// Whether a device operation, or an operator, is a communication, and which.
+  bool device(uint32_t op, CommNode& node);
+  bool host(uint32_t op, CommNode& node);
+
+  /// Groups and sequence numbers, when all nodes are in the trace.
+  void finish(trace::Trace& trace);
+
+ private:
+  void fill(CommNode& node, CommKind kind, const CommRecord& record, std::string_view tensors,
+            std::string_view types, std::string_view backend);
+  StringId only_group(std::string_view backend);
+  void note_group(const CommRecord& record);
+
+  Linking& l_;
+  std::vector<trace::ProcessGroup> groups_;
+  StringId last_noted_ = 0;
+  int64_t unnamed_groups_ = 0;
+};
+
+}  // namespace chakra::pytorch

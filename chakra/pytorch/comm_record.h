@@ -1,0 +1,53 @@
+// What a record of either trace says about a communication: the arguments that PyTorch attaches to
+// record_param_comms and to communication kernels, and how its words map to ours.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::pytorch {
+
+struct CommRecord {
+  StringId collective = 0;  ///< "allreduce", "_allgather_base", "send", ...
+  StringId dtype = 0;       ///< "Float", "Long", ...
+  StringId group = 0;
+  StringId group_description = 0;
+  std::string_view ranks;     ///< "[0, 1]"
+  std::string_view in_split, out_split;
+  int64_t in_elements = -1, out_elements = -1;
+  int64_t group_size = -1;
+  int64_t sequence = -1, root = -1, src = -1, dst = -1;
+
+  bool empty() const { return collective == 0 && in_elements < 0; }
+};
+
+/// What a collective's name means: "all_reduce", "allreduce_coalesced", "_allgather_base",
+/// "AllReduce_RING_LL", ...; type is invalid where it names no communication.
+struct CommKind {
+  trace::NodeType type = trace::NodeType::invalid;
+  trace::CommType collective = trace::CommType::unknown;
+};
+CommKind comm_kind(std::string_view name);
+
+/// Bytes of one element of any name that plain_dtype understands; 0 if not known.
+int element_bytes(std::string_view dtype);
+
+/// A kernel that moves data between devices, of NCCL (both generations of names) or RCCL.
+bool is_comm_kernel(std::string_view kernel_name);
+
+/// An annotation of a backend whose communication runs on CPU threads: "gloo:all_reduce".
+bool is_host_comm(std::string_view annotation);
+
+/// The name c10d uses for an element type, whatever the record calls it: "Float" for "float" and
+/// "Tensor(float)". The name as it is where it is not known.
+std::string_view plain_dtype(std::string_view dtype);
+
+/// "[0, 1]" or "0,1" to numbers; stops at "...".
+std::vector<int64_t> parse_ranks(std::string_view text);
+
+}  // namespace chakra::pytorch

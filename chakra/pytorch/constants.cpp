@@ -1,0 +1,127 @@
+// The constants of a device, from operations whose start nothing else delayed, and what follows from
+// them for where inside a call its launch stands.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "chakra/pytorch/linking.h"
+
+namespace chakra::pytorch {
+namespace {
+
+// Used where a recording has too few operations to tell (docs/linking.md, "Constants").
+constexpr int64_t kDefaultLaunchNs = 2'000;
+constexpr int64_t kDefaultGraphLaunchNs = 14'000;
+constexpr int64_t kDefaultDispatchGapNs = 1'000;
+constexpr int64_t kDefaultDispatchGapAmdNs = 0;
+constexpr size_t kFewestSamples = 3;
+// What takes longer than this is a delay by something else, not the constant.
+constexpr int64_t kLongestLaunchNs = 50'000;
+constexpr int64_t kLongestGraphLaunchNs = 200'000;
+constexpr int64_t kLongestGapNs = 10'000;
+/// A launch that started its operation this long before it returned did not launch it at its end.
+constexpr int64_t kInsideNs = 20'000;
+
+/// Mean of the samples but the lowest and highest twentieth.
+int64_t trimmed_mean(std::vector<int64_t>& samples) {
+  std::sort(samples.begin(), samples.end());
+  const size_t cut = samples.size() / 20;
+  double sum = 0;
+  for (size_t i = cut; i < samples.size() - cut; ++i) sum += static_cast<double>(samples[i]);
+  return std::llround(sum / static_cast<double>(samples.size() - 2 * cut));
+}
+
+struct Samples {
+  std::vector<int64_t> launch, copy_launch, graph_launch, gap;
+};
+
+void settle(Linking& l, LinkReport::Constants& row, Samples& samples) {
+  if (samples.launch.size() < kFewestSamples)
+    samples.launch.insert(samples.launch.end(), samples.copy_launch.begin(), samples.copy_launch.end());
+  const auto pick = [&](std::vector<int64_t>& list, int64_t fallback, bool used, const char* what,
+                        int64_t& value, int64_t& count) {
+    if (list.size() >= kFewestSamples) {
+      count = static_cast<int64_t>(list.size());
+      value = trimmed_mean(list);
+      return;
+    }
+    value = fallback;
+    if (used)
+      l.find("pytorch.constants.default", Severity::note,
+             fmt::format("device {}: {} operations tell the {}, fewer than {}; the default of {} ns is used",
+                         row.device, list.size(), what, kFewestSamples, fallback));
+  };
+  pick(samples.launch, kDefaultLaunchNs, row.used_launch, "launch latency", row.launch_ns, row.launch_samples);
+  pick(samples.graph_launch, kDefaultGraphLaunchNs, row.used_graph, "graph-launch latency",
+       row.graph_launch_ns, row.graph_samples);
+  pick(samples.gap, l.kineto.amd ? kDefaultDispatchGapAmdNs : kDefaultDispatchGapNs, row.used_gap,
+       "dispatch gap", row.dispatch_gap_ns, row.gap_samples);
+}
+
+}  // namespace
+
+void estimate_constants(Linking& l) {
+  const Kineto& k = l.kineto;
+  std::vector<Samples> samples;
+  for (const trace::Lane& stream : k.streams) {
+    const auto known = std::find_if(l.report.constants.begin(), l.report.constants.end(),
+                                    [&](const auto& row) { return row.device == stream.process; });
+    l.constants_of_stream.push_back(static_cast<uint32_t>(known - l.report.constants.begin()));
+    if (known == l.report.constants.end()) {
+      l.report.constants.emplace_back().device = stream.process;
+      samples.emplace_back();
+    }
+  }
+
+  std::vector<char> waits_for_event(k.device_ops.size(), 0);
+  for (const EventEdge& event : l.events) waits_for_event[event.op] = 1;
+  for (uint32_t op = 0; op < k.device_ops.size(); ++op) {
+    const DeviceOp& x = k.device_ops[op];
+    LinkReport::Constants& row = l.report.constants[l.constants_of_stream[x.lane]];
+    Samples& mine = samples[l.constants_of_stream[x.lane]];
+    const uint32_t call = l.call_of_op[op], before = l.previous[op];
+    const int64_t free_since = before == kNone ? std::numeric_limits<int64_t>::min() : k.device_ops[before].end_ns();
+    row.used_gap |= before != kNone;
+    if (call != kNone) {
+      const CallRole& role = l.roles[call];
+      const RuntimeCall& c = k.calls[call];
+      const bool first = l.op_order[role.first_op] == op;
+      (role.graph ? row.used_graph : row.used_launch) |= first;
+      if (!first || waits_for_event[op]) {
+      } else if (role.graph) {
+        const int64_t latency = x.start_ns - c.start_ns;
+        if (free_since < c.start_ns && latency >= 0 && latency <= kLongestGraphLaunchNs)
+          mine.graph_launch.push_back(latency);
+      } else if (const int64_t latency = x.start_ns - c.end_ns();
+                 free_since < c.start_ns && latency > -kInsideNs && latency <= kLongestLaunchNs) {
+        (x.kind == DeviceOp::Kind::copy ? mine.copy_launch : mine.launch).push_back(latency);
+      }
+      // Launched well before the stream became free: only the dispatch separates the two.
+      if (!role.graph && before != kNone && !waits_for_event[op] && c.end_ns() + kLongestGapNs < free_since &&
+          x.start_ns - free_since <= kLongestGapNs)
+        mine.gap.push_back(std::max<int64_t>(0, x.start_ns - free_since));
+    } else if (before != kNone && x.start_ns - free_since <= kLongestGapNs) {
+      mine.gap.push_back(std::max<int64_t>(0, x.start_ns - free_since));
+    }
+  }
+  for (size_t i = 0; i < samples.size(); ++i) settle(l, l.report.constants[i], samples[i]);
+
+  for (uint32_t call = 0; call < k.calls.size(); ++call) {
+    CallRole& role = l.roles[call];
+    if (role.launched() == 0) continue;
+    const RuntimeCall& c = k.calls[call];
+    const uint32_t op = l.op_order[role.first_op];
+    const int64_t start = k.device_ops[op].start_ns;
+    if (role.graph)
+      role.split_at = c.start_ns;
+    else if (start < c.end_ns() - kInsideNs)
+      role.split_at = std::clamp(start - l.constants(op).launch_ns, c.start_ns, c.end_ns());
+    // A blocking call goes on waiting after its launch, whenever that was.
+    if (role.wait_end >= 0 && role.split_at < 0)
+      role.split_at = std::clamp(start - l.constants(op).launch_ns, c.start_ns, c.end_ns());
+    if (role.wait_end >= 0) role.wait_end = std::max(role.wait_end, role.split_at);
+  }
+}
+
+}  // namespace chakra::pytorch

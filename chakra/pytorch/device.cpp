@@ -1,0 +1,147 @@
+// Which runtime call launched which device operation, from which operator, and the order in which the
+// streams ran them.
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chakra/pytorch/linking.h"
+
+namespace chakra::pytorch {
+namespace {
+
+/// Rows of `records` per lane, by start; where starts tie, the longer (the caller) first.
+template <class R>
+std::vector<std::vector<uint32_t>> by_lane(const std::vector<R>& records, size_t lanes) {
+  std::vector<std::vector<uint32_t>> rows(lanes);
+  for (uint32_t i = 0; i < records.size(); ++i) rows[records[i].lane].push_back(i);
+  for (auto& lane : rows)
+    std::sort(lane.begin(), lane.end(), [&](uint32_t a, uint32_t b) {
+      const R &x = records[a], &y = records[b];
+      if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
+      if (x.dur_ns != y.dur_ns) return x.dur_ns > y.dur_ns;
+      if constexpr (std::is_same_v<R, CpuOp>)  // ids are given out as operators begin
+        if (x.rf_id != y.rf_id) return x.rf_id < y.rf_id;
+      return x.byte < y.byte;
+    });
+  return rows;
+}
+
+void join_by_correlation(Linking& l) {
+  Kineto& k = l.kineto;
+  absl::flat_hash_map<int64_t, uint32_t> call_of;
+  call_of.reserve(k.calls.size());
+  int64_t twice = 0;
+  for (uint32_t i = 0; i < k.calls.size(); ++i) {
+    if (k.calls[i].correlation < 0) continue;
+    const auto [found, added] = call_of.emplace(k.calls[i].correlation, i);
+    if (added) continue;
+    ++twice;  // a driver call inside the runtime call of the same number: the inner one launches
+    if (k.calls[i].start_ns >= k.calls[found->second].start_ns) found->second = i;
+  }
+  if (twice > 0)
+    l.find("pytorch.kineto.correlation_twice", Severity::note,
+           fmt::format("{} runtime calls share their correlation with another one", show_count(twice)));
+
+  l.roles.assign(k.calls.size(), {});
+  l.call_of_op.assign(k.device_ops.size(), kNone);
+  std::vector<uint32_t> count(k.calls.size(), 0);
+  for (uint32_t i = 0; i < k.device_ops.size(); ++i)
+    if (const auto found = call_of.find(k.device_ops[i].correlation);
+        found != call_of.end() && k.device_ops[i].correlation >= 0) {
+      l.call_of_op[i] = found->second;
+      ++count[found->second];
+    }
+  // Grouped by call, each group by start.
+  uint32_t next = 0;
+  std::vector<uint32_t> fill(k.calls.size());
+  for (uint32_t c = 0; c < k.calls.size(); ++c) {
+    fill[c] = next;
+    if (count[c] > 0) {
+      l.roles[c].first_op = next;
+      l.roles[c].last_op = next + count[c];
+    }
+    next += count[c];
+  }
+  l.op_order.resize(next);
+  for (uint32_t i = 0; i < k.device_ops.size(); ++i)
+    if (l.call_of_op[i] != kNone) l.op_order[fill[l.call_of_op[i]]++] = i;
+  for (uint32_t c = 0; c < k.calls.size(); ++c) {
+    CallRole& role = l.roles[c];
+    if (role.launched() > 1)
+      std::sort(l.op_order.begin() + role.first_op, l.op_order.begin() + role.last_op,
+                [&](uint32_t a, uint32_t b) {
+                  return std::pair(k.device_ops[a].start_ns, a) < std::pair(k.device_ops[b].start_ns, b);
+                });
+    role.graph = role.launched() > 1 ||
+                 (role.launched() == 1 && contains_ignoring_case(l.text(k.calls[c].name), "GraphLaunch"));
+  }
+}
+
+/// One sweep per thread over operators and calls: who is inside whom.
+void find_enclosing(Linking& l) {
+  const Kineto& k = l.kineto;
+  l.parent_op.assign(k.ops.size(), kNone);
+  l.enclosing_op.assign(k.calls.size(), kNone);
+  std::vector<uint32_t> open;
+  for (size_t thread = 0; thread < k.threads.size(); ++thread) {
+    open.clear();
+    size_t call = 0;
+    const auto& ops = l.thread_ops[thread];
+    const auto& calls = l.thread_calls[thread];
+    const auto calls_until = [&](int64_t time) {
+      for (; call < calls.size() && k.calls[calls[call]].start_ns < time; ++call) {
+        while (!open.empty() && k.ops[open.back()].end_ns() <= k.calls[calls[call]].start_ns) open.pop_back();
+        if (!open.empty()) l.enclosing_op[calls[call]] = open.back();
+      }
+    };
+    for (const uint32_t op : ops) {
+      calls_until(k.ops[op].start_ns);
+      while (!open.empty() && k.ops[open.back()].end_ns() <= k.ops[op].start_ns) open.pop_back();
+      if (!open.empty()) l.parent_op[op] = open.back();
+      open.push_back(op);
+    }
+    calls_until(std::numeric_limits<int64_t>::max());
+  }
+}
+
+}  // namespace
+
+void attach_device_ops(Linking& l) {
+  const Kineto& k = l.kineto;
+  l.thread_ops = by_lane(k.ops, k.threads.size());
+  l.thread_calls = by_lane(k.calls, k.threads.size());
+  l.stream_ops = by_lane(k.device_ops, k.streams.size());
+  join_by_correlation(l);
+  find_enclosing(l);
+
+  l.thread_launches.assign(k.threads.size(), {});
+  for (size_t thread = 0; thread < k.threads.size(); ++thread)
+    for (const uint32_t call : l.thread_calls[thread])
+      if (l.roles[call].launched() > 0) l.thread_launches[thread].push_back(call);
+
+  // The one before on a stream is the last to end of those that had ended: operations of a graph may
+  // overlap though they share a stream.
+  l.previous.assign(k.device_ops.size(), kNone);
+  for (const auto& stream : l.stream_ops)
+    for (size_t i = 1; i < stream.size(); ++i) {
+      const int64_t start = k.device_ops[stream[i]].start_ns;
+      for (size_t back = i; back-- > 0 && i - back <= 16;) {
+        const uint32_t candidate = stream[back];
+        if (k.device_ops[candidate].end_ns() > start + kToleranceNs) continue;
+        if (l.previous[stream[i]] == kNone ||
+            k.device_ops[candidate].end_ns() > k.device_ops[l.previous[stream[i]]].end_ns())
+          l.previous[stream[i]] = candidate;
+        if (k.device_ops[stream[i - 1]].end_ns() <= start + kToleranceNs) break;
+      }
+    }
+
+  l.report.device_ops = static_cast<int64_t>(k.device_ops.size());
+  for (uint32_t i = 0; i < k.device_ops.size(); ++i) {
+    const uint32_t call = l.call_of_op[i];
+    if (call == kNone) ++l.report.launched_before;
+    else if (l.enclosing_op[call] != kNone) ++l.report.attached_device_ops;
+  }
+}
+
+}  // namespace chakra::pytorch

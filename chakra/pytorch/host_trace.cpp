@@ -1,0 +1,346 @@
+#include "chakra/pytorch/host_trace.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chakra/pytorch/json_stream.h"
+#include "chakra/pytorch/json_value.h"
+
+namespace chakra::pytorch {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+using Object = ondemand::object;
+
+/// The elements of a JSON list at its top level: "[a, [b, c]]" gives "a" and "[b, c]".
+std::vector<std::string_view> split_list(std::string_view list) {
+  std::vector<std::string_view> items;
+  if (list.size() < 2) return items;
+  list = list.substr(1, list.size() - 2);
+  int depth = 0;
+  size_t begin = 0;
+  const auto add = [&](size_t end) {
+    std::string_view item = list.substr(begin, end - begin);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
+    items.push_back(item);
+    begin = end + 1;
+  };
+  for (size_t i = 0; i < list.size(); ++i) {
+    const char c = list[i];
+    if (c == '"') {
+      for (++i; i < list.size() && list[i] != '"'; ++i)
+        if (list[i] == '\\') ++i;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    } else if (c == ',' && depth == 0) {
+      add(i);
+    }
+  }
+  if (!list.empty()) add(list.size());
+  return items;
+}
+
+std::string_view without_quotes(std::string_view text) {
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') return text.substr(1, text.size() - 2);
+  return text;
+}
+
+class HostReader {
+ public:
+  HostReader(ByteSource source, StringPool& strings, Arena& texts)
+      : stream_(std::move(source), {"nodes"}), strings_(strings), texts_(texts) {}
+
+  Result<HostTrace> run() {
+    bool any_window = false;
+    CHAKRA_CHECK(for_each_element(
+        stream_,
+        [&](Object& object) {
+          any_window = true;
+          return read_node(object);
+        },
+        [&](std::string_view key, ondemand::document& value) { return read_member(key, value); }));
+    out_.file = stream_.file();
+    if (!any_window)
+      return fail(Code::bad_input, "pytorch.host.not_a_host_trace",
+                  "there is no array \"nodes\" with operators in it; is this a PyTorch execution trace?",
+                  {out_.file});
+    CHAKRA_CHECK(link_parents());
+    return std::move(out_);
+  }
+
+ private:
+  tl::unexpected<Error> field_error(std::string text) {
+    return fail(Code::bad_input, "pytorch.host.field", std::move(text));
+  }
+
+  Result<void> read_member(std::string_view key, ondemand::document& document) {
+    ondemand::json_type type;
+    if (document.type().get(type)) return {};
+    if (type == ondemand::json_type::array || type == ondemand::json_type::object) return {};
+    std::string_view text = document.raw_json_token();
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+    const StringId name = strings_.intern(key);
+    int64_t integer = 0;
+    if (key == "schema") out_.schema = std::string(without_quotes(text));
+    if (parse_integer(text, integer)) out_.metadata.push_back({name, integer});
+    else out_.metadata.push_back({name, texts_.add(without_quotes(text))});
+    return {};
+  }
+
+  Result<void> read_node(Object& object) {
+    HostOp op;
+    op.first_attr = static_cast<uint32_t>(out_.attrs.size());
+    comm_ = {};
+    values_ = {};
+    bool has_id = false, has_parent = false;
+    for (auto field : object) {
+      std::string_view key;
+      if (const auto code = field.unescaped_key().get(key)) return json_error(code, {});
+      ondemand::value value;
+      if (const auto code = field.value().get(value)) return json_error(code, {});
+      if (key == "id") has_id = natural(value, op.id);
+      else if (key == "ctrl_deps" || key == "parent") has_parent = natural(value, op.parent);
+      else if (key == "name") op.name = text_id(value);
+      else if (key == "inputs") read_tensors(value, op.io.inputs, &values_);
+      else if (key == "outputs") read_tensors(value, op.io.outputs, nullptr);
+      else if (key == "input_shapes") op.io.inputs.shapes = repr(token(value));
+      else if (key == "input_types") op.io.inputs.types = repr(token(value));
+      else if (key == "output_shapes") op.io.outputs.shapes = repr(token(value));
+      else if (key == "output_types") op.io.outputs.types = repr(token(value));
+      else if (key == "attrs") CHAKRA_CHECK(read_attrs(value, op));
+      else CHAKRA_CHECK(read_attr(key, {}, value, op));
+    }
+    const std::string_view name = strings_[op.name];
+    if (!has_id) return field_error(fmt::format("a node named {} without a whole number as id", quote(name)));
+    if (!has_parent) return field_error(fmt::format("node {} without a whole number as parent", op.id));
+    op.attr_count = static_cast<uint32_t>(out_.attrs.size()) - op.first_attr;
+    op.byte = stream_.current_place().byte;
+    if (name.starts_with("[pytorch|profiler|execution_"))
+      op.kind = name.ends_with("|thread]") ? HostOp::Kind::thread_root : HostOp::Kind::process_root;
+    else if (name == "## process_group:init ##")
+      op.kind = HostOp::Kind::process_groups;
+    if (op.kind == HostOp::Kind::op) ++out_.op_count;
+    if (op.kind == HostOp::Kind::process_groups) read_groups();
+    if (name == "record_param_comms") read_comm_inputs();
+    if (!comm_.empty() || comm_.sequence >= 0) {
+      op.comm = static_cast<uint32_t>(out_.comms.size());
+      out_.comms.push_back(comm_);
+    }
+    out_.ops.push_back(op);
+    return {};
+  }
+
+  static bool natural(ondemand::value value, uint64_t& number) {
+    return parse_unsigned(token(value), number);
+  }
+  StringId text_id(ondemand::value value) {
+    std::string_view text;
+    return value.get_string().get(text) ? 0 : strings_.intern(text);
+  }
+  std::string_view repr(std::string_view json) {
+    scratch_.clear();
+    append_python_repr(scratch_, json);
+    return texts_.add(scratch_);
+  }
+
+  /// Either a list of values (schema 1.0.1) or an object of parallel lists.
+  void read_tensors(ondemand::value value, trace::Tensors& tensors, std::string_view* raw_values) {
+    ondemand::json_type type;
+    if (value.type().get(type)) return;
+    if (type == ondemand::json_type::array) {
+      const std::string_view list = token(value);
+      if (raw_values) *raw_values = list;
+      tensors.values = repr(list);
+      return;
+    }
+    Object object;
+    if (value.get_object().get(object)) return;
+    for (auto field : object) {
+      std::string_view key;
+      ondemand::value list;
+      if (field.unescaped_key().get(key) || field.value().get(list)) return;
+      const std::string_view json = token(list);
+      if (key == "values") {
+        if (raw_values) *raw_values = json;
+        tensors.values = repr(json);
+      } else if (key == "shapes") {
+        tensors.shapes = repr(json);
+      } else if (key == "types") {
+        tensors.types = repr(json);
+      } else if (key == "strides") {
+        tensors.strides = repr(json);
+      }
+    }
+  }
+
+  Result<void> read_attrs(ondemand::value value, HostOp& op) {
+    ondemand::array list;
+    if (value.get_array().get(list)) return field_error(fmt::format("attrs of node {} are no list", op.id));
+    for (auto item : list) {
+      Object attr;
+      if (const auto code = item.get_object().get(attr)) return json_error(code, {});
+      std::string_view name, type;
+      for (auto field : attr) {
+        std::string_view key;
+        ondemand::value part;
+        if (const auto code = field.unescaped_key().get(key)) return json_error(code, {});
+        if (const auto code = field.value().get(part)) return json_error(code, {});
+        if (key == "name") {
+          if (const auto code = part.get_string().get(name)) return json_error(code, {});
+        } else if (key == "type") {
+          if (const auto code = part.get_string().get(type)) return json_error(code, {});
+        } else if (key == "value") {  // written last in every version
+          CHAKRA_CHECK(read_attr(name, type, part, op));
+        }
+      }
+    }
+    return {};
+  }
+
+  /// An attribute, or a field of the flat layout: they have the same names.
+  Result<void> read_attr(std::string_view name, std::string_view type, ondemand::value value, HostOp& op) {
+    const auto integer = [&](int64_t& to) -> Result<void> {
+      if (!to_integer(value, to)) return field_error(fmt::format("{} of a node is no whole number", name));
+      return {};
+    };
+    if (name == "rf_id") return integer(op.rf_id);
+    if (name == "seq_id") return integer(op.sequence);
+    if (name == "scope") return integer(op.scope);
+    if (name == "tid") return integer(op.thread);
+    if (name == "fw_tid") return integer(op.fw_thread);
+    if (name == "op_schema") return op.schema = text_id(value), Result<void>();
+    if (name == "fw_parent") {
+      if (!natural(value, op.fw_parent)) return field_error("fw_parent of a node is no whole number");
+      return {};
+    }
+    const std::string_view raw = token(value);
+    int64_t number = 0;
+    const bool is_number = parse_integer(raw, number);
+    if (name == "collective_name") comm_.collective = strings_.intern(raw);
+    else if (name == "dtype") comm_.dtype = strings_.intern(raw);
+    else if (name == "pg_name") comm_.group = strings_.intern(raw);
+    else if (name == "pg_desc") comm_.group_description = strings_.intern(raw);
+    else if (name == "in_split_size") comm_.in_split = texts_.add(raw);
+    else if (name == "out_split_size") comm_.out_split = texts_.add(raw);
+    else if (name == "in_msg_nelems" && is_number) comm_.in_elements = number;
+    else if (name == "out_msg_nelems" && is_number) comm_.out_elements = number;
+    else if (name == "pg_size" && is_number) comm_.group_size = number;
+    // Kept as it is, too: other tools look for it under this name.
+    const StringId id = strings_.intern(name);
+    if (is_number && type != "string") {
+      out_.attrs.push_back({id, number});
+    } else if (!raw.empty() || type == "string") {
+      std::string_view text;
+      if (value.type() == ondemand::json_type::string && !value.get_string().get(text))
+        out_.attrs.push_back({id, texts_.add(text)});
+      else
+        out_.attrs.push_back({id, texts_.add(raw)});
+    }
+    return {};
+  }
+
+  /// What record_param_comms has only by position:
+  /// [[tensors], sequence, group, rank, "collective", in_split, out_split, ...]; group is a number
+  /// (1.0.2) or ["name", "description"].
+  void read_comm_inputs() {
+    const std::vector<std::string_view> inputs = split_list(values_);
+    for (size_t i = 0; i + 3 < inputs.size() && i < 2; ++i)
+      if (parse_integer(inputs[i], comm_.sequence)) {
+        const std::vector<std::string_view> group = split_list(inputs[i + 1]);
+        if (group.size() == 2 && comm_.group == 0) {
+          comm_.group = strings_.intern(without_quotes(group[0]));
+          comm_.group_description = strings_.intern(without_quotes(group[1]));
+        }
+        if (comm_.collective == 0) comm_.collective = strings_.intern(without_quotes(inputs[i + 3]));
+        return;
+      }
+  }
+
+  /// inputs.values[0] is a string that holds a JSON list of groups.
+  void read_groups() {
+    const std::vector<std::string_view> inputs = split_list(values_);
+    if (inputs.empty()) return;
+    const simdjson::padded_string outer{inputs[0]};
+    ondemand::parser parser;
+    ondemand::document document;
+    std::string_view text;
+    if (parser.iterate(outer).get(document) || document.get_string().get(text)) return;
+    auto spec = parse_spec(text, out_.file);
+    if (!spec) return;
+    for (const Spec& item : spec->items) {
+      const auto field = [&](const char* key) {
+        const Spec* found = item.find(key);
+        return found ? found->scalar : std::string();
+      };
+      trace::ProcessGroup group{field("pg_name"), field("pg_desc"), field("backend_config"), {}, 0};
+      (void)parse_integer(field("group_size"), group.size);
+      if (const Spec* ranks = item.find("ranks"))
+        for (const Spec& rank : ranks->items) {
+          int64_t number = 0;
+          if (parse_integer(rank.scalar, number)) group.ranks.push_back(number);
+        }
+      const auto same = std::find_if(out_.groups.begin(), out_.groups.end(),
+                                     [&](const auto& known) { return known.name == group.name; });
+      if (same == out_.groups.end()) out_.groups.push_back(std::move(group));
+    }
+  }
+
+  Result<void> link_parents() {
+    std::vector<HostOp>& ops = out_.ops;
+    absl::flat_hash_map<uint64_t, uint32_t> rows;
+    rows.reserve(ops.size());
+    for (uint32_t row = 0; row < ops.size(); ++row)
+      if (!rows.emplace(ops[row].id, row).second)
+        return fail(Code::bad_input, "pytorch.host.duplicate_id",
+                    fmt::format("node id {} is used before, by {}", ops[row].id,
+                                quote(strings_[ops[rows[ops[row].id]].name])),
+                    {out_.file, ops[row].byte});
+    for (HostOp& op : ops) {
+      const auto found = rows.find(op.parent);
+      if (found == rows.end())
+        return fail(Code::bad_input, "pytorch.host.missing_parent",
+                    fmt::format("the parent {} of node {} is not in the file", op.parent, op.id),
+                    {out_.file, op.byte});
+      if (op.parent != op.id) op.parent_row = found->second;
+      else if (op.kind != HostOp::Kind::process_root)
+        return cycle(op);
+    }
+    // Walk up from each node until a node known to reach the root.
+    std::vector<uint32_t> seen(ops.size(), 0);
+    for (uint32_t start = 0; start < ops.size(); ++start) {
+      uint32_t row = start;
+      while (row != trace::kNoRow && seen[row] == 0) {
+        seen[row] = start + 1;
+        row = ops[row].parent_row;
+        if (row != trace::kNoRow && seen[row] == start + 1) return cycle(ops[row]);
+      }
+    }
+    return {};
+  }
+
+  tl::unexpected<Error> cycle(const HostOp& op) {
+    return fail(Code::bad_input, "pytorch.host.parent_cycle",
+                fmt::format("node {} is its own ancestor", op.id), {out_.file, op.byte});
+  }
+
+  JsonStream stream_;
+  StringPool& strings_;
+  Arena& texts_;
+  HostTrace out_;
+  std::string scratch_;
+  CommRecord comm_;          // of the node being read
+  std::string_view values_;  // its inputs' values, as JSON
+};
+
+}  // namespace
+
+Result<HostTrace> read_host_trace(ByteSource source, StringPool& strings, Arena& texts) {
+  return HostReader(std::move(source), strings, texts).run();
+}
+
+}  // namespace chakra::pytorch

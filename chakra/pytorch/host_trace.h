@@ -1,0 +1,53 @@
+// A PyTorch execution trace (the host trace) in memory: the operators that one process ran, with
+// their tensors, but without times. docs/formats/host_trace.md has the layouts; fields are found by
+// name, not by the file's version.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/pytorch/comm_record.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::pytorch {
+
+struct HostOp {
+  enum class Kind : uint8_t { op, process_root, thread_root, process_groups };
+
+  uint64_t id = 0;
+  uint64_t parent = 0;
+  uint32_t parent_row = trace::kNoRow;
+  StringId name = 0;
+  Kind kind = Kind::op;
+  int64_t rf_id = 0;      ///< record-function id, the key to the Kineto trace; 0: none
+  uint64_t fw_parent = 0;
+  int64_t sequence = -1;  ///< of autograd
+  int64_t scope = 0, thread = 0, fw_thread = 0;
+  StringId schema = 0;
+  trace::Io io;
+  uint32_t first_attr = 0, attr_count = 0;  ///< other attributes, in HostTrace::attrs
+  uint32_t comm = trace::kNoRow;            ///< into HostTrace::comms
+  int64_t byte = 0;                ///< where it stands in the file
+};
+
+struct HostTrace {
+  std::string file;
+  std::string schema;
+  std::vector<trace::Attr> metadata;  ///< pid, time, start_ts, finish_ts, ...
+  std::vector<HostOp> ops;            ///< every node of the file, in file order
+  std::vector<trace::Attr> attrs;
+  std::vector<CommRecord> comms;
+  std::vector<trace::ProcessGroup> groups;
+  size_t op_count = 0;  ///< Kind::op
+};
+
+/// Names and texts go to `strings` and `texts`, which must outlive the result. Ids are unique and
+/// parents exist, without cycles, in what is returned.
+/// Errors: pytorch.json.*, pytorch.host.not_a_host_trace, pytorch.host.field,
+/// pytorch.host.duplicate_id, pytorch.host.missing_parent, pytorch.host.parent_cycle, and those of
+/// ByteSource. Cost: O(file).
+Result<HostTrace> read_host_trace(ByteSource source, StringPool& strings, Arena& texts);
+
+}  // namespace chakra::pytorch

@@ -1,0 +1,352 @@
+#include "chakra/pytorch/json_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace chakra::pytorch {
+namespace {
+
+constexpr size_t kWindow = size_t{1} << 20;
+constexpr size_t kBlock = 64;
+static_assert(simdjson::SIMDJSON_PADDING <= kBlock);
+
+bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+struct Masks {
+  uint64_t quotes = 0, backslashes = 0, opens = 0, closes = 0;
+};
+
+/// One bit per byte of a block. '[' | 0x20 is '{' and ']' | 0x20 is '}'.
+Masks masks_of(const char* block) {
+  Masks masks;
+#if defined(__SSE2__)
+  const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), bit = _mm_set1_epi8(0x20);
+  const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
+  for (int i = 0; i < 4; ++i) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + i);
+    const __m128i folded = _mm_or_si128(bytes, bit);
+    const auto mask = [&](__m128i hits) {
+      return static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(hits))) << (16 * i);
+    };
+    masks.quotes |= mask(_mm_cmpeq_epi8(bytes, quote));
+    masks.backslashes |= mask(_mm_cmpeq_epi8(bytes, backslash));
+    masks.opens |= mask(_mm_cmpeq_epi8(folded, open));
+    masks.closes |= mask(_mm_cmpeq_epi8(folded, close));
+  }
+#else
+  for (size_t i = 0; i < kBlock; ++i) {
+    const auto bit = [&](bool is) { return static_cast<uint64_t>(is) << i; };
+    const char c = block[i];
+    masks.quotes |= bit(c == '"');
+    masks.backslashes |= bit(c == '\\');
+    masks.opens |= bit((c | 0x20) == '{');
+    masks.closes |= bit((c | 0x20) == '}');
+  }
+#endif
+  return masks;
+}
+
+/// Bit i of the result is the parity of bits 0..i.
+uint64_t prefix_parity(uint64_t bits) {
+  for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
+  return bits;
+}
+
+}  // namespace
+
+void JsonStream::Scanner::step(const char* block, uint64_t& opens, uint64_t& closes) {
+  Masks masks = masks_of(block);
+  if (masks.backslashes != 0 || escaped) {  // rare: follow the escapes one by one
+    uint64_t escaped_bytes = escaped ? 1 : 0;
+    masks.backslashes &= ~escaped_bytes;
+    escaped = false;
+    while (masks.backslashes != 0) {
+      const int i = std::countr_zero(masks.backslashes);
+      masks.backslashes &= masks.backslashes - 1;
+      if (i == 63) {
+        escaped = true;
+      } else {
+        escaped_bytes |= uint64_t{2} << i;
+        masks.backslashes &= ~(uint64_t{2} << i);
+      }
+    }
+    masks.quotes &= ~escaped_bytes;
+  }
+  const uint64_t inside = prefix_parity(masks.quotes) ^ in_string;
+  in_string = static_cast<uint64_t>(static_cast<int64_t>(inside) >> 63);
+  opens = masks.opens & ~inside;
+  closes = masks.closes & ~inside;
+}
+
+JsonStream::JsonStream(ByteSource source, std::vector<std::string> arrays)
+    : source_(std::move(source)), arrays_(std::move(arrays)) {
+  buffer_.resize(kWindow + 2 * kBlock);
+}
+
+tl::unexpected<Error> JsonStream::syntax(std::string text) const {
+  return fail(Code::bad_input, "pytorch.json.syntax", std::move(text), here());
+}
+tl::unexpected<Error> JsonStream::truncated() const {
+  return fail(Code::bad_input, "pytorch.json.truncated", "the JSON text ends before it is complete",
+              {source_.file(), at(size_)});
+}
+
+Result<bool> JsonStream::more() {
+  if (ended_) return false;
+  if (keep_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + keep_, size_ - keep_);
+    buffer_at_ += static_cast<int64_t>(keep_);
+    const size_t by = keep_;
+    for (size_t* index : {&size_, &cursor_, &scanned_, &value_begin_, &value_end_})
+      *index = *index >= by ? *index - by : 0;
+    for (size_t& start : starts_) start -= by;
+    for (size_t& end : ends_) end -= by;
+    keep_ = 0;
+  }
+  if (size_ + 2 * kBlock >= buffer_.size()) buffer_.resize(buffer_.size() * 2);
+  const size_t room = buffer_.size() - 2 * kBlock - size_;
+  CHAKRA_ASSIGN(const size_t got, source_.read({buffer_.data() + size_, room}));
+  size_ += got;
+  ended_ = got < room;
+  std::memset(buffer_.data() + size_, ' ', 2 * kBlock);
+  return got > 0;
+}
+
+Result<bool> JsonStream::skip_blanks() {
+  for (;;) {
+    while (cursor_ < size_ && is_blank(buffer_[cursor_])) ++cursor_;
+    if (cursor_ < size_) return true;
+    keep_ = cursor_;
+    CHAKRA_ASSIGN(const bool got, more());
+    if (!got) return false;
+  }
+}
+
+bool JsonStream::separated(size_t from, size_t to, int commas) const {
+  for (size_t i = from; i < to; ++i) {
+    if (buffer_[i] == ',') --commas;
+    else if (!is_blank(buffer_[i])) return false;
+  }
+  return commas == 0;
+}
+
+Result<size_t> JsonStream::string_end(size_t quote) {
+  size_t length = 1;  // relative to the quote, which may move when the buffer does
+  const size_t offset = quote - cursor_;
+  for (;;) {
+    while (cursor_ + offset + length < size_) {
+      const char c = buffer_[cursor_ + offset + length];
+      length += c == '\\' ? 2 : 1;
+      if (c == '"') return cursor_ + offset + length;
+    }
+    CHAKRA_ASSIGN(const bool got, more());
+    if (!got) return truncated();
+  }
+}
+
+Result<size_t> JsonStream::bracket_end() {
+  Scanner scanner;
+  uint64_t depth = 0;
+  size_t done = 0;  // relative to the cursor
+  for (;;) {
+    while (cursor_ + done + kBlock <= size_ || (ended_ && cursor_ + done < size_)) {
+      uint64_t opens = 0, closes = 0;
+      scanner.step(buffer_.data() + cursor_ + done, opens, closes);  // blanks follow the data
+      for (uint64_t both = opens | closes; both != 0; both &= both - 1) {
+        const int i = std::countr_zero(both);
+        if (opens >> i & 1) ++depth;
+        else if (--depth == 0) return cursor_ + done + static_cast<size_t>(i) + 1;
+      }
+      done += kBlock;
+    }
+    CHAKRA_ASSIGN(const bool got, more());
+    if (!got && !(ended_ && cursor_ + done < size_)) return truncated();
+  }
+}
+
+Result<size_t> JsonStream::value_end() {
+  const char first = buffer_[cursor_];
+  if (first == '{' || first == '[') return bracket_end();
+  if (first == '"') return string_end(cursor_);
+  if (std::strchr("-0123456789tfn", first) == nullptr) return syntax("a value should stand here");
+  for (size_t length = 1;; ++length) {
+    if (cursor_ + length >= size_) {
+      CHAKRA_ASSIGN(const bool got, more());
+      if (!got) return truncated();
+    }
+    const char c = buffer_[cursor_ + length];
+    if (is_blank(c) || c == ',' || c == '}' || c == ']') return cursor_ + length;
+  }
+}
+
+Result<JsonStream::Part> JsonStream::next() {
+  drop_window();
+  switch (state_) {
+    case State::start: {
+      CHAKRA_CHECK(more());
+      if (std::string_view(buffer_.data(), size_).starts_with("\xef\xbb\xbf")) cursor_ = 3;
+      CHAKRA_ASSIGN(const bool any, skip_blanks());
+      if (!any) return fail(Code::bad_input, "pytorch.json.empty", "the file is empty", {source_.file()});
+      if (buffer_[cursor_] != '{' && buffer_[cursor_] != '[') return syntax("not a JSON document");
+      bare_ = buffer_[cursor_] == '[';
+      state_ = bare_ ? State::elements : State::members;
+      ++cursor_;
+      keep_ = cursor_ - 1;
+      scanned_ = cursor_;
+      return bare_ ? next_window() : next_member();
+    }
+    case State::members: return next_member();
+    case State::elements: return next_window();
+    case State::finished: break;
+  }
+  return Part::finished;
+}
+
+Result<JsonStream::Part> JsonStream::next_member() {
+  keep_ = cursor_;
+  CHAKRA_ASSIGN(const bool any, skip_blanks());
+  if (!any) return truncated();
+  if (buffer_[cursor_] == '}') {
+    ++cursor_;
+    return finish();
+  }
+  if (!first_member_) {
+    if (buffer_[cursor_] != ',') return syntax("',' or '}' should stand here");
+    ++cursor_;
+    CHAKRA_ASSIGN(const bool follows, skip_blanks());
+    if (!follows) return truncated();
+  }
+  first_member_ = false;
+  if (buffer_[cursor_] != '"') return syntax("a key should stand here");
+  CHAKRA_ASSIGN(const size_t key_end, string_end(cursor_));
+  key_.assign(buffer_, cursor_ + 1, key_end - cursor_ - 2);
+  cursor_ = key_end;
+  CHAKRA_ASSIGN(const bool colon, skip_blanks());
+  if (!colon) return truncated();
+  if (buffer_[cursor_] != ':') return syntax("':' should stand here");
+  ++cursor_;
+  CHAKRA_ASSIGN(const bool value, skip_blanks());
+  if (!value) return truncated();
+  if (buffer_[cursor_] == '[' && std::find(arrays_.begin(), arrays_.end(), key_) != arrays_.end()) {
+    keep_ = cursor_;
+    scanned_ = ++cursor_;
+    scanner_ = {};
+    depth_ = 0;
+    any_element_ = false;
+    state_ = State::elements;
+    return next_window();
+  }
+  keep_ = cursor_;
+  CHAKRA_ASSIGN(value_end_, value_end());
+  value_begin_ = cursor_;
+  starts_.assign(1, value_begin_);
+  cursor_ = value_end_;
+  return Part::member;
+}
+
+void JsonStream::drop_window() {
+  if (patched_ != 0) buffer_[patched_] = patched_byte_;
+  patched_ = 0;
+  if (state_ != State::elements) {
+    starts_.clear();
+    return;
+  }
+  // An element that has begun but not ended stays.
+  starts_.erase(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(ends_.size()));
+  ends_.clear();
+}
+
+Result<JsonStream::Part> JsonStream::next_window() {
+  bool array_ended = false;
+  for (;;) {
+    while (!array_ended && (scanned_ + kBlock <= size_ || (ended_ && scanned_ < size_))) {
+      uint64_t opens = 0, closes = 0;
+      const Scanner before = scanner_;
+      scanner_.step(buffer_.data() + scanned_, opens, closes);
+      for (uint64_t both = opens | closes; both != 0; both &= both - 1) {
+        const int i = std::countr_zero(both);
+        const size_t index = scanned_ + static_cast<size_t>(i);
+        if (opens >> i & 1) {
+          if (depth_++ == 0) starts_.push_back(index);
+        } else if (depth_ == 0) {
+          scanner_ = before;
+          array_ended = true;
+          scanned_ = index;
+          break;
+        } else if (--depth_ == 0) {
+          ends_.push_back(index + 1);
+        }
+      }
+      if (!array_ended) scanned_ += kBlock;
+    }
+    if (array_ended || !ends_.empty()) break;
+    keep_ = cursor_ - 1;
+    CHAKRA_ASSIGN(const bool got, more());
+    if (!got && scanned_ >= size_) return truncated();
+  }
+
+  if (!ends_.empty()) {
+    if (!separated(cursor_, starts_[0], any_element_ ? 1 : 0))
+      return syntax("an element of the array should stand here");
+    any_element_ = true;
+    cursor_ = ends_.back();
+    keep_ = cursor_ - 1;
+    buffer_[starts_[0] - 1] = '[';
+    patched_ = cursor_;
+    patched_byte_ = buffer_[patched_];
+    buffer_[patched_] = ']';
+    if (array_ended) scanned_ = cursor_;  // the end is found again by the next call
+    if (array_ended) scanner_ = {};
+    return Part::window;
+  }
+  if (!separated(cursor_, scanned_, 0)) return syntax("']' should stand here");
+  cursor_ = scanned_ + 1;
+  starts_.clear();
+  state_ = State::members;
+  return bare_ ? finish() : next_member();
+}
+
+Result<JsonStream::Part> JsonStream::finish() {
+  state_ = State::finished;
+  CHAKRA_ASSIGN(const bool more_text, skip_blanks());
+  if (more_text) return syntax("text after the end of the document");
+  return Part::finished;
+}
+
+simdjson::padded_string_view JsonStream::padded(size_t begin, size_t end) const {
+  return simdjson::padded_string_view(buffer_.data() + begin, end - begin, buffer_.size() - begin);
+}
+simdjson::padded_string_view JsonStream::value() const { return padded(value_begin_, value_end_); }
+simdjson::padded_string_view JsonStream::window() const { return padded(starts_[0] - 1, ends_.back() + 1); }
+simdjson::padded_string_view JsonStream::element(size_t i) const { return padded(starts_[i], ends_[i]); }
+
+tl::unexpected<Error> json_error(simdjson::error_code code, Place place) {
+  const bool encoding = code == simdjson::UTF8_ERROR || code == simdjson::UNESCAPED_CHARS;
+  std::string text = simdjson::error_message(code);
+  while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
+  return fail(Code::bad_input, encoding ? "pytorch.json.encoding" : "pytorch.json.syntax",
+              encoding ? "a byte that JSON does not allow in a text (not UTF-8, or a control character)"
+                       : "not as JSON should be: " + text,
+              std::move(place));
+}
+
+size_t bad_byte(std::string_view element) {
+  bool in_string = false;
+  for (size_t i = 0; i < element.size();) {
+    const auto c = static_cast<unsigned char>(element[i]);
+    if (in_string && c < 0x20) return i;
+    const size_t length = utf8_length(element, i);
+    if (length == 0) return i;
+    if (c == '"') in_string = !in_string;
+    i += in_string && c == '\\' ? 2 : length;
+  }
+  return 0;
+}
+
+}  // namespace chakra::pytorch

@@ -1,0 +1,161 @@
+// Reads a JSON document whose bulk is one array of objects, in windows of about a MiB, so that
+// neither the file nor simdjson's index of it has to be in memory at once, and so that damage is
+// reported with its place:
+//     { "a": 1, "nodes": [ {...}, {...}, ... ], "b": 2 }        or        [ {...}, {...}, ... ]
+#pragma once
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::pytorch {
+
+class JsonStream {
+ public:
+  /// `arrays` are the keys a bulk array may have; an array at top level is taken as one, too.
+  JsonStream(ByteSource source, std::vector<std::string> arrays);
+
+  enum class Part : uint8_t {
+    member,   ///< a member other than the array: key(), value()
+    window,   ///< some elements of the array key(): window(), elements(), element()
+    finished  ///< the document has ended well
+  };
+  /// Errors: pytorch.json.empty, pytorch.json.syntax, pytorch.json.truncated, those of ByteSource.
+  /// The views of a part hold until the following call.
+  Result<Part> next();
+
+  std::string_view key() const { return key_; }
+  /// The member's value; simdjson may read SIMDJSON_PADDING bytes beyond it.
+  simdjson::padded_string_view value() const;
+
+  /// "[" elements "]", padded likewise.
+  simdjson::padded_string_view window() const;
+  size_t elements() const { return ends_.size(); }
+  /// Element i alone, padded likewise.
+  simdjson::padded_string_view element(size_t i) const;
+  Place element_place(size_t i) const { return {source_.file(), at(starts_[i])}; }
+  Place place(size_t i, size_t offset_in_element) const {
+    return {source_.file(), at(starts_[i] + offset_in_element)};
+  }
+  const std::string& file() const { return source_.file(); }
+  /// The element that for_each_element is at.
+  Place current_place() const { return element_place(current_); }
+  void set_current(size_t i) { current_ = i; }
+
+ private:
+  /// Follows strings and brackets over 64 bytes at a time.
+  struct Scanner {
+    uint64_t in_string = 0;  ///< all ones: the block begins inside a string
+    bool escaped = false;    ///< the block's first byte is escaped
+    void step(const char* block, uint64_t& opens, uint64_t& closes);
+  };
+
+  simdjson::padded_string_view padded(size_t begin, size_t end) const;
+  int64_t at(size_t index) const { return buffer_at_ + static_cast<int64_t>(index); }
+  Place here() const { return {source_.file(), at(cursor_)}; }
+  tl::unexpected<Error> syntax(std::string text) const;
+  tl::unexpected<Error> truncated() const;
+
+  Result<bool> more();              ///< reads on; false at the end of the file
+  Result<bool> skip_blanks();       ///< to the next byte that is none; false at the end of the file
+  Result<size_t> value_end();       ///< index behind the value at the cursor
+  Result<size_t> string_end(size_t quote);
+  Result<size_t> bracket_end();
+  Result<Part> next_member();
+  Result<Part> next_window();
+  Result<Part> finish();
+  void drop_window();
+  /// Only blanks between two indices, but for `commas` commas.
+  bool separated(size_t from, size_t to, int commas) const;
+
+  ByteSource source_;
+  std::vector<std::string> arrays_;
+  enum class State : uint8_t { start, members, elements, finished } state_ = State::start;
+  bool bare_ = false;       ///< the document is the array
+  bool first_member_ = true;
+  bool any_element_ = false;
+  bool ended_ = false;      ///< of the file
+
+  std::string buffer_;      ///< data, then padding
+  size_t size_ = 0;         ///< data in it
+  size_t cursor_ = 0;       ///< what is before it has been used
+  size_t keep_ = 0;         ///< what is before it may be dropped
+  int64_t buffer_at_ = 0;   ///< offset of buffer_[0] in the file
+
+  std::string key_;
+  size_t value_begin_ = 0, value_end_ = 0;
+
+  Scanner scanner_;
+  size_t scanned_ = 0;
+  uint32_t depth_ = 0;
+  std::vector<size_t> starts_, ends_;
+  size_t current_ = 0;
+  size_t patched_ = 0;      ///< index of the byte replaced by ']', or 0
+  char patched_byte_ = 0;
+};
+
+/// Calls `use(object, place)` for each element of the array and `member(key, value)` for each other
+/// member. Both return Result<void>; `use` may return an error with an empty place, which is then
+/// filled in. Errors: also pytorch.json.encoding.
+template <class Use, class Member>
+Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& member);
+
+/// The error that simdjson's code stands for.
+tl::unexpected<Error> json_error(simdjson::error_code code, Place place);
+/// Where in `element` the bytes are that make it no JSON text: not UTF-8, or a control character.
+size_t bad_byte(std::string_view element);
+
+// ---- implementation ------------------------------------------------------------------------------
+
+template <class Use, class Member>
+Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& member) {
+  namespace ondemand = simdjson::ondemand;
+  ondemand::parser parser;
+  const auto use_value = [&](auto&& value, size_t i) -> Result<void> {
+    stream.set_current(i);
+    ondemand::object object;
+    if (const auto code = value.get_object().get(object)) return json_error(code, stream.element_place(i));
+    Result<void> used = use(object);
+    if (!used && used.error().place.file.empty()) used.error().place = stream.element_place(i);
+    return used;
+  };
+  for (;;) {
+    CHAKRA_ASSIGN(const JsonStream::Part part, stream.next());
+    if (part == JsonStream::Part::finished) return {};
+    ondemand::document document;
+    if (part == JsonStream::Part::member) {
+      if (const auto code = parser.iterate(stream.value()).get(document))
+        return json_error(code, stream.element_place(0));
+      CHAKRA_CHECK(member(stream.key(), document));
+      continue;
+    }
+    ondemand::array array;
+    if (parser.iterate(stream.window()).get(document) == simdjson::SUCCESS &&
+        document.get_array().get(array) == simdjson::SUCCESS) {
+      size_t i = 0;
+      for (auto element : array) {
+        const size_t index = std::min(i++, stream.elements() - 1);
+        ondemand::value value;
+        if (const auto code = std::move(element).get(value))
+          return json_error(code, stream.element_place(index));
+        CHAKRA_CHECK(use_value(value, index));
+      }
+    } else {  // damage somewhere in the window: element by element finds the place
+      for (size_t i = 0; i < stream.elements(); ++i) {
+        const auto text = stream.element(i);
+        if (const auto code = parser.iterate(text).get(document)) {
+          const bool encoding = code == simdjson::UTF8_ERROR || code == simdjson::UNESCAPED_CHARS;
+          return json_error(code, stream.place(i, encoding ? bad_byte(text) : 0));
+        }
+        CHAKRA_CHECK(use_value(document, i));
+      }
+    }
+  }
+}
+
+}  // namespace chakra::pytorch

@@ -1,0 +1,203 @@
+#include "chakra/pytorch/json_value.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace chakra::pytorch {
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::string_view token(JsonValue value) {
+  simdjson::ondemand::json_type type;
+  if (value.type().get(type)) return {};
+  std::string_view text;
+  switch (type) {
+    case simdjson::ondemand::json_type::array:
+    case simdjson::ondemand::json_type::object:
+      if (simdjson::to_json_string(value).get(text)) return {};
+      return trimmed(text);
+    case simdjson::ondemand::json_type::string: {
+      text = value.raw_json_token();  // from the opening quote to the next token
+      const size_t end = text.rfind('"');
+      return end == 0 || end == std::string_view::npos ? std::string_view() : text.substr(1, end - 1);
+    }
+    default: return trimmed(value.raw_json_token());
+  }
+}
+
+bool to_integer(JsonValue value, int64_t& number) { return parse_integer(token(value), number); }
+
+bool parse_micros(std::string_view text, int64_t& ns) {
+  const bool negative = text.starts_with('-');
+  const std::string_view digits = text.substr(negative ? 1 : 0);
+  int64_t value = 0;
+  int decimals = -1;  // behind the point; -1 before it
+  int seen = 0;
+  size_t i = 0;
+  for (; i < digits.size(); ++i) {
+    const char c = digits[i];
+    if (c == '.' && decimals < 0) {
+      decimals = 0;
+    } else if (is_digit(c)) {
+      if (decimals >= 3) {
+        if (decimals == 3 && c >= '5') ++value;
+        decimals = 4;
+        continue;
+      }
+      if (++seen > 18) return false;
+      value = value * 10 + (c - '0');
+      if (decimals >= 0) ++decimals;
+    } else {
+      break;
+    }
+  }
+  if (seen == 0) return false;
+  if (i < digits.size()) {  // an exponent
+    double micros = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), micros);
+    if (error != std::errc() || end != text.data() + text.size() || !(std::abs(micros) < 9e15)) return false;
+    ns = std::llround(micros * 1000);
+    return true;
+  }
+  for (int d = std::max(decimals, 0); d < 3; ++d)
+    if (__builtin_mul_overflow(value, 10, &value)) return false;
+  ns = negative ? -value : value;
+  return true;
+}
+
+namespace {
+
+/// Decodes the JSON string whose opening quote is at json[i], leaves i behind the closing one.
+std::string decode_string(std::string_view json, size_t& i) {
+  std::string text;
+  const auto hex4 = [&](size_t at) {
+    unsigned value = 0;
+    if (at + 4 > json.size()) return 0u;
+    std::from_chars(json.data() + at, json.data() + at + 4, value, 16);
+    return value;
+  };
+  for (++i; i < json.size() && json[i] != '"'; ++i) {
+    if (json[i] != '\\') {
+      text += json[i];
+      continue;
+    }
+    if (++i >= json.size()) break;
+    switch (json[i]) {
+      case 'n': text += '\n'; break;
+      case 't': text += '\t'; break;
+      case 'r': text += '\r'; break;
+      case 'b': text += '\b'; break;
+      case 'f': text += '\f'; break;
+      case 'u': {
+        unsigned code = hex4(i + 1);
+        i += 4;
+        if (code >= 0xd800 && code < 0xdc00 && i + 6 < json.size() && json[i + 1] == '\\' && json[i + 2] == 'u') {
+          code = 0x10000 + ((code - 0xd800) << 10) + (hex4(i + 3) - 0xdc00);
+          i += 6;
+        }
+        const auto put = [&](unsigned byte) { text += static_cast<char>(byte); };
+        if (code < 0x80) put(code);
+        else if (code < 0x800) put(0xc0 | code >> 6), put(0x80 | (code & 0x3f));
+        else if (code < 0x10000) put(0xe0 | code >> 12), put(0x80 | (code >> 6 & 0x3f)), put(0x80 | (code & 0x3f));
+        else put(0xf0 | (code >> 18 & 7)), put(0x80 | (code >> 12 & 0x3f)), put(0x80 | (code >> 6 & 0x3f)), put(0x80 | (code & 0x3f));
+        break;
+      }
+      default: text += json[i];
+    }
+  }
+  ++i;
+  return text;
+}
+
+void append_python_string(std::string& out, std::string_view text) {
+  const char quote_mark = contains(text, "'") && !contains(text, "\"") ? '"' : '\'';
+  out += quote_mark;
+  for (size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c == '\\' || text[i] == quote_mark) {
+      out += '\\';
+      out += text[i++];
+    } else if (c == '\n') {
+      out += "\\n", ++i;
+    } else if (c == '\t') {
+      out += "\\t", ++i;
+    } else if (c == '\r') {
+      out += "\\r", ++i;
+    } else if (c < 0x20 || c == 0x7f || utf8_length(text, i) == 0) {
+      out += fmt::format("\\x{:02x}", c), ++i;
+    } else {
+      const size_t length = utf8_length(text, i);
+      out.append(text.substr(i, length));
+      i += length;
+    }
+  }
+  out += quote_mark;
+}
+
+/// Python prints the shortest decimal that reads back as the same double.
+void append_python_number(std::string& out, std::string_view number) {
+  if (number.find_first_of(".eE") == std::string_view::npos) {
+    out += number;
+    return;
+  }
+  double value = 0;
+  std::from_chars(number.data(), number.data() + number.size(), value);
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  out += text;
+}
+
+}  // namespace
+
+void append_python_repr(std::string& out, std::string_view json) {
+  for (size_t i = 0; i < json.size();) {
+    const char c = json[i];
+    if (is_blank(c)) {
+      ++i;
+    } else if (c == '"') {
+      size_t end = i + 1;  // the common string needs no decoding
+      while (end < json.size() && json[end] != '"' && json[end] != '\\' && json[end] != '\'' &&
+             static_cast<unsigned char>(json[end]) - 0x20u < 0x5fu)
+        ++end;
+      if (end < json.size() && json[end] == '"') {
+        out += '\'';
+        out.append(json.substr(i + 1, end - i - 1));
+        out += '\'';
+        i = end + 1;
+      } else {
+        append_python_string(out, decode_string(json, i));
+      }
+    } else if (c == ',') {
+      out += ", ", ++i;
+    } else if (c == ':') {
+      out += ": ", ++i;
+    } else if (c == '-' || is_digit(c)) {
+      size_t end = i + 1;
+      while (end < json.size() && (is_digit(json[end]) || std::string_view("+-.eE").find(json[end]) != std::string_view::npos))
+        ++end;
+      append_python_number(out, json.substr(i, end - i));
+      i = end;
+    } else if (json.substr(i).starts_with("true")) {
+      out += "True", i += 4;
+    } else if (json.substr(i).starts_with("false")) {
+      out += "False", i += 5;
+    } else if (json.substr(i).starts_with("null")) {
+      out += "None", i += 4;
+    } else {
+      out += c, ++i;
+    }
+  }
+}
+
+}  // namespace chakra::pytorch

@@ -1,0 +1,339 @@
+#include "chakra/pytorch/kineto.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chakra/pytorch/json_stream.h"
+#include "chakra/pytorch/json_value.h"
+
+namespace chakra::pytorch {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+using Object = ondemand::object;
+
+enum class Category : uint8_t { ignored, op, annotation, call, kernel, copy, memset, sync };
+
+/// What a record is, by its category's name in any of the files since 2021.
+Category category_of(std::string_view cat) {
+  const std::string name = to_lower(cat);
+  if (name == "cpu_op" || name == "operator") return Category::op;
+  if (name == "user_annotation") return Category::annotation;
+  if (name == "runtime" || name.ends_with("_runtime") || name.ends_with("_driver")) return Category::call;
+  if (name == "kernel") return Category::kernel;
+  if (name == "memcpy" || name == "gpu_memcpy") return Category::copy;
+  if (name == "memset" || name == "gpu_memset") return Category::memset;
+  if (name == "cuda_sync") return Category::sync;
+  return Category::ignored;
+}
+
+/// The number at the end of "stream 7", or of "7".
+int64_t trailing_number(std::string_view text) {
+  const size_t last = text.find_last_not_of("0123456789");
+  int64_t number = 0;
+  return parse_integer(last == std::string_view::npos ? text : text.substr(last + 1), number) ? number : 0;
+}
+
+/// The arguments of a record that someone needs; the rest is skipped.
+struct Args {
+  int64_t correlation = -1, external_id = -1, rf_id = 0, sequence = -1, forward_thread = 0;
+  int64_t device = -1, stream = -1, bytes = -1;
+  int64_t source_stream = -1, source_correlation = -1;
+  bool has_stream = false, has_device = false;
+  std::string_view dims, types, sync_kind;
+  CommRecord comm;
+};
+
+class KinetoReader {
+ public:
+  KinetoReader(ByteSource source, StringPool& strings, Arena& texts)
+      : stream_(std::move(source), {"traceEvents"}), strings_(strings), texts_(texts) {}
+
+  Result<Kineto> run() {
+    bool any_event = false, named = false;
+    CHAKRA_CHECK(for_each_element(
+        stream_,
+        [&](Object& object) {
+          any_event = true;
+          return read_event(object);
+        },
+        [&](std::string_view key, ondemand::document& value) {
+          named |= key == "schemaVersion" || key == "distributedInfo" || key == "deviceProperties" ||
+                   key == "traceEvents";
+          return read_member(key, value);
+        }));
+    out_.file = stream_.file();
+    if (!any_event && !named)
+      return fail(Code::bad_input, "pytorch.kineto.not_a_kineto_trace",
+                  "there is no array \"traceEvents\" in it; is this a Kineto trace?", {out_.file});
+    return std::move(out_);
+  }
+
+ private:
+  Result<void> read_member(std::string_view key, ondemand::document& document) {
+    if (key == "baseTimeNanoseconds") {
+      std::string_view text = document.raw_json_token();
+      while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
+      if (!parse_integer(text, out_.base_ns))
+        return fail(Code::bad_input, "pytorch.kineto.time", "baseTimeNanoseconds is no whole number",
+                    stream_.element_place(0));
+    } else if (key == "distributedInfo") {
+      Object info;
+      if (document.get_object().get(info)) return {};
+      for (auto field : info) {
+        std::string_view name;
+        ondemand::value value;
+        if (field.unescaped_key().get(name) || field.value().get(value)) return {};
+        if (name == "rank") (void)to_integer(value, out_.rank);
+        else if (name == "world_size") (void)to_integer(value, out_.world_size);
+        else if (name == "pg_config") read_groups(value);
+      }
+    }
+    return {};
+  }
+
+  void read_groups(ondemand::value value) {
+    ondemand::array list;
+    if (value.get_array().get(list)) return;
+    for (auto item : list) {
+      Object object;
+      if (item.get_object().get(object)) return;
+      trace::ProcessGroup group;
+      for (auto field : object) {
+        std::string_view name;
+        ondemand::value part;
+        if (field.unescaped_key().get(name) || field.value().get(part)) return;
+        if (name == "pg_name") group.name = token(part);
+        else if (name == "pg_desc") group.description = token(part);
+        else if (name == "backend_config") group.backend = token(part);
+        else if (name == "pg_size" || name == "group_size") (void)to_integer(part, group.size);
+        else if (name == "ranks") group.ranks = parse_ranks(token(part));
+      }
+      out_.groups.push_back(std::move(group));
+    }
+  }
+
+  tl::unexpected<Error> field_error(std::string text) {
+    return fail(Code::bad_input, "pytorch.kineto.field", std::move(text));
+  }
+
+  Result<void> read_event(Object& object) {
+    std::string_view phase, name, pid, tid, ts, dur;
+    Category category = Category::ignored;
+    args_ = {};
+    for (auto field : object) {
+      std::string_view key;
+      if (const auto code = field.unescaped_key().get(key)) return json_error(code, {});
+      ondemand::value value;
+      if (const auto code = field.value().get(value)) return json_error(code, {});
+      if (key == "ph") {
+        phase = token(value);
+        if (phase != "X") return {};  // flows, instants, metadata
+      } else if (key == "cat") {
+        category = remembered_category(token(value));
+        if (category == Category::ignored) return {};
+      } else if (key == "name") {
+        if (const auto code = value.get_string().get(name)) {
+          if (code != simdjson::INCORRECT_TYPE) return json_error(code, {});
+          name = token(value);
+        }
+      } else if (key == "pid") {
+        pid = token(value);
+      } else if (key == "tid") {
+        tid = token(value);
+      } else if (key == "ts") {
+        ts = token(value);
+      } else if (key == "dur") {
+        dur = token(value);
+      } else if (key == "args") {
+        CHAKRA_CHECK(read_args(value, is_host_comm(name)));
+      }
+    }
+    if (phase != "X" || category == Category::ignored) return {};
+    Record record;
+    record.name = strings_.intern(name);
+    record.byte = stream_.current_place().byte;
+    if (!parse_micros(ts, record.start_ns) || (!dur.empty() && !parse_micros(dur, record.dur_ns)))
+      return fail(Code::bad_input, "pytorch.kineto.time",
+                  fmt::format("{} has no usable time (ts {}, dur {})", quote(name), quote(ts), quote(dur)));
+    int64_t end = 0;
+    if (record.dur_ns < 0 || __builtin_add_overflow(record.start_ns, record.dur_ns, &end))
+      return fail(Code::bad_input, "pytorch.kineto.time",
+                  fmt::format("{} has a duration of {} ns", quote(name), record.dur_ns));
+    add(category, record, name, pid, tid);
+    return {};
+  }
+
+  Category remembered_category(std::string_view cat) {
+    if (const auto found = categories_.find(cat); found != categories_.end()) return found->second;
+    const Category category = category_of(cat);
+    categories_.emplace(strings_[strings_.intern(cat)], category);
+    return category;
+  }
+
+  Result<void> read_args(ondemand::value value, bool keep_dims) {
+    Object object;
+    if (value.get_object().get(object)) return {};
+    for (auto field : object) {
+      std::string_view key;
+      if (const auto code = field.unescaped_key().get(key)) return json_error(code, {});
+      ondemand::value part;
+      if (const auto code = field.value().get(part)) return json_error(code, {});
+      CommRecord& comm = args_.comm;
+      const auto number = [&](int64_t& to) { (void)to_integer(part, to); };
+      const auto text = [&] { return strings_.intern(token(part)); };
+      // One comparison of length and first letters decides for nearly all keys.
+      switch (key.empty() ? 0 : key[0]) {
+        case 'c': if (key == "correlation") number(args_.correlation);
+                  else if (key == "cuda_sync_kind") args_.sync_kind = token(part);
+                  break;
+        case 'E': if (key == "External id") number(args_.external_id); break;
+        case 'e': if (key == "external id") number(args_.external_id); break;
+        case 'R': if (key == "Record function id") number(args_.rf_id);
+                  else if (key == "Root rank") number(comm.root);
+                  break;
+        case 'S': if (key == "Sequence number") number(args_.sequence);
+                  else if (key == "Seq") number(comm.sequence);
+                  else if (key == "Src Rank") number(comm.src);
+                  break;
+        case 'F': if (key == "Fwd thread id") number(args_.forward_thread); break;
+        case 'd': if (key == "device") { number(args_.device); args_.has_device = true; }
+                  else if (key == "dtype") comm.dtype = text();
+                  break;
+        case 's': if (key == "stream") { number(args_.stream); args_.has_stream = true; } break;
+        case 'b': if (key == "bytes") number(args_.bytes); break;
+        case 'w': if (key == "wait_on_stream") number(args_.source_stream);
+                  else if (key == "wait_on_cuda_event_record_corr_id") number(args_.source_correlation);
+                  break;
+        case 'C': if (key == "Collective name") comm.collective = text(); break;
+        case 'D': if (key == "Dst Rank") number(comm.dst); break;
+        case 'I': if (key == "In msg nelems") number(comm.in_elements);
+                  else if (key == "In split size") comm.in_split = strings_[text()];
+                  else if (key == "Input Dims" && keep_dims) args_.dims = texts_.add(token(part));
+                  else if (key == "Input type" && keep_dims) args_.types = texts_.add(token(part));
+                  break;
+        case 'O': if (key == "Out msg nelems") number(comm.out_elements);
+                  else if (key == "Out split size") comm.out_split = strings_[text()];
+                  break;
+        case 'G': if (key == "Group size") number(comm.group_size); break;
+        case 'P': if (key == "Process Group Name") comm.group = text();
+                  else if (key == "Process Group Description") comm.group_description = text();
+                  else if (key == "Process Group Ranks") comm.ranks = strings_[text()];
+                  break;
+        default: break;
+      }
+    }
+    return {};
+  }
+
+  void add(Category category, const Record& record, std::string_view name, std::string_view pid,
+           std::string_view tid) {
+    uint32_t comm = trace::kNoRow;
+    if (!args_.comm.empty()) {
+      comm = static_cast<uint32_t>(out_.comms.size());
+      out_.comms.push_back(args_.comm);
+    }
+    switch (category) {
+      case Category::ignored: break;
+      case Category::op:
+      case Category::annotation: {
+        CpuOp op;
+        static_cast<Record&>(op) = record;
+        op.lane = thread(pid, tid);
+        op.host_comm = is_host_comm(name);
+        op.annotation = !op.host_comm &&
+                        (category == Category::annotation || name.starts_with("ProfilerStep#"));
+        op.rf_id = args_.rf_id;
+        op.external_id = args_.external_id;
+        op.sequence = args_.sequence;
+        op.forward_thread = args_.forward_thread;
+        op.comm = comm;
+        op.dims = args_.dims;
+        op.types = args_.types;
+        out_.ops.push_back(op);
+        break;
+      }
+      case Category::call: {
+        RuntimeCall call;
+        static_cast<Record&>(call) = record;
+        call.lane = thread(pid, tid);
+        call.correlation = args_.correlation;
+        out_.amd |= name.starts_with("hip");
+        out_.calls.push_back(call);
+        break;
+      }
+      case Category::kernel:
+      case Category::copy:
+      case Category::memset: {
+        DeviceOp op;
+        static_cast<Record&>(op) = record;
+        op.kind = category == Category::kernel ? DeviceOp::Kind::kernel
+                  : category == Category::copy ? DeviceOp::Kind::copy
+                                               : DeviceOp::Kind::memset;
+        // Without arguments, the place in the viewer tells: pid is the device, tid the stream.
+        const int64_t device = args_.has_device ? args_.device : trailing_number(pid);
+        const int64_t stream = args_.has_stream ? args_.stream : trailing_number(tid);
+        op.lane = lane(out_.streams, {trace::Lane::Kind::stream, device, stream});
+        op.correlation = args_.correlation;
+        op.bytes = args_.bytes;
+        op.comm = comm;
+        out_.device_ops.push_back(op);
+        break;
+      }
+      case Category::sync: {
+        SyncRecord sync;
+        const std::string_view kind = args_.sync_kind.empty() ? name : args_.sync_kind;
+        sync.kind = kind == "Stream Wait Event" ? SyncRecord::Kind::wait_event
+                    : kind == "Event Sync"      ? SyncRecord::Kind::event
+                    : kind == "Stream Sync"     ? SyncRecord::Kind::stream
+                                                : SyncRecord::Kind::device;
+        sync.correlation = args_.correlation;
+        sync.stream = args_.stream;
+        sync.source_stream = args_.source_stream;
+        sync.source_correlation = args_.source_correlation;
+        out_.syncs.push_back(sync);
+        break;
+      }
+    }
+  }
+
+  static uint32_t lane(std::vector<trace::Lane>& lanes, const trace::Lane& wanted) {
+    for (size_t i = 0; i < lanes.size(); ++i)
+      if (lanes[i].process == wanted.process && lanes[i].index == wanted.index) return static_cast<uint32_t>(i);
+    lanes.push_back(wanted);
+    return static_cast<uint32_t>(lanes.size() - 1);
+  }
+
+  uint32_t thread(std::string_view pid, std::string_view tid) {
+    if (pid == last_pid_ && tid == last_tid_) return last_thread_;
+    // Names instead of numbers ("PyTorch Profiler") get negative numbers of their own.
+    const auto number = [&](std::string_view text) {
+      int64_t value = 0;
+      if (parse_integer(text, value)) return value;
+      return -1 - static_cast<int64_t>(strings_.intern(text));
+    };
+    last_pid_ = pid;
+    last_tid_ = tid;
+    last_thread_ = lane(out_.threads, {trace::Lane::Kind::thread, number(pid), number(tid)});
+    return last_thread_;
+  }
+
+  JsonStream stream_;
+  StringPool& strings_;
+  Arena& texts_;
+  Kineto out_;
+  absl::flat_hash_map<std::string_view, Category> categories_;
+  Args args_;
+  std::string last_pid_, last_tid_;
+  uint32_t last_thread_ = 0;
+};
+
+}  // namespace
+
+Result<Kineto> read_kineto(ByteSource source, StringPool& strings, Arena& texts) {
+  return KinetoReader(std::move(source), strings, texts).run();
+}
+
+}  // namespace chakra::pytorch

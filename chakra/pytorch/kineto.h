@@ -1,0 +1,74 @@
+// A Kineto trace in memory: what ran when, on CPU threads and on devices. docs/formats/kineto.md has
+// the forms that PyTorch has written since 2021.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/pytorch/comm_record.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::pytorch {
+
+/// What all records have. Times in nanoseconds since Kineto::base_ns.
+struct Record {
+  int64_t start_ns = 0;
+  int64_t dur_ns = 0;
+  StringId name = 0;
+  uint32_t lane = 0;      ///< into Kineto::threads or Kineto::streams
+  int64_t byte = 0;       ///< where it stands in the file
+  int64_t end_ns() const { return start_ns + dur_ns; }
+};
+
+struct CpuOp : Record {
+  bool annotation = false;  ///< a user_annotation: its own time is not work
+  bool host_comm = false;   ///< communication that a CPU thread carries out ("gloo:all_reduce")
+  int64_t rf_id = 0;        ///< "Record function id"; 0: none
+  int64_t external_id = -1;
+  int64_t sequence = -1;    ///< of autograd
+  int64_t forward_thread = 0;
+  uint32_t comm = trace::kNoRow;  ///< into Kineto::comms
+  std::string_view dims, types;   ///< "Input Dims", "Input type"; kept for communication only
+};
+
+struct RuntimeCall : Record {
+  int64_t correlation = -1;
+};
+
+struct DeviceOp : Record {
+  enum class Kind : uint8_t { kernel, copy, memset, other } kind = Kind::kernel;
+  int64_t correlation = -1;
+  int64_t bytes = -1;
+  uint32_t comm = trace::kNoRow;
+};
+
+/// A cuda_sync record: which stream or event a synchronisation was about.
+struct SyncRecord {
+  enum class Kind : uint8_t { device, stream, event, wait_event } kind = Kind::device;
+  int64_t correlation = -1;       ///< of the runtime call
+  int64_t stream = -1;            ///< that waits (wait_event) or is waited for (stream)
+  int64_t source_stream = -1;     ///< that the event was recorded on
+  int64_t source_correlation = -1;  ///< of the call that recorded the event
+};
+
+struct Kineto {
+  std::string file;
+  int64_t base_ns = 0;
+  std::vector<trace::Lane> threads, streams;
+  std::vector<CpuOp> ops;
+  std::vector<RuntimeCall> calls;
+  std::vector<DeviceOp> device_ops;
+  std::vector<SyncRecord> syncs;
+  std::vector<CommRecord> comms;
+  std::vector<trace::ProcessGroup> groups;
+  int64_t rank = -1;  ///< of distributedInfo; -1: not said
+  int64_t world_size = -1;
+  bool amd = false;   ///< the runtime calls are HIP's
+};
+
+/// Errors: pytorch.json.*, pytorch.kineto.not_a_kineto_trace, pytorch.kineto.field,
+/// pytorch.kineto.time, pytorch.kineto.duplicate_correlation, and those of ByteSource. Cost: O(file).
+Result<Kineto> read_kineto(ByteSource source, StringPool& strings, Arena& texts);
+
+}  // namespace chakra::pytorch

@@ -1,0 +1,43 @@
+// Linking one rank, step by step.
+#include <fmt/format.h>
+
+#include "chakra/pytorch/linking.h"
+
+namespace chakra::pytorch {
+
+Result<Linked> link(const RankInput& input, const LinkOptions& options) {
+  trace::Builder builder;  // its trace owns all names and texts
+  Linking l;
+  l.options = options;
+  l.strings = &builder.trace.strings;
+  l.texts = &builder.trace.texts;
+
+  if (!input.host.empty()) {
+    CHAKRA_ASSIGN(ByteSource host, ByteSource::open(input.host));
+    CHAKRA_ASSIGN(l.host, read_host_trace(std::move(host), *l.strings, *l.texts));
+    l.has_host = true;
+  }
+  CHAKRA_ASSIGN(ByteSource device, ByteSource::open(input.device));
+  CHAKRA_ASSIGN(l.kineto, read_kineto(std::move(device), *l.strings, *l.texts));
+  if (input.rank_known && !options.rank && l.kineto.rank >= 0 && l.kineto.rank != input.rank)
+    return fail(Code::bad_input, "pytorch.pair.rank",
+                fmt::format("the trace is of rank {}, its name or its mate of rank {}", l.kineto.rank, input.rank),
+                {input.device});
+
+  CHAKRA_CHECK(match_host_ops(l));
+  CHAKRA_CHECK(set_zero(l));
+  attach_device_ops(l);
+  find_waits(l);
+  estimate_constants(l);
+  build_chains(l);
+  add_dependencies(l);
+  const int64_t rank = options.rank         ? *options.rank
+                       : input.rank_known   ? input.rank
+                       : l.kineto.rank >= 0 ? l.kineto.rank
+                                            : 0;
+  trace::Trace trace = assemble(l, builder, rank);
+  for (Finding& finding : l.report.findings) finding.rank = rank;
+  return Linked{std::move(trace), std::move(l.report)};
+}
+
+}  // namespace chakra::pytorch

@@ -1,0 +1,148 @@
+// The state of linking one rank, passed from step to step (link.cpp is the table of contents). All
+// times are nanoseconds since the recording's zero, the earliest start on host or device.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "chakra/pytorch/host_trace.h"
+#include "chakra/pytorch/kineto.h"
+#include "chakra/pytorch/pytorch.h"
+
+namespace chakra::pytorch {
+
+inline constexpr uint32_t kNone = UINT32_MAX;
+
+/// Measured times are compared with this much patience: two clocks are involved, and older files
+/// hold whole microseconds.
+inline constexpr int64_t kToleranceNs = 1'500;
+/// How far the device's clock may be off the host's where a record leaves no doubt who waits for whom.
+inline constexpr int64_t kClockSkewNs = 50'000;
+/// A start this much later than everything known explains is not jitter.
+inline constexpr int64_t kUnexplainedNs = 20'000;
+
+/// A piece of host time or a device operation: a node of the graph to be.
+struct Item {
+  enum class Kind : uint8_t {
+    op,                 ///< first piece of an operator
+    op_rest,            ///< a later piece
+    annotation,         ///< an annotation's beginning; takes no time
+    call,               ///< a launch or blocking call, or its first piece
+    call_rest,          ///< what a call does after its launch
+    sync_remainder,     ///< what a blocking call does after its wait
+    gap,                ///< host time that no operator accounts for
+    initial_condition,  ///< stands for work before the recording
+    device,
+  } kind = Kind::op;
+  int64_t start = 0;
+  int64_t dur = 0;
+  uint32_t record = kNone;  ///< CpuOp, RuntimeCall or DeviceOp
+  uint32_t lane = 0;        ///< thread or stream
+  uint32_t caller = kNone;  ///< item of the innermost operator or annotation around it
+  uint32_t whole = kNone;   ///< item that this one continues
+  int64_t end() const { return start + dur; }
+};
+
+struct Dependency {
+  uint32_t item = 0;
+  uint32_t on = 0;
+  trace::EdgeKind kind = trace::EdgeKind::program;
+  bool inferred = false;
+  int64_t lag = 0;
+};
+
+/// What a runtime call means for the graph.
+struct CallRole {
+  uint32_t first_op = kNone;  ///< the device operations it launched: op_order[first_op, last_op)
+  uint32_t last_op = kNone;
+  bool graph = false;         ///< launches a whole graph
+  bool blocks = false;        ///< may wait for the device
+  bool leave_out = false;     ///< the profiler's own synchronisation
+  std::vector<uint32_t> waits_for;  ///< device operations, latest end last
+  bool wait_inferred = false;
+  int64_t split_at = -1;      ///< the launch happens here, inside the call; -1: at its end
+  int64_t wait_end = -1;      ///< the wait ends here, inside the call; -1: it did not wait
+  uint32_t launch_item = kNone;  ///< whose end is the launch
+  uint32_t wait_item = kNone;    ///< that cannot begin before the wait is over
+  uint32_t launched() const { return first_op == kNone ? 0 : last_op - first_op; }
+};
+
+/// A device operation that waits for one of another stream.
+struct EventEdge {
+  uint32_t op = 0;
+  uint32_t on = 0;
+  bool inferred = false;
+};
+
+struct Linking {
+  Kineto kineto;
+  HostTrace host;  ///< empty where there is none
+  bool has_host = false;
+  StringPool* strings = nullptr;
+  Arena* texts = nullptr;
+  LinkReport report;
+  LinkOptions options;
+  int64_t zero_ns = 0;  ///< what the records' times count from, since Kineto::base_ns
+
+  // match
+  std::vector<uint32_t> host_of_op;  ///< CpuOp -> row of HostTrace::ops, or kNone
+  std::vector<uint32_t> op_of_host;  ///< and back
+
+  // device
+  std::vector<uint32_t> call_of_op;      ///< DeviceOp -> RuntimeCall, or kNone
+  std::vector<uint32_t> op_order;        ///< device operations grouped by call, each group by start
+  std::vector<CallRole> roles;           ///< per RuntimeCall
+  std::vector<std::vector<uint32_t>> stream_ops;  ///< per stream, by start
+  std::vector<uint32_t> previous;        ///< DeviceOp -> the one before on its stream, or kNone
+  std::vector<std::vector<uint32_t>> thread_ops;       ///< per thread: operators, callers first
+  std::vector<std::vector<uint32_t>> thread_calls;     ///< per thread: all calls, by start
+  std::vector<std::vector<uint32_t>> thread_launches;  ///< per thread: launching calls, by start
+  std::vector<uint32_t> enclosing_op;    ///< RuntimeCall -> innermost CpuOp around it, or kNone
+  std::vector<uint32_t> parent_op;       ///< CpuOp -> the one around it, or kNone
+  std::vector<EventEdge> events;
+  std::vector<uint32_t> constants_of_stream;  ///< stream -> row of report.constants
+
+  // graph
+  int64_t begin_ns = 0;  ///< start of the first item
+  std::vector<Item> items;
+  std::vector<std::vector<uint32_t>> chains;  ///< per thread: its items in order
+  std::vector<uint32_t> item_of_op;           ///< CpuOp -> item
+  std::vector<uint32_t> item_of_device_op;
+  std::vector<Dependency> deps;
+
+  const LinkReport::Constants& constants(uint32_t device_op) const {
+    return report.constants[constants_of_stream[kineto.device_ops[device_op].lane]];
+  }
+  /// When the device operation was launched: before everything if its launch is not recorded.
+  int64_t launched_at(uint32_t device_op) const {
+    const uint32_t call = call_of_op[device_op];
+    return call == kNone ? std::numeric_limits<int64_t>::min() : kineto.calls[call].start_ns;
+  }
+  std::string_view text(StringId id) const { return (*strings)[id]; }
+  void find(std::string tag, Severity severity, std::string sentence) {
+    report.findings.push_back({std::move(tag), severity, -1, -1, std::move(sentence)});
+  }
+};
+
+// The steps, in order. Each says what it fills in.
+
+/// host_of_op, op_of_host. Errors: pytorch.match.*.
+Result<void> match_host_ops(Linking& l);
+/// Kineto's times count from the earliest of them. Errors: pytorch.kineto.time.
+Result<void> set_zero(Linking& l);
+/// call_of_op, op_order, roles (launches), stream_ops, previous, thread_ops, thread_calls,
+/// thread_launches, enclosing_op, parent_op.
+void attach_device_ops(Linking& l);
+/// roles (blocks, waits_for, wait_end), events.
+void find_waits(Linking& l);
+/// report.constants, roles (split_at).
+void estimate_constants(Linking& l);
+/// items and chains of the host, item_of_op.
+void build_chains(Linking& l);
+/// items of the device, deps of all kinds.
+void add_dependencies(Linking& l);
+/// Everything as a Trace, communication included.
+trace::Trace assemble(Linking& l, trace::Builder& builder, int64_t rank);
+
+}  // namespace chakra::pytorch

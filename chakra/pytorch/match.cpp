@@ -1,0 +1,95 @@
+// Which Kineto operator is which operator of the host trace.
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include "chakra/pytorch/linking.h"
+
+namespace chakra::pytorch {
+namespace {
+
+constexpr double kFewestMatches = 0.95;
+
+}  // namespace
+
+Result<void> match_host_ops(Linking& l) {
+  const std::vector<CpuOp>& ops = l.kineto.ops;
+  l.host_of_op.assign(ops.size(), kNone);
+  l.op_of_host.assign(l.host.ops.size(), kNone);
+  l.report.has_host_trace = l.has_host;
+  if (!l.has_host) {
+    l.report.host_ops = static_cast<int64_t>(ops.size());
+    return {};
+  }
+  l.report.host_ops = static_cast<int64_t>(l.host.op_count);
+
+  absl::flat_hash_map<int64_t, uint32_t> by_id;
+  by_id.reserve(ops.size());
+  for (uint32_t i = 0; i < ops.size(); ++i)
+    if (ops[i].rf_id != 0) by_id.emplace(ops[i].rf_id, i);
+  if (by_id.empty() && l.host.op_count > 0)
+    return fail(Code::bad_input, "pytorch.match.no_ids",
+                "the Kineto trace names no record functions (no observer of execution traces ran with "
+                "it), so its operators cannot be matched with the host trace",
+                {l.kineto.file});
+
+  int64_t same_id = 0;
+  uint32_t example = kNone;  // an operator of the host trace that is missing, or has another name
+  for (uint32_t h = 0; h < l.host.ops.size(); ++h) {
+    const HostOp& op = l.host.ops[h];
+    if (op.kind != HostOp::Kind::op) continue;
+    const auto found = op.rf_id == 0 ? by_id.end() : by_id.find(op.rf_id);
+    const bool has_id = found != by_id.end();
+    same_id += has_id;
+    if (has_id && ops[found->second].name == op.name && l.host_of_op[found->second] == kNone) {
+      l.host_of_op[found->second] = h;
+      l.op_of_host[h] = found->second;
+      ++l.report.matched_host_ops;
+    } else if (example == kNone) {
+      example = h;
+    }
+  }
+  const auto share = static_cast<double>(l.report.matched_host_ops) / static_cast<double>(l.report.host_ops);
+  if (l.report.host_ops > 0 && share < kFewestMatches)
+    return fail(Code::bad_input, "pytorch.match.low",
+                fmt::format("only {} of {} operators of the host trace ({}) are in the Kineto trace by "
+                            "record-function id and name ({} by id alone); the first that is not is {} "
+                            "(node {}); the two are not of the same run",
+                            show_count(l.report.matched_host_ops), show_count(l.report.host_ops),
+                            show_percent(share), show_count(same_id),
+                            quote(l.text(l.host.ops[example].name)), l.host.ops[example].id),
+                {l.host.file, l.host.ops[example].byte});
+  if (l.report.matched_host_ops < l.report.host_ops)
+    l.find("pytorch.match.some_missing", Severity::warning,
+           fmt::format("{} operators of the host trace are not in the Kineto trace and have no time; the "
+                       "first is {} (node {})",
+                       show_count(l.report.host_ops - l.report.matched_host_ops),
+                       quote(l.text(l.host.ops[example].name)), l.host.ops[example].id));
+  return {};
+}
+
+Result<void> set_zero(Linking& l) {
+  int64_t first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
+  const auto over_all = [&](const auto& use) {
+    for (auto& op : l.kineto.ops) use(op);
+    for (auto& call : l.kineto.calls) use(call);
+    for (auto& op : l.kineto.device_ops) use(op);
+  };
+  over_all([&](const Record& record) {
+    first = std::min(first, record.start_ns);
+    last = std::max(last, record.end_ns());
+  });
+  if (first > last) {
+    l.find("pytorch.kineto.nothing", Severity::warning,
+           "the Kineto trace holds no operators, runtime calls or device operations");
+    return {};
+  }
+  int64_t span = 0;
+  if (__builtin_sub_overflow(last, first, &span) || span > kLongestPs / kPsPerNs)
+    return fail(Code::bad_input, "pytorch.kineto.time", "the records are more than 26 days apart",
+                {l.kineto.file});
+  l.zero_ns = first;
+  over_all([&](Record& record) { record.start_ns -= first; });
+  return {};
+}
+
+}  // namespace chakra::pytorch

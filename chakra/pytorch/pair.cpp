@@ -1,0 +1,195 @@
+// Which files belong together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "chakra/pytorch/json_stream.h"
+#include "chakra/pytorch/json_value.h"
+#include "chakra/pytorch/pytorch.h"
+
+namespace chakra::pytorch {
+namespace {
+
+enum class FileKind : uint8_t { other, host, device };
+
+struct Sniffed {
+  std::string path;
+  FileKind kind = FileKind::other;
+  std::optional<int64_t> said;   ///< rank in distributedInfo
+  std::optional<int64_t> named;  ///< rank in the name
+  std::optional<int64_t> rank() const { return said ? said : named; }
+};
+
+/// Reads as far as the first element of the bulk array.
+Result<void> sniff_contents(Sniffed& file) {
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
+  JsonStream stream(std::move(source), {"nodes", "traceEvents"});
+  simdjson::ondemand::parser parser;
+  for (;;) {
+    auto part = stream.next();
+    if (!part) {
+      if (part.error().code == Code::io) return tl::unexpected<Error>(part.error());
+      return {};  // damaged, or no JSON: whoever reads the file says so
+    }
+    if (*part == JsonStream::Part::finished) return {};
+    if (*part == JsonStream::Part::window) {
+      file.kind = stream.key() == "nodes" ? FileKind::host : FileKind::device;
+      return {};
+    }
+    simdjson::ondemand::document document;
+    simdjson::ondemand::object info;
+    simdjson::ondemand::value rank;
+    int64_t number = 0;
+    if (stream.key() == "schemaVersion" || stream.key() == "deviceProperties") file.kind = FileKind::device;
+    if (stream.key() == "schema") file.kind = FileKind::host;
+    if (stream.key() == "distributedInfo" && !parser.iterate(stream.value()).get(document) &&
+        !document.get_object().get(info) && !info["rank"].get(rank) && to_integer(rank, number))
+      file.said = number;
+  }
+}
+
+std::optional<int64_t> number_at(std::string_view name, size_t at) {
+  size_t end = at;
+  while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
+  int64_t number = 0;
+  if (end == at || !parse_integer(name.substr(at, end - at), number)) return std::nullopt;
+  return number;
+}
+
+std::optional<int64_t> rank_in_name(const std::string& path) {
+  const std::string name = to_lower(std::filesystem::path(path).filename().string());
+  static constexpr std::array<std::string_view, 5> kWords{"rank", "worker", "host", "device", "kineto"};
+  for (const std::string_view word : kWords)
+    for (size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
+      size_t digits = at + word.size();
+      if (digits < name.size() && (name[digits] == '.' || name[digits] == '_' || name[digits] == '-')) ++digits;
+      if (const auto number = number_at(name, digits)) return number;
+    }
+  std::optional<int64_t> only;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const auto number = number_at(name, i);
+    if (!number) continue;
+    if (only) return std::nullopt;
+    only = number;
+    while (i < name.size() && name[i] >= '0' && name[i] <= '9') ++i;
+  }
+  return only;
+}
+
+Result<Sniffed> sniff(const std::string& path) {
+  Sniffed file;
+  file.path = path;
+  file.named = rank_in_name(path);
+  CHAKRA_CHECK(sniff_contents(file));
+  return file;
+}
+
+tl::unexpected<Error> rank_error(const std::string& path, std::string text) {
+  return fail(Code::bad_input, "pytorch.pair.rank", std::move(text), {path});
+}
+
+Result<void> check_rank(const Sniffed& file) {
+  if (file.said && file.named && *file.said != *file.named)
+    return rank_error(file.path, fmt::format("the trace says it is of rank {}, its name says {}", *file.said, *file.named));
+  return {};
+}
+
+/// Two files that were named together belong together, whatever their names say about ranks.
+Result<RankInput> make_input(const Sniffed* host, const Sniffed& device) {
+  RankInput input;
+  input.device = device.path;
+  if (host) input.host = host->path;
+  std::optional<int64_t> rank = device.said;
+  if (!rank && host && host->named == device.named) rank = device.named;
+  input.rank = rank.value_or(0);
+  input.rank_known = rank.has_value();
+  return input;
+}
+
+}  // namespace
+
+Result<RankInput> pair_file(const std::string& device) {
+  CHAKRA_ASSIGN(const Sniffed file, sniff(device));
+  if (file.kind == FileKind::host)
+    return fail(Code::bad_input, "pytorch.pair.kind",
+                "a PyTorch execution trace alone has no times to link; give the Kineto trace, too", {device});
+  return make_input(nullptr, file);
+}
+
+Result<RankInput> pair_files(const std::string& first, const std::string& second) {
+  CHAKRA_ASSIGN(Sniffed host, sniff(first));
+  CHAKRA_ASSIGN(Sniffed device, sniff(second));
+  if (host.kind == FileKind::device && device.kind == FileKind::host) std::swap(host, device);
+  if (host.kind != FileKind::other && host.kind == device.kind)
+    return fail(Code::bad_input, "pytorch.pair.kind",
+                host.kind == FileKind::host ? "both files are PyTorch execution traces" : "both files are Kineto traces",
+                {first});
+  return make_input(&host, device);
+}
+
+Result<Pairing> pair_folder(const std::string& folder) {
+  CHAKRA_ASSIGN(const std::vector<std::string> names, list_files(folder));
+  Pairing pairing;
+  std::vector<Sniffed> hosts, devices;
+  for (const std::string& name : names) {
+    if (!contains(name, ".json") || name.starts_with(".")) continue;
+    const std::string path = (std::filesystem::path(folder) / name).string();
+    CHAKRA_ASSIGN(Sniffed file, sniff(path));
+    if (file.kind == FileKind::host) hosts.push_back(std::move(file));
+    else if (file.kind == FileKind::device) devices.push_back(std::move(file));
+    else
+      pairing.findings.push_back({"pytorch.pair.other_file", Severity::note, -1, -1,
+                                  fmt::format("{} is neither a PyTorch execution trace nor a Kineto trace; left out", path)});
+  }
+  if (devices.empty())
+    return fail(Code::bad_input, "pytorch.pair.none",
+                hosts.empty() ? "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)"
+                              : "the folder holds PyTorch execution traces, but no Kineto trace",
+                {folder});
+  if (hosts.size() == 1 && devices.size() == 1) {
+    CHAKRA_CHECK(check_rank(devices[0]));
+    if (hosts[0].named && devices[0].rank() && *hosts[0].named != *devices[0].rank())
+      return rank_error(hosts[0].path, fmt::format("the only host trace is named as rank {}, the only Kineto trace is of rank {}",
+                                                   *hosts[0].named, *devices[0].rank()));
+    CHAKRA_ASSIGN(RankInput input, make_input(&hosts[0], devices[0]));
+    pairing.ranks.push_back(std::move(input));
+    return pairing;
+  }
+  std::map<int64_t, RankInput> ranks;
+  for (const Sniffed& file : devices) {
+    CHAKRA_CHECK(check_rank(file));
+    if (!file.rank() && devices.size() > 1)
+      return rank_error(file.path, "neither the Kineto trace nor its name says its rank");
+    RankInput& input = ranks[file.rank().value_or(0)];
+    if (!input.device.empty())
+      return fail(Code::bad_input, "pytorch.pair.rank_twice",
+                  fmt::format("two Kineto traces are of rank {}: this one and {}", *file.rank(), quote(input.device, 200)), {file.path});
+    input.device = file.path;
+    input.rank = file.rank().value_or(0);
+    input.rank_known = file.rank().has_value();
+  }
+  for (const Sniffed& file : hosts) {
+    if (!file.named) return rank_error(file.path, "the name of the host trace does not say its rank");
+    const auto found = ranks.find(*file.named);
+    if (found == ranks.end())
+      return fail(Code::bad_input, "pytorch.pair.incomplete", fmt::format("rank {} has a host trace but no Kineto trace", *file.named),
+                  {file.path});
+    if (!found->second.host.empty())
+      return fail(Code::bad_input, "pytorch.pair.rank_twice",
+                  fmt::format("two host traces are of rank {}: this one and {}", *file.named, quote(found->second.host, 200)), {file.path});
+    found->second.host = file.path;
+  }
+  for (auto& [rank, input] : ranks) {
+    if (input.host.empty() && !hosts.empty())
+      return fail(Code::bad_input, "pytorch.pair.incomplete", fmt::format("rank {} has a Kineto trace but no host trace", rank),
+                  {input.device});
+    pairing.ranks.push_back(std::move(input));
+  }
+  return pairing;
+}
+
+}  // namespace chakra::pytorch

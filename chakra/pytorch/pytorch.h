@@ -1,0 +1,90 @@
+// PyTorch's recordings -> Trace. A host trace (what ran, with its tensors) and a Kineto trace (when it
+// ran, and what ran on the device) of one process become one dependency graph, in which every edge
+// says from which record or rule it comes. docs/linking.md explains the graph and its rules.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::pytorch {
+
+struct FormatRow {
+  std::string_view name;
+  std::string_view files;
+  std::string_view description;
+};
+inline constexpr std::array<FormatRow, 2> kFormats{{
+    {"host", "*.json, *.json.gz, *.json.zst", "PyTorch execution trace (ExecutionTraceObserver), schemas 1.0.1 to 1.1.1; read by link"},
+    {"kineto", "*.json, *.json.gz, *.json.zst", "Kineto trace (torch.profiler), NVIDIA, AMD and CPU, 2021 to 2026; read by link"},
+}};
+
+/// Where the records of a rank are. Without a host trace, the operators are Kineto's.
+struct RankInput {
+  int64_t rank = 0;
+  bool rank_known = false;  ///< the files or their names say it
+  std::string host;    ///< PyTorch execution trace; may be empty
+  std::string device;  ///< Kineto trace
+};
+
+/// What linking found out beside the graph.
+struct LinkReport {
+  int64_t host_ops = 0;          ///< of the host trace but roots and process groups; Kineto's if alone
+  int64_t matched_host_ops = 0;  ///< found in the Kineto trace by record-function id and name
+  bool has_host_trace = false;
+  int64_t device_ops = 0;
+  int64_t attached_device_ops = 0;   ///< to the operator that encloses their launch
+  int64_t launched_before = 0;       ///< device operations launched before the recording began
+  int64_t inferred_edges = 0;
+  std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< by kind
+  int64_t comm_nodes = 0;
+  uint64_t comm_bytes = 0;
+  int64_t unattributed_sync_ns = 0;  ///< time in blocking calls for which nothing to wait for was found
+  struct Constants {
+    int64_t device = 0;
+    int64_t launch_ns = 0, graph_launch_ns = 0, dispatch_gap_ns = 0;
+    int64_t launch_samples = 0, graph_samples = 0, gap_samples = 0;  ///< 0: a documented default
+    bool used_launch = false, used_graph = false, used_gap = false;
+  };
+  std::vector<Constants> constants;  ///< one row per device
+  Findings findings;
+};
+
+struct Linked {
+  trace::Trace trace;
+  LinkReport report;
+};
+
+struct LinkOptions {
+  std::optional<int64_t> rank;  ///< overrides what the files say
+};
+
+/// Links one rank. Cost: O(records log records).
+/// Errors: those of read_host_trace and read_kineto; pytorch.match.no_ids, pytorch.match.low;
+/// pytorch.pair.rank.
+Result<Linked> link(const RankInput& input, const LinkOptions& options = {});
+
+/// Finds out which of two files is which; both orders are understood. The rank is what the files
+/// say, else 0. Errors: pytorch.pair.kind, pytorch.pair.rank, and those of ByteSource.
+Result<RankInput> pair_files(const std::string& first, const std::string& second);
+/// One file: a Kineto trace alone.
+Result<RankInput> pair_file(const std::string& device);
+
+/// The ranks of a job, from a folder with host traces and Kineto traces, or Kineto traces alone.
+struct Pairing {
+  std::vector<RankInput> ranks;  ///< ascending
+  Findings findings;             ///< files that are neither
+};
+/// The rank of a file is distributedInfo's, else the number after rank, worker, host, device or kineto
+/// in the name, else the only number in the name; one pair alone needs none.
+/// Errors: pytorch.pair.none, pytorch.pair.rank, pytorch.pair.rank_twice, pytorch.pair.incomplete, and
+/// those of ByteSource.
+Result<Pairing> pair_folder(const std::string& folder);
+
+}  // namespace chakra::pytorch

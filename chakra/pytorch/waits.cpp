@@ -1,0 +1,334 @@
+// What waits for what: CPU calls that block until device operations end, and device operations that
+// wait for those of other streams through events. The recording often does not name the stream or
+// event; the rules used then (docs/linking.md, "Waits") are marked inferred.
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+
+#include "chakra/pytorch/linking.h"
+
+namespace chakra::pytorch {
+namespace {
+
+enum class CallKind : uint8_t {
+  other, device_sync, stream_sync, event_sync, wait_event, record_event, free, copy, blocking_copy
+};
+
+CallKind kind_of_call(std::string_view name) {
+  if (contains(name, "DeviceSynchronize") || contains(name, "CtxSynchronize") ||
+      contains(name, "ThreadSynchronize"))
+    return CallKind::device_sync;
+  if (contains(name, "StreamSynchronize")) return CallKind::stream_sync;
+  if (contains(name, "EventSynchronize")) return CallKind::event_sync;
+  if (contains(name, "StreamWaitEvent")) return CallKind::wait_event;
+  if (contains(name, "EventRecord")) return CallKind::record_event;
+  if (contains(name, "Free") && !contains(name, "FreeAsync")) return CallKind::free;
+  if (contains(name, "Memcpy") || contains(name, "memcpy"))
+    return contains(name, "Async") ? CallKind::copy : CallKind::blocking_copy;
+  return CallKind::other;
+}
+
+/// A call of c10d or NCCL: synchronisation in it belongs to the communication it launches.
+bool is_comm_op(std::string_view name) {
+  return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("c10d::");
+}
+
+class WaitFinder {
+ public:
+  explicit WaitFinder(Linking& l) : l_(l), k_(l.kineto) {}
+
+  void run() {
+    for (const SyncRecord& sync : k_.syncs)
+      if (sync.correlation >= 0) sync_of_.emplace(sync.correlation, &sync);
+    for (uint32_t i = 0; i < k_.calls.size(); ++i)
+      if (k_.calls[i].correlation >= 0) call_of_.emplace(k_.calls[i].correlation, i);
+    sort_launches();
+    kinds_.resize(k_.calls.size());
+    absl::flat_hash_map<StringId, CallKind> kind_of_name;
+    for (uint32_t i = 0; i < k_.calls.size(); ++i) {
+      const auto [found, added] = kind_of_name.try_emplace(k_.calls[i].name, CallKind::other);
+      if (added) found->second = kind_of_call(l_.text(k_.calls[i].name));
+      kinds_[i] = found->second;
+    }
+    leave_out_profiler();
+    for (uint32_t i = 0; i < k_.calls.size(); ++i) look_at(i);
+    std::sort(l_.events.begin(), l_.events.end(),
+              [](const EventEdge& a, const EventEdge& b) { return std::pair(a.op, a.on) < std::pair(b.op, b.on); });
+    l_.events.erase(std::unique(l_.events.begin(), l_.events.end(),
+                                [](const EventEdge& a, const EventEdge& b) { return a.op == b.op && a.on == b.on; }),
+                    l_.events.end());
+  }
+
+ private:
+  /// Per stream the operations by launch, so that "the last launched before" is a search.
+  void sort_launches() {
+    launched_.resize(k_.streams.size());
+    by_correlation_ = l_.stream_ops;
+    for (auto& stream : by_correlation_)
+      std::stable_sort(stream.begin(), stream.end(), [&](uint32_t a, uint32_t b) {
+        return k_.device_ops[a].correlation < k_.device_ops[b].correlation;
+      });
+    for (uint32_t i = 0; i < k_.device_ops.size(); ++i)
+      launched_[k_.device_ops[i].lane].push_back({l_.launched_at(i), i});
+    for (auto& stream : launched_)
+      std::sort(stream.begin(), stream.end(), [&](const Launch& a, const Launch& b) {
+        if (a.at != b.at) return a.at < b.at;
+        return std::pair(k_.device_ops[a.op].start_ns, a.op) < std::pair(k_.device_ops[b.op].start_ns, b.op);
+      });
+  }
+
+  struct Launch {
+    int64_t at;
+    uint32_t op;
+  };
+  /// The last operation launched on a stream before `time`, or kNone.
+  uint32_t last_before(size_t stream, int64_t time) const {
+    const auto& list = launched_[stream];
+    const auto after = std::lower_bound(list.begin(), list.end(), time,
+                                        [](const Launch& launch, int64_t t) { return launch.at < t; });
+    return after == list.begin() ? kNone : std::prev(after)->op;
+  }
+  uint32_t first_after(size_t stream, int64_t time) const {
+    const auto& list = launched_[stream];
+    const auto after = std::upper_bound(list.begin(), list.end(), time,
+                                        [](int64_t t, const Launch& launch) { return t < launch.at; });
+    return after == list.end() ? kNone : after->op;
+  }
+  /// The thread's last launching call before, or first after, `time`; or kNone.
+  uint32_t launch_before(uint32_t thread, int64_t time) const {
+    const auto& list = l_.thread_launches[thread];
+    const auto after = std::lower_bound(list.begin(), list.end(), time, [&](uint32_t call, int64_t t) {
+      return k_.calls[call].start_ns < t;
+    });
+    return after == list.begin() ? kNone : *std::prev(after);
+  }
+  uint32_t launch_after(uint32_t thread, int64_t time) const {
+    const auto& list = l_.thread_launches[thread];
+    const auto after = std::upper_bound(list.begin(), list.end(), time, [&](int64_t t, uint32_t call) {
+      return t < k_.calls[call].start_ns;
+    });
+    return after == list.end() ? kNone : *after;
+  }
+  uint32_t op_of(uint32_t call) const { return l_.op_order[l_.roles[call].last_op - 1]; }
+  uint32_t stream_of(uint32_t op) const { return k_.device_ops[op].lane; }
+  int64_t end_of(uint32_t op) const { return k_.device_ops[op].end_ns(); }
+
+  uint32_t stream_numbered(int64_t number) const {
+    for (uint32_t s = 0; s < k_.streams.size(); ++s)
+      if (k_.streams[s].index == number) return s;
+    return kNone;
+  }
+
+  /// The profiler synchronises the device when it stops: such calls behind everything else a thread
+  /// does, in no operator, are not the program's.
+  void leave_out_profiler() {
+    for (size_t thread = 0; thread < k_.threads.size(); ++thread) {
+      int64_t last = std::numeric_limits<int64_t>::min();
+      for (const uint32_t op : l_.thread_ops[thread]) last = std::max(last, k_.ops[op].end_ns());
+      for (const uint32_t call : l_.thread_launches[thread]) last = std::max(last, k_.calls[call].end_ns());
+      const auto& calls = l_.thread_calls[thread];
+      for (size_t i = calls.size(); i-- > 0 && k_.calls[calls[i]].start_ns >= last;)
+        if (kinds_[calls[i]] == CallKind::device_sync) l_.roles[calls[i]].leave_out = true;
+    }
+  }
+
+  void look_at(uint32_t call) {
+    CallRole& role = l_.roles[call];
+    if (role.leave_out) return;
+    switch (kinds_[call]) {
+      case CallKind::device_sync:
+        role.blocks = true;
+        wait_for_all(call, false);
+        break;
+      case CallKind::free: {  // waits for the device if there is something to wait for
+        const RuntimeCall& c = k_.calls[call];
+        for (size_t s = 0; s < k_.streams.size() && !role.blocks; ++s)
+          if (const uint32_t op = last_before(s, c.start_ns); op != kNone)
+            role.blocks = end_of(op) > c.start_ns && end_of(op) <= c.end_ns() + kToleranceNs;
+        if (role.blocks) wait_for_all(call, true);
+        break;
+      }
+      case CallKind::stream_sync:
+        role.blocks = true;
+        wait_for_stream(call);
+        break;
+      case CallKind::event_sync:
+        role.blocks = true;
+        wait_for_event(call);
+        break;
+      case CallKind::copy:
+      case CallKind::blocking_copy: wait_for_copy(call); break;
+      case CallKind::wait_event: make_stream_wait(call); break;
+      case CallKind::record_event:
+      case CallKind::other: break;
+    }
+    settle(call);
+  }
+
+  void wait_for_all(uint32_t call, bool inferred) {
+    for (size_t s = 0; s < k_.streams.size(); ++s)
+      if (const uint32_t op = last_before(s, k_.calls[call].start_ns); op != kNone) add_wait(call, op, inferred);
+  }
+
+  void wait_for_stream(uint32_t call) {
+    const RuntimeCall& c = k_.calls[call];
+    if (const auto found = sync_of_.find(c.correlation); found != sync_of_.end()) {
+      if (const uint32_t s = stream_numbered(found->second->stream); s != kNone)
+        if (const uint32_t op = last_before(s, c.start_ns); op != kNone) return add_wait(call, op, false);
+    }
+    // Silent recording: the stream that this thread last launched on.
+    if (const uint32_t launch = launch_before(c.lane, c.start_ns); launch != kNone) {
+      const uint32_t op = last_before(stream_of(op_of(launch)), c.start_ns);
+      if (op != kNone && end_of(op) <= c.end_ns() + kToleranceNs) return add_wait(call, op, true);
+    }
+    wait_for_what_ended_inside(call);
+  }
+
+  void wait_for_event(uint32_t call) {
+    const RuntimeCall& c = k_.calls[call];
+    if (const auto found = sync_of_.find(c.correlation); found != sync_of_.end())
+      if (const uint32_t op = recorded_before(*found->second); op != kNone) return add_wait(call, op, false);
+    wait_for_what_ended_inside(call);
+  }
+
+  /// The operation that ended last inside the call, if one did.
+  void wait_for_what_ended_inside(uint32_t call) {
+    const RuntimeCall& c = k_.calls[call];
+    uint32_t best = kNone;
+    for (size_t s = 0; s < k_.streams.size(); ++s) {
+      const auto& ops = l_.stream_ops[s];  // by start; on a stream also by end
+      auto after = std::upper_bound(ops.begin(), ops.end(), c.end_ns() + kToleranceNs,
+                                    [&](int64_t t, uint32_t op) { return t < end_of(op); });
+      if (after == ops.begin()) continue;
+      const uint32_t op = *std::prev(after);
+      if (end_of(op) > c.start_ns && l_.launched_at(op) < c.start_ns &&
+          (best == kNone || end_of(op) > end_of(best)))
+        best = op;
+    }
+    if (best != kNone) add_wait(call, best, true);
+  }
+
+  /// A copy that ended inside its own call, which is documented to return only then.
+  void wait_for_copy(uint32_t call) {
+    CallRole& role = l_.roles[call];
+    if (role.launched() != 1) return;
+    const uint32_t op = op_of(call);
+    const DeviceOp& copy = k_.device_ops[op];
+    const std::string_view name = l_.text(copy.name);
+    const bool pageable_to_host = contains(name, "DtoH") && !contains(name, "Pinned");
+    if (kinds_[call] == CallKind::copy && !pageable_to_host) return;
+    if (copy.start_ns >= k_.calls[call].start_ns && copy.end_ns() <= k_.calls[call].end_ns() + kToleranceNs) {
+      role.blocks = true;
+      add_wait(call, op, false);
+    }
+  }
+
+  void add_wait(uint32_t call, uint32_t op, bool inferred) {
+    // What ended after the call returned was not waited for, whatever a rule says; but the clocks of
+    // host and device may differ by some microseconds.
+    if (end_of(op) > k_.calls[call].end_ns() + (inferred ? kToleranceNs : kClockSkewNs)) return;
+    l_.roles[call].waits_for.push_back(op);
+    l_.roles[call].wait_inferred |= inferred;
+  }
+
+  /// When the wait ended, from what is waited for; counts calls that found nothing.
+  void settle(uint32_t call) {
+    CallRole& role = l_.roles[call];
+    if (!role.blocks) return;
+    const RuntimeCall& c = k_.calls[call];
+    if (role.waits_for.empty()) {
+      l_.report.unattributed_sync_ns += c.dur_ns;
+      return;
+    }
+    std::sort(role.waits_for.begin(), role.waits_for.end(),
+              [&](uint32_t a, uint32_t b) { return std::pair(end_of(a), a) < std::pair(end_of(b), b); });
+    const int64_t end = end_of(role.waits_for.back());
+    if (end > c.start_ns) role.wait_end = std::min(end, c.end_ns());
+  }
+
+  /// The operation before the event that a cuda_sync record names, or kNone. Correlations are given
+  /// out as calls begin, so they also order what an unrecorded cudaEventRecord stood between.
+  uint32_t recorded_before(const SyncRecord& sync) const {
+    if (sync.source_correlation < 0) return kNone;
+    const uint32_t s = stream_numbered(sync.source_stream);
+    if (s == kNone) return kNone;
+    if (const auto call = call_of_.find(sync.source_correlation); call != call_of_.end())
+      return last_before(s, k_.calls[call->second].start_ns);
+    const auto& list = by_correlation_[s];
+    const auto after = std::lower_bound(list.begin(), list.end(), sync.source_correlation,
+                                        [&](uint32_t op, int64_t c) { return k_.device_ops[op].correlation < c; });
+    return after == list.begin() ? kNone : *std::prev(after);
+  }
+
+  void make_stream_wait(uint32_t call) {
+    const RuntimeCall& c = k_.calls[call];
+    if (const auto found = sync_of_.find(c.correlation);
+        found != sync_of_.end() && found->second->kind == SyncRecord::Kind::wait_event) {
+      const uint32_t to = stream_numbered(found->second->stream);
+      const uint32_t on = recorded_before(*found->second);
+      if (to != kNone && on != kNone)
+        if (const uint32_t op = first_after(to, c.start_ns); op != kNone && stream_of(on) != to)
+          l_.events.push_back({op, on, false});
+      return;
+    }
+    if (k_.streams.size() < 2) return;
+    const uint32_t before = launch_before(c.lane, c.start_ns), after = launch_after(c.lane, c.start_ns);
+    // Inside a communication call that launches a kernel, only waits before the launch are the
+    // program's; what follows is between streams of the communication library.
+    if (const uint32_t comm = enclosing_comm_op(call); comm != kNone) {
+      const bool launched = before != kNone && k_.calls[before].start_ns >= k_.ops[comm].start_ns;
+      const bool launches = after != kNone && k_.calls[after].start_ns < k_.ops[comm].end_ns();
+      if (launched && !launches) return;
+    }
+    // The stream that waits is the thread's current one: where it launches next, or last launched
+    // something that is no communication.
+    const uint32_t current = after != kNone ? after : last_compute_launch(c.lane, c.start_ns);
+    if (current == kNone) return;
+    const uint32_t to = stream_of(op_of(current));
+    const uint32_t op = first_after(to, c.start_ns);  // maybe launched by another thread
+    if (op == kNone) return;
+    uint32_t on = kNone;
+    if (before != kNone && stream_of(op_of(before)) != to) {
+      on = last_before(stream_of(op_of(before)), c.start_ns);
+    } else {  // of the other streams' last operations, the latest that could have been waited for
+      for (uint32_t s = 0; s < k_.streams.size(); ++s) {
+        if (s == to) continue;
+        const uint32_t candidate = last_before(s, c.start_ns);
+        if (candidate != kNone && end_of(candidate) <= k_.device_ops[op].start_ns + kToleranceNs &&
+            (on == kNone || end_of(candidate) > end_of(on)))
+          on = candidate;
+      }
+    }
+    if (on != kNone && end_of(on) <= k_.device_ops[op].start_ns + kToleranceNs)
+      l_.events.push_back({op, on, true});
+  }
+
+  uint32_t last_compute_launch(uint32_t thread, int64_t time) const {
+    const auto& list = l_.thread_launches[thread];
+    for (size_t i = list.size(); i-- > 0;)
+      if (k_.calls[list[i]].start_ns < time && enclosing_comm_op(list[i]) == kNone) return list[i];
+    return kNone;
+  }
+
+  /// The outermost communication operator around a call, or kNone.
+  uint32_t enclosing_comm_op(uint32_t call) const {
+    uint32_t outermost = kNone;
+    for (uint32_t op = l_.enclosing_op[call]; op != kNone; op = l_.parent_op[op])
+      if (is_comm_op(l_.text(k_.ops[op].name))) outermost = op;
+    return outermost;
+  }
+
+  Linking& l_;
+  const Kineto& k_;
+  absl::flat_hash_map<int64_t, const SyncRecord*> sync_of_;
+  absl::flat_hash_map<int64_t, uint32_t> call_of_;
+  std::vector<std::vector<Launch>> launched_;
+  std::vector<std::vector<uint32_t>> by_correlation_;  ///< per stream
+  std::vector<CallKind> kinds_;
+};
+
+}  // namespace
+
+void find_waits(Linking& l) { WaitFinder(l).run(); }
+
+}  // namespace chakra::pytorch

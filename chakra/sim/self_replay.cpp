@@ -1,0 +1,217 @@
+#include "chakra/sim/self_replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace chakra::sim {
+namespace {
+
+using trace::EdgeKind;
+using trace::NodeId;
+using trace::Trace;
+
+constexpr double kInformativeShare = 0.10;
+
+class Replayer {
+ public:
+  explicit Replayer(const Trace& trace) : t_(trace) {}
+
+  Result<SelfReplay> run() {
+    for (NodeId n = 0; n < t_.size(); ++n)
+      if (t_.has_start(n)) last_ = std::max(last_, measured_end(n));
+    if (last_ == 0)
+      return fail(Code::bad_input, "sim.replay.no_times",
+                  "the trace holds no measured start times, so there is nothing to compare a replay with", {t_.file});
+    const trace::Order order = trace::topological_order(t_.deps);
+    if (!order.cycle.empty())
+      return fail(Code::bad_input, "sim.replay.cycle",
+                  fmt::format("the dependencies of node {} form a cycle", t_.id[order.cycle[0]]), {t_.file});
+
+    end_ = trace::earliest_ends(t_, order.order, t_.dur_ps);
+    result_.measured_ps = last_;
+    result_.replayed_ps = *std::max_element(end_.begin(), end_.end());
+    result_.error = ratio(result_.replayed_ps, result_.measured_ps);
+    result_.half_device_ps = half_device(order.order);
+    walk_critical_path();
+    find_steps();
+    compare_device();
+    return result_;
+  }
+
+ private:
+  Picoseconds measured_end(NodeId n) const { return add_saturated(t_.start_ps[n], t_.dur_ps[n]); }
+  Picoseconds replayed_start(NodeId n) const { return end_[n] - t_.dur_ps[n]; }
+  static double ratio(Picoseconds replayed, Picoseconds measured) {
+    return measured == 0 ? 0 : static_cast<double>(replayed) / static_cast<double>(measured) - 1;
+  }
+
+  Picoseconds half_device(const std::vector<NodeId>& order) const {
+    std::vector<Picoseconds> durations = t_.dur_ps;
+    for (NodeId n = 0; n < t_.size(); ++n)
+      if (t_.on_device(n)) durations[n] /= 2;
+    const std::vector<Picoseconds> ends = trace::earliest_ends(t_, order, durations);
+    return *std::max_element(ends.begin(), ends.end());
+  }
+
+  PathPart part_of(NodeId n) const {
+    if (t_.on_device(n)) return PathPart::device;
+    const std::string_view name = t_.name_of(n);
+    if (name == trace::kHostGap) return PathPart::host_gap;
+    if (name == trace::kSyncRemainder) return PathPart::sync_remainder;
+    if (name == trace::kInitialCondition) return PathPart::initial_condition;
+    return PathPart::host_op;
+  }
+
+  void walk_critical_path() {
+    std::array<double, kPathParts.size()> time{};
+    const auto add = [&](PathPart part, Picoseconds ps) { time[static_cast<size_t>(part)] += static_cast<double>(ps); };
+    auto n = static_cast<NodeId>(std::max_element(end_.begin(), end_.end()) - end_.begin());
+    for (;;) {
+      add(part_of(n), t_.dur_ps[n]);
+      const Picoseconds start = replayed_start(n);
+      if (start <= 0) break;
+      bool found = false;
+      for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1] && !found; ++e) {
+        const NodeId on = t_.deps.node[e];
+        if (end_[on] + t_.deps.lag_of(e) != start) continue;
+        add(PathPart::constants, t_.deps.lag_of(e));
+        n = on;
+        found = true;
+      }
+      if (!found) break;  // times at the limit of what can be represented
+    }
+    double total = 0;
+    for (const double t : time) total += t;
+    for (size_t i = 0; i < time.size(); ++i) result_.critical_path[i] = total > 0 ? time[i] / total : 0;
+    const auto share = [&](PathPart part) { return result_.critical_path[static_cast<size_t>(part)]; };
+    result_.informative = share(PathPart::device) + share(PathPart::constants) >= kInformativeShare;
+  }
+
+  bool is_host(NodeId n) const {
+    return t_.has_start(n) && !t_.on_device(n) && t_.lane[n] != trace::kNoLane;
+  }
+  /// The call that launched a device operation, or kNoNode.
+  NodeId launch_of(NodeId n) const {
+    for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e)
+      if (trace::kind_of(t_.deps.kind[e]) == EdgeKind::launch) return t_.deps.node[e];
+    return trace::kNoNode;
+  }
+
+  struct Span {
+    Picoseconds begin = INT64_MAX, end = 0;
+    void add(Picoseconds from, Picoseconds to) {
+      begin = std::min(begin, from);
+      end = std::max(end, to);
+    }
+    Picoseconds length() const { return begin == INT64_MAX ? 0 : std::max<Picoseconds>(0, end - begin); }
+  };
+
+  void find_steps() {
+    struct Window {
+      NodeId node;
+      Picoseconds begin, end;
+    };
+    std::vector<Window> windows;
+    const std::vector<Picoseconds> inclusive = trace::inclusive_ends(t_);
+    for (NodeId n = 0; n < t_.size(); ++n)
+      if (is_host(n) && t_.part_of[n] == trace::kNoNode && t_.name_of(n).starts_with("ProfilerStep#"))
+        windows.push_back({n, t_.start_ps[n], inclusive[n]});
+    std::sort(windows.begin(), windows.end(), [](const Window& a, const Window& b) { return a.begin < b.begin; });
+
+    step_of_.assign(t_.size(), -1);
+    if (windows.empty()) {
+      one_step();
+    } else {
+      const auto window_at = [&](Picoseconds time) {
+        const auto after = std::upper_bound(windows.begin(), windows.end(), time,
+                                            [](Picoseconds t, const Window& w) { return t < w.begin; });
+        const auto index = static_cast<int32_t>(after - windows.begin()) - 1;
+        return index >= 0 && time < windows[static_cast<size_t>(index)].end ? index : -1;
+      };
+      for (NodeId n = 0; n < t_.size(); ++n)
+        if (is_host(n)) step_of_[n] = window_at(t_.start_ps[n]);
+      for (NodeId n = 0; n < t_.size(); ++n)
+        if (t_.on_device(n))
+          if (const NodeId launch = launch_of(n); launch != trace::kNoNode) step_of_[n] = step_of_[launch];
+      std::vector<Span> measured(windows.size()), replayed(windows.size());
+      for (NodeId n = 0; n < t_.size(); ++n) {
+        if (step_of_[n] < 0) continue;
+        const auto step = static_cast<size_t>(step_of_[n]);
+        // A gap of another thread may be its wait for the next step.
+        if (t_.name_of(n) == trace::kHostGap && t_.lane[n] != t_.lane[windows[step].node]) continue;
+        const bool begins = !t_.on_device(n);
+        measured[step].add(begins ? t_.start_ps[n] : INT64_MAX, measured_end(n));
+        replayed[step].add(begins ? replayed_start(n) : INT64_MAX, end_[n]);
+      }
+      for (size_t i = 0; i < windows.size(); ++i)
+        add_step(std::string(t_.name_of(windows[i].node)), measured[i], replayed[i]);
+    }
+    std::vector<double> sizes;
+    for (const SelfReplay::Step& step : result_.steps) {
+      sizes.push_back(std::abs(step.error));
+      if (sizes.back() >= std::abs(result_.worst_error)) result_.worst_error = step.error;
+    }
+    std::sort(sizes.begin(), sizes.end());
+    if (!sizes.empty()) result_.median_error = sizes[sizes.size() / 2];
+  }
+
+  /// Without steps: from the first launch to the last device end; without a device, the whole file.
+  void one_step() {
+    Span measured, replayed;
+    for (NodeId n = 0; n < t_.size(); ++n) {
+      if (!t_.on_device(n) || !t_.has_start(n)) continue;
+      step_of_[n] = 0;
+      const NodeId launch = launch_of(n);
+      const NodeId first = launch == trace::kNoNode ? n : launch;
+      measured.add(t_.start_ps[first], measured_end(n));
+      replayed.add(replayed_start(first), end_[n]);
+    }
+    if (measured.length() == 0) {
+      measured.add(0, result_.measured_ps);
+      replayed.add(0, result_.replayed_ps);
+    }
+    add_step("recording", measured, replayed);
+  }
+
+  void add_step(std::string name, const Span& measured, const Span& replayed) {
+    result_.steps.push_back({std::move(name), measured.length(), replayed.length(),
+                             ratio(replayed.length(), measured.length())});
+  }
+
+  void compare_device() {
+    std::vector<Picoseconds> errors;
+    std::vector<Picoseconds> stall(t_.lanes.size(), 0);
+    for (NodeId n = 0; n < t_.size(); ++n) {
+      if (!t_.on_device(n) || !t_.has_start(n)) continue;
+      errors.push_back(std::abs(replayed_start(n) - t_.start_ps[n]));
+      Picoseconds explained = 0;
+      for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e)
+        explained = std::max(explained, add_saturated(measured_end(t_.deps.node[e]), t_.deps.lag_of(e)));
+      if (step_of_[n] >= 0 && t_.lane[n] != trace::kNoLane && t_.start_ps[n] > explained)
+        stall[t_.lane[n]] += t_.start_ps[n] - explained;
+    }
+    if (errors.empty()) return;
+    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+    std::nth_element(errors.begin(), middle, errors.end());
+    result_.start_error_median_ps = *middle;
+    result_.start_error_max_ps = *std::max_element(errors.begin(), errors.end());
+    double steps = 0;
+    for (const SelfReplay::Step& step : result_.steps) steps += static_cast<double>(step.measured_ps);
+    for (const Picoseconds s : stall)
+      if (steps > 0) result_.stream_stall_share = std::max(result_.stream_stall_share, static_cast<double>(s) / steps);
+  }
+
+  const Trace& t_;
+  SelfReplay result_;
+  Picoseconds last_ = 0;
+  std::vector<Picoseconds> end_;
+  std::vector<int32_t> step_of_;
+};
+
+}  // namespace
+
+Result<SelfReplay> self_replay(const Trace& trace) { return Replayer(trace).run(); }
+
+}  // namespace chakra::sim

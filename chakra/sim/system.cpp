@@ -1,0 +1,144 @@
+#include "chakra/sim/system.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace chakra::sim {
+namespace {
+
+/// Known, without effect on anything simulated here.
+constexpr std::array<std::string_view, 12> kIgnored{
+    "boost-mode", "trace-enabled", "track-local-mem", "local-mem-trace-filename", "L", "o", "g", "G",
+    "inter-dimension-scheduling", "intra-dimension-scheduling", "seprate-log", "model-shared-bus"};
+
+class SystemReader {
+ public:
+  SystemReader(const Spec& spec, Findings& findings) : spec_(spec), findings_(findings) {}
+
+  Result<System> run() {
+    if (spec_.kind != Spec::Kind::map) return spec_.error("sim.system.value", "a system file is a map");
+    for (const auto& [key, value] : spec_.fields) CHAKRA_CHECK(read(key, value));
+    if (system_.roofline && !(system_.peak_flop_per_s > 0 && system_.memory_bytes_per_s > 0))
+      return spec_.error("sim.system.key", "the roofline needs 'peak-perf' and 'local-mem-bw' above zero");
+    return std::move(system_);
+  }
+
+ private:
+  Result<void> read(const std::string& key, const Spec& value) {
+    const auto at_least = [&](int64_t& to, int64_t least) -> Result<void> {
+      CHAKRA_ASSIGN(to, value.integer());
+      if (to < least) return value.error("sim.system.value", fmt::format("{} is {}, below {}", quote(key), to, least));
+      return {};
+    };
+    const auto flag = [&](bool& to) -> Result<void> {
+      CHAKRA_ASSIGN(to, value.boolean());
+      return {};
+    };
+    const auto rate = [&](double& to, double unit) -> Result<void> {
+      CHAKRA_ASSIGN(to, value.number());
+      if (to < 0) return value.error("sim.system.value", fmt::format("{} is negative", quote(key)));
+      to *= unit;
+      return {};
+    };
+    if (key == "roofline-enabled") return flag(system_.roofline);
+    if (key == "replay-only") return flag(system_.replay_only);
+    if (key == "peak-perf") return rate(system_.peak_flop_per_s, 1e12);
+    if (key == "local-mem-bw") return rate(system_.memory_bytes_per_s, 1e9);
+    if (key == "endpoint-delay") return at_least(system_.endpoint_delay_ns, 0);
+    if (key == "active-chunks-per-dimension") return at_least(system_.active_chunks, 1);
+    if (key == "preferred-dataset-splits") return system_.splits_given = true, at_least(system_.splits, 1);
+    if (key == "scheduling-policy") {
+      CHAKRA_ASSIGN(system_.scheduling, value.string());
+      for (const char* known : {"LIFO", "FIFO", "EXPLICIT"})
+        if (system_.scheduling == known) return {};
+      return value.error("sim.system.value", fmt::format("no scheduling policy {}; known: LIFO, FIFO, EXPLICIT", quote(system_.scheduling)));
+    }
+    if (key == "collective-optimization") {
+      CHAKRA_ASSIGN(const std::string text, value.string());
+      if (text != "baseline" && text != "localBWAware")
+        return value.error("sim.system.value", fmt::format("no collective optimization {}; known: baseline, localBWAware", quote(text)));
+      system_.local_bw_aware = text == "localBWAware";
+      return {};
+    }
+    if (key == "all-reduce-implementation") return names(value, system_.all_reduce);
+    if (key == "all-gather-implementation") return names(value, system_.all_gather);
+    if (key == "reduce-scatter-implementation") return names(value, system_.reduce_scatter);
+    if (key == "all-to-all-implementation") return names(value, system_.all_to_all);
+    if (key == "all-reduce-implementation-custom") return path(value, system_.all_reduce_custom);
+    if (key == "all-gather-implementation-custom") return path(value, system_.all_gather_custom);
+    if (key == "reduce-scatter-implementation-custom") return path(value, system_.reduce_scatter_custom);
+    if (key == "all-to-all-implementation-custom") return path(value, system_.all_to_all_custom);
+    if (std::find(kIgnored.begin(), kIgnored.end(), key) == kIgnored.end())
+      findings_.push_back({"sim.system.unknown_key", Severity::warning, -1, -1,
+                           fmt::format("{}: the key {} is not known and has no effect", value.place().text(), quote(key))});
+    return {};
+  }
+
+  static Result<void> names(const Spec& value, std::vector<std::string>& to) {
+    if (value.kind != Spec::Kind::list) return value.error("sim.system.value", "expected a list of algorithms, one per dimension");
+    for (const Spec& item : value.items) {
+      CHAKRA_ASSIGN(std::string name, item.string());
+      to.push_back(std::move(name));
+    }
+    return {};
+  }
+
+  static Result<void> path(const Spec& value, std::string& to) {
+    const Spec& item = value.kind == Spec::Kind::list && value.items.size() == 1 ? value.items[0] : value;
+    CHAKRA_ASSIGN(to, item.string());
+    return {};
+  }
+
+  const Spec& spec_;
+  Findings& findings_;
+  System system_;
+};
+
+}  // namespace
+
+Result<System> load_system(const std::string& path, Findings& findings) {
+  CHAKRA_ASSIGN(const Spec spec, load_spec(path));
+  CHAKRA_ASSIGN(System system, SystemReader(spec, findings).run());
+  system.file = path;
+  return system;
+}
+
+Result<void> load_memory(const std::string& path, System& system) {
+  CHAKRA_ASSIGN(const Spec spec, load_spec(path));
+  const Spec* type = spec.find("memory-type");
+  if (!type) return spec.error("sim.memory.key", "a memory file needs 'memory-type'");
+  CHAKRA_ASSIGN(const std::string name, type->string());
+  struct Row {
+    std::string_view name;
+    MemoryKind kind;
+  };
+  static constexpr std::array<Row, 4> kRows{{{"NO_MEMORY_EXPANSION", MemoryKind::none},
+                                             {"PER_NPU_MEMORY_EXPANSION", MemoryKind::per_rank},
+                                             {"PER_NODE_MEMORY_EXPANSION", MemoryKind::per_node},
+                                             {"MEMORY_POOL", MemoryKind::pool}}};
+  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.name == name; });
+  if (row == kRows.end()) return type->error("sim.memory.value", fmt::format("no memory type {}", quote(name)));
+  system.memory = row->kind;
+  if (system.memory == MemoryKind::none) return {};
+  const auto number = [&](const char* key, double& to) -> Result<void> {
+    const Spec* value = spec.find(key);
+    if (!value) return spec.error("sim.memory.key", fmt::format("{} needs {}", quote(name), quote(key)));
+    CHAKRA_ASSIGN(to, value->number());
+    if (to < 0) return value->error("sim.memory.value", fmt::format("{} is negative", quote(key)));
+    return {};
+  };
+  CHAKRA_CHECK(number("remote-mem-latency", system.remote_memory_latency_ns));
+  CHAKRA_CHECK(number("remote-mem-bw", system.remote_memory_bytes_per_ns));
+  if (!(system.remote_memory_bytes_per_ns > 0)) return spec.error("sim.memory.value", "'remote-mem-bw' is zero");
+  if (system.memory == MemoryKind::per_node) {
+    double ranks = 0;
+    CHAKRA_CHECK(number("num-npus-per-node", ranks));
+    system.remote_memory_ranks_per_node = static_cast<int64_t>(ranks);
+    if (system.remote_memory_ranks_per_node < 1) return spec.error("sim.memory.value", "'num-npus-per-node' is below one");
+  }
+  return {};
+}
+
+}  // namespace chakra::sim

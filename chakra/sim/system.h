@@ -1,0 +1,41 @@
+// What a rank can do by itself: the ecosystem's system and memory files (docs/formats/system.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::sim {
+
+enum class MemoryKind : uint8_t { none, per_rank, per_node, pool };
+
+struct System {
+  // Compute, both modes.
+  bool roofline = false;            ///< compute nodes take the time their work needs, not the measured one
+  double peak_flop_per_s = 0;       ///< file: TFLOP/s
+  double memory_bytes_per_s = 0;    ///< file: GB/s, 10^9 bytes
+  // Compatible mode only; as in the file.
+  bool replay_only = false;
+  int64_t endpoint_delay_ns = 10;
+  int64_t active_chunks = 1;
+  int64_t splits = 1;
+  bool splits_given = false;
+  std::string scheduling = "FIFO";  ///< LIFO, FIFO, EXPLICIT
+  std::vector<std::string> all_reduce, all_gather, reduce_scatter, all_to_all;  ///< algorithm per dimension
+  std::string all_reduce_custom, all_gather_custom, reduce_scatter_custom, all_to_all_custom;
+  bool local_bw_aware = false;
+  std::string file;
+
+  MemoryKind memory = MemoryKind::none;
+  double remote_memory_latency_ns = 0;
+  double remote_memory_bytes_per_ns = 0;
+  int64_t remote_memory_ranks_per_node = 0;
+};
+
+/// Errors: sim.system.key, sim.system.value, and those of load_spec. Keys that are not known are noted.
+Result<System> load_system(const std::string& path, Findings& findings);
+/// Adds the memory file's part. Errors: sim.memory.key, sim.memory.value, and those of load_spec.
+Result<void> load_memory(const std::string& path, System& system);
+
+}  // namespace chakra::sim

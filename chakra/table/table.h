@@ -1,0 +1,54 @@
+// What comes out: a Timeline (what ran when) and a Table (named columns with units). Whoever computes
+// something fills one of them; whoever shows something reads one of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::table {
+
+/// Slices on tracks; a track belongs to a rank. Times in picoseconds from the timeline's zero.
+struct Timeline {
+  struct Track {
+    int64_t rank = 0;
+    std::string name;  ///< "thread 3235", "stream 7", "collectives of group 0"
+  };
+  struct Slice {
+    uint32_t track = 0;
+    StringId name = 0;
+    StringId category = 0;
+    Picoseconds start_ps = 0, end_ps = 0;
+    uint64_t node = 0;  ///< id in the rank's trace
+  };
+  /// An arrow from inside one slice to inside another.
+  struct Flow {
+    uint32_t from = 0, to = 0;  ///< slices
+    StringId name = 0;
+  };
+  StringPool strings;
+  std::vector<Track> tracks;
+  std::vector<Slice> slices;
+  std::vector<Flow> flows;
+};
+
+struct Table {
+  enum class Kind : uint8_t { text, count, bytes, time_ps, rate_bytes_per_s, share };
+  using Cell = std::variant<std::string, int64_t, double>;
+  struct Column {
+    std::string name;
+    Kind kind = Kind::text;
+  };
+  std::string title;
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;  ///< as many cells as columns
+};
+
+/// A cell as people read it, with its unit.
+std::string show(const Table::Cell& cell, Table::Kind kind);
+
+}  // namespace chakra::table

@@ -1,0 +1,195 @@
+#include "chakra/trace/trace.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <queue>
+
+namespace chakra::trace {
+
+NodeId Builder::add(uint64_t id, StringId name, NodeType type) {
+  const NodeId node = trace.size();
+  trace.id.push_back(id);
+  trace.name.push_back(name);
+  trace.type.push_back(type);
+  trace.flags.push_back(0);
+  trace.start_ps.push_back(0);
+  trace.dur_ps.push_back(0);
+  trace.part_of.push_back(kNoNode);
+  trace.lane.push_back(kNoLane);
+  trace.comm_row.push_back(kNoRow);
+  trace.io_row.push_back(kNoRow);
+  trace.attr_begin.push_back(static_cast<uint32_t>(trace.attrs.size()));
+  return node;
+}
+
+uint32_t Builder::lane(const Lane& lane) {
+  for (size_t i = 0; i < trace.lanes.size(); ++i) {
+    const Lane& known = trace.lanes[i];
+    if (known.kind == lane.kind && known.process == lane.process && known.index == lane.index)
+      return static_cast<uint32_t>(i);
+  }
+  trace.lanes.push_back(lane);
+  return static_cast<uint32_t>(trace.lanes.size() - 1);
+}
+
+Comm& Builder::comm(NodeId node) {
+  uint32_t& row = trace.comm_row[node];
+  if (row == kNoRow) {
+    row = static_cast<uint32_t>(trace.comms.size());
+    trace.comms.emplace_back();
+  }
+  return trace.comms[row];
+}
+
+void Builder::resolve_ids() {
+  absl::flat_hash_map<uint64_t, NodeId> rows;
+  rows.reserve(trace.size());
+  for (NodeId n = 0; n < trace.size(); ++n)
+    if (!rows.emplace(trace.id[n], n).second)
+      trace.defects.push_back({Defect::Kind::duplicate_id, n, trace.id[n]});
+
+  const auto resolve = [&](auto& from, auto& to, Defect::Kind missing) {
+    for (const auto& edge : from) {
+      if (auto found = rows.find(edge.on); found != rows.end())
+        to.push_back({edge.node, found->second, edge.kind, edge.lag});
+      else
+        trace.defects.push_back({missing, edge.node, edge.on});
+    }
+    from.clear();
+  };
+  resolve(deps_by_id_, deps_, Defect::Kind::dangling_dep);
+  resolve(ctrls_by_id_, ctrls_, Defect::Kind::dangling_ctrl);
+  for (const auto& part : parts_by_id_)
+    if (auto found = rows.find(part.on); found != rows.end()) trace.part_of[part.node] = found->second;
+}
+
+Edges Builder::to_csr(const std::vector<Edge<NodeId>>& edges, NodeId nodes, bool with_kind) {
+  Edges csr;
+  csr.begin.assign(nodes + 1, 0);
+  for (const auto& edge : edges) ++csr.begin[edge.node + 1];
+  std::partial_sum(csr.begin.begin(), csr.begin.end(), csr.begin.begin());
+  csr.node.resize(edges.size());
+  if (with_kind) csr.kind.resize(edges.size());
+  const bool lags = std::any_of(edges.begin(), edges.end(), [](const auto& e) { return e.lag != 0; });
+  if (lags) csr.lag.resize(edges.size());
+  std::vector<uint32_t> next(csr.begin.begin(), csr.begin.end() - 1);
+  for (const auto& edge : edges) {
+    const uint32_t at = next[edge.node]++;
+    csr.node[at] = edge.on;
+    if (with_kind) csr.kind[at] = edge.kind;
+    if (lags) csr.lag[at] = edge.lag;
+  }
+  return csr;
+}
+
+Trace Builder::finish() && {
+  trace.attr_begin.push_back(static_cast<uint32_t>(trace.attrs.size()));
+  resolve_ids();
+  std::erase_if(deps_, [&](const auto& edge) {
+    if (edge.node != edge.on) return false;
+    trace.defects.push_back({Defect::Kind::self_dep, edge.node, trace.id[edge.node]});
+    return true;
+  });
+  trace.deps = to_csr(deps_, trace.size(), true);
+  trace.ctrl = to_csr(ctrls_, trace.size(), false);
+  return std::move(trace);
+}
+
+const Trace* TraceSet::find(int64_t rank) const {
+  const auto found = std::lower_bound(ranks.begin(), ranks.end(), rank,
+                                      [](const Trace& trace, int64_t r) { return trace.rank < r; });
+  return found != ranks.end() && found->rank == rank ? &*found : nullptr;
+}
+
+Edges reversed(const Edges& edges) {
+  Edges out;
+  const size_t nodes = edges.begin.size() - 1;
+  out.begin.assign(nodes + 1, 0);
+  for (const NodeId on : edges.node) ++out.begin[on + 1];
+  std::partial_sum(out.begin.begin(), out.begin.end(), out.begin.begin());
+  out.node.resize(edges.node.size());
+  std::vector<uint32_t> next(out.begin.begin(), out.begin.end() - 1);
+  for (NodeId n = 0; n < nodes; ++n)
+    for (const NodeId on : edges.of(n)) out.node[next[on]++] = n;
+  return out;
+}
+
+Order topological_order(const Edges& edges) {
+  const auto nodes = static_cast<NodeId>(edges.begin.size() - 1);
+  Order result;
+  result.order.reserve(nodes);
+
+  bool backward_only = true;  // rows already stand in order, as in what we write
+  for (NodeId n = 0; n < nodes && backward_only; ++n)
+    for (const NodeId on : edges.of(n)) backward_only &= on < n;
+  if (backward_only) {
+    result.order.resize(nodes);
+    std::iota(result.order.begin(), result.order.end(), 0);
+    return result;
+  }
+
+  const Edges waiting = reversed(edges);
+  std::vector<uint32_t> missing(nodes);
+  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
+  for (NodeId n = 0; n < nodes; ++n) {
+    missing[n] = static_cast<uint32_t>(edges.of(n).size());
+    if (missing[n] == 0) ready.push(n);
+  }
+  while (!ready.empty()) {
+    const NodeId n = ready.top();
+    ready.pop();
+    result.order.push_back(n);
+    for (const NodeId child : waiting.of(n))
+      if (--missing[child] == 0) ready.push(child);
+  }
+  if (result.order.size() == nodes) return result;
+
+  // Every node left waits for another one left: walking from one to the next must come round.
+  NodeId n = 0;
+  while (missing[n] == 0) ++n;
+  std::vector<NodeId> path;
+  std::vector<uint32_t> seen_at(nodes, UINT32_MAX);
+  while (seen_at[n] == UINT32_MAX) {
+    seen_at[n] = static_cast<uint32_t>(path.size());
+    path.push_back(n);
+    for (const NodeId on : edges.of(n))
+      if (missing[on] != 0) {
+        n = on;
+        break;
+      }
+  }
+  result.cycle.assign(path.begin() + seen_at[n], path.end());
+  return result;
+}
+
+std::vector<Picoseconds> earliest_ends(const Trace& trace, std::span<const NodeId> order,
+                                       std::span<const Picoseconds> durations) {
+  std::vector<Picoseconds> end(trace.size());
+  for (const NodeId n : order) {
+    Picoseconds start = 0;
+    for (uint32_t e = trace.deps.begin[n]; e < trace.deps.begin[n + 1]; ++e)
+      start = std::max(start, add_saturated(end[trace.deps.node[e]], trace.deps.lag_of(e)));
+    end[n] = add_saturated(start, durations[n]);
+  }
+  return end;
+}
+
+std::vector<Picoseconds> inclusive_ends(const Trace& trace) {
+  std::vector<Picoseconds> end(trace.size(), 0);
+  for (NodeId n = 0; n < trace.size(); ++n)
+    if (trace.has_start(n)) end[n] = add_saturated(trace.start_ps[n], trace.dur_ps[n]);
+  const auto raise = [&](NodeId caller, NodeId n) {
+    if (caller < n && trace.has_start(caller) && trace.has_start(n) && trace.lane[caller] == trace.lane[n])
+      end[caller] = std::max(end[caller], end[n]);
+  };
+  for (NodeId n = trace.size(); n-- > 0;) {  // callers stand before what they call
+    if (trace.part_of[n] != kNoNode) raise(trace.part_of[n], n);
+    for (const NodeId caller : trace.ctrl.of(n)) raise(caller, n);
+  }
+  return end;
+}
+
+}  // namespace chakra::trace

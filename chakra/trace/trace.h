@@ -1,0 +1,273 @@
+// A Trace: what one rank should run, as a dependency graph held in columns. A node is a row; its
+// NodeId is the row's number; strings are interned; edges are stored per node (CSR) with a parallel
+// column of kinds. A Trace is built once by a Builder and not changed afterwards: whoever computes
+// something about nodes keeps a column of his own beside it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::trace {
+
+using NodeId = uint32_t;  ///< a row; not the id in the file, which is Trace::id[row]
+inline constexpr NodeId kNoNode = UINT32_MAX;
+inline constexpr uint32_t kNoLane = UINT32_MAX;
+inline constexpr uint32_t kNoRow = UINT32_MAX;
+
+/// As in the published schema (docs/formats/et.md); the values are those on disk.
+enum class NodeType : uint8_t { invalid, metadata, mem_load, mem_store, comp, send, recv, coll };
+inline constexpr std::array<std::string_view, 8> kNodeTypeNames{
+    "INVALID_NODE", "METADATA_NODE", "MEM_LOAD_NODE", "MEM_STORE_NODE",
+    "COMP_NODE", "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE"};
+inline std::string_view name(NodeType type) { return kNodeTypeNames[static_cast<size_t>(type)]; }
+constexpr bool is_comm(NodeType type) { return type >= NodeType::send; }
+
+enum class CommType : uint8_t {
+  all_reduce, reduce, all_gather, gather, scatter, broadcast, all_to_all, reduce_scatter,
+  reduce_scatter_block, barrier,
+  unknown = 255  ///< the file does not say
+};
+inline constexpr std::array<std::string_view, 10> kCommTypeNames{
+    "ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER",
+    "BROADCAST", "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"};
+inline std::string_view name(CommType type) {
+  return type == CommType::unknown ? "UNKNOWN" : kCommTypeNames[static_cast<size_t>(type)];
+}
+
+/// Why a node waits for another. The values are those of the attribute dep_kinds on disk.
+enum class EdgeKind : uint8_t {
+  given,       ///< came with the file
+  program,     ///< same CPU thread
+  launch,      ///< CPU call -> device operation
+  stream,      ///< same device queue
+  event,       ///< recorded event -> device operation that waits for it
+  sync,        ///< device operation -> blocking CPU call
+  thread,      ///< fork or join between CPU threads, autograd included
+  data,        ///< tensor or storage
+  comm,        ///< completion of a collective or a message
+  contention,  ///< waits for the device, not for data
+};
+struct EdgeKindRow {
+  std::string_view name;
+  std::string_view description;
+};
+inline constexpr std::array<EdgeKindRow, 10> kEdgeKinds{{
+    {"given", "came with the file, which gives no reason"},
+    {"program", "next on the same CPU thread"},
+    {"launch", "CPU call to the device operation it launched"},
+    {"stream", "next on the same device stream"},
+    {"event", "device operation to one that waits for it through an event"},
+    {"sync", "device operation to the CPU call that blocks on it"},
+    {"thread", "fork or join between CPU threads"},
+    {"data", "writer of a tensor to its reader"},
+    {"comm", "CPU call to the communication it starts, or its completion to who waits"},
+    {"contention", "waits for the device to be free"},
+}};
+inline std::string_view name(EdgeKind kind) { return kEdgeKinds[static_cast<size_t>(kind)].name; }
+/// Set in a kind byte when a documented rule, not a record, says so.
+inline constexpr uint8_t kInferred = 0x80;
+constexpr EdgeKind kind_of(uint8_t byte) { return static_cast<EdgeKind>(byte & 0x7f); }
+
+/// Names of the nodes that stand for time rather than for an operation.
+inline constexpr std::string_view kHostGap = "[chakra|host_gap]";
+inline constexpr std::string_view kSyncRemainder = "[chakra|sync_remainder]";
+inline constexpr std::string_view kInitialCondition = "[chakra|initial_condition]";
+
+/// Where nodes ran, one after the other: a CPU thread or a device stream.
+struct Lane {
+  enum class Kind : uint8_t { thread, stream } kind = Kind::thread;
+  int64_t process = 0;  ///< thread: pid; stream: device
+  int64_t index = 0;    ///< thread: tid; stream: stream
+};
+
+struct ProcessGroup {
+  std::string name;
+  std::string description;
+  std::string backend;
+  std::vector<int64_t> ranks;  ///< ascending as given; empty: all ranks
+  int64_t size = 0;
+};
+
+/// What a communication node moves. Strings belong to the trace's pool.
+struct Comm {
+  CommType type = CommType::unknown;
+  uint64_t bytes = 0;  ///< comm_size: what this rank puts in (all-gather: its shard; else all of it)
+  uint64_t in_bytes = 0, out_bytes = 0;
+  StringId dtype = 0;
+  StringId group = 0;
+  std::string_view in_split, out_split;  ///< "[1, 2]", in elements; empty: even
+  int64_t sequence = -1;
+  int64_t root = -1;
+  int64_t src = -1, dst = -1, tag = -1;
+  int64_t priority = 0;
+};
+
+/// The tensors of one direction, as text in the form the ecosystem uses (Python's repr of lists).
+struct Tensors {
+  std::string_view values, shapes, types, strides;
+};
+struct Io {
+  Tensors inputs, outputs;
+};
+
+/// An attribute that has no column of its own.
+struct Attr {
+  StringId name = 0;
+  std::variant<int64_t, uint64_t, double, bool, std::string_view> value;
+};
+
+struct Edges {
+  std::vector<uint32_t> begin;  ///< size() + 1 entries: node n's edges are [begin[n], begin[n+1])
+  std::vector<NodeId> node;     ///< the node waited for
+  std::vector<uint8_t> kind;    ///< parallel to node; empty for control edges
+  std::vector<Picoseconds> lag;  ///< parallel to node, or empty where all are zero
+
+  std::span<const NodeId> of(NodeId n) const {
+    return {node.data() + begin[n], node.data() + begin[n + 1]};
+  }
+  Picoseconds lag_of(size_t edge) const { return lag.empty() ? 0 : lag[edge]; }
+};
+
+/// Something wrong in the file that the graph cannot express; `id` is the number in the file.
+struct Defect {
+  enum class Kind : uint8_t { duplicate_id, dangling_dep, dangling_ctrl, self_dep } kind;
+  NodeId node;
+  uint64_t id;
+};
+
+// Bits of Trace::flags.
+inline constexpr uint8_t kOnCpu = 1;       ///< is_cpu_op
+inline constexpr uint8_t kHasStart = 2;    ///< start_ps was measured
+inline constexpr uint8_t kHasDuration = 4;  ///< dur_ps was measured or given
+inline constexpr uint8_t kSaysCpuOrNot = 8;  ///< the file has is_cpu_op for this node
+
+struct Trace {
+  std::string file;
+  int64_t rank = 0;
+  int64_t base_ns = 0;  ///< what start_ps counts from, in nanoseconds since 1970 where that is known
+
+  StringPool strings;
+  Arena texts;
+
+  // One row per node.
+  std::vector<uint64_t> id;
+  std::vector<StringId> name;
+  std::vector<NodeType> type;
+  std::vector<uint8_t> flags;
+  std::vector<Picoseconds> start_ps;
+  std::vector<Picoseconds> dur_ps;
+  std::vector<NodeId> part_of;       ///< the node this one continues, or kNoNode
+  std::vector<uint32_t> lane;        ///< into lanes, or kNoLane
+  std::vector<uint32_t> comm_row;    ///< into comms, or kNoRow
+  std::vector<uint32_t> io_row;      ///< into ios, or kNoRow
+  std::vector<uint32_t> attr_begin;  ///< size() + 1 entries into attrs
+
+  // Generated traces describe work instead of time; empty where no node does.
+  std::vector<uint64_t> num_ops;
+  std::vector<uint64_t> tensor_bytes;
+
+  Edges deps;  ///< data_deps: all ordering that must hold
+  Edges ctrl;  ///< ctrl_deps: the call tree, caller of each node
+
+  std::vector<Lane> lanes;
+  std::vector<Comm> comms;
+  std::vector<Io> ios;
+  std::vector<Attr> attrs;
+  std::vector<ProcessGroup> groups;
+  std::vector<Attr> metadata;  ///< of the file
+  std::vector<Defect> defects;
+
+  NodeId size() const { return static_cast<NodeId>(id.size()); }
+  bool on_cpu(NodeId n) const { return flags[n] & kOnCpu; }
+  bool has_start(NodeId n) const { return flags[n] & kHasStart; }
+  std::string_view name_of(NodeId n) const { return strings[name[n]]; }
+  const Comm* comm(NodeId n) const { return comm_row[n] == kNoRow ? nullptr : &comms[comm_row[n]]; }
+  std::span<const Attr> attrs_of(NodeId n) const {
+    return {attrs.data() + attr_begin[n], attrs.data() + attr_begin[n + 1]};
+  }
+  /// A device operation: it has a place on a device, or the file says it is not on the CPU.
+  bool on_device(NodeId n) const {
+    return (lane[n] != kNoLane && lanes[lane[n]].kind == Lane::Kind::stream) ||
+           (!on_cpu(n) && (flags[n] & kSaysCpuOrNot) && type[n] != NodeType::metadata);
+  }
+};
+
+/// Collects nodes and edges in any order and makes the Trace of them.
+class Builder {
+ public:
+  /// Everything but edges, and attributes of nodes, may be filled in here directly.
+  Trace trace;
+
+  NodeId add(uint64_t id, StringId name, NodeType type);
+  /// An attribute of the node added last.
+  void attr(StringId name, decltype(Attr::value) value) { trace.attrs.push_back({name, value}); }
+  uint32_t lane(const Lane& lane);  ///< finds or adds; few lanes expected
+  Comm& comm(NodeId node);          ///< finds or adds
+
+  void dep(NodeId node, NodeId on, uint8_t kind, Picoseconds lag = 0) {
+    deps_.push_back({node, on, kind, lag});
+  }
+  void ctrl(NodeId node, NodeId parent) { ctrls_.push_back({node, parent, 0, 0}); }
+  // By the ids of the file, which may stand for nodes that come later or not at all.
+  void dep_by_id(NodeId node, uint64_t on, uint8_t kind, Picoseconds lag) {
+    deps_by_id_.push_back({node, on, kind, lag});
+  }
+  void ctrl_by_id(NodeId node, uint64_t parent) { ctrls_by_id_.push_back({node, parent, 0, 0}); }
+  void part_by_id(NodeId node, uint64_t whole) { parts_by_id_.push_back({node, whole, 0, 0}); }
+
+  /// Equal ids, ids that no node has and edges of a node to itself become Trace::defects.
+  /// Cost: O(nodes + edges).
+  Trace finish() &&;
+
+ private:
+  template <class Id>
+  struct Edge {
+    NodeId node;
+    Id on;
+    uint8_t kind;
+    Picoseconds lag;
+  };
+  std::vector<Edge<NodeId>> deps_, ctrls_;
+  std::vector<Edge<uint64_t>> deps_by_id_, ctrls_by_id_, parts_by_id_;
+
+  void resolve_ids();
+  static Edges to_csr(const std::vector<Edge<NodeId>>& edges, NodeId nodes, bool with_kind);
+};
+
+/// The traces of a job, by ascending rank.
+struct TraceSet {
+  std::vector<Trace> ranks;
+  const Trace* find(int64_t rank) const;
+};
+
+/// Nodes such that each stands after all it waits for; among those ready, the lowest row first.
+/// If there is a cycle, `order` lacks its nodes and all behind it, and `cycle` walks round it once.
+/// Cost: O(nodes + edges); O(nodes log nodes) where dependencies point to later rows.
+struct Order {
+  std::vector<NodeId> order;
+  std::vector<NodeId> cycle;
+};
+Order topological_order(const Edges& edges);
+
+/// Who waits for each node: `edges` turned round (kinds and lags left out).
+Edges reversed(const Edges& edges);
+
+/// When each node ends if all of them start as soon as their dependencies allow, from time 0:
+/// end[n] = durations[n] + max(0, end[dep] + lag over dependencies). `order` as above, complete.
+std::vector<Picoseconds> earliest_ends(const Trace& trace, std::span<const NodeId> order,
+                                       std::span<const Picoseconds> durations);
+
+/// When each node with a measured time ended, all it called on the same lane included: an operator
+/// ends with its last piece, an annotation with the last thing in it. Relative to base_ns; nodes
+/// without a measured start give 0. Cost: O(nodes + edges).
+std::vector<Picoseconds> inclusive_ends(const Trace& trace);
+
+}  // namespace chakra::trace

@@ -1,0 +1,47 @@
+// Table -> text.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chakra/view/view.h"
+
+namespace chakra::view {
+namespace {
+
+/// Characters a terminal shows: bytes that do not continue a UTF-8 sequence.
+size_t width(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+std::string to_text(const table::Table& table) {
+  std::vector<std::vector<std::string>> cells;
+  std::vector<size_t> widths;
+  for (const auto& column : table.columns) widths.push_back(width(column.name));
+  for (const auto& row : table.rows) {
+    auto& shown = cells.emplace_back();
+    for (size_t i = 0; i < row.size(); ++i) {
+      shown.push_back(table::show(row[i], table.columns[i].kind));
+      widths[i] = std::max(widths[i], width(shown.back()));
+    }
+  }
+  std::string out;
+  if (!table.title.empty()) out += table.title + "\n";
+  const auto line = [&](const auto& text_of) {
+    std::string text = " ";
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const std::string& cell = text_of(i);
+      const std::string pad(widths[i] - width(cell), ' ');
+      text += table.columns[i].kind == table::Table::Kind::text ? " " + cell + pad : " " + pad + cell;
+      text += ' ';
+    }
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    out += text + "\n";
+  };
+  line([&](size_t i) -> const std::string& { return table.columns[i].name; });
+  for (const auto& row : cells) line([&](size_t i) -> const std::string& { return row[i]; });
+  return out;
+}
+
+}  // namespace chakra::view

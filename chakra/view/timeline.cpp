@@ -1,0 +1,114 @@
+// Trace -> Timeline.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chakra/view/view.h"
+
+namespace chakra::view {
+namespace {
+
+using trace::NodeId;
+using trace::Trace;
+
+constexpr uint32_t kNoSlice = UINT32_MAX;
+
+class TimelineBuilder {
+ public:
+  TimelineBuilder(const trace::TraceSet& job, Findings& findings) : job_(job), findings_(findings) {}
+
+  Result<table::Timeline> run() {
+    int64_t zero_ns = INT64_MAX;
+    for (const Trace& t : job_.ranks)
+      if (is_measured(t)) zero_ns = std::min(zero_ns, t.base_ns);
+    for (const Trace& t : job_.ranks) {
+      if (is_measured(t)) {
+        const int64_t apart_ns = t.base_ns - zero_ns;
+        add(t, trace::inclusive_ends(t), t.start_ps, apart_ns > kLongestPs / kPsPerNs ? 0 : apart_ns * kPsPerNs);
+      } else {
+        CHAKRA_CHECK(add_as_early_as_possible(t));
+      }
+    }
+    return std::move(timeline_);
+  }
+
+ private:
+  static bool is_measured(const Trace& t) {
+    return std::any_of(t.flags.begin(), t.flags.end(), [](uint8_t flags) { return flags & trace::kHasStart; });
+  }
+
+  Result<void> add_as_early_as_possible(const Trace& t) {
+    const trace::Order order = trace::topological_order(t.deps);
+    if (!order.cycle.empty())
+      return fail(Code::bad_input, "view.cycle", fmt::format("the dependencies of node {} form a cycle", t.id[order.cycle[0]]), {t.file});
+    findings_.push_back({"view.not_measured", Severity::note, t.rank, -1,
+                         "no start times were measured; nodes stand as early as their dependencies allow"});
+    const std::vector<Picoseconds> ends = trace::earliest_ends(t, order.order, t.dur_ps);
+    std::vector<Picoseconds> starts(t.size());
+    for (NodeId n = 0; n < t.size(); ++n) starts[n] = ends[n] - t.dur_ps[n];
+    add(t, ends, starts, 0);
+    return {};
+  }
+
+  void add(const Trace& t, const std::vector<Picoseconds>& ends, const std::vector<Picoseconds>& starts, Picoseconds offset) {
+    const bool measured = is_measured(t);
+    const auto first_track = static_cast<uint32_t>(timeline_.tracks.size());
+    for (const trace::Lane& lane : t.lanes)
+      timeline_.tracks.push_back({t.rank, lane.kind == trace::Lane::Kind::thread
+                                              ? fmt::format("thread {}", lane.index)
+                                              : fmt::format("device {} stream {}", lane.process, lane.index)});
+    uint32_t other = kNoSlice;  // nodes that say not where they ran
+    slice_of_.assign(t.size(), kNoSlice);
+    StringPool& strings = timeline_.strings;
+    for (NodeId n = 0; n < t.size(); ++n) {
+      if ((measured && !t.has_start(n)) || t.part_of[n] != trace::kNoNode || t.type[n] == trace::NodeType::metadata) continue;
+      const std::string_view name = t.name_of(n);
+      if (name == trace::kHostGap || name == trace::kInitialCondition) continue;
+      uint32_t track = 0;
+      if (t.lane[n] != trace::kNoLane) {
+        track = first_track + t.lane[n];
+      } else {
+        if (other == kNoSlice) {
+          other = static_cast<uint32_t>(timeline_.tracks.size());
+          timeline_.tracks.push_back({t.rank, "nodes"});
+        }
+        track = other;
+      }
+      slice_of_[n] = static_cast<uint32_t>(timeline_.slices.size());
+      timeline_.slices.push_back({track, strings.intern(name), strings.intern(trace::name(t.type[n])),
+                                  add_saturated(offset, starts[n]), add_saturated(offset, ends[n]), t.id[n]});
+    }
+    // Time that no operator accounts for is not drawn: what waits behind it gets the arrow.
+    std::vector<NodeId> behind_gap(t.size(), trace::kNoNode);
+    for (NodeId n = 0; n < t.size(); ++n)
+      for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
+        if (const NodeId gap = t.deps.node[e]; trace::kind_of(t.deps.kind[e]) == trace::EdgeKind::program && t.name_of(gap) == trace::kHostGap)
+          behind_gap[gap] = n;
+    for (NodeId n = 0; n < t.size(); ++n)
+      for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e) {
+        const trace::EdgeKind kind = trace::kind_of(t.deps.kind[e]);
+        if (kind != trace::EdgeKind::launch && kind != trace::EdgeKind::comm) continue;
+        const NodeId target = behind_gap[n] == trace::kNoNode ? n : behind_gap[n];
+        const uint32_t from = slice_for(t, t.deps.node[e]), to = slice_for(t, target);
+        if (from != kNoSlice && to != kNoSlice) timeline_.flows.push_back({from, to, strings.intern(trace::name(kind))});
+      }
+  }
+
+  /// The slice that shows a node: its own, or that of the node it continues.
+  uint32_t slice_for(const Trace& t, NodeId n) const {
+    return slice_of_[t.part_of[n] == trace::kNoNode ? n : t.part_of[n]];
+  }
+
+  const trace::TraceSet& job_;
+  Findings& findings_;
+  table::Timeline timeline_;
+  std::vector<uint32_t> slice_of_;
+};
+
+}  // namespace
+
+Result<table::Timeline> timeline_of(const trace::TraceSet& job, Findings& findings) {
+  return TimelineBuilder(job, findings).run();
+}
+
+}  // namespace chakra::view

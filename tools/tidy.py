@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Checks what no compiler does: who includes whom, names, documentation of error tags.
+
+    tidy.py        prints each finding as file:line: text; exits 1 if there are any
+"""
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LINE_LIMIT = 160
+
+
+def sources():
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, text=True,
+                            capture_output=True, check=True).stdout.split("\n")
+    return [path for path in listed if path and os.path.isfile(os.path.join(ROOT, path))]
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def rooms():
+    """room -> rooms it may include, from rooms.txt; a room may only name rooms above it in the file."""
+    allowed, findings = {}, []
+    for number, line in enumerate(read("rooms.txt").splitlines(), 1):
+        if line.startswith("#") or not line.strip():
+            continue
+        room, _, others = line.partition(":")
+        allowed[room] = set(others.split())
+        for other in others.split():
+            if other not in allowed:
+                findings.append(f"rooms.txt:{number}: {room} may not include {other}, which stands below it")
+    return allowed, findings
+
+
+def check_includes(path, text, allowed):
+    """A room is included through its public header; tests may look anywhere below the command."""
+    room = path.split("/")[1]
+    is_test = re.search(r"_(test|fuzz|bench)\.cpp$", path)
+    for number, line in enumerate(text.splitlines(), 1):
+        include = re.match(r'#include "chakra/([a-z_]+)/([a-z_/]+)\.(h|pb\.h)"', line)
+        if not include:
+            if re.match(r'#include "(?!chakra/)', line):
+                yield number, "include files of the project by their full path: chakra/<room>/..."
+            continue
+        other, header = include.group(1), include.group(2)
+        if other == room:
+            continue
+        if other not in allowed.get(room, set()) and not (is_test and room == "cli"):
+            yield number, f"room {room} may not include room {other} (rooms.txt)"
+        if header != other:
+            yield number, f"only {other}/{other}.h is public"
+
+
+def check_tags(texts):
+    """Every tag in the code is documented, and every documented tag is in the code."""
+    documented = set(re.findall(r"^\| `([a-z_.]+)`", read("docs/errors.md"), re.M))
+    used = {}
+    for path, text in texts.items():
+        if not path.startswith("chakra/") or not re.search(r"\.(cpp|h)$", path) or path.endswith(("_test.cpp", "_fuzz.cpp")):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            for tag in re.findall(r'"((?:base|trace|io|pytorch|match|check|net|coll|sim|view|cli)(?:\.[a-z_]+){1,2})"', line):
+                used.setdefault(tag, (path, number))
+            for tag in re.findall(r'\bbad\("([a-z_]+)", r, n', line):
+                used.setdefault(f"sim.compat.{tag}", (path, number))
+    for tag, (path, number) in sorted(used.items()):
+        if tag not in documented and not tag.endswith("."):
+            yield path, number, f"the tag {tag} is not in docs/errors.md"
+    for tag in sorted(documented - set(used)):
+        yield "docs/errors.md", 1, f"the tag {tag} is nowhere in the code"
+
+
+def main():
+    allowed, findings = rooms()
+    texts = {}
+    for path in sources():
+        if path.endswith((".gz", ".png", ".zst", ".et")):
+            continue
+        texts[path] = read(path)
+    for path, text in texts.items():
+        if re.search(r"\.(cpp|h|py|cmake|md|txt)$", path) or path == "dev":
+            for number, line in enumerate(text.splitlines(), 1):
+                if line != line.rstrip():
+                    findings.append(f"{path}:{number}: blanks at the end of the line")
+                if len(line) > LINE_LIMIT and not path.endswith((".md", ".txt")):
+                    findings.append(f"{path}:{number}: {len(line)} characters; at most {LINE_LIMIT}")
+                if "\t" in line and not path.endswith(".md"):
+                    findings.append(f"{path}:{number}: a tab")
+        if path.startswith("chakra/") and re.search(r"\.(cpp|h)$", path):
+            if not re.fullmatch(r"[a-z0-9_/]+\.(cpp|h)", path):
+                findings.append(f"{path}:1: file names are snake_case")
+            if path.endswith(".h") and not text.startswith("//"):
+                findings.append(f"{path}:1: a header begins with a paragraph on what the thing is")
+            if path.endswith(".h") and "#pragma once" not in text:
+                findings.append(f"{path}:1: no #pragma once")
+            findings += [f"{path}:{number}: {what}" for number, what in check_includes(path, text, allowed)]
+            if not path.startswith("chakra/cli/") and not re.search(r"_(test|fuzz|bench)\.cpp$", path):
+                for number, line in enumerate(text.splitlines(), 1):
+                    if re.search(r"\b(printf|std::cout|std::cerr|std::exit|abort)\b", line):
+                        findings.append(f"{path}:{number}: only the command prints and exits")
+    for room in allowed:
+        for needed in (f"chakra/{room}/{room}.h", f"chakra/{room}/README.md"):
+            if needed not in texts:
+                findings.append(f"rooms.txt:1: room {room} has no {needed}")
+        if not any(re.match(rf"chakra/{room}/.*(_test\.cpp|\.case)$", path) for path in texts):
+            findings.append(f"rooms.txt:1: room {room} has no test and no case")
+    findings += [f"{path}:{number}: {what}" for path, number, what in check_tags(texts)]
+    for finding in findings:
+        print(finding)
+    if findings:
+        sys.exit(1)
+    print(f"tidy: {len(texts)} files, nothing found")
+
+
+if __name__ == "__main__":
+    main()
