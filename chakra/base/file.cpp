@@ -124,6 +124,7 @@ struct ByteSource::State {
     size_t done = 0;
     while (done < to.size()) {
       if (input.empty()) CHAKRA_CHECK(refill());
+      if (input.empty() && !in_member) break;  // between frames: asking on would begin a new one
       ZSTD_inBuffer in{input.data(), input.size(), 0};
       ZSTD_outBuffer out{to.data() + done, to.size() - done, 0};
       const size_t status = ZSTD_decompressStream(zstd.get(), &out, &in);
@@ -133,12 +134,9 @@ struct ByteSource::State {
       input.remove_prefix(in.pos);
       done += out.pos;
       in_member = status != 0;
-      if (input_ended && out.pos == 0) {
-        if (in_member)
-          return fail(Code::bad_input, "base.zstd.truncated",
-                      "the zstd data ends before its end mark; the file was cut", here(done));
-        break;
-      }
+      if (input_ended && in_member && out.pos == 0)
+        return fail(Code::bad_input, "base.zstd.truncated",
+                    "the zstd data ends before its end mark; the file was cut", here(done));
     }
     return done;
   }

@@ -51,8 +51,10 @@ class Reader {
     std::string_view message;
     CHAKRA_ASSIGN(const bool any, file_.next(message));
     if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {file_.place().file});
+    // Other files may look like a message by chance, but hardly like one of this kind.
     MetadataRecord metadata;
-    CHAKRA_CHECK(placed(decode(message, metadata)));
+    if (!decode(message, metadata) || (metadata.unknown_fields && metadata.version.empty() && metadata.attrs.empty()))
+      return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace", file_.place());
     CHAKRA_CHECK(placed(read_metadata(metadata)));
     NodeRecord node;
     for (;;) {

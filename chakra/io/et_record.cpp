@@ -262,6 +262,7 @@ Result<void> decode(std::string_view message, NodeRecord& record) {
 Result<void> decode(std::string_view message, MetadataRecord& record) {
   record.version = {};
   record.attrs.clear();
+  record.unknown_fields = false;
   return guarded(message, [&](pbf_reader& reader) -> Result<void> {
     while (reader.next()) {
       if (reader.tag() == schema::kMetadataVersion && is_text(reader))
@@ -269,7 +270,7 @@ Result<void> decode(std::string_view message, MetadataRecord& record) {
       else if (reader.tag() == schema::kMetadataAttr && is_text(reader))
         record.attrs.push_back(read_attr(reader.get_message()));
       else
-        reader.skip();
+        reader.skip(), record.unknown_fields = true;
     }
     return {};
   });

@@ -55,6 +55,7 @@ struct NodeRecord {
 struct MetadataRecord {
   std::string_view version;
   std::vector<AttrRecord> attrs;
+  bool unknown_fields = false;  ///< there is more in it than the schema has
 };
 
 /// Errors: io.et.damaged (place: the message's; the caller adds it).
@@ -100,8 +101,8 @@ inline constexpr std::array<FormatRow, 1> kFormats{{
 struct ReadOptions {
   bool texts = false;  ///< keep tensors and attributes that have no column
 };
-/// Errors: io.et.empty, io.et.truncated, io.et.damaged, io.et.range, and those of ByteSource.
-/// Dangling and duplicate ids are not errors here: Trace::defects. Cost: O(file).
+/// Errors: io.et.empty, io.et.not_a_trace, io.et.truncated, io.et.damaged, io.et.range, and those of
+/// ByteSource. Dangling and duplicate ids are no errors here: Trace::defects. Cost: O(file).
 Result<trace::Trace> read_et(const std::string& path, const ReadOptions& options = {});
 Result<trace::Trace> read_et(ByteSource source, const ReadOptions& options = {});
 

@@ -23,6 +23,9 @@ constexpr int64_t kLongestGapNs = 10'000;
 /// A launch that started its operation this long before it returned did not launch it at its end.
 constexpr int64_t kInsideNs = 20'000;
 
+/// An operation that starts this soon after the stream became free had been waiting for it.
+constexpr int64_t kQueuedNs = 2'000;
+
 /// Mean of the samples but the lowest and highest twentieth.
 int64_t trimmed_mean(std::vector<int64_t>& samples) {
   std::sort(samples.begin(), samples.end());
@@ -113,13 +116,16 @@ void estimate_constants(Linking& l) {
     const RuntimeCall& c = k.calls[call];
     const uint32_t op = l.op_order[role.first_op];
     const int64_t start = k.device_ops[op].start_ns;
-    if (role.graph)
+    const bool inside = start < c.end_ns() - kInsideNs || role.wait_end >= 0;
+    if (role.graph) {
       role.split_at = c.start_ns;
-    else if (start < c.end_ns() - kInsideNs)
-      role.split_at = std::clamp(start - l.constants(op).launch_ns, c.start_ns, c.end_ns());
-    // A blocking call goes on waiting after its launch, whenever that was.
-    if (role.wait_end >= 0 && role.split_at < 0)
-      role.split_at = std::clamp(start - l.constants(op).launch_ns, c.start_ns, c.end_ns());
+    } else if (inside) {
+      // An operation that found its stream idle tells when it was launched; one that had to queue may
+      // have been launched at any time since the call began.
+      const uint32_t before = l.previous[op];
+      const bool queued = before != kNone && k.device_ops[before].end_ns() + l.constants(op).dispatch_gap_ns + kQueuedNs >= start;
+      role.split_at = queued ? c.start_ns : std::clamp(start - l.constants(op).launch_ns, c.start_ns, c.end_ns());
+    }
     if (role.wait_end >= 0) role.wait_end = std::max(role.wait_end, role.split_at);
   }
 }

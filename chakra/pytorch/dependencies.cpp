@@ -16,6 +16,7 @@ constexpr int64_t kHandoffNs = 100'000;     ///< shorter gaps are not looked at 
 constexpr int64_t kHiddenWaitNs = 100'000;  ///< shorter pieces are not looked at for a hidden wait
 constexpr int64_t kHiddenWaitSlackNs = 10'000;
 constexpr int64_t kBusyGapNs = 5'000;
+constexpr int64_t kTailNs = 100'000;        ///< how long before its end a kernel may leave room for others
 
 class Edges {
  public:
@@ -65,6 +66,11 @@ class Edges {
       dep(l_.item_of_device_op[event.op], l_.item_of_device_op[event.on], EdgeKind::event, event.inferred, gap);
       explain(event.op, k_.device_ops[event.on].end_ns() + gap);
     }
+    std::vector<uint32_t> by_end;
+    for (const auto& stream : l_.stream_ops) by_end.insert(by_end.end(), stream.begin(), stream.end());
+    std::sort(by_end.begin(), by_end.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(k_.device_ops[a].end_ns(), a) < std::pair(k_.device_ops[b].end_ns(), b);
+    });
     int64_t initial = 0;
     for (const auto& stream : l_.stream_ops)
       for (const uint32_t op : stream) {
@@ -83,6 +89,11 @@ class Edges {
           dep(self, l_.item_of_device_op[before], EdgeKind::stream, false, constants.dispatch_gap_ns);
           explain(op, k_.device_ops[before].end_ns() + constants.dispatch_gap_ns);
         }
+        if (before != kNone && x.start_ns > explained[op] + kUnexplainedNs)
+          if (const uint32_t holder = held_up_by(op, explained[op], by_end); holder != kNone) {
+            dep(self, l_.item_of_device_op[holder], EdgeKind::contention, true);
+            explain(op, k_.device_ops[holder].end_ns());
+          }
         // Work that was not recorded: before the first operation of a stream, or before one whose
         // launch was not recorded.
         if ((before == kNone || l_.call_of_op[op] == kNone) &&
@@ -104,6 +115,25 @@ class Edges {
                           "is assumed",
                           show_count(initial)));
     waited_.resize(l_.items.size(), 0);
+  }
+
+  /// An operation that could have started at `ready` and did not: the one of another stream of the device
+  /// that ran at that time, and around whose end it started. A kernel that fills the device lets others
+  /// in while its last blocks run, so that end may be a little later than the start.
+  uint32_t held_up_by(uint32_t op, int64_t ready, const std::vector<uint32_t>& by_end) const {
+    const DeviceOp& x = k_.device_ops[op];
+    const auto first = std::lower_bound(by_end.begin(), by_end.end(), x.start_ns - kUnexplainedNs,
+                                        [&](uint32_t o, int64_t t) { return k_.device_ops[o].end_ns() < t; });
+    uint32_t best = kNone;
+    int64_t best_distance = 0;
+    for (auto at = first; at != by_end.end() && k_.device_ops[*at].end_ns() <= x.start_ns + kTailNs; ++at) {
+      const DeviceOp& y = k_.device_ops[*at];
+      const bool same_device = k_.streams[y.lane].process == k_.streams[x.lane].process;
+      if (y.lane == x.lane || !same_device || y.start_ns > ready + kUnexplainedNs || y.start_ns >= x.start_ns) continue;
+      const int64_t distance = std::abs(y.end_ns() - x.start_ns);
+      if (best == kNone || distance < best_distance) best = *at, best_distance = distance;
+    }
+    return best;
   }
 
   void add_syncs() {

@@ -115,10 +115,6 @@ class KinetoReader {
     }
   }
 
-  tl::unexpected<Error> field_error(std::string text) {
-    return fail(Code::bad_input, "pytorch.kineto.field", std::move(text));
-  }
-
   Result<void> read_event(Object& object) {
     std::string_view phase, name, pid, tid, ts, dur;
     Category category = Category::ignored;

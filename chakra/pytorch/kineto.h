@@ -67,8 +67,8 @@ struct Kineto {
   bool amd = false;   ///< the runtime calls are HIP's
 };
 
-/// Errors: pytorch.json.*, pytorch.kineto.not_a_kineto_trace, pytorch.kineto.field,
-/// pytorch.kineto.time, pytorch.kineto.duplicate_correlation, and those of ByteSource. Cost: O(file).
+/// Errors: pytorch.json.*, pytorch.kineto.not_a_kineto_trace, pytorch.kineto.time, and those of
+/// ByteSource. Cost: O(file).
 Result<Kineto> read_kineto(ByteSource source, StringPool& strings, Arena& texts);
 
 }  // namespace chakra::pytorch

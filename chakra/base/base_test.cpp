@@ -1,0 +1,213 @@
+#include "chakra/base/base.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "chakra/base/testing/testing.h"
+
+namespace chakra {
+namespace {
+
+using testing::tag_of;
+using testing::TemporaryFolder;
+
+std::string random_text(Prng& random, size_t size) {
+  std::string text;
+  for (size_t i = 0; i < size; ++i) text += static_cast<char>('a' + random.below(4));  // packs well
+  return text;
+}
+
+/// The same bytes plain, as gzip and as zstd, by the system's own tools.
+std::string pack(const TemporaryFolder& folder, const std::string& name, const std::string& tool) {
+  const std::string packed = folder.path(name + "." + tool);
+  EXPECT_EQ(std::system((tool + " -c '" + folder.path(name) + "' > '" + packed + "'").c_str()), 0);
+  return packed;
+}
+
+TEST(Error, MessageHasPlaceSentenceAndTag) {
+  const Error error{Code::bad_input, "io.et.truncated", "it ends too early", {"rank3.et", 81234, -1}};
+  EXPECT_EQ(error.message(), "rank3.et @81234: it ends too early [io.et.truncated]");
+  EXPECT_EQ((Error{Code::usage, "a.b", "no", {"net.yml", -1, 7}}).message(), "net.yml:7: no [a.b]");
+}
+
+TEST(ByteSource, ReadsPackedFilesInPiecesOfAnySize) {
+  TemporaryFolder folder;
+  Prng random(1);
+  const std::string text = random_text(random, 300'000);
+  std::vector<std::string> paths{folder.write("plain", text)};
+  paths.push_back(pack(folder, "plain", "gzip"));
+  if (std::system("zstd --version >/dev/null 2>&1") == 0) paths.push_back(pack(folder, "plain", "zstd"));
+  for (const std::string& path : paths)
+    for (const size_t piece : {size_t{1000}, size_t{77'777}, size_t{1} << 20}) {
+      auto source = ByteSource::open(path);
+      ASSERT_TRUE(source) << source.error().message();
+      std::string read;
+      std::vector<char> buffer(piece);
+      for (;;) {
+        auto got = source->read(buffer);
+        ASSERT_TRUE(got) << got.error().message();
+        read.append(buffer.data(), *got);
+        if (*got < piece) break;
+      }
+      EXPECT_EQ(read, text) << path << " in pieces of " << piece;
+      EXPECT_EQ(source->offset(), static_cast<int64_t>(text.size()));
+    }
+}
+
+TEST(ByteSource, SeveralGzipMembersAreOneFile) {
+  TemporaryFolder folder;
+  folder.write("a", "first ");
+  folder.write("b", "second");
+  const std::string both = testing::must_read(folder.path("a")) + testing::must_read(folder.path("b"));
+  ASSERT_EQ(std::system(("cat '" + folder.path("a") + "' | gzip > '" + folder.path("ab.gz") + "'; gzip -c '" + folder.path("b") + "' >> '" +
+                         folder.path("ab.gz") + "'").c_str()), 0);
+  EXPECT_EQ(testing::must_read(folder.path("ab.gz")), both);
+}
+
+TEST(ByteSource, EveryCutOfAPackedFileIsAnError) {
+  TemporaryFolder folder;
+  Prng random(2);
+  folder.write("plain", random_text(random, 5000));
+  for (const std::string tool : {"gzip", "zstd"}) {
+    if (std::system((tool + " --version >/dev/null 2>&1").c_str()) != 0) continue;
+    std::ifstream file(pack(folder, "plain", tool), std::ios::binary);
+    const std::string packed((std::istreambuf_iterator<char>(file)), {});
+    for (size_t size = 4; size < packed.size(); size += 1 + packed.size() / 200) {
+      folder.write("cut", packed.substr(0, size));
+      EXPECT_EQ(tag_of(read_file(folder.path("cut"))), tool == "gzip" ? "base.gzip.truncated" : "base.zstd.truncated") << size;
+    }
+    std::string damaged = packed;
+    damaged[packed.size() - 5] = static_cast<char>(damaged[packed.size() - 5] ^ 1);  // in the checksum or the data
+    folder.write("damaged", damaged);
+    EXPECT_FALSE(read_file(folder.path("damaged"))) << tool;
+  }
+}
+
+TEST(ByteSource, NoSuchFile) {
+  EXPECT_EQ(tag_of(ByteSource::open("/nowhere/at all")), "base.file.open");
+  EXPECT_EQ(tag_of(ByteSource::open("/")), "base.file.open");
+}
+
+TEST(AtomicFile, AppearsWholeOrNotAtAll) {
+  TemporaryFolder folder;
+  folder.write("old", "before");
+  {
+    auto file = AtomicFile::create(folder.path("old"));
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->write("after"));
+    EXPECT_EQ(testing::must_read(folder.path("old")), "before");
+  }  // abandoned
+  EXPECT_EQ(testing::must_read(folder.path("old")), "before");
+  EXPECT_EQ(list_files(folder.path())->size(), 1u);
+  ASSERT_TRUE(write_file(folder.path("old"), "after"));
+  EXPECT_EQ(testing::must_read(folder.path("old")), "after");
+  EXPECT_EQ(list_files(folder.path())->size(), 1u);
+}
+
+TEST(AtomicFile, LinksAndDevicesStayWhatTheyAre) {
+  TemporaryFolder folder;
+  folder.write("target", "x");
+  std::filesystem::create_symlink("target", folder.path("link"));
+  ASSERT_TRUE(write_file(folder.path("link"), "y"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
+  EXPECT_EQ(testing::must_read(folder.path("target")), "y");
+  ASSERT_TRUE(write_file("/dev/null", "nothing"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_EQ(tag_of(AtomicFile::create(folder.path("no/such/folder/file"))), "base.file.create");
+}
+
+TEST(Strings, PoolGivesEqualTextEqualIds) {
+  StringPool pool;
+  Prng random(3);
+  std::vector<std::pair<std::string, StringId>> known;
+  for (int i = 0; i < 5000; ++i) {
+    const std::string text = random_text(random, random.below(6));
+    known.emplace_back(text, pool.intern(text));
+  }
+  for (const auto& [text, id] : known) {
+    EXPECT_EQ(pool[id], text);
+    EXPECT_EQ(pool.intern(text), id);
+    EXPECT_EQ(pool.find(text), id);
+  }
+  EXPECT_EQ(pool.find("never seen"), 0u);
+  EXPECT_EQ(pool[0], "");
+}
+
+TEST(Strings, JsonStringsAreValidWhateverIsInThem) {
+  const auto json = [](std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+  };
+  EXPECT_EQ(json("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000a\"");
+  EXPECT_EQ(json("gr\xc3\xbc\xc3\x9f"), "\"gr\xc3\xbc\xc3\x9f\"");
+  EXPECT_EQ(json("bad\xff end\xc3"), "\"bad\\ufffd end\\ufffd\"");
+  EXPECT_EQ(json("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"");  // a surrogate
+}
+
+TEST(Strings, Integers) {
+  int64_t value = 0;
+  EXPECT_TRUE(parse_integer("-42", value) && value == -42);
+  EXPECT_TRUE(parse_integer("0x1f", value) && value == 31);
+  for (const char* wrong : {"", "-", "1.0", "1 ", "0x", "9223372036854775808", "abc"}) EXPECT_FALSE(parse_integer(wrong, value)) << wrong;
+}
+
+TEST(Quantity, ShowsUnits) {
+  EXPECT_EQ(show_time(1'234), "1.234 ns");
+  EXPECT_EQ(show_time(12 * kPsPerUs), "12.00 us");
+  EXPECT_EQ(show_time(0), "0 s");
+  EXPECT_EQ(show_time(999), "999 ps");
+  EXPECT_EQ(show_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(show_rate(50e9), "50.0 GB/s");
+  EXPECT_EQ(show_count(-1234567), "-1,234,567");
+  EXPECT_EQ(show_count(123), "123");
+  EXPECT_EQ(exact_ns(1'500), "1.5");
+  EXPECT_EQ(exact_ns(-500), "-0.5");
+}
+
+TEST(Quantity, TimesDoNotOverflow) {
+  EXPECT_EQ(add_saturated(kLongestPs, kLongestPs), kLongestPs);
+  EXPECT_EQ(add_saturated(-kLongestPs, INT64_MIN), -kLongestPs);
+  EXPECT_EQ(picoseconds(1e-9), 1'000);
+  EXPECT_EQ(picoseconds(1e300), kLongestPs);
+  EXPECT_EQ(picoseconds(0.0 / 0.0), kLongestPs);
+}
+
+TEST(Spec, YamlAndJsonAlike) {
+  for (const char* text : {"a: [1, 2.5]\nb: {c: yes}\n", "{\"a\": [1, 2.5],\n\t\"b\": {\"c\": \"yes\"}}"}) {
+    auto spec = parse_spec(text, "file");
+    ASSERT_TRUE(spec) << spec.error().message();
+    EXPECT_EQ(*spec->find("a")->items[0].integer(), 1);
+    EXPECT_EQ(*spec->find("a")->items[1].number(), 2.5);
+    EXPECT_EQ(*spec->find("b")->find("c")->string(), "yes");
+    EXPECT_EQ(spec->find("d"), nullptr);
+    EXPECT_EQ(tag_of(spec->find("a")->number()), "base.spec.type");
+  }
+}
+
+TEST(Spec, ErrorsSayTheLine) {
+  auto twice = parse_spec("a: 1\nb: 2\na: 3\n", "net.yml");
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().tag, "base.spec.duplicate_key");
+  EXPECT_EQ(twice.error().place.line, 3);
+  auto wrong = parse_spec("a: [1, 2\nb: 3\n", "net.yml");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().tag, "base.spec.syntax");
+  auto value = parse_spec("a: 1\nb: x\n", "net.yml");
+  auto number = value->find("b")->number();
+  ASSERT_FALSE(number);
+  EXPECT_EQ(number.error().message(), "net.yml:2: expected a number, got 'x' [base.spec.type]");
+}
+
+TEST(Spec, NestingIsNoStackOverflow) {
+  EXPECT_FALSE(parse_spec(std::string(100'000, '['), "deep"));
+  EXPECT_FALSE(parse_spec(std::string(100'000, '{'), "deep"));
+}
+
+}  // namespace
+}  // namespace chakra

@@ -1,0 +1,328 @@
+// Synthetic recordings whose truth is known: a model of a host with threads and a device with streams
+// runs a program, writes down what PyTorch's two observers would have seen, and can run the same
+// program again with other kernel durations. It shares no code with the linker.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::pytorch::testing {
+
+struct MachineOptions {
+  double device_scale = 1;         ///< kernels and copies take this much of their time
+  int64_t launch_latency_ns = 1'600;
+  int64_t dispatch_gap_ns = 1'100;
+  int64_t jitter_ns = 250;         ///< of both, up to this much more or less
+  bool record_syncs = true;        ///< cuda_sync records name streams and events
+  bool record_functions = true;    ///< record-function ids join the two traces
+};
+
+/// Runs a program step by step. All times in nanoseconds.
+class Machine {
+ public:
+  Machine(uint64_t seed, const MachineOptions& options) : o_(options), host_(seed), device_(seed + 1), jitter_(seed + 2) {}
+
+  // ---- what a program consists of ----------------------------------------------------------------------
+
+  /// An operator (or annotation) around what `body` does.
+  void op(const std::string& name, const std::function<void()>& body, bool annotation = false) {
+    const size_t id = ops_.size();
+    ops_.push_back({name, annotation, now_, 0, open_.empty() ? -1 : static_cast<int64_t>(open_.back()), thread_, next_rf_++});
+    open_.push_back(id);
+    body();
+    open_.pop_back();
+    ops_[id].end = now_;
+  }
+  void annotation(const std::string& name, const std::function<void()>& body) { op(name, body, true); }
+
+  /// Host work of a random duration.
+  void work(int64_t least, int64_t most) { now_ += host_.between(least, most); }
+  int64_t choose(int64_t least, int64_t most) { return host_.between(least, most); }
+
+  /// Launches a kernel of a random duration.
+  void launch(int64_t stream, int64_t least, int64_t most) {
+    const int64_t begin = now_;
+    now_ += host_.between(3'000, 6'000);
+    const int64_t correlation = call("cudaLaunchKernel", begin, now_);
+    enqueue("kernel", "some_kernel", stream, correlation, now_ + latency(), scaled(device_.between(least, most)));
+  }
+
+  void record_event(int64_t event, int64_t stream) {
+    const int64_t begin = now_;
+    now_ += host_.between(500, 1'000);
+    events_[event] = {stream, call("cudaEventRecord", begin, now_), last_end(stream)};
+  }
+  void wait_event(int64_t event, int64_t stream) {
+    const int64_t begin = now_;
+    now_ += host_.between(500, 1'000);
+    const int64_t correlation = call("cudaStreamWaitEvent", begin, now_);
+    Stream& s = streams_[stream];
+    if (events_[event].end) s.not_before = std::max(s.not_before.value_or(0), *events_[event].end + gap());
+    if (o_.record_syncs)
+      sync("Stream Wait Event", correlation, begin, now_, stream, events_[event].stream, events_[event].correlation);
+  }
+
+  void synchronize_stream(int64_t stream) { blocking("cudaStreamSynchronize", "Stream Sync", stream, last_end(stream)); }
+  void synchronize_device() {
+    std::optional<int64_t> end;
+    for (const auto& [number, stream] : streams_)
+      if (stream.end) end = std::max(end.value_or(0), *stream.end);
+    blocking("cudaDeviceSynchronize", "Context Sync", -1, end);
+  }
+
+  /// A copy to pageable memory: the call returns when the copy has ended.
+  void copy_to_host(int64_t stream, int64_t least, int64_t most) {
+    const int64_t begin = now_;
+    now_ += host_.between(3'000, 6'000);
+    const int64_t correlation = next_correlation_++;
+    const int64_t end = enqueue("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", stream, correlation, now_ + latency(),
+                                scaled(device_.between(least, most)));
+    now_ = end + host_.between(3'000, 6'000);
+    calls_.push_back({"cudaMemcpyAsync", begin, now_, correlation, thread_});
+  }
+
+  /// A wait that nothing records: inside an operator, until the stream has nothing left to do.
+  void wait_silently(int64_t stream) {
+    if (const auto end = last_end(stream); end && *end > now_) now_ = *end;
+    now_ += host_.between(2'000, 4'000);
+  }
+
+  // ---- what comes out ------------------------------------------------------------------------------------
+
+  /// From the first start to the last end, of host and device.
+  int64_t span() const {
+    int64_t end = 0;
+    for (const Op& op : ops_) end = std::max(end, op.end);
+    for (const DeviceOp& op : device_ops_) end = std::max(end, op.start + op.dur);
+    return end;
+  }
+
+  std::string kineto() const {
+    std::string out = "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 0, \"world_size\": 1}, \"baseTimeNanoseconds\": 1700000000000000000,\n"
+                      "\"traceEvents\": [";
+    bool first = true;
+    const auto event = [&](std::string_view cat, std::string_view name, int64_t pid, int64_t tid, int64_t start, int64_t dur, const std::string& args) {
+      out += fmt::format("{}\n{{\"ph\": \"X\", \"cat\": \"{}\", \"name\": \"{}\", \"pid\": {}, \"tid\": {}, \"ts\": {}, \"dur\": {}, \"args\": {{{}}}}}",
+                         first ? "" : ",", cat, name, pid, tid, us(start + 5'000'000'000), us(dur), args);
+      first = false;
+    };
+    for (size_t i = 0; i < ops_.size(); ++i)
+      event(ops_[i].annotation ? "user_annotation" : "cpu_op", ops_[i].name, 100, ops_[i].thread, ops_[i].start, ops_[i].end - ops_[i].start,
+            fmt::format("\"External id\": {}, \"Record function id\": {}", i + 1, o_.record_functions ? ops_[i].rf : 0));
+    for (const Call& c : calls_)
+      event("cuda_runtime", c.name, 100, c.thread, c.start, c.end - c.start, fmt::format("\"cbid\": 211, \"correlation\": {}", c.correlation));
+    for (const DeviceOp& d : device_ops_)
+      event(d.category, d.name, 0, d.stream, d.start, d.dur,
+            fmt::format("\"device\": 0, \"context\": 1, \"stream\": {}, \"correlation\": {}", d.stream, d.correlation));
+    for (const Sync& s : syncs_)
+      event("cuda_sync", s.kind, 0, s.stream, s.start, s.dur,
+            fmt::format("\"cuda_sync_kind\": \"{}\", \"stream\": {}, \"correlation\": {}, \"wait_on_stream\": {}, "
+                        "\"wait_on_cuda_event_record_corr_id\": {}, \"device\": 0",
+                        s.kind, s.stream, s.correlation, s.source_stream, s.source_correlation));
+    return out + "\n]}\n";
+  }
+
+  std::string host_trace() const {
+    std::string out = "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 100, \"time\": \"2026-01-01 00:00:00\", \"start_ts\": 1,\n\"nodes\": [";
+    const auto node = [&](int64_t id, std::string_view name, int64_t parent, int64_t rf, int64_t thread) {
+      out += fmt::format("{}\n{{\"id\": {}, \"name\": \"{}\", \"ctrl_deps\": {}, \"inputs\": {{\"values\": [], \"shapes\": [], \"types\": [], \"strides\": []}}, "
+                         "\"outputs\": {{\"values\": [], \"shapes\": [], \"types\": [], \"strides\": []}}, \"attrs\": ["
+                         "{{\"name\": \"rf_id\", \"type\": \"uint64\", \"value\": {}}}, {{\"name\": \"tid\", \"type\": \"uint64\", \"value\": {}}}, "
+                         "{{\"name\": \"op_schema\", \"type\": \"string\", \"value\": \"\"}}]}}",
+                         id == 2 ? "" : ",", id, name, parent, rf, thread);
+    };
+    node(2, "[pytorch|profiler|execution_trace|thread]", 1, 0, 1);
+    for (size_t i = ops_.size(); i-- > 0;)
+      node(static_cast<int64_t>(i) + 10, ops_[i].name, ops_[i].parent < 0 ? 2 : ops_[i].parent + 10, ops_[i].rf, 1);
+    node(1, "[pytorch|profiler|execution_trace|process]", 1, 0, 0);
+    return out + "\n], \"finish_ts\": 2}\n";
+  }
+
+  size_t op_count() const { return ops_.size(); }
+  size_t device_op_count() const { return device_ops_.size(); }
+
+ private:
+  struct Op {
+    std::string name;
+    bool annotation;
+    int64_t start, end, parent, thread, rf;
+  };
+  struct Call {
+    std::string name;
+    int64_t start, end, correlation, thread;
+  };
+  struct DeviceOp {
+    std::string category, name;
+    int64_t stream, correlation, start, dur;
+  };
+  struct Sync {
+    std::string kind;
+    int64_t correlation, start, dur, stream, source_stream, source_correlation;
+  };
+  struct Stream {
+    std::optional<int64_t> end;         ///< of its last operation
+    std::optional<int64_t> not_before;  ///< an event it waits for
+  };
+  struct Event {
+    int64_t stream = 0, correlation = 0;
+    std::optional<int64_t> end;
+  };
+
+  static std::string us(int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
+  int64_t latency() { return o_.launch_latency_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns); }
+  int64_t gap() { return o_.dispatch_gap_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns); }
+  int64_t scaled(int64_t ns) const { return static_cast<int64_t>(static_cast<double>(ns) * o_.device_scale); }
+  std::optional<int64_t> last_end(int64_t stream) { return streams_[stream].end; }
+
+  int64_t call(const std::string& name, int64_t begin, int64_t end) {
+    calls_.push_back({name, begin, end, next_correlation_, thread_});
+    return next_correlation_++;
+  }
+  int64_t enqueue(const char* category, const char* name, int64_t stream, int64_t correlation, int64_t earliest, int64_t dur) {
+    Stream& s = streams_[stream];
+    const int64_t dispatch = gap();  // drawn whether it matters or not: the same program, the same numbers
+    int64_t start = earliest;
+    if (s.end) start = std::max(start, *s.end + dispatch);
+    if (s.not_before) start = std::max(start, *s.not_before);
+    s.not_before.reset();
+    s.end = start + dur;
+    device_ops_.push_back({category, name, stream, correlation, start, dur});
+    return start + dur;
+  }
+  void sync(const char* kind, int64_t correlation, int64_t begin, int64_t end, int64_t stream, int64_t source_stream, int64_t source_correlation) {
+    syncs_.push_back({kind, correlation, begin, end - begin, stream, source_stream, source_correlation});
+  }
+  void blocking(const char* name, const char* kind, int64_t stream, std::optional<int64_t> until) {
+    const int64_t begin = now_;
+    const int64_t returning = host_.between(2'000, 4'000);
+    now_ = std::max(now_, until.value_or(0)) + returning;
+    const int64_t correlation = call(name, begin, now_);
+    if (o_.record_syncs) sync(kind, correlation, begin, now_, stream, -1, -1);
+  }
+
+  MachineOptions o_;
+  Prng host_, device_, jitter_;
+  int64_t now_ = 0, thread_ = 100;
+  int64_t next_rf_ = 1, next_correlation_ = 1000;
+  std::vector<size_t> open_;
+  std::vector<Op> ops_;
+  std::vector<Call> calls_;
+  std::vector<DeviceOp> device_ops_;
+  std::vector<Sync> syncs_;
+  std::map<int64_t, Stream> streams_;
+  std::map<int64_t, Event> events_;
+};
+
+/// A program, the same for every machine it runs on.
+struct Program {
+  const char* name;
+  bool device_matters;  ///< with faster kernels it would be faster
+  bool edges_matter;    ///< without launch and synchronisation edges its replay would be wrong
+  void (*run)(Machine& m);
+};
+
+inline void steps(Machine& m, int count, const std::function<void()>& body) {
+  for (int step = 0; step < count; ++step) {
+    m.annotation(fmt::format("ProfilerStep#{}", step), [&] {
+      m.work(5'000, 20'000);
+      body();
+      m.work(5'000, 20'000);
+    });
+    m.work(1'000, 3'000);
+  }
+}
+
+/// An operator with one inside it that launches a kernel.
+inline void kernel_op(Machine& m, int64_t stream, int64_t least, int64_t most, int64_t host_least, int64_t host_most) {
+  m.op("aten::linear", [&] {
+    m.work(host_least, host_most);
+    m.op("aten::addmm", [&] {
+      m.work(host_least, host_most);
+      m.launch(stream, least, most);
+      m.work(1'000, 3'000);
+    });
+    m.work(1'000, 3'000);
+  });
+  m.work(1'000, 5'000);
+}
+
+inline const std::vector<Program>& programs() {
+  static const std::vector<Program> all{
+      {"host-bound", false, false,
+       [](Machine& m) { steps(m, 4, [&] { for (int i = 0; i < 150; ++i) kernel_op(m, 7, 2'000, 8'000, 8'000, 20'000); }); }},
+      {"device-bound", true, true,
+       [](Machine& m) {
+         steps(m, 4, [&] {
+           for (int i = 0; i < 150; ++i) kernel_op(m, 7, 40'000, 160'000, 3'000, 8'000);
+           m.op("aten::item", [&] { m.synchronize_stream(7); });
+         });
+       }},
+      // One stream that is always busy: its order alone explains all.
+      {"device-bound, one synchronisation at the end", true, false,
+       [](Machine& m) {
+         steps(m, 3, [&] { for (int i = 0; i < 100; ++i) kernel_op(m, 7, 30'000, 120'000, 3'000, 8'000); });
+         m.op("cuda::synchronize", [&] { m.synchronize_device(); });
+         m.op("aten::empty", [&] { m.work(1'000, 2'000); });
+       }},
+      {"two streams with events", true, true,
+       [](Machine& m) {
+         steps(m, 4, [&] {
+           for (int i = 0; i < 40; ++i) {
+             kernel_op(m, 7, 20'000, 60'000, 3'000, 8'000);
+             m.op("side::fork", [&] {
+               m.record_event(1, 7);
+               m.wait_event(1, 20);
+               m.launch(20, 80'000, 160'000);
+               m.record_event(2, 20);
+             });
+             kernel_op(m, 7, 20'000, 60'000, 3'000, 8'000);
+             m.op("side::join", [&] {
+               m.wait_event(2, 7);
+               m.launch(7, 10'000, 30'000);
+             });
+           }
+           m.op("aten::item", [&] { m.synchronize_device(); });
+         });
+       }},
+      {"hidden waits", true, true,
+       [](Machine& m) {
+         steps(m, 4, [&] {
+           for (int i = 0; i < 8; ++i) {
+             for (int k = 0; k < 12; ++k) kernel_op(m, 7, 60'000, 160'000, 3'000, 8'000);
+             m.op("vendor::fetch", [&] { m.wait_silently(7); });
+           }
+         });
+       }},
+      {"blocking copies", true, true,
+       [](Machine& m) {
+         steps(m, 4, [&] {
+           for (int i = 0; i < 10; ++i) {
+             for (int k = 0; k < 10; ++k) kernel_op(m, 7, 30'000, 90'000, 3'000, 8'000);
+             m.op("aten::copy_", [&] { m.copy_to_host(7, 5'000, 20'000); });
+           }
+         });
+       }},
+      {"now host-bound, now device-bound", true, true,
+       [](Machine& m) {
+         steps(m, 4, [&] {
+           for (int i = 0; i < 12; ++i) {
+             const bool long_kernels = i % 2 == 0;
+             for (int k = 0; k < 12; ++k)
+               long_kernels ? kernel_op(m, 7, 40'000, 100'000, 3'000, 8'000) : kernel_op(m, 7, 2'000, 8'000, 8'000, 20'000);
+             m.op("aten::item", [&] { m.copy_to_host(7, 2'000, 3'000); });
+           }
+         });
+       }},
+  };
+  return all;
+}
+
+}  // namespace chakra::pytorch::testing

@@ -1,0 +1,137 @@
+#include "chakra/trace/trace.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace chakra::trace {
+namespace {
+
+/// A random graph whose edges go from later to earlier rows of a random permutation.
+Trace random_graph(Prng& random, NodeId nodes, bool cyclic) {
+  Builder b;
+  std::vector<uint64_t> ids;
+  for (NodeId n = 0; n < nodes; ++n) ids.push_back(n * 3 + 7);
+  for (NodeId n = nodes; n > 1; --n) std::swap(ids[n - 1], ids[random.below(n)]);
+  for (const uint64_t id : ids) b.add(id, b.trace.strings.intern("n"), NodeType::comp);
+  for (NodeId n = 0; n < nodes; ++n)
+    for (uint64_t edges = random.below(4); edges > 0 && ids[n] > 7; --edges) {
+      const uint64_t on = random.below((ids[n] - 7) / 3) * 3 + 7;
+      b.dep_by_id(n, on, static_cast<uint8_t>(EdgeKind::given), static_cast<Picoseconds>(random.below(5)));
+      b.trace.dur_ps[n] = static_cast<Picoseconds>(random.below(100));
+    }
+  if (cyclic) {
+    const auto at = [&](uint64_t id) { return static_cast<NodeId>(std::find(ids.begin(), ids.end(), id) - ids.begin()); };
+    b.dep_by_id(at(7), 10, 0, 0);
+    b.dep_by_id(at(10), 7, 0, 0);
+  }
+  return std::move(b).finish();
+}
+
+TEST(Order, StandsBehindItsDependencies) {
+  Prng random(1);
+  for (int round = 0; round < 200; ++round) {
+    const Trace t = random_graph(random, static_cast<NodeId>(1 + random.below(60)), false);
+    const Order order = topological_order(t.deps);
+    ASSERT_EQ(order.order.size(), t.size());
+    EXPECT_TRUE(order.cycle.empty());
+    std::vector<size_t> place(t.size());
+    for (size_t i = 0; i < order.order.size(); ++i) place[order.order[i]] = i;
+    for (NodeId n = 0; n < t.size(); ++n)
+      for (const NodeId on : t.deps.of(n)) EXPECT_LT(place[on], place[n]);
+  }
+}
+
+TEST(Order, NamesACycle) {
+  Prng random(2);
+  for (int round = 0; round < 100; ++round) {
+    const Trace t = random_graph(random, static_cast<NodeId>(2 + random.below(60)), true);
+    const Order order = topological_order(t.deps);
+    ASSERT_FALSE(order.cycle.empty());
+    EXPECT_LT(order.order.size(), t.size());
+    for (size_t i = 0; i < order.cycle.size(); ++i) {  // each waits for the next, the last for the first
+      const auto deps = t.deps.of(order.cycle[i]);
+      const NodeId next = order.cycle[(i + 1) % order.cycle.size()];
+      EXPECT_NE(std::find(deps.begin(), deps.end(), next), deps.end());
+    }
+  }
+}
+
+TEST(Order, LongChainsDoNotRecurse) {
+  Builder b;
+  constexpr NodeId kNodes = 1'000'000;
+  for (NodeId n = 0; n < kNodes; ++n) b.add(n, 0, NodeType::comp);
+  for (NodeId n = 0; n + 1 < kNodes; ++n) b.dep(n, n + 1, 0);  // against the order of rows
+  const Trace t = std::move(b).finish();
+  EXPECT_EQ(topological_order(t.deps).order.front(), kNodes - 1);
+}
+
+TEST(EarliestEnds, IsTheLongestPath) {
+  Prng random(3);
+  for (int round = 0; round < 100; ++round) {
+    const Trace t = random_graph(random, static_cast<NodeId>(1 + random.below(40)), false);
+    const Order order = topological_order(t.deps);
+    const std::vector<Picoseconds> ends = earliest_ends(t, order.order, t.dur_ps);
+    // Until nothing changes: another way to the same numbers.
+    std::vector<Picoseconds> slow(t.size(), 0);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (NodeId n = 0; n < t.size(); ++n) {
+        Picoseconds start = 0;
+        for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e) start = std::max(start, slow[t.deps.node[e]] + t.deps.lag_of(e));
+        changed |= slow[n] != start + t.dur_ps[n];
+        slow[n] = start + t.dur_ps[n];
+      }
+    }
+    EXPECT_EQ(ends, slow);
+  }
+}
+
+TEST(Reversed, TwiceIsTheSame) {
+  Prng random(4);
+  const Trace t = random_graph(random, 50, false);
+  const Edges back = reversed(reversed(t.deps));
+  for (NodeId n = 0; n < t.size(); ++n) {
+    std::vector<NodeId> a(t.deps.of(n).begin(), t.deps.of(n).end()), b(back.of(n).begin(), back.of(n).end());
+    std::sort(a.begin(), a.end());
+    EXPECT_EQ(a, b);
+  }
+}
+
+TEST(Builder, FindsDefects) {
+  Builder b;
+  for (const uint64_t id : {1, 2, 2, 4}) b.add(id, 0, NodeType::comp);
+  b.dep_by_id(1, 99, 0, 0);
+  b.dep_by_id(3, 4, 0, 0);
+  b.ctrl_by_id(3, 98);
+  const Trace t = std::move(b).finish();
+  ASSERT_EQ(t.defects.size(), 4u);
+  EXPECT_EQ(t.defects[0].kind, Defect::Kind::duplicate_id);
+  EXPECT_EQ(t.defects[1].kind, Defect::Kind::dangling_dep);
+  EXPECT_EQ(t.defects[1].id, 99u);
+  EXPECT_EQ(t.defects[2].kind, Defect::Kind::dangling_ctrl);
+  EXPECT_EQ(t.defects[3].kind, Defect::Kind::self_dep);
+  EXPECT_TRUE(t.deps.node.empty());
+}
+
+TEST(InclusiveEnds, ReachOverPartsAndCallees) {
+  Builder b;
+  const uint32_t thread = b.lane({Lane::Kind::thread, 1, 1}), stream = b.lane({Lane::Kind::stream, 0, 7});
+  const auto add = [&](Picoseconds start, Picoseconds dur, uint32_t lane) {
+    const NodeId n = b.add(b.trace.size() + 1, 0, NodeType::comp);
+    b.trace.flags[n] = kHasStart;
+    b.trace.start_ps[n] = start;
+    b.trace.dur_ps[n] = dur;
+    b.trace.lane[n] = lane;
+    return n;
+  };
+  const NodeId op = add(10, 5, thread), callee = add(15, 20, thread), rest = add(35, 3, thread), kernel = add(20, 500, stream);
+  b.ctrl(callee, op);
+  b.ctrl(kernel, op);  // on another lane: does not prolong the operator
+  b.trace.part_of[rest] = op;
+  const Trace t = std::move(b).finish();
+  EXPECT_EQ(inclusive_ends(t), (std::vector<Picoseconds>{38, 35, 38, 520}));
+}
+
+}  // namespace
+}  // namespace chakra::trace
