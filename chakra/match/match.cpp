@@ -164,15 +164,12 @@ class Matcher {
         const Comm& mine = comm(ref);
         c.bytes = std::max(c.bytes, mine.bytes);
         if (mine.root >= 0) c.root = mine.root;
-        if (first.node == trace::kNoNode) {
-          first = ref;
-          c.type = mine.type;
-          if (mine.type == CommType::unknown)
-            find("match.collective.type_unknown", Severity::warning, ref,
-                 fmt::format("collective {} of group {} does not say what it does", i, quote(group.name)));
-        } else {
-          compare(group, i, first, ref);
-        }
+        if (mine.type == CommType::unknown)
+          find("match.collective.type_unknown", Severity::warning, ref,
+               fmt::format("collective {} of group {} does not say what it does", i, quote(group.name)));
+        if (c.type == CommType::unknown) c.type = mine.type;
+        if (first.node == trace::kNoNode) first = ref;
+        else compare(group, i, first, ref);
       }
       out_.collectives.push_back(std::move(c));
     }
@@ -187,7 +184,8 @@ class Matcher {
     };
     const bool uneven = !a.in_split.empty() || !b.in_split.empty();
     const auto dtype = [&](NodeRef at) { return job_.ranks[at.rank].strings[comm(at).dtype]; };
-    if (a.type != b.type) differ("match.collective.type", "operations");
+    const bool known = a.type != CommType::unknown && b.type != CommType::unknown;
+    if (known && a.type != b.type) differ("match.collective.type", "operations");
     else if (a.bytes != b.bytes && !uneven) differ("match.collective.bytes", "sizes");
     else if (!dtype(first).empty() && !dtype(other).empty() && dtype(first) != dtype(other))
       differ("match.collective.dtype", "element types");

@@ -12,31 +12,6 @@ namespace {
 using trace::CommType;
 using trace::NodeType;
 
-struct TensorSum {
-  uint64_t elements = 0, bytes = 0;
-};
-
-/// Sums the tensors [id, storage, offset, elements, element bytes, 'device'] in a list of values.
-TensorSum sum_tensors(std::string_view values) {
-  TensorSum sum;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] != '[' || i + 1 >= values.size() || values[i + 1] < '0' || values[i + 1] > '9') continue;
-    const size_t close = values.find(']', i);
-    if (close == std::string_view::npos) break;
-    const std::string_view tuple = values.substr(i, close - i);
-    const size_t device = tuple.find('\'');
-    if (device != std::string_view::npos) {
-      const std::vector<int64_t> numbers = parse_ranks(tuple.substr(0, device));
-      if (numbers.size() == 5) {
-        sum.elements += static_cast<uint64_t>(numbers[3]);
-        sum.bytes += static_cast<uint64_t>(numbers[3]) * static_cast<uint64_t>(numbers[4]);
-      }
-    }
-    i = close;
-  }
-  return sum;
-}
-
 /// "[[2, 3], [4]]" -> 10 elements.
 uint64_t sum_dims(std::string_view dims) {
   uint64_t sum = 0;
@@ -159,7 +134,8 @@ void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, st
     comm.in_bytes = static_cast<uint64_t>(record.in_elements) * size;
     comm.out_bytes = static_cast<uint64_t>(std::max<int64_t>(record.out_elements, 0)) * size;
   } else {
-    comm.in_bytes = sum_tensors(tensors).bytes;
+    for (const TensorRef& tensor : parse_tensors(tensors))
+      comm.in_bytes += static_cast<uint64_t>(tensor.elements) * static_cast<uint64_t>(tensor.element_bytes);
   }
   // What this rank puts in; a receiver puts in nothing, its size is what it gets.
   comm.bytes = kind.type == NodeType::recv && comm.out_bytes > 0 ? comm.out_bytes : comm.in_bytes;

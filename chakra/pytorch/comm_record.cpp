@@ -93,6 +93,22 @@ bool is_comm_kernel(std::string_view name) {
          name.starts_with("void rccl");
 }
 
+std::vector<TensorRef> parse_tensors(std::string_view values) {
+  std::vector<TensorRef> tensors;
+  for (size_t i = 0; i + 1 < values.size(); ++i) {
+    if (values[i] != '[' || values[i + 1] < '0' || values[i + 1] > '9') continue;
+    const size_t close = values.find(']', i);
+    if (close == std::string_view::npos) break;
+    const std::string_view tuple = values.substr(i, close - i);
+    if (const size_t device = tuple.find('\''); device != std::string_view::npos) {
+      const std::vector<int64_t> numbers = parse_ranks(tuple.substr(0, device));
+      if (numbers.size() == 5) tensors.push_back({numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]});
+    }
+    i = close;
+  }
+  return tensors;
+}
+
 std::vector<int64_t> parse_ranks(std::string_view text) {
   std::vector<int64_t> ranks;
   size_t i = 0;

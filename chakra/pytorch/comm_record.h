@@ -47,6 +47,13 @@ bool is_host_comm(std::string_view annotation);
 /// "Tensor(float)". The name as it is where it is not known.
 std::string_view plain_dtype(std::string_view dtype);
 
+/// A tensor as the host trace writes it: [id, storage, offset, elements, bytes of one, 'device'].
+struct TensorRef {
+  int64_t id = 0, storage = 0, offset = 0, elements = 0, element_bytes = 0;
+};
+/// All tensors in a list of values, however deep.
+std::vector<TensorRef> parse_tensors(std::string_view values);
+
 /// "[0, 1]" or "0,1" to numbers; stops at "...".
 std::vector<int64_t> parse_ranks(std::string_view text);
 

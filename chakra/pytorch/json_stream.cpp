@@ -12,7 +12,6 @@
 namespace chakra::pytorch {
 namespace {
 
-constexpr size_t kWindow = size_t{1} << 20;
 constexpr size_t kBlock = 64;
 static_assert(simdjson::SIMDJSON_PADDING <= kBlock);
 
@@ -84,9 +83,9 @@ void JsonStream::Scanner::step(const char* block, uint64_t& opens, uint64_t& clo
   closes = masks.closes & ~inside;
 }
 
-JsonStream::JsonStream(ByteSource source, std::vector<std::string> arrays)
+JsonStream::JsonStream(ByteSource source, std::vector<std::string> arrays, size_t window)
     : source_(std::move(source)), arrays_(std::move(arrays)) {
-  buffer_.resize(kWindow + 2 * kBlock);
+  buffer_.resize(window + 2 * kBlock);
 }
 
 tl::unexpected<Error> JsonStream::syntax(std::string text) const {

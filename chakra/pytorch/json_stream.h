@@ -17,8 +17,10 @@ namespace chakra::pytorch {
 
 class JsonStream {
  public:
+  static constexpr size_t kWindow = size_t{1} << 20;  ///< bytes; grows where one element is larger
+
   /// `arrays` are the keys a bulk array may have; an array at top level is taken as one, too.
-  JsonStream(ByteSource source, std::vector<std::string> arrays);
+  JsonStream(ByteSource source, std::vector<std::string> arrays, size_t window = kWindow);
 
   enum class Part : uint8_t {
     member,   ///< a member other than the array: key(), value()

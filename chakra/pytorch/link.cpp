@@ -30,7 +30,9 @@ Result<Linked> link(const RankInput& input, const LinkOptions& options) {
   find_waits(l);
   estimate_constants(l);
   build_chains(l);
-  add_dependencies(l);
+  add_device_edges(l);
+  find_host_waits(l);
+  add_program_edges(l);
   const int64_t rank = options.rank         ? *options.rank
                        : input.rank_known   ? input.rank
                        : l.kineto.rank >= 0 ? l.kineto.rank

@@ -41,6 +41,7 @@ struct Item {
   uint32_t lane = 0;        ///< thread or stream
   uint32_t caller = kNone;  ///< item of the innermost operator or annotation around it
   uint32_t whole = kNone;   ///< item that this one continues
+  bool waited = false;      ///< a gap that has shrunk to what followed a wait
   int64_t end() const { return start + dur; }
 };
 
@@ -140,8 +141,12 @@ void find_waits(Linking& l);
 void estimate_constants(Linking& l);
 /// items and chains of the host, item_of_op.
 void build_chains(Linking& l);
-/// items of the device, deps of all kinds.
-void add_dependencies(Linking& l);
+/// items of the device, deps of the kinds launch, stream, event, contention, sync.
+void add_device_edges(Linking& l);
+/// deps of the kinds comm, data, thread and more of kind sync; shrinks gaps and cuts items.
+void find_host_waits(Linking& l);
+/// deps of the kind program, when all items are there.
+void add_program_edges(Linking& l);
 /// Everything as a Trace, communication included.
 trace::Trace assemble(Linking& l, trace::Builder& builder, int64_t rank);
 

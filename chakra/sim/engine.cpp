@@ -460,13 +460,14 @@ class Engine {
     const auto flow = [&](uint32_t from, uint32_t to, std::string_view name) {
       if (from != UINT32_MAX && to != UINT32_MAX) tl.flows.push_back({from, to, tl.strings.intern(name)});
     };
-    for (uint32_t r = 0; r < ranks_.size(); ++r)
-      for (NodeId n = 0; n < trace(r).size(); ++n)
-        for (uint32_t e = trace(r).deps.begin[n]; e < trace(r).deps.begin[n + 1]; ++e) {
-          const trace::EdgeKind kind = trace::kind_of(trace(r).deps.kind[e]);
-          if (kind == trace::EdgeKind::launch || kind == trace::EdgeKind::comm)
-            flow(slice_of_[r][trace(r).deps.node[e]], slice_of_[r][n], trace::name(kind));
-        }
+    for (uint32_t r = 0; r < ranks_.size(); ++r) {
+      const Trace& t = trace(r);
+      const std::vector<NodeId> shown = trace::shown_nodes(t);
+      for (NodeId n = 0; n < t.size(); ++n)
+        for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
+          if (const trace::EdgeKind kind = trace::kind_of(t.deps.kind[e]); kind == trace::EdgeKind::launch || kind == trace::EdgeKind::comm)
+            flow(slice_of_[r][shown[t.deps.node[e]]], slice_of_[r][shown[n]], trace::name(kind));
+    }
     for (const match::Message& m : matching_.messages)
       if (m.send.node != trace::kNoNode && m.recv.node != trace::kNoNode)
         flow(slice_of_[m.send.rank][m.send.node], slice_of_[m.recv.rank][m.recv.node], "message");

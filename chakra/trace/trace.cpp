@@ -192,4 +192,17 @@ std::vector<Picoseconds> inclusive_ends(const Trace& trace) {
   return end;
 }
 
+std::vector<NodeId> shown_nodes(const Trace& trace) {
+  std::vector<NodeId> shown(trace.size());
+  std::iota(shown.begin(), shown.end(), 0);
+  const StringId gap = trace.strings.find(kHostGap);
+  for (NodeId n = trace.size(); n-- > 0;) {
+    if (trace.part_of[n] != kNoNode) shown[n] = trace.part_of[n];
+    if (gap == 0 || trace.name[n] == gap) continue;
+    for (uint32_t e = trace.deps.begin[n]; e < trace.deps.begin[n + 1]; ++e)
+      if (kind_of(trace.deps.kind[e]) == EdgeKind::program && trace.name[trace.deps.node[e]] == gap) shown[trace.deps.node[e]] = shown[n];
+  }
+  return shown;
+}
+
 }  // namespace chakra::trace

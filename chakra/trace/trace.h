@@ -270,4 +270,8 @@ std::vector<Picoseconds> earliest_ends(const Trace& trace, std::span<const NodeI
 /// without a measured start give 0. Cost: O(nodes + edges).
 std::vector<Picoseconds> inclusive_ends(const Trace& trace);
 
+/// Which node stands for each node in a picture: a continuation is shown with what it continues, a gap
+/// is not shown and what follows it on its thread stands for it. Cost: O(nodes + edges).
+std::vector<NodeId> shown_nodes(const Trace& trace);
+
 }  // namespace chakra::trace

@@ -78,25 +78,14 @@ class TimelineBuilder {
       timeline_.slices.push_back({track, strings.intern(name), strings.intern(trace::name(t.type[n])),
                                   add_saturated(offset, starts[n]), add_saturated(offset, ends[n]), t.id[n]});
     }
-    // Time that no operator accounts for is not drawn: what waits behind it gets the arrow.
-    std::vector<NodeId> behind_gap(t.size(), trace::kNoNode);
-    for (NodeId n = 0; n < t.size(); ++n)
-      for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
-        if (const NodeId gap = t.deps.node[e]; trace::kind_of(t.deps.kind[e]) == trace::EdgeKind::program && t.name_of(gap) == trace::kHostGap)
-          behind_gap[gap] = n;
+    const std::vector<NodeId> shown = trace::shown_nodes(t);
     for (NodeId n = 0; n < t.size(); ++n)
       for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e) {
         const trace::EdgeKind kind = trace::kind_of(t.deps.kind[e]);
         if (kind != trace::EdgeKind::launch && kind != trace::EdgeKind::comm) continue;
-        const NodeId target = behind_gap[n] == trace::kNoNode ? n : behind_gap[n];
-        const uint32_t from = slice_for(t, t.deps.node[e]), to = slice_for(t, target);
+        const uint32_t from = slice_of_[shown[t.deps.node[e]]], to = slice_of_[shown[n]];
         if (from != kNoSlice && to != kNoSlice) timeline_.flows.push_back({from, to, strings.intern(trace::name(kind))});
       }
-  }
-
-  /// The slice that shows a node: its own, or that of the node it continues.
-  uint32_t slice_for(const Trace& t, NodeId n) const {
-    return slice_of_[t.part_of[n] == trace::kNoNode ? n : t.part_of[n]];
   }
 
   const trace::TraceSet& job_;

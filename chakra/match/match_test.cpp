@@ -1,0 +1,143 @@
+#include "chakra/match/match.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "chakra/base/testing/testing.h"
+
+namespace chakra::match {
+namespace {
+
+using trace::Builder;
+using trace::CommType;
+using trace::NodeId;
+using trace::NodeType;
+
+struct Call {
+  CommType type;
+  uint64_t bytes;
+  std::string group;
+  std::string dtype = "Float";
+  int64_t sequence = -1;
+};
+
+trace::TraceSet job(const std::vector<std::vector<Call>>& ranks) {
+  trace::TraceSet set;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    Builder b;
+    b.trace.rank = static_cast<int64_t>(r);
+    for (const Call& call : ranks[r]) {
+      const NodeId n = b.add(b.trace.size() + 1, 0, NodeType::coll);
+      if (n > 0) b.dep(n, n - 1, 0);
+      trace::Comm& comm = b.comm(n);
+      comm.type = call.type;
+      comm.bytes = call.bytes;
+      comm.group = b.trace.strings.intern(call.group);
+      comm.dtype = b.trace.strings.intern(call.dtype);
+      comm.sequence = call.sequence;
+    }
+    set.ranks.push_back(std::move(b).finish());
+  }
+  return set;
+}
+
+const Call kReduce{CommType::all_reduce, 1024, "0"};
+
+std::string tags(const Matching& m) {
+  std::string out;
+  for (const Finding& f : m.findings) out += (out.empty() ? "" : " ") + f.tag;
+  return out;
+}
+
+TEST(Match, InOrderPerGroup) {
+  const Call other{CommType::all_gather, 64, "1"};
+  const trace::TraceSet set = job({{kReduce, other, kReduce}, {other, kReduce, kReduce}});
+  const Matching m = match(set, {{"1", {0, 1}}});
+  EXPECT_EQ(tags(m), "");
+  ASSERT_EQ(m.collectives.size(), 3u);
+  for (const Collective& c : m.collectives) {
+    ASSERT_EQ(c.members.size(), 2u);
+    for (const NodeRef& ref : c.members) EXPECT_EQ(set.ranks[ref.rank].comm(ref.node)->type, c.type);
+  }
+  EXPECT_EQ(m.of_comm[0].size(), 3u);
+}
+
+TEST(Match, SequenceNumbersGoBeforeTheOrderOfRows) {
+  Call first = kReduce, second = kReduce;
+  first.sequence = 1, second.sequence = 2;
+  first.bytes = 10, second.bytes = 20;
+  EXPECT_EQ(tags(match(job({{first, second}, {second, first}}))), "");
+}
+
+TEST(Match, MutationsAreNamed) {
+  const auto mutated = [](auto change) {
+    std::vector<std::vector<Call>> ranks(3, std::vector<Call>(4, kReduce));
+    change(ranks);
+    return match(job(ranks));
+  };
+  const auto at = [](const Matching& m) { return m.findings.empty() ? std::string() : fmt::format("{} {}", m.findings[0].rank, m.findings[0].node); };
+  Matching m = mutated([](auto& r) { r[1][2].type = CommType::all_gather; });
+  EXPECT_EQ(tags(m), "match.collective.type");
+  EXPECT_EQ(at(m), "1 3");
+  m = mutated([](auto& r) { r[2][0].bytes = 4096; });
+  EXPECT_EQ(tags(m), "match.collective.bytes");
+  EXPECT_EQ(at(m), "2 1");
+  m = mutated([](auto& r) { r[2][1].dtype = "Half"; });
+  EXPECT_EQ(tags(m), "match.collective.dtype");
+  m = mutated([](auto& r) { r[1].pop_back(); });
+  EXPECT_EQ(tags(m), "match.collective.count");
+  m = mutated([](auto& r) { r[1].clear(); });
+  EXPECT_EQ(tags(m), "match.collective.count");
+  m = mutated([](auto& r) { r[0][0].group = "secret"; });
+  EXPECT_NE(tags(m).find("match.group.unknown"), std::string::npos);
+  m = mutated([](auto& r) { r[1][1].type = CommType::unknown; });
+  EXPECT_NE(tags(m).find("match.collective.type_unknown"), std::string::npos);
+}
+
+TEST(Match, MembersThatAreNotThere) {
+  EXPECT_EQ(tags(match(job({{kReduce}, {kReduce}}), {{"0", {0, 1, 2}}})), "match.rank.missing");
+  EXPECT_EQ(tags(match(job({{kReduce}, {kReduce}}), {{"0", {0}}})), "match.rank.not_in_group");
+}
+
+TEST(Match, Messages) {
+  const auto messages = [](const std::vector<std::tuple<int, NodeType, int, uint64_t>>& list) {
+    std::vector<Builder> builders(2);
+    for (const auto& [rank, type, tag, bytes] : list) {
+      Builder& b = builders[static_cast<size_t>(rank)];
+      trace::Comm& comm = b.comm(b.add(b.trace.size() + 1, 0, type));
+      (type == NodeType::send ? comm.dst : comm.src) = 1 - rank;
+      comm.tag = tag;
+      comm.bytes = bytes;
+    }
+    trace::TraceSet set;
+    for (int r = 0; r < 2; ++r) {
+      builders[static_cast<size_t>(r)].trace.rank = r;
+      set.ranks.push_back(std::move(builders[static_cast<size_t>(r)]).finish());
+    }
+    return tags(match(set));
+  };
+  EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {1, NodeType::recv, 1, 8}}), "");
+  EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {0, NodeType::send, 1, 9}, {1, NodeType::recv, 1, 8}, {1, NodeType::recv, 1, 9}}), "");
+  EXPECT_EQ(messages({{0, NodeType::send, 1, 8}}), "match.message.no_recv");
+  EXPECT_EQ(messages({{1, NodeType::recv, 1, 8}}), "match.message.no_send");
+  EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {1, NodeType::recv, 2, 8}}), "match.message.no_recv match.message.no_send");
+  EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {1, NodeType::recv, 1, 9}}), "match.message.bytes");
+}
+
+TEST(Groups, File) {
+  chakra::testing::TemporaryFolder folder;
+  const auto tag = [&](const char* text) { return chakra::testing::tag_of(load_groups(folder.write("g.json", text))); };
+  auto groups = load_groups(folder.write("g.json", "{\"1\": [0, 1], \"tp\": [2, 3]}"));
+  ASSERT_TRUE(groups);
+  EXPECT_EQ(groups->at("tp"), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(tag("[1, 2]"), "match.groups.form");
+  EXPECT_EQ(tag("{\"1\": 5}"), "match.groups.form");
+  EXPECT_EQ(tag("{\"1\": [0, 0]}"), "match.groups.rank");
+  EXPECT_EQ(tag("{\"1\": [-1]}"), "match.groups.rank");
+  EXPECT_EQ(tag("{\"1\": [a]}"), "base.spec.type");
+}
+
+}  // namespace
+}  // namespace chakra::match

@@ -1,0 +1,142 @@
+// The items of the device and why they start when they do: launches, order on a stream, events, other
+// streams that fill the device, work before the recording; and the CPU calls that wait for them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chakra/pytorch/linking.h"
+
+namespace chakra::pytorch {
+namespace {
+
+using trace::EdgeKind;
+
+/// How long before its end a kernel that fills the device may leave room for others.
+constexpr int64_t kTailNs = 100'000;
+
+class DeviceEdges {
+ public:
+  explicit DeviceEdges(Linking& l) : l_(l), k_(l.kineto) {}
+
+  void run() {
+    add_device_items();
+    add_syncs();
+  }
+
+ private:
+  void dep(uint32_t item, uint32_t on, EdgeKind kind, bool inferred = false, int64_t lag = 0) {
+    l_.deps.push_back({item, on, kind, inferred, lag});
+  }
+  Item& item(uint32_t id) { return l_.items[id]; }
+
+  uint32_t add_item(Item::Kind kind, int64_t start, int64_t dur, uint32_t record, uint32_t lane) {
+    Item added;
+    added.kind = kind;
+    added.start = start;
+    added.dur = dur;
+    added.record = record;
+    added.lane = lane;
+    l_.items.push_back(added);
+    return static_cast<uint32_t>(l_.items.size() - 1);
+  }
+
+  void add_device_items() {
+    l_.item_of_device_op.assign(k_.device_ops.size(), kNone);
+    for (const auto& stream : l_.stream_ops)
+      for (const uint32_t op : stream) {
+        const DeviceOp& x = k_.device_ops[op];
+        l_.item_of_device_op[op] = add_item(Item::Kind::device, x.start_ns, x.dur_ns, op, x.lane);
+      }
+    std::vector<int64_t> explained(k_.device_ops.size(), std::numeric_limits<int64_t>::min());
+    const auto explain = [&](uint32_t op, int64_t time) { explained[op] = std::max(explained[op], time); };
+    for (const EventEdge& event : l_.events) {
+      const int64_t gap = l_.constants(event.op).dispatch_gap_ns;
+      dep(l_.item_of_device_op[event.op], l_.item_of_device_op[event.on], EdgeKind::event, event.inferred, gap);
+      explain(event.op, k_.device_ops[event.on].end_ns() + gap);
+    }
+    std::vector<uint32_t> by_end;
+    for (const auto& stream : l_.stream_ops) by_end.insert(by_end.end(), stream.begin(), stream.end());
+    std::sort(by_end.begin(), by_end.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(k_.device_ops[a].end_ns(), a) < std::pair(k_.device_ops[b].end_ns(), b);
+    });
+    int64_t initial = 0;
+    for (const auto& stream : l_.stream_ops)
+      for (const uint32_t op : stream) {
+        const DeviceOp& x = k_.device_ops[op];
+        const uint32_t self = l_.item_of_device_op[op];
+        const LinkReport::Constants& constants = l_.constants(op);
+        if (const uint32_t call = l_.call_of_op[op]; call != kNone && l_.roles[call].launch_item != kNone) {
+          const CallRole& role = l_.roles[call];
+          const int64_t latency = role.graph ? constants.graph_launch_ns : constants.launch_ns;
+          dep(self, role.launch_item, EdgeKind::launch, false, latency);
+          explain(op, item(role.launch_item).end() + latency);
+          item(self).caller = l_.enclosing_op[call] != kNone ? l_.item_of_op[l_.enclosing_op[call]] : role.launch_item;
+        }
+        const uint32_t before = l_.previous[op];
+        if (before != kNone) {
+          dep(self, l_.item_of_device_op[before], EdgeKind::stream, false, constants.dispatch_gap_ns);
+          explain(op, k_.device_ops[before].end_ns() + constants.dispatch_gap_ns);
+        }
+        if (before != kNone && x.start_ns > explained[op] + kUnexplainedNs)
+          if (const uint32_t holder = held_up_by(op, explained[op], by_end); holder != kNone) {
+            dep(self, l_.item_of_device_op[holder], EdgeKind::contention, true);
+            explain(op, k_.device_ops[holder].end_ns());
+          }
+        // Work that was not recorded: before the first operation of a stream, or before one whose
+        // launch was not recorded.
+        if ((before == kNone || l_.call_of_op[op] == kNone) &&
+            (explained[op] == std::numeric_limits<int64_t>::min() || x.start_ns > explained[op] + kUnexplainedNs)) {
+          const uint32_t condition =
+              add_item(Item::Kind::initial_condition, l_.begin_ns, x.start_ns - l_.begin_ns, op, x.lane);
+          dep(self, condition, EdgeKind::stream, true);
+          ++initial;
+        }
+      }
+    if (l_.report.launched_before > 0)
+      l_.find("pytorch.device.launched_before", Severity::note,
+              fmt::format("{} device operations have no launch in the recording; they run in stream order "
+                          "from their measured beginning",
+                          show_count(l_.report.launched_before)));
+    if (initial > 0)
+      l_.find("pytorch.device.initial_condition", Severity::note,
+              fmt::format("{} device operations begin when the recording shows no reason: work before it "
+                          "is assumed",
+                          show_count(initial)));
+  }
+
+  /// An operation that could have started at `ready` and did not: the one of another stream of the device
+  /// that ran at that time, and around whose end it started. A kernel that fills the device lets others
+  /// in while its last blocks run, so that end may be a little later than the start.
+  uint32_t held_up_by(uint32_t op, int64_t ready, const std::vector<uint32_t>& by_end) const {
+    const DeviceOp& x = k_.device_ops[op];
+    const auto first = std::lower_bound(by_end.begin(), by_end.end(), x.start_ns - kUnexplainedNs,
+                                        [&](uint32_t o, int64_t t) { return k_.device_ops[o].end_ns() < t; });
+    uint32_t best = kNone;
+    int64_t best_distance = 0;
+    for (auto at = first; at != by_end.end() && k_.device_ops[*at].end_ns() <= x.start_ns + kTailNs; ++at) {
+      const DeviceOp& y = k_.device_ops[*at];
+      const bool same_device = k_.streams[y.lane].process == k_.streams[x.lane].process;
+      if (y.lane == x.lane || !same_device || y.start_ns > ready + kUnexplainedNs || y.start_ns >= x.start_ns) continue;
+      const int64_t distance = std::abs(y.end_ns() - x.start_ns);
+      if (best == kNone || distance < best_distance) best = *at, best_distance = distance;
+    }
+    return best;
+  }
+
+  void add_syncs() {
+    for (const CallRole& role : l_.roles) {
+      if (!role.blocks || role.wait_item == kNone) continue;
+      for (const uint32_t op : role.waits_for)
+        dep(role.wait_item, l_.item_of_device_op[op], EdgeKind::sync, role.wait_inferred);
+    }
+  }
+
+  Linking& l_;
+  const Kineto& k_;
+};
+
+}  // namespace
+
+void add_device_edges(Linking& l) { DeviceEdges(l).run(); }
+
+}  // namespace chakra::pytorch

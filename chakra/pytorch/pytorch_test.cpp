@@ -1,0 +1,398 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/pytorch/comm_record.h"
+#include "chakra/pytorch/host_trace.h"
+#include "chakra/pytorch/json_stream.h"
+#include "chakra/pytorch/json_value.h"
+#include "chakra/pytorch/kineto.h"
+#include "chakra/pytorch/pytorch.h"
+
+namespace chakra::pytorch {
+namespace {
+
+using chakra::testing::tag_of;
+using chakra::testing::TemporaryFolder;
+
+// ---- JsonStream ------------------------------------------------------------------------------------------
+
+/// Random JSON values with all that makes cutting hard: escapes, brackets in strings, blanks.
+class RandomJson {
+ public:
+  explicit RandomJson(Prng& random) : r_(random) {}
+  std::string blanks() {
+    static const char* const kBlanks[] = {"", "", " ", "\n", "\t ", "\r\n    "};
+    return kBlanks[r_.below(6)];
+  }
+  std::string string() {
+    static const char* const kPieces[] = {"a", "\\\"", "\\\\", "{", "}", "[", "]", ",", ":", "\\n", "\\u00fc", "\xc3\xbc", "long text without anything"};
+    std::string out = "\"";
+    for (uint64_t n = r_.below(8); n > 0; --n) out += kPieces[r_.below(13)];
+    return out + "\"";
+  }
+  std::string value(int depth) {
+    switch (r_.below(depth > 3 ? 4 : 6)) {
+      case 0: return string();
+      case 1: return fmt::format("{}", r_.between(-1000, 1000));
+      case 2: return fmt::format("{}.{}e-{}", r_.below(10), r_.below(1000), r_.below(9));
+      case 3: return r_.chance(0.5) ? "true" : "null";
+      case 4: return object(depth + 1);
+      default: {
+        std::string out = "[";
+        for (uint64_t n = r_.below(5); n > 0; --n) out += blanks() + value(depth + 1) + blanks() + (n > 1 ? "," : "");
+        return out + "]";
+      }
+    }
+  }
+  std::string object(int depth) {
+    std::string out = "{";
+    for (uint64_t n = r_.below(5); n > 0; --n)
+      out += blanks() + string() + blanks() + ":" + blanks() + value(depth + 1) + blanks() + (n > 1 ? "," : "");
+    return out + "}";
+  }
+
+ private:
+  Prng& r_;
+};
+
+struct Document {
+  std::string text;
+  std::vector<std::string> elements;
+  std::vector<std::string> members;  // key and value
+};
+
+Document random_document(Prng& random) {
+  RandomJson json(random);
+  Document d;
+  const bool bare = random.chance(0.2);
+  const auto member = [&](int i) {
+    const std::string value = json.value(0);
+    d.members.push_back(fmt::format("k{} {}", i, value));
+    return json.blanks() + fmt::format("\"k{}\"", i) + json.blanks() + ":" + json.blanks() + value + json.blanks();
+  };
+  std::string array = "[" + json.blanks();
+  for (uint64_t n = random.below(30); n > 0; --n) {
+    d.elements.push_back(json.object(0));
+    array += d.elements.back() + json.blanks() + (n > 1 ? "," + json.blanks() : "");
+  }
+  array += "]";
+  if (bare) {
+    d.text = json.blanks() + array + json.blanks();
+  } else {
+    d.text = json.blanks() + "{";
+    for (int i = 0; i < 3; ++i) d.text += member(i) + ",";
+    d.text += json.blanks() + "\"bulk\"" + json.blanks() + ":" + json.blanks() + array + json.blanks();
+    for (int i = 3; i < 5; ++i) d.text += "," + member(i);
+    d.text += "}" + json.blanks();
+  }
+  return d;
+}
+
+Result<Document> read_document(const std::string& text, size_t window) {
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::from_memory(text));
+  JsonStream stream(std::move(source), {"bulk"}, window);
+  Document d;
+  for (;;) {
+    CHAKRA_ASSIGN(const JsonStream::Part part, stream.next());
+    if (part == JsonStream::Part::finished) return d;
+    if (part == JsonStream::Part::member) {
+      d.members.push_back(std::string(stream.key()) + " " + std::string(std::string_view(stream.value())));
+      continue;
+    }
+    for (size_t i = 0; i < stream.elements(); ++i) {
+      d.elements.emplace_back(std::string_view(stream.element(i)));
+      EXPECT_EQ(text.substr(static_cast<size_t>(stream.element_place(i).byte), d.elements.back().size()), d.elements.back());
+    }
+    EXPECT_EQ(std::string_view(stream.window()).front(), '[');
+    EXPECT_EQ(std::string_view(stream.window()).back(), ']');
+  }
+}
+
+TEST(JsonStream, CutsAtElementsWhateverTheWindow) {
+  Prng random(1);
+  for (int round = 0; round < 300; ++round) {
+    const Document wanted = random_document(random);
+    for (const size_t window : {size_t{1}, size_t{63}, size_t{200}, size_t{1} << 16}) {
+      auto read = read_document(wanted.text, window);
+      ASSERT_TRUE(read) << read.error().message() << "\n" << wanted.text;
+      ASSERT_EQ(read->elements, wanted.elements);
+      ASSERT_EQ(read->members, wanted.members);
+    }
+  }
+}
+
+TEST(JsonStream, EveryPrefixIsAnError) {
+  Prng random(2);
+  for (int round = 0; round < 30; ++round) {
+    const Document document = random_document(random);
+    const size_t last = document.text.find_last_of("]}");
+    for (size_t size = 0; size <= last; ++size)
+      for (const size_t window : {size_t{64}, size_t{1} << 16}) {
+        const std::string prefix = document.text.substr(0, size);
+        const bool blank = prefix.find_first_not_of(" \t\r\n") == std::string::npos;
+        const std::string tag = tag_of(read_document(prefix, window));
+        ASSERT_EQ(tag, blank ? "pytorch.json.empty" : "pytorch.json.truncated") << prefix;
+      }
+  }
+}
+
+TEST(JsonStream, RefusesWhatIsNoJson) {
+  const auto tag = [](const std::string& text) { return tag_of(read_document(text, 1 << 16)); };
+  EXPECT_EQ(tag("hello"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{\"bulk\": [{} {}]}"), "");  // what is between elements of a window, simdjson finds
+  EXPECT_EQ(tag("{\"bulk\": [{}] \"a\": 1}"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{\"a\" 1}"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{a: 1}"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{\"bulk\": [{}],}"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{\"bulk\": [{}]} more"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{\"bulk\": [{}, 5]}"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("\xef\xbb\xbf{\"bulk\": [{}]}"), "");  // a byte-order mark
+}
+
+// ---- values ----------------------------------------------------------------------------------------------
+
+TEST(ParseMicros, IsExact) {
+  const auto ns = [](std::string_view text) {
+    int64_t value = 0;
+    return parse_micros(text, value) ? value : INT64_MIN;
+  };
+  EXPECT_EQ(ns("4458676983543.183"), 4458676983543183);
+  EXPECT_EQ(ns("1695835572943623"), 1695835572943623000);
+  EXPECT_EQ(ns("0"), 0);
+  EXPECT_EQ(ns("-1.5"), -1500);
+  EXPECT_EQ(ns("1.0005"), 1001);
+  EXPECT_EQ(ns("1.00049"), 1000);
+  EXPECT_EQ(ns("1.5e3"), 1'500'000);
+  for (const char* wrong : {"", "-", "abc", "1.2.3", "99999999999999999999", "1e300", "9223372036854775807", "NaN"}) EXPECT_EQ(ns(wrong), INT64_MIN) << wrong;
+}
+
+TEST(PythonRepr, IsWhatPythonPrints) {
+  const auto repr = [](std::string_view json) {
+    std::string out;
+    append_python_repr(out, json);
+    return out;
+  };
+  EXPECT_EQ(repr("[[7,8,0,64,4,\"cuda:0\"], [-1]]"), "[[7, 8, 0, 64, 4, 'cuda:0'], [-1]]");
+  EXPECT_EQ(repr("[true, false, null, 1.0, 1e-05, 0.1, 100000000000000000000.0]"), "[True, False, None, 1.0, 1e-05, 0.1, 1e+20]");
+  EXPECT_EQ(repr("[\"it's\", \"say \\\"x\\\"\", \"both ' and \\\"\", \"tab\\t\"]"), "[\"it's\", 'say \"x\"', 'both \\' and \"', 'tab\\t']");
+  EXPECT_EQ(repr("[\"\\u00fc\\ud83d\\ude00\"]"), "['\xc3\xbc\xf0\x9f\x98\x80']");
+  EXPECT_EQ(repr("[]"), "[]");
+}
+
+TEST(CommRecord, NamesOfAllGenerations) {
+  using trace::CommType;
+  using trace::NodeType;
+  const auto coll = [](std::string_view name) {
+    const CommKind kind = comm_kind(name);
+    return kind.type == NodeType::coll ? kind.collective : CommType::unknown;
+  };
+  for (const char* name : {"all_reduce", "allreduce", "allreduce_coalesced", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "allreduce_"})
+    EXPECT_EQ(coll(name), CommType::all_reduce) << name;
+  for (const char* name : {"_allgather_base", "all_gather_into_tensor_coalesced", "AllGather_RING"}) EXPECT_EQ(coll(name), CommType::all_gather) << name;
+  for (const char* name : {"_reduce_scatter_base", "reduce_scatter_tensor_coalesced"}) EXPECT_EQ(coll(name), CommType::reduce_scatter) << name;
+  for (const char* name : {"all_to_all", "alltoall_base", "all_to_allv", "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t"})
+    EXPECT_EQ(coll(name), CommType::all_to_all) << name;
+  EXPECT_EQ(coll("broadcast"), CommType::broadcast);
+  EXPECT_EQ(coll("reduce"), CommType::reduce);
+  EXPECT_EQ(coll("gather"), CommType::gather);
+  EXPECT_EQ(coll("scatter"), CommType::scatter);
+  EXPECT_EQ(coll("barrier"), CommType::barrier);
+  EXPECT_EQ(comm_kind("send").type, NodeType::send);
+  EXPECT_EQ(comm_kind("recv").type, NodeType::recv);
+  EXPECT_EQ(comm_kind("aten::mm").type, NodeType::invalid);
+  EXPECT_EQ(element_bytes("Float"), 4);
+  EXPECT_EQ(element_bytes("Tensor(c10::BFloat16)"), 2);
+  EXPECT_EQ(element_bytes("long int"), 8);
+  EXPECT_EQ(element_bytes("Float8_e4m3fn"), 1);
+  EXPECT_EQ(element_bytes("unheard of"), 0);
+  EXPECT_EQ(plain_dtype("Tensor(float)"), "Float");
+  EXPECT_EQ(parse_ranks("[0, 1, 12]"), (std::vector<int64_t>{0, 1, 12}));
+  EXPECT_TRUE(is_host_comm("gloo:all_reduce"));
+  EXPECT_FALSE(is_host_comm("nccl:all_reduce"));
+}
+
+// ---- host trace ------------------------------------------------------------------------------------------
+
+Result<HostTrace> parse_host(const std::string& text) {
+  static StringPool strings;
+  static Arena texts;
+  return read_host_trace(*ByteSource::from_memory(text), strings, texts);
+}
+
+std::string host_node(int id, int parent, const std::string& name = "aten::mm") {
+  return fmt::format("{{\"id\": {}, \"name\": \"{}\", \"ctrl_deps\": {}, \"inputs\": {{\"values\": [], \"shapes\": [], \"types\": []}}, "
+                     "\"outputs\": {{\"values\": [], \"shapes\": [], \"types\": []}}, \"attrs\": [{{\"name\": \"rf_id\", \"type\": \"uint64\", \"value\": {}}}]}}",
+                     id, name, parent, id);
+}
+std::string host_document(const std::vector<std::string>& nodes) {
+  return fmt::format("{{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"nodes\": [{}]}}", fmt::join(nodes, ",\n"));
+}
+const std::string kRoot = host_node(1, 1, "[pytorch|profiler|execution_trace|process]");
+
+TEST(HostTrace, Defects) {
+  const auto tag = [](const std::vector<std::string>& nodes) { return tag_of(parse_host(host_document(nodes))); };
+  EXPECT_EQ(tag({kRoot, host_node(2, 1), host_node(3, 2)}), "");
+  EXPECT_EQ(tag({kRoot, host_node(2, 1), host_node(2, 1)}), "pytorch.host.duplicate_id");
+  EXPECT_EQ(tag({kRoot, host_node(2, 9)}), "pytorch.host.missing_parent");
+  EXPECT_EQ(tag({kRoot, host_node(2, 3), host_node(3, 2)}), "pytorch.host.parent_cycle");
+  EXPECT_EQ(tag({kRoot, host_node(2, 2)}), "pytorch.host.parent_cycle");
+  EXPECT_EQ(tag({"{\"id\": -2, \"name\": \"x\", \"ctrl_deps\": 1}"}), "pytorch.host.field");
+  EXPECT_EQ(tag({"{\"id\": 2, \"name\": \"x\"}"}), "pytorch.host.field");
+  EXPECT_EQ(tag({"{\"id\": 2, \"name\": \"x\" \"ctrl_deps\": 1}"}), "pytorch.json.syntax");
+  EXPECT_EQ(tag({}), "pytorch.host.not_a_host_trace");
+  EXPECT_EQ(tag_of(parse_host("{\"traceEvents\": [{\"ph\": \"X\"}]}")), "pytorch.host.not_a_host_trace");
+}
+
+TEST(HostTrace, DamageIsPlaced) {
+  std::vector<std::string> nodes{kRoot};
+  for (int id = 2; id < 2000; ++id) nodes.push_back(host_node(id, 1, "some::operator"));
+  const std::string good = host_document(nodes);
+  for (const auto& [find, put] : {std::pair("some::op", "some\xff::op"), std::pair("some::op", "some\x01::op")}) {
+    std::string bad = good;
+    const size_t at = bad.find(find, bad.size() / 2);
+    bad.replace(at, std::string(find).size(), put);
+    auto read = parse_host(bad);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().tag, "pytorch.json.encoding");
+    EXPECT_NEAR(static_cast<double>(read.error().place.byte), static_cast<double>(at + 4), 64);
+  }
+}
+
+TEST(HostTrace, EverySchemaThatWeHave) {
+  CHAKRA_NEEDS_DATA();
+  TemporaryFolder folder;
+  const std::string data = chakra::testing::data_folder();
+  chakra::testing::unpack(data + "/et_json/chakra_1.0.2-chakra.0.0.4.tgz", folder.path("a"));
+  chakra::testing::unpack(data + "/et_json/resnet_1gpu_et_1.1.1.json.tar.gz", folder.path("b"));
+  chakra::testing::unpack(data + "/pairs/dlrm_v100_8rank/dlrm_pytorch_et.tar.gz", folder.path("c"));
+  struct Row {
+    std::string path, schema;
+    size_t nodes, ops;
+  };
+  for (const Row& row : {Row{folder.path("a/1.0.2-chakra.0.0.4.json"), "1.0.2-chakra.0.0.4", 263, 261 - 1},
+                         Row{data + "/et_json/hoti2024_ddp2_host_rank0.json.gz", "1.0.2-chakra.0.0.4", 4801, 4798},
+                         Row{data + "/et_json/resnet_1gpu_et_1.0.3.json.gz", "1.0.3-chakra.0.0.4", 14391, 14388},
+                         Row{folder.path("b/resnet_1gpu_et.json"), "1.1.1-chakra.0.0.4", 14392, 14388},
+                         Row{data + "/et_json/pt2_et.json.gz", "1.1.1-chakra.0.0.4", 20, 18},
+                         Row{folder.path("c/dlrm_pytorch_et/dlrm_eg_0.json"), "1.0.1", 1675, 1672},
+                         Row{data + "/pairs/linear_2080ti/linear_et.json.gz", "1.0.1", 931, 928}}) {
+    StringPool strings;
+    Arena texts;
+    auto source = ByteSource::open(row.path);
+    ASSERT_TRUE(source) << row.path;
+    auto host = read_host_trace(std::move(*source), strings, texts);
+    ASSERT_TRUE(host) << host.error().message();
+    EXPECT_EQ(host->schema, row.schema);
+    EXPECT_EQ(host->ops.size(), row.nodes) << row.path;
+    EXPECT_EQ(host->op_count, row.ops) << row.path;
+  }
+}
+
+TEST(HostTrace, CommunicationRecords) {
+  CHAKRA_NEEDS_DATA();
+  StringPool strings;
+  Arena texts;
+  auto host = read_host_trace(*ByteSource::open(chakra::testing::data_folder() + "/et_json/resnet_1gpu_et_1.0.3.json.gz"), strings, texts);
+  ASSERT_TRUE(host);
+  ASSERT_EQ(host->comms.size(), 27u);  // 21 collectives and 6 waits
+  EXPECT_EQ(strings[host->comms[0].collective], "broadcast");
+  EXPECT_EQ(strings[host->comms[0].group], "0");
+  EXPECT_EQ(host->comms[0].sequence, 33);
+}
+
+// ---- Kineto ----------------------------------------------------------------------------------------------
+
+Result<Kineto> parse_kineto(const std::string& events, const std::string& more = "") {
+  static StringPool strings;
+  static Arena texts;
+  const std::string text = "{\"schemaVersion\": 1, \"traceEvents\": [" + events + "]" + more + "}";
+  return read_kineto(*ByteSource::from_memory(text), strings, texts);
+}
+
+TEST(KinetoTrace, Defects) {
+  const auto event = [](const char* ts, const char* dur) {
+    return fmt::format("{{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"x\", \"pid\": 1, \"tid\": 1, \"ts\": {}, \"dur\": {}}}", ts, dur);
+  };
+  EXPECT_EQ(tag_of(parse_kineto(event("1", "2"))), "");
+  EXPECT_EQ(tag_of(parse_kineto(event("1", "-2"))), "pytorch.kineto.time");
+  EXPECT_EQ(tag_of(parse_kineto(event("\"late\"", "2"))), "pytorch.kineto.time");
+  EXPECT_EQ(tag_of(parse_kineto(event("9223372036854775", "9223372036854775"))), "pytorch.kineto.time");
+  EXPECT_EQ(tag_of(parse_kineto(event("1e400", "2"))), "pytorch.kineto.time");
+  EXPECT_EQ(tag_of(parse_kineto(event("NaN", "2"))).starts_with("pytorch."), true);
+  EXPECT_EQ(tag_of(parse_kineto("{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"x\"}")), "pytorch.kineto.time");
+  StringPool strings;
+  Arena texts;
+  EXPECT_EQ(tag_of(read_kineto(*ByteSource::from_memory("{\"nodes\": []}"), strings, texts)), "pytorch.kineto.not_a_kineto_trace");
+}
+
+TEST(KinetoTrace, OldAndNewFormsAlike) {
+  const std::string now =
+      "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op\", \"pid\": 9, \"tid\": 9, \"ts\": 1000.000, \"dur\": 5.250, \"args\": {\"Record function id\": 4}},"
+      "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 9, \"tid\": 9, \"ts\": 1001, \"dur\": 3, \"args\": {\"correlation\": 77}},"
+      "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 1010, \"dur\": 3, \"args\": {\"device\": 0, \"stream\": 7, \"correlation\": 77}}";
+  const std::string then =
+      "{\"ph\": \"X\", \"cat\": \"Operator\", \"name\": \"op\", \"pid\": 9, \"tid\": \"9\", \"ts\": 1000, \"dur\": 5.25, \"args\": {}},"
+      "{\"ph\": \"X\", \"cat\": \"Runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 9, \"tid\": \"9\", \"ts\": 1001, \"dur\": 3, \"args\": {\"correlation\": \"77\"}},"
+      "{\"ph\": \"X\", \"cat\": \"Kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": \"stream 7\", \"ts\": 1010, \"dur\": 3, \"args\": {\"correlation\": 77}}";
+  for (const std::string& events : {now, then}) {
+    auto k = parse_kineto(events, ", \"baseTimeNanoseconds\": 5000");
+    ASSERT_TRUE(k) << k.error().message();
+    ASSERT_EQ(k->ops.size(), 1u);
+    ASSERT_EQ(k->calls.size(), 1u);
+    ASSERT_EQ(k->device_ops.size(), 1u);
+    EXPECT_EQ(k->base_ns, 5000);
+    EXPECT_EQ(k->ops[0].dur_ns, 5250);
+    EXPECT_EQ(k->calls[0].correlation, 77);
+    EXPECT_EQ(k->streams[0].index, 7);
+    EXPECT_EQ(k->threads[0].index, 9);
+  }
+}
+
+// ---- pairs -----------------------------------------------------------------------------------------------
+
+TEST(Pairs, RanksOfAFolder) {
+  TemporaryFolder folder;
+  const std::string host = host_document({kRoot, host_node(2, 1)});
+  const auto kineto = [](const char* info) {
+    return fmt::format("{{\"schemaVersion\": 1, {} \"traceEvents\": [{{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 1, \"tid\": 1, "
+                       "\"ts\": 1, \"dur\": 2, \"args\": {{\"Record function id\": 2}}}}]}}", info);
+  };
+  folder.write("a/host.0.json", host);
+  folder.write("a/device_0.json", kineto(""));
+  folder.write("a/host.1.json", host);
+  folder.write("a/some_name.json", kineto("\"distributedInfo\": {\"rank\": 1},"));
+  folder.write("a/notes.json", "{\"hello\": 1}");
+  auto pairs = pair_folder(folder.path("a"));
+  ASSERT_TRUE(pairs) << pairs.error().message();
+  ASSERT_EQ(pairs->ranks.size(), 2u);
+  EXPECT_TRUE(pairs->ranks[0].host.ends_with("host.0.json"));
+  EXPECT_TRUE(pairs->ranks[0].device.ends_with("device_0.json"));
+  EXPECT_TRUE(pairs->ranks[1].device.ends_with("some_name.json"));
+  ASSERT_EQ(pairs->findings.size(), 1u);
+
+  // One pair alone needs no number; a rank must have both files; names and contents must agree.
+  folder.write("b/et.json", host);
+  folder.write("b/kineto.json", kineto(""));
+  EXPECT_EQ(pair_folder(folder.path("b"))->ranks.size(), 1u);
+  folder.write("c/worker3_step_12.json", kineto("\"distributedInfo\": {\"rank\": 2},"));
+  EXPECT_EQ(tag_of(pair_folder(folder.path("c"))), "pytorch.pair.rank");
+  folder.write("d/host.0.json", host);
+  folder.write("d/host.1.json", host);
+  folder.write("d/device.0.json", kineto(""));
+  EXPECT_EQ(tag_of(pair_folder(folder.path("d"))), "pytorch.pair.incomplete");
+  folder.write("e/rank-1.json", kineto(""));
+  folder.write("e/other_rank_1.json", kineto(""));
+  EXPECT_EQ(tag_of(pair_folder(folder.path("e"))), "pytorch.pair.rank_twice");
+  folder.write("f/x.txt", "nothing");
+  EXPECT_EQ(tag_of(pair_folder(folder.path("f"))), "pytorch.pair.none");
+  EXPECT_EQ(tag_of(pair_files(folder.path("a/host.0.json"), folder.path("a/host.1.json"))), "pytorch.pair.kind");
+  auto swapped = pair_files(folder.path("a/device_0.json"), folder.path("a/host.0.json"));
+  ASSERT_TRUE(swapped);
+  EXPECT_TRUE(swapped->host.ends_with("host.0.json"));
+}
+
+}  // namespace
+}  // namespace chakra::pytorch

@@ -1,0 +1,538 @@
+#include "chakra/sim/sim.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "chakra/base/testing/testing.h"
+
+namespace chakra::sim {
+namespace {
+
+using trace::Builder;
+using trace::CommType;
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
+
+constexpr uint64_t kMiB = 1 << 20;
+
+/// Builds traces of generated jobs: no measured start times, no lanes unless asked for.
+struct Job {
+  std::vector<Builder> builders;
+
+  explicit Job(size_t ranks) : builders(ranks) {
+    for (size_t r = 0; r < ranks; ++r) builders[r].trace.rank = static_cast<int64_t>(r);
+  }
+  NodeId add(size_t rank, NodeType type, std::vector<NodeId> deps) {
+    Builder& b = builders[rank];
+    const NodeId n = b.add(b.trace.size() + 1, b.trace.strings.intern("node"), type);
+    for (const NodeId on : deps) b.dep(n, on, 0);
+    return n;
+  }
+  NodeId compute(size_t rank, Picoseconds dur, std::vector<NodeId> deps = {}) {
+    const NodeId n = add(rank, NodeType::comp, std::move(deps));
+    builders[rank].trace.dur_ps[n] = dur;
+    builders[rank].trace.flags[n] |= trace::kHasDuration | trace::kSaysCpuOrNot;
+    return n;
+  }
+  NodeId collective(size_t rank, CommType type, uint64_t bytes, std::vector<NodeId> deps = {}, const char* group = "") {
+    const NodeId n = add(rank, NodeType::coll, std::move(deps));
+    trace::Comm& comm = builders[rank].comm(n);
+    comm.type = type;
+    comm.bytes = bytes;
+    comm.group = builders[rank].trace.strings.intern(group);
+    return n;
+  }
+  NodeId message(size_t rank, NodeType type, int64_t peer, uint64_t bytes, std::vector<NodeId> deps = {}, int64_t tag = 0) {
+    const NodeId n = add(rank, type, std::move(deps));
+    trace::Comm& comm = builders[rank].comm(n);
+    comm.bytes = bytes;
+    (type == NodeType::send ? comm.dst : comm.src) = peer;
+    comm.tag = tag;
+    return n;
+  }
+  trace::TraceSet finish() {
+    trace::TraceSet set;
+    for (Builder& b : builders) set.ranks.push_back(std::move(b).finish());
+    return set;
+  }
+};
+
+/// A network whose numbers are easy: 1 byte takes 1 ps, a link 1 us.
+net::Fabric fabric(int64_t ranks, net::TopologyKind kind = net::TopologyKind::ring) {
+  return {{{kind, ranks, 1e12 / 1073741824.0, 1000}}};
+}
+constexpr Picoseconds kLatency = 1'000'000;
+
+SimInput input(Job job, net::TopologyKind kind = net::TopologyKind::ring) {
+  SimInput in;
+  in.fabric = fabric(static_cast<int64_t>(job.builders.size()), kind);
+  in.job = job.finish();
+  return in;
+}
+
+void expect_adds_up(const SimReport& report) {
+  for (const RankReport& r : report.ranks) EXPECT_EQ(r.compute_ps + r.exposed_comm_ps + r.idle_ps, r.finish_ps) << "rank " << r.rank;
+}
+
+TEST(Native, ARingAllReduceIsTheFormula) {
+  Job job(4);
+  for (size_t r = 0; r < 4; ++r) job.collective(r, CommType::all_reduce, kMiB, {job.compute(r, 5'000'000)});
+  auto report = simulate(input(std::move(job)));
+  ASSERT_TRUE(report) << report.error().message();
+  const Picoseconds collective = 6 * (kLatency + kMiB / 4);
+  for (const RankReport& r : report->ranks) {
+    EXPECT_EQ(r.finish_ps, 5'000'000 + collective);
+    EXPECT_EQ(r.compute_ps, 5'000'000);
+    EXPECT_EQ(r.exposed_comm_ps, collective);
+  }
+  expect_adds_up(*report);
+  ASSERT_EQ(report->collectives.size(), 1u);
+  EXPECT_EQ(report->collectives[0].total_ps, collective);
+  EXPECT_NEAR(report->collectives[0].bus_bytes_per_s, report->collectives[0].algorithm_bytes_per_s * 1.5, 1);
+}
+
+TEST(Native, ComputeHidesCommunicationOnAnotherQueue) {
+  Job job(2);
+  for (size_t r = 0; r < 2; ++r) {
+    const NodeId first = job.compute(r, 1'000'000);
+    job.collective(r, CommType::all_reduce, 4 * kMiB, {first});
+    job.compute(r, 20'000'000, {first});
+  }
+  auto report = simulate(input(std::move(job)));
+  ASSERT_TRUE(report) << report.error().message();
+  const Picoseconds collective = 2 * (kLatency + 2 * kMiB);  // 6,194,304
+  EXPECT_LT(collective, 20'000'000);
+  EXPECT_EQ(report->makespan_ps, 21'000'000);
+  EXPECT_EQ(report->ranks[0].exposed_comm_ps, 0);
+  expect_adds_up(*report);
+}
+
+TEST(Native, GroupsRunAtTheSameTime) {
+  // Two groups' collectives and a compute stream overlap; one group's collectives run one by one.
+  Job job(2);
+  for (size_t r = 0; r < 2; ++r) {
+    job.collective(r, CommType::all_reduce, kMiB, {}, "1");
+    job.collective(r, CommType::all_reduce, kMiB, {}, "1");
+    job.collective(r, CommType::all_reduce, kMiB, {}, "2");
+    job.compute(r, 1'000'000);
+  }
+  SimInput in = input(std::move(job));
+  in.groups = {{"1", {0, 1}}, {"2", {0, 1}}};
+  auto report = simulate(in);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->makespan_ps, 2 * 2 * (kLatency + kMiB / 2));
+  // By the peer's rules they run strictly one after the other.
+  in.system.splits_given = true;
+  in.system.all_reduce = {"ring"};
+  auto compat = simulate_compat(in);
+  ASSERT_TRUE(compat) << compat.error().message();
+  EXPECT_GT(compat->makespan_ps, report->makespan_ps);
+}
+
+TEST(Native, TheLateRankMakesOthersWait) {
+  Job job(3);
+  for (size_t r = 0; r < 3; ++r) job.collective(r, CommType::all_gather, kMiB, {job.compute(r, r == 2 ? 9'000'000 : 1'000'000)});
+  auto report = simulate(input(std::move(job)));
+  ASSERT_TRUE(report);
+  // What the late rank is to receive is there already: it sends twice in a row, with one latency.
+  EXPECT_EQ(report->ranks[0].finish_ps, 9'000'000 + 2 * static_cast<Picoseconds>(kMiB) + kLatency);
+  EXPECT_EQ(report->ranks[0].exposed_comm_ps, report->ranks[0].finish_ps - 1'000'000);
+  EXPECT_EQ(report->collectives[0].wait_ps, 8'000'000);
+  expect_adds_up(*report);
+}
+
+TEST(Native, Messages) {
+  Job job(2);
+  const NodeId sent = job.message(0, NodeType::send, 1, 3'000'000);
+  job.compute(0, 1'000'000, {sent});
+  const NodeId got = job.message(1, NodeType::recv, 0, 3'000'000);
+  job.compute(1, 1'000'000, {got});
+  auto report = simulate(input(std::move(job)));
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->ranks[0].finish_ps, 3'000'000 + 1'000'000);             // gone when it has left
+  EXPECT_EQ(report->ranks[1].finish_ps, 3'000'000 + kLatency + 1'000'000);  // there when it has arrived
+  expect_adds_up(*report);
+}
+
+TEST(Native, RooflineReplacesMeasuredTimes) {
+  Job job(1);
+  for (const auto& [ops, bytes] : {std::pair(1e12, 1e9), std::pair(1e9, 1e9)}) {
+    const NodeId n = job.compute(0, 77, {});
+    Trace& t = job.builders[0].trace;
+    t.num_ops.resize(n + 1);
+    t.tensor_bytes.resize(n + 1);
+    t.num_ops[n] = static_cast<uint64_t>(ops);
+    t.tensor_bytes[n] = static_cast<uint64_t>(bytes);
+  }
+  SimInput in = input(std::move(job));
+  in.system.roofline = true;
+  in.system.peak_flop_per_s = 900e12;
+  in.system.memory_bytes_per_s = 1600e9;
+  auto report = simulate(in);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_NEAR(static_cast<double>(report->makespan_ps), (1e12 / 900e12 + 1e9 / 1600e9) * 1e12, 2);
+}
+
+TEST(Native, EveryOperationRuns) {
+  for (int type = 0; type < 10; ++type)
+    for (const size_t ranks : {2u, 5u, 8u}) {
+      Job job(ranks);
+      for (size_t r = 0; r < ranks; ++r) job.collective(r, static_cast<CommType>(type), kMiB);
+      auto report = simulate(input(std::move(job), net::TopologyKind::switch_));
+      ASSERT_TRUE(report) << report.error().message();
+      EXPECT_GT(report->makespan_ps, 0);
+      expect_adds_up(*report);
+    }
+}
+
+std::string failure(const SimInput& in) {
+  auto report = simulate(in);
+  if (report) return "";
+  const int code = static_cast<int>(report.error().code);
+  return fmt::format("{} {}", code, report.error().tag);
+}
+
+TEST(Native, WhatCannotFinishSaysWhoWaitsForWhom) {
+  {  // a rank that runs one collective less
+    Job job(3);
+    for (size_t r = 0; r < 3; ++r) {
+      const NodeId first = job.collective(r, CommType::all_reduce, kMiB);
+      if (r != 1) job.collective(r, CommType::all_reduce, kMiB, {first});
+    }
+    const SimInput in = input(std::move(job));
+    EXPECT_EQ(failure(in), "4 sim.stuck");
+    const std::string text = simulate(in).error().text;
+    EXPECT_NE(text.find("rank 0 (node 2), rank 2 (node 2) waits in ALL_REDUCE number 1"), std::string::npos) << text;
+    EXPECT_NE(text.find("for rank 1, which has no such collective"), std::string::npos) << text;
+  }
+  {  // a receive without a send
+    Job job(2);
+    job.message(1, NodeType::recv, 0, 100, {}, 7);
+    const SimInput in = input(std::move(job));
+    EXPECT_EQ(failure(in), "4 sim.stuck");
+    EXPECT_NE(simulate(in).error().text.find("rank 1 (node 1) waits for a message from rank 0 with tag 7, which never sends it"), std::string::npos);
+  }
+  {  // a cycle
+    Job job(1);
+    const NodeId a = job.compute(0, 1), b = job.compute(0, 1, {a});
+    job.builders[0].dep(a, b, 0);
+    EXPECT_EQ(failure(input(std::move(job))), "4 sim.stuck.cycle");
+  }
+  {  // opposite orders in two groups of one queue each do not block, on one stream they do
+    Job job(2);
+    for (size_t r = 0; r < 2; ++r) {
+      Builder& b = job.builders[r];
+      const uint32_t stream = b.lane({trace::Lane::Kind::stream, 0, 7});
+      for (const char* group : {r == 0 ? "1" : "2", r == 0 ? "2" : "1"}) {
+        const NodeId n = job.collective(r, CommType::all_reduce, kMiB, {}, group);
+        b.trace.lane[n] = stream;
+      }
+    }
+    SimInput in = input(std::move(job));
+    in.groups = {{"1", {0, 1}}, {"2", {0, 1}}};
+    EXPECT_EQ(failure(in), "4 sim.stuck");
+  }
+}
+
+TEST(Native, WhatContradictsItselfIsRefused) {
+  Job job(2);
+  job.collective(0, CommType::all_reduce, kMiB);
+  job.collective(1, CommType::all_gather, kMiB);
+  EXPECT_EQ(failure(input(std::move(job))), "1 sim.match");
+  Job sizes(2);
+  sizes.collective(0, CommType::all_reduce, kMiB);
+  sizes.collective(1, CommType::all_reduce, 2 * kMiB);
+  EXPECT_EQ(failure(input(std::move(sizes))), "1 sim.match");
+  Job unknown(1);
+  unknown.collective(0, CommType::unknown, kMiB);
+  EXPECT_EQ(failure(input(std::move(unknown))), "1 sim.comm.type");
+  Job peerless(2);
+  peerless.message(0, NodeType::send, -1, 100);
+  EXPECT_EQ(failure(input(std::move(peerless))), "1 sim.comm.peer");
+  Job dangling(1);
+  dangling.builders[0].dep_by_id(dangling.compute(0, 1), 99, 0, 0);
+  EXPECT_EQ(failure(input(std::move(dangling))), "1 sim.trace.defect");
+  Job large(9);
+  SimInput in = input(std::move(large));
+  in.fabric = fabric(8);
+  EXPECT_EQ(failure(in), "1 sim.fabric.small");
+}
+
+TEST(Native, RandomJobsAddUpAndRepeat) {
+  Prng random(1);
+  for (int round = 0; round < 200; ++round) {
+    const size_t ranks = 1 + random.below(6);
+    const uint64_t seed = random.next();
+    const auto make = [&] {
+      Job job(ranks);
+      Prng program(seed);
+      std::vector<std::vector<NodeId>> nodes(ranks);
+      for (int step = 0; step < 30; ++step) {
+        const bool comm = ranks > 1 && program.chance(0.4);
+        const auto type = static_cast<CommType>(program.below(10));
+        const uint64_t bytes = program.below(kMiB);
+        for (size_t r = 0; r < ranks; ++r) {
+          std::vector<NodeId> deps;
+          if (!nodes[r].empty() && program.chance(0.7)) deps.push_back(nodes[r][program.below(nodes[r].size())]);
+          nodes[r].push_back(comm ? job.collective(r, type, bytes, deps)
+                                  : job.compute(r, static_cast<Picoseconds>(program.below(5'000'000)), deps));
+        }
+      }
+      return input(std::move(job), static_cast<net::TopologyKind>(seed % 3));
+    };
+    auto report = simulate(make());
+    ASSERT_TRUE(report) << report.error().message();
+    expect_adds_up(*report);
+    auto again = simulate(make());
+    ASSERT_TRUE(again);
+    EXPECT_EQ(report->makespan_ps, again->makespan_ps);
+    EXPECT_EQ(report->events, again->events);
+  }
+}
+
+// ---- compatible mode -------------------------------------------------------------------------------------
+
+SimInput compat_input(size_t ranks, CommType type, uint64_t bytes, const std::string& network, const std::string& system) {
+  Job job(ranks);
+  for (size_t r = 0; r < ranks; ++r) job.collective(r, type, bytes);
+  SimInput in;
+  in.job = job.finish();
+  Findings findings;
+  auto fabric = net::load_fabric(network);
+  auto loaded = load_system(system, findings);
+  EXPECT_TRUE(fabric) << network;
+  EXPECT_TRUE(loaded) << (loaded ? "" : loaded.error().message());
+  if (fabric) in.fabric = *fabric;
+  if (loaded) in.system = *loaded;
+  return in;
+}
+
+TEST(Compat, GoldenRowsOfRings) {
+  const std::string golden = testing::golden_folder();
+  if (golden.empty()) GTEST_SKIP() << "no golden data";
+  std::ifstream rows(golden + "/astra/algorithms.tsv");
+  std::string line;
+  int compared = 0;
+  while (std::getline(rows, line)) {
+    std::istringstream cells(line);
+    std::string collective, algorithm, splits, topology, backend, exit_code;
+    int64_t least = 0, most = 0;
+    if (!(cells >> collective >> algorithm >> splits >> topology >> backend >> exit_code >> least >> most)) continue;
+    if ((algorithm != "ring" && algorithm != "oneRing") || backend != "unaware" || exit_code != "0") continue;
+    const CommType type = collective == "all_reduce"   ? CommType::all_reduce
+                          : collective == "all_gather" ? CommType::all_gather
+                          : collective == "all_to_all" ? CommType::all_to_all
+                                                       : CommType::reduce_scatter;
+    const SimInput in = compat_input(8, type, kMiB, golden + "/astra/cfg/" + topology + "_8.yml",
+                                     golden + "/astra/cfg/" + algorithm + "1d_s" + splits + ".json");
+    auto report = simulate_compat(in);
+    ASSERT_TRUE(report) << line << ": " << report.error().message();
+    for (const RankReport& r : report->ranks) {
+      EXPECT_GE(r.finish_ps, least * kPsPerNs) << line;
+      EXPECT_LE(r.finish_ps, most * kPsPerNs) << line;
+    }
+    ++compared;
+  }
+  EXPECT_GE(compared, 20);
+}
+
+/// Examples of docs/compat.md: its numbers follow from its rules by hand.
+SimInput ring_of_eight(size_t ranks = 8) {
+  SimInput in;
+  in.fabric = {{{net::TopologyKind::ring, static_cast<int64_t>(ranks), 50, 500}}};
+  in.system.splits_given = true;
+  in.system.splits = 4;
+  in.system.memory_bytes_per_s = 1600e9;
+  in.system.all_reduce = in.system.all_gather = in.system.reduce_scatter = in.system.all_to_all = {"ring"};
+  return in;
+}
+
+Picoseconds makespan(const SimInput& in) {
+  auto report = simulate_compat(in);
+  EXPECT_TRUE(report) << report.error().message();
+  return report ? report->makespan_ps : -1;
+}
+
+TEST(Compat, ChunksAndRemainders) {
+  SimInput in = ring_of_eight();
+  const auto all_reduce = [&](uint64_t bytes) {
+    Job job(8);
+    for (size_t r = 0; r < 8; ++r) job.collective(r, CommType::all_reduce, bytes);
+    in.job = job.finish();
+    return makespan(in);
+  };
+  EXPECT_EQ(all_reduce(kMiB), 64'440 * kPsPerNs);
+  EXPECT_EQ(all_reduce(1'000'003), 78'485 * kPsPerNs);  // the three bytes too many cost a whole chunk
+}
+
+TEST(Compat, MessagesOneAfterTheOther) {
+  SimInput in = ring_of_eight(4);
+  Job job(4);
+  job.message(0, NodeType::send, 1, kMiB);
+  job.message(0, NodeType::send, 2, kMiB);
+  job.message(1, NodeType::recv, 0, kMiB);
+  job.message(2, NodeType::recv, 0, kMiB);
+  in.job = job.finish();
+  auto report = simulate_compat(in);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->ranks[1].finish_ps, 20'031 * kPsPerNs);
+  EXPECT_EQ(report->ranks[2].finish_ps, 40'562 * kPsPerNs);  // two links away
+  EXPECT_EQ(report->ranks[0].finish_ps, 40'562 * kPsPerNs);
+}
+
+TEST(Compat, RooflineAndOneComputeAtATime) {
+  SimInput in = ring_of_eight(2);
+  in.system.roofline = true;
+  in.system.peak_flop_per_s = 900e12;
+  Job job(2);
+  for (size_t r = 0; r < 2; ++r)
+    for (const auto& [ops, bytes] : {std::pair(1e12, 1e9), std::pair(1e9, 1e9)}) {
+      const NodeId n = job.compute(r, 0);
+      Trace& t = job.builders[r].trace;
+      t.num_ops.resize(n + 1);
+      t.tensor_bytes.resize(n + 1);
+      t.num_ops[n] = static_cast<uint64_t>(ops);
+      t.tensor_bytes[n] = static_cast<uint64_t>(bytes);
+    }
+  in.job = job.finish();
+  EXPECT_EQ(makespan(in), 1'736'111 * kPsPerNs);
+}
+
+TEST(Compat, WhereThePeerHangsThereIsAnError) {
+  const auto tag = [](const SimInput& in) {
+    auto report = simulate_compat(in);
+    return report ? std::string() : fmt::format("{} {}", static_cast<int>(report.error().code), report.error().tag);
+  };
+  SimInput in = ring_of_eight(2);
+  {  // ranks that disagree
+    Job job(2);
+    job.collective(0, CommType::all_reduce, kMiB);
+    job.collective(1, CommType::all_reduce, 2 * kMiB);
+    in.job = job.finish();
+    EXPECT_EQ(tag(in), "4 sim.stuck");
+  }
+  {  // a receive that nobody sends
+    Job job(2);
+    job.message(1, NodeType::recv, 0, 5);
+    in.job = job.finish();
+    EXPECT_EQ(tag(in), "4 sim.stuck");
+  }
+  {  // operations it does not have
+    Job job(2);
+    for (size_t r = 0; r < 2; ++r) job.collective(r, CommType::gather, kMiB);
+    in.job = job.finish();
+    EXPECT_EQ(tag(in), "1 sim.compat.collective");
+  }
+  {  // a group of one, a group by name, a group that is not there
+    for (const char* group : {"1", "tp", "9"}) {
+      Job job(2);
+      for (size_t r = 0; r < 2; ++r) job.collective(r, CommType::all_reduce, kMiB, {}, group);
+      in.job = job.finish();
+      in.groups = {{"1", {0}}};
+      EXPECT_EQ(tag(in), "1 sim.compat.group");
+    }
+  }
+  {  // no splits
+    Job job(2);
+    for (size_t r = 0; r < 2; ++r) job.collective(r, CommType::all_reduce, kMiB);
+    in.job = job.finish();
+    in.system.splits_given = false;
+    EXPECT_EQ(tag(in), "1 sim.compat.splits");
+  }
+  {  // remote memory that is not there
+    Job job(2);
+    job.add(0, NodeType::mem_load, {});
+    in.job = job.finish();
+    EXPECT_EQ(tag(in), "1 sim.compat.memory");
+  }
+}
+
+TEST(Compat, RemoteMemory) {
+  SimInput in = ring_of_eight(4);
+  in.system.memory = MemoryKind::per_rank;
+  in.system.remote_memory_latency_ns = 100;
+  in.system.remote_memory_bytes_per_ns = 50;
+  const auto run = [&] {
+    Job job(4);
+    for (size_t r = 0; r < 4; ++r) {
+      const NodeId load = job.add(r, NodeType::mem_load, {});
+      const NodeId store = job.add(r, NodeType::mem_store, {load});
+      job.builders[r].trace.tensor_bytes.resize(store + 1, kMiB);
+    }
+    in.job = job.finish();
+    return makespan(in);
+  };
+  EXPECT_EQ(run(), 2 * 21'071 * kPsPerNs);
+  in.system.memory = MemoryKind::pool;
+  EXPECT_EQ(run(), 8 * 21'071 * kPsPerNs);
+  in.system.memory = MemoryKind::per_node;
+  in.system.remote_memory_ranks_per_node = 2;
+  EXPECT_EQ(run(), 4 * 21'071 * kPsPerNs);
+}
+
+TEST(System, RefusesWhatCannotBe) {
+  testing::TemporaryFolder folder;
+  const auto tag = [&](const std::string& text) {
+    Findings findings;
+    auto system = load_system(folder.write("system.json", text), findings);
+    return system ? (findings.empty() ? "" : findings[0].tag) : system.error().tag;
+  };
+  EXPECT_EQ(tag("{\"peak-perf\": 900, \"local-mem-bw\": 1600, \"roofline-enabled\": 1}"), "");
+  EXPECT_EQ(tag("{\"roofline-enabled\": 1}"), "sim.system.key");
+  EXPECT_EQ(tag("{\"scheduling-policy\": \"RANDOM\"}"), "sim.system.value");
+  EXPECT_EQ(tag("{\"active-chunks-per-dimension\": 0}"), "sim.system.value");
+  EXPECT_EQ(tag("{\"preferred-dataset-splits\": 0}"), "sim.system.value");
+  EXPECT_EQ(tag("{\"local-mem-bw\": \"fast\"}"), "base.spec.type");
+  EXPECT_EQ(tag("{\"peak_perf\": 900}"), "sim.system.unknown_key");
+  EXPECT_EQ(tag("[1]"), "sim.system.value");
+}
+
+// ---- self-replay -----------------------------------------------------------------------------------------
+
+TEST(SelfReplay, AWaitThatTheGraphKnows) {
+  // Host: launch 10, then blocked until the kernel of 100 ends, then 5 more; all known.
+  Builder b;
+  const uint32_t thread = b.lane({trace::Lane::Kind::thread, 1, 1}), stream = b.lane({trace::Lane::Kind::stream, 0, 7});
+  const auto add = [&](const char* name, uint32_t lane, Picoseconds start, Picoseconds dur) {
+    const NodeId n = b.add(b.trace.size() + 1, b.trace.strings.intern(name), NodeType::comp);
+    b.trace.flags[n] = static_cast<uint8_t>(trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot | (lane == thread ? trace::kOnCpu : 0));
+    b.trace.start_ps[n] = start;
+    b.trace.dur_ps[n] = dur;
+    b.trace.lane[n] = lane;
+    return n;
+  };
+  const NodeId launch = add("cudaLaunchKernel", thread, 0, 10), kernel = add("k", stream, 12, 100);
+  const NodeId rest = add("[chakra|sync_remainder]", thread, 112, 5);
+  b.dep(kernel, launch, static_cast<uint8_t>(trace::EdgeKind::launch), 2);
+  b.dep(rest, launch, static_cast<uint8_t>(trace::EdgeKind::program));
+  b.dep(rest, kernel, static_cast<uint8_t>(trace::EdgeKind::sync));
+  const Trace t = std::move(b).finish();
+  auto replay = self_replay(t);
+  ASSERT_TRUE(replay);
+  EXPECT_EQ(replay->measured_ps, 117);
+  EXPECT_EQ(replay->replayed_ps, 117);
+  EXPECT_EQ(replay->half_device_ps, 67);
+  EXPECT_TRUE(replay->informative);
+  const auto share = [&](PathPart part) { return replay->critical_path[static_cast<size_t>(part)]; };
+  EXPECT_DOUBLE_EQ(share(PathPart::device), 100.0 / 117);
+  EXPECT_DOUBLE_EQ(share(PathPart::constants), 2.0 / 117);
+  EXPECT_DOUBLE_EQ(share(PathPart::host_op), 10.0 / 117);
+  EXPECT_DOUBLE_EQ(share(PathPart::sync_remainder), 5.0 / 117);
+  EXPECT_EQ(replay->steps.at(0).name, "recording");
+  EXPECT_EQ(replay->start_error_max_ps, 0);
+  EXPECT_EQ(replay->stream_stall_share, 0);
+}
+
+TEST(SelfReplay, NothingToCompareWith) {
+  Job job(1);
+  job.compute(0, 5);
+  EXPECT_EQ(testing::tag_of(self_replay(job.finish().ranks[0])), "sim.replay.no_times");
+}
+
+}  // namespace
+}  // namespace chakra::sim
