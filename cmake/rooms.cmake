@@ -34,6 +34,7 @@ function(chakra_room room deps)
   set_target_properties(chakra_${room} PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(chakra_${room} PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_definitions(chakra_${room} PRIVATE CHAKRA_VERSION="${PROJECT_VERSION}")
+  target_compile_definitions(chakra_${room} PUBLIC ${defines_${room}})
   target_link_libraries(chakra_${room} PUBLIC ${deps} ${uses_${room}})
 
   if(EXISTS ${folder}/main.cpp)

@@ -28,7 +28,7 @@ Result<int> run_check(const Options& o) {
     const Findings found = check::check(job, groups);
     jobs.push_back({{"path", path}, {"ranks", job.ranks.size()}, {"nodes", nodes}});
     text += fmt::format("{}: {} rank{}, {} nodes: {}\n", path, job.ranks.size(), job.ranks.size() == 1 ? "" : "s", show_count(nodes),
-                        found.empty() ? "nothing found" : fmt::format("{} findings", found.size()));
+                        found.empty() ? "nothing found" : fmt::format("{} finding{}", found.size(), found.size() == 1 ? "" : "s"));
     text += to_text(found);
     findings.insert(findings.end(), found.begin(), found.end());
   }

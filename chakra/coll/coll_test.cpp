@@ -100,11 +100,16 @@ void check_after(CommType type, uint32_t n, uint32_t root, std::vector<Contents>
     }
 }
 
+bool has_root(CommType type) {
+  return type == CommType::broadcast || type == CommType::reduce || type == CommType::gather || type == CommType::scatter;
+}
+
 TEST(Algorithms, DeliverWhatTheOperationPromises) {
   for (const AlgorithmRow& row : kAlgorithms)
     for (uint32_t n = 2; n <= 33; ++n)
       for (const uint32_t root : {0u, n / 2, n - 1})
         for (const uint64_t bytes : {uint64_t{1}, kBytes}) {
+          if (root > 0 && !has_root(row.type)) continue;
           std::vector<Contents> state = before(row.type, n, bytes, root);
           const std::vector<Contents> first = state;
           run(row, n, bytes, root, state);

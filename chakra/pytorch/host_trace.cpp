@@ -82,13 +82,12 @@ class HostReader {
     ondemand::json_type type;
     if (document.type().get(type)) return {};
     if (type == ondemand::json_type::array || type == ondemand::json_type::object) return {};
-    std::string_view text = document.raw_json_token();
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+    const std::string_view text = token(document);
     const StringId name = strings_.intern(key);
     int64_t integer = 0;
-    if (key == "schema") out_.schema = std::string(without_quotes(text));
-    if (parse_integer(text, integer)) out_.metadata.push_back({name, integer});
-    else out_.metadata.push_back({name, texts_.add(without_quotes(text))});
+    if (key == "schema") out_.schema = std::string(text);
+    if (type == ondemand::json_type::number && parse_integer(text, integer)) out_.metadata.push_back({name, integer});
+    else out_.metadata.push_back({name, texts_.add(text)});
     return {};
   }
 
@@ -236,10 +235,7 @@ class HostReader {
       out_.attrs.push_back({id, number});
     } else if (!raw.empty() || type == "string") {
       std::string_view text;
-      if (value.type() == ondemand::json_type::string && !value.get_string().get(text))
-        out_.attrs.push_back({id, texts_.add(text)});
-      else
-        out_.attrs.push_back({id, texts_.add(raw)});
+      out_.attrs.push_back({id, texts_.add(value.get_string().get(text) ? raw : text)});
     }
     return {};
   }

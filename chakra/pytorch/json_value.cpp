@@ -36,6 +36,14 @@ std::string_view token(JsonValue value) {
   }
 }
 
+std::string_view token(simdjson::ondemand::document& document) {
+  std::string_view text;
+  if (document.raw_json_token().get(text)) return {};
+  text = trimmed(text);
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+  return text;
+}
+
 bool to_integer(JsonValue value, int64_t& number) { return parse_integer(token(value), number); }
 
 bool parse_micros(std::string_view text, int64_t& ns) {

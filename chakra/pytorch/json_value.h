@@ -16,6 +16,8 @@ using JsonValue = simdjson::ondemand::value;
 /// The value's text as it stands in the file: numbers and literals without blanks, strings without
 /// quotes (escapes kept), arrays and objects whole.
 std::string_view token(JsonValue value);
+/// The same of a document that is a single number, string or literal.
+std::string_view token(simdjson::ondemand::document& document);
 /// A whole number, bare or as a string ("7", "0x1f"). False where it is none, or too large.
 bool to_integer(JsonValue value, int64_t& number);
 

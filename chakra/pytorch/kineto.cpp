@@ -74,9 +74,7 @@ class KinetoReader {
  private:
   Result<void> read_member(std::string_view key, ondemand::document& document) {
     if (key == "baseTimeNanoseconds") {
-      std::string_view text = document.raw_json_token();
-      while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-      if (!parse_integer(text, out_.base_ns))
+      if (!parse_integer(token(document), out_.base_ns))
         return fail(Code::bad_input, "pytorch.kineto.time", "baseTimeNanoseconds is no whole number",
                     stream_.element_place(0));
     } else if (key == "distributedInfo") {

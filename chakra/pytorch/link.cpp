@@ -6,18 +6,25 @@
 namespace chakra::pytorch {
 
 Result<Linked> link(const RankInput& input, const LinkOptions& options) {
+  std::optional<ByteSource> host;
+  if (!input.host.empty()) {
+    CHAKRA_ASSIGN(host, ByteSource::open(input.host));
+  }
+  CHAKRA_ASSIGN(ByteSource device, ByteSource::open(input.device));
+  return link(std::move(host), std::move(device), input, options);
+}
+
+Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const RankInput& input, const LinkOptions& options) {
   trace::Builder builder;  // its trace owns all names and texts
   Linking l;
   l.options = options;
   l.strings = &builder.trace.strings;
   l.texts = &builder.trace.texts;
 
-  if (!input.host.empty()) {
-    CHAKRA_ASSIGN(ByteSource host, ByteSource::open(input.host));
-    CHAKRA_ASSIGN(l.host, read_host_trace(std::move(host), *l.strings, *l.texts));
+  if (host) {
+    CHAKRA_ASSIGN(l.host, read_host_trace(std::move(*host), *l.strings, *l.texts));
     l.has_host = true;
   }
-  CHAKRA_ASSIGN(ByteSource device, ByteSource::open(input.device));
   CHAKRA_ASSIGN(l.kineto, read_kineto(std::move(device), *l.strings, *l.texts));
   if (input.rank_known && !options.rank && l.kineto.rank >= 0 && l.kineto.rank != input.rank)
     return fail(Code::bad_input, "pytorch.pair.rank",

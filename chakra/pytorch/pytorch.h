@@ -69,6 +69,8 @@ struct LinkOptions {
 /// Errors: those of read_host_trace and read_kineto; pytorch.match.no_ids, pytorch.match.low;
 /// pytorch.pair.rank.
 Result<Linked> link(const RankInput& input, const LinkOptions& options = {});
+/// The same from sources that are open already; `input` says the rank.
+Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const RankInput& input, const LinkOptions& options);
 
 /// Finds out which of two files is which; both orders are understood. The rank is what the files
 /// say, else 0. Errors: pytorch.pair.kind, pytorch.pair.rank, and those of ByteSource.

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Writes small inputs for a fuzz target to begin with: fuzz_seeds.py TARGET FOLDER.
+
+They are made here or cut from the project's own examples, so fuzzing needs no other data.
+"""
+import gzip
+import json
+import os
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+import et  # noqa: E402
+
+EXAMPLE = os.path.join(ROOT, "examples", "traces", "ddp_gloo_2ranks")
+
+TRACE = """metadata rank=1 schema=1.1.1
+1 COMP root is_cpu_op=true
+2 COMP mm dur_us=5 start_us=10 is_cpu_op=true tid=7 deps=1 ctrl=1
+3 COLL reduce deps=2 comm_type=ALL_REDUCE comm_size:u64=1024 pg_name=0 is_cpu_op=false stream=20 device=0 dur_us=9 start_us=12
+4 SEND out deps=3 comm_dst:i32=2 comm_tag:i32=5 comm_size=8
+5 RECV in deps=9 comm_src:i32=2
+6 LOAD load tensor_size:u64=64
+"""
+
+GPU = {"schemaVersion": 1, "baseTimeNanoseconds": 5, "distributedInfo": {"rank": 0, "pg_config": [{"pg_name": "0", "ranks": [0, 1]}]}, "traceEvents": [
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 1.5, "dur": 900},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 2, "dur": 20, "args": {"Record function id": 4, "External id": 4}},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 4, "dur": 6.25, "args": {"correlation": 9}},
+    {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 12, "dur": 300, "args": {"device": 0, "stream": 7, "correlation": 9}},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamWaitEvent", "pid": 1, "tid": 1, "ts": 25, "dur": 1, "args": {"correlation": 10}},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 30, "dur": 5, "args": {"correlation": 11}},
+    {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 20, "ts": 313, "dur": 40,
+     "args": {"device": 0, "stream": 20, "correlation": 11, "Collective name": "allreduce", "In msg nelems": 64, "dtype": "Float",
+              "Process Group Name": "0", "Process Group Ranks": "[0, 1]"}},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 1, "tid": 1, "ts": 50, "dur": 310, "args": {"correlation": 12}},
+    {"ph": "X", "cat": "cuda_sync", "name": "Context Sync", "pid": 0, "tid": -1, "ts": 50, "dur": 310, "args": {"cuda_sync_kind": "Context Sync", "correlation": 12}},
+    {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 2, "ts": 400, "dur": 50, "args": {"Input Dims": [[4]], "Input type": ["float"]}},
+    {"ph": "X", "cat": "cpu_op", "name": "c10d::allreduce_", "pid": 1, "tid": 1, "ts": 380, "dur": 25},
+    {"ph": "X", "cat": "cuda_runtime", "name": "hipGraphLaunch", "pid": 1, "tid": 1, "ts": 500, "dur": 80, "args": {"correlation": 13}},
+    {"ph": "X", "cat": "Kernel", "name": "a", "pid": 0, "tid": "stream 7", "ts": 515, "dur": 4, "args": {"correlation": 13}},
+    {"ph": "X", "cat": "Kernel", "name": "b", "pid": 0, "tid": "stream 7", "ts": 519, "dur": 4, "args": {"correlation": 13}}]}
+
+
+def cut(kind, key, count):
+    """The first records of an example, as a document of its own."""
+    with gzip.open(os.path.join(EXAMPLE, f"{kind}.0.json.gz")) as file:
+        document = json.load(file)
+    document[key] = document[key][:count]
+    return json.dumps(document).encode()
+
+
+SEEDS = {
+    "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
+    "host_fuzz": lambda: [cut("host", "nodes", 12), cut("host", "nodes", 2)],
+    "link_fuzz": lambda: [json.dumps(GPU).encode(), json.dumps(GPU["traceEvents"]).encode(), cut("device", "traceEvents", 30)],
+    "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
+}
+
+
+def main():
+    target, folder = sys.argv[1:3]
+    for number, seed in enumerate(SEEDS[target]()):
+        with open(os.path.join(folder, f"seed{number}"), "wb") as file:
+            file.write(seed)
+
+
+if __name__ == "__main__":
+    main()
