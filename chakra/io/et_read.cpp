@@ -97,6 +97,7 @@ class Reader {
       else if (attr.name == "process_groups" && attr.field == schema::kString)
         CHAKRA_CHECK(read_groups(attr.bytes));
       else keep(trace().metadata, attr);
+      if (attr.name == "pid") (void)attr.as_integer(default_pid_);
     }
     return {};
   }
@@ -131,7 +132,8 @@ class Reader {
     node_ = builder_.add(record.id, intern(record.name), type);
     start_ns_ = std::nullopt;
     duration_ns_ = std::nullopt;
-    pid_ = tid_ = device_ = 0;
+    pid_ = default_pid_;
+    tid_ = device_ = 0;
     stream_ = std::nullopt;
     has_tid_ = false;
     kinds_.naturals.clear();
@@ -305,7 +307,7 @@ class Reader {
   EtFile file_;
   ReadOptions options_;
   Builder builder_;
-  int64_t announced_nodes_ = -1;
+  int64_t announced_nodes_ = -1, default_pid_ = 0;
 
   // Of the node being read.
   NodeId node_ = 0;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include "chakra/io/et_schema.h"
 #include "chakra/io/io.h"
 
@@ -17,26 +19,61 @@ using trace::Trace;
 constexpr std::string_view kVersion = "0.0.4";
 constexpr uint32_t kVarint = 0, kText = 2;  // wire types
 
-size_t varint_size(uint64_t value) { return protozero::length_of_varint(value); }
+size_t varint_size(uint64_t value) { return static_cast<size_t>(protozero::length_of_varint(value)); }
 
-void put_varint(std::string& out, uint64_t value) {
-  while (value >= 0x80) {
-    out.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
+/// Bytes that grow; room is made once per value, not once per byte.
+class Bytes {
+ public:
+  void clear() { size_ = 0; }
+  size_t size() const { return size_; }
+  std::string_view view() const { return {data_.get(), size_}; }
+
+  void byte(uint8_t value) {
+    *room(1) = static_cast<char>(value);
+    ++size_;
   }
-  out.push_back(static_cast<char>(value));
-}
-void put_tag(std::string& out, uint32_t field, uint32_t wire) { put_varint(out, field << 3 | wire); }
-void put_text(std::string& out, uint32_t field, std::string_view text) {
+  void varint(uint64_t value) {
+    char* at = room(protozero::max_varint_length);
+    const char* const begin = at;
+    while (value >= 0x80) {
+      *at++ = static_cast<char>(value | 0x80);
+      value >>= 7;
+    }
+    *at++ = static_cast<char>(value);
+    size_ += static_cast<size_t>(at - begin);
+  }
+  void append(std::string_view text) {
+    if (text.empty()) return;
+    std::memcpy(room(text.size()), text.data(), text.size());
+    size_ += text.size();
+  }
+
+ private:
+  char* room(size_t more) {
+    if (capacity_ - size_ < more) {
+      capacity_ = std::max<size_t>(capacity_ * 2, size_ + more + 256);
+      auto larger = std::make_unique_for_overwrite<char[]>(capacity_);
+      if (size_ > 0) std::memcpy(larger.get(), data_.get(), size_);
+      data_ = std::move(larger);
+    }
+    return data_.get() + size_;
+  }
+  std::unique_ptr<char[]> data_;
+  size_t size_ = 0, capacity_ = 0;
+};
+
+void put_varint(Bytes& out, uint64_t value) { out.varint(value); }
+void put_tag(Bytes& out, uint32_t field, uint32_t wire) { out.varint(field << 3 | wire); }
+void put_text(Bytes& out, uint32_t field, std::string_view text) {
   put_tag(out, field, kText);
   put_varint(out, text.size());
   out.append(text);
 }
 /// As proto3 writes a singular field: nothing for the default.
-void put_text_unless_empty(std::string& out, uint32_t field, std::string_view text) {
+void put_text_unless_empty(Bytes& out, uint32_t field, std::string_view text) {
   if (!text.empty()) put_text(out, field, text);
 }
-void put_number_unless_zero(std::string& out, uint32_t field, uint64_t value) {
+void put_number_unless_zero(Bytes& out, uint32_t field, uint64_t value) {
   if (value == 0) return;
   put_tag(out, field, kVarint);
   put_varint(out, value);
@@ -50,7 +87,7 @@ size_t text_size(uint32_t field, std::string_view text) {
 /// Writes attributes of one message; `field` is the message's field for them.
 class AttrWriter {
  public:
-  AttrWriter(std::string& out, uint32_t field) : out_(out), field_(field) {}
+  AttrWriter(Bytes& out, uint32_t field) : out_(out), field_(field) {}
 
   void integer(std::string_view name, int64_t value) {
     varint(name, schema::kInt64, static_cast<uint64_t>(value));
@@ -70,7 +107,7 @@ class AttrWriter {
     uint64_t bits = 0;
     static_assert(sizeof bits == sizeof value);
     std::memcpy(&bits, &value, sizeof bits);
-    for (int i = 0; i < 8; ++i) out_.push_back(static_cast<char>(bits >> (8 * i)));
+    for (int i = 0; i < 8; ++i) out_.byte(static_cast<uint8_t>(bits >> (8 * i)));
   }
   /// A packed list of varints.
   template <class Values, class Map>
@@ -106,7 +143,7 @@ class AttrWriter {
     put_varint(out_, value);
   }
 
-  std::string& out_;
+  Bytes& out_;
   uint32_t field_;
 };
 
@@ -130,9 +167,15 @@ std::string groups_json(const Trace& trace) {
 
 class Writer {
  public:
-  explicit Writer(const Trace& trace) : t_(trace) {}
+  explicit Writer(const Trace& trace) : t_(trace) {
+    for (const trace::Lane& lane : t_.lanes)
+      if (lane.kind == trace::Lane::Kind::thread) {
+        several_processes_ |= process_ && *process_ != lane.process;
+        process_ = lane.process;
+      }
+  }
 
-  const std::string& metadata() {
+  std::string_view metadata() {
     message_.clear();
     std::string_view version = kVersion;
     for (const trace::Attr& attr : t_.metadata)
@@ -140,14 +183,15 @@ class Writer {
     put_text(message_, schema::kMetadataVersion, version);
     AttrWriter attrs(message_, schema::kMetadataAttr);
     for (const trace::Attr& attr : t_.metadata)
-      if (t_.strings[attr.name] != "version") attrs.any(t_.strings[attr.name], attr.value);
+      if (const std::string_view name = t_.strings[attr.name]; name != "version" && !(name == "pid" && process_)) attrs.any(name, attr.value);
+    if (process_) attrs.integer("pid", *process_);
     attrs.integer("rank", t_.rank);
     attrs.integer("chakra_nodes", t_.size());
     if (!t_.groups.empty()) attrs.text("process_groups", groups_json(t_));
-    return message_;
+    return message_.view();
   }
 
-  const std::string& node(NodeId n) {
+  std::string_view node(NodeId n) {
     message_.clear();
     put_number_unless_zero(message_, schema::kNodeId, t_.id[n]);
     put_text_unless_empty(message_, schema::kNodeName, t_.name_of(n));
@@ -164,7 +208,7 @@ class Writer {
       put_tensors(schema::kNodeOutputs, t_.ios[t_.io_row[n]].outputs);
     }
     put_attrs(n, start_ns, dur_ns);
-    return message_;
+    return message_.view();
   }
 
  private:
@@ -199,7 +243,7 @@ class Writer {
     if (t_.lane[n] != trace::kNoLane) {
       const trace::Lane& lane = t_.lanes[t_.lane[n]];
       const bool thread = lane.kind == trace::Lane::Kind::thread;
-      attrs.integer(thread ? "pid" : "device", lane.process);
+      if (!thread || several_processes_) attrs.integer(thread ? "pid" : "device", lane.process);
       attrs.integer(thread ? "tid" : "stream", lane.index);
     }
     if (t_.part_of[n] != trace::kNoNode) attrs.natural("part_of", t_.id[t_.part_of[n]]);
@@ -239,29 +283,30 @@ class Writer {
   }
 
   const Trace& t_;
-  std::string message_;
+  std::optional<int64_t> process_;  ///< of the threads; said once for the file if there is only one
+  bool several_processes_ = false;
+  Bytes message_;
 };
 
-/// Hands the file to `sink` in pieces of some MiB.
+/// Hands the file to `sink` in pieces of about a MiB.
 template <class Sink>
 Result<void> write_pieces(const Trace& trace, const Sink& sink) {
-  constexpr size_t kPiece = size_t{1} << 22;
-  std::string out;
-  out.reserve(kPiece + (kPiece >> 2));
+  constexpr size_t kPiece = size_t{1} << 20;
+  Bytes out;
   Writer writer(trace);
-  const auto append = [&](const std::string& message) {
+  const auto append = [&](std::string_view message) {
     put_varint(out, message.size());
-    out += message;
+    out.append(message);
   };
   append(writer.metadata());
   for (NodeId n = 0; n < trace.size(); ++n) {
     append(writer.node(n));
     if (out.size() >= kPiece) {
-      CHAKRA_CHECK(sink(out));
+      CHAKRA_CHECK(sink(out.view()));
       out.clear();
     }
   }
-  return sink(out);
+  return sink(out.view());
 }
 
 }  // namespace

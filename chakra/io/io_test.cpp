@@ -293,6 +293,16 @@ TEST(Et, EveryCutIsAnError) {
   }
 }
 
+TEST(Et, ALargeTraceCutAnywhereIsAnError) {
+  trace::Builder b;
+  for (uint64_t id = 0; id < 20'000; ++id) b.add(id + 1, b.trace.strings.intern("aten::some_operator"), trace::NodeType::comp);
+  const std::string bytes = to_et(std::move(b).finish());
+  for (size_t i = 1; i <= 200; ++i) {
+    const std::string part = bytes.substr(0, bytes.size() * i / 201);
+    EXPECT_EQ(tag_of(read_et(*ByteSource::from_memory(part))), "io.et.truncated");
+  }
+}
+
 TEST(Et, EveryDamagedByteIsReadOrRefused) {
   const std::string bytes = to_et(sample());
   for (size_t at = 0; at < bytes.size(); ++at)

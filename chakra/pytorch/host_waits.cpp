@@ -67,10 +67,11 @@ class HostWaits {
   /// Cuts a thread's item at `time`; the first part keeps its id. Returns the second part.
   uint32_t cut(uint32_t id, int64_t time) {
     Item rest = item(id);
-    rest.kind = Item::Kind::op_rest;
+    if (rest.kind == Item::Kind::op) rest.kind = Item::Kind::op_rest;
+    if (rest.kind == Item::Kind::call) rest.kind = Item::Kind::call_rest;
     rest.start = time;
     rest.dur = item(id).end() - time;
-    if (rest.whole == kNone) rest.whole = id;
+    if (rest.whole == kNone && rest.kind != Item::Kind::gap) rest.whole = id;
     item(id).dur = time - item(id).start;
     l_.items.push_back(rest);
     const auto rest_id = static_cast<uint32_t>(l_.items.size() - 1);

@@ -301,7 +301,7 @@ class KinetoReader {
   }
 
   uint32_t thread(std::string_view pid, std::string_view tid) {
-    if (pid == last_pid_ && tid == last_tid_) return last_thread_;
+    if (!out_.threads.empty() && pid == last_pid_ && tid == last_tid_) return last_thread_;
     // Names instead of numbers ("PyTorch Profiler") get negative numbers of their own.
     const auto number = [&](std::string_view text) {
       int64_t value = 0;

@@ -45,25 +45,33 @@ Comm& Builder::comm(NodeId node) {
 }
 
 void Builder::resolve_ids() {
+  const bool ascending = std::adjacent_find(trace.id.begin(), trace.id.end(), std::greater_equal<>()) == trace.id.end();
+  if (ascending && deps_by_id_.empty() && ctrls_by_id_.empty() && parts_by_id_.empty()) return;
+  // Ids without holes, as most writers number them, need no map.
+  const bool dense = ascending && !trace.id.empty() && trace.id.back() - trace.id.front() + 1 == trace.size();
   absl::flat_hash_map<uint64_t, NodeId> rows;
-  rows.reserve(trace.size());
-  for (NodeId n = 0; n < trace.size(); ++n)
-    if (!rows.emplace(trace.id[n], n).second)
-      trace.defects.push_back({Defect::Kind::duplicate_id, n, trace.id[n]});
+  if (!dense) {
+    rows.reserve(trace.size());
+    for (NodeId n = 0; n < trace.size(); ++n)
+      if (!rows.emplace(trace.id[n], n).second) trace.defects.push_back({Defect::Kind::duplicate_id, n, trace.id[n]});
+  }
+  const auto row_of = [&](uint64_t id) -> NodeId {
+    if (dense) return id - trace.id.front() < trace.size() ? static_cast<NodeId>(id - trace.id.front()) : kNoNode;
+    const auto found = rows.find(id);
+    return found == rows.end() ? kNoNode : found->second;
+  };
 
   const auto resolve = [&](auto& from, auto& to, Defect::Kind missing) {
     for (const auto& edge : from) {
-      if (auto found = rows.find(edge.on); found != rows.end())
-        to.push_back({edge.node, found->second, edge.kind, edge.lag});
-      else
-        trace.defects.push_back({missing, edge.node, edge.on});
+      if (const NodeId row = row_of(edge.on); row != kNoNode) to.push_back({edge.node, row, edge.kind, edge.lag});
+      else trace.defects.push_back({missing, edge.node, edge.on});
     }
     from.clear();
   };
   resolve(deps_by_id_, deps_, Defect::Kind::dangling_dep);
   resolve(ctrls_by_id_, ctrls_, Defect::Kind::dangling_ctrl);
   for (const auto& part : parts_by_id_)
-    if (auto found = rows.find(part.on); found != rows.end()) trace.part_of[part.node] = found->second;
+    if (const NodeId row = row_of(part.on); row != kNoNode) trace.part_of[part.node] = row;
 }
 
 Edges Builder::to_csr(const std::vector<Edge<NodeId>>& edges, NodeId nodes, bool with_kind) {
