@@ -3,11 +3,11 @@
 //     TARGET SECONDS FOLDER        fuzz
 //     TARGET FILE                  run one input
 // The input being run is kept beside the seeds as "current"; when the target crashes, it is the culprit.
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -36,17 +36,42 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
-void run(const std::string& input) { LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size()); }
+void run(const std::string& input) {
+  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
+}
 
 /// A few random changes: bytes, pieces repeated, removed, moved, and text that parsers care about.
 std::string mutate(std::string input, const std::vector<std::string>& seeds, Random& random) {
-  static const char* const kWords[] = {"\"", "{", "}", "[", "]", ",", ":", "0", "-1", "1e400", "18446744073709551616", "null", "\\u0000",
-                                       "\xff", "\n", "nodes", "traceEvents", "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", "NaN", "\\", "true"};
+  static const char* const kWords[] = {"\"",
+                                       "{",
+                                       "}",
+                                       "[",
+                                       "]",
+                                       ",",
+                                       ":",
+                                       "0",
+                                       "-1",
+                                       "1e400",
+                                       "18446744073709551616",
+                                       "null",
+                                       "\\u0000",
+                                       "\xff",
+                                       "\n",
+                                       "nodes",
+                                       "traceEvents",
+                                       "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",
+                                       "NaN",
+                                       "\\",
+                                       "true"};
   for (size_t changes = 1 + random.below(6); changes > 0; --changes) {
     const size_t at = random.below(input.size() + 1);
     switch (random.below(8)) {
-      case 0: if (at < input.size()) input[at] = static_cast<char>(random.next()); break;
-      case 1: if (at < input.size()) input[at] = static_cast<char>(input[at] ^ (1 << random.below(8))); break;
+      case 0:
+        if (at < input.size()) input[at] = static_cast<char>(random.next());
+        break;
+      case 1:
+        if (at < input.size()) input[at] = static_cast<char>(input[at] ^ (1 << random.below(8)));
+        break;
       case 2: input.insert(at, kWords[random.below(std::size(kWords))]); break;
       case 3: input.erase(at, random.below(32)); break;
       case 4: input.resize(at); break;

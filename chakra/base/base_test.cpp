@@ -64,8 +64,10 @@ TEST(ByteSource, SeveralGzipMembersAreOneFile) {
   folder.write("a", "first ");
   folder.write("b", "second");
   const std::string both = testing::must_read(folder.path("a")) + testing::must_read(folder.path("b"));
-  ASSERT_EQ(std::system(("cat '" + folder.path("a") + "' | gzip > '" + folder.path("ab.gz") + "'; gzip -c '" + folder.path("b") + "' >> '" +
-                         folder.path("ab.gz") + "'").c_str()), 0);
+  ASSERT_EQ(std::system(("cat '" + folder.path("a") + "' | gzip > '" + folder.path("ab.gz") + "'; gzip -c '" +
+                         folder.path("b") + "' >> '" + folder.path("ab.gz") + "'")
+                            .c_str()),
+            0);
   EXPECT_EQ(testing::must_read(folder.path("ab.gz")), both);
 }
 
@@ -79,7 +81,8 @@ TEST(ByteSource, EveryCutOfAPackedFileIsAnError) {
     const std::string packed((std::istreambuf_iterator<char>(file)), {});
     for (size_t size = 4; size < packed.size(); size += 1 + packed.size() / 200) {
       folder.write("cut", packed.substr(0, size));
-      EXPECT_EQ(tag_of(read_file(folder.path("cut"))), tool == "gzip" ? "base.gzip.truncated" : "base.zstd.truncated") << size;
+      EXPECT_EQ(tag_of(read_file(folder.path("cut"))), tool == "gzip" ? "base.gzip.truncated" : "base.zstd.truncated")
+          << size;
     }
     std::string damaged = packed;
     damaged[packed.size() - 5] = static_cast<char>(damaged[packed.size() - 5] ^ 1);  // in the checksum or the data
@@ -154,7 +157,8 @@ TEST(Strings, Integers) {
   int64_t value = 0;
   EXPECT_TRUE(parse_integer("-42", value) && value == -42);
   EXPECT_TRUE(parse_integer("0x1f", value) && value == 31);
-  for (const char* wrong : {"", "-", "1.0", "1 ", "0x", "9223372036854775808", "abc"}) EXPECT_FALSE(parse_integer(wrong, value)) << wrong;
+  for (const char* wrong : {"", "-", "1.0", "1 ", "0x", "9223372036854775808", "abc"})
+    EXPECT_FALSE(parse_integer(wrong, value)) << wrong;
 }
 
 TEST(Quantity, ShowsUnits) {

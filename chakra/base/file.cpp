@@ -94,8 +94,7 @@ struct ByteSource::State {
         // Input may end inside the two magic bytes: then the first alone must do.
         if (input[0] != '\x1f') {
           if (offset + static_cast<int64_t>(done) == 0 || input[0] != '\0')
-            return fail(Code::bad_input, "base.gzip.damaged", "no gzip data where some should follow",
-                        here(done));
+            return fail(Code::bad_input, "base.gzip.damaged", "no gzip data where some should follow", here(done));
           input.remove_prefix(1);  // zero padding after the last member
           continue;
         }
@@ -113,8 +112,8 @@ struct ByteSource::State {
       input.remove_prefix(offered - gzip.avail_in);
       done += room - gzip.avail_out;
       if (status != ISAL_DECOMP_OK)
-        return fail(Code::bad_input, "base.gzip.damaged",
-                    fmt::format("the gzip data is damaged (code {})", status), here(done));
+        return fail(Code::bad_input, "base.gzip.damaged", fmt::format("the gzip data is damaged (code {})", status),
+                    here(done));
       if (gzip.block_state == ISAL_BLOCK_FINISH) in_member = false;
     }
     return done;
@@ -135,8 +134,8 @@ struct ByteSource::State {
       done += out.pos;
       in_member = status != 0;
       if (input_ended && in_member && out.pos == 0)
-        return fail(Code::bad_input, "base.zstd.truncated",
-                    "the zstd data ends before its end mark; the file was cut", here(done));
+        return fail(Code::bad_input, "base.zstd.truncated", "the zstd data ends before its end mark; the file was cut",
+                    here(done));
     }
     return done;
   }
@@ -168,8 +167,7 @@ Result<ByteSource> ByteSource::open(const std::string& path) {
   // The first bytes tell the packing: a pipe may give them one at a time.
   size_t got = 0;
   while (got < 4) {
-    CHAKRA_ASSIGN(const size_t more,
-                  state->read_raw(state->buffer.data() + got, state->buffer.size() - got));
+    CHAKRA_ASSIGN(const size_t more, state->read_raw(state->buffer.data() + got, state->buffer.size() - got));
     if (more == 0) break;
     got += more;
   }
@@ -207,8 +205,7 @@ Result<std::string> read_file(const std::string& path, size_t limit) {
     const bool ended = got < text.size() - before;
     text.resize(before + got);
     if (text.size() > limit)
-      return fail(Code::bad_input, "base.file.large",
-                  fmt::format("the file is larger than {} bytes", limit), {path});
+      return fail(Code::bad_input, "base.file.large", fmt::format("the file is larger than {} bytes", limit), {path});
     if (ended) return text;
   }
 }
@@ -218,8 +215,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   AtomicFile file;
   std::error_code ignored;
   file.path_ = path;
-  if (const fs::path resolved = fs::weakly_canonical(path, ignored); !ignored)
-    file.path_ = resolved.string();
+  if (const fs::path resolved = fs::weakly_canonical(path, ignored); !ignored) file.path_ = resolved.string();
   struct stat status;
   if (::stat(file.path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     file.direct_ = true;
@@ -283,13 +279,12 @@ Result<void> AtomicFile::commit() {
   if (!direct_ && temporary_.empty()) {  // give the nameless file a name, then move it into place
     const std::string name = fmt::format("{}.{}.tmp", path_, ::getpid());
     ::unlink(name.c_str());
-    if (::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd_).c_str(), AT_FDCWD, name.c_str(),
-                 AT_SYMLINK_FOLLOW) != 0)
+    if (::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) !=
+        0)
       return io_error("base.file.write", "cannot name the written file", path_, errno);
     temporary_ = name;
   }
-  if (::close(std::exchange(fd_, -1)) != 0)
-    return io_error("base.file.write", "cannot write", path_, errno);
+  if (::close(std::exchange(fd_, -1)) != 0) return io_error("base.file.write", "cannot write", path_, errno);
   if (direct_) return {};
   if (::rename(temporary_.c_str(), path_.c_str()) != 0)
     return io_error("base.file.write", "cannot rename", path_, errno);
@@ -308,19 +303,16 @@ Result<void> make_directories(const std::string& path) {
   std::filesystem::create_directories(path, error);
   if (error || !is_directory(path))
     return fail(Code::io, "base.file.create",
-                fmt::format("cannot create the folder: {}", error ? error.message() : "a file is there"),
-                {path});
+                fmt::format("cannot create the folder: {}", error ? error.message() : "a file is there"), {path});
   return {};
 }
 
 Result<std::vector<std::string>> list_files(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
     if (is_file(entry->path().string())) names.push_back(entry->path().filename().string());
-  if (error)
-    return fail(Code::io, "base.file.open", "cannot list the folder: " + error.message(), {folder});
+  if (error) return fail(Code::io, "base.file.open", "cannot list the folder: " + error.message(), {folder});
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -25,9 +25,7 @@ class Prng {
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(below(static_cast<uint64_t>(high - low) + 1));
   }
-  bool chance(double probability) {
-    return static_cast<double>(next() >> 11) * 0x1p-53 < probability;
-  }
+  bool chance(double probability) { return static_cast<double>(next() >> 11) * 0x1p-53 < probability; }
 
  private:
   uint64_t state_;

@@ -10,8 +10,7 @@ namespace chakra {
 
 Picoseconds picoseconds(double seconds) {
   const double value = seconds * kPsPerSecond;
-  if (!(std::abs(value) < static_cast<double>(kLongestPs)))
-    return value < 0 ? -kLongestPs : kLongestPs;
+  if (!(std::abs(value) < static_cast<double>(kLongestPs))) return value < 0 ? -kLongestPs : kLongestPs;
   return std::llround(value);
 }
 

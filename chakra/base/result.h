@@ -67,16 +67,15 @@ using Findings = std::vector<Finding>;
 #define CHAKRA_CONCAT(a, b) CHAKRA_CONCAT_(a, b)
 
 /// CHAKRA_ASSIGN(auto x, f()): x is f()'s value, or the enclosing function returns f()'s error.
-#define CHAKRA_ASSIGN(left, expression) \
-  CHAKRA_ASSIGN_(left, expression, CHAKRA_CONCAT(chakra_result_, __LINE__))
-#define CHAKRA_ASSIGN_(left, expression, result)                               \
-  auto result = (expression);                                                  \
+#define CHAKRA_ASSIGN(left, expression) CHAKRA_ASSIGN_(left, expression, CHAKRA_CONCAT(chakra_result_, __LINE__))
+#define CHAKRA_ASSIGN_(left, expression, result)                                  \
+  auto result = (expression);                                                     \
   if (!result) return tl::unexpected<::chakra::Error>(std::move(result.error())); \
   left = std::move(*result)
 
 /// CHAKRA_CHECK(f()): returns f()'s error from the enclosing function, if there is one.
-#define CHAKRA_CHECK(expression)                                                                   \
-  do {                                                                                             \
-    if (auto chakra_result = (expression); !chakra_result)                                         \
-      return tl::unexpected<::chakra::Error>(std::move(chakra_result.error()));                    \
+#define CHAKRA_CHECK(expression)                                                \
+  do {                                                                          \
+    if (auto chakra_result = (expression); !chakra_result)                      \
+      return tl::unexpected<::chakra::Error>(std::move(chakra_result.error())); \
   } while (false)

@@ -51,12 +51,10 @@ Result<Spec> convert(const YAML::Node& from, const std::shared_ptr<const std::st
       for (const auto& field : from) {
         const int64_t line = field.first.Mark().line + 1;
         if (!field.first.IsScalar())
-          return fail(Code::bad_input, "base.spec.syntax", "a key is not a plain value",
-                      {*file, -1, line});
+          return fail(Code::bad_input, "base.spec.syntax", "a key is not a plain value", {*file, -1, line});
         if (!keys.insert(field.first.Scalar()).second)
           return fail(Code::bad_input, "base.spec.duplicate_key",
-                      fmt::format("the key {} is there twice", quote(field.first.Scalar())),
-                      {*file, -1, line});
+                      fmt::format("the key {} is there twice", quote(field.first.Scalar())), {*file, -1, line});
         CHAKRA_ASSIGN(Spec child, convert(field.second, file));
         child.line = line;
         to.fields.emplace_back(field.first.Scalar(), std::move(child));
@@ -96,8 +94,7 @@ tl::unexpected<Error> Spec::error(std::string tag, std::string text) const {
 namespace {
 
 tl::unexpected<Error> wrong_type(const Spec& spec, std::string_view wanted) {
-  const std::string got =
-      spec.kind == Spec::Kind::scalar ? quote(spec.scalar) : std::string(name(spec.kind));
+  const std::string got = spec.kind == Spec::Kind::scalar ? quote(spec.scalar) : std::string(name(spec.kind));
   return spec.error("base.spec.type", fmt::format("expected {}, got {}", wanted, got));
 }
 

@@ -67,10 +67,10 @@ size_t utf8_length(std::string_view text, size_t at) {
   if (length == 0 || first >= 0xf5 || at + length > text.size()) return 0;
   for (size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;
-  if (first == 0xe0 && byte(1) < 0xa0) return 0;                          // overlong
-  if (first == 0xed && byte(1) > 0x9f) return 0;                          // surrogate
-  if (first == 0xf0 && byte(1) < 0x90) return 0;                          // overlong
-  if (first == 0xf4 && byte(1) > 0x8f) return 0;                          // above U+10FFFF
+  if (first == 0xe0 && byte(1) < 0xa0) return 0;  // overlong
+  if (first == 0xed && byte(1) > 0x9f) return 0;  // surrogate
+  if (first == 0xf0 && byte(1) < 0x90) return 0;  // overlong
+  if (first == 0xf4 && byte(1) > 0x8f) return 0;  // above U+10FFFF
   return length;
 }
 
@@ -80,9 +80,7 @@ std::string to_lower(std::string_view text) {
   return out;
 }
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 bool contains_ignoring_case(std::string_view text, std::string_view part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(),

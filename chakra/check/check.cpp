@@ -56,7 +56,8 @@ void no_cycle(const Trace& t, Findings& findings) {
 void types_known(const Trace& t, Findings& findings) {
   for (NodeId n = 0; n < t.size(); ++n)
     if (t.type[n] == NodeType::invalid)
-      add(findings, t, "check.type.invalid", Severity::error, n, fmt::format("{} has no valid type", quote(t.name_of(n))));
+      add(findings, t, "check.type.invalid", Severity::error, n,
+          fmt::format("{} has no valid type", quote(t.name_of(n))));
 }
 
 void sizes_sane(const Trace& t, Findings& findings) {
@@ -75,19 +76,21 @@ void durations_sane(const Trace& t, Findings& findings) {
   for (NodeId n = 0; n < t.size(); ++n) {
     timed += t.has_start(n);
     const bool described = !t.num_ops.empty() && t.num_ops[n] > 0;
-    if (t.type[n] == NodeType::comp && !(t.flags[n] & trace::kHasDuration) && !described && untimed_work == trace::kNoNode &&
-        !t.name_of(n).starts_with("[pytorch|"))
+    if (t.type[n] == NodeType::comp && !(t.flags[n] & trace::kHasDuration) && !described &&
+        untimed_work == trace::kNoNode && !t.name_of(n).starts_with("[pytorch|"))
       untimed_work = n;
   }
   if (untimed_work != trace::kNoNode)
     add(findings, t, "check.duration.missing", Severity::note, untimed_work,
-        fmt::format("{} has neither a duration nor a number of operations; it will take no time", quote(t.name_of(untimed_work))));
+        fmt::format("{} has neither a duration nor a number of operations; it will take no time",
+                    quote(t.name_of(untimed_work))));
   // A measured node that begins before what it waits for began was recorded with clocks that disagree.
   for (NodeId n = 0; timed > 0 && n < t.size(); ++n)
     for (const NodeId on : t.deps.of(n))
       if (t.has_start(n) && t.has_start(on) && t.start_ps[n] < t.start_ps[on])
         add(findings, t, "check.time.order", Severity::warning, n,
-            fmt::format("begins {} before node {}, which it waits for, began", show_time(t.start_ps[on] - t.start_ps[n]), t.id[on]));
+            fmt::format("begins {} before node {}, which it waits for, began",
+                        show_time(t.start_ps[on] - t.start_ps[n]), t.id[on]));
 }
 
 void collectives_agree(const trace::TraceSet&, const match::Matching& matching, Findings& findings) {
@@ -104,8 +107,8 @@ const std::array<RuleRow, 7> kRules{{
     {"sizes", "communication moves a sane number of bytes", sizes_sane, nullptr},
     {"durations", "times are there and in order", durations_sane, nullptr},
     {"communication",
-     "groups are known; per group all ranks run the same collectives in the same order; messages have two ends", nullptr,
-     collectives_agree},
+     "groups are known; per group all ranks run the same collectives in the same order; messages have two ends",
+     nullptr, collectives_agree},
 }};
 
 Findings check(const trace::TraceSet& job, const match::GroupTable& groups, size_t limit) {
@@ -128,7 +131,8 @@ Findings check(const trace::TraceSet& job, const match::GroupTable& groups, size
     if (of.first > limit)
       listed.push_back({key.first, of.second, key.second, -1,
                         fmt::format("and {} more of these", show_count(static_cast<int64_t>(of.first - limit)))});
-  std::stable_sort(listed.begin(), listed.end(), [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  std::stable_sort(listed.begin(), listed.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
   return listed;
 }
 

@@ -49,10 +49,20 @@ TEST(Check, EachRuleFindsItsDefect) {
            Row{"check.dep.cycle", true, [](Builder& b) { b.dep(1, 3, 0); }},
            Row{"check.dep.cycle", true, [](Builder& b) { b.dep(1, 1, 0); }},
            Row{"check.type.invalid", true, [](Builder& b) { b.trace.type[2] = NodeType::invalid; }},
-           Row{"check.comm.size", true, [](Builder& b) { b.trace.type[2] = NodeType::coll; b.comm(2).bytes = uint64_t{1} << 60; b.comm(2).type = trace::CommType::barrier; }},
-           Row{"check.comm.size", false, [](Builder& b) { b.trace.type[2] = NodeType::coll; b.comm(2).type = trace::CommType::all_reduce; }},
+           Row{"check.comm.size", true,
+               [](Builder& b) {
+                 b.trace.type[2] = NodeType::coll;
+                 b.comm(2).bytes = uint64_t{1} << 60;
+                 b.comm(2).type = trace::CommType::barrier;
+               }},
+           Row{"check.comm.size", false,
+               [](Builder& b) {
+                 b.trace.type[2] = NodeType::coll;
+                 b.comm(2).type = trace::CommType::all_reduce;
+               }},
            Row{"check.duration.missing", false, [](Builder& b) { b.trace.flags[2] = 0; }},
-           Row{"check.time.order", false, [](Builder& b) {
+           Row{"check.time.order", false,
+               [](Builder& b) {
                  b.trace.flags[1] |= trace::kHasStart;
                  b.trace.flags[2] |= trace::kHasStart;
                  b.trace.start_ps[1] = 100;

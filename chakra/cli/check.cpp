@@ -27,8 +27,9 @@ Result<int> run_check(const Options& o) {
     for (const trace::Trace& t : job.ranks) nodes += t.size();
     const Findings found = check::check(job, groups);
     jobs.push_back({{"path", path}, {"ranks", job.ranks.size()}, {"nodes", nodes}});
-    text += fmt::format("{}: {} rank{}, {} nodes: {}\n", path, job.ranks.size(), job.ranks.size() == 1 ? "" : "s", show_count(nodes),
-                        found.empty() ? "nothing found" : fmt::format("{} finding{}", found.size(), found.size() == 1 ? "" : "s"));
+    text += fmt::format(
+        "{}: {} rank{}, {} nodes: {}\n", path, job.ranks.size(), job.ranks.size() == 1 ? "" : "s", show_count(nodes),
+        found.empty() ? "nothing found" : fmt::format("{} finding{}", found.size(), found.size() == 1 ? "" : "s"));
     text += to_text(found);
     findings.insert(findings.end(), found.begin(), found.end());
   }
@@ -45,7 +46,8 @@ Result<int> run_check(const Options& o) {
 
 void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  app.add_option("paths", options->paths, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; each is a job of its own")
+  app.add_option("paths", options->paths,
+                 "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; each is a job of its own")
       ->required()
       ->type_name("PATH...");
   app.add_option("--groups", options->groups, "Process groups, name -> ranks (JSON)")->type_name("FILE");

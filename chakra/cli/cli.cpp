@@ -20,7 +20,8 @@ const std::array<CommandRow, 6> kCommands{{
     {"check", "Look for what is wrong in traces, and between the traces of a job", "chakra check traces/", add_check},
     {"sim", "Run a job on a described system",
      "chakra sim traces/ --network examples/networks/ring.yml --timeline sim.json", add_sim},
-    {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing", "chakra view traces/ -o timeline.json", add_view},
+    {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing", "chakra view traces/ -o timeline.json",
+     add_view},
     {"info", "Summarise traces", "chakra info traces/trace.0.et", add_info},
     {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", add_list},
 }};
@@ -68,7 +69,8 @@ Json json_ns(Picoseconds time) {
 }
 
 void add_json_option(CLI::App& app, std::string& path) {
-  app.add_option("--json", path, "Write the results as JSON to FILE; - for standard output, and nothing else there")->type_name("FILE");
+  app.add_option("--json", path, "Write the results as JSON to FILE; - for standard output, and nothing else there")
+      ->type_name("FILE");
 }
 
 int run(int argc, char** argv) {
@@ -77,8 +79,9 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string(kVersionText), "Print the version");
   app.require_subcommand(1);
   app.fallthrough(false);
-  app.footer("Exit codes: 0 done, 1 the input is wrong, 2 usage, 3 a file cannot be read or written, 4 the\n"
-             "simulation cannot finish, 130 interrupted. 'chakra COMMAND --help' shows a worked example.");
+  app.footer(
+      "Exit codes: 0 done, 1 the input is wrong, 2 usage, 3 a file cannot be read or written, 4 the\n"
+      "simulation cannot finish, 130 interrupted. 'chakra COMMAND --help' shows a worked example.");
   for (const CommandRow& row : kCommands) {
     CLI::App* command = app.add_subcommand(std::string(row.name), std::string(row.description));
     command->footer("Example:\n  " + [&] {

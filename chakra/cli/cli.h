@@ -31,7 +31,7 @@ int run(int argc, char** argv);
 
 /// Says what went wrong on stderr and gives the exit code.
 int report(const Error& error);
-void print(std::string_view text);       ///< to stdout
+void print(std::string_view text);        ///< to stdout
 void print_error(std::string_view text);  ///< to stderr
 /// To stdout for "-", else to a file that appears whole or not at all.
 Result<void> write_json(const Json& json, const std::string& path);

@@ -53,18 +53,31 @@ std::string comm_name(const std::pair<trace::NodeType, trace::CommType>& kind) {
 }
 
 Json to_json(const Trace& t, const Summary& s, const std::optional<sim::SelfReplay>& replay) {
-  Json nodes = Json::object(), edges = Json::object(), comms = Json::array(), groups = Json::array(), metadata = Json::object();
+  Json nodes = Json::object(), edges = Json::object(), comms = Json::array(), groups = Json::array(),
+       metadata = Json::object();
   for (const auto& [type, count] : s.nodes) nodes[std::string(trace::name(type))] = count;
   for (size_t i = 0; i < s.edges.size(); ++i)
     if (s.edges[i]) edges[std::string(trace::kEdgeKinds[i].name)] = s.edges[i];
   for (const auto& [kind, of] : s.comms)
-    comms.push_back({{"type", comm_name(kind)}, {"count", of.count}, {"bytes", of.bytes}, {"time_ns", json_ns(of.time)}});
-  for (const auto& group : t.groups) groups.push_back({{"name", group.name}, {"description", group.description}, {"ranks", group.ranks}, {"size", group.size}});
+    comms.push_back(
+        {{"type", comm_name(kind)}, {"count", of.count}, {"bytes", of.bytes}, {"time_ns", json_ns(of.time)}});
+  for (const auto& group : t.groups)
+    groups.push_back(
+        {{"name", group.name}, {"description", group.description}, {"ranks", group.ranks}, {"size", group.size}});
   for (const trace::Attr& attr : t.metadata)
     std::visit([&](const auto& value) { metadata[std::string(t.strings[attr.name])] = value; }, attr.value);
-  Json json{{"file", t.file}, {"rank", t.rank}, {"nodes", t.size()}, {"node_types", nodes}, {"device_ops", s.on_device}, {"edges", edges},
-            {"inferred_edges", s.inferred}, {"communication", comms}, {"groups", groups}, {"durations_ns", json_ns(s.duration)},
-            {"device_durations_ns", json_ns(s.device_duration)}, {"metadata", metadata}};
+  Json json{{"file", t.file},
+            {"rank", t.rank},
+            {"nodes", t.size()},
+            {"node_types", nodes},
+            {"device_ops", s.on_device},
+            {"edges", edges},
+            {"inferred_edges", s.inferred},
+            {"communication", comms},
+            {"groups", groups},
+            {"durations_ns", json_ns(s.duration)},
+            {"device_durations_ns", json_ns(s.device_duration)},
+            {"metadata", metadata}};
   json["measured_ns"] = replay ? json_ns(replay->measured_ps) : Json(nullptr);
   json["replayed_ns"] = replay ? json_ns(replay->replayed_ps) : Json(nullptr);
   return json;
@@ -81,16 +94,22 @@ std::string to_text(const Trace& t, const Summary& s, const std::optional<sim::S
   line("nodes", fmt::format("{} ({}); {} on devices", show_count(t.size()), text, show_count(s.on_device)));
   text.clear();
   for (size_t i = 0; i < s.edges.size(); ++i) item(trace::kEdgeKinds[i].name, s.edges[i]);
-  line("edges", fmt::format("{} ({}); {} inferred", show_count(static_cast<int64_t>(t.deps.node.size())), text, show_count(s.inferred)));
+  line("edges", fmt::format("{} ({}); {} inferred", show_count(static_cast<int64_t>(t.deps.node.size())), text,
+                            show_count(s.inferred)));
   line("durations", fmt::format("{} in all, {} on devices", show_time(s.duration), show_time(s.device_duration)));
   for (const auto& [kind, of] : s.comms)
-    line("communication", fmt::format("{} {}: {}, {}", show_count(of.count), comm_name(kind), show_bytes(static_cast<double>(of.bytes)), show_time(of.time)));
+    line("communication", fmt::format("{} {}: {}, {}", show_count(of.count), comm_name(kind),
+                                      show_bytes(static_cast<double>(of.bytes)), show_time(of.time)));
   for (const auto& group : t.groups)
-    line("group", fmt::format("{} ({}): {}", quote(group.name), group.description,
-                              group.ranks.empty() ? std::string("all ranks") : fmt::format("{} ranks", group.ranks.size())));
+    line("group",
+         fmt::format("{} ({}): {}", quote(group.name), group.description,
+                     group.ranks.empty() ? std::string("all ranks") : fmt::format("{} ranks", group.ranks.size())));
   if (replay)
-    line("replay", fmt::format("{} measured, {} replayed (error {:+.2f} %)", show_time(replay->measured_ps), show_time(replay->replayed_ps), replay->error * 100));
-  if (!t.defects.empty()) line("defects", fmt::format("{}; run 'chakra check' for the list", show_count(static_cast<int64_t>(t.defects.size()))));
+    line("replay", fmt::format("{} measured, {} replayed (error {:+.2f} %)", show_time(replay->measured_ps),
+                               show_time(replay->replayed_ps), replay->error * 100));
+  if (!t.defects.empty())
+    line("defects",
+         fmt::format("{}; run 'chakra check' for the list", show_count(static_cast<int64_t>(t.defects.size()))));
   return out;
 }
 
@@ -116,7 +135,9 @@ Result<void> run_info(const std::string& path, const std::string& json_path) {
 
 void add_info(CLI::App& app, int& exit_code) {
   auto path = std::make_shared<std::string>(), json = std::make_shared<std::string>();
-  app.add_option("path", *path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder")->required()->type_name("PATH");
+  app.add_option("path", *path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder")
+      ->required()
+      ->type_name("PATH");
   add_json_option(app, *json);
   app.callback([path, json, &exit_code] {
     if (auto done = run_info(*path, *json); !done) exit_code = report(done.error());

@@ -25,7 +25,8 @@ struct Truth {
 };
 
 /// The trace linked from the recording of a program, and what is true of it.
-trace::Trace record_and_link(const Program& program, uint64_t seed, MachineOptions options, bool with_host, Truth& truth) {
+trace::Trace record_and_link(const Program& program, uint64_t seed, MachineOptions options, bool with_host,
+                             Truth& truth) {
   ::chakra::testing::TemporaryFolder folder;
   Machine machine(seed, options);
   program.run(machine);
@@ -76,7 +77,8 @@ TEST_P(KnownTruth, ReplayAndHalvedReplayEqualIt) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed)
     for (const bool record_syncs : {true, false})
       for (const bool with_host : {true, false}) {
-        SCOPED_TRACE(fmt::format("{}, seed {}, synchronisation records {}, host trace {}", program.name, seed, record_syncs, with_host));
+        SCOPED_TRACE(fmt::format("{}, seed {}, synchronisation records {}, host trace {}", program.name, seed,
+                                 record_syncs, with_host));
         MachineOptions options;
         options.record_syncs = record_syncs;
         Truth truth;
@@ -102,14 +104,15 @@ TEST_P(KnownTruth, AGraphWithoutLaunchAndSyncEdgesIsFoundOut) {
   const trace::Trace t = record_and_link(program, 1, {}, true, truth);
   auto replay = sim::self_replay(without(t, trace::EdgeKind::launch, trace::EdgeKind::sync));
   ASSERT_TRUE(replay);
-  EXPECT_GT(std::max({std::abs(off(replay->replayed_ps, truth.full_ns)), std::abs(off(replay->half_device_ps, truth.half_ns)),
-                      std::abs(replay->worst_error)}),
+  EXPECT_GT(std::max({std::abs(off(replay->replayed_ps, truth.full_ns)),
+                      std::abs(off(replay->half_device_ps, truth.half_ns)), std::abs(replay->worst_error)}),
             kTolerance);
 }
 
 std::string test_name(const ::testing::TestParamInfo<Program>& program) {
   std::string name;
-  for (const char c : std::string_view(program.param.name)) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  for (const char c : std::string_view(program.param.name))
+    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;
 }
 

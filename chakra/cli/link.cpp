@@ -54,33 +54,34 @@ Json to_json(const LinkedRank& rank) {
     steps.push_back({{"name", step.name}, {"measured_ns", json_ns(step.measured_ps)}, {"error", step.error}});
   Json path = Json::object();
   for (size_t i = 0; i < s.critical_path.size(); ++i) path[std::string(sim::kPathParts[i])] = s.critical_path[i];
-  return {{"rank", rank.rank},
-          {"host", rank.input.host.empty() ? Json(nullptr) : Json(rank.input.host)},
-          {"device", rank.input.device},
-          {"output", rank.output},
-          {"nodes", rank.nodes},
-          {"host_ops", r.host_ops},
-          {"matched_host_ops", r.has_host_trace ? Json(r.matched_host_ops) : Json(nullptr)},
-          {"device_ops", r.device_ops},
-          {"attached_device_ops", r.attached_device_ops},
-          {"launched_before", r.launched_before},
-          {"edges", edges},
-          {"inferred_edges", r.inferred_edges},
-          {"constants_ns", constants_json(r)},
-          {"comm_nodes", r.comm_nodes},
-          {"comm_bytes", r.comm_bytes},
-          {"measured_ns", json_ns(s.measured_ps)},
-          {"replayed_ns", json_ns(s.replayed_ps)},
-          {"self_replay_error", s.error},
-          {"steps", steps},
-          {"step_error", {{"median", s.median_error}, {"worst", s.worst_error}}},
-          {"half_device_ns", json_ns(s.half_device_ps)},
-          {"critical_path", path},
-          {"informative", s.informative},
-          {"device_start_error_ns", {{"median", json_ns(s.start_error_median_ps)}, {"max", json_ns(s.start_error_max_ps)}}},
-          {"stream_stall_share", s.stream_stall_share},
-          {"unattributed_sync_ns", r.unattributed_sync_ns},
-          {"findings", cli::to_json(r.findings)}};
+  return {
+      {"rank", rank.rank},
+      {"host", rank.input.host.empty() ? Json(nullptr) : Json(rank.input.host)},
+      {"device", rank.input.device},
+      {"output", rank.output},
+      {"nodes", rank.nodes},
+      {"host_ops", r.host_ops},
+      {"matched_host_ops", r.has_host_trace ? Json(r.matched_host_ops) : Json(nullptr)},
+      {"device_ops", r.device_ops},
+      {"attached_device_ops", r.attached_device_ops},
+      {"launched_before", r.launched_before},
+      {"edges", edges},
+      {"inferred_edges", r.inferred_edges},
+      {"constants_ns", constants_json(r)},
+      {"comm_nodes", r.comm_nodes},
+      {"comm_bytes", r.comm_bytes},
+      {"measured_ns", json_ns(s.measured_ps)},
+      {"replayed_ns", json_ns(s.replayed_ps)},
+      {"self_replay_error", s.error},
+      {"steps", steps},
+      {"step_error", {{"median", s.median_error}, {"worst", s.worst_error}}},
+      {"half_device_ns", json_ns(s.half_device_ps)},
+      {"critical_path", path},
+      {"informative", s.informative},
+      {"device_start_error_ns", {{"median", json_ns(s.start_error_median_ps)}, {"max", json_ns(s.start_error_max_ps)}}},
+      {"stream_stall_share", s.stream_stall_share},
+      {"unattributed_sync_ns", r.unattributed_sync_ns},
+      {"findings", cli::to_json(r.findings)}};
 }
 
 std::string signed_percent(double share) { return fmt::format("{:+.2f} %", share * 100); }
@@ -88,25 +89,30 @@ std::string signed_percent(double share) { return fmt::format("{:+.2f} %", share
 std::string to_text(const LinkedRank& rank) {
   const pytorch::LinkReport& r = rank.report;
   const sim::SelfReplay& s = rank.replay;
-  std::string out = fmt::format("rank {}: {}{} -> {}\n", rank.rank, rank.input.host.empty() ? "" : rank.input.host + " + ",
-                                rank.input.device, rank.output);
+  std::string out = fmt::format("rank {}: {}{} -> {}\n", rank.rank,
+                                rank.input.host.empty() ? "" : rank.input.host + " + ", rank.input.device, rank.output);
   const auto line = [&](const char* what, const std::string& text) { out += fmt::format("  {:<15}{}\n", what, text); };
   if (r.has_host_trace)
-    line("host ops", fmt::format("{} of {} matched by id and name ({})", show_count(r.matched_host_ops), show_count(r.host_ops),
-                                 show_percent(r.host_ops ? static_cast<double>(r.matched_host_ops) / static_cast<double>(r.host_ops) : 1)));
-  else
-    line("host ops", fmt::format("{}, from the Kineto trace alone", show_count(r.host_ops)));
+    line("host ops",
+         fmt::format(
+             "{} of {} matched by id and name ({})", show_count(r.matched_host_ops), show_count(r.host_ops),
+             show_percent(r.host_ops ? static_cast<double>(r.matched_host_ops) / static_cast<double>(r.host_ops) : 1)));
+  else line("host ops", fmt::format("{}, from the Kineto trace alone", show_count(r.host_ops)));
   if (r.device_ops > 0)
-    line("device ops", fmt::format("{} of {} attached to the operator that launched them{}", show_count(r.attached_device_ops),
-                                   show_count(r.device_ops),
-                                   r.launched_before ? fmt::format("; {} launched before the recording", show_count(r.launched_before)) : ""));
+    line("device ops", fmt::format("{} of {} attached to the operator that launched them{}",
+                                   show_count(r.attached_device_ops), show_count(r.device_ops),
+                                   r.launched_before ? fmt::format("; {} launched before the recording",
+                                                                   show_count(r.launched_before))
+                                                     : ""));
   std::string edges;
   int64_t total = 0;
   for (size_t i = 0; i < r.edges.size(); ++i) {
     total += r.edges[i];
-    if (r.edges[i] > 0) edges += fmt::format("{}{} {}", edges.empty() ? "" : ", ", trace::kEdgeKinds[i].name, show_count(r.edges[i]));
+    if (r.edges[i] > 0)
+      edges += fmt::format("{}{} {}", edges.empty() ? "" : ", ", trace::kEdgeKinds[i].name, show_count(r.edges[i]));
   }
-  line("graph", fmt::format("{} nodes, {} edges: {}; {} inferred", show_count(rank.nodes), show_count(total), edges, show_count(r.inferred_edges)));
+  line("graph", fmt::format("{} nodes, {} edges: {}; {} inferred", show_count(rank.nodes), show_count(total), edges,
+                            show_count(r.inferred_edges)));
   for (const auto& row : r.constants) {
     std::string text;
     const auto constant = [&](const char* what, bool used, int64_t ns, int64_t samples) {
@@ -120,26 +126,35 @@ std::string to_text(const LinkedRank& rank) {
     line(r.constants.size() > 1 ? fmt::format("device {}", row.device).c_str() : "constants", text);
   }
   if (r.comm_nodes > 0)
-    line("communication", fmt::format("{} nodes, {}", show_count(r.comm_nodes), show_bytes(static_cast<double>(r.comm_bytes))));
+    line("communication",
+         fmt::format("{} nodes, {}", show_count(r.comm_nodes), show_bytes(static_cast<double>(r.comm_bytes))));
   if (!rank.replayed) return out + cli::to_text(r.findings);
-  line("self-replay", fmt::format("{} measured, {} replayed: error {}", show_time(s.measured_ps), show_time(s.replayed_ps), signed_percent(s.error)));
+  line("self-replay", fmt::format("{} measured, {} replayed: error {}", show_time(s.measured_ps),
+                                  show_time(s.replayed_ps), signed_percent(s.error)));
   const size_t shown = std::min<size_t>(s.steps.size(), 6);
   for (size_t i = 0; i < shown; ++i)
-    line("", fmt::format("{}: {}, error {}", s.steps[i].name, show_time(s.steps[i].measured_ps), signed_percent(s.steps[i].error)));
+    line("", fmt::format("{}: {}, error {}", s.steps[i].name, show_time(s.steps[i].measured_ps),
+                         signed_percent(s.steps[i].error)));
   if (shown < s.steps.size())
-    line("", fmt::format("... and {} more steps; median error {}, worst {}", s.steps.size() - shown, show_percent(s.median_error), signed_percent(s.worst_error)));
+    line("", fmt::format("... and {} more steps; median error {}, worst {}", s.steps.size() - shown,
+                         show_percent(s.median_error), signed_percent(s.worst_error)));
   std::string path;
   for (size_t i = 0; i < s.critical_path.size(); ++i)
     if (s.critical_path[i] > 0)
       path += fmt::format("{}{} {}", path.empty() ? "" : ", ", sim::kPathParts[i], show_percent(s.critical_path[i]));
   line("critical path", path);
   if (r.device_ops > 0) {
-    const double change = s.replayed_ps ? static_cast<double>(s.half_device_ps) / static_cast<double>(s.replayed_ps) - 1 : 0;
-    line("half as long", fmt::format("device operations would give {} ({})", show_time(s.half_device_ps), signed_percent(change)));
-    line("device starts", fmt::format("off by {} (median), {} (most); worst stream stalls {} of the time without a known reason",
-                                      show_time(s.start_error_median_ps), show_time(s.start_error_max_ps), show_percent(s.stream_stall_share)));
+    const double change =
+        s.replayed_ps ? static_cast<double>(s.half_device_ps) / static_cast<double>(s.replayed_ps) - 1 : 0;
+    line("half as long",
+         fmt::format("device operations would give {} ({})", show_time(s.half_device_ps), signed_percent(change)));
+    line("device starts",
+         fmt::format("off by {} (median), {} (most); worst stream stalls {} of the time without a known reason",
+                     show_time(s.start_error_median_ps), show_time(s.start_error_max_ps),
+                     show_percent(s.stream_stall_share)));
     if (r.unattributed_sync_ns > 0)
-      line("", fmt::format("{} in blocking calls for which nothing to wait for was found", show_time(r.unattributed_sync_ns * kPsPerNs)));
+      line("", fmt::format("{} in blocking calls for which nothing to wait for was found",
+                           show_time(r.unattributed_sync_ns * kPsPerNs)));
   }
   if (!s.informative)
     line("note", r.device_ops > 0 ? "the host alone explains the time: the replay says little about the device's edges"
@@ -212,7 +227,8 @@ class LinkCommand {
     } else if (replay.error().tag != "sim.replay.no_times") {
       return tl::unexpected<Error>(replay.error());
     }
-    rank.output = is_job(o_) ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string() : o_.output;
+    rank.output =
+        is_job(o_) ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string() : o_.output;
     CHAKRA_ASSIGN(AtomicFile created, AtomicFile::create(rank.output));
     CHAKRA_CHECK(io::write_et(linked.trace, created));
     file = std::move(created);
@@ -244,13 +260,20 @@ class LinkCommand {
 void add_link(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   app.add_option("inputs", options->inputs,
-                 "A PyTorch execution trace and a Kineto trace of one rank, in any order; a Kineto trace alone; or a folder with those of a job")
+                 "A PyTorch execution trace and a Kineto trace of one rank, in any order; a Kineto trace alone; or a "
+                 "folder with those of a job")
       ->required()
       ->expected(1, 2)
       ->type_name("HOST DEVICE | DEVICE | DIR");
-  app.add_option("-o,--output", options->output, "The trace to write; for a folder, the folder for trace.<rank>.et")->required()->type_name("PATH");
-  app.add_option("--rank", options->rank, "The rank, where the files do not say it or say it wrongly")->type_name("N")->check(CLI::NonNegativeNumber);
-  app.add_option("--jobs", options->jobs, "Ranks to link at the same time (default: one per core)")->type_name("N")->check(CLI::PositiveNumber);
+  app.add_option("-o,--output", options->output, "The trace to write; for a folder, the folder for trace.<rank>.et")
+      ->required()
+      ->type_name("PATH");
+  app.add_option("--rank", options->rank, "The rank, where the files do not say it or say it wrongly")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--jobs", options->jobs, "Ranks to link at the same time (default: one per core)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   add_json_option(app, options->json);
   app.callback([options, &exit_code] {
     if (auto done = LinkCommand(*options).run(); !done) exit_code = report(done.error());

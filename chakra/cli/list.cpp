@@ -22,7 +22,9 @@ struct Kind {
   Table (*table)();
 };
 
-Table two_columns(const char* first) { return {"", {{first, Table::Kind::text}, {"what it is", Table::Kind::text}}, {}}; }
+Table two_columns(const char* first) {
+  return {"", {{first, Table::Kind::text}, {"what it is", Table::Kind::text}}, {}};
+}
 
 template <class Rows>
 Table named_rows(const char* first, const Rows& rows) {
@@ -37,7 +39,8 @@ Table edges() { return named_rows("edge kind", trace::kEdgeKinds); }
 Table topologies() { return named_rows("topology", net::kTopologies); }
 
 Table collectives() {
-  Table table{"", {{"operation", Table::Kind::text}, {"algorithm", Table::Kind::text}, {"what it is", Table::Kind::text}}, {}};
+  Table table{
+      "", {{"operation", Table::Kind::text}, {"algorithm", Table::Kind::text}, {"what it is", Table::Kind::text}}, {}};
   for (const coll::AlgorithmRow& row : coll::kAlgorithms)
     table.rows.push_back({std::string(trace::name(row.type)), std::string(row.name), std::string(row.description)});
   return table;
@@ -45,8 +48,10 @@ Table collectives() {
 
 Table formats() {
   Table table{"", {{"format", Table::Kind::text}, {"files", Table::Kind::text}, {"what it is", Table::Kind::text}}, {}};
-  for (const auto& row : io::kFormats) table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
-  for (const auto& row : pytorch::kFormats) table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
+  for (const auto& row : io::kFormats)
+    table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
+  for (const auto& row : pytorch::kFormats)
+    table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
   return table;
 }
 

@@ -29,8 +29,10 @@ Result<trace::TraceSet> read_custom(const std::string& prefix, const std::string
 Result<void> read_custom_collectives(sim::SimInput& input) {
   const sim::System& s = input.system;
   using Row = std::pair<trace::CommType, const std::string*>;
-  for (const auto& [type, prefix] : {Row{trace::CommType::all_reduce, &s.all_reduce_custom}, Row{trace::CommType::all_gather, &s.all_gather_custom},
-                                     Row{trace::CommType::reduce_scatter, &s.reduce_scatter_custom}, Row{trace::CommType::all_to_all, &s.all_to_all_custom}})
+  for (const auto& [type, prefix] :
+       {Row{trace::CommType::all_reduce, &s.all_reduce_custom}, Row{trace::CommType::all_gather, &s.all_gather_custom},
+        Row{trace::CommType::reduce_scatter, &s.reduce_scatter_custom},
+        Row{trace::CommType::all_to_all, &s.all_to_all_custom}})
     if (!prefix->empty()) {
       CHAKRA_ASSIGN(trace::TraceSet custom, read_custom(*prefix, s.file));
       input.custom.emplace(type, std::move(custom));
@@ -41,34 +43,71 @@ Result<void> read_custom_collectives(sim::SimInput& input) {
 Json to_json(const Options& o, const sim::SimInput& input, const sim::SimReport& report) {
   Json ranks = Json::array(), collectives = Json::array();
   for (const sim::RankReport& r : report.ranks)
-    ranks.push_back({{"rank", r.rank}, {"finish_ps", r.finish_ps}, {"compute_ps", r.compute_ps}, {"exposed_comm_ps", r.exposed_comm_ps}, {"idle_ps", r.idle_ps}});
+    ranks.push_back({{"rank", r.rank},
+                     {"finish_ps", r.finish_ps},
+                     {"compute_ps", r.compute_ps},
+                     {"exposed_comm_ps", r.exposed_comm_ps},
+                     {"idle_ps", r.idle_ps}});
   for (const sim::CollectiveReport& c : report.collectives)
-    collectives.push_back({{"group", c.group}, {"type", trace::name(c.type)}, {"bytes", c.bytes}, {"members", c.members}, {"count", c.count},
-                           {"total_ps", c.total_ps}, {"wait_ps", c.wait_ps}, {"algorithm_bytes_per_s", c.algorithm_bytes_per_s},
+    collectives.push_back({{"group", c.group},
+                           {"type", trace::name(c.type)},
+                           {"bytes", c.bytes},
+                           {"members", c.members},
+                           {"count", c.count},
+                           {"total_ps", c.total_ps},
+                           {"wait_ps", c.wait_ps},
+                           {"algorithm_bytes_per_s", c.algorithm_bytes_per_s},
                            {"bus_bytes_per_s", c.bus_bytes_per_s}});
-  return {{"mode", o.compat.empty() ? "native" : o.compat}, {"network", input.fabric.describe()}, {"makespan_ps", report.makespan_ps},
-          {"events", report.events}, {"ranks", ranks}, {"collectives", collectives}, {"findings", cli::to_json(report.findings)}};
+  return {{"mode", o.compat.empty() ? "native" : o.compat},
+          {"network", input.fabric.describe()},
+          {"makespan_ps", report.makespan_ps},
+          {"events", report.events},
+          {"ranks", ranks},
+          {"collectives", collectives},
+          {"findings", cli::to_json(report.findings)}};
 }
 
 std::string to_text(const Options& o, const sim::SimInput& input, const sim::SimReport& report) {
-  std::string out = fmt::format("{}: {} ranks on a {}{}\nfinished after {}\n", o.path, report.ranks.size(), input.fabric.describe(),
-                                o.compat.empty() ? "" : ", by the rules of " + o.compat, show_time(report.makespan_ps));
-  Table ranks{"", {{"rank", Table::Kind::count}, {"finish", Table::Kind::time_ps}, {"compute", Table::Kind::time_ps}, {"", Table::Kind::share},
-                   {"exposed comm", Table::Kind::time_ps}, {"", Table::Kind::share}, {"idle", Table::Kind::time_ps}, {"", Table::Kind::share}}, {}};
+  std::string out =
+      fmt::format("{}: {} ranks on a {}{}\nfinished after {}\n", o.path, report.ranks.size(), input.fabric.describe(),
+                  o.compat.empty() ? "" : ", by the rules of " + o.compat, show_time(report.makespan_ps));
+  Table ranks{"",
+              {{"rank", Table::Kind::count},
+               {"finish", Table::Kind::time_ps},
+               {"compute", Table::Kind::time_ps},
+               {"", Table::Kind::share},
+               {"exposed comm", Table::Kind::time_ps},
+               {"", Table::Kind::share},
+               {"idle", Table::Kind::time_ps},
+               {"", Table::Kind::share}},
+              {}};
   for (size_t i = 0; i < std::min(report.ranks.size(), kRanksShown); ++i) {
     const sim::RankReport& r = report.ranks[i];
-    const auto share = [&](Picoseconds part) { return r.finish_ps ? static_cast<double>(part) / static_cast<double>(r.finish_ps) : 0.0; };
-    ranks.rows.push_back({r.rank, r.finish_ps, r.compute_ps, share(r.compute_ps), r.exposed_comm_ps, share(r.exposed_comm_ps), r.idle_ps, share(r.idle_ps)});
+    const auto share = [&](Picoseconds part) {
+      return r.finish_ps ? static_cast<double>(part) / static_cast<double>(r.finish_ps) : 0.0;
+    };
+    ranks.rows.push_back({r.rank, r.finish_ps, r.compute_ps, share(r.compute_ps), r.exposed_comm_ps,
+                          share(r.exposed_comm_ps), r.idle_ps, share(r.idle_ps)});
   }
   out += "\n" + view::to_text(ranks);
-  if (report.ranks.size() > kRanksShown) out += fmt::format("  ... and {} more ranks (--json has all)\n", report.ranks.size() - kRanksShown);
+  if (report.ranks.size() > kRanksShown)
+    out += fmt::format("  ... and {} more ranks (--json has all)\n", report.ranks.size() - kRanksShown);
   if (!report.collectives.empty()) {
-    Table table{"", {{"collective", Table::Kind::text}, {"group", Table::Kind::text}, {"members", Table::Kind::count}, {"size", Table::Kind::bytes},
-                     {"count", Table::Kind::count}, {"time", Table::Kind::time_ps}, {"waiting", Table::Kind::time_ps},
-                     {"algorithm", Table::Kind::rate_bytes_per_s}, {"bus", Table::Kind::rate_bytes_per_s}}, {}};
+    Table table{"",
+                {{"collective", Table::Kind::text},
+                 {"group", Table::Kind::text},
+                 {"members", Table::Kind::count},
+                 {"size", Table::Kind::bytes},
+                 {"count", Table::Kind::count},
+                 {"time", Table::Kind::time_ps},
+                 {"waiting", Table::Kind::time_ps},
+                 {"algorithm", Table::Kind::rate_bytes_per_s},
+                 {"bus", Table::Kind::rate_bytes_per_s}},
+                {}};
     for (const sim::CollectiveReport& c : report.collectives)
-      table.rows.push_back({std::string(trace::name(c.type)), c.group.empty() ? "all" : c.group, int64_t{c.members}, static_cast<double>(c.bytes), c.count,
-                            c.total_ps, c.wait_ps, c.algorithm_bytes_per_s, c.bus_bytes_per_s});
+      table.rows.push_back({std::string(trace::name(c.type)), c.group.empty() ? "all" : c.group, int64_t{c.members},
+                            static_cast<double>(c.bytes), c.count, c.total_ps, c.wait_ps, c.algorithm_bytes_per_s,
+                            c.bus_bytes_per_s});
     out += "\n" + view::to_text(table);
   }
   return out + cli::to_text(report.findings, "");
@@ -86,7 +125,8 @@ Result<void> run_sim(const Options& o) {
     CHAKRA_ASSIGN(input.groups, match::load_groups(o.groups));
   }
   if (!o.compat.empty() && o.system.empty()) return fail(Code::usage, "cli.usage", "--compat needs --system");
-  if (!o.compat.empty() && !o.timeline.empty()) return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
+  if (!o.compat.empty() && !o.timeline.empty())
+    return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
   CHAKRA_ASSIGN(input.job, io::read_job(o.path));
   input.timeline = !o.timeline.empty();
   if (!o.compat.empty()) CHAKRA_CHECK(read_custom_collectives(input));
@@ -102,12 +142,21 @@ Result<void> run_sim(const Options& o) {
 
 void add_sim(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  app.add_option("path", options->path, "The job: a prefix (PREFIX.<rank>.et), a folder, or one trace")->required()->type_name("PATH");
-  app.add_option("--network", options->network, "The network (YAML: topology, npus_count, bandwidth in GB/s of 2^30, latency in ns)")->required()->type_name("FILE");
-  app.add_option("--system", options->system, "What a rank can do (JSON: roofline-enabled, peak-perf, local-mem-bw, ...)")->type_name("FILE");
+  app.add_option("path", options->path, "The job: a prefix (PREFIX.<rank>.et), a folder, or one trace")
+      ->required()
+      ->type_name("PATH");
+  app.add_option("--network", options->network,
+                 "The network (YAML: topology, npus_count, bandwidth in GB/s of 2^30, latency in ns)")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--system", options->system,
+                 "What a rank can do (JSON: roofline-enabled, peak-perf, local-mem-bw, ...)")
+      ->type_name("FILE");
   app.add_option("--memory", options->memory, "Remote memory (JSON), for --compat")->type_name("FILE");
   app.add_option("--groups", options->groups, "Process groups, name -> ranks (JSON)")->type_name("FILE");
-  app.add_option("--compat", options->compat, "Follow the rules of another simulator to the nanosecond")->type_name("NAME")->check(CLI::IsMember({"astra-sim"}));
+  app.add_option("--compat", options->compat, "Follow the rules of another simulator to the nanosecond")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"astra-sim"}));
   app.add_option("--timeline", options->timeline, "Write what ran when, for ui.perfetto.dev")->type_name("FILE.json");
   add_json_option(app, options->json);
   app.callback([options, &exit_code] {

@@ -17,9 +17,10 @@ Result<void> run_view(const Options& o) {
   Findings findings;
   CHAKRA_ASSIGN(const table::Timeline timeline, view::timeline_of(job, findings));
   CHAKRA_CHECK(view::write_chrome_trace(timeline, o.output));
-  print(fmt::format("{}: {} slices on {} tracks of {} ranks, {} arrows; open it in https://ui.perfetto.dev or chrome://tracing\n", o.output,
-                    show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), job.ranks.size(),
-                    show_count(static_cast<int64_t>(timeline.flows.size()))));
+  print(fmt::format(
+      "{}: {} slices on {} tracks of {} ranks, {} arrows; open it in https://ui.perfetto.dev or chrome://tracing\n",
+      o.output, show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), job.ranks.size(),
+      show_count(static_cast<int64_t>(timeline.flows.size()))));
   print(to_text(findings));
   return {};
 }
@@ -28,7 +29,9 @@ Result<void> run_view(const Options& o) {
 
 void add_view(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  app.add_option("path", options->path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder")->required()->type_name("PATH");
+  app.add_option("path", options->path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder")
+      ->required()
+      ->type_name("PATH");
   app.add_option("-o,--output", options->output, "The timeline to write")->required()->type_name("FILE.json");
   app.callback([options, &exit_code] {
     if (auto done = run_view(*options); !done) exit_code = report(done.error());

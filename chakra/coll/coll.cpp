@@ -44,8 +44,7 @@ std::vector<Move> ring_all_gather_moves(uint32_t n, uint64_t, uint32_t, uint32_t
 
 Plan ring_all_reduce(uint32_t n, uint64_t bytes, uint32_t) { return shifts(n, 2 * (n - 1), share(bytes, n)); }
 std::vector<Move> ring_all_reduce_moves(uint32_t n, uint64_t bytes, uint32_t root, uint32_t k) {
-  return k < n - 1 ? ring_reduce_scatter_moves(n, bytes, root, k)
-                   : ring_all_gather_moves(n, bytes, root, k - (n - 1));
+  return k < n - 1 ? ring_reduce_scatter_moves(n, bytes, root, k) : ring_all_gather_moves(n, bytes, root, k - (n - 1));
 }
 
 // ---- ring: all-to-all --------------------------------------------------------------------------------

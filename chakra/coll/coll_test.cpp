@@ -22,13 +22,20 @@ using Contents = std::map<uint32_t, std::set<uint32_t>>;
 std::vector<Contents> before(CommType type, uint32_t n, uint64_t bytes, uint32_t root) {
   std::vector<Contents> state(n);
   const uint32_t pieces = type == CommType::broadcast || type == CommType::reduce
-                              ? static_cast<uint32_t>(std::clamp<uint64_t>(bytes / (128 << 10), 1, 64)) : n;
+                              ? static_cast<uint32_t>(std::clamp<uint64_t>(bytes / (128 << 10), 1, 64))
+                              : n;
   for (uint32_t i = 0; i < n; ++i) switch (type) {
-      case CommType::all_reduce: case CommType::reduce_scatter: case CommType::reduce_scatter_block: case CommType::reduce:
+      case CommType::all_reduce:
+      case CommType::reduce_scatter:
+      case CommType::reduce_scatter_block:
+      case CommType::reduce:
         for (uint32_t b = 0; b < pieces; ++b) state[i][b] = {i};
         break;
-      case CommType::all_gather: case CommType::gather: case CommType::barrier: state[i][i] = {i}; break;
-      case CommType::scatter: case CommType::broadcast:
+      case CommType::all_gather:
+      case CommType::gather:
+      case CommType::barrier: state[i][i] = {i}; break;
+      case CommType::scatter:
+      case CommType::broadcast:
         for (uint32_t b = 0; i == root && b < pieces; ++b) state[i][b] = {root};
         break;
       default:
@@ -48,7 +55,8 @@ void run(const AlgorithmRow& row, uint32_t n, uint64_t bytes, uint32_t root, std
       ASSERT_NE(held, old[move.from].end()) << row.name << ": member " << move.from << " sends a block it has not";
       std::set<uint32_t>& to = state[move.to][move.block];
       if (move.reduce) {
-        for (const uint32_t who : held->second) ASSERT_TRUE(to.insert(who).second) << row.name << ": " << who << " counted twice";
+        for (const uint32_t who : held->second)
+          ASSERT_TRUE(to.insert(who).second) << row.name << ": " << who << " counted twice";
       } else {
         to = held->second;
       }
@@ -67,21 +75,27 @@ void run(const AlgorithmRow& row, uint32_t n, uint64_t bytes, uint32_t root, std
       const bool whole = row.type == CommType::all_gather || row.type == CommType::gather;
       const auto pieces = std::clamp<uint64_t>(bytes / (128 << 10), 1, 64);
       const bool chain = row.type == CommType::broadcast || row.type == CommType::reduce;
-      const uint64_t block = row.type == CommType::barrier ? 0 : whole ? bytes : chain ? (bytes + pieces - 1) / pieces : (bytes + n - 1) / n;
+      const uint64_t block = row.type == CommType::barrier ? 0
+                             : whole                       ? bytes
+                             : chain                       ? (bytes + pieces - 1) / pieces
+                                                           : (bytes + n - 1) / n;
       EXPECT_EQ(planned[pair], count * block) << row.name << " round " << k;
     }
   }
 }
 
-void check_after(CommType type, uint32_t n, uint32_t root, std::vector<Contents>& state, const std::vector<Contents>& first) {
+void check_after(CommType type, uint32_t n, uint32_t root, std::vector<Contents>& state,
+                 const std::vector<Contents>& first) {
   std::set<uint32_t> everyone;
   for (uint32_t i = 0; i < n; ++i) everyone.insert(i);
   for (uint32_t i = 0; i < n; ++i) switch (type) {
       case CommType::all_reduce:
         for (uint32_t b = 0; b < n; ++b) EXPECT_EQ(state[i][b], everyone);
         break;
-      case CommType::reduce_scatter: case CommType::reduce_scatter_block: EXPECT_EQ(state[i][i], everyone); break;
-      case CommType::all_gather: case CommType::barrier:
+      case CommType::reduce_scatter:
+      case CommType::reduce_scatter_block: EXPECT_EQ(state[i][i], everyone); break;
+      case CommType::all_gather:
+      case CommType::barrier:
         for (uint32_t b = 0; b < n; ++b) EXPECT_EQ(state[i][b], std::set<uint32_t>{b});
         break;
       case CommType::gather:
@@ -93,7 +107,9 @@ void check_after(CommType type, uint32_t n, uint32_t root, std::vector<Contents>
         break;
       case CommType::reduce:
         for (const auto& [b, who] : first[root])
-          if (i == root) { EXPECT_EQ(state[i][b], everyone); }
+          if (i == root) {
+            EXPECT_EQ(state[i][b], everyone);
+          }
         break;
       default:
         for (uint32_t from = 0; from < n; ++from) EXPECT_EQ(state[i][from * n + i], std::set<uint32_t>{from});
@@ -101,7 +117,8 @@ void check_after(CommType type, uint32_t n, uint32_t root, std::vector<Contents>
 }
 
 bool has_root(CommType type) {
-  return type == CommType::broadcast || type == CommType::reduce || type == CommType::gather || type == CommType::scatter;
+  return type == CommType::broadcast || type == CommType::reduce || type == CommType::gather ||
+         type == CommType::scatter;
 }
 
 TEST(Algorithms, DeliverWhatTheOperationPromises) {
@@ -114,7 +131,8 @@ TEST(Algorithms, DeliverWhatTheOperationPromises) {
           const std::vector<Contents> first = state;
           run(row, n, bytes, root, state);
           check_after(row.type, n, root, state, first);
-          if (HasFailure()) FAIL() << trace::name(row.type) << " " << row.name << ", " << n << " members, root " << root;
+          if (HasFailure())
+            FAIL() << trace::name(row.type) << " " << row.name << ", " << n << " members, root " << root;
         }
 }
 
@@ -140,15 +158,16 @@ TEST(RunClosed, EqualsTheFormula) {
                            Row{CommType::all_gather, (m - 1) * (latency + bytes / rate)},
                            Row{CommType::reduce_scatter, (m - 1) * (latency + bytes / m / rate)},
                            Row{CommType::all_to_all, (m - 1) * latency + (m - 1) * bytes / 2 / rate},
-                           Row{CommType::barrier, std::ceil(std::log2(m)) * latency},
-                           Row{CommType::gather, 0}}) {
-      if (row.type == CommType::gather || (row.type == CommType::barrier && n > 3)) continue;  // not all steps have equal latency there
+                           Row{CommType::barrier, std::ceil(std::log2(m)) * latency}, Row{CommType::gather, 0}}) {
+      if (row.type == CommType::gather || (row.type == CommType::barrier && n > 3))
+        continue;  // not all steps have equal latency there
       std::vector<int64_t> ranks;
       for (uint32_t i = 0; i < n; ++i) ranks.push_back(i);
       std::vector<Picoseconds> ready(n, 1'000'000);
       run_closed(algorithm(row.type).plan(n, kBytes, 0), fabric(net::TopologyKind::ring, n), ranks, ready);
       for (const Picoseconds end : ready)
-        EXPECT_NEAR(static_cast<double>(end - 1'000'000), row.seconds * 1e12, 2.0 * n) << trace::name(row.type) << " of " << n;
+        EXPECT_NEAR(static_cast<double>(end - 1'000'000), row.seconds * 1e12, 2.0 * n)
+            << trace::name(row.type) << " of " << n;
     }
   }
 }

@@ -38,9 +38,9 @@ class Feeder {
     Picoseconds lag;
   };
 
-  std::vector<uint32_t> missing_;       ///< dependencies not done yet, per node
+  std::vector<uint32_t> missing_;  ///< dependencies not done yet, per node
   std::vector<Picoseconds> ready_at_;
-  std::vector<uint32_t> begin_;         ///< CSR: who waits for each node
+  std::vector<uint32_t> begin_;  ///< CSR: who waits for each node
   std::vector<Waiting> waiting_;
   trace::NodeId remaining_ = 0;
 };

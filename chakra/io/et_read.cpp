@@ -20,25 +20,61 @@ using trace::Trace;
 
 /// What has a column. The rest goes to Trace::attrs.
 enum class Known : uint8_t {
-  is_cpu_op, comm_type, comm_size, comm_src, comm_dst, comm_tag, comm_priority, comm_seq, comm_root,
-  comm_in_bytes, comm_out_bytes, comm_in_split, comm_out_split, comm_dtype, pg_name, num_ops,
-  tensor_size, ts_ns, dur_ns, dep_kinds, dep_lag_ns, part_of, pid, tid, device, stream
+  is_cpu_op,
+  comm_type,
+  comm_size,
+  comm_src,
+  comm_dst,
+  comm_tag,
+  comm_priority,
+  comm_seq,
+  comm_root,
+  comm_in_bytes,
+  comm_out_bytes,
+  comm_in_split,
+  comm_out_split,
+  comm_dtype,
+  pg_name,
+  num_ops,
+  tensor_size,
+  ts_ns,
+  dur_ns,
+  dep_kinds,
+  dep_lag_ns,
+  part_of,
+  pid,
+  tid,
+  device,
+  stream
 };
 
 const absl::flat_hash_map<std::string_view, Known>& known_attrs() {
-  static const absl::flat_hash_map<std::string_view, Known> table{
-      {"is_cpu_op", Known::is_cpu_op}, {"comm_type", Known::comm_type},
-      {"comm_size", Known::comm_size}, {"comm_src", Known::comm_src},
-      {"comm_dst", Known::comm_dst}, {"comm_tag", Known::comm_tag},
-      {"comm_priority", Known::comm_priority}, {"comm_seq", Known::comm_seq},
-      {"comm_root", Known::comm_root}, {"comm_in_bytes", Known::comm_in_bytes},
-      {"comm_out_bytes", Known::comm_out_bytes}, {"comm_in_split", Known::comm_in_split},
-      {"comm_out_split", Known::comm_out_split}, {"comm_dtype", Known::comm_dtype},
-      {"pg_name", Known::pg_name}, {"num_ops", Known::num_ops},
-      {"tensor_size", Known::tensor_size}, {"ts_ns", Known::ts_ns}, {"dur_ns", Known::dur_ns},
-      {"dep_kinds", Known::dep_kinds}, {"dep_lag_ns", Known::dep_lag_ns},
-      {"part_of", Known::part_of}, {"pid", Known::pid}, {"tid", Known::tid},
-      {"device", Known::device}, {"stream", Known::stream}};
+  static const absl::flat_hash_map<std::string_view, Known> table{{"is_cpu_op", Known::is_cpu_op},
+                                                                  {"comm_type", Known::comm_type},
+                                                                  {"comm_size", Known::comm_size},
+                                                                  {"comm_src", Known::comm_src},
+                                                                  {"comm_dst", Known::comm_dst},
+                                                                  {"comm_tag", Known::comm_tag},
+                                                                  {"comm_priority", Known::comm_priority},
+                                                                  {"comm_seq", Known::comm_seq},
+                                                                  {"comm_root", Known::comm_root},
+                                                                  {"comm_in_bytes", Known::comm_in_bytes},
+                                                                  {"comm_out_bytes", Known::comm_out_bytes},
+                                                                  {"comm_in_split", Known::comm_in_split},
+                                                                  {"comm_out_split", Known::comm_out_split},
+                                                                  {"comm_dtype", Known::comm_dtype},
+                                                                  {"pg_name", Known::pg_name},
+                                                                  {"num_ops", Known::num_ops},
+                                                                  {"tensor_size", Known::tensor_size},
+                                                                  {"ts_ns", Known::ts_ns},
+                                                                  {"dur_ns", Known::dur_ns},
+                                                                  {"dep_kinds", Known::dep_kinds},
+                                                                  {"dep_lag_ns", Known::dep_lag_ns},
+                                                                  {"part_of", Known::part_of},
+                                                                  {"pid", Known::pid},
+                                                                  {"tid", Known::tid},
+                                                                  {"device", Known::device},
+                                                                  {"stream", Known::stream}};
   return table;
 }
 
@@ -54,14 +90,14 @@ class Reader {
     // Other files may look like a message by chance, but hardly like one of this kind.
     MetadataRecord metadata;
     if (!decode(message, metadata) || (metadata.unknown_fields && metadata.version.empty() && metadata.attrs.empty()))
-      return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace", file_.place());
+      return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace",
+                  file_.place());
     CHAKRA_CHECK(placed(read_metadata(metadata)));
     NodeRecord node;
     for (;;) {
       CHAKRA_ASSIGN(const bool more, file_.next(message));
       if (!more) break;
-      if (trace().size() >= kMostNodes)
-        return range("more nodes than 32 bits can number", file_.place());
+      if (trace().size() >= kMostNodes) return range("more nodes than 32 bits can number", file_.place());
       CHAKRA_CHECK(placed(decode(message, node)));
       CHAKRA_CHECK(placed(read_node(node)));
     }
@@ -94,8 +130,7 @@ class Reader {
       int64_t integer = 0;
       if (attr.name == "chakra_nodes" && attr.as_integer(integer)) announced_nodes_ = integer;
       else if (attr.name == "rank" && attr.as_integer(integer)) trace().rank = integer;
-      else if (attr.name == "process_groups" && attr.field == schema::kString)
-        CHAKRA_CHECK(read_groups(attr.bytes));
+      else if (attr.name == "process_groups" && attr.field == schema::kString) CHAKRA_CHECK(read_groups(attr.bytes));
       else keep(trace().metadata, attr);
       if (attr.name == "pid") (void)attr.as_integer(default_pid_);
     }
@@ -127,8 +162,8 @@ class Reader {
   }
 
   Result<void> read_node(const NodeRecord& record) {
-    const NodeType type = record.type < trace::kNodeTypeNames.size() ? static_cast<NodeType>(record.type)
-                                                                      : NodeType::invalid;
+    const NodeType type =
+        record.type < trace::kNodeTypeNames.size() ? static_cast<NodeType>(record.type) : NodeType::invalid;
     node_ = builder_.add(record.id, intern(record.name), type);
     start_ns_ = std::nullopt;
     duration_ns_ = std::nullopt;
@@ -167,10 +202,8 @@ class Reader {
     }
     // The peers write a stream for CPU operations too.
     const bool device = (flags & trace::kSaysCpuOrNot) && !(flags & trace::kOnCpu);
-    if (device && stream_)
-      trace().lane[node_] = builder_.lane({trace::Lane::Kind::stream, device_, *stream_});
-    else if (!device && has_tid_)
-      trace().lane[node_] = builder_.lane({trace::Lane::Kind::thread, pid_, tid_});
+    if (device && stream_) trace().lane[node_] = builder_.lane({trace::Lane::Kind::stream, device_, *stream_});
+    else if (!device && has_tid_) trace().lane[node_] = builder_.lane({trace::Lane::Kind::thread, pid_, tid_});
     if (trace::is_comm(type)) builder_.comm(node_);
 
     if (contains(record.name, "## process_group:init ##") && trace().groups.empty() &&
@@ -208,18 +241,42 @@ class Reader {
         if (is_natural)
           comm().type = natural < trace::kCommTypeNames.size() ? static_cast<CommType>(natural) : CommType::unknown;
         break;
-      case Known::comm_size: if (is_natural) comm().bytes = natural; break;
-      case Known::comm_in_bytes: if (is_natural) comm().in_bytes = natural; break;
-      case Known::comm_out_bytes: if (is_natural) comm().out_bytes = natural; break;
-      case Known::comm_src: if (is_integer) comm().src = integer; break;
-      case Known::comm_dst: if (is_integer) comm().dst = integer; break;
-      case Known::comm_tag: if (is_integer) comm().tag = integer; break;
-      case Known::comm_priority: if (is_integer) comm().priority = integer; break;
-      case Known::comm_seq: if (is_integer) comm().sequence = integer; break;
-      case Known::comm_root: if (is_integer) comm().root = integer; break;
-      case Known::comm_in_split: if (is_text) comm().in_split = trace().texts.add(attr.bytes); break;
-      case Known::comm_out_split: if (is_text) comm().out_split = trace().texts.add(attr.bytes); break;
-      case Known::comm_dtype: if (is_text) comm().dtype = intern(attr.bytes); break;
+      case Known::comm_size:
+        if (is_natural) comm().bytes = natural;
+        break;
+      case Known::comm_in_bytes:
+        if (is_natural) comm().in_bytes = natural;
+        break;
+      case Known::comm_out_bytes:
+        if (is_natural) comm().out_bytes = natural;
+        break;
+      case Known::comm_src:
+        if (is_integer) comm().src = integer;
+        break;
+      case Known::comm_dst:
+        if (is_integer) comm().dst = integer;
+        break;
+      case Known::comm_tag:
+        if (is_integer) comm().tag = integer;
+        break;
+      case Known::comm_priority:
+        if (is_integer) comm().priority = integer;
+        break;
+      case Known::comm_seq:
+        if (is_integer) comm().sequence = integer;
+        break;
+      case Known::comm_root:
+        if (is_integer) comm().root = integer;
+        break;
+      case Known::comm_in_split:
+        if (is_text) comm().in_split = trace().texts.add(attr.bytes);
+        break;
+      case Known::comm_out_split:
+        if (is_text) comm().out_split = trace().texts.add(attr.bytes);
+        break;
+      case Known::comm_dtype:
+        if (is_text) comm().dtype = intern(attr.bytes);
+        break;
       case Known::pg_name:
         if (trace::is_comm(trace().type[node_])) {
           if (is_text) comm().group = intern(attr.bytes);
@@ -228,10 +285,18 @@ class Reader {
           keep(trace().attrs, attr);
         }
         break;
-      case Known::num_ops: if (is_natural) column(trace().num_ops, natural); break;
-      case Known::tensor_size: if (is_natural) column(trace().tensor_bytes, natural); break;
-      case Known::ts_ns: if (is_integer) start_ns_ = integer; break;
-      case Known::dur_ns: if (is_integer) duration_ns_ = integer; break;
+      case Known::num_ops:
+        if (is_natural) column(trace().num_ops, natural);
+        break;
+      case Known::tensor_size:
+        if (is_natural) column(trace().tensor_bytes, natural);
+        break;
+      case Known::ts_ns:
+        if (is_integer) start_ns_ = integer;
+        break;
+      case Known::dur_ns:
+        if (is_integer) duration_ns_ = integer;
+        break;
       case Known::dep_kinds: {
         CHAKRA_ASSIGN(kinds_, decode_list(attr));
         break;
@@ -240,16 +305,24 @@ class Reader {
         CHAKRA_ASSIGN(lags_, decode_list(attr));
         break;
       }
-      case Known::part_of: if (is_natural) builder_.part_by_id(node_, natural); break;
-      case Known::pid: if (is_integer) pid_ = integer; break;
+      case Known::part_of:
+        if (is_natural) builder_.part_by_id(node_, natural);
+        break;
+      case Known::pid:
+        if (is_integer) pid_ = integer;
+        break;
       case Known::tid:
         if (is_integer) {
           tid_ = integer;
           has_tid_ = true;
         }
         break;
-      case Known::device: if (is_integer) device_ = integer; break;
-      case Known::stream: if (is_integer) stream_ = integer; break;
+      case Known::device:
+        if (is_integer) device_ = integer;
+        break;
+      case Known::stream:
+        if (is_integer) stream_ = integer;
+        break;
     }
     return {};
   }
@@ -267,8 +340,7 @@ class Reader {
     if (attr.field == schema::kBool) keep(attrs, attr.name, attr.integer != 0);
     else if (attr.as_integer(integer)) keep(attrs, attr.name, integer);
     else if (attr.field == schema::kUint64) keep(attrs, attr.name, attr.natural);
-    else if (attr.field == schema::kDouble || attr.field == schema::kDouble + 2)
-      keep(attrs, attr.name, attr.real);
+    else if (attr.field == schema::kDouble || attr.field == schema::kDouble + 2) keep(attrs, attr.name, attr.real);
     else if (attr.field == schema::kString) keep(attrs, attr.name, trace().texts.add(attr.bytes));
   }
 
@@ -278,8 +350,7 @@ class Reader {
     return static_cast<int64_t>(micros) * 1000;
   }
   Result<Picoseconds> ps_from_ns(int64_t ns) {
-    if (ns > kLongestPs / kPsPerNs || ns < -kLongestPs / kPsPerNs)
-      return range(fmt::format("a time of {} ns", ns));
+    if (ns > kLongestPs / kPsPerNs || ns < -kLongestPs / kPsPerNs) return range(fmt::format("a time of {} ns", ns));
     return ns * kPsPerNs;
   }
 

@@ -19,16 +19,18 @@ std::string_view view(protozero::data_view data) { return {data.data(), data.siz
 
 pbf_wire_type wire_type(Coding coding) {
   switch (coding) {
-    case Coding::real64: case Coding::fixed64: case Coding::sfixed64: return pbf_wire_type::fixed64;
-    case Coding::real32: case Coding::fixed32: case Coding::sfixed32: return pbf_wire_type::fixed32;
+    case Coding::real64:
+    case Coding::fixed64:
+    case Coding::sfixed64: return pbf_wire_type::fixed64;
+    case Coding::real32:
+    case Coding::fixed32:
+    case Coding::sfixed32: return pbf_wire_type::fixed32;
     case Coding::text: return pbf_wire_type::length_delimited;
     default: return pbf_wire_type::varint;
   }
 }
 
-tl::unexpected<Error> damaged(std::string text) {
-  return fail(Code::bad_input, "io.et.damaged", std::move(text));
-}
+tl::unexpected<Error> damaged(std::string text) { return fail(Code::bad_input, "io.et.damaged", std::move(text)); }
 
 /// Runs `read` over a message. protozero throws what it finds wrong; here that becomes a value.
 template <class Read>
@@ -42,9 +44,7 @@ Result<void> guarded(std::string_view message, const Read& read) {
 }
 
 /// proto3 readers skip a known field with a wire type it cannot have, as if it were unknown.
-bool is_text(const pbf_reader& reader) {
-  return reader.wire_type() == pbf_wire_type::length_delimited;
-}
+bool is_text(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_type::length_delimited; }
 bool is_varint(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_type::varint; }
 
 bool is_32_bit(uint32_t field) {
@@ -53,9 +53,7 @@ bool is_32_bit(uint32_t field) {
 }
 
 /// 32-bit members keep the low 32 bits of a longer varint, as the reference implementation does.
-int64_t narrow(uint32_t field, int64_t value) {
-  return is_32_bit(field) ? static_cast<int32_t>(value) : value;
-}
+int64_t narrow(uint32_t field, int64_t value) { return is_32_bit(field) ? static_cast<int32_t>(value) : value; }
 
 void read_value(pbf_reader& reader, AttrRecord& attr, uint32_t field) {
   attr.field = field;
@@ -73,9 +71,8 @@ void read_value(pbf_reader& reader, AttrRecord& attr, uint32_t field) {
       if (is_32_bit(field)) attr.natural = static_cast<uint32_t>(attr.natural);
       break;
     case Coding::zigzag:
-      attr.integer = is_32_bit(field)
-                         ? protozero::decode_zigzag32(static_cast<uint32_t>(reader.get_uint64()))
-                         : reader.get_sint64();
+      attr.integer = is_32_bit(field) ? protozero::decode_zigzag32(static_cast<uint32_t>(reader.get_uint64()))
+                                      : reader.get_sint64();
       break;
     case Coding::fixed32: attr.natural = reader.get_fixed32(); break;
     case Coding::fixed64: attr.natural = reader.get_fixed64(); break;
@@ -95,9 +92,8 @@ AttrRecord read_attr(pbf_reader reader) {
     } else if (field == schema::kAttrDoc && is_text(reader)) {
       attr.doc = view(reader.get_view());
     } else if (field >= 3 && field < schema::kMembers.size() &&
-               reader.wire_type() == (schema::is_list(field)
-                                          ? pbf_wire_type::length_delimited
-                                          : wire_type(schema::kMembers[field].coding))) {
+               reader.wire_type() == (schema::is_list(field) ? pbf_wire_type::length_delimited
+                                                             : wire_type(schema::kMembers[field].coding))) {
       read_value(reader, attr, field);
     } else {
       reader.skip();
@@ -120,10 +116,8 @@ IoRecord read_io(pbf_reader reader, IoRecord io) {
 void read_ids(pbf_reader& reader, std::vector<uint64_t>& ids) {
   if (is_text(reader))
     for (const uint64_t id : reader.get_packed_uint64()) ids.push_back(id);
-  else if (is_varint(reader))
-    ids.push_back(reader.get_uint64());
-  else
-    reader.skip();
+  else if (is_varint(reader)) ids.push_back(reader.get_uint64());
+  else reader.skip();
 }
 
 }  // namespace
@@ -131,11 +125,14 @@ void read_ids(pbf_reader& reader, std::vector<uint64_t>& ids) {
 bool AttrRecord::as_integer(int64_t& value) const {
   uint64_t unsigned_value = 0;
   switch (field == 0 || schema::is_list(field) ? Coding::none : schema::kMembers[field].coding) {
-    case Coding::varint: case Coding::zigzag: case Coding::sfixed32: case Coding::sfixed64:
-    case Coding::boolean:
-      value = integer;
-      return true;
-    case Coding::natural: case Coding::fixed32: case Coding::fixed64:
+    case Coding::varint:
+    case Coding::zigzag:
+    case Coding::sfixed32:
+    case Coding::sfixed64:
+    case Coding::boolean: value = integer; return true;
+    case Coding::natural:
+    case Coding::fixed32:
+    case Coding::fixed64:
       unsigned_value = natural;
       if (unsigned_value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return false;
       value = static_cast<int64_t>(unsigned_value);
@@ -166,10 +163,11 @@ Result<AttrList> decode_list(const AttrRecord& attr) {
   // Each element through the scalar reader; packed runs are unrolled into the same.
   const auto add = [&](const AttrRecord& element) {
     switch (coding) {
-      case Coding::real64: case Coding::real32: list.reals.push_back(element.real); break;
-      case Coding::natural: case Coding::fixed32: case Coding::fixed64:
-        list.naturals.push_back(element.natural);
-        break;
+      case Coding::real64:
+      case Coding::real32: list.reals.push_back(element.real); break;
+      case Coding::natural:
+      case Coding::fixed32:
+      case Coding::fixed64: list.naturals.push_back(element.natural); break;
       case Coding::text: list.texts.push_back(element.bytes); break;
       default: list.integers.push_back(element.integer);
     }
@@ -231,26 +229,39 @@ Result<void> decode(std::string_view message, NodeRecord& record) {
     while (reader.next()) {
       const bool text = is_text(reader), varint = is_varint(reader);
       switch (reader.tag()) {
-        case schema::kNodeId: if (varint) record.id = reader.get_uint64(); else reader.skip(); break;
-        case schema::kNodeName: if (text) record.name = view(reader.get_view()); else reader.skip(); break;
+        case schema::kNodeId:
+          if (varint) record.id = reader.get_uint64();
+          else reader.skip();
+          break;
+        case schema::kNodeName:
+          if (text) record.name = view(reader.get_view());
+          else reader.skip();
+          break;
         case schema::kNodeType:
           if (varint) record.type = static_cast<uint64_t>(static_cast<int64_t>(reader.get_enum()));
           else reader.skip();
           break;
         case schema::kNodeCtrlDeps: read_ids(reader, record.ctrl_deps); break;
         case schema::kNodeDataDeps: read_ids(reader, record.data_deps); break;
-        case schema::kNodeStart: if (varint) record.start_micros = reader.get_uint64(); else reader.skip(); break;
+        case schema::kNodeStart:
+          if (varint) record.start_micros = reader.get_uint64();
+          else reader.skip();
+          break;
         case schema::kNodeDuration:
-          if (varint) record.duration_micros = reader.get_uint64(); else reader.skip();
+          if (varint) record.duration_micros = reader.get_uint64();
+          else reader.skip();
           break;
         case schema::kNodeInputs:
-          if (text) record.inputs = read_io(reader.get_message(), record.inputs); else reader.skip();
+          if (text) record.inputs = read_io(reader.get_message(), record.inputs);
+          else reader.skip();
           break;
         case schema::kNodeOutputs:
-          if (text) record.outputs = read_io(reader.get_message(), record.outputs); else reader.skip();
+          if (text) record.outputs = read_io(reader.get_message(), record.outputs);
+          else reader.skip();
           break;
         case schema::kNodeAttr:
-          if (text) record.attrs.push_back(read_attr(reader.get_message())); else reader.skip();
+          if (text) record.attrs.push_back(read_attr(reader.get_message()));
+          else reader.skip();
           break;
         default: reader.skip();
       }
@@ -265,12 +276,10 @@ Result<void> decode(std::string_view message, MetadataRecord& record) {
   record.unknown_fields = false;
   return guarded(message, [&](pbf_reader& reader) -> Result<void> {
     while (reader.next()) {
-      if (reader.tag() == schema::kMetadataVersion && is_text(reader))
-        record.version = view(reader.get_view());
+      if (reader.tag() == schema::kMetadataVersion && is_text(reader)) record.version = view(reader.get_view());
       else if (reader.tag() == schema::kMetadataAttr && is_text(reader))
         record.attrs.push_back(read_attr(reader.get_message()));
-      else
-        reader.skip(), record.unknown_fields = true;
+      else reader.skip(), record.unknown_fields = true;
     }
     return {};
   });
@@ -322,8 +331,7 @@ Result<bool> EtFile::next(std::string_view& message) {
   }
   const auto prefix = static_cast<size_t>(at - (buffer_.data() + begin_));
   if (length > kLongestMessage)
-    return fail(Code::bad_input, "io.et.damaged", fmt::format("a message of {} bytes cannot be", length),
-                place());
+    return fail(Code::bad_input, "io.et.damaged", fmt::format("a message of {} bytes cannot be", length), place());
   CHAKRA_ASSIGN(const bool whole, fill(prefix + length));
   if (!whole)
     return fail(Code::bad_input, "io.et.truncated",

@@ -89,14 +89,10 @@ class AttrWriter {
  public:
   AttrWriter(Bytes& out, uint32_t field) : out_(out), field_(field) {}
 
-  void integer(std::string_view name, int64_t value) {
-    varint(name, schema::kInt64, static_cast<uint64_t>(value));
-  }
+  void integer(std::string_view name, int64_t value) { varint(name, schema::kInt64, static_cast<uint64_t>(value)); }
   void natural(std::string_view name, uint64_t value) { varint(name, schema::kUint64, value); }
   void boolean(std::string_view name, bool value) { varint(name, schema::kBool, value ? 1 : 0); }
-  void small(std::string_view name, int64_t value) {
-    varint(name, schema::kInt32, static_cast<uint64_t>(value));
-  }
+  void small(std::string_view name, int64_t value) { varint(name, schema::kInt32, static_cast<uint64_t>(value)); }
   void text(std::string_view name, std::string_view value) {
     begin(name, text_size(schema::kString, value));
     put_text(out_, schema::kString, value);
@@ -183,7 +179,8 @@ class Writer {
     put_text(message_, schema::kMetadataVersion, version);
     AttrWriter attrs(message_, schema::kMetadataAttr);
     for (const trace::Attr& attr : t_.metadata)
-      if (const std::string_view name = t_.strings[attr.name]; name != "version" && !(name == "pid" && process_)) attrs.any(name, attr.value);
+      if (const std::string_view name = t_.strings[attr.name]; name != "version" && !(name == "pid" && process_))
+        attrs.any(name, attr.value);
     if (process_) attrs.integer("pid", *process_);
     attrs.integer("rank", t_.rank);
     attrs.integer("chakra_nodes", t_.size());
@@ -265,8 +262,7 @@ class Writer {
   }
 
   void put_comm(AttrWriter& attrs, const trace::Comm& comm) {
-    if (comm.type != trace::CommType::unknown)
-      attrs.integer("comm_type", static_cast<int64_t>(comm.type));
+    if (comm.type != trace::CommType::unknown) attrs.integer("comm_type", static_cast<int64_t>(comm.type));
     attrs.integer("comm_size", static_cast<int64_t>(comm.bytes));
     if (comm.group) attrs.text("pg_name", t_.strings[comm.group]);
     if (comm.dtype) attrs.text("comm_dtype", t_.strings[comm.dtype]);

@@ -93,7 +93,8 @@ struct FormatRow {
   std::string_view description;
 };
 inline constexpr std::array<FormatRow, 1> kFormats{{
-    {"et", "*.et, *.et.gz, *.et.zst", "Chakra execution trace, the public protobuf form; read (packed, too) and written"},
+    {"et", "*.et, *.et.gz, *.et.zst",
+     "Chakra execution trace, the public protobuf form; read (packed, too) and written"},
 }};
 
 // ---- whole files ---------------------------------------------------------------------------------

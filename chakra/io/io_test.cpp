@@ -23,7 +23,8 @@ using testing::TemporaryFolder;
 std::vector<std::string> traces_below(const std::string& folder) {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-    if (entry.is_regular_file() && contains(entry.path().filename().string(), ".et")) paths.push_back(entry.path().string());
+    if (entry.is_regular_file() && contains(entry.path().filename().string(), ".et"))
+      paths.push_back(entry.path().string());
   std::sort(paths.begin(), paths.end());
   return paths;
 }
@@ -91,9 +92,14 @@ std::string show(const AttrRecord& attr) {
     return out;
   }
   switch (attr.field) {
-    case 3: case 5: return out + fmt::format("{}", attr.real);
-    case 11: case 13: case 19: case 21: return out + fmt::format("{}", attr.natural);
-    case 29: case 31: return out + std::string(attr.bytes);
+    case 3:
+    case 5: return out + fmt::format("{}", attr.real);
+    case 11:
+    case 13:
+    case 19:
+    case 21: return out + fmt::format("{}", attr.natural);
+    case 29:
+    case 31: return out + std::string(attr.bytes);
     default: return out + fmt::format("{}", attr.integer);
   }
 }
@@ -101,7 +107,8 @@ std::string show(const AttrRecord& attr) {
 /// The messages of a file, cut by libprotobuf.
 std::vector<std::string> cut(const std::string& bytes) {
   std::vector<std::string> messages;
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
   uint32_t size = 0;
   while (in.ReadVarint32(&size)) {
     messages.emplace_back();
@@ -124,7 +131,8 @@ size_t compare(const std::string& path) {
   EXPECT_TRUE(expected.ParseFromString(messages[0]));
   EXPECT_EQ(metadata.version, expected.version());
   EXPECT_EQ(static_cast<int>(metadata.attrs.size()), expected.attr_size());
-  for (int i = 0; i < expected.attr_size(); ++i) EXPECT_EQ(show(metadata.attrs[static_cast<size_t>(i)]), show(expected.attr(i)));
+  for (int i = 0; i < expected.attr_size(); ++i)
+    EXPECT_EQ(show(metadata.attrs[static_cast<size_t>(i)]), show(expected.attr(i)));
 
   NodeRecord node;
   ChakraProtoMsg::Node wanted;
@@ -135,8 +143,10 @@ size_t compare(const std::string& path) {
     EXPECT_EQ(node.id, wanted.id());
     EXPECT_EQ(node.name, wanted.name());
     EXPECT_EQ(node.type, static_cast<uint64_t>(wanted.type()));
-    EXPECT_TRUE(std::equal(node.ctrl_deps.begin(), node.ctrl_deps.end(), wanted.ctrl_deps().begin(), wanted.ctrl_deps().end()));
-    EXPECT_TRUE(std::equal(node.data_deps.begin(), node.data_deps.end(), wanted.data_deps().begin(), wanted.data_deps().end()));
+    EXPECT_TRUE(
+        std::equal(node.ctrl_deps.begin(), node.ctrl_deps.end(), wanted.ctrl_deps().begin(), wanted.ctrl_deps().end()));
+    EXPECT_TRUE(
+        std::equal(node.data_deps.begin(), node.data_deps.end(), wanted.data_deps().begin(), wanted.data_deps().end()));
     EXPECT_EQ(node.start_micros, wanted.start_time_micros());
     EXPECT_EQ(node.duration_micros, wanted.duration_micros());
     EXPECT_EQ(node.inputs.values, wanted.inputs().values());
@@ -146,7 +156,8 @@ size_t compare(const std::string& path) {
     EXPECT_EQ(node.outputs.shapes, wanted.outputs().shapes());
     EXPECT_EQ(node.outputs.types, wanted.outputs().types());
     EXPECT_EQ(static_cast<int>(node.attrs.size()), wanted.attr_size());
-    for (int i = 0; i < wanted.attr_size(); ++i) EXPECT_EQ(show(node.attrs[static_cast<size_t>(i)]), show(wanted.attr(i)));
+    for (int i = 0; i < wanted.attr_size(); ++i)
+      EXPECT_EQ(show(node.attrs[static_cast<size_t>(i)]), show(wanted.attr(i)));
     if (::testing::Test::HasFailure()) {
       ADD_FAILURE() << path << ", message " << m;
       break;
@@ -179,7 +190,9 @@ trace::Trace sample() {
   t.dur_ps[op] = 2'499 * kPsPerNs;
   t.lane[op] = b.lane({trace::Lane::Kind::thread, 77, 78});
   t.io_row[op] = 0;
-  t.ios.push_back({{t.texts.add("[[1, 2, 0, 4, 4, 'cpu']]"), t.texts.add("[[4]]"), t.texts.add("['Tensor(float)']"), t.texts.add("[[1]]")}, {}});
+  t.ios.push_back({{t.texts.add("[[1, 2, 0, 4, 4, 'cpu']]"), t.texts.add("[[4]]"), t.texts.add("['Tensor(float)']"),
+                    t.texts.add("[[1]]")},
+                   {}});
   const trace::NodeId kernel = b.add(3, name("ncclDevKernel_AllReduce"), trace::NodeType::coll);
   t.flags[kernel] = trace::kSaysCpuOrNot | trace::kHasStart | trace::kHasDuration;
   t.start_ps[kernel] = 5'000 * kPsPerNs;
@@ -246,10 +259,20 @@ TEST(Et, LibprotobufReadsWhatWeWrite) {
   EXPECT_EQ(node.start_time_micros(), 1'700'000'000'000'005u);
   std::vector<std::string> attrs;
   for (const auto& attr : node.attr()) attrs.push_back(show(attr));
-  const std::vector<std::string> wanted{
-      "is_cpu_op||27|0", "comm_type||9|0", "comm_size||9|1048576", "pg_name||29|0", "comm_dtype||29|Float", "comm_seq||9|5",
-      "comm_in_bytes||13|1048576", "comm_out_bytes||13|1048576", "ts_ns||9|1700000000000005123", "dur_ns||9|700", "device||9|1",
-      "stream||9|20", "dep_kinds||12|2,", "dep_lag_ns||10|1519,"};
+  const std::vector<std::string> wanted{"is_cpu_op||27|0",
+                                        "comm_type||9|0",
+                                        "comm_size||9|1048576",
+                                        "pg_name||29|0",
+                                        "comm_dtype||29|Float",
+                                        "comm_seq||9|5",
+                                        "comm_in_bytes||13|1048576",
+                                        "comm_out_bytes||13|1048576",
+                                        "ts_ns||9|1700000000000005123",
+                                        "dur_ns||9|700",
+                                        "device||9|1",
+                                        "stream||9|20",
+                                        "dep_kinds||12|2,",
+                                        "dep_lag_ns||10|1519,"};
   EXPECT_EQ(attrs, wanted);
   ASSERT_TRUE(node.ParseFromString(messages[2]));
   EXPECT_EQ(node.inputs().values(), "[[1, 2, 0, 4, 4, 'cpu']]");
@@ -295,7 +318,8 @@ TEST(Et, EveryCutIsAnError) {
 
 TEST(Et, ALargeTraceCutAnywhereIsAnError) {
   trace::Builder b;
-  for (uint64_t id = 0; id < 20'000; ++id) b.add(id + 1, b.trace.strings.intern("aten::some_operator"), trace::NodeType::comp);
+  for (uint64_t id = 0; id < 20'000; ++id)
+    b.add(id + 1, b.trace.strings.intern("aten::some_operator"), trace::NodeType::comp);
   const std::string bytes = to_et(std::move(b).finish());
   for (size_t i = 1; i <= 200; ++i) {
     const std::string part = bytes.substr(0, bytes.size() * i / 201);
@@ -311,13 +335,16 @@ TEST(Et, EveryDamagedByteIsReadOrRefused) {
       damaged[at] = static_cast<char>(damaged[at] ^ flip);
       auto read = read_et(*ByteSource::from_memory(damaged), {.texts = true});
       if (read) continue;
-      EXPECT_TRUE(read.error().tag.starts_with("io.et.") || read.error().tag.starts_with("base.")) << read.error().message();
+      EXPECT_TRUE(read.error().tag.starts_with("io.et.") || read.error().tag.starts_with("base."))
+          << read.error().message();
     }
 }
 
 TEST(Et, NotATrace) {
-  const std::string json = "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"time\": \"2024-01-01 00:00:00\", \"start_ts\": 1, \"nodes\": [" +
-                           std::string(200, ' ') + "]}";
+  const std::string json =
+      "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"time\": \"2024-01-01 00:00:00\", \"start_ts\": 1, \"nodes\": "
+      "[" +
+      std::string(200, ' ') + "]}";
   EXPECT_EQ(tag_of(read_et(*ByteSource::from_memory(json))), "io.et.not_a_trace");
 }
 

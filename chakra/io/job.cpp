@@ -47,8 +47,8 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
     if (!split_name(name, prefix, rank) || (!folder && prefix != wanted)) continue;
     if (!files.empty() && prefix != prefix_seen)
       return fail(Code::bad_input, "io.job.ambiguous",
-                  fmt::format("the folder holds traces of several jobs, {} and {}; name a prefix",
-                              quote(prefix_seen), quote(prefix)),
+                  fmt::format("the folder holds traces of several jobs, {} and {}; name a prefix", quote(prefix_seen),
+                              quote(prefix)),
                   {path});
     prefix_seen = prefix;
     files.push_back({rank, (where / name).string()});

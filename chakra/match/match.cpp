@@ -145,10 +145,12 @@ class Matcher {
       if (count == most) continue;
       const bool absent = !job_.find(group.ranks[m]);
       const NodeRef first_missing{index_of[longest], (*nodes_of[longest])[count]};
-      find(absent ? "match.rank.missing" : "match.collective.count", absent ? Severity::warning : Severity::error, first_missing,
+      find(absent ? "match.rank.missing" : "match.collective.count", absent ? Severity::warning : Severity::error,
+           first_missing,
            absent ? fmt::format("rank {} of group {} is not in the job", group.ranks[m], quote(group.name))
-                  : fmt::format("group {}: rank {} runs {} collectives, rank {} runs {}; the first without a counterpart is {}",
-                                quote(group.name), group.ranks[m], count, group.ranks[longest], most, describe(first_missing)));
+                  : fmt::format(
+                        "group {}: rank {} runs {} collectives, rank {} runs {}; the first without a counterpart is {}",
+                        quote(group.name), group.ranks[m], count, group.ranks[longest], most, describe(first_missing)));
     }
     for (uint32_t i = 0; i < most; ++i) {
       Collective c;
@@ -160,7 +162,8 @@ class Matcher {
         if (nodes_of[m] && i < nodes_of[m]->size()) ref.node = (*nodes_of[m])[i];
         c.members.push_back(ref);
         if (ref.node == trace::kNoNode) continue;
-        out_.of_comm[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]] = static_cast<uint32_t>(out_.collectives.size());
+        out_.of_comm[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]] =
+            static_cast<uint32_t>(out_.collectives.size());
         const Comm& mine = comm(ref);
         c.bytes = std::max(c.bytes, mine.bytes);
         if (mine.root >= 0) c.root = mine.root;
@@ -179,8 +182,8 @@ class Matcher {
     const Comm &a = comm(first), &b = comm(other);
     const auto differ = [&](const char* tag, const char* what) {
       find(tag, Severity::error, other,
-           fmt::format("collective {} of group {}: the {} differ: {}, but {}", index, quote(group.name), what, describe(first),
-                       describe(other)));
+           fmt::format("collective {} of group {}: the {} differ: {}, but {}", index, quote(group.name), what,
+                       describe(first), describe(other)));
     };
     const bool uneven = !a.in_split.empty() || !b.in_split.empty();
     const auto dtype = [&](NodeRef at) { return job_.ranks[at.rank].strings[comm(at).dtype]; };
@@ -226,8 +229,8 @@ class Matcher {
                fmt::format("message {} from rank {} to rank {} with tag {} is never sent", i, from, to, tag));
         else if (comm(m.send).bytes != comm(m.recv).bytes)
           find("match.message.bytes", Severity::error, m.recv,
-               fmt::format("message {} from rank {} to rank {} with tag {}: {} bytes are sent, {} expected", i, from, to, tag,
-                           comm(m.send).bytes, comm(m.recv).bytes));
+               fmt::format("message {} from rank {} to rank {} with tag {}: {} bytes are sent, {} expected", i, from,
+                           to, tag, comm(m.send).bytes, comm(m.recv).bytes));
         out_.messages.push_back(m);
       }
     }
@@ -263,7 +266,8 @@ Result<GroupTable> load_groups(const std::string& path) {
     for (const Spec& item : list.items) {
       CHAKRA_ASSIGN(const int64_t rank, item.integer());
       if (rank < 0 || std::find(ranks.begin(), ranks.end(), rank) != ranks.end())
-        return item.error("match.groups.rank", fmt::format("rank {} is {} in group {}", rank, rank < 0 ? "negative" : "there twice", quote(name)));
+        return item.error("match.groups.rank", fmt::format("rank {} is {} in group {}", rank,
+                                                           rank < 0 ? "negative" : "there twice", quote(name)));
       ranks.push_back(rank);
     }
     table.emplace(name, std::move(ranks));

@@ -35,8 +35,8 @@ struct Collective {
   uint32_t group = 0;  ///< into Matching::groups
   uint32_t index = 0;  ///< the how-manieth of its group
   trace::CommType type = trace::CommType::unknown;
-  uint64_t bytes = 0;  ///< largest comm_size of the members
-  int64_t root = -1;   ///< a rank; -1 where none is named
+  uint64_t bytes = 0;            ///< largest comm_size of the members
+  int64_t root = -1;             ///< a rank; -1 where none is named
   std::vector<NodeRef> members;  ///< parallel to the group's ranks; node kNoNode where one is missing
 };
 

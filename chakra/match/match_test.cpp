@@ -77,7 +77,9 @@ TEST(Match, MutationsAreNamed) {
     change(ranks);
     return match(job(ranks));
   };
-  const auto at = [](const Matching& m) { return m.findings.empty() ? std::string() : fmt::format("{} {}", m.findings[0].rank, m.findings[0].node); };
+  const auto at = [](const Matching& m) {
+    return m.findings.empty() ? std::string() : fmt::format("{} {}", m.findings[0].rank, m.findings[0].node);
+  };
   Matching m = mutated([](auto& r) { r[1][2].type = CommType::all_gather; });
   EXPECT_EQ(tags(m), "match.collective.type");
   EXPECT_EQ(at(m), "1 3");
@@ -119,10 +121,14 @@ TEST(Match, Messages) {
     return tags(match(set));
   };
   EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {1, NodeType::recv, 1, 8}}), "");
-  EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {0, NodeType::send, 1, 9}, {1, NodeType::recv, 1, 8}, {1, NodeType::recv, 1, 9}}), "");
+  EXPECT_EQ(
+      messages(
+          {{0, NodeType::send, 1, 8}, {0, NodeType::send, 1, 9}, {1, NodeType::recv, 1, 8}, {1, NodeType::recv, 1, 9}}),
+      "");
   EXPECT_EQ(messages({{0, NodeType::send, 1, 8}}), "match.message.no_recv");
   EXPECT_EQ(messages({{1, NodeType::recv, 1, 8}}), "match.message.no_send");
-  EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {1, NodeType::recv, 2, 8}}), "match.message.no_recv match.message.no_send");
+  EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {1, NodeType::recv, 2, 8}}),
+            "match.message.no_recv match.message.no_send");
   EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {1, NodeType::recv, 1, 9}}), "match.message.bytes");
 }
 

@@ -48,8 +48,9 @@ Picoseconds Fabric::serialization(uint64_t bytes) const {
 std::string Fabric::describe() const {
   std::string out;
   for (const Dimension& d : dimensions)
-    out += fmt::format("{}{} of {}, {}, {:g} ns per link", out.empty() ? "" : "; ",
-                       kTopologies[static_cast<size_t>(d.kind)].name, d.ranks, show_rate(d.bytes_per_s()), d.latency_ns);
+    out +=
+        fmt::format("{}{} of {}, {}, {:g} ns per link", out.empty() ? "" : "; ",
+                    kTopologies[static_cast<size_t>(d.kind)].name, d.ranks, show_rate(d.bytes_per_s()), d.latency_ns);
   return out;
 }
 
@@ -57,7 +58,8 @@ Result<Fabric> parse_fabric(const Spec& spec) {
   const auto list = [&](const char* key) -> Result<const Spec*> {
     const Spec* found = spec.find(key);
     if (!found || found->kind != Spec::Kind::list || found->items.empty())
-      return spec.error("net.file.key", fmt::format("the network needs a list {}, one entry per dimension", quote(key)));
+      return spec.error("net.file.key",
+                        fmt::format("the network needs a list {}, one entry per dimension", quote(key)));
     return found;
   };
   CHAKRA_ASSIGN(const Spec* topologies, list("topology"));
@@ -67,13 +69,15 @@ Result<Fabric> parse_fabric(const Spec& spec) {
   const size_t dimensions = topologies->items.size();
   for (const Spec* other : {counts, bandwidths, latencies})
     if (other->items.size() != dimensions)
-      return other->error("net.file.value", fmt::format("{} entries here, but {} in 'topology'", other->items.size(), dimensions));
+      return other->error("net.file.value",
+                          fmt::format("{} entries here, but {} in 'topology'", other->items.size(), dimensions));
 
   Fabric fabric;
   for (size_t i = 0; i < dimensions; ++i) {
     Dimension d;
     CHAKRA_ASSIGN(const std::string name, topologies->items[i].string());
-    const auto row = std::find_if(kTopologies.begin(), kTopologies.end(), [&](const auto& r) { return r.name == name; });
+    const auto row =
+        std::find_if(kTopologies.begin(), kTopologies.end(), [&](const auto& r) { return r.name == name; });
     if (row == kTopologies.end()) {
       std::string known;
       for (const TopologyRow& r : kTopologies) known += fmt::format("{}{}", known.empty() ? "" : ", ", r.name);

@@ -22,7 +22,8 @@ TEST(Topologies, EveryPairHasARoute) {
 }
 
 TEST(Fabric, ReadsTheEcosystemsFile) {
-  auto fabric = parse_fabric(*parse_spec("topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]  # GB/s\nlatency: [ 500.0 ]  # ns\n", "net.yml"));
+  auto fabric = parse_fabric(*parse_spec(
+      "topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]  # GB/s\nlatency: [ 500.0 ]  # ns\n", "net.yml"));
   ASSERT_TRUE(fabric) << fabric.error().message();
   EXPECT_EQ(fabric->size(), 8);
   EXPECT_EQ(fabric->hops(0, 7), 1);
@@ -41,7 +42,8 @@ TEST(Fabric, RefusesWhatCannotBe) {
   EXPECT_EQ(tag_of("topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50 ]\nlatency: [ -5 ]\n"), "net.file.value");
   EXPECT_EQ(tag_of("topology: [ Ring ]\nnpus_count: [ 8, 2 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n"), "net.file.value");
   EXPECT_EQ(tag_of("topology: [ Ring ]\nnpus_count: [ tbd ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n"), "base.spec.type");
-  EXPECT_EQ(tag_of("topology: [ Ring, Switch ]\nnpus_count: [ 8, 2 ]\nbandwidth: [ 50, 5 ]\nlatency: [ 5, 5 ]\n"), "net.dimensions");
+  EXPECT_EQ(tag_of("topology: [ Ring, Switch ]\nnpus_count: [ 8, 2 ]\nbandwidth: [ 50, 5 ]\nlatency: [ 5, 5 ]\n"),
+            "net.dimensions");
 }
 
 }  // namespace

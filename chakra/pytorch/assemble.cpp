@@ -248,8 +248,12 @@ class Assembler {
   struct Names {
     StringId fw_parent, seq_id, scope, fw_tid, op_schema, bytes;
     explicit Names(StringPool& s)
-        : fw_parent(s.intern("fw_parent")), seq_id(s.intern("seq_id")), scope(s.intern("scope")),
-          fw_tid(s.intern("fw_tid")), op_schema(s.intern("op_schema")), bytes(s.intern("bytes")) {}
+        : fw_parent(s.intern("fw_parent")),
+          seq_id(s.intern("seq_id")),
+          scope(s.intern("scope")),
+          fw_tid(s.intern("fw_tid")),
+          op_schema(s.intern("op_schema")),
+          bytes(s.intern("bytes")) {}
   };
 
   Linking& l_;

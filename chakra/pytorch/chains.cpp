@@ -159,7 +159,8 @@ void build_chains(Linking& l) {
 
 void add_program_edges(Linking& l) {
   for (const auto& chain : l.chains)
-    for (size_t i = 1; i < chain.size(); ++i) l.deps.push_back({chain[i], chain[i - 1], trace::EdgeKind::program, false, 0});
+    for (size_t i = 1; i < chain.size(); ++i)
+      l.deps.push_back({chain[i], chain[i - 1], trace::EdgeKind::program, false, 0});
 }
 
 }  // namespace chakra::pytorch

@@ -39,9 +39,15 @@ std::string_view after_colon(std::string_view name) { return name.substr(name.rf
 
 /// Fills what `to` lacks.
 void complete(CommRecord& to, const CommRecord& from) {
-  const auto text = [](StringId& a, StringId b) { if (a == 0) a = b; };
-  const auto number = [](int64_t& a, int64_t b) { if (a < 0) a = b; };
-  const auto view = [](std::string_view& a, std::string_view b) { if (a.empty()) a = b; };
+  const auto text = [](StringId& a, StringId b) {
+    if (a == 0) a = b;
+  };
+  const auto number = [](int64_t& a, int64_t b) {
+    if (a < 0) a = b;
+  };
+  const auto view = [](std::string_view& a, std::string_view b) {
+    if (a.empty()) a = b;
+  };
   text(to.collective, from.collective);
   text(to.dtype, from.dtype);
   text(to.group, from.group);
@@ -63,8 +69,8 @@ void complete(CommRecord& to, const CommRecord& from) {
 CommNodes::CommNodes(Linking& l) : l_(l) {
   for (const auto* groups : {&l.kineto.groups, &l.host.groups})
     for (const trace::ProcessGroup& group : *groups) {
-      const auto same = std::find_if(groups_.begin(), groups_.end(),
-                                     [&](const auto& known) { return known.name == group.name; });
+      const auto same =
+          std::find_if(groups_.begin(), groups_.end(), [&](const auto& known) { return known.name == group.name; });
       if (same == groups_.end()) groups_.push_back(group);
       else if (same->ranks.empty()) same->ranks = group.ranks;
     }

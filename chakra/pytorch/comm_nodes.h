@@ -22,8 +22,8 @@ class CommNodes {
   void finish(trace::Trace& trace);
 
  private:
-  void fill(CommNode& node, CommKind kind, const CommRecord& record, std::string_view tensors,
-            std::string_view types, std::string_view backend);
+  void fill(CommNode& node, CommKind kind, const CommRecord& record, std::string_view tensors, std::string_view types,
+            std::string_view backend);
   StringId only_group(std::string_view backend);
   void note_group(const CommRecord& record);
 

@@ -46,16 +46,36 @@ struct Dtype {
   int bytes;
 };
 constexpr std::array<Dtype, 31> kDtypes{{
-    {"float", "Float", 4}, {"float32", "Float", 4}, {"double", "Double", 8}, {"float64", "Double", 8},
-    {"half", "Half", 2}, {"float16", "Half", 2}, {"bfloat16", "BFloat16", 2},
-    {"byte", "Byte", 1}, {"unsigned char", "Byte", 1}, {"uint8", "Byte", 1},
-    {"char", "Char", 1}, {"signed char", "Char", 1}, {"int8", "Char", 1},
-    {"short", "Short", 2}, {"short int", "Short", 2}, {"int16", "Short", 2},
-    {"int", "Int", 4}, {"int32", "Int", 4}, {"long", "Long", 8}, {"long int", "Long", 8},
-    {"long long", "Long", 8}, {"int64", "Long", 8}, {"bool", "Bool", 1},
-    {"uint16", "UInt16", 2}, {"uint32", "UInt32", 4}, {"uint64", "UInt64", 8},
-    {"complexfloat", "ComplexFloat", 8}, {"complex<float>", "ComplexFloat", 8},
-    {"complexdouble", "ComplexDouble", 16}, {"complex<double>", "ComplexDouble", 16},
+    {"float", "Float", 4},
+    {"float32", "Float", 4},
+    {"double", "Double", 8},
+    {"float64", "Double", 8},
+    {"half", "Half", 2},
+    {"float16", "Half", 2},
+    {"bfloat16", "BFloat16", 2},
+    {"byte", "Byte", 1},
+    {"unsigned char", "Byte", 1},
+    {"uint8", "Byte", 1},
+    {"char", "Char", 1},
+    {"signed char", "Char", 1},
+    {"int8", "Char", 1},
+    {"short", "Short", 2},
+    {"short int", "Short", 2},
+    {"int16", "Short", 2},
+    {"int", "Int", 4},
+    {"int32", "Int", 4},
+    {"long", "Long", 8},
+    {"long int", "Long", 8},
+    {"long long", "Long", 8},
+    {"int64", "Long", 8},
+    {"bool", "Bool", 1},
+    {"uint16", "UInt16", 2},
+    {"uint32", "UInt32", 4},
+    {"uint64", "UInt64", 8},
+    {"complexfloat", "ComplexFloat", 8},
+    {"complex<float>", "ComplexFloat", 8},
+    {"complexdouble", "ComplexDouble", 16},
+    {"complex<double>", "ComplexDouble", 16},
     {"float8", "Float8", 1},
 }};
 
@@ -82,15 +102,13 @@ std::string_view plain_dtype(std::string_view dtype) {
 
 bool is_host_comm(std::string_view annotation) {
   for (const std::string_view backend : {"gloo:", "mpi:", "ucc:"})
-    if (annotation.starts_with(backend))
-      return comm_kind(annotation.substr(backend.size())).type != NodeType::invalid;
+    if (annotation.starts_with(backend)) return comm_kind(annotation.substr(backend.size())).type != NodeType::invalid;
   return false;
 }
 
 bool is_comm_kernel(std::string_view name) {
-  return name.starts_with("ncclKernel") || name.starts_with("ncclDevKernel") ||
-         name.starts_with("rcclGenericKernel") || name.starts_with("void ncclKernel") ||
-         name.starts_with("void rccl");
+  return name.starts_with("ncclKernel") || name.starts_with("ncclDevKernel") || name.starts_with("rcclGenericKernel") ||
+         name.starts_with("void ncclKernel") || name.starts_with("void rccl");
 }
 
 std::vector<TensorRef> parse_tensors(std::string_view values) {

@@ -17,7 +17,7 @@ struct CommRecord {
   StringId dtype = 0;       ///< "Float", "Long", ...
   StringId group = 0;
   StringId group_description = 0;
-  std::string_view ranks;     ///< "[0, 1]"
+  std::string_view ranks;  ///< "[0, 1]"
   std::string_view in_split, out_split;
   int64_t in_elements = -1, out_elements = -1;
   int64_t group_size = -1;

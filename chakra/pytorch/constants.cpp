@@ -42,8 +42,8 @@ struct Samples {
 void settle(Linking& l, LinkReport::Constants& row, Samples& samples) {
   if (samples.launch.size() < kFewestSamples)
     samples.launch.insert(samples.launch.end(), samples.copy_launch.begin(), samples.copy_launch.end());
-  const auto pick = [&](std::vector<int64_t>& list, int64_t fallback, bool used, const char* what,
-                        int64_t& value, int64_t& count) {
+  const auto pick = [&](std::vector<int64_t>& list, int64_t fallback, bool used, const char* what, int64_t& value,
+                        int64_t& count) {
     if (list.size() >= kFewestSamples) {
       count = static_cast<int64_t>(list.size());
       value = trimmed_mean(list);
@@ -56,10 +56,10 @@ void settle(Linking& l, LinkReport::Constants& row, Samples& samples) {
                          row.device, list.size(), what, kFewestSamples, fallback));
   };
   pick(samples.launch, kDefaultLaunchNs, row.used_launch, "launch latency", row.launch_ns, row.launch_samples);
-  pick(samples.graph_launch, kDefaultGraphLaunchNs, row.used_graph, "graph-launch latency",
-       row.graph_launch_ns, row.graph_samples);
-  pick(samples.gap, l.kineto.amd ? kDefaultDispatchGapAmdNs : kDefaultDispatchGapNs, row.used_gap,
-       "dispatch gap", row.dispatch_gap_ns, row.gap_samples);
+  pick(samples.graph_launch, kDefaultGraphLaunchNs, row.used_graph, "graph-launch latency", row.graph_launch_ns,
+       row.graph_samples);
+  pick(samples.gap, l.kineto.amd ? kDefaultDispatchGapAmdNs : kDefaultDispatchGapNs, row.used_gap, "dispatch gap",
+       row.dispatch_gap_ns, row.gap_samples);
 }
 
 }  // namespace
@@ -123,7 +123,8 @@ void estimate_constants(Linking& l) {
       // An operation that found its stream idle tells when it was launched; one that had to queue may
       // have been launched at any time since the call began.
       const uint32_t before = l.previous[op];
-      const bool queued = before != kNone && k.device_ops[before].end_ns() + l.constants(op).dispatch_gap_ns + kQueuedNs >= start;
+      const bool queued =
+          before != kNone && k.device_ops[before].end_ns() + l.constants(op).dispatch_gap_ns + kQueuedNs >= start;
       role.split_at = queued ? c.start_ns : std::clamp(start - l.constants(op).launch_ns, c.start_ns, c.end_ns());
     }
     if (role.wait_end >= 0) role.wait_end = std::max(role.wait_end, role.split_at);

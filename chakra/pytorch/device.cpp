@@ -69,12 +69,11 @@ void join_by_correlation(Linking& l) {
   for (uint32_t c = 0; c < k.calls.size(); ++c) {
     CallRole& role = l.roles[c];
     if (role.launched() > 1)
-      std::sort(l.op_order.begin() + role.first_op, l.op_order.begin() + role.last_op,
-                [&](uint32_t a, uint32_t b) {
-                  return std::pair(k.device_ops[a].start_ns, a) < std::pair(k.device_ops[b].start_ns, b);
-                });
-    role.graph = role.launched() > 1 ||
-                 (role.launched() == 1 && contains_ignoring_case(l.text(k.calls[c].name), "GraphLaunch"));
+      std::sort(l.op_order.begin() + role.first_op, l.op_order.begin() + role.last_op, [&](uint32_t a, uint32_t b) {
+        return std::pair(k.device_ops[a].start_ns, a) < std::pair(k.device_ops[b].start_ns, b);
+      });
+    role.graph =
+        role.launched() > 1 || (role.launched() == 1 && contains_ignoring_case(l.text(k.calls[c].name), "GraphLaunch"));
   }
 }
 

@@ -67,8 +67,7 @@ class HostReader {
     out_.file = stream_.file();
     if (!any_window)
       return fail(Code::bad_input, "pytorch.host.not_a_host_trace",
-                  "there is no array \"nodes\" with operators in it; is this a PyTorch execution trace?",
-                  {out_.file});
+                  "there is no array \"nodes\" with operators in it; is this a PyTorch execution trace?", {out_.file});
     CHAKRA_CHECK(link_parents());
     return std::move(out_);
   }
@@ -121,8 +120,7 @@ class HostReader {
     op.byte = stream_.current_place().byte;
     if (name.starts_with("[pytorch|profiler|execution_"))
       op.kind = name.ends_with("|thread]") ? HostOp::Kind::thread_root : HostOp::Kind::process_root;
-    else if (name == "## process_group:init ##")
-      op.kind = HostOp::Kind::process_groups;
+    else if (name == "## process_group:init ##") op.kind = HostOp::Kind::process_groups;
     if (op.kind == HostOp::Kind::op) ++out_.op_count;
     if (op.kind == HostOp::Kind::process_groups) read_groups();
     if (name == "record_param_comms") read_comm_inputs();
@@ -134,9 +132,7 @@ class HostReader {
     return {};
   }
 
-  static bool natural(ondemand::value value, uint64_t& number) {
-    return parse_unsigned(token(value), number);
-  }
+  static bool natural(ondemand::value value, uint64_t& number) { return parse_unsigned(token(value), number); }
   StringId text_id(ondemand::value value) {
     std::string_view text;
     return value.get_string().get(text) ? 0 : strings_.intern(text);
@@ -292,19 +288,17 @@ class HostReader {
     rows.reserve(ops.size());
     for (uint32_t row = 0; row < ops.size(); ++row)
       if (!rows.emplace(ops[row].id, row).second)
-        return fail(Code::bad_input, "pytorch.host.duplicate_id",
-                    fmt::format("node id {} is used before, by {}", ops[row].id,
-                                quote(strings_[ops[rows[ops[row].id]].name])),
-                    {out_.file, ops[row].byte});
+        return fail(
+            Code::bad_input, "pytorch.host.duplicate_id",
+            fmt::format("node id {} is used before, by {}", ops[row].id, quote(strings_[ops[rows[ops[row].id]].name])),
+            {out_.file, ops[row].byte});
     for (HostOp& op : ops) {
       const auto found = rows.find(op.parent);
       if (found == rows.end())
         return fail(Code::bad_input, "pytorch.host.missing_parent",
-                    fmt::format("the parent {} of node {} is not in the file", op.parent, op.id),
-                    {out_.file, op.byte});
+                    fmt::format("the parent {} of node {} is not in the file", op.parent, op.id), {out_.file, op.byte});
       if (op.parent != op.id) op.parent_row = found->second;
-      else if (op.kind != HostOp::Kind::process_root)
-        return cycle(op);
+      else if (op.kind != HostOp::Kind::process_root) return cycle(op);
     }
     // Walk up from each node until a node known to reach the root.
     std::vector<uint32_t> seen(ops.size(), 0);
@@ -320,8 +314,8 @@ class HostReader {
   }
 
   tl::unexpected<Error> cycle(const HostOp& op) {
-    return fail(Code::bad_input, "pytorch.host.parent_cycle",
-                fmt::format("node {} is its own ancestor", op.id), {out_.file, op.byte});
+    return fail(Code::bad_input, "pytorch.host.parent_cycle", fmt::format("node {} is its own ancestor", op.id),
+                {out_.file, op.byte});
   }
 
   JsonStream stream_;

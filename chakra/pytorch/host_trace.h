@@ -21,7 +21,7 @@ struct HostOp {
   uint32_t parent_row = trace::kNoRow;
   StringId name = 0;
   Kind kind = Kind::op;
-  int64_t rf_id = 0;      ///< record-function id, the key to the Kineto trace; 0: none
+  int64_t rf_id = 0;  ///< record-function id, the key to the Kineto trace; 0: none
   uint64_t fw_parent = 0;
   int64_t sequence = -1;  ///< of autograd
   int64_t scope = 0, thread = 0, fw_thread = 0;
@@ -29,7 +29,7 @@ struct HostOp {
   trace::Io io;
   uint32_t first_attr = 0, attr_count = 0;  ///< other attributes, in HostTrace::attrs
   uint32_t comm = trace::kNoRow;            ///< into HostTrace::comms
-  int64_t byte = 0;                ///< where it stands in the file
+  int64_t byte = 0;                         ///< where it stands in the file
 };
 
 struct HostTrace {

@@ -31,7 +31,9 @@ class HostWaits {
   }
 
  private:
-  void dep(uint32_t item, uint32_t on, EdgeKind kind, bool inferred) { l_.deps.push_back({item, on, kind, inferred, 0}); }
+  void dep(uint32_t item, uint32_t on, EdgeKind kind, bool inferred) {
+    l_.deps.push_back({item, on, kind, inferred, 0});
+  }
   Item& item(uint32_t id) { return l_.items[id]; }
 
   /// Host time that the thread spent in no operator: gaps, and annotations that begin between them.
@@ -42,8 +44,8 @@ class HostWaits {
   /// Position in a chain of the first item that ends at `time` or later.
   size_t position_at(uint32_t thread, int64_t time) {
     const auto& chain = l_.chains[thread];
-    const auto found = std::lower_bound(chain.begin(), chain.end(), time,
-                                        [&](uint32_t id, int64_t t) { return item(id).end() < t; });
+    const auto found =
+        std::lower_bound(chain.begin(), chain.end(), time, [&](uint32_t id, int64_t t) { return item(id).end() < t; });
     return static_cast<size_t>(found - chain.begin());
   }
 
@@ -171,7 +173,8 @@ class HostWaits {
     const int64_t from = std::max(c.start_ns, k_.ops[caller].end_ns());
     uint32_t best = kNone;
     for (const auto& ops : l_.thread_ops) {
-      auto at = std::lower_bound(ops.begin(), ops.end(), from, [&](uint32_t op, int64_t t) { return k_.ops[op].start_ns < t; });
+      auto at = std::lower_bound(ops.begin(), ops.end(), from,
+                                 [&](uint32_t op, int64_t t) { return k_.ops[op].start_ns < t; });
       for (; at != ops.end() && (best == kNone || k_.ops[*at].start_ns < k_.ops[best].start_ns); ++at) {
         if (*at == comm || l_.host_of_op[*at] == kNone) continue;
         const std::vector<int64_t> read = storages_of(*at);
@@ -188,7 +191,8 @@ class HostWaits {
 
   /// The gap directly before an operator, or before the outermost one around it that began after `from`.
   uint32_t gap_before(uint32_t op, int64_t from) {
-    for (uint32_t around = l_.parent_op[op]; around != kNone && k_.ops[around].start_ns >= from; around = l_.parent_op[around])
+    for (uint32_t around = l_.parent_op[op]; around != kNone && k_.ops[around].start_ns >= from;
+         around = l_.parent_op[around])
       if (!k_.ops[around].annotation) op = around;
     const auto& chain = l_.chains[k_.ops[op].lane];
     const auto self = std::find(chain.begin(), chain.end(), l_.item_of_op[op]);
@@ -202,7 +206,8 @@ class HostWaits {
 
   std::vector<int64_t> storages_of(uint32_t op) const {
     std::vector<int64_t> storages;
-    for (const TensorRef& tensor : parse_tensors(l_.host.ops[l_.host_of_op[op]].io.inputs.values)) storages.push_back(tensor.storage);
+    for (const TensorRef& tensor : parse_tensors(l_.host.ops[l_.host_of_op[op]].io.inputs.values))
+      storages.push_back(tensor.storage);
     return storages;
   }
 
@@ -222,7 +227,8 @@ class HostWaits {
         uint32_t j = i;
         while (j < chain.size() && is_idle(chain[j])) ++j;
         // From the end of what was before: a gap may have shrunk to what followed its wait.
-        if (const int64_t begin = i > 0 ? item(chain[i - 1]).end() : l_.begin_ns; j > i && item(chain[j - 1]).end() > begin)
+        if (const int64_t begin = i > 0 ? item(chain[i - 1]).end() : l_.begin_ns;
+            j > i && item(chain[j - 1]).end() > begin)
           idle[thread].push_back({begin, item(chain[j - 1]).end(), i, j});
         i = std::max(j, i + 1);
       }
@@ -230,8 +236,7 @@ class HostWaits {
         const int64_t end = item(chain.back()).end();
         if (idle[thread].empty() || idle[thread].back().end != end || !is_idle(chain.back()))
           idle[thread].push_back({end, std::numeric_limits<int64_t>::max(), 0, 0});
-        else
-          idle[thread].back().end = std::numeric_limits<int64_t>::max(), idle[thread].back().last = 0;
+        else idle[thread].back().end = std::numeric_limits<int64_t>::max(), idle[thread].back().last = 0;
       }
     }
     for (uint32_t thread = 0; thread < idle.size(); ++thread)
@@ -265,8 +270,8 @@ class HostWaits {
   /// The last item of a thread that is no idle time and had ended at `time`.
   uint32_t last_working(uint32_t thread, int64_t time) {
     const auto& chain = l_.chains[thread];
-    auto at = std::upper_bound(chain.begin(), chain.end(), time,
-                               [&](int64_t t, uint32_t id) { return t < item(id).end(); });
+    auto at =
+        std::upper_bound(chain.begin(), chain.end(), time, [&](int64_t t, uint32_t id) { return t < item(id).end(); });
     while (at != chain.begin())
       if (const uint32_t id = *--at; !is_idle(id) && item(id).end() <= time) return id;
     return kNone;
@@ -299,8 +304,8 @@ class HostWaits {
         const Item it = item(id);
         const bool piece = it.kind == Item::Kind::op || it.kind == Item::Kind::op_rest || it.kind == Item::Kind::gap;
         if (!piece || it.dur < kHiddenWaitNs || it.waited) continue;
-        const auto after = std::upper_bound(busy.begin(), busy.end(), it.start,
-                                            [](int64_t t, const Busy& b) { return t < b.begin; });
+        const auto after =
+            std::upper_bound(busy.begin(), busy.end(), it.start, [](int64_t t, const Busy& b) { return t < b.begin; });
         if (after == busy.begin()) continue;
         const Busy& b = *std::prev(after);
         if (b.end <= it.start || b.end > it.end() || it.end() - b.end > kHiddenWaitSlackNs ||

@@ -41,9 +41,7 @@ class JsonStream {
   /// Element i alone, padded likewise.
   simdjson::padded_string_view element(size_t i) const;
   Place element_place(size_t i) const { return {source_.file(), at(starts_[i])}; }
-  Place place(size_t i, size_t offset_in_element) const {
-    return {source_.file(), at(starts_[i] + offset_in_element)};
-  }
+  Place place(size_t i, size_t offset_in_element) const { return {source_.file(), at(starts_[i] + offset_in_element)}; }
   const std::string& file() const { return source_.file(); }
   /// The element that for_each_element is at.
   Place current_place() const { return element_place(current_); }
@@ -63,9 +61,9 @@ class JsonStream {
   tl::unexpected<Error> syntax(std::string text) const;
   tl::unexpected<Error> truncated() const;
 
-  Result<bool> more();              ///< reads on; false at the end of the file
-  Result<bool> skip_blanks();       ///< to the next byte that is none; false at the end of the file
-  Result<size_t> value_end();       ///< index behind the value at the cursor
+  Result<bool> more();         ///< reads on; false at the end of the file
+  Result<bool> skip_blanks();  ///< to the next byte that is none; false at the end of the file
+  Result<size_t> value_end();  ///< index behind the value at the cursor
   Result<size_t> string_end(size_t quote);
   Result<size_t> bracket_end();
   Result<Part> next_member();
@@ -78,16 +76,16 @@ class JsonStream {
   ByteSource source_;
   std::vector<std::string> arrays_;
   enum class State : uint8_t { start, members, elements, finished } state_ = State::start;
-  bool bare_ = false;       ///< the document is the array
+  bool bare_ = false;  ///< the document is the array
   bool first_member_ = true;
   bool any_element_ = false;
-  bool ended_ = false;      ///< of the file
+  bool ended_ = false;  ///< of the file
 
-  std::string buffer_;      ///< data, then padding
-  size_t size_ = 0;         ///< data in it
-  size_t cursor_ = 0;       ///< what is before it has been used
-  size_t keep_ = 0;         ///< what is before it may be dropped
-  int64_t buffer_at_ = 0;   ///< offset of buffer_[0] in the file
+  std::string buffer_;     ///< data, then padding
+  size_t size_ = 0;        ///< data in it
+  size_t cursor_ = 0;      ///< what is before it has been used
+  size_t keep_ = 0;        ///< what is before it may be dropped
+  int64_t buffer_at_ = 0;  ///< offset of buffer_[0] in the file
 
   std::string key_;
   size_t value_begin_ = 0, value_end_ = 0;
@@ -97,7 +95,7 @@ class JsonStream {
   uint32_t depth_ = 0;
   std::vector<size_t> starts_, ends_;
   size_t current_ = 0;
-  size_t patched_ = 0;      ///< index of the byte replaced by ']', or 0
+  size_t patched_ = 0;  ///< index of the byte replaced by ']', or 0
   char patched_byte_ = 0;
 };
 
@@ -143,8 +141,7 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
       for (auto element : array) {
         const size_t index = std::min(i++, stream.elements() - 1);
         ondemand::value value;
-        if (const auto code = std::move(element).get(value))
-          return json_error(code, stream.element_place(index));
+        if (const auto code = std::move(element).get(value)) return json_error(code, stream.element_place(index));
         CHAKRA_CHECK(use_value(value, index));
       }
     } else {  // damage somewhere in the window: element by element finds the place

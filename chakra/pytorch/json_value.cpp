@@ -118,7 +118,9 @@ std::string decode_string(std::string_view json, size_t& i) {
         if (code < 0x80) put(code);
         else if (code < 0x800) put(0xc0 | code >> 6), put(0x80 | (code & 0x3f));
         else if (code < 0x10000) put(0xe0 | code >> 12), put(0x80 | (code >> 6 & 0x3f)), put(0x80 | (code & 0x3f));
-        else put(0xf0 | (code >> 18 & 7)), put(0x80 | (code >> 12 & 0x3f)), put(0x80 | (code >> 6 & 0x3f)), put(0x80 | (code & 0x3f));
+        else
+          put(0xf0 | (code >> 18 & 7)), put(0x80 | (code >> 12 & 0x3f)), put(0x80 | (code >> 6 & 0x3f)),
+              put(0x80 | (code & 0x3f));
         break;
       }
       default: text += json[i];
@@ -192,7 +194,8 @@ void append_python_repr(std::string& out, std::string_view json) {
       out += ": ", ++i;
     } else if (c == '-' || is_digit(c)) {
       size_t end = i + 1;
-      while (end < json.size() && (is_digit(json[end]) || std::string_view("+-.eE").find(json[end]) != std::string_view::npos))
+      while (end < json.size() &&
+             (is_digit(json[end]) || std::string_view("+-.eE").find(json[end]) != std::string_view::npos))
         ++end;
       append_python_number(out, json.substr(i, end - i));
       i = end;

@@ -60,8 +60,8 @@ class KinetoReader {
           return read_event(object);
         },
         [&](std::string_view key, ondemand::document& value) {
-          named |= key == "schemaVersion" || key == "distributedInfo" || key == "deviceProperties" ||
-                   key == "traceEvents";
+          named |=
+              key == "schemaVersion" || key == "distributedInfo" || key == "deviceProperties" || key == "traceEvents";
           return read_member(key, value);
         }));
     out_.file = stream_.file();
@@ -180,50 +180,78 @@ class KinetoReader {
       const auto text = [&] { return strings_.intern(token(part)); };
       // One comparison of length and first letters decides for nearly all keys.
       switch (key.empty() ? 0 : key[0]) {
-        case 'c': if (key == "correlation") number(args_.correlation);
-                  else if (key == "cuda_sync_kind") args_.sync_kind = token(part);
-                  break;
-        case 'E': if (key == "External id") number(args_.external_id); break;
-        case 'e': if (key == "external id") number(args_.external_id); break;
-        case 'R': if (key == "Record function id") number(args_.rf_id);
-                  else if (key == "Root rank") number(comm.root);
-                  break;
-        case 'S': if (key == "Sequence number") number(args_.sequence);
-                  else if (key == "Seq") number(comm.sequence);
-                  else if (key == "Src Rank") number(comm.src);
-                  break;
-        case 'F': if (key == "Fwd thread id") number(args_.forward_thread); break;
-        case 'd': if (key == "device") { number(args_.device); args_.has_device = true; }
-                  else if (key == "dtype") comm.dtype = text();
-                  break;
-        case 's': if (key == "stream") { number(args_.stream); args_.has_stream = true; } break;
-        case 'b': if (key == "bytes") number(args_.bytes); break;
-        case 'w': if (key == "wait_on_stream") number(args_.source_stream);
-                  else if (key == "wait_on_cuda_event_record_corr_id") number(args_.source_correlation);
-                  break;
-        case 'C': if (key == "Collective name") comm.collective = text(); break;
-        case 'D': if (key == "Dst Rank") number(comm.dst); break;
-        case 'I': if (key == "In msg nelems") number(comm.in_elements);
-                  else if (key == "In split size") comm.in_split = strings_[text()];
-                  else if (key == "Input Dims" && keep_dims) args_.dims = texts_.add(token(part));
-                  else if (key == "Input type" && keep_dims) args_.types = texts_.add(token(part));
-                  break;
-        case 'O': if (key == "Out msg nelems") number(comm.out_elements);
-                  else if (key == "Out split size") comm.out_split = strings_[text()];
-                  break;
-        case 'G': if (key == "Group size") number(comm.group_size); break;
-        case 'P': if (key == "Process Group Name") comm.group = text();
-                  else if (key == "Process Group Description") comm.group_description = text();
-                  else if (key == "Process Group Ranks") comm.ranks = strings_[text()];
-                  break;
+        case 'c':
+          if (key == "correlation") number(args_.correlation);
+          else if (key == "cuda_sync_kind") args_.sync_kind = token(part);
+          break;
+        case 'E':
+          if (key == "External id") number(args_.external_id);
+          break;
+        case 'e':
+          if (key == "external id") number(args_.external_id);
+          break;
+        case 'R':
+          if (key == "Record function id") number(args_.rf_id);
+          else if (key == "Root rank") number(comm.root);
+          break;
+        case 'S':
+          if (key == "Sequence number") number(args_.sequence);
+          else if (key == "Seq") number(comm.sequence);
+          else if (key == "Src Rank") number(comm.src);
+          break;
+        case 'F':
+          if (key == "Fwd thread id") number(args_.forward_thread);
+          break;
+        case 'd':
+          if (key == "device") {
+            number(args_.device);
+            args_.has_device = true;
+          } else if (key == "dtype") comm.dtype = text();
+          break;
+        case 's':
+          if (key == "stream") {
+            number(args_.stream);
+            args_.has_stream = true;
+          }
+          break;
+        case 'b':
+          if (key == "bytes") number(args_.bytes);
+          break;
+        case 'w':
+          if (key == "wait_on_stream") number(args_.source_stream);
+          else if (key == "wait_on_cuda_event_record_corr_id") number(args_.source_correlation);
+          break;
+        case 'C':
+          if (key == "Collective name") comm.collective = text();
+          break;
+        case 'D':
+          if (key == "Dst Rank") number(comm.dst);
+          break;
+        case 'I':
+          if (key == "In msg nelems") number(comm.in_elements);
+          else if (key == "In split size") comm.in_split = strings_[text()];
+          else if (key == "Input Dims" && keep_dims) args_.dims = texts_.add(token(part));
+          else if (key == "Input type" && keep_dims) args_.types = texts_.add(token(part));
+          break;
+        case 'O':
+          if (key == "Out msg nelems") number(comm.out_elements);
+          else if (key == "Out split size") comm.out_split = strings_[text()];
+          break;
+        case 'G':
+          if (key == "Group size") number(comm.group_size);
+          break;
+        case 'P':
+          if (key == "Process Group Name") comm.group = text();
+          else if (key == "Process Group Description") comm.group_description = text();
+          else if (key == "Process Group Ranks") comm.ranks = strings_[text()];
+          break;
         default: break;
       }
     }
     return {};
   }
 
-  void add(Category category, const Record& record, std::string_view name, std::string_view pid,
-           std::string_view tid) {
+  void add(Category category, const Record& record, std::string_view name, std::string_view pid, std::string_view tid) {
     uint32_t comm = trace::kNoRow;
     if (!args_.comm.empty()) {
       comm = static_cast<uint32_t>(out_.comms.size());
@@ -237,8 +265,7 @@ class KinetoReader {
         static_cast<Record&>(op) = record;
         op.lane = thread(pid, tid);
         op.host_comm = is_host_comm(name);
-        op.annotation = !op.host_comm &&
-                        (category == Category::annotation || name.starts_with("ProfilerStep#"));
+        op.annotation = !op.host_comm && (category == Category::annotation || name.starts_with("ProfilerStep#"));
         op.rf_id = args_.rf_id;
         op.external_id = args_.external_id;
         op.sequence = args_.sequence;

@@ -16,8 +16,8 @@ struct Record {
   int64_t start_ns = 0;
   int64_t dur_ns = 0;
   StringId name = 0;
-  uint32_t lane = 0;      ///< into Kineto::threads or Kineto::streams
-  int64_t byte = 0;       ///< where it stands in the file
+  uint32_t lane = 0;  ///< into Kineto::threads or Kineto::streams
+  int64_t byte = 0;   ///< where it stands in the file
   int64_t end_ns() const { return start_ns + dur_ns; }
 };
 
@@ -26,7 +26,7 @@ struct CpuOp : Record {
   bool host_comm = false;   ///< communication that a CPU thread carries out ("gloo:all_reduce")
   int64_t rf_id = 0;        ///< "Record function id"; 0: none
   int64_t external_id = -1;
-  int64_t sequence = -1;    ///< of autograd
+  int64_t sequence = -1;  ///< of autograd
   int64_t forward_thread = 0;
   uint32_t comm = trace::kNoRow;  ///< into Kineto::comms
   std::string_view dims, types;   ///< "Input Dims", "Input type"; kept for communication only
@@ -46,9 +46,9 @@ struct DeviceOp : Record {
 /// A cuda_sync record: which stream or event a synchronisation was about.
 struct SyncRecord {
   enum class Kind : uint8_t { device, stream, event, wait_event } kind = Kind::device;
-  int64_t correlation = -1;       ///< of the runtime call
-  int64_t stream = -1;            ///< that waits (wait_event) or is waited for (stream)
-  int64_t source_stream = -1;     ///< that the event was recorded on
+  int64_t correlation = -1;         ///< of the runtime call
+  int64_t stream = -1;              ///< that waits (wait_event) or is waited for (stream)
+  int64_t source_stream = -1;       ///< that the event was recorded on
   int64_t source_correlation = -1;  ///< of the call that recorded the event
 };
 
@@ -64,7 +64,7 @@ struct Kineto {
   std::vector<trace::ProcessGroup> groups;
   int64_t rank = -1;  ///< of distributedInfo; -1: not said
   int64_t world_size = -1;
-  bool amd = false;   ///< the runtime calls are HIP's
+  bool amd = false;  ///< the runtime calls are HIP's
 };
 
 /// Errors: pytorch.json.*, pytorch.kineto.not_a_kineto_trace, pytorch.kineto.time, and those of

@@ -14,7 +14,8 @@ Result<Linked> link(const RankInput& input, const LinkOptions& options) {
   return link(std::move(host), std::move(device), input, options);
 }
 
-Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const RankInput& input, const LinkOptions& options) {
+Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const RankInput& input,
+                    const LinkOptions& options) {
   trace::Builder builder;  // its trace owns all names and texts
   Linking l;
   l.options = options;

@@ -12,8 +12,10 @@ void BM_Link(benchmark::State& state) {
   auto host = chakra::read_file(input.host), device = chakra::read_file(input.device);
   if (!host || !device) return state.SkipWithError("run it in the project's folder");
   for (auto _ : state) {
-    auto linked = chakra::pytorch::link(*chakra::ByteSource::from_memory(*host), *chakra::ByteSource::from_memory(*device), input, {});
-    if (!linked || linked->report.matched_host_ops != 8121 || linked->report.comm_bytes != 44'064'480) return state.SkipWithError("wrong answer");
+    auto linked = chakra::pytorch::link(*chakra::ByteSource::from_memory(*host),
+                                        *chakra::ByteSource::from_memory(*device), input, {});
+    if (!linked || linked->report.matched_host_ops != 8121 || linked->report.comm_bytes != 44'064'480)
+      return state.SkipWithError("wrong answer");
   }
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(host->size() + device->size()));
 }

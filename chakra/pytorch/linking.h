@@ -57,13 +57,13 @@ struct Dependency {
 struct CallRole {
   uint32_t first_op = kNone;  ///< the device operations it launched: op_order[first_op, last_op)
   uint32_t last_op = kNone;
-  bool graph = false;         ///< launches a whole graph
-  bool blocks = false;        ///< may wait for the device
-  bool leave_out = false;     ///< the profiler's own synchronisation
+  bool graph = false;               ///< launches a whole graph
+  bool blocks = false;              ///< may wait for the device
+  bool leave_out = false;           ///< the profiler's own synchronisation
   std::vector<uint32_t> waits_for;  ///< device operations, latest end last
   bool wait_inferred = false;
-  int64_t split_at = -1;      ///< the launch happens here, inside the call; -1: at its end
-  int64_t wait_end = -1;      ///< the wait ends here, inside the call; -1: it did not wait
+  int64_t split_at = -1;         ///< the launch happens here, inside the call; -1: at its end
+  int64_t wait_end = -1;         ///< the wait ends here, inside the call; -1: it did not wait
   uint32_t launch_item = kNone;  ///< whose end is the launch
   uint32_t wait_item = kNone;    ///< that cannot begin before the wait is over
   uint32_t launched() const { return first_op == kNone ? 0 : last_op - first_op; }
@@ -91,16 +91,16 @@ struct Linking {
   std::vector<uint32_t> op_of_host;  ///< and back
 
   // device
-  std::vector<uint32_t> call_of_op;      ///< DeviceOp -> RuntimeCall, or kNone
-  std::vector<uint32_t> op_order;        ///< device operations grouped by call, each group by start
-  std::vector<CallRole> roles;           ///< per RuntimeCall
-  std::vector<std::vector<uint32_t>> stream_ops;  ///< per stream, by start
-  std::vector<uint32_t> previous;        ///< DeviceOp -> the one before on its stream, or kNone
+  std::vector<uint32_t> call_of_op;                    ///< DeviceOp -> RuntimeCall, or kNone
+  std::vector<uint32_t> op_order;                      ///< device operations grouped by call, each group by start
+  std::vector<CallRole> roles;                         ///< per RuntimeCall
+  std::vector<std::vector<uint32_t>> stream_ops;       ///< per stream, by start
+  std::vector<uint32_t> previous;                      ///< DeviceOp -> the one before on its stream, or kNone
   std::vector<std::vector<uint32_t>> thread_ops;       ///< per thread: operators, callers first
   std::vector<std::vector<uint32_t>> thread_calls;     ///< per thread: all calls, by start
   std::vector<std::vector<uint32_t>> thread_launches;  ///< per thread: launching calls, by start
-  std::vector<uint32_t> enclosing_op;    ///< RuntimeCall -> innermost CpuOp around it, or kNone
-  std::vector<uint32_t> parent_op;       ///< CpuOp -> the one around it, or kNone
+  std::vector<uint32_t> enclosing_op;                  ///< RuntimeCall -> innermost CpuOp around it, or kNone
+  std::vector<uint32_t> parent_op;                     ///< CpuOp -> the one around it, or kNone
   std::vector<EventEdge> events;
   std::vector<uint32_t> constants_of_stream;  ///< stream -> row of report.constants
 

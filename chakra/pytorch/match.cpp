@@ -54,9 +54,8 @@ Result<void> match_host_ops(Linking& l) {
                 fmt::format("only {} of {} operators of the host trace ({}) are in the Kineto trace by "
                             "record-function id and name ({} by id alone); the first that is not is {} "
                             "(node {}); the two are not of the same run",
-                            show_count(l.report.matched_host_ops), show_count(l.report.host_ops),
-                            show_percent(share), show_count(same_id),
-                            quote(l.text(l.host.ops[example].name)), l.host.ops[example].id),
+                            show_count(l.report.matched_host_ops), show_count(l.report.host_ops), show_percent(share),
+                            show_count(same_id), quote(l.text(l.host.ops[example].name)), l.host.ops[example].id),
                 {l.host.file, l.host.ops[example].byte});
   if (l.report.matched_host_ops < l.report.host_ops)
     l.find("pytorch.match.some_missing", Severity::warning,
@@ -85,8 +84,7 @@ Result<void> set_zero(Linking& l) {
   }
   int64_t span = 0;
   if (__builtin_sub_overflow(last, first, &span) || span > kLongestPs / kPsPerNs)
-    return fail(Code::bad_input, "pytorch.kineto.time", "the records are more than 26 days apart",
-                {l.kineto.file});
+    return fail(Code::bad_input, "pytorch.kineto.time", "the records are more than 26 days apart", {l.kineto.file});
   l.zero_ns = first;
   over_all([&](Record& record) { record.start_ns -= first; });
   return {};

@@ -94,7 +94,8 @@ tl::unexpected<Error> rank_error(const std::string& path, std::string text) {
 
 Result<void> check_rank(const Sniffed& file) {
   if (file.said && file.named && *file.said != *file.named)
-    return rank_error(file.path, fmt::format("the trace says it is of rank {}, its name says {}", *file.said, *file.named));
+    return rank_error(file.path,
+                      fmt::format("the trace says it is of rank {}, its name says {}", *file.said, *file.named));
   return {};
 }
 
@@ -125,9 +126,10 @@ Result<RankInput> pair_files(const std::string& first, const std::string& second
   CHAKRA_ASSIGN(Sniffed device, sniff(second));
   if (host.kind == FileKind::device && device.kind == FileKind::host) std::swap(host, device);
   if (host.kind != FileKind::other && host.kind == device.kind)
-    return fail(Code::bad_input, "pytorch.pair.kind",
-                host.kind == FileKind::host ? "both files are PyTorch execution traces" : "both files are Kineto traces",
-                {first});
+    return fail(
+        Code::bad_input, "pytorch.pair.kind",
+        host.kind == FileKind::host ? "both files are PyTorch execution traces" : "both files are Kineto traces",
+        {first});
   return make_input(&host, device);
 }
 
@@ -142,19 +144,23 @@ Result<Pairing> pair_folder(const std::string& folder) {
     if (file.kind == FileKind::host) hosts.push_back(std::move(file));
     else if (file.kind == FileKind::device) devices.push_back(std::move(file));
     else
-      pairing.findings.push_back({"pytorch.pair.other_file", Severity::note, -1, -1,
-                                  fmt::format("{} is neither a PyTorch execution trace nor a Kineto trace; left out", path)});
+      pairing.findings.push_back(
+          {"pytorch.pair.other_file", Severity::note, -1, -1,
+           fmt::format("{} is neither a PyTorch execution trace nor a Kineto trace; left out", path)});
   }
   if (devices.empty())
-    return fail(Code::bad_input, "pytorch.pair.none",
-                hosts.empty() ? "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)"
-                              : "the folder holds PyTorch execution traces, but no Kineto trace",
-                {folder});
+    return fail(
+        Code::bad_input, "pytorch.pair.none",
+        hosts.empty()
+            ? "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)"
+            : "the folder holds PyTorch execution traces, but no Kineto trace",
+        {folder});
   if (hosts.size() == 1 && devices.size() == 1) {
     CHAKRA_CHECK(check_rank(devices[0]));
     if (hosts[0].named && devices[0].rank() && *hosts[0].named != *devices[0].rank())
-      return rank_error(hosts[0].path, fmt::format("the only host trace is named as rank {}, the only Kineto trace is of rank {}",
-                                                   *hosts[0].named, *devices[0].rank()));
+      return rank_error(hosts[0].path,
+                        fmt::format("the only host trace is named as rank {}, the only Kineto trace is of rank {}",
+                                    *hosts[0].named, *devices[0].rank()));
     CHAKRA_ASSIGN(RankInput input, make_input(&hosts[0], devices[0]));
     pairing.ranks.push_back(std::move(input));
     return pairing;
@@ -166,8 +172,10 @@ Result<Pairing> pair_folder(const std::string& folder) {
       return rank_error(file.path, "neither the Kineto trace nor its name says its rank");
     RankInput& input = ranks[file.rank().value_or(0)];
     if (!input.device.empty())
-      return fail(Code::bad_input, "pytorch.pair.rank_twice",
-                  fmt::format("two Kineto traces are of rank {}: this one and {}", *file.rank(), quote(input.device, 200)), {file.path});
+      return fail(
+          Code::bad_input, "pytorch.pair.rank_twice",
+          fmt::format("two Kineto traces are of rank {}: this one and {}", *file.rank(), quote(input.device, 200)),
+          {file.path});
     input.device = file.path;
     input.rank = file.rank().value_or(0);
     input.rank_known = file.rank().has_value();
@@ -176,17 +184,19 @@ Result<Pairing> pair_folder(const std::string& folder) {
     if (!file.named) return rank_error(file.path, "the name of the host trace does not say its rank");
     const auto found = ranks.find(*file.named);
     if (found == ranks.end())
-      return fail(Code::bad_input, "pytorch.pair.incomplete", fmt::format("rank {} has a host trace but no Kineto trace", *file.named),
-                  {file.path});
+      return fail(Code::bad_input, "pytorch.pair.incomplete",
+                  fmt::format("rank {} has a host trace but no Kineto trace", *file.named), {file.path});
     if (!found->second.host.empty())
-      return fail(Code::bad_input, "pytorch.pair.rank_twice",
-                  fmt::format("two host traces are of rank {}: this one and {}", *file.named, quote(found->second.host, 200)), {file.path});
+      return fail(
+          Code::bad_input, "pytorch.pair.rank_twice",
+          fmt::format("two host traces are of rank {}: this one and {}", *file.named, quote(found->second.host, 200)),
+          {file.path});
     found->second.host = file.path;
   }
   for (auto& [rank, input] : ranks) {
     if (input.host.empty() && !hosts.empty())
-      return fail(Code::bad_input, "pytorch.pair.incomplete", fmt::format("rank {} has a Kineto trace but no host trace", rank),
-                  {input.device});
+      return fail(Code::bad_input, "pytorch.pair.incomplete",
+                  fmt::format("rank {} has a Kineto trace but no host trace", rank), {input.device});
     pairing.ranks.push_back(std::move(input));
   }
   return pairing;

@@ -21,16 +21,18 @@ struct FormatRow {
   std::string_view description;
 };
 inline constexpr std::array<FormatRow, 2> kFormats{{
-    {"host", "*.json, *.json.gz, *.json.zst", "PyTorch execution trace (ExecutionTraceObserver), schemas 1.0.1 to 1.1.1; read by link"},
-    {"kineto", "*.json, *.json.gz, *.json.zst", "Kineto trace (torch.profiler), NVIDIA, AMD and CPU, 2021 to 2026; read by link"},
+    {"host", "*.json, *.json.gz, *.json.zst",
+     "PyTorch execution trace (ExecutionTraceObserver), schemas 1.0.1 to 1.1.1; read by link"},
+    {"kineto", "*.json, *.json.gz, *.json.zst",
+     "Kineto trace (torch.profiler), NVIDIA, AMD and CPU, 2021 to 2026; read by link"},
 }};
 
 /// Where the records of a rank are. Without a host trace, the operators are Kineto's.
 struct RankInput {
   int64_t rank = 0;
   bool rank_known = false;  ///< the files or their names say it
-  std::string host;    ///< PyTorch execution trace; may be empty
-  std::string device;  ///< Kineto trace
+  std::string host;         ///< PyTorch execution trace; may be empty
+  std::string device;       ///< Kineto trace
 };
 
 /// What linking found out beside the graph.
@@ -39,8 +41,8 @@ struct LinkReport {
   int64_t matched_host_ops = 0;  ///< found in the Kineto trace by record-function id and name
   bool has_host_trace = false;
   int64_t device_ops = 0;
-  int64_t attached_device_ops = 0;   ///< to the operator that encloses their launch
-  int64_t launched_before = 0;       ///< device operations launched before the recording began
+  int64_t attached_device_ops = 0;  ///< to the operator that encloses their launch
+  int64_t launched_before = 0;      ///< device operations launched before the recording began
   int64_t inferred_edges = 0;
   std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< by kind
   int64_t comm_nodes = 0;
@@ -70,7 +72,8 @@ struct LinkOptions {
 /// pytorch.pair.rank.
 Result<Linked> link(const RankInput& input, const LinkOptions& options = {});
 /// The same from sources that are open already; `input` says the rank.
-Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const RankInput& input, const LinkOptions& options);
+Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const RankInput& input,
+                    const LinkOptions& options);
 
 /// Finds out which of two files is which; both orders are understood. The rank is what the files
 /// say, else 0. Errors: pytorch.pair.kind, pytorch.pair.rank, and those of ByteSource.

@@ -30,7 +30,8 @@ class RandomJson {
     return kBlanks[r_.below(6)];
   }
   std::string string() {
-    static const char* const kPieces[] = {"a", "\\\"", "\\\\", "{", "}", "[", "]", ",", ":", "\\n", "\\u00fc", "\xc3\xbc", "long text without anything"};
+    static const char* const kPieces[] = {
+        "a", "\\\"", "\\\\", "{", "}", "[", "]", ",", ":", "\\n", "\\u00fc", "\xc3\xbc", "long text without anything"};
     std::string out = "\"";
     for (uint64_t n = r_.below(8); n > 0; --n) out += kPieces[r_.below(13)];
     return out + "\"";
@@ -106,7 +107,8 @@ Result<Document> read_document(const std::string& text, size_t window) {
     }
     for (size_t i = 0; i < stream.elements(); ++i) {
       d.elements.emplace_back(std::string_view(stream.element(i)));
-      EXPECT_EQ(text.substr(static_cast<size_t>(stream.element_place(i).byte), d.elements.back().size()), d.elements.back());
+      EXPECT_EQ(text.substr(static_cast<size_t>(stream.element_place(i).byte), d.elements.back().size()),
+                d.elements.back());
     }
     EXPECT_EQ(std::string_view(stream.window()).front(), '[');
     EXPECT_EQ(std::string_view(stream.window()).back(), ']');
@@ -168,7 +170,8 @@ TEST(ParseMicros, IsExact) {
   EXPECT_EQ(ns("1.0005"), 1001);
   EXPECT_EQ(ns("1.00049"), 1000);
   EXPECT_EQ(ns("1.5e3"), 1'500'000);
-  for (const char* wrong : {"", "-", "abc", "1.2.3", "99999999999999999999", "1e300", "9223372036854775807", "NaN"}) EXPECT_EQ(ns(wrong), INT64_MIN) << wrong;
+  for (const char* wrong : {"", "-", "abc", "1.2.3", "99999999999999999999", "1e300", "9223372036854775807", "NaN"})
+    EXPECT_EQ(ns(wrong), INT64_MIN) << wrong;
 }
 
 TEST(PythonRepr, IsWhatPythonPrints) {
@@ -178,8 +181,10 @@ TEST(PythonRepr, IsWhatPythonPrints) {
     return out;
   };
   EXPECT_EQ(repr("[[7,8,0,64,4,\"cuda:0\"], [-1]]"), "[[7, 8, 0, 64, 4, 'cuda:0'], [-1]]");
-  EXPECT_EQ(repr("[true, false, null, 1.0, 1e-05, 0.1, 100000000000000000000.0]"), "[True, False, None, 1.0, 1e-05, 0.1, 1e+20]");
-  EXPECT_EQ(repr("[\"it's\", \"say \\\"x\\\"\", \"both ' and \\\"\", \"tab\\t\"]"), "[\"it's\", 'say \"x\"', 'both \\' and \"', 'tab\\t']");
+  EXPECT_EQ(repr("[true, false, null, 1.0, 1e-05, 0.1, 100000000000000000000.0]"),
+            "[True, False, None, 1.0, 1e-05, 0.1, 1e+20]");
+  EXPECT_EQ(repr("[\"it's\", \"say \\\"x\\\"\", \"both ' and \\\"\", \"tab\\t\"]"),
+            "[\"it's\", 'say \"x\"', 'both \\' and \"', 'tab\\t']");
   EXPECT_EQ(repr("[\"\\u00fc\\ud83d\\ude00\"]"), "['\xc3\xbc\xf0\x9f\x98\x80']");
   EXPECT_EQ(repr("[]"), "[]");
 }
@@ -191,10 +196,13 @@ TEST(CommRecord, NamesOfAllGenerations) {
     const CommKind kind = comm_kind(name);
     return kind.type == NodeType::coll ? kind.collective : CommType::unknown;
   };
-  for (const char* name : {"all_reduce", "allreduce", "allreduce_coalesced", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "allreduce_"})
+  for (const char* name :
+       {"all_reduce", "allreduce", "allreduce_coalesced", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "allreduce_"})
     EXPECT_EQ(coll(name), CommType::all_reduce) << name;
-  for (const char* name : {"_allgather_base", "all_gather_into_tensor_coalesced", "AllGather_RING"}) EXPECT_EQ(coll(name), CommType::all_gather) << name;
-  for (const char* name : {"_reduce_scatter_base", "reduce_scatter_tensor_coalesced"}) EXPECT_EQ(coll(name), CommType::reduce_scatter) << name;
+  for (const char* name : {"_allgather_base", "all_gather_into_tensor_coalesced", "AllGather_RING"})
+    EXPECT_EQ(coll(name), CommType::all_gather) << name;
+  for (const char* name : {"_reduce_scatter_base", "reduce_scatter_tensor_coalesced"})
+    EXPECT_EQ(coll(name), CommType::reduce_scatter) << name;
   for (const char* name : {"all_to_all", "alltoall_base", "all_to_allv", "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t"})
     EXPECT_EQ(coll(name), CommType::all_to_all) << name;
   EXPECT_EQ(coll("broadcast"), CommType::broadcast);
@@ -225,9 +233,12 @@ Result<HostTrace> parse_host(const std::string& text) {
 }
 
 std::string host_node(int id, int parent, const std::string& name = "aten::mm") {
-  return fmt::format("{{\"id\": {}, \"name\": \"{}\", \"ctrl_deps\": {}, \"inputs\": {{\"values\": [], \"shapes\": [], \"types\": []}}, "
-                     "\"outputs\": {{\"values\": [], \"shapes\": [], \"types\": []}}, \"attrs\": [{{\"name\": \"rf_id\", \"type\": \"uint64\", \"value\": {}}}]}}",
-                     id, name, parent, id);
+  return fmt::format(
+      "{{\"id\": {}, \"name\": \"{}\", \"ctrl_deps\": {}, \"inputs\": {{\"values\": [], \"shapes\": [], \"types\": "
+      "[]}}, "
+      "\"outputs\": {{\"values\": [], \"shapes\": [], \"types\": []}}, \"attrs\": [{{\"name\": \"rf_id\", \"type\": "
+      "\"uint64\", \"value\": {}}}]}}",
+      id, name, parent, id);
 }
 std::string host_document(const std::vector<std::string>& nodes) {
   return fmt::format("{{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"nodes\": [{}]}}", fmt::join(nodes, ",\n"));
@@ -297,7 +308,8 @@ TEST(HostTrace, CommunicationRecords) {
   CHAKRA_NEEDS_DATA();
   StringPool strings;
   Arena texts;
-  auto host = read_host_trace(*ByteSource::open(chakra::testing::data_folder() + "/et_json/resnet_1gpu_et_1.0.3.json.gz"), strings, texts);
+  auto host = read_host_trace(
+      *ByteSource::open(chakra::testing::data_folder() + "/et_json/resnet_1gpu_et_1.0.3.json.gz"), strings, texts);
   ASSERT_TRUE(host);
   ASSERT_EQ(host->comms.size(), 27u);  // 21 collectives and 6 waits
   EXPECT_EQ(strings[host->comms[0].collective], "broadcast");
@@ -316,7 +328,9 @@ Result<Kineto> parse_kineto(const std::string& events, const std::string& more =
 
 TEST(KinetoTrace, Defects) {
   const auto event = [](const char* ts, const char* dur) {
-    return fmt::format("{{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"x\", \"pid\": 1, \"tid\": 1, \"ts\": {}, \"dur\": {}}}", ts, dur);
+    return fmt::format(
+        "{{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"x\", \"pid\": 1, \"tid\": 1, \"ts\": {}, \"dur\": {}}}", ts,
+        dur);
   };
   EXPECT_EQ(tag_of(parse_kineto(event("1", "2"))), "");
   EXPECT_EQ(tag_of(parse_kineto(event("1", "-2"))), "pytorch.kineto.time");
@@ -327,18 +341,25 @@ TEST(KinetoTrace, Defects) {
   EXPECT_EQ(tag_of(parse_kineto("{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"x\"}")), "pytorch.kineto.time");
   StringPool strings;
   Arena texts;
-  EXPECT_EQ(tag_of(read_kineto(*ByteSource::from_memory("{\"nodes\": []}"), strings, texts)), "pytorch.kineto.not_a_kineto_trace");
+  EXPECT_EQ(tag_of(read_kineto(*ByteSource::from_memory("{\"nodes\": []}"), strings, texts)),
+            "pytorch.kineto.not_a_kineto_trace");
 }
 
 TEST(KinetoTrace, OldAndNewFormsAlike) {
   const std::string now =
-      "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op\", \"pid\": 9, \"tid\": 9, \"ts\": 1000.000, \"dur\": 5.250, \"args\": {\"Record function id\": 4}},"
-      "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 9, \"tid\": 9, \"ts\": 1001, \"dur\": 3, \"args\": {\"correlation\": 77}},"
-      "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 1010, \"dur\": 3, \"args\": {\"device\": 0, \"stream\": 7, \"correlation\": 77}}";
+      "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op\", \"pid\": 9, \"tid\": 9, \"ts\": 1000.000, \"dur\": "
+      "5.250, \"args\": {\"Record function id\": 4}},"
+      "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 9, \"tid\": 9, \"ts\": "
+      "1001, \"dur\": 3, \"args\": {\"correlation\": 77}},"
+      "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 1010, \"dur\": 3, "
+      "\"args\": {\"device\": 0, \"stream\": 7, \"correlation\": 77}}";
   const std::string then =
-      "{\"ph\": \"X\", \"cat\": \"Operator\", \"name\": \"op\", \"pid\": 9, \"tid\": \"9\", \"ts\": 1000, \"dur\": 5.25, \"args\": {}},"
-      "{\"ph\": \"X\", \"cat\": \"Runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 9, \"tid\": \"9\", \"ts\": 1001, \"dur\": 3, \"args\": {\"correlation\": \"77\"}},"
-      "{\"ph\": \"X\", \"cat\": \"Kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": \"stream 7\", \"ts\": 1010, \"dur\": 3, \"args\": {\"correlation\": 77}}";
+      "{\"ph\": \"X\", \"cat\": \"Operator\", \"name\": \"op\", \"pid\": 9, \"tid\": \"9\", \"ts\": 1000, \"dur\": "
+      "5.25, \"args\": {}},"
+      "{\"ph\": \"X\", \"cat\": \"Runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 9, \"tid\": \"9\", \"ts\": 1001, "
+      "\"dur\": 3, \"args\": {\"correlation\": \"77\"}},"
+      "{\"ph\": \"X\", \"cat\": \"Kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": \"stream 7\", \"ts\": 1010, \"dur\": "
+      "3, \"args\": {\"correlation\": 77}}";
   for (const std::string& events : {now, then}) {
     auto k = parse_kineto(events, ", \"baseTimeNanoseconds\": 5000");
     ASSERT_TRUE(k) << k.error().message();
@@ -357,27 +378,42 @@ TEST(KinetoTrace, OldAndNewFormsAlike) {
 
 /// Records whose times make no sense: they overlap, lie before their launch, end nowhere.
 std::string random_recording(Prng& random) {
-  static const char* const kCalls[] = {"cudaLaunchKernel", "cudaMemcpyAsync", "cudaMemcpy", "cudaStreamSynchronize", "cudaDeviceSynchronize",
-                                       "cudaEventRecord", "cudaStreamWaitEvent", "cudaEventSynchronize", "hipGraphLaunch", "cudaFree", "cudaMalloc"};
-  static const char* const kOps[] = {"aten::mm", "ProfilerStep#1", "c10d::allreduce_", "gloo:all_reduce", "record_param_comms", "nccl:all_reduce", "autograd::x"};
-  static const char* const kKernels[] = {"gemm", "ncclDevKernel_AllReduce_Sum_f32", "Memcpy DtoH (Device -> Pageable)", "Memset"};
+  static const char* const kCalls[] = {
+      "cudaLaunchKernel",      "cudaMemcpyAsync", "cudaMemcpy",          "cudaStreamSynchronize",
+      "cudaDeviceSynchronize", "cudaEventRecord", "cudaStreamWaitEvent", "cudaEventSynchronize",
+      "hipGraphLaunch",        "cudaFree",        "cudaMalloc"};
+  static const char* const kOps[] = {"aten::mm",           "ProfilerStep#1",  "c10d::allreduce_", "gloo:all_reduce",
+                                     "record_param_comms", "nccl:all_reduce", "autograd::x"};
+  static const char* const kKernels[] = {"gemm", "ncclDevKernel_AllReduce_Sum_f32", "Memcpy DtoH (Device -> Pageable)",
+                                         "Memset"};
   std::string out;
   const int64_t span = random.chance(0.5) ? 2'000 : 200'000;
   const auto event = [&](const char* cat, const std::string& name, int64_t pid, int64_t tid, const std::string& args) {
-    out += fmt::format("{}{{\"ph\": \"X\", \"cat\": \"{}\", \"name\": \"{}\", \"pid\": {}, \"tid\": {}, \"ts\": {}, \"dur\": {}, \"args\": {{{}}}}}",
-                       out.empty() ? "" : ",", cat, name, pid, tid, random.below(static_cast<uint64_t>(span)),
-                       random.chance(0.3) ? 0 : random.below(static_cast<uint64_t>(span) / 3), args);
+    out += fmt::format(
+        "{}{{\"ph\": \"X\", \"cat\": \"{}\", \"name\": \"{}\", \"pid\": {}, \"tid\": {}, \"ts\": {}, \"dur\": {}, "
+        "\"args\": {{{}}}}}",
+        out.empty() ? "" : ",", cat, name, pid, tid, random.below(static_cast<uint64_t>(span)),
+        random.chance(0.3) ? 0 : random.below(static_cast<uint64_t>(span) / 3), args);
   };
   for (uint64_t n = 1 + random.below(60); n > 0; --n) {
     const int64_t thread = random.between(1, 4), stream = random.between(7, 9), correlation = random.between(1, 20);
     switch (random.below(4)) {
-      case 0: event(random.chance(0.3) ? "user_annotation" : "cpu_op", kOps[random.below(7)], 1, thread, fmt::format("\"Record function id\": {}", random.below(10))); break;
-      case 1: event("cuda_runtime", kCalls[random.below(11)], 1, thread, fmt::format("\"correlation\": {}", correlation)); break;
-      case 2: event("kernel", kKernels[random.below(4)], 0, stream, fmt::format("\"device\": {}, \"stream\": {}, \"correlation\": {}", random.below(2), stream, correlation)); break;
+      case 0:
+        event(random.chance(0.3) ? "user_annotation" : "cpu_op", kOps[random.below(7)], 1, thread,
+              fmt::format("\"Record function id\": {}", random.below(10)));
+        break;
+      case 1:
+        event("cuda_runtime", kCalls[random.below(11)], 1, thread, fmt::format("\"correlation\": {}", correlation));
+        break;
+      case 2:
+        event("kernel", kKernels[random.below(4)], 0, stream,
+              fmt::format("\"device\": {}, \"stream\": {}, \"correlation\": {}", random.below(2), stream, correlation));
+        break;
       default:
         event("cuda_sync", random.chance(0.5) ? "Stream Wait Event" : "Event Sync", 0, stream,
-              fmt::format("\"stream\": {}, \"correlation\": {}, \"wait_on_stream\": {}, \"wait_on_cuda_event_record_corr_id\": {}", stream, correlation,
-                          random.between(7, 9), random.between(1, 20)));
+              fmt::format("\"stream\": {}, \"correlation\": {}, \"wait_on_stream\": {}, "
+                          "\"wait_on_cuda_event_record_corr_id\": {}",
+                          stream, correlation, random.between(7, 9), random.between(1, 20)));
     }
   }
   return "{\"schemaVersion\": 1, \"traceEvents\": [" + out + "]}";
@@ -427,7 +463,9 @@ TEST(Link, ARealFileCutAnywhereIsAnError) {
     const std::string packed((std::istreambuf_iterator<char>(file)), {});
     ASSERT_GT(text.size(), 1'000'000u);
     const std::string other = is_host ? "{\"traceEvents\": [{}]}" : "{\"nodes\": [{\"id\": 1, \"ctrl_deps\": 1}]}";
-    const auto tag = [&](const std::string& cut) { return is_host ? tag_of_link(cut, other) : tag_of(link(std::nullopt, *ByteSource::from_memory(cut), {}, {})); };
+    const auto tag = [&](const std::string& cut) {
+      return is_host ? tag_of_link(cut, other) : tag_of(link(std::nullopt, *ByteSource::from_memory(cut), {}, {}));
+    };
     for (size_t i = 1; i <= kCuts; ++i) {
       EXPECT_EQ(tag(text.substr(0, text.size() * i / (kCuts + 1))), "pytorch.json.truncated") << which << " " << i;
       EXPECT_EQ(tag(packed.substr(0, packed.size() * i / (kCuts + 1))), "base.gzip.truncated") << which << " " << i;
@@ -442,8 +480,11 @@ TEST(Pairs, RanksOfAFolder) {
   TemporaryFolder folder;
   const std::string host = host_document({kRoot, host_node(2, 1)});
   const auto kineto = [](const char* info) {
-    return fmt::format("{{\"schemaVersion\": 1, {} \"traceEvents\": [{{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 1, \"tid\": 1, "
-                       "\"ts\": 1, \"dur\": 2, \"args\": {{\"Record function id\": 2}}}}]}}", info);
+    return fmt::format(
+        "{{\"schemaVersion\": 1, {} \"traceEvents\": [{{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", "
+        "\"pid\": 1, \"tid\": 1, "
+        "\"ts\": 1, \"dur\": 2, \"args\": {{\"Record function id\": 2}}}}]}}",
+        info);
   };
   folder.write("a/host.0.json", host);
   folder.write("a/device_0.json", kineto(""));

@@ -11,12 +11,19 @@ namespace chakra::pytorch {
 namespace {
 
 enum class CallKind : uint8_t {
-  other, device_sync, stream_sync, event_sync, wait_event, record_event, free, copy, blocking_copy
+  other,
+  device_sync,
+  stream_sync,
+  event_sync,
+  wait_event,
+  record_event,
+  free,
+  copy,
+  blocking_copy
 };
 
 CallKind kind_of_call(std::string_view name) {
-  if (contains(name, "DeviceSynchronize") || contains(name, "CtxSynchronize") ||
-      contains(name, "ThreadSynchronize"))
+  if (contains(name, "DeviceSynchronize") || contains(name, "CtxSynchronize") || contains(name, "ThreadSynchronize"))
     return CallKind::device_sync;
   if (contains(name, "StreamSynchronize")) return CallKind::stream_sync;
   if (contains(name, "EventSynchronize")) return CallKind::event_sync;
@@ -84,29 +91,27 @@ class WaitFinder {
   /// The last operation launched on a stream before `time`, or kNone.
   uint32_t last_before(size_t stream, int64_t time) const {
     const auto& list = launched_[stream];
-    const auto after = std::lower_bound(list.begin(), list.end(), time,
-                                        [](const Launch& launch, int64_t t) { return launch.at < t; });
+    const auto after =
+        std::lower_bound(list.begin(), list.end(), time, [](const Launch& launch, int64_t t) { return launch.at < t; });
     return after == list.begin() ? kNone : std::prev(after)->op;
   }
   uint32_t first_after(size_t stream, int64_t time) const {
     const auto& list = launched_[stream];
-    const auto after = std::upper_bound(list.begin(), list.end(), time,
-                                        [](int64_t t, const Launch& launch) { return t < launch.at; });
+    const auto after =
+        std::upper_bound(list.begin(), list.end(), time, [](int64_t t, const Launch& launch) { return t < launch.at; });
     return after == list.end() ? kNone : after->op;
   }
   /// The thread's last launching call before, or first after, `time`; or kNone.
   uint32_t launch_before(uint32_t thread, int64_t time) const {
     const auto& list = l_.thread_launches[thread];
-    const auto after = std::lower_bound(list.begin(), list.end(), time, [&](uint32_t call, int64_t t) {
-      return k_.calls[call].start_ns < t;
-    });
+    const auto after = std::lower_bound(list.begin(), list.end(), time,
+                                        [&](uint32_t call, int64_t t) { return k_.calls[call].start_ns < t; });
     return after == list.begin() ? kNone : *std::prev(after);
   }
   uint32_t launch_after(uint32_t thread, int64_t time) const {
     const auto& list = l_.thread_launches[thread];
-    const auto after = std::upper_bound(list.begin(), list.end(), time, [&](int64_t t, uint32_t call) {
-      return t < k_.calls[call].start_ns;
-    });
+    const auto after = std::upper_bound(list.begin(), list.end(), time,
+                                        [&](int64_t t, uint32_t call) { return t < k_.calls[call].start_ns; });
     return after == list.end() ? kNone : *after;
   }
   uint32_t op_of(uint32_t call) const { return l_.op_order[l_.roles[call].last_op - 1]; }
@@ -201,8 +206,7 @@ class WaitFinder {
                                     [&](int64_t t, uint32_t op) { return t < end_of(op); });
       if (after == ops.begin()) continue;
       const uint32_t op = *std::prev(after);
-      if (end_of(op) > c.start_ns && l_.launched_at(op) < c.start_ns &&
-          (best == kNone || end_of(op) > end_of(best)))
+      if (end_of(op) > c.start_ns && l_.launched_at(op) < c.start_ns && (best == kNone || end_of(op) > end_of(best)))
         best = op;
     }
     if (best != kNone) add_wait(call, best, true);
@@ -299,8 +303,7 @@ class WaitFinder {
           on = candidate;
       }
     }
-    if (on != kNone && end_of(on) <= k_.device_ops[op].start_ns + kToleranceNs)
-      l_.events.push_back({op, on, true});
+    if (on != kNone && end_of(on) <= k_.device_ops[op].start_ns + kToleranceNs) l_.events.push_back({op, on, true});
   }
 
   uint32_t last_compute_launch(uint32_t thread, int64_t time) const {

@@ -31,8 +31,8 @@ struct Event {
 /// a group's queue.
 struct Queue {
   bool busy = false;
-  bool ordered = false;     ///< runs the collectives of a group, strictly one after the other
-  uint32_t next_index = 0;  ///< of an ordered queue: the collective that is due
+  bool ordered = false;                       ///< runs the collectives of a group, strictly one after the other
+  uint32_t next_index = 0;                    ///< of an ordered queue: the collective that is due
   using Entry = std::pair<uint32_t, NodeId>;  ///< index of the collective, or the row, and the node
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending;
 };
@@ -42,7 +42,7 @@ struct RankState {
   explicit RankState(const Trace& t) : trace(&t), feeder(t) {}
   const Trace* trace;
   feed::Feeder feeder;
-  std::vector<Queue> queues;           ///< one per lane, then those below
+  std::vector<Queue> queues;  ///< one per lane, then those below
   uint32_t cpu = 0, device = 0, memory = 0, sends = 0;
   absl::flat_hash_map<uint32_t, uint32_t> group_queues;
   bool has_device = false;
@@ -99,16 +99,18 @@ class Engine {
                       {t.file});
       if (t.rank >= in_.fabric.size())
         return fail(Code::bad_input, "sim.fabric.small",
-                    fmt::format("rank {} does not fit into a network of {} ranks", t.rank, in_.fabric.size()), {t.file});
+                    fmt::format("rank {} does not fit into a network of {} ranks", t.rank, in_.fabric.size()),
+                    {t.file});
       for (NodeId n = 0; n < t.size(); ++n)
         if (t.type[n] == NodeType::invalid)
-          return fail(Code::bad_input, "sim.trace.defect", fmt::format("node {} of rank {} has no valid type", t.id[n], t.rank), {t.file});
+          return fail(Code::bad_input, "sim.trace.defect",
+                      fmt::format("node {} of rank {} has no valid type", t.id[n], t.rank), {t.file});
     }
     // What makes ranks wait for ever is found by running; what makes their data differ is not.
     for (const Finding& finding : matching_.findings) {
       report_.findings.push_back(finding);
-      for (const char* tag : {"match.collective.type", "match.collective.bytes", "match.collective.dtype", "match.message.bytes",
-                              "match.rank.not_in_group", "match.group.unknown"})
+      for (const char* tag : {"match.collective.type", "match.collective.bytes", "match.collective.dtype",
+                              "match.message.bytes", "match.rank.not_in_group", "match.group.unknown"})
         if (finding.tag == tag)
           return fail(Code::bad_input, "sim.match", fmt::format("{} ({})", finding.text, finding.tag));
     }
@@ -167,7 +169,8 @@ class Engine {
 
   Result<void> enqueue(uint32_t r, NodeId n) {
     if (trace(r).type[n] == NodeType::coll && match_of(r, n) == trace::kNoRow)
-      return fail(Code::bad_input, "sim.comm.type", fmt::format("node {} of rank {} belongs to no group", trace(r).id[n], trace(r).rank),
+      return fail(Code::bad_input, "sim.comm.type",
+                  fmt::format("node {} of rank {} belongs to no group", trace(r).id[n], trace(r).rank),
                   {trace(r).file});
     const uint32_t q = queue_of(r, n);
     if (q == kNoQueue) return start(r, n);
@@ -193,7 +196,8 @@ class Engine {
 
   bool computes(uint32_t r, NodeId n) const {
     const Trace& t = trace(r);
-    if (t.type[n] != NodeType::comp && t.type[n] != NodeType::mem_load && t.type[n] != NodeType::mem_store) return false;
+    if (t.type[n] != NodeType::comp && t.type[n] != NodeType::mem_load && t.type[n] != NodeType::mem_store)
+      return false;
     if (ranks_[r].has_device) return t.on_device(n);
     const std::string_view name = t.name_of(n);
     return name != trace::kHostGap && name != trace::kInitialCondition && name != trace::kSyncRemainder;
@@ -246,8 +250,10 @@ class Engine {
     const match::Collective& c = matching_.collectives[id];
     CollectiveState& state = collectives_[id];
     if (c.type == CommType::unknown)
-      return fail(Code::bad_input, "sim.comm.type",
-                  fmt::format("node {} of rank {} is a collective that does not say which", trace(r).id[n], trace(r).rank), {trace(r).file});
+      return fail(
+          Code::bad_input, "sim.comm.type",
+          fmt::format("node {} of rank {} is a collective that does not say which", trace(r).id[n], trace(r).rank),
+          {trace(r).file});
     if (state.arrival.empty()) state.arrival.assign(c.members.size(), -1);
     state.arrival[member_of_[r][trace(r).comm_row[n]]] = now();
     if (++state.arrived < c.members.size()) return {};
@@ -286,7 +292,9 @@ class Engine {
     const int64_t to = t.comm(n)->dst;
     if (to >= in_.fabric.size())
       return fail(Code::bad_input, "sim.fabric.small",
-                  fmt::format("node {} of rank {} sends to rank {}, but the network has {} ranks", t.id[n], t.rank, to, in_.fabric.size()), {t.file});
+                  fmt::format("node {} of rank {} sends to rank {}, but the network has {} ranks", t.id[n], t.rank, to,
+                              in_.fabric.size()),
+                  {t.file});
     MessageState& m = messages_[id];
     const Picoseconds left = add_saturated(now(), in_.fabric.serialization(matching_.messages[id].bytes));
     m.sent = true;
@@ -313,8 +321,10 @@ class Engine {
   }
 
   tl::unexpected<Error> no_peer(uint32_t r, NodeId n) const {
-    return fail(Code::bad_input, "sim.comm.peer", fmt::format("node {} of rank {} does not say with which rank it communicates", trace(r).id[n], trace(r).rank),
-                {trace(r).file});
+    return fail(
+        Code::bad_input, "sim.comm.peer",
+        fmt::format("node {} of rank {} does not say with which rank it communicates", trace(r).id[n], trace(r).rank),
+        {trace(r).file});
   }
 
   Result<void> finish(uint32_t r, NodeId n) {
@@ -324,7 +334,8 @@ class Engine {
     if (in_.timeline) add_slice(r, n);
     ready_.clear();
     rank.feeder.done(n, now(), ready_);
-    for (const feed::Ready& ready : ready_) queue_.push(std::max(ready.time, now()), {r, ready.node, Event::Kind::ready});
+    for (const feed::Ready& ready : ready_)
+      queue_.push(std::max(ready.time, now()), {r, ready.node, Event::Kind::ready});
     const uint32_t q = queue_of(r, n);
     if (q == kNoQueue) return {};
     rank.queues[q].busy = false;
@@ -349,7 +360,8 @@ class Engine {
       c.total_ps = totals.time;
       c.wait_ps = totals.wait;
       if (totals.time > 0) {
-        c.algorithm_bytes_per_s = static_cast<double>(bytes) * static_cast<double>(totals.count) / (static_cast<double>(totals.time) / kPsPerSecond);
+        c.algorithm_bytes_per_s = static_cast<double>(bytes) * static_cast<double>(totals.count) /
+                                  (static_cast<double>(totals.time) / kPsPerSecond);
         c.bus_bytes_per_s = c.algorithm_bytes_per_s * coll::bus_factor(type, c.members);
       }
       report_.collectives.push_back(std::move(c));
@@ -363,8 +375,10 @@ class Engine {
     for (const RankState& rank : ranks_)
       if (const trace::Order order = trace::topological_order(rank.trace->deps); !order.cycle.empty())
         return fail(Code::stuck, "sim.stuck.cycle",
-                    fmt::format("rank {} cannot finish: node {} ({}) waits for itself through {} nodes; run 'chakra check' for the path",
-                                rank.trace->rank, rank.trace->id[order.cycle[0]], quote(rank.trace->name_of(order.cycle[0])), order.cycle.size()),
+                    fmt::format("rank {} cannot finish: node {} ({}) waits for itself through {} nodes; run 'chakra "
+                                "check' for the path",
+                                rank.trace->rank, rank.trace->id[order.cycle[0]],
+                                quote(rank.trace->name_of(order.cycle[0])), order.cycle.size()),
                     {rank.trace->file});
     std::vector<std::string> waits;
     for (size_t i = 0; i < collectives_.size(); ++i)
@@ -378,7 +392,8 @@ class Engine {
       behind += rank.feeder.remaining();
       unfinished += rank.feeder.remaining() > 0;
     }
-    std::string text = fmt::format("{} of {} ranks cannot finish ({} nodes left): ", unfinished, ranks_.size(), show_count(behind));
+    std::string text =
+        fmt::format("{} of {} ranks cannot finish ({} nodes left): ", unfinished, ranks_.size(), show_count(behind));
     for (size_t i = 0; i < std::min(waits.size(), kWaitsNamed); ++i) text += (i ? "; " : "") + waits[i];
     if (waits.size() > kWaitsNamed) text += fmt::format("; and {} more", waits.size() - kWaitsNamed);
     return fail(Code::stuck, "sim.stuck", std::move(text));
@@ -391,15 +406,18 @@ class Engine {
     for (size_t m = 0; m < c.members.size(); ++m) {
       const int64_t rank = group.ranks[m];
       if (collectives_[id].arrival[m] >= 0) {
-        waiting += fmt::format("{}rank {} (node {})", waiting.empty() ? "" : ", ", rank, trace(c.members[m].rank).id[c.members[m].node]);
+        waiting += fmt::format("{}rank {} (node {})", waiting.empty() ? "" : ", ", rank,
+                               trace(c.members[m].rank).id[c.members[m].node]);
         continue;
       }
       missing += fmt::format("{}rank {}", missing.empty() ? "" : ", ", rank);
       if (!in_.job.find(rank)) missing += ", which is not in the job";
       else if (c.members[m].node == trace::kNoNode) missing += ", which has no such collective";
-      else missing += fmt::format(" (node {}){}", trace(c.members[m].rank).id[c.members[m].node], why_not(c.members[m]));
+      else
+        missing += fmt::format(" (node {}){}", trace(c.members[m].rank).id[c.members[m].node], why_not(c.members[m]));
     }
-    return fmt::format("{} waits in {} number {} of group {} for {}", waiting, trace::name(c.type), c.index, quote(group.name), missing);
+    return fmt::format("{} waits in {} number {} of group {} for {}", waiting, trace::name(c.type), c.index,
+                       quote(group.name), missing);
   }
 
   /// Why a node that others wait for does not run.
@@ -413,11 +431,12 @@ class Engine {
     const match::Message& m = matching_.messages[id];
     const Trace& t = trace(m.recv.rank);
     const int64_t from = t.comm(m.recv.node)->src;
-    return fmt::format("rank {} (node {}) waits for a message from rank {} with tag {}{}", t.rank, t.id[m.recv.node], from,
-                       t.comm(m.recv.node)->tag,
-                       !in_.job.find(from)                    ? ", which is not in the job"
-                       : m.send.node == trace::kNoNode        ? ", which never sends it"
-                                                              : fmt::format(" (node {}), which has not come that far", trace(m.send.rank).id[m.send.node]));
+    return fmt::format("rank {} (node {}) waits for a message from rank {} with tag {}{}", t.rank, t.id[m.recv.node],
+                       from, t.comm(m.recv.node)->tag,
+                       !in_.job.find(from)             ? ", which is not in the job"
+                       : m.send.node == trace::kNoNode ? ", which never sends it"
+                                                       : fmt::format(" (node {}), which has not come that far",
+                                                                     trace(m.send.rank).id[m.send.node]));
   }
 
   // ---- timeline --------------------------------------------------------------------------------------------
@@ -429,8 +448,11 @@ class Engine {
       slice_of_.emplace_back(trace(r).size(), UINT32_MAX);
       first_track_.push_back(static_cast<uint32_t>(tl.tracks.size()));
       for (const trace::Lane& lane : trace(r).lanes)
-        tl.tracks.push_back({trace(r).rank, fmt::format("{} {}", lane.kind == trace::Lane::Kind::thread ? "thread" : "stream", lane.index)});
-      for (const char* name : {"CPU", "compute", "memory", "sends", "receives"}) tl.tracks.push_back({trace(r).rank, name});
+        tl.tracks.push_back(
+            {trace(r).rank,
+             fmt::format("{} {}", lane.kind == trace::Lane::Kind::thread ? "thread" : "stream", lane.index)});
+      for (const char* name : {"CPU", "compute", "memory", "sends", "receives"})
+        tl.tracks.push_back({trace(r).rank, name});
     }
   }
 
@@ -439,7 +461,8 @@ class Engine {
     const auto lanes = static_cast<uint32_t>(trace(r).lanes.size());
     if (q == kNoQueue) return first_track_[r] + lanes + 4;
     if (q < lanes + 4) return first_track_[r] + q;
-    const auto [found, added] = group_tracks_.emplace(std::pair(r, q), static_cast<uint32_t>(report_.timeline.tracks.size()));
+    const auto [found, added] =
+        group_tracks_.emplace(std::pair(r, q), static_cast<uint32_t>(report_.timeline.tracks.size()));
     if (added)
       report_.timeline.tracks.push_back(
           {trace(r).rank, fmt::format("collectives of group {}", quote(trace(r).strings[trace(r).comm(n)->group]))});
@@ -452,7 +475,8 @@ class Engine {
     if (t.type[n] == NodeType::metadata || name == trace::kHostGap || name == trace::kInitialCondition) return;
     table::Timeline& tl = report_.timeline;
     slice_of_[r][n] = static_cast<uint32_t>(tl.slices.size());
-    tl.slices.push_back({track_of(r, n), tl.strings.intern(name), tl.strings.intern(trace::name(t.type[n])), started_[r][n], now(), t.id[n]});
+    tl.slices.push_back({track_of(r, n), tl.strings.intern(name), tl.strings.intern(trace::name(t.type[n])),
+                         started_[r][n], now(), t.id[n]});
   }
 
   void finish_timeline() {
@@ -465,7 +489,8 @@ class Engine {
       const std::vector<NodeId> shown = trace::shown_nodes(t);
       for (NodeId n = 0; n < t.size(); ++n)
         for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
-          if (const trace::EdgeKind kind = trace::kind_of(t.deps.kind[e]); kind == trace::EdgeKind::launch || kind == trace::EdgeKind::comm)
+          if (const trace::EdgeKind kind = trace::kind_of(t.deps.kind[e]);
+              kind == trace::EdgeKind::launch || kind == trace::EdgeKind::comm)
             flow(slice_of_[r][shown[t.deps.node[e]]], slice_of_[r][shown[n]], trace::name(kind));
     }
     for (const match::Message& m : matching_.messages)

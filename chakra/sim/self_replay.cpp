@@ -89,9 +89,7 @@ class Replayer {
     result_.informative = share(PathPart::device) + share(PathPart::constants) >= kInformativeShare;
   }
 
-  bool is_host(NodeId n) const {
-    return t_.has_start(n) && !t_.on_device(n) && t_.lane[n] != trace::kNoLane;
-  }
+  bool is_host(NodeId n) const { return t_.has_start(n) && !t_.on_device(n) && t_.lane[n] != trace::kNoLane; }
   /// The call that launched a device operation, or kNoNode.
   NodeId launch_of(NodeId n) const {
     for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e)
@@ -176,8 +174,8 @@ class Replayer {
   }
 
   void add_step(std::string name, const Span& measured, const Span& replayed) {
-    result_.steps.push_back({std::move(name), measured.length(), replayed.length(),
-                             ratio(replayed.length(), measured.length())});
+    result_.steps.push_back(
+        {std::move(name), measured.length(), replayed.length(), ratio(replayed.length(), measured.length())});
   }
 
   void compare_device() {

@@ -16,8 +16,8 @@ namespace chakra::sim {
 
 /// What a stretch of the critical path is.
 enum class PathPart : uint8_t { device, constants, host_op, host_gap, sync_remainder, initial_condition };
-inline constexpr std::array<std::string_view, 6> kPathParts{
-    "device", "constants", "host_op", "host_gap", "sync_remainder", "initial_condition"};
+inline constexpr std::array<std::string_view, 6> kPathParts{"device",   "constants",      "host_op",
+                                                            "host_gap", "sync_remainder", "initial_condition"};
 
 struct SelfReplay {
   struct Step {

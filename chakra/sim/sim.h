@@ -44,11 +44,11 @@ struct RankReport {
 struct CollectiveReport {
   std::string group;
   trace::CommType type = trace::CommType::unknown;
-  uint64_t bytes = 0;    ///< comm_size
+  uint64_t bytes = 0;  ///< comm_size
   uint32_t members = 0;
   int64_t count = 0;
-  Picoseconds total_ps = 0;  ///< sum over them, from the last member's arrival to the last one's end
-  Picoseconds wait_ps = 0;   ///< sum over them, from the first member's arrival to the last one's
+  Picoseconds total_ps = 0;          ///< sum over them, from the last member's arrival to the last one's end
+  Picoseconds wait_ps = 0;           ///< sum over them, from the first member's arrival to the last one's
   double algorithm_bytes_per_s = 0;  ///< bytes * count / total
   double bus_bytes_per_s = 0;        ///< as nccl-tests defines it: comparable with a link's rate
 };

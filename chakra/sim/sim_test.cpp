@@ -47,7 +47,8 @@ struct Job {
     comm.group = builders[rank].trace.strings.intern(group);
     return n;
   }
-  NodeId message(size_t rank, NodeType type, int64_t peer, uint64_t bytes, std::vector<NodeId> deps = {}, int64_t tag = 0) {
+  NodeId message(size_t rank, NodeType type, int64_t peer, uint64_t bytes, std::vector<NodeId> deps = {},
+                 int64_t tag = 0) {
     const NodeId n = add(rank, type, std::move(deps));
     trace::Comm& comm = builders[rank].comm(n);
     comm.bytes = bytes;
@@ -76,7 +77,8 @@ SimInput input(Job job, net::TopologyKind kind = net::TopologyKind::ring) {
 }
 
 void expect_adds_up(const SimReport& report) {
-  for (const RankReport& r : report.ranks) EXPECT_EQ(r.compute_ps + r.exposed_comm_ps + r.idle_ps, r.finish_ps) << "rank " << r.rank;
+  for (const RankReport& r : report.ranks)
+    EXPECT_EQ(r.compute_ps + r.exposed_comm_ps + r.idle_ps, r.finish_ps) << "rank " << r.rank;
 }
 
 TEST(Native, ARingAllReduceIsTheFormula) {
@@ -136,7 +138,8 @@ TEST(Native, GroupsRunAtTheSameTime) {
 
 TEST(Native, TheLateRankMakesOthersWait) {
   Job job(3);
-  for (size_t r = 0; r < 3; ++r) job.collective(r, CommType::all_gather, kMiB, {job.compute(r, r == 2 ? 9'000'000 : 1'000'000)});
+  for (size_t r = 0; r < 3; ++r)
+    job.collective(r, CommType::all_gather, kMiB, {job.compute(r, r == 2 ? 9'000'000 : 1'000'000)});
   auto report = simulate(input(std::move(job)));
   ASSERT_TRUE(report);
   // What the late rank is to receive is there already: it sends twice in a row, with one latency.
@@ -215,7 +218,9 @@ TEST(Native, WhatCannotFinishSaysWhoWaitsForWhom) {
     job.message(1, NodeType::recv, 0, 100, {}, 7);
     const SimInput in = input(std::move(job));
     EXPECT_EQ(failure(in), "4 sim.stuck");
-    EXPECT_NE(simulate(in).error().text.find("rank 1 (node 1) waits for a message from rank 0 with tag 7, which never sends it"), std::string::npos);
+    EXPECT_NE(simulate(in).error().text.find(
+                  "rank 1 (node 1) waits for a message from rank 0 with tag 7, which never sends it"),
+              std::string::npos);
   }
   {  // a cycle
     Job job(1);
@@ -297,7 +302,8 @@ TEST(Native, RandomJobsAddUpAndRepeat) {
 
 // ---- compatible mode -------------------------------------------------------------------------------------
 
-SimInput compat_input(size_t ranks, CommType type, uint64_t bytes, const std::string& network, const std::string& system) {
+SimInput compat_input(size_t ranks, CommType type, uint64_t bytes, const std::string& network,
+                      const std::string& system) {
   Job job(ranks);
   for (size_t r = 0; r < ranks; ++r) job.collective(r, type, bytes);
   SimInput in;
@@ -500,7 +506,8 @@ TEST(SelfReplay, AWaitThatTheGraphKnows) {
   const uint32_t thread = b.lane({trace::Lane::Kind::thread, 1, 1}), stream = b.lane({trace::Lane::Kind::stream, 0, 7});
   const auto add = [&](const char* name, uint32_t lane, Picoseconds start, Picoseconds dur) {
     const NodeId n = b.add(b.trace.size() + 1, b.trace.strings.intern(name), NodeType::comp);
-    b.trace.flags[n] = static_cast<uint8_t>(trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot | (lane == thread ? trace::kOnCpu : 0));
+    b.trace.flags[n] = static_cast<uint8_t>(trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot |
+                                            (lane == thread ? trace::kOnCpu : 0));
     b.trace.start_ps[n] = start;
     b.trace.dur_ps[n] = dur;
     b.trace.lane[n] = lane;

@@ -9,9 +9,18 @@ namespace chakra::sim {
 namespace {
 
 /// Known, without effect on anything simulated here.
-constexpr std::array<std::string_view, 12> kIgnored{
-    "boost-mode", "trace-enabled", "track-local-mem", "local-mem-trace-filename", "L", "o", "g", "G",
-    "inter-dimension-scheduling", "intra-dimension-scheduling", "seprate-log", "model-shared-bus"};
+constexpr std::array<std::string_view, 12> kIgnored{"boost-mode",
+                                                    "trace-enabled",
+                                                    "track-local-mem",
+                                                    "local-mem-trace-filename",
+                                                    "L",
+                                                    "o",
+                                                    "g",
+                                                    "G",
+                                                    "inter-dimension-scheduling",
+                                                    "intra-dimension-scheduling",
+                                                    "seprate-log",
+                                                    "model-shared-bus"};
 
 class SystemReader {
  public:
@@ -53,12 +62,14 @@ class SystemReader {
       CHAKRA_ASSIGN(system_.scheduling, value.string());
       for (const char* known : {"LIFO", "FIFO", "EXPLICIT"})
         if (system_.scheduling == known) return {};
-      return value.error("sim.system.value", fmt::format("no scheduling policy {}; known: LIFO, FIFO, EXPLICIT", quote(system_.scheduling)));
+      return value.error("sim.system.value", fmt::format("no scheduling policy {}; known: LIFO, FIFO, EXPLICIT",
+                                                         quote(system_.scheduling)));
     }
     if (key == "collective-optimization") {
       CHAKRA_ASSIGN(const std::string text, value.string());
       if (text != "baseline" && text != "localBWAware")
-        return value.error("sim.system.value", fmt::format("no collective optimization {}; known: baseline, localBWAware", quote(text)));
+        return value.error("sim.system.value",
+                           fmt::format("no collective optimization {}; known: baseline, localBWAware", quote(text)));
       system_.local_bw_aware = text == "localBWAware";
       return {};
     }
@@ -71,13 +82,15 @@ class SystemReader {
     if (key == "reduce-scatter-implementation-custom") return path(value, system_.reduce_scatter_custom);
     if (key == "all-to-all-implementation-custom") return path(value, system_.all_to_all_custom);
     if (std::find(kIgnored.begin(), kIgnored.end(), key) == kIgnored.end())
-      findings_.push_back({"sim.system.unknown_key", Severity::warning, -1, -1,
-                           fmt::format("{}: the key {} is not known and has no effect", value.place().text(), quote(key))});
+      findings_.push_back(
+          {"sim.system.unknown_key", Severity::warning, -1, -1,
+           fmt::format("{}: the key {} is not known and has no effect", value.place().text(), quote(key))});
     return {};
   }
 
   static Result<void> names(const Spec& value, std::vector<std::string>& to) {
-    if (value.kind != Spec::Kind::list) return value.error("sim.system.value", "expected a list of algorithms, one per dimension");
+    if (value.kind != Spec::Kind::list)
+      return value.error("sim.system.value", "expected a list of algorithms, one per dimension");
     for (const Spec& item : value.items) {
       CHAKRA_ASSIGN(std::string name, item.string());
       to.push_back(std::move(name));
@@ -136,7 +149,8 @@ Result<void> load_memory(const std::string& path, System& system) {
     double ranks = 0;
     CHAKRA_CHECK(number("num-npus-per-node", ranks));
     system.remote_memory_ranks_per_node = static_cast<int64_t>(ranks);
-    if (system.remote_memory_ranks_per_node < 1) return spec.error("sim.memory.value", "'num-npus-per-node' is below one");
+    if (system.remote_memory_ranks_per_node < 1)
+      return spec.error("sim.memory.value", "'num-npus-per-node' is below one");
   }
   return {};
 }

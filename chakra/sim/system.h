@@ -12,16 +12,16 @@ enum class MemoryKind : uint8_t { none, per_rank, per_node, pool };
 
 struct System {
   // Compute, both modes.
-  bool roofline = false;            ///< compute nodes take the time their work needs, not the measured one
-  double peak_flop_per_s = 0;       ///< file: TFLOP/s
-  double memory_bytes_per_s = 0;    ///< file: GB/s, 10^9 bytes
+  bool roofline = false;          ///< compute nodes take the time their work needs, not the measured one
+  double peak_flop_per_s = 0;     ///< file: TFLOP/s
+  double memory_bytes_per_s = 0;  ///< file: GB/s, 10^9 bytes
   // Compatible mode only; as in the file.
   bool replay_only = false;
   int64_t endpoint_delay_ns = 10;
   int64_t active_chunks = 1;
   int64_t splits = 1;
   bool splits_given = false;
-  std::string scheduling = "FIFO";  ///< LIFO, FIFO, EXPLICIT
+  std::string scheduling = "FIFO";                                              ///< LIFO, FIFO, EXPLICIT
   std::vector<std::string> all_reduce, all_gather, reduce_scatter, all_to_all;  ///< algorithm per dimension
   std::string all_reduce_custom, all_gather_custom, reduce_scatter_custom, all_to_all_custom;
   bool local_bw_aware = false;

@@ -6,10 +6,10 @@ namespace chakra::table {
 
 std::string show(const Table::Cell& cell, Table::Kind kind) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  const int64_t whole = std::holds_alternative<int64_t>(cell) ? std::get<int64_t>(cell)
-                                                              : static_cast<int64_t>(std::get<double>(cell));
-  const double real = std::holds_alternative<double>(cell) ? std::get<double>(cell)
-                                                           : static_cast<double>(std::get<int64_t>(cell));
+  const int64_t whole =
+      std::holds_alternative<int64_t>(cell) ? std::get<int64_t>(cell) : static_cast<int64_t>(std::get<double>(cell));
+  const double real =
+      std::holds_alternative<double>(cell) ? std::get<double>(cell) : static_cast<double>(std::get<int64_t>(cell));
   switch (kind) {
     case Table::Kind::text: return fmt::format("{}", whole);
     case Table::Kind::count: return show_count(whole);

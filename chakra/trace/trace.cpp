@@ -107,8 +107,8 @@ Trace Builder::finish() && {
 }
 
 const Trace* TraceSet::find(int64_t rank) const {
-  const auto found = std::lower_bound(ranks.begin(), ranks.end(), rank,
-                                      [](const Trace& trace, int64_t r) { return trace.rank < r; });
+  const auto found =
+      std::lower_bound(ranks.begin(), ranks.end(), rank, [](const Trace& trace, int64_t r) { return trace.rank < r; });
   return found != ranks.end() && found->rank == rank ? &*found : nullptr;
 }
 
@@ -208,7 +208,8 @@ std::vector<NodeId> shown_nodes(const Trace& trace) {
     if (trace.part_of[n] != kNoNode) shown[n] = trace.part_of[n];
     if (gap == 0 || trace.name[n] == gap) continue;
     for (uint32_t e = trace.deps.begin[n]; e < trace.deps.begin[n + 1]; ++e)
-      if (kind_of(trace.deps.kind[e]) == EdgeKind::program && trace.name[trace.deps.node[e]] == gap) shown[trace.deps.node[e]] = shown[n];
+      if (kind_of(trace.deps.kind[e]) == EdgeKind::program && trace.name[trace.deps.node[e]] == gap)
+        shown[trace.deps.node[e]] = shown[n];
   }
   return shown;
 }

@@ -24,20 +24,28 @@ inline constexpr uint32_t kNoRow = UINT32_MAX;
 
 /// As in the published schema (docs/formats/et.md); the values are those on disk.
 enum class NodeType : uint8_t { invalid, metadata, mem_load, mem_store, comp, send, recv, coll };
-inline constexpr std::array<std::string_view, 8> kNodeTypeNames{
-    "INVALID_NODE", "METADATA_NODE", "MEM_LOAD_NODE", "MEM_STORE_NODE",
-    "COMP_NODE", "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE"};
+inline constexpr std::array<std::string_view, 8> kNodeTypeNames{"INVALID_NODE",   "METADATA_NODE", "MEM_LOAD_NODE",
+                                                                "MEM_STORE_NODE", "COMP_NODE",     "COMM_SEND_NODE",
+                                                                "COMM_RECV_NODE", "COMM_COLL_NODE"};
 inline std::string_view name(NodeType type) { return kNodeTypeNames[static_cast<size_t>(type)]; }
 constexpr bool is_comm(NodeType type) { return type >= NodeType::send; }
 
 enum class CommType : uint8_t {
-  all_reduce, reduce, all_gather, gather, scatter, broadcast, all_to_all, reduce_scatter,
-  reduce_scatter_block, barrier,
+  all_reduce,
+  reduce,
+  all_gather,
+  gather,
+  scatter,
+  broadcast,
+  all_to_all,
+  reduce_scatter,
+  reduce_scatter_block,
+  barrier,
   unknown = 255  ///< the file does not say
 };
 inline constexpr std::array<std::string_view, 10> kCommTypeNames{
-    "ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER",
-    "BROADCAST", "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"};
+    "ALL_REDUCE", "REDUCE",         "ALL_GATHER",           "GATHER", "SCATTER", "BROADCAST",
+    "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"};
 inline std::string_view name(CommType type) {
   return type == CommType::unknown ? "UNKNOWN" : kCommTypeNames[static_cast<size_t>(type)];
 }
@@ -125,14 +133,12 @@ struct Attr {
 };
 
 struct Edges {
-  std::vector<uint32_t> begin;  ///< size() + 1 entries: node n's edges are [begin[n], begin[n+1])
-  std::vector<NodeId> node;     ///< the node waited for
-  std::vector<uint8_t> kind;    ///< parallel to node; empty for control edges
+  std::vector<uint32_t> begin;   ///< size() + 1 entries: node n's edges are [begin[n], begin[n+1])
+  std::vector<NodeId> node;      ///< the node waited for
+  std::vector<uint8_t> kind;     ///< parallel to node; empty for control edges
   std::vector<Picoseconds> lag;  ///< parallel to node, or empty where all are zero
 
-  std::span<const NodeId> of(NodeId n) const {
-    return {node.data() + begin[n], node.data() + begin[n + 1]};
-  }
+  std::span<const NodeId> of(NodeId n) const { return {node.data() + begin[n], node.data() + begin[n + 1]}; }
   Picoseconds lag_of(size_t edge) const { return lag.empty() ? 0 : lag[edge]; }
 };
 
@@ -144,9 +150,9 @@ struct Defect {
 };
 
 // Bits of Trace::flags.
-inline constexpr uint8_t kOnCpu = 1;       ///< is_cpu_op
-inline constexpr uint8_t kHasStart = 2;    ///< start_ps was measured
-inline constexpr uint8_t kHasDuration = 4;  ///< dur_ps was measured or given
+inline constexpr uint8_t kOnCpu = 1;         ///< is_cpu_op
+inline constexpr uint8_t kHasStart = 2;      ///< start_ps was measured
+inline constexpr uint8_t kHasDuration = 4;   ///< dur_ps was measured or given
 inline constexpr uint8_t kSaysCpuOrNot = 8;  ///< the file has is_cpu_op for this node
 
 struct Trace {
@@ -212,9 +218,7 @@ class Builder {
   uint32_t lane(const Lane& lane);  ///< finds or adds; few lanes expected
   Comm& comm(NodeId node);          ///< finds or adds
 
-  void dep(NodeId node, NodeId on, uint8_t kind, Picoseconds lag = 0) {
-    deps_.push_back({node, on, kind, lag});
-  }
+  void dep(NodeId node, NodeId on, uint8_t kind, Picoseconds lag = 0) { deps_.push_back({node, on, kind, lag}); }
   void ctrl(NodeId node, NodeId parent) { ctrls_.push_back({node, parent, 0, 0}); }
   // By the ids of the file, which may stand for nodes that come later or not at all.
   void dep_by_id(NodeId node, uint64_t on, uint8_t kind, Picoseconds lag) {

@@ -21,7 +21,9 @@ Trace random_graph(Prng& random, NodeId nodes, bool cyclic) {
       b.trace.dur_ps[n] = static_cast<Picoseconds>(random.below(100));
     }
   if (cyclic) {
-    const auto at = [&](uint64_t id) { return static_cast<NodeId>(std::find(ids.begin(), ids.end(), id) - ids.begin()); };
+    const auto at = [&](uint64_t id) {
+      return static_cast<NodeId>(std::find(ids.begin(), ids.end(), id) - ids.begin());
+    };
     b.dep_by_id(at(7), 10, 0, 0);
     b.dep_by_id(at(10), 7, 0, 0);
   }
@@ -78,7 +80,8 @@ TEST(EarliestEnds, IsTheLongestPath) {
       changed = false;
       for (NodeId n = 0; n < t.size(); ++n) {
         Picoseconds start = 0;
-        for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e) start = std::max(start, slow[t.deps.node[e]] + t.deps.lag_of(e));
+        for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
+          start = std::max(start, slow[t.deps.node[e]] + t.deps.lag_of(e));
         changed |= slow[n] != start + t.dur_ps[n];
         slow[n] = start + t.dur_ps[n];
       }
@@ -125,7 +128,8 @@ TEST(InclusiveEnds, ReachOverPartsAndCallees) {
     b.trace.lane[n] = lane;
     return n;
   };
-  const NodeId op = add(10, 5, thread), callee = add(15, 20, thread), rest = add(35, 3, thread), kernel = add(20, 500, stream);
+  const NodeId op = add(10, 5, thread), callee = add(15, 20, thread), rest = add(35, 3, thread),
+               kernel = add(20, 500, stream);
   b.ctrl(callee, op);
   b.ctrl(kernel, op);  // on another lane: does not prolong the operator
   b.trace.part_of[rest] = op;

@@ -70,7 +70,8 @@ Layout lay_out(const Timeline& timeline) {
 
 class Writer {
  public:
-  Writer(const Timeline& timeline, AtomicFile file) : t_(timeline), layout_(lay_out(timeline)), file_(std::move(file)) {}
+  Writer(const Timeline& timeline, AtomicFile file)
+      : t_(timeline), layout_(lay_out(timeline)), file_(std::move(file)) {}
 
   Result<void> run() {
     out_ = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [";
@@ -102,7 +103,8 @@ class Writer {
     fmt::format_to(std::back_inserter(out_), "{{\"ph\": \"{}\"", phase);
   }
   void place(uint32_t drawn) {
-    fmt::format_to(std::back_inserter(out_), ", \"pid\": {}, \"tid\": {}", t_.tracks[layout_.drawn[drawn].track].rank, drawn + 1);
+    fmt::format_to(std::back_inserter(out_), ", \"pid\": {}, \"tid\": {}", t_.tracks[layout_.drawn[drawn].track].rank,
+                   drawn + 1);
   }
   void text(const char* key, std::string_view value) {
     fmt::format_to(std::back_inserter(out_), ", \"{}\": ", key);
@@ -116,15 +118,21 @@ class Writer {
       if (track.rank != last_rank) {
         last_rank = track.rank;
         begin('M');
-        fmt::format_to(std::back_inserter(out_), ", \"name\": \"process_name\", \"pid\": {0}, \"args\": {{\"name\": \"rank {0}\"}}}}", track.rank);
+        fmt::format_to(std::back_inserter(out_),
+                       ", \"name\": \"process_name\", \"pid\": {0}, \"args\": {{\"name\": \"rank {0}\"}}}}",
+                       track.rank);
         begin('M');
-        fmt::format_to(std::back_inserter(out_), ", \"name\": \"process_sort_index\", \"pid\": {0}, \"args\": {{\"sort_index\": {0}}}}}", track.rank);
+        fmt::format_to(std::back_inserter(out_),
+                       ", \"name\": \"process_sort_index\", \"pid\": {0}, \"args\": {{\"sort_index\": {0}}}}}",
+                       track.rank);
       }
       begin('M');
       out_ += ", \"name\": \"thread_name\"";
       place(d);
       out_ += ", \"args\": {\"name\": ";
-      append_json_string(out_, layout_.drawn[d].number == 0 ? track.name : fmt::format("{} ({})", track.name, layout_.drawn[d].number + 1));
+      append_json_string(out_, layout_.drawn[d].number == 0
+                                   ? track.name
+                                   : fmt::format("{} ({})", track.name, layout_.drawn[d].number + 1));
       out_ += "}}";
     }
   }
@@ -142,7 +150,8 @@ class Writer {
     fmt::format_to(std::back_inserter(out_), ", \"args\": {{\"node\": {}}}}}", slice.node);
   }
 
-  /// Both ends lie inside their slices, and the arrow does not point back in time if that can be.
+  /// From the end of one slice, or from inside it where the other begins earlier, to the beginning of the
+  /// other. Both ends lie inside their slices: viewers find the slice by its time.
   void flow(uint32_t f) {
     const Timeline::Flow& flow = t_.flows[f];
     const Timeline::Slice &from = t_.slices[flow.from], &to = t_.slices[flow.to];
@@ -156,8 +165,9 @@ class Writer {
       append_us(out_, time);
       out_ += phase == 'f' ? ", \"bp\": \"e\"}" : "}";
     };
-    end('s', flow.from, from.start_ps);
-    end('f', flow.to, std::clamp(from.start_ps, to.start_ps, to.end_ps));
+    const Picoseconds leaves = std::max(from.start_ps, std::min(from.end_ps - kPsPerNs, to.start_ps));
+    end('s', flow.from, leaves);
+    end('f', flow.to, std::clamp(leaves, to.start_ps, to.end_ps));
   }
 
   const Timeline& t_;

@@ -40,7 +40,8 @@ class TimelineBuilder {
   Result<void> add_as_early_as_possible(const Trace& t) {
     const trace::Order order = trace::topological_order(t.deps);
     if (!order.cycle.empty())
-      return fail(Code::bad_input, "view.cycle", fmt::format("the dependencies of node {} form a cycle", t.id[order.cycle[0]]), {t.file});
+      return fail(Code::bad_input, "view.cycle",
+                  fmt::format("the dependencies of node {} form a cycle", t.id[order.cycle[0]]), {t.file});
     findings_.push_back({"view.not_measured", Severity::note, t.rank, -1,
                          "no start times were measured; nodes stand as early as their dependencies allow"});
     const std::vector<Picoseconds> ends = trace::earliest_ends(t, order.order, t.dur_ps);
@@ -50,7 +51,8 @@ class TimelineBuilder {
     return {};
   }
 
-  void add(const Trace& t, const std::vector<Picoseconds>& ends, const std::vector<Picoseconds>& starts, Picoseconds offset) {
+  void add(const Trace& t, const std::vector<Picoseconds>& ends, const std::vector<Picoseconds>& starts,
+           Picoseconds offset) {
     const bool measured = is_measured(t);
     const auto first_track = static_cast<uint32_t>(timeline_.tracks.size());
     for (const trace::Lane& lane : t.lanes)
@@ -61,7 +63,8 @@ class TimelineBuilder {
     slice_of_.assign(t.size(), kNoSlice);
     StringPool& strings = timeline_.strings;
     for (NodeId n = 0; n < t.size(); ++n) {
-      if ((measured && !t.has_start(n)) || t.part_of[n] != trace::kNoNode || t.type[n] == trace::NodeType::metadata) continue;
+      if ((measured && !t.has_start(n)) || t.part_of[n] != trace::kNoNode || t.type[n] == trace::NodeType::metadata)
+        continue;
       const std::string_view name = t.name_of(n);
       if (name == trace::kHostGap || name == trace::kInitialCondition) continue;
       uint32_t track = 0;
@@ -84,7 +87,8 @@ class TimelineBuilder {
         const trace::EdgeKind kind = trace::kind_of(t.deps.kind[e]);
         if (kind != trace::EdgeKind::launch && kind != trace::EdgeKind::comm) continue;
         const uint32_t from = slice_of_[shown[t.deps.node[e]]], to = slice_of_[shown[n]];
-        if (from != kNoSlice && to != kNoSlice) timeline_.flows.push_back({from, to, strings.intern(trace::name(kind))});
+        if (from != kNoSlice && to != kNoSlice)
+          timeline_.flows.push_back({from, to, strings.intern(trace::name(kind))});
       }
   }
 

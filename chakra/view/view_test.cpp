@@ -11,7 +11,9 @@ namespace {
 
 using chakra::testing::TemporaryFolder;
 
-bool is_valid(const std::string& path) { return std::system(("python3 tools/check_timeline.py '" + path + "' >/dev/null").c_str()) == 0; }
+bool is_valid(const std::string& path) {
+  return std::system(("python3 tools/check_timeline.py '" + path + "' >/dev/null").c_str()) == 0;
+}
 
 TEST(ChromeTrace, RandomSlicesNestOnTheirTracks) {
   TemporaryFolder folder;
@@ -22,11 +24,13 @@ TEST(ChromeTrace, RandomSlicesNestOnTheirTracks) {
       for (int i = 0; i < 2; ++i) t.tracks.push_back({rank, "track \"" + std::to_string(i)});
     for (int i = 0; i < 300; ++i) {
       const auto start = static_cast<Picoseconds>(random.below(5'000'000));
-      t.slices.push_back({static_cast<uint32_t>(random.below(6)), t.strings.intern("a\"b\\c\n\xff"), t.strings.intern("c"), start,
-                          start + static_cast<Picoseconds>(random.below(2'000'000)), random.next()});
+      t.slices.push_back({static_cast<uint32_t>(random.below(6)), t.strings.intern("a\"b\\c\n\xff"),
+                          t.strings.intern("c"), start, start + static_cast<Picoseconds>(random.below(2'000'000)),
+                          random.next()});
     }
     for (int i = 0; i < 50; ++i)
-      t.flows.push_back({static_cast<uint32_t>(random.below(300)), static_cast<uint32_t>(random.below(300)), t.strings.intern("f")});
+      t.flows.push_back(
+          {static_cast<uint32_t>(random.below(300)), static_cast<uint32_t>(random.below(300)), t.strings.intern("f")});
     ASSERT_TRUE(write_chrome_trace(t, folder.path("t.json")));
     EXPECT_TRUE(is_valid(folder.path("t.json")));
   }
@@ -38,7 +42,8 @@ TEST(ChromeTrace, TimesAreExactMicroseconds) {
   t.tracks.push_back({0, "x"});
   t.slices.push_back({0, t.strings.intern("s"), 0, 1'234'567'891, 1'234'567'891 + 500, 1});
   ASSERT_TRUE(write_chrome_trace(t, folder.path("t.json")));
-  EXPECT_NE(chakra::testing::must_read(folder.path("t.json")).find("\"ts\": 1234.567891, \"dur\": 0.0005"), std::string::npos);
+  EXPECT_NE(chakra::testing::must_read(folder.path("t.json")).find("\"ts\": 1234.567891, \"dur\": 0.0005"),
+            std::string::npos);
 }
 
 TEST(ChromeTrace, AnEmptyTimelineIsValid) {
@@ -58,7 +63,8 @@ TEST(TimelineOf, OperatorsNestAndLaunchesPoint) {
     b.trace.lane[n] = lane;
     return n;
   };
-  const auto op = add("aten::mm", 0, 5, thread), launch = add("cudaLaunchKernel", 5, 3, thread), rest = add("aten::mm", 8, 4, thread);
+  const auto op = add("aten::mm", 0, 5, thread), launch = add("cudaLaunchKernel", 5, 3, thread),
+             rest = add("aten::mm", 8, 4, thread);
   const auto gap = add(trace::kHostGap, 12, 10, thread), kernel = add("gemm", 10, 50, stream);
   b.trace.part_of[rest] = op;
   b.ctrl(launch, op);
@@ -95,7 +101,9 @@ TEST(TimelineOf, WithoutTimesAsEarlyAsPossible) {
 
 TEST(Text, ColumnsAlign) {
   using table::Table;
-  const Table t{"title", {{"name", Table::Kind::text}, {"time", Table::Kind::time_ps}}, {{std::string("\xc3\xbc"), int64_t{1'500'000}}, {std::string("long"), int64_t{0}}}};
+  const Table t{"title",
+                {{"name", Table::Kind::text}, {"time", Table::Kind::time_ps}},
+                {{std::string("\xc3\xbc"), int64_t{1'500'000}}, {std::string("long"), int64_t{0}}}};
   EXPECT_EQ(to_text(t), "title\n  name      time\n  \xc3\xbc     1.500 us\n  long       0 s\n");
 }
 

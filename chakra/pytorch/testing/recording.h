@@ -17,25 +17,27 @@
 namespace chakra::pytorch::testing {
 
 struct MachineOptions {
-  double device_scale = 1;         ///< kernels and copies take this much of their time
+  double device_scale = 1;  ///< kernels and copies take this much of their time
   int64_t launch_latency_ns = 1'600;
   int64_t dispatch_gap_ns = 1'100;
-  int64_t jitter_ns = 250;         ///< of both, up to this much more or less
-  bool record_syncs = true;        ///< cuda_sync records name streams and events
-  bool record_functions = true;    ///< record-function ids join the two traces
+  int64_t jitter_ns = 250;       ///< of both, up to this much more or less
+  bool record_syncs = true;      ///< cuda_sync records name streams and events
+  bool record_functions = true;  ///< record-function ids join the two traces
 };
 
 /// Runs a program step by step. All times in nanoseconds.
 class Machine {
  public:
-  Machine(uint64_t seed, const MachineOptions& options) : o_(options), host_(seed), device_(seed + 1), jitter_(seed + 2) {}
+  Machine(uint64_t seed, const MachineOptions& options)
+      : o_(options), host_(seed), device_(seed + 1), jitter_(seed + 2) {}
 
   // ---- what a program consists of ----------------------------------------------------------------------
 
   /// An operator (or annotation) around what `body` does.
   void op(const std::string& name, const std::function<void()>& body, bool annotation = false) {
     const size_t id = ops_.size();
-    ops_.push_back({name, annotation, now_, 0, open_.empty() ? -1 : static_cast<int64_t>(open_.back()), thread_, next_rf_++});
+    ops_.push_back(
+        {name, annotation, now_, 0, open_.empty() ? -1 : static_cast<int64_t>(open_.back()), thread_, next_rf_++});
     open_.push_back(id);
     body();
     open_.pop_back();
@@ -70,7 +72,9 @@ class Machine {
       sync("Stream Wait Event", correlation, begin, now_, stream, events_[event].stream, events_[event].correlation);
   }
 
-  void synchronize_stream(int64_t stream) { blocking("cudaStreamSynchronize", "Stream Sync", stream, last_end(stream)); }
+  void synchronize_stream(int64_t stream) {
+    blocking("cudaStreamSynchronize", "Stream Sync", stream, last_end(stream));
+  }
   void synchronize_device() {
     std::optional<int64_t> end;
     for (const auto& [number, stream] : streams_)
@@ -106,19 +110,27 @@ class Machine {
   }
 
   std::string kineto() const {
-    std::string out = "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 0, \"world_size\": 1}, \"baseTimeNanoseconds\": 1700000000000000000,\n"
-                      "\"traceEvents\": [";
+    std::string out =
+        "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 0, \"world_size\": 1}, \"baseTimeNanoseconds\": "
+        "1700000000000000000,\n"
+        "\"traceEvents\": [";
     bool first = true;
-    const auto event = [&](std::string_view cat, std::string_view name, int64_t pid, int64_t tid, int64_t start, int64_t dur, const std::string& args) {
-      out += fmt::format("{}\n{{\"ph\": \"X\", \"cat\": \"{}\", \"name\": \"{}\", \"pid\": {}, \"tid\": {}, \"ts\": {}, \"dur\": {}, \"args\": {{{}}}}}",
-                         first ? "" : ",", cat, name, pid, tid, us(start + 5'000'000'000), us(dur), args);
+    const auto event = [&](std::string_view cat, std::string_view name, int64_t pid, int64_t tid, int64_t start,
+                           int64_t dur, const std::string& args) {
+      out += fmt::format(
+          "{}\n{{\"ph\": \"X\", \"cat\": \"{}\", \"name\": \"{}\", \"pid\": {}, \"tid\": {}, \"ts\": {}, \"dur\": {}, "
+          "\"args\": {{{}}}}}",
+          first ? "" : ",", cat, name, pid, tid, us(start + 5'000'000'000), us(dur), args);
       first = false;
     };
     for (size_t i = 0; i < ops_.size(); ++i)
-      event(ops_[i].annotation ? "user_annotation" : "cpu_op", ops_[i].name, 100, ops_[i].thread, ops_[i].start, ops_[i].end - ops_[i].start,
-            fmt::format("\"External id\": {}, \"Record function id\": {}", i + 1, o_.record_functions ? ops_[i].rf : 0));
+      event(
+          ops_[i].annotation ? "user_annotation" : "cpu_op", ops_[i].name, 100, ops_[i].thread, ops_[i].start,
+          ops_[i].end - ops_[i].start,
+          fmt::format("\"External id\": {}, \"Record function id\": {}", i + 1, o_.record_functions ? ops_[i].rf : 0));
     for (const Call& c : calls_)
-      event("cuda_runtime", c.name, 100, c.thread, c.start, c.end - c.start, fmt::format("\"cbid\": 211, \"correlation\": {}", c.correlation));
+      event("cuda_runtime", c.name, 100, c.thread, c.start, c.end - c.start,
+            fmt::format("\"cbid\": 211, \"correlation\": {}", c.correlation));
     for (const DeviceOp& d : device_ops_)
       event(d.category, d.name, 0, d.stream, d.start, d.dur,
             fmt::format("\"device\": 0, \"context\": 1, \"stream\": {}, \"correlation\": {}", d.stream, d.correlation));
@@ -131,13 +143,18 @@ class Machine {
   }
 
   std::string host_trace() const {
-    std::string out = "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 100, \"time\": \"2026-01-01 00:00:00\", \"start_ts\": 1,\n\"nodes\": [";
+    std::string out =
+        "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 100, \"time\": \"2026-01-01 00:00:00\", \"start_ts\": "
+        "1,\n\"nodes\": [";
     const auto node = [&](int64_t id, std::string_view name, int64_t parent, int64_t rf, int64_t thread) {
-      out += fmt::format("{}\n{{\"id\": {}, \"name\": \"{}\", \"ctrl_deps\": {}, \"inputs\": {{\"values\": [], \"shapes\": [], \"types\": [], \"strides\": []}}, "
-                         "\"outputs\": {{\"values\": [], \"shapes\": [], \"types\": [], \"strides\": []}}, \"attrs\": ["
-                         "{{\"name\": \"rf_id\", \"type\": \"uint64\", \"value\": {}}}, {{\"name\": \"tid\", \"type\": \"uint64\", \"value\": {}}}, "
-                         "{{\"name\": \"op_schema\", \"type\": \"string\", \"value\": \"\"}}]}}",
-                         id == 2 ? "" : ",", id, name, parent, rf, thread);
+      out += fmt::format(
+          "{}\n{{\"id\": {}, \"name\": \"{}\", \"ctrl_deps\": {}, \"inputs\": {{\"values\": [], \"shapes\": [], "
+          "\"types\": [], \"strides\": []}}, "
+          "\"outputs\": {{\"values\": [], \"shapes\": [], \"types\": [], \"strides\": []}}, \"attrs\": ["
+          "{{\"name\": \"rf_id\", \"type\": \"uint64\", \"value\": {}}}, {{\"name\": \"tid\", \"type\": \"uint64\", "
+          "\"value\": {}}}, "
+          "{{\"name\": \"op_schema\", \"type\": \"string\", \"value\": \"\"}}]}}",
+          id == 2 ? "" : ",", id, name, parent, rf, thread);
     };
     node(2, "[pytorch|profiler|execution_trace|thread]", 1, 0, 1);
     for (size_t i = ops_.size(); i-- > 0;)
@@ -186,7 +203,8 @@ class Machine {
     calls_.push_back({name, begin, end, next_correlation_, thread_});
     return next_correlation_++;
   }
-  int64_t enqueue(const char* category, const char* name, int64_t stream, int64_t correlation, int64_t earliest, int64_t dur) {
+  int64_t enqueue(const char* category, const char* name, int64_t stream, int64_t correlation, int64_t earliest,
+                  int64_t dur) {
     Stream& s = streams_[stream];
     const int64_t dispatch = gap();  // drawn whether it matters or not: the same program, the same numbers
     int64_t start = earliest;
@@ -197,7 +215,8 @@ class Machine {
     device_ops_.push_back({category, name, stream, correlation, start, dur});
     return start + dur;
   }
-  void sync(const char* kind, int64_t correlation, int64_t begin, int64_t end, int64_t stream, int64_t source_stream, int64_t source_correlation) {
+  void sync(const char* kind, int64_t correlation, int64_t begin, int64_t end, int64_t stream, int64_t source_stream,
+            int64_t source_correlation) {
     syncs_.push_back({kind, correlation, begin, end - begin, stream, source_stream, source_correlation});
   }
   void blocking(const char* name, const char* kind, int64_t stream, std::optional<int64_t> until) {
@@ -257,7 +276,11 @@ inline void kernel_op(Machine& m, int64_t stream, int64_t least, int64_t most, i
 inline const std::vector<Program>& programs() {
   static const std::vector<Program> all{
       {"host-bound", false, false,
-       [](Machine& m) { steps(m, 4, [&] { for (int i = 0; i < 150; ++i) kernel_op(m, 7, 2'000, 8'000, 8'000, 20'000); }); }},
+       [](Machine& m) {
+         steps(m, 4, [&] {
+           for (int i = 0; i < 150; ++i) kernel_op(m, 7, 2'000, 8'000, 8'000, 20'000);
+         });
+       }},
       {"device-bound", true, true,
        [](Machine& m) {
          steps(m, 4, [&] {
@@ -268,7 +291,9 @@ inline const std::vector<Program>& programs() {
       // One stream that is always busy: its order alone explains all.
       {"device-bound, one synchronisation at the end", true, false,
        [](Machine& m) {
-         steps(m, 3, [&] { for (int i = 0; i < 100; ++i) kernel_op(m, 7, 30'000, 120'000, 3'000, 8'000); });
+         steps(m, 3, [&] {
+           for (int i = 0; i < 100; ++i) kernel_op(m, 7, 30'000, 120'000, 3'000, 8'000);
+         });
          m.op("cuda::synchronize", [&] { m.synchronize_device(); });
          m.op("aten::empty", [&] { m.work(1'000, 2'000); });
        }},
@@ -316,7 +341,8 @@ inline const std::vector<Program>& programs() {
            for (int i = 0; i < 12; ++i) {
              const bool long_kernels = i % 2 == 0;
              for (int k = 0; k < 12; ++k)
-               long_kernels ? kernel_op(m, 7, 40'000, 100'000, 3'000, 8'000) : kernel_op(m, 7, 2'000, 8'000, 8'000, 20'000);
+               long_kernels ? kernel_op(m, 7, 40'000, 100'000, 3'000, 8'000)
+                            : kernel_op(m, 7, 2'000, 8'000, 8'000, 20'000);
              m.op("aten::item", [&] { m.copy_to_host(7, 2'000, 3'000); });
            }
          });

@@ -22,7 +22,7 @@ using trace::NodeType;
 using trace::Trace;
 
 constexpr Picoseconds kTick = kPsPerNs;
-constexpr int64_t kGroupDelayNs = 10;     // a strict subset of the ranks ignores endpoint-delay [3]
+constexpr int64_t kGroupDelayNs = 10;  // a strict subset of the ranks ignores endpoint-delay [3]
 constexpr int64_t kFirstGroupStream = 1'000'000;
 constexpr size_t kWaitsNamed = 6;
 
@@ -39,13 +39,13 @@ struct Stream {
   uint32_t rank = 0;
   NodeId node = 0;  ///< the workload's node
   const Ring* ring = nullptr;
-  int64_t id = 0;         ///< equal on all ranks for the same chunk
+  int64_t id = 0;  ///< equal on all ranks for the same chunk
   int64_t priority = 0;
-  uint32_t self = 0;      ///< place in the ring
+  uint32_t self = 0;  ///< place in the ring
   CommType type = CommType::unknown;
-  uint64_t message = 0;   ///< bytes of one ring step
-  int64_t steps = 0;      ///< ring steps in all
-  int64_t reducing = 0;   ///< of them, those whose receive is reduced
+  uint64_t message = 0;  ///< bytes of one ring step
+  int64_t steps = 0;     ///< ring steps in all
+  int64_t reducing = 0;  ///< of them, those whose receive is reduced
   int64_t received = 0;
   bool running = false;
   // A collective given as traces.
@@ -56,11 +56,11 @@ struct Stream {
 /// What happens at a time.
 struct Event {
   enum class Kind : uint8_t {
-    node_done,      ///< rank, node
-    bundle_done,    ///< stream: the delay before a send, or behind the last receive
-    arrival,        ///< message
-    custom_done,    ///< stream, node
-    memory_done,    ///< rank, node
+    node_done,    ///< rank, node
+    bundle_done,  ///< stream: the delay before a send, or behind the last receive
+    arrival,      ///< message
+    custom_done,  ///< stream, node
+    memory_done,  ///< rank, node
   } kind;
   uint32_t rank = 0;
   NodeId node = 0;
@@ -95,9 +95,9 @@ struct SharedMemory {
 struct RankState {
   const Trace* trace = nullptr;
   std::unique_ptr<feed::Feeder> feeder;
-  std::set<NodeId> free;       ///< ready and not issued, by id order
+  std::set<NodeId> free;                            ///< ready and not issued, by id order
   bool cpu = false, compute = false, comm = false;  ///< one operation at a time each [6]
-  std::vector<uint32_t> queue;  ///< streams: running first, then by priority [2]
+  std::vector<uint32_t> queue;                      ///< streams: running first, then by priority [2]
   int64_t running = 0;
   int64_t next_stream = 0;
   int64_t next_priority = 0;
@@ -142,7 +142,8 @@ class Compat {
 
   tl::unexpected<Error> bad(std::string tag, uint32_t r, NodeId n, std::string text) const {
     return fail(Code::bad_input, "sim.compat." + std::move(tag),
-                fmt::format("node {} of rank {}: {}", ranks_[r].trace->id[n], ranks_[r].trace->rank, text), {ranks_[r].trace->file});
+                fmt::format("node {} of rank {}: {}", ranks_[r].trace->id[n], ranks_[r].trace->rank, text),
+                {ranks_[r].trace->file});
   }
 
   Result<void> prepare() {
@@ -155,7 +156,9 @@ class Compat {
       if (t.rank != r) return fail(Code::bad_input, "sim.compat.ranks", fmt::format("there is no trace of rank {}", r));
       for (const trace::Defect& defect : t.defects)
         return fail(Code::bad_input, "sim.trace.defect",
-                    fmt::format("node {} of rank {} has a duplicate id or a dependency that is not in the file", t.id[defect.node], r), {t.file});
+                    fmt::format("node {} of rank {} has a duplicate id or a dependency that is not in the file",
+                                t.id[defect.node], r),
+                    {t.file});
       RankState& rank = ranks_.emplace_back();
       rank.trace = &t;
       rank.feeder = std::make_unique<feed::Feeder>(t, true);
@@ -227,7 +230,8 @@ class Compat {
     const Trace& t = *ranks_[r].trace;
     if (!in_.system.roofline || t.on_cpu(n)) return measured(t, n);
     if (t.tensor_bytes.empty() || t.tensor_bytes[n] == 0) return Picoseconds{0};
-    if (t.num_ops.empty() || t.num_ops[n] == 0) return bad("num_ops", r, n, "the roofline needs a number of operations");
+    if (t.num_ops.empty() || t.num_ops[n] == 0)
+      return bad("num_ops", r, n, "the roofline needs a number of operations");
     const auto ops = static_cast<double>(t.num_ops[n]);
     const double intensity = ops / static_cast<double>(t.tensor_bytes[n]);
     const double rate = std::min(in_.system.memory_bytes_per_s * intensity, in_.system.peak_flop_per_s);
@@ -256,13 +260,16 @@ class Compat {
     const std::string name(t.strings[t.comm(n)->group]);
     if (name.empty() || name == "0") return &everyone_;
     int64_t number = 0;
-    if (!parse_integer(name, number)) return bad("group", r, n, fmt::format("group {} is no whole number", quote(name)));
+    if (!parse_integer(name, number))
+      return bad("group", r, n, fmt::format("group {} is no whole number", quote(name)));
     const auto given = in_.groups.find(name);
-    if (given == in_.groups.end()) return bad("group", r, n, fmt::format("group {} is not in the groups file", quote(name)));
+    if (given == in_.groups.end())
+      return bad("group", r, n, fmt::format("group {} is not in the groups file", quote(name)));
     Ring& ring = rings_[name];
     if (ring.members.empty()) {
       for (const int64_t rank : given->second) {
-        if (rank >= static_cast<int64_t>(ranks_.size())) return bad("group", r, n, fmt::format("group {} names rank {}", quote(name), rank));
+        if (rank >= static_cast<int64_t>(ranks_.size()))
+          return bad("group", r, n, fmt::format("group {} names rank {}", quote(name), rank));
         ring.members.push_back(static_cast<uint32_t>(rank));
       }
       ring.everyone = ring.members.size() == ranks_.size();
@@ -270,7 +277,8 @@ class Compat {
     }
     if (std::find(ring.members.begin(), ring.members.end(), r) == ring.members.end())
       return bad("group", r, n, fmt::format("the rank is not in its group {}", quote(name)));
-    if (ring.members.size() < 2) return bad("group", r, n, fmt::format("group {} has one member; ASTRA-sim would hang here", quote(name)));
+    if (ring.members.size() < 2)
+      return bad("group", r, n, fmt::format("group {} has one member; ASTRA-sim would hang here", quote(name)));
     return &ring;
   }
 
@@ -280,8 +288,7 @@ class Compat {
       case CommType::all_gather: return &in_.system.all_gather;
       case CommType::reduce_scatter: return &in_.system.reduce_scatter;
       case CommType::all_to_all: return &in_.system.all_to_all;
-      default:
-        return bad("collective", r, n, fmt::format("ASTRA-sim has no {}", trace::name(type)));
+      default: return bad("collective", r, n, fmt::format("ASTRA-sim has no {}", trace::name(type)));
     }
   }
 
@@ -292,13 +299,15 @@ class Compat {
     CHAKRA_ASSIGN(const std::vector<std::string>* names, algorithms(r, n, comm.type));
     const auto custom = in_.custom.find(comm.type);
     if (custom == in_.custom.end()) {
-      if (names->empty()) return bad("algorithm", r, n, fmt::format("the system file names no algorithm for {}", trace::name(comm.type)));
+      if (names->empty())
+        return bad("algorithm", r, n, fmt::format("the system file names no algorithm for {}", trace::name(comm.type)));
       const std::string& name = names->front();
       if (name != "ring" && name != "oneRing")
         return bad("algorithm", r, n, fmt::format("this version has ring and oneRing, not {}", quote(name)));
     }
     if (!in_.system.splits_given)
-      return fail(Code::bad_input, "sim.compat.splits", "the system file needs 'preferred-dataset-splits'", {in_.system.file});
+      return fail(Code::bad_input, "sim.compat.splits", "the system file needs 'preferred-dataset-splits'",
+                  {in_.system.file});
     CHAKRA_ASSIGN(const Ring* ring, ring_of(r, n));
 
     uint64_t size = comm.bytes;
@@ -324,7 +333,8 @@ class Compat {
       stream.id = next_stream_id(rank, *rank.trace, n, ring);
       stream.priority = priority;
       stream.type = comm.type;
-      stream.self = static_cast<uint32_t>(std::find(ring->members.begin(), ring->members.end(), r) - ring->members.begin());
+      stream.self =
+          static_cast<uint32_t>(std::find(ring->members.begin(), ring->members.end(), r) - ring->members.begin());
       plan(stream, members, chunk);
       if (custom != in_.custom.end()) {
         stream.custom = custom->second.find(r);
@@ -408,7 +418,8 @@ class Compat {
     Stream& s = streams_[id];
     if (s.received == s.steps) return end_stream(id);
     const auto members = static_cast<uint32_t>(s.ring->members.size());
-    const uint32_t next = s.ring->members[(s.self + 1) % members], previous = s.ring->members[(s.self + members - 1) % members];
+    const uint32_t next = s.ring->members[(s.self + 1) % members],
+                   previous = s.ring->members[(s.self + members - 1) % members];
     send({s.id, s.rank, next, s.message}, {});
     return receive({s.id, previous, s.rank, s.message}, {Party::Kind::ring, s.rank, 0, id});
   }
@@ -424,7 +435,8 @@ class Compat {
 
   Picoseconds travel(uint32_t from, uint32_t to, uint64_t bytes) const {
     const double bytes_per_ns = d_.gib_per_s * 1073741824.0 / 1e9;
-    return ticks(static_cast<double>(in_.fabric.hops(from, to)) * d_.latency_ns + static_cast<double>(bytes) / bytes_per_ns);
+    return ticks(static_cast<double>(in_.fabric.hops(from, to)) * d_.latency_ns +
+                 static_cast<double>(bytes) / bytes_per_ns);
   }
 
   struct Flight {
@@ -523,7 +535,9 @@ class Compat {
     }
     return {};
   }
-  static int64_t custom_tag(const Stream& s, int64_t tag) { return (s.id + 1) * kMessageTags + std::max<int64_t>(0, tag); }
+  static int64_t custom_tag(const Stream& s, int64_t tag) {
+    return (s.id + 1) * kMessageTags + std::max<int64_t>(0, tag);
+  }
 
   Result<void> custom_done(uint32_t id, NodeId n) {
     std::vector<feed::Ready> ready;
@@ -535,7 +549,8 @@ class Compat {
   // ---- remote memory [8] -----------------------------------------------------------------------------
 
   Result<void> start_memory(uint32_t r, NodeId n) {
-    if (in_.system.memory == MemoryKind::none) return bad("memory", r, n, "it uses remote memory, and the memory file says there is none");
+    if (in_.system.memory == MemoryKind::none)
+      return bad("memory", r, n, "it uses remote memory, and the memory file says there is none");
     if (in_.system.memory == MemoryKind::per_rank) return after(r, n, memory_time(r, n)), Result<void>();
     SharedMemory& memory = memories_[memory_of(r)];
     memory.waiting.push_back({r, n});
@@ -543,7 +558,8 @@ class Compat {
     return {};
   }
   uint32_t memory_of(uint32_t r) const {
-    return in_.system.memory == MemoryKind::pool ? 0 : r / static_cast<uint32_t>(in_.system.remote_memory_ranks_per_node);
+    return in_.system.memory == MemoryKind::pool ? 0
+                                                 : r / static_cast<uint32_t>(in_.system.remote_memory_ranks_per_node);
   }
   Picoseconds memory_time(uint32_t r, NodeId n) const {
     const Trace& t = *ranks_[r].trace;
@@ -575,11 +591,11 @@ class Compat {
       text += fmt::format("; rank {} waits ", rank.trace->rank);
       if (const trace::Order order = trace::topological_order(rank.trace->deps); !order.cycle.empty())
         text += fmt::format("in a cycle at node {}", rank.trace->id[order.cycle[0]]);
-      else
-        text += describe_wait(rank);
+      else text += describe_wait(rank);
     }
     if (unfinished > kWaitsNamed) text += fmt::format("; and {} more", unfinished - kWaitsNamed);
-    return fail(Code::stuck, "sim.stuck", fmt::format("{} of {} ranks cannot finish{}", unfinished, ranks_.size(), text));
+    return fail(Code::stuck, "sim.stuck",
+                fmt::format("{} of {} ranks cannot finish{}", unfinished, ranks_.size(), text));
   }
 
   /// The first node that has started and not ended.
@@ -589,10 +605,12 @@ class Compat {
       if (!rank.feeder->is_ready(n) || rank.free.contains(n)) continue;
       const trace::Comm* comm = t.comm(n);
       if (t.type[n] == NodeType::coll)
-        return fmt::format("in node {} ({} of {} bytes in group {}) for members that do not run the same collective next", t.id[n],
-                           trace::name(comm->type), comm->bytes, quote(t.strings[comm->group]));
+        return fmt::format(
+            "in node {} ({} of {} bytes in group {}) for members that do not run the same collective next", t.id[n],
+            trace::name(comm->type), comm->bytes, quote(t.strings[comm->group]));
       if (t.type[n] == NodeType::recv)
-        return fmt::format("in node {} for a message of {} bytes with tag {} from rank {}", t.id[n], comm->bytes, comm->tag, comm->src);
+        return fmt::format("in node {} for a message of {} bytes with tag {} from rank {}", t.id[n], comm->bytes,
+                           comm->tag, comm->src);
       return fmt::format("in node {}", t.id[n]);
     }
     return "for a node that cannot start";
