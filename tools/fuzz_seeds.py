@@ -23,7 +23,8 @@ TRACE = """metadata rank=1 schema=1.1.1
 6 LOAD load tensor_size:u64=64
 """
 
-GPU = {"schemaVersion": 1, "baseTimeNanoseconds": 5, "distributedInfo": {"rank": 0, "pg_config": [{"pg_name": "0", "ranks": [0, 1]}]}, "traceEvents": [
+GPU = {"schemaVersion": 1, "baseTimeNanoseconds": 5, "distributedInfo": {"rank": 0, "pg_config": [{"pg_name": "0", "ranks": [0, 1]}]},
+       "traceEvents": [
     {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 1.5, "dur": 900},
     {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 2, "dur": 20, "args": {"Record function id": 4, "External id": 4}},
     {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 4, "dur": 6.25, "args": {"correlation": 9}},
@@ -34,8 +35,10 @@ GPU = {"schemaVersion": 1, "baseTimeNanoseconds": 5, "distributedInfo": {"rank":
      "args": {"device": 0, "stream": 20, "correlation": 11, "Collective name": "allreduce", "In msg nelems": 64, "dtype": "Float",
               "Process Group Name": "0", "Process Group Ranks": "[0, 1]"}},
     {"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 1, "tid": 1, "ts": 50, "dur": 310, "args": {"correlation": 12}},
-    {"ph": "X", "cat": "cuda_sync", "name": "Context Sync", "pid": 0, "tid": -1, "ts": 50, "dur": 310, "args": {"cuda_sync_kind": "Context Sync", "correlation": 12}},
-    {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 2, "ts": 400, "dur": 50, "args": {"Input Dims": [[4]], "Input type": ["float"]}},
+    {"ph": "X", "cat": "cuda_sync", "name": "Context Sync", "pid": 0, "tid": -1, "ts": 50, "dur": 310,
+     "args": {"cuda_sync_kind": "Context Sync", "correlation": 12}},
+    {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 2, "ts": 400, "dur": 50,
+     "args": {"Input Dims": [[4]], "Input type": ["float"]}},
     {"ph": "X", "cat": "cpu_op", "name": "c10d::allreduce_", "pid": 1, "tid": 1, "ts": 380, "dur": 25},
     {"ph": "X", "cat": "cuda_runtime", "name": "hipGraphLaunch", "pid": 1, "tid": 1, "ts": 500, "dur": 80, "args": {"correlation": 13}},
     {"ph": "X", "cat": "Kernel", "name": "a", "pid": 0, "tid": "stream 7", "ts": 515, "dur": 4, "args": {"correlation": 13}},

@@ -63,6 +63,7 @@ def check_tags(texts):
     for path, text in texts.items():
         if not path.startswith("chakra/") or not re.search(r"\.(cpp|h)$", path) or path.endswith(("_test.cpp", "_fuzz.cpp")):
             continue
+        used.setdefault("cli.memory", (path, 1)) if "[cli.memory]" in text else None
         for number, line in enumerate(text.splitlines(), 1):
             for tag in re.findall(r'"((?:base|trace|io|pytorch|match|check|net|coll|sim|view|cli)(?:\.[a-z_]+){1,2})"', line):
                 used.setdefault(tag, (path, number))

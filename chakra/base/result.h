@@ -26,7 +26,7 @@ struct Place {
   int64_t byte = -1;  ///< offset in the uncompressed file
   int64_t line = -1;  ///< counted from 1
 
-  /// "rank3.et @81234", "net.yml:7", "trace.json" or "".
+  /// "rank3.et @81234", "net.yml:7", "rank3.et" or "".
   std::string text() const;
 };
 
