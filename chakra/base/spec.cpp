@@ -57,7 +57,7 @@ Result<Spec> convert(const YAML::Node& from, const std::shared_ptr<const std::st
                       fmt::format("the key {} is there twice", quote(field.first.Scalar())), {*file, -1, line});
         CHAKRA_ASSIGN(Spec child, convert(field.second, file));
         child.line = line;
-        to.fields.emplace_back(field.first.Scalar(), std::move(child));
+        to.fields.push_back({field.first.Scalar(), std::move(child)});
       }
       break;
     }

@@ -6,22 +6,22 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "chakra/base/result.h"
 
 namespace chakra {
 
-class Spec {
- public:
+struct SpecField;
+
+struct Spec {
   enum class Kind : uint8_t { null, scalar, list, map };
 
   Kind kind = Kind::null;
   bool was_quoted = false;  ///< "0" as opposed to 0
   std::string scalar;
   std::vector<Spec> items;
-  std::vector<std::pair<std::string, Spec>> fields;  ///< in file order, keys unique
+  std::vector<SpecField> fields;  ///< in file order, keys unique
   int64_t line = -1;
   std::shared_ptr<const std::string> file;
 
@@ -37,6 +37,11 @@ class Spec {
   Place place() const;
   /// An error at this node's line.
   tl::unexpected<Error> error(std::string tag, std::string text) const;
+};
+
+struct SpecField {
+  std::string key;
+  Spec value;
 };
 
 /// Errors: base.spec.syntax, base.spec.duplicate_key, base.spec.large, and those of read_file.
