@@ -112,7 +112,8 @@ class ChainBuilder {
     uint32_t first = kNone;
     if (role.wait_end >= 0) {
       first = add(Item::Kind::call, start, role.split_at >= 0 ? inside(role.split_at) : start, call);
-      role.wait_item = add(Item::Kind::sync_remainder, inside(role.wait_end), end, call, first);
+      const auto rest = role.feeds_copy ? Item::Kind::call_rest : Item::Kind::sync_remainder;
+      role.wait_item = add(rest, inside(role.wait_end), end, call, first);
     } else if (role.split_at >= 0) {
       first = add(Item::Kind::call, start, inside(role.split_at), call);
       add(Item::Kind::call_rest, inside(role.split_at), end, call, first);

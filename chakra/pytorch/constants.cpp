@@ -19,11 +19,12 @@ constexpr size_t kFewestSamples = 3;
 // What takes longer than this is a delay by something else, not the constant.
 constexpr int64_t kLongestLaunchNs = 50'000;
 constexpr int64_t kLongestGraphLaunchNs = 200'000;
-constexpr int64_t kLongestGapNs = 10'000;
 /// A launch that started its operation this long before it returned did not launch it at its end.
 constexpr int64_t kInsideNs = 20'000;
 
-/// An operation that starts this soon after the stream became free had been waiting for it.
+/// An operation that starts this much later than the dispatch gap after the stream became free had been
+/// waiting for it. Copies behind kernels take longer to start than kernels do: where the call lasted much
+/// longer than that, what passes for a gap (kLongestGapNs) tells it from a coincidence.
 constexpr int64_t kQueuedNs = 2'000;
 
 /// Mean of the samples but the lowest and highest twentieth.
@@ -123,8 +124,9 @@ void estimate_constants(Linking& l) {
       // An operation that found its stream idle tells when it was launched; one that had to queue may
       // have been launched at any time since the call began.
       const uint32_t before = l.previous[op];
-      const bool queued =
-          before != kNone && k.device_ops[before].end_ns() + l.constants(op).dispatch_gap_ns + kQueuedNs >= start;
+      const int64_t free = before == kNone ? std::numeric_limits<int64_t>::min() : k.device_ops[before].end_ns();
+      const int64_t patience = free > c.start_ns + kInsideNs ? kLongestGapNs : kQueuedNs;
+      const bool queued = before != kNone && free + l.constants(op).dispatch_gap_ns + patience >= start;
       role.split_at = queued ? c.start_ns : std::clamp(start - l.constants(op).launch_ns, c.start_ns, c.end_ns());
     }
     if (role.wait_end >= 0) role.wait_end = std::max(role.wait_end, role.split_at);

@@ -21,6 +21,8 @@ inline constexpr int64_t kToleranceNs = 1'500;
 inline constexpr int64_t kClockSkewNs = 50'000;
 /// A start this much later than everything known explains is not jitter.
 inline constexpr int64_t kUnexplainedNs = 20'000;
+/// The longest time between two operations of a stream that passes for a dispatch gap.
+inline constexpr int64_t kLongestGapNs = 10'000;
 
 /// A piece of host time or a device operation: a node of the graph to be.
 struct Item {
@@ -62,6 +64,7 @@ struct CallRole {
   bool leave_out = false;           ///< the profiler's own synchronisation
   std::vector<uint32_t> waits_for;  ///< device operations, latest end last
   bool wait_inferred = false;
+  bool feeds_copy = false;       ///< what follows the wait is the host's part of a copy
   int64_t split_at = -1;         ///< the launch happens here, inside the call; -1: at its end
   int64_t wait_end = -1;         ///< the wait ends here, inside the call; -1: it did not wait
   uint32_t launch_item = kNone;  ///< whose end is the launch

@@ -220,11 +220,27 @@ class WaitFinder {
     const DeviceOp& copy = k_.device_ops[op];
     const std::string_view name = l_.text(copy.name);
     const bool pageable_to_host = contains(name, "DtoH") && !contains(name, "Pinned");
+    const bool pageable_to_device = contains(name, "HtoD") && contains(name, "Pageable");
+    if (kinds_[call] == CallKind::copy && pageable_to_device) return wait_for_turn(call, op);
     if (kinds_[call] == CallKind::copy && !pageable_to_host) return;
     if (copy.start_ns >= k_.calls[call].start_ns && copy.end_ns() <= k_.calls[call].end_ns() + kToleranceNs) {
       role.blocks = true;
       add_wait(call, op, false);
     }
+  }
+
+  /// A copy from pageable memory is fed by its own call, which therefore waits for the copy's turn on
+  /// the stream; what the call does from then on is the host's part of the copy.
+  void wait_for_turn(uint32_t call, uint32_t op) {
+    const RuntimeCall& c = k_.calls[call];
+    const DeviceOp& copy = k_.device_ops[op];
+    const uint32_t before = l_.previous[op];
+    if (before == kNone || end_of(before) <= c.start_ns || copy.start_ns >= c.end_ns() ||
+        copy.start_ns - end_of(before) > kLongestGapNs)
+      return;
+    l_.roles[call].blocks = true;
+    l_.roles[call].feeds_copy = true;
+    add_wait(call, before, true);
   }
 
   void add_wait(uint32_t call, uint32_t op, bool inferred) {

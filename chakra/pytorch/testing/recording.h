@@ -20,6 +20,7 @@ struct MachineOptions {
   double device_scale = 1;  ///< kernels and copies take this much of their time
   int64_t launch_latency_ns = 1'600;
   int64_t dispatch_gap_ns = 1'100;
+  int64_t copy_gap_ns = 5'000;   ///< copies take this much longer to start behind a kernel
   int64_t jitter_ns = 250;       ///< of both, up to this much more or less
   bool record_syncs = true;      ///< cuda_sync records name streams and events
   bool record_functions = true;  ///< record-function ids join the two traces
@@ -90,6 +91,18 @@ class Machine {
     const int64_t end = enqueue("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", stream, correlation, now_ + latency(),
                                 scaled(device_.between(least, most)));
     now_ = end + host_.between(3'000, 6'000);
+    calls_.push_back({"cudaMemcpyAsync", begin, now_, correlation, thread_});
+  }
+
+  /// A copy from pageable memory: the call feeds it, so it waits for the copy's turn on the stream and
+  /// returns a little before the copy ends.
+  void copy_from_host(int64_t stream, int64_t least, int64_t most) {
+    const int64_t begin = now_;
+    now_ += host_.between(3'000, 6'000);
+    const int64_t correlation = next_correlation_++;
+    enqueue("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", stream, correlation, now_ + latency(),
+            scaled(device_.between(least, most)));
+    now_ = device_ops_.back().start + host_.between(least / 3, least / 2);
     calls_.push_back({"cudaMemcpyAsync", begin, now_, correlation, thread_});
   }
 
@@ -206,7 +219,8 @@ class Machine {
   int64_t enqueue(const char* category, const char* name, int64_t stream, int64_t correlation, int64_t earliest,
                   int64_t dur) {
     Stream& s = streams_[stream];
-    const int64_t dispatch = gap();  // drawn whether it matters or not: the same program, the same numbers
+    // Drawn whether it matters or not: the same program, the same numbers.
+    const int64_t dispatch = gap() + (category == std::string_view("gpu_memcpy") ? o_.copy_gap_ns : 0);
     int64_t start = earliest;
     if (s.end) start = std::max(start, *s.end + dispatch);
     if (s.not_before) start = std::max(start, *s.not_before);
@@ -330,8 +344,17 @@ inline const std::vector<Program>& programs() {
        [](Machine& m) {
          steps(m, 4, [&] {
            for (int i = 0; i < 10; ++i) {
-             for (int k = 0; k < 10; ++k) kernel_op(m, 7, 30'000, 90'000, 3'000, 8'000);
+             for (int k = 0; k < 10; ++k) kernel_op(m, 7, 60'000, 180'000, 3'000, 8'000);
              m.op("aten::copy_", [&] { m.copy_to_host(7, 5'000, 20'000); });
+           }
+         });
+       }},
+      {"copies from pageable memory", true, true,
+       [](Machine& m) {
+         steps(m, 4, [&] {
+           for (int i = 0; i < 10; ++i) {
+             m.op("aten::to", [&] { m.copy_from_host(7, 100'000, 200'000); });
+             for (int k = 0; k < 10; ++k) kernel_op(m, 7, 60'000, 180'000, 3'000, 8'000);
            }
          });
        }},
