@@ -106,10 +106,10 @@ TEST(AtomicFile, AppearsWholeOrNotAtAll) {
     EXPECT_EQ(testing::must_read(folder.path("old")), "before");
   }  // abandoned
   EXPECT_EQ(testing::must_read(folder.path("old")), "before");
-  EXPECT_EQ(list_files(folder.path())->size(), 1u);
+  EXPECT_EQ(list_folder(folder.path())->size(), 1u);
   ASSERT_TRUE(write_file(folder.path("old"), "after"));
   EXPECT_EQ(testing::must_read(folder.path("old")), "after");
-  EXPECT_EQ(list_files(folder.path())->size(), 1u);
+  EXPECT_EQ(list_folder(folder.path())->size(), 1u);
 }
 
 TEST(AtomicFile, LinksAndDevicesStayWhatTheyAre) {

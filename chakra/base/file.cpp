@@ -307,11 +307,11 @@ Result<void> make_directories(const std::string& path) {
   return {};
 }
 
-Result<std::vector<std::string>> list_files(const std::string& folder) {
+Result<std::vector<std::string>> list_folder(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (is_file(entry->path().string())) names.push_back(entry->path().filename().string());
+    names.push_back(entry->path().filename().string());
   if (error) return fail(Code::io, "base.file.open", "cannot list the folder: " + error.message(), {folder});
   std::sort(names.begin(), names.end());
   return names;

@@ -74,8 +74,8 @@ Result<void> write_file(const std::string& path, std::string_view bytes);
 /// Errors: base.file.create.
 Result<void> make_directories(const std::string& path);
 
-/// Names (not paths) of the regular files in a folder, ascending. Errors: base.file.open.
-Result<std::vector<std::string>> list_files(const std::string& folder);
+/// Names (not paths) of what is in a folder, of any kind, ascending. Errors: base.file.open.
+Result<std::vector<std::string>> list_folder(const std::string& folder);
 bool is_directory(const std::string& path);
 bool is_file(const std::string& path);
 

@@ -14,6 +14,7 @@ namespace chakra {
 namespace {
 
 constexpr size_t kLargest = size_t{1} << 28;
+constexpr int kDeepest = 100;
 
 const char* name(Spec::Kind kind) {
   switch (kind) {
@@ -25,7 +26,19 @@ const char* name(Spec::Kind kind) {
   return "";
 }
 
-Result<Spec> convert(const YAML::Node& from, const std::shared_ptr<const std::string>& file) {
+/// Aliases can make a file larger than its text, or endless.
+struct Budget {
+  size_t nodes;  ///< each takes at least a byte of the text unless it is an alias
+  int depth = 0;
+};
+
+Result<Spec> convert(const YAML::Node& from, const std::shared_ptr<const std::string>& file, Budget& budget) {
+  if (budget.depth >= kDeepest || budget.nodes == 0)
+    return fail(Code::bad_input, "base.spec.syntax",
+                budget.nodes == 0 ? "aliases make the file larger than its text" : "it is nested too deeply",
+                {*file, -1, from.Mark().line + 1});
+  --budget.nodes;
+  ++budget.depth;
   Spec to;
   to.file = file;
   to.line = from.Mark().line + 1;
@@ -41,7 +54,7 @@ Result<Spec> convert(const YAML::Node& from, const std::shared_ptr<const std::st
       to.kind = Spec::Kind::list;
       to.items.reserve(from.size());
       for (const YAML::Node& item : from) {
-        CHAKRA_ASSIGN(Spec child, convert(item, file));
+        CHAKRA_ASSIGN(Spec child, convert(item, file, budget));
         to.items.push_back(std::move(child));
       }
       break;
@@ -55,13 +68,14 @@ Result<Spec> convert(const YAML::Node& from, const std::shared_ptr<const std::st
         if (!keys.insert(field.first.Scalar()).second)
           return fail(Code::bad_input, "base.spec.duplicate_key",
                       fmt::format("the key {} is there twice", quote(field.first.Scalar())), {*file, -1, line});
-        CHAKRA_ASSIGN(Spec child, convert(field.second, file));
+        CHAKRA_ASSIGN(Spec child, convert(field.second, file, budget));
         child.line = line;
         to.fields.push_back({field.first.Scalar(), std::move(child)});
       }
       break;
     }
   }
+  --budget.depth;
   return to;
 }
 
@@ -133,7 +147,12 @@ Result<Spec> parse_spec(std::string_view text, std::string file) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool flow = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
   try {
-    return convert(YAML::Load(flow ? without_tabs(text) : std::string(text)), shared);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(flow ? without_tabs(text) : std::string(text));
+    if (documents.size() > 1)
+      return fail(Code::bad_input, "base.spec.syntax", "there is more behind the end of the document",
+                  {*shared, -1, documents[1].Mark().line + 1});
+    Budget budget{text.size() + 1};
+    return convert(documents.empty() ? YAML::Node() : documents[0], shared, budget);
   } catch (const YAML::Exception& error) {
     return fail(Code::bad_input, "base.spec.syntax", error.msg, {*shared, -1, error.mark.line + 1});
   }

@@ -66,9 +66,10 @@ void sizes_sane(const Trace& t, Findings& findings) {
     if (!comm || !trace::is_comm(t.type[n])) continue;
     if (comm->bytes > kLargestMessage)
       add(findings, t, "check.comm.size", Severity::error, n, fmt::format("moves {} bytes", comm->bytes));
-    else if (comm->bytes == 0 && comm->type != trace::CommType::barrier)
-      add(findings, t, "check.comm.size", Severity::warning, n, fmt::format("{} moves no bytes", quote(t.name_of(n))));
   }
+  for (const Defect& d : t.defects)
+    if (d.kind == Defect::Kind::negative_size)
+      add(findings, t, "check.size.negative", Severity::error, d.node, "a number of bytes or operations is negative");
 }
 
 void durations_sane(const Trace& t, Findings& findings) {

@@ -55,7 +55,9 @@ TEST(Check, EachRuleFindsItsDefect) {
                  b.comm(2).bytes = uint64_t{1} << 60;
                  b.comm(2).type = trace::CommType::barrier;
                }},
-           Row{"check.comm.size", false,
+           Row{"check.size.negative", true,
+               [](Builder& b) { b.trace.defects.push_back({trace::Defect::Kind::negative_size, 2, 0}); }},
+           Row{"match.collective.size_unknown", false,
                [](Builder& b) {
                  b.trace.type[2] = NodeType::coll;
                  b.comm(2).type = trace::CommType::all_reduce;

@@ -14,6 +14,12 @@ struct Options {
 };
 
 Result<int> run_check(const Options& o) {
+  std::vector<std::string> files{o.groups};
+  for (const std::string& path : o.paths) {
+    CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
+    for (const io::RankFile& rank : ranks) files.push_back(rank.path);
+  }
+  CHAKRA_CHECK(keep_apart(files, {o.json == "-" ? "" : o.json}));
   match::GroupTable groups;
   if (!o.groups.empty()) {
     CHAKRA_ASSIGN(groups, match::load_groups(o.groups));

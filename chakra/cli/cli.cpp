@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 namespace chakra::cli {
 namespace {
@@ -19,7 +21,7 @@ const std::array<CommandRow, 6> kCommands{{
      add_link},
     {"check", "Look for what is wrong in traces, and between the traces of a job", "chakra check traces/", add_check},
     {"sim", "Run a job on a described system",
-     "chakra sim traces/ --network examples/networks/ring.yml --timeline sim.json", add_sim},
+     "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", add_sim},
     {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing", "chakra view traces/ -o timeline.json",
      add_view},
     {"info", "Summarise traces", "chakra info traces/trace.0.et", add_info},
@@ -34,11 +36,51 @@ int report(const Error& error) {
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 void print_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
+std::string to_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
 Result<void> write_json(const Json& json, const std::string& path) {
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  if (path != "-") return write_file(path, text);
-  print(text);
+  if (path != "-") return write_file(path, to_text(json));
+  print(to_text(json));
   return {};
+}
+
+Result<void> keep_apart(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const auto same = [&](const std::string& a, const std::string& b) {
+    const auto place = [&](const std::string& path) { return fs::weakly_canonical(fs::absolute(path), ignored); };
+    return fs::equivalent(a, b, ignored) || place(a) == place(b);
+  };
+  std::vector<std::string> files;
+  for (const std::string& input : inputs) {
+    files.push_back(input);
+    if (!is_directory(input)) continue;
+    CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(input));
+    for (const std::string& name : names) files.push_back((fs::path(input) / name).string());
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    // Devices and pipes take what they get.
+    if (outputs[i].empty() || (fs::exists(outputs[i], ignored) && !is_file(outputs[i]) && !is_directory(outputs[i])))
+      continue;
+    for (size_t j = 0; j < i; ++j)
+      if (!outputs[j].empty() && same(outputs[i], outputs[j]))
+        return fail(Code::usage, "cli.usage", fmt::format("two results would go to {}", quote(outputs[i], 200)));
+    for (const std::string& file : files)
+      if (!file.empty() && !is_directory(file) && same(outputs[i], file))
+        return fail(Code::usage, "cli.usage", fmt::format("{} is an input; it would be lost", quote(outputs[i], 200)));
+  }
+  return {};
+}
+
+CLI::Validator whole_number(int64_t least, int64_t most) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        int64_t number = 0;
+        return parse_integer(text, number) && number >= least && number <= most
+                   ? std::string()
+                   : fmt::format("{} is no whole number from {} to {}", quote(text), least, most);
+      },
+      "");
 }
 
 Json to_json(const Findings& findings) {
@@ -94,9 +136,13 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {
-    return app.exit(done);  // --help, --version
+    exit_code = app.exit(done);  // --help, --version
   } catch (const CLI::ParseError& error) {
-    print_error(fmt::format("chakra: {} [cli.usage]\n", error.what()));
+    const bool unknown =
+        argc > 1 && argv[1][0] != '-' &&
+        std::none_of(kCommands.begin(), kCommands.end(), [&](const CommandRow& row) { return row.name == argv[1]; });
+    print_error(fmt::format("chakra: {} [cli.usage]\n",
+                            unknown ? fmt::format("there is no command {}", quote(argv[1])) : error.what()));
     print_error("Run 'chakra --help' or 'chakra COMMAND --help'.\n");
     return static_cast<int>(Code::usage);
   } catch (const std::bad_alloc&) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chakra/base/base.h"
 #include "chakra/table/table.h"
@@ -36,11 +37,19 @@ void print_error(std::string_view text);  ///< to stderr
 /// To stdout for "-", else to a file that appears whole or not at all.
 Result<void> write_json(const Json& json, const std::string& path);
 
+std::string to_text(const Json& json);
+
 Json to_json(const Findings& findings);
 /// A line per finding.
 std::string to_text(const Findings& findings, std::string_view indent = "  ");
 /// Nanoseconds as JSON: whole where they are whole.
 Json json_ns(Picoseconds time);
+
+/// No output may replace an input, no two outputs one another; "-" is for JSON only. Empty paths do not
+/// count. A folder among the inputs stands for all in it. Errors: cli.usage.
+Result<void> keep_apart(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
+/// Accepts whole numbers from `least` to `most`.
+CLI::Validator whole_number(int64_t least, int64_t most);
 
 /// Adds "--json FILE".
 void add_json_option(CLI::App& app, std::string& path);

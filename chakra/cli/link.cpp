@@ -1,6 +1,7 @@
 // chakra link
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -13,6 +14,9 @@
 
 namespace chakra::cli {
 namespace {
+
+constexpr int64_t kMostRanks = 1 << 30;
+constexpr int64_t kMostJobs = 256;
 
 struct Options {
   std::vector<std::string> inputs;
@@ -170,13 +174,17 @@ class LinkCommand {
   explicit LinkCommand(const Options& options) : o_(options) {}
 
   Result<void> run() {
+    CHAKRA_CHECK(keep_apart(o_.inputs, {o_.output, o_.json == "-" ? "" : o_.json}));
+    if (o_.output == "-") return fail(Code::usage, "cli.usage", "a trace cannot go to standard output");
     CHAKRA_CHECK(find_ranks());
     if (is_job(o_)) CHAKRA_CHECK(make_directories(o_.output));
     ranks_.resize(inputs_.size());
     std::vector<std::optional<AtomicFile>> files(inputs_.size());
     std::vector<std::optional<Error>> errors(inputs_.size());
     allow_many_files();
-    tbb::task_arena arena(o_.jobs > 0 ? o_.jobs : tbb::task_arena::automatic);
+    const int jobs = o_.jobs > 0 ? o_.jobs : tbb::this_task_arena::max_concurrency();
+    const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(jobs));
+    tbb::task_arena arena(jobs);
     arena.execute([&] {
       tbb::parallel_for(size_t{0}, inputs_.size(), [&](size_t i) {
         if (auto done = link_rank(i, files[i]); !done) errors[i] = done.error();
@@ -184,8 +192,15 @@ class LinkCommand {
     });
     for (const auto& error : errors)
       if (error) return tl::unexpected<Error>(*error);
+    std::optional<AtomicFile> json;
+    if (!o_.json.empty() && o_.json != "-") {
+      CHAKRA_ASSIGN(json, AtomicFile::create(o_.json));
+      CHAKRA_CHECK(json->write(report_json()));
+    }
     for (auto& file : files) CHAKRA_CHECK(file->commit());  // all of them or none
-    return write_report();
+    if (json) CHAKRA_CHECK(json->commit());
+    print_report();
+    return {};
   }
 
  private:
@@ -199,7 +214,7 @@ class LinkCommand {
       CHAKRA_ASSIGN(pytorch::RankInput input, pytorch::pair_file(o_.inputs[0]));
       inputs_.push_back(std::move(input));
     } else {
-      CHAKRA_ASSIGN(pytorch::RankInput input, pytorch::pair_files(o_.inputs[0], o_.inputs[1]));
+      CHAKRA_ASSIGN(pytorch::RankInput input, pytorch::pair_files(o_.inputs[0], o_.inputs[1], o_.rank.has_value()));
       inputs_.push_back(std::move(input));
     }
     return {};
@@ -229,24 +244,25 @@ class LinkCommand {
     }
     rank.output =
         is_job(o_) ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string() : o_.output;
+    if (is_job(o_)) CHAKRA_CHECK(keep_apart({}, {rank.output, o_.json == "-" ? "" : o_.json}));
     CHAKRA_ASSIGN(AtomicFile created, AtomicFile::create(rank.output));
     CHAKRA_CHECK(io::write_et(linked.trace, created));
     file = std::move(created);
     return {};
   }
 
-  Result<void> write_report() {
-    if (!o_.json.empty()) {
-      Json json;
-      json["ranks"] = Json::array();
-      for (const LinkedRank& rank : ranks_) json["ranks"].push_back(to_json(rank));
-      json["findings"] = cli::to_json(findings_);
-      CHAKRA_CHECK(write_json(json, o_.json));
-    }
-    if (o_.json == "-") return {};
+  std::string report_json() const {
+    Json json;
+    json["ranks"] = Json::array();
+    for (const LinkedRank& rank : ranks_) json["ranks"].push_back(to_json(rank));
+    json["findings"] = cli::to_json(findings_);
+    return cli::to_text(json);
+  }
+
+  void print_report() const {
+    if (o_.json == "-") return print(report_json());
     for (const LinkedRank& rank : ranks_) print(to_text(rank));
     print(cli::to_text(findings_));
-    return {};
   }
 
   const Options& o_;
@@ -270,10 +286,10 @@ void add_link(CLI::App& app, int& exit_code) {
       ->type_name("PATH");
   app.add_option("--rank", options->rank, "The rank, where the files do not say it or say it wrongly")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(0, kMostRanks));
   app.add_option("--jobs", options->jobs, "Ranks to link at the same time (default: one per core)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, kMostJobs));
   add_json_option(app, options->json);
   app.callback([options, &exit_code] {
     if (auto done = LinkCommand(*options).run(); !done) exit_code = report(done.error());

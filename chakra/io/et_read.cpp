@@ -129,7 +129,8 @@ class Reader {
     for (const AttrRecord& attr : record.attrs) {
       int64_t integer = 0;
       if (attr.name == "chakra_nodes" && attr.as_integer(integer)) announced_nodes_ = integer;
-      else if (attr.name == "rank" && attr.as_integer(integer)) trace().rank = integer;
+      else if (attr.name == "rank" && attr.as_integer(integer) && integer >= 0)
+        trace().rank = integer, trace().says_rank = true;
       else if (attr.name == "process_groups" && attr.field == schema::kString) CHAKRA_CHECK(read_groups(attr.bytes));
       else keep(trace().metadata, attr);
       if (attr.name == "pid") (void)attr.as_integer(default_pid_);
@@ -243,6 +244,7 @@ class Reader {
         break;
       case Known::comm_size:
         if (is_natural) comm().bytes = natural;
+        else negative_size(is_integer);
         break;
       case Known::comm_in_bytes:
         if (is_natural) comm().in_bytes = natural;
@@ -287,9 +289,11 @@ class Reader {
         break;
       case Known::num_ops:
         if (is_natural) column(trace().num_ops, natural);
+        else negative_size(is_integer);
         break;
       case Known::tensor_size:
         if (is_natural) column(trace().tensor_bytes, natural);
+        else negative_size(is_integer);
         break;
       case Known::ts_ns:
         if (is_integer) start_ns_ = integer;
@@ -327,6 +331,9 @@ class Reader {
     return {};
   }
 
+  void negative_size(bool is_integer) {
+    if (is_integer) trace().defects.push_back({trace::Defect::Kind::negative_size, node_, 0});
+  }
   void column(std::vector<uint64_t>& column, uint64_t value) {
     column.resize(node_ + 1);
     column[node_] = value;
@@ -363,15 +370,13 @@ class Reader {
         first = std::min(first, t.start_ps[n]);
         last = std::max(last, t.start_ps[n]);
       }
-    if (first > last) return {};
+    if (first > last) return {};  // no times
     int64_t span = 0;
     if (__builtin_sub_overflow(last, first, &span) || span > kLongestPs / kPsPerNs)
       return range("start times are more than 26 days apart", {file_.place().file});
     t.base_ns = first;
     for (NodeId n = 0; n < t.size(); ++n)
       if (t.has_start(n)) t.start_ps[n] = (t.start_ps[n] - first) * kPsPerNs;
-    if (!t.num_ops.empty()) t.num_ops.resize(t.size());
-    if (!t.tensor_bytes.empty()) t.tensor_bytes.resize(t.size());
     return {};
   }
 

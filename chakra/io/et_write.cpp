@@ -175,7 +175,8 @@ class Writer {
     message_.clear();
     std::string_view version = kVersion;
     for (const trace::Attr& attr : t_.metadata)
-      if (t_.strings[attr.name] == "version") version = std::get<std::string_view>(attr.value);
+      if (const auto* text = std::get_if<std::string_view>(&attr.value); text && t_.strings[attr.name] == "version")
+        version = *text;
     put_text(message_, schema::kMetadataVersion, version);
     AttrWriter attrs(message_, schema::kMetadataAttr);
     for (const trace::Attr& attr : t_.metadata)

@@ -118,11 +118,15 @@ std::string to_et(const trace::Trace& trace);
 struct RankFile {
   int64_t rank = 0;
   std::string path;
+  bool named = true;  ///< the name says the rank
 };
 /// The files of a job by ascending rank. `path` is a file, a prefix (PREFIX.<rank>.et), or a folder
 /// with the files of one prefix; .et may be followed by .gz or .zst.
-/// Errors: io.job.none, io.job.ambiguous, io.job.rank_twice.
+/// Errors: io.job.none, io.job.name, io.job.ambiguous, io.job.rank_twice.
 Result<std::vector<RankFile>> find_ranks(const std::string& path);
+/// Its rank is what the file says, else what its name says, else 0. Errors: io.job.rank, and those of
+/// read_et.
+Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options = {});
 Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options = {});
 
 }  // namespace chakra::io

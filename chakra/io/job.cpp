@@ -10,10 +10,15 @@
 namespace chakra::io {
 namespace {
 
-/// "trace.12.et.gz" -> {"trace", 12}; false for other names.
-bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank) {
+std::string_view without_packing(std::string_view name) {
   for (const std::string_view packing : {".gz", ".zst"})
     if (name.ends_with(packing)) name.remove_suffix(packing.size());
+  return name;
+}
+
+/// "trace.12.et.gz" -> {"trace", 12}; false for other names.
+bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank) {
+  name = without_packing(name);
   if (!name.ends_with(".et")) return false;
   name.remove_suffix(3);
   const size_t dot = name.rfind('.');
@@ -29,29 +34,36 @@ bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank) 
 Result<std::vector<RankFile>> find_ranks(const std::string& path) {
   namespace fs = std::filesystem;
   std::vector<RankFile> files;
-  if (is_file(path)) {
+  const bool folder = is_directory(path);
+  if (!folder && fs::exists(path)) {
     std::string_view prefix;
     int64_t rank = 0;
     const std::string name = fs::path(path).filename().string();
-    files.push_back({split_name(name, prefix, rank) ? rank : 0, path});
+    const bool named = split_name(name, prefix, rank);
+    files.push_back({named ? rank : 0, path, named});
     return files;
   }
-  const bool folder = is_directory(path);
   const fs::path where = folder ? fs::path(path) : fs::path(path).parent_path();
   const std::string wanted = folder ? "" : fs::path(path).filename().string();
-  CHAKRA_ASSIGN(const std::vector<std::string> names, list_files(where.empty() ? "." : where.string()));
+  CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(where.empty() ? "." : where.string()));
   std::string prefix_seen;
   for (const std::string& name : names) {
     std::string_view prefix;
     int64_t rank = 0;
-    if (!split_name(name, prefix, rank) || (!folder && prefix != wanted)) continue;
+    if (!split_name(name, prefix, rank)) {
+      if (folder && without_packing(name).ends_with(".et"))
+        return fail(Code::bad_input, "io.job.name", "the name says no rank: <prefix>.<rank>.et is expected in a folder",
+                    {(where / name).string()});
+      continue;
+    }
+    if (!folder && prefix != wanted) continue;
     if (!files.empty() && prefix != prefix_seen)
       return fail(Code::bad_input, "io.job.ambiguous",
                   fmt::format("the folder holds traces of several jobs, {} and {}; name a prefix", quote(prefix_seen),
                               quote(prefix)),
                   {path});
     prefix_seen = prefix;
-    files.push_back({rank, (where / name).string()});
+    files.push_back({rank, (where / name).string(), true});
   }
   if (files.empty())
     return fail(Code::io, "io.job.none",
@@ -68,12 +80,20 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
   return files;
 }
 
+Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options) {
+  CHAKRA_ASSIGN(trace::Trace trace, read_et(file.path, options));
+  if (file.named && trace.says_rank && trace.rank != file.rank)
+    return fail(Code::bad_input, "io.job.rank",
+                fmt::format("its name says rank {}, its contents say rank {}", file.rank, trace.rank), {file.path});
+  if (!trace.says_rank) trace.rank = file.rank;
+  return trace;
+}
+
 Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options) {
   CHAKRA_ASSIGN(const std::vector<RankFile> files, find_ranks(path));
   trace::TraceSet job;
   for (const RankFile& file : files) {
-    CHAKRA_ASSIGN(trace::Trace trace, read_et(file.path, options));
-    if (files.size() > 1 || trace.rank == 0) trace.rank = file.rank;
+    CHAKRA_ASSIGN(trace::Trace trace, read_rank(file, options));
     job.ranks.push_back(std::move(trace));
   }
   return job;

@@ -9,6 +9,9 @@
 namespace chakra::match {
 namespace {
 
+/// A job whose ranks are numbered up to here is taken to have all of them.
+constexpr int64_t kMostRanksAssumed = 1 << 20;
+
 using trace::Comm;
 using trace::CommType;
 using trace::NodeId;
@@ -24,10 +27,27 @@ class Matcher {
     for (uint32_t r = 0; r < job_.ranks.size(); ++r) collect(r);
     for (uint32_t g = 0; g < calls_.size(); ++g) match_group(g);
     match_messages();
+    check_recorded_groups();
+    if (sizeless_ > 0)
+      out_.findings.push_back({"match.collective.size_unknown", Severity::warning, -1, -1,
+                               fmt::format("{} collectives move 0 bytes: the traces do not say how much they moved",
+                                           show_count(sizeless_))});
     return std::move(out_);
   }
 
  private:
+  using Key = std::pair<int64_t, int64_t>;  // sequence number, and which of those that share it
+  struct Call {
+    Key key;
+    NodeId node;
+  };
+  /// The collectives of a rank in a group, by key.
+  struct RankCalls {
+    uint32_t rank;
+    bool numbered;
+    std::vector<Call> nodes;
+  };
+
   void find(const char* tag, Severity severity, NodeRef at, std::string text) {
     Finding finding{tag, severity, -1, -1, std::move(text)};
     finding.rank = job_.ranks[at.rank].rank;
@@ -45,13 +65,13 @@ class Matcher {
   void collect(uint32_t r) {
     const Trace& t = job_.ranks[r];
     out_.of_comm[r].assign(t.comms.size(), trace::kNoRow);
-    struct Call {
+    struct Found {
       uint32_t group;
       int64_t sequence;
       uint32_t position;
       NodeId node;
     };
-    std::vector<Call> calls;
+    std::vector<Found> calls;
     const std::vector<NodeId> order = trace::topological_order(t.deps).order;
     absl::flat_hash_map<uint32_t, bool> numbered;
     for (uint32_t position = 0; position < order.size(); ++position) {
@@ -67,15 +87,18 @@ class Matcher {
       const auto [found, added] = numbered.emplace(group, c->sequence >= 0);
       if (!added) found->second &= c->sequence >= 0;
     }
-    for (Call& call : calls)
+    for (Found& call : calls)
       if (!numbered[call.group]) call.sequence = 0;
-    std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) {
+    std::sort(calls.begin(), calls.end(), [](const Found& a, const Found& b) {
       return std::tie(a.group, a.sequence, a.position) < std::tie(b.group, b.sequence, b.position);
     });
-    for (const Call& call : calls) {
-      auto& of_rank = calls_[call.group];
-      if (of_rank.empty() || of_rank.back().first != r) of_rank.push_back({r, {}});
-      of_rank.back().second.push_back(call.node);
+    for (const Found& call : calls) {
+      auto& of_group = calls_[call.group];
+      if (of_group.empty() || of_group.back().rank != r) of_group.push_back({r, numbered[call.group], {}});
+      // Coalesced collectives share a number; among them, order decides.
+      auto& of_rank = of_group.back().nodes;
+      const bool again = !of_rank.empty() && of_rank.back().key.first == call.sequence;
+      of_rank.push_back({{call.sequence, again ? of_rank.back().key.second + 1 : 0}, call.node});
     }
   }
 
@@ -88,7 +111,11 @@ class Matcher {
       group.ranks = given->second;
     } else if (const trace::ProcessGroup* recorded = recorded_group(name)) {
       group.ranks = recorded->ranks;
-      if (group.ranks.empty()) all_ranks(group, recorded->size);
+      group.size = recorded->size;
+      if (group.ranks.empty()) {
+        if (group.size > 0 && group.size < static_cast<int64_t>(job_.ranks.size())) group.known = false;
+        else all_ranks(group, group.size);
+      }
     } else if (name.empty() || name == "0") {
       all_ranks(group, 0);
     } else {
@@ -111,71 +138,164 @@ class Matcher {
     return any;
   }
 
-  /// All ranks there are, or as many as a group of that size has.
+  /// Ranks 0 to the highest there is, or as many as a group of that size has; of a few out of very many
+  /// ranks, those that there are.
   void all_ranks(Group& group, int64_t size) const {
-    for (const Trace& t : job_.ranks) group.ranks.push_back(t.rank);
-    for (int64_t rank = 0; static_cast<int64_t>(group.ranks.size()) < size && rank < size; ++rank)
-      if (!job_.find(rank)) group.ranks.push_back(rank);
-    std::sort(group.ranks.begin(), group.ranks.end());
+    const auto traces = static_cast<int64_t>(job_.ranks.size());
+    const int64_t count = std::max(size, traces > 0 ? job_.ranks.back().rank + 1 : 0);
+    if (count <= kMostRanksAssumed)
+      for (int64_t rank = 0; rank < count; ++rank) group.ranks.push_back(rank);
+    else
+      for (const Trace& t : job_.ranks) group.ranks.push_back(t.rank);
+  }
+
+  /// Ranks that record different members for one group.
+  void check_recorded_groups() {
+    std::map<std::string_view, std::pair<uint32_t, std::vector<int64_t>>> known;
+    for (uint32_t r = 0; r < job_.ranks.size(); ++r)
+      for (const trace::ProcessGroup& group : job_.ranks[r].groups) {
+        if (group.ranks.empty() || table_.contains(group.name)) continue;
+        std::vector<int64_t> members = group.ranks;
+        std::sort(members.begin(), members.end());
+        const auto [found, added] = known.try_emplace(group.name, r, members);
+        if (added || found->second.second == members) continue;
+        find("match.group.members", Severity::error, {r, trace::kNoNode},
+             fmt::format("rank {} records {} members of group {}, rank {} records {}{}", job_.ranks[r].rank,
+                         members.size(), quote(group.name), job_.ranks[found->second.first].rank,
+                         found->second.second.size(), members.size() == found->second.second.size() ? ", others" : ""));
+      }
   }
 
   void match_group(uint32_t g) {
     Group& group = out_.groups[g];
     auto& calls = calls_[g];
-    if (!group.known)
-      for (const auto& [r, nodes] : calls) group.ranks.push_back(job_.ranks[r].rank);
-    for (const auto& [r, nodes] : calls)
-      if (std::find(group.ranks.begin(), group.ranks.end(), job_.ranks[r].rank) == group.ranks.end())
-        find("match.rank.not_in_group", Severity::error, {r, nodes[0]},
-             fmt::format("rank {} takes part in group {} but is not in it", job_.ranks[r].rank, quote(group.name)));
-    // Per member of the group: its nodes, or nothing.
-    std::vector<const std::vector<NodeId>*> nodes_of(group.ranks.size(), nullptr);
-    std::vector<uint32_t> index_of(group.ranks.size(), UINT32_MAX);
-    size_t most = 0, longest = 0;
-    for (const auto& [r, nodes] : calls) {
-      const auto at = std::find(group.ranks.begin(), group.ranks.end(), job_.ranks[r].rank);
-      if (at == group.ranks.end()) continue;
-      const auto member = static_cast<size_t>(at - group.ranks.begin());
-      nodes_of[member] = &nodes;
-      index_of[member] = r;
-      if (nodes.size() > most) most = nodes.size(), longest = member;
+    if (!group.known) {
+      for (const RankCalls& of : calls) group.ranks.push_back(job_.ranks[of.rank].rank);
+      group.known = group.size > 0 && group.size == static_cast<int64_t>(group.ranks.size());
+      if (group.size > 0 && !group.known)
+        find("match.group.unknown", Severity::error, {calls[0].rank, calls[0].nodes[0].node},
+             fmt::format("group {} has {} ranks, nobody says which, and {} take part in it; a groups file can say",
+                         quote(group.name), group.size, group.ranks.size()));
     }
+    absl::flat_hash_map<int64_t, size_t> member_of;
+    for (size_t m = 0; m < group.ranks.size(); ++m) member_of.emplace(group.ranks[m], m);
+    // Per member of the group: its collectives, or nothing.
+    std::vector<RankCalls*> calls_of(group.ranks.size(), nullptr);
+    for (RankCalls& of : calls) {
+      if (const auto found = member_of.find(job_.ranks[of.rank].rank); found != member_of.end())
+        calls_of[found->second] = &of;
+      else
+        find("match.rank.not_in_group", Severity::error, {of.rank, of.nodes[0].node},
+             fmt::format("rank {} takes part in group {} but is not in it", job_.ranks[of.rank].rank,
+                         quote(group.name)));
+    }
+    const std::vector<Key> keys = common_keys(group, calls_of);
+    std::vector<std::vector<NodeId>> nodes_of(group.ranks.size());  // per member, parallel to keys
     for (size_t m = 0; m < group.ranks.size(); ++m) {
-      const size_t count = nodes_of[m] ? nodes_of[m]->size() : 0;
-      if (count == most) continue;
-      const bool absent = !job_.find(group.ranks[m]);
-      const NodeRef first_missing{index_of[longest], (*nodes_of[longest])[count]};
-      find(absent ? "match.rank.missing" : "match.collective.count", absent ? Severity::warning : Severity::error,
-           first_missing,
-           absent ? fmt::format("rank {} of group {} is not in the job", group.ranks[m], quote(group.name))
-                  : fmt::format(
-                        "group {}: rank {} runs {} collectives, rank {} runs {}; the first without a counterpart is {}",
-                        quote(group.name), group.ranks[m], count, group.ranks[longest], most, describe(first_missing)));
+      nodes_of[m].assign(keys.size(), trace::kNoNode);
+      if (!calls_of[m]) continue;
+      size_t at = 0;
+      for (const Call& call : calls_of[m]->nodes) {
+        while (keys[at] != call.key) ++at;
+        nodes_of[m][at] = call.node;
+      }
     }
-    for (uint32_t i = 0; i < most; ++i) {
+    for (size_t m = 0; m < group.ranks.size(); ++m) report_missing(group, m, keys, calls_of, nodes_of);
+    for (uint32_t i = 0; i < keys.size(); ++i) {
       Collective c;
       c.group = g;
       c.index = i;
       NodeRef first;
       for (size_t m = 0; m < group.ranks.size(); ++m) {
-        NodeRef ref{index_of[m], trace::kNoNode};
-        if (nodes_of[m] && i < nodes_of[m]->size()) ref.node = (*nodes_of[m])[i];
+        const NodeRef ref{calls_of[m] ? calls_of[m]->rank : UINT32_MAX, nodes_of[m][i]};
         c.members.push_back(ref);
         if (ref.node == trace::kNoNode) continue;
         out_.of_comm[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]] =
             static_cast<uint32_t>(out_.collectives.size());
         const Comm& mine = comm(ref);
         c.bytes = std::max(c.bytes, mine.bytes);
-        if (mine.root >= 0) c.root = mine.root;
+        if (mine.root != -1) check_root(group, i, ref, c);
         if (mine.type == CommType::unknown)
           find("match.collective.type_unknown", Severity::warning, ref,
                fmt::format("collective {} of group {} does not say what it does", i, quote(group.name)));
+        sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier;
         if (c.type == CommType::unknown) c.type = mine.type;
         if (first.node == trace::kNoNode) first = ref;
         else compare(group, i, first, ref);
       }
       out_.collectives.push_back(std::move(c));
     }
+  }
+
+  /// The keys of all members' collectives, ascending. Members whose numbers have nothing in common, or
+  /// that have none, are numbered by position.
+  std::vector<Key> common_keys(const Group& group, std::vector<RankCalls*>& calls_of) {
+    bool by_number = true;
+    const RankCalls* first = nullptr;
+    for (const RankCalls* of : calls_of) {
+      if (!of) continue;
+      by_number &= of->numbered;
+      if (!first) first = of;
+      const auto shared = [&](const Call& call) {
+        const auto found = std::lower_bound(first->nodes.begin(), first->nodes.end(), call.key,
+                                            [](const Call& a, const Key& key) { return a.key < key; });
+        return found != first->nodes.end() && found->key == call.key;
+      };
+      if (by_number && std::none_of(of->nodes.begin(), of->nodes.end(), shared)) {
+        by_number = false;
+        find("match.collective.sequence", Severity::warning, {of->rank, of->nodes[0].node},
+             fmt::format("group {}: the sequence numbers of rank {} (from {}) and of rank {} (from {}) have nothing in "
+                         "common; collectives are matched by position",
+                         quote(group.name), job_.ranks[first->rank].rank, first->nodes[0].key.first,
+                         job_.ranks[of->rank].rank, of->nodes[0].key.first));
+      }
+    }
+    std::vector<Key> keys;
+    for (RankCalls* of : calls_of) {
+      if (!of) continue;
+      const auto before = static_cast<ptrdiff_t>(keys.size());
+      for (size_t i = 0; i < of->nodes.size(); ++i) {
+        if (!by_number) of->nodes[i].key = {static_cast<int64_t>(i), 0};
+        keys.push_back(of->nodes[i].key);
+      }
+      std::inplace_merge(keys.begin(), keys.begin() + before, keys.end());
+      keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    }
+    return keys;
+  }
+
+  /// The root is a rank of the job, or else a place in the group.
+  void check_root(const Group& group, uint32_t index, NodeRef ref, Collective& c) {
+    const int64_t root = comm(ref).root;
+    const bool is_rank = std::find(group.ranks.begin(), group.ranks.end(), root) != group.ranks.end();
+    if (!is_rank && (root < 0 || root >= static_cast<int64_t>(group.ranks.size())))
+      return find("match.collective.root", Severity::error, ref,
+                  fmt::format("collective {} of group {} has the root {}, which is not in the group", index,
+                              quote(group.name), root));
+    const int64_t rank = is_rank ? root : group.ranks[static_cast<size_t>(root)];
+    if (c.root >= 0 && c.root != rank)
+      return find(
+          "match.collective.root", Severity::error, ref,
+          fmt::format("collective {} of group {} has the roots {} and {}", index, quote(group.name), c.root, rank));
+    c.root = rank;
+  }
+
+  void report_missing(const Group& group, size_t m, const std::vector<Key>& keys,
+                      const std::vector<RankCalls*>& calls_of, const std::vector<std::vector<NodeId>>& nodes_of) {
+    const auto missing = static_cast<size_t>(std::count(nodes_of[m].begin(), nodes_of[m].end(), trace::kNoNode));
+    if (missing == 0) return;
+    const auto i =
+        static_cast<size_t>(std::find(nodes_of[m].begin(), nodes_of[m].end(), trace::kNoNode) - nodes_of[m].begin());
+    size_t other = 0;
+    while (nodes_of[other][i] == trace::kNoNode) ++other;
+    const NodeRef first{calls_of[other]->rank, nodes_of[other][i]};
+    if (!job_.find(group.ranks[m]))
+      find("match.rank.missing", Severity::warning, first,
+           fmt::format("rank {} of group {} is not in the job", group.ranks[m], quote(group.name)));
+    else
+      find("match.collective.count", Severity::error, first,
+           fmt::format("group {}: rank {} lacks {} of {} collectives; the first is number {}, {}", quote(group.name),
+                       group.ranks[m], missing, keys.size(), keys[i].first, describe(first)));
   }
 
   void compare(const Group& group, uint32_t index, NodeRef first, NodeRef other) {
@@ -245,8 +365,8 @@ class Matcher {
   const GroupTable& table_;
   Matching out_;
   std::map<std::string, uint32_t> group_ids_;
-  /// Per group and rank that takes part: its collectives in order.
-  std::vector<std::vector<std::pair<uint32_t, std::vector<NodeId>>>> calls_;
+  std::vector<std::vector<RankCalls>> calls_;  ///< per group: of each rank that takes part
+  int64_t sizeless_ = 0;
   std::map<Channel, Ends> channels_;
 };
 

@@ -1,5 +1,5 @@
 // The one place that says which communication nodes of different ranks belong together: collectives by
-// group and position in it, messages by sender, receiver and tag. Used by whoever looks at more than
+// group and sequence number, or else position, messages by sender, receiver and tag. Used by whoever looks at more than
 // one rank.
 #pragma once
 
@@ -23,6 +23,7 @@ struct Group {
   std::string name;
   std::vector<int64_t> ranks;  ///< in the group's order, as far as the job has them
   bool known = true;           ///< false: nobody says who is in it; these are the ranks that use it
+  int64_t size = 0;            ///< how many ranks it should have; 0: not said
 };
 
 /// Index into TraceSet::ranks and a row in that trace.
@@ -52,9 +53,9 @@ struct Matching {
   /// Per rank and node: into collectives or messages, or kNoRow. Only for communication nodes, so by
   /// row of Trace::comms.
   std::vector<std::vector<uint32_t>> of_comm;
-  /// match.collective.count, .type, .bytes, .dtype, match.group.unknown, match.rank.not_in_group,
-  /// match.rank.missing, match.message.no_send, .no_recv, .bytes, match.message.peer_unknown,
-  /// match.collective.type_unknown
+  /// match.collective.count, .type, .bytes, .dtype, .root, .sequence, .type_unknown, .size_unknown,
+  /// match.group.unknown, .members, match.rank.not_in_group, match.rank.missing, match.message.no_send, .no_recv,
+  /// .bytes, .peer_unknown
   Findings findings;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <queue>
+#include <tuple>
 
 #include "chakra/pytorch/comm_nodes.h"
 #include "chakra/pytorch/linking.h"
@@ -34,12 +35,14 @@ std::vector<uint32_t> order_items(Linking& l) {
   order.reserve(count);
   std::vector<char> dropped(l.deps.size(), 0), placed(count, 0);
   int64_t drops = 0;
+  // Dependencies by item, on other threads and the device only; by the start of the item.
+  std::vector<uint32_t> others;
+  size_t at = 0;
+  const auto holds = [&](uint32_t d) { return !dropped[d] && !placed[l.deps[d].item] && !placed[l.deps[d].on]; };
   const auto drop = [&](uint32_t item, bool inferred_only) {
-    for (uint32_t d = 0; d < l.deps.size(); ++d) {
-      const Dependency& dep = l.deps[d];
-      if (dep.item != item || dropped[d] || placed[dep.on] || dep.kind == trace::EdgeKind::program ||
-          (inferred_only && !dep.inferred))
-        continue;
+    for (size_t i = at; i < others.size() && l.deps[others[i]].item == item; ++i) {
+      const uint32_t d = others[i];
+      if (!holds(d) || (inferred_only && !l.deps[d].inferred)) continue;
       dropped[d] = 1;
       ++drops;
       if (--missing[item] == 0) ready.push({l.items[item].start, item});
@@ -47,12 +50,16 @@ std::vector<uint32_t> order_items(Linking& l) {
   };
   while (order.size() < count) {
     if (ready.empty()) {
-      uint32_t first = kNone;  // of those that wait for more than their own thread
-      for (uint32_t d = 0; d < l.deps.size(); ++d) {
-        const Dependency& dep = l.deps[d];
-        if (dropped[d] || placed[dep.item] || placed[dep.on] || dep.kind == trace::EdgeKind::program) continue;
-        if (first == kNone || l.items[dep.item].start < l.items[first].start) first = dep.item;
+      if (others.empty()) {
+        for (uint32_t d = 0; d < l.deps.size(); ++d)
+          if (l.deps[d].kind != trace::EdgeKind::program) others.push_back(d);
+        std::sort(others.begin(), others.end(), [&](uint32_t a, uint32_t b) {
+          const uint32_t x = l.deps[a].item, y = l.deps[b].item;
+          return std::tuple(l.items[x].start, x, a) < std::tuple(l.items[y].start, y, b);
+        });
       }
+      while (!holds(others[at])) ++at;  // what does not hold now never will again
+      const uint32_t first = l.deps[others[at]].item;
       const int64_t before = drops;
       drop(first, true);
       if (drops == before) drop(first, false);

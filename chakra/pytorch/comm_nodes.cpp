@@ -12,6 +12,8 @@ namespace {
 using trace::CommType;
 using trace::NodeType;
 
+constexpr int64_t kLargestGroup = 1 << 20;
+
 /// "[[2, 3], [4]]" -> 10 elements.
 uint64_t sum_dims(std::string_view dims) {
   uint64_t sum = 0;
@@ -58,6 +60,8 @@ void complete(CommRecord& to, const CommRecord& from) {
   number(to.in_elements, from.in_elements);
   number(to.out_elements, from.out_elements);
   number(to.group_size, from.group_size);
+  number(to.rank_start, from.rank_start);
+  number(to.rank_stride, from.rank_stride);
   number(to.sequence, from.sequence);
   number(to.root, from.root);
   number(to.src, from.src);
@@ -84,7 +88,7 @@ bool CommNodes::device(uint32_t op, CommNode& node) {
   CommRecord record;
   if (x.comm != trace::kNoRow) complete(record, k.comms[x.comm]);
   // The operators around the launch, innermost first: nccl:all_reduce, record_param_comms, c10d::...
-  std::string_view annotation, tensors, types;
+  std::string_view annotation, tensors, types, dims, dim_types;
   const uint32_t call = l_.call_of_op[op];
   for (uint32_t o = call == kNone ? kNone : l_.enclosing_op[call]; o != kNone; o = l_.parent_op[o]) {
     const CpuOp& around = k.ops[o];
@@ -98,6 +102,9 @@ bool CommNodes::device(uint32_t op, CommNode& node) {
         tensors = host.io.inputs.values;
         types = host.io.inputs.types;
       }
+    } else if (dims.empty()) {
+      dims = around.dims;
+      dim_types = around.types;
     }
     if (name == "record_param_comms") break;
   }
@@ -105,6 +112,11 @@ bool CommNodes::device(uint32_t op, CommNode& node) {
   if (kind.type == NodeType::invalid) kind = comm_kind(annotation);
   if (kind.type == NodeType::invalid) kind = comm_kind(kernel.substr(0, kernel.find('(')));
   if (kind.type == NodeType::invalid) kind.type = NodeType::coll;  // RCCL's generic kernel, alone
+  if (record.in_elements < 0 && tensors.empty() && !dims.empty()) {
+    record.in_elements = static_cast<int64_t>(sum_dims(dims));
+    types = dim_types;
+  }
+  find_peer(record, kind, annotation);
   fill(node, kind, record, tensors, types, "nccl");
   return true;
 }
@@ -126,6 +138,21 @@ bool CommNodes::host(uint32_t op, CommNode& node) {
   return true;
 }
 
+/// "send 0->1" and "recv 0<-1" name ranks of the group.
+void CommNodes::find_peer(CommRecord& record, CommKind kind, std::string_view annotation) {
+  int64_t& peer = kind.type == NodeType::send ? record.dst : record.src;
+  if ((kind.type != NodeType::send && kind.type != NodeType::recv) || peer >= 0) return;
+  const size_t arrow = annotation.find(kind.type == NodeType::send ? "->" : "<-");
+  if (arrow == std::string_view::npos) return;
+  const std::vector<int64_t> number = parse_ranks(annotation.substr(arrow + 2));
+  if (number.empty()) return;
+  if (record.group) note_group(record);
+  const std::string_view name = l_.text(record.group ? record.group : only_group("nccl"));
+  const auto group = std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.name == name; });
+  const bool known = group != groups_.end() && static_cast<size_t>(number[0]) < group->ranks.size();
+  peer = known ? group->ranks[static_cast<size_t>(number[0])] : number[0];
+}
+
 void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, std::string_view tensors,
                      std::string_view types, std::string_view backend) {
   StringPool& strings = *l_.strings;
@@ -140,6 +167,7 @@ void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, st
     comm.in_bytes = static_cast<uint64_t>(record.in_elements) * size;
     comm.out_bytes = static_cast<uint64_t>(std::max<int64_t>(record.out_elements, 0)) * size;
   } else {
+    size_unknown_ += tensors.empty() && kind.collective != CommType::barrier;
     for (const TensorRef& tensor : parse_tensors(tensors))
       comm.in_bytes += static_cast<uint64_t>(tensor.elements) * static_cast<uint64_t>(tensor.element_bytes);
   }
@@ -179,8 +207,11 @@ void CommNodes::note_group(const CommRecord& record) {
   trace::ProcessGroup group = same != groups_.end() ? *same : trace::ProcessGroup{};
   group.name = name;
   if (group.description.empty()) group.description = std::string(l_.text(record.group_description));
-  if (!contains(record.ranks, "...")) group.ranks = parse_ranks(record.ranks);
   if (record.group_size > 0) group.size = record.group_size;
+  // PyTorch shortens long lists; but ranks at equal distances it describes, too.
+  if (!contains(record.ranks, "...")) group.ranks = parse_ranks(record.ranks);
+  else if (record.rank_start >= 0 && record.rank_stride > 0 && group.size <= kLargestGroup)
+    for (int64_t i = 0; i < group.size; ++i) group.ranks.push_back(record.rank_start + i * record.rank_stride);
   if (same != groups_.end()) *same = std::move(group);
   else groups_.push_back(std::move(group));
 }
@@ -196,6 +227,9 @@ void CommNodes::finish(trace::Trace& trace) {
   for (trace::Comm& comm : trace.comms)
     if (!all_numbered[comm.group]) comm.sequence = next[comm.group]++;
   trace.groups = groups_;
+  if (size_unknown_ > 0)
+    l_.find("pytorch.comm.size_unknown", Severity::warning,
+            show_count(size_unknown_) + " communications do not say how much they move; they count as 0 bytes");
   if (unnamed_groups_ > 0)
     l_.find("pytorch.comm.group_unknown", Severity::warning,
             show_count(unnamed_groups_) + " communications do not say in which of several groups they are");

@@ -24,13 +24,14 @@ class CommNodes {
  private:
   void fill(CommNode& node, CommKind kind, const CommRecord& record, std::string_view tensors, std::string_view types,
             std::string_view backend);
+  void find_peer(CommRecord& record, CommKind kind, std::string_view annotation);
   StringId only_group(std::string_view backend);
   void note_group(const CommRecord& record);
 
   Linking& l_;
   std::vector<trace::ProcessGroup> groups_;
   StringId last_noted_ = 0;
-  int64_t unnamed_groups_ = 0;
+  int64_t unnamed_groups_ = 0, size_unknown_ = 0;
 };
 
 }  // namespace chakra::pytorch

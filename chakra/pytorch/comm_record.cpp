@@ -106,6 +106,8 @@ bool is_host_comm(std::string_view annotation) {
   return false;
 }
 
+bool is_comm_record(std::string_view op) { return op == "record_param_comms" || op.starts_with("nccl:"); }
+
 bool is_comm_kernel(std::string_view name) {
   return name.starts_with("ncclKernel") || name.starts_with("ncclDevKernel") || name.starts_with("rcclGenericKernel") ||
          name.starts_with("void ncclKernel") || name.starts_with("void rccl");

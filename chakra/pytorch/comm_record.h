@@ -21,6 +21,7 @@ struct CommRecord {
   std::string_view in_split, out_split;
   int64_t in_elements = -1, out_elements = -1;
   int64_t group_size = -1;
+  int64_t rank_start = -1, rank_stride = -1;  ///< the group is start, start + stride, ...; -1: not said
   int64_t sequence = -1, root = -1, src = -1, dst = -1;
 
   bool empty() const { return collective == 0 && in_elements < 0; }
@@ -40,6 +41,9 @@ int element_bytes(std::string_view dtype);
 /// A kernel that moves data between devices, of NCCL (both generations of names) or RCCL.
 bool is_comm_kernel(std::string_view kernel_name);
 
+/// An operator of c10d or NCCL around the launch of a communication kernel, whose inputs are its tensors.
+bool is_comm_record(std::string_view op);
+
 /// An annotation of a backend whose communication runs on CPU threads: "gloo:all_reduce".
 bool is_host_comm(std::string_view annotation);
 
@@ -54,7 +58,7 @@ struct TensorRef {
 /// All tensors in a list of values, however deep.
 std::vector<TensorRef> parse_tensors(std::string_view values);
 
-/// "[0, 1]" or "0,1" to numbers; stops at "...".
+/// The numbers in "[0, 1]" or "0,1".
 std::vector<int64_t> parse_ranks(std::string_view text);
 
 }  // namespace chakra::pytorch

@@ -22,10 +22,36 @@ constexpr int64_t kLongestGraphLaunchNs = 200'000;
 /// A launch that started its operation this long before it returned did not launch it at its end.
 constexpr int64_t kInsideNs = 20'000;
 
-/// An operation that starts this much later than the dispatch gap after the stream became free had been
-/// waiting for it. Copies behind kernels take longer to start than kernels do: where the call lasted much
-/// longer than that, what passes for a gap (kLongestGapNs) tells it from a coincidence.
+/// An operation that starts this much later than the dispatch gap after its stream became free had been
+/// waiting for it.
 constexpr int64_t kQueuedNs = 2'000;
+
+/// Whether an operation that started inside its launching call had to wait on the device, and may have
+/// been launched at any time since the call began: for its stream, for an event, or for an operation of
+/// another stream that ran since the call began. Copies behind kernels take longer to start than
+/// kernels do; where the call lasted much longer than that, what passes for a gap (kLongestGapNs) tells
+/// it from a coincidence.
+bool was_queued(const Linking& l, const RuntimeCall& c, uint32_t op) {
+  const std::vector<DeviceOp>& ops = l.kineto.device_ops;
+  const int64_t start = ops[op].start_ns, gap = l.constants(op).dispatch_gap_ns;
+  const auto just_before = [&](int64_t end) {
+    return end + gap + (end > c.start_ns + kInsideNs ? kLongestGapNs : kQueuedNs) >= start;
+  };
+  if (const uint32_t before = l.previous[op]; before != kNone && just_before(ops[before].end_ns())) return true;
+  const auto event =
+      std::lower_bound(l.events.begin(), l.events.end(), op, [](const EventEdge& e, uint32_t o) { return e.op < o; });
+  for (auto e = event; e != l.events.end() && e->op == op; ++e)
+    if (just_before(ops[e->on].end_ns())) return true;
+  const auto device_of = [&](const DeviceOp& x) { return l.kineto.streams[x.lane].process; };
+  auto at = std::upper_bound(l.ops_by_end.begin(), l.ops_by_end.end(), start,
+                             [&](int64_t t, uint32_t o) { return t < ops[o].end_ns(); });
+  while (at != l.ops_by_end.begin()) {
+    const DeviceOp& other = ops[*--at];
+    if (other.end_ns() <= c.start_ns + kInsideNs || !just_before(other.end_ns())) return false;
+    if (other.start_ns <= c.start_ns + kInsideNs && device_of(other) == device_of(ops[op])) return true;
+  }
+  return false;
+}
 
 /// Mean of the samples but the lowest and highest twentieth.
 int64_t trimmed_mean(std::vector<int64_t>& samples) {
@@ -117,17 +143,17 @@ void estimate_constants(Linking& l) {
     const RuntimeCall& c = k.calls[call];
     const uint32_t op = l.op_order[role.first_op];
     const int64_t start = k.device_ops[op].start_ns;
+    const int64_t launch_ns = l.constants(op).launch_ns;
     const bool inside = start < c.end_ns() - kInsideNs || role.wait_end >= 0;
     if (role.graph) {
       role.split_at = c.start_ns;
     } else if (inside) {
-      // An operation that found its stream idle tells when it was launched; one that had to queue may
-      // have been launched at any time since the call began.
-      const uint32_t before = l.previous[op];
-      const int64_t free = before == kNone ? std::numeric_limits<int64_t>::min() : k.device_ops[before].end_ns();
-      const int64_t patience = free > c.start_ns + kInsideNs ? kLongestGapNs : kQueuedNs;
-      const bool queued = before != kNone && free + l.constants(op).dispatch_gap_ns + patience >= start;
-      role.split_at = queued ? c.start_ns : std::clamp(start - l.constants(op).launch_ns, c.start_ns, c.end_ns());
+      // An operation that had not to wait tells when it was launched.
+      role.split_at = was_queued(l, c, op)
+                          ? c.start_ns
+                          : std::clamp(start - std::max<int64_t>(0, launch_ns), c.start_ns, c.end_ns());
+    } else if (launch_ns < 0) {  // the device begins before the call returns
+      role.split_at = std::max(c.start_ns, c.end_ns() + launch_ns);
     }
     if (role.wait_end >= 0) role.wait_end = std::max(role.wait_end, role.split_at);
   }

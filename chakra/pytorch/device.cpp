@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "chakra/pytorch/linking.h"
 
@@ -72,8 +73,7 @@ void join_by_correlation(Linking& l) {
       std::sort(l.op_order.begin() + role.first_op, l.op_order.begin() + role.last_op, [&](uint32_t a, uint32_t b) {
         return std::pair(k.device_ops[a].start_ns, a) < std::pair(k.device_ops[b].start_ns, b);
       });
-    role.graph =
-        role.launched() > 1 || (role.launched() == 1 && contains_ignoring_case(l.text(k.calls[c].name), "GraphLaunch"));
+    role.graph = role.launched() > 0 && contains_ignoring_case(l.text(k.calls[c].name), "GraphLaunch");
   }
 }
 
@@ -111,6 +111,12 @@ void attach_device_ops(Linking& l) {
   l.thread_ops = by_lane(k.ops, k.threads.size());
   l.thread_calls = by_lane(k.calls, k.threads.size());
   l.stream_ops = by_lane(k.device_ops, k.streams.size());
+  for (const trace::Lane& stream : k.streams) l.several_devices |= stream.process != k.streams[0].process;
+  l.ops_by_end.resize(k.device_ops.size());
+  std::iota(l.ops_by_end.begin(), l.ops_by_end.end(), 0);
+  std::sort(l.ops_by_end.begin(), l.ops_by_end.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(k.device_ops[a].end_ns(), a) < std::pair(k.device_ops[b].end_ns(), b);
+  });
   join_by_correlation(l);
   find_enclosing(l);
 

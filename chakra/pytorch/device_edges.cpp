@@ -54,11 +54,6 @@ class DeviceEdges {
       dep(l_.item_of_device_op[event.op], l_.item_of_device_op[event.on], EdgeKind::event, event.inferred, gap);
       explain(event.op, k_.device_ops[event.on].end_ns() + gap);
     }
-    std::vector<uint32_t> by_end;
-    for (const auto& stream : l_.stream_ops) by_end.insert(by_end.end(), stream.begin(), stream.end());
-    std::sort(by_end.begin(), by_end.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(k_.device_ops[a].end_ns(), a) < std::pair(k_.device_ops[b].end_ns(), b);
-    });
     int64_t initial = 0;
     for (const auto& stream : l_.stream_ops)
       for (const uint32_t op : stream) {
@@ -67,7 +62,7 @@ class DeviceEdges {
         const LinkReport::Constants& constants = l_.constants(op);
         if (const uint32_t call = l_.call_of_op[op]; call != kNone && l_.roles[call].launch_item != kNone) {
           const CallRole& role = l_.roles[call];
-          const int64_t latency = role.graph ? constants.graph_launch_ns : constants.launch_ns;
+          const int64_t latency = role.graph ? constants.graph_launch_ns : std::max<int64_t>(0, constants.launch_ns);
           dep(self, role.launch_item, EdgeKind::launch, false, latency);
           explain(op, item(role.launch_item).end() + latency);
           item(self).caller = l_.enclosing_op[call] != kNone ? l_.item_of_op[l_.enclosing_op[call]] : role.launch_item;
@@ -77,15 +72,16 @@ class DeviceEdges {
           dep(self, l_.item_of_device_op[before], EdgeKind::stream, false, constants.dispatch_gap_ns);
           explain(op, k_.device_ops[before].end_ns() + constants.dispatch_gap_ns);
         }
-        if (before != kNone && x.start_ns > explained[op] + kUnexplainedNs)
-          if (const uint32_t holder = held_up_by(op, explained[op], by_end); holder != kNone) {
+        const bool any_reason = explained[op] != std::numeric_limits<int64_t>::min();
+        if (any_reason && x.start_ns > explained[op] + kUnexplainedNs)
+          if (const uint32_t holder = held_up_by(op, explained[op]); holder != kNone) {
             dep(self, l_.item_of_device_op[holder], EdgeKind::contention, true);
             explain(op, k_.device_ops[holder].end_ns());
           }
         // Work that was not recorded: before the first operation of a stream, or before one whose
         // launch was not recorded.
         if ((before == kNone || l_.call_of_op[op] == kNone) &&
-            (explained[op] == std::numeric_limits<int64_t>::min() || x.start_ns > explained[op] + kUnexplainedNs)) {
+            (!any_reason || x.start_ns > explained[op] + kUnexplainedNs)) {
           const uint32_t condition =
               add_item(Item::Kind::initial_condition, l_.begin_ns, x.start_ns - l_.begin_ns, op, x.lane);
           dep(self, condition, EdgeKind::stream, true);
@@ -107,8 +103,9 @@ class DeviceEdges {
   /// An operation that could have started at `ready` and did not: the one of another stream of the device
   /// that ran at that time, and around whose end it started. A kernel that fills the device lets others
   /// in while its last blocks run, so that end may be a little later than the start.
-  uint32_t held_up_by(uint32_t op, int64_t ready, const std::vector<uint32_t>& by_end) const {
+  uint32_t held_up_by(uint32_t op, int64_t ready) const {
     const DeviceOp& x = k_.device_ops[op];
+    const std::vector<uint32_t>& by_end = l_.ops_by_end;
     const auto first = std::lower_bound(by_end.begin(), by_end.end(), x.start_ns - kUnexplainedNs,
                                         [&](uint32_t o, int64_t t) { return k_.device_ops[o].end_ns() < t; });
     uint32_t best = kNone;

@@ -225,6 +225,8 @@ class HostReader {
     else if (name == "in_msg_nelems" && is_number) comm_.in_elements = number;
     else if (name == "out_msg_nelems" && is_number) comm_.out_elements = number;
     else if (name == "pg_size" && is_number) comm_.group_size = number;
+    else if (name == "global_rank_start" && is_number) comm_.rank_start = number;
+    else if (name == "global_rank_stride" && is_number) comm_.rank_stride = number;
     // Kept as it is, too: other tools look for it under this name.
     const StringId id = strings_.intern(name);
     if (is_number && type != "string") {
@@ -236,13 +238,20 @@ class HostReader {
     return {};
   }
 
+  /// A number, or [number, whether the message is point-to-point].
+  bool is_sequence(std::string_view input) {
+    if (!input.starts_with('[')) return parse_integer(input, comm_.sequence);
+    const std::vector<std::string_view> pair = split_list(input);
+    return pair.size() == 2 && (pair[1] == "true" || pair[1] == "false") && parse_integer(pair[0], comm_.sequence);
+  }
+
   /// What record_param_comms has only by position:
   /// [[tensors], sequence, group, rank, "collective", in_split, out_split, ...]; group is a number
   /// (1.0.2) or ["name", "description"].
   void read_comm_inputs() {
     const std::vector<std::string_view> inputs = split_list(values_);
     for (size_t i = 0; i + 3 < inputs.size() && i < 2; ++i)
-      if (parse_integer(inputs[i], comm_.sequence)) {
+      if (is_sequence(inputs[i])) {
         const std::vector<std::string_view> group = split_list(inputs[i + 1]);
         if (group.size() == 2 && comm_.group == 0) {
           comm_.group = strings_.intern(without_quotes(group[0]));

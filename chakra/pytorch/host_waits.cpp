@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <tuple>
 
 #include "chakra/pytorch/linking.h"
 
@@ -49,6 +52,12 @@ class HostWaits {
     return static_cast<size_t>(found - chain.begin());
   }
 
+  std::vector<uint32_t>::const_iterator find_in_chain(uint32_t id) {
+    const auto& chain = l_.chains[item(id).lane];
+    return std::find(chain.begin() + static_cast<ptrdiff_t>(position_at(item(id).lane, item(id).end())), chain.end(),
+                     id);
+  }
+
   /// The gap of a thread that holds `time` (begin < time <= end), or kNone if the thread was not idle.
   uint32_t gap_at(uint32_t thread, int64_t time) {
     const auto& chain = l_.chains[thread];
@@ -69,6 +78,7 @@ class HostWaits {
   /// Cuts a thread's item at `time`; the first part keeps its id. Returns the second part.
   uint32_t cut(uint32_t id, int64_t time) {
     Item rest = item(id);
+    const auto at = find_in_chain(id);
     if (rest.kind == Item::Kind::op) rest.kind = Item::Kind::op_rest;
     if (rest.kind == Item::Kind::call) rest.kind = Item::Kind::call_rest;
     rest.start = time;
@@ -77,8 +87,7 @@ class HostWaits {
     item(id).dur = time - item(id).start;
     l_.items.push_back(rest);
     const auto rest_id = static_cast<uint32_t>(l_.items.size() - 1);
-    auto& chain = l_.chains[rest.lane];
-    chain.insert(std::find(chain.begin(), chain.end(), id) + 1, rest_id);
+    l_.chains[rest.lane].insert(at + 1, rest_id);
     return rest_id;
   }
 
@@ -98,21 +107,45 @@ class HostWaits {
     };
     std::sort(running.begin(), running.end(), by_id);
     std::sort(asking.begin(), asking.end(), by_id);
-    std::vector<char> taken(asking.size(), 0);
+    const auto kind_of = [&](uint32_t op) {
+      const CommKind kind = comm_kind(after_colon(l_.text(k_.ops[op].name)));
+      return std::pair(kind.type, kind.collective);
+    };
+    std::map<std::pair<trace::NodeType, trace::CommType>, std::deque<uint32_t>> asked;
+    for (const uint32_t op : asking) asked[kind_of(op)].push_back(op);
+    index_readers(running);
     for (const uint32_t comm : running) {
-      const CommKind kind = comm_kind(after_colon(l_.text(k_.ops[comm].name)));
-      for (size_t i = 0; i < asking.size(); ++i) {
-        if (taken[i] || k_.ops[asking[i]].start_ns > k_.ops[comm].start_ns) continue;
-        const CommKind asked = comm_kind(after_colon(l_.text(k_.ops[asking[i]].name)));
-        if (asked.type != kind.type || asked.collective != kind.collective) continue;
-        taken[i] = 1;
-        if (k_.ops[asking[i]].lane != k_.ops[comm].lane) {
-          begin_after(comm, asking[i]);
-          wait_for_comm(comm, asking[i]);
-        }
-        break;
-      }
+      std::deque<uint32_t>& calls = asked[kind_of(comm)];
+      const auto found = std::find_if(calls.begin(), calls.end(),
+                                      [&](uint32_t call) { return k_.ops[call].start_ns <= k_.ops[comm].start_ns; });
+      if (found == calls.end()) continue;
+      const uint32_t caller = *found;
+      calls.erase(found);  // nearly always the first
+      if (k_.ops[caller].lane == k_.ops[comm].lane) continue;
+      begin_after(comm, caller);
+      wait_for_comm(comm, caller);
     }
+  }
+
+  /// Which operators have a storage that some communication moves among their inputs, by start.
+  void index_readers(const std::vector<uint32_t>& comms) {
+    if (!l_.has_host) return;
+    for (const uint32_t comm : comms)
+      if (l_.host_of_op[comm] != kNone)
+        for (const int64_t storage : storages_of(comm)) readers_[storage];
+    if (readers_.empty()) return;
+    for (uint32_t op = 0; op < k_.ops.size(); ++op) {
+      if (l_.host_of_op[op] == kNone) continue;
+      for (const int64_t storage : storages_of(op))
+        if (const auto found = readers_.find(storage);
+            found != readers_.end() && (found->second.empty() || found->second.back() != op))
+          found->second.push_back(op);
+    }
+    for (auto& [storage, ops] : readers_)
+      std::sort(ops.begin(), ops.end(), [&](uint32_t a, uint32_t b) { return starts_before(a, b); });
+  }
+  bool starts_before(uint32_t a, uint32_t b) const {
+    return std::tuple(k_.ops[a].start_ns, k_.ops[a].lane, a) < std::tuple(k_.ops[b].start_ns, k_.ops[b].lane, b);
   }
 
   /// The backend's thread was idle until it was asked; what remains of its gap is the hand-over. It may
@@ -158,8 +191,11 @@ class HostWaits {
 
   uint32_t last_piece(uint32_t self) {
     uint32_t last = self;
-    for (const uint32_t id : l_.chains[item(self).lane])
-      if (item(id).whole == self) last = id;
+    const CpuOp& op = k_.ops[item(self).record];
+    const auto& chain = l_.chains[item(self).lane];
+    for (size_t at = position_at(op.lane, item(self).end()); at < chain.size() && item(chain[at]).start <= op.end_ns();
+         ++at)
+      if (item(chain[at]).whole == self) last = chain[at];
     return last;
   }
 
@@ -167,18 +203,15 @@ class HostWaits {
   /// and begins after its end or after an idle time (then `gap`). kNone: none, or no host trace.
   uint32_t first_reader(uint32_t comm, uint32_t caller, uint32_t& gap) {
     if (!l_.has_host || l_.host_of_op[comm] == kNone) return kNone;
-    const std::vector<int64_t> storages = storages_of(comm);
-    if (storages.empty()) return kNone;
     const CpuOp& c = k_.ops[comm];
     const int64_t from = std::max(c.start_ns, k_.ops[caller].end_ns());
     uint32_t best = kNone;
-    for (const auto& ops : l_.thread_ops) {
+    for (const int64_t storage : storages_of(comm)) {
+      const std::vector<uint32_t>& ops = readers_[storage];
       auto at = std::lower_bound(ops.begin(), ops.end(), from,
                                  [&](uint32_t op, int64_t t) { return k_.ops[op].start_ns < t; });
-      for (; at != ops.end() && (best == kNone || k_.ops[*at].start_ns < k_.ops[best].start_ns); ++at) {
-        if (*at == comm || l_.host_of_op[*at] == kNone) continue;
-        const std::vector<int64_t> read = storages_of(*at);
-        if (std::find_first_of(read.begin(), read.end(), storages.begin(), storages.end()) == read.end()) continue;
+      for (; at != ops.end() && (best == kNone || starts_before(*at, best)); ++at) {
+        if (*at == comm) continue;
         const uint32_t before = gap_before(*at, from);
         if (k_.ops[*at].start_ns < c.end_ns() && before == kNone) continue;  // looked at, not waited for
         best = *at;
@@ -195,8 +228,7 @@ class HostWaits {
          around = l_.parent_op[around])
       if (!k_.ops[around].annotation) op = around;
     const auto& chain = l_.chains[k_.ops[op].lane];
-    const auto self = std::find(chain.begin(), chain.end(), l_.item_of_op[op]);
-    for (auto at = self; at != chain.begin();) {
+    for (auto at = find_in_chain(l_.item_of_op[op]); at != chain.begin();) {
       const Item& it = item(*--at);
       if (it.kind == Item::Kind::gap) return it.dur >= kCommWaitNs && !it.waited ? *at : kNone;
       if (it.kind != Item::Kind::annotation) return kNone;
@@ -239,27 +271,28 @@ class HostWaits {
         else idle[thread].back().end = std::numeric_limits<int64_t>::max(), idle[thread].back().last = 0;
       }
     }
+    struct Begin {
+      int64_t begin, end;
+      uint32_t thread;
+    };
+    std::vector<Begin> begins;  // of all threads
+    for (uint32_t thread = 0; thread < idle.size(); ++thread)
+      for (const Idle& i : idle[thread]) begins.push_back({i.begin, i.end, thread});
+    std::stable_sort(begins.begin(), begins.end(), [](const Begin& a, const Begin& b) { return a.begin < b.begin; });
     for (uint32_t thread = 0; thread < idle.size(); ++thread)
       for (const Idle& gap : idle[thread]) {
         if (gap.last == 0 || gap.end - gap.begin < kHandoffNs) continue;
         bool waited = false;
         for (uint32_t i = gap.first; i < gap.last; ++i) waited |= item(l_.chains[thread][i]).waited;
         if (waited) continue;
-        int64_t best = std::numeric_limits<int64_t>::min();
-        uint32_t from = kNone;
-        for (uint32_t other = 0; other < idle.size(); ++other) {
-          if (other == thread) continue;
-          // The other thread's last idle time that began inside this gap.
-          const auto after = std::upper_bound(idle[other].begin(), idle[other].end(), gap.end,
-                                              [](int64_t t, const Idle& i) { return t < i.begin; });
-          if (after == idle[other].begin()) continue;
-          const Idle& candidate = *std::prev(after);
-          if (candidate.begin > gap.begin && candidate.end >= gap.end && candidate.begin > best) {
-            best = candidate.begin;
-            from = other;
-          }
-        }
-        if (from == kNone) continue;
+        // The last idle time of another thread that began inside this gap and outlasts it.
+        auto candidate = std::upper_bound(begins.begin(), begins.end(), gap.end,
+                                          [](int64_t t, const Begin& b) { return t < b.begin; });
+        const auto suits = [&](const Begin& b) { return b.thread != thread && b.end >= gap.end; };
+        while (candidate != begins.begin() && std::prev(candidate)->begin > gap.begin && !suits(*std::prev(candidate)))
+          --candidate;
+        if (candidate == begins.begin() || std::prev(candidate)->begin <= gap.begin) continue;
+        const auto [best, until, from] = *std::prev(candidate);
         const uint32_t on = last_working(from, best), shrunk = gap_at(thread, best);
         if (on == kNone || shrunk == kNone) continue;
         shrink_gap(shrunk, best);
@@ -334,6 +367,7 @@ class HostWaits {
 
   Linking& l_;
   const Kineto& k_;
+  std::map<int64_t, std::vector<uint32_t>> readers_;  ///< storage -> operators
   int64_t hidden_waits_ = 0;
 };
 

@@ -119,7 +119,11 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
   const auto use_value = [&](auto&& value, size_t i) -> Result<void> {
     stream.set_current(i);
     ondemand::object object;
-    if (const auto code = value.get_object().get(object)) return json_error(code, stream.element_place(i));
+    if (const auto code = value.get_object().get(object)) {
+      if (code != simdjson::INCORRECT_TYPE) return json_error(code, stream.element_place(i));
+      return fail(Code::bad_input, "pytorch.json.element",
+                  "an element of the array is no object; is this a PyTorch trace?", stream.element_place(i));
+    }
     Result<void> used = use(object);
     if (!used && used.error().place.file.empty()) used.error().place = stream.element_place(i);
     return used;

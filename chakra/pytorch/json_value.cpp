@@ -51,7 +51,7 @@ bool parse_micros(std::string_view text, int64_t& ns) {
   const std::string_view digits = text.substr(negative ? 1 : 0);
   int64_t value = 0;
   int decimals = -1;  // behind the point; -1 before it
-  int seen = 0;
+  bool any = false;
   size_t i = 0;
   for (; i < digits.size(); ++i) {
     const char c = digits[i];
@@ -63,14 +63,14 @@ bool parse_micros(std::string_view text, int64_t& ns) {
         decimals = 4;
         continue;
       }
-      if (++seen > 18) return false;
-      value = value * 10 + (c - '0');
+      any = true;
+      if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, c - '0', &value)) return false;
       if (decimals >= 0) ++decimals;
     } else {
       break;
     }
   }
-  if (seen == 0) return false;
+  if (!any) return false;
   if (i < digits.size()) {  // an exponent
     double micros = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), micros);

@@ -84,8 +84,10 @@ class KinetoReader {
         std::string_view name;
         ondemand::value value;
         if (field.unescaped_key().get(name) || field.value().get(value)) return {};
-        if (name == "rank") (void)to_integer(value, out_.rank);
-        else if (name == "world_size") (void)to_integer(value, out_.world_size);
+        if (name == "rank" && (!to_integer(value, out_.rank) || out_.rank < 0))
+          return fail(Code::bad_input, "pytorch.pair.rank",
+                      fmt::format("distributedInfo names the rank {}", quote(token(value))), stream_.element_place(0));
+        if (name == "world_size") (void)to_integer(value, out_.world_size);
         else if (name == "pg_config") read_groups(value);
       }
     }
@@ -130,8 +132,8 @@ class KinetoReader {
         if (category == Category::ignored) return {};
       } else if (key == "name") {
         if (const auto code = value.get_string().get(name)) {
-          if (code != simdjson::INCORRECT_TYPE) return json_error(code, {});
-          name = token(value);
+          name = token(value);  // a number, say
+          if (code != simdjson::INCORRECT_TYPE || name.empty()) return json_error(code, {});
         }
       } else if (key == "pid") {
         pid = token(value);
@@ -142,7 +144,7 @@ class KinetoReader {
       } else if (key == "dur") {
         dur = token(value);
       } else if (key == "args") {
-        CHAKRA_CHECK(read_args(value, is_host_comm(name)));
+        CHAKRA_CHECK(read_args(value, is_host_comm(name) || is_comm_record(name)));
       }
     }
     if (phase != "X" || category == Category::ignored) return {};
@@ -239,6 +241,8 @@ class KinetoReader {
           break;
         case 'G':
           if (key == "Group size") number(comm.group_size);
+          else if (key == "Global rank start") number(comm.rank_start);
+          else if (key == "Global rank stride") number(comm.rank_stride);
           break;
         case 'P':
           if (key == "Process Group Name") comm.group = text();
@@ -296,7 +300,7 @@ class KinetoReader {
         // Without arguments, the place in the viewer tells: pid is the device, tid the stream.
         const int64_t device = args_.has_device ? args_.device : trailing_number(pid);
         const int64_t stream = args_.has_stream ? args_.stream : trailing_number(tid);
-        op.lane = lane(out_.streams, {trace::Lane::Kind::stream, device, stream});
+        op.lane = lane(out_.streams, stream_rows_, {trace::Lane::Kind::stream, device, stream});
         op.correlation = args_.correlation;
         op.bytes = args_.bytes;
         op.comm = comm;
@@ -311,6 +315,7 @@ class KinetoReader {
                     : kind == "Stream Sync"     ? SyncRecord::Kind::stream
                                                 : SyncRecord::Kind::device;
         sync.correlation = args_.correlation;
+        sync.device = args_.device;
         sync.stream = args_.stream;
         sync.source_stream = args_.source_stream;
         sync.source_correlation = args_.source_correlation;
@@ -320,11 +325,11 @@ class KinetoReader {
     }
   }
 
-  static uint32_t lane(std::vector<trace::Lane>& lanes, const trace::Lane& wanted) {
-    for (size_t i = 0; i < lanes.size(); ++i)
-      if (lanes[i].process == wanted.process && lanes[i].index == wanted.index) return static_cast<uint32_t>(i);
-    lanes.push_back(wanted);
-    return static_cast<uint32_t>(lanes.size() - 1);
+  using LaneRows = absl::flat_hash_map<std::pair<int64_t, int64_t>, uint32_t>;  // process, index
+  static uint32_t lane(std::vector<trace::Lane>& lanes, LaneRows& rows, const trace::Lane& wanted) {
+    const auto [found, added] = rows.try_emplace({wanted.process, wanted.index}, static_cast<uint32_t>(lanes.size()));
+    if (added) lanes.push_back(wanted);
+    return found->second;
   }
 
   uint32_t thread(std::string_view pid, std::string_view tid) {
@@ -337,7 +342,7 @@ class KinetoReader {
     };
     last_pid_ = pid;
     last_tid_ = tid;
-    last_thread_ = lane(out_.threads, {trace::Lane::Kind::thread, number(pid), number(tid)});
+    last_thread_ = lane(out_.threads, thread_rows_, {trace::Lane::Kind::thread, number(pid), number(tid)});
     return last_thread_;
   }
 
@@ -346,6 +351,7 @@ class KinetoReader {
   Arena& texts_;
   Kineto out_;
   absl::flat_hash_map<std::string_view, Category> categories_;
+  LaneRows thread_rows_, stream_rows_;
   Args args_;
   std::string last_pid_, last_tid_;
   uint32_t last_thread_ = 0;

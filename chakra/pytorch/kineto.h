@@ -47,6 +47,7 @@ struct DeviceOp : Record {
 struct SyncRecord {
   enum class Kind : uint8_t { device, stream, event, wait_event } kind = Kind::device;
   int64_t correlation = -1;         ///< of the runtime call
+  int64_t device = -1;              ///< -1: not said
   int64_t stream = -1;              ///< that waits (wait_event) or is waited for (stream)
   int64_t source_stream = -1;       ///< that the event was recorded on
   int64_t source_correlation = -1;  ///< of the call that recorded the event

@@ -94,10 +94,12 @@ struct Linking {
   std::vector<uint32_t> op_of_host;  ///< and back
 
   // device
-  std::vector<uint32_t> call_of_op;                    ///< DeviceOp -> RuntimeCall, or kNone
-  std::vector<uint32_t> op_order;                      ///< device operations grouped by call, each group by start
-  std::vector<CallRole> roles;                         ///< per RuntimeCall
-  std::vector<std::vector<uint32_t>> stream_ops;       ///< per stream, by start
+  std::vector<uint32_t> call_of_op;               ///< DeviceOp -> RuntimeCall, or kNone
+  std::vector<uint32_t> op_order;                 ///< device operations grouped by call, each group by start
+  std::vector<CallRole> roles;                    ///< per RuntimeCall
+  std::vector<std::vector<uint32_t>> stream_ops;  ///< per stream, by start
+  std::vector<uint32_t> ops_by_end;               ///< all device operations
+  bool several_devices = false;
   std::vector<uint32_t> previous;                      ///< DeviceOp -> the one before on its stream, or kNone
   std::vector<std::vector<uint32_t>> thread_ops;       ///< per thread: operators, callers first
   std::vector<std::vector<uint32_t>> thread_calls;     ///< per thread: all calls, by start
@@ -135,7 +137,7 @@ struct Linking {
 Result<void> match_host_ops(Linking& l);
 /// Kineto's times count from the earliest of them. Errors: pytorch.kineto.time.
 Result<void> set_zero(Linking& l);
-/// call_of_op, op_order, roles (launches), stream_ops, previous, thread_ops, thread_calls,
+/// call_of_op, op_order, roles (launches), stream_ops, ops_by_end, previous, thread_ops, thread_calls,
 /// thread_launches, enclosing_op, parent_op.
 void attach_device_ops(Linking& l);
 /// roles (blocks, waits_for, wait_end), events.

@@ -82,9 +82,13 @@ Result<void> set_zero(Linking& l) {
            "the Kineto trace holds no operators, runtime calls or device operations");
     return {};
   }
-  int64_t span = 0;
+  int64_t span = 0, absolute = 0;
   if (__builtin_sub_overflow(last, first, &span) || span > kLongestPs / kPsPerNs)
     return fail(Code::bad_input, "pytorch.kineto.time", "the records are more than 26 days apart", {l.kineto.file});
+  if (__builtin_add_overflow(l.kineto.base_ns, first, &absolute) ||
+      __builtin_add_overflow(l.kineto.base_ns, last, &absolute))
+    return fail(Code::bad_input, "pytorch.kineto.time",
+                "the records lie further from baseTimeNanoseconds than 64 bits of nanoseconds reach", {l.kineto.file});
   l.zero_ns = first;
   over_all([&](Record& record) { record.start_ns -= first; });
   return {};

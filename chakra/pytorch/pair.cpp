@@ -21,23 +21,25 @@ struct Sniffed {
   FileKind kind = FileKind::other;
   std::optional<int64_t> said;   ///< rank in distributedInfo
   std::optional<int64_t> named;  ///< rank in the name
+  bool by_word = false;          ///< it stands behind a word that means rank
   std::optional<int64_t> rank() const { return said ? said : named; }
 };
 
-/// Reads as far as the first element of the bulk array.
-Result<void> sniff_contents(Sniffed& file) {
+tl::unexpected<Error> rank_error(const std::string& path, std::string text) {
+  return fail(Code::bad_input, "pytorch.pair.rank", std::move(text), {path});
+}
+
+/// Reads as far as the first element of the bulk array, or, to find the rank, all of the file.
+Result<void> sniff_contents(Sniffed& file, bool all) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
   JsonStream stream(std::move(source), {"nodes", "traceEvents"});
   simdjson::ondemand::parser parser;
   for (;;) {
-    auto part = stream.next();
-    if (!part) {
-      if (part.error().code == Code::io) return tl::unexpected<Error>(part.error());
-      return {};  // damaged, or no JSON: whoever reads the file says so
-    }
-    if (*part == JsonStream::Part::finished) return {};
-    if (*part == JsonStream::Part::window) {
+    CHAKRA_ASSIGN(const JsonStream::Part part, stream.next());
+    if (part == JsonStream::Part::finished) return {};
+    if (part == JsonStream::Part::window) {
       file.kind = stream.key() == "nodes" ? FileKind::host : FileKind::device;
+      if (all) continue;
       return {};
     }
     simdjson::ondemand::document document;
@@ -47,8 +49,11 @@ Result<void> sniff_contents(Sniffed& file) {
     if (stream.key() == "schemaVersion" || stream.key() == "deviceProperties") file.kind = FileKind::device;
     if (stream.key() == "schema") file.kind = FileKind::host;
     if (stream.key() == "distributedInfo" && !parser.iterate(stream.value()).get(document) &&
-        !document.get_object().get(info) && !info["rank"].get(rank) && to_integer(rank, number))
+        !document.get_object().get(info) && !info["rank"].get(rank)) {
+      if (!to_integer(rank, number) || number < 0)
+        return rank_error(file.path, fmt::format("distributedInfo names the rank {}", quote(token(rank))));
       file.said = number;
+    }
   }
 }
 
@@ -60,21 +65,21 @@ std::optional<int64_t> number_at(std::string_view name, size_t at) {
   return number;
 }
 
-std::optional<int64_t> rank_in_name(const std::string& path) {
+std::optional<int64_t> rank_in_name(const std::string& path, bool& by_word) {
   const std::string name = to_lower(std::filesystem::path(path).filename().string());
   static constexpr std::array<std::string_view, 5> kWords{"rank", "worker", "host", "device", "kineto"};
   for (const std::string_view word : kWords)
     for (size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
       size_t digits = at + word.size();
       if (digits < name.size() && (name[digits] == '.' || name[digits] == '_' || name[digits] == '-')) ++digits;
-      if (const auto number = number_at(name, digits)) return number;
+      if (const auto number = number_at(name, digits)) return by_word = true, number;
     }
   std::optional<int64_t> only;
   for (size_t i = 0; i < name.size(); ++i) {
-    const auto number = number_at(name, i);
-    if (!number) continue;
+    if (name[i] < '0' || name[i] > '9') continue;
     if (only) return std::nullopt;
-    only = number;
+    only = number_at(name, i);
+    if (!only) return std::nullopt;
     while (i < name.size() && name[i] >= '0' && name[i] <= '9') ++i;
   }
   return only;
@@ -83,13 +88,11 @@ std::optional<int64_t> rank_in_name(const std::string& path) {
 Result<Sniffed> sniff(const std::string& path) {
   Sniffed file;
   file.path = path;
-  file.named = rank_in_name(path);
-  CHAKRA_CHECK(sniff_contents(file));
+  file.named = rank_in_name(path, file.by_word);
+  if (std::filesystem::exists(path) && !is_file(path) && !is_directory(path))
+    return fail(Code::io, "pytorch.pair.pipe", "recordings are read twice, so they cannot come from a pipe", {path});
+  CHAKRA_CHECK(sniff_contents(file, false));
   return file;
-}
-
-tl::unexpected<Error> rank_error(const std::string& path, std::string text) {
-  return fail(Code::bad_input, "pytorch.pair.rank", std::move(text), {path});
 }
 
 Result<void> check_rank(const Sniffed& file) {
@@ -99,7 +102,7 @@ Result<void> check_rank(const Sniffed& file) {
   return {};
 }
 
-/// Two files that were named together belong together, whatever their names say about ranks.
+/// Two files that were named together belong together, unless both say of which rank they are.
 Result<RankInput> make_input(const Sniffed* host, const Sniffed& device) {
   RankInput input;
   input.device = device.path;
@@ -121,7 +124,7 @@ Result<RankInput> pair_file(const std::string& device) {
   return make_input(nullptr, file);
 }
 
-Result<RankInput> pair_files(const std::string& first, const std::string& second) {
+Result<RankInput> pair_files(const std::string& first, const std::string& second, bool ranks_may_differ) {
   CHAKRA_ASSIGN(Sniffed host, sniff(first));
   CHAKRA_ASSIGN(Sniffed device, sniff(second));
   if (host.kind == FileKind::device && device.kind == FileKind::host) std::swap(host, device);
@@ -130,11 +133,17 @@ Result<RankInput> pair_files(const std::string& first, const std::string& second
         Code::bad_input, "pytorch.pair.kind",
         host.kind == FileKind::host ? "both files are PyTorch execution traces" : "both files are Kineto traces",
         {first});
+  const int64_t of_host = host.by_word ? host.named.value_or(-1) : -1;
+  const int64_t of_device = device.said.value_or(device.by_word ? device.named.value_or(-1) : -1);
+  if (!ranks_may_differ && of_host >= 0 && of_device >= 0 && of_host != of_device)
+    return rank_error(host.path, fmt::format("the host trace is named as rank {}, the Kineto trace is of rank {}; "
+                                             "--rank N links them all the same",
+                                             of_host, of_device));
   return make_input(&host, device);
 }
 
 Result<Pairing> pair_folder(const std::string& folder) {
-  CHAKRA_ASSIGN(const std::vector<std::string> names, list_files(folder));
+  CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(folder));
   Pairing pairing;
   std::vector<Sniffed> hosts, devices;
   for (const std::string& name : names) {
@@ -166,7 +175,8 @@ Result<Pairing> pair_folder(const std::string& folder) {
     return pairing;
   }
   std::map<int64_t, RankInput> ranks;
-  for (const Sniffed& file : devices) {
+  for (Sniffed& file : devices) {
+    if (!file.rank() && devices.size() > 1) CHAKRA_CHECK(sniff_contents(file, true));
     CHAKRA_CHECK(check_rank(file));
     if (!file.rank() && devices.size() > 1)
       return rank_error(file.path, "neither the Kineto trace nor its name says its rank");

@@ -50,7 +50,8 @@ struct LinkReport {
   int64_t unattributed_sync_ns = 0;  ///< time in blocking calls for which nothing to wait for was found
   struct Constants {
     int64_t device = 0;
-    int64_t launch_ns = 0, graph_launch_ns = 0, dispatch_gap_ns = 0;
+    int64_t launch_ns = 0;  ///< from the end of the call; negative: before it
+    int64_t graph_launch_ns = 0, dispatch_gap_ns = 0;
     int64_t launch_samples = 0, graph_samples = 0, gap_samples = 0;  ///< 0: a documented default
     bool used_launch = false, used_graph = false, used_gap = false;
   };
@@ -76,8 +77,9 @@ Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const Ran
                     const LinkOptions& options);
 
 /// Finds out which of two files is which; both orders are understood. The rank is what the files
-/// say, else 0. Errors: pytorch.pair.kind, pytorch.pair.rank, and those of ByteSource.
-Result<RankInput> pair_files(const std::string& first, const std::string& second);
+/// say, else 0. Ranks of one job share names and ids, so files that say different ranks are refused. Errors:
+/// pytorch.pair.kind, pytorch.pair.rank, and those of ByteSource.
+Result<RankInput> pair_files(const std::string& first, const std::string& second, bool ranks_may_differ = false);
 /// One file: a Kineto trace alone.
 Result<RankInput> pair_file(const std::string& device);
 
@@ -88,8 +90,8 @@ struct Pairing {
 };
 /// The rank of a file is distributedInfo's, else the number after rank, worker, host, device or kineto
 /// in the name, else the only number in the name; one pair alone needs none.
-/// Errors: pytorch.pair.none, pytorch.pair.rank, pytorch.pair.rank_twice, pytorch.pair.incomplete, and
-/// those of ByteSource.
+/// Errors: pytorch.pair.none, pytorch.pair.pipe, pytorch.pair.rank, pytorch.pair.rank_twice, pytorch.pair.incomplete,
+/// and those of ByteSource.
 Result<Pairing> pair_folder(const std::string& folder);
 
 }  // namespace chakra::pytorch

@@ -58,7 +58,10 @@ class WaitFinder {
       kinds_[i] = found->second;
     }
     leave_out_profiler();
-    for (uint32_t i = 0; i < k_.calls.size(); ++i) look_at(i);
+    for (uint32_t i = 0; i < k_.calls.size(); ++i) {
+      look_at(i);
+      if (l_.roles[i].graph) order_graph(l_.roles[i]);
+    }
     std::sort(l_.events.begin(), l_.events.end(),
               [](const EventEdge& a, const EventEdge& b) { return std::pair(a.op, a.on) < std::pair(b.op, b.on); });
     l_.events.erase(std::unique(l_.events.begin(), l_.events.end(),
@@ -118,9 +121,10 @@ class WaitFinder {
   uint32_t stream_of(uint32_t op) const { return k_.device_ops[op].lane; }
   int64_t end_of(uint32_t op) const { return k_.device_ops[op].end_ns(); }
 
-  uint32_t stream_numbered(int64_t number) const {
+  /// A stream's number is unique on its device only; records that do not say theirs mean the only one.
+  uint32_t stream_numbered(int64_t device, int64_t number) const {
     for (uint32_t s = 0; s < k_.streams.size(); ++s)
-      if (k_.streams[s].index == number) return s;
+      if (k_.streams[s].index == number && (device < 0 || k_.streams[s].process == device)) return s;
     return kNone;
   }
 
@@ -143,14 +147,14 @@ class WaitFinder {
     switch (kinds_[call]) {
       case CallKind::device_sync:
         role.blocks = true;
-        wait_for_all(call, false);
+        wait_for_device(call, false);
         break;
       case CallKind::free: {  // waits for the device if there is something to wait for
         const RuntimeCall& c = k_.calls[call];
         for (size_t s = 0; s < k_.streams.size() && !role.blocks; ++s)
           if (const uint32_t op = last_before(s, c.start_ns); op != kNone)
             role.blocks = end_of(op) > c.start_ns && end_of(op) <= c.end_ns() + kToleranceNs;
-        if (role.blocks) wait_for_all(call, true);
+        if (role.blocks) wait_for_device(call, true);
         break;
       }
       case CallKind::stream_sync:
@@ -170,15 +174,26 @@ class WaitFinder {
     settle(call);
   }
 
-  void wait_for_all(uint32_t call, bool inferred) {
+  /// All streams of the thread's device: the one that the record names, else the one it last launched
+  /// on, else every device.
+  void wait_for_device(uint32_t call, bool inferred) {
+    const RuntimeCall& c = k_.calls[call];
+    int64_t device = -1;
+    if (const auto found = sync_of_.find(c.correlation); found != sync_of_.end() && found->second->device >= 0) {
+      device = found->second->device;
+    } else if (const uint32_t launch = launch_before(c.lane, c.start_ns); launch != kNone) {
+      device = k_.streams[stream_of(op_of(launch))].process;
+      inferred |= l_.several_devices;
+    }
     for (size_t s = 0; s < k_.streams.size(); ++s)
-      if (const uint32_t op = last_before(s, k_.calls[call].start_ns); op != kNone) add_wait(call, op, inferred);
+      if (device < 0 || k_.streams[s].process == device)
+        if (const uint32_t op = last_before(s, c.start_ns); op != kNone) add_wait(call, op, inferred);
   }
 
   void wait_for_stream(uint32_t call) {
     const RuntimeCall& c = k_.calls[call];
     if (const auto found = sync_of_.find(c.correlation); found != sync_of_.end()) {
-      if (const uint32_t s = stream_numbered(found->second->stream); s != kNone)
+      if (const uint32_t s = stream_numbered(found->second->device, found->second->stream); s != kNone)
         if (const uint32_t op = last_before(s, c.start_ns); op != kNone) return add_wait(call, op, false);
     }
     // Silent recording: the stream that this thread last launched on.
@@ -270,7 +285,9 @@ class WaitFinder {
   /// out as calls begin, so they also order what an unrecorded cudaEventRecord stood between.
   uint32_t recorded_before(const SyncRecord& sync) const {
     if (sync.source_correlation < 0) return kNone;
-    const uint32_t s = stream_numbered(sync.source_stream);
+    // The event may have been recorded on another device than the one that waits.
+    uint32_t s = stream_numbered(sync.device, sync.source_stream);
+    if (s == kNone) s = stream_numbered(-1, sync.source_stream);
     if (s == kNone) return kNone;
     if (const auto call = call_of_.find(sync.source_correlation); call != call_of_.end())
       return last_before(s, k_.calls[call->second].start_ns);
@@ -284,7 +301,7 @@ class WaitFinder {
     const RuntimeCall& c = k_.calls[call];
     if (const auto found = sync_of_.find(c.correlation);
         found != sync_of_.end() && found->second->kind == SyncRecord::Kind::wait_event) {
-      const uint32_t to = stream_numbered(found->second->stream);
+      const uint32_t to = stream_numbered(found->second->device, found->second->stream);
       const uint32_t on = recorded_before(*found->second);
       if (to != kNone && on != kNone)
         if (const uint32_t op = first_after(to, c.start_ns); op != kNone && stream_of(on) != to)
@@ -320,6 +337,29 @@ class WaitFinder {
       }
     }
     if (on != kNone && end_of(on) <= k_.device_ops[op].start_ns + kToleranceNs) l_.events.push_back({op, on, true});
+  }
+
+  /// What a graph's operations wait for is not recorded. Where its own stream does not explain a start, it
+  /// was the operation of another stream that ended last before it.
+  void order_graph(const CallRole& role) {
+    std::vector<uint32_t> by_end(l_.op_order.begin() + role.first_op, l_.op_order.begin() + role.last_op);
+    std::sort(by_end.begin(), by_end.end(),
+              [&](uint32_t a, uint32_t b) { return std::pair(end_of(a), a) < std::pair(end_of(b), b); });
+    for (uint32_t i = role.first_op; i < role.last_op; ++i) {
+      const uint32_t op = l_.op_order[i], before = l_.previous[op];
+      const int64_t start = k_.device_ops[op].start_ns;
+      const int64_t free = before == kNone ? std::numeric_limits<int64_t>::min() : end_of(before);
+      if (before != kNone && start - free <= 2 * kToleranceNs) continue;
+      auto at = std::upper_bound(by_end.begin(), by_end.end(), start + kToleranceNs,
+                                 [&](int64_t t, uint32_t o) { return t < end_of(o); });
+      while (at != by_end.begin()) {
+        const uint32_t on = *--at;
+        if (end_of(on) <= free || start - end_of(on) > kLongestGapNs) break;
+        if (stream_of(on) == stream_of(op) || k_.device_ops[on].start_ns >= start) continue;
+        l_.events.push_back({op, on, true});
+        break;
+      }
+    }
   }
 
   uint32_t last_compute_launch(uint32_t thread, int64_t time) const {

@@ -9,6 +9,7 @@
 #include "chakra/coll/coll.h"
 #include "chakra/des/des.h"
 #include "chakra/feed/feed.h"
+#include "chakra/sim/refusals.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::sim {
@@ -73,11 +74,18 @@ class Engine {
       ranks_[r].feeder.start(ready_);
       for (const feed::Ready& ready : ready_) queue_.push(ready.time, {r, ready.node, Event::Kind::ready});
     }
+    // All that happens at a time happens before a queue chooses what it runs next.
     while (!queue_.empty()) {
-      const Event event = queue_.pop();
-      ++report_.events;
-      if (event.kind == Event::Kind::ready) CHAKRA_CHECK(enqueue(event.rank, event.node));
-      else CHAKRA_CHECK(finish(event.rank, event.node));
+      const Picoseconds time = queue_.next_time();
+      if (time >= kLongestPs) return too_long();
+      while (!queue_.empty() && queue_.next_time() == time) {
+        const Event event = queue_.pop();
+        ++report_.events;
+        if (event.kind == Event::Kind::ready) CHAKRA_CHECK(enqueue(event.rank, event.node));
+        else finish(event.rank, event.node);
+      }
+      for (const auto& [r, q] : touched_) CHAKRA_CHECK(serve(r, q));
+      touched_.clear();
     }
     for (const RankState& rank : ranks_)
       if (rank.feeder.remaining() > 0) return stuck();
@@ -90,13 +98,7 @@ class Engine {
 
   Result<void> check_input() {
     for (const Trace& t : in_.job.ranks) {
-      for (const trace::Defect& d : t.defects)
-        if (d.kind != trace::Defect::Kind::dangling_ctrl)
-          return fail(Code::bad_input, "sim.trace.defect",
-                      fmt::format("node {} of rank {} has a duplicate id or a dependency that is not in the file; run "
-                                  "'chakra check' for the list",
-                                  t.id[d.node], t.rank),
-                      {t.file});
+      CHAKRA_CHECK(check_defects(t));
       if (t.rank >= in_.fabric.size())
         return fail(Code::bad_input, "sim.fabric.small",
                     fmt::format("rank {} does not fit into a network of {} ranks", t.rank, in_.fabric.size()),
@@ -109,11 +111,18 @@ class Engine {
     // What makes ranks wait for ever is found by running; what makes their data differ is not.
     for (const Finding& finding : matching_.findings) {
       report_.findings.push_back(finding);
-      for (const char* tag : {"match.collective.type", "match.collective.bytes", "match.collective.dtype",
-                              "match.message.bytes", "match.rank.not_in_group", "match.group.unknown"})
+      for (const char* tag :
+           {"match.collective.type", "match.collective.bytes", "match.collective.dtype", "match.collective.root",
+            "match.message.bytes", "match.rank.not_in_group", "match.group.unknown", "match.group.members"})
         if (finding.tag == tag)
           return fail(Code::bad_input, "sim.match", fmt::format("{} ({})", finding.text, finding.tag));
     }
+    const auto traces = static_cast<int64_t>(in_.job.ranks.size());
+    if (traces < in_.fabric.size())
+      report_.findings.push_back(
+          {"sim.rank.missing", Severity::warning, -1, -1,
+           fmt::format("the network has {} ranks, the job has traces of {}: the others do nothing", in_.fabric.size(),
+                       traces)});
     return {};
   }
 
@@ -176,7 +185,8 @@ class Engine {
     if (q == kNoQueue) return start(r, n);
     Queue& queue = ranks_[r].queues[q];
     queue.pending.push({queue.ordered ? matching_.collectives[match_of(r, n)].index : n, n});
-    return serve(r, q);
+    touched_.push_back({r, q});
+    return {};
   }
 
   Result<void> serve(uint32_t r, uint32_t q) {
@@ -262,14 +272,12 @@ class Engine {
     const Picoseconds first = *std::min_element(state.arrival.begin(), state.arrival.end());
     const auto root = std::find(group.ranks.begin(), group.ranks.end(), c.root);
     const auto root_member = static_cast<uint32_t>(root == group.ranks.end() ? 0 : root - group.ranks.begin());
-    std::vector<Picoseconds> ends = std::move(state.arrival);
+    std::vector<Picoseconds> ends(c.members.size(), now());  // nothing moves before the last has come
     coll::run_closed(plan(c, root_member), in_.fabric, group.ranks, ends);
     Picoseconds last = now();
     for (size_t m = 0; m < c.members.size(); ++m) {
-      // No member leaves before the last has come.
-      const Picoseconds end = std::max(ends[m], now());
-      end_at(c.members[m].rank, c.members[m].node, end);
-      last = std::max(last, end);
+      end_at(c.members[m].rank, c.members[m].node, ends[m]);
+      last = std::max(last, ends[m]);
     }
     Totals& totals = totals_[{c.group, c.type, c.bytes}];
     ++totals.count;
@@ -327,7 +335,7 @@ class Engine {
         {trace(r).file});
   }
 
-  Result<void> finish(uint32_t r, NodeId n) {
+  void finish(uint32_t r, NodeId n) {
     begin(r, n, -1);
     RankState& rank = ranks_[r];
     rank.report.finish_ps = now();
@@ -337,9 +345,9 @@ class Engine {
     for (const feed::Ready& ready : ready_)
       queue_.push(std::max(ready.time, now()), {r, ready.node, Event::Kind::ready});
     const uint32_t q = queue_of(r, n);
-    if (q == kNoQueue) return {};
+    if (q == kNoQueue) return;
     rank.queues[q].busy = false;
-    return serve(r, q);
+    touched_.push_back({r, q});
   }
 
   // ---- what comes out ------------------------------------------------------------------------------------
@@ -448,9 +456,9 @@ class Engine {
       slice_of_.emplace_back(trace(r).size(), UINT32_MAX);
       first_track_.push_back(static_cast<uint32_t>(tl.tracks.size()));
       for (const trace::Lane& lane : trace(r).lanes)
-        tl.tracks.push_back(
-            {trace(r).rank,
-             fmt::format("{} {}", lane.kind == trace::Lane::Kind::thread ? "thread" : "stream", lane.index)});
+        tl.tracks.push_back({trace(r).rank, lane.kind == trace::Lane::Kind::thread
+                                                ? fmt::format("thread {}", lane.index)
+                                                : fmt::format("device {} stream {}", lane.process, lane.index)});
       for (const char* name : {"CPU", "compute", "memory", "sends", "receives"})
         tl.tracks.push_back({trace(r).rank, name});
     }
@@ -503,6 +511,7 @@ class Engine {
   std::vector<RankState> ranks_;
   des::EventQueue<Event> queue_;
   std::vector<feed::Ready> ready_;
+  std::vector<std::pair<uint32_t, uint32_t>> touched_;  ///< ranks and queues in which something changed at this time
   std::vector<CollectiveState> collectives_;
   std::vector<MessageState> messages_;
   std::vector<std::vector<uint32_t>> member_of_;  ///< per rank and row of Trace::comms: which member of its collective

@@ -62,7 +62,7 @@ struct SimReport {
   Findings findings;
 };
 
-/// Errors: sim.trace.defect, sim.fabric.small, sim.match (the ranks' traces contradict each other),
+/// Errors: sim.trace.defect, sim.time, sim.fabric.small, sim.match (the ranks' traces contradict each other),
 /// sim.comm.type, sim.compute.work; with Code::stuck sim.stuck (who waits for whom) and
 /// sim.stuck.cycle. Cost: O(events log events), and per collective that of coll::run_closed.
 Result<SimReport> simulate(const SimInput& input);

@@ -142,8 +142,7 @@ TEST(Native, TheLateRankMakesOthersWait) {
     job.collective(r, CommType::all_gather, kMiB, {job.compute(r, r == 2 ? 9'000'000 : 1'000'000)});
   auto report = simulate(input(std::move(job)));
   ASSERT_TRUE(report);
-  // What the late rank is to receive is there already: it sends twice in a row, with one latency.
-  EXPECT_EQ(report->ranks[0].finish_ps, 9'000'000 + 2 * static_cast<Picoseconds>(kMiB) + kLatency);
+  EXPECT_EQ(report->ranks[0].finish_ps, 9'000'000 + 2 * (static_cast<Picoseconds>(kMiB) + kLatency));
   EXPECT_EQ(report->ranks[0].exposed_comm_ps, report->ranks[0].finish_ps - 1'000'000);
   EXPECT_EQ(report->collectives[0].wait_ps, 8'000'000);
   expect_adds_up(*report);

@@ -26,13 +26,12 @@ NodeId Builder::add(uint64_t id, StringId name, NodeType type) {
 }
 
 uint32_t Builder::lane(const Lane& lane) {
-  for (size_t i = 0; i < trace.lanes.size(); ++i) {
-    const Lane& known = trace.lanes[i];
-    if (known.kind == lane.kind && known.process == lane.process && known.index == lane.index)
-      return static_cast<uint32_t>(i);
-  }
-  trace.lanes.push_back(lane);
-  return static_cast<uint32_t>(trace.lanes.size() - 1);
+  const std::tuple key(lane.kind, lane.process, lane.index);
+  if (last_lane_ && std::get<0>(*last_lane_) == key) return std::get<1>(*last_lane_);
+  const auto [found, added] = lanes_.try_emplace(key, static_cast<uint32_t>(trace.lanes.size()));
+  if (added) trace.lanes.push_back(lane);
+  last_lane_ = {key, found->second};
+  return found->second;
 }
 
 Comm& Builder::comm(NodeId node) {
@@ -95,6 +94,8 @@ Edges Builder::to_csr(const std::vector<Edge<NodeId>>& edges, NodeId nodes, bool
 
 Trace Builder::finish() && {
   trace.attr_begin.push_back(static_cast<uint32_t>(trace.attrs.size()));
+  for (auto* column : {&trace.num_ops, &trace.tensor_bytes})
+    if (!column->empty()) column->resize(trace.size());
   resolve_ids();
   std::erase_if(deps_, [&](const auto& edge) {
     if (edge.node != edge.on) return false;

@@ -6,10 +6,12 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -144,9 +146,9 @@ struct Edges {
 
 /// Something wrong in the file that the graph cannot express; `id` is the number in the file.
 struct Defect {
-  enum class Kind : uint8_t { duplicate_id, dangling_dep, dangling_ctrl, self_dep } kind;
+  enum class Kind : uint8_t { duplicate_id, dangling_dep, dangling_ctrl, self_dep, negative_size } kind;
   NodeId node;
-  uint64_t id;
+  uint64_t id;  ///< that is there twice or not at all
 };
 
 // Bits of Trace::flags.
@@ -158,7 +160,8 @@ inline constexpr uint8_t kSaysCpuOrNot = 8;  ///< the file has is_cpu_op for thi
 struct Trace {
   std::string file;
   int64_t rank = 0;
-  int64_t base_ns = 0;  ///< what start_ps counts from, in nanoseconds since 1970 where that is known
+  bool says_rank = false;  ///< the file does, not only its name
+  int64_t base_ns = 0;     ///< what start_ps counts from, in nanoseconds since 1970 where that is known
 
   StringPool strings;
   Arena texts;
@@ -215,7 +218,7 @@ class Builder {
   NodeId add(uint64_t id, StringId name, NodeType type);
   /// An attribute of the node added last.
   void attr(StringId name, decltype(Attr::value) value) { trace.attrs.push_back({name, value}); }
-  uint32_t lane(const Lane& lane);  ///< finds or adds; few lanes expected
+  uint32_t lane(const Lane& lane);  ///< finds or adds
   Comm& comm(NodeId node);          ///< finds or adds
 
   void dep(NodeId node, NodeId on, uint8_t kind, Picoseconds lag = 0) { deps_.push_back({node, on, kind, lag}); }
@@ -241,6 +244,9 @@ class Builder {
   };
   std::vector<Edge<NodeId>> deps_, ctrls_;
   std::vector<Edge<uint64_t>> deps_by_id_, ctrls_by_id_, parts_by_id_;
+  using LaneKey = std::tuple<Lane::Kind, int64_t, int64_t>;  // process, index
+  std::map<LaneKey, uint32_t> lanes_;
+  std::optional<std::pair<LaneKey, uint32_t>> last_lane_;
 
   void resolve_ids();
   static Edges to_csr(const std::vector<Edge<NodeId>>& edges, NodeId nodes, bool with_kind);

@@ -38,6 +38,10 @@ class TimelineBuilder {
   }
 
   Result<void> add_as_early_as_possible(const Trace& t) {
+    for (const trace::Defect& defect : t.defects)
+      if (defect.kind == trace::Defect::Kind::self_dep)
+        return fail(Code::bad_input, "view.cycle", fmt::format("node {} waits for itself", t.id[defect.node]),
+                    {t.file});
     const trace::Order order = trace::topological_order(t.deps);
     if (!order.cycle.empty())
       return fail(Code::bad_input, "view.cycle",

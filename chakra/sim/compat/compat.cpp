@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -11,6 +12,7 @@
 
 #include "chakra/des/des.h"
 #include "chakra/feed/feed.h"
+#include "chakra/sim/refusals.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::sim {
@@ -26,7 +28,9 @@ constexpr int64_t kGroupDelayNs = 10;  // a strict subset of the ranks ignores e
 constexpr int64_t kFirstGroupStream = 1'000'000;
 constexpr size_t kWaitsNamed = 6;
 
-Picoseconds ticks(double ns) { return static_cast<Picoseconds>(ns) * kTick; }
+Picoseconds ticks(double ns) {
+  return ns < static_cast<double>(kLongestPs / kTick) ? static_cast<Picoseconds>(ns) * kTick : kLongestPs;
+}
 
 /// Who a collective's ring consists of.
 struct Ring {
@@ -47,7 +51,6 @@ struct Stream {
   int64_t steps = 0;     ///< ring steps in all
   int64_t reducing = 0;  ///< of them, those whose receive is reduced
   int64_t received = 0;
-  bool running = false;
   // A collective given as traces.
   const Trace* custom = nullptr;
   std::unique_ptr<feed::Feeder> feeder;
@@ -92,12 +95,15 @@ struct SharedMemory {
   std::deque<std::pair<uint32_t, NodeId>> waiting;
 };
 
+enum Resource : uint8_t { kNoResource, kCpu, kCompute, kComm };
+constexpr size_t kResources = 4;
+
 struct RankState {
   const Trace* trace = nullptr;
   std::unique_ptr<feed::Feeder> feeder;
-  std::set<NodeId> free;                            ///< ready and not issued, by id order
-  bool cpu = false, compute = false, comm = false;  ///< one operation at a time each [6]
-  std::vector<uint32_t> queue;                      ///< streams: running first, then by priority [2]
+  std::array<std::set<std::pair<uint64_t, NodeId>>, kResources> free;  ///< ready and not issued, by id
+  std::array<bool, kResources> busy{};                                 ///< one operation at a time each [6]
+  std::set<std::pair<int64_t, uint32_t>> queue;                        ///< waiting streams by priority, then age [2]
   int64_t running = 0;
   int64_t next_stream = 0;
   int64_t next_priority = 0;
@@ -114,6 +120,7 @@ class Compat {
     CHAKRA_CHECK(prepare());
     for (uint32_t r = 0; r < ranks_.size(); ++r) CHAKRA_CHECK(issue(r));
     while (!queue_.empty()) {
+      if (queue_.next_time() >= kLongestPs) return too_long();
       const Event event = queue_.pop();
       ++report_.events;
       CHAKRA_CHECK(handle(event));
@@ -146,6 +153,13 @@ class Compat {
                 {ranks_[r].trace->file});
   }
 
+  static tl::unexpected<Error> bad_ctrl(const Trace& t, const trace::Defect& defect) {
+    return fail(Code::bad_input, "sim.trace.defect",
+                fmt::format("node {} of rank {} has the caller {}, which is not in the file", t.id[defect.node], t.rank,
+                            defect.id),
+                {t.file});
+  }
+
   Result<void> prepare() {
     const auto ranks = static_cast<uint32_t>(in_.fabric.size());
     if (in_.job.ranks.size() != ranks)
@@ -155,16 +169,15 @@ class Compat {
       const Trace& t = in_.job.ranks[r];
       if (t.rank != r) return fail(Code::bad_input, "sim.compat.ranks", fmt::format("there is no trace of rank {}", r));
       for (const trace::Defect& defect : t.defects)
-        return fail(Code::bad_input, "sim.trace.defect",
-                    fmt::format("node {} of rank {} has a duplicate id or a dependency that is not in the file",
-                                t.id[defect.node], r),
-                    {t.file});
+        if (defect.kind == trace::Defect::Kind::dangling_ctrl)  // here, callers order nodes, too
+          return bad_ctrl(t, defect);
+      CHAKRA_CHECK(check_defects(t));
       RankState& rank = ranks_.emplace_back();
       rank.trace = &t;
       rank.feeder = std::make_unique<feed::Feeder>(t, true);
       ready_.clear();
       rank.feeder->start(ready_);
-      for (const feed::Ready& ready : ready_) rank.free.insert(ready.node);
+      for (const feed::Ready& ready : ready_) set_free(rank, ready.node);
     }
     everyone_.everyone = true;
     for (uint32_t r = 0; r < ranks; ++r) everyone_.members.push_back(r);
@@ -176,25 +189,31 @@ class Compat {
   /// Everything that is ready and has its resource free, by ascending id.
   Result<void> issue(uint32_t r) {
     RankState& rank = ranks_[r];
-    const Trace& t = *rank.trace;
-    std::vector<NodeId> candidates(rank.free.begin(), rank.free.end());
-    std::sort(candidates.begin(), candidates.end(), [&](NodeId a, NodeId b) { return t.id[a] < t.id[b]; });
-    for (const NodeId n : candidates) {
-      bool* resource = resource_of(rank, n);
-      if (resource && *resource) continue;
-      if (resource) *resource = true;
-      rank.free.erase(n);
-      CHAKRA_CHECK(start(r, n));
+    std::vector<std::pair<uint64_t, NodeId>> issued;
+    for (size_t resource = 0; resource < kResources; ++resource) {
+      auto& free = rank.free[resource];
+      if (resource == kNoResource) {
+        issued.insert(issued.end(), free.begin(), free.end());
+        free.clear();
+      } else if (!rank.busy[resource] && !free.empty()) {
+        issued.push_back(*free.begin());
+        free.erase(free.begin());
+        rank.busy[resource] = true;
+      }
     }
+    std::sort(issued.begin(), issued.end());
+    for (const auto& [id, n] : issued) CHAKRA_CHECK(start(r, n));
     return {};
   }
 
-  /// What a node needs for itself while it runs; null: nothing.
-  bool* resource_of(RankState& rank, NodeId n) const {
+  void set_free(RankState& rank, NodeId n) { rank.free[resource_of(rank, n)].insert({rank.trace->id[n], n}); }
+
+  /// What a node needs for itself while it runs.
+  static Resource resource_of(const RankState& rank, NodeId n) {
     const Trace& t = *rank.trace;
-    if (t.type[n] == NodeType::recv || t.type[n] == NodeType::metadata) return nullptr;
-    if (t.on_cpu(n)) return &rank.cpu;
-    return t.type[n] == NodeType::comp ? &rank.compute : &rank.comm;
+    if (t.type[n] == NodeType::recv || t.type[n] == NodeType::metadata) return kNoResource;
+    if (t.on_cpu(n)) return kCpu;
+    return t.type[n] == NodeType::comp ? kCompute : kComm;
   }
 
   void after(uint32_t r, NodeId n, Picoseconds delay) {
@@ -241,7 +260,7 @@ class Compat {
   Result<void> node_done(uint32_t r, NodeId n) {
     RankState& rank = ranks_[r];
     const Trace& t = *rank.trace;
-    if (bool* resource = resource_of(rank, n)) *resource = false;
+    rank.busy[resource_of(rank, n)] = false;
     rank.finish = now();
     if (t.type[n] == NodeType::comp && !t.on_cpu(n)) {
       CHAKRA_ASSIGN(const Picoseconds time, in_.system.replay_only ? measured(t, n) : compute_time(r, n));
@@ -249,7 +268,7 @@ class Compat {
     }
     ready_.clear();
     rank.feeder->done(n, now(), ready_);
-    for (const feed::Ready& ready : ready_) rank.free.insert(ready.node);
+    for (const feed::Ready& ready : ready_) set_free(rank, ready.node);
     return issue(r);
   }
 
@@ -368,18 +387,14 @@ class Compat {
   void enqueue(RankState& rank, Stream stream) {
     const auto id = static_cast<uint32_t>(streams_.size());
     streams_.push_back(std::move(stream));
-    const auto place = std::find_if(rank.queue.begin(), rank.queue.end(), [&](uint32_t other) {
-      return !streams_[other].running && streams_[other].priority < streams_[id].priority;
-    });
-    rank.queue.insert(place, id);
+    rank.queue.insert({~streams_[id].priority, id});  // the highest first
   }
 
   Result<void> run_queue(uint32_t r) {
     RankState& rank = ranks_[r];
-    for (size_t i = 0; i < rank.queue.size() && rank.running < in_.system.active_chunks; ++i) {
-      const uint32_t id = rank.queue[i];
-      if (streams_[id].running) continue;
-      streams_[id].running = true;
+    while (!rank.queue.empty() && rank.running < in_.system.active_chunks) {
+      const uint32_t id = rank.queue.begin()->second;
+      rank.queue.erase(rank.queue.begin());
       ++rank.running;
       CHAKRA_CHECK(begin_stream(id));
     }
@@ -390,7 +405,6 @@ class Compat {
     const uint32_t r = streams_[id].rank;
     const NodeId n = streams_[id].node;
     RankState& rank = ranks_[r];
-    rank.queue.erase(std::find(rank.queue.begin(), rank.queue.end(), id));
     --rank.running;
     const bool last = --rank.chunks_left[n] == 0;
     CHAKRA_CHECK(run_queue(r));
@@ -401,16 +415,16 @@ class Compat {
 
   /// The delay of a packet bundle, with the reduction of what was received before it.
   Picoseconds bundle(const Stream& s, bool reduces) const {
-    int64_t delay = s.ring->everyone ? in_.system.endpoint_delay_ns : kGroupDelayNs;
+    double delay_ns = static_cast<double>(s.ring->everyone ? in_.system.endpoint_delay_ns : kGroupDelayNs);
     if (reduces && in_.system.memory_bytes_per_s > 0)
-      delay += 3 * static_cast<int64_t>(static_cast<double>(s.message) / in_.system.memory_bytes_per_s * 1e9);
-    return delay * kTick;
+      delay_ns += 3 * std::floor(static_cast<double>(s.message) / in_.system.memory_bytes_per_s * 1e9);
+    return ticks(delay_ns);
   }
 
   Result<void> begin_stream(uint32_t id) {
     Stream& s = streams_[id];
     if (s.custom) return begin_custom(id);
-    queue_.push(now() + bundle(s, false), {Event::Kind::bundle_done, s.rank, 0, id, 0});
+    queue_.push(add_saturated(now(), bundle(s, false)), {Event::Kind::bundle_done, s.rank, 0, id, 0});
     return {};
   }
 
@@ -427,7 +441,8 @@ class Compat {
   Result<void> ring_received(uint32_t id) {
     Stream& s = streams_[id];
     ++s.received;
-    queue_.push(now() + bundle(s, s.received <= s.reducing), {Event::Kind::bundle_done, s.rank, 0, id, 0});
+    queue_.push(add_saturated(now(), bundle(s, s.received <= s.reducing)),
+                {Event::Kind::bundle_done, s.rank, 0, id, 0});
     return {};
   }
 
@@ -564,7 +579,8 @@ class Compat {
   Picoseconds memory_time(uint32_t r, NodeId n) const {
     const Trace& t = *ranks_[r].trace;
     const double bytes = t.tensor_bytes.empty() ? 0 : static_cast<double>(t.tensor_bytes[n]);
-    return ticks(in_.system.remote_memory_latency_ns) + ticks(bytes / in_.system.remote_memory_bytes_per_ns);
+    return add_saturated(ticks(in_.system.remote_memory_latency_ns),
+                         ticks(bytes / in_.system.remote_memory_bytes_per_ns));
   }
   void serve(SharedMemory& memory) {
     if (memory.busy || memory.waiting.empty()) return;
@@ -602,7 +618,7 @@ class Compat {
   std::string describe_wait(const RankState& rank) const {
     const Trace& t = *rank.trace;
     for (NodeId n = 0; n < t.size(); ++n) {
-      if (!rank.feeder->is_ready(n) || rank.free.contains(n)) continue;
+      if (!rank.feeder->is_ready(n) || rank.free[resource_of(rank, n)].contains({rank.trace->id[n], n})) continue;
       const trace::Comm* comm = t.comm(n);
       if (t.type[n] == NodeType::coll)
         return fmt::format(

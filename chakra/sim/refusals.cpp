@@ -1,0 +1,35 @@
+#include "chakra/sim/refusals.h"
+
+#include <fmt/format.h>
+
+namespace chakra::sim {
+
+using trace::Defect;
+
+Result<void> check_defects(const trace::Trace& t) {
+  for (const Defect& d : t.defects) {
+    const char* what = nullptr;
+    switch (d.kind) {
+      case Defect::Kind::dangling_ctrl: continue;  // orders nothing
+      case Defect::Kind::self_dep:
+        return fail(Code::stuck, "sim.stuck.cycle",
+                    fmt::format("rank {} cannot finish: node {} waits for itself", t.rank, t.id[d.node]), {t.file});
+      case Defect::Kind::duplicate_id: what = "has an id that is used before"; break;
+      case Defect::Kind::dangling_dep: what = "waits for a node that is not in the file"; break;
+      case Defect::Kind::negative_size: what = "has a negative number of bytes or operations"; break;
+    }
+    return fail(Code::bad_input, "sim.trace.defect",
+                fmt::format("node {} of rank {} {}; run 'chakra check' for the list", t.id[d.node], t.rank, what),
+                {t.file});
+  }
+  return {};
+}
+
+tl::unexpected<Error> too_long() {
+  return fail(Code::bad_input, "sim.time",
+              fmt::format("the job would take longer than the {:.0f} days that can be simulated; are its durations, "
+                          "sizes and bandwidths in the right units?",
+                          static_cast<double>(kLongestPs) / kPsPerSecond / 86'400));
+}
+
+}  // namespace chakra::sim
