@@ -171,7 +171,18 @@ class WaitFinder {
       case CallKind::record_event:
       case CallKind::other: break;
     }
+    const bool silent = role.blocks && !sync_of_.contains(k_.calls[call].correlation);
+    if (silent && (kinds_[call] == CallKind::stream_sync || kinds_[call] == CallKind::device_sync))
+      look_elsewhere(call);
     settle(call);
+  }
+
+  /// A rule named what a call waits for, but the call went on for longer: then it waited for what ended
+  /// in it last.
+  void look_elsewhere(uint32_t call) {
+    int64_t end = k_.calls[call].start_ns;
+    for (const uint32_t op : l_.roles[call].waits_for) end = std::max(end, end_of(op));
+    if (k_.calls[call].end_ns() - end > kUnexplainedNs) wait_for_what_ended_inside(call);
   }
 
   /// All streams of the thread's device: the one that the record names, else the one it last launched

@@ -20,6 +20,7 @@ struct MachineOptions {
   double device_scale = 1;  ///< kernels and copies take this much of their time
   int64_t launch_latency_ns = 1'600;
   int64_t dispatch_gap_ns = 1'100;
+  int64_t graph_latency_ns = 14'000;
   int64_t copy_gap_ns = 5'000;   ///< copies take this much longer to start behind a kernel
   int64_t jitter_ns = 250;       ///< of both, up to this much more or less
   bool record_syncs = true;      ///< cuda_sync records name streams and events
@@ -50,12 +51,36 @@ class Machine {
   void work(int64_t least, int64_t most) { now_ += host_.between(least, most); }
   int64_t choose(int64_t least, int64_t most) { return host_.between(least, most); }
 
-  /// Launches a kernel of a random duration.
-  void launch(int64_t stream, int64_t least, int64_t most) {
+  /// Launches and waits are for this device from now on.
+  void use_device(int64_t device) { on_device_ = device; }
+
+  /// Launches a kernel of a random duration. One that fills the device lets nothing else begin while
+  /// it runs.
+  void launch(int64_t stream, int64_t least, int64_t most, bool fills_device = false) {
     const int64_t begin = now_;
     now_ += host_.between(3'000, 6'000);
     const int64_t correlation = call("cudaLaunchKernel", begin, now_);
-    enqueue("kernel", "some_kernel", stream, correlation, now_ + latency(), scaled(device_.between(least, most)));
+    const int64_t end =
+        enqueue("kernel", "some_kernel", stream, correlation, now_ + latency(), scaled(device_.between(least, most)));
+    if (fills_device) full_until_[on_device_] = end;
+  }
+
+  struct GraphNode {
+    int64_t stream, least, most;
+    int after;  ///< the node of another stream that it waits for; -1: none
+  };
+  /// Launches a graph: its first kernels begin a while after the call began.
+  void launch_graph(const std::vector<GraphNode>& nodes) {
+    const int64_t begin = now_;
+    now_ += host_.between(20'000, 30'000);
+    const int64_t correlation = call("cudaGraphLaunch", begin, now_);
+    const int64_t earliest = begin + o_.graph_latency_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns);
+    std::vector<int64_t> ends;
+    for (const GraphNode& node : nodes) {
+      const int64_t ready = node.after < 0 ? earliest : ends[static_cast<size_t>(node.after)] + gap();
+      ends.push_back(enqueue("kernel", "graph_kernel", node.stream, correlation, std::max(earliest, ready),
+                             scaled(device_.between(node.least, node.most))));
+    }
   }
 
   void record_event(int64_t event, int64_t stream) {
@@ -67,7 +92,7 @@ class Machine {
     const int64_t begin = now_;
     now_ += host_.between(500, 1'000);
     const int64_t correlation = call("cudaStreamWaitEvent", begin, now_);
-    Stream& s = streams_[stream];
+    Stream& s = stream_of(stream);
     if (events_[event].end) s.not_before = std::max(s.not_before.value_or(0), *events_[event].end + gap());
     if (o_.record_syncs)
       sync("Stream Wait Event", correlation, begin, now_, stream, events_[event].stream, events_[event].correlation);
@@ -78,8 +103,8 @@ class Machine {
   }
   void synchronize_device() {
     std::optional<int64_t> end;
-    for (const auto& [number, stream] : streams_)
-      if (stream.end) end = std::max(end.value_or(0), *stream.end);
+    for (const auto& [place, stream] : streams_)
+      if (place.first == on_device_ && stream.end) end = std::max(end.value_or(0), *stream.end);
     blocking("cudaDeviceSynchronize", "Context Sync", -1, end);
   }
 
@@ -145,13 +170,14 @@ class Machine {
       event("cuda_runtime", c.name, 100, c.thread, c.start, c.end - c.start,
             fmt::format("\"cbid\": 211, \"correlation\": {}", c.correlation));
     for (const DeviceOp& d : device_ops_)
-      event(d.category, d.name, 0, d.stream, d.start, d.dur,
-            fmt::format("\"device\": 0, \"context\": 1, \"stream\": {}, \"correlation\": {}", d.stream, d.correlation));
+      event(d.category, d.name, d.device, d.stream, d.start, d.dur,
+            fmt::format("\"device\": {}, \"context\": 1, \"stream\": {}, \"correlation\": {}", d.device, d.stream,
+                        d.correlation));
     for (const Sync& s : syncs_)
-      event("cuda_sync", s.kind, 0, s.stream, s.start, s.dur,
+      event("cuda_sync", s.kind, s.device, s.stream, s.start, s.dur,
             fmt::format("\"cuda_sync_kind\": \"{}\", \"stream\": {}, \"correlation\": {}, \"wait_on_stream\": {}, "
-                        "\"wait_on_cuda_event_record_corr_id\": {}, \"device\": 0",
-                        s.kind, s.stream, s.correlation, s.source_stream, s.source_correlation));
+                        "\"wait_on_cuda_event_record_corr_id\": {}, \"device\": {}",
+                        s.kind, s.stream, s.correlation, s.source_stream, s.source_correlation, s.device));
     return out + "\n]}\n";
   }
 
@@ -191,11 +217,11 @@ class Machine {
   };
   struct DeviceOp {
     std::string category, name;
-    int64_t stream, correlation, start, dur;
+    int64_t device, stream, correlation, start, dur;
   };
   struct Sync {
     std::string kind;
-    int64_t correlation, start, dur, stream, source_stream, source_correlation;
+    int64_t device, correlation, start, dur, stream, source_stream, source_correlation;
   };
   struct Stream {
     std::optional<int64_t> end;         ///< of its last operation
@@ -210,7 +236,8 @@ class Machine {
   int64_t latency() { return o_.launch_latency_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns); }
   int64_t gap() { return o_.dispatch_gap_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns); }
   int64_t scaled(int64_t ns) const { return static_cast<int64_t>(static_cast<double>(ns) * o_.device_scale); }
-  std::optional<int64_t> last_end(int64_t stream) { return streams_[stream].end; }
+  Stream& stream_of(int64_t stream) { return streams_[{on_device_, stream}]; }
+  std::optional<int64_t> last_end(int64_t stream) { return stream_of(stream).end; }
 
   int64_t call(const std::string& name, int64_t begin, int64_t end) {
     calls_.push_back({name, begin, end, next_correlation_, thread_});
@@ -218,20 +245,22 @@ class Machine {
   }
   int64_t enqueue(const char* category, const char* name, int64_t stream, int64_t correlation, int64_t earliest,
                   int64_t dur) {
-    Stream& s = streams_[stream];
+    Stream& s = stream_of(stream);
     // Drawn whether it matters or not: the same program, the same numbers.
     const int64_t dispatch = gap() + (category == std::string_view("gpu_memcpy") ? o_.copy_gap_ns : 0);
     int64_t start = earliest;
     if (s.end) start = std::max(start, *s.end + dispatch);
     if (s.not_before) start = std::max(start, *s.not_before);
+    if (const auto full = full_until_.find(on_device_); full != full_until_.end())
+      start = std::max(start, full->second);
     s.not_before.reset();
     s.end = start + dur;
-    device_ops_.push_back({category, name, stream, correlation, start, dur});
+    device_ops_.push_back({category, name, on_device_, stream, correlation, start, dur});
     return start + dur;
   }
   void sync(const char* kind, int64_t correlation, int64_t begin, int64_t end, int64_t stream, int64_t source_stream,
             int64_t source_correlation) {
-    syncs_.push_back({kind, correlation, begin, end - begin, stream, source_stream, source_correlation});
+    syncs_.push_back({kind, on_device_, correlation, begin, end - begin, stream, source_stream, source_correlation});
   }
   void blocking(const char* name, const char* kind, int64_t stream, std::optional<int64_t> until) {
     const int64_t begin = now_;
@@ -250,7 +279,9 @@ class Machine {
   std::vector<Call> calls_;
   std::vector<DeviceOp> device_ops_;
   std::vector<Sync> syncs_;
-  std::map<int64_t, Stream> streams_;
+  int64_t on_device_ = 0;
+  std::map<std::pair<int64_t, int64_t>, Stream> streams_;  ///< by device and number
+  std::map<int64_t, int64_t> full_until_;                  ///< by device
   std::map<int64_t, Event> events_;
 };
 
@@ -355,6 +386,48 @@ inline const std::vector<Program>& programs() {
            for (int i = 0; i < 10; ++i) {
              m.op("aten::to", [&] { m.copy_from_host(7, 100'000, 200'000); });
              for (int k = 0; k < 10; ++k) kernel_op(m, 7, 60'000, 180'000, 3'000, 8'000);
+           }
+         });
+       }},
+      {"a copy behind a kernel that fills the device", true, true,
+       [](Machine& m) {
+         steps(m, 4, [&] {
+           for (int i = 0; i < 6; ++i) {
+             for (int k = 0; k < 4; ++k) kernel_op(m, 7, 5'000, 20'000, 3'000, 8'000);
+             m.op("aten::mm", [&] { m.launch(7, 2'000'000, 4'000'000, true); });
+             m.op("aten::item", [&] { m.copy_to_host(20, 5'000, 10'000); });
+           }
+         });
+       }},
+      {"streams of equal number on two devices", true, true,
+       [](Machine& m) {
+         steps(m, 4, [&] {
+           for (int i = 0; i < 6; ++i) {
+             m.use_device(1);
+             for (int k = 0; k < 12; ++k) kernel_op(m, 7, 60'000, 160'000, 3'000, 8'000);
+             m.use_device(0);
+             kernel_op(m, 7, 5'000, 10'000, 3'000, 8'000);
+             m.use_device(1);
+             m.op("aten::item", [&] { m.synchronize_stream(7); });
+             for (int k = 0; k < 12; ++k) kernel_op(m, 7, 60'000, 160'000, 3'000, 8'000);
+             m.use_device(0);
+             kernel_op(m, 7, 5'000, 10'000, 3'000, 8'000);
+             m.use_device(1);
+             m.op("cuda::synchronize", [&] { m.synchronize_device(); });
+           }
+         });
+       }},
+      {"graphs over two streams", true, true,
+       [](Machine& m) {
+         steps(m, 4, [&] {
+           for (int i = 0; i < 6; ++i) {
+             m.op("graph::replay", [&] {
+               std::vector<Machine::GraphNode> nodes;
+               for (int k = 0; k < 120; ++k) nodes.push_back({k % 2 ? 20 : 7, 10'000, 40'000, k - 1});
+               m.launch_graph(nodes);
+             });
+             m.op("aten::item", [&] { m.synchronize_stream(20); });
+             m.work(20'000, 60'000);
            }
          });
        }},
