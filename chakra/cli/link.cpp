@@ -6,6 +6,7 @@
 #include <tbb/task_arena.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "chakra/cli/cli.h"
 #include "chakra/io/io.h"
@@ -21,7 +22,8 @@ constexpr int64_t kMostJobs = 256;
 struct Options {
   std::vector<std::string> inputs;
   std::string output, json;
-  std::optional<int64_t> rank;
+  std::optional<int64_t> rank, iteration;
+  std::string steps;
   int jobs = 0;
 };
 
@@ -66,6 +68,8 @@ Json to_json(const LinkedRank& rank) {
       {"nodes", rank.nodes},
       {"host_ops", r.host_ops},
       {"matched_host_ops", r.has_host_trace ? Json(r.matched_host_ops) : Json(nullptr)},
+      {"matched_by", !r.has_host_trace ? Json(nullptr) : Json(r.by_names ? "names" : "ids")},
+      {"iteration", r.iteration < 0 ? Json(nullptr) : Json(r.iteration)},
       {"device_ops", r.device_ops},
       {"attached_device_ops", r.attached_device_ops},
       {"launched_before", r.launched_before},
@@ -99,7 +103,8 @@ std::string to_text(const LinkedRank& rank) {
   if (r.has_host_trace)
     line("host ops",
          fmt::format(
-             "{} of {} matched by id and name ({})", show_count(r.matched_host_ops), show_count(r.host_ops),
+             "{} of {} matched by {} ({})", show_count(r.matched_host_ops), show_count(r.host_ops),
+             r.by_names ? "the order of names" : "id and name",
              show_percent(r.host_ops ? static_cast<double>(r.matched_host_ops) / static_cast<double>(r.host_ops) : 1)));
   else line("host ops", fmt::format("{}, from the Kineto trace alone", show_count(r.host_ops)));
   if (r.device_ops > 0)
@@ -176,6 +181,9 @@ class LinkCommand {
   Result<void> run() {
     CHAKRA_CHECK(keep_apart(o_.inputs, {o_.output, o_.json == "-" ? "" : o_.json}));
     if (o_.output == "-") return fail(Code::usage, "cli.usage", "a trace cannot go to standard output");
+    options_.rank = o_.rank;
+    options_.iteration = o_.iteration;
+    CHAKRA_CHECK(read_steps());
     CHAKRA_CHECK(find_ranks());
     if (is_job(o_)) CHAKRA_CHECK(make_directories(o_.output));
     ranks_.resize(inputs_.size());
@@ -232,7 +240,7 @@ class LinkCommand {
   Result<void> link_rank(size_t i, std::optional<AtomicFile>& file) {
     LinkedRank& rank = ranks_[i];
     rank.input = inputs_[i];
-    CHAKRA_ASSIGN(pytorch::Linked linked, pytorch::link(inputs_[i], {o_.rank}));
+    CHAKRA_ASSIGN(pytorch::Linked linked, pytorch::link(inputs_[i], options_));
     rank.rank = linked.trace.rank;
     rank.nodes = linked.trace.size();
     rank.report = std::move(linked.report);
@@ -265,7 +273,24 @@ class LinkCommand {
     print(cli::to_text(findings_));
   }
 
+  /// "3:5", "3:" or "3".
+  Result<void> read_steps() {
+    if (o_.steps.empty()) return {};
+    const size_t colon = o_.steps.find(':');
+    const std::string_view text = o_.steps;
+    int64_t first = 0, last = std::numeric_limits<int64_t>::max();
+    const bool good =
+        parse_integer(text.substr(0, colon), first) &&
+        (colon == std::string::npos ? (last = first, true)
+                                    : colon + 1 == text.size() || parse_integer(text.substr(colon + 1), last));
+    if (!good || first < 0 || last < first)
+      return fail(Code::usage, "cli.usage", fmt::format("--steps takes A:B, A: or A, not {}", quote(o_.steps)));
+    options_.steps = {first, last};
+    return {};
+  }
+
   const Options& o_;
+  pytorch::LinkOptions options_;
   std::vector<pytorch::RankInput> inputs_;
   std::vector<LinkedRank> ranks_;
   Findings findings_;
@@ -285,6 +310,13 @@ void add_link(CLI::App& app, int& exit_code) {
       ->required()
       ->type_name("PATH");
   app.add_option("--rank", options->rank, "The rank, where the files do not say it or say it wrongly")
+      ->type_name("N")
+      ->check(whole_number(0, kMostRanks));
+  app.add_option("--steps", options->steps, "Link only the ProfilerSteps A to B, both included")->type_name("A:B");
+  app.add_option(
+         "--iteration", options->iteration,
+         "Where a Kineto trace of many iterations meets a host trace of one: which to link, from 0 (default: the "
+         "one of median length)")
       ->type_name("N")
       ->check(whole_number(0, kMostRanks));
   app.add_option("--jobs", options->jobs, "Ranks to link at the same time (default: one per core)")

@@ -99,6 +99,7 @@ class Assembler {
     t_.rank = rank;
     t_.base_ns = k_.base_ns + l_.zero_ns + l_.begin_ns;
     t_.metadata = l_.host.metadata;
+    if (l_.report.iteration >= 0) t_.metadata.push_back({intern("linked_iteration"), l_.report.iteration});
 
     const std::vector<uint32_t> order = order_items(l_);
     node_of_item_.assign(l_.items.size(), trace::kNoNode);
@@ -132,7 +133,7 @@ class Assembler {
   void add_untimed_host_ops() {
     for (uint32_t h = static_cast<uint32_t>(l_.host.ops.size()); h-- > 0;) {  // roots come last there
       const HostOp& op = l_.host.ops[h];
-      if (l_.op_of_host[h] != kNone) continue;
+      if (l_.op_of_host[h] != kNone || l_.out_of_scope.contains(op.rf_id)) continue;
       const NodeId node = add(op.name, op.kind == HostOp::Kind::process_groups ? NodeType::metadata : NodeType::comp);
       t_.flags[node] |= trace::kOnCpu | trace::kSaysCpuOrNot;
       host_attrs(node, h);
@@ -232,7 +233,8 @@ class Assembler {
       if (item.caller != kNone) b_.ctrl(node_of_item_[id], node_of_item_[item.caller]);
     }
     for (uint32_t h = 0; h < l_.host.ops.size(); ++h)
-      if (const uint32_t parent = l_.host.ops[h].parent_row; parent != trace::kNoRow)
+      if (const uint32_t parent = l_.host.ops[h].parent_row;
+          parent != trace::kNoRow && node_of_host_[h] != trace::kNoNode && node_of_host_[parent] != trace::kNoNode)
         b_.ctrl(node_of_host_[h], node_of_host_[parent]);
     for (const FwParent& forward : fw_parents_) t_.attrs[forward.attr].value = host_node(forward.host_id);
   }
@@ -244,7 +246,8 @@ class Assembler {
       std::sort(row_of_host_id_.begin(), row_of_host_id_.end());
     }
     const auto found = std::lower_bound(row_of_host_id_.begin(), row_of_host_id_.end(), std::pair(host_id, 0u));
-    if (found == row_of_host_id_.end() || found->first != host_id) return 0;
+    if (found == row_of_host_id_.end() || found->first != host_id || node_of_host_[found->second] == trace::kNoNode)
+      return 0;
     return static_cast<int64_t>(t_.id[node_of_host_[found->second]]);
   }
 

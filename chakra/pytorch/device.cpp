@@ -21,8 +21,6 @@ std::vector<std::vector<uint32_t>> by_lane(const std::vector<R>& records, size_t
       const R &x = records[a], &y = records[b];
       if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
       if (x.dur_ns != y.dur_ns) return x.dur_ns > y.dur_ns;
-      if constexpr (std::is_same_v<R, CpuOp>)  // ids are given out as operators begin
-        if (x.rf_id != y.rf_id) return x.rf_id < y.rf_id;
       return x.byte < y.byte;
     });
   return rows;
@@ -106,9 +104,27 @@ void find_enclosing(Linking& l) {
 
 }  // namespace
 
+/// Ids are given out as operators begin, so where starts tie they tell the caller from the callee. Without
+/// them the longer is the caller.
+void sort_thread_ops(Linking& l) {
+  const std::vector<CpuOp>& ops = l.kineto.ops;
+  l.thread_ops = by_lane(ops, l.kineto.threads.size());
+  for (auto& thread : l.thread_ops) {
+    const auto by = [&](auto id) {
+      std::stable_sort(thread.begin(), thread.end(), [&](uint32_t a, uint32_t b) {
+        return std::pair(ops[a].start_ns, id(ops[a])) < std::pair(ops[b].start_ns, id(ops[b]));
+      });
+    };
+    if (std::all_of(thread.begin(), thread.end(), [&](uint32_t op) { return ops[op].rf_id != 0; }))
+      by([](const CpuOp& op) { return op.rf_id; });
+    else if (std::all_of(thread.begin(), thread.end(), [&](uint32_t op) { return ops[op].external_id >= 0; }))
+      by([](const CpuOp& op) { return op.external_id; });
+  }
+}
+
 void attach_device_ops(Linking& l) {
   const Kineto& k = l.kineto;
-  l.thread_ops = by_lane(k.ops, k.threads.size());
+  sort_thread_ops(l);
   l.thread_calls = by_lane(k.calls, k.threads.size());
   l.stream_ops = by_lane(k.device_ops, k.streams.size());
   for (const trace::Lane& stream : k.streams) l.several_devices |= stream.process != k.streams[0].process;

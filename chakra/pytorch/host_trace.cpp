@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "chakra/pytorch/json_stream.h"
 #include "chakra/pytorch/json_value.h"
@@ -258,8 +259,22 @@ class HostReader {
           comm_.group_description = strings_.intern(without_quotes(group[1]));
         }
         if (comm_.collective == 0) comm_.collective = strings_.intern(without_quotes(inputs[i + 3]));
+        note_rank(inputs[i + 1], inputs[i + 2]);
         return;
       }
+  }
+
+  /// The rank stands in a record of communication, but counts within the group: only the default group's, or
+  /// the only one's, is that of the job.
+  void note_rank(std::string_view group, std::string_view text) {
+    int64_t rank = 0;
+    if (comm_.collective != 0 && strings_[comm_.collective] == "wait") return;
+    if (!parse_integer(text, rank) || rank < 0) return;
+    const auto [found, added] = rank_in_group_.emplace(group, rank);
+    if (found->second != rank) found->second = -1;
+    for (const auto& [name, in_group] : rank_in_group_)
+      if (contains(name, "default_pg")) return void(out_.rank = in_group);
+    out_.rank = rank_in_group_.size() == 1 ? found->second : -1;
   }
 
   /// inputs.values[0] is a string that holds a JSON list of groups.
@@ -334,6 +349,7 @@ class HostReader {
   std::string scratch_;
   CommRecord comm_;          // of the node being read
   std::string_view values_;  // its inputs' values, as JSON
+  std::map<std::string, int64_t, std::less<>> rank_in_group_;
 };
 
 }  // namespace

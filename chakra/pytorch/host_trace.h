@@ -41,6 +41,7 @@ struct HostTrace {
   std::vector<CommRecord> comms;
   std::vector<trace::ProcessGroup> groups;
   size_t op_count = 0;  ///< Kind::op
+  int64_t rank = -1;    ///< that its communication names, in the default or the only group; -1: not said
 };
 
 /// Names and texts go to `strings` and `texts`, which must outlive the result. Ids are unique and

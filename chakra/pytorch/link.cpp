@@ -32,6 +32,15 @@ Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const Ran
                 fmt::format("the trace is of rank {}, its name or its mate of rank {}", l.kineto.rank, input.rank),
                 {input.device});
 
+  const int64_t device_rank = l.kineto.rank >= 0 ? l.kineto.rank : input.rank_known ? input.rank : -1;
+  if (!options.rank && l.host.rank >= 0 && device_rank >= 0 && l.host.rank != device_rank)
+    return fail(
+        Code::bad_input, "pytorch.pair.rank",
+        fmt::format("the communication in the host trace is rank {}'s, the Kineto trace is of rank {}; --rank N "
+                    "links them all the same",
+                    l.host.rank, device_rank),
+        {input.host});
+  CHAKRA_CHECK(keep_steps(l));
   CHAKRA_CHECK(match_host_ops(l));
   CHAKRA_CHECK(set_zero(l));
   attach_device_ops(l);

@@ -2,6 +2,8 @@
 // times are nanoseconds since the recording's zero, the earliest start on host or device.
 #pragma once
 
+#include <absl/container/flat_hash_set.h>
+
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -89,6 +91,9 @@ struct Linking {
   LinkOptions options;
   int64_t zero_ns = 0;  ///< what the records' times count from, since Kineto::base_ns
 
+  // scope
+  absl::flat_hash_set<int64_t> out_of_scope;  ///< record-function ids of what was cut off
+
   // match
   std::vector<uint32_t> host_of_op;  ///< CpuOp -> row of HostTrace::ops, or kNone
   std::vector<uint32_t> op_of_host;  ///< and back
@@ -133,8 +138,15 @@ struct Linking {
 
 // The steps, in order. Each says what it fills in.
 
-/// host_of_op, op_of_host. Errors: pytorch.match.*.
+/// Cuts the Kineto trace down to the steps that are asked for. Errors: pytorch.scope.steps.
+Result<void> keep_steps(Linking& l);
+/// host_of_op, op_of_host. Errors: pytorch.match.*, pytorch.scope.iteration.
 Result<void> match_host_ops(Linking& l);
+/// The same where nothing but names and their order joins the two; cuts the Kineto trace down to one
+/// iteration if it holds several.
+Result<void> match_by_names(Linking& l);
+/// thread_ops alone.
+void sort_thread_ops(Linking& l);
 /// Kineto's times count from the earliest of them. Errors: pytorch.kineto.time.
 Result<void> set_zero(Linking& l);
 /// call_of_op, op_order, roles (launches), stream_ops, ops_by_end, previous, thread_ops, thread_calls,

@@ -12,7 +12,7 @@ constexpr double kFewestMatches = 0.95;
 }  // namespace
 
 Result<void> match_host_ops(Linking& l) {
-  const std::vector<CpuOp>& ops = l.kineto.ops;
+  const std::vector<CpuOp>& ops = l.kineto.ops;  // match_by_names() may cut it
   l.host_of_op.assign(ops.size(), kNone);
   l.op_of_host.assign(l.host.ops.size(), kNone);
   l.report.has_host_trace = l.has_host;
@@ -26,10 +26,10 @@ Result<void> match_host_ops(Linking& l) {
   by_id.reserve(ops.size());
   for (uint32_t i = 0; i < ops.size(); ++i)
     if (ops[i].rf_id != 0) by_id.emplace(ops[i].rf_id, i);
-  if (by_id.empty() && l.host.op_count > 0)
-    return fail(Code::bad_input, "pytorch.match.no_ids",
-                "the Kineto trace names no record functions (no observer of execution traces ran with "
-                "it), so its operators cannot be matched with the host trace",
+  if (by_id.empty()) return match_by_names(l);
+  if (l.options.iteration)
+    return fail(Code::bad_input, "pytorch.scope.iteration",
+                "the recording is matched by record-function ids; there are no iterations to choose from",
                 {l.kineto.file});
 
   int64_t same_id = 0;
@@ -37,6 +37,10 @@ Result<void> match_host_ops(Linking& l) {
   for (uint32_t h = 0; h < l.host.ops.size(); ++h) {
     const HostOp& op = l.host.ops[h];
     if (op.kind != HostOp::Kind::op) continue;
+    if (l.out_of_scope.contains(op.rf_id)) {
+      --l.report.host_ops;
+      continue;
+    }
     const auto found = op.rf_id == 0 ? by_id.end() : by_id.find(op.rf_id);
     const bool has_id = found != by_id.end();
     same_id += has_id;

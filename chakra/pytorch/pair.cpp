@@ -108,6 +108,7 @@ Result<RankInput> make_input(const Sniffed* host, const Sniffed& device) {
   input.device = device.path;
   if (host) input.host = host->path;
   std::optional<int64_t> rank = device.said;
+  if (!rank && device.by_word) rank = device.named;
   if (!rank && host && host->named == device.named) rank = device.named;
   input.rank = rank.value_or(0);
   input.rank_known = rank.has_value();

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -39,7 +40,9 @@ struct RankInput {
 struct LinkReport {
   int64_t host_ops = 0;          ///< of the host trace but roots and process groups; Kineto's if alone
   int64_t matched_host_ops = 0;  ///< found in the Kineto trace by record-function id and name
+  bool by_names = false;         ///< by the order of names instead: the Kineto trace has no ids
   bool has_host_trace = false;
+  int64_t iteration = -1;  ///< the one that was linked, of several; -1: all of the recording
   int64_t device_ops = 0;
   int64_t attached_device_ops = 0;  ///< to the operator that encloses their launch
   int64_t launched_before = 0;      ///< device operations launched before the recording began
@@ -65,12 +68,14 @@ struct Linked {
 };
 
 struct LinkOptions {
-  std::optional<int64_t> rank;  ///< overrides what the files say
+  std::optional<int64_t> rank;                       ///< overrides what the files say
+  std::optional<int64_t> iteration;                  ///< of those that match the host trace, from 0
+  std::optional<std::pair<int64_t, int64_t>> steps;  ///< ProfilerStep numbers, both included
 };
 
 /// Links one rank. Cost: O(records log records).
-/// Errors: those of read_host_trace and read_kineto; pytorch.match.no_ids, pytorch.match.low;
-/// pytorch.pair.rank.
+/// Errors: those of read_host_trace and read_kineto; pytorch.match.low;
+/// pytorch.scope.*; pytorch.pair.rank.
 Result<Linked> link(const RankInput& input, const LinkOptions& options = {});
 /// The same from sources that are open already; `input` says the rank.
 Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const RankInput& input,

@@ -155,8 +155,13 @@ class Replayer {
     if (!sizes.empty()) result_.median_error = sizes[sizes.size() / 2];
   }
 
-  /// Without steps: from the first launch to the last device end; without a device, the whole file.
+  /// Without steps: the linked iteration, else from the first launch to the last device end; without a
+  /// device, the whole file.
   void one_step() {
+    for (const trace::Attr& attr : t_.metadata)
+      if (const auto* number = std::get_if<int64_t>(&attr.value);
+          number && t_.strings[attr.name] == "linked_iteration")
+        return the_iteration(*number);
     Span measured, replayed;
     for (NodeId n = 0; n < t_.size(); ++n) {
       if (!t_.on_device(n) || !t_.has_start(n)) continue;
@@ -171,6 +176,18 @@ class Replayer {
       replayed.add(0, result_.replayed_ps);
     }
     add_step("recording", measured, replayed);
+  }
+
+  void the_iteration(int64_t number) {
+    Span measured, replayed;
+    for (NodeId n = 0; n < t_.size(); ++n) {
+      if (!is_host(n) && !(t_.on_device(n) && launch_of(n) != trace::kNoNode)) continue;
+      step_of_[n] = 0;
+      const bool begins = is_host(n);
+      measured.add(begins ? t_.start_ps[n] : INT64_MAX, measured_end(n));
+      replayed.add(begins ? replayed_start(n) : INT64_MAX, end_[n]);
+    }
+    add_step(fmt::format("iteration {}", number), measured, replayed);
   }
 
   void add_step(std::string name, const Span& measured, const Span& replayed) {

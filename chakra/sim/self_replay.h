@@ -26,7 +26,8 @@ struct SelfReplay {
     Picoseconds replayed_ps = 0;  ///< device operations launched in it
     double error = 0;             ///< replayed / measured - 1
   };
-  std::vector<Step> steps;  ///< ProfilerStep#n; else one, from the first launch to the last device end
+  /// ProfilerStep#n; else one: the linked iteration, or from the first launch to the last device end.
+  std::vector<Step> steps;
   double median_error = 0;  ///< of |error| over steps
   double worst_error = 0;   ///< the step's error with the largest |error|
 
