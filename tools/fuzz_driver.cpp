@@ -2,7 +2,9 @@
 // them at random, and runs the target until the time is over.
 //     TARGET SECONDS FOLDER        fuzz
 //     TARGET FILE                  run one input
-// The input being run is kept beside the seeds as "current"; when the target crashes, it is the culprit.
+// The input being run is kept beside the seeds as "current"; when the target crashes or hangs, it is the culprit.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -36,7 +38,11 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
+/// One that takes longer than this hangs: the alarm ends the process.
+constexpr unsigned kSecondsPerInput = 20;
+
 void run(const std::string& input) {
+  alarm(kSecondsPerInput);
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
 }
 

@@ -45,6 +45,24 @@ GPU = {"schemaVersion": 1, "baseTimeNanoseconds": 5, "distributedInfo": {"rank":
     {"ph": "X", "cat": "Kernel", "name": "b", "pid": 0, "tid": "stream 7", "ts": 519, "dur": 4, "args": {"correlation": 13}}]}
 
 
+JOB = """1 COMP a dur_us=5 is_cpu_op=true tid=1
+2 COMP b dur_us=7 is_cpu_op=false device=0 stream=7 deps=1 num_ops=1000 tensor_size:u64=64
+3 COLL c comm_type=BROADCAST comm_size=64 comm_root=0 deps=2
+4 SEND d comm_dst=0 comm_size=64 deps=3
+5 RECV e comm_src=0 comm_size=64 deps=3
+6 LOAD f tensor_size:u64=64 deps=4,5
+"""
+
+# A pair without common ids.
+NODES = [{"id": i, "name": name, "parent": parent, "fw_parent": 0, "seq_id": -1, "scope": 0, "tid": 1, "fw_tid": 0, "rf_id": rf,
+          "op_schema": "", "inputs": [], "input_shapes": [], "input_types": [], "outputs": [], "output_shapes": [], "output_types": []}
+         for i, name, parent, rf in [(2, "[pytorch|profiler|execution_graph|thread]", 1, 0), (3, "aten::mm", 2, 1), (4, "aten::t", 3, 2),
+                                     (1, "[pytorch|profiler|execution_graph|process]", 1, 0)]]
+EVENTS = [{"ph": "X", "cat": "Operator", "name": name, "pid": 1, "tid": 1, "ts": 100 * i + at, "dur": dur, "args": {"External id": 2 * i + at}}
+          for i in range(3) for name, at, dur in [("aten::mm", 0, 20), ("aten::t", 1, 5)]]
+PAIR = json.dumps({"schema": "1.0.1", "nodes": NODES}).encode() + b"\0" + json.dumps({"traceEvents": EVENTS}).encode()
+
+
 def cut(kind, key, count):
     """The first records of an example, as a document of its own."""
     with gzip.open(os.path.join(EXAMPLE, f"{kind}.0.json.gz")) as file:
@@ -57,6 +75,8 @@ SEEDS = {
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
     "host_fuzz": lambda: [cut("host", "nodes", 12), cut("host", "nodes", 2)],
     "link_fuzz": lambda: [json.dumps(GPU).encode(), json.dumps(GPU["traceEvents"]).encode(), cut("device", "traceEvents", 30)],
+    "pair_fuzz": lambda: [cut("host", "nodes", 40) + b"\0" + cut("device", "traceEvents", 60), PAIR],
+    "job_fuzz": lambda: [et.encode(TRACE), et.encode(JOB)],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 

@@ -2,10 +2,14 @@
 
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <sstream>
 
 #include "chakra/base/file.h"
 #include "chakra/base/strings.h"
@@ -14,7 +18,7 @@ namespace chakra {
 namespace {
 
 constexpr size_t kLargest = size_t{1} << 28;
-constexpr int kDeepest = 100;
+constexpr size_t kDeepest = 100;
 
 const char* name(Spec::Kind kind) {
   switch (kind) {
@@ -26,58 +30,110 @@ const char* name(Spec::Kind kind) {
   return "";
 }
 
-/// Aliases can make a file larger than its text, or endless.
-struct Budget {
-  size_t nodes;  ///< each takes at least a byte of the text unless it is an alias
-  int depth = 0;
-};
+/// Builds the tree from the parser's events. What is wrong leaves it as an exception, which goes no
+/// further than parse_spec.
+class SpecBuilder : public YAML::EventHandler {
+ public:
+  struct Stop {
+    Error error;
+  };
 
-Result<Spec> convert(const YAML::Node& from, const std::shared_ptr<const std::string>& file, Budget& budget) {
-  if (budget.depth >= kDeepest || budget.nodes == 0)
-    return fail(Code::bad_input, "base.spec.syntax",
-                budget.nodes == 0 ? "aliases make the file larger than its text" : "it is nested too deeply",
-                {*file, -1, from.Mark().line + 1});
-  --budget.nodes;
-  ++budget.depth;
-  Spec to;
-  to.file = file;
-  to.line = from.Mark().line + 1;
-  switch (from.Type()) {
-    case YAML::NodeType::Undefined:
-    case YAML::NodeType::Null: break;
-    case YAML::NodeType::Scalar:
-      to.kind = Spec::Kind::scalar;
-      to.scalar = from.Scalar();
-      to.was_quoted = from.Tag() == "!";
-      break;
-    case YAML::NodeType::Sequence:
-      to.kind = Spec::Kind::list;
-      to.items.reserve(from.size());
-      for (const YAML::Node& item : from) {
-        CHAKRA_ASSIGN(Spec child, convert(item, file, budget));
-        to.items.push_back(std::move(child));
-      }
-      break;
-    case YAML::NodeType::Map: {
-      to.kind = Spec::Kind::map;
-      absl::flat_hash_set<std::string> keys;
-      for (const auto& field : from) {
-        const int64_t line = field.first.Mark().line + 1;
-        if (!field.first.IsScalar())
-          return fail(Code::bad_input, "base.spec.syntax", "a key is not a plain value", {*file, -1, line});
-        if (!keys.insert(field.first.Scalar()).second)
-          return fail(Code::bad_input, "base.spec.duplicate_key",
-                      fmt::format("the key {} is there twice", quote(field.first.Scalar())), {*file, -1, line});
-        CHAKRA_ASSIGN(Spec child, convert(field.second, file, budget));
-        child.line = line;
-        to.fields.push_back({field.first.Scalar(), std::move(child)});
-      }
-      break;
+  /// Every value takes a byte of the text or more; only aliases can make a list or map hold more.
+  SpecBuilder(std::shared_ptr<const std::string> file, size_t text_bytes)
+      : file_(std::move(file)), most_values_(text_bytes + 1) {}
+
+  Spec take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(make(mark, Spec::Kind::null), 1, anchor); }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    Spec spec = make(mark, Spec::Kind::scalar);
+    spec.scalar = value;
+    spec.was_quoted = tag == "!";
+    add(std::move(spec), 1, anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) stop(mark.line, "base.spec.syntax", "an alias stands for what it is a part of");
+    Spec spec = found->second.first;
+    spec.line = mark.line + 1;
+    add(std::move(spec), found->second.second, 0);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(make(mark, Spec::Kind::list), anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(make(mark, Spec::Kind::map), anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    Spec spec;
+    YAML::anchor_t anchor = 0;
+    size_t values = 1;
+    std::optional<Spec> key;
+    absl::flat_hash_set<std::string> keys;
+  };
+
+  [[noreturn]] void stop(int line, const char* tag, std::string text) const {
+    throw Stop{{Code::bad_input, tag, std::move(text), {*file_, -1, line + 1}}};
+  }
+
+  Spec make(const YAML::Mark& mark, Spec::Kind kind) const {
+    Spec spec;
+    spec.kind = kind;
+    spec.file = file_;
+    spec.line = mark.line + 1;
+    return spec;
+  }
+
+  void open(Spec spec, YAML::anchor_t anchor) {
+    if (open_.size() >= kDeepest) stop(static_cast<int>(spec.line) - 1, "base.spec.syntax", "it is nested too deeply");
+    open_.push_back({std::move(spec), anchor, 1, {}, {}});
+  }
+  void close() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    add(std::move(done.spec), done.values, done.anchor);
+  }
+
+  /// A value is complete, with all in it.
+  void add(Spec value, size_t values, YAML::anchor_t anchor) {
+    const auto line = static_cast<int>(value.line) - 1;
+    if (anchor != 0) anchors_[anchor] = {value, values};
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return;
+    }
+    Open& in = open_.back();
+    in.values += values;
+    if (in.values > most_values_) stop(line, "base.spec.syntax", "aliases make the file larger than its text");
+    if (in.spec.kind == Spec::Kind::list) {
+      in.spec.items.push_back(std::move(value));
+    } else if (!in.key) {
+      if (value.kind != Spec::Kind::scalar) stop(line, "base.spec.syntax", "a key is not a plain value");
+      if (!in.keys.insert(value.scalar).second)
+        stop(line, "base.spec.duplicate_key", fmt::format("the key {} is there twice", quote(value.scalar)));
+      in.key = std::move(value);
+    } else {
+      value.line = in.key->line;
+      in.spec.fields.push_back({std::move(in.key->scalar), std::move(value)});
+      in.key.reset();
     }
   }
-  --budget.depth;
-  return to;
-}
+
+  std::shared_ptr<const std::string> file_;
+  size_t most_values_;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, std::pair<Spec, size_t>> anchors_;  ///< with the number of values in it
+  Spec root_;
+};
 
 /// Tabs may indent JSON but not YAML; outside of strings a blank means the same.
 std::string without_tabs(std::string_view text) {
@@ -147,12 +203,15 @@ Result<Spec> parse_spec(std::string_view text, std::string file) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool flow = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(flow ? without_tabs(text) : std::string(text));
-    if (documents.size() > 1)
-      return fail(Code::bad_input, "base.spec.syntax", "there is more behind the end of the document",
-                  {*shared, -1, documents[1].Mark().line + 1});
-    Budget budget{text.size() + 1};
-    return convert(documents.empty() ? YAML::Node() : documents[0], shared, budget);
+    std::istringstream input(flow ? without_tabs(text) : std::string(text));
+    YAML::Parser parser(input);
+    SpecBuilder builder(shared, text.size()), nothing(shared, text.size());
+    (void)parser.HandleNextDocument(builder);
+    if (parser.HandleNextDocument(nothing))
+      return fail(Code::bad_input, "base.spec.syntax", "there is more behind the end of the document", {*shared});
+    return builder.take();
+  } catch (const SpecBuilder::Stop& stop) {
+    return tl::unexpected<Error>(stop.error);
   } catch (const YAML::Exception& error) {
     return fail(Code::bad_input, "base.spec.syntax", error.msg, {*shared, -1, error.mark.line + 1});
   }

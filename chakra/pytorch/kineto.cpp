@@ -84,10 +84,12 @@ class KinetoReader {
         std::string_view name;
         ondemand::value value;
         if (field.unescaped_key().get(name) || field.value().get(value)) return {};
-        if (name == "rank" && (!to_integer(value, out_.rank) || out_.rank < 0))
-          return fail(Code::bad_input, "pytorch.pair.rank",
-                      fmt::format("distributedInfo names the rank {}", quote(token(value))), stream_.element_place(0));
-        if (name == "world_size") (void)to_integer(value, out_.world_size);
+        if (name == "rank") {
+          const std::string_view text = token(value);  // a value can be looked at once
+          if (!parse_integer(text, out_.rank) || out_.rank < 0)
+            return fail(Code::bad_input, "pytorch.pair.rank",
+                        fmt::format("distributedInfo names the rank {}", quote(text)), stream_.element_place(0));
+        } else if (name == "world_size") (void)to_integer(value, out_.world_size);
         else if (name == "pg_config") read_groups(value);
       }
     }

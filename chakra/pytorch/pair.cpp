@@ -50,8 +50,9 @@ Result<void> sniff_contents(Sniffed& file, bool all) {
     if (stream.key() == "schema") file.kind = FileKind::host;
     if (stream.key() == "distributedInfo" && !parser.iterate(stream.value()).get(document) &&
         !document.get_object().get(info) && !info["rank"].get(rank)) {
-      if (!to_integer(rank, number) || number < 0)
-        return rank_error(file.path, fmt::format("distributedInfo names the rank {}", quote(token(rank))));
+      const std::string_view text = token(rank);  // a value can be looked at once
+      if (!parse_integer(text, number) || number < 0)
+        return rank_error(file.path, fmt::format("distributedInfo names the rank {}", quote(text)));
       file.said = number;
     }
   }
