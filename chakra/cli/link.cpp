@@ -5,9 +5,11 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <cmath>
 #include <filesystem>
 #include <limits>
 
+#include "chakra/analyze/analyze.h"
 #include "chakra/cli/cli.h"
 #include "chakra/io/io.h"
 #include "chakra/pytorch/pytorch.h"
@@ -34,6 +36,7 @@ struct LinkedRank {
   pytorch::LinkReport report;
   sim::SelfReplay replay;
   bool replayed = false;
+  trace::Trace communication;  ///< of a job's rank
   int64_t rank = 0;
   int64_t nodes = 0;
 };
@@ -171,6 +174,52 @@ std::string to_text(const LinkedRank& rank) {
   return out + cli::to_text(r.findings);
 }
 
+Json to_json(const analyze::JobTimes& times, const Findings& mismatches) {
+  Json clocks = Json::array(), stragglers = Json::array(), collectives = Json::array();
+  for (const analyze::Clock& c : times.clocks)
+    clocks.push_back({{"rank", c.rank},
+                      {"offset_ns", c.known ? Json(c.offset_ns) : Json(nullptr)},
+                      {"drift_ppm", c.known ? Json(c.drift_ppm) : Json(nullptr)},
+                      {"uncertainty_ns", c.known ? Json(c.uncertainty_ns) : Json(nullptr)},
+                      {"collectives", c.collectives}});
+  for (const analyze::Straggler& s : times.stragglers)
+    stragglers.push_back({{"rank", s.rank}, {"last_at", s.last_at}, {"waited_ns", s.waited_ns}});
+  for (const analyze::CollectiveTimes& c : times.collectives)
+    collectives.push_back({{"group", c.group},
+                           {"type", trace::name(c.type)},
+                           {"bytes", c.bytes},
+                           {"members", c.members},
+                           {"count", c.count},
+                           {"wait_ns", c.wait_ns},
+                           {"transfer_ns", c.transfer_ns}});
+  return {{"mismatches", cli::to_json(mismatches)},
+          {"clock", clocks},
+          {"stragglers", stragglers},
+          {"collectives", collectives}};
+}
+
+std::string show_ns(double ns) { return show_time(std::llround(ns * static_cast<double>(kPsPerNs))); }
+
+std::string to_text(const analyze::JobTimes& times, const Findings& mismatches) {
+  std::string out = "job\n";
+  const auto line = [&](const char* what, const std::string& text) { out += fmt::format("  {:<15}{}\n", what, text); };
+  for (const analyze::Clock& c : times.clocks)
+    if (c.rank != times.clocks[0].rank)
+      line("clock",
+           !c.known ? fmt::format("rank {}: unknown, it shares no collective with a rank whose clock is known", c.rank)
+                    : fmt::format("rank {}: {} {} rank {} (+- {}), drift {:.2f} ppm, from {} collectives", c.rank,
+                                  show_ns(std::abs(c.offset_ns)), c.offset_ns < 0 ? "behind" : "ahead of",
+                                  times.clocks[0].rank, show_ns(c.uncertainty_ns), c.drift_ppm, c.collectives));
+  for (const analyze::CollectiveTimes& c : times.collectives)
+    line("collectives", fmt::format("{} {} of {} in group {}: {} waiting for the last of {} members, {} transfer",
+                                    c.count, trace::name(c.type), show_bytes(static_cast<double>(c.bytes)),
+                                    quote(c.group), show_ns(c.wait_ns), c.members, show_ns(c.transfer_ns)));
+  for (size_t i = 0; i < std::min<size_t>(times.stragglers.size(), 4); ++i)
+    line("straggler", fmt::format("rank {} came last to {} collectives and was waited for {}", times.stragglers[i].rank,
+                                  times.stragglers[i].last_at, show_ns(times.stragglers[i].waited_ns)));
+  return out + cli::to_text(mismatches);
+}
+
 /// Whether the output names a folder for the traces of a job, or one file.
 bool is_job(const Options& options) { return options.inputs.size() == 1 && is_directory(options.inputs[0]); }
 
@@ -200,6 +249,7 @@ class LinkCommand {
     });
     for (const auto& error : errors)
       if (error) return tl::unexpected<Error>(*error);
+    if (ranks_.size() > 1) compare_ranks();
     std::optional<AtomicFile> json;
     if (!o_.json.empty() && o_.json != "-") {
       CHAKRA_ASSIGN(json, AtomicFile::create(o_.json));
@@ -244,9 +294,12 @@ class LinkCommand {
     rank.rank = linked.trace.rank;
     rank.nodes = linked.trace.size();
     rank.report = std::move(linked.report);
+    if (is_job(o_)) rank.communication = analyze::communication_of(linked.trace);
     if (auto replay = sim::self_replay(linked.trace)) {
       rank.replay = std::move(*replay);
       rank.replayed = true;
+      Findings& findings = rank.report.findings;
+      findings.insert(findings.end(), rank.replay.findings.begin(), rank.replay.findings.end());
     } else if (replay.error().tag != "sim.replay.no_times") {
       return tl::unexpected<Error>(replay.error());
     }
@@ -259,10 +312,20 @@ class LinkCommand {
     return {};
   }
 
+  /// What the ranks say together.
+  void compare_ranks() {
+    trace::TraceSet job;
+    for (LinkedRank& rank : ranks_) job.ranks.push_back(std::move(rank.communication));
+    match::Matching matching = match::match(job);
+    times_ = analyze::job_times(job, matching);
+    mismatches_ = std::move(matching.findings);
+  }
+
   std::string report_json() const {
     Json json;
     json["ranks"] = Json::array();
     for (const LinkedRank& rank : ranks_) json["ranks"].push_back(to_json(rank));
+    if (ranks_.size() > 1) json["job"] = to_json(times_, mismatches_);
     json["findings"] = cli::to_json(findings_);
     return cli::to_text(json);
   }
@@ -270,6 +333,7 @@ class LinkCommand {
   void print_report() const {
     if (o_.json == "-") return print(report_json());
     for (const LinkedRank& rank : ranks_) print(to_text(rank));
+    if (ranks_.size() > 1) print(to_text(times_, mismatches_));
     print(cli::to_text(findings_));
   }
 
@@ -293,7 +357,8 @@ class LinkCommand {
   pytorch::LinkOptions options_;
   std::vector<pytorch::RankInput> inputs_;
   std::vector<LinkedRank> ranks_;
-  Findings findings_;
+  analyze::JobTimes times_;
+  Findings findings_, mismatches_;
 };
 
 }  // namespace

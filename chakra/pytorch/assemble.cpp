@@ -99,7 +99,7 @@ class Assembler {
     t_.rank = rank;
     t_.base_ns = k_.base_ns + l_.zero_ns + l_.begin_ns;
     t_.metadata = l_.host.metadata;
-    if (l_.report.iteration >= 0) t_.metadata.push_back({intern("linked_iteration"), l_.report.iteration});
+    if (l_.has_host) t_.metadata.push_back({intern("linked_iteration"), std::max<int64_t>(0, l_.report.iteration)});
 
     const std::vector<uint32_t> order = order_items(l_);
     node_of_item_.assign(l_.items.size(), trace::kNoNode);

@@ -1,9 +1,11 @@
 // Which runtime call launched which device operation, from which operator, and the order in which the
 // streams ran them.
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "chakra/pytorch/linking.h"
@@ -102,6 +104,25 @@ void find_enclosing(Linking& l) {
   }
 }
 
+/// Calls that launched nothing, although calls of that name do in this recording.
+void find_idle_launches(Linking& l) {
+  absl::flat_hash_set<StringId> launching;
+  for (size_t call = 0; call < l.roles.size(); ++call)
+    if (l.roles[call].launched() > 0) launching.insert(l.kineto.calls[call].name);
+  std::map<StringId, int64_t> idle;
+  int64_t count = 0;
+  for (size_t call = 0; call < l.roles.size(); ++call)
+    if (l.roles[call].launched() == 0 && launching.contains(l.kineto.calls[call].name)) {
+      ++idle[l.kineto.calls[call].name];
+      ++count;
+    }
+  if (count == 0) return;
+  std::string names;
+  for (const auto& [name, of] : idle) names += fmt::format("{}{} {}", names.empty() ? "" : ", ", of, l.text(name));
+  l.find("pytorch.device.no_operation", Severity::note,
+         fmt::format("{} launching calls have no device operation in the recording: {}", show_count(count), names));
+}
+
 }  // namespace
 
 /// Ids are given out as operators begin, so where starts tie they tell the caller from the callee. Without
@@ -157,6 +178,7 @@ void attach_device_ops(Linking& l) {
       }
     }
 
+  find_idle_launches(l);
   l.report.device_ops = static_cast<int64_t>(k.device_ops.size());
   for (uint32_t i = 0; i < k.device_ops.size(); ++i) {
     const uint32_t call = l.call_of_op[i];

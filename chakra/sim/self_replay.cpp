@@ -13,6 +13,7 @@ using trace::NodeId;
 using trace::Trace;
 
 constexpr double kInformativeShare = 0.10;
+constexpr double kStallToName = 0.02;
 
 class Replayer {
  public:
@@ -37,6 +38,12 @@ class Replayer {
     walk_critical_path();
     find_steps();
     compare_device();
+    if (result_.stream_stall_share > kStallToName)
+      result_.findings.push_back(
+          {"sim.replay.stall", Severity::warning, t_.rank, -1,
+           fmt::format("a stream stalls for {} of the time without a recorded reason: was the recording sampled or "
+                       "filtered, so that device operations or synchronisation are missing?",
+                       show_percent(result_.stream_stall_share))});
     return result_;
   }
 
@@ -159,8 +166,7 @@ class Replayer {
   /// device, the whole file.
   void one_step() {
     for (const trace::Attr& attr : t_.metadata)
-      if (const auto* number = std::get_if<int64_t>(&attr.value);
-          number && t_.strings[attr.name] == "linked_iteration")
+      if (const auto* number = std::get_if<int64_t>(&attr.value); number && t_.strings[attr.name] == "linked_iteration")
         return the_iteration(*number);
     Span measured, replayed;
     for (NodeId n = 0; n < t_.size(); ++n) {

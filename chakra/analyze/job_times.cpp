@@ -1,0 +1,260 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "chakra/analyze/analyze.h"
+
+namespace chakra::analyze {
+namespace {
+
+using trace::CommType;
+using trace::NodeId;
+using trace::Trace;
+
+constexpr double kNormalSpread = 1.4826;  ///< from the median deviation to a standard deviation
+constexpr double kOutlierSpreads = 3;
+constexpr double kSlopeSpreads = 4;
+constexpr double kLeastSpreadNs = 100;  ///< nobody's clock is better than this
+constexpr int kRounds = 8;
+
+/// Whether no rank can leave before all have come, so that all leave together.
+bool ends_together(CommType type) {
+  switch (type) {
+    case CommType::all_reduce:
+    case CommType::all_gather:
+    case CommType::all_to_all:
+    case CommType::reduce_scatter:
+    case CommType::reduce_scatter_block:
+    case CommType::barrier: return true;
+    default: return false;
+  }
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// y = at_zero + slope * x, and how far the points are from it.
+struct Line {
+  double at_zero = 0, slope = 0, spread = 0;
+  double at(double x) const { return at_zero + slope * x; }
+};
+
+struct Point {
+  double x, y;
+};
+
+Line robust_line(const std::vector<Point>& points) {
+  std::vector<double> ys;
+  for (const Point& p : points) ys.push_back(p.y);
+  Line line{median(ys), 0, 0};
+  const auto spread_of = [&] {
+    std::vector<double> away;
+    for (const Point& p : points) away.push_back(std::abs(p.y - line.at(p.x)));
+    return std::max(kNormalSpread * median(std::move(away)), kLeastSpreadNs);
+  };
+  line.spread = spread_of();
+  if (points.size() < 3) return line;
+  for (int round = 0; round < kRounds; ++round) {
+    // The first rounds keep more: a line without slope leaves a drifting clock's ends far away.
+    const double reach = line.spread * kOutlierSpreads * (round < 2 ? 3 : 1);
+    double n = 0, sx = 0, sy = 0;
+    for (const Point& p : points)
+      if (std::abs(p.y - line.at(p.x)) <= reach) n += 1, sx += p.x, sy += p.y;
+    if (n < 3) break;
+    const double mx = sx / n, my = sy / n;
+    double sxx = 0, sxy = 0;
+    for (const Point& p : points)
+      if (std::abs(p.y - line.at(p.x)) <= reach) sxx += (p.x - mx) * (p.x - mx), sxy += (p.x - mx) * (p.y - my);
+    Line next;
+    next.slope = sxx > 0 ? sxy / sxx : 0;
+    // A slope that its own uncertainty could explain is none.
+    if (sxx <= 0 || std::abs(next.slope) < kSlopeSpreads * line.spread / std::sqrt(sxx)) next.slope = 0;
+    next.at_zero = my - next.slope * mx;
+    line.at_zero = next.at_zero;
+    line.slope = next.slope;
+    line.spread = spread_of();
+  }
+  return line;
+}
+
+class JobAnalysis {
+ public:
+  JobAnalysis(const trace::TraceSet& job, const match::Matching& matching) : job_(job), matching_(matching) {}
+
+  JobTimes run() {
+    find_zero();
+    align();
+    split();
+    return std::move(out_);
+  }
+
+ private:
+  bool measured(const match::NodeRef& ref) const {
+    return ref.node != trace::kNoNode && job_.ranks[ref.rank].has_start(ref.node);
+  }
+  /// Nanoseconds since the first end of a collective, by the rank's own clock.
+  double start_ns(const match::NodeRef& ref) const {
+    const Trace& t = job_.ranks[ref.rank];
+    return static_cast<double>(t.base_ns - zero_ns_) +
+           static_cast<double>(t.start_ps[ref.node]) / static_cast<double>(kPsPerNs);
+  }
+  double end_ns(const match::NodeRef& ref) const {
+    return start_ns(ref) + static_cast<double>(job_.ranks[ref.rank].dur_ps[ref.node]) / static_cast<double>(kPsPerNs);
+  }
+
+  void find_zero() {
+    bool any = false;
+    for (const match::Collective& c : matching_.collectives)
+      for (const match::NodeRef& ref : c.members) {
+        if (!measured(ref)) continue;
+        const Trace& t = job_.ranks[ref.rank];
+        const int64_t end = t.base_ns + (t.start_ps[ref.node] + t.dur_ps[ref.node]) / kPsPerNs;
+        zero_ns_ = any ? std::min(zero_ns_, end) : end;
+        any = true;
+      }
+  }
+
+  /// From the lowest rank outwards: next comes the rank that shares most collectives with one whose clock
+  /// is known.
+  void align() {
+    const size_t ranks = job_.ranks.size();
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<Point>> pairs;  // known to be added to
+    for (const match::Collective& c : matching_.collectives) {
+      if (!ends_together(c.type)) continue;
+      for (size_t a = 0; a < c.members.size(); ++a)
+        for (size_t b = a + 1; b < c.members.size() && b < a + kPartners; ++b)
+          if (measured(c.members[a]) && measured(c.members[b])) {
+            const double x = end_ns(c.members[a]), y = end_ns(c.members[b]);
+            pairs[{c.members[a].rank, c.members[b].rank}].push_back({x, y - x});
+            pairs[{c.members[b].rank, c.members[a].rank}].push_back({y, x - y});
+          }
+    }
+    out_.clocks.resize(ranks);
+    std::vector<Line> clock(ranks);
+    std::vector<char> known(ranks, 0);
+    for (size_t r = 0; r < ranks; ++r) {
+      out_.clocks[r].rank = job_.ranks[r].rank;
+      out_.clocks[r].known = r == 0;
+    }
+    if (ranks == 0) return;
+    known[0] = 1;
+    for (;;) {
+      const std::vector<Point>* best = nullptr;
+      uint32_t from = 0, to = 0;
+      for (const auto& [pair, points] : pairs)
+        if (known[pair.first] && !known[pair.second] && (!best || points.size() > best->size()))
+          best = &points, from = pair.first, to = pair.second;
+      if (!best) break;
+      std::vector<Point> points;  // against the reference rank's clock
+      for (const Point& p : *best) {
+        const double reference = to_reference(clock[from], p.x);
+        points.push_back({reference, p.x + p.y - reference});
+      }
+      clock[to] = robust_line(points);
+      known[to] = 1;
+      Clock& c = out_.clocks[to];
+      c.known = true;
+      c.offset_ns = clock[to].at_zero;
+      c.drift_ppm = clock[to].slope * 1e6;
+      c.uncertainty_ns = clock[to].spread + out_.clocks[from].uncertainty_ns;
+      c.collectives = static_cast<int64_t>(points.size());
+    }
+    clock_ = std::move(clock);
+  }
+
+  /// own = t + at_zero + slope * t, solved for t.
+  static double to_reference(const Line& clock, double own) { return (own - clock.at_zero) / (1 + clock.slope); }
+
+  void split() {
+    std::map<uint32_t, Straggler> late;
+    std::map<std::tuple<uint32_t, CommType, uint64_t>, CollectiveTimes> sums;
+    for (const match::Collective& c : matching_.collectives) {
+      if (c.members.size() < 2 || !std::all_of(c.members.begin(), c.members.end(), [&](const match::NodeRef& ref) {
+            return measured(ref) && out_.clocks[ref.rank].known;
+          }))
+        continue;
+      double last = -INFINITY, before = -INFINITY, end = -INFINITY, sum = 0;
+      uint32_t who = 0;
+      for (const match::NodeRef& ref : c.members) {
+        const double start = to_reference(clock_[ref.rank], start_ns(ref));
+        sum += start;
+        end = std::max(end, to_reference(clock_[ref.rank], end_ns(ref)));
+        if (start > last) before = last, last = start, who = ref.rank;
+        else before = std::max(before, start);
+      }
+      const auto members = static_cast<double>(c.members.size());
+      CollectiveTimes& times = sums[{c.group, c.type, c.bytes}];
+      ++times.count;
+      times.members = static_cast<uint32_t>(c.members.size());
+      times.wait_ns += last - sum / members;
+      times.transfer_ns += std::max(0.0, end - last);
+      // Within what the clocks are uncertain by, nobody is late.
+      double uncertainty = 0;
+      for (const match::NodeRef& ref : c.members)
+        uncertainty = std::max(uncertainty, out_.clocks[ref.rank].uncertainty_ns);
+      if (last - before <= kOutlierSpreads * uncertainty) continue;
+      Straggler& straggler = late[who];
+      straggler.rank = job_.ranks[who].rank;
+      ++straggler.last_at;
+      straggler.waited_ns += last - before;
+    }
+    for (auto& [key, times] : sums) {
+      times.group = matching_.groups[std::get<0>(key)].name;
+      times.type = std::get<1>(key);
+      times.bytes = std::get<2>(key);
+      out_.collectives.push_back(std::move(times));
+    }
+    for (const auto& [rank, straggler] : late) out_.stragglers.push_back(straggler);
+    std::stable_sort(out_.stragglers.begin(), out_.stragglers.end(),
+                     [](const Straggler& a, const Straggler& b) { return a.waited_ns > b.waited_ns; });
+  }
+
+  /// In large groups each member is compared with that many others; any tree of pairs will do.
+  static constexpr size_t kPartners = 9;
+
+  const trace::TraceSet& job_;
+  const match::Matching& matching_;
+  int64_t zero_ns_ = 0;
+  std::vector<Line> clock_;  ///< per rank, against the first rank's
+  JobTimes out_;
+};
+
+}  // namespace
+
+trace::Trace communication_of(const Trace& t) {
+  trace::Builder builder;
+  Trace& out = builder.trace;
+  out.file = t.file;
+  out.rank = t.rank;
+  out.says_rank = t.says_rank;
+  out.base_ns = t.base_ns;
+  out.groups = t.groups;
+  const std::vector<Picoseconds> ends = trace::inclusive_ends(t);
+  for (const NodeId n : trace::topological_order(t.deps).order) {
+    const trace::Comm* comm = t.comm(n);
+    if (!comm || !trace::is_comm(t.type[n])) continue;
+    const NodeId node = builder.add(t.id[n], out.strings.intern(t.name_of(n)), t.type[n]);
+    out.flags[node] = t.flags[n];
+    out.start_ps[node] = t.start_ps[n];
+    out.dur_ps[node] = t.has_start(n) ? ends[n] - t.start_ps[n] : t.dur_ps[n];
+    trace::Comm& copy = builder.comm(node);
+    copy = *comm;
+    copy.dtype = out.strings.intern(t.strings[comm->dtype]);
+    copy.group = out.strings.intern(t.strings[comm->group]);
+    copy.in_split = out.texts.add(comm->in_split);
+    copy.out_split = out.texts.add(comm->out_split);
+    if (node > 0) builder.dep(node, node - 1, static_cast<uint8_t>(trace::EdgeKind::given));
+  }
+  return std::move(builder).finish();
+}
+
+JobTimes job_times(const trace::TraceSet& job, const match::Matching& matching) {
+  return JobAnalysis(job, matching).run();
+}
+
+}  // namespace chakra::analyze
