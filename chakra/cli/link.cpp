@@ -14,6 +14,7 @@
 #include "chakra/io/io.h"
 #include "chakra/pytorch/pytorch.h"
 #include "chakra/sim/sim.h"
+#include "chakra/view/view.h"
 
 namespace chakra::cli {
 namespace {
@@ -24,7 +25,7 @@ constexpr int64_t kMostJobs = 256;
 struct Options {
   std::vector<std::string> inputs;
   std::string output, json;
-  std::optional<int64_t> rank, iteration;
+  std::optional<int64_t> rank, iteration, explain;
   std::string steps;
   int jobs = 0;
 };
@@ -39,6 +40,7 @@ struct LinkedRank {
   trace::Trace communication;  ///< of a job's rank
   int64_t rank = 0;
   int64_t nodes = 0;
+  std::string explanation;  ///< of the node that is asked for
 };
 
 Json constants_json(const pytorch::LinkReport& report) {
@@ -264,6 +266,7 @@ class LinkCommand {
  private:
   Result<void> find_ranks() {
     if (is_job(o_)) {
+      if (o_.explain) return fail(Code::usage, "cli.usage", "--explain is for one rank");
       if (o_.rank) return fail(Code::usage, "cli.usage", "--rank is for one rank; a folder's files say theirs");
       CHAKRA_ASSIGN(pytorch::Pairing pairing, pytorch::pair_folder(o_.inputs[0]));
       inputs_ = std::move(pairing.ranks);
@@ -294,6 +297,14 @@ class LinkCommand {
     rank.rank = linked.trace.rank;
     rank.nodes = linked.trace.size();
     rank.report = std::move(linked.report);
+    if (o_.explain) {
+      const auto& ids = linked.trace.id;
+      const auto found = std::find(ids.begin(), ids.end(), static_cast<uint64_t>(*o_.explain));
+      if (found == ids.end())
+        return fail(Code::usage, "cli.usage",
+                    fmt::format("there is no node {}; there are 1 to {}", *o_.explain, ids.size()));
+      rank.explanation = view::explain(linked.trace, static_cast<trace::NodeId>(found - ids.begin()));
+    }
     if (is_job(o_)) rank.communication = analyze::communication_of(linked.trace);
     if (auto replay = sim::self_replay(linked.trace)) {
       rank.replay = std::move(*replay);
@@ -332,7 +343,7 @@ class LinkCommand {
 
   void print_report() const {
     if (o_.json == "-") return print(report_json());
-    for (const LinkedRank& rank : ranks_) print(to_text(rank));
+    for (const LinkedRank& rank : ranks_) print(rank.explanation.empty() ? to_text(rank) : rank.explanation);
     if (ranks_.size() > 1) print(to_text(times_, mismatches_));
     print(cli::to_text(findings_));
   }
@@ -384,6 +395,9 @@ void add_link(CLI::App& app, int& exit_code) {
          "one of median length)")
       ->type_name("N")
       ->check(whole_number(0, kMostRanks));
+  app.add_option("--explain", options->explain, "Instead of the report, why each edge of a node is there")
+      ->type_name("NODE")
+      ->check(whole_number(0, INT64_MAX));
   app.add_option("--jobs", options->jobs, "Ranks to link at the same time (default: one per core)")
       ->type_name("N")
       ->check(whole_number(1, kMostJobs));

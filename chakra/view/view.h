@@ -21,6 +21,10 @@ Result<table::Timeline> timeline_of(const trace::TraceSet& job, Findings& findin
 /// second track of the same name. Errors: base.file.*. Cost: O(slices log slices).
 Result<void> write_chrome_trace(const table::Timeline& timeline, const std::string& path);
 
+/// Why each edge of a node is there: what it waits for, from which records or by which rule, and how the
+/// measured times fit. Requires the attributes (source, correlation) to be in the trace.
+std::string explain(const trace::Trace& trace, trace::NodeId node);
+
 /// Columns aligned, units with every number.
 std::string to_text(const table::Table& table);
 
