@@ -112,7 +112,7 @@ class ChainBuilder {
     uint32_t first = kNone;
     if (role.wait_end >= 0) {
       first = add(Item::Kind::call, start, role.split_at >= 0 ? inside(role.split_at) : start, call);
-      const auto rest = role.feeds_copy ? Item::Kind::call_rest : Item::Kind::sync_remainder;
+      const auto rest = role.feeds_copy || role.queue_full ? Item::Kind::call_rest : Item::Kind::sync_remainder;
       role.wait_item = add(rest, inside(role.wait_end), end, call, first);
     } else if (role.split_at >= 0) {
       first = add(Item::Kind::call, start, inside(role.split_at), call);
@@ -122,7 +122,7 @@ class ChainBuilder {
       first = add(Item::Kind::call, start, end, call);
       role.wait_item = first;
     }
-    role.launch_item = first;
+    role.launch_item = role.queue_full && role.wait_item != kNone ? role.wait_item : first;
     now_ = end;
   }
 

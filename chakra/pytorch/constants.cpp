@@ -139,7 +139,7 @@ void estimate_constants(Linking& l) {
 
   for (uint32_t call = 0; call < k.calls.size(); ++call) {
     CallRole& role = l.roles[call];
-    if (role.launched() == 0) continue;
+    if (role.launched() == 0 || role.queue_full) continue;
     const RuntimeCall& c = k.calls[call];
     const uint32_t op = l.op_order[role.first_op];
     const int64_t start = k.device_ops[op].start_ns;

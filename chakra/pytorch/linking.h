@@ -67,6 +67,7 @@ struct CallRole {
   std::vector<uint32_t> waits_for;  ///< device operations, latest end last
   bool wait_inferred = false;
   bool feeds_copy = false;       ///< what follows the wait is the host's part of a copy
+  bool queue_full = false;       ///< it waited for room in the launch queue, and launched then
   int64_t split_at = -1;         ///< the launch happens here, inside the call; -1: at its end
   int64_t wait_end = -1;         ///< the wait ends here, inside the call; -1: it did not wait
   uint32_t launch_item = kNone;  ///< whose end is the launch

@@ -35,6 +35,9 @@ CallKind kind_of_call(std::string_view name) {
   return CallKind::other;
 }
 
+/// Launches that may be outstanding on a stream before the next one blocks (CUDA's hardware channels).
+constexpr ptrdiff_t kQueueLimit = 1024;
+
 /// A call of c10d or NCCL: synchronisation in it belongs to the communication it launches.
 bool is_comm_op(std::string_view name) {
   return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("c10d::");
@@ -169,7 +172,7 @@ class WaitFinder {
       case CallKind::blocking_copy: wait_for_copy(call); break;
       case CallKind::wait_event: make_stream_wait(call); break;
       case CallKind::record_event:
-      case CallKind::other: break;
+      case CallKind::other: wait_for_room(call); break;
     }
     const bool silent = role.blocks && !sync_of_.contains(k_.calls[call].correlation);
     if (silent && (kinds_[call] == CallKind::stream_sync || kinds_[call] == CallKind::device_sync))
@@ -236,6 +239,21 @@ class WaitFinder {
         best = op;
     }
     if (best != kNone) add_wait(call, best, true);
+  }
+
+  /// A launch behind as many outstanding ones as the queue holds waits until there is room.
+  void wait_for_room(uint32_t call) {
+    CallRole& role = l_.roles[call];
+    if (role.launched() != 1 || role.graph) return;
+    const RuntimeCall& c = k_.calls[call];
+    const auto& list = launched_[stream_of(op_of(call))];
+    const auto self = std::lower_bound(list.begin(), list.end(), c.start_ns,
+                                       [](const Launch& launch, int64_t t) { return launch.at < t; });
+    if (self - list.begin() < kQueueLimit) return;
+    const uint32_t before = (self - kQueueLimit)->op;
+    if (end_of(before) <= c.start_ns + kToleranceNs || end_of(before) > c.end_ns() + kToleranceNs) return;
+    role.blocks = role.queue_full = true;
+    add_wait(call, before, true);
   }
 
   /// A copy that ended inside its own call, which is documented to return only then.

@@ -25,7 +25,7 @@ constexpr std::array<Reason, 10> kReasons{{
     {EdgeKind::event, "the stream waits for an event behind it: a cuda_sync record names both",
      "cudaStreamWaitEvent without a record, or a graph over several streams (rules W3, D3)"},
     {EdgeKind::sync, "this call blocks until it ends: the call's meaning, or a cuda_sync record",
-     "the thread went on when it ended, and nothing names what was waited for (rules W1 to W5)"},
+     "the thread went on when it ended, and nothing names what was waited for (rules W1 to W6)"},
     {EdgeKind::thread, "it started or woke this thread",
      "the other thread went idle last while this one was (rule T1)"},
     {EdgeKind::data, "this reads a tensor that it writes", "this reads a tensor that it writes"},

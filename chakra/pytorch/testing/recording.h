@@ -24,6 +24,7 @@ struct MachineOptions {
   int64_t copy_gap_ns = 5'000;   ///< copies take this much longer to start behind a kernel
   int64_t jitter_ns = 250;       ///< of both, up to this much more or less
   bool record_syncs = true;      ///< cuda_sync records name streams and events
+  size_t queue_limit = 1024;     ///< launches of a stream that may be outstanding; the next call blocks
   bool record_functions = true;  ///< record-function ids join the two traces
 };
 
@@ -38,8 +39,9 @@ class Machine {
   /// An operator (or annotation) around what `body` does.
   void op(const std::string& name, const std::function<void()>& body, bool annotation = false) {
     const size_t id = ops_.size();
+    const bool has_caller = !open_.empty() && ops_[open_.back()].thread == thread_;
     ops_.push_back(
-        {name, annotation, now_, 0, open_.empty() ? -1 : static_cast<int64_t>(open_.back()), thread_, next_rf_++});
+        {name, annotation, now_, 0, has_caller ? static_cast<int64_t>(open_.back()) : -1, thread_, next_rf_++});
     open_.push_back(id);
     body();
     open_.pop_back();
@@ -58,11 +60,22 @@ class Machine {
   /// it runs.
   void launch(int64_t stream, int64_t least, int64_t most, bool fills_device = false) {
     const int64_t begin = now_;
+    wait_for_room(stream);
     now_ += host_.between(3'000, 6'000);
     const int64_t correlation = call("cudaLaunchKernel", begin, now_);
     const int64_t end =
         enqueue("kernel", "some_kernel", stream, correlation, now_ + latency(), scaled(device_.between(least, most)));
     if (fills_device) full_until_[on_device_] = end;
+  }
+
+  /// Another thread does `body` while this one waits, in no operator; each hand-over takes a while.
+  void on_thread(int64_t thread, const std::function<void()>& body) {
+    const int64_t caller = thread_;
+    now_ += host_.between(10'000, 20'000);
+    thread_ = thread;
+    body();
+    thread_ = caller;
+    now_ += host_.between(10'000, 20'000);
   }
 
   struct GraphNode {
@@ -196,8 +209,12 @@ class Machine {
           id == 2 ? "" : ",", id, name, parent, rf, thread);
     };
     node(2, "[pytorch|profiler|execution_trace|thread]", 1, 0, 1);
-    for (size_t i = ops_.size(); i-- > 0;)
-      node(static_cast<int64_t>(i) + 10, ops_[i].name, ops_[i].parent < 0 ? 2 : ops_[i].parent + 10, ops_[i].rf, 1);
+    node(3, "[pytorch|profiler|execution_trace|thread]", 1, 0, 2);
+    for (size_t i = ops_.size(); i-- > 0;) {
+      const int64_t root = ops_[i].thread == 100 ? 2 : 3;
+      node(static_cast<int64_t>(i) + 10, ops_[i].name, ops_[i].parent < 0 ? root : ops_[i].parent + 10, ops_[i].rf,
+           root - 1);
+    }
     node(1, "[pytorch|profiler|execution_trace|process]", 1, 0, 0);
     return out + "\n], \"finish_ts\": 2}\n";
   }
@@ -226,6 +243,7 @@ class Machine {
   struct Stream {
     std::optional<int64_t> end;         ///< of its last operation
     std::optional<int64_t> not_before;  ///< an event it waits for
+    std::vector<int64_t> ends;          ///< of all its operations
   };
   struct Event {
     int64_t stream = 0, correlation = 0;
@@ -236,6 +254,10 @@ class Machine {
   int64_t latency() { return o_.launch_latency_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns); }
   int64_t gap() { return o_.dispatch_gap_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns); }
   int64_t scaled(int64_t ns) const { return static_cast<int64_t>(static_cast<double>(ns) * o_.device_scale); }
+  void wait_for_room(int64_t stream) {
+    const std::vector<int64_t>& ends = stream_of(stream).ends;
+    if (ends.size() >= o_.queue_limit) now_ = std::max(now_, ends[ends.size() - o_.queue_limit]);
+  }
   Stream& stream_of(int64_t stream) { return streams_[{on_device_, stream}]; }
   std::optional<int64_t> last_end(int64_t stream) { return stream_of(stream).end; }
 
@@ -255,6 +277,7 @@ class Machine {
       start = std::max(start, full->second);
     s.not_before.reset();
     s.end = start + dur;
+    s.ends.push_back(start + dur);
     device_ops_.push_back({category, name, on_device_, stream, correlation, start, dur});
     return start + dur;
   }
@@ -428,6 +451,39 @@ inline const std::vector<Program>& programs() {
              });
              m.op("aten::item", [&] { m.synchronize_stream(20); });
              m.work(20'000, 60'000);
+           }
+         });
+       }},
+      {"more launches than the queue holds", true, true,
+       [](Machine& m) {
+         steps(m, 2, [&] {
+           for (int i = 0; i < 2500; ++i) {
+             m.op("aten::add_", [&] {
+               m.work(1'000, 2'000);
+               m.launch(7, 20'000, 40'000);
+             });
+           }
+           m.op("aten::item", [&] { m.synchronize_stream(7); });
+         });
+       }},
+      {"waits across threads", true, true,
+       [](Machine& m) {
+         steps(m, 4, [&] {
+           for (int i = 0; i < 4; ++i) {
+             for (int k = 0; k < 20; ++k) kernel_op(m, 7, 20'000, 60'000, 3'000, 8'000);
+             m.on_thread(200, [&] {
+               for (int k = 0; k < 20; ++k) kernel_op(m, 7, 20'000, 60'000, 3'000, 8'000);
+               m.op("side::fork", [&] {
+                 m.record_event(1, 7);
+                 m.wait_event(1, 20);
+                 m.launch(20, 200'000, 400'000);
+                 m.record_event(2, 20);
+                 m.wait_event(2, 7);  // the next launch on this stream comes from the other thread
+               });
+               m.op("aten::item", [&] { m.copy_to_host(30, 2'000, 3'000); });
+             });
+             kernel_op(m, 7, 20'000, 60'000, 3'000, 8'000);
+             m.op("aten::item", [&] { m.synchronize_stream(7); });
            }
          });
        }},
