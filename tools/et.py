@@ -7,6 +7,10 @@ It shares no code with the product, so that what it finds in a file is an outsid
                             with the durations of device nodes halved (JSON, nanoseconds)
     et.py write FILE        a trace from its text form on standard input (see encode())
     et.py dump FILE         the nodes, a line each
+    et.py scale FILE OUT ATTRIBUTE=VALUE FACTOR
+                            the trace with dur_ns of the nodes with that attribute times FACTOR
+    et.py delay FILE OUT ID NS
+                            the trace with NS added to the dur_ns of a node
 """
 import gzip
 import json
@@ -211,6 +215,27 @@ def encode(text):
     return bytes(out)
 
 
+def with_durations(data, change):
+    """The file with each node's dur_ns put through change(id, attributes, dur_ns); all else byte for byte."""
+    out, at, first = bytearray(), 0, True
+    while at < len(data):
+        size, at = varint(data, at)
+        message, body, at = data[at:at + size], bytearray(), at + size
+        items = list(fields(message))
+        attrs = dict(attribute(value) for key, value in items if key == 10)
+        id_ = next((value for key, value in items if key == 1), 0)
+        if first or "dur_ns" not in attrs:
+            body += message
+        else:
+            for key, value in items:
+                if key == 10 and attribute(value)[0] == "dur_ns":
+                    value = put_attribute("dur_ns:i64", str(int(change(id_, attrs, attrs["dur_ns"]))))
+                body += put(key, value)
+        out += put_varint(len(body)) + body
+        first = False
+    return bytes(out)
+
+
 def number(value):
     return int(value) if value == int(value) else float(value)
 
@@ -224,6 +249,19 @@ def main():
     elif verb == "write":
         with open(path, "wb") as file:
             file.write(encode(sys.stdin.read()))
+    elif verb in ("scale", "delay"):
+        out, what, amount = sys.argv[3:6]
+
+        def change(id_, attrs, dur_ns):
+            if verb == "delay":
+                return dur_ns + int(amount) if id_ == int(what) else dur_ns
+            name, value = what.split("=")
+            return dur_ns * float(amount) if str(attrs.get(name)) == value else dur_ns
+
+        with open(path, "rb") as file:
+            changed = with_durations(file.read(), change)
+        with open(out, "wb") as file:
+            file.write(changed)
     elif verb == "dump":
         metadata, nodes = read(path)
         print("metadata", metadata)
