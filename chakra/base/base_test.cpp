@@ -1,7 +1,9 @@
 #include "chakra/base/base.h"
 
 #include <gtest/gtest.h>
+
 #include <sys/stat.h>
+#include <fstream>
 
 #include <cstdlib>
 #include <filesystem>
@@ -20,6 +22,12 @@ std::string random_text(Prng& random, size_t size) {
   std::string text;
   for (size_t i = 0; i < size; ++i) text += static_cast<char>('a' + random.below(4));  // packs well
   return text;
+}
+
+/// The bytes of a file as they are on disk.
+std::string must_read_raw(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 /// The same bytes plain, as gzip and as zstd, by the system's own tools.
@@ -88,6 +96,29 @@ TEST(ByteSource, EveryCutOfAPackedFileIsAnError) {
     damaged[packed.size() - 5] = static_cast<char>(damaged[packed.size() - 5] ^ 1);  // in the checksum or the data
     folder.write("damaged", damaged);
     EXPECT_FALSE(read_file(folder.path("damaged"))) << tool;
+  }
+}
+
+TEST(ByteSource, ReadsTheOnlyFileOfAnArchive) {
+  TemporaryFolder folder;
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{511}, size_t{512}, size_t{513}, size_t{100'000}}) {
+    std::string text;
+    for (size_t i = 0; i < size; ++i) text += static_cast<char>('a' + i % 23);
+    folder.write("file", text);
+    const std::string in_folder = "cd '" + folder.path() + "' && ";
+    for (const std::string packing :
+         {"tar cf a.tar file", "tar czf a.tar file", "mkdir -p d && cp file d && tar czf a.tar d"}) {
+      ASSERT_EQ(std::system((in_folder + packing).c_str()), 0);
+      EXPECT_EQ(::chakra::testing::must_read(folder.path("a.tar")), text) << packing << ", " << size << " bytes";
+    }
+    ASSERT_EQ(std::system((in_folder + "cp file other && tar cf a.tar file other && tar cf whole.tar file").c_str()),
+              0);
+    EXPECT_EQ(tag_of(read_file(folder.path("a.tar"))), "base.tar.several");
+    const std::string whole = must_read_raw(folder.path("whole.tar"));
+    for (size_t cut = 512; cut < 512 + size; cut += 97) {
+      folder.write("cut.tar", whole.substr(0, cut));
+      EXPECT_EQ(tag_of(read_file(folder.path("cut.tar"))), "base.tar.truncated") << cut;
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +16,7 @@
 namespace chakra {
 namespace {
 
+constexpr size_t kTarBlock = 512;
 constexpr size_t kInputBuffer = size_t{1} << 18;
 
 auto io_error(std::string tag, std::string_view what, const std::string& file, int error) {
@@ -43,6 +45,10 @@ struct ByteSource::State {
   inflate_state gzip;
   bool in_member = false;
   std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> zstd{nullptr, &ZSTD_freeDCtx};
+
+  bool looked_for_tar = false, in_tar = false, tar_ended = false;
+  std::string head;  ///< unpacked bytes that were looked at and not given out yet
+  uint64_t tar_left = 0, tar_bytes = 0;
 
   ~State() {
     if (fd >= 0) ::close(fd);
@@ -140,6 +146,83 @@ struct ByteSource::State {
     return done;
   }
 
+  /// Unpacked bytes, tar headers included.
+  Result<size_t> read_unpacked(std::span<char> to) {
+    return packing == Packing::gzip ? read_gzip(to) : packing == Packing::zstd ? read_zstd(to) : read_plain(to);
+  }
+
+  /// Looks at the first block: a tar archive, or the beginning of the file itself.
+  Result<void> look_for_tar() {
+    looked_for_tar = true;
+    head.resize(kTarBlock);
+    CHAKRA_ASSIGN(const size_t got, read_unpacked(head));
+    head.resize(got);
+    if (got < kTarBlock || std::string_view(head).substr(257, 5) != "ustar") return {};
+    in_tar = true;
+    CHAKRA_ASSIGN(const bool any, find_member(true));
+    if (!any) tar_left = 0;
+    head.clear();
+    return {};
+  }
+
+  /// Reads headers until one of a file; false at the end of the archive. `head` holds the first header.
+  Result<bool> find_member(bool have_header) {
+    for (;;) {
+      if (!have_header) {
+        head.resize(kTarBlock);
+        CHAKRA_ASSIGN(const size_t got, read_unpacked(head));
+        if (got < kTarBlock || head[0] == '\0') return false;
+      }
+      have_header = false;
+      const std::string digits(head.c_str() + 124);
+      uint64_t size = 0;
+      for (const char c : digits.substr(0, 12))
+        if (c >= '0' && c <= '7') size = size * 8 + static_cast<uint64_t>(c - '0');
+      tar_left = size;
+      if (const char type = head[156]; type == '0' || type == '\0') return true;
+      CHAKRA_CHECK(skip(size + padding(size)));  // folders, long names, links
+    }
+  }
+  static uint64_t padding(uint64_t size) { return (kTarBlock - size % kTarBlock) % kTarBlock; }
+
+  Result<void> skip(uint64_t bytes) {
+    std::array<char, kTarBlock> block;
+    while (bytes > 0) {
+      CHAKRA_ASSIGN(const size_t got, read_unpacked({block.data(), std::min<uint64_t>(bytes, block.size())}));
+      if (got == 0) return fail(Code::bad_input, "base.tar.truncated", "the tar archive was cut", here(0));
+      bytes -= got;
+    }
+    return {};
+  }
+
+  Result<size_t> read(std::span<char> to) {
+    if (!looked_for_tar) CHAKRA_CHECK(look_for_tar());
+    size_t done = std::min(to.size(), head.size());
+    if (done > 0) {
+      std::memcpy(to.data(), head.data(), done);
+      head.erase(0, done);
+    }
+    if (!in_tar) {
+      CHAKRA_ASSIGN(const size_t got, read_unpacked(to.subspan(done)));
+      return done + got;
+    }
+    if (tar_ended) return size_t{0};
+    const auto size = static_cast<size_t>(std::min<uint64_t>(to.size(), tar_left));
+    CHAKRA_ASSIGN(const size_t got, read_unpacked(to.subspan(0, size)));
+    if (got < size) return fail(Code::bad_input, "base.tar.truncated", "the tar archive was cut", here(got));
+    tar_left -= got;
+    tar_bytes += got;
+    if (got < to.size()) {
+      tar_ended = true;
+      CHAKRA_CHECK(skip(padding(tar_bytes)));
+      CHAKRA_ASSIGN(const bool more, find_member(false));
+      if (more)
+        return fail(Code::bad_input, "base.tar.several", "the tar archive holds several files; unpack it", here(got));
+      head.clear();
+    }
+    return got;
+  }
+
   Place here(size_t done) const { return {file, offset + static_cast<int64_t>(done)}; }
 
   Result<void> start() {
@@ -185,9 +268,7 @@ Result<ByteSource> ByteSource::from_memory(std::string_view text, std::string fi
 }
 
 Result<size_t> ByteSource::read(std::span<char> to) {
-  Result<size_t> got = state_->packing == Packing::gzip   ? state_->read_gzip(to)
-                       : state_->packing == Packing::zstd ? state_->read_zstd(to)
-                                                          : state_->read_plain(to);
+  Result<size_t> got = state_->read(to);
   if (got) state_->offset += static_cast<int64_t>(*got);
   return got;
 }

@@ -1,4 +1,5 @@
-// Files. ByteSource reads a plain, gzip or zstd file as a stream of uncompressed bytes; AtomicFile
+// Files. ByteSource reads a plain, gzip or zstd file, also the only file of a tar archive, as a stream of
+// uncompressed bytes; AtomicFile
 // writes one so that it appears whole or not at all.
 #pragma once
 
@@ -13,7 +14,8 @@
 
 namespace chakra {
 
-/// A stream of uncompressed bytes. The compression is told from the first bytes, not from the name.
+/// A stream of uncompressed bytes. Compression and archive are told from the first bytes, not from the
+/// name.
 class ByteSource {
  public:
   /// Errors: base.file.open, base.file.read.
@@ -27,7 +29,7 @@ class ByteSource {
 
   /// Fills as much of `to` as there is; fewer bytes than asked for mean the end.
   /// Errors: base.file.read, base.gzip.truncated, base.gzip.damaged, base.zstd.truncated,
-  /// base.zstd.damaged.
+  /// base.zstd.damaged, base.tar.several (an archive of more than one file), base.tar.truncated.
   Result<size_t> read(std::span<char> to);
 
   const std::string& file() const;

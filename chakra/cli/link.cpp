@@ -68,12 +68,13 @@ Json to_json(const LinkedRank& rank) {
   return {
       {"rank", rank.rank},
       {"host", rank.input.host.empty() ? Json(nullptr) : Json(rank.input.host)},
-      {"device", rank.input.device},
+      {"device", rank.input.device.empty() ? Json(nullptr) : Json(rank.input.device)},
       {"output", rank.output},
       {"nodes", rank.nodes},
       {"host_ops", r.host_ops},
-      {"matched_host_ops", r.has_host_trace ? Json(r.matched_host_ops) : Json(nullptr)},
-      {"matched_by", !r.has_host_trace ? Json(nullptr) : Json(r.by_names ? "names" : "ids")},
+      {"matched_host_ops", r.has_host_trace && !rank.input.device.empty() ? Json(r.matched_host_ops) : Json(nullptr)},
+      {"matched_by",
+       !r.has_host_trace || rank.input.device.empty() ? Json(nullptr) : Json(r.by_names ? "names" : "ids")},
       {"iteration", r.iteration < 0 ? Json(nullptr) : Json(r.iteration)},
       {"device_ops", r.device_ops},
       {"attached_device_ops", r.attached_device_ops},
@@ -102,10 +103,12 @@ std::string signed_percent(double share) { return fmt::format("{:+.2f} %", share
 std::string to_text(const LinkedRank& rank) {
   const pytorch::LinkReport& r = rank.report;
   const sim::SelfReplay& s = rank.replay;
-  std::string out = fmt::format("rank {}: {}{} -> {}\n", rank.rank,
-                                rank.input.host.empty() ? "" : rank.input.host + " + ", rank.input.device, rank.output);
+  const bool both = !rank.input.host.empty() && !rank.input.device.empty();
+  std::string out = fmt::format("rank {}: {}{}{} -> {}\n", rank.rank, rank.input.host, both ? " + " : "",
+                                rank.input.device, rank.output);
   const auto line = [&](const char* what, const std::string& text) { out += fmt::format("  {:<15}{}\n", what, text); };
-  if (r.has_host_trace)
+  if (rank.input.device.empty()) line("host ops", fmt::format("{}, from the host trace alone", show_count(r.host_ops)));
+  else if (r.has_host_trace)
     line("host ops",
          fmt::format(
              "{} of {} matched by {} ({})", show_count(r.matched_host_ops), show_count(r.host_ops),
@@ -377,7 +380,7 @@ class LinkCommand {
 void add_link(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   app.add_option("inputs", options->inputs,
-                 "A PyTorch execution trace and a Kineto trace of one rank, in any order; a Kineto trace alone; or a "
+                 "A PyTorch execution trace and a Kineto trace of one rank, in any order; one of them alone; or a "
                  "folder with those of a job")
       ->required()
       ->expected(1, 2)

@@ -133,7 +133,8 @@ class Assembler {
   void add_untimed_host_ops() {
     for (uint32_t h = static_cast<uint32_t>(l_.host.ops.size()); h-- > 0;) {  // roots come last there
       const HostOp& op = l_.host.ops[h];
-      if (l_.op_of_host[h] != kNone || l_.out_of_scope.contains(op.rf_id)) continue;
+      const bool is_item = l_.kineto.file.empty() && op.kind == HostOp::Kind::op;
+      if (is_item || l_.op_of_host[h] != kNone || l_.out_of_scope.contains(op.rf_id)) continue;
       const NodeId node = add(op.name, op.kind == HostOp::Kind::process_groups ? NodeType::metadata : NodeType::comp);
       t_.flags[node] |= trace::kOnCpu | trace::kSaysCpuOrNot;
       host_attrs(node, h);
@@ -180,6 +181,19 @@ class Assembler {
           source(fmt::format("device @{}", op.byte));
         }
         break;
+      }
+      case Item::Kind::untimed: {
+        const HostOp& op = l_.host.ops[item.record];
+        is_comm = comms_.record(item.record, comm);
+        node = add(op.name, is_comm ? comm.type : NodeType::comp);
+        host_attrs(node, item.record);
+        source(fmt::format("host {}", op.id));
+        node_of_host_[item.record] = node;
+        t_.flags[node] |= trace::kOnCpu | trace::kSaysCpuOrNot;
+        t_.lane[node] = b_.lane({trace::Lane::Kind::thread, 0, op.thread});
+        node_of_item_[id] = node;
+        if (is_comm) b_.comm(node) = comm.comm;
+        return;
       }
       case Item::Kind::op_rest: node = add(k_.ops[item.record].name, NodeType::comp); break;
       case Item::Kind::call:
@@ -228,8 +242,8 @@ class Assembler {
     for (uint32_t id = 0; id < l_.items.size(); ++id) {
       const Item& item = l_.items[id];
       const bool op = item.kind == Item::Kind::op || item.kind == Item::Kind::annotation;
-      const uint32_t h = op ? l_.host_of_op[item.record] : kNone;
-      if (h != kNone) continue;  // the host trace knows its caller
+      const bool of_host = item.kind == Item::Kind::untimed || (op && l_.host_of_op[item.record] != kNone);
+      if (of_host) continue;  // the host trace knows its caller
       if (item.caller != kNone) b_.ctrl(node_of_item_[id], node_of_item_[item.caller]);
     }
     for (uint32_t h = 0; h < l_.host.ops.size(); ++h)

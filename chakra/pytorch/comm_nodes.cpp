@@ -138,6 +138,17 @@ bool CommNodes::host(uint32_t op, CommNode& node) {
   return true;
 }
 
+bool CommNodes::record(uint32_t host_op, CommNode& node) {
+  const HostOp& host = l_.host.ops[host_op];
+  if (host.comm == trace::kNoRow || l_.text(host.name) != "record_param_comms") return false;
+  CommRecord record = l_.host.comms[host.comm];
+  const CommKind kind = comm_kind(l_.text(record.collective));
+  if (kind.type == NodeType::invalid) return false;
+  find_peer(record, kind, {});
+  fill(node, kind, record, host.io.inputs.values, host.io.inputs.types, "nccl");
+  return true;
+}
+
 /// "send 0->1" and "recv 0<-1" name ranks of the group.
 void CommNodes::find_peer(CommRecord& record, CommKind kind, std::string_view annotation) {
   int64_t& peer = kind.type == NodeType::send ? record.dst : record.src;

@@ -17,6 +17,8 @@ class CommNodes {
   /// Whether a device operation, or an operator, is a communication, and which.
   bool device(uint32_t op, CommNode& node);
   bool host(uint32_t op, CommNode& node);
+  /// Whether an operator of the host trace alone is one: record_param_comms, but for waits.
+  bool record(uint32_t host_op, CommNode& node);
 
   /// Groups and sequence numbers, when all nodes are in the trace.
   void finish(trace::Trace& trace);

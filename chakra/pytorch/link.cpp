@@ -4,12 +4,42 @@
 #include "chakra/pytorch/linking.h"
 
 namespace chakra::pytorch {
+namespace {
+
+Result<Linked> link_host_alone(ByteSource host, const RankInput& input, const LinkOptions& options) {
+  trace::Builder builder;
+  Linking l;
+  l.options = options;
+  l.strings = &builder.trace.strings;
+  l.texts = &builder.trace.texts;
+  if (options.steps || options.iteration)
+    return fail(Code::bad_input, options.steps ? "pytorch.scope.steps" : "pytorch.scope.iteration",
+                "a host trace alone says nothing about steps or iterations", {input.host});
+  CHAKRA_ASSIGN(l.host, read_host_trace(std::move(host), *l.strings, *l.texts));
+  l.has_host = l.report.has_host_trace = true;
+  l.report.host_ops = static_cast<int64_t>(l.host.op_count);
+  l.op_of_host.assign(l.host.ops.size(), kNone);
+  chain_host_ops(l);
+  l.find("pytorch.host.alone", Severity::note,
+         "without a Kineto trace there are no times and nothing of the device; operators follow in the order in which "
+         "they began");
+  const int64_t rank = options.rank       ? *options.rank
+                       : input.rank_known ? input.rank
+                       : l.host.rank >= 0 ? l.host.rank
+                                          : 0;
+  trace::Trace trace = assemble(l, builder, rank);
+  for (Finding& finding : l.report.findings) finding.rank = rank;
+  return Linked{std::move(trace), std::move(l.report)};
+}
+
+}  // namespace
 
 Result<Linked> link(const RankInput& input, const LinkOptions& options) {
   std::optional<ByteSource> host;
   if (!input.host.empty()) {
     CHAKRA_ASSIGN(host, ByteSource::open(input.host));
   }
+  if (input.device.empty()) return link_host_alone(std::move(*host), input, options);
   CHAKRA_ASSIGN(ByteSource device, ByteSource::open(input.device));
   return link(std::move(host), std::move(device), input, options);
 }

@@ -38,6 +38,7 @@ struct Item {
     gap,                ///< host time that no operator accounts for
     initial_condition,  ///< stands for work before the recording
     device,
+    untimed,  ///< an operator of a host trace without a Kineto trace; record: HostOp
   } kind = Kind::op;
   int64_t start = 0;
   int64_t dur = 0;
@@ -163,6 +164,8 @@ void build_chains(Linking& l);
 void add_device_edges(Linking& l);
 /// deps of the kinds comm, data, thread and more of kind sync; shrinks gaps and cuts items.
 void find_host_waits(Linking& l);
+/// Instead of the steps from match to here: items and deps of a host trace alone.
+void chain_host_ops(Linking& l);
 /// deps of the kind program, when all items are there.
 void add_program_edges(Linking& l);
 /// Everything as a Trace, communication included.

@@ -116,13 +116,19 @@ Result<RankInput> make_input(const Sniffed* host, const Sniffed& device) {
   return input;
 }
 
+RankInput host_alone(const Sniffed& file) {
+  RankInput input;
+  input.host = file.path;
+  input.rank_known = file.by_word;
+  if (file.by_word) input.rank = file.named.value_or(0);
+  return input;
+}
+
 }  // namespace
 
-Result<RankInput> pair_file(const std::string& device) {
-  CHAKRA_ASSIGN(const Sniffed file, sniff(device));
-  if (file.kind == FileKind::host)
-    return fail(Code::bad_input, "pytorch.pair.kind",
-                "a PyTorch execution trace alone has no times to link; give the Kineto trace, too", {device});
+Result<RankInput> pair_file(const std::string& path) {
+  CHAKRA_ASSIGN(const Sniffed file, sniff(path));
+  if (file.kind == FileKind::host) return host_alone(file);
   return make_input(nullptr, file);
 }
 
@@ -159,13 +165,10 @@ Result<Pairing> pair_folder(const std::string& folder) {
           {"pytorch.pair.other_file", Severity::note, -1, -1,
            fmt::format("{} is neither a PyTorch execution trace nor a Kineto trace; left out", path)});
   }
-  if (devices.empty())
-    return fail(
-        Code::bad_input, "pytorch.pair.none",
-        hosts.empty()
-            ? "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)"
-            : "the folder holds PyTorch execution traces, but no Kineto trace",
-        {folder});
+  if (devices.empty() && hosts.empty())
+    return fail(Code::bad_input, "pytorch.pair.none",
+                "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)",
+                {folder});
   if (hosts.size() == 1 && devices.size() == 1) {
     CHAKRA_CHECK(check_rank(devices[0]));
     if (hosts[0].named && devices[0].rank() && *hosts[0].named != *devices[0].rank())
@@ -194,6 +197,17 @@ Result<Pairing> pair_folder(const std::string& folder) {
   }
   for (const Sniffed& file : hosts) {
     if (!file.named) return rank_error(file.path, "the name of the host trace does not say its rank");
+    if (devices.empty()) {
+      const auto [input, added] = ranks.try_emplace(*file.named, host_alone(file));
+      input->second.rank = *file.named;
+      input->second.rank_known = true;
+      if (!added)
+        return fail(
+            Code::bad_input, "pytorch.pair.rank_twice",
+            fmt::format("two host traces are of rank {}: this one and {}", *file.named, quote(input->second.host, 200)),
+            {file.path});
+      continue;
+    }
     const auto found = ranks.find(*file.named);
     if (found == ranks.end())
       return fail(Code::bad_input, "pytorch.pair.incomplete",

@@ -22,18 +22,19 @@ struct FormatRow {
   std::string_view description;
 };
 inline constexpr std::array<FormatRow, 2> kFormats{{
-    {"host", "*.json, *.json.gz, *.json.zst",
+    {"host", "*.json, packed as .gz, .zst, .tar.gz",
      "PyTorch execution trace (ExecutionTraceObserver), schemas 1.0.1 to 1.1.1; read by link"},
-    {"kineto", "*.json, *.json.gz, *.json.zst",
+    {"kineto", "*.json, packed as .gz, .zst, .tar.gz",
      "Kineto trace (torch.profiler), NVIDIA, AMD and CPU, 2021 to 2026; read by link"},
 }};
 
-/// Where the records of a rank are. Without a host trace, the operators are Kineto's.
+/// Where the records of a rank are. Without a host trace, the operators are Kineto's; without a Kineto trace
+/// there are no times.
 struct RankInput {
   int64_t rank = 0;
   bool rank_known = false;  ///< the files or their names say it
   std::string host;         ///< PyTorch execution trace; may be empty
-  std::string device;       ///< Kineto trace
+  std::string device;       ///< Kineto trace; may be empty
 };
 
 /// What linking found out beside the graph.
@@ -85,10 +86,10 @@ Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const Ran
 /// say, else 0. Ranks of one job share names and ids, so files that say different ranks are refused. Errors:
 /// pytorch.pair.kind, pytorch.pair.rank, and those of ByteSource.
 Result<RankInput> pair_files(const std::string& first, const std::string& second, bool ranks_may_differ = false);
-/// One file: a Kineto trace alone.
-Result<RankInput> pair_file(const std::string& device);
+/// One file: a Kineto trace alone, or a host trace alone.
+Result<RankInput> pair_file(const std::string& path);
 
-/// The ranks of a job, from a folder with host traces and Kineto traces, or Kineto traces alone.
+/// The ranks of a job, from a folder with host traces and Kineto traces, or one kind alone.
 struct Pairing {
   std::vector<RankInput> ranks;  ///< ascending
   Findings findings;             ///< files that are neither

@@ -1,0 +1,36 @@
+// A host trace without a Kineto trace: what ran, in which order, and what it communicated, but not when.
+#include <algorithm>
+#include <map>
+
+#include "chakra/pytorch/linking.h"
+
+namespace chakra::pytorch {
+
+/// Items without times: each thread a chain of its operators in the order of their ids, which are given out as
+/// operators begin. The first operator of a thread, and one after others have run meanwhile, may have been
+/// started by any of them: it waits for the one before it, an inferred dependency.
+void chain_host_ops(Linking& l) {
+  std::vector<uint32_t> by_id;
+  for (uint32_t h = 0; h < l.host.ops.size(); ++h)
+    if (l.host.ops[h].kind == HostOp::Kind::op) by_id.push_back(h);
+  std::sort(by_id.begin(), by_id.end(), [&](uint32_t a, uint32_t b) { return l.host.ops[a].id < l.host.ops[b].id; });
+  std::map<int64_t, uint32_t> last_of_thread;
+  uint32_t before = kNone;
+  int64_t thread_before = -1;
+  for (const uint32_t h : by_id) {
+    const HostOp& op = l.host.ops[h];
+    Item item;
+    item.kind = Item::Kind::untimed;
+    item.record = h;
+    const auto id = static_cast<uint32_t>(l.items.size());
+    item.start = id;  // keeps the order; not a time
+    l.items.push_back(item);
+    if (const auto last = last_of_thread.find(op.thread); last != last_of_thread.end())
+      l.deps.push_back({id, last->second, trace::EdgeKind::program, false, 0});
+    if (before != kNone && thread_before != op.thread) l.deps.push_back({id, before, trace::EdgeKind::thread, true, 0});
+    last_of_thread[op.thread] = before = id;
+    thread_before = op.thread;
+  }
+}
+
+}  // namespace chakra::pytorch
