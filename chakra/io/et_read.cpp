@@ -339,8 +339,9 @@ class Reader {
     column[node_] = value;
   }
 
-  void keep(std::vector<trace::Attr>& attrs, std::string_view name, decltype(trace::Attr::value) value) {
-    attrs.push_back({intern(name), value});
+  template <class Value>
+  void keep(std::vector<trace::Attr>& attrs, std::string_view name, Value value) {
+    attrs.push_back(trace::Attr(intern(name), value));
   }
   void keep(std::vector<trace::Attr>& attrs, const AttrRecord& attr) {
     int64_t integer = 0;

@@ -118,15 +118,17 @@ class AttrWriter {
     put_varint(out_, payload);
     for (const auto& value : values) put_varint(out_, map(value));
   }
-  void any(std::string_view name, const decltype(trace::Attr::value)& value) {
-    if (const auto* i = std::get_if<int64_t>(&value)) integer(name, *i);
-    else if (const auto* u = std::get_if<uint64_t>(&value)) natural(name, *u);
-    else if (const auto* d = std::get_if<double>(&value)) real(name, *d);
-    else if (const auto* b = std::get_if<bool>(&value)) boolean(name, *b);
-    else text(name, std::get<std::string_view>(value));
+  void any(std::string_view name, const trace::Attr& attr) {
+    attr.visit([&](auto value) { put(name, value); });
   }
 
  private:
+  void put(std::string_view name, int64_t value) { integer(name, value); }
+  void put(std::string_view name, uint64_t value) { natural(name, value); }
+  void put(std::string_view name, double value) { real(name, value); }
+  void put(std::string_view name, bool value) { boolean(name, value); }
+  void put(std::string_view name, std::string_view value) { text(name, value); }
+
   void begin(std::string_view name, size_t value_size) {
     const size_t size = text_size(schema::kAttrName, name) + value_size;
     put_tag(out_, field_, kText);
@@ -175,13 +177,12 @@ class Writer {
     message_.clear();
     std::string_view version = kVersion;
     for (const trace::Attr& attr : t_.metadata)
-      if (const auto* text = std::get_if<std::string_view>(&attr.value); text && t_.strings[attr.name] == "version")
-        version = *text;
+      if (const auto text = attr.text(); text && t_.strings[attr.name()] == "version") version = *text;
     put_text(message_, schema::kMetadataVersion, version);
     AttrWriter attrs(message_, schema::kMetadataAttr);
     for (const trace::Attr& attr : t_.metadata)
-      if (const std::string_view name = t_.strings[attr.name]; name != "version" && !(name == "pid" && process_))
-        attrs.any(name, attr.value);
+      if (const std::string_view name = t_.strings[attr.name()]; name != "version" && !(name == "pid" && process_))
+        attrs.any(name, attr);
     if (process_) attrs.integer("pid", *process_);
     attrs.integer("rank", t_.rank);
     attrs.integer("chakra_nodes", t_.size());
@@ -231,7 +232,7 @@ class Writer {
 
   void put_attrs(NodeId n, int64_t start_ns, int64_t dur_ns) {
     AttrWriter attrs(message_, schema::kNodeAttr);
-    for (const trace::Attr& attr : t_.attrs_of(n)) attrs.any(t_.strings[attr.name], attr.value);
+    for (const trace::Attr& attr : t_.attrs_of(n)) attrs.any(t_.strings[attr.name()], attr);
     if (t_.flags[n] & trace::kSaysCpuOrNot) attrs.boolean("is_cpu_op", t_.on_cpu(n));
     if (!t_.num_ops.empty() && t_.num_ops[n]) attrs.integer("num_ops", static_cast<int64_t>(t_.num_ops[n]));
     if (!t_.tensor_bytes.empty() && t_.tensor_bytes[n]) attrs.natural("tensor_size", t_.tensor_bytes[n]);

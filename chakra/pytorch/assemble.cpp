@@ -108,6 +108,14 @@ class Assembler {
     add_untimed_host_ops();
     for (const uint32_t item : order) add_item(item);
     add_edges();
+    t_.ios = std::move(l_.host.ios);
+    // What is not needed any more makes room for the trace.
+    l_.deps = {};
+    l_.items = {};
+    l_.chains = {};
+    l_.kineto.ops = {};
+    l_.kineto.calls = {};
+    l_.host.ops = {};
     trace::Trace trace = std::move(b_).finish();
     comms_.finish(trace);
     for (const trace::Comm& comm : trace.comms) l_.report.comm_bytes += comm.bytes;
@@ -153,10 +161,7 @@ class Assembler {
     b_.attr(names_.fw_tid, op.fw_thread);
     if (op.schema) b_.attr(names_.op_schema, t_.strings[op.schema]);
     for (uint32_t i = 0; i < op.attr_count; ++i) t_.attrs.push_back(l_.host.attrs[op.first_attr + i]);
-    if (!op.io.inputs.values.empty() || !op.io.outputs.values.empty()) {
-      t_.io_row[node] = static_cast<uint32_t>(t_.ios.size());
-      t_.ios.push_back(op.io);
-    }
+    t_.io_row[node] = op.io;
   }
 
   void add_item(uint32_t id) {
@@ -250,7 +255,8 @@ class Assembler {
       if (const uint32_t parent = l_.host.ops[h].parent_row;
           parent != trace::kNoRow && node_of_host_[h] != trace::kNoNode && node_of_host_[parent] != trace::kNoNode)
         b_.ctrl(node_of_host_[h], node_of_host_[parent]);
-    for (const FwParent& forward : fw_parents_) t_.attrs[forward.attr].value = host_node(forward.host_id);
+    for (const FwParent& forward : fw_parents_)
+      t_.attrs[forward.attr] = trace::Attr(names_.fw_parent, host_node(forward.host_id));
   }
 
   /// The new id of a node of the host trace; 0 if there is none such.

@@ -99,8 +99,8 @@ bool CommNodes::device(uint32_t op, CommNode& node) {
       const HostOp& host = l_.host.ops[l_.host_of_op[o]];
       if (host.comm != trace::kNoRow) complete(record, l_.host.comms[host.comm]);
       if (tensors.empty() && (name == "record_param_comms" || name.starts_with("nccl:"))) {
-        tensors = host.io.inputs.values;
-        types = host.io.inputs.types;
+        tensors = l_.host.io(host).inputs.values;
+        types = l_.host.io(host).inputs.types;
       }
     } else if (dims.empty()) {
       dims = around.dims;
@@ -130,8 +130,8 @@ bool CommNodes::host(uint32_t op, CommNode& node) {
   if (l_.host_of_op[op] != kNone) {
     const HostOp& host = l_.host.ops[l_.host_of_op[op]];
     if (host.comm != trace::kNoRow) complete(record, l_.host.comms[host.comm]);
-    tensors = host.io.inputs.values;
-    types = host.io.inputs.types;
+    tensors = l_.host.io(host).inputs.values;
+    types = l_.host.io(host).inputs.types;
   }
   if (tensors.empty()) record.in_elements = static_cast<int64_t>(sum_dims(o.dims));
   fill(node, comm_kind(after_colon(name)), record, tensors, types, name.substr(0, name.find(':')));
@@ -145,7 +145,7 @@ bool CommNodes::record(uint32_t host_op, CommNode& node) {
   const CommKind kind = comm_kind(l_.text(record.collective));
   if (kind.type == NodeType::invalid) return false;
   find_peer(record, kind, {});
-  fill(node, kind, record, host.io.inputs.values, host.io.inputs.types, "nccl");
+  fill(node, kind, record, l_.host.io(host).inputs.values, l_.host.io(host).inputs.types, "nccl");
   return true;
 }
 

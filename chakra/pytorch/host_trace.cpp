@@ -93,6 +93,7 @@ class HostReader {
 
   Result<void> read_node(Object& object) {
     HostOp op;
+    trace::Io io;
     op.first_attr = static_cast<uint32_t>(out_.attrs.size());
     comm_ = {};
     values_ = {};
@@ -105,12 +106,12 @@ class HostReader {
       if (key == "id") has_id = natural(value, op.id);
       else if (key == "ctrl_deps" || key == "parent") has_parent = natural(value, op.parent);
       else if (key == "name") op.name = text_id(value);
-      else if (key == "inputs") read_tensors(value, op.io.inputs, &values_);
-      else if (key == "outputs") read_tensors(value, op.io.outputs, nullptr);
-      else if (key == "input_shapes") op.io.inputs.shapes = repr(token(value));
-      else if (key == "input_types") op.io.inputs.types = repr(token(value));
-      else if (key == "output_shapes") op.io.outputs.shapes = repr(token(value));
-      else if (key == "output_types") op.io.outputs.types = repr(token(value));
+      else if (key == "inputs") read_tensors(value, io.inputs, &values_);
+      else if (key == "outputs") read_tensors(value, io.outputs, nullptr);
+      else if (key == "input_shapes") io.inputs.shapes = repr(token(value));
+      else if (key == "input_types") io.inputs.types = repr(token(value));
+      else if (key == "output_shapes") io.outputs.shapes = repr(token(value));
+      else if (key == "output_types") io.outputs.types = repr(token(value));
       else if (key == "attrs") CHAKRA_CHECK(read_attrs(value, op));
       else CHAKRA_CHECK(read_attr(key, {}, value, op));
     }
@@ -122,6 +123,10 @@ class HostReader {
     if (name.starts_with("[pytorch|profiler|execution_"))
       op.kind = name.ends_with("|thread]") ? HostOp::Kind::thread_root : HostOp::Kind::process_root;
     else if (name == "## process_group:init ##") op.kind = HostOp::Kind::process_groups;
+    if (!io.inputs.values.empty() || !io.outputs.values.empty()) {
+      op.io = static_cast<uint32_t>(out_.ios.size());
+      out_.ios.push_back(io);
+    }
     if (op.kind == HostOp::Kind::op) ++out_.op_count;
     if (op.kind == HostOp::Kind::process_groups) read_groups();
     if (name == "record_param_comms") read_comm_inputs();

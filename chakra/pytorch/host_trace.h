@@ -26,18 +26,24 @@ struct HostOp {
   int64_t sequence = -1;  ///< of autograd
   int64_t scope = 0, thread = 0, fw_thread = 0;
   StringId schema = 0;
-  trace::Io io;
+  uint32_t io = trace::kNoRow;              ///< into HostTrace::ios; kNoRow: no tensors or values
   uint32_t first_attr = 0, attr_count = 0;  ///< other attributes, in HostTrace::attrs
   uint32_t comm = trace::kNoRow;            ///< into HostTrace::comms
   int64_t byte = 0;                         ///< where it stands in the file
 };
 
 struct HostTrace {
+  const trace::Io& io(const HostOp& op) const {
+    static const trace::Io nothing;
+    return op.io == trace::kNoRow ? nothing : ios[op.io];
+  }
+
   std::string file;
   std::string schema;
   std::vector<trace::Attr> metadata;  ///< pid, time, start_ts, finish_ts, ...
   std::vector<HostOp> ops;            ///< every node of the file, in file order
   std::vector<trace::Attr> attrs;
+  std::vector<trace::Io> ios;
   std::vector<CommRecord> comms;
   std::vector<trace::ProcessGroup> groups;
   size_t op_count = 0;  ///< Kind::op

@@ -238,7 +238,7 @@ class HostWaits {
 
   std::vector<int64_t> storages_of(uint32_t op) const {
     std::vector<int64_t> storages;
-    for (const TensorRef& tensor : parse_tensors(l_.host.ops[l_.host_of_op[op]].io.inputs.values))
+    for (const TensorRef& tensor : parse_tensors(l_.host.io(l_.host.ops[l_.host_of_op[op]]).inputs.values))
       storages.push_back(tensor.storage);
     return storages;
   }

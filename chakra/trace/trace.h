@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <variant>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -129,10 +128,54 @@ struct Io {
 };
 
 /// An attribute that has no column of its own.
-struct Attr {
-  StringId name = 0;
-  std::variant<int64_t, uint64_t, double, bool, std::string_view> value;
+class Attr {
+ public:
+  static constexpr size_t kLongestText = (size_t{1} << 29) - 1;
+
+  Attr(StringId name, int64_t value) : Attr(name, Kind::integer) { integer_ = value; }
+  Attr(StringId name, uint64_t value) : Attr(name, Kind::natural) { natural_ = value; }
+  Attr(StringId name, double value) : Attr(name, Kind::real) { real_ = value; }
+  Attr(StringId name, bool value) : Attr(name, Kind::boolean) { integer_ = value; }
+  /// Requires at most kLongestText bytes, which stay where they are.
+  Attr(StringId name, std::string_view value) : Attr(name, Kind::text) {
+    size_and_kind_ |= static_cast<uint32_t>(value.size() & kLongestText) << 3;
+    text_ = value.data();
+  }
+
+  StringId name() const { return name_; }
+  /// Calls f with the int64_t, uint64_t, double, bool or std::string_view that it is.
+  template <class F>
+  auto visit(const F& f) const {
+    switch (kind()) {
+      case Kind::natural: return f(natural_);
+      case Kind::real: return f(real_);
+      case Kind::boolean: return f(integer_ != 0);
+      case Kind::text: return f(view());
+      case Kind::integer: break;
+    }
+    return f(integer_);
+  }
+  std::optional<int64_t> integer() const { return kind() == Kind::integer ? std::optional(integer_) : std::nullopt; }
+  std::optional<std::string_view> text() const {
+    return kind() == Kind::text ? std::optional(view()) : std::nullopt;
+  }
+
+ private:
+  enum class Kind : uint32_t { integer, natural, real, boolean, text };
+  Attr(StringId name, Kind kind) : name_(name), size_and_kind_(static_cast<uint32_t>(kind)), integer_(0) {}
+  Kind kind() const { return static_cast<Kind>(size_and_kind_ & 7); }
+  std::string_view view() const { return {text_, size_and_kind_ >> 3}; }
+
+  StringId name_;
+  uint32_t size_and_kind_;  ///< the size is a text's
+  union {
+    int64_t integer_;
+    uint64_t natural_;
+    double real_;
+    const char* text_;
+  };
 };
+static_assert(sizeof(Attr) == 16);  // linked traces have millions
 
 struct Edges {
   std::vector<uint32_t> begin;   ///< size() + 1 entries: node n's edges are [begin[n], begin[n+1])
@@ -217,7 +260,10 @@ class Builder {
 
   NodeId add(uint64_t id, StringId name, NodeType type);
   /// An attribute of the node added last.
-  void attr(StringId name, decltype(Attr::value) value) { trace.attrs.push_back({name, value}); }
+  template <class Value>
+  void attr(StringId name, Value value) {
+    trace.attrs.push_back(Attr(name, value));
+  }
   uint32_t lane(const Lane& lane);  ///< finds or adds
   Comm& comm(NodeId node);          ///< finds or adds
 

@@ -43,8 +43,8 @@ std::string_view reason_of(uint8_t kind) {
 
 std::string show_attr(const Trace& t, NodeId n, std::string_view name) {
   for (uint32_t a = t.attr_begin[n]; a < t.attr_begin[n + 1]; ++a)
-    if (t.strings[t.attrs[a].name] == name)
-      return std::visit([](const auto& value) { return fmt::format("{}", value); }, t.attrs[a].value);
+    if (t.strings[t.attrs[a].name()] == name)
+      return t.attrs[a].visit([](auto value) { return fmt::format("{}", value); });
   return {};
 }
 
