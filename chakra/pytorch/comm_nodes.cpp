@@ -178,8 +178,9 @@ void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, st
     comm.in_bytes = static_cast<uint64_t>(record.in_elements) * size;
     comm.out_bytes = static_cast<uint64_t>(std::max<int64_t>(record.out_elements, 0)) * size;
   } else {
-    size_unknown_ += tensors.empty() && kind.collective != CommType::barrier;
-    for (const TensorRef& tensor : parse_tensors(tensors))
+    const std::vector<TensorRef> moved = parse_tensors(tensors);
+    size_unknown_ += moved.empty() && kind.collective != CommType::barrier;
+    for (const TensorRef& tensor : moved)
       comm.in_bytes += static_cast<uint64_t>(tensor.elements) * static_cast<uint64_t>(tensor.element_bytes);
   }
   // What this rank puts in; a receiver puts in nothing, its size is what it gets.

@@ -80,7 +80,10 @@ constexpr std::array<Dtype, 31> kDtypes{{
 }};
 
 const Dtype* find_dtype(std::string_view dtype) {
-  if (dtype.starts_with("Tensor(") && dtype.ends_with(")")) dtype = dtype.substr(7, dtype.size() - 8);
+  if (const size_t tensor = dtype.find("Tensor("); tensor != std::string_view::npos) {  // also in lists of lists
+    dtype.remove_prefix(tensor + 7);
+    dtype = dtype.substr(0, dtype.find(')'));
+  }
   if (dtype.starts_with("c10::")) dtype.remove_prefix(5);
   const std::string name = to_lower(dtype);
   for (const Dtype& row : kDtypes)
@@ -97,6 +100,7 @@ int element_bytes(std::string_view dtype) {
 
 std::string_view plain_dtype(std::string_view dtype) {
   const Dtype* row = find_dtype(dtype);
+  if (!row && dtype.starts_with("GenericList")) return {};
   return row && row->plain != "Float8" ? row->plain : dtype;
 }
 

@@ -48,7 +48,7 @@ bool is_comm_record(std::string_view op);
 bool is_host_comm(std::string_view annotation);
 
 /// The name c10d uses for an element type, whatever the record calls it: "Float" for "float" and
-/// "Tensor(float)". The name as it is where it is not known.
+/// "Tensor(float)", also inside lists. The name as it is where it is not known; "" for other lists.
 std::string_view plain_dtype(std::string_view dtype);
 
 /// A tensor as the host trace writes it: [id, storage, offset, elements, bytes of one, 'device'].
