@@ -27,6 +27,7 @@ struct Options {
   std::string output, json;
   std::optional<int64_t> rank, iteration, explain;
   std::string steps;
+  bool salvage = false;
   int jobs = 0;
 };
 
@@ -237,6 +238,7 @@ class LinkCommand {
     if (o_.output == "-") return fail(Code::usage, "cli.usage", "a trace cannot go to standard output");
     options_.rank = o_.rank;
     options_.iteration = o_.iteration;
+    options_.salvage = o_.salvage;
     CHAKRA_CHECK(read_steps());
     CHAKRA_CHECK(find_ranks());
     if (is_job(o_)) CHAKRA_CHECK(make_directories(o_.output));
@@ -398,6 +400,9 @@ void add_link(CLI::App& app, int& exit_code) {
          "one of median length)")
       ->type_name("N")
       ->check(whole_number(0, kMostRanks));
+  app.add_flag(
+      "--salvage", options->salvage,
+      "Leave damaged records out, and keep what is whole of files that were cut; the report says what was lost");
   app.add_option("--explain", options->explain, "Instead of the report, why each edge of a node is there")
       ->type_name("NODE")
       ->check(whole_number(0, INT64_MAX));

@@ -1,6 +1,7 @@
 #include "chakra/pytorch/host_trace.h"
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,8 +54,8 @@ std::string_view without_quotes(std::string_view text) {
 
 class HostReader {
  public:
-  HostReader(ByteSource source, StringPool& strings, Arena& texts)
-      : stream_(std::move(source), {"nodes"}), strings_(strings), texts_(texts) {}
+  HostReader(ByteSource source, StringPool& strings, Arena& texts, Salvage* salvage)
+      : stream_(std::move(source), {"nodes"}), strings_(strings), texts_(texts), salvage_(salvage) {}
 
   Result<HostTrace> run() {
     bool any_window = false;
@@ -64,7 +65,7 @@ class HostReader {
           any_window = true;
           return read_node(object);
         },
-        [&](std::string_view key, ondemand::document& value) { return read_member(key, value); }));
+        [&](std::string_view key, ondemand::document& value) { return read_member(key, value); }, salvage_));
     out_.file = stream_.file();
     if (!any_window)
       return fail(Code::bad_input, "pytorch.host.not_a_host_trace",
@@ -311,10 +312,25 @@ class HostReader {
     }
   }
 
+  /// Of nodes with equal ids the first stays.
+  void leave_out_doubles() {
+    absl::flat_hash_set<uint64_t> ids;
+    std::erase_if(out_.ops, [&](const HostOp& op) {
+      if (ids.insert(op.id).second) return false;
+      out_.op_count -= op.kind == HostOp::Kind::op;
+      salvage_->note({Code::bad_input,
+                      "pytorch.host.duplicate_id",
+                      fmt::format("node id {} is used before", op.id),
+                      {out_.file, op.byte}});
+      return true;
+    });
+  }
+
   Result<void> link_parents() {
     std::vector<HostOp>& ops = out_.ops;
     absl::flat_hash_map<uint64_t, uint32_t> rows;
     rows.reserve(ops.size());
+    if (salvage_) leave_out_doubles();
     for (uint32_t row = 0; row < ops.size(); ++row)
       if (!rows.emplace(ops[row].id, row).second)
         return fail(
@@ -323,6 +339,7 @@ class HostReader {
             {out_.file, ops[row].byte});
     for (HostOp& op : ops) {
       const auto found = rows.find(op.parent);
+      if (found == rows.end() && salvage_) continue;  // a run that was ended wrote no roots
       if (found == rows.end())
         return fail(Code::bad_input, "pytorch.host.missing_parent",
                     fmt::format("the parent {} of node {} is not in the file", op.parent, op.id), {out_.file, op.byte});
@@ -350,6 +367,7 @@ class HostReader {
   JsonStream stream_;
   StringPool& strings_;
   Arena& texts_;
+  Salvage* salvage_;
   HostTrace out_;
   std::string scratch_;
   CommRecord comm_;          // of the node being read
@@ -359,8 +377,8 @@ class HostReader {
 
 }  // namespace
 
-Result<HostTrace> read_host_trace(ByteSource source, StringPool& strings, Arena& texts) {
-  return HostReader(std::move(source), strings, texts).run();
+Result<HostTrace> read_host_trace(ByteSource source, StringPool& strings, Arena& texts, Salvage* salvage) {
+  return HostReader(std::move(source), strings, texts, salvage).run();
 }
 
 }  // namespace chakra::pytorch

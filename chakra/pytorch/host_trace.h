@@ -13,6 +13,8 @@
 
 namespace chakra::pytorch {
 
+struct Salvage;
+
 struct HostOp {
   enum class Kind : uint8_t { op, process_root, thread_root, process_groups };
 
@@ -55,6 +57,6 @@ struct HostTrace {
 /// Errors: pytorch.json.*, pytorch.host.not_a_host_trace, pytorch.host.field,
 /// pytorch.host.duplicate_id, pytorch.host.missing_parent, pytorch.host.parent_cycle, and those of
 /// ByteSource. Cost: O(file).
-Result<HostTrace> read_host_trace(ByteSource source, StringPool& strings, Arena& texts);
+Result<HostTrace> read_host_trace(ByteSource source, StringPool& strings, Arena& texts, Salvage* salvage = nullptr);
 
 }  // namespace chakra::pytorch

@@ -102,8 +102,18 @@ class JsonStream {
 /// Calls `use(object, place)` for each element of the array and `member(key, value)` for each other
 /// member. Both return Result<void>; `use` may return an error with an empty place, which is then
 /// filled in. Errors: also pytorch.json.encoding.
+/// With `salvage`, records that are damaged are left out and counted, and the file ends where it cannot be
+/// read any further.
+struct Salvage {
+  int64_t left_out = 0;
+  std::optional<Error> first;
+  void note(const Error& error) {
+    ++left_out;
+    if (!first) first = error;
+  }
+};
 template <class Use, class Member>
-Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& member);
+Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& member, Salvage* salvage = nullptr);
 
 /// The error that simdjson's code stands for.
 tl::unexpected<Error> json_error(simdjson::error_code code, Place place);
@@ -113,7 +123,7 @@ size_t bad_byte(std::string_view element);
 // ---- implementation ------------------------------------------------------------------------------
 
 template <class Use, class Member>
-Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& member) {
+Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& member, Salvage* salvage) {
   namespace ondemand = simdjson::ondemand;
   ondemand::parser parser;
   const auto use_value = [&](auto&& value, size_t i) -> Result<void> {
@@ -128,8 +138,21 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     if (!used && used.error().place.file.empty()) used.error().place = stream.element_place(i);
     return used;
   };
+  // What is wrong with a record ends the reading, unless it is to be left out.
+  const auto leave_out = [&](Result<void> result) -> Result<void> {
+    if (result || !salvage) return result;
+    salvage->note(result.error());
+    return {};
+  };
+  bool any_element = false;
   for (;;) {
-    CHAKRA_ASSIGN(const JsonStream::Part part, stream.next());
+    const Result<JsonStream::Part> next = stream.next();
+    if (!next) {
+      if (!salvage || !any_element) return tl::unexpected<Error>(next.error());
+      return leave_out(tl::unexpected<Error>(next.error()));
+    }
+    const JsonStream::Part part = *next;
+    any_element |= part == JsonStream::Part::window;
     if (part == JsonStream::Part::finished) return {};
     ondemand::document document;
     if (part == JsonStream::Part::member) {
@@ -139,7 +162,7 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
       continue;
     }
     ondemand::array array;
-    if (parser.iterate(stream.window()).get(document) == simdjson::SUCCESS &&
+    if (!salvage && parser.iterate(stream.window()).get(document) == simdjson::SUCCESS &&
         document.get_array().get(array) == simdjson::SUCCESS) {
       size_t i = 0;
       for (auto element : array) {
@@ -153,9 +176,10 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
         const auto text = stream.element(i);
         if (const auto code = parser.iterate(text).get(document)) {
           const bool encoding = code == simdjson::UTF8_ERROR || code == simdjson::UNESCAPED_CHARS;
-          return json_error(code, stream.place(i, encoding ? bad_byte(text) : 0));
+          CHAKRA_CHECK(leave_out(json_error(code, stream.place(i, encoding ? bad_byte(text) : 0))));
+          continue;
         }
-        CHAKRA_CHECK(use_value(document, i));
+        CHAKRA_CHECK(leave_out(use_value(document, i)));
       }
     }
   }

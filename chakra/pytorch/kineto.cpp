@@ -48,8 +48,8 @@ struct Args {
 
 class KinetoReader {
  public:
-  KinetoReader(ByteSource source, StringPool& strings, Arena& texts)
-      : stream_(std::move(source), {"traceEvents"}), strings_(strings), texts_(texts) {}
+  KinetoReader(ByteSource source, StringPool& strings, Arena& texts, Salvage* salvage)
+      : stream_(std::move(source), {"traceEvents"}), strings_(strings), texts_(texts), salvage_(salvage) {}
 
   Result<Kineto> run() {
     bool any_event = false, named = false;
@@ -63,7 +63,8 @@ class KinetoReader {
           named |=
               key == "schemaVersion" || key == "distributedInfo" || key == "deviceProperties" || key == "traceEvents";
           return read_member(key, value);
-        }));
+        },
+        salvage_));
     out_.file = stream_.file();
     if (!any_event && !named)
       return fail(Code::bad_input, "pytorch.kineto.not_a_kineto_trace",
@@ -351,6 +352,7 @@ class KinetoReader {
   JsonStream stream_;
   StringPool& strings_;
   Arena& texts_;
+  Salvage* salvage_;
   Kineto out_;
   absl::flat_hash_map<std::string_view, Category> categories_;
   LaneRows thread_rows_, stream_rows_;
@@ -361,8 +363,8 @@ class KinetoReader {
 
 }  // namespace
 
-Result<Kineto> read_kineto(ByteSource source, StringPool& strings, Arena& texts) {
-  return KinetoReader(std::move(source), strings, texts).run();
+Result<Kineto> read_kineto(ByteSource source, StringPool& strings, Arena& texts, Salvage* salvage) {
+  return KinetoReader(std::move(source), strings, texts, salvage).run();
 }
 
 }  // namespace chakra::pytorch

@@ -11,6 +11,8 @@
 
 namespace chakra::pytorch {
 
+struct Salvage;
+
 /// What all records have. Times in nanoseconds since Kineto::base_ns.
 struct Record {
   int64_t start_ns = 0;
@@ -70,6 +72,6 @@ struct Kineto {
 
 /// Errors: pytorch.json.*, pytorch.kineto.not_a_kineto_trace, pytorch.kineto.time, and those of
 /// ByteSource. Cost: O(file).
-Result<Kineto> read_kineto(ByteSource source, StringPool& strings, Arena& texts);
+Result<Kineto> read_kineto(ByteSource source, StringPool& strings, Arena& texts, Salvage* salvage = nullptr);
 
 }  // namespace chakra::pytorch

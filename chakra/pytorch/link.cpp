@@ -1,10 +1,18 @@
 // Linking one rank, step by step.
 #include <fmt/format.h>
 
+#include "chakra/pytorch/json_stream.h"
 #include "chakra/pytorch/linking.h"
 
 namespace chakra::pytorch {
 namespace {
+
+void report_salvage(Linking& l, const Salvage& salvage) {
+  if (salvage.left_out > 0)
+    l.find(
+        "pytorch.salvaged", Severity::warning,
+        fmt::format("{} records were left out; the first: {}", show_count(salvage.left_out), salvage.first->message()));
+}
 
 Result<Linked> link_host_alone(ByteSource host, const RankInput& input, const LinkOptions& options) {
   trace::Builder builder;
@@ -15,7 +23,9 @@ Result<Linked> link_host_alone(ByteSource host, const RankInput& input, const Li
   if (options.steps || options.iteration)
     return fail(Code::bad_input, options.steps ? "pytorch.scope.steps" : "pytorch.scope.iteration",
                 "a host trace alone says nothing about steps or iterations", {input.host});
-  CHAKRA_ASSIGN(l.host, read_host_trace(std::move(host), *l.strings, *l.texts));
+  Salvage salvage;
+  CHAKRA_ASSIGN(l.host, read_host_trace(std::move(host), *l.strings, *l.texts, options.salvage ? &salvage : nullptr));
+  report_salvage(l, salvage);
   l.has_host = l.report.has_host_trace = true;
   l.report.host_ops = static_cast<int64_t>(l.host.op_count);
   l.op_of_host.assign(l.host.ops.size(), kNone);
@@ -53,10 +63,15 @@ Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const Ran
   l.texts = &builder.trace.texts;
 
   if (host) {
-    CHAKRA_ASSIGN(l.host, read_host_trace(std::move(*host), *l.strings, *l.texts));
+    Salvage salvage;
+    CHAKRA_ASSIGN(l.host,
+                  read_host_trace(std::move(*host), *l.strings, *l.texts, options.salvage ? &salvage : nullptr));
+    report_salvage(l, salvage);
     l.has_host = true;
   }
-  CHAKRA_ASSIGN(l.kineto, read_kineto(std::move(device), *l.strings, *l.texts));
+  Salvage salvage;
+  CHAKRA_ASSIGN(l.kineto, read_kineto(std::move(device), *l.strings, *l.texts, options.salvage ? &salvage : nullptr));
+  report_salvage(l, salvage);
   if (input.rank_known && !options.rank && l.kineto.rank >= 0 && l.kineto.rank != input.rank)
     return fail(Code::bad_input, "pytorch.pair.rank",
                 fmt::format("the trace is of rank {}, its name or its mate of rank {}", l.kineto.rank, input.rank),

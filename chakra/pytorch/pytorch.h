@@ -69,8 +69,9 @@ struct Linked {
 };
 
 struct LinkOptions {
-  std::optional<int64_t> rank;                       ///< overrides what the files say
-  std::optional<int64_t> iteration;                  ///< of those that match the host trace, from 0
+  bool salvage = false;              ///< leave damaged records out, keep what is whole of a file that was cut
+  std::optional<int64_t> rank;       ///< overrides what the files say
+  std::optional<int64_t> iteration;  ///< of those that match the host trace, from 0
   std::optional<std::pair<int64_t, int64_t>> steps;  ///< ProfilerStep numbers, both included
 };
 
