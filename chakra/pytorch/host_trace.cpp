@@ -266,6 +266,10 @@ class HostReader {
         }
         if (comm_.collective == 0) comm_.collective = strings_.intern(without_quotes(inputs[i + 3]));
         note_rank(inputs[i + 1], inputs[i + 2]);
+        if (comm_.in_split.empty() && i + 5 < inputs.size() && inputs[i + 4].starts_with('[')) {
+          comm_.in_split = texts_.add(inputs[i + 4]);
+          comm_.out_split = texts_.add(inputs[i + 5]);
+        }
         return;
       }
   }
