@@ -1,11 +1,19 @@
 // Linking one rank, step by step.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "chakra/pytorch/json_stream.h"
 #include "chakra/pytorch/linking.h"
 
 namespace chakra::pytorch {
 namespace {
+
+/// What was asked for, else what the files or their names say, else what was recorded, else 0.
+int64_t rank_of(const RankInput& input, const LinkOptions& options, int64_t recorded) {
+  if (options.rank) return *options.rank;
+  return input.rank_known ? input.rank : std::max<int64_t>(recorded, 0);
+}
 
 void report_salvage(Linking& l, const Salvage& salvage) {
   if (salvage.left_out > 0)
@@ -33,10 +41,7 @@ Result<Linked> link_host_alone(ByteSource host, const RankInput& input, const Li
   l.find("pytorch.host.alone", Severity::note,
          "without a Kineto trace there are no times and nothing of the device; operators follow in the order in which "
          "they began");
-  const int64_t rank = options.rank       ? *options.rank
-                       : input.rank_known ? input.rank
-                       : l.host.rank >= 0 ? l.host.rank
-                                          : 0;
+  const int64_t rank = rank_of(input, options, l.host.rank);
   trace::Trace trace = assemble(l, builder, rank);
   for (Finding& finding : l.report.findings) finding.rank = rank;
   return Linked{std::move(trace), std::move(l.report)};
@@ -95,10 +100,7 @@ Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const Ran
   add_device_edges(l);
   find_host_waits(l);
   add_program_edges(l);
-  const int64_t rank = options.rank         ? *options.rank
-                       : input.rank_known   ? input.rank
-                       : l.kineto.rank >= 0 ? l.kineto.rank
-                                            : 0;
+  const int64_t rank = rank_of(input, options, l.kineto.rank);
   trace::Trace trace = assemble(l, builder, rank);
   for (Finding& finding : l.report.findings) finding.rank = rank;
   return Linked{std::move(trace), std::move(l.report)};
