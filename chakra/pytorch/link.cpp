@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "chakra/pytorch/json_stream.h"
 #include "chakra/pytorch/linking.h"
@@ -22,6 +23,21 @@ void report_salvage(Linking& l, const Salvage& salvage) {
         fmt::format("{} records were left out; the first: {}", show_count(salvage.left_out), salvage.first->message()));
 }
 
+/// Fields are found by name, so another version may do; but who reads the report should know.
+void report_schema(Linking& l) {
+  static constexpr std::array<std::string_view, 7> kKnown{"1.0.1",
+                                                          "1.0.2-chakra.0.0.4",
+                                                          "1.0.3-chakra.0.0.4",
+                                                          "1.0.4-chakra.0.0.4",
+                                                          "1.1.0-chakra.0.0.4",
+                                                          "1.1.1-chakra.0.0.4",
+                                                          "1.1.1-chakra.1.0.0"};
+  if (std::find(kKnown.begin(), kKnown.end(), l.host.schema) == kKnown.end())
+    l.find("pytorch.host.schema", Severity::note,
+           fmt::format("the schema {} of the host trace is not known here; it was read by the names of its fields",
+                       quote(l.host.schema)));
+}
+
 Result<Linked> link_host_alone(ByteSource host, const RankInput& input, const LinkOptions& options) {
   trace::Builder builder;
   Linking l;
@@ -34,6 +50,7 @@ Result<Linked> link_host_alone(ByteSource host, const RankInput& input, const Li
   Salvage salvage;
   CHAKRA_ASSIGN(l.host, read_host_trace(std::move(host), *l.strings, *l.texts, options.salvage ? &salvage : nullptr));
   report_salvage(l, salvage);
+  report_schema(l);
   l.has_host = l.report.has_host_trace = true;
   l.report.host_ops = static_cast<int64_t>(l.host.op_count);
   l.op_of_host.assign(l.host.ops.size(), kNone);
@@ -72,6 +89,7 @@ Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const Ran
     CHAKRA_ASSIGN(l.host,
                   read_host_trace(std::move(*host), *l.strings, *l.texts, options.salvage ? &salvage : nullptr));
     report_salvage(l, salvage);
+    report_schema(l);
     l.has_host = true;
   }
   Salvage salvage;

@@ -27,7 +27,7 @@ std::vector<uint32_t> cut(Linking& l, int64_t begin, int64_t end) {
   k.ops.resize(rows);
   absl::flat_hash_set<int64_t> launched_outside;
   for (const RuntimeCall& call : k.calls)
-    if (!inside(call)) launched_outside.insert(call.correlation);
+    if (!inside(call) && call.correlation >= 0) launched_outside.insert(call.correlation);
   std::erase_if(k.calls, [&](const RuntimeCall& call) { return !inside(call); });
   std::erase_if(k.device_ops, [&](const DeviceOp& op) {
     const bool runs_at_begin = op.start_ns < begin && op.end_ns() > begin;
@@ -105,7 +105,7 @@ class NameMatcher {
  private:
   struct Iteration {
     std::vector<size_t> at;  ///< per host thread: position in the Kineto thread's operators
-    int64_t begin = 0, end = 0;
+    int64_t begin = 0, end = std::numeric_limits<int64_t>::min();
   };
 
   /// The operators of the Kineto threads that the host trace may know by name.
