@@ -73,10 +73,9 @@ void complete(CommRecord& to, const CommRecord& from) {
 CommNodes::CommNodes(Linking& l) : l_(l) {
   for (const auto* groups : {&l.kineto.groups, &l.host.groups})
     for (const trace::ProcessGroup& group : *groups) {
-      const auto same =
-          std::find_if(groups_.begin(), groups_.end(), [&](const auto& known) { return known.name == group.name; });
-      if (same == groups_.end()) groups_.push_back(group);
-      else if (same->ranks.empty()) same->ranks = group.ranks;
+      trace::ProcessGroup* known = find_group(group.name);
+      if (!known) groups_.push_back(group);
+      else if (known->ranks.empty()) known->ranks = group.ranks;
     }
 }
 
@@ -159,8 +158,8 @@ void CommNodes::find_peer(CommRecord& record, CommKind kind, std::string_view an
   if (number.empty()) return;
   if (record.group) note_group(record);
   const std::string_view name = l_.text(record.group ? record.group : only_group("nccl"));
-  const auto group = std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.name == name; });
-  const bool known = group != groups_.end() && static_cast<size_t>(number[0]) < group->ranks.size();
+  const trace::ProcessGroup* group = find_group(name);
+  const bool known = group && static_cast<size_t>(number[0]) < group->ranks.size();
   peer = known ? group->ranks[static_cast<size_t>(number[0])] : number[0];
 }
 
@@ -210,22 +209,24 @@ StringId CommNodes::only_group(std::string_view backend) {
   return 0;
 }
 
+trace::ProcessGroup* CommNodes::find_group(std::string_view name) {
+  const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.name == name; });
+  return found == groups_.end() ? nullptr : &*found;
+}
+
 void CommNodes::note_group(const CommRecord& record) {
   if (record.group == last_noted_) return;
   last_noted_ = record.group;
-  const std::string name(l_.text(record.group));
-  const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.name == name; });
-  if (same != groups_.end() && !same->ranks.empty()) return;
-  trace::ProcessGroup group = same != groups_.end() ? *same : trace::ProcessGroup{};
-  group.name = name;
+  trace::ProcessGroup* known = find_group(l_.text(record.group));
+  if (known && !known->ranks.empty()) return;
+  trace::ProcessGroup& group = known ? *known : groups_.emplace_back();
+  group.name = std::string(l_.text(record.group));
   if (group.description.empty()) group.description = std::string(l_.text(record.group_description));
   if (record.group_size > 0) group.size = record.group_size;
   // PyTorch shortens long lists; but ranks at equal distances it describes, too.
   if (!contains(record.ranks, "...")) group.ranks = parse_ranks(record.ranks);
   else if (record.rank_start >= 0 && record.rank_stride > 0 && group.size <= kLargestGroup)
     for (int64_t i = 0; i < group.size; ++i) group.ranks.push_back(record.rank_start + i * record.rank_stride);
-  if (same != groups_.end()) *same = std::move(group);
-  else groups_.push_back(std::move(group));
 }
 
 void CommNodes::finish(trace::Trace& trace) {

@@ -1,5 +1,4 @@
 // A host trace without a Kineto trace: what ran, in which order, and what it communicated, but not when.
-#include <algorithm>
 #include <map>
 
 #include "chakra/pytorch/linking.h"
@@ -10,14 +9,16 @@ namespace chakra::pytorch {
 /// operators begin. The first operator of a thread, and one after others have run meanwhile, may have been
 /// started by any of them: it waits for the one before it, an inferred dependency.
 void chain_host_ops(Linking& l) {
-  std::vector<uint32_t> by_id;
-  for (uint32_t h = 0; h < l.host.ops.size(); ++h)
-    if (l.host.ops[h].kind == HostOp::Kind::op) by_id.push_back(h);
-  std::sort(by_id.begin(), by_id.end(), [&](uint32_t a, uint32_t b) { return l.host.ops[a].id < l.host.ops[b].id; });
+  l.report.has_host_trace = true;
+  l.report.host_ops = static_cast<int64_t>(l.host.op_count);
+  l.op_of_host.assign(l.host.ops.size(), kNone);
+  l.find("pytorch.host.alone", Severity::note,
+         "without a Kineto trace there are no times and nothing of the device; operators follow in the order in which "
+         "they began");
   std::map<int64_t, uint32_t> last_of_thread;
   uint32_t before = kNone;
   int64_t thread_before = -1;
-  for (const uint32_t h : by_id) {
+  for (const uint32_t h : ops_by_id(l.host)) {
     const HostOp& op = l.host.ops[h];
     Item item;
     item.kind = Item::Kind::untimed;

@@ -381,6 +381,14 @@ class HostReader {
 
 }  // namespace
 
+std::vector<uint32_t> ops_by_id(const HostTrace& host) {
+  std::vector<uint32_t> rows;
+  for (uint32_t h = 0; h < host.ops.size(); ++h)
+    if (host.ops[h].kind == HostOp::Kind::op) rows.push_back(h);
+  std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return host.ops[a].id < host.ops[b].id; });
+  return rows;
+}
+
 Result<HostTrace> read_host_trace(ByteSource source, StringPool& strings, Arena& texts, Salvage* salvage) {
   return HostReader(std::move(source), strings, texts, salvage).run();
 }

@@ -52,6 +52,9 @@ struct HostTrace {
   int64_t rank = -1;    ///< that its communication names, in the default or the only group; -1: not said
 };
 
+/// Rows of the operators by id: in the order in which they began, for ids are given out then.
+std::vector<uint32_t> ops_by_id(const HostTrace& host);
+
 /// Names and texts go to `strings` and `texts`, which must outlive the result. Ids are unique and
 /// parents exist, without cycles, in what is returned.
 /// Errors: pytorch.json.*, pytorch.host.not_a_host_trace, pytorch.host.field,

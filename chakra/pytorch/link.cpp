@@ -38,76 +38,42 @@ void report_schema(Linking& l) {
                        quote(l.host.schema)));
 }
 
-Result<Linked> link_host_alone(ByteSource host, const RankInput& input, const LinkOptions& options) {
-  trace::Builder builder;
-  Linking l;
-  l.options = options;
-  l.strings = &builder.trace.strings;
-  l.texts = &builder.trace.texts;
-  if (options.steps || options.iteration)
-    return fail(Code::bad_input, options.steps ? "pytorch.scope.steps" : "pytorch.scope.iteration",
-                "a host trace alone says nothing about steps or iterations", {input.host});
+Result<void> read_host(Linking& l, ByteSource source) {
   Salvage salvage;
-  CHAKRA_ASSIGN(l.host, read_host_trace(std::move(host), *l.strings, *l.texts, options.salvage ? &salvage : nullptr));
+  CHAKRA_ASSIGN(l.host,
+                read_host_trace(std::move(source), *l.strings, *l.texts, l.options.salvage ? &salvage : nullptr));
   report_salvage(l, salvage);
   report_schema(l);
-  l.has_host = l.report.has_host_trace = true;
-  l.report.host_ops = static_cast<int64_t>(l.host.op_count);
-  l.op_of_host.assign(l.host.ops.size(), kNone);
-  chain_host_ops(l);
-  l.find("pytorch.host.alone", Severity::note,
-         "without a Kineto trace there are no times and nothing of the device; operators follow in the order in which "
-         "they began");
-  const int64_t rank = rank_of(input, options, l.host.rank);
-  trace::Trace trace = assemble(l, builder, rank);
-  for (Finding& finding : l.report.findings) finding.rank = rank;
-  return Linked{std::move(trace), std::move(l.report)};
+  l.has_host = true;
+  return {};
 }
 
-}  // namespace
-
-Result<Linked> link(const RankInput& input, const LinkOptions& options) {
-  std::optional<ByteSource> host;
-  if (!input.host.empty()) {
-    CHAKRA_ASSIGN(host, ByteSource::open(input.host));
-  }
-  if (input.device.empty()) return link_host_alone(std::move(*host), input, options);
-  CHAKRA_ASSIGN(ByteSource device, ByteSource::open(input.device));
-  return link(std::move(host), std::move(device), input, options);
-}
-
-Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const RankInput& input,
-                    const LinkOptions& options) {
-  trace::Builder builder;  // its trace owns all names and texts
-  Linking l;
-  l.options = options;
-  l.strings = &builder.trace.strings;
-  l.texts = &builder.trace.texts;
-
-  if (host) {
-    Salvage salvage;
-    CHAKRA_ASSIGN(l.host,
-                  read_host_trace(std::move(*host), *l.strings, *l.texts, options.salvage ? &salvage : nullptr));
-    report_salvage(l, salvage);
-    report_schema(l);
-    l.has_host = true;
-  }
+Result<void> read_device(Linking& l, ByteSource source) {
   Salvage salvage;
-  CHAKRA_ASSIGN(l.kineto, read_kineto(std::move(device), *l.strings, *l.texts, options.salvage ? &salvage : nullptr));
+  CHAKRA_ASSIGN(l.kineto, read_kineto(std::move(source), *l.strings, *l.texts, l.options.salvage ? &salvage : nullptr));
   report_salvage(l, salvage);
-  if (input.rank_known && !options.rank && l.kineto.rank >= 0 && l.kineto.rank != input.rank)
+  return {};
+}
+
+Result<void> check_ranks(const Linking& l, const RankInput& input) {
+  if (l.options.rank) return {};
+  if (input.rank_known && l.kineto.rank >= 0 && l.kineto.rank != input.rank)
     return fail(Code::bad_input, "pytorch.pair.rank",
                 fmt::format("the trace is of rank {}, its name or its mate of rank {}", l.kineto.rank, input.rank),
                 {input.device});
-
   const int64_t device_rank = l.kineto.rank >= 0 ? l.kineto.rank : input.rank_known ? input.rank : -1;
-  if (!options.rank && l.host.rank >= 0 && device_rank >= 0 && l.host.rank != device_rank)
+  if (l.host.rank >= 0 && device_rank >= 0 && l.host.rank != device_rank)
     return fail(
         Code::bad_input, "pytorch.pair.rank",
         fmt::format("the communication in the host trace is rank {}'s, the Kineto trace is of rank {}; --rank N "
                     "links them all the same",
                     l.host.rank, device_rank),
         {input.host});
+  return {};
+}
+
+/// Everything between reading and assembling.
+Result<void> link_records(Linking& l) {
   CHAKRA_CHECK(keep_steps(l));
   CHAKRA_CHECK(match_host_ops(l));
   CHAKRA_CHECK(set_zero(l));
@@ -118,7 +84,42 @@ Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const Ran
   add_device_edges(l);
   find_host_waits(l);
   add_program_edges(l);
-  const int64_t rank = rank_of(input, options, l.kineto.rank);
+  return {};
+}
+
+}  // namespace
+
+Result<Linked> link(const RankInput& input, const LinkOptions& options) {
+  std::optional<ByteSource> host, device;
+  if (!input.host.empty()) {
+    CHAKRA_ASSIGN(host, ByteSource::open(input.host));
+  }
+  if (!input.device.empty()) {
+    CHAKRA_ASSIGN(device, ByteSource::open(input.device));
+  }
+  return link(std::move(host), std::move(device), input, options);
+}
+
+Result<Linked> link(std::optional<ByteSource> host, std::optional<ByteSource> device, const RankInput& input,
+                    const LinkOptions& options) {
+  if (!device && (options.steps || options.iteration))
+    return fail(Code::bad_input, options.steps ? "pytorch.scope.steps" : "pytorch.scope.iteration",
+                "a host trace alone says nothing about steps or iterations", {input.host});
+  trace::Builder builder;  // its trace owns all names and texts
+  Linking l;
+  l.options = options;
+  l.strings = &builder.trace.strings;
+  l.texts = &builder.trace.texts;
+
+  if (host) CHAKRA_CHECK(read_host(l, std::move(*host)));
+  if (device) {
+    CHAKRA_CHECK(read_device(l, std::move(*device)));
+    CHAKRA_CHECK(check_ranks(l, input));
+    CHAKRA_CHECK(link_records(l));
+  } else {
+    chain_host_ops(l);
+  }
+  const int64_t rank = rank_of(input, options, device ? l.kineto.rank : l.host.rank);
   trace::Trace trace = assemble(l, builder, rank);
   for (Finding& finding : l.report.findings) finding.rank = rank;
   return Linked{std::move(trace), std::move(l.report)};

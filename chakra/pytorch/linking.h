@@ -164,7 +164,7 @@ void build_chains(Linking& l);
 void add_device_edges(Linking& l);
 /// deps of the kinds comm, data, thread and more of kind sync; shrinks gaps and cuts items.
 void find_host_waits(Linking& l);
-/// Instead of the steps from match to here: items and deps of a host trace alone.
+/// Instead of the steps from match to here: report, op_of_host, items and deps of a host trace alone.
 void chain_host_ops(Linking& l);
 /// deps of the kind program, when all items are there.
 void add_program_edges(Linking& l);

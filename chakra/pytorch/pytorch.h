@@ -79,8 +79,8 @@ struct LinkOptions {
 /// Errors: those of read_host_trace and read_kineto; pytorch.match.low;
 /// pytorch.scope.*; pytorch.pair.rank.
 Result<Linked> link(const RankInput& input, const LinkOptions& options = {});
-/// The same from sources that are open already; `input` says the rank.
-Result<Linked> link(std::optional<ByteSource> host, ByteSource device, const RankInput& input,
+/// The same from sources that are open already, at least one of them; `input` says the rank.
+Result<Linked> link(std::optional<ByteSource> host, std::optional<ByteSource> device, const RankInput& input,
                     const LinkOptions& options);
 
 /// Finds out which of two files is which; both orders are understood. The rank is what the files

@@ -48,13 +48,9 @@ struct HostThread {
 };
 
 std::vector<HostThread> host_threads(const HostTrace& host) {
-  std::vector<uint32_t> by_id;
-  for (uint32_t h = 0; h < host.ops.size(); ++h)
-    if (host.ops[h].kind == HostOp::Kind::op) by_id.push_back(h);
-  std::sort(by_id.begin(), by_id.end(), [&](uint32_t a, uint32_t b) { return host.ops[a].id < host.ops[b].id; });
   std::vector<HostThread> threads;  // by their first operator
   absl::flat_hash_map<int64_t, size_t> index;
-  for (const uint32_t h : by_id) {
+  for (const uint32_t h : ops_by_id(host)) {
     const auto [at, added] = index.try_emplace(host.ops[h].thread, threads.size());
     if (added) threads.emplace_back().number = host.ops[h].thread;
     threads[at->second].rows.push_back(h);
