@@ -16,10 +16,10 @@ struct Options {
 Result<int> run_check(const Options& o) {
   std::vector<std::string> files{o.groups};
   for (const std::string& path : o.paths) {
-    CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
-    for (const io::RankFile& rank : ranks) files.push_back(rank.path);
+    CHAKRA_ASSIGN(const std::vector<std::string> ranks, job_files(path));
+    files.insert(files.end(), ranks.begin(), ranks.end());
   }
-  CHAKRA_CHECK(keep_apart(files, {o.json == "-" ? "" : o.json}));
+  CHAKRA_CHECK(keep_apart(files, {}, o.json));
   match::GroupTable groups;
   if (!o.groups.empty()) {
     CHAKRA_ASSIGN(groups, match::load_groups(o.groups));

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "chakra/io/io.h"
+
 namespace chakra::cli {
 namespace {
 
@@ -44,8 +46,26 @@ Result<void> write_json(const Json& json, const std::string& path) {
   return {};
 }
 
-Result<void> keep_apart(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path) {
+  if (path.empty() || path == "-") return std::nullopt;
+  CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  CHAKRA_CHECK(file.write(to_text(json)));
+  return std::optional(std::move(file));
+}
+
+Result<std::vector<std::string>> job_files(const std::string& path) {
+  CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
+  std::vector<std::string> files;
+  for (const io::RankFile& rank : ranks) files.push_back(rank.path);
+  return files;
+}
+
+Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std::string> outputs,
+                        const std::string& json) {
   namespace fs = std::filesystem;
+  if (std::find(outputs.begin(), outputs.end(), "-") != outputs.end())
+    return fail(Code::usage, "cli.usage", "only JSON can go to standard output, by --json -");
+  if (json != "-") outputs.push_back(json);
   std::error_code ignored;
   const auto same = [&](const std::string& a, const std::string& b) {
     const auto place = [&](const std::string& path) { return fs::weakly_canonical(fs::absolute(path), ignored); };

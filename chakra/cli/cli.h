@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,12 @@ Json json_ns(Picoseconds time);
 
 /// No output may replace an input, no two outputs one another; "-" is for JSON only. Empty paths do not
 /// count. A folder among the inputs stands for all in it. Errors: cli.usage.
-Result<void> keep_apart(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
+Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std::string> outputs,
+                        const std::string& json);
+/// The files of a job, for keep_apart(). Errors: those of io::find_ranks.
+Result<std::vector<std::string>> job_files(const std::string& path);
+/// JSON that is to appear together with other files: in a file that the caller commits. None for "-" and "".
+Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path);
 /// Accepts whole numbers from `least` to `most`.
 CLI::Validator whole_number(int64_t least, int64_t most);
 

@@ -115,9 +115,8 @@ std::string to_text(const Trace& t, const Summary& s, const std::optional<sim::S
 
 Result<void> run_info(const std::string& path, const std::string& json_path) {
   CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
-  std::vector<std::string> inputs;
-  for (const io::RankFile& file : files) inputs.push_back(file.path);
-  CHAKRA_CHECK(keep_apart(inputs, {json_path == "-" ? "" : json_path}));
+  CHAKRA_ASSIGN(const std::vector<std::string> inputs, job_files(path));
+  CHAKRA_CHECK(keep_apart(inputs, {}, json_path));
   Json ranks = Json::array();
   std::string text;
   for (const io::RankFile& file : files) {

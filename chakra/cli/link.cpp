@@ -234,8 +234,7 @@ class LinkCommand {
   explicit LinkCommand(const Options& options) : o_(options) {}
 
   Result<void> run() {
-    CHAKRA_CHECK(keep_apart(o_.inputs, {o_.output, o_.json == "-" ? "" : o_.json}));
-    if (o_.output == "-") return fail(Code::usage, "cli.usage", "a trace cannot go to standard output");
+    CHAKRA_CHECK(keep_apart(o_.inputs, {o_.output}, o_.json));
     options_.rank = o_.rank;
     options_.iteration = o_.iteration;
     options_.salvage = o_.salvage;
@@ -257,11 +256,7 @@ class LinkCommand {
     for (const auto& error : errors)
       if (error) return tl::unexpected<Error>(*error);
     if (ranks_.size() > 1) compare_ranks();
-    std::optional<AtomicFile> json;
-    if (!o_.json.empty() && o_.json != "-") {
-      CHAKRA_ASSIGN(json, AtomicFile::create(o_.json));
-      CHAKRA_CHECK(json->write(report_json()));
-    }
+    CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(report_json(), o_.json));
     for (auto& file : files) CHAKRA_CHECK(file->commit());  // all of them or none
     if (json) CHAKRA_CHECK(json->commit());
     print_report();
@@ -321,7 +316,7 @@ class LinkCommand {
     }
     rank.output =
         is_job(o_) ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string() : o_.output;
-    if (is_job(o_)) CHAKRA_CHECK(keep_apart({}, {rank.output, o_.json == "-" ? "" : o_.json}));
+    if (is_job(o_)) CHAKRA_CHECK(keep_apart({}, {rank.output}, o_.json));
     CHAKRA_ASSIGN(AtomicFile created, AtomicFile::create(rank.output));
     CHAKRA_CHECK(io::write_et(linked.trace, created));
     file = std::move(created);
@@ -337,17 +332,17 @@ class LinkCommand {
     mismatches_ = std::move(matching.findings);
   }
 
-  std::string report_json() const {
+  Json report_json() const {
     Json json;
     json["ranks"] = Json::array();
     for (const LinkedRank& rank : ranks_) json["ranks"].push_back(to_json(rank));
     if (ranks_.size() > 1) json["job"] = to_json(times_, mismatches_);
     json["findings"] = cli::to_json(findings_);
-    return cli::to_text(json);
+    return json;
   }
 
   void print_report() const {
-    if (o_.json == "-") return print(report_json());
+    if (o_.json == "-") return print(cli::to_text(report_json()));
     for (const LinkedRank& rank : ranks_) print(rank.explanation.empty() ? to_text(rank) : rank.explanation);
     if (ranks_.size() > 1) print(to_text(times_, mismatches_));
     print(cli::to_text(findings_));

@@ -113,18 +113,13 @@ std::string to_text(const Options& o, const sim::SimInput& input, const sim::Sim
   return out + cli::to_text(report.findings, "");
 }
 
-std::vector<std::string> job_files(const Options& o) {
-  std::vector<std::string> files{o.network, o.system, o.memory, o.groups};
-  if (const auto ranks = io::find_ranks(o.path))
-    for (const io::RankFile& rank : *ranks) files.push_back(rank.path);
-  return files;
-}
-
 Result<void> run_sim(const Options& o) {
   sim::SimInput input;
   Findings findings;
-  CHAKRA_CHECK(keep_apart(job_files(o), {o.json == "-" ? "" : o.json, o.timeline}));
-  if (o.timeline == "-") return fail(Code::usage, "cli.usage", "a timeline cannot go to standard output");
+  std::vector<std::string> files{o.network, o.system, o.memory, o.groups};
+  if (const auto ranks = job_files(o.path))  // what is wrong with the job is said after what is wrong with the system
+    files.insert(files.end(), ranks->begin(), ranks->end());
+  CHAKRA_CHECK(keep_apart(files, {o.timeline}, o.json));
   CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network));
   if (!o.system.empty()) {
     CHAKRA_ASSIGN(input.system, sim::load_system(o.system, findings));
@@ -141,11 +136,7 @@ Result<void> run_sim(const Options& o) {
   if (!o.compat.empty()) CHAKRA_CHECK(read_custom_collectives(input));
   CHAKRA_ASSIGN(sim::SimReport report, o.compat.empty() ? sim::simulate(input) : sim::simulate_compat(input));
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
-  std::optional<AtomicFile> json;  // both files or none
-  if (!o.json.empty() && o.json != "-") {
-    CHAKRA_ASSIGN(json, AtomicFile::create(o.json));
-    CHAKRA_CHECK(json->write(cli::to_text(to_json(o, input, report))));
-  }
+  CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(to_json(o, input, report), o.json));  // both files or none
   if (!o.timeline.empty()) CHAKRA_CHECK(view::write_chrome_trace(report.timeline, o.timeline));
   if (json) CHAKRA_CHECK(json->commit());
   print(o.json == "-" ? cli::to_text(to_json(o, input, report)) : to_text(o, input, report));

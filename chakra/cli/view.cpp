@@ -13,11 +13,8 @@ struct Options {
 };
 
 Result<void> run_view(const Options& o) {
-  CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(o.path));
-  std::vector<std::string> files;
-  for (const io::RankFile& rank : ranks) files.push_back(rank.path);
-  CHAKRA_CHECK(keep_apart(files, {o.output}));
-  if (o.output == "-") return fail(Code::usage, "cli.usage", "a timeline cannot go to standard output");
+  CHAKRA_ASSIGN(const std::vector<std::string> files, job_files(o.path));
+  CHAKRA_CHECK(keep_apart(files, {o.output}, ""));
   CHAKRA_ASSIGN(const trace::TraceSet job, io::read_job(o.path));
   Findings findings;
   CHAKRA_ASSIGN(const table::Timeline timeline, view::timeline_of(job, findings));
