@@ -71,7 +71,8 @@ def reasons(r):
 
 
 def percent(share, digits=2):
-    return f"{100 * share:+.{digits}f} %".replace("+0.00 %", "0.00 %").replace("-0.00 %", "0.00 %").replace("-0.0 %", "0.0 %").replace("+0.0 %", "0.0 %")
+    text = f"{100 * share:+.{digits}f}"
+    return (text if float(text) else text[1:]) + " %"
 
 
 def page(binary, data):

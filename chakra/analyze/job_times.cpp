@@ -70,13 +70,10 @@ Line robust_line(const std::vector<Point>& points) {
     double sxx = 0, sxy = 0;
     for (const Point& p : points)
       if (std::abs(p.y - line.at(p.x)) <= reach) sxx += (p.x - mx) * (p.x - mx), sxy += (p.x - mx) * (p.y - my);
-    Line next;
-    next.slope = sxx > 0 ? sxy / sxx : 0;
     // A slope that its own uncertainty could explain is none.
-    if (sxx <= 0 || std::abs(next.slope) < kSlopeSpreads * line.spread / std::sqrt(sxx)) next.slope = 0;
-    next.at_zero = my - next.slope * mx;
-    line.at_zero = next.at_zero;
-    line.slope = next.slope;
+    const double slope = sxx > 0 ? sxy / sxx : 0;
+    line.slope = sxx > 0 && std::abs(slope) >= kSlopeSpreads * line.spread / std::sqrt(sxx) ? slope : 0;
+    line.at_zero = my - line.slope * mx;
     line.spread = spread_of();
   }
   return line;

@@ -47,8 +47,8 @@ struct ByteSource::State {
   std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> zstd{nullptr, &ZSTD_freeDCtx};
 
   bool looked_for_tar = false, in_tar = false, tar_ended = false;
-  std::string head;  ///< unpacked bytes that were looked at and not given out yet
-  uint64_t tar_left = 0, tar_bytes = 0;
+  std::string head;                        ///< unpacked bytes that were looked at and not given out yet
+  uint64_t tar_left = 0, tar_padding = 0;  ///< of the archive's file, and behind it
 
   ~State() {
     if (fd >= 0) ::close(fd);
@@ -160,7 +160,7 @@ struct ByteSource::State {
     if (got < kTarBlock || std::string_view(head).substr(257, 5) != "ustar") return {};
     in_tar = true;
     CHAKRA_ASSIGN(const bool any, find_member(true));
-    if (!any) tar_left = 0;
+    tar_ended = !any;
     head.clear();
     return {};
   }
@@ -179,8 +179,9 @@ struct ByteSource::State {
       for (const char c : digits.substr(0, 12))
         if (c >= '0' && c <= '7') size = size * 8 + static_cast<uint64_t>(c - '0');
       tar_left = size;
+      tar_padding = padding(size);
       if (const char type = head[156]; type == '0' || type == '\0') return true;
-      CHAKRA_CHECK(skip(size + padding(size)));  // folders, long names, links
+      CHAKRA_CHECK(skip(tar_left + tar_padding));  // folders, long names, links
     }
   }
   static uint64_t padding(uint64_t size) { return (kTarBlock - size % kTarBlock) % kTarBlock; }
@@ -211,10 +212,9 @@ struct ByteSource::State {
     CHAKRA_ASSIGN(const size_t got, read_unpacked(to.subspan(0, size)));
     if (got < size) return fail(Code::bad_input, "base.tar.truncated", "the tar archive was cut", here(got));
     tar_left -= got;
-    tar_bytes += got;
     if (got < to.size()) {
       tar_ended = true;
-      CHAKRA_CHECK(skip(padding(tar_bytes)));
+      CHAKRA_CHECK(skip(tar_padding));
       CHAKRA_ASSIGN(const bool more, find_member(false));
       if (more)
         return fail(Code::bad_input, "base.tar.several", "the tar archive holds several files; unpack it", here(got));

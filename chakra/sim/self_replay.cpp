@@ -113,6 +113,13 @@ class Replayer {
     Picoseconds length() const { return begin == INT64_MAX ? 0 : std::max<Picoseconds>(0, end - begin); }
   };
 
+  /// A step begins with its host operations, and lasts until those and what they launched have ended.
+  void add_to_step(NodeId n, Span& measured, Span& replayed) const {
+    const bool begins = !t_.on_device(n);
+    measured.add(begins ? t_.start_ps[n] : INT64_MAX, measured_end(n));
+    replayed.add(begins ? replayed_start(n) : INT64_MAX, end_[n]);
+  }
+
   void find_steps() {
     struct Window {
       NodeId node;
@@ -146,9 +153,7 @@ class Replayer {
         const auto step = static_cast<size_t>(step_of_[n]);
         // A gap of another thread may be its wait for the next step.
         if (t_.name_of(n) == trace::kHostGap && t_.lane[n] != t_.lane[windows[step].node]) continue;
-        const bool begins = !t_.on_device(n);
-        measured[step].add(begins ? t_.start_ps[n] : INT64_MAX, measured_end(n));
-        replayed[step].add(begins ? replayed_start(n) : INT64_MAX, end_[n]);
+        add_to_step(n, measured[step], replayed[step]);
       }
       for (size_t i = 0; i < windows.size(); ++i)
         add_step(std::string(t_.name_of(windows[i].node)), measured[i], replayed[i]);
@@ -189,9 +194,7 @@ class Replayer {
     for (NodeId n = 0; n < t_.size(); ++n) {
       if (!is_host(n) && !(t_.on_device(n) && launch_of(n) != trace::kNoNode)) continue;
       step_of_[n] = 0;
-      const bool begins = is_host(n);
-      measured.add(begins ? t_.start_ps[n] : INT64_MAX, measured_end(n));
-      replayed.add(begins ? replayed_start(n) : INT64_MAX, end_[n]);
+      add_to_step(n, measured, replayed);
     }
     add_step(fmt::format("iteration {}", number), measured, replayed);
   }
