@@ -41,6 +41,7 @@ struct ByteSource::State {
   std::string_view input;  // compressed bytes not used yet
   bool input_ended = false;
   int64_t offset = 0;
+  uint64_t file_size = 0, file_read = 0;  // 0: not known
 
   inflate_state gzip;
   bool in_member = false;
@@ -57,6 +58,7 @@ struct ByteSource::State {
   Result<size_t> read_raw(char* to, size_t size) {
     for (;;) {
       const ssize_t got = ::read(fd, to, size);
+      if (got >= 0) file_read += static_cast<uint64_t>(got);
       if (got >= 0) return static_cast<size_t>(got);
       if (errno != EINTR) return io_error("base.file.read", "cannot read", file, errno);
     }
@@ -246,6 +248,9 @@ Result<ByteSource> ByteSource::open(const std::string& path) {
   state->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (state->fd < 0) return io_error("base.file.open", "cannot open", path, errno);
   if (is_directory(path)) return io_error("base.file.open", "cannot open", path, EISDIR);
+  struct stat status;
+  if (::fstat(state->fd, &status) == 0 && S_ISREG(status.st_mode))
+    state->file_size = static_cast<uint64_t>(status.st_size);
   state->buffer.resize(kInputBuffer);
   // The first bytes tell the packing: a pipe may give them one at a time.
   size_t got = 0;
@@ -275,6 +280,10 @@ Result<size_t> ByteSource::read(std::span<char> to) {
 
 const std::string& ByteSource::file() const { return state_->file; }
 int64_t ByteSource::offset() const { return state_->offset; }
+double ByteSource::progress() const {
+  if (state_->file_read >= state_->file_size) return 1;
+  return static_cast<double>(state_->file_read) / static_cast<double>(state_->file_size);
+}
 
 Result<std::string> read_file(const std::string& path, size_t limit) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));

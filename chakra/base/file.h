@@ -35,6 +35,8 @@ class ByteSource {
   const std::string& file() const;
   /// Uncompressed bytes read so far.
   int64_t offset() const;
+  /// Which part of the file has been read, about; 1 where its size is not known.
+  double progress() const;
 
  private:
   struct State;

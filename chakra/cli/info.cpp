@@ -65,7 +65,7 @@ Json to_json(const Trace& t, const Summary& s, const std::optional<sim::SelfRepl
     groups.push_back(
         {{"name", group.name}, {"description", group.description}, {"ranks", group.ranks}, {"size", group.size}});
   for (const trace::Attr& attr : t.metadata)
-    attr.visit([&](auto value) { metadata[std::string(t.strings[attr.name()])] = value; });
+    std::visit([&](auto value) { metadata[std::string(t.strings[attr.name])] = value; }, attr.value);
   Json json{{"file", t.file},
             {"rank", t.rank},
             {"nodes", t.size()},

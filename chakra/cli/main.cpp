@@ -3,10 +3,10 @@
 #include "chakra/cli/cli.h"
 
 int main(int argc, char** argv) {
-  // Large arrays come and go while a trace is linked: memory given back to the system would be zeroed
-  // and mapped again, which costs more than the work on it.
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  mallopt(M_TOP_PAD, 16 << 20);
+  // Arrays of millions of rows come and go while a trace is linked: the large go back to the system, so that
+  // they do not add up; the others stay, for memory from the system is zeroed first.
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  mallopt(M_TOP_PAD, 4 << 20);
   return chakra::cli::run(argc, argv);
 }

@@ -125,14 +125,18 @@ class Reader {
   }
 
   Result<void> read_metadata(const MetadataRecord& record) {
-    if (!record.version.empty()) keep(trace().metadata, "version", trace().texts.add(record.version));
+    const auto keep = [&](std::string_view name, std::string_view text) {
+      trace().metadata.push_back({intern(name), trace().texts.add(text)});
+    };
+    if (!record.version.empty()) keep("version", record.version);
     for (const AttrRecord& attr : record.attrs) {
       int64_t integer = 0;
       if (attr.name == "chakra_nodes" && attr.as_integer(integer)) announced_nodes_ = integer;
       else if (attr.name == "rank" && attr.as_integer(integer) && integer >= 0)
         trace().rank = integer, trace().says_rank = true;
       else if (attr.name == "process_groups" && attr.field == schema::kString) CHAKRA_CHECK(read_groups(attr.bytes));
-      else keep(trace().metadata, attr);
+      else if (attr.field == schema::kString) keep(attr.name, attr.bytes);
+      else if (const auto other = kept(attr)) trace().metadata.push_back(*other);
       if (attr.name == "pid") (void)attr.as_integer(default_pid_);
     }
     return {};
@@ -213,8 +217,7 @@ class Reader {
         trace().groups.clear();  // groups then come from elsewhere or are reported as unknown
     if (options_.texts && !(record.inputs.values.empty() && record.outputs.values.empty())) {
       const auto copy = [&](const IoRecord& io) {
-        Arena& texts = trace().texts;
-        return trace::Tensors{texts.add(io.values), texts.add(io.shapes), texts.add(io.types), {}};
+        return trace::Tensors{trace().texts.add(io.values), intern(io.shapes), intern(io.types), 0};
       };
       trace().io_row[node_] = static_cast<uint32_t>(trace().ios.size());
       trace().ios.push_back({copy(record.inputs), copy(record.outputs)});
@@ -225,7 +228,7 @@ class Reader {
   Result<void> read_attr(const AttrRecord& attr) {
     const auto found = known_attrs().find(attr.name);
     if (found == known_attrs().end()) {
-      if (options_.texts) keep(trace().attrs, attr);
+      keep(attr);
       return {};
     }
     int64_t integer = 0;
@@ -283,8 +286,8 @@ class Reader {
         if (trace::is_comm(trace().type[node_])) {
           if (is_text) comm().group = intern(attr.bytes);
           else if (is_integer) comm().group = intern(fmt::format("{}", integer));
-        } else if (options_.texts) {
-          keep(trace().attrs, attr);
+        } else {
+          keep(attr);
         }
         break;
       case Known::num_ops:
@@ -339,17 +342,20 @@ class Reader {
     column[node_] = value;
   }
 
-  template <class Value>
-  void keep(std::vector<trace::Attr>& attrs, std::string_view name, Value value) {
-    attrs.push_back(trace::Attr(intern(name), value));
-  }
-  void keep(std::vector<trace::Attr>& attrs, const AttrRecord& attr) {
+  /// What the trace keeps of an attribute, text still the file's; nothing for lists and what has no value.
+  std::optional<trace::Attr> kept(const AttrRecord& attr) {
+    const StringId name = intern(attr.name);
     int64_t integer = 0;
-    if (attr.field == schema::kBool) keep(attrs, attr.name, attr.integer != 0);
-    else if (attr.as_integer(integer)) keep(attrs, attr.name, integer);
-    else if (attr.field == schema::kUint64) keep(attrs, attr.name, attr.natural);
-    else if (attr.field == schema::kDouble || attr.field == schema::kDouble + 2) keep(attrs, attr.name, attr.real);
-    else if (attr.field == schema::kString) keep(attrs, attr.name, trace().texts.add(attr.bytes));
+    if (attr.field == schema::kBool) return trace::Attr{name, attr.integer != 0};
+    if (attr.as_integer(integer)) return trace::Attr{name, integer};
+    if (attr.field == schema::kUint64) return trace::Attr{name, attr.natural};
+    if (attr.field == schema::kDouble || attr.field == schema::kDouble + 2) return trace::Attr{name, attr.real};
+    if (attr.field == schema::kString) return trace::Attr{name, attr.bytes};
+    return std::nullopt;
+  }
+  void keep(const AttrRecord& record) {
+    if (!options_.texts) return;
+    if (const auto attr = kept(record)) builder_.attr(*attr);
   }
 
   Result<int64_t> ns_from_us(uint64_t micros) {

@@ -21,62 +21,60 @@ constexpr uint32_t kVarint = 0, kText = 2;  // wire types
 
 size_t varint_size(uint64_t value) { return static_cast<size_t>(protozero::length_of_varint(value)); }
 
-/// Bytes that grow; room is made once per value, not once per byte.
+/// Bytes that grow: room is made once per value, then written through a pointer.
 class Bytes {
  public:
   void clear() { size_ = 0; }
   size_t size() const { return size_; }
   std::string_view view() const { return {data_.get(), size_}; }
 
-  void byte(uint8_t value) {
-    *room(1) = static_cast<char>(value);
-    ++size_;
-  }
-  void varint(uint64_t value) {
-    char* at = room(protozero::max_varint_length);
-    const char* const begin = at;
-    while (value >= 0x80) {
-      *at++ = static_cast<char>(value | 0x80);
-      value >>= 7;
-    }
-    *at++ = static_cast<char>(value);
-    size_ += static_cast<size_t>(at - begin);
-  }
-  void append(std::string_view text) {
-    if (text.empty()) return;
-    std::memcpy(room(text.size()), text.data(), text.size());
-    size_ += text.size();
-  }
-
- private:
-  char* room(size_t more) {
-    if (capacity_ - size_ < more) {
-      capacity_ = std::max<size_t>(capacity_ * 2, size_ + more + 256);
+  /// Where at least `most` bytes may be written; end() says how far they were.
+  char* room(size_t most) {
+    if (capacity_ - size_ < most) {
+      capacity_ = std::max<size_t>(capacity_ * 2, size_ + most + 256);
       auto larger = std::make_unique_for_overwrite<char[]>(capacity_);
       if (size_ > 0) std::memcpy(larger.get(), data_.get(), size_);
       data_ = std::move(larger);
     }
     return data_.get() + size_;
   }
+  void end(const char* at) { size_ = static_cast<size_t>(at - data_.get()); }
+
+ private:
   std::unique_ptr<char[]> data_;
   size_t size_ = 0, capacity_ = 0;
 };
 
-void put_varint(Bytes& out, uint64_t value) { out.varint(value); }
-void put_tag(Bytes& out, uint32_t field, uint32_t wire) { out.varint(field << 3 | wire); }
+/// Of a tag, a size or a number: all that a value needs besides its text.
+constexpr size_t kMostVarint = protozero::max_varint_length;
+
+// Each of these writes at `at`, where there is room, and returns what is behind.
+char* varint_at(char* at, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
+  *at++ = static_cast<char>(value);
+  return at;
+}
+char* tag_at(char* at, uint32_t field, uint32_t wire) { return varint_at(at, field << 3 | wire); }
+char* bytes_at(char* at, std::string_view text) {
+  if (text.size() < 16)  // attribute names, mostly
+    for (const char c : text) *at++ = c;
+  else at = static_cast<char*>(std::memcpy(at, text.data(), text.size())) + text.size();
+  return at;
+}
+char* text_at(char* at, uint32_t field, std::string_view text) {
+  return bytes_at(varint_at(tag_at(at, field, kText), text.size()), text);
+}
+size_t text_room(std::string_view text) { return 2 * kMostVarint + text.size(); }
+
 void put_text(Bytes& out, uint32_t field, std::string_view text) {
-  put_tag(out, field, kText);
-  put_varint(out, text.size());
-  out.append(text);
+  out.end(text_at(out.room(text_room(text)), field, text));
 }
 /// As proto3 writes a singular field: nothing for the default.
 void put_text_unless_empty(Bytes& out, uint32_t field, std::string_view text) {
   if (!text.empty()) put_text(out, field, text);
 }
 void put_number_unless_zero(Bytes& out, uint32_t field, uint64_t value) {
-  if (value == 0) return;
-  put_tag(out, field, kVarint);
-  put_varint(out, value);
+  if (value != 0) out.end(varint_at(tag_at(out.room(2 * kMostVarint), field, kVarint), value));
 }
 
 size_t tag_size(uint32_t field) { return varint_size(field << 3); }
@@ -89,21 +87,21 @@ class AttrWriter {
  public:
   AttrWriter(Bytes& out, uint32_t field) : out_(out), field_(field) {}
 
-  void integer(std::string_view name, int64_t value) { varint(name, schema::kInt64, static_cast<uint64_t>(value)); }
-  void natural(std::string_view name, uint64_t value) { varint(name, schema::kUint64, value); }
-  void boolean(std::string_view name, bool value) { varint(name, schema::kBool, value ? 1 : 0); }
-  void small(std::string_view name, int64_t value) { varint(name, schema::kInt32, static_cast<uint64_t>(value)); }
+  void integer(std::string_view name, int64_t value) { number(name, schema::kInt64, static_cast<uint64_t>(value)); }
+  void natural(std::string_view name, uint64_t value) { number(name, schema::kUint64, value); }
+  void boolean(std::string_view name, bool value) { number(name, schema::kBool, value ? 1 : 0); }
+  void small(std::string_view name, int64_t value) { number(name, schema::kInt32, static_cast<uint64_t>(value)); }
   void text(std::string_view name, std::string_view value) {
-    begin(name, text_size(schema::kString, value));
-    put_text(out_, schema::kString, value);
+    char* at = begin(name, text_size(schema::kString, value));
+    out_.end(text_at(at, schema::kString, value));
   }
   void real(std::string_view name, double value) {
-    begin(name, tag_size(schema::kDouble) + 8);
-    put_tag(out_, schema::kDouble, 1);
+    char* at = tag_at(begin(name, tag_size(schema::kDouble) + 8), schema::kDouble, 1);
     uint64_t bits = 0;
     static_assert(sizeof bits == sizeof value);
     std::memcpy(&bits, &value, sizeof bits);
-    for (int i = 0; i < 8; ++i) out_.byte(static_cast<uint8_t>(bits >> (8 * i)));
+    for (int i = 0; i < 8; ++i) *at++ = static_cast<char>(bits >> (8 * i));
+    out_.end(at);
   }
   /// A packed list of varints.
   template <class Values, class Map>
@@ -111,15 +109,14 @@ class AttrWriter {
     size_t payload = 0;
     for (const auto& value : values) payload += varint_size(map(value));
     const size_t message = tag_size(schema::kListValues) + varint_size(payload) + payload;
-    begin(name, tag_size(member) + varint_size(message) + message);
-    put_tag(out_, member, kText);
-    put_varint(out_, message);
-    put_tag(out_, schema::kListValues, kText);
-    put_varint(out_, payload);
-    for (const auto& value : values) put_varint(out_, map(value));
+    char* at = begin(name, tag_size(member) + varint_size(message) + message);
+    at = varint_at(tag_at(at, member, kText), message);
+    at = varint_at(tag_at(at, schema::kListValues, kText), payload);
+    for (const auto& value : values) at = varint_at(at, map(value));
+    out_.end(at);
   }
   void any(std::string_view name, const trace::Attr& attr) {
-    attr.visit([&](auto value) { put(name, value); });
+    std::visit([&](auto value) { put(name, value); }, attr.value);
   }
 
  private:
@@ -129,16 +126,15 @@ class AttrWriter {
   void put(std::string_view name, bool value) { boolean(name, value); }
   void put(std::string_view name, std::string_view value) { text(name, value); }
 
-  void begin(std::string_view name, size_t value_size) {
-    const size_t size = text_size(schema::kAttrName, name) + value_size;
-    put_tag(out_, field_, kText);
-    put_varint(out_, size);
-    put_text(out_, schema::kAttrName, name);
+  /// The attribute up to its value, for which there is room behind it.
+  char* begin(std::string_view name, size_t value_size) {
+    char* at = out_.room(2 * kMostVarint + text_room(name) + value_size);
+    at = varint_at(tag_at(at, field_, kText), text_size(schema::kAttrName, name) + value_size);
+    return text_at(at, schema::kAttrName, name);
   }
-  void varint(std::string_view name, uint32_t member, uint64_t value) {
-    begin(name, tag_size(member) + varint_size(value));
-    put_tag(out_, member, kVarint);
-    put_varint(out_, value);
+  void number(std::string_view name, uint32_t member, uint64_t value) {
+    char* at = begin(name, tag_size(member) + varint_size(value));
+    out_.end(varint_at(tag_at(at, member, kVarint), value));
   }
 
   Bytes& out_;
@@ -177,11 +173,11 @@ class Writer {
     message_.clear();
     std::string_view version = kVersion;
     for (const trace::Attr& attr : t_.metadata)
-      if (const auto text = attr.text(); text && t_.strings[attr.name()] == "version") version = *text;
+      if (const auto text = attr.text(); text && t_.strings[attr.name] == "version") version = *text;
     put_text(message_, schema::kMetadataVersion, version);
     AttrWriter attrs(message_, schema::kMetadataAttr);
     for (const trace::Attr& attr : t_.metadata)
-      if (const std::string_view name = t_.strings[attr.name()]; name != "version" && !(name == "pid" && process_))
+      if (const std::string_view name = t_.strings[attr.name]; name != "version" && !(name == "pid" && process_))
         attrs.any(name, attr);
     if (process_) attrs.integer("pid", *process_);
     attrs.integer("rank", t_.rank);
@@ -215,24 +211,25 @@ class Writer {
     if (nodes.empty()) return;
     size_t size = 0;
     for (const NodeId n : nodes) size += varint_size(t_.id[n]);
-    put_tag(message_, field, kText);
-    put_varint(message_, size);
-    for (const NodeId n : nodes) put_varint(message_, t_.id[n]);
+    char* at = varint_at(tag_at(message_.room(2 * kMostVarint + size), field, kText), size);
+    for (const NodeId n : nodes) at = varint_at(at, t_.id[n]);
+    message_.end(at);
   }
 
   void put_tensors(uint32_t field, const trace::Tensors& tensors) {
     const auto size = [](uint32_t f, std::string_view text) { return text.empty() ? 0 : text_size(f, text); };
-    put_tag(message_, field, kText);
-    put_varint(message_, size(schema::kIoValues, tensors.values) + size(schema::kIoShapes, tensors.shapes) +
-                             size(schema::kIoTypes, tensors.types));
+    const std::string_view shapes = t_.strings[tensors.shapes], types = t_.strings[tensors.types];
+    const size_t all =
+        size(schema::kIoValues, tensors.values) + size(schema::kIoShapes, shapes) + size(schema::kIoTypes, types);
+    message_.end(varint_at(tag_at(message_.room(2 * kMostVarint), field, kText), all));
     put_text_unless_empty(message_, schema::kIoValues, tensors.values);
-    put_text_unless_empty(message_, schema::kIoShapes, tensors.shapes);
-    put_text_unless_empty(message_, schema::kIoTypes, tensors.types);
+    put_text_unless_empty(message_, schema::kIoShapes, shapes);
+    put_text_unless_empty(message_, schema::kIoTypes, types);
   }
 
   void put_attrs(NodeId n, int64_t start_ns, int64_t dur_ns) {
     AttrWriter attrs(message_, schema::kNodeAttr);
-    for (const trace::Attr& attr : t_.attrs_of(n)) attrs.any(t_.strings[attr.name()], attr);
+    for (const trace::Attr& attr : t_.attrs_of(n)) attrs.any(t_.strings[attr.name], attr);
     if (t_.flags[n] & trace::kSaysCpuOrNot) attrs.boolean("is_cpu_op", t_.on_cpu(n));
     if (!t_.num_ops.empty() && t_.num_ops[n]) attrs.integer("num_ops", static_cast<int64_t>(t_.num_ops[n]));
     if (!t_.tensor_bytes.empty() && t_.tensor_bytes[n]) attrs.natural("tensor_size", t_.tensor_bytes[n]);
@@ -248,8 +245,8 @@ class Writer {
     if (t_.part_of[n] != trace::kNoNode) attrs.natural("part_of", t_.id[t_.part_of[n]]);
     if (t_.io_row[n] != trace::kNoRow) {
       const trace::Io& io = t_.ios[t_.io_row[n]];
-      if (!io.inputs.strides.empty()) attrs.text("input_strides", io.inputs.strides);
-      if (!io.outputs.strides.empty()) attrs.text("output_strides", io.outputs.strides);
+      if (io.inputs.strides) attrs.text("input_strides", t_.strings[io.inputs.strides]);
+      if (io.outputs.strides) attrs.text("output_strides", t_.strings[io.outputs.strides]);
     }
     const size_t first = t_.deps.begin[n], last = t_.deps.begin[n + 1];
     const std::span kinds(t_.deps.kind.data() + first, last - first);
@@ -293,8 +290,8 @@ Result<void> write_pieces(const Trace& trace, const Sink& sink) {
   Bytes out;
   Writer writer(trace);
   const auto append = [&](std::string_view message) {
-    put_varint(out, message.size());
-    out.append(message);
+    char* at = out.room(kMostVarint + message.size());
+    out.end(bytes_at(varint_at(at, message.size()), message));
   };
   append(writer.metadata());
   for (NodeId n = 0; n < trace.size(); ++n) {

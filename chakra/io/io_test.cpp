@@ -180,18 +180,17 @@ trace::Trace sample() {
   const trace::NodeId root = b.add(1, name("[pytorch|profiler|execution_trace|process]"), trace::NodeType::comp);
   t.flags[root] = trace::kOnCpu | trace::kSaysCpuOrNot;
   const trace::NodeId op = b.add(2, name("aten::mm"), trace::NodeType::comp);
-  b.attr(name("rf_id"), int64_t{9});
-  b.attr(name("op_schema"), t.texts.add("aten::mm(Tensor a) -> \"é\""));
-  b.attr(name("share"), 0.25);
-  b.attr(name("deep"), true);
-  b.attr(name("big"), uint64_t{1} << 63);
+  b.attr({name("rf_id"), int64_t{9}});
+  b.attr({name("op_schema"), t.texts.add("aten::mm(Tensor a) -> \"é\"")});
+  b.attr({name("share"), 0.25});
+  b.attr({name("deep"), true});
+  b.attr({name("big"), uint64_t{1} << 63});
   t.flags[op] = trace::kOnCpu | trace::kSaysCpuOrNot | trace::kHasStart | trace::kHasDuration;
   t.start_ps[op] = 1'500 * kPsPerNs;
   t.dur_ps[op] = 2'499 * kPsPerNs;
   t.lane[op] = b.lane({trace::Lane::Kind::thread, 77, 78});
   t.io_row[op] = 0;
-  t.ios.push_back({{t.texts.add("[[1, 2, 0, 4, 4, 'cpu']]"), t.texts.add("[[4]]"), t.texts.add("['Tensor(float)']"),
-                    t.texts.add("[[1]]")},
+  t.ios.push_back({{t.texts.add("[[1, 2, 0, 4, 4, 'cpu']]"), name("[[4]]"), name("['Tensor(float)']"), name("[[1]]")},
                    {}});
   const trace::NodeId kernel = b.add(3, name("ncclDevKernel_AllReduce"), trace::NodeType::coll);
   t.flags[kernel] = trace::kSaysCpuOrNot | trace::kHasStart | trace::kHasDuration;

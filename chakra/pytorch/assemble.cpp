@@ -16,73 +16,105 @@ using trace::Builder;
 using trace::NodeId;
 using trace::NodeType;
 
-/// Items such that each stands after all it depends on, and else by start. Measured times that
-/// contradict each other could make a circle; then the dependencies of the earliest item in it that a
-/// rule inferred go, or all but those on its own thread.
-std::vector<uint32_t> order_items(Linking& l) {
-  const auto count = static_cast<uint32_t>(l.items.size());
-  std::vector<uint32_t> missing(count, 0), begin(count + 1, 0);
-  for (const Dependency& d : l.deps) ++begin[d.on + 1], ++missing[d.item];
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<uint32_t> dependents(l.deps.size()), fill(begin.begin(), begin.end() - 1);
-  for (uint32_t d = 0; d < l.deps.size(); ++d) dependents[fill[l.deps[d].on]++] = d;
-
-  using Entry = std::pair<int64_t, uint32_t>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-  for (uint32_t i = 0; i < count; ++i)
-    if (missing[i] == 0) ready.push({l.items[i].start, i});
-  std::vector<uint32_t> order;
-  order.reserve(count);
-  std::vector<char> dropped(l.deps.size(), 0), placed(count, 0);
-  int64_t drops = 0;
-  // Dependencies by item, on other threads and the device only; by the start of the item.
-  std::vector<uint32_t> others;
-  size_t at = 0;
-  const auto holds = [&](uint32_t d) { return !dropped[d] && !placed[l.deps[d].item] && !placed[l.deps[d].on]; };
-  const auto drop = [&](uint32_t item, bool inferred_only) {
-    for (size_t i = at; i < others.size() && l.deps[others[i]].item == item; ++i) {
-      const uint32_t d = others[i];
-      if (!holds(d) || (inferred_only && !l.deps[d].inferred)) continue;
-      dropped[d] = 1;
-      ++drops;
-      if (--missing[item] == 0) ready.push({l.items[item].start, item});
-    }
-  };
-  while (order.size() < count) {
-    if (ready.empty()) {
-      if (others.empty()) {
-        for (uint32_t d = 0; d < l.deps.size(); ++d)
-          if (l.deps[d].kind != trace::EdgeKind::program) others.push_back(d);
-        std::sort(others.begin(), others.end(), [&](uint32_t a, uint32_t b) {
-          const uint32_t x = l.deps[a].item, y = l.deps[b].item;
-          return std::tuple(l.items[x].start, x, a) < std::tuple(l.items[y].start, y, b);
-        });
+/// Items such that each stands after all it depends on and what is before it on its thread, and else by
+/// start. Measured times that contradict each other could make a circle; then the dependencies of the
+/// earliest item in it that a rule inferred go, or all of it but its place on its thread.
+class Orderer {
+ public:
+  explicit Orderer(Linking& l) : l_(l), items_(l.items), deps_(l.deps) {
+    const size_t count = items_.size();
+    missing_.assign(count, 0);
+    next_.assign(count, kNone);
+    for (const auto& chain : l.chains)
+      for (size_t i = 1; i < chain.size(); ++i) {
+        next_[chain[i - 1]] = chain[i];
+        ++missing_[chain[i]];
       }
-      while (!holds(others[at])) ++at;  // what does not hold now never will again
-      const uint32_t first = l.deps[others[at]].item;
-      const int64_t before = drops;
-      drop(first, true);
-      if (drops == before) drop(first, false);
-      continue;
+    begin_.assign(count + 1, 0);
+    for (const Dependency& d : deps_) ++begin_[d.on + 1], ++missing_[d.item];
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    dependents_.resize(deps_.size());
+    std::vector<uint32_t> fill(begin_.begin(), begin_.end() - 1);
+    for (uint32_t d = 0; d < deps_.size(); ++d) dependents_[fill[deps_[d].on]++] = d;
+    dropped_.assign(deps_.size(), 0);
+    placed_.assign(count, 0);
+  }
+
+  std::vector<uint32_t> run() {
+    std::vector<uint32_t> order;
+    order.reserve(items_.size());
+    for (uint32_t i = 0; i < items_.size(); ++i)
+      if (missing_[i] == 0) ready_.push({items_[i].start, i});
+    while (order.size() < items_.size()) {
+      if (ready_.empty()) break_circle();
+      const uint32_t item = ready_.top().second;
+      ready_.pop();
+      placed_[item] = 1;
+      order.push_back(item);
+      if (next_[item] != kNone) release(next_[item]);
+      for (uint32_t i = begin_[item]; i < begin_[item + 1]; ++i)
+        if (!dropped_[dependents_[i]]) release(deps_[dependents_[i]].item);
     }
-    const uint32_t item = ready.top().second;
-    ready.pop();
-    placed[item] = 1;
-    order.push_back(item);
-    for (uint32_t i = begin[item]; i < begin[item + 1]; ++i)
-      if (const uint32_t d = dependents[i]; !dropped[d] && --missing[l.deps[d].item] == 0)
-        ready.push({l.items[l.deps[d].item].start, l.deps[d].item});
+    if (drops_ > 0) {
+      size_t kept = 0;
+      for (size_t d = 0; d < deps_.size(); ++d)
+        if (!dropped_[d]) deps_[kept++] = deps_[d];
+      deps_.resize(kept);
+      l_.find("pytorch.time.circle", Severity::warning,
+              fmt::format("the measured times contradict each other: {} dependencies were left out",
+                          show_count(drops_)));
+    }
+    return order;
   }
-  if (drops > 0) {
-    std::vector<Dependency> kept;
-    for (uint32_t d = 0; d < l.deps.size(); ++d)
-      if (!dropped[d]) kept.push_back(l.deps[d]);
-    l.deps = std::move(kept);
-    l.find("pytorch.time.circle", Severity::warning,
-           fmt::format("the measured times contradict each other: {} dependencies were left out", show_count(drops)));
+
+ private:
+  void release(uint32_t item) {
+    if (--missing_[item] == 0) ready_.push({items_[item].start, item});
   }
-  return order;
-}
+
+  bool holds(uint32_t d) const { return !dropped_[d] && !placed_[deps_[d].item] && !placed_[deps_[d].on]; }
+
+  void break_circle() {
+    if (by_item_.empty()) {
+      by_item_.resize(deps_.size());
+      std::iota(by_item_.begin(), by_item_.end(), 0);
+      std::sort(by_item_.begin(), by_item_.end(), [&](uint32_t a, uint32_t b) {
+        const uint32_t x = deps_[a].item, y = deps_[b].item;
+        return std::tuple(items_[x].start, x, a) < std::tuple(items_[y].start, y, b);
+      });
+    }
+    while (ready_.empty()) {
+      while (!holds(by_item_[at_])) ++at_;  // what does not hold now never will again
+      const uint32_t first = deps_[by_item_[at_]].item;
+      const int64_t before = drops_;
+      drop(first, true);
+      if (drops_ == before) drop(first, false);
+    }
+  }
+
+  void drop(uint32_t item, bool inferred_only) {
+    for (size_t i = at_; i < by_item_.size() && deps_[by_item_[i]].item == item; ++i) {
+      const uint32_t d = by_item_[i];
+      if (!holds(d) || (inferred_only && !deps_[d].inferred)) continue;
+      dropped_[d] = 1;
+      ++drops_;
+      release(item);
+    }
+  }
+
+  Linking& l_;
+  const std::vector<Item>& items_;
+  std::vector<Dependency>& deps_;
+  std::vector<uint32_t> missing_;             ///< per item: what it still waits for
+  std::vector<uint32_t> next_;                ///< per item: the next on its thread
+  std::vector<uint32_t> begin_, dependents_;  ///< dependencies by what they wait for
+  std::vector<char> dropped_, placed_;
+  using Entry = std::pair<int64_t, uint32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready_;
+  std::vector<uint32_t> by_item_;  ///< dependencies by the start of who waits; made when there is a circle
+  size_t at_ = 0;
+  int64_t drops_ = 0;
+};
 
 class Assembler {
  public:
@@ -101,22 +133,21 @@ class Assembler {
     t_.metadata = l_.host.metadata;
     if (l_.has_host) t_.metadata.push_back({intern("linked_iteration"), std::max<int64_t>(0, l_.report.iteration)});
 
-    const std::vector<uint32_t> order = order_items(l_);
-    node_of_item_.assign(l_.items.size(), trace::kNoNode);
-    node_of_host_.assign(l_.host.ops.size(), trace::kNoNode);
-    reserve(order.size() + l_.host.ops.size());
-    add_untimed_host_ops();
-    for (const uint32_t item : order) add_item(item);
-    add_edges();
+    // What is not needed any more makes room for what follows, all the way.
+    drop_linking_state();
+    {
+      const std::vector<uint32_t> order = Orderer(l_).run();
+      number_nodes(order);
+    }
+    trace::Edges deps = take_deps(), ctrl = callers();
+    take_items();
+    make_other_columns();
+    for (NodeId node = 0; node < nodes_; ++node) describe(node);
     t_.ios = std::move(l_.host.ios);
-    // What is not needed any more makes room for the trace.
-    l_.deps = {};
-    l_.items = {};
-    l_.chains = {};
-    l_.kineto.ops = {};
-    l_.kineto.calls = {};
-    l_.host.ops = {};
+    release(l_.kineto.ops, l_.kineto.calls, l_.host.ops);
     trace::Trace trace = std::move(b_).finish();
+    trace.deps = std::move(deps);
+    trace.ctrl = std::move(ctrl);
     comms_.finish(trace);
     for (const trace::Comm& comm : trace.comms) l_.report.comm_bytes += comm.bytes;
     l_.report.comm_nodes = static_cast<int64_t>(trace.comms.size());
@@ -124,157 +155,196 @@ class Assembler {
   }
 
  private:
-  void reserve(size_t nodes) {
-    t_.id.reserve(nodes);
-    t_.name.reserve(nodes);
-    t_.type.reserve(nodes);
-    t_.start_ps.reserve(nodes);
-    t_.dur_ps.reserve(nodes);
-    t_.attrs.reserve(nodes * 4);
+  /// What the steps before needed; names of operators, calls and who encloses whom are still needed here.
+  void drop_linking_state() {
+    release(l_.op_order, l_.roles, l_.waited_for, l_.events, l_.ops_by_end, l_.previous);
+    release(l_.stream_ops, l_.thread_ops, l_.thread_calls, l_.thread_launches);
+    release(l_.item_of_op, l_.item_of_device_op);
   }
 
-  NodeId add(StringId name, NodeType type) { return b_.add(t_.size() + 1, name, type); }
-
-  void source(std::string text) { b_.attr(source_, t_.texts.add(text)); }
-
-  /// Roots, process groups, and operators that the Kineto trace lacks.
-  void add_untimed_host_ops() {
+  /// Which rows items and host operators get: first what the Kineto trace lacks, roots and process groups
+  /// among it, then the items in their order.
+  void number_nodes(const std::vector<uint32_t>& order) {
+    const bool host_alone = l_.kineto.file.empty();
+    node_of_host_.assign(l_.host.ops.size(), trace::kNoNode);
     for (uint32_t h = static_cast<uint32_t>(l_.host.ops.size()); h-- > 0;) {  // roots come last there
       const HostOp& op = l_.host.ops[h];
-      const bool is_item = l_.kineto.file.empty() && op.kind == HostOp::Kind::op;
+      const bool is_item = host_alone && op.kind == HostOp::Kind::op;
       if (is_item || l_.op_of_host[h] != kNone || l_.out_of_scope.contains(op.rf_id)) continue;
-      const NodeId node = add(op.name, op.kind == HostOp::Kind::process_groups ? NodeType::metadata : NodeType::comp);
-      t_.flags[node] |= trace::kOnCpu | trace::kSaysCpuOrNot;
-      host_attrs(node, h);
-      source(fmt::format("host {}", op.id));
-      node_of_host_[h] = node;
+      node_of_host_[h] = nodes_++;
+      origins_.push_back({Item::Kind::untimed, h});
     }
+    origins_.reserve(nodes_ + order.size());
+    node_of_item_.resize(l_.items.size());
+    for (const uint32_t id : order) {
+      const Item& item = l_.items[id];
+      node_of_item_[id] = nodes_;
+      if (const uint32_t h = host_op_of(item); h != kNone) node_of_host_[h] = nodes_;
+      origins_.push_back({item.kind, item.record});
+      ++nodes_;
+    }
+  }
+
+  /// The host operator whose first piece an item is, or kNone.
+  uint32_t host_op_of(const Item& item) const {
+    if (item.kind == Item::Kind::untimed) return item.record;
+    const bool op = item.kind == Item::Kind::op || item.kind == Item::Kind::annotation;
+    return op ? l_.host_of_op[item.record] : kNone;
+  }
+
+  trace::Edges take_deps() {
+    const auto each = [&](const auto& visit) {
+      for (const Dependency& d : l_.deps)
+        visit(node_of_item_[d.item], node_of_item_[d.on],
+              static_cast<uint8_t>(static_cast<uint8_t>(d.kind) | (d.inferred ? trace::kInferred : 0)),
+              Picoseconds{d.lag} * kPsPerNs);
+      for (const auto& chain : l_.chains)
+        for (size_t i = 1; i < chain.size(); ++i)
+          visit(node_of_item_[chain[i]], node_of_item_[chain[i - 1]],
+                static_cast<uint8_t>(trace::EdgeKind::program), Picoseconds{0});
+    };
+    trace::Edges edges = trace::make_edges(nodes_, true, each);
+    for (const uint8_t kind : edges.kind) {
+      ++l_.report.edges[static_cast<size_t>(trace::kind_of(kind))];
+      l_.report.inferred_edges += (kind & trace::kInferred) != 0;
+    }
+    release(l_.deps, l_.chains);
+    return edges;
+  }
+
+  trace::Edges callers() const {
+    return trace::make_edges(nodes_, false, [&](const auto& visit) {
+      for (uint32_t id = 0; id < l_.items.size(); ++id)  // of the others the host trace knows it
+        if (const Item& item = l_.items[id]; item.caller != kNone && host_op_of(item) == kNone)
+          visit(node_of_item_[id], node_of_item_[item.caller], uint8_t{0}, Picoseconds{0});
+      for (uint32_t h = 0; h < l_.host.ops.size(); ++h)
+        if (const uint32_t parent = l_.host.ops[h].parent_row;
+            parent != trace::kNoRow && node_of_host_[h] != trace::kNoNode && node_of_host_[parent] != trace::kNoNode)
+          visit(node_of_host_[h], node_of_host_[parent], uint8_t{0}, Picoseconds{0});
+    });
+  }
+
+  /// The columns that items fill; they go.
+  void take_items() {
+    t_.flags.resize(nodes_, trace::kOnCpu | trace::kSaysCpuOrNot);
+    t_.start_ps.resize(nodes_);
+    t_.dur_ps.resize(nodes_);
+    t_.part_of.resize(nodes_, trace::kNoNode);
+    t_.lane.resize(nodes_, trace::kNoLane);
+    for (uint32_t id = 0; id < l_.items.size(); ++id) {
+      const Item& item = l_.items[id];
+      const NodeId node = node_of_item_[id];
+      if (item.kind == Item::Kind::untimed) {
+        t_.lane[node] =
+            b_.lane({trace::Lane::Kind::thread, 0, l_.host.threads[l_.host.ops[item.record].thread]});
+        continue;
+      }
+      t_.flags[node] |= trace::kHasStart | trace::kHasDuration;
+      t_.start_ps[node] = (item.start - l_.begin_ns) * kPsPerNs;
+      t_.dur_ps[node] = item.dur * kPsPerNs;
+      if (item.kind == Item::Kind::device) t_.flags[node] &= static_cast<uint8_t>(~trace::kOnCpu);
+      if (item.kind != Item::Kind::initial_condition)
+        t_.lane[node] = b_.lane(item.kind == Item::Kind::device ? k_.streams[item.lane] : k_.threads[item.lane]);
+      if (item.whole != kNone) t_.part_of[node] = node_of_item_[item.whole];
+    }
+    release(l_.items, node_of_item_);
+  }
+
+  void make_other_columns() {
+    t_.id.resize(nodes_);
+    std::iota(t_.id.begin(), t_.id.end(), 1);
+    t_.name.resize(nodes_);
+    t_.type.resize(nodes_, NodeType::comp);
+    t_.comm_row.resize(nodes_, trace::kNoRow);
+    t_.io_row.resize(nodes_, trace::kNoRow);
+    t_.attr_begin.reserve(nodes_ + 1);
+    t_.attrs.reserve(l_.host.ops.size() * 72 + (k_.calls.size() + k_.device_ops.size()) * 32 +
+                     (l_.has_host ? 0 : k_.ops.size() * 32));  // about what they take
+  }
+
+  /// Where a node comes from: the operator of the host trace, the byte of the Kineto trace.
+  void source(std::optional<uint64_t> host_id, std::optional<int64_t> byte) {
+    text_.clear();
+    if (host_id) fmt::format_to(std::back_inserter(text_), "host {}", *host_id);
+    if (byte) fmt::format_to(std::back_inserter(text_), "{}device @{}", host_id ? " " : "", *byte);
+    b_.attr({source_, std::string_view(text_.data(), text_.size())});
   }
 
   void host_attrs(NodeId node, uint32_t h) {
     const HostOp& op = l_.host.ops[h];
-    b_.attr(rf_id_, op.rf_id);
-    if (op.fw_parent != 0) fw_parents_.push_back({t_.attrs.size(), op.fw_parent});
-    b_.attr(names_.fw_parent, int64_t{0});
-    b_.attr(names_.seq_id, op.sequence);
-    b_.attr(names_.scope, op.scope);
-    b_.attr(names_.fw_tid, op.fw_thread);
-    if (op.schema) b_.attr(names_.op_schema, t_.strings[op.schema]);
-    for (uint32_t i = 0; i < op.attr_count; ++i) t_.attrs.push_back(l_.host.attrs[op.first_attr + i]);
+    const NodeId forward = op.fw_parent_row == trace::kNoRow ? trace::kNoNode : node_of_host_[op.fw_parent_row];
+    trace::Attrs& attrs = t_.attrs;  // texts stay where they are
+    attrs.add({rf_id_, op.rf_id});
+    attrs.add({names_.fw_parent, forward == trace::kNoNode ? int64_t{0} : int64_t{forward} + 1});
+    attrs.add({names_.seq_id, op.sequence});
+    attrs.add({names_.scope, int64_t{op.scope}});
+    attrs.add({names_.fw_tid, l_.host.threads[op.fw_thread]});
+    if (op.schema) attrs.add({names_.op_schema, t_.strings[op.schema]});
+    for (const trace::Attr& attr : l_.host.other_attrs(op)) attrs.add(attr);
     t_.io_row[node] = op.io;
   }
 
-  void add_item(uint32_t id) {
-    const Item& item = l_.items[id];
-    NodeId node = trace::kNoNode;
+  /// Name, type, attributes and communication.
+  void describe(NodeId node) {
+    const Origin& origin = origins_[node];
+    const uint32_t record = origin.record;
+    t_.attr_begin.push_back(t_.attrs.position());
     CommNode comm;
-    bool on_cpu = true, is_comm = false;
-    switch (item.kind) {
+    bool is_comm = false;
+    switch (origin.kind) {
       case Item::Kind::op:
       case Item::Kind::annotation: {
-        const CpuOp& op = k_.ops[item.record];
-        is_comm = comms_.host(item.record, comm);
-        node = add(op.name, is_comm ? comm.type : NodeType::comp);
-        const uint32_t h = l_.host_of_op[item.record];
-        if (h != kNone) {
+        const CpuOp& op = k_.ops[record];
+        t_.name[node] = op.name;
+        is_comm = comms_.host(record, comm);
+        if (const uint32_t h = l_.host_of_op[record]; h != kNone) {
           host_attrs(node, h);
-          source(fmt::format("host {} device @{}", l_.host.ops[h].id, op.byte));
-          node_of_host_[h] = node;
+          source(l_.host.ops[h].id, op.byte);
         } else {
-          if (op.rf_id != 0) b_.attr(rf_id_, op.rf_id);
-          if (op.sequence >= 0) b_.attr(names_.seq_id, op.sequence);
-          source(fmt::format("device @{}", op.byte));
+          if (op.rf_id != 0) b_.attr({rf_id_, op.rf_id});
+          if (op.sequence >= 0) b_.attr({names_.seq_id, op.sequence});
+          source(std::nullopt, op.byte);
         }
         break;
       }
       case Item::Kind::untimed: {
-        const HostOp& op = l_.host.ops[item.record];
-        is_comm = comms_.record(item.record, comm);
-        node = add(op.name, is_comm ? comm.type : NodeType::comp);
-        host_attrs(node, item.record);
-        source(fmt::format("host {}", op.id));
-        node_of_host_[item.record] = node;
-        t_.flags[node] |= trace::kOnCpu | trace::kSaysCpuOrNot;
-        t_.lane[node] = b_.lane({trace::Lane::Kind::thread, 0, op.thread});
-        node_of_item_[id] = node;
-        if (is_comm) b_.comm(node) = comm.comm;
-        return;
+        const HostOp& op = l_.host.ops[record];
+        t_.name[node] = op.name;
+        if (op.kind == HostOp::Kind::process_groups) t_.type[node] = NodeType::metadata;
+        is_comm = l_.kineto.file.empty() && comms_.record(record, comm);
+        host_attrs(node, record);
+        source(op.id, std::nullopt);
+        break;
       }
-      case Item::Kind::op_rest: node = add(k_.ops[item.record].name, NodeType::comp); break;
+      case Item::Kind::op_rest: t_.name[node] = k_.ops[record].name; break;
       case Item::Kind::call:
       case Item::Kind::call_rest: {
-        const RuntimeCall& call = k_.calls[item.record];
-        node = add(call.name, NodeType::comp);
-        if (item.kind == Item::Kind::call) {
-          b_.attr(correlation_, call.correlation);
-          source(fmt::format("device @{}", call.byte));
+        const RuntimeCall& call = k_.calls[record];
+        t_.name[node] = call.name;
+        if (origin.kind == Item::Kind::call) {
+          b_.attr({correlation_, call.correlation});
+          source(std::nullopt, call.byte);
         }
         break;
       }
-      case Item::Kind::sync_remainder: node = add(remainder_, NodeType::comp); break;
-      case Item::Kind::gap: node = add(host_gap_, NodeType::comp); break;
-      case Item::Kind::initial_condition: node = add(initial_, NodeType::comp); break;
+      case Item::Kind::sync_remainder: t_.name[node] = remainder_; break;
+      case Item::Kind::gap: t_.name[node] = host_gap_; break;
+      case Item::Kind::initial_condition: t_.name[node] = initial_; break;
       case Item::Kind::device: {
-        const DeviceOp& op = k_.device_ops[item.record];
-        on_cpu = false;
-        is_comm = comms_.device(item.record, comm);
-        node = add(op.name, is_comm ? comm.type : NodeType::comp);
-        b_.attr(correlation_, op.correlation);
-        if (op.bytes >= 0) b_.attr(names_.bytes, op.bytes);
-        source(fmt::format("device @{}", op.byte));
+        const DeviceOp& op = k_.device_ops[record];
+        t_.name[node] = op.name;
+        is_comm = comms_.device(record, comm);
+        b_.attr({correlation_, op.correlation});
+        if (op.bytes >= 0) b_.attr({names_.bytes, op.bytes});
+        source(std::nullopt, op.byte);
         break;
       }
     }
-    if (is_comm) b_.comm(node) = comm.comm;
-    node_of_item_[id] = node;
-    t_.flags[node] |= static_cast<uint8_t>(trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot |
-                                           (on_cpu ? trace::kOnCpu : 0));
-    t_.start_ps[node] = (item.start - l_.begin_ns) * kPsPerNs;
-    t_.dur_ps[node] = item.dur * kPsPerNs;
-    if (item.kind != Item::Kind::initial_condition)
-      t_.lane[node] = b_.lane(on_cpu ? k_.threads[item.lane] : k_.streams[item.lane]);
-    if (item.whole != kNone) t_.part_of[node] = node_of_item_[item.whole];
+    if (!is_comm) return;
+    t_.type[node] = comm.type;
+    b_.comm(node) = comm.comm;
   }
 
-  void add_edges() {
-    for (const Dependency& d : l_.deps) {
-      b_.dep(node_of_item_[d.item], node_of_item_[d.on],
-             static_cast<uint8_t>(static_cast<uint8_t>(d.kind) | (d.inferred ? trace::kInferred : 0)),
-             d.lag * kPsPerNs);
-      ++l_.report.edges[static_cast<size_t>(d.kind)];
-      l_.report.inferred_edges += d.inferred;
-    }
-    for (uint32_t id = 0; id < l_.items.size(); ++id) {
-      const Item& item = l_.items[id];
-      const bool op = item.kind == Item::Kind::op || item.kind == Item::Kind::annotation;
-      const bool of_host = item.kind == Item::Kind::untimed || (op && l_.host_of_op[item.record] != kNone);
-      if (of_host) continue;  // the host trace knows its caller
-      if (item.caller != kNone) b_.ctrl(node_of_item_[id], node_of_item_[item.caller]);
-    }
-    for (uint32_t h = 0; h < l_.host.ops.size(); ++h)
-      if (const uint32_t parent = l_.host.ops[h].parent_row;
-          parent != trace::kNoRow && node_of_host_[h] != trace::kNoNode && node_of_host_[parent] != trace::kNoNode)
-        b_.ctrl(node_of_host_[h], node_of_host_[parent]);
-    for (const FwParent& forward : fw_parents_)
-      t_.attrs[forward.attr] = trace::Attr(names_.fw_parent, host_node(forward.host_id));
-  }
-
-  /// The new id of a node of the host trace; 0 if there is none such.
-  int64_t host_node(uint64_t host_id) {
-    if (row_of_host_id_.empty()) {
-      for (uint32_t h = 0; h < l_.host.ops.size(); ++h) row_of_host_id_.push_back({l_.host.ops[h].id, h});
-      std::sort(row_of_host_id_.begin(), row_of_host_id_.end());
-    }
-    const auto found = std::lower_bound(row_of_host_id_.begin(), row_of_host_id_.end(), std::pair(host_id, 0u));
-    if (found == row_of_host_id_.end() || found->first != host_id || node_of_host_[found->second] == trace::kNoNode)
-      return 0;
-    return static_cast<int64_t>(t_.id[node_of_host_[found->second]]);
-  }
-
-  struct FwParent {
-    size_t attr;
-    uint64_t host_id;
-  };
   struct Names {
     StringId fw_parent, seq_id, scope, fw_tid, op_schema, bytes;
     explicit Names(StringPool& s)
@@ -293,9 +363,14 @@ class Assembler {
   CommNodes comms_;
   Names names_{b_.trace.strings};
   StringId host_gap_ = 0, remainder_ = 0, initial_ = 0, correlation_ = 0, source_ = 0, rf_id_ = 0;
+  NodeId nodes_ = 0;
+  struct Origin {
+    Item::Kind kind;
+    uint32_t record;
+  };
+  std::vector<Origin> origins_;  ///< per node
   std::vector<NodeId> node_of_item_, node_of_host_;
-  std::vector<FwParent> fw_parents_;
-  std::vector<std::pair<uint64_t, uint32_t>> row_of_host_id_;
+  fmt::memory_buffer text_;
 };
 
 }  // namespace

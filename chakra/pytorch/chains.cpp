@@ -158,10 +158,4 @@ void build_chains(Linking& l) {
     if (used[thread]) ChainBuilder(l, thread, l.begin_ns).run();
 }
 
-void add_program_edges(Linking& l) {
-  for (const auto& chain : l.chains)
-    for (size_t i = 1; i < chain.size(); ++i)
-      l.deps.push_back({chain[i], chain[i - 1], trace::EdgeKind::program, false, 0});
-}
-
 }  // namespace chakra::pytorch

@@ -96,14 +96,14 @@ bool CommNodes::device(uint32_t op, CommNode& node) {
     if (annotation.empty() && (name.starts_with("nccl:") || name.starts_with("c10d::"))) annotation = after_colon(name);
     if (l_.host_of_op[o] != kNone) {
       const HostOp& host = l_.host.ops[l_.host_of_op[o]];
-      if (host.comm != trace::kNoRow) complete(record, l_.host.comms[host.comm]);
+      if (const CommRecord* more = l_.host.comm(host)) complete(record, *more);
       if (tensors.empty() && (name == "record_param_comms" || name.starts_with("nccl:"))) {
         tensors = l_.host.io(host).inputs.values;
-        types = l_.host.io(host).inputs.types;
+        types = l_.text(l_.host.io(host).inputs.types);
       }
-    } else if (dims.empty()) {
-      dims = around.dims;
-      dim_types = around.types;
+    } else if (dims.empty() && around.comm != trace::kNoRow) {
+      dims = k.comms[around.comm].dims;
+      dim_types = k.comms[around.comm].types;
     }
     if (name == "record_param_comms") break;
   }
@@ -125,26 +125,30 @@ bool CommNodes::host(uint32_t op, CommNode& node) {
   if (!o.host_comm) return false;
   const std::string_view name = l_.text(o.name);
   CommRecord record;
-  std::string_view tensors, types = o.types;
+  static const CommRecord nothing;
+  const CommRecord& here = o.comm == trace::kNoRow ? nothing : l_.kineto.comms[o.comm];
+  std::string_view tensors, types = here.types;
   if (l_.host_of_op[op] != kNone) {
     const HostOp& host = l_.host.ops[l_.host_of_op[op]];
-    if (host.comm != trace::kNoRow) complete(record, l_.host.comms[host.comm]);
+    if (const CommRecord* more = l_.host.comm(host)) complete(record, *more);
     tensors = l_.host.io(host).inputs.values;
-    types = l_.host.io(host).inputs.types;
+    types = l_.text(l_.host.io(host).inputs.types);
   }
-  if (tensors.empty()) record.in_elements = static_cast<int64_t>(sum_dims(o.dims));
+  if (tensors.empty()) record.in_elements = static_cast<int64_t>(sum_dims(here.dims));
   fill(node, comm_kind(after_colon(name)), record, tensors, types, name.substr(0, name.find(':')));
   return true;
 }
 
 bool CommNodes::record(uint32_t host_op, CommNode& node) {
   const HostOp& host = l_.host.ops[host_op];
-  if (host.comm == trace::kNoRow || l_.text(host.name) != "record_param_comms") return false;
-  CommRecord record = l_.host.comms[host.comm];
+  const CommRecord* recorded = l_.host.comm(host);
+  if (!recorded || l_.text(host.name) != "record_param_comms") return false;
+  CommRecord record = *recorded;
   const CommKind kind = comm_kind(l_.text(record.collective));
   if (kind.type == NodeType::invalid) return false;
   find_peer(record, kind, {});
-  fill(node, kind, record, l_.host.io(host).inputs.values, l_.host.io(host).inputs.types, "nccl");
+  const trace::Tensors& inputs = l_.host.io(host).inputs;
+  fill(node, kind, record, inputs.values, l_.text(inputs.types), "nccl");
   return true;
 }
 

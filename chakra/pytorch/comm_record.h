@@ -19,12 +19,13 @@ struct CommRecord {
   StringId group_description = 0;
   std::string_view ranks;  ///< "[0, 1]"
   std::string_view in_split, out_split;
+  std::string_view dims, types;  ///< "Input Dims" and "Input type" of a record of a Kineto trace
   int64_t in_elements = -1, out_elements = -1;
   int64_t group_size = -1;
   int64_t rank_start = -1, rank_stride = -1;  ///< the group is start, start + stride, ...; -1: not said
   int64_t sequence = -1, root = -1, src = -1, dst = -1;
 
-  bool empty() const { return collective == 0 && in_elements < 0; }
+  bool empty() const { return collective == 0 && in_elements < 0 && dims.empty() && types.empty(); }
 };
 
 /// What a collective's name means: "all_reduce", "allreduce_coalesced", "_allgather_base",

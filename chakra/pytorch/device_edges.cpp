@@ -25,7 +25,7 @@ class DeviceEdges {
 
  private:
   void dep(uint32_t item, uint32_t on, EdgeKind kind, bool inferred = false, int64_t lag = 0) {
-    l_.deps.push_back({item, on, kind, inferred, lag});
+    l_.deps.push_back({item, on, kind, inferred, static_cast<uint32_t>(std::clamp<int64_t>(lag, 0, UINT32_MAX))});
   }
   Item& item(uint32_t id) { return l_.items[id]; }
 
@@ -123,7 +123,7 @@ class DeviceEdges {
   void add_syncs() {
     for (const CallRole& role : l_.roles) {
       if (!role.blocks || role.wait_item == kNone) continue;
-      for (const uint32_t op : role.waits_for)
+      for (const uint32_t op : l_.waits_of(role))
         dep(role.wait_item, l_.item_of_device_op[op], EdgeKind::sync, role.wait_inferred);
     }
   }

@@ -1,6 +1,4 @@
 // A host trace without a Kineto trace: what ran, in which order, and what it communicated, but not when.
-#include <map>
-
 #include "chakra/pytorch/linking.h"
 
 namespace chakra::pytorch {
@@ -15,9 +13,9 @@ void chain_host_ops(Linking& l) {
   l.find("pytorch.host.alone", Severity::note,
          "without a Kineto trace there are no times and nothing of the device; operators follow in the order in which "
          "they began");
-  std::map<int64_t, uint32_t> last_of_thread;
+  l.chains.resize(l.host.threads.size());
   uint32_t before = kNone;
-  int64_t thread_before = -1;
+  uint32_t thread_before = kNone;
   for (const uint32_t h : ops_by_id(l.host)) {
     const HostOp& op = l.host.ops[h];
     Item item;
@@ -26,10 +24,9 @@ void chain_host_ops(Linking& l) {
     const auto id = static_cast<uint32_t>(l.items.size());
     item.start = id;  // keeps the order; not a time
     l.items.push_back(item);
-    if (const auto last = last_of_thread.find(op.thread); last != last_of_thread.end())
-      l.deps.push_back({id, last->second, trace::EdgeKind::program, false, 0});
+    l.chains[op.thread].push_back(id);
     if (before != kNone && thread_before != op.thread) l.deps.push_back({id, before, trace::EdgeKind::thread, true, 0});
-    last_of_thread[op.thread] = before = id;
+    before = id;
     thread_before = op.thread;
   }
 }

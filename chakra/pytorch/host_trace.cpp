@@ -52,10 +52,42 @@ std::string_view without_quotes(std::string_view text) {
   return text;
 }
 
+/// Node ids are nearly without holes: a table holds their rows. Where they are not, a map does.
+class RowOfId {
+ public:
+  explicit RowOfId(const std::vector<HostOp>& ops) {
+    if (ops.empty()) return;
+    const auto [low, high] =
+        std::minmax_element(ops.begin(), ops.end(), [](const HostOp& a, const HostOp& b) { return a.id < b.id; });
+    lowest_ = low->id;
+    if (high->id - low->id < ops.size() * 4) table_.assign(high->id - low->id + 1, trace::kNoRow);
+    else map_.reserve(ops.size());
+  }
+  /// The row that the id has, which is `row` if it had none before.
+  uint32_t add(uint64_t id, uint32_t row) {
+    if (table_.empty()) return map_.emplace(id, row).first->second;
+    uint32_t& slot = table_[id - lowest_];
+    if (slot == trace::kNoRow) slot = row;
+    return slot;
+  }
+  uint32_t find(uint64_t id) const {
+    if (!table_.empty()) return id - lowest_ < table_.size() ? table_[id - lowest_] : trace::kNoRow;
+    const auto found = map_.find(id);
+    return found == map_.end() ? trace::kNoRow : found->second;
+  }
+
+ private:
+  uint64_t lowest_ = 0;
+  std::vector<uint32_t> table_;
+  absl::flat_hash_map<uint64_t, uint32_t> map_;
+};
+
 class HostReader {
  public:
   HostReader(ByteSource source, StringPool& strings, Arena& texts, Salvage* salvage)
-      : stream_(std::move(source), {"nodes"}), strings_(strings), texts_(texts), salvage_(salvage) {}
+      : stream_(std::move(source), {"nodes"}), strings_(strings), texts_(texts), salvage_(salvage) {
+    (void)thread_row(0);  // of what names none
+  }
 
   Result<HostTrace> run() {
     bool any_window = false;
@@ -93,52 +125,92 @@ class HostReader {
   }
 
   Result<void> read_node(Object& object) {
+    parents_.resize(out_.ops.size());  // a node before this one may have been left out
     HostOp op;
     trace::Io io;
-    op.first_attr = static_cast<uint32_t>(out_.attrs.size());
+    stream_.append(parents_, {});
+    const size_t first_attr = out_.attrs.size();
     comm_ = {};
     values_ = {};
     bool has_id = false, has_parent = false;
     for (auto field : object) {
       std::string_view key;
-      if (const auto code = field.unescaped_key().get(key)) return json_error(code, {});
+      if (const auto code = key_of(field, key)) return json_error(code, {});
       ondemand::value value;
       if (const auto code = field.value().get(value)) return json_error(code, {});
-      if (key == "id") has_id = natural(value, op.id);
-      else if (key == "ctrl_deps" || key == "parent") has_parent = natural(value, op.parent);
-      else if (key == "name") op.name = text_id(value);
-      else if (key == "inputs") read_tensors(value, io.inputs, &values_);
-      else if (key == "outputs") read_tensors(value, io.outputs, nullptr);
-      else if (key == "input_shapes") io.inputs.shapes = repr(token(value));
-      else if (key == "input_types") io.inputs.types = repr(token(value));
-      else if (key == "output_shapes") io.outputs.shapes = repr(token(value));
-      else if (key == "output_types") io.outputs.types = repr(token(value));
-      else if (key == "attrs") CHAKRA_CHECK(read_attrs(value, op));
-      else CHAKRA_CHECK(read_attr(key, {}, value, op));
+      bool known = true;
+      switch (key.empty() ? 0 : key[0]) {  // one comparison or two decide
+        case 'i':
+          if (key == "id") has_id = natural(value, op.id);
+          else if (key == "inputs") read_tensors(value, io.inputs, &values_);
+          else if (key == "input_shapes") io.inputs.shapes = kind(token(value));
+          else if (key == "input_types") io.inputs.types = kind(token(value));
+          else known = false;
+          break;
+        case 'n':
+          if (key == "name") op.name = text_id(value);
+          else known = false;
+          break;
+        case 'c':
+        case 'p':
+          if (key == "ctrl_deps" || key == "parent") has_parent = natural(value, parents_.back().caller);
+          else known = false;
+          break;
+        case 'o':
+          if (key == "outputs") read_tensors(value, io.outputs, nullptr);
+          else if (key == "output_shapes") io.outputs.shapes = kind(token(value));
+          else if (key == "output_types") io.outputs.types = kind(token(value));
+          else known = false;
+          break;
+        case 'a':
+          if (key == "attrs") CHAKRA_CHECK(read_attrs(value, op));
+          else known = false;
+          break;
+        default: known = false;
+      }
+      if (!known) CHAKRA_CHECK(read_attr(key, {}, value, op));
     }
     const std::string_view name = strings_[op.name];
     if (!has_id) return field_error(fmt::format("a node named {} without a whole number as id", quote(name)));
     if (!has_parent) return field_error(fmt::format("node {} without a whole number as parent", op.id));
-    op.attr_count = static_cast<uint32_t>(out_.attrs.size()) - op.first_attr;
     op.byte = stream_.current_place().byte;
     if (name.starts_with("[pytorch|profiler|execution_"))
       op.kind = name.ends_with("|thread]") ? HostOp::Kind::thread_root : HostOp::Kind::process_root;
     else if (name == "## process_group:init ##") op.kind = HostOp::Kind::process_groups;
-    if (!io.inputs.values.empty() || !io.outputs.values.empty()) {
+    if (!io.inputs.empty() || !io.outputs.empty()) {
       op.io = static_cast<uint32_t>(out_.ios.size());
-      out_.ios.push_back(io);
+      stream_.append(out_.ios, io);
     }
     if (op.kind == HostOp::Kind::op) ++out_.op_count;
     if (op.kind == HostOp::Kind::process_groups) read_groups();
     if (name == "record_param_comms") read_comm_inputs();
-    if (!comm_.empty() || comm_.sequence >= 0) {
-      op.comm = static_cast<uint32_t>(out_.comms.size());
-      out_.comms.push_back(comm_);
+    const bool has_comm = !comm_.empty() || comm_.sequence >= 0;
+    if (const size_t attrs = out_.attrs.size() - first_attr; has_comm || attrs > 0) {
+      op.more = static_cast<uint32_t>(out_.more.size());
+      HostMore& more = out_.more.emplace_back();
+      more.first_attr = static_cast<uint32_t>(first_attr);
+      more.attr_count = static_cast<uint32_t>(attrs);
+      if (has_comm) more.comm = comm_;
     }
-    out_.ops.push_back(op);
+    stream_.append(out_.ops, op);
     return {};
   }
 
+  uint32_t thread_row(int64_t number) {
+    const auto [row, added] = thread_rows_.try_emplace(number, static_cast<uint32_t>(out_.threads.size()));
+    if (added) out_.threads.push_back(number);
+    return row->second;
+  }
+  Result<void> thread(ondemand::value value, uint32_t& row) {
+    int64_t number = 0;
+    if (!to_integer(value, number)) return field_error("a thread of a node is no whole number");
+    if (number != last_number_) {
+      last_number_ = number;
+      last_row_ = thread_row(number);
+    }
+    row = last_row_;
+    return {};
+  }
   static bool natural(ondemand::value value, uint64_t& number) { return parse_unsigned(token(value), number); }
   StringId text_id(ondemand::value value) {
     std::string_view text;
@@ -147,7 +219,19 @@ class HostReader {
   std::string_view repr(std::string_view json) {
     scratch_.clear();
     append_python_repr(scratch_, json);
-    return texts_.add(scratch_);
+    return scratch_;
+  }
+  std::string_view values(std::string_view json) {
+    if (json == "[]") return "[]";
+    return texts_.add(repr(json));
+  }
+  /// Shapes and types repeat: what they look like in Python is worked out once.
+  StringId kind(std::string_view json) {
+    if (json == "[]") return strings_.intern(json);
+    if (const auto known = kinds_.find(json); known != kinds_.end()) return known->second;
+    const StringId id = strings_.intern(repr(json));
+    kinds_.emplace(kind_texts_.add(json), id);
+    return id;
   }
 
   /// Either a list of values (schema 1.0.1) or an object of parallel lists.
@@ -157,7 +241,7 @@ class HostReader {
     if (type == ondemand::json_type::array) {
       const std::string_view list = token(value);
       if (raw_values) *raw_values = list;
-      tensors.values = repr(list);
+      tensors.values = values(list);
       return;
     }
     Object object;
@@ -165,17 +249,17 @@ class HostReader {
     for (auto field : object) {
       std::string_view key;
       ondemand::value list;
-      if (field.unescaped_key().get(key) || field.value().get(list)) return;
+      if (key_of(field, key) || field.value().get(list)) return;
       const std::string_view json = token(list);
       if (key == "values") {
         if (raw_values) *raw_values = json;
-        tensors.values = repr(json);
+        tensors.values = values(json);
       } else if (key == "shapes") {
-        tensors.shapes = repr(json);
+        tensors.shapes = kind(json);
       } else if (key == "types") {
-        tensors.types = repr(json);
+        tensors.types = kind(json);
       } else if (key == "strides") {
-        tensors.strides = repr(json);
+        tensors.strides = kind(json);
       }
     }
   }
@@ -190,12 +274,12 @@ class HostReader {
       for (auto field : attr) {
         std::string_view key;
         ondemand::value part;
-        if (const auto code = field.unescaped_key().get(key)) return json_error(code, {});
+        if (const auto code = key_of(field, key)) return json_error(code, {});
         if (const auto code = field.value().get(part)) return json_error(code, {});
         if (key == "name") {
-          if (const auto code = part.get_string().get(name)) return json_error(code, {});
+          name = token(part);
         } else if (key == "type") {
-          if (const auto code = part.get_string().get(type)) return json_error(code, {});
+          type = token(part);
         } else if (key == "value") {  // written last in every version
           CHAKRA_CHECK(read_attr(name, type, part, op));
         }
@@ -210,16 +294,38 @@ class HostReader {
       if (!to_integer(value, to)) return field_error(fmt::format("{} of a node is no whole number", name));
       return {};
     };
-    if (name == "rf_id") return integer(op.rf_id);
-    if (name == "seq_id") return integer(op.sequence);
-    if (name == "scope") return integer(op.scope);
-    if (name == "tid") return integer(op.thread);
-    if (name == "fw_tid") return integer(op.fw_thread);
-    if (name == "op_schema") return op.schema = text_id(value), Result<void>();
-    if (name == "fw_parent") {
-      if (!natural(value, op.fw_parent)) return field_error("fw_parent of a node is no whole number");
-      return {};
+    switch (name.empty() ? 0 : name[0]) {  // one comparison decides for nearly all names
+      case 'r':
+        if (name == "rf_id") return integer(op.rf_id);
+        break;
+      case 's':
+        if (name == "seq_id") return integer(op.sequence);
+        if (name == "scope") {
+          int64_t scope = 0;
+          CHAKRA_CHECK(integer(scope));
+          op.scope = static_cast<int16_t>(scope);
+          return op.scope == scope ? Result<void>() : field_error("a scope of a node is none of PyTorch's");
+        }
+        break;
+      case 't':
+        if (name == "tid") return thread(value, op.thread);
+        break;
+      case 'f':
+        if (name == "fw_tid") return thread(value, op.fw_thread);
+        if (name == "fw_parent") {
+          if (!natural(value, parents_.back().forward)) return field_error("fw_parent of a node is no whole number");
+          return {};
+        }
+        break;
+      case 'o':
+        if (name == "op_schema") return op.schema = text_id(value), Result<void>();
+        break;
+      default: break;
     }
+    return read_other_attr(name, type, value);
+  }
+
+  Result<void> read_other_attr(std::string_view name, std::string_view type, ondemand::value value) {
     const std::string_view raw = token(value);
     int64_t number = 0;
     const bool is_number = parse_integer(raw, number);
@@ -319,37 +425,46 @@ class HostReader {
   /// Of nodes with equal ids the first stays.
   void leave_out_doubles() {
     absl::flat_hash_set<uint64_t> ids;
-    std::erase_if(out_.ops, [&](const HostOp& op) {
-      if (ids.insert(op.id).second) return false;
+    size_t kept = 0;
+    for (size_t row = 0; row < out_.ops.size(); ++row) {
+      const HostOp op = out_.ops[row];
+      if (ids.insert(op.id).second) {
+        out_.ops[kept] = op;
+        parents_[kept++] = parents_[row];
+        continue;
+      }
       out_.op_count -= op.kind == HostOp::Kind::op;
       salvage_->note({Code::bad_input,
                       "pytorch.host.duplicate_id",
                       fmt::format("node id {} is used before", op.id),
                       {out_.file, op.byte}});
-      return true;
-    });
+    }
+    out_.ops.resize(kept);
   }
 
   Result<void> link_parents() {
     std::vector<HostOp>& ops = out_.ops;
-    absl::flat_hash_map<uint64_t, uint32_t> rows;
-    rows.reserve(ops.size());
     if (salvage_) leave_out_doubles();
+    RowOfId row_of(ops);
     for (uint32_t row = 0; row < ops.size(); ++row)
-      if (!rows.emplace(ops[row].id, row).second)
+      if (const uint32_t first = row_of.add(ops[row].id, row); first != row)
         return fail(
             Code::bad_input, "pytorch.host.duplicate_id",
-            fmt::format("node id {} is used before, by {}", ops[row].id, quote(strings_[ops[rows[ops[row].id]].name])),
+            fmt::format("node id {} is used before, by {}", ops[row].id, quote(strings_[ops[first].name])),
             {out_.file, ops[row].byte});
-    for (HostOp& op : ops) {
-      const auto found = rows.find(op.parent);
-      if (found == rows.end() && salvage_) continue;  // a run that was ended wrote no roots
-      if (found == rows.end())
+    for (uint32_t row = 0; row < ops.size(); ++row) {
+      HostOp& op = ops[row];
+      if (parents_[row].forward != 0) op.fw_parent_row = row_of.find(parents_[row].forward);
+      const uint32_t caller = row_of.find(parents_[row].caller);
+      if (caller == trace::kNoRow && salvage_) continue;  // a run that was ended wrote no roots
+      if (caller == trace::kNoRow)
         return fail(Code::bad_input, "pytorch.host.missing_parent",
-                    fmt::format("the parent {} of node {} is not in the file", op.parent, op.id), {out_.file, op.byte});
-      if (op.parent != op.id) op.parent_row = found->second;
+                    fmt::format("the parent {} of node {} is not in the file", parents_[row].caller, op.id),
+                    {out_.file, op.byte});
+      if (caller != row) op.parent_row = caller;
       else if (op.kind != HostOp::Kind::process_root) return cycle(op);
     }
+    parents_ = std::vector<Parents>();  // frees its memory; = {} would not
     // Walk up from each node until a node known to reach the root.
     std::vector<uint32_t> seen(ops.size(), 0);
     for (uint32_t start = 0; start < ops.size(); ++start) {
@@ -374,8 +489,17 @@ class HostReader {
   Salvage* salvage_;
   HostTrace out_;
   std::string scratch_;
+  Arena kind_texts_;
+  absl::flat_hash_map<std::string_view, StringId> kinds_;  // by their JSON text
   CommRecord comm_;          // of the node being read
   std::string_view values_;  // its inputs' values, as JSON
+  struct Parents {
+    uint64_t caller = 0, forward = 0;
+  };
+  std::vector<Parents> parents_;  // of the nodes, by id
+  absl::flat_hash_map<int64_t, uint32_t> thread_rows_;
+  int64_t last_number_ = 0;
+  uint32_t last_row_ = 0;  // of it in thread_rows_
   std::map<std::string, int64_t, std::less<>> rank_in_group_;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,19 +20,23 @@ struct HostOp {
   enum class Kind : uint8_t { op, process_root, thread_root, process_groups };
 
   uint64_t id = 0;
-  uint64_t parent = 0;
-  uint32_t parent_row = trace::kNoRow;
-  StringId name = 0;
-  Kind kind = Kind::op;
   int64_t rf_id = 0;  ///< record-function id, the key to the Kineto trace; 0: none
-  uint64_t fw_parent = 0;
   int64_t sequence = -1;  ///< of autograd
-  int64_t scope = 0, thread = 0, fw_thread = 0;
+  int64_t byte = 0;       ///< where it stands in the file
+  uint32_t parent_row = trace::kNoRow, fw_parent_row = trace::kNoRow;
+  StringId name = 0;
   StringId schema = 0;
-  uint32_t io = trace::kNoRow;              ///< into HostTrace::ios; kNoRow: no tensors or values
+  uint32_t thread = 0, fw_thread = 0;  ///< into HostTrace::threads
+  uint32_t io = trace::kNoRow;         ///< into HostTrace::ios; kNoRow: no tensors or values
+  uint32_t more = trace::kNoRow;       ///< into HostTrace::more; kNoRow: nothing
+  int16_t scope = 0;
+  Kind kind = Kind::op;
+};
+
+/// What few operators have.
+struct HostMore {
   uint32_t first_attr = 0, attr_count = 0;  ///< other attributes, in HostTrace::attrs
-  uint32_t comm = trace::kNoRow;            ///< into HostTrace::comms
-  int64_t byte = 0;                         ///< where it stands in the file
+  std::optional<CommRecord> comm;
 };
 
 struct HostTrace {
@@ -39,14 +44,22 @@ struct HostTrace {
     static const trace::Io nothing;
     return op.io == trace::kNoRow ? nothing : ios[op.io];
   }
+  const CommRecord* comm(const HostOp& op) const {
+    return op.more == trace::kNoRow || !more[op.more].comm ? nullptr : &*more[op.more].comm;
+  }
+  std::span<const trace::Attr> other_attrs(const HostOp& op) const {
+    if (op.more == trace::kNoRow) return {};
+    return std::span(attrs).subspan(more[op.more].first_attr, more[op.more].attr_count);
+  }
 
   std::string file;
   std::string schema;
   std::vector<trace::Attr> metadata;  ///< pid, time, start_ts, finish_ts, ...
   std::vector<HostOp> ops;            ///< every node of the file, in file order
+  std::vector<int64_t> threads;       ///< their numbers, in the order in which the file names them
+  std::vector<HostMore> more;
   std::vector<trace::Attr> attrs;
   std::vector<trace::Io> ios;
-  std::vector<CommRecord> comms;
   std::vector<trace::ProcessGroup> groups;
   size_t op_count = 0;  ///< Kind::op
   int64_t rank = -1;    ///< that its communication names, in the default or the only group; -1: not said

@@ -6,6 +6,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -46,6 +47,16 @@ class JsonStream {
   /// The element that for_each_element is at.
   Place current_place() const { return element_place(current_); }
   void set_current(size_t i) { current_ = i; }
+
+  /// Appends a row. The vector grows to what the whole file will need if it goes on as it began, so that rows
+  /// are not copied again and again.
+  template <class T>
+  void append(std::vector<T>& rows, const T& row) const {
+    constexpr size_t kEnough = 1000;  // to judge by
+    if (rows.size() == rows.capacity() && rows.size() >= kEnough)
+      rows.reserve(static_cast<size_t>(static_cast<double>(rows.size()) * std::max(1.02 / source_.progress(), 1.3)));
+    rows.push_back(row);
+  }
 
  private:
   /// Follows strings and brackets over 64 bytes at a time.

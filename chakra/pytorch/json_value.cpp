@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -168,45 +169,70 @@ void append_python_number(std::string& out, std::string_view number) {
   out += text;
 }
 
+/// What append_python_repr does with a byte outside strings.
+enum class Repr : uint8_t { copy, blank, quote, comma, colon, digit, letter };
+constexpr std::array<Repr, 256> kRepr = [] {
+  std::array<Repr, 256> table{};
+  for (const char c : {' ', '\n', '\r', '\t'}) table[static_cast<size_t>(c)] = Repr::blank;
+  for (char c = '0'; c <= '9'; ++c) table[static_cast<size_t>(c)] = Repr::digit;
+  for (const char c : {'t', 'f', 'n'}) table[static_cast<size_t>(c)] = Repr::letter;
+  table['-'] = Repr::digit;
+  table['"'] = Repr::quote;
+  table[','] = Repr::comma;
+  table[':'] = Repr::colon;
+  return table;
+}();
+
+/// Bytes of a string that stand in Python as they do in JSON.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> table{};
+  for (size_t c = 0x20; c < 0x7f; ++c) table[c] = c != '"' && c != '\\' && c != '\'';
+  return table;
+}();
+
 }  // namespace
 
 void append_python_repr(std::string& out, std::string_view json) {
+  const auto at = [&](size_t i) { return static_cast<unsigned char>(json[i]); };
   for (size_t i = 0; i < json.size();) {
-    const char c = json[i];
-    if (is_blank(c)) {
-      ++i;
-    } else if (c == '"') {
-      size_t end = i + 1;  // the common string needs no decoding
-      while (end < json.size() && json[end] != '"' && json[end] != '\\' && json[end] != '\'' &&
-             static_cast<unsigned char>(json[end]) - 0x20u < 0x5fu)
-        ++end;
-      if (end < json.size() && json[end] == '"') {
-        out += '\'';
-        out.append(json.substr(i + 1, end - i - 1));
-        out += '\'';
-        i = end + 1;
-      } else {
-        append_python_string(out, decode_string(json, i));
+    switch (kRepr[at(i)]) {
+      case Repr::copy: out += json[i++]; break;
+      case Repr::blank: ++i; break;
+      case Repr::comma: out += ", ", ++i; break;
+      case Repr::colon: out += ": ", ++i; break;
+      case Repr::quote: {
+        size_t end = i + 1;  // the common string needs no decoding
+        while (end < json.size() && kPlain[at(end)]) ++end;
+        if (end < json.size() && json[end] == '"') {
+          out += '\'';
+          out.append(json, i + 1, end - i - 1);
+          out += '\'';
+          i = end + 1;
+        } else {
+          append_python_string(out, decode_string(json, i));
+        }
+        break;
       }
-    } else if (c == ',') {
-      out += ", ", ++i;
-    } else if (c == ':') {
-      out += ": ", ++i;
-    } else if (c == '-' || is_digit(c)) {
-      size_t end = i + 1;
-      while (end < json.size() &&
-             (is_digit(json[end]) || std::string_view("+-.eE").find(json[end]) != std::string_view::npos))
-        ++end;
-      append_python_number(out, json.substr(i, end - i));
-      i = end;
-    } else if (json.substr(i).starts_with("true")) {
-      out += "True", i += 4;
-    } else if (json.substr(i).starts_with("false")) {
-      out += "False", i += 5;
-    } else if (json.substr(i).starts_with("null")) {
-      out += "None", i += 4;
-    } else {
-      out += c, ++i;
+      case Repr::digit: {
+        size_t end = i + 1;
+        while (end < json.size() && is_digit(json[end])) ++end;
+        if (end < json.size() && std::string_view("+-.eE").find(json[end]) != std::string_view::npos) {
+          while (end < json.size() &&
+                 (is_digit(json[end]) || std::string_view("+-.eE").find(json[end]) != std::string_view::npos))
+            ++end;
+          append_python_number(out, json.substr(i, end - i));
+        } else {
+          out.append(json, i, end - i);
+        }
+        i = end;
+        break;
+      }
+      case Repr::letter:
+        if (json.substr(i).starts_with("true")) out += "True", i += 4;
+        else if (json.substr(i).starts_with("false")) out += "False", i += 5;
+        else if (json.substr(i).starts_with("null")) out += "None", i += 4;
+        else out += json[i++];
+        break;
     }
   }
 }

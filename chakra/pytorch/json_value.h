@@ -13,6 +13,18 @@ namespace chakra::pytorch {
 
 using JsonValue = simdjson::ondemand::value;
 
+/// A field's key where it stands; one with escapes, which no PyTorch writes, decoded.
+inline simdjson::error_code key_of(simdjson::simdjson_result<simdjson::ondemand::field>& field,
+                                   std::string_view& key) {
+  simdjson::ondemand::raw_json_string raw;
+  if (const auto code = field.key().get(raw)) return code;
+  const char* end = raw.raw();
+  while (*end != '"' && *end != '\\') ++end;  // there is a closing quote, or there would be no field
+  if (*end == '\\') return field.unescaped_key().get(key);
+  key = {raw.raw(), static_cast<size_t>(end - raw.raw())};
+  return simdjson::SUCCESS;
+}
+
 /// The value's text as it stands in the file: numbers and literals without blanks, strings without
 /// quotes (escapes kept), arrays and objects whole.
 std::string_view token(JsonValue value);

@@ -38,11 +38,11 @@ int64_t trailing_number(std::string_view text) {
 
 /// The arguments of a record that someone needs; the rest is skipped.
 struct Args {
-  int64_t correlation = -1, external_id = -1, rf_id = 0, sequence = -1, forward_thread = 0;
+  int64_t correlation = -1, external_id = -1, rf_id = 0, sequence = -1;
   int64_t device = -1, stream = -1, bytes = -1;
   int64_t source_stream = -1, source_correlation = -1;
   bool has_stream = false, has_device = false;
-  std::string_view dims, types, sync_kind;
+  std::string_view sync_kind;
   CommRecord comm;
 };
 
@@ -84,7 +84,7 @@ class KinetoReader {
       for (auto field : info) {
         std::string_view name;
         ondemand::value value;
-        if (field.unescaped_key().get(name) || field.value().get(value)) return {};
+        if (key_of(field, name) || field.value().get(value)) return {};
         if (name == "rank") {
           const std::string_view text = token(value);  // a value can be looked at once
           if (!parse_integer(text, out_.rank) || out_.rank < 0)
@@ -107,7 +107,7 @@ class KinetoReader {
       for (auto field : object) {
         std::string_view name;
         ondemand::value part;
-        if (field.unescaped_key().get(name) || field.value().get(part)) return;
+        if (key_of(field, name) || field.value().get(part)) return;
         if (name == "pg_name") group.name = token(part);
         else if (name == "pg_desc") group.description = token(part);
         else if (name == "backend_config") group.backend = token(part);
@@ -124,7 +124,7 @@ class KinetoReader {
     args_ = {};
     for (auto field : object) {
       std::string_view key;
-      if (const auto code = field.unescaped_key().get(key)) return json_error(code, {});
+      if (const auto code = key_of(field, key)) return json_error(code, {});
       ondemand::value value;
       if (const auto code = field.value().get(value)) return json_error(code, {});
       if (key == "ph") {
@@ -177,7 +177,7 @@ class KinetoReader {
     if (value.get_object().get(object)) return {};
     for (auto field : object) {
       std::string_view key;
-      if (const auto code = field.unescaped_key().get(key)) return json_error(code, {});
+      if (const auto code = key_of(field, key)) return json_error(code, {});
       ondemand::value part;
       if (const auto code = field.value().get(part)) return json_error(code, {});
       CommRecord& comm = args_.comm;
@@ -203,9 +203,6 @@ class KinetoReader {
           if (key == "Sequence number") number(args_.sequence);
           else if (key == "Seq") number(comm.sequence);
           else if (key == "Src Rank") number(comm.src);
-          break;
-        case 'F':
-          if (key == "Fwd thread id") number(args_.forward_thread);
           break;
         case 'd':
           if (key == "device") {
@@ -235,8 +232,8 @@ class KinetoReader {
         case 'I':
           if (key == "In msg nelems") number(comm.in_elements);
           else if (key == "In split size") comm.in_split = strings_[text()];
-          else if (key == "Input Dims" && keep_dims) args_.dims = texts_.add(token(part));
-          else if (key == "Input type" && keep_dims) args_.types = texts_.add(token(part));
+          else if (key == "Input Dims" && keep_dims) comm.dims = texts_.add(token(part));
+          else if (key == "Input type" && keep_dims) comm.types = texts_.add(token(part));
           break;
         case 'O':
           if (key == "Out msg nelems") number(comm.out_elements);
@@ -276,11 +273,8 @@ class KinetoReader {
         op.rf_id = args_.rf_id;
         op.external_id = args_.external_id;
         op.sequence = args_.sequence;
-        op.forward_thread = args_.forward_thread;
         op.comm = comm;
-        op.dims = args_.dims;
-        op.types = args_.types;
-        out_.ops.push_back(op);
+        stream_.append(out_.ops, op);
         break;
       }
       case Category::call: {
@@ -289,7 +283,7 @@ class KinetoReader {
         call.lane = thread(pid, tid);
         call.correlation = args_.correlation;
         out_.amd |= name.starts_with("hip");
-        out_.calls.push_back(call);
+        stream_.append(out_.calls, call);
         break;
       }
       case Category::kernel:
@@ -307,7 +301,7 @@ class KinetoReader {
         op.correlation = args_.correlation;
         op.bytes = args_.bytes;
         op.comm = comm;
-        out_.device_ops.push_back(op);
+        stream_.append(out_.device_ops, op);
         break;
       }
       case Category::sync: {
@@ -322,7 +316,7 @@ class KinetoReader {
         sync.stream = args_.stream;
         sync.source_stream = args_.source_stream;
         sync.source_correlation = args_.source_correlation;
-        out_.syncs.push_back(sync);
+        stream_.append(out_.syncs, sync);
         break;
       }
     }

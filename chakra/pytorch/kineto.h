@@ -24,14 +24,12 @@ struct Record {
 };
 
 struct CpuOp : Record {
-  bool annotation = false;  ///< a user_annotation: its own time is not work
-  bool host_comm = false;   ///< communication that a CPU thread carries out ("gloo:all_reduce")
-  int64_t rf_id = 0;        ///< "Record function id"; 0: none
+  int64_t rf_id = 0;  ///< "Record function id"; 0: none
   int64_t external_id = -1;
-  int64_t sequence = -1;  ///< of autograd
-  int64_t forward_thread = 0;
+  int64_t sequence = -1;          ///< of autograd
   uint32_t comm = trace::kNoRow;  ///< into Kineto::comms
-  std::string_view dims, types;   ///< "Input Dims", "Input type"; kept for communication only
+  bool annotation = false;        ///< a user_annotation: its own time is not work
+  bool host_comm = false;         ///< communication that a CPU thread carries out ("gloo:all_reduce")
 };
 
 struct RuntimeCall : Record {

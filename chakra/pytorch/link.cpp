@@ -83,7 +83,6 @@ Result<void> link_records(Linking& l) {
   build_chains(l);
   add_device_edges(l);
   find_host_waits(l);
-  add_program_edges(l);
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "chakra/pytorch/host_trace.h"
@@ -15,6 +16,12 @@
 namespace chakra::pytorch {
 
 inline constexpr uint32_t kNone = UINT32_MAX;
+
+/// Frees the memory of containers; `x = {}` would keep a vector's.
+template <class... T>
+void release(T&... containers) {
+  ((containers = T()), ...);
+}
 
 /// Measured times are compared with this much patience: two clocks are involved, and older files
 /// hold whole microseconds.
@@ -40,13 +47,13 @@ struct Item {
     device,
     untimed,  ///< an operator of a host trace without a Kineto trace; record: HostOp
   } kind = Kind::op;
+  bool waited = false;      ///< a gap that has shrunk to what followed a wait
+  uint32_t record = kNone;  ///< CpuOp, RuntimeCall or DeviceOp
   int64_t start = 0;
   int64_t dur = 0;
-  uint32_t record = kNone;  ///< CpuOp, RuntimeCall or DeviceOp
   uint32_t lane = 0;        ///< thread or stream
   uint32_t caller = kNone;  ///< item of the innermost operator or annotation around it
   uint32_t whole = kNone;   ///< item that this one continues
-  bool waited = false;      ///< a gap that has shrunk to what followed a wait
   int64_t end() const { return start + dur; }
 };
 
@@ -55,8 +62,9 @@ struct Dependency {
   uint32_t on = 0;
   trace::EdgeKind kind = trace::EdgeKind::program;
   bool inferred = false;
-  int64_t lag = 0;
+  uint32_t lag = 0;  ///< a latency, so 4 s are plenty
 };
+static_assert(sizeof(Item) == 40 && sizeof(Dependency) == 16);  // a gigabyte of recordings has two million
 
 /// What a runtime call means for the graph.
 struct CallRole {
@@ -65,12 +73,12 @@ struct CallRole {
   bool graph = false;               ///< launches a whole graph
   bool blocks = false;              ///< may wait for the device
   bool leave_out = false;           ///< the profiler's own synchronisation
-  std::vector<uint32_t> waits_for;  ///< device operations, latest end last
   bool wait_inferred = false;
   bool feeds_copy = false;       ///< what follows the wait is the host's part of a copy
   bool queue_full = false;       ///< it waited for room in the launch queue, and launched then
   int64_t split_at = -1;         ///< the launch happens here, inside the call; -1: at its end
   int64_t wait_end = -1;         ///< the wait ends here, inside the call; -1: it did not wait
+  uint32_t first_wait = 0, last_wait = 0;  ///< what it waits for: Linking::waited_for[first_wait, last_wait)
   uint32_t launch_item = kNone;  ///< whose end is the launch
   uint32_t wait_item = kNone;    ///< that cannot begin before the wait is over
   uint32_t launched() const { return first_op == kNone ? 0 : last_op - first_op; }
@@ -104,6 +112,7 @@ struct Linking {
   std::vector<uint32_t> call_of_op;               ///< DeviceOp -> RuntimeCall, or kNone
   std::vector<uint32_t> op_order;                 ///< device operations grouped by call, each group by start
   std::vector<CallRole> roles;                    ///< per RuntimeCall
+  std::vector<uint32_t> waited_for;               ///< device operations, of a call together, latest end last
   std::vector<std::vector<uint32_t>> stream_ops;  ///< per stream, by start
   std::vector<uint32_t> ops_by_end;               ///< all device operations
   bool several_devices = false;
@@ -119,13 +128,16 @@ struct Linking {
   // graph
   int64_t begin_ns = 0;  ///< start of the first item
   std::vector<Item> items;
-  std::vector<std::vector<uint32_t>> chains;  ///< per thread: its items in order
+  std::vector<std::vector<uint32_t>> chains;  ///< per thread: its items in order, each after the one before
   std::vector<uint32_t> item_of_op;           ///< CpuOp -> item
   std::vector<uint32_t> item_of_device_op;
-  std::vector<Dependency> deps;
+  std::vector<Dependency> deps;               ///< all but those in chains
 
   const LinkReport::Constants& constants(uint32_t device_op) const {
     return report.constants[constants_of_stream[kineto.device_ops[device_op].lane]];
+  }
+  std::span<const uint32_t> waits_of(const CallRole& role) const {
+    return std::span(waited_for).subspan(role.first_wait, role.last_wait - role.first_wait);
   }
   /// When the device operation was launched: before everything if its launch is not recorded.
   int64_t launched_at(uint32_t device_op) const {
@@ -164,10 +176,8 @@ void build_chains(Linking& l);
 void add_device_edges(Linking& l);
 /// deps of the kinds comm, data, thread and more of kind sync; shrinks gaps and cuts items.
 void find_host_waits(Linking& l);
-/// Instead of the steps from match to here: report, op_of_host, items and deps of a host trace alone.
+/// Instead of the steps from match to here: report, op_of_host, items, chains and deps of a host trace alone.
 void chain_host_ops(Linking& l);
-/// deps of the kind program, when all items are there.
-void add_program_edges(Linking& l);
 /// Everything as a Trace, communication included.
 trace::Trace assemble(Linking& l, trace::Builder& builder, int64_t rank);
 

@@ -49,10 +49,10 @@ struct HostThread {
 
 std::vector<HostThread> host_threads(const HostTrace& host) {
   std::vector<HostThread> threads;  // by their first operator
-  absl::flat_hash_map<int64_t, size_t> index;
+  absl::flat_hash_map<uint32_t, size_t> index;
   for (const uint32_t h : ops_by_id(host)) {
     const auto [at, added] = index.try_emplace(host.ops[h].thread, threads.size());
-    if (added) threads.emplace_back().number = host.ops[h].thread;
+    if (added) threads.emplace_back().number = host.threads[host.ops[h].thread];
     threads[at->second].rows.push_back(h);
   }
   return threads;

@@ -147,6 +147,7 @@ class WaitFinder {
   void look_at(uint32_t call) {
     CallRole& role = l_.roles[call];
     if (role.leave_out) return;
+    role.first_wait = role.last_wait = static_cast<uint32_t>(l_.waited_for.size());
     switch (kinds_[call]) {
       case CallKind::device_sync:
         role.blocks = true;
@@ -184,7 +185,7 @@ class WaitFinder {
   /// in it last.
   void look_elsewhere(uint32_t call) {
     int64_t end = k_.calls[call].start_ns;
-    for (const uint32_t op : l_.roles[call].waits_for) end = std::max(end, end_of(op));
+    for (const uint32_t op : l_.waits_of(l_.roles[call])) end = std::max(end, end_of(op));
     if (k_.calls[call].end_ns() - end > kUnexplainedNs) wait_for_what_ended_inside(call);
   }
 
@@ -291,7 +292,8 @@ class WaitFinder {
     // What ended after the call returned was not waited for, whatever a rule says; but the clocks of
     // host and device may differ by some microseconds.
     if (end_of(op) > k_.calls[call].end_ns() + (inferred ? kToleranceNs : kClockSkewNs)) return;
-    l_.roles[call].waits_for.push_back(op);
+    l_.waited_for.push_back(op);
+    l_.roles[call].last_wait = static_cast<uint32_t>(l_.waited_for.size());
     l_.roles[call].wait_inferred |= inferred;
   }
 
@@ -300,13 +302,13 @@ class WaitFinder {
     CallRole& role = l_.roles[call];
     if (!role.blocks) return;
     const RuntimeCall& c = k_.calls[call];
-    if (role.waits_for.empty()) {
+    if (role.first_wait == role.last_wait) {
       l_.report.unattributed_sync_ns += c.dur_ns;
       return;
     }
-    std::sort(role.waits_for.begin(), role.waits_for.end(),
+    std::sort(l_.waited_for.begin() + role.first_wait, l_.waited_for.begin() + role.last_wait,
               [&](uint32_t a, uint32_t b) { return std::pair(end_of(a), a) < std::pair(end_of(b), b); });
-    const int64_t end = end_of(role.waits_for.back());
+    const int64_t end = end_of(l_.waited_for.back());
     if (end > c.start_ns) role.wait_end = std::min(end, c.end_ns());
   }
 

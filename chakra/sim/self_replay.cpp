@@ -171,7 +171,7 @@ class Replayer {
   /// device, the whole file.
   void one_step() {
     for (const trace::Attr& attr : t_.metadata)
-      if (const auto number = attr.integer(); number && t_.strings[attr.name()] == "linked_iteration")
+      if (const auto number = attr.integer(); number && t_.strings[attr.name] == "linked_iteration")
         return the_iteration(*number);
     Span measured, replayed;
     for (NodeId n = 0; n < t_.size(); ++n) {

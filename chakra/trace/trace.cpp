@@ -21,7 +21,7 @@ NodeId Builder::add(uint64_t id, StringId name, NodeType type) {
   trace.lane.push_back(kNoLane);
   trace.comm_row.push_back(kNoRow);
   trace.io_row.push_back(kNoRow);
-  trace.attr_begin.push_back(static_cast<uint32_t>(trace.attrs.size()));
+  trace.attr_begin.push_back(trace.attrs.position());
   return node;
 }
 
@@ -60,50 +60,37 @@ void Builder::resolve_ids() {
     return found == rows.end() ? kNoNode : found->second;
   };
 
-  const auto resolve = [&](auto& from, auto& to, Defect::Kind missing) {
-    for (const auto& edge : from) {
-      if (const NodeId row = row_of(edge.on); row != kNoNode) to.push_back({edge.node, row, edge.kind, edge.lag});
-      else trace.defects.push_back({missing, edge.node, edge.on});
-    }
-    from.clear();
+  const auto resolve = [&](EdgeList& from, EdgeList& to, Defect::Kind missing) {
+    from.for_each([&](NodeId node, uint64_t id, uint8_t kind, Picoseconds lag) {
+      if (const NodeId row = row_of(id); row != kNoNode) to.add(node, row, kind, lag);
+      else trace.defects.push_back({missing, node, id});
+    });
+    from = {};
   };
   resolve(deps_by_id_, deps_, Defect::Kind::dangling_dep);
   resolve(ctrls_by_id_, ctrls_, Defect::Kind::dangling_ctrl);
-  for (const auto& part : parts_by_id_)
-    if (const NodeId row = row_of(part.on); row != kNoNode) trace.part_of[part.node] = row;
-}
-
-Edges Builder::to_csr(const std::vector<Edge<NodeId>>& edges, NodeId nodes, bool with_kind) {
-  Edges csr;
-  csr.begin.assign(nodes + 1, 0);
-  for (const auto& edge : edges) ++csr.begin[edge.node + 1];
-  std::partial_sum(csr.begin.begin(), csr.begin.end(), csr.begin.begin());
-  csr.node.resize(edges.size());
-  if (with_kind) csr.kind.resize(edges.size());
-  const bool lags = std::any_of(edges.begin(), edges.end(), [](const auto& e) { return e.lag != 0; });
-  if (lags) csr.lag.resize(edges.size());
-  std::vector<uint32_t> next(csr.begin.begin(), csr.begin.end() - 1);
-  for (const auto& edge : edges) {
-    const uint32_t at = next[edge.node]++;
-    csr.node[at] = edge.on;
-    if (with_kind) csr.kind[at] = edge.kind;
-    if (lags) csr.lag[at] = edge.lag;
-  }
-  return csr;
+  parts_by_id_.for_each([&](NodeId node, uint64_t id, uint8_t, Picoseconds) {
+    if (const NodeId row = row_of(id); row != kNoNode) trace.part_of[node] = row;
+  });
 }
 
 Trace Builder::finish() && {
-  trace.attr_begin.push_back(static_cast<uint32_t>(trace.attrs.size()));
+  trace.attr_begin.push_back(trace.attrs.position());
   for (auto* column : {&trace.num_ops, &trace.tensor_bytes})
     if (!column->empty()) column->resize(trace.size());
   resolve_ids();
-  std::erase_if(deps_, [&](const auto& edge) {
-    if (edge.node != edge.on) return false;
-    trace.defects.push_back({Defect::Kind::self_dep, edge.node, trace.id[edge.node]});
-    return true;
+  const auto handed_out = [](const EdgeList& list, bool to_itself) {
+    return [&list, to_itself](const auto& visit) {
+      list.for_each([&](NodeId node, uint64_t on, uint8_t kind, Picoseconds lag) {
+        if (to_itself || node != on) visit(node, static_cast<NodeId>(on), kind, lag);
+      });
+    };
+  };
+  deps_.for_each([&](NodeId node, uint64_t on, uint8_t, Picoseconds) {
+    if (node == on) trace.defects.push_back({Defect::Kind::self_dep, node, trace.id[node]});
   });
-  trace.deps = to_csr(deps_, trace.size(), true);
-  trace.ctrl = to_csr(ctrls_, trace.size(), false);
+  trace.deps = make_edges(trace.size(), true, handed_out(deps_, false));
+  trace.ctrl = make_edges(trace.size(), false, handed_out(ctrls_, true));
   return std::move(trace);
 }
 

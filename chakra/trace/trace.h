@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/trace/attrs.h"
 
 namespace chakra::trace {
 
@@ -119,63 +121,16 @@ struct Comm {
   int64_t priority = 0;
 };
 
-/// The tensors of one direction, as text in the form the ecosystem uses (Python's repr of lists).
+/// The tensors of one direction, as text in the form the ecosystem uses (Python's repr of lists). What
+/// kind they are repeats from node to node, which tensors they are does not.
 struct Tensors {
-  std::string_view values, shapes, types, strides;
+  std::string_view values;
+  StringId shapes = 0, types = 0, strides = 0;
+  bool empty() const { return values.empty() && shapes == 0 && types == 0 && strides == 0; }
 };
 struct Io {
   Tensors inputs, outputs;
 };
-
-/// An attribute that has no column of its own.
-class Attr {
- public:
-  static constexpr size_t kLongestText = (size_t{1} << 29) - 1;
-
-  Attr(StringId name, int64_t value) : Attr(name, Kind::integer) { integer_ = value; }
-  Attr(StringId name, uint64_t value) : Attr(name, Kind::natural) { natural_ = value; }
-  Attr(StringId name, double value) : Attr(name, Kind::real) { real_ = value; }
-  Attr(StringId name, bool value) : Attr(name, Kind::boolean) { integer_ = value; }
-  /// Requires at most kLongestText bytes, which stay where they are.
-  Attr(StringId name, std::string_view value) : Attr(name, Kind::text) {
-    size_and_kind_ |= static_cast<uint32_t>(value.size() & kLongestText) << 3;
-    text_ = value.data();
-  }
-
-  StringId name() const { return name_; }
-  /// Calls f with the int64_t, uint64_t, double, bool or std::string_view that it is.
-  template <class F>
-  auto visit(const F& f) const {
-    switch (kind()) {
-      case Kind::natural: return f(natural_);
-      case Kind::real: return f(real_);
-      case Kind::boolean: return f(integer_ != 0);
-      case Kind::text: return f(view());
-      case Kind::integer: break;
-    }
-    return f(integer_);
-  }
-  std::optional<int64_t> integer() const { return kind() == Kind::integer ? std::optional(integer_) : std::nullopt; }
-  std::optional<std::string_view> text() const {
-    return kind() == Kind::text ? std::optional(view()) : std::nullopt;
-  }
-
- private:
-  enum class Kind : uint32_t { integer, natural, real, boolean, text };
-  Attr(StringId name, Kind kind) : name_(name), size_and_kind_(static_cast<uint32_t>(kind)), integer_(0) {}
-  Kind kind() const { return static_cast<Kind>(size_and_kind_ & 7); }
-  std::string_view view() const { return {text_, size_and_kind_ >> 3}; }
-
-  StringId name_;
-  uint32_t size_and_kind_;  ///< the size is a text's
-  union {
-    int64_t integer_;
-    uint64_t natural_;
-    double real_;
-    const char* text_;
-  };
-};
-static_assert(sizeof(Attr) == 16);  // linked traces have millions
 
 struct Edges {
   std::vector<uint32_t> begin;   ///< size() + 1 entries: node n's edges are [begin[n], begin[n+1])
@@ -220,7 +175,7 @@ struct Trace {
   std::vector<uint32_t> lane;        ///< into lanes, or kNoLane
   std::vector<uint32_t> comm_row;    ///< into comms, or kNoRow
   std::vector<uint32_t> io_row;      ///< into ios, or kNoRow
-  std::vector<uint32_t> attr_begin;  ///< size() + 1 entries into attrs
+  std::vector<size_t> attr_begin;    ///< size() + 1 positions in attrs
 
   // Generated traces describe work instead of time; empty where no node does.
   std::vector<uint64_t> num_ops;
@@ -232,7 +187,7 @@ struct Trace {
   std::vector<Lane> lanes;
   std::vector<Comm> comms;
   std::vector<Io> ios;
-  std::vector<Attr> attrs;
+  Attrs attrs;
   std::vector<ProcessGroup> groups;
   std::vector<Attr> metadata;  ///< of the file
   std::vector<Defect> defects;
@@ -242,9 +197,7 @@ struct Trace {
   bool has_start(NodeId n) const { return flags[n] & kHasStart; }
   std::string_view name_of(NodeId n) const { return strings[name[n]]; }
   const Comm* comm(NodeId n) const { return comm_row[n] == kNoRow ? nullptr : &comms[comm_row[n]]; }
-  std::span<const Attr> attrs_of(NodeId n) const {
-    return {attrs.data() + attr_begin[n], attrs.data() + attr_begin[n + 1]};
-  }
+  Attrs::Range attrs_of(NodeId n) const { return attrs.range(attr_begin[n], attr_begin[n + 1]); }
   /// A device operation: it has a place on a device, or the file says it is not on the CPU.
   bool on_device(NodeId n) const {
     return (lane[n] != kNoLane && lanes[lane[n]].kind == Lane::Kind::stream) ||
@@ -255,48 +208,85 @@ struct Trace {
 /// Collects nodes and edges in any order and makes the Trace of them.
 class Builder {
  public:
-  /// Everything but edges, and attributes of nodes, may be filled in here directly.
+  /// Everything but edges may be filled in here directly.
   Trace trace;
 
   NodeId add(uint64_t id, StringId name, NodeType type);
-  /// An attribute of the node added last.
-  template <class Value>
-  void attr(StringId name, Value value) {
-    trace.attrs.push_back(Attr(name, value));
+  /// An attribute of the node added last. Its text is copied.
+  void attr(const Attr& attr) {
+    const auto text = attr.text();
+    if (text && text->size() > Attrs::kInline) trace.attrs.add({attr.name, trace.texts.add(*text)});
+    else trace.attrs.add(attr);
   }
   uint32_t lane(const Lane& lane);  ///< finds or adds
   Comm& comm(NodeId node);          ///< finds or adds
 
-  void dep(NodeId node, NodeId on, uint8_t kind, Picoseconds lag = 0) { deps_.push_back({node, on, kind, lag}); }
-  void ctrl(NodeId node, NodeId parent) { ctrls_.push_back({node, parent, 0, 0}); }
+  void dep(NodeId node, NodeId on, uint8_t kind, Picoseconds lag = 0) { deps_.add(node, on, kind, lag); }
+  void ctrl(NodeId node, NodeId parent) { ctrls_.add(node, parent); }
   // By the ids of the file, which may stand for nodes that come later or not at all.
-  void dep_by_id(NodeId node, uint64_t on, uint8_t kind, Picoseconds lag) {
-    deps_by_id_.push_back({node, on, kind, lag});
-  }
-  void ctrl_by_id(NodeId node, uint64_t parent) { ctrls_by_id_.push_back({node, parent, 0, 0}); }
-  void part_by_id(NodeId node, uint64_t whole) { parts_by_id_.push_back({node, whole, 0, 0}); }
+  void dep_by_id(NodeId node, uint64_t on, uint8_t kind, Picoseconds lag) { deps_by_id_.add(node, on, kind, lag); }
+  void ctrl_by_id(NodeId node, uint64_t parent) { ctrls_by_id_.add(node, parent); }
+  void part_by_id(NodeId node, uint64_t whole) { parts_by_id_.add(node, whole); }
 
   /// Equal ids, ids that no node has and edges of a node to itself become Trace::defects.
   /// Cost: O(nodes + edges).
   Trace finish() &&;
 
  private:
-  template <class Id>
-  struct Edge {
-    NodeId node;
-    Id on;
-    uint8_t kind;
-    Picoseconds lag;
+  /// Edges in any order, in columns: there are millions, few with a lag.
+  struct EdgeList {
+    std::vector<NodeId> node;
+    std::vector<uint64_t> on;
+    std::vector<uint8_t> kind;
+    std::vector<std::pair<size_t, Picoseconds>> lag;  ///< by edge
+
+    void add(NodeId from, uint64_t to, uint8_t how = 0, Picoseconds late = 0) {
+      if (late != 0) lag.emplace_back(node.size(), late);
+      node.push_back(from);
+      on.push_back(to);
+      kind.push_back(how);
+    }
+    bool empty() const { return node.empty(); }
+    template <class Visit>
+    void for_each(const Visit& visit) const {
+      for (size_t e = 0, l = 0; e < node.size(); ++e) {
+        const bool late = l < lag.size() && lag[l].first == e;
+        visit(node[e], on[e], kind[e], late ? lag[l++].second : 0);
+      }
+    }
   };
-  std::vector<Edge<NodeId>> deps_, ctrls_;
-  std::vector<Edge<uint64_t>> deps_by_id_, ctrls_by_id_, parts_by_id_;
+  EdgeList deps_, ctrls_, deps_by_id_, ctrls_by_id_, parts_by_id_;
   using LaneKey = std::tuple<Lane::Kind, int64_t, int64_t>;  // process, index
   std::map<LaneKey, uint32_t> lanes_;
   std::optional<std::pair<LaneKey, uint32_t>> last_lane_;
 
   void resolve_ids();
-  static Edges to_csr(const std::vector<Edge<NodeId>>& edges, NodeId nodes, bool with_kind);
 };
+
+/// The edges that `for_each(visit)` hands out as visit(node, on, kind, lag), the same each of the two times
+/// that it is called; those of a node stay in that order. Cost: O(nodes + edges).
+template <class ForEach>
+Edges make_edges(NodeId nodes, bool with_kind, const ForEach& for_each) {
+  Edges edges;
+  bool lags = false;
+  edges.begin.assign(nodes + 1, 0);
+  for_each([&](NodeId node, NodeId, uint8_t, Picoseconds lag) {
+    ++edges.begin[node + 1];
+    lags |= lag != 0;
+  });
+  std::partial_sum(edges.begin.begin(), edges.begin.end(), edges.begin.begin());
+  edges.node.resize(edges.begin.back());
+  if (with_kind) edges.kind.resize(edges.node.size());
+  if (lags) edges.lag.resize(edges.node.size());
+  std::vector<uint32_t> next(edges.begin.begin(), edges.begin.end() - 1);
+  for_each([&](NodeId node, NodeId on, uint8_t kind, Picoseconds lag) {
+    const uint32_t at = next[node]++;
+    edges.node[at] = on;
+    if (with_kind) edges.kind[at] = kind;
+    if (lags) edges.lag[at] = lag;
+  });
+  return edges;
+}
 
 /// The traces of a job, by ascending rank.
 struct TraceSet {

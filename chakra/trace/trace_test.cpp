@@ -30,6 +30,35 @@ Trace random_graph(Prng& random, NodeId nodes, bool cyclic) {
   return std::move(b).finish();
 }
 
+TEST(Attrs, AreReadAsTheyWereAdded) {
+  const std::string far(Attrs::kInline + 1, 'x'), near(Attrs::kInline, 'y');
+  const std::vector<Attr> all{{1, int64_t{0}},
+                              {2, int64_t{-1}},
+                              {300, std::numeric_limits<int64_t>::min()},
+                              {1 << 28, std::numeric_limits<int64_t>::max()},
+                              {3, std::numeric_limits<uint64_t>::max()},
+                              {4, -0.25},
+                              {5, true},
+                              {6, false},
+                              {7, std::string_view()},
+                              {8, std::string_view(near)},
+                              {9, std::string_view(far)}};
+  Attrs attrs;
+  std::vector<size_t> positions{0};
+  for (const Attr& attr : all) {
+    attrs.add(attr);
+    positions.push_back(attrs.position());
+  }
+  size_t at = 0;
+  for (const Attr& attr : attrs.range(0, attrs.position())) {
+    EXPECT_EQ(attr.name, all[at].name);
+    EXPECT_EQ(attr.value, all[at].value) << at;
+    EXPECT_EQ((*attrs.range(positions[at], positions[at + 1]).begin()).value, attr.value);
+    ++at;
+  }
+  EXPECT_EQ(at, all.size());
+}
+
 TEST(Order, StandsBehindItsDependencies) {
   Prng random(1);
   for (int round = 0; round < 200; ++round) {

@@ -42,9 +42,9 @@ std::string_view reason_of(uint8_t kind) {
 }
 
 std::string show_attr(const Trace& t, NodeId n, std::string_view name) {
-  for (uint32_t a = t.attr_begin[n]; a < t.attr_begin[n + 1]; ++a)
-    if (t.strings[t.attrs[a].name()] == name)
-      return t.attrs[a].visit([](auto value) { return fmt::format("{}", value); });
+  for (const trace::Attr& attr : t.attrs_of(n))
+    if (t.strings[attr.name] == name)
+      return std::visit([](auto value) { return fmt::format("{}", value); }, attr.value);
   return {};
 }
 

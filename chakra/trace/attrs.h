@@ -1,0 +1,65 @@
+// Attributes without a column of their own: name and value. Linked traces have ten million of them, so
+// they are kept one behind the other in as few bytes as each needs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::trace {
+
+struct Attr {
+  StringId name = 0;
+  std::variant<int64_t, uint64_t, double, bool, std::string_view> value;
+
+  std::optional<int64_t> integer() const {
+    const auto* number = std::get_if<int64_t>(&value);
+    return number ? std::optional(*number) : std::nullopt;
+  }
+  std::optional<std::string_view> text() const {
+    const auto* text = std::get_if<std::string_view>(&value);
+    return text ? std::optional(*text) : std::nullopt;
+  }
+};
+
+/// Append-only. A position is a number of bytes; positions stay, text in it may move when more is added.
+/// Cost of an attribute: some bytes and nanoseconds; a text of more than kInline bytes stays where it is.
+class Attrs {
+ public:
+  static constexpr size_t kInline = 40;
+
+  void add(const Attr& attr);
+  void reserve(size_t bytes) { bytes_.reserve(bytes); }
+  size_t position() const { return bytes_.size(); }
+
+  class Iterator {
+   public:
+    explicit Iterator(const uint8_t* at) : at_(at), next_(at) {}
+    /// To be called once at each place.
+    Attr operator*() { return decode(next_); }
+    Iterator& operator++() { return at_ = next_, *this; }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const uint8_t *at_, *next_;
+  };
+  struct Range {
+    Iterator first, last;
+    Iterator begin() const { return first; }
+    Iterator end() const { return last; }
+  };
+  /// What was added between two positions.
+  Range range(size_t from, size_t to) const { return {Iterator(bytes_.data() + from), Iterator(bytes_.data() + to)}; }
+
+ private:
+  static Attr decode(const uint8_t*& at);  ///< leaves it behind the attribute
+  void varint(uint64_t value);
+
+  std::vector<uint8_t> bytes_;
+};
+
+}  // namespace chakra::trace
