@@ -4,6 +4,8 @@
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/hash/hash.h>
+#include <absl/strings/string_view.h>
 
 #include <cstdint>
 #include <memory>
@@ -29,6 +31,15 @@ class Arena {
   size_t capacity_ = 0;
 };
 
+/// std::hash goes through text byte by byte.
+struct TextHash {
+  size_t operator()(std::string_view text) const {
+    return absl::Hash<absl::string_view>()(absl::string_view(text.data(), text.size()));
+  }
+};
+template <class Value>
+using TextMap = absl::flat_hash_map<std::string_view, Value, TextHash>;
+
 using StringId = uint32_t;
 
 /// Interned strings. Id 0 is always "". Lookups and insertions are O(length), amortised.
@@ -47,9 +58,14 @@ class StringPool {
  private:
   Arena arena_;
   std::vector<std::string_view> texts_;
-  absl::flat_hash_map<std::string_view, StringId> ids_;
+  TextMap<StringId> ids_;
 };
 
+/// text == literal, but compared in a few instructions where a parser does so for every field.
+template <size_t N>
+bool is(std::string_view text, const char (&literal)[N]) {
+  return text.size() == N - 1 && __builtin_memcmp(text.data(), literal, N - 1) == 0;
+}
 /// ASCII only: bytes above 127 stay as they are.
 std::string to_lower(std::string_view text);
 bool contains(std::string_view text, std::string_view part);

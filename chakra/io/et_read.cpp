@@ -48,8 +48,8 @@ enum class Known : uint8_t {
   stream
 };
 
-const absl::flat_hash_map<std::string_view, Known>& known_attrs() {
-  static const absl::flat_hash_map<std::string_view, Known> table{{"is_cpu_op", Known::is_cpu_op},
+const TextMap<Known>& known_attrs() {
+  static const TextMap<Known> table{{"is_cpu_op", Known::is_cpu_op},
                                                                   {"comm_type", Known::comm_type},
                                                                   {"comm_size", Known::comm_size},
                                                                   {"comm_src", Known::comm_src},

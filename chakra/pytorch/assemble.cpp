@@ -264,10 +264,14 @@ class Assembler {
 
   /// Where a node comes from: the operator of the host trace, the byte of the Kineto trace.
   void source(std::optional<uint64_t> host_id, std::optional<int64_t> byte) {
+    const auto number = [&](const char* what, const fmt::format_int& digits) {
+      text_.append(what);
+      text_.append(digits.data(), digits.size());
+    };
     text_.clear();
-    if (host_id) fmt::format_to(std::back_inserter(text_), "host {}", *host_id);
-    if (byte) fmt::format_to(std::back_inserter(text_), "{}device @{}", host_id ? " " : "", *byte);
-    b_.attr({source_, std::string_view(text_.data(), text_.size())});
+    if (host_id) number("host ", fmt::format_int(*host_id));
+    if (byte) number(host_id ? " device @" : "device @", fmt::format_int(*byte));
+    b_.attr({source_, std::string_view(text_)});
   }
 
   void host_attrs(NodeId node, uint32_t h) {
@@ -370,7 +374,7 @@ class Assembler {
   };
   std::vector<Origin> origins_;  ///< per node
   std::vector<NodeId> node_of_item_, node_of_host_;
-  fmt::memory_buffer text_;
+  std::string text_;
 };
 
 }  // namespace

@@ -118,7 +118,7 @@ class HostReader {
     const std::string_view text = token(document);
     const StringId name = strings_.intern(key);
     int64_t integer = 0;
-    if (key == "schema") out_.schema = std::string(text);
+    if (is(key, "schema")) out_.schema = std::string(text);
     if (type == ondemand::json_type::number && parse_integer(text, integer)) out_.metadata.push_back({name, integer});
     else out_.metadata.push_back({name, texts_.add(text)});
     return {};
@@ -135,35 +135,35 @@ class HostReader {
     bool has_id = false, has_parent = false;
     for (auto field : object) {
       std::string_view key;
-      if (const auto code = key_of(field, key)) return json_error(code, {});
-      ondemand::value value;
-      if (const auto code = field.value().get(value)) return json_error(code, {});
+      JsonValue* at = nullptr;
+      if (const auto code = open_field(field, key, at)) return json_error(code, {});
+      JsonValue& value = *at;
       bool known = true;
       switch (key.empty() ? 0 : key[0]) {  // one comparison or two decide
         case 'i':
-          if (key == "id") has_id = natural(value, op.id);
-          else if (key == "inputs") read_tensors(value, io.inputs, &values_);
-          else if (key == "input_shapes") io.inputs.shapes = kind(token(value));
-          else if (key == "input_types") io.inputs.types = kind(token(value));
+          if (is(key, "id")) has_id = natural(value, op.id);
+          else if (is(key, "inputs")) read_tensors(value, io.inputs, &values_);
+          else if (is(key, "input_shapes")) io.inputs.shapes = kind(token(value));
+          else if (is(key, "input_types")) io.inputs.types = kind(token(value));
           else known = false;
           break;
         case 'n':
-          if (key == "name") op.name = text_id(value);
+          if (is(key, "name")) op.name = text_id(value);
           else known = false;
           break;
         case 'c':
         case 'p':
-          if (key == "ctrl_deps" || key == "parent") has_parent = natural(value, parents_.back().caller);
+          if (is(key, "ctrl_deps") || is(key, "parent")) has_parent = natural(value, parents_.back().caller);
           else known = false;
           break;
         case 'o':
-          if (key == "outputs") read_tensors(value, io.outputs, nullptr);
-          else if (key == "output_shapes") io.outputs.shapes = kind(token(value));
-          else if (key == "output_types") io.outputs.types = kind(token(value));
+          if (is(key, "outputs")) read_tensors(value, io.outputs, nullptr);
+          else if (is(key, "output_shapes")) io.outputs.shapes = kind(token(value));
+          else if (is(key, "output_types")) io.outputs.types = kind(token(value));
           else known = false;
           break;
         case 'a':
-          if (key == "attrs") CHAKRA_CHECK(read_attrs(value, op));
+          if (is(key, "attrs")) CHAKRA_CHECK(read_attrs(value, op));
           else known = false;
           break;
         default: known = false;
@@ -176,14 +176,14 @@ class HostReader {
     op.byte = stream_.current_place().byte;
     if (name.starts_with("[pytorch|profiler|execution_"))
       op.kind = name.ends_with("|thread]") ? HostOp::Kind::thread_root : HostOp::Kind::process_root;
-    else if (name == "## process_group:init ##") op.kind = HostOp::Kind::process_groups;
+    else if (is(name, "## process_group:init ##")) op.kind = HostOp::Kind::process_groups;
     if (!io.inputs.empty() || !io.outputs.empty()) {
       op.io = static_cast<uint32_t>(out_.ios.size());
       stream_.append(out_.ios, io);
     }
     if (op.kind == HostOp::Kind::op) ++out_.op_count;
     if (op.kind == HostOp::Kind::process_groups) read_groups();
-    if (name == "record_param_comms") read_comm_inputs();
+    if (is(name, "record_param_comms")) read_comm_inputs();
     const bool has_comm = !comm_.empty() || comm_.sequence >= 0;
     if (const size_t attrs = out_.attrs.size() - first_attr; has_comm || attrs > 0) {
       op.more = static_cast<uint32_t>(out_.more.size());
@@ -201,7 +201,7 @@ class HostReader {
     if (added) out_.threads.push_back(number);
     return row->second;
   }
-  Result<void> thread(ondemand::value value, uint32_t& row) {
+  Result<void> thread(JsonValue& value, uint32_t& row) {
     int64_t number = 0;
     if (!to_integer(value, number)) return field_error("a thread of a node is no whole number");
     if (number != last_number_) {
@@ -211,8 +211,8 @@ class HostReader {
     row = last_row_;
     return {};
   }
-  static bool natural(ondemand::value value, uint64_t& number) { return parse_unsigned(token(value), number); }
-  StringId text_id(ondemand::value value) {
+  static bool natural(JsonValue& value, uint64_t& number) { return parse_unsigned(token(value), number); }
+  StringId text_id(JsonValue& value) {
     std::string_view text;
     return value.get_string().get(text) ? 0 : strings_.intern(text);
   }
@@ -222,12 +222,12 @@ class HostReader {
     return scratch_;
   }
   std::string_view values(std::string_view json) {
-    if (json == "[]") return "[]";
+    if (is(json, "[]")) return "[]";
     return texts_.add(repr(json));
   }
   /// Shapes and types repeat: what they look like in Python is worked out once.
   StringId kind(std::string_view json) {
-    if (json == "[]") return strings_.intern(json);
+    if (is(json, "[]")) return strings_.intern(json);
     if (const auto known = kinds_.find(json); known != kinds_.end()) return known->second;
     const StringId id = strings_.intern(repr(json));
     kinds_.emplace(kind_texts_.add(json), id);
@@ -235,7 +235,7 @@ class HostReader {
   }
 
   /// Either a list of values (schema 1.0.1) or an object of parallel lists.
-  void read_tensors(ondemand::value value, trace::Tensors& tensors, std::string_view* raw_values) {
+  void read_tensors(JsonValue& value, trace::Tensors& tensors, std::string_view* raw_values) {
     ondemand::json_type type;
     if (value.type().get(type)) return;
     if (type == ondemand::json_type::array) {
@@ -248,23 +248,24 @@ class HostReader {
     if (value.get_object().get(object)) return;
     for (auto field : object) {
       std::string_view key;
-      ondemand::value list;
-      if (key_of(field, key) || field.value().get(list)) return;
+      JsonValue* at = nullptr;
+      if (open_field(field, key, at)) return;
+      JsonValue& list = *at;
       const std::string_view json = token(list);
-      if (key == "values") {
+      if (is(key, "values")) {
         if (raw_values) *raw_values = json;
         tensors.values = values(json);
-      } else if (key == "shapes") {
+      } else if (is(key, "shapes")) {
         tensors.shapes = kind(json);
-      } else if (key == "types") {
+      } else if (is(key, "types")) {
         tensors.types = kind(json);
-      } else if (key == "strides") {
+      } else if (is(key, "strides")) {
         tensors.strides = kind(json);
       }
     }
   }
 
-  Result<void> read_attrs(ondemand::value value, HostOp& op) {
+  Result<void> read_attrs(JsonValue& value, HostOp& op) {
     ondemand::array list;
     if (value.get_array().get(list)) return field_error(fmt::format("attrs of node {} are no list", op.id));
     for (auto item : list) {
@@ -273,14 +274,14 @@ class HostReader {
       std::string_view name, type;
       for (auto field : attr) {
         std::string_view key;
-        ondemand::value part;
-        if (const auto code = key_of(field, key)) return json_error(code, {});
-        if (const auto code = field.value().get(part)) return json_error(code, {});
-        if (key == "name") {
+        JsonValue* at = nullptr;
+        if (const auto code = open_field(field, key, at)) return json_error(code, {});
+        JsonValue& part = *at;
+        if (is(key, "name")) {
           name = token(part);
-        } else if (key == "type") {
+        } else if (is(key, "type")) {
           type = token(part);
-        } else if (key == "value") {  // written last in every version
+        } else if (is(key, "value")) {  // written last in every version
           CHAKRA_CHECK(read_attr(name, type, part, op));
         }
       }
@@ -289,18 +290,18 @@ class HostReader {
   }
 
   /// An attribute, or a field of the flat layout: they have the same names.
-  Result<void> read_attr(std::string_view name, std::string_view type, ondemand::value value, HostOp& op) {
+  Result<void> read_attr(std::string_view name, std::string_view type, JsonValue& value, HostOp& op) {
     const auto integer = [&](int64_t& to) -> Result<void> {
       if (!to_integer(value, to)) return field_error(fmt::format("{} of a node is no whole number", name));
       return {};
     };
     switch (name.empty() ? 0 : name[0]) {  // one comparison decides for nearly all names
       case 'r':
-        if (name == "rf_id") return integer(op.rf_id);
+        if (is(name, "rf_id")) return integer(op.rf_id);
         break;
       case 's':
-        if (name == "seq_id") return integer(op.sequence);
-        if (name == "scope") {
+        if (is(name, "seq_id")) return integer(op.sequence);
+        if (is(name, "scope")) {
           int64_t scope = 0;
           CHAKRA_CHECK(integer(scope));
           op.scope = static_cast<int16_t>(scope);
@@ -308,38 +309,38 @@ class HostReader {
         }
         break;
       case 't':
-        if (name == "tid") return thread(value, op.thread);
+        if (is(name, "tid")) return thread(value, op.thread);
         break;
       case 'f':
-        if (name == "fw_tid") return thread(value, op.fw_thread);
-        if (name == "fw_parent") {
+        if (is(name, "fw_tid")) return thread(value, op.fw_thread);
+        if (is(name, "fw_parent")) {
           if (!natural(value, parents_.back().forward)) return field_error("fw_parent of a node is no whole number");
           return {};
         }
         break;
       case 'o':
-        if (name == "op_schema") return op.schema = text_id(value), Result<void>();
+        if (is(name, "op_schema")) return op.schema = text_id(value), Result<void>();
         break;
       default: break;
     }
     return read_other_attr(name, type, value);
   }
 
-  Result<void> read_other_attr(std::string_view name, std::string_view type, ondemand::value value) {
+  Result<void> read_other_attr(std::string_view name, std::string_view type, JsonValue& value) {
     const std::string_view raw = token(value);
     int64_t number = 0;
     const bool is_number = parse_integer(raw, number);
-    if (name == "collective_name") comm_.collective = strings_.intern(raw);
-    else if (name == "dtype") comm_.dtype = strings_.intern(raw);
-    else if (name == "pg_name") comm_.group = strings_.intern(raw);
-    else if (name == "pg_desc") comm_.group_description = strings_.intern(raw);
-    else if (name == "in_split_size") comm_.in_split = texts_.add(raw);
-    else if (name == "out_split_size") comm_.out_split = texts_.add(raw);
-    else if (name == "in_msg_nelems" && is_number) comm_.in_elements = number;
-    else if (name == "out_msg_nelems" && is_number) comm_.out_elements = number;
-    else if (name == "pg_size" && is_number) comm_.group_size = number;
-    else if (name == "global_rank_start" && is_number) comm_.rank_start = number;
-    else if (name == "global_rank_stride" && is_number) comm_.rank_stride = number;
+    if (is(name, "collective_name")) comm_.collective = strings_.intern(raw);
+    else if (is(name, "dtype")) comm_.dtype = strings_.intern(raw);
+    else if (is(name, "pg_name")) comm_.group = strings_.intern(raw);
+    else if (is(name, "pg_desc")) comm_.group_description = strings_.intern(raw);
+    else if (is(name, "in_split_size")) comm_.in_split = texts_.add(raw);
+    else if (is(name, "out_split_size")) comm_.out_split = texts_.add(raw);
+    else if (is(name, "in_msg_nelems") && is_number) comm_.in_elements = number;
+    else if (is(name, "out_msg_nelems") && is_number) comm_.out_elements = number;
+    else if (is(name, "pg_size") && is_number) comm_.group_size = number;
+    else if (is(name, "global_rank_start") && is_number) comm_.rank_start = number;
+    else if (is(name, "global_rank_stride") && is_number) comm_.rank_stride = number;
     // Kept as it is, too: other tools look for it under this name.
     const StringId id = strings_.intern(name);
     if (is_number && type != "string") {
@@ -490,7 +491,7 @@ class HostReader {
   HostTrace out_;
   std::string scratch_;
   Arena kind_texts_;
-  absl::flat_hash_map<std::string_view, StringId> kinds_;  // by their JSON text
+  TextMap<StringId> kinds_;  // by their JSON text
   CommRecord comm_;          // of the node being read
   std::string_view values_;  // its inputs' values, as JSON
   struct Parents {

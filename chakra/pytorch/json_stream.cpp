@@ -268,6 +268,11 @@ Result<JsonStream::Part> JsonStream::next_window() {
       uint64_t opens = 0, closes = 0;
       const Scanner before = scanner_;
       scanner_.step(buffer_.data() + scanned_, opens, closes);
+      if (const auto ends = static_cast<uint32_t>(std::popcount(closes)); ends < depth_) {  // none of an element
+        depth_ += static_cast<uint32_t>(std::popcount(opens)) - ends;
+        scanned_ += kBlock;
+        continue;
+      }
       for (uint64_t both = opens | closes; both != 0; both &= both - 1) {
         const int i = std::countr_zero(both);
         const size_t index = scanned_ + static_cast<size_t>(i);

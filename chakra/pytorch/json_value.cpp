@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-std::string_view token(JsonValue value) {
+std::string_view token(JsonValue& value) {
   simdjson::ondemand::json_type type;
   if (value.type().get(type)) return {};
   std::string_view text;
@@ -45,7 +45,7 @@ std::string_view token(simdjson::ondemand::document& document) {
   return text;
 }
 
-bool to_integer(JsonValue value, int64_t& number) { return parse_integer(token(value), number); }
+bool to_integer(JsonValue& value, int64_t& number) { return parse_integer(token(value), number); }
 
 bool parse_micros(std::string_view text, int64_t& ns) {
   const bool negative = text.starts_with('-');

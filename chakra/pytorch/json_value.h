@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "chakra/base/base.h"
 
@@ -13,25 +14,29 @@ namespace chakra::pytorch {
 
 using JsonValue = simdjson::ondemand::value;
 
-/// A field's key where it stands; one with escapes, which no PyTorch writes, decoded.
-inline simdjson::error_code key_of(simdjson::simdjson_result<simdjson::ondemand::field>& field,
-                                   std::string_view& key) {
-  simdjson::ondemand::raw_json_string raw;
-  if (const auto code = field.key().get(raw)) return code;
-  const char* end = raw.raw();
+/// A field's key and value where they stand, for copies cost as much as parsing does; a key with escapes,
+/// which no PyTorch writes, decoded.
+inline simdjson::error_code open_field(simdjson::simdjson_result<simdjson::ondemand::field>& result,
+                                       std::string_view& key, JsonValue*& value) {
+  if (result.error()) return result.error();
+  simdjson::ondemand::field& field = const_cast<simdjson::ondemand::field&>(std::as_const(result).value_unsafe());
+  const char* const begin = field.key().raw();
+  const char* end = begin;
   while (*end != '"' && *end != '\\') ++end;  // there is a closing quote, or there would be no field
-  if (*end == '\\') return field.unescaped_key().get(key);
-  key = {raw.raw(), static_cast<size_t>(end - raw.raw())};
+  key = {begin, static_cast<size_t>(end - begin)};
+  if (*end == '\\')
+    if (const auto code = field.unescaped_key().get(key)) return code;
+  value = &field.value();
   return simdjson::SUCCESS;
 }
 
 /// The value's text as it stands in the file: numbers and literals without blanks, strings without
 /// quotes (escapes kept), arrays and objects whole.
-std::string_view token(JsonValue value);
+std::string_view token(JsonValue& value);
 /// The same of a document that is a single number, string or literal.
 std::string_view token(simdjson::ondemand::document& document);
 /// A whole number, bare or as a string ("7", "0x1f"). False where it is none, or too large.
-bool to_integer(JsonValue value, int64_t& number);
+bool to_integer(JsonValue& value, int64_t& number);
 
 /// Microseconds as decimal text to nanoseconds, without going through a double where the text has at
 /// most 18 digits. Digits below a nanosecond are rounded. False where it is no number or too large.

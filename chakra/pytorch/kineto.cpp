@@ -19,13 +19,13 @@ enum class Category : uint8_t { ignored, op, annotation, call, kernel, copy, mem
 /// What a record is, by its category's name in any of the files since 2021.
 Category category_of(std::string_view cat) {
   const std::string name = to_lower(cat);
-  if (name == "cpu_op" || name == "operator") return Category::op;
-  if (name == "user_annotation") return Category::annotation;
-  if (name == "runtime" || name.ends_with("_runtime") || name.ends_with("_driver")) return Category::call;
-  if (name == "kernel") return Category::kernel;
-  if (name == "memcpy" || name == "gpu_memcpy") return Category::copy;
-  if (name == "memset" || name == "gpu_memset") return Category::memset;
-  if (name == "cuda_sync") return Category::sync;
+  if (is(name, "cpu_op") || is(name, "operator")) return Category::op;
+  if (is(name, "user_annotation")) return Category::annotation;
+  if (is(name, "runtime") || name.ends_with("_runtime") || name.ends_with("_driver")) return Category::call;
+  if (is(name, "kernel")) return Category::kernel;
+  if (is(name, "memcpy") || is(name, "gpu_memcpy")) return Category::copy;
+  if (is(name, "memset") || is(name, "gpu_memset")) return Category::memset;
+  if (is(name, "cuda_sync")) return Category::sync;
   return Category::ignored;
 }
 
@@ -60,8 +60,8 @@ class KinetoReader {
           return read_event(object);
         },
         [&](std::string_view key, ondemand::document& value) {
-          named |=
-              key == "schemaVersion" || key == "distributedInfo" || key == "deviceProperties" || key == "traceEvents";
+          named |= is(key, "schemaVersion") || is(key, "distributedInfo") || is(key, "deviceProperties") ||
+                   is(key, "traceEvents");
           return read_member(key, value);
         },
         salvage_));
@@ -74,30 +74,31 @@ class KinetoReader {
 
  private:
   Result<void> read_member(std::string_view key, ondemand::document& document) {
-    if (key == "baseTimeNanoseconds") {
+    if (is(key, "baseTimeNanoseconds")) {
       if (!parse_integer(token(document), out_.base_ns))
         return fail(Code::bad_input, "pytorch.kineto.time", "baseTimeNanoseconds is no whole number",
                     stream_.element_place(0));
-    } else if (key == "distributedInfo") {
+    } else if (is(key, "distributedInfo")) {
       Object info;
       if (document.get_object().get(info)) return {};
       for (auto field : info) {
         std::string_view name;
-        ondemand::value value;
-        if (key_of(field, name) || field.value().get(value)) return {};
-        if (name == "rank") {
+        JsonValue* at = nullptr;
+        if (open_field(field, name, at)) return {};
+        JsonValue& value = *at;
+        if (is(name, "rank")) {
           const std::string_view text = token(value);  // a value can be looked at once
           if (!parse_integer(text, out_.rank) || out_.rank < 0)
             return fail(Code::bad_input, "pytorch.pair.rank",
                         fmt::format("distributedInfo names the rank {}", quote(text)), stream_.element_place(0));
-        } else if (name == "world_size") (void)to_integer(value, out_.world_size);
-        else if (name == "pg_config") read_groups(value);
+        } else if (is(name, "world_size")) (void)to_integer(value, out_.world_size);
+        else if (is(name, "pg_config")) read_groups(value);
       }
     }
     return {};
   }
 
-  void read_groups(ondemand::value value) {
+  void read_groups(JsonValue& value) {
     ondemand::array list;
     if (value.get_array().get(list)) return;
     for (auto item : list) {
@@ -106,13 +107,14 @@ class KinetoReader {
       trace::ProcessGroup group;
       for (auto field : object) {
         std::string_view name;
-        ondemand::value part;
-        if (key_of(field, name) || field.value().get(part)) return;
-        if (name == "pg_name") group.name = token(part);
-        else if (name == "pg_desc") group.description = token(part);
-        else if (name == "backend_config") group.backend = token(part);
-        else if (name == "pg_size" || name == "group_size") (void)to_integer(part, group.size);
-        else if (name == "ranks") group.ranks = parse_ranks(token(part));
+        JsonValue* at = nullptr;
+        if (open_field(field, name, at)) return;
+        JsonValue& part = *at;
+        if (is(name, "pg_name")) group.name = token(part);
+        else if (is(name, "pg_desc")) group.description = token(part);
+        else if (is(name, "backend_config")) group.backend = token(part);
+        else if (is(name, "pg_size") || is(name, "group_size")) (void)to_integer(part, group.size);
+        else if (is(name, "ranks")) group.ranks = parse_ranks(token(part));
       }
       out_.groups.push_back(std::move(group));
     }
@@ -124,29 +126,29 @@ class KinetoReader {
     args_ = {};
     for (auto field : object) {
       std::string_view key;
-      if (const auto code = key_of(field, key)) return json_error(code, {});
-      ondemand::value value;
-      if (const auto code = field.value().get(value)) return json_error(code, {});
-      if (key == "ph") {
+      JsonValue* at = nullptr;
+      if (const auto code = open_field(field, key, at)) return json_error(code, {});
+      JsonValue& value = *at;
+      if (is(key, "ph")) {
         phase = token(value);
         if (phase != "X") return {};  // flows, instants, metadata
-      } else if (key == "cat") {
+      } else if (is(key, "cat")) {
         category = remembered_category(token(value));
         if (category == Category::ignored) return {};
-      } else if (key == "name") {
+      } else if (is(key, "name")) {
         if (const auto code = value.get_string().get(name)) {
           name = token(value);  // a number, say
           if (code != simdjson::INCORRECT_TYPE || name.empty()) return json_error(code, {});
         }
-      } else if (key == "pid") {
+      } else if (is(key, "pid")) {
         pid = token(value);
-      } else if (key == "tid") {
+      } else if (is(key, "tid")) {
         tid = token(value);
-      } else if (key == "ts") {
+      } else if (is(key, "ts")) {
         ts = token(value);
-      } else if (key == "dur") {
+      } else if (is(key, "dur")) {
         dur = token(value);
-      } else if (key == "args") {
+      } else if (is(key, "args")) {
         CHAKRA_CHECK(read_args(value, is_host_comm(name) || is_comm_record(name)));
       }
     }
@@ -172,82 +174,82 @@ class KinetoReader {
     return category;
   }
 
-  Result<void> read_args(ondemand::value value, bool keep_dims) {
+  Result<void> read_args(JsonValue& value, bool keep_dims) {
     Object object;
     if (value.get_object().get(object)) return {};
     for (auto field : object) {
       std::string_view key;
-      if (const auto code = key_of(field, key)) return json_error(code, {});
-      ondemand::value part;
-      if (const auto code = field.value().get(part)) return json_error(code, {});
+      JsonValue* at = nullptr;
+      if (const auto code = open_field(field, key, at)) return json_error(code, {});
+      JsonValue& part = *at;
       CommRecord& comm = args_.comm;
       const auto number = [&](int64_t& to) { (void)to_integer(part, to); };
       const auto text = [&] { return strings_.intern(token(part)); };
       // One comparison of length and first letters decides for nearly all keys.
       switch (key.empty() ? 0 : key[0]) {
         case 'c':
-          if (key == "correlation") number(args_.correlation);
-          else if (key == "cuda_sync_kind") args_.sync_kind = token(part);
+          if (is(key, "correlation")) number(args_.correlation);
+          else if (is(key, "cuda_sync_kind")) args_.sync_kind = token(part);
           break;
         case 'E':
-          if (key == "External id") number(args_.external_id);
+          if (is(key, "External id")) number(args_.external_id);
           break;
         case 'e':
-          if (key == "external id") number(args_.external_id);
+          if (is(key, "external id")) number(args_.external_id);
           break;
         case 'R':
-          if (key == "Record function id") number(args_.rf_id);
-          else if (key == "Root rank") number(comm.root);
+          if (is(key, "Record function id")) number(args_.rf_id);
+          else if (is(key, "Root rank")) number(comm.root);
           break;
         case 'S':
-          if (key == "Sequence number") number(args_.sequence);
-          else if (key == "Seq") number(comm.sequence);
-          else if (key == "Src Rank") number(comm.src);
+          if (is(key, "Sequence number")) number(args_.sequence);
+          else if (is(key, "Seq")) number(comm.sequence);
+          else if (is(key, "Src Rank")) number(comm.src);
           break;
         case 'd':
-          if (key == "device") {
+          if (is(key, "device")) {
             number(args_.device);
             args_.has_device = true;
-          } else if (key == "dtype") comm.dtype = text();
+          } else if (is(key, "dtype")) comm.dtype = text();
           break;
         case 's':
-          if (key == "stream") {
+          if (is(key, "stream")) {
             number(args_.stream);
             args_.has_stream = true;
           }
           break;
         case 'b':
-          if (key == "bytes") number(args_.bytes);
+          if (is(key, "bytes")) number(args_.bytes);
           break;
         case 'w':
-          if (key == "wait_on_stream") number(args_.source_stream);
-          else if (key == "wait_on_cuda_event_record_corr_id") number(args_.source_correlation);
+          if (is(key, "wait_on_stream")) number(args_.source_stream);
+          else if (is(key, "wait_on_cuda_event_record_corr_id")) number(args_.source_correlation);
           break;
         case 'C':
-          if (key == "Collective name") comm.collective = text();
+          if (is(key, "Collective name")) comm.collective = text();
           break;
         case 'D':
-          if (key == "Dst Rank") number(comm.dst);
+          if (is(key, "Dst Rank")) number(comm.dst);
           break;
         case 'I':
-          if (key == "In msg nelems") number(comm.in_elements);
-          else if (key == "In split size") comm.in_split = strings_[text()];
-          else if (key == "Input Dims" && keep_dims) comm.dims = texts_.add(token(part));
-          else if (key == "Input type" && keep_dims) comm.types = texts_.add(token(part));
+          if (is(key, "In msg nelems")) number(comm.in_elements);
+          else if (is(key, "In split size")) comm.in_split = strings_[text()];
+          else if (is(key, "Input Dims") && keep_dims) comm.dims = texts_.add(token(part));
+          else if (is(key, "Input type") && keep_dims) comm.types = texts_.add(token(part));
           break;
         case 'O':
-          if (key == "Out msg nelems") number(comm.out_elements);
-          else if (key == "Out split size") comm.out_split = strings_[text()];
+          if (is(key, "Out msg nelems")) number(comm.out_elements);
+          else if (is(key, "Out split size")) comm.out_split = strings_[text()];
           break;
         case 'G':
-          if (key == "Group size") number(comm.group_size);
-          else if (key == "Global rank start") number(comm.rank_start);
-          else if (key == "Global rank stride") number(comm.rank_stride);
+          if (is(key, "Group size")) number(comm.group_size);
+          else if (is(key, "Global rank start")) number(comm.rank_start);
+          else if (is(key, "Global rank stride")) number(comm.rank_stride);
           break;
         case 'P':
-          if (key == "Process Group Name") comm.group = text();
-          else if (key == "Process Group Description") comm.group_description = text();
-          else if (key == "Process Group Ranks") comm.ranks = strings_[text()];
+          if (is(key, "Process Group Name")) comm.group = text();
+          else if (is(key, "Process Group Description")) comm.group_description = text();
+          else if (is(key, "Process Group Ranks")) comm.ranks = strings_[text()];
           break;
         default: break;
       }
@@ -348,7 +350,7 @@ class KinetoReader {
   Arena& texts_;
   Salvage* salvage_;
   Kineto out_;
-  absl::flat_hash_map<std::string_view, Category> categories_;
+  TextMap<Category> categories_;
   LaneRows thread_rows_, stream_rows_;
   Args args_;
   std::string last_pid_, last_tid_;
