@@ -19,7 +19,8 @@ HEAD = """# How well every recording replays
 
 Made by `./dev table` from the recordings of the test data that hold device operations. Times are the recordings' own; what the columns mean is said in
 `docs/linking.md`, "Self-replay". *error*: replayed / measured - 1, median of |error| and the worst over the steps. *half*: what halving the device durations
-changes. *starts*: device starts off by, median. *stall*: worst stream. *sync*, *initial*: shares of the critical path.
+changes. *others*: worst error of the other steps where the first one alone told the launch latency and dispatch gap (`--fit-steps`).
+*starts*: device starts off by, median. *stall*: worst stream. *sync*, *initial*: shares of the critical path.
 
 """
 LIMIT_SHARE = 0.02
@@ -44,9 +45,9 @@ def inputs(data, folder):
         yield f"pair dlrm_v100, rank {rank}", [os.path.join(folder, "dlrm_pytorch_et", f"dlrm_eg_{rank}.json"), kineto]
 
 
-def link(binary, files, folder):
+def link(binary, files, folder, *options):
     report = os.path.join(folder, "report.json")
-    done = subprocess.run([binary, "link", *files, "-o", os.path.join(folder, "t.et"), "--json", report],
+    done = subprocess.run([binary, "link", *files, "-o", os.path.join(folder, "t.et"), "--json", report, *options],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         return None, done.stderr.strip().rsplit("[", 1)[-1].rstrip("]")
@@ -68,6 +69,17 @@ def reasons(r):
     if statistics.median(errors) > LIMIT_MEDIAN or max(errors) > LIMIT_WORST:
         out.append("the replay of a step is off")
     return out
+
+
+def other_steps(binary, files, folder, steps):
+    """The worst error of the steps after the first, with the constants of the first."""
+    numbers = [step["name"].partition("#")[2] for step in steps]
+    if len(numbers) < 2 or not all(map(str.isdigit, numbers)):
+        return ""
+    r, error = link(binary, files, folder, "--fit-steps", numbers[0])
+    if error:
+        sys.exit(f"{files}: {error}")
+    return percent(max((step["error"] for step in r["steps"][1:]), key=abs))
 
 
 def percent(share, digits=2):
@@ -92,14 +104,15 @@ def page(binary, data):
             path = r["critical_path"]
             tables[r["informative"]].append(
                 f"| {name} | {r['device_ops']:,} | {len(r['steps'])} | {100 * statistics.median(errors):.2f} % | {percent(worst)} "
-                f"| {percent(r['half_device_ns'] / r['measured_ns'] - 1, 1)} | {r['device_start_error_ns']['median'] / 1000:.1f} us "
+                f"| {other_steps(binary, files, folder, r['steps'])} | {percent(r['half_device_ns'] / r['measured_ns'] - 1, 1)} "
+                f"| {r['device_start_error_ns']['median'] / 1000:.1f} us "
                 f"| {100 * r['stream_stall_share']:.2f} % | {100 * path['device']:.0f} % | {100 * path['sync_remainder']:.1f} % "
                 f"| {100 * path['initial_condition']:.1f} % | {r['inferred_edges']:,} |")
             why = reasons(r)
             if why:
                 exceptions.append(f"- `{name}`: {'; '.join(why)}.")
-    columns = ("| recording | device operations | steps | error, median | worst | half | starts | stall | device | sync | initial | inferred edges |\n"
-               "|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+    columns = ("| recording | device operations | steps | error, median | worst | others | half | starts | stall | device | sync | initial | inferred edges |\n"
+               "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
     text = HEAD + "## Informative: device and constants make at least 10 % of the critical path\n\n" + columns
     text += "\n".join(tables[True]) + "\n\n## The host alone explains the time\n\n" + columns + "\n".join(tables[False])
     text += "\n\n## Exceptions\n\nBeyond 2 % of stall, sync or initial condition, 1 % of median or 3 % of worst error:\n\n" + "\n".join(exceptions)

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 namespace chakra {
 namespace {
@@ -42,6 +43,9 @@ struct ByteSource::State {
   bool input_ended = false;
   int64_t offset = 0;
   uint64_t file_size = 0, file_read = 0;  // 0: not known
+
+  bool keep_what_is_whole = false;
+  std::optional<Error> damage;  // found behind what was given out
 
   inflate_state gzip;
   bool in_member = false;
@@ -76,8 +80,8 @@ struct ByteSource::State {
     return {};
   }
 
-  Result<size_t> read_plain(std::span<char> to) {
-    size_t done = std::min(to.size(), input.size());
+  Result<void> read_plain(std::span<char> to, size_t& done) {
+    done = std::min(to.size(), input.size());
     std::memcpy(to.data(), input.data(), done);
     input.remove_prefix(done);
     while (done < to.size() && fd >= 0) {
@@ -85,11 +89,10 @@ struct ByteSource::State {
       if (got == 0) break;
       done += got;
     }
-    return done;
+    return {};
   }
 
-  Result<size_t> read_gzip(std::span<char> to) {
-    size_t done = 0;
+  Result<void> read_gzip(std::span<char> to, size_t& done) {
     while (done < to.size()) {
       if (input.empty()) CHAKRA_CHECK(refill());
       if (input.empty()) {
@@ -124,11 +127,10 @@ struct ByteSource::State {
                     here(done));
       if (gzip.block_state == ISAL_BLOCK_FINISH) in_member = false;
     }
-    return done;
+    return {};
   }
 
-  Result<size_t> read_zstd(std::span<char> to) {
-    size_t done = 0;
+  Result<void> read_zstd(std::span<char> to, size_t& done) {
     while (done < to.size()) {
       if (input.empty()) CHAKRA_CHECK(refill());
       if (input.empty() && !in_member) break;  // between frames: asking on would begin a new one
@@ -145,12 +147,21 @@ struct ByteSource::State {
         return fail(Code::bad_input, "base.zstd.truncated", "the zstd data ends before its end mark; the file was cut",
                     here(done));
     }
-    return done;
+    return {};
   }
 
   /// Unpacked bytes, tar headers included.
   Result<size_t> read_unpacked(std::span<char> to) {
-    return packing == Packing::gzip ? read_gzip(to) : packing == Packing::zstd ? read_zstd(to) : read_plain(to);
+    if (damage) return tl::unexpected<Error>(*damage);
+    size_t done = 0;
+    Result<void> result;
+    if (packing == Packing::gzip) result = read_gzip(to, done);
+    else if (packing == Packing::zstd) result = read_zstd(to, done);
+    else result = read_plain(to, done);
+    if (result) return done;
+    if (!keep_what_is_whole || done == 0) return tl::unexpected<Error>(std::move(result.error()));
+    damage = std::move(result.error());
+    return done;
   }
 
   /// Looks at the first block: a tar archive, or the beginning of the file itself.
@@ -278,6 +289,7 @@ Result<size_t> ByteSource::read(std::span<char> to) {
   return got;
 }
 
+void ByteSource::keep_what_is_whole() { state_->keep_what_is_whole = true; }
 const std::string& ByteSource::file() const { return state_->file; }
 int64_t ByteSource::offset() const { return state_->offset; }
 double ByteSource::progress() const {

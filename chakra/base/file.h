@@ -32,6 +32,10 @@ class ByteSource {
   /// base.zstd.damaged, base.tar.several (an archive of more than one file), base.tar.truncated.
   Result<size_t> read(std::span<char> to);
 
+  /// From now on, what could be unpacked before damage is given out before the error is: fewer bytes than
+  /// asked for may then also mean an error, which the following read() returns.
+  void keep_what_is_whole();
+
   const std::string& file() const;
   /// Uncompressed bytes read so far.
   int64_t offset() const;

@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "chakra/analyze/analyze.h"
 #include "chakra/base/testing/testing.h"
 #include "chakra/io/io.h"
+#include "chakra/match/match.h"
 #include "chakra/pytorch/pytorch.h"
 #include "chakra/pytorch/testing/recording.h"
 #include "chakra/sim/sim.h"
@@ -107,6 +109,93 @@ TEST_P(KnownTruth, AGraphWithoutLaunchAndSyncEdgesIsFoundOut) {
   EXPECT_GT(std::max({std::abs(off(replay->replayed_ps, truth.full_ns)),
                       std::abs(off(replay->half_device_ps, truth.half_ns)), std::abs(replay->worst_error)}),
             kTolerance);
+}
+
+// ---- two ranks -----------------------------------------------------------------------------------------------
+
+struct RankClock {
+  double offset_ns = 0, drift_ppm = 0;
+};
+constexpr int kSteps = 100;
+constexpr int kLateStep = 60;
+constexpr int64_t kLateNs = 5'000'000;
+
+/// The Kineto trace of a rank that computes for about 2 ms and then takes part in an all-reduce, which ends on
+/// all ranks within half a microsecond, 300 us after the last one began. `late` computes 5 ms longer once.
+std::string ranks_recording(int rank, const RankClock& clock, int late, uint64_t seed) {
+  Prng job(seed);  // the same draws on every rank
+  std::string events;
+  double ready = 1e9;  // true time at which both ranks begin a step
+  const auto event = [&](const char* category, const std::string& name, const char* pid, const char* tid, double start,
+                         double end, const std::string& args) {
+    const auto shown = [&](double t) { return t + clock.offset_ns + clock.drift_ppm * 1e-6 * (t - 1e9); };
+    events += fmt::format(
+        "{}{{\"ph\": \"X\", \"cat\": \"{}\", \"name\": \"{}\", \"pid\": {}, \"tid\": {}, \"ts\": {:.3f}, \"dur\": "
+        "{:.3f}, \"args\": {{{}}}}}",
+        events.empty() ? "" : ",\n", category, name, pid, tid, shown(start) / 1e3, (shown(end) - shown(start)) / 1e3,
+        args);
+  };
+  const auto launch = [&](int correlation, double at) {
+    event("cuda_runtime", "cudaLaunchKernel", "100", "100", at, at + 5'000,
+          fmt::format("\"correlation\": {}", correlation));
+  };
+  for (int step = 0; step < kSteps; ++step) {
+    std::array<double, 2> begins{};
+    for (int r = 0; r < 2; ++r) {
+      const auto compute = static_cast<double>(job.between(1'900'000, 2'100'000));
+      begins[static_cast<size_t>(r)] = ready + 20'000 + compute + (step == kLateStep && r == late ? kLateNs : 0);
+    }
+    const double end = std::max(begins[0], begins[1]) + 300'000;
+    std::array<double, 2> leaves{};
+    for (double& leave : leaves) leave = end + static_cast<double>(job.between(0, 500));
+    const double begin = begins[static_cast<size_t>(rank)], left = leaves[static_cast<size_t>(rank)];
+    const int id = 10 + 2 * step;
+    launch(id, ready);
+    launch(id + 1, ready + 6'000);
+    event("kernel", "gemm", "0", "7", ready + 20'000, begin - 1'000,
+          fmt::format("\"device\": 0, \"stream\": 7, \"correlation\": {}", id));
+    event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", "0", "7", begin, left,
+          fmt::format("\"device\": 0, \"stream\": 7, \"correlation\": {}, \"Collective name\": \"allreduce\", \"In msg "
+                      "nelems\": 1024, \"Out msg nelems\": 1024, \"Group size\": 2, \"dtype\": \"Float\", \"Process "
+                      "Group Name\": \"0\", \"Process Group Ranks\": \"[0, 1]\"",
+                      id + 1));
+    ready = end + 1'000;
+  }
+  return fmt::format(
+      "{{\"schemaVersion\": 1, \"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, \"world_size\": 2}}, "
+      "\"traceEvents\": [{}]}}",
+      rank, events);
+}
+
+TEST(Job, SkewedClocksAndTheLateRankAreFound) {
+  for (uint64_t seed = 1; seed <= 5; ++seed)
+    for (const RankClock clock : {RankClock{3'000'000, 0}, RankClock{-250'000, 30}, RankClock{17, -12}}) {
+      ::chakra::testing::TemporaryFolder folder;
+      trace::TraceSet job;
+      for (int rank = 0; rank < 2; ++rank) {
+        pytorch::RankInput input;
+        input.device = folder.write(fmt::format("rank{}.json", rank),
+                                    ranks_recording(rank, rank == 1 ? clock : RankClock{}, 1, seed));
+        auto linked = pytorch::link(input);
+        ASSERT_TRUE(linked) << linked.error().message();
+        ASSERT_EQ(linked->report.comm_nodes, kSteps);
+        job.ranks.push_back(analyze::communication_of(linked->trace));
+      }
+      const match::Matching matching = match::match(job);
+      EXPECT_TRUE(matching.findings.empty());
+      const analyze::JobTimes times = analyze::job_times(job, matching);
+      ASSERT_EQ(times.clocks.size(), 2u);
+      for (const double t : {0.0, 1.2e8, 2.4e8})  // the recording is 0.24 s long
+        EXPECT_NEAR(times.clocks[1].offset_ns + times.clocks[1].drift_ppm * 1e-6 * t,
+                    clock.offset_ns + clock.drift_ppm * 1e-6 * t, 2'000)
+            << "seed " << seed << ", offset " << clock.offset_ns << ", after " << t << " ns";
+      ASSERT_FALSE(times.stragglers.empty());
+      EXPECT_EQ(times.stragglers[0].rank, 1);
+      EXPECT_GT(times.stragglers[0].waited_ns, kLateNs * 0.9);
+      // Of the waits all but the late one are about 70 us.
+      ASSERT_EQ(times.collectives.size(), 1u);
+      EXPECT_NEAR(times.collectives[0].transfer_ns, kSteps * 300'000.0, kSteps * 3'000.0);
+    }
 }
 
 std::string test_name(const ::testing::TestParamInfo<Program>& program) {

@@ -26,7 +26,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::string output, json;
   std::optional<int64_t> rank, iteration, explain;
-  std::string steps;
+  std::string steps, fit_steps;
   bool salvage = false;
   int jobs = 0;
 };
@@ -238,7 +238,8 @@ class LinkCommand {
     options_.rank = o_.rank;
     options_.iteration = o_.iteration;
     options_.salvage = o_.salvage;
-    CHAKRA_CHECK(read_steps());
+    CHAKRA_ASSIGN(options_.steps, read_steps("--steps", o_.steps));
+    CHAKRA_ASSIGN(options_.fit_steps, read_steps("--fit-steps", o_.fit_steps));
     CHAKRA_CHECK(find_ranks());
     if (is_job(o_)) CHAKRA_CHECK(make_directories(o_.output));
     ranks_.resize(inputs_.size());
@@ -348,20 +349,20 @@ class LinkCommand {
     print(cli::to_text(findings_));
   }
 
+  using Steps = std::optional<std::pair<int64_t, int64_t>>;
   /// "3:5", "3:" or "3".
-  Result<void> read_steps() {
-    if (o_.steps.empty()) return {};
-    const size_t colon = o_.steps.find(':');
-    const std::string_view text = o_.steps;
+  static Result<Steps> read_steps(const char* option, const std::string& value) {
+    if (value.empty()) return Steps();
+    const size_t colon = value.find(':');
+    const std::string_view text = value;
     int64_t first = 0, last = std::numeric_limits<int64_t>::max();
     const bool good =
         parse_integer(text.substr(0, colon), first) &&
         (colon == std::string::npos ? (last = first, true)
                                     : colon + 1 == text.size() || parse_integer(text.substr(colon + 1), last));
     if (!good || first < 0 || last < first)
-      return fail(Code::usage, "cli.usage", fmt::format("--steps takes A:B, A: or A, not {}", quote(o_.steps)));
-    options_.steps = {first, last};
-    return {};
+      return fail(Code::usage, "cli.usage", fmt::format("{} takes A:B, A: or A, not {}", option, quote(value)));
+    return Steps({first, last});
   }
 
   const Options& o_;
@@ -389,6 +390,10 @@ void add_link(CLI::App& app, int& exit_code) {
       ->type_name("N")
       ->check(whole_number(0, kMostRanks));
   app.add_option("--steps", options->steps, "Link only the ProfilerSteps A to B, both included")->type_name("A:B");
+  app.add_option("--fit-steps", options->fit_steps,
+                 "Estimate launch latency and dispatch gap from the ProfilerSteps A to B only, so that the other steps "
+                 "judge them")
+      ->type_name("A:B");
   app.add_option(
          "--iteration", options->iteration,
          "Where a Kineto trace of many iterations meets a host trace of one: which to link, from 0 (default: the "

@@ -106,6 +106,9 @@ void estimate_constants(Linking& l) {
 
   std::vector<char> waits_for_event(k.device_ops.size(), 0);
   for (const EventEdge& event : l.events) waits_for_event[event.op] = 1;
+  const auto tells = [&](int64_t time) {
+    return !l.fit_window || (time + l.zero_ns >= l.fit_window->first && time + l.zero_ns < l.fit_window->second);
+  };
   for (uint32_t op = 0; op < k.device_ops.size(); ++op) {
     const DeviceOp& x = k.device_ops[op];
     LinkReport::Constants& row = l.report.constants[l.constants_of_stream[x.lane]];
@@ -118,6 +121,7 @@ void estimate_constants(Linking& l) {
       const RuntimeCall& c = k.calls[call];
       const bool first = l.op_order[role.first_op] == op;
       (role.graph ? row.used_graph : row.used_launch) |= first;
+      if (!tells(c.start_ns)) continue;
       if (!first || waits_for_event[op]) {
       } else if (role.graph) {
         const int64_t latency = x.start_ns - c.start_ns;
@@ -131,7 +135,7 @@ void estimate_constants(Linking& l) {
       if (!role.graph && before != kNone && !waits_for_event[op] && c.end_ns() + kLongestGapNs < free_since &&
           x.start_ns - free_since <= kLongestGapNs)
         mine.gap.push_back(std::max<int64_t>(0, x.start_ns - free_since));
-    } else if (before != kNone && x.start_ns - free_since <= kLongestGapNs) {
+    } else if (before != kNone && x.start_ns - free_since <= kLongestGapNs && tells(x.start_ns)) {
       mine.gap.push_back(std::max<int64_t>(0, x.start_ns - free_since));
     }
   }

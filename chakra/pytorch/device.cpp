@@ -32,17 +32,19 @@ void join_by_correlation(Linking& l) {
   Kineto& k = l.kineto;
   absl::flat_hash_map<int64_t, uint32_t> call_of;
   call_of.reserve(k.calls.size());
-  int64_t twice = 0;
+  int64_t twice = 0, first_byte = 0;
   for (uint32_t i = 0; i < k.calls.size(); ++i) {
     if (k.calls[i].correlation < 0) continue;
     const auto [found, added] = call_of.emplace(k.calls[i].correlation, i);
     if (added) continue;
+    if (twice == 0) first_byte = k.calls[i].byte;
     ++twice;  // a driver call inside the runtime call of the same number: the inner one launches
     if (k.calls[i].start_ns >= k.calls[found->second].start_ns) found->second = i;
   }
   if (twice > 0)
     l.find("pytorch.kineto.correlation_twice", Severity::note,
-           fmt::format("{} runtime calls share their correlation with another one", show_count(twice)));
+           fmt::format("{} runtime calls share their correlation with another one, the first at {} @{}",
+                       show_count(twice), k.file, first_byte));
 
   l.roles.assign(k.calls.size(), {});
   l.call_of_op.assign(k.device_ops.size(), kNone);

@@ -133,15 +133,17 @@ class HostReader {
     comm_ = {};
     values_ = {};
     bool has_id = false, has_parent = false;
+    const char *id_at = nullptr, *parent_at = nullptr;
     for (auto field : object) {
       std::string_view key;
       JsonValue* at = nullptr;
       if (const auto code = open_field(field, key, at)) return json_error(code, {});
       JsonValue& value = *at;
+      stream_.look_at(key.data());
       bool known = true;
       switch (key.empty() ? 0 : key[0]) {  // one comparison or two decide
         case 'i':
-          if (is(key, "id")) has_id = natural(value, op.id);
+          if (is(key, "id")) has_id = natural(value, op.id), id_at = key.data();
           else if (is(key, "inputs")) read_tensors(value, io.inputs, &values_);
           else if (is(key, "input_shapes")) io.inputs.shapes = kind(token(value));
           else if (is(key, "input_types")) io.inputs.types = kind(token(value));
@@ -153,7 +155,8 @@ class HostReader {
           break;
         case 'c':
         case 'p':
-          if (is(key, "ctrl_deps") || is(key, "parent")) has_parent = natural(value, parents_.back().caller);
+          if (is(key, "ctrl_deps") || is(key, "parent"))
+            has_parent = natural(value, parents_.back().caller), parent_at = key.data();
           else known = false;
           break;
         case 'o':
@@ -171,6 +174,7 @@ class HostReader {
       if (!known) CHAKRA_CHECK(read_attr(key, {}, value, op));
     }
     const std::string_view name = strings_[op.name];
+    stream_.look_at(has_id ? parent_at : id_at);
     if (!has_id) return field_error(fmt::format("a node named {} without a whole number as id", quote(name)));
     if (!has_parent) return field_error(fmt::format("node {} without a whole number as parent", op.id));
     op.byte = stream_.current_place().byte;
@@ -277,6 +281,7 @@ class HostReader {
         JsonValue* at = nullptr;
         if (const auto code = open_field(field, key, at)) return json_error(code, {});
         JsonValue& part = *at;
+        stream_.look_at(key.data());
         if (is(key, "name")) {
           name = token(part);
         } else if (is(key, "type")) {

@@ -18,7 +18,7 @@ static_assert(simdjson::SIMDJSON_PADDING <= kBlock);
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 struct Masks {
-  uint64_t quotes = 0, backslashes = 0, opens = 0, closes = 0;
+  uint64_t quotes = 0, backslashes = 0, opens = 0, closes = 0, lines = 0;
 };
 
 /// One bit per byte of a block. '[' | 0x20 is '{' and ']' | 0x20 is '}'.
@@ -26,7 +26,7 @@ Masks masks_of(const char* block) {
   Masks masks;
 #if defined(__SSE2__)
   const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), bit = _mm_set1_epi8(0x20);
-  const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
+  const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}'), line = _mm_set1_epi8('\n');
   for (int i = 0; i < 4; ++i) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + i);
     const __m128i folded = _mm_or_si128(bytes, bit);
@@ -37,6 +37,7 @@ Masks masks_of(const char* block) {
     masks.backslashes |= mask(_mm_cmpeq_epi8(bytes, backslash));
     masks.opens |= mask(_mm_cmpeq_epi8(folded, open));
     masks.closes |= mask(_mm_cmpeq_epi8(folded, close));
+    masks.lines |= mask(_mm_cmpeq_epi8(bytes, line));
   }
 #else
   for (size_t i = 0; i < kBlock; ++i) {
@@ -46,6 +47,7 @@ Masks masks_of(const char* block) {
     masks.backslashes |= bit(c == '\\');
     masks.opens |= bit((c | 0x20) == '{');
     masks.closes |= bit((c | 0x20) == '}');
+    masks.lines |= bit(c == '\n');
   }
 #endif
   return masks;
@@ -79,6 +81,7 @@ void JsonStream::Scanner::step(const char* block, uint64_t& opens, uint64_t& clo
   }
   const uint64_t inside = prefix_parity(masks.quotes) ^ in_string;
   in_string = static_cast<uint64_t>(static_cast<int64_t>(inside) >> 63);
+  broken = masks.lines & inside;
   opens = masks.opens & ~inside;
   closes = masks.closes & ~inside;
 }
@@ -94,6 +97,10 @@ tl::unexpected<Error> JsonStream::syntax(std::string text) const {
 tl::unexpected<Error> JsonStream::truncated() const {
   return fail(Code::bad_input, "pytorch.json.truncated", "the JSON text ends before it is complete",
               {source_.file(), at(size_)});
+}
+
+tl::unexpected<Error> JsonStream::unended_string() const {
+  return json_error(simdjson::UNESCAPED_CHARS, {source_.file(), at(scanned_)});
 }
 
 Result<bool> JsonStream::more() {
@@ -112,7 +119,7 @@ Result<bool> JsonStream::more() {
   const size_t room = buffer_.size() - 2 * kBlock - size_;
   CHAKRA_ASSIGN(const size_t got, source_.read({buffer_.data() + size_, room}));
   size_ += got;
-  ended_ = got < room;
+  ended_ = got < room && (!patient_ || source_.read({}).has_value());  // else damage follows
   std::memset(buffer_.data() + size_, ' ', 2 * kBlock);
   return got > 0;
 }
@@ -263,11 +270,17 @@ void JsonStream::drop_window() {
 
 Result<JsonStream::Part> JsonStream::next_window() {
   bool array_ended = false;
+  if (broken_) return unended_string();
   for (;;) {
-    while (!array_ended && (scanned_ + kBlock <= size_ || (ended_ && scanned_ < size_))) {
+    while (!array_ended && !broken_ && (scanned_ + kBlock <= size_ || (ended_ && scanned_ < size_))) {
       uint64_t opens = 0, closes = 0;
       const Scanner before = scanner_;
       scanner_.step(buffer_.data() + scanned_, opens, closes);
+      if (scanner_.broken != 0 && !patient_) {
+        broken_ = true;
+        scanned_ += static_cast<size_t>(std::countr_zero(scanner_.broken));
+        break;
+      }
       if (const auto ends = static_cast<uint32_t>(std::popcount(closes)); ends < depth_) {  // none of an element
         depth_ += static_cast<uint32_t>(std::popcount(opens)) - ends;
         scanned_ += kBlock;
@@ -290,6 +303,7 @@ Result<JsonStream::Part> JsonStream::next_window() {
       if (!array_ended) scanned_ += kBlock;
     }
     if (array_ended || !ends_.empty()) break;
+    if (broken_) return unended_string();
     keep_ = cursor_ - 1;
     CHAKRA_ASSIGN(const bool got, more());
     if (!got && scanned_ >= size_) return truncated();

@@ -35,6 +35,7 @@ class JsonStream {
   std::string_view key() const { return key_; }
   /// The member's value; simdjson may read SIMDJSON_PADDING bytes beyond it.
   simdjson::padded_string_view value() const;
+  Place value_place() const { return {source_.file(), at(value_begin_)}; }
 
   /// "[" elements "]", padded likewise.
   simdjson::padded_string_view window() const;
@@ -46,7 +47,22 @@ class JsonStream {
   const std::string& file() const { return source_.file(); }
   /// The element that for_each_element is at.
   Place current_place() const { return element_place(current_); }
-  void set_current(size_t i) { current_ = i; }
+  void set_current(size_t i) {
+    current_ = i;
+    looked_at_ = nullptr;
+  }
+  /// Strings that go on over line ends are then left to who looks at the element.
+  void be_patient() {
+    patient_ = true;
+    source_.keep_what_is_whole();
+  }
+  /// What of the current element is looked at now, so that an error has a place near it.
+  void look_at(const char* text) { looked_at_ = text; }
+  Place looked_at_place() const {
+    const char* const begin = buffer_.data() + starts_[current_];
+    const bool inside = looked_at_ >= begin && looked_at_ < buffer_.data() + ends_[current_];
+    return place(current_, inside ? static_cast<size_t>(looked_at_ - begin) : 0);
+  }
 
   /// Appends a row. The vector grows to what the whole file will need if it goes on as it began, so that rows
   /// are not copied again and again.
@@ -63,6 +79,7 @@ class JsonStream {
   struct Scanner {
     uint64_t in_string = 0;  ///< all ones: the block begins inside a string
     bool escaped = false;    ///< the block's first byte is escaped
+    uint64_t broken = 0;  ///< line ends inside strings, where JSON has none: a quote is missing before
     void step(const char* block, uint64_t& opens, uint64_t& closes);
   };
 
@@ -71,6 +88,7 @@ class JsonStream {
   Place here() const { return {source_.file(), at(cursor_)}; }
   tl::unexpected<Error> syntax(std::string text) const;
   tl::unexpected<Error> truncated() const;
+  tl::unexpected<Error> unended_string() const;
 
   Result<bool> more();         ///< reads on; false at the end of the file
   Result<bool> skip_blanks();  ///< to the next byte that is none; false at the end of the file
@@ -106,6 +124,9 @@ class JsonStream {
   uint32_t depth_ = 0;
   std::vector<size_t> starts_, ends_;
   size_t current_ = 0;
+  const char* looked_at_ = nullptr;
+  bool patient_ = false;  ///< reads on behind a string that does not end on its line
+  bool broken_ = false;   ///< such a string has been found, at scanned_
   size_t patched_ = 0;  ///< index of the byte replaced by ']', or 0
   char patched_byte_ = 0;
 };
@@ -146,7 +167,7 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
                   "an element of the array is no object; is this a PyTorch trace?", stream.element_place(i));
     }
     Result<void> used = use(object);
-    if (!used && used.error().place.file.empty()) used.error().place = stream.element_place(i);
+    if (!used && used.error().place.file.empty()) used.error().place = stream.looked_at_place();
     return used;
   };
   // What is wrong with a record ends the reading, unless it is to be left out.
@@ -155,6 +176,7 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     salvage->note(result.error());
     return {};
   };
+  if (salvage) stream.be_patient();
   bool any_element = false;
   for (;;) {
     const Result<JsonStream::Part> next = stream.next();
@@ -167,9 +189,12 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     if (part == JsonStream::Part::finished) return {};
     ondemand::document document;
     if (part == JsonStream::Part::member) {
+      Result<void> used;
       if (const auto code = parser.iterate(stream.value()).get(document))
-        return json_error(code, stream.element_place(0));
-      CHAKRA_CHECK(member(stream.key(), document));
+        used = json_error(code, stream.value_place());
+      else used = member(stream.key(), document);
+      if (!used && !any_element) return used;
+      CHAKRA_CHECK(leave_out(std::move(used)));
       continue;
     }
     ondemand::array array;

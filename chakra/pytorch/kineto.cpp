@@ -77,7 +77,7 @@ class KinetoReader {
     if (is(key, "baseTimeNanoseconds")) {
       if (!parse_integer(token(document), out_.base_ns))
         return fail(Code::bad_input, "pytorch.kineto.time", "baseTimeNanoseconds is no whole number",
-                    stream_.element_place(0));
+                    stream_.value_place());
     } else if (is(key, "distributedInfo")) {
       Object info;
       if (document.get_object().get(info)) return {};
@@ -90,7 +90,7 @@ class KinetoReader {
           const std::string_view text = token(value);  // a value can be looked at once
           if (!parse_integer(text, out_.rank) || out_.rank < 0)
             return fail(Code::bad_input, "pytorch.pair.rank",
-                        fmt::format("distributedInfo names the rank {}", quote(text)), stream_.element_place(0));
+                        fmt::format("distributedInfo names the rank {}", quote(text)), stream_.value_place());
         } else if (is(name, "world_size")) (void)to_integer(value, out_.world_size);
         else if (is(name, "pg_config")) read_groups(value);
       }
@@ -121,7 +121,8 @@ class KinetoReader {
   }
 
   Result<void> read_event(Object& object) {
-    std::string_view phase, name, pid, tid, ts, dur;
+    std::string_view phase, name, pid, tid, ts, dur = "0";
+    const char *ts_at = nullptr, *dur_at = nullptr;
     Category category = Category::ignored;
     args_ = {};
     for (auto field : object) {
@@ -129,6 +130,7 @@ class KinetoReader {
       JsonValue* at = nullptr;
       if (const auto code = open_field(field, key, at)) return json_error(code, {});
       JsonValue& value = *at;
+      stream_.look_at(key.data());
       if (is(key, "ph")) {
         phase = token(value);
         if (phase != "X") return {};  // flows, instants, metadata
@@ -146,8 +148,10 @@ class KinetoReader {
         tid = token(value);
       } else if (is(key, "ts")) {
         ts = token(value);
+        ts_at = key.data();
       } else if (is(key, "dur")) {
         dur = token(value);
+        dur_at = key.data();
       } else if (is(key, "args")) {
         CHAKRA_CHECK(read_args(value, is_host_comm(name) || is_comm_record(name)));
       }
@@ -156,7 +160,9 @@ class KinetoReader {
     Record record;
     record.name = strings_.intern(name);
     record.byte = stream_.current_place().byte;
-    if (!parse_micros(ts, record.start_ns) || (!dur.empty() && !parse_micros(dur, record.dur_ns)))
+    const bool good_ts = parse_micros(ts, record.start_ns);
+    stream_.look_at(good_ts ? dur_at : ts_at);
+    if (!good_ts || !parse_micros(dur, record.dur_ns))
       return fail(Code::bad_input, "pytorch.kineto.time",
                   fmt::format("{} has no usable time (ts {}, dur {})", quote(name), quote(ts), quote(dur)));
     int64_t end = 0;
@@ -183,7 +189,8 @@ class KinetoReader {
       if (const auto code = open_field(field, key, at)) return json_error(code, {});
       JsonValue& part = *at;
       CommRecord& comm = args_.comm;
-      const auto number = [&](int64_t& to) { (void)to_integer(part, to); };
+      bool good = true;
+      const auto number = [&](int64_t& to) { good = to_integer(part, to) || !is_number(part); };
       const auto text = [&] { return strings_.intern(token(part)); };
       // One comparison of length and first letters decides for nearly all keys.
       switch (key.empty() ? 0 : key[0]) {
@@ -253,8 +260,17 @@ class KinetoReader {
           break;
         default: break;
       }
+      if (!good) {
+        stream_.look_at(key.data());
+        return fail(Code::bad_input, "pytorch.kineto.field", fmt::format("{} is no whole number", quote(key)));
+      }
     }
     return {};
+  }
+  /// Or nothing that JSON knows, as NaN; strings may stand for what is not known.
+  static bool is_number(JsonValue& value) {
+    ondemand::json_type type;
+    return value.type().get(type) != simdjson::SUCCESS || type == ondemand::json_type::number;
   }
 
   void add(Category category, const Record& record, std::string_view name, std::string_view pid, std::string_view tid) {

@@ -68,7 +68,7 @@ struct Kineto {
   bool amd = false;  ///< the runtime calls are HIP's
 };
 
-/// Errors: pytorch.json.*, pytorch.kineto.not_a_kineto_trace, pytorch.kineto.time, and those of
+/// Errors: pytorch.json.*, pytorch.kineto.not_a_kineto_trace, pytorch.kineto.time, pytorch.kineto.field, and those of
 /// ByteSource. Cost: O(file).
 Result<Kineto> read_kineto(ByteSource source, StringPool& strings, Arena& texts, Salvage* salvage = nullptr);
 

@@ -101,8 +101,8 @@ Result<Linked> link(const RankInput& input, const LinkOptions& options) {
 
 Result<Linked> link(std::optional<ByteSource> host, std::optional<ByteSource> device, const RankInput& input,
                     const LinkOptions& options) {
-  if (!device && (options.steps || options.iteration))
-    return fail(Code::bad_input, options.steps ? "pytorch.scope.steps" : "pytorch.scope.iteration",
+  if (!device && (options.steps || options.fit_steps || options.iteration))
+    return fail(Code::bad_input, options.iteration ? "pytorch.scope.iteration" : "pytorch.scope.steps",
                 "a host trace alone says nothing about steps or iterations", {input.host});
   trace::Builder builder;  // its trace owns all names and texts
   Linking l;

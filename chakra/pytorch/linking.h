@@ -102,6 +102,8 @@ struct Linking {
   int64_t zero_ns = 0;  ///< what the records' times count from, since Kineto::base_ns
 
   // scope
+  /// What is launched then, since Kineto::base_ns, tells the constants; none: all.
+  std::optional<std::pair<int64_t, int64_t>> fit_window;
   absl::flat_hash_set<int64_t> out_of_scope;  ///< record-function ids of what was cut off
 
   // match
@@ -152,7 +154,8 @@ struct Linking {
 
 // The steps, in order. Each says what it fills in.
 
-/// Cuts the Kineto trace down to the steps that are asked for. Errors: pytorch.scope.steps.
+/// Cuts the Kineto trace down to the steps that are asked for; fit_window. Errors:
+/// pytorch.scope.steps.
 Result<void> keep_steps(Linking& l);
 /// host_of_op, op_of_host. Errors: pytorch.match.*, pytorch.scope.iteration.
 Result<void> match_host_ops(Linking& l);

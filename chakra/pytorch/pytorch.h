@@ -73,6 +73,8 @@ struct LinkOptions {
   std::optional<int64_t> rank;       ///< overrides what the files say
   std::optional<int64_t> iteration;  ///< of those that match the host trace, from 0
   std::optional<std::pair<int64_t, int64_t>> steps;  ///< ProfilerStep numbers, both included
+  /// Only operations launched in these steps tell the constants, so that the other steps judge them.
+  std::optional<std::pair<int64_t, int64_t>> fit_steps;
 };
 
 /// Links one rank. Cost: O(records log records).

@@ -320,6 +320,102 @@ TEST(HostTrace, CommunicationRecords) {
   EXPECT_EQ(comms[0].sequence, 33);
 }
 
+// ---- damage ----------------------------------------------------------------------------------------------------
+
+struct Damage {
+  const char* what;
+  bool host;
+  std::string_view behind;  ///< where: behind this text, and if there is `then`, behind the next of it
+  std::string_view then;
+  std::string_view put;
+  bool replace;  ///< the number that stands there
+};
+
+const Damage kDamages[] = {
+    {"not UTF-8", true, "\"name\": \"aten::", "", "\xff", false},
+    {"control character", true, "\"name\": \"aten::", "", "\x01", false},
+    {"line end in a string", true, "\"name\": \"aten::", "", "\n", false},
+    {"id too large", true, "\"id\": ", "", "99999999999999999999999", true},
+    {"rf_id too large", true, "\"rf_id\", \"type\": \"uint64\", \"value\": ", "", "99999999999999999999999", true},
+    {"tid not a number", true, "\"tid\", \"type\": \"uint64\", \"value\": ", "", "NaN", true},
+    {"negative parent", true, "\"ctrl_deps\": ", "", "-5", true},
+    {"not UTF-8", false, "\"name\": \"aten::", "", "\xff", false},
+    {"control character", false, "\"name\": \"aten::", "", "\x01", false},
+    {"line end in a string", false, "\"name\": \"aten::", "", "\n", false},
+    {"time too large", false, "\"cat\": \"cpu_op\"", "\"ts\": ", "99999999999999999999999", true},
+    {"time not a number", false, "\"cat\": \"cpu_op\"", "\"ts\": ", "NaN", true},
+    {"duration not a number", false, "\"cat\": \"cpu_op\"", "\"dur\": ", "NaN", true},
+    {"negative duration", false, "\"cat\": \"cpu_op\"", "\"dur\": ", "-5", true},
+    {"duration too large", false, "\"cat\": \"cpu_op\"", "\"dur\": ", "99999999999999999999999", true},
+    {"id too large", false, "\"cat\": \"cpu_op\"", "\"Record function id\": ", "99999999999999999999999", true},
+};
+
+struct Read {
+  std::string tag;
+  int64_t byte = -1;
+  size_t operators = 0;
+};
+Read read_text(const std::string& text, bool host, Salvage* salvage) {
+  StringPool strings;
+  Arena texts;
+  Read read;
+  const auto note = [&](const auto& result, size_t operators) {
+    read.operators = operators;
+    if (!result) read.tag = result.error().tag, read.byte = result.error().place.byte;
+  };
+  if (host) {
+    const auto trace = read_host_trace(*ByteSource::from_memory(text), strings, texts, salvage);
+    note(trace, trace ? trace->ops.size() : 0);
+  } else {
+    const auto trace = read_kineto(*ByteSource::from_memory(text), strings, texts, salvage);
+    note(trace, trace ? trace->ops.size() : 0);
+  }
+  return read;
+}
+
+TEST(Damage, HasItsPlaceAndTheRestCanBeSalvaged) {
+  constexpr int64_t kNear = 64;
+  Prng random(7);
+  const std::string folder = "examples/traces/ddp_gloo_2ranks/";
+  const std::string host = ::chakra::testing::must_read(folder + "host.0.json.gz");
+  const std::string device = ::chakra::testing::must_read(folder + "device.0.json.gz");
+  const size_t host_ops = read_text(host, true, nullptr).operators;
+  const size_t device_ops = read_text(device, false, nullptr).operators;
+  ASSERT_GT(host_ops, 8000u);
+  ASSERT_GT(device_ops, 8000u);
+  for (const Damage& damage : kDamages)
+    for (int round = 0; round < 5; ++round) {
+      const std::string& whole = damage.host ? host : device;
+      size_t at = whole.find(damage.behind, random.below(whole.size() * 9 / 10));
+      ASSERT_NE(at, std::string::npos) << damage.what;
+      at += damage.behind.size();
+      if (!damage.then.empty()) at = whole.find(damage.then, at) + damage.then.size();
+      const size_t end = damage.replace ? whole.find_first_not_of("0123456789.", at) : at;
+      const std::string text = whole.substr(0, at) + std::string(damage.put) + whole.substr(end);
+      SCOPED_TRACE(fmt::format("{} {}, byte {}", damage.host ? "host trace:" : "Kineto trace:", damage.what, at));
+      const Read read = read_text(text, damage.host, nullptr);
+      EXPECT_TRUE(read.tag.starts_with("pytorch.")) << read.tag;
+      EXPECT_LE(std::abs(read.byte - static_cast<int64_t>(at)), kNear);
+      Salvage salvage;
+      const Read rest = read_text(text, damage.host, &salvage);
+      EXPECT_EQ(rest.tag, "");
+      EXPECT_EQ(salvage.left_out, 1);
+      EXPECT_EQ(rest.operators + 1, damage.host ? host_ops : device_ops);
+    }
+  for (const std::string* whole : {&host, &device})  // a file that ends too early
+    for (int round = 0; round < 5; ++round) {
+      const size_t at = whole->size() / 10 + random.below(whole->size() * 8 / 10);
+      const std::string text = whole->substr(0, at);
+      const Read read = read_text(text, whole == &host, nullptr);
+      EXPECT_EQ(read.tag, "pytorch.json.truncated");
+      EXPECT_LE(std::abs(read.byte - static_cast<int64_t>(at)), kNear);
+      Salvage salvage;
+      const Read rest = read_text(text, whole == &host, &salvage);
+      EXPECT_EQ(rest.tag, "");
+      EXPECT_GT(rest.operators, 0u);
+    }
+}
+
 // ---- Kineto ----------------------------------------------------------------------------------------------
 
 Result<Kineto> parse_kineto(const std::string& events, const std::string& more = "") {

@@ -245,9 +245,11 @@ class NameMatcher {
 
 Result<void> match_by_names(Linking& l) { return NameMatcher(l).run(); }
 
-Result<void> keep_steps(Linking& l) {
-  if (!l.options.steps) return {};
-  const auto [first, last] = *l.options.steps;
+namespace {
+
+/// From the start of the first of the ProfilerSteps `wanted` to the end of the last.
+Result<std::pair<int64_t, int64_t>> window_of(const Linking& l, std::pair<int64_t, int64_t> wanted) {
+  const auto [first, last] = wanted;
   int64_t begin = std::numeric_limits<int64_t>::max(), end = std::numeric_limits<int64_t>::min();
   int64_t lowest = std::numeric_limits<int64_t>::max(), highest = -1;
   for (const CpuOp& op : l.kineto.ops) {
@@ -266,7 +268,19 @@ Result<void> keep_steps(Linking& l) {
                             : fmt::format("the recording has the steps {} to {}, none from {} to {}", lowest, highest,
                                           first, last),
                 {l.kineto.file});
-  cut(l, begin, end);
+  return std::pair(begin, end);
+}
+
+}  // namespace
+
+Result<void> keep_steps(Linking& l) {
+  if (l.options.fit_steps) {
+    CHAKRA_ASSIGN(l.fit_window, window_of(l, *l.options.fit_steps));
+  }
+  if (l.options.steps) {
+    CHAKRA_ASSIGN(const auto window, window_of(l, *l.options.steps));
+    cut(l, window.first, window.second);
+  }
   return {};
 }
 
