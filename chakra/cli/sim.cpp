@@ -14,9 +14,13 @@ namespace {
 using table::Table;
 
 constexpr size_t kRanksShown = 16;
+constexpr int64_t kMostQueues = 1024;
 
 struct Options {
   std::string path, network, system, memory, groups, compat, json, timeline;
+  std::string workload, backend = "congestion_unaware", rendezvous = "false";
+  sim::CompatOptions compat_options;
+  bool astra_output = false;
 };
 
 /// A collective given as one trace per rank: its path counts from the system file's folder, else from
@@ -67,6 +71,15 @@ Json to_json(const Options& o, const sim::SimInput& input, const sim::SimReport&
           {"findings", cli::to_json(report.findings)}};
 }
 
+/// The lines that ASTRA-sim prints and that scripts look for.
+std::string astra_lines(const sim::SimReport& report) {
+  std::string out;
+  for (const sim::RankReport& r : report.ranks)
+    out += fmt::format("sys[{}] finished, {} cycles, exposed communication {} cycles.\n", r.rank,
+                       r.finish_ps / kPsPerNs, r.exposed_comm_ps / kPsPerNs);
+  return out;
+}
+
 std::string to_text(const Options& o, const sim::SimInput& input, const sim::SimReport& report) {
   std::string out =
       fmt::format("{}: {} ranks on a {}{}\nfinished after {}\n", o.path, report.ranks.size(), input.fabric.describe(),
@@ -113,7 +126,25 @@ std::string to_text(const Options& o, const sim::SimInput& input, const sim::Sim
   return out + cli::to_text(report.findings, "");
 }
 
-Result<void> run_sim(const Options& o) {
+/// ASTRA-sim's own command line means its rules, and its lines. A path with "empty" in it is no file there.
+Result<void> settle(Options& o) {
+  if (!o.workload.empty()) {
+    if (!o.path.empty()) return fail(Code::usage, "cli.usage", "the job is given twice");
+    o.path = o.workload;
+    if (o.compat.empty()) o.compat = "astra-sim";
+    o.astra_output = true;
+  }
+  if (o.path.empty()) return fail(Code::usage, "cli.usage", "which job? Give a prefix, a folder or one trace");
+  if (contains(o.groups, "empty")) o.groups.clear();
+  if (o.compat.empty() && (o.astra_output || o.compat_options.queues_per_dimension != 1))
+    return fail(Code::usage, "cli.usage", "--astra-output and --num-queues-per-dim are for --compat");
+  o.compat_options.congestion_aware = o.backend == "congestion_aware";
+  o.compat_options.rendezvous = o.rendezvous == "true" || o.rendezvous == "1";
+  return {};
+}
+
+Result<void> run_sim(Options o) {
+  CHAKRA_CHECK(settle(o));
   sim::SimInput input;
   Findings findings;
   std::vector<std::string> files{o.network, o.system, o.memory, o.groups};
@@ -133,13 +164,15 @@ Result<void> run_sim(const Options& o) {
     return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
   CHAKRA_ASSIGN(input.job, io::read_job(o.path));
   input.timeline = !o.timeline.empty();
+  input.compat = o.compat_options;
   if (!o.compat.empty()) CHAKRA_CHECK(read_custom_collectives(input));
   CHAKRA_ASSIGN(sim::SimReport report, o.compat.empty() ? sim::simulate(input) : sim::simulate_compat(input));
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
   CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(to_json(o, input, report), o.json));  // both files or none
   if (!o.timeline.empty()) CHAKRA_CHECK(view::write_chrome_trace(report.timeline, o.timeline));
   if (json) CHAKRA_CHECK(json->commit());
-  print(o.json == "-" ? cli::to_text(to_json(o, input, report)) : to_text(o, input, report));
+  if (o.json == "-") print(cli::to_text(to_json(o, input, report)));
+  else print(o.astra_output ? astra_lines(report) + cli::to_text(report.findings, "") : to_text(o, input, report));
   return {};
 }
 
@@ -148,20 +181,39 @@ Result<void> run_sim(const Options& o) {
 void add_sim(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   app.add_option("path", options->path, "The job: a prefix (PREFIX.<rank>.et), a folder, or one trace")
-      ->required()
       ->type_name("PATH");
-  app.add_option("--network", options->network,
+  app.add_option("--workload-configuration", options->workload, "The job, as ASTRA-sim's command has it")
+      ->type_name("PREFIX");
+  app.add_option("--network,--network-configuration", options->network,
                  "The network (YAML: topology, npus_count, bandwidth in GB/s of 2^30, latency in ns)")
       ->required()
       ->type_name("FILE");
-  app.add_option("--system", options->system,
+  app.add_option("--system,--system-configuration", options->system,
                  "What a rank can do (JSON: roofline-enabled, peak-perf, local-mem-bw, ...)")
       ->type_name("FILE");
-  app.add_option("--memory", options->memory, "Remote memory (JSON), for --compat")->type_name("FILE");
-  app.add_option("--groups", options->groups, "Process groups, name -> ranks (JSON)")->type_name("FILE");
+  app.add_option("--memory,--remote-memory-configuration", options->memory, "Remote memory (JSON), for --compat")
+      ->type_name("FILE");
+  app.add_option("--groups,--comm-group-configuration", options->groups, "Process groups, name -> ranks (JSON)")
+      ->type_name("FILE");
   app.add_option("--compat", options->compat, "Follow the rules of another simulator to the nanosecond")
       ->type_name("NAME")
       ->check(CLI::IsMember({"astra-sim"}));
+  app.add_option("--backend", options->backend, "With --compat: whether messages compete for links")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"congestion_unaware", "congestion_aware"}));
+  app.add_option("--num-queues-per-dim", options->compat_options.queues_per_dimension,
+                 "With --compat: queues for chunks in each dimension")
+      ->type_name("N")
+      ->check(whole_number(1, kMostQueues));
+  app.add_option("--rendezvous-protocol", options->rendezvous,
+                 "With --compat: data leaves when the receiver has asked for it")
+      ->type_name("BOOL")
+      ->check(CLI::IsMember({"true", "false", "1", "0"}));
+  app.add_option("--injection-scale", options->compat_options.injection_scale,
+                 "With --compat: factor of the endpoint delay")
+      ->type_name("X")
+      ->check(CLI::Range(0.0, 1e9));
+  app.add_flag("--astra-output", options->astra_output, "With --compat: print the lines that ASTRA-sim prints");
   app.add_option("--timeline", options->timeline, "Write what ran when, for ui.perfetto.dev")->type_name("FILE.json");
   add_json_option(app, options->json);
   app.callback([options, &exit_code] {

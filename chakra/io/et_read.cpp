@@ -34,6 +34,7 @@ enum class Known : uint8_t {
   comm_in_split,
   comm_out_split,
   comm_dtype,
+  involved_dim,
   pg_name,
   num_ops,
   tensor_size,
@@ -63,6 +64,7 @@ const TextMap<Known>& known_attrs() {
                                                                   {"comm_in_split", Known::comm_in_split},
                                                                   {"comm_out_split", Known::comm_out_split},
                                                                   {"comm_dtype", Known::comm_dtype},
+                                                                  {"involved_dim", Known::involved_dim},
                                                                   {"pg_name", Known::pg_name},
                                                                   {"num_ops", Known::num_ops},
                                                                   {"tensor_size", Known::tensor_size},
@@ -282,6 +284,13 @@ class Reader {
       case Known::comm_dtype:
         if (is_text) comm().dtype = intern(attr.bytes);
         break;
+      case Known::involved_dim: {
+        CHAKRA_ASSIGN(const AttrList dims, decode_list(attr));
+        comm().involved_count = static_cast<uint8_t>(std::min<size_t>(dims.integers.size(), 64));
+        for (size_t d = 0; d < comm().involved_count; ++d)
+          comm().involved |= uint64_t{dims.integers[d] != 0} << d;
+        break;
+      }
       case Known::pg_name:
         if (trace::is_comm(trace().type[node_])) {
           if (is_text) comm().group = intern(attr.bytes);

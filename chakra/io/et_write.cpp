@@ -275,6 +275,11 @@ class Writer {
     if (comm.dst >= 0) attrs.small("comm_dst", comm.dst);
     if (comm.tag >= 0) attrs.small("comm_tag", comm.tag);
     if (comm.priority) attrs.small("comm_priority", comm.priority);
+    if (comm.involved_count > 0) {
+      std::vector<uint64_t> dims;
+      for (uint8_t d = 0; d < comm.involved_count; ++d) dims.push_back(comm.involved >> d & 1);
+      attrs.list("involved_dim", schema::kBoolList, dims, [](uint64_t involved) { return involved; });
+    }
   }
 
   const Trace& t_;

@@ -93,11 +93,10 @@ Result<Fabric> parse_fabric(const Spec& spec) {
       return bandwidths->items[i].error("net.file.value", fmt::format("a bandwidth of {} GB/s", d.gib_per_s));
     if (d.latency_ns < 0 || d.latency_ns > 1e12)
       return latencies->items[i].error("net.file.value", fmt::format("a latency of {} ns", d.latency_ns));
+    if (fabric.size() > kMostRanks / d.ranks)
+      return counts->error("net.file.value", fmt::format("more than {} ranks", kMostRanks));
     fabric.dimensions.push_back(d);
   }
-  if (dimensions > 1)
-    return topologies->error("net.dimensions",
-                             fmt::format("a network of {} dimensions; this version simulates one", dimensions));
   return fabric;
 }
 

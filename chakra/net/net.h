@@ -47,7 +47,7 @@ struct Fabric {
   std::string describe() const;  ///< "Ring of 8, 53.7 GB/s, 500 ns per link"
 };
 
-/// Errors: net.file.key, net.file.value, net.dimensions (more than one), and those of load_spec.
+/// Errors: net.file.key, net.file.value, and those of load_spec.
 Result<Fabric> load_fabric(const std::string& path);
 Result<Fabric> parse_fabric(const Spec& spec);
 

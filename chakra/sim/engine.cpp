@@ -97,6 +97,11 @@ class Engine {
   const Trace& trace(uint32_t r) const { return *ranks_[r].trace; }
 
   Result<void> check_input() {
+    if (in_.fabric.dimensions.size() > 1)
+      return fail(Code::bad_input, "net.dimensions",
+                  fmt::format("a network of {} dimensions; the native mode of this version simulates one, --compat "
+                              "astra-sim any number",
+                              in_.fabric.dimensions.size()));
     for (const Trace& t : in_.job.ranks) {
       CHAKRA_CHECK(check_defects(t));
       if (t.rank >= in_.fabric.size())

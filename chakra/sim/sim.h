@@ -19,12 +19,21 @@
 
 namespace chakra::sim {
 
+/// The back end of ASTRA-sim to follow, and the options of its command.
+struct CompatOptions {
+  bool congestion_aware = false;
+  int64_t queues_per_dimension = 1;
+  bool rendezvous = false;
+  double injection_scale = 1;  ///< of the endpoint delay
+};
+
 struct SimInput {
   trace::TraceSet job;
   net::Fabric fabric;
   System system;
   match::GroupTable groups;
   bool timeline = false;  ///< fill SimReport::timeline
+  CompatOptions compat;
   /// Compatible mode: collectives given as one trace per rank (the system file's *-custom keys).
   std::map<trace::CommType, trace::TraceSet> custom;
 };
@@ -62,7 +71,8 @@ struct SimReport {
   Findings findings;
 };
 
-/// Errors: sim.trace.defect, sim.time, sim.fabric.small, sim.match (the ranks' traces contradict each other),
+/// Errors: sim.trace.defect, sim.time, net.dimensions (more than one), sim.fabric.small, sim.match (the
+/// ranks' traces contradict each other),
 /// sim.comm.type, sim.compute.work; with Code::stuck sim.stuck (who waits for whom) and
 /// sim.stuck.cycle. Cost: O(events log events), and per collective that of coll::run_closed.
 Result<SimReport> simulate(const SimInput& input);

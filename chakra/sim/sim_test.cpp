@@ -317,7 +317,30 @@ SimInput compat_input(size_t ranks, CommType type, uint64_t bytes, const std::st
   return in;
 }
 
-TEST(Compat, GoldenRowsOfRings) {
+CommType type_named(const std::string& collective) {
+  return collective == "all_reduce"   ? CommType::all_reduce
+         : collective == "all_gather" ? CommType::all_gather
+         : collective == "all_to_all" ? CommType::all_to_all
+                                      : CommType::reduce_scatter;
+}
+
+void compare_with_golden(const SimInput& in, const std::string& exit_code, int64_t least, int64_t most) {
+  auto report = simulate_compat(in);
+  if (exit_code != "0") {
+    EXPECT_TRUE(!report && report.error().tag.starts_with("sim.compat."));
+    return;
+  }
+  ASSERT_TRUE(report) << report.error().message();
+  Picoseconds first = kLongestPs, last = 0;
+  for (const RankReport& r : report->ranks) {
+    first = std::min(first, r.finish_ps);
+    last = std::max(last, r.finish_ps);
+  }
+  EXPECT_EQ(first, least * kPsPerNs);
+  EXPECT_EQ(last, most * kPsPerNs);
+}
+
+TEST(Compat, GoldenAlgorithms) {
   const std::string golden = testing::golden_folder();
   if (golden.empty()) GTEST_SKIP() << "no golden data";
   std::ifstream rows(golden + "/astra/algorithms.tsv");
@@ -327,23 +350,42 @@ TEST(Compat, GoldenRowsOfRings) {
     std::istringstream cells(line);
     std::string collective, algorithm, splits, topology, backend, exit_code;
     int64_t least = 0, most = 0;
-    if (!(cells >> collective >> algorithm >> splits >> topology >> backend >> exit_code >> least >> most)) continue;
-    if ((algorithm != "ring" && algorithm != "oneRing") || backend != "unaware" || exit_code != "0") continue;
-    const CommType type = collective == "all_reduce"   ? CommType::all_reduce
-                          : collective == "all_gather" ? CommType::all_gather
-                          : collective == "all_to_all" ? CommType::all_to_all
-                                                       : CommType::reduce_scatter;
-    const SimInput in = compat_input(8, type, kMiB, golden + "/astra/cfg/" + topology + "_8.yml",
-                                     golden + "/astra/cfg/" + algorithm + "1d_s" + splits + ".json");
-    auto report = simulate_compat(in);
-    ASSERT_TRUE(report) << line << ": " << report.error().message();
-    for (const RankReport& r : report->ranks) {
-      EXPECT_GE(r.finish_ps, least * kPsPerNs) << line;
-      EXPECT_LE(r.finish_ps, most * kPsPerNs) << line;
-    }
+    if (!(cells >> collective >> algorithm >> splits >> topology >> backend >> exit_code) || collective == "#" ||
+        collective == "collective")
+      continue;
+    cells >> least >> most;
+    SCOPED_TRACE(line);
+    SimInput in = compat_input(8, type_named(collective), kMiB, golden + "/astra/cfg/" + topology + "_8.yml",
+                               golden + "/astra/cfg/" + algorithm + "1d_s" + splits + ".json");
+    in.compat.congestion_aware = backend == "aware";
+    compare_with_golden(in, exit_code, least, most);
     ++compared;
   }
-  EXPECT_GE(compared, 20);
+  EXPECT_GE(compared, 120);
+}
+
+TEST(Compat, GoldenDimensions) {
+  const std::string golden = testing::golden_folder();
+  if (golden.empty()) GTEST_SKIP() << "no golden data";
+  std::ifstream rows(golden + "/astra/multidim.tsv");
+  std::string line;
+  int compared = 0;
+  while (std::getline(rows, line)) {
+    std::istringstream cells(line);
+    std::string collective, network, system, backend, exit_code;
+    int64_t queues = 0, least = 0, most = 0;
+    if (!(cells >> collective >> network >> system >> queues >> backend >> exit_code)) continue;
+    cells >> least >> most;
+    SCOPED_TRACE(line);
+    const auto fabric = net::load_fabric(golden + "/astra/cfg/" + network + ".yml");
+    ASSERT_TRUE(fabric);
+    SimInput in = compat_input(static_cast<size_t>(fabric->size()), type_named(collective), kMiB,
+                               golden + "/astra/cfg/" + network + ".yml", golden + "/astra/cfg/" + system + ".json");
+    in.compat.queues_per_dimension = queues;
+    compare_with_golden(in, exit_code, least, most);
+    ++compared;
+  }
+  EXPECT_GE(compared, 96);
 }
 
 /// Examples of docs/compat.md: its numbers follow from its rules by hand.
@@ -373,6 +415,66 @@ TEST(Compat, ChunksAndRemainders) {
   };
   EXPECT_EQ(all_reduce(kMiB), 64'440 * kPsPerNs);
   EXPECT_EQ(all_reduce(1'000'003), 78'485 * kPsPerNs);  // the three bytes too many cost a whole chunk
+}
+
+/// Four ranks on a switch: leaf, top, root and back, each way one message and one bundle per step.
+TEST(Compat, ATreeByHand) {
+  SimInput in = ring_of_eight(4);
+  in.fabric.dimensions[0].kind = net::TopologyKind::switch_;
+  in.system.splits = 1;
+  in.system.all_reduce = in.system.all_gather = {"doubleBinaryTree"};
+  for (const CommType type : {CommType::all_reduce, CommType::all_gather}) {  // it does not look at the type
+    Job job(4);
+    for (size_t r = 0; r < 4; ++r) job.collective(r, type, kMiB);
+    in.job = job.finish();
+    constexpr int64_t kMessage = 20'531, kReduction = 3 * 655;  // trunc(1000 + 2^20 / 53.687), 3 trunc(2^20 / 1600)
+    EXPECT_EQ(makespan(in), (10 + 4 * kMessage + 3 * (10 + kReduction) + 10) * kPsPerNs);
+  }
+}
+
+TEST(Compat, SeveralDimensionsRendezvousAndScale) {
+  SimInput in = ring_of_eight(8);
+  Job job(8);
+  for (size_t r = 0; r < 8; ++r) job.collective(r, CommType::all_reduce, kMiB);
+  in.job = job.finish();
+  in.compat.rendezvous = true;
+  EXPECT_EQ(makespan(in), 100'952 * kPsPerNs);  // a request of 652 ns before each of 56 messages
+  in.compat.rendezvous = false;
+  in.compat.injection_scale = 2;
+  EXPECT_EQ(makespan(in), 65'040 * kPsPerNs);
+
+  SimInput grid = ring_of_eight(2);
+  grid.fabric.dimensions = {{net::TopologyKind::ring, 2, 200, 500}, {net::TopologyKind::switch_, 2, 50, 1000}};
+  for (const auto& [to, ns] : {std::pair(1, 5'382), std::pair(2, 21'531), std::pair(3, 5'382)}) {
+    Job pair(4);
+    pair.message(0, NodeType::send, to, kMiB);
+    pair.message(static_cast<size_t>(to), NodeType::recv, 0, kMiB);
+    grid.job = pair.finish();
+    EXPECT_EQ(makespan(grid), ns * kPsPerNs) << to;
+  }
+}
+
+/// Whatever the algorithm, collective, number of ranks and back end: it ends, or is refused beforehand.
+TEST(Compat, EveryAlgorithmEnds) {
+  for (const char* algorithm : {"ring", "oneRing", "direct", "direct2", "oneDirect", "oneDirect3", "halvingDoubling",
+                                "oneHalvingDoubling", "doubleBinaryTree"})
+    for (const CommType type :
+         {CommType::all_reduce, CommType::all_gather, CommType::reduce_scatter, CommType::all_to_all})
+      for (size_t ranks = 2; ranks <= 17; ++ranks)
+        for (const bool aware : {false, true}) {
+          SimInput in = ring_of_eight(ranks);
+          in.system.all_reduce = in.system.all_gather = in.system.reduce_scatter = in.system.all_to_all = {algorithm};
+          in.compat.congestion_aware = aware;
+          in.compat.queues_per_dimension = 1 + static_cast<int64_t>(ranks % 4);
+          Job job(ranks);
+          for (int twice = 0; twice < 2; ++twice)
+            for (size_t r = 0; r < ranks; ++r) job.collective(r, type, 100'000);
+          in.job = job.finish();
+          SCOPED_TRACE(fmt::format("{}, {}, {} ranks", algorithm, trace::name(type), ranks));
+          auto report = simulate_compat(in);
+          if (report) EXPECT_GT(report->makespan_ps, 0);
+          else EXPECT_EQ(report.error().tag, "sim.compat.algorithm");
+        }
 }
 
 TEST(Compat, MessagesOneAfterTheOther) {

@@ -119,6 +119,8 @@ struct Comm {
   int64_t root = -1;
   int64_t src = -1, dst = -1, tag = -1;
   int64_t priority = 0;
+  uint64_t involved = 0;       ///< involved_dim: bit d is set if network dimension d takes part
+  uint8_t involved_count = 0;  ///< dimensions that it speaks of; 0: it is not there
 };
 
 /// The tensors of one direction, as text in the form the ecosystem uses (Python's repr of lists). What

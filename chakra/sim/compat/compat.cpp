@@ -5,13 +5,18 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <deque>
 #include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "chakra/des/des.h"
 #include "chakra/feed/feed.h"
+#include "chakra/sim/compat/algorithms.h"
+#include "chakra/sim/compat/quirks.h"
 #include "chakra/sim/refusals.h"
 #include "chakra/sim/sim.h"
 
@@ -22,6 +27,11 @@ using trace::CommType;
 using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
+using compat::Action;
+using compat::Algorithm;
+using compat::AlgorithmKind;
+using compat::Phase;
+using compat::Quirk;
 
 constexpr Picoseconds kTick = kPsPerNs;
 constexpr int64_t kGroupDelayNs = 10;  // a strict subset of the ranks ignores endpoint-delay [3]
@@ -32,25 +42,40 @@ Picoseconds ticks(double ns) {
   return ns < static_cast<double>(kLongestPs / kTick) ? static_cast<Picoseconds>(ns) * kTick : kLongestPs;
 }
 
-/// Who a collective's ring consists of.
-struct Ring {
-  std::vector<uint32_t> members;  ///< ranks in ring order
+/// Who takes part in a collective: all ranks, or a group of the groups file in the order given there.
+struct Members {
+  std::vector<uint32_t> ranks;
   bool everyone = false;
+};
+
+/// The ranks of one phase, in order: every stride-th of all ranks, or the members of a group.
+struct Line {
+  const std::vector<uint32_t>* ranks = nullptr;  ///< of a group; nullptr: base, base + stride, ...
+  uint32_t base = 0, stride = 1, places = 0, self = 0;
+  uint32_t rank(uint32_t place) const { return ranks ? (*ranks)[place] : base + place * stride; }
+};
+
+/// A phase to come: what a chunk does in one dimension.
+struct Plan {
+  size_t queue = 0;
+  CommType type = CommType::unknown;
+  Algorithm algorithm;
+  Line line;
+  uint64_t bytes = 0;
+  bool clockwise = true;
+  bool max_root = true;
 };
 
 /// One rank's part in one chunk of a collective.
 struct Stream {
   uint32_t rank = 0;
-  NodeId node = 0;  ///< the workload's node
-  const Ring* ring = nullptr;
-  int64_t id = 0;  ///< equal on all ranks for the same chunk
+  NodeId node = 0;         ///< the workload's node
+  bool everyone = false;   ///< all ranks take part
+  int64_t id = 0;          ///< equal on all ranks for the same chunk
   int64_t priority = 0;
-  uint32_t self = 0;  ///< place in the ring
-  CommType type = CommType::unknown;
-  uint64_t message = 0;  ///< bytes of one ring step
-  int64_t steps = 0;     ///< ring steps in all
-  int64_t reducing = 0;  ///< of them, those whose receive is reduced
-  int64_t received = 0;
+  std::vector<Plan> plans;
+  size_t current = 0;  ///< of plans
+  std::optional<Phase> phase;
   // A collective given as traces.
   const Trace* custom = nullptr;
   std::unique_ptr<feed::Feeder> feeder;
@@ -64,6 +89,10 @@ struct Event {
     arrival,      ///< message
     custom_done,  ///< stream, node
     memory_done,  ///< rank, node
+    batch,        ///< rank: all that is due for it at this time
+    hop_done,     ///< message: it has come over a link
+    link_free,    ///< message: the link's number
+    request,      ///< message: the receiver asks for it
   } kind;
   uint32_t rank = 0;
   NodeId node = 0;
@@ -76,18 +105,36 @@ struct Channel {
   int64_t tag;
   uint32_t from, to;
   uint64_t bytes;
-  auto operator<=>(const Channel&) const = default;
+  bool operator==(const Channel&) const = default;
+  template <class H>
+  friend H AbslHashValue(H h, const Channel& c) {
+    return H::combine(std::move(h), c.tag, c.from, c.to, c.bytes);
+  }
 };
 /// Who is told about the end of a send or receive.
 struct Party {
-  enum class Kind : uint8_t { nobody, workload, ring, custom } kind = Kind::nobody;
+  enum class Kind : uint8_t { nobody, workload, phase, custom } kind = Kind::nobody;
   uint32_t rank = 0;
   NodeId node = 0;      ///< of the workload or of the custom collective
-  uint32_t stream = 0;  ///< of the ring or of the custom collective
+  uint32_t stream = 0;  ///< of the phase or of the custom collective
 };
 struct Traffic {
   std::deque<Party> receives;  ///< posted, nothing arrived yet
   uint64_t arrived = 0;        ///< arrived, no receive posted yet
+};
+/// With rendezvous: data leaves when the receiver has asked for it [5].
+struct Requests {
+  std::deque<uint64_t> sends;  ///< flights that nobody has asked for yet
+  uint64_t asked = 0;          ///< requests for which there is no send yet
+};
+struct Link {
+  bool busy = false;
+  std::deque<uint64_t> waiting;  ///< flights
+};
+/// Streams in one queue of a dimension [2].
+struct PhaseQueue {
+  std::set<std::tuple<int64_t, uint64_t, uint32_t>> waiting;  ///< priority (the highest first), order, stream
+  int64_t running = 0;
 };
 /// Remote memory serves one request at a time, in order, where ranks share it [8].
 struct SharedMemory {
@@ -103,8 +150,12 @@ struct RankState {
   std::unique_ptr<feed::Feeder> feeder;
   std::array<std::set<std::pair<uint64_t, NodeId>>, kResources> free;  ///< ready and not issued, by id
   std::array<bool, kResources> busy{};                                 ///< one operation at a time each [6]
-  std::set<std::pair<int64_t, uint32_t>> queue;                        ///< waiting streams by priority, then age [2]
-  int64_t running = 0;
+  std::vector<PhaseQueue> queues;                                      ///< per dimension, --num-queues-per-dim
+  struct Turn {
+    size_t all = 0, first = 0, last = 0;
+  };
+  std::vector<Turn> turns;                              ///< per dimension: the queue whose turn it is
+  std::map<std::pair<CommType, size_t>, bool> max_root;  ///< per type and dimension: the tree whose turn it is
   int64_t next_stream = 0;
   int64_t next_priority = 0;
   absl::flat_hash_map<uint32_t, int64_t> next_group_stream;
@@ -114,7 +165,7 @@ struct RankState {
 
 class Compat {
  public:
-  explicit Compat(const SimInput& input) : in_(input), d_(input.fabric.dimensions[0]) {}
+  explicit Compat(const SimInput& input) : in_(input) {}
 
   Result<SimReport> run() {
     CHAKRA_CHECK(prepare());
@@ -131,6 +182,10 @@ class Compat {
       report_.makespan_ps = std::max(report_.makespan_ps, rank.finish);
       report_.ranks.push_back({rank.trace->rank, rank.finish, rank.computed, rank.finish - rank.computed, 0});
     }
+    for (const compat::QuirkRow& row : compat::kQuirks)
+      if (quirks_ & 1u << static_cast<unsigned>(row.quirk))
+        report_.findings.push_back(
+            {"sim.compat.quirk", Severity::note, -1, -1, "the result depends on a quirk: " + std::string(row.text)});
     return std::move(report_);
   }
 
@@ -143,7 +198,31 @@ class Compat {
       case Event::Kind::bundle_done: return bundle_done(event.stream);
       case Event::Kind::custom_done: return custom_done(event.stream, event.node);
       case Event::Kind::arrival: return arrival(event.message);
+      case Event::Kind::batch: return run_batch(event.rank);
+      case Event::Kind::hop_done: return hop_done(event.message);
+      case Event::Kind::link_free: return link_free(event.message), Result<void>();
+      case Event::Kind::request: return asked(event.message), Result<void>();
     }
+    return {};
+  }
+
+  void note(Quirk quirk) { quirks_ |= 1u << static_cast<unsigned>(quirk); }
+
+  /// What is due for one rank at one time happens together, at the place of the first that was planned [1]. Only
+  /// where messages compete for links does that matter.
+  void at(uint32_t rank, Picoseconds time, const Event& event) {
+    if (!in_.compat.congestion_aware) return queue_.push(time, event);
+    std::vector<Event>& batch = batches_[{rank, time}];
+    if (batch.empty()) queue_.push(time, {Event::Kind::batch, rank, 0, 0, 0});
+    batch.push_back(event);
+  }
+  Result<void> run_batch(uint32_t rank) {
+    const std::pair key(rank, now());
+    for (size_t i = 0; i < batches_[key].size(); ++i) {  // more may be added meanwhile
+      const Event event = batches_[key][i];
+      CHAKRA_CHECK(handle(event));
+    }
+    batches_.erase(key);
     return {};
   }
 
@@ -162,6 +241,9 @@ class Compat {
 
   Result<void> prepare() {
     const auto ranks = static_cast<uint32_t>(in_.fabric.size());
+    if (in_.compat.congestion_aware && dims() > 1)
+      return fail(Code::bad_input, "sim.compat.dimensions",
+                  fmt::format("the congestion-aware back end has one dimension, the network {}", dims()));
     if (in_.job.ranks.size() != ranks)
       return fail(Code::bad_input, "sim.compat.ranks",
                   fmt::format("the network has {} ranks, the job has traces of {}", ranks, in_.job.ranks.size()));
@@ -174,15 +256,20 @@ class Compat {
       CHAKRA_CHECK(check_defects(t));
       RankState& rank = ranks_.emplace_back();
       rank.trace = &t;
+      rank.queues.resize(dims() * queues_per_dim());
+      rank.turns.resize(dims());
       rank.feeder = std::make_unique<feed::Feeder>(t, true);
       ready_.clear();
       rank.feeder->start(ready_);
       for (const feed::Ready& ready : ready_) set_free(rank, ready.node);
     }
     everyone_.everyone = true;
-    for (uint32_t r = 0; r < ranks; ++r) everyone_.members.push_back(r);
+    for (uint32_t r = 0; r < ranks; ++r) everyone_.ranks.push_back(r);
     return {};
   }
+
+  size_t dims() const { return in_.fabric.dimensions.size(); }
+  size_t queues_per_dim() const { return static_cast<size_t>(in_.compat.queues_per_dimension); }
 
   // ---- the workload [6] ------------------------------------------------------------------------------
 
@@ -217,7 +304,7 @@ class Compat {
   }
 
   void after(uint32_t r, NodeId n, Picoseconds delay) {
-    queue_.push(add_saturated(now(), delay), {Event::Kind::node_done, r, n, 0, 0});
+    at(r, add_saturated(now(), delay), {Event::Kind::node_done, r, n, 0, 0});
   }
 
   /// The duration in whole microseconds, as other tools read it; at least 1 ns.
@@ -274,7 +361,7 @@ class Compat {
 
   // ---- collectives: chunks and queues [2] ------------------------------------------------------------
 
-  Result<const Ring*> ring_of(uint32_t r, NodeId n) {
+  Result<const Members*> members_of(uint32_t r, NodeId n) {
     const Trace& t = *ranks_[r].trace;
     const std::string name(t.strings[t.comm(n)->group]);
     if (name.empty() || name == "0") return &everyone_;
@@ -284,21 +371,21 @@ class Compat {
     const auto given = in_.groups.find(name);
     if (given == in_.groups.end())
       return bad("group", r, n, fmt::format("group {} is not in the groups file", quote(name)));
-    Ring& ring = rings_[name];
-    if (ring.members.empty()) {
+    Members& group = groups_[name];
+    if (group.ranks.empty()) {
       for (const int64_t rank : given->second) {
         if (rank >= static_cast<int64_t>(ranks_.size()))
           return bad("group", r, n, fmt::format("group {} names rank {}", quote(name), rank));
-        ring.members.push_back(static_cast<uint32_t>(rank));
+        group.ranks.push_back(static_cast<uint32_t>(rank));
       }
-      ring.everyone = ring.members.size() == ranks_.size();
-      if (ring.everyone) ring.members = everyone_.members;
+      group.everyone = group.ranks.size() == ranks_.size();
+      if (group.everyone) group.ranks = everyone_.ranks;
     }
-    if (std::find(ring.members.begin(), ring.members.end(), r) == ring.members.end())
+    if (std::find(group.ranks.begin(), group.ranks.end(), r) == group.ranks.end())
       return bad("group", r, n, fmt::format("the rank is not in its group {}", quote(name)));
-    if (ring.members.size() < 2)
+    if (group.ranks.size() < 2)
       return bad("group", r, n, fmt::format("group {} has one member; ASTRA-sim would hang here", quote(name)));
-    return &ring;
+    return &group;
   }
 
   Result<const std::vector<std::string>*> algorithms(uint32_t r, NodeId n, CommType type) const {
@@ -314,20 +401,15 @@ class Compat {
   Result<void> start_collective(uint32_t r, NodeId n) {
     RankState& rank = ranks_[r];
     const trace::Comm& comm = *rank.trace->comm(n);
-    if (comm.type == CommType::broadcast) return after(r, n, measured(*rank.trace, n)), Result<void>();
-    CHAKRA_ASSIGN(const std::vector<std::string>* names, algorithms(r, n, comm.type));
-    const auto custom = in_.custom.find(comm.type);
-    if (custom == in_.custom.end()) {
-      if (names->empty())
-        return bad("algorithm", r, n, fmt::format("the system file names no algorithm for {}", trace::name(comm.type)));
-      const std::string& name = names->front();
-      if (name != "ring" && name != "oneRing")
-        return bad("algorithm", r, n, fmt::format("this version has ring and oneRing, not {}", quote(name)));
+    if (comm.type == CommType::broadcast) {
+      note(Quirk::broadcast);
+      return after(r, n, measured(*rank.trace, n)), Result<void>();
     }
+    CHAKRA_ASSIGN(const std::vector<std::string>* names, algorithms(r, n, comm.type));
     if (!in_.system.splits_given)
       return fail(Code::bad_input, "sim.compat.splits", "the system file needs 'preferred-dataset-splits'",
                   {in_.system.file});
-    CHAKRA_ASSIGN(const Ring* ring, ring_of(r, n));
+    CHAKRA_ASSIGN(const Members* members, members_of(r, n));
 
     uint64_t size = comm.bytes;
     const auto splits = static_cast<uint64_t>(in_.system.splits);
@@ -338,146 +420,393 @@ class Compat {
     }
     if (chunk == 0) return bad("size", r, n, fmt::format("{} bytes cannot be split into {}", size, splits));
     const uint64_t chunks = (size + chunk - 1) / chunk;
+    if (size % chunk != 0) note(Quirk::remainder);
 
     rank.chunks_left[n] = static_cast<int64_t>(chunks);
     const int64_t priority = in_.system.scheduling == "LIFO"   ? rank.next_priority++
                              : in_.system.scheduling == "FIFO" ? rank.next_priority--
                                                                : comm.priority;
-    const auto members = static_cast<uint32_t>(ring->members.size());
+    const auto custom = in_.custom.find(comm.type);
     for (uint64_t c = 0; c < chunks; ++c) {
       Stream stream;
       stream.rank = r;
       stream.node = n;
-      stream.ring = ring;
-      stream.id = next_stream_id(rank, *rank.trace, n, ring);
+      stream.everyone = members->everyone;
+      stream.id = next_stream_id(rank, *rank.trace, n, members);
       stream.priority = priority;
-      stream.type = comm.type;
-      stream.self =
-          static_cast<uint32_t>(std::find(ring->members.begin(), ring->members.end(), r) - ring->members.begin());
-      plan(stream, members, chunk);
       if (custom != in_.custom.end()) {
         stream.custom = custom->second.find(r);
         if (!stream.custom) return bad("custom", r, n, "the custom collective has no trace of this rank");
+        stream.plans.resize(1);
+      } else {
+        CHAKRA_ASSIGN(stream.plans, plan(r, n, *names, *members, chunk));
       }
-      enqueue(rank, std::move(stream));
+      const auto id = static_cast<uint32_t>(streams_.size());
+      streams_.push_back(std::move(stream));
+      enqueue(id);
     }
-    return run_queue(r);
+    for (size_t queue = 0; queue < rank.queues.size(); ++queue) CHAKRA_CHECK(run_queue(r, queue));
+    return {};
   }
 
-  int64_t next_stream_id(RankState& rank, const Trace& t, NodeId n, const Ring* ring) {
-    if (ring->everyone) return rank.next_stream++;
+  int64_t next_stream_id(RankState& rank, const Trace& t, NodeId n, const Members* members) {
+    if (members->everyone) return rank.next_stream++;
     int64_t number = 0;
     (void)parse_integer(t.strings[t.comm(n)->group], number);
     const auto [found, added] = rank.next_group_stream.emplace(t.comm(n)->group, number * kFirstGroupStream);
     return found->second++;
   }
 
-  /// Messages and steps of the ring [4].
-  static void plan(Stream& s, uint32_t members, uint64_t chunk) {
-    const auto n = static_cast<int64_t>(members);
-    s.message = s.type == CommType::all_gather ? chunk : chunk / members;
-    switch (s.type) {
-      case CommType::all_reduce: s.steps = 2 * (n - 1), s.reducing = n - 1; break;
-      case CommType::reduce_scatter: s.steps = s.reducing = n - 1; break;
-      case CommType::all_gather: s.steps = n - 1; break;
-      default: s.steps = n * (n - 1) / 2;  // all-to-all
-    }
+  Result<Algorithm> algorithm(uint32_t r, NodeId n, const std::string& name) const {
+    const auto found = compat::algorithm_named(name);
+    if (!found) return bad("algorithm", r, n, fmt::format("ASTRA-sim has no algorithm {}", quote(name)));
+    return *found;
   }
 
-  void enqueue(RankState& rank, Stream stream) {
-    const auto id = static_cast<uint32_t>(streams_.size());
-    streams_.push_back(std::move(stream));
-    rank.queue.insert({~streams_[id].priority, id});  // the highest first
-  }
-
-  Result<void> run_queue(uint32_t r) {
-    RankState& rank = ranks_[r];
-    while (!rank.queue.empty() && rank.running < in_.system.active_chunks) {
-      const uint32_t id = rank.queue.begin()->second;
-      rank.queue.erase(rank.queue.begin());
-      ++rank.running;
-      CHAKRA_CHECK(begin_stream(id));
+  /// ASTRA-sim crashes or waits for ever here.
+  Result<void> check_algorithm(uint32_t r, NodeId n, const Plan& p, bool everyone) {
+    const bool power = std::has_single_bit(p.line.places);
+    if (p.algorithm.kind == AlgorithmKind::halving_doubling && p.type == CommType::all_to_all)
+      return bad("algorithm", r, n, "halvingDoubling has no ALL_TO_ALL");
+    if (p.algorithm.kind != AlgorithmKind::packets && !power)
+      return bad(
+          "algorithm", r, n,
+          fmt::format("halvingDoubling and doubleBinaryTree need a power of two ranks, not {}", p.line.places));
+    if (p.algorithm.kind == AlgorithmKind::tree) {
+      if (!everyone) return bad("algorithm", r, n, "doubleBinaryTree is for all ranks, not for a group");
+      if (p.type != CommType::all_reduce) note(Quirk::tree_reduces);
     }
     return {};
   }
 
-  Result<void> end_stream(uint32_t id) {
-    const uint32_t r = streams_[id].rank;
-    const NodeId n = streams_[id].node;
-    RankState& rank = ranks_[r];
-    --rank.running;
-    const bool last = --rank.chunks_left[n] == 0;
-    CHAKRA_CHECK(run_queue(r));
-    return last ? node_done(r, n) : Result<void>();
+  /// The phases of a chunk [2].
+  Result<std::vector<Plan>> plan(uint32_t r, NodeId n, const std::vector<std::string>& names, const Members& members,
+                                 uint64_t chunk) {
+    const trace::Comm& comm = *ranks_[r].trace->comm(n);
+    if (names.empty())
+      return bad("algorithm", r, n, fmt::format("the system file names no algorithm for {}", trace::name(comm.type)));
+    if (names.size() > dims())
+      return bad("algorithm", r, n,
+                 fmt::format("the system file names {} algorithms for {} dimensions", names.size(), dims()));
+    std::vector<Plan> lines;  // per logical dimension
+    if (!members.everyone) {
+      Plan& p = lines.emplace_back();
+      // Groups are flat; several dimensions make them rings, whatever the file says [7].
+      CHAKRA_ASSIGN(p.algorithm, algorithm(r, n, names.size() == 1 ? names[0] : "ring"));
+      const auto self = std::find(members.ranks.begin(), members.ranks.end(), r) - members.ranks.begin();
+      p.line = {&members.ranks, 0, 1, static_cast<uint32_t>(members.ranks.size()), static_cast<uint32_t>(self)};
+      if (dims() > 1) note(Quirk::lowest_dimension);
+    } else {
+      uint32_t stride = 1;
+      for (size_t d = 0; d < names.size(); ++d) {
+        Plan& p = lines.emplace_back();
+        CHAKRA_ASSIGN(p.algorithm, algorithm(r, n, names[d]));
+        const auto size = static_cast<uint32_t>(in_.fabric.dimensions[d].ranks);
+        if (p.algorithm.one_line) {
+          p.line = {nullptr, 0, 1, static_cast<uint32_t>(ranks_.size()), r};
+          if (dims() > 1) note(Quirk::lowest_dimension);
+          break;
+        }
+        const uint32_t self = r / stride % size;
+        p.line = {nullptr, r - self * stride, stride, size, self};
+        stride *= size;
+      }
+      if (names.size() < dims() && !lines.back().algorithm.one_line) note(Quirk::missing_dimensions);
+    }
+    std::vector<size_t> active;
+    for (size_t d = 0; d < lines.size(); ++d) {
+      CHAKRA_ASSIGN(const bool involved, is_involved(r, n, d));
+      if (involved && lines[d].line.places > 1) active.push_back(d);
+    }
+    if (active.empty()) return bad("dimensions", r, n, "no dimension takes part; ASTRA-sim would hang here");
+
+    std::vector<Plan> plans;
+    const auto add = [&](size_t d, CommType type, int half) -> Result<void> {
+      Plan p = lines[d];
+      p.type = type;
+      p.bytes = chunk;
+      take_turn(ranks_[r], d, half, p);
+      CHAKRA_CHECK(check_algorithm(r, n, p, members.everyone));
+      if (p.algorithm.kind == AlgorithmKind::tree) {
+        bool& max_root = ranks_[r].max_root.try_emplace({comm.type, d}, true).first->second;
+        p.max_root = std::exchange(max_root, !max_root);
+      }
+      if (type == CommType::all_gather) chunk *= p.line.places;
+      if (type == CommType::reduce_scatter) chunk /= p.line.places;
+      plans.push_back(p);
+      return {};
+    };
+    if (comm.type == CommType::all_gather) {
+      for (size_t i = active.size(); i-- > 0;) CHAKRA_CHECK(add(active[i], comm.type, 0));
+    } else if (comm.type == CommType::all_reduce && in_.system.local_bw_aware) {
+      for (size_t i = 0; i + 1 < active.size(); ++i) CHAKRA_CHECK(add(active[i], CommType::reduce_scatter, 1));
+      CHAKRA_CHECK(add(active.back(), CommType::all_reduce, 1));
+      for (size_t i = active.size() - 1; i-- > 0;) CHAKRA_CHECK(add(active[i], CommType::all_gather, 2));
+    } else {
+      for (const size_t d : active) CHAKRA_CHECK(add(d, comm.type, 0));
+    }
+    return plans;
   }
 
-  // ---- the ring, step by step [3, 4] -----------------------------------------------------------------
+  /// The queue whose turn it is: of all (half 0), of the first half (1) or of the second (2).
+  void take_turn(RankState& rank, size_t dim, int half, Plan& p) const {
+    const size_t queues = queues_per_dim(), middle = queues / 2;
+    RankState::Turn& turn = rank.turns[dim];
+    size_t queue = 0;
+    if (half == 0) {
+      queue = turn.all++ % queues;
+      p.clockwise = queues == 1 || queue < middle;
+    } else if (half == 1) {
+      queue = queues == 1 ? 0 : turn.first++ % middle;
+    } else {
+      queue = queues == 1 ? 0 : middle + turn.last++ % (queues - middle);
+      p.clockwise = false;
+    }
+    p.queue = dim * queues + queue;
+  }
+
+  /// Which dimensions a collective uses; all, if it does not say, but ASTRA-sim then means four.
+  Result<bool> is_involved(uint32_t r, NodeId n, size_t dim) {
+    const trace::Comm& comm = *ranks_[r].trace->comm(n);
+    const size_t known = comm.involved_count == 0 ? 4 : comm.involved_count;
+    if (dim >= known)
+      return bad("dimensions", r, n, fmt::format("involved_dim says nothing about dimension {}", dim));
+    return comm.involved_count == 0 || (comm.involved >> dim & 1) != 0;
+  }
+
+  void enqueue(uint32_t id) {
+    const Stream& s = streams_[id];
+    ranks_[s.rank].queues[s.plans[s.current].queue].waiting.insert({~s.priority, next_order_++, id});
+  }
+
+  Result<void> run_queue(uint32_t r, size_t number) {
+    const auto queues = static_cast<int64_t>(queues_per_dim());
+    const int64_t limit = (in_.system.active_chunks + queues - 1) / queues;
+    while (!ranks_[r].queues[number].waiting.empty() && ranks_[r].queues[number].running < limit) {
+      PhaseQueue& queue = ranks_[r].queues[number];
+      const uint32_t id = std::get<2>(*queue.waiting.begin());
+      queue.waiting.erase(queue.waiting.begin());
+      ++queue.running;
+      CHAKRA_CHECK(begin_phase(id));
+    }
+    return {};
+  }
+
+  Result<void> end_phase(uint32_t id) {
+    Stream& s = streams_[id];
+    const uint32_t r = s.rank;
+    const NodeId n = s.node;
+    const size_t left = s.plans[s.current].queue;
+    --ranks_[r].queues[left].running;
+    s.phase.reset();
+    if (++s.current < s.plans.size()) {
+      const size_t entered = s.plans[s.current].queue;
+      enqueue(id);
+      CHAKRA_CHECK(run_queue(r, left));
+      return run_queue(r, entered);
+    }
+    s.plans = {};
+    s.feeder.reset();
+    const bool last = --ranks_[r].chunks_left[n] == 0;
+    CHAKRA_CHECK(run_queue(r, left));
+    if (!last) return {};
+    ranks_[r].chunks_left.erase(n);
+    return node_done(r, n);
+  }
+
+  // ---- a phase, step by step [3, 4] --------------------------------------------------------------------
 
   /// The delay of a packet bundle, with the reduction of what was received before it.
-  Picoseconds bundle(const Stream& s, bool reduces) const {
-    double delay_ns = static_cast<double>(s.ring->everyone ? in_.system.endpoint_delay_ns : kGroupDelayNs);
-    if (reduces && in_.system.memory_bytes_per_s > 0)
-      delay_ns += 3 * std::floor(static_cast<double>(s.message) / in_.system.memory_bytes_per_s * 1e9);
+  Picoseconds bundle(const Stream& s, const Action& action) const {
+    double delay_ns = static_cast<double>(kGroupDelayNs);
+    if (s.everyone)
+      delay_ns = std::trunc(static_cast<double>(in_.system.endpoint_delay_ns) * in_.compat.injection_scale);
+    if (action.reduces && in_.system.memory_bytes_per_s > 0)
+      delay_ns += 3 * std::floor(static_cast<double>(action.bytes) / in_.system.memory_bytes_per_s * 1e9);
     return ticks(delay_ns);
   }
 
-  Result<void> begin_stream(uint32_t id) {
+  Result<void> begin_phase(uint32_t id) {
     Stream& s = streams_[id];
     if (s.custom) return begin_custom(id);
-    queue_.push(add_saturated(now(), bundle(s, false)), {Event::Kind::bundle_done, s.rank, 0, id, 0});
-    return {};
+    const Plan& p = s.plans[s.current];
+    s.phase.emplace(p.algorithm, p.type, p.line.self, p.line.places, p.bytes, p.clockwise, s.everyone, p.max_root);
+    compat::Actions actions;
+    s.phase->start(actions);
+    return act(id, actions);
   }
 
   Result<void> bundle_done(uint32_t id) {
-    Stream& s = streams_[id];
-    if (s.received == s.steps) return end_stream(id);
-    const auto members = static_cast<uint32_t>(s.ring->members.size());
-    const uint32_t next = s.ring->members[(s.self + 1) % members],
-                   previous = s.ring->members[(s.self + members - 1) % members];
-    send({s.id, s.rank, next, s.message}, {});
-    return receive({s.id, previous, s.rank, s.message}, {Party::Kind::ring, s.rank, 0, id});
+    compat::Actions actions;
+    streams_[id].phase->bundle_done(actions);
+    return act(id, actions);
   }
 
-  Result<void> ring_received(uint32_t id) {
-    Stream& s = streams_[id];
-    ++s.received;
-    queue_.push(add_saturated(now(), bundle(s, s.received <= s.reducing)),
-                {Event::Kind::bundle_done, s.rank, 0, id, 0});
+  Result<void> phase_received(uint32_t id) {
+    compat::Actions actions;
+    streams_[id].phase->received(actions);
+    return act(id, actions);
+  }
+
+  Result<void> act(uint32_t id, const compat::Actions& actions) {
+    for (const Action& action : actions) {
+      Stream& s = streams_[id];
+      const Line& line = s.plans[s.current].line;
+      switch (action.kind) {
+        case Action::Kind::bundle:
+          at(s.rank, add_saturated(now(), bundle(s, action)), {Event::Kind::bundle_done, s.rank, 0, id, 0});
+          break;
+        case Action::Kind::send: send({s.id, s.rank, line.rank(action.peer), action.bytes}, {}); break;
+        case Action::Kind::receive:
+          CHAKRA_CHECK(receive({s.id, line.rank(action.peer), s.rank, action.bytes},
+                               {Party::Kind::phase, s.rank, 0, id}));
+          break;
+        case Action::Kind::end: return end_phase(id);
+      }
+    }
     return {};
   }
 
   // ---- messages [1, 5] ---------------------------------------------------------------------------------
 
-  Picoseconds travel(uint32_t from, uint32_t to, uint64_t bytes) const {
-    const double bytes_per_ns = d_.gib_per_s * 1073741824.0 / 1e9;
-    return ticks(static_cast<double>(in_.fabric.hops(from, to)) * d_.latency_ns +
-                 static_cast<double>(bytes) / bytes_per_ns);
+  double bytes_per_ns(const net::Dimension& d) const { return d.gib_per_s * 1073741824.0 / 1e9; }
+
+  /// Without congestion. Where ranks differ in several dimensions, the lowest alone counts.
+  Picoseconds travel(uint32_t from, uint32_t to, uint64_t bytes) {
+    for (const net::Dimension& d : in_.fabric.dimensions) {
+      const auto n = static_cast<uint32_t>(d.ranks);
+      const uint32_t a = from % n, b = to % n;
+      from /= n;
+      to /= n;
+      if (a == b) continue;
+      if (from != to) note(Quirk::lowest_dimension);
+      const int64_t hops = net::kTopologies[static_cast<size_t>(d.kind)].hops(a, b, n);
+      return ticks(static_cast<double>(hops) * d.latency_ns + static_cast<double>(bytes) / bytes_per_ns(d));
+    }
+    return 0;
   }
 
   struct Flight {
     Channel channel;
     Party sender;
+    uint32_t at = 0;  ///< the device where it is: a rank, or the switch behind them
   };
 
   void send(const Channel& channel, const Party& sender) {
-    const uint64_t flight = flights_.size();
-    flights_.push_back({channel, sender});
+    const uint64_t flight = new_flight({channel, sender, channel.from});
+    if (!in_.compat.rendezvous) return leave(flight);
+    Requests& requests = requests_[channel];
+    if (requests.asked == 0) return requests.sends.push_back(flight);
+    --requests.asked;
+    leave(flight);
+  }
+
+  uint64_t new_flight(const Flight& flight) {
+    if (unused_flights_.empty()) {
+      flights_.push_back(flight);
+      return flights_.size() - 1;
+    }
+    const uint64_t number = unused_flights_.back();
+    unused_flights_.pop_back();
+    flights_[number] = flight;
+    return number;
+  }
+
+  void leave(uint64_t flight) {
+    const Channel& channel = flights_[flight].channel;
+    if (in_.compat.congestion_aware) return hop(flight);
     queue_.push(add_saturated(now(), travel(channel.from, channel.to, channel.bytes)),
                 {Event::Kind::arrival, channel.to, 0, 0, flight});
   }
 
+  // Over links, one after the other [1]: a link carries one message at a time.
+
+  /// The link that leads on from where the message is, and where it leads.
+  std::pair<uint64_t, uint32_t> next_link(const Flight& f) const {
+    const auto n = static_cast<uint32_t>(ranks_.size());
+    const uint32_t to = f.channel.to;
+    switch (in_.fabric.dimensions[0].kind) {
+      case net::TopologyKind::ring: {
+        const uint32_t ahead = (to + n - f.at) % n;
+        const bool clockwise = ahead <= n - ahead;  // the shorter way, on ties to the next rank
+        return {uint64_t{f.at} * 2 + (clockwise ? 0 : 1), clockwise ? (f.at + 1) % n : (f.at + n - 1) % n};
+      }
+      case net::TopologyKind::switch_:
+        if (f.at == n) return {uint64_t{n} + to, to};
+        return {f.at, n};
+      case net::TopologyKind::fully_connected: break;
+    }
+    return {uint64_t{f.at} * n + to, to};
+  }
+
+  void hop(uint64_t flight) {
+    const uint64_t number = next_link(flights_[flight]).first;
+    Link& link = links_[number];
+    if (link.busy) return link.waiting.push_back(flight);
+    link.busy = true;
+    transmit(flight, number);
+  }
+
+  void transmit(uint64_t flight, uint64_t link) {
+    const net::Dimension& d = in_.fabric.dimensions[0];
+    const double serialization = static_cast<double>(flights_[flight].channel.bytes) / bytes_per_ns(d);
+    queue_.push(add_saturated(now(), ticks(d.latency_ns + serialization)), {Event::Kind::hop_done, 0, 0, 0, flight});
+    queue_.push(add_saturated(now(), ticks(serialization)), {Event::Kind::link_free, 0, 0, 0, link});
+  }
+
+  void link_free(uint64_t number) {
+    Link& link = links_[number];
+    if (link.waiting.empty()) {
+      link.busy = false;
+      return;
+    }
+    const uint64_t flight = link.waiting.front();
+    link.waiting.pop_front();
+    transmit(flight, number);
+  }
+
+  Result<void> hop_done(uint64_t flight) {
+    flights_[flight].at = next_link(flights_[flight]).second;
+    if (flights_[flight].at == flights_[flight].channel.to) return arrival(flight);
+    hop(flight);
+    return {};
+  }
+
+  // Rendezvous [5].
+
+  void ask(const Channel& channel) {
+    // The request travels the other way and is told apart by its sender's party.
+    const uint64_t flight = new_flight({channel, {}, channel.to});
+    queue_.push(add_saturated(now(), travel(channel.to, channel.from, kRequestBytes)),
+                {Event::Kind::request, channel.from, 0, 0, flight});
+  }
+
+  void asked(uint64_t flight) {
+    const Channel channel = flights_[flight].channel;
+    unused_flights_.push_back(flight);
+    Requests& requests = requests_[channel];
+    if (requests.sends.empty()) {
+      ++requests.asked;
+      return;
+    }
+    const uint64_t waiting = requests.sends.front();
+    requests.sends.pop_front();
+    leave(waiting);
+  }
+
   Result<void> receive(const Channel& channel, const Party& receiver) {
+    if (in_.compat.rendezvous) ask(channel);
     Traffic& traffic = traffic_[channel];
     if (traffic.arrived == 0) {
       traffic.receives.push_back(receiver);
       return {};
     }
-    --traffic.arrived;
+    if (--traffic.arrived == 0) traffic_.erase(channel);
     // At once, but as an event: a long row of receives whose messages are there must not nest.
     switch (receiver.kind) {
       case Party::Kind::workload: after(receiver.rank, receiver.node, 0); break;
       case Party::Kind::custom:
-        queue_.push(now(), {Event::Kind::custom_done, receiver.rank, receiver.node, receiver.stream, 0});
+        at(receiver.rank, now(), {Event::Kind::custom_done, receiver.rank, receiver.node, receiver.stream, 0});
         break;
       default: return tell(receiver);
     }
@@ -486,12 +815,14 @@ class Compat {
 
   Result<void> arrival(uint64_t flight) {
     const Flight f = flights_[flight];
+    unused_flights_.push_back(flight);
     Traffic& traffic = traffic_[f.channel];
     if (traffic.receives.empty()) {
       ++traffic.arrived;
     } else {
       const Party receiver = traffic.receives.front();
       traffic.receives.pop_front();
+      if (traffic.receives.empty()) traffic_.erase(f.channel);
       CHAKRA_CHECK(tell(receiver));
     }
     return tell(f.sender);  // a send ends when its message arrives, wanted or not
@@ -501,7 +832,7 @@ class Compat {
     switch (party.kind) {
       case Party::Kind::nobody: return {};
       case Party::Kind::workload: return node_done(party.rank, party.node);
-      case Party::Kind::ring: return ring_received(party.stream);
+      case Party::Kind::phase: return phase_received(party.stream);
       case Party::Kind::custom: return custom_done(party.stream, party.node);
     }
     return {};
@@ -546,7 +877,7 @@ class Compat {
         CHAKRA_CHECK(start_peer_to_peer(t, next.node, s.rank, custom_tag(s, t.comm(next.node)->tag),
                                         {Party::Kind::custom, s.rank, next.node, id}));
       else
-        queue_.push(add_saturated(now(), measured(t, next.node)), {Event::Kind::custom_done, s.rank, next.node, id, 0});
+        at(s.rank, add_saturated(now(), measured(t, next.node)), {Event::Kind::custom_done, s.rank, next.node, id, 0});
     }
     return {};
   }
@@ -558,7 +889,7 @@ class Compat {
     std::vector<feed::Ready> ready;
     streams_[id].feeder->done(n, now(), ready);
     CHAKRA_CHECK(run_custom(id, ready));
-    return streams_[id].feeder->remaining() == 0 ? end_stream(id) : Result<void>();
+    return streams_[id].feeder->remaining() == 0 ? end_phase(id) : Result<void>();
   }
 
   // ---- remote memory [8] -----------------------------------------------------------------------------
@@ -586,7 +917,7 @@ class Compat {
     if (memory.busy || memory.waiting.empty()) return;
     memory.busy = true;
     const auto [r, n] = memory.waiting.front();
-    queue_.push(add_saturated(now(), memory_time(r, n)), {Event::Kind::memory_done, r, n, 0, 0});
+    at(r, add_saturated(now(), memory_time(r, n)), {Event::Kind::memory_done, r, n, 0, 0});
   }
   Result<void> memory_done(uint32_t r, NodeId n) {
     SharedMemory& memory = memories_[memory_of(r)];
@@ -633,17 +964,23 @@ class Compat {
   }
 
   static constexpr int64_t kMessageTags = 500'000'000;
+  static constexpr uint64_t kRequestBytes = 8192;
 
   const SimInput& in_;
-  const net::Dimension& d_;
   des::EventQueue<Event> queue_;
   std::vector<RankState> ranks_;
   std::vector<feed::Ready> ready_;
-  Ring everyone_;
-  std::map<std::string, Ring> rings_;
+  Members everyone_;
+  std::map<std::string, Members> groups_;
   std::deque<Stream> streams_;  // references stay valid while more are added
-  std::map<Channel, Traffic> traffic_;
-  std::deque<Flight> flights_;
+  uint64_t next_order_ = 0;
+  absl::flat_hash_map<Channel, Traffic> traffic_;
+  absl::flat_hash_map<Channel, Requests> requests_;
+  std::vector<Flight> flights_;
+  std::vector<uint64_t> unused_flights_;
+  absl::flat_hash_map<uint64_t, Link> links_;
+  absl::flat_hash_map<std::pair<uint32_t, Picoseconds>, std::vector<Event>> batches_;
+  uint32_t quirks_ = 0;
   std::map<uint32_t, SharedMemory> memories_;
   SimReport report_;
 };

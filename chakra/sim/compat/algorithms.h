@@ -1,0 +1,93 @@
+// What one rank does in one phase of one chunk, by ASTRA-sim's rules (docs/compat.md, 4): machines that are told
+// what happened and say what to do next. They know places in a line of ranks, not ranks; and no time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "chakra/trace/trace.h"
+
+namespace chakra::sim::compat {
+
+enum class AlgorithmKind : uint8_t { packets, halving_doubling, tree };
+
+/// A name of the system file's lists.
+struct Algorithm {
+  AlgorithmKind kind = AlgorithmKind::packets;
+  bool one_line = false;  ///< "oneRing", ...: all ranks in one line, whatever the dimensions
+  bool direct = false;    ///< packets go to every place in turn, not only to the next
+  int64_t window = 0;     ///< of direct; 0: as many as there are other places
+};
+/// Nothing for a name that ASTRA-sim does not know.
+std::optional<Algorithm> algorithm_named(std::string_view name);
+
+struct Action {
+  enum class Kind : uint8_t {
+    bundle,   ///< wait for the endpoint, and for the reduction of `bytes` if it reduces
+    send,     ///< to `peer`
+    receive,  ///< from `peer`
+    end,      ///< of the phase
+  } kind;
+  uint32_t peer = 0;
+  uint64_t bytes = 0;
+  bool reduces = false;
+};
+using Actions = std::vector<Action>;
+
+/// Phase::start is called once; then bundle_done and received for each bundle and message that was asked for,
+/// until an end comes out. All of them append to `out`.
+class Phase {
+ public:
+  /// The place `self` of a line of `places` (two or more; a power of two for halving doubling and trees);
+  /// `bytes` of data enter. `whole`: the line is all ranks of a dimension, not a group of the file.
+  /// `max_root`: which of the two trees.
+  Phase(const Algorithm& algorithm, trace::CommType type, uint32_t self, uint32_t places, uint64_t bytes,
+        bool clockwise, bool whole, bool max_root);
+
+  void start(Actions& out);
+  void bundle_done(Actions& out);
+  void received(Actions& out);
+
+ private:
+  // Packets: ring, direct, halving doubling.
+  void insert(Actions& out);
+  bool send_one(Actions& out);
+  void next_peer();
+  uint32_t turned(uint32_t place, bool forward) const;
+
+  // The tree.
+  void tree_start(Actions& out);
+  void tree_bundle_done(Actions& out);
+  void tree_received(Actions& out);
+  void find_tree_neighbours(bool max_root);
+
+  struct Packet {
+    uint32_t to, from;
+    uint64_t bytes;
+  };
+  static constexpr uint32_t kNobody = UINT32_MAX;
+
+  Algorithm algorithm_;
+  trace::CommType type_;
+  uint32_t self_, places_;
+  bool clockwise_;
+  uint64_t message_ = 0;
+  int64_t sends_left_ = 0, received_ = 0;
+  int64_t parallel_ = 1;          ///< bundles at work at a time
+  int64_t reducing_length_ = 0;   ///< of each cycle, the packets after the first `parallel_`
+  int64_t plain_ = 0, later_ = 0;  ///< left of the cycle: packets that do not reduce, packets that may
+  bool odd_cycle_ = false;
+  int64_t free_ = 0;  ///< bundles that are done and have not sent
+  uint32_t to_ = 0, from_ = 0;
+  std::vector<Packet> packets_;  ///< in order; those before next_ are sent
+  size_t next_ = 0;
+  uint64_t distance_ = 1;  ///< halving doubling
+  bool growing_ = false;
+
+  uint32_t parent_ = kNobody, left_ = kNobody, right_ = kNobody;
+  int64_t bundles_ = 0;  ///< tree: done so far
+};
+
+}  // namespace chakra::sim::compat

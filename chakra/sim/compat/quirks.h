@@ -1,0 +1,25 @@
+// Where ASTRA-sim's result is not what one would expect; a run that meets one says so.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace chakra::sim::compat {
+
+enum class Quirk : uint8_t { remainder, missing_dimensions, lowest_dimension, tree_reduces, broadcast };
+
+struct QuirkRow {
+  Quirk quirk;
+  std::string_view text;
+};
+inline constexpr std::array<QuirkRow, 5> kQuirks{{
+    {Quirk::remainder, "a collective that splits with a remainder pays a whole chunk for it (docs/compat.md, 2)"},
+    {Quirk::missing_dimensions,
+     "the system file names fewer algorithms than the network has dimensions; the others take no part (2)"},
+    {Quirk::lowest_dimension, "between ranks that differ in several dimensions only the lowest costs anything (1)"},
+    {Quirk::tree_reduces, "doubleBinaryTree carries out an all-reduce, whatever was asked for (4)"},
+    {Quirk::broadcast, "a broadcast lasts its duration, or 1 ns, and uses no network (6)"},
+}};
+
+}  // namespace chakra::sim::compat
