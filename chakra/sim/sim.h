@@ -25,6 +25,7 @@ struct CompatOptions {
   int64_t queues_per_dimension = 1;
   bool rendezvous = false;
   double injection_scale = 1;  ///< of the endpoint delay
+  bool every_message = false;  ///< rings as events, too, where they need not be: slower, and the same result
 };
 
 struct SimInput {

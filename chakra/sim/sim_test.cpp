@@ -477,6 +477,56 @@ TEST(Compat, EveryAlgorithmEnds) {
         }
 }
 
+/// Rings priced at once give what their messages give one by one: random starts, groups, dimensions and queues.
+TEST(Compat, RingsAtOnceEqualRingsMessageByMessage) {
+  Prng random(11);
+  for (int round = 0; round < 300; ++round) {
+    SimInput in = ring_of_eight(2);
+    in.fabric.dimensions.clear();
+    const size_t dims = 1 + random.below(3);
+    size_t ranks = 1;
+    for (size_t d = 0; d < dims; ++d) {
+      const auto size = static_cast<int64_t>(2 + random.below(dims == 1 ? 7 : 3));
+      in.fabric.dimensions.push_back({static_cast<net::TopologyKind>(random.below(3)), size,
+                                      static_cast<double>(10 + random.below(200)),
+                                      static_cast<double>(random.below(2000))});
+      ranks *= static_cast<size_t>(size);
+    }
+    in.system.splits = static_cast<int64_t>(1 + random.below(5));
+    in.system.active_chunks = static_cast<int64_t>(1 + random.below(4));
+    in.system.local_bw_aware = random.below(2) == 0;
+    in.system.scheduling = random.below(2) == 0 ? "LIFO" : "FIFO";
+    in.compat.queues_per_dimension = static_cast<int64_t>(1 + random.below(4));
+    in.system.all_reduce = in.system.all_gather = in.system.reduce_scatter = in.system.all_to_all =
+        std::vector<std::string>(dims, random.below(4) == 0 ? "oneRing" : "ring");
+    in.groups = {{"1", {}}, {"2", {}}};
+    for (size_t r = 0; r < ranks; ++r) in.groups[r % 2 == 0 ? "1" : "2"].push_back(static_cast<int64_t>(r));
+    Job job(ranks);
+    const uint64_t collectives = 1 + random.below(4);
+    for (uint64_t c = 0; c < collectives; ++c) {
+      const auto type = std::array{CommType::all_reduce, CommType::all_gather, CommType::reduce_scatter,
+                                   CommType::all_to_all}[random.below(4)];
+      const uint64_t bytes = 1 + random.below(1 << 20);
+      const bool grouped = ranks >= 4 && random.below(3) == 0;
+      for (size_t r = 0; r < ranks; ++r) {
+        const NodeId n = job.compute(r, static_cast<Picoseconds>(random.below(200)) * kPsPerUs);
+        job.collective(r, type, bytes, {n}, grouped ? (r % 2 == 0 ? "1" : "2") : "");
+      }
+    }
+    in.job = job.finish();
+    auto at_once = simulate_compat(in);
+    in.compat.every_message = true;
+    auto one_by_one = simulate_compat(in);
+    ASSERT_EQ(at_once.has_value(), one_by_one.has_value()) << round;
+    if (!at_once) {
+      EXPECT_EQ(at_once.error().tag, one_by_one.error().tag);
+      continue;
+    }
+    for (size_t r = 0; r < ranks; ++r)
+      EXPECT_EQ(at_once->ranks[r].finish_ps, one_by_one->ranks[r].finish_ps) << "round " << round << ", rank " << r;
+  }
+}
+
 TEST(Compat, MessagesOneAfterTheOther) {
   SimInput in = ring_of_eight(4);
   Job job(4);

@@ -30,6 +30,16 @@ std::optional<Algorithm> algorithm_named(std::string_view name) {
   return a;
 }
 
+int64_t ring_steps(CommType type, uint32_t places) {
+  const auto n = static_cast<int64_t>(places);
+  if (type == CommType::all_reduce) return 2 * (n - 1);
+  return type == CommType::all_to_all ? n * (n - 1) / 2 : n - 1;
+}
+
+bool ring_reduces(CommType type, uint32_t n, int64_t step) {
+  return type == CommType::reduce_scatter || (type == CommType::all_reduce && step < n);
+}
+
 Phase::Phase(const Algorithm& algorithm, CommType type, uint32_t self, uint32_t places, uint64_t bytes, bool clockwise,
              bool whole, bool max_root)
     : algorithm_(algorithm), type_(type), self_(self), places_(places), clockwise_(clockwise) {
@@ -48,9 +58,7 @@ Phase::Phase(const Algorithm& algorithm, CommType type, uint32_t self, uint32_t 
     distance_ = growing_ ? places / 2 : 1;
   } else {
     message_ = type == CommType::all_gather ? bytes : bytes / places;
-    sends_left_ = type == CommType::all_reduce                           ? 2 * (n - 1)
-                  : type == CommType::all_to_all && !algorithm.direct ? n * (n - 1) / 2
-                                                                      : n - 1;
+    sends_left_ = algorithm.direct && type == CommType::all_to_all ? n - 1 : ring_steps(type, places);
     if (algorithm.direct) parallel_ = algorithm.window == 0 ? n - 1 : std::min(algorithm.window, n - 1);
     reducing_length_ = algorithm.direct && whole ? parallel_ : (n - 1) * parallel_;
   }
@@ -134,7 +142,11 @@ void Phase::next_peer() {
 
 bool Phase::send_one(Actions& out) {
   if (next_ == packets_.size() || sends_left_ == 0 || free_ == 0) return false;
-  const Packet& packet = packets_[next_++];
+  const Packet packet = packets_[next_++];
+  if (next_ == packets_.size()) {
+    packets_.clear();
+    next_ = 0;
+  }
   out.push_back({Action::Kind::send, packet.to, packet.bytes, false});
   out.push_back({Action::Kind::receive, packet.from, packet.bytes, false});
   --sends_left_;

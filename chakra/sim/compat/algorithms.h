@@ -2,10 +2,11 @@
 // what happened and say what to do next. They know places in a line of ranks, not ranks; and no time.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "chakra/trace/trace.h"
 
@@ -23,6 +24,10 @@ struct Algorithm {
 /// Nothing for a name that ASTRA-sim does not know.
 std::optional<Algorithm> algorithm_named(std::string_view name);
 
+/// Steps of a ring of n places, and whether what is received in one (from 1) is reduced.
+int64_t ring_steps(trace::CommType type, uint32_t n);
+bool ring_reduces(trace::CommType type, uint32_t n, int64_t step);
+
 struct Action {
   enum class Kind : uint8_t {
     bundle,   ///< wait for the endpoint, and for the reduction of `bytes` if it reduces
@@ -34,7 +39,7 @@ struct Action {
   uint64_t bytes = 0;
   bool reduces = false;
 };
-using Actions = std::vector<Action>;
+using Actions = absl::InlinedVector<Action, 4>;
 
 /// Phase::start is called once; then bundle_done and received for each bundle and message that was asked for,
 /// until an end comes out. All of them append to `out`.
@@ -81,7 +86,7 @@ class Phase {
   bool odd_cycle_ = false;
   int64_t free_ = 0;  ///< bundles that are done and have not sent
   uint32_t to_ = 0, from_ = 0;
-  std::vector<Packet> packets_;  ///< in order; those before next_ are sent
+  absl::InlinedVector<Packet, 2> packets_;  ///< in order; those before next_ are sent
   size_t next_ = 0;
   uint64_t distance_ = 1;  ///< halving doubling
   bool growing_ = false;

@@ -1,6 +1,7 @@
 // ASTRA-sim's rules (docs/compat.md, whose section numbers stand in brackets). Times are whole
 // nanoseconds held in picoseconds.
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,7 +65,15 @@ struct Plan {
   uint64_t bytes = 0;
   bool clockwise = true;
   bool max_root = true;
+
+  /// Whether two ranks with these plans send each other what they wait for.
+  bool same_messages(const Plan& other) const {
+    return type == other.type && bytes == other.bytes && clockwise == other.clockwise &&
+           line.places == other.line.places;
+  }
 };
+
+using Plans = absl::InlinedVector<Plan, 2>;
 
 /// One rank's part in one chunk of a collective.
 struct Stream {
@@ -73,7 +82,7 @@ struct Stream {
   bool everyone = false;   ///< all ranks take part
   int64_t id = 0;          ///< equal on all ranks for the same chunk
   int64_t priority = 0;
-  std::vector<Plan> plans;
+  Plans plans;
   size_t current = 0;  ///< of plans
   std::optional<Phase> phase;
   // A collective given as traces.
@@ -86,6 +95,7 @@ struct Event {
   enum class Kind : uint8_t {
     node_done,    ///< rank, node
     bundle_done,  ///< stream: the delay before a send, or behind the last receive
+    phase_done,   ///< stream
     arrival,      ///< message
     custom_done,  ///< stream, node
     memory_done,  ///< rank, node
@@ -119,7 +129,7 @@ struct Party {
   uint32_t stream = 0;  ///< of the phase or of the custom collective
 };
 struct Traffic {
-  std::deque<Party> receives;  ///< posted, nothing arrived yet
+  absl::InlinedVector<Party, 1> receives;  ///< posted, nothing arrived yet
   uint64_t arrived = 0;        ///< arrived, no receive posted yet
 };
 /// With rendezvous: data leaves when the receiver has asked for it [5].
@@ -163,6 +173,24 @@ struct RankState {
   Picoseconds finish = 0, computed = 0;
 };
 
+/// A ring of one chunk in one dimension, from its first rank's beginning to its last one's.
+struct RingKey {
+  int64_t stream;
+  const std::vector<uint32_t>* ranks;
+  uint32_t base, stride;
+  size_t phase;
+  bool operator==(const RingKey&) const = default;
+  template <class H>
+  friend H AbslHashValue(H h, const RingKey& k) {
+    return H::combine(std::move(h), k.stream, k.ranks, k.base, k.stride, k.phase);
+  }
+};
+struct RingRun {
+  uint32_t begun = 0;
+  std::vector<uint32_t> streams;  ///< by place in the line
+  std::vector<Picoseconds> at;    ///< when they began
+};
+
 class Compat {
  public:
   explicit Compat(const SimInput& input) : in_(input) {}
@@ -196,6 +224,7 @@ class Compat {
       case Event::Kind::node_done: return node_done(event.rank, event.node);
       case Event::Kind::memory_done: return memory_done(event.rank, event.node);
       case Event::Kind::bundle_done: return bundle_done(event.stream);
+      case Event::Kind::phase_done: return end_phase(event.stream);
       case Event::Kind::custom_done: return custom_done(event.stream, event.node);
       case Event::Kind::arrival: return arrival(event.message);
       case Event::Kind::batch: return run_batch(event.rank);
@@ -428,7 +457,8 @@ class Compat {
                                                                : comm.priority;
     const auto custom = in_.custom.find(comm.type);
     for (uint64_t c = 0; c < chunks; ++c) {
-      Stream stream;
+      const uint32_t id = new_stream();
+      Stream& stream = streams_[id];
       stream.rank = r;
       stream.node = n;
       stream.everyone = members->everyone;
@@ -439,14 +469,24 @@ class Compat {
         if (!stream.custom) return bad("custom", r, n, "the custom collective has no trace of this rank");
         stream.plans.resize(1);
       } else {
-        CHAKRA_ASSIGN(stream.plans, plan(r, n, *names, *members, chunk));
+        CHAKRA_CHECK(plan(r, n, *names, *members, chunk, stream.plans));
       }
-      const auto id = static_cast<uint32_t>(streams_.size());
-      streams_.push_back(std::move(stream));
       enqueue(id);
     }
     for (size_t queue = 0; queue < rank.queues.size(); ++queue) CHAKRA_CHECK(run_queue(r, queue));
     return {};
+  }
+
+  uint32_t new_stream() {
+    if (unused_streams_.empty()) {
+      streams_.emplace_back();
+      return static_cast<uint32_t>(streams_.size() - 1);
+    }
+    const uint32_t id = unused_streams_.back();
+    unused_streams_.pop_back();
+    streams_[id].current = 0;
+    streams_[id].plans.clear();
+    return id;
   }
 
   int64_t next_stream_id(RankState& rank, const Trace& t, NodeId n, const Members* members) {
@@ -480,15 +520,15 @@ class Compat {
   }
 
   /// The phases of a chunk [2].
-  Result<std::vector<Plan>> plan(uint32_t r, NodeId n, const std::vector<std::string>& names, const Members& members,
-                                 uint64_t chunk) {
+  Result<void> plan(uint32_t r, NodeId n, const std::vector<std::string>& names, const Members& members, uint64_t chunk,
+                    Plans& plans) {
     const trace::Comm& comm = *ranks_[r].trace->comm(n);
     if (names.empty())
       return bad("algorithm", r, n, fmt::format("the system file names no algorithm for {}", trace::name(comm.type)));
     if (names.size() > dims())
       return bad("algorithm", r, n,
                  fmt::format("the system file names {} algorithms for {} dimensions", names.size(), dims()));
-    std::vector<Plan> lines;  // per logical dimension
+    Plans lines;  // per logical dimension
     if (!members.everyone) {
       Plan& p = lines.emplace_back();
       // Groups are flat; several dimensions make them rings, whatever the file says [7].
@@ -513,14 +553,13 @@ class Compat {
       }
       if (names.size() < dims() && !lines.back().algorithm.one_line) note(Quirk::missing_dimensions);
     }
-    std::vector<size_t> active;
+    absl::InlinedVector<size_t, 4> active;
     for (size_t d = 0; d < lines.size(); ++d) {
       CHAKRA_ASSIGN(const bool involved, is_involved(r, n, d));
       if (involved && lines[d].line.places > 1) active.push_back(d);
     }
     if (active.empty()) return bad("dimensions", r, n, "no dimension takes part; ASTRA-sim would hang here");
 
-    std::vector<Plan> plans;
     const auto add = [&](size_t d, CommType type, int half) -> Result<void> {
       Plan p = lines[d];
       p.type = type;
@@ -545,7 +584,7 @@ class Compat {
     } else {
       for (const size_t d : active) CHAKRA_CHECK(add(d, comm.type, 0));
     }
-    return plans;
+    return {};
   }
 
   /// The queue whose turn it is: of all (half 0), of the first half (1) or of the second (2).
@@ -605,8 +644,8 @@ class Compat {
       CHAKRA_CHECK(run_queue(r, left));
       return run_queue(r, entered);
     }
-    s.plans = {};
     s.feeder.reset();
+    unused_streams_.push_back(id);
     const bool last = --ranks_[r].chunks_left[n] == 0;
     CHAKRA_CHECK(run_queue(r, left));
     if (!last) return {};
@@ -630,10 +669,66 @@ class Compat {
     Stream& s = streams_[id];
     if (s.custom) return begin_custom(id);
     const Plan& p = s.plans[s.current];
+    // Where messages do not compete, a ring needs no events: it ends on no rank before all have begun.
+    const bool ring = p.algorithm.kind == AlgorithmKind::packets && !p.algorithm.direct;
+    if (ring && !in_.compat.congestion_aware && !in_.compat.rendezvous && !in_.compat.every_message)
+      return join_ring(id), Result<void>();
     s.phase.emplace(p.algorithm, p.type, p.line.self, p.line.places, p.bytes, p.clockwise, s.everyone, p.max_root);
     compat::Actions actions;
     s.phase->start(actions);
     return act(id, actions);
+  }
+
+  void join_ring(uint32_t id) {
+    const Stream& s = streams_[id];
+    const Line& line = s.plans[s.current].line;
+    const RingKey key{s.id, line.ranks, line.base, line.stride, s.current};
+    RingRun& run = rings_[key];
+    if (run.streams.empty()) {
+      run.streams.assign(line.places, UINT32_MAX);
+      run.at.resize(line.places);
+    }
+    run.streams[line.self] = id;
+    run.at[line.self] = now();
+    if (++run.begun < line.places) return;
+    for (const uint32_t other : run.streams)  // ranks that disagree never find each other's messages
+      if (!streams_[other].plans[streams_[other].current].same_messages(s.plans[s.current])) return;
+    const bool alike = run_ring(run, s);
+    for (uint32_t place = 0; place < line.places; ++place)
+      queue_.push(run.at[alike ? 0 : place], {Event::Kind::phase_done, line.rank(place), 0, run.streams[place], 0});
+    rings_.erase(key);
+  }
+
+  /// From when each place began to when it ends. A step begins on a rank when it has received the message of the
+  /// step before and has waited for the endpoint. Returns whether all places are alike; then run.at[0] stands for
+  /// them. Cost: O(steps), times places if they are not alike.
+  bool run_ring(RingRun& run, const Stream& s) {
+    const Plan& p = s.plans[s.current];
+    const uint32_t n = p.line.places;
+    const uint64_t bytes = p.type == CommType::all_gather ? p.bytes : p.bytes / n;
+    const int64_t steps = compat::ring_steps(p.type, n);
+    const Picoseconds plain = bundle(s, {Action::Kind::bundle, 0, bytes, false});
+    const Picoseconds reducing = bundle(s, {Action::Kind::bundle, 0, bytes, true});
+    const auto source = [&](uint32_t place) { return p.clockwise ? (place + n - 1) % n : (place + 1) % n; };
+    std::vector<Picoseconds>& at = run.at;
+    std::vector<Picoseconds> travels(n), next(n);
+    for (uint32_t place = 0; place < n; ++place)
+      travels[place] = travel(p.line.rank(source(place)), p.line.rank(place), bytes);
+    const auto equal = [](const std::vector<Picoseconds>& values) {
+      return std::all_of(values.begin(), values.end(), [&](Picoseconds v) { return v == values[0]; });
+    };
+    const bool alike = equal(at) && equal(travels);
+    const uint32_t count = alike ? 1 : n;
+    for (uint32_t place = 0; place < count; ++place) at[place] = std::min(at[place] + plain, kLongestPs);
+    for (int64_t step = 1; step <= steps; ++step) {
+      const Picoseconds wait = compat::ring_reduces(p.type, n, step) ? reducing : plain;
+      for (uint32_t place = 0; place < count; ++place) {
+        const Picoseconds arrival = at[alike ? place : source(place)] + travels[place];
+        next[place] = std::min(std::max(arrival, at[place]) + wait, kLongestPs);
+      }
+      at.swap(next);
+    }
+    return alike;
   }
 
   Result<void> bundle_done(uint32_t id) {
@@ -821,7 +916,7 @@ class Compat {
       ++traffic.arrived;
     } else {
       const Party receiver = traffic.receives.front();
-      traffic.receives.pop_front();
+      traffic.receives.erase(traffic.receives.begin());
       if (traffic.receives.empty()) traffic_.erase(f.channel);
       CHAKRA_CHECK(tell(receiver));
     }
@@ -973,12 +1068,14 @@ class Compat {
   Members everyone_;
   std::map<std::string, Members> groups_;
   std::deque<Stream> streams_;  // references stay valid while more are added
+  std::vector<uint32_t> unused_streams_;
   uint64_t next_order_ = 0;
   absl::flat_hash_map<Channel, Traffic> traffic_;
   absl::flat_hash_map<Channel, Requests> requests_;
   std::vector<Flight> flights_;
   std::vector<uint64_t> unused_flights_;
   absl::flat_hash_map<uint64_t, Link> links_;
+  absl::flat_hash_map<RingKey, RingRun> rings_;
   absl::flat_hash_map<std::pair<uint32_t, Picoseconds>, std::vector<Event>> batches_;
   uint32_t quirks_ = 0;
   std::map<uint32_t, SharedMemory> memories_;
