@@ -2,6 +2,8 @@
 // the order in which they went in, so a run is the same on every machine.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -11,40 +13,78 @@
 namespace chakra::des {
 
 /// Requires that nothing is pushed before the time of the last event popped.
-/// Cost: O(log n) for push and pop. Payload should be small: it is moved within the heap.
+/// Events of one time are kept together, in order, and only times are in the heap: machines that run alike
+/// have thousands of events at each. Cost: O(1) for an event at a time that is there already, O(log times) else.
 template <class Payload>
 class EventQueue {
  public:
   void push(Picoseconds time, Payload payload) {
-    heap_.push_back({time, next_++, std::move(payload)});
-    std::push_heap(heap_.begin(), heap_.end(), later);
+    if (time != last_time_ || last_ == kNone) {
+      const auto [found, added] = open_.try_emplace(time, 0);
+      if (added) {
+        found->second = new_bucket();
+        heap_.push_back({time, found->second});
+        std::push_heap(heap_.begin(), heap_.end(), later);
+      }
+      last_time_ = time;
+      last_ = found->second;
+    }
+    buckets_[last_].events.push_back(std::move(payload));
+    ++size_;
   }
-  bool empty() const { return heap_.empty(); }
-  size_t size() const { return heap_.size(); }
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
   Picoseconds next_time() const { return heap_.front().time; }
   /// The time of the event popped last.
   Picoseconds now() const { return now_; }
 
   Payload pop() {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    now_ = heap_.back().time;
-    Payload payload = std::move(heap_.back().payload);
-    heap_.pop_back();
+    now_ = heap_.front().time;
+    const uint32_t number = heap_.front().bucket;
+    Bucket& bucket = buckets_[number];
+    Payload payload = std::move(bucket.events[bucket.next++]);
+    --size_;
+    if (bucket.next == bucket.events.size()) {
+      bucket.events.clear();
+      bucket.next = 0;
+      unused_.push_back(number);
+      open_.erase(now_);
+      if (last_ == number) last_ = kNone;
+      std::pop_heap(heap_.begin(), heap_.end(), later);
+      heap_.pop_back();
+    }
     return payload;
   }
 
  private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct Bucket {
+    std::vector<Payload> events;
+    size_t next = 0;
+  };
   struct Entry {
     Picoseconds time;
-    uint64_t sequence;
-    Payload payload;
+    uint32_t bucket;
   };
-  static bool later(const Entry& a, const Entry& b) {
-    return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
+  static bool later(const Entry& a, const Entry& b) { return a.time > b.time; }
+
+  uint32_t new_bucket() {
+    if (unused_.empty()) {
+      buckets_.emplace_back();
+      return static_cast<uint32_t>(buckets_.size() - 1);
+    }
+    const uint32_t number = unused_.back();
+    unused_.pop_back();
+    return number;
   }
 
-  std::vector<Entry> heap_;
-  uint64_t next_ = 0;
+  std::vector<Bucket> buckets_;
+  std::vector<uint32_t> unused_;
+  std::vector<Entry> heap_;                         ///< one per time
+  absl::flat_hash_map<Picoseconds, uint32_t> open_;  ///< time -> bucket
+  Picoseconds last_time_ = 0;
+  uint32_t last_ = kNone;  ///< the bucket of last_time_, pushed to last
+  size_t size_ = 0;
   Picoseconds now_ = 0;
 };
 

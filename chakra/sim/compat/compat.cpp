@@ -139,7 +139,8 @@ struct Requests {
 };
 struct Link {
   bool busy = false;
-  std::deque<uint64_t> waiting;  ///< flights
+  size_t next = 0;                ///< of waiting: those before it have gone
+  std::vector<uint64_t> waiting;  ///< flights
 };
 /// Streams in one queue of a dimension [2].
 struct PhaseQueue {
@@ -241,18 +242,21 @@ class Compat {
   /// where messages compete for links does that matter.
   void at(uint32_t rank, Picoseconds time, const Event& event) {
     if (!in_.compat.congestion_aware) return queue_.push(time, event);
-    std::vector<Event>& batch = batches_[{rank, time}];
+    Batch& batch = batches_[{rank, time}];
     if (batch.empty()) queue_.push(time, {Event::Kind::batch, rank, 0, 0, 0});
     batch.push_back(event);
   }
   Result<void> run_batch(uint32_t rank) {
     const std::pair key(rank, now());
-    for (size_t i = 0; i < batches_[key].size(); ++i) {  // more may be added meanwhile
-      const Event event = batches_[key][i];
+    for (size_t done = 0;; ++done) {  // more may be added meanwhile
+      const auto batch = batches_.find(key);
+      if (done == batch->second.size()) {
+        batches_.erase(batch);
+        return {};
+      }
+      const Event event = batch->second[done];
       CHAKRA_CHECK(handle(event));
     }
-    batches_.erase(key);
-    return {};
   }
 
   tl::unexpected<Error> bad(std::string tag, uint32_t r, NodeId n, std::string text) const {
@@ -851,13 +855,11 @@ class Compat {
 
   void link_free(uint64_t number) {
     Link& link = links_[number];
-    if (link.waiting.empty()) {
-      link.busy = false;
+    if (link.next == link.waiting.size()) {
+      link = {};
       return;
     }
-    const uint64_t flight = link.waiting.front();
-    link.waiting.pop_front();
-    transmit(flight, number);
+    transmit(link.waiting[link.next++], number);
   }
 
   Result<void> hop_done(uint64_t flight) {
@@ -1076,7 +1078,8 @@ class Compat {
   std::vector<uint64_t> unused_flights_;
   absl::flat_hash_map<uint64_t, Link> links_;
   absl::flat_hash_map<RingKey, RingRun> rings_;
-  absl::flat_hash_map<std::pair<uint32_t, Picoseconds>, std::vector<Event>> batches_;
+  using Batch = absl::InlinedVector<Event, 1>;
+  absl::flat_hash_map<std::pair<uint32_t, Picoseconds>, Batch> batches_;
   uint32_t quirks_ = 0;
   std::map<uint32_t, SharedMemory> memories_;
   SimReport report_;
