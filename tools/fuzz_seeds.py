@@ -71,12 +71,22 @@ def cut(kind, key, count):
     return json.dumps(document).encode()
 
 
+
+
+def collective_seeds():
+    """The four collectives that ASTRA-sim has, one after the other; with each of the endings that choose how."""
+    lines = [f"{i + 1} COLL c comm_type={kind} comm_size=4096 is_cpu_op=False" + (f" deps={i}" if i else "")
+             for i, kind in enumerate((0, 2, 7, 6))]
+    lines.append("5 COMP last num_ops:i64=1000 tensor_size:u64=1000 is_cpu_op=False deps=4")
+    return [et.encode("\n".join(lines + [f"6 COMP {'x' * 3} end:str={chr(ending)}"])) for ending in range(33, 127, 4)]
+
+
 SEEDS = {
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
     "host_fuzz": lambda: [cut("host", "nodes", 12), cut("host", "nodes", 2)],
     "link_fuzz": lambda: [json.dumps(GPU).encode(), json.dumps(GPU["traceEvents"]).encode(), cut("device", "traceEvents", 30)],
     "pair_fuzz": lambda: [cut("host", "nodes", 40) + b"\0" + cut("device", "traceEvents", 60), PAIR],
-    "job_fuzz": lambda: [et.encode(TRACE), et.encode(JOB)],
+    "job_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), *collective_seeds()],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 

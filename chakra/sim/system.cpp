@@ -9,7 +9,7 @@ namespace chakra::sim {
 namespace {
 
 /// Known, without effect on anything simulated here.
-constexpr std::array<std::string_view, 12> kIgnored{"boost-mode",
+constexpr std::array<std::string_view, 11> kIgnored{"boost-mode",
                                                     "trace-enabled",
                                                     "track-local-mem",
                                                     "local-mem-trace-filename",
@@ -19,8 +19,7 @@ constexpr std::array<std::string_view, 12> kIgnored{"boost-mode",
                                                     "G",
                                                     "inter-dimension-scheduling",
                                                     "intra-dimension-scheduling",
-                                                    "seprate-log",
-                                                    "model-shared-bus"};
+                                                    "seprate-log"};
 
 class SystemReader {
  public:
@@ -53,6 +52,7 @@ class SystemReader {
     };
     if (key == "roofline-enabled") return flag(system_.roofline);
     if (key == "replay-only") return flag(system_.replay_only);
+    if (key == "model-shared-bus") return flag(system_.shared_bus);
     if (key == "peak-perf") return rate(system_.peak_flop_per_s, 1e12);
     if (key == "local-mem-bw") return rate(system_.memory_bytes_per_s, 1e9);
     if (key == "endpoint-delay") return at_least(system_.endpoint_delay_ns, 0);

@@ -25,6 +25,7 @@ struct System {
   std::vector<std::string> all_reduce, all_gather, reduce_scatter, all_to_all;  ///< algorithm per dimension
   std::string all_reduce_custom, all_gather_custom, reduce_scatter_custom, all_to_all_custom;
   bool local_bw_aware = false;
+  bool shared_bus = false;  ///< model-shared-bus, which the compatible mode refuses
   std::string file;
 
   MemoryKind memory = MemoryKind::none;

@@ -274,6 +274,10 @@ class Compat {
 
   Result<void> prepare() {
     const auto ranks = static_cast<uint32_t>(in_.fabric.size());
+    if (in_.system.shared_bus)
+      return fail(Code::bad_input, "sim.compat.shared_bus",
+                  "the shared memory bus (model-shared-bus, LogGP) is not simulated; remove the key or set it to 0",
+                  {in_.system.file});
     if (in_.compat.congestion_aware && dims() > 1)
       return fail(Code::bad_input, "sim.compat.dimensions",
                   fmt::format("the congestion-aware back end has one dimension, the network {}", dims()));
