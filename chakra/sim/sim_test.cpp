@@ -527,6 +527,29 @@ TEST(Compat, RingsAtOnceEqualRingsMessageByMessage) {
   }
 }
 
+TEST(Compat, ACustomCollectiveAndOthersInOneJob) {
+  SimInput in = ring_of_eight(2);
+  in.system.splits = 1;
+  const auto all_gathers = [&](bool with_custom) {
+    Job job(2);
+    for (size_t r = 0; r < 2; ++r) {
+      std::vector<NodeId> after;
+      if (with_custom) after.push_back(job.collective(r, CommType::all_reduce, kMiB));
+      job.collective(r, CommType::all_gather, kMiB, after);
+    }
+    in.job = job.finish();
+    return makespan(in);
+  };
+  const Picoseconds alone = all_gathers(false);
+  Job exchange(2);
+  for (size_t r = 0; r < 2; ++r) {
+    exchange.message(r, NodeType::send, 1 - static_cast<int64_t>(r), kMiB);
+    exchange.message(r, NodeType::recv, 1 - static_cast<int64_t>(r), kMiB);
+  }
+  in.custom.emplace(CommType::all_reduce, exchange.finish());
+  EXPECT_EQ(all_gathers(true), alone + 20'031 * kPsPerNs);  // one message over one link, then as before
+}
+
 TEST(Compat, MessagesOneAfterTheOther) {
   SimInput in = ring_of_eight(4);
   Job job(4);

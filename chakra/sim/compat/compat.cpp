@@ -494,6 +494,7 @@ class Compat {
     unused_streams_.pop_back();
     streams_[id].current = 0;
     streams_[id].plans.clear();
+    streams_[id].custom = nullptr;
     return id;
   }
 
