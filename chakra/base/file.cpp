@@ -82,7 +82,7 @@ struct ByteSource::State {
 
   Result<void> read_plain(std::span<char> to, size_t& done) {
     done = std::min(to.size(), input.size());
-    std::memcpy(to.data(), input.data(), done);
+    if (done > 0) std::memcpy(to.data(), input.data(), done);
     input.remove_prefix(done);
     while (done < to.size() && fd >= 0) {
       CHAKRA_ASSIGN(const size_t got, read_raw(to.data() + done, to.size() - done));

@@ -204,6 +204,8 @@ trace::Trace sample() {
   comm.dtype = name("Float");
   comm.group = name("0");
   comm.sequence = 5;
+  comm.involved = 0b101;
+  comm.involved_count = 3;
   const trace::NodeId rest = b.add(4, name("aten::mm"), trace::NodeType::comp);
   t.part_of[rest] = op;
   b.dep(kernel, op, static_cast<uint8_t>(trace::EdgeKind::launch), 1'519 * kPsPerNs);
@@ -266,6 +268,7 @@ TEST(Et, LibprotobufReadsWhatWeWrite) {
                                         "comm_seq||9|5",
                                         "comm_in_bytes||13|1048576",
                                         "comm_out_bytes||13|1048576",
+                                        "involved_dim||28|1,0,1,",
                                         "ts_ns||9|1700000000000005123",
                                         "dur_ns||9|700",
                                         "device||9|1",
@@ -301,6 +304,8 @@ TEST(Et, ReadsWhatItWrites) {
   EXPECT_EQ(read->comm(2)->bytes, 1u << 20);
   EXPECT_EQ(read->comm(2)->sequence, 5);
   EXPECT_EQ(read->strings[read->comm(2)->group], "0");
+  EXPECT_EQ(read->comm(2)->involved, 0b101u);
+  EXPECT_EQ(read->comm(2)->involved_count, 3);
   EXPECT_TRUE(read->on_device(2));
   EXPECT_FALSE(read->on_device(1));
 }
