@@ -19,6 +19,7 @@ constexpr int64_t kMostQueues = 1024;
 struct Options {
   std::string path, network, system, memory, groups, compat, json, timeline;
   std::string workload, backend = "congestion_unaware", rendezvous = "false";
+  std::string compute_scale, comm_scale, logging, logging_folder;  ///< accepted, as ASTRA-sim does, without effect
   sim::CompatOptions compat_options;
   bool astra_output = false;
 };
@@ -147,6 +148,11 @@ Result<void> run_sim(Options o) {
   CHAKRA_CHECK(settle(o));
   sim::SimInput input;
   Findings findings;
+  for (const auto& [flag, value] :
+       {std::pair("--compute-scale", o.compute_scale), std::pair("--comm-scale", o.comm_scale)})
+    if (!value.empty() && value != "1")
+      findings.push_back({"sim.compat.ignored", Severity::warning, -1, -1,
+                          fmt::format("{} {} has no effect here, nor in ASTRA-sim", flag, value)});
   std::vector<std::string> files{o.network, o.system, o.memory, o.groups};
   if (const auto ranks = job_files(o.path))  // what is wrong with the job is said after what is wrong with the system
     files.insert(files.end(), ranks->begin(), ranks->end());
@@ -213,6 +219,11 @@ void add_sim(CLI::App& app, int& exit_code) {
                  "With --compat: factor of the endpoint delay")
       ->type_name("X")
       ->check(CLI::Range(0.0, 1e9));
+  for (const auto& [flag, value] : {std::pair("--compute-scale", &options->compute_scale),
+                                    std::pair("--comm-scale", &options->comm_scale),
+                                    std::pair("--logging-configuration", &options->logging),
+                                    std::pair("--logging-folder", &options->logging_folder)})
+    app.add_option(flag, *value, "Of ASTRA-sim's command; without effect")->group("");
   app.add_flag("--astra-output", options->astra_output, "With --compat: print the lines that ASTRA-sim prints");
   app.add_option("--timeline", options->timeline, "Write what ran when, for ui.perfetto.dev")->type_name("FILE.json");
   add_json_option(app, options->json);
