@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::string_view kStep = "ProfilerStep#";
 
-/// Drops what does not begin in [begin, end): operators, calls, and the device operations that such
+/// Drops what does not begin in [begin, last]: operators, calls, and the device operations that such
 /// calls launched, unless they still ran at the beginning. Returns old row -> new row of the operators.
-std::vector<uint32_t> cut(Linking& l, int64_t begin, int64_t end) {
+std::vector<uint32_t> cut(Linking& l, int64_t begin, int64_t last) {
   Kineto& k = l.kineto;
-  const auto inside = [&](const Record& r) { return r.start_ns >= begin && r.start_ns < end; };
+  const auto inside = [&](const Record& r) { return r.start_ns >= begin && r.start_ns <= last; };
   std::vector<uint32_t> row_of(k.ops.size(), kNone);
   uint32_t rows = 0;
   for (uint32_t i = 0; i < k.ops.size(); ++i) {
@@ -31,7 +31,7 @@ std::vector<uint32_t> cut(Linking& l, int64_t begin, int64_t end) {
   std::erase_if(k.calls, [&](const RuntimeCall& call) { return !inside(call); });
   std::erase_if(k.device_ops, [&](const DeviceOp& op) {
     const bool runs_at_begin = op.start_ns < begin && op.end_ns() > begin;
-    return launched_outside.contains(op.correlation) ? !runs_at_begin : op.end_ns() <= begin || op.start_ns >= end;
+    return launched_outside.contains(op.correlation) ? !runs_at_begin : op.end_ns() <= begin || op.start_ns > last;
   });
   return row_of;
 }
@@ -102,6 +102,11 @@ class NameMatcher {
   struct Iteration {
     std::vector<size_t> at;  ///< per host thread: position in the Kineto thread's operators
     int64_t begin = 0, end = std::numeric_limits<int64_t>::min();
+    int64_t last = std::numeric_limits<int64_t>::min();  ///< all have begun by then, also those that take no time
+    int64_t length_ns() const {  // nobody has looked at the times yet
+      const uint64_t length = static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
+      return static_cast<int64_t>(std::min<uint64_t>(length, kLongestPs / kPsPerNs));
+    }
   };
 
   /// The operators of the Kineto threads that the host trace may know by name.
@@ -177,8 +182,11 @@ class NameMatcher {
       }
       if (!whole) continue;
       for (size_t t = 0; t < threads_.size(); ++t)
-        for (size_t i = 0; i < threads_[t].rows.size(); ++i)
-          iteration.end = std::max(iteration.end, op(threads_[t], iteration.at[t] + i).end_ns());
+        for (size_t i = 0; i < threads_[t].rows.size(); ++i) {
+          const CpuOp& o = op(threads_[t], iteration.at[t] + i);
+          iteration.end = std::max(iteration.end, o.end_ns());
+          iteration.last = std::max({iteration.last, o.start_ns, o.end_ns() - 1});
+        }
       iterations_.push_back(std::move(iteration));
     }
   }
@@ -196,7 +204,7 @@ class NameMatcher {
       std::vector<size_t> by_length(count);
       for (size_t i = 0; i < count; ++i) by_length[i] = i;
       std::stable_sort(by_length.begin(), by_length.end(), [&](size_t a, size_t b) {
-        return iterations_[a].end - iterations_[a].begin < iterations_[b].end - iterations_[b].begin;
+        return iterations_[a].length_ns() < iterations_[b].length_ns();
       });
       chosen = by_length[(count - 1) / 2];
     }
@@ -210,7 +218,7 @@ class NameMatcher {
     l_.find("pytorch.match.by_names", Severity::note,
             fmt::format("the Kineto trace names no record functions; operators are matched by the order of their names "
                         "on each thread{}; it takes {}",
-                        which, show_time((it.end - it.begin) * kPsPerNs)));
+                        which, show_time(it.length_ns() * kPsPerNs)));
     return chosen;
   }
 
@@ -218,7 +226,7 @@ class NameMatcher {
     std::vector<uint32_t> row_of;
     std::vector<std::vector<uint32_t>> ops = ops_;
     if (threads_[0].found.size() > 1) {
-      row_of = cut(l_, iteration.begin, iteration.end);
+      row_of = cut(l_, iteration.begin, iteration.last);
       for (auto& lane : ops)
         for (uint32_t& row : lane) row = row_of[row];
     }
@@ -279,7 +287,7 @@ Result<void> keep_steps(Linking& l) {
   }
   if (l.options.steps) {
     CHAKRA_ASSIGN(const auto window, window_of(l, *l.options.steps));
-    cut(l, window.first, window.second);
+    cut(l, window.first, window.second - 1);
   }
   return {};
 }
