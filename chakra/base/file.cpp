@@ -62,8 +62,10 @@ struct ByteSource::State {
   Result<size_t> read_raw(char* to, size_t size) {
     for (;;) {
       const ssize_t got = ::read(fd, to, size);
-      if (got >= 0) file_read += static_cast<uint64_t>(got);
-      if (got >= 0) return static_cast<size_t>(got);
+      if (got >= 0) {
+        file_read += static_cast<uint64_t>(got);
+        return static_cast<size_t>(got);
+      }
       if (errno != EINTR) return io_error("base.file.read", "cannot read", file, errno);
     }
   }

@@ -218,7 +218,7 @@ class HostReader {
   static bool natural(JsonValue& value, uint64_t& number) { return parse_unsigned(token(value), number); }
   StringId text_id(JsonValue& value) {
     std::string_view text;
-    return text_of(value, text) ? 0 : strings_.intern(text);
+    return value.get_string().get(text) ? 0 : strings_.intern(text);
   }
   std::string_view repr(std::string_view json) {
     scratch_.clear();

@@ -53,12 +53,6 @@ Masks masks_of(const char* block) {
   return masks;
 }
 
-/// Of few bits: without the processor's own instruction, which not all have, this is faster than the library's.
-uint32_t count_bits(uint64_t bits) {
-  uint32_t count = 0;
-  for (; bits != 0; bits &= bits - 1) ++count;
-  return count;
-}
 
 /// Bit i of the result is the parity of bits 0..i.
 uint64_t prefix_parity(uint64_t bits) {
@@ -288,8 +282,8 @@ Result<JsonStream::Part> JsonStream::next_window() {
         scanned_ += static_cast<size_t>(std::countr_zero(scanner_.broken));
         break;
       }
-      if (const uint32_t ends = count_bits(closes); ends < depth_) {  // none of an element
-        depth_ += count_bits(opens) - ends;
+      if (const uint32_t ends = static_cast<uint32_t>(std::popcount(closes)); ends < depth_) {  // none of an element
+        depth_ += static_cast<uint32_t>(std::popcount(opens)) - ends;
         scanned_ += kBlock;
         continue;
       }

@@ -35,14 +35,6 @@ inline simdjson::error_code open_field(simdjson::simdjson_result<simdjson::ondem
 std::string_view token(JsonValue& value);
 /// The same of a document that is a single number, string or literal.
 std::string_view token(simdjson::ondemand::document& document);
-/// A string, decoded; where it has no escapes, as nearly all, that is the token, and nothing is copied.
-inline simdjson::error_code text_of(JsonValue& value, std::string_view& text) {
-  simdjson::ondemand::json_type type;
-  if (const auto code = value.type().get(type)) return code;
-  if (type != simdjson::ondemand::json_type::string) return simdjson::INCORRECT_TYPE;
-  text = token(value);
-  return text.find('\\') == std::string_view::npos ? simdjson::SUCCESS : value.get_string().get(text);
-}
 /// A whole number, bare or as a string ("7", "0x1f"). False where it is none, or too large.
 bool to_integer(JsonValue& value, int64_t& number);
 

@@ -138,7 +138,7 @@ class KinetoReader {
         category = remembered_category(token(value));
         if (category == Category::ignored) return {};
       } else if (is(key, "name")) {
-        if (const auto code = text_of(value, name)) {
+        if (const auto code = value.get_string().get(name)) {
           name = token(value);  // a number, say
           if (code != simdjson::INCORRECT_TYPE || name.empty()) return json_error(code, {});
         }

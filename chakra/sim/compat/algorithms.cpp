@@ -30,6 +30,14 @@ std::optional<Algorithm> algorithm_named(std::string_view name) {
   return a;
 }
 
+uint32_t neighbour(uint32_t place, uint32_t places, bool forward) {
+  return forward ? (place + 1) % places : (place + places - 1) % places;
+}
+
+uint64_t message_bytes(CommType type, uint32_t n, uint64_t bytes) {
+  return type == CommType::all_gather ? bytes : bytes / n;
+}
+
 int64_t ring_steps(CommType type, uint32_t places) {
   const auto n = static_cast<int64_t>(places);
   if (type == CommType::all_reduce) return 2 * (n - 1);
@@ -57,17 +65,13 @@ Phase::Phase(const Algorithm& algorithm, CommType type, uint32_t self, uint32_t 
     message_ = growing_ ? bytes : bytes / 2;
     distance_ = growing_ ? places / 2 : 1;
   } else {
-    message_ = type == CommType::all_gather ? bytes : bytes / places;
+    message_ = message_bytes(type, places, bytes);
     sends_left_ = algorithm.direct && type == CommType::all_to_all ? n - 1 : ring_steps(type, places);
     if (algorithm.direct) parallel_ = algorithm.window == 0 ? n - 1 : std::min(algorithm.window, n - 1);
     reducing_length_ = algorithm.direct && whole ? parallel_ : (n - 1) * parallel_;
   }
-  to_ = turned(self, clockwise);
-  from_ = turned(self, !clockwise);
-}
-
-uint32_t Phase::turned(uint32_t place, bool forward) const {
-  return forward ? (place + 1) % places_ : (place + places_ - 1) % places_;
+  to_ = neighbour(self, places, clockwise);
+  from_ = neighbour(self, places, !clockwise);
 }
 
 void Phase::start(Actions& out) {
@@ -133,15 +137,15 @@ void Phase::next_peer() {
     }
     distance_ = std::max<uint64_t>(distance_, 1);
   } else if (algorithm_.direct) {
-    do to_ = turned(to_, clockwise_);
+    do to_ = neighbour(to_, places_, clockwise_);
     while (to_ == self_);
-    do from_ = turned(from_, !clockwise_);
+    do from_ = neighbour(from_, places_, !clockwise_);
     while (from_ == self_);
   }
 }
 
-bool Phase::send_one(Actions& out) {
-  if (next_ == packets_.size() || sends_left_ == 0 || free_ == 0) return false;
+void Phase::send_one(Actions& out) {
+  if (next_ == packets_.size() || sends_left_ == 0 || free_ == 0) return;
   const Packet packet = packets_[next_++];
   if (next_ == packets_.size()) {
     packets_.clear();
@@ -151,7 +155,6 @@ bool Phase::send_one(Actions& out) {
   out.push_back({Action::Kind::receive, packet.from, packet.bytes, false});
   --sends_left_;
   --free_;
-  return true;
 }
 
 // ---- the tree --------------------------------------------------------------------------------------------------

@@ -24,6 +24,10 @@ struct Algorithm {
 /// Nothing for a name that ASTRA-sim does not know.
 std::optional<Algorithm> algorithm_named(std::string_view name);
 
+/// The next place of a line that closes to a ring, or the one before.
+uint32_t neighbour(uint32_t place, uint32_t places, bool forward);
+/// Bytes of each message where `bytes` enter a phase of n places, of a ring or direct.
+uint64_t message_bytes(trace::CommType type, uint32_t n, uint64_t bytes);
 /// Steps of a ring of n places, and whether what is received in one (from 1) is reduced.
 int64_t ring_steps(trace::CommType type, uint32_t n);
 bool ring_reduces(trace::CommType type, uint32_t n, int64_t step);
@@ -58,9 +62,8 @@ class Phase {
  private:
   // Packets: ring, direct, halving doubling.
   void insert(Actions& out);
-  bool send_one(Actions& out);
+  void send_one(Actions& out);
   void next_peer();
-  uint32_t turned(uint32_t place, bool forward) const;
 
   // The tree.
   void tree_start(Actions& out);

@@ -714,11 +714,11 @@ class Compat {
   bool run_ring(RingRun& run, const Stream& s) {
     const Plan& p = s.plans[s.current];
     const uint32_t n = p.line.places;
-    const uint64_t bytes = p.type == CommType::all_gather ? p.bytes : p.bytes / n;
+    const uint64_t bytes = compat::message_bytes(p.type, n, p.bytes);
     const int64_t steps = compat::ring_steps(p.type, n);
     const Picoseconds plain = bundle(s, {Action::Kind::bundle, 0, bytes, false});
     const Picoseconds reducing = bundle(s, {Action::Kind::bundle, 0, bytes, true});
-    const auto source = [&](uint32_t place) { return p.clockwise ? (place + n - 1) % n : (place + 1) % n; };
+    const auto source = [&](uint32_t place) { return compat::neighbour(place, n, !p.clockwise); };
     std::vector<Picoseconds>& at = run.at;
     std::vector<Picoseconds> travels(n), next(n);
     for (uint32_t place = 0; place < n; ++place)
@@ -877,7 +877,7 @@ class Compat {
   // Rendezvous [5].
 
   void ask(const Channel& channel) {
-    // The request travels the other way and is told apart by its sender's party.
+    // The request travels the other way; its flight only carries which message it asks for.
     const uint64_t flight = new_flight({channel, {}, channel.to});
     queue_.push(add_saturated(now(), travel(channel.to, channel.from, kRequestBytes)),
                 {Event::Kind::request, channel.from, 0, 0, flight});
