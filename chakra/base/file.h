@@ -69,11 +69,14 @@ class AtomicFile {
  private:
   AtomicFile() = default;
   void abandon() noexcept;
+  void hand_over() noexcept;
 
   std::string path_;       ///< the target, links resolved
   std::string temporary_;  ///< empty: the file has no name yet, or is written directly
   int fd_ = -1;
   bool direct_ = false;
+  int64_t written_ = 0;  ///< bytes
+  int64_t started_ = 0;  ///< up to here the disk has been asked to take them
 };
 
 /// create, write, commit.
