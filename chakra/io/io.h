@@ -92,9 +92,10 @@ struct FormatRow {
   std::string_view files;
   std::string_view description;
 };
-inline constexpr std::array<FormatRow, 1> kFormats{{
+inline constexpr std::array<FormatRow, 2> kFormats{{
     {"et", "*.et, *.et.gz, *.et.zst",
      "Chakra execution trace, the public protobuf form; read (packed, too) and written"},
+    {"ranks", "ranks.json", "a job by classes of ranks that run the same trace: which rank, which class, with whom"},
 }};
 
 // ---- whole files ---------------------------------------------------------------------------------
@@ -127,6 +128,24 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path);
 /// Its rank is what the file says, else what its name says, else 0. Errors: io.job.rank, and those of
 /// read_et.
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options = {});
+/// A job by classes of ranks is expanded. Errors: io.ranks.large above kMostNodesExpanded, those of read_class_job.
 Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options = {});
+inline constexpr uint64_t kMostNodesExpanded = 50'000'000;  ///< in all ranks: about 10 GB
+
+// ---- jobs by classes of ranks (docs/formats/ranks.md) ------------------------------------------------
+
+/// Whether the path is a ranks.json, or a folder with one.
+bool is_class_job(const std::string& path);
+/// `path` as for is_class_job. Everything that a ClassJob requires holds in what is returned. Cost: O(files); a
+/// hundred thousand ranks take 0.1 s and 100 MB.
+/// Errors: io.ranks.syntax, io.ranks.schema, io.ranks.form, io.ranks.class, io.ranks.rank, io.ranks.group,
+/// io.ranks.peer, io.ranks.slot, io.ranks.large, io.job.ambiguous, those of read_et.
+Result<trace::ClassJob> read_class_job(const std::string& path, const ReadOptions& options = {});
+/// The same from text; `folder` is where the classes' traces are.
+Result<trace::ClassJob> parse_class_job(std::string_view json, const std::string& folder, const std::string& file,
+                                        const ReadOptions& options = {});
+/// Writes ranks.json and class<N>.et into a folder that is made if there is none; ranks.json comes last, all appear
+/// together. Errors: as read_class_job for what is wrong with the job, those of AtomicFile.
+Result<void> write_class_job(const trace::ClassJob& job, const std::string& folder);
 
 }  // namespace chakra::io

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "chakra/io/io.h"
+#include "chakra/io/names.h"
 
 namespace chakra::io {
 namespace {
@@ -16,7 +17,8 @@ std::string_view without_packing(std::string_view name) {
   return name;
 }
 
-/// "trace.12.et.gz" -> {"trace", 12}; false for other names.
+}  // namespace
+
 bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank) {
   name = without_packing(name);
   if (!name.ends_with(".et")) return false;
@@ -28,8 +30,6 @@ bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank) 
   return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos &&
          parse_integer(digits, rank);
 }
-
-}  // namespace
 
 Result<std::vector<RankFile>> find_ranks(const std::string& path) {
   namespace fs = std::filesystem;
@@ -90,6 +90,18 @@ Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options)
 }
 
 Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options) {
+  if (is_class_job(path)) {
+    CHAKRA_ASSIGN(const trace::ClassJob job, read_class_job(path, options));
+    uint64_t nodes = 0;  // of less than 2^24 ranks of less than 2^32 nodes
+    for (const trace::ClassJob::Rank& rank : job.ranks) nodes += job.classes[rank.cls].size();
+    if (nodes > kMostNodesExpanded)
+      return fail(Code::bad_input, "io.ranks.large",
+                  fmt::format("its {} ranks have {} nodes, and this needs the traces of all ranks at once, at most {} "
+                              "nodes; 'chakra sim' takes it as it is",
+                              job.ranks.size(), nodes, kMostNodesExpanded),
+                  {path});
+    return trace::expand(job);
+  }
   CHAKRA_ASSIGN(const std::vector<RankFile> files, find_ranks(path));
   trace::TraceSet job;
   for (const RankFile& file : files) {

@@ -296,6 +296,37 @@ struct TraceSet {
   const Trace* find(int64_t rank) const;
 };
 
+/// A job by classes of ranks that run the same trace but for whom they do it with. In the trace of a class the
+/// group of a communication node is the name of a slot, the src and dst of a message are numbers of peer slots,
+/// and `groups` names the slots that a rank's trace describes; each rank says what stands in its slots. A group
+/// that is no slot means itself ("": all ranks). Roots are as in any trace: ranks with other roots are of another
+/// class.
+struct ClassJob {
+  std::vector<Trace> classes;
+  std::vector<std::vector<std::string>> group_slots;  ///< per class: their names, unique and not empty
+  std::vector<uint32_t> peer_slots;                   ///< per class: how many
+  std::vector<ProcessGroup> groups;                   ///< of the job
+
+  struct Rank {
+    int64_t rank = 0;
+    uint32_t cls = 0;
+    uint32_t first_group = 0;  ///< in group_of: one for each group slot of its class
+    uint32_t first_peer = 0;   ///< in peer_of: one for each peer slot of its class
+  };
+  std::vector<Rank> ranks;         ///< ascending
+  std::vector<uint32_t> group_of;  ///< into groups
+  std::vector<int64_t> peer_of;    ///< ranks
+};
+
+/// The trace of ranks[index] written out: its rank, its groups, its peers. Cost: O(nodes + edges).
+Trace concrete(const ClassJob& job, size_t index);
+/// The traces of all ranks. Cost: O(nodes of all ranks).
+TraceSet expand(const ClassJob& job);
+/// The other way: ranks whose traces are equal, every byte but file names, group names and peers, share a class;
+/// concrete() gives each back. Slots are numbered by first use, groups that no node uses last. Classes are in the
+/// order of their first ranks. Cost: O(nodes of all ranks); memory as much again for one trace of each class.
+ClassJob by_class(TraceSet&& job);
+
 /// Nodes such that each stands after all it waits for; among those ready, the lowest row first.
 /// If there is a cycle, `order` lacks its nodes and all behind it, and `cycle` walks round it once.
 /// Cost: O(nodes + edges); O(nodes log nodes) where dependencies point to later rows.

@@ -1,0 +1,12 @@
+// What the name of a trace's file says.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace chakra::io {
+
+/// "trace.12.et.gz" -> {"trace", 12}; false for other names.
+bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank);
+
+}  // namespace chakra::io
