@@ -4,16 +4,21 @@
 // measurement.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/coll/coll.h"
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
 #include "chakra/sim/self_replay.h"  // IWYU pragma: export
 #include "chakra/sim/system.h"       // IWYU pragma: export
+#include "chakra/sim/traffic.h"      // IWYU pragma: export
 #include "chakra/table/table.h"
 #include "chakra/trace/trace.h"
 
@@ -28,26 +33,60 @@ struct CompatOptions {
   bool every_message = false;  ///< rings as events, too, where they need not be: slower, and the same result
 };
 
+struct Progress {
+  uint64_t events = 0;
+  int64_t nodes_done = 0, nodes = 0;
+  Picoseconds now_ps = 0;
+};
+
 struct SimInput {
+  /// What runs: one trace per rank, or classes of ranks (native mode), which then stand for `job`.
   trace::TraceSet job;
+  std::optional<trace::ClassJob> classes;
   net::Fabric fabric;
   System system;
   match::GroupTable groups;
   bool timeline = false;  ///< fill SimReport::timeline
+
+  // Native mode.
+  coll::Selection collectives;  ///< which algorithm for which operation
+  Congestion congestion = Congestion::closed;
+  net::PacketOptions packets;
+  bool fold = true;  ///< simulate ranks that nothing tells apart once (closed only: links are shared by all)
+  const std::atomic<bool>* stop = nullptr;  ///< end early when it becomes true, with what there is
+  std::function<void(const Progress&)> progress;  ///< called now and then
+
+  // Compatible mode.
   CompatOptions compat;
-  /// Compatible mode: collectives given as one trace per rank (the system file's *-custom keys).
+  /// Collectives given as one trace per rank (the system file's *-custom keys).
   std::map<trace::CommType, trace::TraceSet> custom;
 };
 
-/// Where a rank's time went; the three parts add up to the finish. A rank computes while at least one
-/// compute node runs on its devices (on its CPU threads, if its trace has no devices); communication is
-/// exposed while some runs and nothing computes.
+/// Where a rank's time went; the parts add up to the finish. At each moment a rank
+/// - computes, if a compute node runs on its devices (on its CPU threads, if its trace has no devices); else
+/// - communicates, exposed, if a collective runs or waits for others, or a message is under way; else
+/// - is host-bound, if a node runs on its CPU; else
+/// - is in a pipeline bubble, if it waits for a message that nobody has sent yet; else it is idle.
 struct RankReport {
   int64_t rank = 0;
   Picoseconds finish_ps = 0;
   Picoseconds compute_ps = 0;
   Picoseconds exposed_comm_ps = 0;
+  Picoseconds host_ps = 0;
+  Picoseconds bubble_ps = 0;
   Picoseconds idle_ps = 0;
+  uint32_t actor = 0;  ///< into SimReport::actors; ranks with the same one were simulated as one
+};
+
+/// What ranks that were simulated as one have in common.
+struct ActorReport {
+  int64_t ranks = 0;  ///< how many
+  struct Exposed {
+    std::string group;  ///< "" for messages
+    trace::CommType type = trace::CommType::unknown;  ///< unknown for messages
+    Picoseconds time_ps = 0;
+  };
+  std::vector<Exposed> exposed;  ///< adds up to exposed_comm_ps
 };
 
 /// All collectives of one group, type and size.
@@ -63,20 +102,45 @@ struct CollectiveReport {
   double bus_bytes_per_s = 0;        ///< as nccl-tests defines it: comparable with a link's rate
 };
 
+/// What a link of a shared network carried.
+struct LinkReport {
+  std::string from, to;
+  uint64_t bytes = 0;
+  Picoseconds busy_ps = 0;
+};
+
+/// A piece of the chain of nodes, each waiting for the one before, that ends with the job. Pieces follow each
+/// other without gaps.
+struct PathPiece {
+  enum class Kind : uint8_t { compute, host, memory, collective, message, lag, start } kind = Kind::lag;
+  int64_t rank = 0;
+  uint64_t node = 0;  ///< id in the rank's trace
+  std::string name;
+  std::string group;  ///< of a collective
+  trace::CommType type = trace::CommType::unknown;
+  Picoseconds start_ps = 0, end_ps = 0;
+};
+inline constexpr std::array<std::string_view, 7> kPathKindNames{"compute", "host", "memory", "collective",
+                                                                "message", "lag",  "start"};
+
 struct SimReport {
   Picoseconds makespan_ps = 0;
   std::vector<RankReport> ranks;  ///< ascending
+  std::vector<ActorReport> actors;
   std::vector<CollectiveReport> collectives;
+  std::vector<LinkReport> links;      ///< those that carried something; none in closed form
+  std::vector<PathPiece> critical_path;  ///< from time 0 to the makespan; native mode
+  bool interrupted = false;           ///< what there was when it was stopped; finishes are those so far
   uint64_t events = 0;
   table::Timeline timeline;
   Findings findings;
 };
 
-/// Errors: sim.trace.defect, sim.time, net.dimensions (more than one), sim.fabric.small, sim.match (the
-/// ranks' traces contradict each other),
-/// sim.comm.type, sim.compute.work; with Code::stuck sim.stuck (who waits for whom) and
-/// sim.stuck.cycle. Cost: O(events log events), and per collective that of coll::run_closed.
-Result<SimReport> simulate(const SimInput& input);
+/// Errors: sim.trace.defect, sim.time, sim.fabric.small, sim.match (the ranks' traces contradict each other),
+/// sim.comm.type, sim.comm.peer; with Code::stuck sim.stuck (who waits for whom) and sim.stuck.cycle.
+/// Cost: that of fold(), and per actor O(events log events); per collective that of coll::run_closed, or of its
+/// messages on a shared network.
+Result<SimReport> simulate(SimInput input);
 
 /// The same job by ASTRA-sim's rules (docs/compat.md). Errors: also sim.compat.*.
 Result<SimReport> simulate_compat(const SimInput& input);

@@ -81,10 +81,59 @@ class SystemReader {
     if (key == "all-gather-implementation-custom") return path(value, system_.all_gather_custom);
     if (key == "reduce-scatter-implementation-custom") return path(value, system_.reduce_scatter_custom);
     if (key == "all-to-all-implementation-custom") return path(value, system_.all_to_all_custom);
+    if (key == "devices") return devices(value);
+    if (key == "ranks") return ranks(value);
     if (std::find(kIgnored.begin(), kIgnored.end(), key) == kIgnored.end())
       findings_.push_back(
           {"sim.system.unknown_key", Severity::warning, -1, -1,
            fmt::format("{}: the key {} is not known and has no effect", value.place().text(), quote(key))});
+    return {};
+  }
+
+  /// {"H100": {"peak-perf": TFLOP/s, "local-mem-bw": GB/s, "ranks": [0, 1]}}
+  Result<void> devices(const Spec& value) {
+    if (value.kind != Spec::Kind::map)
+      return value.error("sim.system.value", "expected a map from the name of a device to what it can do");
+    for (const auto& [name, device] : value.fields) {
+      const Spec *peak = device.find("peak-perf"), *bandwidth = device.find("local-mem-bw"), *of = device.find("ranks");
+      if (!peak || !bandwidth || !of || of->kind != Spec::Kind::list || device.fields.size() != 3)
+        return device.error("sim.system.key",
+                            fmt::format("device {} needs 'peak-perf', 'local-mem-bw' and the list 'ranks'", quote(name)));
+      CHAKRA_ASSIGN(const double flops, peak->number());
+      CHAKRA_ASSIGN(const double bytes, bandwidth->number());
+      if (!(flops > 0 && bytes > 0)) return device.error("sim.system.value", "the rates of a device are above zero");
+      for (const Spec& item : of->items) {
+        CHAKRA_ASSIGN(const int64_t rank, item.integer());
+        RankTraits& traits = system_.unlike[rank];
+        if (rank < 0 || traits.device >= 0)
+          return item.error("sim.system.value",
+                            fmt::format("rank {} {}", rank, rank < 0 ? "is negative" : "has two devices"));
+        traits.device = static_cast<int64_t>(system_.devices.size());
+      }
+      system_.devices.push_back({name, flops * 1e12, bytes * 1e9});
+    }
+    return {};
+  }
+
+  /// {"3": {"speed": 0.5, "start-ns": 1000}}
+  Result<void> ranks(const Spec& value) {
+    constexpr double kLeastSpeed = 1e-6, kMostSpeed = 1e6;
+    if (value.kind != Spec::Kind::map)
+      return value.error("sim.system.value", "expected a map from a rank to how it differs from others");
+    for (const auto& [name, rank] : value.fields) {
+      int64_t number = -1;
+      if (!parse_integer(name, number) || number < 0)
+        return rank.error("sim.system.value", fmt::format("{} is not the number of a rank", quote(name)));
+      RankTraits& traits = system_.unlike[number];
+      for (const auto& [key, of] : rank.fields) {
+        CHAKRA_ASSIGN(const double given, of.number());
+        if (key == "speed" && given >= kLeastSpeed && given <= kMostSpeed) traits.speed = given;
+        else if (key == "start-ns" && given >= 0 && given < 1e15) traits.start_ps = picoseconds(given * 1e-9);
+        else
+          return of.error("sim.system.value",
+                          "a rank has a 'speed' (a factor from 1e-6 to 1e6) and a 'start-ns' (0 to 1e15)");
+      }
+    }
     return {};
   }
 
@@ -110,6 +159,12 @@ class SystemReader {
 };
 
 }  // namespace
+
+const RankTraits& System::traits(int64_t rank) const {
+  static const RankTraits kAlike;
+  const auto found = unlike.find(rank);
+  return found == unlike.end() ? kAlike : found->second;
+}
 
 Result<System> load_system(const std::string& path, Findings& findings) {
   CHAKRA_ASSIGN(const Spec spec, load_spec(path));

@@ -1,6 +1,7 @@
 // What a rank can do by itself: the ecosystem's system and memory files (docs/formats/system.md).
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,26 @@ namespace chakra::sim {
 
 enum class MemoryKind : uint8_t { none, per_rank, per_node, pool };
 
+/// How a rank differs from the others; native mode.
+struct RankTraits {
+  double speed = 1;            ///< compute takes its time divided by this
+  Picoseconds start_ps = 0;    ///< nothing happens on the rank before
+  int64_t device = -1;         ///< into System::devices; -1: what the file says for all
+};
+
+/// What a kind of device can do.
+struct DeviceType {
+  std::string name;
+  double peak_flop_per_s = 0;     ///< file: TFLOP/s
+  double memory_bytes_per_s = 0;  ///< file: GB/s, 10^9 bytes
+};
+
 struct System {
+  // Native mode only.
+  std::vector<DeviceType> devices;
+  std::map<int64_t, RankTraits> unlike;  ///< ranks that are not like the others
+  const RankTraits& traits(int64_t rank) const;
+
   // Compute, both modes.
   bool roofline = false;          ///< compute nodes take the time their work needs, not the measured one
   double peak_flop_per_s = 0;     ///< file: TFLOP/s

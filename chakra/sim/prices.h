@@ -1,0 +1,54 @@
+// What collectives cost on an idle network: the plan that is chosen for an operation where a group stands, and
+// when its members end. Groups that stand alike in the network share one answer.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/coll/coll.h"
+#include "chakra/net/net.h"
+
+namespace chakra::sim {
+
+/// Small vectors of numbers, each known by the order in which it came.
+class Numbering {
+ public:
+  uint32_t operator()(const std::vector<int64_t>& key) {
+    return ids_.try_emplace(key, static_cast<uint32_t>(ids_.size())).first->second;
+  }
+  size_t size() const { return ids_.size(); }
+
+ private:
+  absl::flat_hash_map<std::vector<int64_t>, uint32_t> ids_;
+};
+
+class Prices {
+ public:
+  /// Both must outlive it.
+  Prices(const net::Fabric& fabric, const coll::Selection& selection) : fabric_(fabric), selection_(selection) {}
+
+  /// How ranks stand in the network: equal numbers, equal prices. Cost: O(ranks).
+  uint32_t shape(std::span<const int64_t> ranks) { return shapes_(fabric_.placement(ranks)); }
+
+  /// The plan of an operation; valid until the next call.
+  const coll::Plan& plan(uint32_t shape, std::span<const int64_t> ranks, const coll::Operation& op);
+  /// When each member ends if all begin at 0. Uneven splits are not kept. Cost: that of coll::run_closed, once.
+  const std::vector<Picoseconds>& together(uint32_t shape, std::span<const int64_t> ranks, const coll::Operation& op);
+
+ private:
+  using Key = std::tuple<uint32_t, trace::CommType, uint64_t, uint32_t>;  // shape, type, bytes, root
+  const net::Fabric& fabric_;
+  const coll::Selection& selection_;
+  Numbering shapes_;
+  absl::flat_hash_map<Key, coll::Plan> plans_;
+  absl::flat_hash_map<Key, std::vector<Picoseconds>> ends_;
+  size_t held_ = 0;  ///< transfers in plans_
+  coll::Plan once_;
+  std::vector<Picoseconds> once_ends_;
+};
+
+}  // namespace chakra::sim

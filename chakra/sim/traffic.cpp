@@ -1,0 +1,175 @@
+#include "chakra/sim/traffic.h"
+
+#include <algorithm>
+
+namespace chakra::sim {
+
+namespace {
+std::variant<net::FluidNetwork, net::PacketNetwork> make_network(const net::Fabric& fabric, Congestion congestion,
+                                                                 net::PacketOptions options) {
+  if (congestion == Congestion::fluid) return net::FluidNetwork(fabric);
+  options.report_left = true;
+  return net::PacketNetwork(fabric, options);
+}
+}  // namespace
+
+Traffic::Traffic(const net::Fabric& fabric, Congestion congestion, net::PacketOptions options)
+    : network_(make_network(fabric, congestion, options)) {}
+
+void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const int64_t> ranks) {
+  if (runs_.size() <= collective) runs_.resize(collective + size_t{1});
+  auto made = std::make_unique<Run>();
+  Run& run = *made;
+  const uint32_t n = plan.members;
+  run.ranks.assign(ranks.begin(), ranks.end());
+  run.plan = plan;
+  run.behind.resize(plan.rounds.size());
+  run.first_transfer.resize(plan.rounds.size());
+  run.open.assign(plan.rounds.size() * n, 1);
+  run.rounds_left.assign(n, static_cast<uint32_t>(plan.rounds.size()));
+  run.members_left = n;
+  std::vector<int32_t> last(plan.lanes, -1);
+  for (uint32_t r = 0; r < plan.rounds.size(); ++r) {
+    coll::Round& round = run.plan.rounds[r];
+    run.before.push_back(last[round.lane]);
+    last[round.lane] = static_cast<int32_t>(r);
+    if (run.before[r] >= 0) run.behind[static_cast<size_t>(run.before[r])].push_back(r);
+    if (round.after >= 0) run.behind[static_cast<size_t>(round.after)].push_back(r);
+    uint32_t* open = run.open.data() + size_t{r} * n;
+    if (round.list.empty()) {
+      for (uint32_t s = 0; s < round.shifts; ++s)
+        if ((round.shift + s) % n != 0) for (uint32_t m = 0; m < n; ++m) open[m] += 2;
+      continue;
+    }
+    std::stable_sort(round.list.begin(), round.list.end(),
+                     [](const coll::Transfer& a, const coll::Transfer& b) { return a.from < b.from; });
+    std::vector<uint32_t>& first = run.first_transfer[r];
+    first.assign(n + 1, 0);
+    for (const coll::Transfer& t : round.list) {
+      ++first[t.from + 1];
+      ++open[t.from];
+      ++open[t.to];
+    }
+    for (uint32_t m = 0; m < n; ++m) first[m + 1] += first[m];
+  }
+  runs_[collective] = std::move(made);
+}
+
+void Traffic::begin(Picoseconds now, uint32_t id, uint32_t member, std::vector<Done>& done) {
+  Run& run = *runs_[id];
+  if (run.plan.rounds.empty()) {
+    done.push_back({Done::Kind::member, id, member});
+    if (--run.members_left == 0) runs_[id].reset();
+    return;
+  }
+  for (uint32_t r = 0; r < run.plan.rounds.size() && runs_[id]; ++r)
+    if (run.before[r] < 0 && run.plan.rounds[r].after < 0) {
+      start_round(now, id, r, member);
+      settle(now, id, r, member, done);  // it has begun
+    }
+}
+
+void Traffic::start_round(Picoseconds now, uint32_t id, uint32_t r, uint32_t member) {
+  const Run& run = *runs_[id];
+  const coll::Round& round = run.plan.rounds[r];
+  const uint32_t n = run.plan.members;
+  const auto launch = [&](uint32_t to, uint64_t bytes) {
+    put(now, {id, r, member, to}, run.ranks[member], run.ranks[to], bytes);
+  };
+  if (round.list.empty()) {
+    for (uint32_t s = 0; s < round.shifts; ++s)
+      if ((round.shift + s) % n != 0) launch((member + round.shift + s) % n, round.bytes);
+  } else {
+    for (uint32_t t = run.first_transfer[r][member]; t < run.first_transfer[r][member + 1]; ++t)
+      launch(round.list[t].to, round.list[t].bytes);
+  }
+}
+
+void Traffic::send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes) {
+  put(now, {message, kSingle, 0, 0}, from, to, bytes);
+}
+
+void Traffic::put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes) {
+  uint32_t token = static_cast<uint32_t>(flights_.size());
+  if (unused_.empty()) {
+    flights_.push_back(flight);
+  } else {
+    token = unused_.back();
+    unused_.pop_back();
+    flights_[token] = flight;
+  }
+  std::visit([&](auto& network) { network.send(now, {from, to, bytes, token}); }, network_);
+}
+
+/// One thing less that a member waits for in a round. With the last, the rounds behind it may begin.
+void Traffic::settle(Picoseconds now, uint32_t id, uint32_t first, uint32_t member, std::vector<Done>& done) {
+  Run& run = *runs_[id];
+  const uint32_t n = run.plan.members;
+  const auto finished = [&](int32_t r) { return r < 0 || run.open[static_cast<size_t>(r) * n + member] == 0; };
+  work_.assign(1, first);
+  while (!work_.empty()) {
+    const uint32_t r = work_.back();
+    work_.pop_back();
+    if (--run.open[size_t{r} * n + member] > 0) continue;
+    if (--run.rounds_left[member] == 0) {
+      done.push_back({Done::Kind::member, id, member});
+      if (--run.members_left == 0) runs_[id].reset();
+      return;
+    }
+    for (const uint32_t next : run.behind[r])
+      if (finished(run.before[next]) && finished(run.plan.rounds[next].after)) {
+        start_round(now, id, next, member);
+        work_.push_back(next);
+      }
+  }
+}
+
+void Traffic::arrive(Picoseconds now, uint32_t token, std::vector<Done>& done) {
+  const Flight flight = flights_[token];
+  unused_.push_back(token);
+  if (flight.round == kSingle) done.push_back({Done::Kind::arrived, flight.run, 0});
+  else settle(now, flight.run, flight.round, flight.to, done);
+}
+
+Picoseconds Traffic::next_event_time() const {
+  const Picoseconds network = std::visit([](const auto& n) { return n.next_event_time(); }, network_);
+  return later_.empty() ? network : std::min(network, later_.front().time);
+}
+
+Picoseconds Traffic::advance_to(Picoseconds time, std::vector<Done>& done) {
+  const Picoseconds limit = later_.empty() ? time : std::min(time, later_.front().time);
+  const Picoseconds now = std::visit([&](auto& n) { return n.advance_to(limit, delivered_); }, network_);
+  for (const net::Delivery& d : delivered_) {
+    const auto token = static_cast<uint32_t>(d.token);
+    const Flight flight = flights_[token];
+    const bool packet_arrived = std::holds_alternative<net::PacketNetwork>(network_) && d.arrived_ps != net::kNever;
+    if (packet_arrived) {
+      arrive(now, token, done);
+      continue;
+    }
+    if (d.arrived_ps != net::kNever && d.arrived_ps > now) {
+      later_.push_back({d.arrived_ps, order_++, token});
+      std::push_heap(later_.begin(), later_.end());
+    }
+    if (flight.round == kSingle) done.push_back({Done::Kind::left, flight.run, 0});
+    else settle(now, flight.run, flight.round, flight.from, done);
+    if (d.arrived_ps != net::kNever && d.arrived_ps <= now) arrive(now, token, done);
+  }
+  delivered_.clear();
+  while (!later_.empty() && later_.front().time <= now) {
+    const uint32_t token = later_.front().token;
+    std::pop_heap(later_.begin(), later_.end());
+    later_.pop_back();
+    arrive(now, token, done);
+  }
+  return now;
+}
+
+std::vector<net::LinkTotal> Traffic::totals() const {
+  return std::visit([](const auto& n) { return n.totals(); }, network_);
+}
+uint64_t Traffic::events() const {
+  return std::visit([](const auto& n) { return n.events(); }, network_);
+}
+
+}  // namespace chakra::sim

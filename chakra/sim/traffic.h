@@ -1,0 +1,85 @@
+// Collectives and messages under way on a network whose links they share: plays plans out as messages over
+// net::FluidNetwork or net::PacketNetwork. A member begins a round when it has finished the one before in its
+// lane and the one that the round waits for; it has finished a round when what it sent has left and what it
+// receives is there. Members begin when they arrive.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/coll/coll.h"
+#include "chakra/net/net.h"
+
+namespace chakra::sim {
+
+enum class Congestion : uint8_t { closed, fluid, packet };
+
+class Traffic {
+ public:
+  /// What became of something: a member of a collective has finished its plan, a message has left or arrived.
+  struct Done {
+    enum class Kind : uint8_t { member, left, arrived } kind;
+    uint32_t id;      ///< of the collective or message, as the caller numbers them
+    uint32_t member;  ///< of a collective
+  };
+
+  /// The fabric must outlive it. Requires fluid or packet.
+  Traffic(const net::Fabric& fabric, Congestion congestion, net::PacketOptions options);
+
+  /// A collective that nobody has begun yet. `ranks`: where its members stand.
+  void add(uint32_t collective, const coll::Plan& plan, std::span<const int64_t> ranks);
+  void begin(Picoseconds now, uint32_t collective, uint32_t member, std::vector<Done>& done);
+  void send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes);
+
+  Picoseconds next_event_time() const;
+  /// As the networks' advance_to; what arrives later than it leaves is reported when it arrives.
+  Picoseconds advance_to(Picoseconds time, std::vector<Done>& done);
+
+  std::vector<net::LinkTotal> totals() const;
+  uint64_t events() const;
+
+ private:
+  struct Run {
+    std::vector<int64_t> ranks;
+    coll::Plan plan;
+    std::vector<int32_t> before;                        ///< per round: the one before in its lane, or -1
+    std::vector<std::vector<uint32_t>> behind;          ///< per round: those that wait for it
+    std::vector<std::vector<uint32_t>> first_transfer;  ///< per round with a list: by sender, members + 1 entries
+    std::vector<uint32_t> open;         ///< per round and member: what it still waits for, its beginning included
+    std::vector<uint32_t> rounds_left;  ///< per member
+    uint32_t members_left = 0;
+  };
+  /// A message on its way: of a round of a collective, or by itself.
+  struct Flight {
+    uint32_t run = 0, round = 0, from = 0, to = 0;
+  };
+  static constexpr uint32_t kSingle = UINT32_MAX;
+
+  void start_round(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
+  void put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes);
+  void settle(Picoseconds now, uint32_t id, uint32_t round, uint32_t member, std::vector<Done>& done);
+  void arrive(Picoseconds now, uint32_t token, std::vector<Done>& done);
+
+  std::variant<net::FluidNetwork, net::PacketNetwork> network_;
+  std::vector<std::unique_ptr<Run>> runs_;  ///< by collective; empty when over
+  std::vector<Flight> flights_;
+  std::vector<uint32_t> unused_;  ///< entries of flights_
+  std::vector<uint32_t> work_;    ///< of settle()
+  struct Later {
+    Picoseconds time;
+    uint64_t order;
+    uint32_t token;
+    bool operator<(const Later& other) const {  // the earliest on top of a heap
+      return time != other.time ? time > other.time : order > other.order;
+    }
+  };
+  std::vector<Later> later_;  ///< heap of messages that have left and will arrive
+  uint64_t order_ = 0;
+  std::vector<net::Delivery> delivered_;
+};
+
+}  // namespace chakra::sim
