@@ -309,9 +309,10 @@ class Engine {
                               in_.fabric.size()),
                   {t.file});
     MessageState& m = messages_[id];
-    const Picoseconds left = add_saturated(now(), in_.fabric.serialization(matching_.messages[id].bytes));
+    const net::Path path = in_.fabric.path(t.rank, to);
+    const Picoseconds left = add_saturated(now(), net::serialization(matching_.messages[id].bytes, path.bytes_per_s));
     m.sent = true;
-    m.arrival = add_saturated(left, in_.fabric.latency(t.rank, to));
+    m.arrival = add_saturated(left, path.latency_ps);
     end_at(r, n, left);
     deliver(id);
     return {};
