@@ -157,7 +157,7 @@ Result<void> run_sim(Options o) {
   if (const auto ranks = job_files(o.path))  // what is wrong with the job is said after what is wrong with the system
     files.insert(files.end(), ranks->begin(), ranks->end());
   CHAKRA_CHECK(keep_apart(files, {o.timeline}, o.json));
-  CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network));
+  CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
   if (!o.system.empty()) {
     CHAKRA_ASSIGN(input.system, sim::load_system(o.system, findings));
   }

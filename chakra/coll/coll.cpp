@@ -171,31 +171,29 @@ void run_closed(const Plan& plan, const net::Fabric& fabric, std::span<const int
                 std::span<Picoseconds> ready) {
   const uint32_t n = plan.members;
   std::vector<Picoseconds> before(ready.begin(), ready.end());
-  // Latencies repeat from round to round as long as the shift does.
-  std::vector<Picoseconds> latency(n);
-  uint32_t latency_of_shift = 0;
-  uint64_t bytes = UINT64_MAX;
-  Picoseconds push = 0;
+  // Paths repeat from round to round as long as the shift does.
+  std::vector<net::Path> paths(n);
+  uint32_t shift_of_paths = 0;
   for (const Round& round : plan.rounds) {
     std::copy(ready.begin(), ready.end(), before.begin());
     if (round.list.empty()) {
-      if (round.shift != latency_of_shift) {
-        for (uint32_t i = 0; i < n; ++i) latency[i] = fabric.latency(ranks[i], ranks[step(i, round.shift, n)]);
-        latency_of_shift = round.shift;
+      if (round.shift != shift_of_paths) {
+        for (uint32_t i = 0; i < n; ++i) paths[i] = fabric.path(ranks[i], ranks[step(i, round.shift, n)]);
+        shift_of_paths = round.shift;
       }
-      if (round.bytes != bytes) push = fabric.serialization(bytes = round.bytes);
       for (uint32_t i = 0; i < n; ++i) {
         const uint32_t to = step(i, round.shift, n);
-        const Picoseconds left = add_saturated(before[i], push);
+        const Picoseconds left = add_saturated(before[i], net::serialization(round.bytes, paths[i].bytes_per_s));
         ready[i] = std::max(ready[i], left);
-        ready[to] = std::max(ready[to], add_saturated(left, latency[i]));
+        ready[to] = std::max(ready[to], add_saturated(left, paths[i].latency_ps));
       }
       continue;
     }
     for (const Transfer& t : round.list) {
-      const Picoseconds left = add_saturated(before[t.from], fabric.serialization(t.bytes));
+      const net::Path path = fabric.path(ranks[t.from], ranks[t.to]);
+      const Picoseconds left = add_saturated(before[t.from], net::serialization(t.bytes, path.bytes_per_s));
       ready[t.from] = std::max(ready[t.from], left);
-      ready[t.to] = std::max(ready[t.to], add_saturated(left, fabric.latency(ranks[t.from], ranks[t.to])));
+      ready[t.to] = std::max(ready[t.to], add_saturated(left, path.latency_ps));
     }
   }
 }

@@ -3,106 +3,297 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
+#include <optional>
+
+#include "chakra/net/graph.h"
 
 namespace chakra::net {
 namespace {
 
-int64_t ring_hops(int64_t a, int64_t b, int64_t n) {
-  const int64_t apart = std::abs(a - b);
-  return std::min(apart, n - apart);  // the shorter way round
-}
-int64_t switch_hops(int64_t a, int64_t b, int64_t) { return a == b ? 0 : 2; }
-int64_t direct_hops(int64_t a, int64_t b, int64_t) { return a == b ? 0 : 1; }
+// ---- topologies: n > 1 places in a row ---------------------------------------------------------------
 
-constexpr int64_t kMostRanks = int64_t{1} << 24;
+using Ends = std::pair<int64_t, int64_t>;
+
+int64_t after(int64_t a, int64_t n) { return a + 1 == n ? 0 : a + 1; }
+int64_t before(int64_t a, int64_t n) { return a == 0 ? n - 1 : a - 1; }
+int64_t steps_up(int64_t a, int64_t b, int64_t n) { return b >= a ? b - a : b - a + n; }
+/// The shorter way round; on ties upwards.
+bool goes_up(int64_t a, int64_t b, int64_t n) { return 2 * steps_up(a, b, n) <= n; }
+
+// Link a leads up from place a, link n + a down. Two ranks have one link each way.
+int64_t ring_hops(int64_t a, int64_t b, int64_t n) {
+  const int64_t up = steps_up(a, b, n);
+  return std::min(up, n - up);
+}
+int64_t ring_links(int64_t n) { return n == 2 ? 2 : 2 * n; }
+Ends ring_ends(int64_t link, int64_t n) {
+  return link < n ? Ends{link, after(link, n)} : Ends{link - n, before(link - n, n)};
+}
+int64_t ring_between(int64_t a, int64_t b, int64_t n) { return b == after(a, n) ? a : b == before(a, n) ? n + a : -1; }
+int64_t ring_next(int64_t a, int64_t b, int64_t n) { return goes_up(a, b, n) ? after(a, n) : before(a, n); }
+int64_t ring_previous(int64_t a, int64_t b, int64_t n) { return goes_up(a, b, n) ? before(b, n) : after(b, n); }
+
+// Link a leads up from place a < n - 1, link n - 1 + a down to place a.
+int64_t mesh_hops(int64_t a, int64_t b, int64_t) { return std::abs(a - b); }
+int64_t mesh_links(int64_t n) { return 2 * (n - 1); }
+Ends mesh_ends(int64_t link, int64_t n) {
+  return link < n - 1 ? Ends{link, link + 1} : Ends{link - n + 2, link - n + 1};
+}
+int64_t mesh_between(int64_t a, int64_t b, int64_t n) { return b == a + 1 ? a : b == a - 1 ? n - 1 + b : -1; }
+int64_t mesh_next(int64_t a, int64_t b, int64_t) { return a < b ? a + 1 : a - 1; }
+int64_t mesh_previous(int64_t a, int64_t b, int64_t) { return a < b ? b - 1 : b + 1; }
+
+// Link a leads from place a to the switch, link n + a back.
+int64_t switch_hops(int64_t a, int64_t b, int64_t) { return a == b ? 0 : 2; }
+int64_t switch_links(int64_t n) { return 2 * n; }
+Ends switch_ends(int64_t link, int64_t n) { return link < n ? Ends{link, n} : Ends{n, link - n}; }
+int64_t switch_between(int64_t a, int64_t b, int64_t n) { return a == b ? -1 : b == n ? a : a == n ? n + b : -1; }
+int64_t switch_next(int64_t a, int64_t b, int64_t n) { return a == n ? b : n; }
+int64_t switch_previous(int64_t, int64_t, int64_t n) { return n; }
+
+// n - 1 links from each place, by where they lead.
+int64_t direct_hops(int64_t a, int64_t b, int64_t) { return a == b ? 0 : 1; }
+int64_t direct_links(int64_t n) { return n * (n - 1); }
+Ends direct_ends(int64_t link, int64_t n) {
+  const int64_t a = link / (n - 1), b = link % (n - 1);
+  return {a, b < a ? b : b + 1};
+}
+int64_t direct_between(int64_t a, int64_t b, int64_t n) { return a == b ? -1 : a * (n - 1) + (b < a ? b : b - 1); }
+int64_t direct_next(int64_t, int64_t b, int64_t) { return b; }
+int64_t direct_previous(int64_t a, int64_t, int64_t) { return a; }
+
+// ---- rows of a dimension -----------------------------------------------------------------------------
+
+/// A dimension within its fabric: its rows, links and switches follow those of the dimensions before it.
+struct Level {
+  const Dimension* dimension;
+  int64_t ranks;   ///< in a row
+  int64_t stride;  ///< between ranks of a row that follow each other
+  int64_t rows;
+  int64_t links;  ///< of a row
+  int64_t first_link;
+  int64_t first_switch;
+  int64_t switches;  ///< one per row, or none
+
+  const TopologyRow& topology() const { return dimension->topology(); }
+  int64_t row_of(int64_t rank) const { return rank % stride + rank / (stride * ranks) * stride; }
+  int64_t place_of(int64_t rank) const { return rank / stride % ranks; }
+  int64_t rank_at(int64_t row, int64_t place) const {
+    return row % stride + place * stride + row / stride * stride * ranks;
+  }
+  int64_t device_at(int64_t row, int64_t place) const {
+    return place == ranks ? first_switch + row : rank_at(row, place);
+  }
+  LinkId link_at(int64_t row, int64_t link) const { return static_cast<LinkId>(first_link + row * links + link); }
+};
+
+/// Calls use(level) for each dimension of more than one rank, inner first, until it returns true.
+template <class Use>
+void for_each_level(const Fabric& fabric, const Use& use) {
+  const int64_t size = fabric.size();
+  int64_t stride = 1, first_link = 0, first_switch = size;
+  for (const Dimension& d : fabric.dimensions) {
+    if (d.ranks == 1) continue;
+    const TopologyRow& topology = d.topology();
+    const int64_t rows = size / d.ranks, links = topology.links(d.ranks), switches = topology.has_switch ? rows : 0;
+    if (use(Level{&d, d.ranks, stride, rows, links, first_link, first_switch, switches})) return;
+    first_link += rows * links;
+    first_switch += switches;
+    stride *= d.ranks;
+  }
+}
+
+/// Calls use(level, row, a, b) for each dimension in which a path moves, from place a to place b of a row.
+template <class Use>
+void for_each_leg(const Fabric& fabric, int64_t from, int64_t to, const Use& use) {
+  int64_t at = from;
+  for_each_level(fabric, [&](const Level& level) {
+    const int64_t a = level.place_of(at), b = level.place_of(to);
+    if (a != b) use(level, level.row_of(at), a, b);
+    at += (b - a) * level.stride;
+    return at == to;
+  });
+}
+
+/// Calls use(link) for each link of a row from place a to place b.
+template <class Use>
+void walk(const Level& level, int64_t row, int64_t a, int64_t b, const Use& use) {
+  const TopologyRow& topology = level.topology();
+  for (int64_t at = a; at != b;) {
+    const int64_t next = topology.next(at, b, level.ranks);
+    use(level.link_at(row, topology.between(at, next, level.ranks)));
+    at = next;
+  }
+}
+
+/// The first odd link that is not before `link`.
+auto first_odd(const Fabric& fabric, LinkId link) {
+  return std::lower_bound(fabric.odd_links.begin(), fabric.odd_links.end(), link,
+                          [](const OddLink& odd, LinkId id) { return odd.link < id; });
+}
+
+bool has_odd_links(const Fabric& fabric, const Level& level, int64_t row) {
+  if (fabric.odd_links.empty()) return false;
+  const auto odd = first_odd(fabric, level.link_at(row, 0));
+  return odd != fabric.odd_links.end() && odd->link < level.link_at(row, 0) + level.links;
+}
 
 }  // namespace
 
-const std::array<TopologyRow, 3> kTopologies{{
-    {"Ring", "each rank linked with the next one, both ways round", TopologyKind::ring, ring_hops},
-    {"Switch", "each rank linked with one switch: two links between any two", TopologyKind::switch_, switch_hops},
-    {"FullyConnected", "a link between any two ranks", TopologyKind::fully_connected, direct_hops},
+const std::array<TopologyRow, 5> kTopologies{{
+    {"Ring", "each rank linked with the next one, both ways round", TopologyKind::ring, false, ring_hops, ring_links,
+     ring_ends, ring_between, ring_next, ring_previous},
+    {"Switch", "each rank linked with one switch: two links between any two", TopologyKind::switch_, true, switch_hops,
+     switch_links, switch_ends, switch_between, switch_next, switch_previous},
+    {"FullyConnected", "a link between any two ranks", TopologyKind::fully_connected, false, direct_hops, direct_links,
+     direct_ends, direct_between, direct_next, direct_previous},
+    {"Mesh", "a line: each rank linked with the next one, the last not with the first", TopologyKind::mesh, false,
+     mesh_hops, mesh_links, mesh_ends, mesh_between, mesh_next, mesh_previous},
+    {"Torus", "a ring; two or three of them make the torus of that name", TopologyKind::torus, false, ring_hops,
+     ring_links, ring_ends, ring_between, ring_next, ring_previous},
 }};
 
+Picoseconds serialization(uint64_t bytes, double bytes_per_s) {
+  return picoseconds(static_cast<double>(bytes) / bytes_per_s);
+}
+
 int64_t Fabric::size() const {
+  if (graph) return graph->ranks;
   int64_t size = 1;
   for (const Dimension& dimension : dimensions) size *= dimension.ranks;
   return size;
 }
 
-int64_t Fabric::hops(int64_t from, int64_t to) const {
-  const Dimension& d = dimensions[0];
-  return kTopologies[static_cast<size_t>(d.kind)].hops(from, to, d.ranks);
+int64_t Fabric::devices() const {
+  if (graph) return static_cast<int64_t>(graph->names.size());
+  int64_t devices = size();
+  for_each_level(*this, [&](const Level& level) {
+    devices += level.switches;
+    return false;
+  });
+  return devices;
 }
 
-Picoseconds Fabric::latency(int64_t from, int64_t to) const {
-  return picoseconds(static_cast<double>(hops(from, to)) * dimensions[0].latency_ns * 1e-9);
+std::string Fabric::device_name(uint32_t device) const {
+  if (graph) return graph->names[device];
+  const int64_t number = device - size();
+  return number < 0 ? fmt::format("{}", device) : fmt::format("switch {}", number);
 }
 
-Picoseconds Fabric::serialization(uint64_t bytes) const {
-  return picoseconds(static_cast<double>(bytes) / dimensions[0].bytes_per_s());
+LinkId Fabric::link_count() const {
+  if (graph) return static_cast<LinkId>(graph->links.size());
+  int64_t count = 0;
+  for_each_level(*this, [&](const Level& level) {
+    count += level.rows * level.links;
+    return false;
+  });
+  return static_cast<LinkId>(count);
 }
 
-std::string Fabric::describe() const {
-  std::string out;
-  for (const Dimension& d : dimensions)
-    out +=
-        fmt::format("{}{} of {}, {}, {:g} ns per link", out.empty() ? "" : "; ",
-                    kTopologies[static_cast<size_t>(d.kind)].name, d.ranks, show_rate(d.bytes_per_s()), d.latency_ns);
+Link Fabric::link(LinkId id) const {
+  if (graph) return graph->links[id];
+  Link link;
+  for_each_level(*this, [&](const Level& level) {
+    const int64_t number = id - level.first_link;
+    if (number >= level.rows * level.links) return false;
+    const int64_t row = number / level.links;
+    const auto [a, b] = level.topology().ends(number % level.links, level.ranks);
+    link = {static_cast<uint32_t>(level.device_at(row, a)), static_cast<uint32_t>(level.device_at(row, b)),
+            level.dimension->bytes_per_s(), level.dimension->latency_ps()};
+    return true;
+  });
+  if (const auto odd = first_odd(*this, id); odd != odd_links.end() && odd->link == id) {
+    link.bytes_per_s = odd->bytes_per_s;
+    link.latency_ps = odd->latency_ps;
+  }
+  return link;
+}
+
+LinkId Fabric::link_between(int64_t from, int64_t to) const {
+  const int64_t count = devices(), ranks = size();
+  if (from < 0 || to < 0 || from >= count || to >= count || from == to) return kNoLink;
+  if (graph) return graph->between(from, to);
+  LinkId found = kNoLink;
+  for_each_level(*this, [&](const Level& level) {
+    struct Stand {
+      int64_t row, place;
+    };
+    const auto stand = [&](int64_t device) -> std::optional<Stand> {
+      if (device < ranks) return Stand{level.row_of(device), level.place_of(device)};
+      const int64_t row = device - level.first_switch;
+      return row >= 0 && row < level.switches ? std::optional(Stand{row, level.ranks}) : std::nullopt;
+    };
+    const auto a = stand(from), b = stand(to);
+    if (!a || !b || a->row != b->row) return false;
+    const int64_t link = level.topology().between(a->place, b->place, level.ranks);
+    if (link >= 0) found = level.link_at(a->row, link);
+    return true;
+  });
+  return found;
+}
+
+Path Fabric::path(int64_t from, int64_t to) const {
+  if (graph) return graph->path(from, to);
+  Path path;
+  for_each_leg(*this, from, to, [&](const Level& level, int64_t row, int64_t a, int64_t b) {
+    const TopologyRow& topology = level.topology();
+    const int64_t n = level.ranks;
+    if (path.first == kNoLink) path.first = level.link_at(row, topology.between(a, topology.next(a, b, n), n));
+    path.last = level.link_at(row, topology.between(topology.previous(a, b, n), b, n));
+    const int64_t hops = topology.hops(a, b, n);
+    path.links += static_cast<uint32_t>(hops);
+    const auto add = [&](int64_t times, Picoseconds latency, double rate) {
+      Picoseconds sum = 0;
+      if (__builtin_mul_overflow(latency, times, &sum)) sum = kLongestPs;
+      path.latency_ps = add_saturated(path.latency_ps, sum);
+      path.bytes_per_s = std::min(path.bytes_per_s, rate);
+    };
+    if (!has_odd_links(*this, level, row))
+      return add(hops, level.dimension->latency_ps(), level.dimension->bytes_per_s());
+    walk(level, row, a, b, [&](LinkId id) {
+      const Link one = link(id);
+      add(1, one.latency_ps, one.bytes_per_s);
+    });
+  });
+  return path;
+}
+
+void Fabric::route(int64_t from, int64_t to, std::vector<LinkId>& out) const {
+  if (graph) return graph->route(from, to, out);
+  for_each_leg(*this, from, to, [&](const Level& level, int64_t row, int64_t a, int64_t b) {
+    walk(level, row, a, b, [&](LinkId id) { out.push_back(id); });
+  });
+}
+
+std::vector<int64_t> Fabric::placement(std::span<const int64_t> ranks) const {
+  if (graph || !odd_links.empty() || ranks.empty()) return {ranks.begin(), ranks.end()};
+  std::vector<int64_t> out(ranks.size(), 0);
+  int64_t weight = 1;
+  for_each_level(*this, [&](const Level& level) {
+    const int64_t n = level.ranks, first = level.place_of(ranks[0]);
+    // On a line it matters who stands above whom; elsewhere all places are alike.
+    const bool line = level.dimension->kind == TopologyKind::mesh;
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      const int64_t apart = level.place_of(ranks[i]) - first;
+      out[i] += weight * (line ? apart + n - 1 : apart < 0 ? apart + n : apart);
+    }
+    weight *= line ? 2 * n - 1 : n;
+    return false;
+  });
   return out;
 }
 
-Result<Fabric> parse_fabric(const Spec& spec) {
-  const auto list = [&](const char* key) -> Result<const Spec*> {
-    const Spec* found = spec.find(key);
-    if (!found || found->kind != Spec::Kind::list || found->items.empty())
-      return spec.error("net.file.key",
-                        fmt::format("the network needs a list {}, one entry per dimension", quote(key)));
-    return found;
-  };
-  CHAKRA_ASSIGN(const Spec* topologies, list("topology"));
-  CHAKRA_ASSIGN(const Spec* counts, list("npus_count"));
-  CHAKRA_ASSIGN(const Spec* bandwidths, list("bandwidth"));
-  CHAKRA_ASSIGN(const Spec* latencies, list("latency"));
-  const size_t dimensions = topologies->items.size();
-  for (const Spec* other : {counts, bandwidths, latencies})
-    if (other->items.size() != dimensions)
-      return other->error("net.file.value",
-                          fmt::format("{} entries here, but {} in 'topology'", other->items.size(), dimensions));
-
-  Fabric fabric;
-  for (size_t i = 0; i < dimensions; ++i) {
-    Dimension d;
-    CHAKRA_ASSIGN(const std::string name, topologies->items[i].string());
-    const auto row =
-        std::find_if(kTopologies.begin(), kTopologies.end(), [&](const auto& r) { return r.name == name; });
-    if (row == kTopologies.end()) {
-      std::string known;
-      for (const TopologyRow& r : kTopologies) known += fmt::format("{}{}", known.empty() ? "" : ", ", r.name);
-      return topologies->items[i].error("net.file.value", fmt::format("no topology {}; known: {}", quote(name), known));
-    }
-    d.kind = row->kind;
-    CHAKRA_ASSIGN(d.ranks, counts->items[i].integer());
-    CHAKRA_ASSIGN(d.gib_per_s, bandwidths->items[i].number());
-    CHAKRA_ASSIGN(d.latency_ns, latencies->items[i].number());
-    if (d.ranks < 1 || d.ranks > kMostRanks)
-      return counts->items[i].error("net.file.value", fmt::format("{} ranks; expected 1 to {}", d.ranks, kMostRanks));
-    if (!(d.gib_per_s > 0) || d.gib_per_s > 1e9)
-      return bandwidths->items[i].error("net.file.value", fmt::format("a bandwidth of {} GB/s", d.gib_per_s));
-    if (d.latency_ns < 0 || d.latency_ns > 1e12)
-      return latencies->items[i].error("net.file.value", fmt::format("a latency of {} ns", d.latency_ns));
-    if (fabric.size() > kMostRanks / d.ranks)
-      return counts->error("net.file.value", fmt::format("more than {} ranks", kMostRanks));
-    fabric.dimensions.push_back(d);
-  }
-  return fabric;
-}
-
-Result<Fabric> load_fabric(const std::string& path) {
-  CHAKRA_ASSIGN(const Spec spec, load_spec(path));
-  return parse_fabric(spec);
+std::string Fabric::describe() const {
+  if (graph)
+    return fmt::format("graph of {} ranks, {} switches, {} links", graph->ranks,
+                       static_cast<int64_t>(graph->names.size()) - graph->ranks, graph->links.size());
+  std::string out;
+  for (const Dimension& d : dimensions)
+    out += fmt::format("{}{} of {}, {}, {:g} ns per link", out.empty() ? "" : "; ", d.topology().name, d.ranks,
+                       show_rate(d.bytes_per_s()), d.latency_ns);
+  if (!odd_links.empty()) out += fmt::format("; {} links unlike the others", odd_links.size());
+  return out;
 }
 
 }  // namespace chakra::net

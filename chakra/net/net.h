@@ -1,29 +1,51 @@
-// Networks: which devices there are, how far they are apart, what a transfer costs. A Fabric comes
-// from the ecosystem's YAML file (docs/formats/network.md).
+// Networks: which devices there are, which links join them, which way a message takes, what it costs. A
+// Fabric comes from a file (docs/formats/network.md): dimensions of regular topologies, whose links are
+// numbered by arithmetic and never stored, or any graph. FluidNetwork and PacketNetwork carry messages
+// over a Fabric where links are shared.
+//
+// Devices are numbered: ranks 0 .. size()-1 first, then switches. A link is one direction.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
 
 namespace chakra::net {
 
-enum class TopologyKind : uint8_t { ring, switch_, fully_connected };
+// ---- topologies: one dimension ---------------------------------------------------------------------
 
+enum class TopologyKind : uint8_t { ring, switch_, fully_connected, mesh, torus };
+
+/// A row of n ranks with places 0 .. n-1; place n is the row's switch, where it has one. All O(1), for n > 1.
 struct TopologyRow {
   std::string_view name;  ///< as in the file
   std::string_view description;
   TopologyKind kind;
-  /// Links that a message from rank a to rank b of n passes.
+  bool has_switch;
+  /// Links that a message from rank a to rank b passes.
   int64_t (*hops)(int64_t a, int64_t b, int64_t n);
+  /// Links of a row. They are numbered from 0 within it.
+  int64_t (*links)(int64_t n);
+  /// Where link 0 <= link < links(n) begins and ends.
+  std::pair<int64_t, int64_t> (*ends)(int64_t link, int64_t n);
+  /// The link from place a to place b, or -1 where none joins them.
+  int64_t (*between)(int64_t a, int64_t b, int64_t n);
+  /// Where a message from rank a to rank b != a goes first, and where it comes from last; the same at every place
+  /// on its way.
+  int64_t (*next)(int64_t a, int64_t b, int64_t n);
+  int64_t (*previous)(int64_t a, int64_t b, int64_t n);
 };
-extern const std::array<TopologyRow, 3> kTopologies;
+extern const std::array<TopologyRow, 5> kTopologies;
 
-/// One dimension of the network; ranks 0 .. ranks-1 stand in it in order.
+/// One dimension of the network.
 struct Dimension {
   TopologyKind kind = TopologyKind::ring;
   int64_t ranks = 0;
@@ -31,24 +53,182 @@ struct Dimension {
   double latency_ns = 0;  ///< of each link
 
   double bytes_per_s() const { return gib_per_s * 1073741824.0; }
+  Picoseconds latency_ps() const { return picoseconds(latency_ns * 1e-9); }
+  const TopologyRow& topology() const { return kTopologies[static_cast<size_t>(kind)]; }
 };
 
-struct Fabric {
-  std::vector<Dimension> dimensions;  ///< inner first
+// ---- links and paths -------------------------------------------------------------------------------
 
-  int64_t size() const;
-  /// Links between two ranks. Requires one dimension.
-  int64_t hops(int64_t from, int64_t to) const;
-  /// From the first byte leaving to the first byte arriving.
-  Picoseconds latency(int64_t from, int64_t to) const;
-  /// Time to push `bytes` through the narrowest link of a path.
-  Picoseconds serialization(uint64_t bytes) const;
+using LinkId = uint32_t;
+inline constexpr LinkId kNoLink = UINT32_MAX;
+
+struct Link {
+  uint32_t from = 0, to = 0;  ///< devices
+  double bytes_per_s = 0;
+  Picoseconds latency_ps = 0;
+};
+
+/// What a path of links costs. From a rank to itself: no link, no latency, no limit.
+struct Path {
+  Picoseconds latency_ps = 0;                                    ///< the sum of its links'
+  double bytes_per_s = std::numeric_limits<double>::infinity();  ///< of its narrowest link
+  LinkId first = kNoLink, last = kNoLink;
+  uint32_t links = 0;
+
+  bool operator==(const Path&) const = default;
+};
+
+/// Time to push `bytes` out at a rate; kLongestPs where it would not fit.
+Picoseconds serialization(uint64_t bytes, double bytes_per_s);
+
+/// A link that is not like the others of its dimension.
+struct OddLink {
+  LinkId link = 0;
+  double bytes_per_s = 0;
+  Picoseconds latency_ps = 0;
+};
+
+struct Graph;
+
+/// Rank r stands in dimension d at place (r / (n_0 ... n_{d-1})) mod n_d. The ranks that differ in place d
+/// alone are a row of dimension d, with links (and a switch) of its own. Messages are routed dimension by
+/// dimension, inner first.
+struct Fabric {
+  std::vector<Dimension> dimensions = {};   ///< inner first; empty for a graph
+  std::vector<OddLink> odd_links = {};      ///< by link, each once
+  std::shared_ptr<const Graph> graph = {};  ///< of a network given as devices and links; shared, and safe to share
+
+  int64_t size() const;  ///< ranks
+  /// Ranks and switches.
+  int64_t devices() const;
+  /// What people call a device: "3" is rank 3, "switch 0" the first switch; in a graph its own name.
+  std::string device_name(uint32_t device) const;
+
+  /// Links are 0 .. link_count()-1. Cost: O(dimensions).
+  LinkId link_count() const;
+  Link link(LinkId id) const;
+  /// The link from one device to another, or kNoLink. Cost: O(dimensions); in a graph O(links of the device).
+  LinkId link_between(int64_t from, int64_t to) const;
+
+  /// Requires ranks. Cost: O(dimensions), and O(links of the path) in rows with odd links. In a graph O(1),
+  /// but for the first path to a rank, which finds the routes of all devices to it: O(links log devices).
+  Path path(int64_t from, int64_t to) const;
+  /// Appends the links of the path. Cost: O(dimensions + links of the path).
+  void route(int64_t from, int64_t to, std::vector<LinkId>& out) const;
+  /// From the first byte leaving to the first byte arriving: path().latency_ps.
+  Picoseconds latency(int64_t from, int64_t to) const { return path(from, to).latency_ps; }
+
+  /// What tells how these ranks stand to each other: two lists with equal placement have equal latencies,
+  /// rates and numbers of links between their i-th and j-th members for all i and j. Places relative to the
+  /// first rank's, packed into one number; in networks whose ranks are not all alike, the ranks themselves.
+  std::vector<int64_t> placement(std::span<const int64_t> ranks) const;
 
   std::string describe() const;  ///< "Ring of 8, 53.7 GB/s, 500 ns per link"
 };
 
-/// Errors: net.file.key, net.file.value, and those of load_spec.
-Result<Fabric> load_fabric(const std::string& path);
-Result<Fabric> parse_fabric(const Spec& spec);
+/// `findings`: net.file.unknown_key for keys without effect.
+/// Errors: net.file.key, net.file.value, net.file.link, net.graph.device, net.graph.link, net.graph.large,
+/// net.graph.unreachable, and those of load_spec.
+Result<Fabric> load_fabric(const std::string& path, Findings* findings = nullptr);
+Result<Fabric> parse_fabric(const Spec& spec, Findings* findings = nullptr);
+
+// ---- messages over shared links --------------------------------------------------------------------
+// Both networks are driven alike, by a caller with events of its own:
+//
+//     for (;;) {
+//       const Picoseconds next = its own next event, or kNever;
+//       if (next == kNever && network.next_event_time() == kNever) break;
+//       const Picoseconds now = network.advance_to(next, done);   // perhaps earlier than next
+//       for (const Delivery& d : done) ... send(now, ...) ...     // done.clear()
+//       if (now == next) its own events of this time ... send(now, ...) ...
+//     }
+
+inline constexpr Picoseconds kNever = INT64_MAX;
+
+struct Message {
+  int64_t from = 0, to = 0;  ///< ranks
+  uint64_t bytes = 0;
+  uint64_t token = 0;  ///< the caller's, given back in the Delivery
+};
+
+struct Delivery {
+  uint64_t token = 0;
+  Picoseconds left_ps = 0;     ///< the last byte has left the sender
+  Picoseconds arrived_ps = 0;  ///< the last byte is there
+
+  bool operator==(const Delivery&) const = default;
+};
+
+/// What a link has carried, counted when a message is through.
+struct LinkTotal {
+  LinkId link = 0;
+  uint64_t bytes = 0;
+  Picoseconds busy_ps = 0;  ///< what the link needs for its bytes at its full rate
+
+  bool operator==(const LinkTotal&) const = default;
+};
+
+/// Messages as flows that share links max-min fairly (fluid_solver.h). A flow holds all links of its path
+/// until its last byte leaves; that arrives the path's latency later. Alone, a message costs what the closed
+/// form says: bytes / narrowest rate, then the latency.
+/// Cost: a start or an end is O(F H log L) for the F flows, H links each, L links in all, that share links with
+/// it, directly or through others; starts and ends of one time are one.
+class FluidNetwork {
+ public:
+  explicit FluidNetwork(const Fabric& fabric);  ///< the fabric must outlive it
+  ~FluidNetwork();
+  FluidNetwork(FluidNetwork&&) noexcept;
+  FluidNetwork& operator=(FluidNetwork&&) noexcept;
+
+  /// Requires that now is the time advanced to, or later but not after next_event_time().
+  void send(Picoseconds now, const Message& message);
+  /// When something happens next; kNever where nothing is under way. Rates are shared out anew in an event of
+  /// its own, at the time of the sends; so send all messages of a time before advancing.
+  Picoseconds next_event_time() const;
+  /// Goes on to `time`, but stops after the first time at which messages are done. Appends a Delivery when the last
+  /// byte of a message has left (arrived_ps may lie ahead), by time and then in the order of sending. Returns the time
+  /// reached; with kNever and nothing under way, kNever.
+  Picoseconds advance_to(Picoseconds time, std::vector<Delivery>& done);
+  uint64_t events() const;  ///< starts and ends of flows
+  /// By link. Cost: O(links log links).
+  std::vector<LinkTotal> totals() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct PacketOptions {
+  uint64_t packet_bytes = 4096;  ///< of all packets of a message but the last; 0: a message is one packet
+  /// Report a message also when its last byte has left, with arrived_ps = kNever.
+  bool report_left = false;
+};
+
+/// Messages as packets, stored and forwarded: a link pushes out one packet after the other, in the order in
+/// which they come, and each arrives whole, the link's latency later, before it goes on. A sender puts one packet at a
+/// time on a link, its messages by turns. At most a window of packets of a message is under way: what the path can hold
+/// and one more, so that a message alone is never held up and queues stay short; that a packet has arrived is known to
+/// its sender at once.
+/// Cost: per packet and link one event, and one more at its sender; O(1) in all but the event queue.
+class PacketNetwork {
+ public:
+  explicit PacketNetwork(const Fabric& fabric, PacketOptions options = {});  ///< the fabric must outlive it
+  ~PacketNetwork();
+  PacketNetwork(PacketNetwork&&) noexcept;
+  PacketNetwork& operator=(PacketNetwork&&) noexcept;
+
+  /// As in FluidNetwork, but that a message is done when its last packet has arrived, and that advance_to() stops
+  /// after a million events, too, perhaps before others of that time.
+  void send(Picoseconds now, const Message& message);
+  Picoseconds next_event_time() const;
+  Picoseconds advance_to(Picoseconds time, std::vector<Delivery>& done);
+  uint64_t events() const;       ///< packets that came to the end of a link, and turns of senders
+  uint64_t packet_hops() const;  ///< packets that came to the end of a link
+  std::vector<LinkTotal> totals() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace chakra::net

@@ -278,6 +278,12 @@ class Compat {
       return fail(Code::bad_input, "sim.compat.shared_bus",
                   "the shared memory bus (model-shared-bus, LogGP) is not simulated; remove the key or set it to 0",
                   {in_.system.file});
+    const auto its_own = [](const net::Dimension& d) { return d.kind <= net::TopologyKind::fully_connected; };
+    if (in_.fabric.graph || !in_.fabric.odd_links.empty() ||
+        !std::all_of(in_.fabric.dimensions.begin(), in_.fabric.dimensions.end(), its_own))
+      return fail(Code::bad_input, "sim.compat.topology",
+                  fmt::format("ASTRA-sim knows Ring, Switch and FullyConnected with equal links; this is a {}",
+                              in_.fabric.describe()));
     if (in_.compat.congestion_aware && dims() > 1)
       return fail(Code::bad_input, "sim.compat.dimensions",
                   fmt::format("the congestion-aware back end has one dimension, the network {}", dims()));
@@ -838,7 +844,9 @@ class Compat {
       case net::TopologyKind::switch_:
         if (f.at == n) return {uint64_t{n} + to, to};
         return {f.at, n};
-      case net::TopologyKind::fully_connected: break;
+      case net::TopologyKind::fully_connected:
+      case net::TopologyKind::mesh:
+      case net::TopologyKind::torus: break;  // the last two were refused
     }
     return {uint64_t{f.at} * n + to, to};
   }

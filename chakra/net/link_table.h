@@ -1,0 +1,53 @@
+// The links that have carried something, numbered in the order in which they were first used, so that what is
+// kept per link is small however many links there are.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "chakra/net/net.h"
+
+namespace chakra::net {
+
+class LinkTable {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  explicit LinkTable(const Fabric& fabric) : fabric_(fabric) {
+    if (const size_t links = fabric.link_count(); links <= kMostDirect) slot_of_.assign(links, kNone);
+  }
+
+  /// The number of a link; found(slot, link) is called where it is new.
+  template <class Found>
+  uint32_t slot(LinkId id, const Found& found) {
+    uint32_t& slot = slot_of_.empty() ? sparse_.try_emplace(id, kNone).first->second : slot_of_[id];
+    if (slot == kNone) {
+      slot = static_cast<uint32_t>(totals_.size());
+      totals_.push_back({id, 0, 0});
+      found(fabric_.link(id));
+    }
+    return slot;
+  }
+  LinkTotal& total(uint32_t slot) { return totals_[slot]; }
+
+  /// Those that have carried a message, by link.
+  std::vector<LinkTotal> totals() const {
+    std::vector<LinkTotal> totals;
+    for (const LinkTotal& total : totals_)
+      if (total.bytes > 0) totals.push_back(total);
+    std::sort(totals.begin(), totals.end(), [](const auto& a, const auto& b) { return a.link < b.link; });
+    return totals;
+  }
+
+ private:
+  static constexpr size_t kMostDirect = size_t{1} << 22;
+
+  const Fabric& fabric_;
+  std::vector<uint32_t> slot_of_;                 ///< by link
+  absl::flat_hash_map<LinkId, uint32_t> sparse_;  ///< instead, where there are too many
+  std::vector<LinkTotal> totals_;                 ///< by slot
+};
+
+}  // namespace chakra::net
