@@ -278,7 +278,8 @@ class Engine {
     const auto root = std::find(group.ranks.begin(), group.ranks.end(), c.root);
     const auto root_member = static_cast<uint32_t>(root == group.ranks.end() ? 0 : root - group.ranks.begin());
     std::vector<Picoseconds> ends(c.members.size(), now());  // nothing moves before the last has come
-    coll::run_closed(plan(c, root_member), in_.fabric, group.ranks, ends);
+    const coll::Place place{&in_.fabric, group.ranks};
+    coll::run_closed(plan(c, root_member, place), place, ends);
     Picoseconds last = now();
     for (size_t m = 0; m < c.members.size(); ++m) {
       end_at(c.members[m].rank, c.members[m].node, ends[m]);
@@ -291,10 +292,10 @@ class Engine {
     return {};
   }
 
-  const coll::Plan& plan(const match::Collective& c, uint32_t root) {
-    const auto members = static_cast<uint32_t>(c.members.size());
-    const auto [found, added] = plans_.try_emplace({c.type, members, c.bytes, root});
-    if (added) found->second = coll::algorithm(c.type).plan(members, c.bytes, root);
+  const coll::Plan& plan(const match::Collective& c, uint32_t root, const coll::Place& place) {
+    const auto [found, added] = plans_.try_emplace({c.type, c.group, c.bytes, root});
+    const coll::Operation op{c.type, c.bytes, root, {}};
+    if (added) found->second = coll::choose(coll::default_selection(), op, place).plan(op, place);
     return found->second;
   }
 
