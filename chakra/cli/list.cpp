@@ -39,10 +39,19 @@ Table edges() { return named_rows("edge kind", trace::kEdgeKinds); }
 Table topologies() { return named_rows("topology", net::kTopologies); }
 
 Table collectives() {
-  Table table{
-      "", {{"operation", Table::Kind::text}, {"algorithm", Table::Kind::text}, {"what it is", Table::Kind::text}}, {}};
-  for (const coll::AlgorithmRow& row : coll::kAlgorithms)
-    table.rows.push_back({std::string(trace::name(row.type)), std::string(row.name), std::string(row.description)});
+  Table table{"",
+              {{"algorithm", Table::Kind::text},
+               {"operations", Table::Kind::text},
+               {"what it is", Table::Kind::text},
+               {"cost", Table::Kind::text}},
+              {}};
+  for (const coll::AlgorithmRow& row : coll::kAlgorithms) {
+    std::string types;
+    for (size_t t = 0; t < trace::kCommTypeNames.size(); ++t)
+      if (row.does(static_cast<trace::CommType>(t)))
+        types += fmt::format("{}{}", types.empty() ? "" : ", ", trace::kCommTypeNames[t]);
+    table.rows.push_back({std::string(row.name), types, std::string(row.description), std::string(row.cost)});
+  }
   return table;
 }
 
@@ -57,7 +66,7 @@ Table formats() {
 
 constexpr std::array<Kind, 6> kKinds{{
     {"checks", "rules of 'chakra check'", checks},
-    {"collectives", "operations and how they are carried out", collectives},
+    {"collectives", "algorithms: their operations and what they cost", collectives},
     {"commands", "subcommands", commands},
     {"edges", "why a node waits for another", edges},
     {"formats", "files that can be read or written", formats},

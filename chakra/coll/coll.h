@@ -1,12 +1,17 @@
-// Collectives: (operation, number of members, bytes) -> Plan. A Plan is what the members send each
-// other, in rounds; a member begins a round when it has finished the one before. Prices come from the
-// Plan, and so do the tests: each algorithm also says which blocks of data move, and executing that
-// must leave every member with what the operation promises.
+// Collectives: (operation, where its members stand) -> Plan. A Plan is what the members send each other, in
+// rounds. Each algorithm is one generator that says which blocks of data move in a round; the plan's bytes
+// are counted from those blocks, and executing the blocks with symbols must leave every member with what the
+// operation promises. A Selection says which algorithm is taken for which operation and size (docs/collectives.md).
+//
+// Sizes. `bytes` is comm_size: for all-gather and gather what one member puts in, otherwise the whole buffer.
+// A buffer that is cut into k units is padded to k * ceil(bytes / k), so that all units are equal. An operation
+// of 0 bytes sends its messages all the same. Sums of bytes stay at 2^64 - 1 instead of overflowing.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,52 +21,212 @@
 
 namespace chakra::coll {
 
+// ---- plans -----------------------------------------------------------------------------------------------
+
 struct Transfer {
   uint32_t from = 0, to = 0;  ///< members, 0 .. n-1
   uint64_t bytes = 0;
 };
 
-/// Either every member i sends `bytes` to member (i + shift) mod n, or what the list says.
+/// What the members send each other at a time: the list, or, where it is empty, the same from every member.
+/// Then member i, whose coordinate is c = (i / stride) mod extent, sends `bytes` to each of the members that
+/// differ from it in that coordinate only, which is (c + shift + q * apart) mod extent for q = 0 .. shifts-1.
+/// As a rule stride is 1 and extent all members, so that it is member (i + shift + q * apart) mod n. A shift of
+/// 0: nobody sends anything. A member has no part in a round in which it neither sends nor receives.
 struct Round {
-  uint32_t shift = 0;
-  uint64_t bytes = 0;
-  std::vector<Transfer> list;
+  uint32_t shift = 0, shifts = 1, apart = 1;
+  uint32_t stride = 1, extent = 0;  ///< extent 0: all members; stride * extent divides the number of members
+  uint64_t bytes = 0;               ///< of each transfer
+  std::vector<Transfer> list;       ///< no member sends to another twice
+  uint32_t lane = 0;                ///< a member runs the rounds of a lane one after the other
+  /// An earlier round of another lane that a member must have finished before it begins this one, or -1. It is
+  /// the last one of that lane listed before this one: "finished" is having done all listed there so far.
+  int32_t after = -1;
 };
 
 struct Plan {
-  uint32_t members = 0;
+  uint32_t members = 0, lanes = 1;
   std::vector<Round> rounds;
 };
 
-/// A block of data that moves in a round; `reduce`: it is combined with what the receiver has.
+/// use(from, to, bytes) for each transfer of a member in a round without a list, in the order in which they leave.
+template <class Use>
+void each_transfer_of(const Plan& plan, const Round& round, uint32_t from, const Use& use) {
+  if (round.shift == 0) return;
+  const uint32_t extent = round.extent ? round.extent : plan.members;
+  const uint32_t c = from / round.stride % extent;
+  uint64_t to = c + uint64_t{round.shift};
+  for (uint32_t q = 0; q < round.shifts; ++q, to += round.apart)
+    use(from, static_cast<uint32_t>(from + (to % extent) * round.stride - uint64_t{c} * round.stride), round.bytes);
+}
+/// The same for all transfers of any round.
+template <class Use>
+void each_transfer(const Plan& plan, const Round& round, const Use& use) {
+  for (const Transfer& t : round.list) use(t.from, t.to, t.bytes);
+  if (!round.list.empty()) return;
+  for (uint32_t from = 0; from < plan.members; ++from) each_transfer_of(plan, round, from, use);
+}
+
+/// Every member does the same by rotation or translation: no round is a list. O(rounds).
+bool rotation_symmetric(const Plan& plan);
+
+// ---- algorithms ------------------------------------------------------------------------------------------
+
+struct Operation {
+  trace::CommType type = trace::CommType::all_reduce;
+  uint64_t bytes = 0;
+  uint32_t root = 0;  ///< a member
+  /// All-to-all with sizes of its own: n x n bytes, row = sender. Empty: even. What is 0 is not sent.
+  std::span<const uint64_t> splits;
+};
+
+/// Where the members stand: member i is rank ranks[i] of the fabric.
+struct Place {
+  const net::Fabric* fabric = nullptr;
+  std::span<const int64_t> ranks;
+
+  uint32_t members() const { return static_cast<uint32_t>(ranks.size()); }
+};
+
+/// Units of data that one member sends another in a round: block, block + step, ..., `count` of them. `reduce`:
+/// they are combined with what the receiver has. What a unit is depends on the operation:
+///   all-reduce, reduce, broadcast: a part of the buffer; reduce-scatter, scatter: likewise, and member i of n
+///   ends with the i-th n-th of them; all-gather, gather: the i-th n-th of them is what member i puts in;
+///   all-to-all: of the n * n parts of equal number, part origin * n + destination; barrier: unit i is the news
+///   that member i has come.
 struct Move {
   uint32_t from = 0, to = 0;
-  uint32_t block = 0;
+  uint64_t block = 0, count = 1, step = 1;
   bool reduce = false;
 };
 
-/// One algorithm of one operation. `bytes` is comm_size: for all-gather and gather what one member puts
-/// in, otherwise the whole buffer. `root` is a member. Requires members >= 1.
-struct AlgorithmRow {
-  trace::CommType type;
-  std::string_view name;
-  std::string_view description;  ///< with the cost: n members, S bytes, latency L and rate B of a link
-  Plan (*plan)(uint32_t members, uint64_t bytes, uint32_t root);
-  /// Blocks: all-to-all numbers them origin * n + destination, broadcast and reduce by chunk, the
-  /// others by owner.
-  std::vector<Move> (*moves)(uint32_t members, uint64_t bytes, uint32_t root, uint32_t round);
+/// One dimension's part of the way of one chunk through a grid of members: `rounds` rounds from `first` on.
+struct Phase {
+  enum class Kind : uint8_t { reduce_scatter, all_gather, exchange } kind = Kind::reduce_scatter;
+  uint32_t dimension = 0;  ///< into Outline::grid
+  uint32_t chunk = 0;
+  uint32_t first = 0, rounds = 0;
+  int32_t after = -1;
 };
-extern const std::array<AlgorithmRow, 10> kAlgorithms;
+struct GridDimension {
+  uint32_t stride = 1, extent = 1;  ///< in members
+  bool direct = false;              ///< each pair has a link of its own: all at once instead of round the ring
+};
+struct TreeEdge {
+  uint32_t parent = 0, child = 0, tree = 0;
+  uint32_t start = 0;  ///< step in which the first piece comes down it
+};
 
-/// The algorithm for an operation.
-const AlgorithmRow& algorithm(trace::CommType type);
+/// An algorithm's parameters for one operation at one place.
+struct Outline {
+  trace::CommType type = trace::CommType::all_reduce;
+  uint32_t members = 0, root = 0;
+  uint32_t rounds = 0, lanes = 1;
+  uint64_t units = 0, unit_bytes = 0;
+  uint32_t pieces = 1;  ///< of pipelines; chunks of a hierarchy
+  uint32_t steps = 0;   ///< of pipelined trees, one way
+  std::vector<GridDimension> grid;
+  std::vector<Phase> phases;
+  std::vector<TreeEdge> edges;
+  std::span<const uint64_t> splits;
+};
 
-/// When each member has finished the plan, on a network without contention: a transfer of m bytes
-/// takes the path's latency and m / B; a member ends a round when what it sent has left and what it
-/// receives has arrived. ready[i]: when member i begins; overwritten with when it ends.
-/// `ranks`: the member's places in the fabric. Cost: O(rounds x members).
-void run_closed(const Plan& plan, const net::Fabric& fabric, std::span<const int64_t> ranks,
-                std::span<Picoseconds> ready);
+struct AlgorithmRow {
+  std::string_view name;
+  std::string_view description;
+  std::string_view cost;  ///< without contention: n members, S = bytes, latency L and rate B of a path
+  uint32_t types = 0;     ///< bit t: does trace::CommType t
+  bool splits = false;    ///< does all-to-all with sizes of its own, too
+  bool grid = false;      ///< needs members that fill a grid of two or more dimensions of the fabric
+
+  Outline (*outline)(const Operation&, const Place&) = nullptr;
+  /// Appends what members 0 .. senders-1 send in round k, transfer by transfer, and sets head.lane and
+  /// head.after. It sets head.extent (and stride) where all members do what member 0 does, moved; it may then
+  /// be asked for member 0 alone.
+  void (*round)(const Outline&, uint32_t k, uint32_t senders, Round& head, std::vector<Move>& moves) = nullptr;
+
+  bool does(trace::CommType type) const { return type != trace::CommType::unknown && types >> unsigned(type) & 1; }
+  /// O(members) for those that need a grid, otherwise O(1).
+  bool can(const Operation& op, const Place& place) const;
+  /// Requires can(op, place) and a root that is a member. O(rounds) where all members do alike, otherwise
+  /// O(transfers), which a limit on pieces keeps below some tens of millions.
+  Plan plan(const Operation& op, const Place& place) const;
+  /// The blocks of round k of that plan.
+  std::vector<Move> moves(const Operation& op, const Place& place, uint32_t k) const;
+};
+inline constexpr size_t kAlgorithmCount = 13;
+extern const std::array<AlgorithmRow, kAlgorithmCount> kAlgorithms;
+
+const AlgorithmRow* find_algorithm(std::string_view name);  ///< or null
+
+/// Bytes of a unit: Outline::unit_bytes, or what Operation::splits says.
+uint64_t unit_bytes(const Outline& outline, uint64_t unit);
+
+// ---- which one -------------------------------------------------------------------------------------------
+
+struct Rule {
+  trace::CommType type = trace::CommType::all_reduce;
+  uint64_t from = 0, to = UINT64_MAX;  ///< sizes from <= bytes < to; the largest `to` has no end
+  const AlgorithmRow* algorithm = nullptr;
+};
+
+/// Rules; the first one that fits the operation and its place holds.
+struct Selection {
+  std::vector<Rule> rules;
+
+  std::string describe() const;  ///< as parse_selection() reads it, one line per operation
+};
+
+/// What is taken where nothing is said, and where nothing said fits: an algorithm for every operation.
+const Selection& default_selection();
+
+/// "allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", on one line or several, `#` begins a comment; the
+/// defaults come after what it says. Names of operations as in the schema, in any case, with or without "_" and
+/// "-". Sizes in B, KiB, MiB, GiB, TiB or KB, MB, GB, TB.
+/// Errors, with the line: coll.selection.syntax, .type, .algorithm, .size. O(text).
+Result<Selection> parse_selection(std::string_view text, std::string file = "collectives");
+
+/// The first rule's algorithm that can do it, among the default rules if none of the selection's can. Requires a
+/// known type. The cost is that of AlgorithmRow::can: keep the answer for operations that repeat.
+const AlgorithmRow& choose(const Selection& selection, const Operation& op, const Place& place);
+
+// ---- what it costs without contention ------------------------------------------------------------------------
+
+/// A plan with what its transfers cost at a place; refers to both. Made once, run as often as wanted.
+struct PricedPlan {
+  const Plan* plan = nullptr;
+  Place place;
+  /// Every member does the same at the same cost: those that begin together end together.
+  bool alike = false;
+  Picoseconds together_ps = 0;  ///< how long it takes then
+
+  struct RoundCost {
+    bool uniform = false;       ///< shift round: the same for all members
+    bool one_each = false;      ///< list: no member sends twice
+    uint32_t first = 0;         ///< uniform: into arrive, one per shift; list: into hops, one per transfer
+    double left_ps = 0;         ///< uniform: until all that a member sends has left
+  };
+  struct Hop {
+    double latency_ps = 0, ps_per_byte = 0;
+    uint64_t link = 0;  ///< the first one, as the sender tells them apart
+  };
+  std::vector<RoundCost> rounds;
+  std::vector<double> arrive_ps;
+  std::vector<Hop> hops;
+};
+PricedPlan price(const Plan& plan, const Place& place);
+
+/// When each member has finished the plan, where nothing contends. ready[i]: when member i begins; overwritten
+/// with when it ends. A transfer of m bytes takes m / rate of the narrowest link of its path, and then the path's
+/// latency. What a member sends in one round through the same first link leaves one after the other, what goes
+/// through different links at the same time; lanes do not disturb each other. A member ends a round when what
+/// it sent has left and what it receives has arrived, and begins its next one of the lane then.
+/// Inside, times are doubles in picoseconds since the earliest start, rounded once, at the end: no error
+/// accumulates over rounds (2^53 ps are two and a half hours; beyond that the error is 1e-16 of the time). No
+/// end is later than kLongestPs. Cost: O(members) if all begin together and the plan is `alike`, otherwise
+/// O(transfers), shift rounds at about a nanosecond per transfer.
+void run_closed(const PricedPlan& plan, std::span<Picoseconds> ready);
+void run_closed(const Plan& plan, const Place& place, std::span<Picoseconds> ready);
 
 /// What nccl-tests calls bus bandwidth, as a multiple of S / time: the rate of the links.
 double bus_factor(trace::CommType type, uint32_t members);

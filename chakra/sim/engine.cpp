@@ -189,11 +189,9 @@ class Engine {
           {"sim.rank.missing", Severity::warning, -1, -1,
            fmt::format("the network has {} ranks, the job has traces of {}: the others do nothing", in_.fabric.size(),
                        ranks)});
-    const bool by_class = in_.job.ranks.empty() && report_.findings.empty();
     folded_ = fold(std::move(*in_.classes), in_.groups, in_.system, prices_, in_.fabric, whole);
     for (const Trace& t : folded_.actors.ranks) CHAKRA_CHECK(check_trace(t));
     matching_ = match::match(folded_.actors, folded_.table);
-    (void)by_class;
     CHAKRA_CHECK(check_match(matching_));
     prepare_actors();
     prepare_groups();
@@ -412,8 +410,8 @@ class Engine {
       state.arrival.assign(c.members.size(), -1);
       state.first = now();
       if (traffic_) {
-        const auto& [ranks, op] = operation(c, a, n);
-        traffic_->add(id, prices_.plan(group_of(c).shape, ranks, op), ranks);
+        const Folded::Group& group = group_of(c);
+        traffic_->add(id, prices_.plan(group.shape, operation(c, a, n)), group.ranks);
       }
     }
     state.arrival[member] = now();
@@ -435,9 +433,8 @@ class Engine {
     return folded_.groups[places_[c.group].folded];
   }
 
-  /// The operation as the whole group does it, as node n of actor a has it. Valid until the next call.
-  std::pair<std::span<const int64_t>, coll::Operation> operation(const match::Collective& c, uint32_t a, NodeId n) {
-    const std::vector<int64_t>& ranks = group_of(c).ranks;
+  /// The operation as the whole group does it; node n of actor a takes part. Valid until the next call.
+  coll::Operation operation(const match::Collective& c, uint32_t a, NodeId n) {
     coll::Operation op{c.type, c.bytes, folded_.root[a][trace(a).comm_row[n]], {}};
     for (const match::NodeRef& ref : c.members)
       if (ref.node != trace::kNoNode && !trace(ref.rank).comm(ref.node)->in_split.empty()) {
@@ -445,7 +442,7 @@ class Engine {
         op.splits = shares_;
         break;
       }
-    return {ranks, op};
+    return op;
   }
 
   /// Bytes from each member to each: what in_split says, in elements, of what the member puts in.
@@ -458,7 +455,8 @@ class Engine {
       if (ref.node == trace::kNoNode) continue;
       const trace::Comm& comm = *trace(ref.rank).comm(ref.node);
       const uint64_t bytes = comm.in_bytes ? comm.in_bytes : comm.bytes;
-      const std::vector<uint64_t> split = trace::parse_split(comm.in_split);
+      std::vector<uint64_t> split;
+      if (!trace::parse_split(comm.in_split, split)) split.clear();
       const double sum = std::accumulate(split.begin(), split.end(), 0.0);
       for (size_t q = 0; q < n; ++q)
         shares_[p * n + q] = split.size() != n || sum == 0
@@ -474,16 +472,16 @@ class Engine {
     CollectiveState& state = collectives_[id];
     const Folded::Group& group = group_of(c);
     const GroupPlaces& places = places_[c.group];
-    const auto& [ranks, op] = operation(c, a, n);
+    const coll::Operation op = operation(c, a, n);
     if (state.first == state.last) {
-      const std::vector<Picoseconds>& after = prices_.together(group.shape, ranks, op);
+      const std::vector<Picoseconds>& after = prices_.together(group.shape, op);
       for (uint32_t m = 0; m < c.members.size(); ++m)
         end_member(id, m, add_saturated(now(), after[places.first_place[m]]));
       return;
     }
-    ends_.resize(ranks.size());
-    for (size_t p = 0; p < ranks.size(); ++p) ends_[p] = state.arrival[places.member_at[p]];
-    coll::run_closed(prices_.plan(group.shape, ranks, op), {&in_.fabric, ranks}, ends_);
+    ends_.resize(group.ranks.size());
+    for (size_t p = 0; p < ends_.size(); ++p) ends_[p] = state.arrival[places.member_at[p]];
+    prices_.run(group.shape, op, ends_);
     for (uint32_t m = 0; m < c.members.size(); ++m)
       end_member(id, m, std::max(now(), ends_[places.first_place[m]]));  // none leaves before the last has come
   }

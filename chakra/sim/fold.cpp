@@ -166,7 +166,7 @@ class Folder {
     for (const Comm* call : ports_[cls][port].calls) {
       if (call->type == CommType::unknown) continue;
       const coll::Operation op{call->type, call->bytes, root_place(group, call->root), {}};
-      const std::vector<Picoseconds>& when = prices_.together(group.shape, group.ranks, op);
+      const std::vector<Picoseconds>& when = prices_.together(group.shape, op);
       for (size_t m = 0; m < ends.size(); ++m) ends[m].push_back(when[m]);
     }
     Numbering numbers;

@@ -4,6 +4,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <memory>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -32,22 +33,33 @@ class Prices {
   Prices(const net::Fabric& fabric, const coll::Selection& selection) : fabric_(fabric), selection_(selection) {}
 
   /// How ranks stand in the network: equal numbers, equal prices. Cost: O(ranks).
-  uint32_t shape(std::span<const int64_t> ranks) { return shapes_(fabric_.placement(ranks)); }
+  uint32_t shape(std::span<const int64_t> ranks);
 
-  /// The plan of an operation; valid until the next call.
-  const coll::Plan& plan(uint32_t shape, std::span<const int64_t> ranks, const coll::Operation& op);
-  /// When each member ends if all begin at 0. Uneven splits are not kept. Cost: that of coll::run_closed, once.
-  const std::vector<Picoseconds>& together(uint32_t shape, std::span<const int64_t> ranks, const coll::Operation& op);
+  /// The plan of an operation of members that stand like that; valid until the next call.
+  const coll::Plan& plan(uint32_t shape, const coll::Operation& op) { return priced(shape, op).plan; }
+  /// When each member ends if all begin at 0; valid until the next call. Cost: that of coll::run_closed, once.
+  const std::vector<Picoseconds>& together(uint32_t shape, const coll::Operation& op);
+  /// ready: when each member begins, overwritten with when it ends. Cost: that of coll::run_closed.
+  void run(uint32_t shape, const coll::Operation& op, std::span<Picoseconds> ready);
 
  private:
   using Key = std::tuple<uint32_t, trace::CommType, uint64_t, uint32_t>;  // shape, type, bytes, root
+  struct Priced {
+    coll::Plan plan;
+    coll::PricedPlan costs;
+  };
+  const Priced& priced(uint32_t shape, const coll::Operation& op);
+  void make(Priced& priced, uint32_t shape, const coll::Operation& op);
+
   const net::Fabric& fabric_;
   const coll::Selection& selection_;
   Numbering shapes_;
-  absl::flat_hash_map<Key, coll::Plan> plans_;
-  absl::flat_hash_map<Key, std::vector<Picoseconds>> ends_;
+  std::vector<std::unique_ptr<std::vector<int64_t>>> ranks_of_;  ///< per shape: the first ranks of that shape
+  absl::flat_hash_map<Key, std::unique_ptr<Priced>> plans_;
+  absl::flat_hash_map<Key, std::unique_ptr<std::vector<Picoseconds>>> ends_;
   size_t held_ = 0;  ///< transfers in plans_
-  coll::Plan once_;
+  // Of operations with uneven splits, which are not kept.
+  Priced once_;
   std::vector<Picoseconds> once_ends_;
 };
 

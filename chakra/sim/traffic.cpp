@@ -36,20 +36,16 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const i
     if (run.before[r] >= 0) run.behind[static_cast<size_t>(run.before[r])].push_back(r);
     if (round.after >= 0) run.behind[static_cast<size_t>(round.after)].push_back(r);
     uint32_t* open = run.open.data() + size_t{r} * n;
-    if (round.list.empty()) {
-      for (uint32_t s = 0; s < round.shifts; ++s)
-        if ((round.shift + s) % n != 0) for (uint32_t m = 0; m < n; ++m) open[m] += 2;
-      continue;
-    }
+    coll::each_transfer(plan, round, [&](uint32_t from, uint32_t to, uint64_t) {
+      ++open[from];
+      ++open[to];
+    });
+    if (round.list.empty()) continue;
     std::stable_sort(round.list.begin(), round.list.end(),
                      [](const coll::Transfer& a, const coll::Transfer& b) { return a.from < b.from; });
     std::vector<uint32_t>& first = run.first_transfer[r];
     first.assign(n + 1, 0);
-    for (const coll::Transfer& t : round.list) {
-      ++first[t.from + 1];
-      ++open[t.from];
-      ++open[t.to];
-    }
+    for (const coll::Transfer& t : round.list) ++first[t.from + 1];
     for (uint32_t m = 0; m < n; ++m) first[m + 1] += first[m];
   }
   runs_[collective] = std::move(made);
@@ -72,17 +68,12 @@ void Traffic::begin(Picoseconds now, uint32_t id, uint32_t member, std::vector<D
 void Traffic::start_round(Picoseconds now, uint32_t id, uint32_t r, uint32_t member) {
   const Run& run = *runs_[id];
   const coll::Round& round = run.plan.rounds[r];
-  const uint32_t n = run.plan.members;
-  const auto launch = [&](uint32_t to, uint64_t bytes) {
-    put(now, {id, r, member, to}, run.ranks[member], run.ranks[to], bytes);
+  const auto launch = [&](uint32_t from, uint32_t to, uint64_t bytes) {
+    put(now, {id, r, from, to}, run.ranks[from], run.ranks[to], bytes);
   };
-  if (round.list.empty()) {
-    for (uint32_t s = 0; s < round.shifts; ++s)
-      if ((round.shift + s) % n != 0) launch((member + round.shift + s) % n, round.bytes);
-  } else {
-    for (uint32_t t = run.first_transfer[r][member]; t < run.first_transfer[r][member + 1]; ++t)
-      launch(round.list[t].to, round.list[t].bytes);
-  }
+  if (round.list.empty()) return coll::each_transfer_of(run.plan, round, member, launch);
+  for (uint32_t t = run.first_transfer[r][member]; t < run.first_transfer[r][member + 1]; ++t)
+    launch(member, round.list[t].to, round.list[t].bytes);
 }
 
 void Traffic::send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes) {

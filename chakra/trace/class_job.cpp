@@ -8,54 +8,6 @@
 namespace chakra::trace {
 namespace {
 
-/// Everything in it, texts included.
-Trace copy(const Trace& from) {
-  Trace to;
-  const auto text = [&](std::string_view view) { return to.texts.add(view); };
-  const auto attr = [&](const Attr& a) {
-    const auto view = a.text();
-    return view ? Attr{a.name, text(*view)} : a;
-  };
-  const auto tensors = [&](const Tensors& t) { return Tensors{text(t.values), t.shapes, t.types, t.strides}; };
-  to.file = from.file;
-  to.rank = from.rank;
-  to.says_rank = from.says_rank;
-  to.base_ns = from.base_ns;
-  for (StringId s = 0; s < from.strings.size(); ++s) to.strings.intern(from.strings[s]);  // ids stay
-  to.id = from.id;
-  to.name = from.name;
-  to.type = from.type;
-  to.flags = from.flags;
-  to.start_ps = from.start_ps;
-  to.dur_ps = from.dur_ps;
-  to.part_of = from.part_of;
-  to.lane = from.lane;
-  to.comm_row = from.comm_row;
-  to.io_row = from.io_row;
-  to.num_ops = from.num_ops;
-  to.tensor_bytes = from.tensor_bytes;
-  to.deps = from.deps;
-  to.ctrl = from.ctrl;
-  to.lanes = from.lanes;
-  to.comms = from.comms;
-  for (Comm& c : to.comms) {
-    c.in_split = text(c.in_split);
-    c.out_split = text(c.out_split);
-  }
-  to.ios.reserve(from.ios.size());
-  for (const Io& io : from.ios) to.ios.push_back({tensors(io.inputs), tensors(io.outputs)});
-  to.attr_begin.reserve(from.attr_begin.size());
-  for (NodeId n = 0; n < from.size(); ++n) {
-    to.attr_begin.push_back(to.attrs.position());
-    for (const Attr& a : from.attrs_of(n)) to.attrs.add(a.text().value_or("").size() > Attrs::kInline ? attr(a) : a);
-  }
-  to.attr_begin.push_back(to.attrs.position());
-  to.groups = from.groups;
-  for (const Attr& a : from.metadata) to.metadata.push_back(attr(a));
-  to.defects = from.defects;
-  return to;
-}
-
 /// All that a trace says, but for its file and its rank, as bytes: two traces say the same if these are equal.
 class Content {
  public:
@@ -195,6 +147,53 @@ std::string key_of(const ProcessGroup& g) {
 }
 
 }  // namespace
+
+Trace copy(const Trace& from) {
+  Trace to;
+  const auto text = [&](std::string_view view) { return to.texts.add(view); };
+  const auto attr = [&](const Attr& a) {
+    const auto view = a.text();
+    return view ? Attr{a.name, text(*view)} : a;
+  };
+  const auto tensors = [&](const Tensors& t) { return Tensors{text(t.values), t.shapes, t.types, t.strides}; };
+  to.file = from.file;
+  to.rank = from.rank;
+  to.says_rank = from.says_rank;
+  to.base_ns = from.base_ns;
+  for (StringId s = 0; s < from.strings.size(); ++s) to.strings.intern(from.strings[s]);  // ids stay
+  to.id = from.id;
+  to.name = from.name;
+  to.type = from.type;
+  to.flags = from.flags;
+  to.start_ps = from.start_ps;
+  to.dur_ps = from.dur_ps;
+  to.part_of = from.part_of;
+  to.lane = from.lane;
+  to.comm_row = from.comm_row;
+  to.io_row = from.io_row;
+  to.num_ops = from.num_ops;
+  to.tensor_bytes = from.tensor_bytes;
+  to.deps = from.deps;
+  to.ctrl = from.ctrl;
+  to.lanes = from.lanes;
+  to.comms = from.comms;
+  for (Comm& c : to.comms) {
+    c.in_split = text(c.in_split);
+    c.out_split = text(c.out_split);
+  }
+  to.ios.reserve(from.ios.size());
+  for (const Io& io : from.ios) to.ios.push_back({tensors(io.inputs), tensors(io.outputs)});
+  to.attr_begin.reserve(from.attr_begin.size());
+  for (NodeId n = 0; n < from.size(); ++n) {
+    to.attr_begin.push_back(to.attrs.position());
+    for (const Attr& a : from.attrs_of(n)) to.attrs.add(a.text().value_or("").size() > Attrs::kInline ? attr(a) : a);
+  }
+  to.attr_begin.push_back(to.attrs.position());
+  to.groups = from.groups;
+  for (const Attr& a : from.metadata) to.metadata.push_back(attr(a));
+  to.defects = from.defects;
+  return to;
+}
 
 Trace concrete(const ClassJob& job, size_t index) {
   const ClassJob::Rank& rank = job.ranks[index];

@@ -202,4 +202,25 @@ std::vector<NodeId> shown_nodes(const Trace& trace) {
   return shown;
 }
 
+bool parse_split(std::string_view text, std::vector<uint64_t>& split) {
+  constexpr size_t kMost = 1 << 20;
+  const auto trim = [](std::string_view& t) {
+    while (!t.empty() && t.front() == ' ') t.remove_prefix(1);
+    while (!t.empty() && t.back() == ' ') t.remove_suffix(1);
+  };
+  split.clear();
+  trim(text);
+  if (text.starts_with('[') && text.ends_with(']') && text.size() >= 2) text = text.substr(1, text.size() - 2);
+  while (true) {
+    const size_t comma = text.find(',');
+    std::string_view number = text.substr(0, comma);
+    trim(number);
+    uint64_t value = 0;
+    if (!parse_unsigned(number, value) || value > UINT64_MAX / kMost || split.size() >= kMost) return false;
+    split.push_back(value);
+    if (comma == std::string_view::npos) return true;
+    text.remove_prefix(comma + 1);
+  }
+}
+
 }  // namespace chakra::trace

@@ -290,6 +290,12 @@ Edges make_edges(NodeId nodes, bool with_kind, const ForEach& for_each) {
   return edges;
 }
 
+/// The numbers of a list as in Comm::in_split: "[1, 2]" or "1, 2". False where it is none, or its sum does not fit.
+bool parse_split(std::string_view text, std::vector<uint64_t>& split);
+
+/// Everything in it, texts included. Cost: O(nodes + edges).
+Trace copy(const Trace& trace);
+
 /// The traces of a job, by ascending rank.
 struct TraceSet {
   std::vector<Trace> ranks;
