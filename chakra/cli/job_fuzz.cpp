@@ -60,9 +60,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)check::check(input.job);
   Findings findings;
   (void)view::timeline_of(input.job, findings);
-  if (const auto report = sim::simulate(input))
+  if (const auto report = sim::simulate(std::move(input)))
     for (const sim::RankReport& r : report->ranks)
-      if (r.compute_ps + r.exposed_comm_ps + r.idle_ps != r.finish_ps) __builtin_trap();
+      if (r.compute_ps + r.exposed_comm_ps + r.host_ps + r.bubble_ps + r.idle_ps != r.finish_ps) __builtin_trap();
   simulate_compat(data, size);
   return 0;
 }

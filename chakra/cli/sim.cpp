@@ -1,7 +1,11 @@
 // chakra sim
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
+#include <map>
 
 #include "chakra/cli/cli.h"
 #include "chakra/io/io.h"
@@ -14,15 +18,29 @@ namespace {
 using table::Table;
 
 constexpr size_t kRanksShown = 16;
+constexpr size_t kCollectivesShown = 24;
+constexpr size_t kPathShown = 10;
 constexpr int64_t kMostQueues = 1024;
+constexpr int64_t kMostPacket = int64_t{1} << 30;
+
+/// Set by Ctrl-C: the run ends with what there is.
+std::atomic<bool> stop_asked{false};
 
 struct Options {
   std::string path, network, system, memory, groups, compat, json, timeline;
-  std::string workload, backend = "congestion_unaware", rendezvous = "false";
+  std::string workload, backend, rendezvous;
   std::string compute_scale, comm_scale, logging, logging_folder;  ///< accepted, as ASTRA-sim does, without effect
+  std::string congestion, collectives, csv;
+  int64_t packet_bytes = 4096;
+  bool no_fold = false;
   sim::CompatOptions compat_options;
   bool astra_output = false;
 };
+
+/// "ALL_REDUCE" or "messages".
+std::string what(const sim::ActorReport::Exposed& e) {
+  return e.type == trace::CommType::unknown ? "messages" : std::string(trace::name(e.type));
+}
 
 /// A collective given as one trace per rank: its path counts from the system file's folder, else from
 /// the working folder.
@@ -45,14 +63,22 @@ Result<void> read_custom_collectives(sim::SimInput& input) {
   return {};
 }
 
-Json to_json(const Options& o, const sim::SimInput& input, const sim::SimReport& report) {
+Json to_json(const Options& o, const std::string& network, const sim::SimReport& report) {
+  const bool native = o.compat.empty();
   Json ranks = Json::array(), collectives = Json::array();
-  for (const sim::RankReport& r : report.ranks)
-    ranks.push_back({{"rank", r.rank},
-                     {"finish_ps", r.finish_ps},
-                     {"compute_ps", r.compute_ps},
-                     {"exposed_comm_ps", r.exposed_comm_ps},
-                     {"idle_ps", r.idle_ps}});
+  for (const sim::RankReport& r : report.ranks) {
+    Json rank{{"rank", r.rank},
+              {"finish_ps", r.finish_ps},
+              {"compute_ps", r.compute_ps},
+              {"exposed_comm_ps", r.exposed_comm_ps}};
+    if (native) {
+      rank["host_ps"] = r.host_ps;
+      rank["bubble_ps"] = r.bubble_ps;
+    }
+    rank["idle_ps"] = r.idle_ps;
+    if (native) rank["actor"] = r.actor;
+    ranks.push_back(std::move(rank));
+  }
   for (const sim::CollectiveReport& c : report.collectives)
     collectives.push_back({{"group", c.group},
                            {"type", trace::name(c.type)},
@@ -63,13 +89,35 @@ Json to_json(const Options& o, const sim::SimInput& input, const sim::SimReport&
                            {"wait_ps", c.wait_ps},
                            {"algorithm_bytes_per_s", c.algorithm_bytes_per_s},
                            {"bus_bytes_per_s", c.bus_bytes_per_s}});
-  return {{"mode", o.compat.empty() ? "native" : o.compat},
-          {"network", input.fabric.describe()},
-          {"makespan_ps", report.makespan_ps},
-          {"events", report.events},
-          {"ranks", ranks},
-          {"collectives", collectives},
-          {"findings", cli::to_json(report.findings)}};
+  Json json{{"mode", native ? "native" : o.compat},
+            {"network", network},
+            {"makespan_ps", report.makespan_ps},
+            {"interrupted", report.interrupted},
+            {"events", report.events},
+            {"ranks", std::move(ranks)},
+            {"collectives", std::move(collectives)}};
+  if (native) {
+    Json actors = Json::array(), links = Json::array(), path = Json::array();
+    for (const sim::ActorReport& a : report.actors) {
+      Json exposed = Json::array();
+      for (const auto& e : a.exposed) exposed.push_back({{"what", what(e)}, {"group", e.group}, {"time_ps", e.time_ps}});
+      actors.push_back({{"ranks", a.ranks}, {"exposed", std::move(exposed)}});
+    }
+    for (const sim::LinkReport& l : report.links)
+      links.push_back({{"from", l.from}, {"to", l.to}, {"bytes", l.bytes}, {"busy_ps", l.busy_ps}});
+    for (const sim::PathPiece& p : report.critical_path)
+      path.push_back({{"kind", sim::kPathKindNames[static_cast<size_t>(p.kind)]},
+                      {"rank", p.rank},
+                      {"node", p.node},
+                      {"name", p.name},
+                      {"start_ps", p.start_ps},
+                      {"end_ps", p.end_ps}});
+    json["actors"] = std::move(actors);
+    json["links"] = std::move(links);
+    json["critical_path"] = std::move(path);
+  }
+  json["findings"] = cli::to_json(report.findings);
+  return json;
 }
 
 /// The lines that ASTRA-sim prints and that scripts look for.
@@ -81,50 +129,154 @@ std::string astra_lines(const sim::SimReport& report) {
   return out;
 }
 
-std::string to_text(const Options& o, const sim::SimInput& input, const sim::SimReport& report) {
-  std::string out =
-      fmt::format("{}: {} ranks on a {}{}\nfinished after {}\n", o.path, report.ranks.size(), input.fabric.describe(),
-                  o.compat.empty() ? "" : ", by the rules of " + o.compat, show_time(report.makespan_ps));
-  Table ranks{"",
-              {{"rank", Table::Kind::count},
-               {"finish", Table::Kind::time_ps},
-               {"compute", Table::Kind::time_ps},
-               {"", Table::Kind::share},
-               {"exposed comm", Table::Kind::time_ps},
-               {"", Table::Kind::share},
-               {"idle", Table::Kind::time_ps},
+/// "0", or "0 (and 127 alike)" where one was simulated for all of them.
+std::string rank_label(const sim::SimReport& report, const sim::RankReport& r) {
+  const int64_t alike = report.actors.empty() ? 1 : report.actors[r.actor].ranks;
+  return alike > 1 ? fmt::format("{} (and {} alike)", r.rank, show_count(alike - 1)) : fmt::format("{}", r.rank);
+}
+
+/// One row per rank; of ranks that were simulated as one, the first.
+Table rank_table(const sim::SimReport& report, bool all) {
+  using Part = std::pair<const char*, Picoseconds sim::RankReport::*>;
+  std::vector<Part> parts{{"compute", &sim::RankReport::compute_ps}, {"exposed comm", &sim::RankReport::exposed_comm_ps}};
+  for (const Part& part : {Part{"bubble", &sim::RankReport::bubble_ps}, Part{"host", &sim::RankReport::host_ps}})
+    if (all || std::any_of(report.ranks.begin(), report.ranks.end(), [&](const auto& r) { return r.*part.second > 0; }))
+      parts.push_back(part);
+  parts.push_back({"idle", &sim::RankReport::idle_ps});
+  const bool folded = !all && std::any_of(report.actors.begin(), report.actors.end(),
+                                          [](const sim::ActorReport& actor) { return actor.ranks > 1; });
+  Table table{"", {{"rank", folded ? Table::Kind::text : Table::Kind::count}, {"finish", Table::Kind::time_ps}}, {}};
+  for (const Part& part : parts) {
+    table.columns.push_back({part.first, Table::Kind::time_ps});
+    if (!all) table.columns.push_back({"", Table::Kind::share});
+  }
+  std::vector<char> seen(report.actors.size(), 0);
+  for (const sim::RankReport& r : report.ranks) {
+    if (!all && !report.actors.empty() && std::exchange(seen[r.actor], 1)) continue;
+    std::vector<Table::Cell> row{folded ? Table::Cell(rank_label(report, r)) : Table::Cell(r.rank), r.finish_ps};
+    for (const Part& part : parts) {
+      row.push_back(r.*part.second);
+      if (!all)
+        row.push_back(r.finish_ps ? static_cast<double>(r.*part.second) / static_cast<double>(r.finish_ps) : 0.0);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table collective_table(const sim::SimReport& report) {
+  Table table{"",
+              {{"collective", Table::Kind::text},
+               {"group", Table::Kind::text},
+               {"members", Table::Kind::count},
+               {"size", Table::Kind::bytes},
+               {"count", Table::Kind::count},
+               {"time", Table::Kind::time_ps},
+               {"waiting", Table::Kind::time_ps},
+               {"algorithm", Table::Kind::rate_bytes_per_s},
+               {"bus", Table::Kind::rate_bytes_per_s}},
+              {}};
+  for (const sim::CollectiveReport& c : report.collectives)
+    table.rows.push_back({std::string(trace::name(c.type)), c.group.empty() ? "all" : c.group, int64_t{c.members},
+                          static_cast<double>(c.bytes), c.count, c.total_ps, c.wait_ps, c.algorithm_bytes_per_s,
+                          c.bus_bytes_per_s});
+  return table;
+}
+
+Table link_table(const sim::SimReport& report) {
+  Table table{"",
+              {{"from", Table::Kind::text},
+               {"to", Table::Kind::text},
+               {"carried", Table::Kind::bytes},
+               {"busy", Table::Kind::time_ps},
                {"", Table::Kind::share}},
               {}};
-  for (size_t i = 0; i < std::min(report.ranks.size(), kRanksShown); ++i) {
-    const sim::RankReport& r = report.ranks[i];
-    const auto share = [&](Picoseconds part) {
-      return r.finish_ps ? static_cast<double>(part) / static_cast<double>(r.finish_ps) : 0.0;
-    };
-    ranks.rows.push_back({r.rank, r.finish_ps, r.compute_ps, share(r.compute_ps), r.exposed_comm_ps,
-                          share(r.exposed_comm_ps), r.idle_ps, share(r.idle_ps)});
+  for (const sim::LinkReport& l : report.links)
+    table.rows.push_back(
+        {l.from, l.to, static_cast<double>(l.bytes), l.busy_ps,
+         report.makespan_ps ? static_cast<double>(l.busy_ps) / static_cast<double>(report.makespan_ps) : 0.0});
+  return table;
+}
+
+/// What the critical path is made of, the largest first; adds up to the makespan.
+Table path_table(const sim::SimReport& report) {
+  std::map<std::string, std::pair<Picoseconds, int64_t>> sums;
+  for (const sim::PathPiece& p : report.critical_path) {
+    std::string text(sim::kPathKindNames[static_cast<size_t>(p.kind)]);
+    if (p.kind == sim::PathPiece::Kind::collective)
+      text = fmt::format("{} of group {}", trace::name(p.type), p.group.empty() ? "all" : p.group);
+    auto& [time, count] = sums[text];
+    time += p.end_ps - p.start_ps;
+    ++count;
   }
-  out += "\n" + view::to_text(ranks);
-  if (report.ranks.size() > kRanksShown)
-    out += fmt::format("  ... and {} more ranks (--json has all)\n", report.ranks.size() - kRanksShown);
-  if (!report.collectives.empty()) {
-    Table table{"",
-                {{"collective", Table::Kind::text},
-                 {"group", Table::Kind::text},
-                 {"members", Table::Kind::count},
-                 {"size", Table::Kind::bytes},
-                 {"count", Table::Kind::count},
-                 {"time", Table::Kind::time_ps},
-                 {"waiting", Table::Kind::time_ps},
-                 {"algorithm", Table::Kind::rate_bytes_per_s},
-                 {"bus", Table::Kind::rate_bytes_per_s}},
-                {}};
-    for (const sim::CollectiveReport& c : report.collectives)
-      table.rows.push_back({std::string(trace::name(c.type)), c.group.empty() ? "all" : c.group, int64_t{c.members},
-                            static_cast<double>(c.bytes), c.count, c.total_ps, c.wait_ps, c.algorithm_bytes_per_s,
-                            c.bus_bytes_per_s});
-    out += "\n" + view::to_text(table);
+  Table table{"",
+              {{"critical path", Table::Kind::text},
+               {"pieces", Table::Kind::count},
+               {"time", Table::Kind::time_ps},
+               {"", Table::Kind::share}},
+              {}};
+  for (const auto& [text, sum] : sums)
+    table.rows.push_back({text, sum.second, sum.first,
+                          static_cast<double>(sum.first) / static_cast<double>(std::max<Picoseconds>(1, report.makespan_ps))});
+  std::stable_sort(table.rows.begin(), table.rows.end(),
+                   [](const auto& x, const auto& y) { return std::get<int64_t>(x[2]) > std::get<int64_t>(y[2]); });
+  return table;
+}
+
+/// The first rows, and how many there are beside them.
+std::string show_some(Table table, size_t most, const char* what) {
+  const size_t more = table.rows.size() > most ? table.rows.size() - most : 0;
+  table.rows.resize(table.rows.size() - more);
+  return "\n" + view::to_text(table) + (more ? fmt::format("  ... and {} more {} (--json has all)\n", more, what) : "");
+}
+
+std::string to_text(const Options& o, const std::string& network, const sim::SimReport& report) {
+  std::string out = fmt::format("{}: {} ranks on a {}{}\n{} after {}\n", o.path, report.ranks.size(), network,
+                                o.compat.empty() ? "" : ", by the rules of " + o.compat,
+                                report.interrupted ? "stopped" : "finished", show_time(report.makespan_ps));
+  out += show_some(rank_table(report, false), kRanksShown, "ranks");
+  if (!report.collectives.empty()) out += show_some(collective_table(report), kCollectivesShown, "rows");
+  if (!report.links.empty()) {
+    Table links = link_table(report);
+    std::stable_sort(links.rows.begin(), links.rows.end(),
+                     [](const auto& x, const auto& y) { return std::get<int64_t>(x[3]) > std::get<int64_t>(y[3]); });
+    out += show_some(std::move(links), kPathShown, "links");
   }
+  if (!report.critical_path.empty()) out += show_some(path_table(report), kPathShown, "rows");
   return out + cli::to_text(report.findings, "");
+}
+
+/// PREFIX.ranks.csv and so on; all or none.
+Result<void> write_csv(const sim::SimReport& report, const std::string& prefix) {
+  std::vector<AtomicFile> files;
+  const auto add = [&](const char* name, const Table& table) -> Result<void> {
+    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(fmt::format("{}.{}.csv", prefix, name)));
+    CHAKRA_CHECK(file.write(view::to_csv(table)));
+    files.push_back(std::move(file));
+    return {};
+  };
+  CHAKRA_CHECK(add("ranks", rank_table(report, true)));
+  CHAKRA_CHECK(add("collectives", collective_table(report)));
+  if (!report.links.empty()) CHAKRA_CHECK(add("links", link_table(report)));
+  if (!report.critical_path.empty()) CHAKRA_CHECK(add("critical_path", path_table(report)));
+  for (AtomicFile& file : files) CHAKRA_CHECK(file.commit());
+  return {};
+}
+
+/// On a terminal, and only past a second: how far a run is and how long it may still take.
+std::function<void(const sim::Progress&)> progress_line() {
+  if (!isatty(STDERR_FILENO)) return {};
+  using Clock = std::chrono::steady_clock;
+  return [begun = Clock::now(), last = Clock::now()](const sim::Progress& p) mutable {
+    const auto now = Clock::now();
+    const double passed = std::chrono::duration<double>(now - begun).count();
+    if (passed < 1 || now - last < std::chrono::milliseconds(250)) return;
+    last = now;
+    const double done = p.nodes ? static_cast<double>(p.nodes_done) / static_cast<double>(p.nodes) : 0;
+    print_error(fmt::format("\r{:.0f} M events, {:.1f} M/s, {} simulated, {:.0f} % of the nodes done, {:.0f} s left  ",
+                            static_cast<double>(p.events) / 1e6, static_cast<double>(p.events) / 1e6 / passed,
+                            show_time(p.now_ps), 100 * done, done > 0 ? passed / done - passed : 0.0));
+  };
 }
 
 /// ASTRA-sim's own command line means its rules, and its lines. A path with "empty" in it is no file there.
@@ -137,8 +289,13 @@ Result<void> settle(Options& o) {
   }
   if (o.path.empty()) return fail(Code::usage, "cli.usage", "which job? Give a prefix, a folder or one trace");
   if (contains(o.groups, "empty")) o.groups.clear();
-  if (o.compat.empty() && (o.astra_output || o.compat_options.queues_per_dimension != 1))
-    return fail(Code::usage, "cli.usage", "--astra-output and --num-queues-per-dim are for --compat");
+  if (o.compat.empty() && (o.astra_output || o.compat_options.queues_per_dimension != 1 || !o.backend.empty() ||
+                           !o.rendezvous.empty() || o.compat_options.injection_scale != 1))
+    return fail(Code::usage, "cli.usage",
+                "--astra-output, --backend, --num-queues-per-dim, --rendezvous-protocol and --injection-scale are for "
+                "--compat");
+  if (!o.compat.empty() && (!o.congestion.empty() || !o.collectives.empty() || o.no_fold))
+    return fail(Code::usage, "cli.usage", "--congestion, --collectives and --no-fold are for the native mode");
   o.compat_options.congestion_aware = o.backend == "congestion_aware";
   o.compat_options.rendezvous = o.rendezvous == "true" || o.rendezvous == "1";
   return {};
@@ -156,7 +313,11 @@ Result<void> run_sim(Options o) {
   std::vector<std::string> files{o.network, o.system, o.memory, o.groups};
   if (const auto ranks = job_files(o.path))  // what is wrong with the job is said after what is wrong with the system
     files.insert(files.end(), ranks->begin(), ranks->end());
-  CHAKRA_CHECK(keep_apart(files, {o.timeline}, o.json));
+  std::vector<std::string> outputs{o.timeline};
+  if (!o.csv.empty())
+    for (const char* name : {"ranks", "collectives", "links", "critical_path"})
+      outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
+  CHAKRA_CHECK(keep_apart(files, outputs, o.json));
   CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
   if (!o.system.empty()) {
     CHAKRA_ASSIGN(input.system, sim::load_system(o.system, findings));
@@ -168,17 +329,43 @@ Result<void> run_sim(Options o) {
   if (!o.compat.empty() && o.system.empty()) return fail(Code::usage, "cli.usage", "--compat needs --system");
   if (!o.compat.empty() && !o.timeline.empty())
     return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
-  CHAKRA_ASSIGN(input.job, io::read_job(o.path));
+  if (o.compat.empty() && io::is_class_job(o.path)) {
+    CHAKRA_ASSIGN(input.classes, io::read_class_job(o.path));
+  } else {
+    CHAKRA_ASSIGN(input.job, io::read_job(o.path));
+  }
   input.timeline = !o.timeline.empty();
   input.compat = o.compat_options;
+  input.packets.packet_bytes = static_cast<uint64_t>(o.packet_bytes);
+  input.fold = !o.no_fold && (o.timeline.empty() || input.classes);  // a timeline shows every rank
+  if (o.congestion == "fluid") input.congestion = sim::Congestion::fluid;
+  if (o.congestion == "packet") input.congestion = sim::Congestion::packet;
+  if (!o.collectives.empty()) {
+    std::string text = o.collectives;
+    if (is_file(text)) {
+      CHAKRA_ASSIGN(text, read_file(o.collectives));
+    }
+    CHAKRA_ASSIGN(input.collectives, coll::parse_selection(text, is_file(o.collectives) ? o.collectives : "--collectives"));
+  }
   if (!o.compat.empty()) CHAKRA_CHECK(read_custom_collectives(input));
-  CHAKRA_ASSIGN(sim::SimReport report, o.compat.empty() ? sim::simulate(input) : sim::simulate_compat(input));
+  input.stop = &stop_asked;
+  input.progress = progress_line();
+  std::signal(SIGINT, [](int) { stop_asked = true; });
+  const std::string network = input.fabric.describe();
+  CHAKRA_ASSIGN(sim::SimReport report,
+                o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input));
+  std::signal(SIGINT, SIG_DFL);
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
-  CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(to_json(o, input, report), o.json));  // both files or none
+  const bool wants_json = !o.json.empty();
+  const Json as_json = wants_json ? to_json(o, network, report) : Json();
+  CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(as_json, o.json));  // both files or none
   if (!o.timeline.empty()) CHAKRA_CHECK(view::write_chrome_trace(report.timeline, o.timeline));
+  if (!o.csv.empty()) CHAKRA_CHECK(write_csv(report, o.csv));
   if (json) CHAKRA_CHECK(json->commit());
-  if (o.json == "-") print(cli::to_text(to_json(o, input, report)));
-  else print(o.astra_output ? astra_lines(report) + cli::to_text(report.findings, "") : to_text(o, input, report));
+  if (o.json == "-") print(cli::to_text(as_json));
+  else print(o.astra_output ? astra_lines(report) + cli::to_text(report.findings, "") : to_text(o, network, report));
+  if (report.interrupted)
+    return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
   return {};
 }
 
@@ -225,6 +412,19 @@ void add_sim(CLI::App& app, int& exit_code) {
                                     std::pair("--logging-folder", &options->logging_folder)})
     app.add_option(flag, *value, "Of ASTRA-sim's command; without effect")->group("");
   app.add_flag("--astra-output", options->astra_output, "With --compat: print the lines that ASTRA-sim prints");
+  app.add_option("--congestion", options->congestion,
+                 "Who shares links: closed (nobody: every transfer alone), fluid (max-min fair), packet (store and forward)")
+      ->type_name("MODEL")
+      ->check(CLI::IsMember({"closed", "fluid", "packet"}));
+  app.add_option("--packet-bytes", options->packet_bytes, "Of --congestion packet; 0: a message is one packet")
+      ->type_name("N")
+      ->check(whole_number(0, kMostPacket));
+  app.add_option("--collectives", options->collectives,
+                 "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list collectives)")
+      ->type_name("RULES");
+  app.add_flag("--no-fold", options->no_fold, "Simulate every rank, also those that nothing tells apart");
+  app.add_option("--csv", options->csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...")
+      ->type_name("PREFIX");
   app.add_option("--timeline", options->timeline, "Write what ran when, for ui.perfetto.dev")->type_name("FILE.json");
   add_json_option(app, options->json);
   app.callback([options, &exit_code] {

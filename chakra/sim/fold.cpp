@@ -32,6 +32,7 @@ struct Members {
   std::string name;
   std::vector<int64_t> ranks;
   std::vector<uint32_t> index;  ///< parallel to ranks: into ClassJob::ranks, kNone for one that is not there
+  std::vector<uint32_t> port;   ///< parallel to ranks: the port by which the member takes part, or kNone
   uint32_t shape = 0;
 };
 
@@ -121,13 +122,18 @@ class Folder {
       }
     }
     port_place_.assign(port_group_.size(), kNone);
-    for (uint32_t g = 0; g < groups_.size(); ++g)
+    for (uint32_t g = 0; g < groups_.size(); ++g) {
+      groups_[g].port.assign(groups_[g].index.size(), kNone);
       for (uint32_t m = 0; m < groups_[g].index.size(); ++m) {
         const uint32_t r = groups_[g].index[m];
         if (r == kNone) continue;
-        for (size_t p = 0; p < ports_[job_.ranks[r].cls].size(); ++p)
-          if (port_group_[first_port_[r] + p] == g) port_place_[first_port_[r] + p] = m;
+        for (uint32_t p = 0; p < ports_[job_.ranks[r].cls].size(); ++p)
+          if (port_group_[first_port_[r] + p] == g) {
+            port_place_[first_port_[r] + p] = m;
+            groups_[g].port[m] = p;
+          }
       }
+    }
   }
 
   /// For each rank and peer slot: who is there, and which slot of his this rank stands in.
@@ -174,6 +180,15 @@ class Folder {
     return found->second;
   }
 
+  /// Where a group stands, and who is in it by which port: equal keys, groups that behave alike.
+  std::vector<int64_t> key_of(const Members& group) const {
+    std::vector<int64_t> key{group.shape};
+    key.reserve(group.index.size() + 1);
+    for (size_t m = 0; m < group.index.size(); ++m)
+      key.push_back(group.index[m] == kNone ? -1 : int64_t{color_[group.index[m]]} << 31 | (group.port[m] & 0x7fffffff));
+    return key;
+  }
+
   // ---- refining -------------------------------------------------------------------------------------------
 
   void refine() {
@@ -187,9 +202,9 @@ class Folder {
       std::vector<uint32_t> group_color(groups_.size());
       std::vector<char> uniform(groups_.size());
       for (size_t g = 0; g < groups_.size(); ++g) {
-        std::vector<int64_t> key{groups_[g].shape};
-        for (const uint32_t r : groups_[g].index) key.push_back(r == kNone ? -1 : int64_t{color_[r]});
-        uniform[g] = std::all_of(key.begin() + 1, key.end(), [&](int64_t c) { return c == key[1] && c >= 0; });
+        const std::vector<int64_t> key = key_of(groups_[g]);
+        uniform[g] = key.size() > 1 && std::all_of(key.begin() + 1, key.end(),
+                                                   [&](int64_t member) { return member == key[1] && member >= 0; });
         group_color[g] = group_numbers(key);
       }
       std::vector<uint32_t> refined(color_.size());
@@ -237,8 +252,7 @@ class Folder {
     Numbering numbers;
     std::vector<uint32_t> group_of(groups_.size());
     for (size_t g = 0; g < groups_.size(); ++g) {
-      std::vector<int64_t> key{groups_[g].shape};
-      for (const uint32_t r : groups_[g].index) key.push_back(r == kNone ? -1 : int64_t{color_[r]});
+      std::vector<int64_t> key = key_of(groups_[g]);
       if (key.size() == 1 || std::find(key.begin(), key.end(), -1) != key.end()) key.push_back(~static_cast<int64_t>(g));
       group_of[g] = numbers(key);
       if (group_of[g] == out.groups.size()) {

@@ -76,9 +76,32 @@ SimInput input(Job job, net::TopologyKind kind = net::TopologyKind::ring) {
   return in;
 }
 
+/// The same once more: a run takes its job.
+SimInput again(const SimInput& in) {
+  SimInput out;
+  for (const Trace& t : in.job.ranks) out.job.ranks.push_back(trace::copy(t));
+  out.fabric = in.fabric;
+  out.system = in.system;
+  out.groups = in.groups;
+  out.collectives = in.collectives;
+  out.congestion = in.congestion;
+  out.fold = in.fold;
+  return out;
+}
+
 void expect_adds_up(const SimReport& report) {
-  for (const RankReport& r : report.ranks)
-    EXPECT_EQ(r.compute_ps + r.exposed_comm_ps + r.idle_ps, r.finish_ps) << "rank " << r.rank;
+  for (const RankReport& r : report.ranks) {
+    EXPECT_EQ(r.compute_ps + r.exposed_comm_ps + r.host_ps + r.bubble_ps + r.idle_ps, r.finish_ps) << "rank " << r.rank;
+    Picoseconds exposed = 0;
+    for (const ActorReport::Exposed& part : report.actors[r.actor].exposed) exposed += part.time_ps;
+    EXPECT_EQ(exposed, r.exposed_comm_ps) << "rank " << r.rank;
+  }
+  Picoseconds at = 0;
+  for (const PathPiece& piece : report.critical_path) {
+    EXPECT_EQ(piece.start_ps, at);
+    at = piece.end_ps;
+  }
+  EXPECT_EQ(at, report.makespan_ps) << "the critical path is not as long as the job";
 }
 
 TEST(Native, ARingAllReduceIsTheFormula) {
@@ -125,7 +148,7 @@ TEST(Native, GroupsRunAtTheSameTime) {
   }
   SimInput in = input(std::move(job));
   in.groups = {{"1", {0, 1}}, {"2", {0, 1}}};
-  auto report = simulate(in);
+  auto report = simulate(again(in));
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(report->makespan_ps, 2 * 2 * (kLatency + kMiB / 2));
   // By the peer's rules they run strictly one after the other.
@@ -142,7 +165,8 @@ TEST(Native, TheLateRankMakesOthersWait) {
     job.collective(r, CommType::all_gather, kMiB, {job.compute(r, r == 2 ? 9'000'000 : 1'000'000)});
   auto report = simulate(input(std::move(job)));
   ASSERT_TRUE(report);
-  EXPECT_EQ(report->ranks[0].finish_ps, 9'000'000 + 2 * (static_cast<Picoseconds>(kMiB) + kLatency));
+  // Rank 2 sends its shard at once and then rank 1's, which has been there for long.
+  EXPECT_EQ(report->ranks[0].finish_ps, 9'000'000 + 2 * static_cast<Picoseconds>(kMiB) + kLatency);
   EXPECT_EQ(report->ranks[0].exposed_comm_ps, report->ranks[0].finish_ps - 1'000'000);
   EXPECT_EQ(report->collectives[0].wait_ps, 8'000'000);
   expect_adds_up(*report);
@@ -175,7 +199,7 @@ TEST(Native, RooflineReplacesMeasuredTimes) {
   in.system.roofline = true;
   in.system.peak_flop_per_s = 900e12;
   in.system.memory_bytes_per_s = 1600e9;
-  auto report = simulate(in);
+  auto report = simulate(std::move(in));
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_NEAR(static_cast<double>(report->makespan_ps), (1e12 / 900e12 + 1e9 / 1600e9) * 1e12, 2);
 }
@@ -193,7 +217,7 @@ TEST(Native, EveryOperationRuns) {
 }
 
 std::string failure(const SimInput& in) {
-  auto report = simulate(in);
+  auto report = simulate(again(in));
   if (report) return "";
   const int code = static_cast<int>(report.error().code);
   return fmt::format("{} {}", code, report.error().tag);
@@ -208,7 +232,7 @@ TEST(Native, WhatCannotFinishSaysWhoWaitsForWhom) {
     }
     const SimInput in = input(std::move(job));
     EXPECT_EQ(failure(in), "4 sim.stuck");
-    const std::string text = simulate(in).error().text;
+    const std::string text = simulate(again(in)).error().text;
     EXPECT_NE(text.find("rank 0 (node 2), rank 2 (node 2) waits in ALL_REDUCE number 1"), std::string::npos) << text;
     EXPECT_NE(text.find("for rank 1, which has no such collective"), std::string::npos) << text;
   }
@@ -217,7 +241,7 @@ TEST(Native, WhatCannotFinishSaysWhoWaitsForWhom) {
     job.message(1, NodeType::recv, 0, 100, {}, 7);
     const SimInput in = input(std::move(job));
     EXPECT_EQ(failure(in), "4 sim.stuck");
-    EXPECT_NE(simulate(in).error().text.find(
+    EXPECT_NE(simulate(again(in)).error().text.find(
                   "rank 1 (node 1) waits for a message from rank 0 with tag 7, which never sends it"),
               std::string::npos);
   }
@@ -296,6 +320,183 @@ TEST(Native, RandomJobsAddUpAndRepeat) {
     ASSERT_TRUE(again);
     EXPECT_EQ(report->makespan_ps, again->makespan_ps);
     EXPECT_EQ(report->events, again->events);
+  }
+}
+
+// ---- folding ---------------------------------------------------------------------------------------------
+
+/// A random job of ranks that are much alike, on a random network: the same program for all, or for all but a
+/// few; groups that are the rows and columns of a grid; messages round rings.
+SimInput alike(Prng& random) {
+  const size_t inner = 1 + random.below(4), outer = 1 + random.below(4), ranks = inner * outer;
+  const size_t odd_rank = random.chance(0.15) ? random.below(ranks) : SIZE_MAX;
+  const uint64_t seed = random.next();
+  const bool symmetric = random.chance(0.8);  // no roots, no lines of switches that have ends
+  Job job(ranks);
+  for (size_t r = 0; r < ranks; ++r) {
+    Prng program(seed);
+    std::vector<NodeId> nodes;
+    const auto deps = [&] {
+      std::vector<NodeId> out;
+      if (!nodes.empty() && program.chance(0.8)) out.push_back(nodes[program.below(nodes.size())]);
+      if (!nodes.empty() && program.chance(0.5)) out.push_back(nodes.back());
+      if (out.size() == 2 && out[0] == out[1]) out.pop_back();
+      return out;
+    };
+    for (int step = 0; step < 16; ++step) {
+      const uint64_t what = program.below(6), bytes = program.below(kMiB);
+      constexpr CommType kSymmetric[] = {CommType::all_reduce, CommType::all_gather, CommType::all_to_all,
+                                         CommType::reduce_scatter, CommType::barrier};
+      const auto type = symmetric ? kSymmetric[program.below(5)] : static_cast<CommType>(program.below(10));
+      const auto time = static_cast<Picoseconds>(program.below(5'000'000));
+      const size_t row = r / inner, column = r % inner;
+      const size_t next = row * inner + (column + 1) % inner, last = row * inner + (column + inner - 1) % inner;
+      const std::vector<NodeId> on = deps();
+      const bool both = program.chance(0.5);
+      if (what == 0) nodes.push_back(job.collective(r, type, bytes, on));
+      else if (what == 1) nodes.push_back(job.collective(r, type, bytes, on, fmt::format("row{}", row).c_str()));
+      else if (what == 2) nodes.push_back(job.collective(r, type, bytes, on, fmt::format("column{}", column).c_str()));
+      else if (what == 3 && inner > 1) {
+        job.message(r, NodeType::send, static_cast<int64_t>(next), bytes, on, 1);
+        if (both) job.message(r, NodeType::send, static_cast<int64_t>(last), bytes / 2, on, 1);
+        nodes.push_back(job.message(r, NodeType::recv, static_cast<int64_t>(last), bytes, on, 1));
+        if (both) nodes.push_back(job.message(r, NodeType::recv, static_cast<int64_t>(next), bytes / 2, on, 1));
+      } else nodes.push_back(job.compute(r, time + (r == odd_rank ? 1234 : 0), on));
+    }
+  }
+  SimInput in;
+  in.job = job.finish();
+  for (size_t row = 0; row < outer; ++row)
+    for (size_t column = 0; column < inner; ++column) {
+      in.groups[fmt::format("row{}", row)].push_back(static_cast<int64_t>(row * inner + column));
+      in.groups[fmt::format("column{}", column)].push_back(static_cast<int64_t>(row * inner + column));
+    }
+  const auto kind = [&] { return static_cast<net::TopologyKind>(random.below(symmetric ? 3 : 5)); };
+  const auto dimension = [&](size_t n) {
+    return net::Dimension{kind(), static_cast<int64_t>(n), 1.0 + static_cast<double>(random.below(100)),
+                          static_cast<double>(random.below(2000))};
+  };
+  if (random.chance(0.5)) in.fabric.dimensions = {dimension(ranks)};
+  else in.fabric.dimensions = {dimension(inner), dimension(outer)};
+  if (random.chance(0.1) && in.fabric.link_count() > 0) {
+    const auto link = static_cast<net::LinkId>(random.below(in.fabric.link_count()));
+    in.fabric.odd_links.push_back({link, 1e8, 5'000'000});
+  }
+  if (random.chance(0.1)) in.system.unlike[static_cast<int64_t>(random.below(ranks))].speed = 0.5;
+  if (random.chance(0.1))
+    for (size_t r = 0; r < ranks; ++r)
+      in.system.unlike[static_cast<int64_t>(r)].start_ps = static_cast<Picoseconds>(1'000'000 * (r * 7919 % ranks));
+  return in;
+}
+
+TEST(Fold, FoldedAndUnfoldedRunsAgree) {
+  Prng random(5);
+  size_t ranks = 0, actors = 0;
+  for (int round = 0; round < 1500; ++round) {
+    SCOPED_TRACE(round);
+    SimInput in = alike(random);
+    SimInput whole = again(in);
+    whole.fold = false;
+    auto folded = simulate(std::move(in));
+    auto unfolded = simulate(std::move(whole));
+    ASSERT_EQ(folded.has_value(), unfolded.has_value())
+        << (folded ? unfolded.error().message() : folded.error().message());
+    if (!folded) {
+      EXPECT_EQ(folded.error().tag, unfolded.error().tag);
+      continue;
+    }
+    expect_adds_up(*folded);
+    expect_adds_up(*unfolded);
+    ASSERT_EQ(folded->ranks.size(), unfolded->ranks.size());
+    ranks += folded->ranks.size();
+    actors += folded->actors.size();
+    for (size_t r = 0; r < folded->ranks.size(); ++r) {
+      const RankReport &a = folded->ranks[r], &b = unfolded->ranks[r];
+      ASSERT_EQ(a.finish_ps, b.finish_ps) << "rank " << r;
+      EXPECT_EQ(a.compute_ps, b.compute_ps);
+      EXPECT_EQ(a.exposed_comm_ps, b.exposed_comm_ps);
+      EXPECT_EQ(a.bubble_ps, b.bubble_ps);
+    }
+    ASSERT_EQ(folded->collectives.size(), unfolded->collectives.size());
+    for (const CollectiveReport& c : folded->collectives)
+      EXPECT_TRUE(std::any_of(unfolded->collectives.begin(), unfolded->collectives.end(), [&](const auto& d) {
+        return c.group == d.group && c.type == d.type && c.bytes == d.bytes && c.count == d.count &&
+               c.total_ps == d.total_ps && c.wait_ps == d.wait_ps;
+      })) << c.group;
+  }
+  EXPECT_LT(actors * 4, ranks * 3) << "hardly anything was folded: the test has no point";
+}
+
+TEST(Fold, ManyEqualRanksAreOne) {
+  Job job(64);
+  for (size_t r = 0; r < 64; ++r) job.collective(r, CommType::all_reduce, kMiB, {job.compute(r, 5'000'000)});
+  auto report = simulate(input(std::move(job)));
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->actors.size(), 1u);
+  EXPECT_EQ(report->actors[0].ranks, 64);
+  EXPECT_EQ(report->ranks.size(), 64u);
+  EXPECT_EQ(report->makespan_ps, 5'000'000 + 126 * (kLatency + static_cast<Picoseconds>(kMiB) / 64));
+}
+
+// ---- shared networks -----------------------------------------------------------------------------------------
+
+TEST(Shared, ACollectiveAloneCostsWhatTheClosedFormSays) {
+  for (const auto congestion : {Congestion::fluid, Congestion::packet})
+    for (const auto kind : {net::TopologyKind::ring, net::TopologyKind::switch_, net::TopologyKind::fully_connected})
+      for (const size_t ranks : {2u, 5u, 8u}) {
+        Job job(ranks);
+        for (size_t r = 0; r < ranks; ++r)
+          job.collective(r, CommType::all_reduce, 16 * kMiB, {job.compute(r, static_cast<Picoseconds>(r) * 1'000'000)});
+        SimInput in = input(std::move(job), kind);
+        auto closed = simulate(again(in));
+        in.congestion = congestion;
+        auto shared = simulate(std::move(in));
+        ASSERT_TRUE(closed && shared) << shared.error().message();
+        expect_adds_up(*shared);
+        for (size_t r = 0; r < ranks; ++r) {
+          const auto expected = static_cast<double>(closed->ranks[r].finish_ps);
+          const double tolerance = congestion == Congestion::fluid ? 64 : expected * 0.05;
+          EXPECT_NEAR(static_cast<double>(shared->ranks[r].finish_ps), expected, tolerance);
+        }
+        EXPECT_FALSE(shared->links.empty());
+      }
+}
+
+TEST(Shared, TwoMessagesOnALinkTakeTwiceTheTime) {
+  for (const auto congestion : {Congestion::fluid, Congestion::packet}) {
+    Job job(3);  // a ring of three: 0 -> 1 twice, on two streams
+    for (int64_t tag = 0; tag < 2; ++tag) {
+      const NodeId n = job.message(0, NodeType::send, 1, 64 * kMiB, {}, tag);
+      job.builders[0].trace.lane[n] = job.builders[0].lane({trace::Lane::Kind::stream, 0, tag});
+      job.message(1, NodeType::recv, 0, 64 * kMiB, {}, tag);
+    }
+    job.compute(2, 1);
+    SimInput in = input(std::move(job));
+    auto closed = simulate(again(in));
+    in.congestion = congestion;
+    auto shared = simulate(std::move(in));
+    ASSERT_TRUE(closed && shared);
+    EXPECT_EQ(closed->makespan_ps, static_cast<Picoseconds>(64 * kMiB) + kLatency);
+    EXPECT_NEAR(static_cast<double>(shared->makespan_ps), static_cast<double>(128 * kMiB) + kLatency, 5000);
+    ASSERT_EQ(shared->links.size(), 1u);
+    EXPECT_EQ(shared->links[0].bytes, 128 * kMiB);
+    EXPECT_NEAR(static_cast<double>(shared->links[0].busy_ps), static_cast<double>(128 * kMiB), 5000);
+  }
+}
+
+TEST(Shared, RandomJobsRunOnEveryNetwork) {
+  Prng random(8);
+  for (int round = 0; round < 150; ++round) {
+    SCOPED_TRACE(round);
+    SimInput in = alike(random);
+    in.congestion = random.chance(0.5) ? Congestion::fluid : Congestion::packet;
+    auto first = simulate(again(in));
+    auto second = simulate(std::move(in));
+    ASSERT_EQ(first.has_value(), second.has_value());
+    if (!first) continue;
+    expect_adds_up(*first);
+    EXPECT_EQ(first->makespan_ps, second->makespan_ps);
+    EXPECT_EQ(first->events, second->events);
   }
 }
 

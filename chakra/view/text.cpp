@@ -44,4 +44,43 @@ std::string to_text(const table::Table& table) {
   return out;
 }
 
+std::string to_csv(const table::Table& table) {
+  using Kind = table::Table::Kind;
+  const auto quoted = [](std::string_view text) {
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+    std::string out(1, '"');
+    for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+    out += '"';
+    return out;
+  };
+  const auto header = [](const table::Table::Column& column) {
+    const std::string name = column.name.empty() ? "share" : column.name;
+    switch (column.kind) {
+      case Kind::time_ps: return name + " (ps)";
+      case Kind::bytes: return name + " (bytes)";
+      case Kind::rate_bytes_per_s: return name + " (bytes/s)";
+      default: return name;
+    }
+  };
+  std::string out;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (i) out += ',';
+    out += quoted(header(table.columns[i]));
+  }
+  out += '\n';
+  for (const auto& row : table.rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (i) out += ',';
+      std::visit(
+          [&](const auto& value) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) out += quoted(value);
+            else out += fmt::format("{}", value);
+          },
+          row[i]);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
 }  // namespace chakra::view

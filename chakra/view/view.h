@@ -27,5 +27,7 @@ std::string explain(const trace::Trace& trace, trace::NodeId node);
 
 /// Columns aligned, units with every number.
 std::string to_text(const table::Table& table);
+/// RFC 4180, a header line, the unit of each column in its name: ps, bytes, bytes/s.
+std::string to_csv(const table::Table& table);
 
 }  // namespace chakra::view
