@@ -72,6 +72,24 @@ Traffic torus_permutation() {
   return t;
 }
 
+/// The same with 4096 ranks: more links than the caches hold.
+Traffic large_torus_permutation() {
+  Traffic t{{{{TopologyKind::torus, 64, 50, 500}, {TopologyKind::torus, 64, 40, 700}}}, {}};
+  Prng random(2);
+  for (int64_t r = 0; r < 4096; ++r)
+    t.messages.push_back({random.between(0, 10'000'000), {r, random.between(0, 4095), 1 << 17, 0}});
+  std::sort(t.messages.begin(), t.messages.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return t;
+}
+
+/// Messages of one packet to the next rank, as many as 20 ring all-reduces of 1024 ranks have in 10 rounds each.
+Traffic small_messages() {
+  Traffic t{{{{TopologyKind::ring, 1024, 50, 500}}}, {}};
+  for (int64_t k = 0; k < 200; ++k)
+    for (int64_t r = 0; r < 1024; ++r) t.messages.push_back({k * 1'000'000 + r, {r, (r + 1) % 1024, 4096, 0}});
+  return t;
+}
+
 template <class Network>
 void measure(benchmark::State& state, const Traffic& traffic, const Outcome& expected) {
   uint64_t events = 0;
@@ -84,13 +102,19 @@ void measure(benchmark::State& state, const Traffic& traffic, const Outcome& exp
   state.counters["events/s"] = benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
 }
 
-void BM_PacketRingShift(benchmark::State& state) { measure<PacketNetwork>(state, ring_shift(), {9569408, 147456}); }
-void BM_PacketSwitchAllToAll(benchmark::State& state) { measure<PacketNetwork>(state, switch_all_to_all(), {6132864, 193536}); }
-void BM_PacketTorusPermutation(benchmark::State& state) { measure<PacketNetwork>(state, torus_permutation(), {225889075, 873883}); }
+void BM_PacketRingShift(benchmark::State& state) { measure<PacketNetwork>(state, ring_shift(), {9602176, 131072}); }
+void BM_PacketSwitchAllToAll(benchmark::State& state) { measure<PacketNetwork>(state, switch_all_to_all(), {6132864, 129024}); }
+void BM_PacketTorusPermutation(benchmark::State& state) { measure<PacketNetwork>(state, torus_permutation(), {208206183, 776163}); }
+void BM_PacketLargeTorus(benchmark::State& state) { measure<PacketNetwork>(state, large_torus_permutation(), {83817673, 4191649}); }
+void BM_PacketSmallMessages(benchmark::State& state) { measure<PacketNetwork>(state, small_messages(), {199577317, 204800}); }
+void BM_FluidSmallMessages(benchmark::State& state) { measure<FluidNetwork>(state, small_messages(), {199577317, 409600}); }
 void BM_FluidTorusPermutation(benchmark::State& state) { measure<FluidNetwork>(state, torus_permutation(), {207523324, 511}); }
 BENCHMARK(BM_PacketRingShift)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_PacketSwitchAllToAll)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_PacketTorusPermutation)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_PacketLargeTorus)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_PacketSmallMessages)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_FluidSmallMessages)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_FluidTorusPermutation)->Unit(benchmark::kMillisecond);
 
 }  // namespace
