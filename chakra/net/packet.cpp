@@ -9,16 +9,14 @@ namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr uint64_t kMostEventsPerCall = uint64_t{1} << 20;
-constexpr uint32_t kLongestWindow = uint32_t{1} << 20;  ///< packets
+constexpr uint64_t kLongestWindow = uint64_t{1} << 20;  ///< packets
 
-/// A packet on a link, or waiting for it: when its last byte is at the link's end is known at once, since links
-/// push packets out in the order in which they come.
+/// A packet on its way over a link.
 struct Packet {
-  Picoseconds arrives;
-  uint32_t at;       ///< the link's place in `routes`
-  uint32_t message;  ///< with kLast for the last packet
+  Picoseconds arrives;  ///< its last byte at the link's end
+  uint32_t hop;
+  bool last;  ///< of its message
 };
-constexpr uint32_t kLast = uint32_t{1} << 31;
 
 /// First in, first out, in a ring that grows.
 class PacketQueue {
@@ -50,51 +48,60 @@ class PacketQueue {
 }  // namespace
 
 struct PacketNetwork::State {
+  /// A message at one link of its path. Those with packets waiting there take turns: a ring of hops.
+  struct Hop {
+    uint32_t link;  ///< kNone behind the last one of a path
+    uint32_t message;
+    uint32_t waiting = 0;  ///< packets
+    uint32_t next = kNone;
+    bool has_last = false;  ///< the last packet of the message is among them, or has passed
+  };
+  /// What is to be pushed out next is decided when it has to be known, which may be after the time at which the link
+  /// begins to push it: before another hop joins those that wait, and when the last packet decided on arrives. So
+  /// a link has one event at most, the arrival of the first packet on its way.
   struct LinkState {
-    PacketQueue queue;          ///< on the link or waiting for it; the first has an event
-    Picoseconds free = 0;       ///< when the last of them is pushed out
+    PacketQueue on_way;
+    Picoseconds free = 0;       ///< when what has been decided is pushed out
     Picoseconds full_push = 0;  ///< of a packet that is not the last
     Picoseconds latency = 0;
     double bytes_per_s = 0;
-    uint32_t sender = kNone;      ///< of the messages that begin here and may send a packet: the last in turn
-    Picoseconds sender_free = 0;  ///< when the sender's packet is pushed out, and the next may follow
-    bool sender_has_event = false;
-    uint32_t leaving = kNone;  ///< the message whose last byte leaves then, and is to be reported
+    uint32_t turn = kNone;      ///< the waiting hop that is last in turn
+    // For report_left:
+    uint32_t leaving = kNone;   ///< the message whose last byte leaves when the link is free, and is to be reported
+    uint32_t last_waiting = 0;  ///< messages that begin here and wait with their last packet
+    bool has_call = false;
   };
   struct MessageState {
     Message message;
     Picoseconds left = kNever;
-    uint64_t packets = 0;     ///< still to be sent
+    uint64_t held_back = 0;   ///< packets that wait for the window
     uint64_t last_bytes = 0;  ///< of the last packet
-    uint32_t route = 0;       ///< its first link's place in `routes`
+    uint32_t first_hop = 0;
     uint32_t links = 0;
-    uint32_t window = 0;  ///< packets that may be under way
-    uint32_t under_way = 0;
-    uint32_t next = kNone;  ///< in turn at its first link; kNone where it may not send
   };
-  /// A packet comes to the end of a link, or, with kTurn, a sender may put its next one on it.
-  static constexpr uint32_t kTurn = 1;
+  /// A packet comes to the end of a link, or, with kCall, the link is free and the time to know what goes on.
+  static constexpr uint32_t kCall = 1;
 
   State(const Fabric& f, const PacketOptions& o) : fabric(f), options(o), table(f) {}
 
   const Fabric& fabric;
   const PacketOptions options;
   LinkTable table;
-  des::EventQueue<uint32_t> queue;  ///< 2 * link, or 2 * link + kTurn
+  des::EventQueue<uint32_t> queue;  ///< 2 * link, or 2 * link + kCall
   std::vector<LinkState> links;
-  std::vector<uint32_t> routes;  ///< links of messages, each with kNone behind it
+  std::vector<Hop> hops;  ///< of a message one after the other
   std::vector<MessageState> messages;
-  std::vector<uint32_t> unused;                      ///< messages
-  std::vector<std::vector<uint32_t>> unused_routes;  ///< by length
-  std::vector<Delivery> at_once;                     ///< messages that need no link, sent at `now`
-  std::vector<Delivery>* done = nullptr;
+  std::vector<uint32_t> unused;                    ///< messages
+  std::vector<std::vector<uint32_t>> unused_hops;  ///< first hops, by number of links
+  std::vector<Delivery> at_once;                   ///< messages that need no link, sent at `now`
+  std::vector<Delivery>* done = &at_once;
   Picoseconds now = 0;
-  uint64_t events = 0, hops = 0;
+  uint64_t events = 0, packet_hops = 0;
   std::vector<LinkId> route;
 
   static Picoseconds plus(Picoseconds a, Picoseconds b) { return std::min(a + b, kLongestPs); }  // both at most that
 
-  // ---- a message begins --------------------------------------------------------------------------------
+  // ---- messages ----------------------------------------------------------------------------------------
 
   uint32_t link_slot(LinkId id) {
     return table.slot(id, [&](const Link& l) {
@@ -105,16 +112,15 @@ struct PacketNetwork::State {
     });
   }
 
-  uint32_t new_route() {
-    const size_t length = route.size();
-    if (length < unused_routes.size() && !unused_routes[length].empty()) {
-      const uint32_t place = unused_routes[length].back();
-      unused_routes[length].pop_back();
-      return place;
+  uint32_t new_hops(size_t count) {
+    if (count < unused_hops.size() && !unused_hops[count].empty()) {
+      const uint32_t first = unused_hops[count].back();
+      unused_hops[count].pop_back();
+      return first;
     }
-    const size_t place = routes.size();
-    routes.resize(place + length + 1, kNone);
-    return static_cast<uint32_t>(place);
+    const size_t first = hops.size();
+    hops.resize(first + count + 1);
+    return static_cast<uint32_t>(first);
   }
 
   void send(Picoseconds time, const Message& message) {
@@ -132,108 +138,38 @@ struct PacketNetwork::State {
       number = unused.back();
       unused.pop_back();
     }
-    MessageState& m = messages[number];
-    m = {};
-    m.message = message;
     const uint64_t size = options.packet_bytes;
-    m.packets = size == 0 || message.bytes == 0 ? 1 : (message.bytes - 1) / size + 1;
-    m.last_bytes = size == 0 ? message.bytes : message.bytes - (m.packets - 1) * size;
+    const uint64_t packets = size == 0 || message.bytes == 0 ? 1 : (message.bytes - 1) / size + 1;
 
     route.clear();
     fabric.route(message.from, message.to, route);
-    m.links = static_cast<uint32_t>(route.size());
-    m.route = new_route();
+    const uint32_t first = new_hops(route.size());
     Picoseconds longest_push = 1, travel = 0;
     for (size_t i = 0; i < route.size(); ++i) {
-      const uint32_t slot = routes[m.route + i] = link_slot(route[i]);
+      const uint32_t slot = link_slot(route[i]);
+      hops[first + i] = {slot, number};
       longest_push = std::max(longest_push, links[slot].full_push);
       travel = plus(travel, plus(links[slot].latency, links[slot].full_push));
     }
-    m.window = static_cast<uint32_t>(std::min<Picoseconds>(travel / longest_push + 2, kLongestWindow));
-    await_turn(number);
-  }
-
-  // ---- senders: the messages that begin at a link take turns ---------------------------------------------
-
-  void await_turn(uint32_t number) {
-    const uint32_t slot = routes[messages[number].route];
-    LinkState& link = links[slot];
-    if (link.sender == kNone) {
-      messages[number].next = number;
-    } else {
-      messages[number].next = messages[link.sender].next;
-      messages[link.sender].next = number;
-    }
-    link.sender = number;
-    if (link.sender_has_event) return;
-    if (link.sender_free <= now) return take_turn(slot);
-    link.sender_has_event = true;
-    queue.push(link.sender_free, 2 * slot + kTurn);
-  }
-
-  void take_turn(uint32_t slot) {
-    ++events;
-    LinkState& link = links[slot];
-    const uint32_t number = messages[link.sender].next;
-    MessageState& m = messages[number];
-    const bool last = --m.packets == 0;
-    ++m.under_way;
-    enqueue(slot, m.route, last ? number | kLast : number);
-    link.sender_free = link.free;
-    if (last) m.left = link.free;
-    if (last || m.under_way == m.window) {
-      if (number == link.sender) link.sender = kNone;
-      else messages[link.sender].next = m.next;
-      m.next = kNone;
-    } else {
-      link.sender = number;
-    }
-    if (last && options.report_left) link.leaving = number;
-    link.sender_has_event = link.sender != kNone || link.leaving != kNone;
-    if (link.sender_has_event) queue.push(link.sender_free, 2 * slot + kTurn);
-  }
-
-  void turn(uint32_t slot) {
-    LinkState& link = links[slot];
-    link.sender_has_event = false;
-    if (link.leaving != kNone) done->push_back({messages[link.leaving].message.token, now, kNever});
-    link.leaving = kNone;
-    if (link.sender != kNone) take_turn(slot);
-  }
-
-  // ---- packets -----------------------------------------------------------------------------------------
-
-  void enqueue(uint32_t slot, uint32_t at, uint32_t message) {
-    LinkState& link = links[slot];
-    const Picoseconds push =
-        message & kLast ? serialization(messages[message & ~kLast].last_bytes, link.bytes_per_s) : link.full_push;
-    link.free = plus(std::max(link.free, now), push);
-    const Picoseconds arrives = plus(link.free, link.latency);
-    if (link.queue.empty()) queue.push(arrives, 2 * slot);
-    link.queue.push({arrives, at, message});
-  }
-
-  void arrive(uint32_t slot) {
-    ++events;
-    ++hops;
-    LinkState& link = links[slot];
-    const Packet packet = link.queue.front();
-    link.queue.pop();
-    if (!link.queue.empty()) queue.push(link.queue.front().arrives, 2 * slot);
-    if (const uint32_t next = routes[packet.at + 1]; next != kNone) return enqueue(next, packet.at + 1, packet.message);
-    if (packet.message & kLast) return finish(packet.message & ~kLast);
-    MessageState& m = messages[packet.message];
-    if (m.under_way-- == m.window && m.packets > 0) await_turn(packet.message);
+    hops[first + route.size()] = {kNone, number};
+    const auto window = std::min({packets, static_cast<uint64_t>(travel / longest_push) + 2, kLongestWindow});
+    messages[number] = {message,
+                        kNever,
+                        packets - window,
+                        size == 0 ? message.bytes : message.bytes - (packets - 1) * size,
+                        first,
+                        static_cast<uint32_t>(route.size())};
+    wait(first, static_cast<uint32_t>(window), packets == window);
   }
 
   void finish(uint32_t number) {
     const MessageState& m = messages[number];
-    LinkState& first = links[routes[m.route]];
+    LinkState& first = links[hops[m.first_hop].link];
     if (first.leaving == number) first.leaving = kNone;  // it leaves and arrives at one time
     done->push_back({m.message.token, m.left, now});
     const uint64_t full = options.packet_bytes == 0 ? 0 : (m.message.bytes - m.last_bytes) / options.packet_bytes;
     for (uint32_t i = 0; i < m.links; ++i) {
-      const uint32_t slot = routes[m.route + i];
+      const uint32_t slot = hops[m.first_hop + i].link;
       LinkTotal& total = table.total(slot);
       total.bytes += m.message.bytes;
       Picoseconds busy = 0;
@@ -241,9 +177,103 @@ struct PacketNetwork::State {
       total.busy_ps =
           add_saturated(total.busy_ps, add_saturated(busy, serialization(m.last_bytes, links[slot].bytes_per_s)));
     }
-    if (m.links >= unused_routes.size()) unused_routes.resize(m.links + 1);
-    unused_routes[m.links].push_back(m.route);
+    if (m.links >= unused_hops.size()) unused_hops.resize(m.links + 1);
+    unused_hops[m.links].push_back(m.first_hop);
     unused.push_back(number);
+  }
+
+  // ---- links -------------------------------------------------------------------------------------------
+
+  /// Packets of a message come to a link.
+  void wait(uint32_t number, uint32_t packets, bool last) {
+    Hop& hop = hops[number];
+    const uint32_t slot = hop.link;
+    LinkState& link = links[slot];
+    while (link.turn != kNone && link.free <= now) decide(slot);
+    hop.has_last |= last;
+    const bool joins = hop.waiting == 0;
+    hop.waiting += packets;
+    if (joins) {
+      if (link.turn == kNone) {
+        hop.next = number;
+      } else {
+        hop.next = hops[link.turn].next;
+        hops[link.turn].next = number;
+      }
+      link.turn = number;
+    }
+    if (options.report_left && last && is_first(number)) ++link.last_waiting;
+    if (link.free <= now) {
+      link.free = now;
+      decide(slot);
+    }
+    if (link.last_waiting > 0) call(slot);
+  }
+
+  bool is_first(uint32_t hop) const { return messages[hops[hop].message].first_hop == hop; }
+
+  /// The link, when free, pushes out a packet of the hop whose turn it is.
+  void decide(uint32_t slot) {
+    LinkState& link = links[slot];
+    const uint32_t number = hops[link.turn].next;
+    Hop& hop = hops[number];
+    if (--hop.waiting > 0) link.turn = number;
+    else if (number == link.turn) link.turn = kNone;
+    else hops[link.turn].next = hop.next;
+    const bool last = hop.waiting == 0 && hop.has_last;
+    link.free = plus(link.free, last ? serialization(messages[hop.message].last_bytes, link.bytes_per_s)
+                                     : link.full_push);
+    const Picoseconds arrives = plus(link.free, link.latency);
+    if (link.on_way.empty()) queue.push(arrives, 2 * slot);
+    link.on_way.push({arrives, number, last});
+    if (last && is_first(number)) {
+      messages[hop.message].left = link.free;
+      if (options.report_left) {
+        report_leaving(link);
+        link.leaving = hop.message;
+        --link.last_waiting;
+        call(slot);
+      }
+    }
+  }
+
+  /// Have the link called when it is free.
+  void call(uint32_t slot) {
+    if (links[slot].has_call) return;
+    links[slot].has_call = true;
+    queue.push(links[slot].free, 2 * slot + kCall);
+  }
+  void called(uint32_t slot) {
+    LinkState& link = links[slot];
+    ++events;
+    link.has_call = false;
+    report_leaving(link);
+    if (link.turn != kNone && link.free <= now) decide(slot);
+    if (link.last_waiting > 0 || link.leaving != kNone) call(slot);
+  }
+  void report_leaving(LinkState& link) {
+    if (link.leaving == kNone || messages[link.leaving].left > now) return;
+    const MessageState& m = messages[link.leaving];
+    done->push_back({m.message.token, m.left, kNever});
+    link.leaving = kNone;
+  }
+
+  void arrive(uint32_t slot) {
+    ++events;
+    ++packet_hops;
+    LinkState& link = links[slot];
+    const Packet packet = link.on_way.front();
+    link.on_way.pop();
+    if (!link.on_way.empty()) queue.push(link.on_way.front().arrives, 2 * slot);
+    else if (link.turn != kNone) decide(slot);
+    const Hop& next = hops[packet.hop + 1];
+    if (next.link != kNone) return wait(packet.hop + 1, 1, packet.last);
+    if (packet.last) return finish(next.message);
+    MessageState& m = messages[next.message];
+    if (m.held_back > 0) {
+      --m.held_back;
+      wait(m.first_hop, 1, m.held_back == 0);
+    }
   }
 
   // ---- time --------------------------------------------------------------------------------------------
@@ -255,19 +285,25 @@ struct PacketNetwork::State {
 
   Picoseconds advance_to(Picoseconds time, std::vector<Delivery>& deliveries) {
     done = &deliveries;
-    const size_t before = deliveries.size();
+    const Picoseconds reached = advance(time);
+    done = &at_once;
+    return reached;
+  }
+
+  Picoseconds advance(Picoseconds time) {
+    const size_t before = done->size();
     const uint64_t most_events = events + kMostEventsPerCall;
     if (!at_once.empty()) {
       time = now;
-      deliveries.insert(deliveries.end(), at_once.begin(), at_once.end());
+      done->insert(done->end(), at_once.begin(), at_once.end());
       at_once.clear();
     }
     while (!queue.empty() && queue.next_time() <= time) {
       const uint32_t event = queue.pop();
       now = queue.now();
-      if (event & kTurn) turn(event / 2);
+      if (event & kCall) called(event / 2);
       else arrive(event / 2);
-      if (deliveries.size() > before) time = now;  // the rest of this time, and no further
+      if (done->size() > before) time = now;  // the rest of this time, and no further
       if (events >= most_events) return now;
     }
     if (time != kNever) now = std::max(now, time);
@@ -287,7 +323,7 @@ Picoseconds PacketNetwork::advance_to(Picoseconds time, std::vector<Delivery>& d
   return state_->advance_to(time, done);
 }
 uint64_t PacketNetwork::events() const { return state_->events; }
-uint64_t PacketNetwork::packet_hops() const { return state_->hops; }
+uint64_t PacketNetwork::packet_hops() const { return state_->packet_hops; }
 std::vector<LinkTotal> PacketNetwork::totals() const { return state_->table.totals(); }
 
 }  // namespace chakra::net
