@@ -31,7 +31,7 @@ Hop hop(const net::Fabric& fabric, int64_t from, int64_t to) {
     hop.latency_ps += static_cast<double>(picoseconds(static_cast<double>(hops) * d.latency_ns * 1e-9));
     if (rate == INFINITY) {
       const int64_t on = b > a ? b - a : b - a + d.ranks;
-      const int64_t link = d.kind == net::TopologyKind::ring             ? on > d.ranks / 2
+      const int64_t link = d.kind == net::TopologyKind::ring              ? on > d.ranks / 2
                            : d.kind == net::TopologyKind::fully_connected ? b
                                                                           : 0;
       hop.link = (uint64_t{i} << 32) | static_cast<uint64_t>(link);
@@ -82,7 +82,7 @@ class Symmetry {
     if (!grid_) return false;
     const uint64_t extent = round.extent ? round.extent : plan.members, reach = round.stride * extent;
     for (const Dimension& d : dimensions_) {
-      if (round.stride < d.stride || reach > d.stride * d.extent) continue;
+      if (round.stride % d.stride != 0 || d.stride * d.extent % reach != 0) continue;
       // All within this dimension. Round a ring, by turning it, or by swapping with the opposite place.
       return d.equidistant || (d.whole && (reach == d.stride * d.extent || (extent == 2 && round.shifts == 1)));
     }
@@ -188,10 +188,10 @@ class Closed {
       : priced_(priced), plan_(*priced.plan), n_(plan_.members), spare_(n_), waiting_(n_) {
     base_ = *std::min_element(ready.begin(), ready.end());
     std::vector<double> start(n_);
+    for (uint32_t i = 0; i < n_; ++i) start[i] = static_cast<double>(ready[i]) - static_cast<double>(base_);
     for (uint32_t i = 0; i < n_; ++i)
-      start[i] = static_cast<double>(ready[i]) - static_cast<double>(base_);
-    for (uint32_t i = 0; i < n_; ++i)
-      if (Picoseconds apart = 0; !__builtin_sub_overflow(ready[i], base_, &apart)) start[i] = static_cast<double>(apart);
+      if (Picoseconds apart = 0; !__builtin_sub_overflow(ready[i], base_, &apart))
+        start[i] = static_cast<double>(apart);
     done_.assign(std::max(plan_.lanes, 1u), start);
   }
 
@@ -394,9 +394,9 @@ PricedPlan price(const Plan& plan, const Place& place) {
     const Round& round = plan.rounds[k];
     const PricedPlan::RoundCost& cost = priced.rounds[k];
     if (!cost.uniform) continue;
-    const double begin =
-        round.after < 0 ? done[round.lane]
-                        : later(done[round.lane], done[plan.rounds[static_cast<size_t>(round.after)].lane]);
+    const double begin = round.after < 0
+                             ? done[round.lane]
+                             : later(done[round.lane], done[plan.rounds[static_cast<size_t>(round.after)].lane]);
     double end = begin + cost.left_ps;
     for (uint32_t q = 0; q < round.shifts; ++q) end = later(end, begin + priced.arrive_ps[cost.first + q]);
     done[round.lane] = end;

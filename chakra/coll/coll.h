@@ -197,10 +197,10 @@ struct PricedPlan {
   Picoseconds together_ps = 0;  ///< how long it takes then
 
   struct RoundCost {
-    bool uniform = false;       ///< shift round: the same for all members
-    bool one_each = false;      ///< list: no member sends twice
-    uint32_t first = 0;         ///< uniform: into arrive, one per shift; list: into hops, one per transfer
-    double left_ps = 0;         ///< uniform: until all that a member sends has left
+    bool uniform = false;   ///< shift round: the same for all members
+    bool one_each = false;  ///< list: no member sends twice
+    uint32_t first = 0;     ///< uniform: into arrive, one per shift; list: into hops, one per transfer
+    double left_ps = 0;     ///< uniform: until all that a member sends has left
   };
   struct Hop {
     double latency_ps = 0, ps_per_byte = 0;
