@@ -16,7 +16,7 @@ constexpr double kSlowest = 1e18;
 /// Up to so many transfers of a member per round, their costs are kept from round to round.
 constexpr uint32_t kFewShifts = 4;
 
-/// THE door to the fabric: what a transfer between two ranks costs. All dimensions in which they differ are on
+/// The one door to the fabric: what a transfer between two ranks costs. All dimensions in which they differ are on
 /// its way, the inner first.
 Hop hop(const net::Fabric& fabric, int64_t from, int64_t to) {
   Hop hop;
@@ -151,6 +151,12 @@ class Departures {
 
 double later(double a, double b) { return a < b ? b : a; }
 
+/// A duration; where it would not fit, one that takes the earliest start to the latest end there is.
+Picoseconds rounded(double ps) {
+  constexpr Picoseconds kLongest = 2 * kLongestPs;
+  return ps < static_cast<double>(kLongest) ? std::llround(ps) : kLongest;
+}
+
 /// Each member gets from the one `by` places before it in its block. Arrays that do not overlap.
 void turn_uniform(const double* __restrict begin, double* __restrict end, size_t members, size_t block, size_t by,
                   double left, double arrive) {
@@ -188,10 +194,7 @@ class Closed {
       : priced_(priced), plan_(*priced.plan), n_(plan_.members), spare_(n_), waiting_(n_) {
     base_ = *std::min_element(ready.begin(), ready.end());
     std::vector<double> start(n_);
-    for (uint32_t i = 0; i < n_; ++i) start[i] = static_cast<double>(ready[i]) - static_cast<double>(base_);
-    for (uint32_t i = 0; i < n_; ++i)
-      if (Picoseconds apart = 0; !__builtin_sub_overflow(ready[i], base_, &apart))
-        start[i] = static_cast<double>(apart);
+    for (uint32_t i = 0; i < n_; ++i) start[i] = static_cast<double>(ready[i] - base_);
     done_.assign(std::max(plan_.lanes, 1u), start);
   }
 
@@ -204,7 +207,7 @@ class Closed {
     for (uint32_t i = 0; i < n_; ++i) {
       double end = 0;
       for (const std::vector<double>& lane : done_) end = later(end, lane[i]);
-      ready[i] = end < static_cast<double>(kLongestPs) ? add_saturated(base_, std::llround(end)) : kLongestPs;
+      ready[i] = std::max(ready[i], add_saturated(base_, rounded(end)));
     }
   }
 
@@ -402,7 +405,7 @@ PricedPlan price(const Plan& plan, const Place& place) {
     done[round.lane] = end;
   }
   const double end = *std::max_element(done.begin(), done.end());
-  priced.together_ps = end < static_cast<double>(kLongestPs) ? std::llround(end) : kLongestPs;
+  priced.together_ps = rounded(end);
   return priced;
 }
 

@@ -212,8 +212,8 @@ struct PricedPlan {
 };
 PricedPlan price(const Plan& plan, const Place& place);
 
-/// When each member has finished the plan, where nothing contends. ready[i]: when member i begins; overwritten
-/// with when it ends. A transfer of m bytes takes m / rate of the narrowest link of its path, and then the path's
+/// When each member has finished the plan, where nothing contends. ready[i]: when member i begins, within
+/// +-kLongestPs; overwritten with when it ends. A transfer of m bytes takes m / rate of the narrowest link of its path, and then the path's
 /// latency. What a member sends in one round through the same first link leaves one after the other, what goes
 /// through different links at the same time; lanes do not disturb each other. A member ends a round when what
 /// it sent has left and what it receives has arrived, and begins its next one of the lane then.

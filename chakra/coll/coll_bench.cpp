@@ -67,4 +67,57 @@ void BM_RunAgain(benchmark::State& state) {
 }
 BENCHMARK(BM_RunAgain)->Unit(benchmark::kMicrosecond);
 
+/// Of 16 x 16 x 16 members, that of the dimension in the middle with a link for each pair: 8 chunks of 1 MiB.
+void BM_HierarchyPlanPriceAndRun(benchmark::State& state) {
+  const double byte_per_ps = 1e12 / 1073741824.0;
+  const net::Fabric fabric{{{net::TopologyKind::ring, 16, byte_per_ps, 1000},
+                            {net::TopologyKind::fully_connected, 16, byte_per_ps, 1000},
+                            {net::TopologyKind::switch_, 16, byte_per_ps, 500}}};
+  std::vector<int64_t> ranks(kRanks);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  const coll::Place place{&fabric, ranks};
+  const coll::Operation op{trace::CommType::reduce_scatter, 8 << 20, 0, {}};
+  const bool different = state.range(0) != 0;
+  const Picoseconds first = 15 * (1'000'000 + (1 << 16)), second = 1'000'000 + (1 << 12),
+                    third = 15 * (1'000'000 + 256);
+  for (auto _ : state) {
+    const coll::Plan plan = coll::choose(coll::default_selection(), op, place).plan(op, place);
+    std::vector<Picoseconds> ready(kRanks);
+    if (different) ready[5] = -1;
+    coll::run_closed(plan, place, ready);
+    if (ready[77] != first + second + third + 7 * first) return state.SkipWithError("wrong answer");
+  }
+}
+BENCHMARK(BM_HierarchyPlanPriceAndRun)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+/// A list of transfers: no two members do the same.
+void BM_TreePlanPriceAndRun(benchmark::State& state) {
+  const Ring ring;
+  const coll::Operation op{trace::CommType::all_reduce, kBytes, 0, {}};
+  for (auto _ : state) {
+    const coll::Plan plan = coll::find_algorithm("double_binary_tree")->plan(op, ring.place);
+    std::vector<Picoseconds> ready(kRanks);
+    coll::run_closed(plan, ring.place, ready);
+    if (*std::max_element(ready.begin(), ready.end()) <= 2 * int64_t{kBytes})
+      return state.SkipWithError("wrong answer");
+  }
+}
+BENCHMARK(BM_TreePlanPriceAndRun)->Unit(benchmark::kMillisecond);
+
+/// 4,096 of 5,000 places round the ring: the way from the last to the first is longer.
+void BM_RingOnPartOfTheFabric(benchmark::State& state) {
+  const net::Fabric fabric{{{net::TopologyKind::ring, 5000, 1e12 / 1073741824.0, 1000}}};
+  const Ring ring;
+  const coll::Place place{&fabric, ring.ranks};
+  for (auto _ : state) {
+    std::vector<Picoseconds> ready(kRanks);
+    coll::run_closed(ring.plan, place, ready);
+    // Each block comes over the long way, of 5,000 - 4,095 links, at most twice on its way round twice.
+    const Picoseconds last = *std::max_element(ready.begin(), ready.end());
+    if (last < kAllReducePs + 904 * 1'000'000 || last > kAllReducePs + 2 * 904 * 1'000'000)
+      return state.SkipWithError("wrong answer");
+  }
+}
+BENCHMARK(BM_RingOnPartOfTheFabric)->Unit(benchmark::kMillisecond);
+
 }  // namespace
