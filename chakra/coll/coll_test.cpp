@@ -683,6 +683,11 @@ TEST(RunClosed, AgreesWithAnEventDrivenRunOnRandomPlans) {
     if (random.chance(0.3)) ranks.resize(static_cast<size_t>(random.between(1, net.size())));
     const Place place{&net, ranks};
     const Plan plan = random_plan(random, place.members());
+    for (const Round& round : plan.rounds) {
+      Pairs pairs;
+      each_transfer(plan, round, [&](uint32_t from, uint32_t to, uint64_t bytes) { pairs[{from, to}] += bytes; });
+      ASSERT_EQ(pairs, expand(plan, round));
+    }
     compare(plan, place, random_starts(random, ranks.size()));
     if (HasFailure()) FAIL() << "plan " << i << " on " << net.describe();
   }
