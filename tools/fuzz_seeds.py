@@ -87,6 +87,7 @@ SEEDS = {
     "link_fuzz": lambda: [json.dumps(GPU).encode(), json.dumps(GPU["traceEvents"]).encode(), cut("device", "traceEvents", 30)],
     "pair_fuzz": lambda: [cut("host", "nodes", 40) + b"\0" + cut("device", "traceEvents", 60), PAIR],
     "job_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), *collective_seeds()],
+    "selection_fuzz": lambda: [b"allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", b"Reduce-Scatter: -1GB hierarchical # big\nbarrier: tree"],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 

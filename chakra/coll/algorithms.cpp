@@ -39,9 +39,7 @@ uint32_t turn(uint32_t i, int64_t k, uint32_t n) {
 uint32_t doublings(uint32_t n) { return static_cast<uint32_t>(std::bit_width(n - 1)); }
 
 bool gathers(CommType type) { return type == CommType::all_gather || type == CommType::gather; }
-bool scatters_sum(CommType type) {
-  return type == CommType::reduce_scatter || type == CommType::reduce_scatter_block;
-}
+bool scatters_sum(CommType type) { return type == CommType::reduce_scatter || type == CommType::reduce_scatter_block; }
 
 /// `parts`: how many units `bytes` is cut into.
 Outline outline_of(const Operation& op, const Place& place, uint64_t parts) {
@@ -50,9 +48,9 @@ Outline outline_of(const Operation& op, const Place& place, uint64_t parts) {
   o.members = place.members();
   o.root = op.root;
   o.splits = op.splits;
-  o.units = op.type == CommType::barrier                                  ? o.members
+  o.units = op.type == CommType::barrier                          ? o.members
             : gathers(op.type) || op.type == CommType::all_to_all ? o.members * parts
-                                                                          : parts;
+                                                                  : parts;
   o.unit_bytes = op.type == CommType::barrier ? 0 : op.bytes / parts + (op.bytes % parts != 0);
   return o;
 }
@@ -283,8 +281,7 @@ void tree_round(const Outline& o, uint32_t k, uint32_t, Round&, Moves& moves) {
     const uint32_t from = up ? child : parent, to = up ? parent : child;
     if (subtree || (up && o.type == CommType::barrier))
       move_wrapped(moves, from, to, 0, child, static_cast<uint32_t>(std::min(distance, n - v - distance)), n);
-    else
-      moves.push_back({from, to, 0, o.units, 1, up});
+    else moves.push_back({from, to, 0, o.units, 1, up});
   }
 }
 
@@ -353,12 +350,12 @@ Outline double_binary_tree(const Operation& op, const Place& place) {
   const auto place_of = [n](uint32_t tree, uint32_t i) { return tree == 0 ? i : n % 2 ? (i + n - 1) % n : n - 1 - i; };
   o.edges.resize(2 * (size_t{n} - 1));
   constexpr uint32_t kNone = UINT32_MAX;
-  std::vector<uint32_t> sibling(o.edges.size(), kNone), child(2 * size_t{n}, kNone);
+  std::vector<uint32_t> sibling(o.edges.size(), kNone), child(n, kNone);
   for (uint32_t t = 0; t < 2; ++t)
     for (uint32_t v = 1; v < n; ++v) {
       const uint32_t parent = parent_in_order(v, n), edge = t * (n - 1) + v - 1;
       o.edges[edge] = {member(t, parent), member(t, v), t, 0};
-      uint32_t& other = child[t * size_t{n} + parent];
+      uint32_t& other = child[o.edges[edge].parent];  // no member has more than two, in both trees together
       if (other != kNone) {
         sibling[edge] = other;
         sibling[other] = edge;
@@ -389,9 +386,8 @@ Outline double_binary_tree(const Operation& op, const Place& place) {
   uint32_t last = 0;
   for (uint32_t t = 0; t < 2; ++t) {
     const uint32_t first = t * (n - 1);
-    last = std::max(last, start_edges(n, first, o.edges, [&](uint32_t v, uint32_t) {
-      return uint32_t{colour[first + v - 1]};
-    }));
+    last = std::max(
+        last, start_edges(n, first, o.edges, [&](uint32_t v, uint32_t) { return uint32_t{colour[first + v - 1]}; }));
   }
   o.steps = last + 2 * (pieces - 1) + 1;
   o.rounds = 2 * o.steps;
@@ -427,8 +423,7 @@ void chain_round(const Outline& o, uint32_t k, uint32_t, Round&, Moves& moves) {
   for (uint32_t p = k < o.pieces ? 0 : k - o.pieces + 1; p <= last; ++p) {
     if (o.type == CommType::reduce)
       moves.push_back({turn(o.root, int64_t{p} + 1, n), turn(o.root, int64_t{p} + 2, n), k - p, 1, 1, true});
-    else
-      moves.push_back({turn(o.root, p, n), turn(o.root, int64_t{p} + 1, n), k - p, 1, 1, false});
+    else moves.push_back({turn(o.root, p, n), turn(o.root, int64_t{p} + 1, n), k - p, 1, 1, false});
   }
 }
 
@@ -559,8 +554,7 @@ void count_bytes(const Outline& o, std::span<const Move> moves, std::vector<Tran
       for (uint64_t i = 0; i < move.count; ++i) bytes = plus(bytes, unit_bytes(o, move.block + i * move.step));
     if (!list.empty() && list.back().from == move.from && list.back().to == move.to)
       list.back().bytes = plus(list.back().bytes, bytes);
-    else
-      list.push_back({move.from, move.to, bytes});
+    else list.push_back({move.from, move.to, bytes});
   }
 }
 
@@ -584,21 +578,22 @@ const std::array<AlgorithmRow, kAlgorithmCount> kAlgorithms{{
      "with a link for each pair: L + S/(n B), all-gather L + S/B, all-reduce 2 (L + S/(n B)); with one link per "
      "member the term with S times n-1",
      kSums | bit(CommType::all_gather) | bit(CommType::all_to_all), true, false, direct, direct_round},
-    {"halving_doubling", "half of the rest goes to partners 1, 2, 4, ... away, and comes back; members beyond a power "
+    {"halving_doubling",
+     "half of the rest goes to partners 1, 2, 4, ... away, and comes back; members beyond a power "
      "of two give all to a neighbour first",
      "n = 2^K: all-reduce 2 K L + 2 (n-1) S/(n B); reduce-scatter K L + (n-1) S/(n B); all-gather K L + (n-1) S/B; "
      "else two rounds more",
      kSums | bit(CommType::all_gather), false, false, halving_doubling, halving_doubling_round},
     {"double_binary_tree", "two trees, each with half of the data in pieces; who is inside one is a leaf of the other",
-     "about 2 (2 K + 2 p) (L + S/(2 p B)), p pieces per tree", bit(CommType::all_reduce), false, false,
+     "about 4 K L + 2 (2 K + 2 p) S/(2 p B), p pieces per tree", bit(CommType::all_reduce), false, false,
      double_binary_tree, pipelined_tree_round},
     {"tree", "binomial tree: in each round twice as many have it",
      "K (L + S/B) for broadcast and reduce, twice that for all-reduce; gather K L + (n-1) S/B; scatter "
      "K L + (n-1) S/(n B); barrier 2 K L",
      kRooted | bit(CommType::all_reduce) | bit(CommType::barrier), false, false, tree, tree_round},
-    {"binary_tree", "binary tree, the data in p pieces", "about (2 K + 2 p) (L + S/(p B))",
+    {"binary_tree", "binary tree, the data in p pieces", "about 2 K L + (2 K + 2 p) S/(p B)",
      bit(CommType::broadcast) | bit(CommType::reduce), false, false, binary_tree, pipelined_tree_round},
-    {"chain", "from member to member, the data in p pieces", "(n-1 + p-1) (L + S/(p B))",
+    {"chain", "from member to member, the data in p pieces", "(n-1) L + (n-1 + p-1) S/(p B)",
      bit(CommType::broadcast) | bit(CommType::reduce), false, false, chain, chain_round},
     {"linear", "the root with one member after the other",
      "scatter L + (n-1) S/(n B); gather L + S/B, for what arrives at the root does not contend",

@@ -62,7 +62,7 @@ class Symmetry {
     if (!grid_) return false;
     const uint64_t extent = round.extent ? round.extent : plan.members, reach = round.stride * extent;
     for (const Dimension& d : dimensions_) {
-      if (round.stride < d.stride || reach > d.stride * d.extent) continue;
+      if (round.stride % d.stride != 0 || d.stride * d.extent % reach != 0) continue;
       // All within this dimension. Round a ring, by turning it, or by swapping with the opposite place.
       return d.equidistant || (d.whole && (reach == d.stride * d.extent || (extent == 2 && round.shifts == 1)));
     }
@@ -131,6 +131,12 @@ class Departures {
 
 double later(double a, double b) { return a < b ? b : a; }
 
+/// A duration; where it would not fit, one that takes the earliest start to the latest end there is.
+Picoseconds rounded(double ps) {
+  constexpr Picoseconds kLongest = 2 * kLongestPs;
+  return ps < static_cast<double>(kLongest) ? std::llround(ps) : kLongest;
+}
+
 /// Each member gets from the one `by` places before it in its block. Arrays that do not overlap.
 void turn_uniform(const double* __restrict begin, double* __restrict end, size_t members, size_t block, size_t by,
                   double left, double arrive) {
@@ -168,10 +174,7 @@ class Closed {
       : priced_(priced), plan_(*priced.plan), n_(plan_.members), spare_(n_), waiting_(n_) {
     base_ = *std::min_element(ready.begin(), ready.end());
     std::vector<double> start(n_);
-    for (uint32_t i = 0; i < n_; ++i)
-      start[i] = static_cast<double>(ready[i]) - static_cast<double>(base_);
-    for (uint32_t i = 0; i < n_; ++i)
-      if (Picoseconds apart = 0; !__builtin_sub_overflow(ready[i], base_, &apart)) start[i] = static_cast<double>(apart);
+    for (uint32_t i = 0; i < n_; ++i) start[i] = static_cast<double>(ready[i] - base_);
     done_.assign(std::max(plan_.lanes, 1u), start);
   }
 
@@ -184,7 +187,7 @@ class Closed {
     for (uint32_t i = 0; i < n_; ++i) {
       double end = 0;
       for (const std::vector<double>& lane : done_) end = later(end, lane[i]);
-      ready[i] = end < static_cast<double>(kLongestPs) ? add_saturated(base_, std::llround(end)) : kLongestPs;
+      ready[i] = std::max(ready[i], add_saturated(base_, rounded(end)));
     }
   }
 
@@ -374,15 +377,15 @@ PricedPlan price(const Plan& plan, const Place& place) {
     const Round& round = plan.rounds[k];
     const PricedPlan::RoundCost& cost = priced.rounds[k];
     if (!cost.uniform) continue;
-    const double begin =
-        round.after < 0 ? done[round.lane]
-                        : later(done[round.lane], done[plan.rounds[static_cast<size_t>(round.after)].lane]);
+    const double begin = round.after < 0
+                             ? done[round.lane]
+                             : later(done[round.lane], done[plan.rounds[static_cast<size_t>(round.after)].lane]);
     double end = begin + cost.left_ps;
     for (uint32_t q = 0; q < round.shifts; ++q) end = later(end, begin + priced.arrive_ps[cost.first + q]);
     done[round.lane] = end;
   }
   const double end = *std::max_element(done.begin(), done.end());
-  priced.together_ps = end < static_cast<double>(kLongestPs) ? std::llround(end) : kLongestPs;
+  priced.together_ps = rounded(end);
   return priced;
 }
 

@@ -201,10 +201,10 @@ struct PricedPlan {
   Picoseconds together_ps = 0;  ///< how long it takes then
 
   struct RoundCost {
-    bool uniform = false;       ///< shift round: the same for all members
-    bool one_each = false;      ///< list: no member sends twice
-    uint32_t first = 0;         ///< uniform: into arrive, one per shift; list: into hops, one per transfer
-    double left_ps = 0;         ///< uniform: until all that a member sends has left
+    bool uniform = false;   ///< shift round: the same for all members
+    bool one_each = false;  ///< list: no member sends twice
+    uint32_t first = 0;     ///< uniform: into arrive, one per shift; list: into hops, one per transfer
+    double left_ps = 0;     ///< uniform: until all that a member sends has left
   };
   struct Hop {
     double latency_ps = 0, ps_per_byte = 0;
@@ -216,15 +216,15 @@ struct PricedPlan {
 };
 PricedPlan price(const Plan& plan, const Place& place);
 
-/// When each member has finished the plan, where nothing contends. ready[i]: when member i begins; overwritten
-/// with when it ends. A transfer of m bytes takes m / rate of the narrowest link of its path, and then the path's
-/// latency. What a member sends in one round through the same first link leaves one after the other, what goes
-/// through different links at the same time; lanes do not disturb each other. A member ends a round when what
-/// it sent has left and what it receives has arrived, and begins its next one of the lane then.
-/// Inside, times are doubles in picoseconds since the earliest start, rounded once, at the end: no error
-/// accumulates over rounds (2^53 ps are two and a half hours; beyond that the error is 1e-16 of the time). No
-/// end is later than kLongestPs. Cost: O(members) if all begin together and the plan is `alike`, otherwise
-/// O(transfers), shift rounds at about a nanosecond per transfer.
+/// When each member has finished the plan, where nothing contends. ready[i]: when member i begins, within
+/// +-kLongestPs; overwritten with when it ends. A transfer of m bytes takes m / rate of the narrowest link of its
+/// path, and then the path's latency. What a member sends in one round through the same first link leaves one after
+/// the other, what goes through different links at the same time; lanes do not disturb each other. A member ends a
+/// round when what it sent has left and what it receives has arrived, and begins its next one of the lane then.
+/// Inside, times are doubles in picoseconds since the earliest start, rounded once, at the end: no error accumulates
+/// over rounds (2^53 ps are two and a half hours; beyond that the error is 1e-16 of the time). No end is later than
+/// kLongestPs. Cost: O(members) if all begin together and the plan is `alike`, otherwise O(transfers), a fraction
+/// of a nanosecond each in shift rounds.
 void run_closed(const PricedPlan& plan, std::span<Picoseconds> ready);
 void run_closed(const Plan& plan, const Place& place, std::span<Picoseconds> ready);
 

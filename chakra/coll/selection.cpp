@@ -32,21 +32,22 @@ struct Unit {
   uint64_t bytes;
 };
 constexpr uint64_t kKi = 1024, kK = 1000;
-constexpr std::array<Unit, 10> kUnits{{{"TiB", kKi * kKi * kKi * kKi},
-                                       {"GiB", kKi * kKi * kKi},
-                                       {"MiB", kKi * kKi},
+constexpr std::array<Unit, 10> kUnits{{{"TiB", kKi* kKi* kKi* kKi},
+                                       {"GiB", kKi* kKi* kKi},
+                                       {"MiB", kKi* kKi},
                                        {"KiB", kKi},
                                        {"B", 1},
                                        {"", 1},
                                        {"KB", kK},
-                                       {"MB", kK * kK},
-                                       {"GB", kK * kK * kK},
-                                       {"TB", kK * kK * kK * kK}}};
+                                       {"MB", kK* kK},
+                                       {"GB", kK* kK* kK},
+                                       {"TB", kK* kK* kK* kK}}};
 
 /// "64KiB", the largest unit that leaves no rest.
 std::string show_size(uint64_t bytes) {
   for (const Unit& unit : kUnits)
-    if (bytes > 0 && bytes % unit.bytes == 0 && unit.bytes > 1) return fmt::format("{}{}", bytes / unit.bytes, unit.name);
+    if (bytes > 0 && bytes % unit.bytes == 0 && unit.bytes > 1)
+      return fmt::format("{}{}", bytes / unit.bytes, unit.name);
   return fmt::format("{}", bytes);
 }
 
@@ -124,8 +125,8 @@ Result<Rule> parse_rule(CommType type, std::string_view text, const ::chakra::Pl
                  fmt::format("{} instead of an algorithm, such as 'ring' or '0-64KiB tree'", quote(text)));
   rule.algorithm = find_algorithm(name);
   if (!rule.algorithm || !rule.algorithm->does(type))
-    return error("coll.selection.algorithm", fmt::format("no algorithm {} for {}; known: {}", quote(name),
-                                                         trace::name(type), known(type)));
+    return error("coll.selection.algorithm",
+                 fmt::format("no algorithm {} for {}; known: {}", quote(name), trace::name(type), known(type)));
   return rule;
 }
 
