@@ -120,9 +120,9 @@ Result<void> run_info_classes(const std::string& path, const std::string& json_p
   std::vector<int64_t> ranks_of(job.classes.size(), 0);
   for (const trace::ClassJob::Rank& rank : job.ranks) ++ranks_of[rank.cls];
   Json classes = Json::array();
-  std::string text = fmt::format("{}: {} ranks in {} classes, {} groups\n", path,
-                                 show_count(static_cast<int64_t>(job.ranks.size())), job.classes.size(),
-                                 show_count(static_cast<int64_t>(job.groups.size())));
+  std::string text =
+      fmt::format("{}: {} ranks in {} classes, {} groups\n", path, show_count(static_cast<int64_t>(job.ranks.size())),
+                  job.classes.size(), show_count(static_cast<int64_t>(job.groups.size())));
   for (size_t c = 0; c < job.classes.size(); ++c) {
     const Summary summary = summarize(job.classes[c]);
     Json json = to_json(job.classes[c], summary, std::nullopt);

@@ -54,7 +54,7 @@ const std::array<NumberRow, 16> kNumbers{{
 // Sizes of the models: "The Llama 3 Herd of Models" (2024), table 3; "Language Models are Few-Shot Learners" (2020),
 // table 2.1. The 405-billion-parameter model is spread as on its 16,384 devices.
 const std::array<PresetRow, 5> kPresets{{
-    {"tiny", "a few kilobytes of parameters on 16 ranks, to try things out",
+    {"tiny", "0.6 million parameters on 16 ranks, to try things out",
      preset({8, 64, 256, 8, 4, 128, 1024}, {2, 4, 2, 2, 8})},
     {"llama3-8b", "Llama 3, 8 billion parameters, on 8 ranks",
      preset({32, 4096, 14336, 32, 8, 8192, 128'256}, {2, 2, 1, 2, 8})},

@@ -18,7 +18,7 @@ struct StepOptions {
   // The model.
   int64_t layers = 8;
   int64_t hidden = 1024;
-  int64_t ffn = 4096;       ///< width of the MLP between its matrices
+  int64_t ffn = 4096;  ///< width of the MLP between its matrices
   int64_t heads = 16;
   int64_t kv_heads = 0;     ///< fewer than heads: grouped-query attention; 0: as many as heads
   int64_t head_dim = 0;     ///< 0: hidden / heads

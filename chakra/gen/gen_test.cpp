@@ -70,7 +70,8 @@ struct Outcome {
                                                       : fmt::format("{}>{}#{}", c.src, t.rank, c.tag);
       size_t expected = 2;
       if (t.type[n] == NodeType::coll) {
-        const auto found = std::find_if(t.groups.begin(), t.groups.end(), [&](const auto& g) { return g.name == group; });
+        const auto found =
+            std::find_if(t.groups.begin(), t.groups.end(), [&](const auto& g) { return g.name == group; });
         if (found == t.groups.end() || std::count(found->ranks.begin(), found->ranks.end(), t.rank) != 1) {
           disagreement = fmt::format("rank {} is not in group {}", t.rank, group);
           continue;
@@ -237,7 +238,8 @@ TEST(Step, SchedulesAreThePublishedOnes) {
 }
 
 const StepOptions& preset(std::string_view name) {
-  return std::find_if(kPresets.begin(), kPresets.end(), [&](const PresetRow& row) { return row.name == name; })->options;
+  return std::find_if(kPresets.begin(), kPresets.end(), [&](const PresetRow& row) { return row.name == name; })
+      ->options;
 }
 
 /// Operations of all ranks, and parameters of the model as the gradients that are reduced have them.
@@ -271,8 +273,9 @@ TEST(Step, SumsAreThePublishedOnes) {
     const auto [flops, reduced] = totals(o, *job);
     EXPECT_NEAR(reduced / published, 1, 0.01) << name;
     const double tokens = static_cast<double>(o.sequence * o.micro_batches * o.dp);
-    const double attention = 12.0 / 2 * static_cast<double>(o.layers * o.hidden * o.sequence) * tokens;  // half is masked
-    const double looked_up = static_cast<double>(o.vocabulary * o.hidden);  // no products with the embedding
+    const double attention =
+        12.0 / 2 * static_cast<double>(o.layers * o.hidden * o.sequence) * tokens;  // half is masked
+    const double looked_up = static_cast<double>(o.vocabulary * o.hidden);          // no products with the embedding
     EXPECT_NEAR(flops / (6 * (published - looked_up) * tokens + attention), 1, 0.01) << name;
     if (published > 1e11) EXPECT_NEAR(flops / (6 * published * tokens + attention), 1, 0.01) << name;
   }
@@ -291,7 +294,8 @@ TEST(Step, OfTheLargestPresetHasWhatItShould) {
     EXPECT_GE(t.size(), 10'000u);
     for (NodeId n = 0; n < t.size(); ++n) {
       const std::string_view name = t.name_of(n);
-      tensor_collectives += name.starts_with("layer") && t.type[n] == NodeType::coll && t.strings[t.comm(n)->group] == "tp";
+      tensor_collectives +=
+          name.starts_with("layer") && t.type[n] == NodeType::coll && t.strings[t.comm(n)->group] == "tp";
       layers_forward += name.ends_with(".attention.norm");
     }
   }
@@ -304,8 +308,8 @@ TEST(Step, RanksStandInTheOrderAskedFor) {
   o.tp = 2;
   o.pp = 2;
   o.dp = 4;
-  for (const auto& [order, tp, dp, pp] : {std::tuple("tp-dp-pp", 1, 2, 8), std::tuple("tp-pp-dp", 1, 4, 2),
-                                          std::tuple("pp-dp-tp", 8, 2, 1)}) {
+  for (const auto& [order, tp, dp, pp] :
+       {std::tuple("tp-dp-pp", 1, 2, 8), std::tuple("tp-pp-dp", 1, 4, 2), std::tuple("pp-dp-tp", 8, 2, 1)}) {
     o.order = order;
     const auto job = step(o);
     ASSERT_TRUE(job) << job.error().message();

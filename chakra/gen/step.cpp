@@ -74,10 +74,12 @@ std::vector<int64_t> deal_layers(const StepOptions& o) {
 Result<void> check(const StepOptions& o) {
   for (const NumberRow& row : kNumbers)
     if (const int64_t value = o.*row.value; value < row.least || value > row.most)
-      return wrong("gen.step.range", fmt::format("{} is {}; from {} to {} are possible", row.name, value, row.least, row.most));
+      return wrong("gen.step.range",
+                   fmt::format("{} is {}; from {} to {} are possible", row.name, value, row.least, row.most));
   const auto positive = [](double x) { return x > 0 && x <= 1e24; };
   if (!positive(o.peak_flop_per_s) || !positive(o.memory_bytes_per_s) || !positive(o.efficiency) || o.efficiency > 1)
-    return wrong("gen.step.range", "the device's peak and bandwidth are above 0, its efficiency is above 0 and at most 1");
+    return wrong("gen.step.range",
+                 "the device's peak and bandwidth are above 0, its efficiency is above 0 and at most 1");
   const auto multiple = [](const char* what, int64_t of, const char* by, int64_t n) -> Result<void> {
     if (of % n == 0) return {};
     return wrong("gen.step.divide", fmt::format("{}, {}, is no multiple of {}, {}", what, of, by, n));
@@ -95,9 +97,11 @@ Result<void> check(const StepOptions& o) {
   }
   const auto real = [](int64_t n) { return static_cast<double>(n); };
   const double ranks = real(o.tp) * real(o.pp) * real(o.dp), stages = real(o.pp) * real(o.virtual_stages);
-  if (ranks > kMostRanks) return wrong("gen.step.large", fmt::format("{} ranks; at most {} are possible", ranks, kMostRanks));
+  if (ranks > kMostRanks)
+    return wrong("gen.step.large", fmt::format("{} ranks; at most {} are possible", ranks, kMostRanks));
   if (stages > real(o.layers) + 2)
-    return wrong("gen.step.layers", fmt::format("{} layers cannot be dealt out to {} virtual stages", o.layers, stages));
+    return wrong("gen.step.layers",
+                 fmt::format("{} layers cannot be dealt out to {} virtual stages", o.layers, stages));
   if (const double nodes = real(o.micro_batches) * (50 * real(o.layers) + 30 * stages); nodes > kMostNodes)
     return wrong("gen.step.large", fmt::format("about {:.3g} nodes; at most {:.3g} are possible", nodes, kMostNodes));
   return {};
@@ -119,7 +123,8 @@ class Stage {
       ends_.push_back(computed_);
     }
     update();
-    if (too_large_) return wrong("gen.step.large", "a node has more operations or bytes, or takes longer, than can be told");
+    if (too_large_)
+      return wrong("gen.step.large", "a node has more operations or bytes, or takes longer, than can be told");
     return {};
   }
 
@@ -132,7 +137,16 @@ class Stage {
     enum class Kind : uint8_t { forward, backward } kind;
     int64_t chunk, micro;
   };
-  enum Stream : int64_t { kCompute, kTensor, kData, kSendForward, kSendBackward, kReceiveForward, kReceiveBackward, kStreams };
+  enum Stream : int64_t {
+    kCompute,
+    kTensor,
+    kData,
+    kSendForward,
+    kSendBackward,
+    kReceiveForward,
+    kReceiveBackward,
+    kStreams
+  };
   struct Work {
     double flops, bytes;
   };
@@ -196,8 +210,8 @@ class Stage {
     await(n);
     awaited_.clear();
     computed_ = n;
-    const Picoseconds time = picoseconds(
-        std::max(work.flops / (o_.peak_flop_per_s * o_.efficiency), work.bytes / o_.memory_bytes_per_s));
+    const Picoseconds time =
+        picoseconds(std::max(work.flops / (o_.peak_flop_per_s * o_.efficiency), work.bytes / o_.memory_bytes_per_s));
     too_large_ |= time >= kLongestPs || !(work.flops < 9e18);
     b_.trace.dur_ps[n] = std::max<Picoseconds>((time + kPsPerNs - 1) / kPsPerNs, 1) * kPsPerNs;
     b_.trace.flags[n] |= trace::kHasDuration;
@@ -400,8 +414,7 @@ class Stage {
       wait(bucket.reduced);
       compute(bucket.name + ".optimizer",
               {elements * kOptimizerFlops, elements * (kOptimizerBytes + static_cast<double>(o_.bytes_per_element))});
-      if (o_.dp > 1)
-        over_data(bucket.name + ".parameters.all_gather", CommType::all_gather, elements * s_.element);
+      if (o_.dp > 1) over_data(bucket.name + ".parameters.all_gather", CommType::all_gather, elements * s_.element);
     }
   }
 

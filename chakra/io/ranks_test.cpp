@@ -96,7 +96,7 @@ std::vector<std::string> bytes(const TraceSet& job) {
 TEST(Classes, GiveBackEveryRank) {
   Prng random(7);
   size_t merged = 0;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 200; ++i) {
     TraceSet job = random_job(random);
     const std::vector<std::string> before = bytes(job);
     const ClassJob classes = trace::by_class(std::move(job));
@@ -118,7 +118,7 @@ TEST(Classes, GiveBackEveryRank) {
     ASSERT_EQ(again.classes.size(), classes.classes.size());
     for (size_t r = 0; r < classes.ranks.size(); ++r) ASSERT_EQ(again.ranks[r].cls, classes.ranks[r].cls);
   }
-  EXPECT_GT(merged, 1000u);
+  EXPECT_GT(merged, 500u);
 }
 
 TEST(Classes, KeepApartWhatDiffersAnywhere) {
@@ -215,13 +215,13 @@ TEST(Ranks, WhatIsWrongIsNamed) {
       {"[\"tp\"]", "[\"dp\"]", "io.ranks.slot"},
       {"[\"tp\"]", "[]", "io.ranks.slot"},
       {"[\"tp\"]", "null", "io.ranks.form"},
-      {"class0.et", "class1.et", "io.ranks.class"},
+      {"class0.et", "class9.et", "io.ranks.class"},
       {"class0.et", "../class0.et", "io.ranks.form"},
       {"class0.et", "/dev/zero", "io.ranks.form"},
       {"class0.et", "", "io.ranks.form"},
-      {"[{\"file\"", "[{\"file\": \"class0.et\"}, {\"file\"", "io.ranks.slot"},
-      {"\"peer_slots\": 1}]", "\"peer_slots\": 1}, {\"file\": \"class0.et\", \"group_slots\": [\"tp\"], \"peer_slots\": 1}]",
-       "io.ranks.class"},
+      {"[{\"file\"", "[{\"file\": \"class1.et\"}, {\"file\"", "io.ranks.slot"},
+      {"\"peer_slots\": 1}]", "\"peer_slots\": 1}, {\"file\": \"class1.et\"}]", "io.ranks.class"},
+      {"\"peer_slots\": 1}]", "\"peer_slots\": 1}, {\"file\": \"class0.et\"}]", "io.ranks.class"},
       {"\"rank\": 1, \"class\": 0", "\"rank\": 1, \"class\": 1", "io.ranks.class"},
       {"\"rank\": 1,", "\"rank\": 2,", "io.ranks.rank"},
       {"\"rank\": 1,", "\"rank\": -1,", "io.ranks.form"},
@@ -247,6 +247,7 @@ TEST(Ranks, WhatIsWrongIsNamed) {
   };
   const TemporaryFolder folder;
   ASSERT_TRUE(write_et(one_class(), folder.path("class0.et")));
+  ASSERT_TRUE(write_et(one_class(), folder.path("class1.et")));
   const std::string good(kGood);
   for (const Row& row : rows) {
     std::string text = good;
