@@ -81,6 +81,12 @@ def collective_seeds():
     return [et.encode("\n".join(lines + [f"6 COMP {'x' * 3} end:str={chr(ending)}"])) for ending in range(33, 127, 4)]
 
 
+RANKS = {"schema": "chakra-ranks-1", "classes": [{"file": "class0.et", "group_slots": ["tp"], "peer_slots": 1}],
+         "groups": [{"name": "a", "description": "x", "backend": "nccl", "size": 2, "ranks": {"first": 0, "step": 1, "count": 2}},
+                    {"name": "b", "ranks": [2, 3]}],
+         "ranks": [{"rank": r, "class": 0, "groups": [r // 2], "peers": [3 - r]} for r in range(4)]}
+
+
 SEEDS = {
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
     "host_fuzz": lambda: [cut("host", "nodes", 12), cut("host", "nodes", 2)],
@@ -88,6 +94,7 @@ SEEDS = {
     "pair_fuzz": lambda: [cut("host", "nodes", 40) + b"\0" + cut("device", "traceEvents", 60), PAIR],
     "job_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), *collective_seeds()],
     "selection_fuzz": lambda: [b"allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", b"Reduce-Scatter: -1GB hierarchical # big\nbarrier: tree"],
+    "ranks_fuzz": lambda: [json.dumps(RANKS).encode()],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 

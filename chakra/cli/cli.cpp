@@ -15,7 +15,7 @@ constexpr std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 
 }  // namespace
 
-const std::array<CommandRow, 6> kCommands{{
+const std::array<CommandRow, 7> kCommands{{
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
@@ -26,6 +26,10 @@ const std::array<CommandRow, 6> kCommands{{
      "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", add_sim},
     {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing", "chakra view traces/ -o timeline.json",
      add_view},
+    {"gen", "Make the traces of a described workload",
+     "chakra gen step --preset llama3-405b --dp 1024 -o job         # 131,072 ranks in 16 classes\n"
+     "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file",
+     add_gen},
     {"info", "Summarise traces", "chakra info traces/trace.0.et", add_info},
     {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", add_list},
 }};
@@ -54,6 +58,10 @@ Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::stri
 }
 
 Result<std::vector<std::string>> job_files(const std::string& path) {
+  if (io::is_class_job(path)) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    return std::vector<std::string>{is_directory(path) ? path : folder.empty() ? "." : folder};
+  }
   CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
   std::vector<std::string> files;
   for (const io::RankFile& rank : ranks) files.push_back(rank.path);

@@ -24,7 +24,7 @@ struct CommandRow {
   /// Adds options to `app`; when the subcommand runs, its exit code goes to `exit_code`.
   void (*add)(CLI::App& app, int& exit_code);
 };
-extern const std::array<CommandRow, 6> kCommands;
+extern const std::array<CommandRow, 7> kCommands;
 
 /// The whole command. Returns the exit code (docs/errors.md).
 int run(int argc, char** argv);
@@ -50,7 +50,7 @@ Json json_ns(Picoseconds time);
 /// count. A folder among the inputs stands for all in it. Errors: cli.usage.
 Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std::string> outputs,
                         const std::string& json);
-/// The files of a job, for keep_apart(). Errors: those of io::find_ranks.
+/// The files of a job, or the folder of one by classes, for keep_apart(). Errors: those of io::find_ranks.
 Result<std::vector<std::string>> job_files(const std::string& path);
 /// JSON that is to appear together with other files: in a file that the caller commits. None for "-" and "".
 Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path);
@@ -65,6 +65,7 @@ void add_link(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_sim(CLI::App& app, int& exit_code);
 void add_view(CLI::App& app, int& exit_code);
+void add_gen(CLI::App& app, int& exit_code);
 void add_info(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
 

@@ -113,7 +113,37 @@ std::string to_text(const Trace& t, const Summary& s, const std::optional<sim::S
   return out;
 }
 
+/// A job by classes: each class as the trace it is, and how many ranks it has.
+Result<void> run_info_classes(const std::string& path, const std::string& json_path) {
+  CHAKRA_ASSIGN(trace::ClassJob job, io::read_class_job(path));
+  for (trace::Trace& t : job.classes) t.groups.clear();  // names of slots
+  std::vector<int64_t> ranks_of(job.classes.size(), 0);
+  for (const trace::ClassJob::Rank& rank : job.ranks) ++ranks_of[rank.cls];
+  Json classes = Json::array();
+  std::string text =
+      fmt::format("{}: {} ranks in {} classes, {} groups\n", path, show_count(static_cast<int64_t>(job.ranks.size())),
+                  job.classes.size(), show_count(static_cast<int64_t>(job.groups.size())));
+  for (size_t c = 0; c < job.classes.size(); ++c) {
+    const Summary summary = summarize(job.classes[c]);
+    Json json = to_json(job.classes[c], summary, std::nullopt);
+    json["ranks"] = ranks_of[c];
+    classes.push_back(std::move(json));
+    text += fmt::format("class {} of {} ranks, as ", c, show_count(ranks_of[c])) +
+            to_text(job.classes[c], summary, std::nullopt);
+  }
+  if (!json_path.empty())
+    CHAKRA_CHECK(write_json(
+        Json{{"ranks", job.ranks.size()}, {"groups", job.groups.size()}, {"classes", std::move(classes)}}, json_path));
+  if (json_path != "-") print(text);
+  return {};
+}
+
 Result<void> run_info(const std::string& path, const std::string& json_path) {
+  if (io::is_class_job(path)) {
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, job_files(path));
+    CHAKRA_CHECK(keep_apart(inputs, {}, json_path));
+    return run_info_classes(path, json_path);
+  }
   CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
   CHAKRA_ASSIGN(const std::vector<std::string> inputs, job_files(path));
   CHAKRA_CHECK(keep_apart(inputs, {}, json_path));

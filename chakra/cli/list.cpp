@@ -6,6 +6,7 @@
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
 #include "chakra/coll/coll.h"
+#include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
 #include "chakra/net/net.h"
 #include "chakra/pytorch/pytorch.h"
@@ -36,6 +37,7 @@ Table named_rows(const char* first, const Rows& rows) {
 Table checks() { return named_rows("check", check::kRules); }
 Table commands() { return named_rows("command", kCommands); }
 Table edges() { return named_rows("edge kind", trace::kEdgeKinds); }
+Table presets() { return named_rows("preset", gen::kPresets); }
 Table topologies() { return named_rows("topology", net::kTopologies); }
 
 Table collectives() {
@@ -64,12 +66,13 @@ Table formats() {
   return table;
 }
 
-constexpr std::array<Kind, 6> kKinds{{
+constexpr std::array<Kind, 7> kKinds{{
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
     {"commands", "subcommands", commands},
     {"edges", "why a node waits for another", edges},
     {"formats", "files that can be read or written", formats},
+    {"presets", "models of 'chakra gen step'", presets},
     {"topologies", "networks of 'chakra sim'", topologies},
 }};
 

@@ -130,7 +130,7 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path);
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options = {});
 /// A job by classes of ranks is expanded. Errors: io.ranks.large above kMostNodesExpanded, those of read_class_job.
 Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options = {});
-inline constexpr uint64_t kMostNodesExpanded = 50'000'000;  ///< in all ranks: about 10 GB
+inline constexpr uint64_t kMostNodesExpanded = 50'000'000;  ///< in all ranks: about 5 GB
 
 // ---- jobs by classes of ranks (docs/formats/ranks.md) ------------------------------------------------
 
@@ -144,8 +144,9 @@ Result<trace::ClassJob> read_class_job(const std::string& path, const ReadOption
 /// The same from text; `folder` is where the classes' traces are.
 Result<trace::ClassJob> parse_class_job(std::string_view json, const std::string& folder, const std::string& file,
                                         const ReadOptions& options = {});
-/// Writes ranks.json and class<N>.et into a folder that is made if there is none; ranks.json comes last, all appear
-/// together. Errors: as read_class_job for what is wrong with the job, those of AtomicFile.
+/// Writes ranks.json and class<N>.et into a folder that is made if there is none. They appear together, ranks.json
+/// last; of more than 256 classes the first appear before. Errors: as read_class_job for what is wrong with the job,
+/// those of AtomicFile.
 Result<void> write_class_job(const trace::ClassJob& job, const std::string& folder);
 
 }  // namespace chakra::io

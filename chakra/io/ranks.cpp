@@ -1,5 +1,4 @@
 // A job by classes of ranks: ranks.json and one trace per class.
-#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -25,6 +24,7 @@ constexpr std::string_view kSchema = "chakra-ranks-1";
 constexpr size_t kMostBytes = size_t{1} << 28;    // of ranks.json
 constexpr size_t kMostRanks = size_t{1} << 24;    // of the job
 constexpr size_t kMostMembers = size_t{1} << 26;  // of all groups, ranges written out
+constexpr size_t kMostOpen = 256;                 // files that are written at the same time
 
 std::string ranks_path(const std::string& path) {
   return is_directory(path) ? (fs::path(path) / kRanksFile).string() : path;
@@ -101,15 +101,16 @@ class Validator {
         return wrong("io.ranks.slot", fmt::format("node {} of class {} {}", t.id[n], c, text));
       };
       if (!known[comm->group])
-        return node_wrong(fmt::format("names the group slot {}, which the class has not", quote(t.strings[comm->group])));
+        return node_wrong(
+            fmt::format("names the group slot {}, which the class has not", quote(t.strings[comm->group])));
       for (const int64_t peer : {comm->src, comm->dst})
         if (peer >= int64_t{job_.peer_slots[c]})
           return node_wrong(fmt::format("names the peer slot {}, but the class has {}", peer, job_.peer_slots[c]));
     }
     for (const ProcessGroup& group : t.groups)
       if (!names.contains(group.name))
-        return wrong("io.ranks.slot",
-                     fmt::format("the trace of class {} describes {}, which is no group slot of it", c, quote(group.name)));
+        return wrong("io.ranks.slot", fmt::format("the trace of class {} describes {}, which is no group slot of it", c,
+                                                  quote(group.name)));
     return {};
   }
 
@@ -129,7 +130,8 @@ class Validator {
     for (uint32_t g = 0; g < job_.groups.size(); ++g) {
       const ProcessGroup& group = job_.groups[g];
       if (group.size < 0)
-        return wrong("io.ranks.group", fmt::format("groups[{}], {}, has the size {}", g, quote(group.name), group.size));
+        return wrong("io.ranks.group",
+                     fmt::format("groups[{}], {}, has the size {}", g, quote(group.name), group.size));
       if (group.ranks.empty()) continue;  // all ranks, or nobody says
       for (const int64_t rank : group.ranks) {
         const size_t place = places_.of(rank);
@@ -167,14 +169,14 @@ class Reader {
     if (const auto code = parser.parse(json.data(), json.size(), true).get(document))
       return wrong("io.ranks.syntax", simdjson::error_message(code));
     Value schema, classes, groups, ranks;
-    CHAKRA_CHECK(fields(document, {{"schema", &schema, true},
-                                   {"classes", &classes, true},
-                                   {"groups", &groups, false},
-                                   {"ranks", &ranks, true}}));
+    CHAKRA_CHECK(fields(
+        document,
+        {{"schema", &schema, true}, {"classes", &classes, true}, {"groups", &groups, false}, {"ranks", &ranks, true}}));
     std::string_view version;
     CHAKRA_CHECK(text(*schema, "schema", version));
     if (version != kSchema)
-      return wrong("io.ranks.schema", fmt::format("schema {} is not known; this version reads {}", quote(version), kSchema));
+      return wrong("io.ranks.schema",
+                   fmt::format("schema {} is not known; this version reads {}", quote(version), kSchema));
     CHAKRA_CHECK(each(*classes, "classes", [&](dom::element e) { return read_class(e); }));
     CHAKRA_CHECK(count_ranks(*ranks));
     if (groups) CHAKRA_CHECK(each(*groups, "groups", [&](dom::element e) { return read_group(e); }));
@@ -257,12 +259,15 @@ class Reader {
 
   Result<void> read_class(dom::element element) {
     Value file, slots, peers;
-    CHAKRA_CHECK(fields(element, {{"file", &file, true}, {"group_slots", &slots, false}, {"peer_slots", &peers, false}}));
+    CHAKRA_CHECK(
+        fields(element, {{"file", &file, true}, {"group_slots", &slots, false}, {"peer_slots", &peers, false}}));
     std::string_view name;
     CHAKRA_CHECK(text(*file, "file", name));
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos ||
         name.find('\0') != std::string_view::npos)
       return wrong("io.ranks.form", fmt::format("{} is no name of a file beside ranks.json", quote(name)));
+    if (!file_names_.insert(std::string(name)).second)
+      return wrong("io.ranks.class", fmt::format("two classes have the file {}", quote(name)));
     files_.emplace_back(name);
     std::vector<std::string>& names = job_.group_slots.emplace_back();
     if (slots) {
@@ -301,9 +306,9 @@ class Reader {
                                   {"size", &size, false},
                                   {"ranks", &ranks, true}}));
     ProcessGroup& group = job_.groups.emplace_back();
-    for (const auto& [from, key, to] : {std::tuple(&name, "name", &group.name),
-                                        std::tuple(&description, "description", &group.description),
-                                        std::tuple(&backend, "backend", &group.backend)})
+    for (const auto& [from, key, to] :
+         {std::tuple(&name, "name", &group.name), std::tuple(&description, "description", &group.description),
+          std::tuple(&backend, "backend", &group.backend)})
       if (*from) {
         std::string_view value;
         CHAKRA_CHECK(text(**from, key, value));
@@ -333,8 +338,8 @@ class Reader {
 
   Result<void> read_rank(dom::element element) {
     Value rank, cls, groups, peers;
-    CHAKRA_CHECK(
-        fields(element, {{"rank", &rank, true}, {"class", &cls, true}, {"groups", &groups, false}, {"peers", &peers, false}}));
+    CHAKRA_CHECK(fields(
+        element, {{"rank", &rank, true}, {"class", &cls, true}, {"groups", &groups, false}, {"peers", &peers, false}}));
     ClassJob::Rank& r = job_.ranks.emplace_back();
     r.first_group = static_cast<uint32_t>(job_.group_of.size());
     r.first_peer = static_cast<uint32_t>(job_.peer_of.size());
@@ -342,14 +347,15 @@ class Reader {
     CHAKRA_CHECK(whole(*rank, "rank", 0, r.rank));
     CHAKRA_CHECK(whole(*cls, "class", 0, number));
     if (number >= static_cast<int64_t>(files_.size()))
-      return wrong("io.ranks.class", fmt::format("rank {} is of class {}, but there are {}", r.rank, number, files_.size()));
+      return wrong("io.ranks.class",
+                   fmt::format("rank {} is of class {}, but there are {}", r.rank, number, files_.size()));
     r.cls = static_cast<uint32_t>(number);
-    if (groups)
-      CHAKRA_CHECK(numbers(*groups, "groups", job_.group_of, static_cast<int64_t>(job_.groups.size()) - 1));
+    if (groups) CHAKRA_CHECK(numbers(*groups, "groups", job_.group_of, static_cast<int64_t>(job_.groups.size()) - 1));
     if (peers) CHAKRA_CHECK(numbers(*peers, "peers", job_.peer_of, INT64_MAX));
     const auto count = [&](const char* what, size_t has_it, size_t needs) -> Result<void> {
       if (has_it == needs) return {};
-      return wrong("io.ranks.slot", fmt::format("rank {} has {} {}, its class has {} slots", r.rank, has_it, what, needs));
+      return wrong("io.ranks.slot",
+                   fmt::format("rank {} has {} {}, its class has {} slots", r.rank, has_it, what, needs));
     };
     CHAKRA_CHECK(count("groups", job_.group_of.size() - r.first_group, job_.group_slots[r.cls].size()));
     return count("peers", job_.peer_of.size() - r.first_peer, job_.peer_slots[r.cls]);
@@ -359,6 +365,7 @@ class Reader {
   const ReadOptions& options_;
   ClassJob job_;
   std::vector<std::string> files_;
+  absl::flat_hash_set<std::string> file_names_;
   size_t count_ = 0;    ///< ranks
   size_t members_ = 0;  ///< of all groups
 };
@@ -391,7 +398,8 @@ std::string to_json(const ClassJob& job, const std::vector<std::string>& files) 
     next(g == 0);
     out += "{\"name\": ";
     append_json_string(out, group.name);
-    for (const auto& [key, value] : {std::pair("description", &group.description), std::pair("backend", &group.backend)})
+    for (const auto& [key, value] :
+         {std::pair("description", &group.description), std::pair("backend", &group.backend)})
       if (!value->empty()) {
         out += fmt::format(", \"{}\": ", key);
         append_json_string(out, *value);
@@ -406,8 +414,8 @@ std::string to_json(const ClassJob& job, const std::vector<std::string>& files) 
     next(&r == job.ranks.data());
     const std::span groups(job.group_of.data() + r.first_group, job.group_slots[r.cls].size());
     const std::span peers(job.peer_of.data() + r.first_peer, job.peer_slots[r.cls]);
-    fmt::format_to(std::back_inserter(out), "{{\"rank\": {}, \"class\": {}, \"groups\": [{}], \"peers\": [{}]}}", r.rank, r.cls,
-                   fmt::join(groups, ", "), fmt::join(peers, ", "));
+    fmt::format_to(std::back_inserter(out), "{{\"rank\": {}, \"class\": {}, \"groups\": [{}], \"peers\": [{}]}}",
+                   r.rank, r.cls, fmt::join(groups, ", "), fmt::join(peers, ", "));
   }
   return out + "]}\n";
 }
@@ -444,15 +452,21 @@ Result<void> write_class_job(const ClassJob& job, const std::string& folder) {
   CHAKRA_CHECK(make_directories(folder));
   std::vector<AtomicFile> files;
   std::vector<std::string> names;
+  const auto commit = [&]() -> Result<void> {
+    for (AtomicFile& file : files) CHAKRA_CHECK(file.commit());
+    files.clear();
+    return {};
+  };
   for (size_t c = 0; c < job.classes.size(); ++c) {
     names.push_back(fmt::format("class{}.et", c));
     CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create((fs::path(folder) / names.back()).string()));
     CHAKRA_CHECK(write_et(job.classes[c], file));
     files.push_back(std::move(file));
+    if (files.size() == kMostOpen) CHAKRA_CHECK(commit());
   }
   CHAKRA_ASSIGN(AtomicFile ranks, AtomicFile::create(path));
   CHAKRA_CHECK(ranks.write(to_json(job, names)));
-  for (AtomicFile& file : files) CHAKRA_CHECK(file.commit());
+  CHAKRA_CHECK(commit());
   return ranks.commit();
 }
 

@@ -22,7 +22,8 @@ class Content {
     column(t.ctrl.begin), column(t.ctrl.node);
     number(t.lanes.size());
     for (const Lane& lane : t.lanes)
-      numbers({static_cast<uint64_t>(lane.kind), static_cast<uint64_t>(lane.process), static_cast<uint64_t>(lane.index)});
+      numbers(
+          {static_cast<uint64_t>(lane.kind), static_cast<uint64_t>(lane.process), static_cast<uint64_t>(lane.index)});
     number(t.comms.size());
     for (const Comm& c : t.comms) comm(c);
     number(t.ios.size());
@@ -231,8 +232,8 @@ ClassJob by_class(TraceSet&& set) {
   for (Trace& t : set.ranks) {
     Slots slots = put_slots(t);
     const auto [cls, is_new] = classes.try_emplace(Content(t).take(), static_cast<uint32_t>(job.classes.size()));
-    job.ranks.push_back({t.rank, cls->second, static_cast<uint32_t>(job.group_of.size()),
-                         static_cast<uint32_t>(job.peer_of.size())});
+    job.ranks.push_back(
+        {t.rank, cls->second, static_cast<uint32_t>(job.group_of.size()), static_cast<uint32_t>(job.peer_of.size())});
     for (ProcessGroup& group : slots.groups) {
       const auto [found, added] = groups.try_emplace(key_of(group), static_cast<uint32_t>(job.groups.size()));
       if (added) job.groups.push_back(std::move(group));

@@ -1,0 +1,96 @@
+// A generated step through the rooms: as classes, as files of all ranks, merged again, simulated.
+#include <gtest/gtest.h>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/check/check.h"
+#include "chakra/gen/gen.h"
+#include "chakra/io/io.h"
+#include "chakra/sim/sim.h"
+
+namespace chakra {
+namespace {
+
+gen::StepOptions random_step(Prng& random) {
+  gen::StepOptions o;
+  o.hidden = 64;
+  o.ffn = 128;
+  o.heads = 8;
+  o.sequence = 64;
+  o.vocabulary = 100;
+  o.tp = int64_t{1} << random.below(3);
+  o.pp = random.between(1, 4);
+  o.dp = random.between(1, 3);
+  o.virtual_stages = o.pp > 1 ? random.between(1, 2) : 1;
+  o.layers = o.pp * o.virtual_stages * random.between(1, 2) - (random.chance(0.3) && o.pp > 1 ? 2 : 0);
+  o.layers = std::max<int64_t>(o.layers, o.pp * o.virtual_stages - 2);
+  o.layers = std::max<int64_t>(o.layers, 1);
+  o.micro_batches = o.pp * random.between(2, 4);
+  return o;
+}
+
+TEST(GeneratedStep, IsTheSameAsTheFilesOfAllItsRanks) {
+  Prng random(3);
+  for (int i = 0; i < 20; ++i) {
+    const gen::StepOptions o = random_step(random);
+    const auto job = gen::step(o);
+    ASSERT_TRUE(job) << job.error().message();
+    const testing::TemporaryFolder folder;
+    ASSERT_TRUE(io::write_class_job(*job, folder.path("classes")));
+    for (size_t r = 0; r < job->ranks.size(); ++r) {
+      const trace::Trace t = trace::concrete(*job, r);
+      ASSERT_TRUE(io::write_et(t, folder.write("all/step." + std::to_string(t.rank) + ".et", "")));
+    }
+    auto classes = io::read_job(folder.path("classes")), all = io::read_job(folder.path("all"));
+    ASSERT_TRUE(classes && all);
+    ASSERT_EQ(classes->ranks.size(), static_cast<size_t>(o.tp * o.pp * o.dp));
+    for (size_t r = 0; r < all->ranks.size(); ++r)
+      ASSERT_EQ(io::to_et(classes->ranks[r]), io::to_et(all->ranks[r])) << r;
+    EXPECT_TRUE(check::check(*all).empty());
+
+    const trace::ClassJob merged = trace::by_class(std::move(*all));
+    EXPECT_EQ(merged.classes.size(), job->classes.size());
+    for (size_t r = 0; r < job->ranks.size(); ++r) {
+      EXPECT_EQ(merged.ranks[r].cls == merged.ranks[0].cls, job->ranks[r].cls == job->ranks[0].cls);
+      ASSERT_EQ(io::to_et(trace::concrete(merged, r)), io::to_et(classes->ranks[r])) << r;
+    }
+  }
+}
+
+/// On a network without limits, the simulator finds the bubble that the formula gives.
+TEST(GeneratedStep, HasTheBubbleOfTheFormula) {
+  const testing::TemporaryFolder folder;
+  const std::string network =
+      folder.write("net.yml", "topology: [ Switch ]\nnpus_count: [ 16 ]\nbandwidth: [ 1000000000 ]\nlatency: [ 0 ]\n");
+  for (const int64_t v : {1, 2, 4}) {
+    gen::StepOptions o;
+    o.layers = 16;
+    o.hidden = 256;
+    o.ffn = 512;
+    o.heads = 8;
+    o.sequence = 1024;
+    o.vocabulary = 1;
+    o.micro_batches = 8;
+    o.tp = 2;
+    o.pp = 4;
+    o.dp = 2;
+    o.virtual_stages = v;
+    o.peak_flop_per_s = 1e10;
+    o.memory_bytes_per_s = 1e20;
+    sim::SimInput input;
+    auto job = gen::step(o);
+    ASSERT_TRUE(job) << job.error().message();
+    input.job = trace::expand(*job);
+    auto fabric = net::load_fabric(network);
+    ASSERT_TRUE(fabric) << fabric.error().message();
+    input.fabric = std::move(*fabric);
+    const auto report = sim::simulate(input);
+    ASSERT_TRUE(report) << report.error().message();
+    Picoseconds busy = 0;
+    for (const sim::RankReport& rank : report->ranks) busy = std::max(busy, rank.compute_ps);
+    EXPECT_NEAR(static_cast<double>(report->makespan_ps) / static_cast<double>(busy) - 1,
+                3.0 / static_cast<double>(8 * v), 0.003);
+  }
+}
+
+}  // namespace
+}  // namespace chakra
