@@ -78,7 +78,7 @@ std::string Agreement::describe(NodeRef at) const {
 /// The same operation, wherever it runs.
 bool Agreement::alike(NodeRef a, NodeRef b) const {
   const Comm &x = comm(a), &y = comm(b);
-  return x.type == y.type && x.bytes == y.bytes && dtype(a) == dtype(b);
+  return x.type == y.type && (x.bytes == y.bytes || !x.in_split.empty()) && dtype(a) == dtype(b);
 }
 
 bool Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
@@ -118,14 +118,13 @@ bool Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, s
       }
     const int64_t rank = job_.ranks[members[d.member].rank].rank;
     const int64_t its_rank = job_.ranks[members[d.reference].rank].rank;
-    const bool has_own = d.own < lengths[d.member], has_its = d.its < lengths[d.reference];
     const std::string who =
         fmt::format("group {}: rank {}{}", quote(group.name), rank,
                     others ? fmt::format(" and {} other{}", others, others == 1 ? "" : "s") : std::string());
     const char* tag = "match.collective.count";
     std::string what;
     NodeRef node{members[d.member].rank, trace::kNoNode};
-    if (has_own && d.how != How::lacks) node = ref(d.member, d.own);
+    if (d.how != How::lacks) node = ref(d.member, d.own);
     // What has another number lacks where it should be and is too many where it is.
     bool renumbered = false;
     if (by_number && d.how == How::lacks && d.more > 0 && lengths[d.member] == lengths[d.reference])
@@ -157,8 +156,7 @@ bool Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, s
     }
     if ((d.how == How::lacks && !renumbered) || d.how == How::extra)
       loose_.push_back({findings_.size(), rank, d.how == How::lacks,
-                        d.how == How::lacks ? ref(d.reference, d.its) : node, &group, d.index, d.tie && has_its == has_own,
-                        its_rank});
+                        d.how == How::lacks ? ref(d.reference, d.its) : node, &group, d.index, d.tie, its_rank});
     find(tag, Severity::error, node, who + " " + what + and_more(d.more - (renumbered ? 1 : 0)),
          facts_of(group, d.index));
   }

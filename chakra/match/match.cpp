@@ -188,13 +188,16 @@ class Matcher {
     for (size_t m = 0; m < group.ranks.size(); ++m) member_of.emplace(group.ranks[m], m);
     // Per member of the group: its collectives, or nothing.
     std::vector<RankCalls*> calls_of(group.ranks.size(), nullptr);
+    bool sure = group.known;  // who is in it
     for (RankCalls& of : calls) {
-      if (const auto found = member_of.find(job_.ranks[of.rank].rank); found != member_of.end())
+      if (const auto found = member_of.find(job_.ranks[of.rank].rank); found != member_of.end()) {
         calls_of[found->second] = &of;
-      else
-        agreement_.stray(group, {of.rank, of.nodes[0].node}, "match.rank.not_in_group",
-                         fmt::format("rank {} takes part in group {} but is not in it", job_.ranks[of.rank].rank,
-                                     quote(group.name)));
+        continue;
+      }
+      sure = false;
+      agreement_.stray(group, {of.rank, of.nodes[0].node}, "match.rank.not_in_group",
+                       fmt::format("rank {} takes part in group {} but is not in it", job_.ranks[of.rank].rank,
+                                   quote(group.name)));
     }
     bool by_number = true;
     const std::vector<Key> keys = common_keys(group, calls_of, by_number);
@@ -233,7 +236,7 @@ class Matcher {
             static_cast<uint32_t>(out_.collectives.size());
         const Comm& mine = agreement_.comm(ref);
         c.bytes = std::max(c.bytes, mine.bytes);
-        if (mine.root != -1) note_root(group, member_of, i, ref, c);
+        if (mine.root != -1) note_root(group, member_of, i, ref, c, agree && sure);
         if (mine.type == CommType::unknown)
           agreement_.find("match.collective.type_unknown", Severity::warning, ref,
                           fmt::format("collective {} of group {} does not say what it does", i, quote(group.name)),
@@ -242,7 +245,7 @@ class Matcher {
         splits |= !mine.in_split.empty() || !mine.out_split.empty();
         if (c.type == CommType::unknown) c.type = mine.type;
       }
-      if (agree && splits && c.type == CommType::all_to_all) agreement_.compare_splits(group, i, c.members);
+      if (agree && sure && splits && c.type == CommType::all_to_all) agreement_.compare_splits(group, i, c.members);
       out_.collectives.push_back(std::move(c));
     }
   }
@@ -285,15 +288,14 @@ class Matcher {
   }
 
   void note_root(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of, uint32_t index, NodeRef ref,
-                 Collective& c) {
+                 Collective& c, bool sure) {
     const int64_t rank = root_rank(agreement_.comm(ref), group, member_of);
-    if (rank < 0)
+    if (rank < 0 && sure)
       agreement_.find("match.collective.root", Severity::error, ref,
                       fmt::format("collective {} of group {} has the root {}, which is not in the group", index,
                                   quote(group.name), agreement_.comm(ref).root),
                       {{"group", group.name}, {"index", int64_t{index}}});
-    else if (c.root < 0)
-      c.root = rank;
+    if (c.root < 0) c.root = rank;
   }
 
   /// Members of the group that have no trace.

@@ -135,7 +135,9 @@ std::vector<Deviation> find_deviations(std::span<const uint32_t> lengths, const 
         while (distance < farthest && !(same(reference, r.at + distance, m, s.at) &&
                                         same(reference, r.at, m, s.at + distance)))
           ++distance;
-        const bool swapped = distance < farthest && differs <= std::min(lacks, extra) + 1;
+        // Taken as swapped, the other one counts no more.
+        const uint32_t least = std::min(lacks, extra);
+        const bool swapped = distance < farthest && (differs <= least || (differs == least + 1 && left == mine));
         if (swapped) {
           d.how = How::swapped;
           d.swapped_with = s.at + distance;
