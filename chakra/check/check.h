@@ -25,8 +25,7 @@ Findings check(const trace::TraceSet& job, const match::GroupTable& groups = {},
 
 /// The rules about the whole job alone: collectives and messages fit together, waits refer to earlier requests, nobody
 /// waits for himself, alone or through others. docs/checking.md says what that proves. For who runs the job next.
-/// Cost: O(edges + communication); O(edges) more memory only where rows do not stand in an order in which each rank
-/// could run them one by one.
+/// Cost: O(nodes + edges + communication).
 Findings prove(const trace::TraceSet& job, const match::Matching& matching);
 
 /// Whether a finding is an error.

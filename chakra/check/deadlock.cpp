@@ -80,7 +80,12 @@ class Prover {
           any = true;
         }
       const trace::Order order = trace::topological_order(t.deps);
-      if (order.cycle.empty()) continue;
+      if (order.cycle.empty()) {
+        auto& comms = comms_.emplace_back();
+        for (const NodeId n : order.order)
+          if (trace::is_comm(t.type[n]) && t.comm_row[n] != trace::kNoRow) comms.push_back(n);
+        continue;
+      }
       any = true;
       std::string path;
       for (size_t i = 0; i < std::min(order.cycle.size(), kStepsNamed); ++i)
@@ -100,31 +105,32 @@ class Prover {
     findings_.push_back(std::move(finding));
   }
 
-  /// Whether it works even if each rank runs its rows strictly one after the other: then it works always, as all
-  /// other rules forbid less. Cost: O(edges + communication).
+  /// Whether it works even if each rank runs one node after the other, always the lowest row that is ready: all rules
+  /// hold in that order, so then there is no circle. Cost: O(communication).
   bool runs_one_by_one() {
     const auto ranks = static_cast<uint32_t>(job_.ranks.size());
-    for (const Trace& t : job_.ranks)
-      for (NodeId n = 0; n < t.size(); ++n)
-        for (const NodeId on : t.deps.of(n))
-          if (on >= n) return false;
+    std::vector<std::vector<uint32_t>> place(ranks);  // per communication: the how-manieth of its rank
+    for (uint32_t r = 0; r < ranks; ++r) {
+      place[r].resize(job_.ranks[r].comms.size());
+      for (uint32_t i = 0; i < comms_[r].size(); ++i) place[r][job_.ranks[r].comm_row[comms_[r][i]]] = i;
+    }
     // Collectives of a group stand in its order on each rank.
-    std::vector<NodeId> last;
-    for (size_t i = 0; i < matching_.collectives.size(); ++i) {
-      const match::Collective& c = matching_.collectives[i];
-      if (c.index == 0) last.assign(c.members.size(), kNoNode);
+    std::vector<uint32_t> last;
+    for (const match::Collective& c : matching_.collectives) {
+      if (c.index == 0) last.assign(c.members.size(), 0);
       for (size_t m = 0; m < c.members.size(); ++m) {
-        const NodeId n = c.members[m].node;
+        const auto [r, n] = c.members[m];
         if (n == kNoNode) continue;
-        if (last[m] != kNoNode && last[m] > n) return false;
-        last[m] = n;
+        const uint32_t at = place[r][job_.ranks[r].comm_row[n]];
+        if (at < last[m]) return false;
+        last[m] = at;
       }
     }
     std::vector<uint32_t> missing(matching_.collectives.size(), 0);
     for (size_t i = 0; i < missing.size(); ++i)
       for (const NodeRef& ref : matching_.collectives[i].members) missing[i] += ref.node != kNoNode;
     std::vector<bool> sent(matching_.messages.size(), false);
-    std::vector<NodeId> at(ranks, 0);
+    std::vector<uint32_t> at(ranks, 0);  // into comms_
     std::vector<uint32_t> active(ranks);
     for (uint32_t r = 0; r < ranks; ++r) active[r] = ranks - 1 - r;
     std::vector<bool> arrived(ranks, false);  // at the collective before which the rank stands
@@ -132,33 +138,33 @@ class Prover {
       const uint32_t r = active.back();
       active.pop_back();
       const Trace& t = job_.ranks[r];
-      for (NodeId& n = at[r]; n < t.size(); ++n) {
-        if (!trace::is_comm(t.type[n]) || t.comm_row[n] == trace::kNoRow) continue;
+      for (uint32_t& i = at[r]; i < comms_[r].size(); ++i) {
+        const NodeId n = comms_[r][i];
         const uint32_t id = matching_.of_comm[r][t.comm_row[n]];
         if (id == trace::kNoRow) continue;
         if (t.type[n] == NodeType::send) {
           sent[id] = true;
-          const NodeRef& to = matching_.messages[id].recv;
-          if (to.node != kNoNode && to.rank != r && at[to.rank] == to.node) active.push_back(to.rank);
+          const auto [to, receive] = matching_.messages[id].recv;
+          if (receive != kNoNode && to != r && at[to] < comms_[to].size() && comms_[to][at[to]] == receive)
+            active.push_back(to);
         } else if (t.type[n] == NodeType::recv) {
           if (!sent[id] && matching_.messages[id].send.node != kNoNode) break;
-        } else if (!arrived[r]) {
+        } else {
+          if (arrived[r]) break;
           arrived[r] = true;
           if (--missing[id] > 0) break;
-          for (const NodeRef& ref : matching_.collectives[id].members)
-            if (ref.node != kNoNode && ref.rank != r) {
-              ++at[ref.rank];
-              arrived[ref.rank] = false;
-              active.push_back(ref.rank);
-            }
-          arrived[r] = false;
-        } else {
-          break;
+          for (const NodeRef& ref : matching_.collectives[id].members) {
+            if (ref.node == kNoNode) continue;
+            arrived[ref.rank] = false;
+            if (ref.rank == r) continue;
+            ++at[ref.rank];
+            active.push_back(ref.rank);
+          }
         }
       }
     }
     for (uint32_t r = 0; r < ranks; ++r)
-      if (at[r] < job_.ranks[r].size()) return false;
+      if (at[r] < comms_[r].size()) return false;
     return true;
   }
 
@@ -436,6 +442,7 @@ class Prover {
   const trace::TraceSet& job_;
   const match::Matching& matching_;
   Findings& findings_;
+  std::vector<std::vector<NodeId>> comms_;                          ///< per rank: its communication, in order
   std::vector<uint32_t> base_;                                      ///< per rank: its first vertex
   std::vector<std::vector<NodeId>> group_before_;                   ///< per rank and communication
   std::vector<std::vector<std::pair<NodeId, NodeId>>> lane_before_; ///< per rank: node, and one that runs before it

@@ -73,6 +73,7 @@ class Matcher {
       NodeId node;
     };
     std::vector<Found> calls;
+    std::vector<uint32_t> group_ids(t.strings.size(), UINT32_MAX);  // per name
     const std::vector<NodeId> order = order_through_cycles(t.deps);
     absl::flat_hash_map<uint32_t, bool> numbered;
     for (uint32_t position = 0; position < order.size(); ++position) {
@@ -83,7 +84,8 @@ class Matcher {
         add_message(r, n);
         continue;
       }
-      const uint32_t group = group_of(r, n);
+      uint32_t& group = group_ids[c->group];
+      if (group == UINT32_MAX) group = group_of(r, n);
       calls.push_back({group, c->sequence, position, n});
       const auto [found, added] = numbered.emplace(group, c->sequence >= 0);
       if (!added) found->second &= c->sequence >= 0;
