@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace chakra {
@@ -51,6 +53,9 @@ inline tl::unexpected<Error> fail(Code code, std::string tag, std::string text, 
 enum class Severity : uint8_t { note, warning, error };
 const char* name(Severity severity);
 
+/// A column of a finding's own: what else says where it is, e.g. {"group", "tp"}, {"index", 3}. The name is a literal.
+using Fact = std::pair<std::string_view, std::variant<int64_t, std::string>>;
+
 /// Something noticed that does not stop the work. rank, node: -1 where it concerns no single one.
 struct Finding {
   std::string tag;
@@ -58,6 +63,7 @@ struct Finding {
   int64_t rank = -1;
   int64_t node = -1;
   std::string text;
+  std::vector<Fact> facts = {};  ///< columns of their own in the results; docs/errors.md names them by tag
 };
 using Findings = std::vector<Finding>;
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "chakra/check/proof.h"
+
 namespace chakra::check {
 namespace {
 
@@ -14,7 +16,6 @@ using trace::NodeType;
 using trace::Trace;
 
 constexpr uint64_t kLargestMessage = uint64_t{1} << 50;
-constexpr size_t kCycleNodesNamed = 8;
 
 void add(Findings& findings, const Trace& t, std::string tag, Severity severity, NodeId node, std::string text) {
   findings.push_back({std::move(tag), severity, t.rank, node == trace::kNoNode ? -1 : static_cast<int64_t>(t.id[node]),
@@ -36,21 +37,6 @@ void dependencies_exist(const Trace& t, Findings& findings) {
       add(findings, t, "check.ctrl.dangling", Severity::warning, d.node,
           fmt::format("has the caller {}, which is not in the file", d.id));
   }
-}
-
-void no_cycle(const Trace& t, Findings& findings) {
-  for (const Defect& d : t.defects)
-    if (d.kind == Defect::Kind::self_dep)
-      add(findings, t, "check.dep.cycle", Severity::error, d.node, "waits for itself");
-  const trace::Order order = trace::topological_order(t.deps);
-  if (order.cycle.empty()) return;
-  std::string path;
-  for (size_t i = 0; i < std::min(order.cycle.size(), kCycleNodesNamed); ++i)
-    path += fmt::format("{}{}", i ? " <- " : "", t.id[order.cycle[i]]);
-  if (order.cycle.size() > kCycleNodesNamed) path += " <- ...";
-  add(findings, t, "check.dep.cycle", Severity::error, order.cycle[0],
-      fmt::format("waits for itself through {} nodes: {} (and {} nodes in or behind cycles can never run)",
-                  order.cycle.size(), path, t.size() - order.order.size()));
 }
 
 void types_known(const Trace& t, Findings& findings) {
@@ -100,26 +86,34 @@ void collectives_agree(const trace::TraceSet&, const match::Matching& matching, 
 
 }  // namespace
 
-const std::array<RuleRow, 7> kRules{{
+const std::array<RuleRow, 8> kRules{{
     {"ids", "every id is used once", ids_unique, nullptr},
     {"dependencies", "every dependency is in the file", dependencies_exist, nullptr},
-    {"cycles", "no node waits for itself", no_cycle, nullptr},
     {"types", "every node has a type", types_known, nullptr},
     {"sizes", "communication moves a sane number of bytes", sizes_sane, nullptr},
     {"durations", "times are there and in order", durations_sane, nullptr},
     {"communication",
      "groups are known; per group all ranks run the same collectives in the same order; messages have two ends",
      nullptr, collectives_agree},
+    {"waits", "who waits for a request comes after it, and every request is waited for", nullptr, waits_refer_back},
+    {"deadlock", "no node waits for itself, on its rank or through collectives, messages and queues", nullptr,
+     no_deadlock},
 }};
+
+Findings prove(const trace::TraceSet& job, const match::Matching& matching) {
+  Findings findings;
+  for (const RuleRow& rule : kRules)
+    if (rule.of_job) rule.of_job(job, matching, findings);
+  return findings;
+}
 
 Findings check(const trace::TraceSet& job, const match::GroupTable& groups, size_t limit) {
   Findings all;
   for (const Trace& t : job.ranks)
     for (const RuleRow& rule : kRules)
       if (rule.of_rank) rule.of_rank(t, all);
-  const match::Matching matching = match::match(job, groups);
-  for (const RuleRow& rule : kRules)
-    if (rule.of_job) rule.of_job(job, matching, all);
+  const Findings proven = prove(job, match::match(job, groups));
+  all.insert(all.end(), proven.begin(), proven.end());
 
   Findings listed;
   std::map<std::pair<std::string, int64_t>, std::pair<size_t, Severity>> count;

@@ -17,11 +17,16 @@ struct RuleRow {
   void (*of_rank)(const trace::Trace& trace, Findings& findings);
   void (*of_job)(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
 };
-extern const std::array<RuleRow, 7> kRules;
+extern const std::array<RuleRow, 8> kRules;
 
-/// Applies all rules. At most `limit` findings per tag and rank are listed; one more then says how many
+/// Applies all rules; findings of the same severity stand in the order of the rules. At most `limit` findings per tag and rank are listed; one more then says how many
 /// there are. Cost: O(nodes + edges), and that of match.
 Findings check(const trace::TraceSet& job, const match::GroupTable& groups = {}, size_t limit = 20);
+
+/// The rules about the whole job alone: collectives and messages fit together, waits refer to earlier requests, nobody
+/// waits for himself, alone or through others. docs/checking.md says what that proves. For who runs the job next.
+/// Cost: O(nodes + edges + communication).
+Findings prove(const trace::TraceSet& job, const match::Matching& matching);
 
 /// Whether a finding is an error.
 bool any_error(const Findings& findings);

@@ -10,7 +10,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string groups, json;
+  std::string groups, expand, json;
 };
 
 Result<int> run_check(const Options& o) {
@@ -28,10 +28,14 @@ Result<int> run_check(const Options& o) {
   Json jobs = Json::array();
   std::string text;
   for (const std::string& path : o.paths) {
-    CHAKRA_ASSIGN(const trace::TraceSet job, io::read_job(path));
+    CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(path));
+    match::GroupTable job_groups = groups;
+    Findings found;
+    CHAKRA_CHECK(expand_job(o.expand, job, job_groups, found));
     int64_t nodes = 0;
     for (const trace::Trace& t : job.ranks) nodes += t.size();
-    const Findings found = check::check(job, groups);
+    const Findings checked = check::check(job, job_groups);
+    found.insert(found.end(), checked.begin(), checked.end());
     jobs.push_back({{"path", path}, {"ranks", job.ranks.size()}, {"nodes", nodes}});
     text += fmt::format(
         "{}: {} rank{}, {} nodes: {}\n", path, job.ranks.size(), job.ranks.size() == 1 ? "" : "s", show_count(nodes),
@@ -57,6 +61,7 @@ void add_check(CLI::App& app, int& exit_code) {
       ->required()
       ->type_name("PATH...");
   app.add_option("--groups", options->groups, "Process groups, name -> ranks (JSON)")->type_name("FILE");
+  add_expand_option(app, options->expand);
   add_json_option(app, options->json);
   app.callback([options, &exit_code] {
     const Result<int> code = run_check(*options);

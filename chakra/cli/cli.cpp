@@ -113,12 +113,15 @@ CLI::Validator whole_number(int64_t least, int64_t most) {
 
 Json to_json(const Findings& findings) {
   Json list = Json::array();
-  for (const Finding& finding : findings)
-    list.push_back({{"tag", finding.tag},
-                    {"severity", name(finding.severity)},
-                    {"rank", finding.rank < 0 ? Json(nullptr) : Json(finding.rank)},
-                    {"node", finding.node < 0 ? Json(nullptr) : Json(finding.node)},
-                    {"text", finding.text}});
+  for (const Finding& finding : findings) {
+    Json& row = list.emplace_back(Json{{"tag", finding.tag},
+                                       {"severity", name(finding.severity)},
+                                       {"rank", finding.rank < 0 ? Json(nullptr) : Json(finding.rank)},
+                                       {"node", finding.node < 0 ? Json(nullptr) : Json(finding.node)},
+                                       {"text", finding.text}});
+    for (const auto& [name, value] : finding.facts)
+      std::visit([&row, key = std::string(name)](const auto& known) { row[key] = known; }, value);
+  }
   return list;
 }
 

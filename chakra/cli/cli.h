@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/match/match.h"
 #include "chakra/table/table.h"
 
 namespace chakra::cli {
@@ -59,6 +60,11 @@ CLI::Validator whole_number(int64_t least, int64_t most);
 
 /// Adds "--json FILE".
 void add_json_option(CLI::App& app, std::string& path);
+
+/// Adds "--expand N[:RANK]".
+void add_expand_option(CLI::App& app, std::string& text);
+/// Does what it says; nothing where it is not given. Errors: cli.usage, edit.expand.*
+Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::GroupTable& groups, Findings& findings);
 
 // The rows of the table.
 void add_link(CLI::App& app, int& exit_code);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
 #include "chakra/io/io.h"
 #include "chakra/sim/sim.h"
@@ -27,14 +28,14 @@ constexpr int64_t kMostPacket = int64_t{1} << 30;
 std::atomic<bool> stop_asked{false};
 
 struct Options {
-  std::string path, network, system, memory, groups, compat, json, timeline;
+  std::string path, network, system, memory, groups, expand, compat, json, timeline;
   std::string workload, backend, rendezvous;
   std::string compute_scale, comm_scale, logging, logging_folder;  ///< accepted, as ASTRA-sim does, without effect
   std::string congestion, collectives, csv;
   int64_t packet_bytes = 4096;
   bool no_fold = false;
   sim::CompatOptions compat_options;
-  bool astra_output = false;
+  bool astra_output = false, no_check = false;
 };
 
 /// "ALL_REDUCE" or "messages".
@@ -279,6 +280,26 @@ std::function<void(const sim::Progress&)> progress_line() {
   };
 }
 
+/// What check::prove calls an error is the run's error, before it begins. The compatible mode has its own rules for
+/// groups, and its own errors.
+Result<void> check_before(const Options& o, const sim::SimInput& input) {
+  if (o.no_check) return {};
+  Findings errors = check::prove(input.job, match::match(input.job, input.groups));
+  std::erase_if(errors, [&](const Finding& f) {
+    return f.severity != Severity::error ||
+           (!o.compat.empty() && (f.tag.starts_with("match.group.") || f.tag.starts_with("match.rank.")));
+  });
+  if (errors.empty()) return {};
+  const Finding& first = errors.front();
+  const std::string where =
+      first.rank < 0 ? "" : first.node < 0 ? fmt::format("rank {}: ", first.rank)
+                                           : fmt::format("rank {}: node {}: ", first.rank, first.node);
+  return fail(Code::bad_input, first.tag,
+              fmt::format("{}{} ({}'chakra check' says more, --no-check runs it nevertheless)", where, first.text,
+                          errors.size() > 1 ? fmt::format("and {} more; ", errors.size() - 1) : ""),
+              {o.path});
+}
+
 /// ASTRA-sim's own command line means its rules, and its lines. A path with "empty" in it is no file there.
 Result<void> settle(Options& o) {
   if (!o.workload.empty()) {
@@ -330,9 +351,12 @@ Result<void> run_sim(Options o) {
   if (!o.compat.empty() && !o.timeline.empty())
     return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
   if (o.compat.empty() && io::is_class_job(o.path)) {
+    if (!o.expand.empty()) return fail(Code::usage, "cli.usage", "--expand is for jobs without a ranks.json");
     CHAKRA_ASSIGN(input.classes, io::read_class_job(o.path));
   } else {
     CHAKRA_ASSIGN(input.job, io::read_job(o.path));
+    CHAKRA_CHECK(expand_job(o.expand, input.job, input.groups, findings));
+    CHAKRA_CHECK(check_before(o, input));
   }
   input.timeline = !o.timeline.empty();
   input.compat = o.compat_options;
@@ -388,6 +412,8 @@ void add_sim(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   app.add_option("--groups,--comm-group-configuration", options->groups, "Process groups, name -> ranks (JSON)")
       ->type_name("FILE");
+  add_expand_option(app, options->expand);
+  app.add_flag("--no-check", options->no_check, "Run also what 'chakra check' says cannot run");
   app.add_option("--compat", options->compat, "Follow the rules of another simulator to the nanosecond")
       ->type_name("NAME")
       ->check(CLI::IsMember({"astra-sim"}));

@@ -49,7 +49,7 @@ class Symmetry {
       stride *= extent;
       inner *= d.ranks;
     }
-    grid_ = stride == place.ranks.size() && place.fabric->odd_links.empty();
+    grid_ = stride == place.ranks.size() && place.fabric->odd_links.empty() && !place.fabric->graph;
     const int64_t base = place.ranks.empty() ? 0 : place.ranks[0];
     for (size_t i = 0; i < place.ranks.size() && grid_; ++i) {
       int64_t rank = base;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "chakra/match/agreement.h"
+
 namespace chakra::match {
 namespace {
 
@@ -18,6 +20,22 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
+/// The order in which a rank runs its nodes. Nodes in cycles, which never run, and those behind them stand where
+/// they would without the dependencies on later rows that close the cycles.
+std::vector<NodeId> order_through_cycles(const trace::Edges& deps) {
+  trace::Order order = trace::topological_order(deps);
+  if (order.cycle.empty()) return std::move(order.order);
+  const auto nodes = static_cast<NodeId>(deps.begin.size() - 1);
+  std::vector<bool> left(nodes, true);
+  for (const NodeId n : order.order) left[n] = false;
+  const trace::Edges open = trace::make_edges(nodes, false, [&](const auto& visit) {
+    for (NodeId n = 0; n < nodes; ++n)
+      for (const NodeId on : deps.of(n))
+        if (!(left[n] && left[on] && on > n)) visit(n, on, uint8_t{0}, Picoseconds{0});
+  });
+  return trace::topological_order(open).order;
+}
+
 class Matcher {
  public:
   Matcher(const trace::TraceSet& job, const GroupTable& table) : job_(job), table_(table) {}
@@ -28,6 +46,7 @@ class Matcher {
     for (uint32_t g = 0; g < calls_.size(); ++g) match_group(g);
     match_messages();
     check_recorded_groups();
+    agreement_.join();
     if (sizeless_ > 0)
       out_.findings.push_back({"match.collective.size_unknown", Severity::warning, -1, -1,
                                fmt::format("{} collectives move 0 bytes: the traces do not say how much they moved",
@@ -36,30 +55,12 @@ class Matcher {
   }
 
  private:
-  using Key = std::pair<int64_t, int64_t>;  // sequence number, and which of those that share it
-  struct Call {
-    Key key;
-    NodeId node;
-  };
   /// The collectives of a rank in a group, by key.
   struct RankCalls {
     uint32_t rank;
     bool numbered;
     std::vector<Call> nodes;
   };
-
-  void find(const char* tag, Severity severity, NodeRef at, std::string text) {
-    Finding finding{tag, severity, -1, -1, std::move(text)};
-    finding.rank = job_.ranks[at.rank].rank;
-    if (at.node != trace::kNoNode) finding.node = static_cast<int64_t>(job_.ranks[at.rank].id[at.node]);
-    out_.findings.push_back(std::move(finding));
-  }
-  const Comm& comm(NodeRef at) const { return *job_.ranks[at.rank].comm(at.node); }
-  std::string describe(NodeRef at) const {
-    const Comm& c = comm(at);
-    return fmt::format("{} of {} in node {} of rank {}", trace::name(c.type), show_bytes(static_cast<double>(c.bytes)),
-                       job_.ranks[at.rank].id[at.node], job_.ranks[at.rank].rank);
-  }
 
   /// The communication nodes of a rank, per group, in the order in which the rank runs them.
   void collect(uint32_t r) {
@@ -72,7 +73,8 @@ class Matcher {
       NodeId node;
     };
     std::vector<Found> calls;
-    const std::vector<NodeId> order = trace::topological_order(t.deps).order;
+    std::vector<uint32_t> group_ids(t.strings.size(), UINT32_MAX);  // per name
+    const std::vector<NodeId> order = order_through_cycles(t.deps);
     absl::flat_hash_map<uint32_t, bool> numbered;
     for (uint32_t position = 0; position < order.size(); ++position) {
       const NodeId n = order[position];
@@ -82,7 +84,8 @@ class Matcher {
         add_message(r, n);
         continue;
       }
-      const uint32_t group = group_of(r, n);
+      uint32_t& group = group_ids[c->group];
+      if (group == UINT32_MAX) group = group_of(r, n);
       calls.push_back({group, c->sequence, position, n});
       const auto [found, added] = numbered.emplace(group, c->sequence >= 0);
       if (!added) found->second &= c->sequence >= 0;
@@ -120,8 +123,7 @@ class Matcher {
       all_ranks(group, 0);
     } else {
       group.known = false;
-      find("match.group.unknown", Severity::error, {r, n},
-           fmt::format("nobody says who is in group {}; a groups file can", quote(name)));
+      unknown_.emplace_back(static_cast<uint32_t>(out_.groups.size()), NodeRef{r, n});
     }
     const auto id = static_cast<uint32_t>(out_.groups.size());
     out_.groups.push_back(std::move(group));
@@ -141,6 +143,7 @@ class Matcher {
   /// Ranks 0 to the highest there is, or as many as a group of that size has; of a few out of very many
   /// ranks, those that there are.
   void all_ranks(Group& group, int64_t size) const {
+    group.assumed = true;
     const auto traces = static_cast<int64_t>(job_.ranks.size());
     const int64_t count = std::max(size, traces > 0 ? job_.ranks.back().rank + 1 : 0);
     if (count <= kMostRanksAssumed)
@@ -159,7 +162,7 @@ class Matcher {
         std::sort(members.begin(), members.end());
         const auto [found, added] = known.try_emplace(group.name, r, members);
         if (added || found->second.second == members) continue;
-        find("match.group.members", Severity::error, {r, trace::kNoNode},
+        agreement_.find("match.group.members", Severity::error, {r, trace::kNoNode},
              fmt::format("rank {} records {} members of group {}, rank {} records {}{}", job_.ranks[r].rank,
                          members.size(), quote(group.name), job_.ranks[found->second.first].rank,
                          found->second.second.size(), members.size() == found->second.second.size() ? ", others" : ""));
@@ -169,27 +172,38 @@ class Matcher {
   void match_group(uint32_t g) {
     Group& group = out_.groups[g];
     auto& calls = calls_[g];
+    for (const auto& [id, first] : unknown_)
+      if (id == g)
+        agreement_.stray(group, first, "match.group.unknown",
+                         fmt::format("nobody says who is in group {}; a groups file can", quote(group.name)));
     if (!group.known) {
       for (const RankCalls& of : calls) group.ranks.push_back(job_.ranks[of.rank].rank);
       group.known = group.size > 0 && group.size == static_cast<int64_t>(group.ranks.size());
       if (group.size > 0 && !group.known)
-        find("match.group.unknown", Severity::error, {calls[0].rank, calls[0].nodes[0].node},
-             fmt::format("group {} has {} ranks, nobody says which, and {} take part in it; a groups file can say",
-                         quote(group.name), group.size, group.ranks.size()));
+        agreement_.find("match.group.unknown", Severity::error, {calls[0].rank, calls[0].nodes[0].node},
+                        fmt::format("group {} has {} ranks, nobody says which, and {} take part in it; a groups file "
+                                    "can say",
+                                    quote(group.name), group.size, group.ranks.size()),
+                        {{"group", group.name}, {"index", 0}});
     }
     absl::flat_hash_map<int64_t, size_t> member_of;
     for (size_t m = 0; m < group.ranks.size(); ++m) member_of.emplace(group.ranks[m], m);
     // Per member of the group: its collectives, or nothing.
     std::vector<RankCalls*> calls_of(group.ranks.size(), nullptr);
+    bool sure = group.known;  // who is in it
     for (RankCalls& of : calls) {
-      if (const auto found = member_of.find(job_.ranks[of.rank].rank); found != member_of.end())
+      if (const auto found = member_of.find(job_.ranks[of.rank].rank); found != member_of.end()) {
         calls_of[found->second] = &of;
-      else
-        find("match.rank.not_in_group", Severity::error, {of.rank, of.nodes[0].node},
-             fmt::format("rank {} takes part in group {} but is not in it", job_.ranks[of.rank].rank,
-                         quote(group.name)));
+        continue;
+      }
+      sure = false;
+      agreement_.stray(group, {of.rank, of.nodes[0].node}, "match.rank.not_in_group",
+                       fmt::format("rank {} takes part in group {} but is not in it", job_.ranks[of.rank].rank,
+                                   quote(group.name)));
     }
-    const std::vector<Key> keys = common_keys(group, calls_of);
+    bool by_number = true;
+    const std::vector<Key> keys = common_keys(group, calls_of, by_number);
+    if (keys.empty()) return;  // only of ranks that are not in it
     std::vector<std::vector<NodeId>> nodes_of(group.ranks.size());  // per member, parallel to keys
     for (size_t m = 0; m < group.ranks.size(); ++m) {
       nodes_of[m].assign(keys.size(), trace::kNoNode);
@@ -200,37 +214,47 @@ class Matcher {
         nodes_of[m][at] = call.node;
       }
     }
-    for (size_t m = 0; m < group.ranks.size(); ++m) report_missing(group, m, keys, calls_of, nodes_of);
+    report_absent(group, calls_of);
+    std::vector<MemberCalls> present;
+    for (size_t m = 0; m < group.ranks.size(); ++m) {
+      const trace::Trace* t = job_.find(group.ranks[m]);
+      if (!t) continue;
+      present.push_back({static_cast<uint32_t>(t - job_.ranks.data()), {}});
+      if (calls_of[m]) present.back().calls = calls_of[m]->nodes;
+    }
+    std::sort(present.begin(), present.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    const bool agree = agreement_.compare(group, member_of, present, by_number);
+
     for (uint32_t i = 0; i < keys.size(); ++i) {
       Collective c;
       c.group = g;
       c.index = i;
-      NodeRef first;
+      bool splits = false;
       for (size_t m = 0; m < group.ranks.size(); ++m) {
         const NodeRef ref{calls_of[m] ? calls_of[m]->rank : UINT32_MAX, nodes_of[m][i]};
         c.members.push_back(ref);
         if (ref.node == trace::kNoNode) continue;
         out_.of_comm[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]] =
             static_cast<uint32_t>(out_.collectives.size());
-        const Comm& mine = comm(ref);
+        const Comm& mine = agreement_.comm(ref);
         c.bytes = std::max(c.bytes, mine.bytes);
-        if (mine.root != -1) check_root(group, i, ref, c);
+        if (mine.root != -1) note_root(group, member_of, i, ref, c, agree && sure);
         if (mine.type == CommType::unknown)
-          find("match.collective.type_unknown", Severity::warning, ref,
-               fmt::format("collective {} of group {} does not say what it does", i, quote(group.name)));
+          agreement_.find("match.collective.type_unknown", Severity::warning, ref,
+                          fmt::format("collective {} of group {} does not say what it does", i, quote(group.name)),
+                          {{"group", group.name}, {"index", int64_t{i}}});
         sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier;
+        splits |= !mine.in_split.empty() || !mine.out_split.empty();
         if (c.type == CommType::unknown) c.type = mine.type;
-        if (first.node == trace::kNoNode) first = ref;
-        else compare(group, i, first, ref);
       }
+      if (agree && sure && splits && c.type == CommType::all_to_all) agreement_.compare_splits(group, i, c.members);
       out_.collectives.push_back(std::move(c));
     }
   }
 
   /// The keys of all members' collectives, ascending. Members whose numbers have nothing in common, or
   /// that have none, are numbered by position.
-  std::vector<Key> common_keys(const Group& group, std::vector<RankCalls*>& calls_of) {
-    bool by_number = true;
+  std::vector<Key> common_keys(const Group& group, std::vector<RankCalls*>& calls_of, bool& by_number) {
     const RankCalls* first = nullptr;
     for (const RankCalls* of : calls_of) {
       if (!of) continue;
@@ -243,11 +267,12 @@ class Matcher {
       };
       if (by_number && std::none_of(of->nodes.begin(), of->nodes.end(), shared)) {
         by_number = false;
-        find("match.collective.sequence", Severity::warning, {of->rank, of->nodes[0].node},
-             fmt::format("group {}: the sequence numbers of rank {} (from {}) and of rank {} (from {}) have nothing in "
-                         "common; collectives are matched by position",
-                         quote(group.name), job_.ranks[first->rank].rank, first->nodes[0].key.first,
-                         job_.ranks[of->rank].rank, of->nodes[0].key.first));
+        agreement_.find("match.collective.sequence", Severity::warning, {of->rank, of->nodes[0].node},
+                        fmt::format("group {}: the sequence numbers of rank {} (from {}) and of rank {} (from {}) have "
+                                    "nothing in common; collectives are matched by position",
+                                    quote(group.name), job_.ranks[first->rank].rank, first->nodes[0].key.first,
+                                    job_.ranks[of->rank].rank, of->nodes[0].key.first),
+                        {{"group", group.name}, {"index", 0}});
       }
     }
     std::vector<Key> keys;
@@ -264,54 +289,30 @@ class Matcher {
     return keys;
   }
 
-  /// The root is a rank of the job, or else a place in the group.
-  void check_root(const Group& group, uint32_t index, NodeRef ref, Collective& c) {
-    const int64_t root = comm(ref).root;
-    const bool is_rank = std::find(group.ranks.begin(), group.ranks.end(), root) != group.ranks.end();
-    if (!is_rank && (root < 0 || root >= static_cast<int64_t>(group.ranks.size())))
-      return find("match.collective.root", Severity::error, ref,
-                  fmt::format("collective {} of group {} has the root {}, which is not in the group", index,
-                              quote(group.name), root));
-    const int64_t rank = is_rank ? root : group.ranks[static_cast<size_t>(root)];
-    if (c.root >= 0 && c.root != rank)
-      return find(
-          "match.collective.root", Severity::error, ref,
-          fmt::format("collective {} of group {} has the roots {} and {}", index, quote(group.name), c.root, rank));
-    c.root = rank;
+  void note_root(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of, uint32_t index, NodeRef ref,
+                 Collective& c, bool sure) {
+    const int64_t rank = root_rank(agreement_.comm(ref), group, member_of);
+    if (rank < 0 && sure)
+      agreement_.find("match.collective.root", Severity::error, ref,
+                      fmt::format("collective {} of group {} has the root {}, which is not in the group", index,
+                                  quote(group.name), agreement_.comm(ref).root),
+                      {{"group", group.name}, {"index", int64_t{index}}});
+    if (c.root < 0) c.root = rank;
   }
 
-  void report_missing(const Group& group, size_t m, const std::vector<Key>& keys,
-                      const std::vector<RankCalls*>& calls_of, const std::vector<std::vector<NodeId>>& nodes_of) {
-    const auto missing = static_cast<size_t>(std::count(nodes_of[m].begin(), nodes_of[m].end(), trace::kNoNode));
-    if (missing == 0) return;
-    const auto i =
-        static_cast<size_t>(std::find(nodes_of[m].begin(), nodes_of[m].end(), trace::kNoNode) - nodes_of[m].begin());
-    size_t other = 0;
-    while (nodes_of[other][i] == trace::kNoNode) ++other;
-    const NodeRef first{calls_of[other]->rank, nodes_of[other][i]};
-    if (!job_.find(group.ranks[m]))
-      find("match.rank.missing", Severity::warning, first,
-           fmt::format("rank {} of group {} is not in the job", group.ranks[m], quote(group.name)));
-    else
-      find("match.collective.count", Severity::error, first,
-           fmt::format("group {}: rank {} lacks {} of {} collectives; the first is number {}, {}", quote(group.name),
-                       group.ranks[m], missing, keys.size(), keys[i].first, describe(first)));
-  }
-
-  void compare(const Group& group, uint32_t index, NodeRef first, NodeRef other) {
-    const Comm &a = comm(first), &b = comm(other);
-    const auto differ = [&](const char* tag, const char* what) {
-      find(tag, Severity::error, other,
-           fmt::format("collective {} of group {}: the {} differ: {}, but {}", index, quote(group.name), what,
-                       describe(first), describe(other)));
-    };
-    const bool uneven = !a.in_split.empty() || !b.in_split.empty();
-    const auto dtype = [&](NodeRef at) { return job_.ranks[at.rank].strings[comm(at).dtype]; };
-    const bool known = a.type != CommType::unknown && b.type != CommType::unknown;
-    if (known && a.type != b.type) differ("match.collective.type", "operations");
-    else if (a.bytes != b.bytes && !uneven) differ("match.collective.bytes", "sizes");
-    else if (!dtype(first).empty() && !dtype(other).empty() && dtype(first) != dtype(other))
-      differ("match.collective.dtype", "element types");
+  /// Members of the group that have no trace.
+  void report_absent(const Group& group, const std::vector<RankCalls*>& calls_of) {
+    int64_t first = -1;
+    size_t absent = 0;
+    for (const int64_t rank : group.ranks)
+      if (!job_.find(rank) && absent++ == 0) first = rank;
+    if (absent == 0) return;
+    const auto of = std::find_if(calls_of.begin(), calls_of.end(), [](const RankCalls* calls) { return calls; });
+    const NodeRef node = of == calls_of.end() ? NodeRef{} : NodeRef{(*of)->rank, (*of)->nodes[0].node};
+    agreement_.find("match.rank.missing", Severity::warning, node,
+                    fmt::format("rank {}{} of group {} is not in the job", first,
+                                absent > 1 ? fmt::format(" (and {} more)", absent - 1) : "", quote(group.name)),
+                    {{"group", group.name}, {"index", 0}});
   }
 
   void add_message(uint32_t r, NodeId n) {
@@ -320,8 +321,8 @@ class Matcher {
     const bool send = t.type[n] == NodeType::send;
     const int64_t peer = send ? c.dst : c.src;
     if (peer < 0) {
-      find("match.message.peer_unknown", Severity::warning, {r, n},
-           fmt::format("a {} does not say to or from which rank", send ? "send" : "receive"));
+      agreement_.find("match.message.peer_unknown", Severity::warning, {r, n},
+                      fmt::format("a {} does not say to or from which rank", send ? "send" : "receive"));
       return;
     }
     const Channel channel{send ? t.rank : peer, send ? peer : t.rank, c.tag};
@@ -330,40 +331,25 @@ class Matcher {
   }
 
   void match_messages() {
-    for (const auto& [channel, ends] : channels_) {
-      const auto& [from, to, tag] = channel;
+    for (const auto& [channel, ends] : channels_)
       for (size_t i = 0; i < std::max(ends.sends.size(), ends.receives.size()); ++i) {
         Message m;
         if (i < ends.sends.size()) m.send = ends.sends[i];
         if (i < ends.receives.size()) m.recv = ends.receives[i];
-        const bool has_send = m.send.node != trace::kNoNode, has_recv = m.recv.node != trace::kNoNode;
-        m.bytes = comm(has_send ? m.send : m.recv).bytes;
+        m.bytes = agreement_.comm(m.send.node != trace::kNoNode ? m.send : m.recv).bytes;
         const auto id = static_cast<uint32_t>(out_.messages.size());
         for (const NodeRef ref : {m.send, m.recv})
           if (ref.node != trace::kNoNode) out_.of_comm[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]] = id;
-        if (!has_recv)
-          find("match.message.no_recv", job_.find(to) ? Severity::error : Severity::warning, m.send,
-               fmt::format("message {} from rank {} to rank {} with tag {} is never received", i, from, to, tag));
-        else if (!has_send)
-          find("match.message.no_send", job_.find(from) ? Severity::error : Severity::warning, m.recv,
-               fmt::format("message {} from rank {} to rank {} with tag {} is never sent", i, from, to, tag));
-        else if (comm(m.send).bytes != comm(m.recv).bytes)
-          find("match.message.bytes", Severity::error, m.recv,
-               fmt::format("message {} from rank {} to rank {} with tag {}: {} bytes are sent, {} expected", i, from,
-                           to, tag, comm(m.send).bytes, comm(m.recv).bytes));
         out_.messages.push_back(m);
       }
-    }
+    agreement_.compare(channels_);
   }
-
-  using Channel = std::tuple<int64_t, int64_t, int64_t>;  // from, to, tag
-  struct Ends {
-    std::vector<NodeRef> sends, receives;
-  };
 
   const trace::TraceSet& job_;
   const GroupTable& table_;
   Matching out_;
+  Agreement agreement_{job_, out_.findings};
+  std::vector<std::pair<uint32_t, NodeRef>> unknown_;  ///< groups that nobody describes, and who uses them first
   std::map<std::string, uint32_t> group_ids_;
   std::vector<std::vector<RankCalls>> calls_;  ///< per group: of each rank that takes part
   int64_t sizeless_ = 0;

@@ -24,6 +24,7 @@ struct Group {
   std::vector<int64_t> ranks;  ///< in the group's order, as far as the job has them
   bool known = true;           ///< false: nobody says who is in it; these are the ranks that use it
   int64_t size = 0;            ///< how many ranks it should have; 0: not said
+  bool assumed = false;        ///< nobody lists them: taken to be all ranks of the job
 };
 
 /// Index into TraceSet::ranks and a row in that trace.
@@ -53,14 +54,17 @@ struct Matching {
   /// Per rank and node: into collectives or messages, or kNoRow. Only for communication nodes, so by
   /// row of Trace::comms.
   std::vector<std::vector<uint32_t>> of_comm;
-  /// match.collective.count, .type, .bytes, .dtype, .root, .sequence, .type_unknown, .size_unknown,
-  /// match.group.unknown, .members, match.rank.not_in_group, match.rank.missing, match.message.no_send, .no_recv,
-  /// .bytes, .peer_unknown
+  /// What does not fit (docs/checking.md): match.collective.count, .order, .type, .bytes, .dtype, .root, .split,
+  /// .number, .group, .sequence, .type_unknown, .size_unknown, match.group.unknown, .members,
+  /// match.rank.not_in_group, .missing, match.message.no_send, .no_recv, .bytes, .dtype, .order, .tag, .peer,
+  /// .peer_unknown. About collectives with the facts group and index, about messages with sender, receiver,
+  /// message_tag and index. Of each rank in a group, and of each channel, the first; it says how many are behind it.
   Findings findings;
 };
 
-/// `names` "" and "0" are all ranks of the job unless something says otherwise.
-/// Cost: O(nodes + edges + communication log communication).
+/// Groups "" and "0" are all ranks of the job unless something says otherwise. Collectives and messages are paired by
+/// number or position even where the findings say that one is missing: that is what a run would do.
+/// Cost: O(nodes + edges + communication log communication), and O(members^2) for each all-to-all with splits.
 Matching match(const trace::TraceSet& job, const GroupTable& groups = {});
 
 }  // namespace chakra::match

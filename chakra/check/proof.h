@@ -1,0 +1,29 @@
+// What is proven about a whole job before it runs: that waits refer to earlier requests (waits.cpp), and that the
+// ranks cannot wait for each other in a circle (deadlock.cpp). Inside check.
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "chakra/check/check.h"
+
+namespace chakra::check {
+
+/// Which of the pairs (from, to) of nodes are joined by dependencies: `to` waits for `from`, through others perhaps.
+/// `order`: trace::topological_order, complete. Pairs that would cost more than some times the size of the trace
+/// get `otherwise`. Cost: O(nodes + edges) for each 64 pairs, less where from and to are near each other.
+std::vector<bool> joined(const trace::Trace& trace, std::span<const trace::NodeId> order,
+                         std::span<const std::pair<trace::NodeId, trace::NodeId>> pairs, bool otherwise);
+
+/// check.wait.unknown, .early, .missing, .request
+void waits_refer_back(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
+
+/// check.dep.cycle, check.deadlock, check.deadlock.size
+void no_deadlock(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
+
+/// The facts of a communication node: group and index, or sender, receiver, message_tag and index; else none.
+std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank,
+                           trace::NodeId node);
+
+}  // namespace chakra::check

@@ -1,0 +1,229 @@
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "chakra/edit/edit.h"
+
+namespace chakra::edit {
+namespace {
+
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
+
+constexpr int64_t kMostRanks = 1 << 20;
+constexpr int64_t kMostNodes = int64_t{1} << 31;
+
+using Members = std::vector<int64_t>;
+bool has(const Members& members, int64_t rank) {
+  return std::find(members.begin(), members.end(), rank) != members.end();
+}
+
+Trace copy_of(const Trace& t, int64_t rank) {
+  Trace copy;
+  copy.file = t.file;
+  copy.rank = rank;
+  copy.says_rank = true;
+  copy.base_ns = t.base_ns;
+  for (StringId s = 0; s < t.strings.size(); ++s) copy.strings.intern(t.strings[s]);
+  copy.id = t.id;
+  copy.name = t.name;
+  copy.type = t.type;
+  copy.flags = t.flags;
+  copy.start_ps = t.start_ps;
+  copy.dur_ps = t.dur_ps;
+  copy.part_of = t.part_of;
+  copy.lane = t.lane;
+  copy.comm_row = t.comm_row;
+  copy.io_row = t.io_row;
+  copy.attr_begin = t.attr_begin;
+  copy.num_ops = t.num_ops;
+  copy.tensor_bytes = t.tensor_bytes;
+  copy.deps = t.deps;
+  copy.ctrl = t.ctrl;
+  copy.lanes = t.lanes;
+  copy.comms = t.comms;
+  copy.ios = t.ios;
+  copy.attrs = t.attrs;
+  copy.groups = t.groups;
+  copy.metadata = t.metadata;
+  copy.defects = t.defects;
+  return copy;
+}
+
+class Expansion {
+ public:
+  Expansion(trace::TraceSet& job, match::GroupTable& groups, int64_t ranks, int64_t like)
+      : job_(job), groups_(groups), ranks_(ranks), like_(like) {}
+
+  Result<void> run(Findings& findings) {
+    if (like_ < 0 && !job_.ranks.empty()) like_ = job_.ranks.front().rank;
+    const Trace* like = job_.find(like_);
+    if (!like) return fail(Code::usage, "edit.expand.like", fmt::format("there is no trace of rank {} to copy", like_));
+    if (ranks_ <= job_.ranks.back().rank)
+      return fail(Code::usage, "edit.expand.ranks",
+                  fmt::format("the job has a rank {}; it needs at least {} ranks", job_.ranks.back().rank,
+                              job_.ranks.back().rank + 1));
+    const int64_t copies = ranks_ - static_cast<int64_t>(job_.ranks.size());
+    if (ranks_ > kMostRanks || copies * int64_t{like->size()} > kMostNodes)
+      return fail(Code::usage, "edit.expand.ranks", fmt::format("{} ranks of {} nodes are too many", ranks_, like->size()));
+    for (const Trace& t : job_.ranks) recorded_.insert(t.rank);
+    collect_groups();
+    std::vector<Trace> made;
+    made.reserve(static_cast<size_t>(copies));
+    for (int64_t rank = 0; rank < ranks_; ++rank) {
+      if (recorded_.contains(rank)) continue;
+      CHAKRA_ASSIGN(Trace copy, make(*like, rank));
+      made.push_back(std::move(copy));
+    }
+    for (Trace& t : job_.ranks)
+      if (copies > 0) adapt(t);
+    for (Trace& t : made) job_.ranks.push_back(std::move(t));
+    std::sort(job_.ranks.begin(), job_.ranks.end(), [](const Trace& a, const Trace& b) { return a.rank < b.rank; });
+    say(findings, copies);
+    return {};
+  }
+
+ private:
+  /// All groups whose members somebody lists; the table goes first.
+  void collect_groups() {
+    for (const auto& [name, members] : groups_) known_.emplace(name, members);
+    for (const Trace& t : job_.ranks)
+      for (const trace::ProcessGroup& group : t.groups)
+        if (!group.ranks.empty()) known_.emplace(group.name, group.ranks);
+  }
+
+  /// The group in which the copy does what `like` does in `name`; empty: the same.
+  Result<std::string> counterpart(const std::string& name, const Members& members, int64_t rank) {
+    if (has(members, rank)) return name;
+    size_t place = 0;
+    std::vector<const std::string*> mine;
+    for (const auto& [other, its] : known_) {
+      if (its.size() != members.size()) continue;
+      if (has(its, like_) && !has(its, rank) && other < name) ++place;
+      if (has(its, rank) && !has(its, like_)) mine.push_back(&other);
+    }
+    if (place < mine.size()) return *mine[place];
+    if (auto made = continued(name, members, rank)) return *made;
+    return fail(Code::bad_input, "edit.expand.group",
+                fmt::format("rank {} is not in group {} of rank {}, and nobody says in which one it does the same; a groups "
+                            "file can",
+                            rank, quote(name), like_));
+  }
+
+  /// Groups at equal distances, continued over the job.
+  std::optional<std::string> continued(const std::string& name, const Members& members, int64_t rank) {
+    const auto size = static_cast<int64_t>(members.size());
+    const int64_t stride = size > 1 ? members[1] - members[0] : 1;
+    if (stride < 1 || stride > ranks_ / size || ranks_ % (size * stride) != 0) return std::nullopt;
+    const auto first_of = [&](int64_t r) { return r / (size * stride) * (size * stride) + r % stride; };
+    for (int64_t i = 0; i < size; ++i)
+      if (members[static_cast<size_t>(i)] != first_of(like_) + i * stride) return std::nullopt;
+    const int64_t first = first_of(rank);
+    const std::string made = fmt::format("{}@{}", name, first);
+    if (groups_.contains(made)) return made;
+    if (known_.contains(made)) return std::nullopt;
+    Members list(members.size());
+    for (int64_t i = 0; i < size; ++i) list[static_cast<size_t>(i)] = first + i * stride;
+    groups_.emplace(made, std::move(list));
+    return made;
+  }
+
+  Result<Trace> make(const Trace& like, int64_t rank) {
+    Trace t = copy_of(like, rank);
+    absl::flat_hash_map<StringId, StringId> group_of;
+    for (NodeId n = 0; n < t.size(); ++n) {
+      if (!trace::is_comm(t.type[n]) || t.comm_row[n] == trace::kNoRow) continue;
+      if (t.type[n] != NodeType::coll) {
+        quieten(t, n);
+        continue;
+      }
+      trace::Comm& comm = t.comms[t.comm_row[n]];
+      const std::string name(t.strings[comm.group]);
+      const auto known = known_.find(name);
+      if (known == known_.end()) {  // all ranks, or nobody knows
+        even(t, n);
+        continue;
+      }
+      const auto [found, added] = group_of.try_emplace(comm.group, comm.group);
+      if (added) {
+        CHAKRA_ASSIGN(const std::string other, counterpart(name, known->second, rank));
+        found->second = t.strings.intern(other);
+      }
+      if (found->second != comm.group && comm.root >= 0) {
+        const auto place = std::find(known->second.begin(), known->second.end(), comm.root) - known->second.begin();
+        const std::string other(t.strings[found->second]);
+        const auto its = groups_.contains(other) ? groups_.find(other)->second : known_.find(other)->second;
+        if (static_cast<size_t>(place) < its.size()) comm.root = its[static_cast<size_t>(place)];
+      }
+      comm.group = found->second;
+      even(t, n);
+    }
+    return t;
+  }
+
+  /// A recorded rank among copies.
+  void adapt(Trace& t) {
+    const auto copied = [&](int64_t rank) { return rank >= 0 && rank < ranks_ && !recorded_.contains(rank); };
+    for (NodeId n = 0; n < t.size(); ++n) {
+      if (!trace::is_comm(t.type[n]) || t.comm_row[n] == trace::kNoRow) continue;
+      const trace::Comm& comm = t.comms[t.comm_row[n]];
+      if (t.type[n] != NodeType::coll) {
+        if (copied(t.type[n] == NodeType::send ? comm.dst : comm.src)) quieten(t, n);
+        continue;
+      }
+      const auto known = known_.find(t.strings[comm.group]);
+      if (known == known_.end() || std::any_of(known->second.begin(), known->second.end(), copied)) even(t, n);
+    }
+  }
+
+  void quieten(Trace& t, NodeId n) {
+    t.type[n] = NodeType::comp;
+    t.flags[n] |= trace::kHasDuration;
+    t.comm_row[n] = trace::kNoRow;
+    ++messages_;
+  }
+  void even(Trace& t, NodeId n) {
+    trace::Comm& comm = t.comms[t.comm_row[n]];
+    if (comm.in_split.empty() && comm.out_split.empty()) return;
+    comm.in_split = comm.out_split = {};
+    ++splits_;
+  }
+
+  void say(Findings& findings, int64_t copies) const {
+    findings.push_back({"edit.expand", Severity::note, -1, -1,
+                        fmt::format("{} of the {} ranks are copies of rank {}", copies, ranks_, like_),
+                        {{"ranks", ranks_}, {"like", like_}, {"copies", copies}}});
+    if (messages_ > 0)
+      findings.push_back({"edit.expand.messages", Severity::warning, -1, -1,
+                          fmt::format("{} messages of copied ranks, or with them, take the time that they took and move "
+                                      "nothing: whom a copy would talk to is not known",
+                                      show_count(messages_))});
+    if (splits_ > 0)
+      findings.push_back({"edit.expand.splits", Severity::warning, -1, -1,
+                          fmt::format("{} all-to-alls of groups with copied ranks are taken as even: whose copy would "
+                                      "get which part is not known",
+                                      show_count(splits_))});
+  }
+
+  trace::TraceSet& job_;
+  match::GroupTable& groups_;
+  const int64_t ranks_;
+  int64_t like_;
+  std::set<int64_t> recorded_;
+  std::map<std::string, Members, std::less<>> known_;
+  int64_t messages_ = 0, splits_ = 0;
+};
+
+}  // namespace
+
+Result<trace::TraceSet> expand(trace::TraceSet job, match::GroupTable& groups, int64_t ranks, int64_t like,
+                               Findings& findings) {
+  CHAKRA_CHECK(Expansion(job, groups, ranks, like).run(findings));
+  return job;
+}
+
+}  // namespace chakra::edit

@@ -1,0 +1,372 @@
+#include "chakra/match/agreement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chakra/match/sequences.h"
+
+namespace chakra::match {
+
+using trace::Comm;
+using trace::CommType;
+
+namespace {
+
+constexpr size_t kMostJoined = 256;  ///< loose ends that are compared with each other
+constexpr size_t kMostSplit = 1 << 20;
+
+std::vector<Fact> facts_of(const Group& group, uint32_t index) {
+  return {{"group", group.name}, {"index", int64_t{index}}};
+}
+std::vector<Fact> facts_of(const Channel& channel, uint32_t index) {
+  const auto& [from, to, tag] = channel;
+  return {{"sender", from}, {"receiver", to}, {"message_tag", tag}, {"index", int64_t{index}}};
+}
+std::string text_of(const Channel& channel, uint32_t index) {
+  const auto& [from, to, tag] = channel;
+  return fmt::format("message {} from rank {} to rank {} with tag {}", index, from, to, tag);
+}
+std::string and_more(size_t count) {
+  return count == 0 ? std::string() : fmt::format(" (and {} more behind it)", count);
+}
+
+/// "[1, 2]" or "1,2"; false if it is something else.
+bool parse_split(std::string_view text, std::vector<uint64_t>& split) {
+  const auto trim = [](std::string_view& t) {
+    while (!t.empty() && t.front() == ' ') t.remove_prefix(1);
+    while (!t.empty() && t.back() == ' ') t.remove_suffix(1);
+  };
+  trim(text);
+  if (text.starts_with('[') && text.ends_with(']') && text.size() >= 2) text = text.substr(1, text.size() - 2);
+  while (true) {
+    const size_t comma = text.find(',');
+    std::string_view number = text.substr(0, comma);
+    trim(number);
+    uint64_t value = 0;
+    if (!parse_unsigned(number, value) || value > UINT64_MAX / kMostSplit || split.size() >= kMostSplit) return false;
+    split.push_back(value);
+    if (comma == std::string_view::npos) return true;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace
+
+int64_t root_rank(const Comm& comm, const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of) {
+  if (member_of.contains(comm.root)) return comm.root;
+  const bool is_place = comm.root >= 0 && comm.root < static_cast<int64_t>(group.ranks.size());
+  return is_place ? group.ranks[static_cast<size_t>(comm.root)] : -1;
+}
+
+void Agreement::find(const char* tag, Severity severity, NodeRef at, std::string text, std::vector<Fact> facts) {
+  Finding finding{tag, severity, -1, -1, std::move(text), std::move(facts)};
+  finding.rank = job_.ranks[at.rank].rank;
+  if (at.node != trace::kNoNode) finding.node = static_cast<int64_t>(job_.ranks[at.rank].id[at.node]);
+  findings_.push_back(std::move(finding));
+}
+
+std::string Agreement::describe(NodeRef at) const {
+  const Comm& c = comm(at);
+  return fmt::format("{} of {}{}{}{} in node {} of rank {}", trace::name(c.type),
+                     show_bytes(static_cast<double>(c.bytes)), c.dtype ? fmt::format(" ({})", dtype(at)) : "",
+                     c.root != -1 ? fmt::format(" with root {}", c.root) : "",
+                     c.sequence != -1 ? fmt::format(" with sequence number {}", c.sequence) : "",
+                     job_.ranks[at.rank].id[at.node], job_.ranks[at.rank].rank);
+}
+
+/// The same operation, wherever it runs.
+bool Agreement::alike(NodeRef a, NodeRef b) const {
+  const Comm &x = comm(a), &y = comm(b);
+  return x.type == y.type && (x.bytes == y.bytes || !x.in_split.empty()) && dtype(a) == dtype(b);
+}
+
+bool Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
+                        std::span<const MemberCalls> members, bool by_number) {
+  using How = Deviation::How;
+  const auto ref = [&](uint32_t m, uint32_t i) { return NodeRef{members[m].rank, members[m].calls[i].node}; };
+  const auto root = [&](const Comm& c) { return c.root == -1 ? -1 : root_rank(c, group, member_of); };
+  /// Which of the things that must be equal is not, or null.
+  const auto difference = [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) -> std::pair<const char*, const char*> {
+    const NodeRef x = ref(a, i), y = ref(b, j);
+    const Comm &c = comm(x), &d = comm(y);
+    if (by_number && members[a].calls[i].key != members[b].calls[j].key)
+      return {"match.collective.number", "sequence number"};
+    if (c.type != d.type && c.type != CommType::unknown && d.type != CommType::unknown)
+      return {"match.collective.type", "operation"};
+    if (c.bytes != d.bytes && c.in_split.empty() && d.in_split.empty()) return {"match.collective.bytes", "size"};
+    if (c.dtype != 0 && d.dtype != 0 && dtype(x) != dtype(y)) return {"match.collective.dtype", "element type"};
+    if (c.root != -1 && d.root != -1 && root(c) != root(d)) return {"match.collective.root", "root"};
+    return {};
+  };
+  const auto same = [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) { return !difference(a, i, b, j).first; };
+  std::vector<uint32_t> lengths;
+  for (const MemberCalls& of : members) lengths.push_back(static_cast<uint32_t>(of.calls.size()));
+  const std::vector<Deviation> found = find_deviations(lengths, same);
+
+  std::vector<bool> told(found.size(), false);
+  for (size_t f = 0; f < found.size(); ++f) {
+    if (told[f]) continue;
+    const Deviation& d = found[f];
+    // Others that deviate in the same way there are told with it.
+    size_t others = 0;
+    for (size_t g = f + 1; g < found.size() && found[g].index == d.index; ++g)
+      if (const Deviation& e = found[g]; e.how == d.how && e.more == d.more && e.reference == d.reference &&
+                                         (d.how == How::lacks || same(d.member, d.own, e.member, e.own))) {
+        told[g] = true;
+        ++others;
+      }
+    const int64_t rank = job_.ranks[members[d.member].rank].rank;
+    const int64_t its_rank = job_.ranks[members[d.reference].rank].rank;
+    const std::string who =
+        fmt::format("group {}: rank {}{}", quote(group.name), rank,
+                    others ? fmt::format(" and {} other{}", others, others == 1 ? "" : "s") : std::string());
+    const char* tag = "match.collective.count";
+    std::string what;
+    NodeRef node{members[d.member].rank, trace::kNoNode};
+    if (d.how != How::lacks) node = ref(d.member, d.own);
+    // What has another number lacks where it should be and is too many where it is.
+    bool renumbered = false;
+    if (by_number && d.how == How::lacks && d.more > 0 && lengths[d.member] == lengths[d.reference])
+      for (uint32_t i = d.own; i < lengths[d.member] && !renumbered; ++i)
+        if (const NodeRef mine = ref(d.member, i); alike(mine, ref(d.reference, d.its))) {
+          const auto& theirs = members[d.reference].calls;
+          const Key key = members[d.member].calls[i].key;
+          renumbered = std::none_of(theirs.begin(), theirs.end(), [&](const Call& call) { return call.key == key; });
+          if (renumbered) node = mine;
+        }
+    if (renumbered) {
+      tag = "match.collective.number";
+      what = fmt::format("collective {} has the sequence number {} in node {}, {} on rank {}", d.index,
+                         comm(node).sequence, job_.ranks[node.rank].id[node.node],
+                         comm(ref(d.reference, d.its)).sequence, its_rank);
+    } else if (d.how == How::lacks) {
+      what = fmt::format("lacks collective {}, {}", d.index, describe(ref(d.reference, d.its)));
+    } else if (d.how == How::extra) {
+      what = fmt::format("has a collective {} that rank {} lacks, {}", d.index, its_rank, describe(node));
+    } else if (d.how == How::swapped) {
+      tag = "match.collective.order";
+      what = fmt::format("runs two collectives in the opposite order: number {} is {}, but {}", d.index, describe(node),
+                         describe(ref(d.reference, d.its)));
+    } else {
+      const auto [other_tag, name] = difference(d.reference, d.its, d.member, d.own);
+      tag = other_tag;
+      what = fmt::format("differs in the {} of collective {}: {}, but {}", name, d.index,
+                         describe(ref(d.reference, d.its)), describe(node));
+    }
+    if ((d.how == How::lacks && !renumbered) || d.how == How::extra)
+      loose_.push_back({findings_.size(), rank, d.how == How::lacks,
+                        d.how == How::lacks ? ref(d.reference, d.its) : node, &group, d.index, d.tie, its_rank});
+    find(tag, Severity::error, node, who + " " + what + and_more(d.more - (renumbered ? 1 : 0)),
+         facts_of(group, d.index));
+  }
+  return found.empty();
+}
+
+void Agreement::stray(const Group& group, NodeRef first, const char* tag, std::string text) {
+  loose_.push_back({findings_.size(), job_.ranks[first.rank].rank, false, first, &group, 0, false, -1});
+  find(tag, Severity::error, first, std::move(text), facts_of(group, 0));
+}
+
+void Agreement::compare_splits(const Group& group, uint32_t index, std::span<const NodeRef> members) {
+  constexpr uint64_t unknown = UINT64_MAX;
+  const size_t n = members.size();
+  struct Side {
+    std::vector<uint64_t> split;
+    uint64_t total = 0, bytes = 0, of_one = 0;  ///< elements, bytes, bytes of an element (0: not known)
+  };
+  std::vector<Side> in(n), out(n);
+  std::map<uint64_t, size_t> sizes;  // bytes of an element, and how many say so
+  size_t sides = 0;
+  bool fits = !group.assumed;  // lists for more ranks than the job has are of a larger job
+  for (size_t m = 0; m < n; ++m) {
+    if (members[m].node == trace::kNoNode) return;
+    const Comm& c = comm(members[m]);
+    for (const std::string_view text : {c.in_split, c.out_split})
+      fits |= static_cast<size_t>(std::count(text.begin(), text.end(), ',')) + 1 == n;
+  }
+  for (size_t m = 0; fits && m < n; ++m) {
+    const Comm& c = comm(members[m]);
+    in[m].bytes = c.in_bytes ? c.in_bytes : c.bytes;
+    out[m].bytes = c.out_bytes;
+    for (auto [side, text, name] :
+         {std::tuple(&in[m], c.in_split, "sends"), std::tuple(&out[m], c.out_split, "expects")}) {
+      if (text.empty()) continue;
+      if (!parse_split(text, side->split) || side->split.size() != n)
+        return find("match.collective.split", Severity::error, members[m],
+                    fmt::format("collective {} of group {}: what rank {} {}, {}, is no list of a number for each of {} "
+                                "ranks",
+                                index, quote(group.name), job_.ranks[members[m].rank].rank, name, quote(text), n),
+                    facts_of(group, index));
+      for (const uint64_t elements : side->split) side->total += elements;
+      if (side->total == 0 || side->bytes == 0) continue;
+      ++sides;
+      if (side->bytes % side->total == 0) ++sizes[side->of_one = side->bytes / side->total];
+    }
+  }
+  // How large an element is, if most say the same.
+  const auto most = std::max_element(sizes.begin(), sizes.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const uint64_t size = most != sizes.end() && (2 * most->second > sides || sides <= 2) ? most->first : 0;
+  const auto part = [&](const Side& side, size_t of) {
+    if (!side.split.empty()) return side.split[of];
+    return size > 0 && side.bytes > 0 && side.bytes % (size * n) == 0 ? side.bytes / (size * n) : unknown;
+  };
+  // Who disagrees with most of the others, or with his own sizes, is wrong.
+  std::vector<size_t> blame(n, 0);
+  size_t wrong = 0, from = 0, to = 0;
+  for (size_t i = 0; i < n; ++i) {
+    for (const Side* side : {&in[i], &out[i]})
+      if (size > 0 && side->total > 0 && side->bytes > 0 && side->of_one != size) blame[i] += n;
+    for (size_t j = 0; j < n; ++j) {
+      const uint64_t sent = part(in[i], j), expected = part(out[j], i);
+      if (sent == unknown || expected == unknown || sent == expected) continue;
+      if (wrong++ == 0) from = i, to = j;
+      ++blame[i];
+      if (j != i) ++blame[j];
+    }
+  }
+  const auto worst = static_cast<size_t>(
+      std::max_element(blame.begin(), blame.end(), [](size_t a, size_t b) { return a <= b; }) - blame.begin());
+  if (n == 0 || blame[worst] == 0) return;
+  const auto rank = [&](size_t m) { return job_.ranks[members[m].rank].rank; };
+  if (wrong == 0)
+    return find("match.collective.bytes", Severity::error, members[worst],
+                fmt::format("collective {} of group {}: the size that rank {} states is not that of its splits", index,
+                            quote(group.name), rank(worst)),
+                facts_of(group, index));
+  find("match.collective.split", Severity::error, members[worst],
+       fmt::format("collective {} of group {}: rank {} sends {} elements to rank {}, which expects {}{}", index,
+                   quote(group.name), rank(from), part(in[from], to), rank(to), part(out[to], from),
+                   wrong > 1 ? fmt::format(" (and {} more such pairs; rank {} is in most)", wrong - 1, rank(worst))
+                             : std::string()),
+       facts_of(group, index));
+}
+
+void Agreement::compare(const std::map<Channel, Ends>& channels) {
+  using How = Deviation::How;
+  for (const auto& [channel, ends] : channels) {
+    const auto& [from, to, tag] = channel;
+    const std::vector<NodeRef>* of[2] = {&ends.sends, &ends.receives};
+    tag_uses_[tag] += ends.sends.size() + ends.receives.size();
+    const auto differ = [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) -> const char* {
+      const NodeRef x = (*of[a])[i], y = (*of[b])[j];
+      if (comm(x).bytes != comm(y).bytes) return "match.message.bytes";
+      return comm(x).dtype != 0 && comm(y).dtype != 0 && dtype(x) != dtype(y) ? "match.message.dtype" : nullptr;
+    };
+    const uint32_t lengths[2] = {static_cast<uint32_t>(ends.sends.size()), static_cast<uint32_t>(ends.receives.size())};
+    for (const Deviation& d : find_deviations(lengths, [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) {
+           return differ(a, i, b, j) == nullptr;
+         })) {
+      // The sender counts as the majority: d is about the receiver.
+      const std::string what = text_of(channel, d.index);
+      if (d.how == How::lacks || d.how == How::extra) {
+        const bool is_send = d.how == How::lacks;
+        const NodeRef node = is_send ? ends.sends[d.its] : ends.receives[d.own];
+        const bool absent = !job_.find(is_send ? to : from);
+        if (!absent) loose_messages_.push_back({findings_.size(), channel, d.index, node, is_send});
+        find(is_send ? "match.message.no_recv" : "match.message.no_send", absent ? Severity::warning : Severity::error,
+             node,
+             fmt::format("{} (node {} of rank {}) is never {}{}{}", what, job_.ranks[node.rank].id[node.node],
+                         job_.ranks[node.rank].rank, is_send ? "received" : "sent",
+                         absent ? ": that rank is not in the job" : "", and_more(d.more)),
+             facts_of(channel, d.index));
+        if (!absent) {  // it is the other end that lacks something
+          findings_.back().rank = is_send ? to : from;
+          findings_.back().node = -1;
+        }
+        continue;
+      }
+      const NodeRef send = ends.sends[d.its], receive = ends.receives[d.own];
+      const char* tag_of = differ(0, d.its, 1, d.own);
+      const bool dtypes = d.how == How::differs && std::string_view(tag_of) == "match.message.dtype";
+      find(d.how == How::swapped ? "match.message.order" : tag_of, Severity::error, receive,
+           dtypes ? fmt::format("{}: elements of {} are sent, of {} expected{}", what, dtype(send), dtype(receive),
+                                and_more(d.more))
+                  : fmt::format("{}: {} bytes are sent, {} expected{}{}", what, comm(send).bytes, comm(receive).bytes,
+                                d.how == How::swapped ? ", which come later" : "", and_more(d.more)),
+           facts_of(channel, d.index));
+    }
+  }
+}
+
+void Agreement::join() {
+  drop_.assign(findings_.size(), false);
+  join_collectives();
+  join_messages();
+  size_t kept = 0;
+  for (size_t f = 0; f < findings_.size(); ++f)
+    if (!drop_[f]) {
+      if (kept != f) findings_[kept] = std::move(findings_[f]);
+      ++kept;
+    }
+  findings_.resize(kept);
+}
+
+/// What a rank lacks in one group and has too many in another runs in the wrong one.
+void Agreement::join_collectives() {
+  std::vector<Loose> ends(loose_.begin(), loose_.begin() + static_cast<ptrdiff_t>(std::min(loose_.size(), kMostJoined)));
+  for (size_t i = ends.size(); i-- > 0;)
+    if (ends[i].tie) {  // of two, either may be wrong
+      Loose opposite = ends[i];
+      opposite.lacks = !opposite.lacks;
+      std::swap(opposite.rank, opposite.other);
+      ends.push_back(opposite);
+    }
+  for (const Loose& lack : ends)
+    for (const Loose& extra : ends) {
+      if (!lack.lacks || extra.lacks || lack.rank != extra.rank || lack.group == extra.group ||
+          drop_[lack.finding] || drop_[extra.finding] || !alike(lack.node, extra.node))
+        continue;
+      const trace::Trace& t = job_.ranks[extra.node.rank];
+      if (t.rank != extra.rank) continue;
+      Finding& finding = findings_[lack.finding];
+      finding.tag = "match.collective.group";
+      finding.rank = extra.rank;
+      finding.node = static_cast<int64_t>(t.id[extra.node.node]);
+      finding.text = fmt::format("collective {} of group {} runs in group {} on rank {}: {}, but {}", lack.index,
+                                 quote(lack.group->name), quote(extra.group->name), extra.rank, describe(lack.node),
+                                 describe(extra.node));
+      finding.facts = facts_of(*lack.group, lack.index);
+      drop_[extra.finding] = true;
+      break;
+    }
+}
+
+/// A send and a receive without counterpart that differ in one thing belong together.
+void Agreement::join_messages() {
+  const size_t count = std::min(loose_messages_.size(), kMostJoined);
+  std::vector<bool> used(count, false);
+  const auto uses = [&](int64_t tag) {
+    const auto found = tag_uses_.find(tag);
+    return found == tag_uses_.end() ? 0 : found->second;
+  };
+  for (size_t i = 0; i < count; ++i)
+    for (size_t j = 0; j < count && !used[i]; ++j) {
+      const LooseMessage &send = loose_messages_[i], &receive = loose_messages_[j];
+      if (!send.is_send || receive.is_send || used[j] || comm(send.node).bytes != comm(receive.node).bytes) continue;
+      const auto& [from, to, tag] = send.channel;
+      const auto& [from2, to2, tag2] = receive.channel;
+      if ((from != from2) + (to != to2) + (tag != tag2) != 1) continue;
+      // Who is wrong: with other peers, whoever both have in common; with other tags, who uses the rarer one.
+      const bool sender = tag != tag2 ? uses(tag) <= uses(tag2) : to != to2;
+      const LooseMessage &wrong = sender ? send : receive, &right = sender ? receive : send;
+      Finding& finding = findings_[wrong.finding];
+      const trace::Trace& t = job_.ranks[wrong.node.rank];
+      finding.tag = tag != tag2 ? "match.message.tag" : "match.message.peer";
+      finding.rank = t.rank;
+      finding.node = static_cast<int64_t>(t.id[wrong.node.node]);
+      finding.text = fmt::format(
+          "{}: node {} of rank {} {} it, but node {} of rank {} {}", text_of(right.channel, right.index),
+          job_.ranks[right.node.rank].id[right.node.node], job_.ranks[right.node.rank].rank,
+          sender ? "expects" : "sends", t.id[wrong.node.node], t.rank,
+          tag != tag2 ? fmt::format("has the tag {}", std::get<2>(wrong.channel))
+          : sender    ? fmt::format("sends to rank {}", to)
+                      : fmt::format("expects it from rank {}", from2));
+      finding.facts = facts_of(right.channel, right.index);
+      drop_[right.finding] = true;
+      used[i] = used[j] = true;
+    }
+}
+
+}  // namespace chakra::match

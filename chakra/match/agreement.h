@@ -1,0 +1,88 @@
+// Whether those who communicate with each other agree, and if not, who does not and from where on. Inside match:
+// match.cpp collects and pairs, agreement.cpp compares.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "chakra/match/match.h"
+
+namespace chakra::match {
+
+using Key = std::pair<int64_t, int64_t>;  ///< sequence number, and which of those that share it
+
+struct Call {
+  Key key;
+  trace::NodeId node;
+};
+
+/// The collectives of one rank in a group, in order.
+struct MemberCalls {
+  uint32_t rank = 0;  ///< into TraceSet::ranks
+  std::span<const Call> calls;
+};
+
+using Channel = std::tuple<int64_t, int64_t, int64_t>;  ///< from, to, tag
+struct Ends {
+  std::vector<NodeRef> sends, receives;
+};
+
+/// A root is a rank of the group, or else a place in it. Returns the rank, or -1.
+int64_t root_rank(const trace::Comm& comm, const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of);
+
+class Agreement {
+ public:
+  Agreement(const trace::TraceSet& job, Findings& findings) : job_(job), findings_(findings) {}
+
+  /// `members` by ascending rank. Whether they agree.
+  bool compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
+               std::span<const MemberCalls> members, bool by_number);
+  /// An all-to-all: what one sends to the other is what that one expects. `members` parallel to the group's ranks.
+  void compare_splits(const Group& group, uint32_t index, std::span<const NodeRef> members);
+  void compare(const std::map<Channel, Ends>& channels);
+  /// A rank that runs something where it does not belong: perhaps what it lacks elsewhere.
+  void stray(const Group& group, NodeRef first, const char* tag, std::string text);
+  /// One finding for what is there in one place and missing in another. To be called last.
+  void join();
+
+  void find(const char* tag, Severity severity, NodeRef at, std::string text, std::vector<Fact> facts = {});
+  const trace::Comm& comm(NodeRef at) const { return *job_.ranks[at.rank].comm(at.node); }
+  std::string_view dtype(NodeRef at) const { return job_.ranks[at.rank].strings[comm(at).dtype]; }
+  std::string describe(NodeRef at) const;
+
+ private:
+  /// A collective or message that has no counterpart.
+  struct Loose {
+    size_t finding;
+    int64_t rank;    ///< that lacks it, or has it
+    bool lacks;
+    NodeRef node;    ///< the collective, of whoever has it
+    const Group* group;
+    uint32_t index;
+    bool tie;
+    int64_t other;   ///< tie: a rank of which the opposite can be said
+  };
+  struct LooseMessage {
+    size_t finding;
+    Channel channel;
+    uint32_t index;
+    NodeRef node;
+    bool is_send;
+  };
+  void join_collectives();
+  void join_messages();
+  bool alike(NodeRef a, NodeRef b) const;
+
+  const trace::TraceSet& job_;
+  Findings& findings_;
+  std::vector<Loose> loose_;
+  std::vector<LooseMessage> loose_messages_;
+  std::vector<bool> drop_;  ///< findings that are told by others
+  std::map<int64_t, size_t> tag_uses_;
+};
+
+}  // namespace chakra::match
