@@ -72,7 +72,10 @@ class EventQueue {
     occupied_ &= occupied_ - 1;
     last_ = bucket.earliest;
     bucket.earliest = INT64_MAX;
-    for (Event& event : bucket.events) place(event.time, std::move(event.payload));  // all into buckets below this one
+    if (bucket.events.size() == 1) due_.push_back(std::move(bucket.events[0].payload));
+    else
+      for (Event& event : bucket.events)
+        place(event.time, std::move(event.payload));  // all into buckets below this one
     bucket.events.clear();
   }
 

@@ -103,12 +103,24 @@ void measure(benchmark::State& state, const Traffic& traffic, const Outcome& exp
 }
 
 void BM_PacketRingShift(benchmark::State& state) { measure<PacketNetwork>(state, ring_shift(), {9602176, 131072}); }
-void BM_PacketSwitchAllToAll(benchmark::State& state) { measure<PacketNetwork>(state, switch_all_to_all(), {6132864, 129024}); }
-void BM_PacketTorusPermutation(benchmark::State& state) { measure<PacketNetwork>(state, torus_permutation(), {208206183, 776163}); }
-void BM_PacketLargeTorus(benchmark::State& state) { measure<PacketNetwork>(state, large_torus_permutation(), {83817673, 4191649}); }
-void BM_PacketSmallMessages(benchmark::State& state) { measure<PacketNetwork>(state, small_messages(), {199577317, 204800}); }
-void BM_FluidSmallMessages(benchmark::State& state) { measure<FluidNetwork>(state, small_messages(), {199577317, 409600}); }
-void BM_FluidTorusPermutation(benchmark::State& state) { measure<FluidNetwork>(state, torus_permutation(), {207523324, 511}); }
+void BM_PacketSwitchAllToAll(benchmark::State& state) {
+  measure<PacketNetwork>(state, switch_all_to_all(), {6132864, 129024});
+}
+void BM_PacketTorusPermutation(benchmark::State& state) {
+  measure<PacketNetwork>(state, torus_permutation(), {208206183, 776163});
+}
+void BM_PacketLargeTorus(benchmark::State& state) {
+  measure<PacketNetwork>(state, large_torus_permutation(), {83817673, 4191649});
+}
+void BM_PacketSmallMessages(benchmark::State& state) {
+  measure<PacketNetwork>(state, small_messages(), {199577317, 204800});
+}
+void BM_FluidSmallMessages(benchmark::State& state) {
+  measure<FluidNetwork>(state, small_messages(), {199577317, 409600});
+}
+void BM_FluidTorusPermutation(benchmark::State& state) {
+  measure<FluidNetwork>(state, torus_permutation(), {207523324, 511});
+}
 BENCHMARK(BM_PacketRingShift)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_PacketSwitchAllToAll)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_PacketTorusPermutation)->Unit(benchmark::kMillisecond);

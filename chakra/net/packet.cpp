@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 
 #include "chakra/des/des.h"
 #include "chakra/net/link_table.h"
@@ -22,26 +23,26 @@ struct Packet {
 class PacketQueue {
  public:
   bool empty() const { return head_ == tail_; }
-  const Packet& front() const { return ring_[head_ & mask_]; }
+  const Packet& front() const { return ring_[head_ & (size_ - 1)]; }
   void pop() { ++head_; }
   void push(const Packet& packet) {
-    if (tail_ - head_ == ring_.size()) grow();
-    ring_[tail_++ & mask_] = packet;
+    if (tail_ - head_ == size_) grow();
+    ring_[tail_++ & (size_ - 1)] = packet;
   }
 
  private:
   void grow() {
-    std::vector<Packet> larger(std::max<size_t>(4, 2 * ring_.size()));
-    const uint32_t count = tail_ - head_;
-    for (uint32_t i = 0; i < count; ++i) larger[i] = ring_[(head_ + i) & mask_];
-    ring_ = std::move(larger);
-    mask_ = static_cast<uint32_t>(ring_.size() - 1);
+    const uint32_t larger = std::max<uint32_t>(4, 2 * size_), count = tail_ - head_;
+    auto ring = std::make_unique<Packet[]>(larger);
+    for (uint32_t i = 0; i < count; ++i) ring[i] = ring_[(head_ + i) & (size_ - 1)];
+    ring_ = std::move(ring);
+    size_ = larger;
     head_ = 0;
     tail_ = count;
   }
 
-  std::vector<Packet> ring_;
-  uint32_t mask_ = 0;
+  std::unique_ptr<Packet[]> ring_;
+  uint32_t size_ = 0;             ///< a power of two
   uint32_t head_ = 0, tail_ = 0;  ///< count up for ever, and wrap
 };
 
@@ -59,18 +60,18 @@ struct PacketNetwork::State {
   /// What is to be pushed out next is decided when it has to be known, which may be after the time at which the link
   /// begins to push it: before another hop joins those that wait, and when the last packet decided on arrives. So
   /// a link has one event at most, the arrival of the first packet on its way.
-  struct LinkState {
+  struct alignas(64) LinkState {
     PacketQueue on_way;
     Picoseconds free = 0;       ///< when what has been decided is pushed out
     Picoseconds full_push = 0;  ///< of a packet that is not the last
     Picoseconds latency = 0;
-    double bytes_per_s = 0;
-    uint32_t turn = kNone;      ///< the waiting hop that is last in turn
+    uint32_t turn = kNone;  ///< the waiting hop that is last in turn
     // For report_left:
     uint32_t leaving = kNone;   ///< the message whose last byte leaves when the link is free, and is to be reported
     uint32_t last_waiting = 0;  ///< messages that begin here and wait with their last packet
     bool has_call = false;
   };
+  static_assert(sizeof(LinkState) == 64);
   struct MessageState {
     Message message;
     Picoseconds left = kNever;
@@ -89,7 +90,8 @@ struct PacketNetwork::State {
   LinkTable table;
   des::EventQueue<uint32_t> queue;  ///< 2 * link, or 2 * link + kCall
   std::vector<LinkState> links;
-  std::vector<Hop> hops;  ///< of a message one after the other
+  std::vector<double> bytes_per_s;  ///< of links
+  std::vector<Hop> hops;            ///< of a message one after the other
   std::vector<MessageState> messages;
   std::vector<uint32_t> unused;                    ///< messages
   std::vector<std::vector<uint32_t>> unused_hops;  ///< first hops, by number of links
@@ -107,7 +109,7 @@ struct PacketNetwork::State {
     return table.slot(id, [&](const Link& l) {
       LinkState& link = links.emplace_back();
       link.latency = l.latency_ps;
-      link.bytes_per_s = l.bytes_per_s;
+      bytes_per_s.push_back(l.bytes_per_s);
       link.full_push = serialization(options.packet_bytes, l.bytes_per_s);
     });
   }
@@ -174,8 +176,7 @@ struct PacketNetwork::State {
       total.bytes += m.message.bytes;
       Picoseconds busy = 0;
       if (__builtin_mul_overflow(links[slot].full_push, full, &busy)) busy = kLongestPs;
-      total.busy_ps =
-          add_saturated(total.busy_ps, add_saturated(busy, serialization(m.last_bytes, links[slot].bytes_per_s)));
+      total.busy_ps = add_saturated(total.busy_ps, add_saturated(busy, serialization(m.last_bytes, bytes_per_s[slot])));
     }
     if (m.links >= unused_hops.size()) unused_hops.resize(m.links + 1);
     unused_hops[m.links].push_back(m.first_hop);
@@ -221,8 +222,8 @@ struct PacketNetwork::State {
     else if (number == link.turn) link.turn = kNone;
     else hops[link.turn].next = hop.next;
     const bool last = hop.waiting == 0 && hop.has_last;
-    link.free = plus(link.free, last ? serialization(messages[hop.message].last_bytes, link.bytes_per_s)
-                                     : link.full_push);
+    link.free =
+        plus(link.free, last ? serialization(messages[hop.message].last_bytes, bytes_per_s[slot]) : link.full_push);
     const Picoseconds arrives = plus(link.free, link.latency);
     if (link.on_way.empty()) queue.push(arrives, 2 * slot);
     link.on_way.push({arrives, number, last});
