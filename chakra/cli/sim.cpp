@@ -90,18 +90,15 @@ Json to_json(const Options& o, const std::string& network, const sim::SimReport&
                            {"wait_ps", c.wait_ps},
                            {"algorithm_bytes_per_s", c.algorithm_bytes_per_s},
                            {"bus_bytes_per_s", c.bus_bytes_per_s}});
-  Json json{{"mode", native ? "native" : o.compat},
-            {"network", network},
-            {"makespan_ps", report.makespan_ps},
-            {"interrupted", report.interrupted},
-            {"events", report.events},
-            {"ranks", std::move(ranks)},
+  Json json{{"mode", native ? "native" : o.compat}, {"network", network},      {"makespan_ps", report.makespan_ps},
+            {"interrupted", report.interrupted},    {"events", report.events}, {"ranks", std::move(ranks)},
             {"collectives", std::move(collectives)}};
   if (native) {
     Json actors = Json::array(), links = Json::array(), path = Json::array();
     for (const sim::ActorReport& a : report.actors) {
       Json exposed = Json::array();
-      for (const auto& e : a.exposed) exposed.push_back({{"what", what(e)}, {"group", e.group}, {"time_ps", e.time_ps}});
+      for (const auto& e : a.exposed)
+        exposed.push_back({{"what", what(e)}, {"group", e.group}, {"time_ps", e.time_ps}});
       actors.push_back({{"ranks", a.ranks}, {"exposed", std::move(exposed)}});
     }
     for (const sim::LinkReport& l : report.links)
@@ -139,7 +136,8 @@ std::string rank_label(const sim::SimReport& report, const sim::RankReport& r) {
 /// One row per rank; of ranks that were simulated as one, the first.
 Table rank_table(const sim::SimReport& report, bool all) {
   using Part = std::pair<const char*, Picoseconds sim::RankReport::*>;
-  std::vector<Part> parts{{"compute", &sim::RankReport::compute_ps}, {"exposed comm", &sim::RankReport::exposed_comm_ps}};
+  std::vector<Part> parts{{"compute", &sim::RankReport::compute_ps},
+                          {"exposed comm", &sim::RankReport::exposed_comm_ps}};
   for (const Part& part : {Part{"bubble", &sim::RankReport::bubble_ps}, Part{"host", &sim::RankReport::host_ps}})
     if (all || std::any_of(report.ranks.begin(), report.ranks.end(), [&](const auto& r) { return r.*part.second > 0; }))
       parts.push_back(part);
@@ -165,7 +163,8 @@ Table rank_table(const sim::SimReport& report, bool all) {
   return table;
 }
 
-Table collective_table(const sim::SimReport& report) {
+/// A row per group; unless all are wanted, groups of which the same is to be said share one.
+Table collective_table(const sim::SimReport& report, bool all) {
   Table table{"",
               {{"collective", Table::Kind::text},
                {"group", Table::Kind::text},
@@ -177,10 +176,20 @@ Table collective_table(const sim::SimReport& report) {
                {"algorithm", Table::Kind::rate_bytes_per_s},
                {"bus", Table::Kind::rate_bytes_per_s}},
               {}};
-  for (const sim::CollectiveReport& c : report.collectives)
+  std::map<std::vector<int64_t>, std::pair<size_t, int64_t>> alike;  // what is said -> its row, and groups
+  for (const sim::CollectiveReport& c : report.collectives) {
+    const std::vector<int64_t> said{
+        static_cast<int64_t>(c.type), c.members, static_cast<int64_t>(c.bytes), c.count, c.total_ps, c.wait_ps};
+    const auto [found, added] = alike.try_emplace(said, table.rows.size(), 0);
+    ++found->second.second;
+    if (!added && !all) continue;
     table.rows.push_back({std::string(trace::name(c.type)), c.group.empty() ? "all" : c.group, int64_t{c.members},
                           static_cast<double>(c.bytes), c.count, c.total_ps, c.wait_ps, c.algorithm_bytes_per_s,
                           c.bus_bytes_per_s});
+  }
+  for (const auto& [said, row] : alike)
+    if (!all && row.second > 1)
+      std::get<std::string>(table.rows[row.first][1]) += fmt::format(" (and {} alike)", show_count(row.second - 1));
   return table;
 }
 
@@ -217,8 +226,9 @@ Table path_table(const sim::SimReport& report) {
                {"", Table::Kind::share}},
               {}};
   for (const auto& [text, sum] : sums)
-    table.rows.push_back({text, sum.second, sum.first,
-                          static_cast<double>(sum.first) / static_cast<double>(std::max<Picoseconds>(1, report.makespan_ps))});
+    table.rows.push_back(
+        {text, sum.second, sum.first,
+         static_cast<double>(sum.first) / static_cast<double>(std::max<Picoseconds>(1, report.makespan_ps))});
   std::stable_sort(table.rows.begin(), table.rows.end(),
                    [](const auto& x, const auto& y) { return std::get<int64_t>(x[2]) > std::get<int64_t>(y[2]); });
   return table;
@@ -236,7 +246,7 @@ std::string to_text(const Options& o, const std::string& network, const sim::Sim
                                 o.compat.empty() ? "" : ", by the rules of " + o.compat,
                                 report.interrupted ? "stopped" : "finished", show_time(report.makespan_ps));
   out += show_some(rank_table(report, false), kRanksShown, "ranks");
-  if (!report.collectives.empty()) out += show_some(collective_table(report), kCollectivesShown, "rows");
+  if (!report.collectives.empty()) out += show_some(collective_table(report, false), kCollectivesShown, "rows");
   if (!report.links.empty()) {
     Table links = link_table(report);
     std::stable_sort(links.rows.begin(), links.rows.end(),
@@ -257,7 +267,7 @@ Result<void> write_csv(const sim::SimReport& report, const std::string& prefix) 
     return {};
   };
   CHAKRA_CHECK(add("ranks", rank_table(report, true)));
-  CHAKRA_CHECK(add("collectives", collective_table(report)));
+  CHAKRA_CHECK(add("collectives", collective_table(report, true)));
   if (!report.links.empty()) CHAKRA_CHECK(add("links", link_table(report)));
   if (!report.critical_path.empty()) CHAKRA_CHECK(add("critical_path", path_table(report)));
   for (AtomicFile& file : files) CHAKRA_CHECK(file.commit());
@@ -291,9 +301,9 @@ Result<void> check_before(const Options& o, const sim::SimInput& input) {
   });
   if (errors.empty()) return {};
   const Finding& first = errors.front();
-  const std::string where =
-      first.rank < 0 ? "" : first.node < 0 ? fmt::format("rank {}: ", first.rank)
-                                           : fmt::format("rank {}: node {}: ", first.rank, first.node);
+  const std::string where = first.rank < 0   ? ""
+                            : first.node < 0 ? fmt::format("rank {}: ", first.rank)
+                                             : fmt::format("rank {}: node {}: ", first.rank, first.node);
   return fail(Code::bad_input, first.tag,
               fmt::format("{}{} ({}'chakra check' says more, --no-check runs it nevertheless)", where, first.text,
                           errors.size() > 1 ? fmt::format("and {} more; ", errors.size() - 1) : ""),
@@ -369,7 +379,8 @@ Result<void> run_sim(Options o) {
     if (is_file(text)) {
       CHAKRA_ASSIGN(text, read_file(o.collectives));
     }
-    CHAKRA_ASSIGN(input.collectives, coll::parse_selection(text, is_file(o.collectives) ? o.collectives : "--collectives"));
+    CHAKRA_ASSIGN(input.collectives,
+                  coll::parse_selection(text, is_file(o.collectives) ? o.collectives : "--collectives"));
   }
   if (!o.compat.empty()) CHAKRA_CHECK(read_custom_collectives(input));
   input.stop = &stop_asked;
@@ -432,21 +443,23 @@ void add_sim(CLI::App& app, int& exit_code) {
                  "With --compat: factor of the endpoint delay")
       ->type_name("X")
       ->check(CLI::Range(0.0, 1e9));
-  for (const auto& [flag, value] : {std::pair("--compute-scale", &options->compute_scale),
-                                    std::pair("--comm-scale", &options->comm_scale),
-                                    std::pair("--logging-configuration", &options->logging),
-                                    std::pair("--logging-folder", &options->logging_folder)})
+  for (const auto& [flag, value] :
+       {std::pair("--compute-scale", &options->compute_scale), std::pair("--comm-scale", &options->comm_scale),
+        std::pair("--logging-configuration", &options->logging),
+        std::pair("--logging-folder", &options->logging_folder)})
     app.add_option(flag, *value, "Of ASTRA-sim's command; without effect")->group("");
   app.add_flag("--astra-output", options->astra_output, "With --compat: print the lines that ASTRA-sim prints");
-  app.add_option("--congestion", options->congestion,
-                 "Who shares links: closed (nobody: every transfer alone), fluid (max-min fair), packet (store and forward)")
+  app.add_option(
+         "--congestion", options->congestion,
+         "Who shares links: closed (nobody: every transfer alone), fluid (max-min fair), packet (store and forward)")
       ->type_name("MODEL")
       ->check(CLI::IsMember({"closed", "fluid", "packet"}));
   app.add_option("--packet-bytes", options->packet_bytes, "Of --congestion packet; 0: a message is one packet")
       ->type_name("N")
       ->check(whole_number(0, kMostPacket));
-  app.add_option("--collectives", options->collectives,
-                 "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list collectives)")
+  app.add_option(
+         "--collectives", options->collectives,
+         "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list collectives)")
       ->type_name("RULES");
   app.add_flag("--no-fold", options->no_fold, "Simulate every rank, also those that nothing tells apart");
   app.add_option("--csv", options->csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...")

@@ -79,12 +79,22 @@ TEST(GeneratedStep, HasTheBubbleOfTheFormula) {
     sim::SimInput input;
     auto job = gen::step(o);
     ASSERT_TRUE(job) << job.error().message();
-    input.job = trace::expand(*job);
+    sim::SimInput whole;
+    whole.job = trace::expand(*job);
+    whole.fold = false;
+    input.classes = std::move(*job);
     auto fabric = net::load_fabric(network);
     ASSERT_TRUE(fabric) << fabric.error().message();
+    whole.fabric = *fabric;
     input.fabric = std::move(*fabric);
-    const auto report = sim::simulate(input);
+    const auto report = sim::simulate(std::move(input));
     ASSERT_TRUE(report) << report.error().message();
+    const auto unfolded = sim::simulate(std::move(whole));
+    ASSERT_TRUE(unfolded) << unfolded.error().message();
+    ASSERT_EQ(report->ranks.size(), unfolded->ranks.size());
+    EXPECT_LT(report->actors.size(), unfolded->actors.size());
+    for (size_t r = 0; r < report->ranks.size(); ++r)
+      EXPECT_EQ(report->ranks[r].finish_ps, unfolded->ranks[r].finish_ps) << "rank " << r;
     Picoseconds busy = 0;
     for (const sim::RankReport& rank : report->ranks) busy = std::max(busy, rank.compute_ps);
     EXPECT_NEAR(static_cast<double>(report->makespan_ps) / static_cast<double>(busy) - 1,

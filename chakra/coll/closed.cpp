@@ -43,9 +43,9 @@ class Symmetry {
       for (size_t i = 1; i < extent && whole; ++i)
         whole = at[i] == at[0] + static_cast<int64_t>(i) * (d.ranks / static_cast<int64_t>(extent));
       if (extent > 1)
-        dimensions_.push_back({stride, extent,
-                               d.kind == net::TopologyKind::switch_ || d.kind == net::TopologyKind::fully_connected,
-                               whole && (d.kind == net::TopologyKind::ring || d.kind == net::TopologyKind::torus), inner, at});
+        dimensions_.push_back(
+            {stride, extent, d.kind == net::TopologyKind::switch_ || d.kind == net::TopologyKind::fully_connected,
+             whole && (d.kind == net::TopologyKind::ring || d.kind == net::TopologyKind::torus), inner, at});
       stride *= extent;
       inner *= d.ranks;
     }

@@ -174,16 +174,16 @@ class Engine {
     const trace::ClassJob& job = *in_.classes;
     const auto ranks = static_cast<int64_t>(job.ranks.size());
     if (ranks > 0 && job.ranks.back().rank >= in_.fabric.size())
-      return fail(Code::bad_input, "sim.fabric.small",
-                  fmt::format("rank {} does not fit into a network of {} ranks", job.ranks.back().rank,
-                              in_.fabric.size()),
-                  {job.classes[job.ranks.back().cls].file});
+      return fail(
+          Code::bad_input, "sim.fabric.small",
+          fmt::format("rank {} does not fit into a network of {} ranks", job.ranks.back().rank, in_.fabric.size()),
+          {job.classes[job.ranks.back().cls].file});
     for (const auto& [name, members] : in_.groups)
       for (const int64_t rank : members)
         if (rank >= in_.fabric.size())
-          return fail(Code::bad_input, "sim.fabric.small",
-                      fmt::format("group {} has rank {}, but the network has {} ranks", quote(name), rank,
-                                  in_.fabric.size()));
+          return fail(
+              Code::bad_input, "sim.fabric.small",
+              fmt::format("group {} has rank {}, but the network has {} ranks", quote(name), rank, in_.fabric.size()));
     if (ranks < in_.fabric.size())
       report_.findings.push_back(
           {"sim.rank.missing", Severity::warning, -1, -1,
@@ -360,12 +360,8 @@ class Engine {
     actor.started[n] = now();
     const Trace& t = trace(a);
     switch (t.type[n]) {
-      case NodeType::coll:
-        actor.account.moving.push_back({n, exposed_key(a, n)});
-        return arrive(a, n);
-      case NodeType::send:
-        actor.account.moving.push_back({n, exposed_key(a, n)});
-        return send(a, n);
+      case NodeType::coll: actor.account.moving.push_back({n, exposed_key(a, n)}); return arrive(a, n);
+      case NodeType::send: actor.account.moving.push_back({n, exposed_key(a, n)}); return send(a, n);
       case NodeType::recv: return receive(a, n);
       default: {
         actor.account.computing += computes(a, n);
@@ -429,9 +425,7 @@ class Engine {
     return {};
   }
 
-  const Folded::Group& group_of(const match::Collective& c) const {
-    return folded_.groups[places_[c.group].folded];
-  }
+  const Folded::Group& group_of(const match::Collective& c) const { return folded_.groups[places_[c.group].folded]; }
 
   /// The operation as the whole group does it; node n of actor a takes part. Valid until the next call.
   coll::Operation operation(const match::Collective& c, uint32_t a, NodeId n) {
@@ -459,10 +453,10 @@ class Engine {
       if (!trace::parse_split(comm.in_split, split)) split.clear();
       const double sum = std::accumulate(split.begin(), split.end(), 0.0);
       for (size_t q = 0; q < n; ++q)
-        shares_[p * n + q] = split.size() != n || sum == 0
-                                 ? (split.empty() ? bytes / n : 0)
-                                 : static_cast<uint64_t>(static_cast<double>(bytes) / sum *
-                                                             static_cast<double>(split[q]) + 0.5);
+        shares_[p * n + q] =
+            split.size() != n || sum == 0
+                ? (split.empty() ? bytes / n : 0)
+                : static_cast<uint64_t>(static_cast<double>(bytes) / sum * static_cast<double>(split[q]) + 0.5);
     }
   }
 
@@ -675,7 +669,8 @@ class Engine {
       }
     }
     const auto natural = [](const CollectiveReport& a, const CollectiveReport& b) {  // "tp2" before "tp10"
-      return std::tuple(a.group.size(), std::string_view(a.group)) < std::tuple(b.group.size(), std::string_view(b.group));
+      return std::tuple(a.group.size(), std::string_view(a.group)) <
+             std::tuple(b.group.size(), std::string_view(b.group));
     };
     std::stable_sort(report_.collectives.begin(), report_.collectives.end(), natural);
   }
@@ -693,8 +688,8 @@ class Engine {
     const auto add = [&](PathPiece::Kind kind, match::NodeRef ref, Picoseconds start) {
       if (start >= cursor) return;
       const Trace& t = trace(ref.rank);
-      PathPiece piece{kind, t.rank, t.id[ref.node], std::string(t.name_of(ref.node)), "", CommType::unknown, start,
-                      cursor};
+      PathPiece piece{kind,  t.rank, t.id[ref.node], std::string(t.name_of(ref.node)), "", CommType::unknown,
+                      start, cursor};
       if (kind == PathPiece::Kind::collective) {
         const match::Collective& c = matching_.collectives[match_of(ref.rank, ref.node)];
         piece.group = matching_.groups[c.group].name;
@@ -718,9 +713,9 @@ class Engine {
         add(PathPiece::Kind::message, at, started(begun));
       } else {
         const bool memory = t.type[at.node] == NodeType::mem_load || t.type[at.node] == NodeType::mem_store;
-        add(memory                         ? PathPiece::Kind::memory
+        add(memory                       ? PathPiece::Kind::memory
             : computes(at.rank, at.node) ? PathPiece::Kind::compute
-                                           : PathPiece::Kind::host,
+                                         : PathPiece::Kind::host,
             at, started(at));
       }
       at = what_held_up(begun);
@@ -808,7 +803,7 @@ class Engine {
     const int64_t from = t.comm(m.recv.node)->src;
     return fmt::format("rank {} (node {}) waits for a message from rank {} with tag {}{}", t.rank, t.id[m.recv.node],
                        from, t.comm(m.recv.node)->tag,
-                       !folded_.actors.find(from)             ? ", which is not in the job"
+                       !folded_.actors.find(from)      ? ", which is not in the job"
                        : m.send.node == trace::kNoNode ? ", which never sends it"
                                                        : fmt::format(" (node {}), which has not come that far",
                                                                      trace(m.send.rank).id[m.send.node]));

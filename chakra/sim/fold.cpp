@@ -47,7 +47,8 @@ class Folder {
     find_groups();
     find_ends();
     color_.resize(job_.ranks.size());
-    if (whole) for (uint32_t r = 0; r < color_.size(); ++r) color_[r] = r;
+    if (whole)
+      for (uint32_t r = 0; r < color_.size(); ++r) color_[r] = r;
     else refine();
     return actors();
   }
@@ -73,12 +74,11 @@ class Folder {
         const auto [port, added] = port_of.try_emplace(comm->group, static_cast<uint32_t>(ports_[c].size()));
         if (added) {
           const auto slot = std::find(job_.group_slots[c].begin(), job_.group_slots[c].end(), t.strings[comm->group]);
-          ports_[c].push_back({comm->group,
-                               slot == job_.group_slots[c].end()
-                                   ? kNone
-                                   : static_cast<uint32_t>(slot - job_.group_slots[c].begin()),
-                               false,
-                               {}});
+          ports_[c].push_back(
+              {comm->group,
+               slot == job_.group_slots[c].end() ? kNone : static_cast<uint32_t>(slot - job_.group_slots[c].begin()),
+               false,
+               {}});
         }
         Port& p = ports_[c][port->second];
         p.by_place |= !comm->in_split.empty() || !comm->out_split.empty();
@@ -185,7 +185,8 @@ class Folder {
     std::vector<int64_t> key{group.shape};
     key.reserve(group.index.size() + 1);
     for (size_t m = 0; m < group.index.size(); ++m)
-      key.push_back(group.index[m] == kNone ? -1 : int64_t{color_[group.index[m]]} << 31 | (group.port[m] & 0x7fffffff));
+      key.push_back(group.index[m] == kNone ? -1
+                                            : int64_t{color_[group.index[m]]} << 31 | (group.port[m] & 0x7fffffff));
     return key;
   }
 
@@ -253,7 +254,8 @@ class Folder {
     std::vector<uint32_t> group_of(groups_.size());
     for (size_t g = 0; g < groups_.size(); ++g) {
       std::vector<int64_t> key = key_of(groups_[g]);
-      if (key.size() == 1 || std::find(key.begin(), key.end(), -1) != key.end()) key.push_back(~static_cast<int64_t>(g));
+      if (key.size() == 1 || std::find(key.begin(), key.end(), -1) != key.end())
+        key.push_back(~static_cast<int64_t>(g));
       group_of[g] = numbers(key);
       if (group_of[g] == out.groups.size()) {
         Folded::Group& group = out.groups.emplace_back();
@@ -303,8 +305,9 @@ class Folder {
         group[row] = group_of[g];
         c.group = t.strings.intern(out.groups[group_of[g]].names.front());
         root[row] = root_place(members, c.root);
-        if (c.root >= 0 && c.root != root[row] && std::find(members.ranks.begin(), members.ranks.end(), c.root) ==
-            members.ranks.end()) continue;  // neither a rank nor a place: left for the match to refuse
+        if (c.root >= 0 && c.root != root[row] &&
+            std::find(members.ranks.begin(), members.ranks.end(), c.root) == members.ranks.end())
+          continue;  // neither a rank nor a place: left for the match to refuse
         if (c.root >= 0 && members.index[root[row]] != kNone)
           c.root = job_.ranks[stands_for[color_[members.index[root[row]]]]].rank;
         continue;
@@ -331,8 +334,9 @@ class Folder {
     const auto which = found - known.begin();
     if (found == known.end()) known.push_back(slots);
     if (which == 0) return tag;
-    return tags_.try_emplace(std::tuple(std::get<0>(channel), std::get<1>(channel), tag, which),
-                             INT64_MAX - static_cast<int64_t>(tags_.size()))
+    return tags_
+        .try_emplace(std::tuple(std::get<0>(channel), std::get<1>(channel), tag, which),
+                     INT64_MAX - static_cast<int64_t>(tags_.size()))
         .first->second;
   }
 

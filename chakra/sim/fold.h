@@ -37,7 +37,7 @@ struct Folded {
   match::GroupTable table;  ///< group (its first name) -> ranks of the actors' traces
 
   // Per actor, by row of Trace::comms.
-  std::vector<std::vector<int64_t>> peer;   ///< the rank at the other end of a message, as the job has it
+  std::vector<std::vector<int64_t>> peer;    ///< the rank at the other end of a message, as the job has it
   std::vector<std::vector<uint32_t>> group;  ///< into groups; kNobody for messages
   std::vector<std::vector<uint32_t>> root;   ///< member of the group; 0 where none is named
 };

@@ -53,7 +53,7 @@ struct SimInput {
   Congestion congestion = Congestion::closed;
   net::PacketOptions packets;
   bool fold = true;  ///< simulate ranks that nothing tells apart once (closed only: links are shared by all)
-  const std::atomic<bool>* stop = nullptr;  ///< end early when it becomes true, with what there is
+  const std::atomic<bool>* stop = nullptr;        ///< end early when it becomes true, with what there is
   std::function<void(const Progress&)> progress;  ///< called now and then
 
   // Compatible mode.
@@ -82,7 +82,7 @@ struct RankReport {
 struct ActorReport {
   int64_t ranks = 0;  ///< how many
   struct Exposed {
-    std::string group;  ///< "" for messages
+    std::string group;                                ///< "" for messages
     trace::CommType type = trace::CommType::unknown;  ///< unknown for messages
     Picoseconds time_ps = 0;
   };
@@ -128,9 +128,9 @@ struct SimReport {
   std::vector<RankReport> ranks;  ///< ascending
   std::vector<ActorReport> actors;
   std::vector<CollectiveReport> collectives;
-  std::vector<LinkReport> links;      ///< those that carried something; none in closed form
+  std::vector<LinkReport> links;         ///< those that carried something; none in closed form
   std::vector<PathPiece> critical_path;  ///< from time 0 to the makespan; native mode
-  bool interrupted = false;           ///< what there was when it was stopped; finishes are those so far
+  bool interrupted = false;              ///< what there was when it was stopped; finishes are those so far
   uint64_t events = 0;
   table::Timeline timeline;
   Findings findings;

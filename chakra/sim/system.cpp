@@ -97,8 +97,9 @@ class SystemReader {
     for (const auto& [name, device] : value.fields) {
       const Spec *peak = device.find("peak-perf"), *bandwidth = device.find("local-mem-bw"), *of = device.find("ranks");
       if (!peak || !bandwidth || !of || of->kind != Spec::Kind::list || device.fields.size() != 3)
-        return device.error("sim.system.key",
-                            fmt::format("device {} needs 'peak-perf', 'local-mem-bw' and the list 'ranks'", quote(name)));
+        return device.error(
+            "sim.system.key",
+            fmt::format("device {} needs 'peak-perf', 'local-mem-bw' and the list 'ranks'", quote(name)));
       CHAKRA_ASSIGN(const double flops, peak->number());
       CHAKRA_ASSIGN(const double bytes, bandwidth->number());
       if (!(flops > 0 && bytes > 0)) return device.error("sim.system.value", "the rates of a device are above zero");

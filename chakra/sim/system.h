@@ -13,9 +13,9 @@ enum class MemoryKind : uint8_t { none, per_rank, per_node, pool };
 
 /// How a rank differs from the others; native mode.
 struct RankTraits {
-  double speed = 1;            ///< compute takes its time divided by this
-  Picoseconds start_ps = 0;    ///< nothing happens on the rank before
-  int64_t device = -1;         ///< into System::devices; -1: what the file says for all
+  double speed = 1;          ///< compute takes its time divided by this
+  Picoseconds start_ps = 0;  ///< nothing happens on the rank before
+  int64_t device = -1;       ///< into System::devices; -1: what the file says for all
 };
 
 /// What a kind of device can do.
