@@ -45,6 +45,25 @@ GPU = {"schemaVersion": 1, "baseTimeNanoseconds": 5, "distributedInfo": {"rank":
     {"ph": "X", "cat": "Kernel", "name": "b", "pid": 0, "tid": "stream 7", "ts": 519, "dur": 4, "args": {"correlation": 13}}]}
 
 
+SLOW_TORUS = b"""topology: [Torus, Switch, Mesh]
+npus_count: [4, 2, 3]
+bandwidth: [50, 20, 10]
+latency: [500, 50, 5]
+slow_links:
+- {from: 1, to: 2, bandwidth: 5, latency: 900}
+- {from: 5, to: 25, latency: 1, both: false}
+"""
+GRAPH = b"""ranks: [a, b, c]
+switches: 2
+links:
+- {from: a, to: 3, bandwidth: 5, latency: 900}
+- {from: b, to: 3, bandwidth: 5, latency: 900}
+- {from: 3, to: 4, bandwidth: 5.5, latency: 0}
+- {from: 4, to: c, bandwidth: 7, latency: 9, both: false}
+- {from: c, to: 4, bandwidth: 1e3, latency: 9, both: false}
+- {from: c, to: a, bandwidth: 7, latency: 9, both: false}
+"""
+
 JOB = """1 COMP a dur_us=5 is_cpu_op=true tid=1
 2 COMP b dur_us=7 is_cpu_op=false device=0 stream=7 deps=1 num_ops=1000 tensor_size:u64=64
 3 COLL c comm_type=BROADCAST comm_size=64 comm_root=0 deps=2
@@ -95,6 +114,7 @@ SEEDS = {
     "job_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), *collective_seeds()],
     "selection_fuzz": lambda: [b"allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", b"Reduce-Scatter: -1GB hierarchical # big\nbarrier: tree"],
     "ranks_fuzz": lambda: [json.dumps(RANKS).encode()],
+    "network_fuzz": lambda: [SLOW_TORUS, GRAPH],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 
