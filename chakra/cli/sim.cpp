@@ -139,9 +139,9 @@ Result<void> check_before(const Options& o, const sim::SimInput& input) {
   });
   if (errors.empty()) return {};
   const Finding& first = errors.front();
-  const std::string where =
-      first.rank < 0 ? "" : first.node < 0 ? fmt::format("rank {}: ", first.rank)
-                                           : fmt::format("rank {}: node {}: ", first.rank, first.node);
+  const std::string where = first.rank < 0   ? ""
+                            : first.node < 0 ? fmt::format("rank {}: ", first.rank)
+                                             : fmt::format("rank {}: node {}: ", first.rank, first.node);
   return fail(Code::bad_input, first.tag,
               fmt::format("{}{} ({}'chakra check' says more, --no-check runs it nevertheless)", where, first.text,
                           errors.size() > 1 ? fmt::format("and {} more; ", errors.size() - 1) : ""),
@@ -244,10 +244,10 @@ void add_sim(CLI::App& app, int& exit_code) {
                  "With --compat: factor of the endpoint delay")
       ->type_name("X")
       ->check(CLI::Range(0.0, 1e9));
-  for (const auto& [flag, value] : {std::pair("--compute-scale", &options->compute_scale),
-                                    std::pair("--comm-scale", &options->comm_scale),
-                                    std::pair("--logging-configuration", &options->logging),
-                                    std::pair("--logging-folder", &options->logging_folder)})
+  for (const auto& [flag, value] :
+       {std::pair("--compute-scale", &options->compute_scale), std::pair("--comm-scale", &options->comm_scale),
+        std::pair("--logging-configuration", &options->logging),
+        std::pair("--logging-folder", &options->logging_folder)})
     app.add_option(flag, *value, "Of ASTRA-sim's command; without effect")->group("");
   app.add_flag("--astra-output", options->astra_output, "With --compat: print the lines that ASTRA-sim prints");
   app.add_option("--timeline", options->timeline, "Write what ran when, for ui.perfetto.dev")->type_name("FILE.json");

@@ -116,11 +116,8 @@ class Engine {
     // What makes ranks wait for ever is found by running; what makes their data differ is not.
     for (const Finding& finding : matching_.findings) {
       report_.findings.push_back(finding);
-      for (const char* tag :
-           {"match.collective.type", "match.collective.bytes", "match.collective.dtype", "match.collective.root",
-            "match.message.bytes", "match.rank.not_in_group", "match.group.unknown", "match.group.members"})
-        if (finding.tag == tag)
-          return fail(Code::bad_input, "sim.match", fmt::format("{} ({})", finding.text, finding.tag));
+      if (match::is_contradiction(finding))
+        return fail(Code::bad_input, "sim.match", fmt::format("{} ({})", finding.text, finding.tag));
     }
     const auto traces = static_cast<int64_t>(in_.job.ranks.size());
     if (traces < in_.fabric.size())
