@@ -19,8 +19,8 @@ struct RuleRow {
 };
 extern const std::array<RuleRow, 8> kRules;
 
-/// Applies all rules; findings of the same severity stand in the order of the rules. At most `limit` findings per tag and rank are listed; one more then says how many
-/// there are. Cost: O(nodes + edges), and that of match.
+/// Applies all rules. At most `limit` findings per tag and rank are listed; one more then says how many there are.
+/// Errors first; of equal severity, in the order of the rules. Cost: O(nodes + edges), and that of match.
 Findings check(const trace::TraceSet& job, const match::GroupTable& groups = {}, size_t limit = 20);
 
 /// The rules about the whole job alone: collectives and messages fit together, waits refer to earlier requests, nobody

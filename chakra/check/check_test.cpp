@@ -56,7 +56,9 @@ TEST(Check, EachRuleFindsItsDefect) {
                  b.comm(2).type = trace::CommType::barrier;
                }},
            Row{"check.size.negative", true,
-               [](Builder& b) { b.trace.defects.push_back({trace::Defect::Kind::negative_size, 2, 0}); }},
+               [](Builder& b) {
+                 b.trace.defects.push_back({trace::Defect::Kind::negative_size, 2, 0});
+               }},
            Row{"match.collective.size_unknown", false,
                [](Builder& b) {
                  b.trace.type[2] = NodeType::coll;

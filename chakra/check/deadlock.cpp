@@ -17,8 +17,8 @@ using trace::NodeType;
 using trace::Trace;
 
 constexpr size_t kStepsNamed = 8;
-constexpr size_t kLaneNeighbours = 8;    ///< earlier communication of a lane that a node is compared with
-constexpr size_t kStarts = 16;           ///< places of a circle from which a shorter one is looked for
+constexpr size_t kLaneNeighbours = 8;  ///< earlier communication of a lane that a node is compared with
+constexpr size_t kStarts = 16;         ///< places of a circle from which a shorter one is looked for
 constexpr size_t kSearchBudget = 4'000'000;
 
 enum class Why : uint8_t { dependency, group, lane, message };
@@ -291,8 +291,7 @@ class Prover {
           enter(step);
         } else if (state_[step.vertex] == kOpen) {
           size_t first = stack.size();
-          while (stack[--first].step.vertex != step.vertex) {
-          }
+          while (stack[--first].step.vertex != step.vertex) {}
           std::vector<Step> circle;
           for (size_t i = first + 1; i < stack.size(); ++i) circle.push_back(stack[i].step);
           circle.push_back(step);
@@ -442,12 +441,12 @@ class Prover {
   const trace::TraceSet& job_;
   const match::Matching& matching_;
   Findings& findings_;
-  std::vector<std::vector<NodeId>> comms_;                          ///< per rank: its communication, in order
-  std::vector<uint32_t> base_;                                      ///< per rank: its first vertex
-  std::vector<std::vector<NodeId>> group_before_;                   ///< per rank and communication
-  std::vector<std::vector<std::pair<NodeId, NodeId>>> lane_before_; ///< per rank: node, and one that runs before it
+  std::vector<std::vector<NodeId>> comms_;                           ///< per rank: its communication, in order
+  std::vector<uint32_t> base_;                                       ///< per rank: its first vertex
+  std::vector<std::vector<NodeId>> group_before_;                    ///< per rank and communication
+  std::vector<std::vector<std::pair<NodeId, NodeId>>> lane_before_;  ///< per rank: node, and one that runs before it
   std::vector<uint8_t> state_;
-  absl::flat_hash_map<uint32_t, std::vector<uint32_t>> places_;     ///< per rank: place in its order
+  absl::flat_hash_map<uint32_t, std::vector<uint32_t>> places_;  ///< per rank: place in its order
 };
 
 }  // namespace

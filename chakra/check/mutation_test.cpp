@@ -21,8 +21,8 @@ using trace::testing::RandomJob;
 struct Expected {
   std::set<std::string> tags;
   std::set<int64_t> ranks;
-  std::set<std::pair<std::string, int64_t>> collectives;                        // group and index
-  std::set<std::tuple<int64_t, int64_t, int64_t, int64_t>> messages;           // sender, receiver, tag, index
+  std::set<std::pair<std::string, int64_t>> collectives;              // group and index
+  std::set<std::tuple<int64_t, int64_t, int64_t, int64_t>> messages;  // sender, receiver, tag, index
 };
 
 struct Spot {
@@ -86,7 +86,8 @@ Expected on_collective(const RandomJob& job, Spot s, std::set<std::string> tags)
 std::tuple<int64_t, int64_t, int64_t, int64_t> message_of(const RandomJob& job, Spot s) {
   const JobNode& n = job.ranks[s.rank][s.at];
   const auto rank = static_cast<int64_t>(s.rank);
-  return is_send(n) ? std::tuple(rank, n.dst, n.tag, index_of(job, s)) : std::tuple(n.src, rank, n.tag, index_of(job, s));
+  return is_send(n) ? std::tuple(rank, n.dst, n.tag, index_of(job, s))
+                    : std::tuple(n.src, rank, n.tag, index_of(job, s));
 }
 Expected on_message(const RandomJob& job, Spot s, std::set<std::string> tags) {
   const auto message = message_of(job, s);
@@ -294,7 +295,8 @@ std::optional<Expected> drop_message(RandomJob& job, Prng& random, bool send) {
   };
   const auto a = channel(before), b = channel(job);
   size_t i = 0;
-  while (i < b.size() && a[i].bytes == b[i].bytes && (a[i].dtype == b[i].dtype || a[i].dtype.empty() || b[i].dtype.empty()))
+  while (i < b.size() && a[i].bytes == b[i].bytes &&
+         (a[i].dtype == b[i].dtype || a[i].dtype.empty() || b[i].dtype.empty()))
     ++i;
   expected.messages = {{from, to, tag, static_cast<int64_t>(i)}};
   return expected;
@@ -397,11 +399,12 @@ std::optional<Expected> on_request(RandomJob& job, Prng& random, auto&& change, 
   return e;
 }
 std::optional<Expected> drop_wait(RandomJob& job, Prng& random) {
-  return on_request(job, random, [&](Spot s, size_t wait) { job.remove(s.rank, wait); }, "check.wait.missing");
+  return on_request(
+      job, random, [&](Spot s, size_t wait) { job.remove(s.rank, wait); }, "check.wait.missing");
 }
 std::optional<Expected> wait_for_nothing(RandomJob& job, Prng& random) {
-  return on_request(job, random, [&](Spot s, size_t wait) { job.ranks[s.rank][wait].wait = 5000; },
-                    "check.wait.unknown");
+  return on_request(
+      job, random, [&](Spot s, size_t wait) { job.ranks[s.rank][wait].wait = 5000; }, "check.wait.unknown");
 }
 std::optional<Expected> wait_before(RandomJob& job, Prng& random) {
   return on_request(
@@ -505,8 +508,8 @@ TEST_P(Mutation, IsNamed) {
     if (!expected) continue;
     ++done;
     const Findings findings = check(job.build(), job.groups);
-    const auto errors = std::count_if(findings.begin(), findings.end(),
-                                      [](const Finding& f) { return f.severity == Severity::error; });
+    const auto errors =
+        std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.severity == Severity::error; });
     bool right = errors >= 1 && errors <= 2;  // no cascades
     if (right) {
       const Finding& first = findings[0];
@@ -525,7 +528,8 @@ TEST_P(Mutation, IsNamed) {
       wanted += fmt::format("message {} {}->{} tag {} ", index, from, to, tag);
     if (++failed <= 3)
       ADD_FAILURE() << "try " << tries << (job.numbered ? ", numbered" : "") << (job.chained ? ", chained" : "")
-                    << ": expected " << wanted << "\n" << show(findings);
+                    << ": expected " << wanted << "\n"
+                    << show(findings);
   }
   EXPECT_EQ(failed, 0) << "of " << done;
 }

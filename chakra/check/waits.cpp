@@ -108,8 +108,7 @@ void waits_refer_back(const trace::TraceSet& job, const match::Matching& matchin
         if (!number) continue;
         if (attr.name == wait_name) waits.emplace_back(n, *number);
         if (attr.name != request_name || !trace::is_comm(t.type[n])) continue;
-        if (const auto [found, added] = requests.emplace(*number, Request{n}); added)
-          starts.emplace_back(n, *number);
+        if (const auto [found, added] = requests.emplace(*number, Request{n}); added) starts.emplace_back(n, *number);
         else
           add("check.wait.request", n, n,
               fmt::format("starts request {}, which is the one of node {}", *number, t.id[found->second.node]));

@@ -69,7 +69,8 @@ class Expansion {
                               job_.ranks.back().rank + 1));
     const int64_t copies = ranks_ - static_cast<int64_t>(job_.ranks.size());
     if (ranks_ > kMostRanks || copies * int64_t{like->size()} > kMostNodes)
-      return fail(Code::usage, "edit.expand.ranks", fmt::format("{} ranks of {} nodes are too many", ranks_, like->size()));
+      return fail(Code::usage, "edit.expand.ranks",
+                  fmt::format("{} ranks of {} nodes are too many", ranks_, like->size()));
     for (const Trace& t : job_.ranks) recorded_.insert(t.rank);
     collect_groups();
     std::vector<Trace> made;
@@ -108,10 +109,11 @@ class Expansion {
     }
     if (place < mine.size()) return *mine[place];
     if (auto made = continued(name, members, rank)) return *made;
-    return fail(Code::bad_input, "edit.expand.group",
-                fmt::format("rank {} is not in group {} of rank {}, and nobody says in which one it does the same; a groups "
-                            "file can",
-                            rank, quote(name), like_));
+    return fail(
+        Code::bad_input, "edit.expand.group",
+        fmt::format("rank {} is not in group {} of rank {}, and nobody says in which one it does the same; a groups "
+                    "file can",
+                    rank, quote(name), like_));
   }
 
   /// Groups at equal distances, continued over the job.
@@ -194,14 +196,18 @@ class Expansion {
   }
 
   void say(Findings& findings, int64_t copies) const {
-    findings.push_back({"edit.expand", Severity::note, -1, -1,
+    findings.push_back({"edit.expand",
+                        Severity::note,
+                        -1,
+                        -1,
                         fmt::format("{} of the {} ranks are copies of rank {}", copies, ranks_, like_),
                         {{"ranks", ranks_}, {"like", like_}, {"copies", copies}}});
     if (messages_ > 0)
-      findings.push_back({"edit.expand.messages", Severity::warning, -1, -1,
-                          fmt::format("{} messages of copied ranks, or with them, take the time that they took and move "
-                                      "nothing: whom a copy would talk to is not known",
-                                      show_count(messages_))});
+      findings.push_back(
+          {"edit.expand.messages", Severity::warning, -1, -1,
+           fmt::format("{} messages of copied ranks, or with them, take the time that they took and move "
+                       "nothing: whom a copy would talk to is not known",
+                       show_count(messages_))});
     if (splits_ > 0)
       findings.push_back({"edit.expand.splits", Severity::warning, -1, -1,
                           fmt::format("{} all-to-alls of groups with copied ranks are taken as even: whose copy would "

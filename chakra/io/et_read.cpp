@@ -363,7 +363,8 @@ class Reader {
     return std::nullopt;
   }
   void keep(const AttrRecord& record) {
-    if (!options_.texts) return;
+    const bool checked = record.name == "comm_request" || record.name == "comm_wait";  // what waits for what
+    if (!options_.texts && !checked) return;
     if (const auto attr = kept(record)) builder_.attr(*attr);
   }
 

@@ -101,7 +101,7 @@ inline constexpr std::array<FormatRow, 2> kFormats{{
 // ---- whole files ---------------------------------------------------------------------------------
 
 struct ReadOptions {
-  bool texts = false;  ///< keep tensors and attributes that have no column
+  bool texts = false;  ///< keep tensors and attributes that have no column (comm_request and comm_wait always)
 };
 /// Errors: io.et.empty, io.et.not_a_trace, io.et.truncated, io.et.damaged, io.et.range, and those of
 /// ByteSource. Dangling and duplicate ids are no errors here: Trace::defects. Cost: O(file).

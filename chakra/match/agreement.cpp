@@ -121,7 +121,9 @@ bool Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, s
     const std::string who =
         fmt::format("group {}: rank {}{}", quote(group.name), rank,
                     others ? fmt::format(" and {} other{}", others, others == 1 ? "" : "s") : std::string());
-    const char* tag = "match.collective.count";
+    // As many, but not the same ones.
+    const char* tag =
+        !by_number && lengths[d.member] == lengths[d.reference] ? "match.collective.order" : "match.collective.count";
     std::string what;
     NodeRef node{members[d.member].rank, trace::kNoNode};
     if (d.how != How::lacks) node = ref(d.member, d.own);
@@ -205,8 +207,8 @@ void Agreement::compare_splits(const Group& group, uint32_t index, std::span<con
     }
   }
   // How large an element is, if most say the same.
-  const auto most = std::max_element(sizes.begin(), sizes.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   const uint64_t size = most != sizes.end() && (2 * most->second > sides || sides <= 2) ? most->first : 0;
   const auto part = [&](const Side& side, size_t of) {
     if (!side.split.empty()) return side.split[of];
@@ -255,9 +257,8 @@ void Agreement::compare(const std::map<Channel, Ends>& channels) {
       return comm(x).dtype != 0 && comm(y).dtype != 0 && dtype(x) != dtype(y) ? "match.message.dtype" : nullptr;
     };
     const uint32_t lengths[2] = {static_cast<uint32_t>(ends.sends.size()), static_cast<uint32_t>(ends.receives.size())};
-    for (const Deviation& d : find_deviations(lengths, [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) {
-           return differ(a, i, b, j) == nullptr;
-         })) {
+    for (const Deviation& d : find_deviations(
+             lengths, [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) { return differ(a, i, b, j) == nullptr; })) {
       // The sender counts as the majority: d is about the receiver.
       const std::string what = text_of(channel, d.index);
       if (d.how == How::lacks || d.how == How::extra) {
@@ -305,7 +306,8 @@ void Agreement::join() {
 
 /// What a rank lacks in one group and has too many in another runs in the wrong one.
 void Agreement::join_collectives() {
-  std::vector<Loose> ends(loose_.begin(), loose_.begin() + static_cast<ptrdiff_t>(std::min(loose_.size(), kMostJoined)));
+  std::vector<Loose> ends(loose_.begin(),
+                          loose_.begin() + static_cast<ptrdiff_t>(std::min(loose_.size(), kMostJoined)));
   for (size_t i = ends.size(); i-- > 0;)
     if (ends[i].tie) {  // of two, either may be wrong
       Loose opposite = ends[i];
@@ -315,8 +317,8 @@ void Agreement::join_collectives() {
     }
   for (const Loose& lack : ends)
     for (const Loose& extra : ends) {
-      if (!lack.lacks || extra.lacks || lack.rank != extra.rank || lack.group == extra.group ||
-          drop_[lack.finding] || drop_[extra.finding] || !alike(lack.node, extra.node))
+      if (!lack.lacks || extra.lacks || lack.rank != extra.rank || lack.group == extra.group || drop_[lack.finding] ||
+          drop_[extra.finding] || !alike(lack.node, extra.node))
         continue;
       const trace::Trace& t = job_.ranks[extra.node.rank];
       if (t.rank != extra.rank) continue;
@@ -356,13 +358,13 @@ void Agreement::join_messages() {
       finding.tag = tag != tag2 ? "match.message.tag" : "match.message.peer";
       finding.rank = t.rank;
       finding.node = static_cast<int64_t>(t.id[wrong.node.node]);
-      finding.text = fmt::format(
-          "{}: node {} of rank {} {} it, but node {} of rank {} {}", text_of(right.channel, right.index),
-          job_.ranks[right.node.rank].id[right.node.node], job_.ranks[right.node.rank].rank,
-          sender ? "expects" : "sends", t.id[wrong.node.node], t.rank,
-          tag != tag2 ? fmt::format("has the tag {}", std::get<2>(wrong.channel))
-          : sender    ? fmt::format("sends to rank {}", to)
-                      : fmt::format("expects it from rank {}", from2));
+      finding.text =
+          fmt::format("{}: node {} of rank {} {} it, but node {} of rank {} {}", text_of(right.channel, right.index),
+                      job_.ranks[right.node.rank].id[right.node.node], job_.ranks[right.node.rank].rank,
+                      sender ? "expects" : "sends", t.id[wrong.node.node], t.rank,
+                      tag != tag2 ? fmt::format("has the tag {}", std::get<2>(wrong.channel))
+                      : sender    ? fmt::format("sends to rank {}", to)
+                                  : fmt::format("expects it from rank {}", from2));
       finding.facts = facts_of(right.channel, right.index);
       drop_[right.finding] = true;
       used[i] = used[j] = true;

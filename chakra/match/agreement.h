@@ -58,13 +58,13 @@ class Agreement {
   /// A collective or message that has no counterpart.
   struct Loose {
     size_t finding;
-    int64_t rank;    ///< that lacks it, or has it
+    int64_t rank;  ///< that lacks it, or has it
     bool lacks;
-    NodeRef node;    ///< the collective, of whoever has it
+    NodeRef node;  ///< the collective, of whoever has it
     const Group* group;
     uint32_t index;
     bool tie;
-    int64_t other;   ///< tie: a rank of which the opposite can be said
+    int64_t other;  ///< tie: a rank of which the opposite can be said
   };
   struct LooseMessage {
     size_t finding;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "chakra/match/agreement.h"
@@ -162,10 +163,11 @@ class Matcher {
         std::sort(members.begin(), members.end());
         const auto [found, added] = known.try_emplace(group.name, r, members);
         if (added || found->second.second == members) continue;
-        agreement_.find("match.group.members", Severity::error, {r, trace::kNoNode},
-             fmt::format("rank {} records {} members of group {}, rank {} records {}{}", job_.ranks[r].rank,
-                         members.size(), quote(group.name), job_.ranks[found->second.first].rank,
-                         found->second.second.size(), members.size() == found->second.second.size() ? ", others" : ""));
+        agreement_.find(
+            "match.group.members", Severity::error, {r, trace::kNoNode},
+            fmt::format("rank {} records {} members of group {}, rank {} records {}{}", job_.ranks[r].rank,
+                        members.size(), quote(group.name), job_.ranks[found->second.first].rank,
+                        found->second.second.size(), members.size() == found->second.second.size() ? ", others" : ""));
       }
   }
 
@@ -197,13 +199,13 @@ class Matcher {
         continue;
       }
       sure = false;
-      agreement_.stray(group, {of.rank, of.nodes[0].node}, "match.rank.not_in_group",
-                       fmt::format("rank {} takes part in group {} but is not in it", job_.ranks[of.rank].rank,
-                                   quote(group.name)));
+      agreement_.stray(
+          group, {of.rank, of.nodes[0].node}, "match.rank.not_in_group",
+          fmt::format("rank {} takes part in group {} but is not in it", job_.ranks[of.rank].rank, quote(group.name)));
     }
     bool by_number = true;
     const std::vector<Key> keys = common_keys(group, calls_of, by_number);
-    if (keys.empty()) return;  // only of ranks that are not in it
+    if (keys.empty()) return;                                       // only of ranks that are not in it
     std::vector<std::vector<NodeId>> nodes_of(group.ranks.size());  // per member, parallel to keys
     for (size_t m = 0; m < group.ranks.size(); ++m) {
       nodes_of[m].assign(keys.size(), trace::kNoNode);
@@ -359,6 +361,14 @@ class Matcher {
 }  // namespace
 
 Matching match(const trace::TraceSet& job, const GroupTable& groups) { return Matcher(job, groups).run(); }
+
+bool is_contradiction(const Finding& finding) {
+  constexpr std::array<std::string_view, 7> kOnlyWait{
+      "match.collective.count", "match.collective.number", "match.collective.group", "match.message.no_send",
+      "match.message.no_recv",  "match.message.tag",       "match.message.peer"};
+  return finding.severity == Severity::error &&
+         std::find(kOnlyWait.begin(), kOnlyWait.end(), finding.tag) == kOnlyWait.end();
+}
 
 Result<GroupTable> load_groups(const std::string& path) {
   CHAKRA_ASSIGN(const Spec spec, load_spec(path));

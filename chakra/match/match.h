@@ -67,4 +67,8 @@ struct Matching {
 /// Cost: O(nodes + edges + communication log communication), and O(members^2) for each all-to-all with splits.
 Matching match(const trace::TraceSet& job, const GroupTable& groups = {});
 
+/// Whether a finding of match() means that ranks would exchange what does not fit together. Other errors of it make a
+/// run wait for ever, which a run finds out by itself (match.message.no_recv alone: nobody waits for a receive).
+bool is_contradiction(const Finding& finding);
+
 }  // namespace chakra::match

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/match/sequences.h"
 
 namespace chakra::match {
 namespace {
@@ -131,9 +132,55 @@ TEST(Match, Messages) {
       "");
   EXPECT_EQ(messages({{0, NodeType::send, 1, 8}}), "match.message.no_recv");
   EXPECT_EQ(messages({{1, NodeType::recv, 1, 8}}), "match.message.no_send");
-  EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {1, NodeType::recv, 2, 8}}),
-            "match.message.tag");
+  EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {1, NodeType::recv, 2, 8}}), "match.message.tag");
   EXPECT_EQ(messages({{0, NodeType::send, 1, 8}, {1, NodeType::recv, 1, 9}}), "match.message.bytes");
+}
+
+/// The table that every textbook has.
+uint32_t changes_by_table(const std::vector<int>& a, const std::vector<int>& b) {
+  std::vector<std::vector<uint32_t>> table(a.size() + 1, std::vector<uint32_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i)
+    for (size_t j = 0; j <= b.size(); ++j)
+      table[i][j] = static_cast<uint32_t>(i == 0 || j == 0 ? i + j
+                                                           : std::min({table[i - 1][j] + 1, table[i][j - 1] + 1,
+                                                                       table[i - 1][j - 1] + (a[i - 1] != b[j - 1])}));
+  return table[a.size()][b.size()];
+}
+
+TEST(Sequences, FewestChanges) {
+  Prng random(3);
+  for (int round = 0; round < 5000; ++round) {
+    std::vector<int> a(random.below(40)), b;
+    for (int& x : a) x = static_cast<int>(random.below(4));
+    for (const int x : a) {
+      if (!random.chance(0.2)) b.push_back(x);
+      if (random.chance(0.2)) b.push_back(static_cast<int>(random.below(4)));
+    }
+    const auto same = [&](uint32_t i, uint32_t j) { return a[i] == b[j]; };
+    EXPECT_EQ(sequences::changes(static_cast<uint32_t>(a.size()), static_cast<uint32_t>(b.size()), same),
+              std::min(changes_by_table(a, b), sequences::kMostChanges + 1));
+  }
+}
+
+TEST(Sequences, DeviationsEndWhateverComes) {
+  Prng random(4);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<std::vector<int>> all(1 + random.below(20));
+    for (auto& sequence : all) {
+      sequence.resize(random.below(12));
+      for (int& x : sequence) x = static_cast<int>(random.below(1 + random.below(6)));
+    }
+    std::vector<uint32_t> lengths;
+    bool equal = true;
+    for (const auto& sequence : all) {
+      lengths.push_back(static_cast<uint32_t>(sequence.size()));
+      equal &= sequence == all[0];
+    }
+    const auto found = find_deviations(
+        lengths, [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) { return all[a].at(i) == all[b].at(j); });
+    EXPECT_EQ(found.empty(), equal);
+    for (size_t i = 1; i < found.size(); ++i) EXPECT_LE(found[i - 1].index, found[i].index);
+  }
 }
 
 TEST(Groups, File) {

@@ -14,13 +14,13 @@ namespace chakra::match {
 struct Deviation {
   enum class How : uint8_t { lacks, extra, differs, swapped } how = How::differs;
   uint32_t member = 0;
-  uint32_t index = 0;          ///< place in what the majority does
-  uint32_t own = 0;            ///< place in the member's sequence; lacks: where it would be
-  uint32_t reference = 0;      ///< a member of the majority ...
-  uint32_t its = 0;            ///< ... and its place; extra: where it would be
-  uint32_t swapped_with = 0;   ///< own place of the other one
-  uint32_t more = 0;           ///< deviations of the member behind this one
-  bool tie = false;            ///< as many say the opposite: the later member is named
+  uint32_t index = 0;         ///< place in what the majority does
+  uint32_t own = 0;           ///< place in the member's sequence; lacks: where it would be
+  uint32_t reference = 0;     ///< a member of the majority ...
+  uint32_t its = 0;           ///< ... and its place; extra: where it would be
+  uint32_t swapped_with = 0;  ///< own place of the other one
+  uint32_t more = 0;          ///< deviations of the member behind this one
+  bool tie = false;           ///< as many say the opposite: the later member is named
 };
 
 namespace sequences {
@@ -67,8 +67,8 @@ std::vector<Deviation> find_deviations(std::span<const uint32_t> lengths, const 
   using How = Deviation::How;
   struct State {
     uint32_t at = 0, deviations = 0;
-    size_t first = SIZE_MAX;          // in `found`
-    std::vector<uint32_t> forgiven;   // own places of elements that were swapped
+    size_t first = SIZE_MAX;         // in `found`
+    std::vector<uint32_t> forgiven;  // own places of elements that were swapped
     bool given_up = false;
   };
   const auto members = static_cast<uint32_t>(lengths.size());
@@ -132,8 +132,8 @@ std::vector<Deviation> find_deviations(std::span<const uint32_t> lengths, const 
         };
         uint32_t differs = score(1, 1), lacks = score(1, 0), extra = score(0, 1), distance = 1;
         const uint32_t farthest = std::min({left, mine, sequences::kFarthestSwap});
-        while (distance < farthest && !(same(reference, r.at + distance, m, s.at) &&
-                                        same(reference, r.at, m, s.at + distance)))
+        while (distance < farthest &&
+               !(same(reference, r.at + distance, m, s.at) && same(reference, r.at, m, s.at + distance)))
           ++distance;
         // Taken as swapped, the other one counts no more.
         const uint32_t least = std::min(lacks, extra);

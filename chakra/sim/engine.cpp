@@ -214,11 +214,8 @@ class Engine {
     for (const Finding& finding : matching.findings) {
       const auto same = [&](const Finding& known) { return known.tag == finding.tag && known.text == finding.text; };
       if (std::none_of(report_.findings.begin(), report_.findings.end(), same)) report_.findings.push_back(finding);
-      for (const char* tag :
-           {"match.collective.type", "match.collective.bytes", "match.collective.dtype", "match.collective.root",
-            "match.message.bytes", "match.rank.not_in_group", "match.group.unknown", "match.group.members"})
-        if (finding.tag == tag)
-          return fail(Code::bad_input, "sim.match", fmt::format("{} ({})", finding.text, finding.tag));
+      if (match::is_contradiction(finding))
+        return fail(Code::bad_input, "sim.match", fmt::format("{} ({})", finding.text, finding.tag));
     }
     return {};
   }

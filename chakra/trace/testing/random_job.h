@@ -31,7 +31,8 @@ struct JobNode {
 
 struct RandomJob {
   std::vector<std::vector<JobNode>> ranks;
-  std::map<std::string, std::vector<int64_t>, std::less<>> groups;
+  using Groups = std::map<std::string, std::vector<int64_t>, std::less<>>;
+  Groups groups;
   bool chained = false;   ///< every node waits for the one before it
   bool numbered = false;  ///< collectives have sequence numbers
 
