@@ -9,26 +9,17 @@
 #include <utility>
 
 #include "chakra/base/base.h"
+#include "chakra/json/json.h"
 
 namespace chakra::pytorch {
 
-using JsonValue = simdjson::ondemand::value;
-
-/// A field's key and value where they stand, for copies cost as much as parsing does; a key with escapes,
-/// which no PyTorch writes, decoded.
-inline simdjson::error_code open_field(simdjson::simdjson_result<simdjson::ondemand::field>& result,
-                                       std::string_view& key, JsonValue*& value) {
-  if (result.error()) return result.error();
-  simdjson::ondemand::field& field = const_cast<simdjson::ondemand::field&>(std::as_const(result).value_unsafe());
-  const char* const begin = field.key().raw();
-  const char* end = begin;
-  while (*end != '"' && *end != '\\') ++end;  // there is a closing quote, or there would be no field
-  key = {begin, static_cast<size_t>(end - begin)};
-  if (*end == '\\')
-    if (const auto code = field.unescaped_key().get(key)) return code;
-  value = &field.value();
-  return simdjson::SUCCESS;
-}
+using json::bad_byte;
+using json::for_each_element;
+using json::json_error;
+using json::JsonStream;
+using json::JsonValue;
+using json::open_field;
+using json::Salvage;
 
 /// The value's text as it stands in the file: numbers and literals without blanks, strings without
 /// quotes (escapes kept), arrays and objects whole.
