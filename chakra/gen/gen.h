@@ -1,0 +1,4 @@
+// Workloads made without a recording.
+#pragma once
+
+#include "chakra/gen/cases.h"  // IWYU pragma: export
