@@ -70,8 +70,8 @@ Result<void> run_import(Options& o) {
   for (size_t r = 0; r < outputs.size(); ++r) CHAKRA_CHECK(io::write_et(job.ranks[r], outputs[r]));
   if (json_file) CHAKRA_CHECK(json_file->commit());
   if (o.json == "-") return write_json(json, o.json);
-  print(fmt::format("{}: {} ranks, {} nodes -> {}.<rank>.et\n", o.input, show_count(static_cast<int64_t>(job.ranks.size())),
-                    show_count(nodes), o.output));
+  print(fmt::format("{}: {} ranks, {} nodes -> {}.<rank>.et\n", o.input,
+                    show_count(static_cast<int64_t>(job.ranks.size())), show_count(nodes), o.output));
   print(to_text(findings));
   return {};
 }
@@ -85,7 +85,8 @@ void add_import(CLI::App& app, int& exit_code) {
   app.add_option("file", o->input, "A workload of another tool, packed or not")->required()->type_name("FILE");
   app.add_option("-o,--output", o->output, "Writes PREFIX.<rank>.et")->required()->type_name("PREFIX");
   app.add_option("--from", o->form, fmt::format("Its form ({}); else told by its beginning", forms))->type_name("FORM");
-  app.add_option("--dims", o->dims, "text: ranks along each dimension of the network, inner first: 8,8")->type_name("LIST");
+  app.add_option("--dims", o->dims, "text: ranks along each dimension of the network, inner first: 8,8")
+      ->type_name("LIST");
   app.add_option("--num-npus", o->read.num_npus, "text: ranks, where --dims does not say")
       ->check(whole_number(1, INT64_MAX))
       ->type_name("N");

@@ -158,7 +158,8 @@ class Parser {
       if (bar == std::string_view::npos) break;
       label.remove_prefix(bar + 1);
     }
-    if (fields.size() < 4) return bad_label(fmt::format("a label has at least four fields, this one has {}", fields.size()), at);
+    if (fields.size() < 4)
+      return bad_label(fmt::format("a label has at least four fields, this one has {}", fields.size()), at);
     task.name = fields[1];
     task.phase = fields[2];
     task.transfer = fields[3] == "COMM_SEND_RECV_NODE";
@@ -219,7 +220,7 @@ class Assembler {
 
   Result<TraceSet> run(Findings& findings) {
     CHAKRA_CHECK(number_rows());
-    CHAKRA_CHECK(no_cycle());
+    CHAKRA_CHECK(find_streams());
     std::map<int64_t, size_t> index;
     for (const Task& task : graph_.tasks) index.emplace(task.src, 0), index.emplace(task.dst, 0);
     builders_ = std::vector<Builder>(index.size());
@@ -230,7 +231,8 @@ class Assembler {
       builders_[at].trace.metadata.push_back(
           {builders_[at].trace.strings.intern("schema"), builders_[at].trace.texts.add("flexflow")});
     }
-    for (const Task& task : graph_.tasks) {
+    for (size_t i = 0; i < graph_.tasks.size(); ++i) {
+      const Task& task = graph_.tasks[i];
       Placed placed{index.at(task.src), index.at(task.dst), kNoNode, kNoNode};
       if (task.transfer) {
         const int64_t tag = next_tag_++;
@@ -243,6 +245,7 @@ class Assembler {
         Builder& builder = builders_[placed.src];
         placed.begins = placed.ends =
             add(placed.src, task.number, fmt::format("{}_{}", task.name, task.phase), NodeType::comp);
+        builder.trace.lane[placed.begins] = builder.lane({trace::Lane::Kind::stream, 0, stream_[i]});
         builder.trace.dur_ps[placed.begins] = task.time;
         builder.trace.flags[placed.begins] |= trace::kHasDuration;
       }
@@ -251,7 +254,8 @@ class Assembler {
     for (const Arrow& arrow : arrows_) connect(arrow);
     if (orders_ > 0)
       note(findings, "foreign.flexflow.order", Severity::note,
-           fmt::format("{} arrows lead to another device without a transfer: messages of 0 bytes stand for them", orders_));
+           fmt::format("{} arrows lead to another device without a transfer: messages of 0 bytes stand for them",
+                       orders_));
     TraceSet job;
     for (Builder& builder : builders_) job.ranks.push_back(std::move(builder).finish());
     return job;
@@ -271,24 +275,43 @@ class Assembler {
     for (Arrow arrow : graph_.arrows) {
       const auto from = row_of_.find(arrow.from), to = row_of_.find(arrow.to);
       if (from == row_of_.end() || to == row_of_.end())
-        return fail(Code::bad_input, "foreign.flexflow.dangling",
-                    fmt::format("an arrow names node{}, which is not there", from == row_of_.end() ? arrow.from : arrow.to),
-                    {file_, arrow.byte});
+        return fail(
+            Code::bad_input, "foreign.flexflow.dangling",
+            fmt::format("an arrow names node{}, which is not there", from == row_of_.end() ? arrow.from : arrow.to),
+            {file_, arrow.byte});
       arrows_.push_back({from->second, to->second, arrow.byte});
     }
     return {};
   }
 
-  Result<void> no_cycle() const {
-    const trace::Edges edges =
-        trace::make_edges(static_cast<NodeId>(graph_.tasks.size()), false, [&](const auto& visit) {
-          for (const Arrow& arrow : arrows_) visit(static_cast<NodeId>(arrow.to), static_cast<NodeId>(arrow.from), 0, 0);
-        });
-    const std::vector<NodeId> cycle = trace::topological_order(edges).cycle;
-    if (cycle.empty()) return {};
-    const Task& task = graph_.tasks[cycle[0]];
-    return fail(Code::bad_input, "foreign.flexflow.cycle",
-                fmt::format("node{} waits for itself, through {} nodes", task.number, cycle.size()), {file_, task.byte});
+  /// The file says what waits for what, not in which order a device takes up what does not wait. So tasks go on in the
+  /// stream of one they wait for, and begin a new one where there is none to go on: nothing else orders them.
+  Result<void> find_streams() {
+    const auto tasks = static_cast<NodeId>(graph_.tasks.size());
+    const trace::Edges edges = trace::make_edges(tasks, false, [&](const auto& visit) {
+      for (const Arrow& arrow : arrows_) visit(static_cast<NodeId>(arrow.to), static_cast<NodeId>(arrow.from), 0, 0);
+    });
+    const trace::Order order = trace::topological_order(edges);
+    if (!order.cycle.empty()) {
+      const Task& task = graph_.tasks[order.cycle[0]];
+      return fail(Code::bad_input, "foreign.flexflow.cycle",
+                  fmt::format("node{} waits for itself, through {} nodes", task.number, order.cycle.size()),
+                  {file_, task.byte});
+    }
+    stream_.assign(tasks, 0);
+    std::vector<bool> ends_stream(tasks, false);
+    std::map<int64_t, int64_t> streams;  // of each device
+    for (const NodeId n : order.order) {
+      const Task& task = graph_.tasks[n];
+      if (task.transfer) continue;
+      const auto before = edges.of(n);
+      const auto found = std::find_if(before.begin(), before.end(),
+                                      [&](NodeId on) { return ends_stream[on] && graph_.tasks[on].src == task.src; });
+      stream_[n] = found == before.end() ? streams[task.src]++ : stream_[*found];
+      if (found != before.end()) ends_stream[*found] = false;
+      ends_stream[n] = true;
+    }
+    return {};
   }
 
   uint64_t free_id() { return ++highest_; }
@@ -308,7 +331,8 @@ class Assembler {
     comm.dst = task.dst;
     comm.tag = tag;
     if (type == NodeType::send && task.time > 0)  // what FlexFlow thinks the transfer takes
-      builders_[rank].attr({builders_[rank].trace.strings.intern("flexflow_run_time_ns"), int64_t{task.time / kPsPerNs}});
+      builders_[rank].attr(
+          {builders_[rank].trace.strings.intern("flexflow_run_time_ns"), int64_t{task.time / kPsPerNs}});
     return node;
   }
 
@@ -332,7 +356,8 @@ class Assembler {
   const Parser& graph_;
   const std::string& file_;
   absl::flat_hash_map<uint64_t, NodeId> row_of_;
-  std::vector<Arrow> arrows_;  ///< between rows of tasks
+  std::vector<Arrow> arrows_;    ///< between rows of tasks
+  std::vector<int64_t> stream_;  ///< by row, of computations
   std::vector<Builder> builders_;
   std::vector<Placed> placed_;
   uint64_t highest_ = 0;

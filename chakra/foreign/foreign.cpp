@@ -38,10 +38,10 @@ namespace {
 tl::unexpected<Error> no_form(std::string_view name, Place place = {}) {
   std::string known;
   for (const FormRow& row : kForms) known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
-  return name.empty() ? fail(Code::bad_input, "foreign.form",
-                             fmt::format("the file is of no form that is known by its beginning: {}", known),
-                             std::move(place))
-                      : fail(Code::usage, "foreign.form", fmt::format("no form {}; known: {}", quote(name), known));
+  return name.empty()
+             ? fail(Code::bad_input, "foreign.form",
+                    fmt::format("the file is of no form that is known by its beginning: {}", known), std::move(place))
+             : fail(Code::usage, "foreign.form", fmt::format("no form {}; known: {}", quote(name), known));
 }
 
 /// Fills what of a source there is up to `size` bytes.

@@ -16,11 +16,11 @@ namespace chakra::foreign {
 
 /// What the files do not say. Each form uses some of it; the rest is without effect.
 struct Options {
-  std::vector<int64_t> dims;        ///< text: ranks along each dimension of the network, inner first
-  int64_t num_npus = 0;             ///< text: ranks; 0: the product of dims
-  int64_t num_passes = 1;           ///< text: training iterations
-  std::string time_unit;            ///< text, flexflow: ns, us, ms or s; empty: us for text, ms for flexflow
-  uint64_t coll_bytes = 1 << 20;    ///< msccl: bytes of the whole collective
+  std::vector<int64_t> dims;         ///< text: ranks along each dimension of the network, inner first
+  int64_t num_npus = 0;              ///< text: ranks; 0: the product of dims
+  int64_t num_passes = 1;            ///< text: training iterations
+  std::string time_unit;             ///< text, flexflow: ns, us, ms or s; empty: us for text, ms for flexflow
+  uint64_t coll_bytes = 1 << 20;     ///< msccl: bytes of the whole collective
   Picoseconds default_run_time = 0;  ///< msccl: of each reduction and copy, of which the file gives no time
 };
 
@@ -55,7 +55,8 @@ Result<trace::TraceSet> read(std::string_view form, ByteSource source, const Opt
 
 /// Writes the job in that form. What comes out has been read again and found to be the same job: a form that
 /// cannot hold it is refused, with what differs.
-/// Errors: foreign.form, foreign.write.none (the form is only read), foreign.write.cannot_hold, and those of write_file.
+/// Errors: foreign.form, foreign.write.none (the form is only read), foreign.write.cannot_hold, and those of
+/// write_file.
 Result<void> write(std::string_view form, const trace::TraceSet& job, const std::string& path);
 Result<std::string> to_text(std::string_view form, const trace::TraceSet& job);
 

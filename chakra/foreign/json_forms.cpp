@@ -129,7 +129,8 @@ Result<TraceSet> finish(Builder&& builder, const std::string& file, Findings& fi
   int64_t missing = 0;
   for (const trace::Defect& defect : t.defects) {
     if (defect.kind == trace::Defect::Kind::duplicate_id)
-      return fail(Code::bad_input, "foreign.json.duplicate", fmt::format("two nodes have the id {}", defect.id), {file});
+      return fail(Code::bad_input, "foreign.json.duplicate", fmt::format("two nodes have the id {}", defect.id),
+                  {file});
     missing += defect.kind == trace::Defect::Kind::dangling_dep || defect.kind == trace::Defect::Kind::dangling_ctrl;
   }
   if (missing > 0)
@@ -213,8 +214,8 @@ class FeederReader {
     };
     CHAKRA_CHECK(for_each_field(object, stream_, use));
     if (!has_id || !has_type)
-      return fail(Code::bad_input, "foreign.json.field",
-                  fmt::format("a node has no {}", has_id ? "NodeType" : "Id"), stream_.current_place());
+      return fail(Code::bad_input, "foreign.json.field", fmt::format("a node has no {}", has_id ? "NodeType" : "Id"),
+                  stream_.current_place());
     if (has_comm || trace::is_comm(t.type[node])) builder_.comm(node) = comm;
     return {};
   }
@@ -252,8 +253,10 @@ uint64_t bytes_of_tensors(std::string_view values) {
     }
     const auto field = [&] {
       std::string_view f = values.substr(begin, i - begin);
-      while (!f.empty() && (f.front() == ' ' || f.front() == '\n' || f.front() == '\t' || f.front() == '\r')) f.remove_prefix(1);
-      while (!f.empty() && (f.back() == ' ' || f.back() == '\n' || f.back() == '\t' || f.back() == '\r')) f.remove_suffix(1);
+      while (!f.empty() && (f.front() == ' ' || f.front() == '\n' || f.front() == '\t' || f.front() == '\r'))
+        f.remove_prefix(1);
+      while (!f.empty() && (f.back() == ' ' || f.back() == '\n' || f.back() == '\t' || f.back() == '\r'))
+        f.remove_suffix(1);
       if (count < fields.size()) fields[count] = f;
       ++count;
       begin = i + 1;
@@ -277,8 +280,8 @@ uint64_t bytes_of_tensors(std::string_view values) {
 /// As NCCL calls its types of elements in recordings; 0 where not known.
 uint64_t bytes_of_type(std::string_view dtype) {
   static const std::map<std::string_view, uint64_t> sizes{
-      {"Float", 4}, {"Half", 2},  {"BFloat16", 2}, {"Double", 8}, {"Int", 4},  {"Long", 8},
-      {"Short", 2}, {"Byte", 1},  {"Char", 1},     {"Bool", 1},   {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
+      {"Float", 4}, {"Half", 2}, {"BFloat16", 2}, {"Double", 8}, {"Int", 4},           {"Long", 8},
+      {"Short", 2}, {"Byte", 1}, {"Char", 1},     {"Bool", 1},   {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
   const auto found = sizes.find(dtype);
   return found == sizes.end() ? 0 : found->second;
 }
@@ -437,7 +440,8 @@ class LinkedReader {
     for (NodeId n = 0; n < t.size(); ++n)
       if (linked_[n].device) device.push_back(n);
     std::stable_sort(device.begin(), device.end(), [&](NodeId a, NodeId b) {
-      return std::tuple(linked_[a].stream, linked_[a].ts_ns, t.id[a]) < std::tuple(linked_[b].stream, linked_[b].ts_ns, t.id[b]);
+      return std::tuple(linked_[a].stream, linked_[a].ts_ns, t.id[a]) <
+             std::tuple(linked_[b].stream, linked_[b].ts_ns, t.id[b]);
     });
     for (size_t i = 1; i < device.size(); ++i)
       if (linked_[device[i]].stream == linked_[device[i - 1]].stream)
@@ -453,7 +457,8 @@ class LinkedReader {
     CommType type = collective_in(name);
     t.type[n] = NodeType::coll;
     if (contains(name, "sendrecv")) {
-      if (parent != trace::kNoNode && contains(t.name_of(parent), "record_param_comms") && row(linked_[parent].parent) != trace::kNoNode)
+      if (parent != trace::kNoNode && contains(t.name_of(parent), "record_param_comms") &&
+          row(linked_[parent].parent) != trace::kNoNode)
         parent = row(linked_[parent].parent);
       const std::string caller = parent == trace::kNoNode ? "" : to_lower(t.name_of(parent));
       type = collective_in(caller);
@@ -464,7 +469,8 @@ class LinkedReader {
     comm.type = t.type[n] == NodeType::coll ? type : CommType::unknown;
     uint64_t bytes = 0;
     const bool said = linked.has_elements && bytes_of_type(linked.dtype) > 0 &&
-                      !__builtin_mul_overflow(linked.in_elements, bytes_of_type(linked.dtype), &bytes) && bytes <= INT64_MAX;
+                      !__builtin_mul_overflow(linked.in_elements, bytes_of_type(linked.dtype), &bytes) &&
+                      bytes <= INT64_MAX;
     comm.bytes = said ? bytes : linked.tensor_bytes;
     comm.dtype = t.strings.intern(linked.dtype);
     if (const auto found = group_.find(n); found != group_.end()) comm.group = found->second;
@@ -587,7 +593,8 @@ Result<TraceSet> read_feeder_json(ByteSource source, const Options&, Findings& f
   CHAKRA_CHECK(json::for_each_element(
       stream, [&](ondemand::object& object) { return reader.node(object); },
       [&](std::string_view key, Document&) -> Result<void> {
-        note(findings, "foreign.json.unused", Severity::note, fmt::format("{} of the document is not used", quote(key)));
+        note(findings, "foreign.json.unused", Severity::note,
+             fmt::format("{} of the document is not used", quote(key)));
         return {};
       }));
   return finish(std::move(builder), file, findings);
@@ -606,16 +613,20 @@ Result<TraceSet> read_linked_json(ByteSource source, const Options&, Findings& f
         std::string_view plain;
         std::string_view raw;
         if (!document.get_string().get(plain)) t.metadata.push_back({t.strings.intern(key), t.texts.add(plain)});
-        else if (int64_t number = 0; !document.raw_json_token().get(raw) && parse_integer(raw.substr(0, raw.find_last_not_of(" \t\r\n") + 1), number))
+        else if (int64_t number = 0; !document.raw_json_token().get(raw) &&
+                                     parse_integer(raw.substr(0, raw.find_last_not_of(" \t\r\n") + 1), number))
           t.metadata.push_back({t.strings.intern(key), number});
-        else note(findings, "foreign.json.unused", Severity::note, fmt::format("{} of the document is not used", quote(key)));
+        else
+          note(findings, "foreign.json.unused", Severity::note,
+               fmt::format("{} of the document is not used", quote(key)));
         return {};
       }));
   CHAKRA_CHECK(reader.connect(findings));
   CHAKRA_ASSIGN(TraceSet job, finish(std::move(builder), file, findings));
   if (const std::vector<NodeId> cycle = trace::topological_order(job.ranks[0].deps).cycle; !cycle.empty())
     return fail(Code::bad_input, "foreign.json.cycle",
-                fmt::format("node {} waits for itself, through {} nodes", job.ranks[0].id[cycle[0]], cycle.size()), {file});
+                fmt::format("node {} waits for itself, through {} nodes", job.ranks[0].id[cycle[0]], cycle.size()),
+                {file});
   return job;
 }
 

@@ -21,7 +21,17 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::TraceSet;
 
-enum class Op : uint8_t { send, recv, recv_copy_send, recv_reduce_copy, recv_reduce_send, recv_reduce_copy_send, reduce, copy, nop };
+enum class Op : uint8_t {
+  send,
+  recv,
+  recv_copy_send,
+  recv_reduce_copy,
+  recv_reduce_send,
+  recv_reduce_copy_send,
+  reduce,
+  copy,
+  nop
+};
 struct OpRow {
   std::string_view name;
   Op op;
@@ -97,9 +107,9 @@ class Parser {
     const pugi::xml_parse_result parsed = document.load_buffer(text_.data(), text_.size());
     if (!parsed) return xml_error(parsed);
     const pugi::xml_node algo = document.child("algo");
-    if (!algo) return bad("element", "there is no element <algo>", document);
+    if (!algo) return bad("foreign.msccl.element", "there is no element <algo>", document);
     if (std::distance(document.begin(), document.end()) != 1)
-      return bad("element", "there is something beside <algo>", document.last_child());
+      return bad("foreign.msccl.element", "there is something beside <algo>", document.last_child());
     out_.name = algo.attribute("name").value();
     const std::string_view coll = algo.attribute("coll").value();
     const auto row = std::find_if(kColls.begin(), kColls.end(), [&](const CollRow& c) {
@@ -108,7 +118,8 @@ class Parser {
     if (row == kColls.end()) {
       std::string known;
       for (const CollRow& c : kColls) known += fmt::format("{}{}", known.empty() ? "" : ", ", c.name);
-      return bad("collective", fmt::format("what {} promises is not known; known: {}", quote(coll), known), algo);
+      return bad("foreign.msccl.collective",
+                 fmt::format("what {} promises is not known; known: {}", quote(coll), known), algo);
     }
     out_.coll = row->coll;
     out_.coll_name = row->name;
@@ -125,13 +136,15 @@ class Parser {
     // Each GPU has an element of its own: as many as there are, whatever is claimed.
     const auto there = std::distance(algo.begin(), algo.end());
     if (there != gpus)
-      return bad("element", fmt::format("ngpus is {}, the file has {} elements in <algo>", gpus, there), algo);
+      return bad("foreign.msccl.element", fmt::format("ngpus is {}, the file has {} elements in <algo>", gpus, there),
+                 algo);
     out_.gpus.resize(static_cast<size_t>(gpus));
     std::vector<bool> seen(out_.gpus.size(), false);
     for (const pugi::xml_node node : algo) {
       CHAKRA_CHECK(named(node, "gpu"));
       CHAKRA_ASSIGN(const int64_t id, integer(node, "id", 0, gpus - 1));
-      if (seen[static_cast<size_t>(id)]) return bad("element", fmt::format("gpu {} is there twice", id), node);
+      if (seen[static_cast<size_t>(id)])
+        return bad("foreign.msccl.element", fmt::format("gpu {} is there twice", id), node);
       seen[static_cast<size_t>(id)] = true;
       CHAKRA_CHECK(gpu(node, out_.gpus[static_cast<size_t>(id)]));
     }
@@ -139,28 +152,29 @@ class Parser {
   }
 
  private:
-  tl::unexpected<Error> bad(const char* what, std::string text, pugi::xml_node node) const {
-    return fail(Code::bad_input, fmt::format("foreign.msccl.{}", what), std::move(text),
-                {out_.file, static_cast<int64_t>(node.offset_debug())});
+  tl::unexpected<Error> bad(const char* tag, std::string text, pugi::xml_node node) const {
+    return fail(Code::bad_input, tag, std::move(text), {out_.file, static_cast<int64_t>(node.offset_debug())});
   }
   tl::unexpected<Error> xml_error(const pugi::xml_parse_result& parsed) const {
     const auto byte = static_cast<int64_t>(parsed.offset);
     // What an unfinished document lacks is noticed at its end, or where the unfinished element began.
-    const bool ended = parsed.status == pugi::status_no_document_element || byte >= static_cast<int64_t>(text_.size()) ||
+    const bool ended = parsed.status == pugi::status_no_document_element ||
+                       byte >= static_cast<int64_t>(text_.size()) ||
                        text_.find('>', static_cast<size_t>(byte)) == std::string_view::npos;
     return fail(Code::bad_input, ended ? "foreign.msccl.truncated" : "foreign.msccl.syntax",
                 fmt::format("not an XML document: {}", parsed.description()), {out_.file, byte});
   }
   Result<void> named(pugi::xml_node node, const char* name) const {
     if (std::strcmp(node.name(), name) == 0) return {};
-    return bad("element", fmt::format("<{}> is expected, {} is there", name, quote(node.name())), node);
+    return bad("foreign.msccl.element", fmt::format("<{}> is expected, {} is there", name, quote(node.name())), node);
   }
   Result<int64_t> integer(pugi::xml_node node, const char* name, int64_t least, int64_t most) const {
     const pugi::xml_attribute attribute = node.attribute(name);
     int64_t value = 0;
-    if (!attribute) return bad("attribute", fmt::format("<{}> has no attribute {}", node.name(), name), node);
+    if (!attribute)
+      return bad("foreign.msccl.attribute", fmt::format("<{}> has no attribute {}", node.name(), name), node);
     if (!parse_integer(attribute.value(), value) || value < least || value > most)
-      return bad("attribute",
+      return bad("foreign.msccl.attribute",
                  fmt::format("{} = {} of <{}> is no whole number from {} to {}", name, quote(attribute.value()),
                              node.name(), least, most),
                  node);
@@ -181,7 +195,8 @@ class Parser {
     for (const pugi::xml_node child : node) {
       CHAKRA_CHECK(named(child, "tb"));
       CHAKRA_ASSIGN(const int64_t id, integer(child, "id", 0, there - 1));
-      if (seen[static_cast<size_t>(id)]) return bad("element", fmt::format("thread block {} is there twice", id), child);
+      if (seen[static_cast<size_t>(id)])
+        return bad("foreign.msccl.element", fmt::format("thread block {} is there twice", id), child);
       seen[static_cast<size_t>(id)] = true;
       CHAKRA_CHECK(block(child, gpu.blocks[static_cast<size_t>(id)]));
     }
@@ -210,15 +225,18 @@ class Parser {
       CHAKRA_CHECK(named(child, "step"));
       CHAKRA_ASSIGN(const int64_t number, integer(child, "s", 0, INT32_MAX));
       if (number != static_cast<int64_t>(block.steps.size()))
-        return bad("element", fmt::format("step {} stands where step {} is expected", number, block.steps.size()), child);
+        return bad("foreign.msccl.element",
+                   fmt::format("step {} stands where step {} is expected", number, block.steps.size()), child);
       Step step;
       step.byte = static_cast<int64_t>(child.offset_debug());
       const std::string_view type = child.attribute("type").value();
       const auto row = std::find_if(kOps.begin(), kOps.end(), [&](const OpRow& op) { return op.name == type; });
-      if (row == kOps.end()) return bad("attribute", fmt::format("there is no type {} of steps", quote(type)), child);
+      if (row == kOps.end())
+        return bad("foreign.msccl.attribute", fmt::format("there is no type {} of steps", quote(type)), child);
       step.op = &*row;
       if ((row->sends && block.send < 0) || (row->receives && block.recv < 0))
-        return bad("connection", fmt::format("a step {} in a thread block that is not connected to anybody", type), child);
+        return bad("foreign.msccl.connection",
+                   fmt::format("a step {} in a thread block that is not connected to anybody", type), child);
       if (row->op != Op::nop) {
         CHAKRA_ASSIGN(step.src, span(child, "srcbuf", "srcoff"));
         CHAKRA_ASSIGN(step.dst, span(child, "dstbuf", "dstoff"));
@@ -238,7 +256,7 @@ class Parser {
     const std::string_view name = node.attribute(buffer).value();
     const std::string_view known = "ios";
     if (name.size() != 1 || known.find(name) == std::string_view::npos)
-      return bad("attribute", fmt::format("{} = {} is neither i, o nor s", buffer, quote(name)), node);
+      return bad("foreign.msccl.attribute", fmt::format("{} = {} is neither i, o nor s", buffer, quote(name)), node);
     span.buffer = static_cast<Buffer>(known.find(name));
     CHAKRA_ASSIGN(span.offset, integer(node, offset, 0, kMostChunks));
     return span;
@@ -298,7 +316,8 @@ class Values {
   /// False where there are too many to go on.
   bool sum(uint32_t a, uint32_t b, uint32_t& out) {
     out = kNonsense;
-    if (a == kNonsense || b == kNonsense || a == kNothing || b == kNothing || all_[a]->first != all_[b]->first) return true;
+    if (a == kNonsense || b == kNonsense || a == kNothing || b == kNothing || all_[a]->first != all_[b]->first)
+      return true;
     const auto [found, added] = sums_.try_emplace({std::min(a, b), std::max(a, b)}, kNonsense);
     if (added) {
       const auto &x = all_[a]->second, &y = all_[b]->second;
@@ -354,7 +373,7 @@ class Execution {
   /// `turn` chooses among the blocks that can go on: 0 the first, 1 the last, others at random. What an algorithm
   /// delivers must not depend on it.
   Result<void> run(uint64_t turn) {
-    Xorshift random{turn * 0x9e3779b97f4a7c15ULL + 1};
+    Prng random(turn);
     std::vector<std::pair<uint32_t, uint32_t>> ready;
     for (uint32_t r = 0; r < a_.gpus.size(); ++r)
       for (uint32_t b = 0; b < a_.gpus[r].blocks.size(); ++b) {
@@ -363,7 +382,7 @@ class Execution {
       }
     if (turn == 0) std::reverse(ready.begin(), ready.end());
     while (!ready.empty()) {
-      const size_t pick = turn < 2 ? ready.size() - 1 : static_cast<size_t>(random.next() % ready.size());
+      const size_t pick = turn < 2 ? ready.size() - 1 : static_cast<size_t>(random.below(ready.size()));
       std::swap(ready[pick], ready.back());
       const auto [r, b] = ready.back();
       ready.pop_back();
@@ -396,14 +415,6 @@ class Execution {
   }
 
  private:
-  struct Xorshift {
-    uint64_t state;
-    uint64_t next() {
-      state ^= state << 13;
-      state ^= state >> 7;
-      return state ^= state << 17;
-    }
-  };
   using Connection = std::tuple<int64_t, int64_t, int64_t>;  // sender, receiver, channel
   using Chunks = std::vector<uint32_t>;
   using BlockRef = std::pair<uint32_t, uint32_t>;
@@ -438,8 +449,7 @@ class Execution {
     const Block& block = a_.gpus[r].blocks[b];
     for (size_t& at = done_[r][b]; at < block.steps.size();) {
       const Step& step = block.steps[at];
-      if (step.dep_block >= 0 &&
-          static_cast<int64_t>(done_[r][static_cast<size_t>(step.dep_block)]) <= step.dep_step) {
+      if (step.dep_block >= 0 && static_cast<int64_t>(done_[r][static_cast<size_t>(step.dep_block)]) <= step.dep_step) {
         waits_for_step_[{r, step.dep_block, step.dep_step}].push_back({r, b});
         return {};
       }
@@ -452,7 +462,8 @@ class Execution {
           return {};
         }
         if (static_cast<int64_t>(in->front().size()) != step.count)
-          return at_step(r, b, at, fmt::format("receives {} chunks where {} were sent", step.count, in->front().size()));
+          return at_step(r, b, at,
+                         fmt::format("receives {} chunks where {} were sent", step.count, in->front().size()));
       }
       CHAKRA_CHECK(carry_out(r, b, at, step, in, to));
       if (step.op->sends)
@@ -515,13 +526,13 @@ class Execution {
         const size_t at = done_[r][b];
         if (at == block.steps.size()) continue;
         const Step& step = block.steps[at];
-        return fail(Code::bad_input, "foreign.msccl.stuck",
-                    fmt::format("step {} of thread block {} of rank {} waits for ever for {}; {} steps are not done", at,
-                                b, r,
-                                step.op->receives ? fmt::format("a message of rank {}", block.recv)
-                                                  : fmt::format("thread block {}", step.dep_block),
-                                remaining_),
-                    {a_.file, step.byte});
+        return fail(
+            Code::bad_input, "foreign.msccl.stuck",
+            fmt::format("step {} of thread block {} of rank {} waits for ever for {}; {} steps are not done", at, b, r,
+                        step.op->receives ? fmt::format("a message of rank {}", block.recv)
+                                          : fmt::format("thread block {}", step.dep_block),
+                        remaining_),
+            {a_.file, step.byte});
       }
     return fail(Code::bad_input, "foreign.msccl.stuck", "nothing can go on", {a_.file});
   }
@@ -559,7 +570,8 @@ Result<void> verify(const Algorithm& a) {
   const auto ranks = static_cast<int64_t>(a.gpus.size());
   if (a.coll != Coll::all_reduce && a.coll != Coll::broadcast && a.chunks % ranks != 0)
     return fail(Code::bad_input, "foreign.msccl.attribute",
-                fmt::format("{} chunks cannot be shared out among {} ranks", a.chunks, ranks), {a.file, a.gpus[0].byte});
+                fmt::format("{} chunks cannot be shared out among {} ranks", a.chunks, ranks),
+                {a.file, a.gpus[0].byte});
   int64_t cells = 0;
   for (size_t r = 0; r < a.gpus.size(); ++r) cells += memory_of(a, r).all;
   if (cells > kMostChunks)

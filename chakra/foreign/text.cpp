@@ -105,7 +105,7 @@ class Parser {
     const auto count_words = words(lines[1].text);
     int64_t count = 0;
     if (count_words.size() != 1 || !parse_integer(count_words[0], count) || count < 1)
-      return bad("header", fmt::format("{} is no number of layers", quote(lines[1].text)));
+      return bad("foreign.text.header", fmt::format("{} is no number of layers", quote(lines[1].text)));
     const auto found = static_cast<int64_t>(lines.size()) - 2;
     for (size_t i = 2; i < lines.size() && static_cast<int64_t>(i) < count + 2; ++i) {
       number_ = lines[i].number;
@@ -115,45 +115,49 @@ class Parser {
       return truncated(fmt::format("{} layers are announced, {} are there", count, found), lines.back().number);
     if (found > count) {
       number_ = lines[static_cast<size_t>(count) + 2].number;
-      return bad("layers", fmt::format("{} layers are announced, {} are there", count, found));
+      return bad("foreign.text.layers", fmt::format("{} layers are announced, {} are there", count, found));
     }
     if (out_.policy->loop == Loop::dlrm && (out_.last_bottom < 1 || out_.last_bottom > count - 2)) {
       number_ = lines[0].number;
-      return bad("header", fmt::format("the last bottom layer is {}; it has to be from 1 to {}, the last but one",
-                                       out_.last_bottom, count - 2));
+      return bad("foreign.text.header",
+                 fmt::format("the last bottom layer is {}; it has to be from 1 to {}, the last but one",
+                             out_.last_bottom, count - 2));
     }
     return {};
   }
 
  private:
-  tl::unexpected<Error> bad(const char* what, std::string text) {
-    return fail(Code::bad_input, fmt::format("foreign.text.{}", what), std::move(text), {out_.file, -1, number_});
+  tl::unexpected<Error> bad(const char* tag, std::string text) {
+    return fail(Code::bad_input, tag, std::move(text), {out_.file, -1, number_});
   }
   tl::unexpected<Error> truncated(std::string text, int64_t line) {
     return fail(Code::bad_input, "foreign.text.truncated", std::move(text), {out_.file, -1, line});
   }
 
   Result<void> header(const std::vector<std::string_view>& w) {
-    const auto row = std::find_if(kPolicies.begin(), kPolicies.end(), [&](const PolicyRow& p) { return p.name == w[0]; });
+    const auto row =
+        std::find_if(kPolicies.begin(), kPolicies.end(), [&](const PolicyRow& p) { return p.name == w[0]; });
     if (row == kPolicies.end()) {
       std::string known;
       for (const PolicyRow& p : kPolicies) known += fmt::format("{}{}", known.empty() ? "" : ", ", p.name);
       const bool refused = std::find(kRefused.begin(), kRefused.end(), w[0]) != kRefused.end();
-      return bad("policy", fmt::format("the parallelism {} is {}; known: {}", quote(w[0]),
-                                       refused ? "not carried out" : "not known", known));
+      return bad("foreign.text.policy", fmt::format("the parallelism {} is {}; known: {}", quote(w[0]),
+                                                    refused ? "not carried out" : "not known", known));
     }
     out_.policy = &*row;
     if (row->loop == Loop::dlrm) {
       if (w.size() != 2 || !parse_integer(w[1], out_.last_bottom))
-        return bad("header", fmt::format("{} is followed by the number of the last bottom layer", row->name));
+        return bad("foreign.text.header",
+                   fmt::format("{} is followed by the number of the last bottom layer", row->name));
     } else if (row->name == "HYBRID_TRANSFORMER" && w.size() > 1) {
       constexpr std::string_view kKey = "model_parallel_NPU_group:";
       std::string_view value = w.size() == 2 && w[1].starts_with(kKey) ? w[1].substr(kKey.size()) : "";
       if (w.size() == 3 && w[1] == kKey) value = w[2];
       if (!parse_integer(value, out_.model_group) || out_.model_group < 1)
-        return bad("header", "HYBRID_TRANSFORMER is followed by 'model_parallel_NPU_group: ' and a number of ranks");
+        return bad("foreign.text.header",
+                   "HYBRID_TRANSFORMER is followed by 'model_parallel_NPU_group: ' and a number of ranks");
     } else if (w.size() > 1) {
-      return bad("header", fmt::format("nothing is expected behind {}", row->name));
+      return bad("foreign.text.header", fmt::format("nothing is expected behind {}", row->name));
     }
     return {};
   }
@@ -163,7 +167,7 @@ class Parser {
     if (w.size() < kColumns && last_line)
       return truncated(fmt::format("the file ends in column {} of 12 of a layer", w.size()), number_);
     if (w.size() != kColumns)
-      return bad("layer", fmt::format("a layer has 12 columns, this one has {}", w.size()));
+      return bad("foreign.text.layer", fmt::format("a layer has 12 columns, this one has {}", w.size()));
     Layer layer{w[0], {}, {}, {}};
     int64_t ignored = 0;
     for (const size_t column : {size_t{1}, size_t{11}})
@@ -178,7 +182,8 @@ class Parser {
   }
 
   tl::unexpected<Error> no_number(std::string_view word, size_t column) {
-    return bad("number", fmt::format("{} in column {} is no whole number that can stand there", quote(word), column + 1));
+    return bad("foreign.text.number",
+               fmt::format("{} in column {} is no whole number that can stand there", quote(word), column + 1));
   }
 
   Result<void> phase(const std::vector<std::string_view>& w, size_t column, Phase& phase) {
@@ -192,13 +197,14 @@ class Parser {
     else if (phase.comm_name == "ALLGATHER") phase.comm = CommType::all_gather;
     else if (phase.comm_name == "REDUCESCATTER") phase.comm = CommType::reduce_scatter;
     else if (phase.comm_name != "NONE")
-      return bad("collective",
+      return bad("foreign.text.collective",
                  fmt::format("{} is no collective; known: ALLREDUCE, ALLTOALL, ALLGATHER, REDUCESCATTER, NONE",
                              quote(phase.comm_name)));
     if (!parse_unsigned(w[column + 2], phase.bytes) || phase.bytes > std::numeric_limits<int64_t>::max())
       return no_number(w[column + 2], column + 2);
     if (!phase.comm && phase.bytes != 0)
-      return bad("collective", fmt::format("NONE with a size of {} in column {}", phase.bytes, column + 3));
+      return bad("foreign.text.collective",
+                 fmt::format("NONE with a size of {} in column {}", phase.bytes, column + 3));
     return {};
   }
 
@@ -221,12 +227,14 @@ Result<int64_t> rank_count(const Options& options) {
   int64_t product = 1;
   for (const int64_t size : options.dims)
     if (size < 1 || __builtin_mul_overflow(product, size, &product))
-      return fail(Code::usage, "foreign.text.ranks", "a dimension has at least one rank, and all together fewer than 2^63");
+      return fail(Code::usage, "foreign.text.ranks",
+                  "a dimension has at least one rank, and all together fewer than 2^63");
   const int64_t ranks = options.dims.empty() ? options.num_npus : product;
   if (options.num_npus != 0 && options.num_npus != ranks)
     return fail(Code::usage, "foreign.text.ranks",
                 fmt::format("--num-npus says {} ranks, --dims {}", options.num_npus, ranks));
-  if (ranks < 1) return fail(Code::usage, "foreign.text.ranks", "the form does not say how many ranks: --num-npus or --dims");
+  if (ranks < 1)
+    return fail(Code::usage, "foreign.text.ranks", "the form does not say how many ranks: --num-npus or --dims");
   return ranks;
 }
 
@@ -256,7 +264,8 @@ Result<Layout> layout_of(const Workload& work, const Options& options, Findings&
     layout.inner = options.dims[0];
     if (work.policy->name == "HYBRID_TRANSFORMER")
       note(findings, "foreign.text.dims", Severity::warning,
-           "the file does not say model_parallel_NPU_group: the first dimension is model parallel, the others are data parallel");
+           "the file does not say model_parallel_NPU_group: the first dimension is model parallel, the others are data "
+           "parallel");
   } else {
     note(findings, "foreign.text.dims", Severity::warning,
          fmt::format("{} without --dims: all its collectives are over all ranks", work.policy->name));
@@ -279,8 +288,8 @@ class RankBuilder {
     const int64_t block = rank / layout_.inner, place = rank % layout_.inner;
     trace::ProcessGroup first{fmt::format("{}", 1 + block), describe(Over::first_dims), "", {}, layout_.inner};
     for (int64_t i = 0; i < layout_.inner; ++i) first.ranks.push_back(block * layout_.inner + i);
-    trace::ProcessGroup other{fmt::format("{}", 1 + layout_.outer() + place), describe(Over::other_dims), "", {},
-                              layout_.outer()};
+    trace::ProcessGroup other{
+        fmt::format("{}", 1 + layout_.outer() + place), describe(Over::other_dims), "", {}, layout_.outer()};
     for (int64_t i = 0; i < layout_.outer(); ++i) other.ranks.push_back(i * layout_.inner + place);
     first_group_ = t.strings.intern(first.name);
     other_group_ = t.strings.intern(other.name);
@@ -393,8 +402,8 @@ class RankBuilder {
       }
       done_[i].input_gradient = input;
       if (i > 0)
-        done_[i].input_gradient_comm = collective(layers[i], layers[i].input_gradient, policy.activations, input,
-                                                  policy.input_gradient_infix);
+        done_[i].input_gradient_comm =
+            collective(layers[i], layers[i].input_gradient, policy.activations, input, policy.input_gradient_infix);
       done_[i].weight_gradient = compute(layers[i], "BWD_WG", layers[i].weight_gradient.time);
       wait(done_[i].weight_gradient, input);
       if (policy.loop == Loop::hybrid)
@@ -426,8 +435,9 @@ void count_unused(const Workload& work, Findings& findings) {
     }
   }
   if (unused > 0)
-    note(findings, "foreign.text.unused", Severity::warning,
-         fmt::format("{} collectives of the file stand where {} has none, and are left out", unused, work.policy->name));
+    note(
+        findings, "foreign.text.unused", Severity::warning,
+        fmt::format("{} collectives of the file stand where {} has none, and are left out", unused, work.policy->name));
 }
 
 }  // namespace
@@ -448,8 +458,7 @@ Result<TraceSet> read_text(ByteSource source, const Options& options, Findings& 
   CHAKRA_ASSIGN(const Picoseconds unit, unit_ps(options.time_unit, "us"));
   CHAKRA_ASSIGN(work.text, read_all(std::move(source)));
   CHAKRA_CHECK(Parser(work, unit).run());
-  if (options.num_passes < 1)
-    return fail(Code::usage, "foreign.text.passes", "there is at least one pass");
+  if (options.num_passes < 1) return fail(Code::usage, "foreign.text.passes", "there is at least one pass");
   CHAKRA_ASSIGN(const Layout layout, layout_of(work, options, findings));
   const double groups = layout.inner == 0 ? 0 : static_cast<double>(layout.inner + layout.outer());
   const double each = 6.0 * static_cast<double>(work.layers.size()) * static_cast<double>(options.num_passes) + groups +
@@ -468,7 +477,8 @@ Result<TraceSet> read_text(ByteSource source, const Options& options, Findings& 
 
 Result<std::string> write_text(const TraceSet& job) {
   const auto refuse = [](std::string text) {
-    return fail(Code::bad_input, "foreign.write.cannot_hold", "an ASTRA-sim 1.0 workload cannot hold this job: " + text);
+    return fail(Code::bad_input, "foreign.write.cannot_hold",
+                "an ASTRA-sim 1.0 workload cannot hold this job: " + text);
   };
   if (job.ranks.empty()) return refuse("it has no ranks");
   const Trace& first = job.ranks[0];

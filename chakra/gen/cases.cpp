@@ -98,7 +98,7 @@ enum class Wire : uint8_t { varint, zigzag, fixed32, fixed64, text };
 struct Member {
   std::string_view name;
   Wire wire;
-  bool documented;  ///< with its name as doc_string
+  bool documented;                 ///< with its name as doc_string
   std::array<uint64_t, 2> values;  ///< the single value is the first, with the sign of `negative`
   bool negative = false;           ///< the single value, and the second of the list
 };
