@@ -1,4 +1,5 @@
-// The two JSON forms on samples whose graph is known, on the peer's own, and cut anywhere; and what tells forms apart.
+// The two JSON forms on samples whose graph is known, on the peer's own,
+      and cut anywhere; and what tells forms apart.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +25,8 @@ constexpr std::string_view kFeeder = R"({"workload_name": "x", "workload_graph":
   {"Id": 7, "Name": "c", "NodeType": 7, "is_cpu_op": false, "data_deps": [5, 6], "ctrlDeps": [5], "comm_type": 2,
    "comm_size": 64, "comm_priority": 1, "pg_name": "2", "extra": 1.5},
   {"Id": 6, "Name": "b\u0020b", "NodeType": 2, "is_cpu_op": 0, "runtime": 0.25, "data_deps": [5], "tensor_size": 99},
-  {"Id": 8, "Name": "s", "NodeType": 5, "data_deps": [7, 7777], "comm_src": 0, "comm_dst": 1, "comm_tag": 4, "comm_size": 8}
+  {"Id": 8, "Name": "s", "NodeType": 5, "data_deps": [7, 7777], "comm_src": 0, "comm_dst": 1, "comm_tag": 4,
+      "comm_size": 8}
 ]})";
 
 TEST(FeederJson, ReadsWhatTheFormHolds) {
@@ -78,10 +80,12 @@ TEST(FeederJson, RefusesByTag) {
   EXPECT_EQ(tag_of_memory("feeder-json", one(R"("Id": 1, "NodeType": 4, "runtime": -1)")), "foreign.json.field");
   EXPECT_EQ(tag_of_memory("feeder-json", one(R"("Id": 1, "NodeType": 4, "runtime": 1e300)")), "foreign.json.field");
   EXPECT_EQ(tag_of_memory("feeder-json", one(R"("Id": 1, "NodeType": 4, "data_deps": 3)")), "foreign.json.field");
-  EXPECT_EQ(tag_of_memory("feeder-json", one(R"("Id": 1, "NodeType": 4, "is_cpu_op": "maybe")")), "foreign.json.field");
+  EXPECT_EQ(tag_of_memory("feeder-json", one(R"("Id": 1, "NodeType": 4, "is_cpu_op": "maybe")")),
+      "foreign.json.field");
   EXPECT_EQ(tag_of_memory("feeder-json", R"({"workload_graph": []})"), "foreign.json.empty");
   EXPECT_EQ(tag_of_memory("feeder-json", R"({"workload_graph": [3]})"), "foreign.json.syntax");
-  EXPECT_EQ(tag_of_memory("feeder-json", R"({"workload_graph": [{"Id": 1, "NodeType": 4}, {"Id": 1, "NodeType": 4}]})"),
+  EXPECT_EQ(tag_of_memory("feeder-json", R"({"workload_graph": [{"Id": 1, "NodeType": 4}, {"Id": 1,
+      "NodeType": 4}]})"),
             "foreign.json.duplicate");
   EXPECT_EQ(tag_of_memory("feeder-json", ""), "foreign.json.empty");
 }
@@ -89,10 +93,12 @@ TEST(FeederJson, RefusesByTag) {
 constexpr std::string_view kLinked = R"json({
   "schema": "1.1.0-chakra.0.0.4", "pid": 17, "time": "2024-01-01 00:00:00", "start_ts": 5,
   "nodes": [
-    {"id": 0, "name": "[pytorch|profiler|execution_trace|process]", "ctrl_deps": 0, "inputs": {"values": [], "shapes": [], "types": []},
+    {"id": 0, "name": "[pytorch|profiler|execution_trace|process]", "ctrl_deps": 0, "inputs": {"values": [],
+      "shapes": [], "types": []},
      "outputs": {"values": [], "shapes": [], "types": []}, "attrs": [{"name": "tid", "type": "uint64", "value": 1}]},
     {"id": 1, "name": "## process_group:init ##", "ctrl_deps": 0,
-     "inputs": {"values": ["[{\"pg_name\": \"3\", \"pg_desc\": \"tp\", \"ranks\": [0, 1], \"group_size\": 2}]"], "shapes": [[]], "types": ["String"]},
+     "inputs": {"values": ["[{\"pg_name\": \"3\", \"pg_desc\": \"tp\", \"ranks\": [0, 1], \"group_size\": 2}]"],
+      "shapes": [[]], "types": ["String"]},
      "outputs": {"values": [], "shapes": [], "types": []}, "attrs": [{"name": "tid", "type": "uint64", "value": 1}]},
     {"id": 2, "name": "aten::mm", "ctrl_deps": 0,
      "inputs": {"values": [[4, 5, 0, 6, 4, "cuda:0"], true, null, 1.0, "it's"], "shapes": [[2, 3], [], [], [], []],
@@ -101,7 +107,8 @@ constexpr std::string_view kLinked = R"json({
      "attrs": [{"name": "rf_id", "type": "uint64", "value": 3}, {"name": "tid", "type": "uint64", "value": 1},
                {"name": "op_schema", "type": "string", "value": "aten::mm(Tensor)"}],
      "inclusive_dur": 9.5, "exclusive_dur": 7.25, "ts": 1000.125, "inter_thread_dep": null},
-    {"id": 3, "name": "gemm", "ctrl_deps": 2, "inputs": {}, "outputs": {}, "attrs": [{"name": "tid", "type": "uint64", "value": 1}],
+    {"id": 3, "name": "gemm", "ctrl_deps": 2, "inputs": {}, "outputs": {}, "attrs": [{"name": "tid",
+      "type": "uint64", "value": 1}],
      "inclusive_dur": 20, "exclusive_dur": 20, "ts": 1005, "cat": "kernel", "ph": "X", "stream": 7},
     {"id": 4, "name": "record_param_comms", "ctrl_deps": 0, "inputs": {}, "outputs": {},
      "attrs": [{"name": "tid", "type": "uint64", "value": 2}], "exclusive_dur": 1, "ts": 1002, "inter_thread_dep": 2},

@@ -49,7 +49,7 @@ TEST(Text, EqualsThePeersOutputFieldByField) {
         ASSERT_NE(ours, t.metadata.end()) << attr.name();
         EXPECT_EQ(ours->text(), attr.string_val());
       }
-      // Where we differ: the peer numbers all ranks' nodes together, we begin each rank at 0 (docs/compat.md).
+      // Where we differ: the peer numbers all ranks' nodes together, we begin each rank at 0 (docs/formats/foreign.md).
       const uint64_t first = peer.nodes[0].id();
       for (NodeId n = 0; n < t.size(); ++n) {
         const auto& node = peer.nodes[n];

@@ -47,7 +47,7 @@ TEST(Cases, EqualThePeersFieldByField) {
       ASSERT_EQ(files.erase(name), 1U) << name << " is not among the peer's";
       const std::string bytes = chakra::testing::must_read(folder + "/pipeline/gen/" + name);
       File peer = parse(bytes);
-      // Where we differ: the peer counts ids over all files; ours begin at 0 in each (docs/compat.md).
+      // Where we differ: the peer counts ids over all files; ours begin at 0 in each (docs/formats/foreign.md).
       const uint64_t first = peer.nodes[0].id();
       if (row.file) {
         const File ours = parse(row.file(rank));
