@@ -106,6 +106,47 @@ RANKS = {"schema": "chakra-ranks-1", "classes": [{"file": "class0.et", "group_sl
          "ranks": [{"rank": r, "class": 0, "groups": [r // 2], "peers": [3 - r]} for r in range(4)]}
 
 
+TEXT = ["MICRO\n1\nconv1 -1 5 NONE 0 5 NONE 0 5  ALLTOALL 1048576 5\n"] + [
+    f"{header}\n3\n" + "".join(f"l{i} -1 10 ALLGATHER 500 11 REDUCESCATTER 600 12 ALLREDUCE 700 10\n" for i in range(3))
+    for header in ("DATA", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_DLRM 1",
+                   "HYBRID_TRANSFORMER model_parallel_NPU_group: 2")]
+
+FLEXFLOW = """digraph taskgraph {  node0 [color=red,label="{device_id=0|Dense|Forward|COMP_NODE|simulated_run_time=0.0205}",shape=record];
+  node0 -> node1;
+  node1 [label="{device_id=1|Comm from A to B|Comm|COMM_SEND_RECV_NODE|src_device_id=0|dst_device_id=1|comm_size=40|run_time=3e-08}",shape=record];
+  node1 -> node2;
+  node0 -> node2;
+  node2 [color=red,label="{device_id=1|Dense|Backward|COMP_NODE|simulated_run_time=1}",shape=record];
+}"""
+
+
+def msccl(kind, ranks):
+    """A ring in which everybody sends what it has to the next, once; and with the steps of an all-reduce of two."""
+    step = '<step s="{}" type="{}" srcbuf="{}" srcoff="{}" dstbuf="{}" dstoff="{}" cnt="1" depid="{}" deps="-1" hasdep="0"/>'
+    text = f'<algo name="x" proto="LL" nchannels="1" nchunksperloop="{ranks}" ngpus="{ranks}" coll="{kind}" inplace="1">'
+    for rank in range(ranks):
+        mine, other = rank, (rank + 1) % ranks
+        steps = [("s", other), ("rrc", mine), ("s", mine), ("r", other)] if kind == "allreduce" else [("s", mine), ("r", other)]
+        buffer = "i" if kind == "allreduce" else "o"
+        text += f'<gpu id="{rank}" i_chunks="{ranks}" o_chunks="{ranks}" s_chunks="1"><tb id="0" send="{other}" recv="{other}" chan="0">'
+        text += "".join(step.format(i, name, buffer, at, buffer, at, -1) for i, (name, at) in enumerate(steps)) + "</tb></gpu>"
+    return (text + "</algo>").encode()
+
+
+FEEDER = {"workload_graph": [
+    {"Id": 1, "Name": "a", "NodeType": 4, "is_cpu_op": True, "runtime": 3, "data_deps": [], "ctrlDeps": []},
+    {"Id": 2, "Name": "b", "NodeType": 7, "data_deps": [1], "comm_type": 2, "comm_size": 64, "comm_priority": 1, "tensor_size": 4},
+    {"Id": 3, "Name": "c", "NodeType": 5, "data_deps": [1, 2], "comm_src": 0, "comm_dst": 1, "comm_tag": 2, "other": [1]}]}
+LINKED = {"schema": "1.1.0-chakra.0.0.4", "pid": 1, "nodes": [
+    {"id": 0, "name": "root", "ctrl_deps": 0, "attrs": [{"name": "tid", "type": "uint64", "value": 1}]},
+    {"id": 1, "name": "## process_group:init ##", "ctrl_deps": 0,
+     "inputs": {"values": ['[{"pg_name": "3", "ranks": [0, 1], "group_size": 2}]'], "shapes": [[]], "types": ["String"]}},
+    {"id": 2, "name": "op", "ctrl_deps": 0, "inputs": {"values": [[4, 5, 0, 6, 4, "cuda:0"], True, None, 1.5], "shapes": [[2]], "types": ["Tensor"]},
+     "attrs": [{"name": "tid", "value": 1}, {"name": "dtype", "value": "Float"}, {"name": "in_msg_nelems", "value": 9}],
+     "exclusive_dur": 7.25, "ts": 1000.125, "inter_thread_dep": 0},
+    {"id": 3, "name": "ncclDevKernel_SendRecv", "ctrl_deps": 2, "cat": "kernel", "ts": 1001, "exclusive_dur": 2, "stream": 7, "pg_name": "3"},
+    {"id": 4, "name": "sync", "ctrl_deps": 0, "ts": 1009, "sync_dep": [3]}]}
+
 SEEDS = {
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
     "host_fuzz": lambda: [cut("host", "nodes", 12), cut("host", "nodes", 2)],
@@ -115,6 +156,10 @@ SEEDS = {
     "selection_fuzz": lambda: [b"allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", b"Reduce-Scatter: -1GB hierarchical # big\nbarrier: tree"],
     "ranks_fuzz": lambda: [json.dumps(RANKS).encode()],
     "network_fuzz": lambda: [SLOW_TORUS, GRAPH],
+    "text_fuzz": lambda: [text.encode() for text in TEXT],
+    "flexflow_fuzz": lambda: [FLEXFLOW.encode()],
+    "msccl_fuzz": lambda: [msccl("allreduce", 2), msccl("allgather", 2)],
+    "json_forms_fuzz": lambda: [json.dumps(FEEDER).encode(), json.dumps(LINKED).encode()],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 

@@ -15,7 +15,7 @@ constexpr std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 
 }  // namespace
 
-const std::array<CommandRow, 7> kCommands{{
+const std::array<CommandRow, 8> kCommands{{
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
@@ -26,9 +26,12 @@ const std::array<CommandRow, 7> kCommands{{
      "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", add_sim},
     {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing", "chakra view traces/ -o timeline.json",
      add_view},
+    {"import", "Make traces of another tool's workload (ASTRA-sim text, FlexFlow, MSCCL, the peer's JSON)",
+     "chakra import MLP_HybridParallel_Data_Model.txt -o mlp --dims 8,8", add_import},
     {"gen", "Make the traces of a described workload",
      "chakra gen step --preset llama3-405b --dp 1024 -o job         # 131,072 ranks in 16 classes\n"
-     "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file",
+     "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
+     "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
      add_gen},
     {"info", "Summarise traces", "chakra info traces/trace.0.et", add_info},
     {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", add_list},

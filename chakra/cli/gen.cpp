@@ -110,6 +110,7 @@ Result<void> run_step(const Options& o) {
 
 void add_gen(CLI::App& app, int& exit_code) {
   app.require_subcommand(1);
+  add_gen_cases(app, exit_code);
   CLI::App* step = app.add_subcommand("step", "One training step of a transformer, as a job by classes of ranks");
   auto options = std::make_shared<Options>();
   step->add_option("-o,--output", options->folder, "The folder to write the job to")->required()->type_name("DIR");

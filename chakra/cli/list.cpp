@@ -6,6 +6,7 @@
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
 #include "chakra/coll/coll.h"
+#include "chakra/foreign/foreign.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
 #include "chakra/net/net.h"
@@ -60,6 +61,8 @@ Table collectives() {
 Table formats() {
   Table table{"", {{"format", Table::Kind::text}, {"files", Table::Kind::text}, {"what it is", Table::Kind::text}}, {}};
   for (const auto& row : io::kFormats)
+    table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
+  for (const auto& row : foreign::kForms)
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
   for (const auto& row : pytorch::kFormats)
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});

@@ -1,5 +1,6 @@
 // Workloads made from a description of a model and of how it is spread over ranks: the trace of a training step of a
-// transformer, as a job by classes of ranks. docs/generating.md says what is in it and what is left out.
+// transformer, as a job by classes of ranks (docs/generating.md says what is in it and what is left out); and small
+// named cases (cases.h).
 #pragma once
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <string_view>
 
 #include "chakra/base/base.h"
+#include "chakra/gen/cases.h"  // IWYU pragma: export
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-#include "chakra/pytorch/json_stream.h"
+#include "chakra/json/json.h"
 #include "chakra/pytorch/json_value.h"
 
 namespace chakra::pytorch {

@@ -12,9 +12,12 @@
 #include "chakra/pytorch/comm_record.h"
 #include "chakra/trace/trace.h"
 
+namespace chakra::json {
+struct Salvage;
+}
 namespace chakra::pytorch {
 
-struct Salvage;
+using json::Salvage;
 
 struct HostOp {
   enum class Kind : uint8_t { op, process_root, thread_root, process_groups };

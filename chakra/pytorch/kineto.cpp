@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "chakra/pytorch/json_stream.h"
+#include "chakra/json/json.h"
 #include "chakra/pytorch/json_value.h"
 
 namespace chakra::pytorch {

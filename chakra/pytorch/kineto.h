@@ -9,9 +9,12 @@
 #include "chakra/pytorch/comm_record.h"
 #include "chakra/trace/trace.h"
 
+namespace chakra::json {
+struct Salvage;
+}
 namespace chakra::pytorch {
 
-struct Salvage;
+using json::Salvage;
 
 /// What all records have. Times in nanoseconds since Kineto::base_ns.
 struct Record {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "chakra/pytorch/json_stream.h"
+#include "chakra/json/json.h"
 #include "chakra/pytorch/linking.h"
 
 namespace chakra::pytorch {

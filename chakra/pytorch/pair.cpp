@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "chakra/pytorch/json_stream.h"
+#include "chakra/json/json.h"
 #include "chakra/pytorch/json_value.h"
 #include "chakra/pytorch/pytorch.h"
 

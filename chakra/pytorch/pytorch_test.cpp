@@ -8,7 +8,7 @@
 #include "chakra/base/testing/testing.h"
 #include "chakra/pytorch/comm_record.h"
 #include "chakra/pytorch/host_trace.h"
-#include "chakra/pytorch/json_stream.h"
+#include "chakra/json/json.h"
 #include "chakra/pytorch/json_value.h"
 #include "chakra/pytorch/kineto.h"
 #include "chakra/pytorch/pytorch.h"

@@ -1,12 +1,12 @@
-#include "chakra/pytorch/json_value.h"
-
 #include <fmt/format.h>
 
 #include <array>
 #include <charconv>
 #include <cmath>
 
-namespace chakra::pytorch {
+#include "chakra/json/json.h"
+
+namespace chakra::json {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -237,4 +237,4 @@ void append_python_repr(std::string& out, std::string_view json) {
   }
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::json

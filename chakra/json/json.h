@@ -2,6 +2,7 @@
 // neither the file nor simdjson's index of it has to be in memory at once, and so that damage is
 // reported with its place:
 //     { "a": 1, "nodes": [ {...}, {...}, ... ], "b": 2 }        or        [ {...}, {...}, ... ]
+// or a sequence of objects without any array, as JSON lines are:    {...} {...} ...
 #pragma once
 
 #include <simdjson.h>
@@ -10,25 +11,38 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
 
-namespace chakra::pytorch {
+namespace chakra::json {
+
+/// How a room names what is wrong with its JSON (docs/errors.md).
+struct Tags {
+  std::string_view empty, syntax, truncated, encoding, element;
+};
+inline constexpr Tags kPyTorchTags{"pytorch.json.empty", "pytorch.json.syntax", "pytorch.json.truncated",
+                                   "pytorch.json.encoding", "pytorch.json.element"};
+inline constexpr Tags kTraceTags{"io.json.empty", "io.json.syntax", "io.json.truncated", "io.json.encoding",
+                                 "io.json.element"};
 
 class JsonStream {
  public:
   static constexpr size_t kWindow = size_t{1} << 20;  ///< bytes; grows where one element is larger
 
   /// `arrays` are the keys a bulk array may have; an array at top level is taken as one, too.
-  JsonStream(ByteSource source, std::vector<std::string> arrays, size_t window = kWindow);
+  JsonStream(ByteSource source, std::vector<std::string> arrays, size_t window = kWindow,
+             const Tags& tags = kPyTorchTags);
+  /// A sequence of objects with blanks between them: windows only.
+  static JsonStream sequence(ByteSource source, const Tags& tags);
 
   enum class Part : uint8_t {
     member,   ///< a member other than the array: key(), value()
     window,   ///< some elements of the array key(): window(), elements(), element()
     finished  ///< the document has ended well
   };
-  /// Errors: pytorch.json.empty, pytorch.json.syntax, pytorch.json.truncated, those of ByteSource.
+  /// Errors: tags().empty, .syntax, .truncated, those of ByteSource.
   /// The views of a part hold until the following call.
   Result<Part> next();
 
@@ -45,6 +59,10 @@ class JsonStream {
   Place element_place(size_t i) const { return {source_.file(), at(starts_[i])}; }
   Place place(size_t i, size_t offset_in_element) const { return {source_.file(), at(starts_[i] + offset_in_element)}; }
   const std::string& file() const { return source_.file(); }
+  const Tags& tags() const { return tags_; }
+  bool is_sequence() const { return sequence_; }
+  /// Between element i and the one before is what belongs there, and nothing else.
+  bool well_separated(size_t i) const { return i == 0 || separated(ends_[i - 1], starts_[i], sequence_ ? 0 : 1); }
   /// The element that for_each_element is at.
   Place current_place() const { return element_place(current_); }
   void set_current(size_t i) {
@@ -106,6 +124,8 @@ class JsonStream {
   std::vector<std::string> arrays_;
   enum class State : uint8_t { start, members, elements, finished } state_ = State::start;
   bool bare_ = false;  ///< the document is the array
+  bool sequence_ = false;
+  Tags tags_;
   bool first_member_ = true;
   bool any_element_ = false;
   bool ended_ = false;  ///< of the file
@@ -133,7 +153,7 @@ class JsonStream {
 
 /// Calls `use(object, place)` for each element of the array and `member(key, value)` for each other
 /// member. Both return Result<void>; `use` may return an error with an empty place, which is then
-/// filled in. Errors: also pytorch.json.encoding.
+/// filled in. Errors: also tags().encoding, .element.
 /// With `salvage`, records that are damaged are left out and counted, and the file ends where it cannot be
 /// read any further.
 struct Salvage {
@@ -147,8 +167,44 @@ struct Salvage {
 template <class Use, class Member>
 Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& member, Salvage* salvage = nullptr);
 
+using JsonValue = simdjson::ondemand::value;
+
+/// A field's key and value where they stand, for copies cost as much as parsing does; a key with escapes,
+/// which no PyTorch writes, decoded.
+inline simdjson::error_code open_field(simdjson::simdjson_result<simdjson::ondemand::field>& result,
+                                       std::string_view& key, JsonValue*& value) {
+  if (result.error()) return result.error();
+  simdjson::ondemand::field& field = const_cast<simdjson::ondemand::field&>(std::as_const(result).value_unsafe());
+  const char* const begin = field.key().raw();
+  const char* end = begin;
+  while (*end != '"' && *end != '\\') ++end;  // there is a closing quote, or there would be no field
+  key = {begin, static_cast<size_t>(end - begin)};
+  if (*end == '\\')
+    if (const auto code = field.unescaped_key().get(key)) return code;
+  value = &field.value();
+  return simdjson::SUCCESS;
+}
+
+// ---- single values, where files differ in how they write them ---------------------------------------
+
+/// The value's text as it stands in the file: numbers and literals without blanks, strings without
+/// quotes (escapes kept), arrays and objects whole.
+std::string_view token(JsonValue& value);
+/// The same of a document that is a single number, string or literal.
+std::string_view token(simdjson::ondemand::document& document);
+/// A whole number, bare or as a string ("7", "0x1f"). False where it is none, or too large.
+bool to_integer(JsonValue& value, int64_t& number);
+
+/// Microseconds as decimal text to nanoseconds, without going through a double where the text has at
+/// most 18 digits. Digits below a nanosecond are rounded. False where it is no number or too large.
+bool parse_micros(std::string_view text, int64_t& ns);
+
+/// Appends JSON text in the form in which Python prints the same value, which is how the ecosystem
+/// stores tensors: 'cuda:0' for "cuda:0", True, None, ", " between elements.
+void append_python_repr(std::string& out, std::string_view json);
+
 /// The error that simdjson's code stands for.
-tl::unexpected<Error> json_error(simdjson::error_code code, Place place);
+tl::unexpected<Error> json_error(simdjson::error_code code, Place place, const Tags& tags = kPyTorchTags);
 /// Where in `element` the bytes are that make it no JSON text: not UTF-8, or a control character.
 size_t bad_byte(std::string_view element);
 
@@ -162,9 +218,9 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     stream.set_current(i);
     ondemand::object object;
     if (const auto code = value.get_object().get(object)) {
-      if (code != simdjson::INCORRECT_TYPE) return json_error(code, stream.element_place(i));
-      return fail(Code::bad_input, "pytorch.json.element",
-                  "an element of the array is no object; is this a PyTorch trace?", stream.element_place(i));
+      if (code != simdjson::INCORRECT_TYPE) return json_error(code, stream.element_place(i), stream.tags());
+      return fail(Code::bad_input, std::string(stream.tags().element),
+                  "an element of the array is no object; is this a trace?", stream.element_place(i));
     }
     Result<void> used = use(object);
     if (!used && used.error().place.file.empty()) used.error().place = stream.looked_at_place();
@@ -191,28 +247,31 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     if (part == JsonStream::Part::member) {
       Result<void> used;
       if (const auto code = parser.iterate(stream.value()).get(document))
-        used = json_error(code, stream.value_place());
+        used = json_error(code, stream.value_place(), stream.tags());
       else used = member(stream.key(), document);
       if (!used && !any_element) return used;
       CHAKRA_CHECK(leave_out(std::move(used)));
       continue;
     }
     ondemand::array array;
-    if (!salvage && parser.iterate(stream.window()).get(document) == simdjson::SUCCESS &&
+    if (!salvage && !stream.is_sequence() && parser.iterate(stream.window()).get(document) == simdjson::SUCCESS &&
         document.get_array().get(array) == simdjson::SUCCESS) {
       size_t i = 0;
       for (auto element : array) {
         const size_t index = std::min(i++, stream.elements() - 1);
         ondemand::value value;
-        if (const auto code = std::move(element).get(value)) return json_error(code, stream.element_place(index));
+        if (const auto code = std::move(element).get(value)) return json_error(code, stream.element_place(index), stream.tags());
         CHAKRA_CHECK(use_value(value, index));
       }
     } else {  // damage somewhere in the window: element by element finds the place
       for (size_t i = 0; i < stream.elements(); ++i) {
         const auto text = stream.element(i);
+        if (!salvage && !stream.well_separated(i))
+          return fail(Code::bad_input, std::string(stream.tags().syntax), "not as JSON should be between two elements",
+                      stream.element_place(i));
         if (const auto code = parser.iterate(text).get(document)) {
           const bool encoding = code == simdjson::UTF8_ERROR || code == simdjson::UNESCAPED_CHARS;
-          CHAKRA_CHECK(leave_out(json_error(code, stream.place(i, encoding ? bad_byte(text) : 0))));
+          CHAKRA_CHECK(leave_out(json_error(code, stream.place(i, encoding ? bad_byte(text) : 0), stream.tags())));
           continue;
         }
         CHAKRA_CHECK(leave_out(use_value(document, i)));
@@ -221,4 +280,4 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
   }
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::json

@@ -1,4 +1,4 @@
-#include "chakra/pytorch/json_stream.h"
+#include "chakra/json/json.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace chakra::pytorch {
+namespace chakra::json {
 namespace {
 
 constexpr size_t kBlock = 64;
@@ -87,21 +87,27 @@ void JsonStream::Scanner::step(const char* block, uint64_t& opens, uint64_t& clo
   closes = masks.closes & ~inside;
 }
 
-JsonStream::JsonStream(ByteSource source, std::vector<std::string> arrays, size_t window)
-    : source_(std::move(source)), arrays_(std::move(arrays)) {
+JsonStream::JsonStream(ByteSource source, std::vector<std::string> arrays, size_t window, const Tags& tags)
+    : source_(std::move(source)), arrays_(std::move(arrays)), tags_(tags) {
   buffer_.resize(window + 2 * kBlock);
 }
 
+JsonStream JsonStream::sequence(ByteSource source, const Tags& tags) {
+  JsonStream stream(std::move(source), {}, kWindow, tags);
+  stream.sequence_ = true;
+  return stream;
+}
+
 tl::unexpected<Error> JsonStream::syntax(std::string text) const {
-  return fail(Code::bad_input, "pytorch.json.syntax", std::move(text), here());
+  return fail(Code::bad_input, std::string(tags_.syntax), std::move(text), here());
 }
 tl::unexpected<Error> JsonStream::truncated() const {
-  return fail(Code::bad_input, "pytorch.json.truncated", "the JSON text ends before it is complete",
+  return fail(Code::bad_input, std::string(tags_.truncated), "the JSON text ends before it is complete",
               {source_.file(), at(size_)});
 }
 
 tl::unexpected<Error> JsonStream::unended_string() const {
-  return json_error(simdjson::UNESCAPED_CHARS, {source_.file(), at(scanned_)});
+  return json_error(simdjson::UNESCAPED_CHARS, {source_.file(), at(scanned_)}, tags_);
 }
 
 Result<bool> JsonStream::more() {
@@ -199,7 +205,13 @@ Result<JsonStream::Part> JsonStream::next() {
       CHAKRA_CHECK(more());
       if (std::string_view(buffer_.data(), size_).starts_with("\xef\xbb\xbf")) cursor_ = 3;
       CHAKRA_ASSIGN(const bool any, skip_blanks());
-      if (!any) return fail(Code::bad_input, "pytorch.json.empty", "the file is empty", {source_.file()});
+      if (!any) return fail(Code::bad_input, std::string(tags_.empty), "the file is empty", {source_.file()});
+      if (sequence_) {
+        if (buffer_[cursor_] != '{') return syntax("not a sequence of JSON objects");
+        state_ = State::elements;
+        keep_ = scanned_ = cursor_;
+        return next_window();
+      }
       if (buffer_[cursor_] != '{' && buffer_[cursor_] != '[') return syntax("not a JSON document");
       bare_ = buffer_[cursor_] == '[';
       state_ = bare_ ? State::elements : State::members;
@@ -305,25 +317,31 @@ Result<JsonStream::Part> JsonStream::next_window() {
     }
     if (array_ended || !ends_.empty()) break;
     if (broken_) return unended_string();
-    keep_ = cursor_ - 1;
+    keep_ = sequence_ ? cursor_ : cursor_ - 1;
     CHAKRA_ASSIGN(const bool got, more());
-    if (!got && scanned_ >= size_) return truncated();
+    if (got || scanned_ < size_) continue;
+    if (!sequence_ || depth_ > 0 || scanner_.in_string != 0) return truncated();
+    if (!separated(cursor_, size_, 0)) return syntax("an object should stand here");
+    state_ = State::finished;
+    return Part::finished;
   }
 
   if (!ends_.empty()) {
-    if (!separated(cursor_, starts_[0], any_element_ ? 1 : 0))
+    if (!separated(cursor_, starts_[0], any_element_ && !sequence_ ? 1 : 0))
       return syntax("an element of the array should stand here");
     any_element_ = true;
     cursor_ = ends_.back();
-    keep_ = cursor_ - 1;
+    if (array_ended) scanned_ = cursor_;  // the end is found again by the next call
+    if (array_ended) scanner_ = {};
+    keep_ = sequence_ ? cursor_ : cursor_ - 1;
+    if (sequence_) return Part::window;
     buffer_[starts_[0] - 1] = '[';
     patched_ = cursor_;
     patched_byte_ = buffer_[patched_];
     buffer_[patched_] = ']';
-    if (array_ended) scanned_ = cursor_;  // the end is found again by the next call
-    if (array_ended) scanner_ = {};
     return Part::window;
   }
+  if (sequence_) return syntax("a bracket too many");
   if (!separated(cursor_, scanned_, 0)) return syntax("']' should stand here");
   cursor_ = scanned_ + 1;
   starts_.clear();
@@ -345,11 +363,11 @@ simdjson::padded_string_view JsonStream::value() const { return padded(value_beg
 simdjson::padded_string_view JsonStream::window() const { return padded(starts_[0] - 1, ends_.back() + 1); }
 simdjson::padded_string_view JsonStream::element(size_t i) const { return padded(starts_[i], ends_[i]); }
 
-tl::unexpected<Error> json_error(simdjson::error_code code, Place place) {
+tl::unexpected<Error> json_error(simdjson::error_code code, Place place, const Tags& tags) {
   const bool encoding = code == simdjson::UTF8_ERROR || code == simdjson::UNESCAPED_CHARS;
   std::string text = simdjson::error_message(code);
   while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
-  return fail(Code::bad_input, encoding ? "pytorch.json.encoding" : "pytorch.json.syntax",
+  return fail(Code::bad_input, std::string(encoding ? tags.encoding : tags.syntax),
               encoding ? "a byte that JSON does not allow in a text (not UTF-8, or a control character)"
                        : "not as JSON should be: " + text,
               std::move(place));
@@ -368,4 +386,4 @@ size_t bad_byte(std::string_view element) {
   return 0;
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::json

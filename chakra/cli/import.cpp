@@ -1,0 +1,109 @@
+// chakra import
+#include <fmt/format.h>
+
+#include "chakra/cli/cli.h"
+#include "chakra/foreign/foreign.h"
+#include "chakra/io/io.h"
+
+namespace chakra::cli {
+namespace {
+
+struct Options {
+  std::string input, output, form, json;
+  foreign::Options read;
+  std::string dims;
+  std::string run_time;
+};
+
+/// "8,8" as numbers.
+Result<std::vector<int64_t>> list_of(const std::string& text) {
+  std::vector<int64_t> out;
+  for (size_t at = 0; at <= text.size() && !text.empty();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    int64_t number = 0;
+    if (!parse_integer(text.substr(at, comma - at), number) || number < 1)
+      return fail(Code::usage, "cli.usage", fmt::format("--dims {} is no list of whole numbers from 1", quote(text)));
+    out.push_back(number);
+    at = comma + 1;
+  }
+  return out;
+}
+
+/// "7", "7us", "250ns": microseconds unless a unit follows.
+Result<Picoseconds> time_of(const std::string& text) {
+  static constexpr std::array<std::pair<std::string_view, Picoseconds>, 4> kUnits{
+      {{"ns", kPsPerNs}, {"us", kPsPerUs}, {"ms", 1000 * kPsPerUs}, {"s", 1'000'000 * kPsPerUs}}};
+  std::string_view number = text;
+  Picoseconds unit = kPsPerUs;
+  for (const auto& [name, ps] : kUnits)
+    if (text.ends_with(name)) {
+      unit = ps;
+      number.remove_suffix(name.size());
+      break;
+    }
+  int64_t value = 0;
+  if (!parse_integer(number, value) || value < 0 || value > kLongestPs / unit)
+    return fail(Code::usage, "cli.usage", fmt::format("{} is no time such as 7us or 250ns", quote(text)));
+  return value * unit;
+}
+
+Result<void> run_import(Options& o) {
+  CHAKRA_ASSIGN(o.read.dims, list_of(o.dims));
+  if (!o.run_time.empty()) {
+    CHAKRA_ASSIGN(o.read.default_run_time, time_of(o.run_time));
+  }
+  Findings findings;
+  CHAKRA_ASSIGN(const trace::TraceSet job, foreign::read(o.form, o.input, o.read, findings));
+  int64_t nodes = 0;
+  std::vector<std::string> outputs;
+  for (const trace::Trace& trace : job.ranks) {
+    outputs.push_back(fmt::format("{}.{}.et", o.output, trace.rank));
+    nodes += trace.size();
+  }
+  CHAKRA_CHECK(keep_apart({o.input}, outputs, o.json));
+  const Json json = {{"file", o.input},
+                     {"ranks", job.ranks.size()},
+                     {"nodes", nodes},
+                     {"outputs", outputs},
+                     {"findings", to_json(findings)}};
+  CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
+  for (size_t r = 0; r < outputs.size(); ++r) CHAKRA_CHECK(io::write_et(job.ranks[r], outputs[r]));
+  if (json_file) CHAKRA_CHECK(json_file->commit());
+  if (o.json == "-") return write_json(json, o.json);
+  print(fmt::format("{}: {} ranks, {} nodes -> {}.<rank>.et\n", o.input,
+                    show_count(static_cast<int64_t>(job.ranks.size())), show_count(nodes), o.output));
+  print(to_text(findings));
+  return {};
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  std::string forms;
+  for (const foreign::FormRow& row : foreign::kForms) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", row.name);
+  app.add_option("file", o->input, "A workload of another tool, packed or not")->required()->type_name("FILE");
+  app.add_option("-o,--output", o->output, "Writes PREFIX.<rank>.et")->required()->type_name("PREFIX");
+  app.add_option("--from", o->form, fmt::format("Its form ({}); else told by its beginning", forms))->type_name("FORM");
+  app.add_option("--dims", o->dims, "text: ranks along each dimension of the network, inner first: 8,8")
+      ->type_name("LIST");
+  app.add_option("--num-npus", o->read.num_npus, "text: ranks, where --dims does not say")
+      ->check(whole_number(1, INT64_MAX))
+      ->type_name("N");
+  app.add_option("--num-passes", o->read.num_passes, "text: training iterations (1)")
+      ->check(whole_number(1, INT64_MAX))
+      ->type_name("N");
+  app.add_option("--time-unit", o->read.time_unit, "text (us), flexflow (ms): unit of the file's times: ns, us, ms, s")
+      ->type_name("UNIT");
+  app.add_option("--coll-size", o->read.coll_bytes, "msccl: bytes of the collective (1 MiB)")
+      ->check(whole_number(1, int64_t{1} << 60))
+      ->type_name("BYTES");
+  app.add_option("--default-simulated-run-time", o->run_time, "msccl: time of each reduction and copy (0): 7us")
+      ->type_name("TIME");
+  add_json_option(app, o->json);
+  app.callback([o, &exit_code] {
+    if (auto done = run_import(*o); !done) exit_code = report(done.error());
+  });
+}
+
+}  // namespace chakra::cli

@@ -1,0 +1,67 @@
+// Other tools' forms of a workload -> the traces of a job, and back where a form can hold them: ASTRA-sim 1.0
+// text, FlexFlow task graphs, MSCCL algorithms, the JSON of the peer's feeder, the JSON of the peer's linker. One row
+// per form; what each holds and how it is read is a page of docs/formats.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::foreign {
+
+/// What the files do not say. Each form uses some of it; the rest is without effect.
+struct Options {
+  std::vector<int64_t> dims;         ///< text: ranks along each dimension of the network, inner first
+  int64_t num_npus = 0;              ///< text: ranks; 0: the product of dims
+  int64_t num_passes = 1;            ///< text: training iterations
+  std::string time_unit;             ///< text, flexflow: ns, us, ms or s; empty: us for text, ms for flexflow
+  uint64_t coll_bytes = 1 << 20;     ///< msccl: bytes of the whole collective
+  Picoseconds default_run_time = 0;  ///< msccl: of each reduction and copy, of which the file gives no time
+};
+
+/// The file's name of forms read from memory; also what `sniff` looks at: the first kSniffBytes bytes, unpacked.
+inline constexpr size_t kSniffBytes = size_t{1} << 16;
+
+struct FormRow {
+  std::string_view name;
+  std::string_view files;
+  std::string_view description;
+  bool (*sniff)(std::string_view head);
+  Result<trace::TraceSet> (*read)(ByteSource source, const Options& options, Findings& findings);
+  /// The file's text, or null where the form cannot hold what our traces hold.
+  Result<std::string> (*write)(const trace::TraceSet& job);
+};
+extern const std::array<FormRow, 5> kForms;
+
+/// The row of that name, in any case; null where there is none.
+const FormRow* find(std::string_view name);
+
+/// Which form the bytes are of, by their beginning; null where by none. The path is not looked at by forms
+/// that can be told from their contents, which today are all.
+const FormRow* sniff(std::string_view bytes, std::string_view path = {});
+
+/// Reads a file, packed or not, as the form of that name ("" : sniffed). What was left out or assumed is in
+/// `findings`. Ranks ascending, ids from 0 (or as the file numbers them) in each rank.
+/// Errors: foreign.form (no such form, or none recognised), foreign.<form>.*, those of ByteSource.
+/// Cost: O(file) per rank.
+Result<trace::TraceSet> read(std::string_view form, const std::string& path, const Options& options,
+                             Findings& findings);
+Result<trace::TraceSet> read(std::string_view form, ByteSource source, const Options& options, Findings& findings);
+
+/// Writes the job in that form. What comes out has been read again and found to be the same job: a form that
+/// cannot hold it is refused, with what differs.
+/// Errors: foreign.form, foreign.write.none (the form is only read), foreign.write.cannot_hold, and those of
+/// write_file.
+Result<void> write(std::string_view form, const trace::TraceSet& job, const std::string& path);
+Result<std::string> to_text(std::string_view form, const trace::TraceSet& job);
+
+/// What differs between two traces, in words; "" where nothing does that a file could show: texts are compared, not
+/// their ids in a pool, and edges as sets. Cost: O(nodes + edges log edges of a node).
+std::string difference(const trace::Trace& a, const trace::Trace& b);
+
+}  // namespace chakra::foreign

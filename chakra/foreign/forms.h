@@ -1,0 +1,47 @@
+// What the forms share inside the room: their functions, the unit of time, and the start of a Trace.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "chakra/foreign/foreign.h"
+
+namespace chakra::foreign {
+
+// One pair or triple per form, each in a file of its own.
+bool is_text(std::string_view head);
+Result<trace::TraceSet> read_text(ByteSource source, const Options& options, Findings& findings);
+Result<std::string> write_text(const trace::TraceSet& job);
+
+bool is_flexflow(std::string_view head);
+Result<trace::TraceSet> read_flexflow(ByteSource source, const Options& options, Findings& findings);
+
+bool is_msccl(std::string_view head);
+Result<trace::TraceSet> read_msccl(ByteSource source, const Options& options, Findings& findings);
+
+bool is_feeder_json(std::string_view head);
+Result<trace::TraceSet> read_feeder_json(ByteSource source, const Options& options, Findings& findings);
+
+bool is_linked_json(std::string_view head);
+Result<trace::TraceSet> read_linked_json(ByteSource source, const Options& options, Findings& findings);
+
+/// Larger jobs are refused: so many nodes and edges, of all ranks together.
+inline constexpr uint64_t kMostNodes = 20'000'000;
+
+/// All of the source. Errors: those of ByteSource, foreign.large.
+Result<std::string> read_all(ByteSource source);
+
+/// Picoseconds in a unit; `otherwise` where none is named. Errors: foreign.time_unit.
+Result<Picoseconds> unit_ps(const std::string& name, std::string_view otherwise);
+
+/// A trace of that rank read from that file.
+void begin_trace(trace::Builder& builder, int64_t rank, const std::string& file);
+
+inline constexpr uint8_t kGiven = static_cast<uint8_t>(trace::EdgeKind::given);
+
+/// A warning or note about the file as a whole.
+inline void note(Findings& findings, std::string tag, Severity severity, std::string text) {
+  findings.push_back({std::move(tag), severity, -1, -1, std::move(text)});
+}
+
+}  // namespace chakra::foreign

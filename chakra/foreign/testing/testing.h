@@ -1,0 +1,69 @@
+// What the tests of the forms share: reading from memory, every prefix of a sample, and the peer's .et through
+// libprotobuf, which knows nothing of our reader.
+#pragma once
+
+#include <google/protobuf/io/coded_stream.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "chakra/foreign/foreign.h"
+#include "et_def.pb.h"
+
+namespace chakra::foreign::testing {
+
+inline Result<trace::TraceSet> read_memory(std::string_view form, std::string_view text, const Options& options = {},
+                                           Findings* findings = nullptr) {
+  Findings ignored;
+  auto source = ByteSource::from_memory(text, "sample.0.json");
+  if (!source) return tl::unexpected<Error>(source.error());
+  return read(form, std::move(*source), options, findings ? *findings : ignored);
+}
+
+/// "" or the tag of the error.
+inline std::string tag_of_memory(std::string_view form, std::string_view text, const Options& options = {}) {
+  const auto job = read_memory(form, text, options);
+  return job ? "" : job.error().tag;
+}
+
+/// What differs between two jobs, "" if nothing does.
+inline std::string difference_of(const trace::TraceSet& a, const trace::TraceSet& b) {
+  if (a.ranks.size() != b.ranks.size()) return "the number of ranks";
+  for (size_t r = 0; r < a.ranks.size(); ++r)
+    if (const std::string differs = difference(a.ranks[r], b.ranks[r]); !differs.empty()) return differs;
+  return "";
+}
+
+/// Each prefix that ends before `complete` is an error with a tag of the form and a place.
+inline void expect_prefixes_refused(std::string_view form, std::string_view sample, size_t complete,
+                                    const Options& options = {}, size_t step = 1) {
+  ASSERT_EQ(tag_of_memory(form, sample, options), "");
+  for (size_t size = 0; size < complete; size += step) {
+    const auto job = read_memory(form, sample.substr(0, size), options);
+    ASSERT_FALSE(job) << form << ": the first " << size << " bytes pass";
+    EXPECT_TRUE(job.error().tag.starts_with("foreign.")) << size << ": " << job.error().message();
+    EXPECT_FALSE(job.error().place.file.empty()) << size << ": " << job.error().message();
+    EXPECT_EQ(job.error().code, Code::bad_input) << size << ": " << job.error().message();
+  }
+}
+
+struct PeerFile {
+  ChakraProtoMsg::GlobalMetadata metadata;
+  std::vector<ChakraProtoMsg::Node> nodes;
+};
+inline PeerFile parse_peer(const std::string& bytes) {
+  PeerFile file;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
+  bool first = true;
+  for (uint32_t size = 0; in.ReadVarint32(&size); first = false) {
+    std::string message;
+    EXPECT_TRUE(in.ReadString(&message, static_cast<int>(size)));
+    if (first) EXPECT_TRUE(file.metadata.ParseFromString(message));
+    else EXPECT_TRUE(file.nodes.emplace_back().ParseFromString(message));
+  }
+  return file;
+}
+
+}  // namespace chakra::foreign::testing
