@@ -1,6 +1,6 @@
 // Files. ByteSource reads a plain, gzip or zstd file, also the only file of a tar archive, as a stream of
 // uncompressed bytes; AtomicFile
-// writes one so that it appears whole or not at all.
+// writes one so that it appears whole or not at all; PackedFile packs it as its name says.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,9 @@ class ByteSource {
   /// Errors: base.file.read, base.gzip.truncated, base.gzip.damaged, base.zstd.truncated,
   /// base.zstd.damaged, base.tar.several (an archive of more than one file), base.tar.truncated.
   Result<size_t> read(std::span<char> to);
+
+  /// The next bytes without taking them: `size` of them, or fewer where the input ends. Errors: as read().
+  Result<std::string_view> peek(size_t size);
 
   /// From now on, what could be unpacked before damage is given out before the error is: fewer bytes than
   /// asked for may then also mean an error, which the following read() returns.
@@ -74,6 +77,24 @@ class AtomicFile {
   std::string temporary_;  ///< empty: the file has no name yet, or is written directly
   int fd_ = -1;
   bool direct_ = false;
+};
+
+/// An AtomicFile that is gzip or zstd where the name ends in .gz or .zst.
+class PackedFile {
+ public:
+  /// Errors: base.file.create.
+  static Result<PackedFile> create(const std::string& path);
+  PackedFile(PackedFile&&) noexcept;
+  ~PackedFile();
+
+  /// Errors: base.file.write.
+  Result<void> write(std::string_view bytes);
+  Result<void> commit();
+
+ private:
+  struct State;
+  explicit PackedFile(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 /// create, write, commit.

@@ -15,7 +15,7 @@ constexpr std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 
 }  // namespace
 
-const std::array<CommandRow, 6> kCommands{{
+const std::array<CommandRow, 7> kCommands{{
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
@@ -27,6 +27,10 @@ const std::array<CommandRow, 6> kCommands{{
     {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing", "chakra view traces/ -o timeline.json",
      add_view},
     {"info", "Summarise traces", "chakra info traces/trace.0.et", add_info},
+    {"convert", "Write traces in another form, with nothing lost",
+     "chakra convert trace.0.et -o trace.0.json\n"
+     "chakra convert traces/ -o lines --to jsonl     # lines.0.jsonl, lines.1.jsonl, ...",
+     add_convert},
     {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", add_list},
 }};
 

@@ -24,7 +24,7 @@ struct CommandRow {
   /// Adds options to `app`; when the subcommand runs, its exit code goes to `exit_code`.
   void (*add)(CLI::App& app, int& exit_code);
 };
-extern const std::array<CommandRow, 6> kCommands;
+extern const std::array<CommandRow, 7> kCommands;
 
 /// The whole command. Returns the exit code (docs/errors.md).
 int run(int argc, char** argv);
@@ -66,6 +66,7 @@ void add_check(CLI::App& app, int& exit_code);
 void add_sim(CLI::App& app, int& exit_code);
 void add_view(CLI::App& app, int& exit_code);
 void add_info(CLI::App& app, int& exit_code);
+void add_convert(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
 
 }  // namespace chakra::cli

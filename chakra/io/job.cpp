@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "chakra/io/container.h"
 #include "chakra/io/io.h"
 
 namespace chakra::io {
@@ -17,10 +18,10 @@ std::string_view without_packing(std::string_view name) {
 }
 
 /// "trace.12.et.gz" -> {"trace", 12}; false for other names.
-bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank) {
+bool split_name(std::string_view name, std::string_view ending, std::string_view& prefix, int64_t& rank) {
   name = without_packing(name);
-  if (!name.ends_with(".et")) return false;
-  name.remove_suffix(3);
+  if (!name.ends_with(ending)) return false;
+  name.remove_suffix(ending.size());
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return false;
   prefix = name.substr(0, dot);
@@ -29,20 +30,35 @@ bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank) 
          parse_integer(digits, rank);
 }
 
-}  // namespace
+/// Other JSON than ours lies beside traces: groups, recordings.
+bool is_trace(const std::string& path, const FormatRow& form) {
+  auto source = ByteSource::open(path);
+  if (!source) return false;
+  const auto head = source->peek(kSniffed);
+  return head && form.sniff(*head);
+}
 
-Result<std::vector<RankFile>> find_ranks(const std::string& path) {
-  namespace fs = std::filesystem;
+Result<std::vector<RankFile>> ranks_of_file(const std::string& path) {
   std::vector<RankFile> files;
-  const bool folder = is_directory(path);
-  if (!folder && fs::exists(path)) {
-    std::string_view prefix;
-    int64_t rank = 0;
-    const std::string name = fs::path(path).filename().string();
-    const bool named = split_name(name, prefix, rank);
-    files.push_back({named ? rank : 0, path, named});
+  // A pipe can be read once only, and cannot be a container.
+  if (is_file(path) && is_trace(path, *find_format("container"))) {
+    CHAKRA_ASSIGN(const ContainerPtr container, Container::open(path));
+    for (const int64_t rank : container->ranks()) files.push_back({rank, path, true, true});
     return files;
   }
+  std::string_view prefix;
+  int64_t rank = 0;
+  const std::string name = std::filesystem::path(path).filename().string();
+  bool named = false;
+  for (const FormatRow& form : kFormats) named = named || split_name(name, form.ending, prefix, rank);
+  files.push_back({named ? rank : 0, path, named});
+  return files;
+}
+
+Result<std::vector<RankFile>> ranks_of_form(const std::string& path, const FormatRow& form) {
+  namespace fs = std::filesystem;
+  const bool folder = is_directory(path), et = form.name == "et";
+  std::vector<RankFile> files;
   const fs::path where = folder ? fs::path(path) : fs::path(path).parent_path();
   const std::string wanted = folder ? "" : fs::path(path).filename().string();
   CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(where.empty() ? "." : where.string()));
@@ -50,13 +66,14 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
   for (const std::string& name : names) {
     std::string_view prefix;
     int64_t rank = 0;
-    if (!split_name(name, prefix, rank)) {
-      if (folder && without_packing(name).ends_with(".et"))
+    if (!split_name(name, form.ending, prefix, rank)) {
+      if (folder && et && without_packing(name).ends_with(".et"))
         return fail(Code::bad_input, "io.job.name", "the name says no rank: <prefix>.<rank>.et is expected in a folder",
                     {(where / name).string()});
       continue;
     }
     if (!folder && prefix != wanted) continue;
+    if (!et && !is_trace((where / name).string(), form)) continue;
     if (!files.empty() && prefix != prefix_seen)
       return fail(Code::bad_input, "io.job.ambiguous",
                   fmt::format("the folder holds traces of several jobs, {} and {}; name a prefix", quote(prefix_seen),
@@ -65,11 +82,6 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
     prefix_seen = prefix;
     files.push_back({rank, (where / name).string(), true});
   }
-  if (files.empty())
-    return fail(Code::io, "io.job.none",
-                folder ? "the folder holds no file <prefix>.<rank>.et"
-                       : "there is neither such a file or folder nor a file " + wanted + ".<rank>.et",
-                {path});
   std::sort(files.begin(), files.end(), [](const RankFile& a, const RankFile& b) { return a.rank < b.rank; });
   for (size_t i = 1; i < files.size(); ++i)
     if (files[i].rank == files[i - 1].rank)
@@ -80,8 +92,27 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
   return files;
 }
 
+}  // namespace
+
+Result<std::vector<RankFile>> find_ranks(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const bool folder = is_directory(path);
+  if (!folder && fs::exists(path, ignored)) return ranks_of_file(path);
+  for (const std::string_view form : {"et", "jsonl", "json"}) {
+    CHAKRA_ASSIGN(std::vector<RankFile> files, ranks_of_form(path, *find_format(form)));
+    if (!files.empty()) return files;
+  }
+  return fail(Code::io, "io.job.none",
+              folder ? "the folder holds no file <prefix>.<rank>.et"
+                     : "there is neither such a file or folder nor a file " + fs::path(path).filename().string() +
+                           ".<rank>.et",
+              {path});
+}
+
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options) {
-  CHAKRA_ASSIGN(trace::Trace trace, read_et(file.path, options));
+  CHAKRA_ASSIGN(const RecordSourcePtr source, open_records(file));
+  CHAKRA_ASSIGN(trace::Trace trace, read_trace(*source, options));
   if (file.named && trace.says_rank && trace.rank != file.rank)
     return fail(Code::bad_input, "io.job.rank",
                 fmt::format("its name says rank {}, its contents say rank {}", file.rank, trace.rank), {file.path});
