@@ -24,7 +24,7 @@ struct CommandRow {
   /// Adds options to `app`; when the subcommand runs, its exit code goes to `exit_code`.
   void (*add)(CLI::App& app, int& exit_code);
 };
-extern const std::array<CommandRow, 7> kCommands;
+extern const std::array<CommandRow, 9> kCommands;
 
 /// The whole command. Returns the exit code (docs/errors.md).
 int run(int argc, char** argv);
@@ -67,6 +67,8 @@ void add_sim(CLI::App& app, int& exit_code);
 void add_view(CLI::App& app, int& exit_code);
 void add_info(CLI::App& app, int& exit_code);
 void add_convert(CLI::App& app, int& exit_code);
+void add_pack(CLI::App& app, int& exit_code);
+void add_unpack(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
 
 }  // namespace chakra::cli

@@ -169,4 +169,3 @@ bool sniff_eg(std::string_view head) {
 }
 
 }  // namespace chakra::io
-namespace chakra::io { bool sniff_container(std::string_view head) { return head.starts_with("CHAKRAJB"); } }

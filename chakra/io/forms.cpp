@@ -104,7 +104,7 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
   return form->open(std::move(source));
 }
 
-Result<Converted> copy_records(RecordSource& source, RecordSink& sink) {
+Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whole) {
   Converted converted;
   int64_t announced = -1;
   const auto placed = [&](Result<void> result) {
@@ -132,7 +132,7 @@ Result<Converted> copy_records(RecordSource& source, RecordSink& sink) {
     CHAKRA_CHECK(placed(sink.node(message, node)));
     ++converted.nodes;
   }
-  if (announced >= 0 && announced != converted.nodes)
+  if (whole && announced >= 0 && announced != converted.nodes)
     return fail(Code::bad_input, "io.et.truncated",
                 fmt::format("the file announces {} nodes and holds {}", announced, converted.nodes), source.place());
   CHAKRA_CHECK(sink.finish());

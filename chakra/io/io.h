@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/io/container.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::io {
@@ -215,8 +216,8 @@ struct Converted {
 };
 /// Hands the records of a source to a sink, record by record: memory does not grow with the trace, nothing is
 /// lost, edges to absent nodes are kept. Errors: io.et.empty, io.et.not_a_trace, io.et.truncated (fewer nodes
-/// than announced), io.et.damaged, those of source and sink.
-Result<Converted> copy_records(RecordSource& source, RecordSink& sink);
+/// than announced, unless the source is not to give the `whole` trace), io.et.damaged, those of source and sink.
+Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whole = true);
 /// The nodes of a file, by reading through it. Errors: as open_records.
 Result<int64_t> count_nodes(const RankFile& file, const FormatRow* form);
 
