@@ -100,7 +100,8 @@ struct ColumnWriter::Column {
   std::array<std::string, 3> streams;
   std::array<std::optional<uint32_t>, 3> ids;
   uint64_t last = 0, last_text = 0;
-  /// The numbers of the last text of each pattern, of the group that is said.
+  /// The numbers of the last text of each pattern, of the group that is said. The first of a pattern is told
+  /// from those of the last name, which it often repeats.
   struct Numbers {
     int64_t group = -1;
     std::vector<uint64_t> values;
@@ -174,11 +175,13 @@ void ColumnWriter::text(Column& column, std::string_view text) {
   Column::Numbers& last = column.numbers[id];
   if (last.group != group_) {
     last.group = group_;
-    last.values.assign(numbers_.size(), 0);
+    last.values = recent_;
+    last.values.resize(numbers_.size());
   }
   for (size_t i = 0; i < numbers_.size(); ++i)
     put_varint(column.streams[kNumbers],
                zigzag(static_cast<int64_t>(numbers_[i] - std::exchange(last.values[i], numbers_[i]))));
+  if (&column == &name_) recent_ = numbers_;
 }
 
 Result<void> ColumnWriter::value(Column& column, const AttrRecord& attr) {
@@ -299,6 +302,7 @@ Columns ColumnWriter::take() {
     }
     column->last = column->last_text = 0;
   }
+  recent_.clear();
   ++group_;
   nodes_ = 0;
   return columns;
@@ -390,7 +394,9 @@ std::string_view ColumnReader::text(Column& column) {
     error_ = damaged("what should be a text is something else");
     return {};
   }
-  std::vector<uint64_t>& last = column.numbers[id];
+  const auto [known, first] = column.numbers.try_emplace(id);
+  std::vector<uint64_t>& last = known->second;
+  if (first) last = recent_;
   std::string& out = fresh();
   size_t slot = 0;
   for (size_t at = 0;;) {
@@ -404,6 +410,8 @@ std::string_view ColumnReader::text(Column& column) {
     ++slot;
     at = next + 1;
   }
+  last.resize(slot);
+  if (&column == name_) recent_ = last;
   text_bytes_ += out.size();
   return out;
 }

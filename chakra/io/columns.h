@@ -83,7 +83,7 @@ class ColumnWriter {
   Arena keys_;
   std::string shape_key_, pattern_;
   wire::Bytes list_;
-  std::vector<uint64_t> numbers_;
+  std::vector<uint64_t> numbers_, recent_;
   int64_t nodes_ = 0, group_ = 0;
   Column &shape_, &id_, &ctrl_, &data_, &start_, &duration_, &name_, &unknown_;
   std::array<Column*, 6> io_;
@@ -119,6 +119,7 @@ class ColumnReader {
   absl::flat_hash_map<uint64_t, std::unique_ptr<Shape>> shapes_;
   std::optional<Error> error_;
   std::deque<std::string> pool_;
+  std::vector<uint64_t> recent_;
   size_t used_ = 0, text_bytes_ = 0;
   Column *shape_ = nullptr, *id_ = nullptr, *ctrl_ = nullptr, *data_ = nullptr, *start_ = nullptr,
          *duration_ = nullptr, *name_ = nullptr, *unknown_ = nullptr;

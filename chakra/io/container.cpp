@@ -25,7 +25,7 @@ constexpr size_t kPageBytes = size_t{1} << 15;
 constexpr size_t kMostBlock = size_t{1} << 30;  ///< unpacked
 /// Masters whose columns are kept to compare with.
 constexpr size_t kMostMasters = 16, kMostMasterBytes = size_t{1} << 28;
-constexpr int kLevel = 12;
+constexpr int kLevel = 19;
 
 uint32_t checksum(std::string_view bytes) {
   return crc32_iscsi(reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data())), static_cast<int>(bytes.size()),

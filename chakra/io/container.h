@@ -57,7 +57,7 @@ class Container : public std::enable_shared_from_this<Container> {
 /// Writes a container, rank by rank. Memory: the columns of the rank and of its possible masters.
 class Packer {
  public:
-  static constexpr int64_t kGroupNodes = 256;  ///< nodes that are read together
+  static constexpr int64_t kGroupNodes = 128;  ///< nodes that are read together
 
   /// A new file, which appears with finish(). Errors: base.file.create.
   static Result<Packer> create(const std::string& path, int64_t group_nodes = kGroupNodes);
