@@ -44,6 +44,9 @@ struct ByteSource::State {
   int64_t offset = 0;
   uint64_t file_size = 0, file_read = 0;  // 0: not known
 
+  std::string peeked;  ///< read and not given out yet, from peeked_at on
+  size_t peeked_at = 0;
+
   bool keep_what_is_whole = false;
   std::optional<Error> damage;  // found behind what was given out
 
@@ -286,14 +289,34 @@ Result<ByteSource> ByteSource::from_memory(std::string_view text, std::string fi
 }
 
 Result<size_t> ByteSource::read(std::span<char> to) {
-  Result<size_t> got = state_->read(to);
-  if (got) state_->offset += static_cast<int64_t>(*got);
-  return got;
+  const size_t ready = std::min(to.size(), state_->peeked.size() - state_->peeked_at);
+  if (ready > 0) std::memcpy(to.data(), state_->peeked.data() + state_->peeked_at, ready);
+  state_->peeked_at += ready;
+  if (ready > 0 && ready == to.size()) return ready;
+  Result<size_t> got = state_->read(to.subspan(ready));
+  if (!got) return got;
+  state_->offset += static_cast<int64_t>(*got);
+  return ready + *got;
+}
+
+Result<std::string_view> ByteSource::peek(size_t size) {
+  std::string& peeked = state_->peeked;
+  peeked.erase(0, std::exchange(state_->peeked_at, 0));
+  if (const size_t had = peeked.size(); had < size) {
+    peeked.resize(size);
+    Result<size_t> got = state_->read({peeked.data() + had, size - had});
+    peeked.resize(had + (got ? *got : 0));
+    if (!got) return tl::unexpected<Error>(std::move(got.error()));
+    state_->offset += static_cast<int64_t>(*got);
+  }
+  return std::string_view(peeked).substr(0, size);
 }
 
 void ByteSource::keep_what_is_whole() { state_->keep_what_is_whole = true; }
 const std::string& ByteSource::file() const { return state_->file; }
-int64_t ByteSource::offset() const { return state_->offset; }
+int64_t ByteSource::offset() const {
+  return state_->offset - static_cast<int64_t>(state_->peeked.size() - state_->peeked_at);
+}
 double ByteSource::progress() const {
   if (state_->file_read >= state_->file_size) return 1;
   return static_cast<double>(state_->file_read) / static_cast<double>(state_->file_size);
@@ -418,6 +441,87 @@ Result<void> AtomicFile::commit() {
   return {};
 }
 
+// ---- PackedFile ----------------------------------------------------------------------------------
+
+struct PackedFile::State {
+  AtomicFile file;
+  Packing packing = Packing::plain;
+  std::vector<char> buffer;
+  std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> zstd{nullptr, &ZSTD_freeCCtx};
+  isal_zstream gzip;
+  std::vector<uint8_t> gzip_level;
+
+  explicit State(AtomicFile to) : file(std::move(to)) {}
+
+  Result<void> pack_zstd(std::string_view bytes, ZSTD_EndDirective end) {
+    ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+    for (;;) {
+      ZSTD_outBuffer out{buffer.data(), buffer.size(), 0};
+      const size_t left = ZSTD_compressStream2(zstd.get(), &out, &in, end);
+      if (ZSTD_isError(left))
+        return fail(Code::io, "base.file.write", fmt::format("cannot pack: {}", ZSTD_getErrorName(left)));
+      CHAKRA_CHECK(file.write({buffer.data(), out.pos}));
+      if (end == ZSTD_e_end ? left == 0 : in.pos == in.size) return {};
+    }
+  }
+  Result<void> pack_gzip(std::string_view bytes, bool end) {
+    do {
+      const std::string_view part = bytes.substr(0, size_t{1} << 30);
+      bytes.remove_prefix(part.size());
+      gzip.next_in = reinterpret_cast<uint8_t*>(const_cast<char*>(part.data()));
+      gzip.avail_in = static_cast<uint32_t>(part.size());
+      gzip.end_of_stream = end && bytes.empty() ? 1 : 0;
+      do {
+        gzip.next_out = reinterpret_cast<uint8_t*>(buffer.data());
+        gzip.avail_out = static_cast<uint32_t>(buffer.size());
+        if (const int status = isal_deflate(&gzip); status != COMP_OK)
+          return fail(Code::io, "base.file.write", fmt::format("cannot pack (code {})", status));
+        CHAKRA_CHECK(file.write({buffer.data(), buffer.size() - gzip.avail_out}));
+      } while (gzip.avail_out == 0);
+    } while (!bytes.empty());
+    return {};
+  }
+};
+
+PackedFile::PackedFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PackedFile::PackedFile(PackedFile&&) noexcept = default;
+PackedFile::~PackedFile() = default;
+
+Result<PackedFile> PackedFile::create(const std::string& path) {
+  CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  auto state = std::make_unique<State>(std::move(file));
+  if (path.ends_with(".gz")) {
+    state->packing = Packing::gzip;
+    isal_deflate_init(&state->gzip);
+    state->gzip_level.resize(ISAL_DEF_LVL1_DEFAULT);
+    state->gzip.level = 1;
+    state->gzip.level_buf = state->gzip_level.data();
+    state->gzip.level_buf_size = static_cast<uint32_t>(state->gzip_level.size());
+    state->gzip.gzip_flag = IGZIP_GZIP;
+    state->gzip.flush = NO_FLUSH;
+  } else if (path.ends_with(".zst")) {
+    state->packing = Packing::zstd;
+    state->zstd.reset(ZSTD_createCCtx());
+    ZSTD_CCtx_setParameter(state->zstd.get(), ZSTD_c_compressionLevel, 3);
+    ZSTD_CCtx_setParameter(state->zstd.get(), ZSTD_c_checksumFlag, 1);
+  }
+  if (state->packing != Packing::plain) state->buffer.resize(kInputBuffer);
+  return PackedFile(std::move(state));
+}
+
+Result<void> PackedFile::write(std::string_view bytes) {
+  if (bytes.empty()) return {};
+  if (state_->packing == Packing::gzip) return state_->pack_gzip(bytes, false);
+  if (state_->packing == Packing::zstd) return state_->pack_zstd(bytes, ZSTD_e_continue);
+  return state_->file.write(bytes);
+}
+
+Result<void> PackedFile::commit() {
+  if (state_->packing == Packing::gzip) CHAKRA_CHECK(state_->pack_gzip({}, true));
+  if (state_->packing == Packing::zstd) CHAKRA_CHECK(state_->pack_zstd({}, ZSTD_e_end));
+  return state_->file.commit();
+}
+
 Result<void> write_file(const std::string& path, std::string_view bytes) {
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
   CHAKRA_CHECK(file.write(bytes));
@@ -451,6 +555,25 @@ bool is_directory(const std::string& path) {
 bool is_file(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored);
+}
+
+uint64_t file_size(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size) : 0;
+}
+
+bool same_contents(const std::string& a, const std::string& b) {
+  constexpr size_t kPiece = size_t{1} << 18;
+  std::ifstream files[2] = {std::ifstream(a, std::ios::binary), std::ifstream(b, std::ios::binary)};
+  std::string pieces[2] = {std::string(kPiece, 0), std::string(kPiece, 0)};
+  while (files[0] && files[1]) {
+    for (int i = 0; i < 2; ++i) files[i].read(pieces[i].data(), kPiece);
+    const auto got = files[0].gcount();
+    if (got != files[1].gcount() || std::memcmp(pieces[0].data(), pieces[1].data(), static_cast<size_t>(got)) != 0)
+      return false;
+    if (got < static_cast<std::streamsize>(kPiece)) return files[0].eof() && files[1].eof();
+  }
+  return false;
 }
 
 }  // namespace chakra

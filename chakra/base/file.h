@@ -1,6 +1,6 @@
 // Files. ByteSource reads a plain, gzip or zstd file, also the only file of a tar archive, as a stream of
 // uncompressed bytes; AtomicFile
-// writes one so that it appears whole or not at all.
+// writes one so that it appears whole or not at all; PackedFile packs it as its name says.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,9 @@ class ByteSource {
   /// Errors: base.file.read, base.gzip.truncated, base.gzip.damaged, base.zstd.truncated,
   /// base.zstd.damaged, base.tar.several (an archive of more than one file), base.tar.truncated.
   Result<size_t> read(std::span<char> to);
+
+  /// The next bytes without taking them: `size` of them, or fewer where the input ends. Errors: as read().
+  Result<std::string_view> peek(size_t size);
 
   /// From now on, what could be unpacked before damage is given out before the error is: fewer bytes than
   /// asked for may then also mean an error, which the following read() returns.
@@ -79,6 +82,24 @@ class AtomicFile {
   int64_t started_ = 0;  ///< up to here the disk has been asked to take them
 };
 
+/// An AtomicFile that is gzip or zstd where the name ends in .gz or .zst.
+class PackedFile {
+ public:
+  /// Errors: base.file.create.
+  static Result<PackedFile> create(const std::string& path);
+  PackedFile(PackedFile&&) noexcept;
+  ~PackedFile();
+
+  /// Errors: base.file.write.
+  Result<void> write(std::string_view bytes);
+  Result<void> commit();
+
+ private:
+  struct State;
+  explicit PackedFile(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
 /// create, write, commit.
 Result<void> write_file(const std::string& path, std::string_view bytes);
 
@@ -89,5 +110,10 @@ Result<void> make_directories(const std::string& path);
 Result<std::vector<std::string>> list_folder(const std::string& folder);
 bool is_directory(const std::string& path);
 bool is_file(const std::string& path);
+/// In bytes; 0 for what is no regular file.
+uint64_t file_size(const std::string& path);
+/// Whether two regular files hold the same bytes; false where one cannot be read. Cost: O(bytes up to the first
+/// that differs).
+bool same_contents(const std::string& a, const std::string& b);
 
 }  // namespace chakra

@@ -15,7 +15,7 @@ constexpr std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 
 }  // namespace
 
-const std::array<CommandRow, 8> kCommands{{
+const std::array<CommandRow, 11> kCommands{{
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
@@ -34,6 +34,19 @@ const std::array<CommandRow, 8> kCommands{{
      "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
      add_gen},
     {"info", "Summarise traces", "chakra info traces/trace.0.et", add_info},
+    {"convert", "Write traces in another form, with nothing lost",
+     "chakra convert trace.0.et -o trace.0.json\n"
+     "chakra convert traces/ -o lines --to jsonl     # lines.0.jsonl, lines.1.jsonl, ...",
+     add_convert},
+    {"pack", "Put all ranks of a job into one indexed file",
+     "chakra pack traces/ -o job.chakra --stats\n"
+     "chakra pack more/ -o job.chakra --append                # further ranks\n"
+     "chakra sim job.chakra --network net.yml                 # every command reads it like a folder",
+     add_pack},
+    {"unpack", "Write the ranks of a container as files again",
+     "chakra unpack job.chakra -o traces\n"
+     "chakra unpack job.chakra -o some --ranks 3,7 --nodes 5000:100",
+     add_unpack},
     {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", add_list},
 }};
 

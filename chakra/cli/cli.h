@@ -25,7 +25,7 @@ struct CommandRow {
   /// Adds options to `app`; when the subcommand runs, its exit code goes to `exit_code`.
   void (*add)(CLI::App& app, int& exit_code);
 };
-extern const std::array<CommandRow, 8> kCommands;
+extern const std::array<CommandRow, 11> kCommands;
 
 /// The whole command. Returns the exit code (docs/errors.md).
 int run(int argc, char** argv);
@@ -73,6 +73,9 @@ void add_sim(CLI::App& app, int& exit_code);
 void add_view(CLI::App& app, int& exit_code);
 void add_gen(CLI::App& app, int& exit_code);
 void add_info(CLI::App& app, int& exit_code);
+void add_convert(CLI::App& app, int& exit_code);
+void add_pack(CLI::App& app, int& exit_code);
+void add_unpack(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
 void add_import(CLI::App& app, int& exit_code);
 void add_gen(CLI::App& app, int& exit_code);

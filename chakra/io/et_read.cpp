@@ -7,6 +7,7 @@
 
 #include "chakra/io/et_schema.h"
 #include "chakra/io/io.h"
+#include "chakra/io/records.h"
 
 namespace chakra::io {
 namespace {
@@ -83,7 +84,7 @@ const TextMap<Known>& known_attrs() {
 /// Reads one file into a Builder.
 class Reader {
  public:
-  Reader(EtFile file, const ReadOptions& options) : file_(std::move(file)), options_(options) {}
+  Reader(RecordSource& file, const ReadOptions& options) : file_(file), options_(options) {}
 
   Result<Trace> run() {
     std::string_view message;
@@ -91,7 +92,7 @@ class Reader {
     if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {file_.place().file});
     // Other files may look like a message by chance, but hardly like one of this kind.
     MetadataRecord metadata;
-    if (!decode(message, metadata) || (metadata.unknown_fields && metadata.version.empty() && metadata.attrs.empty()))
+    if (!decode(message, metadata) || !is_metadata(metadata))
       return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace",
                   file_.place());
     CHAKRA_CHECK(placed(read_metadata(metadata)));
@@ -397,7 +398,7 @@ class Reader {
     return {};
   }
 
-  EtFile file_;
+  RecordSource& file_;
   ReadOptions options_;
   Builder builder_;
   int64_t announced_nodes_ = -1, default_pid_ = 0;
@@ -412,8 +413,11 @@ class Reader {
 
 }  // namespace
 
+Result<Trace> read_trace(RecordSource& source, const ReadOptions& options) { return Reader(source, options).run(); }
+
 Result<Trace> read_et(ByteSource source, const ReadOptions& options) {
-  return Reader(EtFile(std::move(source)), options).run();
+  EtFile file(std::move(source));
+  return read_trace(file, options);
 }
 
 Result<Trace> read_et(const std::string& path, const ReadOptions& options) {

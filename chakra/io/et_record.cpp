@@ -1,6 +1,7 @@
 // Decoding single messages, and cutting a file into them.
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <protozero/pbf_reader.hpp>
@@ -47,15 +48,17 @@ Result<void> guarded(std::string_view message, const Read& read) {
 bool is_text(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_type::length_delimited; }
 bool is_varint(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_type::varint; }
 
-bool is_32_bit(uint32_t field) {
-  const std::string_view name = schema::kMembers[field].name;
-  return contains(name, "32");
-}
 
 /// 32-bit members keep the low 32 bits of a longer varint, as the reference implementation does.
-int64_t narrow(uint32_t field, int64_t value) { return is_32_bit(field) ? static_cast<int32_t>(value) : value; }
+int64_t narrow(uint32_t field, int64_t value) { return schema::is_narrow(field) ? static_cast<int32_t>(value) : value; }
+
+struct Merged : protozero::exception {
+  const char* what() const noexcept override { return "a list in two parts"; }
+};
 
 void read_value(pbf_reader& reader, AttrRecord& attr, uint32_t field) {
+  // The parts of a list would have to be joined; nobody writes such.
+  if (schema::is_list(field) && attr.field == field) throw Merged();
   attr.field = field;
   attr.integer = 0;
   attr.natural = 0;
@@ -63,15 +66,21 @@ void read_value(pbf_reader& reader, AttrRecord& attr, uint32_t field) {
   attr.bytes = {};
   switch (schema::is_list(field) ? Coding::text : schema::kMembers[field].coding) {
     case Coding::none: break;
-    case Coding::real64: attr.real = reader.get_double(); break;
-    case Coding::real32: attr.real = static_cast<double>(reader.get_float()); break;
+    case Coding::real64:
+      attr.natural = reader.get_fixed64();
+      attr.real = std::bit_cast<double>(attr.natural);
+      break;
+    case Coding::real32:
+      attr.natural = reader.get_fixed32();
+      attr.real = static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(attr.natural)));
+      break;
     case Coding::varint: attr.integer = narrow(field, reader.get_int64()); break;
     case Coding::natural:
       attr.natural = reader.get_uint64();
-      if (is_32_bit(field)) attr.natural = static_cast<uint32_t>(attr.natural);
+      if (schema::is_narrow(field)) attr.natural = static_cast<uint32_t>(attr.natural);
       break;
     case Coding::zigzag:
-      attr.integer = is_32_bit(field) ? protozero::decode_zigzag32(static_cast<uint32_t>(reader.get_uint64()))
+      attr.integer = schema::is_narrow(field) ? protozero::decode_zigzag32(static_cast<uint32_t>(reader.get_uint64()))
                                       : reader.get_sint64();
       break;
     case Coding::fixed32: attr.natural = reader.get_fixed32(); break;
@@ -83,9 +92,15 @@ void read_value(pbf_reader& reader, AttrRecord& attr, uint32_t field) {
   }
 }
 
-AttrRecord read_attr(pbf_reader reader) {
+/// The field that the reader is at and does not know, from its tag on.
+void keep_unknown(pbf_reader& reader, const char* begin, int32_t owner, UnknownFields& unknown) {
+  reader.skip();
+  unknown.push_back({owner, {begin, static_cast<size_t>(reader.data().data() - begin)}});
+}
+
+AttrRecord read_attr(pbf_reader reader, int32_t owner, UnknownFields& unknown) {
   AttrRecord attr;
-  while (reader.next()) {
+  for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
     const uint32_t field = reader.tag();
     if (field == schema::kAttrName && is_text(reader)) {
       attr.name = view(reader.get_view());
@@ -96,16 +111,17 @@ AttrRecord read_attr(pbf_reader reader) {
                                                              : wire_type(schema::kMembers[field].coding))) {
       read_value(reader, attr, field);
     } else {
-      reader.skip();
+      keep_unknown(reader, begin, owner, unknown);
     }
   }
   return attr;
 }
 
-IoRecord read_io(pbf_reader reader, IoRecord io) {
-  while (reader.next()) {
+IoRecord read_io(pbf_reader reader, IoRecord io, int32_t owner, UnknownFields& unknown) {
+  io.present = true;
+  for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
     const uint32_t field = reader.tag();
-    if (field > schema::kIoTypes || !is_text(reader)) reader.skip();
+    if (field > schema::kIoTypes || !is_text(reader)) keep_unknown(reader, begin, owner, unknown);
     else if (field == schema::kIoValues) io.values = view(reader.get_view());
     else if (field == schema::kIoShapes) io.shapes = view(reader.get_view());
     else io.types = view(reader.get_view());
@@ -113,11 +129,12 @@ IoRecord read_io(pbf_reader reader, IoRecord io) {
   return io;
 }
 
-void read_ids(pbf_reader& reader, std::vector<uint64_t>& ids) {
+bool read_ids(pbf_reader& reader, std::vector<uint64_t>& ids) {
   if (is_text(reader))
     for (const uint64_t id : reader.get_packed_uint64()) ids.push_back(id);
   else if (is_varint(reader)) ids.push_back(reader.get_uint64());
-  else reader.skip();
+  else return false;
+  return true;
 }
 
 }  // namespace
@@ -155,7 +172,7 @@ bool AttrRecord::as_natural(uint64_t& value) const {
   return true;
 }
 
-Result<AttrList> decode_list(const AttrRecord& attr) {
+Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
   AttrList list;
   if (!schema::is_list(attr.field)) return list;
   const uint32_t field = attr.field;
@@ -164,7 +181,7 @@ Result<AttrList> decode_list(const AttrRecord& attr) {
   const auto add = [&](const AttrRecord& element) {
     switch (coding) {
       case Coding::real64:
-      case Coding::real32: list.reals.push_back(element.real); break;
+      case Coding::real32: list.reals.push_back(element.real); [[fallthrough]];
       case Coding::natural:
       case Coding::fixed32:
       case Coding::fixed64: list.naturals.push_back(element.natural); break;
@@ -173,10 +190,12 @@ Result<AttrList> decode_list(const AttrRecord& attr) {
     }
   };
   CHAKRA_CHECK(guarded(attr.bytes, [&](pbf_reader& reader) -> Result<void> {
-    while (reader.next()) {
+    UnknownFields ignored;
+    UnknownFields& others = unknown ? *unknown : ignored;
+    for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
       AttrRecord element;
       if (reader.tag() != schema::kListValues) {
-        reader.skip();
+        keep_unknown(reader, begin, UnknownField::kMessage, others);
       } else if (reader.wire_type() == wire_type(coding)) {
         read_value(reader, element, field - 1);
         add(element);
@@ -188,18 +207,29 @@ Result<AttrList> decode_list(const AttrRecord& attr) {
           }
         };
         switch (coding) {
-          case Coding::real64: each(reader.get_packed_double(), &AttrRecord::real); break;
-          case Coding::real32: each(reader.get_packed_float(), &AttrRecord::real); break;
+          case Coding::real64:
+            for (const uint64_t bits : reader.get_packed_fixed64()) {
+              element.real = std::bit_cast<double>(element.natural = bits);
+              add(element);
+            }
+            break;
+          case Coding::real32:
+            for (const uint32_t bits : reader.get_packed_fixed32()) {
+              element.natural = bits;
+              element.real = static_cast<double>(std::bit_cast<float>(bits));
+              add(element);
+            }
+            break;
           case Coding::varint:
-            if (is_32_bit(field)) each(reader.get_packed_int32(), &AttrRecord::integer);
+            if (schema::is_narrow(field)) each(reader.get_packed_int32(), &AttrRecord::integer);
             else each(reader.get_packed_int64(), &AttrRecord::integer);
             break;
           case Coding::natural:
-            if (is_32_bit(field)) each(reader.get_packed_uint32(), &AttrRecord::natural);
+            if (schema::is_narrow(field)) each(reader.get_packed_uint32(), &AttrRecord::natural);
             else each(reader.get_packed_uint64(), &AttrRecord::natural);
             break;
           case Coding::zigzag:
-            if (is_32_bit(field)) each(reader.get_packed_sint32(), &AttrRecord::integer);
+            if (schema::is_narrow(field)) each(reader.get_packed_sint32(), &AttrRecord::integer);
             else each(reader.get_packed_sint64(), &AttrRecord::integer);
             break;
           case Coding::fixed32: each(reader.get_packed_fixed32(), &AttrRecord::natural); break;
@@ -207,10 +237,10 @@ Result<AttrList> decode_list(const AttrRecord& attr) {
           case Coding::sfixed32: each(reader.get_packed_sfixed32(), &AttrRecord::integer); break;
           case Coding::sfixed64: each(reader.get_packed_sfixed64(), &AttrRecord::integer); break;
           case Coding::boolean: each(reader.get_packed_bool(), &AttrRecord::integer); break;
-          default: reader.skip();
+          default: keep_unknown(reader, begin, UnknownField::kMessage, others);
         }
       } else {
-        reader.skip();
+        keep_unknown(reader, begin, UnknownField::kMessage, others);
       }
     }
     return {};
@@ -225,46 +255,45 @@ Result<void> decode(std::string_view message, NodeRecord& record) {
   record.data_deps.clear();
   record.inputs = record.outputs = {};
   record.attrs.clear();
+  record.unknown.clear();
   return guarded(message, [&](pbf_reader& reader) -> Result<void> {
-    while (reader.next()) {
+    for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
       const bool text = is_text(reader), varint = is_varint(reader);
+      bool known = true;
       switch (reader.tag()) {
         case schema::kNodeId:
-          if (varint) record.id = reader.get_uint64();
-          else reader.skip();
+          if ((known = varint)) record.id = reader.get_uint64();
           break;
         case schema::kNodeName:
-          if (text) record.name = view(reader.get_view());
-          else reader.skip();
+          if ((known = text)) record.name = view(reader.get_view());
           break;
         case schema::kNodeType:
-          if (varint) record.type = static_cast<uint64_t>(static_cast<int64_t>(reader.get_enum()));
-          else reader.skip();
+          if ((known = varint)) record.type = static_cast<uint64_t>(static_cast<int64_t>(reader.get_enum()));
           break;
-        case schema::kNodeCtrlDeps: read_ids(reader, record.ctrl_deps); break;
-        case schema::kNodeDataDeps: read_ids(reader, record.data_deps); break;
+        case schema::kNodeCtrlDeps: known = read_ids(reader, record.ctrl_deps); break;
+        case schema::kNodeDataDeps: known = read_ids(reader, record.data_deps); break;
         case schema::kNodeStart:
-          if (varint) record.start_micros = reader.get_uint64();
-          else reader.skip();
+          if ((known = varint)) record.start_micros = reader.get_uint64();
           break;
         case schema::kNodeDuration:
-          if (varint) record.duration_micros = reader.get_uint64();
-          else reader.skip();
+          if ((known = varint)) record.duration_micros = reader.get_uint64();
           break;
         case schema::kNodeInputs:
-          if (text) record.inputs = read_io(reader.get_message(), record.inputs);
-          else reader.skip();
+          if ((known = text))
+            record.inputs = read_io(reader.get_message(), record.inputs, UnknownField::kInputs, record.unknown);
           break;
         case schema::kNodeOutputs:
-          if (text) record.outputs = read_io(reader.get_message(), record.outputs);
-          else reader.skip();
+          if ((known = text))
+            record.outputs = read_io(reader.get_message(), record.outputs, UnknownField::kOutputs, record.unknown);
           break;
         case schema::kNodeAttr:
-          if (text) record.attrs.push_back(read_attr(reader.get_message()));
-          else reader.skip();
+          if ((known = text))
+            record.attrs.push_back(
+                read_attr(reader.get_message(), static_cast<int32_t>(record.attrs.size()), record.unknown));
           break;
-        default: reader.skip();
+        default: known = false;
       }
+      if (!known) keep_unknown(reader, begin, UnknownField::kMessage, record.unknown);
     }
     return {};
   });
@@ -273,13 +302,14 @@ Result<void> decode(std::string_view message, NodeRecord& record) {
 Result<void> decode(std::string_view message, MetadataRecord& record) {
   record.version = {};
   record.attrs.clear();
-  record.unknown_fields = false;
+  record.unknown.clear();
   return guarded(message, [&](pbf_reader& reader) -> Result<void> {
-    while (reader.next()) {
+    for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
       if (reader.tag() == schema::kMetadataVersion && is_text(reader)) record.version = view(reader.get_view());
       else if (reader.tag() == schema::kMetadataAttr && is_text(reader))
-        record.attrs.push_back(read_attr(reader.get_message()));
-      else reader.skip(), record.unknown_fields = true;
+        record.attrs.push_back(
+            read_attr(reader.get_message(), static_cast<int32_t>(record.attrs.size()), record.unknown));
+      else keep_unknown(reader, begin, UnknownField::kMessage, record.unknown);
     }
     return {};
   });

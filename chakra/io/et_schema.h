@@ -72,7 +72,12 @@ inline constexpr std::array<Member, 33> kMembers{{
     {"bytes_list", Coding::text},
 }};
 inline constexpr uint32_t kDouble = 3, kInt32 = 7, kInt64 = 9, kInt64List = 10, kUint32List = 12, kUint64 = 13,
-                          kBool = 27, kBoolList = 28, kString = 29;
+                          kBool = 27, kBoolList = 28, kString = 29, kBytes = 31;
+/// The member has 32 bits or fewer.
+constexpr bool is_narrow(uint32_t field) {
+  const std::string_view name = kMembers[field].name;
+  return name.find("32") != name.npos;
+}
 constexpr bool is_list(uint32_t field) { return field >= 4 && field % 2 == 0; }
 
 }  // namespace chakra::io::schema

@@ -1,87 +1,22 @@
 // Trace -> .et.
 #include <fmt/format.h>
 
-#include <protozero/varint.hpp>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include "chakra/io/et_schema.h"
 #include "chakra/io/io.h"
+#include "chakra/io/wire.h"
 
 namespace chakra::io {
 namespace {
 
 using trace::NodeId;
 using trace::Trace;
+using namespace wire;
 
 constexpr std::string_view kVersion = "0.0.4";
-constexpr uint32_t kVarint = 0, kText = 2;  // wire types
-
-size_t varint_size(uint64_t value) { return static_cast<size_t>(protozero::length_of_varint(value)); }
-
-/// Bytes that grow: room is made once per value, then written through a pointer.
-class Bytes {
- public:
-  void clear() { size_ = 0; }
-  size_t size() const { return size_; }
-  std::string_view view() const { return {data_.get(), size_}; }
-
-  /// Where at least `most` bytes may be written; end() says how far they were.
-  char* room(size_t most) {
-    if (capacity_ - size_ < most) {
-      capacity_ = std::max<size_t>(capacity_ * 2, size_ + most + 256);
-      auto larger = std::make_unique_for_overwrite<char[]>(capacity_);
-      if (size_ > 0) std::memcpy(larger.get(), data_.get(), size_);
-      data_ = std::move(larger);
-    }
-    return data_.get() + size_;
-  }
-  void end(const char* at) { size_ = static_cast<size_t>(at - data_.get()); }
-
- private:
-  std::unique_ptr<char[]> data_;
-  size_t size_ = 0, capacity_ = 0;
-};
-
-/// Of a tag, a size or a number: all that a value needs besides its text.
-constexpr size_t kMostVarint = protozero::max_varint_length;
-
-// Each of these writes at `at`, where there is room, and returns what is behind.
-char* varint_at(char* at, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
-  *at++ = static_cast<char>(value);
-  return at;
-}
-char* tag_at(char* at, uint32_t field, uint32_t wire) { return varint_at(at, field << 3 | wire); }
-char* bytes_at(char* at, std::string_view text) {
-  if (text.size() < 16)  // attribute names, mostly
-    for (const char c : text) *at++ = c;
-  else at = static_cast<char*>(std::memcpy(at, text.data(), text.size())) + text.size();
-  return at;
-}
-char* text_at(char* at, uint32_t field, std::string_view text) {
-  return bytes_at(varint_at(tag_at(at, field, kText), text.size()), text);
-}
-size_t text_room(std::string_view text) { return 2 * kMostVarint + text.size(); }
-
-void put_text(Bytes& out, uint32_t field, std::string_view text) {
-  out.end(text_at(out.room(text_room(text)), field, text));
-}
-/// As proto3 writes a singular field: nothing for the default.
-void put_text_unless_empty(Bytes& out, uint32_t field, std::string_view text) {
-  if (!text.empty()) put_text(out, field, text);
-}
-void put_number_unless_zero(Bytes& out, uint32_t field, uint64_t value) {
-  if (value != 0) out.end(varint_at(tag_at(out.room(2 * kMostVarint), field, kVarint), value));
-}
-
-size_t tag_size(uint32_t field) { return varint_size(field << 3); }
-size_t text_size(uint32_t field, std::string_view text) {
-  return tag_size(field) + varint_size(text.size()) + text.size();
-}
-
 /// Writes attributes of one message; `field` is the message's field for them.
 class AttrWriter {
  public:

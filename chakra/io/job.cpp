@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
+#include "chakra/io/container.h"
 #include "chakra/io/io.h"
 #include "chakra/io/names.h"
 
@@ -19,10 +21,10 @@ std::string_view without_packing(std::string_view name) {
 
 }  // namespace
 
-bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank) {
+bool split_name(std::string_view name, std::string_view ending, std::string_view& prefix, int64_t& rank) {
   name = without_packing(name);
-  if (!name.ends_with(".et")) return false;
-  name.remove_suffix(3);
+  if (!name.ends_with(ending)) return false;
+  name.remove_suffix(ending.size());
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return false;
   prefix = name.substr(0, dot);
@@ -31,18 +33,37 @@ bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank) 
          parse_integer(digits, rank);
 }
 
-Result<std::vector<RankFile>> find_ranks(const std::string& path) {
-  namespace fs = std::filesystem;
+namespace {
+
+/// Other JSON than ours lies beside traces: groups, recordings.
+bool is_trace(const std::string& path, const FormatRow& form) {
+  auto source = ByteSource::open(path);
+  if (!source) return false;
+  const auto head = source->peek(kSniffed);
+  return head && form.sniff(*head);
+}
+
+Result<std::vector<RankFile>> ranks_of_file(const std::string& path) {
   std::vector<RankFile> files;
-  const bool folder = is_directory(path);
-  if (!folder && fs::exists(path)) {
-    std::string_view prefix;
-    int64_t rank = 0;
-    const std::string name = fs::path(path).filename().string();
-    const bool named = split_name(name, prefix, rank);
-    files.push_back({named ? rank : 0, path, named});
+  // A pipe can be read once only, and cannot be a container.
+  if (is_file(path) && is_trace(path, *find_format("container"))) {
+    CHAKRA_ASSIGN(const ContainerPtr container, Container::open(path));
+    for (const int64_t rank : container->ranks()) files.push_back({rank, path, true, true});
     return files;
   }
+  std::string_view prefix;
+  int64_t rank = 0;
+  const std::string name = std::filesystem::path(path).filename().string();
+  bool named = false;
+  for (const FormatRow& form : kFormats) named = named || split_name(name, form.ending, prefix, rank);
+  files.push_back({named ? rank : 0, path, named});
+  return files;
+}
+
+Result<std::vector<RankFile>> ranks_of_form(const std::string& path, const FormatRow& form) {
+  namespace fs = std::filesystem;
+  const bool folder = is_directory(path), et = form.name == "et";
+  std::vector<RankFile> files;
   const fs::path where = folder ? fs::path(path) : fs::path(path).parent_path();
   const std::string wanted = folder ? "" : fs::path(path).filename().string();
   CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(where.empty() ? "." : where.string()));
@@ -50,13 +71,14 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
   for (const std::string& name : names) {
     std::string_view prefix;
     int64_t rank = 0;
-    if (!split_name(name, prefix, rank)) {
-      if (folder && without_packing(name).ends_with(".et"))
+    if (!split_name(name, form.ending, prefix, rank)) {
+      if (folder && et && without_packing(name).ends_with(".et"))
         return fail(Code::bad_input, "io.job.name", "the name says no rank: <prefix>.<rank>.et is expected in a folder",
                     {(where / name).string()});
       continue;
     }
     if (!folder && prefix != wanted) continue;
+    if (!et && !is_trace((where / name).string(), form)) continue;
     if (!files.empty() && prefix != prefix_seen)
       return fail(Code::bad_input, "io.job.ambiguous",
                   fmt::format("the folder holds traces of several jobs, {} and {}; name a prefix", quote(prefix_seen),
@@ -65,11 +87,6 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
     prefix_seen = prefix;
     files.push_back({rank, (where / name).string(), true});
   }
-  if (files.empty())
-    return fail(Code::io, "io.job.none",
-                folder ? "the folder holds no file <prefix>.<rank>.et"
-                       : "there is neither such a file or folder nor a file " + wanted + ".<rank>.et",
-                {path});
   std::sort(files.begin(), files.end(), [](const RankFile& a, const RankFile& b) { return a.rank < b.rank; });
   for (size_t i = 1; i < files.size(); ++i)
     if (files[i].rank == files[i - 1].rank)
@@ -80,8 +97,27 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
   return files;
 }
 
+}  // namespace
+
+Result<std::vector<RankFile>> find_ranks(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const bool folder = is_directory(path);
+  if (!folder && fs::exists(path, ignored)) return ranks_of_file(path);
+  for (const std::string_view form : {"et", "jsonl", "json"}) {
+    CHAKRA_ASSIGN(std::vector<RankFile> files, ranks_of_form(path, *find_format(form)));
+    if (!files.empty()) return files;
+  }
+  return fail(Code::io, "io.job.none",
+              folder ? "the folder holds no file <prefix>.<rank>.et"
+                     : "there is neither such a file or folder nor a file " + fs::path(path).filename().string() +
+                           ".<rank>.et",
+              {path});
+}
+
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options) {
-  CHAKRA_ASSIGN(trace::Trace trace, read_et(file.path, options));
+  CHAKRA_ASSIGN(const RecordSourcePtr source, open_records(file));
+  CHAKRA_ASSIGN(trace::Trace trace, read_trace(*source, options));
   if (file.named && trace.says_rank && trace.rank != file.rank)
     return fail(Code::bad_input, "io.job.rank",
                 fmt::format("its name says rank {}, its contents say rank {}", file.rank, trace.rank), {file.path});
@@ -104,9 +140,20 @@ Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& opt
   }
   CHAKRA_ASSIGN(const std::vector<RankFile> files, find_ranks(path));
   trace::TraceSet job;
-  for (const RankFile& file : files) {
-    CHAKRA_ASSIGN(trace::Trace trace, read_rank(file, options));
-    job.ranks.push_back(std::move(trace));
+  std::map<uint64_t, size_t> last_of_size;  // ranks that do the same often have equal files: those are read once
+  for (size_t i = 0; i < files.size(); ++i) {
+    const uint64_t size = files[i].in_container ? 0 : file_size(files[i].path);
+    const auto alike = last_of_size.find(size);
+    if (size > 0 && alike != last_of_size.end() && !job.ranks[alike->second].says_rank &&
+        same_contents(files[i].path, files[alike->second].path)) {
+      job.ranks.push_back(trace::copy(job.ranks[alike->second]));
+      job.ranks.back().file = files[i].path;
+      job.ranks.back().rank = files[i].rank;
+    } else {
+      CHAKRA_ASSIGN(trace::Trace trace, read_rank(files[i], options));
+      job.ranks.push_back(std::move(trace));
+      last_of_size[size] = i;
+    }
   }
   return job;
 }

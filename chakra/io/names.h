@@ -6,7 +6,7 @@
 
 namespace chakra::io {
 
-/// "trace.12.et.gz" -> {"trace", 12}; false for other names.
-bool split_name(std::string_view name, std::string_view& prefix, int64_t& rank);
+/// "trace.12.et.gz", ".et" -> {"trace", 12}; false for other names.
+bool split_name(std::string_view name, std::string_view ending, std::string_view& prefix, int64_t& rank);
 
 }  // namespace chakra::io

@@ -166,6 +166,10 @@ struct Salvage {
 };
 template <class Use, class Member>
 Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& member, Salvage* salvage = nullptr);
+/// The same for the elements of the window that the stream is at.
+template <class Use>
+Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& parser, const Use& use,
+                                Salvage* salvage = nullptr);
 
 using JsonValue = simdjson::ondemand::value;
 
@@ -210,10 +214,10 @@ size_t bad_byte(std::string_view element);
 
 // ---- implementation ------------------------------------------------------------------------------
 
-template <class Use, class Member>
-Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& member, Salvage* salvage) {
+template <class Use>
+Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& parser, const Use& use,
+                                Salvage* salvage) {
   namespace ondemand = simdjson::ondemand;
-  ondemand::parser parser;
   const auto use_value = [&](auto&& value, size_t i) -> Result<void> {
     stream.set_current(i);
     ondemand::object object;
@@ -232,6 +236,44 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     salvage->note(result.error());
     return {};
   };
+  ondemand::document document;
+  ondemand::array array;
+  if (!salvage && !stream.is_sequence() && parser.iterate(stream.window()).get(document) == simdjson::SUCCESS &&
+      document.get_array().get(array) == simdjson::SUCCESS) {
+    size_t i = 0;
+    for (auto element : array) {
+      const size_t index = std::min(i++, stream.elements() - 1);
+      ondemand::value value;
+      if (const auto code = std::move(element).get(value))
+        return json_error(code, stream.element_place(index), stream.tags());
+      CHAKRA_CHECK(use_value(value, index));
+    }
+    return {};
+  }
+  for (size_t i = 0; i < stream.elements(); ++i) {  // damage in the window: element by element finds the place
+    const auto text = stream.element(i);
+    if (!salvage && !stream.well_separated(i))
+      return fail(Code::bad_input, std::string(stream.tags().syntax), "not as JSON should be between two elements",
+                  stream.element_place(i));
+    if (const auto code = parser.iterate(text).get(document)) {
+      const bool encoding = code == simdjson::UTF8_ERROR || code == simdjson::UNESCAPED_CHARS;
+      CHAKRA_CHECK(leave_out(json_error(code, stream.place(i, encoding ? bad_byte(text) : 0), stream.tags())));
+      continue;
+    }
+    CHAKRA_CHECK(leave_out(use_value(document, i)));
+  }
+  return {};
+}
+
+template <class Use, class Member>
+Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& member, Salvage* salvage) {
+  namespace ondemand = simdjson::ondemand;
+  ondemand::parser parser;
+  const auto leave_out = [&](Result<void> result) -> Result<void> {
+    if (result || !salvage) return result;
+    salvage->note(result.error());
+    return {};
+  };
   if (salvage) stream.be_patient();
   bool any_element = false;
   for (;;) {
@@ -243,40 +285,17 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     const JsonStream::Part part = *next;
     any_element |= part == JsonStream::Part::window;
     if (part == JsonStream::Part::finished) return {};
-    ondemand::document document;
-    if (part == JsonStream::Part::member) {
-      Result<void> used;
-      if (const auto code = parser.iterate(stream.value()).get(document))
-        used = json_error(code, stream.value_place(), stream.tags());
-      else used = member(stream.key(), document);
-      if (!used && !any_element) return used;
-      CHAKRA_CHECK(leave_out(std::move(used)));
+    if (part == JsonStream::Part::window) {
+      CHAKRA_CHECK(for_each_in_window(stream, parser, use, salvage));
       continue;
     }
-    ondemand::array array;
-    if (!salvage && !stream.is_sequence() && parser.iterate(stream.window()).get(document) == simdjson::SUCCESS &&
-        document.get_array().get(array) == simdjson::SUCCESS) {
-      size_t i = 0;
-      for (auto element : array) {
-        const size_t index = std::min(i++, stream.elements() - 1);
-        ondemand::value value;
-        if (const auto code = std::move(element).get(value)) return json_error(code, stream.element_place(index), stream.tags());
-        CHAKRA_CHECK(use_value(value, index));
-      }
-    } else {  // damage somewhere in the window: element by element finds the place
-      for (size_t i = 0; i < stream.elements(); ++i) {
-        const auto text = stream.element(i);
-        if (!salvage && !stream.well_separated(i))
-          return fail(Code::bad_input, std::string(stream.tags().syntax), "not as JSON should be between two elements",
-                      stream.element_place(i));
-        if (const auto code = parser.iterate(text).get(document)) {
-          const bool encoding = code == simdjson::UTF8_ERROR || code == simdjson::UNESCAPED_CHARS;
-          CHAKRA_CHECK(leave_out(json_error(code, stream.place(i, encoding ? bad_byte(text) : 0), stream.tags())));
-          continue;
-        }
-        CHAKRA_CHECK(leave_out(use_value(document, i)));
-      }
-    }
+    ondemand::document document;
+    Result<void> used;
+    if (const auto code = parser.iterate(stream.value()).get(document))
+      used = json_error(code, stream.value_place(), stream.tags());
+    else used = member(stream.key(), document);
+    if (!used && !any_element) return used;
+    CHAKRA_CHECK(leave_out(std::move(used)));
   }
 }
 

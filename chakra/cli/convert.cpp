@@ -1,0 +1,144 @@
+// chakra convert
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+
+#include "chakra/cli/cli.h"
+#include "chakra/io/io.h"
+
+namespace chakra::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string output, from, to;
+};
+
+/// "gz" or "zst" of a name that ends so, with the dot.
+std::string_view packing_of(std::string_view path) {
+  for (const std::string_view packing : {".gz", ".zst"})
+    if (path.ends_with(packing)) return packing;
+  return {};
+}
+
+std::string known_forms(bool written) {
+  std::string names;
+  for (const io::FormatRow& row : io::kFormats)
+    if (written ? row.create != nullptr : row.open != nullptr)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+  return names;
+}
+
+Result<const io::FormatRow*> named_form(const std::string& name, bool written) {
+  if (name.empty()) return nullptr;
+  const io::FormatRow* row = io::find_format(name);
+  if (!row || !(written ? row->create != nullptr : row->open != nullptr))
+    return fail(Code::usage, "cli.usage",
+                row && row->name == "container"
+                    ? std::string("for containers there are 'chakra pack' and 'chakra unpack'; as input they need no --from")
+                    : fmt::format("no form {} can be {}; known: {}", quote(name), written ? "written" : "read",
+                                  known_forms(written)));
+  return row;
+}
+
+struct Target {
+  const io::FormatRow* form = nullptr;
+  std::string prefix, ending;  ///< of files of ranks; ending with packing
+};
+
+/// What -o and --to mean: the form, and PREFIX.<rank><ending> for several ranks.
+Result<Target> target_of(const Options& o) {
+  Target target;
+  CHAKRA_ASSIGN(target.form, named_form(o.to, true));
+  const io::FormatRow* const by_name = io::format_of_name(o.output);
+  if (!target.form) target.form = by_name;
+  if (!target.form || !target.form->create)
+    return fail(Code::usage, "cli.usage",
+                target.form && target.form->name == "container"
+                    ? std::string("containers are written by 'chakra pack'")
+                    : fmt::format("the name {} says no form; name one with --to: {}", quote(o.output, 200),
+                                  known_forms(true)));
+  const std::string_view packing = packing_of(o.output);
+  target.prefix = o.output.substr(0, o.output.size() - packing.size());
+  if (by_name == target.form) target.prefix.resize(target.prefix.size() - by_name->ending.size());
+  target.ending = std::string(target.form->ending) + std::string(packing);
+  return target;
+}
+
+Result<int> run_convert(const Options& o) {
+  CHAKRA_ASSIGN(const io::FormatRow* const from, named_form(o.from, false));
+  CHAKRA_ASSIGN(const Target target, target_of(o));
+  std::vector<io::RankFile> files;
+  std::vector<std::string> inputs;
+  for (const std::string& path : o.paths) {
+    CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
+    for (const io::RankFile& rank : ranks) {
+      files.push_back(rank);
+      inputs.push_back(rank.path);
+    }
+  }
+  std::vector<std::string> outputs;
+  std::map<int64_t, std::string> ranks;
+  const bool folder = is_directory(o.output) || o.output.ends_with('/');
+  for (const io::RankFile& file : files) {
+    if (files.size() == 1 && !folder) {
+      outputs.push_back(o.output);
+      break;
+    }
+    if (const auto [seen, added] = ranks.emplace(file.rank, file.path); !added)
+      return fail(Code::bad_input, "io.job.rank_twice",
+                  fmt::format("rank {} is there twice: {} and {}", file.rank, quote(seen->second, 200),
+                              quote(file.path, 200)));
+    outputs.push_back(folder ? (fs::path(o.output) / fmt::format("trace.{}{}", file.rank, target.ending)).string()
+                             : fmt::format("{}.{}{}", target.prefix, file.rank, target.ending));
+  }
+  CHAKRA_CHECK(keep_apart(inputs, outputs, ""));
+  if (folder) CHAKRA_CHECK(make_directories(o.output));
+  int64_t nodes = 0;
+  std::vector<PackedFile> written;
+  for (size_t i = 0; i < files.size(); ++i) {
+    // JSON lines say first how many there are; a pipe cannot be read twice.
+    int64_t count = -1;
+    if (target.form->name == "jsonl" && is_file(files[i].path)) {
+      CHAKRA_ASSIGN(count, io::count_nodes(files[i], from));
+    }
+    CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(files[i], from));
+    CHAKRA_ASSIGN(PackedFile out, PackedFile::create(outputs[i]));
+    const io::RecordSinkPtr sink = target.form->create(out, count);
+    CHAKRA_ASSIGN(const io::Converted converted, io::copy_records(*source, *sink));
+    nodes += converted.nodes;
+    written.push_back(std::move(out));
+    if (written.size() < 256 && i + 1 < files.size()) continue;  // open files are limited
+    for (PackedFile& file : written) CHAKRA_CHECK(file.commit());
+    written.clear();
+  }
+  print(fmt::format("{}: {} rank{}, {} nodes\n", outputs.size() == 1 ? outputs[0] : o.output, files.size(),
+                    files.size() == 1 ? "" : "s", show_count(nodes)));
+  return 0;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  app.add_option("paths", options->paths, "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container")
+      ->required()
+      ->type_name("IN...");
+  app.add_option("-o,--output", options->output,
+                 "File to write; of several ranks a prefix (PREFIX.<rank>.et) or a folder; .gz or .zst at the end packs")
+      ->required()
+      ->type_name("OUT");
+  app.add_option("--from", options->from, "Form of the inputs: " + known_forms(false) + "; else told by the contents")
+      ->type_name("FORM");
+  app.add_option("--to", options->to, "Form of the output: " + known_forms(true) + "; else told by its name")
+      ->type_name("FORM");
+  app.callback([options, &exit_code] {
+    const Result<int> code = run_convert(*options);
+    exit_code = code ? *code : report(code.error());
+  });
+}
+
+}  // namespace chakra::cli

@@ -1,0 +1,171 @@
+// chakra pack, chakra unpack
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "chakra/cli/cli.h"
+#include "chakra/io/io.h"
+
+namespace chakra::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PackOptions {
+  std::vector<std::string> paths;
+  std::string output, json;
+  bool append = false, stats = false;
+  int64_t group = io::Packer::kGroupNodes;
+};
+
+/// Bytes that a fresh reader reads for some nodes of a rank.
+Result<int64_t> touched_by(const std::string& path, int64_t rank, int64_t first, int64_t count) {
+  CHAKRA_ASSIGN(const io::ContainerPtr container, io::Container::open(path));
+  CHAKRA_ASSIGN(const auto source, container->open_rank(rank, first, count));
+  std::string_view message;
+  for (;;) {
+    CHAKRA_ASSIGN(const bool more, source->next(message));
+    if (!more) return container->touched();
+  }
+}
+
+constexpr int64_t kWindow = 100;
+
+Result<void> show_stats(const std::string& path, const std::string& json_path) {
+  CHAKRA_ASSIGN(const io::ContainerPtr container, io::Container::open(path));
+  const auto size = static_cast<double>(container->size());
+  Json ranks = Json::array();
+  std::string text = fmt::format("  {:>10}  {:>12}  {:>10}  {:>8}  {:>21}  {:>21}\n", "rank", "nodes", "bytes", "master",
+                                 "reading it (bytes)", "100 nodes (bytes)");
+  int64_t nodes = 0, most_rank = 0, most_window = 0;
+  for (const int64_t rank : container->ranks()) {
+    CHAKRA_ASSIGN(const io::Container::RankInfo info, container->info(rank));
+    CHAKRA_ASSIGN(const int64_t all, touched_by(path, rank, 0, io::Container::kAll));
+    CHAKRA_ASSIGN(const int64_t window, touched_by(path, rank, info.nodes / 2, kWindow));
+    nodes += info.nodes;
+    most_rank = std::max(most_rank, all);
+    most_window = std::max(most_window, window);
+    const auto share = [&](int64_t bytes) { return static_cast<double>(bytes) / size; };
+    text += fmt::format("  {:>10}  {:>12}  {:>10}  {:>8}  {:>10} ({:>7})  {:>10} ({:>7})\n", rank, info.nodes, info.bytes,
+                        info.master == rank ? std::string("-") : fmt::format("{}", info.master), all,
+                        show_percent(share(all)), window, show_percent(share(window)));
+    ranks.push_back({{"rank", rank},
+                     {"nodes", info.nodes},
+                     {"bytes", info.bytes},
+                     {"master", info.master},
+                     {"touched_bytes", all},
+                     {"touched_bytes_100_nodes", window}});
+  }
+  if (!json_path.empty())
+    CHAKRA_CHECK(write_json(Json{{"file", path}, {"bytes", container->size()}, {"nodes", nodes}, {"ranks", ranks}}, json_path));
+  if (json_path != "-")
+    print(text + fmt::format("  {} bytes for {} ranks and {} nodes; one rank reads at most {} bytes, {} nodes at most {}\n",
+                             show_count(container->size()), container->ranks().size(), show_count(nodes),
+                             show_count(most_rank), kWindow, show_count(most_window)));
+  return {};
+}
+
+Result<void> run_pack(const PackOptions& o) {
+  if (o.output.empty()) {  // statistics of one that is there
+    if (!o.stats || o.paths.size() != 1 || o.append)
+      return fail(Code::usage, "cli.usage", "where to pack to? -o job.chakra; or a container and --stats");
+    CHAKRA_CHECK(keep_apart(o.paths, {}, o.json));
+    return show_stats(o.paths[0], o.json);
+  }
+  std::vector<io::RankFile> files;
+  std::vector<std::string> inputs;
+  for (const std::string& path : o.paths) {
+    CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
+    for (const io::RankFile& rank : ranks) {
+      files.push_back(rank);
+      inputs.push_back(rank.path);
+    }
+  }
+  CHAKRA_CHECK(keep_apart(inputs, {o.output}, o.json));
+  CHAKRA_ASSIGN(io::Packer packer, o.append ? io::Packer::append(o.output) : io::Packer::create(o.output, o.group));
+  int64_t nodes = 0;
+  for (const io::RankFile& file : files) {
+    CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(file));
+    CHAKRA_ASSIGN(const int64_t added, packer.add(file.rank, *source));
+    nodes += added;
+  }
+  CHAKRA_CHECK(packer.finish());
+  if (o.json != "-")
+    print(fmt::format("{}: {} rank{}, {} nodes {}\n", o.output, files.size(), files.size() == 1 ? "" : "s",
+                      show_count(nodes), o.append ? "added" : "packed"));
+  return o.stats || !o.json.empty() ? show_stats(o.output, o.json) : Result<void>();
+}
+
+struct UnpackOptions {
+  std::string path, output, to = "et";
+  std::vector<int64_t> ranks;
+  std::string nodes;
+};
+
+Result<void> run_unpack(const UnpackOptions& o) {
+  const io::FormatRow* const form = io::find_format(o.to.substr(0, o.to.find('.')));
+  const std::string packing = o.to.find('.') == o.to.npos ? "" : o.to.substr(o.to.find('.'));
+  if (!form || !form->create || !(packing.empty() || packing == ".gz" || packing == ".zst"))
+    return fail(Code::usage, "cli.usage", fmt::format("no form {} can be written; known: et, json, jsonl, with .gz or .zst", quote(o.to)));
+  int64_t first = 0, count = io::Container::kAll;
+  if (!o.nodes.empty()) {
+    const size_t colon = o.nodes.find(':');
+    if (!parse_integer(std::string_view(o.nodes).substr(0, colon), first) || first < 0 ||
+        (colon != o.nodes.npos && (!parse_integer(std::string_view(o.nodes).substr(colon + 1), count) || count < 0)))
+      return fail(Code::usage, "cli.usage", fmt::format("--nodes {} is not FIRST or FIRST:COUNT", quote(o.nodes)));
+  }
+  CHAKRA_ASSIGN(const io::ContainerPtr container, io::Container::open(o.path));
+  const std::vector<int64_t>& ranks = o.ranks.empty() ? container->ranks() : o.ranks;
+  std::vector<std::string> outputs;
+  for (const int64_t rank : ranks)
+    outputs.push_back((fs::path(o.output) / fmt::format("trace.{}{}{}", rank, form->ending, packing)).string());
+  CHAKRA_CHECK(keep_apart({o.path}, outputs, ""));
+  CHAKRA_CHECK(make_directories(o.output));
+  int64_t nodes = 0;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    CHAKRA_ASSIGN(const io::Container::RankInfo info, container->info(ranks[i]));
+    CHAKRA_ASSIGN(const auto source, container->open_rank(ranks[i], first, count));
+    CHAKRA_ASSIGN(PackedFile file, PackedFile::create(outputs[i]));
+    const io::RecordSinkPtr sink = form->create(file, std::min(count, std::max<int64_t>(info.nodes - first, 0)));
+    CHAKRA_ASSIGN(const io::Converted copied, io::copy_records(*source, *sink, o.nodes.empty()));
+    CHAKRA_CHECK(file.commit());
+    nodes += copied.nodes;
+  }
+  print(fmt::format("{}: {} rank{}, {} nodes\n", o.output, ranks.size(), ranks.size() == 1 ? "" : "s", show_count(nodes)));
+  return {};
+}
+
+}  // namespace
+
+void add_pack(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<PackOptions>();
+  app.add_option("paths", options->paths, "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder; or, with --stats alone, a container")
+      ->required()
+      ->type_name("JOB...");
+  app.add_option("-o,--output", options->output, "The container to write")->type_name("FILE.chakra");
+  app.add_flag("--append", options->append, "Add the ranks to a container that is there; its blocks stay as they are");
+  app.add_flag("--stats", options->stats, "Show the bytes of each rank, and how many reading it takes");
+  app.add_option("--group", options->group, "Nodes that are packed together: more pack better, fewer are found faster")
+      ->capture_default_str()
+      ->check(whole_number(1, 1 << 24))
+      ->type_name("N");
+  add_json_option(app, options->json);
+  app.callback([options, &exit_code] {
+    if (auto done = run_pack(*options); !done) exit_code = report(done.error());
+  });
+}
+
+void add_unpack(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<UnpackOptions>();
+  app.add_option("path", options->path, "The container")->required()->type_name("FILE.chakra");
+  app.add_option("-o,--output", options->output, "The folder to write trace.<rank>.et into")->required()->type_name("DIR");
+  app.add_option("--ranks", options->ranks, "Only these")->delimiter(',')->type_name("R,R,...");
+  app.add_option("--nodes", options->nodes, "Only these nodes of each: the first, counted from 0, and how many")
+      ->type_name("FIRST[:COUNT]");
+  app.add_option("--to", options->to, "The form: et, json, jsonl, with .gz or .zst behind to pack them")->capture_default_str()->type_name("FORM");
+  app.callback([options, &exit_code] {
+    if (auto done = run_unpack(*options); !done) exit_code = report(done.error());
+  });
+}
+
+}  // namespace chakra::cli

@@ -1,0 +1,129 @@
+// Nodes as columns: what the blocks of a container hold before they are packed. docs/formats/container.md says what
+// is in which column.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/io/records.h"
+
+namespace chakra::io {
+
+/// Reads numbers from bytes; once there were too few, `ok` is false and all that follows is 0.
+struct ByteReader {
+  const char* at;
+  const char* end;
+  bool ok = true;
+
+  explicit ByteReader(std::string_view bytes) : at(bytes.data()), end(bytes.data() + bytes.size()) {}
+  uint64_t varint();
+  uint64_t fixed(int bytes);
+  std::string_view bytes(uint64_t size);
+  bool done() const { return ok && at == end; }
+};
+void put_varint(std::string& out, uint64_t value);
+void put_fixed(std::string& out, uint64_t value, int bytes);
+constexpr int64_t unzigzag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
+/// What a dictionary entry is. Its bytes: a text; a text in which \0 stands for a number; what a node has; a column.
+enum class EntryKind : uint8_t { text, pattern, shape, column };
+
+/// The dictionary of a job while it is written. Ids are dense.
+class Dictionary {
+ public:
+  /// Bytes and kind together, the kind first.
+  uint32_t add(EntryKind kind, std::string_view bytes);
+  std::string_view operator[](uint32_t id) const { return texts_[id]; }
+  uint32_t size() const { return static_cast<uint32_t>(texts_.size()); }
+
+ private:
+  Arena arena_;
+  std::vector<std::string_view> texts_;
+  TextMap<uint32_t> ids_;
+  std::string key_;
+};
+
+/// The columns of one group of nodes, by the id of the column's entry in the dictionary.
+using Columns = std::map<uint32_t, std::string>;
+
+/// Splits nodes into columns. Each group stands alone.
+class ColumnWriter {
+ public:
+  explicit ColumnWriter(Dictionary& dictionary);
+  ~ColumnWriter();
+  /// Errors: io.et.damaged (a list that is none).
+  Result<void> add(const NodeRecord& record);
+  int64_t nodes() const { return nodes_; }  ///< in the group
+  /// The group's columns; the next node begins another group.
+  Columns take();
+
+  struct Column;
+  struct Shape;
+
+ private:
+  Column& column(char kind, uint32_t field = 0, std::string_view name = {});
+  void text(Column& column, std::string_view text);
+  Result<void> value(Column& column, const AttrRecord& attr);
+  Shape& shape_of(const NodeRecord& record);
+
+  Dictionary& dictionary_;
+  std::map<std::string, std::unique_ptr<Column>, std::less<>> columns_;
+  TextMap<std::unique_ptr<Shape>> shapes_;
+  Arena keys_;
+  std::string shape_key_, pattern_;
+  wire::Bytes list_;
+  std::vector<uint64_t> numbers_, recent_;
+  int64_t nodes_ = 0, group_ = 0;
+  Column &shape_, &id_, &ctrl_, &data_, &start_, &duration_, &name_, &unknown_;
+  std::array<Column*, 6> io_;
+};
+
+/// The entry of an id: kind, then bytes. They stay where they are.
+using EntryOf = std::function<Result<std::string_view>(uint64_t id)>;
+
+/// Reads the nodes of a group back. What is wrong in the columns is io.container.damaged without a place.
+class ColumnReader {
+ public:
+  /// The columns must outlive it.
+  static Result<std::unique_ptr<ColumnReader>> create(const Columns& columns, const EntryOf& entry_of);
+  ~ColumnReader();
+  /// The next node; false behind the last. Its texts are valid until the following call.
+  Result<bool> next(NodeRecord& record);
+
+  struct Column;
+  struct Shape;
+
+ private:
+  explicit ColumnReader(const EntryOf& entry_of);
+  Column* column(char kind, uint32_t field = 0, std::string_view name = {});
+  std::string_view text(Column& column);
+  void value(Column& column, AttrRecord& attr);
+  const Shape* shape(uint64_t id);
+  std::string& fresh();
+  std::string_view entry(uint64_t id);
+  uint64_t delta(Column& column);
+
+  const EntryOf& entry_of_;
+  std::map<std::string, std::unique_ptr<Column>, std::less<>> columns_;
+  absl::flat_hash_map<uint64_t, std::unique_ptr<Shape>> shapes_;
+  std::optional<Error> error_;
+  std::deque<std::string> pool_;
+  std::vector<uint64_t> recent_;
+  size_t used_ = 0, text_bytes_ = 0;
+  Column *shape_ = nullptr, *id_ = nullptr, *ctrl_ = nullptr, *data_ = nullptr, *start_ = nullptr,
+         *duration_ = nullptr, *name_ = nullptr, *unknown_ = nullptr;
+  std::array<Column*, 6> io_{};
+};
+
+}  // namespace chakra::io

@@ -1,0 +1,82 @@
+// The container: all ranks of a job in one file, in columns, with an index, so that a rank or a window of its
+// nodes can be read alone. Ranks that differ little from one before them (their master) are stored as that
+// difference. docs/formats/container.md is the contract.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::io {
+
+class RecordSource;
+
+class Container;
+using ContainerPtr = std::shared_ptr<Container>;
+
+/// Reads a container. What is read is checked: a changed byte is an error that names the block.
+class Container : public std::enable_shared_from_this<Container> {
+ public:
+  /// Reads the directory. Errors: base.file.open, base.file.read, io.container.not_one, io.container.version,
+  /// io.container.truncated, io.container.damaged.
+  static Result<ContainerPtr> open(const std::string& path);
+  ~Container();
+
+  const std::vector<int64_t>& ranks() const { return ranks_; }  ///< ascending
+
+  static constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+  /// The metadata and `count` nodes from `first` on, in the order of the file. The source keeps the container.
+  /// Errors, also of next(): io.container.rank (no such rank), io.container.damaged, base.file.read.
+  /// Cost: only the blocks that hold these nodes are read.
+  Result<std::unique_ptr<RecordSource>> open_rank(int64_t rank, int64_t first = 0, int64_t count = kAll);
+
+  struct RankInfo {
+    int64_t nodes = 0;
+    int64_t bytes = 0;   ///< of its own blocks and its entry
+    int64_t master = 0;  ///< the rank that it is stored as a difference from; itself if it stands alone
+  };
+  Result<RankInfo> info(int64_t rank);
+  int64_t size() const;     ///< of the file, bytes
+  int64_t touched() const;  ///< bytes read so far, those for opening included
+  /// Reads everything once. Errors: those of open_rank.
+  Result<void> verify();
+
+  struct State;  ///< of the implementation
+  State& state() { return *state_; }
+
+ private:
+  explicit Container(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+  std::vector<int64_t> ranks_;
+};
+
+/// Writes a container, rank by rank. Memory: the columns of the rank and of its possible masters.
+class Packer {
+ public:
+  static constexpr int64_t kGroupNodes = 128;  ///< nodes that are read together
+
+  /// A new file, which appears with finish(). Errors: base.file.create.
+  static Result<Packer> create(const std::string& path, int64_t group_nodes = kGroupNodes);
+  /// Ranks behind those that a container holds already; its blocks stay as and where they are. Without finish()
+  /// the file stays as it was. Errors: those of Container, base.file.create.
+  static Result<Packer> append(const std::string& path);
+  Packer(Packer&&) noexcept;
+  ~Packer();
+
+  /// Errors: io.container.rank_twice, those of copy_records and of writing.
+  Result<int64_t> add(int64_t rank, RecordSource& source);
+  /// Errors: base.file.write.
+  Result<void> finish();
+
+  struct State;
+
+ private:
+  explicit Packer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace chakra::io

@@ -1,0 +1,140 @@
+// Records -> messages.
+#include <string>
+
+#include "chakra/io/et_schema.h"
+#include "chakra/io/io.h"
+#include "chakra/io/records.h"
+
+namespace chakra::io {
+namespace {
+
+using namespace wire;
+using schema::Coding;
+
+void put_unknown(Bytes& out, const UnknownFields& unknown, int32_t owner) {
+  for (const UnknownField& field : unknown)
+    if (field.owner == owner) out.end(bytes_at(out.room(field.bytes.size()), field.bytes));
+}
+
+/// A nested message that `fill` writes; its length is put before it when it is known.
+template <class Fill>
+void put_message(Bytes& out, uint32_t field, const Fill& fill) {
+  out.end(tag_at(out.room(kMostVarint), field, kText));
+  const size_t begin = out.size();
+  out.end(out.room(1) + 1);
+  fill();
+  const size_t size = out.size() - begin - 1, prefix = varint_size(size);
+  if (prefix > 1) {
+    char* const end = out.room(prefix);
+    std::memmove(end - size + prefix - 1, end - size, size);
+    out.end(end + prefix - 1);
+  }
+  (void)varint_at(out.at(begin), size);
+}
+
+char* fixed_at(char* at, uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) *at++ = static_cast<char>(value >> (8 * i));
+  return at;
+}
+
+void put_value(Bytes& out, const AttrRecord& attr) {
+  char* at = out.room(2 * kMostVarint);
+  const auto put = [&](uint32_t wire) { return at = tag_at(at, attr.field, wire); };
+  switch (schema::is_list(attr.field) ? Coding::text : schema::kMembers[attr.field].coding) {
+    case Coding::none: return;
+    case Coding::fixed64:
+    case Coding::real64: out.end(fixed_at(put(kFixed64), attr.natural, 8)); return;
+    case Coding::sfixed64: out.end(fixed_at(put(kFixed64), static_cast<uint64_t>(attr.integer), 8)); return;
+    case Coding::fixed32:
+    case Coding::real32: out.end(fixed_at(put(kFixed32), attr.natural, 4)); return;
+    case Coding::sfixed32: out.end(fixed_at(put(kFixed32), static_cast<uint64_t>(attr.integer), 4)); return;
+    case Coding::varint:
+    case Coding::boolean: out.end(varint_at(put(kVarint), static_cast<uint64_t>(attr.integer))); return;
+    case Coding::natural: out.end(varint_at(put(kVarint), attr.natural)); return;
+    case Coding::zigzag: out.end(varint_at(put(kVarint), zigzag(attr.integer))); return;
+    case Coding::text: put_text(out, attr.field, attr.bytes); return;
+  }
+}
+
+void put_attrs(Bytes& out, uint32_t field, const std::vector<AttrRecord>& attrs, const UnknownFields& unknown) {
+  for (size_t i = 0; i < attrs.size(); ++i)
+    put_message(out, field, [&] {
+      put_text_unless_empty(out, schema::kAttrName, attrs[i].name);
+      put_text_unless_empty(out, schema::kAttrDoc, attrs[i].doc);
+      put_value(out, attrs[i]);
+      put_unknown(out, unknown, static_cast<int32_t>(i));
+    });
+}
+
+void put_ids(Bytes& out, uint32_t field, const std::vector<uint64_t>& ids) {
+  if (ids.empty()) return;
+  put_message(out, field, [&] {
+    for (const uint64_t id : ids) out.end(varint_at(out.room(kMostVarint), id));
+  });
+}
+
+void put_io(Bytes& out, uint32_t field, const IoRecord& io, const UnknownFields& unknown, int32_t owner) {
+  if (!io.present) return;
+  put_message(out, field, [&] {
+    put_text_unless_empty(out, schema::kIoValues, io.values);
+    put_text_unless_empty(out, schema::kIoShapes, io.shapes);
+    put_text_unless_empty(out, schema::kIoTypes, io.types);
+    put_unknown(out, unknown, owner);
+  });
+}
+
+}  // namespace
+
+void encode(const NodeRecord& record, Bytes& out) {
+  put_number_unless_zero(out, schema::kNodeId, record.id);
+  put_text_unless_empty(out, schema::kNodeName, record.name);
+  put_number_unless_zero(out, schema::kNodeType, record.type);
+  put_ids(out, schema::kNodeCtrlDeps, record.ctrl_deps);
+  put_ids(out, schema::kNodeDataDeps, record.data_deps);
+  put_number_unless_zero(out, schema::kNodeStart, record.start_micros);
+  put_number_unless_zero(out, schema::kNodeDuration, record.duration_micros);
+  put_io(out, schema::kNodeInputs, record.inputs, record.unknown, UnknownField::kInputs);
+  put_io(out, schema::kNodeOutputs, record.outputs, record.unknown, UnknownField::kOutputs);
+  put_attrs(out, schema::kNodeAttr, record.attrs, record.unknown);
+  put_unknown(out, record.unknown, UnknownField::kMessage);
+}
+
+void encode(const MetadataRecord& record, Bytes& out) {
+  put_text_unless_empty(out, schema::kMetadataVersion, record.version);
+  put_attrs(out, schema::kMetadataAttr, record.attrs, record.unknown);
+  put_unknown(out, record.unknown, UnknownField::kMessage);
+}
+
+std::string encode(const NodeRecord& record) {
+  Bytes out;
+  encode(record, out);
+  return std::string(out.view());
+}
+std::string encode(const MetadataRecord& record) {
+  Bytes out;
+  encode(record, out);
+  return std::string(out.view());
+}
+
+void put_list_value(Bytes& out, Coding coding, bool narrow, const ListValue& value) {
+  char* const at = out.room(kMostVarint);
+  switch (coding) {
+    case Coding::real64:
+    case Coding::fixed64:
+    case Coding::sfixed64: out.end(fixed_at(at, value.bits, 8)); return;
+    case Coding::real32:
+    case Coding::fixed32:
+    case Coding::sfixed32: out.end(fixed_at(at, value.bits, 4)); return;
+    case Coding::zigzag:
+      out.end(varint_at(at, narrow ? static_cast<uint32_t>(zigzag(static_cast<int32_t>(value.bits)))
+                                   : zigzag(static_cast<int64_t>(value.bits))));
+      return;
+    case Coding::varint:
+    case Coding::natural:
+    case Coding::boolean: out.end(varint_at(at, value.bits)); return;
+    case Coding::text: put_text(out, schema::kListValues, value.text); return;
+    case Coding::none: return;
+  }
+}
+
+}  // namespace chakra::io

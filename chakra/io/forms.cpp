@@ -1,0 +1,153 @@
+// Which form a file has, and copying records from one form to another.
+#include <fmt/format.h>
+
+#include <protozero/pbf_reader.hpp>
+
+#include "chakra/io/container.h"
+#include "chakra/io/records.h"
+
+namespace chakra::io {
+namespace {
+
+class EtSink : public RecordSink {
+ public:
+  explicit EtSink(PackedFile& file) : file_(file) {}
+
+  Result<void> metadata(std::string_view message, const MetadataRecord&) override { return add(message); }
+  Result<void> node(std::string_view message, const NodeRecord&) override { return add(message); }
+  Result<void> finish() override {
+    CHAKRA_CHECK(file_.write(out_.view()));
+    out_.clear();
+    return {};
+  }
+
+ private:
+  Result<void> add(std::string_view message) {
+    char* at = out_.room(wire::kMostVarint + message.size());
+    out_.end(wire::bytes_at(wire::varint_at(at, message.size()), message));
+    return out_.size() < size_t{1} << 20 ? Result<void>() : finish();
+  }
+
+  PackedFile& file_;
+  wire::Bytes out_;
+};
+
+std::string_view without_packing(std::string_view name) {
+  for (const std::string_view packing : {".gz", ".zst"})
+    if (name.ends_with(packing)) name.remove_suffix(packing.size());
+  return name;
+}
+
+}  // namespace
+
+std::string json_head(std::string_view head) {
+  std::string text;
+  if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
+  for (const char c : head.substr(0, 200))
+    if (c != ' ' && c != '\n' && c != '\r' && c != '\t') text += c;
+  return text;
+}
+
+bool are_fields(std::string_view bytes) {
+  try {
+    protozero::pbf_reader reader(bytes.data(), bytes.size());
+    while (reader.next()) reader.skip();
+    return true;
+  } catch (const protozero::exception&) {
+    return false;
+  }
+}
+
+const FormatRow* find_format(std::string_view name) {
+  for (const FormatRow& row : kFormats)
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+const FormatRow* format_of_name(std::string_view path) {
+  path = without_packing(path);
+  for (const FormatRow& row : kFormats)
+    if (path.ends_with(row.ending)) return &row;
+  return nullptr;
+}
+
+bool sniff_et(std::string_view head) {
+  try {  // a message, and at the beginning of it version or an attribute
+    const char* at = head.data();
+    const char* const end = at + head.size();
+    const uint64_t length = protozero::decode_varint(&at, end);
+    return length == 0 || (at != end && (*at == '\x0a' || *at == '\x12'));
+  } catch (const protozero::exception&) {
+    return false;
+  }
+}
+
+RecordSourcePtr open_et(ByteSource source) { return std::make_unique<EtFile>(std::move(source)); }
+RecordSinkPtr create_et(PackedFile& file, int64_t) { return std::make_unique<EtSink>(file); }
+
+Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form) {
+  if (file.in_container) {
+    CHAKRA_ASSIGN(const ContainerPtr container, Container::open(file.path));
+    return container->open_rank(file.rank);
+  }
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
+  if (!form) {
+    CHAKRA_ASSIGN(const std::string_view head, source.peek(kSniffed));
+    for (const FormatRow& row : kFormats)
+      if (!form && row.sniff(head)) form = &row;
+  }
+  if (!form) form = format_of_name(file.path);
+  if (!form) form = find_format("et");  // which will say what is wrong
+  if (!form->open)
+    return fail(Code::bad_input, "io.form.job", "this form holds a job, not one trace; it cannot be read from here",
+                {file.path});
+  return form->open(std::move(source));
+}
+
+Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whole) {
+  Converted converted;
+  int64_t announced = -1;
+  const auto placed = [&](Result<void> result) {
+    if (!result && result.error().place.file.empty()) result.error().place = source.place();
+    return result;
+  };
+  std::string_view message;
+  CHAKRA_ASSIGN(const bool any, source.next(message));
+  if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {source.place().file});
+  MetadataRecord metadata;
+  if (!decode(message, metadata) || !is_metadata(metadata))
+    return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace",
+                source.place());
+  for (const AttrRecord& attr : metadata.attrs) {
+    int64_t number = 0;
+    if (attr.name == "chakra_nodes") (void)attr.as_integer(announced);
+    if (attr.name == "rank" && attr.as_integer(number) && number >= 0) converted.rank = number;
+  }
+  CHAKRA_CHECK(placed(sink.metadata(message, metadata)));
+  NodeRecord node;
+  for (;;) {
+    CHAKRA_ASSIGN(const bool more, source.next(message));
+    if (!more) break;
+    CHAKRA_CHECK(placed(decode(message, node)));
+    CHAKRA_CHECK(placed(sink.node(message, node)));
+    ++converted.nodes;
+  }
+  if (whole && announced >= 0 && announced != converted.nodes)
+    return fail(Code::bad_input, "io.et.truncated",
+                fmt::format("the file announces {} nodes and holds {}", announced, converted.nodes), source.place());
+  CHAKRA_CHECK(sink.finish());
+  return converted;
+}
+
+Result<int64_t> count_nodes(const RankFile& file, const FormatRow* form) {
+  CHAKRA_ASSIGN(const RecordSourcePtr source, open_records(file, form));
+  std::string_view message;
+  int64_t count = -1;  // the metadata
+  for (;;) {
+    CHAKRA_ASSIGN(const bool more, source->next(message));
+    if (!more) return std::max<int64_t>(count, 0);
+    ++count;
+  }
+}
+
+}  // namespace chakra::io

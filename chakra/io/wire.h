@@ -1,0 +1,79 @@
+// Writing protobuf's wire format into a growing buffer.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <protozero/varint.hpp>
+#include <string_view>
+
+namespace chakra::io::wire {
+
+inline constexpr uint32_t kVarint = 0, kFixed64 = 1, kText = 2, kFixed32 = 5;  // wire types
+
+inline size_t varint_size(uint64_t value) { return static_cast<size_t>(protozero::length_of_varint(value)); }
+
+/// Bytes that grow: room is made once per value, then written through a pointer.
+class Bytes {
+ public:
+  void clear() { size_ = 0; }
+  size_t size() const { return size_; }
+  std::string_view view() const { return {data_.get(), size_}; }
+
+  /// Where at least `most` bytes may be written; end() says how far they were.
+  char* room(size_t most) {
+    if (capacity_ - size_ < most) {
+      capacity_ = std::max<size_t>(capacity_ * 2, size_ + most + 256);
+      auto larger = std::make_unique_for_overwrite<char[]>(capacity_);
+      if (size_ > 0) std::memcpy(larger.get(), data_.get(), size_);
+      data_ = std::move(larger);
+    }
+    return data_.get() + size_;
+  }
+  char* at(size_t index) { return data_.get() + index; }
+  void end(const char* at) { size_ = static_cast<size_t>(at - data_.get()); }
+
+ private:
+  std::unique_ptr<char[]> data_;
+  size_t size_ = 0, capacity_ = 0;
+};
+
+/// Of a tag, a size or a number: all that a value needs besides its text.
+inline constexpr size_t kMostVarint = protozero::max_varint_length;
+
+// Each of these writes at `at`, where there is room, and returns what is behind.
+inline char* varint_at(char* at, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
+  *at++ = static_cast<char>(value);
+  return at;
+}
+inline char* tag_at(char* at, uint32_t field, uint32_t wire) { return varint_at(at, field << 3 | wire); }
+inline char* bytes_at(char* at, std::string_view text) {
+  if (text.size() < 16)  // attribute names, mostly
+    for (const char c : text) *at++ = c;
+  else at = static_cast<char*>(std::memcpy(at, text.data(), text.size())) + text.size();
+  return at;
+}
+inline char* text_at(char* at, uint32_t field, std::string_view text) {
+  return bytes_at(varint_at(tag_at(at, field, kText), text.size()), text);
+}
+inline size_t text_room(std::string_view text) { return 2 * kMostVarint + text.size(); }
+
+inline void put_text(Bytes& out, uint32_t field, std::string_view text) {
+  out.end(text_at(out.room(text_room(text)), field, text));
+}
+/// As proto3 writes a singular field: nothing for the default.
+inline void put_text_unless_empty(Bytes& out, uint32_t field, std::string_view text) {
+  if (!text.empty()) put_text(out, field, text);
+}
+inline void put_number_unless_zero(Bytes& out, uint32_t field, uint64_t value) {
+  if (value != 0) out.end(varint_at(tag_at(out.room(2 * kMostVarint), field, kVarint), value));
+}
+
+inline size_t tag_size(uint32_t field) { return varint_size(field << 3); }
+inline size_t text_size(uint32_t field, std::string_view text) {
+  return tag_size(field) + varint_size(text.size()) + text.size();
+}
+
+}  // namespace chakra::io::wire
