@@ -38,8 +38,9 @@ struct Event {
 /// a group's queue.
 struct Queue {
   bool busy = false;
-  bool ordered = false;                       ///< runs the collectives of a group, strictly one after the other
-  uint32_t next_index = 0;                    ///< of an ordered queue: the collective that is due
+  /// Of a group's queue: its collectives, by index in the group, which run strictly in this order.
+  std::vector<uint32_t> order;
+  size_t next = 0;                            ///< into order: the one that is due
   NodeId last = trace::kNoNode;               ///< that it ran
   using Entry = std::pair<uint32_t, NodeId>;  ///< index of the collective, or the row, and the node
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending;
@@ -244,6 +245,10 @@ class Engine {
       for (uint32_t m = 0; m < c.members.size(); ++m)
         if (const match::NodeRef& ref = c.members[m]; ref.node != trace::kNoNode)
           member_of_[ref.rank][trace(ref.rank).comm_row[ref.node]] = m;
+    for (const match::Collective& c : matching_.collectives)  // ascending within a group
+      for (const match::NodeRef& ref : c.members)
+        if (ref.node != trace::kNoNode && trace(ref.rank).lane[ref.node] == trace::kNoLane)
+          actors_[ref.rank].queues[queue_of(ref.rank, ref.node)].order.push_back(c.index);
   }
 
   void prepare_groups() {
@@ -278,7 +283,7 @@ class Engine {
         if (t.lane[n] != trace::kNoLane) return t.lane[n];
         const uint32_t group = matching_.collectives[match_of(a, n)].group;
         const auto [found, added] = actor.group_queues.emplace(group, static_cast<uint32_t>(actor.queues.size()));
-        if (added) actor.queues.emplace_back().ordered = true;
+        if (added) actor.queues.emplace_back();
         return found->second;
       }
       case NodeType::send: return t.lane[n] != trace::kNoLane ? t.lane[n] : actor.sends;
@@ -300,7 +305,7 @@ class Engine {
     const uint32_t q = queue_of(a, n);
     if (q == kNoQueue) return start(a, n);
     Queue& queue = actors_[a].queues[q];
-    queue.pending.push({queue.ordered ? matching_.collectives[match_of(a, n)].index : n, n});
+    queue.pending.push({queue.order.empty() ? n : matching_.collectives[match_of(a, n)].index, n});
     touched_.push_back({a, q});
     return {};
   }
@@ -309,9 +314,9 @@ class Engine {
     Queue& queue = actors_[a].queues[q];
     if (queue.busy || queue.pending.empty()) return {};
     const auto [index, n] = queue.pending.top();
-    if (queue.ordered) {
-      if (index != queue.next_index) return {};  // the collective that is due is not ready yet
-      ++queue.next_index;
+    if (!queue.order.empty()) {
+      if (index != queue.order[queue.next]) return {};  // the collective that is due is not ready yet
+      ++queue.next;
     }
     queue.pending.pop();
     queue.busy = true;

@@ -159,6 +159,23 @@ TEST(Native, GroupsRunAtTheSameTime) {
   EXPECT_GT(compat->makespan_ps, report->makespan_ps);
 }
 
+TEST(Native, CollectivesOnAStreamDoNotHoldUpThoseWithout) {
+  // The first two of a group are on a stream, where a long kernel comes before them; the third is on none.
+  Job job(2);
+  for (size_t r = 0; r < 2; ++r) {
+    const uint32_t stream = job.builders[r].lane({trace::Lane::Kind::stream, 0, 7});
+    job.builders[r].trace.lane[job.compute(r, 9'000'000)] = stream;
+    for (int i = 0; i < 3; ++i) {
+      const NodeId n = job.collective(r, CommType::all_reduce, kMiB);
+      if (i < 2) job.builders[r].trace.lane[n] = stream;
+    }
+  }
+  auto report = simulate(input(std::move(job)));
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->makespan_ps, 9'000'000 + 2 * 2 * (kLatency + static_cast<Picoseconds>(kMiB) / 2));
+  expect_adds_up(*report);
+}
+
 TEST(Native, TheLateRankMakesOthersWait) {
   Job job(3);
   for (size_t r = 0; r < 3; ++r)
