@@ -23,7 +23,7 @@ template <class Payload>
 class EventQueue {
  public:
   void push(Picoseconds time, Payload payload) {
-    place(time, std::move(payload));
+    place(std::max(time, last_), std::move(payload));  // never out of order, whatever comes
     ++size_;
   }
   bool empty() const { return size_ == 0; }
