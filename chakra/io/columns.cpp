@@ -35,6 +35,7 @@ void put_list(wire::Bytes& out, const AttrList& list, uint32_t field) {
   wire::Bytes packed;
   for (const int64_t v : list.integers) put_list_value(packed, coding, narrow, {static_cast<uint64_t>(v), {}});
   for (const uint64_t v : list.naturals) put_list_value(packed, coding, narrow, {v, {}});
+  for (const uint64_t v : list.bits) put_list_value(packed, coding, narrow, {v, {}});
   for (const std::string_view v : list.texts) put_list_value(packed, coding, narrow, {0, v});
   if (coding == Coding::text) out.end(wire::bytes_at(out.room(packed.size() + 16), packed.view()));
   else if (packed.size() > 0) wire::put_text(out, schema::kListValues, packed.view());
@@ -211,13 +212,11 @@ Result<void> ColumnWriter::value(Column& column, const AttrRecord& attr) {
     counts += attr.bytes;
     return {};
   }
-  put_varint(counts, 1 + std::max({list.integers.size(), list.naturals.size(), list.texts.size()}));
+  put_varint(counts, 1 + std::max({list.integers.size(), list.naturals.size(), list.bits.size(), list.texts.size()}));
   for (const int64_t v : list.integers) column.delta(static_cast<uint64_t>(v));
   for (const std::string_view v : list.texts) text(column, v);
-  for (const uint64_t v : list.naturals) {
-    if (fixed > 0) put_fixed(column.streams[kMain], v, fixed);
-    else column.delta(v);
-  }
+  for (const uint64_t v : list.naturals) column.delta(v);
+  for (const uint64_t v : list.bits) put_fixed(column.streams[kMain], v, fixed);
   return {};
 }
 

@@ -181,7 +181,10 @@ Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
   const auto add = [&](const AttrRecord& element) {
     switch (coding) {
       case Coding::real64:
-      case Coding::real32: list.reals.push_back(element.real); [[fallthrough]];
+      case Coding::real32:
+        list.reals.push_back(element.real);
+        list.bits.push_back(element.natural);
+        break;
       case Coding::natural:
       case Coding::fixed32:
       case Coding::fixed64: list.naturals.push_back(element.natural); break;

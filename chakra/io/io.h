@@ -40,6 +40,7 @@ struct AttrList {
   std::vector<int64_t> integers;
   std::vector<uint64_t> naturals;
   std::vector<double> reals;
+  std::vector<uint64_t> bits;  ///< of the reals
   std::vector<std::string_view> texts;
 };
 
@@ -50,7 +51,7 @@ struct UnknownField {
   std::string_view bytes;
 };
 using UnknownFields = std::vector<UnknownField>;
-/// Of real members both the values and their bits (as naturals) are filled. Errors: io.et.damaged.
+/// Errors: io.et.damaged.
 Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown = nullptr);
 
 struct IoRecord {

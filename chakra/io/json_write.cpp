@@ -190,6 +190,7 @@ void put_list(Text& text, const AttrRecord& attr) {
   };
   put(list.integers, [&](int64_t v) { text.value(attr.field, coding, v, 0, {}); });
   put(list.naturals, [&](uint64_t v) { text.value(attr.field, coding, 0, v, {}); });
+  put(list.bits, [&](uint64_t v) { text.value(attr.field, coding, 0, v, {}); });
   put(list.texts, [&](std::string_view v) { text.value(attr.field, coding, 0, 0, v); });
   object.unknown(unknown, UnknownField::kMessage);
   object.end();
