@@ -1,5 +1,5 @@
-// The two JSON forms on samples whose graph is known, on the peer's own,
-      and cut anywhere; and what tells forms apart.
+// The two JSON forms on samples whose graph is known, on the peer's own, and cut anywhere; and what tells forms
+// apart.
 #include <fmt/format.h>
 
 #include <algorithm>
