@@ -60,7 +60,8 @@ Result<void> run_import(Options& o) {
     outputs.push_back(fmt::format("{}.{}.et", o.output, trace.rank));
     nodes += trace.size();
   }
-  CHAKRA_CHECK(keep_apart({o.input}, outputs, o.json));
+  for (const std::string& output : outputs)  // which differ from one another
+    CHAKRA_CHECK(keep_apart({o.input}, {output}, o.json));
   const Json json = {{"file", o.input},
                      {"ranks", job.ranks.size()},
                      {"nodes", nodes},

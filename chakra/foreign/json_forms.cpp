@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <optional>
@@ -90,11 +91,15 @@ void keep(Builder& builder, std::string_view key, JsonValue& value) {
   const std::string_view token = json::token(value);
   int64_t number = 0;
   uint64_t large = 0;
+  double real = 0;
   std::string_view plain;
   if (token == "true" || token == "false") builder.attr({name, token == "true"});
   else if (!value.get_string().get(plain)) builder.attr({name, plain});
   else if (parse_integer(token, number)) builder.attr({name, number});
   else if (parse_unsigned(token, large)) builder.attr({name, large});
+  else if (const auto end = token.data() + token.size();
+           std::from_chars(token.data(), end, real).ptr == end && !token.empty())
+    builder.attr({name, real});
   else if (token != "null") builder.attr({name, token});
 }
 

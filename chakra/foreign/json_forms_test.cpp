@@ -1,5 +1,5 @@
-// The two JSON forms on samples whose graph is known, on the peer's own,
-      and cut anywhere; and what tells forms apart.
+// The two JSON forms on samples whose graph is known, on the peer's own, and cut anywhere; and what tells forms
+// apart.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,6 +56,7 @@ TEST(FeederJson, ReadsWhatTheFormHolds) {
   EXPECT_EQ(t.ctrl.of(1)[0], 0U);
   const auto attr = *t.attrs_of(1).begin();
   EXPECT_EQ(t.strings[attr.name], "extra");
+  EXPECT_EQ(std::get<double>(attr.value), 1.5);
   std::set<std::string> tags;
   for (const Finding& f : findings) tags.insert(f.tag);
   EXPECT_EQ(tags, (std::set<std::string>{"foreign.json.dangling", "foreign.json.unused"}));
