@@ -1,5 +1,6 @@
-// Which node may run next. A Feeder walks one trace: it hands out nodes whose dependencies are done,
-// with the time from which they may start, and is told when nodes are done.
+// Which node may run next. A Feeder walks one trace that is in memory: it hands out nodes whose dependencies
+// are done, with the time from which they may start, and is told when nodes are done. A StreamFeeder
+// (chakra/feed/stream.h) does so for a trace that is read while it runs.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/feed/stream.h"  // IWYU pragma: export
 #include "chakra/trace/trace.h"
 
 namespace chakra::feed {

@@ -186,6 +186,16 @@ Result<trace::Trace> read_trace(RecordSource& source, const ReadOptions& options
 Result<trace::Trace> read_et(const std::string& path, const ReadOptions& options = {});
 Result<trace::Trace> read_et(ByteSource source, const ReadOptions& options = {});
 
+struct StreamOptions {
+  bool control = false;    ///< control edges order, too, not only data_deps
+  bool durations = false;  ///< fill in StreamedNode::duration, which costs a look at each attribute
+};
+/// The nodes of a file one after the other, for feed::StreamFeeder; memory does not grow with the file. A node's
+/// message is what decode() reads. Errors, of opening or of the source: io.et.empty, io.et.not_a_trace,
+/// io.et.truncated, io.et.damaged, io.et.range, and those of ByteSource.
+Result<trace::NodeSource> open_nodes(const std::string& path, const StreamOptions& options = {});
+Result<trace::NodeSource> open_nodes(ByteSource source, const StreamOptions& options = {});
+
 /// Writes all a Trace holds, nodes in row order. The file appears whole or not at all.
 Result<void> write_et(const trace::Trace& trace, const std::string& path);
 /// The same into a file that the caller commits.

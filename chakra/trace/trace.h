@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -295,6 +296,16 @@ bool parse_split(std::string_view text, std::vector<uint64_t>& split);
 
 /// Everything in it, texts included. Cost: O(nodes + edges).
 Trace copy(const Trace& trace);
+
+/// A node of a trace that is read piece by piece, because it is too large to be held.
+struct StreamedNode {
+  uint64_t id = 0;
+  std::vector<uint64_t> deps;  ///< ids of what it waits for, in any order; one may be there twice
+  Picoseconds duration = 0;    ///< 0 where it is not known
+  std::string message;         ///< the node as its source has it; of io::open_nodes what io::decode reads
+};
+/// Fills in the next node, in any order of ids; false when there is none left.
+using NodeSource = std::function<Result<bool>(StreamedNode& node)>;
 
 /// The traces of a job, by ascending rank.
 struct TraceSet {

@@ -1,0 +1,60 @@
+// What is known of every id of a trace: whether it has been read, whether it is done, and where on disk the
+// first of those is that wait for it. 64 neighbouring ids share a page, so that dense ids take a few bits each.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace chakra::feed {
+
+class Ids {
+ public:
+  bool seen(uint64_t id) const { return has(id, &Page::seen); }
+  bool done(uint64_t id) const { return has(id, &Page::done); }
+  /// False if it was seen before.
+  bool see(uint64_t id) {
+    uint64_t& bits = pages_[id / 64].seen;
+    return !(bits & bit(id)) && (bits |= bit(id), true);
+  }
+  void finish(uint64_t id) { pages_[id / 64].done |= bit(id); }
+
+  /// The place on disk + 1 of the first that waits for `id`; 0: none.
+  uint64_t waiting(uint64_t id) const {
+    const auto page = pages_.find(id / 64);
+    return page == pages_.end() || !page->second.waiting ? 0 : (*page->second.waiting)[id % 64];
+  }
+  void set_waiting(uint64_t id, uint64_t place) {
+    auto& waiting = pages_[id / 64].waiting;
+    if (!waiting && place != 0) waiting = std::make_unique<std::array<uint64_t, 64>>();
+    if (waiting) (*waiting)[id % 64] = place;
+  }
+
+  /// Calls visit(id, place) for each id that somebody on disk waits for, in no order.
+  template <class Visit>
+  void for_each_waited(const Visit& visit) const {
+    for (const auto& [number, page] : pages_)
+      for (uint64_t i = 0; page.waiting && i < 64; ++i)
+        if ((*page.waiting)[i] != 0) visit(number * 64 + i, (*page.waiting)[i]);
+  }
+
+ private:
+  struct Page {
+    uint64_t seen = 0, done = 0;
+    std::unique_ptr<std::array<uint64_t, 64>> waiting;
+  };
+  static uint64_t bit(uint64_t id) { return uint64_t{1} << (id % 64); }
+  bool has(uint64_t id, uint64_t Page::*bits) const {
+    const auto page = pages_.find(id / 64);
+    return page != pages_.end() && (page->second.*bits & bit(id));
+  }
+
+  absl::flat_hash_map<uint64_t, Page> pages_;
+};
+
+}  // namespace chakra::feed
