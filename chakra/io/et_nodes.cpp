@@ -21,7 +21,7 @@ struct Stream {
     CHAKRA_ASSIGN(const bool any, file.next(message));
     if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {file.place().file});
     MetadataRecord metadata;
-    if (!decode(message, metadata) || (metadata.unknown_fields && metadata.version.empty() && metadata.attrs.empty()))
+    if (!decode(message, metadata) || (!metadata.unknown.empty() && metadata.version.empty() && metadata.attrs.empty()))
       return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace",
                   file.place());
     for (const AttrRecord& attr : metadata.attrs)

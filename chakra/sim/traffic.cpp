@@ -69,7 +69,7 @@ void Traffic::start_round(Picoseconds now, uint32_t id, uint32_t r, uint32_t mem
   const Run& run = *runs_[id];
   const coll::Round& round = run.plan.rounds[r];
   const auto launch = [&](uint32_t from, uint32_t to, uint64_t bytes) {
-    put(now, {id, r, from, to}, run.ranks[from], run.ranks[to], bytes);
+    put(now, {id, r, from, to, false}, run.ranks[from], run.ranks[to], bytes);
   };
   if (round.list.empty()) return coll::each_transfer_of(run.plan, round, member, launch);
   for (uint32_t t = run.first_transfer[r][member]; t < run.first_transfer[r][member + 1]; ++t)
@@ -77,7 +77,7 @@ void Traffic::start_round(Picoseconds now, uint32_t id, uint32_t r, uint32_t mem
 }
 
 void Traffic::send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes) {
-  put(now, {message, kSingle, 0, 0}, from, to, bytes);
+  put(now, {message, kSingle, 0, 0, false}, from, to, bytes);
 }
 
 void Traffic::put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes) {
@@ -133,18 +133,17 @@ Picoseconds Traffic::advance_to(Picoseconds time, std::vector<Done>& done) {
   for (const net::Delivery& d : delivered_) {
     const auto token = static_cast<uint32_t>(d.token);
     const Flight flight = flights_[token];
-    const bool packet_arrived = std::holds_alternative<net::PacketNetwork>(network_) && d.arrived_ps != net::kNever;
-    if (packet_arrived) {
-      arrive(now, token, done);
-      continue;
+    if (!flight.left) {
+      flights_[token].left = true;
+      if (flight.round == kSingle) done.push_back({Done::Kind::left, flight.run, 0});
+      else settle(now, flight.run, flight.round, flight.from, done);
     }
-    if (d.arrived_ps != net::kNever && d.arrived_ps > now) {
+    if (d.arrived_ps <= now) {
+      arrive(now, token, done);
+    } else if (d.arrived_ps != net::kNever) {
       later_.push_back({d.arrived_ps, order_++, token});
       std::push_heap(later_.begin(), later_.end());
     }
-    if (flight.round == kSingle) done.push_back({Done::Kind::left, flight.run, 0});
-    else settle(now, flight.run, flight.round, flight.from, done);
-    if (d.arrived_ps != net::kNever && d.arrived_ps <= now) arrive(now, token, done);
   }
   delivered_.clear();
   while (!later_.empty() && later_.front().time <= now) {

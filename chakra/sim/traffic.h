@@ -56,6 +56,7 @@ class Traffic {
   /// A message on its way: of a round of a collective, or by itself.
   struct Flight {
     uint32_t run = 0, round = 0, from = 0, to = 0;
+    bool left = false;  ///< its last byte has been reported to have left
   };
   static constexpr uint32_t kSingle = UINT32_MAX;
 
