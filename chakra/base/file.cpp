@@ -564,7 +564,7 @@ uint64_t file_size(const std::string& path) {
 }
 
 bool same_contents(const std::string& a, const std::string& b) {
-  constexpr size_t kPiece = size_t{1} << 18;
+  constexpr size_t kPiece = size_t{1} << 14;
   std::ifstream files[2] = {std::ifstream(a, std::ios::binary), std::ifstream(b, std::ios::binary)};
   std::string pieces[2] = {std::string(kPiece, 0), std::string(kPiece, 0)};
   while (files[0] && files[1]) {

@@ -10,8 +10,7 @@ namespace chakra {
 
 char* Arena::reserve(size_t size) {
   if (capacity_ - used_ < size) {
-    capacity_ = std::max<size_t>(size, size_t{1} << 16);
-    if (blocks_.size() > 4) capacity_ = std::max<size_t>(capacity_, size_t{1} << 20);
+    capacity_ = std::max<size_t>(size, size_t{1} << std::min<size_t>(20, 12 + 2 * blocks_.size()));  // 4 KiB to 1 MiB
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(capacity_));
     used_ = 0;
   }
