@@ -146,8 +146,35 @@ LINKED = {"schema": "1.1.0-chakra.0.0.4", "pid": 1, "nodes": [
      "exclusive_dur": 7.25, "ts": 1000.125, "inter_thread_dep": 0},
     {"id": 3, "name": "ncclDevKernel_SendRecv", "ctrl_deps": 2, "cat": "kernel", "ts": 1001, "exclusive_dur": 2, "stream": 7, "pg_name": "3"},
     {"id": 4, "name": "sync", "ctrl_deps": 0, "ts": 1009, "sync_dep": [3]}]}
+def eg_seed():
+    """Two nodes of version 0.0.1, with attributes."""
+    nodes = [b"\x08\x00\x12\x01a\x18\x03\x38\x05", b"\x08\x01\x12\x01b\x18\x06\x20\x00\x2a\x09\x0a\x01n\x10\x02\x28\x05\x40\x07"]
+    return b"".join(bytes([len(node)]) + node for node in nodes)
+
+
+LINES = b"""{"chakraTrace":"jsonl/1","chakraNodes":"3","version":"0.0.4","attr":[{"name":"rank","int64Val":"3"}]}
+{"id":"1","name":{"base64":"/w=="},"type":"COMP_NODE","unknownFields":"8AEB","inputs":{"values":"[1]"}}
+{"id":"2","name":"\\u00e9\\n","type":99,"ctrlDeps":["1"],"dataDeps":[1],"attr":[{"name":"d","doubleVal":{"bits":"0x7ff0000000000001"}},{"floatVal":"NaN"}]}
+{"id":"3","attr":[{"sint32List":{"values":[-1]}},{"bytesList":{"values":["AA=="]}}]}
+"""
+
+
+def document_seed():
+    head, *nodes = LINES.decode().splitlines()
+    return ('{"chakraTrace":"json/1","metadata":{},"nodes":[' + ",\n".join(nodes) + "]}").encode()
+
+
+def columns_seed():
+    """A dictionary and columns for three nodes (container_fuzz.cpp)."""
+    entries = [b"\x02\x48\x04\x00", b"\x01op\0.\0", b"\x030S\0", b"\x030I\0", b"\x030N\0", b"\x031N\0", b"\x030D\0", b"\x032D\0"]
+    columns = {2: b"\0\0\0", 3: b"\2\2\2", 4: b"\2\0\0", 5: b"\2\2\2\2\2\2", 6: b"\2\2\2", 7: b"\1\1\1"}
+    pieces = [bytes([len(entries)])] + [bytes([len(entry)]) + entry for entry in entries] + [bytes([len(columns)])]
+    return b"".join(pieces + [bytes([column, len(data)]) + data for column, data in columns.items()])
+
 
 SEEDS = {
+    "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
+    "container_fuzz": lambda: [columns_seed()],
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
     "host_fuzz": lambda: [cut("host", "nodes", 12), cut("host", "nodes", 2)],
     "link_fuzz": lambda: [json.dumps(GPU).encode(), json.dumps(GPU["traceEvents"]).encode(), cut("device", "traceEvents", 30)],

@@ -36,11 +36,12 @@ Result<const io::FormatRow*> named_form(const std::string& name, bool written) {
   if (name.empty()) return nullptr;
   const io::FormatRow* row = io::find_format(name);
   if (!row || !(written ? row->create != nullptr : row->open != nullptr))
-    return fail(Code::usage, "cli.usage",
-                row && row->name == "container"
-                    ? std::string("for containers there are 'chakra pack' and 'chakra unpack'; as input they need no --from")
-                    : fmt::format("no form {} can be {}; known: {}", quote(name), written ? "written" : "read",
-                                  known_forms(written)));
+    return fail(
+        Code::usage, "cli.usage",
+        row && row->name == "container"
+            ? std::string("for containers there are 'chakra pack' and 'chakra unpack'; as input they need no --from")
+            : fmt::format("no form {} can be {}; known: {}", quote(name), written ? "written" : "read",
+                          known_forms(written)));
   return row;
 }
 
@@ -56,11 +57,11 @@ Result<Target> target_of(const Options& o) {
   const io::FormatRow* const by_name = io::format_of_name(o.output);
   if (!target.form) target.form = by_name;
   if (!target.form || !target.form->create)
-    return fail(Code::usage, "cli.usage",
-                target.form && target.form->name == "container"
-                    ? std::string("containers are written by 'chakra pack'")
-                    : fmt::format("the name {} says no form; name one with --to: {}", quote(o.output, 200),
-                                  known_forms(true)));
+    return fail(
+        Code::usage, "cli.usage",
+        target.form && target.form->name == "container"
+            ? std::string("containers are written by 'chakra pack'")
+            : fmt::format("the name {} says no form; name one with --to: {}", quote(o.output, 200), known_forms(true)));
   const std::string_view packing = packing_of(o.output);
   target.prefix = o.output.substr(0, o.output.size() - packing.size());
   if (by_name == target.form) target.prefix.resize(target.prefix.size() - by_name->ending.size());
@@ -89,9 +90,9 @@ Result<int> run_convert(const Options& o) {
       break;
     }
     if (const auto [seen, added] = ranks.emplace(file.rank, file.path); !added)
-      return fail(Code::bad_input, "io.job.rank_twice",
-                  fmt::format("rank {} is there twice: {} and {}", file.rank, quote(seen->second, 200),
-                              quote(file.path, 200)));
+      return fail(
+          Code::bad_input, "io.job.rank_twice",
+          fmt::format("rank {} is there twice: {} and {}", file.rank, quote(seen->second, 200), quote(file.path, 200)));
     outputs.push_back(folder ? (fs::path(o.output) / fmt::format("trace.{}{}", file.rank, target.ending)).string()
                              : fmt::format("{}.{}{}", target.prefix, file.rank, target.ending));
   }
@@ -124,11 +125,13 @@ Result<int> run_convert(const Options& o) {
 
 void add_convert(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  app.add_option("paths", options->paths, "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container")
+  app.add_option("paths", options->paths,
+                 "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container")
       ->required()
       ->type_name("IN...");
-  app.add_option("-o,--output", options->output,
-                 "File to write; of several ranks a prefix (PREFIX.<rank>.et) or a folder; .gz or .zst at the end packs")
+  app.add_option(
+         "-o,--output", options->output,
+         "File to write; of several ranks a prefix (PREFIX.<rank>.et) or a folder; .gz or .zst at the end packs")
       ->required()
       ->type_name("OUT");
   app.add_option("--from", options->from, "Form of the inputs: " + known_forms(false) + "; else told by the contents")

@@ -35,8 +35,8 @@ Result<void> show_stats(const std::string& path, const std::string& json_path) {
   CHAKRA_ASSIGN(const io::ContainerPtr container, io::Container::open(path));
   const auto size = static_cast<double>(container->size());
   Json ranks = Json::array();
-  std::string text = fmt::format("  {:>10}  {:>12}  {:>10}  {:>8}  {:>21}  {:>21}\n", "rank", "nodes", "bytes", "master",
-                                 "reading it (bytes)", "100 nodes (bytes)");
+  std::string text = fmt::format("  {:>10}  {:>12}  {:>10}  {:>8}  {:>21}  {:>21}\n", "rank", "nodes", "bytes",
+                                 "master", "reading it (bytes)", "100 nodes (bytes)");
   int64_t nodes = 0, most_rank = 0, most_window = 0;
   for (const int64_t rank : container->ranks()) {
     CHAKRA_ASSIGN(const io::Container::RankInfo info, container->info(rank));
@@ -46,8 +46,8 @@ Result<void> show_stats(const std::string& path, const std::string& json_path) {
     most_rank = std::max(most_rank, all);
     most_window = std::max(most_window, window);
     const auto share = [&](int64_t bytes) { return static_cast<double>(bytes) / size; };
-    text += fmt::format("  {:>10}  {:>12}  {:>10}  {:>8}  {:>10} ({:>7})  {:>10} ({:>7})\n", rank, info.nodes, info.bytes,
-                        info.master == rank ? std::string("-") : fmt::format("{}", info.master), all,
+    text += fmt::format("  {:>10}  {:>12}  {:>10}  {:>8}  {:>10} ({:>7})  {:>10} ({:>7})\n", rank, info.nodes,
+                        info.bytes, info.master == rank ? std::string("-") : fmt::format("{}", info.master), all,
                         show_percent(share(all)), window, show_percent(share(window)));
     ranks.push_back({{"rank", rank},
                      {"nodes", info.nodes},
@@ -57,11 +57,13 @@ Result<void> show_stats(const std::string& path, const std::string& json_path) {
                      {"touched_bytes_100_nodes", window}});
   }
   if (!json_path.empty())
-    CHAKRA_CHECK(write_json(Json{{"file", path}, {"bytes", container->size()}, {"nodes", nodes}, {"ranks", ranks}}, json_path));
+    CHAKRA_CHECK(
+        write_json(Json{{"file", path}, {"bytes", container->size()}, {"nodes", nodes}, {"ranks", ranks}}, json_path));
   if (json_path != "-")
-    print(text + fmt::format("  {} bytes for {} ranks and {} nodes; one rank reads at most {} bytes, {} nodes at most {}\n",
-                             show_count(container->size()), container->ranks().size(), show_count(nodes),
-                             show_count(most_rank), kWindow, show_count(most_window)));
+    print(text +
+          fmt::format("  {} bytes for {} ranks and {} nodes; one rank reads at most {} bytes, {} nodes at most {}\n",
+                      show_count(container->size()), container->ranks().size(), show_count(nodes),
+                      show_count(most_rank), kWindow, show_count(most_window)));
   return {};
 }
 
@@ -106,7 +108,8 @@ Result<void> run_unpack(const UnpackOptions& o) {
   const io::FormatRow* const form = io::find_format(o.to.substr(0, o.to.find('.')));
   const std::string packing = o.to.find('.') == o.to.npos ? "" : o.to.substr(o.to.find('.'));
   if (!form || !form->create || !(packing.empty() || packing == ".gz" || packing == ".zst"))
-    return fail(Code::usage, "cli.usage", fmt::format("no form {} can be written; known: et, json, jsonl, with .gz or .zst", quote(o.to)));
+    return fail(Code::usage, "cli.usage",
+                fmt::format("no form {} can be written; known: et, json, jsonl, with .gz or .zst", quote(o.to)));
   int64_t first = 0, count = io::Container::kAll;
   if (!o.nodes.empty()) {
     const size_t colon = o.nodes.find(':');
@@ -131,7 +134,8 @@ Result<void> run_unpack(const UnpackOptions& o) {
     CHAKRA_CHECK(file.commit());
     nodes += copied.nodes;
   }
-  print(fmt::format("{}: {} rank{}, {} nodes\n", o.output, ranks.size(), ranks.size() == 1 ? "" : "s", show_count(nodes)));
+  print(fmt::format("{}: {} rank{}, {} nodes\n", o.output, ranks.size(), ranks.size() == 1 ? "" : "s",
+                    show_count(nodes)));
   return {};
 }
 
@@ -139,7 +143,9 @@ Result<void> run_unpack(const UnpackOptions& o) {
 
 void add_pack(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<PackOptions>();
-  app.add_option("paths", options->paths, "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder; or, with --stats alone, a container")
+  app.add_option(
+         "paths", options->paths,
+         "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder; or, with --stats alone, a container")
       ->required()
       ->type_name("JOB...");
   app.add_option("-o,--output", options->output, "The container to write")->type_name("FILE.chakra");
@@ -158,11 +164,15 @@ void add_pack(CLI::App& app, int& exit_code) {
 void add_unpack(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<UnpackOptions>();
   app.add_option("path", options->path, "The container")->required()->type_name("FILE.chakra");
-  app.add_option("-o,--output", options->output, "The folder to write trace.<rank>.et into")->required()->type_name("DIR");
+  app.add_option("-o,--output", options->output, "The folder to write trace.<rank>.et into")
+      ->required()
+      ->type_name("DIR");
   app.add_option("--ranks", options->ranks, "Only these")->delimiter(',')->type_name("R,R,...");
   app.add_option("--nodes", options->nodes, "Only these nodes of each: the first, counted from 0, and how many")
       ->type_name("FIRST[:COUNT]");
-  app.add_option("--to", options->to, "The form: et, json, jsonl, with .gz or .zst behind to pack them")->capture_default_str()->type_name("FORM");
+  app.add_option("--to", options->to, "The form: et, json, jsonl, with .gz or .zst behind to pack them")
+      ->capture_default_str()
+      ->type_name("FORM");
   app.callback([options, &exit_code] {
     if (auto done = run_unpack(*options); !done) exit_code = report(done.error());
   });

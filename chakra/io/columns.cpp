@@ -13,8 +13,8 @@ using schema::Coding;
 // how many in `kCounts`.
 constexpr size_t kMain = 0, kNumbers = 1, kCounts = 2;
 
-constexpr char kShape = 'S', kId = 'I', kCtrl = 'C', kData = 'D', kStart = 'B', kDuration = 'L', kName = 'N',
-               kIo = 'V', kAttr = 'A', kDoc = 'O', kUnknown = 'U';
+constexpr char kShape = 'S', kId = 'I', kCtrl = 'C', kData = 'D', kStart = 'B', kDuration = 'L', kName = 'N', kIo = 'V',
+               kAttr = 'A', kDoc = 'O', kUnknown = 'U';
 
 constexpr uint64_t kHasInputs = 1, kHasOutputs = 2, kHasCtrl = 4, kHasData = 8, kHasStart = 16, kHasDuration = 32,
                    kHasName = 64, kHasUnknown = 128;
@@ -109,7 +109,9 @@ struct ColumnWriter::Column {
   };
   absl::flat_hash_map<uint32_t, Numbers> numbers;
 
-  void delta(uint64_t value) { put_varint(streams[kMain], zigzag(static_cast<int64_t>(value - std::exchange(last, value)))); }
+  void delta(uint64_t value) {
+    put_varint(streams[kMain], zigzag(static_cast<int64_t>(value - std::exchange(last, value))));
+  }
 };
 
 struct ColumnWriter::Shape {
@@ -232,8 +234,8 @@ ColumnWriter::Shape& ColumnWriter::shape_of(const NodeRecord& r) {
   put_varint(key, r.type);
   uint64_t texts = 0;
   size_t bit = 0;
-  for (const std::string_view text : {r.inputs.values, r.inputs.shapes, r.inputs.types, r.outputs.values,
-                                      r.outputs.shapes, r.outputs.types})
+  for (const std::string_view text :
+       {r.inputs.values, r.inputs.shapes, r.inputs.types, r.outputs.values, r.outputs.shapes, r.outputs.types})
     texts |= uint64_t{!text.empty()} << bit++;
   put_varint(key, texts);
   for (const AttrRecord& attr : r.attrs) {
@@ -268,8 +270,8 @@ Result<void> ColumnWriter::add(const NodeRecord& r) {
   if (r.duration_micros) put_varint(duration_.streams[kMain], r.duration_micros);
   if (!r.name.empty()) text(name_, r.name);
   size_t index = 0;
-  for (const std::string_view io : {r.inputs.values, r.inputs.shapes, r.inputs.types, r.outputs.values,
-                                    r.outputs.shapes, r.outputs.types}) {
+  for (const std::string_view io :
+       {r.inputs.values, r.inputs.shapes, r.inputs.types, r.outputs.values, r.outputs.shapes, r.outputs.types}) {
     Column& column = *io_[index++];
     if (!io.empty()) text(column, io);
   }
@@ -502,8 +504,8 @@ Result<bool> ColumnReader::next(NodeRecord& r) {
   r.inputs.present = has(kHasInputs);
   r.outputs.present = has(kHasOutputs);
   size_t bit = 0;
-  for (std::string_view* io : {&r.inputs.values, &r.inputs.shapes, &r.inputs.types, &r.outputs.values,
-                               &r.outputs.shapes, &r.outputs.types}) {
+  for (std::string_view* io :
+       {&r.inputs.values, &r.inputs.shapes, &r.inputs.types, &r.outputs.values, &r.outputs.shapes, &r.outputs.types}) {
     if (shape->texts >> bit & 1) *io = text(*io_[bit]);
     ++bit;
   }

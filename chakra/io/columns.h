@@ -121,8 +121,8 @@ class ColumnReader {
   std::deque<std::string> pool_;
   std::vector<uint64_t> recent_;
   size_t used_ = 0, text_bytes_ = 0;
-  Column *shape_ = nullptr, *id_ = nullptr, *ctrl_ = nullptr, *data_ = nullptr, *start_ = nullptr,
-         *duration_ = nullptr, *name_ = nullptr, *unknown_ = nullptr;
+  Column *shape_ = nullptr, *id_ = nullptr, *ctrl_ = nullptr, *data_ = nullptr, *start_ = nullptr, *duration_ = nullptr,
+         *name_ = nullptr, *unknown_ = nullptr;
   std::array<Column*, 6> io_{};
 };
 

@@ -156,7 +156,8 @@ bool decode(std::string_view bytes, Directory& directory) {
   uint64_t at = 0;
   for (uint64_t left = in.varint(); left > 0 && in.ok; --left) {
     DirectoryEntry entry;
-    entry.rank = rank = static_cast<int64_t>(static_cast<uint64_t>(rank) + 1 + static_cast<uint64_t>(unzigzag(in.varint())));
+    entry.rank = rank =
+        static_cast<int64_t>(static_cast<uint64_t>(rank) + 1 + static_cast<uint64_t>(unzigzag(in.varint())));
     entry.header.offset = at + static_cast<uint64_t>(unzigzag(in.varint()));
     entry.header.size = in.varint();
     at = entry.header.offset + entry.header.size;
@@ -172,7 +173,8 @@ bool decode(std::string_view bytes, Directory& directory) {
     directory.pages.push_back(std::move(page));
   }
   directory.entries = in.varint();
-  if (!directory.pages.empty() && (directory.pages.front().first != 0 || directory.pages.back().first >= directory.entries))
+  if (!directory.pages.empty() &&
+      (directory.pages.front().first != 0 || directory.pages.back().first >= directory.entries))
     return false;
   for (size_t i = 1; i < directory.ranks.size(); ++i)
     if (directory.ranks[i].rank <= directory.ranks[i - 1].rank) return false;
@@ -214,7 +216,8 @@ std::string encode(const RankHeader& header, uint64_t offset) {
 bool decode(std::string_view bytes, RankHeader& header) {
   ByteReader in(bytes);
   header.rank = unzigzag(in.varint());
-  header.master = static_cast<int64_t>(static_cast<uint64_t>(header.rank) + static_cast<uint64_t>(unzigzag(in.varint())));
+  header.master =
+      static_cast<int64_t>(static_cast<uint64_t>(header.rank) + static_cast<uint64_t>(unzigzag(in.varint())));
   header.nodes = in.varint();
   header.group_nodes = in.varint();
   uint64_t at = in.varint(), last = 0;
@@ -269,7 +272,8 @@ struct Container::State {
       const ssize_t got = ::pread(fd, bytes.data() + done, length - done, static_cast<off_t>(offset + done));
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0)
-        return fail(Code::io, "base.file.read", fmt::format("cannot read: {}", got < 0 ? std::strerror(errno) : "it has shrunk"),
+        return fail(Code::io, "base.file.read",
+                    fmt::format("cannot read: {}", got < 0 ? std::strerror(errno) : "it has shrunk"),
                     {file, static_cast<int64_t>(offset)});
       done += static_cast<size_t>(got);
     }
@@ -289,15 +293,18 @@ struct Container::State {
 
   Result<void> load_directory() {
     if (size < kHeader + kTrailer)
-      return fail(Code::bad_input, "io.container.truncated", "the file ends before its index", {file, static_cast<int64_t>(size)});
+      return fail(Code::bad_input, "io.container.truncated", "the file ends before its index",
+                  {file, static_cast<int64_t>(size)});
     CHAKRA_ASSIGN(const std::string header, read(0, kHeader, "the header"));
     if (!header.starts_with(kMagic))
       return fail(Code::bad_input, "io.container.not_one", "this is no container of a job", {file, 0});
     ByteReader head(std::string_view(header).substr(kMagic.size()));
     const auto version = static_cast<uint32_t>(head.fixed(4));
-    if (head.fixed(4) != checksum(std::string_view(header).substr(0, kHeader - 4))) return damaged("the header is damaged", 0);
+    if (head.fixed(4) != checksum(std::string_view(header).substr(0, kHeader - 4)))
+      return damaged("the header is damaged", 0);
     if (version != kVersion)
-      return fail(Code::bad_input, "io.container.version", fmt::format("version {} is not known here", version), {file, 8});
+      return fail(Code::bad_input, "io.container.version", fmt::format("version {} is not known here", version),
+                  {file, 8});
     const uint64_t at = size - kTrailer;
     CHAKRA_ASSIGN(const std::string trailer, read(at, kTrailer, "the trailer"));
     ByteReader in(trailer);
@@ -308,7 +315,8 @@ struct Container::State {
     const uint64_t said = in.fixed(8);
     if (!trailer.ends_with(kEndMagic) || said != size)
       return fail(Code::bad_input, "io.container.truncated",
-                  "the file does not end with an index: it was cut, or adding to it was", {file, static_cast<int64_t>(at)});
+                  "the file does not end with an index: it was cut, or adding to it was",
+                  {file, static_cast<int64_t>(at)});
     if (in.fixed(4) != checksum(std::string_view(trailer).substr(0, 28))) return damaged("the trailer is damaged", at);
     CHAKRA_ASSIGN(const std::string bytes, this->block(block, {}, "the directory"));
     if (!decode(bytes, directory)) return damaged("the directory makes no sense", block.offset);
@@ -341,7 +349,8 @@ struct Container::State {
     if (!own->alone()) {
       CHAKRA_ASSIGN(master, header(own->master));
       if (!master->alone() || master->group_nodes != own->group_nodes)
-        return damaged(fmt::format("rank {} is stored as a difference from rank {}, which cannot be", rank, own->master), 0);
+        return damaged(
+            fmt::format("rank {} is stored as a difference from rank {}, which cannot be", rank, own->master), 0);
     }
     return std::pair(own, master);
   }
@@ -470,7 +479,8 @@ class ContainerSource : public RecordSource {
   Result<void> begin(size_t group) {
     reader_.reset();
     group_ = group;
-    const Block& block = own_.groups[group].size || group >= master_.groups.size() ? own_.groups[group] : master_.groups[group];
+    const Block& block =
+        own_.groups[group].size || group >= master_.groups.size() ? own_.groups[group] : master_.groups[group];
     at_ = block.offset;
     CHAKRA_ASSIGN(columns_, state_.columns(own_, master_, group, base_));
     auto reader = ColumnReader::create(columns_, state_.entry_of);
@@ -485,7 +495,8 @@ class ContainerSource : public RecordSource {
     return {};
   }
   tl::unexpected<Error> named(Error error) const {
-    if (error.place.file.empty()) return state_.damaged(fmt::format("{}: {}", state_.name(own_, group_), error.text), at_);
+    if (error.place.file.empty())
+      return state_.damaged(fmt::format("{}: {}", state_.name(own_, group_), error.text), at_);
     return tl::unexpected<Error>(std::move(error));
   }
 
@@ -623,7 +634,11 @@ class Output {
     return out;
   }
   Output(Output&& other) noexcept
-      : file_(std::move(other.file_)), path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), begin_(other.begin_), at_(other.at_) {}
+      : file_(std::move(other.file_)),
+        path_(std::move(other.path_)),
+        fd_(std::exchange(other.fd_, -1)),
+        begin_(other.begin_),
+        at_(other.at_) {}
   ~Output() {
     if (fd_ < 0) return;
     (void)!::ftruncate(fd_, static_cast<off_t>(begin_));  // as it was
@@ -635,10 +650,11 @@ class Output {
     at_ += bytes.size();
     if (file_) return file_->write(bytes);
     for (size_t done = 0; done < bytes.size();) {
-      const ssize_t put = ::pwrite(fd_, bytes.data() + done, bytes.size() - done,
-                                   static_cast<off_t>(at_ - bytes.size() + done));
+      const ssize_t put =
+          ::pwrite(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(at_ - bytes.size() + done));
       if (put < 0 && errno == EINTR) continue;
-      if (put < 0) return fail(Code::io, "base.file.write", fmt::format("cannot write: {}", std::strerror(errno)), {path_});
+      if (put < 0)
+        return fail(Code::io, "base.file.write", fmt::format("cannot write: {}", std::strerror(errno)), {path_});
       done += static_cast<size_t>(put);
     }
     return {};
@@ -719,7 +735,8 @@ struct Packer::State {
     bytes = 0;
     for (const Columns& group : rank.groups)
       for (const uint64_t id : own)
-        if (const auto found = group.find(static_cast<uint32_t>(id)); found != group.end()) bytes += found->second.size();
+        if (const auto found = group.find(static_cast<uint32_t>(id)); found != group.end())
+          bytes += found->second.size();
     return own;
   }
 
@@ -747,7 +764,8 @@ struct Packer::State {
     }
     CHAKRA_CHECK(write_pages(false));
     if (!master || master->metadata != rank.metadata) {
-      CHAKRA_ASSIGN(header.metadata, write_block(rank.metadata, master ? std::string_view(master->metadata) : std::string_view()));
+      CHAKRA_ASSIGN(header.metadata,
+                    write_block(rank.metadata, master ? std::string_view(master->metadata) : std::string_view()));
     }
     static const Columns none;
     std::string first;

@@ -48,8 +48,8 @@ class EgSource : public RecordSource {
       try {
         converted = node(pbf_reader(old.data(), old.size()));
       } catch (const protozero::exception& error) {
-        converted = fail(Code::bad_input, "io.eg.damaged",
-                         fmt::format("not a node of the schema 0.0.1 ({})", error.what()));
+        converted =
+            fail(Code::bad_input, "io.eg.damaged", fmt::format("not a node of the schema 0.0.1 ({})", error.what()));
       }
       if (!converted) {
         converted.error().place = file_.place();

@@ -48,7 +48,6 @@ Result<void> guarded(std::string_view message, const Read& read) {
 bool is_text(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_type::length_delimited; }
 bool is_varint(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_type::varint; }
 
-
 /// 32-bit members keep the low 32 bits of a longer varint, as the reference implementation does.
 int64_t narrow(uint32_t field, int64_t value) { return schema::is_narrow(field) ? static_cast<int32_t>(value) : value; }
 
@@ -81,7 +80,7 @@ void read_value(pbf_reader& reader, AttrRecord& attr, uint32_t field) {
       break;
     case Coding::zigzag:
       attr.integer = schema::is_narrow(field) ? protozero::decode_zigzag32(static_cast<uint32_t>(reader.get_uint64()))
-                                      : reader.get_sint64();
+                                              : reader.get_sint64();
       break;
     case Coding::fixed32: attr.natural = reader.get_fixed32(); break;
     case Coding::fixed64: attr.natural = reader.get_fixed64(); break;

@@ -64,7 +64,12 @@ double random_real(Prng& random) {
   return random.chance(0.5) ? kReals[random.below(std::size(kReals))] : std::bit_cast<double>(random.next());
 }
 float random_float(Prng& random) {
-  static const float kReals[] = {0.0f, -0.0f, 0.1f, 3.4e38f, 1e-45f, std::numeric_limits<float>::quiet_NaN(),
+  static const float kReals[] = {0.0f,
+                                 -0.0f,
+                                 0.1f,
+                                 3.4e38f,
+                                 1e-45f,
+                                 std::numeric_limits<float>::quiet_NaN(),
                                  std::numeric_limits<float>::infinity()};
   return random.chance(0.5) ? kReals[random.below(std::size(kReals))]
                             : std::bit_cast<float>(static_cast<uint32_t>(random.next()));
@@ -221,6 +226,20 @@ TEST(Forms, WhatIsUnusualOnTheWireKeepsItsMeaning) {
   EXPECT_GT(read, 300);
 }
 
+TEST(Forms, AreToldByTheirContents) {
+  const google::protobuf::LogSilencer quiet;
+  TemporaryFolder folder;
+  Prng random(7);
+  for (int round = 0; round < 50; ++round) {
+    const std::string et = file_of(random_trace(random, 5));
+    for (const char* form : {"et", "json", "jsonl"}) {
+      const std::string bytes = write_as(et, form, folder.path("t"));
+      for (const FormatRow& row : kFormats)
+        EXPECT_EQ(row.sniff(std::string_view(bytes).substr(0, kSniffed)), row.name == form) << row.name << " " << form;
+    }
+  }
+}
+
 TEST(Forms, EveryPrefixIsAnError) {
   const google::protobuf::LogSilencer quiet;
   TemporaryFolder folder;
@@ -300,8 +319,11 @@ TEST(Forms, ReadsWhatThePeersJsonizerWrites) {
 
 TEST(Forms, TheFirstSchemaIsConverted) {
   // Two compute nodes of 5, the second waits for the first; then one with attributes.
-  const std::string eg("\x11\x08\x00\x12\x09" "COMP_NODE\x18\x03\x38\x05\x13\x08\x01\x12\x09" "COMP_NODE\x18\x03\x20\x00\x38\x05",
-                       38);
+  const std::string eg(
+      "\x11\x08\x00\x12\x09"
+      "COMP_NODE\x18\x03\x38\x05\x13\x08\x01\x12\x09"
+      "COMP_NODE\x18\x03\x20\x00\x38\x05",
+      38);
   ASSERT_TRUE(sniff_eg(eg));
   ASSERT_FALSE(sniff_et(eg));
   const auto read = read_as(eg, "eg");
@@ -315,8 +337,8 @@ TEST(Forms, TheFirstSchemaIsConverted) {
   EXPECT_EQ(node.data_deps(0), 0u);
   for (size_t size = 1; size < eg.size(); ++size)
     if (size != 18) EXPECT_EQ(tag_of(read_as(eg.substr(0, size), "eg")), "io.et.truncated") << size;
-  EXPECT_EQ(tag_of(read_as(std::string("\x04\x08\x00\x18\x09", 5), "eg")), "io.eg.field");     // no such type
-  EXPECT_EQ(tag_of(read_as(std::string("\x04\x08\x00\x48\x09", 5), "eg")), "io.eg.field");     // field 9
+  EXPECT_EQ(tag_of(read_as(std::string("\x04\x08\x00\x18\x09", 5), "eg")), "io.eg.field");  // no such type
+  EXPECT_EQ(tag_of(read_as(std::string("\x04\x08\x00\x48\x09", 5), "eg")), "io.eg.field");  // field 9
   EXPECT_EQ(tag_of(read_as(std::string("\x04\x08\x00\x12\x09", 5), "eg")), "io.eg.damaged");
 }
 

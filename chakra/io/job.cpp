@@ -108,11 +108,11 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
     CHAKRA_ASSIGN(std::vector<RankFile> files, ranks_of_form(path, *find_format(form)));
     if (!files.empty()) return files;
   }
-  return fail(Code::io, "io.job.none",
-              folder ? "the folder holds no file <prefix>.<rank>.et"
-                     : "there is neither such a file or folder nor a file " + fs::path(path).filename().string() +
-                           ".<rank>.et",
-              {path});
+  return fail(
+      Code::io, "io.job.none",
+      folder ? "the folder holds no file <prefix>.<rank>.et"
+             : "there is neither such a file or folder nor a file " + fs::path(path).filename().string() + ".<rank>.et",
+      {path});
 }
 
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options) {

@@ -60,26 +60,26 @@ const TextMap<KeyRow>& keys() {
       names.push_back(json_name(name));
       map.emplace(names.back(), row);
     };
-    for (const auto& [name, key] : std::initializer_list<std::pair<std::string_view, Key>>{
-             {"id", Key::id},
-             {"name", Key::name},
-             {"type", Key::type},
-             {"ctrl_deps", Key::ctrl_deps},
-             {"data_deps", Key::data_deps},
-             {"start_time_micros", Key::start},
-             {"duration_micros", Key::duration},
-             {"inputs", Key::inputs},
-             {"outputs", Key::outputs},
-             {"attr", Key::attr},
-             {"unknown_fields", Key::unknown_fields},
-             {"version", Key::version},
-             {"doc_string", Key::doc},
-             {"values", Key::values},
-             {"shapes", Key::shapes},
-             {"types", Key::types},
-             {"chakra_trace", Key::trace},
-             {"chakra_nodes", Key::nodes},
-             {"metadata", Key::metadata}})
+    for (const auto& [name, key] :
+         std::initializer_list<std::pair<std::string_view, Key>>{{"id", Key::id},
+                                                                 {"name", Key::name},
+                                                                 {"type", Key::type},
+                                                                 {"ctrl_deps", Key::ctrl_deps},
+                                                                 {"data_deps", Key::data_deps},
+                                                                 {"start_time_micros", Key::start},
+                                                                 {"duration_micros", Key::duration},
+                                                                 {"inputs", Key::inputs},
+                                                                 {"outputs", Key::outputs},
+                                                                 {"attr", Key::attr},
+                                                                 {"unknown_fields", Key::unknown_fields},
+                                                                 {"version", Key::version},
+                                                                 {"doc_string", Key::doc},
+                                                                 {"values", Key::values},
+                                                                 {"shapes", Key::shapes},
+                                                                 {"types", Key::types},
+                                                                 {"chakra_trace", Key::trace},
+                                                                 {"chakra_nodes", Key::nodes},
+                                                                 {"metadata", Key::metadata}})
       add(name, {key});
     for (uint32_t field = 3; field < schema::kMembers.size(); ++field)
       add(schema::kMembers[field].name, {Key::member, field});
@@ -164,7 +164,8 @@ class ObjectReader {
       JsonValue* value = nullptr;
       if (const auto code = json::open_field(field, key, value)) return broken(code);
       const auto row = keys().find(key);
-      if (row == keys().end()) return fail(Code::bad_input, "io.json.field", fmt::format("no key {} is known", quote(key)));
+      if (row == keys().end())
+        return fail(Code::bad_input, "io.json.field", fmt::format("no key {} is known", quote(key)));
       const uint64_t bit = uint64_t{1} << static_cast<unsigned>(row->second.key);
       if (seen & bit)
         return fail(Code::bad_input, "io.json.field",
@@ -172,7 +173,8 @@ class ObjectReader {
                                                    : fmt::format("the key {} is there twice", quote(key)));
       seen |= bit;
       CHAKRA_ASSIGN(const bool taken, read(key, row->second, *value));
-      if (!taken) return fail(Code::bad_input, "io.json.field", fmt::format("the key {} does not belong here", quote(key)));
+      if (!taken)
+        return fail(Code::bad_input, "io.json.field", fmt::format("the key {} does not belong here", quote(key)));
     }
     return {};
   }
@@ -368,8 +370,7 @@ class ObjectReader {
       case Coding::fixed32:
       case Coding::fixed64:
         return natural(key, value, read.bits, narrow ? std::numeric_limits<uint32_t>::max() : ~uint64_t{0});
-      case Coding::text:
-        return field >= schema::kBytes ? base64(key, value, read.text) : string(key, value, read.text);
+      case Coding::text: return field >= schema::kBytes ? base64(key, value, read.text) : string(key, value, read.text);
       case Coding::boolean: {
         bool truth = false;
         if (value.get_bool().get(truth) != simdjson::SUCCESS) return wrong(key, "true or false");
@@ -451,8 +452,7 @@ class JsonSource : public RecordSource {
       if (!lines_ && !any_array_ && nodes_read_ == 0) CHAKRA_CHECK(no_more_members());
       if (announced_ >= 0 && announced_ != nodes_read_)
         return fail(Code::bad_input, "io.json.truncated",
-                    fmt::format("the file announces {} nodes and holds {}", announced_, nodes_read_),
-                    {stream_.file()});
+                    fmt::format("the file announces {} nodes and holds {}", announced_, nodes_read_), {stream_.file()});
       return {};
     }
     if (part == JsonStream::Part::member) return read_member();
@@ -460,9 +460,8 @@ class JsonSource : public RecordSource {
     return json::for_each_in_window(stream_, parser_, [&](ondemand::object& object) -> Result<void> {
       const bool first = lines_ && !std::exchange(any_metadata_, true);
       nodes_read_ += !first;
-      return add(stream_.current_place().byte, [&] {
-        return first ? reader_.metadata(object, out_, announced_) : reader_.node(object, out_);
-      });
+      return add(stream_.current_place().byte,
+                 [&] { return first ? reader_.metadata(object, out_, announced_) : reader_.node(object, out_); });
     });
   }
   template <class Read>
@@ -487,12 +486,10 @@ class JsonSource : public RecordSource {
       return {};
     }
     if (key != "metadata") return error(fmt::format("no key {} is known", quote(key)));
-    if (std::exchange(any_metadata_, true))
-      return error("the metadata is there twice, or behind the nodes");
+    if (std::exchange(any_metadata_, true)) return error("the metadata is there twice, or behind the nodes");
     ondemand::object object;
     if (document.get_object().get(object) != simdjson::SUCCESS) return error("the metadata is no object");
-    Result<void> read =
-        add(stream_.value_place().byte, [&] { return reader_.metadata(object, out_, announced_); });
+    Result<void> read = add(stream_.value_place().byte, [&] { return reader_.metadata(object, out_, announced_); });
     if (!read && read.error().place.file.empty()) read.error().place = stream_.value_place();
     return read;
   }
@@ -519,14 +516,15 @@ RecordSourcePtr open_json(ByteSource source) { return std::make_unique<JsonSourc
 RecordSourcePtr open_json_lines(ByteSource source) { return std::make_unique<JsonSource>(std::move(source), true); }
 
 bool sniff_json(std::string_view head) {
-  const std::string_view text = json_head(head);
+  const std::string text = json_head(head);
   return text.starts_with("{\"chakraTrace\":\"json/") || text.starts_with("{\"metadata\":{");
 }
 
 bool sniff_json_lines(std::string_view head) {
-  const std::string_view text = json_head(head);
+  const std::string text = json_head(head);
   // What the peer's jsonizer writes are objects one behind the other, too.
-  for (const std::string_view begin : {"{\"chakraTrace\":\"jsonl/", "{\"attr\":[{\"name\":", "{\"version\":\"", "{}{\""})
+  for (const std::string_view begin :
+       {"{\"chakraTrace\":\"jsonl/", "{\"attr\":[{\"name\":", "{\"version\":\"", "{}{\""})
     if (text.starts_with(begin)) return true;
   return false;
 }

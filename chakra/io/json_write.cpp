@@ -103,8 +103,8 @@ class Text {
     out_.end(at);
   }
   void real(uint64_t bits, bool single) {
-    const double value = single ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)))
-                                : std::bit_cast<double>(bits);
+    const double value =
+        single ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))) : std::bit_cast<double>(bits);
     if (std::isnan(value)) {
       const bool usual = bits == (single ? 0x7fc00000u : 0x7ff8000000000000u);
       raw(usual ? std::string("\"NaN\"") : fmt::format("{{\"bits\":\"0x{:x}\"}}", bits));

@@ -1,0 +1,191 @@
+// Documents are cut at the borders of elements, whatever the window; nothing that is cut or no JSON passes.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/json/json.h"
+
+namespace chakra::json {
+namespace {
+
+using chakra::testing::tag_of;
+
+// ---- JsonStream ------------------------------------------------------------------------------------------
+
+/// Random JSON values with all that makes cutting hard: escapes, brackets in strings, blanks.
+class RandomJson {
+ public:
+  explicit RandomJson(Prng& random) : r_(random) {}
+  std::string blanks() {
+    static const char* const kBlanks[] = {"", "", " ", "\n", "\t ", "\r\n    "};
+    return kBlanks[r_.below(6)];
+  }
+  std::string string() {
+    static const char* const kPieces[] = {
+        "a", "\\\"", "\\\\", "{", "}", "[", "]", ",", ":", "\\n", "\\u00fc", "\xc3\xbc", "long text without anything"};
+    std::string out = "\"";
+    for (uint64_t n = r_.below(8); n > 0; --n) out += kPieces[r_.below(13)];
+    return out + "\"";
+  }
+  std::string value(int depth) {
+    switch (r_.below(depth > 3 ? 4 : 6)) {
+      case 0: return string();
+      case 1: return fmt::format("{}", r_.between(-1000, 1000));
+      case 2: return fmt::format("{}.{}e-{}", r_.below(10), r_.below(1000), r_.below(9));
+      case 3: return r_.chance(0.5) ? "true" : "null";
+      case 4: return object(depth + 1);
+      default: {
+        std::string out = "[";
+        for (uint64_t n = r_.below(5); n > 0; --n) out += blanks() + value(depth + 1) + blanks() + (n > 1 ? "," : "");
+        return out + "]";
+      }
+    }
+  }
+  std::string object(int depth) {
+    std::string out = "{";
+    for (uint64_t n = r_.below(5); n > 0; --n)
+      out += blanks() + string() + blanks() + ":" + blanks() + value(depth + 1) + blanks() + (n > 1 ? "," : "");
+    return out + "}";
+  }
+
+ private:
+  Prng& r_;
+};
+
+struct Document {
+  std::string text;
+  std::vector<std::string> elements;
+  std::vector<std::string> members;  // key and value
+};
+
+Document random_document(Prng& random) {
+  RandomJson json(random);
+  Document d;
+  const bool bare = random.chance(0.2);
+  const auto member = [&](int i) {
+    const std::string value = json.value(0);
+    d.members.push_back(fmt::format("k{} {}", i, value));
+    return json.blanks() + fmt::format("\"k{}\"", i) + json.blanks() + ":" + json.blanks() + value + json.blanks();
+  };
+  std::string array = "[" + json.blanks();
+  for (uint64_t n = random.below(30); n > 0; --n) {
+    d.elements.push_back(json.object(0));
+    array += d.elements.back() + json.blanks() + (n > 1 ? "," + json.blanks() : "");
+  }
+  array += "]";
+  if (bare) {
+    d.text = json.blanks() + array + json.blanks();
+  } else {
+    d.text = json.blanks() + "{";
+    for (int i = 0; i < 3; ++i) d.text += member(i) + ",";
+    d.text += json.blanks() + "\"bulk\"" + json.blanks() + ":" + json.blanks() + array + json.blanks();
+    for (int i = 3; i < 5; ++i) d.text += "," + member(i);
+    d.text += "}" + json.blanks();
+  }
+  return d;
+}
+
+Result<Document> read_document(const std::string& text, size_t window) {
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::from_memory(text));
+  JsonStream stream(std::move(source), {"bulk"}, window);
+  Document d;
+  for (;;) {
+    CHAKRA_ASSIGN(const JsonStream::Part part, stream.next());
+    if (part == JsonStream::Part::finished) return d;
+    if (part == JsonStream::Part::member) {
+      d.members.push_back(std::string(stream.key()) + " " + std::string(std::string_view(stream.value())));
+      continue;
+    }
+    for (size_t i = 0; i < stream.elements(); ++i) {
+      d.elements.emplace_back(std::string_view(stream.element(i)));
+      EXPECT_EQ(text.substr(static_cast<size_t>(stream.element_place(i).byte), d.elements.back().size()),
+                d.elements.back());
+    }
+    EXPECT_EQ(std::string_view(stream.window()).front(), '[');
+    EXPECT_EQ(std::string_view(stream.window()).back(), ']');
+  }
+}
+
+TEST(JsonStream, CutsAtElementsWhateverTheWindow) {
+  Prng random(1);
+  for (int round = 0; round < 300; ++round) {
+    const Document wanted = random_document(random);
+    for (const size_t window : {size_t{1}, size_t{63}, size_t{200}, size_t{1} << 16}) {
+      auto read = read_document(wanted.text, window);
+      ASSERT_TRUE(read) << read.error().message() << "\n" << wanted.text;
+      ASSERT_EQ(read->elements, wanted.elements);
+      ASSERT_EQ(read->members, wanted.members);
+    }
+  }
+}
+
+TEST(JsonStream, EveryPrefixIsAnError) {
+  Prng random(2);
+  for (int round = 0; round < 30; ++round) {
+    const Document document = random_document(random);
+    const size_t last = document.text.find_last_of("]}");
+    for (size_t size = 0; size <= last; ++size)
+      for (const size_t window : {size_t{64}, size_t{1} << 16}) {
+        const std::string prefix = document.text.substr(0, size);
+        const bool blank = prefix.find_first_not_of(" \t\r\n") == std::string::npos;
+        const std::string tag = tag_of(read_document(prefix, window));
+        ASSERT_EQ(tag, blank ? "pytorch.json.empty" : "pytorch.json.truncated") << prefix;
+      }
+  }
+}
+
+TEST(JsonStream, RefusesWhatIsNoJson) {
+  const auto tag = [](const std::string& text) { return tag_of(read_document(text, 1 << 16)); };
+  EXPECT_EQ(tag("hello"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{\"bulk\": [{} {}]}"), "");  // what is between elements of a window, simdjson finds
+  EXPECT_EQ(tag("{\"bulk\": [{}] \"a\": 1}"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{\"a\" 1}"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{a: 1}"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{\"bulk\": [{}],}"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{\"bulk\": [{}]} more"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("{\"bulk\": [{}, 5]}"), "pytorch.json.syntax");
+  EXPECT_EQ(tag("\xef\xbb\xbf{\"bulk\": [{}]}"), "");  // a byte-order mark
+}
+
+/// The elements of a sequence, as text.
+Result<std::vector<std::string>> read_sequence(const std::string& text) {
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::from_memory(text));
+  JsonStream stream = JsonStream::sequence(std::move(source), kTraceTags);
+  simdjson::ondemand::parser parser;
+  std::vector<std::string> elements;
+  for (;;) {
+    CHAKRA_ASSIGN(const JsonStream::Part part, stream.next());
+    if (part == JsonStream::Part::finished) return elements;
+    size_t i = 0;
+    CHAKRA_CHECK(for_each_in_window(stream, parser, [&](simdjson::ondemand::object&) -> Result<void> {
+      elements.emplace_back(std::string_view(stream.element(i++)));
+      return {};
+    }));
+  }
+}
+
+TEST(JsonStream, ReadsSequences) {
+  Prng random(3);
+  for (int round = 0; round < 50; ++round) {
+    std::string text, last;
+    std::vector<std::string> wanted;
+    for (uint64_t n = 1 + random.below(round < 5 ? 20'000 : 20); n > 0; --n) {
+      RandomJson json(random);
+      wanted.push_back(fmt::format("{{\"a\":{}}}", json.string()));
+      text += json.blanks() + wanted.back();
+    }
+    const auto read = read_sequence(text + "\n");
+    ASSERT_TRUE(read) << read.error().message();
+    ASSERT_EQ(*read, wanted);
+    const std::string cut = text.substr(0, text.size() - 1 - random.below(wanted.back().size() - 1));
+    ASSERT_EQ(tag_of(read_sequence(cut)), "io.json.truncated");
+  }
+  EXPECT_EQ(tag_of(read_sequence("")), "io.json.empty");
+  EXPECT_EQ(tag_of(read_sequence("[{}]")), "io.json.syntax");
+  EXPECT_EQ(tag_of(read_sequence("{} ] {}")), "io.json.syntax");
+  EXPECT_EQ(tag_of(read_sequence("{},{}")), "io.json.syntax");
+  EXPECT_EQ(tag_of(read_sequence("{} 5")), "io.json.syntax");
+}
+
+}  // namespace
+}  // namespace chakra::json
