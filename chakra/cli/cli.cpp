@@ -24,7 +24,12 @@ const std::array<CommandRow, 7> kCommands{{
     {"check", "Look for what is wrong in traces, and between the traces of a job", "chakra check traces/", add_check},
     {"sim", "Run a job on a described system",
      "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", add_sim},
-    {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing", "chakra view traces/ -o timeline.json",
+    {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing, or a picture of a trace's graph",
+     "chakra view traces/ -o timeline.json                          # what ran when\n"
+     "chakra view trace.0.et -o graph.graphml                       # the graph, every node and edge\n"
+     "chakra view trace.0.et --group -o graph.svg                   # as some dozens of boxes, by Graphviz\n"
+     "chakra view trace.0.et --focus 8000 --hops 3 -o graph.pdf     # what is near a node\n"
+     "chakra view astra_sim.csv --npu-frequency 1.5GHz -o sim.json  # issue and callback lines",
      add_view},
     {"gen", "Make the traces of a described workload",
      "chakra gen step --preset llama3-405b --dp 1024 -o job         # 131,072 ranks in 16 classes\n"
