@@ -24,7 +24,12 @@ const std::array<CommandRow, 11> kCommands{{
     {"check", "Look for what is wrong in traces, and between the traces of a job", "chakra check traces/", add_check},
     {"sim", "Run a job on a described system",
      "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", add_sim},
-    {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing", "chakra view traces/ -o timeline.json",
+    {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing, or a picture of a trace's graph",
+     "chakra view traces/ -o timeline.json                          # what ran when\n"
+     "chakra view trace.0.et -o graph.graphml                       # the graph, every node and edge\n"
+     "chakra view trace.0.et --group -o graph.svg                   # as some dozens of boxes, by Graphviz\n"
+     "chakra view trace.0.et --focus 8000 --hops 3 -o graph.pdf     # what is near a node\n"
+     "chakra view astra_sim.csv --npu-frequency 1.5GHz -o sim.json  # issue and callback lines",
      add_view},
     {"import", "Make traces of another tool's workload (ASTRA-sim text, FlexFlow, MSCCL, the peer's JSON)",
      "chakra import MLP_HybridParallel_Data_Model.txt -o mlp --dims 8,8", add_import},

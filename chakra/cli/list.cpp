@@ -66,6 +66,8 @@ Table formats() {
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
   for (const auto& row : pytorch::kFormats)
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
+  for (const auto& row : view::kForms)
+    table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
   return table;
 }
 

@@ -1,42 +1,160 @@
 // chakra view
+#include "chakra/view/view.h"
+
 #include <fmt/format.h>
 
 #include "chakra/cli/cli.h"
 #include "chakra/io/io.h"
-#include "chakra/view/view.h"
 
 namespace chakra::cli {
 namespace {
 
+constexpr int64_t kMostRanks = 1 << 30;
+constexpr int64_t kMostHops = 1'000'000;
+constexpr int64_t kMostBoxes = 1'000;
+
 struct Options {
-  std::string path, output;
+  std::string path, output, from, to, only = "all", frequency = "1GHz";
+  std::optional<uint64_t> focus;
+  std::optional<int64_t> rank;
+  int64_t hops = 2, boxes = 30, ranks = 0;
+  bool group = false;
 };
 
-Result<void> run_view(const Options& o) {
-  CHAKRA_ASSIGN(const std::vector<std::string> files, job_files(o.path));
-  CHAKRA_CHECK(keep_apart(files, {o.output}, ""));
-  CHAKRA_ASSIGN(const trace::TraceSet job, io::read_job(o.path));
-  Findings findings;
-  CHAKRA_ASSIGN(const table::Timeline timeline, view::timeline_of(job, findings));
-  CHAKRA_CHECK(view::write_chrome_trace(timeline, o.output));
-  print(fmt::format(
-      "{}: {} slices on {} tracks of {} ranks, {} arrows; open it in https://ui.perfetto.dev or chrome://tracing\n",
-      o.output, show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), job.ranks.size(),
-      show_count(static_cast<int64_t>(timeline.flows.size()))));
+const char* s(size_t count) { return count == 1 ? "" : "s"; }
+
+Result<void> write_timeline(const table::Timeline& timeline, const std::string& output, const Findings& findings) {
+  CHAKRA_CHECK(view::write_chrome_trace(timeline, output));
+  size_t ranks = 0;
+  int64_t last = -1;
+  for (const table::Timeline::Track& track : timeline.tracks) ranks += track.rank != last, last = track.rank;
+  print(fmt::format("{}: {} slices on {} tracks of {} ranks, {} arrows; open it in https://ui.perfetto.dev or "
+                    "chrome://tracing\n",
+                    output, show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), ranks,
+                    show_count(static_cast<int64_t>(timeline.flows.size()))));
   print(to_text(findings));
   return {};
+}
+
+Result<void> view_csv(const Options& o) {
+  CHAKRA_CHECK(keep_apart({o.path}, {o.output}, ""));
+  view::EventCsvOptions options;
+  options.ranks = o.ranks;
+  CHAKRA_ASSIGN(options.hz, view::parse_frequency(o.frequency));
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.path));
+  Findings findings;
+  CHAKRA_ASSIGN(const table::Timeline timeline, view::read_event_csv(std::move(source), options, findings));
+  return write_timeline(timeline, o.output, findings);
+}
+
+/// The one rank that is asked for, or all.
+Result<trace::TraceSet> read(const Options& o) {
+  if (io::is_class_job(o.path) || !o.rank) {
+    CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(o.path));
+    if (o.rank) std::erase_if(job.ranks, [&](const trace::Trace& t) { return t.rank != *o.rank; });
+    if (o.rank && job.ranks.empty())
+      return fail(Code::usage, "cli.usage", fmt::format("there is no rank {}", *o.rank), {o.path});
+    return job;
+  }
+  CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(o.path));
+  trace::TraceSet job;
+  for (const io::RankFile& file : files) {
+    if (file.rank != *o.rank && files.size() > 1) continue;
+    CHAKRA_ASSIGN(trace::Trace t, io::read_rank(file));
+    if (t.rank == *o.rank) job.ranks.push_back(std::move(t));
+  }
+  if (job.ranks.empty()) return fail(Code::usage, "cli.usage", fmt::format("there is no rank {}", *o.rank), {o.path});
+  return job;
+}
+
+Result<void> view_graph(const Options& o, std::string_view form, const trace::TraceSet& job) {
+  if (job.ranks.size() > 1)
+    return fail(Code::usage, "cli.usage",
+                fmt::format("a graph is drawn of one rank and there are {}: choose with --rank", job.ranks.size()),
+                {o.path});
+  const trace::Trace& t = job.ranks[0];
+  view::GraphOptions options;
+  for (size_t i = 0; i < view::kOnlyNames.size(); ++i)
+    if (view::kOnlyNames[i] == o.only) options.only = static_cast<view::Only>(i);
+  options.focus = o.focus;
+  options.hops = o.hops;
+  options.group = o.group;
+  options.boxes = static_cast<size_t>(o.boxes);
+  Findings findings;
+  const bool graphml = form == "graphml";
+  CHAKRA_ASSIGN(const view::GraphCounts counts,
+                graphml || form == "dot"
+                    ? view::write_graph(t, graphml ? view::GraphForm::graphml : view::GraphForm::dot, options, o.output,
+                                        findings)
+                    : view::draw_graph(t, form, options, o.output, findings));
+  std::string text = fmt::format("{}: {} {}, {} data and {} control edges", o.output, show_count(counts.boxes),
+                                 o.group ? "boxes" : "nodes", show_count(counts.data), show_count(counts.control));
+  if (counts.indirect) text += fmt::format(", {} indirect ones", show_count(counts.indirect));
+  if (counts.inside) text += fmt::format(", {} more inside boxes", show_count(counts.inside));
+  if (counts.absent)
+    text += fmt::format("; {} of them from {} node{} that {} not in the file", show_count(counts.to_absent),
+                        show_count(counts.absent), s(static_cast<size_t>(counts.absent)),
+                        counts.absent == 1 ? "is" : "are");
+  print(text + "\n" + to_text(findings));
+  return {};
+}
+
+Result<void> run_view(const Options& o) {
+  const std::string_view form = o.to.empty() ? view::form_of(o.output) : std::string_view(o.to);
+  if (form.empty())
+    return fail(Code::usage, "cli.usage",
+                fmt::format("{} says no form by its ending: name one with --to", quote(o.output, 200)));
+  const bool timeline = form == "timeline";
+  if (timeline && (o.group || o.focus || o.only != "all"))
+    return fail(Code::usage, "cli.usage", "--only, --focus and --group are for graphs, not for timelines");
+  if (o.from == "csv" || (o.from.empty() && o.path.ends_with(".csv"))) {
+    if (timeline) return view_csv(o);
+    return fail(Code::usage, "cli.usage", "a CSV of issue and callback lines gives a timeline (FILE.json)");
+  }
+  CHAKRA_ASSIGN(const std::vector<std::string> files, job_files(o.path));
+  CHAKRA_CHECK(keep_apart(files, {o.output}, ""));
+  CHAKRA_ASSIGN(const trace::TraceSet job, read(o));
+  if (!timeline) return view_graph(o, form, job);
+  Findings findings;
+  CHAKRA_ASSIGN(const table::Timeline slices, view::timeline_of(job, findings));
+  return write_timeline(slices, o.output, findings);
 }
 
 }  // namespace
 
 void add_view(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
-  app.add_option("path", options->path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder")
+  auto o = std::make_shared<Options>();
+  std::vector<std::string> forms;
+  for (const view::FormRow& row : view::kForms) forms.emplace_back(row.name);
+  app.add_option("path", o->path,
+                 "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; or FILE.csv with issue and callback lines")
       ->required()
       ->type_name("PATH");
-  app.add_option("-o,--output", options->output, "The timeline to write")->required()->type_name("FILE.json");
-  app.callback([options, &exit_code] {
-    if (auto done = run_view(*options); !done) exit_code = report(done.error());
+  app.add_option("-o,--output", o->output, "What to write; its ending says the form")->required()->type_name("FILE");
+  app.add_option("--to", o->to, "The form, where the ending does not say it")->check(CLI::IsMember(forms));
+  app.add_option("--from", o->from, "What PATH is, where its ending does not say it")
+      ->check(CLI::IsMember(std::vector<std::string>{"traces", "csv"}));
+  app.add_option("--rank", o->rank, "Only this rank; a graph is drawn of one")
+      ->type_name("N")
+      ->check(whole_number(0, kMostRanks));
+  app.add_option("--only", o->only, "Graphs: only nodes of a kind, and who waits for whom through the others")
+      ->check(CLI::IsMember(std::vector<std::string>(view::kOnlyNames.begin(), view::kOnlyNames.end())));
+  app.add_option("--focus", o->focus, "Graphs: only what is near the node of this id")->type_name("NODE");
+  app.add_option("--hops", o->hops, "Graphs: how many edges away from --focus (default: 2)")
+      ->type_name("N")
+      ->check(whole_number(0, kMostHops));
+  app.add_flag("--group", o->group, "Graphs: a box for many nodes, by lane and by what called them, repetitions as one");
+  app.add_option("--boxes", o->boxes, "Graphs: at most so many boxes with --group (default: 30)")
+      ->type_name("N")
+      ->check(whole_number(2, kMostBoxes));
+  app.add_option("--num-npus,--num_npus", o->ranks, "CSV: so many ranks; others are an error (default: as many as there are)")
+      ->type_name("N")
+      ->check(whole_number(1, kMostRanks));
+  app.add_option("--npu-frequency,--npu_frequency", o->frequency,
+                 "CSV: ticks per second: MHz, or with a unit, such as 1.5GHz (default: 1GHz)")
+      ->type_name("FREQUENCY");
+  app.callback([o, &exit_code] {
+    if (auto done = run_view(*o); !done) exit_code = report(done.error());
   });
 }
 

@@ -1,8 +1,12 @@
-// Showing things: a Trace as a Timeline, a Timeline as a file for ui.perfetto.dev and chrome://tracing, a
-// Table as text.
+// Showing things: a Trace as a Timeline or as a picture of its graph, a Timeline as a file for ui.perfetto.dev and
+// chrome://tracing, a Table as text.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "chakra/base/base.h"
 #include "chakra/table/table.h"
@@ -20,6 +24,77 @@ Result<table::Timeline> timeline_of(const trace::TraceSet& job, Findings& findin
 /// times in microseconds. On one track slices nest; where they would not, the later one moves to a
 /// second track of the same name. Errors: base.file.*. Cost: O(slices log slices).
 Result<void> write_chrome_trace(const table::Timeline& timeline, const std::string& path);
+
+struct EventCsvOptions {
+  int64_t ranks = 0;             ///< more are an error; 0: as many as there are
+  uint64_t hz = 1'000'000'000;   ///< ticks per second
+};
+/// The timeline of a simulation from its lines "issue,NAME=rank,NAME=tick,NAME=node,NAME=name" and "callback,..."
+/// (docs/formats/event_csv.md): a slice from a node's issue to its callback.
+/// Errors: view.csv.form, .rank, .time, .issued_twice, .not_issued, and those of ByteSource. Findings:
+/// view.csv.unfinished, .kind, .skipped. Cost: O(file); memory for what is shown.
+Result<table::Timeline> read_event_csv(ByteSource source, const EventCsvOptions& options, Findings& findings);
+/// "1500" (MHz), "1.5GHz", "800 MHz" in Hz. Errors: view.csv.frequency.
+Result<uint64_t> parse_frequency(std::string_view text);
+
+// ---- pictures of the graph (docs/formats/graph.md) ---------------------------------------------------
+
+enum class Only : uint8_t { all, comm, compute, device };
+inline constexpr std::array<std::string_view, 4> kOnlyNames{"all", "comm", "compute", "device"};
+
+struct GraphOptions {
+  /// Nodes of other kinds are left out; what waits for another through them has an edge of the kind "indirect".
+  Only only = Only::all;
+  std::optional<uint64_t> focus;  ///< id of a node: only what is within `hops` edges of it, along or against them
+  int64_t hops = 2;
+  bool group = false;  ///< boxes for many nodes: by lane, by what called them, repetitions as one
+  size_t boxes = 30;   ///< at most, with `group`; at least 2
+};
+
+struct GraphCounts {
+  int64_t boxes = 0;    ///< without placeholders
+  int64_t data = 0, control = 0, indirect = 0;  ///< arrows; with `group` the edges that they stand for
+  int64_t inside = 0;   ///< edges between nodes of one box
+  int64_t absent = 0;   ///< placeholders for nodes that edges name and the file does not have
+  int64_t to_absent = 0;  ///< arrows from them, also counted as data or control
+};
+
+enum class GraphForm : uint8_t { dot, graphml };
+/// Nothing is laid out: the file grows as the graph is walked. Data dependencies and the call tree are both drawn, as
+/// dependency = data and dependency = control.
+/// Errors: view.graph.focus (no such node), base.file.*. Findings: view.graph.cut (so many indirect edges that some
+/// were left out), view.graph.hub (nodes with so many edges that a focus is not widened through them). Cost: O(nodes + edges); with `only` some more, each hidden node passes at most 32 others on.
+Result<GraphCounts> write_graph(const trace::Trace& trace, GraphForm form, const GraphOptions& options,
+                                const std::string& path, Findings& findings);
+
+/// The same laid out by Graphviz's program `dot` as `form`: svg, pdf, png. It is run as a process of its own, with
+/// its DOT text on standard input.
+/// Errors: view.graphviz.missing (no such program), view.graphviz.large (more than kMostLaidOut boxes: it would take
+/// hours), view.graphviz.failed, and those of write_graph.
+Result<GraphCounts> draw_graph(const trace::Trace& trace, std::string_view form, const GraphOptions& options,
+                               const std::string& path, Findings& findings);
+inline constexpr int64_t kMostLaidOut = 1500;
+
+// ---- what there is --------------------------------------------------------------------------------------
+
+struct FormRow {
+  std::string_view name;
+  std::string_view files;
+  std::string_view description;
+};
+/// What `chakra view` writes.
+inline constexpr std::array<FormRow, 6> kForms{{
+    {"timeline", "*.json", "what ran when, for ui.perfetto.dev and chrome://tracing; written"},
+    {"dot", "*.dot, *.gv", "the graph as DOT, the language of Graphviz; written"},
+    {"graphml", "*.graphml", "the graph as GraphML, for Gephi, yEd, networkx; written"},
+    {"svg", "*.svg", "the graph as a picture, by Graphviz; written"},
+    {"pdf", "*.pdf", "the graph as a page, by Graphviz; written"},
+    {"png", "*.png", "the graph as an image, by Graphviz; written"},
+}};
+/// The form that a file's ending stands for, or "".
+std::string_view form_of(std::string_view path);
+
+// ---- text ---------------------------------------------------------------------------------------------
 
 /// Why each edge of a node is there: what it waits for, from which records or by which rule, and how the
 /// measured times fit. Requires the attributes (source, correlation) to be in the trace.

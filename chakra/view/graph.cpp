@@ -1,0 +1,314 @@
+// Trace -> boxes and arrows, one for each node and edge.
+#include "chakra/view/graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace chakra::view {
+namespace {
+
+using trace::Defect;
+using trace::NodeId;
+using trace::Trace;
+
+constexpr size_t kHub = 32;           ///< edges of a node that a focus is not widened through
+constexpr size_t kMostPassedOn = 32;  ///< nodes that a hidden node passes on to who waits for it
+
+bool is_wanted(const Trace& t, NodeId n, Only only) {
+  switch (only) {
+    case Only::all: return true;
+    case Only::comm: return trace::is_comm(t.type[n]);
+    case Only::compute: return t.type[n] == trace::NodeType::comp && look_of(t, n) != Look::waiting;
+    case Only::device: return t.on_device(n);
+  }
+  return true;
+}
+
+/// Keeps what is within `hops` edges of a node, along or against them. Nodes with many edges, as the callers of whole
+/// phases have, are shown, but not walked through: all would be near. Gives how many those are.
+int64_t keep_near(const Trace& t, NodeId focus, int64_t hops, std::vector<char>& keep) {
+  int64_t hubs = 0;
+  const trace::Edges waiting = trace::reversed(t.deps), called = trace::reversed(t.ctrl);
+  std::vector<char> near(t.size(), 0);
+  std::vector<NodeId> front{focus}, next;
+  near[focus] = 1;
+  for (; hops > 0 && !front.empty(); --hops) {
+    next.clear();
+    for (const NodeId n : front) {
+      size_t degree = 0;
+      for (const trace::Edges* edges : {&t.deps, &t.ctrl, &waiting, &called}) degree += edges->of(n).size();
+      if (n != focus && degree > kHub) {
+        ++hubs;
+        continue;
+      }
+      for (const trace::Edges* edges : {&t.deps, &t.ctrl, &waiting, &called})
+        for (const NodeId other : edges->of(n))
+          if (!near[other]) near[other] = 1, next.push_back(other);
+    }
+    std::swap(front, next);
+  }
+  for (NodeId n = 0; n < t.size(); ++n) keep[n] = static_cast<char>(keep[n] && near[n]);
+  return hubs;
+}
+
+/// What the shown nodes wait for through hidden ones.
+class Indirect {
+ public:
+  Indirect(const Trace& t, const std::vector<char>& keep) : t_(t), keep_(keep) {
+    sets_.push_back({});
+    known_[{}] = 0;
+    passed_.assign(t.size(), 0);
+    for (const NodeId n : trace::topological_order(t.deps).order)
+      if (!keep[n]) passed_[n] = number_of(gather(n, true));
+  }
+  /// Ascending.
+  std::vector<NodeId> of(NodeId n) { return gather(n, false); }
+  int64_t cut() const { return cut_; }
+
+ private:
+  std::vector<NodeId> gather(NodeId n, bool direct) {
+    std::vector<NodeId> all;
+    uint32_t last = 0;
+    for (const NodeId on : t_.deps.of(n)) {
+      if (keep_[on]) {
+        if (direct) all.push_back(on);
+      } else if (passed_[on] != last) {
+        last = passed_[on];
+        all.insert(all.end(), sets_[last].begin(), sets_[last].end());
+      }
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    if (!direct) {  // who is waited for anyway needs no second arrow
+      std::vector<NodeId> others;
+      const auto waited = t_.deps.of(n);
+      for (const NodeId on : all)
+        if (std::find(waited.begin(), waited.end(), on) == waited.end()) others.push_back(on);
+      return others;
+    }
+    if (all.size() > kMostPassedOn) {
+      cut_ += static_cast<int64_t>(all.size() - kMostPassedOn);
+      all.erase(all.begin(), all.end() - static_cast<ptrdiff_t>(kMostPassedOn));
+    }
+    return all;
+  }
+  uint32_t number_of(std::vector<NodeId> set) {
+    const auto [found, is_new] = known_.emplace(std::move(set), static_cast<uint32_t>(sets_.size()));
+    if (is_new) sets_.push_back(found->first);
+    return found->second;
+  }
+
+  const Trace& t_;
+  const std::vector<char>& keep_;
+  std::map<std::vector<NodeId>, uint32_t> known_;
+  std::vector<std::vector<NodeId>> sets_;
+  std::vector<uint32_t> passed_;  ///< of hidden nodes, into sets_
+  int64_t cut_ = 0;
+};
+
+/// The key of a box in a buffer of the caller's.
+class Keys {
+ public:
+  explicit Keys(const Trace& t) : t_(t) {
+    for (const Defect& defect : t.defects)
+      if (defect.kind == Defect::Kind::duplicate_id) twice_.push_back(defect.node);
+    std::sort(twice_.begin(), twice_.end());
+  }
+  std::string_view node(NodeId n, fmt::memory_buffer& to) const {
+    to.clear();
+    fmt::format_to(std::back_inserter(to), "n{}", t_.id[n]);
+    if (!twice_.empty() && std::binary_search(twice_.begin(), twice_.end(), n))
+      fmt::format_to(std::back_inserter(to), "_row{}", n);
+    return {to.data(), to.size()};
+  }
+  static std::string_view absent(uint64_t id, fmt::memory_buffer& to) {
+    to.clear();
+    fmt::format_to(std::back_inserter(to), "absent{}", id);
+    return {to.data(), to.size()};
+  }
+
+ private:
+  const Trace& t_;
+  std::vector<NodeId> twice_;  ///< nodes whose id another has, too
+};
+
+Result<void> draw_box(const Trace& t, NodeId n, std::string_view key, const std::vector<std::string>& lanes,
+                      bool focus, Pen& pen) {
+  Box box;
+  box.key = key;
+  box.name = t.name_of(n);
+  box.type = trace::name(t.type[n]);
+  if (t.lane[n] != trace::kNoLane) box.where = lanes[t.lane[n]];
+  box.look = look_of(t, n);
+  box.id = t.id[n];
+  box.focus = focus;
+  box.dur_ps = t.dur_ps[n];
+  box.has_start = t.has_start(n);
+  box.start_ps = t.start_ps[n];
+  if (const trace::Comm* comm = t.comm(n); comm && trace::is_comm(t.type[n])) {
+    const bool sends = t.type[n] == trace::NodeType::send;
+    box.bytes = comm->bytes;
+    box.group = t.strings[comm->group];
+    if (t.type[n] == trace::NodeType::coll) {
+      box.comm = trace::name(comm->type);
+    } else {
+      box.comm = sends ? "SEND" : "RECV";
+      box.peer = sends ? comm->dst : comm->src;
+    }
+  } else if (!t.tensor_bytes.empty() && box.look == Look::memory) {
+    box.bytes = t.tensor_bytes[n];
+  }
+  return pen.box(box);
+}
+
+Result<GraphCounts> draw_nodes(const Trace& t, const std::vector<char>& keep, const GraphOptions& options,
+                               NodeId focus, Pen& pen, Findings& findings) {
+  GraphCounts counts;
+  const Keys keys(t);
+  fmt::memory_buffer one, two;
+  std::vector<std::string> lanes;
+  for (const trace::Lane& lane : t.lanes) lanes.push_back(name_of(lane));
+  for (NodeId n = 0; n < t.size(); ++n) {
+    if (!keep[n]) continue;
+    ++counts.boxes;
+    CHAKRA_CHECK(draw_box(t, n, keys.node(n, one), lanes, n == focus, pen));
+  }
+  std::vector<uint64_t> absent;
+  for (const Defect& d : t.defects)
+    if (keep[d.node] && (d.kind == Defect::Kind::dangling_dep || d.kind == Defect::Kind::dangling_ctrl))
+      absent.push_back(d.id);
+  std::sort(absent.begin(), absent.end());
+  absent.erase(std::unique(absent.begin(), absent.end()), absent.end());
+  counts.absent = static_cast<int64_t>(absent.size());
+  for (const uint64_t id : absent) {
+    Box box;
+    box.key = Keys::absent(id, one);
+    box.id = id;
+    const std::string name = fmt::format("node {}", id);
+    box.name = name;
+    box.type = "ABSENT";
+    box.look = Look::absent;
+    CHAKRA_CHECK(pen.box(box));
+  }
+
+  for (NodeId n = 0; n < t.size(); ++n) {
+    if (!keep[n]) continue;
+    for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e) {
+      if (!keep[t.deps.node[e]]) continue;
+      ++counts.data;
+      const uint8_t kind = t.deps.kind[e];
+      CHAKRA_CHECK(pen.data({keys.node(t.deps.node[e], one), keys.node(n, two),
+                             trace::kind_of(kind) == trace::EdgeKind::given ? "" : trace::name(trace::kind_of(kind)),
+                             (kind & trace::kInferred) != 0, t.deps.lag_of(e)}));
+    }
+  }
+  if (options.only != Only::all && !options.focus) {
+    Indirect indirect(t, keep);
+    for (NodeId n = 0; n < t.size(); ++n) {
+      if (!keep[n]) continue;
+      for (const NodeId on : indirect.of(n)) {
+        ++counts.indirect;
+        CHAKRA_CHECK(pen.data({keys.node(on, one), keys.node(n, two), "indirect"}));
+      }
+    }
+    if (indirect.cut() > 0)
+      findings.push_back({"view.graph.cut", Severity::note, t.rank, -1,
+                          fmt::format("hidden nodes pass at most {} others on to who waits for them: {} times one was "
+                                      "left out, so indirect edges are missing",
+                                      kMostPassedOn, show_count(indirect.cut()))});
+  }
+  const auto defects = [&](Defect::Kind kind, auto draw) -> Result<void> {
+    for (const Defect& d : t.defects) {
+      if (d.kind != kind || !keep[d.node]) continue;
+      ++counts.to_absent;
+      CHAKRA_CHECK(draw(Arrow{Keys::absent(d.id, one), keys.node(d.node, two), ""}));
+    }
+    return {};
+  };
+  for (const Defect& d : t.defects)
+    if (d.kind == Defect::Kind::self_dep && keep[d.node]) {
+      ++counts.data;
+      const std::string_view key = keys.node(d.node, one);
+      CHAKRA_CHECK(pen.data({key, key, ""}));
+    }
+  CHAKRA_CHECK(defects(Defect::Kind::dangling_dep, [&](const Arrow& a) { return ++counts.data, pen.data(a); }));
+  for (NodeId n = 0; n < t.size(); ++n) {
+    if (!keep[n]) continue;
+    for (const NodeId caller : t.ctrl.of(n)) {
+      if (!keep[caller]) continue;
+      ++counts.control;
+      CHAKRA_CHECK(pen.control({keys.node(caller, one), keys.node(n, two), ""}));
+    }
+  }
+  CHAKRA_CHECK(defects(Defect::Kind::dangling_ctrl, [&](const Arrow& a) { return ++counts.control, pen.control(a); }));
+  return counts;
+}
+
+}  // namespace
+
+Look look_of(const Trace& t, NodeId n) {
+  switch (t.type[n]) {
+    case trace::NodeType::send:
+    case trace::NodeType::recv:
+    case trace::NodeType::coll: return Look::comm;
+    case trace::NodeType::mem_load:
+    case trace::NodeType::mem_store: return Look::memory;
+    case trace::NodeType::metadata: return Look::metadata;
+    default: break;
+  }
+  const std::string_view name = t.name_of(n);
+  if (name == trace::kHostGap || name == trace::kSyncRemainder || name == trace::kInitialCondition)
+    return Look::waiting;
+  return t.on_device(n) || !(t.flags[n] & trace::kOnCpu) ? Look::compute : Look::host;
+}
+
+std::string name_of(const trace::Lane& lane) {
+  return lane.kind == trace::Lane::Kind::thread ? fmt::format("thread {}", lane.index)
+                                                : fmt::format("device {} stream {}", lane.process, lane.index);
+}
+
+Result<GraphCounts> draw(const Trace& t, const GraphOptions& options, Pen pen, Findings& findings) {
+  std::vector<char> keep(t.size(), 0);
+  for (NodeId n = 0; n < t.size(); ++n) keep[n] = is_wanted(t, n, options.only);
+  NodeId focus = trace::kNoNode;
+  if (options.focus) {
+    const auto found = std::find(t.id.begin(), t.id.end(), *options.focus);
+    if (found == t.id.end())
+      return fail(Code::usage, "view.graph.focus", fmt::format("there is no node {} to look at", *options.focus),
+                  {t.file});
+    focus = static_cast<NodeId>(found - t.id.begin());
+    keep[focus] = 1;
+    if (const int64_t hubs = keep_near(t, focus, options.hops, keep); hubs > 0)
+      findings.push_back({"view.graph.hub", Severity::note, t.rank, -1,
+                          fmt::format("{} node{} near it ha{} more than {} edges and {} shown without what lies behind",
+                                      show_count(hubs), hubs == 1 ? "" : "s", hubs == 1 ? "s" : "ve", kHub,
+                                      hubs == 1 ? "is" : "are")});
+  }
+  CHAKRA_CHECK(pen.begin(fmt::format("{}: rank {}", t.file, t.rank)));
+  CHAKRA_ASSIGN(const GraphCounts counts, options.group ? draw_groups(t, keep, options, pen)
+                                                        : draw_nodes(t, keep, options, focus, pen, findings));
+  CHAKRA_CHECK(pen.end());
+  return counts;
+}
+
+Result<GraphCounts> write_graph(const Trace& t, GraphForm form, const GraphOptions& options, const std::string& path,
+                                Findings& findings) {
+  CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  CHAKRA_ASSIGN(const GraphCounts counts,
+                draw(t, options, Pen(form, [&](std::string_view text) { return file.write(text); }), findings));
+  CHAKRA_CHECK(file.commit());
+  return counts;
+}
+
+std::string_view form_of(std::string_view path) {
+  const size_t dot = path.rfind('.');
+  const std::string ending = dot == std::string_view::npos ? "" : to_lower(path.substr(dot));
+  for (const FormRow& row : kForms)
+    for (size_t at = 0; (at = row.files.find("*.", at)) != std::string_view::npos; ++at)
+      if (row.files.substr(at + 1, row.files.find(',', at) - at - 1) == ending && !ending.empty()) return row.name;
+  return "";
+}
+
+}  // namespace chakra::view
