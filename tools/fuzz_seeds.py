@@ -89,6 +89,7 @@ RANKS = {"schema": "chakra-ranks-1", "classes": [{"file": "class0.et", "group_sl
 
 SEEDS = {
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
+    "feed_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), et.encode("\n".join(reversed(JOB.strip().splitlines())))],
     "host_fuzz": lambda: [cut("host", "nodes", 12), cut("host", "nodes", 2)],
     "link_fuzz": lambda: [json.dumps(GPU).encode(), json.dumps(GPU["traceEvents"]).encode(), cut("device", "traceEvents", 30)],
     "pair_fuzz": lambda: [cut("host", "nodes", 40) + b"\0" + cut("device", "traceEvents", 60), PAIR],

@@ -77,7 +77,8 @@ std::vector<Check> check_installation() {
     const fs::path link = command.parent_path() / row.name;
     if (!fs::equivalent(link, command, ignored)) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", row.name);
   }
-  if (absent.empty()) checks.push_back({Is::ok, "names", "the names of the Chakra tools lead here (docs/names.md)", ""});
+  if (absent.empty())
+    checks.push_back({Is::ok, "names", "the names of the Chakra tools lead here (docs/names.md)", ""});
   else
     checks.push_back({Is::note, "names", fmt::format("these do not lead here: {}", absent),
                       fmt::format("ln -s chakra {}/NAME", command.parent_path().string())});
@@ -85,23 +86,27 @@ std::vector<Check> check_installation() {
   const std::string examples = find_examples(command);
   if (!examples.empty()) checks.push_back({Is::ok, "examples", examples, ""});
   else
-    checks.push_back({Is::note, "examples", "not found beside this command", "install with 'cmake --install' or unpack the whole tarball"});
+    checks.push_back({Is::note, "examples", "not found beside this command",
+                      "install with 'cmake --install' or unpack the whole tarball"});
 
   struct sysinfo memory {};
   ::sysinfo(&memory);
   const uint64_t available = memory.freeram * memory.mem_unit, total = memory.totalram * memory.mem_unit;
-  checks.push_back({total < kLittleRoom ? Is::wrong : Is::ok, "memory",
-                    fmt::format("{}, {} of it unused; {} cores", show_bytes(static_cast<double>(total)),
-                                show_bytes(static_cast<double>(available)), std::thread::hardware_concurrency()),
-                    total < kLittleRoom ? "linking takes up to twice the size of the recordings; use a larger machine" : ""});
+  checks.push_back(
+      {total < kLittleRoom ? Is::wrong : Is::ok, "memory",
+       fmt::format("{}, {} of it unused; {} cores", show_bytes(static_cast<double>(total)),
+                   show_bytes(static_cast<double>(available)), std::thread::hardware_concurrency()),
+       total < kLittleRoom ? "linking takes up to twice the size of the recordings; use a larger machine" : ""});
 
   const char* const given = ::getenv("TMPDIR");
   const std::string temporary = given && *given ? given : "/tmp";
   const fs::space_info space = fs::space(temporary, ignored);
   if (::access(temporary.c_str(), W_OK | X_OK) != 0 || !is_directory(temporary))
-    checks.push_back({Is::wrong, "temporary files", fmt::format("cannot write to {}", temporary), "set TMPDIR to a folder that can be written"});
+    checks.push_back({Is::wrong, "temporary files", fmt::format("cannot write to {}", temporary),
+                      "set TMPDIR to a folder that can be written"});
   else if (space.available < kLittleRoom)
-    checks.push_back({Is::note, "temporary files", fmt::format("{} free in {}", show_bytes(static_cast<double>(space.available)), temporary),
+    checks.push_back({Is::note, "temporary files",
+                      fmt::format("{} free in {}", show_bytes(static_cast<double>(space.available)), temporary),
                       "set TMPDIR to a folder with more room before feeding large traces"});
   else
     checks.push_back({Is::ok, "temporary files",
@@ -110,14 +115,16 @@ std::vector<Check> check_installation() {
   const std::string dot = in_path("dot");
   if (!dot.empty()) checks.push_back({Is::ok, "graphviz", dot, ""});
   else
-    checks.push_back({Is::note, "graphviz", "no program dot: graphs can be written as .dot and .graphml, not drawn as .svg or .pdf",
+    checks.push_back({Is::note, "graphviz",
+                      "no program dot: graphs can be written as .dot and .graphml, not drawn as .svg or .pdf",
                       "apt install graphviz"});
 
   struct winsize window {};
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   if (!terminal) checks.push_back({Is::ok, "terminal", "none: no progress is shown", ""});
   else if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_col < 100)
-    checks.push_back({Is::note, "terminal", fmt::format("{} columns", window.ws_col), "tables are up to 160 columns wide"});
+    checks.push_back(
+        {Is::note, "terminal", fmt::format("{} columns", window.ws_col), "tables are up to 160 columns wide"});
   else checks.push_back({Is::ok, "terminal", "yes", ""});
   return checks;
 }
@@ -132,8 +139,8 @@ struct File {
   int64_t rank = -1, nodes = -1;
   std::optional<Error> wrong;
 };
-constexpr std::array<std::string_view, 5> kKindNames{"unknown", "Chakra trace", "PyTorch execution trace", "Kineto trace",
-                                                     "job by classes of ranks"};
+constexpr std::array<std::string_view, 5> kKindNames{"unknown", "Chakra trace", "PyTorch execution trace",
+                                                     "Kineto trace", "job by classes of ranks"};
 
 std::string packing_of(const std::string& path) {
   std::array<unsigned char, 4> magic{};
@@ -168,14 +175,17 @@ Result<void> look_at_json(File& file, ByteSource source, std::string head) {
     if (got > 0) tail.assign(block, got > 256 ? got - 256 : 0, got > 256 ? 256 : got);
   }
   const std::string schema = member(head, "schema");
-  if (!schema.empty() || contains(head, "\"rf_id\"") || contains(head, "execution_trace") || contains(head, "execution_graph"))
+  if (!schema.empty() || contains(head, "\"rf_id\"") || contains(head, "execution_trace") ||
+      contains(head, "execution_graph"))
     file.kind = File::Kind::host, file.version = schema;
-  else if (contains(head, "\"traceEvents\"") || contains(head, "\"schemaVersion\"") || contains(head, "\"deviceProperties\""))
+  else if (contains(head, "\"traceEvents\"") || contains(head, "\"schemaVersion\"") ||
+           contains(head, "\"deviceProperties\""))
     file.kind = File::Kind::kineto;
   else return {};
   const size_t last = tail.find_last_not_of(" \t\r\n");
   if (last == std::string::npos || tail[last] != '}')
-    return fail(Code::bad_input, "cli.doctor.cut", "the file ends before its JSON does; 'chakra link --salvage' takes what is whole");
+    return fail(Code::bad_input, "cli.doctor.cut",
+                "the file ends before its JSON does; 'chakra link --salvage' takes what is whole");
   return {};
 }
 
@@ -255,14 +265,15 @@ void find_missing(Folder& folder, const std::vector<int64_t>& ranks, const char*
   }
   if (ranks.size() > 1 && !missing.empty())
     folder.find("cli.doctor.rank_missing", Severity::error, -1,
-                fmt::format("there {} no {} of rank {}, but of rank {}: copy what is missing here", missing.size() > 1 ? "are" : "is",
-                            of, show_ranks(missing), ranks.back()));
+                fmt::format("there {} no {} of rank {}, but of rank {}: copy what is missing here",
+                            missing.size() > 1 ? "are" : "is", of, show_ranks(missing), ranks.back()));
 }
 
 void judge_traces(Folder& folder) {
   const auto ranks = io::find_ranks(folder.path);
   if (!ranks) {
-    folder.find(ranks.error().tag, Severity::error, -1, ranks.error().text + "; move what does not belong here elsewhere");
+    folder.find(ranks.error().tag, Severity::error, -1,
+                ranks.error().text + "; move what does not belong here elsewhere");
     return;
   }
   std::vector<int64_t> numbers;
@@ -370,7 +381,7 @@ std::string to_text(const Folder& folder) {
   for (const File& file : folder.files)
     if (file.wrong || listed++ < kListed) out += fmt::format("  {:<{}}  {}\n", file.name, width, describe(file));
   if (listed > kListed) out += fmt::format("  and {} more\n", listed - kListed);
-  out += to_text(folder.findings, "");
+  out += cli::to_text(folder.findings, "");
   if (!folder.next.empty()) out += "next:\n";
   for (const std::string& command : folder.next) out += fmt::format("  {}\n", command);
   return out;
@@ -386,7 +397,7 @@ Json to_json(const Folder& folder) {
                      {"rank", file.rank < 0 ? Json(nullptr) : Json(file.rank)},
                      {"nodes", file.nodes < 0 ? Json(nullptr) : Json(file.nodes)},
                      {"error", file.wrong ? Json(file.wrong->tag) : Json(nullptr)}});
-  return {{"path", folder.path}, {"files", files}, {"findings", to_json(folder.findings)}, {"next", folder.next}};
+  return {{"path", folder.path}, {"files", files}, {"findings", cli::to_json(folder.findings)}, {"next", folder.next}};
 }
 
 Result<int> run_doctor(const std::string& path, const std::string& json_path) {
@@ -397,7 +408,8 @@ Result<int> run_doctor(const std::string& path, const std::string& json_path) {
     Json list = Json::array();
     for (const Check& check : check_installation()) {
       wrong |= check.is == Check::Is::wrong;
-      list.push_back({{"name", check.what}, {"status", name_of(check.is)}, {"text", check.text}, {"advice", check.advice}});
+      list.push_back(
+          {{"name", check.what}, {"status", name_of(check.is)}, {"text", check.text}, {"advice", check.advice}});
       text += fmt::format("{:<6}{:<16} {}\n", name_of(check.is), check.what, check.text);
       if (!check.advice.empty()) text += fmt::format("{:<22} -> {}\n", "", check.advice);
     }

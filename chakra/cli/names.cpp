@@ -110,7 +110,8 @@ Result<Translated> trace_link(const Arguments& args) {
   to.args.insert(to.args.end(), {"-o", path(given["output-file"])});
   pass(given, "rank", "--rank", to.args);
   if (given["output-file"].ends_with(".json"))
-    to.note = "the output is a Chakra trace (.et) whatever its name; chakra_converter takes it, and nothing else is needed";
+    to.note =
+        "the output is a Chakra trace (.et) whatever its name; chakra_converter takes it, and nothing else is needed";
   return to;
 }
 
@@ -142,7 +143,8 @@ Result<Translated> converter(const Arguments& args) {
     to.args.back() = "text";
     pass(given, "num-npus", "--num-npus", to.args);
     pass(given, "num-passes", "--num-passes", to.args);
-    to.note = "each rank's nodes are numbered from 0; 'chakra import --dims 8,8' also keeps the groups of hybrid parallelism";
+    to.note =
+        "each rank's nodes are numbered from 0; 'chakra import --dims 8,8' also keeps the groups of hybrid parallelism";
   } else if (type == "FlexFlow") {
     to.args.back() = "flexflow";
     to.note = "times are taken as ms, as FlexFlow writes them; 'chakra import --time-unit s' takes them as seconds";
@@ -193,7 +195,8 @@ constexpr std::array<Flag, 5> kTimelineFlags{{
 }};
 Result<Translated> timeline_visualizer(const Arguments& args) {
   CHAKRA_ASSIGN(const Given given, parse_without_words(kTimelineFlags, args));
-  Translated to{{"view", path(given["input_filename"]), "-o", path(given["output_filename"]), "--from", "csv", "--to", "timeline"},
+  Translated to{{"view", path(given["input_filename"]), "-o", path(given["output_filename"]), "--from", "csv", "--to",
+                 "timeline"},
                 "times are microseconds, as timelines have them, not milliseconds"};
   pass(given, "num_npus", "--num-npus", to.args);
   pass(given, "npu_frequency", "--npu-frequency", to.args);
@@ -213,8 +216,9 @@ std::string help_of(std::span<const Flag> flags) {
 // cmake/install.cmake reads the names from these lines.
 const std::array<NameRow, 6> kNames{{
     {"chakra_trace_link", "Link the recordings of a rank: chakra link", trace_link, [] { return help_of(kLinkFlags); }},
-    {"chakra_converter", "Make traces of other tools' files: chakra convert, chakra import; the first word is PyTorch or Text",
-     converter, [] { return help_of(kConverterFlags); }},
+    {"chakra_converter",
+     "Make traces of other tools' files: chakra convert, chakra import; the first word is PyTorch or Text", converter,
+     [] { return help_of(kConverterFlags); }},
     {"chakra_generator", "Write the named test cases into this folder: chakra gen cases", generator,
      [] { return help_of(kGeneratorFlags); }},
     {"chakra_visualizer", "Draw a trace, FILE.dot, .graphml, .svg or .pdf: chakra view", visualizer,

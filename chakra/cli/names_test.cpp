@@ -31,7 +31,8 @@ TEST(Names, TakeThePeersInvocations) {
   const std::vector<std::pair<std::string, std::string>> rows{
       {"chakra_trace_link --rank 0 --chakra-host-trace h.json --chakra-device-trace d.json --output-file l.json",
        "link h.json d.json -o l.json --rank 0"},
-      {"/opt/bin/chakra_trace_link --pytorch-et-file h.json --kineto-file=d.json --output-file l.json --log-level DEBUG",
+      {"/opt/bin/chakra_trace_link --pytorch-et-file h.json --kineto-file=d.json --output-file l.json --log-level "
+       "DEBUG",
        "link h.json d.json -o l.json"},
       {"chakra_trace_link --chakra-device-trace d.json --output-file x.et --rank=3", "link d.json -o x.et --rank 3"},
       {"chakra_trace_link --chakra_host_trace h.json --output_file l", "link h.json -o l"},

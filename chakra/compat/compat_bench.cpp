@@ -59,7 +59,8 @@ uint64_t id_at(int order, uint64_t k, uint64_t nodes) {
 }
 
 std::string write_file(int order, uint64_t nodes) {
-  const std::string path = (std::filesystem::temp_directory_path() / ("chakra-bench-" + std::to_string(order) + ".et")).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("chakra-bench-" + std::to_string(order) + ".et")).string();
   std::FILE* const file = std::fopen(path.c_str(), "wb");
   if (!file) return "";
   std::string message, out;
@@ -130,7 +131,8 @@ void BM_FeedTenMillion(benchmark::State& state) {
     state.counters["spilled"] = static_cast<double>(feeder.stats().spilled);
   }
   state.counters["peak_MB"] = static_cast<double>(peak_bytes()) / 1e6;
-  state.counters["nodes/s"] = benchmark::Counter(static_cast<double>(nodes), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["nodes/s"] =
+      benchmark::Counter(static_cast<double>(nodes), benchmark::Counter::kIsIterationInvariantRate);
   std::filesystem::remove(path);
   if (peak_bytes() > kMostBytes) state.SkipWithError("more than 256 MB");
 }

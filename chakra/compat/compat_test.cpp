@@ -50,7 +50,8 @@ class PeerFile : public ::testing::Test {
  protected:
   void SetUp() override {
     CHAKRA_NEEDS_DATA();
-    chakra::testing::unpack(chakra::testing::data_folder() + "/et_proto/chakra_feeder_tests_trace.tar.gz", folder_.path());
+    chakra::testing::unpack(chakra::testing::data_folder() + "/et_proto/chakra_feeder_tests_trace.tar.gz",
+                            folder_.path());
     feeder_ = std::make_unique<ETFeeder>(folder_.path("tests/data/chakra.0.et"));
   }
   uint64_t next() { return feeder_->getNextIssuableNode()->id(); }

@@ -129,8 +129,9 @@ struct ETFeeder::State {
       for (const uint64_t dep : e.missing)
         if (!seen.has(dep)) absent = std::min(absent, {id, dep});
     if (absent.first != UINT64_MAX)
-      throw std::runtime_error(fmt::format("{}: node {} waits for node {}, which is not in the file [feed.dep.dangling]",
-                                           file, absent.first, absent.second));
+      throw std::runtime_error(
+          fmt::format("{}: node {} waits for node {}, which is not in the file [feed.dep.dangling]", file, absent.first,
+                      absent.second));
     throw std::runtime_error(fmt::format("{}: {} nodes wait for each other, node {} for node {} [feed.dep.cycle]", file,
                                          waiting, first, nodes[first].missing.front()));
   }

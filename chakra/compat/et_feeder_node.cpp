@@ -21,9 +21,9 @@ enum class Known : uint8_t {
   pg_name,
   none
 };
-constexpr std::array<std::string_view, 11> kKnown{"is_cpu_op", "num_ops",   "tensor_loc", "tensor_size",
+constexpr std::array<std::string_view, 11> kKnown{"is_cpu_op", "num_ops",       "tensor_loc", "tensor_size",
                                                   "comm_type", "comm_priority", "comm_size",  "comm_src",
-                                                  "comm_dst",  "comm_tag",  "pg_name"};
+                                                  "comm_dst",  "comm_tag",      "pg_name"};
 Known known(std::string_view name) {
   size_t i = 0;
   while (i < kKnown.size() && kKnown[i] != name) ++i;
