@@ -32,7 +32,11 @@ function(chakra_room room deps)
 
   add_library(chakra_${room} STATIC ${sources})
   set_target_properties(chakra_${room} PROPERTIES LINKER_LANGUAGE CXX)
-  target_include_directories(chakra_${room} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_include_directories(chakra_${room} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
+  foreach(include IN LISTS includes_${room})  # folders of headers that are included by their bare names
+    target_include_directories(chakra_${room} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/${include}>
+                                                     $<INSTALL_INTERFACE:include/${include}>)
+  endforeach()
   target_compile_definitions(chakra_${room} PRIVATE CHAKRA_VERSION="${PROJECT_VERSION}")
   target_compile_definitions(chakra_${room} PUBLIC ${defines_${room}})
   target_link_libraries(chakra_${room} PUBLIC ${deps} ${uses_${room}})

@@ -176,6 +176,7 @@ SEEDS = {
     "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
     "container_fuzz": lambda: [columns_seed()],
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
+    "feed_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), et.encode("\n".join(reversed(JOB.strip().splitlines())))],
     "host_fuzz": lambda: [cut("host", "nodes", 12), cut("host", "nodes", 2)],
     "link_fuzz": lambda: [json.dumps(GPU).encode(), json.dumps(GPU["traceEvents"]).encode(), cut("device", "traceEvents", 30)],
     "pair_fuzz": lambda: [cut("host", "nodes", 40) + b"\0" + cut("device", "traceEvents", 60), PAIR],

@@ -15,7 +15,7 @@ constexpr std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 
 }  // namespace
 
-const std::array<CommandRow, 11> kCommands{{
+const std::array<CommandRow, 12> kCommands{{
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
@@ -53,6 +53,10 @@ const std::array<CommandRow, 11> kCommands{{
      "chakra unpack job.chakra -o some --ranks 3,7 --nodes 5000:100",
      add_unpack},
     {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", add_list},
+    {"doctor", "Look whether this installation, or a folder of recordings or traces, is as it should be",
+     "chakra doctor                # the installation\n"
+     "chakra doctor recordings/    # what is there, what is missing, what to do next",
+     add_doctor},
 }};
 
 int report(const Error& error) {
@@ -167,7 +171,33 @@ void add_json_option(CLI::App& app, std::string& path) {
       ->type_name("FILE");
 }
 
+namespace {
+
+/// Called by one of the peer's names.
+int run_as(const NameRow& name, int argc, char** argv) {
+  std::vector<std::string> args(argv + 1, argv + argc);
+  for (const std::string& arg : args) {
+    if (arg == "--version") return print(fmt::format("{}\n", kVersionText)), 0;
+    if (arg != "-h" && arg != "--help") continue;
+    print(fmt::format("{}\nUsage: {} FLAGS\n\n{}\nA name for {}; 'chakra --help' shows all it can.\n", name.description,
+                      name.name, name.flags(), kVersionText));
+    return 0;
+  }
+  const Result<Translated> to = name.translate(args);
+  if (!to) {
+    print_error(fmt::format("{}: {} [{}]\nRun '{} --help'.\n", name.name, to.error().text, to.error().tag, name.name));
+    return static_cast<int>(to.error().code);
+  }
+  if (!to->note.empty()) print_error(fmt::format("{}: note: {}\n", name.name, to->note));
+  std::vector<char*> translated{const_cast<char*>("chakra")};
+  for (const std::string& arg : to->args) translated.push_back(const_cast<char*>(arg.c_str()));
+  return run(static_cast<int>(translated.size()), translated.data());
+}
+
+}  // namespace
+
 int run(int argc, char** argv) {
+  if (const NameRow* const name = argc > 0 ? find_name(argv[0]) : nullptr) return run_as(*name, argc, argv);
   int exit_code = 0;
   CLI::App app{"Chakra execution traces: link, check, simulate, look.", "chakra"};
   app.set_version_flag("--version", std::string(kVersionText), "Print the version");

@@ -25,7 +25,23 @@ struct CommandRow {
   /// Adds options to `app`; when the subcommand runs, its exit code goes to `exit_code`.
   void (*add)(CLI::App& app, int& exit_code);
 };
-extern const std::array<CommandRow, 11> kCommands;
+extern const std::array<CommandRow, 12> kCommands;
+
+/// A command of the peer, as which this one can be called through a link of that name (docs/names.md).
+struct Translated {
+  std::vector<std::string> args;  ///< of the subcommand, its name first
+  std::string note;               ///< where we differ; for stderr
+};
+struct NameRow {
+  std::string_view name;
+  std::string_view description;
+  /// The same request to a subcommand. Errors: cli.usage.
+  Result<Translated> (*translate)(const std::vector<std::string>& args);
+  std::string (*flags)();  ///< for --help
+};
+extern const std::array<NameRow, 6> kNames;
+/// By the last part of a path; null where it is none of them.
+const NameRow* find_name(std::string_view argv0);
 
 /// The whole command. Returns the exit code (docs/errors.md).
 int run(int argc, char** argv);
@@ -80,5 +96,6 @@ void add_list(CLI::App& app, int& exit_code);
 void add_import(CLI::App& app, int& exit_code);
 void add_gen(CLI::App& app, int& exit_code);
 void add_gen_cases(CLI::App& gen, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
 
 }  // namespace chakra::cli

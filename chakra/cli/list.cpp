@@ -7,6 +7,7 @@
 #include "chakra/cli/cli.h"
 #include "chakra/coll/coll.h"
 #include "chakra/foreign/foreign.h"
+#include "chakra/feed/feed.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
 #include "chakra/net/net.h"
@@ -38,6 +39,8 @@ Table named_rows(const char* first, const Rows& rows) {
 Table checks() { return named_rows("check", check::kRules); }
 Table commands() { return named_rows("command", kCommands); }
 Table edges() { return named_rows("edge kind", trace::kEdgeKinds); }
+Table names() { return named_rows("name", kNames); }
+Table policies() { return named_rows("policy", feed::kPolicies); }
 Table presets() { return named_rows("preset", gen::kPresets); }
 Table topologies() { return named_rows("topology", net::kTopologies); }
 
@@ -71,12 +74,14 @@ Table formats() {
   return table;
 }
 
-constexpr std::array<Kind, 7> kKinds{{
+constexpr std::array<Kind, 9> kKinds{{
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
     {"commands", "subcommands", commands},
     {"edges", "why a node waits for another", edges},
     {"formats", "files that can be read or written", formats},
+    {"names", "names of other tools' commands that this one answers to", names},
+    {"policies", "which ready node a feeder hands out first", policies},
     {"presets", "models of 'chakra gen step'", presets},
     {"topologies", "networks of 'chakra sim'", topologies},
 }};

@@ -62,7 +62,8 @@ Result<void> Spill::flush() {
   for (size_t at = 0; at < buffer_.size();) {
     const ssize_t wrote = ::pwrite(fd_, buffer_.data() + at, buffer_.size() - at, static_cast<off_t>(written_));
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return failed("base.file.write", "cannot write to the temporary file", folder_, wrote < 0 ? errno : ENOSPC);
+    if (wrote <= 0)
+      return failed("base.file.write", "cannot write to the temporary file", folder_, wrote < 0 ? errno : ENOSPC);
     at += static_cast<size_t>(wrote);
     written_ += static_cast<uint64_t>(wrote);
   }

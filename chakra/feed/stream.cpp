@@ -24,11 +24,11 @@ constexpr uint64_t kMostExplained = 2'000'000;  ///< waiting nodes among which a
 struct Slot {
   enum class Is : uint8_t { free, waiting, ready, running } is = Is::free;
   StreamedNode node;
-  int64_t key = 0;            ///< the lowest goes first
-  uint64_t order = 0;         ///< among equal keys
-  uint64_t arrived = 0;       ///< how many were read before
-  uint64_t watched = 0;       ///< waiting: a dependency that is not done
-  uint32_t next = kNoSlot;    ///< waiting: who else waits for it
+  int64_t key = 0;          ///< the lowest goes first
+  uint64_t order = 0;       ///< among equal keys
+  uint64_t arrived = 0;     ///< how many were read before
+  uint64_t watched = 0;     ///< waiting: a dependency that is not done
+  uint32_t next = kNoSlot;  ///< waiting: who else waits for it
   uint64_t bytes = 0;
 };
 
@@ -47,8 +47,9 @@ uint64_t bytes_of(const StreamedNode& node) {
 }
 
 tl::unexpected<Error> dangling(uint64_t node, uint64_t dep) {
-  return fail(Code::bad_input, "feed.dep.dangling",
-              fmt::format("node {} waits for node {}, which is not there; run 'chakra check' for all of them", node, dep));
+  return fail(
+      Code::bad_input, "feed.dep.dangling",
+      fmt::format("node {} waits for node {}, which is not there; run 'chakra check' for all of them", node, dep));
 }
 
 }  // namespace
@@ -207,7 +208,8 @@ struct StreamFeeder::State {
     std::vector<uint32_t> waiting;
     for (uint32_t slot = 0; slot < slots.size(); ++slot)
       if (slots[slot].is == Slot::Is::waiting) waiting.push_back(slot);
-    std::sort(waiting.begin(), waiting.end(), [&](uint32_t a, uint32_t b) { return slots[a].arrived < slots[b].arrived; });
+    std::sort(waiting.begin(), waiting.end(),
+              [&](uint32_t a, uint32_t b) { return slots[a].arrived < slots[b].arrived; });
     for (const uint32_t slot : waiting) {
       const Slot& s = slots[slot];
       CHAKRA_ASSIGN(const uint64_t place, spill.append(s.node, ids.waiting(s.watched)));
@@ -349,8 +351,9 @@ struct StreamFeeder::State {
     for (size_t i = 0; i < waits_for.size(); ++i) id = waits_for[id];  // now it is on a cycle
     uint64_t length = 1, lowest = id;
     for (uint64_t n = waits_for[id]; n != id; n = waits_for[n]) lowest = std::min(lowest, n), ++length;
-    return cycle(fmt::format("node {} waits for node {}, and so on in a circle of {} node{} back to it; {} nodes are left",
-                             lowest, waits_for[lowest], length, length == 1 ? "" : "s", left));
+    return cycle(
+        fmt::format("node {} waits for node {}, and so on in a circle of {} node{} back to it; {} nodes are left",
+                    lowest, waits_for[lowest], length, length == 1 ? "" : "s", left));
   }
 };
 

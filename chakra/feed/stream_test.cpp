@@ -136,7 +136,8 @@ std::map<uint64_t, Picoseconds> tails(const std::vector<StreamedNode>& graph) {
     for (const StreamedNode& n : graph)
       for (const uint64_t dep : n.deps) behind[dep] = std::max(behind[dep], tail[n.id]);
     for (const StreamedNode& n : graph)
-      if (const Picoseconds longest = behind[n.id] + n.duration; longest != tail[n.id]) tail[n.id] = longest, changed = true;
+      if (const Picoseconds longest = behind[n.id] + n.duration; longest != tail[n.id])
+        tail[n.id] = longest, changed = true;
   }
   return tail;
 }
@@ -157,7 +158,8 @@ TEST(StreamFeeder, WithRoomForAllThePolicyOrdersTheWholeTrace) {
     std::set<uint64_t> listed;
     const auto list_ready = [&] {
       for (const StreamedNode& n : graph)
-        if (!listed.contains(n.id) && std::all_of(n.deps.begin(), n.deps.end(), [&](uint64_t d) { return done.contains(d); })) {
+        if (!listed.contains(n.id) &&
+            std::all_of(n.deps.begin(), n.deps.end(), [&](uint64_t d) { return done.contains(d); })) {
           listed.insert(n.id);
           ready.push_back(&n);
         }

@@ -58,7 +58,8 @@ struct Stream {
     bool too_long = __builtin_mul_overflow(record.duration_micros, uint64_t{1000}, &ns) || ns > kMostNs;
     for (const AttrRecord& attr : record.attrs)
       if (attr.name == "dur_ns" && attr.as_natural(ns)) too_long = ns > kMostNs;
-    if (too_long) return fail(Code::bad_input, "io.et.range", fmt::format("the duration of node {} cannot be", node.id));
+    if (too_long)
+      return fail(Code::bad_input, "io.et.range", fmt::format("the duration of node {} cannot be", node.id));
     node.duration = static_cast<Picoseconds>(ns) * kPsPerNs;
     return {};
   }

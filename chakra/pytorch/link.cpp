@@ -25,14 +25,7 @@ void report_salvage(Linking& l, const Salvage& salvage) {
 
 /// Fields are found by name, so another version may do; but who reads the report should know.
 void report_schema(Linking& l) {
-  static constexpr std::array<std::string_view, 7> kKnown{"1.0.1",
-                                                          "1.0.2-chakra.0.0.4",
-                                                          "1.0.3-chakra.0.0.4",
-                                                          "1.0.4-chakra.0.0.4",
-                                                          "1.1.0-chakra.0.0.4",
-                                                          "1.1.1-chakra.0.0.4",
-                                                          "1.1.1-chakra.1.0.0"};
-  if (std::find(kKnown.begin(), kKnown.end(), l.host.schema) == kKnown.end())
+  if (std::find(kHostSchemas.begin(), kHostSchemas.end(), l.host.schema) == kHostSchemas.end())
     l.find("pytorch.host.schema", Severity::note,
            fmt::format("the schema {} of the host trace is not known here; it was read by the names of its fields",
                        quote(l.host.schema)));

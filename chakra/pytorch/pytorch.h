@@ -28,6 +28,17 @@ inline constexpr std::array<FormatRow, 2> kFormats{{
      "Kineto trace (torch.profiler), NVIDIA, AMD and CPU, 2021 to 2026; read by link"},
 }};
 
+/// The schemas of host traces that are known; others are read by the names of their fields.
+inline constexpr std::array<std::string_view, 7> kHostSchemas{
+    "1.0.1",
+    "1.0.2-chakra.0.0.4",
+    "1.0.3-chakra.0.0.4",
+    "1.0.4-chakra.0.0.4",
+    "1.1.0-chakra.0.0.4",
+    "1.1.1-chakra.0.0.4",
+    "1.1.1-chakra.1.0.0",
+};
+
 /// Where the records of a rank are. Without a host trace, the operators are Kineto's; without a Kineto trace
 /// there are no times.
 struct RankInput {

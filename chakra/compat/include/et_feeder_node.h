@@ -1,0 +1,70 @@
+// A node as the peer's feeder hands it out. It keeps the bytes of the file; fields are decoded when first asked for,
+// and libprotobuf's object is made when first asked for. Not to be used by two threads at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "et_def.pb.h"
+
+namespace Chakra {
+
+class ETFeederNode {
+ public:
+  explicit ETFeederNode(std::shared_ptr<ChakraProtoMsg::Node> node);
+  /// From a serialised ChakraProtoMsg::Node, of which `id` is known.
+  ETFeederNode(uint64_t id, std::string message);
+  ~ETFeederNode();
+  ETFeederNode(const ETFeederNode&) = delete;
+  ETFeederNode& operator=(const ETFeederNode&) = delete;
+
+  std::shared_ptr<ChakraProtoMsg::Node> getChakraNode();
+
+  /// Children are not kept alive by their parents: one that nobody else holds any more is left out.
+  void addChild(std::shared_ptr<ETFeederNode> node);
+  std::vector<std::shared_ptr<ETFeederNode>> getChildren();
+
+  // What the file does not say is 0, false or "". Attributes may be of any integer member.
+  uint64_t id() { return id_; }
+  std::string name();
+  bool is_cpu_op();
+  ChakraProtoMsg::NodeType type();
+  uint64_t runtime();  ///< duration_micros
+  uint64_t num_ops();
+  uint32_t tensor_loc();
+  uint64_t tensor_size();
+  ChakraProtoMsg::CollectiveCommType comm_type();
+  uint32_t comm_priority();
+  uint64_t comm_size();
+  uint32_t comm_src();
+  uint32_t comm_dst();
+  uint32_t comm_tag();
+  std::string pg_name();
+
+  /// Attributes that have no function of their own above. get_other_attr throws std::out_of_range without one.
+  const ChakraProtoMsg::AttributeProto& get_other_attr(const std::string& attr_name) const;
+  bool has_other_attr(const std::string& attr_name) const;
+
+  std::string get_inputs_values() const;
+  std::string get_inputs_shapes() const;
+  std::string get_inputs_types() const;
+  std::string get_outputs_values() const;
+  std::string get_outputs_shapes() const;
+  std::string get_outputs_types() const;
+
+ private:
+  struct Fields;
+  const Fields& fields() const;
+  ChakraProtoMsg::Node& parsed() const;
+  const ChakraProtoMsg::AttributeProto* other_attr(const std::string& attr_name) const;
+
+  uint64_t id_ = 0;
+  std::string message_;
+  mutable std::shared_ptr<ChakraProtoMsg::Node> node_;
+  mutable std::unique_ptr<Fields> fields_;
+  std::vector<std::weak_ptr<ETFeederNode>> children_;
+};
+
+}  // namespace Chakra

@@ -1,0 +1,71 @@
+# What `cmake --install` puts where. All paths are relative to the prefix, so that it can be moved:
+#   bin/           the command, and the names that people type, as links to it
+#   lib/           a static library per room of the library; lib/cmake/chakra, lib/pkgconfig
+#   include/       their headers
+#   share/         documentation and examples
+# `./dev package` adds lib/chakra/ with the shared libraries that the command needs, and makes a tarball of it.
+include(CMakePackageConfigHelpers)
+
+# The rooms for programs of one's own, and all that they stand on.
+set(library_rooms feed io gen)
+set(installed_rooms)
+file(STRINGS ${CMAKE_SOURCE_DIR}/rooms.txt lines REGEX "^[a-z]+:")
+list(REVERSE lines)  # highest first: a room is needed by those before it
+foreach(line IN LISTS lines)
+  string(REGEX MATCH "^([a-z]+):(.*)$" _ "${line}")
+  set(room ${CMAKE_MATCH_1})
+  if(room IN_LIST library_rooms)
+    list(APPEND installed_rooms ${room})
+    separate_arguments(deps UNIX_COMMAND "${CMAKE_MATCH_2}")
+    list(APPEND library_rooms ${deps})
+  endif()
+endforeach()
+
+function(chakra_install_room room export)
+  set_target_properties(chakra_${room} PROPERTIES EXPORT_NAME ${room})
+  install(TARGETS chakra_${room} EXPORT ${export} ARCHIVE DESTINATION lib)
+  install(DIRECTORY chakra/${room} DESTINATION include/chakra FILES_MATCHING PATTERN "*.h"
+          PATTERN testing EXCLUDE PATTERN cases EXCLUDE)
+endfunction()
+
+set(pc_libs)
+foreach(room IN LISTS installed_rooms)
+  chakra_install_room(${room} chakra-targets)
+  string(APPEND pc_libs " -lchakra_${room}")
+endforeach()
+# The peer's classes need libprotobuf, the rest does not.
+chakra_install_room(compat chakra-compat-targets)
+set_target_properties(et_def PROPERTIES OUTPUT_NAME chakra_et_def)
+install(TARGETS et_def EXPORT chakra-compat-targets ARCHIVE DESTINATION lib)
+install(FILES ${CMAKE_BINARY_DIR}/generated/et_def.pb.h DESTINATION include/chakra/compat/include)
+
+install(EXPORT chakra-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra)
+install(EXPORT chakra-compat-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra)
+configure_package_config_file(cmake/chakra-config.cmake.in chakra-config.cmake INSTALL_DESTINATION lib/cmake/chakra)
+write_basic_package_version_file(chakra-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/chakra-config.cmake ${CMAKE_BINARY_DIR}/chakra-config-version.cmake
+        DESTINATION lib/cmake/chakra)
+configure_file(cmake/chakra.pc.in chakra.pc @ONLY)
+configure_file(cmake/chakra-compat.pc.in chakra-compat.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/chakra.pc ${CMAKE_BINARY_DIR}/chakra-compat.pc DESTINATION lib/pkgconfig)
+
+# ---- the command -------------------------------------------------------------------------------------
+# DT_RPATH, not DT_RUNPATH: it holds for what the libraries in lib/chakra need themselves, too.
+target_link_options(chakra PRIVATE -Wl,--disable-new-dtags)
+set_target_properties(chakra PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/chakra")
+install(TARGETS chakra RUNTIME_DEPENDENCY_SET command RUNTIME DESTINATION bin)
+install(RUNTIME_DEPENDENCY_SET command PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread)\\.so" "^ld-linux"
+        LIBRARY DESTINATION lib/chakra COMPONENT bundle EXCLUDE_FROM_ALL)
+
+# The names stand in the table that gives them their meaning.
+file(STRINGS ${CMAKE_SOURCE_DIR}/chakra/cli/names.cpp names REGEX "^    {\"chakra_[a-z_]+\",")
+foreach(line IN LISTS names)
+  string(REGEX MATCH "chakra_[a-z_]+" name "${line}")
+  add_custom_command(TARGET chakra POST_BUILD
+                     COMMAND ${CMAKE_COMMAND} -E create_symlink chakra ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
+  install(CODE "file(CREATE_LINK chakra \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/${name}\" SYMBOLIC)")
+endforeach()
+
+install(DIRECTORY docs/ DESTINATION share/doc/chakra)
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/chakra)
+install(DIRECTORY examples DESTINATION share/chakra)

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Installs a build, moves it elsewhere, and builds and runs programs of a user's own against it.
+
+    consumer.py --build DIR     the example examples/feeding by find_package and by pkg-config, and the command itself
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+import et  # noqa: E402
+
+TRACE = """metadata rank=0
+1 COMP a dur_us=5
+2 COMP b dur_us=7 deps=1
+3 COLL c comm_type=ALL_REDUCE comm_size:u64=1024 dur_us=9 deps=1
+4 COMP d dur_us=1 deps=2,3
+"""
+STREAMED = "4 nodes, 1 of them communication, in 15.00 us"  # 5 us, then 7 beside 9, then 1
+PEER = "4 nodes issued, 22 us, 1024 bytes in collectives"
+
+
+def run(*command, **options):
+    done = subprocess.run([str(part) for part in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\nexit {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def expect(found, wanted, what):
+    if wanted not in found:
+        sys.exit(f"{what} said\n{found}\ninstead of\n{wanted}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True)
+    build = parser.parse_args().build
+    for tool in ("cmake", "pkg-config", "g++"):
+        if not shutil.which(tool):
+            print(f"SKIP: no {tool}")
+            return
+    with tempfile.TemporaryDirectory() as folder:
+        where = lambda *parts: os.path.join(folder, *parts)  # noqa: E731
+        run("cmake", "--install", build, "--prefix", where("first"))
+        os.rename(where("first"), where("moved"))
+        trace = where("job.0.et")
+        with open(trace, "wb") as file:
+            file.write(et.encode(TRACE))
+        example = where("moved", "share", "chakra", "examples", "feeding")
+
+        # find_package
+        run("cmake", "-S", example, "-B", where("build"), f"-DCMAKE_PREFIX_PATH={where('moved')}")
+        run("cmake", "--build", where("build"), "-j", "2")
+        expect(run(where("build", "feed_trace"), trace, "2"), STREAMED, "feed_trace")
+        if os.path.exists(where("build", "peer_feeder")):
+            expect(run(where("build", "peer_feeder"), trace), PEER, "peer_feeder")
+
+        # pkg-config
+        environment = dict(os.environ, PKG_CONFIG_PATH=where("moved", "lib", "pkgconfig"))
+        for package, program, words, wanted in (("chakra", "feed_trace", ["2"], STREAMED), ("chakra-compat", "peer_feeder", [], PEER)):
+            flags = run("pkg-config", "--cflags", "--libs", package, env=environment).split()
+            run("g++", "-o", where(program), os.path.join(example, program + ".cpp"), *flags)
+            expect(run(where(program), trace, *words), wanted, program)
+
+        # the program that docs/feeding.md shows
+        guide = open(where("moved", "share", "doc", "chakra", "feeding.md"), encoding="utf-8").read()
+        with open(where("guide.cpp"), "w", encoding="utf-8") as file:
+            file.write(guide.split("```cpp\n")[1].split("```")[0])
+        run("g++", "-o", where("guide"), where("guide.cpp"), *run("pkg-config", "--cflags", "--libs", "chakra", env=environment).split())
+        expect(run(where("guide"), trace), "start 1 a\nstart 2 b\nstart 3 c\nstart 4 d\n", "docs/feeding.md's program")
+
+        # the command, found as a user finds it
+        environment = dict(os.environ, PATH=where("moved", "bin") + ":" + os.environ["PATH"])
+        expect(run("chakra", "info", trace, env=environment), "rank 0", "chakra info")
+        expect(run("chakra_trace_link", "--help", env=environment), "--chakra-host-trace", "chakra_trace_link")
+        report = run("chakra", "doctor", env=environment)
+        for line in ("ok    path", "ok    names", "ok    examples"):
+            expect(report, line, "chakra doctor")
+    print("consumer: find_package, pkg-config, the command: all from a moved folder")
+
+
+if __name__ == "__main__":
+    main()
