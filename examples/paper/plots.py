@@ -53,7 +53,7 @@ def bars(title, unit, groups, legend):
             for index, value in parts:
                 out.append(rect(x + 1, top + height - height_of(low + value), bar - 2, height_of(value), legend[index][1]))
                 low += value
-            out += [text(x + bar / 2, top + height - height_of(low) - 4, f"{low:.3g}", size=9), text(x + bar / 2, top + height + 14, label, size=10)]
+            out += [text(x + bar / 2, top + height - height_of(low) - 4, f"{low:.2f}", size=9), text(x + bar / 2, top + height + 14, label, size=10)]
             x += bar
         out.append(text((start + x) / 2, top + height + 34, name))
         x += gap
@@ -65,7 +65,7 @@ def grids(title, rows):
     """rows: [(row title, [(name, labels down, labels across, values)])]; labels of both axes in GB/s, values: [down][across]."""
     cell, left, top, gap = 44, 60, 64, 66
     columns = max(len(row) for _, row in rows)
-    width, out = left + columns * (3 * cell + gap), []
+    width, out = left + columns * (3 * cell + gap) - gap + 16, []
     for r, (row_title, row) in enumerate(rows):
         y0 = top + r * (3 * cell + 92)
         out.append(text(10, y0 - 10, row_title, "start", 13, 'font-weight="bold"'))
@@ -84,4 +84,4 @@ def grids(title, rows):
             out.append(text(x0 + 1.5 * cell, y0 + 18 + 3 * cell + 30, "dimension 2, GB/s", size=10))
             x, y = x0 - 40, y0 + 18 + 1.5 * cell
             out.append(text(x, y, "dimension 1, GB/s", size=10, more=f'transform="rotate(-90 {x:.1f} {y:.1f})"'))
-    return page(width, top + len(rows) * (3 * cell + 92), title, out)
+    return page(width, top + len(rows) * (3 * cell + 92) - 24, title, out)
