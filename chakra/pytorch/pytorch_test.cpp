@@ -320,7 +320,9 @@ TEST(KinetoTrace, Defects) {
   EXPECT_EQ(tag_of(parse_kineto("{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"x\"}")), "pytorch.kineto.time");
   StringPool strings;
   Arena texts;
-  const auto tag = [&](const char* text) { return tag_of(read_kineto(*ByteSource::from_memory(text), strings, texts)); };
+  const auto tag = [&](const char* text) {
+    return tag_of(read_kineto(*ByteSource::from_memory(text), strings, texts));
+  };
   EXPECT_EQ(tag("{\"nodes\": []}"), "pytorch.kineto.not_a_kineto_trace");
   EXPECT_EQ(tag("{\"schemaVersion\": 1, \"deviceProperties\": []}"), "pytorch.kineto.not_a_kineto_trace");
   EXPECT_EQ(tag("{\"traceEvents\": 5}"), "pytorch.kineto.not_a_kineto_trace");
