@@ -25,7 +25,7 @@ struct CommandRow {
   /// Adds options to `app`; when the subcommand runs, its exit code goes to `exit_code`.
   void (*add)(CLI::App& app, int& exit_code);
 };
-extern const std::array<CommandRow, 7> kCommands;
+extern const std::array<CommandRow, 9> kCommands;
 
 /// The whole command. Returns the exit code (docs/errors.md).
 int run(int argc, char** argv);
@@ -44,6 +44,11 @@ std::string to_text(const Json& json);
 Json to_json(const Findings& findings);
 /// A line per finding.
 std::string to_text(const Findings& findings, std::string_view indent = "  ");
+/// The first rows, and how many there are beside them.
+std::string show_some(table::Table table, size_t most, const char* what);
+/// A list of objects: keys are the columns' names with _ for what is no letter or digit, times in nanoseconds with _ns,
+/// other bytes with _bytes.
+Json to_json(const table::Table& table);
 /// Nanoseconds as JSON: whole where they are whole.
 Json json_ns(Picoseconds time);
 
@@ -71,6 +76,8 @@ void add_link(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_sim(CLI::App& app, int& exit_code);
 void add_view(CLI::App& app, int& exit_code);
+void add_analyze(CLI::App& app, int& exit_code);
+void add_diff(CLI::App& app, int& exit_code);
 void add_gen(CLI::App& app, int& exit_code);
 void add_info(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
