@@ -77,6 +77,23 @@ constexpr std::array<Key, 22> kKeys{{
 
 }  // namespace
 
+void append_xml(std::string& out, std::string_view text) {
+  each_run(
+      text, [&](std::string_view run) { out += run; },
+      [&](char c) {
+        switch (c) {
+          case '&': out += "&amp;"; break;
+          case '<': out += "&lt;"; break;
+          case '>': out += "&gt;"; break;
+          case '"': out += "&quot;"; break;
+          case '\\':
+          case '\n':
+          case '\t': out += c; break;
+          default: out += "\xef\xbf\xbd";
+        }
+      });
+}
+
 Result<void> Pen::flush(size_t above) {
   if (out_.size() <= above) return {};
   CHAKRA_CHECK(write_(out_));
@@ -99,28 +116,12 @@ void Pen::dot_text(std::string_view text) {
       });
 }
 
-void Pen::xml_text(std::string_view text) {
-  each_run(
-      text, [&](std::string_view run) { out_ += run; },
-      [&](char c) {
-        switch (c) {
-          case '&': out_ += "&amp;"; break;
-          case '<': out_ += "&lt;"; break;
-          case '>': out_ += "&gt;"; break;
-          case '"': out_ += "&quot;"; break;
-          case '\\':
-          case '\n':
-          case '\t': out_ += c; break;
-          default: out_ += "\xef\xbf\xbd";
-        }
-      });
-}
 
 void Pen::xml_data(std::string_view key, std::string_view value) {
   out_ += "<data key=\"";
   out_ += key;
   out_ += "\">";
-  xml_text(value);
+  append_xml(out_, value);
   out_ += "</data>";
 }
 

@@ -100,6 +100,10 @@ std::string_view form_of(std::string_view path);
 /// measured times fit. Requires the attributes (source, correlation) to be in the trace.
 std::string explain(const trace::Trace& trace, trace::NodeId node);
 
+/// A picture (SVG): a row of cells for each row, whose first column is its label, coloured by how each number compares
+/// with the mean of its row; below, the sum of each column as a bar. Requires numbers in all columns but the first.
+std::string to_heat_map(const table::Table& table);
+
 /// Columns aligned, units with every number.
 std::string to_text(const table::Table& table);
 /// RFC 4180, a header line, the unit of each column in its name: ps, bytes, bytes/s.
