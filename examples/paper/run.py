@@ -467,12 +467,12 @@ def main():
             print(f"   {verdict:13} {mode:6} {variant}: {numbers}")
     worst = max(checked, key=lambda row: abs(row[-1]))
     print(f"{len(results)} runs; ASTRA-sim's rules against latency and bandwidth on paper: at most {100 * abs(worst[-1]):.2f} % apart ({len(checked)} points)")
-    if recovered:
+    if recovered:  # so all of it ran
         apart = {w: max(abs(row[5] / row[3] - 1) for row in recovered if row[0] == w) for w in FILES}
         told = ", ".join(f"{w} {100 * most:.1f} %" for w, most in apart.items())
         print(f"recovered totals against the same on paper, one collective in each dimension: at most {told} apart")
-    if arguments.readme:
-        update_readme(markdown(rows))
+        if arguments.readme:
+            update_readme(markdown(rows))
 
 
 if __name__ == "__main__":
