@@ -137,6 +137,7 @@ struct File {
   std::string packed;  ///< "gzip", "zstd" or ""
   std::string version;
   int64_t rank = -1, nodes = -1;
+  int64_t ranks = 1;  ///< in it
   std::optional<Error> wrong;
 };
 constexpr std::array<std::string_view, 5> kKindNames{"unknown", "Chakra trace", "PyTorch execution trace",
@@ -189,48 +190,63 @@ Result<void> look_at_json(File& file, ByteSource source, std::string head) {
   return {};
 }
 
-Result<void> look_at_trace(File& file) {
-  CHAKRA_ASSIGN(io::EtFile et, io::EtFile::open(file.path));
+/// The rank that the metadata names; -1 if none.
+Result<int64_t> rank_inside(const io::RankFile& file) {
+  CHAKRA_ASSIGN(const io::RecordSourcePtr records, io::open_records(file));
   std::string_view message;
-  CHAKRA_ASSIGN(const bool any, et.next(message));
-  if (any) {
-    io::MetadataRecord metadata;
-    if (io::decode(message, metadata)) {
-      for (const io::AttrRecord& attr : metadata.attrs)
-        if (attr.name == "rank") (void)attr.as_integer(file.rank);
+  CHAKRA_ASSIGN(const bool any, records->next(message));
+  io::MetadataRecord metadata;
+  int64_t rank = -1;
+  if (any && io::decode(message, metadata))
+    for (const io::AttrRecord& attr : metadata.attrs)
+      if (attr.name == "rank") (void)attr.as_integer(rank);
+  return rank;
+}
+
+/// Reads all ranks of a file in one of our forms to their ends.
+Result<void> look_at_trace(File& file, const io::FormatRow& form) {
+  file.kind = File::Kind::trace;
+  if (form.name != "et") file.version = form.name;
+  CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(file.path));
+  file.nodes = 0;
+  trace::StreamedNode node;
+  for (const io::RankFile& rank : ranks) {
+    CHAKRA_ASSIGN(const int64_t inside, rank_inside(rank));
+    if (ranks.size() == 1) file.rank = rank.named ? rank.rank : inside;
+    if (rank.named && inside >= 0 && inside != rank.rank)
+      return fail(Code::bad_input, "io.job.rank",
+                  fmt::format("its name says rank {}, its contents say rank {}: name it so", rank.rank, inside));
+    CHAKRA_ASSIGN(io::RecordSourcePtr records, io::open_records(rank));
+    CHAKRA_ASSIGN(const trace::NodeSource nodes, io::open_nodes(std::move(records)));
+    for (;; ++file.nodes) {
+      CHAKRA_ASSIGN(const bool more, nodes(node));
+      if (!more) break;
     }
   }
-  CHAKRA_ASSIGN(const trace::NodeSource nodes, io::open_nodes(file.path));
-  file.kind = File::Kind::trace;
-  int64_t count = 0;
-  trace::StreamedNode node;
-  for (;; ++count) {
-    CHAKRA_ASSIGN(const bool more, nodes(node));
-    if (!more) break;
-  }
-  file.nodes = count;
+  file.ranks = static_cast<int64_t>(ranks.size());
   return {};
 }
 
 Result<void> look_at_contents(File& file) {
-  const fs::path name(file.name);
   if (file.name == "ranks.json") {
     file.kind = File::Kind::classes;
     CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(file.path));
+    file.ranks = static_cast<int64_t>(job.ranks.size());
     return {};
   }
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
+  CHAKRA_ASSIGN(const std::string_view begin, source.peek(io::kSniffed));
+  for (const io::FormatRow& form : io::kFormats)
+    if (form.sniff(begin)) return look_at_trace(file, form);
   std::string head(kHead, 0);
   CHAKRA_ASSIGN(const size_t got, source.read(head));
   head.resize(got);
   const size_t first = head.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && head[first] == '{') return look_at_json(file, std::move(source), std::move(head));
-  const bool named = contains(file.name, ".et");
-  auto looked = look_at_trace(file);
   // Of other files it is no news that they are no traces.
-  if (!looked && !named && file.kind == File::Kind::other) return {};
-  if (!looked) file.kind = File::Kind::trace;
-  return looked;
+  if (const io::FormatRow* form = io::format_of_name(file.name); form && form->name == "et")
+    return look_at_trace(file, *form);
+  return {};
 }
 
 struct Folder {
@@ -270,6 +286,13 @@ void find_missing(Folder& folder, const std::vector<int64_t>& ranks, const char*
 }
 
 void judge_traces(Folder& folder) {
+  bool several = false;
+  for (const File& file : folder.files)  // a folder is not read for the containers in it
+    if (is_directory(folder.path) && file.version == "container") {
+      folder.next.push_back(fmt::format("chakra info {}", file.path));
+      several = true;
+    }
+  if (several) return;
   const auto ranks = io::find_ranks(folder.path);
   if (!ranks) {
     folder.find(ranks.error().tag, Severity::error, -1,
@@ -277,13 +300,7 @@ void judge_traces(Folder& folder) {
     return;
   }
   std::vector<int64_t> numbers;
-  for (const io::RankFile& rank : *ranks) {
-    numbers.push_back(rank.rank);
-    for (const File& file : folder.files)
-      if (file.path == rank.path && rank.named && file.rank >= 0 && file.rank != rank.rank)
-        folder.find("io.job.rank", Severity::error, rank.rank,
-                    fmt::format("{} says rank {} inside: name it so", file.name, file.rank));
-  }
+  for (const io::RankFile& rank : *ranks) numbers.push_back(rank.rank);
   find_missing(folder, numbers, "trace");
   folder.next.push_back(fmt::format("chakra check {}", folder.path));
   folder.next.push_back(fmt::format("chakra sim {} --network NETWORK.yml", folder.path));
@@ -325,11 +342,11 @@ Result<Folder> look_at(const std::string& path) {
     CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(path));
     for (const std::string& name : names) {
       const std::string inside = (fs::path(path) / name).string();
-      if (is_file(inside)) folder.files.push_back({name, inside, {}, {}, {}, -1, -1, {}});
+      if (is_file(inside)) folder.files.push_back({name, inside});
       else if (is_directory(inside)) folder.folders.push_back(inside);
     }
   } else if (is_file(path)) {
-    folder.files.push_back({fs::path(path).filename().string(), path, {}, {}, {}, -1, -1, {}});
+    folder.files.push_back({fs::path(path).filename().string(), path});
   } else {
     return fail(Code::io, "base.file.open", "there is no such file or folder", {path});
   }
@@ -368,6 +385,7 @@ std::string describe(const File& file) {
   std::string text(kKindNames[static_cast<size_t>(file.kind)]);
   if (!file.version.empty()) text += " " + file.version;
   if (!file.packed.empty()) text += fmt::format(" ({})", file.packed);
+  if (file.ranks > 1) text += fmt::format(", {} ranks", show_count(file.ranks));
   if (file.rank >= 0) text += fmt::format(", rank {}", file.rank);
   if (file.nodes >= 0) text += fmt::format(", {} nodes", show_count(file.nodes));
   if (file.wrong) text += fmt::format(": {} [{}]", file.wrong->text, file.wrong->tag);
@@ -394,6 +412,7 @@ Json to_json(const Folder& folder) {
                      {"kind", kKindNames[static_cast<size_t>(file.kind)]},
                      {"version", file.version},
                      {"packed", file.packed},
+                     {"ranks", file.ranks},
                      {"rank", file.rank < 0 ? Json(nullptr) : Json(file.rank)},
                      {"nodes", file.nodes < 0 ? Json(nullptr) : Json(file.nodes)},
                      {"error", file.wrong ? Json(file.wrong->tag) : Json(nullptr)}});

@@ -287,7 +287,8 @@ TEST(FeedAFile, EveryPrefixIsAnErrorOrAShorterTrace) {
   const std::string bytes = records({node(1, {}), node(2, {1}), node(3, {1, 2})});
   std::set<std::string> tags;
   for (size_t size = 0; size < bytes.size(); ++size) {
-    auto source = chakra::io::open_nodes(*chakra::ByteSource::from_memory(std::string_view(bytes).substr(0, size)));
+    auto source = chakra::io::open_nodes(
+        chakra::io::open_et(*chakra::ByteSource::from_memory(std::string_view(bytes).substr(0, size))));
     if (!source) {
       tags.insert(source.error().tag);
       continue;

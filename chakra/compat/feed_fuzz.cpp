@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (auto again = ByteSource::from_memory(bytes))
     if (const auto read = io::read_et(std::move(*again)))
       whole = read->defects.empty() && trace::topological_order(read->deps).cycle.empty();
-  auto nodes = io::open_nodes(std::move(*source), {.control = size % 2 == 0, .durations = size % 4 < 2});
+  auto nodes = io::open_nodes(io::open_et(std::move(*source)), {.control = size % 2 == 0, .durations = size % 4 < 2});
   if (!nodes) {
     if (whole) __builtin_trap();
     return 0;

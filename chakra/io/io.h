@@ -187,16 +187,6 @@ Result<trace::Trace> read_trace(RecordSource& source, const ReadOptions& options
 Result<trace::Trace> read_et(const std::string& path, const ReadOptions& options = {});
 Result<trace::Trace> read_et(ByteSource source, const ReadOptions& options = {});
 
-struct StreamOptions {
-  bool control = false;    ///< control edges order, too, not only data_deps
-  bool durations = false;  ///< fill in StreamedNode::duration, which costs a look at each attribute
-};
-/// The nodes of a file one after the other, for feed::StreamFeeder; memory does not grow with the file. A node's
-/// message is what decode() reads. Errors, of opening or of the source: io.et.empty, io.et.not_a_trace,
-/// io.et.truncated, io.et.damaged, io.et.range, and those of ByteSource.
-Result<trace::NodeSource> open_nodes(const std::string& path, const StreamOptions& options = {});
-Result<trace::NodeSource> open_nodes(ByteSource source, const StreamOptions& options = {});
-
 /// Writes all a Trace holds, nodes in row order. The file appears whole or not at all.
 Result<void> write_et(const trace::Trace& trace, const std::string& path);
 /// The same into a file that the caller commits.
@@ -242,6 +232,19 @@ Result<trace::ClassJob> parse_class_job(std::string_view json, const std::string
 /// last; of more than 256 classes the first appear before. Errors: as read_class_job for what is wrong with the job,
 /// those of AtomicFile.
 Result<void> write_class_job(const trace::ClassJob& job, const std::string& folder);
+
+// ---- nodes one after the other -------------------------------------------------------------------------
+
+struct StreamOptions {
+  bool control = false;    ///< control edges order, too, not only data_deps
+  bool durations = false;  ///< fill in StreamedNode::duration, which costs a look at each attribute
+};
+/// The nodes of one rank one after the other, for feed::StreamFeeder; memory does not grow with the file. A node's
+/// message is what decode() reads. `path` as for find_ranks(), of one rank; of several, open_records() opens one.
+/// Errors, of opening or of the source: io.job.several, io.et.empty, io.et.not_a_trace, io.et.truncated,
+/// io.et.damaged, io.et.range, and those of find_ranks and open_records.
+Result<trace::NodeSource> open_nodes(const std::string& path, const StreamOptions& options = {});
+Result<trace::NodeSource> open_nodes(RecordSourcePtr source, const StreamOptions& options = {});
 
 // ---- conversion ----------------------------------------------------------------------------------
 

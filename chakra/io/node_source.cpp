@@ -1,4 +1,4 @@
-// .et -> the nodes one after the other, for who does not want to hold them all.
+// A file of any form -> its nodes one after the other, for who does not want to hold them all.
 #include <fmt/format.h>
 
 #include <memory>
@@ -11,19 +11,19 @@ namespace chakra::io {
 namespace {
 
 struct Stream {
-  EtFile file;
+  RecordSourcePtr file;
   StreamOptions options;
   int64_t announced = -1, nodes = 0;
   NodeRecord record = {};
 
   Result<void> begin() {
     std::string_view message;
-    CHAKRA_ASSIGN(const bool any, file.next(message));
-    if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {file.place().file});
+    CHAKRA_ASSIGN(const bool any, file->next(message));
+    if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {file->place().file});
     MetadataRecord metadata;
     if (!decode(message, metadata) || (!metadata.unknown.empty() && metadata.version.empty() && metadata.attrs.empty()))
       return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace",
-                  file.place());
+                  file->place());
     for (const AttrRecord& attr : metadata.attrs)
       if (int64_t number = 0; attr.name == "chakra_nodes" && attr.as_integer(number)) announced = number;
     return {};
@@ -31,17 +31,17 @@ struct Stream {
 
   Result<bool> next(trace::StreamedNode& node) {
     std::string_view message;
-    CHAKRA_ASSIGN(const bool more, file.next(message));
+    CHAKRA_ASSIGN(const bool more, file->next(message));
     if (!more) {
       if (announced >= 0 && announced != nodes)
         return fail(Code::bad_input, "io.et.truncated",
-                    fmt::format("the file announces {} nodes and holds {}", announced, nodes), file.place());
+                    fmt::format("the file announces {} nodes and holds {}", announced, nodes), file->place());
       return false;
     }
     ++nodes;
     auto read = options.durations ? all_fields(message, node) : edges(message, node);
     if (!read) {
-      if (read.error().place.file.empty()) read.error().place = file.place();
+      if (read.error().place.file.empty()) read.error().place = file->place();
       return tl::unexpected(std::move(read.error()));
     }
     node.message.assign(message);
@@ -93,14 +93,18 @@ struct Stream {
 
 }  // namespace
 
-Result<trace::NodeSource> open_nodes(ByteSource source, const StreamOptions& options) {
-  auto stream = std::make_shared<Stream>(Stream{EtFile(std::move(source)), options});
+Result<trace::NodeSource> open_nodes(RecordSourcePtr source, const StreamOptions& options) {
+  auto stream = std::make_shared<Stream>(Stream{std::move(source), options});
   CHAKRA_CHECK(stream->begin());
   return trace::NodeSource([stream](trace::StreamedNode& node) { return stream->next(node); });
 }
 
 Result<trace::NodeSource> open_nodes(const std::string& path, const StreamOptions& options) {
-  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
+  CHAKRA_ASSIGN(const std::vector<RankFile> ranks, find_ranks(path));
+  if (ranks.size() != 1)
+    return fail(Code::bad_input, "io.job.several", fmt::format("there are {} ranks, and this takes one", ranks.size()),
+                {path});
+  CHAKRA_ASSIGN(RecordSourcePtr source, open_records(ranks[0]));
   return open_nodes(std::move(source), options);
 }
 
