@@ -134,11 +134,11 @@ std::vector<Check> check_installation() {
 struct File {
   std::string name, path;
   enum class Kind : uint8_t { other, trace, host, kineto, classes } kind = Kind::other;
-  std::string packed;  ///< "gzip", "zstd" or ""
-  std::string version;
+  std::string packed = {};  ///< "gzip", "zstd" or ""
+  std::string version = {};  ///< of host traces; the form of traces that are no .et
   int64_t rank = -1, nodes = -1;
   int64_t ranks = 1;  ///< in it
-  std::optional<Error> wrong;
+  std::optional<Error> wrong = {};
 };
 constexpr std::array<std::string_view, 5> kKindNames{"unknown", "Chakra trace", "PyTorch execution trace",
                                                      "Kineto trace", "job by classes of ranks"};
