@@ -76,8 +76,7 @@ Table formats() {
   return table;
 }
 
-constexpr std::array<Kind, 9> kKinds{{
-constexpr std::array<Kind, 8> kKinds{{
+constexpr std::array<Kind, 10> kKinds{{
     {"analyses", "answers of 'chakra analyze'", analyses},
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
