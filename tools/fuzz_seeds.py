@@ -87,7 +87,15 @@ RANKS = {"schema": "chakra-ranks-1", "classes": [{"file": "class0.et", "group_sl
          "ranks": [{"rank": r, "class": 0, "groups": [r // 2], "peers": [3 - r]} for r in range(4)]}
 
 
+EVENTS = b"""issue,sys->id=0,tick=1000,node->id=1,node->name=COMP_NODE_a
+[debug] issue,sys->id=1, tick=2000, node->id=7, node->name=b, node->type=7
+callback,sys->id=0,tick=3500,node->id=1,node->name=COMP_NODE_a
+callback,sys->id=1, tick=4000, node->id=7, node->name=b, node->type=7
+other
+"""
+
 SEEDS = {
+    "event_csv_fuzz": lambda: [EVENTS],
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
     "host_fuzz": lambda: [cut("host", "nodes", 12), cut("host", "nodes", 2)],
     "link_fuzz": lambda: [json.dumps(GPU).encode(), json.dumps(GPU["traceEvents"]).encode(), cut("device", "traceEvents", 30)],

@@ -110,7 +110,7 @@ Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
 
 std::string cause(const TimeBudget::Idle& idle) {
   if (!idle.waits) return "idle: the next node waits for nothing";
-  return fmt::format("idle: {} {} edge", idle.lag ? "lag of a" : "unexplained, behind a", trace::name(idle.edge));
+  return fmt::format("idle: {} an edge of kind {}", idle.lag ? "lag of" : "unexplained, behind", trace::name(idle.edge));
 }
 
 Result<std::vector<NamedTable>> times(const Job& job, Findings&) {
@@ -233,7 +233,7 @@ Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
         each.rows.push_back({type, group, which, int64_t{row.index}, i.ranks[m], cell(row.bytes[m])});
   }
   return std::vector<NamedTable>{
-      {"imbalance", std::move(kinds)}, {"imbalance_ranks", std::move(ranks)}, {"imbalance_collectives", std::move(each)}};
+      {"imbalance", std::move(kinds)}, {"imbalance_ranks", std::move(ranks)}, {"imbalance_collectives", std::move(each), true}};
 }
 
 // ---- memory -------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ Result<std::vector<NamedTable>> memory(const Job& job, Findings& findings) {
         over.rows.push_back({t.rank, d.name, time - job.schedules[r].first, cell(bytes_live)});
     }
   }
-  return std::vector<NamedTable>{{"memory", std::move(peaks)}, {"memory_over_time", std::move(over)}};
+  return std::vector<NamedTable>{{"memory", std::move(peaks)}, {"memory_over_time", std::move(over), true}};
 }
 
 // ---- stragglers ---------------------------------------------------------------------------------------

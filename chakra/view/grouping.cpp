@@ -244,8 +244,10 @@ class Grouping {
   }
   std::string shown(uint32_t b) const {
     const Branch& branch = tree_[b];
-    return std::string(branch.several ? strings_[branch.pattern]
-                                      : without_arguments(strings_[branch.name]));
+    std::string name(branch.several ? strings_[branch.pattern] : without_arguments(strings_[branch.name]));
+    // What the box is about comes first.
+    constexpr std::string_view kAutograd = "autograd::engine::evaluate_function: ";
+    return name.starts_with(kAutograd) ? "autograd: " + name.substr(kAutograd.size()) : name;
   }
 
   uint32_t root_of(uint32_t b) const {
