@@ -196,6 +196,7 @@ Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& grou
 struct NamedTable {
   std::string name;  ///< [a-z_]+, the key in results
   table::Table table;
+  bool detail = false;  ///< too much for people: for JSON and CSV
 };
 struct AnalysisRow {
   std::string_view name;

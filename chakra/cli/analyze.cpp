@@ -96,7 +96,7 @@ Result<void> run_analyze(const Options& o) {
   }
   std::string text = fmt::format("{}: {} rank{}\n", o.path, traces.ranks.size(), traces.ranks.size() == 1 ? "" : "s");
   for (const analyze::NamedTable& t : tables)
-    if (!t.table.rows.empty()) text += show_some(t.table, kRowsShown, "rows");
+    if (!t.table.rows.empty() && !t.detail) text += show_some(t.table, kRowsShown, "rows");
   print(text + (findings.empty() ? "" : "\n") + to_text(findings, ""));
   return {};
 }
