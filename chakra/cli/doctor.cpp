@@ -134,7 +134,7 @@ std::vector<Check> check_installation() {
 struct File {
   std::string name, path;
   enum class Kind : uint8_t { other, trace, host, kineto, classes } kind = Kind::other;
-  std::string packed = {};  ///< "gzip", "zstd" or ""
+  std::string packed = {};   ///< "gzip", "zstd" or ""
   std::string version = {};  ///< of host traces; the form of traces that are no .et
   int64_t rank = -1, nodes = -1;
   int64_t ranks = 1;  ///< in it
@@ -393,7 +393,8 @@ std::string describe(const File& file) {
 }
 
 std::string to_text(const Folder& folder) {
-  std::string out = fmt::format("{}: {} files\n", folder.path, folder.files.size());
+  std::string out =
+      fmt::format("{}: {} {}\n", folder.path, folder.files.size(), folder.files.size() == 1 ? "file" : "files");
   size_t listed = 0, width = 0;
   for (const File& file : folder.files) width = std::max(width, std::min<size_t>(file.name.size(), 40));
   for (const File& file : folder.files)
