@@ -31,7 +31,7 @@ Result<Schedule> schedule_of(const trace::Trace& trace, Findings& findings);
 
 /// What a moment is spent on.
 enum class Bound : uint8_t {
-  compute,            ///< a compute node that is not on the CPU
+  compute,  ///< a compute node that is not on the CPU
   collective,
   message,
   memory,             ///< a load or store; a copy on a device
@@ -60,8 +60,8 @@ struct CriticalPath {
     trace::NodeId node = trace::kNoNode;            ///< lag, unexplained, start: that begins when it ends
     Picoseconds start_ps = 0, end_ps = 0;
   };
-  std::vector<Piece> pieces;                                 ///< ascending
-  std::array<int64_t, trace::kEdgeKinds.size()> edges{};     ///< of the chain, by kind
+  std::vector<Piece> pieces;                              ///< ascending
+  std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< of the chain, by kind
   Picoseconds longest_ps = 0;  ///< the longest path over dependencies with durations and lags: what a replay takes
   Picoseconds length_ps() const { return pieces.empty() ? 0 : pieces.back().end_ps - pieces.front().start_ps; }
 };
@@ -79,7 +79,7 @@ struct TimeBudget {
   Picoseconds memory = 0;                         ///< else: memory nodes, copies on devices
   Picoseconds host = 0, sync_remainder = 0, host_gap = 0, initial = 0;  ///< else, in this order
   struct Idle {
-    bool lag = false;  ///< a lag of such an edge; false: nothing that is recorded explains it
+    bool lag = false;   ///< a lag of such an edge; false: nothing that is recorded explains it
     bool waits = true;  ///< false: the next node waits for nothing
     trace::EdgeKind edge = trace::EdgeKind::given;  ///< by which the next node to begin waits
     int64_t count = 0;
@@ -103,17 +103,17 @@ Result<TimeBudget> time_budget(const trace::Trace& trace, const Schedule& schedu
 struct Imbalance {
   std::string group;
   trace::CommType type = trace::CommType::unknown;
-  bool received = false;               ///< bytes that come out (comm_out_bytes) rather than go in (comm_size)
-  std::vector<int64_t> ranks;          ///< members
-  int64_t collectives = 0;             ///< of the group and type, the balanced ones too
+  bool received = false;       ///< bytes that come out (comm_out_bytes) rather than go in (comm_size)
+  std::vector<int64_t> ranks;  ///< members
+  int64_t collectives = 0;     ///< of the group and type, the balanced ones too
   struct Row {
-    uint32_t index = 0;                ///< the how-manieth collective of its group
-    std::vector<uint64_t> bytes;       ///< parallel to ranks
-    double ratio = 1;                  ///< largest / mean
+    uint32_t index = 0;           ///< the how-manieth collective of its group
+    std::vector<uint64_t> bytes;  ///< parallel to ranks
+    double ratio = 1;             ///< largest / mean
   };
-  std::vector<Row> rows;               ///< unbalanced ones
-  std::vector<uint64_t> rank_bytes;    ///< parallel to ranks, over all collectives
-  double worst = 1;                    ///< largest ratio of a row
+  std::vector<Row> rows;             ///< unbalanced ones
+  std::vector<uint64_t> rank_bytes;  ///< parallel to ranks, over all collectives
+  double worst = 1;                  ///< largest ratio of a row
 };
 /// Worst first. Cost: O(members of all collectives).
 std::vector<Imbalance> imbalances(const trace::TraceSet& job, const match::Matching& matching);
@@ -205,13 +205,16 @@ struct AnalysisRow {
 };
 extern const std::array<AnalysisRow, 6> kAnalyses;
 
+/// Findings that say the same of several ranks as one of none. Cost: O(findings log findings).
+void join_ranks(Findings& findings);
+
 /// What the parts of a whole must do. Errors: analyze.sum.
 Result<void> check_sum(std::string_view what, uint64_t whole, std::span<const uint64_t> parts);
 
 // ---- two jobs --------------------------------------------------------------------------------------------
 
-/// What two jobs have of one kind of node: an operator (CPU), a kernel (device), a collective or message, by name, or by
-/// type, group size and bytes. Pieces of an operator count with it, gaps of the host as [chakra|host_gap].
+/// What two jobs have of one kind of node: an operator (CPU), a kernel (device), a collective or message, by name, or
+/// by type, group size and bytes. Pieces of an operator count with it, gaps of the host as [chakra|host_gap].
 struct DiffRow {
   enum class Kind : uint8_t { op, kernel, comm } kind = Kind::op;
   std::string name;
@@ -225,10 +228,10 @@ inline constexpr std::array<std::string_view, 3> kDiffKinds{"operator", "kernel"
 struct Diff {
   std::vector<DiffRow> rows;  ///< largest difference of time first, then by kind and name
   int64_t nodes_a = 0, nodes_b = 0, edges_a = 0, edges_b = 0;
-  int64_t added = 0, removed = 0, changed = 0;      ///< nodes
-  int64_t edges_added = 0, edges_removed = 0;       ///< dependencies, by the kinds of node at their ends
-  Picoseconds time_a = 0, time_b = 0;               ///< own times of all nodes
-  Picoseconds span_a = 0, span_b = 0;               ///< longest rank, first start to last end
+  int64_t added = 0, removed = 0, changed = 0;  ///< nodes
+  int64_t edges_added = 0, edges_removed = 0;   ///< dependencies, by the kinds of node at their ends
+  Picoseconds time_a = 0, time_b = 0;           ///< own times of all nodes
+  Picoseconds span_a = 0, span_b = 0;           ///< longest rank, first start to last end
 };
 /// Errors: analyze.cycle, analyze.sum. Cost: O(nodes + edges) log kinds.
 Result<Diff> diff(const trace::TraceSet& a, const trace::TraceSet& b, Findings& findings);

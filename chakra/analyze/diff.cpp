@@ -31,8 +31,9 @@ struct Side {
 
 RowKey key_of(const Trace& t, NodeId n) {
   if (const trace::Comm* comm = t.comm(n); trace::is_comm(t.type[n])) {
-    const std::string what = t.type[n] == trace::NodeType::coll ? std::string(trace::name(comm ? comm->type : trace::CommType::unknown))
-                                                                : std::string(trace::name(t.type[n]));
+    const std::string what = t.type[n] == trace::NodeType::coll
+                                 ? std::string(trace::name(comm ? comm->type : trace::CommType::unknown))
+                                 : std::string(trace::name(t.type[n]));
     if (!comm) return {DiffRow::Kind::comm, what};
     const std::string_view group = t.strings[comm->group];
     if (t.type[n] != trace::NodeType::coll) return {DiffRow::Kind::comm, fmt::format("{} {} bytes", what, comm->bytes)};
@@ -154,7 +155,8 @@ std::vector<std::string> exceeding(const Diff& d, double threshold, double least
   };
   const auto real = [](auto value) { return static_cast<double>(value); };
   if (exceeds(real(d.span_a), real(d.span_b)))
-    out.push_back(fmt::format("the span: {} -> {} ({})", show_time(d.span_a), show_time(d.span_b), change(real(d.span_a), real(d.span_b))));
+    out.push_back(fmt::format("the span: {} -> {} ({})", show_time(d.span_a), show_time(d.span_b),
+                              change(real(d.span_a), real(d.span_b))));
   if (const int64_t nodes = d.added + d.removed + d.changed; real(nodes) > threshold * real(d.nodes_a))
     out.push_back(fmt::format("the structure: {} nodes added, {} removed, {} changed, of {}", show_count(d.added),
                               show_count(d.removed), show_count(d.changed), show_count(d.nodes_a)));
@@ -163,8 +165,8 @@ std::vector<std::string> exceeding(const Diff& d, double threshold, double least
                        real(row.time_b) >= least_share * real(std::max<Picoseconds>(d.time_b, 1));
     const std::string_view kind = kDiffKinds[static_cast<size_t>(row.kind)];
     if (large && exceeds(real(row.time_a), real(row.time_b)))
-      out.push_back(fmt::format("{} {}: {} -> {} ({})", kind, quote(row.name, 80), show_time(row.time_a), show_time(row.time_b),
-                                change(real(row.time_a), real(row.time_b))));
+      out.push_back(fmt::format("{} {}: {} -> {} ({})", kind, quote(row.name, 80), show_time(row.time_a),
+                                show_time(row.time_b), change(real(row.time_a), real(row.time_b))));
     else if (exceeds(real(row.bytes_a), real(row.bytes_b)))
       out.push_back(fmt::format("{} {}: {} -> {} ({})", kind, quote(row.name, 80), show_bytes(real(row.bytes_a)),
                                 show_bytes(real(row.bytes_b)), change(real(row.bytes_a), real(row.bytes_b))));

@@ -14,8 +14,8 @@ using trace::NodeId;
 template <class Visit>
 void for_each_tensor(std::string_view text, const Visit& visit) {
   std::array<uint64_t, 5> numbers{};
-  size_t count = 0;     // numbers of the innermost list so far, in a row from its begin
-  bool fits = false;    // it may still be a tensor
+  size_t count = 0;   // numbers of the innermost list so far, in a row from its begin
+  bool fits = false;  // it may still be a tensor
   std::string_view device;
   for (size_t at = 0; at < text.size();) {
     const char c = text[at];
@@ -64,7 +64,8 @@ LiveBytes live_bytes(const trace::Trace& t, const Schedule& s) {
     for_each_tensor(values, [&](const std::array<uint64_t, 5>& v, std::string_view device) {
       const auto [tensor, id, offset, elements, each] = v;
       uint64_t end = 0, bytes = 0;
-      if (id == 0 || __builtin_add_overflow(offset, elements, &end) || __builtin_mul_overflow(end, each, &bytes)) return;
+      if (id == 0 || __builtin_add_overflow(offset, elements, &end) || __builtin_mul_overflow(end, each, &bytes))
+        return;
       auto found = storages.find(device);
       if (found == storages.end()) found = storages.emplace(std::string(device), std::map<uint64_t, Storage>()).first;
       Storage& storage = found->second[id];

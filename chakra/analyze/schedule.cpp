@@ -14,7 +14,8 @@ using trace::Trace;
 Result<Schedule> schedule_of(const Trace& t, Findings& findings) {
   for (const trace::Defect& defect : t.defects)
     if (defect.kind == trace::Defect::Kind::self_dep)
-      return fail(Code::bad_input, "analyze.cycle", fmt::format("node {} waits for itself", t.id[defect.node]), {t.file});
+      return fail(Code::bad_input, "analyze.cycle", fmt::format("node {} waits for itself", t.id[defect.node]),
+                  {t.file});
   const trace::Order order = trace::topological_order(t.deps);
   if (!order.cycle.empty())
     return fail(Code::bad_input, "analyze.cycle",
@@ -75,8 +76,9 @@ Result<void> check_sum(std::string_view what, uint64_t whole, std::span<const ui
   unsigned __int128 sum = 0;
   for (const uint64_t part : parts) sum += part;
   if (sum == whole) return {};
-  return fail(Code::bad_input, "analyze.sum",
-              fmt::format("the parts of {} do not add up: they make {} of {}", what, static_cast<uint64_t>(sum), whole));
+  return fail(
+      Code::bad_input, "analyze.sum",
+      fmt::format("the parts of {} do not add up: they make {} of {}", what, static_cast<uint64_t>(sum), whole));
 }
 
 Result<CriticalPath> critical_path(const Trace& t, const Schedule& s) {

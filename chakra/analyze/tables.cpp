@@ -16,12 +16,16 @@ using trace::Trace;
 using Kind = Table::Kind;
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
-double share(Picoseconds part, Picoseconds whole) { return share(static_cast<double>(part), static_cast<double>(whole)); }
+double share(Picoseconds part, Picoseconds whole) {
+  return share(static_cast<double>(part), static_cast<double>(whole));
+}
 uint64_t add_bytes(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 int64_t cell(uint64_t value) { return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX)); }
 
 std::string comm_name(trace::NodeType node, trace::CommType type) {
-  return node == trace::NodeType::send ? "SEND" : node == trace::NodeType::recv ? "RECV" : std::string(trace::name(type));
+  return node == trace::NodeType::send   ? "SEND"
+         : node == trace::NodeType::recv ? "RECV"
+                                         : std::string(trace::name(type));
 }
 std::string group_name(std::string_view group) { return group.empty() ? "all" : std::string(group); }
 
@@ -36,15 +40,26 @@ void sort_by(Table& table, size_t column) {
 
 Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
   Table bounds{"Critical path: what bounds it",
-               {{"rank", Kind::count}, {"bound", Kind::text}, {"pieces", Kind::count}, {"time", Kind::time_ps}, {"share", Kind::share}},
+               {{"rank", Kind::count},
+                {"bound", Kind::text},
+                {"pieces", Kind::count},
+                {"time", Kind::time_ps},
+                {"share", Kind::share}},
                {}};
   Table edges{"Critical path: by which edges nodes wait",
-              {{"rank", Kind::count}, {"edge", Kind::text}, {"edges", Kind::count}, {"lag", Kind::time_ps},
+              {{"rank", Kind::count},
+               {"edge", Kind::text},
+               {"edges", Kind::count},
+               {"lag", Kind::time_ps},
                {"unexplained", Kind::time_ps}},
               {}};
   Table names{"Critical path: which nodes",
-              {{"rank", Kind::count}, {"bound", Kind::text}, {"name", Kind::text}, {"pieces", Kind::count},
-               {"time", Kind::time_ps}, {"share", Kind::share}},
+              {{"rank", Kind::count},
+               {"bound", Kind::text},
+               {"name", Kind::text},
+               {"pieces", Kind::count},
+               {"time", Kind::time_ps},
+               {"share", Kind::share}},
               {}};
   Table lengths{"Critical path",
                 {{"rank", Kind::count}, {"measured", Kind::text}, {"length", Kind::time_ps}, {"replay", Kind::time_ps}},
@@ -80,14 +95,16 @@ Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
     for (size_t b = 0; b < by_bound.size(); ++b) {
       parts.push_back(static_cast<uint64_t>(by_bound[b].time));
       if (by_bound[b].pieces)
-        mine.rows.push_back({t.rank, std::string(kBounds[b]), by_bound[b].pieces, by_bound[b].time, share(by_bound[b].time, length)});
+        mine.rows.push_back(
+            {t.rank, std::string(kBounds[b]), by_bound[b].pieces, by_bound[b].time, share(by_bound[b].time, length)});
     }
     CHAKRA_CHECK(check_sum("the critical path by what bounds it", static_cast<uint64_t>(length), parts));
     sort_by(mine, 3);
     bounds.rows.insert(bounds.rows.end(), mine.rows.begin(), mine.rows.end());
     for (size_t e = 0; e < by_edge.size(); ++e)
       if (path.edges[e])
-        edges.rows.push_back({t.rank, std::string(trace::kEdgeKinds[e].name), path.edges[e], by_edge[e].first, by_edge[e].second});
+        edges.rows.push_back(
+            {t.rank, std::string(trace::kEdgeKinds[e].name), path.edges[e], by_edge[e].first, by_edge[e].second});
     Table mine_names = names;
     mine_names.rows.clear();
     parts.clear();
@@ -110,7 +127,8 @@ Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
 
 std::string cause(const TimeBudget::Idle& idle) {
   if (!idle.waits) return "idle: the next node waits for nothing";
-  return fmt::format("idle: {} an edge of kind {}", idle.lag ? "lag of" : "unexplained, behind", trace::name(idle.edge));
+  return fmt::format("idle: {} an edge of kind {}", idle.lag ? "lag of" : "unexplained, behind",
+                     trace::name(idle.edge));
 }
 
 Result<std::vector<NamedTable>> times(const Job& job, Findings&) {
@@ -118,11 +136,18 @@ Result<std::vector<NamedTable>> times(const Job& job, Findings&) {
                {{"rank", Kind::count}, {"what runs", Kind::text}, {"time", Kind::time_ps}, {"share", Kind::share}},
                {}};
   Table overlap{"Overlap of communication and compute",
-                {{"rank", Kind::count}, {"communication", Kind::time_ps}, {"overlapped", Kind::time_ps}, {"exposed", Kind::time_ps},
+                {{"rank", Kind::count},
+                 {"communication", Kind::time_ps},
+                 {"overlapped", Kind::time_ps},
+                 {"exposed", Kind::time_ps},
                  {"overlap", Kind::share}},
                 {}};
   Table exposed{"Exposed communication",
-                {{"rank", Kind::count}, {"type", Kind::text}, {"group", Kind::text}, {"time", Kind::time_ps}, {"share", Kind::share}},
+                {{"rank", Kind::count},
+                 {"type", Kind::text},
+                 {"group", Kind::text},
+                 {"time", Kind::time_ps},
+                 {"share", Kind::share}},
                 {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
@@ -145,7 +170,8 @@ Result<std::vector<NamedTable>> times(const Job& job, Findings&) {
       exposed.rows.push_back({t.rank, e.message ? std::string("messages") : std::string(trace::name(e.type)),
                               e.message ? std::string() : group_name(e.group), e.time, share(e.time, b.exposed)});
   }
-  return std::vector<NamedTable>{{"time", std::move(budget)}, {"overlap", std::move(overlap)}, {"exposed", std::move(exposed)}};
+  return std::vector<NamedTable>{
+      {"time", std::move(budget)}, {"overlap", std::move(overlap)}, {"exposed", std::move(exposed)}};
 }
 
 // ---- bytes --------------------------------------------------------------------------------------------
@@ -173,11 +199,20 @@ Result<std::vector<NamedTable>> bytes(const Job& job, Findings&) {
       total = add_bytes(total, comm->bytes);
     }
   Table by_type{"Bytes by type, all ranks",
-                {{"type", Kind::text}, {"count", Kind::count}, {"bytes", Kind::bytes}, {"share", Kind::share}, {"time", Kind::time_ps}},
+                {{"type", Kind::text},
+                 {"count", Kind::count},
+                 {"bytes", Kind::bytes},
+                 {"share", Kind::share},
+                 {"time", Kind::time_ps}},
                 {}};
   Table by_size{"Bytes by type, group and size, all ranks",
-                {{"type", Kind::text}, {"group", Kind::text}, {"size", Kind::bytes}, {"count", Kind::count},
-                 {"bytes", Kind::bytes}, {"share", Kind::share}, {"time", Kind::time_ps}},
+                {{"type", Kind::text},
+                 {"group", Kind::text},
+                 {"size", Kind::bytes},
+                 {"count", Kind::count},
+                 {"bytes", Kind::bytes},
+                 {"share", Kind::share},
+                 {"time", Kind::time_ps}},
                 {}};
   std::vector<uint64_t> parts;
   const auto whole = static_cast<double>(total);
@@ -202,26 +237,43 @@ Result<std::vector<NamedTable>> bytes(const Job& job, Findings&) {
 
 Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
   Table kinds{"Imbalance of collective sizes across ranks",
-              {{"type", Kind::text}, {"group", Kind::text}, {"bytes", Kind::text}, {"members", Kind::count},
-               {"collectives", Kind::count}, {"unbalanced", Kind::count}, {"worst largest/mean", Kind::text}, {"most on rank", Kind::count},
-               {"most", Kind::bytes}, {"least on rank", Kind::count}, {"least", Kind::bytes}},
+              {{"type", Kind::text},
+               {"group", Kind::text},
+               {"bytes", Kind::text},
+               {"members", Kind::count},
+               {"collectives", Kind::count},
+               {"unbalanced", Kind::count},
+               {"worst largest/mean", Kind::text},
+               {"most on rank", Kind::count},
+               {"most", Kind::bytes},
+               {"least on rank", Kind::count},
+               {"least", Kind::bytes}},
               {}};
   Table ranks{"Bytes by rank of unbalanced collectives",
-              {{"type", Kind::text}, {"group", Kind::text}, {"bytes", Kind::text}, {"rank", Kind::count},
-               {"sum", Kind::bytes}, {"share", Kind::share}},
+              {{"type", Kind::text},
+               {"group", Kind::text},
+               {"bytes", Kind::text},
+               {"rank", Kind::count},
+               {"sum", Kind::bytes},
+               {"share", Kind::share}},
               {}};
   Table each{"Unbalanced collectives",
-             {{"type", Kind::text}, {"group", Kind::text}, {"bytes", Kind::text}, {"number", Kind::count}, {"rank", Kind::count},
+             {{"type", Kind::text},
+              {"group", Kind::text},
+              {"bytes", Kind::text},
+              {"number", Kind::count},
+              {"rank", Kind::count},
               {"size", Kind::bytes}},
              {}};
   for (const Imbalance& i : imbalances(job.traces, job.matching)) {
-    const std::string type(trace::name(i.type)), group = group_name(i.group), which = i.received ? "received" : "put in";
+    const std::string type(trace::name(i.type)), group = group_name(i.group),
+                                                 which = i.received ? "received" : "put in";
     const auto most = std::max_element(i.rank_bytes.begin(), i.rank_bytes.end());
     const auto least = std::min_element(i.rank_bytes.begin(), i.rank_bytes.end());
     const auto rank_at = [&](auto at) { return i.ranks[static_cast<size_t>(at - i.rank_bytes.begin())]; };
     kinds.rows.push_back({type, group, which, static_cast<int64_t>(i.ranks.size()), i.collectives,
-                          static_cast<int64_t>(i.rows.size()), i.worst, rank_at(most), cell(*most),
-                          rank_at(least), cell(*least)});
+                          static_cast<int64_t>(i.rows.size()), i.worst, rank_at(most), cell(*most), rank_at(least),
+                          cell(*least)});
     uint64_t total = 0;
     for (const uint64_t b : i.rank_bytes) total = add_bytes(total, b);
     if (total != UINT64_MAX) CHAKRA_CHECK(check_sum("the bytes by rank", total, i.rank_bytes));
@@ -232,16 +284,22 @@ Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
       for (size_t m = 0; m < i.ranks.size(); ++m)
         each.rows.push_back({type, group, which, int64_t{row.index}, i.ranks[m], cell(row.bytes[m])});
   }
-  return std::vector<NamedTable>{
-      {"imbalance", std::move(kinds)}, {"imbalance_ranks", std::move(ranks)}, {"imbalance_collectives", std::move(each), true}};
+  return std::vector<NamedTable>{{"imbalance", std::move(kinds)},
+                                 {"imbalance_ranks", std::move(ranks)},
+                                 {"imbalance_collectives", std::move(each), true}};
 }
 
 // ---- memory -------------------------------------------------------------------------------------------
 
 Result<std::vector<NamedTable>> memory(const Job& job, Findings& findings) {
   Table peaks{"Bytes of tensors live",
-              {{"rank", Kind::count}, {"device", Kind::text}, {"storages", Kind::count}, {"at the start", Kind::bytes},
-               {"peak", Kind::bytes}, {"at", Kind::time_ps}, {"with", Kind::text}},
+              {{"rank", Kind::count},
+               {"device", Kind::text},
+               {"storages", Kind::count},
+               {"at the start", Kind::bytes},
+               {"peak", Kind::bytes},
+               {"at", Kind::time_ps},
+               {"with", Kind::text}},
               {}};
   Table over{"Bytes of tensors live over time",
              {{"rank", Kind::count}, {"device", Kind::text}, {"from", Kind::time_ps}, {"live", Kind::bytes}},
@@ -253,10 +311,10 @@ Result<std::vector<NamedTable>> memory(const Job& job, Findings& findings) {
       findings.push_back({"analyze.no_tensors", Severity::note, t.rank, -1,
                           "nodes name no tensors, so the bytes live over time are not known"});
     for (const LiveBytes::Device& d : live.devices) {
-      peaks.rows.push_back({t.rank, d.name, d.storages, cell(d.at_start), cell(d.peak), d.peak_ps - job.schedules[r].first,
-                            d.peak_node == trace::kNoNode
-                                ? std::string()
-                                : fmt::format("node {} {}", t.id[d.peak_node], t.name_of(d.peak_node))});
+      peaks.rows.push_back(
+          {t.rank, d.name, d.storages, cell(d.at_start), cell(d.peak), d.peak_ps - job.schedules[r].first,
+           d.peak_node == trace::kNoNode ? std::string()
+                                         : fmt::format("node {} {}", t.id[d.peak_node], t.name_of(d.peak_node))});
       for (const auto& [time, bytes_live] : d.points)
         over.rows.push_back({t.rank, d.name, time - job.schedules[r].first, cell(bytes_live)});
     }
@@ -276,19 +334,29 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
              {}};
   for (const Straggler& s : found.stragglers) late.rows.push_back({s.rank, s.last_at, ps(s.waited_ns)});
   Table clocks{"Clocks",
-               {{"rank", Kind::count}, {"ahead", Kind::time_ps}, {"drift (ppm)", Kind::text}, {"uncertainty", Kind::time_ps}, {"collectives", Kind::count}},
+               {{"rank", Kind::count},
+                {"ahead", Kind::time_ps},
+                {"drift (ppm)", Kind::text},
+                {"uncertainty", Kind::time_ps},
+                {"collectives", Kind::count}},
                {}};
   for (const Clock& c : found.clocks)
     if (c.known && c.rank != found.clocks[0].rank)
       clocks.rows.push_back({c.rank, ps(c.offset_ns), c.drift_ppm, ps(c.uncertainty_ns), c.collectives});
   Table waits{"Collectives: waiting for the last member, and transfer",
-              {{"type", Kind::text}, {"group", Kind::text}, {"size", Kind::bytes}, {"members", Kind::count}, {"count", Kind::count},
-               {"waiting", Kind::time_ps}, {"transfer", Kind::time_ps}},
+              {{"type", Kind::text},
+               {"group", Kind::text},
+               {"size", Kind::bytes},
+               {"members", Kind::count},
+               {"count", Kind::count},
+               {"waiting", Kind::time_ps},
+               {"transfer", Kind::time_ps}},
               {}};
   for (const CollectiveTimes& c : found.collectives)
-    waits.rows.push_back({std::string(trace::name(c.type)), group_name(c.group), cell(c.bytes), int64_t{c.members}, c.count,
-                          ps(c.wait_ns), ps(c.transfer_ns)});
-  return std::vector<NamedTable>{{"stragglers", std::move(late)}, {"clocks", std::move(clocks)}, {"collectives", std::move(waits)}};
+    waits.rows.push_back({std::string(trace::name(c.type)), group_name(c.group), cell(c.bytes), int64_t{c.members},
+                          c.count, ps(c.wait_ns), ps(c.transfer_ns)});
+  return std::vector<NamedTable>{
+      {"stragglers", std::move(late)}, {"clocks", std::move(clocks)}, {"collectives", std::move(waits)}};
 }
 
 }  // namespace
@@ -301,6 +369,20 @@ const std::array<AnalysisRow, 6> kAnalyses{{
     {"memory", "bytes of tensors live over time", memory},
     {"stragglers", "clocks of ranks, and who was waited for (measured traces)", stragglers},
 }};
+
+void join_ranks(Findings& findings) {
+  std::map<std::pair<std::string, std::string>, std::pair<size_t, int64_t>> seen;  // first, how often
+  Findings joined;
+  for (Finding& finding : findings) {
+    const auto [found, is_new] = seen.try_emplace({finding.tag, finding.text}, joined.size(), 0);
+    ++found->second.second;
+    if (is_new) joined.push_back(std::move(finding));
+    else joined[found->second.first].rank = -1;
+  }
+  for (const auto& [key, at] : seen)
+    if (at.second > 1) joined[at.first].text = fmt::format("{} ranks: {}", show_count(at.second), key.second);
+  findings = std::move(joined);
+}
 
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings) {
   Job job{traces, {}, match::match(traces, groups)};

@@ -28,13 +28,15 @@ Table picture_of(const std::vector<analyze::Imbalance>& all) {
   if (all.empty()) return table;
   const analyze::Imbalance& worst = all[0];
   const std::string type(trace::name(worst.type));
-  table.title = fmt::format("{} in group {}: bytes {} by rank; {} of {} collectives unbalanced, worst {:.2f} times the mean", type,
-                            worst.group.empty() ? "all" : worst.group, worst.received ? "received" : "put in",
-                            worst.rows.size(), worst.collectives, worst.worst);
+  table.title =
+      fmt::format("{} in group {}: bytes {} by rank; {} of {} collectives unbalanced, worst {:.2f} times the mean",
+                  type, worst.group.empty() ? "all" : worst.group, worst.received ? "received" : "put in",
+                  worst.rows.size(), worst.collectives, worst.worst);
   for (const int64_t rank : worst.ranks) table.columns.push_back({fmt::format("rank {}", rank), Table::Kind::bytes});
   for (size_t r = 0; r < std::min(worst.rows.size(), kRowsDrawn); ++r) {
     std::vector<Table::Cell> row{fmt::format("collective {}", worst.rows[r].index)};
-    for (const uint64_t bytes : worst.rows[r].bytes) row.emplace_back(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)));
+    for (const uint64_t bytes : worst.rows[r].bytes)
+      row.emplace_back(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)));
     table.rows.push_back(std::move(row));
   }
   if (worst.rows.size() > kRowsDrawn) table.title += fmt::format(" (the first {} of them)", kRowsDrawn);
@@ -44,8 +46,10 @@ Table picture_of(const std::vector<analyze::Imbalance>& all) {
 Result<void> run_analyze(const Options& o) {
   std::vector<const analyze::AnalysisRow*> chosen;
   for (const std::string& name : o.only)
-    if (std::none_of(analyze::kAnalyses.begin(), analyze::kAnalyses.end(), [&](const auto& row) { return row.name == name; }))
-      return fail(Code::usage, "cli.usage", fmt::format("there is no analysis {}; 'chakra list analyses' shows them", quote(name)));
+    if (std::none_of(analyze::kAnalyses.begin(), analyze::kAnalyses.end(),
+                     [&](const auto& row) { return row.name == name; }))
+      return fail(Code::usage, "cli.usage",
+                  fmt::format("there is no analysis {}; 'chakra list analyses' shows them", quote(name)));
   for (const analyze::AnalysisRow& row : analyze::kAnalyses)
     if (o.only.empty() || std::find(o.only.begin(), o.only.end(), row.name) != o.only.end()) chosen.push_back(&row);
 
@@ -63,6 +67,7 @@ Result<void> run_analyze(const Options& o) {
     CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, row->run(job, findings));
     std::move(some.begin(), some.end(), std::back_inserter(tables));
   }
+  analyze::join_ranks(findings);
 
   const auto csv_path = [&](const std::string& name) { return fmt::format("{}.{}.csv", o.csv, name); };
   std::vector<std::string> outputs{o.svg};
@@ -101,7 +106,9 @@ Result<void> run_analyze(const Options& o) {
 
 void add_analyze(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<Options>();
-  app.add_option("path", o->path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder")->required()->type_name("PATH");
+  app.add_option("path", o->path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder")
+      ->required()
+      ->type_name("PATH");
   app.add_option("--only", o->only, "Only these analyses ('chakra list analyses'), separated by commas")
       ->delimiter(',')
       ->type_name("NAMES");

@@ -40,13 +40,14 @@ std::string to_heat_map(const table::Table& table) {
       "font-family=\"sans-serif\" font-size=\"10\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
       kWidth + 20, total);
   const auto text = [&](double x, double y, std::string_view anchor, std::string_view what, int size = 10) {
-    fmt::format_to(std::back_inserter(out), "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\">", x, y,
-                   anchor, size);
+    fmt::format_to(std::back_inserter(out), "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\">", x,
+                   y, anchor, size);
     append_xml(out, what);
     out += "</text>\n";
   };
   text(10, 18, "start", table.title, 14);
-  text(10, 34, "start", "colour: a cell against the mean of its row; red is more (full: twice), blue is less (full: half)");
+  text(10, 34, "start",
+       "colour: a cell against the mean of its row; red is more (full: twice), blue is less (full: half)");
   const size_t every = width > 0 ? std::max<size_t>(1, static_cast<size_t>(std::ceil(30 / width))) : 1;
   std::vector<double> sums(columns, 0);
   for (size_t c = 0; c < columns; c += every)
@@ -74,7 +75,8 @@ std::string to_heat_map(const table::Table& table) {
     const double tall = most > 0 ? sums[c] / most * (kBars - 30) : 0, x = kLabel + width * static_cast<double>(c);
     const auto kind = table.columns[c + 1].kind;
     fmt::format_to(std::back_inserter(out),
-                   "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#5b8e7d\"><title>{}</title></rect>\n",
+                   "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+                   "fill=\"#5b8e7d\"><title>{}</title></rect>\n",
                    x + width * 0.1, bottom + kBars - tall, width * 0.8, tall, table::show(sums[c], kind));
     if (width > 52) text(x + width / 2, bottom + kBars - tall - 4, "middle", table::show(sums[c], kind), 9);
     if (c % every == 0) text(x + width / 2, bottom + kBars + 14, "middle", table.columns[c + 1].name);

@@ -110,7 +110,8 @@ size_t count(std::string_view text, std::string_view part) {
 /// Random nodes and edges, some to ids that nobody has, some of a node to itself, some ids twice.
 trace::Trace random_graph(Prng& random, size_t nodes, bool defects) {
   trace::Builder b;
-  static constexpr std::array<std::string_view, 5> kNames{"a\"\\<&>\n\x01", "layer3.mlp.up", "aten::mm", "\xff\xc3\xbc", ""};
+  static constexpr std::array<std::string_view, 5> kNames{"a\"\\<&>\n\x01", "layer3.mlp.up", "aten::mm", "\xff\xc3\xbc",
+                                                          ""};
   static constexpr std::array<trace::NodeType, 4> kTypes{trace::NodeType::comp, trace::NodeType::coll,
                                                          trace::NodeType::send, trace::NodeType::mem_load};
   for (size_t i = 0; i < nodes; ++i) {
@@ -118,7 +119,8 @@ trace::Trace random_graph(Prng& random, size_t nodes, bool defects) {
     const trace::NodeId n = b.add(id, b.trace.strings.intern(kNames[random.below(5)]), kTypes[random.below(4)]);
     b.trace.flags[n] = random.below(2) ? trace::kOnCpu : trace::kSaysCpuOrNot;
     b.trace.dur_ps[n] = static_cast<Picoseconds>(random.below(1000));
-    if (random.below(2)) b.trace.lane[n] = b.lane({trace::Lane::Kind::stream, 0, static_cast<int64_t>(random.below(3))});
+    if (random.below(2))
+      b.trace.lane[n] = b.lane({trace::Lane::Kind::stream, 0, static_cast<int64_t>(random.below(3))});
     if (trace::is_comm(b.trace.type[n])) b.comm(n).bytes = random.below(5000);
     for (size_t e = random.below(4); e-- > 0;) {
       const uint64_t on = 1 + random.below(nodes + (defects ? 3 : 0));
@@ -173,7 +175,8 @@ TEST(Graph, IsXmlThatAnotherReaderAccepts) {
   Findings findings;
   ASSERT_TRUE(write_graph(random_graph(random, 60, true), GraphForm::graphml, {}, folder.path("g.graphml"), findings));
   EXPECT_EQ(std::system(("python3 -c \"import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])\" '" +
-                         folder.path("g.graphml") + "'").c_str()),
+                         folder.path("g.graphml") + "'")
+                            .c_str()),
             0);
 }
 
@@ -217,7 +220,8 @@ TEST(Graph, AFocusThatIsNotThereIsAnError) {
   Findings findings;
   GraphOptions options;
   options.focus = 999;
-  const auto counts = write_graph(random_graph(random, 5, false), GraphForm::dot, options, folder.path("g.dot"), findings);
+  const auto counts =
+      write_graph(random_graph(random, 5, false), GraphForm::dot, options, folder.path("g.dot"), findings);
   ASSERT_FALSE(counts);
   EXPECT_EQ(counts.error().tag, "view.graph.focus");
   EXPECT_FALSE(is_file(folder.path("g.dot")));
@@ -305,7 +309,8 @@ TEST(EventCsv, FrequenciesHaveUnits) {
   EXPECT_EQ(hz("1.5 ghz"), 1'500'000'000u);
   EXPECT_EQ(hz("800 MHz"), 800'000'000u);
   EXPECT_EQ(hz("0.001kHz"), 1u);
-  for (const char* wrong : {"", "GHz", "0", "-1", "1.5.0", "1e3", "0.5Hz", "5000 GHz", "1..5", "0x10", "1.5furlongs", ".5"})
+  for (const char* wrong :
+       {"", "GHz", "0", "-1", "1.5.0", "1e3", "0.5Hz", "5000 GHz", "1..5", "0x10", "1.5furlongs", ".5"})
     EXPECT_EQ(hz(wrong), 0u) << wrong;
 }
 
@@ -319,7 +324,8 @@ TEST(HeatMap, IsXmlWithACellForEachNumber) {
   folder.write("none.svg", to_heat_map({}));
   for (const char* name : {"h.svg", "none.svg"})
     EXPECT_EQ(std::system(("python3 -c \"import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])\" '" +
-                           folder.path(name) + "'").c_str()),
+                           folder.path(name) + "'")
+                              .c_str()),
               0);
   EXPECT_EQ(count(to_heat_map(t), "<title>"), 6u);  // cells and sums
 }
