@@ -65,7 +65,7 @@ def check_tags(texts):
             continue
         used.setdefault("cli.memory", (path, 1)) if "[cli.memory]" in text else None
         for number, line in enumerate(text.splitlines(), 1):
-            for tag in re.findall(r'"((?:base|trace|json|io|foreign|gen|pytorch|match|check|edit|net|coll|sim|view|cli|feed)(?:\.[a-z_]+){1,2})"', line):
+            for tag in re.findall(r'"((?:base|trace|json|io|foreign|gen|pytorch|match|check|edit|net|coll|sim|view|cli|feed|analyze)(?:\.[a-z_]+){1,2})"', line):
                 used.setdefault(tag, (path, number))
             for tag in re.findall(r'\bbad\("([a-z_]+)", r, n', line):
                 used.setdefault(f"sim.compat.{tag}", (path, number))

@@ -205,6 +205,9 @@ struct AnalysisRow {
 };
 extern const std::array<AnalysisRow, 6> kAnalyses;
 
+/// Findings that say the same of several ranks as one of none. Cost: O(findings log findings).
+void join_ranks(Findings& findings);
+
 /// What the parts of a whole must do. Errors: analyze.sum.
 Result<void> check_sum(std::string_view what, uint64_t whole, std::span<const uint64_t> parts);
 

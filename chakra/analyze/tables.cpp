@@ -370,6 +370,20 @@ const std::array<AnalysisRow, 6> kAnalyses{{
     {"stragglers", "clocks of ranks, and who was waited for (measured traces)", stragglers},
 }};
 
+void join_ranks(Findings& findings) {
+  std::map<std::pair<std::string, std::string>, std::pair<size_t, int64_t>> seen;  // first, how often
+  Findings joined;
+  for (Finding& finding : findings) {
+    const auto [found, is_new] = seen.try_emplace({finding.tag, finding.text}, joined.size(), 0);
+    ++found->second.second;
+    if (is_new) joined.push_back(std::move(finding));
+    else joined[found->second.first].rank = -1;
+  }
+  for (const auto& [key, at] : seen)
+    if (at.second > 1) joined[at.first].text = fmt::format("{} ranks: {}", show_count(at.second), key.second);
+  findings = std::move(joined);
+}
+
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings) {
   Job job{traces, {}, match::match(traces, groups)};
   for (const Trace& t : traces.ranks) {

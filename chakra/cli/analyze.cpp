@@ -67,6 +67,7 @@ Result<void> run_analyze(const Options& o) {
     CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, row->run(job, findings));
     std::move(some.begin(), some.end(), std::back_inserter(tables));
   }
+  analyze::join_ranks(findings);
 
   const auto csv_path = [&](const std::string& name) { return fmt::format("{}.{}.csv", o.csv, name); };
   std::vector<std::string> outputs{o.svg};

@@ -189,7 +189,7 @@ Json to_json(const table::Table& table) {
     }
     while (!key.empty() && key.back() == '_') key.pop_back();
     if (column.kind == Kind::time_ps) key += "_ns";
-    if (column.kind == Kind::bytes && !key.ends_with("bytes")) key += "_bytes";
+    if (column.kind == Kind::bytes && !contains(key, "bytes")) key += "_bytes";
     keys.push_back(std::move(key));
   }
   Json rows = Json::array();

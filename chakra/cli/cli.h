@@ -63,7 +63,7 @@ std::string to_text(const Findings& findings, std::string_view indent = "  ");
 /// The first rows, and how many there are beside them.
 std::string show_some(table::Table table, size_t most, const char* what);
 /// A list of objects: keys are the columns' names with _ for what is no letter or digit, times in nanoseconds with _ns,
-/// other bytes with _bytes.
+/// bytes with _bytes where the name does not say bytes.
 Json to_json(const table::Table& table);
 /// Nanoseconds as JSON: whole where they are whole.
 Json json_ns(Picoseconds time);

@@ -24,7 +24,7 @@ struct Options {
   double least_share = 1;
 };
 
-/// b / a; empty where there is no a.
+/// b / a; words where one of them has none.
 Table::Cell ratio(int64_t a, int64_t b) {
   if (a == 0) return std::string(b == 0 ? "" : "new");
   if (b == 0) return std::string("gone");
@@ -32,7 +32,7 @@ Table::Cell ratio(int64_t a, int64_t b) {
 }
 
 Table summary(const analyze::Diff& d) {
-  Table t{"", {{"", Kind::text}, {"a", Kind::text}, {"b", Kind::text}, {"b/a", Kind::text}}, {}};
+  Table t{"", {{"", Kind::text}, {"a", Kind::text}, {"b", Kind::text}, {"ratio", Kind::text}}, {}};
   const auto times = [&](const char* what, Picoseconds a, Picoseconds b) {
     t.rows.push_back({std::string(what), show_time(a), show_time(b), ratio(a, b)});
   };
@@ -59,7 +59,7 @@ Table row_table(const analyze::Diff& d, bool all) {
            {"changed", Kind::count},
            {"time a", Kind::time_ps},
            {"time b", Kind::time_ps},
-           {"b/a", Kind::text}},
+           {"ratio", Kind::text}},
           {}};
   if (all)
     for (const char* name : {"mean a", "mean b"}) t.columns.push_back({name, Kind::time_ps});
@@ -88,6 +88,7 @@ Result<int> run_diff(const Options& o) {
   CHAKRA_ASSIGN(const trace::TraceSet b, io::read_job(o.b, {.texts = true}));
   Findings findings;
   CHAKRA_ASSIGN(const analyze::Diff d, analyze::diff(a, b, findings));
+  analyze::join_ranks(findings);
   std::vector<std::string> beyond;
   if (o.threshold) beyond = analyze::exceeding(d, *o.threshold / 100, o.least_share / 100);
   const Json json{
