@@ -236,16 +236,20 @@ Result<void> look_at_contents(File& file) {
   }
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
   CHAKRA_ASSIGN(const std::string_view begin, source.peek(io::kSniffed));
+  // A message may begin with the bytes of a JSON object by chance, and then only the name tells.
+  const io::FormatRow* const named = io::format_of_name(file.name);
+  const size_t brace = begin.find_first_not_of(" \t\r\n");
+  const size_t key = brace == std::string_view::npos ? brace : begin.find_first_not_of(" \t\r\n", brace + 1);
+  const bool object = key != std::string_view::npos && begin[brace] == '{' && begin[key] == '"';
   for (const io::FormatRow& form : io::kFormats)
-    if (form.sniff(begin)) return look_at_trace(file, form);
+    if ((!object || form.name.starts_with("json") || named == &form) && form.sniff(begin))
+      return look_at_trace(file, form);
   std::string head(kHead, 0);
   CHAKRA_ASSIGN(const size_t got, source.read(head));
   head.resize(got);
-  const size_t first = head.find_first_not_of(" \t\r\n");
-  if (first != std::string::npos && head[first] == '{') return look_at_json(file, std::move(source), std::move(head));
+  if (object) return look_at_json(file, std::move(source), std::move(head));
   // Of other files it is no news that they are no traces.
-  if (const io::FormatRow* form = io::format_of_name(file.name); form && form->name == "et")
-    return look_at_trace(file, *form);
+  if (named && named->name == "et") return look_at_trace(file, *named);
   return {};
 }
 
@@ -281,8 +285,8 @@ void find_missing(Folder& folder, const std::vector<int64_t>& ranks, const char*
   }
   if (ranks.size() > 1 && !missing.empty())
     folder.find("cli.doctor.rank_missing", Severity::error, -1,
-                fmt::format("there {} no {} of rank {}, but of rank {}: copy what is missing here",
-                            missing.size() > 1 ? "are" : "is", of, show_ranks(missing), ranks.back()));
+                fmt::format("no {} of rank{} {}, though there is one of rank {}: copy what is missing here", of,
+                            missing.size() > 1 ? "s" : "", show_ranks(missing), ranks.back()));
 }
 
 void judge_traces(Folder& folder) {
@@ -387,14 +391,14 @@ std::string describe(const File& file) {
   if (!file.packed.empty()) text += fmt::format(" ({})", file.packed);
   if (file.ranks > 1) text += fmt::format(", {} ranks", show_count(file.ranks));
   if (file.rank >= 0) text += fmt::format(", rank {}", file.rank);
-  if (file.nodes >= 0) text += fmt::format(", {} nodes", show_count(file.nodes));
+  if (file.nodes >= 0) text += fmt::format(", {} node{}", show_count(file.nodes), file.nodes == 1 ? "" : "s");
   if (file.wrong) text += fmt::format(": {} [{}]", file.wrong->text, file.wrong->tag);
   return text;
 }
 
 std::string to_text(const Folder& folder) {
   std::string out =
-      fmt::format("{}: {} {}\n", folder.path, folder.files.size(), folder.files.size() == 1 ? "file" : "files");
+      fmt::format("{}: {} file{}\n", folder.path, folder.files.size(), folder.files.size() == 1 ? "" : "s");
   size_t listed = 0, width = 0;
   for (const File& file : folder.files) width = std::max(width, std::min<size_t>(file.name.size(), 40));
   for (const File& file : folder.files)

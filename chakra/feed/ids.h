@@ -15,8 +15,14 @@ namespace chakra::feed {
 
 class Ids {
  public:
-  bool seen(uint64_t id) const { return has(id, &Page::seen); }
-  bool done(uint64_t id) const { return has(id, &Page::done); }
+  enum class Is : uint8_t { unknown, seen, done };
+  Is state(uint64_t id) const {
+    const auto page = pages_.find(id / 64);
+    if (page == pages_.end() || !(page->second.seen & bit(id))) return Is::unknown;
+    return page->second.done & bit(id) ? Is::done : Is::seen;
+  }
+  bool seen(uint64_t id) const { return state(id) != Is::unknown; }
+  bool done(uint64_t id) const { return state(id) == Is::done; }
   /// False if it was seen before.
   bool see(uint64_t id) {
     uint64_t& bits = pages_[id / 64].seen;
@@ -49,10 +55,6 @@ class Ids {
     std::unique_ptr<std::array<uint64_t, 64>> waiting;
   };
   static uint64_t bit(uint64_t id) { return uint64_t{1} << (id % 64); }
-  bool has(uint64_t id, uint64_t Page::*bits) const {
-    const auto page = pages_.find(id / 64);
-    return page != pages_.end() && (page->second.*bits & bit(id));
-  }
 
   absl::flat_hash_map<uint64_t, Page> pages_;
 };

@@ -133,12 +133,12 @@ struct StreamFeeder::State {
   Result<std::optional<uint64_t>> missing(const StreamedNode& node) const {
     std::optional<uint64_t> found;
     for (const uint64_t dep : node.deps) {
-      if (ids.done(dep)) continue;
-      if (!ids.seen(dep)) {
+      const Ids::Is state = ids.state(dep);
+      if (state == Ids::Is::unknown) {
         if (ended) return dangling(node.id, dep);
         return std::optional(dep);
       }
-      found = dep;
+      if (state == Ids::Is::seen) found = dep;
     }
     return found;
   }
