@@ -58,7 +58,7 @@ void Traffic::begin(Picoseconds now, uint32_t id, uint32_t member, std::vector<D
     if (--run.members_left == 0) runs_[id].reset();
     return;
   }
-  for (uint32_t r = 0; r < run.plan.rounds.size() && runs_[id]; ++r)
+  for (uint32_t r = 0; runs_[id] && r < run.plan.rounds.size(); ++r)  // it may be over before all have begun
     if (run.before[r] < 0 && run.plan.rounds[r].after < 0) {
       start_round(now, id, r, member);
       settle(now, id, r, member, done);  // it has begun
