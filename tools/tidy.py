@@ -59,13 +59,14 @@ def check_includes(path, text, allowed):
 def check_tags(texts):
     """Every tag in the code is documented, and every documented tag is in the code."""
     documented = set(re.findall(r"^\| `([a-z_.]+)`", read("docs/errors.md"), re.M))
+    tagged = re.compile(r'"((?:' + "|".join(rooms()[0]) + r')(?:\.[a-z_]+){1,2})"')  # begins with the name of a room
     used = {}
     for path, text in texts.items():
         if not path.startswith("chakra/") or not re.search(r"\.(cpp|h)$", path) or path.endswith(("_test.cpp", "_fuzz.cpp")):
             continue
         used.setdefault("cli.memory", (path, 1)) if "[cli.memory]" in text else None
         for number, line in enumerate(text.splitlines(), 1):
-            for tag in re.findall(r'"((?:base|trace|json|io|foreign|gen|pytorch|match|check|edit|net|coll|sim|view|cli|feed)(?:\.[a-z_]+){1,2})"', line):
+            for tag in tagged.findall(line):
                 used.setdefault(tag, (path, number))
             for tag in re.findall(r'\bbad\("([a-z_]+)", r, n', line):
                 used.setdefault(f"sim.compat.{tag}", (path, number))

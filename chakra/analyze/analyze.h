@@ -1,15 +1,143 @@
-// What the measured traces of a job say together: clocks, waiting, stragglers.
+// Answers from traces: what bounds the time, what overlaps, why nothing runs, what is moved, who holds others up, what
+// two jobs differ in. Each analysis has a row in kAnalyses and gives Tables; whatever divides a whole into parts is
+// checked to add up to it.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chakra/base/base.h"
 #include "chakra/match/match.h"
+#include "chakra/table/table.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::analyze {
+
+// ---- when nodes ran -----------------------------------------------------------------------------------
+
+/// Start and end of each node: as measured, or, where no start was measured, as early as the dependencies allow. In a
+/// measured trace a node without a start takes no time, at the moment at which its dependencies have ended.
+struct Schedule {
+  bool measured = false;
+  std::vector<Picoseconds> start, end;
+  Picoseconds first = 0, last = 0;  ///< of all nodes
+};
+/// Errors: analyze.cycle. Findings: analyze.not_measured, analyze.partly_measured. Cost: O(nodes + edges).
+Result<Schedule> schedule_of(const trace::Trace& trace, Findings& findings);
+
+/// What a moment is spent on.
+enum class Bound : uint8_t {
+  compute,  ///< a compute node that is not on the CPU
+  collective,
+  message,
+  memory,             ///< a load or store; a copy on a device
+  host,               ///< a node on the CPU
+  host_gap,           ///< host time that no operator accounts for
+  sync_remainder,     ///< a blocking call after what it waits for has ended
+  initial_condition,  ///< work before the recording began
+  lag,                ///< a constant of the device: launch latency, dispatch gap
+  unexplained,        ///< all that is waited for has ended, and yet the node does not begin
+  start,              ///< before the first node of the chain
+};
+inline constexpr std::array<std::string_view, 11> kBounds{
+    "compute",        "collective",        "message", "memory",      "host", "host_gap",
+    "sync_remainder", "initial_condition", "lag",     "unexplained", "start"};
+/// Of a node; metadata is host.
+Bound bound_of(const trace::Trace& trace, trace::NodeId node);
+
+// ---- the critical path ----------------------------------------------------------------------------------
+
+/// From the schedule's first start to its last end, without gaps: the chain that ends last, each node waiting for the
+/// one before. Where measured times overlap along it, the later node has the time.
+struct CriticalPath {
+  struct Piece {
+    Bound bound = Bound::start;
+    trace::EdgeKind edge = trace::EdgeKind::given;  ///< of lag and unexplained: by which `node` waits
+    trace::NodeId node = trace::kNoNode;            ///< lag, unexplained, start: that begins when it ends
+    Picoseconds start_ps = 0, end_ps = 0;
+  };
+  std::vector<Piece> pieces;                              ///< ascending
+  std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< of the chain, by kind
+  Picoseconds longest_ps = 0;  ///< the longest path over dependencies with durations and lags: what a replay takes
+  Picoseconds length_ps() const { return pieces.empty() ? 0 : pieces.back().end_ps - pieces.front().start_ps; }
+};
+/// Errors: analyze.sum. Cost: O(nodes + edges).
+Result<CriticalPath> critical_path(const trace::Trace& trace, const Schedule& schedule);
+
+// ---- where the time goes -----------------------------------------------------------------------------
+
+/// The time from the schedule's first start to its last end, each moment counted once. A trace without device nodes
+/// computes on its CPU.
+struct TimeBudget {
+  Picoseconds total = 0;
+  Picoseconds compute_alone = 0, overlapped = 0;  ///< compute runs, without and with communication
+  Picoseconds exposed = 0;                        ///< communication and no compute
+  Picoseconds memory = 0;                         ///< else: memory nodes, copies on devices
+  Picoseconds host = 0, sync_remainder = 0, host_gap = 0, initial = 0;  ///< else, in this order
+  struct Idle {
+    bool lag = false;   ///< a lag of such an edge; false: nothing that is recorded explains it
+    bool waits = true;  ///< false: the next node waits for nothing
+    trace::EdgeKind edge = trace::EdgeKind::given;  ///< by which the next node to begin waits
+    int64_t count = 0;
+    Picoseconds time = 0;
+  };
+  std::vector<Idle> idle;  ///< else, by cause
+  struct Exposed {
+    trace::CommType type = trace::CommType::unknown;  ///< of a collective
+    std::string group;                                ///< of a collective
+    bool message = false;
+    Picoseconds time = 0;
+  };
+  std::vector<Exposed> exposed_by;  ///< adds up to `exposed`: each moment is that of the communication that began first
+};
+/// Errors: analyze.sum. Cost: O(nodes log nodes).
+Result<TimeBudget> time_budget(const trace::Trace& trace, const Schedule& schedule);
+
+// ---- what is moved ------------------------------------------------------------------------------------
+
+/// Collectives of one group and type whose members put in, or get out, different numbers of bytes.
+struct Imbalance {
+  std::string group;
+  trace::CommType type = trace::CommType::unknown;
+  bool received = false;       ///< bytes that come out (comm_out_bytes) rather than go in (comm_size)
+  std::vector<int64_t> ranks;  ///< members
+  int64_t collectives = 0;     ///< of the group and type, the balanced ones too
+  struct Row {
+    uint32_t index = 0;           ///< the how-manieth collective of its group
+    std::vector<uint64_t> bytes;  ///< parallel to ranks
+    double ratio = 1;             ///< largest / mean
+  };
+  std::vector<Row> rows;             ///< unbalanced ones
+  std::vector<uint64_t> rank_bytes;  ///< parallel to ranks, over all collectives
+  double worst = 1;                  ///< largest ratio of a row
+};
+/// Worst first. Cost: O(members of all collectives).
+std::vector<Imbalance> imbalances(const trace::TraceSet& job, const match::Matching& matching);
+
+/// Bytes of tensors live over time, by device: a storage is taken to be live from the first node that names it (from
+/// the beginning, where that node reads it) to the last. Storages are told apart by their ids, which PyTorch takes from
+/// addresses: one that is freed and taken again counts as one.
+struct LiveBytes {
+  bool known = false;  ///< false: the trace names no tensors
+  struct Device {
+    std::string name;
+    int64_t storages = 0;
+    uint64_t peak = 0;
+    Picoseconds peak_ps = 0;
+    trace::NodeId peak_node = trace::kNoNode;  ///< with whose start the peak is reached
+    uint64_t at_start = 0;
+    std::vector<std::pair<Picoseconds, uint64_t>> points;  ///< from here on; ascending
+  };
+  std::vector<Device> devices;  ///< by name
+};
+/// Requires a trace read with texts. Cost: O(text of tensors).
+LiveBytes live_bytes(const trace::Trace& trace, const Schedule& schedule);
+
+// ---- clocks, waiting, stragglers --------------------------------------------------------------------------
 
 /// The communication of a trace with its measured times (an operator's pieces as one), in order, and
 /// nothing else: small enough to keep for every rank of a job. Cost: O(nodes + edges).
@@ -54,5 +182,62 @@ struct JobTimes {
 /// Clocks: a robust line (least squares, what deviates by more than three times the spread left out)
 /// through the differences of ends, rank by rank along the pairs that share most collectives.
 JobTimes job_times(const trace::TraceSet& job, const match::Matching& matching);
+
+// ---- the analyses as tables ------------------------------------------------------------------------------
+
+struct Job {
+  const trace::TraceSet& traces;  ///< read with texts
+  std::vector<Schedule> schedules;
+  match::Matching matching;
+};
+/// Errors: those of schedule_of.
+Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings);
+
+struct NamedTable {
+  std::string name;  ///< [a-z_]+, the key in results
+  table::Table table;
+  bool detail = false;  ///< too much for people: for JSON and CSV
+};
+struct AnalysisRow {
+  std::string_view name;
+  std::string_view description;
+  Result<std::vector<NamedTable>> (*run)(const Job& job, Findings& findings);
+};
+extern const std::array<AnalysisRow, 6> kAnalyses;
+
+/// Findings that say the same of several ranks as one of none. Cost: O(findings log findings).
+void join_ranks(Findings& findings);
+
+/// What the parts of a whole must do. Errors: analyze.sum.
+Result<void> check_sum(std::string_view what, uint64_t whole, std::span<const uint64_t> parts);
+
+// ---- two jobs --------------------------------------------------------------------------------------------
+
+/// What two jobs have of one kind of node: an operator (CPU), a kernel (device), a collective or message, by name, or
+/// by type, group size and bytes. Pieces of an operator count with it, gaps of the host as [chakra|host_gap].
+struct DiffRow {
+  enum class Kind : uint8_t { op, kernel, comm } kind = Kind::op;
+  std::string name;
+  int64_t count_a = 0, count_b = 0;
+  Picoseconds time_a = 0, time_b = 0;  ///< own time of all of them
+  uint64_t bytes_a = 0, bytes_b = 0;   ///< of communication
+  int64_t added = 0, removed = 0;      ///< nodes that are there only in b, only in a: the same kind of node may also
+  int64_t changed = 0;                 ///< be there with other shapes, types or dependencies
+};
+inline constexpr std::array<std::string_view, 3> kDiffKinds{"operator", "kernel", "communication"};
+struct Diff {
+  std::vector<DiffRow> rows;  ///< largest difference of time first, then by kind and name
+  int64_t nodes_a = 0, nodes_b = 0, edges_a = 0, edges_b = 0;
+  int64_t added = 0, removed = 0, changed = 0;  ///< nodes
+  int64_t edges_added = 0, edges_removed = 0;   ///< dependencies, by the kinds of node at their ends
+  Picoseconds time_a = 0, time_b = 0;           ///< own times of all nodes
+  Picoseconds span_a = 0, span_b = 0;           ///< longest rank, first start to last end
+};
+/// Errors: analyze.cycle, analyze.sum. Cost: O(nodes + edges) log kinds.
+Result<Diff> diff(const trace::TraceSet& a, const trace::TraceSet& b, Findings& findings);
+
+/// What exceeds a relative difference: the span, the structure (nodes added, removed and changed, of a's nodes), and
+/// each row that has at least `least_share` of the time of either job, or other bytes. In words.
+std::vector<std::string> exceeding(const Diff& diff, double threshold, double least_share);
 
 }  // namespace chakra::analyze

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace chakra::analyze {
 namespace {
@@ -103,6 +104,301 @@ TEST(Clocks, RanksWithoutCommonCollectivesStayUnknown) {
   EXPECT_TRUE(times.clocks[0].known);
   EXPECT_FALSE(times.clocks[1].known);
   EXPECT_TRUE(times.collectives.empty() || times.collectives[0].members == 1);
+}
+
+// ---- critical path ------------------------------------------------------------------------------------
+
+constexpr std::array<std::string_view, 4> kNames{"aten::mm", "gemm", trace::kHostGap, "Memcpy DtoH"};
+
+/// Up to 12 nodes; those that are measured begin when their dependencies have ended, or later, or (`overlap`) earlier.
+trace::Trace random_trace(Prng& random, bool measured, bool overlap) {
+  Builder b;
+  const auto nodes = static_cast<NodeId>(1 + random.below(12));
+  std::vector<std::vector<std::pair<NodeId, Picoseconds>>> deps(nodes);
+  std::vector<NodeId> row(nodes);  // rows in any order
+  std::iota(row.begin(), row.end(), 0);
+  for (NodeId i = nodes; i-- > 1;) std::swap(row[i], row[random.below(i + 1)]);
+  for (NodeId i = 0; i < nodes; ++i) {
+    static constexpr std::array<NodeType, 4> kTypes{NodeType::comp, NodeType::coll, NodeType::mem_load, NodeType::recv};
+    const NodeId n = b.add(i + 1, b.trace.strings.intern(kNames[random.below(kNames.size())]), kTypes[random.below(4)]);
+    b.trace.flags[n] = trace::kHasDuration | trace::kSaysCpuOrNot | (random.below(2) ? trace::kOnCpu : 0);
+    b.trace.dur_ps[n] = static_cast<Picoseconds>(random.below(8));
+    if (trace::is_comm(b.trace.type[n])) b.comm(n).type = CommType::all_reduce;
+  }
+  for (NodeId i = 1; i < nodes; ++i)
+    for (NodeId j = 0; j < i; ++j)
+      if (random.below(3) == 0) {
+        const auto lag = static_cast<Picoseconds>(random.below(4) == 0 ? random.below(5) : 0);
+        b.dep(row[i], row[j], static_cast<uint8_t>(random.below(trace::kEdgeKinds.size())), lag);
+        deps[i].emplace_back(row[j], lag);
+      }
+  if (measured)
+    for (NodeId i = 0; i < nodes; ++i) {
+      Picoseconds start = 100;
+      for (const auto& [on, lag] : deps[i]) start = std::max(start, b.trace.start_ps[on] + b.trace.dur_ps[on] + lag);
+      start += static_cast<Picoseconds>(random.below(4));
+      if (overlap) start -= static_cast<Picoseconds>(random.below(6));
+      b.trace.start_ps[row[i]] = start;
+      b.trace.flags[row[i]] |= trace::kHasStart;
+    }
+  return std::move(b).finish();
+}
+
+/// All paths, one after the other.
+Picoseconds longest_from(const trace::Trace& t, NodeId n) {
+  Picoseconds before = 0;
+  for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
+    before = std::max(before, longest_from(t, t.deps.node[e]) + t.deps.lag_of(e));
+  return before + t.dur_ps[n];
+}
+
+TEST(CriticalPath, IsTheLongestOfAllPathsOfTenThousandGraphs) {
+  Prng random(11);
+  for (int round = 0; round < 10'000; ++round) {
+    const trace::Trace t = random_trace(random, false, false);
+    Findings findings;
+    const auto schedule = schedule_of(t, findings);
+    ASSERT_TRUE(schedule);
+    const auto path = critical_path(t, *schedule);
+    ASSERT_TRUE(path) << path.error().message();
+    Picoseconds longest = 0;
+    for (NodeId n = 0; n < t.size(); ++n) longest = std::max(longest, longest_from(t, n));
+    ASSERT_EQ(path->longest_ps, longest);
+    ASSERT_EQ(path->length_ps(), longest) << "round " << round;
+    // Nodes of the path are a path: each begins where the one before, or its lag, ends, and nothing is unexplained.
+    const auto reaches = [&](auto&& self, NodeId from, NodeId to) -> bool {
+      const auto waits = t.deps.of(to);
+      return std::any_of(waits.begin(), waits.end(), [&](NodeId on) { return on == from || self(self, from, on); });
+    };
+    Picoseconds at = 0;
+    NodeId before = trace::kNoNode;
+    for (const CriticalPath::Piece& piece : path->pieces) {
+      ASSERT_EQ(piece.start_ps, at);
+      at = piece.end_ps;
+      ASSERT_NE(piece.bound, Bound::unexplained);
+      ASSERT_NE(piece.bound, Bound::start);
+      if (piece.bound == Bound::lag) continue;
+      ASSERT_EQ(piece.end_ps - piece.start_ps, t.dur_ps[piece.node]);
+      ASSERT_TRUE(before == trace::kNoNode || reaches(reaches, before, piece.node)) << "round " << round;
+      before = piece.node;
+    }
+    ASSERT_EQ(at, longest);
+  }
+}
+
+TEST(CriticalPath, OfMeasuredTracesIsWithoutGapsAndSaysWhatItCannotExplain) {
+  Prng random(12);
+  int unexplained = 0;
+  for (int round = 0; round < 5'000; ++round) {
+    const trace::Trace t = random_trace(random, true, round % 2 == 1);
+    Findings findings;
+    const auto schedule = schedule_of(t, findings);
+    ASSERT_TRUE(schedule);
+    ASSERT_TRUE(schedule->measured);
+    const auto path = critical_path(t, *schedule);
+    ASSERT_TRUE(path) << path.error().message();
+    Picoseconds first = INT64_MAX, last = 0;
+    for (NodeId n = 0; n < t.size(); ++n) {
+      first = std::min(first, t.start_ps[n]);
+      last = std::max(last, t.start_ps[n] + t.dur_ps[n]);
+    }
+    Picoseconds at = first;
+    for (const CriticalPath::Piece& piece : path->pieces) {
+      ASSERT_EQ(piece.start_ps, at);
+      ASSERT_GT(piece.end_ps, piece.start_ps);
+      at = piece.end_ps;
+      unexplained += piece.bound == Bound::unexplained;
+      if (piece.bound < Bound::lag) {  // inside the node's own time
+        EXPECT_GE(piece.start_ps, t.start_ps[piece.node]);
+        EXPECT_LE(piece.end_ps, t.start_ps[piece.node] + t.dur_ps[piece.node]);
+      }
+    }
+    ASSERT_EQ(at, last);
+  }
+  EXPECT_GT(unexplained, 1000);
+}
+
+// ---- time ---------------------------------------------------------------------------------------------
+
+TEST(Time, EqualsWhatLookingAtEveryPicosecondFinds) {
+  Prng random(13);
+  for (int round = 0; round < 5'000; ++round) {
+    const trace::Trace t = random_trace(random, round % 3 != 0, round % 3 == 2);
+    Findings findings;
+    const auto s = schedule_of(t, findings);
+    ASSERT_TRUE(s);
+    const auto budget = time_budget(t, *s);
+    ASSERT_TRUE(budget) << budget.error().message();
+    bool device = false;
+    for (NodeId n = 0; n < t.size(); ++n) device |= bound_of(t, n) == Bound::compute;
+    TimeBudget truth;
+    Picoseconds idle = 0;
+    for (Picoseconds at = s->first; at < s->last; ++at) {
+      std::array<bool, kBounds.size()> runs{};
+      for (NodeId n = 0; n < t.size(); ++n)
+        if (s->start[n] <= at && at < s->end[n]) runs[static_cast<size_t>(bound_of(t, n))] = true;
+      const auto is = [&](Bound b) { return runs[static_cast<size_t>(b)]; };
+      const bool computes = is(Bound::compute) || (!device && is(Bound::host));
+      const bool communicates = is(Bound::collective) || is(Bound::message);
+      if (computes && communicates) ++truth.overlapped;
+      else if (computes) ++truth.compute_alone;
+      else if (communicates) ++truth.exposed;
+      else if (is(Bound::memory)) ++truth.memory;
+      else if (is(Bound::host)) ++truth.host;
+      else if (is(Bound::host_gap)) ++truth.host_gap;
+      else ++idle;
+    }
+    EXPECT_EQ(budget->total, s->last - s->first);
+    EXPECT_EQ(budget->overlapped, truth.overlapped);
+    EXPECT_EQ(budget->compute_alone, truth.compute_alone);
+    EXPECT_EQ(budget->exposed, truth.exposed);
+    EXPECT_EQ(budget->memory, truth.memory);
+    EXPECT_EQ(budget->host, truth.host);
+    EXPECT_EQ(budget->host_gap, truth.host_gap);
+    Picoseconds causes = 0;
+    for (const TimeBudget::Idle& cause : budget->idle) causes += cause.time;
+    ASSERT_EQ(causes, idle) << "round " << round;
+  }
+}
+
+TEST(Sums, ThatFailAreErrors) {
+  const std::vector<uint64_t> parts{UINT64_MAX, 1};
+  EXPECT_TRUE(check_sum("x", 7, std::vector<uint64_t>{3, 4}));
+  const auto wrong = check_sum("x", 8, std::vector<uint64_t>{3, 4});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().tag, "analyze.sum");
+  EXPECT_FALSE(check_sum("x", 0, parts));
+}
+
+TEST(Schedules, OfCyclesAreErrors) {
+  Builder b;
+  b.add(1, 0, NodeType::comp);
+  b.add(2, 0, NodeType::comp);
+  b.dep(0, 1, 0);
+  b.dep(1, 0, 0);
+  Findings findings;
+  const auto schedule = schedule_of(std::move(b).finish(), findings);
+  ASSERT_FALSE(schedule);
+  EXPECT_EQ(schedule.error().tag, "analyze.cycle");
+}
+
+// ---- imbalance ----------------------------------------------------------------------------------------
+
+TEST(Imbalance, APlantedOneIsFoundAndNothingElse) {
+  Prng random(14);
+  for (int round = 0; round < 200; ++round) {
+    const size_t ranks = 2 + random.below(6), collectives = 1 + random.below(8);
+    const size_t at = random.below(collectives), who = random.below(ranks);
+    const uint64_t extra = 1 + random.below(1'000'000);
+    trace::TraceSet job;
+    for (size_t r = 0; r < ranks; ++r) {
+      Builder b;
+      b.trace.rank = static_cast<int64_t>(r);
+      for (size_t c = 0; c < collectives; ++c) {
+        const NodeId n = b.add(c + 1, 0, NodeType::coll);
+        if (n > 0) b.dep(n, n - 1, 0);
+        b.comm(n).type = CommType::all_to_all;
+        b.comm(n).bytes = 1'000 + (c == at && r == who ? extra : 0);
+      }
+      job.ranks.push_back(std::move(b).finish());
+    }
+    const std::vector<Imbalance> found = imbalances(job, match::match(job));
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].collectives, static_cast<int64_t>(collectives));
+    ASSERT_EQ(found[0].rows.size(), 1u);
+    EXPECT_EQ(found[0].rows[0].index, at);
+    EXPECT_EQ(found[0].rows[0].bytes[who], 1'000 + extra);
+    const double mean = 1'000 + static_cast<double>(extra) / static_cast<double>(ranks);
+    EXPECT_NEAR(found[0].worst, (1'000 + static_cast<double>(extra)) / mean, 1e-9);
+    EXPECT_EQ(found[0].rank_bytes[who], 1'000 * collectives + extra);
+  }
+}
+
+// ---- memory -------------------------------------------------------------------------------------------
+
+TEST(Memory, StoragesLiveFromFirstToLastUse) {
+  Builder b;
+  const auto add = [&](std::string_view inputs, std::string_view outputs) {
+    const NodeId n = b.add(b.trace.size() + 1, 0, NodeType::comp);
+    b.trace.dur_ps[n] = 10;
+    if (n > 0) b.dep(n, n - 1, 0);
+    b.trace.io_row[n] = static_cast<uint32_t>(b.trace.ios.size());
+    trace::Io io;
+    io.inputs.values = b.trace.texts.add(inputs);
+    io.outputs.values = b.trace.texts.add(outputs);
+    b.trace.ios.push_back(io);
+  };
+  add("[[1, 7, 0, 100, 4, 'cuda:0'], 1.5, 'a [1, 2, 3, 4, 5, \\'x\\']', True]",
+      "[[2, 8, 0, 50, 4, 'cuda:0']]");                                                              // 400, 200
+  add("[[[2, 8, 10, 40, 4, 'cuda:0'], [3, 9, 0, 1, 8, 'cpu']]]", "[[4, 10, 0, 25, 4, 'cuda:0']]");  // + 100
+  add("[[1, 7, 0, 100, 4, 'cuda:0'], [5, 11, 0, 18446744073709551615, 8, 'cpu'], 3]", "[]");
+  const trace::Trace t = std::move(b).finish();
+  Findings findings;
+  const auto schedule = schedule_of(t, findings);
+  ASSERT_TRUE(schedule);
+  const LiveBytes live = live_bytes(t, *schedule);
+  ASSERT_TRUE(live.known);
+  ASSERT_EQ(live.devices.size(), 2u);
+  EXPECT_EQ(live.devices[0].name, "cpu");
+  EXPECT_EQ(live.devices[0].storages, 1);
+  EXPECT_EQ(live.devices[0].peak, 8u);
+  const LiveBytes::Device& gpu = live.devices[1];
+  EXPECT_EQ(gpu.storages, 3);
+  EXPECT_EQ(gpu.at_start, 400u);
+  EXPECT_EQ(gpu.peak, 700u);
+  EXPECT_EQ(gpu.peak_ps, 10);
+  EXPECT_EQ(gpu.peak_node, 1u);
+  const std::vector<std::pair<Picoseconds, uint64_t>> points{{0, 600}, {10, 700}, {20, 400}, {30, 0}};
+  EXPECT_EQ(gpu.points, points);
+}
+
+// ---- diff ---------------------------------------------------------------------------------------------
+
+TEST(Diffs, AreNothingForEqualJobsAndTurnRound) {
+  Prng random(15);
+  for (int round = 0; round < 500; ++round) {
+    trace::TraceSet a, b;
+    a.ranks.push_back(random_trace(random, false, false));
+    b.ranks.push_back(random_trace(random, false, false));
+    Findings findings;
+    const auto same = diff(a, a, findings), ab = diff(a, b, findings), ba = diff(b, a, findings);
+    ASSERT_TRUE(same && ab && ba);
+    EXPECT_EQ(same->added + same->removed + same->changed + same->edges_added + same->edges_removed, 0);
+    EXPECT_TRUE(exceeding(*same, 0, 0).empty());
+    EXPECT_EQ(ab->added, ba->removed);
+    EXPECT_EQ(ab->removed, ba->added);
+    EXPECT_EQ(ab->changed, ba->changed);
+    EXPECT_EQ(ab->edges_added, ba->edges_removed);
+    EXPECT_EQ(ab->nodes_b - ab->nodes_a, ab->added - ab->removed);
+    EXPECT_EQ(ab->edges_b - ab->edges_a, ab->edges_added - ab->edges_removed);
+  }
+}
+
+TEST(Diffs, ExceedTheThresholdInTimeStructureAndBytes) {
+  const auto job = [](Picoseconds dur, int count, uint64_t bytes) {
+    Builder b;
+    for (int i = 0; i < count; ++i)
+      b.trace.dur_ps[b.add(b.trace.size() + 1, b.trace.strings.intern("gemm"), NodeType::comp)] = dur;
+    const NodeId n = b.add(1000, b.trace.strings.intern("ar"), NodeType::coll);
+    b.comm(n).type = CommType::all_reduce;
+    b.comm(n).bytes = bytes;
+    trace::TraceSet set;
+    set.ranks.push_back(std::move(b).finish());
+    return set;
+  };
+  Findings findings;
+  const trace::TraceSet base = job(1000, 10, 64);
+  const auto beyond = [&](const trace::TraceSet& other, double threshold) {
+    const auto d = diff(base, other, findings);
+    EXPECT_TRUE(d);
+    return exceeding(*d, threshold, 0.01).size();
+  };
+  EXPECT_EQ(beyond(base, 0), 0u);
+  EXPECT_EQ(beyond(job(1040, 10, 64), 0.05), 0u);
+  EXPECT_EQ(beyond(job(1060, 10, 64), 0.05), 2u);  // the span and the kernel
+  EXPECT_EQ(beyond(job(940, 10, 64), 0.05), 2u);
+  EXPECT_GE(beyond(job(1000, 11, 64), 0.05), 1u);  // a node more
+  EXPECT_GE(beyond(job(1000, 10, 128), 0.05), 1u);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "chakra/io/io.h"
+#include "chakra/view/view.h"
 
 namespace chakra::cli {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 
 }  // namespace
 
-const std::array<CommandRow, 12> kCommands{{
+const std::array<CommandRow, 14> kCommands{{
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
@@ -33,6 +34,15 @@ const std::array<CommandRow, 12> kCommands{{
      add_view},
     {"import", "Make traces of another tool's workload (ASTRA-sim text, FlexFlow, MSCCL, the peer's JSON)",
      "chakra import MLP_HybridParallel_Data_Model.txt -o mlp --dims 8,8", add_import},
+    {"analyze", "Say what bounds the time, what overlaps, what is moved, who holds others up",
+     "chakra analyze traces/ --json analysis.json                   # every analysis\n"
+     "chakra analyze trace.0.et --only critical_path,time           # some\n"
+     "chakra analyze traces/ --only imbalance --svg imbalance.svg   # as a picture",
+     add_analyze},
+    {"diff", "Say what two jobs differ in, and whether by more than a threshold",
+     "chakra diff before/ after/\n"
+     "chakra diff before.0.et after.0.et --threshold 5              # in percent; exits with 1 beyond it",
+     add_diff},
     {"gen", "Make the traces of a described workload",
      "chakra gen step --preset llama3-405b --dp 1024 -o job         # 131,072 ranks in 16 classes\n"
      "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
@@ -159,6 +169,39 @@ std::string to_text(const Findings& findings, std::string_view indent) {
     out += fmt::format("{} [{}]\n", f.text, f.tag);
   }
   return out;
+}
+
+std::string show_some(table::Table table, size_t most, const char* what) {
+  const size_t more = table.rows.size() > most ? table.rows.size() - most : 0;
+  table.rows.resize(table.rows.size() - more);
+  return "\n" + view::to_text(table) + (more ? fmt::format("  ... and {} more {} (--json has all)\n", more, what) : "");
+}
+
+Json to_json(const table::Table& table) {
+  using Kind = table::Table::Kind;
+  std::vector<std::string> keys;
+  for (const auto& column : table.columns) {
+    std::string key;
+    for (const char c : to_lower(column.name)) {
+      const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+      if (plain) key += c;
+      else if (!key.empty() && key.back() != '_') key += '_';
+    }
+    while (!key.empty() && key.back() == '_') key.pop_back();
+    if (column.kind == Kind::time_ps) key += "_ns";
+    if (column.kind == Kind::bytes && !contains(key, "bytes")) key += "_bytes";
+    keys.push_back(std::move(key));
+  }
+  Json rows = Json::array();
+  for (const auto& row : table.rows) {
+    Json object = Json::object();
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (table.columns[i].kind == Kind::time_ps) object[keys[i]] = json_ns(std::get<int64_t>(row[i]));
+      else std::visit([&](const auto& value) { object[keys[i]] = value; }, row[i]);
+    }
+    rows.push_back(std::move(object));
+  }
+  return rows;
 }
 
 Json json_ns(Picoseconds time) {

@@ -25,7 +25,7 @@ struct CommandRow {
   /// Adds options to `app`; when the subcommand runs, its exit code goes to `exit_code`.
   void (*add)(CLI::App& app, int& exit_code);
 };
-extern const std::array<CommandRow, 12> kCommands;
+extern const std::array<CommandRow, 14> kCommands;
 
 /// A command of the peer, as which this one can be called through a link of that name (docs/names.md).
 struct Translated {
@@ -60,6 +60,11 @@ std::string to_text(const Json& json);
 Json to_json(const Findings& findings);
 /// A line per finding.
 std::string to_text(const Findings& findings, std::string_view indent = "  ");
+/// The first rows, and how many there are beside them.
+std::string show_some(table::Table table, size_t most, const char* what);
+/// A list of objects: keys are the columns' names with _ for what is no letter or digit, times in nanoseconds with _ns,
+/// bytes with _bytes where the name does not say bytes.
+Json to_json(const table::Table& table);
 /// Nanoseconds as JSON: whole where they are whole.
 Json json_ns(Picoseconds time);
 
@@ -87,7 +92,8 @@ void add_link(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_sim(CLI::App& app, int& exit_code);
 void add_view(CLI::App& app, int& exit_code);
-void add_gen(CLI::App& app, int& exit_code);
+void add_analyze(CLI::App& app, int& exit_code);
+void add_diff(CLI::App& app, int& exit_code);
 void add_info(CLI::App& app, int& exit_code);
 void add_convert(CLI::App& app, int& exit_code);
 void add_pack(CLI::App& app, int& exit_code);

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "chakra/analyze/analyze.h"
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
 #include "chakra/coll/coll.h"
@@ -36,6 +37,7 @@ Table named_rows(const char* first, const Rows& rows) {
   return table;
 }
 
+Table analyses() { return named_rows("analysis", analyze::kAnalyses); }
 Table checks() { return named_rows("check", check::kRules); }
 Table commands() { return named_rows("command", kCommands); }
 Table edges() { return named_rows("edge kind", trace::kEdgeKinds); }
@@ -74,7 +76,8 @@ Table formats() {
   return table;
 }
 
-constexpr std::array<Kind, 9> kKinds{{
+constexpr std::array<Kind, 10> kKinds{{
+    {"analyses", "answers of 'chakra analyze'", analyses},
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
     {"commands", "subcommands", commands},

@@ -234,13 +234,6 @@ Table path_table(const sim::SimReport& report) {
   return table;
 }
 
-/// The first rows, and how many there are beside them.
-std::string show_some(Table table, size_t most, const char* what) {
-  const size_t more = table.rows.size() > most ? table.rows.size() - most : 0;
-  table.rows.resize(table.rows.size() - more);
-  return "\n" + view::to_text(table) + (more ? fmt::format("  ... and {} more {} (--json has all)\n", more, what) : "");
-}
-
 std::string to_text(const Options& o, const std::string& network, const sim::SimReport& report) {
   std::string out = fmt::format("{}: {} ranks on a {}{}\n{} after {}\n", o.path, report.ranks.size(), network,
                                 o.compat.empty() ? "" : ", by the rules of " + o.compat,

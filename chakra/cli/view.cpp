@@ -28,10 +28,11 @@ Result<void> write_timeline(const table::Timeline& timeline, const std::string& 
   size_t ranks = 0;
   int64_t last = -1;
   for (const table::Timeline::Track& track : timeline.tracks) ranks += track.rank != last, last = track.rank;
-  print(fmt::format("{}: {} slices on {} tracks of {} ranks, {} arrows; open it in https://ui.perfetto.dev or "
-                    "chrome://tracing\n",
-                    output, show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), ranks,
-                    show_count(static_cast<int64_t>(timeline.flows.size()))));
+  print(
+      fmt::format("{}: {} slices on {} tracks of {} ranks, {} arrows; open it in https://ui.perfetto.dev or "
+                  "chrome://tracing\n",
+                  output, show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), ranks,
+                  show_count(static_cast<int64_t>(timeline.flows.size()))));
   print(to_text(findings));
   return {};
 }
@@ -82,11 +83,11 @@ Result<void> view_graph(const Options& o, std::string_view form, const trace::Tr
   options.boxes = static_cast<size_t>(o.boxes);
   Findings findings;
   const bool graphml = form == "graphml";
-  CHAKRA_ASSIGN(const view::GraphCounts counts,
-                graphml || form == "dot"
-                    ? view::write_graph(t, graphml ? view::GraphForm::graphml : view::GraphForm::dot, options, o.output,
-                                        findings)
-                    : view::draw_graph(t, form, options, o.output, findings));
+  CHAKRA_ASSIGN(
+      const view::GraphCounts counts,
+      graphml || form == "dot"
+          ? view::write_graph(t, graphml ? view::GraphForm::graphml : view::GraphForm::dot, options, o.output, findings)
+          : view::draw_graph(t, form, options, o.output, findings));
   std::string text = fmt::format("{}: {} {}, {} data and {} control edges", o.output, show_count(counts.boxes),
                                  o.group ? "boxes" : "nodes", show_count(counts.data), show_count(counts.control));
   if (counts.indirect) text += fmt::format(", {} indirect ones", show_count(counts.indirect));
@@ -143,11 +144,13 @@ void add_view(CLI::App& app, int& exit_code) {
   app.add_option("--hops", o->hops, "Graphs: how many edges away from --focus (default: 2)")
       ->type_name("N")
       ->check(whole_number(0, kMostHops));
-  app.add_flag("--group", o->group, "Graphs: a box for many nodes, by lane and by what called them, repetitions as one");
+  app.add_flag("--group", o->group,
+               "Graphs: a box for many nodes, by lane and by what called them, repetitions as one");
   app.add_option("--boxes", o->boxes, "Graphs: at most so many boxes with --group (default: 30)")
       ->type_name("N")
       ->check(whole_number(2, kMostBoxes));
-  app.add_option("--num-npus,--num_npus", o->ranks, "CSV: so many ranks; others are an error (default: as many as there are)")
+  app.add_option("--num-npus,--num_npus", o->ranks,
+                 "CSV: so many ranks; others are an error (default: as many as there are)")
       ->type_name("N")
       ->check(whole_number(1, kMostRanks));
   app.add_option("--npu-frequency,--npu_frequency", o->frequency,

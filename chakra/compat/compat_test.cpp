@@ -249,6 +249,9 @@ TEST(PeerFeeder, WherethePeerHangsOrCrashesItSaysWhy) {
   EXPECT_EQ(thrown({node(1, {}), node(1, {})}), "[feed.id.duplicate]");
   EXPECT_EQ(thrown({node(1, {}), node(2, {1})}, 3), "[io.et.truncated]");
   EXPECT_THROW(ETFeeder("/nowhere/job.0.et"), std::runtime_error);
+  TemporaryFolder folder;
+  const std::string text = folder.write("text.0.et", std::string(200, 'T'));
+  EXPECT_THROW(ETFeeder(text).hasNodesToIssue(), std::runtime_error);
 }
 
 TEST(FeedAFile, TheStreamOfAFileIsThatOfTheTrace) {

@@ -25,7 +25,9 @@ constexpr size_t kPageBytes = size_t{1} << 15;
 constexpr size_t kMostBlock = size_t{1} << 30;  ///< unpacked
 /// Masters whose columns are kept to compare with.
 constexpr size_t kMostMasters = 16, kMostMasterBytes = size_t{1} << 28;
-constexpr int kLevel = 19;
+/// zstd's levels: differences and small traces the best, large traces in the time that reading them takes.
+constexpr int kBest = 19, kFast = 3;
+constexpr size_t kLarge = size_t{4} << 20;  ///< bytes of columns
 
 uint32_t checksum(std::string_view bytes) {
   return crc32_iscsi(reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data())), static_cast<int>(bytes.size()),
@@ -46,7 +48,7 @@ class BlockPacker {
  public:
   BlockPacker() : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}
 
-  std::string pack(std::string_view bytes, std::string_view before, int level = kLevel) {
+  std::string pack(std::string_view bytes, std::string_view before, int level = kBest) {
     std::string out(1 + ZSTD_compressBound(bytes.size()), static_cast<char>(Packed::zstd));
     ZSTD_CCtx_reset(context_.get(), ZSTD_reset_session_and_parameters);
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
@@ -688,8 +690,8 @@ struct Packer::State {
 
   explicit State(Output output) : out(std::move(output)) {}
 
-  Result<Block> write_block(std::string_view bytes, std::string_view before) {
-    const std::string packed = packer.pack(bytes, before);
+  Result<Block> write_block(std::string_view bytes, std::string_view before, int level = kBest) {
+    const std::string packed = packer.pack(bytes, before, level);
     Block block{out.at(), packed.size(), checksum(packed)};
     CHAKRA_CHECK(out.write(packed));
     return block;
@@ -780,7 +782,7 @@ struct Packer::State {
           continue;
         }
       }
-      CHAKRA_ASSIGN(const Block block, write_block(bytes, before));
+      CHAKRA_ASSIGN(const Block block, write_block(bytes, before, !master && rank.bytes > kLarge ? kFast : kBest));
       header.groups.push_back(block);
       if (g == 0) first = bytes;
     }

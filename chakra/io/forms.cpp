@@ -72,11 +72,18 @@ const FormatRow* format_of_name(std::string_view path) {
 }
 
 bool sniff_et(std::string_view head) {
-  try {  // a message, and at the beginning of it version or an attribute
+  constexpr uint32_t kMostField = 1000;
+  try {  // a message, at the beginning of it version or an attribute, and nothing but fields in it ("{\n" is no
+         // message)
     const char* at = head.data();
     const char* const end = at + head.size();
     const uint64_t length = protozero::decode_varint(&at, end);
-    return length == 0 || (at != end && (*at == '\x0a' || *at == '\x12'));
+    if (length == 0) return true;
+    if (at == end || (*at != '\x0a' && *at != '\x12')) return false;
+    if (length > static_cast<uint64_t>(end - at)) return true;  // as far as can be seen
+    for (protozero::pbf_reader fields(at, length); fields.next(); fields.skip())
+      if (fields.tag() > kMostField) return false;
+    return true;
   } catch (const protozero::exception&) {
     return false;
   }

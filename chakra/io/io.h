@@ -166,8 +166,9 @@ inline constexpr std::array<FormatRow, 6> kFormats{{
      "a trace as JSON lines: the metadata, then a node a line; read (packed, too) and written", sniff_json_lines,
      open_json_lines, create_json_lines},
     {"eg", "*.eg", ".eg", "the first schema of Chakra (v0.0.1); read", sniff_eg, open_eg, nullptr},
-    {"ranks", "ranks.json", "ranks.json", "a job by classes of ranks that run the same trace: which rank, which class, with whom",
-     sniff_nothing, nullptr, nullptr},
+    {"ranks", "ranks.json", "ranks.json",
+     "a job by classes of ranks that run the same trace: which rank, which class, with whom", sniff_nothing, nullptr,
+     nullptr},
     {"et", "*.et, *.et.gz, *.et.zst", ".et",
      "Chakra execution trace, the public protobuf form; read (packed, too) and written", sniff_et, open_et, create_et},
 }};
@@ -197,7 +198,7 @@ std::string to_et(const trace::Trace& trace);
 struct RankFile {
   int64_t rank = 0;
   std::string path;
-  bool named = true;      ///< the name says the rank
+  bool named = true;          ///< the name says the rank
   bool in_container = false;  ///< the file holds the whole job
 };
 /// The files of a job by ascending rank. `path` is a container, a file of any form, a prefix

@@ -258,6 +258,7 @@ Result<JsonStream::Part> JsonStream::next_member() {
     scanner_ = {};
     depth_ = 0;
     any_element_ = false;
+    found_array_ = true;
     state_ = State::elements;
     return next_window();
   }

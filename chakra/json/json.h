@@ -58,6 +58,8 @@ class JsonStream {
   simdjson::padded_string_view element(size_t i) const;
   Place element_place(size_t i) const { return {source_.file(), at(starts_[i])}; }
   Place place(size_t i, size_t offset_in_element) const { return {source_.file(), at(starts_[i] + offset_in_element)}; }
+  /// The document is an object with one of the arrays, be it empty.
+  bool found_array() const { return found_array_; }
   const std::string& file() const { return source_.file(); }
   const Tags& tags() const { return tags_; }
   bool is_sequence() const { return sequence_; }
@@ -128,6 +130,7 @@ class JsonStream {
   Tags tags_;
   bool first_member_ = true;
   bool any_element_ = false;
+  bool found_array_ = false;
   bool ended_ = false;  ///< of the file
 
   std::string buffer_;     ///< data, then padding

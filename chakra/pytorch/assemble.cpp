@@ -163,17 +163,20 @@ class Assembler {
   }
 
   /// Which rows items and host operators get: first what the Kineto trace lacks, roots and process groups
-  /// among it, then the items in their order.
+  /// among it, by id, then the items in their order: the order of the host trace's file changes nothing.
   void number_nodes(const std::vector<uint32_t>& order) {
     const bool host_alone = l_.kineto.file.empty();
     node_of_host_.assign(l_.host.ops.size(), trace::kNoNode);
-    for (uint32_t h = static_cast<uint32_t>(l_.host.ops.size()); h-- > 0;) {  // roots come last there
+    for (uint32_t h = 0; h < l_.host.ops.size(); ++h) {
       const HostOp& op = l_.host.ops[h];
       const bool is_item = host_alone && op.kind == HostOp::Kind::op;
       if (is_item || l_.op_of_host[h] != kNone || l_.out_of_scope.contains(op.rf_id)) continue;
-      node_of_host_[h] = nodes_++;
       origins_.push_back({Item::Kind::untimed, h});
     }
+    std::sort(origins_.begin(), origins_.end(), [&](const Origin& a, const Origin& b) {
+      return l_.host.ops[a.record].id < l_.host.ops[b.record].id;
+    });
+    for (const Origin& origin : origins_) node_of_host_[origin.record] = nodes_++;
     origins_.reserve(nodes_ + order.size());
     node_of_item_.resize(l_.items.size());
     for (const uint32_t id : order) {

@@ -52,21 +52,16 @@ class KinetoReader {
       : stream_(std::move(source), {"traceEvents"}), strings_(strings), texts_(texts), salvage_(salvage) {}
 
   Result<Kineto> run() {
-    bool any_event = false, named = false;
+    bool any_event = false;
     CHAKRA_CHECK(for_each_element(
         stream_,
         [&](Object& object) {
           any_event = true;
           return read_event(object);
         },
-        [&](std::string_view key, ondemand::document& value) {
-          named |= is(key, "schemaVersion") || is(key, "distributedInfo") || is(key, "deviceProperties") ||
-                   is(key, "traceEvents");
-          return read_member(key, value);
-        },
-        salvage_));
+        [&](std::string_view key, ondemand::document& value) { return read_member(key, value); }, salvage_));
     out_.file = stream_.file();
-    if (!any_event && !named)
+    if (!any_event && !stream_.found_array())
       return fail(Code::bad_input, "pytorch.kineto.not_a_kineto_trace",
                   "there is no array \"traceEvents\" in it; is this a Kineto trace?", {out_.file});
     return std::move(out_);

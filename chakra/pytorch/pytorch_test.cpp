@@ -320,8 +320,13 @@ TEST(KinetoTrace, Defects) {
   EXPECT_EQ(tag_of(parse_kineto("{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"x\"}")), "pytorch.kineto.time");
   StringPool strings;
   Arena texts;
-  EXPECT_EQ(tag_of(read_kineto(*ByteSource::from_memory("{\"nodes\": []}"), strings, texts)),
-            "pytorch.kineto.not_a_kineto_trace");
+  const auto tag = [&](const char* text) {
+    return tag_of(read_kineto(*ByteSource::from_memory(text), strings, texts));
+  };
+  EXPECT_EQ(tag("{\"nodes\": []}"), "pytorch.kineto.not_a_kineto_trace");
+  EXPECT_EQ(tag("{\"schemaVersion\": 1, \"deviceProperties\": []}"), "pytorch.kineto.not_a_kineto_trace");
+  EXPECT_EQ(tag("{\"traceEvents\": 5}"), "pytorch.kineto.not_a_kineto_trace");
+  EXPECT_EQ(tag("{\"schemaVersion\": 1, \"traceEvents\": []}"), "");
 }
 
 TEST(KinetoTrace, OldAndNewFormsAlike) {

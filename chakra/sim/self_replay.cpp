@@ -74,20 +74,11 @@ class Replayer {
   void walk_critical_path() {
     std::array<double, kPathParts.size()> time{};
     const auto add = [&](PathPart part, Picoseconds ps) { time[static_cast<size_t>(part)] += static_cast<double>(ps); };
-    auto n = static_cast<NodeId>(std::max_element(end_.begin(), end_.end()) - end_.begin());
-    for (;;) {
-      add(part_of(n), t_.dur_ps[n]);
-      const Picoseconds start = replayed_start(n);
-      if (start <= 0) break;
-      bool found = false;
-      for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1] && !found; ++e) {
-        const NodeId on = t_.deps.node[e];
-        if (end_[on] + t_.deps.lag_of(e) != start) continue;
-        add(PathPart::constants, t_.deps.lag_of(e));
-        n = on;
-        found = true;
-      }
-      if (!found) break;  // times at the limit of what can be represented
+    const auto last = static_cast<NodeId>(std::max_element(end_.begin(), end_.end()) - end_.begin());
+    for (const trace::ChainLink& link : trace::latest_chain(t_, last, end_)) {
+      add(part_of(link.node), t_.dur_ps[link.node]);
+      if (replayed_start(link.node) <= 0) break;
+      if (link.edge != trace::kNoRow) add(PathPart::constants, t_.deps.lag_of(link.edge));
     }
     double total = 0;
     for (const double t : time) total += t;

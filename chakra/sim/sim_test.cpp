@@ -479,6 +479,37 @@ TEST(Shared, ACollectiveAloneCostsWhatTheClosedFormSays) {
       }
 }
 
+/// Where every pair has a link of its own, nothing contends but lanes of one member on one link: played out as
+/// messages, every algorithm's plan takes what the recurrence over its rounds says.
+TEST(Shared, EveryAlgorithmAloneCostsWhatTheClosedFormSays) {
+  Prng random(3);
+  int compared = 0;
+  for (const coll::AlgorithmRow& row : coll::kAlgorithms)
+    for (int type = 0; type < 10; ++type)
+      for (const size_t ranks : {2u, 3u, 7u, 8u}) {
+        const auto comm = static_cast<CommType>(type);
+        if (!row.does(comm) || row.name == "double_binary_tree") continue;  // its trees share links
+        const uint64_t bytes = 1 + random.below(4 * kMiB);
+        Job job(ranks);
+        for (size_t r = 0; r < ranks; ++r)
+          job.collective(r, comm, bytes, {job.compute(r, static_cast<Picoseconds>(random.below(3'000'000)))});
+        SimInput in = input(std::move(job), net::TopologyKind::fully_connected);
+        auto rules = coll::parse_selection(fmt::format("{}: {}", trace::name(comm), row.name));
+        ASSERT_TRUE(rules) << rules.error().message();
+        in.collectives = *rules;
+        auto closed = simulate(again(in));
+        in.congestion = Congestion::fluid;
+        auto fluid = simulate(std::move(in));
+        ASSERT_TRUE(closed && fluid) << row.name;
+        for (size_t r = 0; r < ranks; ++r)
+          EXPECT_NEAR(static_cast<double>(fluid->ranks[r].finish_ps), static_cast<double>(closed->ranks[r].finish_ps),
+                      200)
+              << row.name << " " << trace::name(comm) << " of " << ranks;
+        ++compared;
+      }
+  EXPECT_GT(compared, 60);
+}
+
 TEST(Shared, TwoMessagesOnALinkTakeTwiceTheTime) {
   for (const auto congestion : {Congestion::fluid, Congestion::packet}) {
     Job job(3);  // a ring of three: 0 -> 1 twice, on two streams

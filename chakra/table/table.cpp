@@ -11,7 +11,8 @@ std::string show(const Table::Cell& cell, Table::Kind kind) {
   const double real =
       std::holds_alternative<double>(cell) ? std::get<double>(cell) : static_cast<double>(std::get<int64_t>(cell));
   switch (kind) {
-    case Table::Kind::text: return fmt::format("{}", whole);
+    case Table::Kind::text:
+      return std::holds_alternative<double>(cell) ? fmt::format("{:.2f}", real) : fmt::format("{}", whole);
     case Table::Kind::count: return show_count(whole);
     case Table::Kind::bytes: return show_bytes(real);
     case Table::Kind::time_ps: return show_time(whole);

@@ -173,6 +173,22 @@ std::vector<Picoseconds> earliest_ends(const Trace& trace, std::span<const NodeI
   return end;
 }
 
+std::vector<ChainLink> latest_chain(const Trace& trace, NodeId from, std::span<const Picoseconds> ends) {
+  std::vector<ChainLink> chain{{from}};
+  for (;;) {
+    const NodeId n = chain.back().node;
+    uint32_t best = kNoRow;
+    Picoseconds latest = 0;
+    for (uint32_t e = trace.deps.begin[n]; e < trace.deps.begin[n + 1]; ++e) {
+      const Picoseconds end = add_saturated(ends[trace.deps.node[e]], trace.deps.lag_of(e));
+      if (best == kNoRow || end > latest) best = e, latest = end;
+    }
+    if (best == kNoRow) return chain;
+    chain.back().edge = best;
+    chain.push_back({trace.deps.node[best]});
+  }
+}
+
 std::vector<Picoseconds> inclusive_ends(const Trace& trace) {
   std::vector<Picoseconds> end(trace.size(), 0);
   for (NodeId n = 0; n < trace.size(); ++n)

@@ -361,6 +361,15 @@ Edges reversed(const Edges& edges);
 std::vector<Picoseconds> earliest_ends(const Trace& trace, std::span<const NodeId> order,
                                        std::span<const Picoseconds> durations);
 
+/// Why a node ended when it did: it, then of what it waits for the one that ends last with its lag (of several the
+/// first), and so on back to a node that waits for nothing.
+struct ChainLink {
+  NodeId node = kNoNode;
+  uint32_t edge = kNoRow;  ///< the edge, into deps, by which it waits for the next link's node; kNoRow: the last link
+};
+/// Requires that the dependencies have no cycle. Cost: O(edges of the chain).
+std::vector<ChainLink> latest_chain(const Trace& trace, NodeId from, std::span<const Picoseconds> ends);
+
 /// When each node with a measured time ended, all it called on the same lane included: an operator
 /// ends with its last piece, an annotation with the last thing in it. Relative to base_ns; nodes
 /// without a measured start give 0. Cost: O(nodes + edges).

@@ -68,7 +68,8 @@ class Reader {
     const std::pair<uint64_t, uint64_t> key(rank, id);
     if (issue) {
       if (!open_.emplace(key, Open{time, number}).second)
-        return wrong("view.csv.issued_twice", fmt::format("node {} of rank {} is issued again before it ended", id, rank));
+        return wrong("view.csv.issued_twice",
+                     fmt::format("node {} of rank {} is issued again before it ended", id, rank));
       return {};
     }
     const auto found = open_.find(key);
@@ -77,7 +78,8 @@ class Reader {
     const Open begun = found->second;
     open_.erase(found);
     if (time < begun.time)
-      return wrong("view.csv.time", fmt::format("node {} of rank {} ends before it begins (line {})", id, rank, begun.line));
+      return wrong("view.csv.time",
+                   fmt::format("node {} of rank {} ends before it begins (line {})", id, rank, begun.line));
     const Track track = track_of(values[3], values[4]);
     out_.slices.push_back({track_number(static_cast<int64_t>(rank), track), out_.strings.intern(values[3]),
                            out_.strings.intern(kTrackNames[static_cast<size_t>(track)]), begun.time, time, id});
@@ -89,19 +91,19 @@ class Reader {
     if (!open_.empty()) {
       int64_t first = INT64_MAX;
       for (const auto& [key, open] : open_) first = std::min(first, open.line);
-      findings_.push_back({"view.csv.unfinished", Severity::warning, -1, -1,
-                           fmt::format("{} node{} issued and did not end, so not shown; the first in line {}",
-                                       show_count(static_cast<int64_t>(open_.size())), open_.size() == 1 ? " was" : "s were",
-                                       first)});
+      findings_.push_back(
+          {"view.csv.unfinished", Severity::warning, -1, -1,
+           fmt::format("{} node{} issued and did not end, so not shown; the first in line {}",
+                       show_count(static_cast<int64_t>(open_.size())), open_.size() == 1 ? " was" : "s were", first)});
     }
     if (unnamed_ > 0)
       findings_.push_back({"view.csv.kind", Severity::note, -1, -1,
                            fmt::format("of {} node{} neither name nor type says the kind; on tracks of their own",
                                        show_count(unnamed_), unnamed_ == 1 ? "" : "s")});
     if (skipped_ > 0)
-      findings_.push_back({"view.csv.skipped", Severity::note, -1, -1,
-                           fmt::format("{} line{} no issue or callback", show_count(skipped_),
-                                       skipped_ == 1 ? " is" : "s are")});
+      findings_.push_back(
+          {"view.csv.skipped", Severity::note, -1, -1,
+           fmt::format("{} line{} no issue or callback", show_count(skipped_), skipped_ == 1 ? " is" : "s are")});
     return std::move(out_);
   }
 
@@ -134,8 +136,7 @@ class Reader {
   }
 
   uint32_t track_number(int64_t rank, Track track) {
-    const auto [found, is_new] =
-        tracks_.emplace(std::pair(rank, track), static_cast<uint32_t>(out_.tracks.size()));
+    const auto [found, is_new] = tracks_.emplace(std::pair(rank, track), static_cast<uint32_t>(out_.tracks.size()));
     if (is_new) out_.tracks.push_back({rank, std::string(kTrackNames[static_cast<size_t>(track)])});
     return found->second;
   }
@@ -176,8 +177,7 @@ Result<Timeline> read_event_csv(ByteSource source, const EventCsvOptions& option
     buffer.resize(had + got);
     more = got == kPiece;
     size_t from = 0;
-    for (size_t end = 0; (end = buffer.find('\n', std::max(from, had))) != std::string::npos;
-         from = end + 1)
+    for (size_t end = 0; (end = buffer.find('\n', std::max(from, had))) != std::string::npos; from = end + 1)
       CHAKRA_CHECK(reader.line(std::string_view(buffer).substr(from, end - from), number++));
     if (!more && from < buffer.size()) CHAKRA_CHECK(reader.line(std::string_view(buffer).substr(from), number));
     buffer.erase(0, from);

@@ -134,8 +134,8 @@ class Keys {
   std::vector<NodeId> twice_;  ///< nodes whose id another has, too
 };
 
-Result<void> draw_box(const Trace& t, NodeId n, std::string_view key, const std::vector<std::string>& lanes,
-                      bool focus, Pen& pen) {
+Result<void> draw_box(const Trace& t, NodeId n, std::string_view key, const std::vector<std::string>& lanes, bool focus,
+                      Pen& pen) {
   Box box;
   box.key = key;
   box.name = t.name_of(n);
@@ -163,8 +163,8 @@ Result<void> draw_box(const Trace& t, NodeId n, std::string_view key, const std:
   return pen.box(box);
 }
 
-Result<GraphCounts> draw_nodes(const Trace& t, const std::vector<char>& keep, const GraphOptions& options,
-                               NodeId focus, Pen& pen, Findings& findings) {
+Result<GraphCounts> draw_nodes(const Trace& t, const std::vector<char>& keep, const GraphOptions& options, NodeId focus,
+                               Pen& pen, Findings& findings) {
   GraphCounts counts;
   const Keys keys(t);
   fmt::memory_buffer one, two;

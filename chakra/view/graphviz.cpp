@@ -54,11 +54,12 @@ Result<void> run_dot(std::string_view form, std::FILE* in, std::FILE* out, std::
   const int failed = posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0)
-    return fail(Code::io, "view.graphviz.missing",
-                fmt::format("Graphviz's program 'dot' is needed for {} and cannot be run ({}): install Graphviz (on Debian "
-                            "and Ubuntu: apt install graphviz; on Fedora: dnf install graphviz; on macOS: brew install "
-                            "graphviz), or write FILE.dot or FILE.graphml, which need nothing",
-                            form, std::strerror(failed)));
+    return fail(
+        Code::io, "view.graphviz.missing",
+        fmt::format("Graphviz's program 'dot' is needed for {} and cannot be run ({}): install Graphviz (on Debian "
+                    "and Ubuntu: apt install graphviz; on Fedora: dnf install graphviz; on macOS: brew install "
+                    "graphviz), or write FILE.dot or FILE.graphml, which need nothing",
+                    form, std::strerror(failed)));
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR) return fail(Code::io, "view.graphviz.failed", "lost sight of Graphviz's program 'dot'");
@@ -69,8 +70,7 @@ Result<void> run_dot(std::string_view form, std::FILE* in, std::FILE* out, std::
     return {};
   }));
   return fail(Code::io, "view.graphviz.failed",
-              fmt::format("Graphviz's program 'dot' ended with {} {}{}{}",
-                          WIFEXITED(status) ? "exit code" : "signal",
+              fmt::format("Graphviz's program 'dot' ended with {} {}{}{}", WIFEXITED(status) ? "exit code" : "signal",
                           WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), said.empty() ? "" : ": ",
                           quote(said, 200)));
 }
@@ -87,11 +87,12 @@ Result<GraphCounts> draw_graph(const trace::Trace& t, std::string_view form, con
   };
   CHAKRA_ASSIGN(const GraphCounts counts, draw(t, options, Pen(GraphForm::dot, write), findings));
   if (counts.boxes + counts.absent > kMostLaidOut)
-    return fail(Code::usage, "view.graphviz.large",
-                fmt::format("{} nodes are too many to be laid out (at most {}): choose with --only or --focus, draw them "
-                            "as few boxes with --group, or write FILE.dot or FILE.graphml",
-                            show_count(counts.boxes), show_count(kMostLaidOut)),
-                {t.file});
+    return fail(
+        Code::usage, "view.graphviz.large",
+        fmt::format("{} nodes are too many to be laid out (at most {}): choose with --only or --focus, draw them "
+                    "as few boxes with --group, or write FILE.dot or FILE.graphml",
+                    show_count(counts.boxes), show_count(kMostLaidOut)),
+        {t.file});
   if (std::fflush(in.get()) != 0)
     return fail(Code::io, "view.graphviz.failed", "cannot write the graph for Graphviz to a temporary file");
   std::rewind(in.get());

@@ -57,11 +57,11 @@ bool is_operator(std::string_view name) { return name.find("::") != std::string_
 struct Branch {
   uint32_t parent = kNone;
   StringId pattern = 0;
-  StringId name = 0;        ///< the first of its names
-  bool several = false;     ///< names differ
+  StringId name = 0;     ///< the first of its names
+  bool several = false;  ///< names differ
   bool is_operator = false;
-  int64_t own = 0;          ///< nodes that are this and nothing below it
-  int64_t count = 0;        ///< all below included
+  int64_t own = 0;    ///< nodes that are this and nothing below it
+  int64_t count = 0;  ///< all below included
   double time = 0;
   double weight = 0;
   std::vector<uint32_t> children;
@@ -244,8 +244,10 @@ class Grouping {
   }
   std::string shown(uint32_t b) const {
     const Branch& branch = tree_[b];
-    return std::string(branch.several ? strings_[branch.pattern]
-                                      : without_arguments(strings_[branch.name]));
+    std::string name(branch.several ? strings_[branch.pattern] : without_arguments(strings_[branch.name]));
+    // What the box is about comes first.
+    constexpr std::string_view kAutograd = "autograd::engine::evaluate_function: ";
+    return name.starts_with(kAutograd) ? "autograd: " + name.substr(kAutograd.size()) : name;
   }
 
   uint32_t root_of(uint32_t b) const {
@@ -371,8 +373,8 @@ class Grouping {
       counts.data += edges.count;
       const auto kind = static_cast<trace::EdgeKind>(edges.kind);
       const std::string from = key(ends.first), to = key(ends.second);
-      CHAKRA_CHECK(pen_.data({from, to, edges.one_kind && kind != trace::EdgeKind::given ? trace::name(kind) : "", false,
-                              0, edges.count}));
+      CHAKRA_CHECK(pen_.data({from, to, edges.one_kind && kind != trace::EdgeKind::given ? trace::name(kind) : "",
+                              false, 0, edges.count}));
     }
     for (const auto& [p, edges] : to_absent[0]) {
       counts.data += edges;

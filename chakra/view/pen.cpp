@@ -38,7 +38,8 @@ void each_run(std::string_view text, const Plain& plain, const Special& special)
     }
     const size_t length = utf8_length(text, at);
     // U+FFFE, U+FFFF (EF BF BE, EF BF BF) are no characters of XML.
-    if (length > 0 && !(length == 3 && text.substr(at, 2) == "\xef\xbf" && static_cast<unsigned char>(text[at + 2]) >= 0xbe)) {
+    if (length > 0 &&
+        !(length == 3 && text.substr(at, 2) == "\xef\xbf" && static_cast<unsigned char>(text[at + 2]) >= 0xbe)) {
       at += length;
       continue;
     }
@@ -65,17 +66,34 @@ struct Key {
   std::string_view name, type, of;
 };
 constexpr std::array<Key, 22> kKeys{{
-    {"label", "string", "node"},     {"type", "string", "node"},        {"look", "string", "node"},
-    {"id", "string", "node"},        {"where", "string", "node"},       {"called_by", "string", "node"},
-    {"count", "long", "node"},       {"absent", "boolean", "node"},     {"focus", "boolean", "node"},
-    {"start_ns", "double", "node"},  {"duration_ns", "double", "node"}, {"comm_type", "string", "node"},
-    {"comm_size", "string", "node"}, {"pg_name", "string", "node"},     {"peer", "long", "node"},
-    {"dependency", "string", "edge"}, {"kind", "string", "edge"},       {"inferred", "boolean", "edge"},
-    {"lag_ns", "double", "edge"},    {"edges", "long", "edge"},         {"title", "string", "graph"},
+    {"label", "string", "node"},      {"type", "string", "node"},        {"look", "string", "node"},
+    {"id", "string", "node"},         {"where", "string", "node"},       {"called_by", "string", "node"},
+    {"count", "long", "node"},        {"absent", "boolean", "node"},     {"focus", "boolean", "node"},
+    {"start_ns", "double", "node"},   {"duration_ns", "double", "node"}, {"comm_type", "string", "node"},
+    {"comm_size", "string", "node"},  {"pg_name", "string", "node"},     {"peer", "long", "node"},
+    {"dependency", "string", "edge"}, {"kind", "string", "edge"},        {"inferred", "boolean", "edge"},
+    {"lag_ns", "double", "edge"},     {"edges", "long", "edge"},         {"title", "string", "graph"},
     {"generator", "string", "graph"},
 }};
 
 }  // namespace
+
+void append_xml(std::string& out, std::string_view text) {
+  each_run(
+      text, [&](std::string_view run) { out += run; },
+      [&](char c) {
+        switch (c) {
+          case '&': out += "&amp;"; break;
+          case '<': out += "&lt;"; break;
+          case '>': out += "&gt;"; break;
+          case '"': out += "&quot;"; break;
+          case '\\':
+          case '\n':
+          case '\t': out += c; break;
+          default: out += "\xef\xbf\xbd";
+        }
+      });
+}
 
 Result<void> Pen::flush(size_t above) {
   if (out_.size() <= above) return {};
@@ -99,28 +117,11 @@ void Pen::dot_text(std::string_view text) {
       });
 }
 
-void Pen::xml_text(std::string_view text) {
-  each_run(
-      text, [&](std::string_view run) { out_ += run; },
-      [&](char c) {
-        switch (c) {
-          case '&': out_ += "&amp;"; break;
-          case '<': out_ += "&lt;"; break;
-          case '>': out_ += "&gt;"; break;
-          case '"': out_ += "&quot;"; break;
-          case '\\':
-          case '\n':
-          case '\t': out_ += c; break;
-          default: out_ += "\xef\xbf\xbd";
-        }
-      });
-}
-
 void Pen::xml_data(std::string_view key, std::string_view value) {
   out_ += "<data key=\"";
   out_ += key;
   out_ += "\">";
-  xml_text(value);
+  append_xml(out_, value);
   out_ += "</data>";
 }
 
@@ -129,16 +130,16 @@ Result<void> Pen::begin(std::string_view title) {
     out_ += "digraph chakra {\n  graph [rankdir=TB, fontname=\"Helvetica\", labelloc=t, label=\"";
     dot_text(title);
     out_ +=
-        "\"];\n  node [shape=box, style=\"filled,rounded\", fillcolor=\"#e8e8e8\", fontname=\"Helvetica\", fontsize=10, "
+        "\"];\n  node [shape=box, style=\"filled,rounded\", fillcolor=\"#e8e8e8\", fontname=\"Helvetica\", "
+        "fontsize=10, "
         "margin=\"0.1,0.05\"];\n  edge [arrowhead=normal, dependency=data, fontname=\"Helvetica\", fontsize=8, "
         "color=\"#404040\"];\n";
     return {};
   }
-  out_ +=
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n";
+  out_ += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n";
   for (const Key& key : kKeys)
-    fmt::format_to(std::back_inserter(out_),
-                   "<key id=\"{0}\" for=\"{2}\" attr.name=\"{0}\" attr.type=\"{1}\"/>\n", key.name, key.type, key.of);
+    fmt::format_to(std::back_inserter(out_), "<key id=\"{0}\" for=\"{2}\" attr.name=\"{0}\" attr.type=\"{1}\"/>\n",
+                   key.name, key.type, key.of);
   out_ += "<graph id=\"chakra\" edgedefault=\"directed\">\n";
   xml_data("title", title);
   xml_data("generator", "chakra view");

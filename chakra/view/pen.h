@@ -15,6 +15,9 @@ namespace chakra::view {
 /// Takes text in pieces of about a megabyte.
 using Write = std::function<Result<void>(std::string_view)>;
 
+/// As the contents of an element or attribute; what XML cannot hold becomes U+FFFD.
+void append_xml(std::string& out, std::string_view text);
+
 /// What a box stands for, and so its colour.
 enum class Look : uint8_t { host, compute, comm, memory, metadata, waiting, absent };
 
@@ -61,7 +64,6 @@ class Pen {
  private:
   Result<void> flush(size_t above);
   void dot_text(std::string_view text);
-  void xml_text(std::string_view text);
   void xml_data(std::string_view key, std::string_view value);
   void dot_box(const Box& box);
   void xml_box(const Box& box);

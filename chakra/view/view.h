@@ -26,8 +26,8 @@ Result<table::Timeline> timeline_of(const trace::TraceSet& job, Findings& findin
 Result<void> write_chrome_trace(const table::Timeline& timeline, const std::string& path);
 
 struct EventCsvOptions {
-  int64_t ranks = 0;             ///< more are an error; 0: as many as there are
-  uint64_t hz = 1'000'000'000;   ///< ticks per second
+  int64_t ranks = 0;            ///< more are an error; 0: as many as there are
+  uint64_t hz = 1'000'000'000;  ///< ticks per second
 };
 /// The timeline of a simulation from its lines "issue,NAME=rank,NAME=tick,NAME=node,NAME=name" and "callback,..."
 /// (docs/formats/event_csv.md): a slice from a node's issue to its callback.
@@ -52,18 +52,19 @@ struct GraphOptions {
 };
 
 struct GraphCounts {
-  int64_t boxes = 0;    ///< without placeholders
+  int64_t boxes = 0;                            ///< without placeholders
   int64_t data = 0, control = 0, indirect = 0;  ///< arrows; with `group` the edges that they stand for
-  int64_t inside = 0;   ///< edges between nodes of one box
-  int64_t absent = 0;   ///< placeholders for nodes that edges name and the file does not have
-  int64_t to_absent = 0;  ///< arrows from them, also counted as data or control
+  int64_t inside = 0;                           ///< edges between nodes of one box
+  int64_t absent = 0;                           ///< placeholders for nodes that edges name and the file does not have
+  int64_t to_absent = 0;                        ///< arrows from them, also counted as data or control
 };
 
 enum class GraphForm : uint8_t { dot, graphml };
 /// Nothing is laid out: the file grows as the graph is walked. Data dependencies and the call tree are both drawn, as
 /// dependency = data and dependency = control.
 /// Errors: view.graph.focus (no such node), base.file.*. Findings: view.graph.cut (so many indirect edges that some
-/// were left out), view.graph.hub (nodes with so many edges that a focus is not widened through them). Cost: O(nodes + edges); with `only` some more, each hidden node passes at most 32 others on.
+/// were left out), view.graph.hub (nodes with so many edges that a focus is not widened through them). Cost: O(nodes +
+/// edges); with `only` some more, each hidden node passes at most 32 others on.
 Result<GraphCounts> write_graph(const trace::Trace& trace, GraphForm form, const GraphOptions& options,
                                 const std::string& path, Findings& findings);
 
@@ -99,6 +100,10 @@ std::string_view form_of(std::string_view path);
 /// Why each edge of a node is there: what it waits for, from which records or by which rule, and how the
 /// measured times fit. Requires the attributes (source, correlation) to be in the trace.
 std::string explain(const trace::Trace& trace, trace::NodeId node);
+
+/// A picture (SVG): a row of cells for each row, whose first column is its label, coloured by how each number compares
+/// with the mean of its row; below, the sum of each column as a bar. Requires numbers in all columns but the first.
+std::string to_heat_map(const table::Table& table);
 
 /// Columns aligned, units with every number.
 std::string to_text(const table::Table& table);

@@ -99,6 +99,237 @@ TEST(TimelineOf, WithoutTimesAsEarlyAsPossible) {
   EXPECT_EQ(findings[0].tag, "view.not_measured");
 }
 
+// ---- graphs -------------------------------------------------------------------------------------------
+
+size_t count(std::string_view text, std::string_view part) {
+  size_t found = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; at += part.size()) ++found;
+  return found;
+}
+
+/// Random nodes and edges, some to ids that nobody has, some of a node to itself, some ids twice.
+trace::Trace random_graph(Prng& random, size_t nodes, bool defects) {
+  trace::Builder b;
+  static constexpr std::array<std::string_view, 5> kNames{"a\"\\<&>\n\x01", "layer3.mlp.up", "aten::mm", "\xff\xc3\xbc",
+                                                          ""};
+  static constexpr std::array<trace::NodeType, 4> kTypes{trace::NodeType::comp, trace::NodeType::coll,
+                                                         trace::NodeType::send, trace::NodeType::mem_load};
+  for (size_t i = 0; i < nodes; ++i) {
+    const uint64_t id = defects && i > 0 && random.below(10) == 0 ? i : i + 1;
+    const trace::NodeId n = b.add(id, b.trace.strings.intern(kNames[random.below(5)]), kTypes[random.below(4)]);
+    b.trace.flags[n] = random.below(2) ? trace::kOnCpu : trace::kSaysCpuOrNot;
+    b.trace.dur_ps[n] = static_cast<Picoseconds>(random.below(1000));
+    if (random.below(2))
+      b.trace.lane[n] = b.lane({trace::Lane::Kind::stream, 0, static_cast<int64_t>(random.below(3))});
+    if (trace::is_comm(b.trace.type[n])) b.comm(n).bytes = random.below(5000);
+    for (size_t e = random.below(4); e-- > 0;) {
+      const uint64_t on = 1 + random.below(nodes + (defects ? 3 : 0));
+      if (defects || on < i + 1) b.dep_by_id(n, on, static_cast<uint8_t>(random.below(10)), 0);
+    }
+    if (i > 0 && random.below(2)) b.ctrl_by_id(n, 1 + random.below(defects ? nodes + 2 : i));
+  }
+  return std::move(b).finish();
+}
+
+TEST(Graph, HasEveryNodeAndEdgeInEveryForm) {
+  TemporaryFolder folder;
+  Prng random(3);
+  for (int round = 0; round < 200; ++round) {
+    const bool defects = round % 2 == 1;
+    const trace::Trace t = random_graph(random, 1 + random.below(40), defects);
+    int64_t data = static_cast<int64_t>(t.deps.node.size()), control = static_cast<int64_t>(t.ctrl.node.size());
+    for (const trace::Defect& d : t.defects) {
+      data += d.kind == trace::Defect::Kind::dangling_dep || d.kind == trace::Defect::Kind::self_dep;
+      control += d.kind == trace::Defect::Kind::dangling_ctrl;
+    }
+    Findings findings;
+    const auto dot = write_graph(t, GraphForm::dot, {}, folder.path("g.dot"), findings);
+    const auto xml = write_graph(t, GraphForm::graphml, {}, folder.path("g.graphml"), findings);
+    ASSERT_TRUE(dot && xml);
+    EXPECT_EQ(dot->data, data);
+    EXPECT_EQ(dot->control, control);
+    EXPECT_EQ(dot->boxes, t.size());
+    const std::string dot_text = chakra::testing::must_read(folder.path("g.dot"));
+    const std::string xml_text = chakra::testing::must_read(folder.path("g.graphml"));
+    EXPECT_EQ(count(dot_text, "->"), static_cast<size_t>(data + control));
+    EXPECT_EQ(count(xml_text, "<edge "), static_cast<size_t>(data + control));
+    EXPECT_EQ(count(xml_text, "<data key=\"dependency\">control"), static_cast<size_t>(control));
+    EXPECT_EQ(count(xml_text, "<node "), static_cast<size_t>(t.size() + xml->absent));
+    EXPECT_EQ(count(xml_text, "\"absent\">true"), static_cast<size_t>(xml->absent));
+    // Grouped, no edge gets lost, and there are no more boxes than asked for.
+    GraphOptions grouped;
+    grouped.group = true;
+    grouped.boxes = 2 + random.below(8);
+    const auto few = write_graph(t, GraphForm::dot, grouped, folder.path("g.dot"), findings);
+    ASSERT_TRUE(few);
+    EXPECT_LE(few->boxes, static_cast<int64_t>(grouped.boxes));
+    int64_t self = 0;  // of a node to itself: inside no box's count
+    for (const trace::Defect& d : t.defects) self += d.kind == trace::Defect::Kind::self_dep;
+    EXPECT_EQ(few->data + few->control + few->inside, data + control - self);
+  }
+}
+
+TEST(Graph, IsXmlThatAnotherReaderAccepts) {
+  TemporaryFolder folder;
+  Prng random(4);
+  Findings findings;
+  ASSERT_TRUE(write_graph(random_graph(random, 60, true), GraphForm::graphml, {}, folder.path("g.graphml"), findings));
+  EXPECT_EQ(std::system(("python3 -c \"import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])\" '" +
+                         folder.path("g.graphml") + "'")
+                            .c_str()),
+            0);
+}
+
+TEST(Graph, OnlySomeNodesKeepWhoWaitsForWhom) {
+  TemporaryFolder folder;
+  Prng random(5);
+  for (int round = 0; round < 200; ++round) {
+    const trace::Trace t = random_graph(random, 1 + random.below(14), false);
+    Findings findings;
+    GraphOptions options;
+    options.only = Only::comm;
+    const auto counts = write_graph(t, GraphForm::dot, options, folder.path("g.dot"), findings);
+    ASSERT_TRUE(counts);
+    // All paths through nodes that are left out.
+    const auto is_shown = [&](trace::NodeId n) { return trace::is_comm(t.type[n]); };
+    int64_t direct = 0, indirect = 0;
+    for (trace::NodeId n = 0; n < t.size(); ++n) {
+      if (!is_shown(n)) continue;
+      std::vector<char> reached(t.size(), 0), waited(t.size(), 0);
+      std::vector<trace::NodeId> stack;
+      for (const trace::NodeId on : t.deps.of(n))
+        if (is_shown(on)) waited[on] = 1, ++direct;
+        else stack.push_back(on);
+      while (!stack.empty()) {
+        const trace::NodeId hidden = stack.back();
+        stack.pop_back();
+        for (const trace::NodeId on : t.deps.of(hidden))
+          if (is_shown(on)) reached[on] = 1;
+          else stack.push_back(on);
+      }
+      for (trace::NodeId on = 0; on < t.size(); ++on) indirect += reached[on] && !waited[on];
+    }
+    EXPECT_EQ(counts->data, direct);
+    EXPECT_EQ(counts->indirect, indirect);
+  }
+}
+
+TEST(Graph, AFocusThatIsNotThereIsAnError) {
+  TemporaryFolder folder;
+  Prng random(6);
+  Findings findings;
+  GraphOptions options;
+  options.focus = 999;
+  const auto counts =
+      write_graph(random_graph(random, 5, false), GraphForm::dot, options, folder.path("g.dot"), findings);
+  ASSERT_FALSE(counts);
+  EXPECT_EQ(counts.error().tag, "view.graph.focus");
+  EXPECT_FALSE(is_file(folder.path("g.dot")));
+}
+
+TEST(Graph, FormsAreToldByEndings) {
+  EXPECT_EQ(form_of("a/b.DOT"), "dot");
+  EXPECT_EQ(form_of("x.gv"), "dot");
+  EXPECT_EQ(form_of("x.json"), "timeline");
+  EXPECT_EQ(form_of("x.graphml"), "graphml");
+  EXPECT_EQ(form_of("x"), "");
+  EXPECT_EQ(form_of("x."), "");
+  EXPECT_EQ(form_of("x.do"), "");
+}
+
+// ---- event lines --------------------------------------------------------------------------------------
+
+constexpr std::string_view kEvents =
+    "issue,sys->id=0,tick=1000,node->id=1,node->name=COMP_NODE_a\n"
+    "[info] issue,sys->id=1, tick=2000, node->id=7, node->name=forward, node->type=7\r\n"
+    "callback,sys->id=0,tick=3500,node->id=1,node->name=COMP_NODE_a\n"
+    "callback,sys->id=1, tick=4000, node->id=7, node->name=forward, node->type=7\n"
+    "other\n"
+    "issue,a=1,b=5000,c=8,d=what";
+
+Result<table::Timeline> read_events(std::string_view text, Findings& findings, EventCsvOptions options = {}) {
+  auto source = ByteSource::from_memory(text, "x.csv");
+  if (!source) return tl::unexpected(source.error());
+  return read_event_csv(std::move(*source), options, findings);
+}
+
+TEST(EventCsv, GivesSlicesOnTracksByRankAndKind) {
+  Findings findings;
+  EventCsvOptions options;
+  options.hz = 1'500'000'000;
+  const auto t = read_events(kEvents, findings, options);
+  ASSERT_TRUE(t) << t.error().message();
+  ASSERT_EQ(t->slices.size(), 2u);
+  EXPECT_EQ(t->strings[t->slices[0].name], "COMP_NODE_a");
+  EXPECT_EQ(t->slices[0].start_ps, 666'667);
+  EXPECT_EQ(t->slices[0].end_ps, 2'333'333);
+  EXPECT_EQ(t->tracks[t->slices[1].track].rank, 1);
+  EXPECT_EQ(t->tracks[t->slices[1].track].name, "communication");
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].tag, "view.csv.unfinished");
+  EXPECT_EQ(findings[1].tag, "view.csv.skipped");
+}
+
+TEST(EventCsv, WrongLinesAreErrorsWithTheirPlace) {
+  const auto tag_of = [](std::string_view text, int64_t ranks = 0) {
+    Findings findings;
+    EventCsvOptions options;
+    options.ranks = ranks;
+    const auto t = read_events(text, findings, options);
+    EXPECT_TRUE(t || (t.error().place.line == 2 && t.error().place.file == "x.csv"));
+    return t ? std::string() : t.error().tag;
+  };
+  const std::string issue = "issue,r=0,t=5,i=1,n=a\n";
+  EXPECT_EQ(tag_of(issue + "issue,r=0,t=6,i=1,n=a"), "view.csv.issued_twice");
+  EXPECT_EQ(tag_of(issue + "callback,r=0,t=6,i=2,n=a"), "view.csv.not_issued");
+  EXPECT_EQ(tag_of(issue + "callback,r=0,t=4,i=1,n=a"), "view.csv.time");
+  EXPECT_EQ(tag_of(issue + "callback,r=3,t=4,i=1,n=a", 3), "view.csv.rank");
+  EXPECT_EQ(tag_of(issue + "callback,r=x,t=4,i=1,n=a"), "view.csv.form");
+  EXPECT_EQ(tag_of(issue + "callback,r=0,t=4"), "view.csv.form");
+  EXPECT_EQ(tag_of(issue + "callback,r=0,4,i=1,n=a"), "view.csv.form");
+  EXPECT_EQ(tag_of(issue + "callback,r=0,t=18446744073709551615,i=1,n=a"), "view.csv.time");
+  EXPECT_EQ(tag_of(issue + "callback,r=0,t=6,i=1,n=a"), "");
+}
+
+TEST(EventCsv, EveryPrefixIsReadOrRefused) {
+  for (size_t length = 0; length <= kEvents.size(); ++length) {
+    Findings findings;
+    const auto t = read_events(kEvents.substr(0, length), findings);
+    if (!t) EXPECT_TRUE(t.error().tag.starts_with("view.csv.") && t.error().place.line > 0) << length;
+  }
+}
+
+TEST(EventCsv, FrequenciesHaveUnits) {
+  const auto hz = [](std::string_view text) {
+    const auto parsed = parse_frequency(text);
+    return parsed ? *parsed : 0;
+  };
+  EXPECT_EQ(hz("1500"), 1'500'000'000u);
+  EXPECT_EQ(hz("1.5GHz"), 1'500'000'000u);
+  EXPECT_EQ(hz("1.5 ghz"), 1'500'000'000u);
+  EXPECT_EQ(hz("800 MHz"), 800'000'000u);
+  EXPECT_EQ(hz("0.001kHz"), 1u);
+  for (const char* wrong :
+       {"", "GHz", "0", "-1", "1.5.0", "1e3", "0.5Hz", "5000 GHz", "1..5", "0x10", "1.5furlongs", ".5"})
+    EXPECT_EQ(hz(wrong), 0u) << wrong;
+}
+
+TEST(HeatMap, IsXmlWithACellForEachNumber) {
+  using table::Table;
+  TemporaryFolder folder;
+  const Table t{"a < b & \"c\"",
+                {{"", Table::Kind::text}, {"rank 0", Table::Kind::bytes}, {"rank 1", Table::Kind::bytes}},
+                {{std::string("x"), int64_t{100}, int64_t{300}}, {std::string("y"), int64_t{0}, int64_t{0}}}};
+  folder.write("h.svg", to_heat_map(t));
+  folder.write("none.svg", to_heat_map({}));
+  for (const char* name : {"h.svg", "none.svg"})
+    EXPECT_EQ(std::system(("python3 -c \"import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])\" '" +
+                           folder.path(name) + "'")
+                              .c_str()),
+              0);
+  EXPECT_EQ(count(to_heat_map(t), "<title>"), 6u);  // cells and sums
+}
+
 TEST(Text, ColumnsAlign) {
   using table::Table;
   const Table t{"title",

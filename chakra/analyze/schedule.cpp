@@ -1,0 +1,120 @@
+// When nodes ran, and the chain that ends last.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chakra/analyze/analyze.h"
+
+namespace chakra::analyze {
+
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
+
+Result<Schedule> schedule_of(const Trace& t, Findings& findings) {
+  for (const trace::Defect& defect : t.defects)
+    if (defect.kind == trace::Defect::Kind::self_dep)
+      return fail(Code::bad_input, "analyze.cycle", fmt::format("node {} waits for itself", t.id[defect.node]),
+                  {t.file});
+  const trace::Order order = trace::topological_order(t.deps);
+  if (!order.cycle.empty())
+    return fail(Code::bad_input, "analyze.cycle",
+                fmt::format("the dependencies of node {} form a cycle", t.id[order.cycle[0]]), {t.file});
+  Schedule s;
+  const auto starts = std::count_if(t.flags.begin(), t.flags.end(), [](uint8_t f) { return f & trace::kHasStart; });
+  s.measured = starts > 0;
+  s.start.resize(t.size());
+  s.end.resize(t.size());
+  int64_t without = 0;
+  for (const NodeId n : order.order) {
+    if (s.measured && t.has_start(n)) {
+      s.start[n] = t.start_ps[n];
+      s.end[n] = add_saturated(t.start_ps[n], t.dur_ps[n]);
+      continue;
+    }
+    for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
+      s.start[n] = std::max(s.start[n], add_saturated(s.end[t.deps.node[e]], t.deps.lag_of(e)));
+    s.end[n] = s.measured ? s.start[n] : add_saturated(s.start[n], t.dur_ps[n]);
+    without += t.type[n] != NodeType::metadata;
+  }
+  bool any = false;
+  for (NodeId n = 0; n < t.size(); ++n) {
+    if (s.measured && !t.has_start(n)) continue;
+    s.first = any ? std::min(s.first, s.start[n]) : s.start[n];
+    s.last = any ? std::max(s.last, s.end[n]) : s.end[n];
+    any = true;
+  }
+  if (!s.measured)
+    findings.push_back({"analyze.not_measured", Severity::note, t.rank, -1,
+                        "no start times were measured; nodes are taken to run as early as their dependencies allow"});
+  else if (without > 0)
+    findings.push_back({"analyze.partly_measured", Severity::note, t.rank, -1,
+                        fmt::format("{} of {} nodes have no measured start; they take no time here",
+                                    show_count(without), show_count(t.size()))});
+  return s;
+}
+
+Bound bound_of(const Trace& t, NodeId n) {
+  switch (t.type[n]) {
+    case NodeType::coll: return Bound::collective;
+    case NodeType::send:
+    case NodeType::recv: return Bound::message;
+    case NodeType::mem_load:
+    case NodeType::mem_store: return Bound::memory;
+    case NodeType::metadata: return Bound::host;
+    default: break;
+  }
+  const std::string_view name = t.name_of(n);
+  if (name == trace::kHostGap) return Bound::host_gap;
+  if (name == trace::kSyncRemainder) return Bound::sync_remainder;
+  if (name == trace::kInitialCondition) return Bound::initial_condition;
+  if (t.on_cpu(n)) return Bound::host;
+  return t.on_device(n) && (name.starts_with("Memcpy") || name.starts_with("Memset")) ? Bound::memory : Bound::compute;
+}
+
+Result<void> check_sum(std::string_view what, uint64_t whole, std::span<const uint64_t> parts) {
+  unsigned __int128 sum = 0;
+  for (const uint64_t part : parts) sum += part;
+  if (sum == whole) return {};
+  return fail(
+      Code::bad_input, "analyze.sum",
+      fmt::format("the parts of {} do not add up: they make {} of {}", what, static_cast<uint64_t>(sum), whole));
+}
+
+Result<CriticalPath> critical_path(const Trace& t, const Schedule& s) {
+  CriticalPath path;
+  if (t.size() == 0) return path;
+  const std::vector<Picoseconds> replay = trace::earliest_ends(t, trace::topological_order(t.deps).order, t.dur_ps);
+  path.longest_ps = *std::max_element(replay.begin(), replay.end());
+  using Piece = CriticalPath::Piece;
+  Picoseconds at = s.last;  // all behind it is told
+  const auto piece = [&](Piece p, Picoseconds from) {
+    p.start_ps = std::clamp(from, s.first, at);
+    p.end_ps = at;
+    if (p.end_ps > p.start_ps) path.pieces.push_back(p);
+    at = p.start_ps;
+  };
+  NodeId last = 0;
+  for (NodeId n = 1; n < t.size(); ++n)
+    if (s.end[n] > s.end[last]) last = n;
+  NodeId after = last;
+  for (const trace::ChainLink& link : trace::latest_chain(t, last, s.end)) {
+    const NodeId n = link.node;
+    after = n;
+    piece({bound_of(t, n), trace::EdgeKind::given, n}, s.start[n]);
+    if (link.edge == trace::kNoRow) break;
+    const trace::EdgeKind kind = trace::kind_of(t.deps.kind[link.edge]);
+    ++path.edges[static_cast<size_t>(kind)];
+    const Picoseconds end = s.end[t.deps.node[link.edge]];
+    piece({Bound::unexplained, kind, n}, add_saturated(end, t.deps.lag_of(link.edge)));
+    piece({Bound::lag, kind, n}, end);
+  }
+  piece({Bound::start, trace::EdgeKind::given, after}, s.first);
+  std::reverse(path.pieces.begin(), path.pieces.end());
+  std::vector<uint64_t> parts;
+  for (const Piece& p : path.pieces) parts.push_back(static_cast<uint64_t>(p.end_ps - p.start_ps));
+  CHAKRA_CHECK(check_sum("the critical path", static_cast<uint64_t>(s.last - s.first), parts));
+  return path;
+}
+
+}  // namespace chakra::analyze

@@ -1,0 +1,396 @@
+// The analyses, a row each, as tables.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "chakra/analyze/analyze.h"
+
+namespace chakra::analyze {
+namespace {
+
+using table::Table;
+using trace::NodeId;
+using trace::Trace;
+using Kind = Table::Kind;
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double share(Picoseconds part, Picoseconds whole) {
+  return share(static_cast<double>(part), static_cast<double>(whole));
+}
+uint64_t add_bytes(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+int64_t cell(uint64_t value) { return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX)); }
+
+std::string comm_name(trace::NodeType node, trace::CommType type) {
+  return node == trace::NodeType::send   ? "SEND"
+         : node == trace::NodeType::recv ? "RECV"
+                                         : std::string(trace::name(type));
+}
+std::string group_name(std::string_view group) { return group.empty() ? "all" : std::string(group); }
+
+/// Descending by the number in a column.
+void sort_by(Table& table, size_t column) {
+  std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
+    return std::get<int64_t>(a[column]) > std::get<int64_t>(b[column]);
+  });
+}
+
+// ---- critical path ------------------------------------------------------------------------------------
+
+Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
+  Table bounds{"Critical path: what bounds it",
+               {{"rank", Kind::count},
+                {"bound", Kind::text},
+                {"pieces", Kind::count},
+                {"time", Kind::time_ps},
+                {"share", Kind::share}},
+               {}};
+  Table edges{"Critical path: by which edges nodes wait",
+              {{"rank", Kind::count},
+               {"edge", Kind::text},
+               {"edges", Kind::count},
+               {"lag", Kind::time_ps},
+               {"unexplained", Kind::time_ps}},
+              {}};
+  Table names{"Critical path: which nodes",
+              {{"rank", Kind::count},
+               {"bound", Kind::text},
+               {"name", Kind::text},
+               {"pieces", Kind::count},
+               {"time", Kind::time_ps},
+               {"share", Kind::share}},
+              {}};
+  Table lengths{"Critical path",
+                {{"rank", Kind::count}, {"measured", Kind::text}, {"length", Kind::time_ps}, {"replay", Kind::time_ps}},
+                {}};
+  for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
+    const Trace& t = job.traces.ranks[r];
+    CHAKRA_ASSIGN(const CriticalPath path, critical_path(t, job.schedules[r]));
+    struct Sum {
+      int64_t pieces = 0;
+      Picoseconds time = 0;
+    };
+    std::array<Sum, kBounds.size()> by_bound{};
+    std::array<std::pair<Picoseconds, Picoseconds>, trace::kEdgeKinds.size()> by_edge{};  // lag, unexplained
+    std::map<std::pair<Bound, std::string_view>, Sum> by_name;
+    for (const CriticalPath::Piece& p : path.pieces) {
+      const Picoseconds time = p.end_ps - p.start_ps;
+      Sum& sum = by_bound[static_cast<size_t>(p.bound)];
+      ++sum.pieces;
+      sum.time += time;
+      auto& [lag, unexplained] = by_edge[static_cast<size_t>(p.edge)];
+      if (p.bound == Bound::lag) lag += time;
+      else if (p.bound == Bound::unexplained) unexplained += time;
+      const bool no_node = p.bound >= Bound::lag;
+      Sum& named = by_name[{p.bound, p.bound == Bound::start ? "" : no_node ? trace::name(p.edge) : t.name_of(p.node)}];
+      ++named.pieces;
+      named.time += time;
+    }
+    const Picoseconds length = path.length_ps();
+    lengths.rows.push_back({t.rank, std::string(job.schedules[r].measured ? "yes" : "no"), length, path.longest_ps});
+    Table mine = bounds;
+    mine.rows.clear();
+    std::vector<uint64_t> parts;
+    for (size_t b = 0; b < by_bound.size(); ++b) {
+      parts.push_back(static_cast<uint64_t>(by_bound[b].time));
+      if (by_bound[b].pieces)
+        mine.rows.push_back(
+            {t.rank, std::string(kBounds[b]), by_bound[b].pieces, by_bound[b].time, share(by_bound[b].time, length)});
+    }
+    CHAKRA_CHECK(check_sum("the critical path by what bounds it", static_cast<uint64_t>(length), parts));
+    sort_by(mine, 3);
+    bounds.rows.insert(bounds.rows.end(), mine.rows.begin(), mine.rows.end());
+    for (size_t e = 0; e < by_edge.size(); ++e)
+      if (path.edges[e])
+        edges.rows.push_back(
+            {t.rank, std::string(trace::kEdgeKinds[e].name), path.edges[e], by_edge[e].first, by_edge[e].second});
+    Table mine_names = names;
+    mine_names.rows.clear();
+    parts.clear();
+    for (const auto& [key, sum] : by_name) {
+      parts.push_back(static_cast<uint64_t>(sum.time));
+      mine_names.rows.push_back({t.rank, std::string(kBounds[static_cast<size_t>(key.first)]), std::string(key.second),
+                                 sum.pieces, sum.time, share(sum.time, length)});
+    }
+    CHAKRA_CHECK(check_sum("the critical path by node", static_cast<uint64_t>(length), parts));
+    sort_by(mine_names, 4);
+    names.rows.insert(names.rows.end(), mine_names.rows.begin(), mine_names.rows.end());
+  }
+  return std::vector<NamedTable>{{"critical_path", std::move(lengths)},
+                                 {"critical_path_bounds", std::move(bounds)},
+                                 {"critical_path_edges", std::move(edges)},
+                                 {"critical_path_nodes", std::move(names)}};
+}
+
+// ---- time ---------------------------------------------------------------------------------------------
+
+std::string cause(const TimeBudget::Idle& idle) {
+  if (!idle.waits) return "idle: the next node waits for nothing";
+  return fmt::format("idle: {} an edge of kind {}", idle.lag ? "lag of" : "unexplained, behind",
+                     trace::name(idle.edge));
+}
+
+Result<std::vector<NamedTable>> times(const Job& job, Findings&) {
+  Table budget{"Time: each moment once",
+               {{"rank", Kind::count}, {"what runs", Kind::text}, {"time", Kind::time_ps}, {"share", Kind::share}},
+               {}};
+  Table overlap{"Overlap of communication and compute",
+                {{"rank", Kind::count},
+                 {"communication", Kind::time_ps},
+                 {"overlapped", Kind::time_ps},
+                 {"exposed", Kind::time_ps},
+                 {"overlap", Kind::share}},
+                {}};
+  Table exposed{"Exposed communication",
+                {{"rank", Kind::count},
+                 {"type", Kind::text},
+                 {"group", Kind::text},
+                 {"time", Kind::time_ps},
+                 {"share", Kind::share}},
+                {}};
+  for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
+    const Trace& t = job.traces.ranks[r];
+    CHAKRA_ASSIGN(const TimeBudget b, time_budget(t, job.schedules[r]));
+    const auto row = [&](std::string what, Picoseconds time) {
+      if (time > 0) budget.rows.push_back({t.rank, std::move(what), time, share(time, b.total)});
+    };
+    row("compute alone", b.compute_alone);
+    row("compute and communication", b.overlapped);
+    row("exposed communication", b.exposed);
+    row("memory", b.memory);
+    row("host", b.host);
+    row("blocked call after its end", b.sync_remainder);
+    row("host gap", b.host_gap);
+    row("before the recording", b.initial);
+    for (const TimeBudget::Idle& idle : b.idle) row(cause(idle), idle.time);
+    const Picoseconds comm = b.overlapped + b.exposed;
+    if (comm > 0) overlap.rows.push_back({t.rank, comm, b.overlapped, b.exposed, share(b.overlapped, comm)});
+    for (const TimeBudget::Exposed& e : b.exposed_by)
+      exposed.rows.push_back({t.rank, e.message ? std::string("messages") : std::string(trace::name(e.type)),
+                              e.message ? std::string() : group_name(e.group), e.time, share(e.time, b.exposed)});
+  }
+  return std::vector<NamedTable>{
+      {"time", std::move(budget)}, {"overlap", std::move(overlap)}, {"exposed", std::move(exposed)}};
+}
+
+// ---- bytes --------------------------------------------------------------------------------------------
+
+Result<std::vector<NamedTable>> bytes(const Job& job, Findings&) {
+  struct Sum {
+    int64_t count = 0;
+    uint64_t bytes = 0;
+    Picoseconds time = 0;
+  };
+  std::map<std::string, Sum> types;
+  std::map<std::tuple<std::string, std::string, uint64_t>, Sum> sizes;
+  uint64_t total = 0;
+  for (const Trace& t : job.traces.ranks)
+    for (NodeId n = 0; n < t.size(); ++n) {
+      const trace::Comm* comm = t.comm(n);
+      if (!comm || !trace::is_comm(t.type[n])) continue;
+      const std::string type = comm_name(t.type[n], comm->type);
+      const std::string group = t.type[n] == trace::NodeType::coll ? group_name(t.strings[comm->group]) : std::string();
+      for (Sum* sum : {&types[type], &sizes[{type, group, comm->bytes}]}) {
+        ++sum->count;
+        sum->bytes = add_bytes(sum->bytes, comm->bytes);
+        sum->time = add_saturated(sum->time, t.dur_ps[n]);
+      }
+      total = add_bytes(total, comm->bytes);
+    }
+  Table by_type{"Bytes by type, all ranks",
+                {{"type", Kind::text},
+                 {"count", Kind::count},
+                 {"bytes", Kind::bytes},
+                 {"share", Kind::share},
+                 {"time", Kind::time_ps}},
+                {}};
+  Table by_size{"Bytes by type, group and size, all ranks",
+                {{"type", Kind::text},
+                 {"group", Kind::text},
+                 {"size", Kind::bytes},
+                 {"count", Kind::count},
+                 {"bytes", Kind::bytes},
+                 {"share", Kind::share},
+                 {"time", Kind::time_ps}},
+                {}};
+  std::vector<uint64_t> parts;
+  const auto whole = static_cast<double>(total);
+  for (const auto& [type, sum] : types) {
+    parts.push_back(sum.bytes);
+    by_type.rows.push_back({type, sum.count, cell(sum.bytes), share(static_cast<double>(sum.bytes), whole), sum.time});
+  }
+  if (total != UINT64_MAX) CHAKRA_CHECK(check_sum("the bytes by type", total, parts));
+  parts.clear();
+  for (const auto& [key, sum] : sizes) {
+    parts.push_back(sum.bytes);
+    by_size.rows.push_back({std::get<0>(key), std::get<1>(key), cell(std::get<2>(key)), sum.count, cell(sum.bytes),
+                            share(static_cast<double>(sum.bytes), whole), sum.time});
+  }
+  if (total != UINT64_MAX) CHAKRA_CHECK(check_sum("the bytes by size", total, parts));
+  sort_by(by_type, 2);
+  sort_by(by_size, 4);
+  return std::vector<NamedTable>{{"bytes", std::move(by_type)}, {"bytes_by_size", std::move(by_size)}};
+}
+
+// ---- imbalance ----------------------------------------------------------------------------------------
+
+Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
+  Table kinds{"Imbalance of collective sizes across ranks",
+              {{"type", Kind::text},
+               {"group", Kind::text},
+               {"bytes", Kind::text},
+               {"members", Kind::count},
+               {"collectives", Kind::count},
+               {"unbalanced", Kind::count},
+               {"worst largest/mean", Kind::text},
+               {"most on rank", Kind::count},
+               {"most", Kind::bytes},
+               {"least on rank", Kind::count},
+               {"least", Kind::bytes}},
+              {}};
+  Table ranks{"Bytes by rank of unbalanced collectives",
+              {{"type", Kind::text},
+               {"group", Kind::text},
+               {"bytes", Kind::text},
+               {"rank", Kind::count},
+               {"sum", Kind::bytes},
+               {"share", Kind::share}},
+              {}};
+  Table each{"Unbalanced collectives",
+             {{"type", Kind::text},
+              {"group", Kind::text},
+              {"bytes", Kind::text},
+              {"number", Kind::count},
+              {"rank", Kind::count},
+              {"size", Kind::bytes}},
+             {}};
+  for (const Imbalance& i : imbalances(job.traces, job.matching)) {
+    const std::string type(trace::name(i.type)), group = group_name(i.group),
+                                                 which = i.received ? "received" : "put in";
+    const auto most = std::max_element(i.rank_bytes.begin(), i.rank_bytes.end());
+    const auto least = std::min_element(i.rank_bytes.begin(), i.rank_bytes.end());
+    const auto rank_at = [&](auto at) { return i.ranks[static_cast<size_t>(at - i.rank_bytes.begin())]; };
+    kinds.rows.push_back({type, group, which, static_cast<int64_t>(i.ranks.size()), i.collectives,
+                          static_cast<int64_t>(i.rows.size()), i.worst, rank_at(most), cell(*most), rank_at(least),
+                          cell(*least)});
+    uint64_t total = 0;
+    for (const uint64_t b : i.rank_bytes) total = add_bytes(total, b);
+    if (total != UINT64_MAX) CHAKRA_CHECK(check_sum("the bytes by rank", total, i.rank_bytes));
+    for (size_t m = 0; m < i.ranks.size(); ++m)
+      ranks.rows.push_back({type, group, which, i.ranks[m], cell(i.rank_bytes[m]),
+                            share(static_cast<double>(i.rank_bytes[m]), static_cast<double>(total))});
+    for (const Imbalance::Row& row : i.rows)
+      for (size_t m = 0; m < i.ranks.size(); ++m)
+        each.rows.push_back({type, group, which, int64_t{row.index}, i.ranks[m], cell(row.bytes[m])});
+  }
+  return std::vector<NamedTable>{{"imbalance", std::move(kinds)},
+                                 {"imbalance_ranks", std::move(ranks)},
+                                 {"imbalance_collectives", std::move(each), true}};
+}
+
+// ---- memory -------------------------------------------------------------------------------------------
+
+Result<std::vector<NamedTable>> memory(const Job& job, Findings& findings) {
+  Table peaks{"Bytes of tensors live",
+              {{"rank", Kind::count},
+               {"device", Kind::text},
+               {"storages", Kind::count},
+               {"at the start", Kind::bytes},
+               {"peak", Kind::bytes},
+               {"at", Kind::time_ps},
+               {"with", Kind::text}},
+              {}};
+  Table over{"Bytes of tensors live over time",
+             {{"rank", Kind::count}, {"device", Kind::text}, {"from", Kind::time_ps}, {"live", Kind::bytes}},
+             {}};
+  for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
+    const Trace& t = job.traces.ranks[r];
+    const LiveBytes live = live_bytes(t, job.schedules[r]);
+    if (!live.known)
+      findings.push_back({"analyze.no_tensors", Severity::note, t.rank, -1,
+                          "nodes name no tensors, so the bytes live over time are not known"});
+    for (const LiveBytes::Device& d : live.devices) {
+      peaks.rows.push_back(
+          {t.rank, d.name, d.storages, cell(d.at_start), cell(d.peak), d.peak_ps - job.schedules[r].first,
+           d.peak_node == trace::kNoNode ? std::string()
+                                         : fmt::format("node {} {}", t.id[d.peak_node], t.name_of(d.peak_node))});
+      for (const auto& [time, bytes_live] : d.points)
+        over.rows.push_back({t.rank, d.name, time - job.schedules[r].first, cell(bytes_live)});
+    }
+  }
+  return std::vector<NamedTable>{{"memory", std::move(peaks)}, {"memory_over_time", std::move(over), true}};
+}
+
+// ---- stragglers ---------------------------------------------------------------------------------------
+
+Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
+  const JobTimes found = job_times(job.traces, job.matching);
+  const auto ps = [](double ns) {
+    return static_cast<Picoseconds>(std::llround(std::clamp(ns, -1e15, 1e15) * static_cast<double>(kPsPerNs)));
+  };
+  Table late{"Stragglers: ranks that others waited for",
+             {{"rank", Kind::count}, {"came last to", Kind::count}, {"waited for", Kind::time_ps}},
+             {}};
+  for (const Straggler& s : found.stragglers) late.rows.push_back({s.rank, s.last_at, ps(s.waited_ns)});
+  Table clocks{"Clocks",
+               {{"rank", Kind::count},
+                {"ahead", Kind::time_ps},
+                {"drift (ppm)", Kind::text},
+                {"uncertainty", Kind::time_ps},
+                {"collectives", Kind::count}},
+               {}};
+  for (const Clock& c : found.clocks)
+    if (c.known && c.rank != found.clocks[0].rank)
+      clocks.rows.push_back({c.rank, ps(c.offset_ns), c.drift_ppm, ps(c.uncertainty_ns), c.collectives});
+  Table waits{"Collectives: waiting for the last member, and transfer",
+              {{"type", Kind::text},
+               {"group", Kind::text},
+               {"size", Kind::bytes},
+               {"members", Kind::count},
+               {"count", Kind::count},
+               {"waiting", Kind::time_ps},
+               {"transfer", Kind::time_ps}},
+              {}};
+  for (const CollectiveTimes& c : found.collectives)
+    waits.rows.push_back({std::string(trace::name(c.type)), group_name(c.group), cell(c.bytes), int64_t{c.members},
+                          c.count, ps(c.wait_ns), ps(c.transfer_ns)});
+  return std::vector<NamedTable>{
+      {"stragglers", std::move(late)}, {"clocks", std::move(clocks)}, {"collectives", std::move(waits)}};
+}
+
+}  // namespace
+
+const std::array<AnalysisRow, 6> kAnalyses{{
+    {"critical_path", "the chain of nodes that ends last, and what bounds it", critical_paths},
+    {"time", "what overlaps, what communication is exposed, and why nothing runs", times},
+    {"bytes", "what communication moves, by type, group and size", bytes},
+    {"imbalance", "collectives whose sizes differ from rank to rank", imbalance},
+    {"memory", "bytes of tensors live over time", memory},
+    {"stragglers", "clocks of ranks, and who was waited for (measured traces)", stragglers},
+}};
+
+void join_ranks(Findings& findings) {
+  std::map<std::pair<std::string, std::string>, std::pair<size_t, int64_t>> seen;  // first, how often
+  Findings joined;
+  for (Finding& finding : findings) {
+    const auto [found, is_new] = seen.try_emplace({finding.tag, finding.text}, joined.size(), 0);
+    ++found->second.second;
+    if (is_new) joined.push_back(std::move(finding));
+    else joined[found->second.first].rank = -1;
+  }
+  for (const auto& [key, at] : seen)
+    if (at.second > 1) joined[at.first].text = fmt::format("{} ranks: {}", show_count(at.second), key.second);
+  findings = std::move(joined);
+}
+
+Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings) {
+  Job job{traces, {}, match::match(traces, groups)};
+  for (const Trace& t : traces.ranks) {
+    CHAKRA_ASSIGN(Schedule schedule, schedule_of(t, findings));
+    job.schedules.push_back(std::move(schedule));
+  }
+  return job;
+}
+
+}  // namespace chakra::analyze

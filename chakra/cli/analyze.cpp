@@ -1,0 +1,124 @@
+// chakra analyze
+#include "chakra/analyze/analyze.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chakra/cli/cli.h"
+#include "chakra/io/io.h"
+#include "chakra/view/view.h"
+
+namespace chakra::cli {
+namespace {
+
+using table::Table;
+
+constexpr size_t kRowsShown = 12;
+constexpr size_t kRowsDrawn = 100;
+
+struct Options {
+  std::string path, groups, json, csv, svg;
+  std::vector<std::string> only;
+};
+
+/// The most unbalanced group and type: a row for each collective, a column for each rank.
+Table picture_of(const std::vector<analyze::Imbalance>& all) {
+  Table table{"no collective has sizes that differ from rank to rank", {{"", Table::Kind::text}}, {}};
+  if (all.empty()) return table;
+  const analyze::Imbalance& worst = all[0];
+  const std::string type(trace::name(worst.type));
+  table.title =
+      fmt::format("{} in group {}: bytes {} by rank; {} of {} collectives unbalanced, worst {:.2f} times the mean",
+                  type, worst.group.empty() ? "all" : worst.group, worst.received ? "received" : "put in",
+                  worst.rows.size(), worst.collectives, worst.worst);
+  for (const int64_t rank : worst.ranks) table.columns.push_back({fmt::format("rank {}", rank), Table::Kind::bytes});
+  for (size_t r = 0; r < std::min(worst.rows.size(), kRowsDrawn); ++r) {
+    std::vector<Table::Cell> row{fmt::format("collective {}", worst.rows[r].index)};
+    for (const uint64_t bytes : worst.rows[r].bytes)
+      row.emplace_back(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)));
+    table.rows.push_back(std::move(row));
+  }
+  if (worst.rows.size() > kRowsDrawn) table.title += fmt::format(" (the first {} of them)", kRowsDrawn);
+  return table;
+}
+
+Result<void> run_analyze(const Options& o) {
+  std::vector<const analyze::AnalysisRow*> chosen;
+  for (const std::string& name : o.only)
+    if (std::none_of(analyze::kAnalyses.begin(), analyze::kAnalyses.end(),
+                     [&](const auto& row) { return row.name == name; }))
+      return fail(Code::usage, "cli.usage",
+                  fmt::format("there is no analysis {}; 'chakra list analyses' shows them", quote(name)));
+  for (const analyze::AnalysisRow& row : analyze::kAnalyses)
+    if (o.only.empty() || std::find(o.only.begin(), o.only.end(), row.name) != o.only.end()) chosen.push_back(&row);
+
+  CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.path));
+  files.push_back(o.groups);
+  match::GroupTable groups;
+  if (!o.groups.empty()) {
+    CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
+  }
+  CHAKRA_ASSIGN(const trace::TraceSet traces, io::read_job(o.path, {.texts = true}));
+  Findings findings;
+  CHAKRA_ASSIGN(const analyze::Job job, analyze::prepare(traces, groups, findings));
+  std::vector<analyze::NamedTable> tables;
+  for (const analyze::AnalysisRow* row : chosen) {
+    CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, row->run(job, findings));
+    std::move(some.begin(), some.end(), std::back_inserter(tables));
+  }
+  analyze::join_ranks(findings);
+
+  const auto csv_path = [&](const std::string& name) { return fmt::format("{}.{}.csv", o.csv, name); };
+  std::vector<std::string> outputs{o.svg};
+  if (!o.csv.empty())
+    for (const analyze::NamedTable& t : tables) outputs.push_back(csv_path(t.name));
+  CHAKRA_CHECK(keep_apart(files, outputs, o.json));
+  std::vector<AtomicFile> written;
+  const auto add = [&](const std::string& path, const std::string& text) -> Result<void> {
+    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
+    CHAKRA_CHECK(file.write(text));
+    written.push_back(std::move(file));
+    return {};
+  };
+  if (!o.csv.empty())
+    for (const analyze::NamedTable& t : tables) CHAKRA_CHECK(add(csv_path(t.name), view::to_csv(t.table)));
+  if (!o.svg.empty())
+    CHAKRA_CHECK(add(o.svg, view::to_heat_map(picture_of(analyze::imbalances(traces, job.matching)))));
+  Json json{{"path", o.path}, {"ranks", traces.ranks.size()}};
+  for (const analyze::NamedTable& t : tables) json[t.name] = to_json(t.table);
+  json["findings"] = to_json(findings);
+  CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
+  if (json_file) written.push_back(std::move(*json_file));
+  for (AtomicFile& file : written) CHAKRA_CHECK(file.commit());
+  if (o.json == "-") {
+    print(to_text(json));
+    return {};
+  }
+  std::string text = fmt::format("{}: {} rank{}\n", o.path, traces.ranks.size(), traces.ranks.size() == 1 ? "" : "s");
+  for (const analyze::NamedTable& t : tables)
+    if (!t.table.rows.empty() && !t.detail) text += show_some(t.table, kRowsShown, "rows");
+  print(text + (findings.empty() ? "" : "\n") + to_text(findings, ""));
+  return {};
+}
+
+}  // namespace
+
+void add_analyze(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  app.add_option("path", o->path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder")
+      ->required()
+      ->type_name("PATH");
+  app.add_option("--only", o->only, "Only these analyses ('chakra list analyses'), separated by commas")
+      ->delimiter(',')
+      ->type_name("NAMES");
+  app.add_option("--groups", o->groups, "Process groups, name -> ranks (JSON)")->type_name("FILE");
+  app.add_option("--csv", o->csv, "Write the tables as PREFIX.<table>.csv")->type_name("PREFIX");
+  app.add_option("--svg", o->svg, "Draw the worst imbalance of collective sizes across ranks")->type_name("FILE");
+  add_json_option(app, o->json);
+  app.callback([o, &exit_code] {
+    if (auto done = run_analyze(*o); !done) exit_code = report(done.error());
+  });
+}
+
+}  // namespace chakra::cli
