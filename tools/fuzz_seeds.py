@@ -172,9 +172,6 @@ def columns_seed():
     return b"".join(pieces + [bytes([column, len(data)]) + data for column, data in columns.items()])
 
 
-SEEDS = {
-    "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
-    "container_fuzz": lambda: [columns_seed()],
 EVENTS = b"""issue,sys->id=0,tick=1000,node->id=1,node->name=COMP_NODE_a
 [debug] issue,sys->id=1, tick=2000, node->id=7, node->name=b, node->type=7
 callback,sys->id=0,tick=3500,node->id=1,node->name=COMP_NODE_a
@@ -183,6 +180,8 @@ other
 """
 
 SEEDS = {
+    "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
+    "container_fuzz": lambda: [columns_seed()],
     "event_csv_fuzz": lambda: [EVENTS],
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
     "feed_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), et.encode("\n".join(reversed(JOB.strip().splitlines())))],
