@@ -26,7 +26,7 @@ struct Schedule {
   std::vector<Picoseconds> start, end;
   Picoseconds first = 0, last = 0;  ///< of all nodes
 };
-/// Errors: analyze.cycle. Findings: analyze.not_measured, analyze.partly_measured. Cost: O(nodes + edges).
+/// Errors: analyze.cycle. Findings: analyze.not_measured, .partly_measured, .no_time. Cost: O(nodes + edges).
 Result<Schedule> schedule_of(const trace::Trace& trace, Findings& findings);
 
 /// What a moment is spent on.

@@ -44,7 +44,10 @@ Result<Schedule> schedule_of(const Trace& t, Findings& findings) {
     s.last = any ? std::max(s.last, s.end[n]) : s.end[n];
     any = true;
   }
-  if (!s.measured)
+  if (t.size() > 0 && s.first == s.last)
+    findings.push_back({"analyze.no_time", Severity::warning, t.rank, -1,
+                        "no node has a duration, so nothing can be said about time: simulate the job (chakra sim)"});
+  else if (!s.measured)
     findings.push_back({"analyze.not_measured", Severity::note, t.rank, -1,
                         "no start times were measured; nodes are taken to run as early as their dependencies allow"});
   else if (without > 0)

@@ -79,7 +79,13 @@ Result<std::optional<trace::TraceSet>> foreign_job(const Options& o, Findings& f
     const std::string_view begin = head.substr(0, io::kSniffed);
     for (const io::FormatRow& form : io::kFormats)
       if (form.name != "et" && form.name != "eg" && form.sniff(begin)) return std::nullopt;
-    if (!foreign::sniff(head, o.paths[0])) return std::nullopt;
+    if (!foreign::sniff(head, o.paths[0])) {
+      for (const std::string_view key : {"\"schema\":", "\"traceEvents\":", "\"schemaVersion\":"})
+        if (head.starts_with('{') && contains(head, key))
+          return fail(Code::bad_input, "cli.convert.recording",
+                      "this is a recording of PyTorch; 'chakra link' makes a trace of it", {o.paths[0]});
+      return std::nullopt;
+    }
   } else if (io::find_format(o.from) || !foreign::find(o.from)) {
     return std::nullopt;
   }
