@@ -5,6 +5,7 @@
 #include <map>
 
 #include "chakra/cli/cli.h"
+#include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
 
 namespace chakra::cli {
@@ -69,12 +70,42 @@ Result<Target> target_of(const Options& o) {
   return target;
 }
 
+/// The job in a file of another tool's form; none where the input is no such file.
+Result<std::optional<trace::TraceSet>> foreign_job(const Options& o, Findings& findings) {
+  if (o.paths.size() != 1 || !is_file(o.paths[0])) return std::nullopt;
+  if (o.from.empty()) {
+    CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.paths[0]));
+    CHAKRA_ASSIGN(const std::string_view head, source.peek(foreign::kSniffBytes));
+    const std::string_view begin = head.substr(0, io::kSniffed);
+    for (const io::FormatRow& form : io::kFormats)
+      if (form.name != "et" && form.name != "eg" && form.sniff(begin)) return std::nullopt;
+    if (!foreign::sniff(head, o.paths[0])) {
+      for (const std::string_view key : {"\"schema\":", "\"traceEvents\":", "\"schemaVersion\":"})
+        if (head.starts_with('{') && contains(head, key))
+          return fail(Code::bad_input, "cli.convert.recording",
+                      "this is a recording of PyTorch; 'chakra link' makes a trace of it", {o.paths[0]});
+      return std::nullopt;
+    }
+  } else if (io::find_format(o.from) || !foreign::find(o.from)) {
+    return std::nullopt;
+  }
+  CHAKRA_ASSIGN(trace::TraceSet job, foreign::read(o.from, o.paths[0], {}, findings));
+  return std::optional(std::move(job));
+}
+
 Result<int> run_convert(const Options& o) {
-  CHAKRA_ASSIGN(const io::FormatRow* const from, named_form(o.from, false));
+  Findings findings;
+  CHAKRA_ASSIGN(const std::optional<trace::TraceSet> job, foreign_job(o, findings));
+  CHAKRA_ASSIGN(const io::FormatRow* const from, named_form(job ? "" : o.from, false));
   CHAKRA_ASSIGN(const Target target, target_of(o));
   std::vector<io::RankFile> files;
   std::vector<std::string> inputs;
   for (const std::string& path : o.paths) {
+    if (job) {
+      for (const trace::Trace& trace : job->ranks) files.push_back({trace.rank, path});
+      inputs.push_back(path);
+      break;
+    }
     CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
     for (const io::RankFile& rank : ranks) {
       files.push_back(rank);
@@ -102,11 +133,19 @@ Result<int> run_convert(const Options& o) {
   std::vector<PackedFile> written;
   for (size_t i = 0; i < files.size(); ++i) {
     // JSON lines say first how many there are; a pipe cannot be read twice.
-    int64_t count = -1;
-    if (target.form->name == "jsonl" && is_file(files[i].path)) {
+    int64_t count = job ? job->ranks[i].size() : int64_t{-1};
+    if (!job && target.form->name == "jsonl" && is_file(files[i].path)) {
       CHAKRA_ASSIGN(count, io::count_nodes(files[i], from));
     }
-    CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(files[i], from));
+    io::RecordSourcePtr source;
+    std::string bytes;
+    if (job) {
+      bytes = io::to_et(job->ranks[i]);
+      CHAKRA_ASSIGN(ByteSource memory, ByteSource::from_memory(bytes, files[i].path));
+      source = io::open_et(std::move(memory));
+    } else {
+      CHAKRA_ASSIGN(source, io::open_records(files[i], from));
+    }
     CHAKRA_ASSIGN(PackedFile out, PackedFile::create(outputs[i]));
     const io::RecordSinkPtr sink = target.form->create(out, count);
     CHAKRA_ASSIGN(const io::Converted converted, io::copy_records(*source, *sink));
@@ -118,6 +157,7 @@ Result<int> run_convert(const Options& o) {
   }
   print(fmt::format("{}: {} rank{}, {} nodes\n", outputs.size() == 1 ? outputs[0] : o.output, files.size(),
                     files.size() == 1 ? "" : "s", show_count(nodes)));
+  print(to_text(findings));
   return 0;
 }
 
@@ -125,8 +165,10 @@ Result<int> run_convert(const Options& o) {
 
 void add_convert(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  app.add_option("paths", options->paths,
-                 "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container")
+  app.add_option(
+         "paths", options->paths,
+         "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container; or one file of another "
+         "tool's form ('chakra import' has options for those)")
       ->required()
       ->type_name("IN...");
   app.add_option(
@@ -134,7 +176,8 @@ void add_convert(CLI::App& app, int& exit_code) {
          "File to write; of several ranks a prefix (PREFIX.<rank>.et) or a folder; .gz or .zst at the end packs")
       ->required()
       ->type_name("OUT");
-  app.add_option("--from", options->from, "Form of the inputs: " + known_forms(false) + "; else told by the contents")
+  app.add_option("--from", options->from,
+                 "Form of the inputs: " + known_forms(false) + ", or one of 'chakra import'; else told by the contents")
       ->type_name("FORM");
   app.add_option("--to", options->to, "Form of the output: " + known_forms(true) + "; else told by its name")
       ->type_name("FORM");

@@ -398,7 +398,7 @@ std::string describe(const File& file) {
 
 std::string to_text(const Folder& folder) {
   std::string out =
-      fmt::format("{}: {} file{}\n", folder.path, folder.files.size(), folder.files.size() == 1 ? "" : "s");
+      fmt::format("{}: {} {}\n", folder.path, folder.files.size(), folder.files.size() == 1 ? "file" : "files");
   size_t listed = 0, width = 0;
   for (const File& file : folder.files) width = std::max(width, std::min<size_t>(file.name.size(), 40));
   for (const File& file : folder.files)
