@@ -3,6 +3,7 @@
 // writes one so that it appears whole or not at all; PackedFile packs it as its name says.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,6 +23,8 @@ class ByteSource {
   static Result<ByteSource> open(const std::string& path);
   /// Reads from memory; `text` must outlive the source.
   static Result<ByteSource> from_memory(std::string_view text, std::string file = "memory");
+  template <std::same_as<std::string> Temporary>
+  static Result<ByteSource> from_memory(Temporary&& text, std::string file = "memory") = delete;
 
   ByteSource(ByteSource&&) noexcept;
   ByteSource& operator=(ByteSource&&) noexcept;

@@ -285,9 +285,10 @@ std::function<void(const sim::Progress&)> progress_line() {
 
 /// What check::prove calls an error is the run's error, before it begins. The compatible mode has its own rules for
 /// groups, and its own errors.
-Result<void> check_before(const Options& o, const sim::SimInput& input) {
+Result<void> check_before(const Options& o, sim::SimInput& input) {
   if (o.no_check) return {};
-  Findings errors = check::prove(input.job, match::match(input.job, input.groups));
+  input.matching = match::match(input.job, input.groups);
+  Findings errors = check::prove(input.job, *input.matching);
   std::erase_if(errors, [&](const Finding& f) {
     return f.severity != Severity::error ||
            (!o.compat.empty() && (f.tag.starts_with("match.group.") || f.tag.starts_with("match.rank.")));

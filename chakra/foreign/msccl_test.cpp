@@ -9,6 +9,7 @@
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/foreign/testing/testing.h"
+#include "chakra/trace/testing/peer_file.h"
 
 namespace chakra::foreign {
 namespace {
@@ -342,7 +343,7 @@ TEST(Msccl, RealAlgorithmsPassAndTheRingEqualsItsTraces) {
   const auto job = read("msccl", folder.path("ring/custom_allreduce.xml"), options, findings);
   ASSERT_TRUE(job);
   for (const Trace& t : job->ranks) {
-    const auto peer = testing::parse_peer(
+    const auto peer = chakra::testing::parse_peer(
         chakra::testing::must_read(folder.path(fmt::format("ring/custom_allreduce.{}.et", t.rank))));
     ASSERT_EQ(peer.nodes.size(), t.size());
     for (NodeId n = 0; n < t.size(); ++n) {

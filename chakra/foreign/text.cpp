@@ -107,7 +107,7 @@ class Parser {
     if (count_words.size() != 1 || !parse_integer(count_words[0], count) || count < 1)
       return bad("foreign.text.header", fmt::format("{} is no number of layers", quote(lines[1].text)));
     const auto found = static_cast<int64_t>(lines.size()) - 2;
-    for (size_t i = 2; i < lines.size() && static_cast<int64_t>(i) < count + 2; ++i) {
+    for (size_t i = 2; i < lines.size() && static_cast<int64_t>(i - 2) < count; ++i) {
       number_ = lines[i].number;
       CHAKRA_CHECK(layer(words(lines[i].text), i + 1 == lines.size() && found <= count));
     }

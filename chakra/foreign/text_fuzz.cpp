@@ -1,21 +1,5 @@
-// Any bytes as the form text: read and written again, or refused with a tag.
-#include <cstddef>
-#include <cstdint>
-
-#include "chakra/foreign/foreign.h"
+#include "chakra/foreign/testing/form_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace chakra;
-  foreign::Options options;
-  options.dims = {2, 2};
-  Findings findings;
-  auto source = ByteSource::from_memory({reinterpret_cast<const char*>(data), size});
-  if (!source) return 0;
-  const auto job = foreign::read("text", std::move(*source), options, findings);
-  if (!job && !job.error().tag.starts_with("foreign.") && !job.error().tag.starts_with("base.")) __builtin_trap();
-  if (!job) return 0;
-  for (const trace::Trace& trace : job->ranks)
-    if (!trace::topological_order(trace.deps).cycle.empty()) __builtin_trap();
-  if (job->ranks[0].size() > 0 && !foreign::to_text("text", *job)) __builtin_trap();
-  return 0;
+  return chakra::foreign::testing::fuzz_form("text", data, size);
 }

@@ -10,6 +10,7 @@
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/foreign/testing/testing.h"
+#include "chakra/trace/testing/peer_file.h"
 
 namespace chakra::foreign {
 namespace {
@@ -39,8 +40,8 @@ TEST(Text, EqualsThePeersOutputFieldByField) {
     ASSERT_TRUE(job) << job.error().message();
     ASSERT_EQ(job->ranks.size(), 2U);
     for (size_t r = 0; r < 2; ++r) {
-      const auto peer =
-          testing::parse_peer(chakra::testing::must_read(fmt::format("{}/pipeline/text/{}.{}.et", folder, name, r)));
+      const auto peer = chakra::testing::parse_peer(
+          chakra::testing::must_read(fmt::format("{}/pipeline/text/{}.{}.et", folder, name, r)));
       const Trace& t = job->ranks[r];
       ASSERT_EQ(peer.nodes.size(), t.size()) << name;
       for (const auto& attr : peer.metadata.attr()) {

@@ -1,6 +1,5 @@
 // The named cases against the peer's files, through libprotobuf.
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
@@ -9,31 +8,13 @@
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/gen/gen.h"
-#include "et_def.pb.h"
+#include "chakra/trace/testing/peer_file.h"
 
 namespace chakra::gen {
 namespace {
 
 using trace::NodeId;
 using trace::Trace;
-
-struct File {
-  ChakraProtoMsg::GlobalMetadata metadata;
-  std::vector<ChakraProtoMsg::Node> nodes;
-};
-File parse(const std::string& bytes) {
-  File file;
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                            static_cast<int>(bytes.size()));
-  bool first = true;
-  for (uint32_t size = 0; in.ReadVarint32(&size); first = false) {
-    std::string message;
-    EXPECT_TRUE(in.ReadString(&message, static_cast<int>(size)));
-    if (first) EXPECT_TRUE(file.metadata.ParseFromString(message));
-    else EXPECT_TRUE(file.nodes.emplace_back().ParseFromString(message));
-  }
-  return file;
-}
 
 TEST(Cases, EqualThePeersFieldByField) {
   const std::string folder = chakra::testing::golden_folder();
@@ -46,11 +27,11 @@ TEST(Cases, EqualThePeersFieldByField) {
       const std::string name = fmt::format("{}.{}.et", row.name, rank);
       ASSERT_EQ(files.erase(name), 1U) << name << " is not among the peer's";
       const std::string bytes = chakra::testing::must_read(folder + "/pipeline/gen/" + name);
-      File peer = parse(bytes);
+      chakra::testing::PeerFile peer = chakra::testing::parse_peer(bytes);
       // Where we differ: the peer counts ids over all files; ours begin at 0 in each (docs/formats/foreign.md).
       const uint64_t first = peer.nodes[0].id();
       if (row.file) {
-        const File ours = parse(row.file(rank));
+        const auto ours = chakra::testing::parse_peer(row.file(rank));
         ASSERT_EQ(ours.nodes.size(), 1U);
         peer.nodes[0].set_id(0);
         EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(ours.nodes[0], peer.nodes[0])) << name;

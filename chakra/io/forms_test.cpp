@@ -249,7 +249,8 @@ TEST(Forms, EveryPrefixIsAnError) {
     if (&node != &more[0]) messages.push_back(node);
   for (const char* form : {"json", "jsonl"}) {
     const std::string path = folder.path("t");
-    EtFile source(*ByteSource::from_memory(file_of(messages)));
+    const std::string et = file_of(messages);
+    EtFile source(*ByteSource::from_memory(et));
     auto file = PackedFile::create(path);
     ASSERT_TRUE(file);
     const auto sink = find_format(form)->create(*file, static_cast<int64_t>(messages.size()) - 1);

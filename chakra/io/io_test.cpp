@@ -1,7 +1,6 @@
 // Reading agrees with libprotobuf on every trace there is; what is written, libprotobuf reads; no cut
 // file passes.
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/io/io.h"
-#include "et_def.pb.h"
+#include "chakra/trace/testing/peer_file.h"
 
 namespace chakra::io {
 namespace {
@@ -104,22 +103,9 @@ std::string show(const AttrRecord& attr) {
   }
 }
 
-/// The messages of a file, cut by libprotobuf.
-std::vector<std::string> cut(const std::string& bytes) {
-  std::vector<std::string> messages;
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                            static_cast<int>(bytes.size()));
-  uint32_t size = 0;
-  while (in.ReadVarint32(&size)) {
-    messages.emplace_back();
-    EXPECT_TRUE(in.ReadString(&messages.back(), static_cast<int>(size)));
-  }
-  return messages;
-}
-
 /// Compares every field of every message of a file. Returns the number of nodes.
 size_t compare(const std::string& path) {
-  const std::vector<std::string> messages = cut(testing::must_read(path));
+  const std::vector<std::string> messages = testing::messages_of(testing::must_read(path));
   auto file = EtFile::open(path);
   EXPECT_TRUE(file) << path;
   std::string_view message;
@@ -242,7 +228,7 @@ TEST(Et, AgreesWithLibprotobufOnAllTraces) {
 
 TEST(Et, LibprotobufReadsWhatWeWrite) {
   const trace::Trace t = sample();
-  const std::vector<std::string> messages = cut(to_et(t));
+  const std::vector<std::string> messages = testing::messages_of(to_et(t));
   ASSERT_EQ(messages.size(), 5u);
   ChakraProtoMsg::GlobalMetadata metadata;
   ASSERT_TRUE(metadata.ParseFromString(messages[0]));

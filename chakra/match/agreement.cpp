@@ -14,7 +14,6 @@ using trace::CommType;
 namespace {
 
 constexpr size_t kMostJoined = 256;  ///< loose ends that are compared with each other
-constexpr size_t kMostSplit = 1 << 20;
 
 std::vector<Fact> facts_of(const Group& group, uint32_t index) {
   return {{"group", group.name}, {"index", int64_t{index}}};
@@ -29,26 +28,6 @@ std::string text_of(const Channel& channel, uint32_t index) {
 }
 std::string and_more(size_t count) {
   return count == 0 ? std::string() : fmt::format(" (and {} more behind it)", count);
-}
-
-/// "[1, 2]" or "1,2"; false if it is something else.
-bool parse_split(std::string_view text, std::vector<uint64_t>& split) {
-  const auto trim = [](std::string_view& t) {
-    while (!t.empty() && t.front() == ' ') t.remove_prefix(1);
-    while (!t.empty() && t.back() == ' ') t.remove_suffix(1);
-  };
-  trim(text);
-  if (text.starts_with('[') && text.ends_with(']') && text.size() >= 2) text = text.substr(1, text.size() - 2);
-  while (true) {
-    const size_t comma = text.find(',');
-    std::string_view number = text.substr(0, comma);
-    trim(number);
-    uint64_t value = 0;
-    if (!parse_unsigned(number, value) || value > UINT64_MAX / kMostSplit || split.size() >= kMostSplit) return false;
-    split.push_back(value);
-    if (comma == std::string_view::npos) return true;
-    text.remove_prefix(comma + 1);
-  }
 }
 
 }  // namespace
@@ -194,7 +173,7 @@ void Agreement::compare_splits(const Group& group, uint32_t index, std::span<con
     for (auto [side, text, name] :
          {std::tuple(&in[m], c.in_split, "sends"), std::tuple(&out[m], c.out_split, "expects")}) {
       if (text.empty()) continue;
-      if (!parse_split(text, side->split) || side->split.size() != n)
+      if (!trace::parse_split(text, side->split) || side->split.size() != n)
         return find("match.collective.split", Severity::error, members[m],
                     fmt::format("collective {} of group {}: what rank {} {}, {}, is no list of a number for each of {} "
                                 "ranks",

@@ -165,11 +165,14 @@ class Engine {
 
   Result<void> prepare() {
     const bool whole = !in_.fold || in_.congestion != Congestion::closed;
-    if (!in_.classes) {
+    if (in_.classes) {
+      for (const Trace& t : in_.classes->classes) CHAKRA_CHECK(check_trace(t));
+    } else {
       for (const Trace& t : in_.job.ranks) CHAKRA_CHECK(check_trace(t));
-      const match::Matching matching = match::match(in_.job, in_.groups);
-      CHAKRA_CHECK(check_match(matching));
-      for (const match::Group& group : matching.groups) in_.groups[group.name] = group.ranks;
+      if (!in_.matching) in_.matching = match::match(in_.job, in_.groups);
+      CHAKRA_CHECK(check_match(*in_.matching));
+      for (const match::Group& group : in_.matching->groups) in_.groups[group.name] = group.ranks;
+      in_.matching.reset();
       in_.classes = trace::by_class(std::move(in_.job));
     }
     const trace::ClassJob& job = *in_.classes;
@@ -191,7 +194,6 @@ class Engine {
            fmt::format("the network has {} ranks, the job has traces of {}: the others do nothing", in_.fabric.size(),
                        ranks)});
     folded_ = fold(std::move(*in_.classes), in_.groups, in_.system, prices_, in_.fabric, whole);
-    for (const Trace& t : folded_.actors.ranks) CHAKRA_CHECK(check_trace(t));
     matching_ = match::match(folded_.actors, folded_.table);
     CHAKRA_CHECK(check_match(matching_));
     prepare_actors();

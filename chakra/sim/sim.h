@@ -46,6 +46,7 @@ struct SimInput {
   net::Fabric fabric;
   System system;
   match::GroupTable groups;
+  std::optional<match::Matching> matching;  ///< what match() says of `job` and `groups`, if it was asked already
   bool timeline = false;  ///< fill SimReport::timeline
 
   // Native mode.

@@ -1,15 +1,11 @@
-// What the tests of the forms share: reading from memory, every prefix of a sample, and the peer's .et through
-// libprotobuf, which knows nothing of our reader.
+// What the tests of the forms share: reading from memory, and every prefix of a sample.
 #pragma once
 
-#include <google/protobuf/io/coded_stream.h>
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "chakra/foreign/foreign.h"
-#include "et_def.pb.h"
 
 namespace chakra::foreign::testing {
 
@@ -46,24 +42,6 @@ inline void expect_prefixes_refused(std::string_view form, std::string_view samp
     EXPECT_FALSE(job.error().place.file.empty()) << size << ": " << job.error().message();
     EXPECT_EQ(job.error().code, Code::bad_input) << size << ": " << job.error().message();
   }
-}
-
-struct PeerFile {
-  ChakraProtoMsg::GlobalMetadata metadata;
-  std::vector<ChakraProtoMsg::Node> nodes;
-};
-inline PeerFile parse_peer(const std::string& bytes) {
-  PeerFile file;
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                            static_cast<int>(bytes.size()));
-  bool first = true;
-  for (uint32_t size = 0; in.ReadVarint32(&size); first = false) {
-    std::string message;
-    EXPECT_TRUE(in.ReadString(&message, static_cast<int>(size)));
-    if (first) EXPECT_TRUE(file.metadata.ParseFromString(message));
-    else EXPECT_TRUE(file.nodes.emplace_back().ParseFromString(message));
-  }
-  return file;
 }
 
 }  // namespace chakra::foreign::testing

@@ -31,7 +31,8 @@ std::optional<Algorithm> algorithm_named(std::string_view name) {
 }
 
 uint32_t neighbour(uint32_t place, uint32_t places, bool forward) {
-  return forward ? (place + 1) % places : (place + places - 1) % places;
+  if (forward) return place + 1 == places ? 0 : place + 1;
+  return place == 0 ? places - 1 : place - 1;
 }
 
 uint64_t message_bytes(CommType type, uint32_t n, uint64_t bytes) {

@@ -99,7 +99,7 @@ struct Event {
     arrival,      ///< message
     custom_done,  ///< stream, node
     memory_done,  ///< rank, node
-    batch,        ///< rank: all that is due for it at this time
+    batch,        ///< rank, message: the batch of all that is due for it at this time
     hop_done,     ///< message: it has come over a link
     link_free,    ///< message: the link's number
     request,      ///< message: the receiver asks for it
@@ -171,6 +171,11 @@ struct RankState {
   int64_t next_priority = 0;
   absl::flat_hash_map<uint32_t, int64_t> next_group_stream;
   absl::flat_hash_map<NodeId, int64_t> chunks_left;
+  struct Due {
+    Picoseconds time;
+    uint32_t batch;
+  };
+  absl::InlinedVector<Due, 4> due;  ///< by time, from now on
   Picoseconds finish = 0, computed = 0;
 };
 
@@ -228,7 +233,7 @@ class Compat {
       case Event::Kind::phase_done: return end_phase(event.stream);
       case Event::Kind::custom_done: return custom_done(event.stream, event.node);
       case Event::Kind::arrival: return arrival(event.message);
-      case Event::Kind::batch: return run_batch(event.rank);
+      case Event::Kind::batch: return run_batch(event.rank, event.message);
       case Event::Kind::hop_done: return hop_done(event.message);
       case Event::Kind::link_free: return link_free(event.message), Result<void>();
       case Event::Kind::request: return asked(event.message), Result<void>();
@@ -242,21 +247,31 @@ class Compat {
   /// where messages compete for links does that matter.
   void at(uint32_t rank, Picoseconds time, const Event& event) {
     if (!in_.compat.congestion_aware) return queue_.push(time, event);
-    Batch& batch = batches_[{rank, time}];
-    if (batch.empty()) queue_.push(time, {Event::Kind::batch, rank, 0, 0, 0});
-    batch.push_back(event);
+    auto& due = ranks_[rank].due;
+    auto next = due.end();  // those behind it are later; most often none
+    while (next != due.begin() && std::prev(next)->time > time) --next;
+    if (next != due.begin() && std::prev(next)->time == time)
+      return batches_[std::prev(next)->batch].push_back(event);
+    uint32_t number = static_cast<uint32_t>(batches_.size());
+    if (unused_batches_.empty()) {
+      batches_.emplace_back();
+    } else {
+      number = unused_batches_.back();
+      unused_batches_.pop_back();
+    }
+    batches_[number].push_back(event);
+    due.insert(next, {time, number});
+    queue_.push(time, {Event::Kind::batch, rank, 0, 0, number});
   }
-  Result<void> run_batch(uint32_t rank) {
-    const std::pair key(rank, now());
-    for (size_t done = 0;; ++done) {  // more may be added meanwhile
-      const auto batch = batches_.find(key);
-      if (done == batch->second.size()) {
-        batches_.erase(batch);
-        return {};
-      }
-      const Event event = batch->second[done];
+  Result<void> run_batch(uint32_t rank, uint64_t number) {
+    for (size_t done = 0; done < batches_[number].size(); ++done) {  // more may be added meanwhile
+      const Event event = batches_[number][done];
       CHAKRA_CHECK(handle(event));
     }
+    batches_[number].clear();
+    unused_batches_.push_back(static_cast<uint32_t>(number));
+    ranks_[rank].due.erase(ranks_[rank].due.begin());
+    return {};
   }
 
   tl::unexpected<Error> bad(std::string tag, uint32_t r, NodeId n, std::string text) const {
@@ -306,6 +321,8 @@ class Compat {
       rank.feeder->start(ready_);
       for (const feed::Ready& ready : ready_) set_free(rank, ready.node);
     }
+    const bool two_links = in_.fabric.dimensions[0].kind != net::TopologyKind::fully_connected;
+    if (in_.compat.congestion_aware && two_links) links_.resize(size_t{2} * ranks);
     everyone_.everyone = true;
     for (uint32_t r = 0; r < ranks; ++r) everyone_.ranks.push_back(r);
     return {};
@@ -837,9 +854,9 @@ class Compat {
     const uint32_t to = f.channel.to;
     switch (in_.fabric.dimensions[0].kind) {
       case net::TopologyKind::ring: {
-        const uint32_t ahead = (to + n - f.at) % n;
+        const uint32_t ahead = to >= f.at ? to - f.at : to + n - f.at;
         const bool clockwise = ahead <= n - ahead;  // the shorter way, on ties to the next rank
-        return {uint64_t{f.at} * 2 + (clockwise ? 0 : 1), clockwise ? (f.at + 1) % n : (f.at + n - 1) % n};
+        return {uint64_t{f.at} * 2 + (clockwise ? 0 : 1), compat::neighbour(f.at, n, clockwise)};
       }
       case net::TopologyKind::switch_:
         if (f.at == n) return {uint64_t{n} + to, to};
@@ -851,9 +868,11 @@ class Compat {
     return {uint64_t{f.at} * n + to, to};
   }
 
+  Link& link_of(uint64_t number) { return number < links_.size() ? links_[number] : sparse_links_[number]; }
+
   void hop(uint64_t flight) {
     const uint64_t number = next_link(flights_[flight]).first;
-    Link& link = links_[number];
+    Link& link = link_of(number);
     if (link.busy) return link.waiting.push_back(flight);
     link.busy = true;
     transmit(flight, number);
@@ -867,9 +886,11 @@ class Compat {
   }
 
   void link_free(uint64_t number) {
-    Link& link = links_[number];
+    Link& link = link_of(number);
     if (link.next == link.waiting.size()) {
-      link = {};
+      link.busy = false;
+      link.next = 0;
+      link.waiting.clear();
       return;
     }
     transmit(link.waiting[link.next++], number);
@@ -906,12 +927,12 @@ class Compat {
 
   Result<void> receive(const Channel& channel, const Party& receiver) {
     if (in_.compat.rendezvous) ask(channel);
-    Traffic& traffic = traffic_[channel];
-    if (traffic.arrived == 0) {
-      traffic.receives.push_back(receiver);
+    const auto traffic = traffic_.try_emplace(channel).first;
+    if (traffic->second.arrived == 0) {
+      traffic->second.receives.push_back(receiver);
       return {};
     }
-    if (--traffic.arrived == 0) traffic_.erase(channel);
+    if (--traffic->second.arrived == 0) traffic_.erase(traffic);
     // At once, but as an event: a long row of receives whose messages are there must not nest.
     switch (receiver.kind) {
       case Party::Kind::workload: after(receiver.rank, receiver.node, 0); break;
@@ -926,13 +947,14 @@ class Compat {
   Result<void> arrival(uint64_t flight) {
     const Flight f = flights_[flight];
     unused_flights_.push_back(flight);
-    Traffic& traffic = traffic_[f.channel];
-    if (traffic.receives.empty()) {
-      ++traffic.arrived;
+    const auto traffic = traffic_.try_emplace(f.channel).first;
+    auto& receives = traffic->second.receives;
+    if (receives.empty()) {
+      ++traffic->second.arrived;
     } else {
-      const Party receiver = traffic.receives.front();
-      traffic.receives.erase(traffic.receives.begin());
-      if (traffic.receives.empty()) traffic_.erase(f.channel);
+      const Party receiver = receives.front();
+      receives.erase(receives.begin());
+      if (receives.empty()) traffic_.erase(traffic);
       CHAKRA_CHECK(tell(receiver));
     }
     return tell(f.sender);  // a send ends when its message arrives, wanted or not
@@ -1089,10 +1111,11 @@ class Compat {
   absl::flat_hash_map<Channel, Requests> requests_;
   std::vector<Flight> flights_;
   std::vector<uint64_t> unused_flights_;
-  absl::flat_hash_map<uint64_t, Link> links_;
+  std::vector<Link> links_;                           ///< two of a rank, on a ring or a switch
+  absl::flat_hash_map<uint64_t, Link> sparse_links_;  ///< of all pairs of ranks, those that were used
   absl::flat_hash_map<RingKey, RingRun> rings_;
-  using Batch = absl::InlinedVector<Event, 1>;
-  absl::flat_hash_map<std::pair<uint32_t, Picoseconds>, Batch> batches_;
+  std::vector<absl::InlinedVector<Event, 1>> batches_;
+  std::vector<uint32_t> unused_batches_;
   uint32_t quirks_ = 0;
   std::map<uint32_t, SharedMemory> memories_;
   SimReport report_;
