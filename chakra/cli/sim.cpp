@@ -289,6 +289,7 @@ Result<void> check_before(const Options& o, sim::SimInput& input) {
   if (o.no_check) return {};
   input.matching = match::match(input.job, input.groups);
   Findings errors = check::prove(input.job, *input.matching);
+  if (!o.compat.empty()) input.matching.reset();  // of no use there
   std::erase_if(errors, [&](const Finding& f) {
     return f.severity != Severity::error ||
            (!o.compat.empty() && (f.tag.starts_with("match.group.") || f.tag.starts_with("match.rank.")));
