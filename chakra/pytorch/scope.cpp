@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::string_view kStep = "ProfilerStep#";
 
-/// Drops what does not begin in [begin, last]: operators, calls, and the device operations that such
-/// calls launched, unless they still ran at the beginning. Returns old row -> new row of the operators.
+/// Drops what does not begin in [begin, last]: operators and calls. Of the device operations remain those
+/// that were launched in it, however late they ran, and those from before that had not ended at the
+/// beginning: they stand before the others on their streams. Returns old row -> new row of the operators.
 std::vector<uint32_t> cut(Linking& l, int64_t begin, int64_t last) {
   Kineto& k = l.kineto;
   const auto inside = [&](const Record& r) { return r.start_ns >= begin && r.start_ns <= last; };
@@ -25,13 +26,17 @@ std::vector<uint32_t> cut(Linking& l, int64_t begin, int64_t last) {
     else if (k.ops[i].rf_id != 0) l.out_of_scope.insert(k.ops[i].rf_id);
   }
   k.ops.resize(rows);
-  absl::flat_hash_set<int64_t> launched_outside;
-  for (const RuntimeCall& call : k.calls)
-    if (!inside(call) && call.correlation >= 0) launched_outside.insert(call.correlation);
+  absl::flat_hash_map<int64_t, int64_t> launched_at;
+  for (const RuntimeCall& call : k.calls) {
+    const auto [found, added] = launched_at.try_emplace(call.correlation, call.start_ns);
+    if (!added) found->second = std::max(found->second, call.start_ns);  // of nested calls the inner one launches
+  }
   std::erase_if(k.calls, [&](const RuntimeCall& call) { return !inside(call); });
   std::erase_if(k.device_ops, [&](const DeviceOp& op) {
-    const bool runs_at_begin = op.start_ns < begin && op.end_ns() > begin;
-    return launched_outside.contains(op.correlation) ? !runs_at_begin : op.end_ns() <= begin || op.start_ns > last;
+    const auto found = op.correlation < 0 ? launched_at.end() : launched_at.find(op.correlation);
+    const bool known = found != launched_at.end();
+    if (known && found->second >= begin) return found->second > last;
+    return op.end_ns() <= begin || (!known && op.start_ns > last);
   });
   return row_of;
 }
