@@ -66,6 +66,7 @@ void complete(CommRecord& to, const CommRecord& from) {
   number(to.root, from.root);
   number(to.src, from.src);
   number(to.dst, from.dst);
+  number(to.rank, from.rank);
 }
 
 }  // namespace
@@ -115,7 +116,7 @@ bool CommNodes::device(uint32_t op, CommNode& node) {
     record.in_elements = static_cast<int64_t>(sum_dims(dims));
     types = dim_types;
   }
-  find_peer(record, kind, annotation);
+  find_ends(record, kind, annotation);
   fill(node, kind, record, tensors, types, "nccl");
   return true;
 }
@@ -146,25 +147,28 @@ bool CommNodes::record(uint32_t host_op, CommNode& node) {
   CommRecord record = *recorded;
   const CommKind kind = comm_kind(l_.text(record.collective));
   if (kind.type == NodeType::invalid) return false;
-  find_peer(record, kind, {});
+  find_ends(record, kind, {});
   const trace::Tensors& inputs = l_.host.io(host).inputs;
   fill(node, kind, record, inputs.values, l_.text(inputs.types), "nccl");
   return true;
 }
 
-/// "send 0->1" and "recv 0<-1" name ranks of the group.
-void CommNodes::find_peer(CommRecord& record, CommKind kind, std::string_view annotation) {
-  int64_t& peer = kind.type == NodeType::send ? record.dst : record.src;
-  if ((kind.type != NodeType::send && kind.type != NodeType::recv) || peer >= 0) return;
-  const size_t arrow = annotation.find(kind.type == NodeType::send ? "->" : "<-");
-  if (arrow == std::string_view::npos) return;
-  const std::vector<int64_t> number = parse_ranks(annotation.substr(arrow + 2));
-  if (number.empty()) return;
+/// The root, or the peer. The record says it, and so does the annotation of a message ("send 0->1", "recv 0<-1"): by
+/// their place in the group.
+void CommNodes::find_ends(CommRecord& record, CommKind kind, std::string_view annotation) {
+  const bool sends = kind.type == NodeType::send;
+  if (!sends && kind.type != NodeType::recv && !has_root(kind.collective)) return;
+  int64_t& end = sends ? record.dst : kind.type == NodeType::recv ? record.src : record.root;
+  if (end >= 0) return;
+  int64_t place = record.rank;
+  if (const size_t arrow = annotation.find(sends ? "->" : "<-"); place < 0 && arrow != std::string_view::npos)
+    if (const std::vector<int64_t> number = parse_ranks(annotation.substr(arrow + 2)); !number.empty())
+      place = number[0];
+  if (place < 0) return;
   if (record.group) note_group(record);
-  const std::string_view name = l_.text(record.group ? record.group : only_group("nccl"));
-  const trace::ProcessGroup* group = find_group(name);
-  const bool known = group && static_cast<size_t>(number[0]) < group->ranks.size();
-  peer = known ? group->ranks[static_cast<size_t>(number[0])] : number[0];
+  const trace::ProcessGroup* group = find_group(l_.text(record.group ? record.group : only_group("nccl")));
+  const bool known = group && static_cast<size_t>(place) < group->ranks.size();
+  end = known ? group->ranks[static_cast<size_t>(place)] : place;
 }
 
 void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, std::string_view tensors,
@@ -197,6 +201,7 @@ void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, st
   if (kind.type == NodeType::recv) comm.src = record.src;
   comm.group = record.group ? record.group : only_group(backend);
   if (record.group) note_group(record);
+  unnamed_groups_ += comm.group == 0 && groups_.size() > 1;
 }
 
 /// The group of a communication that does not name it: the backend's only one.
@@ -209,7 +214,6 @@ StringId CommNodes::only_group(std::string_view backend) {
       ++candidates;
     }
   if (candidates == 1) return l_.strings->intern(only->name);
-  if (candidates > 1) ++unnamed_groups_;
   return 0;
 }
 

@@ -113,8 +113,14 @@ bool is_host_comm(std::string_view annotation) {
 bool is_comm_record(std::string_view op) { return op == "record_param_comms" || op.starts_with("nccl:"); }
 
 bool is_comm_kernel(std::string_view name) {
-  return name.starts_with("ncclKernel") || name.starts_with("ncclDevKernel") || name.starts_with("rcclGenericKernel") ||
-         name.starts_with("void ncclKernel") || name.starts_with("void rccl");
+  if (name.starts_with("void ")) name.remove_prefix(5);
+  return (name.starts_with("nccl") || name.starts_with("rccl") || name.starts_with("msccl")) &&
+         contains(name.substr(0, name.find_first_of("<(")), "Kernel");
+}
+
+bool has_root(CommType type) {
+  return type == CommType::broadcast || type == CommType::reduce || type == CommType::gather ||
+         type == CommType::scatter;
 }
 
 std::vector<TensorRef> parse_tensors(std::string_view values) {

@@ -24,6 +24,7 @@ struct CommRecord {
   int64_t group_size = -1;
   int64_t rank_start = -1, rank_stride = -1;  ///< the group is start, start + stride, ...; -1: not said
   int64_t sequence = -1, root = -1, src = -1, dst = -1;
+  int64_t rank = -1;  ///< as c10d records it, in the group: the root, of a message the peer, else the rank itself
 
   bool empty() const { return collective == 0 && in_elements < 0 && dims.empty() && types.empty(); }
 };
@@ -36,10 +37,13 @@ struct CommKind {
 };
 CommKind comm_kind(std::string_view name);
 
+/// A collective of which one rank is the root.
+bool has_root(trace::CommType type);
+
 /// Bytes of one element of any name that plain_dtype understands; 0 if not known.
 int element_bytes(std::string_view dtype);
 
-/// A kernel that moves data between devices, of NCCL (both generations of names) or RCCL.
+/// A kernel that moves data between devices, of NCCL (all generations of names), RCCL or MSCCL.
 bool is_comm_kernel(std::string_view kernel_name);
 
 /// An operator of c10d or NCCL around the launch of a communication kernel, whose inputs are its tensors.

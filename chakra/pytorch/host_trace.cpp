@@ -103,6 +103,7 @@ class HostReader {
       return fail(Code::bad_input, "pytorch.host.not_a_host_trace",
                   "there is no array \"nodes\" with operators in it; is this a PyTorch execution trace?", {out_.file});
     CHAKRA_CHECK(link_parents());
+    out_.rank = find_rank();
     return std::move(out_);
   }
 
@@ -377,7 +378,7 @@ class HostReader {
           comm_.group_description = strings_.intern(without_quotes(group[1]));
         }
         if (comm_.collective == 0) comm_.collective = strings_.intern(without_quotes(inputs[i + 3]));
-        note_rank(inputs[i + 1], inputs[i + 2]);
+        note_rank(inputs[i + 1], group.size() == 2, inputs[i + 2]);
         if (comm_.in_split.empty() && i + 5 < inputs.size() && inputs[i + 4].starts_with('[')) {
           comm_.in_split = texts_.add(inputs[i + 4]);
           comm_.out_split = texts_.add(inputs[i + 5]);
@@ -386,17 +387,30 @@ class HostReader {
       }
   }
 
-  /// The rank stands in a record of communication, but counts within the group: only the default group's, or
-  /// the only one's, is that of the job.
-  void note_rank(std::string_view group, std::string_view text) {
+  /// The place in the group: the rank's own, but of a rooted collective the root's and of a message the peer's (c10d
+  /// did so when it named groups; before, nobody knows).
+  void note_rank(std::string_view group, bool named, std::string_view text) {
     int64_t rank = 0;
-    if (comm_.collective != 0 && strings_[comm_.collective] == "wait") return;
-    if (!parse_integer(text, rank) || rank < 0) return;
+    if (comm_.collective == 0 || !parse_integer(text, rank) || rank < 0) return;
+    if (named) comm_.rank = rank;
+    const CommKind kind = comm_kind(strings_[comm_.collective]);
+    if (kind.type != trace::NodeType::coll || has_root(kind.collective)) return;
     const auto [found, added] = rank_in_group_.emplace(group, rank);
     if (found->second != rank) found->second = -1;
-    for (const auto& [name, in_group] : rank_in_group_)
-      if (contains(name, "default_pg")) return void(out_.rank = in_group);
-    out_.rank = rank_in_group_.size() == 1 ? found->second : -1;
+  }
+
+  /// The rank in the job: that in the default group, or what the only group's list says.
+  int64_t find_rank() const {
+    for (const auto& [group, rank] : rank_in_group_)
+      if (contains(group, "default_pg")) return rank;
+    if (rank_in_group_.size() != 1) return -1;
+    const auto& [group, rank] = *rank_in_group_.begin();
+    const std::vector<std::string_view> name = split_list(group);
+    if (name.size() != 2 || rank < 0) return rank;  // old records do not name the group
+    for (const trace::ProcessGroup& known : out_.groups)
+      if (known.name == without_quotes(name[0]) && static_cast<size_t>(rank) < known.ranks.size())
+        return known.ranks[static_cast<size_t>(rank)];
+    return -1;
   }
 
   /// inputs.values[0] is a string that holds a JSON list of groups.
@@ -454,10 +468,9 @@ class HostReader {
     RowOfId row_of(ops);
     for (uint32_t row = 0; row < ops.size(); ++row)
       if (const uint32_t first = row_of.add(ops[row].id, row); first != row)
-        return fail(
-            Code::bad_input, "pytorch.host.duplicate_id",
-            fmt::format("node id {} is used before, by {}", ops[row].id, quote(strings_[ops[first].name])),
-            {out_.file, ops[row].byte});
+        return fail(Code::bad_input, "pytorch.host.duplicate_id",
+                    fmt::format("node id {} is used before, by {}", ops[row].id, quote(strings_[ops[first].name])),
+                    {out_.file, ops[row].byte});
     for (uint32_t row = 0; row < ops.size(); ++row) {
       HostOp& op = ops[row];
       if (parents_[row].forward != 0) op.fw_parent_row = row_of.find(parents_[row].forward);

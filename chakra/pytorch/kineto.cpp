@@ -14,7 +14,11 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 using Object = ondemand::object;
 
-enum class Category : uint8_t { ignored, op, annotation, call, kernel, copy, memset, sync };
+enum class Category : uint8_t { ignored, op, annotation, call, kernel, copy, memset, sync, unknown };
+
+/// Categories whose records stand for no work of their own.
+constexpr std::array<std::string_view, 7> kWithoutWork{
+    "python_function", "gpu_user_annotation", "overhead", "cpu_instant_event", "trace", "ac2g", "fwdbwd"};
 
 /// What a record is, by its category's name in any of the files since 2021.
 Category category_of(std::string_view cat) {
@@ -26,7 +30,8 @@ Category category_of(std::string_view cat) {
   if (is(name, "memcpy") || is(name, "gpu_memcpy")) return Category::copy;
   if (is(name, "memset") || is(name, "gpu_memset")) return Category::memset;
   if (is(name, "cuda_sync")) return Category::sync;
-  return Category::ignored;
+  if (std::find(kWithoutWork.begin(), kWithoutWork.end(), name) != kWithoutWork.end()) return Category::ignored;
+  return Category::unknown;
 }
 
 /// The number at the end of "stream 7", or of "7".
@@ -128,10 +133,13 @@ class KinetoReader {
       stream_.look_at(key.data());
       if (is(key, "ph")) {
         phase = token(value);
+        out_.begin_end += phase == "B" || phase == "E";
         if (phase != "X") return {};  // flows, instants, metadata
       } else if (is(key, "cat")) {
-        category = remembered_category(token(value));
+        const std::string_view cat = token(value);
+        category = remembered_category(cat);
         if (category == Category::ignored) return {};
+        if (category == Category::unknown) unknown_ = cat;
       } else if (is(key, "name")) {
         if (const auto code = value.get_string().get(name)) {
           name = token(value);  // a number, say
@@ -201,7 +209,7 @@ class KinetoReader {
           break;
         case 'R':
           if (is(key, "Record function id")) number(args_.rf_id);
-          else if (is(key, "Root rank")) number(comm.root);
+          else if (is(key, "Rank")) number(comm.rank);
           break;
         case 'S':
           if (is(key, "Sequence number")) number(args_.sequence);
@@ -299,14 +307,18 @@ class KinetoReader {
         stream_.append(out_.calls, call);
         break;
       }
+      case Category::unknown:
+        if (!args_.has_stream || args_.correlation < 0) break;
+        if (out_.unknown.count++ == 0) out_.unknown.category = unknown_;
+        [[fallthrough]];
       case Category::kernel:
       case Category::copy:
       case Category::memset: {
         DeviceOp op;
         static_cast<Record&>(op) = record;
-        op.kind = category == Category::kernel ? DeviceOp::Kind::kernel
-                  : category == Category::copy ? DeviceOp::Kind::copy
-                                               : DeviceOp::Kind::memset;
+        op.kind = category == Category::copy     ? DeviceOp::Kind::copy
+                  : category == Category::memset ? DeviceOp::Kind::memset
+                                                 : DeviceOp::Kind::kernel;
         // Without arguments, the place in the viewer tells: pid is the device, tid the stream.
         const int64_t device = args_.has_device ? args_.device : trailing_number(pid);
         const int64_t stream = args_.has_stream ? args_.stream : trailing_number(tid);
@@ -364,6 +376,7 @@ class KinetoReader {
   TextMap<Category> categories_;
   LaneRows thread_rows_, stream_rows_;
   Args args_;
+  std::string unknown_;  ///< the category of a record that has one not known here
   std::string last_pid_, last_tid_;
   uint32_t last_thread_ = 0;
 };

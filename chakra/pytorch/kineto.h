@@ -69,6 +69,11 @@ struct Kineto {
   int64_t rank = -1;  ///< of distributedInfo; -1: not said
   int64_t world_size = -1;
   bool amd = false;  ///< the runtime calls are HIP's
+  struct {
+    int64_t count = 0;
+    std::string category;
+  } unknown;              ///< device operations of categories not known here
+  int64_t begin_end = 0;  ///< records that were left out: they begin or end, and do not last
 };
 
 /// Errors: pytorch.json.*, pytorch.kineto.not_a_kineto_trace, pytorch.kineto.time, pytorch.kineto.field, and those of

@@ -45,6 +45,14 @@ Result<void> read_device(Linking& l, ByteSource source) {
   Salvage salvage;
   CHAKRA_ASSIGN(l.kineto, read_kineto(std::move(source), *l.strings, *l.texts, l.options.salvage ? &salvage : nullptr));
   report_salvage(l, salvage);
+  if (l.kineto.unknown.count > 0)
+    l.find("pytorch.kineto.category", Severity::warning,
+           fmt::format("{} device operations are of kinds not known here, {} first; they count as computation",
+                       show_count(l.kineto.unknown.count), quote(l.kineto.unknown.category)));
+  if (l.kineto.begin_end > 0)
+    l.find("pytorch.kineto.begin_end", Severity::warning,
+           fmt::format("{} records of separate beginnings and ends (\"ph\" B and E) were left out",
+                       show_count(l.kineto.begin_end)));
   return {};
 }
 
@@ -97,6 +105,9 @@ Result<Linked> link(std::optional<ByteSource> host, std::optional<ByteSource> de
   if (!device && (options.steps || options.fit_steps || options.iteration))
     return fail(Code::bad_input, options.iteration ? "pytorch.scope.iteration" : "pytorch.scope.steps",
                 "a host trace alone says nothing about steps or iterations", {input.host});
+  if (!host && options.iteration)
+    return fail(Code::bad_input, "pytorch.scope.iteration",
+                "a Kineto trace alone is linked as it is; --steps chooses from it", {input.device});
   trace::Builder builder;  // its trace owns all names and texts
   Linking l;
   l.options = options;

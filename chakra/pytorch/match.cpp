@@ -72,6 +72,28 @@ Result<void> match_host_ops(Linking& l) {
   return {};
 }
 
+namespace {
+
+/// Of records that cannot all be of one recording, the one furthest from most of the others.
+Place odd_one_out(const Kineto& k) {
+  std::vector<std::pair<int64_t, int64_t>> starts;  // and where they stand
+  const auto add = [&](const auto& records) {
+    for (const Record& record : records) starts.emplace_back(record.start_ns, record.byte);
+  };
+  add(k.ops);
+  add(k.calls);
+  add(k.device_ops);
+  std::sort(starts.begin(), starts.end());
+  const int64_t median = starts[starts.size() / 2].first;
+  const auto distance = [&](const auto& start) {
+    return static_cast<uint64_t>(std::max(start.first, median)) - static_cast<uint64_t>(std::min(start.first, median));
+  };
+  const auto& odd = distance(starts.front()) > distance(starts.back()) ? starts.front() : starts.back();
+  return {k.file, odd.second};
+}
+
+}  // namespace
+
 Result<void> set_zero(Linking& l) {
   int64_t first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
   const auto over_all = [&](const auto& use) {
@@ -90,7 +112,8 @@ Result<void> set_zero(Linking& l) {
   }
   int64_t span = 0, absolute = 0;
   if (__builtin_sub_overflow(last, first, &span) || span > kLongestPs / kPsPerNs)
-    return fail(Code::bad_input, "pytorch.kineto.time", "the records are more than 26 days apart", {l.kineto.file});
+    return fail(Code::bad_input, "pytorch.kineto.time", "the records are more than 26 days apart; this one is furthest",
+                odd_one_out(l.kineto));
   if (__builtin_add_overflow(l.kineto.base_ns, first, &absolute) ||
       __builtin_add_overflow(l.kineto.base_ns, last, &absolute))
     return fail(Code::bad_input, "pytorch.kineto.time",

@@ -69,11 +69,12 @@ std::optional<int64_t> number_at(std::string_view name, size_t at) {
 std::optional<int64_t> rank_in_name(const std::string& path, bool& by_word) {
   const std::string name = to_lower(std::filesystem::path(path).filename().string());
   static constexpr std::array<std::string_view, 5> kWords{"rank", "worker", "host", "device", "kineto"};
+  const bool of_profiler = contains(name, ".pt.trace.json");  // begins with the machine's name, "job-worker-0_4399."
   for (const std::string_view word : kWords)
     for (size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
       size_t digits = at + word.size();
       if (digits < name.size() && (name[digits] == '.' || name[digits] == '_' || name[digits] == '-')) ++digits;
-      if (const auto number = number_at(name, digits)) return by_word = true, number;
+      if (const auto number = number_at(name, digits)) return by_word = !of_profiler || word == "rank", number;
     }
   std::optional<int64_t> only;
   for (size_t i = 0; i < name.size(); ++i) {
@@ -97,7 +98,7 @@ Result<Sniffed> sniff(const std::string& path) {
 }
 
 Result<void> check_rank(const Sniffed& file) {
-  if (file.said && file.named && *file.said != *file.named)
+  if (file.said && file.by_word && *file.said != *file.named)
     return rank_error(file.path,
                       fmt::format("the trace says it is of rank {}, its name says {}", *file.said, *file.named));
   return {};
@@ -171,7 +172,7 @@ Result<Pairing> pair_folder(const std::string& folder) {
                 {folder});
   if (hosts.size() == 1 && devices.size() == 1) {
     CHAKRA_CHECK(check_rank(devices[0]));
-    if (hosts[0].named && devices[0].rank() && *hosts[0].named != *devices[0].rank())
+    if (hosts[0].by_word && (devices[0].said || devices[0].by_word) && *hosts[0].named != *devices[0].rank())
       return rank_error(hosts[0].path,
                         fmt::format("the only host trace is named as rank {}, the only Kineto trace is of rank {}",
                                     *hosts[0].named, *devices[0].rank()));
@@ -181,7 +182,7 @@ Result<Pairing> pair_folder(const std::string& folder) {
   }
   std::map<int64_t, RankInput> ranks;
   for (Sniffed& file : devices) {
-    if (!file.rank() && devices.size() > 1) CHAKRA_CHECK(sniff_contents(file, true));
+    if (!file.said && !file.by_word && devices.size() > 1) CHAKRA_CHECK(sniff_contents(file, true));
     CHAKRA_CHECK(check_rank(file));
     if (!file.rank() && devices.size() > 1)
       return rank_error(file.path, "neither the Kineto trace nor its name says its rank");
