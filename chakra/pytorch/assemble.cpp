@@ -157,7 +157,7 @@ class Assembler {
  private:
   /// What the steps before needed; names of operators, calls and who encloses whom are still needed here.
   void drop_linking_state() {
-    release(l_.op_order, l_.roles, l_.waited_for, l_.events, l_.ops_by_end, l_.previous);
+    release(l_.op_order, l_.roles, l_.waited_for, l_.events, l_.ops_by_end, l_.previous, l_.overlaps);
     release(l_.stream_ops, l_.thread_ops, l_.thread_calls, l_.thread_launches);
     release(l_.item_of_op, l_.item_of_device_op);
   }
@@ -245,9 +245,10 @@ class Assembler {
       t_.flags[node] |= trace::kHasStart | trace::kHasDuration;
       t_.start_ps[node] = (item.start - l_.begin_ns) * kPsPerNs;
       t_.dur_ps[node] = item.dur * kPsPerNs;
-      if (item.kind == Item::Kind::device) t_.flags[node] &= static_cast<uint8_t>(~trace::kOnCpu);
+      const bool device = item.kind == Item::Kind::device || item.kind == Item::Kind::device_rest;
+      if (device) t_.flags[node] &= static_cast<uint8_t>(~trace::kOnCpu);
       if (item.kind != Item::Kind::initial_condition)
-        t_.lane[node] = b_.lane(item.kind == Item::Kind::device ? k_.streams[item.lane] : k_.threads[item.lane]);
+        t_.lane[node] = b_.lane(device ? k_.streams[item.lane] : k_.threads[item.lane]);
       if (item.whole != kNone) t_.part_of[node] = node_of_item_[item.whole];
     }
     release(l_.items, node_of_item_);
@@ -323,6 +324,7 @@ class Assembler {
         source(op.id, std::nullopt);
         break;
       }
+      case Item::Kind::device_rest: t_.name[node] = k_.device_ops[record].name; break;
       case Item::Kind::op_rest: t_.name[node] = k_.ops[record].name; break;
       case Item::Kind::call:
       case Item::Kind::call_rest: {

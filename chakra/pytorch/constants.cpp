@@ -106,6 +106,7 @@ void estimate_constants(Linking& l) {
 
   std::vector<char> waits_for_event(k.device_ops.size(), 0);
   for (const EventEdge& event : l.events) waits_for_event[event.op] = 1;
+  for (const EventEdge& overlap : l.overlaps) waits_for_event[overlap.op] = 1;  // or for a part of another one
   const auto tells = [&](int64_t time) {
     return !l.fit_window || (time + l.zero_ns >= l.fit_window->first && time + l.zero_ns < l.fit_window->second);
   };

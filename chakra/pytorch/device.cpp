@@ -7,11 +7,15 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <queue>
 
 #include "chakra/pytorch/linking.h"
 
 namespace chakra::pytorch {
 namespace {
+
+/// Times of one stream, by one clock, contradict each other by no more than the rounding of large doubles.
+constexpr int64_t kRoundingNs = 500;
 
 /// Rows of `records` per lane, by start; where starts tie, the longer (the caller) first.
 template <class R>
@@ -106,6 +110,27 @@ void find_enclosing(Linking& l) {
   }
 }
 
+/// The one before on a stream is the last to end of those that had ended. Others may still have run:
+/// operations of a graph, and kernels that programmatic dependent launch lets begin before the end of the
+/// one before them.
+void order_stream(Linking& l, const std::vector<uint32_t>& stream) {
+  const auto end_of = [&](uint32_t op) { return l.kineto.device_ops[op].end_ns(); };
+  using Entry = std::pair<int64_t, uint32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> running;  // by end
+  std::vector<uint32_t> begun;  // by start; those at its back that ended are dropped
+  uint32_t last = kNone;
+  for (const uint32_t op : stream) {
+    const int64_t begin = l.kineto.device_ops[op].start_ns + kRoundingNs;
+    for (; !running.empty() && running.top().first <= begin; running.pop())
+      if (last == kNone || running.top().first > end_of(last)) last = running.top().second;
+    while (!begun.empty() && end_of(begun.back()) <= begin) begun.pop_back();
+    l.previous[op] = last;
+    if (!begun.empty()) l.overlaps.push_back({op, begun.back(), true});
+    running.push({end_of(op), op});
+    begun.push_back(op);
+  }
+}
+
 /// Calls that launched nothing, although calls of that name do in this recording.
 void find_idle_launches(Linking& l) {
   absl::flat_hash_set<StringId> launching;
@@ -164,21 +189,8 @@ void attach_device_ops(Linking& l) {
     for (const uint32_t call : l.thread_calls[thread])
       if (l.roles[call].launched() > 0) l.thread_launches[thread].push_back(call);
 
-  // The one before on a stream is the last to end of those that had ended: operations of a graph may
-  // overlap though they share a stream.
   l.previous.assign(k.device_ops.size(), kNone);
-  for (const auto& stream : l.stream_ops)
-    for (size_t i = 1; i < stream.size(); ++i) {
-      const int64_t start = k.device_ops[stream[i]].start_ns;
-      for (size_t back = i; back-- > 0 && i - back <= 16;) {
-        const uint32_t candidate = stream[back];
-        if (k.device_ops[candidate].end_ns() > start + kToleranceNs) continue;
-        if (l.previous[stream[i]] == kNone ||
-            k.device_ops[candidate].end_ns() > k.device_ops[l.previous[stream[i]]].end_ns())
-          l.previous[stream[i]] = candidate;
-        if (k.device_ops[stream[i - 1]].end_ns() <= start + kToleranceNs) break;
-      }
-    }
+  for (const auto& stream : l.stream_ops) order_stream(l, stream);
 
   find_idle_launches(l);
   l.report.device_ops = static_cast<int64_t>(k.device_ops.size());

@@ -47,41 +47,82 @@ class DeviceEdges {
         const DeviceOp& x = k_.device_ops[op];
         l_.item_of_device_op[op] = add_item(Item::Kind::device, x.start_ns, x.dur_ns, op, x.lane);
       }
-    std::vector<int64_t> explained(k_.device_ops.size(), std::numeric_limits<int64_t>::min());
-    const auto explain = [&](uint32_t op, int64_t time) { explained[op] = std::max(explained[op], time); };
-    for (const EventEdge& event : l_.events) {
-      const int64_t gap = l_.constants(event.op).dispatch_gap_ns;
-      dep(l_.item_of_device_op[event.op], l_.item_of_device_op[event.on], EdgeKind::event, event.inferred, gap);
-      explain(event.op, k_.device_ops[event.on].end_ns() + gap);
+    first_item_ = l_.item_of_device_op;
+    explain_starts();
+    cut_overlapped();
+    add_edges();
+  }
+
+  /// The time at which everything known but overlaps and other streams' load lets an operation begin.
+  void explain_starts() {
+    explained_.assign(k_.device_ops.size(), kUnknown);
+    for (const EventEdge& event : l_.events)
+      explain(event.op, k_.device_ops[event.on].end_ns() + l_.constants(event.op).dispatch_gap_ns);
+    for (uint32_t op = 0; op < k_.device_ops.size(); ++op) {
+      const uint32_t call = l_.call_of_op[op], before = l_.previous[op];
+      if (call != kNone && l_.roles[call].launch_item != kNone)
+        explain(op, item(l_.roles[call].launch_item).end() + launch_latency(op));
+      if (before != kNone) explain(op, k_.device_ops[before].end_ns() + l_.constants(op).dispatch_gap_ns);
     }
+  }
+  void explain(uint32_t op, int64_t time) { explained_[op] = std::max(explained_[op], time); }
+  int64_t launch_latency(uint32_t op) const {
+    const LinkReport::Constants& constants = l_.constants(op);
+    return l_.roles[l_.call_of_op[op]].graph ? constants.graph_launch_ns : std::max<int64_t>(0, constants.launch_ns);
+  }
+
+  /// An operation that began while another one of its stream ran, and later than everything known explains,
+  /// waited for a part of that one, which is cut there. Communication stays whole: its time is not its own.
+  void cut_overlapped() {
+    for (const EventEdge& overlap : l_.overlaps) {
+      const DeviceOp &x = k_.device_ops[overlap.op], &on = k_.device_ops[overlap.on];
+      if (explained_[overlap.op] != kUnknown && x.start_ns <= explained_[overlap.op] + kToleranceNs) continue;
+      if (on.comm != trace::kNoRow || is_comm_kernel(l_.text(on.name))) continue;
+      const uint32_t part = l_.item_of_device_op[overlap.on];
+      const uint32_t rest =
+          add_item(Item::Kind::device_rest, x.start_ns, item(part).end() - x.start_ns, overlap.on, on.lane);
+      item(part).dur = x.start_ns - item(part).start;
+      item(rest).whole = first_item_[overlap.on];
+      l_.item_of_device_op[overlap.on] = rest;
+      add_launch(rest, overlap.on);
+      dep(rest, part, EdgeKind::stream);
+      dep(first_item_[overlap.op], part, EdgeKind::stream, true);
+      explain(overlap.op, x.start_ns);
+    }
+  }
+
+  /// The launch of an operation, for its item or a piece of it.
+  void add_launch(uint32_t self, uint32_t op) {
+    const uint32_t call = l_.call_of_op[op];
+    if (call == kNone || l_.roles[call].launch_item == kNone) return;
+    const uint32_t launch = l_.roles[call].launch_item;
+    dep(self, launch, EdgeKind::launch, false, launch_latency(op));
+    item(self).caller = l_.enclosing_op[call] != kNone ? l_.item_of_op[l_.enclosing_op[call]] : launch;
+  }
+
+  void add_edges() {
+    for (const EventEdge& event : l_.events)
+      dep(first_item_[event.op], l_.item_of_device_op[event.on], EdgeKind::event, event.inferred,
+          l_.constants(event.op).dispatch_gap_ns);
     int64_t initial = 0;
     for (const auto& stream : l_.stream_ops)
       for (const uint32_t op : stream) {
         const DeviceOp& x = k_.device_ops[op];
-        const uint32_t self = l_.item_of_device_op[op];
-        const LinkReport::Constants& constants = l_.constants(op);
-        if (const uint32_t call = l_.call_of_op[op]; call != kNone && l_.roles[call].launch_item != kNone) {
-          const CallRole& role = l_.roles[call];
-          const int64_t latency = role.graph ? constants.graph_launch_ns : std::max<int64_t>(0, constants.launch_ns);
-          dep(self, role.launch_item, EdgeKind::launch, false, latency);
-          explain(op, item(role.launch_item).end() + latency);
-          item(self).caller = l_.enclosing_op[call] != kNone ? l_.item_of_op[l_.enclosing_op[call]] : role.launch_item;
-        }
+        const uint32_t self = first_item_[op];
+        add_launch(self, op);
         const uint32_t before = l_.previous[op];
-        if (before != kNone) {
-          dep(self, l_.item_of_device_op[before], EdgeKind::stream, false, constants.dispatch_gap_ns);
-          explain(op, k_.device_ops[before].end_ns() + constants.dispatch_gap_ns);
-        }
-        const bool any_reason = explained[op] != std::numeric_limits<int64_t>::min();
-        if (any_reason && x.start_ns > explained[op] + kUnexplainedNs)
-          if (const uint32_t holder = held_up_by(op, explained[op]); holder != kNone) {
+        if (before != kNone)
+          dep(self, l_.item_of_device_op[before], EdgeKind::stream, false, l_.constants(op).dispatch_gap_ns);
+        const bool any_reason = explained_[op] != kUnknown;
+        if (any_reason && x.start_ns > explained_[op] + kUnexplainedNs)
+          if (const uint32_t holder = held_up_by(op, explained_[op]); holder != kNone) {
             dep(self, l_.item_of_device_op[holder], EdgeKind::contention, true);
             explain(op, k_.device_ops[holder].end_ns());
           }
         // Work that was not recorded: before the first operation of a stream, or before one whose
         // launch was not recorded.
         if ((before == kNone || l_.call_of_op[op] == kNone) &&
-            (!any_reason || x.start_ns > explained[op] + kUnexplainedNs)) {
+            (!any_reason || x.start_ns > explained_[op] + kUnexplainedNs)) {
           const uint32_t condition =
               add_item(Item::Kind::initial_condition, l_.begin_ns, x.start_ns - l_.begin_ns, op, x.lane);
           dep(self, condition, EdgeKind::stream, true);
@@ -128,8 +169,12 @@ class DeviceEdges {
     }
   }
 
+  static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
+
   Linking& l_;
   const Kineto& k_;
+  std::vector<uint32_t> first_item_;  ///< DeviceOp -> its item, or the first of its pieces
+  std::vector<int64_t> explained_;    ///< DeviceOp -> when everything known lets it begin
 };
 
 }  // namespace

@@ -45,7 +45,8 @@ struct Item {
     gap,                ///< host time that no operator accounts for
     initial_condition,  ///< stands for work before the recording
     device,
-    untimed,  ///< an operator of a host trace without a Kineto trace; record: HostOp
+    device_rest,  ///< what a device operation does after another one of its stream began
+    untimed,      ///< an operator of a host trace without a Kineto trace; record: HostOp
   } kind = Kind::op;
   bool waited = false;      ///< a gap that has shrunk to what followed a wait
   uint32_t record = kNone;  ///< CpuOp, RuntimeCall or DeviceOp
@@ -84,7 +85,7 @@ struct CallRole {
   uint32_t launched() const { return first_op == kNone ? 0 : last_op - first_op; }
 };
 
-/// A device operation that waits for one of another stream.
+/// A device operation that waits for another one.
 struct EventEdge {
   uint32_t op = 0;
   uint32_t on = 0;
@@ -119,12 +120,13 @@ struct Linking {
   std::vector<uint32_t> ops_by_end;               ///< all device operations
   bool several_devices = false;
   std::vector<uint32_t> previous;                      ///< DeviceOp -> the one before on its stream, or kNone
+  std::vector<EventEdge> overlaps;                     ///< began while others of its stream ran; the last of those
   std::vector<std::vector<uint32_t>> thread_ops;       ///< per thread: operators, callers first
   std::vector<std::vector<uint32_t>> thread_calls;     ///< per thread: all calls, by start
   std::vector<std::vector<uint32_t>> thread_launches;  ///< per thread: launching calls, by start
   std::vector<uint32_t> enclosing_op;                  ///< RuntimeCall -> innermost CpuOp around it, or kNone
   std::vector<uint32_t> parent_op;                     ///< CpuOp -> the one around it, or kNone
-  std::vector<EventEdge> events;
+  std::vector<EventEdge> events;                       ///< across streams
   std::vector<uint32_t> constants_of_stream;  ///< stream -> row of report.constants
 
   // graph
@@ -132,7 +134,7 @@ struct Linking {
   std::vector<Item> items;
   std::vector<std::vector<uint32_t>> chains;  ///< per thread: its items in order, each after the one before
   std::vector<uint32_t> item_of_op;           ///< CpuOp -> item
-  std::vector<uint32_t> item_of_device_op;
+  std::vector<uint32_t> item_of_device_op;    ///< DeviceOp -> item that its end is the end of
   std::vector<Dependency> deps;               ///< all but those in chains
 
   const LinkReport::Constants& constants(uint32_t device_op) const {
@@ -166,7 +168,7 @@ Result<void> match_by_names(Linking& l);
 void sort_thread_ops(Linking& l);
 /// Kineto's times count from the earliest of them. Errors: pytorch.kineto.time.
 Result<void> set_zero(Linking& l);
-/// call_of_op, op_order, roles (launches), stream_ops, ops_by_end, previous, thread_ops, thread_calls,
+/// call_of_op, op_order, roles (launches), stream_ops, ops_by_end, previous, overlaps, thread_ops, thread_calls,
 /// thread_launches, enclosing_op, parent_op.
 void attach_device_ops(Linking& l);
 /// roles (blocks, waits_for, wait_end), events.

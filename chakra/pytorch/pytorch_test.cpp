@@ -416,7 +416,7 @@ TEST(Link, WhateverTheTimesSayTheGraphIsSound) {
       ASSERT_EQ(t.id[n], n + 1);
       ASSERT_GE(t.dur_ps[n], 0) << text;
       ASSERT_GE(t.start_ps[n], 0) << text;
-      device += t.on_device(n);
+      device += t.on_device(n) && t.part_of[n] == trace::kNoNode;
       for (const trace::NodeId on : t.deps.of(n)) ASSERT_LT(on, n) << text;  // in the order of ids
       for (const trace::NodeId caller : t.ctrl.of(n)) ASSERT_NE(caller, n);
       edges += static_cast<int64_t>(t.deps.of(n).size());
