@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -320,6 +321,8 @@ Result<void> settle(Options& o) {
     return fail(Code::usage, "cli.usage",
                 "--astra-output, --backend, --num-queues-per-dim, --rendezvous-protocol and --injection-scale are for "
                 "--compat");
+  if (!std::isfinite(o.compat_options.injection_scale))
+    return fail(Code::usage, "cli.usage", "--injection-scale is no number");
   if (!o.compat.empty() && (!o.congestion.empty() || !o.collectives.empty() || o.no_fold))
     return fail(Code::usage, "cli.usage", "--congestion, --collectives and --no-fold are for the native mode");
   o.compat_options.congestion_aware = o.backend == "congestion_aware";

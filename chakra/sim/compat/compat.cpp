@@ -24,20 +24,22 @@
 namespace chakra::sim {
 namespace {
 
-using trace::CommType;
-using trace::NodeId;
-using trace::NodeType;
-using trace::Trace;
 using compat::Action;
 using compat::Algorithm;
 using compat::AlgorithmKind;
 using compat::Phase;
 using compat::Quirk;
+using trace::CommType;
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
 
 constexpr Picoseconds kTick = kPsPerNs;
 constexpr int64_t kGroupDelayNs = 10;  // a strict subset of the ranks ignores endpoint-delay [3]
 constexpr int64_t kFirstGroupStream = 1'000'000;
 constexpr size_t kWaitsNamed = 6;
+constexpr uint64_t kMostChunks = 1 << 16;  // of a collective
+constexpr uint64_t kEventsBetweenLooks = 1 << 16;
 
 Picoseconds ticks(double ns) {
   return ns < static_cast<double>(kLongestPs / kTick) ? static_cast<Picoseconds>(ns) * kTick : kLongestPs;
@@ -68,8 +70,8 @@ struct Plan {
 
   /// Whether two ranks with these plans send each other what they wait for.
   bool same_messages(const Plan& other) const {
-    return type == other.type && bytes == other.bytes && clockwise == other.clockwise &&
-           line.places == other.line.places;
+    const bool same_way = clockwise == other.clockwise || line.places == 2;  // of two, each is the other's neighbour
+    return type == other.type && bytes == other.bytes && same_way && line.places == other.line.places;
   }
 };
 
@@ -78,9 +80,9 @@ using Plans = absl::InlinedVector<Plan, 2>;
 /// One rank's part in one chunk of a collective.
 struct Stream {
   uint32_t rank = 0;
-  NodeId node = 0;         ///< the workload's node
-  bool everyone = false;   ///< all ranks take part
-  int64_t id = 0;          ///< equal on all ranks for the same chunk
+  NodeId node = 0;        ///< the workload's node
+  bool everyone = false;  ///< all ranks take part
+  int64_t id = 0;         ///< equal on all ranks for the same chunk
   int64_t priority = 0;
   Plans plans;
   size_t current = 0;  ///< of plans
@@ -95,6 +97,8 @@ struct Event {
   enum class Kind : uint8_t {
     node_done,    ///< rank, node
     bundle_done,  ///< stream: the delay before a send, or behind the last receive
+    reduction,    ///< stream, message: the endpoint's delay is over, so many bytes are reduced
+    received,     ///< parties_: who has asked for a message that was there before
     phase_done,   ///< stream
     arrival,      ///< message
     custom_done,  ///< stream, node
@@ -102,7 +106,6 @@ struct Event {
     batch,        ///< rank, message: the batch of all that is due for it at this time
     hop_done,     ///< message: it has come over a link
     link_free,    ///< message: the link's number
-    request,      ///< message: the receiver asks for it
   } kind;
   uint32_t rank = 0;
   NodeId node = 0;
@@ -115,27 +118,45 @@ struct Channel {
   int64_t tag;
   uint32_t from, to;
   uint64_t bytes;
+  bool request = false;  ///< for a message of this tag, the other way
   bool operator==(const Channel&) const = default;
   template <class H>
   friend H AbslHashValue(H h, const Channel& c) {
-    return H::combine(std::move(h), c.tag, c.from, c.to, c.bytes);
+    return H::combine(std::move(h), c.tag, c.from, c.to, c.bytes, c.request);
   }
 };
 /// Who is told about the end of a send or receive.
 struct Party {
-  enum class Kind : uint8_t { nobody, workload, phase, custom } kind = Kind::nobody;
+  enum class Kind : uint8_t { nobody, workload, phase, custom, receiver, sender } kind = Kind::nobody;
   uint32_t rank = 0;
   NodeId node = 0;      ///< of the workload or of the custom collective
   uint32_t stream = 0;  ///< of the phase or of the custom collective
+  uint64_t number = 0;  ///< rendezvous: whose request has arrived, of askers_; whose message may leave, of flights_
 };
 struct Traffic {
   absl::InlinedVector<Party, 1> receives;  ///< posted, nothing arrived yet
-  uint64_t arrived = 0;        ///< arrived, no receive posted yet
+  uint64_t arrived = 0;                    ///< arrived, no receive posted yet
 };
-/// With rendezvous: data leaves when the receiver has asked for it [5].
-struct Requests {
-  std::deque<uint64_t> sends;  ///< flights that nobody has asked for yet
-  uint64_t asked = 0;          ///< requests for which there is no send yet
+/// Things that come and go, by number.
+template <class T>
+class Pool {
+ public:
+  uint64_t put(const T& thing) {
+    if (unused_.empty()) return things_.push_back(thing), things_.size() - 1;
+    const uint64_t number = unused_.back();
+    unused_.pop_back();
+    things_[number] = thing;
+    return number;
+  }
+  T take(uint64_t number) {
+    unused_.push_back(number);
+    return things_[number];
+  }
+  T& operator[](uint64_t number) { return things_[number]; }
+
+ private:
+  std::vector<T> things_;
+  std::vector<uint64_t> unused_;
 };
 struct Link {
   bool busy = false;
@@ -165,7 +186,7 @@ struct RankState {
   struct Turn {
     size_t all = 0, first = 0, last = 0;
   };
-  std::vector<Turn> turns;                              ///< per dimension: the queue whose turn it is
+  std::vector<Turn> turns;                               ///< per dimension: the queue whose turn it is
   std::map<std::pair<CommType, size_t>, bool> max_root;  ///< per type and dimension: the tree whose turn it is
   int64_t next_stream = 0;
   int64_t next_priority = 0;
@@ -207,11 +228,16 @@ class Compat {
     while (!queue_.empty()) {
       if (queue_.next_time() >= kLongestPs) return too_long();
       const Event event = queue_.pop();
-      ++report_.events;
+      if (++report_.events % kEventsBetweenLooks == 0 && in_.stop && in_.stop->load(std::memory_order_relaxed)) {
+        report_.interrupted = true;
+        report_.findings.push_back({"sim.interrupted", Severity::warning, -1, -1,
+                                    fmt::format("stopped at {} of simulated time", show_time(now()))});
+        break;
+      }
       CHAKRA_CHECK(handle(event));
     }
     for (const RankState& rank : ranks_)
-      if (rank.feeder->remaining() > 0) return stuck();
+      if (rank.feeder->remaining() > 0 && !report_.interrupted) return stuck();
     for (const RankState& rank : ranks_) {
       report_.makespan_ps = std::max(report_.makespan_ps, rank.finish);
       report_.ranks.push_back({rank.trace->rank, rank.finish, rank.computed, rank.finish - rank.computed, 0});
@@ -230,13 +256,14 @@ class Compat {
       case Event::Kind::node_done: return node_done(event.rank, event.node);
       case Event::Kind::memory_done: return memory_done(event.rank, event.node);
       case Event::Kind::bundle_done: return bundle_done(event.stream);
+      case Event::Kind::reduction: return reduce(event), Result<void>();
+      case Event::Kind::received: return tell(parties_.take(event.message));
       case Event::Kind::phase_done: return end_phase(event.stream);
       case Event::Kind::custom_done: return custom_done(event.stream, event.node);
       case Event::Kind::arrival: return arrival(event.message);
       case Event::Kind::batch: return run_batch(event.rank, event.message);
       case Event::Kind::hop_done: return hop_done(event.message);
       case Event::Kind::link_free: return link_free(event.message), Result<void>();
-      case Event::Kind::request: return asked(event.message), Result<void>();
     }
     return {};
   }
@@ -250,8 +277,7 @@ class Compat {
     auto& due = ranks_[rank].due;
     auto next = due.end();  // those behind it are later; most often none
     while (next != due.begin() && std::prev(next)->time > time) --next;
-    if (next != due.begin() && std::prev(next)->time == time)
-      return batches_[std::prev(next)->batch].push_back(event);
+    if (next != due.begin() && std::prev(next)->time == time) return batches_[std::prev(next)->batch].push_back(event);
     uint32_t number = static_cast<uint32_t>(batches_.size());
     if (unused_batches_.empty()) {
       batches_.emplace_back();
@@ -302,6 +328,9 @@ class Compat {
     if (in_.compat.congestion_aware && dims() > 1)
       return fail(Code::bad_input, "sim.compat.dimensions",
                   fmt::format("the congestion-aware back end has one dimension, the network {}", dims()));
+    if (in_.groups.contains("0"))
+      return fail(Code::bad_input, "sim.compat.group",
+                  "the groups file has a group '0', which is all ranks in ASTRA-sim; give it another name");
     if (in_.job.ranks.size() != ranks)
       return fail(Code::bad_input, "sim.compat.ranks",
                   fmt::format("the network has {} ranks, the job has traces of {}", ranks, in_.job.ranks.size()));
@@ -480,6 +509,8 @@ class Compat {
     }
     if (chunk == 0) return bad("size", r, n, fmt::format("{} bytes cannot be split into {}", size, splits));
     const uint64_t chunks = (size + chunk - 1) / chunk;
+    if (chunks > kMostChunks)
+      return bad("size", r, n, fmt::format("it would be split into {} chunks; {} are the most", chunks, kMostChunks));
     if (size % chunk != 0) note(Quirk::remainder);
 
     rank.chunks_left[n] = static_cast<int64_t>(chunks);
@@ -503,8 +534,8 @@ class Compat {
         CHAKRA_CHECK(plan(r, n, *names, *members, chunk, stream.plans));
       }
       enqueue(id);
+      CHAKRA_CHECK(run_queue(r, streams_[id].plans[0].queue));
     }
-    for (size_t queue = 0; queue < rank.queues.size(); ++queue) CHAKRA_CHECK(run_queue(r, queue));
     return {};
   }
 
@@ -541,9 +572,8 @@ class Compat {
     if (p.algorithm.kind == AlgorithmKind::halving_doubling && p.type == CommType::all_to_all)
       return bad("algorithm", r, n, "halvingDoubling has no ALL_TO_ALL");
     if (p.algorithm.kind != AlgorithmKind::packets && !power)
-      return bad(
-          "algorithm", r, n,
-          fmt::format("halvingDoubling and doubleBinaryTree need a power of two ranks, not {}", p.line.places));
+      return bad("algorithm", r, n,
+                 fmt::format("halvingDoubling and doubleBinaryTree need a power of two ranks, not {}", p.line.places));
     if (p.algorithm.kind == AlgorithmKind::tree) {
       if (!everyone) return bad("algorithm", r, n, "doubleBinaryTree is for all ranks, not for a group");
       if (p.type != CommType::all_reduce) note(Quirk::tree_reduces);
@@ -587,7 +617,10 @@ class Compat {
     }
     absl::InlinedVector<size_t, 4> active;
     for (size_t d = 0; d < lines.size(); ++d) {
-      CHAKRA_ASSIGN(const bool involved, is_involved(r, n, d));
+      bool involved = true;  // of a named group, whatever the node says
+      if (&members == &everyone_) {
+        CHAKRA_ASSIGN(involved, is_involved(r, n, d));
+      }
       if (involved && lines[d].line.places > 1) active.push_back(d);
     }
     if (active.empty()) return bad("dimensions", r, n, "no dimension takes part; ASTRA-sim would hang here");
@@ -640,8 +673,7 @@ class Compat {
   Result<bool> is_involved(uint32_t r, NodeId n, size_t dim) {
     const trace::Comm& comm = *ranks_[r].trace->comm(n);
     const size_t known = comm.involved_count == 0 ? 4 : comm.involved_count;
-    if (dim >= known)
-      return bad("dimensions", r, n, fmt::format("involved_dim says nothing about dimension {}", dim));
+    if (dim >= known) return bad("dimensions", r, n, fmt::format("involved_dim says nothing about dimension {}", dim));
     return comm.involved_count == 0 || (comm.involved >> dim & 1) != 0;
   }
 
@@ -668,33 +700,34 @@ class Compat {
     const uint32_t r = s.rank;
     const NodeId n = s.node;
     const size_t left = s.plans[s.current].queue;
-    --ranks_[r].queues[left].running;
     s.phase.reset();
     if (++s.current < s.plans.size()) {
       const size_t entered = s.plans[s.current].queue;
+      --ranks_[r].queues[left].running;
       enqueue(id);
       CHAKRA_CHECK(run_queue(r, left));
       return run_queue(r, entered);
     }
     s.feeder.reset();
     unused_streams_.push_back(id);
-    const bool last = --ranks_[r].chunks_left[n] == 0;
-    CHAKRA_CHECK(run_queue(r, left));
-    if (!last) return {};
-    ranks_[r].chunks_left.erase(n);
-    return node_done(r, n);
+    if (--ranks_[r].chunks_left[n] == 0) {  // who waits for the collective goes on before its queue is free
+      ranks_[r].chunks_left.erase(n);
+      CHAKRA_CHECK(node_done(r, n));
+    }
+    --ranks_[r].queues[left].running;
+    return run_queue(r, left);
   }
 
   // ---- a phase, step by step [3, 4] --------------------------------------------------------------------
 
-  /// The delay of a packet bundle, with the reduction of what was received before it.
-  Picoseconds bundle(const Stream& s, const Action& action) const {
-    double delay_ns = static_cast<double>(kGroupDelayNs);
-    if (s.everyone)
-      delay_ns = std::trunc(static_cast<double>(in_.system.endpoint_delay_ns) * in_.compat.injection_scale);
-    if (action.reduces && in_.system.memory_bytes_per_s > 0)
-      delay_ns += 3 * std::floor(static_cast<double>(action.bytes) / in_.system.memory_bytes_per_s * 1e9);
-    return ticks(delay_ns);
+  /// A packet bundle waits for the endpoint, and then for the reduction of what was received before it.
+  Picoseconds endpoint_delay(const Stream& s) const {
+    if (!s.everyone) return kGroupDelayNs * kTick;
+    return ticks(std::trunc(static_cast<double>(in_.system.endpoint_delay_ns) * in_.compat.injection_scale));
+  }
+  Picoseconds reduction(uint64_t bytes) const {
+    if (in_.system.memory_bytes_per_s == 0) return 0;
+    return ticks(3 * std::floor(static_cast<double>(bytes) / in_.system.memory_bytes_per_s * 1e9));
   }
 
   Result<void> begin_phase(uint32_t id) {
@@ -739,8 +772,7 @@ class Compat {
     const uint32_t n = p.line.places;
     const uint64_t bytes = compat::message_bytes(p.type, n, p.bytes);
     const int64_t steps = compat::ring_steps(p.type, n);
-    const Picoseconds plain = bundle(s, {Action::Kind::bundle, 0, bytes, false});
-    const Picoseconds reducing = bundle(s, {Action::Kind::bundle, 0, bytes, true});
+    const Picoseconds plain = endpoint_delay(s), reducing = add_saturated(plain, reduction(bytes));
     const auto source = [&](uint32_t place) { return compat::neighbour(place, n, !p.clockwise); };
     std::vector<Picoseconds>& at = run.at;
     std::vector<Picoseconds> travels(n), next(n);
@@ -763,6 +795,11 @@ class Compat {
     return alike;
   }
 
+  void reduce(const Event& event) {
+    at(event.rank, add_saturated(now(), reduction(event.message)),
+       {Event::Kind::bundle_done, event.rank, 0, event.stream, 0});
+  }
+
   Result<void> bundle_done(uint32_t id) {
     compat::Actions actions;
     streams_[id].phase->bundle_done(actions);
@@ -781,12 +818,12 @@ class Compat {
       const Line& line = s.plans[s.current].line;
       switch (action.kind) {
         case Action::Kind::bundle:
-          at(s.rank, add_saturated(now(), bundle(s, action)), {Event::Kind::bundle_done, s.rank, 0, id, 0});
+          at(s.rank, add_saturated(now(), endpoint_delay(s)),
+             {action.reduces ? Event::Kind::reduction : Event::Kind::bundle_done, s.rank, 0, id, action.bytes});
           break;
         case Action::Kind::send: send({s.id, s.rank, line.rank(action.peer), action.bytes}, {}); break;
         case Action::Kind::receive:
-          CHAKRA_CHECK(receive({s.id, line.rank(action.peer), s.rank, action.bytes},
-                               {Party::Kind::phase, s.rank, 0, id}));
+          receive({s.id, line.rank(action.peer), s.rank, action.bytes}, {Party::Kind::phase, s.rank, 0, id});
           break;
         case Action::Kind::end: return end_phase(id);
       }
@@ -820,28 +857,22 @@ class Compat {
   };
 
   void send(const Channel& channel, const Party& sender) {
-    const uint64_t flight = new_flight({channel, sender, channel.from});
+    const uint64_t flight = flights_.put({channel, sender, channel.from});
     if (!in_.compat.rendezvous) return leave(flight);
-    Requests& requests = requests_[channel];
-    if (requests.asked == 0) return requests.sends.push_back(flight);
-    --requests.asked;
-    leave(flight);
+    await({channel.tag, channel.to, channel.from, kRequestBytes, true}, {Party::Kind::sender, 0, 0, 0, flight});
   }
 
-  uint64_t new_flight(const Flight& flight) {
-    if (unused_flights_.empty()) {
-      flights_.push_back(flight);
-      return flights_.size() - 1;
-    }
-    const uint64_t number = unused_flights_.back();
-    unused_flights_.pop_back();
-    flights_[number] = flight;
-    return number;
+  void receive(const Channel& channel, const Party& receiver) {
+    if (!in_.compat.rendezvous) return await(channel, receiver);
+    // A receive begins when its request is at the sender [5].
+    const Channel request{channel.tag, channel.to, channel.from, kRequestBytes, true};
+    const uint64_t asker = askers_.put({channel, receiver});
+    leave(flights_.put({request, {Party::Kind::receiver, 0, 0, 0, asker}, request.from}));
   }
 
   void leave(uint64_t flight) {
-    const Channel& channel = flights_[flight].channel;
     if (in_.compat.congestion_aware) return hop(flight);
+    const Channel& channel = flights_[flight].channel;
     queue_.push(add_saturated(now(), travel(channel.from, channel.to, channel.bytes)),
                 {Event::Kind::arrival, channel.to, 0, 0, flight});
   }
@@ -903,50 +934,18 @@ class Compat {
     return {};
   }
 
-  // Rendezvous [5].
-
-  void ask(const Channel& channel) {
-    // The request travels the other way; its flight only carries which message it asks for.
-    const uint64_t flight = new_flight({channel, {}, channel.to});
-    queue_.push(add_saturated(now(), travel(channel.to, channel.from, kRequestBytes)),
-                {Event::Kind::request, channel.from, 0, 0, flight});
-  }
-
-  void asked(uint64_t flight) {
-    const Channel channel = flights_[flight].channel;
-    unused_flights_.push_back(flight);
-    Requests& requests = requests_[channel];
-    if (requests.sends.empty()) {
-      ++requests.asked;
-      return;
-    }
-    const uint64_t waiting = requests.sends.front();
-    requests.sends.pop_front();
-    leave(waiting);
-  }
-
-  Result<void> receive(const Channel& channel, const Party& receiver) {
-    if (in_.compat.rendezvous) ask(channel);
+  /// Who is told when the channel's next message is there.
+  void await(const Channel& channel, const Party& receiver) {
     const auto traffic = traffic_.try_emplace(channel).first;
-    if (traffic->second.arrived == 0) {
-      traffic->second.receives.push_back(receiver);
-      return {};
-    }
+    if (traffic->second.arrived == 0) return traffic->second.receives.push_back(receiver);
     if (--traffic->second.arrived == 0) traffic_.erase(traffic);
-    // At once, but as an event: a long row of receives whose messages are there must not nest.
-    switch (receiver.kind) {
-      case Party::Kind::workload: after(receiver.rank, receiver.node, 0); break;
-      case Party::Kind::custom:
-        at(receiver.rank, now(), {Event::Kind::custom_done, receiver.rank, receiver.node, receiver.stream, 0});
-        break;
-      default: return tell(receiver);
-    }
-    return {};
+    // At once, but as an event of its own: other things of this time come first, and a long row of them must not nest.
+    queue_.push(now(), {Event::Kind::received, receiver.rank, 0, 0, parties_.put(receiver)});
   }
 
   Result<void> arrival(uint64_t flight) {
-    const Flight f = flights_[flight];
-    unused_flights_.push_back(flight);
+    const Flight f = flights_.take(flight);
+    CHAKRA_CHECK(tell(f.sender));  // a send ends when its message arrives, wanted or not
     const auto traffic = traffic_.try_emplace(f.channel).first;
     auto& receives = traffic->second.receives;
     if (receives.empty()) {
@@ -955,9 +954,9 @@ class Compat {
       const Party receiver = receives.front();
       receives.erase(receives.begin());
       if (receives.empty()) traffic_.erase(traffic);
-      CHAKRA_CHECK(tell(receiver));
+      return tell(receiver);
     }
-    return tell(f.sender);  // a send ends when its message arrives, wanted or not
+    return {};
   }
 
   Result<void> tell(const Party& party) {
@@ -966,6 +965,11 @@ class Compat {
       case Party::Kind::workload: return node_done(party.rank, party.node);
       case Party::Kind::phase: return phase_received(party.stream);
       case Party::Kind::custom: return custom_done(party.stream, party.node);
+      case Party::Kind::receiver: {
+        const auto [channel, receiver] = askers_.take(party.number);
+        return await(channel, receiver), Result<void>();
+      }
+      case Party::Kind::sender: return leave(party.number), Result<void>();
     }
     return {};
   }
@@ -980,7 +984,7 @@ class Compat {
                   fmt::format("node {} of rank {} communicates with rank {}", t.id[n], r, peer), {t.file});
     const auto other = static_cast<uint32_t>(peer);
     if (sends) return send({tag, r, other, comm.bytes}, party), Result<void>();
-    return receive({tag, other, r, comm.bytes}, party);
+    return receive({tag, other, r, comm.bytes}, party), Result<void>();
   }
 
   Result<void> start_message(uint32_t r, NodeId n) {
@@ -1108,9 +1112,9 @@ class Compat {
   std::vector<uint32_t> unused_streams_;
   uint64_t next_order_ = 0;
   absl::flat_hash_map<Channel, Traffic> traffic_;
-  absl::flat_hash_map<Channel, Requests> requests_;
-  std::vector<Flight> flights_;
-  std::vector<uint64_t> unused_flights_;
+  Pool<Flight> flights_;
+  Pool<Party> parties_;
+  Pool<std::pair<Channel, Party>> askers_;
   std::vector<Link> links_;                           ///< two of a rank, on a ring or a switch
   absl::flat_hash_map<uint64_t, Link> sparse_links_;  ///< of all pairs of ranks, those that were used
   absl::flat_hash_map<RingKey, RingRun> rings_;
