@@ -374,12 +374,13 @@ tl::unexpected<Error> json_error(simdjson::error_code code, Place place, const T
               std::move(place));
 }
 
-size_t bad_byte(std::string_view element) {
+size_t bad_byte(simdjson::error_code code, std::string_view text) {
+  if (code != simdjson::UTF8_ERROR && code != simdjson::UNESCAPED_CHARS) return 0;
   bool in_string = false;
-  for (size_t i = 0; i < element.size();) {
-    const auto c = static_cast<unsigned char>(element[i]);
+  for (size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
     if (in_string && c < 0x20) return i;
-    const size_t length = utf8_length(element, i);
+    const size_t length = utf8_length(text, i);
     if (length == 0) return i;
     if (c == '"') in_string = !in_string;
     i += in_string && c == '\\' ? 2 : length;

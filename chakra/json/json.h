@@ -49,7 +49,7 @@ class JsonStream {
   std::string_view key() const { return key_; }
   /// The member's value; simdjson may read SIMDJSON_PADDING bytes beyond it.
   simdjson::padded_string_view value() const;
-  Place value_place() const { return {source_.file(), at(value_begin_)}; }
+  Place value_place(size_t offset = 0) const { return {source_.file(), at(value_begin_ + offset)}; }
 
   /// "[" elements "]", padded likewise.
   simdjson::padded_string_view window() const;
@@ -212,8 +212,8 @@ void append_python_repr(std::string& out, std::string_view json);
 
 /// The error that simdjson's code stands for.
 tl::unexpected<Error> json_error(simdjson::error_code code, Place place, const Tags& tags = kPyTorchTags);
-/// Where in `element` the bytes are that make it no JSON text: not UTF-8, or a control character.
-size_t bad_byte(std::string_view element);
+/// Where in `text` the bytes are that make it no JSON: not UTF-8, or a control character; 0 if the code is another.
+size_t bad_byte(simdjson::error_code code, std::string_view text);
 
 // ---- implementation ------------------------------------------------------------------------------
 
@@ -259,8 +259,7 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
       return fail(Code::bad_input, std::string(stream.tags().syntax), "not as JSON should be between two elements",
                   stream.element_place(i));
     if (const auto code = parser.iterate(text).get(document)) {
-      const bool encoding = code == simdjson::UTF8_ERROR || code == simdjson::UNESCAPED_CHARS;
-      CHAKRA_CHECK(leave_out(json_error(code, stream.place(i, encoding ? bad_byte(text) : 0), stream.tags())));
+      CHAKRA_CHECK(leave_out(json_error(code, stream.place(i, bad_byte(code, text)), stream.tags())));
       continue;
     }
     CHAKRA_CHECK(leave_out(use_value(document, i)));
@@ -295,7 +294,7 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     ondemand::document document;
     Result<void> used;
     if (const auto code = parser.iterate(stream.value()).get(document))
-      used = json_error(code, stream.value_place(), stream.tags());
+      used = json_error(code, stream.value_place(bad_byte(code, stream.value())), stream.tags());
     else used = member(stream.key(), document);
     if (!used && !any_element) return used;
     CHAKRA_CHECK(leave_out(std::move(used)));

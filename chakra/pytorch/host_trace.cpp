@@ -158,6 +158,10 @@ class HostReader {
         case 'p':
           if (is(key, "ctrl_deps") || is(key, "parent"))
             has_parent = natural(value, parents_.back().caller), parent_at = key.data();
+          else if (is(key, "cat"))
+            return fail(Code::bad_input, "pytorch.host.linked",
+                        "a node is a device operation, so another tool has linked this trace already; 'chakra import' "
+                        "reads such traces, 'chakra link' the recordings that they were made from");
           else known = false;
           break;
         case 'o':

@@ -6,7 +6,6 @@
 namespace chakra::pytorch {
 
 using json::append_python_repr;
-using json::bad_byte;
 using json::for_each_element;
 using json::json_error;
 using json::JsonStream;

@@ -253,6 +253,16 @@ Read read_text(const std::string& text, bool host, Salvage* salvage) {
   return read;
 }
 
+TEST(Damage, InALongMemberHasItsPlace) {
+  for (const std::string bad : {"\xff", "\x01"}) {
+    const std::string text =
+        "{\"deviceProperties\": [{\"name\": \"" + std::string(5000, 'x') + bad + "\"}], \"traceEvents\": []}";
+    const Read read = read_text(text, false, nullptr);
+    EXPECT_EQ(read.tag, "pytorch.json.encoding");
+    EXPECT_EQ(read.byte, static_cast<int64_t>(text.find(bad)));
+  }
+}
+
 TEST(Damage, HasItsPlaceAndTheRestCanBeSalvaged) {
   constexpr int64_t kNear = 64;
   Prng random(7);
