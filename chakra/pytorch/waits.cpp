@@ -4,6 +4,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "chakra/pytorch/linking.h"
 
@@ -38,6 +39,9 @@ CallKind kind_of_call(std::string_view name) {
 /// Launches that may be outstanding on a stream before the next one blocks (CUDA's hardware channels).
 constexpr ptrdiff_t kQueueLimit = 1024;
 
+/// Operations of other streams that a stream is remembered to wait for; beyond them the last to end.
+constexpr size_t kMostPending = 32;
+
 /// A call of c10d or NCCL: synchronisation in it belongs to the communication it launches.
 bool is_comm_op(std::string_view name) {
   return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("c10d::");
@@ -61,6 +65,7 @@ class WaitFinder {
       kinds_[i] = found->second;
     }
     leave_out_profiler();
+    make_recorded_stream_waits();
     for (uint32_t i = 0; i < k_.calls.size(); ++i) {
       look_at(i);
       if (l_.roles[i].graph) order_graph(l_.roles[i]);
@@ -75,8 +80,14 @@ class WaitFinder {
  private:
   /// Per stream the operations by launch, so that "the last launched before" is a search.
   void sort_launches() {
-    launched_.resize(k_.streams.size());
+    for (uint32_t s = 0; s < k_.streams.size(); ++s) add_stream(k_.streams[s].process, k_.streams[s].index, s);
+    auto streams = static_cast<uint32_t>(k_.streams.size());
+    for (const SyncRecord& sync : k_.syncs)  // a stream may do nothing but wait
+      if (sync.kind == SyncRecord::Kind::wait_event && add_stream(sync.device, sync.stream, streams)) ++streams;
+    pending_.resize(streams);
+    launched_.resize(streams);
     by_correlation_ = l_.stream_ops;
+    by_correlation_.resize(streams);
     for (auto& stream : by_correlation_)
       std::stable_sort(stream.begin(), stream.end(), [&](uint32_t a, uint32_t b) {
         return k_.device_ops[a].correlation < k_.device_ops[b].correlation;
@@ -126,9 +137,80 @@ class WaitFinder {
 
   /// A stream's number is unique on its device only; records that do not say theirs mean the only one.
   uint32_t stream_numbered(int64_t device, int64_t number) const {
-    for (uint32_t s = 0; s < k_.streams.size(); ++s)
-      if (k_.streams[s].index == number && (device < 0 || k_.streams[s].process == device)) return s;
-    return kNone;
+    const auto found = streams_.find(std::pair(std::max<int64_t>(device, -1), number));
+    return found == streams_.end() ? kNone : found->second;
+  }
+  bool add_stream(int64_t device, int64_t number, uint32_t stream) {
+    const bool added = streams_.try_emplace(std::pair(std::max<int64_t>(device, -1), number), stream).second;
+    if (added) streams_.try_emplace(std::pair(int64_t{-1}, number), stream);
+    return added;
+  }
+
+  // ---- what a stream has to do ---------------------------------------------------------------------------
+
+  /// What a stream waits for since a call at this time, until it gets an operation itself.
+  struct Pending {
+    int64_t at, correlation;
+    std::vector<uint32_t> ops;  ///< at most one of each stream, with those of calls before that are pending, too
+  };
+
+  /// What a stream had to do before `time`: the last operation launched on it, and what it waits for since.
+  std::vector<uint32_t> all_before(size_t stream, int64_t time) const {
+    const std::vector<Pending>& list = pending_[stream];
+    const auto after =
+        std::lower_bound(list.begin(), list.end(), time, [](const Pending& p, int64_t t) { return p.at < t; });
+    const uint32_t op = last_before(stream, time);
+    const bool waits = after != list.begin() && (op == kNone || std::prev(after)->at > l_.launched_at(op));
+    return with_pending(op, waits ? &*std::prev(after) : nullptr);
+  }
+  static std::vector<uint32_t> with_pending(uint32_t op, const Pending* pending) {
+    std::vector<uint32_t> ops;
+    if (pending != nullptr) ops = pending->ops;
+    if (op != kNone) ops.push_back(op);
+    return ops;
+  }
+
+  /// Of each stream the operation launched last, of the streams the last to end.
+  void unite(std::vector<uint32_t>& ops, const std::vector<uint32_t>& more) const {
+    const auto rank = [&](uint32_t op) {
+      return std::tuple(stream_of(op), l_.launched_at(op), k_.device_ops[op].start_ns, op);
+    };
+    ops.insert(ops.end(), more.begin(), more.end());
+    std::sort(ops.begin(), ops.end(), [&](uint32_t a, uint32_t b) { return rank(a) > rank(b); });
+    ops.erase(std::unique(ops.begin(), ops.end(), [&](uint32_t a, uint32_t b) { return stream_of(a) == stream_of(b); }),
+              ops.end());
+    if (ops.size() <= kMostPending) return;
+    std::sort(ops.begin(), ops.end(), [&](uint32_t a, uint32_t b) { return end_of(a) > end_of(b); });
+    ops.resize(kMostPending);
+  }
+
+  /// The waits of streams that cuda_sync records name, as they were asked for.
+  void make_recorded_stream_waits() {
+    std::vector<uint32_t> calls;
+    for (uint32_t call = 0; call < k_.calls.size(); ++call)
+      if (kinds_[call] == CallKind::wait_event && stream_wait_of(call) != nullptr) calls.push_back(call);
+    std::stable_sort(calls.begin(), calls.end(),
+                     [&](uint32_t a, uint32_t b) { return k_.calls[a].start_ns < k_.calls[b].start_ns; });
+    for (const uint32_t call : calls) {
+      const RuntimeCall& c = k_.calls[call];
+      const SyncRecord& sync = *stream_wait_of(call);
+      const uint32_t to = stream_numbered(sync.device, sync.stream);
+      std::vector<uint32_t> ops = recorded_before(sync);
+      std::erase_if(ops, [&](uint32_t op) { return stream_of(op) == to; });
+      if (to == kNone || ops.empty()) continue;
+      if (const uint32_t op = first_after(to, c.start_ns); op != kNone)
+        for (const uint32_t on : ops) l_.events.push_back({op, on, false});
+      if (const uint32_t last = last_before(to, c.start_ns);
+          !pending_[to].empty() && (last == kNone || pending_[to].back().at > l_.launched_at(last)))
+        unite(ops, pending_[to].back().ops);
+      pending_[to].push_back({c.start_ns, c.correlation, std::move(ops)});
+    }
+  }
+  /// The record of a call that makes a stream wait for an event, if there is one.
+  const SyncRecord* stream_wait_of(uint32_t call) const {
+    const auto found = sync_of_.find(k_.calls[call].correlation);
+    const bool known = found != sync_of_.end() && found->second->kind == SyncRecord::Kind::wait_event;
+    return known ? found->second : nullptr;
   }
 
   /// The profiler synchronises the device when it stops: such calls behind everything else a thread
@@ -209,7 +291,7 @@ class WaitFinder {
     const RuntimeCall& c = k_.calls[call];
     if (const auto found = sync_of_.find(c.correlation); found != sync_of_.end()) {
       if (const uint32_t s = stream_numbered(found->second->device, found->second->stream); s != kNone)
-        if (const uint32_t op = last_before(s, c.start_ns); op != kNone) return add_wait(call, op, false);
+        if (const std::vector<uint32_t> ops = all_before(s, c.start_ns); !ops.empty()) return add_waits(call, ops);
     }
     // Silent recording: the stream that this thread last launched on.
     if (const uint32_t launch = launch_before(c.lane, c.start_ns); launch != kNone) {
@@ -222,7 +304,7 @@ class WaitFinder {
   void wait_for_event(uint32_t call) {
     const RuntimeCall& c = k_.calls[call];
     if (const auto found = sync_of_.find(c.correlation); found != sync_of_.end())
-      if (const uint32_t op = recorded_before(*found->second); op != kNone) return add_wait(call, op, false);
+      if (const std::vector<uint32_t> ops = recorded_before(*found->second); !ops.empty()) return add_waits(call, ops);
     wait_for_what_ended_inside(call);
   }
 
@@ -288,6 +370,9 @@ class WaitFinder {
     add_wait(call, before, true);
   }
 
+  void add_waits(uint32_t call, const std::vector<uint32_t>& ops) {
+    for (const uint32_t op : ops) add_wait(call, op, false);
+  }
   void add_wait(uint32_t call, uint32_t op, bool inferred) {
     // What ended after the call returned was not waited for, whatever a rule says; but the clocks of
     // host and device may differ by some microseconds.
@@ -310,36 +395,34 @@ class WaitFinder {
               [&](uint32_t a, uint32_t b) { return std::pair(end_of(a), a) < std::pair(end_of(b), b); });
     const int64_t end = end_of(l_.waited_for.back());
     if (end > c.start_ns) role.wait_end = std::min(end, c.end_ns());
+    else if (c.dur_ns > kUnexplainedNs) l_.report.unattributed_sync_ns += c.dur_ns;
   }
 
-  /// The operation before the event that a cuda_sync record names, or kNone. Correlations are given
+  /// What the stream had to do before the event that a cuda_sync record names. Correlations are given
   /// out as calls begin, so they also order what an unrecorded cudaEventRecord stood between.
-  uint32_t recorded_before(const SyncRecord& sync) const {
-    if (sync.source_correlation < 0) return kNone;
+  std::vector<uint32_t> recorded_before(const SyncRecord& sync) const {
+    if (sync.source_correlation < 0) return {};
     // The event may have been recorded on another device than the one that waits.
     uint32_t s = stream_numbered(sync.device, sync.source_stream);
     if (s == kNone) s = stream_numbered(-1, sync.source_stream);
-    if (s == kNone) return kNone;
+    if (s == kNone) return {};
     if (const auto call = call_of_.find(sync.source_correlation); call != call_of_.end())
-      return last_before(s, k_.calls[call->second].start_ns);
+      return all_before(s, k_.calls[call->second].start_ns);
     const auto& list = by_correlation_[s];
     const auto after = std::lower_bound(list.begin(), list.end(), sync.source_correlation,
                                         [&](uint32_t op, int64_t c) { return k_.device_ops[op].correlation < c; });
-    return after == list.begin() ? kNone : *std::prev(after);
+    const uint32_t op = after == list.begin() ? kNone : *std::prev(after);
+    const auto wait = std::lower_bound(pending_[s].begin(), pending_[s].end(), sync.source_correlation,
+                                       [](const Pending& p, int64_t c) { return p.correlation < c; });
+    const bool waits =
+        wait != pending_[s].begin() && (op == kNone || std::prev(wait)->correlation > k_.device_ops[op].correlation);
+    return with_pending(op, waits ? &*std::prev(wait) : nullptr);
   }
 
+  /// Where no record says which stream waits for what.
   void make_stream_wait(uint32_t call) {
     const RuntimeCall& c = k_.calls[call];
-    if (const auto found = sync_of_.find(c.correlation);
-        found != sync_of_.end() && found->second->kind == SyncRecord::Kind::wait_event) {
-      const uint32_t to = stream_numbered(found->second->device, found->second->stream);
-      const uint32_t on = recorded_before(*found->second);
-      if (to != kNone && on != kNone)
-        if (const uint32_t op = first_after(to, c.start_ns); op != kNone && stream_of(on) != to)
-          l_.events.push_back({op, on, false});
-      return;
-    }
-    if (k_.streams.size() < 2) return;
+    if (stream_wait_of(call) != nullptr || k_.streams.size() < 2) return;
     const uint32_t before = launch_before(c.lane, c.start_ns), after = launch_after(c.lane, c.start_ns);
     // Inside a communication call that launches a kernel, only waits before the launch are the
     // program's; what follows is between streams of the communication library.
@@ -412,8 +495,10 @@ class WaitFinder {
   const Kineto& k_;
   absl::flat_hash_map<int64_t, const SyncRecord*> sync_of_;
   absl::flat_hash_map<int64_t, uint32_t> call_of_;
-  std::vector<std::vector<Launch>> launched_;
-  std::vector<std::vector<uint32_t>> by_correlation_;  ///< per stream
+  absl::flat_hash_map<std::pair<int64_t, int64_t>, uint32_t> streams_;  ///< by device (-1: any) and number
+  std::vector<std::vector<Launch>> launched_;                           ///< per stream
+  std::vector<std::vector<Pending>> pending_;                           ///< per stream, by time
+  std::vector<std::vector<uint32_t>> by_correlation_;                   ///< per stream
   std::vector<CallKind> kinds_;
 };
 
