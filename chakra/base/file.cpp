@@ -425,7 +425,8 @@ void AtomicFile::hand_over() noexcept {
   started_ = written_;
 }
 
-Result<void> AtomicFile::commit() {
+Result<void> AtomicFile::close() {
+  if (fd_ < 0) return {};
   if (!direct_ && temporary_.empty()) {  // give the nameless file a name, then move it into place
     const std::string name = fmt::format("{}.{}.tmp", path_, ::getpid());
     ::unlink(name.c_str());
@@ -435,6 +436,11 @@ Result<void> AtomicFile::commit() {
     temporary_ = name;
   }
   if (::close(std::exchange(fd_, -1)) != 0) return io_error("base.file.write", "cannot write", path_, errno);
+  return {};
+}
+
+Result<void> AtomicFile::commit() {
+  CHAKRA_CHECK(close());
   if (direct_) return {};
   if (::rename(temporary_.c_str(), path_.c_str()) != 0)
     return io_error("base.file.write", "cannot rename", path_, errno);
@@ -517,9 +523,18 @@ Result<void> PackedFile::write(std::string_view bytes) {
   return state_->file.write(bytes);
 }
 
-Result<void> PackedFile::commit() {
+Result<void> PackedFile::close() {
   if (state_->packing == Packing::gzip) CHAKRA_CHECK(state_->pack_gzip({}, true));
   if (state_->packing == Packing::zstd) CHAKRA_CHECK(state_->pack_zstd({}, ZSTD_e_end));
+  state_->packing = Packing::plain;
+  state_->zstd.reset();
+  state_->buffer = {};
+  state_->gzip_level = {};
+  return state_->file.close();
+}
+
+Result<void> PackedFile::commit() {
+  CHAKRA_CHECK(close());
   return state_->file.commit();
 }
 

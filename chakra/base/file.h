@@ -70,6 +70,8 @@ class AtomicFile {
 
   /// Errors: base.file.write.
   Result<void> write(std::string_view bytes);
+  /// Nothing more is written, and no descriptor is held until commit(): the file has its temporary name from now on.
+  Result<void> close();
   Result<void> commit();
 
  private:
@@ -95,12 +97,37 @@ class PackedFile {
 
   /// Errors: base.file.write.
   Result<void> write(std::string_view bytes);
+  /// As AtomicFile::close().
+  Result<void> close();
   Result<void> commit();
 
  private:
   struct State;
   explicit PackedFile(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
+};
+
+/// Files (AtomicFile, PackedFile), any number of them, that appear together when all have been written, or not at
+/// all: those beyond the first kMostOpen are closed until then.
+template <class File>
+class FilesTogether {
+ public:
+  static constexpr size_t kMostOpen = 64;  ///< what packs takes some memory, too
+
+  /// Errors: base.file.write.
+  Result<void> add(File file) {
+    if (files_.size() >= kMostOpen) CHAKRA_CHECK(file.close());
+    files_.push_back(std::move(file));
+    return {};
+  }
+  Result<void> commit() {
+    for (File& file : files_) CHAKRA_CHECK(file.commit());
+    files_.clear();
+    return {};
+  }
+
+ private:
+  std::vector<File> files_;
 };
 
 /// create, write, commit.

@@ -25,6 +25,11 @@ constexpr Picoseconds add_saturated(Picoseconds left, Picoseconds right) {
   return sum < -kLongestPs ? -kLongestPs : sum > kLongestPs ? kLongestPs : sum;
 }
 
+/// left + right, at most UINT64_MAX.
+constexpr uint64_t add_bytes(uint64_t left, uint64_t right) {
+  return left > UINT64_MAX - right ? UINT64_MAX : left + right;
+}
+
 /// seconds as picoseconds, rounded to nearest; kLongestPs where it would not fit or is not a number.
 Picoseconds picoseconds(double seconds);
 
