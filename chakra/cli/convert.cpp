@@ -72,7 +72,7 @@ Result<Target> target_of(const Options& o) {
 
 /// The job in a file of another tool's form; none where the input is no such file.
 Result<std::optional<trace::TraceSet>> foreign_job(const Options& o, Findings& findings) {
-  if (o.paths.size() != 1 || !is_file(o.paths[0])) return std::nullopt;
+  if (o.paths.size() != 1 || !is_file(o.paths[0]) || io::is_class_job(o.paths[0])) return std::nullopt;
   if (o.from.empty()) {
     CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.paths[0]));
     CHAKRA_ASSIGN(const std::string_view head, source.peek(foreign::kSniffBytes));
@@ -93,9 +93,29 @@ Result<std::optional<trace::TraceSet>> foreign_job(const Options& o, Findings& f
   return std::optional(std::move(job));
 }
 
+/// Another tool's form holds a whole job in one file, or cannot hold it.
+Result<void> write_foreign(const Options& o, std::optional<trace::TraceSet> job) {
+  if (o.paths.size() != 1 || (!job && !o.from.empty()))
+    return fail(Code::usage, "cli.usage", fmt::format("--to {} takes one job, and its form from its contents", o.to));
+  CHAKRA_ASSIGN(const std::vector<std::string> inputs,
+                job ? Result<std::vector<std::string>>(o.paths) : job_files(o.paths[0]));
+  CHAKRA_CHECK(keep_apart(inputs, {o.output}, ""));
+  if (!job) {
+    CHAKRA_ASSIGN(job, io::read_job(o.paths[0], {.texts = true}));
+  }
+  CHAKRA_CHECK(foreign::write(o.to, *job, o.output));
+  print(fmt::format("{}: {} rank{}\n", o.output, job->ranks.size(), job->ranks.size() == 1 ? "" : "s"));
+  return {};
+}
+
 Result<int> run_convert(const Options& o) {
   Findings findings;
-  CHAKRA_ASSIGN(const std::optional<trace::TraceSet> job, foreign_job(o, findings));
+  CHAKRA_ASSIGN(std::optional<trace::TraceSet> job, foreign_job(o, findings));
+  if (!o.to.empty() && !io::find_format(o.to) && foreign::find(o.to)) {
+    CHAKRA_CHECK(write_foreign(o, std::move(job)));
+    print(to_text(findings));
+    return 0;
+  }
   CHAKRA_ASSIGN(const io::FormatRow* const from, named_form(job ? "" : o.from, false));
   CHAKRA_ASSIGN(const Target target, target_of(o));
   std::vector<io::RankFile> files;
@@ -106,11 +126,10 @@ Result<int> run_convert(const Options& o) {
       inputs.push_back(path);
       break;
     }
-    CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
-    for (const io::RankFile& rank : ranks) {
-      files.push_back(rank);
-      inputs.push_back(rank.path);
-    }
+    CHAKRA_ASSIGN(const std::vector<io::RankFile> some, io::find_ranks(path));
+    files.insert(files.end(), some.begin(), some.end());
+    CHAKRA_ASSIGN(const std::vector<std::string> paths, job_files(path));
+    inputs.insert(inputs.end(), paths.begin(), paths.end());
   }
   std::vector<std::string> outputs;
   std::map<int64_t, std::string> ranks;
@@ -130,7 +149,7 @@ Result<int> run_convert(const Options& o) {
   CHAKRA_CHECK(keep_apart(inputs, outputs, ""));
   if (folder) CHAKRA_CHECK(make_directories(o.output));
   int64_t nodes = 0;
-  std::vector<PackedFile> written;
+  FilesTogether<PackedFile> written;
   for (size_t i = 0; i < files.size(); ++i) {
     // JSON lines say first how many there are; a pipe cannot be read twice.
     int64_t count = job ? job->ranks[i].size() : int64_t{-1};
@@ -150,11 +169,9 @@ Result<int> run_convert(const Options& o) {
     const io::RecordSinkPtr sink = target.form->create(out, count);
     CHAKRA_ASSIGN(const io::Converted converted, io::copy_records(*source, *sink));
     nodes += converted.nodes;
-    written.push_back(std::move(out));
-    if (written.size() < 256 && i + 1 < files.size()) continue;  // open files are limited
-    for (PackedFile& file : written) CHAKRA_CHECK(file.commit());
-    written.clear();
+    CHAKRA_CHECK(written.add(std::move(out)));
   }
+  CHAKRA_CHECK(written.commit());
   print(fmt::format("{}: {} rank{}, {} nodes\n", outputs.size() == 1 ? outputs[0] : o.output, files.size(),
                     files.size() == 1 ? "" : "s", show_count(nodes)));
   print(to_text(findings));
@@ -165,10 +182,10 @@ Result<int> run_convert(const Options& o) {
 
 void add_convert(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  app.add_option(
-         "paths", options->paths,
-         "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container; or one file of another "
-         "tool's form ('chakra import' has options for those)")
+  app.add_option("paths", options->paths,
+                 "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container, a job by classes "
+                 "(ranks.json); "
+                 "or one file of another tool's form ('chakra import' has options for those)")
       ->required()
       ->type_name("IN...");
   app.add_option(
@@ -179,7 +196,9 @@ void add_convert(CLI::App& app, int& exit_code) {
   app.add_option("--from", options->from,
                  "Form of the inputs: " + known_forms(false) + ", or one of 'chakra import'; else told by the contents")
       ->type_name("FORM");
-  app.add_option("--to", options->to, "Form of the output: " + known_forms(true) + "; else told by its name")
+  app.add_option("--to", options->to,
+                 "Form of the output: " + known_forms(true) +
+                     ", or text (ASTRA-sim 1.0) of a job that is one; else told by its name")
       ->type_name("FORM");
   app.callback([options, &exit_code] {
     const Result<int> code = run_convert(*options);

@@ -48,8 +48,10 @@ Result<void> check_folder(const Options& o, const trace::ClassJob& job) {
       place(o.json).parent_path() == place(fs::path(o.folder) / "").parent_path())
     return fail(Code::usage, "cli.usage", fmt::format("two results would go to {}", quote(o.json, 200)));
   if (!is_directory(o.folder)) return {};
-  if (o.all_ranks && io::is_class_job(o.folder))
+  if (io::is_class_job(o.folder)) {
+    if (!o.all_ranks) return {};  // it is replaced
     return fail(Code::usage, "cli.usage", "the folder holds a job by classes (ranks.json); give another", {o.folder});
+  }
   const auto there = io::find_ranks(o.folder);
   if (!there) return {};  // none, or what no rank's name is
   for (const io::RankFile& file : *there)

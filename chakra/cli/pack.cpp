@@ -78,17 +78,16 @@ Result<void> run_pack(const PackOptions& o) {
   std::vector<std::string> inputs;
   for (const std::string& path : o.paths) {
     CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
-    for (const io::RankFile& rank : ranks) {
-      files.push_back(rank);
-      inputs.push_back(rank.path);
-    }
+    files.insert(files.end(), ranks.begin(), ranks.end());
+    CHAKRA_ASSIGN(const std::vector<std::string> some, job_files(path));
+    inputs.insert(inputs.end(), some.begin(), some.end());
   }
   CHAKRA_CHECK(keep_apart(inputs, {o.output}, o.json));
   CHAKRA_ASSIGN(io::Packer packer, o.append ? io::Packer::append(o.output) : io::Packer::create(o.output, o.group));
   int64_t nodes = 0;
   for (const io::RankFile& file : files) {
     CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(file));
-    CHAKRA_ASSIGN(const int64_t added, packer.add(file.rank, *source));
+    CHAKRA_ASSIGN(const int64_t added, packer.add(file.named ? std::optional(file.rank) : std::nullopt, *source));
     nodes += added;
   }
   CHAKRA_CHECK(packer.finish());
@@ -123,17 +122,22 @@ Result<void> run_unpack(const UnpackOptions& o) {
   for (const int64_t rank : ranks)
     outputs.push_back((fs::path(o.output) / fmt::format("trace.{}{}{}", rank, form->ending, packing)).string());
   CHAKRA_CHECK(keep_apart({o.path}, outputs, ""));
+  std::vector<io::Container::RankInfo> infos;
+  for (const int64_t rank : ranks) {
+    CHAKRA_ASSIGN(infos.emplace_back(), container->info(rank));
+  }
   CHAKRA_CHECK(make_directories(o.output));
   int64_t nodes = 0;
+  FilesTogether<PackedFile> written;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    CHAKRA_ASSIGN(const io::Container::RankInfo info, container->info(ranks[i]));
     CHAKRA_ASSIGN(const auto source, container->open_rank(ranks[i], first, count));
     CHAKRA_ASSIGN(PackedFile file, PackedFile::create(outputs[i]));
-    const io::RecordSinkPtr sink = form->create(file, std::min(count, std::max<int64_t>(info.nodes - first, 0)));
+    const io::RecordSinkPtr sink = form->create(file, std::min(count, std::max<int64_t>(infos[i].nodes - first, 0)));
     CHAKRA_ASSIGN(const io::Converted copied, io::copy_records(*source, *sink, o.nodes.empty()));
-    CHAKRA_CHECK(file.commit());
     nodes += copied.nodes;
+    CHAKRA_CHECK(written.add(std::move(file)));
   }
+  CHAKRA_CHECK(written.commit());
   print(fmt::format("{}: {} rank{}, {} nodes\n", o.output, ranks.size(), ranks.size() == 1 ? "" : "s",
                     show_count(nodes)));
   return {};
@@ -145,7 +149,8 @@ void add_pack(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<PackOptions>();
   app.add_option(
          "paths", options->paths,
-         "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder; or, with --stats alone, a container")
+         "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a job by classes (ranks.json); or, with "
+         "--stats alone, a container")
       ->required()
       ->type_name("JOB...");
   app.add_option("-o,--output", options->output, "The container to write")->type_name("FILE.chakra");

@@ -857,16 +857,20 @@ Result<Packer> Packer::append(const std::string& path) {
   return Packer(std::move(state));
 }
 
-Result<int64_t> Packer::add(int64_t rank, RecordSource& source) {
-  for (const DirectoryEntry& entry : state_->directory.ranks)
-    if (entry.rank == rank)
-      return fail(Code::bad_input, "io.container.rank_twice", fmt::format("rank {} is in it already", rank),
-                  {source.place().file});
+Result<int64_t> Packer::add(std::optional<int64_t> rank, RecordSource& source) {
   RankColumns columns;
-  columns.header.rank = rank;
   columns.header.group_nodes = state_->group_nodes;
   Collector collector(columns, state_->columns);
   CHAKRA_ASSIGN(const Converted copied, copy_records(source, collector));
+  if (rank && copied.rank && *copied.rank != *rank)
+    return fail(Code::bad_input, "io.job.rank",
+                fmt::format("its name says rank {}, its contents say rank {}", *rank, *copied.rank),
+                {source.place().file});
+  columns.header.rank = rank ? *rank : copied.rank.value_or(0);
+  for (const DirectoryEntry& entry : state_->directory.ranks)
+    if (entry.rank == columns.header.rank)
+      return fail(Code::bad_input, "io.container.rank_twice", fmt::format("rank {} is in it already", entry.rank),
+                  {source.place().file});
   CHAKRA_CHECK(state_->write_rank(std::move(columns)));
   return copied.nodes;
 }

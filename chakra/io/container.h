@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,8 +68,9 @@ class Packer {
   Packer(Packer&&) noexcept;
   ~Packer();
 
-  /// Errors: io.container.rank_twice, those of copy_records and of writing.
-  Result<int64_t> add(int64_t rank, RecordSource& source);
+  /// A rank, by default the one that the source says, or 0. Returns its nodes. Errors: io.container.rank_twice,
+  /// io.job.rank (the source says another), those of copy_records and of writing.
+  Result<int64_t> add(std::optional<int64_t> rank, RecordSource& source);
   /// Errors: base.file.write.
   Result<void> finish();
 

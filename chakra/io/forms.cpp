@@ -1,6 +1,7 @@
 // Which form a file has, and copying records from one form to another.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <protozero/pbf_reader.hpp>
 
 #include "chakra/io/container.h"
@@ -8,6 +9,8 @@
 
 namespace chakra::io {
 namespace {
+
+constexpr std::string_view kNodeCount = "chakra_nodes";
 
 class EtSink : public RecordSink {
  public:
@@ -31,6 +34,38 @@ class EtSink : public RecordSink {
   PackedFile& file_;
   wire::Bytes out_;
 };
+
+/// A rank of a job by classes, as its own file would be.
+class ClassRank : public RecordSource {
+ public:
+  static Result<RecordSourcePtr> open(const RankFile& file) {
+    const std::vector<trace::ClassJob::Rank>& ranks = file.classes->ranks;
+    const auto at = std::lower_bound(ranks.begin(), ranks.end(), file.rank,
+                                     [](const trace::ClassJob::Rank& r, int64_t rank) { return r.rank < rank; });
+    auto source = std::make_unique<ClassRank>();
+    source->text_ = to_et(trace::concrete(*file.classes, static_cast<size_t>(at - ranks.begin())));
+    CHAKRA_ASSIGN(ByteSource bytes, ByteSource::from_memory(source->text_, file.path));
+    source->file_.emplace(std::move(bytes));
+    return RecordSourcePtr(std::move(source));
+  }
+  Result<bool> next(std::string_view& message) override { return file_->next(message); }
+  Place place() const override { return {file_->place().file}; }
+
+ private:
+  std::string text_;
+  std::optional<EtFile> file_;
+};
+
+/// The metadata without the number of nodes, which is that of the whole trace.
+std::string without_count(MetadataRecord metadata) {
+  for (auto i = static_cast<int32_t>(metadata.attrs.size()); i-- > 0;) {
+    if (metadata.attrs[static_cast<size_t>(i)].name != kNodeCount) continue;
+    metadata.attrs.erase(metadata.attrs.begin() + i);
+    std::erase_if(metadata.unknown, [i](const UnknownField& field) { return field.owner == i; });
+    for (UnknownField& field : metadata.unknown) field.owner -= field.owner > i;
+  }
+  return encode(metadata);
+}
 
 std::string_view without_packing(std::string_view name) {
   for (const std::string_view packing : {".gz", ".zst"})
@@ -93,6 +128,7 @@ RecordSourcePtr open_et(ByteSource source) { return std::make_unique<EtFile>(std
 RecordSinkPtr create_et(PackedFile& file, int64_t) { return std::make_unique<EtSink>(file); }
 
 Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form) {
+  if (file.classes) return ClassRank::open(file);
   if (file.in_container) {
     CHAKRA_ASSIGN(const ContainerPtr container, Container::open(file.path));
     return container->open_rank(file.rank);
@@ -127,8 +163,14 @@ Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whol
                 source.place());
   for (const AttrRecord& attr : metadata.attrs) {
     int64_t number = 0;
-    if (attr.name == "chakra_nodes") (void)attr.as_integer(announced);
+    if (attr.name == kNodeCount) (void)attr.as_integer(announced);
     if (attr.name == "rank" && attr.as_integer(number) && number >= 0) converted.rank = number;
+  }
+  std::string rest;
+  if (!whole && announced >= 0) {
+    rest = without_count(std::move(metadata));
+    message = rest;
+    CHAKRA_CHECK(decode(message, metadata));
   }
   CHAKRA_CHECK(placed(sink.metadata(message, metadata)));
   NodeRecord node;

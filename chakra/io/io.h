@@ -198,13 +198,15 @@ std::string to_et(const trace::Trace& trace);
 struct RankFile {
   int64_t rank = 0;
   std::string path;
-  bool named = true;          ///< the name says the rank
-  bool in_container = false;  ///< the file holds the whole job
+  bool named = true;                                    ///< the name says the rank
+  bool in_container = false;                            ///< the file holds the whole job
+  std::shared_ptr<const trace::ClassJob> classes = {};  ///< of a job by classes; the path is that of its ranks.json
 };
-/// The files of a job by ascending rank. `path` is a container, a file of any form, a prefix
+/// The files of a job by ascending rank. `path` is a container, a job by classes, a file of any form, a prefix
 /// (PREFIX.<rank>.et), or a folder with the files of one prefix; .et may be followed by .gz or .zst. Where there
 /// are no .et, .jsonl or .json are taken that are traces.
-/// Errors: io.job.none, io.job.name, io.job.ambiguous, io.job.rank_twice, and those of Container::open.
+/// Errors: io.job.none, io.job.name, io.job.ambiguous, io.job.rank_twice, those of Container::open and
+/// read_class_job.
 Result<std::vector<RankFile>> find_ranks(const std::string& path);
 /// The records of a rank; the form is told by the contents, then by the name, unless `form` says it.
 /// Errors: io.form.unknown, and those of ByteSource and Container.
@@ -229,7 +231,7 @@ Result<trace::ClassJob> read_class_job(const std::string& path, const ReadOption
 Result<trace::ClassJob> parse_class_job(std::string_view json, const std::string& folder, const std::string& file,
                                         const ReadOptions& options = {});
 /// Writes ranks.json and class<N>.et into a folder that is made if there is none. They appear together, ranks.json
-/// last; of more than 256 classes the first appear before. Errors: as read_class_job for what is wrong with the job,
+/// last. Errors: as read_class_job for what is wrong with the job,
 /// those of AtomicFile.
 Result<void> write_class_job(const trace::ClassJob& job, const std::string& folder);
 
@@ -254,7 +256,8 @@ struct Converted {
 };
 /// Hands the records of a source to a sink, record by record: memory does not grow with the trace, nothing is
 /// lost, edges to absent nodes are kept. Errors: io.et.empty, io.et.not_a_trace, io.et.truncated (fewer nodes
-/// than announced, unless the source is not to give the `whole` trace), io.et.damaged, those of source and sink.
+/// than announced, unless the source is not to give the `whole` trace: then no number is announced to the sink,
+/// either), io.et.damaged, those of source and sink.
 Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whole = true);
 /// The nodes of a file, by reading through it. Errors: as open_records.
 Result<int64_t> count_nodes(const RankFile& file, const FormatRow* form);

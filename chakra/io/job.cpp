@@ -60,6 +60,15 @@ Result<std::vector<RankFile>> ranks_of_file(const std::string& path) {
   return files;
 }
 
+Result<std::vector<RankFile>> ranks_of_classes(const std::string& path) {
+  CHAKRA_ASSIGN(trace::ClassJob job, read_class_job(path, {.texts = true}));
+  const auto classes = std::make_shared<const trace::ClassJob>(std::move(job));
+  const std::string file = is_directory(path) ? (std::filesystem::path(path) / "ranks.json").string() : path;
+  std::vector<RankFile> files;
+  for (const trace::ClassJob::Rank& rank : classes->ranks) files.push_back({rank.rank, file, true, false, classes});
+  return files;
+}
+
 Result<std::vector<RankFile>> ranks_of_form(const std::string& path, const FormatRow& form) {
   namespace fs = std::filesystem;
   const bool folder = is_directory(path), et = form.name == "et";
@@ -101,6 +110,7 @@ Result<std::vector<RankFile>> ranks_of_form(const std::string& path, const Forma
 
 Result<std::vector<RankFile>> find_ranks(const std::string& path) {
   namespace fs = std::filesystem;
+  if (is_class_job(path)) return ranks_of_classes(path);
   std::error_code ignored;
   const bool folder = is_directory(path);
   if (!folder && fs::exists(path, ignored)) return ranks_of_file(path);

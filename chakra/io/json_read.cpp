@@ -22,6 +22,24 @@ using wire::Bytes;
 tl::unexpected<Error> wrong(std::string_view key, std::string_view wanted) {
   return fail(Code::bad_input, "io.json.field", fmt::format("{}: {} should stand here", quote(key), wanted));
 }
+size_t bytes_of(const UnknownFields& fields) {
+  size_t bytes = 0;
+  for (const UnknownField& field : fields) bytes += field.bytes.size();
+  return bytes;
+}
+/// Whether the fields of an object are still unknown ones when they are read as part of a message.
+template <class Record>
+bool stay_unknown(int32_t owner, std::string_view bytes) {
+  Record record, read;
+  if (owner >= 0) record.attrs.resize(1);
+  if constexpr (std::is_same_v<Record, NodeRecord>) {
+    record.inputs.present = owner == UnknownField::kInputs;
+    record.outputs.present = owner == UnknownField::kOutputs;
+  }
+  record.unknown.push_back({std::min(owner, 0), bytes});
+  const std::string message = encode(record);
+  return decode(message, read) && bytes_of(read.unknown) == bytes.size();
+}
 tl::unexpected<Error> broken(simdjson::error_code code) { return json::json_error(code, {}, json::kTraceTags); }
 
 /// What JSON calls them, and what protobuf does, which its own readers accept too.
@@ -131,7 +149,8 @@ class ObjectReader {
       switch (row.key) {
         case Key::version: return done(string(key, value, record.version));
         case Key::attr: return done(attrs(key, value, record.attrs, record.unknown));
-        case Key::unknown_fields: return done(unknown(key, value, UnknownField::kMessage, record.unknown));
+        case Key::unknown_fields:
+          return done(unknown<MetadataRecord>(key, value, UnknownField::kMessage, record.unknown));
         case Key::trace: return done(string(key, value, form));
         case Key::nodes:
           CHAKRA_CHECK(natural(key, value, number));
@@ -314,10 +333,12 @@ class ObjectReader {
     return elements(key, value, [&](JsonValue& item) { return natural(key, item, ids.emplace_back()); });
   }
   /// Whole fields of protobuf's wire format, or what is written with them could not be read.
+  template <class Record = NodeRecord>
   Result<void> unknown(std::string_view key, JsonValue& value, int32_t owner, UnknownFields& fields) {
     std::string_view bytes;
     CHAKRA_CHECK(base64(key, value, bytes));
     if (!are_fields(bytes)) return wrong(key, "fields of a protobuf message in base64");
+    if (!stay_unknown<Record>(owner, bytes)) return wrong(key, "fields that the schema does not have");
     fields.push_back({owner, bytes});
     return {};
   }
@@ -403,6 +424,14 @@ class ObjectReader {
       return done(elements(inner, item, add));
     };
     CHAKRA_CHECK(members(object, member));
+    AttrRecord only;
+    only.field = attr.field;
+    for (const UnknownField& field : others) {
+      only.bytes = field.bytes;
+      UnknownFields kept;
+      CHAKRA_CHECK(decode_list(only, &kept));
+      if (bytes_of(kept) != field.bytes.size()) return wrong(key, "unknownFields that the schema does not have");
+    }
     Bytes message;
     if (coding == Coding::text) message.end(wire::bytes_at(message.room(packed.size() + 16), packed.view()));
     else if (packed.size() > 0) wire::put_text(message, schema::kListValues, packed.view());

@@ -24,7 +24,6 @@ constexpr std::string_view kSchema = "chakra-ranks-1";
 constexpr size_t kMostBytes = size_t{1} << 28;    // of ranks.json
 constexpr size_t kMostRanks = size_t{1} << 24;    // of the job
 constexpr size_t kMostMembers = size_t{1} << 26;  // of all groups, ranges written out
-constexpr size_t kMostOpen = 256;                 // files that are written at the same time
 
 std::string ranks_path(const std::string& path) {
   return is_directory(path) ? (fs::path(path) / kRanksFile).string() : path;
@@ -450,24 +449,18 @@ Result<void> write_class_job(const ClassJob& job, const std::string& folder) {
   const std::string path = (fs::path(folder) / kRanksFile).string();
   CHAKRA_CHECK(Validator(job, path).run());
   CHAKRA_CHECK(make_directories(folder));
-  std::vector<AtomicFile> files;
+  FilesTogether<AtomicFile> files;
   std::vector<std::string> names;
-  const auto commit = [&]() -> Result<void> {
-    for (AtomicFile& file : files) CHAKRA_CHECK(file.commit());
-    files.clear();
-    return {};
-  };
   for (size_t c = 0; c < job.classes.size(); ++c) {
     names.push_back(fmt::format("class{}.et", c));
     CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create((fs::path(folder) / names.back()).string()));
     CHAKRA_CHECK(write_et(job.classes[c], file));
-    files.push_back(std::move(file));
-    if (files.size() == kMostOpen) CHAKRA_CHECK(commit());
+    CHAKRA_CHECK(files.add(std::move(file)));
   }
   CHAKRA_ASSIGN(AtomicFile ranks, AtomicFile::create(path));
   CHAKRA_CHECK(ranks.write(to_json(job, names)));
-  CHAKRA_CHECK(commit());
-  return ranks.commit();
+  CHAKRA_CHECK(files.add(std::move(ranks)));
+  return files.commit();
 }
 
 }  // namespace chakra::io
