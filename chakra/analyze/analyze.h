@@ -26,7 +26,7 @@ struct Schedule {
   std::vector<Picoseconds> start, end;
   Picoseconds first = 0, last = 0;  ///< of all nodes
 };
-/// Errors: analyze.cycle. Findings: analyze.not_measured, .partly_measured, .no_time. Cost: O(nodes + edges).
+/// Errors: analyze.cycle. Findings: analyze.not_measured, .partly_measured, .no_time, .time. Cost: O(nodes + edges).
 Result<Schedule> schedule_of(const trace::Trace& trace, Findings& findings);
 
 /// What a moment is spent on.
@@ -184,6 +184,9 @@ struct JobTimes {
 JobTimes job_times(const trace::TraceSet& job, const match::Matching& matching);
 
 // ---- the analyses as tables ------------------------------------------------------------------------------
+
+/// analyze.time if sums of times, of a rank or of all (-1), reached kLongestPs, where they stay.
+void find_long_times(Picoseconds sum, int64_t rank, Findings& findings);
 
 struct Job {
   const trace::TraceSet& traces;  ///< read with texts

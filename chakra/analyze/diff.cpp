@@ -66,7 +66,7 @@ Result<Side> summarize(const trace::TraceSet& job, Findings& findings) {
       ++row.count;
       ++side.nodes;
       if (const trace::Comm* comm = t.comm(n); comm && trace::is_comm(t.type[n]))
-        row.bytes = row.bytes > UINT64_MAX - comm->bytes ? UINT64_MAX : row.bytes + comm->bytes;
+        row.bytes = add_bytes(row.bytes, comm->bytes);
       Detail detail;
       if (t.io_row[n] != trace::kNoRow) {
         const trace::Io& io = t.ios[t.io_row[n]];
@@ -88,6 +88,7 @@ Result<Side> summarize(const trace::TraceSet& job, Findings& findings) {
       side.edges[fmt::format("{}\n{}\n{}\n{}", static_cast<int>(ends.first->first), ends.first->second,
                              static_cast<int>(ends.second->first), ends.second->second)] += count;
   }
+  if (job.ranks.size() > 1) find_long_times(side.time, -1, findings);
   std::erase_if(side.rows, [](const auto& row) { return row.second.count == 0 && row.second.time == 0; });
   return side;
 }

@@ -54,7 +54,16 @@ Result<Schedule> schedule_of(const Trace& t, Findings& findings) {
     findings.push_back({"analyze.partly_measured", Severity::note, t.rank, -1,
                         fmt::format("{} of {} nodes have no measured start; they take no time here",
                                     show_count(without), show_count(t.size()))});
+  Picoseconds sum = s.last;
+  for (const Picoseconds time : t.dur_ps) sum = add_saturated(sum, time);
+  find_long_times(sum, t.rank, findings);
   return s;
+}
+
+void find_long_times(Picoseconds sum, int64_t rank, Findings& findings) {
+  if (sum >= kLongestPs)
+    findings.push_back({"analyze.time", Severity::warning, rank, -1,
+                        fmt::format("times add up to more than can be counted: sums stay at {}", show_time(sum))});
 }
 
 Bound bound_of(const Trace& t, NodeId n) {

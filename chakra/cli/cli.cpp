@@ -146,6 +146,17 @@ CLI::Validator whole_number(int64_t least, int64_t most) {
       "");
 }
 
+CLI::Validator real_number(double least, double most) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        double number = 0;
+        return CLI::detail::lexical_cast(text, number) && number >= least && number <= most
+                   ? std::string()
+                   : fmt::format("{} is no number from {:g} to {:g}", quote(text), least, most);
+      },
+      "");
+}
+
 Json to_json(const Findings& findings) {
   Json list = Json::array();
   for (const Finding& finding : findings) {

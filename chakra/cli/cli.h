@@ -78,6 +78,8 @@ Result<std::vector<std::string>> job_files(const std::string& path);
 Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path);
 /// Accepts whole numbers from `least` to `most`.
 CLI::Validator whole_number(int64_t least, int64_t most);
+/// Accepts numbers from `least` to `most`; "nan", which CLI::Range lets through, is none.
+CLI::Validator real_number(double least, double most);
 
 /// Adds "--json FILE".
 void add_json_option(CLI::App& app, std::string& path);

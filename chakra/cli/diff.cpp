@@ -67,9 +67,8 @@ Table row_table(const analyze::Diff& d, bool all) {
     for (const char* name : {"bytes a", "bytes b"}) t.columns.push_back({name, Kind::bytes});
   for (const DiffRow& row : d.rows) {
     if (!all && !differs(row)) continue;
-    t.rows.push_back({std::string(analyze::kDiffKinds[static_cast<size_t>(row.kind)]),
-                      !all && row.name.size() > 60 ? quote(row.name, 57) : row.name, row.count_a, row.count_b,
-                      row.changed, row.time_a, row.time_b, ratio(row.time_a, row.time_b)});
+    t.rows.push_back({std::string(analyze::kDiffKinds[static_cast<size_t>(row.kind)]), row.name, row.count_a,
+                      row.count_b, row.changed, row.time_a, row.time_b, ratio(row.time_a, row.time_b)});
     if (!all) continue;
     t.rows.back().emplace_back(row.count_a ? row.time_a / row.count_a : 0);
     t.rows.back().emplace_back(row.count_b ? row.time_b / row.count_b : 0);
@@ -141,11 +140,11 @@ void add_diff(CLI::App& app, int& exit_code) {
   app.add_option("--threshold", o->threshold,
                  "Exit with 1 if something differs by more than so many percent, up or down")
       ->type_name("P")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(real_number(0, 1e6));
   app.add_option("--least-share", o->least_share,
                  "Times of operators and kernels count from so many percent of all time on (default: 1)")
       ->type_name("P")
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(real_number(0, 100));
   app.add_option("--csv", o->csv, "Write the rows as CSV")->type_name("FILE");
   add_json_option(app, o->json);
   app.callback([o, &exit_code] {

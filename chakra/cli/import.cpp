@@ -1,6 +1,8 @@
 // chakra import
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "chakra/cli/cli.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
@@ -47,17 +49,36 @@ Result<Picoseconds> time_of(const std::string& text) {
   return value * unit;
 }
 
-Result<void> run_import(Options& o) {
+/// Options and the forms that they are for.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFormsOfOptions{
+    {{"--dims", "text"},
+     {"--num-npus", "text"},
+     {"--num-passes", "text"},
+     {"--time-unit", "text flexflow"},
+     {"--coll-size", "msccl"},
+     {"--default-simulated-run-time", "msccl"}}};
+
+Result<void> run_import(Options& o, const CLI::App& app) {
   CHAKRA_ASSIGN(o.read.dims, list_of(o.dims));
   if (!o.run_time.empty()) {
     CHAKRA_ASSIGN(o.read.default_run_time, time_of(o.run_time));
   }
   Findings findings;
-  CHAKRA_ASSIGN(const trace::TraceSet job, foreign::read(o.form, o.input, o.read, findings));
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.input));
+  if (o.form.empty()) {
+    CHAKRA_ASSIGN(const std::string_view head, source.peek(foreign::kSniffBytes));
+    if (const foreign::FormRow* const form = foreign::sniff(head, o.input)) o.form = form->name;
+  }
+  for (const auto& [option, forms] : kFormsOfOptions)
+    if (foreign::find(o.form) && app.count(std::string(option)) > 0 && !contains(forms, to_lower(o.form)))
+      return fail(Code::usage, "cli.usage", fmt::format("{} is not for the form {}", option, o.form), {o.input});
+  CHAKRA_ASSIGN(const trace::TraceSet job, foreign::read(o.form, std::move(source), o.read, findings));
+  const bool folder = is_directory(o.output) || o.output.ends_with('/');
+  const std::string prefix = folder ? (std::filesystem::path(o.output) / "trace").string() : o.output;
   int64_t nodes = 0;
   std::vector<std::string> outputs;
   for (const trace::Trace& trace : job.ranks) {
-    outputs.push_back(fmt::format("{}.{}.et", o.output, trace.rank));
+    outputs.push_back(fmt::format("{}.{}.et", prefix, trace.rank));
     nodes += trace.size();
   }
   for (const std::string& output : outputs)  // which differ from one another
@@ -68,11 +89,18 @@ Result<void> run_import(Options& o) {
                      {"outputs", outputs},
                      {"findings", to_json(findings)}};
   CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
-  for (size_t r = 0; r < outputs.size(); ++r) CHAKRA_CHECK(io::write_et(job.ranks[r], outputs[r]));
-  if (json_file) CHAKRA_CHECK(json_file->commit());
+  if (folder) CHAKRA_CHECK(make_directories(o.output));
+  FilesTogether<AtomicFile> written;
+  for (size_t r = 0; r < outputs.size(); ++r) {
+    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(outputs[r]));
+    CHAKRA_CHECK(io::write_et(job.ranks[r], file));
+    CHAKRA_CHECK(written.add(std::move(file)));
+  }
+  if (json_file) CHAKRA_CHECK(written.add(std::move(*json_file)));
+  CHAKRA_CHECK(written.commit());
   if (o.json == "-") return write_json(json, o.json);
   print(fmt::format("{}: {} ranks, {} nodes -> {}.<rank>.et\n", o.input,
-                    show_count(static_cast<int64_t>(job.ranks.size())), show_count(nodes), o.output));
+                    show_count(static_cast<int64_t>(job.ranks.size())), show_count(nodes), prefix));
   print(to_text(findings));
   return {};
 }
@@ -84,7 +112,9 @@ void add_import(CLI::App& app, int& exit_code) {
   std::string forms;
   for (const foreign::FormRow& row : foreign::kForms) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", row.name);
   app.add_option("file", o->input, "A workload of another tool, packed or not")->required()->type_name("FILE");
-  app.add_option("-o,--output", o->output, "Writes PREFIX.<rank>.et")->required()->type_name("PREFIX");
+  app.add_option("-o,--output", o->output, "Writes PREFIX.<rank>.et; into a folder, trace.<rank>.et")
+      ->required()
+      ->type_name("PREFIX");
   app.add_option("--from", o->form, fmt::format("Its form ({}); else told by its beginning", forms))->type_name("FORM");
   app.add_option("--dims", o->dims, "text: ranks along each dimension of the network, inner first: 8,8")
       ->type_name("LIST");
@@ -102,8 +132,8 @@ void add_import(CLI::App& app, int& exit_code) {
   app.add_option("--default-simulated-run-time", o->run_time, "msccl: time of each reduction and copy (0): 7us")
       ->type_name("TIME");
   add_json_option(app, o->json);
-  app.callback([o, &exit_code] {
-    if (auto done = run_import(*o); !done) exit_code = report(done.error());
+  app.callback([o, &app, &exit_code] {
+    if (auto done = run_import(*o, app); !done) exit_code = report(done.error());
   });
 }
 

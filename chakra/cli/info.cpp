@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "chakra/analyze/analyze.h"
 #include "chakra/cli/cli.h"
 #include "chakra/io/io.h"
 #include "chakra/sim/sim.h"
@@ -25,6 +26,7 @@ struct Summary {
   };
   std::map<std::pair<trace::NodeType, trace::CommType>, Kind> comms;
   Picoseconds duration = 0, device_duration = 0;
+  Findings findings;
 };
 
 Summary summarize(const Trace& t) {
@@ -37,7 +39,7 @@ Summary summarize(const Trace& t) {
     if (const trace::Comm* comm = t.comm(n); comm && trace::is_comm(t.type[n])) {
       Summary::Kind& kind = s.comms[{t.type[n], comm->type}];
       ++kind.count;
-      kind.bytes += comm->bytes;
+      kind.bytes = add_bytes(kind.bytes, comm->bytes);
       kind.time = add_saturated(kind.time, t.dur_ps[n]);
     }
   }
@@ -45,6 +47,7 @@ Summary summarize(const Trace& t) {
     ++s.edges[static_cast<size_t>(trace::kind_of(kind))];
     s.inferred += (kind & trace::kInferred) != 0;
   }
+  analyze::find_long_times(s.duration, t.rank, s.findings);
   return s;
 }
 
@@ -80,6 +83,7 @@ Json to_json(const Trace& t, const Summary& s, const std::optional<sim::SelfRepl
             {"metadata", metadata}};
   json["measured_ns"] = replay ? json_ns(replay->measured_ps) : Json(nullptr);
   json["replayed_ns"] = replay ? json_ns(replay->replayed_ps) : Json(nullptr);
+  json["findings"] = cli::to_json(s.findings);
   return json;
 }
 
@@ -110,7 +114,7 @@ std::string to_text(const Trace& t, const Summary& s, const std::optional<sim::S
   if (!t.defects.empty())
     line("defects",
          fmt::format("{}; run 'chakra check' for the list", show_count(static_cast<int64_t>(t.defects.size()))));
-  return out;
+  return out + cli::to_text(s.findings);
 }
 
 /// A job by classes: each class as the trace it is, and how many ranks it has.

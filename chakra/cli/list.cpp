@@ -7,8 +7,8 @@
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
 #include "chakra/coll/coll.h"
-#include "chakra/foreign/foreign.h"
 #include "chakra/feed/feed.h"
+#include "chakra/foreign/foreign.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
 #include "chakra/net/net.h"
@@ -109,7 +109,7 @@ Result<void> run_list(const std::string& kind, const std::string& json_path) {
     }
     CHAKRA_CHECK(write_json(json, json_path));
   }
-  if (json_path != "-") print(view::to_text(table));
+  if (json_path != "-") print(view::to_text(table, SIZE_MAX));
   return {};
 }
 

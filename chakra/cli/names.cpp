@@ -117,7 +117,7 @@ Result<Translated> trace_link(const Arguments& args) {
 
 // ---- chakra_converter --------------------------------------------------------------------------------------
 
-constexpr std::array<Flag, 8> kConverterFlags{{
+constexpr std::array<Flag, 9> kConverterFlags{{
     {"input", "input_filename", true, true, "the file to convert"},
     {"output", "output_filename", true, true, "PyTorch: the file to write; Text: a prefix, for PREFIX.<rank>.et"},
     {"simulate", "", false, false, "PyTorch: without effect; 'chakra sim' simulates"},
@@ -125,6 +125,7 @@ constexpr std::array<Flag, 8> kConverterFlags{{
     {"num-passes", "", true, false, "Text: iterations"},
     {"input_type", "", true, false, "PyTorch, Text or FlexFlow (old; now the first word)"},
     {"num_dims", "", true, false, "without effect (old)"},
+    {"npu_frequency", "", true, false, "FlexFlow: without effect: times are times, not cycles (old)"},
     {"log-filename", "", true, false, "without effect: no log is written"},
 }};
 Result<Translated> converter(const Arguments& args) {
@@ -156,8 +157,9 @@ Result<Translated> converter(const Arguments& args) {
 
 // ---- the others ----------------------------------------------------------------------------------------------
 
-constexpr std::array<Flag, 4> kGeneratorFlags{{
+constexpr std::array<Flag, 5> kGeneratorFlags{{
     {"num_npus", "", true, false, "ranks"},
+    {"num_dims", "", true, false, "without effect (old)"},
     {"default_runtime", "", true, false, "time of a computation in us (5)"},
     {"default_tensor_size", "", true, false, "bytes of a load, store or message (1024)"},
     {"default_comm_size", "", true, false, "bytes of a collective (65536)"},

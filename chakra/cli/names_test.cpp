@@ -48,6 +48,10 @@ TEST(Names, TakeThePeersInvocations) {
        "import w.txt -o job --from text --num-npus 4 --num-passes 1"},
       {"chakra_converter --input_type FlexFlow --input_filename g.dot --output_filename job --num_npus 4",
        "import g.dot -o job --from flexflow"},
+      {"chakra_converter --input_type FlexFlow --input_filename g --output_filename o --npu_frequency 1500 --num_dims "
+       "1",
+       "import g -o o --from flexflow"},
+      {"chakra_generator --num_npus 2 --num_dims 1", "gen cases -o . --num-npus 2"},
       {"chakra_generator --num_npus 2 --default_runtime 5 --default_tensor_size 1024 --default_comm_size 65536",
        "gen cases -o . --num-npus 2 --default-runtime 5 --default-tensor-size 1024 --default-comm-size 65536"},
       {"chakra_generator", "gen cases -o ."},

@@ -14,7 +14,7 @@ constexpr int64_t kMostHops = 1'000'000;
 constexpr int64_t kMostBoxes = 1'000;
 
 struct Options {
-  std::string path, output, from, to, only = "all", frequency = "1GHz";
+  std::string path, output, from, to, only = "all", frequency;
   std::optional<uint64_t> focus;
   std::optional<int64_t> rank;
   int64_t hops = 2, boxes = 30, ranks = 0;
@@ -41,7 +41,7 @@ Result<void> view_csv(const Options& o) {
   CHAKRA_CHECK(keep_apart({o.path}, {o.output}, ""));
   view::EventCsvOptions options;
   options.ranks = o.ranks;
-  CHAKRA_ASSIGN(options.hz, view::parse_frequency(o.frequency));
+  CHAKRA_ASSIGN(options.hz, view::parse_frequency(o.frequency.empty() ? "1GHz" : o.frequency));
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.path));
   Findings findings;
   CHAKRA_ASSIGN(const table::Timeline timeline, view::read_event_csv(std::move(source), options, findings));
@@ -109,9 +109,12 @@ Result<void> run_view(const Options& o) {
   if (timeline && (o.group || o.focus || o.only != "all"))
     return fail(Code::usage, "cli.usage", "--only, --focus and --group are for graphs, not for timelines");
   if (o.from == "csv" || (o.from.empty() && o.path.ends_with(".csv"))) {
+    if (o.rank) return fail(Code::usage, "cli.usage", "--rank is for traces; of a CSV, all ranks are shown");
     if (timeline) return view_csv(o);
     return fail(Code::usage, "cli.usage", "a CSV of issue and callback lines gives a timeline (FILE.json)");
   }
+  if (o.ranks != 0 || !o.frequency.empty())
+    return fail(Code::usage, "cli.usage", "--num-npus and --npu-frequency are for a CSV of issue and callback lines");
   CHAKRA_ASSIGN(const std::vector<std::string> files, job_files(o.path));
   CHAKRA_CHECK(keep_apart(files, {o.output}, ""));
   CHAKRA_ASSIGN(const trace::TraceSet job, read(o));
@@ -140,15 +143,18 @@ void add_view(CLI::App& app, int& exit_code) {
       ->check(whole_number(0, kMostRanks));
   app.add_option("--only", o->only, "Graphs: only nodes of a kind, and who waits for whom through the others")
       ->check(CLI::IsMember(std::vector<std::string>(view::kOnlyNames.begin(), view::kOnlyNames.end())));
-  app.add_option("--focus", o->focus, "Graphs: only what is near the node of this id")->type_name("NODE");
+  CLI::Option* const focus =
+      app.add_option("--focus", o->focus, "Graphs: only what is near the node of this id")->type_name("NODE");
   app.add_option("--hops", o->hops, "Graphs: how many edges away from --focus (default: 2)")
       ->type_name("N")
-      ->check(whole_number(0, kMostHops));
-  app.add_flag("--group", o->group,
-               "Graphs: a box for many nodes, by lane and by what called them, repetitions as one");
+      ->check(whole_number(0, kMostHops))
+      ->needs(focus);
+  CLI::Option* const group = app.add_flag(
+      "--group", o->group, "Graphs: a box for many nodes, by lane and by what called them, repetitions as one");
   app.add_option("--boxes", o->boxes, "Graphs: at most so many boxes with --group (default: 30)")
       ->type_name("N")
-      ->check(whole_number(2, kMostBoxes));
+      ->check(whole_number(2, kMostBoxes))
+      ->needs(group);
   app.add_option("--num-npus,--num_npus", o->ranks,
                  "CSV: so many ranks; others are an error (default: as many as there are)")
       ->type_name("N")

@@ -88,6 +88,8 @@ class Reader {
 
   Timeline finish() {
     number_tracks();
+    if (out_.slices.empty())
+      findings_.push_back({"view.csv.empty", Severity::warning, -1, -1, "no node ended: there is nothing to show"});
     if (!open_.empty()) {
       int64_t first = INT64_MAX;
       for (const auto& [key, open] : open_) first = std::min(first, open.line);

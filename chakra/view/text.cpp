@@ -13,17 +13,30 @@ size_t width(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+/// Names come from files: long ones are cut, and what a terminal would obey is shown as bytes.
+std::string shown(const table::Table::Cell& cell, table::Table::Kind kind, size_t widest) {
+  std::string text = table::show(cell, kind);
+  if (!std::holds_alternative<std::string>(cell)) return text;
+  bool plain = text.size() <= widest;
+  for (size_t i = 0; i < text.size() && plain;) {
+    const size_t length = utf8_length(text, i);
+    plain = length > 0 && static_cast<unsigned char>(text[i]) >= 0x20 && text[i] != 0x7f;
+    i += length;
+  }
+  return plain ? text : quote(text, widest);
+}
+
 }  // namespace
 
-std::string to_text(const table::Table& table) {
+std::string to_text(const table::Table& table, size_t widest) {
   std::vector<std::vector<std::string>> cells;
   std::vector<size_t> widths;
   for (const auto& column : table.columns) widths.push_back(width(column.name));
   for (const auto& row : table.rows) {
-    auto& shown = cells.emplace_back();
+    auto& texts = cells.emplace_back();
     for (size_t i = 0; i < row.size(); ++i) {
-      shown.push_back(table::show(row[i], table.columns[i].kind));
-      widths[i] = std::max(widths[i], width(shown.back()));
+      texts.push_back(shown(row[i], table.columns[i].kind, widest));
+      widths[i] = std::max(widths[i], width(texts.back()));
     }
   }
   std::string out;

@@ -105,8 +105,9 @@ std::string explain(const trace::Trace& trace, trace::NodeId node);
 /// with the mean of its row; below, the sum of each column as a bar. Requires numbers in all columns but the first.
 std::string to_heat_map(const table::Table& table);
 
-/// Columns aligned, units with every number.
-std::string to_text(const table::Table& table);
+/// Columns aligned, units with every number. Texts of more than `widest` bytes are cut, and those with control
+/// characters quoted: CSV and JSON have them whole.
+std::string to_text(const table::Table& table, size_t widest = 60);
 /// RFC 4180, a header line, the unit of each column in its name: ps, bytes, bytes/s.
 std::string to_csv(const table::Table& table);
 
