@@ -1,10 +1,12 @@
 #include "chakra/cli/cli.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "chakra/io/io.h"
 #include "chakra/view/view.h"
@@ -110,27 +112,33 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
     return fail(Code::usage, "cli.usage", "only JSON can go to standard output, by --json -");
   if (json != "-") outputs.push_back(json);
   std::error_code ignored;
-  const auto same = [&](const std::string& a, const std::string& b) {
-    const auto place = [&](const std::string& path) { return fs::weakly_canonical(fs::absolute(path), ignored); };
-    return fs::equivalent(a, b, ignored) || place(a) == place(b);
+  std::set<std::string> read, written;  // files by their place, and those that exist also by what they are (links)
+  const auto add = [&](std::set<std::string>& to, const std::string& path) {
+    struct stat status {};
+    to.insert(fs::weakly_canonical(fs::absolute(path), ignored).string());
+    if (stat(path.c_str(), &status) == 0) to.insert(fmt::format("{}:{}", status.st_dev, status.st_ino));
   };
-  std::vector<std::string> files;
   for (const std::string& input : inputs) {
-    files.push_back(input);
-    if (!is_directory(input)) continue;
-    CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(input));
-    for (const std::string& name : names) files.push_back((fs::path(input) / name).string());
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    // Devices and pipes take what they get.
-    if (outputs[i].empty() || (fs::exists(outputs[i], ignored) && !is_file(outputs[i]) && !is_directory(outputs[i])))
+    if (!is_directory(input)) {
+      if (!input.empty()) add(read, input);
       continue;
-    for (size_t j = 0; j < i; ++j)
-      if (!outputs[j].empty() && same(outputs[i], outputs[j]))
-        return fail(Code::usage, "cli.usage", fmt::format("two results would go to {}", quote(outputs[i], 200)));
-    for (const std::string& file : files)
-      if (!file.empty() && !is_directory(file) && same(outputs[i], file))
-        return fail(Code::usage, "cli.usage", fmt::format("{} is an input; it would be lost", quote(outputs[i], 200)));
+    }
+    CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(input));
+    for (const std::string& name : names)
+      if (const fs::path path = fs::path(input) / name; !is_directory(path.string())) add(read, path.string());
+  }
+  for (const std::string& output : outputs) {
+    // Devices and pipes take what they get.
+    if (output.empty() || (fs::exists(output, ignored) && !is_file(output) && !is_directory(output))) continue;
+    std::set<std::string> self;
+    add(self, output);
+    for (const std::string& identity : self) {
+      if (read.contains(identity))
+        return fail(Code::usage, "cli.usage", fmt::format("{} is an input; it would be lost", quote(output, 200)));
+      if (written.contains(identity))
+        return fail(Code::usage, "cli.usage", fmt::format("two results would go to {}", quote(output, 200)));
+    }
+    written.merge(self);
   }
   return {};
 }

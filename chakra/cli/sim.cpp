@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -321,8 +320,6 @@ Result<void> settle(Options& o) {
     return fail(Code::usage, "cli.usage",
                 "--astra-output, --backend, --num-queues-per-dim, --rendezvous-protocol and --injection-scale are for "
                 "--compat");
-  if (!std::isfinite(o.compat_options.injection_scale))
-    return fail(Code::usage, "cli.usage", "--injection-scale is no number");
   if (!o.compat.empty() && (!o.congestion.empty() || !o.collectives.empty() || o.no_fold))
     return fail(Code::usage, "cli.usage", "--congestion, --collectives and --no-fold are for the native mode");
   o.compat_options.congestion_aware = o.backend == "congestion_aware";
@@ -440,7 +437,7 @@ void add_sim(CLI::App& app, int& exit_code) {
   app.add_option("--injection-scale", options->compat_options.injection_scale,
                  "With --compat: factor of the endpoint delay")
       ->type_name("X")
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(real_number(0, 1e9));
   for (const auto& [flag, value] :
        {std::pair("--compute-scale", &options->compute_scale), std::pair("--comm-scale", &options->comm_scale),
         std::pair("--logging-configuration", &options->logging),
