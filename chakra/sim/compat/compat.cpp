@@ -553,7 +553,7 @@ class Compat {
   }
 
   int64_t next_stream_id(RankState& rank, const Trace& t, NodeId n, const Members* members) {
-    if (members->everyone) return rank.next_stream++;
+    if (members == &everyone_) return rank.next_stream++;
     int64_t number = 0;
     (void)parse_integer(t.strings[t.comm(n)->group], number);
     const auto [found, added] = rank.next_group_stream.emplace(t.comm(n)->group, number * kFirstGroupStream);
@@ -816,14 +816,15 @@ class Compat {
     for (const Action& action : actions) {
       Stream& s = streams_[id];
       const Line& line = s.plans[s.current].line;
+      const int64_t tag = s.id % kMessageTags;  // those of group 500 are those of all ranks again [5]
       switch (action.kind) {
         case Action::Kind::bundle:
           at(s.rank, add_saturated(now(), endpoint_delay(s)),
              {action.reduces ? Event::Kind::reduction : Event::Kind::bundle_done, s.rank, 0, id, action.bytes});
           break;
-        case Action::Kind::send: send({s.id, s.rank, line.rank(action.peer), action.bytes}, {}); break;
+        case Action::Kind::send: send({tag, s.rank, line.rank(action.peer), action.bytes}, {}); break;
         case Action::Kind::receive:
-          receive({s.id, line.rank(action.peer), s.rank, action.bytes}, {Party::Kind::phase, s.rank, 0, id});
+          receive({tag, line.rank(action.peer), s.rank, action.bytes}, {Party::Kind::phase, s.rank, 0, id});
           break;
         case Action::Kind::end: return end_phase(id);
       }
