@@ -60,9 +60,9 @@ class Orderer {
       for (size_t d = 0; d < deps_.size(); ++d)
         if (!dropped_[d]) deps_[kept++] = deps_[d];
       deps_.resize(kept);
-      l_.find("pytorch.time.circle", Severity::warning,
-              fmt::format("the measured times contradict each other: {} dependencies were left out",
-                          show_count(drops_)));
+      l_.find(
+          "pytorch.time.circle", Severity::warning,
+          fmt::format("the measured times contradict each other: {} dependencies were left out", show_count(drops_)));
     }
     return order;
   }
@@ -173,9 +173,8 @@ class Assembler {
       if (is_item || l_.op_of_host[h] != kNone || l_.out_of_scope.contains(op.rf_id)) continue;
       origins_.push_back({Item::Kind::untimed, h});
     }
-    std::sort(origins_.begin(), origins_.end(), [&](const Origin& a, const Origin& b) {
-      return l_.host.ops[a.record].id < l_.host.ops[b.record].id;
-    });
+    std::sort(origins_.begin(), origins_.end(),
+              [&](const Origin& a, const Origin& b) { return l_.host.ops[a.record].id < l_.host.ops[b.record].id; });
     for (const Origin& origin : origins_) node_of_host_[origin.record] = nodes_++;
     origins_.reserve(nodes_ + order.size());
     node_of_item_.resize(l_.items.size());
@@ -203,8 +202,8 @@ class Assembler {
               Picoseconds{d.lag} * kPsPerNs);
       for (const auto& chain : l_.chains)
         for (size_t i = 1; i < chain.size(); ++i)
-          visit(node_of_item_[chain[i]], node_of_item_[chain[i - 1]],
-                static_cast<uint8_t>(trace::EdgeKind::program), Picoseconds{0});
+          visit(node_of_item_[chain[i]], node_of_item_[chain[i - 1]], static_cast<uint8_t>(trace::EdgeKind::program),
+                Picoseconds{0});
     };
     trace::Edges edges = trace::make_edges(nodes_, true, each);
     for (const uint8_t kind : edges.kind) {
@@ -238,16 +237,16 @@ class Assembler {
       const Item& item = l_.items[id];
       const NodeId node = node_of_item_[id];
       if (item.kind == Item::Kind::untimed) {
-        t_.lane[node] =
-            b_.lane({trace::Lane::Kind::thread, 0, l_.host.threads[l_.host.ops[item.record].thread]});
+        t_.lane[node] = b_.lane({trace::Lane::Kind::thread, 0, l_.host.threads[l_.host.ops[item.record].thread]});
         continue;
       }
       t_.flags[node] |= trace::kHasStart | trace::kHasDuration;
       t_.start_ps[node] = (item.start - l_.begin_ns) * kPsPerNs;
       t_.dur_ps[node] = item.dur * kPsPerNs;
       const bool device = item.kind == Item::Kind::device || item.kind == Item::Kind::device_rest;
-      if (device) t_.flags[node] &= static_cast<uint8_t>(~trace::kOnCpu);
-      if (item.kind != Item::Kind::initial_condition)
+      const bool message = item.kind == Item::Kind::message;
+      if (device || message) t_.flags[node] &= static_cast<uint8_t>(~trace::kOnCpu);
+      if (item.kind != Item::Kind::initial_condition && !message)
         t_.lane[node] = b_.lane(device ? k_.streams[item.lane] : k_.threads[item.lane]);
       if (item.whole != kNone) t_.part_of[node] = node_of_item_[item.whole];
     }
@@ -322,6 +321,15 @@ class Assembler {
         is_comm = l_.kineto.file.empty() && comms_.record(record, comm);
         host_attrs(node, record);
         source(op.id, std::nullopt);
+        break;
+      }
+      case Item::Kind::message: {
+        const Message& message = l_.messages[record];
+        const uint32_t around = l_.parent_op[message.op];  // c10d::send, ...
+        t_.name[node] = k_.ops[around == kNone ? message.op : around].name;
+        is_comm = comms_.message(record, comm);
+        b_.attr({correlation_, k_.device_ops[message.device_op].correlation});
+        source(std::nullopt, k_.ops[message.op].byte);
         break;
       }
       case Item::Kind::device_rest: t_.name[node] = k_.device_ops[record].name; break;

@@ -85,6 +85,7 @@ bool CommNodes::device(uint32_t op, CommNode& node) {
   const DeviceOp& x = k.device_ops[op];
   const std::string_view kernel = l_.text(x.name);
   if (x.comm == trace::kNoRow && !is_comm_kernel(kernel)) return false;
+  if (const auto [first, last] = l_.messages_of(op); first < last) return message(first, node);
   CommRecord record;
   if (x.comm != trace::kNoRow) complete(record, k.comms[x.comm]);
   // The operators around the launch, innermost first: nccl:all_reduce, record_param_comms, c10d::...
@@ -117,6 +118,24 @@ bool CommNodes::device(uint32_t op, CommNode& node) {
     types = dim_types;
   }
   find_ends(record, kind, annotation);
+  fill(node, kind, record, tensors, types, "nccl");
+  return true;
+}
+
+bool CommNodes::message(uint32_t row, CommNode& node) {
+  const uint32_t op = l_.messages[row].op;
+  const CpuOp& o = l_.kineto.ops[op];
+  CommRecord record;
+  if (o.comm != trace::kNoRow) complete(record, l_.kineto.comms[o.comm]);
+  std::string_view tensors, types;
+  if (l_.host_of_op[op] != kNone) {
+    const HostOp& host = l_.host.ops[l_.host_of_op[op]];
+    if (const CommRecord* more = l_.host.comm(host)) complete(record, *more);
+    tensors = l_.host.io(host).inputs.values;
+    types = l_.text(l_.host.io(host).inputs.types);
+  }
+  const CommKind kind = comm_kind(l_.text(record.collective));
+  find_ends(record, kind, {});
   fill(node, kind, record, tensors, types, "nccl");
   return true;
 }

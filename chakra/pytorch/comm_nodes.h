@@ -16,6 +16,8 @@ class CommNodes {
 
   /// Whether a device operation, or an operator, is a communication, and which.
   bool device(uint32_t op, CommNode& node);
+  /// One of Linking::messages: always.
+  bool message(uint32_t row, CommNode& node);
   bool host(uint32_t op, CommNode& node);
   /// Whether an operator of the host trace alone is one: record_param_comms, but for waits.
   bool record(uint32_t host_op, CommNode& node);

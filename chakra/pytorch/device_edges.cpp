@@ -100,6 +100,19 @@ class DeviceEdges {
     item(self).caller = l_.enclosing_op[call] != kNone ? l_.item_of_op[l_.enclosing_op[call]] : launch;
   }
 
+  /// The messages that a kernel carries beside the first, which it stands for itself. They may leave when it
+  /// begins, and it has not received its own before all others have come.
+  void add_messages(uint32_t self, uint32_t op) {
+    const auto [first, last] = l_.messages_of(op);
+    for (uint32_t m = first + 1; m < last; ++m) {
+      const uint32_t message = add_item(Item::Kind::message, k_.device_ops[op].start_ns, 0, m, kNone);
+      add_launch(message, op);
+      if (const uint32_t before = l_.previous[op]; before != kNone)
+        dep(message, l_.item_of_device_op[before], EdgeKind::stream, false, l_.constants(op).dispatch_gap_ns);
+      if (l_.messages[m].receives) dep(self, message, EdgeKind::stream);
+    }
+  }
+
   void add_edges() {
     for (const EventEdge& event : l_.events)
       dep(first_item_[event.op], l_.item_of_device_op[event.on], EdgeKind::event, event.inferred,
@@ -113,6 +126,7 @@ class DeviceEdges {
         const uint32_t before = l_.previous[op];
         if (before != kNone)
           dep(self, l_.item_of_device_op[before], EdgeKind::stream, false, l_.constants(op).dispatch_gap_ns);
+        add_messages(self, op);
         const bool any_reason = explained_[op] != kUnknown;
         if (any_reason && x.start_ns > explained_[op] + kUnexplainedNs)
           if (const uint32_t holder = held_up_by(op, explained_[op]); holder != kNone) {

@@ -79,6 +79,7 @@ Result<void> link_records(Linking& l) {
   CHAKRA_CHECK(match_host_ops(l));
   CHAKRA_CHECK(set_zero(l));
   attach_device_ops(l);
+  find_messages(l);
   find_waits(l);
   estimate_constants(l);
   build_chains(l);

@@ -4,6 +4,7 @@
 
 #include <absl/container/flat_hash_set.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -46,6 +47,7 @@ struct Item {
     initial_condition,  ///< stands for work before the recording
     device,
     device_rest,  ///< what a device operation does after another one of its stream began
+    message,      ///< one that a kernel carries beside others; takes no time of its own; record: messages
     untimed,      ///< an operator of a host trace without a Kineto trace; record: HostOp
   } kind = Kind::op;
   bool waited = false;      ///< a gap that has shrunk to what followed a wait
@@ -71,17 +73,17 @@ static_assert(sizeof(Item) == 40 && sizeof(Dependency) == 16);  // a gigabyte of
 struct CallRole {
   uint32_t first_op = kNone;  ///< the device operations it launched: op_order[first_op, last_op)
   uint32_t last_op = kNone;
-  bool graph = false;               ///< launches a whole graph
-  bool blocks = false;              ///< may wait for the device
-  bool leave_out = false;           ///< the profiler's own synchronisation
+  bool graph = false;      ///< launches a whole graph
+  bool blocks = false;     ///< may wait for the device
+  bool leave_out = false;  ///< the profiler's own synchronisation
   bool wait_inferred = false;
-  bool feeds_copy = false;       ///< what follows the wait is the host's part of a copy
-  bool queue_full = false;       ///< it waited for room in the launch queue, and launched then
-  int64_t split_at = -1;         ///< the launch happens here, inside the call; -1: at its end
-  int64_t wait_end = -1;         ///< the wait ends here, inside the call; -1: it did not wait
+  bool feeds_copy = false;                 ///< what follows the wait is the host's part of a copy
+  bool queue_full = false;                 ///< it waited for room in the launch queue, and launched then
+  int64_t split_at = -1;                   ///< the launch happens here, inside the call; -1: at its end
+  int64_t wait_end = -1;                   ///< the wait ends here, inside the call; -1: it did not wait
   uint32_t first_wait = 0, last_wait = 0;  ///< what it waits for: Linking::waited_for[first_wait, last_wait)
-  uint32_t launch_item = kNone;  ///< whose end is the launch
-  uint32_t wait_item = kNone;    ///< that cannot begin before the wait is over
+  uint32_t launch_item = kNone;            ///< whose end is the launch
+  uint32_t wait_item = kNone;              ///< that cannot begin before the wait is over
   uint32_t launched() const { return first_op == kNone ? 0 : last_op - first_op; }
 };
 
@@ -90,6 +92,13 @@ struct EventEdge {
   uint32_t op = 0;
   uint32_t on = 0;
   bool inferred = false;
+};
+
+/// A message whose kernel carries all that were recorded before its launch.
+struct Message {
+  uint32_t device_op = 0;
+  uint32_t op = 0;  ///< CpuOp: its record
+  bool receives = false;
 };
 
 struct Linking {
@@ -127,7 +136,8 @@ struct Linking {
   std::vector<uint32_t> enclosing_op;                  ///< RuntimeCall -> innermost CpuOp around it, or kNone
   std::vector<uint32_t> parent_op;                     ///< CpuOp -> the one around it, or kNone
   std::vector<EventEdge> events;                       ///< across streams
-  std::vector<uint32_t> constants_of_stream;  ///< stream -> row of report.constants
+  std::vector<Message> messages;                       ///< by device operation, receives first
+  std::vector<uint32_t> constants_of_stream;           ///< stream -> row of report.constants
 
   // graph
   int64_t begin_ns = 0;  ///< start of the first item
@@ -136,6 +146,13 @@ struct Linking {
   std::vector<uint32_t> item_of_op;           ///< CpuOp -> item
   std::vector<uint32_t> item_of_device_op;    ///< DeviceOp -> item that its end is the end of
   std::vector<Dependency> deps;               ///< all but those in chains
+
+  /// Those of `messages` that a device operation carries: rows [first, second).
+  std::pair<uint32_t, uint32_t> messages_of(uint32_t device_op) const {
+    if (messages.empty()) return {};
+    const auto [first, last] = std::ranges::equal_range(messages, device_op, {}, &Message::device_op);
+    return {static_cast<uint32_t>(first - messages.begin()), static_cast<uint32_t>(last - messages.begin())};
+  }
 
   const LinkReport::Constants& constants(uint32_t device_op) const {
     return report.constants[constants_of_stream[kineto.device_ops[device_op].lane]];
@@ -171,6 +188,8 @@ Result<void> set_zero(Linking& l);
 /// call_of_op, op_order, roles (launches), stream_ops, ops_by_end, previous, overlaps, thread_ops, thread_calls,
 /// thread_launches, enclosing_op, parent_op.
 void attach_device_ops(Linking& l);
+/// messages.
+void find_messages(Linking& l);
 /// roles (blocks, waits_for, wait_end), events.
 void find_waits(Linking& l);
 /// report.constants, roles (split_at).
