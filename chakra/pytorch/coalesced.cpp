@@ -23,23 +23,23 @@ void find_messages(Linking& l) {
   const StringId record = l.strings->find("record_param_comms");
   if (record == 0) return;
   const Kineto& k = l.kineto;
-  std::vector<uint32_t> pending;  // records of messages since the last communication kernel
+  std::vector<Message> pending;  // recorded since the last communication kernel
   for (size_t thread = 0; thread < k.threads.size(); ++thread) {
     pending.clear();
     size_t next = 0;
     const std::vector<uint32_t>& ops = l.thread_ops[thread];
     for (const uint32_t call : l.thread_launches[thread]) {
       for (; next < ops.size() && k.ops[ops[next]].start_ns < k.calls[call].start_ns; ++next)
-        if (k.ops[ops[next]].name == record && message_in(l, ops[next]) != trace::NodeType::invalid)
-          pending.push_back(ops[next]);
+        if (k.ops[ops[next]].name == record)
+          if (const trace::NodeType type = message_in(l, ops[next]); type != trace::NodeType::invalid)
+            pending.push_back({kNone, ops[next], type == trace::NodeType::recv});
       if (pending.empty() || l.roles[call].launched() != 1) continue;
       const uint32_t device_op = l.op_order[l.roles[call].first_op];
       if (!is_comm_kernel(l.text(k.device_ops[device_op].name))) continue;
       uint32_t around = l.enclosing_op[call];
       while (around != kNone && k.ops[around].name != record) around = l.parent_op[around];
       if (around == kNone && k.device_ops[device_op].comm == trace::kNoRow)
-        for (const uint32_t op : pending)
-          l.messages.push_back({device_op, op, message_in(l, op) == trace::NodeType::recv});
+        for (const Message& message : pending) l.messages.push_back({device_op, message.op, message.receives});
       pending.clear();
     }
   }

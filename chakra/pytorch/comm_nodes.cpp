@@ -122,18 +122,22 @@ bool CommNodes::device(uint32_t op, CommNode& node) {
   return true;
 }
 
+/// What the host trace says of an operator, if it has it.
+void CommNodes::ask_host(uint32_t op, CommRecord& record, std::string_view& tensors, std::string_view& types) const {
+  if (l_.host_of_op[op] == kNone) return;
+  const HostOp& host = l_.host.ops[l_.host_of_op[op]];
+  if (const CommRecord* more = l_.host.comm(host)) complete(record, *more);
+  tensors = l_.host.io(host).inputs.values;
+  types = l_.text(l_.host.io(host).inputs.types);
+}
+
 bool CommNodes::message(uint32_t row, CommNode& node) {
   const uint32_t op = l_.messages[row].op;
   const CpuOp& o = l_.kineto.ops[op];
   CommRecord record;
   if (o.comm != trace::kNoRow) complete(record, l_.kineto.comms[o.comm]);
   std::string_view tensors, types;
-  if (l_.host_of_op[op] != kNone) {
-    const HostOp& host = l_.host.ops[l_.host_of_op[op]];
-    if (const CommRecord* more = l_.host.comm(host)) complete(record, *more);
-    tensors = l_.host.io(host).inputs.values;
-    types = l_.text(l_.host.io(host).inputs.types);
-  }
+  ask_host(op, record, tensors, types);
   const CommKind kind = comm_kind(l_.text(record.collective));
   find_ends(record, kind, {});
   fill(node, kind, record, tensors, types, "nccl");
@@ -148,12 +152,7 @@ bool CommNodes::host(uint32_t op, CommNode& node) {
   static const CommRecord nothing;
   const CommRecord& here = o.comm == trace::kNoRow ? nothing : l_.kineto.comms[o.comm];
   std::string_view tensors, types = here.types;
-  if (l_.host_of_op[op] != kNone) {
-    const HostOp& host = l_.host.ops[l_.host_of_op[op]];
-    if (const CommRecord* more = l_.host.comm(host)) complete(record, *more);
-    tensors = l_.host.io(host).inputs.values;
-    types = l_.text(l_.host.io(host).inputs.types);
-  }
+  ask_host(op, record, tensors, types);
   if (tensors.empty()) record.in_elements = static_cast<int64_t>(sum_dims(here.dims));
   fill(node, comm_kind(after_colon(name)), record, tensors, types, name.substr(0, name.find(':')));
   return true;

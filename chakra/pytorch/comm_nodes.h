@@ -28,6 +28,7 @@ class CommNodes {
  private:
   void fill(CommNode& node, CommKind kind, const CommRecord& record, std::string_view tensors, std::string_view types,
             std::string_view backend);
+  void ask_host(uint32_t op, CommRecord& record, std::string_view& tensors, std::string_view& types) const;
   void find_ends(CommRecord& record, CommKind kind, std::string_view annotation);
   trace::ProcessGroup* find_group(std::string_view name);  ///< null: not known yet
   StringId only_group(std::string_view backend);

@@ -149,9 +149,10 @@ class Pool {
     return number;
   }
   T take(uint64_t number) {
-    unused_.push_back(number);
+    drop(number);
     return things_[number];
   }
+  void drop(uint64_t number) { unused_.push_back(number); }
   T& operator[](uint64_t number) { return things_[number]; }
 
  private:
@@ -194,7 +195,7 @@ struct RankState {
   absl::flat_hash_map<NodeId, int64_t> chunks_left;
   struct Due {
     Picoseconds time;
-    uint32_t batch;
+    uint64_t batch;
   };
   absl::InlinedVector<Due, 4> due;  ///< by time, from now on
   Picoseconds finish = 0, computed = 0;
@@ -278,14 +279,7 @@ class Compat {
     auto next = due.end();  // those behind it are later; most often none
     while (next != due.begin() && std::prev(next)->time > time) --next;
     if (next != due.begin() && std::prev(next)->time == time) return batches_[std::prev(next)->batch].push_back(event);
-    uint32_t number = static_cast<uint32_t>(batches_.size());
-    if (unused_batches_.empty()) {
-      batches_.emplace_back();
-    } else {
-      number = unused_batches_.back();
-      unused_batches_.pop_back();
-    }
-    batches_[number].push_back(event);
+    const uint64_t number = batches_.put({event});
     due.insert(next, {time, number});
     queue_.push(time, {Event::Kind::batch, rank, 0, 0, number});
   }
@@ -294,8 +288,7 @@ class Compat {
       const Event event = batches_[number][done];
       CHAKRA_CHECK(handle(event));
     }
-    batches_[number].clear();
-    unused_batches_.push_back(static_cast<uint32_t>(number));
+    batches_.drop(number);
     ranks_[rank].due.erase(ranks_[rank].due.begin());
     return {};
   }
@@ -1119,8 +1112,7 @@ class Compat {
   std::vector<Link> links_;                           ///< two of a rank, on a ring or a switch
   absl::flat_hash_map<uint64_t, Link> sparse_links_;  ///< of all pairs of ranks, those that were used
   absl::flat_hash_map<RingKey, RingRun> rings_;
-  std::vector<absl::InlinedVector<Event, 1>> batches_;
-  std::vector<uint32_t> unused_batches_;
+  Pool<absl::InlinedVector<Event, 1>> batches_;
   uint32_t quirks_ = 0;
   std::map<uint32_t, SharedMemory> memories_;
   SimReport report_;
