@@ -726,13 +726,15 @@ TEST(Compat, EveryAlgorithmEnds) {
         }
 }
 
-/// Rings priced at once give what their messages give one by one: random starts, groups, dimensions and queues.
+/// Rings priced at once give what their messages give one by one: random starts, groups, dimensions and queues; with
+/// congestion, too, where messages that follow show in which order the ranks left the ring.
 TEST(Compat, RingsAtOnceEqualRingsMessageByMessage) {
   Prng random(11);
-  for (int round = 0; round < 300; ++round) {
+  int aware = 0, shorter = 0;
+  for (int round = 0; round < 1200; ++round) {
     SimInput in = ring_of_eight(2);
     in.fabric.dimensions.clear();
-    const size_t dims = 1 + random.below(3);
+    const size_t dims = random.below(2) == 0 ? 1 : 1 + random.below(3);
     size_t ranks = 1;
     for (size_t d = 0; d < dims; ++d) {
       const auto size = static_cast<int64_t>(2 + random.below(dims == 1 ? 7 : 3));
@@ -742,24 +744,33 @@ TEST(Compat, RingsAtOnceEqualRingsMessageByMessage) {
       ranks *= static_cast<size_t>(size);
     }
     in.system.splits = static_cast<int64_t>(1 + random.below(5));
-    in.system.active_chunks = static_cast<int64_t>(1 + random.below(4));
+    in.system.active_chunks = static_cast<int64_t>(random.below(2) == 0 ? 1 : 1 + random.below(4));
     in.system.local_bw_aware = random.below(2) == 0;
     in.system.scheduling = random.below(2) == 0 ? "LIFO" : "FIFO";
-    in.compat.queues_per_dimension = static_cast<int64_t>(1 + random.below(4));
+    in.compat.queues_per_dimension = static_cast<int64_t>(random.below(2) == 0 ? 1 : 1 + random.below(4));
     in.system.all_reduce = in.system.all_gather = in.system.reduce_scatter = in.system.all_to_all =
         std::vector<std::string>(dims, random.below(4) == 0 ? "oneRing" : "ring");
+    in.compat.congestion_aware = dims == 1 && random.below(4) != 0;
+    const bool competing = in.compat.congestion_aware && random.below(2) == 0;  // who is first at a link shows
+    if (competing) in.system.all_to_all = {"direct"};
     in.groups = {{"1", {}}, {"2", {}}};
-    for (size_t r = 0; r < ranks; ++r) in.groups[r % 2 == 0 ? "1" : "2"].push_back(static_cast<int64_t>(r));
+    const bool halves = random.below(2) == 0;
+    const auto group = [&](size_t r) { return (halves ? r * 2 < ranks : r % 2 == 0) ? "1" : "2"; };
+    for (size_t r = 0; r < ranks; ++r) in.groups[group(r)].push_back(static_cast<int64_t>(r));
     Job job(ranks);
     const uint64_t collectives = 1 + random.below(4);
     for (uint64_t c = 0; c < collectives; ++c) {
       const auto type = std::array{CommType::all_reduce, CommType::all_gather, CommType::reduce_scatter,
                                    CommType::all_to_all}[random.below(4)];
       const uint64_t bytes = 1 + random.below(1 << 20);
-      const bool grouped = ranks >= 4 && random.below(3) == 0;
+      const bool grouped = ranks >= 4 && random.below(3) == 0, alike = random.below(2) == 0;
+      const uint64_t most = random.below(2) == 0 ? 20 : 200, wait = random.below(most);
       for (size_t r = 0; r < ranks; ++r) {
-        const NodeId n = job.compute(r, static_cast<Picoseconds>(random.below(200)) * kPsPerUs);
-        job.collective(r, type, bytes, {n}, grouped ? (r % 2 == 0 ? "1" : "2") : "");
+        const NodeId n = job.compute(r, static_cast<Picoseconds>(alike ? wait : random.below(most)) * kPsPerUs);
+        const NodeId last = job.collective(r, type, bytes, {n}, grouped ? group(r) : "");
+        if (!competing || r == 0) continue;
+        job.message(r, NodeType::send, 0, kMiB, {last}, static_cast<int64_t>(c));
+        job.message(0, NodeType::recv, static_cast<int64_t>(r), kMiB, {}, static_cast<int64_t>(c));
       }
     }
     in.job = job.finish();
@@ -767,6 +778,10 @@ TEST(Compat, RingsAtOnceEqualRingsMessageByMessage) {
     in.compat.every_message = true;
     auto one_by_one = simulate_compat(in);
     ASSERT_EQ(at_once.has_value(), one_by_one.has_value()) << round;
+    if (at_once && in.compat.congestion_aware) {
+      ++aware;
+      shorter += at_once->events < one_by_one->events ? 1 : 0;
+    }
     if (!at_once) {
       EXPECT_EQ(at_once.error().tag, one_by_one.error().tag);
       continue;
@@ -774,6 +789,8 @@ TEST(Compat, RingsAtOnceEqualRingsMessageByMessage) {
     for (size_t r = 0; r < ranks; ++r)
       EXPECT_EQ(at_once->ranks[r].finish_ps, one_by_one->ranks[r].finish_ps) << "round " << round << ", rank " << r;
   }
+  EXPECT_GT(shorter, 100);
+  EXPECT_LT(shorter, aware);
 }
 
 TEST(Compat, ACustomCollectiveAndOthersInOneJob) {

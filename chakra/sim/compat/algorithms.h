@@ -59,6 +59,9 @@ class Phase {
   void bundle_done(Actions& out);
   void received(Actions& out);
 
+  /// Of a ring: whether nothing has been sent yet.
+  bool untouched() const { return sends_left_ == ring_steps(type_, places_); }
+
  private:
   // Packets: ring, direct, halving doubling.
   void insert(Actions& out);

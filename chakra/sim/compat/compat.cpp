@@ -56,6 +56,9 @@ struct Line {
   const std::vector<uint32_t>* ranks = nullptr;  ///< of a group; nullptr: base, base + stride, ...
   uint32_t base = 0, stride = 1, places = 0, self = 0;
   uint32_t rank(uint32_t place) const { return ranks ? (*ranks)[place] : base + place * stride; }
+  bool same_ranks(const Line& other) const {
+    return ranks == other.ranks && base == other.base && stride == other.stride && places == other.places;
+  }
 };
 
 /// A phase to come: what a chunk does in one dimension.
@@ -67,6 +70,8 @@ struct Plan {
   uint64_t bytes = 0;
   bool clockwise = true;
   bool max_root = true;
+
+  bool is_ring() const { return algorithm.kind == AlgorithmKind::packets && !algorithm.direct; }
 
   /// Whether two ranks with these plans send each other what they wait for.
   bool same_messages(const Plan& other) const {
@@ -106,6 +111,7 @@ struct Event {
     batch,        ///< rank, message: the batch of all that is due for it at this time
     hop_done,     ///< message: it has come over a link
     link_free,    ///< message: the link's number
+    ring_ahead,   ///< rank, stream, message: when the rank's ring ends, as has been worked out
   } kind;
   uint32_t rank = 0;
   NodeId node = 0;
@@ -154,6 +160,7 @@ class Pool {
   }
   void drop(uint64_t number) { unused_.push_back(number); }
   T& operator[](uint64_t number) { return things_[number]; }
+  bool empty() const { return things_.size() == unused_.size(); }
 
  private:
   std::vector<T> things_;
@@ -227,6 +234,7 @@ class Compat {
     CHAKRA_CHECK(prepare());
     for (uint32_t r = 0; r < ranks_.size(); ++r) CHAKRA_CHECK(issue(r));
     while (!queue_.empty()) {
+      if (rings_begun_ == ranks_.size()) look_ahead();
       if (queue_.next_time() >= kLongestPs) return too_long();
       const Event event = queue_.pop();
       if (++report_.events % kEventsBetweenLooks == 0 && in_.stop && in_.stop->load(std::memory_order_relaxed)) {
@@ -265,6 +273,10 @@ class Compat {
       case Event::Kind::batch: return run_batch(event.rank, event.message);
       case Event::Kind::hop_done: return hop_done(event.message);
       case Event::Kind::link_free: return link_free(event.message), Result<void>();
+      case Event::Kind::ring_ahead:
+        at(event.rank, static_cast<Picoseconds>(event.message),
+           {Event::Kind::phase_done, event.rank, 0, event.stream, 0});
+        return {};
     }
     return {};
   }
@@ -727,10 +739,12 @@ class Compat {
     Stream& s = streams_[id];
     if (s.custom) return begin_custom(id);
     const Plan& p = s.plans[s.current];
-    // Where messages do not compete, a ring needs no events: it ends on no rank before all have begun.
-    const bool ring = p.algorithm.kind == AlgorithmKind::packets && !p.algorithm.direct;
-    if (ring && !in_.compat.congestion_aware && !in_.compat.rendezvous && !in_.compat.every_message)
-      return join_ring(id), Result<void>();
+    if (p.is_ring() && !in_.compat.rendezvous && !in_.compat.every_message) {
+      // Where messages do not compete, a ring needs no events: it ends on no rank before all have begun.
+      if (!in_.compat.congestion_aware) return join_ring(id), Result<void>();
+      rings_begun_ = now() == rings_began_ ? rings_begun_ + 1 : 1;
+      rings_began_ = now();
+    }
     s.phase.emplace(p.algorithm, p.type, p.line.self, p.line.places, p.bytes, p.clockwise, s.everyone, p.max_root);
     compat::Actions actions;
     s.phase->start(actions);
@@ -774,18 +788,81 @@ class Compat {
     const auto equal = [](const std::vector<Picoseconds>& values) {
       return std::all_of(values.begin(), values.end(), [&](Picoseconds v) { return v == values[0]; });
     };
-    const bool alike = equal(at) && equal(travels);
-    const uint32_t count = alike ? 1 : n;
-    for (uint32_t place = 0; place < count; ++place) at[place] = std::min(at[place] + plain, kLongestPs);
+    for (uint32_t place = 0; place < n; ++place) at[place] = std::min(at[place] + plain, kLongestPs);
+    if (equal(at) && equal(travels)) {
+      at[0] = ring_end(s, at[0], travels[0]);
+      return true;
+    }
     for (int64_t step = 1; step <= steps; ++step) {
       const Picoseconds wait = compat::ring_reduces(p.type, n, step) ? reducing : plain;
-      for (uint32_t place = 0; place < count; ++place) {
-        const Picoseconds arrival = at[alike ? place : source(place)] + travels[place];
+      for (uint32_t place = 0; place < n; ++place) {
+        const Picoseconds arrival = at[source(place)] + travels[place];
         next[place] = std::min(std::max(arrival, at[place]) + wait, kLongestPs);
       }
       at.swap(next);
     }
-    return alike;
+    return false;
+  }
+
+  /// When a ring ends whose places all send first at `time` and whose messages all take `travel`. Cost: O(steps).
+  Picoseconds ring_end(const Stream& s, Picoseconds time, Picoseconds travel) const {
+    const Plan& p = s.plans[s.current];
+    const Picoseconds plain = endpoint_delay(s);
+    const Picoseconds reducing = add_saturated(plain, reduction(compat::message_bytes(p.type, p.line.places, p.bytes)));
+    const int64_t steps = compat::ring_steps(p.type, p.line.places);
+    for (int64_t step = 1; step <= steps; ++step) {
+      const Picoseconds wait = compat::ring_reduces(p.type, p.line.places, step) ? reducing : plain;
+      time = std::min(time + travel + wait, kLongestPs);
+    }
+    return time;
+  }
+
+  /// With congestion: as many rings have begun at this time as there are ranks. If every rank is at the beginning of
+  /// one, no two messages share a link and nothing else happens before the rings end, all ranks stay alike and no
+  /// message need be followed. What remains of the messages is the order of the ranks at the end: whoever received
+  /// first goes first, so with each step every turn passes on to the next place [1]. Cost: O(ranks + steps).
+  void look_ahead() {
+    rings_begun_ = 0;
+    if (!flights_.empty() || !parties_.empty()) return;
+    const auto next_due = [&](uint32_t r) -> const Event* {
+      const auto& due = ranks_[r].due;
+      if (due.empty() || due[0].time <= now() || due[0].time != ranks_[0].due[0].time) return nullptr;
+      const auto& batch = batches_[due[0].batch];
+      return batch.size() == 1 ? &batch[0] : nullptr;
+    };
+    std::vector<uint32_t> streams;
+    for (uint32_t r = 0; r < ranks_.size(); ++r) {
+      const Event* event = next_due(r);
+      if (!event || event->kind != Event::Kind::bundle_done) return;
+      const Stream& s = streams_[event->stream];
+      if (!s.plans[s.current].is_ring() || !s.phase || !s.phase->untouched()) return;
+      streams.push_back(event->stream);
+    }
+    const net::Dimension& d = in_.fabric.dimensions[0];
+    const Stream& first = streams_[streams[0]];
+    const Plan& plan = first.plans[first.current];
+    for (const uint32_t id : streams) {
+      const Stream& s = streams_[id];
+      const Plan& p = s.plans[s.current];
+      const uint32_t receiver = p.line.rank(compat::neighbour(p.line.self, p.line.places, p.clockwise));
+      const Stream& next = streams_[streams[receiver]];
+      if (!p.same_messages(plan) || s.id != next.id || !p.line.same_ranks(next.plans[next.current].line)) return;
+      if (d.kind == net::TopologyKind::ring && d.topology().hops(s.rank, receiver, d.ranks) > 1) return;
+    }
+    const uint64_t bytes = compat::message_bytes(plan.type, plan.line.places, plan.bytes);
+    const int64_t hops = d.kind == net::TopologyKind::switch_ ? 2 : 1;
+    const Picoseconds hop = ticks(d.latency_ns + static_cast<double>(bytes) / bytes_per_ns(d));
+    const Picoseconds end = ring_end(first, ranks_[0].due[0].time, std::min(hops * hop, kLongestPs));
+    for (const RankState& rank : ranks_)
+      if (rank.due.size() > 1 && rank.due[1].time <= end) return;
+    const auto turns = static_cast<uint32_t>(compat::ring_steps(plan.type, plan.line.places) % plan.line.places);
+    for (uint32_t r = 0; r < ranks_.size(); ++r) {
+      const Plan& p = streams_[streams[r]].plans[streams_[streams[r]].current];
+      const uint32_t on = p.clockwise ? turns : p.line.places - turns;
+      const uint32_t last = p.line.rank((p.line.self + on) % p.line.places);
+      Event& event = batches_[ranks_[r].due[0].batch][0];
+      event = {Event::Kind::ring_ahead, last, 0, streams[last], static_cast<uint64_t>(end)};
+    }
   }
 
   void reduce(const Event& event) {
@@ -1113,6 +1190,8 @@ class Compat {
   absl::flat_hash_map<uint64_t, Link> sparse_links_;  ///< of all pairs of ranks, those that were used
   absl::flat_hash_map<RingKey, RingRun> rings_;
   Pool<absl::InlinedVector<Event, 1>> batches_;
+  size_t rings_begun_ = 0;  ///< with congestion: of all ranks together, at rings_began_
+  Picoseconds rings_began_ = -1;
   uint32_t quirks_ = 0;
   std::map<uint32_t, SharedMemory> memories_;
   SimReport report_;
