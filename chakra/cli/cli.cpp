@@ -111,6 +111,8 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
   if (std::find(outputs.begin(), outputs.end(), "-") != outputs.end())
     return fail(Code::usage, "cli.usage", "only JSON can go to standard output, by --json -");
   if (json != "-") outputs.push_back(json);
+  std::erase(outputs, "");
+  if (outputs.empty()) return {};
   std::error_code ignored;
   std::set<std::string> read, written;  // files by their place, and those that exist also by what they are (links)
   const auto add = [&](std::set<std::string>& to, const std::string& path) {
@@ -129,7 +131,7 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
   }
   for (const std::string& output : outputs) {
     // Devices and pipes take what they get.
-    if (output.empty() || (fs::exists(output, ignored) && !is_file(output) && !is_directory(output))) continue;
+    if (fs::exists(output, ignored) && !is_file(output) && !is_directory(output)) continue;
     std::set<std::string> self;
     add(self, output);
     for (const std::string& identity : self) {
