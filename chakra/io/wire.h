@@ -50,10 +50,17 @@ inline char* varint_at(char* at, uint64_t value) {
 }
 inline char* tag_at(char* at, uint32_t field, uint32_t wire) { return varint_at(at, field << 3 | wire); }
 inline char* bytes_at(char* at, std::string_view text) {
-  if (text.size() < 16)  // attribute names, mostly
-    for (const char c : text) *at++ = c;
-  else at = static_cast<char*>(std::memcpy(at, text.data(), text.size())) + text.size();
-  return at;
+  // The many short ones in two moves that may overlap: a call of memcpy costs more than it copies.
+  const auto ends = [&]<class Word>(Word) {
+    std::memcpy(at, text.data(), sizeof(Word));
+    std::memcpy(at + text.size() - sizeof(Word), text.data() + text.size() - sizeof(Word), sizeof(Word));
+  };
+  if (text.size() > 16) std::memcpy(at, text.data(), text.size());
+  else if (text.size() >= 8) ends(uint64_t{});
+  else if (text.size() >= 4) ends(uint32_t{});
+  else
+    for (size_t i = 0; i < text.size(); ++i) at[i] = text[i];
+  return at + text.size();
 }
 inline char* text_at(char* at, uint32_t field, std::string_view text) {
   return bytes_at(varint_at(tag_at(at, field, kText), text.size()), text);

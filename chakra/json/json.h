@@ -84,13 +84,13 @@ class JsonStream {
     return place(current_, inside ? static_cast<size_t>(looked_at_ - begin) : 0);
   }
 
-  /// Appends a row. The vector grows to what the whole file will need if it goes on as it began, so that rows
-  /// are not copied again and again.
+  /// Appends a row. Once a part of the file is read that its rest can be judged by, the vector grows to what the
+  /// whole file will need if it goes on as it began, so that rows are not copied again and again.
   template <class T>
   void append(std::vector<T>& rows, const T& row) const {
-    constexpr size_t kEnough = 1000;  // to judge by
-    if (rows.size() == rows.capacity() && rows.size() >= kEnough)
-      rows.reserve(static_cast<size_t>(static_cast<double>(rows.size()) * std::max(1.02 / source_.progress(), 1.3)));
+    constexpr double kEnough = 0.02, kSpare = 1.05;
+    if (const double progress = source_.progress(); rows.size() == rows.capacity() && progress > kEnough)
+      rows.reserve(static_cast<size_t>(static_cast<double>(rows.size()) * std::max(kSpare / progress, 1.1)) + 1);
     rows.push_back(row);
   }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -170,16 +171,14 @@ void append_python_number(std::string& out, std::string_view number) {
 }
 
 /// What append_python_repr does with a byte outside strings.
-enum class Repr : uint8_t { copy, blank, quote, comma, colon, digit, letter };
+enum class Repr : uint8_t { copy, blank, quote, separator, fraction, letter };
 constexpr std::array<Repr, 256> kRepr = [] {
   std::array<Repr, 256> table{};
   for (const char c : {' ', '\n', '\r', '\t'}) table[static_cast<size_t>(c)] = Repr::blank;
-  for (char c = '0'; c <= '9'; ++c) table[static_cast<size_t>(c)] = Repr::digit;
+  for (const char c : {'.', 'e', 'E'}) table[static_cast<size_t>(c)] = Repr::fraction;
   for (const char c : {'t', 'f', 'n'}) table[static_cast<size_t>(c)] = Repr::letter;
-  table['-'] = Repr::digit;
   table['"'] = Repr::quote;
-  table[','] = Repr::comma;
-  table[':'] = Repr::colon;
+  table[','] = table[':'] = Repr::separator;
   return table;
 }();
 
@@ -194,47 +193,68 @@ constexpr std::array<bool, 256> kPlain = [] {
 
 void append_python_repr(std::string& out, std::string_view json) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(json[i]); };
-  for (size_t i = 0; i < json.size();) {
+  size_t i = 0;
+  char* to = nullptr;
+  // Room for what follows: two bytes for each, but for what is appended by the functions above.
+  const auto make_room = [&] {
+    const size_t before = out.size();
+    out.resize(before + 2 * (json.size() - std::min(i, json.size())));  // i: behind a quote that is missing
+    to = out.data() + before;
+  };
+  const auto append = [&](const auto& function) {
+    out.resize(static_cast<size_t>(to - out.data()));
+    function();
+    make_room();
+  };
+  make_room();
+  while (i < json.size()) {
     switch (kRepr[at(i)]) {
-      case Repr::copy: out += json[i++]; break;
+      case Repr::copy: *to++ = json[i++]; break;
       case Repr::blank: ++i; break;
-      case Repr::comma: out += ", ", ++i; break;
-      case Repr::colon: out += ": ", ++i; break;
+      case Repr::separator:
+        *to++ = json[i++];
+        *to++ = ' ';
+        break;
       case Repr::quote: {
+        char* const opening = to;
         size_t end = i + 1;  // the common string needs no decoding
-        while (end < json.size() && kPlain[at(end)]) ++end;
+        *to++ = '\'';
+        while (end < json.size() && kPlain[at(end)]) *to++ = json[end++];
         if (end < json.size() && json[end] == '"') {
-          out += '\'';
-          out.append(json, i + 1, end - i - 1);
-          out += '\'';
+          *to++ = '\'';
           i = end + 1;
         } else {
-          append_python_string(out, decode_string(json, i));
+          to = opening;
+          append([&] { append_python_string(out, decode_string(json, i)); });
         }
         break;
       }
-      case Repr::digit: {
-        size_t end = i + 1;
-        while (end < json.size() && is_digit(json[end])) ++end;
-        if (end < json.size() && std::string_view("+-.eE").find(json[end]) != std::string_view::npos) {
-          while (end < json.size() &&
-                 (is_digit(json[end]) || std::string_view("+-.eE").find(json[end]) != std::string_view::npos))
-            ++end;
-          append_python_number(out, json.substr(i, end - i));
-        } else {
-          out.append(json, i, end - i);
+      case Repr::fraction: {  // of a number, whose digits have been copied
+        size_t begin = i, end = i + 1;
+        while (begin > 0 && (is_digit(json[begin - 1]) || json[begin - 1] == '-')) --begin;
+        if (begin == i) {
+          *to++ = json[i++];
+          break;
         }
+        while (end < json.size() && (is_digit(json[end]) || contains("+-.eE", json.substr(end, 1)))) ++end;
+        to -= i - begin;
         i = end;
+        append([&] { append_python_number(out, json.substr(begin, end - begin)); });
         break;
       }
-      case Repr::letter:
-        if (json.substr(i).starts_with("true")) out += "True", i += 4;
-        else if (json.substr(i).starts_with("false")) out += "False", i += 5;
-        else if (json.substr(i).starts_with("null")) out += "None", i += 4;
-        else out += json[i++];
+      case Repr::letter: {
+        const std::string_view rest = json.substr(i);
+        const std::string_view word = rest.starts_with("true")    ? "True"
+                                      : rest.starts_with("false") ? "False"
+                                      : rest.starts_with("null")  ? "None"
+                                                                  : rest.substr(0, 1);
+        to += word.copy(to, word.size());
+        i += word.size();
         break;
+      }
     }
   }
+  out.resize(static_cast<size_t>(to - out.data()));
 }
 
 }  // namespace chakra::json
