@@ -19,7 +19,6 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 double share(Picoseconds part, Picoseconds whole) {
   return share(static_cast<double>(part), static_cast<double>(whole));
 }
-uint64_t add_bytes(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 int64_t cell(uint64_t value) { return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX)); }
 
 std::string comm_name(trace::NodeType node, trace::CommType type) {

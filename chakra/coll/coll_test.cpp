@@ -37,11 +37,6 @@ std::vector<CommType> types_of(const AlgorithmRow& row) {
   return types;
 }
 
-bool has_root(CommType type) {
-  return type == CommType::broadcast || type == CommType::reduce || type == CommType::gather ||
-         type == CommType::scatter;
-}
-
 /// A round's transfers straight from the definition of Round, as bytes per pair.
 using Pairs = std::map<std::pair<uint32_t, uint32_t>, uint64_t>;
 Pairs expand(const Plan& plan, const Round& round) {
@@ -169,7 +164,7 @@ TEST(Algorithms, DeliverWhatTheOperationPromises) {
       for (uint32_t n = 1; n <= 33; ++n)
         for (const uint32_t root : std::set<uint32_t>{0, n / 3, n / 2, n - 1})
           for (const uint64_t bytes : {uint64_t{0}, uint64_t{1}, uint64_t{1'000'003}, kBytes}) {
-            if (root > 0 && !has_root(type)) continue;
+            if (root > 0 && !trace::has_root(type)) continue;
             const net::Fabric net = fabric(TopologyKind::ring, n);
             const std::vector<int64_t> ranks = first_ranks(n);
             check_delivery(row, {type, bytes, root, {}}, {&net, ranks});

@@ -328,8 +328,8 @@ Result<JsonStream::Part> JsonStream::next_window() {
   }
 
   if (!ends_.empty()) {
-    if (!separated(cursor_, starts_[0], any_element_ && !sequence_ ? 1 : 0))
-      return syntax("an element of the array should stand here");
+    well_begun_ = separated(cursor_, starts_[0], any_element_ && !sequence_ ? 1 : 0);
+    if (!well_begun_ && !patient_) return syntax("an element of the array should stand here");
     any_element_ = true;
     cursor_ = ends_.back();
     if (array_ended) scanned_ = cursor_;  // the end is found again by the next call

@@ -64,14 +64,16 @@ class JsonStream {
   const Tags& tags() const { return tags_; }
   bool is_sequence() const { return sequence_; }
   /// Between element i and the one before is what belongs there, and nothing else.
-  bool well_separated(size_t i) const { return i == 0 || separated(ends_[i - 1], starts_[i], sequence_ ? 0 : 1); }
+  bool well_separated(size_t i) const {
+    return i == 0 ? well_begun_ : separated(ends_[i - 1], starts_[i], sequence_ ? 0 : 1);
+  }
   /// The element that for_each_element is at.
   Place current_place() const { return element_place(current_); }
   void set_current(size_t i) {
     current_ = i;
     looked_at_ = nullptr;
   }
-  /// Strings that go on over line ends are then left to who looks at the element.
+  /// Strings that go on over line ends and what stands between elements are then left to who looks at them.
   void be_patient() {
     patient_ = true;
     source_.keep_what_is_whole();
@@ -148,6 +150,7 @@ class JsonStream {
   std::vector<size_t> starts_, ends_;
   size_t current_ = 0;
   const char* looked_at_ = nullptr;
+  bool well_begun_ = true;  ///< well_separated of the window's first element
   bool patient_ = false;  ///< reads on behind a string that does not end on its line
   bool broken_ = false;   ///< such a string has been found, at scanned_
   size_t patched_ = 0;  ///< index of the byte replaced by ']', or 0
@@ -255,9 +258,11 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
   }
   for (size_t i = 0; i < stream.elements(); ++i) {  // damage in the window: element by element finds the place
     const auto text = stream.element(i);
-    if (!salvage && !stream.well_separated(i))
-      return fail(Code::bad_input, std::string(stream.tags().syntax), "not as JSON should be between two elements",
-                  stream.element_place(i));
+    if (!stream.well_separated(i)) {
+      Result<void> between = fail(Code::bad_input, std::string(stream.tags().syntax),
+                                  "not as JSON should be between two elements", stream.element_place(i));
+      CHAKRA_CHECK(leave_out(std::move(between)));
+    }
     if (const auto code = parser.iterate(text).get(document)) {
       CHAKRA_CHECK(leave_out(json_error(code, stream.place(i, bad_byte(code, text)), stream.tags())));
       continue;

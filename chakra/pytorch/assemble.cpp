@@ -149,7 +149,7 @@ class Assembler {
     trace.deps = std::move(deps);
     trace.ctrl = std::move(ctrl);
     comms_.finish(trace);
-    for (const trace::Comm& comm : trace.comms) l_.report.comm_bytes += comm.bytes;
+    for (const trace::Comm& comm : trace.comms) l_.report.comm_bytes = add_bytes(l_.report.comm_bytes, comm.bytes);
     l_.report.comm_nodes = static_cast<int64_t>(trace.comms.size());
     return trace;
   }

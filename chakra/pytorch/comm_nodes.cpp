@@ -175,7 +175,7 @@ bool CommNodes::record(uint32_t host_op, CommNode& node) {
 /// their place in the group.
 void CommNodes::find_ends(CommRecord& record, CommKind kind, std::string_view annotation) {
   const bool sends = kind.type == NodeType::send;
-  if (!sends && kind.type != NodeType::recv && !has_root(kind.collective)) return;
+  if (!sends && kind.type != NodeType::recv && !trace::has_root(kind.collective)) return;
   int64_t& end = sends ? record.dst : kind.type == NodeType::recv ? record.src : record.root;
   if (end >= 0) return;
   int64_t place = record.rank;

@@ -118,11 +118,6 @@ bool is_comm_kernel(std::string_view name) {
          contains(name.substr(0, name.find_first_of("<(")), "Kernel");
 }
 
-bool has_root(CommType type) {
-  return type == CommType::broadcast || type == CommType::reduce || type == CommType::gather ||
-         type == CommType::scatter;
-}
-
 std::vector<TensorRef> parse_tensors(std::string_view values) {
   std::vector<TensorRef> tensors;
   for (size_t i = 0; i + 1 < values.size(); ++i) {

@@ -37,9 +37,6 @@ struct CommKind {
 };
 CommKind comm_kind(std::string_view name);
 
-/// A collective of which one rank is the root.
-bool has_root(trace::CommType type);
-
 /// Bytes of one element of any name that plain_dtype understands; 0 if not known.
 int element_bytes(std::string_view dtype);
 

@@ -398,7 +398,7 @@ class HostReader {
     if (comm_.collective == 0 || !parse_integer(text, rank) || rank < 0) return;
     if (named) comm_.rank = rank;
     const CommKind kind = comm_kind(strings_[comm_.collective]);
-    if (kind.type != trace::NodeType::coll || has_root(kind.collective)) return;
+    if (kind.type != trace::NodeType::coll || trace::has_root(kind.collective)) return;
     const auto [found, added] = rank_in_group_.emplace(group, rank);
     if (found->second != rank) found->second = -1;
   }

@@ -270,10 +270,13 @@ class KinetoReader {
     }
     return {};
   }
-  /// Or nothing that JSON knows, as NaN; strings may stand for what is not known.
+  /// Or nothing that JSON knows, as NaN; strings and null may stand for what is not known.
   static bool is_number(JsonValue& value) {
     ondemand::json_type type;
-    return value.type().get(type) != simdjson::SUCCESS || type == ondemand::json_type::number;
+    if (value.type().get(type) || type == ondemand::json_type::number) return true;
+    if (type != ondemand::json_type::null && type != ondemand::json_type::boolean) return false;
+    const std::string_view word = token(value);  // of which simdjson has seen the first letter
+    return word != "null" && word != "true" && word != "false";
   }
 
   void add(Category category, const Record& record, std::string_view name, std::string_view pid, std::string_view tid) {

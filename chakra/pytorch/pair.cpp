@@ -33,6 +33,7 @@ tl::unexpected<Error> rank_error(const std::string& path, std::string text) {
 Result<void> sniff_contents(Sniffed& file, bool all) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
   JsonStream stream(std::move(source), {"nodes", "traceEvents"});
+  stream.be_patient();  // who reads the file says what is wrong with it, or passes over it
   simdjson::ondemand::parser parser;
   for (;;) {
     CHAKRA_ASSIGN(const JsonStream::Part part, stream.next());

@@ -54,6 +54,12 @@ inline std::string_view name(CommType type) {
   return type == CommType::unknown ? "UNKNOWN" : kCommTypeNames[static_cast<size_t>(type)];
 }
 
+/// A collective of which one rank is the root.
+inline bool has_root(CommType type) {
+  return type == CommType::reduce || type == CommType::gather || type == CommType::scatter ||
+         type == CommType::broadcast;
+}
+
 /// Why a node waits for another. The values are those of the attribute dep_kinds on disk.
 enum class EdgeKind : uint8_t {
   given,       ///< came with the file

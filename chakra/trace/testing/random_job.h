@@ -106,11 +106,6 @@ struct RandomJob {
   }
 };
 
-inline bool has_root(CommType type) {
-  return type == CommType::reduce || type == CommType::gather || type == CommType::scatter ||
-         type == CommType::broadcast;
-}
-
 /// `least` to `most` ranks, `steps` communications, some compute between them.
 inline RandomJob random_job(Prng& random, size_t least = 2, size_t most = 16, size_t steps = 30) {
   RandomJob job;
