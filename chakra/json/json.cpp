@@ -282,23 +282,51 @@ void JsonStream::drop_window() {
   ends_.clear();
 }
 
-Result<JsonStream::Part> JsonStream::next_window() {
-  bool array_ended = false;
-  if (broken_) return unended_string();
+/// How the line of the last element begins, if it is the first thing there.
+void JsonStream::note_line_begin() {
+  const size_t start = starts_[ends_.size() - 1];
+  size_t begin = start;
+  while (begin > 0 && (buffer_[begin - 1] == ' ' || buffer_[begin - 1] == '\t')) --begin;
+  line_begin_.clear();
+  if (begin > 0 && buffer_[begin - 1] == '\n') line_begin_.assign(buffer_, begin - 1, start - begin + 2);
+}
+
+/// To the next line that begins as elements do.
+Result<void> JsonStream::take_up_again() {
   for (;;) {
-    while (!array_ended && !broken_ && (scanned_ + kBlock <= size_ || (ended_ && scanned_ < size_))) {
+    const size_t found = std::string_view(buffer_.data(), size_).find(line_begin_, scanned_);
+    lost_ = found == std::string_view::npos;
+    cursor_ = lost_ ? std::max(scanned_, size_ - std::min(size_, line_begin_.size())) : found + 1;
+    scanned_ = cursor_;
+    keep_ = cursor_ - 1;
+    if (!lost_) return {};
+    CHAKRA_ASSIGN(const bool got, more());
+    if (!got) return truncated();
+  }
+}
+
+Result<JsonStream::Part> JsonStream::next_window() {
+  bool array_ended = false, after_loss = lost_;
+  if (broken_) return unended_string();
+  if (lost_) CHAKRA_CHECK(take_up_again());
+  for (;;) {
+    while (!array_ended && !broken_ && !lost_ && (scanned_ + kBlock <= size_ || (ended_ && scanned_ < size_))) {
       uint64_t opens = 0, closes = 0;
       const Scanner before = scanner_;
       scanner_.step(buffer_.data() + scanned_, opens, closes);
-      if (scanner_.broken != 0 && !patient_) {
-        broken_ = true;
-        scanned_ += static_cast<size_t>(std::countr_zero(scanner_.broken));
-        break;
+      if (scanner_.broken != 0) {
+        const int line_end = std::countr_zero(scanner_.broken);
+        if (!patient_) {
+          broken_ = true;
+          scanned_ += static_cast<size_t>(line_end);
+          break;
+        }
+        lost_ = !line_begin_.empty();
+        if (lost_) opens &= (uint64_t{1} << line_end) - 1, closes &= (uint64_t{1} << line_end) - 1;
       }
       if (const uint32_t ends = static_cast<uint32_t>(std::popcount(closes)); ends < depth_) {  // none of an element
         depth_ += static_cast<uint32_t>(std::popcount(opens)) - ends;
-        scanned_ += kBlock;
-        continue;
+        opens = closes = 0;
       }
       for (uint64_t both = opens | closes; both != 0; both &= both - 1) {
         const int i = std::countr_zero(both);
@@ -314,10 +342,25 @@ Result<JsonStream::Part> JsonStream::next_window() {
           ends_.push_back(index + 1);
         }
       }
-      if (!array_ended) scanned_ += kBlock;
+      if (array_ended) {
+        lost_ = false;
+      } else if (lost_) {  // what has ended is whole; what has begun is not
+        scanned_ += static_cast<size_t>(std::countr_zero(scanner_.broken));
+        scanner_ = {};
+        depth_ = 0;
+        starts_.resize(ends_.size());
+      } else {
+        scanned_ += kBlock;
+        if (patient_ && !ends_.empty()) note_line_begin();
+      }
     }
     if (array_ended || !ends_.empty()) break;
     if (broken_) return unended_string();
+    if (lost_) {
+      CHAKRA_CHECK(take_up_again());
+      after_loss = true;
+      continue;
+    }
     keep_ = sequence_ ? cursor_ : cursor_ - 1;
     CHAKRA_ASSIGN(const bool got, more());
     if (got || scanned_ < size_) continue;
@@ -328,7 +371,7 @@ Result<JsonStream::Part> JsonStream::next_window() {
   }
 
   if (!ends_.empty()) {
-    well_begun_ = separated(cursor_, starts_[0], any_element_ && !sequence_ ? 1 : 0);
+    well_begun_ = !after_loss && separated(cursor_, starts_[0], any_element_ && !sequence_ ? 1 : 0);
     if (!well_begun_ && !patient_) return syntax("an element of the array should stand here");
     any_element_ = true;
     cursor_ = ends_.back();

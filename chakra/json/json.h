@@ -121,6 +121,8 @@ class JsonStream {
   Result<Part> next_window();
   Result<Part> finish();
   void drop_window();
+  void note_line_begin();
+  Result<void> take_up_again();
   /// Only blanks between two indices, but for `commas` commas.
   bool separated(size_t from, size_t to, int commas) const;
 
@@ -152,6 +154,8 @@ class JsonStream {
   const char* looked_at_ = nullptr;
   bool well_begun_ = true;  ///< well_separated of the window's first element
   bool patient_ = false;  ///< reads on behind a string that does not end on its line
+  std::string line_begin_;  ///< line end, blanks and bracket with which elements begin, or empty
+  bool lost_ = false;       ///< patient: behind such a string, before the next line that begins so
   bool broken_ = false;   ///< such a string has been found, at scanned_
   size_t patched_ = 0;  ///< index of the byte replaced by ']', or 0
   char patched_byte_ = 0;
