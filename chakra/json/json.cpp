@@ -309,50 +309,49 @@ Result<JsonStream::Part> JsonStream::next_window() {
   bool array_ended = false, after_loss = lost_;
   if (broken_) return unended_string();
   if (lost_) CHAKRA_CHECK(take_up_again());
+  const auto follow = [&](uint64_t opens, uint64_t closes) {
+    for (uint64_t both = opens | closes; both != 0; both &= both - 1) {
+      const int i = std::countr_zero(both);
+      const size_t index = scanned_ + static_cast<size_t>(i);
+      if (opens >> i & 1) {
+        if (depth_++ == 0) starts_.push_back(index);
+      } else if (depth_ == 0) {
+        array_ended = true;
+        scanned_ = index;
+        break;
+      } else if (--depth_ == 0) {
+        ends_.push_back(index + 1);
+      }
+    }
+  };
   for (;;) {
     while (!array_ended && !broken_ && !lost_ && (scanned_ + kBlock <= size_ || (ended_ && scanned_ < size_))) {
       uint64_t opens = 0, closes = 0;
       const Scanner before = scanner_;
       scanner_.step(buffer_.data() + scanned_, opens, closes);
       if (scanner_.broken != 0) {
-        const int line_end = std::countr_zero(scanner_.broken);
-        if (!patient_) {
-          broken_ = true;
-          scanned_ += static_cast<size_t>(line_end);
-          break;
+        const auto line_end = static_cast<size_t>(std::countr_zero(scanner_.broken));
+        const uint64_t line = (uint64_t{1} << line_end) - 1;
+        broken_ = !patient_;
+        if (patient_) follow(opens & line, closes & line);
+        if (patient_ && !array_ended) {
+          if (!ends_.empty()) note_line_begin();
+          lost_ = !line_begin_.empty();
+          if (!lost_) follow(opens & ~line, closes & ~line);
         }
-        lost_ = !line_begin_.empty();
-        if (lost_) opens &= (uint64_t{1} << line_end) - 1, closes &= (uint64_t{1} << line_end) - 1;
-      }
-      if (const uint32_t ends = static_cast<uint32_t>(std::popcount(closes)); ends < depth_) {  // none of an element
-        depth_ += static_cast<uint32_t>(std::popcount(opens)) - ends;
-        opens = closes = 0;
-      }
-      for (uint64_t both = opens | closes; both != 0; both &= both - 1) {
-        const int i = std::countr_zero(both);
-        const size_t index = scanned_ + static_cast<size_t>(i);
-        if (opens >> i & 1) {
-          if (depth_++ == 0) starts_.push_back(index);
-        } else if (depth_ == 0) {
-          scanner_ = before;
-          array_ended = true;
-          scanned_ = index;
-          break;
-        } else if (--depth_ == 0) {
-          ends_.push_back(index + 1);
+        if (broken_ || lost_) scanned_ += line_end;
+        if (lost_) {  // what has ended is whole; what has begun is not
+          scanner_ = {};
+          depth_ = 0;
+          starts_.resize(ends_.size());
         }
-      }
-      if (array_ended) {
-        lost_ = false;
-      } else if (lost_) {  // what has ended is whole; what has begun is not
-        scanned_ += static_cast<size_t>(std::countr_zero(scanner_.broken));
-        scanner_ = {};
-        depth_ = 0;
-        starts_.resize(ends_.size());
+      } else if (const uint32_t ends = static_cast<uint32_t>(std::popcount(closes)); ends < depth_) {
+        depth_ += static_cast<uint32_t>(std::popcount(opens)) - ends;  // none of an element
       } else {
-        scanned_ += kBlock;
-        if (patient_ && !ends_.empty()) note_line_begin();
+        follow(opens, closes);
       }
+      if (array_ended) scanner_ = before;
+      else if (!broken_ && !lost_) scanned_ += kBlock;
     }
     if (array_ended || !ends_.empty()) break;
     if (broken_) return unended_string();
@@ -373,6 +372,7 @@ Result<JsonStream::Part> JsonStream::next_window() {
   if (!ends_.empty()) {
     well_begun_ = !after_loss && separated(cursor_, starts_[0], any_element_ && !sequence_ ? 1 : 0);
     if (!well_begun_ && !patient_) return syntax("an element of the array should stand here");
+    if (patient_) note_line_begin();
     any_element_ = true;
     cursor_ = ends_.back();
     if (array_ended) scanned_ = cursor_;  // the end is found again by the next call

@@ -147,6 +147,43 @@ TEST(JsonStream, RefusesWhatIsNoJson) {
   EXPECT_EQ(tag("\xef\xbb\xbf{\"bulk\": [{}]}"), "");  // a byte-order mark
 }
 
+/// Of records that begin lines, one that lacks a quote costs itself.
+TEST(JsonStream, TakesUpAgainBehindAMissingQuote) {
+  Prng random(4);
+  for (int round = 0; round < 300; ++round) {
+    const std::string blanks(random.below(3), ' ');
+    const int64_t count = 3 + static_cast<int64_t>(random.below(30));
+    const int64_t damaged = 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(count) - 2));
+    const bool spread = random.below(2) == 0;
+    std::string text = "{\"bulk\": [";
+    std::vector<int64_t> wanted;
+    for (int64_t n = 0; n < count; ++n) {
+      const std::string line = spread ? "\n" + blanks + "    " : " ";
+      std::string name = "\"" + std::string(random.below(90), 'x') + "\"";
+      if (n == damaged) name.erase(random.below(2) == 0 ? 0 : name.size() - 1, 1);
+      else wanted.push_back(n);
+      text += fmt::format("{}\n{}{{{}\"n\": {},{}\"name\": {},{}\"more\": {{\"a\": [{}]}}\n{}}}", n > 0 ? "," : "",
+                          blanks, line, n, line, name, line, n, blanks);
+    }
+    text += "\n]}";
+    for (const size_t window : {size_t{1}, size_t{63}, size_t{200}, size_t{1} << 16}) {
+      JsonStream stream(*ByteSource::from_memory(std::string_view(text)), {"bulk"}, window);
+      Salvage salvage;
+      std::vector<int64_t> found;
+      const auto use = [&](simdjson::ondemand::object& object) -> Result<void> {
+        int64_t n = -1;
+        if (object["n"].get(n)) return fail(Code::bad_input, "test.no_number", "no number");
+        found.push_back(n);
+        return {};
+      };
+      const auto member = [](std::string_view, simdjson::ondemand::document&) { return Result<void>(); };
+      ASSERT_TRUE(for_each_element(stream, use, member, &salvage)) << text;
+      ASSERT_EQ(found, wanted) << "window " << window << "\n" << text;
+      ASSERT_EQ(salvage.left_out, 1) << text;
+    }
+  }
+}
+
 /// The elements of a sequence, as text.
 Result<std::vector<std::string>> read_sequence(const std::string& text) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::from_memory(text));
