@@ -143,14 +143,16 @@ LiveBytes live_bytes(const trace::Trace& trace, const Schedule& schedule);
 /// nothing else: small enough to keep for every rank of a job. Cost: O(nodes + edges).
 trace::Trace communication_of(const trace::Trace& trace);
 
-/// A rank's clock shows t + offset + drift * (t - reference) when the reference rank's shows t, with the
-/// first collective's end as reference.
+/// A rank's clock shows t + offset + drift * (t - zero) when the reference rank's shows t, with the first collective's
+/// end as zero. Reference is the lowest rank of those that collectives connect.
 struct Clock {
   int64_t rank = 0;
-  bool known = true;  ///< false: it shares no collective with a rank whose clock is known
+  int64_t reference = 0;
+  bool known = true;  ///< false: it shares no collective with any other rank
   double offset_ns = 0;
   double drift_ppm = 0;       ///< 0 where the collectives do not span enough time to tell
-  double uncertainty_ns = 0;  ///< how far a collective's ends still differ: 1.48 times the median deviation
+  double uncertainty_ns = 0;  ///< how far a collective's ends still differ, 1.48 times the median deviation; no less
+                              ///< than 100, or than the microsecond in which all times are written
   int64_t collectives = 0;    ///< that it was told from
 };
 

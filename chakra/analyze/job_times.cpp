@@ -16,6 +16,7 @@ constexpr double kNormalSpread = 1.4826;  ///< from the median deviation to a st
 constexpr double kOutlierSpreads = 3;
 constexpr double kSlopeSpreads = 4;
 constexpr double kLeastSpreadNs = 100;  ///< nobody's clock is better than this
+constexpr double kCoarseSpreadNs = 1000;  ///< where times are whole microseconds
 constexpr int kRounds = 8;
 
 /// Whether no rank can leave before all have come, so that all leave together.
@@ -48,14 +49,14 @@ struct Point {
   double x, y;
 };
 
-Line robust_line(const std::vector<Point>& points) {
+Line robust_line(const std::vector<Point>& points, double least_spread) {
   std::vector<double> ys;
   for (const Point& p : points) ys.push_back(p.y);
   Line line{median(ys), 0, 0};
   const auto spread_of = [&] {
     std::vector<double> away;
     for (const Point& p : points) away.push_back(std::abs(p.y - line.at(p.x)));
-    return std::max(kNormalSpread * median(std::move(away)), kLeastSpreadNs);
+    return std::max(kNormalSpread * median(std::move(away)), least_spread);
   };
   line.spread = spread_of();
   if (points.size() < 3) return line;
@@ -110,6 +111,7 @@ class JobAnalysis {
       for (const match::NodeRef& ref : c.members) {
         if (!measured(ref)) continue;
         const Trace& t = job_.ranks[ref.rank];
+        fine_ |= t.start_ps[ref.node] % kPsPerUs != 0 || t.dur_ps[ref.node] % kPsPerUs != 0;
         const int64_t end = t.base_ns + (t.start_ps[ref.node] + t.dur_ps[ref.node]) / kPsPerNs;
         zero_ns_ = any ? std::min(zero_ns_, end) : end;
         any = true;
@@ -117,7 +119,7 @@ class JobAnalysis {
   }
 
   /// From the lowest rank outwards: next comes the rank that shares most collectives with one whose clock
-  /// is known.
+  /// is known; when there is none, the lowest rank left begins again.
   void align() {
     const size_t ranks = job_.ranks.size();
     std::map<std::pair<uint32_t, uint32_t>, std::vector<Point>> pairs;  // known to be added to
@@ -135,27 +137,32 @@ class JobAnalysis {
     std::vector<Line> clock(ranks);
     std::vector<char> known(ranks, 0);
     for (size_t r = 0; r < ranks; ++r) {
-      out_.clocks[r].rank = job_.ranks[r].rank;
+      out_.clocks[r].rank = out_.clocks[r].reference = job_.ranks[r].rank;
       out_.clocks[r].known = r == 0;
     }
-    if (ranks == 0) return;
-    known[0] = 1;
+    for (const auto& [pair, points] : pairs) out_.clocks[pair.first].known = true;
+    uint32_t lowest = 0;  // that may be unknown
     for (;;) {
       const std::vector<Point>* best = nullptr;
       uint32_t from = 0, to = 0;
       for (const auto& [pair, points] : pairs)
         if (known[pair.first] && !known[pair.second] && (!best || points.size() > best->size()))
           best = &points, from = pair.first, to = pair.second;
-      if (!best) break;
+      if (!best) {
+        while (lowest < ranks && (known[lowest] || !out_.clocks[lowest].known)) ++lowest;
+        if (lowest == ranks) break;
+        known[lowest] = 1;
+        continue;
+      }
       std::vector<Point> points;  // against the reference rank's clock
       for (const Point& p : *best) {
         const double reference = to_reference(clock[from], p.x);
         points.push_back({reference, p.x + p.y - reference});
       }
-      clock[to] = robust_line(points);
+      clock[to] = robust_line(points, fine_ ? kLeastSpreadNs : kCoarseSpreadNs);
       known[to] = 1;
       Clock& c = out_.clocks[to];
-      c.known = true;
+      c.reference = out_.clocks[from].reference;
       c.offset_ns = clock[to].at_zero;
       c.drift_ppm = clock[to].slope * 1e6;
       c.uncertainty_ns = clock[to].spread + out_.clocks[from].uncertainty_ns;
@@ -172,7 +179,8 @@ class JobAnalysis {
     std::map<std::tuple<uint32_t, CommType, uint64_t>, CollectiveTimes> sums;
     for (const match::Collective& c : matching_.collectives) {
       if (c.members.size() < 2 || !std::all_of(c.members.begin(), c.members.end(), [&](const match::NodeRef& ref) {
-            return measured(ref) && out_.clocks[ref.rank].known;
+            return measured(ref) && out_.clocks[ref.rank].known &&
+                   out_.clocks[ref.rank].reference == out_.clocks[c.members[0].rank].reference;
           }))
         continue;
       double last = -INFINITY, before = -INFINITY, end = -INFINITY, sum = 0;
@@ -217,7 +225,8 @@ class JobAnalysis {
   const trace::TraceSet& job_;
   const match::Matching& matching_;
   int64_t zero_ns_ = 0;
-  std::vector<Line> clock_;  ///< per rank, against the first rank's
+  bool fine_ = false;        ///< some time is no whole microsecond
+  std::vector<Line> clock_;  ///< per rank, against its reference's
   JobTimes out_;
 };
 

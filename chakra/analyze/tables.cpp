@@ -335,13 +335,14 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
   Table clocks{"Clocks",
                {{"rank", Kind::count},
                 {"ahead", Kind::time_ps},
+                {"of rank", Kind::count},
                 {"drift (ppm)", Kind::text},
                 {"uncertainty", Kind::time_ps},
                 {"collectives", Kind::count}},
                {}};
   for (const Clock& c : found.clocks)
-    if (c.known && c.rank != found.clocks[0].rank)
-      clocks.rows.push_back({c.rank, ps(c.offset_ns), c.drift_ppm, ps(c.uncertainty_ns), c.collectives});
+    if (c.known && c.rank != c.reference)
+      clocks.rows.push_back({c.rank, ps(c.offset_ns), c.reference, c.drift_ppm, ps(c.uncertainty_ns), c.collectives});
   Table waits{"Collectives: waiting for the last member, and transfer",
               {{"type", Kind::text},
                {"group", Kind::text},

@@ -184,6 +184,7 @@ Json to_json(const analyze::JobTimes& times, const Findings& mismatches) {
   Json clocks = Json::array(), stragglers = Json::array(), collectives = Json::array();
   for (const analyze::Clock& c : times.clocks)
     clocks.push_back({{"rank", c.rank},
+                      {"reference", c.known ? Json(c.reference) : Json(nullptr)},
                       {"offset_ns", c.known ? Json(c.offset_ns) : Json(nullptr)},
                       {"drift_ppm", c.known ? Json(c.drift_ppm) : Json(nullptr)},
                       {"uncertainty_ns", c.known ? Json(c.uncertainty_ns) : Json(nullptr)},
@@ -210,12 +211,12 @@ std::string to_text(const analyze::JobTimes& times, const Findings& mismatches) 
   std::string out = "job\n";
   const auto line = [&](const char* what, const std::string& text) { out += fmt::format("  {:<15}{}\n", what, text); };
   for (const analyze::Clock& c : times.clocks)
-    if (c.rank != times.clocks[0].rank)
+    if (!c.known || c.rank != c.reference)
       line("clock",
-           !c.known ? fmt::format("rank {}: unknown, it shares no collective with a rank whose clock is known", c.rank)
+           !c.known ? fmt::format("rank {}: unknown, it shares no collective with another rank", c.rank)
                     : fmt::format("rank {}: {} {} rank {} (+- {}), drift {:.2f} ppm, from {} collectives", c.rank,
                                   show_ns(std::abs(c.offset_ns)), c.offset_ns < 0 ? "behind" : "ahead of",
-                                  times.clocks[0].rank, show_ns(c.uncertainty_ns), c.drift_ppm, c.collectives));
+                                  c.reference, show_ns(c.uncertainty_ns), c.drift_ppm, c.collectives));
   for (const analyze::CollectiveTimes& c : times.collectives)
     line("collectives", fmt::format("{} {} of {} in group {}: {} waiting for the last of {} members, {} transfer",
                                     c.count, trace::name(c.type), show_bytes(static_cast<double>(c.bytes)),

@@ -208,6 +208,8 @@ std::string_view token(JsonValue& value);
 std::string_view token(simdjson::ondemand::document& document);
 /// A whole number, bare or as a string ("7", "0x1f"). False where it is none, or too large.
 bool to_integer(JsonValue& value, int64_t& number);
+/// Whether a value that is neither array nor object is one that JSON knows: simdjson has looked at its first byte only.
+bool is_sound(JsonValue& value);
 
 /// Microseconds as decimal text to nanoseconds, without going through a double where the text has at
 /// most 18 digits. Digits below a nanosecond are rounded. False where it is no number or too large.

@@ -46,7 +46,43 @@ std::string_view token(simdjson::ondemand::document& document) {
   return text;
 }
 
-bool to_integer(JsonValue& value, int64_t& number) { return parse_integer(token(value), number); }
+bool to_integer(JsonValue& value, int64_t& number) {
+  const std::string_view text = token(value);
+  // Strings may hold "0x1f"; bare numbers have no zeros before them.
+  const size_t digits = text.starts_with('-') ? 1 : 0;
+  if (text.size() > digits + 1 && text[digits] == '0') {
+    simdjson::ondemand::json_type type;
+    if (value.type().get(type) || type == simdjson::ondemand::json_type::number) return false;
+  }
+  return parse_integer(text, number);
+}
+
+bool is_sound(JsonValue& value) {
+  simdjson::ondemand::json_type type;
+  if (value.type().get(type)) return false;
+  switch (type) {
+    case simdjson::ondemand::json_type::number: break;
+    case simdjson::ondemand::json_type::null: return token(value) == "null";
+    case simdjson::ondemand::json_type::boolean: return token(value) == "true" || token(value) == "false";
+    default: return true;
+  }
+  std::string_view text = token(value);
+  const auto digits = [&] {
+    const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(count);
+    return count;
+  };
+  const auto skip = [&](std::string_view any) {
+    const bool found = !text.empty() && any.find(text[0]) != std::string_view::npos;
+    if (found) text.remove_prefix(1);
+    return found;
+  };
+  skip("-");
+  if (!skip("0") && digits() == 0) return false;
+  if (skip(".") && digits() == 0) return false;
+  if (skip("eE") && (skip("+-"), digits() == 0)) return false;
+  return text.empty();
+}
 
 bool parse_micros(std::string_view text, int64_t& ns) {
   const bool negative = text.starts_with('-');

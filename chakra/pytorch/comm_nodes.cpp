@@ -255,16 +255,32 @@ void CommNodes::note_group(const CommRecord& record) {
     for (int64_t i = 0; i < group.size; ++i) group.ranks.push_back(record.rank_start + i * record.rank_stride);
 }
 
-void CommNodes::finish(trace::Trace& trace) {
-  // A group whose members do not all say where they stand is numbered by order.
-  absl::flat_hash_map<StringId, bool> all_numbered;
-  absl::flat_hash_map<StringId, int64_t> next;
-  for (const trace::Comm& comm : trace.comms) {
-    const auto [found, added] = all_numbered.emplace(comm.group, comm.sequence >= 0);
-    if (!added) found->second &= comm.sequence >= 0;
+/// Numbers a group's collectives, in order, of which some lack theirs: by order if all do, else from their
+/// neighbours' numbers. Where those leave no room, nothing is made up, and order alone joins the ranks.
+void CommNodes::number(std::span<trace::Comm* const> collectives) {
+  const auto has_number = [](const trace::Comm* comm) { return comm->sequence >= 0; };
+  const auto first = std::find_if(collectives.begin(), collectives.end(), has_number) - collectives.begin();
+  const auto count = static_cast<ptrdiff_t>(collectives.size());
+  std::vector<int64_t> numbers(collectives.size());
+  for (ptrdiff_t i = 0; i < count; ++i) {
+    const trace::Comm* comm = collectives[static_cast<size_t>(i)];
+    int64_t& number = numbers[static_cast<size_t>(i)];
+    if (has_number(comm)) number = comm->sequence;
+    else if (first == count) number = i;
+    else if (i < first) number = collectives[static_cast<size_t>(first)]->sequence - (first - i);
+    else number = numbers[static_cast<size_t>(i) - 1] + 1;
+    const bool made_up = !has_number(comm) || (i > 0 && !has_number(collectives[static_cast<size_t>(i) - 1]));
+    if (number < 0 || (made_up && i > 0 && number <= numbers[static_cast<size_t>(i) - 1])) return;
   }
-  for (trace::Comm& comm : trace.comms)
-    if (!all_numbered[comm.group]) comm.sequence = next[comm.group]++;
+  for (size_t i = 0; i < numbers.size(); ++i) collectives[i]->sequence = numbers[i];
+}
+
+void CommNodes::finish(trace::Trace& trace) {
+  absl::flat_hash_map<StringId, std::vector<trace::Comm*>> collectives;  // c10d counts messages by themselves
+  for (trace::NodeId node = 0; node < trace.size(); ++node)
+    if (const uint32_t row = trace.comm_row[node]; row != trace::kNoRow && trace.type[node] == NodeType::coll)
+      collectives[trace.comms[row].group].push_back(&trace.comms[row]);
+  for (const auto& [group, of_group] : collectives) number(of_group);
   trace.groups = groups_;
   if (size_unknown_ > 0)
     l_.find("pytorch.comm.size_unknown", Severity::warning,

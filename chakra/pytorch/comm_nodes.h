@@ -33,6 +33,7 @@ class CommNodes {
   trace::ProcessGroup* find_group(std::string_view name);  ///< null: not known yet
   StringId only_group(std::string_view backend);
   void note_group(const CommRecord& record);
+  static void number(std::span<trace::Comm* const> collectives);
 
   Linking& l_;
   std::vector<trace::ProcessGroup> groups_;

@@ -63,12 +63,15 @@ int64_t trimmed_mean(std::vector<int64_t>& samples) {
 }
 
 struct Samples {
-  std::vector<int64_t> launch, copy_launch, graph_launch, gap;
+  std::vector<int64_t> launch, copy_launch, graph_launch, gap, graph_gap;
 };
 
 void settle(Linking& l, LinkReport::Constants& row, Samples& samples) {
   if (samples.launch.size() < kFewestSamples)
     samples.launch.insert(samples.launch.end(), samples.copy_launch.begin(), samples.copy_launch.end());
+  // Inside a graph the device may be faster from one kernel to the next; but where nothing else runs, it alone tells.
+  if (samples.gap.size() < kFewestSamples)
+    samples.gap.insert(samples.gap.end(), samples.graph_gap.begin(), samples.graph_gap.end());
   const auto pick = [&](std::vector<int64_t>& list, int64_t fallback, bool used, const char* what, int64_t& value,
                         int64_t& count) {
     if (list.size() >= kFewestSamples) {
@@ -133,9 +136,9 @@ void estimate_constants(Linking& l) {
         (x.kind == DeviceOp::Kind::copy ? mine.copy_launch : mine.launch).push_back(latency);
       }
       // Launched well before the stream became free: only the dispatch separates the two.
-      if (!role.graph && before != kNone && !waits_for_event[op] && c.end_ns() + kLongestGapNs < free_since &&
+      if (before != kNone && !waits_for_event[op] && c.end_ns() + kLongestGapNs < free_since &&
           x.start_ns - free_since <= kLongestGapNs)
-        mine.gap.push_back(std::max<int64_t>(0, x.start_ns - free_since));
+        (role.graph ? mine.graph_gap : mine.gap).push_back(std::max<int64_t>(0, x.start_ns - free_since));
     } else if (before != kNone && x.start_ns - free_since <= kLongestGapNs && tells(x.start_ns)) {
       mine.gap.push_back(std::max<int64_t>(0, x.start_ns - free_since));
     }

@@ -220,7 +220,10 @@ class HostReader {
     row = last_row_;
     return {};
   }
-  static bool natural(JsonValue& value, uint64_t& number) { return parse_unsigned(token(value), number); }
+  static bool natural(JsonValue& value, uint64_t& number) {
+    const std::string_view text = token(value);
+    return parse_unsigned(text, number) && (!text.starts_with('0') || text.size() == 1 || is_sound(value));
+  }
   StringId text_id(JsonValue& value) {
     std::string_view text;
     return value.get_string().get(text) ? 0 : strings_.intern(text);

@@ -13,6 +13,7 @@ using json::JsonValue;
 using json::open_field;
 using json::parse_micros;
 using json::Salvage;
+using json::is_sound;
 using json::to_integer;
 using json::token;
 

@@ -145,10 +145,9 @@ class KinetoReader {
           name = token(value);  // a number, say
           if (code != simdjson::INCORRECT_TYPE || name.empty()) return json_error(code, {});
         }
-      } else if (is(key, "pid")) {
-        pid = token(value);
-      } else if (is(key, "tid")) {
-        tid = token(value);
+      } else if (is(key, "pid") || is(key, "tid")) {
+        if (!(is(key, "pid") ? read_place(value, last_pid_, pid) : read_place(value, last_tid_, tid)))
+          return fail(Code::bad_input, "pytorch.kineto.field", fmt::format("{} is neither number nor text", key));
       } else if (is(key, "ts")) {
         ts = token(value);
         ts_at = key.data();
@@ -193,7 +192,7 @@ class KinetoReader {
       JsonValue& part = *at;
       CommRecord& comm = args_.comm;
       bool good = true;
-      const auto number = [&](int64_t& to) { good = to_integer(part, to) || !is_number(part); };
+      const auto number = [&](int64_t& to) { good = to_integer(part, to) || is_unknown(part); };
       const auto text = [&] { return strings_.intern(token(part)); };
       // One comparison of length and first letters decides for nearly all keys.
       switch (key.empty() ? 0 : key[0]) {
@@ -270,13 +269,15 @@ class KinetoReader {
     }
     return {};
   }
-  /// Or nothing that JSON knows, as NaN; strings and null may stand for what is not known.
-  static bool is_number(JsonValue& value) {
+  /// Strings and null may stand for what is not known; NaN and the like are nothing that JSON knows.
+  static bool is_unknown(JsonValue& value) {
     ondemand::json_type type;
-    if (value.type().get(type) || type == ondemand::json_type::number) return true;
-    if (type != ondemand::json_type::null && type != ondemand::json_type::boolean) return false;
-    const std::string_view word = token(value);  // of which simdjson has seen the first letter
-    return word != "null" && word != "true" && word != "false";
+    return !value.type().get(type) && type != ondemand::json_type::number && is_sound(value);
+  }
+  /// A pid or tid, number or text. Most are those of the record before.
+  static bool read_place(JsonValue& value, std::string_view last, std::string_view& text) {
+    text = token(value);
+    return (text == last && !text.empty()) || is_sound(value);
   }
 
   void add(Category category, const Record& record, std::string_view name, std::string_view pid, std::string_view tid) {

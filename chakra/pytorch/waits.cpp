@@ -23,13 +23,23 @@ enum class CallKind : uint8_t {
   blocking_copy
 };
 
+/// Of CUDA and HIP, of SYCL's Unified Runtime and its predecessor PI, of Level Zero and of Ascend's ACL. The first
+/// part of a name that is found decides.
+constexpr std::pair<std::string_view, CallKind> kCallKinds[] = {
+    {"DeviceSynchronize", CallKind::device_sync},   {"CtxSynchronize", CallKind::device_sync},
+    {"ThreadSynchronize", CallKind::device_sync},   {"SynchronizeDevice", CallKind::device_sync},
+    {"StreamSynchronize", CallKind::stream_sync},   {"SynchronizeStream", CallKind::stream_sync},
+    {"QueueFinish", CallKind::stream_sync},         {"QueueSynchronize", CallKind::stream_sync},
+    {"ListHostSynchronize", CallKind::stream_sync}, {"StreamWaitEvent", CallKind::wait_event},
+    {"EnqueueEventsWait", CallKind::other},         {"EventSynchronize", CallKind::event_sync},
+    {"SynchronizeEvent", CallKind::event_sync},     {"EventHostSynchronize", CallKind::event_sync},
+    {"FenceHostSynchronize", CallKind::event_sync}, {"EventWait", CallKind::event_sync},
+    {"EventsWait", CallKind::event_sync},           {"EventRecord", CallKind::record_event},
+};
+
 CallKind kind_of_call(std::string_view name) {
-  if (contains(name, "DeviceSynchronize") || contains(name, "CtxSynchronize") || contains(name, "ThreadSynchronize"))
-    return CallKind::device_sync;
-  if (contains(name, "StreamSynchronize")) return CallKind::stream_sync;
-  if (contains(name, "EventSynchronize")) return CallKind::event_sync;
-  if (contains(name, "StreamWaitEvent")) return CallKind::wait_event;
-  if (contains(name, "EventRecord")) return CallKind::record_event;
+  for (const auto& [part, kind] : kCallKinds)
+    if (contains(name, part)) return kind;
   if (contains(name, "Free") && !contains(name, "FreeAsync")) return CallKind::free;
   if (contains(name, "Memcpy") || contains(name, "memcpy"))
     return contains(name, "Async") ? CallKind::copy : CallKind::blocking_copy;
@@ -398,13 +408,32 @@ class WaitFinder {
     else if (c.dur_ns > kUnexplainedNs) l_.report.unattributed_sync_ns += c.dur_ns;
   }
 
+  /// The stream on which the event was recorded. The record has its number, but the device only of the stream that
+  /// waits, which does not wait for itself.
+  uint32_t source_stream(const SyncRecord& sync) const {
+    const bool stream_waits = sync.kind == SyncRecord::Kind::wait_event;
+    const uint32_t waiting = stream_waits ? stream_numbered(sync.device, sync.stream) : kNone;
+    uint32_t candidate = kNone, candidates = 0;
+    for (uint32_t s = 0; s < k_.streams.size(); ++s)
+      if (k_.streams[s].index == sync.source_stream && s != waiting) candidate = s, ++candidates;
+    if (candidates > 1) {  // of one number on several devices: on the one that the thread used when it recorded
+      uint32_t same = stream_numbered(sync.device, sync.source_stream);
+      if (const auto call = call_of_.find(sync.source_correlation); call != call_of_.end()) {
+        const RuntimeCall& record = k_.calls[call->second];
+        if (const uint32_t launch = launch_before(record.lane, record.start_ns); launch != kNone)
+          same = stream_numbered(k_.streams[stream_of(op_of(launch))].process, sync.source_stream);
+      }
+      if (same != kNone && same != waiting) return same;
+    }
+    // A stream of which nothing else is known may have waited.
+    return candidate != kNone ? candidate : stream_numbered(sync.device, sync.source_stream);
+  }
+
   /// What the stream had to do before the event that a cuda_sync record names. Correlations are given
   /// out as calls begin, so they also order what an unrecorded cudaEventRecord stood between.
   std::vector<uint32_t> recorded_before(const SyncRecord& sync) const {
     if (sync.source_correlation < 0) return {};
-    // The event may have been recorded on another device than the one that waits.
-    uint32_t s = stream_numbered(sync.device, sync.source_stream);
-    if (s == kNone) s = stream_numbered(-1, sync.source_stream);
+    const uint32_t s = source_stream(sync);
     if (s == kNone) return {};
     if (const auto call = call_of_.find(sync.source_correlation); call != call_of_.end())
       return all_before(s, k_.calls[call->second].start_ns);
