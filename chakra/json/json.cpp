@@ -13,6 +13,7 @@ namespace chakra::json {
 namespace {
 
 constexpr size_t kBlock = 64;
+constexpr size_t kMostOfElement = size_t{64} << 20;  // patient: one that goes on for longer has lost its end
 static_assert(simdjson::SIMDJSON_PADDING <= kBlock);
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -102,11 +103,34 @@ tl::unexpected<Error> JsonStream::syntax(std::string text) const {
   return fail(Code::bad_input, std::string(tags_.syntax), std::move(text), here());
 }
 tl::unexpected<Error> JsonStream::truncated() const {
+  if (std::optional<Error> damage = damage_before(size_)) return tl::unexpected<Error>(std::move(*damage));
   return fail(Code::bad_input, std::string(tags_.truncated), "the JSON text ends before it is complete",
               {source_.file(), at(size_)});
 }
 
+tl::unexpected<Error> JsonStream::damaged(simdjson::error_code code, std::string_view text, const Place& begin) const {
+  Place where = begin;
+  if (const size_t damage = first_damage(text); damage < text.size()) {
+    where.byte += static_cast<int64_t>(damage);
+    const bool control = static_cast<unsigned char>(text[damage]) < 0x20 && !is_blank(text[damage]);
+    if (control || utf8_length(text, damage) == 0) code = simdjson::UTF8_ERROR;
+  }
+  return json_error(code, std::move(where), tags_);
+}
+
+/// The damage in what has begun and not ended, which may be why it has not.
+std::optional<Error> JsonStream::damage_before(size_t end) const {
+  const bool element = state_ == State::elements;
+  if (element && starts_.size() <= ends_.size()) return std::nullopt;
+  const size_t begin = element ? starts_[ends_.size()] : cursor_;
+  if (begin >= end || (!element && state_ != State::members)) return std::nullopt;
+  const std::string_view text = std::string_view(buffer_.data(), size_).substr(begin, end - begin);
+  if (first_damage(text) == text.size()) return std::nullopt;
+  return damaged(simdjson::TAPE_ERROR, text, {source_.file(), at(begin)}).value();
+}
+
 tl::unexpected<Error> JsonStream::unended_string() const {
+  if (std::optional<Error> damage = damage_before(scanned_)) return tl::unexpected<Error>(std::move(*damage));
   return json_error(simdjson::UNESCAPED_CHARS, {source_.file(), at(scanned_)}, tags_);
 }
 
@@ -163,6 +187,13 @@ Result<size_t> JsonStream::string_end(size_t quote) {
   }
 }
 
+/// The index behind the bracket that closes the value at the cursor, if it is one of its kind.
+Result<size_t> JsonStream::checked_end(size_t bracket) const {
+  if ((buffer_[cursor_] == '{') == (buffer_[bracket] == '}')) return bracket + 1;
+  if (std::optional<Error> damage = damage_before(bracket + 1)) return tl::unexpected<Error>(std::move(*damage));
+  return syntax("a bracket is missing");
+}
+
 Result<size_t> JsonStream::bracket_end() {
   Scanner scanner;
   uint64_t depth = 0;
@@ -174,7 +205,7 @@ Result<size_t> JsonStream::bracket_end() {
       for (uint64_t both = opens | closes; both != 0; both &= both - 1) {
         const int i = std::countr_zero(both);
         if (opens >> i & 1) ++depth;
-        else if (--depth == 0) return cursor_ + done + static_cast<size_t>(i) + 1;
+        else if (--depth == 0) return checked_end(cursor_ + done + static_cast<size_t>(i));
       }
       done += kBlock;
     }
@@ -253,13 +284,7 @@ Result<JsonStream::Part> JsonStream::next_member() {
   CHAKRA_ASSIGN(const bool value, skip_blanks());
   if (!value) return truncated();
   if (buffer_[cursor_] == '[' && std::find(arrays_.begin(), arrays_.end(), key_) != arrays_.end()) {
-    keep_ = cursor_;
-    scanned_ = ++cursor_;
-    scanner_ = {};
-    depth_ = 0;
-    any_element_ = false;
-    found_array_ = true;
-    state_ = State::elements;
+    begin_array();
     return next_window();
   }
   keep_ = cursor_;
@@ -268,6 +293,18 @@ Result<JsonStream::Part> JsonStream::next_member() {
   starts_.assign(1, value_begin_);
   cursor_ = value_end_;
   return Part::member;
+}
+
+/// The cursor is at its bracket.
+void JsonStream::begin_array() {
+  keep_ = cursor_;
+  scanned_ = ++cursor_;
+  scanner_ = {};
+  depth_ = 0;
+  any_element_ = false;
+  found_array_ = true;
+  starts_.clear();
+  state_ = State::elements;
 }
 
 void JsonStream::drop_window() {
@@ -282,21 +319,66 @@ void JsonStream::drop_window() {
   ends_.clear();
 }
 
-/// How the line of the last element begins, if it is the first thing there.
-void JsonStream::note_line_begin() {
-  const size_t start = starts_[ends_.size() - 1];
-  size_t begin = start;
+/// How the last element begins: with its line, or else with its first key.
+void JsonStream::note_element_begin() {
+  const size_t start = starts_[ends_.size() - 1], end = ends_.back();
+  size_t begin = start, key = start + 1;
   while (begin > 0 && (buffer_[begin - 1] == ' ' || buffer_[begin - 1] == '\t')) --begin;
-  line_begin_.clear();
-  if (begin > 0 && buffer_[begin - 1] == '\n') line_begin_.assign(buffer_, begin - 1, start - begin + 2);
+  element_begin_.clear();
+  if (begin > 0 && buffer_[begin - 1] == '\n') {
+    element_begin_.assign(buffer_, begin - 1, start - begin + 2);
+    return;
+  }
+  while (key < end && is_blank(buffer_[key])) ++key;
+  const size_t quote = key < end && buffer_[key] == '"' ? buffer_.find('"', key + 1) : std::string::npos;
+  if (quote < end) element_begin_.assign(buffer_, start, quote + 1 - start);
 }
 
-/// To the next line that begins as elements do.
+/// What has ended is whole; what has begun is not.
+void JsonStream::lose(size_t from) {
+  lost_ = true;
+  scanned_ = from;
+  scanner_ = {};
+  depth_ = 0;
+  starts_.resize(ends_.size());
+}
+
+bool JsonStream::closes_element(size_t index) const {
+  return (buffer_[starts_.back()] == '{') == (buffer_[index] == '}');
+}
+
+Result<bool> JsonStream::skip_to_array() {
+  if (state_ != State::members || found_array_) return false;
+  for (;;) {
+    const std::string_view text(buffer_.data(), size_);
+    for (const std::string& key : arrays_) {
+      const auto behind = [&](size_t index, char wanted) {  // the index behind it, or npos
+        while (index < size_ && is_blank(buffer_[index])) ++index;
+        return index < size_ && buffer_[index] == wanted ? index + 1 : std::string::npos;
+      };
+      size_t found = text.find("\"" + key + "\"", cursor_);
+      if (found != std::string::npos) found = behind(found + key.size() + 2, ':');
+      if (found != std::string::npos) found = behind(found, '[');
+      if (found == std::string::npos) continue;
+      key_ = key;
+      cursor_ = found - 1;
+      begin_array();
+      return true;
+    }
+    constexpr size_t kLongestKey = 1000;  // with the blanks around it
+    cursor_ = std::max(cursor_, size_ - std::min(size_, kLongestKey));
+    keep_ = cursor_;
+    CHAKRA_ASSIGN(const bool got, more());
+    if (!got) return false;
+  }
+}
+
+/// To the next text that begins as elements do.
 Result<void> JsonStream::take_up_again() {
   for (;;) {
-    const size_t found = std::string_view(buffer_.data(), size_).find(line_begin_, scanned_);
+    const size_t found = std::string_view(buffer_.data(), size_).find(element_begin_, scanned_);
     lost_ = found == std::string_view::npos;
-    cursor_ = lost_ ? std::max(scanned_, size_ - std::min(size_, line_begin_.size())) : found + 1;
+    cursor_ = lost_ ? std::max(scanned_, size_ - std::min(size_, element_begin_.size())) : std::max<size_t>(found, 1);
     scanned_ = cursor_;
     keep_ = cursor_ - 1;
     if (!lost_) return {};
@@ -320,8 +402,15 @@ Result<JsonStream::Part> JsonStream::next_window() {
         scanned_ = index;
         break;
       } else if (--depth_ == 0) {
+        if (patient_ && !closes_element(index)) return lose(starts_.back() + 1);
         ends_.push_back(index + 1);
       }
+    }
+    if (!patient_) return;
+    if (!ends_.empty()) note_element_begin();
+    if (array_ended && buffer_[scanned_] != ']' && !element_begin_.empty()) {
+      array_ended = false;
+      lose(scanned_ + 1);
     }
   };
   for (;;) {
@@ -334,17 +423,9 @@ Result<JsonStream::Part> JsonStream::next_window() {
         const uint64_t line = (uint64_t{1} << line_end) - 1;
         broken_ = !patient_;
         if (patient_) follow(opens & line, closes & line);
-        if (patient_ && !array_ended) {
-          if (!ends_.empty()) note_line_begin();
-          lost_ = !line_begin_.empty();
-          if (!lost_) follow(opens & ~line, closes & ~line);
-        }
-        if (broken_ || lost_) scanned_ += line_end;
-        if (lost_) {  // what has ended is whole; what has begun is not
-          scanner_ = {};
-          depth_ = 0;
-          starts_.resize(ends_.size());
-        }
+        if (broken_) scanned_ += line_end;
+        else if (!array_ended && !lost_ && !element_begin_.empty()) lose(scanned_ + line_end);
+        else if (!array_ended && !lost_) follow(opens & ~line, closes & ~line);
       } else if (const uint32_t ends = static_cast<uint32_t>(std::popcount(closes)); ends < depth_) {
         depth_ += static_cast<uint32_t>(std::popcount(opens)) - ends;  // none of an element
       } else {
@@ -360,9 +441,18 @@ Result<JsonStream::Part> JsonStream::next_window() {
       after_loss = true;
       continue;
     }
+    const bool in_element = patient_ && !starts_.empty() && !element_begin_.empty();
+    if (in_element && size_ - starts_[0] > kMostOfElement) {
+      lose(starts_[0] + 1);
+      continue;
+    }
     keep_ = sequence_ ? cursor_ : cursor_ - 1;
     CHAKRA_ASSIGN(const bool got, more());
     if (got || scanned_ < size_) continue;
+    if (in_element) {
+      lose(starts_[0] + 1);
+      continue;
+    }
     if (!sequence_ || depth_ > 0 || scanner_.in_string != 0) return truncated();
     if (!separated(cursor_, size_, 0)) return syntax("an object should stand here");
     state_ = State::finished;
@@ -372,7 +462,6 @@ Result<JsonStream::Part> JsonStream::next_window() {
   if (!ends_.empty()) {
     well_begun_ = !after_loss && separated(cursor_, starts_[0], any_element_ && !sequence_ ? 1 : 0);
     if (!well_begun_ && !patient_) return syntax("an element of the array should stand here");
-    if (patient_) note_line_begin();
     any_element_ = true;
     cursor_ = ends_.back();
     if (array_ended) scanned_ = cursor_;  // the end is found again by the next call
@@ -386,7 +475,7 @@ Result<JsonStream::Part> JsonStream::next_window() {
     return Part::window;
   }
   if (sequence_) return syntax("a bracket too many");
-  if (!separated(cursor_, scanned_, 0)) return syntax("']' should stand here");
+  if (!separated(cursor_, scanned_, 0) || buffer_[scanned_] != ']') return syntax("']' should stand here");
   cursor_ = scanned_ + 1;
   starts_.clear();
   state_ = State::members;
@@ -415,20 +504,6 @@ tl::unexpected<Error> json_error(simdjson::error_code code, Place place, const T
               encoding ? "a byte that JSON does not allow in a text (not UTF-8, or a control character)"
                        : "not as JSON should be: " + text,
               std::move(place));
-}
-
-size_t bad_byte(simdjson::error_code code, std::string_view text) {
-  if (code != simdjson::UTF8_ERROR && code != simdjson::UNESCAPED_CHARS) return 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size();) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (in_string && c < 0x20) return i;
-    const size_t length = utf8_length(text, i);
-    if (length == 0) return i;
-    if (c == '"') in_string = !in_string;
-    i += in_string && c == '\\' ? 2 : length;
-  }
-  return 0;
 }
 
 }  // namespace chakra::json

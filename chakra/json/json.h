@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,10 @@ inline constexpr Tags kPyTorchTags{"pytorch.json.empty", "pytorch.json.syntax", 
                                    "pytorch.json.encoding", "pytorch.json.element"};
 inline constexpr Tags kTraceTags{"io.json.empty", "io.json.syntax", "io.json.truncated", "io.json.encoding",
                                  "io.json.element"};
+
+/// Where in `text`, which begins with a value, the first byte stands that cannot be there; its size if there is none,
+/// be the value whole or not. Cost: O(text).
+size_t first_damage(std::string_view text);
 
 class JsonStream {
  public:
@@ -78,9 +83,15 @@ class JsonStream {
     patient_ = true;
     source_.keep_what_is_whole();
   }
+  /// Patient, behind damage in a member: on to the array. False if there is none.
+  Result<bool> skip_to_array();
+  /// The error of text that simdjson refuses, where the damage is; `begin`: of the text in the file.
+  tl::unexpected<Error> damaged(simdjson::error_code code, std::string_view text, const Place& begin) const;
   /// What of the current element is looked at now, so that an error has a place near it.
   void look_at(const char* text) { looked_at_ = text; }
   Place looked_at_place() const {
+    const std::string_view text(element(current_));
+    if (const size_t damage = first_damage(text); damage < text.size()) return place(current_, damage);
     const char* const begin = buffer_.data() + starts_[current_];
     const bool inside = looked_at_ >= begin && looked_at_ < buffer_.data() + ends_[current_];
     return place(current_, inside ? static_cast<size_t>(looked_at_ - begin) : 0);
@@ -111,17 +122,22 @@ class JsonStream {
   tl::unexpected<Error> syntax(std::string text) const;
   tl::unexpected<Error> truncated() const;
   tl::unexpected<Error> unended_string() const;
+  std::optional<Error> damage_before(size_t end) const;
 
   Result<bool> more();         ///< reads on; false at the end of the file
   Result<bool> skip_blanks();  ///< to the next byte that is none; false at the end of the file
   Result<size_t> value_end();  ///< index behind the value at the cursor
   Result<size_t> string_end(size_t quote);
   Result<size_t> bracket_end();
+  Result<size_t> checked_end(size_t bracket) const;
   Result<Part> next_member();
   Result<Part> next_window();
   Result<Part> finish();
   void drop_window();
-  void note_line_begin();
+  void note_element_begin();
+  void lose(size_t from);
+  void begin_array();
+  bool closes_element(size_t index) const;
   Result<void> take_up_again();
   /// Only blanks between two indices, but for `commas` commas.
   bool separated(size_t from, size_t to, int commas) const;
@@ -154,8 +170,8 @@ class JsonStream {
   const char* looked_at_ = nullptr;
   bool well_begun_ = true;  ///< well_separated of the window's first element
   bool patient_ = false;  ///< reads on behind a string that does not end on its line
-  std::string line_begin_;  ///< line end, blanks and bracket with which elements begin, or empty
-  bool lost_ = false;       ///< patient: behind such a string, before the next line that begins so
+  std::string element_begin_;  ///< how elements begin: on lines of their own, or with a key; empty if not known
+  bool lost_ = false;          ///< patient: behind damage, before the next text that is like that
   bool broken_ = false;   ///< such a string has been found, at scanned_
   size_t patched_ = 0;  ///< index of the byte replaced by ']', or 0
   char patched_byte_ = 0;
@@ -221,8 +237,6 @@ void append_python_repr(std::string& out, std::string_view json);
 
 /// The error that simdjson's code stands for.
 tl::unexpected<Error> json_error(simdjson::error_code code, Place place, const Tags& tags = kPyTorchTags);
-/// Where in `text` the bytes are that make it no JSON: not UTF-8, or a control character; 0 if the code is another.
-size_t bad_byte(simdjson::error_code code, std::string_view text);
 
 // ---- implementation ------------------------------------------------------------------------------
 
@@ -234,7 +248,7 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
     stream.set_current(i);
     ondemand::object object;
     if (const auto code = value.get_object().get(object)) {
-      if (code != simdjson::INCORRECT_TYPE) return json_error(code, stream.element_place(i), stream.tags());
+      if (code != simdjson::INCORRECT_TYPE) return stream.damaged(code, stream.element(i), stream.element_place(i));
       return fail(Code::bad_input, std::string(stream.tags().element),
                   "an element of the array is no object; is this a trace?", stream.element_place(i));
     }
@@ -257,7 +271,7 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
       const size_t index = std::min(i++, stream.elements() - 1);
       ondemand::value value;
       if (const auto code = std::move(element).get(value))
-        return json_error(code, stream.element_place(index), stream.tags());
+        return stream.damaged(code, stream.element(index), stream.element_place(index));
       CHAKRA_CHECK(use_value(value, index));
     }
     return {};
@@ -270,7 +284,7 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
       CHAKRA_CHECK(leave_out(std::move(between)));
     }
     if (const auto code = parser.iterate(text).get(document)) {
-      CHAKRA_CHECK(leave_out(json_error(code, stream.place(i, bad_byte(code, text)), stream.tags())));
+      CHAKRA_CHECK(leave_out(stream.damaged(code, text, stream.element_place(i))));
       continue;
     }
     CHAKRA_CHECK(leave_out(use_value(document, i)));
@@ -292,7 +306,13 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
   for (;;) {
     const Result<JsonStream::Part> next = stream.next();
     if (!next) {
-      if (!salvage || !any_element) return tl::unexpected<Error>(next.error());
+      if (!salvage) return tl::unexpected<Error>(next.error());
+      if (!any_element) {
+        CHAKRA_ASSIGN(const bool found, stream.skip_to_array());
+        if (!found) return tl::unexpected<Error>(next.error());
+        salvage->note(next.error());
+        continue;
+      }
       return leave_out(tl::unexpected<Error>(next.error()));
     }
     const JsonStream::Part part = *next;
@@ -305,9 +325,8 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     ondemand::document document;
     Result<void> used;
     if (const auto code = parser.iterate(stream.value()).get(document))
-      used = json_error(code, stream.value_place(bad_byte(code, stream.value())), stream.tags());
+      used = stream.damaged(code, stream.value(), stream.value_place());
     else used = member(stream.key(), document);
-    if (!used && !any_element) return used;
     CHAKRA_CHECK(leave_out(std::move(used)));
   }
 }

@@ -13,6 +13,25 @@ namespace {
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// As JSON writes it.
+bool is_number(std::string_view text) {
+  const auto digits = [&] {
+    const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(count);
+    return count;
+  };
+  const auto skip = [&](std::string_view any) {
+    const bool found = !text.empty() && any.find(text[0]) != std::string_view::npos;
+    if (found) text.remove_prefix(1);
+    return found;
+  };
+  skip("-");
+  if (!skip("0") && digits() == 0) return false;
+  if (skip(".") && digits() == 0) return false;
+  if (skip("eE") && (skip("+-"), digits() == 0)) return false;
+  return text.empty();
+}
+
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   return text;
@@ -61,27 +80,75 @@ bool is_sound(JsonValue& value) {
   simdjson::ondemand::json_type type;
   if (value.type().get(type)) return false;
   switch (type) {
-    case simdjson::ondemand::json_type::number: break;
+    case simdjson::ondemand::json_type::number: return is_number(token(value));
     case simdjson::ondemand::json_type::null: return token(value) == "null";
     case simdjson::ondemand::json_type::boolean: return token(value) == "true" || token(value) == "false";
     default: return true;
   }
-  std::string_view text = token(value);
-  const auto digits = [&] {
-    const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
-    text.remove_prefix(count);
-    return count;
+}
+
+size_t first_damage(std::string_view text) {
+  enum { value, value_or_end, key, key_or_end, colon, comma_or_end } next = value;
+  std::string open;  // brackets
+  size_t i = 0;
+  // Behind the string that begins at i; false with i at its damage.
+  const auto skip_string = [&] {
+    for (++i; i < text.size() && text[i] != '"';) {
+      if (static_cast<unsigned char>(text[i]) < 0x20) return false;
+      const size_t length = text[i] == '\\' ? 2 : utf8_length(text, i);
+      if (length == 0 && text.size() - i >= 4) return false;
+      i += std::max<size_t>(length, 1);
+    }
+    i = std::min(i + 1, text.size());
+    return true;
   };
-  const auto skip = [&](std::string_view any) {
-    const bool found = !text.empty() && any.find(text[0]) != std::string_view::npos;
-    if (found) text.remove_prefix(1);
-    return found;
+  const auto close = [&] {
+    open.pop_back();
+    ++i;
+    next = comma_or_end;
   };
-  skip("-");
-  if (!skip("0") && digits() == 0) return false;
-  if (skip(".") && digits() == 0) return false;
-  if (skip("eE") && (skip("+-"), digits() == 0)) return false;
-  return text.empty();
+  while (i < text.size()) {
+    const char c = text[i];
+    if (is_blank(c)) {
+      ++i;
+    } else if ((next == key_or_end && c == '}') || (next == value_or_end && c == ']')) {
+      close();
+    } else if (next == key || next == key_or_end) {
+      if (c != '"' || !skip_string()) return i;
+      next = colon;
+    } else if (next == colon) {
+      if (c != ':') return i;
+      ++i;
+      next = value;
+    } else if (next == comma_or_end) {
+      if (open.empty()) return text.size();
+      if (c == (open.back() == '{' ? '}' : ']')) {
+        close();
+      } else {
+        if (c != ',') return i;
+        ++i;
+        next = open.back() == '{' ? key : value;
+      }
+    } else if (c == '{' || c == '[') {
+      open += c;
+      ++i;
+      next = c == '{' ? key_or_end : value_or_end;
+    } else if (c == '"') {
+      if (!skip_string()) return i;
+      next = comma_or_end;
+    } else {
+      const size_t end = text.find_first_of(" \t\r\n,]}:", i);
+      if (end == std::string_view::npos) {
+        const size_t odd = text.find_first_not_of("+-.0123456789abcdefghijklmnopqrstuvwxyzE", i);
+        return std::min(odd, text.size());
+      }
+      const std::string_view word = text.substr(i, end - i);
+      if (word != "true" && word != "false" && word != "null" && !is_number(word)) return i;
+      i = end;
+      next = comma_or_end;
+    }
+  }
+  return text.size();
 }
 
 bool parse_micros(std::string_view text, int64_t& ns) {

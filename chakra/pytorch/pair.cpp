@@ -36,7 +36,13 @@ Result<void> sniff_contents(Sniffed& file, bool all) {
   stream.be_patient();  // who reads the file says what is wrong with it, or passes over it
   simdjson::ondemand::parser parser;
   for (;;) {
-    CHAKRA_ASSIGN(const JsonStream::Part part, stream.next());
+    const Result<JsonStream::Part> next = stream.next();
+    if (!next) {
+      const Result<bool> found = stream.skip_to_array();
+      if (!found || !*found) return tl::unexpected<Error>(next.error());
+      continue;
+    }
+    const JsonStream::Part part = *next;
     if (part == JsonStream::Part::finished) return {};
     if (part == JsonStream::Part::window) {
       file.kind = stream.key() == "nodes" ? FileKind::host : FileKind::device;
