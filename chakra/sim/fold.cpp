@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace chakra::sim {
@@ -136,19 +137,33 @@ class Folder {
     }
   }
 
-  /// For each rank and peer slot: who is there, and which slot of his this rank stands in.
+  /// For each rank and peer slot: who is there, the first slot in which he stands, and his first for this rank.
   void find_ends() {
     end_of_.assign(job_.peer_of.size(), kNone);
+    first_.assign(job_.peer_of.size(), kNone);
     back_.assign(job_.peer_of.size(), kNone);
     for (size_t s = 0; s < job_.peer_of.size(); ++s)
       if (const size_t index = index_of(job_.peer_of[s]); index != SIZE_MAX) end_of_[s] = static_cast<uint32_t>(index);
+    by_end_.resize(job_.peer_of.size());
+    for (uint32_t r = 0; r < job_.ranks.size(); ++r) {
+      const auto slots = by_end_.begin() + job_.ranks[r].first_peer;
+      std::iota(slots, slots + peers(r), uint32_t{0});
+      std::stable_sort(slots, slots + peers(r), [&](uint32_t a, uint32_t b) { return end(r, a) < end(r, b); });
+    }
     for (uint32_t r = 0; r < job_.ranks.size(); ++r)
       for (uint32_t s = 0; s < peers(r); ++s) {
-        const uint32_t other = end_of_[job_.ranks[r].first_peer + s];
-        if (other == kNone) continue;
-        for (uint32_t back = 0; back < peers(other); ++back)
-          if (end_of_[job_.ranks[other].first_peer + back] == r) back_[job_.ranks[r].first_peer + s] = back;
+        const uint32_t slot = job_.ranks[r].first_peer + s;
+        if (end_of_[slot] == kNone) continue;
+        first_[slot] = slot_for(r, end_of_[slot]);
+        back_[slot] = slot_for(end_of_[slot], r);
       }
+  }
+  uint32_t end(uint32_t r, uint32_t s) const { return end_of_[job_.ranks[r].first_peer + s]; }
+  uint32_t slot_for(uint32_t r, uint32_t other) const {
+    const auto slots = by_end_.begin() + job_.ranks[r].first_peer;
+    const auto found =
+        std::lower_bound(slots, slots + peers(r), other, [&](uint32_t s, uint32_t wanted) { return end(r, s) < wanted; });
+    return found != slots + peers(r) && end(r, *found) == other ? *found : kNone;
   }
   uint32_t peers(uint32_t r) const { return job_.peer_slots[job_.ranks[r].cls]; }
 
@@ -222,7 +237,7 @@ class Folder {
         for (uint32_t s = 0; s < peers(r); ++s) {
           const uint32_t slot = rank.first_peer + s;
           key.push_back(end_of_[slot] == kNone ? -1 : int64_t{color_[end_of_[slot]]});
-          key.push_back(back_[slot]);
+          key.push_back(int64_t{first_[slot]} << 32 | back_[slot]);
           const int64_t both[2] = {rank.rank, job_.peer_of[slot]};
           const bool inside = std::max(both[0], both[1]) < fabric_.size();
           key.push_back(inside ? int64_t{prices_.shape(both)} : -1);
@@ -320,7 +335,8 @@ class Folder {
       const uint32_t other = end_of_[rank.first_peer + slot];
       if (other == kNone) continue;
       end = job_.ranks[stands_for[color_[other]]].rank;
-      c.tag = tag(t.type[n] == NodeType::send, color_[r], slot, color_[other], back_[rank.first_peer + slot], c.tag);
+      const uint32_t at = rank.first_peer + slot;
+      c.tag = tag(t.type[n] == NodeType::send, color_[r], first_[at], color_[other], back_[at], c.tag);
     }
   }
 
@@ -351,7 +367,8 @@ class Folder {
   absl::flat_hash_map<std::string, const std::vector<int64_t>*> recorded_;
   std::vector<uint32_t> first_port_;               ///< per rank: into the two below, one entry per port
   std::vector<uint32_t> port_group_, port_place_;  ///< into groups_, and which member
-  std::vector<uint32_t> end_of_, back_;            ///< parallel to ClassJob::peer_of
+  std::vector<uint32_t> end_of_, first_, back_;    ///< parallel to ClassJob::peer_of
+  std::vector<uint32_t> by_end_;                   ///< each rank's slots, by end
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, std::string>, std::vector<uint32_t>> roles_;
   std::vector<uint32_t> color_;
   std::map<std::tuple<uint32_t, uint32_t, int64_t>, std::vector<std::pair<uint32_t, uint32_t>>> channels_;
