@@ -30,6 +30,11 @@ Result<int> run_check(const Options& o) {
   for (const std::string& path : o.paths) {
     CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(path));
     match::GroupTable job_groups = groups;
+    if (io::is_class_job(path)) {  // says who is in a group, whether the traces do or not
+      CHAKRA_ASSIGN(const trace::ClassJob classes, io::read_class_job(path));
+      for (const trace::ProcessGroup& group : classes.groups)
+        if (!group.ranks.empty()) job_groups.try_emplace(group.name, group.ranks);
+    }
     Findings found;
     CHAKRA_CHECK(expand_job(o.expand, job, job_groups, found));
     int64_t nodes = 0;

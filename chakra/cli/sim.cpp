@@ -380,11 +380,13 @@ Result<void> run_sim(Options o) {
   if (!o.compat.empty()) CHAKRA_CHECK(read_custom_collectives(input));
   input.stop = &stop_asked;
   input.progress = progress_line();
-  std::signal(SIGINT, [](int) { stop_asked = true; });
+  std::signal(SIGINT, [](int) {  // the first ends the run, and does not keep what there is from being written
+    stop_asked = true;
+    std::signal(SIGINT, SIG_DFL);
+  });
   const std::string network = input.fabric.describe();
   CHAKRA_ASSIGN(sim::SimReport report,
                 o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input));
-  std::signal(SIGINT, SIG_DFL);
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
   const bool wants_json = !o.json.empty();
   const Json as_json = wants_json ? to_json(o, network, report) : Json();

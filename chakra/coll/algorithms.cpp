@@ -585,7 +585,7 @@ const std::array<AlgorithmRow, kAlgorithmCount> kAlgorithms{{
      "else two rounds more",
      kSums | bit(CommType::all_gather), false, false, halving_doubling, halving_doubling_round},
     {"double_binary_tree", "two trees, each with half of the data in pieces; who is inside one is a leaf of the other",
-     "about 4 K L + 2 (2 K + 2 p) S/(2 p B), p pieces per tree", bit(CommType::all_reduce), false, false,
+     "about 2 (2 K + 2 p) (L + S/(2 p B)), p pieces per tree", bit(CommType::all_reduce), false, false,
      double_binary_tree, pipelined_tree_round},
     {"tree", "binomial tree: in each round twice as many have it",
      "K (L + S/B) for broadcast and reduce, twice that for all-reduce; gather K L + (n-1) S/B; scatter "

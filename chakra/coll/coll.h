@@ -228,7 +228,9 @@ PricedPlan price(const Plan& plan, const Place& place);
 void run_closed(const PricedPlan& plan, std::span<Picoseconds> ready);
 void run_closed(const Plan& plan, const Place& place, std::span<Picoseconds> ready);
 
-/// What nccl-tests calls bus bandwidth, as a multiple of S / time: the rate of the links.
+/// What nccl-tests calls algorithm bandwidth, as a multiple of S / time: of gathers it counts what all put in.
+double algorithm_factor(trace::CommType type, uint32_t members);
+/// What it calls bus bandwidth, as a multiple of the algorithm bandwidth: the rate of the links.
 double bus_factor(trace::CommType type, uint32_t members);
 
 }  // namespace chakra::coll

@@ -808,7 +808,10 @@ TEST(Selection, SaysWhatIsWrongAndWhere) {
 TEST(BusFactor, IsThatOfNcclTests) {
   EXPECT_DOUBLE_EQ(bus_factor(CommType::all_reduce, 4), 1.5);
   EXPECT_DOUBLE_EQ(bus_factor(CommType::reduce_scatter, 4), 0.75);
-  EXPECT_DOUBLE_EQ(bus_factor(CommType::all_gather, 4), 3);  // of the shard: 3/4 of the whole
+  EXPECT_DOUBLE_EQ(algorithm_factor(CommType::all_gather, 4), 4);  // shards
+  EXPECT_DOUBLE_EQ(bus_factor(CommType::all_gather, 4), 0.75);
+  EXPECT_DOUBLE_EQ(algorithm_factor(CommType::scatter, 4), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(CommType::scatter, 4), 0.75);
   EXPECT_DOUBLE_EQ(bus_factor(CommType::broadcast, 4), 1);
 }
 

@@ -199,6 +199,9 @@ void Agreement::compare_splits(const Group& group, uint32_t index, std::span<con
   for (size_t i = 0; i < n; ++i) {
     for (const Side* side : {&in[i], &out[i]})
       if (size > 0 && side->total > 0 && side->bytes > 0 && side->of_one != size) blame[i] += n;
+    const Comm& c = comm(members[i]);  // the size may count what is sent or what is received
+    if (c.in_bytes > 0 && c.out_bytes > 0 && c.bytes != c.in_bytes && c.bytes != c.out_bytes) blame[i] += n;
+    else if (c.in_bytes > 0 && c.out_bytes == 0 && c.bytes != c.in_bytes) blame[i] += n;
     for (size_t j = 0; j < n; ++j) {
       const uint64_t sent = part(in[i], j), expected = part(out[j], i);
       if (sent == unknown || expected == unknown || sent == expected) continue;

@@ -99,7 +99,7 @@ struct CollectiveReport {
   int64_t count = 0;
   Picoseconds total_ps = 0;          ///< sum over them, from the last member's arrival to the last one's end
   Picoseconds wait_ps = 0;           ///< sum over them, from the first member's arrival to the last one's
-  double algorithm_bytes_per_s = 0;  ///< bytes * count / total
+  double algorithm_bytes_per_s = 0;  ///< bytes * count / total, of gathers those of all members: nccl-tests
   double bus_bytes_per_s = 0;        ///< as nccl-tests defines it: comparable with a link's rate
 };
 
