@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <map>
 
@@ -26,6 +27,18 @@ constexpr int64_t kMostPacket = int64_t{1} << 30;
 
 /// Set by Ctrl-C: the run ends with what there is.
 std::atomic<bool> stop_asked{false};
+
+/// The first Ctrl-C ends the run, and what there is by then is written; one that comes seconds later ends that, too.
+void stop(int signal) {
+  static std::time_t first = 0;
+  const std::time_t now = std::time(nullptr);
+  if (!stop_asked) first = now;
+  stop_asked = true;
+  if (now <= first + 1) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 
 struct Options {
   std::string path, network, system, memory, groups, expand, compat, json, timeline;
@@ -380,10 +393,7 @@ Result<void> run_sim(Options o) {
   if (!o.compat.empty()) CHAKRA_CHECK(read_custom_collectives(input));
   input.stop = &stop_asked;
   input.progress = progress_line();
-  std::signal(SIGINT, [](int) {  // the first ends the run, and does not keep what there is from being written
-    stop_asked = true;
-    std::signal(SIGINT, SIG_DFL);
-  });
+  std::signal(SIGINT, stop);
   const std::string network = input.fabric.describe();
   CHAKRA_ASSIGN(sim::SimReport report,
                 o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input));

@@ -161,9 +161,9 @@ class Folder {
   uint32_t end(uint32_t r, uint32_t s) const { return end_of_[job_.ranks[r].first_peer + s]; }
   uint32_t slot_for(uint32_t r, uint32_t other) const {
     const auto slots = by_end_.begin() + job_.ranks[r].first_peer;
-    const auto found =
-        std::lower_bound(slots, slots + peers(r), other, [&](uint32_t s, uint32_t wanted) { return end(r, s) < wanted; });
-    return found != slots + peers(r) && end(r, *found) == other ? *found : kNone;
+    const auto last = slots + peers(r);
+    const auto found = std::lower_bound(slots, last, other, [&](uint32_t s, uint32_t to) { return end(r, s) < to; });
+    return found != last && end(r, *found) == other ? *found : kNone;
   }
   uint32_t peers(uint32_t r) const { return job_.peer_slots[job_.ranks[r].cls]; }
 
