@@ -173,6 +173,12 @@ bool JsonStream::separated(size_t from, size_t to, int commas) const {
   return commas == 0;
 }
 
+size_t JsonStream::odd_byte(size_t from, size_t to) const {
+  for (int commas = sequence_ ? 0 : 1; from < to; ++from)
+    if (!is_blank(buffer_[from]) && (buffer_[from] != ',' || commas-- <= 0)) return from;
+  return to;
+}
+
 Result<size_t> JsonStream::string_end(size_t quote) {
   size_t length = 1;  // relative to the quote, which may move when the buffer does
   const size_t offset = quote - cursor_;
@@ -319,9 +325,8 @@ void JsonStream::drop_window() {
   ends_.clear();
 }
 
-/// How the last element begins: with its line, or else with its first key.
-void JsonStream::note_element_begin() {
-  const size_t start = starts_[ends_.size() - 1], end = ends_.back();
+/// How an element begins: with its line, or else with its first key.
+void JsonStream::note_element_begin(size_t start) {
   size_t begin = start, key = start + 1;
   while (begin > 0 && (buffer_[begin - 1] == ' ' || buffer_[begin - 1] == '\t')) --begin;
   element_begin_.clear();
@@ -329,13 +334,14 @@ void JsonStream::note_element_begin() {
     element_begin_.assign(buffer_, begin - 1, start - begin + 2);
     return;
   }
-  while (key < end && is_blank(buffer_[key])) ++key;
-  const size_t quote = key < end && buffer_[key] == '"' ? buffer_.find('"', key + 1) : std::string::npos;
-  if (quote < end) element_begin_.assign(buffer_, start, quote + 1 - start);
+  while (key < size_ && is_blank(buffer_[key])) ++key;
+  const size_t quote = key < size_ && buffer_[key] == '"' ? buffer_.find('"', key + 1) : std::string::npos;
+  element_begin_.assign(buffer_, start, quote < size_ ? quote + 1 - start : 1);
 }
 
 /// What has ended is whole; what has begun is not.
 void JsonStream::lose(size_t from) {
+  if (element_begin_.empty()) note_element_begin(starts_.back());
   lost_ = true;
   scanned_ = from;
   scanner_ = {};
@@ -402,12 +408,19 @@ Result<JsonStream::Part> JsonStream::next_window() {
         scanned_ = index;
         break;
       } else if (--depth_ == 0) {
-        if (patient_ && !closes_element(index)) return lose(starts_.back() + 1);
-        ends_.push_back(index + 1);
+        if (closes_element(index)) {
+          ends_.push_back(index + 1);
+        } else if (patient_) {
+          return lose(starts_.back() + 1);
+        } else {
+          broken_ = true;
+          scanned_ = index;
+          return;
+        }
       }
     }
     if (!patient_) return;
-    if (!ends_.empty()) note_element_begin();
+    if (!ends_.empty()) note_element_begin(starts_[ends_.size() - 1]);
     if (array_ended && buffer_[scanned_] != ']' && !element_begin_.empty()) {
       array_ended = false;
       lose(scanned_ + 1);
@@ -421,11 +434,16 @@ Result<JsonStream::Part> JsonStream::next_window() {
       if (scanner_.broken != 0) {
         const auto line_end = static_cast<size_t>(std::countr_zero(scanner_.broken));
         const uint64_t line = (uint64_t{1} << line_end) - 1;
-        broken_ = !patient_;
-        if (patient_) follow(opens & line, closes & line);
-        if (broken_) scanned_ += line_end;
-        else if (!array_ended && !lost_ && !element_begin_.empty()) lose(scanned_ + line_end);
-        else if (!array_ended && !lost_) follow(opens & ~line, closes & ~line);
+        follow(opens & line, closes & line);
+        if (array_ended || broken_ || lost_) {
+        } else if (!patient_) {
+          broken_ = true;
+          scanned_ += line_end;
+        } else if (!element_begin_.empty() || !starts_.empty()) {
+          lose(scanned_ + line_end);
+        } else {
+          follow(opens & ~line, closes & ~line);
+        }
       } else if (const uint32_t ends = static_cast<uint32_t>(std::popcount(closes)); ends < depth_) {
         depth_ += static_cast<uint32_t>(std::popcount(opens)) - ends;  // none of an element
       } else {
@@ -441,7 +459,7 @@ Result<JsonStream::Part> JsonStream::next_window() {
       after_loss = true;
       continue;
     }
-    const bool in_element = patient_ && !starts_.empty() && !element_begin_.empty();
+    const bool in_element = patient_ && !starts_.empty();
     if (in_element && size_ - starts_[0] > kMostOfElement) {
       lose(starts_[0] + 1);
       continue;
@@ -461,7 +479,11 @@ Result<JsonStream::Part> JsonStream::next_window() {
 
   if (!ends_.empty()) {
     well_begun_ = !after_loss && separated(cursor_, starts_[0], any_element_ && !sequence_ ? 1 : 0);
-    if (!well_begun_ && !patient_) return syntax("an element of the array should stand here");
+    if (!well_begun_) badly_begun_ = odd_byte(cursor_, starts_[0]);
+    if (!well_begun_ && !patient_) {
+      cursor_ = badly_begun_;
+      return syntax("an element of the array should stand here");
+    }
     any_element_ = true;
     cursor_ = ends_.back();
     if (array_ended) scanned_ = cursor_;  // the end is found again by the next call
@@ -475,7 +497,10 @@ Result<JsonStream::Part> JsonStream::next_window() {
     return Part::window;
   }
   if (sequence_) return syntax("a bracket too many");
-  if (!separated(cursor_, scanned_, 0) || buffer_[scanned_] != ']') return syntax("']' should stand here");
+  if (!separated(cursor_, scanned_, 0) || buffer_[scanned_] != ']') {
+    cursor_ = std::min(odd_byte(cursor_, scanned_), scanned_);
+    return syntax("']' should stand here");
+  }
   cursor_ = scanned_ + 1;
   starts_.clear();
   state_ = State::members;

@@ -72,6 +72,10 @@ class JsonStream {
   bool well_separated(size_t i) const {
     return i == 0 ? well_begun_ : separated(ends_[i - 1], starts_[i], sequence_ ? 0 : 1);
   }
+  /// What of it does not belong there.
+  Place between_place(size_t i) const {
+    return {source_.file(), at(i == 0 ? badly_begun_ : odd_byte(ends_[i - 1], starts_[i]))};
+  }
   /// The element that for_each_element is at.
   Place current_place() const { return element_place(current_); }
   void set_current(size_t i) {
@@ -134,13 +138,15 @@ class JsonStream {
   Result<Part> next_window();
   Result<Part> finish();
   void drop_window();
-  void note_element_begin();
+  void note_element_begin(size_t start);
   void lose(size_t from);
   void begin_array();
   bool closes_element(size_t index) const;
   Result<void> take_up_again();
   /// Only blanks between two indices, but for `commas` commas.
   bool separated(size_t from, size_t to, int commas) const;
+  /// The index of what else there is, beside one comma; `to` if nothing.
+  size_t odd_byte(size_t from, size_t to) const;
 
   ByteSource source_;
   std::vector<std::string> arrays_;
@@ -169,6 +175,7 @@ class JsonStream {
   size_t current_ = 0;
   const char* looked_at_ = nullptr;
   bool well_begun_ = true;  ///< well_separated of the window's first element
+  size_t badly_begun_ = 0;  ///< if not: the index of what does not belong before it
   bool patient_ = false;  ///< reads on behind a string that does not end on its line
   std::string element_begin_;  ///< how elements begin: on lines of their own, or with a key; empty if not known
   bool lost_ = false;          ///< patient: behind damage, before the next text that is like that
@@ -222,6 +229,8 @@ inline simdjson::error_code open_field(simdjson::simdjson_result<simdjson::ondem
 std::string_view token(JsonValue& value);
 /// The same of a document that is a single number, string or literal.
 std::string_view token(simdjson::ondemand::document& document);
+/// A string's token without its escapes.
+std::string decoded(std::string_view token);
 /// A whole number, bare or as a string ("7", "0x1f"). False where it is none, or too large.
 bool to_integer(JsonValue& value, int64_t& number);
 /// Whether a value that is neither array nor object is one that JSON knows: simdjson has looked at its first byte only.
@@ -280,7 +289,7 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
     const auto text = stream.element(i);
     if (!stream.well_separated(i)) {
       Result<void> between = fail(Code::bad_input, std::string(stream.tags().syntax),
-                                  "not as JSON should be between two elements", stream.element_place(i));
+                                  "not as JSON should be between two elements", stream.between_place(i));
       CHAKRA_CHECK(leave_out(std::move(between)));
     }
     if (const auto code = parser.iterate(text).get(document)) {

@@ -147,6 +147,37 @@ TEST(JsonStream, RefusesWhatIsNoJson) {
   EXPECT_EQ(tag("\xef\xbb\xbf{\"bulk\": [{}]}"), "");  // a byte-order mark
 }
 
+/// A byte that is not UTF-8 is named where it is, whatever it replaces.
+TEST(JsonStream, NamesDamageWhereItIs) {
+  for (const std::string_view between : {", ", ",\n  "}) {
+    std::string text = "{\"bulk\": [";
+    for (int n = 0; n < 12; ++n)
+      text += fmt::format("{}{{\"n\": {}, \"name\": \"{}\", \"more\": {{\"a\": [{}, true]}}}}",
+                          n > 0 ? between : between.substr(1), n, std::string(static_cast<size_t>(n) * 9, 'x'), n);
+    const size_t begin = text.find('[') + 2, end = text.size();
+    text += "], \"last\": 1}";
+    for (size_t i = begin; i < end; ++i) {
+      std::string damaged = text;
+      damaged[i] = '\xff';
+      for (const size_t window : {size_t{1}, size_t{1} << 16}) {
+        JsonStream stream(*ByteSource::from_memory(std::string_view(damaged)), {"bulk"}, window);
+        const auto use = [](simdjson::ondemand::object& object) -> Result<void> {
+          for (auto field : object) {
+            std::string_view key;
+            JsonValue* value = nullptr;
+            if (const auto code = open_field(field, key, value)) return json_error(code, {});
+          }
+          return {};
+        };
+        const auto member = [](std::string_view, simdjson::ondemand::document&) { return Result<void>(); };
+        const Result<void> read = for_each_element(stream, use, member);
+        ASSERT_FALSE(read) << damaged;
+        ASSERT_LE(std::abs(read.error().place.byte - static_cast<int64_t>(i)), 5) << read.error().message() << damaged;
+      }
+    }
+  }
+}
+
 /// Of records that begin lines, one that lacks a quote costs itself.
 TEST(JsonStream, TakesUpAgainBehindAMissingQuote) {
   Prng random(4);

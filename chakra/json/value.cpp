@@ -294,6 +294,12 @@ constexpr std::array<bool, 256> kPlain = [] {
 
 }  // namespace
 
+std::string decoded(std::string_view token) {
+  if (token.find('\\') == std::string_view::npos) return std::string(token);
+  size_t i = 0;
+  return decode_string(fmt::format("\"{}\"", token), i);
+}
+
 void append_python_repr(std::string& out, std::string_view json) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(json[i]); };
   size_t i = 0;

@@ -345,8 +345,8 @@ class HostReader {
     const bool is_number = parse_integer(raw, number);
     if (is(name, "collective_name")) comm_.collective = strings_.intern(raw);
     else if (is(name, "dtype")) comm_.dtype = strings_.intern(raw);
-    else if (is(name, "pg_name")) comm_.group = strings_.intern(raw);
-    else if (is(name, "pg_desc")) comm_.group_description = strings_.intern(raw);
+    else if (is(name, "pg_name")) comm_.group = strings_.intern(decoded(raw));
+    else if (is(name, "pg_desc")) comm_.group_description = strings_.intern(decoded(raw));
     else if (is(name, "in_split_size")) comm_.in_split = texts_.add(raw);
     else if (is(name, "out_split_size")) comm_.out_split = texts_.add(raw);
     else if (is(name, "in_msg_nelems") && is_number) comm_.in_elements = number;
@@ -381,8 +381,8 @@ class HostReader {
       if (is_sequence(inputs[i])) {
         const std::vector<std::string_view> group = split_list(inputs[i + 1]);
         if (group.size() == 2 && comm_.group == 0) {
-          comm_.group = strings_.intern(without_quotes(group[0]));
-          comm_.group_description = strings_.intern(without_quotes(group[1]));
+          comm_.group = strings_.intern(decoded(without_quotes(group[0])));
+          comm_.group_description = strings_.intern(decoded(without_quotes(group[1])));
         }
         if (comm_.collective == 0) comm_.collective = strings_.intern(without_quotes(inputs[i + 3]));
         note_rank(inputs[i + 1], group.size() == 2, inputs[i + 2]);
@@ -415,7 +415,7 @@ class HostReader {
     const std::vector<std::string_view> name = split_list(group);
     if (name.size() != 2 || rank < 0) return rank;  // old records do not name the group
     for (const trace::ProcessGroup& known : out_.groups)
-      if (known.name == without_quotes(name[0]) && static_cast<size_t>(rank) < known.ranks.size())
+      if (known.name == decoded(without_quotes(name[0])) && static_cast<size_t>(rank) < known.ranks.size())
         return known.ranks[static_cast<size_t>(rank)];
     return -1;
   }

@@ -6,6 +6,7 @@
 namespace chakra::pytorch {
 
 using json::append_python_repr;
+using json::decoded;
 using json::for_each_element;
 using json::json_error;
 using json::JsonStream;

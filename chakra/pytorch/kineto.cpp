@@ -110,8 +110,8 @@ class KinetoReader {
         JsonValue* at = nullptr;
         if (open_field(field, name, at)) return;
         JsonValue& part = *at;
-        if (is(name, "pg_name")) group.name = token(part);
-        else if (is(name, "pg_desc")) group.description = token(part);
+        if (is(name, "pg_name")) group.name = decoded(token(part));
+        else if (is(name, "pg_desc")) group.description = decoded(token(part));
         else if (is(name, "backend_config")) group.backend = token(part);
         else if (is(name, "pg_size") || is(name, "group_size")) (void)to_integer(part, group.size);
         else if (is(name, "ranks")) group.ranks = parse_ranks(token(part));
@@ -193,7 +193,7 @@ class KinetoReader {
       CommRecord& comm = args_.comm;
       bool good = true;
       const auto number = [&](int64_t& to) { good = to_integer(part, to) || is_unknown(part); };
-      const auto text = [&] { return strings_.intern(token(part)); };
+      const auto text = [&] { return strings_.intern(decoded(token(part))); };
       // One comparison of length and first letters decides for nearly all keys.
       switch (key.empty() ? 0 : key[0]) {
         case 'c':

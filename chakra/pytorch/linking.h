@@ -149,8 +149,10 @@ struct Linking {
 
   /// Those of `messages` that a device operation carries: rows [first, second).
   std::pair<uint32_t, uint32_t> messages_of(uint32_t device_op) const {
-    if (messages.empty()) return {};
-    const auto [first, last] = std::ranges::equal_range(messages, device_op, {}, &Message::device_op);
+    const auto first = std::partition_point(messages.begin(), messages.end(),
+                                            [&](const Message& m) { return m.device_op < device_op; });
+    const auto last =
+        std::partition_point(first, messages.end(), [&](const Message& m) { return m.device_op <= device_op; });
     return {static_cast<uint32_t>(first - messages.begin()), static_cast<uint32_t>(last - messages.begin())};
   }
 
