@@ -357,19 +357,24 @@ Result<bool> JsonStream::skip_to_array() {
   if (state_ != State::members || found_array_) return false;
   for (;;) {
     const std::string_view text(buffer_.data(), size_);
+    const auto blanks_end = [&](size_t index) {
+      while (index < size_ && is_blank(buffer_[index])) ++index;
+      return index;
+    };
     for (const std::string& key : arrays_) {
-      const auto behind = [&](size_t index, char wanted) {  // the index behind it, or npos
-        while (index < size_ && is_blank(buffer_[index])) ++index;
-        return index < size_ && buffer_[index] == wanted ? index + 1 : std::string::npos;
-      };
-      size_t found = text.find("\"" + key + "\"", cursor_);
-      if (found != std::string::npos) found = behind(found + key.size() + 2, ':');
-      if (found != std::string::npos) found = behind(found, '[');
-      if (found == std::string::npos) continue;
-      key_ = key;
-      cursor_ = found - 1;
-      begin_array();
-      return true;
+      const std::string quoted = "\"" + key + "\"";
+      // Its first quote may have passed for the end of a string.
+      for (size_t found = text.find(quoted, std::max<size_t>(cursor_, 1) - 1); found != std::string::npos;
+           found = text.find(quoted, found + 1)) {
+        const size_t colon = blanks_end(found + quoted.size());
+        if (colon == size_ || buffer_[colon] != ':') continue;
+        const size_t bracket = blanks_end(colon + 1);
+        if (bracket == size_ || buffer_[bracket] != '[') continue;
+        key_ = key;
+        cursor_ = bracket;
+        begin_array();
+        return true;
+      }
     }
     constexpr size_t kLongestKey = 1000;  // with the blanks around it
     cursor_ = std::max(cursor_, size_ - std::min(size_, kLongestKey));
