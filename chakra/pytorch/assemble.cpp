@@ -142,7 +142,11 @@ class Assembler {
     trace::Edges deps = take_deps(), ctrl = callers();
     take_items();
     make_other_columns();
-    for (NodeId node = 0; node < nodes_; ++node) describe(node);
+    for (NodeId node = 0; node < nodes_; ++node) {
+      if (node == nodes_ / kSample)  // from here on attributes take what they took so far, or little more
+        t_.attrs.reserve(t_.attrs.position() * kSample / 100 * 108 + kSample);
+      describe(node);
+    }
     t_.ios = std::move(l_.host.ios);
     release(l_.kineto.ops, l_.kineto.calls, l_.host.ops);
     trace::Trace trace = std::move(b_).finish();
@@ -261,8 +265,6 @@ class Assembler {
     t_.comm_row.resize(nodes_, trace::kNoRow);
     t_.io_row.resize(nodes_, trace::kNoRow);
     t_.attr_begin.reserve(nodes_ + 1);
-    t_.attrs.reserve(l_.host.ops.size() * 72 + (k_.calls.size() + k_.device_ops.size()) * 32 +
-                     (l_.has_host ? 0 : k_.ops.size() * 32));  // about what they take
   }
 
   /// Where a node comes from: the operator of the host trace, the byte of the Kineto trace.
@@ -372,6 +374,8 @@ class Assembler {
           op_schema(s.intern("op_schema")),
           bytes(s.intern("bytes")) {}
   };
+
+  static constexpr NodeId kSample = 16;  // of so many nodes, one is asked for the size of all
 
   Linking& l_;
   const Kineto& k_;
