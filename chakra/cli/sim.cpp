@@ -39,7 +39,6 @@ void stop(int signal) {
   std::raise(signal);
 }
 
-
 struct Options {
   std::string path, network, system, memory, groups, expand, compat, json, timeline;
   std::string workload, backend, rendezvous;

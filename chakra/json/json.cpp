@@ -13,7 +13,7 @@ namespace chakra::json {
 namespace {
 
 constexpr size_t kBlock = 64;
-constexpr size_t kMostOfElement = size_t{64} << 20;  // patient: one that goes on for longer has lost its end
+constexpr size_t kLeastPatience = size_t{1} << 16;
 static_assert(simdjson::SIMDJSON_PADDING <= kBlock);
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -165,18 +165,14 @@ Result<bool> JsonStream::skip_blanks() {
   }
 }
 
-bool JsonStream::separated(size_t from, size_t to, int commas) const {
-  for (size_t i = from; i < to; ++i) {
-    if (buffer_[i] == ',') --commas;
-    else if (!is_blank(buffer_[i])) return false;
-  }
-  return commas == 0;
-}
-
-size_t JsonStream::odd_byte(size_t from, size_t to) const {
-  for (int commas = sequence_ ? 0 : 1; from < to; ++from)
+size_t JsonStream::odd_byte(size_t from, size_t to, int& commas) const {
+  for (; from < to; ++from)
     if (!is_blank(buffer_[from]) && (buffer_[from] != ',' || commas-- <= 0)) return from;
   return to;
+}
+
+bool JsonStream::separated(size_t from, size_t to, int commas) const {
+  return odd_byte(from, to, commas) == to && commas == 0;
 }
 
 Result<size_t> JsonStream::string_end(size_t quote) {
@@ -341,8 +337,12 @@ void JsonStream::note_element_begin(size_t start) {
 
 /// What has ended is whole; what has begun is not.
 void JsonStream::lose(size_t from) {
-  if (element_begin_.empty()) note_element_begin(starts_.back());
+  if (!ends_.empty()) note_element_begin(starts_[ends_.size() - 1]);
+  else if (element_begin_.empty()) note_element_begin(starts_.back());
+  // Each way back is scanned again: a file full of damage must not cost its square.
+  if (from < scanned_) patience_ = std::max(patience_ / 2, kLeastPatience);
   lost_ = true;
+  ++losses_;
   scanned_ = from;
   scanner_ = {};
   depth_ = 0;
@@ -416,6 +416,7 @@ Result<JsonStream::Part> JsonStream::next_window() {
         if (closes_element(index)) {
           ends_.push_back(index + 1);
         } else if (patient_) {
+          scanned_ = index;
           return lose(starts_.back() + 1);
         } else {
           broken_ = true;
@@ -424,9 +425,7 @@ Result<JsonStream::Part> JsonStream::next_window() {
         }
       }
     }
-    if (!patient_) return;
-    if (!ends_.empty()) note_element_begin(starts_[ends_.size() - 1]);
-    if (array_ended && buffer_[scanned_] != ']' && !element_begin_.empty()) {
+    if (patient_ && array_ended && buffer_[scanned_] != ']' && (!element_begin_.empty() || !starts_.empty())) {
       array_ended = false;
       lose(scanned_ + 1);
     }
@@ -456,6 +455,7 @@ Result<JsonStream::Part> JsonStream::next_window() {
       }
       if (array_ended) scanner_ = before;
       else if (!broken_ && !lost_) scanned_ += kBlock;
+      if (patient_ && !lost_ && depth_ > 0 && scanned_ - starts_.back() > patience_) lose(starts_.back() + 1);
     }
     if (array_ended || !ends_.empty()) break;
     if (broken_) return unended_string();
@@ -464,15 +464,10 @@ Result<JsonStream::Part> JsonStream::next_window() {
       after_loss = true;
       continue;
     }
-    const bool in_element = patient_ && !starts_.empty();
-    if (in_element && size_ - starts_[0] > kMostOfElement) {
-      lose(starts_[0] + 1);
-      continue;
-    }
     keep_ = sequence_ ? cursor_ : cursor_ - 1;
     CHAKRA_ASSIGN(const bool got, more());
     if (got || scanned_ < size_) continue;
-    if (in_element) {
+    if (patient_ && !starts_.empty()) {
       lose(starts_[0] + 1);
       continue;
     }
@@ -483,12 +478,14 @@ Result<JsonStream::Part> JsonStream::next_window() {
   }
 
   if (!ends_.empty()) {
+    losses_ -= after_loss;  // said by well_separated(0)
     well_begun_ = !after_loss && separated(cursor_, starts_[0], any_element_ && !sequence_ ? 1 : 0);
-    if (!well_begun_) badly_begun_ = odd_byte(cursor_, starts_[0]);
+    if (!well_begun_) badly_begun_ = first_odd_byte(cursor_, starts_[0]);
     if (!well_begun_ && !patient_) {
       cursor_ = badly_begun_;
       return syntax("an element of the array should stand here");
     }
+    if (patient_) note_element_begin(starts_[ends_.size() - 1]);
     any_element_ = true;
     cursor_ = ends_.back();
     if (array_ended) scanned_ = cursor_;  // the end is found again by the next call
@@ -503,7 +500,7 @@ Result<JsonStream::Part> JsonStream::next_window() {
   }
   if (sequence_) return syntax("a bracket too many");
   if (!separated(cursor_, scanned_, 0) || buffer_[scanned_] != ']') {
-    cursor_ = std::min(odd_byte(cursor_, scanned_), scanned_);
+    cursor_ = first_odd_byte(cursor_, scanned_);
     return syntax("']' should stand here");
   }
   cursor_ = scanned_ + 1;

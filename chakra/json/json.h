@@ -74,7 +74,7 @@ class JsonStream {
   }
   /// What of it does not belong there.
   Place between_place(size_t i) const {
-    return {source_.file(), at(i == 0 ? badly_begun_ : odd_byte(ends_[i - 1], starts_[i]))};
+    return {source_.file(), at(i == 0 ? badly_begun_ : first_odd_byte(ends_[i - 1], starts_[i]))};
   }
   /// The element that for_each_element is at.
   Place current_place() const { return element_place(current_); }
@@ -89,6 +89,11 @@ class JsonStream {
   }
   /// Patient, behind damage in a member: on to the array. False if there is none.
   Result<bool> skip_to_array();
+  /// Patient: elements that were lost, but for those that well_separated(0) or an error of next() tells of.
+  int64_t take_losses() {
+    const int64_t pending = lost_ ? 1 : 0;
+    return std::exchange(losses_, pending) - pending;
+  }
   /// The error of text that simdjson refuses, where the damage is; `begin`: of the text in the file.
   tl::unexpected<Error> damaged(simdjson::error_code code, std::string_view text, const Place& begin) const;
   /// What of the current element is looked at now, so that an error has a place near it.
@@ -145,8 +150,12 @@ class JsonStream {
   Result<void> take_up_again();
   /// Only blanks between two indices, but for `commas` commas.
   bool separated(size_t from, size_t to, int commas) const;
-  /// The index of what else there is, beside one comma; `to` if nothing.
-  size_t odd_byte(size_t from, size_t to) const;
+  /// The index of what else there is; `to` if nothing. Takes the commas from `commas`.
+  size_t odd_byte(size_t from, size_t to, int& commas) const;
+  size_t first_odd_byte(size_t from, size_t to) const {
+    int commas = sequence_ ? 0 : 1;
+    return odd_byte(from, to, commas);
+  }
 
   ByteSource source_;
   std::vector<std::string> arrays_;
@@ -178,6 +187,8 @@ class JsonStream {
   size_t badly_begun_ = 0;  ///< if not: the index of what does not belong before it
   bool patient_ = false;  ///< reads on behind a string that does not end on its line
   std::string element_begin_;  ///< how elements begin: on lines of their own, or with a key; empty if not known
+  int64_t losses_ = 0;
+  size_t patience_ = size_t{64} << 20;  ///< bytes after which an element has lost its end; less after each
   bool lost_ = false;          ///< patient: behind damage, before the next text that is like that
   bool broken_ = false;   ///< such a string has been found, at scanned_
   size_t patched_ = 0;  ///< index of the byte replaced by ']', or 0
@@ -314,6 +325,7 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
   bool any_element = false;
   for (;;) {
     const Result<JsonStream::Part> next = stream.next();
+    if (salvage) salvage->left_out += stream.take_losses();
     if (!next) {
       if (!salvage) return tl::unexpected<Error>(next.error());
       if (!any_element) {

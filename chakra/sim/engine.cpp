@@ -195,7 +195,7 @@ class Engine {
                        ranks)});
     folded_ = fold(std::move(*in_.classes), in_.groups, in_.system, prices_, in_.fabric, whole);
     matching_ = match::match(folded_.actors, folded_.table);
-    CHAKRA_CHECK(check_match(matching_));  // which counts actors where the job's matching has counted ranks
+    CHAKRA_CHECK(check_match(matching_, true));
     prepare_actors();
     prepare_groups();
     if (in_.congestion != Congestion::closed) traffic_.emplace(in_.fabric, in_.congestion, in_.packets);
@@ -213,11 +213,11 @@ class Engine {
   }
 
   /// What makes ranks wait for ever is found by running; what makes their data differ is not.
-  Result<void> check_match(const match::Matching& matching) {
+  /// What actors count the job's ranks have counted before, where they were matched.
+  Result<void> check_match(const match::Matching& matching, bool of_actors = false) {
     for (const Finding& finding : matching.findings) {
-      const bool again = &matching == &matching_;
       const auto same = [&](const Finding& known) {
-        return known.tag == finding.tag && (known.text == finding.text || (again && finding.rank < 0));
+        return known.tag == finding.tag && (known.text == finding.text || (of_actors && finding.rank < 0));
       };
       if (std::none_of(report_.findings.begin(), report_.findings.end(), same)) report_.findings.push_back(finding);
       if (match::is_contradiction(finding))
