@@ -6,5 +6,6 @@
 #include "chakra/base/prng.h"      // IWYU pragma: export
 #include "chakra/base/quantity.h"  // IWYU pragma: export
 #include "chakra/base/result.h"    // IWYU pragma: export
+#include "chakra/base/row_map.h"   // IWYU pragma: export
 #include "chakra/base/spec.h"      // IWYU pragma: export
 #include "chakra/base/strings.h"   // IWYU pragma: export

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
-#include <fstream>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "chakra/base/testing/testing.h"
 
@@ -242,6 +244,42 @@ TEST(Spec, ErrorsSayTheLine) {
 TEST(Spec, NestingIsNoStackOverflow) {
   EXPECT_FALSE(parse_spec(std::string(100'000, '['), "deep"));
   EXPECT_FALSE(parse_spec(std::string(100'000, '{'), "deep"));
+}
+
+TEST(RowMap, FindsRowsWhereverTheNumbersLie) {
+  Prng random(5);
+  for (int round = 0; round < 500; ++round) {
+    const uint64_t range = uint64_t{1} << random.below(64), from = random.chance(0.5) ? 0 - range : random.next();
+    std::vector<std::optional<uint64_t>> numbers(random.below(50));
+    for (auto& number : numbers)
+      if (random.chance(0.9)) number = from + random.below(range);
+    RowMap rows(numbers, [](const auto& number) { return number; });
+    std::map<uint64_t, uint32_t> wanted;
+    for (uint32_t i = 0; i < numbers.size(); ++i)
+      if (numbers[i]) rows[*numbers[i]] = wanted[*numbers[i]] = i;
+    for (const auto& [number, row] : wanted)
+      for (const uint64_t near : {number - 1, number, number + 1})
+        ASSERT_EQ(rows.find(near), wanted.contains(near) ? wanted[near] : RowMap::kNoRow);
+    ASSERT_EQ(RowMap().find(from), RowMap::kNoRow);
+  }
+}
+
+TEST(TextHash, TellsTextsApartByEveryByte) {
+  // Of all texts of one length that differ in one byte, hardly two may have the same 32 bits.
+  for (size_t size = 1; size < 70; ++size) {
+    std::set<uint32_t> low, high;
+    size_t texts = 0;
+    for (size_t at = 0; at < size; ++at)
+      for (int byte = 1; byte < 256; byte += 7, ++texts) {
+        std::string text(size, '\0');
+        text[at] = static_cast<char>(byte);
+        const uint64_t hash = TextHash()(text);
+        low.insert(static_cast<uint32_t>(hash));
+        high.insert(static_cast<uint32_t>(hash >> 32));
+      }
+    EXPECT_GE(low.size() + 2, texts) << size;
+    EXPECT_GE(high.size() + 2, texts) << size;
+  }
 }
 
 }  // namespace

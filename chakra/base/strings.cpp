@@ -8,6 +8,8 @@
 
 namespace chakra {
 
+const char TextHash::seed = 0;
+
 char* Arena::reserve(size_t size) {
   if (capacity_ - used_ < size) {
     capacity_ = std::max<size_t>(size, size_t{1} << std::min<size_t>(20, 12 + 2 * blocks_.size()));  // 4 KiB to 1 MiB

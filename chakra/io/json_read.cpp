@@ -489,7 +489,7 @@ class JsonSource : public RecordSource {
     return json::for_each_in_window(stream_, parser_, [&](ondemand::object& object) -> Result<void> {
       const bool first = lines_ && !std::exchange(any_metadata_, true);
       nodes_read_ += !first;
-      return add(stream_.current_place().byte,
+      return add(stream_.current_byte(),
                  [&] { return first ? reader_.metadata(object, out_, announced_) : reader_.node(object, out_); });
     });
   }

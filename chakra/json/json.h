@@ -78,6 +78,7 @@ class JsonStream {
   }
   /// The element that for_each_element is at.
   Place current_place() const { return element_place(current_); }
+  int64_t current_byte() const { return at(starts_[current_]); }
   void set_current(size_t i) {
     current_ = i;
     looked_at_ = nullptr;
@@ -111,8 +112,9 @@ class JsonStream {
   template <class T>
   void append(std::vector<T>& rows, const T& row) const {
     constexpr double kEnough = 0.02, kSpare = 1.05;
-    if (const double progress = source_.progress(); rows.size() == rows.capacity() && progress > kEnough)
-      rows.reserve(static_cast<size_t>(static_cast<double>(rows.size()) * std::max(kSpare / progress, 1.1)) + 1);
+    if (rows.size() == rows.capacity())
+      if (const double progress = source_.progress(); progress > kEnough)
+        rows.reserve(static_cast<size_t>(static_cast<double>(rows.size()) * std::max(kSpare / progress, 1.1)) + 1);
     rows.push_back(row);
   }
 

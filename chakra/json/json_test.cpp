@@ -255,5 +255,84 @@ TEST(JsonStream, ReadsSequences) {
   EXPECT_EQ(tag_of(read_sequence("{} 5")), "io.json.syntax");
 }
 
+// ---- values ----------------------------------------------------------------------------------------------
+
+/// A random value twice: as JSON writes it, in any spacing, and as Python prints it.
+class RandomRepr {
+ public:
+  explicit RandomRepr(Prng& random) : r_(random) {}
+  struct Both {
+    std::string json, python;
+  };
+
+  Both value(int depth) {
+    switch (r_.below(depth > 2 ? 3 : 5)) {
+      case 0: return string();
+      case 1: {
+        const std::string number = fmt::format("{}", r_.between(-100, 100'000'000));
+        return {number, number};
+      }
+      case 2: {
+        static const Both kWords[] = {{"true", "True"}, {"false", "False"}, {"null", "None"},         {"1.50", "1.5"},
+                                      {"-0.0", "-0.0"}, {"1e-5", "1e-05"},  {"12E2", "1200.0"}, {"3.0", "3.0"}};
+        return kWords[r_.below(8)];
+      }
+      case 3: return r_.chance(0.9) ? list(depth) : object(depth);
+      default: return list(depth);
+    }
+  }
+
+  Both list(int depth) {
+    static const char* const kSeparators[] = {", ", ", ", ", ", ",", " ,", ",\n  ", ",  "};
+    const uint64_t style = r_.below(8);  // the same throughout, or any
+    Both out{"[", "["};
+    for (uint64_t n = r_.below(12); n > 0; --n) {
+      const Both one = value(depth + 1);
+      out.json += one.json + (n > 1 ? kSeparators[style < 7 ? style : r_.below(7)] : "");
+      out.python += one.python + (n > 1 ? ", " : "");
+    }
+    return {out.json + "]", out.python + "]"};
+  }
+
+ private:
+  Both object(int depth) {
+    const Both one = value(depth + 1);
+    return {"{\"key\": " + one.json + (r_.chance(0.5) ? ", " : " ,") + "\"x\":1}", "{'key': " + one.python + ", 'x': 1}"};
+  }
+  Both string() {
+    static const Both kPieces[] = {{"cuda:0", "cuda:0"},   {"aten::add_.Tensor", "aten::add_.Tensor"},
+                                   {", ", ", "},           {",", ","},
+                                   {" ", " "},             {"true", "true"},
+                                   {"[1.5, {", "[1.5, {"}, {"\\\\", "\\\\"},
+                                   {"\\n", "\\n"},         {"\\u00fc", "\xc3\xbc"},
+                                   {"\xc3\xbc", "\xc3\xbc"}, {"'", "'"},
+                                   {"\\\"", "\""},         {"\x7f", "\\x7f"}};
+    Both out;
+    const uint64_t kinds = r_.chance(0.5) ? 5 : 14;
+    for (uint64_t n = r_.below(6); n > 0; --n) {
+      const Both& piece = kPieces[r_.below(kinds)];
+      out.json += piece.json;
+      out.python += piece.python;
+    }
+    const bool single = contains(out.python, "'"), mark = contains(out.python, "\"");
+    const char quote = single && !mark ? '"' : '\'';
+    if (single && mark)
+      for (size_t at = 0; (at = out.python.find('\'', at)) != std::string::npos; at += 2) out.python.insert(at, "\\");
+    return {"\"" + out.json + "\"", quote + out.python + quote};
+  }
+
+  Prng& r_;
+};
+
+TEST(PythonRepr, OfRandomValuesInAnySpacing) {
+  Prng random(11);
+  for (int round = 0; round < 20'000; ++round) {
+    const auto [json, python] = RandomRepr(random).list(0);
+    std::string out = "before ";
+    append_python_repr(out, json);
+    ASSERT_EQ(out, "before " + python) << json;
+  }
+}
+
 }  // namespace
 }  // namespace chakra::json

@@ -177,7 +177,7 @@ class Assembler {
       if (is_item || l_.op_of_host[h] != kNone || l_.out_of_scope.contains(op.rf_id)) continue;
       origins_.push_back({Item::Kind::untimed, h});
     }
-    std::sort(origins_.begin(), origins_.end(),
+    sort_rows(origins_,
               [&](const Origin& a, const Origin& b) { return l_.host.ops[a.record].id < l_.host.ops[b.record].id; });
     for (const Origin& origin : origins_) node_of_host_[origin.record] = nodes_++;
     origins_.reserve(nodes_ + order.size());

@@ -1,6 +1,5 @@
 // Which runtime call launched which device operation, from which operator, and the order in which the
 // streams ran them.
-#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
@@ -23,7 +22,7 @@ std::vector<std::vector<uint32_t>> by_lane(const std::vector<R>& records, size_t
   std::vector<std::vector<uint32_t>> rows(lanes);
   for (uint32_t i = 0; i < records.size(); ++i) rows[records[i].lane].push_back(i);
   for (auto& lane : rows)
-    std::sort(lane.begin(), lane.end(), [&](uint32_t a, uint32_t b) {
+    sort_rows(lane, [&](uint32_t a, uint32_t b) {
       const R &x = records[a], &y = records[b];
       if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
       if (x.dur_ns != y.dur_ns) return x.dur_ns > y.dur_ns;
@@ -34,16 +33,17 @@ std::vector<std::vector<uint32_t>> by_lane(const std::vector<R>& records, size_t
 
 void join_by_correlation(Linking& l) {
   Kineto& k = l.kineto;
-  absl::flat_hash_map<int64_t, uint32_t> call_of;
-  call_of.reserve(k.calls.size());
+  RowMap call_of(k.calls, &number_of);
   int64_t twice = 0, first_byte = 0;
   for (uint32_t i = 0; i < k.calls.size(); ++i) {
     if (k.calls[i].correlation < 0) continue;
-    const auto [found, added] = call_of.emplace(k.calls[i].correlation, i);
-    if (added) continue;
-    if (twice == 0) first_byte = k.calls[i].byte;
-    ++twice;  // a driver call inside the runtime call of the same number: the inner one launches
-    if (k.calls[i].start_ns >= k.calls[found->second].start_ns) found->second = i;
+    uint32_t& call = call_of[k.calls[i].correlation];
+    if (call != kNone) {
+      if (twice == 0) first_byte = k.calls[i].byte;
+      ++twice;  // a driver call inside the runtime call of the same number: the inner one launches
+      if (k.calls[i].start_ns < k.calls[call].start_ns) continue;
+    }
+    call = i;
   }
   if (twice > 0)
     l.find("pytorch.kineto.correlation_twice", Severity::note,
@@ -54,10 +54,9 @@ void join_by_correlation(Linking& l) {
   l.call_of_op.assign(k.device_ops.size(), kNone);
   std::vector<uint32_t> count(k.calls.size(), 0);
   for (uint32_t i = 0; i < k.device_ops.size(); ++i)
-    if (const auto found = call_of.find(k.device_ops[i].correlation);
-        found != call_of.end() && k.device_ops[i].correlation >= 0) {
-      l.call_of_op[i] = found->second;
-      ++count[found->second];
+    if (const int64_t correlation = k.device_ops[i].correlation; correlation >= 0) {
+      l.call_of_op[i] = call_of.find(correlation);
+      if (l.call_of_op[i] != kNone) ++count[l.call_of_op[i]];
     }
   // Grouped by call, each group by start.
   uint32_t next = 0;
@@ -159,7 +158,7 @@ void sort_thread_ops(Linking& l) {
   l.thread_ops = by_lane(ops, l.kineto.threads.size());
   for (auto& thread : l.thread_ops) {
     const auto by = [&](auto id) {
-      std::stable_sort(thread.begin(), thread.end(), [&](uint32_t a, uint32_t b) {
+      sort_rows(thread, [&](uint32_t a, uint32_t b) {
         return std::pair(ops[a].start_ns, id(ops[a])) < std::pair(ops[b].start_ns, id(ops[b]));
       });
     };
@@ -178,7 +177,7 @@ void attach_device_ops(Linking& l) {
   for (const trace::Lane& stream : k.streams) l.several_devices |= stream.process != k.streams[0].process;
   l.ops_by_end.resize(k.device_ops.size());
   std::iota(l.ops_by_end.begin(), l.ops_by_end.end(), 0);
-  std::sort(l.ops_by_end.begin(), l.ops_by_end.end(), [&](uint32_t a, uint32_t b) {
+  sort_rows(l.ops_by_end, [&](uint32_t a, uint32_t b) {
     return std::pair(k.device_ops[a].end_ns(), a) < std::pair(k.device_ops[b].end_ns(), b);
   });
   join_by_correlation(l);

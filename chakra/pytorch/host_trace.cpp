@@ -52,36 +52,6 @@ std::string_view without_quotes(std::string_view text) {
   return text;
 }
 
-/// Node ids are nearly without holes: a table holds their rows. Where they are not, a map does.
-class RowOfId {
- public:
-  explicit RowOfId(const std::vector<HostOp>& ops) {
-    if (ops.empty()) return;
-    const auto [low, high] =
-        std::minmax_element(ops.begin(), ops.end(), [](const HostOp& a, const HostOp& b) { return a.id < b.id; });
-    lowest_ = low->id;
-    if (high->id - low->id < ops.size() * 4) table_.assign(high->id - low->id + 1, trace::kNoRow);
-    else map_.reserve(ops.size());
-  }
-  /// The row that the id has, which is `row` if it had none before.
-  uint32_t add(uint64_t id, uint32_t row) {
-    if (table_.empty()) return map_.emplace(id, row).first->second;
-    uint32_t& slot = table_[id - lowest_];
-    if (slot == trace::kNoRow) slot = row;
-    return slot;
-  }
-  uint32_t find(uint64_t id) const {
-    if (!table_.empty()) return id - lowest_ < table_.size() ? table_[id - lowest_] : trace::kNoRow;
-    const auto found = map_.find(id);
-    return found == map_.end() ? trace::kNoRow : found->second;
-  }
-
- private:
-  uint64_t lowest_ = 0;
-  std::vector<uint32_t> table_;
-  absl::flat_hash_map<uint64_t, uint32_t> map_;
-};
-
 class HostReader {
  public:
   HostReader(ByteSource source, StringPool& strings, Arena& texts, Salvage* salvage)
@@ -182,7 +152,7 @@ class HostReader {
     stream_.look_at(has_id ? parent_at : id_at);
     if (!has_id) return field_error(fmt::format("a node named {} without a whole number as id", quote(name)));
     if (!has_parent) return field_error(fmt::format("node {} without a whole number as parent", op.id));
-    op.byte = stream_.current_place().byte;
+    op.byte = stream_.current_byte();
     if (name.starts_with("[pytorch|profiler|execution_"))
       op.kind = name.ends_with("|thread]") ? HostOp::Kind::thread_root : HostOp::Kind::process_root;
     else if (is(name, "## process_group:init ##")) op.kind = HostOp::Kind::process_groups;
@@ -472,12 +442,15 @@ class HostReader {
   Result<void> link_parents() {
     std::vector<HostOp>& ops = out_.ops;
     if (salvage_) leave_out_doubles();
-    RowOfId row_of(ops);
-    for (uint32_t row = 0; row < ops.size(); ++row)
-      if (const uint32_t first = row_of.add(ops[row].id, row); first != row)
+    RowMap row_of(ops, [](const HostOp& op) { return std::optional(op.id); });
+    for (uint32_t row = 0; row < ops.size(); ++row) {
+      uint32_t& first = row_of[ops[row].id];
+      if (first != RowMap::kNoRow)
         return fail(Code::bad_input, "pytorch.host.duplicate_id",
                     fmt::format("node id {} is used before, by {}", ops[row].id, quote(strings_[ops[first].name])),
                     {out_.file, ops[row].byte});
+      first = row;
+    }
     for (uint32_t row = 0; row < ops.size(); ++row) {
       HostOp& op = ops[row];
       if (parents_[row].forward != 0) op.fw_parent_row = row_of.find(parents_[row].forward);

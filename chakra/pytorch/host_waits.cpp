@@ -278,7 +278,7 @@ class HostWaits {
     std::vector<Begin> begins;  // of all threads
     for (uint32_t thread = 0; thread < idle.size(); ++thread)
       for (const Idle& i : idle[thread]) begins.push_back({i.begin, i.end, thread});
-    std::stable_sort(begins.begin(), begins.end(), [](const Begin& a, const Begin& b) { return a.begin < b.begin; });
+    sort_rows(begins, [](const Begin& a, const Begin& b) { return a.begin < b.begin; });
     for (uint32_t thread = 0; thread < idle.size(); ++thread)
       for (const Idle& gap : idle[thread]) {
         if (gap.last == 0 || gap.end - gap.begin < kHandoffNs) continue;
@@ -319,7 +319,7 @@ class HostWaits {
     };
     std::vector<uint32_t> by_start;
     for (const auto& stream : l_.stream_ops) by_start.insert(by_start.end(), stream.begin(), stream.end());
-    std::sort(by_start.begin(), by_start.end(), [&](uint32_t a, uint32_t b) {
+    sort_rows(by_start, [&](uint32_t a, uint32_t b) {
       return std::pair(k_.device_ops[a].start_ns, a) < std::pair(k_.device_ops[b].start_ns, b);
     });
     std::vector<Busy> busy;

@@ -161,7 +161,7 @@ class KinetoReader {
     if (phase != "X" || category == Category::ignored) return {};
     Record record;
     record.name = strings_.intern(name);
-    record.byte = stream_.current_place().byte;
+    record.byte = stream_.current_byte();
     const bool good_ts = parse_micros(ts, record.start_ns);
     stream_.look_at(good_ts ? dur_at : ts_at);
     if (!good_ts || !parse_micros(dur, record.dur_ns))
@@ -176,10 +176,12 @@ class KinetoReader {
   }
 
   Category remembered_category(std::string_view cat) {
-    if (const auto found = categories_.find(cat); found != categories_.end()) return found->second;
-    const Category category = category_of(cat);
-    categories_.emplace(strings_[strings_.intern(cat)], category);
-    return category;
+    if (cat == last_cat_) return last_category_;
+    auto found = categories_.find(cat);
+    if (found == categories_.end())
+      found = categories_.emplace(strings_[strings_.intern(cat)], category_of(cat)).first;
+    last_cat_ = found->first;
+    return last_category_ = found->second;
   }
 
   Result<void> read_args(JsonValue& value, bool keep_dims) {
@@ -378,6 +380,8 @@ class KinetoReader {
   Salvage* salvage_;
   Kineto out_;
   TextMap<Category> categories_;
+  std::string_view last_cat_;
+  Category last_category_ = Category::unknown;
   LaneRows thread_rows_, stream_rows_;
   Args args_;
   std::string unknown_;  ///< the category of a record that has one not known here

@@ -2,6 +2,7 @@
 // the forms that PyTorch has written since 2021.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,12 @@ struct CpuOp : Record {
 };
 
 struct RuntimeCall : Record {
-  int64_t correlation = -1;
+  int64_t correlation = -1;  ///< negative: none
 };
+/// What joins a call with its device operations and with what synchronisation records say.
+inline std::optional<uint64_t> number_of(const RuntimeCall& call) {
+  return call.correlation < 0 ? std::nullopt : std::optional<uint64_t>(call.correlation);
+}
 
 struct DeviceOp : Record {
   enum class Kind : uint8_t { kernel, copy, memset, other } kind = Kind::kernel;

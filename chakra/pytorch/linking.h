@@ -24,6 +24,12 @@ void release(T&... containers) {
   ((containers = T()), ...);
 }
 
+/// std::stable_sort, but recordings stand mostly in order, and then looking is enough.
+template <class Rows, class Before>
+void sort_rows(Rows& rows, const Before& before) {
+  if (!std::is_sorted(rows.begin(), rows.end(), before)) std::stable_sort(rows.begin(), rows.end(), before);
+}
+
 /// Measured times are compared with this much patience: two clocks are involved, and older files
 /// hold whole microseconds.
 inline constexpr int64_t kToleranceNs = 1'500;

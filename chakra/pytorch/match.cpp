@@ -1,6 +1,7 @@
 // Which Kineto operator is which operator of the host trace.
-#include <absl/container/flat_hash_map.h>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "chakra/pytorch/linking.h"
 
@@ -22,11 +23,11 @@ Result<void> match_host_ops(Linking& l) {
   }
   l.report.host_ops = static_cast<int64_t>(l.host.op_count);
 
-  absl::flat_hash_map<int64_t, uint32_t> by_id;
-  by_id.reserve(ops.size());
+  if (std::none_of(ops.begin(), ops.end(), [](const CpuOp& op) { return op.rf_id != 0; })) return match_by_names(l);
+  RowMap by_id(ops, [](const CpuOp& op) { return op.rf_id == 0 ? std::nullopt : std::optional<uint64_t>(op.rf_id); });
   for (uint32_t i = 0; i < ops.size(); ++i)
-    if (ops[i].rf_id != 0) by_id.emplace(ops[i].rf_id, i);
-  if (by_id.empty()) return match_by_names(l);
+    if (ops[i].rf_id != 0)
+      if (uint32_t& first = by_id[ops[i].rf_id]; first == kNone) first = i;
   if (l.options.iteration)
     return fail(Code::bad_input, "pytorch.scope.iteration",
                 "the recording is matched by record-function ids; there are no iterations to choose from",
@@ -41,12 +42,12 @@ Result<void> match_host_ops(Linking& l) {
       --l.report.host_ops;
       continue;
     }
-    const auto found = op.rf_id == 0 ? by_id.end() : by_id.find(op.rf_id);
-    const bool has_id = found != by_id.end();
+    const uint32_t found = op.rf_id == 0 ? kNone : by_id.find(op.rf_id);
+    const bool has_id = found != kNone;
     same_id += has_id;
-    if (has_id && ops[found->second].name == op.name && l.host_of_op[found->second] == kNone) {
-      l.host_of_op[found->second] = h;
-      l.op_of_host[h] = found->second;
+    if (has_id && ops[found].name == op.name && l.host_of_op[found] == kNone) {
+      l.host_of_op[found] = h;
+      l.op_of_host[h] = found;
       ++l.report.matched_host_ops;
     } else if (example == kNone) {
       example = h;

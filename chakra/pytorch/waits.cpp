@@ -64,8 +64,10 @@ class WaitFinder {
   void run() {
     for (const SyncRecord& sync : k_.syncs)
       if (sync.correlation >= 0) sync_of_.emplace(sync.correlation, &sync);
+    call_of_ = RowMap(k_.calls, &number_of);
     for (uint32_t i = 0; i < k_.calls.size(); ++i)
-      if (k_.calls[i].correlation >= 0) call_of_.emplace(k_.calls[i].correlation, i);
+      if (const auto number = number_of(k_.calls[i]))
+        if (uint32_t& first = call_of_[*number]; first == kNone) first = i;
     sort_launches();
     kinds_.resize(k_.calls.size());
     absl::flat_hash_map<StringId, CallKind> kind_of_name;
@@ -99,13 +101,13 @@ class WaitFinder {
     by_correlation_ = l_.stream_ops;
     by_correlation_.resize(streams);
     for (auto& stream : by_correlation_)
-      std::stable_sort(stream.begin(), stream.end(), [&](uint32_t a, uint32_t b) {
+      sort_rows(stream, [&](uint32_t a, uint32_t b) {
         return k_.device_ops[a].correlation < k_.device_ops[b].correlation;
       });
     for (uint32_t i = 0; i < k_.device_ops.size(); ++i)
       launched_[k_.device_ops[i].lane].push_back({l_.launched_at(i), i});
     for (auto& stream : launched_)
-      std::sort(stream.begin(), stream.end(), [&](const Launch& a, const Launch& b) {
+      sort_rows(stream, [&](const Launch& a, const Launch& b) {
         if (a.at != b.at) return a.at < b.at;
         return std::pair(k_.device_ops[a.op].start_ns, a.op) < std::pair(k_.device_ops[b.op].start_ns, b.op);
       });
@@ -418,8 +420,8 @@ class WaitFinder {
       if (k_.streams[s].index == sync.source_stream && s != waiting) candidate = s, ++candidates;
     if (candidates > 1) {  // of one number on several devices: on the one that the thread used when it recorded
       uint32_t same = stream_numbered(sync.device, sync.source_stream);
-      if (const auto call = call_of_.find(sync.source_correlation); call != call_of_.end()) {
-        const RuntimeCall& record = k_.calls[call->second];
+      if (const uint32_t call = call_of_.find(sync.source_correlation); call != kNone) {
+        const RuntimeCall& record = k_.calls[call];
         if (const uint32_t launch = launch_before(record.lane, record.start_ns); launch != kNone)
           same = stream_numbered(k_.streams[stream_of(op_of(launch))].process, sync.source_stream);
       }
@@ -435,8 +437,8 @@ class WaitFinder {
     if (sync.source_correlation < 0) return {};
     const uint32_t s = source_stream(sync);
     if (s == kNone) return {};
-    if (const auto call = call_of_.find(sync.source_correlation); call != call_of_.end())
-      return all_before(s, k_.calls[call->second].start_ns);
+    if (const uint32_t call = call_of_.find(sync.source_correlation); call != kNone)
+      return all_before(s, k_.calls[call].start_ns);
     const auto& list = by_correlation_[s];
     const auto after = std::lower_bound(list.begin(), list.end(), sync.source_correlation,
                                         [&](uint32_t op, int64_t c) { return k_.device_ops[op].correlation < c; });
@@ -523,7 +525,7 @@ class WaitFinder {
   Linking& l_;
   const Kineto& k_;
   absl::flat_hash_map<int64_t, const SyncRecord*> sync_of_;
-  absl::flat_hash_map<int64_t, uint32_t> call_of_;
+  RowMap call_of_;  ///< by correlation, the first call
   absl::flat_hash_map<std::pair<int64_t, int64_t>, uint32_t> streams_;  ///< by device (-1: any) and number
   std::vector<std::vector<Launch>> launched_;                           ///< per stream
   std::vector<std::vector<Pending>> pending_;                           ///< per stream, by time
