@@ -324,9 +324,9 @@ TEST(Memory, StoragesLiveFromFirstToLastUse) {
     if (n > 0) b.dep(n, n - 1, 0);
     b.trace.io_row[n] = static_cast<uint32_t>(b.trace.ios.size());
     trace::Io io;
-    io.inputs.values = b.trace.texts.add(inputs);
-    io.outputs.values = b.trace.texts.add(outputs);
-    b.trace.ios.push_back(io);
+    io.inputs.values = inputs;
+    io.outputs.values = outputs;
+    b.trace.ios.emplace_back(io, b.trace.texts);
   };
   add("[[1, 7, 0, 100, 4, 'cuda:0'], 1.5, 'a [1, 2, 3, 4, 5, \\'x\\']', True]",
       "[[2, 8, 0, 50, 4, 'cuda:0']]");                                                              // 400, 200

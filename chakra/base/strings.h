@@ -29,8 +29,8 @@ class Arena {
   size_t capacity_ = 0;
 };
 
-/// Sixteen bytes per multiplication, in line; absl's and std's are calls. As absl's, it differs from process to process,
-/// so that no file can be made to collide.
+/// Sixteen bytes per multiplication, in line; absl's and std's are calls. As absl's, it differs from process to
+/// process, so that no file can be made to collide.
 struct TextHash {
   size_t operator()(std::string_view text) const {
     constexpr uint64_t kA = 0x9e3779b97f4a7c15, kB = 0xc2b2ae3d27d4eb4f;  // odd, half of their bits set

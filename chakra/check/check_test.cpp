@@ -43,7 +43,7 @@ TEST(Check, EachRuleFindsItsDefect) {
     Change change;
   };
   for (const Row& row : {
-           Row{"check.id.duplicate", true, [](Builder& b) { b.trace.id[2] = 1; }},
+           Row{"check.id.duplicate", true, [](Builder& b) { b.trace.id.set(2, 1); }},
            Row{"check.dep.dangling", true, [](Builder& b) { b.dep_by_id(2, 77, 0, 0); }},
            Row{"check.ctrl.dangling", false, [](Builder& b) { b.ctrl_by_id(2, 77); }},
            Row{"check.dep.cycle", true, [](Builder& b) { b.dep(1, 3, 0); }},

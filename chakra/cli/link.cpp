@@ -300,12 +300,12 @@ class LinkCommand {
     rank.nodes = linked.trace.size();
     rank.report = std::move(linked.report);
     if (o_.explain) {
-      const auto& ids = linked.trace.id;
-      const auto found = std::find(ids.begin(), ids.end(), static_cast<uint64_t>(*o_.explain));
-      if (found == ids.end())
+      const trace::Ids& ids = linked.trace.id;
+      const size_t found = ids.find(static_cast<uint64_t>(*o_.explain));
+      if (found == ids.size())
         return fail(Code::usage, "cli.usage",
                     fmt::format("there is no node {}; there are 1 to {}", *o_.explain, ids.size()));
-      rank.explanation = view::explain(linked.trace, static_cast<trace::NodeId>(found - ids.begin()));
+      rank.explanation = view::explain(linked.trace, static_cast<trace::NodeId>(found));
     }
     if (is_job(o_)) rank.communication = analyze::communication_of(linked.trace);
     if (auto replay = sim::self_replay(linked.trace)) {

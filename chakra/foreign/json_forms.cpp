@@ -164,7 +164,8 @@ class FeederReader {
         return {};
       };
       if (key == "Id") {
-        CHAKRA_ASSIGN(t.id[node], natural(key, value));
+        CHAKRA_ASSIGN(const uint64_t id, natural(key, value));
+        t.id.set(node, id);
         has_id = true;
       } else if (key == "Name") {
         CHAKRA_ASSIGN(const std::string name, text(key, value));
@@ -322,7 +323,8 @@ class LinkedReader {
     bool has_id = false;
     const auto use = [&](std::string_view key, JsonValue& value) -> Result<void> {
       if (key == "id") {
-        CHAKRA_ASSIGN(t.id[node], natural(key, value));
+        CHAKRA_ASSIGN(const uint64_t id, natural(key, value));
+        t.id.set(node, id);
         has_id = true;
       } else if (key == "name") {
         CHAKRA_ASSIGN(const std::string name, text(key, value));
@@ -363,7 +365,7 @@ class LinkedReader {
     t.flags[node] |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (linked.device ? 0 : trace::kOnCpu));
     if (!io.inputs.empty() || !io.outputs.empty()) {
       t.io_row[node] = static_cast<uint32_t>(t.ios.size());
-      t.ios.push_back(io);
+      t.ios.emplace_back(io, t.texts);
     }
     if (contains(t.name_of(node), "process_group:init")) {
       t.type[node] = NodeType::metadata;

@@ -36,7 +36,7 @@ TEST(FeederJson, ReadsWhatTheFormHolds) {
   const Trace& t = job->ranks[0];
   ASSERT_EQ(t.size(), 4U);
   EXPECT_EQ(t.rank, 0);
-  EXPECT_EQ(t.id, (std::vector<uint64_t>{5, 7, 6, 8}));
+  EXPECT_EQ(std::vector(t.id.listed().begin(), t.id.listed().end()), (std::vector<uint64_t>{5, 7, 6, 8}));
   EXPECT_EQ(t.name_of(2), "b b");
   EXPECT_EQ(t.dur_ps[0], 3 * kPsPerUs);
   EXPECT_EQ(t.dur_ps[2], 250 * kPsPerNs);
@@ -135,7 +135,7 @@ TEST(LinkedJson, ReadsNodesTimesAndEdges) {
   EXPECT_EQ(t.base_ns, 1000125);
   EXPECT_EQ(t.start_ps[3], 4875 * kPsPerNs);
   EXPECT_FALSE(t.has_start(0));
-  EXPECT_EQ(t.ios[t.io_row[2]].inputs.values, "[[4, 5, 0, 6, 4, 'cuda:0'], True, None, 1.0, \"it's\"]");
+  EXPECT_EQ(trace::Io(t.ios[t.io_row[2]]).inputs.values, "[[4, 5, 0, 6, 4, 'cuda:0'], True, None, 1.0, \"it's\"]");
   EXPECT_TRUE(t.on_cpu(2));
   EXPECT_TRUE(t.on_device(3));
   EXPECT_EQ(t.type[5], NodeType::coll);

@@ -289,7 +289,7 @@ TEST(Text, RefusesToWriteWhatItCannotHold) {
   job.ranks.pop_back();  // the same table for fewer ranks is another job, but one that it can hold
   EXPECT_EQ(tag(job), "");
   job = make();
-  job.ranks[0].id[0] = 77;
+  job.ranks[0].id.set(0, 77);
   EXPECT_EQ(tag(job), refused);
 }
 

@@ -219,11 +219,11 @@ class Reader {
       if (auto groups = read_groups(record.inputs.values.substr(2, record.inputs.values.size() - 4)); !groups)
         trace().groups.clear();  // groups then come from elsewhere or are reported as unknown
     if (options_.texts && !(record.inputs.values.empty() && record.outputs.values.empty())) {
-      const auto copy = [&](const IoRecord& io) {
-        return trace::Tensors{trace().texts.add(io.values), intern(io.shapes), intern(io.types), 0};
+      const auto tensors = [&](const IoRecord& io) {
+        return trace::Tensors{io.values, intern(io.shapes), intern(io.types), 0};
       };
       trace().io_row[node_] = static_cast<uint32_t>(trace().ios.size());
-      trace().ios.push_back({copy(record.inputs), copy(record.outputs)});
+      trace().ios.emplace_back(trace::Io{tensors(record.inputs), tensors(record.outputs)}, trace().texts);
     }
     return {};
   }

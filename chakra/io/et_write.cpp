@@ -134,8 +134,9 @@ class Writer {
       put_number_unless_zero(message_, schema::kNodeStart, static_cast<uint64_t>(start_ns) / 1000);
     put_number_unless_zero(message_, schema::kNodeDuration, static_cast<uint64_t>(dur_ns + 500) / 1000);
     if (t_.io_row[n] != trace::kNoRow) {
-      put_tensors(schema::kNodeInputs, t_.ios[t_.io_row[n]].inputs);
-      put_tensors(schema::kNodeOutputs, t_.ios[t_.io_row[n]].outputs);
+      const trace::Io io = t_.ios[t_.io_row[n]];
+      put_tensors(schema::kNodeInputs, io.inputs);
+      put_tensors(schema::kNodeOutputs, io.outputs);
     }
     put_attrs(n, start_ns, dur_ns);
     return message_.view();
@@ -179,7 +180,7 @@ class Writer {
     }
     if (t_.part_of[n] != trace::kNoNode) attrs.natural("part_of", t_.id[t_.part_of[n]]);
     if (t_.io_row[n] != trace::kNoRow) {
-      const trace::Io& io = t_.ios[t_.io_row[n]];
+      const trace::Io io = t_.ios[t_.io_row[n]];
       if (io.inputs.strides) attrs.text("input_strides", t_.strings[io.inputs.strides]);
       if (io.outputs.strides) attrs.text("output_strides", t_.strings[io.outputs.strides]);
     }
@@ -188,10 +189,11 @@ class Writer {
     if (std::any_of(kinds.begin(), kinds.end(), [](uint8_t kind) { return kind != 0; }))
       attrs.list("dep_kinds", schema::kUint32List, kinds, [](uint8_t kind) { return uint64_t{kind}; });
     if (!t_.deps.lag.empty()) {
-      const std::span lags(t_.deps.lag.data() + first, last - first);
-      if (std::any_of(lags.begin(), lags.end(), [](Picoseconds lag) { return lag != 0; }))
-        attrs.list("dep_lag_ns", schema::kInt64List, lags,
-                   [](Picoseconds lag) { return static_cast<uint64_t>(lag / kPsPerNs); });
+      lags_ns_.clear();
+      uint64_t any = 0;
+      for (size_t e = first; e < last; ++e)
+        any |= lags_ns_.emplace_back(static_cast<uint64_t>(t_.deps.lag_of(e) / kPsPerNs));
+      if (any != 0) attrs.list("dep_lag_ns", schema::kInt64List, lags_ns_, [](uint64_t lag) { return lag; });
     }
   }
 
@@ -220,6 +222,7 @@ class Writer {
   const Trace& t_;
   std::optional<int64_t> process_;  ///< of the threads; said once for the file if there is only one
   bool several_processes_ = false;
+  std::vector<uint64_t> lags_ns_;
   Bytes message_;
 };
 

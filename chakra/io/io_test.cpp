@@ -176,8 +176,8 @@ trace::Trace sample() {
   t.dur_ps[op] = 2'499 * kPsPerNs;
   t.lane[op] = b.lane({trace::Lane::Kind::thread, 77, 78});
   t.io_row[op] = 0;
-  t.ios.push_back({{t.texts.add("[[1, 2, 0, 4, 4, 'cpu']]"), name("[[4]]"), name("['Tensor(float)']"), name("[[1]]")},
-                   {}});
+  const trace::Tensors inputs{"[[1, 2, 0, 4, 4, 'cpu']]", name("[[4]]"), name("['Tensor(float)']"), name("[[1]]")};
+  t.ios.emplace_back(trace::Io{inputs, {}}, t.texts);
   const trace::NodeId kernel = b.add(3, name("ncclDevKernel_AllReduce"), trace::NodeType::coll);
   t.flags[kernel] = trace::kSaysCpuOrNot | trace::kHasStart | trace::kHasDuration;
   t.start_ps[kernel] = 5'000 * kPsPerNs;

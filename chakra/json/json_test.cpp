@@ -297,7 +297,8 @@ class RandomRepr {
  private:
   Both object(int depth) {
     const Both one = value(depth + 1);
-    return {"{\"key\": " + one.json + (r_.chance(0.5) ? ", " : " ,") + "\"x\":1}", "{'key': " + one.python + ", 'x': 1}"};
+    return {"{\"key\": " + one.json + (r_.chance(0.5) ? ", " : " ,") + "\"x\":1}",
+            "{'key': " + one.python + ", 'x': 1}"};
   }
   Both string() {
     static const Both kPieces[] = {{"cuda:0", "cuda:0"},   {"aten::add_.Tensor", "aten::add_.Tensor"},

@@ -218,11 +218,18 @@ class Assembler {
     return edges;
   }
 
+  /// The item of the innermost operator or annotation around an item, or kNone.
+  uint32_t caller_of(uint32_t id) const {
+    while (l_.items[id].continues()) id = l_.items[id].of;
+    return l_.items[id].of;
+  }
+
   trace::Edges callers() const {
     return trace::make_edges(nodes_, false, [&](const auto& visit) {
       for (uint32_t id = 0; id < l_.items.size(); ++id)  // of the others the host trace knows it
-        if (const Item& item = l_.items[id]; item.caller != kNone && host_op_of(item) == kNone)
-          visit(node_of_item_[id], node_of_item_[item.caller], uint8_t{0}, Picoseconds{0});
+        if (host_op_of(l_.items[id]) == kNone)
+          if (const uint32_t caller = caller_of(id); caller != kNone)
+            visit(node_of_item_[id], node_of_item_[caller], uint8_t{0}, Picoseconds{0});
       for (uint32_t h = 0; h < l_.host.ops.size(); ++h)
         if (const uint32_t parent = l_.host.ops[h].parent_row;
             parent != trace::kNoRow && node_of_host_[h] != trace::kNoNode && node_of_host_[parent] != trace::kNoNode)
@@ -252,14 +259,13 @@ class Assembler {
       if (device || message) t_.flags[node] &= static_cast<uint8_t>(~trace::kOnCpu);
       if (item.kind != Item::Kind::initial_condition && !message)
         t_.lane[node] = b_.lane(device ? k_.streams[item.lane] : k_.threads[item.lane]);
-      if (item.whole != kNone) t_.part_of[node] = node_of_item_[item.whole];
+      if (item.continues()) t_.part_of[node] = node_of_item_[item.of];
     }
     release(l_.items, node_of_item_);
   }
 
   void make_other_columns() {
-    t_.id.resize(nodes_);
-    std::iota(t_.id.begin(), t_.id.end(), 1);
+    t_.id = trace::Ids::counting(1, nodes_);
     t_.name.resize(nodes_);
     t_.type.resize(nodes_, NodeType::comp);
     t_.comm_row.resize(nodes_, trace::kNoRow);

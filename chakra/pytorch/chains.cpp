@@ -49,8 +49,7 @@ class ChainBuilder {
     item.dur = end - start;
     item.record = record;
     item.lane = thread_;
-    item.whole = whole;
-    item.caller = open_.empty() ? kNone : open_.back().item;
+    item.of = item.continues() ? whole : open_.empty() ? kNone : open_.back().item;
     const auto id = static_cast<uint32_t>(l_.items.size());
     l_.items.push_back(item);
     chain_.push_back(id);
@@ -69,8 +68,7 @@ class ChainBuilder {
       } else if (top.fresh) {
         l_.items[top.item].dur = time - now_;
       } else {
-        const uint32_t rest = add(Item::Kind::op_rest, now_, time, top.op, top.item);
-        l_.items[rest].caller = l_.items[top.item].caller;
+        add(Item::Kind::op_rest, now_, time, top.op, top.item);
       }
       top.fresh = false;
     }

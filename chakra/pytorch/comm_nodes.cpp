@@ -166,7 +166,7 @@ bool CommNodes::record(uint32_t host_op, CommNode& node) {
   const CommKind kind = comm_kind(l_.text(record.collective));
   if (kind.type == NodeType::invalid) return false;
   find_ends(record, kind, {});
-  const trace::Tensors& inputs = l_.host.io(host).inputs;
+  const trace::Tensors inputs = l_.host.io(host).inputs;
   fill(node, kind, record, inputs.values, l_.text(inputs.types), "nccl");
   return true;
 }

@@ -82,7 +82,7 @@ class DeviceEdges {
       const uint32_t rest =
           add_item(Item::Kind::device_rest, x.start_ns, item(part).end() - x.start_ns, overlap.on, on.lane);
       item(part).dur = x.start_ns - item(part).start;
-      item(rest).whole = first_item_[overlap.on];
+      item(rest).of = first_item_[overlap.on];
       l_.item_of_device_op[overlap.on] = rest;
       add_launch(rest, overlap.on);
       dep(rest, part, EdgeKind::stream);
@@ -97,7 +97,8 @@ class DeviceEdges {
     if (call == kNone || l_.roles[call].launch_item == kNone) return;
     const uint32_t launch = l_.roles[call].launch_item;
     dep(self, launch, EdgeKind::launch, false, launch_latency(op));
-    item(self).caller = l_.enclosing_op[call] != kNone ? l_.item_of_op[l_.enclosing_op[call]] : launch;
+    if (!item(self).continues())
+      item(self).of = l_.enclosing_op[call] != kNone ? l_.item_of_op[l_.enclosing_op[call]] : launch;
   }
 
   /// The messages that a kernel carries beside the first, which it stands for itself. They may leave when it

@@ -115,7 +115,7 @@ class HostReader {
       switch (key.empty() ? 0 : key[0]) {  // one comparison or two decide
         case 'i':
           if (is(key, "id")) has_id = natural(value, op.id), id_at = key.data();
-          else if (is(key, "inputs")) read_tensors(value, io.inputs, &values_);
+          else if (is(key, "inputs")) read_tensors(value, io.inputs, input_text_, &values_);
           else if (is(key, "input_shapes")) io.inputs.shapes = kind(token(value));
           else if (is(key, "input_types")) io.inputs.types = kind(token(value));
           else known = false;
@@ -135,7 +135,7 @@ class HostReader {
           else known = false;
           break;
         case 'o':
-          if (is(key, "outputs")) read_tensors(value, io.outputs, nullptr);
+          if (is(key, "outputs")) read_tensors(value, io.outputs, output_text_, nullptr);
           else if (is(key, "output_shapes")) io.outputs.shapes = kind(token(value));
           else if (is(key, "output_types")) io.outputs.types = kind(token(value));
           else known = false;
@@ -158,7 +158,7 @@ class HostReader {
     else if (is(name, "## process_group:init ##")) op.kind = HostOp::Kind::process_groups;
     if (!io.inputs.empty() || !io.outputs.empty()) {
       op.io = static_cast<uint32_t>(out_.ios.size());
-      stream_.append(out_.ios, io);
+      stream_.append(out_.ios, trace::PackedIo(io, texts_));
     }
     if (op.kind == HostOp::Kind::op) ++out_.op_count;
     if (op.kind == HostOp::Kind::process_groups) read_groups();
@@ -198,32 +198,29 @@ class HostReader {
     std::string_view text;
     return value.get_string().get(text) ? 0 : strings_.intern(text);
   }
-  std::string_view repr(std::string_view json) {
-    scratch_.clear();
-    append_python_repr(scratch_, json);
-    return scratch_;
-  }
-  std::string_view values(std::string_view json) {
+  static std::string_view repr(std::string_view json, std::string& text) {
     if (is(json, "[]")) return "[]";
-    return texts_.add(repr(json));
+    text.clear();
+    append_python_repr(text, json);
+    return text;
   }
   /// Shapes and types repeat: what they look like in Python is worked out once.
   StringId kind(std::string_view json) {
     if (is(json, "[]")) return strings_.intern(json);
     if (const auto known = kinds_.find(json); known != kinds_.end()) return known->second;
-    const StringId id = strings_.intern(repr(json));
+    const StringId id = strings_.intern(repr(json, kind_text_));
     kinds_.emplace(kind_texts_.add(json), id);
     return id;
   }
 
-  /// Either a list of values (schema 1.0.1) or an object of parallel lists.
-  void read_tensors(JsonValue& value, trace::Tensors& tensors, std::string_view* raw_values) {
+  /// Either a list of values (schema 1.0.1) or an object of parallel lists. The values stay in `text`.
+  void read_tensors(JsonValue& value, trace::Tensors& tensors, std::string& text, std::string_view* raw_values) {
     ondemand::json_type type;
     if (value.type().get(type)) return;
     if (type == ondemand::json_type::array) {
       const std::string_view list = token(value);
       if (raw_values) *raw_values = list;
-      tensors.values = values(list);
+      tensors.values = repr(list, text);
       return;
     }
     Object object;
@@ -236,7 +233,7 @@ class HostReader {
       const std::string_view json = token(list);
       if (is(key, "values")) {
         if (raw_values) *raw_values = json;
-        tensors.values = values(json);
+        tensors.values = repr(json, text);
       } else if (is(key, "shapes")) {
         tensors.shapes = kind(json);
       } else if (is(key, "types")) {
@@ -487,7 +484,7 @@ class HostReader {
   Arena& texts_;
   Salvage* salvage_;
   HostTrace out_;
-  std::string scratch_;
+  std::string input_text_, output_text_, kind_text_;  // as Python prints them
   Arena kind_texts_;
   TextMap<StringId> kinds_;  // by their JSON text
   CommRecord comm_;          // of the node being read

@@ -43,10 +43,7 @@ struct HostMore {
 };
 
 struct HostTrace {
-  const trace::Io& io(const HostOp& op) const {
-    static const trace::Io nothing;
-    return op.io == trace::kNoRow ? nothing : ios[op.io];
-  }
+  trace::Io io(const HostOp& op) const { return op.io == trace::kNoRow ? trace::Io() : trace::Io(ios[op.io]); }
   const CommRecord* comm(const HostOp& op) const {
     return op.more == trace::kNoRow || !more[op.more].comm ? nullptr : &*more[op.more].comm;
   }
@@ -62,7 +59,7 @@ struct HostTrace {
   std::vector<int64_t> threads;       ///< their numbers, in the order in which the file names them
   std::vector<HostMore> more;
   std::vector<trace::Attr> attrs;
-  std::vector<trace::Io> ios;
+  std::vector<trace::PackedIo> ios;
   std::vector<trace::ProcessGroup> groups;
   size_t op_count = 0;  ///< Kind::op
   int64_t rank = -1;    ///< that its communication names, in the default or the only group; -1: not said

@@ -81,9 +81,9 @@ class HostWaits {
     const auto at = find_in_chain(id);
     if (rest.kind == Item::Kind::op) rest.kind = Item::Kind::op_rest;
     if (rest.kind == Item::Kind::call) rest.kind = Item::Kind::call_rest;
+    if (rest.continues() && !item(id).continues()) rest.of = id;
     rest.start = time;
     rest.dur = item(id).end() - time;
-    if (rest.whole == kNone && rest.kind != Item::Kind::gap) rest.whole = id;
     item(id).dur = time - item(id).start;
     l_.items.push_back(rest);
     const auto rest_id = static_cast<uint32_t>(l_.items.size() - 1);
@@ -195,7 +195,7 @@ class HostWaits {
     const auto& chain = l_.chains[item(self).lane];
     for (size_t at = position_at(op.lane, item(self).end()); at < chain.size() && item(chain[at]).start <= op.end_ns();
          ++at)
-      if (item(chain[at]).whole == self) last = chain[at];
+      if (item(chain[at]).continues() && item(chain[at]).of == self) last = chain[at];
     return last;
   }
 
@@ -348,7 +348,7 @@ class HostWaits {
         rest.kind = Item::Kind::sync_remainder;
         rest.start = b.end;
         rest.dur = it.end() - b.end;
-        rest.whole = id;
+        rest.of = id;
         item(id).dur = 0;
         l_.items.push_back(rest);
         const auto rest_id = static_cast<uint32_t>(l_.items.size() - 1);

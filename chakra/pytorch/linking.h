@@ -60,10 +60,13 @@ struct Item {
   uint32_t record = kNone;  ///< CpuOp, RuntimeCall or DeviceOp
   int64_t start = 0;
   int64_t dur = 0;
-  uint32_t lane = 0;        ///< thread or stream
-  uint32_t caller = kNone;  ///< item of the innermost operator or annotation around it
-  uint32_t whole = kNone;   ///< item that this one continues
+  uint32_t lane = 0;    ///< thread or stream
+  uint32_t of = kNone;  ///< continues(): the item that it continues; else that of the innermost operator around it
   int64_t end() const { return start + dur; }
+  bool continues() const {
+    return kind == Kind::op_rest || kind == Kind::call_rest || kind == Kind::device_rest ||
+           kind == Kind::sync_remainder;
+  }
 };
 
 struct Dependency {
@@ -73,7 +76,7 @@ struct Dependency {
   bool inferred = false;
   uint32_t lag = 0;  ///< a latency, so 4 s are plenty
 };
-static_assert(sizeof(Item) == 40 && sizeof(Dependency) == 16);  // a gigabyte of recordings has two million
+static_assert(sizeof(Item) == 32 && sizeof(Dependency) == 16);  // a gigabyte of recordings has two million
 
 /// What a runtime call means for the graph.
 struct CallRole {

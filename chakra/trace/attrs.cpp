@@ -1,6 +1,10 @@
 #include "chakra/trace/attrs.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+
+#include "chakra/trace/varint.h"
 
 namespace chakra::trace {
 namespace {
@@ -16,15 +20,6 @@ enum class Form : uint8_t {
   far_text,  ///< varint size, a pointer
 };
 
-uint64_t varint(const uint8_t*& at) {
-  uint64_t value = 0;
-  for (int shift = 0;; shift += 7) {
-    const uint8_t byte = *at++;
-    value |= uint64_t{byte & 0x7fu} << shift;
-    if (byte < 0x80) return value;
-  }
-}
-
 template <class T>
 T plain(const uint8_t*& at) {
   T value;
@@ -35,59 +30,58 @@ T plain(const uint8_t*& at) {
 
 }  // namespace
 
-void Attrs::varint(uint64_t value) {
-  for (; value >= 0x80; value >>= 7) bytes_.push_back(static_cast<uint8_t>(value | 0x80));
-  bytes_.push_back(static_cast<uint8_t>(value));
-}
-
 void Attrs::add(const Attr& attr) {
-  const auto head = [&](Form form) { varint(uint64_t{attr.name} << 3 | static_cast<uint8_t>(form)); };
-  const auto plain = [&](const auto& value) {
-    const auto* from = reinterpret_cast<const uint8_t*>(&value);
-    bytes_.insert(bytes_.end(), from, from + sizeof value);
+  std::array<uint8_t, 2 * kMostVarint + std::max(kInline, sizeof(double))> bytes;
+  uint8_t* end = bytes.data();
+  const auto head = [&](Form form) { end = put_varint(end, uint64_t{attr.name} << 3 | static_cast<uint8_t>(form)); };
+  const auto plain = [&](const void* from, size_t size) {
+    std::memcpy(end, from, size);
+    end += size;
   };
   if (const auto* integer = std::get_if<int64_t>(&attr.value)) {
     head(Form::integer);
-    varint(static_cast<uint64_t>(*integer) << 1 ^ static_cast<uint64_t>(*integer >> 63));
+    end = put_varint(end, static_cast<uint64_t>(*integer) << 1 ^ static_cast<uint64_t>(*integer >> 63));
   } else if (const auto* natural = std::get_if<uint64_t>(&attr.value)) {
     head(Form::natural);
-    varint(*natural);
+    end = put_varint(end, *natural);
   } else if (const auto* real = std::get_if<double>(&attr.value)) {
     head(Form::real);
-    plain(*real);
+    plain(real, sizeof *real);
   } else if (const auto* yes = std::get_if<bool>(&attr.value)) {
     head(*yes ? Form::yes : Form::no);
   } else {
     const std::string_view text = std::get<std::string_view>(attr.value);
+    const char* const far = text.data();
     head(text.size() <= kInline ? Form::text : Form::far_text);
-    varint(text.size());
-    if (text.size() <= kInline) bytes_.insert(bytes_.end(), text.begin(), text.end());
-    else plain(text.data());
+    end = put_varint(end, text.size());
+    if (text.size() <= kInline) plain(far, text.size());
+    else plain(&far, sizeof far);
   }
+  bytes_.insert(bytes_.end(), bytes.data(), end);
 }
 
 Attr Attrs::decode(const uint8_t*& at) {
-  const uint64_t head = trace::varint(at);
+  const uint64_t head = take_varint(at);
   Attr attr;
   attr.name = static_cast<StringId>(head >> 3);
   switch (static_cast<Form>(head & 7)) {
     case Form::integer: {
-      const uint64_t zigzag = trace::varint(at);
+      const uint64_t zigzag = take_varint(at);
       attr.value = static_cast<int64_t>(zigzag >> 1) ^ -static_cast<int64_t>(zigzag & 1);
       break;
     }
-    case Form::natural: attr.value = trace::varint(at); break;
+    case Form::natural: attr.value = take_varint(at); break;
     case Form::real: attr.value = plain<double>(at); break;
     case Form::no: attr.value = false; break;
     case Form::yes: attr.value = true; break;
     case Form::text: {
-      const uint64_t size = trace::varint(at);
+      const uint64_t size = take_varint(at);
       attr.value = std::string_view(reinterpret_cast<const char*>(at), size);
       at += size;
       break;
     }
     case Form::far_text: {
-      const uint64_t size = trace::varint(at);
+      const uint64_t size = take_varint(at);
       attr.value = std::string_view(plain<const char*>(at), size);
       break;
     }

@@ -57,7 +57,6 @@ class Attrs {
 
  private:
   static Attr decode(const uint8_t*& at);  ///< leaves it behind the attribute
-  void varint(uint64_t value);
 
   std::vector<uint8_t> bytes_;
 };

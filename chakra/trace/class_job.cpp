@@ -16,9 +16,12 @@ class Content {
     number(static_cast<uint64_t>(t.base_ns));
     for (const StringId name : t.name) string(name);
     for (const NodeType type : t.type) bytes_ += static_cast<char>(type);
-    column(t.id), column(t.flags), column(t.start_ps), column(t.dur_ps), column(t.part_of), column(t.lane);
+    for (NodeId n = 0; n < t.size(); ++n) number(t.id[n]);
+    column(t.flags), column(t.start_ps), column(t.dur_ps), column(t.part_of), column(t.lane);
     column(t.comm_row), column(t.io_row), column(t.num_ops), column(t.tensor_bytes);
-    column(t.deps.begin), column(t.deps.node), column(t.deps.kind), column(t.deps.lag);
+    column(t.deps.begin), column(t.deps.node), column(t.deps.kind);
+    for (uint32_t e = 0; e < t.deps.node.size() && !t.deps.lag.empty(); ++e)
+      if (const Picoseconds lag = t.deps.lag_of(e); lag != 0) numbers({e, static_cast<uint64_t>(lag)});
     column(t.ctrl.begin), column(t.ctrl.node);
     number(t.lanes.size());
     for (const Lane& lane : t.lanes)
@@ -27,7 +30,7 @@ class Content {
     number(t.comms.size());
     for (const Comm& c : t.comms) comm(c);
     number(t.ios.size());
-    for (const Io& io : t.ios)
+    for (const Io io : t.ios)
       for (const Tensors* tensors : {&io.inputs, &io.outputs}) {
         text(tensors->values);
         string(tensors->shapes), string(tensors->types), string(tensors->strides);
@@ -156,7 +159,6 @@ Trace copy(const Trace& from) {
     const auto view = a.text();
     return view ? Attr{a.name, text(*view)} : a;
   };
-  const auto tensors = [&](const Tensors& t) { return Tensors{text(t.values), t.shapes, t.types, t.strides}; };
   to.file = from.file;
   to.rank = from.rank;
   to.says_rank = from.says_rank;
@@ -183,7 +185,7 @@ Trace copy(const Trace& from) {
     c.out_split = text(c.out_split);
   }
   to.ios.reserve(from.ios.size());
-  for (const Io& io : from.ios) to.ios.push_back({tensors(io.inputs), tensors(io.outputs)});
+  for (const PackedIo& io : from.ios) to.ios.emplace_back(io, to.texts);
   to.attr_begin.reserve(from.attr_begin.size());
   for (NodeId n = 0; n < from.size(); ++n) {
     to.attr_begin.push_back(to.attrs.position());

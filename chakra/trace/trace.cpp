@@ -1,7 +1,5 @@
 #include "chakra/trace/trace.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -44,20 +42,18 @@ Comm& Builder::comm(NodeId node) {
 }
 
 void Builder::resolve_ids() {
-  const bool ascending = std::adjacent_find(trace.id.begin(), trace.id.end(), std::greater_equal<>()) == trace.id.end();
-  if (ascending && deps_by_id_.empty() && ctrls_by_id_.empty() && parts_by_id_.empty()) return;
-  // Ids without holes, as most writers number them, need no map.
-  const bool dense = ascending && !trace.id.empty() && trace.id.back() - trace.id.front() + 1 == trace.size();
-  absl::flat_hash_map<uint64_t, NodeId> rows;
-  if (!dense) {
-    rows.reserve(trace.size());
-    for (NodeId n = 0; n < trace.size(); ++n)
-      if (!rows.emplace(trace.id[n], n).second) trace.defects.push_back({Defect::Kind::duplicate_id, n, trace.id[n]});
+  if (trace.id.ascend() && deps_by_id_.empty() && ctrls_by_id_.empty() && parts_by_id_.empty()) return;
+  const std::span<const uint64_t> listed = trace.id.listed();
+  RowMap rows(listed, [](uint64_t id) { return std::optional(id); });
+  for (NodeId n = 0; n < listed.size(); ++n) {
+    NodeId& first = rows[listed[n]];
+    if (first != kNoNode) trace.defects.push_back({Defect::Kind::duplicate_id, n, listed[n]});
+    else first = n;
   }
   const auto row_of = [&](uint64_t id) -> NodeId {
-    if (dense) return id - trace.id.front() < trace.size() ? static_cast<NodeId>(id - trace.id.front()) : kNoNode;
-    const auto found = rows.find(id);
-    return found == rows.end() ? kNoNode : found->second;
+    if (!listed.empty()) return rows.find(id);
+    const size_t row = trace.id.find(id);
+    return row == trace.size() ? kNoNode : static_cast<NodeId>(row);
   };
 
   const auto resolve = [&](EdgeList& from, EdgeList& to, Defect::Kind missing) {

@@ -18,6 +18,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/trace/attrs.h"
+#include "chakra/trace/columns.h"
 
 namespace chakra::trace {
 
@@ -130,25 +131,14 @@ struct Comm {
   uint8_t involved_count = 0;  ///< dimensions that it speaks of; 0: it is not there
 };
 
-/// The tensors of one direction, as text in the form the ecosystem uses (Python's repr of lists). What
-/// kind they are repeats from node to node, which tensors they are does not.
-struct Tensors {
-  std::string_view values;
-  StringId shapes = 0, types = 0, strides = 0;
-  bool empty() const { return values.empty() && shapes == 0 && types == 0 && strides == 0; }
-};
-struct Io {
-  Tensors inputs, outputs;
-};
-
 struct Edges {
   std::vector<uint32_t> begin;   ///< size() + 1 entries: node n's edges are [begin[n], begin[n+1])
   std::vector<NodeId> node;      ///< the node waited for
   std::vector<uint8_t> kind;     ///< parallel to node; empty for control edges
-  std::vector<Picoseconds> lag;  ///< parallel to node, or empty where all are zero
+  Lags lag;                      ///< by place in node
 
   std::span<const NodeId> of(NodeId n) const { return {node.data() + begin[n], node.data() + begin[n + 1]}; }
-  Picoseconds lag_of(size_t edge) const { return lag.empty() ? 0 : lag[edge]; }
+  Picoseconds lag_of(size_t edge) const { return lag[edge]; }
 };
 
 /// Something wrong in the file that the graph cannot express; `id` is the number in the file.
@@ -174,7 +164,7 @@ struct Trace {
   Arena texts;
 
   // One row per node.
-  std::vector<uint64_t> id;
+  Ids id;
   std::vector<StringId> name;
   std::vector<NodeType> type;
   std::vector<uint8_t> flags;
@@ -195,7 +185,7 @@ struct Trace {
 
   std::vector<Lane> lanes;
   std::vector<Comm> comms;
-  std::vector<Io> ios;
+  std::vector<PackedIo> ios;  ///< in texts
   Attrs attrs;
   std::vector<ProcessGroup> groups;
   std::vector<Attr> metadata;  ///< of the file
@@ -277,23 +267,20 @@ class Builder {
 template <class ForEach>
 Edges make_edges(NodeId nodes, bool with_kind, const ForEach& for_each) {
   Edges edges;
-  bool lags = false;
   edges.begin.assign(nodes + 1, 0);
-  for_each([&](NodeId node, NodeId, uint8_t, Picoseconds lag) {
-    ++edges.begin[node + 1];
-    lags |= lag != 0;
-  });
+  for_each([&](NodeId node, NodeId, uint8_t, Picoseconds) { ++edges.begin[node + 1]; });
   std::partial_sum(edges.begin.begin(), edges.begin.end(), edges.begin.begin());
   edges.node.resize(edges.begin.back());
   if (with_kind) edges.kind.resize(edges.node.size());
-  if (lags) edges.lag.resize(edges.node.size());
+  std::vector<std::pair<uint32_t, Picoseconds>> lags;
   std::vector<uint32_t> next(edges.begin.begin(), edges.begin.end() - 1);
   for_each([&](NodeId node, NodeId on, uint8_t kind, Picoseconds lag) {
     const uint32_t at = next[node]++;
     edges.node[at] = on;
     if (with_kind) edges.kind[at] = kind;
-    if (lags) edges.lag[at] = lag;
+    if (lag != 0) lags.emplace_back(at, lag);
   });
+  edges.lag = Lags(edges.node.size(), lags);
   return edges;
 }
 

@@ -166,5 +166,67 @@ TEST(InclusiveEnds, ReachOverPartsAndCallees) {
   EXPECT_EQ(inclusive_ends(t), (std::vector<Picoseconds>{38, 35, 38, 520}));
 }
 
+TEST(Columns, IdsAreWhatWasPut) {
+  Prng random(7);
+  for (int round = 0; round < 300; ++round) {
+    Ids ids;
+    std::vector<uint64_t> wanted;
+    const double jumps = round % 3 == 0 ? 0 : 0.02;
+    uint64_t next = round % 5 == 0 ? UINT64_MAX - random.below(4) : random.below(3);
+    for (uint64_t n = random.below(40); n > 0; --n) {
+      wanted.push_back(next);
+      ids.push_back(next);
+      next = random.chance(jumps) ? random.next() : next + 1;
+    }
+    if (!wanted.empty() && random.chance(0.2)) {
+      const size_t row = random.below(wanted.size());
+      ids.set(row, wanted[row] = random.below(30));
+    }
+    ASSERT_EQ(ids.size(), wanted.size());
+    for (size_t row = 0; row < wanted.size(); ++row) {
+      ASSERT_EQ(ids[row], wanted[row]);
+      for (const uint64_t id : {wanted[row] - 1, wanted[row], wanted[row] + 1})
+        ASSERT_EQ(ids.find(id), std::find(wanted.begin(), wanted.end(), id) - wanted.begin());
+    }
+    ASSERT_EQ(ids.ascend(), std::adjacent_find(wanted.begin(), wanted.end(), std::greater_equal<>()) == wanted.end());
+  }
+}
+
+TEST(Columns, LagsAreThoseOfTheirEdges) {
+  Prng random(8);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Picoseconds> wanted(random.below(400), 0);
+    std::vector<std::pair<uint32_t, Picoseconds>> some;
+    for (uint32_t edge = 0; edge < wanted.size(); ++edge)
+      if (random.below(round % 10 + 1) == 0) some.emplace_back(edge, wanted[edge] = random.between(1, kLongestPs));
+    std::reverse(some.begin(), some.end());
+    const Lags lags(wanted.size(), some);
+    ASSERT_EQ(lags.empty(), some.empty());
+    for (size_t edge = 0; edge < wanted.size(); ++edge) ASSERT_EQ(lags[edge], wanted[edge]);
+  }
+}
+
+TEST(Columns, TensorsComeBackAsTheyWere) {
+  Prng random(9);
+  Arena arena;
+  std::vector<std::pair<Io, PackedIo>> all;
+  std::vector<std::string> texts;
+  for (int n = 0; n < 500; ++n)
+    for (int direction = 0; direction < 2; ++direction)
+      texts.emplace_back(random.below(3) * random.below(20'000), static_cast<char>('a' + n % 26));
+  for (size_t n = 0; n < 500; ++n) {
+    const auto id = [&] { return static_cast<StringId>(random.next() >> (32 + random.below(32))); };
+    const Io io{{texts[2 * n], id(), id(), id()}, {texts[2 * n + 1], id(), id(), id()}};
+    all.emplace_back(io, PackedIo(io, arena));
+  }
+  for (const auto& [wanted, packed] : all) {
+    const Io io = packed;
+    for (const auto& [is, was] : {std::pair(io.inputs, wanted.inputs), std::pair(io.outputs, wanted.outputs)}) {
+      ASSERT_EQ(is.values, was.values);
+      ASSERT_EQ(std::tuple(is.shapes, is.types, is.strides), std::tuple(was.shapes, was.types, was.strides));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace chakra::trace

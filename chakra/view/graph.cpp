@@ -274,11 +274,11 @@ Result<GraphCounts> draw(const Trace& t, const GraphOptions& options, Pen pen, F
   for (NodeId n = 0; n < t.size(); ++n) keep[n] = is_wanted(t, n, options.only);
   NodeId focus = trace::kNoNode;
   if (options.focus) {
-    const auto found = std::find(t.id.begin(), t.id.end(), *options.focus);
-    if (found == t.id.end())
+    const size_t found = t.id.find(*options.focus);
+    if (found == t.id.size())
       return fail(Code::usage, "view.graph.focus", fmt::format("there is no node {} to look at", *options.focus),
                   {t.file});
-    focus = static_cast<NodeId>(found - t.id.begin());
+    focus = static_cast<NodeId>(found);
     keep[focus] = 1;
     if (const int64_t hubs = keep_near(t, focus, options.hops, keep); hubs > 0)
       findings.push_back({"view.graph.hub", Severity::note, t.rank, -1,
