@@ -6,7 +6,8 @@
 #include <bit>
 #include <cstring>
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
+#define CHAKRA_JSON_WIDE __attribute__((target("avx2,pclmul")))  // what is built so runs where the machine has them
 #endif
 
 namespace chakra::json {
@@ -18,9 +19,7 @@ static_assert(simdjson::SIMDJSON_PADDING <= kBlock);
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-struct Masks {
-  uint64_t quotes = 0, backslashes = 0, opens = 0, closes = 0, lines = 0;
-};
+using Masks = JsonStream::Masks;
 
 /// One bit per byte of a block. '[' | 0x20 is '{' and ']' | 0x20 is '}'.
 Masks masks_of(const char* block) {
@@ -54,39 +53,74 @@ Masks masks_of(const char* block) {
   return masks;
 }
 
-
 /// Bit i of the result is the parity of bits 0..i.
 uint64_t prefix_parity(uint64_t bits) {
   for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
   return bits;
 }
 
+#if defined(CHAKRA_JSON_WIDE)
+CHAKRA_JSON_WIDE inline uint64_t wide_mask(__m256i low, __m256i high, char c) {
+  const __m256i wanted = _mm256_set1_epi8(c);
+  const auto below = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted)));
+  const auto above = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted)));
+  return below | uint64_t{above} << 32;
+}
+#endif
+
 }  // namespace
 
-void JsonStream::Scanner::step(const char* block, uint64_t& opens, uint64_t& closes) {
-  Masks masks = masks_of(block);
-  if (masks.backslashes != 0 || escaped) {  // rare: follow the escapes one by one
-    uint64_t escaped_bytes = escaped ? 1 : 0;
-    masks.backslashes &= ~escaped_bytes;
-    escaped = false;
-    while (masks.backslashes != 0) {
-      const int i = std::countr_zero(masks.backslashes);
-      masks.backslashes &= masks.backslashes - 1;
-      if (i == 63) {
-        escaped = true;
-      } else {
-        escaped_bytes |= uint64_t{2} << i;
-        masks.backslashes &= ~(uint64_t{2} << i);
-      }
+/// Without the quotes that a backslash escapes.
+void JsonStream::Scanner::leave_out_escaped(Masks& masks) {
+  uint64_t escaped_bytes = escaped ? 1 : 0;
+  masks.backslashes &= ~escaped_bytes;
+  escaped = false;
+  while (masks.backslashes != 0) {  // rare: one by one
+    const int i = std::countr_zero(masks.backslashes);
+    masks.backslashes &= masks.backslashes - 1;
+    if (i == 63) {
+      escaped = true;
+    } else {
+      escaped_bytes |= uint64_t{2} << i;
+      masks.backslashes &= ~(uint64_t{2} << i);
     }
-    masks.quotes &= ~escaped_bytes;
   }
-  const uint64_t inside = prefix_parity(masks.quotes) ^ in_string;
+  masks.quotes &= ~escaped_bytes;
+}
+
+/// `parity`: prefix_parity of the quotes.
+inline JsonStream::Scanner::Brackets JsonStream::Scanner::follow(const Masks& masks, uint64_t parity) {
+  const uint64_t inside = parity ^ in_string;
   in_string = static_cast<uint64_t>(static_cast<int64_t>(inside) >> 63);
   broken = masks.lines & inside;
-  opens = masks.opens & ~inside;
-  closes = masks.closes & ~inside;
+  return {masks.opens & ~inside, masks.closes & ~inside};
 }
+
+JsonStream::Scanner::Brackets JsonStream::Scanner::step(const char* block) {
+#if defined(CHAKRA_JSON_WIDE)
+  static const bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul");
+  if (wide) return step_wide(block);
+#endif
+  Masks masks = masks_of(block);
+  if (masks.backslashes != 0 || escaped) leave_out_escaped(masks);
+  return follow(masks, prefix_parity(masks.quotes));
+}
+
+#if defined(CHAKRA_JSON_WIDE)
+CHAKRA_JSON_WIDE JsonStream::Scanner::Brackets JsonStream::Scanner::step_wide(const char* block) {
+  const auto* at = reinterpret_cast<const __m256i*>(block);
+  const __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
+  const __m256i low_folded = _mm256_or_si256(low, _mm256_set1_epi8(0x20));
+  const __m256i high_folded = _mm256_or_si256(high, _mm256_set1_epi8(0x20));
+  Masks masks{wide_mask(low, high, '"'), wide_mask(low, high, '\\'), wide_mask(low_folded, high_folded, '{'),
+              wide_mask(low_folded, high_folded, '}'), wide_mask(low, high, '\n')};
+  if (masks.backslashes != 0 || escaped) leave_out_escaped(masks);
+  // A product without carries with all ones adds up all bits below.
+  const __m128i quotes = _mm_set_epi64x(0, static_cast<int64_t>(masks.quotes));
+  const __m128i parity = _mm_clmulepi64_si128(quotes, _mm_set1_epi8(-1), 0);
+  return follow(masks, static_cast<uint64_t>(_mm_cvtsi128_si64(parity)));
+}
+#endif
 
 JsonStream::JsonStream(ByteSource source, std::vector<std::string> arrays, size_t window, const Tags& tags)
     : source_(std::move(source)), arrays_(std::move(arrays)), tags_(tags) {
@@ -202,8 +236,7 @@ Result<size_t> JsonStream::bracket_end() {
   size_t done = 0;  // relative to the cursor
   for (;;) {
     while (cursor_ + done + kBlock <= size_ || (ended_ && cursor_ + done < size_)) {
-      uint64_t opens = 0, closes = 0;
-      scanner.step(buffer_.data() + cursor_ + done, opens, closes);  // blanks follow the data
+      const auto [opens, closes] = scanner.step(buffer_.data() + cursor_ + done);  // blanks follow the data
       for (uint64_t both = opens | closes; both != 0; both &= both - 1) {
         const int i = std::countr_zero(both);
         if (opens >> i & 1) ++depth;
@@ -432,9 +465,8 @@ Result<JsonStream::Part> JsonStream::next_window() {
   };
   for (;;) {
     while (!array_ended && !broken_ && !lost_ && (scanned_ + kBlock <= size_ || (ended_ && scanned_ < size_))) {
-      uint64_t opens = 0, closes = 0;
       const Scanner before = scanner_;
-      scanner_.step(buffer_.data() + scanned_, opens, closes);
+      const auto [opens, closes] = scanner_.step(buffer_.data() + scanned_);
       if (scanner_.broken != 0) {
         const auto line_end = static_cast<size_t>(std::countr_zero(scanner_.broken));
         const uint64_t line = (uint64_t{1} << line_end) - 1;

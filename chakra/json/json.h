@@ -118,13 +118,24 @@ class JsonStream {
     rows.push_back(row);
   }
 
+  /// Of 64 bytes, a bit for each.
+  struct Masks {
+    uint64_t quotes = 0, backslashes = 0, opens = 0, closes = 0, lines = 0;
+  };
+
  private:
   /// Follows strings and brackets over 64 bytes at a time.
   struct Scanner {
+    struct Brackets {
+      uint64_t opens, closes;  ///< outside strings
+    };
     uint64_t in_string = 0;  ///< all ones: the block begins inside a string
     bool escaped = false;    ///< the block's first byte is escaped
-    uint64_t broken = 0;  ///< line ends inside strings, where JSON has none: a quote is missing before
-    void step(const char* block, uint64_t& opens, uint64_t& closes);
+    uint64_t broken = 0;     ///< line ends inside strings, where JSON has none: a quote is missing before
+    Brackets step(const char* block);
+    Brackets step_wide(const char* block);  ///< the same on processors with 32-byte registers
+    void leave_out_escaped(Masks& masks);
+    Brackets follow(const Masks& masks, uint64_t parity);
   };
 
   simdjson::padded_string_view padded(size_t begin, size_t end) const;

@@ -373,7 +373,7 @@ void append_python_repr(std::string& out, std::string_view json) {
     make_room();
   };
   make_room();
-  size_t copy_from = json.find('{') == std::string_view::npos ? 1 : json.size();
+  size_t copy_from = 1;
   while (i < json.size()) {
     if (i >= copy_from && json[i] != ' ') {  // behind a separator it would not be alike
       const size_t end = copy_alike(json, i, to);
@@ -382,6 +382,7 @@ void append_python_repr(std::string& out, std::string_view json) {
       i = end;
       if (i == json.size()) break;
     }
+    if (json[i] == '{') copy_from = json.size();  // colons of objects are not alike
     switch (kRepr[at(i)]) {
       case Repr::copy: *to++ = json[i++]; break;
       case Repr::blank: ++i; break;

@@ -100,7 +100,7 @@ class HostReader {
     HostOp op;
     trace::Io io;
     stream_.append(parents_, {});
-    const size_t first_attr = out_.attrs.size();
+    const size_t attr_begin = out_.attrs.position();
     comm_ = {};
     values_ = {};
     bool has_id = false, has_parent = false;
@@ -164,12 +164,14 @@ class HostReader {
     if (op.kind == HostOp::Kind::process_groups) read_groups();
     if (is(name, "record_param_comms")) read_comm_inputs();
     const bool has_comm = !comm_.empty() || comm_.sequence >= 0;
-    if (const size_t attrs = out_.attrs.size() - first_attr; has_comm || attrs > 0) {
+    if (const size_t attr_end = out_.attrs.position(); has_comm || attr_end > attr_begin) {
       op.more = static_cast<uint32_t>(out_.more.size());
-      HostMore& more = out_.more.emplace_back();
-      more.first_attr = static_cast<uint32_t>(first_attr);
-      more.attr_count = static_cast<uint32_t>(attrs);
-      if (has_comm) more.comm = comm_;
+      HostMore more{attr_begin, attr_end};
+      if (has_comm) {
+        more.comm = static_cast<uint32_t>(out_.comms.size());
+        out_.comms.push_back(comm_);
+      }
+      stream_.append(out_.more, more);
     }
     stream_.append(out_.ops, op);
     return {};
@@ -324,10 +326,11 @@ class HostReader {
     // Kept as it is, too: other tools look for it under this name.
     const StringId id = strings_.intern(name);
     if (is_number && type != "string") {
-      out_.attrs.push_back({id, number});
+      out_.attrs.add({id, number});
     } else if (!raw.empty() || type == "string") {
       std::string_view text;
-      out_.attrs.push_back({id, texts_.add(value.get_string().get(text) ? raw : text)});
+      if (value.get_string().get(text)) text = raw;
+      out_.attrs.add({id, text.size() > trace::Attrs::kInline ? texts_.add(text) : text});
     }
     return {};
   }

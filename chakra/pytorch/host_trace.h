@@ -36,20 +36,20 @@ struct HostOp {
   Kind kind = Kind::op;
 };
 
-/// What few operators have.
+/// What not all operators have.
 struct HostMore {
-  uint32_t first_attr = 0, attr_count = 0;  ///< other attributes, in HostTrace::attrs
-  std::optional<CommRecord> comm;
+  size_t attr_begin = 0, attr_end = 0;  ///< other attributes: positions in HostTrace::attrs
+  uint32_t comm = trace::kNoRow;        ///< into HostTrace::comms
 };
 
 struct HostTrace {
   trace::Io io(const HostOp& op) const { return op.io == trace::kNoRow ? trace::Io() : trace::Io(ios[op.io]); }
   const CommRecord* comm(const HostOp& op) const {
-    return op.more == trace::kNoRow || !more[op.more].comm ? nullptr : &*more[op.more].comm;
+    return op.more == trace::kNoRow || more[op.more].comm == trace::kNoRow ? nullptr : &comms[more[op.more].comm];
   }
-  std::span<const trace::Attr> other_attrs(const HostOp& op) const {
-    if (op.more == trace::kNoRow) return {};
-    return std::span(attrs).subspan(more[op.more].first_attr, more[op.more].attr_count);
+  trace::Attrs::Range other_attrs(const HostOp& op) const {
+    const HostMore of = op.more == trace::kNoRow ? HostMore() : more[op.more];
+    return attrs.range(of.attr_begin, of.attr_end);
   }
 
   std::string file;
@@ -58,7 +58,8 @@ struct HostTrace {
   std::vector<HostOp> ops;            ///< every node of the file, in file order
   std::vector<int64_t> threads;       ///< their numbers, in the order in which the file names them
   std::vector<HostMore> more;
-  std::vector<trace::Attr> attrs;
+  std::vector<CommRecord> comms;
+  trace::Attrs attrs;
   std::vector<trace::PackedIo> ios;
   std::vector<trace::ProcessGroup> groups;
   size_t op_count = 0;  ///< Kind::op
