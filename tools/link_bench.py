@@ -4,8 +4,7 @@
     link_bench.py [--bin DIR] [--copies N] [--runs N]
 
 Repeats a pair of recordings (repeat_trace.py; of the test data where they are there, else of the examples),
-and links it in fresh processes whose address space is limited to 0.6 times the size of the input (the examples have
-more operators per byte: 0.85). Counts user
+and links it in fresh processes whose address space is limited to 0.6 times the size of the input. Counts user
 and system time and compares them with what simdjson alone takes for the same bytes. The answer is checked
 against that of one copy and between runs; a wrong one ends the benchmark with 1.
 """
@@ -20,15 +19,16 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SHARE = 0.6  # of the size of the input: the address space
 
 
 def pair():
-    """Two recordings, and the limit as a share of their size."""
+    """Two recordings."""
     data = os.environ.get("CHAKRA_TEST_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data"))
     recorded = (data + "/et_json/resnet_1gpu_et_1.0.3.json.gz", data + "/kineto/hta_nccl_parser_config__nccl_data.json.gz")
     if all(map(os.path.exists, recorded)):
-        return recorded, 0.6
-    return tuple(f"{ROOT}/examples/traces/ddp_gloo_2ranks/{kind}.0.json.gz" for kind in ("host", "device")), 0.85
+        return recorded
+    return tuple(f"{ROOT}/examples/traces/ddp_gloo_2ranks/{kind}.0.json.gz" for kind in ("host", "device"))
 
 
 def link(chakra, inputs, output, limit=None):
@@ -65,10 +65,10 @@ def main():
     chakra = args.bin + "/chakra"
     with tempfile.TemporaryDirectory(prefix="chakra-bench-") as folder:
         files = [f"{folder}/host.json", f"{folder}/device.json"]
-        (one, share), many = pair(), files
+        one, many = pair(), files
         subprocess.run([sys.executable, ROOT + "/tools/repeat_trace.py", str(args.copies), *one, *many], check=True)
         size = sum(map(os.path.getsize, many))
-        limit = int(share * size)
+        limit = int(SHARE * size)
         single, _, _ = link(chakra, one, f"{folder}/one.0.et")
         times, answers = [], set()
         for _ in range(args.runs):

@@ -211,7 +211,7 @@ class JsonStream {
 /// Calls `use(object, place)` for each element of the array and `member(key, value)` for each other
 /// member. Both return Result<void>; `use` may return an error with an empty place, which is then
 /// filled in. Errors: also tags().encoding, .element.
-/// With `salvage`, records that are damaged are left out and counted, and the file ends where it cannot be
+/// With `salvage`, records that are damaged anywhere are left out and counted, and the file ends where it cannot be
 /// read any further.
 struct Salvage {
   int64_t left_out = 0;
@@ -316,7 +316,10 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
                                   "not as JSON should be between two elements", stream.between_place(i));
       CHAKRA_CHECK(leave_out(std::move(between)));
     }
-    if (const auto code = parser.iterate(text).get(document)) {
+    auto code = parser.iterate(text).get(document);
+    // What nobody looks into simdjson does not check, and whoever salvages has damage in it.
+    if (code == simdjson::SUCCESS && salvage && first_damage(text) < text.size()) code = simdjson::TAPE_ERROR;
+    if (code) {
       CHAKRA_CHECK(leave_out(stream.damaged(code, text, stream.element_place(i))));
       continue;
     }
