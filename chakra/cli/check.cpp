@@ -28,12 +28,15 @@ Result<int> run_check(const Options& o) {
   Json jobs = Json::array();
   std::string text;
   for (const std::string& path : o.paths) {
-    CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(path));
+    trace::TraceSet job;
     match::GroupTable job_groups = groups;
     if (io::is_class_job(path)) {  // says who is in a group, whether the traces do or not
       CHAKRA_ASSIGN(const trace::ClassJob classes, io::read_class_job(path));
       for (const trace::ProcessGroup& group : classes.groups)
         if (!group.ranks.empty()) job_groups.try_emplace(group.name, group.ranks);
+      CHAKRA_ASSIGN(job, io::expand(classes, path));
+    } else {
+      CHAKRA_ASSIGN(job, io::read_job(path));
     }
     Findings found;
     CHAKRA_CHECK(expand_job(o.expand, job, job_groups, found));

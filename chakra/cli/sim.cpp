@@ -44,7 +44,7 @@ struct Options {
   std::string workload, backend, rendezvous;
   std::string compute_scale, comm_scale, logging, logging_folder;  ///< accepted, as ASTRA-sim does, without effect
   std::string congestion, collectives, csv;
-  int64_t packet_bytes = 4096;
+  std::optional<int64_t> packet_bytes;
   bool no_fold = false;
   sim::CompatOptions compat_options;
   bool astra_output = false, no_check = false;
@@ -334,6 +334,8 @@ Result<void> settle(Options& o) {
                 "--compat");
   if (!o.compat.empty() && (!o.congestion.empty() || !o.collectives.empty() || o.no_fold))
     return fail(Code::usage, "cli.usage", "--congestion, --collectives and --no-fold are for the native mode");
+  if (o.packet_bytes && o.congestion != "packet")
+    return fail(Code::usage, "cli.usage", "--packet-bytes is for --congestion packet");
   o.compat_options.congestion_aware = o.backend == "congestion_aware";
   o.compat_options.rendezvous = o.rendezvous == "true" || o.rendezvous == "1";
   return {};
@@ -377,7 +379,7 @@ Result<void> run_sim(Options o) {
   }
   input.timeline = !o.timeline.empty();
   input.compat = o.compat_options;
-  input.packets.packet_bytes = static_cast<uint64_t>(o.packet_bytes);
+  if (o.packet_bytes) input.packets.packet_bytes = static_cast<uint64_t>(*o.packet_bytes);
   input.fold = !o.no_fold && (o.timeline.empty() || input.classes);  // a timeline shows every rank
   if (o.congestion == "fluid") input.congestion = sim::Congestion::fluid;
   if (o.congestion == "packet") input.congestion = sim::Congestion::packet;

@@ -20,16 +20,7 @@ void put_unknown(Bytes& out, const UnknownFields& unknown, int32_t owner) {
 template <class Fill>
 void put_message(Bytes& out, uint32_t field, const Fill& fill) {
   out.end(tag_at(out.room(kMostVarint), field, kText));
-  const size_t begin = out.size();
-  out.end(out.room(1) + 1);
-  fill();
-  const size_t size = out.size() - begin - 1, prefix = varint_size(size);
-  if (prefix > 1) {
-    char* const end = out.room(prefix);
-    std::memmove(end - size + prefix - 1, end - size, size);
-    out.end(end + prefix - 1);
-  }
-  (void)varint_at(out.at(begin), size);
+  put_sized(out, 1, fill);
 }
 
 char* fixed_at(char* at, uint64_t value, int bytes) {

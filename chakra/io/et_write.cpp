@@ -96,7 +96,7 @@ std::string groups_json(const Trace& trace) {
 
 class Writer {
  public:
-  explicit Writer(const Trace& trace) : t_(trace) {
+  Writer(const Trace& trace, Bytes& out) : t_(trace), out_(out) {
     for (const trace::Lane& lane : t_.lanes)
       if (lane.kind == trace::Lane::Kind::thread) {
         several_processes_ |= process_ && *process_ != lane.process;
@@ -104,13 +104,21 @@ class Writer {
       }
   }
 
-  std::string_view metadata() {
-    message_.clear();
+  // Each writes a message behind its size.
+  void metadata() {
+    put_sized(out_, 2, [&] { metadata_fields(); });
+  }
+  void node(NodeId n) {
+    put_sized(out_, 2, [&] { node_fields(n); });
+  }
+
+ private:
+  void metadata_fields() {
     std::string_view version = kVersion;
     for (const trace::Attr& attr : t_.metadata)
       if (const auto text = attr.text(); text && t_.strings[attr.name] == "version") version = *text;
-    put_text(message_, schema::kMetadataVersion, version);
-    AttrWriter attrs(message_, schema::kMetadataAttr);
+    put_text(out_, schema::kMetadataVersion, version);
+    AttrWriter attrs(out_, schema::kMetadataAttr);
     for (const trace::Attr& attr : t_.metadata)
       if (const std::string_view name = t_.strings[attr.name]; name != "version" && !(name == "pid" && process_))
         attrs.any(name, attr);
@@ -118,38 +126,35 @@ class Writer {
     attrs.integer("rank", t_.rank);
     attrs.integer("chakra_nodes", t_.size());
     if (!t_.groups.empty()) attrs.text("process_groups", groups_json(t_));
-    return message_.view();
   }
 
-  std::string_view node(NodeId n) {
-    message_.clear();
-    put_number_unless_zero(message_, schema::kNodeId, t_.id[n]);
-    put_text_unless_empty(message_, schema::kNodeName, t_.name_of(n));
-    put_number_unless_zero(message_, schema::kNodeType, static_cast<uint64_t>(t_.type[n]));
+  void node_fields(NodeId n) {
+    put_number_unless_zero(out_, schema::kNodeId, t_.id[n]);
+    put_text_unless_empty(out_, schema::kNodeName, t_.name_of(n));
+    put_number_unless_zero(out_, schema::kNodeType, static_cast<uint64_t>(t_.type[n]));
     put_ids(schema::kNodeCtrlDeps, t_.ctrl.of(n));
     put_ids(schema::kNodeDataDeps, t_.deps.of(n));
     const int64_t start_ns = t_.base_ns + t_.start_ps[n] / kPsPerNs;
     const int64_t dur_ns = t_.dur_ps[n] / kPsPerNs;
     if (t_.has_start(n) && start_ns > 0)
-      put_number_unless_zero(message_, schema::kNodeStart, static_cast<uint64_t>(start_ns) / 1000);
-    put_number_unless_zero(message_, schema::kNodeDuration, static_cast<uint64_t>(dur_ns + 500) / 1000);
+      put_number_unless_zero(out_, schema::kNodeStart, static_cast<uint64_t>(start_ns) / 1000);
+    put_number_unless_zero(out_, schema::kNodeDuration, static_cast<uint64_t>(dur_ns + 500) / 1000);
+    trace::Io io;
     if (t_.io_row[n] != trace::kNoRow) {
-      const trace::Io io = t_.ios[t_.io_row[n]];
+      io = t_.ios[t_.io_row[n]];
       put_tensors(schema::kNodeInputs, io.inputs);
       put_tensors(schema::kNodeOutputs, io.outputs);
     }
-    put_attrs(n, start_ns, dur_ns);
-    return message_.view();
+    put_attrs(n, start_ns, dur_ns, io);
   }
 
- private:
   void put_ids(uint32_t field, std::span<const NodeId> nodes) {
     if (nodes.empty()) return;
     size_t size = 0;
     for (const NodeId n : nodes) size += varint_size(t_.id[n]);
-    char* at = varint_at(tag_at(message_.room(2 * kMostVarint + size), field, kText), size);
+    char* at = varint_at(tag_at(out_.room(2 * kMostVarint + size), field, kText), size);
     for (const NodeId n : nodes) at = varint_at(at, t_.id[n]);
-    message_.end(at);
+    out_.end(at);
   }
 
   void put_tensors(uint32_t field, const trace::Tensors& tensors) {
@@ -157,14 +162,14 @@ class Writer {
     const std::string_view shapes = t_.strings[tensors.shapes], types = t_.strings[tensors.types];
     const size_t all =
         size(schema::kIoValues, tensors.values) + size(schema::kIoShapes, shapes) + size(schema::kIoTypes, types);
-    message_.end(varint_at(tag_at(message_.room(2 * kMostVarint), field, kText), all));
-    put_text_unless_empty(message_, schema::kIoValues, tensors.values);
-    put_text_unless_empty(message_, schema::kIoShapes, shapes);
-    put_text_unless_empty(message_, schema::kIoTypes, types);
+    out_.end(varint_at(tag_at(out_.room(2 * kMostVarint), field, kText), all));
+    put_text_unless_empty(out_, schema::kIoValues, tensors.values);
+    put_text_unless_empty(out_, schema::kIoShapes, shapes);
+    put_text_unless_empty(out_, schema::kIoTypes, types);
   }
 
-  void put_attrs(NodeId n, int64_t start_ns, int64_t dur_ns) {
-    AttrWriter attrs(message_, schema::kNodeAttr);
+  void put_attrs(NodeId n, int64_t start_ns, int64_t dur_ns, const trace::Io& io) {
+    AttrWriter attrs(out_, schema::kNodeAttr);
     for (const trace::Attr& attr : t_.attrs_of(n)) attrs.any(t_.strings[attr.name], attr);
     if (t_.flags[n] & trace::kSaysCpuOrNot) attrs.boolean("is_cpu_op", t_.on_cpu(n));
     if (!t_.num_ops.empty() && t_.num_ops[n]) attrs.integer("num_ops", static_cast<int64_t>(t_.num_ops[n]));
@@ -179,11 +184,8 @@ class Writer {
       attrs.integer(thread ? "tid" : "stream", lane.index);
     }
     if (t_.part_of[n] != trace::kNoNode) attrs.natural("part_of", t_.id[t_.part_of[n]]);
-    if (t_.io_row[n] != trace::kNoRow) {
-      const trace::Io io = t_.ios[t_.io_row[n]];
-      if (io.inputs.strides) attrs.text("input_strides", t_.strings[io.inputs.strides]);
-      if (io.outputs.strides) attrs.text("output_strides", t_.strings[io.outputs.strides]);
-    }
+    if (io.inputs.strides) attrs.text("input_strides", t_.strings[io.inputs.strides]);
+    if (io.outputs.strides) attrs.text("output_strides", t_.strings[io.outputs.strides]);
     const size_t first = t_.deps.begin[n], last = t_.deps.begin[n + 1];
     const std::span kinds(t_.deps.kind.data() + first, last - first);
     if (std::any_of(kinds.begin(), kinds.end(), [](uint8_t kind) { return kind != 0; }))
@@ -223,22 +225,18 @@ class Writer {
   std::optional<int64_t> process_;  ///< of the threads; said once for the file if there is only one
   bool several_processes_ = false;
   std::vector<uint64_t> lags_ns_;
-  Bytes message_;
+  Bytes& out_;
 };
 
-/// Hands the file to `sink` in pieces of about a MiB.
+/// Hands the file to `sink` in pieces, which the cache holds.
 template <class Sink>
 Result<void> write_pieces(const Trace& trace, const Sink& sink) {
-  constexpr size_t kPiece = size_t{1} << 20;
+  constexpr size_t kPiece = size_t{1} << 18;
   Bytes out;
-  Writer writer(trace);
-  const auto append = [&](std::string_view message) {
-    char* at = out.room(kMostVarint + message.size());
-    out.end(bytes_at(varint_at(at, message.size()), message));
-  };
-  append(writer.metadata());
+  Writer writer(trace, out);
+  writer.metadata();
   for (NodeId n = 0; n < trace.size(); ++n) {
-    append(writer.node(n));
+    writer.node(n);
     if (out.size() >= kPiece) {
       CHAKRA_CHECK(sink(out.view()));
       out.clear();

@@ -217,6 +217,8 @@ Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options 
 /// A job by classes of ranks is expanded. Errors: io.ranks.large above kMostNodesExpanded, those of read_class_job.
 Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options = {});
 inline constexpr uint64_t kMostNodesExpanded = 50'000'000;  ///< in all ranks: about 5 GB
+/// The same of a job by classes that was read from `path`.
+Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& path);
 
 // ---- jobs by classes of ranks (docs/formats/ranks.md) ------------------------------------------------
 

@@ -135,18 +135,22 @@ Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options)
   return trace;
 }
 
+Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& path) {
+  uint64_t nodes = 0;  // of less than 2^24 ranks of less than 2^32 nodes
+  for (const trace::ClassJob::Rank& rank : job.ranks) nodes += job.classes[rank.cls].size();
+  if (nodes > kMostNodesExpanded)
+    return fail(Code::bad_input, "io.ranks.large",
+                fmt::format("its {} ranks have {} nodes, and this needs the traces of all ranks at once, at most {} "
+                            "nodes; 'chakra sim' takes it as it is",
+                            job.ranks.size(), nodes, kMostNodesExpanded),
+                {path});
+  return trace::expand(job);
+}
+
 Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options) {
   if (is_class_job(path)) {
     CHAKRA_ASSIGN(const trace::ClassJob job, read_class_job(path, options));
-    uint64_t nodes = 0;  // of less than 2^24 ranks of less than 2^32 nodes
-    for (const trace::ClassJob::Rank& rank : job.ranks) nodes += job.classes[rank.cls].size();
-    if (nodes > kMostNodesExpanded)
-      return fail(Code::bad_input, "io.ranks.large",
-                  fmt::format("its {} ranks have {} nodes, and this needs the traces of all ranks at once, at most {} "
-                              "nodes; 'chakra sim' takes it as it is",
-                              job.ranks.size(), nodes, kMostNodesExpanded),
-                  {path});
-    return trace::expand(job);
+    return expand(job, path);
   }
   CHAKRA_ASSIGN(const std::vector<RankFile> files, find_ranks(path));
   trace::TraceSet job;

@@ -55,7 +55,11 @@ inline char* bytes_at(char* at, std::string_view text) {
     std::memcpy(at, text.data(), sizeof(Word));
     std::memcpy(at + text.size() - sizeof(Word), text.data() + text.size() - sizeof(Word), sizeof(Word));
   };
-  if (text.size() > 16) std::memcpy(at, text.data(), text.size());
+  struct Words {
+    uint64_t low, high;
+  };
+  if (text.size() > 32) std::memcpy(at, text.data(), text.size());
+  else if (text.size() >= 16) ends(Words{});
   else if (text.size() >= 8) ends(uint64_t{});
   else if (text.size() >= 4) ends(uint32_t{});
   else
@@ -81,6 +85,21 @@ inline void put_number_unless_zero(Bytes& out, uint32_t field, uint64_t value) {
 inline size_t tag_size(uint32_t field) { return varint_size(field << 3); }
 inline size_t text_size(uint32_t field, std::string_view text) {
   return tag_size(field) + varint_size(text.size()) + text.size();
+}
+
+/// What `fill` writes, behind its size, which is known then. `guess` is how many bytes the size will take.
+template <class Fill>
+void put_sized(Bytes& out, size_t guess, const Fill& fill) {
+  const size_t begin = out.size();
+  out.end(out.room(guess) + guess);
+  fill();
+  const size_t size = out.size() - begin - guess, prefix = varint_size(size);
+  if (prefix != guess) {
+    (void)out.room(kMostVarint);
+    std::memmove(out.at(begin + prefix), out.at(begin + guess), size);
+    out.end(out.at(begin + prefix + size));
+  }
+  (void)varint_at(out.at(begin), size);
 }
 
 }  // namespace chakra::io::wire

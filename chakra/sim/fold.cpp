@@ -144,12 +144,17 @@ class Folder {
     back_.assign(job_.peer_of.size(), kNone);
     for (size_t s = 0; s < job_.peer_of.size(); ++s)
       if (const size_t index = index_of(job_.peer_of[s]); index != SIZE_MAX) end_of_[s] = static_cast<uint32_t>(index);
-    by_end_.resize(job_.peer_of.size());
+    std::vector<uint32_t> by_end(job_.peer_of.size());  // each rank's slots, by end
     for (uint32_t r = 0; r < job_.ranks.size(); ++r) {
-      const auto slots = by_end_.begin() + job_.ranks[r].first_peer;
+      const auto slots = by_end.begin() + job_.ranks[r].first_peer;
       std::iota(slots, slots + peers(r), uint32_t{0});
       std::stable_sort(slots, slots + peers(r), [&](uint32_t a, uint32_t b) { return end(r, a) < end(r, b); });
     }
+    const auto slot_for = [&](uint32_t r, uint32_t other) {
+      const auto slots = by_end.begin() + job_.ranks[r].first_peer, last = slots + peers(r);
+      const auto found = std::lower_bound(slots, last, other, [&](uint32_t s, uint32_t to) { return end(r, s) < to; });
+      return found != last && end(r, *found) == other ? *found : kNone;
+    };
     for (uint32_t r = 0; r < job_.ranks.size(); ++r)
       for (uint32_t s = 0; s < peers(r); ++s) {
         const uint32_t slot = job_.ranks[r].first_peer + s;
@@ -159,12 +164,6 @@ class Folder {
       }
   }
   uint32_t end(uint32_t r, uint32_t s) const { return end_of_[job_.ranks[r].first_peer + s]; }
-  uint32_t slot_for(uint32_t r, uint32_t other) const {
-    const auto slots = by_end_.begin() + job_.ranks[r].first_peer;
-    const auto last = slots + peers(r);
-    const auto found = std::lower_bound(slots, last, other, [&](uint32_t s, uint32_t to) { return end(r, s) < to; });
-    return found != last && end(r, *found) == other ? *found : kNone;
-  }
   uint32_t peers(uint32_t r) const { return job_.peer_slots[job_.ranks[r].cls]; }
 
   /// The rank that a node names as root, or the place in the group that it names, as a place.
@@ -368,7 +367,6 @@ class Folder {
   std::vector<uint32_t> first_port_;               ///< per rank: into the two below, one entry per port
   std::vector<uint32_t> port_group_, port_place_;  ///< into groups_, and which member
   std::vector<uint32_t> end_of_, first_, back_;    ///< parallel to ClassJob::peer_of
-  std::vector<uint32_t> by_end_;                   ///< each rank's slots, by end
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, std::string>, std::vector<uint32_t>> roles_;
   std::vector<uint32_t> color_;
   std::map<std::tuple<uint32_t, uint32_t, int64_t>, std::vector<std::pair<uint32_t, uint32_t>>> channels_;
