@@ -431,65 +431,78 @@ Result<void> JsonStream::take_up_again() {
   }
 }
 
+/// Takes the brackets of the block at scanned_ one by one. Where reading cannot just go on, scanned_ is left there.
+void JsonStream::follow(uint64_t opens, uint64_t closes) {
+  for (uint64_t both = opens | closes; both != 0; both &= both - 1) {
+    const int i = std::countr_zero(both);
+    const size_t index = scanned_ + static_cast<size_t>(i);
+    if (opens >> i & 1) {
+      if (depth_++ == 0) starts_.push_back(index);
+    } else if (depth_ == 0) {
+      array_ended_ = true;
+      scanned_ = index;
+      break;
+    } else if (--depth_ == 0) {
+      if (closes_element(index)) {
+        ends_.push_back(index + 1);
+      } else if (patient_) {
+        scanned_ = index;
+        return lose(starts_.back() + 1);
+      } else {
+        broken_ = true;
+        scanned_ = index;
+        return;
+      }
+    }
+  }
+  if (patient_ && array_ended_ && buffer_[scanned_] != ']' && (!element_begin_.empty() || !starts_.empty())) {
+    array_ended_ = false;
+    lose(scanned_ + 1);
+  }
+}
+
+/// A line ended inside a string, at `line_end` of the block at scanned_.
+void JsonStream::follow_broken(const Scanner::Brackets& in, size_t line_end) {
+  const uint64_t line = (uint64_t{1} << line_end) - 1;
+  follow(in.opens & line, in.closes & line);
+  if (array_ended_ || broken_ || lost_) return;
+  if (!patient_) {
+    broken_ = true;
+    scanned_ += line_end;
+  } else if (!element_begin_.empty() || !starts_.empty()) {
+    lose(scanned_ + line_end);
+  } else {
+    follow(in.opens & ~line, in.closes & ~line);
+  }
+}
+
+/// Through what is in the buffer, or to the end of the array, or to damage.
+void JsonStream::scan() {
+  while (!array_ended_ && !broken_ && !lost_ && (scanned_ + kBlock <= size_ || (ended_ && scanned_ < size_))) {
+    const Scanner before = scanner_;
+    const Scanner::Brackets in = scanner_.step(buffer_.data() + scanned_);
+    if (scanner_.broken != 0) {
+      follow_broken(in, static_cast<size_t>(std::countr_zero(scanner_.broken)));
+    } else if (const uint32_t ends = static_cast<uint32_t>(std::popcount(in.closes)); ends < depth_) {
+      depth_ += static_cast<uint32_t>(std::popcount(in.opens)) - ends;  // none of an element
+    } else {
+      follow(in.opens, in.closes);
+    }
+    if (array_ended_) scanner_ = before;
+    else if (!broken_ && !lost_) scanned_ += kBlock;
+    if (patient_ && !lost_ && depth_ > 0 && scanned_ - starts_.back() > patience_) lose(starts_.back() + 1);
+  }
+}
+
 Result<JsonStream::Part> JsonStream::next_window() {
-  bool array_ended = false, after_loss = lost_;
+  bool after_loss = lost_;
+  array_ended_ = false;
   if (broken_) return unended_string();
   if (lost_) CHAKRA_CHECK(take_up_again());
-  const auto follow = [&](uint64_t opens, uint64_t closes) {
-    for (uint64_t both = opens | closes; both != 0; both &= both - 1) {
-      const int i = std::countr_zero(both);
-      const size_t index = scanned_ + static_cast<size_t>(i);
-      if (opens >> i & 1) {
-        if (depth_++ == 0) starts_.push_back(index);
-      } else if (depth_ == 0) {
-        array_ended = true;
-        scanned_ = index;
-        break;
-      } else if (--depth_ == 0) {
-        if (closes_element(index)) {
-          ends_.push_back(index + 1);
-        } else if (patient_) {
-          scanned_ = index;
-          return lose(starts_.back() + 1);
-        } else {
-          broken_ = true;
-          scanned_ = index;
-          return;
-        }
-      }
-    }
-    if (patient_ && array_ended && buffer_[scanned_] != ']' && (!element_begin_.empty() || !starts_.empty())) {
-      array_ended = false;
-      lose(scanned_ + 1);
-    }
-  };
   for (;;) {
-    while (!array_ended && !broken_ && !lost_ && (scanned_ + kBlock <= size_ || (ended_ && scanned_ < size_))) {
-      const Scanner before = scanner_;
-      const auto [opens, closes] = scanner_.step(buffer_.data() + scanned_);
-      if (scanner_.broken != 0) {
-        const auto line_end = static_cast<size_t>(std::countr_zero(scanner_.broken));
-        const uint64_t line = (uint64_t{1} << line_end) - 1;
-        follow(opens & line, closes & line);
-        if (array_ended || broken_ || lost_) {
-        } else if (!patient_) {
-          broken_ = true;
-          scanned_ += line_end;
-        } else if (!element_begin_.empty() || !starts_.empty()) {
-          lose(scanned_ + line_end);
-        } else {
-          follow(opens & ~line, closes & ~line);
-        }
-      } else if (const uint32_t ends = static_cast<uint32_t>(std::popcount(closes)); ends < depth_) {
-        depth_ += static_cast<uint32_t>(std::popcount(opens)) - ends;  // none of an element
-      } else {
-        follow(opens, closes);
-      }
-      if (array_ended) scanner_ = before;
-      else if (!broken_ && !lost_) scanned_ += kBlock;
-      if (patient_ && !lost_ && depth_ > 0 && scanned_ - starts_.back() > patience_) lose(starts_.back() + 1);
-    }
-    if (array_ended || !ends_.empty()) break;
+    scan();
+    if (!ends_.empty()) return give_window(after_loss);
+    if (array_ended_) return end_array();
     if (broken_) return unended_string();
     if (lost_) {
       CHAKRA_CHECK(take_up_again());
@@ -508,28 +521,34 @@ Result<JsonStream::Part> JsonStream::next_window() {
     state_ = State::finished;
     return Part::finished;
   }
+}
 
-  if (!ends_.empty()) {
-    losses_ -= after_loss;  // said by well_separated(0)
-    well_begun_ = !after_loss && separated(cursor_, starts_[0], any_element_ && !sequence_ ? 1 : 0);
-    if (!well_begun_) badly_begun_ = first_odd_byte(cursor_, starts_[0]);
-    if (!well_begun_ && !patient_) {
-      cursor_ = badly_begun_;
-      return syntax("an element of the array should stand here");
-    }
-    if (patient_) note_element_begin(starts_[ends_.size() - 1]);
-    any_element_ = true;
-    cursor_ = ends_.back();
-    if (array_ended) scanned_ = cursor_;  // the end is found again by the next call
-    if (array_ended) scanner_ = {};
-    keep_ = sequence_ ? cursor_ : cursor_ - 1;
-    if (sequence_) return Part::window;
-    buffer_[starts_[0] - 1] = '[';
-    patched_ = cursor_;
-    patched_byte_ = buffer_[patched_];
-    buffer_[patched_] = ']';
-    return Part::window;
+/// The elements that have ended, in brackets of their own. `after_loss`: something is lost before them.
+Result<JsonStream::Part> JsonStream::give_window(bool after_loss) {
+  losses_ -= after_loss;  // said by well_separated(0)
+  well_begun_ = !after_loss && separated(cursor_, starts_[0], any_element_ && !sequence_ ? 1 : 0);
+  if (!well_begun_) badly_begun_ = first_odd_byte(cursor_, starts_[0]);
+  if (!well_begun_ && !patient_) {
+    cursor_ = badly_begun_;
+    return syntax("an element of the array should stand here");
   }
+  if (patient_) note_element_begin(starts_[ends_.size() - 1]);
+  any_element_ = true;
+  cursor_ = ends_.back();
+  if (array_ended_) {  // which is found again by the next call
+    scanned_ = cursor_;
+    scanner_ = {};
+  }
+  keep_ = sequence_ ? cursor_ : cursor_ - 1;
+  if (sequence_) return Part::window;
+  buffer_[starts_[0] - 1] = '[';
+  patched_ = cursor_;
+  patched_byte_ = buffer_[patched_];
+  buffer_[patched_] = ']';
+  return Part::window;
+}
+
+Result<JsonStream::Part> JsonStream::end_array() {
   if (sequence_) return syntax("a bracket too many");
   if (!separated(cursor_, scanned_, 0) || buffer_[scanned_] != ']') {
     cursor_ = first_odd_byte(cursor_, scanned_);

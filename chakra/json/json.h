@@ -154,6 +154,11 @@ class JsonStream {
   Result<size_t> checked_end(size_t bracket) const;
   Result<Part> next_member();
   Result<Part> next_window();
+  void scan();
+  void follow(uint64_t opens, uint64_t closes);
+  void follow_broken(const Scanner::Brackets& in, size_t line_end);
+  Result<Part> give_window(bool after_loss);
+  Result<Part> end_array();
   Result<Part> finish();
   void drop_window();
   void note_element_begin(size_t start);
@@ -193,18 +198,19 @@ class JsonStream {
   Scanner scanner_;
   size_t scanned_ = 0;
   uint32_t depth_ = 0;
+  bool array_ended_ = false;  ///< its bracket is at scanned_
   std::vector<size_t> starts_, ends_;
   size_t current_ = 0;
   const char* looked_at_ = nullptr;
   bool well_begun_ = true;  ///< well_separated of the window's first element
   size_t badly_begun_ = 0;  ///< if not: the index of what does not belong before it
-  bool patient_ = false;  ///< reads on behind a string that does not end on its line
+  bool patient_ = false;       ///< reads on behind a string that does not end on its line
   std::string element_begin_;  ///< how elements begin: on lines of their own, or with a key; empty if not known
   int64_t losses_ = 0;
   size_t patience_ = size_t{64} << 20;  ///< bytes after which an element has lost its end; less after each
-  bool lost_ = false;          ///< patient: behind damage, before the next text that is like that
-  bool broken_ = false;   ///< such a string has been found, at scanned_
-  size_t patched_ = 0;  ///< index of the byte replaced by ']', or 0
+  bool lost_ = false;                   ///< patient: behind damage, before the next text that is like that
+  bool broken_ = false;                 ///< such a string has been found, at scanned_
+  size_t patched_ = 0;                  ///< index of the byte replaced by ']', or 0
   char patched_byte_ = 0;
 };
 

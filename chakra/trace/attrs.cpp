@@ -35,8 +35,7 @@ void Attrs::add(const Attr& attr) {
   uint8_t* end = bytes.data();
   const auto head = [&](Form form) { end = put_varint(end, uint64_t{attr.name} << 3 | static_cast<uint8_t>(form)); };
   const auto plain = [&](const void* from, size_t size) {
-    std::memcpy(end, from, size);
-    end += size;
+    end = std::copy_n(static_cast<const uint8_t*>(from), size, end);
   };
   if (const auto* integer = std::get_if<int64_t>(&attr.value)) {
     head(Form::integer);
