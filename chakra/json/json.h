@@ -29,8 +29,8 @@ inline constexpr Tags kTraceTags{"io.json.empty", "io.json.syntax", "io.json.tru
                                  "io.json.element"};
 
 /// Where in `text`, which begins with a value, the first byte stands that cannot be there; its size if there is none,
-/// be the value whole or not. Cost: O(text).
-size_t first_damage(std::string_view text);
+/// be the value whole or not. `any_number`: inf and NaN as Python and C++ print them are none. Cost: O(text).
+size_t first_damage(std::string_view text, bool any_number = false);
 
 class JsonStream {
  public:
@@ -222,6 +222,7 @@ class JsonStream {
 struct Salvage {
   int64_t left_out = 0;
   std::optional<Error> first;
+  bool damaged = false;  ///< the record read last: what is odd behind it is of the same damage
   void note(const Error& error) {
     ++left_out;
     if (!first) first = error;
@@ -317,14 +318,15 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
   }
   for (size_t i = 0; i < stream.elements(); ++i) {  // damage in the window: element by element finds the place
     const auto text = stream.element(i);
-    if (!stream.well_separated(i)) {
+    if (!stream.well_separated(i) && !(salvage && salvage->damaged)) {
       Result<void> between = fail(Code::bad_input, std::string(stream.tags().syntax),
                                   "not as JSON should be between two elements", stream.between_place(i));
       CHAKRA_CHECK(leave_out(std::move(between)));
     }
     auto code = parser.iterate(text).get(document);
     // What nobody looks into simdjson does not check, and whoever salvages has damage in it.
-    if (code == simdjson::SUCCESS && salvage && first_damage(text) < text.size()) code = simdjson::TAPE_ERROR;
+    if (salvage) salvage->damaged = first_damage(text, true) < text.size();
+    if (code == simdjson::SUCCESS && salvage && salvage->damaged) code = simdjson::TAPE_ERROR;
     if (code) {
       CHAKRA_CHECK(leave_out(stream.damaged(code, text, stream.element_place(i))));
       continue;

@@ -325,6 +325,26 @@ class RandomRepr {
   Prng& r_;
 };
 
+TEST(PythonRepr, OfLongListsInTimeThatGrowsWithThem) {
+  std::string json = "[", python = "[";
+  for (int n = 0; n < 2'000'000; ++n) {  // a square of that would take minutes
+    json += n % 2 ? ", \"\\u0041\"" : ", 1E15";
+    python += n % 2 ? ", 'A'" : ", 1000000000000000.0";
+  }
+  std::string out;
+  append_python_repr(out, json + "]");
+  EXPECT_EQ(out, python + "]");
+}
+
+TEST(PythonRepr, OfWhatIsNoJsonDoesNotEat) {
+  for (const auto& [json, python] : {std::pair(R"([1,"\u12"])", R"([1, '\\u12'])"), {R"(["\u", 2])", R"(['\\u', 2])"},
+                                     {R"(["\ud83d\u12", 2])", R"(['\xed\xa0\xbd\\u12', 2])"}}) {
+    std::string out;
+    append_python_repr(out, json);
+    EXPECT_EQ(out, python);
+  }
+}
+
 TEST(PythonRepr, OfRandomValuesInAnySpacing) {
   Prng random(11);
   for (int round = 0; round < 20'000; ++round) {

@@ -38,6 +38,16 @@ bool is_number(std::string_view text) {
   return text.empty();
 }
 
+bool are_hex(std::string_view text) {
+  return text.size() == 4 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+/// Of the escape that `text` begins with; 0 if it is none, or not all of it is there.
+size_t escape_length(std::string_view text) {
+  if (text.size() < 2 || contains("\"\\/bfnrt", text.substr(1, 1))) return std::min<size_t>(text.size(), 2);
+  return text[1] == 'u' && are_hex(text.substr(2, 4)) ? 6 : 0;
+}
+
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   return text;
@@ -93,7 +103,8 @@ bool is_sound(JsonValue& value) {
   }
 }
 
-size_t first_damage(std::string_view text) {
+size_t first_damage(std::string_view text, bool any_number) {
+  constexpr std::array<std::string_view, 6> kNoJson{"inf", "-inf", "nan", "Infinity", "-Infinity", "NaN"};
   enum { value, value_or_end, key, key_or_end, colon, comma_or_end } next = value;
   std::string open;  // brackets
   size_t i = 0;
@@ -101,8 +112,9 @@ size_t first_damage(std::string_view text) {
   const auto skip_string = [&] {
     for (++i; i < text.size() && text[i] != '"';) {
       if (static_cast<unsigned char>(text[i]) < 0x20) return false;
-      const size_t length = text[i] == '\\' ? 2 : utf8_length(text, i);
-      if (length == 0 && text.size() - i >= 4) return false;
+      const bool escape = text[i] == '\\';
+      const size_t length = escape ? escape_length(text.substr(i)) : utf8_length(text, i);
+      if (length == 0 && text.size() - i >= (escape ? 6 : 4)) return false;
       i += std::max<size_t>(length, 1);
     }
     i = std::min(i + 1, text.size());
@@ -149,7 +161,8 @@ size_t first_damage(std::string_view text) {
         return std::min(odd, text.size());
       }
       const std::string_view word = text.substr(i, end - i);
-      if (word != "true" && word != "false" && word != "null" && !is_number(word)) return i;
+      const bool odd_number = any_number && std::find(kNoJson.begin(), kNoJson.end(), word) != kNoJson.end();
+      if (word != "true" && word != "false" && word != "null" && !odd_number && !is_number(word)) return i;
       i = end;
       next = comma_or_end;
     }
@@ -200,9 +213,9 @@ namespace {
 /// Decodes the JSON string whose opening quote is at json[i], leaves i behind the closing one.
 std::string decode_string(std::string_view json, size_t& i) {
   std::string text;
+  const auto is_hex4 = [&](size_t at) { return at <= json.size() && are_hex(json.substr(at, 4)); };
   const auto hex4 = [&](size_t at) {
     unsigned value = 0;
-    if (at + 4 > json.size()) return 0u;
     std::from_chars(json.data() + at, json.data() + at + 4, value, 16);
     return value;
   };
@@ -219,9 +232,13 @@ std::string decode_string(std::string_view json, size_t& i) {
       case 'b': text += '\b'; break;
       case 'f': text += '\f'; break;
       case 'u': {
+        if (!is_hex4(i + 1)) {  // no JSON: as it stands
+          text += "\\u";
+          break;
+        }
         unsigned code = hex4(i + 1);
         i += 4;
-        if (code >= 0xd800 && code < 0xdc00 && i + 6 < json.size() && json[i + 1] == '\\' && json[i + 2] == 'u') {
+        if (code >= 0xd800 && code < 0xdc00 && json.substr(i + 1, 2) == "\\u" && is_hex4(i + 3)) {
           code = 0x10000 + ((code - 0xd800) << 10) + (hex4(i + 3) - 0xdc00);
           i += 6;
         }
@@ -360,19 +377,23 @@ std::string decoded(std::string_view token) {
 void append_python_repr(std::string& out, std::string_view json) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(json[i]); };
   size_t i = 0;
+  size_t used = out.size();
   char* to = nullptr;
-  // Room for what follows: two bytes for each, but for what is appended by the functions above.
-  const auto make_room = [&] {
-    const size_t before = out.size();
-    out.resize(before + 2 * (json.size() - std::min(i, json.size())) + kBlock);  // i: behind a quote that is missing
-    to = out.data() + before;
+  // Room for `more` bytes and what follows: two bytes for each, but for what append() appends.
+  const auto make_room = [&](size_t more) {
+    const size_t left = json.size() - std::min(i, json.size());  // i: behind a quote that is missing
+    if (used + more + 2 * left + kBlock > out.size()) out.resize(used + more + 2 * left + kBlock);
+    to = out.data() + used;
   };
+  std::string piece;
   const auto append = [&](const auto& function) {
-    out.resize(static_cast<size_t>(to - out.data()));
+    piece.clear();
     function();
-    make_room();
+    used = static_cast<size_t>(to - out.data());
+    make_room(piece.size());
+    to += piece.copy(to, piece.size());
   };
-  make_room();
+  make_room(0);
   size_t copy_from = 1;
   while (i < json.size()) {
     if (i >= copy_from && json[i] != ' ') {  // behind a separator it would not be alike
@@ -400,7 +421,7 @@ void append_python_repr(std::string& out, std::string_view json) {
           i = end + 1;
         } else {
           to = opening;
-          append([&] { append_python_string(out, decode_string(json, i)); });
+          append([&] { append_python_string(piece, decode_string(json, i)); });
         }
         break;
       }
@@ -414,7 +435,7 @@ void append_python_repr(std::string& out, std::string_view json) {
         while (end < json.size() && (is_digit(json[end]) || contains("+-.eE", json.substr(end, 1)))) ++end;
         to -= i - begin;
         i = end;
-        append([&] { append_python_number(out, json.substr(begin, end - begin)); });
+        append([&] { append_python_number(piece, json.substr(begin, end - begin)); });
         break;
       }
       case Repr::letter: {
