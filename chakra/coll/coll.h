@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,6 +85,7 @@ struct Operation {
 struct Place {
   const net::Fabric* fabric = nullptr;
   std::span<const int64_t> ranks;
+  uint64_t flow = 0;  ///< what tells the group's flows from others of the same ranks (net::Message::flow)
 
   uint32_t members() const { return static_cast<uint32_t>(ranks.size()); }
 };
@@ -199,28 +201,36 @@ struct PricedPlan {
   /// Every member does the same at the same cost: those that begin together end together.
   bool alike = false;
   Picoseconds together_ps = 0;  ///< how long it takes then
+  /// What the busiest link needs for all rounds beyond what the rounds one after the other take: rounds of several
+  /// lanes, or of members that do not wait for each other, meet there.
+  double extra_ps = 0;
 
+  static constexpr uint32_t kNotKept = UINT32_MAX;
   struct RoundCost {
     bool uniform = false;   ///< shift round: the same for all members
-    bool one_each = false;  ///< list: no member sends twice
-    uint32_t first = 0;     ///< uniform: into arrive, one per shift; list: into hops, one per transfer
+    uint32_t first = 0;     ///< uniform: into arrive_ps, one per shift; shift round: into fares, shift by shift one per
+                            ///< member, or kNotKept; list: into fares, one per transfer
     double left_ps = 0;     ///< uniform: until all that a member sends has left
   };
-  struct Hop {
-    double latency_ps = 0, ps_per_byte = 0;
-    uint64_t link = 0;  ///< the first one, as the sender tells them apart
+  /// What a transfer costs while the others of its round are under way.
+  struct Fare {
+    double ps_per_byte = 0;  ///< list: of a transfer as a whole
+    double latency_ps = 0;
   };
   std::vector<RoundCost> rounds;
   std::vector<double> arrive_ps;
-  std::vector<Hop> hops;
+  std::vector<Fare> fares;
 };
+/// Each link is charged with all transfers of a round, under the fabric's routing (`adaptive` counts as `spread`): what
+/// passes the busiest link of its way ends when that link has carried all. `most`: transfers to look at, beyond which
+/// there is no answer. Cost: O(rounds) where all members stand alike in a network of dimensions, else O(different
+/// transfers x links of their ways).
+std::optional<PricedPlan> price(const Plan& plan, const Place& place, uint64_t most);
 PricedPlan price(const Plan& plan, const Place& place);
 
-/// When each member has finished the plan, where nothing contends. ready[i]: when member i begins, within
-/// +-kLongestPs; overwritten with when it ends. A transfer of m bytes takes m / rate of the narrowest link of its
-/// path, and then the path's latency. What a member sends in one round through the same first link leaves one after
-/// the other, what goes through different links at the same time; lanes do not disturb each other. A member ends a
-/// round when what it sent has left and what it receives has arrived, and begins its next one of the lane then.
+/// When each member has finished the plan, where no other collective contends. ready[i]: when member i begins, within
+/// +-kLongestPs; overwritten with when it ends. A member ends a round when what it sent has left and what it receives
+/// has arrived, and begins its next one of the lane then; what arrives has left, and then takes the latency of its way.
 /// Inside, times are doubles in picoseconds since the earliest start, rounded once, at the end: no error accumulates
 /// over rounds (2^53 ps are two and a half hours; beyond that the error is 1e-16 of the time). No end is later than
 /// kLongestPs. Cost: O(members) if all begin together and the plan is `alike`, otherwise O(transfers), a fraction

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMostRanks = int64_t{1} << 24;
 constexpr size_t kMostDimensions = 64;
 constexpr int64_t kMostLinks = int64_t{1} << 32;
-/// Ranks times devices of a graph: what ways between them there are to keep, at 24 bytes each.
+/// Ranks times the devices that pass messages on: what ways between them there are to keep, at 32 bytes each.
 constexpr int64_t kMostWays = int64_t{1} << 26;
 
 double bytes_per_s(double gib_per_s) { return Dimension{TopologyKind::ring, 1, gib_per_s, 0}.bytes_per_s(); }
@@ -67,6 +67,32 @@ Result<LinkEntry> read_link(const Spec& spec) {
   return entry;
 }
 
+/// 'routing', 'channels' and 'seed'.
+Result<void> read_routing(const Spec& spec, RoutingOptions& options, Findings* findings) {
+  if (const Spec* routing = spec.find("routing")) {
+    CHAKRA_ASSIGN(const std::string text, routing->string());
+    auto parsed = parse_routing(text);
+    if (!parsed) return routing->error(parsed.error().tag, parsed.error().text);
+    options = *parsed;
+  }
+  for (const char* key : {"channels", "seed"}) {
+    const Spec* value = spec.find(key);
+    if (!value) continue;
+    CHAKRA_ASSIGN(const int64_t number, value->integer());
+    const bool is_seed = key == std::string_view("seed");
+    if (number < (is_seed ? 0 : 1) || (!is_seed && number > kMostChannels))
+      return value->error("net.routing", fmt::format("{} is {}; expected {}", quote(key), number,
+                                                     is_seed ? "a seed of 0 or more" : "1 to 256 channels"));
+    if (options.kind != Routing::ecmp && findings)
+      findings->push_back({"net.file.unknown_key", Severity::warning, -1, -1,
+                           fmt::format("{}: the key {} has no effect: it is for 'routing: ecmp'",
+                                       value->place().text(), quote(key))});
+    if (is_seed) options.seed = static_cast<uint64_t>(number);
+    else options.channels = static_cast<uint32_t>(number);
+  }
+  return {};
+}
+
 // ---- dimensions --------------------------------------------------------------------------------------
 
 Result<void> read_slow_links(const Spec& list, Fabric& fabric) {
@@ -115,8 +141,9 @@ Result<Fabric> parse_dimensions(const Spec& spec, Findings* findings) {
     return topologies->error("net.file.value", fmt::format("more than {} dimensions", kMostDimensions));
   if (findings)
     for (const SpecField& field : spec.fields)
-      if (const auto& key = field.key;
-          key != "topology" && key != "npus_count" && key != "bandwidth" && key != "latency" && key != "slow_links")
+      if (const auto& key = field.key; key != "topology" && key != "npus_count" && key != "bandwidth" &&
+                                       key != "latency" && key != "slow_links" && key != "routing" &&
+                                       key != "channels" && key != "seed")
         findings->push_back({"net.file.unknown_key", Severity::warning, -1, -1,
                              fmt::format("{}: the key {} has no effect", field.value.place().text(), quote(key))});
 
@@ -178,7 +205,8 @@ Result<int64_t> read_devices(const Spec& spec, int64_t most, std::vector<std::st
 }
 
 Result<Fabric> parse_graph(const Spec& spec) {
-  if (const SpecField* field = unknown_key(spec, {"ranks", "switches", "links"}))
+  if (const SpecField* field = unknown_key(
+          spec, {"ranks", "switches", "links", "routing", "channels", "seed", "metric", "forwarding"}))
     return field->value.error("net.file.key", fmt::format("a network given as a graph has no {}", quote(field->key)));
   const Spec* ranks = spec.find("ranks");
   const Spec* list = spec.find("links");
@@ -191,9 +219,6 @@ Result<Fabric> parse_graph(const Spec& spec) {
   if (graph->ranks < 1) return ranks->error("net.graph.device", "no ranks");
   if (const Spec* switches = spec.find("switches")) CHAKRA_CHECK(read_devices(*switches, most, graph->names));
   const auto devices = static_cast<int64_t>(graph->names.size());
-  if (graph->ranks > kMostWays / devices)
-    return ranks->error("net.graph.large", fmt::format("{} ranks and {} devices; their product may be {} at most",
-                                                       graph->ranks, devices, kMostWays));
   TextMap<int64_t> numbers;
   for (int64_t d = 0; d < devices; ++d)
     if (const std::string& name = graph->names[static_cast<size_t>(d)]; !name.empty())
@@ -226,11 +251,26 @@ Result<Fabric> parse_graph(const Spec& spec) {
   for (int64_t d = 0; d < devices; ++d)
     if (std::string& name = graph->names[static_cast<size_t>(d)]; name.empty())
       name = d < graph->ranks ? fmt::format("{}", d) : fmt::format("switch {}", d - graph->ranks);
+  if (const Spec* metric = spec.find("metric")) {
+    CHAKRA_ASSIGN(const std::string text, metric->string());
+    if (text != "hops" && text != "latency")
+      return metric->error("net.file.value", fmt::format("no metric {}; known: hops, latency", quote(text)));
+    graph->metric = text == "hops" ? Metric::hops : Metric::latency;
+  }
+  if (const Spec* forwarding = spec.find("forwarding")) {
+    CHAKRA_ASSIGN(graph->forwarding, forwarding->boolean());
+  }
   graph->finish();
-  if (const auto [from, to] = graph->unreachable(); from >= 0)
+  if (const auto [from, to] = graph->by_link->unreachable(); from >= 0)
     return list->error("net.graph.unreachable",
-                       fmt::format("no route from rank {} to rank {}", quote(graph->names[static_cast<size_t>(from)]),
-                                   quote(graph->names[static_cast<size_t>(to)])));
+                       fmt::format("no route from rank {} to rank {}{}", quote(graph->names[static_cast<size_t>(from)]),
+                                   quote(graph->names[static_cast<size_t>(to)]),
+                                   graph->forwarding ? "" : " without forwarding by other ranks"));
+  const int64_t passing = graph->by_link->joined_by_switches() ? devices - graph->ranks : devices;
+  if (graph->ranks > kMostWays / std::max<int64_t>(passing, 1))
+    return ranks->error("net.graph.large",
+                        fmt::format("{} ranks and {} devices that pass messages on; their product may be {} at most",
+                                    graph->ranks, passing, kMostWays));
   Fabric fabric;
   fabric.graph = std::move(graph);
   return fabric;
@@ -239,7 +279,10 @@ Result<Fabric> parse_graph(const Spec& spec) {
 }  // namespace
 
 Result<Fabric> parse_fabric(const Spec& spec, Findings* findings) {
-  return spec.find("links") && !spec.find("topology") ? parse_graph(spec) : parse_dimensions(spec, findings);
+  const bool is_graph = spec.find("links") && !spec.find("topology");
+  CHAKRA_ASSIGN(Fabric fabric, is_graph ? parse_graph(spec) : parse_dimensions(spec, findings));
+  CHAKRA_CHECK(read_routing(spec, fabric.routing, findings));
+  return fabric;
 }
 
 Result<Fabric> load_fabric(const std::string& path, Findings* findings) {

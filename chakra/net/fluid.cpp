@@ -17,6 +17,7 @@ struct FluidNetwork::State {
   struct Use {
     uint32_t link;
     uint32_t place;
+    double share;  ///< of the flow that passes it
   };
   struct Flow {
     Message message;
@@ -30,6 +31,12 @@ struct FluidNetwork::State {
     uint32_t heap_place = kNone;
     uint32_t visit = 0;  ///< the last search that came by
     uint32_t local = 0;  ///< its number in that search
+    uint32_t whole = kNone;  ///< of a part of a message
+  };
+  /// A message in several parts.
+  struct Whole {
+    uint32_t parts_left;
+    Picoseconds arrives;
   };
   struct Member {
     uint32_t flow;
@@ -43,11 +50,14 @@ struct FluidNetwork::State {
     bool changed = false;  ///< its flows are others than when rates were shared out
   };
 
-  explicit State(const Fabric& f) : fabric(f), table(f) {}
+  explicit State(const Fabric& f) : fabric(f), spreads(f.routing.kind == Routing::spread), table(f, spreads) {}
 
   const Fabric& fabric;
+  const bool spreads;  ///< links are trunks
   LinkTable table;
   std::vector<LinkState> links;
+  std::vector<Whole> wholes;
+  std::vector<uint32_t> unused_wholes;
   std::vector<Flow> flows;
   std::vector<uint32_t> unused;   ///< flows
   std::vector<uint32_t> heap;     ///< flows with a rate, the one to end first on top
@@ -61,8 +71,9 @@ struct FluidNetwork::State {
   FluidSolver solver;
   uint32_t visit = 0;
   std::vector<uint32_t> near_links, near_flows, first, uses;
-  std::vector<double> capacity, rates;
-  std::vector<LinkId> route;
+  std::vector<double> capacity, rates, parts;
+  std::vector<net::Use> route;
+  Ways ways;
 
   // ---- the heap: flows by end, then by number; each knows its place, so that its end may change -----------
 
@@ -113,12 +124,52 @@ struct FluidNetwork::State {
   void send(Picoseconds time, const Message& message) {
     now = time;
     ++sent;
-    ++events;
-    const Path path = fabric.path(message.from, message.to);
-    if (path.links == 0 || message.bytes == 0) {
-      at_once.push_back({message.token, now, add_saturated(now, path.latency_ps)});
+    route.clear();
+    const RoutingOptions& routing = fabric.routing;
+    const bool in_parts = routing.kind == Routing::adaptive || routing.channels > 1;
+    const Picoseconds latency = fabric.uses(message.from, message.to, message.flow, route);
+    if (route.empty() || message.bytes == 0) {
+      ++events;
+      at_once.push_back({message.token, now, add_saturated(now, latency)});
       return;
     }
+    if (!in_parts) return begin(message, static_cast<double>(message.bytes), latency, kNone);
+    const auto load = [&](LinkId id) {
+      const LinkState& link = links[slot_of(id)];
+      return static_cast<double>(link.flows.size()) / link.bytes_per_s;
+    };
+    fabric.ways(message.from, message.to, message.flow, 1, sent, load, ways);
+    const auto count = static_cast<uint32_t>(std::min<uint64_t>(ways.parts(), message.bytes));
+    const uint32_t whole = count == 1 ? kNone : new_whole(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      route.clear();
+      Picoseconds way = 0;
+      for (uint32_t k = ways.first[i]; k < ways.first[i + 1]; ++k) {
+        route.push_back({ways.links[k], 1});
+        way = add_saturated(way, fabric.link(ways.links[k]).latency_ps);
+      }
+      begin(message, static_cast<double>(message.bytes / count + (i < message.bytes % count)), way, whole);
+    }
+  }
+
+  uint32_t slot_of(TrunkId id) {
+    return table.slot(id, [&](double rate, Picoseconds) { links.push_back({rate, {}}); });
+  }
+
+  uint32_t new_whole(uint32_t parts_left) {
+    if (unused_wholes.empty()) {
+      wholes.push_back({parts_left, 0});
+      return static_cast<uint32_t>(wholes.size() - 1);
+    }
+    const uint32_t whole = unused_wholes.back();
+    unused_wholes.pop_back();
+    wholes[whole] = {parts_left, 0};
+    return whole;
+  }
+
+  /// A flow over `route`, of a message or of a part of it.
+  void begin(const Message& message, double bytes, Picoseconds latency, uint32_t whole) {
+    ++events;
     uint32_t number;
     if (unused.empty()) {
       number = static_cast<uint32_t>(flows.size());
@@ -129,19 +180,19 @@ struct FluidNetwork::State {
     }
     Flow& flow = flows[number];
     flow.message = message;
-    flow.number = sent;
-    flow.remaining = static_cast<double>(message.bytes);
+    flow.message.bytes = static_cast<uint64_t>(bytes);
+    flow.number = events;
+    flow.remaining = bytes;
     flow.rate = 0;
     flow.since = now;
     flow.end = kNever;
-    flow.latency = path.latency_ps;
+    flow.latency = latency;
+    flow.whole = whole;
     flow.uses.clear();
-    route.clear();
-    fabric.route(message.from, message.to, route);
-    for (const LinkId id : route) {
-      const uint32_t link = table.slot(id, [&](const Link& l) { links.push_back({l.bytes_per_s, {}}); });
+    for (const net::Use& use : route) {
+      const uint32_t link = slot_of(use.trunk);
       mark(link);
-      flow.uses.push_back({link, static_cast<uint32_t>(links[link].flows.size())});
+      flow.uses.push_back({link, static_cast<uint32_t>(links[link].flows.size()), use.share});
       links[link].flows.push_back({number, static_cast<uint32_t>(flow.uses.size() - 1)});
     }
   }
@@ -157,11 +208,21 @@ struct FluidNetwork::State {
       link.flows.pop_back();
       mark(use.link);
       LinkTotal& total = table.total(use.link);
-      total.bytes += flow.message.bytes;
-      total.busy_ps = add_saturated(total.busy_ps, serialization(flow.message.bytes, link.bytes_per_s));
+      const uint64_t bytes = use.share == 1 ? flow.message.bytes
+                                            : static_cast<uint64_t>(
+                                                  static_cast<double>(flow.message.bytes) * use.share + 0.5);
+      total.bytes += bytes;
+      total.busy_ps = add_saturated(total.busy_ps, serialization(bytes, link.bytes_per_s));
     }
-    done.push_back({flow.message.token, now, add_saturated(now, flow.latency)});
     unused.push_back(number);
+    Picoseconds arrives = add_saturated(now, flow.latency);
+    if (flow.whole != kNone) {
+      Whole& whole = wholes[flow.whole];
+      arrives = whole.arrives = std::max(whole.arrives, arrives);
+      if (--whole.parts_left > 0) return;
+      unused_wholes.push_back(flow.whole);
+    }
+    done.push_back({flow.message.token, now, arrives});
   }
 
   // ---- rates -------------------------------------------------------------------------------------------
@@ -196,12 +257,19 @@ struct FluidNetwork::State {
     for (const uint32_t link : near_links) capacity.push_back(links[link].bytes_per_s);
     first.assign(1, 0);
     uses.clear();
+    parts.clear();
+    bool whole = true;
     for (const uint32_t flow : near_flows) {
-      for (const Use& use : flows[flow].uses) uses.push_back(links[use.link].local);
+      for (const Use& use : flows[flow].uses) {
+        uses.push_back(links[use.link].local);
+        parts.push_back(use.share);
+        whole &= use.share == 1;
+      }
       first.push_back(static_cast<uint32_t>(uses.size()));
     }
+    if (whole) parts.clear();
     rates.resize(near_flows.size());
-    solver.solve(capacity, first, uses, rates);
+    solver.solve(capacity, first, uses, parts, rates);
     for (size_t i = 0; i < near_flows.size(); ++i) {
       Flow& flow = flows[near_flows[i]];
       if (std::abs(rates[i] - flow.rate) <= 1e-12 * rates[i]) continue;  // as it was: no rounding creeps in

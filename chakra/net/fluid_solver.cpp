@@ -5,12 +5,27 @@
 namespace chakra::net {
 
 void FluidSolver::solve(std::span<const double> capacity, std::span<const uint32_t> first,
-                        std::span<const uint32_t> uses, std::span<double> rate) {
+                        std::span<const uint32_t> uses, std::span<const double> parts, std::span<double> rate) {
+  if (parts.empty()) fill<false>(capacity, first, uses, parts, rate);
+  else fill<true>(capacity, first, uses, parts, rate);
+}
+
+template <bool kParts>
+void FluidSolver::fill(std::span<const double> capacity, std::span<const uint32_t> first,
+                       std::span<const uint32_t> uses, std::span<const double> parts, std::span<double> rate) {
   const size_t links = capacity.size(), flows = rate.size();
   left_.assign(capacity.begin(), capacity.end());
   waiting_.assign(links, 0);
   kept_.assign(flows, false);
   for (const uint32_t link : uses) ++waiting_[link];
+  if constexpr (kParts) {
+    weight_.assign(links, 0);
+    for (size_t i = 0; i < uses.size(); ++i) weight_[uses[i]] += parts[i];
+  }
+  const auto share_of = [&](uint32_t link) {
+    if constexpr (kParts) return left_[link] / weight_[link];
+    else return left_[link] / waiting_[link];
+  };
 
   // Flows by link: a counting sort. first_flow_ ends up where each link's flows begin.
   first_flow_.resize(links + 1);
@@ -26,7 +41,7 @@ void FluidSolver::solve(std::span<const double> capacity, std::span<const uint32
   };
   heap_.clear();
   for (uint32_t l = 0; l < links; ++l)
-    if (waiting_[l] > 0) heap_.push_back({left_[l] / waiting_[l], l});
+    if (waiting_[l] > 0) heap_.push_back({share_of(l), l});
   std::make_heap(heap_.begin(), heap_.end(), later);
 
   double level = 0;  // of the rates that still grow; rounding never lets it sink
@@ -35,7 +50,7 @@ void FluidSolver::solve(std::span<const double> capacity, std::span<const uint32
     const auto [was, link] = heap_.back();
     heap_.pop_back();
     if (waiting_[link] == 0) continue;
-    const double share = left_[link] / waiting_[link];
+    const double share = share_of(link);
     if (share > was) {
       heap_.push_back({share, link});
       std::push_heap(heap_.begin(), heap_.end(), later);
@@ -48,8 +63,14 @@ void FluidSolver::solve(std::span<const double> capacity, std::span<const uint32
       kept_[flow] = true;
       rate[flow] = level;
       for (uint32_t k = first[flow]; k < first[flow + 1]; ++k) {
-        left_[uses[k]] = std::max(0.0, left_[uses[k]] - level);
-        --waiting_[uses[k]];
+        const uint32_t used = uses[k];
+        if constexpr (kParts) {
+          left_[used] = std::max(0.0, left_[used] - level * parts[k]);
+          weight_[used] = std::max(parts[k], weight_[used] - parts[k]);  // of those that wait, at least about one
+        } else {
+          left_[used] = std::max(0.0, left_[used] - level);
+        }
+        --waiting_[used];
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "chakra/net/graph.h"
+#include "chakra/net/levels.h"
 
 namespace chakra::net {
 namespace {
@@ -62,70 +63,6 @@ Ends direct_ends(int64_t link, int64_t n) {
 int64_t direct_between(int64_t a, int64_t b, int64_t n) { return a == b ? -1 : a * (n - 1) + (b < a ? b : b - 1); }
 int64_t direct_next(int64_t, int64_t b, int64_t) { return b; }
 int64_t direct_previous(int64_t a, int64_t, int64_t) { return a; }
-
-// ---- rows of a dimension -----------------------------------------------------------------------------
-
-/// A dimension within its fabric: its rows, links and switches follow those of the dimensions before it.
-struct Level {
-  const Dimension* dimension;
-  int64_t ranks;   ///< in a row
-  int64_t stride;  ///< between ranks of a row that follow each other
-  int64_t rows;
-  int64_t links;  ///< of a row
-  int64_t first_link;
-  int64_t first_switch;
-  int64_t switches;  ///< one per row, or none
-
-  const TopologyRow& topology() const { return dimension->topology(); }
-  int64_t row_of(int64_t rank) const { return rank % stride + rank / (stride * ranks) * stride; }
-  int64_t place_of(int64_t rank) const { return rank / stride % ranks; }
-  int64_t rank_at(int64_t row, int64_t place) const {
-    return row % stride + place * stride + row / stride * stride * ranks;
-  }
-  int64_t device_at(int64_t row, int64_t place) const {
-    return place == ranks ? first_switch + row : rank_at(row, place);
-  }
-  LinkId link_at(int64_t row, int64_t link) const { return static_cast<LinkId>(first_link + row * links + link); }
-};
-
-/// Calls use(level) for each dimension of more than one rank, inner first, until it returns true.
-template <class Use>
-void for_each_level(const Fabric& fabric, const Use& use) {
-  const int64_t size = fabric.size();
-  int64_t stride = 1, first_link = 0, first_switch = size;
-  for (const Dimension& d : fabric.dimensions) {
-    if (d.ranks == 1) continue;
-    const TopologyRow& topology = d.topology();
-    const int64_t rows = size / d.ranks, links = topology.links(d.ranks), switches = topology.has_switch ? rows : 0;
-    if (use(Level{&d, d.ranks, stride, rows, links, first_link, first_switch, switches})) return;
-    first_link += rows * links;
-    first_switch += switches;
-    stride *= d.ranks;
-  }
-}
-
-/// Calls use(level, row, a, b) for each dimension in which a path moves, from place a to place b of a row.
-template <class Use>
-void for_each_leg(const Fabric& fabric, int64_t from, int64_t to, const Use& use) {
-  int64_t at = from;
-  for_each_level(fabric, [&](const Level& level) {
-    const int64_t a = level.place_of(at), b = level.place_of(to);
-    if (a != b) use(level, level.row_of(at), a, b);
-    at += (b - a) * level.stride;
-    return at == to;
-  });
-}
-
-/// Calls use(link) for each link of a row from place a to place b.
-template <class Use>
-void walk(const Level& level, int64_t row, int64_t a, int64_t b, const Use& use) {
-  const TopologyRow& topology = level.topology();
-  for (int64_t at = a; at != b;) {
-    const int64_t next = topology.next(at, b, level.ranks);
-    use(level.link_at(row, topology.between(at, next, level.ranks)));
-    at = next;
-  }
-}
 
 /// The first odd link that is not before `link`.
 auto first_odd(const Fabric& fabric, LinkId link) {
@@ -234,8 +171,19 @@ LinkId Fabric::link_between(int64_t from, int64_t to) const {
 }
 
 Path Fabric::path(int64_t from, int64_t to) const {
-  if (graph) return graph->path(from, to);
   Path path;
+  if (graph) {
+    thread_local std::vector<LinkId> links;
+    links.clear();
+    route(from, to, links);
+    for (const LinkId id : links) {
+      path.latency_ps = add_saturated(path.latency_ps, graph->links[id].latency_ps);
+      path.bytes_per_s = std::min(path.bytes_per_s, graph->links[id].bytes_per_s);
+    }
+    if (!links.empty()) path.first = links.front(), path.last = links.back();
+    path.links = static_cast<uint32_t>(links.size());
+    return path;
+  }
   for_each_leg(*this, from, to, [&](const Level& level, int64_t row, int64_t a, int64_t b) {
     const TopologyRow& topology = level.topology();
     const int64_t n = level.ranks;
@@ -260,7 +208,7 @@ Path Fabric::path(int64_t from, int64_t to) const {
 }
 
 void Fabric::route(int64_t from, int64_t to, std::vector<LinkId>& out) const {
-  if (graph) return graph->route(from, to, out);
+  if (graph) return graph->by_link->first_path(from, to, out);
   for_each_leg(*this, from, to, [&](const Level& level, int64_t row, int64_t a, int64_t b) {
     walk(level, row, a, b, [&](LinkId id) { out.push_back(id); });
   });

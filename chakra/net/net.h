@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -90,6 +91,57 @@ struct OddLink {
 
 struct Graph;
 
+// ---- which way ---------------------------------------------------------------------------------------
+
+/// Which routes are shortest: those of fewest links, or of least latency, and among these of fewest links.
+enum class Metric : uint8_t { hops, latency };
+
+/// Which of the shortest routes a message takes.
+enum class Routing : uint8_t { spread, ecmp, single, adaptive };
+struct RoutingRow {
+  std::string_view name;  ///< as in the file
+  Routing kind;
+  std::string_view description;
+  std::string_view stands_for;  ///< in the field
+};
+extern const std::array<RoutingRow, 4> kRoutings;
+
+struct RoutingOptions {
+  Routing kind = Routing::spread;
+  uint64_t seed = 0;      ///< of ecmp's hash
+  uint32_t channels = 1;  ///< ecmp: flows of a message, each with a hash of its own
+};
+inline constexpr uint32_t kMostChannels = 256;
+
+/// "ecmp", "ecmp,channels=4,seed=7". Errors: net.routing.
+Result<RoutingOptions> parse_routing(std::string_view text);
+
+/// Links that `spread` loads alike, as one (trunks.h); with every other routing, and in networks of dimensions, a link.
+using TrunkId = LinkId;
+struct Trunk {
+  double bytes_per_s = 0;  ///< of all its links together
+  Picoseconds latency_ps = 0;
+  uint32_t links = 0;
+};
+
+/// A trunk on the way of a message, and the share of the message that passes it.
+struct Use {
+  TrunkId trunk = 0;
+  double share = 1;
+};
+
+/// The ways of the parts of a message: part i takes links[first[i]] .. links[first[i + 1] - 1].
+struct Ways {
+  std::vector<LinkId> links;
+  std::vector<uint32_t> first{0};
+
+  size_t parts() const { return first.size() - 1; }
+  void clear() {
+    links.clear();
+    first.resize(1);
+  }
+};
+
 /// Rank r stands in dimension d at place (r / (n_0 ... n_{d-1})) mod n_d. The ranks that differ in place d
 /// alone are a row of dimension d, with links (and a switch) of its own. Messages are routed dimension by
 /// dimension, inner first.
@@ -97,6 +149,7 @@ struct Fabric {
   std::vector<Dimension> dimensions = {};   ///< inner first; empty for a graph
   std::vector<OddLink> odd_links = {};      ///< by link, each once
   std::shared_ptr<const Graph> graph = {};  ///< of a network given as devices and links; shared, and safe to share
+  RoutingOptions routing = {};
 
   int64_t size() const;  ///< ranks
   /// Ranks and switches.
@@ -110,13 +163,29 @@ struct Fabric {
   /// The link from one device to another, or kNoLink. Cost: O(dimensions); in a graph O(links of the device).
   LinkId link_between(int64_t from, int64_t to) const;
 
-  /// Requires ranks. Cost: O(dimensions), and O(links of the path) in rows with odd links. In a graph O(1),
-  /// but for the first path to a rank, which finds the routes of all devices to it: O(links log devices).
+  /// The one route of Routing::single, whatever the routing is. Requires ranks. Cost: O(dimensions), and O(links of the
+  /// path) in rows with odd links. In a graph O(links of the devices on the path), but for the first path to a rank,
+  /// which finds the routes of all devices to it: O(links log devices).
   Path path(int64_t from, int64_t to) const;
   /// Appends the links of the path. Cost: O(dimensions + links of the path).
   void route(int64_t from, int64_t to, std::vector<LinkId>& out) const;
-  /// From the first byte leaving to the first byte arriving: path().latency_ps.
-  Picoseconds latency(int64_t from, int64_t to) const { return path(from, to).latency_ps; }
+
+  /// Whether two ranks may be joined by several shortest routes. Cost: O(1).
+  bool has_choice() const;
+  /// Trunks are 0 .. trunk_count()-1.
+  TrunkId trunk_count() const;
+  Trunk trunk(TrunkId id) const;
+  /// Appends its links. O(links).
+  void links_of(TrunkId id, std::vector<LinkId>& out) const;
+  /// Appends the trunks that a message uses under the routing, each once at most, and returns the latency until its
+  /// last part is there. `flow`: what tells its flow from others of the same ranks, for ecmp. `adaptive`, which depends
+  /// on what else is under way, counts as `spread`. Cost: O(links of the way) and that of the first path to a rank.
+  Picoseconds uses(int64_t from, int64_t to, uint64_t flow, std::vector<Use>& out) const;
+  /// The ways of the parts, of equal size, in which a message goes: with ecmp one per channel; with spread one per
+  /// shortest route, at most `most`, evenly among them, from `turn` on where there are more; else one. `load`, for
+  /// adaptive: how busy a link is; the way whose busiest link is the least busy is taken. Overwrites `out`.
+  void ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64_t turn,
+            const std::function<double(LinkId)>& load, Ways& out) const;
 
   /// What tells how these ranks stand to each other: two lists with equal placement have equal latencies,
   /// rates and numbers of links between their i-th and j-th members for all i and j. Places relative to the
@@ -149,6 +218,7 @@ struct Message {
   int64_t from = 0, to = 0;  ///< ranks
   uint64_t bytes = 0;
   uint64_t token = 0;  ///< the caller's, given back in the Delivery
+  uint64_t flow = 0;   ///< which flow between the two, for ecmp
 };
 
 struct Delivery {

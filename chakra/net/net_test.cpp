@@ -28,6 +28,7 @@ Fabric must_parse(const std::string& text) {
 /// Any topologies in any number of dimensions; with `odd`, some links unlike the others.
 Fabric random_fabric(Prng& random, int64_t most_ranks, bool odd) {
   Fabric fabric;
+  fabric.routing.kind = Routing::single;
   for (int64_t left = most_ranks; left > 1 && (fabric.dimensions.empty() || random.chance(0.7));) {
     const int64_t ranks = random.between(1, std::min<int64_t>(left, 9));
     fabric.dimensions.push_back({static_cast<TopologyKind>(random.below(kTopologies.size())), ranks,
@@ -54,7 +55,8 @@ Fabric random_graph(Prng& random, bool equal_latencies) {
       joined.insert({a, b});
   std::vector<std::pair<int64_t, int64_t>> links(joined.begin(), joined.end());
   for (size_t i = links.size(); i > 1; --i) std::swap(links[i - 1], links[random.below(i)]);
-  std::string text = fmt::format("ranks: {}\nswitches: {}\nlinks:{}\n", ranks, switches, links.empty() ? " []" : "");
+  std::string text = fmt::format("metric: latency\nrouting: single\nranks: {}\nswitches: {}\nlinks:{}\n", ranks,
+                                 switches, links.empty() ? " []" : "");
   for (const auto& [a, b] : links)
     text += fmt::format("- {{from: {}, to: {}, bandwidth: {}, latency: {}, both: false}}\n", a, b,
                         static_cast<double>(random.between(1000, 9999)) / 50,
@@ -235,7 +237,7 @@ TEST(File, ReadsTheEcosystemsFile) {
   EXPECT_EQ(fabric.size(), 8);
   EXPECT_EQ(fabric.path(0, 7).links, 1u);
   EXPECT_EQ(fabric.path(0, 4).links, 4u);
-  EXPECT_EQ(fabric.latency(0, 3), 1'500'000);
+  EXPECT_EQ(fabric.path(0, 3).latency_ps, 1'500'000);
   EXPECT_EQ(serialization(50'000'000'000, fabric.path(0, 1).bytes_per_s), 931'322'574'615);  // GB are 2^30 bytes there
   EXPECT_EQ(serialization(UINT64_MAX, 1e-3), kLongestPs);
   EXPECT_EQ(fabric.describe(), "Ring of 8, 53.7 GB/s, 500 ns per link");
@@ -340,15 +342,21 @@ TEST(File, ReadsWhatItsPageShows) {
     at += 8;
     fabrics.push_back(must_parse(page.substr(at, page.find("```", at) - at)));
   }
-  ASSERT_EQ(fabrics.size(), 3u);
+  ASSERT_EQ(fabrics.size(), 4u);
   EXPECT_EQ(fabrics[0].size(), 8);
   EXPECT_EQ(fabrics[1].size(), 32);
   EXPECT_EQ(fabrics[1].odd_links.size(), 3u);
   const Fabric& graph = fabrics[2];
-  EXPECT_EQ(graph.describe(), "graph of 4 ranks, 3 switches, 15 links");
+  EXPECT_EQ(graph.describe(), "graph of 4 ranks, 4 switches, 17 links");
   EXPECT_EQ(graph.device_name(4), "leaf0");
   EXPECT_EQ(graph.path(0, 1).latency_ps, 1'000'000);
-  EXPECT_EQ(graph.path(0, 2).latency_ps, 2'400'000);  // 0, leaf0, spine, leaf1, 2
+  EXPECT_EQ(graph.path(0, 2).latency_ps, 2'400'000);  // 0, leaf0, spine0, leaf1, 2
+  std::vector<Use> uses;
+  EXPECT_EQ(graph.uses(0, 2, 0, uses), 2'420'000);  // and over spine1
+  EXPECT_EQ(uses.size(), 6u);
+  EXPECT_EQ(fabrics[3].routing.kind, Routing::ecmp);
+  EXPECT_EQ(fabrics[3].routing.channels, 4u);
+  EXPECT_EQ(fabrics[3].routing.seed, 7u);
   EXPECT_EQ(graph.path(0, 2).bytes_per_s, 50 * 1073741824.0);
   EXPECT_EQ(graph.path(0, 3).latency_ps, 1'800'000);  // the link of their own
   EXPECT_EQ(graph.path(3, 0).links, 4u);              // that leads one way only
@@ -361,17 +369,26 @@ TEST(Graph, RoutesAreShortestByAnotherMethod) {
   for (int trial = 0; trial < 150; ++trial) {
     const Fabric fabric = random_graph(random, trial % 2);
     using Cost = std::pair<Picoseconds, uint32_t>;
+    const auto ranks = static_cast<uint32_t>(fabric.size());
     for (int64_t to = 0; to < fabric.size(); ++to) {
-      // Bellman and Ford: as many rounds over all links as there are devices.
-      std::vector<Cost> cost(static_cast<size_t>(fabric.devices()), {kNever, 0});
-      cost[static_cast<size_t>(to)] = {0, 0};
-      for (int64_t round = 0; round < fabric.devices(); ++round)
-        for (LinkId id = 0; id < fabric.link_count(); ++id) {
-          const Link link = fabric.link(id);
-          if (const Cost rest = cost[link.to]; rest.first != kNever)
-            cost[link.from] = std::min(cost[link.from], Cost{rest.first + link.latency_ps, rest.second + 1});
-        }
+      // Bellman and Ford: as many rounds over all links as there are devices. Through ranks only where that must be.
+      std::vector<Cost> through[2];
+      for (const bool ranks_pass : {false, true}) {
+        std::vector<Cost>& cost = through[ranks_pass];
+        cost.assign(static_cast<size_t>(fabric.devices()), {kNever, 0});
+        cost[static_cast<size_t>(to)] = {0, 0};
+        for (int64_t round = 0; round < fabric.devices(); ++round)
+          for (LinkId id = 0; id < fabric.link_count(); ++id) {
+            const Link link = fabric.link(id);
+            if (link.to < ranks && link.to != to && !ranks_pass) continue;
+            if (const Cost rest = cost[link.to]; rest.first != kNever)
+              cost[link.from] = std::min(cost[link.from], Cost{rest.first + link.latency_ps, rest.second + 1});
+          }
+      }
       for (int64_t from = 0; from < fabric.size(); ++from) {
+        if (from == to) continue;
+        const bool ranks_pass = through[0][static_cast<size_t>(from)].first == kNever;
+        const std::vector<Cost>& cost = through[ranks_pass];
         check_route(fabric, from, to);
         EXPECT_EQ((Cost{fabric.path(from, to).latency_ps, fabric.path(from, to).links}),
                   cost[static_cast<size_t>(from)]);
@@ -380,6 +397,7 @@ TEST(Graph, RoutesAreShortestByAnotherMethod) {
         for (const LinkId taken : route)  // of equally good links, the first
           for (LinkId id = 0; id < taken; ++id) {
             const Link link = fabric.link(id);
+            if (link.to < ranks && link.to != to && !ranks_pass) continue;
             if (link.from == fabric.link(taken).from && cost[link.to].first != kNever)
               EXPECT_GT((Cost{cost[link.to].first + link.latency_ps, cost[link.to].second + 1}), cost[link.from]);
           }
@@ -442,7 +460,7 @@ TEST(FluidSolver, RatesAreMaxMinFair) {
   for (int trial = 0; trial < 2000; ++trial) {
     const Problem p = random_problem(random);
     std::vector<double> rate(p.flows(), -1), used(p.capacity.size(), 0), fastest(p.capacity.size(), 0);
-    solver.solve(p.capacity, p.first, p.uses, rate);
+    solver.solve(p.capacity, p.first, p.uses, {}, rate);
     for (size_t f = 0; f < p.flows(); ++f)
       for (const uint32_t l : p.links_of(f)) {
         used[l] += rate[f];
@@ -606,7 +624,7 @@ std::vector<Delivery> fluid_oracle(const Fabric& fabric, const std::vector<Sent>
       if (flow.remaining > 1e-6) return false;
       const Message& m = flow.sent->message;
       const auto left = static_cast<Picoseconds>(std::llround(now));
-      all[m.token] = {m.token, left, left + fabric.latency(m.from, m.to)};
+      all[m.token] = {m.token, left, left + fabric.path(m.from, m.to).latency_ps};
       return true;
     });
     for (; next < sent.size() && static_cast<double>(sent[next].at) <= now; ++next) {
@@ -614,7 +632,7 @@ std::vector<Delivery> fluid_oracle(const Fabric& fabric, const std::vector<Sent>
       flows.push_back({&sent[next], {}, static_cast<double>(m.bytes)});
       fabric.route(m.from, m.to, flows.back().route);
       if (m.bytes > 0 && m.from != m.to) continue;
-      all[m.token] = {m.token, sent[next].at, sent[next].at + fabric.latency(m.from, m.to)};
+      all[m.token] = {m.token, sent[next].at, sent[next].at + fabric.path(m.from, m.to).latency_ps};
       flows.pop_back();
     }
   }
@@ -797,8 +815,8 @@ TEST(Packet, ReportsWhatLeavesInTime) {
 }
 
 /// Finish times of fluid and packet differ by less than 5 % where transfers are long against latencies.
-TEST(Packet, AgreesWithFluid) {
-  const std::vector<Fabric> fabrics{
+TEST(Packet, AgreesWithFluid) {  // with one route each; Routing.* compares others
+  std::vector<Fabric> fabrics{
       {{{TopologyKind::ring, 16, 50, 500}}},
       {{{TopologyKind::switch_, 16, 50, 500}}},
       {{{TopologyKind::fully_connected, 16, 50, 500}}},
@@ -806,7 +824,8 @@ TEST(Packet, AgreesWithFluid) {
       {{{TopologyKind::mesh, 5, 50, 500}, {TopologyKind::mesh, 5, 50, 500}}},
       {{{TopologyKind::fully_connected, 8, 400, 100}, {TopologyKind::switch_, 4, 50, 900}}}};
   Prng random(12);
-  for (const Fabric& fabric : fabrics) {
+  for (Fabric& fabric : fabrics) {
+    fabric.routing.kind = Routing::single;
     const int64_t n = fabric.size();
     std::vector<std::vector<Sent>> patterns(5);
     for (int64_t r = 0; r < n; ++r) patterns[0].push_back({0, {r, (r + 5) % n, 4 << 20, 0}});

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <memory>
+#include <span>
+#include <utility>
 
 #include "chakra/des/des.h"
 #include "chakra/net/link_table.h"
@@ -11,6 +13,7 @@ namespace {
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr uint64_t kMostEventsPerCall = uint64_t{1} << 20;
 constexpr uint64_t kLongestWindow = uint64_t{1} << 20;  ///< packets
+constexpr uint32_t kMostParts = 64;                     ///< of a message that is spread
 
 /// A packet on its way over a link.
 struct Packet {
@@ -79,6 +82,12 @@ struct PacketNetwork::State {
     uint64_t last_bytes = 0;  ///< of the last packet
     uint32_t first_hop = 0;
     uint32_t links = 0;
+    uint32_t whole = kNone;  ///< of a part of a message
+  };
+  /// A message in several parts.
+  struct Whole {
+    uint32_t not_arrived, not_left;  ///< parts
+    Picoseconds left;
   };
   /// A packet comes to the end of a link, or, with kCall, the link is free and the time to know what goes on.
   static constexpr uint32_t kCall = 1;
@@ -98,19 +107,23 @@ struct PacketNetwork::State {
   std::vector<Delivery> at_once;                   ///< messages that need no link, sent at `now`
   std::vector<Delivery>* done = &at_once;
   Picoseconds now = 0;
-  uint64_t events = 0, packet_hops = 0;
-  std::vector<LinkId> route;
+  uint64_t events = 0, packet_hops = 0, sent = 0;
+  std::vector<Whole> wholes;
+  std::vector<uint32_t> unused_wholes;
+  std::vector<uint32_t> under_way;  ///< by link, with adaptive routing: parts of messages on it
+  Ways ways;
 
   static Picoseconds plus(Picoseconds a, Picoseconds b) { return std::min(a + b, kLongestPs); }  // both at most that
 
   // ---- messages ----------------------------------------------------------------------------------------
 
   uint32_t link_slot(LinkId id) {
-    return table.slot(id, [&](const Link& l) {
+    return table.slot(id, [&](double rate, Picoseconds latency) {
       LinkState& link = links.emplace_back();
-      link.latency = l.latency_ps;
-      bytes_per_s.push_back(l.bytes_per_s);
-      link.full_push = serialization(options.packet_bytes, l.bytes_per_s);
+      link.latency = latency;
+      bytes_per_s.push_back(rate);
+      under_way.push_back(0);
+      link.full_push = serialization(options.packet_bytes, rate);
     });
   }
 
@@ -132,6 +145,37 @@ struct PacketNetwork::State {
       at_once.push_back({message.token, now, now});
       return;
     }
+    const uint64_t size = options.packet_bytes;
+    const uint64_t packets = size == 0 || message.bytes == 0 ? 1 : (message.bytes - 1) / size + 1;
+    const uint64_t last = size == 0 ? message.bytes : message.bytes - (packets - 1) * size;
+    const auto load = [&](LinkId id) {
+      const uint32_t slot = link_slot(id);
+      return under_way[slot] / bytes_per_s[slot];
+    };
+    const auto most = static_cast<uint32_t>(std::min<uint64_t>(packets, kMostParts));
+    fabric.ways(message.from, message.to, message.flow, most, sent++, load, ways);
+    // Parts of equal numbers of packets; the last one of the message is the last of the last part.
+    const auto parts = static_cast<uint32_t>(std::min<uint64_t>(packets, ways.parts()));
+    const uint32_t whole = parts == 1 ? kNone : new_whole(parts);
+    for (uint32_t i = 0; i < parts; ++i)
+      begin(message, std::span(ways.links).subspan(ways.first[i], ways.first[i + 1] - ways.first[i]),
+            packets / parts + (i < packets % parts), i + 1 == parts ? last : size, whole);
+  }
+
+  uint32_t new_whole(uint32_t parts) {
+    if (unused_wholes.empty()) {
+      wholes.push_back({parts, parts, 0});
+      return static_cast<uint32_t>(wholes.size() - 1);
+    }
+    const uint32_t whole = unused_wholes.back();
+    unused_wholes.pop_back();
+    wholes[whole] = {parts, parts, 0};
+    return whole;
+  }
+
+  /// A message, or a part of it: its packets, of which the last may be shorter, go over the links of `route`.
+  void begin(const Message& message, std::span<const LinkId> route, uint64_t packets, uint64_t last_bytes,
+             uint32_t whole) {
     uint32_t number;
     if (unused.empty()) {
       number = static_cast<uint32_t>(messages.size());
@@ -140,38 +184,35 @@ struct PacketNetwork::State {
       number = unused.back();
       unused.pop_back();
     }
-    const uint64_t size = options.packet_bytes;
-    const uint64_t packets = size == 0 || message.bytes == 0 ? 1 : (message.bytes - 1) / size + 1;
-
-    route.clear();
-    fabric.route(message.from, message.to, route);
     const uint32_t first = new_hops(route.size());
     Picoseconds longest_push = 1, travel = 0;
     for (size_t i = 0; i < route.size(); ++i) {
       const uint32_t slot = link_slot(route[i]);
+      ++under_way[slot];
       hops[first + i] = {slot, number};
       longest_push = std::max(longest_push, links[slot].full_push);
       travel = plus(travel, plus(links[slot].latency, links[slot].full_push));
     }
     hops[first + route.size()] = {kNone, number};
     const auto window = std::min({packets, static_cast<uint64_t>(travel / longest_push) + 2, kLongestWindow});
-    messages[number] = {message,
-                        kNever,
-                        packets - window,
-                        size == 0 ? message.bytes : message.bytes - (packets - 1) * size,
-                        first,
-                        static_cast<uint32_t>(route.size())};
+    messages[number] = {message, kNever, packets - window, last_bytes, first, static_cast<uint32_t>(route.size()), whole};
+    messages[number].message.bytes = (packets - 1) * options.packet_bytes + last_bytes;
     wait(first, static_cast<uint32_t>(window), packets == window);
   }
 
   void finish(uint32_t number) {
     const MessageState& m = messages[number];
     LinkState& first = links[hops[m.first_hop].link];
-    if (first.leaving == number) first.leaving = kNone;  // it leaves and arrives at one time
-    done->push_back({m.message.token, m.left, now});
+    if (first.leaving == number) {  // it leaves and arrives at one time
+      first.leaving = kNone;
+      if (m.whole != kNone) --wholes[m.whole].not_left;
+    }
+    if (m.whole == kNone) done->push_back({m.message.token, m.left, now});
+    else finish_part(m);
     const uint64_t full = options.packet_bytes == 0 ? 0 : (m.message.bytes - m.last_bytes) / options.packet_bytes;
     for (uint32_t i = 0; i < m.links; ++i) {
       const uint32_t slot = hops[m.first_hop + i].link;
+      --under_way[slot];
       LinkTotal& total = table.total(slot);
       total.bytes += m.message.bytes;
       Picoseconds busy = 0;
@@ -181,6 +222,18 @@ struct PacketNetwork::State {
     if (m.links >= unused_hops.size()) unused_hops.resize(m.links + 1);
     unused_hops[m.links].push_back(m.first_hop);
     unused.push_back(number);
+  }
+
+  void finish_part(const MessageState& m) {
+    Whole& whole = wholes[m.whole];
+    whole.left = std::max(whole.left, m.left);
+    if (--whole.not_arrived > 0) {
+      if (options.report_left && whole.not_left == 0 && std::exchange(whole.not_left, kNone) == 0)
+        done->push_back({m.message.token, whole.left, kNever});
+      return;
+    }
+    done->push_back({m.message.token, whole.left, now});
+    unused_wholes.push_back(m.whole);
   }
 
   // ---- links -------------------------------------------------------------------------------------------
@@ -255,8 +308,16 @@ struct PacketNetwork::State {
   void report_leaving(LinkState& link) {
     if (link.leaving == kNone || messages[link.leaving].left > now) return;
     const MessageState& m = messages[link.leaving];
-    done->push_back({m.message.token, m.left, kNever});
     link.leaving = kNone;
+    if (m.whole != kNone) {
+      Whole& whole = wholes[m.whole];
+      whole.left = std::max(whole.left, m.left);
+      if (--whole.not_left > 0) return;
+      whole.not_left = kNone;  // reported
+      done->push_back({m.message.token, whole.left, kNever});
+      return;
+    }
+    done->push_back({m.message.token, m.left, kNever});
   }
 
   void arrive(uint32_t slot) {

@@ -1,0 +1,421 @@
+#include "chakra/coll/price.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace chakra::coll {
+namespace {
+
+using Fare = PricedPlan::Fare;
+
+/// What a rate of next to nothing comes to: finite, so that 0 bytes take 0.
+constexpr double kSlowest = 1e18;
+/// Fares of members that differ are kept up to here; beyond, they are worked out anew in each run.
+constexpr size_t kMostFares = size_t{1} << 22;
+/// Loads of different rounds are remembered up to here.
+constexpr size_t kMostLoads = size_t{1} << 20;
+
+double later(double a, double b) { return a < b ? b : a; }
+
+// ---- members that stand alike --------------------------------------------------------------------------
+
+/// Which rounds cost the same for all members, as far as the fabric's form alone says.
+class Symmetry {
+ public:
+  /// Transfers round a ring: how many pass each of its links upwards and downwards.
+  struct Crowd {
+    double up = 0, down = 0;
+  };
+  struct Dimension {
+    uint64_t stride, extent;
+    net::TopologyKind kind;
+    bool whole;  ///< evenly spaced all the way round a ring
+    int64_t inner;
+    double ps_per_byte;
+    std::vector<int64_t> at;
+
+    /// Any two are as far from each other as any other two.
+    bool equidistant() const {
+      return kind == net::TopologyKind::switch_ || kind == net::TopologyKind::fully_connected;
+    }
+    /// The round moves all its members round, by equal steps.
+    bool turned_by(const Targets& t) const { return t.block() == stride * extent; }
+  };
+
+  explicit Symmetry(const Place& place) : fabric_(*place.fabric) {
+    std::vector<int64_t> at;
+    int64_t inner = 1;
+    uint64_t stride = 1;
+    for (const net::Dimension& d : fabric_.dimensions) {
+      at.clear();
+      // Coordinates in the order of members that differ in this dimension only.
+      for (uint64_t i = 0; i < place.ranks.size(); i += stride) {
+        const int64_t c = place.ranks[i] / inner % d.ranks;
+        if (!at.empty() && c == at[0]) break;
+        at.push_back(c);
+      }
+      const auto extent = static_cast<uint64_t>(at.size());
+      bool whole = static_cast<int64_t>(extent) > 0 && d.ranks % static_cast<int64_t>(extent) == 0;
+      for (size_t i = 1; i < extent && whole; ++i)
+        whole = at[i] == at[0] + static_cast<int64_t>(i) * (d.ranks / static_cast<int64_t>(extent));
+      if (extent > 1)
+        dimensions_.push_back({stride, extent, d.kind, whole, inner,
+                               std::min(kPsPerSecond / d.bytes_per_s(), kSlowest), at});
+      stride *= extent;
+      inner *= d.ranks;
+    }
+    grid_ = stride == place.ranks.size() && fabric_.odd_links.empty() && !fabric_.graph;
+    const int64_t base = place.ranks.empty() ? 0 : place.ranks[0];
+    for (size_t i = 0; i < place.ranks.size() && grid_; ++i) {
+      int64_t rank = base;
+      for (const Dimension& d : dimensions_) rank += (d.at[i / d.stride % d.extent] - d.at[0]) * d.inner;
+      grid_ = rank == place.ranks[i];
+    }
+  }
+
+  /// The dimension in which the round turns all members alike, or null.
+  const Dimension* turns(const Targets& t) const {
+    if (!grid_) return nullptr;
+    const uint64_t reach = t.block();
+    for (const Dimension& d : dimensions_) {
+      if (t.stride % d.stride != 0 || d.stride * d.extent % reach != 0) continue;
+      // All within this dimension. Round a ring, by turning it, or by swapping with the opposite place.
+      using enum net::TopologyKind;
+      if (d.equidistant()) return &d;
+      const bool round = d.kind == ring || d.kind == torus, swapping = t.extent == 2 && t.shifts == 1;
+      if (!round || !d.whole || !(d.turned_by(t) || swapping)) return nullptr;
+      // Opposite places have two ways; a hash sends each member its own.
+      return fabric_.routing.kind == net::Routing::ecmp && d.extent % 2 == 0 ? nullptr : &d;
+    }
+    return nullptr;
+  }
+
+  /// Such a round's transfers on each link of the dimension. Members are M, evenly spaced; s members further up, a
+  /// transfer passes s - 1 of them, so s transfers of that kind pass each link.
+  Crowd crowd(const Dimension& d, const Targets& t) const {
+    using enum net::TopologyKind;
+    if (d.kind == switch_) return {static_cast<double>(t.shifts), static_cast<double>(t.shifts)};
+    if (d.kind == fully_connected) return {1, 1};
+    Crowd crowd;
+    for (uint32_t q = 0; q < t.shifts; ++q) {
+      const Crowd share = ways(d, t, q);
+      const double up = steps(d, t, q), down = static_cast<double>(d.extent) - up;
+      crowd.up += share.up * up;
+      crowd.down += share.down * down;
+    }
+    return !d.turned_by(t) ? Crowd{crowd.up + crowd.down, crowd.up + crowd.down} : crowd;
+  }
+  /// What of shift q goes up and down: opposite places share both ways, if they are spread.
+  Crowd ways(const Dimension& d, const Targets& t, uint32_t q) const {
+    if (d.equidistant()) return {1, 0};
+    const double up = steps(d, t, q), all = static_cast<double>(d.extent);
+    if (2 * up == all && all * static_cast<double>(spacing(d)) > 2 && fabric_.routing.kind != net::Routing::single)
+      return {0.5, 0.5};
+    return 2 * up <= all ? Crowd{1, 0} : Crowd{0, 1};
+  }
+
+ private:
+  static int64_t spacing(const Dimension& d) { return d.at.size() > 1 ? d.at[1] - d.at[0] : 1; }
+  static double steps(const Dimension& d, const Targets& t, uint32_t q) {
+    return static_cast<double>(t.by(q) / d.stride);
+  }
+
+  const net::Fabric& fabric_;
+  std::vector<Dimension> dimensions_;
+  bool grid_ = false;
+};
+
+// ---- a plan --------------------------------------------------------------------------------------------
+
+class Pricing {
+ public:
+  Pricing(const Plan& plan, const Place& place, uint64_t most)
+      : plan_(plan), place_(place), symmetry_(place), fares_(place), most_(most) {}
+
+  std::optional<PricedPlan> run() {
+    priced_.plan = &plan_;
+    priced_.place = place_;
+    priced_.rounds.resize(plan_.rounds.size());
+    if (plan_.members < 2) return std::move(priced_);
+    by_form_ = follows_form();
+    for (size_t k = 0; k < plan_.rounds.size(); ++k) {
+      const Round& round = plan_.rounds[k];
+      if (!round.list.empty()) price_list(k);
+      else if (round.shift != 0) price_shift(k);
+      if (too_many_ || fares_.transfers() > most_) return std::nullopt;
+    }
+    flush();
+    run_together();
+    return std::move(priced_);
+  }
+
+ private:
+  /// A shift round that may come again.
+  struct Known {
+    bool uniform = false;
+    uint32_t first = 0;                ///< uniform: into alike_; else into fares, or kNotKept
+    double bytes = 0;                  ///< that all such rounds send, per transfer
+    std::vector<Fares::Load> loads;    ///< per byte of a transfer
+    const Symmetry::Dimension* turns = nullptr;
+    Symmetry::Crowd crowd;
+  };
+
+  /// Whether the fabric's form alone says what all rounds cost and what they put on links together. Lists do not follow
+  /// it; where places are swapped, other links are the busiest each time, which matters to rounds of other lanes.
+  bool follows_form() const {
+    return std::all_of(plan_.rounds.begin(), plan_.rounds.end(), [&](const Round& round) {
+      if (!round.list.empty()) return false;
+      if (round.shift == 0) return true;
+      const Targets targets(plan_, round);
+      const Symmetry::Dimension* turns = symmetry_.turns(targets);
+      return turns && (plan_.lanes == 1 || turns->equidistant() || turns->turned_by(targets));
+    });
+  }
+
+  void price_list(size_t k) {
+    const Round& round = plan_.rounds[k];
+    priced_.rounds[k].first = static_cast<uint32_t>(priced_.fares.size());
+    fares_.of_list(round.list, scratch_);
+    priced_.fares.insert(priced_.fares.end(), scratch_.begin(), scratch_.end());
+    for (const Fare& fare : scratch_) least_latency_ = std::min(least_latency_, fare.latency_ps);
+    for (const Fares::Load& load : fares_.loads()) total_[load.trunk] += load.bytes;
+  }
+
+  void price_shift(size_t k) {
+    const Round& round = plan_.rounds[k];
+    const Targets targets(plan_, round);
+    auto found = known_.find(targets);
+    if (found == known_.end()) {
+      if (remembered_ > kMostLoads) flush();
+      found = known_.emplace(targets, look_at(targets)).first;
+      remembered_ += found->second.loads.size() + 1;
+    }
+    Known& known = found->second;
+    const auto bytes = static_cast<double>(round.bytes);
+    known.bytes += bytes;
+    PricedPlan::RoundCost& cost = priced_.rounds[k];
+    cost.uniform = known.uniform;
+    cost.first = known.first;
+    if (!known.uniform) return;
+    cost.first = static_cast<uint32_t>(priced_.arrive_ps.size());
+    for (uint32_t q = 0; q < targets.shifts; ++q) {
+      const Fare& fare = alike_[known.first + q];
+      const double left = bytes * fare.ps_per_byte;
+      cost.left_ps = later(cost.left_ps, left);
+      priced_.arrive_ps.push_back(left + fare.latency_ps);
+    }
+  }
+
+  Known look_at(const Targets& targets) {
+    Known known;
+    const uint32_t n = plan_.members;
+    if (by_form_) {
+      const Symmetry::Dimension* turns = symmetry_.turns(targets);
+      known.uniform = true;
+      known.turns = turns;
+      known.crowd = symmetry_.crowd(*turns, targets);
+      known.first = static_cast<uint32_t>(alike_.size());
+      for (uint32_t q = 0; q < targets.shifts; ++q) {
+        const Symmetry::Crowd ways = symmetry_.ways(*turns, targets, q);
+        const double crowd = later(ways.up > 0 ? known.crowd.up : 0, ways.down > 0 ? known.crowd.down : 0);
+        const net::Path path = place_.fabric->path(place_.ranks[0], place_.ranks[targets.of(0, q)]);
+        alike_.push_back({crowd * turns->ps_per_byte, static_cast<double>(path.latency_ps)});
+        least_latency_ = std::min(least_latency_, alike_.back().latency_ps);
+      }
+      return known;
+    }
+    if (size_t{n} * targets.shifts > most_) {
+      too_many_ = true;
+      return known;
+    }
+    fares_.of_shift(targets, scratch_);
+    known.loads = fares_.loads();
+    for (const Fare& fare : scratch_) least_latency_ = std::min(least_latency_, fare.latency_ps);
+    known.uniform = true;
+    for (uint32_t q = 0; q < targets.shifts && known.uniform; ++q) {
+      const auto first = scratch_.begin() + size_t{q} * n;
+      known.uniform = std::all_of(first, first + n, [&](const Fare& f) {
+        return f.ps_per_byte == first->ps_per_byte && f.latency_ps == first->latency_ps;
+      });
+    }
+    if (known.uniform) {
+      known.first = static_cast<uint32_t>(alike_.size());
+      for (uint32_t q = 0; q < targets.shifts; ++q) alike_.push_back(scratch_[size_t{q} * n]);
+    } else if (priced_.fares.size() + scratch_.size() <= kMostFares) {
+      known.first = static_cast<uint32_t>(priced_.fares.size());
+      priced_.fares.insert(priced_.fares.end(), scratch_.begin(), scratch_.end());
+    } else {
+      known.first = PricedPlan::kNotKept;
+    }
+    return known;
+  }
+
+  /// Adds what the rounds that are known have put on links, and forgets them.
+  void flush() {
+    for (const auto& [targets, known] : known_) {
+      for (const Fares::Load& load : known.loads) total_[load.trunk] += load.bytes * known.bytes;
+      if (!known.turns || plan_.lanes == 1) continue;  // in one lane all wait for each round to end
+      // Between any two a link of their own: each shift has others.
+      const bool own = known.turns->kind == net::TopologyKind::fully_connected;
+      for (uint32_t q = 0; q < (own ? targets.shifts : 1); ++q) {
+        Symmetry::Crowd& sum = turned_[{known.turns, own ? uint64_t{targets.by(q)} << 32 | targets.block() : 0}];
+        sum.up += known.crowd.up * known.bytes;
+        sum.down += known.crowd.down * known.bytes;
+      }
+    }
+    known_.clear();
+    remembered_ = 0;
+  }
+
+  /// All begin at 0: when they end, and what the busiest link takes beyond that.
+  void run_together() {
+    double busiest = 0;
+    for (const auto& [trunk, bytes] : total_) busiest = later(busiest, bytes * fares_.ps_per_byte(trunk));
+    for (const auto& [links, sum] : turned_)
+      busiest = later(busiest, later(sum.up, sum.down) * links.first->ps_per_byte);
+    priced_.alike = true;
+    for (size_t k = 0; k < plan_.rounds.size(); ++k)
+      if (!priced_.rounds[k].uniform && (plan_.rounds[k].shift != 0 || !plan_.rounds[k].list.empty()))
+        priced_.alike = false;
+    double end = 0;
+    if (priced_.alike) {
+      std::vector<double> done(std::max(plan_.lanes, 1u), 0.0);
+      for (size_t k = 0; k < plan_.rounds.size(); ++k) {
+        const Round& round = plan_.rounds[k];
+        const PricedPlan::RoundCost& cost = priced_.rounds[k];
+        if (!cost.uniform) continue;
+        const double begin = round.after < 0
+                                 ? done[round.lane]
+                                 : later(done[round.lane], done[plan_.rounds[static_cast<size_t>(round.after)].lane]);
+        double last = begin + cost.left_ps;
+        for (uint32_t q = 0; q < round.shifts; ++q) last = later(last, begin + priced_.arrive_ps[cost.first + q]);
+        done[round.lane] = last;
+      }
+      end = *std::max_element(done.begin(), done.end());
+    } else {
+      std::vector<Picoseconds> ready(plan_.members, 0);
+      run_closed(priced_, ready);
+      end = static_cast<double>(*std::max_element(ready.begin(), ready.end()));
+    }
+    // Sums in another order differ in their last bits.
+    if (busiest > 0) busiest += least_latency_;  // what it carries last has still to arrive
+    if (busiest > end * (1 + 1e-9)) priced_.extra_ps = busiest - end;
+    constexpr double kLongest = 2.0 * static_cast<double>(kLongestPs);
+    const double all = end + priced_.extra_ps;
+    priced_.together_ps = all < kLongest ? std::llround(all) : 2 * kLongestPs;
+  }
+
+  const Plan& plan_;
+  const Place& place_;
+  Symmetry symmetry_;
+  Fares fares_;
+  uint64_t most_;
+  bool by_form_ = false, too_many_ = false;
+  double least_latency_ = std::numeric_limits<double>::infinity();  ///< of the transfers
+  PricedPlan priced_;
+  absl::flat_hash_map<Targets, Known> known_;
+  size_t remembered_ = 0;
+  std::vector<Fare> alike_, scratch_;
+  absl::flat_hash_map<net::TrunkId, double> total_;  ///< bytes; the largest is taken, so order does not matter
+  std::map<std::pair<const Symmetry::Dimension*, uint64_t>, Symmetry::Crowd> turned_;
+};
+
+}  // namespace
+
+Fares::Fares(const Place& place) : place_(place), fabric_(*place.fabric) {
+  if (fabric_.routing.kind == net::Routing::adaptive) fabric_.routing.kind = net::Routing::spread;
+}
+
+void Fares::begin() {
+  if (bytes_.empty()) {
+    bytes_.assign(fabric_.trunk_count(), 0);
+    ps_per_byte_.assign(bytes_.size(), 0);
+  }
+  for (const net::TrunkId trunk : touched_) bytes_[trunk] = 0;
+  touched_.clear();
+  uses_.clear();
+}
+
+/// Puts a transfer on its links and returns its latency.
+double Fares::add(uint32_t from, uint32_t to, double bytes) {
+  ++transfers_;
+  if (!keeps_) uses_.clear();
+  const size_t first = uses_.size();
+  const Picoseconds latency = fabric_.uses(place_.ranks[from], place_.ranks[to], place_.flow, uses_);
+  for (size_t u = first; u < uses_.size(); ++u) {
+    const auto [trunk, share] = uses_[u];
+    double& load = bytes_[trunk];
+    if (ps_per_byte_[trunk] == 0) ps_per_byte_[trunk] = std::min(kPsPerSecond / fabric_.trunk(trunk).bytes_per_s, kSlowest);
+    if (load == 0) touched_.push_back(trunk);
+    load += bytes * share;
+  }
+  return static_cast<double>(latency);
+}
+
+void Fares::of_shift(const Targets& targets, std::vector<Fare>& out) {
+  const uint32_t n = place_.members();
+  begin();
+  out.resize(size_t{n} * targets.shifts);
+  std::vector<uint32_t> first;
+  keeps_ = out.size() <= (size_t{1} << 18);
+  for (uint32_t q = 0; q < targets.shifts; ++q)
+    for (uint32_t i = 0; i < n; ++i) {
+      first.push_back(static_cast<uint32_t>(uses_.size()));
+      out[size_t{q} * n + i].latency_ps = add(i, targets.of(i, q), 1);
+    }
+  first.push_back(static_cast<uint32_t>(uses_.size()));
+  for (uint32_t q = 0; q < targets.shifts; ++q)
+    for (uint32_t i = 0; i < n; ++i) {
+      const size_t at = size_t{q} * n + i;
+      out[at].ps_per_byte = busiest(i, targets.of(i, q), first[at], first[at + 1]);
+    }
+}
+
+void Fares::of_list(const std::vector<Transfer>& list, std::vector<Fare>& out) {
+  begin();
+  out.resize(list.size());
+  std::vector<uint32_t> first;
+  keeps_ = list.size() <= (size_t{1} << 18);
+  for (size_t t = 0; t < list.size(); ++t) {
+    first.push_back(static_cast<uint32_t>(uses_.size()));
+    out[t].latency_ps = add(list[t].from, list[t].to, static_cast<double>(list[t].bytes));
+  }
+  first.push_back(static_cast<uint32_t>(uses_.size()));
+  for (size_t t = 0; t < list.size(); ++t)
+    out[t].ps_per_byte = list[t].bytes == 0 ? 0 : busiest(list[t].from, list[t].to, first[t], first[t + 1]);
+}
+
+/// How long the busiest link of a transfer takes; its uses are first .. last - 1, where they are kept.
+double Fares::busiest(uint32_t from, uint32_t to, uint32_t first, uint32_t last) {
+  if (!keeps_) {
+    uses_.clear();
+    fabric_.uses(place_.ranks[from], place_.ranks[to], place_.flow, uses_);
+    first = 0;
+    last = static_cast<uint32_t>(uses_.size());
+  }
+  double longest = 0;
+  for (uint32_t u = first; u < last; ++u)
+    longest = later(longest, bytes_[uses_[u].trunk] * ps_per_byte_[uses_[u].trunk]);
+  return longest;
+}
+
+std::vector<Fares::Load> Fares::loads() const {
+  std::vector<Load> loads;
+  loads.reserve(touched_.size());
+  for (const net::TrunkId trunk : touched_) loads.push_back({trunk, bytes_[trunk]});
+  return loads;
+}
+
+std::optional<PricedPlan> price(const Plan& plan, const Place& place, uint64_t most) {
+  return Pricing(plan, place, most).run();
+}
+
+PricedPlan price(const Plan& plan, const Place& place) {
+  return *price(plan, place, std::numeric_limits<uint64_t>::max());
+}
+
+}  // namespace chakra::coll

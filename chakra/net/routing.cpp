@@ -1,0 +1,290 @@
+// Which of the shortest routes messages take.
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "chakra/net/graph.h"
+#include "chakra/net/levels.h"
+#include "chakra/net/net.h"
+
+namespace chakra::net {
+namespace {
+
+bool joins_links(const Fabric& fabric) {
+  return fabric.graph && (fabric.routing.kind == Routing::spread || fabric.routing.kind == Routing::adaptive);
+}
+
+/// Whether a message has one way only, whatever the routing chooses from.
+bool one_way(const Fabric& fabric, int64_t from, int64_t to) {
+  if (fabric.routing.kind == Routing::single || !fabric.has_choice()) return true;
+  if (fabric.graph) return false;
+  bool one = true;
+  for_each_leg(fabric, from, to,
+               [&](const Level& level, int64_t, int64_t a, int64_t b) { one &= !has_two_ways(level, a, b); });
+  return one;
+}
+
+/// SplitMix64's mixing of each number into those before.
+uint64_t mix(uint64_t hash, uint64_t value) { return Prng(hash ^ value).next(); }
+
+/// What chooses among several ways at a device: a number in [0, 1), used up from choice to choice (of evenly spread
+/// parts), or drawn anew at each device (a switch's hash).
+struct Chooser {
+  double fraction = 0;
+  bool hashes = false;
+  uint64_t hash = 0;
+
+  /// A choice among weights whose sum is `total`.
+  template <class Weight>
+  size_t operator()(uint64_t device, size_t count, double total, const Weight& weight) {
+    if (count == 1) return 0;
+    if (hashes) return static_cast<size_t>(Prng(mix(hash, device)).below(count));
+    double at = fraction * total;
+    size_t i = 0;
+    for (; i + 1 < count && at >= weight(i); ++i) at -= weight(i);
+    fraction = std::clamp(at / weight(i), 0.0, 0x1.fffffffffffffp-1);
+    return i;
+  }
+};
+
+// ---- dimensions ----------------------------------------------------------------------------------------
+
+double ways_of(const Fabric& fabric, int64_t from, int64_t to) {
+  double ways = 1;
+  for_each_leg(fabric, from, to, [&](const Level& level, int64_t, int64_t a, int64_t b) {
+    if (has_two_ways(level, a, b)) ways *= 2;
+  });
+  return ways;
+}
+
+/// Appends the links of one way; choose(level, row, a, b) says where it goes down instead of up.
+template <class Choose>
+void walk_dimensions(const Fabric& fabric, int64_t from, int64_t to, std::vector<LinkId>& out, const Choose& choose) {
+  for_each_leg(fabric, from, to, [&](const Level& level, int64_t row, int64_t a, int64_t b) {
+    const auto add = [&](LinkId id) { out.push_back(id); };
+    if (has_two_ways(level, a, b) && choose(level, row, a, b)) walk_down(level, row, a, b, add);
+    else walk(level, row, a, b, add);
+  });
+}
+
+// ---- graphs --------------------------------------------------------------------------------------------
+
+/// Appends the links of one way; choose(device, hops) says which of several hops is taken.
+template <class Choose>
+void walk_graph(const ShortestPaths& paths, int64_t from, int64_t to, std::vector<LinkId>& out, const Choose& choose) {
+  const bool through = paths.through_ranks(from, to);
+  std::vector<ShortestPaths::Next> nexts;
+  for (auto device = static_cast<uint32_t>(from); device != to;) {
+    paths.next(device, to, through, nexts);
+    const Hop& hop = *nexts[nexts.size() == 1 ? 0 : choose(device, nexts)].hop;
+    out.push_back(hop.trunk);
+    device = hop.to;
+  }
+}
+
+double sum_of(const std::vector<ShortestPaths::Next>& nexts) {
+  return std::accumulate(nexts.begin(), nexts.end(), 0.0, [](double sum, const auto& n) { return sum + n.paths; });
+}
+
+/// For each device on a shortest way, the link with which the least busy way begins: its busiest link first, then the
+/// sum over its links. Devices nearer to the receiver are settled before those that lead to them.
+absl::flat_hash_map<uint32_t, size_t> least_busy(const ShortestPaths& paths, int64_t from, int64_t to,
+                                                 const std::function<double(LinkId)>& load) {
+  using Busy = std::pair<double, double>;
+  absl::flat_hash_map<uint32_t, size_t> choice;
+  absl::flat_hash_map<uint32_t, Busy> known{{static_cast<uint32_t>(to), {0, 0}}};
+  const bool through = paths.through_ranks(from, to);
+  std::vector<ShortestPaths::Next> nexts;
+  std::vector<uint32_t> stack{static_cast<uint32_t>(from)};
+  while (!stack.empty()) {
+    const uint32_t device = stack.back();
+    if (known.contains(device)) {
+      stack.pop_back();
+      continue;
+    }
+    paths.next(device, to, through, nexts);
+    const size_t before = stack.size();
+    for (const auto& n : nexts)
+      if (!known.contains(n.hop->to)) stack.push_back(n.hop->to);
+    if (stack.size() > before) continue;
+    Busy best{std::numeric_limits<double>::infinity(), 0};
+    for (size_t i = 0; i < nexts.size(); ++i) {
+      const double busy = load(nexts[i].hop->trunk);
+      const Busy& rest = known.at(nexts[i].hop->to);
+      const Busy all{std::max(busy, rest.first), busy + rest.second};
+      if (all >= best) continue;
+      best = all;
+      choice[device] = i;
+    }
+    known[device] = best;
+    stack.pop_back();
+  }
+  return choice;
+}
+
+}  // namespace
+
+const std::array<RoutingRow, 4> kRoutings{{
+    {"spread", Routing::spread, "all shortest routes share a message evenly",
+     "load balancing packet by packet (spraying), at its best"},
+    {"ecmp", Routing::ecmp, "each switch hashes a flow (ranks, group, channel, seed) to one of its shortest next links",
+     "equal-cost multipath with N channels (queue pairs) between two ranks"},
+    {"single", Routing::single, "the shortest route whose links the file names first", "static routes"},
+    {"adaptive", Routing::adaptive, "the shortest route that is least busy when the message starts; closed: spread",
+     "adaptive routing by flow or flowlet"},
+}};
+
+Result<RoutingOptions> parse_routing(std::string_view text) {
+  RoutingOptions options;
+  const auto refuse = [&](std::string sentence) { return fail(Code::bad_input, "net.routing", std::move(sentence)); };
+  const std::string_view name = text.substr(0, text.find(','));
+  const auto row = std::find_if(kRoutings.begin(), kRoutings.end(), [&](const auto& r) { return r.name == name; });
+  if (row == kRoutings.end()) {
+    std::string known;
+    for (const RoutingRow& r : kRoutings) known += fmt::format("{}{}", known.empty() ? "" : ", ", r.name);
+    return refuse(fmt::format("no routing {}; known: {}", quote(name), known));
+  }
+  options.kind = row->kind;
+  text.remove_prefix(std::min(text.size(), name.size() + 1));
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const size_t equals = std::min(item.find('='), item.size());
+    const std::string_view key = item.substr(0, equals);
+    uint64_t value = 0;
+    if ((key != "channels" && key != "seed") || equals == item.size() ||
+        !parse_unsigned(item.substr(equals + 1), value))
+      return refuse(fmt::format("{} after a routing; write it like ecmp,channels=4,seed=7", quote(item)));
+    if (options.kind != Routing::ecmp)
+      return refuse(fmt::format("{} is for ecmp, not for {}", quote(key), row->name));
+    if (key == "seed") {
+      options.seed = value;
+    } else if (value < 1 || value > kMostChannels) {
+      return refuse(fmt::format("{} channels; expected 1 to {}", value, kMostChannels));
+    } else {
+      options.channels = static_cast<uint32_t>(value);
+    }
+  }
+  return options;
+}
+
+bool Fabric::has_choice() const {
+  if (!graph)
+    return std::any_of(dimensions.begin(), dimensions.end(), [](const Dimension& d) { return may_have_two_ways(d); });
+  return graph->has_choice;
+}
+
+TrunkId Fabric::trunk_count() const {
+  return joins_links(*this) ? static_cast<TrunkId>(graph->trunks.trunks.size()) : link_count();
+}
+
+Trunk Fabric::trunk(TrunkId id) const {
+  if (joins_links(*this)) return graph->trunks.trunks[id];
+  const Link one = link(id);
+  return {one.bytes_per_s, one.latency_ps, 1};
+}
+
+void Fabric::links_of(TrunkId id, std::vector<LinkId>& out) const {
+  if (!joins_links(*this)) return out.push_back(id);
+  const Trunks& trunks = graph->trunks;
+  out.insert(out.end(), trunks.links.begin() + trunks.first[id], trunks.links.begin() + trunks.first[id + size_t{1}]);
+}
+
+Picoseconds Fabric::uses(int64_t from, int64_t to, uint64_t flow, std::vector<Use>& out) const {
+  if (from == to) return 0;
+  if (joins_links(*this)) return graph->by_trunk->uses(from, to, out);
+  thread_local Ways ways;
+  if (one_way(*this, from, to)) {
+    ways.links.clear();
+    route(from, to, ways.links);
+    for (const LinkId id : ways.links) out.push_back({id, 1});
+    return path(from, to).latency_ps;
+  }
+  if (routing.kind == Routing::adaptive) {
+    Fabric spread = *this;
+    spread.routing.kind = Routing::spread;
+    return spread.uses(from, to, flow, out);
+  }
+  this->ways(from, to, flow, UINT32_MAX, 0, {}, ways);
+  // Parts meet on links: each once, with what all parts make up.
+  const double share = 1.0 / static_cast<double>(ways.parts());
+  const size_t begin = out.size();
+  Picoseconds longest = 0;
+  for (size_t i = 0; i < ways.parts(); ++i) {
+    Picoseconds latency = 0;
+    for (uint32_t k = ways.first[i]; k < ways.first[i + 1]; ++k) {
+      out.push_back({ways.links[k], share});
+      latency = add_saturated(latency, link(ways.links[k]).latency_ps);
+    }
+    longest = std::max(longest, latency);
+  }
+  const auto first = out.begin() + static_cast<ptrdiff_t>(begin);
+  std::sort(first, out.end(), [](const Use& a, const Use& b) { return a.trunk < b.trunk; });
+  auto last = first;
+  for (auto use = first + 1; use != out.end(); ++use) {
+    if (use->trunk == last->trunk) last->share += use->share;
+    else *++last = *use;
+  }
+  out.erase(last + 1, out.end());
+  return longest;
+}
+
+void Fabric::ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64_t turn,
+                  const std::function<double(LinkId)>& load, Ways& out) const {
+  out.clear();
+  if (from == to) return;
+  const auto add = [&](Chooser chooser) {
+    if (graph)
+      walk_graph(*graph->by_link, from, to, out.links, [&](uint32_t device, const auto& nexts) {
+        return chooser(device, nexts.size(), sum_of(nexts), [&](size_t i) { return nexts[i].paths; });
+      });
+    else
+      walk_dimensions(*this, from, to, out.links, [&](const Level& level, int64_t row, int64_t a, int64_t) {
+        return chooser(static_cast<uint64_t>(level.device_at(row, a)), 2, 2, [](size_t) { return 1.0; }) == 1;
+      });
+    out.first.push_back(static_cast<uint32_t>(out.links.size()));
+  };
+  switch (one_way(*this, from, to) ? Routing::single : routing.kind) {
+    case Routing::single:
+      route(from, to, out.links);
+      out.first.push_back(static_cast<uint32_t>(out.links.size()));
+      return;
+    case Routing::ecmp: {
+      const auto ranks = static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to);
+      const uint64_t key = mix(mix(mix(0, routing.seed), ranks), flow);
+      for (uint32_t c = 0; c < routing.channels; ++c) add({0, true, mix(key, c)});
+      return;
+    }
+    case Routing::spread: {
+      const double all = graph ? graph->by_link->paths(from, to) : ways_of(*this, from, to);
+      const auto parts = static_cast<uint32_t>(std::min<double>(all, most));
+      // With fewer parts than routes, later messages begin elsewhere: the golden ratio spreads them evenly.
+      const double golden = static_cast<double>(turn) * 0.6180339887498949;
+      const double shift = parts < all ? golden - std::floor(golden) : 0.5;
+      for (uint32_t i = 0; i < parts; ++i) add({(i + shift) / parts, false, 0});
+      return;
+    }
+    case Routing::adaptive:
+      if (graph) {
+        const auto choice = least_busy(*graph->by_link, from, to, load);
+        walk_graph(*graph->by_link, from, to, out.links,
+                   [&](uint32_t device, const auto&) { return choice.at(device); });
+      } else {
+        walk_dimensions(*this, from, to, out.links, [&](const Level& level, int64_t row, int64_t a, int64_t b) {
+          std::pair<double, double> up, down;
+          const auto onto = [&](std::pair<double, double>& busy) {
+            return [&](LinkId id) { busy = {std::max(busy.first, load(id)), busy.second + load(id)}; };
+          };
+          walk(level, row, a, b, onto(up));
+          walk_down(level, row, a, b, onto(down));
+          return down < up;
+        });
+      }
+      out.first.push_back(static_cast<uint32_t>(out.links.size()));
+  }
+}
+
+}  // namespace chakra::net

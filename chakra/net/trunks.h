@@ -1,0 +1,32 @@
+// Links that carry alike. Where messages are spread evenly over all shortest paths, switches that stand alike in the
+// graph carry alike: the eight spines of a leaf-spine fabric, the aggregation switches of a pod. Their links are one
+// trunk, with the sum of their rates, so that a fabric of many paths costs as much as one of few.
+//
+// Alike are devices of one class of the coarsest equitable partition of the graph in which each rank is a class of
+// its own: any two devices of class A have equally many links of each rate and latency to, and from, the devices of
+// class B. By induction over distances they are then as far from any rank, begin equally many shortest paths to it, and
+// end equally many from it: so the links from A to B of one rate and latency carry equal shares of every message.
+#pragma once
+
+#include <vector>
+
+#include "chakra/net/net.h"
+#include "chakra/net/shortest_paths.h"
+
+namespace chakra::net {
+
+struct Trunks {
+  uint32_t devices = 0;  ///< ranks, then classes of switches
+  std::vector<Hop> hops;
+  std::vector<Trunk> trunks;
+  /// Links of trunk t: links[first[t]] .. links[first[t + 1] - 1], ascending.
+  std::vector<LinkId> links;
+  std::vector<uint32_t> first;
+};
+
+/// Cost: O(rounds x links log links); rounds of refinement, few as a rule, and 64 at most: then no links are joined.
+Trunks find_trunks(int64_t ranks, uint32_t devices, const std::vector<Link>& links);
+/// Each link its own trunk.
+std::vector<Hop> each_link(const std::vector<Link>& links);
+
+}  // namespace chakra::net
