@@ -43,7 +43,7 @@ struct Options {
   std::string path, network, system, memory, groups, expand, compat, json, timeline;
   std::string workload, backend, rendezvous;
   std::string compute_scale, comm_scale, logging, logging_folder;  ///< accepted, as ASTRA-sim does, without effect
-  std::string congestion, collectives, csv;
+  std::string congestion, collectives, csv, routing;
   std::optional<int64_t> packet_bytes;
   bool no_fold = false;
   sim::CompatOptions compat_options;
@@ -76,6 +76,37 @@ Result<void> read_custom_collectives(sim::SimInput& input) {
   return {};
 }
 
+/// Which algorithm was taken, and what the others were predicted to take.
+void add_algorithm(const sim::CollectiveReport& c, Json& json) {
+  json["algorithm"] = c.algorithm->name;
+  json["near_order"] = c.near;
+  json["by_rule"] = c.by_rule;
+  Json candidates = Json::array();
+  for (const coll::Candidate& candidate : c.candidates)
+    candidates.push_back({{"algorithm", candidate.algorithm->name},
+                          {"near_order", candidate.near},
+                          {"predicted_ps", candidate.predicted_ps ? Json(*candidate.predicted_ps) : Json(nullptr)}});
+  json["candidates"] = std::move(candidates);
+}
+
+/// "direct, near", and why: "asked for", or the next best algorithm and how much longer it would take alone.
+std::pair<std::string, std::string> algorithm_text(const sim::CollectiveReport& c) {
+  if (!c.algorithm) return {};
+  std::string name = fmt::format("{}{}", c.algorithm->name, c.near ? ", near" : "");
+  if (c.by_rule) return {std::move(name), "asked for"};
+  const coll::Candidate *taken = nullptr, *next = nullptr;
+  for (const coll::Candidate& other : c.candidates) {
+    if (other.algorithm == c.algorithm && other.near == c.near) taken = &other;
+    else if (other.algorithm != c.algorithm && other.predicted_ps &&
+             (!next || *other.predicted_ps < *next->predicted_ps))
+      next = &other;
+  }
+  if (!taken || !taken->predicted_ps) return {std::move(name), "too large to compare"};
+  if (!next || *taken->predicted_ps == 0) return {std::move(name), "no other"};
+  const double more = static_cast<double>(*next->predicted_ps) / static_cast<double>(*taken->predicted_ps) - 1;
+  return {std::move(name), fmt::format("{} {:+.1f} %", next->algorithm->name, 100 * more)};
+}
+
 Json to_json(const Options& o, const std::string& network, const sim::SimReport& report) {
   const bool native = o.compat.empty();
   Json ranks = Json::array(), collectives = Json::array();
@@ -92,7 +123,7 @@ Json to_json(const Options& o, const std::string& network, const sim::SimReport&
     if (native) rank["actor"] = r.actor;
     ranks.push_back(std::move(rank));
   }
-  for (const sim::CollectiveReport& c : report.collectives)
+  for (const sim::CollectiveReport& c : report.collectives) {
     collectives.push_back({{"group", c.group},
                            {"type", trace::name(c.type)},
                            {"bytes", c.bytes},
@@ -102,6 +133,8 @@ Json to_json(const Options& o, const std::string& network, const sim::SimReport&
                            {"wait_ps", c.wait_ps},
                            {"algorithm_bytes_per_s", c.algorithm_bytes_per_s},
                            {"bus_bytes_per_s", c.bus_bytes_per_s}});
+    if (c.algorithm) add_algorithm(c, collectives.back());
+  }
   Json json{{"mode", native ? "native" : o.compat}, {"network", network},      {"makespan_ps", report.makespan_ps},
             {"interrupted", report.interrupted},    {"events", report.events}, {"ranks", std::move(ranks)},
             {"collectives", std::move(collectives)}};
@@ -188,6 +221,12 @@ Table collective_table(const sim::SimReport& report, bool all) {
                {"algorithm", Table::Kind::rate_bytes_per_s},
                {"bus", Table::Kind::rate_bytes_per_s}},
               {}};
+  const bool native = std::any_of(report.collectives.begin(), report.collectives.end(),
+                                  [](const sim::CollectiveReport& c) { return c.algorithm; });
+  if (native) {
+    table.columns.push_back({"taken", Table::Kind::text});
+    table.columns.push_back({"next best", Table::Kind::text});
+  }
   std::map<std::vector<int64_t>, std::pair<size_t, int64_t>> alike;  // what is said -> its row, and groups
   for (const sim::CollectiveReport& c : report.collectives) {
     const std::vector<int64_t> said{
@@ -198,6 +237,10 @@ Table collective_table(const sim::SimReport& report, bool all) {
     table.rows.push_back({std::string(trace::name(c.type)), c.group.empty() ? "all" : c.group, int64_t{c.members},
                           static_cast<double>(c.bytes), c.count, c.total_ps, c.wait_ps, c.algorithm_bytes_per_s,
                           c.bus_bytes_per_s});
+    if (!native) continue;
+    auto [name, why] = algorithm_text(c);
+    table.rows.back().emplace_back(std::move(name));
+    table.rows.back().emplace_back(std::move(why));
   }
   for (const auto& [said, row] : alike)
     if (!all && row.second > 1)
@@ -334,10 +377,23 @@ Result<void> settle(Options& o) {
                 "--compat");
   if (!o.compat.empty() && (!o.congestion.empty() || !o.collectives.empty() || o.no_fold))
     return fail(Code::usage, "cli.usage", "--congestion, --collectives and --no-fold are for the native mode");
+  if (!o.compat.empty() && !o.routing.empty())
+    return fail(Code::usage, "cli.usage", "--routing is for the native mode");
   if (o.packet_bytes && o.congestion != "packet")
     return fail(Code::usage, "cli.usage", "--packet-bytes is for --congestion packet");
   o.compat_options.congestion_aware = o.backend == "congestion_aware";
   o.compat_options.rendezvous = o.rendezvous == "true" || o.rendezvous == "1";
+  return {};
+}
+
+/// --routing instead of what the network file says.
+Result<void> set_routing(const std::string& text, net::Fabric& fabric, Findings& findings) {
+  auto routing = net::parse_routing(text);
+  if (!routing) return fail(Code::usage, "cli.usage", fmt::format("--routing: {}", routing.error().text));
+  fabric.routing = *routing;
+  if (!fabric.has_choice())
+    findings.push_back({"sim.option.no_effect", Severity::warning, -1, -1,
+                        "--routing has no effect: no two ranks of this network are joined by several shortest routes"});
   return {};
 }
 
@@ -359,6 +415,7 @@ Result<void> run_sim(Options o) {
       outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
   CHAKRA_CHECK(keep_apart(files, outputs, o.json));
   CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
+  if (!o.routing.empty()) CHAKRA_CHECK(set_routing(o.routing, input.fabric, findings));
   if (!o.system.empty()) {
     CHAKRA_ASSIGN(input.system, sim::load_system(o.system, findings));
   }
@@ -469,6 +526,9 @@ void add_sim(CLI::App& app, int& exit_code) {
          "--collectives", options->collectives,
          "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list collectives)")
       ->type_name("RULES");
+  app.add_option("--routing", options->routing,
+                 "Which of several shortest routes messages take: spread, ecmp[,channels=N][,seed=N], single, adaptive")
+      ->type_name("NAME");
   app.add_flag("--no-fold", options->no_fold, "Simulate every rank, also those that nothing tells apart");
   app.add_option("--csv", options->csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...")
       ->type_name("PREFIX");

@@ -179,20 +179,15 @@ struct Selection {
   std::string describe() const;  ///< as parse_selection() reads it, one line per operation
 };
 
-/// What is taken where nothing is said, and where nothing said fits: an algorithm for every operation.
-const Selection& default_selection();
-
-/// "allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", on one line or several, `#` begins a comment; the
-/// defaults come after what it says. Names of operations as in the schema, in any case, with or without "_" and
+/// "allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", on one line or several, `#` begins a comment. Names of operations as in the schema, in any case, with or without "_" and
 /// "-". Sizes in B, KiB, MiB, GiB, TiB or KB, MB, GB, TB.
 /// Errors, with the line: coll.selection.syntax, .type, .algorithm, .size. O(text).
 Result<Selection> parse_selection(std::string_view text, std::string file = "collectives");
 
-/// The first rule's algorithm that can do it, among the default rules if none of the selection's can. Requires a
-/// known type. The cost is that of AlgorithmRow::can: keep the answer for operations that repeat.
-const AlgorithmRow& choose(const Selection& selection, const Operation& op, const Place& place);
+/// The first rule's algorithm that can do it, or null. The cost is that of AlgorithmRow::can.
+const AlgorithmRow* by_rule(const Selection& selection, const Operation& op, const Place& place);
 
-// ---- what it costs without contention ------------------------------------------------------------------------
+// ---- what it costs alone ------------------------------------------------------------------------
 
 /// A plan with what its transfers cost at a place; refers to both. Made once, run as often as wanted.
 struct PricedPlan {
@@ -237,6 +232,51 @@ PricedPlan price(const Plan& plan, const Place& place);
 /// of a nanosecond each in shift rounds.
 void run_closed(const PricedPlan& plan, std::span<Picoseconds> ready);
 void run_closed(const Plan& plan, const Place& place, std::span<Picoseconds> ready);
+
+// ---- the least predicted time ------------------------------------------------------------------------------------
+
+/// What was looked at: an algorithm, with the members as the group lists them or in the order of near_order().
+struct Candidate {
+  const AlgorithmRow* algorithm = nullptr;
+  bool near = false;
+  /// When all have finished if all begin at 0; none where looking would have cost too much, or where the bytes alone
+  /// take longer than another candidate.
+  std::optional<Picoseconds> predicted_ps;
+};
+
+/// What an operation is done with.
+struct Choice {
+  const AlgorithmRow* algorithm = nullptr;
+  /// Member p of the plan is member order[p] of the group; empty: member p.
+  std::vector<uint32_t> order;
+  Plan plan;
+  bool by_rule = false;
+  std::vector<Candidate> candidates;  ///< what was looked at, in the order of the table; one if a rule said which
+};
+
+/// A rule's algorithm where one fits; else, of all algorithms that can do it, the one of the least predicted time
+/// (price()), and among those within half a percent of it the one with the fewest transfers at a time. Requires a known
+/// type. Cost: that of a plan and its price for each candidate; keep the answer for operations that repeat.
+Choice choose(const Selection& selection, const Operation& op, const Place& place);
+
+/// The members in an order in which those that follow each other are near: along a line of links there and back, in a
+/// graph from each to the nearest one that is left. Empty where the group lists them so already. Cost: O(members^2)
+/// paths for up to 256 members of a graph, else O(members).
+std::vector<uint32_t> near_order(const Place& place);
+
+/// A place and an operation as a plan for reordered members sees them; keeps what they refer to.
+struct Reordered {
+  Reordered(const Operation& op, const Place& place, std::span<const uint32_t> order);
+  Reordered(const Reordered&) = delete;
+  Reordered& operator=(const Reordered&) = delete;
+
+  Operation op;
+  Place place;
+
+ private:
+  std::vector<int64_t> ranks_;
+  std::vector<uint64_t> splits_;
+};
 
 /// What nccl-tests calls algorithm bandwidth, as a multiple of S / time: of gathers it counts what all put in.
 double algorithm_factor(trace::CommType type, uint32_t members);

@@ -81,7 +81,7 @@ void BM_HierarchyPlanPriceAndRun(benchmark::State& state) {
   const Picoseconds first = 15 * (1'000'000 + (1 << 16)), second = 1'000'000 + (1 << 12),
                     third = 15 * (1'000'000 + 256);
   for (auto _ : state) {
-    const coll::Plan plan = coll::choose(coll::default_selection(), op, place).plan(op, place);
+    const coll::Plan plan = coll::find_algorithm("hierarchical")->plan(op, place);
     std::vector<Picoseconds> ready(kRanks);
     if (different) ready[5] = -1;
     coll::run_closed(plan, place, ready);

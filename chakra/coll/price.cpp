@@ -165,14 +165,14 @@ class Pricing {
   };
 
   /// Whether the fabric's form alone says what all rounds cost and what they put on links together. Lists do not follow
-  /// it; where places are swapped, other links are the busiest each time, which matters to rounds of other lanes.
+  /// it; where less than the whole dimension turns, other links are the busiest each time: that matters to other lanes.
   bool follows_form() const {
     return std::all_of(plan_.rounds.begin(), plan_.rounds.end(), [&](const Round& round) {
       if (!round.list.empty()) return false;
       if (round.shift == 0) return true;
       const Targets targets(plan_, round);
       const Symmetry::Dimension* turns = symmetry_.turns(targets);
-      return turns && (plan_.lanes == 1 || turns->equidistant() || turns->turned_by(targets));
+      return turns && (plan_.lanes == 1 || turns->kind == net::TopologyKind::switch_ || turns->turned_by(targets));
     });
   }
 
@@ -262,7 +262,7 @@ class Pricing {
       // Between any two a link of their own: each shift has others.
       const bool own = known.turns->kind == net::TopologyKind::fully_connected;
       for (uint32_t q = 0; q < (own ? targets.shifts : 1); ++q) {
-        Symmetry::Crowd& sum = turned_[{known.turns, own ? uint64_t{targets.by(q)} << 32 | targets.block() : 0}];
+        Symmetry::Crowd& sum = turned_[{known.turns, own ? targets.by(q) : 0}];
         sum.up += known.crowd.up * known.bytes;
         sum.down += known.crowd.down * known.bytes;
       }
@@ -321,7 +321,7 @@ class Pricing {
   size_t remembered_ = 0;
   std::vector<Fare> alike_, scratch_;
   absl::flat_hash_map<net::TrunkId, double> total_;  ///< bytes; the largest is taken, so order does not matter
-  std::map<std::pair<const Symmetry::Dimension*, uint64_t>, Symmetry::Crowd> turned_;
+  std::map<std::pair<const Symmetry::Dimension*, uint32_t>, Symmetry::Crowd> turned_;
 };
 
 }  // namespace

@@ -13,20 +13,6 @@ namespace {
 
 using trace::CommType;
 
-// Why these: docs/collectives.md, "Defaults".
-constexpr std::string_view kDefaults = R"(
-all_reduce: hierarchical, ring
-reduce: 0-1MiB tree, 1MiB- chain
-all_gather: hierarchical, ring
-gather: tree
-scatter: linear
-broadcast: 0-1MiB tree, 1MiB- chain
-all_to_all: pairwise
-reduce_scatter: hierarchical, ring
-reduce_scatter_block: hierarchical, ring
-barrier: dissemination
-)";
-
 struct Unit {
   std::string_view name;
   uint64_t bytes;
@@ -130,19 +116,6 @@ Result<Rule> parse_rule(CommType type, std::string_view text, const ::chakra::Pl
   return rule;
 }
 
-const AlgorithmRow* first_of(const Selection& selection, const Operation& op, const Place& place) {
-  for (const Rule& rule : selection.rules)
-    if (rule.type == op.type && rule.from <= op.bytes && (op.bytes < rule.to || rule.to == UINT64_MAX) &&
-        rule.algorithm->can(op, place))
-      return rule.algorithm;
-  return nullptr;
-}
-
-Selection parse_defaults() {
-  auto parsed = parse_selection(kDefaults);
-  return parsed ? std::move(*parsed) : Selection{};
-}
-
 }  // namespace
 
 Result<Selection> parse_selection(std::string_view text, std::string file) {
@@ -194,15 +167,12 @@ std::string Selection::describe() const {
   return out;
 }
 
-const Selection& default_selection() {
-  static const Selection defaults = parse_defaults();
-  return defaults;
-}
-
-const AlgorithmRow& choose(const Selection& selection, const Operation& op, const Place& place) {
-  if (const AlgorithmRow* row = first_of(selection, op, place)) return *row;
-  if (const AlgorithmRow* row = first_of(default_selection(), op, place)) return *row;
-  return kAlgorithms[0];
+const AlgorithmRow* by_rule(const Selection& selection, const Operation& op, const Place& place) {
+  for (const Rule& rule : selection.rules)
+    if (rule.type == op.type && rule.from <= op.bytes && (op.bytes < rule.to || rule.to == UINT64_MAX) &&
+        rule.algorithm->can(op, place))
+      return rule.algorithm;
+  return nullptr;
 }
 
 }  // namespace chakra::coll

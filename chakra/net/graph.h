@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "chakra/net/net.h"
 #include "chakra/net/shortest_paths.h"
+#include "chakra/net/tree_places.h"
 #include "chakra/net/trunks.h"
 
 namespace chakra::net {
@@ -20,6 +22,7 @@ struct Graph {
   bool forwarding = true;  ///< ranks pass messages on where no way leads through switches alone
 
   Trunks trunks;
+  std::optional<TreePlaces> places;
   std::unique_ptr<const ShortestPaths> by_link, by_trunk;
   bool has_choice = false;  ///< two ranks may be joined by several shortest routes
 

@@ -215,9 +215,23 @@ void Fabric::route(int64_t from, int64_t to, std::vector<LinkId>& out) const {
 }
 
 std::vector<int64_t> Fabric::placement(std::span<const int64_t> ranks) const {
-  if (graph || !odd_links.empty() || ranks.empty()) return {ranks.begin(), ranks.end()};
+  if (!odd_links.empty() || ranks.empty()) return {ranks.begin(), ranks.end()};
   std::vector<int64_t> out(ranks.size(), 0);
   int64_t weight = 1;
+  if (graph) {
+    const bool spreads = routing.kind == Routing::spread || routing.kind == Routing::adaptive;
+    if (!graph->places || !(spreads || !has_choice())) return {ranks.begin(), ranks.end()};
+    for (size_t level = 0; level < graph->places->children.size(); ++level) {
+      const std::vector<uint32_t>& place = graph->places->place[level];
+      const int64_t n = graph->places->children[level], first = place[static_cast<size_t>(ranks[0])];
+      for (size_t i = 0; i < ranks.size(); ++i) {
+        const int64_t apart = place[static_cast<size_t>(ranks[i])] - first;
+        out[i] += weight * (apart < 0 ? apart + n : apart);
+      }
+      weight *= n;
+    }
+    return out;
+  }
   for_each_level(*this, [&](const Level& level) {
     const int64_t n = level.ranks, first = level.place_of(ranks[0]);
     // On a line it matters who stands above whom; elsewhere all places are alike.

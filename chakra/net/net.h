@@ -181,6 +181,13 @@ struct Fabric {
   /// last part is there. `flow`: what tells its flow from others of the same ranks, for ecmp. `adaptive`, which depends
   /// on what else is under way, counts as `spread`. Cost: O(links of the way) and that of the first path to a rank.
   Picoseconds uses(int64_t from, int64_t to, uint64_t flow, std::vector<Use>& out) const;
+  /// Kinds of trunks are 0 .. link_kinds()-1: in networks of dimensions a dimension's links, in a graph those that carry
+  /// as much, as fast, as one trunk of as many links. O(dimensions).
+  uint32_t link_kinds() const;
+  uint32_t link_kind(TrunkId id) const;
+  /// What a message that is alone pays under the routing: the latency of uses(), and the rate at which its slowest part
+  /// leaves. Only these two are filled in. Cost: as uses().
+  Path alone(int64_t from, int64_t to, uint64_t flow = 0) const;
   /// The ways of the parts, of equal size, in which a message goes: with ecmp one per channel; with spread one per
   /// shortest route, at most `most`, evenly among them, from `turn` on where there are more; else one. `load`, for
   /// adaptive: how busy a link is; the way whose busiest link is the least busy is taken. Overwrites `out`.
@@ -188,8 +195,9 @@ struct Fabric {
             const std::function<double(LinkId)>& load, Ways& out) const;
 
   /// What tells how these ranks stand to each other: two lists with equal placement have equal latencies,
-  /// rates and numbers of links between their i-th and j-th members for all i and j. Places relative to the
-  /// first rank's, packed into one number; in networks whose ranks are not all alike, the ranks themselves.
+  /// rates and numbers of links between their i-th and j-th members for all i and j, and these meet on as many links.
+  /// Places relative to the first rank's, packed into one number; in networks whose ranks are not all alike, the ranks
+  /// themselves.
   std::vector<int64_t> placement(std::span<const int64_t> ranks) const;
 
   std::string describe() const;  ///< "Ring of 8, 53.7 GB/s, 500 ns per link"

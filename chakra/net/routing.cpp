@@ -232,6 +232,33 @@ Picoseconds Fabric::uses(int64_t from, int64_t to, uint64_t flow, std::vector<Us
   return longest;
 }
 
+uint32_t Fabric::link_kinds() const {
+  if (graph) return joins_links(*this) ? graph->trunks.kinds : 1;
+  uint32_t kinds = 0;
+  for_each_level(*this, [&](const Level&) { return ++kinds, false; });
+  return kinds;
+}
+
+uint32_t Fabric::link_kind(TrunkId id) const {
+  if (graph) return joins_links(*this) ? graph->trunks.kind[id] : 0;
+  uint32_t kind = 0;
+  for_each_level(*this, [&](const Level& level) {
+    if (id < level.first_link + level.rows * level.links) return true;
+    return ++kind, false;
+  });
+  return kind;
+}
+
+Path Fabric::alone(int64_t from, int64_t to, uint64_t flow) const {
+  if (one_way(*this, from, to)) return path(from, to);
+  thread_local std::vector<Use> used;
+  used.clear();
+  Path path;
+  path.latency_ps = uses(from, to, flow, used);
+  for (const Use& use : used) path.bytes_per_s = std::min(path.bytes_per_s, trunk(use.trunk).bytes_per_s / use.share);
+  return path;
+}
+
 void Fabric::ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64_t turn,
                   const std::function<double(LinkId)>& load, Ways& out) const {
   out.clear();

@@ -78,6 +78,12 @@ Trunks find_trunks(int64_t ranks, uint32_t devices, const std::vector<Link>& lin
     ++found.trunks[known->second].links;
     trunk_of.push_back(known->second);
   }
+  absl::flat_hash_map<std::array<int64_t, 3>, uint32_t> kinds;
+  for (const Trunk& t : found.trunks)
+    found.kind.push_back(kinds.try_emplace({std::bit_cast<int64_t>(t.bytes_per_s), t.latency_ps, int64_t{t.links}},
+                                           static_cast<uint32_t>(kinds.size()))
+                             .first->second);
+  found.kinds = static_cast<uint32_t>(kinds.size());
   found.first.assign(found.trunks.size() + 1, 0);
   for (size_t t = 0; t < found.trunks.size(); ++t) {
     found.hops[t].count = found.trunks[t].links / size[found.hops[t].from];

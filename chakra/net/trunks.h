@@ -19,6 +19,8 @@ struct Trunks {
   uint32_t devices = 0;  ///< ranks, then classes of switches
   std::vector<Hop> hops;
   std::vector<Trunk> trunks;
+  std::vector<uint32_t> kind;  ///< by trunk: equal for those that look alike
+  uint32_t kinds = 0;
   /// Links of trunk t: links[first[t]] .. links[first[t + 1] - 1], ascending.
   std::vector<LinkId> links;
   std::vector<uint32_t> first;

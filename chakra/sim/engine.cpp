@@ -15,6 +15,7 @@
 #include "chakra/sim/fold.h"
 #include "chakra/sim/prices.h"
 #include "chakra/sim/refusals.h"
+#include "chakra/sim/shared_links.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::sim {
@@ -412,9 +413,11 @@ class Engine {
     if (state.arrived++ == 0) {
       state.arrival.assign(c.members.size(), -1);
       state.first = now();
+      note_choice(c, a, n);
       if (traffic_) {
         const Folded::Group& group = group_of(c);
-        traffic_->add(id, prices_.plan(group.shape, operation(c, a, n)), group.ranks);
+        const coll::Choice& choice = prices_.choice(group.shape, operation(c, a, n));
+        traffic_->add(id, choice.plan, choice.order, group.ranks, group.flow);
       }
     }
     state.arrival[member] = now();
@@ -430,6 +433,18 @@ class Engine {
     }
     if (all) price(id, a, n);
     return {};
+  }
+
+  /// What the first of some equal collectives is done with.
+  void note_choice(const match::Collective& c, uint32_t a, NodeId n) {
+    Totals& totals = totals_[{c.group, c.type, c.bytes}];
+    if (totals.algorithm) return;
+    const coll::Choice& choice = prices_.choice(group_of(c).shape, operation(c, a, n));
+    totals.algorithm = choice.algorithm;
+    totals.near = !choice.order.empty();
+    totals.by_rule = choice.by_rule;
+    totals.candidates = choice.candidates;
+    totals.root = folded_.root[a][trace(a).comm_row[n]];
   }
 
   const Folded::Group& group_of(const match::Collective& c) const { return folded_.groups[places_[c.group].folded]; }
@@ -542,7 +557,7 @@ class Engine {
       traffic_->send(now(), id, t.rank, to, message.bytes);
       return {};
     }
-    const net::Path path = in_.fabric.path(t.rank, to);
+    const net::Path path = in_.fabric.alone(t.rank, to);
     const Picoseconds left = add_saturated(now(), net::serialization(message.bytes, path.bytes_per_s));
     m.there = true;
     m.arrival = add_saturated(left, path.latency_ps);
@@ -642,6 +657,7 @@ class Engine {
       }
     }
     summarize_collectives();
+    if (!traffic_) look_at_shared_links();
     if (traffic_)
       for (const net::LinkTotal& total : traffic_->totals()) {
         const net::Link link = in_.fabric.link(total.link);
@@ -651,6 +667,26 @@ class Engine {
     if (!report_.interrupted) find_critical_path();
     if (in_.timeline) finish_timeline();
     return std::move(report_);
+  }
+
+  /// In closed form collectives do not meet: says so where they would have to.
+  void look_at_shared_links() {
+    SharedLinks links(in_.fabric);
+    for (const auto& [key, totals] : totals_) {
+      const auto& [group, type, bytes] = key;
+      if (totals.count == 0 || !totals.algorithm) continue;
+      const Folded::Group& whole = folded_.groups[places_[group].folded];
+      const coll::Choice& choice = prices_.choice(whole.shape, {type, bytes, totals.root, {}});
+      links.add(choice.plan, choice.order, whole.places, whole.flow, totals.count);
+    }
+    const SharedLinks::Busiest busiest = links.busiest();
+    const double makespan = static_cast<double>(report_.makespan_ps) / kPsPerSecond;
+    if (busiest.seconds <= makespan * 1.001) return;
+    report_.findings.push_back(
+        {"sim.closed.shared", Severity::warning, -1, -1,
+         fmt::format("the link {} would take {} for what collectives send over it, but the job takes {}: without "
+                     "congestion they do not meet there; run it with --congestion fluid",
+                     busiest.link, show_time(picoseconds(busiest.seconds)), show_time(report_.makespan_ps))});
   }
 
   /// A row per group of the job, also where several were simulated as one.
@@ -665,6 +701,10 @@ class Engine {
       c.count = totals.count;
       c.total_ps = totals.time;
       c.wait_ps = totals.wait;
+      c.algorithm = totals.algorithm;
+      c.near = totals.near;
+      c.by_rule = totals.by_rule;
+      c.candidates = totals.candidates;
       if (totals.time > 0) {
         c.algorithm_bytes_per_s = coll::algorithm_factor(type, c.members) * static_cast<double>(bytes) *
                                   static_cast<double>(totals.count) /
@@ -899,6 +939,10 @@ class Engine {
   struct Totals {
     int64_t count = 0;
     Picoseconds time = 0, wait = 0;
+    const coll::AlgorithmRow* algorithm = nullptr;
+    bool near = false, by_rule = false;
+    std::vector<coll::Candidate> candidates;
+    uint32_t root = 0;
   };
   std::map<std::tuple<uint32_t, CommType, uint64_t>, Totals> totals_;
   SimReport report_;

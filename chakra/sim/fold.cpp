@@ -35,7 +35,15 @@ struct Members {
   std::vector<uint32_t> index;  ///< parallel to ranks: into ClassJob::ranks, kNone for one that is not there
   std::vector<uint32_t> port;   ///< parallel to ranks: the port by which the member takes part, or kNone
   uint32_t shape = 0;
+  uint64_t flow = 0;
 };
+
+/// FNV-1a: the same on every machine.
+uint64_t flow_of(std::string_view group) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : group) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
 
 class Folder {
  public:
@@ -101,7 +109,8 @@ class Folder {
       const size_t index = index_of(rank);
       group.index.push_back(index == SIZE_MAX ? kNone : static_cast<uint32_t>(index));
     }
-    group.shape = prices_.shape(group.ranks);
+    group.flow = flow_of(group.name);
+    group.shape = prices_.shape(group.ranks, group.flow);
     return found->second;
   }
 
@@ -275,6 +284,7 @@ class Folder {
         Folded::Group& group = out.groups.emplace_back();
         group.ranks = groups_[g].ranks;
         group.shape = groups_[g].shape;
+        group.flow = groups_[g].flow;
         std::vector<int64_t>& present = out.table[groups_[g].name];
         std::vector<char> there(n, 0);
         for (size_t m = 0; m < group.ranks.size(); ++m) {
@@ -285,6 +295,7 @@ class Folder {
         }
       }
       out.groups[group_of[g]].names.push_back(groups_[g].name);
+      out.groups[group_of[g]].places.push_back(groups_[g].ranks);
     }
 
     std::vector<uint32_t> last_of(job_.classes.size(), kNone);  // the last actor of each class takes its trace

@@ -7,20 +7,29 @@ namespace {
 constexpr size_t kMostTransfersHeld = size_t{1} << 22;
 }  // namespace
 
-uint32_t Prices::shape(std::span<const int64_t> ranks) {
-  const uint32_t shape = shapes_(fabric_.placement(ranks));
-  if (shape == ranks_of_.size())
-    ranks_of_.push_back(std::make_unique<std::vector<int64_t>>(ranks.begin(), ranks.end()));
+uint32_t Prices::shape(std::span<const int64_t> ranks, uint64_t flow) {
+  std::vector<int64_t> key = fabric_.placement(ranks);
+  const bool hashes = fabric_.routing.kind == net::Routing::ecmp && fabric_.has_choice();
+  if (hashes) {
+    key.assign(ranks.begin(), ranks.end());
+    key.push_back(static_cast<int64_t>(flow));
+  }
+  const uint32_t shape = shapes_(key);
+  if (shape == standings_.size())
+    standings_.push_back(
+        std::make_unique<Standing>(Standing{{ranks.begin(), ranks.end()}, hashes ? flow : 0}));
   return shape;
 }
 
 void Prices::make(Priced& priced, uint32_t shape, const coll::Operation& op) {
-  const coll::Place place{&fabric_, *ranks_of_[shape]};
-  priced.plan = coll::choose(selection_, op, place).plan(op, place);
-  priced.costs = coll::price(priced.plan, place);
+  const coll::Place place{&fabric_, standings_[shape]->ranks, standings_[shape]->flow};
+  priced.choice = coll::choose(selection_, op, place);
+  const coll::Reordered seen(op, place, priced.choice.order);
+  priced.ranks.assign(seen.place.ranks.begin(), seen.place.ranks.end());
+  priced.costs.reset();
 }
 
-const Prices::Priced& Prices::priced(uint32_t shape, const coll::Operation& op) {
+Prices::Priced& Prices::chosen(uint32_t shape, const coll::Operation& op) {
   if (!op.splits.empty()) {
     make(once_, shape, op);
     return once_;
@@ -29,8 +38,8 @@ const Prices::Priced& Prices::priced(uint32_t shape, const coll::Operation& op) 
   if (const auto found = plans_.find(key); found != plans_.end()) return *found->second;
   auto made = std::make_unique<Priced>();
   make(*made, shape, op);
-  size_t transfers = made->plan.rounds.size();
-  for (const coll::Round& round : made->plan.rounds) transfers += round.list.size();
+  size_t transfers = made->choice.plan.rounds.size();
+  for (const coll::Round& round : made->choice.plan.rounds) transfers += round.list.size();
   if (held_ += transfers; held_ > kMostTransfersHeld) {
     plans_.clear();
     held_ = transfers;
@@ -39,12 +48,20 @@ const Prices::Priced& Prices::priced(uint32_t shape, const coll::Operation& op) 
 }
 
 void Prices::run(uint32_t shape, const coll::Operation& op, std::span<Picoseconds> ready) {
-  coll::run_closed(priced(shape, op).costs, ready);
+  Priced& priced = chosen(shape, op);
+  const std::vector<uint32_t>& order = priced.choice.order;
+  if (!priced.costs)
+    priced.costs = coll::price(priced.choice.plan, {&fabric_, priced.ranks, standings_[shape]->flow});
+  if (order.empty()) return coll::run_closed(*priced.costs, ready);
+  ready_.resize(order.size());
+  for (size_t p = 0; p < order.size(); ++p) ready_[p] = ready[order[p]];
+  coll::run_closed(*priced.costs, ready_);
+  for (size_t p = 0; p < order.size(); ++p) ready[order[p]] = ready_[p];
 }
 
 const std::vector<Picoseconds>& Prices::together(uint32_t shape, const coll::Operation& op) {
   const auto from_zero = [&](std::vector<Picoseconds>& ends) {
-    ends.assign(ranks_of_[shape]->size(), 0);
+    ends.assign(standings_[shape]->ranks.size(), 0);
     run(shape, op, ends);
   };
   if (!op.splits.empty()) {

@@ -5,6 +5,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -32,11 +33,12 @@ class Prices {
   /// Both must outlive it.
   Prices(const net::Fabric& fabric, const coll::Selection& selection) : fabric_(fabric), selection_(selection) {}
 
-  /// How ranks stand in the network: equal numbers, equal prices. Cost: O(ranks).
-  uint32_t shape(std::span<const int64_t> ranks);
+  /// How ranks stand in the network: equal numbers, equal prices. `flow`: what tells the group from others of the same
+  /// ranks, where routes are chosen by a hash. Cost: O(ranks).
+  uint32_t shape(std::span<const int64_t> ranks, uint64_t flow = 0);
 
-  /// The plan of an operation of members that stand like that; valid until the next call.
-  const coll::Plan& plan(uint32_t shape, const coll::Operation& op) { return priced(shape, op).plan; }
+  /// What an operation of members that stand like that is done with; valid until the next call.
+  const coll::Choice& choice(uint32_t shape, const coll::Operation& op) { return chosen(shape, op).choice; }
   /// When each member ends if all begin at 0; valid until the next call. Cost: that of coll::run_closed, once.
   const std::vector<Picoseconds>& together(uint32_t shape, const coll::Operation& op);
   /// ready: when each member begins, overwritten with when it ends. Cost: that of coll::run_closed.
@@ -45,22 +47,27 @@ class Prices {
  private:
   using Key = std::tuple<uint32_t, trace::CommType, uint64_t, uint32_t>;  // shape, type, bytes, root
   struct Priced {
-    coll::Plan plan;
-    coll::PricedPlan costs;
+    coll::Choice choice;
+    std::vector<int64_t> ranks;  ///< by member of the plan
+    std::optional<coll::PricedPlan> costs;
   };
-  const Priced& priced(uint32_t shape, const coll::Operation& op);
+  struct Standing {
+    std::vector<int64_t> ranks;  ///< the first of that shape
+    uint64_t flow = 0;
+  };
+  Priced& chosen(uint32_t shape, const coll::Operation& op);
   void make(Priced& priced, uint32_t shape, const coll::Operation& op);
 
   const net::Fabric& fabric_;
   const coll::Selection& selection_;
   Numbering shapes_;
-  std::vector<std::unique_ptr<std::vector<int64_t>>> ranks_of_;  ///< per shape: the first ranks of that shape
+  std::vector<std::unique_ptr<Standing>> standings_;  ///< by shape
   absl::flat_hash_map<Key, std::unique_ptr<Priced>> plans_;
   absl::flat_hash_map<Key, std::unique_ptr<std::vector<Picoseconds>>> ends_;
   size_t held_ = 0;  ///< transfers in plans_
   // Of operations with uneven splits, which are not kept.
   Priced once_;
-  std::vector<Picoseconds> once_ends_;
+  std::vector<Picoseconds> once_ends_, ready_;
 };
 
 }  // namespace chakra::sim

@@ -101,6 +101,11 @@ struct CollectiveReport {
   Picoseconds wait_ps = 0;           ///< sum over them, from the first member's arrival to the last one's
   double algorithm_bytes_per_s = 0;  ///< bytes * count / total, of gathers those of all members: nccl-tests
   double bus_bytes_per_s = 0;        ///< as nccl-tests defines it: comparable with a link's rate
+  // Native mode: what it is done with (of several with splits of their own: the first).
+  const coll::AlgorithmRow* algorithm = nullptr;
+  bool near = false;     ///< with the members in the order of coll::near_order
+  bool by_rule = false;  ///< as SimInput::collectives says
+  std::vector<coll::Candidate> candidates;  ///< what was looked at
 };
 
 /// What a link of a shared network carried.

@@ -1,3 +1,4 @@
+#include "chakra/net/testing/graphs.h"
 #include "chakra/sim/sim.h"
 
 #include <fmt/format.h>
@@ -107,7 +108,9 @@ void expect_adds_up(const SimReport& report) {
 TEST(Native, ARingAllReduceIsTheFormula) {
   Job job(4);
   for (size_t r = 0; r < 4; ++r) job.collective(r, CommType::all_reduce, kMiB, {job.compute(r, 5'000'000)});
-  auto report = simulate(input(std::move(job)));
+  SimInput in = input(std::move(job));
+  in.collectives = *coll::parse_selection("allreduce: ring");
+  auto report = simulate(std::move(in));
   ASSERT_TRUE(report) << report.error().message();
   const Picoseconds collective = 6 * (kLatency + kMiB / 4);
   for (const RankReport& r : report->ranks) {
@@ -180,7 +183,9 @@ TEST(Native, TheLateRankMakesOthersWait) {
   Job job(3);
   for (size_t r = 0; r < 3; ++r)
     job.collective(r, CommType::all_gather, kMiB, {job.compute(r, r == 2 ? 9'000'000 : 1'000'000)});
-  auto report = simulate(input(std::move(job)));
+  SimInput in = input(std::move(job));
+  in.collectives = *coll::parse_selection("allgather: ring");
+  auto report = simulate(std::move(in));
   ASSERT_TRUE(report);
   // Rank 2 sends its shard at once and then rank 1's, which has been there for long.
   EXPECT_EQ(report->ranks[0].finish_ps, 9'000'000 + 2 * static_cast<Picoseconds>(kMiB) + kLatency);
@@ -393,9 +398,17 @@ SimInput alike(Prng& random) {
     return net::Dimension{kind(), static_cast<int64_t>(n), 1.0 + static_cast<double>(random.below(100)),
                           static_cast<double>(random.below(2000))};
   };
-  if (random.chance(0.5)) in.fabric.dimensions = {dimension(ranks)};
+  if (random.chance(0.2)) {
+    const auto number = [](size_t n) { return static_cast<int64_t>(n); };
+    const std::string text = random.chance(0.2) ? net::testing::fat_tree(4)
+                                                : net::testing::leaf_spine(number(ranks / inner), number(inner),
+                                                                           random.between(1, 4));
+    in.fabric = *net::parse_fabric(*parse_spec(text, "net.yml"));
+    if (in.fabric.size() < number(ranks))
+      in.fabric = *net::parse_fabric(*parse_spec(net::testing::leaf_spine(1, number(ranks), 2), "net.yml"));
+  } else if (random.chance(0.5)) in.fabric.dimensions = {dimension(ranks)};
   else in.fabric.dimensions = {dimension(inner), dimension(outer)};
-  if (random.chance(0.1) && in.fabric.link_count() > 0) {
+  if (random.chance(0.1) && !in.fabric.graph && in.fabric.link_count() > 0) {
     const auto link = static_cast<net::LinkId>(random.below(in.fabric.link_count()));
     in.fabric.odd_links.push_back({link, 1e8, 5'000'000});
   }
@@ -447,7 +460,9 @@ TEST(Fold, FoldedAndUnfoldedRunsAgree) {
 TEST(Fold, ManyEqualRanksAreOne) {
   Job job(64);
   for (size_t r = 0; r < 64; ++r) job.collective(r, CommType::all_reduce, kMiB, {job.compute(r, 5'000'000)});
-  auto report = simulate(input(std::move(job)));
+  SimInput in = input(std::move(job));
+  in.collectives = *coll::parse_selection("allreduce: ring");
+  auto report = simulate(std::move(in));
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(report->actors.size(), 1u);
   EXPECT_EQ(report->actors[0].ranks, 64);

@@ -16,12 +16,20 @@ std::variant<net::FluidNetwork, net::PacketNetwork> make_network(const net::Fabr
 Traffic::Traffic(const net::Fabric& fabric, Congestion congestion, net::PacketOptions options)
     : network_(make_network(fabric, congestion, options)) {}
 
-void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const int64_t> ranks) {
+void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const uint32_t> order,
+                  std::span<const int64_t> ranks, uint64_t flow) {
   if (runs_.size() <= collective) runs_.resize(collective + size_t{1});
   auto made = std::make_unique<Run>();
   Run& run = *made;
   const uint32_t n = plan.members;
   run.ranks.assign(ranks.begin(), ranks.end());
+  run.order.assign(order.begin(), order.end());
+  run.place.resize(order.size());
+  for (uint32_t p = 0; p < order.size(); ++p) {
+    run.ranks[p] = ranks[order[p]];
+    run.place[order[p]] = p;
+  }
+  run.flow = flow;
   run.plan = plan;
   run.behind.resize(plan.rounds.size());
   run.first_transfer.resize(plan.rounds.size());
@@ -53,8 +61,9 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const i
 
 void Traffic::begin(Picoseconds now, uint32_t id, uint32_t member, std::vector<Done>& done) {
   Run& run = *runs_[id];
+  if (!run.place.empty()) member = run.place[member];
   if (run.plan.rounds.empty()) {
-    done.push_back({Done::Kind::member, id, member});
+    done.push_back({Done::Kind::member, id, run.order.empty() ? member : run.order[member]});
     if (--run.members_left == 0) runs_[id].reset();
     return;
   }
@@ -69,7 +78,7 @@ void Traffic::start_round(Picoseconds now, uint32_t id, uint32_t r, uint32_t mem
   const Run& run = *runs_[id];
   const coll::Round& round = run.plan.rounds[r];
   const auto launch = [&](uint32_t from, uint32_t to, uint64_t bytes) {
-    put(now, {id, r, from, to, false}, run.ranks[from], run.ranks[to], bytes);
+    put(now, {id, r, from, to, false}, run.ranks[from], run.ranks[to], bytes, run.flow);
   };
   if (round.list.empty()) return coll::each_transfer_of(run.plan, round, member, launch);
   for (uint32_t t = run.first_transfer[r][member]; t < run.first_transfer[r][member + 1]; ++t)
@@ -77,10 +86,10 @@ void Traffic::start_round(Picoseconds now, uint32_t id, uint32_t r, uint32_t mem
 }
 
 void Traffic::send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes) {
-  put(now, {message, kSingle, 0, 0, false}, from, to, bytes);
+  put(now, {message, kSingle, 0, 0, false}, from, to, bytes, 0);
 }
 
-void Traffic::put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes) {
+void Traffic::put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes, uint64_t flow) {
   uint32_t token = static_cast<uint32_t>(flights_.size());
   if (unused_.empty()) {
     flights_.push_back(flight);
@@ -89,7 +98,7 @@ void Traffic::put(Picoseconds now, const Flight& flight, int64_t from, int64_t t
     unused_.pop_back();
     flights_[token] = flight;
   }
-  std::visit([&](auto& network) { network.send(now, {from, to, bytes, token}); }, network_);
+  std::visit([&](auto& network) { network.send(now, {from, to, bytes, token, flow}); }, network_);
 }
 
 /// One thing less that a member waits for in a round. With the last, the rounds behind it may begin.
@@ -103,7 +112,7 @@ void Traffic::settle(Picoseconds now, uint32_t id, uint32_t first, uint32_t memb
     work_.pop_back();
     if (--run.open[size_t{r} * n + member] > 0) continue;
     if (--run.rounds_left[member] == 0) {
-      done.push_back({Done::Kind::member, id, member});
+      done.push_back({Done::Kind::member, id, run.order.empty() ? member : run.order[member]});
       if (--run.members_left == 0) runs_[id].reset();
       return;
     }

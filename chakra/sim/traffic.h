@@ -30,8 +30,10 @@ class Traffic {
   /// The fabric must outlive it. Requires fluid or packet.
   Traffic(const net::Fabric& fabric, Congestion congestion, net::PacketOptions options);
 
-  /// A collective that nobody has begun yet. `ranks`: where its members stand.
-  void add(uint32_t collective, const coll::Plan& plan, std::span<const int64_t> ranks);
+  /// A collective that nobody has begun yet. `ranks`: where its members stand; `flow`: net::Message::flow. Members are
+  /// told by their places in `ranks`, from where `order` counts them for the plan (coll::Choice).
+  void add(uint32_t collective, const coll::Plan& plan, std::span<const uint32_t> order, std::span<const int64_t> ranks,
+           uint64_t flow);
   void begin(Picoseconds now, uint32_t collective, uint32_t member, std::vector<Done>& done);
   void send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes);
 
@@ -44,7 +46,10 @@ class Traffic {
 
  private:
   struct Run {
-    std::vector<int64_t> ranks;
+    std::vector<int64_t> ranks;    ///< by member of the plan
+    std::vector<uint32_t> order;   ///< member of the plan -> member of the group; empty: the same
+    std::vector<uint32_t> place;   ///< and back
+    uint64_t flow = 0;
     coll::Plan plan;
     std::vector<int32_t> before;                        ///< per round: the one before in its lane, or -1
     std::vector<std::vector<uint32_t>> behind;          ///< per round: those that wait for it
@@ -61,7 +66,7 @@ class Traffic {
   static constexpr uint32_t kSingle = UINT32_MAX;
 
   void start_round(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
-  void put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes);
+  void put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes, uint64_t flow);
   void settle(Picoseconds now, uint32_t id, uint32_t round, uint32_t member, std::vector<Done>& done);
   void arrive(Picoseconds now, uint32_t token, std::vector<Done>& done);
 

@@ -1,0 +1,97 @@
+#include "chakra/sim/shared_links.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace chakra::sim {
+namespace {
+
+constexpr uint64_t kMostTransfers = uint64_t{1} << 19;
+
+struct Traffic {
+  uint32_t from, to;  ///< members of the plan
+  double bytes;
+};
+
+/// What members send each other in all rounds together. Shift rounds that repeat are added up first.
+std::vector<Traffic> traffic_of(const coll::Plan& plan) {
+  std::vector<Traffic> all;
+  using Shift = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
+  absl::flat_hash_map<Shift, std::pair<const coll::Round*, double>> shifts;
+  std::vector<Shift> in_order;
+  for (const coll::Round& round : plan.rounds) {
+    for (const coll::Transfer& t : round.list) all.push_back({t.from, t.to, static_cast<double>(t.bytes)});
+    if (!round.list.empty() || round.shift == 0) continue;
+    const Shift shift{round.shift, round.shifts, round.apart, round.stride, round.extent};
+    const auto [known, added] = shifts.try_emplace(shift, &round, 0.0);
+    if (added) in_order.push_back(shift);
+    known->second.second += static_cast<double>(round.bytes);
+  }
+  for (const Shift& shift : in_order) {
+    const auto& [round, bytes] = shifts.at(shift);
+    coll::each_transfer(plan, *round, [&, bytes = bytes](uint32_t from, uint32_t to, uint64_t) {
+      all.push_back({from, to, bytes});
+    });
+  }
+  return all;
+}
+
+}  // namespace
+
+void SharedLinks::add(const coll::Plan& plan, std::span<const uint32_t> order,
+                      std::span<const std::vector<int64_t>> groups, uint64_t flow, int64_t times) {
+  if (plan.rounds.empty()) return;
+  if (bytes_.empty()) bytes_.assign(fabric_.trunk_count(), 0);
+  const std::vector<Traffic> traffic = traffic_of(plan);
+  std::vector<net::Use> uses;
+  const auto carry = [&](const std::vector<int64_t>& ranks, std::vector<double>& onto) {
+    const auto rank = [&](uint32_t member) { return ranks[order.empty() ? member : order[member]]; };
+    for (const Traffic& t : traffic) {
+      uses.clear();
+      fabric_.uses(rank(t.from), rank(t.to), flow, uses);
+      for (const net::Use& use : uses) onto[use.trunk] += t.bytes * use.share * static_cast<double>(times);
+    }
+    looked_at_ += traffic.size();
+  };
+  if (looked_at_ + traffic.size() * groups.size() <= kMostTransfers) {
+    for (const std::vector<int64_t>& ranks : groups) carry(ranks, bytes_);
+    return;
+  }
+  if (traffic.size() > 4 * kMostTransfers) return;
+  std::vector<double> one(bytes_.size(), 0);
+  carry(groups[0], one);
+  spread_evenly(one, static_cast<double>(groups.size()));
+}
+
+/// Groups that stand alike load links of one kind alike on the whole: the mean, which no busiest link is below.
+void SharedLinks::spread_evenly(const std::vector<double>& carried, double groups) {
+  std::vector<double> kinds(fabric_.link_kinds(), 0), rates(kinds.size(), 0);
+  for (net::TrunkId t = 0; t < carried.size(); ++t) {
+    const uint32_t kind = fabric_.link_kind(t);
+    kinds[kind] += carried[t] * groups;
+    rates[kind] += fabric_.trunk(t).bytes_per_s;
+  }
+  by_kind_.resize(kinds.size(), 0);
+  for (size_t k = 0; k < kinds.size(); ++k) by_kind_[k] += kinds[k] / rates[k];
+}
+
+SharedLinks::Busiest SharedLinks::busiest() const {
+  Busiest most;
+  std::vector<net::LinkId> links;
+  for (net::TrunkId t = 0; t < bytes_.size(); ++t) {
+    if (bytes_[t] == 0 && by_kind_.empty()) continue;
+    const double seconds =
+        bytes_[t] / fabric_.trunk(t).bytes_per_s + (by_kind_.empty() ? 0 : by_kind_[fabric_.link_kind(t)]);
+    if (seconds <= most.seconds) continue;
+    links.clear();
+    fabric_.links_of(t, links);
+    const net::Link link = fabric_.link(links[0]);
+    most = {seconds, fmt::format("{} -> {}", fabric_.device_name(link.from), fabric_.device_name(link.to))};
+  }
+  return most;
+}
+
+}  // namespace chakra::sim
