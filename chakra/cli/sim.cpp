@@ -104,6 +104,7 @@ std::pair<std::string, std::string> algorithm_text(const sim::CollectiveReport& 
   if (!taken || !taken->predicted_ps) return {std::move(name), "too large to compare"};
   if (!next || *taken->predicted_ps == 0) return {std::move(name), "no other"};
   const double more = static_cast<double>(*next->predicted_ps) / static_cast<double>(*taken->predicted_ps) - 1;
+  if (std::abs(more) < 0.005) return {std::move(name), fmt::format("{}, as fast", next->algorithm->name)};
   return {std::move(name), fmt::format("{} {:+.1f} %", next->algorithm->name, 100 * more)};
 }
 
@@ -263,6 +264,26 @@ Table link_table(const sim::SimReport& report) {
   return table;
 }
 
+/// A bar per link, as long as the busiest link is busy.
+void add_bars(Table& links) {
+  constexpr double kLongest = 20;
+  links.columns.push_back({"", Table::Kind::text});
+  const auto busy = [](const std::vector<Table::Cell>& row) { return static_cast<double>(std::get<int64_t>(row[3])); };
+  const double most = links.rows.empty() ? 1 : std::max(1.0, busy(links.rows.front()));
+  for (auto& row : links.rows)
+    row.emplace_back(std::string(static_cast<size_t>(kLongest * busy(row) / most + 0.5), '#'));
+}
+
+/// How evenly links are used: one that carries what eight should stands out.
+std::string link_summary(const sim::SimReport& report) {
+  std::vector<Picoseconds> busy;
+  for (const sim::LinkReport& l : report.links) busy.push_back(l.busy_ps);
+  std::sort(busy.begin(), busy.end());
+  return fmt::format("  {} links carried something; the busiest for {}, half of them for {} or less\n",
+                     show_count(static_cast<int64_t>(busy.size())), show_time(busy.back()),
+                     show_time(busy[busy.size() / 2]));
+}
+
 /// What the critical path is made of, the largest first; adds up to the makespan.
 Table path_table(const sim::SimReport& report) {
   std::map<std::string, std::pair<Picoseconds, int64_t>> sums;
@@ -299,7 +320,9 @@ std::string to_text(const Options& o, const std::string& network, const sim::Sim
     Table links = link_table(report);
     std::stable_sort(links.rows.begin(), links.rows.end(),
                      [](const auto& x, const auto& y) { return std::get<int64_t>(x[3]) > std::get<int64_t>(y[3]); });
+    add_bars(links);
     out += show_some(std::move(links), kPathShown, "links");
+    out += link_summary(report);
   }
   if (!report.critical_path.empty()) out += show_some(path_table(report), kPathShown, "rows");
   return out + cli::to_text(report.findings, "");

@@ -185,6 +185,8 @@ struct Fabric {
   /// as much, as fast, as one trunk of as many links. O(dimensions).
   uint32_t link_kinds() const;
   uint32_t link_kind(TrunkId id) const;
+  /// Of each kind, the sum of the rates of its trunks. O(dimensions + odd links), in a graph O(trunks).
+  std::vector<double> rates_by_kind() const;
   /// What a message that is alone pays under the routing: the latency of uses(), and the rate at which its slowest part
   /// leaves. Only these two are filled in. Cost: as uses().
   Path alone(int64_t from, int64_t to, uint64_t flow = 0) const;

@@ -249,6 +249,27 @@ uint32_t Fabric::link_kind(TrunkId id) const {
   return kind;
 }
 
+std::vector<double> Fabric::rates_by_kind() const {
+  std::vector<double> rates(link_kinds(), 0);
+  if (graph) {
+    for (TrunkId t = 0; t < trunk_count(); ++t) rates[link_kind(t)] += trunk(t).bytes_per_s;
+    return rates;
+  }
+  size_t kind = 0;
+  for_each_level(*this, [&](const Level& level) {
+    rates[kind++] = static_cast<double>(level.rows * level.links) * level.dimension->bytes_per_s();
+    return false;
+  });
+  for (const OddLink& odd : odd_links) {
+    const uint32_t k = link_kind(odd.link);
+    const auto& dimension = *std::find_if(dimensions.begin(), dimensions.end(), [k, seen = 0u](const Dimension& d) mutable {
+      return d.ranks > 1 && seen++ == k;
+    });
+    rates[k] += odd.bytes_per_s - dimension.bytes_per_s();
+  }
+  return rates;
+}
+
 Path Fabric::alone(int64_t from, int64_t to, uint64_t flow) const {
   if (one_way(*this, from, to)) return path(from, to);
   thread_local std::vector<Use> used;

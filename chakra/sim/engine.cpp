@@ -116,7 +116,7 @@ struct GroupPlaces {
 
 class Engine {
  public:
-  explicit Engine(SimInput&& input) : in_(std::move(input)), prices_(in_.fabric, in_.collectives) {}
+  explicit Engine(SimInput&& input) : in_(std::move(input)), prices_(in_.fabric, in_.collectives, in_.congestion != Congestion::closed) {}
 
   Result<SimReport> run() {
     CHAKRA_CHECK(prepare());
@@ -684,7 +684,7 @@ class Engine {
     if (busiest.seconds <= makespan * 1.001) return;
     report_.findings.push_back(
         {"sim.closed.shared", Severity::warning, -1, -1,
-         fmt::format("the link {} would take {} for what collectives send over it, but the job takes {}: without "
+         fmt::format("{} would take {} for what collectives send over it, but the job takes {}: without "
                      "congestion they do not meet there; run it with --congestion fluid",
                      busiest.link, show_time(picoseconds(busiest.seconds)), show_time(report_.makespan_ps))});
   }

@@ -31,7 +31,9 @@ class Numbering {
 class Prices {
  public:
   /// Both must outlive it.
-  Prices(const net::Fabric& fabric, const coll::Selection& selection) : fabric_(fabric), selection_(selection) {}
+  /// `shared`: algorithms are chosen for links that transfers share (choose_by_running).
+  Prices(const net::Fabric& fabric, const coll::Selection& selection, bool shared)
+      : fabric_(fabric), selection_(selection), shared_(shared) {}
 
   /// How ranks stand in the network: equal numbers, equal prices. `flow`: what tells the group from others of the same
   /// ranks, where routes are chosen by a hash. Cost: O(ranks).
@@ -60,6 +62,7 @@ class Prices {
 
   const net::Fabric& fabric_;
   const coll::Selection& selection_;
+  bool shared_;
   Numbering shapes_;
   std::vector<std::unique_ptr<Standing>> standings_;  ///< by shape
   absl::flat_hash_map<Key, std::unique_ptr<Priced>> plans_;

@@ -44,53 +44,52 @@ std::vector<Traffic> traffic_of(const coll::Plan& plan) {
 void SharedLinks::add(const coll::Plan& plan, std::span<const uint32_t> order,
                       std::span<const std::vector<int64_t>> groups, uint64_t flow, int64_t times) {
   if (plan.rounds.empty()) return;
-  if (bytes_.empty()) bytes_.assign(fabric_.trunk_count(), 0);
   const std::vector<Traffic> traffic = traffic_of(plan);
   std::vector<net::Use> uses;
-  const auto carry = [&](const std::vector<int64_t>& ranks, std::vector<double>& onto) {
+  // onto(trunk, bytes) for what a group sends.
+  const auto carry = [&](const std::vector<int64_t>& ranks, const auto& onto) {
     const auto rank = [&](uint32_t member) { return ranks[order.empty() ? member : order[member]]; };
     for (const Traffic& t : traffic) {
       uses.clear();
       fabric_.uses(rank(t.from), rank(t.to), flow, uses);
-      for (const net::Use& use : uses) onto[use.trunk] += t.bytes * use.share * static_cast<double>(times);
+      for (const net::Use& use : uses) onto(use.trunk, t.bytes * use.share * static_cast<double>(times));
     }
-    looked_at_ += traffic.size();
   };
   if (looked_at_ + traffic.size() * groups.size() <= kMostTransfers) {
-    for (const std::vector<int64_t>& ranks : groups) carry(ranks, bytes_);
+    looked_at_ += traffic.size() * groups.size();
+    if (bytes_.empty()) bytes_.assign(fabric_.trunk_count(), 0);
+    for (const std::vector<int64_t>& ranks : groups)
+      carry(ranks, [&](net::TrunkId trunk, double bytes) { bytes_[trunk] += bytes; });
     return;
   }
-  if (traffic.size() > 4 * kMostTransfers) return;
-  std::vector<double> one(bytes_.size(), 0);
-  carry(groups[0], one);
-  spread_evenly(one, static_cast<double>(groups.size()));
-}
-
-/// Groups that stand alike load links of one kind alike on the whole: the mean, which no busiest link is below.
-void SharedLinks::spread_evenly(const std::vector<double>& carried, double groups) {
-  std::vector<double> kinds(fabric_.link_kinds(), 0), rates(kinds.size(), 0);
-  for (net::TrunkId t = 0; t < carried.size(); ++t) {
-    const uint32_t kind = fabric_.link_kind(t);
-    kinds[kind] += carried[t] * groups;
-    rates[kind] += fabric_.trunk(t).bytes_per_s;
-  }
-  by_kind_.resize(kinds.size(), 0);
-  for (size_t k = 0; k < kinds.size(); ++k) by_kind_[k] += kinds[k] / rates[k];
+  if (traffic.size() > kMostTransfers) return;
+  // Groups that stand alike load the links of a kind alike on the whole: the mean, above which the busiest link is.
+  if (by_kind_.empty()) by_kind_.assign(fabric_.link_kinds(), 0);
+  carry(groups[0], [&](net::TrunkId trunk, double bytes) {
+    by_kind_[fabric_.link_kind(trunk)] += bytes * static_cast<double>(groups.size());
+  });
 }
 
 SharedLinks::Busiest SharedLinks::busiest() const {
   Busiest most;
-  std::vector<net::LinkId> links;
-  for (net::TrunkId t = 0; t < bytes_.size(); ++t) {
-    if (bytes_[t] == 0 && by_kind_.empty()) continue;
-    const double seconds =
-        bytes_[t] / fabric_.trunk(t).bytes_per_s + (by_kind_.empty() ? 0 : by_kind_[fabric_.link_kind(t)]);
-    if (seconds <= most.seconds) continue;
-    links.clear();
-    fabric_.links_of(t, links);
-    const net::Link link = fabric_.link(links[0]);
-    most = {seconds, fmt::format("{} -> {}", fabric_.device_name(link.from), fabric_.device_name(link.to))};
+  std::vector<double> of_kind = fabric_.rates_by_kind();  // seconds
+  for (size_t k = 0; k < of_kind.size(); ++k) {
+    of_kind[k] = by_kind_.empty() || of_kind[k] == 0 ? 0 : by_kind_[k] / of_kind[k];
+    if (of_kind[k] > most.seconds) most = {of_kind[k], fmt::format("the mean link of kind {}", k + 1)};
   }
+  net::TrunkId busiest = net::kNoLink;
+  for (net::TrunkId t = 0; t < bytes_.size(); ++t) {
+    if (bytes_[t] == 0) continue;
+    const double seconds = bytes_[t] / fabric_.trunk(t).bytes_per_s + of_kind[fabric_.link_kind(t)];
+    if (seconds <= most.seconds) continue;
+    most.seconds = seconds;
+    busiest = t;
+  }
+  if (busiest == net::kNoLink) return most;
+  std::vector<net::LinkId> links;
+  fabric_.links_of(busiest, links);
+  const net::Link link = fabric_.link(links[0]);
+  most.link = fmt::format("the link {} -> {}", fabric_.device_name(link.from), fabric_.device_name(link.to));
   return most;
 }
 

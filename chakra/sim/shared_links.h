@@ -25,16 +25,14 @@ class SharedLinks {
 
   struct Busiest {
     double seconds = 0;  ///< that it would take for its bytes at its full rate
-    std::string link;    ///< "leaf0 -> spine1", or of which kind where only means are known
+    std::string link;    ///< "the link leaf0 -> spine1", or of which kind where only means are known
   };
   Busiest busiest() const;
 
  private:
-  void spread_evenly(const std::vector<double>& carried, double groups);
-
   const net::Fabric& fabric_;
   std::vector<double> bytes_;    ///< by trunk
-  std::vector<double> by_kind_;  ///< bytes per second of rate, by kind of link, of groups not looked at one by one
+  std::vector<double> by_kind_;  ///< bytes, by kind of link, of groups not looked at one by one
   uint64_t looked_at_ = 0;       ///< transfers
 };
 
