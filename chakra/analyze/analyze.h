@@ -219,7 +219,7 @@ struct AnalysisRow {
   std::string_view description;
   Result<std::vector<NamedTable>> (*run)(const Job& job, Findings& findings);
 };
-extern const std::array<AnalysisRow, 11> kAnalyses;
+extern const std::array<AnalysisRow, 12> kAnalyses;
 
 /// Findings that say the same of several ranks as one of none. Cost: O(findings log findings).
 void join_ranks(Findings& findings);

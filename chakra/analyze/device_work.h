@@ -51,5 +51,6 @@ Result<std::vector<NamedTable>> operators(const Job& job, Findings& findings);
 Result<std::vector<NamedTable>> launches(const Job& job, Findings& findings);
 Result<std::vector<NamedTable>> queues(const Job& job, Findings& findings);
 Result<std::vector<NamedTable>> bandwidth(const Job& job, Findings& findings);
+Result<std::vector<NamedTable>> work(const Job& job, Findings& findings);
 
 }  // namespace chakra::analyze

@@ -350,7 +350,7 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
 
 }  // namespace
 
-const std::array<AnalysisRow, 11> kAnalyses{{
+const std::array<AnalysisRow, 12> kAnalyses{{
     {"critical_path", "the chain of nodes that ends last, and what bounds it", critical_paths},
     {"time", "what overlaps, what communication is exposed, and why nothing runs", times},
     {"bytes", "what communication moves, by type, group and size", bytes},
@@ -362,6 +362,7 @@ const std::array<AnalysisRow, 11> kAnalyses{{
     {"launches", "calls that launch, and how late what they launched starts (measured traces)", launches},
     {"queues", "launched operations that wait on each stream (measured traces)", queues},
     {"bandwidth", "bytes per second of measured collectives", bandwidth},
+    {"work", "operations and bytes per second over the steps", work},
 }};
 
 void join_ranks(Findings& findings) {
