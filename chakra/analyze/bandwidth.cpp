@@ -57,7 +57,8 @@ void add_own_times(const Job& job, const JobTimes& times, std::vector<Row>& rows
       return ref.node != trace::kNoNode && job.traces.ranks[ref.rank].has_start(ref.node);
     };
     const auto clock_known = [&](const match::NodeRef& ref) {
-      return times.clocks[ref.rank].known && times.clocks[ref.rank].reference == times.clocks[c.members[0].rank].reference;
+      const Clock &clock = times.clocks[ref.rank], &first = times.clocks[c.members[0].rank];
+      return clock.known && clock.reference == first.reference;
     };
     const bool transfer = complete(group) && c.members.size() > 1 &&
                           std::all_of(c.members.begin(), c.members.end(), measured) &&
@@ -97,12 +98,14 @@ Result<std::vector<NamedTable>> bandwidth(const Job& job, Findings&) {
     const bool gathers = trace::algorithm_factor(row.type, 2) != 1;
     const double rate = trace::algorithm_factor(row.type, std::max<uint32_t>(row.members, 1)) *
                         static_cast<double>(row.bytes) * static_cast<double>(row.count) / (row.time_ns * 1e-9);
-    const auto known = [&](bool is, Table::Cell cell) { return is ? std::move(cell) : Table::Cell(std::string("unknown")); };
+    const double bus = trace::bus_factor(row.type, std::max<uint32_t>(row.members, 1));
+    const auto known = [](bool is, Table::Cell value) {
+      return is ? std::move(value) : Table::Cell(std::string("unknown"));
+    };
     table.rows.push_back({std::string(trace::name(row.type)), group_name(row.group), cell(row.bytes),
                           known(row.members > 0, int64_t{row.members}), row.count,
                           static_cast<Picoseconds>(std::clamp(row.time_ns * 1e3, 0.0, 1e18)),
-                          known(row.members > 0 || !gathers, rate),
-                          known(row.members > 0, rate * trace::bus_factor(row.type, std::max<uint32_t>(row.members, 1))),
+                          known(row.members > 0 || !gathers, rate), known(row.members > 0, rate * bus),
                           std::string(row.transfer ? "transfer: last start to last end" : "own time, waiting included")});
   }
   return std::vector<NamedTable>{{"bandwidth", std::move(table)}};

@@ -12,8 +12,6 @@ namespace {
 using trace::NodeId;
 using trace::Trace;
 
-constexpr std::string_view kStep = "ProfilerStep";
-
 /// A device operation or a piece of one. A message that another one's kernel carries has no place on a device.
 bool is_operation(const Trace& t, NodeId n, bool places) {
   if (!t.on_device(n) || t.name_of(n) == trace::kInitialCondition) return false;

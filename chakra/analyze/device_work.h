@@ -11,6 +11,9 @@
 
 namespace chakra::analyze {
 
+/// The beginning of the names of steps.
+inline constexpr std::string_view kStep = "ProfilerStep";
+
 /// As HolisticTraceAnalysis tells kernels apart (`get_kernel_type`).
 enum class OperationKind : uint8_t { computation, communication, memory };
 inline constexpr std::array<std::string_view, 3> kOperationKinds{"computation", "communication", "memory"};

@@ -108,8 +108,8 @@ Result<void> add_names(const Trace& t, const DeviceWork& work, Table& table) {
   return check_sum("the time of kernels", static_cast<uint64_t>(total), parts);
 }
 
-Result<void> add_device(const Trace& t, const std::string& device, const std::vector<const DeviceOperation*>& operations,
-                        Tables& tables) {
+Result<void> add_device(const Trace& t, const std::string& device,
+                        const std::vector<const DeviceOperation*>& operations, Tables& tables) {
   const TimeOfMask of = overlay(operations);
   Picoseconds busy = 0, first = operations[0]->start, last = operations[0]->end;
   for (const DeviceOperation* operation : operations) {
@@ -145,8 +145,8 @@ Result<void> add_devices(const Trace& t, const DeviceWork& work, Tables& tables)
 void find_left_out(const Trace& t, const DeviceWork& work, Findings& findings) {
   if (work.left_out > 0)
     findings.push_back({"analyze.scope", Severity::note, t.rank, -1,
-                        fmt::format("{} device operations of {} are left out by --launched: they were launched later, or "
-                                    "their launch is not recorded",
+                        fmt::format("{} device operations of {} are left out by --launched: they were launched later, "
+                                    "or their launch is not recorded",
                                     show_count(work.left_out), show_time(work.left_out_time))});
 }
 

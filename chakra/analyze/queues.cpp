@@ -38,7 +38,8 @@ void accumulate(std::vector<Change>& changes) {
 double quantile(const std::vector<int64_t>& sorted, double part) {
   const double at = static_cast<double>(sorted.size() - 1) * part;
   const auto low = static_cast<size_t>(at);
-  const auto a = static_cast<double>(sorted[low]), b = static_cast<double>(sorted[std::min(low + 1, sorted.size() - 1)]);
+  const auto a = static_cast<double>(sorted[low]);
+  const auto b = static_cast<double>(sorted[std::min(low + 1, sorted.size() - 1)]);
   return a + (b - a) * (at - std::floor(at));
 }
 
@@ -123,11 +124,12 @@ Result<std::vector<NamedTable>> queues(const Job& job, Findings& findings) {
     }
     if (of_graphs > 0)
       findings.push_back({"analyze.graph_launch", Severity::note, t.rank, -1,
-                          fmt::format("{} device operations were launched by graphs and have no launch of their own: they "
-                                      "are left out of queue lengths",
+                          fmt::format("{} device operations were launched by graphs and have no launch of their own: "
+                                      "they are left out of queue lengths",
                                       show_count(of_graphs))});
   }
-  return std::vector<NamedTable>{{"queue_lengths", std::move(lengths)}, {"queue_lengths_over_time", std::move(over), true}};
+  return std::vector<NamedTable>{{"queue_lengths", std::move(lengths)},
+                                 {"queue_lengths_over_time", std::move(over), true}};
 }
 
 }  // namespace chakra::analyze
