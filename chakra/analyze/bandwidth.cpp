@@ -1,6 +1,7 @@
 // Bytes per second of measured collectives, as nccl-tests defines them.
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
 
 #include "chakra/analyze/cells.h"
@@ -13,6 +14,8 @@ namespace {
 using table::Table;
 using trace::CommType;
 using Kind = Table::Kind;
+
+constexpr std::string_view kTransfer = "transfer: last start to last end", kOwnTime = "own time, waiting included";
 
 /// All collectives of one group, type and size whose time was taken in the same way.
 struct Row {
@@ -106,7 +109,7 @@ Result<std::vector<NamedTable>> bandwidth(const Job& job, Findings&) {
                           known(row.members > 0, int64_t{row.members}), row.count,
                           static_cast<Picoseconds>(std::clamp(row.time_ns * 1e3, 0.0, 1e18)),
                           known(row.members > 0 || !gathers, rate), known(row.members > 0, rate * bus),
-                          std::string(row.transfer ? "transfer: last start to last end" : "own time, waiting included")});
+                          std::string(row.transfer ? kTransfer : kOwnTime)});
   }
   return std::vector<NamedTable>{{"bandwidth", std::move(table)}};
 }

@@ -117,8 +117,8 @@ void add_analyze(CLI::App& app, int& exit_code) {
       ->type_name("NAMES");
   app.add_option("--groups", o->groups, "Process groups, name -> ranks (JSON)")->type_name("FILE");
   app.add_option("--launched", o->launched,
-                 "Count device operations launched in all of the trace (the default), until the last ProfilerStep ends, "
-                 "or before it begins")
+                 "Count device operations launched in all of the trace (the default), until the last ProfilerStep "
+                 "ends, or before it begins")
       ->check(CLI::IsMember(std::vector<std::string>(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end())))
       ->type_name("SCOPE");
   app.add_option("--csv", o->csv, "Write the tables as PREFIX.<table>.csv")->type_name("PREFIX");
