@@ -6,7 +6,6 @@
 
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
-#include "chakra/trace/bandwidth.h"
 
 namespace chakra::analyze {
 namespace {

@@ -1,7 +1,5 @@
 #include "chakra/coll/coll.h"
 
-#include "chakra/trace/bandwidth.h"
-
 namespace chakra::coll {
 
 double algorithm_factor(trace::CommType type, uint32_t members) { return trace::algorithm_factor(type, members); }

@@ -1,4 +1,5 @@
-#include "chakra/trace/bandwidth.h"
+// The bandwidths of nccl-tests.
+#include "chakra/trace/trace.h"
 
 namespace chakra::trace {
 
