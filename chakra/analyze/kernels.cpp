@@ -159,7 +159,7 @@ Result<std::vector<NamedTable>> kernels(const Job& job, Findings& findings) {
     const DeviceWork work = device_work(job, r);
     find_left_out(t, work, findings);
     CHAKRA_CHECK(add_names(t, work, tables.kernels));
-    CHAKRA_CHECK(add_devices(t, work, tables));
+    if (job.schedules[r].measured) CHAKRA_CHECK(add_devices(t, work, tables));
     if (work.operations.empty() && work.left_out == 0)
       findings.push_back({"analyze.no_device", Severity::note, t.rank, -1,
                           "no node runs on a device, so there are no kernels, launches or queues"});
