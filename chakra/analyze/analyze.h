@@ -190,10 +190,21 @@ JobTimes job_times(const trace::TraceSet& job, const match::Matching& matching);
 /// analyze.time if sums of times, of a rank or of all (-1), reached kLongestPs, where they stay.
 void find_long_times(Picoseconds sum, int64_t rank, Findings& findings);
 
+/// Which device operations the tables of kernels, operators, launches and queues count. The last two leave out what was
+/// launched later, and what has no recorded launch, if the trace has at least two ProfilerSteps.
+enum class LaunchScope : uint8_t {
+  all,
+  steps,             ///< launched before the last ProfilerStep ends
+  before_last_step,  ///< launched before it begins: HolisticTraceAnalysis' default
+};
+inline constexpr std::array<std::string_view, 3> kLaunchScopes{"all", "steps", "before-last-step"};
+
 struct Job {
   const trace::TraceSet& traces;  ///< read with texts
   std::vector<Schedule> schedules;
   match::Matching matching;
+  LaunchScope scope = LaunchScope::all;
+  bool details = true;  ///< false: tables of `detail` that have a row for each operation may stay empty
 };
 /// Errors: those of schedule_of.
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings);
@@ -208,7 +219,7 @@ struct AnalysisRow {
   std::string_view description;
   Result<std::vector<NamedTable>> (*run)(const Job& job, Findings& findings);
 };
-extern const std::array<AnalysisRow, 6> kAnalyses;
+extern const std::array<AnalysisRow, 12> kAnalyses;
 
 /// Findings that say the same of several ranks as one of none. Cost: O(findings log findings).
 void join_ranks(Findings& findings);

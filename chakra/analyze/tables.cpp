@@ -6,6 +6,8 @@
 #include <map>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/analyze/cells.h"
+#include "chakra/analyze/device_work.h"
 
 namespace chakra::analyze {
 namespace {
@@ -14,19 +16,6 @@ using table::Table;
 using trace::NodeId;
 using trace::Trace;
 using Kind = Table::Kind;
-
-double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
-double share(Picoseconds part, Picoseconds whole) {
-  return share(static_cast<double>(part), static_cast<double>(whole));
-}
-int64_t cell(uint64_t value) { return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX)); }
-
-std::string comm_name(trace::NodeType node, trace::CommType type) {
-  return node == trace::NodeType::send   ? "SEND"
-         : node == trace::NodeType::recv ? "RECV"
-                                         : std::string(trace::name(type));
-}
-std::string group_name(std::string_view group) { return group.empty() ? "all" : std::string(group); }
 
 /// Descending by the number in a column.
 void sort_by(Table& table, size_t column) {
@@ -361,13 +350,19 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
 
 }  // namespace
 
-const std::array<AnalysisRow, 6> kAnalyses{{
+const std::array<AnalysisRow, 12> kAnalyses{{
     {"critical_path", "the chain of nodes that ends last, and what bounds it", critical_paths},
     {"time", "what overlaps, what communication is exposed, and why nothing runs", times},
     {"bytes", "what communication moves, by type, group and size", bytes},
     {"imbalance", "collectives whose sizes differ from rank to rank", imbalance},
     {"memory", "bytes of tensors live over time", memory},
     {"stragglers", "clocks of ranks, and who was waited for (measured traces)", stragglers},
+    {"kernels", "kernels by total time; what runs on the devices at each moment", kernels},
+    {"operators", "operators by the device time launched under them", operators},
+    {"launches", "calls that launch, and how late what they launched starts (measured traces)", launches},
+    {"queues", "launched operations that wait on each stream (measured traces)", queues},
+    {"bandwidth", "bytes per second of measured collectives", bandwidth},
+    {"work", "operations and bytes per second over the steps", work},
 }};
 
 void join_ranks(Findings& findings) {
@@ -385,7 +380,7 @@ void join_ranks(Findings& findings) {
 }
 
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings) {
-  Job job{traces, {}, match::match(traces, groups)};
+  Job job{traces, {}, match::match(traces, groups), LaunchScope::all, true};
   for (const Trace& t : traces.ranks) {
     CHAKRA_ASSIGN(Schedule schedule, schedule_of(t, findings));
     job.schedules.push_back(std::move(schedule));

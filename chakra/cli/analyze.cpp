@@ -18,7 +18,7 @@ constexpr size_t kRowsShown = 12;
 constexpr size_t kRowsDrawn = 100;
 
 struct Options {
-  std::string path, groups, json, csv, svg;
+  std::string path, groups, json, csv, svg, launched = "all";
   std::vector<std::string> only;
 };
 
@@ -61,7 +61,10 @@ Result<void> run_analyze(const Options& o) {
   }
   CHAKRA_ASSIGN(const trace::TraceSet traces, io::read_job(o.path, {.texts = true}));
   Findings findings;
-  CHAKRA_ASSIGN(const analyze::Job job, analyze::prepare(traces, groups, findings));
+  CHAKRA_ASSIGN(analyze::Job job, analyze::prepare(traces, groups, findings));
+  const auto scope = std::find(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end(), o.launched);
+  job.scope = static_cast<analyze::LaunchScope>(scope - analyze::kLaunchScopes.begin());
+  job.details = !o.json.empty() || !o.csv.empty();
   std::vector<analyze::NamedTable> tables;
   for (const analyze::AnalysisRow* row : chosen) {
     CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, row->run(job, findings));
@@ -113,6 +116,11 @@ void add_analyze(CLI::App& app, int& exit_code) {
       ->delimiter(',')
       ->type_name("NAMES");
   app.add_option("--groups", o->groups, "Process groups, name -> ranks (JSON)")->type_name("FILE");
+  app.add_option("--launched", o->launched,
+                 "Count device operations launched in all of the trace (the default), until the last ProfilerStep "
+                 "ends, or before it begins")
+      ->check(CLI::IsMember(std::vector<std::string>(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end())))
+      ->type_name("SCOPE");
   app.add_option("--csv", o->csv, "Write the tables as PREFIX.<table>.csv")->type_name("PREFIX");
   app.add_option("--svg", o->svg, "Draw the worst imbalance of collective sizes across ranks")->type_name("FILE");
   add_json_option(app, o->json);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <queue>
 #include <tuple>
@@ -237,8 +238,27 @@ class Assembler {
     });
   }
 
+  /// Calls whose pieces together do not span the time that was recorded: those whose start lies before the end of
+  /// what came before on their thread, or whose end was moved.
+  void find_other_calls() {
+    std::map<uint32_t, std::pair<int64_t, int64_t>> spans;
+    for (const Item& item : l_.items) {
+      const bool remainder = item.kind == Item::Kind::sync_remainder && l_.items[item.of].kind == Item::Kind::call;
+      if (item.kind != Item::Kind::call && item.kind != Item::Kind::call_rest && !remainder) continue;
+      const RuntimeCall& call = k_.calls[item.record];
+      if (item.kind == Item::Kind::call && item.start == call.start_ns && item.end() == call.end_ns()) continue;
+      auto& [start, end] = spans.try_emplace(item.record, item.start, item.end()).first->second;
+      start = std::min(start, item.start);
+      end = std::max(end, item.end());
+    }
+    for (const auto& [call, span] : spans)
+      if (span.first != k_.calls[call].start_ns || span.second != k_.calls[call].end_ns())
+        late_calls_.emplace(call, span.first - k_.calls[call].start_ns);
+  }
+
   /// The columns that items fill; they go.
   void take_items() {
+    find_other_calls();
     t_.flags.resize(nodes_, trace::kOnCpu | trace::kSaysCpuOrNot);
     t_.start_ps.resize(nodes_);
     t_.dur_ps.resize(nodes_);
@@ -348,6 +368,10 @@ class Assembler {
         t_.name[node] = call.name;
         if (origin.kind == Item::Kind::call) {
           b_.attr({correlation_, call.correlation});
+          if (const auto late = late_calls_.find(record); late != late_calls_.end()) {
+            b_.attr({names_.call_late_ns, late->second});
+            b_.attr({names_.call_dur_ns, call.dur_ns});
+          }
           source(std::nullopt, call.byte);
         }
         break;
@@ -371,14 +395,16 @@ class Assembler {
   }
 
   struct Names {
-    StringId fw_parent, seq_id, scope, fw_tid, op_schema, bytes;
+    StringId fw_parent, seq_id, scope, fw_tid, op_schema, bytes, call_late_ns, call_dur_ns;
     explicit Names(StringPool& s)
         : fw_parent(s.intern("fw_parent")),
           seq_id(s.intern("seq_id")),
           scope(s.intern("scope")),
           fw_tid(s.intern("fw_tid")),
           op_schema(s.intern("op_schema")),
-          bytes(s.intern("bytes")) {}
+          bytes(s.intern("bytes")),
+          call_late_ns(s.intern("call_late_ns")),
+          call_dur_ns(s.intern("call_dur_ns")) {}
   };
 
   static constexpr NodeId kSample = 16;  // of so many nodes, one is asked for the size of all
@@ -397,6 +423,8 @@ class Assembler {
   };
   std::vector<Origin> origins_;  ///< per node
   std::vector<NodeId> node_of_item_, node_of_host_;
+  std::map<uint32_t, int64_t> late_calls_;  ///< calls recorded with other times than their pieces have: how much later
+                                            ///< these begin
   std::string text_;
 };
 

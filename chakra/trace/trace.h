@@ -61,6 +61,11 @@ inline bool has_root(CommType type) {
          type == CommType::broadcast;
 }
 
+/// What nccl-tests calls algorithm bandwidth, as a multiple of comm_size / time: of gathers it counts what all put in.
+double algorithm_factor(CommType type, uint32_t members);
+/// What it calls bus bandwidth, as a multiple of the algorithm bandwidth: the rate of the links.
+double bus_factor(CommType type, uint32_t members);
+
 /// Why a node waits for another. The values are those of the attribute dep_kinds on disk.
 enum class EdgeKind : uint8_t {
   given,       ///< came with the file

@@ -1,0 +1,116 @@
+// Bytes per second of measured collectives, as nccl-tests defines them.
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "chakra/analyze/cells.h"
+#include "chakra/analyze/device_work.h"
+
+namespace chakra::analyze {
+namespace {
+
+using table::Table;
+using trace::CommType;
+using Kind = Table::Kind;
+
+constexpr std::string_view kTransfer = "transfer: last start to last end", kOwnTime = "own time, waiting included";
+
+/// All collectives of one group, type and size whose time was taken in the same way.
+struct Row {
+  std::string group;
+  CommType type = CommType::unknown;
+  uint64_t bytes = 0;
+  uint32_t members = 0;  ///< 0: not known
+  int64_t count = 0;
+  double time_ns = 0;
+  bool transfer = false;
+};
+
+/// The job has a trace of every member.
+bool complete(const match::Group& group) {
+  return group.known && group.ranks.size() > 1 &&
+         (group.size == 0 || group.size == static_cast<int64_t>(group.ranks.size()));
+}
+
+/// 0: not known. A job of one rank does not tell who else is in a group that nobody lists.
+uint32_t members_of(const match::Group& group) {
+  if (group.size > 0) return static_cast<uint32_t>(std::min<int64_t>(group.size, UINT32_MAX));
+  return complete(group) ? static_cast<uint32_t>(group.ranks.size()) : 0;
+}
+
+/// From the last start to the last end, clocks aligned.
+void add_transfers(const Job& job, const JobTimes& times, std::vector<Row>& rows) {
+  std::map<std::string_view, const match::Group*> groups;
+  for (const match::Group& group : job.matching.groups) groups.emplace(group.name, &group);
+  for (const CollectiveTimes& c : times.collectives) {
+    const auto group = groups.find(c.group);
+    if (c.bytes > 0 && group != groups.end() && complete(*group->second))
+      rows.push_back({c.group, c.type, c.bytes, c.members, c.count, c.transfer_ns, true});
+  }
+}
+
+/// Where no transfer is known: each member's own time, its waiting for the others included.
+void add_own_times(const Job& job, const JobTimes& times, std::vector<Row>& rows) {
+  std::map<std::tuple<uint32_t, CommType, uint64_t>, Row> own;
+  for (const match::Collective& c : job.matching.collectives) {
+    const match::Group& group = job.matching.groups[c.group];
+    const auto measured = [&](const match::NodeRef& ref) {
+      return ref.node != trace::kNoNode && job.traces.ranks[ref.rank].has_start(ref.node);
+    };
+    const auto clock_known = [&](const match::NodeRef& ref) {
+      const Clock &clock = times.clocks[ref.rank], &first = times.clocks[c.members[0].rank];
+      return clock.known && clock.reference == first.reference;
+    };
+    const bool transfer = complete(group) && c.members.size() > 1 &&
+                          std::all_of(c.members.begin(), c.members.end(), measured) &&
+                          std::all_of(c.members.begin(), c.members.end(), clock_known);
+    if (transfer || c.bytes == 0) continue;
+    for (const match::NodeRef& ref : c.members) {
+      if (!measured(ref)) continue;
+      Row& row = own[{c.group, c.type, c.bytes}];
+      row = {group.name, c.type, c.bytes, members_of(group), row.count + 1, row.time_ns, false};
+      row.time_ns += static_cast<double>(job.traces.ranks[ref.rank].dur_ps[ref.node]) / static_cast<double>(kPsPerNs);
+    }
+  }
+  for (auto& [key, row] : own) rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+Result<std::vector<NamedTable>> bandwidth(const Job& job, Findings&) {
+  Table table{"Bandwidth of measured collectives",
+              {{"type", Kind::text},
+               {"group", Kind::text},
+               {"size", Kind::bytes},
+               {"members", Kind::text},
+               {"count", Kind::count},
+               {"time", Kind::time_ps},
+               {"algorithm", Kind::rate_bytes_per_s},
+               {"bus", Kind::rate_bytes_per_s},
+               {"time is", Kind::text}},
+              {}};
+  const JobTimes times = job_times(job.traces, job.matching);
+  std::vector<Row> rows;
+  add_transfers(job, times, rows);
+  add_own_times(job, times, rows);
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.time_ns > b.time_ns; });
+  for (const Row& row : rows) {
+    if (row.time_ns <= 0) continue;
+    const bool gathers = trace::algorithm_factor(row.type, 2) != 1;
+    const double rate = trace::algorithm_factor(row.type, std::max<uint32_t>(row.members, 1)) *
+                        static_cast<double>(row.bytes) * static_cast<double>(row.count) / (row.time_ns * 1e-9);
+    const double bus = trace::bus_factor(row.type, std::max<uint32_t>(row.members, 1));
+    const auto known = [](bool is, Table::Cell value) {
+      return is ? std::move(value) : Table::Cell(std::string("unknown"));
+    };
+    table.rows.push_back({std::string(trace::name(row.type)), group_name(row.group), cell(row.bytes),
+                          known(row.members > 0, int64_t{row.members}), row.count,
+                          static_cast<Picoseconds>(std::clamp(row.time_ns * 1e3, 0.0, 1e18)),
+                          known(row.members > 0 || !gathers, rate), known(row.members > 0, rate * bus),
+                          std::string(row.transfer ? kTransfer : kOwnTime)});
+  }
+  return std::vector<NamedTable>{{"bandwidth", std::move(table)}};
+}
+
+}  // namespace chakra::analyze

@@ -1,0 +1,179 @@
+#include "chakra/analyze/device_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace chakra::analyze {
+namespace {
+
+using trace::NodeId;
+using trace::Trace;
+
+/// A device operation or a piece of one. A message that another one's kernel carries has no place on a device.
+bool is_operation(const Trace& t, NodeId n, bool places) {
+  if (!t.on_device(n) || t.name_of(n) == trace::kInitialCondition) return false;
+  return !places || t.lane[n] != trace::kNoLane;
+}
+
+bool has_streams(const Trace& t) {
+  return std::any_of(t.lanes.begin(), t.lanes.end(),
+                     [](const trace::Lane& lane) { return lane.kind == trace::Lane::Kind::stream; });
+}
+
+/// The names are those by which HolisticTraceAnalysis tells them: ^nccl.*Kernel, ^Memcpy, ^Memset, ^dma.
+OperationKind kind_of(const Trace& t, NodeId n) {
+  const std::string_view name = t.name_of(n);
+  const bool communication = name.starts_with("nccl") && name.find("Kernel") != std::string_view::npos;
+  if (trace::is_comm(t.type[n]) || communication) return OperationKind::communication;
+  const bool memory = name.starts_with("Memcpy") || name.starts_with("Memset") || name.starts_with("dma");
+  return memory || bound_of(t, n) == Bound::memory ? OperationKind::memory : OperationKind::computation;
+}
+
+/// A continuation comes after what it continues; whatever else a file says, it stands for itself.
+std::vector<NodeId> wholes(const Trace& t) {
+  std::vector<NodeId> whole(t.size());
+  for (NodeId n = 0; n < t.size(); ++n) whole[n] = t.part_of[n] < n ? whole[t.part_of[n]] : n;
+  return whole;
+}
+
+/// Until when something must have been launched to be in the scope, and whether it must have been launched at all.
+struct Limit {
+  bool all = true;
+  bool included = false;  ///< what is launched at `time` is in
+  Picoseconds time = std::numeric_limits<Picoseconds>::max();
+};
+
+Limit limit_of(const Trace& t, const Schedule& s, LaunchScope scope) {
+  if (scope == LaunchScope::all) return {};
+  std::set<std::string_view> names;
+  std::vector<NodeId> steps;
+  for (NodeId n = 0; n < t.size(); ++n)
+    if (t.on_cpu(n) && contains(t.name_of(n), kStep)) {
+      names.insert(t.name_of(n));
+      steps.push_back(n);
+    }
+  if (names.size() < 2) return {};
+  const bool included = scope == LaunchScope::steps;
+  const std::vector<Picoseconds> ends = included ? trace::inclusive_ends(t) : std::vector<Picoseconds>();
+  Limit limit{false, included, std::numeric_limits<Picoseconds>::min()};
+  for (const NodeId n : steps) limit.time = std::max(limit.time, included ? ends[n] : s.start[n]);
+  return limit;
+}
+
+/// What linking says about calls whose pieces span another time than was recorded.
+void correct_calls(const Trace& t, std::vector<LaunchCall>& calls) {
+  const StringId late = t.strings.find("call_late_ns"), dur = t.strings.find("call_dur_ns");
+  if (late == 0 && dur == 0) return;
+  const auto picoseconds = [](int64_t ns) {
+    return std::clamp<int64_t>(ns, -kLongestPs / kPsPerNs, kLongestPs / kPsPerNs) * kPsPerNs;
+  };
+  for (LaunchCall& call : calls) {
+    std::optional<int64_t> late_ns, dur_ns;
+    for (const trace::Attr& attr : t.attrs_of(call.node)) {
+      if (attr.name == late && late != 0) late_ns = attr.integer();
+      if (attr.name == dur && dur != 0) dur_ns = attr.integer();
+    }
+    if (late_ns) call.start = add_saturated(call.start, -picoseconds(*late_ns));
+    if (dur_ns) call.end = add_saturated(call.start, std::max<Picoseconds>(0, picoseconds(*dur_ns)));
+  }
+}
+
+class Collector {
+ public:
+  Collector(const Trace& t, const Schedule& s) : t_(t), s_(s) {}
+
+  DeviceWork run(LaunchScope scope) {
+    work_.whole = wholes(t_);
+    const bool places = has_streams(t_);
+    operation_of_.assign(t_.size(), trace::kNoRow);
+    call_of_.assign(t_.size(), trace::kNoRow);
+    for (NodeId n = 0; n < t_.size(); ++n)
+      if (is_operation(t_, n, places)) add_operation(n);
+    for (NodeId n = 0; n < t_.size(); ++n)
+      if (const uint32_t call = call_of_[work_.whole[n]]; call != trace::kNoRow)
+        work_.calls[call].end = std::max(work_.calls[call].end, s_.end[n]);
+    correct_calls(t_, work_.calls);
+    keep(limit_of(t_, s_, scope));
+    return std::move(work_);
+  }
+
+ private:
+  void add_operation(NodeId n) {
+    const NodeId whole = work_.whole[n];
+    uint32_t& at = operation_of_[whole];
+    if (at == trace::kNoRow) {
+      at = static_cast<uint32_t>(work_.operations.size());
+      work_.operations.push_back({whole, trace::kNoRow, kind_of(t_, whole), s_.start[n], s_.end[n]});
+    }
+    DeviceOperation& operation = work_.operations[at];
+    operation.end = std::max({operation.end, operation.start, s_.end[n]});
+    if (operation.call != trace::kNoRow) return;
+    for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e)
+      if (trace::kind_of(t_.deps.kind[e]) == trace::EdgeKind::launch)
+        return void(operation.call = call(work_.whole[t_.deps.node[e]]));
+  }
+
+  uint32_t call(NodeId n) {
+    uint32_t& at = call_of_[n];
+    if (at == trace::kNoRow) {
+      at = static_cast<uint32_t>(work_.calls.size());
+      work_.calls.push_back(
+          {n, s_.start[n], s_.end[n], 0, contains_ignoring_case(t_.name_of(n), "GraphLaunch")});
+    }
+    return at;
+  }
+
+  /// What the limit leaves out goes, and calls of which nothing stays.
+  void keep(const Limit& limit) {
+    std::vector<DeviceOperation> kept;
+    for (DeviceOperation& operation : work_.operations) {
+      const Picoseconds launched = operation.call == trace::kNoRow ? 0 : work_.calls[operation.call].start;
+      const bool in = limit.all || (operation.call != trace::kNoRow &&
+                                    (limit.included ? launched <= limit.time : launched < limit.time));
+      if (!in) {
+        ++work_.left_out;
+        work_.left_out_time = add_saturated(work_.left_out_time, operation.time());
+        continue;
+      }
+      if (operation.call != trace::kNoRow) ++work_.calls[operation.call].operations;
+      kept.push_back(operation);
+    }
+    work_.operations = std::move(kept);
+    std::vector<uint32_t> row(work_.calls.size(), trace::kNoRow);
+    std::vector<LaunchCall> calls;
+    for (size_t c = 0; c < work_.calls.size(); ++c) {
+      if (work_.calls[c].operations == 0) continue;
+      row[c] = static_cast<uint32_t>(calls.size());
+      calls.push_back(work_.calls[c]);
+    }
+    work_.calls = std::move(calls);
+    for (DeviceOperation& operation : work_.operations)
+      if (operation.call != trace::kNoRow) operation.call = row[operation.call];
+  }
+
+  const Trace& t_;
+  const Schedule& s_;
+  DeviceWork work_;
+  std::vector<uint32_t> operation_of_, call_of_;  ///< by node
+};
+
+}  // namespace
+
+DeviceWork device_work(const Job& job, size_t rank) {
+  return Collector(job.traces.ranks[rank], job.schedules[rank]).run(job.scope);
+}
+
+int64_t stream_of(const Trace& t, NodeId n) {
+  const bool placed = t.lane[n] != trace::kNoLane && t.lanes[t.lane[n]].kind == trace::Lane::Kind::stream;
+  return placed ? t.lanes[t.lane[n]].index : -1;
+}
+
+int64_t device_of(const Trace& t, NodeId n) {
+  const bool placed = t.lane[n] != trace::kNoLane && t.lanes[t.lane[n]].kind == trace::Lane::Kind::stream;
+  return placed ? t.lanes[t.lane[n]].process : -1;
+}
+
+}  // namespace chakra::analyze

@@ -1,0 +1,59 @@
+// What ran on the devices of a rank and which call launched it: what the tables of kernels, operators, launches and
+// queues have in common.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/analyze/analyze.h"
+
+namespace chakra::analyze {
+
+/// The beginning of the names of steps.
+inline constexpr std::string_view kStep = "ProfilerStep";
+
+/// As HolisticTraceAnalysis tells kernels apart (`get_kernel_type`).
+enum class OperationKind : uint8_t { computation, communication, memory };
+inline constexpr std::array<std::string_view, 3> kOperationKinds{"computation", "communication", "memory"};
+
+/// A kernel, copy or memset; where linking cut it into pieces, all of them.
+struct DeviceOperation {
+  trace::NodeId node = trace::kNoNode;  ///< the first piece
+  uint32_t call = trace::kNoRow;        ///< into DeviceWork::calls; kNoRow: its launch is not recorded
+  OperationKind kind = OperationKind::computation;
+  Picoseconds start = 0, end = 0;
+  Picoseconds time() const { return end - start; }
+};
+
+/// A call on the host that launched something, as recorded: with what it did before, while and after it waited.
+struct LaunchCall {
+  trace::NodeId node = trace::kNoNode;
+  Picoseconds start = 0, end = 0;
+  uint32_t operations = 0;
+  bool graph = false;  ///< it launched a whole graph, whose operations have no launch of their own
+};
+
+struct DeviceWork {
+  std::vector<DeviceOperation> operations;  ///< by row
+  std::vector<LaunchCall> calls;            ///< those that launched one of them
+  std::vector<trace::NodeId> whole;         ///< per node: that of which it is a piece, or itself
+  int64_t left_out = 0;                     ///< operations that Job::scope leaves out
+  Picoseconds left_out_time = 0;
+};
+/// Cost: O(nodes + edges).
+DeviceWork device_work(const Job& job, size_t rank);
+
+int64_t stream_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not said
+int64_t device_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not said
+
+// The analyses that stand in files of their own, a row of kAnalyses each.
+Result<std::vector<NamedTable>> kernels(const Job& job, Findings& findings);
+Result<std::vector<NamedTable>> operators(const Job& job, Findings& findings);
+Result<std::vector<NamedTable>> launches(const Job& job, Findings& findings);
+Result<std::vector<NamedTable>> queues(const Job& job, Findings& findings);
+Result<std::vector<NamedTable>> bandwidth(const Job& job, Findings& findings);
+Result<std::vector<NamedTable>> work(const Job& job, Findings& findings);
+
+}  // namespace chakra::analyze

@@ -1,0 +1,200 @@
+// Operators by the device time launched under them: the innermost one, and all around it.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "chakra/analyze/cells.h"
+#include "chakra/analyze/device_work.h"
+
+namespace chakra::analyze {
+namespace {
+
+using table::Table;
+using trace::kNoNode;
+using trace::NodeId;
+using trace::Trace;
+using Kind = Table::Kind;
+
+struct Sums {
+  int64_t count = 0, operations = 0;
+  Picoseconds host = 0, device = 0, inclusive = 0;
+};
+
+class Operators {
+ public:
+  Operators(const Trace& t, const Schedule& s, const DeviceWork& work) : t_(t), s_(s), work_(work) {}
+
+  /// By name.
+  std::map<std::string_view, Sums> run() {
+    find_operators();
+    for (const DeviceOperation& operation : work_.operations) charge(operation);
+    add_host_time();
+    visit_all();
+    std::map<std::string_view, Sums> named;
+    for (StringId name = 0; name < by_name_.size(); ++name)
+      if (by_name_[name].count > 0) named.emplace(t_.strings[name], by_name_[name]);
+    return named;
+  }
+
+  Sums none;  ///< of operations that no operator launched
+
+ private:
+  /// Runtime calls are not operators: they have a correlation, or launched something. Nodes that stand for time
+  /// are not, either.
+  void find_operators() {
+    is_operator_.assign(t_.size(), 0);
+    const StringId correlation = t_.strings.find("correlation");
+    std::vector<char> calls(t_.size(), 0);
+    for (const LaunchCall& call : work_.calls) calls[call.node] = 1;
+    const auto is_call = [&](NodeId n) {
+      if (calls[n]) return true;
+      if (correlation == 0) return false;
+      for (const trace::Attr& attr : t_.attrs_of(n))
+        if (attr.name == correlation) return true;
+      return false;
+    };
+    for (NodeId n = 0; n < t_.size(); ++n) {
+      if (!t_.on_cpu(n) || work_.whole[n] != n || t_.type[n] == trace::NodeType::metadata) continue;
+      const std::string_view name = t_.name_of(n);
+      const bool time = name == trace::kHostGap || name == trace::kSyncRemainder || name == trace::kInitialCondition;
+      is_operator_[n] = !time && !is_call(n);
+    }
+  }
+
+  /// The first caller, whole; kNoNode: none.
+  NodeId parent_of(NodeId n) const {
+    const auto parents = t_.ctrl.of(n);
+    return parents.empty() ? kNoNode : work_.whole[parents.front()];
+  }
+
+  /// The innermost operator around the launch: the device operation's caller, or that of the call.
+  void charge(const DeviceOperation& operation) {
+    NodeId caller = parent_of(operation.node);
+    if (caller != kNoNode && !is_operator_[caller]) caller = parent_of(caller);
+    Sums* sums = &none;
+    if (caller != kNoNode && is_operator_[caller]) {
+      if (device_.empty()) device_.assign(t_.size(), 0);
+      device_[caller] = add_saturated(device_[caller], operation.time());
+      sums = &of(caller);
+    }
+    ++sums->operations;
+    sums->device = add_saturated(sums->device, operation.time());
+  }
+
+  Sums& of(NodeId n) {
+    if (by_name_.empty()) by_name_.resize(t_.strings.size());
+    return by_name_[t_.name[n]];
+  }
+
+  void add_host_time() {
+    for (NodeId n = 0; n < t_.size(); ++n) {
+      const NodeId whole = work_.whole[n];
+      if (!is_operator_[whole]) continue;
+      Sums& sums = of(whole);
+      sums.count += whole == n;
+      sums.host = add_saturated(sums.host, s_.end[n] - s_.start[n]);
+    }
+  }
+
+  /// The call tree, callers first. What a file puts into a circle begins anew at the first of it.
+  void visit_all() {
+    if (device_.empty()) return;
+    std::vector<uint32_t> begin(t_.size() + 1, 0);
+    std::vector<NodeId> parents(t_.size(), kNoNode);
+    for (NodeId n = 0; n < t_.size(); ++n) {
+      if (work_.whole[n] != n || !t_.on_cpu(n)) continue;
+      const NodeId parent = parent_of(n);
+      if (parent != n) parents[n] = parent;
+      if (parents[n] != kNoNode) ++begin[parents[n] + 1];
+    }
+    for (size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+    std::vector<NodeId> children(begin.back());
+    std::vector<uint32_t> fill(begin.begin(), begin.end() - 1);
+    for (NodeId n = 0; n < t_.size(); ++n)
+      if (parents[n] != kNoNode) children[fill[parents[n]]++] = n;
+    seen_.assign(t_.size(), 0);
+    open_.assign(t_.strings.size(), 0);
+    for (const bool roots : {true, false})
+      for (NodeId n = 0; n < t_.size(); ++n)
+        if (!seen_[n] && (!roots || parents[n] == kNoNode)) visit(n, begin, children);
+  }
+
+  /// Adds to each name what was launched under its outermost operators.
+  void visit(NodeId root, const std::vector<uint32_t>& begin, const std::vector<NodeId>& children) {
+    struct Open {
+      NodeId node;
+      uint32_t next;
+      Picoseconds device;
+    };
+    std::vector<Open> stack;
+    const auto enter = [&](NodeId n) {
+      seen_[n] = 1;
+      if (is_operator_[n]) ++open_[t_.name[n]];
+      stack.push_back({n, begin[n], device_[n]});
+    };
+    enter(root);
+    while (!stack.empty()) {
+      Open& top = stack.back();
+      if (top.next < begin[top.node + 1]) {
+        const NodeId child = children[top.next++];
+        if (!seen_[child]) enter(child);
+        continue;
+      }
+      const Open done = top;
+      stack.pop_back();
+      if (!stack.empty()) stack.back().device = add_saturated(stack.back().device, done.device);
+      if (!is_operator_[done.node] || --open_[t_.name[done.node]] > 0) continue;
+      Sums& sums = of(done.node);
+      sums.inclusive = add_saturated(sums.inclusive, done.device);
+    }
+  }
+
+  const Trace& t_;
+  const Schedule& s_;
+  const DeviceWork& work_;
+  std::vector<char> is_operator_, seen_;
+  std::vector<Picoseconds> device_;  ///< by node: launched right under it; empty where nothing is
+  std::vector<uint32_t> open_;       ///< by name: operators on the way from the root
+  std::vector<Sums> by_name_;        ///< by name
+};
+
+}  // namespace
+
+Result<std::vector<NamedTable>> operators(const Job& job, Findings&) {
+  Table table{"Operators by device time launched under them",
+              {{"rank", Kind::count},
+               {"operator", Kind::text},
+               {"count", Kind::count},
+               {"host self", Kind::time_ps},
+               {"operations", Kind::count},
+               {"device", Kind::time_ps},
+               {"share", Kind::share},
+               {"device inclusive", Kind::time_ps}},
+              {}};
+  for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
+    const Trace& t = job.traces.ranks[r];
+    const DeviceWork work = device_work(job, r);
+    Operators operators(t, job.schedules[r], work);
+    auto named = operators.run();
+    if (named.empty()) continue;
+    if (operators.none.operations > 0) named["(no operator)"] = operators.none;
+    Picoseconds total = 0;
+    for (const DeviceOperation& operation : work.operations) total = add_saturated(total, operation.time());
+    std::vector<std::pair<std::string_view, Sums>> order(named.begin(), named.end());
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.second.device, a.second.inclusive, a.second.host) >
+             std::tie(b.second.device, b.second.inclusive, b.second.host);
+    });
+    std::vector<uint64_t> parts;
+    for (const auto& [name, sums] : order) {
+      parts.push_back(static_cast<uint64_t>(sums.device));
+      table.rows.push_back({t.rank, std::string(name), sums.count, sums.host, sums.operations, sums.device,
+                            share(sums.device, total), sums.inclusive});
+    }
+    if (total < kLongestPs)
+      CHAKRA_CHECK(check_sum("the device time of operators", static_cast<uint64_t>(total), parts));
+  }
+  return std::vector<NamedTable>{{"operators", std::move(table)}};
+}
+
+}  // namespace chakra::analyze

@@ -1,0 +1,97 @@
+// Operations and bytes per second over the steps, where nodes say how much work they are.
+#include <algorithm>
+
+#include "chakra/analyze/cells.h"
+#include "chakra/analyze/device_work.h"
+
+namespace chakra::analyze {
+namespace {
+
+using table::Table;
+using trace::NodeId;
+using trace::Trace;
+using Kind = Table::Kind;
+
+struct Sums {
+  uint64_t operations = 0, bytes = 0;
+  int64_t nodes = 0;
+  Picoseconds computing = 0, covered = 0;  ///< time of computation on devices, and of what of it says its work
+  Picoseconds first = 0, last = 0;
+};
+
+/// From the first ProfilerStep to the last, or all of the trace where there is none.
+void find_steps(const Trace& t, const Schedule& s, Sums& sums) {
+  sums.first = s.first;
+  sums.last = s.last;
+  const std::vector<Picoseconds> ends = trace::inclusive_ends(t);
+  bool any = false;
+  for (NodeId n = 0; n < t.size(); ++n) {
+    if (!t.on_cpu(n) || !t.name_of(n).starts_with(kStep)) continue;
+    sums.first = any ? std::min(sums.first, s.start[n]) : s.start[n];
+    sums.last = any ? std::max(sums.last, ends[n]) : ends[n];
+    any = true;
+  }
+}
+
+/// Of device operations when they were launched, of nodes on the host when they ran.
+Sums add_up(const Trace& t, const Schedule& s, const DeviceWork& work) {
+  Sums sums;
+  find_steps(t, s, sums);
+  const Picoseconds first = sums.first, last = sums.last;
+  const auto says_work = [&](NodeId n) {
+    return (!t.num_ops.empty() && t.num_ops[n] > 0) || (!t.tensor_bytes.empty() && t.tensor_bytes[n] > 0);
+  };
+  const auto add = [&](NodeId n, Picoseconds at) {
+    if (at < first || at > last || !says_work(n)) return false;
+    ++sums.nodes;
+    if (!t.num_ops.empty()) sums.operations = add_bytes(sums.operations, t.num_ops[n]);
+    if (!t.tensor_bytes.empty()) sums.bytes = add_bytes(sums.bytes, t.tensor_bytes[n]);
+    return true;
+  };
+  for (NodeId n = 0; n < t.size(); ++n)
+    if (!t.on_device(n) && !trace::is_comm(t.type[n])) add(n, s.start[n]);
+  for (const DeviceOperation& operation : work.operations) {
+    if (trace::is_comm(t.type[operation.node])) continue;
+    const Picoseconds at = operation.call == trace::kNoRow ? operation.start : work.calls[operation.call].start;
+    if (at < first || at > last) continue;
+    sums.last = std::max(sums.last, operation.end);
+    const bool covered = add(operation.node, at);
+    if (operation.kind != OperationKind::computation) continue;
+    sums.computing = add_saturated(sums.computing, operation.time());
+    if (covered) sums.covered = add_saturated(sums.covered, operation.time());
+  }
+  return sums;
+}
+
+}  // namespace
+
+Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
+  Table table{"Work over the steps",
+              {{"rank", Kind::count},
+               {"time", Kind::time_ps},
+               {"nodes with work", Kind::count},
+               {"covered", Kind::share},
+               {"operations", Kind::count},
+               {"bytes", Kind::bytes},
+               {"operations per s", Kind::text},
+               {"rate", Kind::rate_bytes_per_s}},
+              {}};
+  for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
+    const Trace& t = job.traces.ranks[r];
+    const Sums sums = add_up(t, job.schedules[r], device_work(job, r));
+    const double seconds = static_cast<double>(sums.last - sums.first) / kPsPerSecond;
+    if (sums.nodes == 0) {
+      findings.push_back({"analyze.no_work", Severity::note, t.rank, -1,
+                          "no node says how much work it is (num_ops, tensor_size), so operations per second are not "
+                          "known"});
+      continue;
+    }
+    if (seconds <= 0) continue;
+    table.rows.push_back({t.rank, sums.last - sums.first, sums.nodes, share(sums.covered, sums.computing),
+                          cell(sums.operations), cell(sums.bytes), static_cast<double>(sums.operations) / seconds,
+                          static_cast<double>(sums.bytes) / seconds});
+  }
+  return std::vector<NamedTable>{{"work", std::move(table)}};
+}
+
+}  // namespace chakra::analyze
