@@ -81,7 +81,8 @@ std::string similar(std::string_view name) {
   std::string names;
   if (first.size() < 2) return names;
   for (const DeviceRow& row : kDevices)
-    if (contains(plain_name(row.name), first)) names += (names.empty() ? "; similar names: " : ", ") + std::string(row.name);
+    if (contains(plain_name(row.name), first))
+      names += (names.empty() ? "; similar names: " : ", ") + std::string(row.name);
   return names;
 }
 

@@ -55,7 +55,7 @@ const std::array<DeviceRow, 37> kDevices{{
      {19.5, 19.5, 156, 312, 312, 0, 0, 624},
      1555,
      40,
-     "A100-PCIE-40GB",
+     "",
      "NVIDIA A100 data sheet, 2020"},
     {"A100-PCIe-80GB",
      {19.5, 19.5, 156, 312, 312, 0, 0, 624},
