@@ -128,7 +128,7 @@ Why why_rates(const SimAsked&, const JobFacts&, const sim::SimReport&) {
 
 std::optional<std::string> keys_without(const JobFacts& job, bool native) {
   const std::vector<std::string>& keys = native ? job.system.compat_keys : job.system.native_keys;
-  return keys.empty() ? std::nullopt : std::optional(some(keys));
+  return keys.empty() ? std::nullopt : std::optional("(" + some(keys) + ")");
 }
 
 // ---- the rest --------------------------------------------------------------------------------------------------
@@ -169,19 +169,19 @@ Why why_no_fold(const SimAsked& asked, const JobFacts& job, const sim::SimReport
 constexpr std::array<Row, 16> kRows{{
     {"--device", [](const SimAsked& a, const JobFacts&) { return if_given(a.device); }, why_device},
     {"--from-device", [](const SimAsked& a, const JobFacts&) { return if_given(a.from_device); }, why_from_device},
-    {"--system: roofline-enabled",
+    {"--system (roofline-enabled)",
      [](const SimAsked& a, const JobFacts& j) { return if_set(a.native && j.system.roofline); }, why_roofline},
-    {"--system: peak-perf, local-mem-bw",
+    {"--system (peak-perf, local-mem-bw)",
      [](const SimAsked& a, const JobFacts& j) {
        return if_set(a.native && !j.system.roofline &&
                      (j.system.peak_flop_per_s > 0 || j.system.memory_bytes_per_s > 0));
      },
      why_rates},
-    {"--system: devices",
+    {"--system (devices)",
      [](const SimAsked& a, const JobFacts& j) { return if_set(a.native && !j.system.devices.empty()); }, why_devices},
-    {"--system: ranks",
+    {"--system (ranks)",
      [](const SimAsked& a, const JobFacts& j) { return if_set(a.native && !j.system.unlike.empty()); }, why_ranks},
-    {"--system:", [](const SimAsked& a, const JobFacts& j) { return keys_without(j, a.native); },
+    {"--system", [](const SimAsked& a, const JobFacts& j) { return keys_without(j, a.native); },
      [](const SimAsked& a, const JobFacts&, const sim::SimReport&) {
        return Why{a.native ? "only --compat uses such keys" : "only the native mode uses such keys", false};
      }},
@@ -229,14 +229,14 @@ std::vector<std::string> unnamed(const match::GroupTable& groups, const std::vec
 }
 
 Finding finding(std::string_view option, std::string_view how, std::string_view why) {
-  return {"sim.option.no_effect", Severity::warning, -1, -1, fmt::format("{}: {}: {}", option, how, why)};
+  return {"sim.option.no_effect", Severity::warning, -1, -1, fmt::format("{} {}: {}", option, how, why)};
 }
 
 }  // namespace
 
-Finding no_effect(std::string_view option, std::string_view why) { return finding(option, "no effect", why); }
+Finding no_effect(std::string_view option, std::string_view why) { return finding(option, "has no effect", why); }
 Finding partial_effect(std::string_view option, std::string_view why) {
-  return finding(option, "no effect on a part", why);
+  return finding(option, "has no effect on a part", why);
 }
 
 JobFacts facts_of(const sim::SimInput& input, const match::GroupTable& groups, const Findings& findings) {

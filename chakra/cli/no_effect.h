@@ -15,9 +15,9 @@
 
 namespace chakra::cli {
 
-/// "--congestion fluid: no effect: nothing communicates".
+/// "--congestion fluid has no effect: nothing communicates".
 Finding no_effect(std::string_view option, std::string_view why);
-/// "--device H100-SXM: only in part: ..."
+/// "--device H100-SXM has no effect on a part: 2.50 % of the device time is unchanged: ..."
 Finding partial_effect(std::string_view option, std::string_view why);
 
 /// What 'chakra sim' was asked for, as far as it may change nothing.

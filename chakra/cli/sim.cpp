@@ -376,6 +376,9 @@ Result<void> run_sim(Options o) {
     if (!value.empty() && value != "1")
       findings.push_back({"sim.compat.ignored", Severity::warning, -1, -1,
                           fmt::format("{} {} has no effect here, nor in ASTRA-sim", flag, value)});
+  for (const auto& [flag, value] :
+       {std::pair("--logging-configuration", o.logging), std::pair("--logging-folder", o.logging_folder)})
+    if (!value.empty()) findings.push_back(no_effect(flag, "nothing is logged; --json says what happens"));
   std::vector<std::string> files{o.network, o.system, o.memory, o.groups};
   if (const auto ranks = job_files(o.path))  // what is wrong with the job is said after what is wrong with the system
     files.insert(files.end(), ranks->begin(), ranks->end());

@@ -14,8 +14,9 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
-constexpr double kTooFast = 1.05;     ///< that a kernel may beat its device's peak by: clocks vary
+constexpr double kTooFast = 1.05;       ///< that a kernel may beat its device's peak by: clocks vary
 constexpr double kTooFastShare = 0.01;  ///< of device time, from which on it is said
+constexpr double kShareSaid = 1e-4;     ///< of the operations, likewise: what would be printed as 0.00 % is not
 
 /// The name that a recording has for the device of a stream; "" where it has none.
 std::string_view recorded_name(const Trace& t, int64_t device) {
@@ -58,6 +59,7 @@ class Carrier {
     for (NodeId n = 0; n < t_.size(); ++n) {
       if (t_.type[n] != NodeType::comp || t_.on_cpu(n)) continue;
       const Picoseconds before = t_.dur_ps[n];
+      ops += static_cast<double>(device::work_of(t_, n).ops);
       const bool first = t_.part_of[n] == trace::kNoNode || t_.part_of[n] >= n;
       if (is_measured(t_, n)) {
         if (first) CHAKRA_CHECK(choose(n, how[n], factor[n]));
@@ -82,8 +84,8 @@ class Carrier {
 
   std::map<std::pair<std::string, Scaling>, ScaledTime> rows;
   std::map<std::tuple<std::string, trace::DType, trace::DType>, double> stand_ins;  ///< device, type, in its place: ops
-  double ops = 0;                ///< all that were looked at, once for each device that they were looked at for
-  Picoseconds too_fast_ps = 0;   ///< in nodes that took less time than the operations can on the recording's device
+  double ops = 0;               ///< of all nodes
+  Picoseconds too_fast_ps = 0;  ///< in nodes that took less time than the operations can on the recording's device
   std::string too_fast_on;
 
  private:
@@ -116,36 +118,37 @@ class Carrier {
   }
 
   int64_t number_of(NodeId n) const { return t_.lane[n] == trace::kNoLane ? 0 : t_.lanes[t_.lane[n]].process; }
-  const Device* from_of(NodeId n) const {
-    const auto found = from_.find(number_of(n));
-    return found == from_.end() ? nullptr : found->second ? &*found->second : nullptr;
-  }
+  std::string_view name_of_device(NodeId n) const { return recorded_name(t_, number_of(n)); }
 
-  /// The device on which a node was recorded; null where it is not known and need not be.
-  Result<const Device*> find_from(NodeId n) {
+  /// The device on which a node was recorded; null where it is not known.
+  const Device* from_of(NodeId n) {
     const auto [found, added] = from_.try_emplace(number_of(n));
     if (added) {
-      const std::string_view name = recorded_name(t_, found->first);
+      const std::string_view name = name_of_device(n);
       if (system_.recorded) found->second = system_.recorded;
       else if (const device::DeviceRow* row = name.empty() ? nullptr : device::find(name))
         found->second = device::device(*row);
-      else if (!(system_.target_is_roofline && &to_ == &*system_.target))
-        return fail(
-            Code::bad_input, "sim.device.unknown",
-            name.empty()
-                ? fmt::format("rank {} does not say on which device it was recorded; --from-device NAME|FILE says it",
-                              t_.rank)
-                : fmt::format("rank {} was recorded on {}, which is not in 'chakra list devices'; --from-device "
-                              "NAME|FILE says what it is{}",
-                              t_.rank, quote(name), device::similar(name)),
-            {t_.file});
     }
     return found->second ? &*found->second : nullptr;
   }
 
+  /// The same, where it has to be known: only the system file's roofline does without.
+  Result<const Device*> find_from(NodeId n) {
+    const Device* from = from_of(n);
+    if (from || (system_.target_is_roofline && &to_ == &*system_.target)) return from;
+    const std::string_view name = name_of_device(n);
+    return fail(Code::bad_input, "sim.device.unknown",
+                name.empty()
+                    ? fmt::format("rank {} does not say on which device it was recorded; --from-device NAME|FILE does",
+                                  t_.rank)
+                    : fmt::format("rank {} was recorded on {}, which is not in 'chakra list devices'; --from-device "
+                                  "NAME|FILE says what it is{}",
+                                  t_.rank, quote(name), device::similar(name)),
+                {t_.file});
+  }
+
   void note_types(const Device& device, const device::Work& work) {
     if (work.ops == 0) return;
-    ops += static_cast<double>(work.ops);
     const device::Peak peak = device::peak(device, work.type);
     if (peak.as != work.type) stand_ins[{device.name, work.type, peak.as}] += static_cast<double>(work.ops);
   }
@@ -200,22 +203,7 @@ class Summary {
     for (size_t i = 0; i < by.size(); ++i)
       if (by[i] > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", share(by[i], all), kScalings[i].text);
     find("sim.device.scaled", Severity::note, fmt::format("of {} of device time: {}", show_time(all), text));
-    for (const auto& [key, ops] : stand_ins_) {
-      const auto& [device, type, as] = key;
-      const std::string part = show_percent(ops / ops_);
-      if (type == trace::DType::unknown)
-        find("sim.device.peak", Severity::warning,
-             fmt::format("{} of the operations do not say their element type: on {} they count as {}", part, device,
-                         trace::name(as)));
-      else if (as == trace::DType::unknown)
-        find("sim.device.peak", Severity::warning,
-             fmt::format("{} of the operations are {}, for which {} has no peak: only their bytes count there", part,
-                         trace::name(type), device));
-      else
-        find("sim.device.peak", Severity::warning,
-             fmt::format("{} of the operations are {}, for which {} has no peak: they count as {} there", part,
-                         trace::name(type), device, trace::name(as)));
-    }
+    if (const std::string which = stand_ins(); !which.empty()) find("sim.device.peak", Severity::warning, which);
     if (static_cast<double>(too_fast_) > kTooFastShare * static_cast<double>(all))
       find("sim.device.too_fast", Severity::warning,
            fmt::format("{} of the device time is in kernels that took less time than {} needs at its peak for their "
@@ -225,6 +213,26 @@ class Summary {
   }
 
  private:
+  /// "12.00 % of the operations are bf16, for which V100-SXM2 has no peak: there they count as f32; ..."
+  std::string stand_ins() const {
+    std::string text;
+    for (const auto& [key, ops] : stand_ins_) {
+      const auto& [device, type, as] = key;
+      if (ops < kShareSaid * ops_) continue;
+      const std::string part = show_percent(ops / ops_);
+      text += text.empty() ? "" : "; ";
+      if (type == trace::DType::unknown)
+        text += fmt::format("{} of the operations do not say their element type: on {} they count as {}", part, device,
+                            trace::name(as));
+      else
+        text += fmt::format("{} of the operations are {}, for which {} has no peak: {}", part, trace::name(type),
+                            device,
+                            as == trace::DType::unknown ? "only their bytes count there"
+                                                        : fmt::format("there they count as {}", trace::name(as)));
+    }
+    return text;
+  }
+
   std::map<std::tuple<std::string, std::string, Scaling>, ScaledTime> rows_;
   std::map<std::tuple<std::string, trace::DType, trace::DType>, double> stand_ins_;
   double ops_ = 0;

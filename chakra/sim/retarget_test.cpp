@@ -188,6 +188,34 @@ TEST(Retarget, ClassesSplitByDevice) {
   EXPECT_EQ(c.job.peer_slots.size(), c.job.classes.size());
 }
 
+TEST(Retarget, FoldedIsUnfolded) {
+  const auto run = [](bool fold) {
+    SimInput in;
+    in.fabric = {{{net::TopologyKind::ring, 8, 100, 1000}}};
+    for (int64_t rank = 0; rank < 8; ++rank) {
+      Recording r("Tesla V100-SXM2-32GB", rank);
+      r.kernel("k", 900 * kUs, {1'000'000'000, 100'000'000, DType::f16});
+      in.job.ranks.push_back(r.finish());
+    }
+    in.system = on("H100-SXM");
+    in.system.devices = {device::device(*device::find("T4"))};
+    in.system.unlike[1].device = in.system.unlike[5].device = 0;
+    in.fold = fold;
+    auto report = simulate(std::move(in));
+    EXPECT_TRUE(report) << report.error().message();
+    return std::move(*report);
+  };
+  const SimReport folded = run(true), whole = run(false);
+  EXPECT_LT(folded.actors.size(), whole.actors.size());
+  for (size_t r = 0; r < 8; ++r) {
+    EXPECT_EQ(folded.ranks[r].finish_ps, whole.ranks[r].finish_ps);
+    EXPECT_EQ(folded.ranks[r].compute_ps, whole.ranks[r].compute_ps);
+  }
+  EXPECT_NE(folded.ranks[0].compute_ps, folded.ranks[1].compute_ps);
+  ASSERT_EQ(folded.devices.size(), whole.devices.size());
+  for (size_t i = 0; i < folded.devices.size(); ++i) EXPECT_EQ(folded.devices[i].after_ps, whole.devices[i].after_ps);
+}
+
 /// The roofline of a system file, as everyone has used it: one peak, and recordings of an unknown device stay.
 TEST(Retarget, TheSystemFilesRoofline) {
   System system;
