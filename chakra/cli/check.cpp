@@ -3,6 +3,7 @@
 
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
+#include "chakra/cli/no_effect.h"
 #include "chakra/io/io.h"
 
 namespace chakra::cli {
@@ -38,7 +39,7 @@ Result<int> run_check(const Options& o) {
     } else {
       CHAKRA_ASSIGN(job, io::read_job(path));
     }
-    Findings found;
+    Findings found = o.groups.empty() ? Findings() : groups_without_effect(groups, job.ranks);
     CHAKRA_CHECK(expand_job(o.expand, job, job_groups, found));
     int64_t nodes = 0;
     for (const trace::Trace& t : job.ranks) nodes += t.size();

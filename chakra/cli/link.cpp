@@ -11,6 +11,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/cli/cli.h"
+#include "chakra/cli/no_effect.h"
 #include "chakra/io/io.h"
 #include "chakra/pytorch/pytorch.h"
 #include "chakra/sim/sim.h"
@@ -299,6 +300,10 @@ class LinkCommand {
     rank.rank = linked.trace.rank;
     rank.nodes = linked.trace.size();
     rank.report = std::move(linked.report);
+    for (Finding& finding : link_options_without_effect(options_, rank.report)) {
+      finding.rank = rank.rank;
+      rank.report.findings.push_back(std::move(finding));
+    }
     if (o_.explain) {
       const trace::Ids& ids = linked.trace.id;
       const size_t found = ids.find(static_cast<uint64_t>(*o_.explain));

@@ -6,6 +6,7 @@
 #include "chakra/analyze/analyze.h"
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
+#include "chakra/cli/sim_devices.h"
 #include "chakra/coll/coll.h"
 #include "chakra/feed/feed.h"
 #include "chakra/foreign/foreign.h"
@@ -76,11 +77,12 @@ Table formats() {
   return table;
 }
 
-constexpr std::array<Kind, 10> kKinds{{
+constexpr std::array<Kind, 11> kKinds{{
     {"analyses", "answers of 'chakra analyze'", analyses},
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
     {"commands", "subcommands", commands},
+    {"devices", "what they can do: peaks in 10^12 operations per second by element type, memory", list_devices},
     {"edges", "why a node waits for another", edges},
     {"formats", "files that can be read or written", formats},
     {"names", "names of other tools' commands that this one answers to", names},

@@ -10,6 +10,8 @@
 
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
+#include "chakra/cli/no_effect.h"
+#include "chakra/cli/sim_devices.h"
 #include "chakra/io/io.h"
 #include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
@@ -46,6 +48,7 @@ struct Options {
   std::string congestion, collectives, csv, routing;
   std::optional<int64_t> packet_bytes;
   bool no_fold = false;
+  DeviceOptions devices;
   sim::CompatOptions compat_options;
   bool astra_output = false, no_check = false;
 };
@@ -146,6 +149,7 @@ Json to_json(const Options& o, const std::string& network, const sim::SimReport&
       for (const auto& e : a.exposed)
         exposed.push_back({{"what", what(e)}, {"group", e.group}, {"time_ps", e.time_ps}});
       actors.push_back({{"ranks", a.ranks}, {"exposed", std::move(exposed)}});
+      add_rates(a, actors.back());
     }
     for (const sim::LinkReport& l : report.links)
       links.push_back({{"from", l.from}, {"to", l.to}, {"bytes", l.bytes}, {"busy_ps", l.busy_ps}});
@@ -157,6 +161,7 @@ Json to_json(const Options& o, const std::string& network, const sim::SimReport&
                       {"start_ps", p.start_ps},
                       {"end_ps", p.end_ps}});
     json["actors"] = std::move(actors);
+    json["devices"] = devices_json(report);
     json["links"] = std::move(links);
     json["critical_path"] = std::move(path);
   }
@@ -315,6 +320,8 @@ std::string to_text(const Options& o, const std::string& network, const sim::Sim
                                 o.compat.empty() ? "" : ", by the rules of " + o.compat,
                                 report.interrupted ? "stopped" : "finished", show_time(report.makespan_ps));
   out += show_some(rank_table(report, false), kRanksShown, "ranks");
+  out += rates_line(report);
+  if (!report.devices.empty()) out += show_some(device_table(report), kPathShown, "rows");
   if (!report.collectives.empty()) out += show_some(collective_table(report, false), kCollectivesShown, "rows");
   if (!report.links.empty()) {
     Table links = link_table(report);
@@ -415,9 +422,27 @@ Result<void> set_routing(const std::string& text, net::Fabric& fabric, Findings&
   if (!routing) return fail(Code::usage, "cli.usage", fmt::format("--routing: {}", routing.error().text));
   fabric.routing = *routing;
   if (!fabric.has_choice())
-    findings.push_back({"sim.option.no_effect", Severity::warning, -1, -1,
-                        "--routing has no effect: no two ranks of this network are joined by several shortest routes"});
+    findings.push_back(no_effect("--routing", "no two ranks of this network are joined by several shortest routes"));
   return {};
+}
+
+SimAsked asked_of(const Options& o, const sim::SimInput& input) {
+  return {.native = o.compat.empty(),
+          .classes = input.classes.has_value(),
+          .memory = o.memory,
+          .groups = o.groups,
+          .expand = o.expand,
+          .congestion = o.congestion,
+          .collectives = o.collectives,
+          .device = o.devices.device,
+          .from_device = o.devices.from_device,
+          .backend = o.backend,
+          .rendezvous = o.rendezvous,
+          .queues_per_dimension = o.compat_options.queues_per_dimension,
+          .injection_scale = o.compat_options.injection_scale,
+          .packet_bytes = o.packet_bytes.has_value(),
+          .no_fold = o.no_fold,
+          .timeline = !o.timeline.empty()};
 }
 
 Result<void> run_sim(Options o) {
@@ -429,6 +454,9 @@ Result<void> run_sim(Options o) {
     if (!value.empty() && value != "1")
       findings.push_back({"sim.compat.ignored", Severity::warning, -1, -1,
                           fmt::format("{} {} has no effect here, nor in ASTRA-sim", flag, value)});
+  for (const auto& [flag, value] :
+       {std::pair("--logging-configuration", o.logging), std::pair("--logging-folder", o.logging_folder)})
+    if (!value.empty()) findings.push_back(no_effect(flag, "nothing is logged; --json says what happens"));
   std::vector<std::string> files{o.network, o.system, o.memory, o.groups};
   if (const auto ranks = job_files(o.path))  // what is wrong with the job is said after what is wrong with the system
     files.insert(files.end(), ranks->begin(), ranks->end());
@@ -442,10 +470,12 @@ Result<void> run_sim(Options o) {
   if (!o.system.empty()) {
     CHAKRA_ASSIGN(input.system, sim::load_system(o.system, findings));
   }
+  CHAKRA_CHECK(use_devices(o.devices, o.compat.empty(), input.system));
   if (!o.memory.empty()) CHAKRA_CHECK(sim::load_memory(o.memory, input.system));
   if (!o.groups.empty()) {
     CHAKRA_ASSIGN(input.groups, match::load_groups(o.groups));
   }
+  const match::GroupTable groups = input.groups;
   if (!o.compat.empty() && o.system.empty()) return fail(Code::usage, "cli.usage", "--compat needs --system");
   if (!o.compat.empty() && !o.timeline.empty())
     return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
@@ -476,9 +506,13 @@ Result<void> run_sim(Options o) {
   input.progress = progress_line();
   std::signal(SIGINT, stop);
   const std::string network = input.fabric.describe();
+  input.system.use_roofline();
+  const SimAsked asked = asked_of(o, input);
+  const JobFacts facts = facts_of(input, groups, findings);
   CHAKRA_ASSIGN(sim::SimReport report,
                 o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input));
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
+  for (Finding& finding : options_without_effect(asked, facts, report)) report.findings.push_back(std::move(finding));
   const bool wants_json = !o.json.empty();
   const Json as_json = wants_json ? to_json(o, network, report) : Json();
   CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(as_json, o.json));  // both files or none
@@ -552,6 +586,7 @@ void add_sim(CLI::App& app, int& exit_code) {
   app.add_option("--routing", options->routing,
                  "Which of several shortest routes messages take: spread, ecmp[,channels=N][,seed=N], single, adaptive")
       ->type_name("NAME");
+  add_device_options(app, options->devices);
   app.add_flag("--no-fold", options->no_fold, "Simulate every rank, also those that nothing tells apart");
   app.add_option("--csv", options->csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...")
       ->type_name("PREFIX");

@@ -36,6 +36,17 @@ struct Sizes {
   double element;
 };
 
+/// The element type of so many bytes that models are trained in.
+trace::DType dtype(int64_t bytes) {
+  switch (bytes) {
+    case 1: return trace::DType::f8;
+    case 2: return trace::DType::bf16;
+    case 4: return trace::DType::f32;
+    case 8: return trace::DType::f64;
+    default: return trace::DType::unknown;
+  }
+}
+
 int64_t kv_heads(const StepOptions& o) { return o.kv_heads ? o.kv_heads : o.heads; }
 int64_t head_dim(const StepOptions& o) { return o.head_dim ? o.head_dim : o.hidden / o.heads; }
 
@@ -217,6 +228,7 @@ class Stage {
     b_.trace.flags[n] |= trace::kHasDuration;
     b_.trace.num_ops.resize(n + 1);
     b_.trace.tensor_bytes.resize(n + 1);
+    b_.trace.op_dtype.resize(n + 1, static_cast<uint8_t>(dtype(o_.bytes_per_element)));
     if (too_large_) return;
     b_.trace.num_ops[n] = static_cast<uint64_t>(work.flops);
     b_.trace.tensor_bytes[n] = exact(work.bytes);

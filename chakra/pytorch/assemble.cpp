@@ -133,6 +133,7 @@ class Assembler {
     t_.base_ns = k_.base_ns + l_.zero_ns + l_.begin_ns;
     t_.metadata = l_.host.metadata;
     if (l_.has_host) t_.metadata.push_back({intern("linked_iteration"), std::max<int64_t>(0, l_.report.iteration)});
+    keep_device_names(k_.device_names, k_.streams, t_);
 
     // What is not needed any more makes room for what follows, all the way.
     drop_linking_state();

@@ -78,6 +78,8 @@ class KinetoReader {
       if (!parse_integer(token(document), out_.base_ns))
         return fail(Code::bad_input, "pytorch.kineto.time", "baseTimeNanoseconds is no whole number",
                     stream_.value_place());
+    } else if (is(key, "deviceProperties")) {
+      out_.device_names = read_device_names(document);
     } else if (is(key, "distributedInfo")) {
       Object info;
       if (document.get_object().get(info)) return {};

@@ -8,6 +8,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/pytorch/comm_record.h"
+#include "chakra/pytorch/device_names.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::json {
@@ -74,6 +75,7 @@ struct Kineto {
   int64_t rank = -1;  ///< of distributedInfo; -1: not said
   int64_t world_size = -1;
   bool amd = false;  ///< the runtime calls are HIP's
+  DeviceNames device_names;
   struct {
     int64_t count = 0;
     std::string category;

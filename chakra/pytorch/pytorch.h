@@ -55,6 +55,7 @@ struct LinkReport {
   bool by_names = false;         ///< by the order of names instead: the Kineto trace has no ids
   bool has_host_trace = false;
   int64_t iteration = -1;  ///< the one that was linked, of several; -1: all of the recording
+  int64_t cut = -1;        ///< records that LinkOptions::steps left out; -1: they were not given
   int64_t device_ops = 0;
   int64_t attached_device_ops = 0;  ///< to the operator that encloses their launch
   int64_t launched_before = 0;      ///< device operations launched before the recording began

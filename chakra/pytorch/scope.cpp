@@ -292,7 +292,10 @@ Result<void> keep_steps(Linking& l) {
   }
   if (l.options.steps) {
     CHAKRA_ASSIGN(const auto window, window_of(l, *l.options.steps));
+    const auto records = [&] { return l.kineto.ops.size() + l.kineto.calls.size() + l.kineto.device_ops.size(); };
+    const size_t before = records();
     cut(l, window.first, window.second - 1);
+    l.report.cut = static_cast<int64_t>(before - records());
   }
   return {};
 }

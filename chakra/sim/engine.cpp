@@ -16,6 +16,7 @@
 #include "chakra/sim/prices.h"
 #include "chakra/sim/refusals.h"
 #include "chakra/sim/shared_links.h"
+#include "chakra/sim/retarget.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::sim {
@@ -194,6 +195,9 @@ class Engine {
           {"sim.rank.missing", Severity::warning, -1, -1,
            fmt::format("the network has {} ranks, the job has traces of {}: the others do nothing", in_.fabric.size(),
                        ranks)});
+    in_.system.use_roofline();
+    report_.distinct_traces = static_cast<int64_t>(job.classes.size());
+    CHAKRA_ASSIGN(report_.devices, retarget(*in_.classes, in_.system, report_.findings));
     folded_ = fold(std::move(*in_.classes), in_.groups, in_.system, prices_, in_.fabric, whole);
     matching_ = match::match(folded_.actors, folded_.table);
     CHAKRA_CHECK(check_match(matching_, true));
@@ -380,22 +384,12 @@ class Engine {
     }
   }
 
-  /// Measured, or what the roofline gives for the work; by a rank's speed.
-  Picoseconds compute_time(const Actor& actor, NodeId n) const {
+  /// What the trace says, which retarget() has carried over to the rank's device; by a rank's speed.
+  static Picoseconds compute_time(const Actor& actor, NodeId n) {
     const Trace& t = *actor.trace;
     const bool on_host = t.on_cpu(n) && actor.has_device;
-    if (t.type[n] != NodeType::comp || on_host) return t.dur_ps[n];
-    const DeviceType* own =
-        actor.traits.device < 0 ? nullptr : &in_.system.devices[static_cast<size_t>(actor.traits.device)];
-    const double ops = t.num_ops.empty() ? 0 : static_cast<double>(t.num_ops[n]);
-    const double bytes = t.tensor_bytes.empty() ? 0 : static_cast<double>(t.tensor_bytes[n]);
-    double seconds = static_cast<double>(t.dur_ps[n]) / kPsPerSecond;
-    const bool roofline = (in_.system.roofline || own) && !t.on_cpu(n) && (ops > 0 || bytes > 0);
-    if (roofline)
-      seconds = std::max(ops / (own ? own->peak_flop_per_s : in_.system.peak_flop_per_s),
-                         bytes / (own ? own->memory_bytes_per_s : in_.system.memory_bytes_per_s));
-    else if (actor.traits.speed == 1) return t.dur_ps[n];
-    return picoseconds(seconds / actor.traits.speed);
+    if (t.type[n] != NodeType::comp || on_host || actor.traits.speed == 1) return t.dur_ps[n];
+    return picoseconds(static_cast<double>(t.dur_ps[n]) / kPsPerSecond / actor.traits.speed);
   }
 
   // ---- collectives -------------------------------------------------------------------------------------
@@ -649,6 +643,7 @@ class Engine {
     for (uint32_t a = 0; a < actors_.size(); ++a) {
       ActorReport& actor = report_.actors.emplace_back();
       actor.ranks = folded_.count[a];
+      count_work(actors_[a], actor);
       for (size_t k = 0; k < actors_[a].account.exposed.size(); ++k) {
         const auto& [group, type] = exposed_keys_[k];
         if (actors_[a].account.exposed[k] > 0)
@@ -687,6 +682,18 @@ class Engine {
          fmt::format("{} would take {} for what collectives send over it, but the job takes {}: without "
                      "congestion they do not meet there; run it with --congestion fluid",
                      busiest.link, show_time(picoseconds(busiest.seconds)), show_time(report_.makespan_ps))});
+  }
+
+  /// What the actor did per second, and on what.
+  void count_work(const Actor& actor, ActorReport& report) const {
+    const Trace& t = *actor.trace;
+    for (NodeId n = 0; n < t.size(); ++n)
+      if (t.type[n] == NodeType::comp && !t.on_cpu(n) && actor.ended[n] >= 0) report.work.add(device::work_of(t, n));
+    const device::Device* on = in_.system.device_of(t.rank);
+    const std::optional<device::Device> recorded = on ? std::nullopt : recorded_device(t, in_.system);
+    if (!on && recorded) on = &*recorded;
+    if (on) report.device = on->name;
+    report.rates = device::rates(report.work, actor.finish - actor.traits.start_ps, on);
   }
 
   /// A row per group of the job, also where several were simulated as one.

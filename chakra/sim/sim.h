@@ -16,6 +16,7 @@
 #include "chakra/coll/coll.h"
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
+#include "chakra/sim/retarget.h"     // IWYU pragma: export
 #include "chakra/sim/self_replay.h"  // IWYU pragma: export
 #include "chakra/sim/system.h"       // IWYU pragma: export
 #include "chakra/sim/traffic.h"      // IWYU pragma: export
@@ -88,6 +89,9 @@ struct ActorReport {
     Picoseconds time_ps = 0;
   };
   std::vector<Exposed> exposed;  ///< adds up to exposed_comm_ps
+  device::WorkSum work;          ///< of the nodes off the CPU that ran, of each rank
+  std::string device;            ///< where it ran, as far as that is known; else ""
+  device::Rates rates;           ///< of that work, by the time from the rank's start to its finish
 };
 
 /// All collectives of one group, type and size.
@@ -134,6 +138,8 @@ struct SimReport {
   std::vector<RankReport> ranks;  ///< ascending
   std::vector<ActorReport> actors;
   std::vector<CollectiveReport> collectives;
+  int64_t distinct_traces = 0;           ///< ranks whose traces are equal count once; native mode
+  std::vector<ScaledTime> devices;       ///< where compute time came from, if ranks have devices; native mode
   std::vector<LinkReport> links;         ///< those that carried something; none in closed form
   std::vector<PathPiece> critical_path;  ///< from time 0 to the makespan; native mode
   bool interrupted = false;              ///< what there was when it was stopped; finishes are those so far
@@ -142,10 +148,10 @@ struct SimReport {
   Findings findings;
 };
 
-/// Errors: sim.trace.defect, sim.time, sim.fabric.small, sim.match (the ranks' traces contradict each other),
-/// sim.comm.type, sim.comm.peer; with Code::stuck sim.stuck (who waits for whom) and sim.stuck.cycle.
-/// Cost: that of fold(), and per actor O(events log events); per collective that of coll::run_closed, or of its
-/// messages on a shared network.
+/// Errors: sim.trace.defect, sim.time, sim.fabric.small, sim.device.unknown, sim.match (the ranks' traces contradict
+/// each other), sim.comm.type, sim.comm.peer; with Code::stuck sim.stuck (who waits for whom) and sim.stuck.cycle.
+/// Cost: that of fold() and retarget(), and per actor O(events log events); per collective that of coll::run_closed, or
+/// of its messages on a shared network.
 Result<SimReport> simulate(SimInput input);
 
 /// The same job by ASTRA-sim's rules (docs/compat.md). Errors: also sim.compat.*.

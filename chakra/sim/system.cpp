@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 namespace chakra::sim {
 namespace {
@@ -27,13 +28,24 @@ class SystemReader {
 
   Result<System> run() {
     if (spec_.kind != Spec::Kind::map) return spec_.error("sim.system.value", "a system file is a map");
-    for (const auto& [key, value] : spec_.fields) CHAKRA_CHECK(read(key, value));
+    for (const auto& [key, value] : spec_.fields) {
+      CHAKRA_CHECK(read(key, value));
+      note_mode(key);
+    }
     if (system_.roofline && !(system_.peak_flop_per_s > 0 && system_.memory_bytes_per_s > 0))
       return spec_.error("sim.system.key", "the roofline needs 'peak-perf' and 'local-mem-bw' above zero");
     return std::move(system_);
   }
 
  private:
+  /// Which mode a key is for; unknown ones were noted.
+  void note_mode(const std::string& key) {
+    const bool both = key == "roofline-enabled" || key == "peak-perf" || key == "local-mem-bw";
+    if (key == "devices" || key == "ranks") system_.native_keys.push_back(key);
+    else if (!both && known_) system_.compat_keys.push_back(key);
+    known_ = true;
+  }
+
   Result<void> read(const std::string& key, const Spec& value) {
     const auto at_least = [&](int64_t& to, int64_t least) -> Result<void> {
       CHAKRA_ASSIGN(to, value.integer());
@@ -83,27 +95,21 @@ class SystemReader {
     if (key == "all-to-all-implementation-custom") return path(value, system_.all_to_all_custom);
     if (key == "devices") return devices(value);
     if (key == "ranks") return ranks(value);
-    if (std::find(kIgnored.begin(), kIgnored.end(), key) == kIgnored.end())
+    known_ = std::find(kIgnored.begin(), kIgnored.end(), key) != kIgnored.end();
+    if (!known_)
       findings_.push_back(
           {"sim.system.unknown_key", Severity::warning, -1, -1,
            fmt::format("{}: the key {} is not known and has no effect", value.place().text(), quote(key))});
     return {};
   }
 
-  /// {"H100": {"peak-perf": TFLOP/s, "local-mem-bw": GB/s, "ranks": [0, 1]}}
+  /// {"a": {"device": "H100-SXM", "ranks": [0, 1]}, "b": {"peak-perf": TFLOP/s, "local-mem-bw": GB/s, "ranks": [2]}}
   Result<void> devices(const Spec& value) {
     if (value.kind != Spec::Kind::map)
       return value.error("sim.system.value", "expected a map from the name of a device to what it can do");
-    for (const auto& [name, device] : value.fields) {
-      const Spec *peak = device.find("peak-perf"), *bandwidth = device.find("local-mem-bw"), *of = device.find("ranks");
-      if (!peak || !bandwidth || !of || of->kind != Spec::Kind::list || device.fields.size() != 3)
-        return device.error(
-            "sim.system.key",
-            fmt::format("device {} needs 'peak-perf', 'local-mem-bw' and the list 'ranks'", quote(name)));
-      CHAKRA_ASSIGN(const double flops, peak->number());
-      CHAKRA_ASSIGN(const double bytes, bandwidth->number());
-      if (!(flops > 0 && bytes > 0)) return device.error("sim.system.value", "the rates of a device are above zero");
-      for (const Spec& item : of->items) {
+    for (const auto& [name, row] : value.fields) {
+      CHAKRA_ASSIGN(device::Device device, device_row(name, row));
+      for (const Spec& item : row.find("ranks")->items) {
         CHAKRA_ASSIGN(const int64_t rank, item.integer());
         RankTraits& traits = system_.unlike[rank];
         if (rank < 0 || traits.device >= 0)
@@ -111,9 +117,30 @@ class SystemReader {
                             fmt::format("rank {} {}", rank, rank < 0 ? "is negative" : "has two devices"));
         traits.device = static_cast<int64_t>(system_.devices.size());
       }
-      system_.devices.push_back({name, flops * 1e12, bytes * 1e9});
+      system_.devices.push_back(std::move(device));
     }
     return {};
+  }
+
+  static Result<device::Device> device_row(const std::string& name, const Spec& row) {
+    const Spec *peak = row.find("peak-perf"), *bandwidth = row.find("local-mem-bw"), *of = row.find("ranks"),
+               *known = row.find("device");
+    const size_t fields = known ? 2 : 3;
+    if (!of || of->kind != Spec::Kind::list || row.fields.size() != fields || (!known && !(peak && bandwidth)))
+      return row.error("sim.system.key",
+                       fmt::format("device {} needs the list 'ranks', and either 'device' (a name of 'chakra list "
+                                   "devices', or a device file) or 'peak-perf' and 'local-mem-bw'",
+                                   quote(name)));
+    if (known) {
+      CHAKRA_ASSIGN(const std::string text, known->string());
+      auto device = device::find_or_load(text, std::filesystem::path(*row.file).parent_path().string());
+      if (!device && device.error().tag == "device.name.unknown") device.error().place = known->place();
+      return device;
+    }
+    CHAKRA_ASSIGN(const double flops, peak->number());
+    CHAKRA_ASSIGN(const double bytes, bandwidth->number());
+    if (!(flops > 0 && bytes > 0)) return row.error("sim.system.value", "the rates of a device are above zero");
+    return device::plain(name, flops * 1e12, bytes * 1e9);
   }
 
   /// {"3": {"speed": 0.5, "start-ns": 1000}}
@@ -157,6 +184,7 @@ class SystemReader {
   const Spec& spec_;
   Findings& findings_;
   System system_;
+  bool known_ = true;  ///< the key read last
 };
 
 }  // namespace
@@ -165,6 +193,17 @@ const RankTraits& System::traits(int64_t rank) const {
   static const RankTraits kAlike;
   const auto found = unlike.find(rank);
   return found == unlike.end() ? kAlike : found->second;
+}
+
+const device::Device* System::device_of(int64_t rank) const {
+  const int64_t own = traits(rank).device;
+  return own >= 0 ? &devices[static_cast<size_t>(own)] : target ? &*target : nullptr;
+}
+
+void System::use_roofline() {
+  if (!roofline || target) return;
+  target = device::plain("roofline", peak_flop_per_s, memory_bytes_per_s);
+  target_is_roofline = true;
 }
 
 Result<System> load_system(const std::string& path, Findings& findings) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/device/device.h"
 
 namespace chakra::sim {
 
@@ -18,18 +20,19 @@ struct RankTraits {
   int64_t device = -1;       ///< into System::devices; -1: what the file says for all
 };
 
-/// What a kind of device can do.
-struct DeviceType {
-  std::string name;
-  double peak_flop_per_s = 0;     ///< file: TFLOP/s
-  double memory_bytes_per_s = 0;  ///< file: GB/s, 10^9 bytes
-};
-
 struct System {
   // Native mode only.
-  std::vector<DeviceType> devices;
+  std::vector<device::Device> devices;
   std::map<int64_t, RankTraits> unlike;  ///< ranks that are not like the others
   const RankTraits& traits(int64_t rank) const;
+  std::optional<device::Device> target;    ///< of all ranks that no row of `devices` names
+  bool target_is_roofline = false;         ///< it is use_roofline()'s
+  std::optional<device::Device> recorded;  ///< on which the traces were recorded, whatever they say
+  /// The device of the rank; null: the one it was recorded on.
+  const device::Device* device_of(int64_t rank) const;
+  std::vector<std::string> native_keys, compat_keys;  ///< of the file, those that only this mode uses
+  /// Makes a device of `roofline` and its rates the target, where there is none.
+  void use_roofline();
 
   // Compute, both modes.
   bool roofline = false;          ///< compute nodes take the time their work needs, not the measured one
@@ -54,7 +57,8 @@ struct System {
   int64_t remote_memory_ranks_per_node = 0;
 };
 
-/// Errors: sim.system.key, sim.system.value, and those of load_spec. Keys that are not known are noted.
+/// Errors: sim.system.key, sim.system.value, and those of load_spec and device::find_or_load. Keys that are not known
+/// are noted.
 Result<System> load_system(const std::string& path, Findings& findings);
 /// Adds the memory file's part. Errors: sim.memory.key, sim.memory.value, and those of load_spec.
 Result<void> load_memory(const std::string& path, System& system);

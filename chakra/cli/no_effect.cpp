@@ -1,0 +1,302 @@
+#include "chakra/cli/no_effect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace chakra::cli {
+namespace {
+
+constexpr size_t kNamed = 4;  ///< of a list of ranks, groups, keys or rules
+
+/// Why an option had no effect, or what it did not reach; empty: it had all of its effect.
+struct Why {
+  std::string text;
+  bool partly = false;
+};
+
+struct Row {
+  std::string_view option;
+  /// Its value as given; nothing where it is not given.
+  std::optional<std::string> (*given)(const SimAsked&, const JobFacts&);
+  Why (*why)(const SimAsked&, const JobFacts&, const sim::SimReport&);
+};
+
+template <class List>
+std::string some(const List& list) {
+  std::string text;
+  size_t i = 0;
+  for (const auto& item : list) {
+    if (i++ == kNamed) return text + fmt::format(" and {} more", list.size() - kNamed);
+    text += fmt::format("{}{}", i > 1 ? ", " : "", item);
+  }
+  return text;
+}
+
+std::optional<std::string> if_given(const std::string& value) {
+  return value.empty() ? std::nullopt : std::optional(value);
+}
+std::optional<std::string> if_set(bool set) { return set ? std::optional<std::string>("") : std::nullopt; }
+
+Why if_silent(const JobFacts& job) {
+  return {job.collectives || job.messages ? "" : "nothing communicates", false};
+}
+
+bool has(const JobFacts& job, int64_t rank) { return std::binary_search(job.ranks.begin(), job.ranks.end(), rank); }
+
+// ---- devices ---------------------------------------------------------------------------------------------------
+
+/// How much of the device time on the device `to` changed.
+Why device_time(const sim::SimReport& report, const std::string& to, std::string_view nothing) {
+  Picoseconds all = 0, left = 0;
+  std::set<std::string_view> reasons;
+  for (const sim::ScaledTime& row : report.devices) {
+    if (row.to != to) continue;
+    const Picoseconds time = std::max<Picoseconds>(row.how == sim::Scaling::work ? row.after_ps : row.before_ps, 1);
+    all = add_saturated(all, time);
+    const sim::ScalingRow& scaling = sim::kScalings[static_cast<size_t>(row.how)];
+    if (scaling.changes && row.before_ps != row.after_ps) continue;
+    left = add_saturated(left, time);
+    reasons.insert(scaling.changes ? "unchanged: as fast on that device" : scaling.text);
+  }
+  if (all == 0) return {std::string(nothing), false};
+  if (left == 0) return {};
+  const std::string share = show_percent(static_cast<double>(left) / static_cast<double>(all));
+  return {fmt::format("{} of the device time is {}", share, fmt::join(reasons, ", ")), left < all};
+}
+
+constexpr std::string_view kNoDeviceTime = "no rank has computation off the CPU that was measured or says its work";
+
+Why why_device(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+  const auto by_row = [&](int64_t rank) { return job.system.traits(rank).device >= 0; };
+  if (std::all_of(job.ranks.begin(), job.ranks.end(), by_row))
+    return {"the system file's 'devices' names a device for every rank", false};
+  return device_time(report, job.system.target->name, kNoDeviceTime);
+}
+
+Why why_from_device(const SimAsked&, const JobFacts&, const sim::SimReport& report) {
+  const auto measured = [](const sim::ScaledTime& row) { return !row.from.empty(); };
+  if (std::any_of(report.devices.begin(), report.devices.end(), measured)) return {};
+  const auto rated = [](const sim::ActorReport& actor) { return actor.rates.mfu.has_value(); };
+  if (report.devices.empty() && std::any_of(report.actors.begin(), report.actors.end(), rated)) return {};
+  return {"nothing was measured on a device, or nothing is simulated on another one", false};
+}
+
+Why why_roofline(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+  if (!job.system.target_is_roofline) return {"--device says what all ranks compute on", false};
+  return device_time(report, job.system.target->name, kNoDeviceTime);
+}
+
+Why why_devices(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+  std::vector<int64_t> absent;
+  for (const auto& [rank, traits] : job.system.unlike)
+    if (traits.device >= 0 && !has(job, rank)) absent.push_back(rank);
+  std::string text;
+  if (!absent.empty()) text = fmt::format("not in the job: rank {}", some(absent));
+  bool any = false;
+  for (const device::Device& device : job.system.devices) {
+    const Why why = device_time(report, device.name, "no rank on it computes off the CPU");
+    any |= why.text.empty() || why.partly;
+    if (!why.text.empty()) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", quote(device.name), why.text);
+  }
+  return {text, any};
+}
+
+// ---- other keys of the system file -----------------------------------------------------------------------------
+
+Why why_ranks(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+  std::vector<int64_t> absent, idle;
+  size_t rows = 0;
+  for (const auto& [rank, traits] : job.system.unlike) {
+    if (traits.speed == 1 && traits.start_ps == 0) continue;
+    ++rows;
+    const auto at = std::lower_bound(report.ranks.begin(), report.ranks.end(), rank,
+                                     [](const sim::RankReport& r, int64_t value) { return r.rank < value; });
+    if (!has(job, rank)) absent.push_back(rank);
+    else if (traits.start_ps == 0 && at != report.ranks.end() && at->compute_ps == 0) idle.push_back(rank);
+  }
+  std::string text;
+  if (!absent.empty()) text = fmt::format("not in the job: rank {}", some(absent));
+  if (!idle.empty()) text += fmt::format("{}nothing to compute: rank {}", text.empty() ? "" : "; ", some(idle));
+  return {text, absent.size() + idle.size() < rows};
+}
+
+Why why_rates(const SimAsked&, const JobFacts&, const sim::SimReport&) {
+  return {"'roofline-enabled' is not set", false};
+}
+
+std::optional<std::string> keys_without(const JobFacts& job, bool native) {
+  const std::vector<std::string>& keys = native ? job.system.compat_keys : job.system.native_keys;
+  return keys.empty() ? std::nullopt : std::optional("(" + some(keys) + ")");
+}
+
+// ---- the rest --------------------------------------------------------------------------------------------------
+
+Why why_collectives(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+  std::vector<char> used(job.rules.rules.size(), 0);
+  for (const sim::CollectiveReport& c : report.collectives)
+    for (size_t i = 0; i < used.size(); ++i)
+      if (const coll::Rule& rule = job.rules.rules[i];
+          rule.type == c.type && rule.from <= c.bytes && (c.bytes < rule.to || rule.to == UINT64_MAX)) {
+        used[i] = 1;
+        break;
+      }
+  std::set<std::string_view> idle;
+  for (size_t i = 0; i < used.size(); ++i)
+    if (!used[i]) idle.insert(trace::name(job.rules.rules[i].type));
+  if (idle.empty()) return {};
+  return {fmt::format("the job has nothing for its rules of {}", some(idle)),
+          std::find(used.begin(), used.end(), 1) != used.end()};
+}
+
+Why why_groups(const SimAsked&, const JobFacts& job, const sim::SimReport&) {
+  if (job.unnamed.empty() && job.groups_given > 0) return {};
+  if (job.groups_given == 0) return {"it has no groups", false};
+  return {fmt::format("no communication is of group {}", some(job.unnamed)), job.unnamed.size() < job.groups_given};
+}
+
+Why why_no_fold(const SimAsked& asked, const JobFacts& job, const sim::SimReport& report) {
+  if (!asked.congestion.empty() && asked.congestion != "closed")
+    return {fmt::format("--congestion {} simulates every rank", asked.congestion), false};
+  if (asked.timeline && !asked.classes) return {"--timeline shows every rank", false};
+  if (report.distinct_traces >= static_cast<int64_t>(job.ranks.size()))
+    return {"every rank has a trace of its own", false};
+  return {};
+}
+
+/// Every option of `chakra sim` that may change nothing.
+constexpr std::array<Row, 16> kRows{{
+    {"--device", [](const SimAsked& a, const JobFacts&) { return if_given(a.device); }, why_device},
+    {"--from-device", [](const SimAsked& a, const JobFacts&) { return if_given(a.from_device); }, why_from_device},
+    {"--system (roofline-enabled)",
+     [](const SimAsked& a, const JobFacts& j) { return if_set(a.native && j.system.roofline); }, why_roofline},
+    {"--system (peak-perf, local-mem-bw)",
+     [](const SimAsked& a, const JobFacts& j) {
+       return if_set(a.native && !j.system.roofline &&
+                     (j.system.peak_flop_per_s > 0 || j.system.memory_bytes_per_s > 0));
+     },
+     why_rates},
+    {"--system (devices)",
+     [](const SimAsked& a, const JobFacts& j) { return if_set(a.native && !j.system.devices.empty()); }, why_devices},
+    {"--system (ranks)",
+     [](const SimAsked& a, const JobFacts& j) { return if_set(a.native && !j.system.unlike.empty()); }, why_ranks},
+    {"--system", [](const SimAsked& a, const JobFacts& j) { return keys_without(j, a.native); },
+     [](const SimAsked& a, const JobFacts&, const sim::SimReport&) {
+       return Why{a.native ? "only --compat uses such keys" : "only the native mode uses such keys", false};
+     }},
+    {"--memory", [](const SimAsked& a, const JobFacts&) { return if_given(a.memory); },
+     [](const SimAsked& a, const JobFacts& j, const sim::SimReport&) {
+       return Why{a.native                                                       ? "only --compat uses it"
+                  : j.system.memory == sim::MemoryKind::none || j.memory ? ""
+                                                                         : "the job has no remote memory nodes",
+                  false};
+     }},
+    {"--groups", [](const SimAsked& a, const JobFacts&) { return if_given(a.groups); }, why_groups},
+    {"--expand", [](const SimAsked& a, const JobFacts&) { return if_given(a.expand); },
+     [](const SimAsked&, const JobFacts& j, const sim::SimReport&) {
+       return Why{j.copies == 0 ? "every rank has a trace" : "", false};
+     }},
+    {"--congestion",
+     [](const SimAsked& a, const JobFacts&) { return if_given(a.congestion == "closed" ? "" : a.congestion); },
+     [](const SimAsked&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
+    {"--packet-bytes", [](const SimAsked& a, const JobFacts&) { return if_set(a.packet_bytes); },
+     [](const SimAsked&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
+    {"--collectives", [](const SimAsked& a, const JobFacts&) { return if_given(a.collectives); }, why_collectives},
+    {"--no-fold", [](const SimAsked& a, const JobFacts&) { return if_set(a.no_fold); }, why_no_fold},
+    {"--backend, --num-queues-per-dim, --injection-scale",
+     [](const SimAsked& a, const JobFacts&) {
+       return if_set(a.backend == "congestion_aware" || a.queues_per_dimension != 1 || a.injection_scale != 1);
+     },
+     [](const SimAsked&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
+    {"--rendezvous-protocol",
+     [](const SimAsked& a, const JobFacts&) { return if_set(a.rendezvous == "true" || a.rendezvous == "1"); },
+     [](const SimAsked&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
+}};
+
+/// Names of groups that no communication of the traces has.
+std::vector<std::string> unnamed(const match::GroupTable& groups, const std::vector<trace::Trace>& traces,
+                                 const trace::ClassJob* classes) {
+  std::set<std::string_view> named;
+  for (const trace::Trace& t : traces)
+    for (const trace::Comm& comm : t.comms) named.insert(t.strings[comm.group]);
+  if (classes)
+    for (const trace::ProcessGroup& group : classes->groups) named.insert(group.name);
+  std::vector<std::string> missing;
+  for (const auto& [name, members] : groups)
+    if (!named.contains(name)) missing.push_back(name);
+  return missing;
+}
+
+Finding finding(std::string_view option, std::string_view how, std::string_view why) {
+  return {"sim.option.no_effect", Severity::warning, -1, -1, fmt::format("{} {}: {}", option, how, why)};
+}
+
+}  // namespace
+
+Finding no_effect(std::string_view option, std::string_view why) { return finding(option, "has no effect", why); }
+Finding partial_effect(std::string_view option, std::string_view why) {
+  return finding(option, "has no effect on a part", why);
+}
+
+JobFacts facts_of(const sim::SimInput& input, const match::GroupTable& groups, const Findings& findings) {
+  JobFacts facts;
+  facts.system = input.system;
+  facts.rules = input.collectives;
+  if (input.classes)
+    for (const trace::ClassJob::Rank& rank : input.classes->ranks) facts.ranks.push_back(rank.rank);
+  else
+    for (const trace::Trace& t : input.job.ranks) facts.ranks.push_back(t.rank);
+  const std::vector<trace::Trace>& traces = input.classes ? input.classes->classes : input.job.ranks;
+  for (const trace::Trace& t : traces)
+    for (const trace::NodeType type : t.type) {
+      facts.collectives |= type == trace::NodeType::coll;
+      facts.messages |= type == trace::NodeType::send || type == trace::NodeType::recv;
+      facts.memory |= type == trace::NodeType::mem_load || type == trace::NodeType::mem_store;
+    }
+  facts.groups_given = groups.size();
+  if (!groups.empty()) facts.unnamed = unnamed(groups, traces, input.classes ? &*input.classes : nullptr);
+  for (const Finding& finding : findings)
+    if (finding.tag == "edit.expand")
+      for (const auto& [name, value] : finding.facts)
+        if (name == "copies") facts.copies = std::get<int64_t>(value);
+  return facts;
+}
+
+Findings groups_without_effect(const match::GroupTable& groups, const std::vector<trace::Trace>& traces) {
+  JobFacts facts;
+  facts.groups_given = groups.size();
+  facts.unnamed = unnamed(groups, traces, nullptr);
+  const Why why = why_groups({}, facts, {});
+  if (why.text.empty()) return {};
+  return {why.partly ? partial_effect("--groups", why.text) : no_effect("--groups", why.text)};
+}
+
+Findings link_options_without_effect(const pytorch::LinkOptions& options, const pytorch::LinkReport& report) {
+  Findings findings;
+  const auto none = [&](const char* option, const char* why) { findings.push_back(no_effect(option, why)); };
+  const auto used = [](const pytorch::LinkReport::Constants& c) { return c.used_launch || c.used_graph || c.used_gap; };
+  if (options.iteration && report.iteration < 0) none("--iteration", "only one iteration can be linked");
+  if (options.steps && report.cut == 0) none("--steps", "all records are in these steps");
+  if (options.fit_steps && std::none_of(report.constants.begin(), report.constants.end(), used))
+    none("--fit-steps", "no device operation needs a launch latency or a dispatch gap");
+  if (options.salvage && std::none_of(report.findings.begin(), report.findings.end(),
+                                      [](const Finding& f) { return f.tag == "pytorch.salvaged"; }))
+    none("--salvage", "no record is damaged");
+  return findings;
+}
+
+Findings options_without_effect(const SimAsked& asked, const JobFacts& job, const sim::SimReport& report) {
+  Findings findings;
+  for (const Row& row : kRows) {
+    const auto given = row.given(asked, job);
+    if (!given) continue;
+    const Why why = row.why(asked, job, report);
+    if (why.text.empty()) continue;
+    const std::string option = given->empty() ? std::string(row.option) : fmt::format("{} {}", row.option, *given);
+    findings.push_back(why.partly ? partial_effect(option, why.text) : no_effect(option, why.text));
+  }
+  return findings;
+}
+
+}  // namespace chakra::cli

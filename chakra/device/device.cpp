@@ -1,0 +1,147 @@
+#include "chakra/device/device.h"
+
+#include <algorithm>
+
+namespace chakra::device {
+namespace {
+
+/// The type in which operations run where a device has no number for their own. Nothing stands in for f64 and f32.
+constexpr std::array<DType, trace::kDTypeNames.size()> kInstead = [] {
+  std::array<DType, trace::kDTypeNames.size()> instead{};
+  instead.fill(DType::f32);
+  const auto set = [&](DType type, DType other) { instead[static_cast<size_t>(type)] = other; };
+  set(DType::unknown, DType::f16);
+  set(DType::f4, DType::f8);
+  set(DType::f8, DType::f16);
+  return instead;
+}();
+
+size_t place(DType type) {
+  return static_cast<size_t>(std::find(kPeakTypes.begin(), kPeakTypes.end(), type) - kPeakTypes.begin());
+}
+
+constexpr std::array<std::string_view, 7> kFamilies{"nvidia ", "tesla ",  "quadro ", "geforce ",
+                                                    "amd ",    "radeon ", "instinct "};
+
+/// In lower case, without vendor and family, with blanks for dashes: "NVIDIA A100-SXM4-40GB" is "a100 sxm4 40gb".
+std::string plain_name(std::string_view name) {
+  std::string text = to_lower(name);
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view family : kFamilies)
+      if (text.starts_with(family)) {
+        text.erase(0, family.size());
+        again = true;
+      }
+  }
+  std::replace(text.begin(), text.end(), '-', ' ');
+  return text;
+}
+
+template <class Visit>
+void for_each_name(std::string_view joined, const Visit& visit) {
+  while (!joined.empty()) {
+    const size_t end = std::min(joined.find('|'), joined.size());
+    visit(joined.substr(0, end));
+    joined.remove_prefix(std::min(end + 1, joined.size()));
+  }
+}
+
+bool is_called(const DeviceRow& row, const std::string& wanted) {
+  bool is = plain_name(row.name) == wanted;
+  for_each_name(row.recorded_as, [&](std::string_view name) { is |= plain_name(name) == wanted; });
+  return is;
+}
+
+constexpr double kTera = 1e12, kGiga = 1e9;
+
+}  // namespace
+
+Device device(const DeviceRow& row) {
+  Device d;
+  d.name = row.name;
+  for (size_t i = 0; i < kPeakTypes.size(); ++i) d.ops_per_s[i] = row.tera_ops_per_s[i] * kTera;
+  d.memory_bytes_per_s = row.gb_per_s * kGiga;
+  d.memory_bytes = row.memory_gb * kGiga;
+  for_each_name(row.recorded_as, [&](std::string_view name) { d.recorded_as.emplace_back(name); });
+  d.source = row.source;
+  return d;
+}
+
+const DeviceRow* find(std::string_view name) {
+  const std::string wanted = plain_name(name);
+  const auto row =
+      std::find_if(kDevices.begin(), kDevices.end(), [&](const DeviceRow& r) { return is_called(r, wanted); });
+  return row == kDevices.end() ? nullptr : &*row;
+}
+
+std::string similar(std::string_view name) {
+  const std::string wanted = plain_name(name);
+  const std::string first = wanted.substr(0, wanted.find(' '));  // "h100" of "h100 80gb hbm2e"
+  std::string names;
+  if (first.size() < 2) return names;
+  for (const DeviceRow& row : kDevices)
+    if (contains(plain_name(row.name), first))
+      names += (names.empty() ? "; similar names: " : ", ") + std::string(row.name);
+  return names;
+}
+
+Device plain(std::string name, double ops_per_s, double memory_bytes_per_s) {
+  Device d;
+  d.name = std::move(name);
+  d.ops_per_s.fill(ops_per_s);
+  d.memory_bytes_per_s = memory_bytes_per_s;
+  return d;
+}
+
+Peak peak(const Device& device, DType type) {
+  for (size_t tries = 0; tries < kPeakTypes.size(); ++tries) {
+    const size_t at = place(type);
+    if (at < kPeakTypes.size() && device.ops_per_s[at] > 0) return {device.ops_per_s[at], type};
+    if (type == DType::f64 || type == DType::f32) break;
+    type = kInstead[static_cast<size_t>(type)];
+  }
+  return {};
+}
+
+Work work_of(const trace::Trace& t, trace::NodeId n) {
+  return {t.num_ops.empty() ? 0 : t.num_ops[n], t.tensor_bytes.empty() ? 0 : t.tensor_bytes[n], t.dtype_of(n)};
+}
+
+double roofline_seconds(const Device& device, const Work& work) {
+  const double best = work.ops > 0 ? peak(device, work.type).ops_per_s : 0;
+  return std::max(best > 0 ? static_cast<double>(work.ops) / best : 0,
+                  static_cast<double>(work.bytes) / device.memory_bytes_per_s);
+}
+
+void WorkSum::add(const Work& work) {
+  uint64_t& sum = ops[static_cast<size_t>(work.type)];
+  sum = add_bytes(sum, work.ops);
+  bytes = add_bytes(bytes, work.bytes);
+}
+
+uint64_t WorkSum::all_ops() const {
+  uint64_t sum = 0;
+  for (const uint64_t of_type : ops) sum = add_bytes(sum, of_type);
+  return sum;
+}
+
+Rates rates(const WorkSum& work, Picoseconds time, const Device* device) {
+  Rates rates;
+  if (time <= 0) return rates;
+  const double seconds = static_cast<double>(time) / kPsPerSecond;
+  rates.ops_per_s = static_cast<double>(work.all_ops()) / seconds;
+  rates.bytes_per_s = static_cast<double>(work.bytes) / seconds;
+  if (!device || work.all_ops() == 0) return rates;
+  double at_peak = 0;
+  for (size_t t = 0; t < work.ops.size(); ++t) {
+    if (work.ops[t] == 0) continue;
+    const double best = peak(*device, static_cast<DType>(t)).ops_per_s;
+    if (!(best > 0)) return rates;
+    at_peak += static_cast<double>(work.ops[t]) / best;
+  }
+  rates.mfu = at_peak / seconds;
+  return rates;
+}
+
+}  // namespace chakra::device

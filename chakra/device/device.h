@@ -1,0 +1,106 @@
+// Kinds of devices: what one can do at most, by element type, and how fast its memory is. They come from the table of
+// data sheets (kDevices) or from a file (docs/formats/device.md). Whoever needs a roofline, a model FLOP utilisation
+// or a rate per second computes it here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::device {
+
+using trace::DType;
+
+/// Element types that devices have peaks for, in the order of Device::ops_per_s.
+inline constexpr std::array<DType, 8> kPeakTypes{DType::f64,  DType::f32, DType::tf32, DType::f16,
+                                                 DType::bf16, DType::f8,  DType::f4,   DType::i8};
+
+struct Device {
+  std::string name;
+  /// Operations per second, dense (no structured sparsity), the fastest unit of the device; a multiply-add counts 2.
+  /// 0: the source says nothing.
+  std::array<double, kPeakTypes.size()> ops_per_s{};
+  double memory_bytes_per_s = 0;
+  double memory_bytes = 0;                 ///< 0: not said
+  std::vector<std::string> recorded_as{};  ///< what recordings call it
+  std::string source{};                    ///< where the numbers come from
+};
+
+/// A row of the table, in the units of data sheets.
+struct DeviceRow {
+  std::string_view name;
+  std::array<double, kPeakTypes.size()> tera_ops_per_s;
+  double gb_per_s;               ///< 10^9 bytes
+  double memory_gb;              ///< 10^9 bytes
+  std::string_view recorded_as;  ///< names without the vendor's and family's, split by |
+  std::string_view source;
+};
+extern const std::array<DeviceRow, 37> kDevices;
+
+Device device(const DeviceRow& row);
+
+/// The row of that name, or whose recorded_as has it. Case and the words NVIDIA, Tesla, Quadro, GeForce, AMD, Radeon
+/// and Instinct at the beginning do not matter. Null where there is none.
+const DeviceRow* find(std::string_view name);
+
+/// Rows whose names contain the first word, for an error: "; similar names: H100-SXM, H100-PCIe, H100-NVL"; else "".
+std::string similar(std::string_view name);
+
+/// Errors: device.file.key, device.file.value, and those of load_spec.
+Result<Device> load(const std::string& path);
+
+/// A row's name, or a file. A file counts from `folder`, where it is not found from the working folder.
+/// Errors: device.name.unknown, and those of load.
+Result<Device> find_or_load(const std::string& name_or_file, const std::string& folder = "");
+
+/// A device of which one number is known for all element types.
+Device plain(std::string name, double ops_per_s, double memory_bytes_per_s);
+
+/// What the device can do in an element type; where its source has no number for it, that of the type in which such
+/// operations run instead: bf16, f16, tf32, complex and all whole numbers in f32; f8 in f16; f4 in f8; an unknown type
+/// counts as f16. 0 where there is none for that either.
+struct Peak {
+  double ops_per_s = 0;
+  DType as = DType::unknown;  ///< the type whose number it is
+};
+Peak peak(const Device& device, DType type);
+
+/// Work of a node.
+struct Work {
+  uint64_t ops = 0, bytes = 0;
+  DType type = DType::unknown;
+};
+/// What a node says of its work. All zero where it says nothing.
+Work work_of(const trace::Trace& trace, trace::NodeId node);
+
+/// max(ops / peak, bytes / memory bandwidth), in seconds: S. Williams et al., "Roofline", 2009. Operations for which
+/// the device has no peak do not count.
+double roofline_seconds(const Device& device, const Work& work);
+
+/// Work of many nodes. Sums stay at the largest number where they would not fit.
+struct WorkSum {
+  std::array<uint64_t, trace::kDTypeNames.size()> ops{};  ///< by DType
+  uint64_t bytes = 0;
+  void add(const Work& work);
+  uint64_t all_ops() const;
+};
+
+/// What work that took a time comes to per second.
+struct Rates {
+  double ops_per_s = 0, bytes_per_s = 0;
+  /// Model FLOP utilisation: the time that the operations would take at the peaks of their types, divided by the time
+  /// they took (Chowdhery et al., "PaLM", 2022, appendix B, with several types). Not there where no device is known, or
+  /// it lacks a peak for some of the operations.
+  std::optional<double> mfu;
+};
+/// All zero where the time is.
+Rates rates(const WorkSum& work, Picoseconds time, const Device* device);
+
+}  // namespace chakra::device

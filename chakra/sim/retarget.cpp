@@ -1,0 +1,285 @@
+#include "chakra/sim/retarget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace chakra::sim {
+namespace {
+
+using device::Device;
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
+
+constexpr double kTooFast = 1.05;       ///< that a kernel may beat its device's peak by: clocks vary
+constexpr double kTooFastShare = 0.01;  ///< of device time, from which on it is said
+constexpr double kShareSaid = 1e-4;     ///< of the operations, likewise: what would be printed as 0.00 % is not
+
+/// The name that a recording has for the device of a stream; "" where it has none.
+std::string_view recorded_name(const Trace& t, int64_t device) {
+  const std::string own = fmt::format("device_name_{}", device);
+  std::string_view found;
+  for (const trace::Attr& attr : t.metadata) {
+    const auto text = attr.text();
+    if (!text) continue;
+    if (t.strings[attr.name] == own) return *text;
+    if (t.strings[attr.name] == "device_name") found = *text;
+  }
+  return found;
+}
+
+bool is_measured(const Trace& t, NodeId n) {
+  return t.type[n] == NodeType::comp && !t.on_cpu(n) && t.has_start(n);
+}
+
+/// Copies that the link to the host bounds, not the device.
+bool is_host_copy(std::string_view name) {
+  if (name.starts_with("Memcpy ")) return !name.starts_with("Memcpy DtoD");
+  return name == "CopyHostToDevice" || name == "CopyDeviceToHost";  // ROCm
+}
+
+bool is_communication(std::string_view name) {
+  if (name.starts_with("void ")) name.remove_prefix(5);
+  for (const std::string_view library : {"nccl", "rccl", "msccl"})
+    if (name.starts_with(library)) return true;
+  return false;
+}
+
+/// Gives the nodes of one trace their time on one device.
+class Carrier {
+ public:
+  Carrier(Trace& t, const System& system, const Device& to) : t_(t), system_(system), to_(to) {}
+
+  Result<void> run() {
+    std::vector<double> factor(t_.size(), 1);
+    std::vector<Scaling> how(t_.size(), Scaling::given);
+    for (NodeId n = 0; n < t_.size(); ++n) {
+      if (t_.type[n] != NodeType::comp || t_.on_cpu(n)) continue;
+      const Picoseconds before = t_.dur_ps[n];
+      ops += static_cast<double>(device::work_of(t_, n).ops);
+      const bool first = t_.part_of[n] == trace::kNoNode || t_.part_of[n] >= n;
+      if (is_measured(t_, n)) {
+        if (first) CHAKRA_CHECK(choose(n, how[n], factor[n]));
+        else how[n] = how[t_.part_of[n]], factor[n] = factor[t_.part_of[n]];  // of the same operation
+        if (factor[n] != 1) t_.dur_ps[n] = picoseconds(static_cast<double>(before) / kPsPerSecond * factor[n]);
+      } else if (const device::Work work = device::work_of(t_, n); roofline(to_, work) > 0) {
+        how[n] = Scaling::work;
+        t_.dur_ps[n] = picoseconds(roofline(to_, work));
+        t_.flags[n] |= trace::kHasDuration;
+        note_types(to_, work);
+      } else if (before == 0) {
+        continue;
+      }
+      const Device* from = is_measured(t_, n) ? from_of(n) : nullptr;
+      ScaledTime& row = rows[{from ? from->name : "", how[n]}];
+      ++row.nodes;
+      row.before_ps = add_saturated(row.before_ps, before);
+      row.after_ps = add_saturated(row.after_ps, t_.dur_ps[n]);
+    }
+    return {};
+  }
+
+  std::map<std::pair<std::string, Scaling>, ScaledTime> rows;
+  std::map<std::tuple<std::string, trace::DType, trace::DType>, double> stand_ins;  ///< device, type, in its place: ops
+  double ops = 0;               ///< of all nodes
+  Picoseconds too_fast_ps = 0;  ///< in nodes that took less time than the operations can on the recording's device
+  std::string too_fast_on;
+
+ private:
+  static double roofline(const Device& device, const device::Work& work) {
+    return device::roofline_seconds(device, work);
+  }
+
+  Result<void> choose(NodeId n, Scaling& how, double& factor) {
+    const std::string_view name = t_.name_of(n);
+    how = Scaling::host_copy;
+    if (is_host_copy(name)) return {};
+    how = Scaling::communication;
+    if (is_communication(name)) return {};
+    how = Scaling::unknown;
+    CHAKRA_ASSIGN(const Device* from, find_from(n));
+    if (!from) return {};
+    const device::Work work = device::work_of(t_, n);
+    const double there = roofline(*from, work), here = roofline(to_, work);
+    how = there > 0 && here > 0 ? Scaling::roofline : Scaling::bandwidth;
+    factor = how == Scaling::roofline ? here / there : from->memory_bytes_per_s / to_.memory_bytes_per_s;
+    note_types(*from, work);
+    note_types(to_, work);
+    const double peak = work.ops > 0 ? device::peak(*from, work.type).ops_per_s : 0;
+    const double seconds = static_cast<double>(t_.dur_ps[n]) / kPsPerSecond;
+    if (peak > 0 && static_cast<double>(work.ops) / peak > kTooFast * seconds) {
+      too_fast_ps = add_saturated(too_fast_ps, t_.dur_ps[n]);
+      too_fast_on = from->name;
+    }
+    return {};
+  }
+
+  int64_t number_of(NodeId n) const { return t_.lane[n] == trace::kNoLane ? 0 : t_.lanes[t_.lane[n]].process; }
+  std::string_view name_of_device(NodeId n) const { return recorded_name(t_, number_of(n)); }
+
+  /// The device on which a node was recorded; null where it is not known.
+  const Device* from_of(NodeId n) {
+    const auto [found, added] = from_.try_emplace(number_of(n));
+    if (added) {
+      const std::string_view name = name_of_device(n);
+      if (system_.recorded) found->second = system_.recorded;
+      else if (const device::DeviceRow* row = name.empty() ? nullptr : device::find(name))
+        found->second = device::device(*row);
+    }
+    return found->second ? &*found->second : nullptr;
+  }
+
+  /// The same, where it has to be known: only the system file's roofline does without.
+  Result<const Device*> find_from(NodeId n) {
+    const Device* from = from_of(n);
+    if (from || (system_.target_is_roofline && &to_ == &*system_.target)) return from;
+    const std::string_view name = name_of_device(n);
+    return fail(Code::bad_input, "sim.device.unknown",
+                name.empty()
+                    ? fmt::format("rank {} does not say on which device it was recorded; --from-device NAME|FILE does",
+                                  t_.rank)
+                    : fmt::format("rank {} was recorded on {}, which is not in 'chakra list devices'; --from-device "
+                                  "NAME|FILE says what it is{}",
+                                  t_.rank, quote(name), device::similar(name)),
+                {t_.file});
+  }
+
+  void note_types(const Device& device, const device::Work& work) {
+    if (work.ops == 0) return;
+    const device::Peak peak = device::peak(device, work.type);
+    if (peak.as != work.type) stand_ins[{device.name, work.type, peak.as}] += static_cast<double>(work.ops);
+  }
+
+  Trace& t_;
+  const System& system_;
+  const Device& to_;
+  std::map<int64_t, std::optional<Device>> from_;  ///< by the device's number in the recording
+};
+
+/// What all carriers found, by ranks.
+class Summary {
+ public:
+  void add(const Carrier& carrier, const std::string& to, int64_t ranks) {
+    const auto times = [&](Picoseconds time) {
+      return time > kLongestPs / ranks ? kLongestPs : time * ranks;
+    };
+    for (const auto& [key, row] : carrier.rows) {
+      ScaledTime& sum = rows_[{key.first, to, key.second}];
+      sum.from = key.first;
+      sum.to = to;
+      sum.how = key.second;
+      sum.nodes += row.nodes * ranks;
+      sum.before_ps = add_saturated(sum.before_ps, times(row.before_ps));
+      sum.after_ps = add_saturated(sum.after_ps, times(row.after_ps));
+    }
+    const auto weight = static_cast<double>(ranks);
+    for (const auto& [key, ops] : carrier.stand_ins) stand_ins_[key] += weight * ops;
+    ops_ += weight * carrier.ops;
+    too_fast_ = add_saturated(too_fast_, times(carrier.too_fast_ps));
+    if (!carrier.too_fast_on.empty()) too_fast_on_ = carrier.too_fast_on;
+  }
+
+  std::vector<ScaledTime> finish(Findings& findings) const {
+    std::vector<ScaledTime> rows;
+    Picoseconds all = 0;
+    std::array<Picoseconds, kScalings.size()> by{};
+    for (const auto& [key, row] : rows_) {
+      rows.push_back(row);
+      const Picoseconds time = row.how == Scaling::work ? row.after_ps : row.before_ps;
+      all = add_saturated(all, time);
+      by[static_cast<size_t>(row.how)] = add_saturated(by[static_cast<size_t>(row.how)], time);
+    }
+    if (all == 0) return rows;
+    const auto find = [&](const char* tag, Severity severity, std::string text) {
+      findings.push_back({tag, severity, -1, -1, std::move(text)});
+    };
+    const auto share = [](Picoseconds part, Picoseconds whole) {
+      return show_percent(static_cast<double>(part) / static_cast<double>(whole));
+    };
+    std::string text;
+    for (size_t i = 0; i < by.size(); ++i)
+      if (by[i] > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", share(by[i], all), kScalings[i].text);
+    find("sim.device.scaled", Severity::note, fmt::format("of {} of device time: {}", show_time(all), text));
+    if (const std::string which = stand_ins(); !which.empty()) find("sim.device.peak", Severity::warning, which);
+    if (static_cast<double>(too_fast_) > kTooFastShare * static_cast<double>(all))
+      find("sim.device.too_fast", Severity::warning,
+           fmt::format("{} of the device time is in kernels that took less time than {} needs at its peak for their "
+                       "operations: is it the device, are the operations and their element types right?",
+                       share(too_fast_, all), too_fast_on_));
+    return rows;
+  }
+
+ private:
+  /// "12.00 % of the operations are bf16, for which V100-SXM2 has no peak: there they count as f32; ..."
+  std::string stand_ins() const {
+    std::string text;
+    for (const auto& [key, ops] : stand_ins_) {
+      const auto& [device, type, as] = key;
+      if (ops < kShareSaid * ops_) continue;
+      const std::string part = show_percent(ops / ops_);
+      text += text.empty() ? "" : "; ";
+      if (type == trace::DType::unknown)
+        text += fmt::format("{} of the operations do not say their element type: on {} they count as {}", part, device,
+                            trace::name(as));
+      else
+        text += fmt::format("{} of the operations are {}, for which {} has no peak: {}", part, trace::name(type),
+                            device,
+                            as == trace::DType::unknown ? "only their bytes count there"
+                                                        : fmt::format("there they count as {}", trace::name(as)));
+    }
+    return text;
+  }
+
+  std::map<std::tuple<std::string, std::string, Scaling>, ScaledTime> rows_;
+  std::map<std::tuple<std::string, trace::DType, trace::DType>, double> stand_ins_;
+  double ops_ = 0;
+  Picoseconds too_fast_ = 0;
+  std::string too_fast_on_;
+};
+
+}  // namespace
+
+Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const System& system, Findings& findings) {
+  Summary summary;
+  if (!system.target && system.devices.empty()) return std::vector<ScaledTime>();
+  // The ranks of each class by device, in the order of the system's devices; null: as recorded.
+  using Key = std::pair<uint32_t, int64_t>;
+  std::map<Key, std::vector<uint32_t>> by_device;
+  for (uint32_t r = 0; r < job.ranks.size(); ++r)
+    by_device[{job.ranks[r].cls, system.traits(job.ranks[r].rank).device}].push_back(r);
+  const auto classes = static_cast<uint32_t>(job.classes.size());
+  for (uint32_t c = 0; c < classes; ++c) {
+    const auto first = by_device.lower_bound({c, INT64_MIN}), last = by_device.lower_bound({c + 1, INT64_MIN});
+    std::vector<std::pair<uint32_t, const Device*>> of;  // the class that each group of ranks gets, and its device
+    for (auto group = first; group != last; ++group) {
+      of.emplace_back(c, system.device_of(job.ranks[group->second.front()].rank));
+      if (group == first) continue;
+      of.back().first = static_cast<uint32_t>(job.classes.size());
+      job.classes.push_back(trace::copy(job.classes[c]));
+      job.group_slots.push_back(job.group_slots[c]);
+      job.peer_slots.push_back(job.peer_slots[c]);
+      for (const uint32_t r : group->second) job.ranks[r].cls = of.back().first;
+    }
+    auto group = first;
+    for (const auto& [cls, to] : of) {
+      const auto ranks = static_cast<int64_t>((group++)->second.size());
+      if (!to) continue;
+      Carrier carrier(job.classes[cls], system, *to);
+      CHAKRA_CHECK(carrier.run());
+      summary.add(carrier, to->name, ranks);
+    }
+  }
+  return summary.finish(findings);
+}
+
+std::optional<Device> recorded_device(const Trace& t, const System& system) {
+  if (system.recorded) return system.recorded;
+  const std::string_view name = recorded_name(t, -1);
+  const device::DeviceRow* row = name.empty() ? nullptr : device::find(name);
+  return row ? std::optional(device::device(*row)) : std::nullopt;
+}
+
+}  // namespace chakra::sim

@@ -1,0 +1,63 @@
+// Compute time on another device. What was measured on one device is scaled to another: by the ratio of the two
+// rooflines where the work of an operation is known, else by the ratio of memory bandwidths. What was not measured but
+// says its work takes what the roofline of the device gives. docs/simulation.md, "Devices", has the rules.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/device/device.h"
+#include "chakra/sim/system.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::sim {
+
+/// How the time of a compute node off the CPU came about.
+enum class Scaling : uint8_t {
+  roofline,       ///< measured, times the ratio of the devices' rooflines for its work
+  bandwidth,      ///< measured, times the ratio of the devices' memory bandwidths: its work is not known
+  work,           ///< not measured: the device's roofline for its work
+  host_copy,      ///< as measured: a copy from or to the host
+  communication,  ///< as measured: a kernel of a communication library whose record is missing
+  given,          ///< as given: neither measured nor with known work
+  unknown,        ///< as measured: the roofline is given by the system file, and the recording's device is not known
+};
+struct ScalingRow {
+  std::string_view name;  ///< in results
+  std::string_view text;
+  bool changes;
+};
+inline constexpr std::array<ScalingRow, 7> kScalings{{
+    {"roofline", "by ratio of rooflines", true},
+    {"bandwidth", "by ratio of memory bandwidths", true},
+    {"work", "from work by roofline", true},
+    {"host_copy", "unchanged: copies from or to the host", false},
+    {"communication", "unchanged: communication without a record", false},
+    {"given", "unchanged: given, without work", false},
+    {"unknown", "unchanged: recorded on an unknown device", false},
+}};
+
+/// Nodes of all ranks that came from one device to another in one way.
+struct ScaledTime {
+  std::string from;  ///< "" where nothing was measured
+  std::string to;
+  Scaling how = Scaling::roofline;
+  int64_t nodes = 0;
+  Picoseconds before_ps = 0, after_ps = 0;  ///< sums
+};
+
+/// Gives the compute nodes of ranks with a device (System::device_of) their time on it; ranks of a class that are on
+/// different devices get classes of their own. The rest keeps its time.
+/// Findings: sim.device.scaled, sim.device.peak, sim.device.too_fast. Errors: sim.device.unknown.
+/// Cost: O(ranks + nodes of the classes, once for each device).
+Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const System& system, Findings& findings);
+
+/// The device on which a trace was recorded: `system.recorded`, else what its metadata says, if that is one name and
+/// in the table; else nothing.
+std::optional<device::Device> recorded_device(const trace::Trace& trace, const System& system);
+
+}  // namespace chakra::sim
