@@ -19,6 +19,7 @@ using table::Table;
 
 constexpr std::array<TransferKind, 2> kKinds{TransferKind::recorded, TransferKind::simulated};
 constexpr size_t kRowsShown = 16;
+constexpr double kMostDriftPpm = 1e5;
 
 Json time(Picoseconds ps, std::string_view unit) { return unit == "ns" ? json_ns(ps) : Json(ps); }
 
@@ -26,7 +27,8 @@ Json to_json(const Compared& times, std::string_view unit, Json json) {
   json[fmt::format("measured_{}", unit)] = time(times.measured_ps, unit);
   for (const TransferKind kind : kKinds) {
     Json& run = json[fmt::format("{}_transfers", sim::kTransferKinds[static_cast<size_t>(kind)])];
-    if (times.has(kind)) run = {{fmt::format("time_{}", unit), time(times.run(kind), unit)}, {"error", times.error(kind)}};
+    if (times.has(kind))
+      run = {{fmt::format("time_{}", unit), time(times.run(kind), unit)}, {"error", times.error(kind)}};
   }
   return json;
 }
@@ -87,15 +89,18 @@ net::Fabric any_fabric(const trace::TraceSet& job) {
 
 /// Those of the system file for ranks that are not in the job, or by rules that know none.
 void find_idle_starts(const RecordingOptions& o, const sim::SimInput& input, Findings& findings) {
-  for (const auto& [rank, traits] : input.system.unlike) {
-    if (!traits.start_given) continue;
-    const auto& ranks = input.classes ? input.classes->ranks : std::vector<trace::ClassJob::Rank>();
-    const bool there = input.job.find(rank) ||
-                       std::any_of(ranks.begin(), ranks.end(), [&](const auto& r) { return r.rank == rank; });
-    if (o.compat || !there)
-      findings.push_back(no_effect(fmt::format("start-ns of rank {} in the system file", rank),
-                                   o.compat ? "ranks begin together by ASTRA-sim's rules" : "the job has no such rank"));
-  }
+  const auto in_job = [&](int64_t rank) {
+    if (!input.classes) return input.job.find(rank) != nullptr;
+    const auto& ranks = input.classes->ranks;
+    const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank,
+                                     [](const trace::ClassJob::Rank& r, int64_t number) { return r.rank < number; });
+    return at != ranks.end() && at->rank == rank;
+  };
+  for (const auto& [rank, traits] : input.system.unlike)
+    if (traits.start_given && (o.compat || !in_job(rank)))
+      findings.push_back(
+          no_effect(fmt::format("start-ns of rank {} in the system file", rank),
+                    o.compat ? "ranks begin together by ASTRA-sim's rules" : "the job has no such rank"));
 }
 
 Result<void> give_transfers(const RecordingOptions& o, sim::SimInput& input, Findings& findings) {
@@ -124,7 +129,9 @@ void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& 
   std::vector<Span> spans;
   Picoseconds longest = 0;
   double first_ns = INFINITY;
-  const auto start_ns = [&](size_t r) { return times.clocks[r].start_ns + static_cast<double>(spans[r].begin) * 1e-3; };
+  const auto start_ns = [&](size_t r) {
+    return times.clocks[r].start_ns + static_cast<double>(spans[r].begin) / static_cast<double>(kPsPerNs);
+  };
   for (size_t r = 0; r < job.ranks.size(); ++r) {
     const Span& span = spans.emplace_back(span_of(job.ranks[r]));
     if (span.empty()) continue;
@@ -135,15 +142,19 @@ void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& 
     if (spans[r].empty()) continue;
     const analyze::Clock& clock = times.clocks[r];
     const double since_ns = std::isfinite(first_ns) ? start_ns(r) - first_ns : 0;
-    const bool far = std::abs(since_ns) > static_cast<double>(longest / kPsPerNs);
-    if (clock.reference != reference)
-      findings.push_back(
-          {"sim.start.clock", Severity::warning, clock.rank, -1,
-           fmt::format("no collective joins the rank to most of the others, so how their clocks differ is not known: {}",
-                       far ? "it is far from them by its own clock, and its start is left out"
-                           : "its start is by its own clock")});
-    if (clock.reference != reference && far) continue;
-    sim::set_recorded_start(job.ranks[r], {std::llround(since_ns), std::llround(clock.drift_ppm * 1000)});
+    const bool apart = clock.reference != reference;
+    const bool left_out = apart ? std::abs(since_ns) > static_cast<double>(longest / kPsPerNs)
+                                : !(std::abs(since_ns) < static_cast<double>(kLongestPs / kPsPerNs) &&
+                                    std::abs(clock.drift_ppm) < kMostDriftPpm);
+    if (apart || left_out)
+      findings.push_back({"sim.start.clock", Severity::warning, clock.rank, -1,
+                          fmt::format("{}: {}",
+                                      apart ? "no collective joins the rank to most of the others, so what its clock "
+                                              "shows beside theirs is not known"
+                                            : "the collectives make no sense of the rank's clock",
+                                      left_out ? "its start is left out" : "its start is by its own clock")});
+    if (!left_out)
+      sim::set_recorded_start(job.ranks[r], {std::llround(since_ns), std::llround(clock.drift_ppm * 1000)});
   }
   analyze::join_ranks(findings);
 }
@@ -162,7 +173,8 @@ std::optional<sim::JobReplay> replay_linked(trace::TraceSet&& job, Findings& fin
   Result<sim::JobReplay> replay = run();
   if (!replay) {
     findings.push_back({"sim.job.not_replayed", Severity::warning, -1, -1,
-                        fmt::format("the job cannot run as a whole: {} ({})", replay.error().text, replay.error().tag)});
+                        fmt::format("the job cannot run as a whole: {} ({})", replay.error().text,
+                                    replay.error().tag)});
     return std::nullopt;
   }
   const Findings of_replay = replay->findings();

@@ -426,7 +426,8 @@ Result<void> run_sim(Options o) {
   if (!o.csv.empty()) CHAKRA_CHECK(write_csv(report, o.csv));
   if (json) CHAKRA_CHECK(json->commit());
   if (o.json == "-") print(cli::to_text(as_json));
-  else print(o.astra_output ? astra_lines(report) + cli::to_text(report.findings, "") : to_text(o, network, report, replay));
+  else if (o.astra_output) print(astra_lines(report) + cli::to_text(report.findings, ""));
+  else print(to_text(o, network, report, replay));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
   return {};

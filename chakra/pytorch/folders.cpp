@@ -32,7 +32,8 @@ Result<FoundFiles> files_below(const std::vector<std::string>& folders) {
         const fs::path path = folder / below / name;
         if (name.starts_with(".")) found.hidden.push_back(path.string());
         else if (is_directory(path.string())) open.push_back(below / name);
-        else if (seen.insert(without_links(path)).second) found.files.push_back({path.string(), (below / name).string()});
+        else if (seen.insert(without_links(path)).second)
+          found.files.push_back({path.string(), (below / name).string()});
       }
     }
     std::sort(found.files.begin() + first, found.files.end(),

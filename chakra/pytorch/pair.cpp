@@ -132,7 +132,8 @@ Result<Sniffed> sniff(const std::string& path) {
 Result<void> check_rank(const Sniffed& file) {
   if (file.said && file.by_word && *file.said != *file.named)
     return rank_error(file.path,
-                      fmt::format("the trace says it is of rank {}, its name or folder says {}", *file.said, *file.named));
+                      fmt::format("the trace says it is of rank {}, its name or folder says {}", *file.said,
+                                  *file.named));
   return {};
 }
 

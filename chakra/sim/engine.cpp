@@ -427,7 +427,8 @@ class Engine {
     state.last = now();
     const bool all = state.arrived == c.members.size();
     if (const Transfers::Row* given = transfer(a, n)) {
-      for (uint32_t m = 0; all && m < c.members.size(); ++m) end_member(id, m, add_saturated(now(), given->transfer_ps));
+      const Picoseconds end = add_saturated(now(), given->transfer_ps);
+      for (uint32_t m = 0; all && m < c.members.size(); ++m) end_member(id, m, end);
       return {};
     }
     if (traffic_) {

@@ -119,9 +119,10 @@ TEST(Recorded, StartsCountFromTheFirstRankOfTheJob) {
 }
 
 TEST(Recorded, TransferIsFromTheLastStartToTheLastEnd) {
-  // Rank 0 waits from 10 to 50 (its own times; it began at 0); rank 1 began at 20 and comes at 20 + 30. All end at 55 or 57.
-  trace::TraceSet set = job(std::move(Rank(0).start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 45).comp(55, 5)),
-                            std::move(Rank(1).start(20).comp(0, 30).coll(trace::CommType::all_reduce, 30, 7).comp(37, 5)));
+  // Rank 0 waits from 10 to 50; rank 1 began at 20 and comes at 20 + 30. They end at 55 and 57.
+  constexpr trace::CommType kType = trace::CommType::all_reduce;
+  trace::TraceSet set = job(std::move(Rank(0).start(0).comp(0, 10).coll(kType, 10, 45).comp(55, 5)),
+                            std::move(Rank(1).start(20).comp(0, 30).coll(kType, 30, 7).comp(37, 5)));
   const Transfers transfers = *recorded_transfers(set, match::match(set));
   EXPECT_EQ(transfers.known, 1);
   EXPECT_EQ(transfers.unknown, 0);

@@ -55,7 +55,7 @@ struct SimInput {
   coll::Selection collectives;  ///< which algorithm for which operation
   Congestion congestion = Congestion::closed;
   net::PacketOptions packets;
-  bool align_starts = false;  ///< all ranks begin at 0, whatever was recorded; the system file's start-ns still counts
+  bool align_starts = false;  ///< ranks begin at 0, whatever was recorded; the system file's start-ns still counts
   /// What these know takes as long as they say after the last has come; the network prices the rest. By the
   /// ranks of `job` or `classes`, which are then not folded.
   std::optional<Transfers> transfers;
@@ -145,7 +145,7 @@ struct SimReport {
   Findings findings;
 };
 
-/// Errors: sim.start, sim.trace.defect, sim.time, sim.fabric.small, sim.match (the ranks' traces contradict each other),
+/// Errors: sim.start, sim.trace.defect, sim.time, sim.fabric.small, sim.match (ranks' traces contradict each other),
 /// sim.comm.type, sim.comm.peer; with Code::stuck sim.stuck (who waits for whom) and sim.stuck.cycle.
 /// Cost: that of fold(), and per actor O(events log events); per collective that of coll::run_closed, or of its
 /// messages on a shared network.

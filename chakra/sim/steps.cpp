@@ -67,8 +67,8 @@ class StepFinder {
       if (!is_host(n)) continue;
       const int32_t step = window_at(t_.start_ps[n]);
       // A gap of another thread may be its wait for the next step.
-      const bool waits =
-          step >= 0 && t_.name_of(n) == trace::kHostGap && t_.lane[n] != t_.lane[windows_[static_cast<size_t>(step)].node];
+      const bool waits = step >= 0 && t_.name_of(n) == trace::kHostGap &&
+                         t_.lane[n] != t_.lane[windows_[static_cast<size_t>(step)].node];
       put(n, step, waits ? uint8_t{0} : kBoth);
     }
     for (NodeId n = 0; n < t_.size(); ++n)
