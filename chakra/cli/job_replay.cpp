@@ -110,11 +110,12 @@ Result<void> give_transfers(const RecordingOptions& o, sim::SimInput& input, Fin
   const int64_t all = transfers.known + transfers.unknown;
   if (transfers.known == 0)
     findings.push_back(no_effect(kOption, all == 0 ? "the job has no collectives or messages"
-                                                   : "no collective or message has measured times of all members"));
+                                                   : "no collective or message has measured times of all members by "
+                                                     "one clock ('chakra link' of the whole job gives them)"));
   else if (transfers.unknown > 0)
     findings.push_back(
         no_effect(fmt::format("{}, on {} of {} collectives and messages,", kOption, transfers.unknown, all),
-                  "their members have no measured times; the network prices them"));
+                  "their members have no measured times by one clock; the network prices them"));
   else
     for (const std::string& option : o.network_options)
       findings.push_back(no_effect(option, "all transfers take as long as recorded"));
@@ -235,7 +236,7 @@ std::string to_text(const JobReplay& replay) {
     if (replay.job().has(kind)) {
       const std::string_view name = sim::kTransferKinds[static_cast<size_t>(kind)];
       table.columns.push_back({fmt::format("{} transfers", name), Table::Kind::time_ps});
-      table.columns.push_back({"error", Table::Kind::text});
+      table.columns.push_back({kind == TransferKind::recorded ? "error" : "difference", Table::Kind::text});
     }
   const auto add = [&](std::string label, const Compared& times) {
     std::vector<Table::Cell> row{std::move(label), times.measured_ps};

@@ -38,7 +38,9 @@ double Compared::error(TransferKind kind) const {
 }
 
 bool JobReplay::possible(const trace::TraceSet& job) {
-  return has_recorded_starts(job) && std::all_of(job.ranks.begin(), job.ranks.end(), is_measured);
+  return !job.ranks.empty() && std::all_of(job.ranks.begin(), job.ranks.end(), [](const Trace& t) {
+    return has_recorded_start(t) && is_measured(t);
+  });
 }
 
 Result<JobReplay> JobReplay::measure(const trace::TraceSet& job) {
@@ -108,8 +110,8 @@ Result<void> replay_recorded(SimInput input, JobReplay& replay, Findings& findin
   CHAKRA_ASSIGN(Transfers transfers, recorded_transfers(input.job, *input.matching));
   if (transfers.unknown > 0)
     findings.push_back({"sim.transfer.unknown", Severity::warning, -1, -1,
-                        fmt::format("{} of {} collectives and messages were not recorded with times of all who take "
-                                    "part: with recorded transfers they take no time",
+                        fmt::format("{} of {} collectives and messages have no measured times of all members: with "
+                                    "recorded transfers they take no time",
                                     show_count(transfers.unknown), show_count(transfers.known + transfers.unknown))});
   for (auto& rows : transfers.rows)
     for (Transfers::Row& row : rows)

@@ -47,7 +47,7 @@ class JobReplay {
     std::vector<Step> steps;
   };
 
-  /// Whether there is something to compare: all ranks have measured times, and some a recorded start.
+  /// Whether there is something to compare: all ranks have measured times and a recorded start.
   static bool possible(const trace::TraceSet& job);
   /// What was measured. Requires possible(). Errors: sim.start. Cost: O((nodes + edges) log).
   static Result<JobReplay> measure(const trace::TraceSet& job);

@@ -40,11 +40,6 @@ void put_number(Trace& t, std::string_view name, int64_t value) {
   else t.metadata.push_back({id, value});
 }
 
-bool says_start(const Trace& t) {
-  return std::any_of(t.metadata.begin(), t.metadata.end(),
-                     [&](const trace::Attr& attr) { return t.strings[attr.name] == kStart; });
-}
-
 /// When a communication node began and ended, by its rank's clock.
 struct Times {
   bool known = false;
@@ -79,7 +74,7 @@ class TransferReader {
 
  private:
   Times times(const match::NodeRef& ref) const {
-    if (ref.node == trace::kNoNode) return {};
+    if (ref.node == trace::kNoNode || !clocks_[ref.rank].known()) return {};
     Times times = times_of(job_.ranks[ref.rank], ref.node);
     times.start = clocks_[ref.rank].at(times.start);
     times.end = clocks_[ref.rank].at(times.end);
@@ -135,11 +130,15 @@ void set_recorded_start(Trace& trace, const RecordedStart& start) {
   put_number(trace, kDrift, start.drift_ppb);
 }
 
+bool has_recorded_start(const Trace& t) {
+  return std::any_of(t.metadata.begin(), t.metadata.end(),
+                     [&](const trace::Attr& attr) { return t.strings[attr.name] == kStart; });
+}
 bool has_recorded_starts(const trace::TraceSet& job) {
-  return std::any_of(job.ranks.begin(), job.ranks.end(), says_start);
+  return std::any_of(job.ranks.begin(), job.ranks.end(), has_recorded_start);
 }
 bool has_recorded_starts(const trace::ClassJob& job) {
-  return std::any_of(job.classes.begin(), job.classes.end(), says_start);
+  return std::any_of(job.classes.begin(), job.classes.end(), has_recorded_start);
 }
 
 Result<void> begin_as_recorded(SimInput& input, Findings& findings) {
@@ -180,6 +179,7 @@ Result<JobClock> JobClock::of(const Trace& t) {
     if (t.has_start(n)) clock.first_ = std::min(clock.first_, t.start_ps[n]);
   if (clock.first_ == INT64_MAX) clock.first_ = 0;
   if (!start) return clock;
+  clock.known_ = true;
   clock.start_ = start->start_ns * kPsPerNs;
   clock.rate_ = 1 / (1 + static_cast<double>(start->drift_ppb) * 1e-9);
   return clock;

@@ -22,7 +22,8 @@ struct RecordedStart {
 /// None where the trace says none. Errors: sim.start (more than 26 days, a clock that is off by more than a tenth).
 Result<std::optional<RecordedStart>> recorded_start(const trace::Trace& trace);
 void set_recorded_start(trace::Trace& trace, const RecordedStart& start);
-/// Whether any of the traces says it.
+/// Whether the trace, or any of the traces, says it.
+bool has_recorded_start(const trace::Trace& trace);
 bool has_recorded_starts(const trace::TraceSet& job);
 bool has_recorded_starts(const trace::ClassJob& job);
 
@@ -36,10 +37,11 @@ class JobClock {
   /// Without a recorded start its times count from 0. Errors: sim.start. Cost: O(nodes).
   static Result<JobClock> of(const trace::Trace& trace);
 
-  Picoseconds start_ps() const { return start_; }  ///< of the first node
-  Picoseconds at(Picoseconds time) const;          ///< of a time as in Trace::start_ps
+  bool known() const { return known_; }    ///< the trace has a recorded start
+  Picoseconds at(Picoseconds time) const;  ///< of a time as in Trace::start_ps
 
  private:
+  bool known_ = false;
   Picoseconds first_ = 0;  ///< the first start by the rank's own clock
   Picoseconds start_ = 0;
   double rate_ = 1;  ///< seconds of the job in one of the rank's clock
@@ -63,7 +65,8 @@ struct Transfers {
 };
 /// As they were recorded: of a collective its members' last end less their last start, of a message the receive's end
 /// less the later start, by the clock of the job. A node without a start of its own is taken to start and end when what
-/// it waits for has ended. Not known where a member is missing or nothing tells its time.
+/// it waits for has ended. Not known where a member is missing, nothing tells its time, or its rank has no recorded
+/// start.
 /// Errors: sim.start. Cost: O(nodes + edges of communication nodes).
 Result<Transfers> recorded_transfers(const trace::TraceSet& job, const match::Matching& matching);
 

@@ -183,6 +183,14 @@ TEST(Recorded, WhatHasNoTimeBeginsWhenWhatItWaitsForHasEnded) {
   EXPECT_EQ(recorded_transfers(unknown, match::match(unknown))->unknown, 1);
 }
 
+TEST(Recorded, ClocksThatNothingJoinsTellNoTransfer) {
+  constexpr trace::CommType kType = trace::CommType::all_reduce;
+  const trace::TraceSet set = job(std::move(Rank(0).start(0).comp(0, 10).coll(kType, 10, 45)),
+                                  std::move(Rank(1).comp(0, 30).coll(kType, 30, 7)));
+  EXPECT_EQ(recorded_transfers(set, match::match(set))->known, 0);
+  EXPECT_FALSE(JobReplay::possible(set));
+}
+
 TEST(Recorded, TheJobIsComparedAsAWholeAndByRank) {
   const auto made = [] {
     return job(std::move(Rank(0).start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 47).comp(57, 5)),
