@@ -1,4 +1,4 @@
-// What link and sim share of recorded jobs: the starts of ranks by one clock, and the job against its own measurement,
+// What link and sim share about recorded jobs: the starts of ranks by one clock, and the job against its own measurement,
 // as text and as JSON.
 #pragma once
 
