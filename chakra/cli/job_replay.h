@@ -1,5 +1,5 @@
-// What link and sim share about recorded jobs: the starts of ranks by one clock, and the job against its own measurement,
-// as text and as JSON.
+// What link and sim share about recorded jobs: the starts of ranks by one clock, and the job against its own
+// measurement, as text and as JSON.
 #pragma once
 
 #include <optional>
