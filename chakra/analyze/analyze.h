@@ -154,6 +154,8 @@ struct Clock {
   double uncertainty_ns = 0;  ///< how far a collective's ends still differ, 1.48 times the median deviation; no less
                               ///< than 100, or than the microsecond in which all times are written
   int64_t collectives = 0;    ///< that it was told from
+  double start_ns = 0;  ///< when the rank's times count from (Trace::base_ns) by the reference's clock, since the
+                        ///< first of all ranks; where `known` is false by its own clock
 };
 
 /// A rank that others waited for.

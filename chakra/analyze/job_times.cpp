@@ -87,6 +87,7 @@ class JobAnalysis {
   JobTimes run() {
     find_zero();
     align();
+    find_starts();
     split();
     return std::move(out_);
   }
@@ -95,10 +96,15 @@ class JobAnalysis {
   bool measured(const match::NodeRef& ref) const {
     return ref.node != trace::kNoNode && job_.ranks[ref.rank].has_start(ref.node);
   }
+  /// When a rank's times count from: nanoseconds since zero_ns_, by its own clock. What does not fit wraps.
+  double base_ns(size_t rank) const {
+    const uint64_t base = static_cast<uint64_t>(job_.ranks[rank].base_ns);
+    return static_cast<double>(static_cast<int64_t>(base - static_cast<uint64_t>(zero_ns_)));
+  }
   /// Nanoseconds since the first end of a collective, by the rank's own clock.
   double start_ns(const match::NodeRef& ref) const {
     const Trace& t = job_.ranks[ref.rank];
-    return static_cast<double>(t.base_ns - zero_ns_) +
+    return base_ns(ref.rank) +
            static_cast<double>(t.start_ps[ref.node]) / static_cast<double>(kPsPerNs);
   }
   double end_ns(const match::NodeRef& ref) const {
@@ -116,6 +122,8 @@ class JobAnalysis {
         zero_ns_ = any ? std::min(zero_ns_, end) : end;
         any = true;
       }
+    for (size_t r = 0; r < job_.ranks.size() && !any; ++r)
+      zero_ns_ = r ? std::min(zero_ns_, job_.ranks[r].base_ns) : job_.ranks[r].base_ns;
   }
 
   /// From the lowest rank outwards: next comes the rank that shares most collectives with one whose clock
@@ -173,6 +181,15 @@ class JobAnalysis {
 
   /// own = t + at_zero + slope * t, solved for t.
   static double to_reference(const Line& clock, double own) { return (own - clock.at_zero) / (1 + clock.slope); }
+
+  void find_starts() {
+    double first = INFINITY;
+    for (size_t r = 0; r < job_.ranks.size(); ++r) {
+      out_.clocks[r].start_ns = to_reference(clock_[r], base_ns(r));
+      first = std::min(first, out_.clocks[r].start_ns);
+    }
+    for (Clock& c : out_.clocks) c.start_ns -= first;
+  }
 
   void split() {
     std::map<uint32_t, Straggler> late;

@@ -11,6 +11,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/cli/cli.h"
+#include "chakra/cli/job_replay.h"
 #include "chakra/cli/no_effect.h"
 #include "chakra/io/io.h"
 #include "chakra/pytorch/pytorch.h"
@@ -32,13 +33,14 @@ struct Options {
   int jobs = 0;
 };
 
-/// What is kept of a rank once its trace is written.
+/// What is kept of a rank once it is linked.
 struct LinkedRank {
   pytorch::RankInput input;
   std::string output;
   pytorch::LinkReport report;
   sim::SelfReplay replay;
   bool replayed = false;
+  trace::Trace trace;
   trace::Trace communication;  ///< of a job's rank
   int64_t rank = 0;
   int64_t nodes = 0;
@@ -229,7 +231,7 @@ std::string to_text(const analyze::JobTimes& times, const Findings& mismatches) 
 }
 
 /// Whether the output names a folder for the traces of a job, or one file.
-bool is_job(const Options& options) { return options.inputs.size() == 1 && is_directory(options.inputs[0]); }
+bool is_job(const Options& options) { return is_directory(options.inputs.front()); }
 
 class LinkCommand {
  public:
@@ -251,14 +253,22 @@ class LinkCommand {
     const int jobs = o_.jobs > 0 ? o_.jobs : tbb::this_task_arena::max_concurrency();
     const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(jobs));
     tbb::task_arena arena(jobs);
-    arena.execute([&] {
-      tbb::parallel_for(size_t{0}, inputs_.size(), [&](size_t i) {
-        if (auto done = link_rank(i, files[i]); !done) errors[i] = done.error();
+    const auto for_each_rank = [&](const auto& work) -> Result<void> {
+      arena.execute([&] {
+        tbb::parallel_for(size_t{0}, inputs_.size(), [&](size_t i) {
+          if (Result<void> done = work(i); !done) errors[i] = done.error();
+        });
       });
-    });
-    for (const auto& error : errors)
-      if (error) return tl::unexpected<Error>(*error);
-    if (ranks_.size() > 1) compare_ranks();
+      for (const auto& error : errors)
+        if (error) return tl::unexpected<Error>(*error);
+      return {};
+    };
+    CHAKRA_CHECK(for_each_rank([&](size_t i) { return link_rank(i, files[i]); }));
+    if (ranks_.size() > 1) {
+      trace::TraceSet job = compare_ranks();
+      CHAKRA_CHECK(for_each_rank([&](size_t i) { return write(job.ranks[i], ranks_[i].output, files[i]); }));
+      job_replay_ = replay_linked(std::move(job), findings_);
+    }
     CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(report_json(), o_.json));
     for (auto& file : files) CHAKRA_CHECK(file->commit());  // all of them or none
     if (json) CHAKRA_CHECK(json->commit());
@@ -268,10 +278,12 @@ class LinkCommand {
 
  private:
   Result<void> find_ranks() {
+    if (is_directory(o_.inputs.front()) != is_directory(o_.inputs.back()))
+      return fail(Code::usage, "cli.usage", "two files of one rank or two folders of a job, not one of each");
     if (is_job(o_)) {
       if (o_.explain) return fail(Code::usage, "cli.usage", "--explain is for one rank");
       if (o_.rank) return fail(Code::usage, "cli.usage", "--rank is for one rank; a folder's files say theirs");
-      CHAKRA_ASSIGN(pytorch::Pairing pairing, pytorch::pair_folder(o_.inputs[0]));
+      CHAKRA_ASSIGN(pytorch::Pairing pairing, pytorch::pair_folders(o_.inputs));
       inputs_ = std::move(pairing.ranks);
       findings_ = std::move(pairing.findings);
     } else if (o_.inputs.size() == 1) {
@@ -324,19 +336,30 @@ class LinkCommand {
     rank.output =
         is_job(o_) ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string() : o_.output;
     if (is_job(o_)) CHAKRA_CHECK(keep_apart({}, {rank.output}, o_.json));
-    CHAKRA_ASSIGN(AtomicFile created, AtomicFile::create(rank.output));
-    CHAKRA_CHECK(io::write_et(linked.trace, created));
+    if (inputs_.size() == 1) return write(linked.trace, rank.output, file);
+    rank.trace = std::move(linked.trace);  // what the ranks say together comes into it
+    return {};
+  }
+
+  static Result<void> write(const trace::Trace& trace, const std::string& path, std::optional<AtomicFile>& file) {
+    CHAKRA_ASSIGN(AtomicFile created, AtomicFile::create(path));
+    CHAKRA_CHECK(io::write_et(trace, created));
     file = std::move(created);
     return {};
   }
 
-  /// What the ranks say together.
-  void compare_ranks() {
-    trace::TraceSet job;
-    for (LinkedRank& rank : ranks_) job.ranks.push_back(std::move(rank.communication));
-    match::Matching matching = match::match(job);
-    times_ = analyze::job_times(job, matching);
+  /// What the ranks say together; their traces, each with its start.
+  trace::TraceSet compare_ranks() {
+    trace::TraceSet communication, job;
+    for (LinkedRank& rank : ranks_) {
+      communication.ranks.push_back(std::move(rank.communication));
+      job.ranks.push_back(std::move(rank.trace));
+    }
+    match::Matching matching = match::match(communication);
+    times_ = analyze::job_times(communication, matching);
     mismatches_ = std::move(matching.findings);
+    put_starts(job, times_, findings_);
+    return job;
   }
 
   Json report_json() const {
@@ -344,6 +367,7 @@ class LinkCommand {
     json["ranks"] = Json::array();
     for (const LinkedRank& rank : ranks_) json["ranks"].push_back(to_json(rank));
     if (ranks_.size() > 1) json["job"] = to_json(times_, mismatches_);
+    if (job_replay_) json["job"]["measured"] = cli::to_json(*job_replay_, "ns");
     json["findings"] = cli::to_json(findings_);
     return json;
   }
@@ -352,6 +376,7 @@ class LinkCommand {
     if (o_.json == "-") return print(cli::to_text(report_json()));
     for (const LinkedRank& rank : ranks_) print(rank.explanation.empty() ? to_text(rank) : rank.explanation);
     if (ranks_.size() > 1) print(to_text(times_, mismatches_));
+    if (job_replay_) print(cli::to_text(*job_replay_));
     print(cli::to_text(findings_));
   }
 
@@ -376,6 +401,7 @@ class LinkCommand {
   std::vector<pytorch::RankInput> inputs_;
   std::vector<LinkedRank> ranks_;
   analyze::JobTimes times_;
+  std::optional<sim::JobReplay> job_replay_;
   Findings findings_, mismatches_;
 };
 
@@ -384,12 +410,12 @@ class LinkCommand {
 void add_link(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   app.add_option("inputs", options->inputs,
-                 "A PyTorch execution trace and a Kineto trace of one rank, in any order; one of them alone; or a "
-                 "folder with those of a job")
+                 "A PyTorch execution trace and a Kineto trace of one rank, in any order; one of them alone; or the "
+                 "folder with those of a job, or two folders with its host traces and its Kineto traces")
       ->required()
       ->expected(1, 2)
-      ->type_name("HOST DEVICE | DEVICE | DIR");
-  app.add_option("-o,--output", options->output, "The trace to write; for a folder, the folder for trace.<rank>.et")
+      ->type_name("HOST DEVICE | DEVICE | DIR [DIR]");
+  app.add_option("-o,--output", options->output, "The trace to write; for folders, the folder for trace.<rank>.et")
       ->required()
       ->type_name("PATH");
   app.add_option("--rank", options->rank, "The rank, where the files do not say it or say it wrongly")

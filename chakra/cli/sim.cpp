@@ -10,6 +10,7 @@
 
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
+#include "chakra/cli/job_replay.h"
 #include "chakra/cli/no_effect.h"
 #include "chakra/cli/sim_devices.h"
 #include "chakra/io/io.h"
@@ -45,9 +46,9 @@ struct Options {
   std::string path, network, system, memory, groups, expand, compat, json, timeline;
   std::string workload, backend, rendezvous;
   std::string compute_scale, comm_scale, logging, logging_folder;  ///< accepted, as ASTRA-sim does, without effect
-  std::string congestion, collectives, csv, routing;
+  std::string congestion, collectives, csv, routing, transfers;
   std::optional<int64_t> packet_bytes;
-  bool no_fold = false;
+  bool no_fold = false, align_starts = false;
   DeviceOptions devices;
   sim::CompatOptions compat_options;
   bool astra_output = false, no_check = false;
@@ -111,7 +112,17 @@ std::pair<std::string, std::string> algorithm_text(const sim::CollectiveReport& 
   return {std::move(name), fmt::format("{} {:+.1f} %", next->algorithm->name, 100 * more)};
 }
 
-Json to_json(const Options& o, const std::string& network, const sim::SimReport& report) {
+bool gives_transfers(const Options& o) { return o.transfers == "recorded"; }
+
+RecordingOptions recording_options(const Options& o) {
+  RecordingOptions options{o.path, !o.compat.empty(), o.align_starts, gives_transfers(o), {}};
+  if (!o.congestion.empty()) options.network_options.push_back("--congestion " + o.congestion);
+  if (!o.collectives.empty()) options.network_options.emplace_back("--collectives");
+  return options;
+}
+
+Json to_json(const Options& o, const std::string& network, const sim::SimReport& report,
+             const std::optional<sim::JobReplay>& replay) {
   const bool native = o.compat.empty();
   Json ranks = Json::array(), collectives = Json::array();
   for (const sim::RankReport& r : report.ranks) {
@@ -164,6 +175,8 @@ Json to_json(const Options& o, const std::string& network, const sim::SimReport&
     json["devices"] = devices_json(report);
     json["links"] = std::move(links);
     json["critical_path"] = std::move(path);
+    json["transfers"] = gives_transfers(o) ? "recorded" : "simulated";
+    if (replay) json["measured"] = cli::to_json(*replay, "ps");
   }
   json["findings"] = cli::to_json(report.findings);
   return json;
@@ -315,9 +328,11 @@ Table path_table(const sim::SimReport& report) {
   return table;
 }
 
-std::string to_text(const Options& o, const std::string& network, const sim::SimReport& report) {
-  std::string out = fmt::format("{}: {} ranks on a {}{}\n{} after {}\n", o.path, report.ranks.size(), network,
+std::string to_text(const Options& o, const std::string& network, const sim::SimReport& report,
+                    const std::optional<sim::JobReplay>& replay) {
+  std::string out = fmt::format("{}: {} ranks on a {}{}{}\n{} after {}\n", o.path, report.ranks.size(), network,
                                 o.compat.empty() ? "" : ", by the rules of " + o.compat,
+                                gives_transfers(o) ? ", transfers as recorded" : "",
                                 report.interrupted ? "stopped" : "finished", show_time(report.makespan_ps));
   out += show_some(rank_table(report, false), kRanksShown, "ranks");
   out += rates_line(report);
@@ -332,6 +347,7 @@ std::string to_text(const Options& o, const std::string& network, const sim::Sim
     out += link_summary(report);
   }
   if (!report.critical_path.empty()) out += show_some(path_table(report), kPathShown, "rows");
+  if (replay) out += cli::to_text(*replay);
   return out + cli::to_text(report.findings, "");
 }
 
@@ -405,10 +421,11 @@ Result<void> settle(Options& o) {
     return fail(Code::usage, "cli.usage",
                 "--astra-output, --backend, --num-queues-per-dim, --rendezvous-protocol and --injection-scale are for "
                 "--compat");
-  if (!o.compat.empty() && (!o.congestion.empty() || !o.collectives.empty() || o.no_fold))
-    return fail(Code::usage, "cli.usage", "--congestion, --collectives and --no-fold are for the native mode");
-  if (!o.compat.empty() && !o.routing.empty())
-    return fail(Code::usage, "cli.usage", "--routing is for the native mode");
+  if (!o.compat.empty() && (!o.congestion.empty() || !o.collectives.empty() || !o.routing.empty() ||
+                            !o.transfers.empty() || o.no_fold || o.align_starts))
+    return fail(Code::usage, "cli.usage",
+                "--congestion, --collectives, --routing, --transfers, --align-starts and --no-fold are for the native "
+                "mode");
   if (o.packet_bytes && o.congestion != "packet")
     return fail(Code::usage, "cli.usage", "--packet-bytes is for --congestion packet");
   o.compat_options.congestion_aware = o.backend == "congestion_aware";
@@ -509,18 +526,21 @@ Result<void> run_sim(Options o) {
   input.system.use_roofline();
   const SimAsked asked = asked_of(o, input);
   const JobFacts facts = facts_of(input, groups, findings);
+  CHAKRA_ASSIGN(std::optional<sim::JobReplay> replay, use_recording(recording_options(o), input, findings));
   CHAKRA_ASSIGN(sim::SimReport report,
                 o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input));
+  if (replay && !report.interrupted && !gives_transfers(o)) replay->add(sim::TransferKind::simulated, report);
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
   for (Finding& finding : options_without_effect(asked, facts, report)) report.findings.push_back(std::move(finding));
   const bool wants_json = !o.json.empty();
-  const Json as_json = wants_json ? to_json(o, network, report) : Json();
+  const Json as_json = wants_json ? to_json(o, network, report, replay) : Json();
   CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(as_json, o.json));  // both files or none
   if (!o.timeline.empty()) CHAKRA_CHECK(view::write_chrome_trace(report.timeline, o.timeline));
   if (!o.csv.empty()) CHAKRA_CHECK(write_csv(report, o.csv));
   if (json) CHAKRA_CHECK(json->commit());
   if (o.json == "-") print(cli::to_text(as_json));
-  else print(o.astra_output ? astra_lines(report) + cli::to_text(report.findings, "") : to_text(o, network, report));
+  else if (o.astra_output) print(astra_lines(report) + cli::to_text(report.findings, ""));
+  else print(to_text(o, network, report, replay));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
   return {};
@@ -587,6 +607,13 @@ void add_sim(CLI::App& app, int& exit_code) {
                  "Which of several shortest routes messages take: spread, ecmp[,channels=N][,seed=N], single, adaptive")
       ->type_name("NAME");
   add_device_options(app, options->devices);
+  app.add_option("--transfers", options->transfers,
+                 "How long collectives and messages of a recorded job take once all have come: as the network says "
+                 "(simulated, the default), or as they did (recorded)")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"recorded", "simulated"}));
+  app.add_flag("--align-starts", options->align_starts,
+               "Let all ranks of a recorded job begin at the same time, not when they were recorded to");
   app.add_flag("--no-fold", options->no_fold, "Simulate every rank, also those that nothing tells apart");
   app.add_option("--csv", options->csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...")
       ->type_name("PREFIX");

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "chakra/json/json.h"
+#include "chakra/pytorch/folders.h"
 #include "chakra/pytorch/json_value.h"
 #include "chakra/pytorch/pytorch.h"
 
@@ -73,6 +74,19 @@ std::optional<int64_t> number_at(std::string_view name, size_t at) {
   return number;
 }
 
+/// The number of a name that has no other.
+std::optional<int64_t> only_number(std::string_view name) {
+  std::optional<int64_t> only;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] < '0' || name[i] > '9') continue;
+    if (only) return std::nullopt;
+    only = number_at(name, i);
+    if (!only) return std::nullopt;
+    while (i < name.size() && name[i] >= '0' && name[i] <= '9') ++i;
+  }
+  return only;
+}
+
 std::optional<int64_t> rank_in_name(const std::string& path, bool& by_word) {
   const std::string name = to_lower(std::filesystem::path(path).filename().string());
   static constexpr std::array<std::string_view, 5> kWords{"rank", "worker", "host", "device", "kineto"};
@@ -83,15 +97,26 @@ std::optional<int64_t> rank_in_name(const std::string& path, bool& by_word) {
       if (digits < name.size() && (name[digits] == '.' || name[digits] == '_' || name[digits] == '-')) ++digits;
       if (const auto number = number_at(name, digits)) return by_word = !of_profiler || word == "rank", number;
     }
-  std::optional<int64_t> only;
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (name[i] < '0' || name[i] > '9') continue;
-    if (only) return std::nullopt;
-    only = number_at(name, i);
-    if (!only) return std::nullopt;
-    while (i < name.size() && name[i] >= '0' && name[i] <= '9') ++i;
-  }
-  return only;
+  return only_number(name);
+}
+
+/// "rank3/host.json", "3/host.json": the folder says it where the name has no word for it; the nearest one that does.
+void look_at_folders(Sniffed& file, const std::string& below) {
+  if (file.by_word) return;
+  const std::filesystem::path folders = std::filesystem::path(to_lower(below)).parent_path();
+  std::vector<std::string> names;
+  for (const auto& part : folders) names.insert(names.begin(), part.string());
+  for (const std::string& name : names)
+    if (const size_t at = name.find("rank"); at != std::string::npos) {
+      const size_t digits = name.find_first_of("0123456789", at);
+      if (const auto number = digits == std::string::npos ? std::nullopt : number_at(name, digits)) {
+        file.named = number;
+        file.by_word = true;
+        return;
+      }
+    }
+  for (const std::string& name : names)
+    if (const auto number = only_number(name); number && !file.named) file.named = number;
 }
 
 Result<Sniffed> sniff(const std::string& path) {
@@ -107,7 +132,8 @@ Result<Sniffed> sniff(const std::string& path) {
 Result<void> check_rank(const Sniffed& file) {
   if (file.said && file.by_word && *file.said != *file.named)
     return rank_error(file.path,
-                      fmt::format("the trace says it is of rank {}, its name says {}", *file.said, *file.named));
+                      fmt::format("the trace says it is of rank {}, its name or folder says {}", *file.said,
+                                  *file.named));
   return {};
 }
 
@@ -124,12 +150,44 @@ Result<RankInput> make_input(const Sniffed* host, const Sniffed& device) {
   return input;
 }
 
+Finding belong_to_no_rank(const std::vector<std::string>& paths) {
+  constexpr size_t kNamed = 8;
+  std::string named, all;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (i < kNamed) named += fmt::format("{}{}", i ? ", " : "", quote(paths[i], 200));
+    all += (i ? "\n" : "") + paths[i];
+  }
+  if (paths.size() > kNamed) named += fmt::format(" and {} more", paths.size() - kNamed);
+  return {"pytorch.pair.other_file", Severity::note, -1, -1,
+          fmt::format("left out, since {} neither a PyTorch execution trace nor a Kineto trace: {}",
+                      paths.size() == 1 ? "it is" : "they are", named),
+          {{"files", all}}};
+}
+
 RankInput host_alone(const Sniffed& file) {
   RankInput input;
   input.host = file.path;
   input.rank_known = file.by_word;
   if (file.by_word) input.rank = file.named.value_or(0);
   return input;
+}
+
+Result<void> sniff_folders(const std::vector<std::string>& folders, std::vector<Sniffed>& hosts,
+                           std::vector<Sniffed>& devices, Findings& findings) {
+  CHAKRA_ASSIGN(FoundFiles found, files_below(folders));
+  std::vector<std::string> others = std::move(found.hidden);
+  for (const FoundFile& at : found.files) {
+    Sniffed file;
+    if (contains(std::filesystem::path(at.path).filename().string(), ".json")) {
+      CHAKRA_ASSIGN(file, sniff(at.path));
+      look_at_folders(file, at.below);
+    }
+    if (file.kind == FileKind::host) hosts.push_back(std::move(file));
+    else if (file.kind == FileKind::device) devices.push_back(std::move(file));
+    else others.push_back(at.path);
+  }
+  if (!others.empty()) findings.push_back(belong_to_no_rank(others));
+  return {};
 }
 
 }  // namespace
@@ -158,25 +216,16 @@ Result<RankInput> pair_files(const std::string& first, const std::string& second
   return make_input(&host, device);
 }
 
-Result<Pairing> pair_folder(const std::string& folder) {
-  CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(folder));
+Result<Pairing> pair_folder(const std::string& folder) { return pair_folders({folder}); }
+
+Result<Pairing> pair_folders(const std::vector<std::string>& folders) {
   Pairing pairing;
   std::vector<Sniffed> hosts, devices;
-  for (const std::string& name : names) {
-    if (!contains(name, ".json") || name.starts_with(".")) continue;
-    const std::string path = (std::filesystem::path(folder) / name).string();
-    CHAKRA_ASSIGN(Sniffed file, sniff(path));
-    if (file.kind == FileKind::host) hosts.push_back(std::move(file));
-    else if (file.kind == FileKind::device) devices.push_back(std::move(file));
-    else
-      pairing.findings.push_back(
-          {"pytorch.pair.other_file", Severity::note, -1, -1,
-           fmt::format("{} is neither a PyTorch execution trace nor a Kineto trace; left out", path)});
-  }
+  CHAKRA_CHECK(sniff_folders(folders, hosts, devices, pairing.findings));
   if (devices.empty() && hosts.empty())
     return fail(Code::bad_input, "pytorch.pair.none",
                 "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)",
-                {folder});
+                {folders.front()});
   if (hosts.size() == 1 && devices.size() == 1) {
     CHAKRA_CHECK(check_rank(devices[0]));
     if (hosts[0].by_word && (devices[0].said || devices[0].by_word) && *hosts[0].named != *devices[0].rank())

@@ -104,15 +104,17 @@ Result<RankInput> pair_files(const std::string& first, const std::string& second
 /// One file: a Kineto trace alone, or a host trace alone.
 Result<RankInput> pair_file(const std::string& path);
 
-/// The ranks of a job, from a folder with host traces and Kineto traces, or one kind alone.
+/// The ranks of a job, from folders with host traces and Kineto traces, or one kind alone; their subfolders count.
 struct Pairing {
   std::vector<RankInput> ranks;  ///< ascending
-  Findings findings;             ///< files that are neither
+  Findings findings;  ///< pytorch.pair.other_file: files that are neither, with the fact files (one path a line)
 };
 /// The rank of a file is distributedInfo's, else the number after rank, worker, host, device or kineto
-/// in the name, else the only number in the name; one pair alone needs none.
+/// in the name, else the number after rank in the name of a folder around it, else the only number in the name or in
+/// that of a folder; one pair alone needs none.
 /// Errors: pytorch.pair.none, pytorch.pair.pipe, pytorch.pair.rank, pytorch.pair.rank_twice, pytorch.pair.incomplete,
 /// and those of ByteSource.
 Result<Pairing> pair_folder(const std::string& folder);
+Result<Pairing> pair_folders(const std::vector<std::string>& folders);
 
 }  // namespace chakra::pytorch

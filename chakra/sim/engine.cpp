@@ -166,7 +166,8 @@ class Engine {
   // ---- before the run ------------------------------------------------------------------------------------
 
   Result<void> prepare() {
-    const bool whole = !in_.fold || in_.congestion != Congestion::closed;
+    CHAKRA_CHECK(begin_as_recorded(in_, report_.findings));
+    const bool whole = !in_.fold || in_.transfers || in_.congestion != Congestion::closed;
     if (in_.classes) {
       for (const Trace& t : in_.classes->classes) CHAKRA_CHECK(check_trace(t));
     } else {
@@ -392,6 +393,11 @@ class Engine {
     return picoseconds(static_cast<double>(t.dur_ps[n]) / kPsPerSecond / actor.traits.speed);
   }
 
+  /// What communication takes once all have come, where the caller says it.
+  const Transfers::Row* transfer(uint32_t a, NodeId n) const {
+    return in_.transfers ? in_.transfers->find(a, trace(a).comm_row[n]) : nullptr;
+  }
+
   // ---- collectives -------------------------------------------------------------------------------------
 
   Result<void> arrive(uint32_t a, NodeId n) {
@@ -407,8 +413,8 @@ class Engine {
     if (state.arrived++ == 0) {
       state.arrival.assign(c.members.size(), -1);
       state.first = now();
-      note_choice(c, a, n);
-      if (traffic_) {
+      if (!transfer(a, n)) note_choice(c, a, n);
+      if (traffic_ && !transfer(a, n)) {
         const Folded::Group& group = group_of(c);
         const coll::Choice& choice = prices_.choice(group.shape, operation(c, a, n));
         traffic_->add(id, choice.plan, choice.order, group.ranks, group.flow);
@@ -417,6 +423,11 @@ class Engine {
     state.arrival[member] = now();
     state.last = now();
     const bool all = state.arrived == c.members.size();
+    if (const Transfers::Row* given = transfer(a, n)) {
+      const Picoseconds end = add_saturated(now(), given->transfer_ps);
+      for (uint32_t m = 0; all && m < c.members.size(); ++m) end_member(id, m, end);
+      return {};
+    }
     if (traffic_) {
       std::vector<Traffic::Done> done;
       traffic_->begin(now(), id, member, done);
@@ -547,6 +558,12 @@ class Engine {
     const match::Message& message = matching_.messages[id];
     m.sent = true;
     if (m.posted) now_moving(message.recv);
+    if (const Transfers::Row* given = transfer(a, n)) {
+      if (given->send_ps >= 0) end_at(a, n, add_saturated(now(), given->send_ps));
+      if (m.posted) m.arrival = add_saturated(now(), given->transfer_ps);
+      meet(id, given->transfer_ps);
+      return {};
+    }
     if (traffic_) {
       traffic_->send(now(), id, t.rank, to, message.bytes);
       return {};
@@ -567,8 +584,20 @@ class Engine {
     m.posted = true;
     ++actors_[a].account.waiting;
     if (m.sent) now_moving({a, n});
-    deliver(id);
+    if (const Transfers::Row* given = transfer(a, n)) meet(id, given->transfer_ps);
+    else deliver(id);
     return {};
+  }
+
+  /// A message whose time is given: it moves when both ends have come.
+  void meet(uint32_t id, Picoseconds transfer_ps) {
+    const MessageState& m = messages_[id];
+    if (!m.sent || !m.posted) return;
+    const match::Message& message = matching_.messages[id];
+    const Picoseconds end = add_saturated(now(), transfer_ps);
+    end_at(message.recv.rank, message.recv.node, end);
+    const Transfers::Row* of_send = transfer(message.send.rank, message.send.node);
+    if (of_send && of_send->send_ps < 0) end_at(message.send.rank, message.send.node, end);
   }
 
   /// A receive waits for the network now, not for the sender any more.
@@ -661,6 +690,8 @@ class Engine {
       }
     if (!report_.interrupted) find_critical_path();
     if (in_.timeline) finish_timeline();
+    for (Actor& actor : actors_)
+      if (in_.node_times) report_.times.push_back({std::move(actor.started), std::move(actor.ended)});
     return std::move(report_);
   }
 

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chakra/sim/steps.h"
+
 namespace chakra::sim {
 namespace {
 
-using trace::EdgeKind;
 using trace::NodeId;
 using trace::Trace;
 
@@ -87,67 +88,16 @@ class Replayer {
     result_.informative = share(PathPart::device) + share(PathPart::constants) >= kInformativeShare;
   }
 
-  bool is_host(NodeId n) const { return t_.has_start(n) && !t_.on_device(n) && t_.lane[n] != trace::kNoLane; }
-  /// The call that launched a device operation, or kNoNode.
-  NodeId launch_of(NodeId n) const {
-    for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e)
-      if (trace::kind_of(t_.deps.kind[e]) == EdgeKind::launch) return t_.deps.node[e];
-    return trace::kNoNode;
-  }
-
-  struct Span {
-    Picoseconds begin = INT64_MAX, end = 0;
-    void add(Picoseconds from, Picoseconds to) {
-      begin = std::min(begin, from);
-      end = std::max(end, to);
-    }
-    Picoseconds length() const { return begin == INT64_MAX ? 0 : std::max<Picoseconds>(0, end - begin); }
-  };
-
-  /// A step begins with its host operations, and lasts until those and what they launched have ended.
-  void add_to_step(NodeId n, Span& measured, Span& replayed) const {
-    const bool begins = !t_.on_device(n);
-    measured.add(begins ? t_.start_ps[n] : INT64_MAX, measured_end(n));
-    replayed.add(begins ? replayed_start(n) : INT64_MAX, end_[n]);
-  }
-
   void find_steps() {
-    struct Window {
-      NodeId node;
-      Picoseconds begin, end;
-    };
-    std::vector<Window> windows;
-    const std::vector<Picoseconds> inclusive = trace::inclusive_ends(t_);
-    for (NodeId n = 0; n < t_.size(); ++n)
-      if (is_host(n) && t_.part_of[n] == trace::kNoNode && t_.name_of(n).starts_with("ProfilerStep#"))
-        windows.push_back({n, t_.start_ps[n], inclusive[n]});
-    std::sort(windows.begin(), windows.end(), [](const Window& a, const Window& b) { return a.begin < b.begin; });
-
-    step_of_.assign(t_.size(), -1);
-    if (windows.empty()) {
-      one_step();
-    } else {
-      const auto window_at = [&](Picoseconds time) {
-        const auto after = std::upper_bound(windows.begin(), windows.end(), time,
-                                            [](Picoseconds t, const Window& w) { return t < w.begin; });
-        const auto index = static_cast<int32_t>(after - windows.begin()) - 1;
-        return index >= 0 && time < windows[static_cast<size_t>(index)].end ? index : -1;
-      };
-      for (NodeId n = 0; n < t_.size(); ++n)
-        if (is_host(n)) step_of_[n] = window_at(t_.start_ps[n]);
-      for (NodeId n = 0; n < t_.size(); ++n)
-        if (t_.on_device(n))
-          if (const NodeId launch = launch_of(n); launch != trace::kNoNode) step_of_[n] = step_of_[launch];
-      std::vector<Span> measured(windows.size()), replayed(windows.size());
-      for (NodeId n = 0; n < t_.size(); ++n) {
-        if (step_of_[n] < 0) continue;
-        const auto step = static_cast<size_t>(step_of_[n]);
-        // A gap of another thread may be its wait for the next step.
-        if (t_.name_of(n) == trace::kHostGap && t_.lane[n] != t_.lane[windows[step].node]) continue;
-        add_to_step(n, measured[step], replayed[step]);
-      }
-      for (size_t i = 0; i < windows.size(); ++i)
-        add_step(std::string(t_.name_of(windows[i].node)), measured[i], replayed[i]);
+    steps_ = sim::find_steps(t_);
+    const auto measured = step_spans(
+        steps_, [&](NodeId n) { return t_.start_ps[n]; }, [&](NodeId n) { return measured_end(n); });
+    const auto replayed = step_spans(
+        steps_, [&](NodeId n) { return replayed_start(n); }, [&](NodeId n) { return end_[n]; });
+    for (size_t i = 0; i < steps_.names.size(); ++i) {
+      const bool whole = steps_.names[i] == "recording" && measured[i].length() == 0;  // there is no device
+      add_step(steps_.names[i], whole ? result_.measured_ps : measured[i].length(),
+               whole ? result_.replayed_ps : replayed[i].length());
     }
     std::vector<double> sizes;
     for (const SelfReplay::Step& step : result_.steps) {
@@ -158,41 +108,8 @@ class Replayer {
     if (!sizes.empty()) result_.median_error = sizes[sizes.size() / 2];
   }
 
-  /// Without steps: the linked iteration, else from the first launch to the last device end; without a
-  /// device, the whole file.
-  void one_step() {
-    for (const trace::Attr& attr : t_.metadata)
-      if (const auto number = attr.integer(); number && t_.strings[attr.name] == "linked_iteration")
-        return the_iteration(*number);
-    Span measured, replayed;
-    for (NodeId n = 0; n < t_.size(); ++n) {
-      if (!t_.on_device(n) || !t_.has_start(n)) continue;
-      step_of_[n] = 0;
-      const NodeId launch = launch_of(n);
-      const NodeId first = launch == trace::kNoNode ? n : launch;
-      measured.add(t_.start_ps[first], measured_end(n));
-      replayed.add(replayed_start(first), end_[n]);
-    }
-    if (measured.length() == 0) {
-      measured.add(0, result_.measured_ps);
-      replayed.add(0, result_.replayed_ps);
-    }
-    add_step("recording", measured, replayed);
-  }
-
-  void the_iteration(int64_t number) {
-    Span measured, replayed;
-    for (NodeId n = 0; n < t_.size(); ++n) {
-      if (!is_host(n) && !(t_.on_device(n) && launch_of(n) != trace::kNoNode)) continue;
-      step_of_[n] = 0;
-      add_to_step(n, measured, replayed);
-    }
-    add_step(fmt::format("iteration {}", number), measured, replayed);
-  }
-
-  void add_step(std::string name, const Span& measured, const Span& replayed) {
-    result_.steps.push_back(
-        {std::move(name), measured.length(), replayed.length(), ratio(replayed.length(), measured.length())});
+  void add_step(std::string name, Picoseconds measured, Picoseconds replayed) {
+    result_.steps.push_back({std::move(name), measured, replayed, ratio(replayed, measured)});
   }
 
   void compare_device() {
@@ -204,7 +121,7 @@ class Replayer {
       Picoseconds explained = 0;
       for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e)
         explained = std::max(explained, add_saturated(measured_end(t_.deps.node[e]), t_.deps.lag_of(e)));
-      if (step_of_[n] >= 0 && t_.lane[n] != trace::kNoLane && t_.start_ps[n] > explained)
+      if (steps_.of[n] >= 0 && t_.lane[n] != trace::kNoLane && t_.start_ps[n] > explained)
         stall[t_.lane[n]] += t_.start_ps[n] - explained;
     }
     if (errors.empty()) return;
@@ -222,7 +139,7 @@ class Replayer {
   SelfReplay result_;
   Picoseconds last_ = 0;
   std::vector<Picoseconds> end_;
-  std::vector<int32_t> step_of_;
+  Steps steps_;
 };
 
 }  // namespace

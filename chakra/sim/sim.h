@@ -16,6 +16,8 @@
 #include "chakra/coll/coll.h"
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
+#include "chakra/sim/job_replay.h"   // IWYU pragma: export
+#include "chakra/sim/recorded.h"     // IWYU pragma: export
 #include "chakra/sim/retarget.h"     // IWYU pragma: export
 #include "chakra/sim/self_replay.h"  // IWYU pragma: export
 #include "chakra/sim/system.h"       // IWYU pragma: export
@@ -54,6 +56,11 @@ struct SimInput {
   coll::Selection collectives;  ///< which algorithm for which operation
   Congestion congestion = Congestion::closed;
   net::PacketOptions packets;
+  bool align_starts = false;  ///< ranks begin at 0, whatever was recorded; the system file's start-ns still counts
+  /// What these know takes as long as they say after the last has come; the network prices the rest. By the
+  /// ranks of `job` or `classes`, which are then not folded.
+  std::optional<Transfers> transfers;
+  bool node_times = false;  ///< fill SimReport::times
   bool fold = true;  ///< simulate ranks that nothing tells apart once (closed only: links are shared by all)
   const std::atomic<bool>* stop = nullptr;        ///< end early when it becomes true, with what there is
   std::function<void(const Progress&)> progress;  ///< called now and then
@@ -144,12 +151,14 @@ struct SimReport {
   std::vector<PathPiece> critical_path;  ///< from time 0 to the makespan; native mode
   bool interrupted = false;              ///< what there was when it was stopped; finishes are those so far
   uint64_t events = 0;
+  std::vector<NodeTimes> times;  ///< per actor, where they are asked for
   table::Timeline timeline;
   Findings findings;
 };
 
-/// Errors: sim.trace.defect, sim.time, sim.fabric.small, sim.device.unknown, sim.match (the ranks' traces contradict
-/// each other), sim.comm.type, sim.comm.peer; with Code::stuck sim.stuck (who waits for whom) and sim.stuck.cycle.
+/// Errors: sim.start, sim.trace.defect, sim.time, sim.fabric.small, sim.device.unknown, sim.match (the ranks' traces
+/// contradict each other), sim.comm.type, sim.comm.peer; with Code::stuck sim.stuck (who waits for whom) and
+/// sim.stuck.cycle.
 /// Cost: that of fold() and retarget(), and per actor O(events log events); per collective that of coll::run_closed, or
 /// of its messages on a shared network.
 Result<SimReport> simulate(SimInput input);

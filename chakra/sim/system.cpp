@@ -156,7 +156,8 @@ class SystemReader {
       for (const auto& [key, of] : rank.fields) {
         CHAKRA_ASSIGN(const double given, of.number());
         if (key == "speed" && given >= kLeastSpeed && given <= kMostSpeed) traits.speed = given;
-        else if (key == "start-ns" && given >= 0 && given < 1e15) traits.start_ps = picoseconds(given * 1e-9);
+        else if (key == "start-ns" && given >= 0 && given < 1e15)
+          traits.start_ps = picoseconds(given * 1e-9), traits.start_given = true;
         else
           return of.error("sim.system.value",
                           "a rank has a 'speed' (a factor from 1e-6 to 1e6) and a 'start-ns' (0 to 1e15)");

@@ -17,6 +17,7 @@ enum class MemoryKind : uint8_t { none, per_rank, per_node, pool };
 struct RankTraits {
   double speed = 1;          ///< compute takes its time divided by this
   Picoseconds start_ps = 0;  ///< nothing happens on the rank before
+  bool start_given = false;  ///< by the file, so that a recorded start does not count
   int64_t device = -1;       ///< into System::devices; -1: what the file says for all
 };
 

@@ -1,0 +1,198 @@
+#include "chakra/sim/recorded.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "chakra/sim/sim.h"
+
+namespace chakra::sim {
+namespace {
+
+using trace::NodeId;
+using trace::Trace;
+
+constexpr std::string_view kStart = "rank_start_ns", kDrift = "clock_drift_ppb";
+constexpr int64_t kMostStartNs = kLongestPs / kPsPerNs;
+constexpr int64_t kMostDriftPpb = 100'000'000;
+constexpr size_t kRanksNamed = 6;
+
+/// An attribute of the metadata; nothing where there is none of that name.
+Result<std::optional<int64_t>> number(const Trace& t, std::string_view name, int64_t most) {
+  for (const trace::Attr& attr : t.metadata) {
+    if (t.strings[attr.name] != name) continue;
+    const auto value = attr.integer();
+    if (!value || *value > most || *value < -most)
+      return fail(Code::bad_input, "sim.start",
+                  fmt::format("{} of rank {} is not a whole number from {} to {}", name, t.rank, -most, most),
+                  {t.file});
+    return value;
+  }
+  return std::optional<int64_t>();
+}
+
+void put_number(Trace& t, std::string_view name, int64_t value) {
+  const StringId id = t.strings.intern(name);
+  const auto known =
+      std::find_if(t.metadata.begin(), t.metadata.end(), [&](const trace::Attr& attr) { return attr.name == id; });
+  if (known != t.metadata.end()) known->value = value;
+  else t.metadata.push_back({id, value});
+}
+
+/// When a communication node began and ended, by its rank's clock.
+struct Times {
+  bool known = false;
+  Picoseconds start = 0, end = 0;
+};
+Times times_of(const Trace& t, NodeId n) {
+  if (t.has_start(n)) return {true, t.start_ps[n], add_saturated(t.start_ps[n], t.dur_ps[n])};
+  Times times;
+  for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e) {
+    const NodeId dep = t.deps.node[e];
+    if (!t.has_start(dep)) continue;
+    const Picoseconds end = add_saturated(add_saturated(t.start_ps[dep], t.dur_ps[dep]), t.deps.lag_of(e));
+    times = {true, std::max(times.start, end), std::max(times.end, end)};
+  }
+  return times;
+}
+
+class TransferReader {
+ public:
+  TransferReader(const trace::TraceSet& job, const match::Matching& matching) : job_(job), matching_(matching) {}
+
+  Result<Transfers> run() {
+    for (const Trace& t : job_.ranks) {
+      CHAKRA_ASSIGN(JobClock clock, JobClock::of(t));
+      clocks_.push_back(clock);
+      out_.rows.emplace_back(t.comms.size());
+    }
+    for (const match::Collective& c : matching_.collectives) read(c);
+    for (const match::Message& m : matching_.messages) read(m);
+    return std::move(out_);
+  }
+
+ private:
+  Times times(const match::NodeRef& ref) const {
+    if (ref.node == trace::kNoNode || !clocks_[ref.rank].known()) return {};
+    Times times = times_of(job_.ranks[ref.rank], ref.node);
+    times.start = clocks_[ref.rank].at(times.start);
+    times.end = clocks_[ref.rank].at(times.end);
+    return times;
+  }
+  Transfers::Row& row(const match::NodeRef& ref) {
+    return out_.rows[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]];
+  }
+  bool count(bool known) {
+    ++(known ? out_.known : out_.unknown);
+    return known;
+  }
+
+  void read(const match::Collective& c) {
+    Picoseconds last_start = INT64_MIN, last_end = INT64_MIN;
+    bool known = !c.members.empty();
+    for (const match::NodeRef& member : c.members) {
+      const Times t = times(member);
+      known &= t.known;
+      last_start = std::max(last_start, t.start);
+      last_end = std::max(last_end, t.end);
+    }
+    if (!count(known)) return;
+    for (const match::NodeRef& member : c.members)
+      row(member).transfer_ps = std::max<Picoseconds>(0, last_end - last_start);
+  }
+
+  void read(const match::Message& m) {
+    const Times send = times(m.send), recv = times(m.recv);
+    if (!count(send.known && recv.known)) return;
+    const Picoseconds transfer = std::max<Picoseconds>(0, recv.end - std::max(send.start, recv.start));
+    row(m.recv).transfer_ps = row(m.send).transfer_ps = transfer;
+    if (send.end <= recv.start) row(m.send).send_ps = send.end - send.start;
+  }
+
+  const trace::TraceSet& job_;
+  const match::Matching& matching_;
+  std::vector<JobClock> clocks_;
+  Transfers out_;
+};
+
+}  // namespace
+
+Result<std::optional<RecordedStart>> recorded_start(const Trace& trace) {
+  CHAKRA_ASSIGN(const auto start, number(trace, kStart, kMostStartNs));
+  CHAKRA_ASSIGN(const auto drift, number(trace, kDrift, kMostDriftPpb));
+  if (!start) return std::optional<RecordedStart>();
+  return std::optional<RecordedStart>({*start, drift.value_or(0)});
+}
+
+void set_recorded_start(Trace& trace, const RecordedStart& start) {
+  put_number(trace, kStart, start.start_ns);
+  put_number(trace, kDrift, start.drift_ppb);
+}
+
+bool has_recorded_start(const Trace& t) {
+  return std::any_of(t.metadata.begin(), t.metadata.end(),
+                     [&](const trace::Attr& attr) { return t.strings[attr.name] == kStart; });
+}
+bool has_recorded_starts(const trace::TraceSet& job) {
+  return std::any_of(job.ranks.begin(), job.ranks.end(), has_recorded_start);
+}
+bool has_recorded_starts(const trace::ClassJob& job) {
+  return std::any_of(job.classes.begin(), job.classes.end(), has_recorded_start);
+}
+
+Result<void> begin_as_recorded(SimInput& input, Findings& findings) {
+  if (input.align_starts) return {};
+  std::vector<std::pair<int64_t, const Trace*>> ranks;
+  if (input.classes && has_recorded_starts(*input.classes))
+    for (const trace::ClassJob::Rank& r : input.classes->ranks)
+      ranks.emplace_back(r.rank, &input.classes->classes[r.cls]);
+  else if (!input.classes && has_recorded_starts(input.job))
+    for (const Trace& t : input.job.ranks) ranks.emplace_back(t.rank, &t);
+  std::vector<std::optional<RecordedStart>> starts;
+  int64_t first_ns = INT64_MAX;
+  for (const auto& [rank, trace] : ranks) {
+    CHAKRA_ASSIGN(std::optional<RecordedStart> start, recorded_start(*trace));
+    if (start) first_ns = std::min(first_ns, start->start_ns);
+    starts.push_back(start);
+  }
+  std::string unknown;
+  size_t without = 0;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const RankTraits& known = input.system.traits(ranks[i].first);
+    if (known.start_given) continue;
+    if (starts[i]) input.system.unlike[ranks[i].first].start_ps = (starts[i]->start_ns - first_ns) * kPsPerNs;
+    else if (++without <= kRanksNamed) unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", ranks[i].first);
+  }
+  if (without > 0)
+    findings.push_back({"sim.start.unknown", Severity::warning, -1, -1,
+                        fmt::format("{} of {} ranks have no recorded start and begin with the first rank: {}{}",
+                                    without, ranks.size(), unknown, without > kRanksNamed ? ", ..." : "")});
+  return {};
+}
+
+Result<JobClock> JobClock::of(const Trace& t) {
+  JobClock clock;
+  CHAKRA_ASSIGN(const auto start, recorded_start(t));
+  clock.first_ = INT64_MAX;
+  for (NodeId n = 0; n < t.size(); ++n)
+    if (t.has_start(n)) clock.first_ = std::min(clock.first_, t.start_ps[n]);
+  if (clock.first_ == INT64_MAX) clock.first_ = 0;
+  if (!start) return clock;
+  clock.known_ = true;
+  clock.start_ = start->start_ns * kPsPerNs;
+  clock.rate_ = 1 / (1 + static_cast<double>(start->drift_ppb) * 1e-9);
+  return clock;
+}
+
+Picoseconds JobClock::at(Picoseconds time) const {
+  const Picoseconds passed = time - first_;
+  if (rate_ == 1) return add_saturated(start_, passed);
+  return add_saturated(start_, static_cast<Picoseconds>(std::llround(static_cast<double>(passed) * rate_)));
+}
+
+Result<Transfers> recorded_transfers(const trace::TraceSet& job, const match::Matching& matching) {
+  return TransferReader(job, matching).run();
+}
+
+}  // namespace chakra::sim

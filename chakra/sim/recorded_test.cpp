@@ -1,0 +1,231 @@
+// Recorded starts and transfers, against truth worked out by hand.
+#include "chakra/sim/recorded.h"
+
+#include <gtest/gtest.h>
+
+#include "chakra/sim/sim.h"
+
+namespace chakra::sim {
+namespace {
+
+using trace::Builder;
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
+
+constexpr Picoseconds kUs = kPsPerUs;
+
+/// A rank's trace, node by node, each waiting for the one before.
+class Rank {
+ public:
+  explicit Rank(int64_t rank) {
+    b_.trace.rank = rank;
+    b_.trace.says_rank = true;
+  }
+  Rank& start(int64_t us, int64_t drift_ppb = 0) {
+    set_recorded_start(b_.trace, {us * 1000, drift_ppb});
+    return *this;
+  }
+  Rank& comp(int64_t start_us, int64_t us) { return add(NodeType::comp, start_us, us), *this; }
+  Rank& coll(trace::CommType type, int64_t start_us, int64_t us) {
+    trace::Comm& c = b_.comm(add(NodeType::coll, start_us, us));
+    c.type = type;
+    c.bytes = 1 << 20;
+    return *this;
+  }
+  Rank& message(NodeType type, int64_t peer, int64_t start_us, int64_t us) {
+    trace::Comm& c = b_.comm(add(type, start_us, us));
+    (type == NodeType::send ? c.dst : c.src) = peer;
+    c.tag = 0;
+    c.bytes = 1 << 20;
+    return *this;
+  }
+  Trace finish() && { return std::move(b_).finish(); }
+
+ private:
+  /// start_us < 0: it has none.
+  NodeId add(NodeType type, int64_t start_us, int64_t us) {
+    const NodeId n = b_.add(static_cast<uint64_t>(last_) + 1, 0, type);
+    b_.trace.flags[n] = trace::kSaysCpuOrNot | trace::kHasDuration | (start_us >= 0 ? trace::kHasStart : 0);
+    b_.trace.start_ps[n] = std::max<int64_t>(0, start_us) * kUs;
+    b_.trace.dur_ps[n] = us * kUs;
+    if (last_ > 0) b_.dep(n, n - 1, 0);
+    ++last_;
+    return n;
+  }
+  Builder b_;
+  int64_t last_ = 0;
+};
+
+trace::TraceSet job(Rank&& a, Rank&& b) {
+  trace::TraceSet set;
+  set.ranks.push_back(std::move(a).finish());
+  set.ranks.push_back(std::move(b).finish());
+  return set;
+}
+
+SimInput input_of(trace::TraceSet&& set) {
+  SimInput input;
+  input.fabric.dimensions.push_back({net::TopologyKind::switch_, 2, 1, 0});
+  input.job = std::move(set);
+  return input;
+}
+
+/// Finishes in us with recorded transfers.
+std::vector<int64_t> run(trace::TraceSet&& set, Congestion congestion = Congestion::closed) {
+  SimInput input = input_of(std::move(set));
+  input.congestion = congestion;
+  input.transfers = *recorded_transfers(input.job, match::match(input.job));
+  const auto report = simulate(std::move(input));
+  if (!report) ADD_FAILURE() << report.error().message();
+  std::vector<int64_t> finish;
+  for (const RankReport& r : report->ranks) finish.push_back(r.finish_ps / kUs);
+  return finish;
+}
+
+TEST(Recorded, StartsAreKeptAndChecked) {
+  Trace t = std::move(Rank(0).start(5, -7).comp(0, 1)).finish();
+  EXPECT_EQ((*recorded_start(t))->start_ns, 5000);
+  EXPECT_EQ((*recorded_start(t))->drift_ppb, -7);
+  EXPECT_EQ((*recorded_start(trace::copy(t)))->start_ns, 5000);
+  set_recorded_start(t, {6000, 0});
+  EXPECT_EQ((*recorded_start(t))->start_ns, 6000);
+  set_recorded_start(t, {kLongestPs, 0});
+  EXPECT_EQ(recorded_start(t).error().tag, "sim.start");
+  set_recorded_start(t, {0, 200'000'000});
+  EXPECT_EQ(recorded_start(t).error().tag, "sim.start");
+}
+
+TEST(Recorded, RanksThatBeginAtOtherTimesAreNotFolded) {
+  trace::TraceSet same = job(std::move(Rank(0).comp(0, 10)), std::move(Rank(1).comp(0, 10)));
+  EXPECT_EQ(trace::by_class(std::move(same)).classes.size(), 1u);
+  trace::TraceSet other = job(std::move(Rank(0).start(0).comp(0, 10)), std::move(Rank(1).start(3).comp(0, 10)));
+  trace::ClassJob classes = trace::by_class(std::move(other));
+  EXPECT_EQ(classes.classes.size(), 2u);
+  EXPECT_EQ((*recorded_start(trace::concrete(classes, 1)))->start_ns, 3000);
+  SimInput input;
+  input.fabric.dimensions.push_back({net::TopologyKind::switch_, 2, 1, 0});
+  input.classes = std::move(classes);
+  const auto report = simulate(std::move(input));
+  EXPECT_EQ(report->ranks[0].finish_ps, 10 * kUs);
+  EXPECT_EQ(report->ranks[1].finish_ps, 13 * kUs);
+}
+
+TEST(Recorded, StartsCountFromTheFirstRankOfTheJob) {
+  SimInput input = input_of(job(std::move(Rank(0).start(70).comp(0, 10)), std::move(Rank(1).start(50).comp(0, 10))));
+  const auto report = simulate(std::move(input));
+  EXPECT_EQ(report->ranks[0].finish_ps, 30 * kUs);
+  EXPECT_EQ(report->ranks[1].finish_ps, 10 * kUs);
+}
+
+TEST(Recorded, TransferIsFromTheLastStartToTheLastEnd) {
+  // Rank 0 waits from 10 to 50; rank 1 began at 20 and comes at 20 + 30. They end at 55 and 57.
+  constexpr trace::CommType kType = trace::CommType::all_reduce;
+  trace::TraceSet set = job(std::move(Rank(0).start(0).comp(0, 10).coll(kType, 10, 45).comp(55, 5)),
+                            std::move(Rank(1).start(20).comp(0, 30).coll(kType, 30, 7).comp(37, 5)));
+  const Transfers transfers = *recorded_transfers(set, match::match(set));
+  EXPECT_EQ(transfers.known, 1);
+  EXPECT_EQ(transfers.unknown, 0);
+  EXPECT_EQ(transfers.rows[0][0].transfer_ps, 7 * kUs);
+  EXPECT_EQ(transfers.rows[1][0].transfer_ps, 7 * kUs);
+  EXPECT_EQ(run(std::move(set)), (std::vector<int64_t>{62, 62}));
+}
+
+TEST(Recorded, TransferOfARankThatComesLaterIsNotWaiting) {
+  // As above, but that rank 0 computes 100: now rank 1 waits, and both end 7 after rank 0 has come.
+  const auto late = [] {
+    return job(std::move(Rank(0).start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 47)),
+               std::move(Rank(1).start(20).comp(0, 30).coll(trace::CommType::all_reduce, 30, 7)));
+  };
+  for (const Congestion congestion : {Congestion::closed, Congestion::fluid, Congestion::packet}) {
+    trace::TraceSet set = late();
+    SimInput input = input_of(late());
+    input.transfers = *recorded_transfers(set, match::match(set));
+    input.congestion = congestion;
+    input.job.ranks[0].dur_ps[0] = 100 * kUs;
+    const auto report = simulate(std::move(input));
+    EXPECT_EQ(report->ranks[0].finish_ps, 107 * kUs);
+    EXPECT_EQ(report->ranks[1].finish_ps, 107 * kUs);
+  }
+}
+
+TEST(Recorded, ADriftingClockIsTakenOut) {
+  // Rank 1's clock runs 1 % fast: what it calls 101 is 100 of the job.
+  trace::TraceSet set =
+      job(std::move(Rank(0).start(0).comp(0, 90).coll(trace::CommType::all_reduce, 90, 20)),
+          std::move(Rank(1).start(0, 10'000'000).comp(0, 101).coll(trace::CommType::all_reduce, 101, 10)));
+  const Transfers transfers = *recorded_transfers(set, match::match(set));
+  EXPECT_EQ(transfers.rows[0][0].transfer_ps, 10 * kUs);
+}
+
+TEST(Recorded, MessageTakesWhatFollowedTheLaterOfBothStarts) {
+  // The receive waits from 0 to 40 for the send, and ends 6 later; the send ends with it.
+  EXPECT_EQ(run(job(std::move(Rank(0).start(0).comp(0, 40).message(NodeType::send, 1, 40, 6).comp(46, 1)),
+                    std::move(Rank(1).start(0).message(NodeType::recv, 0, 0, 46).comp(46, 2)))),
+            (std::vector<int64_t>{47, 48}));
+  // The send took 2 and was gone when the receive began at 30, which took 5.
+  EXPECT_EQ(run(job(std::move(Rank(0).start(0).message(NodeType::send, 1, 0, 2).comp(2, 1)),
+                    std::move(Rank(1).start(0).comp(0, 30).message(NodeType::recv, 0, 30, 5).comp(35, 1)))),
+            (std::vector<int64_t>{3, 36}));
+  // The send waited for the receive, which began 10 after it.
+  EXPECT_EQ(run(job(std::move(Rank(0).start(0).message(NodeType::send, 1, 0, 13).comp(13, 1)),
+                    std::move(Rank(1).start(10).message(NodeType::recv, 0, 0, 3).comp(3, 1)))),
+            (std::vector<int64_t>{14, 14}));
+}
+
+TEST(Recorded, WhatHasNoTimeBeginsWhenWhatItWaitsForHasEnded) {
+  trace::TraceSet set = job(std::move(Rank(0).start(0).comp(0, 40).message(NodeType::send, 1, -1, 0)),
+                            std::move(Rank(1).start(0).message(NodeType::recv, 0, 0, 46)));
+  const Transfers transfers = *recorded_transfers(set, match::match(set));
+  EXPECT_EQ(transfers.rows[1][0].transfer_ps, 6 * kUs);
+  trace::TraceSet unknown = job(std::move(Rank(0).start(0).message(NodeType::send, 1, -1, 0).comp(0, 1)),
+                                std::move(Rank(1).start(0).message(NodeType::recv, 0, 0, 46)));
+  EXPECT_EQ(recorded_transfers(unknown, match::match(unknown))->unknown, 1);
+}
+
+TEST(Recorded, ClocksThatNothingJoinsTellNoTransfer) {
+  constexpr trace::CommType kType = trace::CommType::all_reduce;
+  const trace::TraceSet set = job(std::move(Rank(0).start(0).comp(0, 10).coll(kType, 10, 45)),
+                                  std::move(Rank(1).comp(0, 30).coll(kType, 30, 7)));
+  EXPECT_EQ(recorded_transfers(set, match::match(set))->known, 0);
+  EXPECT_FALSE(JobReplay::possible(set));
+}
+
+TEST(Recorded, TheJobIsComparedAsAWholeAndByRank) {
+  const auto made = [] {
+    return job(std::move(Rank(0).start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 47).comp(57, 5)),
+               std::move(Rank(1).start(20).comp(0, 30).coll(trace::CommType::all_reduce, 30, 7).comp(37, 8)));
+  };
+  const trace::TraceSet set = made();
+  ASSERT_TRUE(JobReplay::possible(set));
+  JobReplay replay = *JobReplay::measure(set);
+  Findings findings;
+  ASSERT_TRUE(replay_recorded(input_of(made()), replay, findings));
+  EXPECT_TRUE(findings.empty());
+  EXPECT_EQ(replay.job().measured_ps, 65 * kUs);
+  EXPECT_EQ(replay.job().run(TransferKind::recorded), 65 * kUs);
+  EXPECT_FALSE(replay.job().has(TransferKind::simulated));
+  EXPECT_EQ(replay.ranks()[0].times.measured_ps, 62 * kUs);
+  EXPECT_EQ(replay.ranks()[0].times.run(TransferKind::recorded), 62 * kUs);
+  EXPECT_EQ(replay.ranks()[1].times.measured_ps, 45 * kUs);
+  EXPECT_EQ(replay.ranks()[1].times.run(TransferKind::recorded), 45 * kUs);
+  EXPECT_TRUE(replay.findings().empty());
+}
+
+TEST(Recorded, AGraphThatIsOffIsAWarning) {
+  // The second compute began 30 after the collective had ended, and nothing says why: 95 were measured, 65 come out.
+  const auto made = [] {
+    return job(std::move(Rank(0).start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 47).comp(57, 5)),
+               std::move(Rank(1).start(20).comp(0, 30).coll(trace::CommType::all_reduce, 30, 7).comp(67, 8)));
+  };
+  JobReplay replay = *JobReplay::measure(made());
+  Findings findings;
+  ASSERT_TRUE(replay_recorded(input_of(made()), replay, findings));
+  EXPECT_EQ(replay.job().measured_ps, 95 * kUs);
+  EXPECT_EQ(replay.job().run(TransferKind::recorded), 65 * kUs);
+  ASSERT_EQ(replay.findings().size(), 1u);
+  EXPECT_EQ(replay.findings()[0].tag, "sim.job.error");
+}
+
+}  // namespace
+}  // namespace chakra::sim
