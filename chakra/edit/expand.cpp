@@ -42,6 +42,7 @@ Trace copy_of(const Trace& t, int64_t rank) {
   copy.attr_begin = t.attr_begin;
   copy.num_ops = t.num_ops;
   copy.tensor_bytes = t.tensor_bytes;
+  copy.op_dtype = t.op_dtype;
   copy.deps = t.deps;
   copy.ctrl = t.ctrl;
   copy.lanes = t.lanes;

@@ -202,6 +202,7 @@ std::string difference(const Trace& a, const Trace& b) {
     if (lane_of(a, n) != lane_of(b, n)) return differs("lane");
     if (work(a.num_ops, n) != work(b.num_ops, n)) return differs("num_ops");
     if (work(a.tensor_bytes, n) != work(b.tensor_bytes, n)) return differs("tensor_size");
+    if (a.dtype_of(n) != b.dtype_of(n)) return differs("op_dtype");
     const trace::Comm *x = a.comm(n), *y = b.comm(n);
     if (!x != !y || (x && !same_comm(a, *x, b, *y))) return differs("communication");
     if ((a.io_row[n] == trace::kNoRow) != (b.io_row[n] == trace::kNoRow)) return differs("tensors");

@@ -39,6 +39,7 @@ enum class Known : uint8_t {
   pg_name,
   num_ops,
   tensor_size,
+  op_dtype,
   ts_ns,
   dur_ns,
   dep_kinds,
@@ -69,6 +70,7 @@ const TextMap<Known>& known_attrs() {
                                                                   {"pg_name", Known::pg_name},
                                                                   {"num_ops", Known::num_ops},
                                                                   {"tensor_size", Known::tensor_size},
+                                                                  {"op_dtype", Known::op_dtype},
                                                                   {"ts_ns", Known::ts_ns},
                                                                   {"dur_ns", Known::dur_ns},
                                                                   {"dep_kinds", Known::dep_kinds},
@@ -307,6 +309,15 @@ class Reader {
       case Known::tensor_size:
         if (is_natural) column(trace().tensor_bytes, natural);
         else negative_size(is_integer);
+        break;
+      case Known::op_dtype:
+        if (const auto type = is_text ? trace::dtype_of(attr.bytes) : trace::DType::unknown;
+            type != trace::DType::unknown) {
+          trace().op_dtype.resize(node_ + 1);
+          trace().op_dtype[node_] = static_cast<uint8_t>(type);
+        } else {
+          keep(attr);  // another tool's
+        }
         break;
       case Known::ts_ns:
         if (is_integer) start_ns_ = integer;

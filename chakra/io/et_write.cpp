@@ -174,6 +174,8 @@ class Writer {
     if (t_.flags[n] & trace::kSaysCpuOrNot) attrs.boolean("is_cpu_op", t_.on_cpu(n));
     if (!t_.num_ops.empty() && t_.num_ops[n]) attrs.integer("num_ops", static_cast<int64_t>(t_.num_ops[n]));
     if (!t_.tensor_bytes.empty() && t_.tensor_bytes[n]) attrs.natural("tensor_size", t_.tensor_bytes[n]);
+    if (const trace::DType type = t_.dtype_of(n); type != trace::DType::unknown)
+      attrs.text("op_dtype", trace::name(type));
     if (const trace::Comm* comm = t_.comm(n)) put_comm(attrs, *comm);
     if (t_.has_start(n)) attrs.integer("ts_ns", start_ns);
     if (t_.flags[n] & trace::kHasDuration) attrs.integer("dur_ns", dur_ns);

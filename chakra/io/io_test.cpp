@@ -296,6 +296,25 @@ TEST(Et, ReadsWhatItWrites) {
   EXPECT_FALSE(read->on_device(1));
 }
 
+TEST(Et, KeepsWork) {
+  trace::Trace t = sample();
+  t.num_ops.assign(t.size(), 0);
+  t.tensor_bytes.assign(t.size(), 0);
+  t.op_dtype.assign(t.size(), 0);
+  for (size_t type = 0; type < trace::kDTypeNames.size(); ++type) {
+    t.num_ops[2] = 7;
+    t.tensor_bytes[2] = uint64_t{1} << 63;
+    t.op_dtype[2] = static_cast<uint8_t>(type);
+    const std::string bytes = to_et(t);
+    const auto read = read_et(*ByteSource::from_memory(bytes));
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->num_ops, t.num_ops);
+    EXPECT_EQ(read->tensor_bytes, t.tensor_bytes);
+    EXPECT_EQ(read->dtype_of(2), static_cast<trace::DType>(type));
+    EXPECT_EQ(trace::copy(*read).op_dtype, read->op_dtype);
+  }
+}
+
 TEST(Et, EveryCutIsAnError) {
   const std::string bytes = to_et(sample());
   for (size_t size = 0; size < bytes.size(); ++size) {

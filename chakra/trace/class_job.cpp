@@ -18,7 +18,7 @@ class Content {
     for (const NodeType type : t.type) bytes_ += static_cast<char>(type);
     for (NodeId n = 0; n < t.size(); ++n) number(t.id[n]);
     column(t.flags), column(t.start_ps), column(t.dur_ps), column(t.part_of), column(t.lane);
-    column(t.comm_row), column(t.io_row), column(t.num_ops), column(t.tensor_bytes);
+    column(t.comm_row), column(t.io_row), column(t.num_ops), column(t.tensor_bytes), column(t.op_dtype);
     column(t.deps.begin), column(t.deps.node), column(t.deps.kind);
     for (uint32_t e = 0; e < t.deps.node.size() && !t.deps.lag.empty(); ++e)
       if (const Picoseconds lag = t.deps.lag_of(e); lag != 0) numbers({e, static_cast<uint64_t>(lag)});
@@ -176,6 +176,7 @@ Trace copy(const Trace& from) {
   to.io_row = from.io_row;
   to.num_ops = from.num_ops;
   to.tensor_bytes = from.tensor_bytes;
+  to.op_dtype = from.op_dtype;
   to.deps = from.deps;
   to.ctrl = from.ctrl;
   to.lanes = from.lanes;

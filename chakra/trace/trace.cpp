@@ -74,6 +74,7 @@ Trace Builder::finish() && {
   trace.attr_begin.push_back(trace.attrs.position());
   for (auto* column : {&trace.num_ops, &trace.tensor_bytes})
     if (!column->empty()) column->resize(trace.size());
+  if (!trace.op_dtype.empty()) trace.op_dtype.resize(trace.size());
   resolve_ids();
   const auto handed_out = [](const EdgeList& list, bool to_itself) {
     return [&list, to_itself](const auto& visit) {

@@ -19,6 +19,7 @@
 #include "chakra/base/base.h"
 #include "chakra/trace/attrs.h"
 #include "chakra/trace/columns.h"
+#include "chakra/trace/dtype.h"
 
 namespace chakra::trace {
 
@@ -176,9 +177,10 @@ struct Trace {
   std::vector<uint32_t> io_row;      ///< into ios, or kNoRow
   std::vector<size_t> attr_begin;    ///< size() + 1 positions in attrs
 
-  // Generated traces describe work instead of time; empty where no node does.
-  std::vector<uint64_t> num_ops;
-  std::vector<uint64_t> tensor_bytes;
+  // Work: of generated traces instead of time, of linked ones from recorded shapes; empty where no node has it.
+  std::vector<uint64_t> num_ops;       ///< operations; a multiply-add counts 2
+  std::vector<uint64_t> tensor_bytes;  ///< read and written
+  std::vector<uint8_t> op_dtype;       ///< DType that the operations are done in
 
   Edges deps;  ///< data_deps: all ordering that must hold
   Edges ctrl;  ///< ctrl_deps: the call tree, caller of each node
@@ -196,6 +198,7 @@ struct Trace {
   bool has_start(NodeId n) const { return flags[n] & kHasStart; }
   std::string_view name_of(NodeId n) const { return strings[name[n]]; }
   const Comm* comm(NodeId n) const { return comm_row[n] == kNoRow ? nullptr : &comms[comm_row[n]]; }
+  DType dtype_of(NodeId n) const { return op_dtype.empty() ? DType::unknown : static_cast<DType>(op_dtype[n]); }
   Attrs::Range attrs_of(NodeId n) const { return attrs.range(attr_begin[n], attr_begin[n + 1]); }
   /// A device operation: it has a place on a device, or the file says it is not on the CPU.
   bool on_device(NodeId n) const {
