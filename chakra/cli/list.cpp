@@ -76,7 +76,20 @@ Table formats() {
   return table;
 }
 
-constexpr std::array<Kind, 10> kKinds{{
+Table work() {
+  Table table{"",
+              {{"kind", Table::Kind::text},
+               {"operations", Table::Kind::text},
+               {"bytes", Table::Kind::text},
+               {"operators", Table::Kind::text}},
+              {}};
+  for (const pytorch::WorkRow& row : pytorch::kWorkRows)
+    table.rows.push_back({std::string(pytorch::name(row.kind)), std::string(row.operations), std::string(row.bytes),
+                          std::string(row.names)});
+  return table;
+}
+
+constexpr std::array<Kind, 11> kKinds{{
     {"analyses", "answers of 'chakra analyze'", analyses},
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
@@ -87,6 +100,7 @@ constexpr std::array<Kind, 10> kKinds{{
     {"policies", "which ready node a feeder hands out first", policies},
     {"presets", "models of 'chakra gen step'", presets},
     {"topologies", "networks of 'chakra sim'", topologies},
+    {"work", "operators of recordings: how their operations and bytes are counted", work},
 }};
 
 Result<void> run_list(const std::string& kind, const std::string& json_path) {
