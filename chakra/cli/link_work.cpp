@@ -64,7 +64,8 @@ std::vector<std::string> work_lines(const pytorch::WorkReport& work) {
       rest += fmt::format("{}{} {} ({})", rest.empty() ? "rest: " : ", ", quote(row.name, 40),
                           show_percent(share(row.device_ns, work.device_ns)), row.reason);
   }
-  if (left > 0) rest += fmt::format(", {} more {}", work.rest.size() - kShownRest, show_percent(share(left, work.device_ns)));
+  if (left > 0)
+    rest += fmt::format(", {} more {}", work.rest.size() - kShownRest, show_percent(share(left, work.device_ns)));
   lines.push_back(rest);
   return lines;
 }

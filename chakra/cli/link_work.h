@@ -2,9 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "chakra/cli/cli.h"
-#include "chakra/pytorch/work.h"
+#include "chakra/pytorch/pytorch.h"
 
 namespace chakra::cli {
 

@@ -281,8 +281,8 @@ class Assembler {
   void put_work(NodeId node, const NodeWork& work, int64_t begin_ns, int64_t duration_ns) {
     const auto until = [&](uint64_t all, int64_t ns) {
       if (duration_ns <= 0) return ns > 0 ? all : 0;
-      const auto share = static_cast<unsigned __int128>(all) * static_cast<uint64_t>(std::clamp<int64_t>(ns, 0, duration_ns));
-      return static_cast<uint64_t>(share / static_cast<uint64_t>(duration_ns));
+      const auto part = static_cast<uint64_t>(std::clamp<int64_t>(ns, 0, duration_ns));
+      return static_cast<uint64_t>(static_cast<unsigned __int128>(all) * part / static_cast<uint64_t>(duration_ns));
     };
     const int64_t end_ns = begin_ns + std::max<int64_t>(t_.dur_ps[node] / kPsPerNs, duration_ns <= 0);
     t_.num_ops[node] = until(work.operations, end_ns) - until(work.operations, begin_ns);

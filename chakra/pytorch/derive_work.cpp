@@ -111,7 +111,7 @@ class Works {
  private:
   Known evaluate(const WorkRow& row, StringId name, const Arguments& arguments) {
     Known known;
-    known.has_shapes = arguments.any_tensor();
+    known.has_shapes = arguments.any_tensor() || arguments.impossible;
     known.sufficient = work_of(row, l_.text(name), arguments, known.work);
     l_.report.work.impossible += arguments.impossible;
     return known;
@@ -219,7 +219,8 @@ void report_doubts(Linking& l) {
   const WorkReport& report = l.report.work;
   if (report.impossible > 0)
     l.find("pytorch.work.shape", Severity::warning,
-           fmt::format("{} operators have shapes that cannot be; their work is not known", show_count(report.impossible)));
+           fmt::format("{} operators have shapes that cannot be; their work is not known",
+                       show_count(report.impossible)));
   if (report.estimated > 0)
     l.find("pytorch.work.estimated", Severity::note,
            fmt::format("the work of {} operators is an estimate, because the recording does not say all it takes",
@@ -292,7 +293,9 @@ class DeviceWork {
   void find_around(uint32_t d) {
     for (uint32_t o = l_.parent_op[launcher(d)]; o != kNone; o = l_.parent_op[o])
       if (const WorkRow* row = rows_[k_.ops[o].name]) {
-        if (!inside_.has(o, row->kind)) owner_[d] = o;
+        if (inside_.has(o, row->kind)) return;
+        owner_[d] = o;
+        reasons_[d] = Reason::none;
         return;
       }
   }
@@ -329,7 +332,9 @@ class DeviceWork {
 
   /// Whether either trace has the shape of a tensor that the operator works on.
   bool has_shapes(uint32_t o) const {
-    const auto says = [](std::string_view shapes) { return shapes.find_first_of("0123456789") != std::string_view::npos; };
+    const auto says = [](std::string_view shapes) {
+      return shapes.find_first_of("0123456789") != std::string_view::npos;
+    };
     const uint32_t row = k_.ops[o].shapes, h = l_.host_of_op[o];
     if (row == kShapesUnused || (row < kShapesUnused && says(k_.shapes.texts[k_.shapes.rows[row].dims]))) return true;
     return h != kNone && says(l_.text(l_.host.io(l_.host.ops[h]).inputs.shapes));
@@ -348,7 +353,8 @@ class DeviceWork {
       const uint32_t o = launcher(d);
       const bool covered = reasons_[d] == Reason::none;
       if (covered) report.covered_ns += op.dur_ns;
-      if (o != kNone && reasons_[d] != Reason::graph && l_.text(k_.ops[o].name).starts_with("aten::") && has_shapes(o)) {
+      if (o != kNone && reasons_[d] != Reason::graph && l_.text(k_.ops[o].name).starts_with("aten::") &&
+          has_shapes(o)) {
         report.aten_ns += op.dur_ns;
         if (covered) report.aten_covered_ns += op.dur_ns;
       }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "chakra/trace/dtype.h"
+#include "chakra/trace/trace.h"
 
 namespace chakra::pytorch {
 

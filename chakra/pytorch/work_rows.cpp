@@ -230,7 +230,8 @@ enum class Layout : uint8_t { heads_first, tokens_first };  // [B, H, S, D], [B,
 template <Layout L, size_t Q, size_t Lengths, bool Backward>
 bool attend(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
   const TensorShape *q = a.input(Q), *k = a.input(Q + 1), *v = a.input(Q + 2);
-  if (!q || !k || !v || q->rank() < 3 || q->rank() > 4 || q->rank() != k->rank() || k->rank() != v->rank()) return false;
+  if (!q || !k || !v || q->rank() < 3 || q->rank() > 4) return false;
+  if (q->rank() != k->rank() || k->rank() != v->rank()) return false;
   if (q->element_bytes == 0 || q->last() != k->last()) return false;
   const bool packed = L == Layout::tokens_first && q->rank() == 3;
   const size_t s = L == Layout::heads_first ? q->rank() - 2 : q->rank() - 3;
@@ -719,7 +720,8 @@ constexpr std::array kRows{
                          "aten::_foreach_sqrt aten::_foreach_sqrt_ aten::_foreach_neg aten::_foreach_neg_ "
                          "aten::_foreach_reciprocal_ aten::_foreach_maximum_ aten::_foreach_pow_ "
                          "aten::_foreach_lerp_ aten::_foreach_addcmul_ aten::_foreach_addcdiv_ "
-                         "aten::_foreach_clamp_max_ aten::_foreach_clamp_min_ aten::_amp_foreach_non_finite_check_and_unscale_",
+                         "aten::_foreach_clamp_max_ aten::_foreach_clamp_min_ "
+                         "aten::_amp_foreach_non_finite_check_and_unscale_",
             foreach, "n", "lists, the first one written", 1, 3},
 
     WorkRow{reduction, "aten::sum aten::mean aten::prod aten::max aten::min aten::amax aten::amin aten::any aten::all "
