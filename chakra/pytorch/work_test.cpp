@@ -168,8 +168,9 @@ TEST(Work, AnyTextIsReadOrRefused) {
     (void)work({name, text(), text(), text(), text(), text()});
     Arguments arguments;
     const std::string shapes = "[[2,3,4,5],[3,3,4,5],[3,3,4,5],[2,3],[4],[4],[4],[4],[4],[4],[4],[4],[4]]";
+    const std::string values = text();
     parse_arguments(shapes, "['float','float','float','float','int','int','int','Scalar','Scalar','Scalar','Scalar']",
-                    text(), arguments.inputs);
+                    values, arguments.inputs);
     Work found;
     (void)work_of(row, name, arguments, found);
   }
