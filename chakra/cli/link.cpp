@@ -12,6 +12,7 @@
 #include "chakra/analyze/analyze.h"
 #include "chakra/cli/cli.h"
 #include "chakra/cli/job_replay.h"
+#include "chakra/cli/link_work.h"
 #include "chakra/cli/no_effect.h"
 #include "chakra/io/io.h"
 #include "chakra/pytorch/pytorch.h"
@@ -88,6 +89,7 @@ Json to_json(const LinkedRank& rank) {
       {"constants_ns", constants_json(r)},
       {"comm_nodes", r.comm_nodes},
       {"comm_bytes", r.comm_bytes},
+      {"work", cli::to_json(r.work)},
       {"measured_ns", json_ns(s.measured_ps)},
       {"replayed_ns", json_ns(s.replayed_ps)},
       {"self_replay_error", s.error},
@@ -149,6 +151,8 @@ std::string to_text(const LinkedRank& rank) {
   if (r.comm_nodes > 0)
     line("communication",
          fmt::format("{} nodes, {}", show_count(r.comm_nodes), show_bytes(static_cast<double>(r.comm_bytes))));
+  const std::vector<std::string> work = work_lines(r.work);
+  for (size_t i = 0; i < work.size(); ++i) line(i == 0 ? "work" : "", work[i]);
   if (!rank.replayed) return out + cli::to_text(r.findings);
   line("self-replay", fmt::format("{} measured, {} replayed: error {}", show_time(s.measured_ps),
                                   show_time(s.replayed_ps), signed_percent(s.error)));

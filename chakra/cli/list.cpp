@@ -77,7 +77,29 @@ Table formats() {
   return table;
 }
 
-constexpr std::array<Kind, 11> kKinds{{
+Table routings() {
+  Table table{"",
+              {{"routing", Table::Kind::text}, {"a message takes", Table::Kind::text}, {"stands for", Table::Kind::text}},
+              {}};
+  for (const net::RoutingRow& row : net::kRoutings)
+    table.rows.push_back({std::string(row.name), std::string(row.description), std::string(row.stands_for)});
+  return table;
+}
+
+Table work() {
+  Table table{"",
+              {{"kind", Table::Kind::text},
+               {"operations", Table::Kind::text},
+               {"bytes", Table::Kind::text},
+               {"operators", Table::Kind::text}},
+              {}};
+  for (const pytorch::WorkRow& row : pytorch::kWorkRows)
+    table.rows.push_back({std::string(pytorch::name(row.kind)), std::string(row.operations), std::string(row.bytes),
+                          std::string(row.names)});
+  return table;
+}
+
+constexpr std::array<Kind, 13> kKinds{{
     {"analyses", "answers of 'chakra analyze'", analyses},
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
@@ -88,7 +110,9 @@ constexpr std::array<Kind, 11> kKinds{{
     {"names", "names of other tools' commands that this one answers to", names},
     {"policies", "which ready node a feeder hands out first", policies},
     {"presets", "models of 'chakra gen step'", presets},
+    {"routing", "which of several shortest routes messages take", routings},
     {"topologies", "networks of 'chakra sim'", topologies},
+    {"work", "operators of recordings: how their operations and bytes are counted", work},
 }};
 
 Result<void> run_list(const std::string& kind, const std::string& json_path) {

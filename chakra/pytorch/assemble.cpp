@@ -292,6 +292,28 @@ class Assembler {
     t_.comm_row.resize(nodes_, trace::kNoRow);
     t_.io_row.resize(nodes_, trace::kNoRow);
     t_.attr_begin.reserve(nodes_ + 1);
+    if (l_.work.empty()) return;
+    t_.num_ops.resize(nodes_);
+    t_.tensor_bytes.resize(nodes_);
+    t_.op_dtype.resize(nodes_);
+  }
+
+  /// A device operation's work; of one that was cut in pieces, each has the share of its time.
+  void put_work(NodeId node, const NodeWork& work, int64_t begin_ns, int64_t duration_ns) {
+    const auto until = [&](uint64_t all, int64_t ns) {
+      if (duration_ns <= 0) return ns > 0 ? all : 0;
+      const auto part = static_cast<uint64_t>(std::clamp<int64_t>(ns, 0, duration_ns));
+      return static_cast<uint64_t>(static_cast<unsigned __int128>(all) * part / static_cast<uint64_t>(duration_ns));
+    };
+    const int64_t end_ns = begin_ns + std::max<int64_t>(t_.dur_ps[node] / kPsPerNs, duration_ns <= 0);
+    t_.num_ops[node] = until(work.operations, end_ns) - until(work.operations, begin_ns);
+    t_.tensor_bytes[node] = until(work.bytes, end_ns) - until(work.bytes, begin_ns);
+    t_.op_dtype[node] = static_cast<uint8_t>(work.dtype);
+  }
+  void put_device_work(NodeId node, uint32_t record) {
+    if (l_.work.empty()) return;
+    const DeviceOp& op = k_.device_ops[record];
+    put_work(node, l_.work[record], t_.start_ps[node] / kPsPerNs + l_.begin_ns - op.start_ns, op.dur_ns);
   }
 
   /// Where a node comes from: the operator of the host trace, the byte of the Kineto trace.
@@ -350,6 +372,7 @@ class Assembler {
         is_comm = l_.kineto.file.empty() && comms_.record(record, comm);
         host_attrs(node, record);
         source(op.id, std::nullopt);
+        if (k_.file.empty() && !l_.work.empty()) put_work(node, l_.work[record], 0, 0);
         break;
       }
       case Item::Kind::message: {
@@ -361,7 +384,10 @@ class Assembler {
         source(std::nullopt, k_.ops[message.op].byte);
         break;
       }
-      case Item::Kind::device_rest: t_.name[node] = k_.device_ops[record].name; break;
+      case Item::Kind::device_rest:
+        t_.name[node] = k_.device_ops[record].name;
+        put_device_work(node, record);
+        break;
       case Item::Kind::op_rest: t_.name[node] = k_.ops[record].name; break;
       case Item::Kind::call:
       case Item::Kind::call_rest: {
@@ -386,6 +412,7 @@ class Assembler {
         is_comm = comms_.device(record, comm);
         b_.attr({correlation_, op.correlation});
         if (op.bytes >= 0) b_.attr({names_.bytes, op.bytes});
+        put_device_work(node, record);
         source(std::nullopt, op.byte);
         break;
       }

@@ -7,6 +7,7 @@
 
 #include "chakra/json/json.h"
 #include "chakra/pytorch/json_value.h"
+#include "chakra/pytorch/work.h"
 
 namespace chakra::pytorch {
 namespace {
@@ -48,6 +49,7 @@ struct Args {
   int64_t source_stream = -1, source_correlation = -1;
   bool has_stream = false, has_device = false;
   std::string_view sync_kind;
+  std::string_view dims, types, values;  ///< of an operator
   CommRecord comm;
 };
 
@@ -240,6 +242,7 @@ class KinetoReader {
           break;
         case 'C':
           if (is(key, "Collective name")) comm.collective = text();
+          else if (is(key, "Concrete Inputs")) args_.values = token(part);
           break;
         case 'D':
           if (is(key, "Dst Rank")) number(comm.dst);
@@ -247,8 +250,8 @@ class KinetoReader {
         case 'I':
           if (is(key, "In msg nelems")) number(comm.in_elements);
           else if (is(key, "In split size")) comm.in_split = strings_[text()];
-          else if (is(key, "Input Dims") && keep_dims) comm.dims = texts_.add(token(part));
-          else if (is(key, "Input type") && keep_dims) comm.types = texts_.add(token(part));
+          else if (is(key, "Input Dims") || is(key, "Input dims")) args_.dims = token(part);
+          else if (is(key, "Input type")) args_.types = token(part);
           break;
         case 'O':
           if (is(key, "Out msg nelems")) number(comm.out_elements);
@@ -271,6 +274,8 @@ class KinetoReader {
         return fail(Code::bad_input, "pytorch.kineto.field", fmt::format("{} is no whole number", quote(key)));
       }
     }
+    if (keep_dims && !args_.dims.empty()) args_.comm.dims = texts_.add(args_.dims);
+    if (keep_dims && !args_.types.empty()) args_.comm.types = texts_.add(args_.types);
     return {};
   }
   /// Strings and null may stand for what is not known; NaN and the like are nothing that JSON knows.
@@ -303,6 +308,7 @@ class KinetoReader {
         op.external_id = args_.external_id;
         op.sequence = args_.sequence;
         op.comm = comm;
+        if (!args_.dims.empty()) op.shapes = shapes(record.name);
         stream_.append(out_.ops, op);
         break;
       }
@@ -355,6 +361,26 @@ class KinetoReader {
     }
   }
 
+  /// The row of what the operator's arguments say, if a formula asks for it.
+  uint32_t shapes(StringId name) {
+    const auto [found, added] = asks_.try_emplace(name);
+    if (added) {
+      const std::string_view text = strings_[name];
+      const WorkRow* row = find_work_row(text);
+      found->second.shapes = row || is_convolution_node(text);
+      found->second.values = row && needs_values(row->kind);
+    }
+    if (!found->second.shapes)
+      return args_.dims.find_first_of("0123456789") == std::string_view::npos ? trace::kNoRow : kShapesUnused;
+    RecordedShapes& all = out_.shapes;
+    const RecordedShapes::Row row{all.texts.intern(args_.dims), all.texts.intern(args_.types),
+                                  found->second.values ? all.texts.intern(args_.values) : 0};
+    const auto [at, is_new] =
+        shape_rows_.try_emplace({row.dims, row.types, row.values}, static_cast<uint32_t>(all.rows.size()));
+    if (is_new) all.rows.push_back(row);
+    return at->second;
+  }
+
   using LaneRows = absl::flat_hash_map<std::pair<int64_t, int64_t>, uint32_t>;  // process, index
   static uint32_t lane(std::vector<trace::Lane>& lanes, LaneRows& rows, const trace::Lane& wanted) {
     const auto [found, added] = rows.try_emplace({wanted.process, wanted.index}, static_cast<uint32_t>(lanes.size()));
@@ -385,6 +411,11 @@ class KinetoReader {
   std::string_view last_cat_;
   Category last_category_ = Category::unknown;
   LaneRows thread_rows_, stream_rows_;
+  struct Asks {
+    bool shapes = false, values = false;
+  };
+  absl::flat_hash_map<StringId, Asks> asks_;  ///< by operator
+  absl::flat_hash_map<std::tuple<StringId, StringId, StringId>, uint32_t> shape_rows_;
   Args args_;
   std::string unknown_;  ///< the category of a record that has one not known here
   std::string last_pid_, last_tid_;

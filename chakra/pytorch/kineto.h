@@ -28,11 +28,23 @@ struct Record {
   int64_t end_ns() const { return start_ns + dur_ns; }
 };
 
+/// What CPU operators say of their arguments, each combination once. Texts as in the file.
+struct RecordedShapes {
+  struct Row {
+    StringId dims = 0, types = 0, values = 0;  ///< "Input Dims", "Input type", "Concrete Inputs"; in texts
+  };
+  StringPool texts;
+  std::vector<Row> rows;
+};
+/// Of CpuOp::shapes: shapes are recorded, but no formula asks for them.
+inline constexpr uint32_t kShapesUnused = trace::kNoRow - 1;
+
 struct CpuOp : Record {
   int64_t rf_id = 0;  ///< "Record function id"; 0: none
   int64_t external_id = -1;
   int64_t sequence = -1;          ///< of autograd
-  uint32_t comm = trace::kNoRow;  ///< into Kineto::comms
+  uint32_t comm = trace::kNoRow;    ///< into Kineto::comms
+  uint32_t shapes = trace::kNoRow;  ///< into Kineto::shapes; kNoRow: not recorded
   bool annotation = false;        ///< a user_annotation: its own time is not work
   bool host_comm = false;         ///< communication that a CPU thread carries out ("gloo:all_reduce")
 };
@@ -71,6 +83,7 @@ struct Kineto {
   std::vector<DeviceOp> device_ops;
   std::vector<SyncRecord> syncs;
   std::vector<CommRecord> comms;
+  RecordedShapes shapes;
   std::vector<trace::ProcessGroup> groups;
   int64_t rank = -1;  ///< of distributedInfo; -1: not said
   int64_t world_size = -1;

@@ -79,6 +79,7 @@ Result<void> link_records(Linking& l) {
   CHAKRA_CHECK(match_host_ops(l));
   CHAKRA_CHECK(set_zero(l));
   attach_device_ops(l);
+  derive_work(l);
   find_messages(l);
   find_waits(l);
   estimate_constants(l);
@@ -122,6 +123,7 @@ Result<Linked> link(std::optional<ByteSource> host, std::optional<ByteSource> de
     CHAKRA_CHECK(link_records(l));
   } else {
     chain_host_ops(l);
+    derive_host_work(l);
   }
   const int64_t rank = rank_of(input, options, device ? l.kineto.rank : l.host.rank);
   trace::Trace trace = assemble(l, builder, rank);

@@ -110,6 +110,12 @@ struct Message {
   bool receives = false;
 };
 
+/// What a device operation (of a host trace alone: an operator) does, from the shapes of its operator.
+struct NodeWork {
+  uint64_t operations = 0, bytes = 0;
+  trace::DType dtype = trace::DType::unknown;
+};
+
 struct Linking {
   Kineto kineto;
   HostTrace host;  ///< empty where there is none
@@ -147,6 +153,9 @@ struct Linking {
   std::vector<EventEdge> events;                       ///< across streams
   std::vector<Message> messages;                       ///< by device operation, receives first
   std::vector<uint32_t> constants_of_stream;           ///< stream -> row of report.constants
+
+  // work
+  std::vector<NodeWork> work;  ///< by DeviceOp, of a host trace alone by HostOp; empty: of none
 
   // graph
   int64_t begin_ns = 0;  ///< start of the first item
@@ -199,6 +208,10 @@ Result<void> set_zero(Linking& l);
 /// call_of_op, op_order, roles (launches), stream_ops, ops_by_end, previous, overlaps, thread_ops, thread_calls,
 /// thread_launches, enclosing_op, parent_op.
 void attach_device_ops(Linking& l);
+/// work, report.work.
+void derive_work(Linking& l);
+/// The same for a host trace alone.
+void derive_host_work(Linking& l);
 /// messages.
 void find_messages(Linking& l);
 /// roles (blocks, waits_for, wait_end), events.

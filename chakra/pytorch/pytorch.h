@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/pytorch/work.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::pytorch {
@@ -72,6 +73,7 @@ struct LinkReport {
     bool used_launch = false, used_graph = false, used_gap = false;
   };
   std::vector<Constants> constants;  ///< one row per device
+  WorkReport work;
   Findings findings;
 };
 

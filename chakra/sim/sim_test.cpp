@@ -1,4 +1,3 @@
-#include "chakra/net/testing/graphs.h"
 #include "chakra/sim/sim.h"
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include <sstream>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/net/testing/graphs.h"
 
 namespace chakra::sim {
 namespace {

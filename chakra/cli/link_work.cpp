@@ -1,0 +1,73 @@
+#include "chakra/cli/link_work.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace chakra::cli {
+namespace {
+
+constexpr size_t kShownRest = 4;
+
+/// "785.3 G": counts of operations have many digits.
+std::string show_operations(uint64_t count) {
+  constexpr std::array<const char*, 7> kUnits{"", " k", " M", " G", " T", " P", " E"};
+  size_t unit = 0;
+  auto value = static_cast<double>(count);
+  for (; value >= 999.95 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
+  return unit == 0 ? fmt::format("{}", count) : fmt::format("{:.1f}{}", value, kUnits[unit]);
+}
+
+double share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+}  // namespace
+
+Json to_json(const pytorch::WorkReport& work) {
+  Json kinds = Json::object(), rest = Json::array();
+  for (size_t i = 0; i < work.kinds.size(); ++i)
+    if (const auto& kind = work.kinds[i]; kind.bytes > 0 || kind.operations > 0)
+      kinds[std::string(pytorch::kWorkKindNames[i])] = {
+          {"operations", kind.operations}, {"bytes", kind.bytes}, {"device_ns", kind.device_ns}};
+  for (const auto& row : work.rest)
+    rest.push_back({{"name", row.name}, {"reason", row.reason}, {"device_ns", row.device_ns}, {"count", row.count}});
+  return {{"operations", work.operations},
+          {"bytes", work.bytes},
+          {"operators", work.operators},
+          {"estimated", work.estimated},
+          {"impossible", work.impossible},
+          {"device_ns", work.device_ns},
+          {"communication_ns", work.communication_ns},
+          {"covered_ns", work.covered_ns},
+          {"aten_with_shapes_ns", work.aten_ns},
+          {"aten_covered_ns", work.aten_covered_ns},
+          {"kinds", kinds},
+          {"rest", rest}};
+}
+
+std::vector<std::string> work_lines(const pytorch::WorkReport& work) {
+  if (work.device_ns == 0 && work.operators == 0) return {};
+  std::vector<std::string> lines;
+  std::string& line = lines.emplace_back(
+      fmt::format("{} operations, {}", show_operations(work.operations), show_bytes(static_cast<double>(work.bytes))));
+  if (work.device_ns == 0) return lines;
+  line += fmt::format("; known for {} of {} of computation and copies on the device",
+                      show_percent(share(work.covered_ns, work.device_ns)), show_time(work.device_ns * kPsPerNs));
+  if (work.rest.empty()) return lines;
+  std::string rest;
+  int64_t left = 0;
+  for (size_t i = 0; i < work.rest.size(); ++i) {
+    const auto& row = work.rest[i];
+    if (i >= kShownRest) left += row.device_ns;
+    else
+      rest += fmt::format("{}{} {} ({})", rest.empty() ? "rest: " : ", ", quote(row.name, 40),
+                          show_percent(share(row.device_ns, work.device_ns)), row.reason);
+  }
+  if (left > 0)
+    rest += fmt::format(", {} more {}", work.rest.size() - kShownRest, show_percent(share(left, work.device_ns)));
+  lines.push_back(rest);
+  return lines;
+}
+
+}  // namespace chakra::cli

@@ -1,0 +1,17 @@
+// What 'chakra link' says of work that comes from shapes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chakra/cli/cli.h"
+#include "chakra/pytorch/pytorch.h"
+
+namespace chakra::cli {
+
+/// The keys are in docs/linking.md, Work.
+Json to_json(const pytorch::WorkReport& work);
+/// Lines of the report, each without its label, empty where there is nothing to say.
+std::vector<std::string> work_lines(const pytorch::WorkReport& work);
+
+}  // namespace chakra::cli
