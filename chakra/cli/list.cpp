@@ -78,9 +78,10 @@ Table formats() {
 }
 
 Table routings() {
-  Table table{"",
-              {{"routing", Table::Kind::text}, {"a message takes", Table::Kind::text}, {"stands for", Table::Kind::text}},
-              {}};
+  Table table{
+      "",
+      {{"routing", Table::Kind::text}, {"a message takes", Table::Kind::text}, {"stands for", Table::Kind::text}},
+      {}};
   for (const net::RoutingRow& row : net::kRoutings)
     table.rows.push_back({std::string(row.name), std::string(row.description), std::string(row.stands_for)});
   return table;

@@ -55,8 +55,8 @@ std::vector<uint32_t> by_switch(const Place& place) {
   return order;
 }
 
-/// From each to the nearest that is left, by links, then by latency; then, in small groups, parts are turned round while
-/// that makes the way shorter.
+/// From each to the nearest that is left, by links, then by latency; then, in small groups, parts are turned round
+/// while that makes the way shorter.
 std::vector<uint32_t> nearest_next(const Place& place) {
   const size_t n = place.ranks.size();
   using Distance = std::pair<uint32_t, Picoseconds>;

@@ -179,7 +179,8 @@ struct Selection {
   std::string describe() const;  ///< as parse_selection() reads it, one line per operation
 };
 
-/// "allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", on one line or several, `#` begins a comment. Names of operations as in the schema, in any case, with or without "_" and
+/// "allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", on one line or several, `#` begins a comment. Names of
+/// operations as in the schema, in any case, with or without "_" and
 /// "-". Sizes in B, KiB, MiB, GiB, TiB or KB, MB, GB, TB.
 /// Errors, with the line: coll.selection.syntax, .type, .algorithm, .size. O(text).
 Result<Selection> parse_selection(std::string_view text, std::string file = "collectives");
@@ -202,10 +203,10 @@ struct PricedPlan {
 
   static constexpr uint32_t kNotKept = UINT32_MAX;
   struct RoundCost {
-    bool uniform = false;   ///< shift round: the same for all members
-    uint32_t first = 0;     ///< uniform: into arrive_ps, one per shift; shift round: into fares, shift by shift one per
-                            ///< member, or kNotKept; list: into fares, one per transfer
-    double left_ps = 0;     ///< uniform: until all that a member sends has left
+    bool uniform = false;  ///< shift round: the same for all members
+    uint32_t first = 0;    ///< uniform: into arrive_ps, one per shift; shift round: into fares, shift by shift one per
+                           ///< member, or kNotKept; list: into fares, one per transfer
+    double left_ps = 0;    ///< uniform: until all that a member sends has left
   };
   /// What a transfer costs while the others of its round are under way.
   struct Fare {

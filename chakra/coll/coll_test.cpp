@@ -775,7 +775,7 @@ TEST(Selection, IsReadable) {
   EXPECT_EQ(chosen(*parsed, CommType::all_to_all, 5, net), "bruck");
   EXPECT_EQ(chosen(*parsed, CommType::broadcast, 999, net), "tree");
   EXPECT_EQ(chosen(*parsed, CommType::broadcast, 1000, net), "chain");
-    EXPECT_EQ(parsed->describe(),
+  EXPECT_EQ(parsed->describe(),
             "all_reduce: 0-64KiB tree, 64KiB- ring\nbroadcast: 1KB-2KB chain, 0-1KB tree\nall_to_all: bruck\n");
 }
 
@@ -845,8 +845,7 @@ TEST(Choice, MembersThatAreNearFollowEachOther) {
   const Operation op{CommType::all_reduce, 64 << 20, 0, {}};
   const Choice choice = choose({}, op, {&graph, ranks});
   ASSERT_EQ(choice.order.size(), 8u);
-  for (size_t p = 0; p < 8; ++p)
-    EXPECT_EQ(graph.path(choice.order[p], choice.order[(p + 1) % 8]).links, 1u);
+  for (size_t p = 0; p < 8; ++p) EXPECT_EQ(graph.path(choice.order[p], choice.order[(p + 1) % 8]).links, 1u);
   const net::Fabric ring = fabric(TopologyKind::ring, 8);
   const Reordered seen(op, {&graph, ranks}, choice.order);
   EXPECT_EQ(price(choice.plan, seen.place).together_ps,

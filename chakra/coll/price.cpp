@@ -63,8 +63,8 @@ class Symmetry {
       for (size_t i = 1; i < extent && whole; ++i)
         whole = at[i] == at[0] + static_cast<int64_t>(i) * (d.ranks / static_cast<int64_t>(extent));
       if (extent > 1)
-        dimensions_.push_back({stride, extent, d.kind, whole, inner,
-                               std::min(kPsPerSecond / d.bytes_per_s(), kSlowest), at});
+        dimensions_.push_back(
+            {stride, extent, d.kind, whole, inner, std::min(kPsPerSecond / d.bytes_per_s(), kSlowest), at});
       stride *= extent;
       inner *= d.ranks;
     }
@@ -157,9 +157,9 @@ class Pricing {
   /// A shift round that may come again.
   struct Known {
     bool uniform = false;
-    uint32_t first = 0;                ///< uniform: into alike_; else into fares, or kNotKept
-    double bytes = 0;                  ///< that all such rounds send, per transfer
-    std::vector<Fares::Load> loads;    ///< per byte of a transfer
+    uint32_t first = 0;              ///< uniform: into alike_; else into fares, or kNotKept
+    double bytes = 0;                ///< that all such rounds send, per transfer
+    std::vector<Fares::Load> loads;  ///< per byte of a transfer
     const Symmetry::Dimension* turns = nullptr;
     Symmetry::Crowd crowd;
   };
@@ -349,7 +349,8 @@ double Fares::add(uint32_t from, uint32_t to, double bytes) {
   for (size_t u = first; u < uses_.size(); ++u) {
     const auto [trunk, share] = uses_[u];
     double& load = bytes_[trunk];
-    if (ps_per_byte_[trunk] == 0) ps_per_byte_[trunk] = std::min(kPsPerSecond / fabric_.trunk(trunk).bytes_per_s, kSlowest);
+    if (ps_per_byte_[trunk] == 0)
+      ps_per_byte_[trunk] = std::min(kPsPerSecond / fabric_.trunk(trunk).bytes_per_s, kSlowest);
     if (load == 0) touched_.push_back(trunk);
     load += bytes * share;
   }

@@ -84,9 +84,9 @@ Result<void> read_routing(const Spec& spec, RoutingOptions& options, Findings* f
       return value->error("net.routing", fmt::format("{} is {}; expected {}", quote(key), number,
                                                      is_seed ? "a seed of 0 or more" : "1 to 256 channels"));
     if (options.kind != Routing::ecmp && findings)
-      findings->push_back({"net.file.unknown_key", Severity::warning, -1, -1,
-                           fmt::format("{}: the key {} has no effect: it is for 'routing: ecmp'",
-                                       value->place().text(), quote(key))});
+      findings->push_back(
+          {"net.file.unknown_key", Severity::warning, -1, -1,
+           fmt::format("{}: the key {} has no effect: it is for 'routing: ecmp'", value->place().text(), quote(key))});
     if (is_seed) options.seed = static_cast<uint64_t>(number);
     else options.channels = static_cast<uint32_t>(number);
   }
@@ -205,8 +205,8 @@ Result<int64_t> read_devices(const Spec& spec, int64_t most, std::vector<std::st
 }
 
 Result<Fabric> parse_graph(const Spec& spec) {
-  if (const SpecField* field = unknown_key(
-          spec, {"ranks", "switches", "links", "routing", "channels", "seed", "metric", "forwarding"}))
+  if (const SpecField* field =
+          unknown_key(spec, {"ranks", "switches", "links", "routing", "channels", "seed", "metric", "forwarding"}))
     return field->value.error("net.file.key", fmt::format("a network given as a graph has no {}", quote(field->key)));
   const Spec* ranks = spec.find("ranks");
   const Spec* list = spec.find("links");

@@ -29,8 +29,8 @@ struct FluidNetwork::State {
     Picoseconds latency = 0;
     std::vector<Use> uses;
     uint32_t heap_place = kNone;
-    uint32_t visit = 0;  ///< the last search that came by
-    uint32_t local = 0;  ///< its number in that search
+    uint32_t visit = 0;      ///< the last search that came by
+    uint32_t local = 0;      ///< its number in that search
     uint32_t whole = kNone;  ///< of a part of a message
   };
   /// A message in several parts.
@@ -208,9 +208,9 @@ struct FluidNetwork::State {
       link.flows.pop_back();
       mark(use.link);
       LinkTotal& total = table.total(use.link);
-      const uint64_t bytes = use.share == 1 ? flow.message.bytes
-                                            : static_cast<uint64_t>(
-                                                  static_cast<double>(flow.message.bytes) * use.share + 0.5);
+      const uint64_t bytes = use.share == 1
+                                 ? flow.message.bytes
+                                 : static_cast<uint64_t>(static_cast<double>(flow.message.bytes) * use.share + 0.5);
       total.bytes += bytes;
       total.busy_ps = add_saturated(total.busy_ps, serialization(bytes, link.bytes_per_s));
     }

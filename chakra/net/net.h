@@ -181,8 +181,8 @@ struct Fabric {
   /// last part is there. `flow`: what tells its flow from others of the same ranks, for ecmp. `adaptive`, which depends
   /// on what else is under way, counts as `spread`. Cost: O(links of the way) and that of the first path to a rank.
   Picoseconds uses(int64_t from, int64_t to, uint64_t flow, std::vector<Use>& out) const;
-  /// Kinds of trunks are 0 .. link_kinds()-1: in networks of dimensions a dimension's links, in a graph those that carry
-  /// as much, as fast, as one trunk of as many links. O(dimensions).
+  /// Kinds of trunks are 0 .. link_kinds()-1: in networks of dimensions a dimension's links, in a graph those that
+  /// carry as much, as fast, as one trunk of as many links. O(dimensions).
   uint32_t link_kinds() const;
   uint32_t link_kind(TrunkId id) const;
   /// Of each kind, the sum of the rates of its trunks. O(dimensions + odd links), in a graph O(trunks).

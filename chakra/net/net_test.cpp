@@ -816,13 +816,12 @@ TEST(Packet, ReportsWhatLeavesInTime) {
 
 /// Finish times of fluid and packet differ by less than 5 % where transfers are long against latencies.
 TEST(Packet, AgreesWithFluid) {  // with one route each; Routing.* compares others
-  std::vector<Fabric> fabrics{
-      {{{TopologyKind::ring, 16, 50, 500}}},
-      {{{TopologyKind::switch_, 16, 50, 500}}},
-      {{{TopologyKind::fully_connected, 16, 50, 500}}},
-      {{{TopologyKind::torus, 4, 50, 500}, {TopologyKind::torus, 8, 25, 700}}},
-      {{{TopologyKind::mesh, 5, 50, 500}, {TopologyKind::mesh, 5, 50, 500}}},
-      {{{TopologyKind::fully_connected, 8, 400, 100}, {TopologyKind::switch_, 4, 50, 900}}}};
+  std::vector<Fabric> fabrics{{{{TopologyKind::ring, 16, 50, 500}}},
+                              {{{TopologyKind::switch_, 16, 50, 500}}},
+                              {{{TopologyKind::fully_connected, 16, 50, 500}}},
+                              {{{TopologyKind::torus, 4, 50, 500}, {TopologyKind::torus, 8, 25, 700}}},
+                              {{{TopologyKind::mesh, 5, 50, 500}, {TopologyKind::mesh, 5, 50, 500}}},
+                              {{{TopologyKind::fully_connected, 8, 400, 100}, {TopologyKind::switch_, 4, 50, 900}}}};
   Prng random(12);
   for (Fabric& fabric : fabrics) {
     fabric.routing.kind = Routing::single;

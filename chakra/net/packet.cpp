@@ -195,7 +195,8 @@ struct PacketNetwork::State {
     }
     hops[first + route.size()] = {kNone, number};
     const auto window = std::min({packets, static_cast<uint64_t>(travel / longest_push) + 2, kLongestWindow});
-    messages[number] = {message, kNever, packets - window, last_bytes, first, static_cast<uint32_t>(route.size()), whole};
+    messages[number] = {message, kNever, packets - window, last_bytes, first, static_cast<uint32_t>(route.size()),
+                        whole};
     messages[number].message.bytes = (packets - 1) * options.packet_bytes + last_bytes;
     wait(first, static_cast<uint32_t>(window), packets == window);
   }

@@ -158,8 +158,7 @@ Result<RoutingOptions> parse_routing(std::string_view text) {
     if ((key != "channels" && key != "seed") || equals == item.size() ||
         !parse_unsigned(item.substr(equals + 1), value))
       return refuse(fmt::format("{} after a routing; write it like ecmp,channels=4,seed=7", quote(item)));
-    if (options.kind != Routing::ecmp)
-      return refuse(fmt::format("{} is for ecmp, not for {}", quote(key), row->name));
+    if (options.kind != Routing::ecmp) return refuse(fmt::format("{} is for ecmp, not for {}", quote(key), row->name));
     if (key == "seed") {
       options.seed = value;
     } else if (value < 1 || value > kMostChannels) {
@@ -262,9 +261,9 @@ std::vector<double> Fabric::rates_by_kind() const {
   });
   for (const OddLink& odd : odd_links) {
     const uint32_t k = link_kind(odd.link);
-    const auto& dimension = *std::find_if(dimensions.begin(), dimensions.end(), [k, seen = 0u](const Dimension& d) mutable {
-      return d.ranks > 1 && seen++ == k;
-    });
+    const auto& dimension =
+        *std::find_if(dimensions.begin(), dimensions.end(),
+                      [k, seen = 0u](const Dimension& d) mutable { return d.ranks > 1 && seen++ == k; });
     rates[k] += odd.bytes_per_s - dimension.bytes_per_s();
   }
   return rates;

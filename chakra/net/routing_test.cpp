@@ -294,8 +294,7 @@ TEST(Networks, FabricsAgainstClosedForms) {
     double slower;
   };
   for (const Row& row : {Row{leaf_spine(4, 8, 8), 8, 1}, Row{leaf_spine(4, 8, 4), 8, 2}, Row{leaf_spine(4, 8, 1), 8, 8},
-                         Row{fat_tree(4), 8, 1}, Row{fat_tree(8), 64, 1},
-                         Row{leaf_spine(4, 8, 1), 1, 1}}) {
+                         Row{fat_tree(4), 8, 1}, Row{fat_tree(8), 64, 1}, Row{leaf_spine(4, 8, 1), 1, 1}}) {
     const Fabric fabric = must_parse(row.text);
     const auto messages = shift(fabric.size(), row.by, bytes);
     const double expected = push_ps(static_cast<double>(bytes)) * row.slower;

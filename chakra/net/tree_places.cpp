@@ -80,7 +80,8 @@ std::optional<TreePlaces> tree_places(int64_t ranks, const Trunks& trunks) {
     }
   }
   // Nothing above the last one, and nothing beside the tree.
-  const bool top = std::all_of(ends[level[0]].begin(), ends[level[0]].end(), [&](const End& e) { return below[e.other]; });
+  const bool top =
+      std::all_of(ends[level[0]].begin(), ends[level[0]].end(), [&](const End& e) { return below[e.other]; });
   return top && seen == trunks.devices ? std::optional(std::move(found)) : std::nullopt;
 }
 

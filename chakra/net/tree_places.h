@@ -1,6 +1,6 @@
 // Where ranks stand in a graph that looks the same from everywhere: if its trunks make a tree in which all devices of a
-// level have equally many children behind equal trunks, children of a device may change places, and what ranks cost each
-// other depends on how their places differ alone. Leaf-spine fabrics and fat trees are such.
+// level have equally many children behind equal trunks, children of a device may change places, and what ranks cost
+// each other depends on how their places differ alone. Leaf-spine fabrics and fat trees are such.
 #pragma once
 
 #include <optional>

@@ -80,8 +80,9 @@ Trunks find_trunks(int64_t ranks, uint32_t devices, const std::vector<Link>& lin
   }
   absl::flat_hash_map<std::array<int64_t, 3>, uint32_t> kinds;
   for (const Trunk& t : found.trunks)
-    found.kind.push_back(kinds.try_emplace({std::bit_cast<int64_t>(t.bytes_per_s), t.latency_ps, int64_t{t.links}},
-                                           static_cast<uint32_t>(kinds.size()))
+    found.kind.push_back(kinds
+                             .try_emplace({std::bit_cast<int64_t>(t.bytes_per_s), t.latency_ps, int64_t{t.links}},
+                                          static_cast<uint32_t>(kinds.size()))
                              .first->second);
   found.kinds = static_cast<uint32_t>(kinds.size());
   found.first.assign(found.trunks.size() + 1, 0);

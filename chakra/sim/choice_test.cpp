@@ -37,7 +37,8 @@ net::Fabric random_graph(Prng& random) {
   for (int64_t r = 0; r < ranks; ++r) joined.insert({r, ranks + random.between(0, switches - 1)});
   for (int64_t s = 1; s < switches; ++s) joined.insert({ranks + random.between(0, s - 1), ranks + s});
   for (int64_t i = random.between(0, ranks + switches); i-- > 0;)
-    if (const auto [a, b] = std::minmax(random.between(0, ranks + switches - 1), random.between(0, ranks + switches - 1));
+    if (const auto [a, b] =
+            std::minmax(random.between(0, ranks + switches - 1), random.between(0, ranks + switches - 1));
         a != b)
       joined.insert({a, b});
   std::string text = fmt::format("ranks: {}\nswitches: {}\nlinks:\n", ranks, switches);
@@ -60,7 +61,8 @@ std::vector<Place> places() {
   }
   add("Torus of 4 x 4", {{{TopologyKind::torus, 4, 50, 500}, {TopologyKind::torus, 4, 50, 500}}});
   add("Ring of 4, Switch of 3", {{{TopologyKind::ring, 4, 200, 500}, {TopologyKind::switch_, 3, 25, 1000}}});
-  add("FullyConnected of 4, Switch of 4", {{{TopologyKind::fully_connected, 4, 100, 500}, {TopologyKind::switch_, 4, 50, 1000}}});
+  add("FullyConnected of 4, Switch of 4",
+      {{{TopologyKind::fully_connected, 4, 100, 500}, {TopologyKind::switch_, 4, 50, 1000}}});
   add("Switch of 8, Switch of 2", {{{TopologyKind::switch_, 8, 450, 500}, {TopologyKind::switch_, 2, 50, 2000}}});
   add("Mesh of 3 x 3", {{{TopologyKind::mesh, 3, 50, 500}, {TopologyKind::mesh, 3, 50, 500}}});
   graph("leaf-spine 1:1", net::testing::leaf_spine(4, 4, 4));
@@ -92,15 +94,16 @@ TEST(Choice, IsWithinFivePercentOfTheBestRow) {
         const coll::Reordered seen(op, at, choice.order);
         const auto closed = static_cast<double>(coll::price(choice.plan, seen.place).together_ps);
         choose_by_running(choice, op, at);
-        const auto fluid = static_cast<double>(
-            time_alone(place.fabric, Congestion::fluid, choice.plan, choice.order, place.ranks, 0));
+        const auto fluid =
+            static_cast<double>(time_alone(place.fabric, Congestion::fluid, choice.plan, choice.order, place.ranks, 0));
         double best_closed = closed, best_fluid = fluid;
         std::string_view best_row;
         for (const coll::AlgorithmRow& row : coll::kAlgorithms) {
           if (!row.can(op, at)) continue;
           const coll::Plan plan = row.plan(op, at);
           const auto priced = static_cast<double>(coll::price(plan, at).together_ps);
-          const auto shared = static_cast<double>(time_alone(place.fabric, Congestion::fluid, plan, {}, place.ranks, 0));
+          const auto shared =
+              static_cast<double>(time_alone(place.fabric, Congestion::fluid, plan, {}, place.ranks, 0));
           best_closed = std::min(best_closed, priced);
           if (shared < best_fluid) best_row = row.name;
           best_fluid = std::min(best_fluid, shared);
@@ -142,7 +145,8 @@ TEST(Choice, ModesAgreeOnLeafSpine) {
           static_cast<double>(time_alone(fabric, Congestion::fluid, choice.plan, choice.order, ranks, 0));
       const auto packet =
           static_cast<double>(time_alone(fabric, Congestion::packet, choice.plan, choice.order, ranks, 0));
-      const std::string what = fmt::format("{} by {} with {} spines", trace::name(type), choice.algorithm->name, spines);
+      const std::string what =
+          fmt::format("{} by {} with {} spines", trace::name(type), choice.algorithm->name, spines);
       EXPECT_NEAR(closed, fluid, 0.05 * fluid) << what;
       EXPECT_NEAR(packet, fluid, 0.05 * fluid) << what;
     }

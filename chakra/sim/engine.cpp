@@ -15,8 +15,8 @@
 #include "chakra/sim/fold.h"
 #include "chakra/sim/prices.h"
 #include "chakra/sim/refusals.h"
-#include "chakra/sim/shared_links.h"
 #include "chakra/sim/retarget.h"
+#include "chakra/sim/shared_links.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::sim {
@@ -117,7 +117,8 @@ struct GroupPlaces {
 
 class Engine {
  public:
-  explicit Engine(SimInput&& input) : in_(std::move(input)), prices_(in_.fabric, in_.collectives, in_.congestion != Congestion::closed) {}
+  explicit Engine(SimInput&& input)
+      : in_(std::move(input)), prices_(in_.fabric, in_.collectives, in_.congestion != Congestion::closed) {}
 
   Result<SimReport> run() {
     CHAKRA_CHECK(prepare());
@@ -745,8 +746,7 @@ class Engine {
       c.candidates = totals.candidates;
       if (totals.time > 0) {
         c.algorithm_bytes_per_s = coll::algorithm_factor(type, c.members) * static_cast<double>(bytes) *
-                                  static_cast<double>(totals.count) /
-                                  (static_cast<double>(totals.time) / kPsPerSecond);
+                                  static_cast<double>(totals.count) / (static_cast<double>(totals.time) / kPsPerSecond);
         c.bus_bytes_per_s = c.algorithm_bytes_per_s * coll::bus_factor(type, c.members);
       }
       for (const std::string& name : whole.names) {

@@ -18,8 +18,7 @@ uint32_t Prices::shape(std::span<const int64_t> ranks, uint64_t flow) {
   }
   const uint32_t shape = shapes_(key);
   if (shape == standings_.size())
-    standings_.push_back(
-        std::make_unique<Standing>(Standing{{ranks.begin(), ranks.end()}, hashes ? flow : 0}));
+    standings_.push_back(std::make_unique<Standing>(Standing{{ranks.begin(), ranks.end()}, hashes ? flow : 0}));
   return shape;
 }
 
@@ -53,8 +52,7 @@ Prices::Priced& Prices::chosen(uint32_t shape, const coll::Operation& op) {
 void Prices::run(uint32_t shape, const coll::Operation& op, std::span<Picoseconds> ready) {
   Priced& priced = chosen(shape, op);
   const std::vector<uint32_t>& order = priced.choice.order;
-  if (!priced.costs)
-    priced.costs = coll::price(priced.choice.plan, {&fabric_, priced.ranks, standings_[shape]->flow});
+  if (!priced.costs) priced.costs = coll::price(priced.choice.plan, {&fabric_, priced.ranks, standings_[shape]->flow});
   if (order.empty()) return coll::run_closed(*priced.costs, ready);
   ready_.resize(order.size());
   for (size_t p = 0; p < order.size(); ++p) ready_[p] = ready[order[p]];

@@ -400,9 +400,9 @@ SimInput alike(Prng& random) {
   };
   if (random.chance(0.2)) {
     const auto number = [](size_t n) { return static_cast<int64_t>(n); };
-    const std::string text = random.chance(0.2) ? net::testing::fat_tree(4)
-                                                : net::testing::leaf_spine(number(ranks / inner), number(inner),
-                                                                           random.between(1, 4));
+    const std::string text = random.chance(0.2)
+                                 ? net::testing::fat_tree(4)
+                                 : net::testing::leaf_spine(number(ranks / inner), number(inner), random.between(1, 4));
     in.fabric = *net::parse_fabric(*parse_spec(text, "net.yml"));
     if (in.fabric.size() < number(ranks))
       in.fabric = *net::parse_fabric(*parse_spec(net::testing::leaf_spine(1, number(ranks), 2), "net.yml"));

@@ -43,8 +43,8 @@ inline std::string fat_tree(int64_t k, double ns = 500, const char* routing = "s
   return text;
 }
 
-/// Groups of `routers` that are all linked with each other, `hosts` ranks on each; `global` links of each router lead to
-/// others, one link between any two of the routers x global + 1 groups (Kim 2008).
+/// Groups of `routers` that are all linked with each other, `hosts` ranks on each; `global` links of each router lead
+/// to others, one link between any two of the routers x global + 1 groups (Kim 2008).
 inline std::string dragonfly(int64_t routers, int64_t hosts, int64_t global, double ns = 500,
                              const char* routing = "spread") {
   const int64_t groups = routers * global + 1, ranks = groups * routers * hosts;
@@ -52,7 +52,8 @@ inline std::string dragonfly(int64_t routers, int64_t hosts, int64_t global, dou
   const auto router = [&](int64_t group, int64_t r) { return switch_name(ranks, group * routers + r); };
   for (int64_t g = 0; g < groups; ++g) {
     for (int64_t r = 0; r < routers; ++r) {
-      for (int64_t h = 0; h < hosts; ++h) link(text, fmt::format("{}", (g * routers + r) * hosts + h), router(g, r), 50, ns);
+      for (int64_t h = 0; h < hosts; ++h)
+        link(text, fmt::format("{}", (g * routers + r) * hosts + h), router(g, r), 50, ns);
       for (int64_t other = r + 1; other < routers; ++other) link(text, router(g, r), router(g, other), 50, ns);
     }
     // The p-th other group, counted from the own one, hangs on router p / global.
