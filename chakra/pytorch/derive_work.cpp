@@ -51,6 +51,7 @@ struct Known {
   Work work;
   bool has_shapes = false;  ///< of a tensor
   bool sufficient = false;
+  bool impossible = false;
 };
 
 /// Work of operators; equal arguments are looked at once.
@@ -113,7 +114,7 @@ class Works {
     Known known;
     known.has_shapes = arguments.any_tensor() || arguments.impossible;
     known.sufficient = work_of(row, l_.text(name), arguments, known.work);
-    l_.report.work.impossible += arguments.impossible;
+    known.impossible = arguments.impossible;
     return known;
   }
 
@@ -313,6 +314,7 @@ class DeviceWork {
     });
     const std::string_view kernel = l_.text(k_.device_ops[longest].name);
     const Known known = works_.of_cpu(o, kernel);
+    l_.report.work.impossible += known.impossible;
     if (!known.sufficient) return refuse(known.has_shapes ? Reason::insufficient : Reason::no_shapes);
     int64_t whole = 0, before = 0;
     for (const uint32_t d : group) whole += k_.device_ops[d].dur_ns;
@@ -401,6 +403,7 @@ void derive_host_work(Linking& l) {
     const WorkRow* row = op.kind == HostOp::Kind::op ? rows[op.name] : nullptr;
     if (!row || op.io == trace::kNoRow) continue;
     const Known known = works.of_host(h);
+    l.report.work.impossible += known.impossible;
     if (!known.sufficient) continue;
     found.emplace_back(h, known.work);
     inside.add(h, row->kind);
