@@ -1,8 +1,10 @@
 // Operations and bytes per second over the steps, where nodes say how much work they are.
 #include <algorithm>
+#include <optional>
 
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
+#include "chakra/device/device.h"
 
 namespace chakra::analyze {
 namespace {
@@ -13,7 +15,7 @@ using trace::Trace;
 using Kind = Table::Kind;
 
 struct Sums {
-  uint64_t operations = 0, bytes = 0;
+  device::WorkSum work;
   int64_t nodes = 0;
   Picoseconds computing = 0, covered = 0;  ///< time of computation on devices, and of what of it says its work
   Picoseconds first = 0, last = 0;
@@ -44,8 +46,7 @@ Sums add_up(const Trace& t, const Schedule& s, const DeviceWork& work) {
   const auto add = [&](NodeId n, Picoseconds at) {
     if (at < first || at > last || !says_work(n)) return false;
     ++sums.nodes;
-    if (!t.num_ops.empty()) sums.operations = add_bytes(sums.operations, t.num_ops[n]);
-    if (!t.tensor_bytes.empty()) sums.bytes = add_bytes(sums.bytes, t.tensor_bytes[n]);
+    sums.work.add(device::work_of(t, n));
     return true;
   };
   for (NodeId n = 0; n < t.size(); ++n)
@@ -74,22 +75,26 @@ Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
                {"operations", Kind::count},
                {"bytes", Kind::bytes},
                {"operations per s", Kind::text},
-               {"rate", Kind::rate_bytes_per_s}},
+               {"rate", Kind::rate_bytes_per_s},
+               {"device", Kind::text},
+               {"MFU", Kind::text}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
     const Sums sums = add_up(t, job.schedules[r], device_work(job, r));
-    const double seconds = static_cast<double>(sums.last - sums.first) / kPsPerSecond;
     if (sums.nodes == 0) {
       findings.push_back({"analyze.no_work", Severity::note, t.rank, -1,
                           "no node says how much work it is (num_ops, tensor_size), so operations per second are not "
                           "known"});
       continue;
     }
-    if (seconds <= 0) continue;
+    if (sums.last <= sums.first) continue;
+    const std::optional<device::Device> on = device::recorded_device(t);
+    const device::Rates rates = device::rates(sums.work, sums.last - sums.first, on ? &*on : nullptr);
     table.rows.push_back({t.rank, sums.last - sums.first, sums.nodes, share(sums.covered, sums.computing),
-                          cell(sums.operations), cell(sums.bytes), static_cast<double>(sums.operations) / seconds,
-                          static_cast<double>(sums.bytes) / seconds});
+                          cell(sums.work.all_ops()), cell(sums.work.bytes), rates.ops_per_s, rates.bytes_per_s,
+                          on ? on->name : std::string("not known"),
+                          rates.mfu ? show_percent(*rates.mfu) : std::string("not known")});
   }
   return std::vector<NamedTable>{{"work", std::move(table)}};
 }

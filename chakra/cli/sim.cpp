@@ -118,6 +118,7 @@ RecordingOptions recording_options(const Options& o) {
   RecordingOptions options{o.path, !o.compat.empty(), o.align_starts, gives_transfers(o), {}};
   if (!o.congestion.empty()) options.network_options.push_back("--congestion " + o.congestion);
   if (!o.collectives.empty()) options.network_options.emplace_back("--collectives");
+  if (!o.routing.empty()) options.network_options.emplace_back("--routing");
   return options;
 }
 

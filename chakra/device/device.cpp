@@ -1,5 +1,7 @@
 #include "chakra/device/device.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace chakra::device {
@@ -142,6 +144,24 @@ Rates rates(const WorkSum& work, Picoseconds time, const Device* device) {
   }
   rates.mfu = at_peak / seconds;
   return rates;
+}
+
+std::string_view recorded_name(const trace::Trace& trace, int64_t device) {
+  const std::string own = fmt::format("device_name_{}", device);
+  std::string_view found;
+  for (const trace::Attr& attr : trace.metadata) {
+    const auto text = attr.text();
+    if (!text) continue;
+    if (trace.strings[attr.name] == own) return *text;
+    if (trace.strings[attr.name] == "device_name") found = *text;
+  }
+  return found;
+}
+
+std::optional<Device> recorded_device(const trace::Trace& trace) {
+  const std::string_view name = recorded_name(trace, -1);
+  const DeviceRow* row = name.empty() ? nullptr : find(name);
+  return row ? std::optional(device(*row)) : std::nullopt;
 }
 
 }  // namespace chakra::device

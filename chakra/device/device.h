@@ -50,6 +50,11 @@ Device device(const DeviceRow& row);
 /// and Instinct at the beginning do not matter. Null where there is none.
 const DeviceRow* find(std::string_view name);
 
+/// The name that a recording has for the device of a stream; "" where it has none. Below 0: for all its devices.
+std::string_view recorded_name(const trace::Trace& trace, int64_t device);
+/// The device that the recording names, if the table has it.
+std::optional<Device> recorded_device(const trace::Trace& trace);
+
 /// Rows whose names contain the first word, for an error: "; similar names: H100-SXM, H100-PCIe, H100-NVL"; else "".
 std::string similar(std::string_view name);
 

@@ -18,19 +18,6 @@ constexpr double kTooFast = 1.05;       ///< that a kernel may beat its device's
 constexpr double kTooFastShare = 0.01;  ///< of device time, from which on it is said
 constexpr double kShareSaid = 1e-4;     ///< of the operations, likewise: what would be printed as 0.00 % is not
 
-/// The name that a recording has for the device of a stream; "" where it has none.
-std::string_view recorded_name(const Trace& t, int64_t device) {
-  const std::string own = fmt::format("device_name_{}", device);
-  std::string_view found;
-  for (const trace::Attr& attr : t.metadata) {
-    const auto text = attr.text();
-    if (!text) continue;
-    if (t.strings[attr.name] == own) return *text;
-    if (t.strings[attr.name] == "device_name") found = *text;
-  }
-  return found;
-}
-
 bool is_measured(const Trace& t, NodeId n) {
   return t.type[n] == NodeType::comp && !t.on_cpu(n) && t.has_start(n);
 }
@@ -118,7 +105,7 @@ class Carrier {
   }
 
   int64_t number_of(NodeId n) const { return t_.lane[n] == trace::kNoLane ? 0 : t_.lanes[t_.lane[n]].process; }
-  std::string_view name_of_device(NodeId n) const { return recorded_name(t_, number_of(n)); }
+  std::string_view name_of_device(NodeId n) const { return device::recorded_name(t_, number_of(n)); }
 
   /// The device on which a node was recorded; null where it is not known.
   const Device* from_of(NodeId n) {
@@ -277,9 +264,7 @@ Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const System& sys
 
 std::optional<Device> recorded_device(const Trace& t, const System& system) {
   if (system.recorded) return system.recorded;
-  const std::string_view name = recorded_name(t, -1);
-  const device::DeviceRow* row = name.empty() ? nullptr : device::find(name);
-  return row ? std::optional(device::device(*row)) : std::nullopt;
+  return device::recorded_device(t);
 }
 
 }  // namespace chakra::sim
