@@ -87,22 +87,6 @@ net::Fabric any_fabric(const trace::TraceSet& job) {
   return fabric;
 }
 
-/// Those of the system file for ranks that are not in the job, or by rules that know none.
-void find_idle_starts(const RecordingOptions& o, const sim::SimInput& input, Findings& findings) {
-  const auto in_job = [&](int64_t rank) {
-    if (!input.classes) return input.job.find(rank) != nullptr;
-    const auto& ranks = input.classes->ranks;
-    const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank,
-                                     [](const trace::ClassJob::Rank& r, int64_t number) { return r.rank < number; });
-    return at != ranks.end() && at->rank == rank;
-  };
-  for (const auto& [rank, traits] : input.system.unlike)
-    if (traits.start_given && (o.compat || !in_job(rank)))
-      findings.push_back(
-          no_effect(fmt::format("start-ns of rank {} in the system file", rank),
-                    o.compat ? "ranks begin together by ASTRA-sim's rules" : "the job has no such rank"));
-}
-
 Result<void> give_transfers(const RecordingOptions& o, sim::SimInput& input, Findings& findings) {
   constexpr std::string_view kOption = "--transfers recorded";
   if (!input.matching) input.matching = match::match(input.job, input.groups);
@@ -186,7 +170,6 @@ std::optional<sim::JobReplay> replay_linked(trace::TraceSet&& job, Findings& fin
 Result<std::optional<sim::JobReplay>> use_recording(const RecordingOptions& o, sim::SimInput& input,
                                                     Findings& findings) {
   const bool starts = input.classes ? sim::has_recorded_starts(*input.classes) : sim::has_recorded_starts(input.job);
-  find_idle_starts(o, input, findings);
   if (o.compat) {
     if (starts)
       findings.push_back({"sim.compat.ignored", Severity::warning, -1, -1,

@@ -279,9 +279,7 @@ struct Reordered {
   std::vector<uint64_t> splits_;
 };
 
-/// What nccl-tests calls algorithm bandwidth, as a multiple of S / time: of gathers it counts what all put in.
-double algorithm_factor(trace::CommType type, uint32_t members);
-/// What it calls bus bandwidth, as a multiple of the algorithm bandwidth: the rate of the links.
-double bus_factor(trace::CommType type, uint32_t members);
+using trace::algorithm_factor;
+using trace::bus_factor;
 
 }  // namespace chakra::coll
