@@ -13,8 +13,6 @@ using trace::CommType;
 
 /// Transfers that are looked at to price one candidate.
 constexpr uint64_t kMostTransfers = uint64_t{1} << 21;
-/// Predictions this close count as equal.
-constexpr double kClose = 1.005;
 constexpr size_t kMostNear = 256;  ///< members of a graph whose distances are all looked at
 constexpr size_t kMostSwaps = 64;  ///< members whose order is improved
 
@@ -150,7 +148,7 @@ Reordered::Reordered(const Operation& o, const Place& p, std::span<const uint32_
   op.splits = splits_;
 }
 
-Choice choose(const Selection& selection, const Operation& op, const Place& place) {
+Choice choose(const Selection& selection, const Operation& op, const Place& place, double close) {
   Choice choice;
   if (const AlgorithmRow* row = by_rule(selection, op, place)) {
     choice.algorithm = row;
@@ -181,9 +179,9 @@ Choice choose(const Selection& selection, const Operation& op, const Place& plac
       crowd.back() = at_a_time(plan);
       least = std::min(least, priced->together_ps);
       // The plan of the best so far is kept; a tie is looked at below.
-      const auto close = static_cast<double>(least) * kClose;
       const auto good = [&](size_t c) {
-        return c != SIZE_MAX && static_cast<double>(*choice.candidates[c].predicted_ps) <= close;
+        return c != SIZE_MAX &&
+               static_cast<double>(*choice.candidates[c].predicted_ps) <= static_cast<double>(least) * close;
       };
       const size_t here = choice.candidates.size() - 1;
       if (!good(here) || (good(best) && crowd[best] <= crowd[here])) continue;

@@ -256,9 +256,10 @@ struct Choice {
 };
 
 /// A rule's algorithm where one fits; else, of all algorithms that can do it, the one of the least predicted time
-/// (price()), and among those within half a percent of it the one with the fewest transfers at a time. Requires a known
-/// type. Cost: that of a plan and its price for each candidate; keep the answer for operations that repeat.
-Choice choose(const Selection& selection, const Operation& op, const Place& place);
+/// (price()), and among those that take up to `close` times as long the one with the fewest transfers at a time.
+/// Requires a known type. Cost: that of a plan and its price for each candidate; keep the answer for operations that
+/// repeat.
+Choice choose(const Selection& selection, const Operation& op, const Place& place, double close = 1.005);
 
 /// The members in an order in which those that follow each other are near: along a line of links there and back, in a
 /// graph from each to the nearest one that is left. Empty where the group lists them so already. Cost: O(members^2)

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <queue>
 #include <tuple>
-#include <utility>
 
 namespace chakra::net {
 namespace {
@@ -76,8 +75,11 @@ std::unique_ptr<const ShortestPaths::Ways> ShortestPaths::find(uint32_t root, bo
       if (better == 0) {
         known.paths = std::min(known.paths + by.paths, kMostPaths);
         known.latency = std::max(known.latency, by.latency);
+        ++known.choices;
       } else if (better < 0) {
         known = by;
+        known.hop = i;
+        known.choices = 1;
         candidates.emplace(by.far, by.hops, hop.from);
       }
     }
@@ -106,12 +108,19 @@ void ShortestPaths::next(uint32_t device, int64_t to, bool through, std::vector<
   const uint32_t root = through ? target : root_of(to), base = through ? 0 : ranks_;
   const Ways& ways = ways_to(root, through);
   // Distances count to the root, which all paths pass.
+  if (device == root) {  // a switch with the one hop to the rank
+    const Hop& hop = in_[in_first_[target]];
+    return out.push_back({&hop, static_cast<double>(hop.count), hop.latency_ps});
+  }
+  if (device >= base && ways[device - base].choices == 1) {
+    const Way& way = ways[device - base];
+    return out.push_back({&in_[way.hop], way.paths, way.latency});
+  }
   Way best;
   for (uint32_t i = out_first_[device]; i < out_first_[device + 1]; ++i) {
     const Hop& hop = out_[i];
     Way rest;
-    if (device == root || hop.to == target) {
-      if (hop.to != target) continue;
+    if (hop.to == target) {
       rest = {0, 0, 1, 0};
     } else if (hop.to >= base) {
       rest = ways[hop.to - base];
@@ -155,6 +164,20 @@ void ShortestPaths::first_path(int64_t from, int64_t to, std::vector<LinkId>& ou
 
 Picoseconds ShortestPaths::uses(int64_t from, int64_t to, std::vector<Use>& out) const {
   const bool through = through_ranks(from, to);
+  thread_local std::vector<Next> nexts;
+  next(static_cast<uint32_t>(from), to, through, nexts);
+  const uint32_t root = through ? static_cast<uint32_t>(to) : root_of(to), base = through ? 0 : ranks_;
+  Picoseconds latency = 0;
+  for (const Next& n : nexts) latency = std::max(latency, n.latency);
+  if (root != to) latency = add_saturated(latency, in_[in_first_[static_cast<size_t>(to)]].latency_ps);
+  // As long as there is one way to go on, all goes there.
+  auto device = static_cast<uint32_t>(from);
+  for (; device != to; next(device, to, through, nexts)) {
+    if (nexts.size() != 1) break;
+    out.push_back({nexts[0].hop->trunk, 1});
+    device = nexts[0].hop->to;
+    if (device == to) return latency;
+  }
   // What has come to a device and goes on: those farthest from the target first, so that all has come.
   struct Here {
     uint32_t device;
@@ -162,12 +185,8 @@ Picoseconds ShortestPaths::uses(int64_t from, int64_t to, std::vector<Use>& out)
     Picoseconds far;
     uint32_t hops;
   };
-  std::vector<Here> front{{static_cast<uint32_t>(from), 1, 0, 0}};
-  thread_local std::vector<Next> nexts;
-  const uint32_t root = through ? static_cast<uint32_t>(to) : root_of(to), base = through ? 0 : ranks_;
+  std::vector<Here> front{{device, 1, 0, 0}};
   const Ways& ways = ways_to(root, through);
-  Picoseconds latency = 0;
-  bool first = true;
   while (!front.empty()) {
     const auto farthest = std::max_element(front.begin(), front.end(), [](const Here& a, const Here& b) {
       return std::tuple(a.far, a.hops) < std::tuple(b.far, b.hops);
@@ -178,22 +197,18 @@ Picoseconds ShortestPaths::uses(int64_t from, int64_t to, std::vector<Use>& out)
     next(here.device, to, through, nexts);
     double paths = 0;
     for (const Next& n : nexts) paths += n.paths;
-    if (std::exchange(first, false)) {
-      for (const Next& n : nexts) latency = std::max(latency, n.latency);
-      if (root != to) latency = add_saturated(latency, in_[in_first_[static_cast<size_t>(to)]].latency_ps);
-    }
     for (const Next& n : nexts) {
       const double share = nexts.size() == 1 ? here.share : here.share * (n.paths / paths);
       out.push_back({n.hop->trunk, share});
-      const uint32_t device = n.hop->to;
-      if (device == to) continue;
-      const auto there = std::find_if(front.begin(), front.end(), [&](const Here& h) { return h.device == device; });
+      const uint32_t other = n.hop->to;
+      if (other == to) continue;
+      const auto there = std::find_if(front.begin(), front.end(), [&](const Here& h) { return h.device == other; });
       if (there != front.end()) {
         there->share += share;
         continue;
       }
-      const Way& way = ways[device - base];
-      front.push_back({device, share, way.far, way.hops});
+      const Way& way = ways[other - base];
+      front.push_back({other, share, way.far, way.hops});
     }
   }
   return latency;

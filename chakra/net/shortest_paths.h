@@ -68,6 +68,8 @@ class ShortestPaths {
     uint32_t hops = 0;
     double paths = 0;
     Picoseconds latency = 0;  ///< the longest of the shortest paths
+    uint32_t hop = 0;         ///< with which one begins: into in_
+    uint32_t choices = 0;     ///< hops with which one begins
     bool reaches() const { return far != kNever; }
   };
   /// Ways to a device: of switches, or of all devices where paths lead through ranks.

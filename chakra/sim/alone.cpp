@@ -37,7 +37,7 @@ void choose_by_running(coll::Choice& choice, const coll::Operation& op, const co
   const std::vector<uint32_t> near = coll::near_order(place);
   const coll::Reordered reordered(op, place, near);
   Picoseconds best = time_alone(*place.fabric, Congestion::fluid, choice.plan, choice.order, place.ranks, place.flow);
-  double bar = static_cast<double>(best) / 1.005;
+  double bar = static_cast<double>(best) / kSharedClose;
   for (const coll::Candidate& c : choice.candidates) {
     if (!c.predicted_ps || static_cast<double>(*c.predicted_ps) > kNear * static_cast<double>(least)) continue;
     if (c.algorithm == choice.algorithm && c.near == !choice.order.empty()) continue;

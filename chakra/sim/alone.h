@@ -10,13 +10,16 @@
 
 namespace chakra::sim {
 
+/// On shared links algorithms that take up to so many times as long count as equal: fewer flows cost less to follow.
+inline constexpr double kSharedClose = 1.03;
+
 /// When the last member has finished, if all begin at 0. Requires fluid or packet. Cost: that of Traffic.
 Picoseconds time_alone(const net::Fabric& fabric, Congestion congestion, const coll::Plan& plan,
                        std::span<const uint32_t> order, std::span<const int64_t> ranks, uint64_t flow);
 
 /// Prices leave out that rounds of members that do not wait for each other meet. Where several candidates are predicted
-/// to take about as long, runs them over shared links (fluid) and takes the fastest; of some within half a percent of
-/// it, the one that was chosen. Plans of more than 2^14 transfers are not run: what was chosen stays.
+/// to take about as long, runs them over shared links (fluid) and takes the fastest; the one that was chosen stays if it
+/// is within kSharedClose of it. Plans of more than 2^14 transfers are not run: what was chosen stays.
 void choose_by_running(coll::Choice& choice, const coll::Operation& op, const coll::Place& place);
 
 }  // namespace chakra::sim

@@ -93,6 +93,7 @@ TEST(Choice, IsWithinFivePercentOfTheBestRow) {
         coll::Choice choice = coll::choose({}, op, at);
         const coll::Reordered seen(op, at, choice.order);
         const auto closed = static_cast<double>(coll::price(choice.plan, seen.place).together_ps);
+        choice = coll::choose({}, op, at, kSharedClose);
         choose_by_running(choice, op, at);
         const auto fluid =
             static_cast<double>(time_alone(place.fabric, Congestion::fluid, choice.plan, choice.order, place.ranks, 0));
