@@ -18,8 +18,8 @@ Picoseconds time_alone(const net::Fabric& fabric, Congestion congestion, const c
                        std::span<const uint32_t> order, std::span<const int64_t> ranks, uint64_t flow);
 
 /// Prices leave out that rounds of members that do not wait for each other meet. Where several candidates are predicted
-/// to take about as long, runs them over shared links (fluid) and takes the fastest; the one that was chosen stays if it
-/// is within kSharedClose of it. Plans of more than 2^14 transfers are not run: what was chosen stays.
+/// to take about as long, runs them over shared links (fluid) and takes the fastest; the one that was chosen stays if
+/// it is within kSharedClose of that. Plans of more than 2^14 transfers are not run.
 void choose_by_running(coll::Choice& choice, const coll::Operation& op, const coll::Place& place);
 
 }  // namespace chakra::sim
