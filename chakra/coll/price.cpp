@@ -140,6 +140,7 @@ class Pricing {
     priced_.plan = &plan_;
     priced_.place = place_;
     priced_.rounds.resize(plan_.rounds.size());
+    priced_.arrive_ps.reserve(plan_.rounds.size());
     if (plan_.members < 2) return std::move(priced_);
     by_form_ = follows_form();
     for (size_t k = 0; k < plan_.rounds.size(); ++k) {
@@ -167,10 +168,15 @@ class Pricing {
   /// Whether the fabric's form alone says what all rounds cost and what they put on links together. Lists do not follow
   /// it; where less than the whole dimension turns, other links are the busiest each time: that matters to other lanes.
   bool follows_form() const {
+    Targets last(plan_, Round{});
+    bool have = false;
     return std::all_of(plan_.rounds.begin(), plan_.rounds.end(), [&](const Round& round) {
       if (!round.list.empty()) return false;
       if (round.shift == 0) return true;
       const Targets targets(plan_, round);
+      if (have && targets == last) return true;  // as the one before
+      have = true;
+      last = targets;
       const Symmetry::Dimension* turns = symmetry_.turns(targets);
       return turns && (plan_.lanes == 1 || turns->kind == net::TopologyKind::switch_ || turns->turned_by(targets));
     });
@@ -188,13 +194,17 @@ class Pricing {
   void price_shift(size_t k) {
     const Round& round = plan_.rounds[k];
     const Targets targets(plan_, round);
-    auto found = known_.find(targets);
-    if (found == known_.end()) {
-      if (remembered_ > kMostLoads) flush();
-      found = known_.emplace(targets, look_at(targets)).first;
-      remembered_ += found->second.loads.size() + 1;
+    if (!last_ || !(targets == last_targets_)) {
+      auto found = known_.find(targets);
+      if (found == known_.end()) {
+        if (remembered_ > kMostLoads) flush();
+        found = known_.emplace(targets, look_at(targets)).first;
+        remembered_ += found->second.loads.size() + 1;
+      }
+      last_ = &found->second;
+      last_targets_ = targets;
     }
-    Known& known = found->second;
+    Known& known = *last_;
     const auto bytes = static_cast<double>(round.bytes);
     known.bytes += bytes;
     PricedPlan::RoundCost& cost = priced_.rounds[k];
@@ -268,6 +278,7 @@ class Pricing {
       }
     }
     known_.clear();
+    last_ = nullptr;
     remembered_ = 0;
   }
 
@@ -318,6 +329,8 @@ class Pricing {
   double least_latency_ = std::numeric_limits<double>::infinity();  ///< of the transfers
   PricedPlan priced_;
   absl::flat_hash_map<Targets, Known> known_;
+  Known* last_ = nullptr;  ///< of the round before, whose targets these are
+  Targets last_targets_{Plan{1, 1, {}}, Round{}};
   size_t remembered_ = 0;
   std::vector<Fare> alike_, scratch_;
   absl::flat_hash_map<net::TrunkId, double> total_;  ///< bytes; the largest is taken, so order does not matter

@@ -50,10 +50,15 @@ struct FluidNetwork::State {
     bool changed = false;  ///< its flows are others than when rates were shared out
   };
 
-  explicit State(const Fabric& f) : fabric(f), spreads(f.routing.kind == Routing::spread), table(f, spreads) {}
+  explicit State(const Fabric& f)
+      : fabric(f),
+        spreads(f.routing.kind == Routing::spread),
+        one_way(f.routing.kind == Routing::single || !f.has_choice()),
+        table(f, spreads) {}
 
   const Fabric& fabric;
   const bool spreads;  ///< links are trunks
+  const bool one_way;  ///< no message has a choice: it passes each of its links as a whole
   LinkTable table;
   std::vector<LinkState> links;
   std::vector<Whole> wholes;
@@ -262,6 +267,7 @@ struct FluidNetwork::State {
     for (const uint32_t flow : near_flows) {
       for (const Use& use : flows[flow].uses) {
         uses.push_back(links[use.link].local);
+        if (one_way) continue;
         parts.push_back(use.share);
         whole &= use.share == 1;
       }

@@ -62,6 +62,7 @@ Traffic switch_all_to_all() {
 /// A permutation on a torus, of different sizes, begun at different times: hardly two events at one time.
 Traffic torus_permutation() {
   Traffic t{{{{TopologyKind::torus, 16, 50, 500}, {TopologyKind::torus, 16, 40, 700}}}, {}};
+  t.fabric.routing.kind = Routing::single;
   Prng random(1);
   std::vector<int64_t> to(256);
   std::iota(to.begin(), to.end(), 0);
@@ -75,6 +76,7 @@ Traffic torus_permutation() {
 /// The same with 4096 ranks: more links than the caches hold.
 Traffic large_torus_permutation() {
   Traffic t{{{{TopologyKind::torus, 64, 50, 500}, {TopologyKind::torus, 64, 40, 700}}}, {}};
+  t.fabric.routing.kind = Routing::single;
   Prng random(2);
   for (int64_t r = 0; r < 4096; ++r)
     t.messages.push_back({random.between(0, 10'000'000), {r, random.between(0, 4095), 1 << 17, 0}});

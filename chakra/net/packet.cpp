@@ -76,7 +76,8 @@ struct PacketNetwork::State {
   };
   static_assert(sizeof(LinkState) == 64);
   struct MessageState {
-    Message message;
+    uint64_t token = 0;  ///< the caller's
+    uint64_t bytes = 0;
     Picoseconds left = kNever;
     uint64_t held_back = 0;   ///< packets that wait for the window
     uint64_t last_bytes = 0;  ///< of the last packet
@@ -84,6 +85,7 @@ struct PacketNetwork::State {
     uint32_t links = 0;
     uint32_t whole = kNone;  ///< of a part of a message
   };
+  static_assert(sizeof(MessageState) <= 64);
   /// A message in several parts.
   struct Whole {
     uint32_t not_arrived, not_left;  ///< parts
@@ -92,10 +94,12 @@ struct PacketNetwork::State {
   /// A packet comes to the end of a link, or, with kCall, the link is free and the time to know what goes on.
   static constexpr uint32_t kCall = 1;
 
-  State(const Fabric& f, const PacketOptions& o) : fabric(f), options(o), table(f) {}
+  State(const Fabric& f, const PacketOptions& o)
+      : fabric(f), options(o), one_way(f.routing.kind == Routing::single || !f.has_choice()), table(f) {}
 
   const Fabric& fabric;
   const PacketOptions options;
+  const bool one_way;  ///< no message has a choice
   LinkTable table;
   des::EventQueue<uint32_t> queue;  ///< 2 * link, or 2 * link + kCall
   std::vector<LinkState> links;
@@ -148,6 +152,11 @@ struct PacketNetwork::State {
     const uint64_t size = options.packet_bytes;
     const uint64_t packets = size == 0 || message.bytes == 0 ? 1 : (message.bytes - 1) / size + 1;
     const uint64_t last = size == 0 ? message.bytes : message.bytes - (packets - 1) * size;
+    if (one_way) {
+      ways.links.clear();
+      fabric.route(message.from, message.to, ways.links);
+      return begin(message, ways.links, packets, last, kNone);
+    }
     const auto load = [&](LinkId id) {
       const uint32_t slot = link_slot(id);
       return under_way[slot] / bytes_per_s[slot];
@@ -188,16 +197,21 @@ struct PacketNetwork::State {
     Picoseconds longest_push = 1, travel = 0;
     for (size_t i = 0; i < route.size(); ++i) {
       const uint32_t slot = link_slot(route[i]);
-      ++under_way[slot];
+      if (!one_way) ++under_way[slot];
       hops[first + i] = {slot, number};
       longest_push = std::max(longest_push, links[slot].full_push);
       travel = plus(travel, plus(links[slot].latency, links[slot].full_push));
     }
     hops[first + route.size()] = {kNone, number};
     const auto window = std::min({packets, static_cast<uint64_t>(travel / longest_push) + 2, kLongestWindow});
-    messages[number] = {message, kNever, packets - window, last_bytes, first, static_cast<uint32_t>(route.size()),
+    messages[number] = {message.token,
+                        (packets - 1) * options.packet_bytes + last_bytes,
+                        kNever,
+                        packets - window,
+                        last_bytes,
+                        first,
+                        static_cast<uint32_t>(route.size()),
                         whole};
-    messages[number].message.bytes = (packets - 1) * options.packet_bytes + last_bytes;
     wait(first, static_cast<uint32_t>(window), packets == window);
   }
 
@@ -208,14 +222,14 @@ struct PacketNetwork::State {
       first.leaving = kNone;
       if (m.whole != kNone) --wholes[m.whole].not_left;
     }
-    if (m.whole == kNone) done->push_back({m.message.token, m.left, now});
+    if (m.whole == kNone) done->push_back({m.token, m.left, now});
     else finish_part(m);
-    const uint64_t full = options.packet_bytes == 0 ? 0 : (m.message.bytes - m.last_bytes) / options.packet_bytes;
+    const uint64_t full = options.packet_bytes == 0 ? 0 : (m.bytes - m.last_bytes) / options.packet_bytes;
     for (uint32_t i = 0; i < m.links; ++i) {
       const uint32_t slot = hops[m.first_hop + i].link;
-      --under_way[slot];
+      if (!one_way) --under_way[slot];
       LinkTotal& total = table.total(slot);
-      total.bytes += m.message.bytes;
+      total.bytes += m.bytes;
       Picoseconds busy = 0;
       if (__builtin_mul_overflow(links[slot].full_push, full, &busy)) busy = kLongestPs;
       total.busy_ps = add_saturated(total.busy_ps, add_saturated(busy, serialization(m.last_bytes, bytes_per_s[slot])));
@@ -230,10 +244,10 @@ struct PacketNetwork::State {
     whole.left = std::max(whole.left, m.left);
     if (--whole.not_arrived > 0) {
       if (options.report_left && whole.not_left == 0 && std::exchange(whole.not_left, kNone) == 0)
-        done->push_back({m.message.token, whole.left, kNever});
+        done->push_back({m.token, whole.left, kNever});
       return;
     }
-    done->push_back({m.message.token, whole.left, now});
+    done->push_back({m.token, whole.left, now});
     unused_wholes.push_back(m.whole);
   }
 
@@ -315,10 +329,10 @@ struct PacketNetwork::State {
       whole.left = std::max(whole.left, m.left);
       if (--whole.not_left > 0) return;
       whole.not_left = kNone;  // reported
-      done->push_back({m.message.token, whole.left, kNever});
+      done->push_back({m.token, whole.left, kNever});
       return;
     }
-    done->push_back({m.message.token, m.left, kNever});
+    done->push_back({m.token, m.left, kNever});
   }
 
   void arrive(uint32_t slot) {

@@ -197,9 +197,19 @@ Picoseconds Fabric::uses(int64_t from, int64_t to, uint64_t flow, std::vector<Us
   if (joins_links(*this)) return graph->by_trunk->uses(from, to, out);
   thread_local Ways ways;
   if (one_way(*this, from, to)) {
-    ways.links.clear();
-    route(from, to, ways.links);
-    for (const LinkId id : ways.links) out.push_back({id, 1});
+    if (graph) {
+      ways.links.clear();
+      route(from, to, ways.links);
+      Picoseconds latency = 0;
+      for (const LinkId id : ways.links) {
+        out.push_back({id, 1});
+        latency = add_saturated(latency, graph->links[id].latency_ps);
+      }
+      return latency;
+    }
+    for_each_leg(*this, from, to, [&](const Level& level, int64_t row, int64_t a, int64_t b) {
+      walk(level, row, a, b, [&](LinkId id) { out.push_back({id, 1}); });
+    });
     return path(from, to).latency_ps;
   }
   if (routing.kind == Routing::adaptive) {

@@ -35,6 +35,7 @@ void BM_ComputeAndAllReduce(benchmark::State& state) {
   for (auto _ : state) {
     state.PauseTiming();
     sim::SimInput in = job(ranks, 1000);
+    in.collectives = *coll::parse_selection("allreduce: ring");
     in.fold = false;
     state.ResumeTiming();
     auto report = sim::simulate(std::move(in));
