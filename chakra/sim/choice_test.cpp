@@ -129,6 +129,25 @@ TEST(Choice, IsWithinFivePercentOfTheBestRow) {
                  100 * gap.most);
 }
 
+/// Seven links of a rank against two, and pairs with a link of their own against what goes round the ring, as flows.
+TEST(Choice, UsesTheLinksThereAre) {
+  const std::vector<int64_t> ranks = first_ranks(8);
+  const auto time = [&](TopologyKind kind, const coll::Operation& op) {
+    const net::Fabric fabric{{{kind, 8, 50, 500}}};
+    coll::Choice choice = coll::choose({}, op, {&fabric, ranks}, kSharedClose);
+    choose_by_running(choice, op, {&fabric, ranks});
+    return static_cast<double>(time_alone(fabric, Congestion::fluid, choice.plan, choice.order, ranks, 0));
+  };
+  for (const uint64_t bytes : {uint64_t{64} << 20, uint64_t{1} << 30})
+    for (const auto& [type, factor] :
+         {std::pair(CommType::all_reduce, 3.5), std::pair(CommType::all_gather, 3.5),
+          std::pair(CommType::reduce_scatter, 3.5), std::pair(CommType::all_to_all, 8.0)}) {
+      const coll::Operation op{type, bytes, 0, {}};
+      EXPECT_NEAR(time(TopologyKind::ring, op) / time(TopologyKind::fully_connected, op), factor, 0.03 * factor)
+          << trace::name(type) << " of " << bytes;
+    }
+}
+
 /// One collective on leaf-spine fabrics: the price, flows and packets agree.
 TEST(Choice, ModesAgreeOnLeafSpine) {
   for (const int64_t spines : {4, 2, 1}) {  // 1:1, 2:1, 4:1
