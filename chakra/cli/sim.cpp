@@ -435,12 +435,18 @@ Result<void> settle(Options& o) {
 }
 
 /// --routing instead of what the network file says.
-Result<void> set_routing(const std::string& text, net::Fabric& fabric, Findings& findings) {
-  auto routing = net::parse_routing(text);
-  if (!routing) return fail(Code::usage, "cli.usage", fmt::format("--routing: {}", routing.error().text));
-  fabric.routing = *routing;
-  if (!fabric.has_choice())
-    findings.push_back(no_effect("--routing", "no two ranks of this network are joined by several shortest routes"));
+Result<void> set_routing(const Options& o, net::Fabric& fabric, Findings& findings) {
+  const bool asked = !o.routing.empty();
+  if (asked) {
+    auto routing = net::parse_routing(o.routing);
+    if (!routing) return fail(Code::usage, "cli.usage", fmt::format("--routing: {}", routing.error().text));
+    fabric.routing = *routing;
+  }
+  if (!asked && fabric.routing.kind == net::Routing::spread) return {};
+  const char* option = asked ? "--routing" : "'routing' of the network file";
+  if (!o.compat.empty()) findings.push_back(no_effect(option, "ASTRA-sim's rules have routes of their own"));
+  else if (!fabric.has_choice())
+    findings.push_back(no_effect(option, "no two ranks of this network are joined by several shortest routes"));
   return {};
 }
 
@@ -484,7 +490,7 @@ Result<void> run_sim(Options o) {
       outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
   CHAKRA_CHECK(keep_apart(files, outputs, o.json));
   CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
-  if (!o.routing.empty()) CHAKRA_CHECK(set_routing(o.routing, input.fabric, findings));
+  CHAKRA_CHECK(set_routing(o, input.fabric, findings));
   if (!o.system.empty()) {
     CHAKRA_ASSIGN(input.system, sim::load_system(o.system, findings));
   }
