@@ -98,7 +98,7 @@ Fabric random_graph(Prng& random) {
   for (int64_t r = 0; r < ranks; ++r) joined.insert({r, ranks + random.between(0, switches - 1)});
   for (int64_t s = 1; s < switches; ++s) joined.insert({ranks + random.between(0, s - 1), ranks + s});
   for (int64_t i = random.between(0, 2 * devices); i-- > 0;)
-    if (const auto [a, b] = std::minmax(random.between(0, devices - 1), random.between(0, devices - 1)); a != b)
+    if (const auto [a, b] = std::minmax({random.between(0, devices - 1), random.between(0, devices - 1)}); a != b)
       joined.insert({a, b});
   std::string text = fmt::format("ranks: {}\nswitches: {}\nmetric: {}\nlinks:\n", ranks, switches,
                                  random.chance(0.3) ? "latency" : "hops");

@@ -38,7 +38,7 @@ net::Fabric random_graph(Prng& random) {
   for (int64_t s = 1; s < switches; ++s) joined.insert({ranks + random.between(0, s - 1), ranks + s});
   for (int64_t i = random.between(0, ranks + switches); i-- > 0;)
     if (const auto [a, b] =
-            std::minmax(random.between(0, ranks + switches - 1), random.between(0, ranks + switches - 1));
+            std::minmax({random.between(0, ranks + switches - 1), random.between(0, ranks + switches - 1)});
         a != b)
       joined.insert({a, b});
   std::string text = fmt::format("ranks: {}\nswitches: {}\nlinks:\n", ranks, switches);
