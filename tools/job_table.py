@@ -3,17 +3,15 @@
 
     job_table.py --bin DIR [--check]     --check: fail if the page does not say what comes out now
 """
-import argparse
 import glob
 import json
 import os
 import subprocess
-import sys
 import tarfile
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGE = os.path.join(ROOT, "docs", "job_table.md")
+from page import ROOT, write_or_check
+
 HEAD = """# How well recorded jobs replay as a whole
 
 Made by `./dev table`. Each job is linked and run again with its transfers as recorded: every rank begins when it did, every collective and message takes the
@@ -86,22 +84,5 @@ def page(binary, data):
     return text
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--check", action="store_true")
-    args = parser.parse_args()
-    data = os.environ.get("CHAKRA_TEST_DATA", os.path.join(ROOT, "..", "shared", "data"))
-    if not os.path.isdir(data):
-        print(f"no test data at {data}: skipped")
-        return
-    text = page(os.path.join(os.path.abspath(args.bin), "chakra"), data)
-    if not args.check:
-        with open(PAGE, "w", encoding="utf-8") as file:
-            file.write(text)
-    elif not os.path.exists(PAGE) or open(PAGE, encoding="utf-8").read() != text:
-        sys.exit("docs/job_table.md does not say what comes out; run ./dev table and look at the difference")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check("job_table.md", __doc__, page)

@@ -6,7 +6,7 @@ namespace chakra::sim {
 namespace {
 
 constexpr uint64_t kMostTransfers = uint64_t{1} << 14;
-/// Candidates predicted to take up to so many times the least are run; prices have been seen 41 % too low.
+/// Candidates whose price is at most this many times the least price are run: prices may be 41 % too low.
 constexpr double kNear = 1.7;
 
 uint64_t transfers_of(const coll::Plan& plan) {

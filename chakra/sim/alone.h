@@ -10,7 +10,7 @@
 
 namespace chakra::sim {
 
-/// On shared links algorithms that take up to so many times as long count as equal: fewer flows cost less to follow.
+/// On shared links, times that differ by less than this factor count as equal: fewer flows cost less to follow.
 inline constexpr double kSharedClose = 1.03;
 
 /// When the last member has finished, if all begin at 0. Requires fluid or packet. Cost: that of Traffic.
