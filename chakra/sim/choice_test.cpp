@@ -150,9 +150,9 @@ TEST(Choice, UsesTheLinksThereAre) {
 
 /// One collective on leaf-spine fabrics: the price, flows and packets agree.
 TEST(Choice, ModesAgreeOnLeafSpine) {
-  for (const int64_t spines : {4, 2, 1}) {  // 1:1, 2:1, 4:1
+  for (const auto& [hosts, spines] : {std::pair(4, 4), std::pair(4, 2), std::pair(8, 1)}) {  // 1:1, 2:1, 8:1
     const net::Fabric fabric =
-        *net::parse_fabric(*parse_spec(net::testing::leaf_spine(4, 4, spines, 50, 500), "net.yml"));
+        *net::parse_fabric(*parse_spec(net::testing::leaf_spine(4, hosts, spines, 50, 500), "net.yml"));
     const std::vector<int64_t> ranks = first_ranks(fabric.size());
     const coll::Place at{&fabric, ranks};
     for (const CommType type : {CommType::all_reduce, CommType::all_gather, CommType::reduce_scatter,
@@ -165,8 +165,8 @@ TEST(Choice, ModesAgreeOnLeafSpine) {
           static_cast<double>(time_alone(fabric, Congestion::fluid, choice.plan, choice.order, ranks, 0));
       const auto packet =
           static_cast<double>(time_alone(fabric, Congestion::packet, choice.plan, choice.order, ranks, 0));
-      const std::string what =
-          fmt::format("{} by {} with {} spines", trace::name(type), choice.algorithm->name, spines);
+      const std::string what = fmt::format("{} by {}, {} hosts a leaf and {} spines", trace::name(type),
+                                           choice.algorithm->name, hosts, spines);
       EXPECT_NEAR(closed, fluid, 0.05 * fluid) << what;
       EXPECT_NEAR(packet, fluid, 0.05 * fluid) << what;
     }
