@@ -53,23 +53,22 @@ class Closed {
  public:
   Closed(const PricedPlan& priced, std::span<const Picoseconds> ready)
       : priced_(priced), plan_(*priced.plan), n_(plan_.members), spare_(n_), waiting_(n_) {
-    base_ = *std::min_element(ready.begin(), ready.end());
+    const Picoseconds base = *std::min_element(ready.begin(), ready.end());
     std::vector<double> start(n_);
-    for (uint32_t i = 0; i < n_; ++i) start[i] = static_cast<double>(ready[i] - base_);
+    for (uint32_t i = 0; i < n_; ++i) start[i] = static_cast<double>(ready[i] - base);
     done_.assign(std::max(plan_.lanes, 1u), start);
   }
 
-  void run(std::span<Picoseconds> ready) {
+  std::vector<double> run() {
     for (uint32_t k = 0; k < plan_.rounds.size(); ++k) {
       const Round& round = plan_.rounds[k];
       if (!round.list.empty()) run_list(k);
       else if (round.shift != 0) run_shift(k);
     }
-    for (uint32_t i = 0; i < n_; ++i) {
-      double end = 0;
-      for (const std::vector<double>& lane : done_) end = later(end, lane[i]);
-      ready[i] = std::max(ready[i], add_saturated(base_, rounded(end + priced_.extra_ps)));
-    }
+    std::vector<double> ends = std::move(done_[0]);
+    for (size_t lane = 1; lane < done_.size(); ++lane)
+      for (uint32_t i = 0; i < n_; ++i) ends[i] = later(ends[i], done_[lane][i]);
+    return ends;
   }
 
  private:
@@ -153,7 +152,6 @@ class Closed {
   const PricedPlan& priced_;
   const Plan& plan_;
   const uint32_t n_;
-  Picoseconds base_ = 0;
   std::vector<std::vector<double>> done_;  ///< per lane and member
   std::vector<double> spare_, waiting_;
 
@@ -170,6 +168,10 @@ bool rotation_symmetric(const Plan& plan) {
   return std::all_of(plan.rounds.begin(), plan.rounds.end(), [](const Round& r) { return r.list.empty(); });
 }
 
+std::vector<double> ends_after(const PricedPlan& plan, std::span<const Picoseconds> ready) {
+  return Closed(plan, ready).run();
+}
+
 void run_closed(const PricedPlan& plan, std::span<Picoseconds> ready) {
   if (plan.plan->members < 2 || plan.plan->rounds.empty()) return;
   const bool together = std::all_of(ready.begin(), ready.end(), [&](Picoseconds t) { return t == ready[0]; });
@@ -177,7 +179,11 @@ void run_closed(const PricedPlan& plan, std::span<Picoseconds> ready) {
     std::fill(ready.begin(), ready.end(), add_saturated(ready[0], plan.together_ps));
     return;
   }
-  Closed(plan, ready).run(ready);
+  const Picoseconds base = *std::min_element(ready.begin(), ready.end());
+  const std::vector<double> apart = together ? std::vector<double>{} : ends_after(plan, ready);
+  const std::vector<double>& ends = together ? plan.ends_ps : apart;
+  for (size_t i = 0; i < ready.size(); ++i)
+    ready[i] = std::max(ready[i], add_saturated(base, rounded(ends[i] + plan.extra_ps)));
 }
 
 void run_closed(const Plan& plan, const Place& place, std::span<Picoseconds> ready) {

@@ -216,6 +216,7 @@ struct PricedPlan {
   std::vector<RoundCost> rounds;
   std::vector<double> arrive_ps;
   std::vector<Fare> fares;
+  std::vector<double> ends_ps;  ///< not alike: when each member ends if all begin at 0, without extra_ps
 };
 /// Each link is charged with all transfers of a round, under the fabric's routing (`adaptive` counts as `spread`): what
 /// passes the busiest link of its way ends when that link has carried all. `most`: transfers to look at, beyond which
@@ -229,8 +230,8 @@ PricedPlan price(const Plan& plan, const Place& place);
 /// has arrived, and begins its next one of the lane then; what arrives has left, and then takes the latency of its way.
 /// Inside, times are doubles in picoseconds since the earliest start, rounded once, at the end: no error accumulates
 /// over rounds (2^53 ps are two and a half hours; beyond that the error is 1e-16 of the time). No end is later than
-/// kLongestPs. Cost: O(members) if all begin together and the plan is `alike`, otherwise O(transfers), a fraction
-/// of a nanosecond each in shift rounds.
+/// kLongestPs. Cost: O(members) if all begin together, otherwise O(transfers), a fraction of a nanosecond each in shift
+/// rounds.
 void run_closed(const PricedPlan& plan, std::span<Picoseconds> ready);
 void run_closed(const Plan& plan, const Place& place, std::span<Picoseconds> ready);
 

@@ -188,7 +188,12 @@ class Pricing {
     fares_.of_list(round.list, scratch_);
     priced_.fares.insert(priced_.fares.end(), scratch_.begin(), scratch_.end());
     for (const Fare& fare : scratch_) least_latency_ = std::min(least_latency_, fare.latency_ps);
-    for (const Fares::Load& load : fares_.loads()) total_[load.trunk] += load.bytes;
+    add_up(fares_.loads(), 1);
+  }
+
+  void add_up(const std::vector<Fares::Load>& loads, double times) {
+    if (total_.empty()) total_.resize(place_.fabric->trunk_count());
+    for (const Fares::Load& load : loads) total_[load.trunk] += load.bytes * times;
   }
 
   void price_shift(size_t k) {
@@ -267,7 +272,7 @@ class Pricing {
   /// Adds what the rounds that are known have put on links, and forgets them.
   void flush() {
     for (const auto& [targets, known] : known_) {
-      for (const Fares::Load& load : known.loads) total_[load.trunk] += load.bytes * known.bytes;
+      if (!known.loads.empty()) add_up(known.loads, known.bytes);
       if (!known.turns || plan_.lanes == 1) continue;  // in one lane all wait for each round to end
       // Between any two a link of their own: each shift has others.
       const bool own = known.turns->kind == net::TopologyKind::fully_connected;
@@ -285,7 +290,8 @@ class Pricing {
   /// All begin at 0: when they end, and what the busiest link takes beyond that.
   void run_together() {
     double busiest = 0;
-    for (const auto& [trunk, bytes] : total_) busiest = later(busiest, bytes * fares_.ps_per_byte(trunk));
+    for (net::TrunkId trunk = 0; trunk < total_.size(); ++trunk)
+      if (total_[trunk] > 0) busiest = later(busiest, total_[trunk] * fares_.ps_per_byte(trunk));
     for (const auto& [links, sum] : turned_)
       busiest = later(busiest, later(sum.up, sum.down) * links.first->ps_per_byte);
     priced_.alike = true;
@@ -308,9 +314,8 @@ class Pricing {
       }
       end = *std::max_element(done.begin(), done.end());
     } else {
-      std::vector<Picoseconds> ready(plan_.members, 0);
-      run_closed(priced_, ready);
-      end = static_cast<double>(*std::max_element(ready.begin(), ready.end()));
+      priced_.ends_ps = ends_after(priced_, std::vector<Picoseconds>(plan_.members, 0));
+      end = std::round(*std::max_element(priced_.ends_ps.begin(), priced_.ends_ps.end()));
     }
     // Sums in another order differ in their last bits.
     if (busiest > 0) busiest += least_latency_;  // what it carries last has still to arrive
@@ -333,7 +338,7 @@ class Pricing {
   Targets last_targets_{Plan{1, 1, {}}, Round{}};
   size_t remembered_ = 0;
   std::vector<Fare> alike_, scratch_;
-  absl::flat_hash_map<net::TrunkId, double> total_;  ///< bytes; the largest is taken, so order does not matter
+  std::vector<double> total_;  ///< bytes by trunk; empty where no transfer was looked at
   std::map<std::pair<const Symmetry::Dimension*, uint32_t>, Symmetry::Crowd> turned_;
 };
 

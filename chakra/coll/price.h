@@ -2,6 +2,7 @@
 // it, and what passes a link has left when the busiest link of its way has carried all.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "chakra/coll/coll.h"
@@ -40,5 +41,8 @@ class Fares {
   bool keeps_ = false;  ///< the uses of all transfers of the round, not of one at a time
   uint64_t transfers_ = 0;
 };
+
+/// When each member ends, in ps since the earliest start, without extra_ps. Requires a member and its start.
+std::vector<double> ends_after(const PricedPlan& plan, std::span<const Picoseconds> ready);
 
 }  // namespace chakra::coll
