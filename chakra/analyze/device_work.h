@@ -1,5 +1,5 @@
-// What ran on the devices of a rank and which call launched it: what the tables of kernels, operators, launches and
-// queues have in common.
+// The operations that ran on the devices of a rank, each with the call that launched it: the tables of kernels,
+// operators, launches and queues begin with them.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ DeviceWork device_work(const Job& job, size_t rank);
 int64_t stream_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not said
 int64_t device_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not said
 
-// The analyses that stand in files of their own, a row of kAnalyses each.
+// Each of these analyses has a file of its own and a row of kAnalyses.
 Result<std::vector<NamedTable>> kernels(const Job& job, Findings& findings);
 Result<std::vector<NamedTable>> operators(const Job& job, Findings& findings);
 Result<std::vector<NamedTable>> launches(const Job& job, Findings& findings);

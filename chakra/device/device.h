@@ -1,6 +1,6 @@
-// Kinds of devices: what one can do at most, by element type, and how fast its memory is. They come from the table of
-// data sheets (kDevices) or from a file (docs/formats/device.md). Whoever needs a roofline, a model FLOP utilisation
-// or a rate per second computes it here.
+// Kinds of devices: the most operations a second of each, by element type, and the speed of its memory. They come from
+// the table of data sheets (kDevices) or from a file (docs/formats/device.md). Rooflines, rates per second and model
+// FLOP utilisation are computed here too.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ struct Device {
   std::array<double, kPeakTypes.size()> ops_per_s{};
   double memory_bytes_per_s = 0;
   double memory_bytes = 0;                 ///< 0: not said
-  std::vector<std::string> recorded_as{};  ///< what recordings call it
-  std::string source{};                    ///< where the numbers come from
+  std::vector<std::string> recorded_as{};  ///< its names in recordings
+  std::string source{};                    ///< of the numbers
 };
 
 /// A row of the table, in the units of data sheets.
@@ -42,7 +42,7 @@ struct DeviceRow {
   std::string_view recorded_as;  ///< names without the vendor's and family's, split by |
   std::string_view source;
 };
-extern const std::array<DeviceRow, 37> kDevices;
+extern const std::array<DeviceRow, 53> kDevices;
 
 Device device(const DeviceRow& row);
 
@@ -68,7 +68,7 @@ Result<Device> find_or_load(const std::string& name_or_file, const std::string& 
 /// A device of which one number is known for all element types.
 Device plain(std::string name, double ops_per_s, double memory_bytes_per_s);
 
-/// What the device can do in an element type; where its source has no number for it, that of the type in which such
+/// The peak of a device for an element type; where its source has no number for it, that of the type in which such
 /// operations run instead: bf16, f16, tf32, complex and all whole numbers in f32; f8 in f16; f4 in f8; an unknown type
 /// counts as f16. 0 where there is none for that either.
 struct Peak {
@@ -82,7 +82,7 @@ struct Work {
   uint64_t ops = 0, bytes = 0;
   DType type = DType::unknown;
 };
-/// What a node says of its work. All zero where it says nothing.
+/// The work of a node as the trace has it. All zero where it has none.
 Work work_of(const trace::Trace& trace, trace::NodeId node);
 
 /// max(ops / peak, bytes / memory bandwidth), in seconds: S. Williams et al., "Roofline", 2009. Operations for which
@@ -97,7 +97,7 @@ struct WorkSum {
   uint64_t all_ops() const;
 };
 
-/// What work that took a time comes to per second.
+/// Work per second.
 struct Rates {
   double ops_per_s = 0, bytes_per_s = 0;
   /// Model FLOP utilisation: the time that the operations would take at the peaks of their types, divided by the time

@@ -51,10 +51,7 @@ struct FluidNetwork::State {
   };
 
   explicit State(const Fabric& f)
-      : fabric(f),
-        spreads(f.routing.kind == Routing::spread),
-        one_way(f.routing.kind == Routing::single || !f.has_choice()),
-        table(f, spreads) {}
+      : fabric(f), spreads(f.routing.kind == Routing::spread), one_way(f.single_way()), table(f, spreads) {}
 
   const Fabric& fabric;
   const bool spreads;  ///< links are trunks

@@ -172,6 +172,8 @@ struct Fabric {
 
   /// Whether two ranks may be joined by several shortest routes. Cost: O(1).
   bool has_choice() const;
+  /// Whether every message has one way only: under Routing::single, and where no two ranks have a choice. Cost: O(1).
+  bool single_way() const { return routing.kind == Routing::single || !has_choice(); }
   /// Trunks are 0 .. trunk_count()-1.
   TrunkId trunk_count() const;
   Trunk trunk(TrunkId id) const;

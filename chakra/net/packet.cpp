@@ -94,8 +94,7 @@ struct PacketNetwork::State {
   /// A packet comes to the end of a link, or, with kCall, the link is free and the time to know what goes on.
   static constexpr uint32_t kCall = 1;
 
-  State(const Fabric& f, const PacketOptions& o)
-      : fabric(f), options(o), one_way(f.routing.kind == Routing::single || !f.has_choice()), table(f) {}
+  State(const Fabric& f, const PacketOptions& o) : fabric(f), options(o), one_way(f.single_way()), table(f) {}
 
   const Fabric& fabric;
   const PacketOptions options;

@@ -19,7 +19,7 @@ bool joins_links(const Fabric& fabric) {
 
 /// Whether a message has one way only, whatever the routing chooses from.
 bool one_way(const Fabric& fabric, int64_t from, int64_t to) {
-  if (fabric.routing.kind == Routing::single || !fabric.has_choice()) return true;
+  if (fabric.single_way()) return true;
   if (fabric.graph) return false;
   bool one = true;
   for_each_leg(fabric, from, to,

@@ -1,5 +1,5 @@
-// The names of devices, as a Kineto trace has them (deviceProperties): linking keeps those of the devices that were
-// used, so that whoever simulates the trace on another device knows on which it was recorded.
+// The names of devices, as a Kineto trace has them (deviceProperties). Linking keeps those of the devices that were
+// used: a simulation on another device needs the one of the recording.
 #pragma once
 
 #include <cstdint>
