@@ -46,10 +46,10 @@ class _ProfileWithObserver(profile):
     observer = None
 
     def start_trace(self):
-        super().start_trace()
         self.observer.start()
         if dist.is_available() and dist.is_initialized():
             record_groups()
+        super().start_trace()
 
     def stop_trace(self):
         self.observer.stop()
