@@ -69,19 +69,21 @@ def listed(comm):
     return Call(comm["op"], comm["bytes"], ranks, comm.get("root"), comm.get("out"))
 
 
-def expected(job, truth):
-    """The calls of a rank, and the bytes of all its all-reduces where only those are known."""
-    calls, total = [], None
-    kind = kind_of(job)
+def expected(job, truth, world):
+    """The calls of a rank; and {type: bytes} of all of them where only that is known."""
+    calls, totals = [], collections.Counter()
+    kind, blocks, steps = kind_of(job), sum(truth.get("block_bytes", [])), len(truth["steps"])
+    if blocks:  # FSDP gathers each block before its forward and its backward pass, and scatters its gradients
+        totals = collections.Counter({"ALL_GATHER": 2 * blocks // world * steps, "REDUCE_SCATTER": blocks * steps})
     for comm in truth["comm"]:
         if comm["op"].endswith("_TOTAL"):
-            total = (total or 0) + comm["bytes"]
+            totals[comm["op"].removesuffix("_TOTAL")] += comm["bytes"]
             continue
         call = listed(comm)
         extra = {where: [Call(type_, None, call.ranks, None, None) for type_ in types]
                  for of, anchor, where, types in UNLISTED if kind.endswith(of) and anchor == (call.type, call.bytes)}
         calls += extra.get("before", []) + [call] + extra.get("behind", [])
-    return calls, total
+    return calls, totals
 
 
 def with_monitored(kind, wants, gots):
@@ -192,6 +194,13 @@ def compare_rank(rank, wants, gots, wrong, lines):
             lines.append(f"rank {rank}: number {at[channel(want)]} of {channel(want)} is {show(want)}, linked is {show(got)}")
 
 
+def bytes_by_type(gots):
+    moved = collections.Counter()
+    for call, _, _ in gots:
+        moved[call.type] += call.bytes
+    return moved
+
+
 def run(*command):
     """The exit status, and what the command says of an error."""
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
@@ -221,13 +230,13 @@ def compare(binary, job):
         for rank in sorted(truth, key=int):
             path = os.path.join(out, f"trace.{rank}.et")
             gots = linked(path if os.path.exists(path) else out, tuple(sorted(map(int, truth))))
-            wants, total = expected(job, truth[rank])
+            wants, totals = expected(job, truth[rank], len(truth))
             wanted, had = wanted + len(wants), had + len(gots)
-            if total is None:
+            if not totals:
                 compare_rank(rank, with_monitored(kind_of(job), wants, gots), gots, wrong, lines)
-            elif (moved := sum(c.bytes for c, _, _ in gots if c.type == "ALL_REDUCE")) != total:
+            elif (moved := bytes_by_type(gots)) != totals:
                 wrong["bytes"] += 1
-                lines.append(f"rank {rank}: all-reduces of {total} B in all are linked as {moved} B")
+                lines.append(f"rank {rank}: {dict(totals)} B in all are linked as {dict(moved)} B")
     return wanted, had, wrong, lines
 
 
