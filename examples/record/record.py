@@ -31,13 +31,12 @@ def experimental_options():
 
 def record_groups():
     """The process groups as a node of the host trace, as newer versions write them when the observer starts."""
-    config = getattr(dist.distributed_c10d._world, "pg_config_info", None)
-    if config is None:
-        return
-    everyone = list(range(dist.get_world_size()))
-    config = [dict(group, ranks=group["ranks"] or everyone) for group in config]  # 2.2: empty means all
+    world = dist.distributed_c10d._world
+    groups = [{"pg_name": name, "backend_config": str(world.pg_backend_config[group]),
+               "ranks": list(world.pg_group_ranks[group]), "group_size": len(world.pg_group_ranks[group])}
+              for group, name in world.pg_names.items()]
     enter = torch.autograd._record_function_with_args_enter
-    torch.autograd._record_function_with_args_exit(enter("## process_group:init ##", json.dumps(config)))
+    torch.autograd._record_function_with_args_exit(enter("## process_group:init ##", json.dumps(groups)))
 
 
 class _ProfileWithObserver(profile):
