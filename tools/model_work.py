@@ -71,6 +71,13 @@ def qwen(layers, width, inner, batch, tokens):
     return batch * tokens * per_token + attention(layers, batch, tokens, width)
 
 
+def gpt2(batch, tokens, layers=12, width=768, vocabulary=50257):
+    """Radford et al. 2019, small: four projections' worth of attention and two feed-forward layers of 4 widths each; the
+    head is the vocabulary. Forward and backward, which takes twice as much."""
+    per_token = layers * 2 * 12 * width * width + 2 * width * vocabulary
+    return 3 * (batch * tokens * per_token + attention(layers, batch, tokens, width))
+
+
 # Recording or pair; what it must come to, or None. Batches and steps are those of the runs.
 RUNS = [
     ("kineto_tb_resnet50_num_workers_4.pt.trace", 6 * resnet(50, 32)),
@@ -83,6 +90,7 @@ RUNS = [
     ("et_json/resnet_1gpu_et_1.0.3 + kineto/hta_nccl_parser_config__nccl_data", 3 * resnet(50, 32)),
     ("et_json/resnet_1gpu_et_1.0.3", 3 * resnet(50, 32)),
     ("et_json/hoti2024_ddp2_host_rank0", resnet(50, 32)),
+    (ROOT + "/examples/traces/gpt2_host/host.0", gpt2(1, 128)),
     ("hta_amd_trace__mi250_minitoy_train_ROCm6_2_kineto", None),
     ("hta_negative_queue_length_values_check__rank0", None),
     ("hta_trace_diff__control__control", None),
@@ -98,7 +106,7 @@ RUNS = [
 
 
 def link(chakra, run, folder):
-    files = [f"{DATA}/{name if '/' in name else 'kineto/' + name}.json.gz" for name in run.split(" + ")]
+    files = [os.path.join(DATA, name if "/" in name else "kineto/" + name) + ".json.gz" for name in run.split(" + ")]
     out = subprocess.run([chakra, "link", *files, "-o", f"{folder}/trace.0.et", "--json", "-"], capture_output=True)
     if out.returncode != 0:
         sys.exit(f"model_work: {run}: {out.stderr.decode().strip()}")
@@ -122,7 +130,7 @@ def main():
             aten = work["aten_covered_ns"] / work["aten_with_shapes_ns"] if work["aten_with_shapes_ns"] else None
             covered = work["covered_ns"] / work["device_ns"] if work["device_ns"] else None
             show = lambda share, sign="": "-" if share is None else f"{100 * share:{sign}.2f} %"
-            print(f"{run[-62:]:<62} {work['operations']:>11.4g} {reference or 0:>11.4g} {show(off, '+'):>8} "
+            print(f"{run.removeprefix(ROOT + '/')[-62:]:<62} {work['operations']:>11.4g} {reference or 0:>11.4g} {show(off, '+'):>8} "
                   f"{show(aten):>8} {show(covered):>8}")
             if (off is not None and abs(off) > 0.02) or (aten is not None and aten < 0.95):
                 bad.append(run)

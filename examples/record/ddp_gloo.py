@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
 """Record data-parallel training of a small transformer over Gloo on the CPU.
 
-Each rank runs ExecutionTraceObserver and torch.profiler together, so the host
-trace and the Kineto trace name the same record functions:
+Each rank runs ExecutionTraceObserver and torch.profiler together (record.py), so the
+host trace and the Kineto trace name the same record functions:
 
     OUT/host.<rank>.json.gz     PyTorch execution trace
     OUT/device.<rank>.json.gz   Kineto trace
 
-The backward pass runs on a thread of its own, as it does when a GPU is used.
-Needs PyTorch (pip install torch numpy); nothing else in this project does.
+The backward pass runs on a thread of its own, as it does when a GPU is used, where
+torch.profiler can record all threads (2.7 and newer), else on the main thread.
+Needs PyTorch 2.1 or newer (pip install torch numpy); nothing else in this project does.
 
     python3 ddp_gloo.py --out DIR [--ranks 2] [--layers 4] [--steps 3]
 """
 import argparse
-import gzip
 import os
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -23,8 +22,8 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
-from torch.profiler import (ExecutionTraceObserver, ProfilerActivity, profile,
-                            schedule)
+
+from record import Recorder
 
 WARMUP_STEPS = 3
 
@@ -71,6 +70,11 @@ def train(rank, args):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     tokens = torch.randint(args.vocabulary, (args.batch, args.sequence + 1),
                            generator=torch.Generator().manual_seed(rank))
+    recorder = Recorder(args.out, rank, WARMUP_STEPS, args.steps)
+    if rank == 0:
+        for what in recorder.missing:
+            print(f"PyTorch {torch.__version__} does not record {what}")
+    all_threads = not any("threads" in what for what in recorder.missing)
     backward_thread = ThreadPoolExecutor(max_workers=1)
 
     def step():
@@ -78,31 +82,20 @@ def train(rank, args):
         logits = model(tokens[:, :-1])
         loss = nn.functional.cross_entropy(
             logits.reshape(-1, args.vocabulary), tokens[:, 1:].reshape(-1))
-        backward_thread.submit(loss.backward).result()
+        if all_threads:
+            backward_thread.submit(loss.backward).result()
+        else:
+            loss.backward()
         optimizer.step()
 
-    host, device = (os.path.join(args.out, f"{kind}.{rank}.json") for kind in ("host", "device"))
-    observer = ExecutionTraceObserver().register_callback(host)
-    with profile(
-            activities=[ProfilerActivity.CPU],
-            schedule=schedule(wait=0, warmup=WARMUP_STEPS, active=args.steps),
-            record_shapes=True,
-            experimental_config=torch._C._profiler._ExperimentalConfig(profile_all_threads=True),
-            execution_trace_observer=observer,
-            on_trace_ready=lambda p: p.export_chrome_trace(device)) as profiler:
+    with recorder:
         for _ in range(WARMUP_STEPS + args.steps):
             step()
-            profiler.step()
-    observer.unregister_callback()
+            recorder.step()
 
     backward_thread.shutdown()
     dist.barrier()
     dist.destroy_process_group()
-    for path in (host, device):
-        with open(path, "rb") as plain, open(path + ".gz", "wb") as raw, \
-                gzip.GzipFile("", "wb", 9, raw, mtime=0) as packed:
-            shutil.copyfileobj(plain, packed)
-        os.remove(path)
 
 
 def main():
