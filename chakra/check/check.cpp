@@ -43,7 +43,8 @@ void types_known(const Trace& t, Findings& findings) {
   for (NodeId n = 0; n < t.size(); ++n)
     if (t.type[n] == NodeType::invalid)
       add(findings, t, "check.type.invalid", Severity::error, n,
-          fmt::format("{} has no valid type", quote(t.name_of(n))));
+          t.id[n] == 0 && t.name[n] == 0 ? "is empty: a zero byte where a node should be, or one without any field"
+                                         : fmt::format("{} has no valid type", quote(t.name_of(n))));
 }
 
 void sizes_sane(const Trace& t, Findings& findings) {

@@ -99,10 +99,12 @@ class Reader {
                   file_.place());
     CHAKRA_CHECK(placed(read_metadata(metadata)));
     NodeRecord node;
+    EmptyNodes empty_nodes;
     for (;;) {
       CHAKRA_ASSIGN(const bool more, file_.next(message));
       if (!more) break;
       if (trace().size() >= kMostNodes) return range("more nodes than 32 bits can number", file_.place());
+      CHAKRA_CHECK(empty_nodes.see(message, file_));
       CHAKRA_CHECK(placed(decode(message, node)));
       CHAKRA_CHECK(placed(read_node(node)));
     }
