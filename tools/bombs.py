@@ -475,7 +475,8 @@ def main():
                         bad += 1
                         print(f"{kind}: {bomb} ({len(data):,} bytes): {command}: {wrong}", flush=True)
                     elif options.show and (seconds > options.show * SECONDS or memory > options.show * budget):
-                        print(f"  {kind}: {bomb} ({len(data):,} bytes): {command}: exit {code}, {seconds:.1f} s, {memory >> 20} MiB of {budget >> 20}", flush=True)
+                        print(f"  {kind}: {bomb} ({len(data):,} bytes): {command}: exit {code}, {seconds:.1f} s, "
+                              f"{memory >> 20} MiB of {budget >> 20}", flush=True)
             shutil.rmtree(place, ignore_errors=True)
     print(f"bombs: {runs} runs in {time.monotonic() - begin:.0f} s, {bad} bad; at most {slowest:.1f} s of {SECONDS} and {100 * largest:.0f} % of the memory")
     sys.exit(1 if bad else 0)

@@ -483,7 +483,8 @@ Result<void> AtomicFile::close() {
 }
 
 Result<void> AtomicFile::sync() {
-  if (fd_ >= 0 && ::fsync(fd_) != 0 && errno != EINVAL) return io_error("base.file.write", "cannot write", path_, errno);
+  if (fd_ >= 0 && ::fsync(fd_) != 0 && errno != EINVAL)
+    return io_error("base.file.write", "cannot write", path_, errno);
   return {};
 }
 

@@ -101,7 +101,8 @@ class SpecBuilder : public YAML::EventHandler {
   }
 
   void open(Spec spec, YAML::anchor_t anchor) {
-    if (open_.size() >= kDeepestSpec) stop(static_cast<int>(spec.line) - 1, "base.spec.syntax", "it is nested too deeply");
+    if (open_.size() >= kDeepestSpec)
+      stop(static_cast<int>(spec.line) - 1, "base.spec.syntax", "it is nested too deeply");
     open_.push_back({std::move(spec), anchor, 1, 0, {}, {}});
   }
   void close() {

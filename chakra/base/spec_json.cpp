@@ -212,7 +212,8 @@ class JsonSpec {
     if (text_.substr(at_, 2) != "\\u" || digits.size() < 4) return false;
     code = 0;
     for (const char c : digits) {
-      const size_t digit = std::string_view("0123456789abcdef").find(c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c);
+      const char low = c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c;
+      const size_t digit = std::string_view("0123456789abcdef").find(low);
       if (digit == std::string_view::npos) return false;
       code = code << 4 | static_cast<uint32_t>(digit);
     }

@@ -13,7 +13,7 @@ namespace chakra {
 inline constexpr size_t kDeepestSpec = 100;  ///< lists and maps in each other
 
 /// Nothing where the text is not strict JSON of at most kDeepestSpec levels with unique keys: then it may be YAML,
-/// whose parser says what is wrong. Errors: base.spec.large (more values than a quarter of its bytes, beyond a million).
+/// whose parser says what is wrong. Errors: base.spec.large (beyond a million values, more than one in four bytes).
 /// Cost: O(text); memory: the Spec, and 4 bytes for each list and map.
 Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::shared_ptr<const std::string>& file);
 

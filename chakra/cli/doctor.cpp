@@ -458,7 +458,8 @@ Result<int> run_repair(const std::string& path, const std::string& json_path) {
                                       repaired.ranks == 1 ? "" : "s", show_count(repaired.bytes));
   if (!json_path.empty())
     CHAKRA_CHECK(write_json(
-        {{"path", path}, {"ranks", repaired.ranks}, {"bytes", repaired.bytes}, {"cut_bytes", repaired.cut}}, json_path));
+        {{"path", path}, {"ranks", repaired.ranks}, {"bytes", repaired.bytes}, {"cut_bytes", repaired.cut}},
+        json_path));
   if (json_path != "-")
     print(repaired.cut > 0 ? fmt::format("{}: {} bytes behind the last index were cut off; it holds {}\n", path,
                                          show_count(repaired.cut), now)

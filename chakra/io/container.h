@@ -91,9 +91,9 @@ struct Repaired {
 };
 
 /// Cuts a container whose index cannot be read behind the last older index with which all before it can be read: a
-/// file that was cut, or to which adding was interrupted, is then as it was before. Reads all blocks. Where the index is
-/// good and a block is not, or no older index is left, the file stays as it is. Errors: those of Container for the whole
-/// file, base.file.write. Cost: O(bytes); tries at most 16 indices.
+/// file that was cut, or to which adding was interrupted, is then as it was before. Where the index is good and a block
+/// is not, or no older index is left, the file stays as it is. Errors: those of Container for the whole file,
+/// base.file.write. Cost: O(bytes), for each of at most 16 indices that are tried.
 Result<Repaired> repair_container(const std::string& path);
 
 }  // namespace chakra::io

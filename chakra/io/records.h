@@ -41,8 +41,8 @@ class EmptyNodes {
   Result<void> see(std::string_view message, const RecordSource& source) {
     if (!message.empty() || !std::exchange(any_, true)) return {};
     return fail(Code::bad_input, "io.et.damaged",
-                "a second empty message, which would be a second node 0; zero bytes look like this: was the file cut and "
-                "filled up?",
+                "a second empty message, which would be a second node 0; zero bytes look like this: was the file cut "
+                "and filled up?",
                 source.place());
   }
 
