@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kLargest = size_t{1} << 28;
 constexpr size_t kLargestYaml = size_t{1} << 24;  ///< its parser takes its time
+constexpr size_t kManyValues = 200'000, kBytesOfValue = 12;  ///< beyond so many, one value (or key) in so many bytes
 /// Bytes that aliases and anchors may add, beside so many times those of the text: each is a copy.
 constexpr size_t kMostCopied = size_t{1} << 16, kMostTimesCopied = 8;
 
@@ -45,6 +46,7 @@ class SpecBuilder : public YAML::EventHandler {
   SpecBuilder(std::shared_ptr<const std::string> file, size_t text_bytes)
       : file_(std::move(file)),
         most_values_(text_bytes + 1),
+        most_added_(kManyValues + text_bytes / kBytesOfValue),
         most_copied_(kMostCopied + kMostTimesCopied * text_bytes) {}
 
   Spec take() { return std::move(root_); }
@@ -119,6 +121,7 @@ class SpecBuilder : public YAML::EventHandler {
   /// A value is complete, with all in it; `bytes`: of its texts.
   void add(Spec value, size_t values, YAML::anchor_t anchor, size_t bytes = 0) {
     const auto line = static_cast<int>(value.line) - 1;
+    if (++added_ > most_added_) stop(line, "base.spec.large", "too many values for YAML; write them as JSON");
     if (anchor != 0) {
       copy(line, values + bytes);
       anchors_[anchor] = {value, values, bytes};
@@ -151,7 +154,8 @@ class SpecBuilder : public YAML::EventHandler {
   };
 
   std::shared_ptr<const std::string> file_;
-  size_t most_values_, most_copied_, copied_ = 0;
+  size_t most_values_, most_added_, most_copied_;
+  size_t added_ = 0, copied_ = 0;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   Spec root_;

@@ -39,11 +39,13 @@ void dependencies_exist(const Trace& t, LimitedFindings& findings) {
 }
 
 void types_known(const Trace& t, LimitedFindings& findings) {
-  for (NodeId n = 0; n < t.size(); ++n)
-    if (t.type[n] == NodeType::invalid)
-      add(findings, t, "check.type.invalid", Severity::error, n,
-          t.id[n] == 0 && t.name[n] == 0 ? "is empty: a zero byte where a node should be, or one without any field"
-                                         : fmt::format("{} has no valid type", quote(t.name_of(n))));
+  for (NodeId n = 0; n < t.size(); ++n) {
+    if (t.type[n] != NodeType::invalid) continue;
+    const bool empty = t.id[n] == 0 && t.name[n] == 0 && t.deps.of(n).empty() && t.attr_begin[n] == t.attr_begin[n + 1];
+    add(findings, t, "check.type.invalid", Severity::error, n,
+        empty ? "is an empty message: a zero byte where a node should be"
+              : fmt::format("{} has no valid type", quote(t.name_of(n))));
+  }
 }
 
 void sizes_sane(const Trace& t, LimitedFindings& findings) {
