@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <numeric>
 
 #include "chakra/analyze/analyze.h"
 
@@ -12,100 +14,157 @@ namespace {
 using trace::NodeId;
 using trace::Trace;
 
-using RowKey = std::pair<DiffRow::Kind, std::string>;
-/// What a node is beside its kind: shapes, types, and the kinds of nodes that it waits for.
-using Detail = std::string;
+/// What rows are called, and other texts to compare, numbered for both jobs: a name that many nodes wait for, or a
+/// text that many nodes have, is kept once.
+class Names {
+ public:
+  StringPool texts;
+
+  uint32_t row(DiffRow::Kind kind, std::string_view name) {
+    const auto [found, added] = rows_.try_emplace({kind, texts.intern(name)}, static_cast<uint32_t>(keys_.size()));
+    if (added) keys_.push_back(found->first);
+    return found->second;
+  }
+  size_t rows() const { return keys_.size(); }
+  DiffRow::Kind kind(uint32_t row) const { return keys_[row].first; }
+  StringId name(uint32_t row) const { return keys_[row].second; }
+
+ private:
+  std::map<std::pair<DiffRow::Kind, StringId>, uint32_t> rows_;
+  std::vector<std::pair<DiffRow::Kind, StringId>> keys_;
+};
+
+/// How often each pair of numbers was met.
+class Counts {
+ public:
+  struct Counted {
+    std::pair<uint32_t, uint32_t> pair;
+    int64_t count = 1;
+  };
+  void add(uint32_t a, uint32_t b) {
+    if (counted_.size() >= fold_at_) fold();
+    counted_.push_back({{a, b}});
+  }
+  /// Ascending, each pair once.
+  const std::vector<Counted>& take() {
+    fold();
+    return counted_;
+  }
+
+ private:
+  static constexpr size_t kSome = size_t{1} << 16;
+  void fold() {
+    std::sort(counted_.begin(), counted_.end(), [](const Counted& x, const Counted& y) { return x.pair < y.pair; });
+    size_t kept = 0;
+    for (const Counted& next : counted_)
+      if (kept > 0 && counted_[kept - 1].pair == next.pair) counted_[kept - 1].count += next.count;
+      else counted_[kept++] = next;
+    counted_.resize(kept);
+    fold_at_ = std::max(kSome, 2 * kept);
+  }
+  std::vector<Counted> counted_;
+  size_t fold_at_ = kSome;
+};
 
 struct Side {
   struct Row {
     int64_t count = 0;
     Picoseconds time = 0;
     uint64_t bytes = 0;
-    std::map<Detail, int64_t> details;
   };
-  std::map<RowKey, Row> rows;
-  std::map<std::string, int64_t> edges;
+  std::vector<Row> rows;  ///< by number; those that only the other job has may be missing
+  Counts details;         ///< row, and what a node is beside: shapes, types, and what it waits for
+  Counts edges;           ///< rows
   int64_t nodes = 0, edge_count = 0;
   Picoseconds time = 0, span = 0;
+
+  Row row(uint32_t number) const { return number < rows.size() ? rows[number] : Row(); }
 };
 
-RowKey key_of(const Trace& t, NodeId n) {
+uint32_t row_of(const Trace& t, NodeId n, Names& names) {
   if (const trace::Comm* comm = t.comm(n); trace::is_comm(t.type[n])) {
     const std::string what = t.type[n] == trace::NodeType::coll
                                  ? std::string(trace::name(comm ? comm->type : trace::CommType::unknown))
                                  : std::string(trace::name(t.type[n]));
-    if (!comm) return {DiffRow::Kind::comm, what};
+    if (!comm) return names.row(DiffRow::Kind::comm, what);
     const std::string_view group = t.strings[comm->group];
-    if (t.type[n] != trace::NodeType::coll) return {DiffRow::Kind::comm, fmt::format("{} {} bytes", what, comm->bytes)};
-    return {DiffRow::Kind::comm, fmt::format("{} {} bytes in {}", what, comm->bytes, group.empty() ? "all" : group)};
+    if (t.type[n] != trace::NodeType::coll)
+      return names.row(DiffRow::Kind::comm, fmt::format("{} {} bytes", what, comm->bytes));
+    return names.row(DiffRow::Kind::comm,
+                     fmt::format("{} {} bytes in {}", what, comm->bytes, group.empty() ? "all" : group));
   }
   const Bound bound = bound_of(t, n);
   const bool kernel = bound == Bound::compute || bound == Bound::memory;
-  return {kernel ? DiffRow::Kind::kernel : DiffRow::Kind::op, std::string(t.name_of(n))};
+  return names.row(kernel ? DiffRow::Kind::kernel : DiffRow::Kind::op, t.name_of(n));
 }
 
-Result<Side> summarize(const trace::TraceSet& job, Findings& findings) {
+/// The node that a node is a part of, or itself.
+std::vector<NodeId> wholes(const Trace& t) {
+  std::vector<NodeId> whole(t.size());
+  for (NodeId n = 0; n < t.size(); ++n) {
+    whole[n] = n;
+    for (int i = 0; i < 64 && t.part_of[whole[n]] != trace::kNoNode; ++i) whole[n] = t.part_of[whole[n]];
+  }
+  return whole;
+}
+
+void add_rank(const Trace& t, Names& names, Side& side) {
+  std::vector<uint32_t> row(t.size());
+  for (NodeId n = 0; n < t.size(); ++n) row[n] = row_of(t, n, names);
+  side.rows.resize(names.rows());
+  const std::vector<NodeId> whole = wholes(t);
+  std::string detail;
+  std::vector<StringId> waits;
+  for (NodeId n = 0; n < t.size(); ++n) {
+    Side::Row& in = side.rows[row[whole[n]]];
+    in.time = add_saturated(in.time, t.dur_ps[n]);
+    side.time = add_saturated(side.time, t.dur_ps[n]);
+    if (whole[n] != n) continue;
+    ++in.count;
+    ++side.nodes;
+    if (const trace::Comm* comm = t.comm(n); comm && trace::is_comm(t.type[n]))
+      in.bytes = add_bytes(in.bytes, comm->bytes);
+    detail.clear();
+    if (t.io_row[n] != trace::kNoRow) {
+      const trace::Io& io = t.ios[t.io_row[n]];
+      for (const trace::Tensors* tensors : {&io.inputs, &io.outputs})
+        detail += fmt::format("{}|{}|", t.strings[tensors->shapes], t.strings[tensors->types]);
+    }
+    waits.clear();
+    for (const NodeId on : t.deps.of(n)) waits.push_back(names.name(row[whole[on]]));
+    std::sort(waits.begin(), waits.end());
+    for (const StringId wait : waits) fmt::format_to(std::back_inserter(detail), "\n{}", wait);
+    side.details.add(row[n], names.texts.intern(detail));
+  }
+  for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId on : t.deps.of(n)) {
+      side.edges.add(row[whole[on]], row[whole[n]]);
+      ++side.edge_count;
+    }
+}
+
+Result<Side> summarize(const trace::TraceSet& job, Names& names, Findings& findings) {
   Side side;
   for (const Trace& t : job.ranks) {
     CHAKRA_ASSIGN(const Schedule schedule, schedule_of(t, findings));
     side.span = std::max(side.span, schedule.last - schedule.first);
-    // Keys once per kind of node: names repeat.
-    std::vector<const RowKey*> key(t.size());
-    std::vector<NodeId> whole(t.size());
-    for (NodeId n = 0; n < t.size(); ++n) {
-      whole[n] = n;
-      for (int i = 0; i < 64 && t.part_of[whole[n]] != trace::kNoNode; ++i) whole[n] = t.part_of[whole[n]];
-      key[n] = &side.rows.try_emplace(key_of(t, n)).first->first;
-    }
-    std::map<std::pair<const RowKey*, const RowKey*>, int64_t> edges;
-    for (NodeId n = 0; n < t.size(); ++n) {
-      Side::Row& row = side.rows[*key[whole[n]]];
-      row.time = add_saturated(row.time, t.dur_ps[n]);
-      side.time = add_saturated(side.time, t.dur_ps[n]);
-      if (whole[n] != n) continue;
-      ++row.count;
-      ++side.nodes;
-      if (const trace::Comm* comm = t.comm(n); comm && trace::is_comm(t.type[n]))
-        row.bytes = add_bytes(row.bytes, comm->bytes);
-      Detail detail;
-      if (t.io_row[n] != trace::kNoRow) {
-        const trace::Io& io = t.ios[t.io_row[n]];
-        for (const trace::Tensors* tensors : {&io.inputs, &io.outputs})
-          detail += fmt::format("{}|{}|", t.strings[tensors->shapes], t.strings[tensors->types]);
-      }
-      std::vector<std::string> waits;
-      for (const NodeId on : t.deps.of(n)) waits.push_back(key[whole[on]]->second);
-      std::sort(waits.begin(), waits.end());
-      for (const std::string& wait : waits) detail += '\n' + wait;
-      ++row.details[std::move(detail)];
-    }
-    for (NodeId n = 0; n < t.size(); ++n)
-      for (const NodeId on : t.deps.of(n)) {
-        ++edges[{key[whole[on]], key[whole[n]]}];
-        ++side.edge_count;
-      }
-    for (const auto& [ends, count] : edges)
-      side.edges[fmt::format("{}\n{}\n{}\n{}", static_cast<int>(ends.first->first), ends.first->second,
-                             static_cast<int>(ends.second->first), ends.second->second)] += count;
+    add_rank(t, names, side);
   }
   if (job.ranks.size() > 1) find_long_times(side.time, -1, findings);
-  std::erase_if(side.rows, [](const auto& row) { return row.second.count == 0 && row.second.time == 0; });
   return side;
 }
 
-/// Counts that only the one has, and only the other.
-template <class Map>
-std::pair<int64_t, int64_t> differences(const Map& a, const Map& b) {
-  int64_t only_a = 0, only_b = 0;
-  for (const auto& [key, count] : a) {
-    const auto found = b.find(key);
-    only_a += std::max<int64_t>(0, count - (found == b.end() ? 0 : found->second));
+/// Calls `use(pair, how often only a has it, how often only b has it)`.
+template <class Use>
+void differences(Counts& a, Counts& b, const Use& use) {
+  const auto &x = a.take(), &y = b.take();
+  for (size_t i = 0, j = 0; i < x.size() || j < y.size();) {
+    const bool left = i < x.size() && (j == y.size() || x[i].pair <= y[j].pair);
+    const bool right = j < y.size() && (i == x.size() || y[j].pair <= x[i].pair);
+    const auto pair = left ? x[i].pair : y[j].pair;
+    const int64_t more = (left ? x[i++].count : 0) - (right ? y[j++].count : 0);
+    use(pair, std::max<int64_t>(0, more), std::max<int64_t>(0, -more));
   }
-  for (const auto& [key, count] : b) {
-    const auto found = a.find(key);
-    only_b += std::max<int64_t>(0, count - (found == a.end() ? 0 : found->second));
-  }
-  return {only_a, only_b};
 }
 
 double relative(double a, double b) { return a == b ? 0 : a == 0 ? 1e9 : b / a - 1; }
@@ -113,26 +172,37 @@ double relative(double a, double b) { return a == b ? 0 : a == 0 ? 1e9 : b / a -
 }  // namespace
 
 Result<Diff> diff(const trace::TraceSet& job_a, const trace::TraceSet& job_b, Findings& findings) {
-  CHAKRA_ASSIGN(const Side a, summarize(job_a, findings));
-  CHAKRA_ASSIGN(const Side b, summarize(job_b, findings));
+  Names names;
+  CHAKRA_ASSIGN(Side a, summarize(job_a, names, findings));
+  CHAKRA_ASSIGN(Side b, summarize(job_b, names, findings));
   Diff diff;
   diff.nodes_a = a.nodes, diff.nodes_b = b.nodes;
   diff.edges_a = a.edge_count, diff.edges_b = b.edge_count;
   diff.time_a = a.time, diff.time_b = b.time;
   diff.span_a = a.span, diff.span_b = b.span;
-  std::tie(diff.edges_removed, diff.edges_added) = differences(a.edges, b.edges);
-  std::map<RowKey, std::pair<const Side::Row*, const Side::Row*>> rows;
-  for (const auto& [key, row] : a.rows) rows[key].first = &row;
-  for (const auto& [key, row] : b.rows) rows[key].second = &row;
-  static const Side::Row kNone;
+  differences(a.edges, b.edges, [&](const auto&, int64_t only_a, int64_t only_b) {
+    diff.edges_removed += only_a;
+    diff.edges_added += only_b;
+  });
+  std::vector<std::pair<int64_t, int64_t>> only(names.rows());
+  differences(a.details, b.details, [&](const auto& pair, int64_t only_a, int64_t only_b) {
+    only[pair.first].first += only_a;
+    only[pair.first].second += only_b;
+  });
+  std::vector<uint32_t> rows(names.rows());
+  std::iota(rows.begin(), rows.end(), 0);
+  std::sort(rows.begin(), rows.end(), [&](uint32_t x, uint32_t y) {
+    return std::pair(names.kind(x), names.texts[names.name(x)]) < std::pair(names.kind(y), names.texts[names.name(y)]);
+  });
   std::vector<uint64_t> times_a, times_b;
-  for (const auto& [key, both] : rows) {
-    const Side::Row &x = both.first ? *both.first : kNone, &y = both.second ? *both.second : kNone;
-    DiffRow row{key.first, key.second, x.count, y.count, x.time, y.time, x.bytes, y.bytes, 0, 0, 0};
+  for (const uint32_t number : rows) {
+    const Side::Row x = a.row(number), y = b.row(number);
+    if (x.count == 0 && x.time == 0 && y.count == 0 && y.time == 0) continue;
+    DiffRow row{names.kind(number), std::string(names.texts[names.name(number)]), x.count, y.count, x.time, y.time,
+                x.bytes, y.bytes, 0, 0, 0};
     row.added = std::max<int64_t>(0, y.count - x.count);
     row.removed = std::max<int64_t>(0, x.count - y.count);
-    const auto [only_a, only_b] = differences(x.details, y.details);
-    row.changed = std::min(only_a, only_b);
+    row.changed = std::min(only[number].first, only[number].second);
     diff.added += row.added;
     diff.removed += row.removed;
     diff.changed += row.changed;

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "chakra/base/testing/testing.h"
 
@@ -121,6 +122,44 @@ TEST(ByteSource, ReadsTheOnlyFileOfAnArchive) {
       folder.write("cut.tar", whole.substr(0, cut));
       EXPECT_EQ(tag_of(read_file(folder.path("cut.tar"))), "base.tar.truncated") << cut;
     }
+  }
+}
+
+TEST(ByteSource, StopsUnpackingAtAThousandTimesThePackedBytes) {
+  TemporaryFolder folder;
+  constexpr size_t kSize = size_t{16} << 20;
+  for (const std::string path : {folder.path("zeros.zst"), folder.path("zeros.gz")}) {
+    auto file = PackedFile::create(path);
+    ASSERT_TRUE(file && file->write(std::string(kSize, '\0')) && file->commit());
+  }
+  const auto all = [](const std::string& path) { return read_file(path).map([](const auto& t) { return t.size(); }); };
+  const auto limited = all(folder.path("zeros.zst"));
+  ASSERT_FALSE(limited);
+  EXPECT_EQ(limited.error().tag, "base.unpack.limit");
+  EXPECT_EQ(limited.error().place.byte,
+            static_cast<int64_t>(file_size(folder.path("zeros.zst")) * kMostUnpackedTimes + 1));
+  EXPECT_EQ(all(folder.path("zeros.gz")), kSize);  // gzip cannot pack that well
+  set_most_unpacked(kSize);
+  EXPECT_EQ(all(folder.path("zeros.zst")), kSize);
+  set_most_unpacked(kSize - 1);
+  EXPECT_EQ(tag_of(all(folder.path("zeros.zst"))), "base.unpack.limit");
+  EXPECT_EQ(tag_of(all(folder.path("zeros.gz"))), "base.unpack.limit");
+  set_most_unpacked(0);
+}
+
+TEST(ByteSource, RefusesDevicesAndReadsPipes) {
+  TemporaryFolder folder;
+  EXPECT_EQ(tag_of(ByteSource::open("/dev/zero")), "base.file.device");
+  EXPECT_EQ(read_file("/dev/null"), "");
+  ASSERT_EQ(::mkfifo(folder.path("pipe").c_str(), 0600), 0);
+  for (const uint64_t limit : {0, 2'000'000, 1'999'999}) {
+    std::thread writer([&] { std::ofstream(folder.path("pipe")) << std::string(2'000'000, 'x'); });
+    set_most_unpacked(limit);
+    const auto read = read_file(folder.path("pipe"));
+    set_most_unpacked(0);
+    writer.join();
+    if (limit == 1'999'999) EXPECT_EQ(tag_of(read), "base.unpack.limit");
+    else EXPECT_EQ(read, std::string(2'000'000, 'x'));
   }
 }
 

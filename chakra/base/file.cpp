@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <isa-l/igzip_lib.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -27,6 +29,13 @@ auto io_error(std::string tag, std::string_view what, const std::string& file, i
 
 enum class Packing { plain, gzip, zstd };
 
+std::atomic<uint64_t> most_unpacked{0};  // 0: kMostUnpacked and kMostUnpackedTimes
+
+bool is_device(const struct stat& status) {
+  const bool null = S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
+  return (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) && !null;
+}
+
 Packing packing_of(std::string_view head) {
   if (head.starts_with("\x1f\x8b")) return Packing::gzip;
   if (head.starts_with("\x28\xb5\x2f\xfd")) return Packing::zstd;
@@ -41,9 +50,11 @@ struct ByteSource::State {
   Packing packing = Packing::plain;
   std::vector<char> buffer;
   std::string_view input;  // compressed bytes not used yet
+  uint64_t memory_size = 0;  // of what is read from memory
   bool input_ended = false;
   int64_t offset = 0;
   uint64_t file_size = 0, file_read = 0;  // 0: not known
+  uint64_t unpacked = 0, chosen_limit = most_unpacked;
 
   std::string peeked;  ///< read and not given out yet, from peeked_at on
   size_t peeked_at = 0;
@@ -87,9 +98,10 @@ struct ByteSource::State {
   }
 
   Result<void> read_plain(std::span<char> to, size_t& done) {
-    done = std::min(to.size(), input.size());
-    if (done > 0) std::memcpy(to.data(), input.data(), done);
-    input.remove_prefix(done);
+    const size_t ready = std::min(to.size() - done, input.size());
+    if (ready > 0) std::memcpy(to.data() + done, input.data(), ready);
+    input.remove_prefix(ready);
+    done += ready;
     while (done < to.size() && fd >= 0) {
       CHAKRA_ASSIGN(const size_t got, read_raw(to.data() + done, to.size() - done));
       if (got == 0) break;
@@ -156,14 +168,40 @@ struct ByteSource::State {
     return {};
   }
 
+  /// Of all unpacked bytes; files that are not packed have none.
+  uint64_t limit() const {
+    constexpr uint64_t kNone = uint64_t{1} << 62;
+    if (packing == Packing::plain && (fd < 0 || file_size > 0)) return kNone;
+    if (chosen_limit > 0) return std::min(chosen_limit, kNone);
+    if (packing == Packing::plain) return kMostUnpacked;
+    const uint64_t packed = std::max({file_size, file_read, fd < 0 ? memory_size : 0});
+    return packed > kMostUnpacked / kMostUnpackedTimes ? kMostUnpacked : packed * kMostUnpackedTimes;
+  }
+  tl::unexpected<Error> beyond_limit(size_t done) const {
+    return fail(Code::bad_input, "base.unpack.limit",
+                packing == Packing::plain
+                    ? fmt::format("the pipe gives more than {} bytes; --max-unpacked raises the limit", limit())
+                    : fmt::format("unpacking gives more than {} bytes, which is too much for what is packed; "
+                                  "--max-unpacked raises the limit",
+                                  limit()),
+                here(done));
+  }
+
   /// Unpacked bytes, tar headers included.
   Result<size_t> read_unpacked(std::span<char> to) {
     if (damage) return tl::unexpected<Error>(*damage);
     size_t done = 0;
     Result<void> result;
-    if (packing == Packing::gzip) result = read_gzip(to, done);
-    else if (packing == Packing::zstd) result = read_zstd(to, done);
-    else result = read_plain(to, done);
+    for (bool ended = false; result && !ended && done < to.size();) {
+      const size_t before = done, piece = std::min<uint64_t>(to.size() - done, limit() - unpacked + 1);
+      const std::span<char> part = to.first(done + piece);
+      if (packing == Packing::gzip) result = read_gzip(part, done);
+      else if (packing == Packing::zstd) result = read_zstd(part, done);
+      else result = read_plain(part, done);
+      ended = done < part.size();
+      unpacked += done - before;
+      if (result && unpacked > limit()) result = beyond_limit(done);
+    }
     if (result) return done;
     if (!keep_what_is_whole || done == 0) return tl::unexpected<Error>(std::move(result.error()));
     damage = std::move(result.error());
@@ -265,9 +303,11 @@ Result<ByteSource> ByteSource::open(const std::string& path) {
   state->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (state->fd < 0) return io_error("base.file.open", "cannot open", path, errno);
   if (is_directory(path)) return io_error("base.file.open", "cannot open", path, EISDIR);
-  struct stat status;
+  struct stat status {};
   if (::fstat(state->fd, &status) == 0 && S_ISREG(status.st_mode))
     state->file_size = static_cast<uint64_t>(status.st_size);
+  if (is_device(status))
+    return fail(Code::io, "base.file.device", "this is a device, which may never end; copy it into a file", {path});
   state->buffer.resize(kInputBuffer);
   // The first bytes tell the packing: a pipe may give them one at a time.
   size_t got = 0;
@@ -285,6 +325,7 @@ Result<ByteSource> ByteSource::from_memory(std::string_view text, std::string fi
   auto state = std::make_unique<State>();
   state->file = std::move(file);
   state->input = text;
+  state->memory_size = text.size();
   CHAKRA_CHECK(state->start());
   return ByteSource(std::move(state));
 }
@@ -322,6 +363,8 @@ double ByteSource::progress() const {
   if (state_->file_read >= state_->file_size) return 1;
   return static_cast<double>(state_->file_read) / static_cast<double>(state_->file_size);
 }
+
+void set_most_unpacked(uint64_t bytes) { most_unpacked = bytes; }
 
 Result<std::string> read_file(const std::string& path, size_t limit) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
@@ -436,6 +479,12 @@ Result<void> AtomicFile::close() {
     temporary_ = name;
   }
   if (::close(std::exchange(fd_, -1)) != 0) return io_error("base.file.write", "cannot write", path_, errno);
+  return {};
+}
+
+Result<void> AtomicFile::sync() {
+  if (fd_ >= 0 && ::fsync(fd_) != 0 && errno != EINVAL)
+    return io_error("base.file.write", "cannot write", path_, errno);
   return {};
 }
 

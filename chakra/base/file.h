@@ -15,11 +15,19 @@
 
 namespace chakra {
 
+/// Unpacking stops at this many times the bytes that are packed, or at this many bytes if those are fewer: a few bytes
+/// may be packed so that they never end.
+inline constexpr uint64_t kMostUnpackedTimes = 1000, kMostUnpacked = uint64_t{1} << 34;
+/// Replaces both limits by `bytes`, for what is opened from now on in this process; 0: both hold again. A pipe ends at
+/// the same number of bytes, packed or not.
+void set_most_unpacked(uint64_t bytes);
+
 /// A stream of uncompressed bytes. Compression and archive are told from the first bytes, not from the
 /// name.
 class ByteSource {
  public:
-  /// Errors: base.file.open, base.file.read.
+  /// Files and pipes. Errors: base.file.open, base.file.read, base.file.device (a device, which may never end; but
+  /// /dev/null is an empty file).
   static Result<ByteSource> open(const std::string& path);
   /// Reads from memory; `text` must outlive the source.
   static Result<ByteSource> from_memory(std::string_view text, std::string file = "memory");
@@ -32,7 +40,8 @@ class ByteSource {
 
   /// Fills as much of `to` as there is; fewer bytes than asked for mean the end.
   /// Errors: base.file.read, base.gzip.truncated, base.gzip.damaged, base.zstd.truncated,
-  /// base.zstd.damaged, base.tar.several (an archive of more than one file), base.tar.truncated.
+  /// base.zstd.damaged, base.tar.several (an archive of more than one file), base.tar.truncated,
+  /// base.unpack.limit (set_most_unpacked).
   Result<size_t> read(std::span<char> to);
 
   /// The next bytes without taking them: `size` of them, or fewer where the input ends. Errors: as read().
@@ -72,6 +81,9 @@ class AtomicFile {
   Result<void> write(std::string_view bytes);
   /// Nothing more is written, and no descriptor is held until commit(): the file has its temporary name from now on.
   Result<void> close();
+  /// Waits until the disk has what was written: for a file that takes the place of one that must not be lost.
+  /// Errors: base.file.write.
+  Result<void> sync();
   Result<void> commit();
 
  private:

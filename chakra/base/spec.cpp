@@ -12,13 +12,17 @@
 #include <sstream>
 
 #include "chakra/base/file.h"
+#include "chakra/base/spec_json.h"
 #include "chakra/base/strings.h"
 
 namespace chakra {
 namespace {
 
 constexpr size_t kLargest = size_t{1} << 28;
-constexpr size_t kDeepest = 100;
+constexpr size_t kLargestYaml = size_t{1} << 24;  ///< its parser takes its time
+constexpr size_t kManyValues = 200'000, kBytesOfValue = 12;  ///< beyond so many, one value (or key) in so many bytes
+/// Bytes that aliases and anchors may add, beside so many times those of the text: each is a copy.
+constexpr size_t kMostCopied = size_t{1} << 16, kMostTimesCopied = 8;
 
 const char* name(Spec::Kind kind) {
   switch (kind) {
@@ -40,7 +44,10 @@ class SpecBuilder : public YAML::EventHandler {
 
   /// Every value takes a byte of the text or more; only aliases can make a list or map hold more.
   SpecBuilder(std::shared_ptr<const std::string> file, size_t text_bytes)
-      : file_(std::move(file)), most_values_(text_bytes + 1) {}
+      : file_(std::move(file)),
+        most_values_(text_bytes + 1),
+        most_added_(kManyValues + text_bytes / kBytesOfValue),
+        most_copied_(kMostCopied + kMostTimesCopied * text_bytes) {}
 
   Spec take() { return std::move(root_); }
 
@@ -52,14 +59,16 @@ class SpecBuilder : public YAML::EventHandler {
     Spec spec = make(mark, Spec::Kind::scalar);
     spec.scalar = value;
     spec.was_quoted = tag == "!";
-    add(std::move(spec), 1, anchor);
+    add(std::move(spec), 1, anchor, value.size());
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) stop(mark.line, "base.spec.syntax", "an alias stands for what it is a part of");
-    Spec spec = found->second.first;
+    const Anchored& anchored = found->second;
+    copy(mark.line, anchored.values + anchored.bytes);
+    Spec spec = anchored.spec;
     spec.line = mark.line + 1;
-    add(std::move(spec), found->second.second, 0);
+    add(std::move(spec), anchored.values, 0, anchored.bytes);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -76,7 +85,7 @@ class SpecBuilder : public YAML::EventHandler {
   struct Open {
     Spec spec;
     YAML::anchor_t anchor = 0;
-    size_t values = 1;
+    size_t values = 1, bytes = 0;
     std::optional<Spec> key;
     absl::flat_hash_set<std::string> keys;
   };
@@ -94,25 +103,36 @@ class SpecBuilder : public YAML::EventHandler {
   }
 
   void open(Spec spec, YAML::anchor_t anchor) {
-    if (open_.size() >= kDeepest) stop(static_cast<int>(spec.line) - 1, "base.spec.syntax", "it is nested too deeply");
-    open_.push_back({std::move(spec), anchor, 1, {}, {}});
+    if (open_.size() >= kDeepestSpec)
+      stop(static_cast<int>(spec.line) - 1, "base.spec.syntax", "it is nested too deeply");
+    open_.push_back({std::move(spec), anchor, 1, 0, {}, {}});
   }
   void close() {
     Open done = std::move(open_.back());
     open_.pop_back();
-    add(std::move(done.spec), done.values, done.anchor);
+    add(std::move(done.spec), done.values, done.anchor, done.bytes);
   }
 
-  /// A value is complete, with all in it.
-  void add(Spec value, size_t values, YAML::anchor_t anchor) {
+  void copy(int line, size_t bytes) {
+    copied_ += bytes;
+    if (copied_ > most_copied_) stop(line, "base.spec.syntax", "aliases make the file larger than its text");
+  }
+
+  /// A value is complete, with all in it; `bytes`: of its texts.
+  void add(Spec value, size_t values, YAML::anchor_t anchor, size_t bytes = 0) {
     const auto line = static_cast<int>(value.line) - 1;
-    if (anchor != 0) anchors_[anchor] = {value, values};
+    if (++added_ > most_added_) stop(line, "base.spec.large", "too many values for YAML; write them as JSON");
+    if (anchor != 0) {
+      copy(line, values + bytes);
+      anchors_[anchor] = {value, values, bytes};
+    }
     if (open_.empty()) {
       root_ = std::move(value);
       return;
     }
     Open& in = open_.back();
     in.values += values;
+    in.bytes += bytes;
     if (in.values > most_values_) stop(line, "base.spec.syntax", "aliases make the file larger than its text");
     if (in.spec.kind == Spec::Kind::list) {
       in.spec.items.push_back(std::move(value));
@@ -128,10 +148,16 @@ class SpecBuilder : public YAML::EventHandler {
     }
   }
 
+  struct Anchored {
+    Spec spec;
+    size_t values = 0, bytes = 0;
+  };
+
   std::shared_ptr<const std::string> file_;
-  size_t most_values_;
+  size_t most_values_, most_added_, most_copied_;
+  size_t added_ = 0, copied_ = 0;
   std::vector<Open> open_;
-  std::map<YAML::anchor_t, std::pair<Spec, size_t>> anchors_;  ///< with the number of values in it
+  std::map<YAML::anchor_t, Anchored> anchors_;
   Spec root_;
 };
 
@@ -202,6 +228,16 @@ Result<Spec> parse_spec(std::string_view text, std::string file) {
   auto shared = std::make_shared<const std::string>(std::move(file));
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool flow = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+  if (flow) {
+    CHAKRA_ASSIGN(std::optional<Spec> json, parse_json_spec(text, shared));
+    if (json) return std::move(*json);
+  }
+  if (text.size() > kLargestYaml)
+    return fail(Code::bad_input, "base.spec.large", "YAML of more than 16 MiB; write it as JSON", {*shared});
+  if (too_many_in_brackets(text))
+    return fail(Code::bad_input, "base.spec.large",
+                "more than 200,000 values in brackets, and not whole as JSON; write them as JSON, or one a line",
+                {*shared});
   try {
     std::istringstream input(flow ? without_tabs(text) : std::string(text));
     YAML::Parser parser(input);

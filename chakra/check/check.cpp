@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "chakra/check/proof.h"
 
@@ -17,18 +16,18 @@ using trace::Trace;
 
 constexpr uint64_t kLargestMessage = uint64_t{1} << 50;
 
-void add(Findings& findings, const Trace& t, std::string tag, Severity severity, NodeId node, std::string text) {
-  findings.push_back({std::move(tag), severity, t.rank, node == trace::kNoNode ? -1 : static_cast<int64_t>(t.id[node]),
-                      std::move(text)});
+void add(LimitedFindings& findings, const Trace& t, std::string tag, Severity severity, NodeId node, std::string text) {
+  findings.add({std::move(tag), severity, t.rank, node == trace::kNoNode ? -1 : static_cast<int64_t>(t.id[node]),
+                std::move(text)});
 }
 
-void ids_unique(const Trace& t, Findings& findings) {
+void ids_unique(const Trace& t, LimitedFindings& findings) {
   for (const Defect& d : t.defects)
     if (d.kind == Defect::Kind::duplicate_id)
       add(findings, t, "check.id.duplicate", Severity::error, d.node, fmt::format("the id {} is used before", d.id));
 }
 
-void dependencies_exist(const Trace& t, Findings& findings) {
+void dependencies_exist(const Trace& t, LimitedFindings& findings) {
   for (const Defect& d : t.defects) {
     if (d.kind == Defect::Kind::dangling_dep)
       add(findings, t, "check.dep.dangling", Severity::error, d.node,
@@ -39,14 +38,17 @@ void dependencies_exist(const Trace& t, Findings& findings) {
   }
 }
 
-void types_known(const Trace& t, Findings& findings) {
-  for (NodeId n = 0; n < t.size(); ++n)
-    if (t.type[n] == NodeType::invalid)
-      add(findings, t, "check.type.invalid", Severity::error, n,
-          fmt::format("{} has no valid type", quote(t.name_of(n))));
+void types_known(const Trace& t, LimitedFindings& findings) {
+  for (NodeId n = 0; n < t.size(); ++n) {
+    if (t.type[n] != NodeType::invalid) continue;
+    const bool empty = t.id[n] == 0 && t.name[n] == 0 && t.deps.of(n).empty() && t.attr_begin[n] == t.attr_begin[n + 1];
+    add(findings, t, "check.type.invalid", Severity::error, n,
+        empty ? "is an empty message: a zero byte where a node should be"
+              : fmt::format("{} has no valid type", quote(t.name_of(n))));
+  }
 }
 
-void sizes_sane(const Trace& t, Findings& findings) {
+void sizes_sane(const Trace& t, LimitedFindings& findings) {
   for (NodeId n = 0; n < t.size(); ++n) {
     const trace::Comm* comm = t.comm(n);
     if (!comm || !trace::is_comm(t.type[n])) continue;
@@ -58,7 +60,7 @@ void sizes_sane(const Trace& t, Findings& findings) {
       add(findings, t, "check.size.negative", Severity::error, d.node, "a number of bytes or operations is negative");
 }
 
-void durations_sane(const Trace& t, Findings& findings) {
+void durations_sane(const Trace& t, LimitedFindings& findings) {
   NodeId timed = 0, untimed_work = trace::kNoNode;
   for (NodeId n = 0; n < t.size(); ++n) {
     timed += t.has_start(n);
@@ -107,28 +109,29 @@ Findings prove(const trace::TraceSet& job, const match::Matching& matching) {
   return findings;
 }
 
+void LimitedFindings::add(Finding finding) {
+  auto& [n, severity] = count_[{finding.tag, finding.rank}];
+  severity = finding.severity;
+  if (++n <= limit_) listed_.push_back(std::move(finding));
+}
+
+Findings LimitedFindings::take() && {
+  for (const auto& [key, of] : count_)
+    if (of.first > limit_)
+      listed_.push_back({key.first, of.second, key.second, -1,
+                         fmt::format("and {} more of these", show_count(static_cast<int64_t>(of.first - limit_)))});
+  std::stable_sort(listed_.begin(), listed_.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  return std::move(listed_);
+}
+
 Findings check(const trace::TraceSet& job, const match::GroupTable& groups, size_t limit) {
-  Findings all;
+  LimitedFindings findings(limit);
   for (const Trace& t : job.ranks)
     for (const RuleRow& rule : kRules)
-      if (rule.of_rank) rule.of_rank(t, all);
-  const Findings proven = prove(job, match::match(job, groups));
-  all.insert(all.end(), proven.begin(), proven.end());
-
-  Findings listed;
-  std::map<std::pair<std::string, int64_t>, std::pair<size_t, Severity>> count;
-  for (Finding& finding : all) {
-    auto& [n, severity] = count[{finding.tag, finding.rank}];
-    severity = finding.severity;
-    if (++n <= limit) listed.push_back(std::move(finding));
-  }
-  for (const auto& [key, of] : count)
-    if (of.first > limit)
-      listed.push_back({key.first, of.second, key.second, -1,
-                        fmt::format("and {} more of these", show_count(static_cast<int64_t>(of.first - limit)))});
-  std::stable_sort(listed.begin(), listed.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
-  return listed;
+      if (rule.of_rank) rule.of_rank(t, findings);
+  for (Finding& finding : prove(job, match::match(job, groups))) findings.add(std::move(finding));
+  return std::move(findings).take();
 }
 
 bool any_error(const Findings& findings) {

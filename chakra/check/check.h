@@ -2,7 +2,10 @@
 #pragma once
 
 #include <array>
+#include <map>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "chakra/base/base.h"
 #include "chakra/match/match.h"
@@ -10,11 +13,25 @@
 
 namespace chakra::check {
 
+/// Keeps the first findings of each tag and rank, and counts the others: a file may give one for every three bytes.
+class LimitedFindings {
+ public:
+  explicit LimitedFindings(size_t limit) : limit_(limit) {}
+  void add(Finding finding);
+  /// Errors first; one more per tag and rank says how many others there are.
+  Findings take() &&;
+
+ private:
+  size_t limit_;
+  Findings listed_;
+  std::map<std::pair<std::string, int64_t>, std::pair<size_t, Severity>> count_;
+};
+
 struct RuleRow {
   std::string_view name;
   std::string_view description;
   /// One of the two is set: a rule about one rank, or about the ranks' communication together.
-  void (*of_rank)(const trace::Trace& trace, Findings& findings);
+  void (*of_rank)(const trace::Trace& trace, LimitedFindings& findings);
   void (*of_job)(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
 };
 extern const std::array<RuleRow, 8> kRules;

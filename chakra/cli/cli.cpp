@@ -67,7 +67,8 @@ const std::array<CommandRow, 14> kCommands{{
     {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", add_list},
     {"doctor", "Look whether this installation, or a folder of recordings or traces, is as it should be",
      "chakra doctor                # the installation\n"
-     "chakra doctor recordings/    # what is there, what is missing, what to do next",
+     "chakra doctor recordings/    # what is there, what is missing, what to do next\n"
+     "chakra doctor --repair job.chakra    # adding to it was interrupted, or it was cut",
      add_doctor},
 }};
 
@@ -278,6 +279,7 @@ int run(int argc, char** argv) {
       return text;
     }());
     row.add(*command, exit_code);
+    if (row.name != "gen" && row.name != "list") add_max_unpacked(*command);  // which read no files
   }
   try {
     app.parse(argc, argv);

@@ -76,6 +76,8 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
 Result<std::vector<std::string>> job_files(const std::string& path);
 /// JSON that is to appear together with other files: in a file that the caller commits. None for "-" and "".
 Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path);
+/// --max-unpacked for a subcommand: sets how far inputs are unpacked.
+void add_max_unpacked(CLI::App& app);
 /// Accepts whole numbers from `least` to `most`.
 CLI::Validator whole_number(int64_t least, int64_t most);
 /// Accepts numbers from `least` to `most`; "nan", which CLI::Range lets through, is none.

@@ -450,15 +450,36 @@ Result<int> run_doctor(const std::string& path, const std::string& json_path) {
   return wrong ? static_cast<int>(Code::bad_input) : 0;
 }
 
+Result<int> run_repair(const std::string& path, const std::string& json_path) {
+  if (path.empty()) return fail(Code::usage, "cli.usage", "which container is to be repaired?");
+  CHAKRA_CHECK(keep_apart({path}, {}, json_path));
+  CHAKRA_ASSIGN(const io::Repaired repaired, io::repair_container(path));
+  const std::string now = fmt::format("{} rank{}, {} bytes, all of which can be read", show_count(repaired.ranks),
+                                      repaired.ranks == 1 ? "" : "s", show_count(repaired.bytes));
+  if (!json_path.empty())
+    CHAKRA_CHECK(write_json(
+        {{"path", path}, {"ranks", repaired.ranks}, {"bytes", repaired.bytes}, {"cut_bytes", repaired.cut}},
+        json_path));
+  if (json_path != "-")
+    print(repaired.cut > 0 ? fmt::format("{}: {} bytes behind the last index were cut off; it holds {}\n", path,
+                                         show_count(repaired.cut), now)
+                           : fmt::format("{}: nothing to repair; it holds {}\n", path, now));
+  return 0;
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app, int& exit_code) {
   auto path = std::make_shared<std::string>(), json = std::make_shared<std::string>();
+  auto repair = std::make_shared<bool>(false);
   app.add_option("path", *path, "Recordings or traces: a folder or a file; without it, the installation is looked at")
       ->type_name("PATH");
+  app.add_flag("--repair", *repair,
+               "Cut a container that does not end with its index behind the last one that it holds: what was in it "
+               "before adding was interrupted");
   add_json_option(app, *json);
-  app.callback([path, json, &exit_code] {
-    const Result<int> code = run_doctor(*path, *json);
+  app.callback([path, json, repair, &exit_code] {
+    const Result<int> code = *repair ? run_repair(*path, *json) : run_doctor(*path, *json);
     exit_code = code ? *code : report(code.error());
   });
 }

@@ -13,6 +13,7 @@
 #include <list>
 
 #include "chakra/io/columns.h"
+#include "chakra/io/file_lock.h"
 
 namespace chakra::io {
 namespace {
@@ -317,7 +318,8 @@ struct Container::State {
     const uint64_t said = in.fixed(8);
     if (!trailer.ends_with(kEndMagic) || said != size)
       return fail(Code::bad_input, "io.container.truncated",
-                  "the file does not end with an index: it was cut, or adding to it was",
+                  "the file does not end with an index: it was cut, or adding to it was; 'chakra doctor --repair' "
+                  "restores it as it was before that",
                   {file, static_cast<int64_t>(at)});
     if (in.fixed(4) != checksum(std::string_view(trailer).substr(0, 28))) return damaged("the trailer is damaged", at);
     CHAKRA_ASSIGN(const std::string bytes, this->block(block, {}, "the directory"));
@@ -522,6 +524,10 @@ Container::Container(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Container::~Container() = default;
 
 Result<ContainerPtr> Container::open(const std::string& path) {
+  return open_beginning(path, std::numeric_limits<uint64_t>::max());
+}
+
+Result<ContainerPtr> Container::open_beginning(const std::string& path, uint64_t bytes) {
   auto state = std::make_unique<State>();
   state->file = path;
   state->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -530,7 +536,7 @@ Result<ContainerPtr> Container::open(const std::string& path) {
     return fail(Code::io, "base.file.open", fmt::format("cannot open: {}", std::strerror(errno)), {path});
   if (!S_ISREG(status.st_mode))
     return fail(Code::bad_input, "io.container.not_one", "a container can only be read from a file", {path});
-  state->size = static_cast<uint64_t>(status.st_size);
+  state->size = std::min(static_cast<uint64_t>(status.st_size), bytes);
   CHAKRA_CHECK(state->load_directory());
   State* const raw = state.get();
   state->entry_of = [raw](uint64_t id) { return raw->entry(id); };
@@ -617,63 +623,40 @@ class Collector : public RecordSink {
   ColumnWriter& writer_;
 };
 
-/// The file that is written: a new one, or the end of one that is there.
+/// The file that is written: a new one. What is added to begins as a copy, which takes the place of the old file when
+/// it is whole: the old one stays as it is until then.
 class Output {
  public:
   static Result<Output> create(const std::string& path) {
     CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
-    Output out;
-    out.file_ = std::move(file);
-    return out;
+    return Output(std::move(file));
   }
-  static Result<Output> append(const std::string& path, uint64_t size) {
-    Output out;
-    out.path_ = path;
-    out.begin_ = out.at_ = size;
-    out.fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (out.fd_ < 0)
-      return fail(Code::io, "base.file.create", fmt::format("cannot write: {}", std::strerror(errno)), {path});
+  static Result<Output> append(Container::State& old) {
+    constexpr uint64_t kPiece = uint64_t{1} << 20;
+    CHAKRA_ASSIGN(Output out, create(old.file));
+    while (out.at_ < old.size) {
+      CHAKRA_ASSIGN(const std::string piece, old.read(out.at_, std::min(kPiece, old.size - out.at_), "the container"));
+      CHAKRA_CHECK(out.write(piece));
+    }
+    out.sync_ = true;
     return out;
-  }
-  Output(Output&& other) noexcept
-      : file_(std::move(other.file_)),
-        path_(std::move(other.path_)),
-        fd_(std::exchange(other.fd_, -1)),
-        begin_(other.begin_),
-        at_(other.at_) {}
-  ~Output() {
-    if (fd_ < 0) return;
-    (void)!::ftruncate(fd_, static_cast<off_t>(begin_));  // as it was
-    ::close(fd_);
   }
 
   uint64_t at() const { return at_; }
   Result<void> write(std::string_view bytes) {
     at_ += bytes.size();
-    if (file_) return file_->write(bytes);
-    for (size_t done = 0; done < bytes.size();) {
-      const ssize_t put =
-          ::pwrite(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(at_ - bytes.size() + done));
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0)
-        return fail(Code::io, "base.file.write", fmt::format("cannot write: {}", std::strerror(errno)), {path_});
-      done += static_cast<size_t>(put);
-    }
-    return {};
+    return file_.write(bytes);
   }
   Result<void> commit() {
-    if (file_) return file_->commit();
-    if (::close(std::exchange(fd_, -1)) != 0)
-      return fail(Code::io, "base.file.write", fmt::format("cannot write: {}", std::strerror(errno)), {path_});
-    return {};
+    if (sync_) CHAKRA_CHECK(file_.sync());
+    return file_.commit();
   }
 
  private:
-  Output() = default;
-  std::optional<AtomicFile> file_;
-  std::string path_;
-  int fd_ = -1;
-  uint64_t begin_ = 0, at_ = 0;
+  explicit Output(AtomicFile file) : file_(std::move(file)) {}
+  AtomicFile file_;
+  bool sync_ = false;  ///< the disk has it before the old file goes
+  uint64_t at_ = 0;
 };
 
 }  // namespace
@@ -687,6 +670,7 @@ struct Packer::State {
   ColumnWriter columns{dictionary};
   std::list<RankColumns> masters;  ///< the last one first
   BlockPacker packer;
+  std::optional<FileLock> lock;  ///< of the container that is added to
 
   explicit State(Output output) : out(std::move(output)) {}
 
@@ -823,10 +807,12 @@ Result<Packer> Packer::create(const std::string& path, int64_t group_nodes) {
 }
 
 Result<Packer> Packer::append(const std::string& path) {
+  CHAKRA_ASSIGN(FileLock lock, FileLock::wait(path));
   CHAKRA_ASSIGN(const ContainerPtr container, Container::open(path));
   Container::State& old = container->state();
-  CHAKRA_ASSIGN(Output out, Output::append(path, old.size));
+  CHAKRA_ASSIGN(Output out, Output::append(old));
   auto state = std::make_unique<State>(std::move(out));
+  state->lock = std::move(lock);
   for (uint64_t id = 0; id < old.directory.entries; ++id) {
     CHAKRA_ASSIGN(const std::string_view entry, old.entry(id));
     if (entry.empty() || state->dictionary.add(static_cast<EntryKind>(entry[0]), entry.substr(1)) != id)

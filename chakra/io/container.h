@@ -25,6 +25,8 @@ class Container : public std::enable_shared_from_this<Container> {
   /// Reads the directory. Errors: base.file.open, base.file.read, io.container.not_one, io.container.version,
   /// io.container.truncated, io.container.damaged.
   static Result<ContainerPtr> open(const std::string& path);
+  /// The same of a file as if it ended after `bytes`.
+  static Result<ContainerPtr> open_beginning(const std::string& path, uint64_t bytes);
   ~Container();
 
   const std::vector<int64_t>& ranks() const { return ranks_; }  ///< ascending
@@ -62,8 +64,9 @@ class Packer {
 
   /// A new file, which appears with finish(). Errors: base.file.create.
   static Result<Packer> create(const std::string& path, int64_t group_nodes = kGroupNodes);
-  /// Ranks behind those that a container holds already; its blocks stay as and where they are. Without finish()
-  /// the file stays as it was. Errors: those of Container, base.file.create.
+  /// Ranks behind those that a container holds already; its blocks stay as and where they are. The file stays as it
+  /// was until finish() puts a longer one in its place. Waits while another process adds to it. Errors: those of
+  /// Container, base.file.create, base.file.write. Cost: a copy of the file.
   static Result<Packer> append(const std::string& path);
   Packer(Packer&&) noexcept;
   ~Packer();
@@ -80,5 +83,17 @@ class Packer {
   explicit Packer(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+struct Repaired {
+  int64_t ranks = 0;
+  int64_t bytes = 0;  ///< of the file as it is now
+  int64_t cut = 0;    ///< bytes behind them that were cut off; 0: the container was whole
+};
+
+/// Cuts a container whose index cannot be read behind the last older index with which all before it can be read: a
+/// file that was cut, or to which adding was interrupted, is then as it was before. Where the index is good and a block
+/// is not, or no older index is left, the file stays as it is. Errors: those of Container for the whole file,
+/// base.file.write. Cost: O(bytes), for each of at most 16 indices that are tried.
+Result<Repaired> repair_container(const std::string& path);
 
 }  // namespace chakra::io

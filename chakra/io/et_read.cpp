@@ -99,10 +99,12 @@ class Reader {
                   file_.place());
     CHAKRA_CHECK(placed(read_metadata(metadata)));
     NodeRecord node;
+    EmptyNodes empty_nodes;
     for (;;) {
       CHAKRA_ASSIGN(const bool more, file_.next(message));
       if (!more) break;
       if (trace().size() >= kMostNodes) return range("more nodes than 32 bits can number", file_.place());
+      CHAKRA_CHECK(empty_nodes.see(message, file_));
       CHAKRA_CHECK(placed(decode(message, node)));
       CHAKRA_CHECK(placed(read_node(node)));
     }
@@ -186,6 +188,7 @@ class Reader {
 
     for (const AttrRecord& attr : record.attrs) CHAKRA_CHECK(read_attr(attr));
 
+    builder_.expect_by_id(record.data_deps.size(), record.ctrl_deps.size());
     for (const uint64_t parent : record.ctrl_deps) builder_.ctrl_by_id(node_, parent);
     for (size_t i = 0; i < record.data_deps.size(); ++i) {
       const auto kind = i < kinds_.naturals.size() ? static_cast<uint8_t>(kinds_.naturals[i]) : uint8_t{0};

@@ -45,6 +45,8 @@ Result<void> guarded(std::string_view message, const Read& read) {
 }
 
 /// proto3 readers skip a known field with a wire type it cannot have, as if it were unknown.
+constexpr size_t kMostAttrs = size_t{1} << 18;  ///< of a message: two bytes may be one, which takes a hundred here
+
 bool is_text(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_type::length_delimited; }
 bool is_varint(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_type::varint; }
 
@@ -129,9 +131,11 @@ IoRecord read_io(pbf_reader reader, IoRecord io, int32_t owner, UnknownFields& u
 }
 
 bool read_ids(pbf_reader& reader, std::vector<uint64_t>& ids) {
-  if (is_text(reader))
-    for (const uint64_t id : reader.get_packed_uint64()) ids.push_back(id);
-  else if (is_varint(reader)) ids.push_back(reader.get_uint64());
+  if (is_text(reader)) {
+    const auto packed = reader.get_packed_uint64();
+    ids.reserve(ids.size() + packed.size());  // each has a byte or more
+    for (const uint64_t id : packed) ids.push_back(id);
+  } else if (is_varint(reader)) ids.push_back(reader.get_uint64());
   else return false;
   return true;
 }
@@ -289,6 +293,8 @@ Result<void> decode(std::string_view message, NodeRecord& record) {
             record.outputs = read_io(reader.get_message(), record.outputs, UnknownField::kOutputs, record.unknown);
           break;
         case schema::kNodeAttr:
+          if (record.attrs.size() == kMostAttrs)
+            return damaged(fmt::format("a node of more than {} attributes", kMostAttrs));
           if ((known = text))
             record.attrs.push_back(
                 read_attr(reader.get_message(), static_cast<int32_t>(record.attrs.size()), record.unknown));
@@ -308,6 +314,8 @@ Result<void> decode(std::string_view message, MetadataRecord& record) {
   return guarded(message, [&](pbf_reader& reader) -> Result<void> {
     for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
       if (reader.tag() == schema::kMetadataVersion && is_text(reader)) record.version = view(reader.get_view());
+      else if (reader.tag() == schema::kMetadataAttr && record.attrs.size() == kMostAttrs)
+        return damaged(fmt::format("metadata of more than {} attributes", kMostAttrs));
       else if (reader.tag() == schema::kMetadataAttr && is_text(reader))
         record.attrs.push_back(
             read_attr(reader.get_message(), static_cast<int32_t>(record.attrs.size()), record.unknown));

@@ -174,9 +174,11 @@ Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whol
   }
   CHAKRA_CHECK(placed(sink.metadata(message, metadata)));
   NodeRecord node;
+  EmptyNodes empty_nodes;
   for (;;) {
     CHAKRA_ASSIGN(const bool more, source.next(message));
     if (!more) break;
+    CHAKRA_CHECK(empty_nodes.see(message, source));
     CHAKRA_CHECK(placed(decode(message, node)));
     CHAKRA_CHECK(placed(sink.node(message, node)));
     ++converted.nodes;
@@ -192,10 +194,11 @@ Result<int64_t> count_nodes(const RankFile& file, const FormatRow* form) {
   CHAKRA_ASSIGN(const RecordSourcePtr source, open_records(file, form));
   std::string_view message;
   int64_t count = -1;  // the metadata
+  EmptyNodes empty_nodes;
   for (;;) {
     CHAKRA_ASSIGN(const bool more, source->next(message));
     if (!more) return std::max<int64_t>(count, 0);
-    ++count;
+    if (++count > 0) CHAKRA_CHECK(empty_nodes.see(message, *source));
   }
 }
 

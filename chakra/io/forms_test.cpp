@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <thread>
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/io/io.h"
@@ -545,6 +546,79 @@ TEST(Container, AddingNeedsFinish) {
   const std::string et = file_of(job.at(0));
   EtFile source(*ByteSource::from_memory(et));
   EXPECT_EQ(tag_of(packer->add(0, source)), "io.container.rank_twice");
+}
+
+/// Packs one job, adds another; the bytes before and after.
+std::pair<std::string, std::string> added_to(const TemporaryFolder& folder) {
+  const std::string path = folder.path("job");
+  const auto some = [](int64_t rank, size_t nodes) {
+    Messages messages = regular_trace(rank, static_cast<int>(rank));
+    messages.resize(nodes + 1);
+    return messages;
+  };
+  pack(path, {{0, some(0, 9)}}, 4);
+  const std::string before = must_read(path);
+  auto packer = Packer::append(path);
+  EXPECT_TRUE(packer);
+  add(*packer, 1, some(1, 7));
+  add(*packer, 2, some(2, 11));
+  EXPECT_TRUE(packer->finish());
+  return {before, must_read(path)};
+}
+
+TEST(Container, IsRepairedWhereverAddingWasCut) {
+  TemporaryFolder folder;
+  const auto [before, after] = added_to(folder);
+  ASSERT_TRUE(after.starts_with(before));
+  const std::string path = folder.path("cut");
+  for (size_t size = before.size(); size <= after.size(); ++size)
+    for (const bool zeros : {false, true}) {  // zeros: a disk that was told of the size before it had the bytes
+      std::string image = after.substr(0, size);
+      if (zeros) image.resize(after.size());
+      folder.write("cut", image);
+      const bool whole = image == before || image == after;
+      EXPECT_EQ(Container::open(path).has_value(), whole) << size;
+      const auto repaired = repair_container(path);
+      ASSERT_TRUE(repaired) << size << repaired.error().message();
+      const std::string& expected = image == after ? after : before;
+      EXPECT_EQ(repaired->cut, static_cast<int64_t>(image.size() - expected.size()));
+      EXPECT_EQ(repaired->ranks, image == after ? 3 : 1);
+      ASSERT_EQ(must_read(path), expected) << size;
+    }
+}
+
+TEST(Container, RepairLeavesWhatItCannotMend) {
+  TemporaryFolder folder;
+  const auto [before, after] = added_to(folder);
+  std::string damaged = after;
+  damaged[before.size() + 3] ^= 1;  // a block: its ranks are not worth those behind it
+  for (const std::string& image : {before.substr(0, before.size() - 1), after.substr(0, 20), std::string("CHAKRAJE"),
+                                   std::string(), damaged}) {
+    folder.write("cut", image);
+    EXPECT_FALSE(repair_container(folder.path("cut")));
+    EXPECT_EQ(must_read(folder.path("cut")), image);
+  }
+}
+
+TEST(Container, TwoAddOneAfterTheOther) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("job");
+  pack(path, {{0, regular_trace(0)}}, 64);
+  auto first = Packer::append(path);
+  ASSERT_TRUE(first);
+  std::thread second([&] {
+    auto packer = Packer::append(path);
+    ASSERT_TRUE(packer);
+    add(*packer, 2, regular_trace(2));
+    ASSERT_TRUE(packer->finish());
+  });
+  add(*first, 1, regular_trace(1));
+  EXPECT_TRUE(first->finish());
+  { const auto release = std::move(first); }
+  second.join();
+  const auto container = Container::open(path);
+  ASSERT_TRUE(container);
+  EXPECT_EQ((*container)->ranks(), (std::vector<int64_t>{0, 1, 2}));
 }
 
 TEST(Container, TheWholeJob) {

@@ -4,8 +4,7 @@
 #include <memory>
 #include <protozero/pbf_reader.hpp>
 
-#include "chakra/io/et_schema.h"
-#include "chakra/io/io.h"
+#include "chakra/io/records.h"
 
 namespace chakra::io {
 namespace {
@@ -15,6 +14,7 @@ struct Stream {
   StreamOptions options;
   int64_t announced = -1, nodes = 0;
   NodeRecord record = {};
+  EmptyNodes empty_nodes = {};
 
   Result<void> begin() {
     std::string_view message;
@@ -39,6 +39,7 @@ struct Stream {
       return false;
     }
     ++nodes;
+    CHAKRA_CHECK(empty_nodes.see(message, *file));
     auto read = options.durations ? all_fields(message, node) : edges(message, node);
     if (!read) {
       if (read.error().place.file.empty()) read.error().place = file->place();

@@ -1,6 +1,8 @@
 // What the forms share: records into growing buffers, and what a record's values are.
 #pragma once
 
+#include <utility>
+
 #include "chakra/io/et_schema.h"
 #include "chakra/io/io.h"
 #include "chakra/io/wire.h"
@@ -30,6 +32,23 @@ struct ListValue {
 };
 /// Appends an element to a packed run (for text: as a field of its own). `narrow`: the member has 32 bits.
 void put_list_value(wire::Bytes& out, schema::Coding coding, bool narrow, const ListValue& value);
+
+/// An empty message is a node of which everything is a default, its id 0, too. One may be. A second would have the
+/// same id: zero bytes are empty messages, and a crash or a copy that was cut may leave many of them.
+class EmptyNodes {
+ public:
+  /// For each node of a trace. Errors: io.et.damaged.
+  Result<void> see(std::string_view message, const RecordSource& source) {
+    if (!message.empty() || !std::exchange(any_, true)) return {};
+    return fail(Code::bad_input, "io.et.damaged",
+                "a second empty message, which would be a second node 0; zero bytes look like this: was the file cut "
+                "and filled up?",
+                source.place());
+  }
+
+ private:
+  bool any_ = false;
+};
 
 /// Any bytes may look like a message by chance, but hardly like metadata: version, attributes, or nothing.
 inline bool is_metadata(const MetadataRecord& record) {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kBlock = 64;
 constexpr size_t kLeastPatience = size_t{1} << 16;
+constexpr int64_t kMostScannedAgain = int64_t{1} << 26;  ///< bytes, beside as many as the file has so far
 static_assert(simdjson::SIMDJSON_PADDING <= kBlock);
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -373,7 +374,11 @@ void JsonStream::lose(size_t from) {
   if (!ends_.empty()) note_element_begin(starts_[ends_.size() - 1]);
   else if (element_begin_.empty()) note_element_begin(starts_.back());
   // Each way back is scanned again: a file full of damage must not cost its square.
-  if (from < scanned_) patience_ = std::max(patience_ / 2, kLeastPatience);
+  if (from < scanned_) {
+    patience_ = std::max(patience_ / 2, kLeastPatience);
+    scanned_again_ += static_cast<int64_t>(scanned_ - from);
+    if (scanned_again_ > kMostScannedAgain + at(scanned_)) from = scanned_;
+  }
   lost_ = true;
   ++losses_;
   scanned_ = from;

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "chakra/base/testing/testing.h"
 #include "chakra/json/json.h"
 
@@ -212,6 +214,24 @@ TEST(JsonStream, TakesUpAgainBehindAMissingQuote) {
       ASSERT_EQ(found, wanted) << "window " << window << "\n" << text;
       ASSERT_EQ(salvage.left_out, 1) << text;
     }
+  }
+}
+
+/// Brackets that are never closed: whoever salvages looks behind each for the next element.
+TEST(JsonStream, UnclosedBracketsCostNoSquare) {
+  const auto seconds = [](const std::string& text) {
+    const auto begin = std::chrono::steady_clock::now();
+    JsonStream stream(*ByteSource::from_memory(std::string_view(text)), {"bulk"});
+    Salvage salvage;
+    const auto use = [](simdjson::ondemand::object&) { return Result<void>(); };
+    const auto member = [](std::string_view, simdjson::ondemand::document&) { return Result<void>(); };
+    (void)for_each_element(stream, use, member, &salvage);
+    EXPECT_GT(salvage.left_out, 0);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  for (const char bracket : {'{', '['}) {
+    const double once = seconds("{\"bulk\":[" + std::string(2'000'000, bracket));
+    EXPECT_LT(once, 10) << bracket;  // a second where nothing else runs; the square of it took minutes
   }
 }
 

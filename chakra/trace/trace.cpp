@@ -41,6 +41,11 @@ Comm& Builder::comm(NodeId node) {
   return trace.comms[row];
 }
 
+/// A node that lists the same edge again and again has one defect.
+void Builder::note(const Defect& defect) {
+  if (trace.defects.empty() || trace.defects.back() != defect) trace.defects.push_back(defect);
+}
+
 void Builder::resolve_ids() {
   if (trace.id.ascend() && deps_by_id_.empty() && ctrls_by_id_.empty() && parts_by_id_.empty()) return;
   const std::span<const uint64_t> listed = trace.id.listed();
@@ -57,9 +62,10 @@ void Builder::resolve_ids() {
   };
 
   const auto resolve = [&](EdgeList& from, EdgeList& to, Defect::Kind missing) {
+    to.reserve(from.node.size());
     from.for_each([&](NodeId node, uint64_t id, uint8_t kind, Picoseconds lag) {
       if (const NodeId row = row_of(id); row != kNoNode) to.add(node, row, kind, lag);
-      else trace.defects.push_back({missing, node, id});
+      else note({missing, node, id});
     });
     from = {};
   };
@@ -84,7 +90,7 @@ Trace Builder::finish() && {
     };
   };
   deps_.for_each([&](NodeId node, uint64_t on, uint8_t, Picoseconds) {
-    if (node == on) trace.defects.push_back({Defect::Kind::self_dep, node, trace.id[node]});
+    if (node == on) note({Defect::Kind::self_dep, node, trace.id[node]});
   });
   trace.deps = make_edges(trace.size(), true, handed_out(deps_, false));
   trace.ctrl = make_edges(trace.size(), false, handed_out(ctrls_, true));

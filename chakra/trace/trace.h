@@ -152,6 +152,7 @@ struct Defect {
   enum class Kind : uint8_t { duplicate_id, dangling_dep, dangling_ctrl, self_dep, negative_size } kind;
   NodeId node;
   uint64_t id;  ///< that is there twice or not at all
+  bool operator==(const Defect&) const = default;
 };
 
 // Bits of Trace::flags.
@@ -233,6 +234,11 @@ class Builder {
   // By the ids of the file, which may stand for nodes that come later or not at all.
   void dep_by_id(NodeId node, uint64_t on, uint8_t kind, Picoseconds lag) { deps_by_id_.add(node, on, kind, lag); }
   void ctrl_by_id(NodeId node, uint64_t parent) { ctrls_by_id_.add(node, parent); }
+  /// So many deps and callers of a node follow, by id.
+  void expect_by_id(size_t deps, size_t ctrls) {
+    deps_by_id_.reserve(deps);
+    ctrls_by_id_.reserve(ctrls);
+  }
   void part_by_id(NodeId node, uint64_t whole) { parts_by_id_.add(node, whole); }
 
   /// Equal ids, ids that no node has and edges of a node to itself become Trace::defects.
@@ -254,6 +260,13 @@ class Builder {
       kind.push_back(how);
     }
     bool empty() const { return node.empty(); }
+    /// Room for so many more, exactly, where they are more than all before: else vectors grow by themselves.
+    void reserve(size_t more) {
+      if (more <= node.size()) return;
+      node.reserve(node.size() + more);
+      on.reserve(on.size() + more);
+      kind.reserve(kind.size() + more);
+    }
     template <class Visit>
     void for_each(const Visit& visit) const {
       for (size_t e = 0, l = 0; e < node.size(); ++e) {
@@ -268,6 +281,7 @@ class Builder {
   std::optional<std::pair<LaneKey, uint32_t>> last_lane_;
 
   void resolve_ids();
+  void note(const Defect& defect);
 };
 
 /// The edges that `for_each(visit)` hands out as visit(node, on, kind, lag), the same each of the two times

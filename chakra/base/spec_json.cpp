@@ -1,0 +1,255 @@
+#include "chakra/base/spec_json.h"
+
+#include <absl/container/flat_hash_set.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "chakra/base/strings.h"
+
+namespace chakra {
+namespace {
+
+constexpr size_t kManyValues = size_t{1} << 20, kBytesOfValue = 4;
+constexpr size_t kMostInBrackets = 200'000;
+
+bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// A number as JSON writes it, true or false.
+bool is_plain(std::string_view text) {
+  if (text == "true" || text == "false") return true;
+  size_t i = text.starts_with('-') ? 1 : 0;
+  const auto digits = [&] {
+    const size_t begin = i;
+    while (i < text.size() && is_digit(text[i])) ++i;
+    return i - begin;
+  };
+  const bool zero = i < text.size() && text[i] == '0';
+  const size_t whole = digits();
+  if (whole == 0 || (zero && whole > 1)) return false;
+  if (i < text.size() && text[i] == '.') {
+    ++i;
+    if (digits() == 0) return false;
+  }
+  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
+    ++i;
+    if (i < text.size() && (text[i] == '+' || text[i] == '-')) ++i;
+    if (digits() == 0) return false;
+  }
+  return i == text.size();
+}
+
+void append_utf8(std::string& out, uint32_t code) {
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+    return;
+  }
+  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  constexpr uint32_t kFirst[] = {0, 0xc0, 0xe0, 0xf0};
+  out += static_cast<char>(kFirst[more] | code >> (6 * more));
+  for (int i = more - 1; i >= 0; --i) out += static_cast<char>(0x80 | (code >> (6 * i) & 0x3f));
+}
+
+class JsonSpec {
+ public:
+  JsonSpec(std::string_view text, const std::shared_ptr<const std::string>& file) : text_(text), file_(file) {}
+
+  /// How many values each list and map holds, in the order in which they open. False where brackets do not fit.
+  bool count() {
+    std::vector<size_t> open;
+    bool empty = true;  // behind an opening bracket
+    for (size_t i = 0; i < text_.size(); ++i) {
+      const char c = text_[i];
+      if (is_blank(c)) continue;
+      if (c == ']' || c == '}') {
+        if (open.empty()) return false;
+        if (!empty) ++counts_[open.back()];
+        open.pop_back();
+        empty = false;
+        continue;
+      }
+      if (c == ',' && !open.empty()) ++counts_[open.back()], ++values_;
+      empty = false;
+      if (c == '"') {
+        for (++i; i < text_.size() && text_[i] != '"'; ++i) i += text_[i] == '\\';
+      } else if (c == '[' || c == '{') {
+        if (open.size() == kDeepestSpec) return false;
+        open.push_back(counts_.size());
+        counts_.push_back(0);
+        ++values_;
+        empty = true;
+      }
+    }
+    return open.empty();
+  }
+  size_t values() const { return values_; }
+
+  std::optional<Spec> parse() {
+    Spec root;
+    if (!value(root)) return std::nullopt;
+    while (!open_.empty())
+      if (!step()) return std::nullopt;
+    if (peek() != '\0' || at_ < text_.size()) return std::nullopt;
+    return root;
+  }
+
+ private:
+  struct Open {
+    Spec* spec;
+    absl::flat_hash_set<std::string_view> keys = {};
+  };
+
+  /// The next byte that is not blank; 0 at the end.
+  char peek() {
+    for (; at_ < text_.size() && is_blank(text_[at_]); ++at_) line_ += text_[at_] == '\n';
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool take(char c) {
+    if (peek() != c) return false;
+    ++at_;
+    return true;
+  }
+
+  /// One more value of the list or map that is open, or its end.
+  bool step() {
+    Spec& in = *open_.back().spec;
+    const bool list = in.kind == Spec::Kind::list;
+    const bool any = list ? !in.items.empty() : !in.fields.empty();
+    if (take(list ? ']' : '}')) {
+      open_.pop_back();
+      return true;
+    }
+    if (any && !take(',')) return false;
+    if (list) return value(in.items.emplace_back());
+    std::string key;
+    (void)peek();
+    const int64_t line = line_;
+    if (!string(key) || !take(':')) return false;
+    SpecField& field = in.fields.emplace_back(SpecField{std::move(key), {}});
+    if (!open_.back().keys.insert(field.key).second || !value(field.value)) return false;
+    field.value.line = line;
+    return true;
+  }
+
+  bool value(Spec& spec) {
+    const char c = peek();
+    spec.file = file_;
+    spec.line = line_;
+    if (c == '[' || c == '{') {
+      if (next_ == counts_.size()) return false;
+      ++at_;
+      const size_t inside = counts_[next_++];
+      spec.kind = c == '[' ? Spec::Kind::list : Spec::Kind::map;
+      open_.push_back({&spec});
+      if (c == '[') {
+        spec.items.reserve(inside);
+      } else {
+        spec.fields.reserve(inside);
+        open_.back().keys.reserve(inside);
+      }
+      return true;
+    }
+    spec.kind = Spec::Kind::scalar;
+    if (c == '"') {
+      spec.was_quoted = true;
+      return string(spec.scalar);
+    }
+    const size_t end = std::min(text_.find_first_of(" \t\r\n,]}", at_), text_.size());
+    const std::string_view word = text_.substr(at_, end - at_);
+    at_ = end;
+    if (word == "null") {
+      spec.kind = Spec::Kind::null;
+      return true;
+    }
+    spec.scalar = word;
+    return is_plain(word);
+  }
+
+  bool string(std::string& out) {
+    if (!take('"')) return false;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '"') {
+        ++at_;
+        return true;
+      }
+      if (static_cast<unsigned char>(c) < 0x20) return false;
+      if (c == '\\') {
+        if (!escape(out)) return false;
+        continue;
+      }
+      const size_t length = utf8_length(text_, at_);
+      if (length == 0) return false;
+      out += text_.substr(at_, length);
+      at_ += length;
+    }
+    return false;
+  }
+
+  bool escape(std::string& out) {
+    constexpr std::string_view kNames = "\"\\/bfnrt", kBytes = "\"\\/\b\f\n\r\t";
+    const char name = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
+    if (const size_t found = kNames.find(name); name != '\0' && found != std::string_view::npos) {
+      out += kBytes[found];
+      at_ += 2;
+      return true;
+    }
+    uint32_t code = 0, low = 0;
+    if (!unit(code)) return false;
+    if (code >= 0xd800 && code < 0xe000) {  // two units are one character
+      if (code >= 0xdc00 || !unit(low) || low < 0xdc00 || low >= 0xe000) return false;
+      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    }
+    append_utf8(out, code);
+    return true;
+  }
+  /// \uXXXX
+  bool unit(uint32_t& code) {
+    const std::string_view digits = text_.substr(std::min(at_ + 2, text_.size()), 4);
+    if (text_.substr(at_, 2) != "\\u" || digits.size() < 4) return false;
+    code = 0;
+    for (const char c : digits) {
+      const char low = c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c;
+      const size_t digit = std::string_view("0123456789abcdef").find(low);
+      if (digit == std::string_view::npos) return false;
+      code = code << 4 | static_cast<uint32_t>(digit);
+    }
+    at_ += 6;
+    return true;
+  }
+
+  std::string_view text_;
+  const std::shared_ptr<const std::string>& file_;
+  std::vector<uint32_t> counts_;
+  size_t values_ = 0, next_ = 0, at_ = 0;
+  int64_t line_ = 1;
+  std::vector<Open> open_;
+};
+
+}  // namespace
+
+Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::shared_ptr<const std::string>& file) {
+  JsonSpec json(text, file);
+  if (!json.count()) return std::nullopt;
+  if (json.values() > std::max(kManyValues, text.size() / kBytesOfValue))
+    return fail(Code::bad_input, "base.spec.large",
+                fmt::format("{} values are more than a configuration of {} bytes may have", json.values(), text.size()),
+                {*file});
+  return json.parse();
+}
+
+bool too_many_in_brackets(std::string_view text) {
+  size_t depth = 0, values = 0;
+  for (const char c : text) {
+    if (c == '[' || c == '{') ++depth, ++values;
+    else if (c == ',' && depth > 0) ++values;
+    else if ((c == ']' || c == '}') && depth > 0 && --depth == 0) values = 0;
+    if (values > kMostInBrackets) return true;
+  }
+  return false;
+}
+
+}  // namespace chakra

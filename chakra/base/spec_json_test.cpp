@@ -1,0 +1,89 @@
+// JSON gives the same tree whether it is read as JSON or, behind a comment, by the YAML parser.
+#include "chakra/base/spec_json.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "chakra/base/base.h"
+
+namespace chakra {
+namespace {
+
+std::string random_blanks(Prng& random) {
+  static constexpr const char* kBlanks[] = {"", "", " ", "\n", " \n  "};
+  return kBlanks[random.below(5)];
+}
+
+std::string random_json(Prng& random, int depth) {
+  static constexpr const char* kPlain[] = {
+      "1", "-0.5", "1e-7", "true", "false", "null", "0", R"("0x10")", R"("a\tb")", R"("\u00e9")", R"("")", R"("[,{")",
+      R"("\"\\\/")"};
+  const uint64_t kind = depth == 0 ? 2 : random.below(4);
+  if (kind >= 2) return kPlain[random.below(std::size(kPlain))];
+  std::string out(1, kind == 0 ? '[' : '{');
+  for (uint64_t i = 0, n = random.below(4); i < n; ++i) {
+    if (i > 0) out += ",";
+    out += random_blanks(random);
+    if (kind == 1) out += fmt::format("\"key {}\":{}", i, " ");
+    out += random_json(random, depth - 1) + random_blanks(random);
+  }
+  return out + (kind == 0 ? "]" : "}");
+}
+
+void expect_equal(const Spec& json, const Spec& yaml) {
+  EXPECT_EQ(json.kind, yaml.kind);
+  EXPECT_EQ(json.scalar, yaml.scalar);
+  EXPECT_EQ(json.was_quoted, yaml.was_quoted);
+  EXPECT_EQ(json.line, yaml.line - 1);  // behind the comment
+  ASSERT_EQ(json.items.size(), yaml.items.size());
+  ASSERT_EQ(json.fields.size(), yaml.fields.size());
+  for (size_t i = 0; i < json.items.size(); ++i) expect_equal(json.items[i], yaml.items[i]);
+  for (size_t i = 0; i < json.fields.size(); ++i) {
+    EXPECT_EQ(json.fields[i].key, yaml.fields[i].key);
+    expect_equal(json.fields[i].value, yaml.fields[i].value);
+  }
+}
+
+TEST(SpecJson, IsWhatTheYamlParserReads) {
+  Prng random(11);
+  const auto file = std::make_shared<const std::string>("f");
+  for (int i = 0; i < 2000; ++i) {
+    const std::string text = (i % 2 ? "[" : "{\"a\":") + random_json(random, 4) + (i % 2 ? "]" : "}");
+    const auto json = parse_json_spec(text, file);
+    ASSERT_TRUE(json && *json) << text;
+    const auto yaml = parse_spec("# behind a comment\n" + text, "f");
+    ASSERT_TRUE(yaml) << text << yaml.error().message();
+    expect_equal(**json, *yaml);
+    if (HasFailure()) FAIL() << text;
+  }
+}
+
+TEST(SpecJson, LeavesAllElseToTheYamlParser) {
+  const auto file = std::make_shared<const std::string>("f");
+  for (const char* text :
+       {"[1, 2",   "[1 2]",   "{a: 1}",     "{\"a\": 1,}", "[1,]", "[01]", "{\"a\": 1, \"a\": 2}", "[1] 2", "[\"\t\"]",
+        "[\"\xff\"]", "[nul]",   "[\"\\x\"]", "[1}", "{\"a\" 1}", "[\"\\ud83d\"]", "[,]", "]", "[+1]", "[1.]"}) {
+    const auto json = parse_json_spec(text, file);
+    ASSERT_TRUE(json) << text;
+    EXPECT_FALSE(*json) << text;
+  }
+  EXPECT_FALSE(*parse_json_spec(std::string(101, '[') + std::string(101, ']'), file));
+  EXPECT_TRUE(*parse_json_spec(std::string(100, '[') + std::string(100, ']'), file));
+  EXPECT_EQ((*parse_json_spec("[\"\\ud83d\\ude00\"]", file))->items[0].scalar, "\xf0\x9f\x98\x80");
+}
+
+TEST(SpecJson, BoundsWhatAFileMayCost) {
+  const auto file = std::make_shared<const std::string>("f");
+  std::string many = "[1";
+  for (int i = 0; i < 1 << 20; ++i) many += ",1";
+  many += "]";
+  EXPECT_EQ(parse_json_spec(many, file).error().tag, "base.spec.large");
+  EXPECT_EQ(parse_spec("a: " + many, "f").error().tag, "base.spec.large");
+  EXPECT_EQ(parse_spec(std::string(1 << 20, '['), "f").error().tag, "base.spec.large");
+  std::string aliases = "a: &a " + std::string(1 << 16, 'x') + "\nb: [*a";
+  for (int i = 0; i < 1 << 12; ++i) aliases += ",*a";
+  EXPECT_EQ(parse_spec(aliases + "]\n", "f").error().tag, "base.spec.syntax");
+}
+
+}  // namespace
+}  // namespace chakra

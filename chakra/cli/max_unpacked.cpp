@@ -1,0 +1,43 @@
+// --max-unpacked, an option of every command that reads files.
+#include <array>
+#include <utility>
+
+#include "chakra/cli/cli.h"
+
+namespace chakra::cli {
+namespace {
+
+/// "5000000", "300 MiB", "64GiB"; nothing where it is none of these, or 0.
+std::optional<uint64_t> bytes_of(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, int>, 5> kUnits{
+      {{"TiB", 40}, {"GiB", 30}, {"MiB", 20}, {"KiB", 10}, {"B", 0}}};
+  int shift = 0;
+  for (const auto& [unit, bits] : kUnits)
+    if (text.ends_with(unit)) {
+      text.remove_suffix(unit.size());
+      shift = bits;
+      break;
+    }
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  uint64_t number = 0;
+  if (!digits || text[0] == '0' || !parse_unsigned(text, number) || number > UINT64_MAX >> shift) return std::nullopt;
+  return number << shift;
+}
+
+}  // namespace
+
+void add_max_unpacked(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--max-unpacked", [](const std::string& text) { set_most_unpacked(bytes_of(text).value_or(0)); },
+         "Unpack an input, or read a pipe, up to this many bytes (default: 1,000 times the packed bytes, at most "
+         "16 GiB)")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return bytes_of(text) ? std::string() : quote(text) + " is not a number of bytes, as 5000000 or 64GiB are";
+          },
+          ""))
+      ->type_name("BYTES");
+}
+
+}  // namespace chakra::cli
