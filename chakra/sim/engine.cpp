@@ -126,7 +126,7 @@ class Engine {
       ready_.clear();
       actors_[a].feeder.start(ready_);
       for (const feed::Ready& ready : ready_)
-        queue_.push(std::max(ready.time, actors_[a].traits.start_ps), {a, ready.node, Event::Kind::ready});
+        queue_.push(ready_at(a, ready, actors_[a].traits.start_ps), {a, ready.node, Event::Kind::ready});
     }
     // All that happens at a time happens before a queue chooses what it runs next.
     uint64_t next_look = kEventsBetweenLooks;
@@ -168,7 +168,7 @@ class Engine {
 
   Result<void> prepare() {
     CHAKRA_CHECK(begin_as_recorded(in_, report_.findings));
-    const bool whole = !in_.fold || in_.transfers || in_.congestion != Congestion::closed;
+    const bool whole = !in_.fold || in_.transfers || in_.delays || in_.congestion != Congestion::closed;
     if (in_.classes) {
       for (const Trace& t : in_.classes->classes) CHAKRA_CHECK(check_trace(t));
     } else {
@@ -380,7 +380,7 @@ class Engine {
       default: {
         actor.account.computing += computes(a, n);
         actor.account.hosting += hosts(a, n);
-        end_at(a, n, add_saturated(now(), compute_time(actor, n)));
+        end_at(a, n, add_saturated(now(), add_saturated(compute_time(actor, n), delay(a, n))));
         return {};
       }
     }
@@ -392,6 +392,13 @@ class Engine {
     const bool on_host = t.on_cpu(n) && actor.has_device;
     if (t.type[n] != NodeType::comp || on_host || actor.traits.speed == 1) return t.dur_ps[n];
     return picoseconds(static_cast<double>(t.dur_ps[n]) / kPsPerSecond / actor.traits.speed);
+  }
+
+  /// By how much the caller delays the node.
+  Picoseconds delay(uint32_t a, NodeId n) const { return in_.delays ? in_.delays->of(a, n) : 0; }
+  Picoseconds ready_at(uint32_t a, const feed::Ready& ready, Picoseconds earliest) const {
+    const Picoseconds late = trace::is_comm(trace(a).type[ready.node]) ? delay(a, ready.node) : 0;
+    return add_saturated(std::max(ready.time, earliest), late);
   }
 
   /// What communication takes once all have come, where the caller says it.
@@ -638,7 +645,7 @@ class Engine {
     ready_.clear();
     actor.feeder.done(n, now(), ready_);
     for (const feed::Ready& ready : ready_)
-      queue_.push(std::max(ready.time, now()), {a, ready.node, Event::Kind::ready});
+      queue_.push(ready_at(a, ready, now()), {a, ready.node, Event::Kind::ready});
     const uint32_t q = queue_of(a, n);
     if (q == kNoQueue) return;
     actor.queues[q].busy = false;

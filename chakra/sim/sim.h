@@ -16,6 +16,7 @@
 #include "chakra/coll/coll.h"
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
+#include "chakra/sim/delays.h"       // IWYU pragma: export
 #include "chakra/sim/job_replay.h"   // IWYU pragma: export
 #include "chakra/sim/recorded.h"     // IWYU pragma: export
 #include "chakra/sim/retarget.h"     // IWYU pragma: export
@@ -60,6 +61,7 @@ struct SimInput {
   /// What these know takes as long as they say after the last has come; the network prices the rest. By the
   /// ranks of `job` or `classes`, which are then not folded.
   std::optional<Transfers> transfers;
+  std::optional<Delays> delays;  ///< of nodes of `job`, whose ranks are then not folded
   bool node_times = false;  ///< fill SimReport::times
   bool fold = true;  ///< simulate ranks that nothing tells apart once (closed only: links are shared by all)
   const std::atomic<bool>* stop = nullptr;        ///< end early when it becomes true, with what there is
