@@ -144,7 +144,14 @@ void add_view(CLI::App& app, int& exit_code) {
   app.add_option("--only", o->only, "Graphs: only nodes of a kind, and who waits for whom through the others")
       ->check(CLI::IsMember(std::vector<std::string>(view::kOnlyNames.begin(), view::kOnlyNames.end())));
   CLI::Option* const focus =
-      app.add_option("--focus", o->focus, "Graphs: only what is near the node of this id")->type_name("NODE");
+      app.add_option("--focus", o->focus, "Graphs: only what is near the node of this id")
+          ->type_name("NODE")
+          ->check(CLI::Validator(
+              [](const std::string& text) {
+                uint64_t id = 0;
+                return parse_decimal(text, id) ? std::string() : fmt::format("{} is not the id of a node", quote(text));
+              },
+              ""));
   app.add_option("--hops", o->hops, "Graphs: how many edges away from --focus (default: 2)")
       ->type_name("N")
       ->check(whole_number(0, kMostHops))
