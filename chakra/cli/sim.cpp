@@ -14,6 +14,7 @@
 #include "chakra/cli/no_effect.h"
 #include "chakra/cli/sim_delays.h"
 #include "chakra/cli/sim_devices.h"
+#include "chakra/cli/sim_stuck.h"
 #include "chakra/io/io.h"
 #include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
@@ -547,8 +548,11 @@ Result<void> run_sim(Options o) {
   if (!o.delays.empty()) {
     CHAKRA_ASSIGN(delays, DelayStudy::begin(o.delays, o.path, input, findings));
   }
-  CHAKRA_ASSIGN(sim::SimReport report,
-                o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input));
+  std::vector<sim::Wait> waits;
+  input.waits = &waits;
+  Result<sim::SimReport> run = o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input);
+  if (!run) CHAKRA_CHECK(write_waits(run.error(), waits, o.json));
+  CHAKRA_ASSIGN(sim::SimReport report, std::move(run));
   if (replay && !report.interrupted && !gives_transfers(o)) replay->add(sim::TransferKind::simulated, report);
   if (delays) delays->add(report);
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
