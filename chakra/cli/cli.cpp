@@ -27,7 +27,7 @@ const std::array<CommandRow, 14> kCommands{{
     {"check", "Look for what is wrong in traces, and between the traces of a job", "chakra check traces/", add_check},
     {"sim", "Run a job on a described system",
      "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", add_sim},
-    {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing, or a picture of a trace's graph",
+    {"view", "Write a timeline for ui.perfetto.dev, or a picture of a trace's graph",
      "chakra view traces/ -o timeline.json                          # what ran when\n"
      "chakra view trace.0.et -o graph.graphml                       # the graph, every node and edge\n"
      "chakra view trace.0.et --group -o graph.svg                   # as some dozens of boxes, by Graphviz\n"
