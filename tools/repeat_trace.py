@@ -3,13 +3,17 @@
 
     repeat_trace.py N HOST.json[.gz] DEVICE.json[.gz] OUT_HOST.json OUT_DEVICE.json
 
-Each copy follows the one before in time; node ids, tensor-independent ids, record-function ids, external
-ids and correlations are shifted so that they stay unique. Written a record per line, as PyTorch does.
+Each copy follows the one before in time; node ids, record-function ids, external ids, event indices and
+correlations are shifted so that they stay unique. Written a record per line, as PyTorch does.
 """
 import gzip
 import json
 import sys
 from decimal import Decimal
+
+
+# Arguments of events that number something; those of a row count the same things.
+NUMBERED = [("correlation", "wait_on_cuda_event_record_corr_id"), ("External id", "external id"), ("Ev Idx",)]
 
 
 def load(path):
@@ -60,7 +64,8 @@ def device_copies(document, count, rf_step):
     timed = [e for e in events if e["ph"] == "X"]
     begin = min(e["ts"] for e in timed)
     span = max(e["ts"] + e.get("dur", 0) for e in timed) - begin + 100
-    correlations = 1 + max((e.get("args", {}).get("correlation", 0) for e in timed), default=0)
+    steps = {key: 1 + max((e.get("args", {}).get(key) or 0 for e in timed for key in keys), default=0) for keys in NUMBERED for key in keys}
+    steps["Record function id"] = rf_step
     for copy in range(count):
         for event in events:
             if event["ph"] == "M":
@@ -68,10 +73,9 @@ def device_copies(document, count, rf_step):
                     yield event
                 continue
             args = dict(event.get("args", {}))
-            if args.get("Record function id"):
-                args["Record function id"] += copy * rf_step
-            if "correlation" in args:
-                args["correlation"] += copy * correlations
+            for key, step in steps.items():
+                if args.get(key, -1) > 0 or (key == "correlation" and key in args):
+                    args[key] += copy * step
             yield dict(event, ts=event["ts"] + copy * span, args=args)
 
 

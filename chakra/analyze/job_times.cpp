@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <queue>
 #include <tuple>
 
 #include "chakra/analyze/analyze.h"
@@ -149,26 +150,34 @@ class JobAnalysis {
       out_.clocks[r].known = r == 0;
     }
     for (const auto& [pair, points] : pairs) out_.clocks[pair.first].known = true;
+    // Pairs that lead from a known rank: those with most collectives first, then in their order.
+    using Pair = decltype(pairs)::const_iterator;
+    const auto later = [](const Pair& a, const Pair& b) {
+      return std::pair(a->second.size(), b->first) < std::pair(b->second.size(), a->first);
+    };
+    std::priority_queue<Pair, std::vector<Pair>, decltype(later)> next(later);
+    const auto learn = [&](uint32_t rank) {
+      known[rank] = 1;
+      for (Pair p = pairs.lower_bound({rank, 0}); p != pairs.end() && p->first.first == rank; ++p)
+        if (!known[p->first.second]) next.push(p);
+    };
     uint32_t lowest = 0;  // that may be unknown
     for (;;) {
-      const std::vector<Point>* best = nullptr;
-      uint32_t from = 0, to = 0;
-      for (const auto& [pair, points] : pairs)
-        if (known[pair.first] && !known[pair.second] && (!best || points.size() > best->size()))
-          best = &points, from = pair.first, to = pair.second;
-      if (!best) {
+      while (!next.empty() && known[next.top()->first.second]) next.pop();
+      if (next.empty()) {
         while (lowest < ranks && (known[lowest] || !out_.clocks[lowest].known)) ++lowest;
         if (lowest == ranks) break;
-        known[lowest] = 1;
+        learn(lowest);
         continue;
       }
+      const auto [from, to] = next.top()->first;
       std::vector<Point> points;  // against the reference rank's clock
-      for (const Point& p : *best) {
+      for (const Point& p : next.top()->second) {
         const double reference = to_reference(clock[from], p.x);
         points.push_back({reference, p.x + p.y - reference});
       }
       clock[to] = robust_line(points, fine_ ? kLeastSpreadNs : kCoarseSpreadNs);
-      known[to] = 1;
+      learn(to);
       Clock& c = out_.clocks[to];
       c.reference = out_.clocks[from].reference;
       c.offset_ns = clock[to].at_zero;

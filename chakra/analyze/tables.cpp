@@ -17,11 +17,12 @@ using trace::NodeId;
 using trace::Trace;
 using Kind = Table::Kind;
 
-/// Descending by the number in a column.
-void sort_by(Table& table, size_t column) {
-  std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
-    return std::get<int64_t>(a[column]) > std::get<int64_t>(b[column]);
-  });
+/// The rows from `first` on, descending by the number in a column.
+void sort_by(Table& table, size_t column, size_t first = 0) {
+  std::stable_sort(table.rows.begin() + static_cast<std::ptrdiff_t>(first), table.rows.end(),
+                   [&](const auto& a, const auto& b) {
+                     return std::get<int64_t>(a[column]) > std::get<int64_t>(b[column]);
+                   });
 }
 
 // ---- critical path ------------------------------------------------------------------------------------
@@ -77,33 +78,28 @@ Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
     }
     const Picoseconds length = path.length_ps();
     lengths.rows.push_back({t.rank, std::string(job.schedules[r].measured ? "yes" : "no"), length, path.longest_ps});
-    Table mine = bounds;
-    mine.rows.clear();
+    const size_t first_bound = bounds.rows.size(), first_name = names.rows.size();
     std::vector<uint64_t> parts;
     for (size_t b = 0; b < by_bound.size(); ++b) {
       parts.push_back(static_cast<uint64_t>(by_bound[b].time));
       if (by_bound[b].pieces)
-        mine.rows.push_back(
+        bounds.rows.push_back(
             {t.rank, std::string(kBounds[b]), by_bound[b].pieces, by_bound[b].time, share(by_bound[b].time, length)});
     }
     CHAKRA_CHECK(check_sum("the critical path by what bounds it", static_cast<uint64_t>(length), parts));
-    sort_by(mine, 3);
-    bounds.rows.insert(bounds.rows.end(), mine.rows.begin(), mine.rows.end());
+    sort_by(bounds, 3, first_bound);
     for (size_t e = 0; e < by_edge.size(); ++e)
       if (path.edges[e])
         edges.rows.push_back(
             {t.rank, std::string(trace::kEdgeKinds[e].name), path.edges[e], by_edge[e].first, by_edge[e].second});
-    Table mine_names = names;
-    mine_names.rows.clear();
     parts.clear();
     for (const auto& [key, sum] : by_name) {
       parts.push_back(static_cast<uint64_t>(sum.time));
-      mine_names.rows.push_back({t.rank, std::string(kBounds[static_cast<size_t>(key.first)]), std::string(key.second),
+      names.rows.push_back({t.rank, std::string(kBounds[static_cast<size_t>(key.first)]), std::string(key.second),
                                  sum.pieces, sum.time, share(sum.time, length)});
     }
     CHAKRA_CHECK(check_sum("the critical path by node", static_cast<uint64_t>(length), parts));
-    sort_by(mine_names, 4);
-    names.rows.insert(names.rows.end(), mine_names.rows.begin(), mine_names.rows.end());
+    sort_by(names, 4, first_name);
   }
   return std::vector<NamedTable>{{"critical_path", std::move(lengths)},
                                  {"critical_path_bounds", std::move(bounds)},

@@ -2,7 +2,8 @@
 // text, files, configuration files, quantities, random numbers.
 #pragma once
 
-#include "chakra/base/file.h"      // IWYU pragma: export
+#include "chakra/base/file.h"
+#include "chakra/base/interrupt.h"  // IWYU pragma: export
 #include "chakra/base/prng.h"      // IWYU pragma: export
 #include "chakra/base/quantity.h"  // IWYU pragma: export
 #include "chakra/base/result.h"    // IWYU pragma: export

@@ -277,7 +277,7 @@ TEST(Spec, ErrorsSayTheLine) {
   auto value = parse_spec("a: 1\nb: x\n", "net.yml");
   auto number = value->find("b")->number();
   ASSERT_FALSE(number);
-  EXPECT_EQ(number.error().message(), "net.yml:2: expected a number, got 'x' [base.spec.type]");
+  EXPECT_EQ(number.error().message(), "net.yml:2: expected a decimal number, got 'x' [base.spec.type]");
 }
 
 TEST(Spec, NestingIsNoStackOverflow) {

@@ -17,6 +17,8 @@
 #include <fstream>
 #include <optional>
 
+#include "chakra/base/interrupt.h"
+
 namespace chakra {
 namespace {
 
@@ -383,36 +385,79 @@ Result<std::string> read_file(const std::string& path, size_t limit) {
 
 constexpr int64_t kHandOver = int64_t{16} << 20;
 
+namespace {
+
+/// Makes the folders that are missing on the way to a file; those that were made, the innermost first.
+std::vector<std::string> make_folders_of(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> missing, made;
+  std::error_code error;
+  for (fs::path at = path.parent_path(); !at.empty() && !fs::exists(at, error) && !error; at = at.parent_path())
+    missing.push_back(at.string());
+  for (size_t i = missing.size(); i-- > 0;)
+    if (::mkdir(missing[i].c_str(), 0777) == 0) made.insert(made.begin(), missing[i]);
+    else if (errno != EEXIST) break;
+  return made;
+}
+
+/// A file that takes another's place has its mode and, as far as the system lets it, its owner.
+void take_mode(int fd, const struct stat& old) {
+  mode_t mode = old.st_mode & 0777;
+  if (::fchown(fd, old.st_uid, old.st_gid) != 0) mode &= ~mode_t{070};  // the group is another one
+  (void)::fchmod(fd, mode);
+}
+
+}  // namespace
+
+std::string resolve_links(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;  // as the system
+  std::error_code error;
+  fs::path at = path;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(fs::symlink_status(at, error)); ++i) {
+    const fs::path to = fs::read_symlink(at, error);
+    if (error) break;
+    at = to.is_absolute() ? to : at.parent_path() / to;
+  }
+  const fs::path resolved = fs::weakly_canonical(fs::absolute(at, error), error);
+  return error ? path : resolved.string();
+}
+
 Result<AtomicFile> AtomicFile::create(const std::string& path) {
   namespace fs = std::filesystem;
   AtomicFile file;
-  std::error_code ignored;
-  file.path_ = path;
-  if (const fs::path resolved = fs::weakly_canonical(path, ignored); !ignored) file.path_ = resolved.string();
+  file.path_ = resolve_links(path);
+  if (std::error_code ignored; fs::is_symlink(fs::symlink_status(file.path_, ignored)))
+    return io_error("base.file.create", "cannot create", path, ELOOP);
   struct stat status;
-  if (::stat(file.path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+  const bool exists = ::stat(file.path_.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode)) {
     file.direct_ = true;
     file.fd_ = ::open(file.path_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
     fs::path folder = fs::path(file.path_).parent_path();
     if (folder.empty()) folder = ".";
+    file.made_ = make_folders_of(file.path_);
     file.fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     if (file.fd_ < 0) {  // a file system without nameless files
       file.temporary_ = fmt::format("{}.{}.tmp", file.path_, ::getpid());
+      remove_on_signal(file.temporary_);
       file.fd_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     }
   }
   if (file.fd_ < 0) {
     const int error = errno;
-    file.temporary_.clear();
+    if (!file.temporary_.empty()) forget(std::exchange(file.temporary_, {}));
     return io_error("base.file.create", "cannot create", path, error);
   }
+  if (exists && !file.direct_) take_mode(file.fd_, status);
   return file;
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
+      made_(std::exchange(other.made_, {})),
       fd_(std::exchange(other.fd_, -1)),
       direct_(other.direct_),
       written_(other.written_),
@@ -423,6 +468,7 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
     abandon();
     path_ = std::move(other.path_);
     temporary_ = std::exchange(other.temporary_, {});
+    made_ = std::exchange(other.made_, {});
     fd_ = std::exchange(other.fd_, -1);
     direct_ = other.direct_;
     written_ = other.written_;
@@ -435,9 +481,12 @@ AtomicFile::~AtomicFile() { abandon(); }
 
 void AtomicFile::abandon() noexcept {
   if (fd_ >= 0) ::close(fd_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
   fd_ = -1;
-  temporary_.clear();
+  if (!temporary_.empty()) {
+    ::unlink(temporary_.c_str());
+    forget(std::exchange(temporary_, {}));
+  }
+  for (const std::string& folder : std::exchange(made_, {})) ::rmdir(folder.c_str());  // stays if others use it
 }
 
 Result<void> AtomicFile::write(std::string_view bytes) {
@@ -473,10 +522,11 @@ Result<void> AtomicFile::close() {
   if (!direct_ && temporary_.empty()) {  // give the nameless file a name, then move it into place
     const std::string name = fmt::format("{}.{}.tmp", path_, ::getpid());
     ::unlink(name.c_str());
+    temporary_ = name;
+    remove_on_signal(name);
     if (::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) !=
         0)
       return io_error("base.file.write", "cannot name the written file", path_, errno);
-    temporary_ = name;
   }
   if (::close(std::exchange(fd_, -1)) != 0) return io_error("base.file.write", "cannot write", path_, errno);
   return {};
@@ -491,9 +541,11 @@ Result<void> AtomicFile::sync() {
 Result<void> AtomicFile::commit() {
   CHAKRA_CHECK(close());
   if (direct_) return {};
+  const SignalsHeld hold;
   if (::rename(temporary_.c_str(), path_.c_str()) != 0)
     return io_error("base.file.write", "cannot rename", path_, errno);
-  temporary_.clear();
+  forget(std::exchange(temporary_, {}));
+  made_.clear();
   return {};
 }
 

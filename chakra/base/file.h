@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/base/interrupt.h"
 #include "chakra/base/result.h"
 
 namespace chakra {
@@ -68,7 +69,9 @@ Result<std::string> read_file(const std::string& path, size_t limit = size_t{1} 
 
 /// A file that appears under its name only with commit(): until then what is written has no name,
 /// or a temporary one beside the target that the destructor removes. A target that exists and is
-/// not a regular file (/dev/null, a pipe) is written to directly.
+/// not a regular file (/dev/null, a pipe) is written to directly; links are followed, also where they lead to nothing
+/// yet; a file that exists keeps its mode. Folders that are missing on the way are made, and removed again with a file
+/// that does not appear.
 class AtomicFile {
  public:
   /// Errors: base.file.create.
@@ -93,6 +96,7 @@ class AtomicFile {
 
   std::string path_;       ///< the target, links resolved
   std::string temporary_;  ///< empty: the file has no name yet, or is written directly
+  std::vector<std::string> made_;  ///< folders that it is the reason for, the innermost first
   int fd_ = -1;
   bool direct_ = false;
   int64_t written_ = 0;  ///< bytes
@@ -133,6 +137,7 @@ class FilesTogether {
     return {};
   }
   Result<void> commit() {
+    const SignalsHeld hold;
     for (File& file : files_) CHAKRA_CHECK(file.commit());
     files_.clear();
     return {};
@@ -144,6 +149,9 @@ class FilesTogether {
 
 /// create, write, commit.
 Result<void> write_file(const std::string& path, std::string_view bytes);
+
+/// The absolute path of what the name stands for: links followed, also one that leads to nothing yet.
+std::string resolve_links(const std::string& path);
 
 /// Errors: base.file.create.
 Result<void> make_directories(const std::string& path);

@@ -5,7 +5,6 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -198,19 +197,16 @@ tl::unexpected<Error> wrong_type(const Spec& spec, std::string_view wanted) {
 
 Result<double> Spec::number() const {
   double value = 0;
-  const char* end = scalar.data() + scalar.size();
-  const auto [stop, error] = std::from_chars(scalar.data(), end, value);
-  if (kind != Kind::scalar || error != std::errc() || stop != end || !std::isfinite(value))
-    return wrong_type(*this, "a number");
+  if (kind != Kind::scalar || !parse_decimal(scalar, value)) return wrong_type(*this, "a decimal number");
   return value;
 }
 
 Result<int64_t> Spec::integer() const {
   int64_t value = 0;
-  if (kind == Kind::scalar && parse_integer(scalar, value)) return value;
+  if (kind == Kind::scalar && parse_decimal(scalar, value)) return value;
   if (auto real = number(); real && std::abs(*real) < 9e15 && *real == std::floor(*real))
     return static_cast<int64_t>(*real);  // 8.0
-  return wrong_type(*this, "a whole number");
+  return wrong_type(*this, "a decimal whole number");
 }
 
 Result<bool> Spec::boolean() const {

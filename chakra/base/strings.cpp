@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 
 namespace chakra {
@@ -59,6 +60,24 @@ bool parse(std::string_view text, T& value) {
 }
 
 }  // namespace
+
+namespace {
+
+/// From the first digit on: nothing, or a 0 that no digit follows, or another digit.
+template <class T>
+bool parse_plain(std::string_view text, T& value) {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  const auto is_digit = [&](size_t at) { return at < digits.size() && digits[at] >= '0' && digits[at] <= '9'; };
+  if (is_digit(0) && digits[0] == '0' && is_digit(1)) return false;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+}  // namespace
+
+bool parse_decimal(std::string_view text, int64_t& value) { return parse_plain(text, value); }
+bool parse_decimal(std::string_view text, uint64_t& value) { return parse_plain(text, value); }
+bool parse_decimal(std::string_view text, double& value) { return parse_plain(text, value) && std::isfinite(value); }
 
 size_t utf8_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };

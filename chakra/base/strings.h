@@ -101,6 +101,11 @@ bool contains_ignoring_case(std::string_view text, std::string_view part);
 /// does not fit.
 bool parse_integer(std::string_view text, int64_t& value);
 bool parse_unsigned(std::string_view text, uint64_t& value);
+/// As people write numbers in options and files of their own: in decimal, without zeros before the first digit. "0x10",
+/// "010" and "1_000", of which programs make 16, 8 and 1,000 or something else, are none.
+bool parse_decimal(std::string_view text, int64_t& value);
+bool parse_decimal(std::string_view text, uint64_t& value);
+bool parse_decimal(std::string_view text, double& value);  ///< also "1.5", "2e-3"; finite
 
 /// Length of the UTF-8 sequence that begins at text[at], or 0 if it is not well formed.
 size_t utf8_length(std::string_view text, size_t at);

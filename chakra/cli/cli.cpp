@@ -27,7 +27,7 @@ const std::array<CommandRow, 14> kCommands{{
     {"check", "Look for what is wrong in traces, and between the traces of a job", "chakra check traces/", add_check},
     {"sim", "Run a job on a described system",
      "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", add_sim},
-    {"view", "Write a timeline for ui.perfetto.dev or chrome://tracing, or a picture of a trace's graph",
+    {"view", "Write a timeline for ui.perfetto.dev, or a picture of a trace's graph",
      "chakra view traces/ -o timeline.json                          # what ran when\n"
      "chakra view trace.0.et -o graph.graphml                       # the graph, every node and edge\n"
      "chakra view trace.0.et --group -o graph.svg                   # as some dozens of boxes, by Graphviz\n"
@@ -118,7 +118,7 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
   std::set<std::string> read, written;  // files by their place, and those that exist also by what they are (links)
   const auto add = [&](std::set<std::string>& to, const std::string& path) {
     struct stat status {};
-    to.insert(fs::weakly_canonical(fs::absolute(path), ignored).string());
+    to.insert(resolve_links(path));
     if (stat(path.c_str(), &status) == 0) to.insert(fmt::format("{}:{}", status.st_dev, status.st_ino));
   };
   for (const std::string& input : inputs) {
@@ -150,9 +150,9 @@ CLI::Validator whole_number(int64_t least, int64_t most) {
   return CLI::Validator(
       [=](const std::string& text) {
         int64_t number = 0;
-        return parse_integer(text, number) && number >= least && number <= most
+        return parse_decimal(text, number) && number >= least && number <= most
                    ? std::string()
-                   : fmt::format("{} is no whole number from {} to {}", quote(text), least, most);
+                   : fmt::format("{} is not a decimal whole number from {} to {}", quote(text), least, most);
       },
       "");
 }
@@ -161,9 +161,9 @@ CLI::Validator real_number(double least, double most) {
   return CLI::Validator(
       [=](const std::string& text) {
         double number = 0;
-        return CLI::detail::lexical_cast(text, number) && number >= least && number <= most
+        return parse_decimal(text, number) && number >= least && number <= most
                    ? std::string()
-                   : fmt::format("{} is no number from {:g} to {:g}", quote(text), least, most);
+                   : fmt::format("{} is not a decimal number from {:g} to {:g}", quote(text), least, most);
       },
       "");
 }
@@ -250,7 +250,8 @@ int run_as(const NameRow& name, int argc, char** argv) {
   }
   const Result<Translated> to = name.translate(args);
   if (!to) {
-    print_error(fmt::format("{}: {} [{}]\nRun '{} --help'.\n", name.name, to.error().text, to.error().tag, name.name));
+    print_error(fmt::format("{}: {} ('{} --help' shows the usage) [{}]\n", name.name, to.error().text, name.name,
+                            to.error().tag));
     return static_cast<int>(to.error().code);
   }
   if (!to->note.empty()) print_error(fmt::format("{}: note: {}\n", name.name, to->note));
@@ -289,9 +290,11 @@ int run(int argc, char** argv) {
     const bool unknown =
         argc > 1 && argv[1][0] != '-' &&
         std::none_of(kCommands.begin(), kCommands.end(), [&](const CommandRow& row) { return row.name == argv[1]; });
-    print_error(fmt::format("chakra: {} [cli.usage]\n",
-                            unknown ? fmt::format("there is no command {}", quote(argv[1])) : error.what()));
-    print_error("Run 'chakra --help' or 'chakra COMMAND --help'.\n");
+    std::string text = unknown ? fmt::format("there is no command {}", quote(argv[1])) : std::string(error.what());
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    const CLI::App* const command = app.get_subcommands().empty() ? nullptr : app.get_subcommands().front();
+    print_error(fmt::format("chakra: {} ('chakra {}--help' shows the usage) [cli.usage]\n", text,
+                            command ? command->get_name() + " " : ""));
     return static_cast<int>(Code::usage);
   } catch (const std::bad_alloc&) {
     print_error("chakra: not enough memory [cli.memory]\n");

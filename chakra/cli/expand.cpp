@@ -17,8 +17,8 @@ Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::Gr
   const std::string_view view = text;
   const size_t colon = view.find(':');
   int64_t ranks = 0, like = -1;
-  if (!parse_integer(view.substr(0, colon), ranks) || ranks < 1 ||
-      (colon != std::string_view::npos && (!parse_integer(view.substr(colon + 1), like) || like < 0)))
+  if (!parse_decimal(view.substr(0, colon), ranks) || ranks < 1 ||
+      (colon != std::string_view::npos && (!parse_decimal(view.substr(colon + 1), like) || like < 0)))
     return fail(Code::usage, "cli.usage",
                 fmt::format("--expand {}: a number of ranks is expected, or N:RANK", quote(text)));
   CHAKRA_ASSIGN(job, edit::expand(std::move(job), groups, ranks, like, findings));

@@ -11,6 +11,8 @@
 namespace chakra::cli {
 namespace {
 
+constexpr double kMostRate = 1e15;
+
 struct Options {
   std::string preset, folder, order, json;
   std::array<std::optional<int64_t>, gen::kNumbers.size()> numbers;  ///< parallel to gen::kNumbers
@@ -133,11 +135,15 @@ void add_gen(CLI::App& app, int& exit_code) {
   step->add_option("--order", options->order, "Of ranks, neighbours first: tp-dp-pp, tp-pp-dp, ...")
       ->type_name("ORDER");
   step->add_option("--device-peak-tflops", options->peak_tflops, "Peak of a device, in 10^12 operations per second")
-      ->type_name("X");
+      ->type_name("X")
+      ->check(real_number(0, kMostRate));
   step->add_option("--device-mem-gb-per-s", options->memory_gb_per_s,
                    "Bandwidth of its memory, in 10^9 bytes per second")
-      ->type_name("X");
-  step->add_option("--efficiency", options->efficiency, "The share of the peak that is reached")->type_name("X");
+      ->type_name("X")
+      ->check(real_number(0, kMostRate));
+  step->add_option("--efficiency", options->efficiency, "The share of the peak that is reached")
+      ->type_name("X")
+      ->check(real_number(0, 1));
   step->add_flag("--all-ranks", options->all_ranks,
                  "Write the trace of every rank, step.<rank>.et, instead of classes");
   add_json_option(*step, options->json);

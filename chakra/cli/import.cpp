@@ -23,7 +23,7 @@ Result<std::vector<int64_t>> list_of(const std::string& text) {
   for (size_t at = 0; at <= text.size() && !text.empty();) {
     const size_t comma = std::min(text.find(',', at), text.size());
     int64_t number = 0;
-    if (!parse_integer(text.substr(at, comma - at), number) || number < 1)
+    if (!parse_decimal(text.substr(at, comma - at), number) || number < 1)
       return fail(Code::usage, "cli.usage", fmt::format("--dims {} is no list of whole numbers from 1", quote(text)));
     out.push_back(number);
     at = comma + 1;
@@ -44,7 +44,7 @@ Result<Picoseconds> time_of(const std::string& text) {
       break;
     }
   int64_t value = 0;
-  if (!parse_integer(number, value) || value < 0 || value > kLongestPs / unit)
+  if (!parse_decimal(number, value) || value < 0 || value > kLongestPs / unit)
     return fail(Code::usage, "cli.usage", fmt::format("{} is no time such as 7us or 250ns", quote(text)));
   return value * unit;
 }

@@ -392,9 +392,9 @@ class LinkCommand {
     const std::string_view text = value;
     int64_t first = 0, last = std::numeric_limits<int64_t>::max();
     const bool good =
-        parse_integer(text.substr(0, colon), first) &&
+        parse_decimal(text.substr(0, colon), first) &&
         (colon == std::string::npos ? (last = first, true)
-                                    : colon + 1 == text.size() || parse_integer(text.substr(colon + 1), last));
+                                    : colon + 1 == text.size() || parse_decimal(text.substr(colon + 1), last));
     if (!good || first < 0 || last < first)
       return fail(Code::usage, "cli.usage", fmt::format("{} takes A:B, A: or A, not {}", option, quote(value)));
     return Steps({first, last});

@@ -10,5 +10,6 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
   mallopt(M_TOP_PAD, 4 << 20);
+  chakra::end_on_signals();
   return chakra::cli::run(argc, argv);
 }

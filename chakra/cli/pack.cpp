@@ -112,8 +112,8 @@ Result<void> run_unpack(const UnpackOptions& o) {
   int64_t first = 0, count = io::Container::kAll;
   if (!o.nodes.empty()) {
     const size_t colon = o.nodes.find(':');
-    if (!parse_integer(std::string_view(o.nodes).substr(0, colon), first) || first < 0 ||
-        (colon != o.nodes.npos && (!parse_integer(std::string_view(o.nodes).substr(colon + 1), count) || count < 0)))
+    if (!parse_decimal(std::string_view(o.nodes).substr(0, colon), first) || first < 0 ||
+        (colon != o.nodes.npos && (!parse_decimal(std::string_view(o.nodes).substr(colon + 1), count) || count < 0)))
       return fail(Code::usage, "cli.usage", fmt::format("--nodes {} is not FIRST or FIRST:COUNT", quote(o.nodes)));
   }
   CHAKRA_ASSIGN(const io::ContainerPtr container, io::Container::open(o.path));
@@ -172,7 +172,8 @@ void add_unpack(CLI::App& app, int& exit_code) {
   app.add_option("-o,--output", options->output, "The folder to write trace.<rank>.et into")
       ->required()
       ->type_name("DIR");
-  app.add_option("--ranks", options->ranks, "Only these")->delimiter(',')->type_name("R,R,...");
+  app.add_option("--ranks", options->ranks, "Only these")->delimiter(',')->check(whole_number(0, INT64_MAX))->type_name(
+      "R,R,...");
   app.add_option("--nodes", options->nodes, "Only these nodes of each: the first, counted from 0, and how many")
       ->type_name("FIRST[:COUNT]");
   app.add_option("--to", options->to, "The form: et, json, jsonl, with .gz or .zst behind to pack them")

@@ -12,7 +12,9 @@
 #include "chakra/cli/cli.h"
 #include "chakra/cli/job_replay.h"
 #include "chakra/cli/no_effect.h"
+#include "chakra/cli/sim_delays.h"
 #include "chakra/cli/sim_devices.h"
+#include "chakra/cli/sim_stuck.h"
 #include "chakra/io/io.h"
 #include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
@@ -49,6 +51,7 @@ struct Options {
   std::string congestion, collectives, csv, routing, transfers;
   std::optional<int64_t> packet_bytes;
   bool no_fold = false, align_starts = false;
+  std::vector<std::string> delays;
   DeviceOptions devices;
   sim::CompatOptions compat_options;
   bool astra_output = false, no_check = false;
@@ -114,6 +117,10 @@ std::pair<std::string, std::string> algorithm_text(const sim::CollectiveReport& 
 
 bool gives_transfers(const Options& o) { return o.transfers == "recorded"; }
 
+bool is_recorded(const sim::SimInput& input) {
+  return input.classes ? sim::has_recorded_starts(*input.classes) : sim::has_recorded_starts(input.job);
+}
+
 RecordingOptions recording_options(const Options& o) {
   RecordingOptions options{o.path, !o.compat.empty(), o.align_starts, gives_transfers(o), {}};
   if (!o.congestion.empty()) options.network_options.push_back("--congestion " + o.congestion);
@@ -123,7 +130,7 @@ RecordingOptions recording_options(const Options& o) {
 }
 
 Json to_json(const Options& o, const std::string& network, const sim::SimReport& report,
-             const std::optional<sim::JobReplay>& replay) {
+             const std::optional<sim::JobReplay>& replay, const std::optional<DelayStudy>& delays) {
   const bool native = o.compat.empty();
   Json ranks = Json::array(), collectives = Json::array();
   for (const sim::RankReport& r : report.ranks) {
@@ -178,6 +185,7 @@ Json to_json(const Options& o, const std::string& network, const sim::SimReport&
     json["critical_path"] = std::move(path);
     json["transfers"] = gives_transfers(o) ? "recorded" : "simulated";
     if (replay) json["measured"] = cli::to_json(*replay, "ps");
+    if (delays) json["delays"] = delays->to_json();
   }
   json["findings"] = cli::to_json(report.findings);
   return json;
@@ -330,11 +338,12 @@ Table path_table(const sim::SimReport& report) {
 }
 
 std::string to_text(const Options& o, const std::string& network, const sim::SimReport& report,
-                    const std::optional<sim::JobReplay>& replay) {
+                    const std::optional<sim::JobReplay>& replay, const std::optional<DelayStudy>& delays) {
   std::string out = fmt::format("{}: {} ranks on a {}{}{}\n{} after {}\n", o.path, report.ranks.size(), network,
                                 o.compat.empty() ? "" : ", by the rules of " + o.compat,
                                 gives_transfers(o) ? ", transfers as recorded" : "",
                                 report.interrupted ? "stopped" : "finished", show_time(report.makespan_ps));
+  if (delays) out += delays->to_text();
   out += show_some(rank_table(report, false), kRanksShown, "ranks");
   out += rates_line(report);
   if (!report.devices.empty()) out += show_some(device_table(report), kPathShown, "rows");
@@ -423,10 +432,10 @@ Result<void> settle(Options& o) {
                 "--astra-output, --backend, --num-queues-per-dim, --rendezvous-protocol and --injection-scale are for "
                 "--compat");
   if (!o.compat.empty() && (!o.congestion.empty() || !o.collectives.empty() || !o.routing.empty() ||
-                            !o.transfers.empty() || o.no_fold || o.align_starts))
+                            !o.transfers.empty() || o.no_fold || o.align_starts || !o.delays.empty()))
     return fail(Code::usage, "cli.usage",
-                "--congestion, --collectives, --routing, --transfers, --align-starts and --no-fold are for the native "
-                "mode");
+                "--congestion, --collectives, --routing, --transfers, --delay, --align-starts and --no-fold are for "
+                "the native mode");
   if (o.packet_bytes && o.congestion != "packet")
     return fail(Code::usage, "cli.usage", "--packet-bytes is for --congestion packet");
   o.compat_options.congestion_aware = o.backend == "congestion_aware";
@@ -533,21 +542,30 @@ Result<void> run_sim(Options o) {
   input.system.use_roofline();
   const SimAsked asked = asked_of(o, input);
   const JobFacts facts = facts_of(input, groups, findings);
+  if (!o.delays.empty() && o.transfers.empty() && is_recorded(input)) o.transfers = "recorded";
   CHAKRA_ASSIGN(std::optional<sim::JobReplay> replay, use_recording(recording_options(o), input, findings));
-  CHAKRA_ASSIGN(sim::SimReport report,
-                o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input));
+  std::optional<DelayStudy> delays;
+  if (!o.delays.empty()) {
+    CHAKRA_ASSIGN(delays, DelayStudy::begin(o.delays, o.path, input, findings));
+  }
+  std::vector<sim::Wait> waits;
+  input.waits = &waits;
+  Result<sim::SimReport> run = o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input);
+  if (!run) CHAKRA_CHECK(write_waits(run.error(), waits, o.json));
+  CHAKRA_ASSIGN(sim::SimReport report, std::move(run));
   if (replay && !report.interrupted && !gives_transfers(o)) replay->add(sim::TransferKind::simulated, report);
+  if (delays) delays->add(report);
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
   for (Finding& finding : options_without_effect(asked, facts, report)) report.findings.push_back(std::move(finding));
   const bool wants_json = !o.json.empty();
-  const Json as_json = wants_json ? to_json(o, network, report, replay) : Json();
+  const Json as_json = wants_json ? to_json(o, network, report, replay, delays) : Json();
   CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(as_json, o.json));  // both files or none
   if (!o.timeline.empty()) CHAKRA_CHECK(view::write_chrome_trace(report.timeline, o.timeline));
   if (!o.csv.empty()) CHAKRA_CHECK(write_csv(report, o.csv));
   if (json) CHAKRA_CHECK(json->commit());
   if (o.json == "-") print(cli::to_text(as_json));
   else if (o.astra_output) print(astra_lines(report) + cli::to_text(report.findings, ""));
-  else print(to_text(o, network, report, replay));
+  else print(to_text(o, network, report, replay, delays));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
   return {};
@@ -619,6 +637,7 @@ void add_sim(CLI::App& app, int& exit_code) {
                  "(simulated, the default), or as they did (recorded)")
       ->type_name("KIND")
       ->check(CLI::IsMember({"recorded", "simulated"}));
+  add_delay_option(app, options->delays);
   app.add_flag("--align-starts", options->align_starts,
                "Let all ranks of a recorded job begin at the same time, not when they were recorded to");
   app.add_flag("--no-fold", options->no_fold, "Simulate every rank, also those that nothing tells apart");

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "chakra/analyze/analyze.h"
 #include "chakra/cli/cli.h"
 #include "chakra/io/io.h"
 
@@ -12,9 +15,11 @@ namespace {
 constexpr int64_t kMostRanks = 1 << 30;
 constexpr int64_t kMostHops = 1'000'000;
 constexpr int64_t kMostBoxes = 1'000;
+/// About what the file has for a slice beside its name and for an arrow, and how much of it viewers still open.
+constexpr uint64_t kSliceBytes = 120, kArrowBytes = 240, kMostBytes = uint64_t{500} << 20;
 
 struct Options {
-  std::string path, output, from, to, only = "all", frequency;
+  std::string path, output, from, to, only = "all", frequency, some_ranks;
   std::optional<uint64_t> focus;
   std::optional<int64_t> rank;
   int64_t hops = 2, boxes = 30, ranks = 0;
@@ -23,16 +28,31 @@ struct Options {
 
 const char* s(size_t count) { return count == 1 ? "" : "s"; }
 
-Result<void> write_timeline(const table::Timeline& timeline, const std::string& output, const Findings& findings) {
+/// A file that no viewer opens is not written unasked.
+Result<void> check_size(const Options& o, const table::Timeline& timeline, size_t ranks) {
+  uint64_t bytes = kArrowBytes * timeline.flows.size();
+  for (const table::Timeline::Slice& slice : timeline.slices) bytes += kSliceBytes + timeline.strings[slice.name].size();
+  if (bytes <= kMostBytes || ranks < 2 || !o.some_ranks.empty()) return {};
+  const uint64_t fit = std::max<uint64_t>(1, ranks * kMostBytes / bytes);
+  return fail(Code::usage, "view.large",
+              fmt::format("the timeline of {} ranks has {} slices, about {}, more than browsers open: choose ranks, such "
+                          "as --ranks 0:{} (the first {}); --ranks with all of them writes it nevertheless",
+                          ranks, show_count(static_cast<int64_t>(timeline.slices.size())),
+                          show_bytes(static_cast<double>(bytes)), fit, fit),
+              {o.path});
+}
+
+Result<void> write_timeline(const table::Timeline& timeline, const std::string& output, Findings findings) {
   CHAKRA_CHECK(view::write_chrome_trace(timeline, output));
+  analyze::join_ranks(findings);
   size_t ranks = 0;
   int64_t last = -1;
   for (const table::Timeline::Track& track : timeline.tracks) ranks += track.rank != last, last = track.rank;
   print(
-      fmt::format("{}: {} slices on {} tracks of {} ranks, {} arrows; open it in https://ui.perfetto.dev or "
-                  "chrome://tracing\n",
+      fmt::format("{}: {} slices on {} tracks of {} ranks, {} arrows, {}; open it in https://ui.perfetto.dev\n",
                   output, show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), ranks,
-                  show_count(static_cast<int64_t>(timeline.flows.size()))));
+                  show_count(static_cast<int64_t>(timeline.flows.size())),
+                  show_bytes(static_cast<double>(file_size(output)))));
   print(to_text(findings));
   return {};
 }
@@ -48,8 +68,51 @@ Result<void> view_csv(const Options& o) {
   return write_timeline(timeline, o.output, findings);
 }
 
-/// The one rank that is asked for, or all.
+struct Ranks {
+  int64_t first = 0, count = 1;
+  bool has(int64_t rank) const { return rank >= first && rank - first < count; }
+};
+/// "0:8,12": FIRST:COUNT or single ranks.
+Result<std::vector<Ranks>> parse_ranks(const std::string& text) {
+  std::vector<Ranks> all;
+  for (std::string_view rest = text;;) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    const size_t colon = item.find(':');
+    Ranks& ranks = all.emplace_back();
+    if (!parse_decimal(item.substr(0, colon), ranks.first) || ranks.first < 0 ||
+        (colon != item.npos && (!parse_decimal(item.substr(colon + 1), ranks.count) || ranks.count < 1)))
+      return fail(Code::usage, "cli.usage", fmt::format("--ranks {}: expected FIRST:COUNT or R,R,...", quote(text)));
+    if (item.size() == rest.size()) return all;
+    rest.remove_prefix(item.size() + 1);
+  }
+}
+
+/// Those of --ranks that there are.
+Result<trace::TraceSet> read_some(const Options& o) {
+  CHAKRA_ASSIGN(const std::vector<Ranks> ranges, parse_ranks(o.some_ranks));
+  const auto wanted = [&](int64_t rank) {
+    return std::any_of(ranges.begin(), ranges.end(), [&](const Ranks& ranks) { return ranks.has(rank); });
+  };
+  trace::TraceSet job;
+  if (io::is_class_job(o.path)) {
+    CHAKRA_ASSIGN(job, io::read_job(o.path));
+    std::erase_if(job.ranks, [&](const trace::Trace& t) { return !wanted(t.rank); });
+  } else {
+    CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(o.path));
+    for (const io::RankFile& file : files) {
+      if (!wanted(file.rank)) continue;
+      CHAKRA_ASSIGN(trace::Trace t, io::read_rank(file));
+      job.ranks.push_back(std::move(t));
+    }
+  }
+  if (job.ranks.empty())
+    return fail(Code::usage, "cli.usage", fmt::format("there is no rank of --ranks {}", quote(o.some_ranks)), {o.path});
+  return job;
+}
+
+/// The ranks that are asked for, or all.
 Result<trace::TraceSet> read(const Options& o) {
+  if (!o.some_ranks.empty()) return read_some(o);
   if (io::is_class_job(o.path) || !o.rank) {
     CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(o.path));
     if (o.rank) std::erase_if(job.ranks, [&](const trace::Trace& t) { return t.rank != *o.rank; });
@@ -109,7 +172,8 @@ Result<void> run_view(const Options& o) {
   if (timeline && (o.group || o.focus || o.only != "all"))
     return fail(Code::usage, "cli.usage", "--only, --focus and --group are for graphs, not for timelines");
   if (o.from == "csv" || (o.from.empty() && o.path.ends_with(".csv"))) {
-    if (o.rank) return fail(Code::usage, "cli.usage", "--rank is for traces; of a CSV, all ranks are shown");
+    if (o.rank || !o.some_ranks.empty())
+      return fail(Code::usage, "cli.usage", "--rank and --ranks are for traces; of a CSV, all ranks are shown");
     if (timeline) return view_csv(o);
     return fail(Code::usage, "cli.usage", "a CSV of issue and callback lines gives a timeline (FILE.json)");
   }
@@ -121,6 +185,7 @@ Result<void> run_view(const Options& o) {
   if (!timeline) return view_graph(o, form, job);
   Findings findings;
   CHAKRA_ASSIGN(const table::Timeline slices, view::timeline_of(job, findings));
+  CHAKRA_CHECK(check_size(o, slices, job.ranks.size()));
   return write_timeline(slices, o.output, findings);
 }
 
@@ -138,13 +203,23 @@ void add_view(CLI::App& app, int& exit_code) {
   app.add_option("--to", o->to, "The form, where the ending does not say it")->check(CLI::IsMember(forms));
   app.add_option("--from", o->from, "What PATH is, where its ending does not say it")
       ->check(CLI::IsMember(std::vector<std::string>{"traces", "csv"}));
-  app.add_option("--rank", o->rank, "Only this rank; a graph is drawn of one")
-      ->type_name("N")
-      ->check(whole_number(0, kMostRanks));
+  CLI::Option* const rank = app.add_option("--rank", o->rank, "Only this rank; a graph is drawn of one")
+                                ->type_name("N")
+                                ->check(whole_number(0, kMostRanks));
+  app.add_option("--ranks", o->some_ranks, "Only these ranks, for example 0:8 (the first 8) or 0,2,5")
+      ->type_name("FIRST:COUNT")
+      ->excludes(rank);
   app.add_option("--only", o->only, "Graphs: only nodes of a kind, and who waits for whom through the others")
       ->check(CLI::IsMember(std::vector<std::string>(view::kOnlyNames.begin(), view::kOnlyNames.end())));
   CLI::Option* const focus =
-      app.add_option("--focus", o->focus, "Graphs: only what is near the node of this id")->type_name("NODE");
+      app.add_option("--focus", o->focus, "Graphs: only what is near the node of this id")
+          ->type_name("NODE")
+          ->check(CLI::Validator(
+              [](const std::string& text) {
+                uint64_t id = 0;
+                return parse_decimal(text, id) ? std::string() : fmt::format("{} is not the id of a node", quote(text));
+              },
+              ""));
   app.add_option("--hops", o->hops, "Graphs: how many edges away from --focus (default: 2)")
       ->type_name("N")
       ->check(whole_number(0, kMostHops))

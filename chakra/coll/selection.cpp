@@ -41,7 +41,7 @@ std::optional<uint64_t> parse_size(std::string_view text) {
   size_t digits = 0;
   while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
   uint64_t count = 0, bytes = 0;
-  if (digits == 0 || !parse_unsigned(text.substr(0, digits), count)) return {};
+  if (digits == 0 || !parse_decimal(text.substr(0, digits), count)) return {};
   const std::string unit = to_lower(text.substr(digits));
   for (const Unit& u : kUnits)
     if (to_lower(u.name) == unit && !__builtin_mul_overflow(count, u.bytes, &bytes)) return bytes;

@@ -175,7 +175,7 @@ class Parser {
     const auto device = [&](std::string_view key) -> Result<int64_t> {
       CHAKRA_ASSIGN(const std::string_view text, value(key));
       int64_t number = 0;
-      if (!parse_integer(text, number) || number < 0 || number > INT32_MAX)
+      if (!parse_decimal(text, number) || number < 0 || number > INT32_MAX)
         return bad_label(fmt::format("{} = {} is no device", key, quote(text)), at);
       return number;
     };
@@ -183,7 +183,7 @@ class Parser {
       CHAKRA_ASSIGN(task.src, device("src_device_id"));
       CHAKRA_ASSIGN(task.dst, device("dst_device_id"));
       CHAKRA_ASSIGN(const std::string_view bytes, value("comm_size"));
-      if (!parse_unsigned(bytes, task.bytes) || task.bytes > INT64_MAX)
+      if (!parse_decimal(bytes, task.bytes) || task.bytes > INT64_MAX)
         return bad_label(fmt::format("{} is no number of bytes", quote(bytes)), at);
     } else {
       CHAKRA_ASSIGN(task.src, device("device_id"));
@@ -191,11 +191,10 @@ class Parser {
     }
     CHAKRA_ASSIGN(const std::string_view time, value(task.transfer ? "run_time" : "simulated_run_time"));
     double number = 0;
-    const auto [end, code] = std::from_chars(time.data(), time.data() + time.size(), number);
+    const bool good = parse_decimal(time, number);
     // To whole nanoseconds, which is what a trace's file can say.
     const double ns = std::round(number * static_cast<double>(unit_ / kPsPerNs));
-    if (code != std::errc() || end != time.data() + time.size() || !(ns >= 0) ||
-        ns > static_cast<double>(kLongestPs / kPsPerNs))
+    if (!good || !(ns >= 0) || ns > static_cast<double>(kLongestPs / kPsPerNs))
       return bad_label(fmt::format("{} is no time that can be", quote(time)), at);
     task.time = static_cast<Picoseconds>(ns) * kPsPerNs;
     return {};

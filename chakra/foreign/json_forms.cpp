@@ -233,28 +233,28 @@ class FeederReader {
 
 // ---- the linker's ----------------------------------------------------------------------------------
 
-/// What of a node decides its edges.
+/// What of a node decides its edges. There is one for every node until all are read, so it is small.
 struct Linked {
-  std::optional<uint64_t> parent, thread_dep;
-  std::vector<uint64_t> sync_deps;
+  uint64_t parent = 0, thread_dep = 0;
   int64_t tid = 0, stream = 0, ts_ns = 0;
-  bool device = false, has_ts = false;
-  std::string dtype;
-  uint64_t tensor_bytes = 0, in_elements = 0;
-  bool has_elements = false;
+  uint64_t in_elements = 0;
+  StringId dtype = 0;
+  bool has_parent : 1 = false, has_thread_dep : 1 = false, device : 1 = false, has_ts : 1 = false;
+  bool has_elements : 1 = false;
 };
 
-/// Bytes of the tensors in a list of values: [id, storage, offset, elements, bytes of one, "device"], at any depth.
+/// Bytes of the tensors in a list of values: [id, storage, offset, elements, bytes of one, 'device'], at any depth.
 uint64_t bytes_of_tensors(std::string_view values) {
   uint64_t sum = 0;
   std::array<std::string_view, 6> fields;
   size_t count = 0, begin = 0;
-  bool open = false, string = false, ends_with_string = false;
+  char string = 0;  // the quote that it ends with
+  bool open = false, ends_with_string = false;
   for (size_t i = 0; i < values.size(); ++i) {
     const char c = values[i];
     if (string) {
       if (c == '\\') ++i;
-      else if (c == '"') string = false;
+      else if (c == string) string = 0;
       continue;
     }
     const auto field = [&] {
@@ -267,7 +267,7 @@ uint64_t bytes_of_tensors(std::string_view values) {
       ++count;
       begin = i + 1;
     };
-    if (c == '"') string = ends_with_string = true;
+    if (c == '"' || c == '\'') string = c, ends_with_string = true;
     else if (c == '[') open = true, count = 0, begin = i + 1, ends_with_string = false;
     else if (c == ',' && open) field(), ends_with_string = false;
     else if (c == ']') {
@@ -320,6 +320,8 @@ class LinkedReader {
     const NodeId node = builder_.add(0, 0, NodeType::comp);
     Linked& linked = linked_.emplace_back();
     trace::Io io;
+    in_values_.clear();
+    out_values_.clear();
     bool has_id = false;
     const auto use = [&](std::string_view key, JsonValue& value) -> Result<void> {
       if (key == "id") {
@@ -327,13 +329,17 @@ class LinkedReader {
         t.id.set(node, id);
         has_id = true;
       } else if (key == "name") {
-        CHAKRA_ASSIGN(const std::string name, text(key, value));
+        std::string_view name;
+        if (value.get_string().get(name)) return bad_field(key, "text");
         t.name[node] = t.strings.intern(name);
       } else if (key == "ctrl_deps" || key == "parent") {
         if (is_null(value)) return {};
         CHAKRA_ASSIGN(linked.parent, natural(key, value));
-      } else if (key == "inputs" || key == "outputs") {
-        return tensors(value, key == "inputs" ? io.inputs : io.outputs, key == "inputs" ? &linked : nullptr);
+        linked.has_parent = true;
+      } else if (key == "inputs") {
+        return tensors(value, io.inputs, in_values_);
+      } else if (key == "outputs") {
+        return tensors(value, io.outputs, out_values_);
       } else if (key == "attrs") {
         return attrs(value, linked);
       } else if (key == "exclusive_dur") {
@@ -345,11 +351,13 @@ class LinkedReader {
       } else if (key == "inter_thread_dep") {
         if (is_null(value)) return {};
         CHAKRA_ASSIGN(linked.thread_dep, natural(key, value));
+        linked.has_thread_dep = true;
       } else if (key == "sync_dep") {
-        CHAKRA_ASSIGN(linked.sync_deps, ids(key, value));
+        CHAKRA_ASSIGN(std::vector<uint64_t> on, ids(key, value));
+        if (!on.empty()) sync_deps_[node] = std::move(on);
       } else if (key == "cat") {
         linked.device = true;
-        keep(builder_, key, value);
+        keep_text_once(key, value);
       } else if (key == "stream") {
         CHAKRA_ASSIGN(linked.stream, integer(key, value));
       } else if (key == "pg_name") {
@@ -386,8 +394,8 @@ class LinkedReader {
     int64_t ignored = 0;
     for (const NodeId n : order) {
       const Linked& linked = linked_[n];
-      const NodeId parent = row(linked.parent);
-      if (linked.parent && parent != n) builder_.ctrl_by_id(n, *linked.parent);
+      const NodeId parent = parent_of(n);
+      if (linked.has_parent && parent != n) builder_.ctrl_by_id(n, linked.parent);
       if (linked.device) {
         t.lane[n] = builder_.lane({trace::Lane::Kind::stream, 0, linked.stream});
         if (parent != trace::kNoNode && parent != n) builder_.dep(n, parent, static_cast<uint8_t>(EdgeKind::launch));
@@ -398,9 +406,10 @@ class LinkedReader {
         const auto [last, first] = last_of_thread.try_emplace(linked.tid, n);
         if (!first) builder_.dep(n, std::exchange(last->second, n), static_cast<uint8_t>(EdgeKind::program));
       }
-      for (const uint64_t on : linked.sync_deps) ignored += !earlier(n, on, static_cast<uint8_t>(EdgeKind::sync));
-      if (linked.thread_dep)
-        ignored += !earlier(n, *linked.thread_dep, static_cast<uint8_t>(EdgeKind::thread) | trace::kInferred);
+      if (const auto syncs = sync_deps_.find(n); syncs != sync_deps_.end())
+        for (const uint64_t on : syncs->second) ignored += !earlier(n, on, static_cast<uint8_t>(EdgeKind::sync));
+      if (linked.has_thread_dep)
+        ignored += !earlier(n, linked.thread_dep, static_cast<uint8_t>(EdgeKind::thread) | trace::kInferred);
     }
     if (ignored > 0)
       note(findings, "foreign.json.late_dep", Severity::warning,
@@ -410,10 +419,11 @@ class LinkedReader {
   }
 
  private:
-  NodeId row(std::optional<uint64_t> id) const {
-    const auto found = id ? row_of_.find(*id) : row_of_.end();
+  NodeId row(uint64_t id) const {
+    const auto found = row_of_.find(id);
     return found == row_of_.end() ? trace::kNoNode : found->second;
   }
+  NodeId parent_of(NodeId n) const { return linked_[n].has_parent ? row(linked_[n].parent) : trace::kNoNode; }
   /// False where the node is not there, or its start is not before.
   bool earlier(NodeId n, uint64_t id, uint8_t kind) {
     const NodeId on = row(id);
@@ -465,8 +475,8 @@ class LinkedReader {
     t.type[n] = NodeType::coll;
     if (contains(name, "sendrecv")) {
       if (parent != trace::kNoNode && contains(t.name_of(parent), "record_param_comms") &&
-          row(linked_[parent].parent) != trace::kNoNode)
-        parent = row(linked_[parent].parent);
+          parent_of(parent) != trace::kNoNode)
+        parent = parent_of(parent);
       const std::string caller = parent == trace::kNoNode ? "" : to_lower(t.name_of(parent));
       type = collective_in(caller);
       if (type == CommType::unknown && contains(caller, "send")) t.type[n] = NodeType::send;
@@ -474,18 +484,29 @@ class LinkedReader {
     }
     trace::Comm& comm = builder_.comm(n);
     comm.type = t.type[n] == NodeType::coll ? type : CommType::unknown;
+    const uint64_t each = bytes_of_type(t.strings[linked.dtype]);
     uint64_t bytes = 0;
-    const bool said = linked.has_elements && bytes_of_type(linked.dtype) > 0 &&
-                      !__builtin_mul_overflow(linked.in_elements, bytes_of_type(linked.dtype), &bytes) &&
+    const bool said = linked.has_elements && each > 0 && !__builtin_mul_overflow(linked.in_elements, each, &bytes) &&
                       bytes <= INT64_MAX;
-    comm.bytes = said ? bytes : linked.tensor_bytes;
-    comm.dtype = t.strings.intern(linked.dtype);
+    const uint32_t io = t.io_row[n];
+    comm.bytes = said ? bytes : io == trace::kNoRow ? 0 : bytes_of_tensors(trace::Io(t.ios[io]).inputs.values);
+    comm.dtype = linked.dtype;
     if (const auto found = group_.find(n); found != group_.end()) comm.group = found->second;
   }
 
-  /// {values, shapes, types, strides}
-  Result<void> tensors(JsonValue& value, trace::Tensors& out, Linked* linked) {
-    Trace& t = builder_.trace;
+  /// A list in Python's form. Shapes, types and strides repeat, so each is worked out once.
+  StringId repr_of(std::string_view raw) {
+    const auto found = reprs_.find(raw);
+    if (found != reprs_.end()) return found->second;
+    std::string repr;
+    json::append_python_repr(repr, raw);
+    const StringId id = repr == "[]" ? StringId{0} : builder_.trace.strings.intern(repr);
+    reprs_.emplace(raws_.add(raw), id);
+    return id;
+  }
+
+  /// {values, shapes, types, strides}; the values stay in `values`.
+  Result<void> tensors(JsonValue& value, trace::Tensors& out, std::string& values) {
     ondemand::object object;
     if (value.get_object().get(object)) return bad_field("inputs", "object with values, shapes and types");
     for (auto field : object) {
@@ -493,18 +514,16 @@ class LinkedReader {
       JsonValue* part = nullptr;
       if (const auto code = json::open_field(field, key, part)) return json::json_error(code, {}, kTags);
       const std::string_view raw = json::token(*part);
-      std::string repr;
-      json::append_python_repr(repr, raw);
-      if (repr == "[]") continue;
       if (key == "values") {
-        out.values = t.texts.add(repr);
-        if (linked) linked->tensor_bytes = bytes_of_tensors(raw);
+        values.clear();
+        json::append_python_repr(values, raw);
+        out.values = values == "[]" ? std::string_view() : values;
       } else if (key == "shapes") {
-        out.shapes = t.strings.intern(repr);
+        out.shapes = repr_of(raw);
       } else if (key == "types") {
-        out.types = t.strings.intern(repr);
+        out.types = repr_of(raw);
       } else if (key == "strides") {
-        out.strides = t.strings.intern(repr);
+        out.strides = repr_of(raw);
       }
     }
     return {};
@@ -517,13 +536,13 @@ class LinkedReader {
     for (auto item : array) {
       ondemand::object object;
       if (const auto code = item.get_object().get(object)) return json::json_error(code, {}, kTags);
-      std::string name;
+      std::string_view name;
       for (auto field : object) {
         std::string_view key;
         JsonValue* part = nullptr;
         if (const auto code = json::open_field(field, key, part)) return json::json_error(code, {}, kTags);
         if (key == "name") {
-          CHAKRA_ASSIGN(name, text(key, *part));
+          if (part->get_string().get(name)) return bad_field(key, "text");
         } else if (key == "value") {
           CHAKRA_CHECK(attribute(name, *part, linked));
         }
@@ -536,7 +555,9 @@ class LinkedReader {
     if (key == "tid") {
       CHAKRA_ASSIGN(linked.tid, integer(key, value));
     } else if (key == "dtype") {
-      CHAKRA_ASSIGN(linked.dtype, text(key, value));
+      std::string_view dtype;
+      if (value.get_string().get(dtype)) return bad_field(key, "text");
+      linked.dtype = builder_.trace.strings.intern(dtype);
     } else if (key == "in_msg_nelems") {
       CHAKRA_ASSIGN(linked.in_elements, natural(key, value));
       linked.has_elements = true;
@@ -544,9 +565,18 @@ class LinkedReader {
       CHAKRA_ASSIGN(const std::string name, text(key, value));
       group_.try_emplace(builder_.trace.size() - 1, builder_.trace.strings.intern(name));
     } else {
-      keep(builder_, key, value);
+      keep_text_once(key, value);
     }
     return {};
+  }
+
+  /// As keep(); a long text, such as a schema of operators, is stored once for all nodes that have it.
+  void keep_text_once(std::string_view key, JsonValue& value) {
+    std::string_view plain;
+    if (value.get_string().get(plain)) return keep(builder_, key, value);
+    Trace& t = builder_.trace;
+    const StringId name = t.strings.intern(key);
+    t.attrs.add({name, plain.size() > trace::Attrs::kInline ? t.strings[t.strings.intern(plain)] : plain});
   }
 
   /// The groups in the node process_group:init: "['[{...}]']", JSON in Python's quotes.
@@ -575,7 +605,11 @@ class LinkedReader {
   Builder& builder_;
   std::vector<Linked> linked_;  ///< parallel to the nodes
   std::map<NodeId, StringId> group_;
+  std::map<NodeId, std::vector<uint64_t>> sync_deps_;
   absl::flat_hash_map<uint64_t, NodeId> row_of_;
+  std::string in_values_, out_values_;  ///< of the node that is read
+  Arena raws_;
+  TextMap<StringId> reprs_;  ///< by a list as JSON
 };
 
 }  // namespace

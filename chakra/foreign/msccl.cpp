@@ -173,7 +173,7 @@ class Parser {
     int64_t value = 0;
     if (!attribute)
       return bad("foreign.msccl.attribute", fmt::format("<{}> has no attribute {}", node.name(), name), node);
-    if (!parse_integer(attribute.value(), value) || value < least || value > most)
+    if (!parse_decimal(attribute.value(), value) || value < least || value > most)
       return bad("foreign.msccl.attribute",
                  fmt::format("{} = {} of <{}> is no whole number from {} to {}", name, quote(attribute.value()),
                              node.name(), least, most),

@@ -104,7 +104,7 @@ class Parser {
     number_ = lines[1].number;
     const auto count_words = words(lines[1].text);
     int64_t count = 0;
-    if (count_words.size() != 1 || !parse_integer(count_words[0], count) || count < 1)
+    if (count_words.size() != 1 || !parse_decimal(count_words[0], count) || count < 1)
       return bad("foreign.text.header", fmt::format("{} is no number of layers", quote(lines[1].text)));
     const auto found = static_cast<int64_t>(lines.size()) - 2;
     for (size_t i = 2; i < lines.size() && static_cast<int64_t>(i - 2) < count; ++i) {
@@ -146,14 +146,14 @@ class Parser {
     }
     out_.policy = &*row;
     if (row->loop == Loop::dlrm) {
-      if (w.size() != 2 || !parse_integer(w[1], out_.last_bottom))
+      if (w.size() != 2 || !parse_decimal(w[1], out_.last_bottom))
         return bad("foreign.text.header",
                    fmt::format("{} is followed by the number of the last bottom layer", row->name));
     } else if (row->name == "HYBRID_TRANSFORMER" && w.size() > 1) {
       constexpr std::string_view kKey = "model_parallel_NPU_group:";
       std::string_view value = w.size() == 2 && w[1].starts_with(kKey) ? w[1].substr(kKey.size()) : "";
       if (w.size() == 3 && w[1] == kKey) value = w[2];
-      if (!parse_integer(value, out_.model_group) || out_.model_group < 1)
+      if (!parse_decimal(value, out_.model_group) || out_.model_group < 1)
         return bad("foreign.text.header",
                    "HYBRID_TRANSFORMER is followed by 'model_parallel_NPU_group: ' and a number of ranks");
     } else if (w.size() > 1) {
@@ -171,7 +171,7 @@ class Parser {
     Layer layer{w[0], {}, {}, {}};
     int64_t ignored = 0;
     for (const size_t column : {size_t{1}, size_t{11}})
-      if (!parse_integer(w[column], ignored)) return no_number(w[column], column);
+      if (!parse_decimal(w[column], ignored)) return no_number(w[column], column);
     size_t column = 2;
     for (Phase* phase : {&layer.forward, &layer.input_gradient, &layer.weight_gradient}) {
       CHAKRA_CHECK(this->phase(w, column, *phase));
@@ -188,7 +188,7 @@ class Parser {
 
   Result<void> phase(const std::vector<std::string_view>& w, size_t column, Phase& phase) {
     uint64_t time = 0;
-    if (!parse_unsigned(w[column], time) || time > static_cast<uint64_t>(kLongestPs / unit_))
+    if (!parse_decimal(w[column], time) || time > static_cast<uint64_t>(kLongestPs / unit_))
       return no_number(w[column], column);
     phase.time = static_cast<Picoseconds>(time) * unit_;
     phase.comm_name = w[column + 1];
@@ -200,7 +200,7 @@ class Parser {
       return bad("foreign.text.collective",
                  fmt::format("{} is no collective; known: ALLREDUCE, ALLTOALL, ALLGATHER, REDUCESCATTER, NONE",
                              quote(phase.comm_name)));
-    if (!parse_unsigned(w[column + 2], phase.bytes) || phase.bytes > std::numeric_limits<int64_t>::max())
+    if (!parse_decimal(w[column + 2], phase.bytes) || phase.bytes > std::numeric_limits<int64_t>::max())
       return no_number(w[column + 2], column + 2);
     if (!phase.comm && phase.bytes != 0)
       return bad("foreign.text.collective",
@@ -446,10 +446,9 @@ bool is_text(std::string_view head) {
   const std::vector<Line> lines = lines_of(head.substr(0, 4096));
   if (lines.size() < 2) return false;
   const auto first = words(lines[0].text), second = words(lines[1].text);
-  int64_t count = 0;
   return (std::any_of(kPolicies.begin(), kPolicies.end(), [&](const PolicyRow& p) { return p.name == first[0]; }) ||
           std::find(kRefused.begin(), kRefused.end(), first[0]) != kRefused.end()) &&
-         parse_integer(second[0], count);
+         second[0].find_first_of("0123456789") == 0;
 }
 
 Result<TraceSet> read_text(ByteSource source, const Options& options, Findings& findings) {
@@ -498,7 +497,7 @@ Result<std::string> write_text(const TraceSet& job) {
   for (std::string_view rest = dims; !rest.empty();) {
     const size_t comma = std::min(rest.find(','), rest.size());
     int64_t size = 0;
-    if (!parse_integer(rest.substr(0, comma), size)) return refuse("its metadata dims are no numbers");
+    if (!parse_decimal(rest.substr(0, comma), size)) return refuse("its metadata dims are no numbers");
     options.dims.push_back(size);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }

@@ -229,7 +229,7 @@ Result<Fabric> parse_graph(const Spec& spec) {
     CHAKRA_ASSIGN(const std::string text, end.string());
     int64_t number = -1;
     if (const auto found = numbers.find(text); found != numbers.end()) number = found->second;
-    else if (!parse_integer(text, number) || number < 0 || number >= devices)
+    else if (!parse_decimal(text, number) || number < 0 || number >= devices)
       return end.error("net.graph.device", fmt::format("there is no device {}", quote(text)));
     return static_cast<uint32_t>(number);
   };

@@ -252,8 +252,8 @@ std::string Fabric::describe() const {
                        static_cast<int64_t>(graph->names.size()) - graph->ranks, graph->links.size());
   std::string out;
   for (const Dimension& d : dimensions)
-    out += fmt::format("{}{} of {}, {}, {:g} ns per link", out.empty() ? "" : "; ", d.topology().name, d.ranks,
-                       show_rate(d.bytes_per_s()), d.latency_ns);
+    out += fmt::format("{}{} of {}, {:g} GiB/s ({}), {:g} ns per link", out.empty() ? "" : "; ", d.topology().name,
+                       d.ranks, d.gib_per_s, show_rate(d.bytes_per_s()), d.latency_ns);
   if (!odd_links.empty()) out += fmt::format("; {} links unlike the others", odd_links.size());
   return out;
 }

@@ -204,7 +204,7 @@ struct Fabric {
   /// themselves.
   std::vector<int64_t> placement(std::span<const int64_t> ranks) const;
 
-  std::string describe() const;  ///< "Ring of 8, 53.7 GB/s, 500 ns per link"
+  std::string describe() const;  ///< "Ring of 8, 50 GiB/s (53.7 GB/s), 500 ns per link"
 };
 
 /// `findings`: net.file.unknown_key for keys without effect.

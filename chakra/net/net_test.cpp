@@ -240,7 +240,7 @@ TEST(File, ReadsTheEcosystemsFile) {
   EXPECT_EQ(fabric.path(0, 3).latency_ps, 1'500'000);
   EXPECT_EQ(serialization(50'000'000'000, fabric.path(0, 1).bytes_per_s), 931'322'574'615);  // GB are 2^30 bytes there
   EXPECT_EQ(serialization(UINT64_MAX, 1e-3), kLongestPs);
-  EXPECT_EQ(fabric.describe(), "Ring of 8, 53.7 GB/s, 500 ns per link");
+  EXPECT_EQ(fabric.describe(), "Ring of 8, 50 GiB/s (53.7 GB/s), 500 ns per link");
 }
 
 TEST(File, ChargesEveryDimensionAndHop) {

@@ -13,11 +13,13 @@
 #include "chakra/des/des.h"
 #include "chakra/feed/feed.h"
 #include "chakra/sim/fold.h"
+#include "chakra/sim/packet_count.h"
 #include "chakra/sim/prices.h"
 #include "chakra/sim/refusals.h"
 #include "chakra/sim/retarget.h"
 #include "chakra/sim/shared_links.h"
 #include "chakra/sim/sim.h"
+#include "chakra/sim/stuck.h"
 
 namespace chakra::sim {
 namespace {
@@ -126,7 +128,7 @@ class Engine {
       ready_.clear();
       actors_[a].feeder.start(ready_);
       for (const feed::Ready& ready : ready_)
-        queue_.push(std::max(ready.time, actors_[a].traits.start_ps), {a, ready.node, Event::Kind::ready});
+        queue_.push(ready_at(a, ready, actors_[a].traits.start_ps), {a, ready.node, Event::Kind::ready});
     }
     // All that happens at a time happens before a queue chooses what it runs next.
     uint64_t next_look = kEventsBetweenLooks;
@@ -168,7 +170,7 @@ class Engine {
 
   Result<void> prepare() {
     CHAKRA_CHECK(begin_as_recorded(in_, report_.findings));
-    const bool whole = !in_.fold || in_.transfers || in_.congestion != Congestion::closed;
+    const bool whole = !in_.fold || in_.transfers || in_.delays || in_.congestion != Congestion::closed;
     if (in_.classes) {
       for (const Trace& t : in_.classes->classes) CHAKRA_CHECK(check_trace(t));
     } else {
@@ -205,6 +207,7 @@ class Engine {
     CHAKRA_CHECK(check_match(matching_, true));
     prepare_actors();
     prepare_groups();
+    if (in_.congestion == Congestion::packet) CHAKRA_CHECK(check_packets());
     if (in_.congestion != Congestion::closed) traffic_.emplace(in_.fabric, in_.congestion, in_.packets);
     if (in_.timeline) start_timeline();
     return {};
@@ -280,6 +283,27 @@ class Engine {
         if (places.first_place[m] == kNobody) places.first_place[m] = p;
       }
     }
+  }
+
+  /// Packets are played out one by one, so how many there will be is known before they are too many.
+  Result<void> check_packets() {
+    PacketCount count(in_.packets);
+    absl::flat_hash_map<std::tuple<uint32_t, CommType, uint64_t, uint32_t>, double> known;  // by what a plan depends on
+    for (const match::Collective& c : matching_.collectives) {
+      const auto first = std::find_if(c.members.begin(), c.members.end(),
+                                      [](const match::NodeRef& ref) { return ref.node != trace::kNoNode; });
+      if (first == c.members.end() || c.type == CommType::unknown || transfer(first->rank, first->node)) continue;
+      const coll::Operation op = operation(c, first->rank, first->node);
+      const uint32_t shape = group_of(c).shape;
+      const auto packets = [&] { return count.of_plan(prices_.choice(shape, op).plan); };
+      if (!op.splits.empty()) count.add(packets());
+      else if (const auto [at, added] = known.try_emplace({shape, op.type, op.bytes, op.root}, 0.0); added)
+        count.add(at->second = packets());
+      else count.add(at->second);
+    }
+    for (const match::Message& m : matching_.messages)
+      if (m.send.node != trace::kNoNode && !transfer(m.send.rank, m.send.node)) count.add(count.of_message(m.bytes));
+    return count.check();
   }
 
   // ---- queues ----------------------------------------------------------------------------------------
@@ -380,7 +404,7 @@ class Engine {
       default: {
         actor.account.computing += computes(a, n);
         actor.account.hosting += hosts(a, n);
-        end_at(a, n, add_saturated(now(), compute_time(actor, n)));
+        end_at(a, n, add_saturated(now(), add_saturated(compute_time(actor, n), delay(a, n))));
         return {};
       }
     }
@@ -392,6 +416,13 @@ class Engine {
     const bool on_host = t.on_cpu(n) && actor.has_device;
     if (t.type[n] != NodeType::comp || on_host || actor.traits.speed == 1) return t.dur_ps[n];
     return picoseconds(static_cast<double>(t.dur_ps[n]) / kPsPerSecond / actor.traits.speed);
+  }
+
+  /// By how much the caller delays the node.
+  Picoseconds delay(uint32_t a, NodeId n) const { return in_.delays ? in_.delays->of(a, n) : 0; }
+  Picoseconds ready_at(uint32_t a, const feed::Ready& ready, Picoseconds earliest) const {
+    const Picoseconds late = trace::is_comm(trace(a).type[ready.node]) ? delay(a, ready.node) : 0;
+    return add_saturated(std::max(ready.time, earliest), late);
   }
 
   /// What communication takes once all have come, where the caller says it.
@@ -638,7 +669,7 @@ class Engine {
     ready_.clear();
     actor.feeder.done(n, now(), ready_);
     for (const feed::Ready& ready : ready_)
-      queue_.push(std::max(ready.time, now()), {a, ready.node, Event::Kind::ready});
+      queue_.push(ready_at(a, ready, now()), {a, ready.node, Event::Kind::ready});
     const uint32_t q = queue_of(a, n);
     if (q == kNoQueue) return;
     actor.queues[q].busy = false;
@@ -836,12 +867,12 @@ class Engine {
                                 actor.trace->rank, actor.trace->id[order.cycle[0]],
                                 quote(actor.trace->name_of(order.cycle[0])), order.cycle.size()),
                     {actor.trace->file});
-    std::vector<std::string> waits;
+    std::vector<Wait> waits;
     for (size_t i = 0; i < collectives_.size(); ++i)
       if (collectives_[i].arrived > 0 && collectives_[i].arrived < matching_.collectives[i].members.size())
-        waits.push_back(describe_collective(i));
+        waits.push_back(wait_in_collective(i));
     for (size_t i = 0; i < messages_.size(); ++i)
-      if (messages_[i].posted && !messages_[i].sent) waits.push_back(describe_receive(i));
+      if (messages_[i].posted && !messages_[i].sent) waits.push_back(wait_for_message(i));
     int64_t behind = 0;
     int64_t unfinished = 0;
     for (uint32_t a = 0; a < actors_.size(); ++a) {
@@ -851,48 +882,50 @@ class Engine {
     }
     std::string text = fmt::format("{} of {} ranks cannot finish ({} nodes left): ", unfinished, folded_.ranks.size(),
                                    show_count(behind));
-    for (size_t i = 0; i < std::min(waits.size(), kWaitsNamed); ++i) text += (i ? "; " : "") + waits[i];
+    for (size_t i = 0; i < std::min(waits.size(), kWaitsNamed); ++i) text += (i ? "; " : "") + to_text(waits[i]);
     if (waits.size() > kWaitsNamed) text += fmt::format("; and {} more", waits.size() - kWaitsNamed);
+    if (in_.waits) *in_.waits = std::move(waits);
     return fail(Code::stuck, "sim.stuck", std::move(text));
   }
 
-  std::string describe_collective(size_t id) {
+  /// With the ranks of the job: of the first group that was simulated, every place.
+  Wait wait_in_collective(size_t id) {
     const match::Collective& c = matching_.collectives[id];
-    const match::Group& group = matching_.groups[c.group];
-    std::string waiting, missing;
-    for (size_t m = 0; m < c.members.size(); ++m) {
-      const int64_t rank = group.ranks[m];
-      if (collectives_[id].arrival[m] >= 0) {
-        waiting += fmt::format("{}rank {} (node {})", waiting.empty() ? "" : ", ", rank,
-                               trace(c.members[m].rank).id[c.members[m].node]);
-        continue;
-      }
-      missing += fmt::format("{}rank {}", missing.empty() ? "" : ", ", rank);
-      if (!folded_.actors.find(rank)) missing += ", which is not in the job";
-      else if (c.members[m].node == trace::kNoNode) missing += ", which has no such collective";
-      else
-        missing += fmt::format(" (node {}){}", trace(c.members[m].rank).id[c.members[m].node], why_not(c.members[m]));
+    const Folded::Group& group = group_of(c);
+    Wait wait{c.type, group.names, c.index, 0, {}, {}};
+    for (size_t p = 0; p < group.ranks.size(); ++p) {
+      const uint32_t m = places_[c.group].member_at[p];
+      const match::NodeRef& ref = c.members[m];
+      Wait::Rank rank{group.ranks[p], {}, {}};
+      if (ref.node != trace::kNoNode) rank.node = trace(ref.rank).id[ref.node];
+      const bool waits = collectives_[id].arrival[m] >= 0;
+      if (!waits)
+        rank.why = group.actors[p] == kNobody      ? "which is not in the job"
+                   : ref.node == trace::kNoNode ? "which has no such collective"
+                                                : why_not(ref);
+      (waits ? wait.waiting : wait.missing).push_back(std::move(rank));
     }
-    return fmt::format("{} waits in {} number {} of group {} for {}", waiting, trace::name(c.type), c.index,
-                       quote(group.name), missing);
+    return wait;
   }
 
   /// Why a node that others wait for does not run.
-  std::string why_not(const match::NodeRef& ref) {
-    if (!actors_[ref.rank].feeder.is_ready(ref.node)) return ", which has not come that far";
-    return ", which is held up by what is before it in its queue";
+  std::string why_not(const match::NodeRef& ref) const {
+    if (!actors_[ref.rank].feeder.is_ready(ref.node)) return "which has not come that far";
+    return "which is held up by what is before it in its queue";
   }
 
-  std::string describe_receive(size_t id) const {
+  Wait wait_for_message(size_t id) const {
     const match::Message& m = matching_.messages[id];
-    const Trace& t = trace(m.recv.rank);
-    const int64_t from = t.comm(m.recv.node)->src;
-    return fmt::format("rank {} (node {}) waits for a message from rank {} with tag {}{}", t.rank, t.id[m.recv.node],
-                       from, t.comm(m.recv.node)->tag,
-                       !folded_.actors.find(from)      ? ", which is not in the job"
-                       : m.send.node == trace::kNoNode ? ", which never sends it"
-                                                       : fmt::format(" (node {}), which has not come that far",
-                                                                     trace(m.send.rank).id[m.send.node]));
+    const uint32_t a = m.recv.rank;
+    Wait wait{CommType::unknown, {}, 0, trace(a).comm(m.recv.node)->tag, {}, {}};
+    for (uint32_t i = 0; i < folded_.ranks.size(); ++i)
+      if (folded_.actor_of[i] == a) wait.waiting.push_back({folded_.ranks[i], trace(a).id[m.recv.node], {}});
+    Wait::Rank from{folded_.peer[a][trace(a).comm_row[m.recv.node]], {}, "which has not come that far"};
+    if (m.send.node != trace::kNoNode) from.node = trace(m.send.rank).id[m.send.node];
+    else from.why = "which never sends it";
+    if (!std::binary_search(folded_.ranks.begin(), folded_.ranks.end(), from.rank)) from.why = "which is not in the job";
+    wait.missing.push_back(std::move(from));
+    return wait;
   }
 
   // ---- timeline --------------------------------------------------------------------------------------------

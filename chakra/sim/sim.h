@@ -16,10 +16,12 @@
 #include "chakra/coll/coll.h"
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
+#include "chakra/sim/delays.h"       // IWYU pragma: export
 #include "chakra/sim/job_replay.h"   // IWYU pragma: export
 #include "chakra/sim/recorded.h"     // IWYU pragma: export
 #include "chakra/sim/retarget.h"     // IWYU pragma: export
 #include "chakra/sim/self_replay.h"  // IWYU pragma: export
+#include "chakra/sim/stuck.h"        // IWYU pragma: export
 #include "chakra/sim/system.h"       // IWYU pragma: export
 #include "chakra/sim/traffic.h"      // IWYU pragma: export
 #include "chakra/table/table.h"
@@ -60,8 +62,10 @@ struct SimInput {
   /// What these know takes as long as they say after the last has come; the network prices the rest. By the
   /// ranks of `job` or `classes`, which are then not folded.
   std::optional<Transfers> transfers;
+  std::optional<Delays> delays;  ///< of nodes of `job`, whose ranks are then not folded
   bool node_times = false;  ///< fill SimReport::times
   bool fold = true;  ///< simulate ranks that nothing tells apart once (closed only: links are shared by all)
+  std::vector<Wait>* waits = nullptr;             ///< filled where the run ends with sim.stuck
   const std::atomic<bool>* stop = nullptr;        ///< end early when it becomes true, with what there is
   std::function<void(const Progress&)> progress;  ///< called now and then
 
@@ -157,7 +161,7 @@ struct SimReport {
 };
 
 /// Errors: sim.start, sim.trace.defect, sim.time, sim.fabric.small, sim.device.unknown, sim.match (the ranks' traces
-/// contradict each other), sim.comm.type, sim.comm.peer; with Code::stuck sim.stuck (who waits for whom) and
+/// contradict each other), sim.packets, sim.comm.type, sim.comm.peer; with Code::stuck sim.stuck (who waits for whom) and
 /// sim.stuck.cycle.
 /// Cost: that of fold() and retarget(), and per actor O(events log events); per collective that of coll::run_closed, or
 /// of its messages on a shared network.

@@ -150,7 +150,7 @@ class SystemReader {
       return value.error("sim.system.value", "expected a map from a rank to how it differs from others");
     for (const auto& [name, rank] : value.fields) {
       int64_t number = -1;
-      if (!parse_integer(name, number) || number < 0)
+      if (!parse_decimal(name, number) || number < 0)
         return rank.error("sim.system.value", fmt::format("{} is not the number of a rank", quote(name)));
       RankTraits& traits = system_.unlike[number];
       for (const auto& [key, of] : rank.fields) {

@@ -55,7 +55,7 @@ class Reader {
     }
     if (count < 4) return wrong("view.csv.form", "rank, tick, node and name are expected");
     uint64_t rank = 0, tick = 0, id = 0;
-    if (!parse_unsigned(values[0], rank) || !parse_unsigned(values[1], tick) || !parse_unsigned(values[2], id))
+    if (!parse_decimal(values[0], rank) || !parse_decimal(values[1], tick) || !parse_decimal(values[2], id))
       return wrong("view.csv.form", "rank, tick and node are to be whole numbers");
     if (rank > INT32_MAX || (o_.ranks > 0 && rank >= static_cast<uint64_t>(o_.ranks)))
       return wrong("view.csv.rank", o_.ranks > 0 ? fmt::format("rank {} where there are {}", rank, o_.ranks)
@@ -206,8 +206,8 @@ Result<uint64_t> parse_frequency(std::string_view text) {
   const size_t point = digits.find('.');
   const std::string_view decimals = point == std::string_view::npos ? "" : digits.substr(point + 1);
   uint64_t whole = 0, part = 0, scale = 1;
-  const bool has_whole = parse_unsigned(digits.substr(0, point), whole);
-  bool good = has_whole && !digits.starts_with("0x") && decimals.size() <= 9 &&
+  const bool has_whole = parse_decimal(digits.substr(0, point), whole);
+  bool good = has_whole && decimals.size() <= 9 &&
               (point == std::string_view::npos || parse_unsigned(decimals, part)) && !decimals.starts_with("0x");
   for (size_t i = 0; i < decimals.size(); ++i) scale *= 10;
   constexpr uint64_t kMost = 1'000'000'000'000;  // 1 THz: a picosecond

@@ -1,5 +1,5 @@
-// Showing things: a Trace as a Timeline or as a picture of its graph, a Timeline as a file for ui.perfetto.dev and
-// chrome://tracing, a Table as text.
+// Showing things: a Trace as a Timeline or as a picture of its graph, a Timeline as a file for ui.perfetto.dev,
+// a Table as text.
 #pragma once
 
 #include <array>

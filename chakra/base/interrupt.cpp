@@ -1,0 +1,80 @@
+#include "chakra/base/interrupt.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <set>
+#include <string_view>
+
+namespace chakra {
+namespace {
+
+constexpr std::array<int, 2> kSignals{SIGINT, SIGTERM};
+
+/// Held by threads that have the signals blocked, and by the handler: whoever holds it in another thread goes on and
+/// lets it go, so the handler may wait for it.
+std::atomic_flag busy = ATOMIC_FLAG_INIT;
+thread_local int held = 0;
+thread_local sigset_t before;
+
+/// Never destroyed: a signal may come while the process ends.
+std::set<std::string>& names() {
+  static auto* const all = new std::set<std::string>();
+  return *all;
+}
+
+void lock() {
+  while (busy.test_and_set(std::memory_order_acquire)) {
+  }
+}
+
+void end(int signal) {
+  lock();
+  for (const std::string& name : names()) ::unlink(name.c_str());
+  constexpr std::string_view kText = "chakra: interrupted [cli.interrupted]\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText.data(), kText.size());
+  ::_exit(128 + signal);
+}
+
+}  // namespace
+
+void end_on_signals() {
+  names();
+  for (const int signal : kSignals) {
+    struct sigaction old {};
+    if (::sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_IGN) continue;
+    struct sigaction action {};
+    action.sa_handler = end;
+    for (const int other : kSignals) sigaddset(&action.sa_mask, other);
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+SignalsHeld::SignalsHeld() {
+  if (held++ > 0) return;
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : kSignals) sigaddset(&signals, signal);
+  ::pthread_sigmask(SIG_BLOCK, &signals, &before);
+  lock();
+}
+
+SignalsHeld::~SignalsHeld() {
+  if (--held > 0) return;
+  busy.clear(std::memory_order_release);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void remove_on_signal(const std::string& name) {
+  const SignalsHeld hold;
+  names().insert(name);
+}
+void forget(const std::string& name) {
+  const SignalsHeld hold;
+  names().erase(name);
+}
+
+}  // namespace chakra
