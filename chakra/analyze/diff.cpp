@@ -40,7 +40,7 @@ RowKey key_of(const Trace& t, NodeId n) {
     return {DiffRow::Kind::comm, fmt::format("{} {} bytes in {}", what, comm->bytes, group.empty() ? "all" : group)};
   }
   const Bound bound = bound_of(t, n);
-  const bool kernel = bound == Bound::compute || bound == Bound::memory;
+  const bool kernel = bound == Bound::compute || bound == Bound::memory || bound == Bound::unrecorded;
   return {kernel ? DiffRow::Kind::kernel : DiffRow::Kind::op, std::string(t.name_of(n))};
 }
 
