@@ -19,7 +19,8 @@ HEAD = """# How well every recording replays
 Made by `./dev table` from the recordings of the test data that hold device operations. Times are the recordings' own; what the columns mean is said in
 `docs/linking.md`, "Self-replay". *error*: replayed / measured - 1, median of |error| and the worst over the steps. *half*: what halving the device durations
 changes. *others*: worst error of the other steps where the first one alone told the launch latency and dispatch gap (`--fit-steps`).
-*starts*: device starts off by, median. *stall*: worst stream. *sync*, *initial*: shares of the critical path.
+*starts*: device starts off by, median. *stall*: worst stream. *sync*, *initial*, *unrecorded* (device work that the recording lacks, rule U1):
+shares of the critical path.
 
 """
 LIMIT_SHARE = 0.02
@@ -60,6 +61,8 @@ def reasons(r):
     errors = [abs(step["error"]) for step in r["steps"]]
     if path["initial_condition"] > LIMIT_SHARE:
         out.append(f"waits for work before the recording ({100 * path['initial_condition']:.0f} % of the critical path)")
+    if path["unrecorded"] > LIMIT_SHARE:
+        out.append(f"device work that was not recorded is assumed ({100 * path['unrecorded']:.0f} % of the critical path)")
     if path["sync_remainder"] > LIMIT_SHARE:
         out.append(f"blocking calls go on after what they wait for ({100 * path['sync_remainder']:.0f} %): in truth perhaps waits")
     if r["stream_stall_share"] > LIMIT_SHARE:
@@ -106,15 +109,18 @@ def page(binary, data):
                 f"| {other_steps(binary, files, folder, r['steps'])} | {percent(r['half_device_ns'] / r['measured_ns'] - 1, 1)} "
                 f"| {r['device_start_error_ns']['median'] / 1000:.1f} us "
                 f"| {100 * r['stream_stall_share']:.2f} % | {100 * path['device']:.0f} % | {100 * path['sync_remainder']:.1f} % "
-                f"| {100 * path['initial_condition']:.1f} % | {r['inferred_edges']:,} |")
+                f"| {100 * path['initial_condition']:.1f} % | {100 * path['unrecorded']:.1f} % "
+                f"| {r['inferred_edges']:,} |")
             why = reasons(r)
             if why:
                 exceptions.append(f"- `{name}`: {'; '.join(why)}.")
-    columns = ("| recording | device operations | steps | error, median | worst | others | half | starts | stall | device | sync | initial | inferred edges |\n"
-               "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+    columns = ("| recording | device operations | steps | error, median | worst | others | half | starts | stall "
+               "| device | sync | initial | unrecorded | inferred edges |\n"
+               "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
     text = HEAD + "## Informative: device and constants make at least 10 % of the critical path\n\n" + columns
     text += "\n".join(tables[True]) + "\n\n## The host alone explains the time\n\n" + columns + "\n".join(tables[False])
-    text += "\n\n## Exceptions\n\nBeyond 2 % of stall, sync or initial condition, 1 % of median or 3 % of worst error:\n\n" + "\n".join(exceptions)
+    text += "\n\n## Exceptions\n\nBeyond 2 % of stall, sync, initial condition or unrecorded work, 1 % of median or 3 % of worst error:\n\n"
+    text += "\n".join(exceptions)
     text += f"\n\nWithout device operations: {', '.join(without)}."
     text += f"\nRefused: {', '.join(refused)}.\n" if refused else "\n"
     return text

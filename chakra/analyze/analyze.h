@@ -35,6 +35,7 @@ enum class Bound : uint8_t {
   collective,
   message,
   memory,             ///< a load or store; a copy on a device
+  unrecorded,         ///< device work that was not recorded
   host,               ///< a node on the CPU
   host_gap,           ///< host time that no operator accounts for
   sync_remainder,     ///< a blocking call after what it waits for has ended
@@ -43,9 +44,11 @@ enum class Bound : uint8_t {
   unexplained,        ///< all that is waited for has ended, and yet the node does not begin
   start,              ///< before the first node of the chain
 };
-inline constexpr std::array<std::string_view, 11> kBounds{
-    "compute",        "collective",        "message", "memory",      "host", "host_gap",
-    "sync_remainder", "initial_condition", "lag",     "unexplained", "start"};
+inline constexpr std::array<std::string_view, 12> kBounds{
+    "compute",  "collective",     "message",           "memory", "unrecorded",  "host",
+    "host_gap", "sync_remainder", "initial_condition", "lag",    "unexplained", "start"};
+/// The communication of which a node is a piece, where it was cut; else the node itself.
+trace::NodeId whole_communication(const trace::Trace& trace, trace::NodeId node);
 /// Of a node; metadata is host.
 Bound bound_of(const trace::Trace& trace, trace::NodeId node);
 
@@ -77,6 +80,7 @@ struct TimeBudget {
   Picoseconds compute_alone = 0, overlapped = 0;  ///< compute runs, without and with communication
   Picoseconds exposed = 0;                        ///< communication and no compute
   Picoseconds memory = 0;                         ///< else: memory nodes, copies on devices
+  Picoseconds unrecorded = 0;                     ///< else: device work that was not recorded
   Picoseconds host = 0, sync_remainder = 0, host_gap = 0, initial = 0;  ///< else, in this order
   struct Idle {
     bool lag = false;   ///< a lag of such an edge; false: nothing that is recorded explains it

@@ -1,4 +1,5 @@
 #include "chakra/analyze/analyze.h"
+#include "chakra/trace/unrecorded.h"
 
 #include <gtest/gtest.h>
 
@@ -108,7 +109,8 @@ TEST(Clocks, RanksWithoutCommonCollectivesStayUnknown) {
 
 // ---- critical path ------------------------------------------------------------------------------------
 
-constexpr std::array<std::string_view, 4> kNames{"aten::mm", "gemm", trace::kHostGap, "Memcpy DtoH"};
+constexpr std::array<std::string_view, 5> kNames{"aten::mm", "gemm", trace::kHostGap, "Memcpy DtoH",
+                                                 trace::kUnrecorded};
 
 /// Up to 12 nodes; those that are measured begin when their dependencies have ended, or later, or (`overlap`) earlier.
 trace::Trace random_trace(Prng& random, bool measured, bool overlap) {
@@ -244,6 +246,7 @@ TEST(Time, EqualsWhatLookingAtEveryPicosecondFinds) {
       else if (computes) ++truth.compute_alone;
       else if (communicates) ++truth.exposed;
       else if (is(Bound::memory)) ++truth.memory;
+      else if (is(Bound::unrecorded)) ++truth.unrecorded;
       else if (is(Bound::host)) ++truth.host;
       else if (is(Bound::host_gap)) ++truth.host_gap;
       else ++idle;
@@ -253,6 +256,7 @@ TEST(Time, EqualsWhatLookingAtEveryPicosecondFinds) {
     EXPECT_EQ(budget->compute_alone, truth.compute_alone);
     EXPECT_EQ(budget->exposed, truth.exposed);
     EXPECT_EQ(budget->memory, truth.memory);
+    EXPECT_EQ(budget->unrecorded, truth.unrecorded);
     EXPECT_EQ(budget->host, truth.host);
     EXPECT_EQ(budget->host_gap, truth.host_gap);
     Picoseconds causes = 0;

@@ -29,8 +29,8 @@ class Sweep {
     }
     if (s_.last > at) spend(at, s_.last);
     std::vector<uint64_t> parts, exposed;
-    for (const Picoseconds part : {out_.compute_alone, out_.overlapped, out_.exposed, out_.memory, out_.host,
-                                   out_.sync_remainder, out_.host_gap, out_.initial})
+    for (const Picoseconds part : {out_.compute_alone, out_.overlapped, out_.exposed, out_.memory, out_.unrecorded,
+                                   out_.host, out_.sync_remainder, out_.host_gap, out_.initial})
       parts.push_back(static_cast<uint64_t>(part));
     for (auto& [cause, idle] : idle_) {
       parts.push_back(static_cast<uint64_t>(idle.time));
@@ -92,7 +92,7 @@ class Sweep {
       (runs(Bound::collective) ? out_.overlapped : out_.compute_alone) += time;
     } else if (runs(Bound::collective)) {
       out_.exposed += time;
-      const NodeId n = comm_.begin()->second;
+      const NodeId n = whole_communication(t_, comm_.begin()->second);
       const trace::Comm* comm = t_.comm(n);
       const bool message = t_.type[n] != trace::NodeType::coll;
       const trace::CommType type = message || !comm ? trace::CommType::unknown : comm->type;
@@ -104,6 +104,8 @@ class Sweep {
       row.time += time;
     } else if (runs(Bound::memory)) {
       out_.memory += time;
+    } else if (runs(Bound::unrecorded)) {
+      out_.unrecorded += time;
     } else if (runs(Bound::host)) {
       out_.host += time;
     } else if (runs(Bound::sync_remainder)) {

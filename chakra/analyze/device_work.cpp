@@ -6,6 +6,8 @@
 #include <limits>
 #include <set>
 
+#include "chakra/trace/unrecorded.h"
+
 namespace chakra::analyze {
 namespace {
 
@@ -14,7 +16,8 @@ using trace::Trace;
 
 /// A device operation or a piece of one. A message that another one's kernel carries has no place on a device.
 bool is_operation(const Trace& t, NodeId n, bool places) {
-  if (!t.on_device(n) || t.name_of(n) == trace::kInitialCondition) return false;
+  const std::string_view name = t.name_of(n);
+  if (!t.on_device(n) || name == trace::kInitialCondition || name == trace::kUnrecorded) return false;
   return !places || t.lane[n] != trace::kNoLane;
 }
 

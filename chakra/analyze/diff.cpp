@@ -94,7 +94,7 @@ uint32_t row_of(const Trace& t, NodeId n, Names& names) {
                      fmt::format("{} {} bytes in {}", what, comm->bytes, group.empty() ? "all" : group));
   }
   const Bound bound = bound_of(t, n);
-  const bool kernel = bound == Bound::compute || bound == Bound::memory;
+  const bool kernel = bound == Bound::compute || bound == Bound::memory || bound == Bound::unrecorded;
   return names.row(kernel ? DiffRow::Kind::kernel : DiffRow::Kind::op, t.name_of(n));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/trace/unrecorded.h"
 
 namespace chakra::analyze {
 
@@ -66,8 +67,13 @@ void find_long_times(Picoseconds sum, int64_t rank, Findings& findings) {
                         fmt::format("times add up to more than can be counted: sums stay at {}", show_time(sum))});
 }
 
+NodeId whole_communication(const Trace& t, NodeId n) {
+  const NodeId whole = t.part_of[n];
+  return whole < n && trace::is_comm(t.type[whole]) ? whole : n;
+}
+
 Bound bound_of(const Trace& t, NodeId n) {
-  switch (t.type[n]) {
+  switch (t.type[whole_communication(t, n)]) {
     case NodeType::coll: return Bound::collective;
     case NodeType::send:
     case NodeType::recv: return Bound::message;
@@ -80,6 +86,7 @@ Bound bound_of(const Trace& t, NodeId n) {
   if (name == trace::kHostGap) return Bound::host_gap;
   if (name == trace::kSyncRemainder) return Bound::sync_remainder;
   if (name == trace::kInitialCondition) return Bound::initial_condition;
+  if (name == trace::kUnrecorded) return Bound::unrecorded;
   if (t.on_cpu(n)) return Bound::host;
   return t.on_device(n) && (name.starts_with("Memcpy") || name.starts_with("Memset")) ? Bound::memory : Bound::compute;
 }

@@ -143,6 +143,7 @@ Result<std::vector<NamedTable>> times(const Job& job, Findings&) {
     row("compute and communication", b.overlapped);
     row("exposed communication", b.exposed);
     row("memory", b.memory);
+    row("device work that was not recorded", b.unrecorded);
     row("host", b.host);
     row("blocked call after its end", b.sync_remainder);
     row("host gap", b.host_gap);

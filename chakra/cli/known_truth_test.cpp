@@ -9,6 +9,7 @@
 #include "chakra/io/io.h"
 #include "chakra/match/match.h"
 #include "chakra/pytorch/pytorch.h"
+#include "chakra/pytorch/testing/device_programs.h"
 #include "chakra/pytorch/testing/recording.h"
 #include "chakra/sim/sim.h"
 
@@ -23,7 +24,7 @@ constexpr double kTolerance = 0.01;
 constexpr uint64_t kSeeds = 5;
 
 struct Truth {
-  double full_ns = 0, half_ns = 0;
+  double full_ns = 0, half_ns = 0, half_recorded_ns = 0;
 };
 
 /// The trace linked from the recording of a program, and what is true of it.
@@ -37,6 +38,10 @@ trace::Trace record_and_link(const Program& program, uint64_t seed, MachineOptio
   Machine faster(seed, options);
   program.run(faster);
   truth.half_ns = static_cast<double>(faster.span());
+  options.scale_unrecorded = false;
+  Machine partly_faster(seed, options);
+  program.run(partly_faster);
+  truth.half_recorded_ns = static_cast<double>(partly_faster.span());
 
   pytorch::RankInput input;
   input.device = folder.write("device.json", machine.kineto());
@@ -47,6 +52,9 @@ trace::Trace record_and_link(const Program& program, uint64_t seed, MachineOptio
   EXPECT_EQ(linked->report.host_ops, static_cast<int64_t>(machine.op_count()));
   if (with_host) EXPECT_EQ(linked->report.matched_host_ops, linked->report.host_ops);
   EXPECT_EQ(linked->report.attached_device_ops, static_cast<int64_t>(machine.device_op_count()));
+  // No rule fires where its cause lacks, and each where it does not.
+  EXPECT_EQ(linked->report.host_spins, machine.spin_count());
+  EXPECT_EQ(linked->report.unrecorded, machine.unrecorded_count());
   return std::move(linked->trace);
 }
 
@@ -90,6 +98,7 @@ TEST_P(KnownTruth, ReplayAndHalvedReplayEqualIt) {
         ASSERT_TRUE(replay) << replay.error().message();
         EXPECT_NEAR(off(replay->replayed_ps, truth.full_ns), 0, kTolerance);
         EXPECT_NEAR(off(replay->half_device_ps, truth.half_ns), 0, kTolerance);
+        EXPECT_NEAR(off(replay->half_recorded_ps, truth.half_recorded_ns), 0, kTolerance);
         EXPECT_LT(std::abs(replay->worst_error), kTolerance);
         EXPECT_LT(replay->stream_stall_share, 0.02);
         if (program.device_matters) EXPECT_TRUE(replay->informative);
@@ -206,6 +215,8 @@ std::string test_name(const ::testing::TestParamInfo<Program>& program) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, KnownTruth, ::testing::ValuesIn(pytorch::testing::programs()), test_name);
+INSTANTIATE_TEST_SUITE_P(DevicePrograms, KnownTruth, ::testing::ValuesIn(pytorch::testing::device_programs()),
+                         test_name);
 
 }  // namespace
 }  // namespace chakra

@@ -96,6 +96,8 @@ Json to_json(const LinkedRank& rank) {
       {"steps", steps},
       {"step_error", {{"median", s.median_error}, {"worst", s.worst_error}}},
       {"half_device_ns", json_ns(s.half_device_ps)},
+      {"half_recorded_ns", json_ns(s.half_recorded_ps)},
+      {"unrecorded", {{"count", r.unrecorded}, {"time_ns", r.unrecorded_ns}}},
       {"critical_path", path},
       {"informative", s.informative},
       {"device_start_error_ns", {{"median", json_ns(s.start_error_median_ps)}, {"max", json_ns(s.start_error_max_ps)}}},
@@ -148,6 +150,9 @@ std::string to_text(const LinkedRank& rank) {
     constant("dispatch gap", row.used_gap, row.dispatch_gap_ns, row.gap_samples);
     line(r.constants.size() > 1 ? fmt::format("device {}", row.device).c_str() : "constants", text);
   }
+  if (r.unrecorded > 0)
+    line("unrecorded", fmt::format("{} times device work that the recording lacks, {} in all",
+                                   show_count(r.unrecorded), show_time(r.unrecorded_ns * kPsPerNs)));
   if (r.comm_nodes > 0)
     line("communication",
          fmt::format("{} nodes, {}", show_count(r.comm_nodes), show_bytes(static_cast<double>(r.comm_bytes))));
@@ -169,10 +174,13 @@ std::string to_text(const LinkedRank& rank) {
       path += fmt::format("{}{} {}", path.empty() ? "" : ", ", sim::kPathParts[i], show_percent(s.critical_path[i]));
   line("critical path", path);
   if (r.device_ops > 0) {
-    const double change =
-        s.replayed_ps ? static_cast<double>(s.half_device_ps) / static_cast<double>(s.replayed_ps) - 1 : 0;
+    const auto halved = [&](Picoseconds span) {
+      const double change = s.replayed_ps ? static_cast<double>(span) / static_cast<double>(s.replayed_ps) - 1 : 0;
+      return fmt::format("{} ({})", show_time(span), signed_percent(change));
+    };
     line("half as long",
-         fmt::format("device operations would give {} ({})", show_time(s.half_device_ps), signed_percent(change)));
+         fmt::format("device operations would give {}{}", halved(s.half_device_ps),
+                     r.unrecorded > 0 ? "; those that were recorded alone " + halved(s.half_recorded_ps) : ""));
     line("device starts",
          fmt::format("off by {} (median), {} (most); worst stream stalls {} of the time without a known reason",
                      show_time(s.start_error_median_ps), show_time(s.start_error_max_ps),

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "chakra/trace/unrecorded.h"
+
 namespace chakra::cli {
 namespace {
 
@@ -81,6 +83,13 @@ Why why_from_device(const SimAsked&, const JobFacts&, const sim::SimReport& repo
   const auto rated = [](const sim::ActorReport& actor) { return actor.rates.mfu.has_value(); };
   if (report.devices.empty() && std::any_of(report.actors.begin(), report.actors.end(), rated)) return {};
   return {"nothing was measured on a device, or nothing is simulated on another one", false};
+}
+
+Why why_unrecorded(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+  if (!job.unrecorded) return {"the job has no device work that was not recorded", false};
+  const auto faster = [](const auto& row) { return row.second.speed != 1; };
+  if (!report.devices.empty() || std::any_of(job.system.unlike.begin(), job.system.unlike.end(), faster)) return {};
+  return {"nothing is simulated on another device or at another speed", false};
 }
 
 Why why_roofline(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
@@ -166,9 +175,10 @@ Why why_no_fold(const SimAsked& asked, const JobFacts& job, const sim::SimReport
 }
 
 /// Every option of `chakra sim` that may change nothing.
-constexpr std::array<Row, 16> kRows{{
+constexpr std::array<Row, 17> kRows{{
     {"--device", [](const SimAsked& a, const JobFacts&) { return if_given(a.device); }, why_device},
     {"--from-device", [](const SimAsked& a, const JobFacts&) { return if_given(a.from_device); }, why_from_device},
+    {"--unrecorded", [](const SimAsked& a, const JobFacts&) { return if_given(a.unrecorded); }, why_unrecorded},
     {"--system (roofline-enabled)",
      [](const SimAsked& a, const JobFacts& j) { return if_set(a.native && j.system.roofline); }, why_roofline},
     {"--system (peak-perf, local-mem-bw)",
@@ -248,6 +258,7 @@ JobFacts facts_of(const sim::SimInput& input, const match::GroupTable& groups, c
   else
     for (const trace::Trace& t : input.job.ranks) facts.ranks.push_back(t.rank);
   const std::vector<trace::Trace>& traces = input.classes ? input.classes->classes : input.job.ranks;
+  for (const trace::Trace& t : traces) facts.unrecorded |= t.strings.find(trace::kUnrecorded) != 0;
   for (const trace::Trace& t : traces)
     for (const trace::NodeType type : t.type) {
       facts.collectives |= type == trace::NodeType::coll;

@@ -23,7 +23,7 @@ Finding partial_effect(std::string_view option, std::string_view why);
 /// What 'chakra sim' was asked for, as far as it may change nothing.
 struct SimAsked {
   bool native = true, classes = false;
-  std::string memory, groups, expand, congestion, collectives, device, from_device, backend, rendezvous;
+  std::string memory, groups, expand, congestion, collectives, device, from_device, unrecorded, backend, rendezvous;
   int64_t queues_per_dimension = 1;
   double injection_scale = 1;
   bool packet_bytes = false, no_fold = false, timeline = false;
@@ -35,6 +35,7 @@ struct JobFacts {
   std::vector<std::string> unnamed;  ///< groups of --groups that nothing of the job names
   size_t groups_given = 0;
   bool collectives = false, messages = false, memory = false;  ///< nodes of the kind
+  bool unrecorded = false;                                     ///< device work that was not recorded
   int64_t copies = -1;                                         ///< by --expand
   sim::System system;
   coll::Selection rules;

@@ -469,6 +469,7 @@ SimAsked asked_of(const Options& o, const sim::SimInput& input) {
           .collectives = o.collectives,
           .device = o.devices.device,
           .from_device = o.devices.from_device,
+          .unrecorded = o.devices.unrecorded,
           .backend = o.backend,
           .rendezvous = o.rendezvous,
           .queues_per_dimension = o.compat_options.queues_per_dimension,

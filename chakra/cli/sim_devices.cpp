@@ -16,11 +16,17 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
   app.add_option("--from-device", options.from_device,
                  "What was measured, was measured on this device, whatever the traces say")
       ->type_name("NAME|FILE");
+  app.add_option("--unrecorded", options.unrecorded,
+                 "Whether device work that was not recorded is scaled with the device and a rank's speed (scale, the "
+                 "default), or takes its time (keep)")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"scale", "keep"}));
 }
 
 Result<void> use_devices(const DeviceOptions& options, bool native, sim::System& system) {
-  if (!native && !(options.device.empty() && options.from_device.empty()))
-    return fail(Code::usage, "cli.usage", "--device and --from-device are for the native mode");
+  if (!native && !(options.device.empty() && options.from_device.empty() && options.unrecorded.empty()))
+    return fail(Code::usage, "cli.usage", "--device, --from-device and --unrecorded are for the native mode");
+  system.keep_unrecorded = options.unrecorded == "keep";
   if (!options.device.empty()) {
     CHAKRA_ASSIGN(system.target, device::find_or_load(options.device));
   }

@@ -7,7 +7,7 @@
 namespace chakra::cli {
 
 struct DeviceOptions {
-  std::string device, from_device;
+  std::string device, from_device, unrecorded;
 };
 void add_device_options(CLI::App& app, DeviceOptions& options);
 /// Sets the system's target and recorded device. Errors: cli.usage, those of device::find_or_load.

@@ -9,6 +9,7 @@
 
 #include "chakra/pytorch/comm_nodes.h"
 #include "chakra/pytorch/linking.h"
+#include "chakra/trace/unrecorded.h"
 
 namespace chakra::pytorch {
 namespace {
@@ -126,6 +127,7 @@ class Assembler {
     host_gap_ = intern(trace::kHostGap);
     remainder_ = intern(trace::kSyncRemainder);
     initial_ = intern(trace::kInitialCondition);
+    unrecorded_ = intern(trace::kUnrecorded);
     correlation_ = intern("correlation");
     source_ = intern("source");
     rf_id_ = intern("rf_id");
@@ -275,7 +277,8 @@ class Assembler {
       t_.flags[node] |= trace::kHasStart | trace::kHasDuration;
       t_.start_ps[node] = (item.start - l_.begin_ns) * kPsPerNs;
       t_.dur_ps[node] = item.dur * kPsPerNs;
-      const bool device = item.kind == Item::Kind::device || item.kind == Item::Kind::device_rest;
+      const bool device = item.kind == Item::Kind::device || item.kind == Item::Kind::device_rest ||
+                          item.kind == Item::Kind::unrecorded;
       const bool message = item.kind == Item::Kind::message;
       if (device || message) t_.flags[node] &= static_cast<uint8_t>(~trace::kOnCpu);
       if (item.kind != Item::Kind::initial_condition && !message)
@@ -406,6 +409,7 @@ class Assembler {
       case Item::Kind::sync_remainder: t_.name[node] = remainder_; break;
       case Item::Kind::gap: t_.name[node] = host_gap_; break;
       case Item::Kind::initial_condition: t_.name[node] = initial_; break;
+      case Item::Kind::unrecorded: t_.name[node] = unrecorded_; break;
       case Item::Kind::device: {
         const DeviceOp& op = k_.device_ops[record];
         t_.name[node] = op.name;
@@ -443,7 +447,7 @@ class Assembler {
   trace::Trace& t_;
   CommNodes comms_;
   Names names_{b_.trace.strings};
-  StringId host_gap_ = 0, remainder_ = 0, initial_ = 0, correlation_ = 0, source_ = 0, rf_id_ = 0;
+  StringId host_gap_ = 0, remainder_ = 0, initial_ = 0, unrecorded_ = 0, correlation_ = 0, source_ = 0, rf_id_ = 0;
   NodeId nodes_ = 0;
   struct Origin {
     Item::Kind kind;

@@ -35,7 +35,7 @@ void find_messages(Linking& l) {
             pending.push_back({kNone, ops[next], type == trace::NodeType::recv});
       if (pending.empty() || l.roles[call].launched() != 1) continue;
       const uint32_t device_op = l.op_order[l.roles[call].first_op];
-      if (!is_comm_kernel(l.text(k.device_ops[device_op].name))) continue;
+      if (const auto* row = l.comm_kernel[device_op]; row == nullptr || !row->of_c10d) continue;
       uint32_t around = l.enclosing_op[call];
       while (around != kNone && k.ops[around].name != record) around = l.parent_op[around];
       if (around == kNone && k.device_ops[device_op].comm == trace::kNoRow)

@@ -1,6 +1,7 @@
 // What a communication node moves: from the record on the kernel itself, on the operators around its
 // launch, or from the tensors of the host trace.
 #include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -83,8 +84,8 @@ CommNodes::CommNodes(Linking& l) : l_(l) {
 bool CommNodes::device(uint32_t op, CommNode& node) {
   const Kineto& k = l_.kineto;
   const DeviceOp& x = k.device_ops[op];
-  const std::string_view kernel = l_.text(x.name);
-  if (x.comm == trace::kNoRow && !is_comm_kernel(kernel)) return false;
+  const CommKernelRow* row = l_.comm_kernel[op];
+  if (x.comm == trace::kNoRow && row == nullptr) return false;
   if (const auto [first, last] = l_.messages_of(op); first < last) return message(first, node);
   CommRecord record;
   if (x.comm != trace::kNoRow) complete(record, k.comms[x.comm]);
@@ -111,14 +112,17 @@ bool CommNodes::device(uint32_t op, CommNode& node) {
   }
   CommKind kind = comm_kind(l_.text(record.collective));
   if (kind.type == NodeType::invalid) kind = comm_kind(annotation);
-  if (kind.type == NodeType::invalid) kind = comm_kind(kernel.substr(0, kernel.find('(')));
+  if (kind.type == NodeType::invalid && row && row->type != CommType::unknown) kind = {NodeType::coll, row->type};
+  if (kind.type == NodeType::invalid) kind = comm_kind(function_name(l_.text(x.name)));
   if (kind.type == NodeType::invalid) kind.type = NodeType::coll;  // RCCL's generic kernel, alone
   if (record.in_elements < 0 && tensors.empty() && !dims.empty()) {
     record.in_elements = static_cast<int64_t>(sum_dims(dims));
     types = dim_types;
   }
   find_ends(record, kind, annotation);
+  const int64_t unknown = size_unknown_;
   fill(node, kind, record, tensors, types, "nccl");
+  if (size_unknown_ > unknown && row) ++size_unknown_of_[row->library];
   return true;
 }
 
@@ -275,6 +279,15 @@ void CommNodes::number(std::span<trace::Comm* const> collectives) {
   for (size_t i = 0; i < numbers.size(); ++i) collectives[i]->sequence = numbers[i];
 }
 
+/// " (8 of DeepEP, 2 of vLLM)"; empty where all are of NCCL.
+std::string CommNodes::libraries() const {
+  std::string text;
+  for (const auto& [library, count] : size_unknown_of_)
+    if (library != kCommKernels[0].library || size_unknown_of_.size() > 1)
+      text += fmt::format("{}{} of {}", text.empty() ? " (" : ", ", show_count(count), library);
+  return text.empty() ? text : text + ")";
+}
+
 void CommNodes::finish(trace::Trace& trace) {
   absl::flat_hash_map<StringId, std::vector<trace::Comm*>> collectives;  // c10d counts messages by themselves
   for (trace::NodeId node = 0; node < trace.size(); ++node)
@@ -284,7 +297,8 @@ void CommNodes::finish(trace::Trace& trace) {
   trace.groups = groups_;
   if (size_unknown_ > 0)
     l_.find("pytorch.comm.size_unknown", Severity::warning,
-            show_count(size_unknown_) + " communications do not say how much they move; they count as 0 bytes");
+            fmt::format("{} communications do not say how much they move{}; they count as 0 bytes",
+                        show_count(size_unknown_), libraries()));
   if (unnamed_groups_ > 0)
     l_.find("pytorch.comm.group_unknown", Severity::warning,
             show_count(unnamed_groups_) + " communications do not say in which of several groups they are");

@@ -1,6 +1,8 @@
 // What a communication node moves (comm_nodes.cpp).
 #pragma once
 
+#include <map>
+
 #include "chakra/pytorch/linking.h"
 
 namespace chakra::pytorch {
@@ -33,12 +35,14 @@ class CommNodes {
   trace::ProcessGroup* find_group(std::string_view name);  ///< null: not known yet
   StringId only_group(std::string_view backend);
   void note_group(const CommRecord& record);
+  std::string libraries() const;
   static void number(std::span<trace::Comm* const> collectives);
 
   Linking& l_;
   std::vector<trace::ProcessGroup> groups_;
   StringId last_noted_ = 0;
   int64_t unnamed_groups_ = 0, size_unknown_ = 0;
+  std::map<std::string_view, int64_t> size_unknown_of_;  ///< by library, of device operations
 };
 
 }  // namespace chakra::pytorch

@@ -112,12 +112,6 @@ bool is_host_comm(std::string_view annotation) {
 
 bool is_comm_record(std::string_view op) { return op == "record_param_comms" || op.starts_with("nccl:"); }
 
-bool is_comm_kernel(std::string_view name) {
-  if (name.starts_with("void ")) name.remove_prefix(5);
-  return (name.starts_with("nccl") || name.starts_with("rccl") || name.starts_with("msccl")) &&
-         contains(name.substr(0, name.find_first_of("<(")), "Kernel");
-}
-
 std::vector<TensorRef> parse_tensors(std::string_view values) {
   std::vector<TensorRef> tensors;
   for (size_t i = 0; i + 1 < values.size(); ++i) {

@@ -40,9 +40,6 @@ CommKind comm_kind(std::string_view name);
 /// Bytes of one element of any name that plain_dtype understands; 0 if not known.
 int element_bytes(std::string_view dtype);
 
-/// A kernel that moves data between devices, of NCCL (all generations of names), RCCL or MSCCL.
-bool is_comm_kernel(std::string_view kernel_name);
-
 /// An operator of c10d or NCCL around the launch of a communication kernel, whose inputs are its tensors.
 bool is_comm_record(std::string_view op);
 

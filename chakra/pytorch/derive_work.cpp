@@ -255,7 +255,7 @@ class DeviceWork {
 
  private:
   bool communicates(uint32_t d) const {
-    return k_.device_ops[d].comm != trace::kNoRow || is_comm_kernel(l_.text(k_.device_ops[d].name));
+    return k_.device_ops[d].comm != trace::kNoRow || l_.comm_kernel[d] != nullptr;
   }
   /// The innermost operator around the launch.
   uint32_t launcher(uint32_t d) const {

@@ -1,5 +1,6 @@
 // Which runtime call launched which device operation, from which operator, and the order in which the
 // streams ran them.
+#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
@@ -149,6 +150,16 @@ void find_idle_launches(Linking& l) {
          fmt::format("{} launching calls have no device operation in the recording: {}", show_count(count), names));
 }
 
+/// Names repeat, so each is looked up once.
+void find_comm_kernels(Linking& l) {
+  absl::flat_hash_map<StringId, const CommKernelRow*> rows;
+  for (const DeviceOp& op : l.kineto.device_ops) {
+    const auto [row, added] = rows.try_emplace(op.name);
+    if (added) row->second = comm_kernel(l.text(op.name));
+    l.comm_kernel.push_back(row->second);
+  }
+}
+
 }  // namespace
 
 /// Ids are given out as operators begin, so where starts tie they tell the caller from the callee. Without
@@ -182,6 +193,7 @@ void attach_device_ops(Linking& l) {
   });
   join_by_correlation(l);
   find_enclosing(l);
+  find_comm_kernels(l);
 
   l.thread_launches.assign(k.threads.size(), {});
   for (size_t thread = 0; thread < k.threads.size(); ++thread)

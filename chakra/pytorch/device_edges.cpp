@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "chakra/pytorch/linking.h"
+#include "chakra/pytorch/unrecorded.h"
 
 namespace chakra::pytorch {
 namespace {
@@ -49,7 +50,7 @@ class DeviceEdges {
       }
     first_item_ = l_.item_of_device_op;
     explain_starts();
-    cut_overlapped();
+    cut_operations();
     add_edges();
   }
 
@@ -71,23 +72,45 @@ class DeviceEdges {
     return l_.roles[l_.call_of_op[op]].graph ? constants.graph_launch_ns : std::max<int64_t>(0, constants.launch_ns);
   }
 
+  /// An operation is cut where something went on that had waited for a part of it.
+  struct Cut {
+    uint32_t op;
+    int64_t at;
+    uint32_t item;  ///< that waited
+    EdgeKind kind;
+  };
+
   /// An operation that began while another one of its stream ran, and later than everything known explains,
-  /// waited for a part of that one, which is cut there. Communication stays whole: its time is not its own.
-  void cut_overlapped() {
+  /// waited for a part of that one. Communication stays whole: its time is not its own.
+  std::vector<Cut> cuts_by_overlaps() {
+    std::vector<Cut> cuts;
     for (const EventEdge& overlap : l_.overlaps) {
-      const DeviceOp &x = k_.device_ops[overlap.op], &on = k_.device_ops[overlap.on];
-      if (explained_[overlap.op] != kUnknown && x.start_ns <= explained_[overlap.op] + kToleranceNs) continue;
-      if (on.comm != trace::kNoRow || is_comm_kernel(l_.text(on.name))) continue;
-      const uint32_t part = l_.item_of_device_op[overlap.on];
-      const uint32_t rest =
-          add_item(Item::Kind::device_rest, x.start_ns, item(part).end() - x.start_ns, overlap.on, on.lane);
-      item(part).dur = x.start_ns - item(part).start;
-      item(rest).of = first_item_[overlap.on];
-      l_.item_of_device_op[overlap.on] = rest;
-      add_launch(rest, overlap.on);
-      dep(rest, part, EdgeKind::stream);
-      dep(first_item_[overlap.op], part, EdgeKind::stream, true);
-      explain(overlap.op, x.start_ns);
+      const int64_t start = k_.device_ops[overlap.op].start_ns;
+      if (explained_[overlap.op] != kUnknown && start <= explained_[overlap.op] + kToleranceNs) continue;
+      if (k_.device_ops[overlap.on].comm != trace::kNoRow || l_.comm_kernel[overlap.on] != nullptr) continue;
+      cuts.push_back({overlap.on, start, first_item_[overlap.op], EdgeKind::stream});
+      explain(overlap.op, start);
+    }
+    return cuts;
+  }
+
+  void cut_operations() {
+    std::vector<Cut> cuts = cuts_by_overlaps();
+    for (const HostSpin& spin : l_.spins) cuts.push_back({spin.op, spin.at, spin.item, EdgeKind::sync});
+    std::stable_sort(cuts.begin(), cuts.end(),
+                     [](const Cut& a, const Cut& b) { return std::pair(a.op, a.at) < std::pair(b.op, b.at); });
+    for (const Cut& cut : cuts) {
+      const uint32_t part = l_.item_of_device_op[cut.op], first = first_item_[cut.op];
+      if (cut.at < item(part).end()) {
+        const uint32_t rest = add_item(Item::Kind::device_rest, cut.at, item(part).end() - cut.at, cut.op,
+                                       k_.device_ops[cut.op].lane);
+        item(part).dur = cut.at - item(part).start;
+        item(rest).of = first;
+        l_.item_of_device_op[cut.op] = rest;
+        add_launch(rest, cut.op);
+        dep(rest, part, EdgeKind::stream);
+      }
+      dep(cut.item, part, cut.kind, true);
     }
   }
 
@@ -119,6 +142,7 @@ class DeviceEdges {
       dep(first_item_[event.op], l_.item_of_device_op[event.on], EdgeKind::event, event.inferred,
           l_.constants(event.op).dispatch_gap_ns);
     int64_t initial = 0;
+    const UnrecordedWork unrecorded(l_);
     for (const auto& stream : l_.stream_ops)
       for (const uint32_t op : stream) {
         const DeviceOp& x = k_.device_ops[op];
@@ -134,6 +158,7 @@ class DeviceEdges {
             dep(self, l_.item_of_device_op[holder], EdgeKind::contention, true);
             explain(op, k_.device_ops[holder].end_ns());
           }
+        if (any_reason && unrecorded.precedes(op, explained_[op])) add_unrecorded(op);
         // Work that was not recorded: before the first operation of a stream, or before one whose
         // launch was not recorded.
         if ((before == kNone || l_.call_of_op[op] == kNone) &&
@@ -149,11 +174,29 @@ class DeviceEdges {
               fmt::format("{} device operations have no launch in the recording; they run in stream order "
                           "from their measured beginning",
                           show_count(l_.report.launched_before)));
+    unrecorded.report(l_);
     if (initial > 0)
       l_.find("pytorch.device.initial_condition", Severity::note,
               fmt::format("{} device operations begin when the recording shows no reason: work before it "
                           "is assumed",
                           show_count(initial)));
+  }
+
+  /// Between an operation and everything known that it waits for (but its launch, which came long before) stands
+  /// work that was not recorded.
+  void add_unrecorded(uint32_t op) {
+    const DeviceOp& x = k_.device_ops[op];
+    const int64_t gap = l_.constants(op).dispatch_gap_ns, start = explained_[op], dur = x.start_ns - gap - start;
+    const uint32_t work = add_item(Item::Kind::unrecorded, start, dur, op, x.lane);
+    dep(work, l_.item_of_device_op[l_.previous[op]], EdgeKind::stream, true, gap);
+    const auto first = std::partition_point(l_.events.begin(), l_.events.end(),
+                                            [&](const EventEdge& event) { return event.op < op; });
+    for (auto event = first; event != l_.events.end() && event->op == op; ++event)
+      dep(work, l_.item_of_device_op[event->on], EdgeKind::event, true, gap);
+    dep(first_item_[op], work, EdgeKind::stream, true, gap);
+    explain(op, x.start_ns);
+    ++l_.report.unrecorded;
+    l_.report.unrecorded_ns += dur;
   }
 
   /// An operation that could have started at `ready` and did not: the one of another stream of the device

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "chakra/json/json.h"
+#include "chakra/pytorch/comm_kernels.h"
 #include "chakra/pytorch/json_value.h"
 #include "chakra/pytorch/work.h"
 
@@ -367,7 +368,7 @@ class KinetoReader {
     if (added) {
       const std::string_view text = strings_[name];
       const WorkRow* row = find_work_row(text);
-      found->second.shapes = row || is_convolution_node(text);
+      found->second.shapes = row || is_convolution_node(text) || is_comm_caller(text);
       found->second.values = row && needs_values(row->kind);
     }
     if (!found->second.shapes)

@@ -79,11 +79,13 @@ Result<void> link_records(Linking& l) {
   CHAKRA_CHECK(match_host_ops(l));
   CHAKRA_CHECK(set_zero(l));
   attach_device_ops(l);
+  ask_callers(l);
   derive_work(l);
   find_messages(l);
   find_waits(l);
   estimate_constants(l);
   build_chains(l);
+  find_host_spins(l);
   add_device_edges(l);
   find_host_waits(l);
   return {};

@@ -13,6 +13,7 @@
 #include "chakra/pytorch/host_trace.h"
 #include "chakra/pytorch/kineto.h"
 #include "chakra/pytorch/pytorch.h"
+#include "chakra/pytorch/comm_kernels.h"
 
 namespace chakra::pytorch {
 
@@ -51,6 +52,7 @@ struct Item {
     sync_remainder,     ///< what a blocking call does after its wait
     gap,                ///< host time that no operator accounts for
     initial_condition,  ///< stands for work before the recording
+    unrecorded,         ///< stands for device work that was not recorded; record: the DeviceOp behind it
     device,
     device_rest,  ///< what a device operation does after another one of its stream began
     message,      ///< one that a kernel carries beside others; takes no time of its own; record: messages
@@ -103,6 +105,13 @@ struct EventEdge {
   bool inferred = false;
 };
 
+/// A piece of host time that ended when a device operation had run until `at`.
+struct HostSpin {
+  uint32_t item = 0;  ///< what the thread did then
+  uint32_t op = 0;
+  int64_t at = 0;
+};
+
 /// A message whose kernel carries all that were recorded before its launch.
 struct Message {
   uint32_t device_op = 0;
@@ -150,6 +159,7 @@ struct Linking {
   std::vector<std::vector<uint32_t>> thread_launches;  ///< per thread: launching calls, by start
   std::vector<uint32_t> enclosing_op;                  ///< RuntimeCall -> innermost CpuOp around it, or kNone
   std::vector<uint32_t> parent_op;                     ///< CpuOp -> the one around it, or kNone
+  std::vector<const CommKernelRow*> comm_kernel;  ///< DeviceOp -> by its name; null: not communication
   std::vector<EventEdge> events;                       ///< across streams
   std::vector<Message> messages;                       ///< by device operation, receives first
   std::vector<uint32_t> constants_of_stream;           ///< stream -> row of report.constants
@@ -161,6 +171,7 @@ struct Linking {
   int64_t begin_ns = 0;  ///< start of the first item
   std::vector<Item> items;
   std::vector<std::vector<uint32_t>> chains;  ///< per thread: its items in order, each after the one before
+  std::vector<HostSpin> spins;                ///< waits for what a kernel writes while it runs
   std::vector<uint32_t> item_of_op;           ///< CpuOp -> item
   std::vector<uint32_t> item_of_device_op;    ///< DeviceOp -> item that its end is the end of
   std::vector<Dependency> deps;               ///< all but those in chains
@@ -206,8 +217,10 @@ void sort_thread_ops(Linking& l);
 /// Kineto's times count from the earliest of them. Errors: pytorch.kineto.time.
 Result<void> set_zero(Linking& l);
 /// call_of_op, op_order, roles (launches), stream_ops, ops_by_end, previous, overlaps, thread_ops, thread_calls,
-/// thread_launches, enclosing_op, parent_op.
+/// thread_launches, enclosing_op, parent_op, comm_kernel.
 void attach_device_ops(Linking& l);
+/// Records of communication kernels that have none, from the operators that launch them (DeviceOp::comm).
+void ask_callers(Linking& l);
 /// work, report.work.
 void derive_work(Linking& l);
 /// The same for a host trace alone.
@@ -220,6 +233,8 @@ void find_waits(Linking& l);
 void estimate_constants(Linking& l);
 /// items and chains of the host, item_of_op.
 void build_chains(Linking& l);
+/// spins; cuts items and chains of the host.
+void find_host_spins(Linking& l);
 /// items of the device, deps of the kinds launch, stream, event, contention, sync.
 void add_device_edges(Linking& l);
 /// deps of the kinds comm, data, thread and more of kind sync; shrinks gaps and cuts items.

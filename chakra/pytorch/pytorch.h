@@ -60,6 +60,9 @@ struct LinkReport {
   int64_t device_ops = 0;
   int64_t attached_device_ops = 0;  ///< to the operator that encloses their launch
   int64_t launched_before = 0;      ///< device operations launched before the recording began
+  int64_t host_spins = 0;           ///< waits for what a kernel writes, which no call records
+  int64_t unrecorded = 0;           ///< times that device work is assumed which was not recorded
+  int64_t unrecorded_ns = 0;        ///< and how long that took
   int64_t inferred_edges = 0;
   std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< by kind
   int64_t comm_nodes = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "chakra/pytorch/late_events.h"
 #include "chakra/pytorch/linking.h"
 
 namespace chakra::pytorch {
@@ -481,7 +482,9 @@ class WaitFinder {
           on = candidate;
       }
     }
-    if (on != kNone && end_of(on) <= k_.device_ops[op].start_ns + kToleranceNs) l_.events.push_back({op, on, true});
+    if (on == kNone || end_of(on) > k_.device_ops[op].start_ns + kToleranceNs)
+      on = ended_just_before(l_, op, c.start_ns);
+    if (on != kNone) l_.events.push_back({op, on, true});
   }
 
   /// What a graph's operations wait for is not recorded. Where its own stream does not explain a start, it

@@ -20,6 +20,7 @@
 #include "chakra/sim/shared_links.h"
 #include "chakra/sim/sim.h"
 #include "chakra/sim/stuck.h"
+#include "chakra/trace/unrecorded.h"
 
 namespace chakra::sim {
 namespace {
@@ -411,10 +412,11 @@ class Engine {
   }
 
   /// What the trace says, which retarget() has carried over to the rank's device; by a rank's speed.
-  static Picoseconds compute_time(const Actor& actor, NodeId n) {
+  Picoseconds compute_time(const Actor& actor, NodeId n) const {
     const Trace& t = *actor.trace;
     const bool on_host = t.on_cpu(n) && actor.has_device;
     if (t.type[n] != NodeType::comp || on_host || actor.traits.speed == 1) return t.dur_ps[n];
+    if (in_.system.keep_unrecorded && t.name_of(n) == trace::kUnrecorded) return t.dur_ps[n];
     return picoseconds(static_cast<double>(t.dur_ps[n]) / kPsPerSecond / actor.traits.speed);
   }
 
@@ -830,9 +832,10 @@ class Engine {
         add(PathPiece::Kind::message, at, started(begun));
       } else {
         const bool memory = t.type[at.node] == NodeType::mem_load || t.type[at.node] == NodeType::mem_store;
-        add(memory                       ? PathPiece::Kind::memory
-            : computes(at.rank, at.node) ? PathPiece::Kind::compute
-                                         : PathPiece::Kind::host,
+        add(memory                                     ? PathPiece::Kind::memory
+            : t.name_of(at.node) == trace::kUnrecorded ? PathPiece::Kind::unrecorded
+            : computes(at.rank, at.node)               ? PathPiece::Kind::compute
+                                                       : PathPiece::Kind::host,
             at, started(at));
       }
       at = what_held_up(begun);

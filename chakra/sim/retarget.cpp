@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "chakra/trace/unrecorded.h"
+
 namespace chakra::sim {
 namespace {
 
@@ -86,12 +88,15 @@ class Carrier {
     if (is_host_copy(name)) return {};
     how = Scaling::communication;
     if (is_communication(name)) return {};
+    const bool unrecorded = name == trace::kUnrecorded;
+    how = Scaling::kept_unrecorded;
+    if (unrecorded && system_.keep_unrecorded) return {};
     how = Scaling::unknown;
     CHAKRA_ASSIGN(const Device* from, find_from(n));
     if (!from) return {};
     const device::Work work = device::work_of(t_, n);
     const double there = roofline(*from, work), here = roofline(to_, work);
-    how = there > 0 && here > 0 ? Scaling::roofline : Scaling::bandwidth;
+    how = unrecorded ? Scaling::unrecorded : there > 0 && here > 0 ? Scaling::roofline : Scaling::bandwidth;
     factor = how == Scaling::roofline ? here / there : from->memory_bytes_per_s / to_.memory_bytes_per_s;
     note_types(*from, work);
     note_types(to_, work);

@@ -18,26 +18,30 @@ namespace chakra::sim {
 
 /// How the time of a compute node off the CPU came about.
 enum class Scaling : uint8_t {
-  roofline,       ///< measured, times the ratio of the devices' rooflines for its work
-  bandwidth,      ///< measured, times the ratio of the devices' memory bandwidths: its work is not known
-  work,           ///< not measured: the device's roofline for its work
-  host_copy,      ///< as measured: a copy from or to the host
-  communication,  ///< as measured: a kernel of a communication library whose record is missing
-  given,          ///< as given: neither measured nor with known work
-  unknown,        ///< as measured: the roofline is given by the system file, and the recording's device is not known
+  roofline,         ///< measured, times the ratio of the devices' rooflines for its work
+  bandwidth,        ///< measured, times the ratio of the devices' memory bandwidths: its work is not known
+  work,             ///< not measured: the device's roofline for its work
+  host_copy,        ///< as measured: a copy from or to the host
+  communication,    ///< as measured: a kernel of a communication library whose record is missing
+  given,            ///< as given: neither measured nor with known work
+  unrecorded,       ///< as bandwidth: device work that was not recorded
+  kept_unrecorded,  ///< as measured: the same, with System::keep_unrecorded
+  unknown,          ///< as measured: the roofline is given by the system file, and the recording's device is not known
 };
 struct ScalingRow {
   std::string_view name;  ///< in results
   std::string_view text;
   bool changes;
 };
-inline constexpr std::array<ScalingRow, 7> kScalings{{
+inline constexpr std::array<ScalingRow, 9> kScalings{{
     {"roofline", "by ratio of rooflines", true},
     {"bandwidth", "by ratio of memory bandwidths", true},
     {"work", "from work by roofline", true},
     {"host_copy", "unchanged: copies from or to the host", false},
     {"communication", "unchanged: communication without a record", false},
     {"given", "unchanged: given, without work", false},
+    {"unrecorded", "device work that was not recorded, by ratio of memory bandwidths", true},
+    {"kept_unrecorded", "unchanged: device work that was not recorded", false},
     {"unknown", "unchanged: recorded on an unknown device", false},
 }};
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "chakra/sim/steps.h"
+#include "chakra/trace/unrecorded.h"
 
 namespace chakra::sim {
 namespace {
@@ -35,7 +36,8 @@ class Replayer {
     result_.measured_ps = last_;
     result_.replayed_ps = *std::max_element(end_.begin(), end_.end());
     result_.error = ratio(result_.replayed_ps, result_.measured_ps);
-    result_.half_device_ps = half_device(order.order);
+    result_.half_device_ps = half_device(order.order, true);
+    result_.half_recorded_ps = half_device(order.order, false);
     walk_critical_path();
     find_steps();
     compare_device();
@@ -55,17 +57,20 @@ class Replayer {
     return measured == 0 ? 0 : static_cast<double>(replayed) / static_cast<double>(measured) - 1;
   }
 
-  Picoseconds half_device(const std::vector<NodeId>& order) const {
+  bool is_unrecorded(NodeId n) const { return t_.name_of(n) == trace::kUnrecorded; }
+
+  Picoseconds half_device(const std::vector<NodeId>& order, bool unrecorded_too) const {
     std::vector<Picoseconds> durations = t_.dur_ps;
     for (NodeId n = 0; n < t_.size(); ++n)
-      if (t_.on_device(n)) durations[n] /= 2;
+      if (t_.on_device(n) && (unrecorded_too || !is_unrecorded(n))) durations[n] /= 2;
     const std::vector<Picoseconds> ends = trace::earliest_ends(t_, order, durations);
     return *std::max_element(ends.begin(), ends.end());
   }
 
   PathPart part_of(NodeId n) const {
-    if (t_.on_device(n)) return PathPart::device;
     const std::string_view name = t_.name_of(n);
+    if (name == trace::kUnrecorded) return PathPart::unrecorded;
+    if (t_.on_device(n)) return PathPart::device;
     if (name == trace::kHostGap) return PathPart::host_gap;
     if (name == trace::kSyncRemainder) return PathPart::sync_remainder;
     if (name == trace::kInitialCondition) return PathPart::initial_condition;
@@ -116,7 +121,7 @@ class Replayer {
     std::vector<Picoseconds> errors;
     std::vector<Picoseconds> stall(t_.lanes.size(), 0);
     for (NodeId n = 0; n < t_.size(); ++n) {
-      if (!t_.on_device(n) || !t_.has_start(n)) continue;
+      if (!t_.on_device(n) || !t_.has_start(n) || is_unrecorded(n)) continue;
       errors.push_back(std::abs(replayed_start(n) - t_.start_ps[n]));
       Picoseconds explained = 0;
       for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e)

@@ -15,9 +15,9 @@
 namespace chakra::sim {
 
 /// What a stretch of the critical path is.
-enum class PathPart : uint8_t { device, constants, host_op, host_gap, sync_remainder, initial_condition };
-inline constexpr std::array<std::string_view, 6> kPathParts{"device",   "constants",      "host_op",
-                                                            "host_gap", "sync_remainder", "initial_condition"};
+enum class PathPart : uint8_t { device, constants, host_op, host_gap, sync_remainder, initial_condition, unrecorded };
+inline constexpr std::array<std::string_view, 7> kPathParts{
+    "device", "constants", "host_op", "host_gap", "sync_remainder", "initial_condition", "unrecorded"};
 
 struct SelfReplay {
   struct Step {
@@ -35,6 +35,7 @@ struct SelfReplay {
   Picoseconds measured_ps = 0;
   Picoseconds replayed_ps = 0;     ///< the longest path
   Picoseconds half_device_ps = 0;  ///< the same with device durations halved
+  Picoseconds half_recorded_ps = 0;  ///< the same, but device work that was not recorded takes its time
   double error = 0;                ///< replayed / measured - 1
 
   std::array<double, kPathParts.size()> critical_path{};  ///< shares, sum 1

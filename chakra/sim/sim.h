@@ -133,7 +133,7 @@ struct LinkReport {
 /// A piece of the chain of nodes, each waiting for the one before, that ends with the job. Pieces follow each
 /// other without gaps.
 struct PathPiece {
-  enum class Kind : uint8_t { compute, host, memory, collective, message, lag, start } kind = Kind::lag;
+  enum class Kind : uint8_t { compute, host, memory, collective, message, lag, start, unrecorded } kind = Kind::lag;
   int64_t rank = 0;
   uint64_t node = 0;  ///< id in the rank's trace
   std::string name;
@@ -141,8 +141,8 @@ struct PathPiece {
   trace::CommType type = trace::CommType::unknown;
   Picoseconds start_ps = 0, end_ps = 0;
 };
-inline constexpr std::array<std::string_view, 7> kPathKindNames{"compute", "host", "memory", "collective",
-                                                                "message", "lag",  "start"};
+inline constexpr std::array<std::string_view, 8> kPathKindNames{"compute", "host", "memory", "collective",
+                                                                "message", "lag",  "start",  "unrecorded"};
 
 struct SimReport {
   Picoseconds makespan_ps = 0;

@@ -31,6 +31,7 @@ struct System {
   std::optional<device::Device> recorded;  ///< on which the traces were recorded, whatever they say
   /// The device of the rank; null: the one it was recorded on.
   const device::Device* device_of(int64_t rank) const;
+  bool keep_unrecorded = false;  ///< device work that was not recorded takes its time, on whatever device, at any speed
   std::vector<std::string> native_keys, compat_keys;  ///< of the file, those that only this mode uses
   /// Makes a device of `roofline` and its rates the target, where there is none.
   void use_roofline();

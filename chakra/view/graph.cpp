@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "chakra/trace/unrecorded.h"
+
 namespace chakra::view {
 namespace {
 
@@ -259,7 +261,8 @@ Look look_of(const Trace& t, NodeId n) {
     default: break;
   }
   const std::string_view name = t.name_of(n);
-  if (name == trace::kHostGap || name == trace::kSyncRemainder || name == trace::kInitialCondition)
+  if (name == trace::kHostGap || name == trace::kSyncRemainder || name == trace::kInitialCondition ||
+      name == trace::kUnrecorded)
     return Look::waiting;
   return t.on_device(n) || !(t.flags[n] & trace::kOnCpu) ? Look::compute : Look::host;
 }

@@ -18,6 +18,7 @@ namespace chakra::pytorch::testing {
 
 struct MachineOptions {
   double device_scale = 1;  ///< kernels and copies take this much of their time
+  bool scale_unrecorded = true;  ///< those that are not recorded, too
   int64_t launch_latency_ns = 1'600;
   int64_t dispatch_gap_ns = 1'100;
   int64_t graph_latency_ns = 14'000;
@@ -58,13 +59,14 @@ class Machine {
 
   /// Launches a kernel of a random duration. One that fills the device lets nothing else begin while
   /// it runs.
-  void launch(int64_t stream, int64_t least, int64_t most, bool fills_device = false) {
+  void launch(int64_t stream, int64_t least, int64_t most, bool fills_device = false,
+              const char* name = "some_kernel") {
     const int64_t begin = now_;
     wait_for_room(stream);
     now_ += host_.between(3'000, 6'000);
     const int64_t correlation = call("cudaLaunchKernel", begin, now_);
     const int64_t end =
-        enqueue("kernel", "some_kernel", stream, correlation, now_ + latency(), scaled(device_.between(least, most)));
+        enqueue("kernel", name, stream, correlation, now_ + latency(), scaled(device_.between(least, most)));
     if (fills_device) full_until_[on_device_] = end;
   }
 
@@ -81,6 +83,7 @@ class Machine {
   struct GraphNode {
     int64_t stream, least, most;
     int after;  ///< the node of another stream that it waits for; -1: none
+    bool recorded = true;
   };
   /// Launches a graph: its first kernels begin a while after the call began.
   void launch_graph(const std::vector<GraphNode>& nodes) {
@@ -91,8 +94,12 @@ class Machine {
     std::vector<int64_t> ends;
     for (const GraphNode& node : nodes) {
       const int64_t ready = node.after < 0 ? earliest : ends[static_cast<size_t>(node.after)] + gap();
+      const int64_t time = device_.between(node.least, node.most);
       ends.push_back(enqueue("kernel", "graph_kernel", node.stream, correlation, std::max(earliest, ready),
-                             scaled(device_.between(node.least, node.most))));
+                             node.recorded || o_.scale_unrecorded ? scaled(time) : time));
+      if (node.recorded) continue;
+      device_ops_.pop_back();
+      ++unrecorded_;
     }
   }
 
@@ -148,6 +155,13 @@ class Machine {
   void wait_silently(int64_t stream) {
     if (const auto end = last_end(stream); end && *end > now_) now_ = *end;
     now_ += host_.between(2'000, 4'000);
+  }
+
+  /// The CPU reads memory until the last kernel of a stream has written it, `percent` of its time after it began.
+  void spin(int64_t stream, int64_t percent) {
+    const Stream& s = stream_of(stream);
+    now_ = std::max(now_, s.start + (*s.end - s.start) * percent / 100) + host_.between(200, 500);
+    ++spins_;
   }
 
   // ---- what comes out ------------------------------------------------------------------------------------
@@ -221,6 +235,8 @@ class Machine {
 
   size_t op_count() const { return ops_.size(); }
   size_t device_op_count() const { return device_ops_.size(); }
+  int64_t spin_count() const { return spins_; }
+  int64_t unrecorded_count() const { return unrecorded_; }
 
  private:
   struct Op {
@@ -242,6 +258,7 @@ class Machine {
   };
   struct Stream {
     std::optional<int64_t> end;         ///< of its last operation
+    int64_t start = 0;                  ///< of that
     std::optional<int64_t> not_before;  ///< an event it waits for
     std::vector<int64_t> ends;          ///< of all its operations
   };
@@ -276,6 +293,7 @@ class Machine {
     if (const auto full = full_until_.find(on_device_); full != full_until_.end())
       start = std::max(start, full->second);
     s.not_before.reset();
+    s.start = start;
     s.end = start + dur;
     s.ends.push_back(start + dur);
     device_ops_.push_back({category, name, on_device_, stream, correlation, start, dur});
@@ -302,7 +320,7 @@ class Machine {
   std::vector<Call> calls_;
   std::vector<DeviceOp> device_ops_;
   std::vector<Sync> syncs_;
-  int64_t on_device_ = 0;
+  int64_t on_device_ = 0, spins_ = 0, unrecorded_ = 0;
   std::map<std::pair<int64_t, int64_t>, Stream> streams_;  ///< by device and number
   std::map<int64_t, int64_t> full_until_;                  ///< by device
   std::map<int64_t, Event> events_;
