@@ -11,6 +11,7 @@
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
 #include "chakra/cli/job_replay.h"
+#include "chakra/cli/max_error.h"
 #include "chakra/cli/no_effect.h"
 #include "chakra/cli/sim_devices.h"
 #include "chakra/io/io.h"
@@ -48,6 +49,7 @@ struct Options {
   std::string compute_scale, comm_scale, logging, logging_folder;  ///< accepted, as ASTRA-sim does, without effect
   std::string congestion, collectives, csv, routing, transfers;
   std::optional<int64_t> packet_bytes;
+  std::optional<double> max_error;
   bool no_fold = false, align_starts = false;
   DeviceOptions devices;
   sim::CompatOptions compat_options;
@@ -536,6 +538,8 @@ Result<void> run_sim(Options o) {
   CHAKRA_ASSIGN(std::optional<sim::JobReplay> replay, use_recording(recording_options(o), input, findings));
   CHAKRA_ASSIGN(sim::SimReport report,
                 o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input));
+  const std::vector<Replayed> replays = replayed_job(replay, findings);
+  for (Finding& finding : max_error_without_effect(o.max_error, replays)) findings.push_back(std::move(finding));
   if (replay && !report.interrupted && !gives_transfers(o)) replay->add(sim::TransferKind::simulated, report);
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
   for (Finding& finding : options_without_effect(asked, facts, report)) report.findings.push_back(std::move(finding));
@@ -550,7 +554,7 @@ Result<void> run_sim(Options o) {
   else print(to_text(o, network, report, replay));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
-  return {};
+  return check_errors(o.max_error, replays);
 }
 
 }  // namespace
@@ -621,6 +625,7 @@ void add_sim(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"recorded", "simulated"}));
   app.add_flag("--align-starts", options->align_starts,
                "Let all ranks of a recorded job begin at the same time, not when they were recorded to");
+  add_max_error_option(app, options->max_error);
   app.add_flag("--no-fold", options->no_fold, "Simulate every rank, also those that nothing tells apart");
   app.add_option("--csv", options->csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...")
       ->type_name("PREFIX");
