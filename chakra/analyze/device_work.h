@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/trace/steps.h"
 
 namespace chakra::analyze {
 

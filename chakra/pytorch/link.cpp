@@ -146,6 +146,7 @@ Result<Linked> link(std::optional<ByteSource> host, std::optional<ByteSource> de
     CHAKRA_CHECK(link_records(l));
   } else {
     chain_host_ops(l);
+    report_loss(l);
     derive_host_work(l);
   }
   const int64_t rank = rank_of(input, options, device ? l.kineto.rank : l.host.rank);

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "chakra/trace/steps.h"
+
 namespace chakra::pytorch {
 namespace {
 
@@ -60,7 +62,7 @@ std::string steps_lost(const Linking& l) {
 }
 
 void add_operators(const Linking& l, std::vector<std::string>& parts) {
-  if (!l.has_host) return;
+  if (!l.has_host || l.kineto.file.empty()) return;
   if (const int64_t lost = l.report.host_ops - l.report.matched_host_ops; lost > 0)
     parts.push_back(fmt::format("{} of {} operators of the host trace ({}){} are not in the Kineto trace",
                                 show_count(lost), show_count(l.report.host_ops), share_of(lost, l.report.host_ops),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chakra/pytorch/linking.h"
+#include "chakra/trace/steps.h"
 
 namespace chakra::pytorch {
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "chakra/trace/steps.h"
+
 namespace chakra::sim {
 namespace {
 

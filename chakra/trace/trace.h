@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/trace/steps.h"  // IWYU pragma: export
 #include "chakra/trace/attrs.h"
 #include "chakra/trace/columns.h"
 #include "chakra/trace/dtype.h"
