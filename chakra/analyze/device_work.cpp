@@ -54,7 +54,7 @@ Limit limit_of(const Trace& t, const Schedule& s, LaunchScope scope) {
   std::set<std::string_view> names;
   std::vector<NodeId> steps;
   for (NodeId n = 0; n < t.size(); ++n)
-    if (t.on_cpu(n) && contains(t.name_of(n), kStep)) {
+    if (t.on_cpu(n) && is_step(t.name_of(n))) {
       names.insert(t.name_of(n));
       steps.push_back(n);
     }

@@ -8,11 +8,16 @@
 #include <vector>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/trace/steps.h"
 
 namespace chakra::analyze {
 
-/// The beginning of the names of steps.
-inline constexpr std::string_view kStep = "ProfilerStep";
+/// "ProfilerStep#7"; what text forms without "#" can say, "ProfilerStep7", too.
+inline bool is_step(std::string_view name) {
+  constexpr std::string_view kStep = "ProfilerStep";
+  return trace::step_number(name) || (name.starts_with(kStep) && name.size() > kStep.size() &&
+                                      name.find_first_not_of("0123456789", kStep.size()) == std::string_view::npos);
+}
 
 /// As HolisticTraceAnalysis tells kernels apart (`get_kernel_type`).
 enum class OperationKind : uint8_t { computation, communication, memory };

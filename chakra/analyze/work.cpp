@@ -28,7 +28,7 @@ void find_steps(const Trace& t, const Schedule& s, Sums& sums) {
   const std::vector<Picoseconds> ends = trace::inclusive_ends(t);
   bool any = false;
   for (NodeId n = 0; n < t.size(); ++n) {
-    if (!t.on_cpu(n) || !t.name_of(n).starts_with(kStep)) continue;
+    if (!t.on_cpu(n) || !is_step(t.name_of(n))) continue;
     sums.first = any ? std::min(sums.first, s.start[n]) : s.start[n];
     sums.last = any ? std::max(sums.last, ends[n]) : ends[n];
     any = true;

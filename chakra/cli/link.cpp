@@ -13,6 +13,7 @@
 #include "chakra/cli/cli.h"
 #include "chakra/cli/job_replay.h"
 #include "chakra/cli/link_work.h"
+#include "chakra/cli/max_error.h"
 #include "chakra/cli/no_effect.h"
 #include "chakra/io/io.h"
 #include "chakra/pytorch/pytorch.h"
@@ -30,6 +31,7 @@ struct Options {
   std::string output, json;
   std::optional<int64_t> rank, iteration, explain;
   std::string steps, fit_steps;
+  std::optional<double> max_error;
   bool salvage = false;
   int jobs = 0;
 };
@@ -189,9 +191,10 @@ std::string to_text(const LinkedRank& rank) {
       line("", fmt::format("{} in blocking calls for which nothing to wait for was found",
                            show_time(r.unattributed_sync_ns * kPsPerNs)));
   }
-  if (!s.informative)
-    line("note", r.device_ops > 0 ? "the host alone explains the time: the replay says little about the device's edges"
-                                  : "no device operations: the replay of one rank is an identity");
+  if (!s.informative && r.device_ops > 0)
+    line("note", "the host alone explains the time: the replay says little about the device's edges");
+  else if (!s.informative && s.replayed_ps == s.measured_ps)
+    line("note", "no device operations: the replay of one rank is an identity");
   return out + cli::to_text(r.findings);
 }
 
@@ -281,14 +284,24 @@ class LinkCommand {
       CHAKRA_CHECK(for_each_rank([&](size_t i) { return write(job.ranks[i], ranks_[i].output, files[i]); }));
       job_replay_ = replay_linked(std::move(job), findings_);
     }
+    const std::vector<Replayed> replays = replays_made();
+    for (Finding& finding : max_error_without_effect(o_.max_error, replays)) findings_.push_back(std::move(finding));
     CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(report_json(), o_.json));
     for (auto& file : files) CHAKRA_CHECK(file->commit());  // all of them or none
     if (json) CHAKRA_CHECK(json->commit());
     print_report();
-    return {};
+    return check_errors(o_.max_error, replays);
   }
 
  private:
+  std::vector<Replayed> replays_made() const {
+    std::vector<Replayed> replays;
+    for (const LinkedRank& rank : ranks_)
+      if (rank.replayed) replays.push_back({fmt::format("rank {}", rank.rank), rank.replay.error});
+    for (Replayed& job : replayed_job(job_replay_, findings_)) replays.push_back(std::move(job));
+    return replays;
+  }
+
   Result<void> find_ranks() {
     if (is_directory(o_.inputs.front()) != is_directory(o_.inputs.back()))
       return fail(Code::usage, "cli.usage", "two files of one rank or two folders of a job, not one of each");
@@ -447,6 +460,7 @@ void add_link(CLI::App& app, int& exit_code) {
   app.add_flag(
       "--salvage", options->salvage,
       "Leave damaged records out, and keep what is whole of files that were cut; the report says what was lost");
+  add_max_error_option(app, options->max_error);
   app.add_option("--explain", options->explain, "Instead of the report, why each edge of a node is there")
       ->type_name("NODE")
       ->check(whole_number(0, INT64_MAX));

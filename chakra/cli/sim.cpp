@@ -11,6 +11,7 @@
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
 #include "chakra/cli/job_replay.h"
+#include "chakra/cli/max_error.h"
 #include "chakra/cli/no_effect.h"
 #include "chakra/cli/sim_delays.h"
 #include "chakra/cli/sim_devices.h"
@@ -50,6 +51,7 @@ struct Options {
   std::string compute_scale, comm_scale, logging, logging_folder;  ///< accepted, as ASTRA-sim does, without effect
   std::string congestion, collectives, csv, routing, transfers;
   std::optional<int64_t> packet_bytes;
+  std::optional<double> max_error;
   bool no_fold = false, align_starts = false;
   std::vector<std::string> delays;
   DeviceOptions devices;
@@ -554,6 +556,8 @@ Result<void> run_sim(Options o) {
   Result<sim::SimReport> run = o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input);
   if (!run) CHAKRA_CHECK(write_waits(run.error(), waits, o.json));
   CHAKRA_ASSIGN(sim::SimReport report, std::move(run));
+  const std::vector<Replayed> replays = replayed_job(replay, findings);
+  for (Finding& finding : max_error_without_effect(o.max_error, replays)) findings.push_back(std::move(finding));
   if (replay && !report.interrupted && !gives_transfers(o)) replay->add(sim::TransferKind::simulated, report);
   if (delays) delays->add(report);
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
@@ -569,7 +573,7 @@ Result<void> run_sim(Options o) {
   else print(to_text(o, network, report, replay, delays));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
-  return {};
+  return check_errors(o.max_error, replays);
 }
 
 }  // namespace
@@ -641,6 +645,7 @@ void add_sim(CLI::App& app, int& exit_code) {
   add_delay_option(app, options->delays);
   app.add_flag("--align-starts", options->align_starts,
                "Let all ranks of a recorded job begin at the same time, not when they were recorded to");
+  add_max_error_option(app, options->max_error);
   app.add_flag("--no-fold", options->no_fold, "Simulate every rank, also those that nothing tells apart");
   app.add_option("--csv", options->csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...")
       ->type_name("PREFIX");

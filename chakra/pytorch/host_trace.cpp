@@ -9,6 +9,7 @@
 
 #include "chakra/json/json.h"
 #include "chakra/pytorch/json_value.h"
+#include "chakra/pytorch/open_parents.h"
 
 namespace chakra::pytorch {
 namespace {
@@ -451,16 +452,13 @@ class HostReader {
                     {out_.file, ops[row].byte});
       first = row;
     }
+    std::vector<Orphan> orphans;
     for (uint32_t row = 0; row < ops.size(); ++row) {
       HostOp& op = ops[row];
       if (parents_[row].forward != 0) op.fw_parent_row = row_of.find(parents_[row].forward);
       const uint32_t caller = row_of.find(parents_[row].caller);
-      if (caller == trace::kNoRow && salvage_) continue;  // a run that was ended wrote no roots
-      if (caller == trace::kNoRow)
-        return fail(Code::bad_input, "pytorch.host.missing_parent",
-                    fmt::format("the parent {} of node {} is not in the file", parents_[row].caller, op.id),
-                    {out_.file, op.byte});
-      if (caller != row) op.parent_row = caller;
+      if (caller == trace::kNoRow) orphans.push_back({row, parents_[row].caller});
+      else if (caller != row) op.parent_row = caller;
       else if (op.kind != HostOp::Kind::process_root) return cycle(op);
     }
     parents_ = std::vector<Parents>();  // frees its memory; = {} would not
@@ -474,7 +472,7 @@ class HostReader {
         if (row != trace::kNoRow && seen[row] == start + 1) return cycle(ops[row]);
       }
     }
-    return {};
+    return hang_orphans(out_, strings_, orphans, salvage_ != nullptr);
   }
 
   tl::unexpected<Error> cycle(const HostOp& op) {

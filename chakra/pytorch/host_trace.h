@@ -64,13 +64,18 @@ struct HostTrace {
   std::vector<trace::ProcessGroup> groups;
   size_t op_count = 0;  ///< Kind::op
   int64_t rank = -1;    ///< that its communication names, in the default or the only group; -1: not said
+  struct Open {
+    int64_t nodes = 0, parents = 0;
+    uint64_t first = 0;  ///< the least id of a parent
+  } open;                ///< nodes whose parents are not in the file: they hang on the roots (open_parents.h)
 };
 
 /// Rows of the operators by id: in the order in which they began, for ids are given out then.
 std::vector<uint32_t> ops_by_id(const HostTrace& host);
 
 /// Names and texts go to `strings` and `texts`, which must outlive the result. Ids are unique and
-/// parents exist, without cycles, in what is returned.
+/// parents exist, without cycles, in what is returned; what was open when the observer stopped is not in the file, and
+/// what it called hangs on the root of the thread.
 /// Errors: pytorch.json.*, pytorch.host.not_a_host_trace, pytorch.host.field,
 /// pytorch.host.duplicate_id, pytorch.host.missing_parent, pytorch.host.parent_cycle, and those of
 /// ByteSource. Cost: O(file).

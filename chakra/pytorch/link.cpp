@@ -6,6 +6,7 @@
 
 #include "chakra/json/json.h"
 #include "chakra/pytorch/linking.h"
+#include "chakra/pytorch/loss.h"
 
 namespace chakra::pytorch {
 namespace {
@@ -17,6 +18,7 @@ int64_t rank_of(const RankInput& input, const LinkOptions& options, int64_t reco
 }
 
 void report_salvage(Linking& l, const Salvage& salvage) {
+  l.report.left_out += salvage.left_out;
   if (salvage.left_out > 0)
     l.find(
         "pytorch.salvaged", Severity::warning,
@@ -31,19 +33,39 @@ void report_schema(Linking& l) {
                        quote(l.host.schema)));
 }
 
+/// What the observer left open when it stopped.
+void report_open(Linking& l) {
+  const HostTrace::Open& open = l.host.open;
+  if (open.nodes > 0)
+    l.find("pytorch.host.open_parent", Severity::warning,
+           fmt::format("{} nodes of the host trace name {} not in the file ({} first): it had not ended when the "
+                       "observer stopped, so they hang on the root of their thread; stop the observer when the step "
+                       "has ended",
+                       show_count(open.nodes),
+                       open.parents == 1 ? std::string("a parent that is")
+                                         : fmt::format("{} parents that are", show_count(open.parents)),
+                       open.first));
+}
+
 Result<void> read_host(Linking& l, ByteSource source) {
   Salvage salvage;
-  CHAKRA_ASSIGN(l.host,
-                read_host_trace(std::move(source), *l.strings, *l.texts, l.options.salvage ? &salvage : nullptr));
+  CHAKRA_ASSIGN(l.host, name_salvage(read_host_trace(std::move(source), *l.strings, *l.texts,
+                                                     l.options.salvage ? &salvage : nullptr)));
   report_salvage(l, salvage);
   report_schema(l);
+  report_open(l);
   l.has_host = true;
-  return {};
+  if (l.host.op_count > 0) return {};
+  return fail(Code::bad_input, "pytorch.host.nothing",
+              "the host trace holds no operators: its observer did not run while the program did; start() it, or hand "
+              "it to profile() as execution_trace_observer; a Kineto trace alone can be linked, too",
+              {l.host.file});
 }
 
 Result<void> read_device(Linking& l, ByteSource source) {
   Salvage salvage;
-  CHAKRA_ASSIGN(l.kineto, read_kineto(std::move(source), *l.strings, *l.texts, l.options.salvage ? &salvage : nullptr));
+  CHAKRA_ASSIGN(l.kineto, name_salvage(read_kineto(std::move(source), *l.strings, *l.texts,
+                                                   l.options.salvage ? &salvage : nullptr)));
   report_salvage(l, salvage);
   if (l.kineto.unknown.count > 0)
     l.find("pytorch.kineto.category", Severity::warning,
@@ -79,6 +101,7 @@ Result<void> link_records(Linking& l) {
   CHAKRA_CHECK(match_host_ops(l));
   CHAKRA_CHECK(set_zero(l));
   attach_device_ops(l);
+  report_loss(l);
   ask_callers(l);
   derive_work(l);
   find_messages(l);
@@ -125,6 +148,7 @@ Result<Linked> link(std::optional<ByteSource> host, std::optional<ByteSource> de
     CHAKRA_CHECK(link_records(l));
   } else {
     chain_host_ops(l);
+    report_loss(l);
     derive_host_work(l);
   }
   const int64_t rank = rank_of(input, options, device ? l.kineto.rank : l.host.rank);

@@ -3,14 +3,9 @@
 
 #include <algorithm>
 
-#include "chakra/pytorch/linking.h"
+#include "chakra/pytorch/matching.h"
 
 namespace chakra::pytorch {
-namespace {
-
-constexpr double kFewestMatches = 0.95;
-
-}  // namespace
 
 Result<void> match_host_ops(Linking& l) {
   const std::vector<CpuOp>& ops = l.kineto.ops;  // match_by_names() may cut it
@@ -33,8 +28,6 @@ Result<void> match_host_ops(Linking& l) {
                 "the recording is matched by record-function ids; there are no iterations to choose from",
                 {l.kineto.file});
 
-  int64_t same_id = 0;
-  uint32_t example = kNone;  // an operator of the host trace that is missing, or has another name
   for (uint32_t h = 0; h < l.host.ops.size(); ++h) {
     const HostOp& op = l.host.ops[h];
     if (op.kind != HostOp::Kind::op) continue;
@@ -43,33 +36,16 @@ Result<void> match_host_ops(Linking& l) {
       continue;
     }
     const uint32_t found = op.rf_id == 0 ? kNone : by_id.find(op.rf_id);
-    const bool has_id = found != kNone;
-    same_id += has_id;
-    if (has_id && ops[found].name == op.name && l.host_of_op[found] == kNone) {
-      l.host_of_op[found] = h;
-      l.op_of_host[h] = found;
-      ++l.report.matched_host_ops;
-    } else if (example == kNone) {
-      example = h;
-    }
+    if (found == kNone || l.host_of_op[found] != kNone) continue;
+    if (!names_agree(l.text(op.name), l.text(ops[found].name))) continue;
+    l.host_of_op[found] = h;
+    l.op_of_host[h] = found;
+    ++l.report.matched_host_ops;
   }
-  // Of a recording that was cut, what is in both files has to agree.
-  const int64_t wanted = l.options.salvage ? std::max<int64_t>(same_id, 1) : l.report.host_ops;
-  const auto share = static_cast<double>(l.report.matched_host_ops) / static_cast<double>(wanted);
-  if (l.report.host_ops > 0 && share < kFewestMatches)
-    return fail(Code::bad_input, "pytorch.match.low",
-                fmt::format("only {} of {} operators of the host trace ({}) are in the Kineto trace by "
-                            "record-function id and name ({} by id alone); the first that is not is {} "
-                            "(node {}); the two are not of the same run",
-                            show_count(l.report.matched_host_ops), show_count(l.report.host_ops), show_percent(share),
-                            show_count(same_id), quote(l.text(l.host.ops[example].name)), l.host.ops[example].id),
-                {l.host.file, l.host.ops[example].byte});
-  if (l.report.matched_host_ops < l.report.host_ops)
-    l.find("pytorch.match.some_missing", Severity::warning,
-           fmt::format("{} operators of the host trace are not in the Kineto trace and have no time; the "
-                       "first is {} (node {})",
-                       show_count(l.report.host_ops - l.report.matched_host_ops),
-                       quote(l.text(l.host.ops[example].name)), l.host.ops[example].id));
+  CHAKRA_CHECK(judge_match(l, by_id));
+  match_other_names(l, by_id);
+  take_host_names(l);
+  report_missing(l);
   return {};
 }
 

@@ -246,7 +246,9 @@ Result<Pairing> pair_folders(const std::vector<std::string>& folders) {
     if (!input.device.empty())
       return fail(
           Code::bad_input, "pytorch.pair.rank_twice",
-          fmt::format("two Kineto traces are of rank {}: this one and {}", *file.rank(), quote(input.device, 200)),
+          fmt::format("two Kineto traces are of rank {}: this one and {}; cycles of one schedule are linked one by one, "
+                      "each from a folder of its own with the host trace",
+                      *file.rank(), quote(input.device, 200)),
           {file.path});
     input.device = file.path;
     input.rank = file.rank().value_or(0);

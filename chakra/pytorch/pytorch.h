@@ -57,6 +57,7 @@ struct LinkReport {
   bool has_host_trace = false;
   int64_t iteration = -1;  ///< the one that was linked, of several; -1: all of the recording
   int64_t cut = -1;        ///< records that LinkOptions::steps left out; -1: they were not given
+  int64_t left_out = 0;    ///< damaged records, with LinkOptions::salvage
   int64_t device_ops = 0;
   int64_t attached_device_ops = 0;  ///< to the operator that encloses their launch
   int64_t launched_before = 0;      ///< device operations launched before the recording began
@@ -95,8 +96,8 @@ struct LinkOptions {
 };
 
 /// Links one rank. Cost: O(records log records).
-/// Errors: those of read_host_trace and read_kineto; pytorch.match.low;
-/// pytorch.scope.*; pytorch.pair.rank.
+/// Errors: those of read_host_trace and read_kineto; pytorch.host.nothing; pytorch.match.low;
+/// pytorch.scope.*; pytorch.pair.rank; pytorch.pair.process.
 Result<Linked> link(const RankInput& input, const LinkOptions& options = {});
 /// The same from sources that are open already, at least one of them; `input` says the rank.
 Result<Linked> link(std::optional<ByteSource> host, std::optional<ByteSource> device, const RankInput& input,

@@ -6,12 +6,10 @@
 
 #include <algorithm>
 
-#include "chakra/pytorch/linking.h"
+#include "chakra/pytorch/matching.h"
 
 namespace chakra::pytorch {
 namespace {
-
-constexpr std::string_view kStep = "ProfilerStep#";
 
 /// Drops what does not begin in [begin, last]: operators and calls. Of the device operations remain those
 /// that were launched in it, however late they ran, and those from before that had not ended at the
@@ -52,10 +50,12 @@ struct HostThread {
   std::vector<size_t> found;
 };
 
-std::vector<HostThread> host_threads(const HostTrace& host) {
+std::vector<HostThread> host_threads(const Linking& l) {
+  const HostTrace& host = l.host;
   std::vector<HostThread> threads;  // by their first operator
   absl::flat_hash_map<uint32_t, size_t> index;
   for (const uint32_t h : ops_by_id(host)) {
+    if (is_host_comm(l, host.ops[h])) continue;  // Kineto has it on another thread
     const auto [at, added] = index.try_emplace(host.ops[h].thread, threads.size());
     if (added) threads.emplace_back().number = host.threads[host.ops[h].thread];
     threads[at->second].rows.push_back(h);
@@ -63,33 +63,15 @@ std::vector<HostThread> host_threads(const HostTrace& host) {
   return threads;
 }
 
-/// Where `wanted` stands in `names`, without overlaps (Knuth, Morris, Pratt); and the most of it that
-/// stands anywhere.
-std::vector<size_t> occurrences(const std::vector<StringId>& wanted, const std::vector<StringId>& names,
-                                size_t& longest) {
-  std::vector<size_t> fallback(wanted.size() + 1, 0), found;
-  for (size_t i = 1, k = 0; i < wanted.size(); ++i) {
-    while (k > 0 && wanted[i] != wanted[k]) k = fallback[k];
-    if (wanted[i] == wanted[k]) ++k;
-    fallback[i + 1] = k;
-  }
-  for (size_t i = 0, k = 0; i < names.size(); ++i) {
-    while (k > 0 && names[i] != wanted[k]) k = fallback[k];
-    if (names[i] == wanted[k]) ++k;
-    longest = std::max(longest, k);
-    if (k < wanted.size()) continue;
-    found.push_back(i + 1 - k);
-    k = 0;
-  }
-  return found;
-}
-
 class NameMatcher {
  public:
-  explicit NameMatcher(Linking& l) : l_(l), k_(l.kineto), threads_(host_threads(l.host)) {}
+  explicit NameMatcher(Linking& l) : l_(l), k_(l.kineto), threads_(host_threads(l)) {}
 
   Result<void> run() {
-    if (threads_.empty()) return {};
+    if (threads_.empty())
+      return fail(Code::bad_input, "pytorch.match.low",
+                  "the Kineto trace names no record functions, and the host trace holds nothing but Gloo's records",
+                  {l_.host.file});
     CHAKRA_CHECK(find_threads());
     find_iterations();
     if (iterations_.empty())
@@ -100,7 +82,9 @@ class NameMatcher {
                   {l_.host.file});
     CHAKRA_ASSIGN(const size_t chosen, choose());
     take(iterations_[chosen]);
-    return {};
+    match_host_comm(l_, 0, UINT64_MAX);
+    report_missing(l_);
+    return check_process(l_, false);
   }
 
  private:
@@ -124,7 +108,7 @@ class NameMatcher {
     names_.resize(k_.threads.size());
     for (size_t lane = 0; lane < ops_.size(); ++lane)
       for (const uint32_t op : l_.thread_ops[lane])
-        if (known.contains(k_.ops[op].name)) {
+        if (known.contains(k_.ops[op].name) && !k_.ops[op].host_comm) {
           ops_[lane].push_back(op);
           names_[lane].push_back(k_.ops[op].name);
         }
@@ -256,24 +240,52 @@ class NameMatcher {
 
 }  // namespace
 
-Result<void> match_by_names(Linking& l) { return NameMatcher(l).run(); }
+std::vector<size_t> occurrences(const std::vector<StringId>& wanted, const std::vector<StringId>& names,
+                                size_t& longest) {
+  std::vector<size_t> fallback(wanted.size() + 1, 0), found;
+  for (size_t i = 1, k = 0; i < wanted.size(); ++i) {
+    while (k > 0 && wanted[i] != wanted[k]) k = fallback[k];
+    if (wanted[i] == wanted[k]) ++k;
+    fallback[i + 1] = k;
+  }
+  for (size_t i = 0, k = 0; i < names.size(); ++i) {
+    while (k > 0 && names[i] != wanted[k]) k = fallback[k];
+    if (names[i] == wanted[k]) ++k;
+    longest = std::max(longest, k);
+    if (k < wanted.size()) continue;
+    found.push_back(i + 1 - k);
+    k = 0;
+  }
+  return found;
+}
+
+Result<void> match_by_names(Linking& l) {
+  Result<void> matched = NameMatcher(l).run();
+  if (matched || matched.error().tag != "pytorch.match.low") return matched;
+  CHAKRA_ASSIGN(const bool part, match_part_by_names(l));
+  return part ? Result<void>() : matched;
+}
 
 namespace {
 
 /// From the start of the first of the ProfilerSteps `wanted` to the end of the last.
 Result<std::pair<int64_t, int64_t>> window_of(const Linking& l, std::pair<int64_t, int64_t> wanted) {
+  struct Window {
+    int64_t begin, end, number;
+  };
   const auto [first, last] = wanted;
+  std::vector<Window> steps;
+  for (const CpuOp& op : l.kineto.ops)
+    if (const auto number = trace::step_number(l.text(op.name))) steps.push_back({op.start_ns, op.end_ns(), *number});
+  trace::drop_nested(steps);
   int64_t begin = std::numeric_limits<int64_t>::max(), end = std::numeric_limits<int64_t>::min();
   int64_t lowest = std::numeric_limits<int64_t>::max(), highest = -1;
-  for (const CpuOp& op : l.kineto.ops) {
-    const std::string_view name = l.text(op.name);
-    int64_t number = 0;
-    if (!name.starts_with(kStep) || !parse_integer(name.substr(kStep.size()), number)) continue;
-    lowest = std::min(lowest, number);
-    highest = std::max(highest, number);
-    if (number < first || number > last) continue;
-    begin = std::min(begin, op.start_ns);
-    end = std::max(end, op.end_ns());
+  for (const Window& step : steps) {
+    lowest = std::min(lowest, step.number);
+    highest = std::max(highest, step.number);
+    if (step.number < first || step.number > last) continue;
+    begin = std::min(begin, step.begin);
+    end = std::max(end, step.end);
   }
   if (begin > end)
     return fail(Code::bad_input, "pytorch.scope.steps",

@@ -13,7 +13,7 @@ namespace {
 using trace::NodeId;
 using trace::Trace;
 
-constexpr double kErrorToName = 0.02;
+constexpr double kErrorToName = 0.01;
 
 Picoseconds measured_end(const Trace& t, NodeId n) { return add_saturated(t.start_ps[n], t.dur_ps[n]); }
 

@@ -59,7 +59,7 @@ class JobReplay {
   /// The step, or the rank, whose run of that kind differs most from the measurement; null where none was compared.
   const Step* worst_step(TransferKind kind) const;
   const Rank* worst_rank(TransferKind kind) const;
-  /// sim.job.error: with recorded transfers the job takes more than 2 % more or less than measured.
+  /// sim.job.error: with recorded transfers the job takes more than 1 % more or less than measured.
   Findings findings() const;
 
  private:

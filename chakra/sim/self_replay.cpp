@@ -16,6 +16,7 @@ using trace::Trace;
 
 constexpr double kInformativeShare = 0.10;
 constexpr double kStallToName = 0.02;
+constexpr double kErrorToName = 0.01;
 
 class Replayer {
  public:
@@ -47,6 +48,12 @@ class Replayer {
            fmt::format("a stream stalls for {} of the time without a recorded reason: was the recording sampled or "
                        "filtered, so that device operations or synchronisation are missing?",
                        show_percent(result_.stream_stall_share))});
+    if (std::abs(result_.error) > kErrorToName)
+      result_.findings.push_back(
+          {"sim.replay.error", Severity::warning, t_.rank, -1,
+           fmt::format("the graph takes {}, {} were measured: it is off by {:+.2f} %, so what is told from it is no "
+                       "better",
+                       show_time(result_.replayed_ps), show_time(result_.measured_ps), 100 * result_.error)});
     return result_;
   }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "chakra/trace/steps.h"
+
 namespace chakra::sim {
 namespace {
 
@@ -49,9 +51,9 @@ class StepFinder {
   void find_windows() {
     const std::vector<Picoseconds> inclusive = trace::inclusive_ends(t_);
     for (NodeId n = 0; n < t_.size(); ++n)
-      if (is_host(n) && t_.part_of[n] == trace::kNoNode && t_.name_of(n).starts_with("ProfilerStep#"))
+      if (is_host(n) && t_.part_of[n] == trace::kNoNode && trace::step_number(t_.name_of(n)))
         windows_.push_back({n, t_.start_ps[n], inclusive[n]});
-    std::sort(windows_.begin(), windows_.end(), [](const Window& a, const Window& b) { return a.begin < b.begin; });
+    trace::drop_nested(windows_);
     for (const Window& window : windows_) out_.names.emplace_back(t_.name_of(window.node));
   }
 

@@ -1,0 +1,30 @@
+// --max-error P: the exit code says whether a recording, run again on its own graph, takes what was measured.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chakra/cli/cli.h"
+#include "chakra/sim/sim.h"
+
+namespace chakra::cli {
+
+/// Adds "--max-error P".
+void add_max_error_option(CLI::App& app, std::optional<double>& percent);
+
+/// A replay, and by how much it is off: replayed / measured - 1; none where it could not run.
+struct Replayed {
+  std::string what;
+  std::optional<double> error;
+};
+/// The job with recorded transfers, where it was compared; else nothing, or an error that is not known if `findings` say
+/// that it could not run.
+std::vector<Replayed> replayed_job(const std::optional<sim::JobReplay>& job, const Findings& findings);
+
+/// That the option has no effect, where nothing was replayed.
+Findings max_error_without_effect(std::optional<double> percent, const std::vector<Replayed>& replays);
+/// Whether all stay within so many percent, up or down. Errors: cli.max_error.
+Result<void> check_errors(std::optional<double> percent, const std::vector<Replayed>& replays);
+
+}  // namespace chakra::cli
