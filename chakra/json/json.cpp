@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kBlock = 64;
 constexpr size_t kLeastPatience = size_t{1} << 16;
-constexpr int64_t kMostScannedAgain = int64_t{1} << 26;  ///< bytes, beside as many as the file has so far
+constexpr size_t kMostScannedAgain = 1 << 16;  ///< KiB, beside as many as the file has so far
 static_assert(simdjson::SIMDJSON_PADDING <= kBlock);
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -376,8 +376,9 @@ void JsonStream::lose(size_t from) {
   // Each way back is scanned again: a file full of damage must not cost its square.
   if (from < scanned_) {
     patience_ = std::max(patience_ / 2, kLeastPatience);
-    scanned_again_ += static_cast<int64_t>(scanned_ - from);
-    if (scanned_again_ > kMostScannedAgain + at(scanned_)) from = scanned_;
+    const size_t again = scanned_again_ + (scanned_ - from) / 1024 + 1;
+    if (again > kMostScannedAgain + static_cast<size_t>(at(scanned_)) / 1024) from = scanned_;
+    else scanned_again_ = static_cast<uint32_t>(again);
   }
   lost_ = true;
   ++losses_;

@@ -208,9 +208,9 @@ class JsonStream {
   std::string element_begin_;  ///< how elements begin: on lines of their own, or with a key; empty if not known
   int64_t losses_ = 0;
   size_t patience_ = size_t{64} << 20;  ///< bytes after which an element has lost its end; less after each
-  int64_t scanned_again_ = 0;           ///< bytes, on ways back from losses
   bool lost_ = false;                   ///< patient: behind damage, before the next text that is like that
   bool broken_ = false;                 ///< such a string has been found, at scanned_
+  uint32_t scanned_again_ = 0;          ///< on ways back from losses, in KiB, at least 1 each
   size_t patched_ = 0;                  ///< index of the byte replaced by ']', or 0
   char patched_byte_ = 0;
 };
