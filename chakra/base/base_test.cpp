@@ -233,6 +233,21 @@ TEST(Strings, Integers) {
     EXPECT_FALSE(parse_integer(wrong, value)) << wrong;
 }
 
+TEST(Strings, DecimalNumbers) {
+  int64_t whole = 0;
+  uint64_t natural = 0;
+  double real = 0;
+  EXPECT_TRUE(parse_decimal("-42", whole) && whole == -42);
+  EXPECT_TRUE(parse_decimal("0", natural) && natural == 0);
+  EXPECT_TRUE(parse_decimal("18446744073709551615", natural) && natural == UINT64_MAX);
+  EXPECT_TRUE(parse_decimal("0.5", real) && real == 0.5);
+  EXPECT_TRUE(parse_decimal("-2e-3", real) && real == -2e-3);
+  for (const char* wrong : {"", "-", "0x10", "010", "-010", "00", "1_000", "+1", " 1", "1 ", "9223372036854775808", "1.0"})
+    EXPECT_FALSE(parse_decimal(wrong, whole)) << wrong;
+  for (const char* wrong : {"", "0x1p3", "010.5", "1_0.5", "inf", "nan", "1.5x", "1e999"})
+    EXPECT_FALSE(parse_decimal(wrong, real)) << wrong;
+}
+
 TEST(Quantity, ShowsUnits) {
   EXPECT_EQ(show_time(1'234), "1.234 ns");
   EXPECT_EQ(show_time(12 * kPsPerUs), "12.00 us");

@@ -41,7 +41,7 @@ void stop(int signal) {
   if (!stop_asked) first = now;
   stop_asked = true;
   if (now <= first + 1) return;
-  std::signal(signal, SIG_DFL);
+  end_on_signals();
   std::raise(signal);
 }
 
