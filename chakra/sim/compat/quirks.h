@@ -7,7 +7,14 @@
 
 namespace chakra::sim::compat {
 
-enum class Quirk : uint8_t { remainder, missing_dimensions, lowest_dimension, tree_reduces, tree_keeps_size, broadcast };
+enum class Quirk : uint8_t {
+  remainder,
+  missing_dimensions,
+  lowest_dimension,
+  tree_reduces,
+  tree_keeps_size,
+  broadcast
+};
 
 struct QuirkRow {
   Quirk quirk;
