@@ -33,16 +33,37 @@ Result<std::vector<Range>> parse(const std::string& text) {
 }
 
 /// The ranks must all be there: one that is left out unnoticed changes the result.
-Result<void> check_there(const std::string& text, const std::vector<Range>& ranges, const std::vector<int64_t>& ranks) {
+Result<void> check_there(const std::string& text, const std::vector<Range>& ranges,
+                         const std::vector<io::RankFile>& files) {
   for (const Range& range : ranges) {
     int64_t next = range.first;
-    for (const int64_t rank : ranks)  // ascending
-      if (range.has(rank) && rank == next) ++next;
+    for (const io::RankFile& file : files)  // ascending
+      if (range.has(file.rank) && file.rank == next) ++next;
     if (next - range.first < range.count)
       return fail(Code::usage, "cli.usage",
                   fmt::format("--ranks {}: the job has no trace of rank {}", quote(text), next));
   }
   return {};
+}
+
+/// `files` are of one job.
+Result<trace::TraceSet> read_files(const std::string& path, const std::vector<io::RankFile>& files) {
+  trace::TraceSet job;
+  if (io::is_class_job(path)) {
+    CHAKRA_ASSIGN(trace::ClassJob classes, io::read_class_job(path));
+    size_t next = 0;  // both ascend
+    std::erase_if(classes.ranks, [&](const trace::ClassJob::Rank& rank) {
+      const bool wanted = next < files.size() && files[next].rank == rank.rank;
+      next += wanted;
+      return !wanted;
+    });
+    return io::expand(classes, path);
+  }
+  for (const io::RankFile& file : files) {
+    CHAKRA_ASSIGN(trace::Trace trace, io::read_rank(file));
+    job.ranks.push_back(std::move(trace));
+  }
+  return job;
 }
 
 }  // namespace
@@ -54,28 +75,28 @@ void add_ranks_option(CLI::App& app, std::string& text) {
 
 Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& text, int64_t first_of,
                                    Findings& findings) {
-  if (text.empty() && first_of < 0) return io::read_job(path);
-  std::vector<Range> ranges;
-  std::vector<int64_t> ranks;
-  CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
-  for (const io::RankFile& file : files) ranks.push_back(file.rank);
+  CHAKRA_ASSIGN(std::vector<io::RankFile> files, io::find_ranks(path));
+  if (files.empty() || (text.empty() && first_of < 0)) return io::read_job(path);
+  if (text.empty() && (files.back().rank < first_of || files.front().rank >= first_of)) return io::read_job(path);
   if (!text.empty()) {
-    CHAKRA_ASSIGN(ranges, parse(text));
-    CHAKRA_CHECK(check_there(text, ranges, ranks));
-    std::erase_if(ranks, [&](int64_t rank) {
-      return std::none_of(ranges.begin(), ranges.end(), [&](const Range& range) { return range.has(rank); });
+    CHAKRA_ASSIGN(const std::vector<Range> ranges, parse(text));
+    CHAKRA_CHECK(check_there(text, ranges, files));
+    std::erase_if(files, [&](const io::RankFile& file) {
+      return std::none_of(ranges.begin(), ranges.end(), [&](const Range& range) { return range.has(file.rank); });
     });
   }
-  const auto beyond = first_of < 0 ? ranks.end() : std::lower_bound(ranks.begin(), ranks.end(), first_of);
-  if (beyond != ranks.end() && beyond != ranks.begin()) {
+  const auto beyond = std::find_if(files.begin(), files.end(), [&](const io::RankFile& file) {
+    return first_of >= 0 && file.rank >= first_of;
+  });
+  if (beyond != files.end() && beyond != files.begin()) {
     findings.push_back(
         {"sim.compat.more_ranks", Severity::warning, -1, -1,
          fmt::format("the network has {} ranks, the job has traces of {}: those from rank {} on do not run, as in "
                      "ASTRA-sim",
-                     first_of, ranks.size(), *beyond)});
-    ranks.erase(beyond, ranks.end());
+                     first_of, files.size(), beyond->rank)});
+    files.erase(beyond, files.end());
   }
-  return io::read_job(path, {}, [ranks](int64_t rank) { return std::binary_search(ranks.begin(), ranks.end(), rank); });
+  return read_files(path, files);
 }
 
 }  // namespace chakra::cli

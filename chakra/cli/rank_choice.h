@@ -15,7 +15,7 @@ void add_ranks_option(CLI::App& app, std::string& text);
 /// Reads the ranks that `text` names, all where it is empty: "R", "FIRST:COUNT", or several of them with commas
 /// between. Other ranks' files are not opened. `first_of`: of those the ones below this number, with a finding that
 /// says which others are left out; negative: all. Errors: cli.usage for a text of another form or a rank that the job
-/// lacks, those of io::read_job.
+/// lacks, those of io::find_ranks, io::read_job.
 Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& text, int64_t first_of,
                                    Findings& findings);
 

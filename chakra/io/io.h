@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -216,9 +215,7 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
 /// read_trace and open_records.
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options = {});
 /// A job by classes of ranks is expanded. Errors: io.ranks.large above kMostNodesExpanded, those of read_class_job.
-/// `wanted`: of the ranks that the names say, only those for which it is true are read; empty: all.
-Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options = {},
-                                 const std::function<bool(int64_t rank)>& wanted = {});
+Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options = {});
 inline constexpr uint64_t kMostNodesExpanded = 50'000'000;  ///< in all ranks: about 5 GB
 /// The same of a job by classes that was read from `path`.
 Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& path);

@@ -147,15 +147,12 @@ Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& pa
   return trace::expand(job);
 }
 
-Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options,
-                                 const std::function<bool(int64_t)>& wanted) {
+Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options) {
   if (is_class_job(path)) {
-    CHAKRA_ASSIGN(trace::ClassJob job, read_class_job(path, options));
-    if (wanted) std::erase_if(job.ranks, [&](const trace::ClassJob::Rank& rank) { return !wanted(rank.rank); });
+    CHAKRA_ASSIGN(const trace::ClassJob job, read_class_job(path, options));
     return expand(job, path);
   }
-  CHAKRA_ASSIGN(std::vector<RankFile> files, find_ranks(path));
-  if (wanted) std::erase_if(files, [&](const RankFile& file) { return !wanted(file.rank); });
+  CHAKRA_ASSIGN(const std::vector<RankFile> files, find_ranks(path));
   trace::TraceSet job;
   std::map<uint64_t, size_t> last_of_size;  // ranks that do the same often have equal files: those are read once
   for (size_t i = 0; i < files.size(); ++i) {
