@@ -33,35 +33,39 @@ def random_system(pick, counts):
     if pick.random() < 0.3:
         system |= {"roofline-enabled": 1, "peak-perf": pick.choice([900, pick.randint(1, 2000)])}
 
-    def algorithm(kind, ranks, names):  # the last of them, halvingDoubling, has no all-to-all and needs a power of two
-        return pick.choice(names[:-1] if kind == "ALL_TO_ALL" or ranks & (ranks - 1) else names)
+    def algorithm(kind, ranks, names, tree=False):  # halvingDoubling has no all-to-all; it and the tree need a power of two
+        power = ranks & (ranks - 1) == 0
+        if tree and power and pick.random() < 0.25:
+            return "doubleBinaryTree"
+        return pick.choice(names if power and kind != "ALL_TO_ALL" else names[:-1])
 
     one_line = pick.random() < 0.15
     for kind, name in COLLECTIVES.items():
         if one_line:
             algorithms = [algorithm(kind, math.prod(counts), ["oneRing", "oneDirect", "oneHalvingDoubling"])] * len(counts)
         else:
-            algorithms = [algorithm(kind, count, ["ring", "direct", f"direct{pick.randint(1, 4)}", "halvingDoubling"]) for count in counts]
+            algorithms = [algorithm(kind, count, ["ring", "direct", f"direct{pick.randint(1, 4)}", "halvingDoubling"], tree=True) for count in counts]
         system[name + "-implementation"] = algorithms
     return system
 
 
 def random_groups(pick, ranks, system):
-    """They may overlap. Where there is one dimension, its algorithm runs in groups, too; halvingDoubling needs a power of two."""
+    """They may overlap. Where there is one dimension, its algorithm runs in groups, too; halvingDoubling needs a power of two, the tree all ranks."""
     groups = {}
     for number in range(1, pick.randint(1, 4) if ranks >= 4 else 1):
         members = pick.sample(range(ranks), pick.randint(2, ranks))
         lists = [system[name + "-implementation"] for name in COLLECTIVES.values()]
         halving = any(len(algorithms) == 1 and "halving" in algorithms[0].lower() for algorithms in lists)
-        groups[number] = members[:2] if halving and len(members) < ranks else members
+        tree = any(algorithms == ["doubleBinaryTree"] for algorithms in lists)
+        groups[number] = pick.sample(range(ranks), ranks) if tree else members[:2] if halving and len(members) < ranks else members
     return groups
 
 
 def random_job(seed):
-    """Up to 27 ranks that compute and communicate; where their order is not the same, and sometimes where it is, they cannot finish."""
+    """Up to 32 ranks that compute and communicate; where their order is not the same, and sometimes where it is, they cannot finish."""
     pick = random.Random(seed)
     aware = pick.random() < 0.5
-    counts = [pick.randint(2, most) for most in pick.choice([[8]] if aware else [[8], [8], [4, 4], [3, 3, 3]])]
+    counts = [pick.randint(2, most) for most in pick.choice([[8]] if aware else [[8], [8], [4, 4], [3, 3, 3], [4, 2, 4]])]
     network = {"topology": [pick.choice(["Ring", "Switch", "FullyConnected"]) for _ in counts], "npus_count": counts,
                "bandwidth": [pick.choice([50.0, 100.0, 12.5, float(pick.randint(1, 400))]) for _ in counts],
                "latency": [pick.choice([500.0, 1000.0, float(pick.randint(0, 2000)), pick.randint(1, 20000) / 10]) for _ in counts]}

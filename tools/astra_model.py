@@ -7,9 +7,9 @@
 It shares no code with chakra and is written another way: a delay or a message is an event that calls a function, and all that
 an algorithm does follows from how many of its delays are over. Numbers in brackets are sections of docs/compat.md.
 
-Modelled: both back ends [1], chunks, phases, queues [2], endpoints [3], ring, direct, halvingDoubling and their one-line forms [4],
+Modelled: both back ends [1], chunks, phases, queues [2], endpoints [3], ring, direct, halvingDoubling, their one-line forms, doubleBinaryTree [4],
 messages and rendezvous [5], COMP, COLL, SEND and RECV nodes, the roofline [6], groups [7].
-Not modelled: doubleBinaryTree, ctrl_deps, involved_dim, BROADCAST, replay-only, remote memory, custom collectives, and what is refused.
+Not modelled: ctrl_deps, involved_dim, BROADCAST, replay-only, remote memory, custom collectives, and what is refused.
 A random job mixes all that is modelled (astra_jobs.py). Some cannot finish, which chakra must say, too.
 """
 import argparse
@@ -193,6 +193,7 @@ class Rank:
         self.due = {}  # time -> what happens then
         self.queues = [[Queue() for _ in range(job.queues)] for _ in job.network["npus_count"]]
         self.turns = collections.Counter()   # phases so far, per dimension and half of the queues
+        self.trees = collections.Counter()   # so far, per collective and dimension
         self.chunks = collections.Counter()  # so far, per group
         self.chunks_left = {}                # per node
         self.collectives = 0
@@ -312,6 +313,10 @@ class Rank:
             queue = queues[self.turns[line.dimension, half] % len(queues)]
             self.turns[line.dimension, half] += 1
             forward = half == "first" or (half == "all" and (self.job.queues == 1 or queue < middle))
+            if line.algorithm == "doubleBinaryTree":  # whatever the collective: an all-reduce, which leaves the size as it is [4]
+                phases.append(TreePhase(self, chunk, line, size, self.trees[kind, line.dimension] % 2 == 0, self.queues[line.dimension][queue]))
+                self.trees[kind, line.dimension] += 1
+                continue
             phases.append(Phase(self, chunk, line, kind_here, size, forward, self.queues[line.dimension][queue]))
             if kind_here == "ALL_GATHER":
                 size *= len(line.ranks)
@@ -422,6 +427,65 @@ class Phase:
     def arrived(self):
         self.received += 1
         self.begin_delay()
+
+
+def relatives(places, root_is_last):
+    """Each place's parent and children: a root at one end, below it the middle of the rest, whose children are the middles of the halves."""
+    parent, children = {}, {place: [] for place in places}
+
+    def hang(below, rest):
+        if rest:
+            middle = len(rest) // 2
+            parent[rest[middle]] = below
+            children[below].append(rest[middle])
+            hang(rest[middle], rest[:middle])
+            hang(rest[middle], rest[middle + 1:])
+
+    root, rest = (places[-1], places[:-1]) if root_is_last else (places[0], places[1:])
+    hang(root, rest)
+    return parent, children
+
+
+class TreePhase:
+    """The whole chunk goes up from the leaves to the root and down again; what follows a rank's part of it waits for one more delay."""
+
+    def __init__(self, rank, chunk, line, size, root_is_last, queue):
+        self.rank, self.chunk, self.size, self.queue = rank, chunk, size, queue
+        parent, children = relatives(list(line.ranks), root_is_last)
+        self.parent, self.children = parent.get(rank.number), children[rank.number]
+        self.missing = len(self.children)
+
+    def start(self):
+        if not self.children:
+            self.delay(False, self.up)
+        for child in self.children:
+            self.receive(child, lambda: self.delay(True, self.one_child))
+
+    def one_child(self):
+        self.missing -= 1
+        if self.missing == 0:
+            self.up()
+
+    def up(self):
+        if self.parent is None:
+            return self.down()
+        self.send(self.parent)
+        self.receive(self.parent, lambda: self.delay(bool(self.children), self.down))
+
+    def down(self):
+        for child in self.children:
+            self.send(child)
+        self.rank.go_on(self.chunk)
+
+    def delay(self, reduces, action):
+        reduction = 3 * int(self.size / (self.rank.system["local-mem-bw"] * 1e9) * 1e9)
+        self.rank.after(self.rank.endpoint_delay, (lambda: self.rank.after(reduction, action)) if reduces else action)
+
+    def send(self, to):
+        self.rank.network.send(Channel(("chunk", self.chunk.number), self.rank.number, to, self.size), lambda: None)
+
+    def receive(self, from_, on_received):
+        self.rank.network.receive(Channel(("chunk", self.chunk.number), from_, self.rank.number, self.size), on_received)
 
 
 # ---- comparing --------------------------------------------------------------------------------------------

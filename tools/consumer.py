@@ -21,6 +21,7 @@ TRACE = """metadata rank=0
 4 COMP d dur_us=1 deps=2,3
 """
 STREAMED = "4 nodes, 1 of them communication, in 15.00 us"  # 5 us, then 7 beside 9, then 1
+FREE = "a 0\nb 0, c 1024\nd 0\n"  # what is free at each step, with the bytes of collectives
 PEER = "4 nodes issued, 22 us, 1024 bytes in collectives"
 
 
@@ -59,10 +60,12 @@ def main():
         expect(run(where("build", "feed_trace"), trace, "2"), STREAMED, "feed_trace")
         if os.path.exists(where("build", "peer_feeder")):
             expect(run(where("build", "peer_feeder"), trace), PEER, "peer_feeder")
+            expect(run(where("build", "free_nodes"), trace), FREE, "free_nodes")
 
         # pkg-config
         environment = dict(os.environ, PKG_CONFIG_PATH=where("moved", "lib", "pkgconfig"))
-        for package, program, words, wanted in (("chakra", "feed_trace", ["2"], STREAMED), ("chakra-compat", "peer_feeder", [], PEER)):
+        programs = (("chakra", "feed_trace", ["2"], STREAMED), ("chakra-compat", "peer_feeder", [], PEER), ("chakra-compat", "free_nodes", [], FREE))
+        for package, program, words, wanted in programs:
             flags = run("pkg-config", "--cflags", "--libs", package, env=environment).split()
             run("g++", "-o", where(program), os.path.join(example, program + ".cpp"), *flags)
             expect(run(where(program), trace, *words), wanted, program)

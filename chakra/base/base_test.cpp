@@ -128,7 +128,7 @@ TEST(ByteSource, ReadsTheOnlyFileOfAnArchive) {
 TEST(ByteSource, StopsUnpackingAtAThousandTimesThePackedBytes) {
   TemporaryFolder folder;
   constexpr size_t kSize = size_t{16} << 20;
-  for (const std::string path : {folder.path("zeros.zst"), folder.path("zeros.gz")}) {
+  for (const std::string& path : {folder.path("zeros.zst"), folder.path("zeros.gz")}) {
     auto file = PackedFile::create(path);
     ASSERT_TRUE(file && file->write(std::string(kSize, '\0')) && file->commit());
   }

@@ -13,6 +13,7 @@
 #include "chakra/cli/job_replay.h"
 #include "chakra/cli/max_error.h"
 #include "chakra/cli/no_effect.h"
+#include "chakra/cli/rank_choice.h"
 #include "chakra/cli/sim_delays.h"
 #include "chakra/cli/sim_devices.h"
 #include "chakra/cli/sim_stuck.h"
@@ -46,7 +47,7 @@ void stop(int signal) {
 }
 
 struct Options {
-  std::string path, network, system, memory, groups, expand, compat, json, timeline;
+  std::string path, network, system, memory, groups, ranks, expand, compat, json, timeline;
   std::string workload, backend, rendezvous;
   std::string compute_scale, comm_scale, logging, logging_folder;  ///< accepted, as ASTRA-sim does, without effect
   std::string congestion, collectives, csv, routing, transfers;
@@ -515,11 +516,11 @@ Result<void> run_sim(Options o) {
   if (!o.compat.empty() && o.system.empty()) return fail(Code::usage, "cli.usage", "--compat needs --system");
   if (!o.compat.empty() && !o.timeline.empty())
     return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
-  if (o.compat.empty() && io::is_class_job(o.path)) {
+  if (o.compat.empty() && o.ranks.empty() && io::is_class_job(o.path)) {
     if (!o.expand.empty()) return fail(Code::usage, "cli.usage", "--expand is for jobs without a ranks.json");
     CHAKRA_ASSIGN(input.classes, io::read_class_job(o.path));
   } else {
-    CHAKRA_ASSIGN(input.job, io::read_job(o.path));
+    CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.ranks, o.compat.empty() ? -1 : input.fabric.size(), findings));
     CHAKRA_CHECK(expand_job(o.expand, input.job, input.groups, findings));
     CHAKRA_CHECK(check_before(o, input));
   }
@@ -595,6 +596,7 @@ void add_sim(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   app.add_option("--groups,--comm-group-configuration", options->groups, "Process groups, name -> ranks (JSON)")
       ->type_name("FILE");
+  add_ranks_option(app, options->ranks);
   add_expand_option(app, options->expand);
   app.add_flag("--no-check", options->no_check, "Run also what 'chakra check' says cannot run");
   app.add_option("--compat", options->compat, "Follow the rules of another simulator to the nanosecond")

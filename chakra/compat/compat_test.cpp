@@ -1,15 +1,19 @@
 // Code written against the peer's classes sees what it relies on (the list of facts about the peer's feeder), on the
-// peer's own test file; and every node of random traces once, after its dependencies, whatever the window.
+// peer's own test file; ASTRA-sim's calls before FeederV3; and every node of random traces once,
+// after its dependencies, however little of the file is kept.
 #include "chakra/compat/compat.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
+#include <queue>
 #include <set>
 #include <stdexcept>
+#include <unordered_set>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/compat/testing/records.h"
 #include "chakra/feed/feed.h"
 #include "chakra/io/io.h"
 
@@ -18,33 +22,9 @@ namespace {
 using Chakra::ETFeeder;
 using Chakra::ETFeederNode;
 using chakra::Prng;
+using chakra::compat::testing::node;
+using chakra::compat::testing::records;
 using chakra::testing::TemporaryFolder;
-
-/// Messages behind one another, as in a file.
-std::string records(const std::vector<ChakraProtoMsg::Node>& nodes) {
-  std::string bytes;
-  const auto put = [&](const std::string& message) {
-    for (size_t size = message.size();; size >>= 7) {
-      bytes += static_cast<char>(size < 0x80 ? size : (size & 0x7f) | 0x80);
-      if (size < 0x80) break;
-    }
-    bytes += message;
-  };
-  ChakraProtoMsg::GlobalMetadata metadata;
-  metadata.set_version("0.0.4");
-  put(metadata.SerializeAsString());
-  for (const auto& node : nodes) put(node.SerializeAsString());
-  return bytes;
-}
-
-ChakraProtoMsg::Node node(uint64_t id, const std::vector<uint64_t>& deps) {
-  ChakraProtoMsg::Node out;
-  out.set_id(id);
-  out.set_name("node " + std::to_string(id));
-  out.set_type(ChakraProtoMsg::COMP_NODE);
-  for (const uint64_t dep : deps) out.add_data_deps(dep);
-  return out;
-}
 
 class PeerFile : public ::testing::Test {
  protected:
@@ -113,9 +93,9 @@ TEST_F(PeerFile, RemovingAndAdding) {
   EXPECT_EQ(first->getChildren()[0]->id(), 217u);
 }
 
-TEST_F(PeerFile, AllOfItInEveryWindow) {
-  for (const uint64_t window : {uint64_t{1}, uint64_t{100'000}, ETFeeder::kWindowBytes}) {
-    ETFeeder feeder(folder_.path("tests/data/chakra.0.et"), window);
+TEST_F(PeerFile, AllOfItHoweverLittleIsKept) {
+  for (const uint64_t cached : {uint64_t{1}, uint64_t{100'000}, ETFeeder::kCachedBytes}) {
+    ETFeeder feeder(folder_.path("tests/data/chakra.0.et"), cached);
     size_t issued = 0;
     while (feeder.hasNodesToIssue()) {
       const auto node = feeder.getNextIssuableNode();
@@ -174,7 +154,92 @@ TEST(PeerNode, GettersReadAnyMemberAndHaveDefaults) {
   EXPECT_EQ(full.getChakraNode(), message);
 }
 
-TEST(PeerFeeder, EveryNodeOnceInEveryOrderAndWindow) {
+/// What ASTRA-sim did with this feeder: it asks for nodes as long as there is one, puts back those for which there is
+/// no room, and when one is done frees its children, issues and removes it. One compute and one communication at a
+/// time.
+class WorkloadBefore {
+ public:
+  explicit WorkloadBefore(const std::string& path) : feeder_(path) {}
+
+  std::vector<std::string> run() {
+    issue_dep_free_nodes();
+    while (!running_.empty()) {
+      const uint64_t id = running_.begin()->second;
+      now_ = running_.begin()->first;
+      running_.erase(running_.begin());
+      busy_.erase(is_communication(*feeder_.lookupNode(id)));
+      feeder_.freeChildrenNodes(id);
+      issue_dep_free_nodes();
+      feeder_.removeNode(id);
+    }
+    log_.push_back(std::to_string(now_) + (feeder_.hasNodesToIssue() ? " stuck" : " finished"));
+    return log_;
+  }
+
+ private:
+  static bool is_communication(ETFeederNode& node) { return node.type() != ChakraProtoMsg::COMP_NODE; }
+
+  void issue_dep_free_nodes() {
+    std::queue<std::shared_ptr<ETFeederNode>> put_back;
+    while (std::shared_ptr<ETFeederNode> node = feeder_.getNextIssuableNode()) {
+      if (busy_.contains(is_communication(*node))) {
+        put_back.push(node);
+        continue;
+      }
+      busy_.insert(is_communication(*node));
+      uint64_t end = now_ + (is_communication(*node) ? 5 : node->runtime());
+      while (running_.contains(end)) ++end;
+      running_[end] = node->id();
+      log_.push_back(std::to_string(now_) + " " + std::to_string(node->id()) + " " + node->name() + " " +
+                     std::to_string(is_communication(*node) ? node->comm_size() : node->num_ops()) + " " +
+                     std::to_string(node->getChildren().size()));
+    }
+    for (; !put_back.empty(); put_back.pop()) feeder_.pushBackIssuableNode(put_back.front()->id());
+  }
+
+  ETFeeder feeder_;
+  uint64_t now_ = 0;
+  std::map<uint64_t, uint64_t> running_;
+  std::unordered_set<bool> busy_;
+  std::vector<std::string> log_;
+};
+
+TEST(PeerFeeder, AstraSimsWorkloadBeforeV3) {
+  const auto coll = [](uint64_t id, const std::vector<uint64_t>& deps, int64_t bytes) {
+    ChakraProtoMsg::Node out = node(id, deps);
+    out.set_type(ChakraProtoMsg::COMM_COLL_NODE);
+    auto* size = out.add_attr();
+    size->set_name("comm_size");
+    size->set_int64_val(bytes);
+    return out;
+  };
+  const auto comp = [](uint64_t id, const std::vector<uint64_t>& deps, uint64_t runtime, int64_t ops) {
+    ChakraProtoMsg::Node out = node(id, deps);
+    out.set_duration_micros(runtime);
+    auto* number = out.add_attr();
+    number->set_name("num_ops");
+    number->set_int64_val(ops);
+    return out;
+  };
+  auto gated = comp(6, {3}, 1, 60);
+  gated.add_ctrl_deps(4);  // orders nothing here
+  TemporaryFolder folder;
+  const std::string path = folder.write(
+      "job.0.et", records({gated, coll(5, {1}, 500), comp(3, {1}, 2, 30), coll(4, {1}, 400), comp(1, {}, 10, 10),
+                           comp(2, {}, 3, 20), comp(7, {5, 6}, 1, 70)}));
+  // By hand: time, id, name, operations or bytes, children.
+  EXPECT_EQ(WorkloadBefore(path).run(),
+            (std::vector<std::string>{"0 1 node 1 10 3",    // until 10; 2 is put back
+                                      "10 2 node 2 20 0",   // until 13; 3 is put back
+                                      "10 4 node 4 400 0",  // until 15; 5 is put back
+                                      "13 3 node 3 30 1",   // until 15, which is taken: 16
+                                      "15 5 node 5 500 1",  // until 20
+                                      "16 6 node 6 60 1",   // until 17
+                                      "20 7 node 7 70 0",   // until 21
+                                      "21 finished"}));
+}
+
+TEST(PeerFeeder, EveryNodeOnceInEveryOrder) {
   Prng random(11);
   for (int round = 0; round < 300; ++round) {
     TemporaryFolder folder;
@@ -187,7 +252,7 @@ TEST(PeerFeeder, EveryNodeOnceInEveryOrderAndWindow) {
     }
     for (size_t i = size; i > 1 && round % 2; --i) std::swap(nodes[i - 1], nodes[random.below(i)]);
     const std::string path = folder.write("job.0.et", records(nodes));
-    ETFeeder feeder(path, random.chance(0.5) ? random.below(5000) : ETFeeder::kWindowBytes);
+    ETFeeder feeder(path, random.chance(0.5) ? random.below(5000) : ETFeeder::kCachedBytes);
     const bool remove = random.chance(0.7);
     std::set<uint64_t> done;
     std::vector<uint64_t> running;

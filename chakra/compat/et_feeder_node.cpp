@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "chakra/compat/compat.h"
+#include "chakra/compat/feeder_state.h"
 #include "chakra/io/io.h"
 
 namespace Chakra {
@@ -88,6 +89,7 @@ const ETFeederNode::Fields& ETFeederNode::fields() const {
 void ETFeederNode::addChild(std::shared_ptr<ETFeederNode> node) { children_.push_back(node); }
 std::vector<std::shared_ptr<ETFeederNode>> ETFeederNode::getChildren() {
   std::vector<std::shared_ptr<ETFeederNode>> children;
+  if (const auto feeder = feeder_.lock()) children = feeder->children(id_);
   for (const auto& child : children_)
     if (auto alive = child.lock()) children.push_back(std::move(alive));
   return children;

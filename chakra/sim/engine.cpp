@@ -187,7 +187,8 @@ class Engine {
     if (ranks > 0 && job.ranks.back().rank >= in_.fabric.size())
       return fail(
           Code::bad_input, "sim.fabric.small",
-          fmt::format("rank {} does not fit into a network of {} ranks", job.ranks.back().rank, in_.fabric.size()),
+          fmt::format("rank {} does not fit into a network of {} ranks; --ranks 0:{} runs the ranks that do",
+                      job.ranks.back().rank, in_.fabric.size(), in_.fabric.size()),
           {job.classes[job.ranks.back().cls].file});
     for (const auto& [name, members] : in_.groups)
       for (const int64_t rank : members)

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_set>  // IWYU pragma: keep (the peer's header brings it in)
 #include <vector>
 
 #include "et_def.pb.h"
 
 namespace Chakra {
+
+struct FeederState;
 
 class ETFeederNode {
  public:
@@ -22,8 +25,9 @@ class ETFeederNode {
 
   std::shared_ptr<ChakraProtoMsg::Node> getChakraNode();
 
-  /// Children are not kept alive by their parents: one that nobody else holds any more is left out.
   void addChild(std::shared_ptr<ETFeederNode> node);
+  /// Of a node of a feeder: the nodes of the file that wait for it, in file order, then those that were added. Added
+  /// ones are not kept alive: one that nobody else holds any more is left out.
   std::vector<std::shared_ptr<ETFeederNode>> getChildren();
 
   // What the file does not say is 0, false or "". Attributes may be of any integer member.
@@ -64,7 +68,10 @@ class ETFeederNode {
   std::string message_;
   mutable std::shared_ptr<ChakraProtoMsg::Node> node_;
   mutable std::unique_ptr<Fields> fields_;
+  std::weak_ptr<FeederState> feeder_;  ///< whose file it is from
   std::vector<std::weak_ptr<ETFeederNode>> children_;
+
+  friend struct FeederState;
 };
 
 }  // namespace Chakra

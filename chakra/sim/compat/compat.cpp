@@ -586,6 +586,12 @@ class Compat {
     return {};
   }
 
+  /// The tree leaves a chunk's size as it is, whatever the phase is for [4].
+  static bool keeps_size(const Plan& p) {
+    return p.algorithm.kind == AlgorithmKind::tree &&
+           (p.type == CommType::all_gather || p.type == CommType::reduce_scatter);
+  }
+
   /// The phases of a chunk [2].
   Result<void> plan(uint32_t r, NodeId n, const std::vector<std::string>& names, const Members& members, uint64_t chunk,
                     Plans& plans) {
@@ -619,6 +625,11 @@ class Compat {
         stride *= size;
       }
       if (names.size() < dims() && !lines.back().algorithm.one_line) note(Quirk::missing_dimensions);
+      if (stride < ranks_.size() && lines.back().algorithm.kind == AlgorithmKind::tree)
+        return bad("algorithm", r, n,
+                   fmt::format("the system file names {} algorithms for {} dimensions, doubleBinaryTree last, where "
+                               "ASTRA-sim crashes; name one for each dimension",
+                               names.size(), dims()));
     }
     absl::InlinedVector<size_t, 4> active;
     for (size_t d = 0; d < lines.size(); ++d) {
@@ -639,9 +650,12 @@ class Compat {
       if (p.algorithm.kind == AlgorithmKind::tree) {
         bool& max_root = ranks_[r].max_root.try_emplace({comm.type, d}, true).first->second;
         p.max_root = std::exchange(max_root, !max_root);
+      } else if (type == CommType::all_gather) {
+        chunk *= p.line.places;
+      } else if (type == CommType::reduce_scatter) {
+        chunk /= p.line.places;
       }
-      if (type == CommType::all_gather) chunk *= p.line.places;
-      if (type == CommType::reduce_scatter) chunk /= p.line.places;
+      if (!plans.empty() && keeps_size(plans.back())) note(Quirk::tree_keeps_size);
       plans.push_back(p);
       return {};
     };

@@ -1,0 +1,102 @@
+#include "chakra/cli/rank_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "chakra/io/io.h"
+
+namespace chakra::cli {
+namespace {
+
+struct Range {
+  int64_t first = 0, count = 1;
+  bool has(int64_t rank) const { return rank >= first && rank - first < count; }
+};
+
+Result<std::vector<Range>> parse(const std::string& text) {
+  std::vector<Range> ranges;
+  for (std::string_view rest = text;;) {
+    const size_t comma = rest.find(','), colon = rest.substr(0, comma).find(':');
+    const std::string_view item = rest.substr(0, comma);
+    Range range;
+    if (!parse_integer(item.substr(0, colon), range.first) || range.first < 0 ||
+        (colon != item.npos && (!parse_integer(item.substr(colon + 1), range.count) || range.count < 1)))
+      return fail(Code::usage, "cli.usage",
+                  fmt::format("--ranks {}: a rank, FIRST:COUNT, or several of them with commas between are expected",
+                              quote(text)));
+    ranges.push_back(range);
+    if (comma == rest.npos) return ranges;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+/// The ranks must all be there: one that is left out unnoticed changes the result.
+Result<void> check_there(const std::string& text, const std::vector<Range>& ranges,
+                         const std::vector<io::RankFile>& files) {
+  for (const Range& range : ranges) {
+    int64_t next = range.first;
+    for (const io::RankFile& file : files)  // ascending
+      if (range.has(file.rank) && file.rank == next) ++next;
+    if (next - range.first < range.count)
+      return fail(Code::usage, "cli.usage",
+                  fmt::format("--ranks {}: the job has no trace of rank {}", quote(text), next));
+  }
+  return {};
+}
+
+/// `files` are of one job.
+Result<trace::TraceSet> read_files(const std::string& path, const std::vector<io::RankFile>& files) {
+  trace::TraceSet job;
+  if (io::is_class_job(path)) {
+    CHAKRA_ASSIGN(trace::ClassJob classes, io::read_class_job(path));
+    size_t next = 0;  // both ascend
+    std::erase_if(classes.ranks, [&](const trace::ClassJob::Rank& rank) {
+      const bool wanted = next < files.size() && files[next].rank == rank.rank;
+      next += wanted;
+      return !wanted;
+    });
+    return io::expand(classes, path);
+  }
+  for (const io::RankFile& file : files) {
+    CHAKRA_ASSIGN(trace::Trace trace, io::read_rank(file));
+    job.ranks.push_back(std::move(trace));
+  }
+  return job;
+}
+
+}  // namespace
+
+void add_ranks_option(CLI::App& app, std::string& text) {
+  app.add_option("--ranks", text, "Only these ranks of the job, for example 0:8 (the first 8) or 0,2,5")
+      ->type_name("FIRST:COUNT");
+}
+
+Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& text, int64_t first_of,
+                                   Findings& findings) {
+  CHAKRA_ASSIGN(std::vector<io::RankFile> files, io::find_ranks(path));
+  if (files.empty() || (text.empty() && first_of < 0)) return io::read_job(path);
+  if (text.empty() && (files.back().rank < first_of || files.front().rank >= first_of)) return io::read_job(path);
+  if (!text.empty()) {
+    CHAKRA_ASSIGN(const std::vector<Range> ranges, parse(text));
+    CHAKRA_CHECK(check_there(text, ranges, files));
+    std::erase_if(files, [&](const io::RankFile& file) {
+      return std::none_of(ranges.begin(), ranges.end(), [&](const Range& range) { return range.has(file.rank); });
+    });
+  }
+  const auto beyond = std::find_if(files.begin(), files.end(), [&](const io::RankFile& file) {
+    return first_of >= 0 && file.rank >= first_of;
+  });
+  if (beyond != files.end() && beyond != files.begin()) {
+    findings.push_back(
+        {"sim.compat.more_ranks", Severity::warning, -1, -1,
+         fmt::format("the network has {} ranks, the job has traces of {}: those from rank {} on do not run, as in "
+                     "ASTRA-sim",
+                     first_of, files.size(), beyond->rank)});
+    files.erase(beyond, files.end());
+  }
+  return read_files(path, files);
+}
+
+}  // namespace chakra::cli
