@@ -49,7 +49,7 @@ UNLISTED = [
 ]
 
 # A monitored barrier, which sends messages by itself and is not listed either, may be linked as a barrier or left out.
-MONITORED = {"zoo": ("ALL_REDUCE", 1212)}
+MONITORED = ("zoo", ("ALL_REDUCE", 1212))
 
 Call = collections.namedtuple("Call", "type bytes ranks root out")
 ASPECTS = {"type": "types", "bytes": "bytes", "ranks": "groups, peers", "root": "roots", "out": "bytes got"}
@@ -79,14 +79,15 @@ def expected(job, truth, world):
             continue
         call = listed(comm)
         extra = {where: [Call(type_, None, call.ranks, None, None) for type_ in types]
-                 for of, anchor, where, types in UNLISTED if kind.endswith(of) and anchor == (call.type, call.bytes)}
+                 for of, anchor, where, types in UNLISTED if of in kind and anchor == (call.type, call.bytes)}
         calls += extra.get("before", []) + [call] + extra.get("behind", [])
     return calls, totals
 
 
 def with_monitored(kind, wants, gots):
     """The calls with a barrier for each monitored one, if the trace has that many barriers."""
-    anchors = [at for at, want in enumerate(wants) if MONITORED.get(kind) == (want.type, want.bytes)]
+    of, anchor = MONITORED
+    anchors = [at for at, want in enumerate(wants) if of in kind and anchor == (want.type, want.bytes)]
     barriers = [sum(call.type == "BARRIER" for call in calls) for calls in (wants, [got for got, _, _ in gots])]
     if not anchors or barriers[1] != barriers[0] + len(anchors):
         return wants
@@ -99,7 +100,8 @@ def with_monitored(kind, wants, gots):
 def linked(path, everyone):
     """The calls of a trace. Where it names no group at all, each is of all ranks: so do the commands take it."""
     metadata, nodes = et.read(path)
-    groups = {group["pg_name"]: tuple(sorted(group["ranks"])) for group in json.loads(metadata.get("process_groups", "[]"))}
+    groups = {group["pg_name"]: tuple(sorted(group["ranks"])) or everyone  # PyTorch writes none for all
+              for group in json.loads(metadata.get("process_groups", "[]"))}
     rank = metadata.get("rank")
     calls = []
     for node in nodes:
@@ -203,7 +205,7 @@ def run(*command):
     """The exit status, and what the command says of an error."""
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     said = [line for line in (done.stderr + done.stdout).splitlines() if "error: " in line or "chakra: " in line]
-    return done.returncode, (said or [""])[0].strip()
+    return done.returncode, (said or [f"{command[1]} ends with {done.returncode}"])[0].strip()
 
 
 def compare(binary, job):
