@@ -18,7 +18,6 @@
 #include "chakra/sim/retarget.h"
 #include "chakra/sim/shared_links.h"
 #include "chakra/sim/sim.h"
-#include "chakra/trace/unrecorded.h"
 
 namespace chakra::sim {
 namespace {
