@@ -1,5 +1,4 @@
 #include "chakra/analyze/analyze.h"
-#include "chakra/trace/unrecorded.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,6 @@
 #include <limits>
 #include <set>
 
-#include "chakra/trace/unrecorded.h"
-
 namespace chakra::analyze {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "chakra/analyze/analyze.h"
-#include "chakra/trace/unrecorded.h"
 
 namespace chakra::analyze {
 

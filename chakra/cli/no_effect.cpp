@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "chakra/trace/unrecorded.h"
-
 namespace chakra::cli {
 namespace {
 

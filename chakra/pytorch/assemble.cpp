@@ -9,7 +9,6 @@
 
 #include "chakra/pytorch/comm_nodes.h"
 #include "chakra/pytorch/linking.h"
-#include "chakra/trace/unrecorded.h"
 
 namespace chakra::pytorch {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "chakra/trace/unrecorded.h"
-
 namespace chakra::pytorch {
 
 UnrecordedWork::UnrecordedWork(const Linking& l) : l_(l) {

@@ -20,7 +20,6 @@
 #include "chakra/sim/shared_links.h"
 #include "chakra/sim/sim.h"
 #include "chakra/sim/stuck.h"
-#include "chakra/trace/unrecorded.h"
 
 namespace chakra::sim {
 namespace {

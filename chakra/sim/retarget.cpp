@@ -6,8 +6,6 @@
 #include <map>
 #include <tuple>
 
-#include "chakra/trace/unrecorded.h"
-
 namespace chakra::sim {
 namespace {
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "chakra/sim/steps.h"
-#include "chakra/trace/unrecorded.h"
 
 namespace chakra::sim {
 namespace {

@@ -104,6 +104,7 @@ constexpr EdgeKind kind_of(uint8_t byte) { return static_cast<EdgeKind>(byte & 0
 /// Names of the nodes that stand for time rather than for an operation.
 inline constexpr std::string_view kHostGap = "[chakra|host_gap]";
 inline constexpr std::string_view kSyncRemainder = "[chakra|sync_remainder]";
+inline constexpr std::string_view kUnrecorded = "[chakra|unrecorded]";
 inline constexpr std::string_view kInitialCondition = "[chakra|initial_condition]";
 
 /// Where nodes ran, one after the other: a CPU thread or a device stream.

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <map>
 
-#include "chakra/trace/unrecorded.h"
-
 namespace chakra::view {
 namespace {
 
