@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "chakra/sim/self_replay.h"
+#include "chakra/sim/steps.h"
+#include "chakra/trace/steps.h"
+
+namespace chakra::sim {
+namespace {
+
+using trace::NodeId;
+
+struct Piece {
+  const char* name;
+  Picoseconds start, dur;
+};
+
+/// A thread's chain.
+trace::Trace chain(const std::vector<Piece>& pieces) {
+  trace::Builder b;
+  const uint32_t lane = b.lane({trace::Lane::Kind::thread, 1, 1});
+  for (const Piece& piece : pieces) {
+    const NodeId n = b.add(b.trace.size() + 1, b.trace.strings.intern(piece.name), trace::NodeType::comp);
+    b.trace.flags[n] = trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot | trace::kOnCpu;
+    b.trace.start_ps[n] = piece.start;
+    b.trace.dur_ps[n] = piece.dur;
+    b.trace.lane[n] = lane;
+    if (n > 0) b.dep(n, n - 1, static_cast<uint8_t>(trace::EdgeKind::program));
+  }
+  return std::move(b).finish();
+}
+
+bool warns(const SelfReplay& replay) {
+  return std::any_of(replay.findings.begin(), replay.findings.end(),
+                     [](const Finding& finding) { return finding.tag == "sim.replay.error"; });
+}
+
+TEST(SelfReplay, AnErrorAboveOnePercentIsAWarning) {
+  for (const auto& [gap, warned] : {std::pair<Picoseconds, bool>{0, false}, {9, false}, {12, true}, {500, true}}) {
+    const auto replay = self_replay(chain({{"a", 0, 500}, {"b", 500 + gap, 500}}));
+    ASSERT_TRUE(replay);
+    EXPECT_EQ(warns(*replay), warned) << gap;
+  }
+}
+
+TEST(Steps, AreNumberedAndNotInsideOfOthers) {
+  const trace::Trace t = chain({{"ProfilerStep#3", 0, 10},
+                                {"ProfilerStep#x", 10, 10},
+                                {"ProfilerStep#", 20, 10},
+                                {"ProfilerStep#4", 30, 10},
+                                {"ProfilerStep#-5", 40, 10},
+                                {"ProfilerStep", 50, 10}});
+  EXPECT_EQ(find_steps(t).names, (std::vector<std::string>{"ProfilerStep#3", "ProfilerStep#4"}));
+  struct Window {
+    int begin, end;
+  };
+  std::vector<Window> windows{{10, 20}, {0, 5}, {12, 15}, {10, 12}, {15, 25}, {16, 20}};
+  trace::drop_nested(windows);
+  ASSERT_EQ(windows.size(), 3U);
+  EXPECT_EQ(windows[1].end, 20);
+  EXPECT_EQ(windows[2].begin, 15);
+}
+
+}  // namespace
+}  // namespace chakra::sim
