@@ -193,7 +193,36 @@ TEST(AtomicFile, LinksAndDevicesStayWhatTheyAre) {
   EXPECT_EQ(testing::must_read(folder.path("target")), "y");
   ASSERT_TRUE(write_file("/dev/null", "nothing"));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
-  EXPECT_EQ(tag_of(AtomicFile::create(folder.path("no/such/folder/file"))), "base.file.create");
+  EXPECT_EQ(tag_of(AtomicFile::create(folder.path("target/file"))), "base.file.create");
+}
+
+TEST(AtomicFile, FoldersOnTheWayAreMadeForAFileThatAppears) {
+  TemporaryFolder folder;
+  {
+    auto file = AtomicFile::create(folder.path("new/inner/file"));
+    ASSERT_TRUE(file) << file.error().message();
+    ASSERT_TRUE(file->write("x"));
+    EXPECT_TRUE(is_directory(folder.path("new/inner")));
+  }
+  EXPECT_FALSE(is_directory(folder.path("new")));
+  ASSERT_TRUE(write_file(folder.path("new/inner/file"), "x"));
+  EXPECT_EQ(testing::must_read(folder.path("new/inner/file")), "x");
+}
+
+TEST(AtomicFile, ModeIsKeptAndALinkToNothingIsWrittenThrough) {
+  namespace fs = std::filesystem;
+  TemporaryFolder folder;
+  folder.write("secret", "x");
+  fs::permissions(folder.path("secret"), fs::perms::owner_read | fs::perms::owner_write);
+  ASSERT_TRUE(write_file(folder.path("secret"), "y"));
+  EXPECT_EQ(fs::status(folder.path("secret")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("later", folder.path("link"));
+  ASSERT_TRUE(write_file(folder.path("link"), "z"));
+  EXPECT_TRUE(fs::is_symlink(folder.path("link")));
+  EXPECT_EQ(testing::must_read(folder.path("later")), "z");
+  fs::create_symlink("two", folder.path("one"));
+  fs::create_symlink("one", folder.path("two"));
+  EXPECT_EQ(tag_of(AtomicFile::create(folder.path("one"))), "base.file.create");
 }
 
 TEST(Strings, PoolGivesEqualTextEqualIds) {
@@ -242,7 +271,8 @@ TEST(Strings, DecimalNumbers) {
   EXPECT_TRUE(parse_decimal("18446744073709551615", natural) && natural == UINT64_MAX);
   EXPECT_TRUE(parse_decimal("0.5", real) && real == 0.5);
   EXPECT_TRUE(parse_decimal("-2e-3", real) && real == -2e-3);
-  for (const char* wrong : {"", "-", "0x10", "010", "-010", "00", "1_000", "+1", " 1", "1 ", "9223372036854775808", "1.0"})
+  for (const char* wrong : {"", "-", "0x10", "010", "-010", "00", "1_000", "+1", " 1", "1 ", "9223372036854775808",
+                            "1.0"})
     EXPECT_FALSE(parse_decimal(wrong, whole)) << wrong;
   for (const char* wrong : {"", "0x1p3", "010.5", "1_0.5", "inf", "nan", "1.5x", "1e999"})
     EXPECT_FALSE(parse_decimal(wrong, real)) << wrong;

@@ -34,7 +34,7 @@ void lock() {
 void end(int signal) {
   lock();
   for (const std::string& name : names()) ::unlink(name.c_str());
-  constexpr std::string_view kText = "chakra: interrupted [cli.interrupted]\n";
+  constexpr std::string_view kText = "chakra: interrupted [" "base.interrupted" "]\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText.data(), kText.size());
   ::_exit(128 + signal);
 }

@@ -6,8 +6,9 @@
 
 namespace chakra {
 
-/// From now on SIGINT and SIGTERM, unless they were ignored, remove the temporary files that there are, say so on stderr
-/// and end the process with 128 + the signal's number: 130 for Ctrl-C. A handler that is set later counts instead.
+/// From now on SIGINT and SIGTERM, unless they were ignored, remove the temporary files that there are, say
+/// base.interrupted on stderr and end the process with 128 + the signal's number: 130 for Ctrl-C. A handler that is set
+/// later counts instead.
 void end_on_signals();
 
 /// While one exists, in any thread, those signals wait. They may be nested.

@@ -49,8 +49,8 @@ std::string signed_text(Picoseconds change, Picoseconds before) {
 
 void add_delay_option(CLI::App& app, std::vector<std::string>& delays) {
   app.add_option("--delay", delays,
-                 "Delay each node of the rank (of all ranks without RANK:) whose name matches PATTERN (* any text, ? any "
-                 "character) by TIME (ps, ns, us, ms, s), and say how the total changes. A recorded job keeps its "
+                 "Delay each node of the rank (of all ranks without RANK:) whose name matches PATTERN (* any text, ? "
+                 "any character) by TIME (ps, ns, us, ms, s), and say how the total changes. A recorded job keeps its "
                  "recorded transfers unless --transfers says otherwise. May be given several times")
       ->type_name("[RANK:]PATTERN=TIME")
       ->allow_extra_args(false);

@@ -15,8 +15,8 @@ void add_delay_option(CLI::App& app, std::vector<std::string>& delays);
 
 class DelayStudy {
  public:
-  /// Runs the job of `input` without delays, then puts the delays into `input` for the caller's run. A job by classes is
-  /// written out. Findings: sim.option.no_effect for a rule that names no node. Errors: sim.delay, those of
+  /// Runs the job of `input` without delays, then puts the delays into `input` for the caller's run. A job by classes
+  /// is written out. Findings: sim.option.no_effect for a rule that names no node. Errors: sim.delay, those of
   /// sim::simulate. Cost: as one run more, every rank for itself.
   static Result<DelayStudy> begin(const std::vector<std::string>& delays, const std::string& path, sim::SimInput& input,
                                   Findings& findings);

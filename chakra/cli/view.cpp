@@ -31,12 +31,13 @@ const char* s(size_t count) { return count == 1 ? "" : "s"; }
 /// A file that no viewer opens is not written unasked.
 Result<void> check_size(const Options& o, const table::Timeline& timeline, size_t ranks) {
   uint64_t bytes = kArrowBytes * timeline.flows.size();
-  for (const table::Timeline::Slice& slice : timeline.slices) bytes += kSliceBytes + timeline.strings[slice.name].size();
+  for (const table::Timeline::Slice& slice : timeline.slices)
+    bytes += kSliceBytes + timeline.strings[slice.name].size();
   if (bytes <= kMostBytes || ranks < 2 || !o.some_ranks.empty()) return {};
   const uint64_t fit = std::max<uint64_t>(1, ranks * kMostBytes / bytes);
   return fail(Code::usage, "view.large",
-              fmt::format("the timeline of {} ranks has {} slices, about {}, more than browsers open: choose ranks, such "
-                          "as --ranks 0:{} (the first {}); --ranks with all of them writes it nevertheless",
+              fmt::format("the timeline of {} ranks has {} slices, about {}, more than browsers open: choose ranks, "
+                          "such as --ranks 0:{} (the first {}); --ranks with all of them writes it nevertheless",
                           ranks, show_count(static_cast<int64_t>(timeline.slices.size())),
                           show_bytes(static_cast<double>(bytes)), fit, fit),
               {o.path});

@@ -1,6 +1,6 @@
-// What if some nodes took longer? Rules name nodes by rank and name; each node that a rule names is delayed by its time:
-// a computation takes that much longer, a collective or a message begins that much later. What waits for the node is
-// late only where nothing else kept it waiting longer: that is the simulation's answer, not a sum of delays.
+// What if some nodes took longer? Rules name nodes by rank and name; each node that a rule names is delayed by its
+// time: a computation takes that much longer, a collective or a message begins that much later. What waits for the node
+// is late only where nothing else kept it waiting longer: that is the simulation's answer, not a sum of delays.
 #pragma once
 
 #include <cstdint>

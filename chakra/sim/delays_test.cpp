@@ -51,7 +51,8 @@ class Recorder {
   uint32_t lane_ = 0;
 };
 
-/// Per step: rank 0 works 100 us, rank 1 works 60 us and 20 us, then both all-reduce for 5 us. Rank 1 has 20 us of slack.
+/// Per step: rank 0 works 100 us, rank 1 works 60 us and 20 us, then both all-reduce for 5 us. Rank 1 has 20 us of
+/// slack.
 trace::TraceSet recorded_job() {
   trace::TraceSet job;
   Recorder ranks[2]{Recorder(0), Recorder(1)};
@@ -143,7 +144,8 @@ TEST(Delays, Texts) {
   EXPECT_EQ(parse_delay("a=b=3ns")->pattern, "a=b");
   EXPECT_EQ(parse_delay("5=3s")->pattern, "5");
   for (const char* text : {"", "=", "1:=5ms", "work", "work=", "work=5", "work=ms", "work=-5ms", "work=0x10ms",
-                           "work=1e3ms", "work=1_000ms", "work=nans", "work=99999999999999s", "99999999999999999999:a=1s"})
+                           "work=1e3ms", "work=1_000ms", "work=nans", "work=99999999999999s",
+                           "99999999999999999999:a=1s"})
     EXPECT_EQ(parse_delay(text) ? "" : parse_delay(text).error().tag, "sim.delay") << text;
 }
 

@@ -926,7 +926,8 @@ class Engine {
     Wait::Rank from{folded_.peer[a][trace(a).comm_row[m.recv.node]], {}, "which has not come that far"};
     if (m.send.node != trace::kNoNode) from.node = trace(m.send.rank).id[m.send.node];
     else from.why = "which never sends it";
-    if (!std::binary_search(folded_.ranks.begin(), folded_.ranks.end(), from.rank)) from.why = "which is not in the job";
+    if (!std::binary_search(folded_.ranks.begin(), folded_.ranks.end(), from.rank))
+      from.why = "which is not in the job";
     wait.missing.push_back(std::move(from));
     return wait;
   }

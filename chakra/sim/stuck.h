@@ -22,12 +22,12 @@ struct Wait {
   std::vector<std::string> groups;  ///< of a collective: its group, and those in which the same happens
   int64_t index = 0;                ///< of a collective: the how-manieth of its group, from 0
   int64_t tag = 0;                  ///< of a message
-  std::vector<Rank> waiting;        ///< in the first of the groups; of a message the receiver, and ranks that wait alike
+  std::vector<Rank> waiting;        ///< in the first group; of a message the receiver, and ranks that wait alike
   std::vector<Rank> missing;        ///< of a message the sender of the first receiver
 };
 
-/// "rank 0 (node 2) waits in ALL_REDUCE number 1 of group 'tp' for rank 1, which has no such collective". Long lists are
-/// cut and end with how many more there are.
+/// "rank 0 (node 2) waits in ALL_REDUCE number 1 of group 'tp' for rank 1, which has no such collective". Long lists
+/// are cut and end with how many more there are.
 std::string to_text(const Wait& wait);
 
 }  // namespace chakra::sim
