@@ -249,7 +249,10 @@ class Matcher {
         splits |= !mine.in_split.empty() || !mine.out_split.empty();
         if (c.type == CommType::unknown) c.type = mine.type;
       }
-      if (agree && sure && splits && c.type == CommType::all_to_all) agreement_.compare_splits(group, i, c.members);
+      if (agree && sure && c.type == CommType::all_to_all) {
+        if (splits) agreement_.compare_splits(group, i, c.members);
+        else agreement_.compare_totals(group, i, c.members);
+      }
       out_.collectives.push_back(std::move(c));
     }
   }
