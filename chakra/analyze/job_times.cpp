@@ -208,9 +208,10 @@ class JobAnalysis {
       if (bounds_.contains({pair.second, pair.first})) out_.clocks[pair.first].known = true;
   }
 
-  /// The next rank whose clock messages tell against one that is known: the one they tell best. False: none.
+  /// The next rank whose clock messages tell against one that is known: the one they tell best. Clocks that messages allow
+  /// to be equal are taken as equal, else the middle of what they allow. False: none.
   bool align_by_messages(std::vector<Line>& clock, std::vector<char>& known) {
-    double least = INFINITY, offset = 0;
+    double least = INFINITY, offset = 0, uncertainty = 0;
     uint32_t from = 0, to = 0;
     int64_t messages = 0;
     for (const auto& [pair, bound] : bounds_) {
@@ -219,7 +220,9 @@ class JobAnalysis {
       const double most = bound.least_ns, width = most + back->second.least_ns;
       if (std::abs(width) >= least) continue;
       least = std::abs(width);
-      offset = most - width / 2;
+      const bool equal = most >= 0 && back->second.least_ns >= 0;  // nothing speaks against it
+      offset = equal ? 0 : most - width / 2;
+      uncertainty = equal ? std::max(most, back->second.least_ns) : least / 2;
       from = pair.first, to = pair.second;
       messages = bound.messages + back->second.messages;
     }
@@ -231,7 +234,7 @@ class JobAnalysis {
     c.reference = out_.clocks[from].reference;
     c.offset_ns = clock[to].at_zero;
     c.drift_ppm = clock[to].slope * 1e6;
-    c.uncertainty_ns = std::max(least / 2, fine_ ? kLeastSpreadNs : kCoarseSpreadNs) + out_.clocks[from].uncertainty_ns;
+    c.uncertainty_ns = std::max(uncertainty, fine_ ? kLeastSpreadNs : kCoarseSpreadNs) + out_.clocks[from].uncertainty_ns;
     c.messages = messages;
     return true;
   }

@@ -245,7 +245,8 @@ class Matcher {
           agreement_.find("match.collective.type_unknown", Severity::warning, ref,
                           fmt::format("collective {} of group {} does not say what it does", i, quote(group.name)),
                           {{"group", group.name}, {"index", int64_t{i}}});
-        sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier;
+        // Of a scatter, only the root puts in anything.
+        sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier && mine.type != CommType::scatter;
         splits |= !mine.in_split.empty() || !mine.out_split.empty();
         if (c.type == CommType::unknown) c.type = mine.type;
       }
