@@ -148,16 +148,17 @@ LiveBytes live_bytes(const trace::Trace& trace, const Schedule& schedule);
 trace::Trace communication_of(const trace::Trace& trace);
 
 /// A rank's clock shows t + offset + drift * (t - zero) when the reference rank's shows t, with the first collective's
-/// end as zero. Reference is the lowest rank of those that collectives connect.
+/// end as zero. Reference is the lowest rank of those that collectives, or messages both ways, connect.
 struct Clock {
   int64_t rank = 0;
   int64_t reference = 0;
-  bool known = true;  ///< false: it shares no collective with any other rank
+  bool known = true;  ///< false: it shares no collective with any other rank, nor messages both ways
   double offset_ns = 0;
   double drift_ppm = 0;       ///< 0 where the collectives do not span enough time to tell
   double uncertainty_ns = 0;  ///< how far a collective's ends still differ, 1.48 times the median deviation; no less
                               ///< than 100, or than the microsecond in which all times are written
   int64_t collectives = 0;    ///< that it was told from
+  int64_t messages = 0;       ///< or these: then uncertain by half of what no message ends before it begins leaves open
   double start_ns = 0;  ///< when the rank's times count from (Trace::base_ns) by the reference's clock, since the
                         ///< first of all ranks; where `known` is false by its own clock
 };
@@ -166,7 +167,7 @@ struct Clock {
 struct Straggler {
   int64_t rank = 0;
   int64_t last_at = 0;   ///< collectives to which it came last
-  double waited_ns = 0;  ///< how long the rank before it waited for it there, summed up
+  double waited_ns = 0;  ///< how long the ranks that came before it waited, waits at the same time counted once
 };
 
 /// All collectives of one group, type and size, clocks aligned.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <queue>
 #include <tuple>
 
@@ -81,6 +82,15 @@ Line robust_line(const std::vector<Point>& points, double least_spread) {
   return line;
 }
 
+/// How long at least one of the spans lasts. Cost: O(spans log spans).
+double union_of(std::vector<std::pair<double, double>>& spans) {
+  std::sort(spans.begin(), spans.end());
+  double sum = 0, until = -INFINITY;
+  for (const auto& [begin, end] : spans)
+    if (end > until) sum += end - std::max(begin, until), until = end;
+  return sum;
+}
+
 class JobAnalysis {
  public:
   JobAnalysis(const trace::TraceSet& job, const match::Matching& matching) : job_(job), matching_(matching) {}
@@ -123,6 +133,9 @@ class JobAnalysis {
         zero_ns_ = any ? std::min(zero_ns_, end) : end;
         any = true;
       }
+    for (const match::Message& m : matching_.messages)
+      for (const match::NodeRef& ref : {m.send, m.recv})
+        if (measured(ref)) fine_ |= job_.ranks[ref.rank].start_ps[ref.node] % kPsPerUs != 0;
     for (size_t r = 0; r < job_.ranks.size() && !any; ++r)
       zero_ns_ = r ? std::min(zero_ns_, job_.ranks[r].base_ns) : job_.ranks[r].base_ns;
   }
@@ -150,6 +163,7 @@ class JobAnalysis {
       out_.clocks[r].known = r == 0;
     }
     for (const auto& [pair, points] : pairs) out_.clocks[pair.first].known = true;
+    find_bounds();
     // Pairs that lead from a known rank: those with most collectives first, then in their order.
     using Pair = decltype(pairs)::const_iterator;
     const auto later = [](const Pair& a, const Pair& b) {
@@ -165,6 +179,10 @@ class JobAnalysis {
     for (;;) {
       while (!next.empty() && known[next.top()->first.second]) next.pop();
       if (next.empty()) {
+        if (const std::optional<uint32_t> to = align_by_messages(clock, known)) {
+          learn(*to);
+          continue;
+        }
         while (lowest < ranks && (known[lowest] || !out_.clocks[lowest].known)) ++lowest;
         if (lowest == ranks) break;
         learn(lowest);
@@ -188,6 +206,51 @@ class JobAnalysis {
     clock_ = std::move(clock);
   }
 
+  /// No message is received before it is sent: how much later, at least, the receiver's clock shows the end of a receive
+  /// than the sender's shows the beginning of the send. Where messages go both ways, that bounds the difference of the
+  /// clocks from both sides.
+  void find_bounds() {
+    for (const match::Message& m : matching_.messages) {
+      if (!measured(m.send) || !measured(m.recv) || m.send.rank == m.recv.rank) continue;
+      const double later = end_ns(m.recv) - start_ns(m.send);
+      auto [bound, added] = bounds_.try_emplace({m.send.rank, m.recv.rank}, Bound{later, 0});
+      bound->second.least_ns = std::min(bound->second.least_ns, later);
+      ++bound->second.messages;
+    }
+    for (const auto& [pair, bound] : bounds_)
+      if (bounds_.contains({pair.second, pair.first})) out_.clocks[pair.first].known = true;
+  }
+
+  /// The next rank whose clock messages tell against one that is known: the one they tell best. Clocks that messages allow
+  /// to be equal are taken as equal, else the middle of what they allow.
+  std::optional<uint32_t> align_by_messages(std::vector<Line>& clock, const std::vector<char>& known) {
+    double least = INFINITY, offset = 0, uncertainty = 0;
+    uint32_t from = 0, to = 0;
+    int64_t messages = 0;
+    for (const auto& [pair, bound] : bounds_) {
+      const auto back = bounds_.find({pair.second, pair.first});
+      if (!known[pair.first] || known[pair.second] || back == bounds_.end()) continue;
+      const double most = bound.least_ns, width = most + back->second.least_ns;
+      if (std::abs(width) >= least) continue;
+      least = std::abs(width);
+      const bool equal = most >= 0 && back->second.least_ns >= 0;  // nothing speaks against it
+      offset = equal ? 0 : most - width / 2;
+      uncertainty = equal ? std::max(most, back->second.least_ns) : least / 2;
+      from = pair.first, to = pair.second;
+      messages = bound.messages + back->second.messages;
+    }
+    if (!std::isfinite(least)) return std::nullopt;
+    clock[to] = clock[from];
+    clock[to].at_zero += offset;
+    Clock& c = out_.clocks[to];
+    c.reference = out_.clocks[from].reference;
+    c.offset_ns = clock[to].at_zero;
+    c.drift_ppm = clock[to].slope * 1e6;
+    c.uncertainty_ns = std::max(uncertainty, fine_ ? kLeastSpreadNs : kCoarseSpreadNs) + out_.clocks[from].uncertainty_ns;
+    c.messages = messages;
+    return to;
+  }
+
   /// own = t + at_zero + slope * t, solved for t.
   static double to_reference(const Line& clock, double own) { return (own - clock.at_zero) / (1 + clock.slope); }
 
@@ -202,6 +265,7 @@ class JobAnalysis {
 
   void split() {
     std::map<uint32_t, Straggler> late;
+    std::map<uint32_t, std::vector<std::pair<double, double>>> late_spans;  // collectives may wait at the same time
     std::map<std::tuple<uint32_t, CommType, uint64_t>, CollectiveTimes> sums;
     for (const match::Collective& c : matching_.collectives) {
       if (c.members.size() < 2 || !std::all_of(c.members.begin(), c.members.end(), [&](const match::NodeRef& ref) {
@@ -232,8 +296,9 @@ class JobAnalysis {
       Straggler& straggler = late[who];
       straggler.rank = job_.ranks[who].rank;
       ++straggler.last_at;
-      straggler.waited_ns += last - before;
+      late_spans[who].emplace_back(before, last);
     }
+    for (auto& [rank, spans] : late_spans) late[rank].waited_ns = union_of(spans);
     for (auto& [key, times] : sums) {
       times.group = matching_.groups[std::get<0>(key)].name;
       times.type = std::get<1>(key);
@@ -252,6 +317,11 @@ class JobAnalysis {
   const match::Matching& matching_;
   int64_t zero_ns_ = 0;
   bool fine_ = false;        ///< some time is no whole microsecond
+  struct Bound {
+    double least_ns;
+    int64_t messages;
+  };
+  std::map<std::pair<uint32_t, uint32_t>, Bound> bounds_;  ///< by sender and receiver
   std::vector<Line> clock_;  ///< per rank, against its reference's
   JobTimes out_;
 };

@@ -206,7 +206,8 @@ Json to_json(const analyze::JobTimes& times, const Findings& mismatches) {
                       {"offset_ns", c.known ? Json(c.offset_ns) : Json(nullptr)},
                       {"drift_ppm", c.known ? Json(c.drift_ppm) : Json(nullptr)},
                       {"uncertainty_ns", c.known ? Json(c.uncertainty_ns) : Json(nullptr)},
-                      {"collectives", c.collectives}});
+                      {"collectives", c.collectives},
+                      {"messages", c.messages}});
   for (const analyze::Straggler& s : times.stragglers)
     stragglers.push_back({{"rank", s.rank}, {"last_at", s.last_at}, {"waited_ns", s.waited_ns}});
   for (const analyze::CollectiveTimes& c : times.collectives)
@@ -231,10 +232,12 @@ std::string to_text(const analyze::JobTimes& times, const Findings& mismatches) 
   for (const analyze::Clock& c : times.clocks)
     if (!c.known || c.rank != c.reference)
       line("clock",
-           !c.known ? fmt::format("rank {}: unknown, it shares no collective with another rank", c.rank)
-                    : fmt::format("rank {}: {} {} rank {} (+- {}), drift {:.2f} ppm, from {} collectives", c.rank,
+           !c.known ? fmt::format("rank {}: unknown, it shares no collective with another rank, nor messages both ways",
+                                  c.rank)
+                    : fmt::format("rank {}: {} {} rank {} (+- {}), drift {:.2f} ppm, from {} {}", c.rank,
                                   show_ns(std::abs(c.offset_ns)), c.offset_ns < 0 ? "behind" : "ahead of",
-                                  c.reference, show_ns(c.uncertainty_ns), c.drift_ppm, c.collectives));
+                                  c.reference, show_ns(c.uncertainty_ns), c.drift_ppm,
+                                  c.messages ? c.messages : c.collectives, c.messages ? "messages" : "collectives"));
   for (const analyze::CollectiveTimes& c : times.collectives)
     line("collectives", fmt::format("{} {} of {} in group {}: {} waiting for the last of {} members, {} transfer",
                                     c.count, trace::name(c.type), show_bytes(static_cast<double>(c.bytes)),

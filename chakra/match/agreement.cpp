@@ -30,6 +30,16 @@ std::string and_more(size_t count) {
   return count == 0 ? std::string() : fmt::format(" (and {} more behind it)", count);
 }
 
+/// Whether members of a collective may put in different numbers of bytes: of a scatter only the root puts in anything;
+/// parts of an all-to-all have sizes of their own, which are listed or show where more comes out than was put in
+/// (compare_splits() looks at what they add up to).
+bool may_differ(const Comm& a, const Comm& b) {
+  if (!a.in_split.empty() || !b.in_split.empty()) return true;
+  if (a.type == CommType::scatter && b.type == CommType::scatter) return a.bytes == 0 || b.bytes == 0;
+  const auto uneven = [](const Comm& c) { return c.out_bytes != 0 && c.in_bytes != 0 && c.out_bytes != c.in_bytes; };
+  return a.type == CommType::all_to_all && b.type == CommType::all_to_all && (uneven(a) || uneven(b));
+}
+
 }  // namespace
 
 int64_t root_rank(const Comm& comm, const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of) {
@@ -73,7 +83,7 @@ bool Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, s
       return {"match.collective.number", "sequence number"};
     if (c.type != d.type && c.type != CommType::unknown && d.type != CommType::unknown)
       return {"match.collective.type", "operation"};
-    if (c.bytes != d.bytes && c.in_split.empty() && d.in_split.empty()) return {"match.collective.bytes", "size"};
+    if (c.bytes != d.bytes && !may_differ(c, d)) return {"match.collective.bytes", "size"};
     if (c.dtype != 0 && d.dtype != 0 && dtype(x) != dtype(y)) return {"match.collective.dtype", "element type"};
     if (c.root != -1 && d.root != -1 && root(c) != root(d)) return {"match.collective.root", "root"};
     return {};
@@ -224,6 +234,21 @@ void Agreement::compare_splits(const Group& group, uint32_t index, std::span<con
                    quote(group.name), rank(from), part(in[from], to), rank(to), part(out[to], from),
                    wrong > 1 ? fmt::format(" (and {} more such pairs; rank {} is in most)", wrong - 1, rank(worst))
                              : std::string()),
+       facts_of(group, index));
+}
+
+void Agreement::compare_totals(const Group& group, uint32_t index, std::span<const NodeRef> members) {
+  uint64_t in = 0, out = 0;
+  for (const NodeRef& member : members) {
+    if (member.node == trace::kNoNode) return;
+    const Comm& c = comm(member);
+    if (c.in_bytes == 0 && c.out_bytes == 0) return;  // not said
+    in = c.in_bytes > UINT64_MAX - in ? UINT64_MAX : in + c.in_bytes;
+    out = c.out_bytes > UINT64_MAX - out ? UINT64_MAX : out + c.out_bytes;
+  }
+  if (in == out || out == 0 || members.empty()) return;
+  find("match.collective.bytes", Severity::error, members[0],
+       fmt::format("collective {} of group {}: its members put in {} bytes and get {}", index, quote(group.name), in, out),
        facts_of(group, index));
 }
 

@@ -43,6 +43,8 @@ class Agreement {
                std::span<const MemberCalls> members, bool by_number);
   /// An all-to-all: what one sends to the other is what that one expects. `members` parallel to the group's ranks.
   void compare_splits(const Group& group, uint32_t index, std::span<const NodeRef> members);
+  /// An all-to-all without lists of parts: together the members get what they put in.
+  void compare_totals(const Group& group, uint32_t index, std::span<const NodeRef> members);
   void compare(const std::map<Channel, Ends>& channels);
   /// A rank that runs something where it does not belong: perhaps what it lacks elsewhere.
   void stray(const Group& group, NodeRef first, const char* tag, std::string text);

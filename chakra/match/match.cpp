@@ -245,11 +245,15 @@ class Matcher {
           agreement_.find("match.collective.type_unknown", Severity::warning, ref,
                           fmt::format("collective {} of group {} does not say what it does", i, quote(group.name)),
                           {{"group", group.name}, {"index", int64_t{i}}});
-        sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier;
+        // Of a scatter, only the root puts in anything.
+        sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier && mine.type != CommType::scatter;
         splits |= !mine.in_split.empty() || !mine.out_split.empty();
         if (c.type == CommType::unknown) c.type = mine.type;
       }
-      if (agree && sure && splits && c.type == CommType::all_to_all) agreement_.compare_splits(group, i, c.members);
+      if (agree && sure && c.type == CommType::all_to_all) {
+        if (splits) agreement_.compare_splits(group, i, c.members);
+        else agreement_.compare_totals(group, i, c.members);
+      }
       out_.collectives.push_back(std::move(c));
     }
   }

@@ -103,6 +103,24 @@ TEST(Match, MutationsAreNamed) {
   EXPECT_NE(tags(m).find("match.collective.type_unknown"), std::string::npos);
 }
 
+TEST(Match, PartsMayHaveSizesOfTheirOwn) {
+  const auto scatter = [](uint64_t bytes) { return Call{CommType::scatter, bytes, "0"}; };
+  EXPECT_EQ(tags(match(job({{scatter(0)}, {scatter(512)}, {scatter(0)}}))), "");
+  EXPECT_EQ(tags(match(job({{scatter(256)}, {scatter(512)}, {scatter(0)}}))), "match.collective.bytes");
+  const auto exchange = [](uint64_t in, uint64_t out, uint64_t other_in, uint64_t other_out) {
+    trace::TraceSet set = job({{{CommType::all_to_all, in, "0"}}, {{CommType::all_to_all, other_in, "0"}}});
+    for (trace::Trace& t : set.ranks) {
+      trace::Comm& comm = t.comms[0];
+      comm.in_bytes = comm.bytes;
+      comm.out_bytes = t.rank == 0 ? out : other_out;
+    }
+    return tags(match(set));
+  };
+  EXPECT_EQ(exchange(256, 512, 512, 256), "");
+  EXPECT_EQ(exchange(256, 512, 512, 128), "match.collective.bytes");
+  EXPECT_EQ(exchange(256, 256, 512, 512), "match.collective.bytes");   // nothing says that the parts differ
+}
+
 TEST(Match, MembersThatAreNotThere) {
   EXPECT_EQ(tags(match(job({{kReduce}, {kReduce}}), {{"0", {0, 1, 2}}})), "match.rank.missing");
   EXPECT_EQ(tags(match(job({{kReduce}, {kReduce}}), {{"0", {0}}})), "match.rank.not_in_group");

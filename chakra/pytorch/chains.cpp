@@ -132,6 +132,19 @@ class ChainBuilder {
   std::vector<Open> open_;
 };
 
+/// Messages that run beside a thread follow from what asked for them, and from nothing before them.
+void add_beside(Linking& l, uint32_t thread) {
+  for (const uint32_t op : l.thread_ops[thread]) {
+    Item item;
+    item.record = op;
+    item.lane = thread;
+    item.start = l.kineto.ops[op].start_ns;
+    item.dur = l.kineto.ops[op].dur_ns;
+    l.item_of_op[op] = static_cast<uint32_t>(l.items.size());
+    l.items.push_back(item);
+  }
+}
+
 }  // namespace
 
 void build_chains(Linking& l) {
@@ -153,7 +166,8 @@ void build_chains(Linking& l) {
     }
   l.begin_ns = begin == std::numeric_limits<int64_t>::max() ? 0 : begin;
   for (uint32_t thread = 0; thread < k.threads.size(); ++thread)
-    if (used[thread]) ChainBuilder(l, thread, l.begin_ns).run();
+    if (thread < l.beside.size() && l.beside[thread]) add_beside(l, thread);
+    else if (used[thread]) ChainBuilder(l, thread, l.begin_ns).run();
 }
 
 }  // namespace chakra::pytorch

@@ -40,7 +40,8 @@ std::string_view first_word(std::string_view list) {
 
 std::string_view after_colon(std::string_view name) { return name.substr(name.rfind(':') + 1); }
 
-/// Fills what `to` lacks.
+}  // namespace
+
 void complete(CommRecord& to, const CommRecord& from) {
   const auto text = [](StringId& a, StringId b) {
     if (a == 0) a = b;
@@ -69,8 +70,6 @@ void complete(CommRecord& to, const CommRecord& from) {
   number(to.dst, from.dst);
   number(to.rank, from.rank);
 }
-
-}  // namespace
 
 CommNodes::CommNodes(Linking& l) : l_(l) {
   for (const auto* groups : {&l.kineto.groups, &l.host.groups})
@@ -149,20 +148,14 @@ bool CommNodes::message(uint32_t row, CommNode& node) {
 }
 
 bool CommNodes::host(uint32_t op, CommNode& node) {
-  const CpuOp& o = l_.kineto.ops[op];
-  if (!o.host_comm) return false;
-  const std::string_view name = l_.text(o.name);
-  CommRecord record;
-  static const CommRecord nothing;
-  const CommRecord& here = o.comm == trace::kNoRow ? nothing : l_.kineto.comms[o.comm];
-  std::string_view tensors, types = here.types;
-  ask_host(op, record, tensors, types);
-  if (tensors.empty()) record.in_elements = static_cast<int64_t>(sum_dims(here.dims));
-  fill(node, comm_kind(after_colon(name)), record, tensors, types, name.substr(0, name.find(':')));
+  const HostComm* comm = l_.host_comm(op);
+  if (!comm || comm->part) return false;
+  carried_out(*comm, node);
   return true;
 }
 
 bool CommNodes::record(uint32_t host_op, CommNode& node) {
+  if (host(host_op, node)) return true;
   const HostOp& host = l_.host.ops[host_op];
   const CommRecord* recorded = l_.host.comm(host);
   if (!recorded || l_.text(host.name) != "record_param_comms") return false;
@@ -172,6 +165,7 @@ bool CommNodes::record(uint32_t host_op, CommNode& node) {
   find_ends(record, kind, {});
   const trace::Tensors inputs = l_.host.io(host).inputs;
   fill(node, kind, record, inputs.values, l_.text(inputs.types), "nccl");
+  turns_.push_back(kNone);
   return true;
 }
 
@@ -195,13 +189,9 @@ void CommNodes::find_ends(CommRecord& record, CommKind kind, std::string_view an
 
 void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, std::string_view tensors,
                      std::string_view types, std::string_view backend) {
-  StringPool& strings = *l_.strings;
-  node.type = kind.type;
-  trace::Comm& comm = node.comm;
-  comm = {};
-  comm.type = kind.collective;
   const std::string_view dtype = record.dtype ? l_.text(record.dtype) : first_word(types);
-  if (!dtype.empty()) comm.dtype = strings.intern(plain_dtype(dtype));
+  describe(node, kind, record, dtype, backend);
+  trace::Comm& comm = node.comm;
   const auto size = static_cast<uint64_t>(element_bytes(dtype));
   if (record.in_elements >= 0 && size > 0) {
     comm.in_bytes = static_cast<uint64_t>(record.in_elements) * size;
@@ -214,6 +204,16 @@ void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, st
   }
   // What this rank puts in; a receiver puts in nothing, its size is what it gets.
   comm.bytes = kind.type == NodeType::recv && comm.out_bytes > 0 ? comm.out_bytes : comm.in_bytes;
+}
+
+/// All but how much is moved.
+void CommNodes::describe(CommNode& node, CommKind kind, const CommRecord& record, std::string_view dtype,
+                         std::string_view backend) {
+  node.type = kind.type;
+  trace::Comm& comm = node.comm;
+  comm = {};
+  comm.type = kind.collective;
+  if (!dtype.empty()) comm.dtype = l_.strings->intern(plain_dtype(dtype));
   const auto split = [](std::string_view text) { return text == "[]" ? std::string_view() : text; };
   comm.in_split = split(record.in_split);
   comm.out_split = split(record.out_split);
@@ -289,11 +289,20 @@ std::string CommNodes::libraries() const {
 }
 
 void CommNodes::finish(trace::Trace& trace) {
-  absl::flat_hash_map<StringId, std::vector<trace::Comm*>> collectives;  // c10d counts messages by themselves
-  for (trace::NodeId node = 0; node < trace.size(); ++node)
-    if (const uint32_t row = trace.comm_row[node]; row != trace::kNoRow && trace.type[node] == NodeType::coll)
-      collectives[trace.comms[row].group].push_back(&trace.comms[row]);
-  for (const auto& [group, of_group] : collectives) number(of_group);
+  absl::flat_hash_map<StringId, std::vector<Turn>> collectives;  // c10d counts messages by themselves
+  size_t on_cpu = 0;
+  for (trace::NodeId node = 0; node < trace.size(); ++node) {
+    const uint32_t row = trace.comm_row[node];
+    if (row == trace::kNoRow) continue;
+    const uint32_t turn = (trace.flags[node] & trace::kOnCpu) && on_cpu < turns_.size() ? turns_[on_cpu++] : kNone;
+    if (trace.type[node] == NodeType::coll) collectives[trace.comms[row].group].push_back({turn, &trace.comms[row]});
+  }
+  for (auto& [group, of_group] : collectives) {
+    put_in_turn(of_group);
+    std::vector<trace::Comm*> comms;
+    for (const Turn& turn : of_group) comms.push_back(turn.comm);
+    number(comms);
+  }
   trace.groups = groups_;
   if (size_unknown_ > 0)
     l_.find("pytorch.comm.size_unknown", Severity::warning,

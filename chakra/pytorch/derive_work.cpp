@@ -387,7 +387,7 @@ class DeviceWork {
 
 void derive_work(Linking& l) {
   if (!l.kineto.device_ops.empty()) DeviceWork(l).run();
-  release(l.kineto.shapes);
+  if (l.host_comms.empty()) release(l.kineto.shapes);  // else assembling reads the arguments of c10d's calls
 }
 
 void derive_host_work(Linking& l) {

@@ -368,8 +368,9 @@ class KinetoReader {
     if (added) {
       const std::string_view text = strings_[name];
       const WorkRow* row = find_work_row(text);
-      found->second.shapes = row || is_convolution_node(text) || is_comm_caller(text);
-      found->second.values = row && needs_values(row->kind);
+      const bool comm = text.starts_with("c10d::") || contains(text, "c10d_functional::");
+      found->second.shapes = row || comm || is_convolution_node(text) || is_comm_caller(text);
+      found->second.values = comm || (row && needs_values(row->kind));
     }
     if (!found->second.shapes)
       return args_.dims.find_first_of("0123456789") == std::string_view::npos ? trace::kNoRow : kShapesUnused;

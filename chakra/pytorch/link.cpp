@@ -100,9 +100,11 @@ Result<void> link_records(Linking& l) {
   CHAKRA_CHECK(keep_steps(l));
   CHAKRA_CHECK(match_host_ops(l));
   CHAKRA_CHECK(set_zero(l));
+  find_host_comms(l);
   attach_device_ops(l);
   report_loss(l);
   ask_callers(l);
+  find_comm_groups(l);
   derive_work(l);
   find_messages(l);
   find_waits(l);
@@ -110,6 +112,7 @@ Result<void> link_records(Linking& l) {
   build_chains(l);
   find_host_spins(l);
   add_device_edges(l);
+  find_comm_waits(l);
   find_host_waits(l);
   return {};
 }
@@ -145,15 +148,18 @@ Result<Linked> link(std::optional<ByteSource> host, std::optional<ByteSource> de
   if (device) {
     CHAKRA_CHECK(read_device(l, std::move(*device)));
     CHAKRA_CHECK(check_ranks(l, input));
+    l.rank = rank_of(input, options, l.kineto.rank);
     CHAKRA_CHECK(link_records(l));
   } else {
+    l.rank = rank_of(input, options, l.host.rank);
+    find_host_comms(l);
+    find_comm_groups(l);
     chain_host_ops(l);
     report_loss(l);
     derive_host_work(l);
   }
-  const int64_t rank = rank_of(input, options, device ? l.kineto.rank : l.host.rank);
-  trace::Trace trace = assemble(l, builder, rank);
-  for (Finding& finding : l.report.findings) finding.rank = rank;
+  trace::Trace trace = assemble(l, builder, l.rank);
+  for (Finding& finding : l.report.findings) finding.rank = l.rank;
   return Linked{std::move(trace), std::move(l.report)};
 }
 

@@ -119,6 +119,16 @@ struct Message {
   bool receives = false;
 };
 
+/// A record of communication that CPU threads carry out (Gloo). Rows of Kineto::ops; without a Kineto trace, of
+/// HostTrace::ops.
+struct HostComm {
+  uint32_t record = 0;
+  uint32_t call = kNone;    ///< c10d's, that asked for it; kNone: before the recording, or not found
+  uint32_t turn = 0;        ///< among the calls that were made, which all ranks make in one order
+  StringId group = 0;      ///< 0: not known
+  bool part = false;       ///< of a call that has several records, another one ends last and stands for all
+};
+
 /// What a device operation (of a host trace alone: an operator) does, from the shapes of its operator.
 struct NodeWork {
   uint64_t operations = 0, bytes = 0;
@@ -133,6 +143,7 @@ struct Linking {
   Arena* texts = nullptr;
   LinkReport report;
   LinkOptions options;
+  int64_t rank = 0;
   int64_t zero_ns = 0;  ///< what the records' times count from, since Kineto::base_ns
 
   // scope
@@ -162,6 +173,9 @@ struct Linking {
   std::vector<const CommKernelRow*> comm_kernel;  ///< DeviceOp -> by its name; null: not communication
   std::vector<EventEdge> events;                       ///< across streams
   std::vector<Message> messages;                       ///< by device operation, receives first
+  std::vector<HostComm> host_comms;                    ///< by record
+  std::vector<char> beside;       ///< per thread: it stands for messages that run beside the thread that asked for them
+  std::vector<char> carries_out;  ///< per thread: it belongs to a backend and runs nothing but communication
   std::vector<uint32_t> constants_of_stream;           ///< stream -> row of report.constants
 
   // work
@@ -183,6 +197,13 @@ struct Linking {
     const auto last =
         std::partition_point(first, messages.end(), [&](const Message& m) { return m.device_op <= device_op; });
     return {static_cast<uint32_t>(first - messages.begin()), static_cast<uint32_t>(last - messages.begin())};
+  }
+
+  /// The row of host_comms of a record, or null.
+  const HostComm* host_comm(uint32_t record) const {
+    const auto found = std::partition_point(host_comms.begin(), host_comms.end(),
+                                            [&](const HostComm& comm) { return comm.record < record; });
+    return found == host_comms.end() || found->record != record ? nullptr : &*found;
   }
 
   const LinkReport::Constants& constants(uint32_t device_op) const {
@@ -216,6 +237,10 @@ Result<void> match_by_names(Linking& l);
 void sort_thread_ops(Linking& l);
 /// Kineto's times count from the earliest of them. Errors: pytorch.kineto.time.
 Result<void> set_zero(Linking& l);
+/// host_comms, beside, carries_out; gives records of messages threads of their own. Of a host trace alone: host_comms.
+void find_host_comms(Linking& l);
+/// host_comms (group).
+void find_comm_groups(Linking& l);
 /// call_of_op, op_order, roles (launches), stream_ops, ops_by_end, previous, overlaps, thread_ops, thread_calls,
 /// thread_launches, enclosing_op, parent_op, comm_kernel.
 void attach_device_ops(Linking& l);
@@ -237,7 +262,9 @@ void build_chains(Linking& l);
 void find_host_spins(Linking& l);
 /// items of the device, deps of the kinds launch, stream, event, contention, sync.
 void add_device_edges(Linking& l);
-/// deps of the kinds comm, data, thread and more of kind sync; shrinks gaps and cuts items.
+/// deps of the kinds comm and data around host_comms; shrinks gaps and cuts items.
+void find_comm_waits(Linking& l);
+/// deps of the kind thread and more of kind sync; shrinks gaps and cuts items.
 void find_host_waits(Linking& l);
 /// Instead of the steps from match to here: report, op_of_host, items, chains and deps of a host trace alone.
 void chain_host_ops(Linking& l);

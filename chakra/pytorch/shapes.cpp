@@ -75,6 +75,12 @@ bool add_tensor(std::string_view shape, std::string_view type, Argument& to) {
 
 }  // namespace
 
+std::vector<std::string_view> list_items(std::string_view list) {
+  std::vector<std::string_view> items;
+  for_each_item(list, [&](std::string_view item) { items.push_back(item); });
+  return items;
+}
+
 ElementType element_type(std::string_view type) {
   struct Row {
     std::string_view plain;

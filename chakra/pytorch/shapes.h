@@ -78,6 +78,9 @@ struct Arguments {
 bool parse_arguments(std::string_view shapes, std::string_view types, std::string_view values,
                      std::vector<Argument>& side);
 
+/// The elements of a list, as JSON or Python writes it, quotes taken off; none where it is no list. Cost: O(text).
+std::vector<std::string_view> list_items(std::string_view list);
+
 /// The element type of a tensor's recorded type ("float", "c10::BFloat16", "Tensor(float)"), bytes of one element
 /// too; unknown and 0 for others.
 struct ElementType {
