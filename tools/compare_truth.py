@@ -28,18 +28,7 @@ DATA = os.environ.get("CHAKRA_TEST_DATA", os.path.join(ROOT, "..", "shared", "da
 NETWORK = "topology: [ Switch ]\nnpus_count: [ 64 ]\nbandwidth: [ 10 ]\nlatency: [ 5000 ]\n"
 
 # Jobs of the test data that linking still gets wrong, with the reason. One that is right must not stand here.
-KNOWN = {
-    "Pasync_base-2.6.0": "R9: the last Gloo record is in Kineto only",
-    "batchp2p-2.6.0": "R4: messages without peer",
-    "hostasync-2.6.0": "R1: a host trace alone loses Gloo",
-    "konlysh-2.6.0": "R10: a tensor without dimensions",
-    "mesh-2.6.0": "R6: groups are merged",
-    "moe-2.6.0": "R5: uneven all-to-all",
-    "names-2.6.0": "annotations named as Gloo's records are taken for them",
-    "pp-2.6.0": "R4: messages without peer",
-    "threads-2.6.0": "R8: the host trace covers more",
-    "zoo-2.6.0": "R5 and roots over Gloo; reduce-scatter is linked as the all-reduce that Gloo makes of it",
-}
+KNOWN = {}
 
 # Calls that a job makes and its truth does not list: (kind of the job, the listed call before or behind which they are made
 # in each step, where, the calls). Their bytes are those of pickled objects and of sparse tensors: not compared.
