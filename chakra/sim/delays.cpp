@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace chakra::sim {
 namespace {
@@ -23,12 +22,10 @@ tl::unexpected<Error> wrong(std::string_view text, std::string_view why) {
 std::optional<Picoseconds> parse_time(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 5> kUnits{
       {{"ps", 1e-12}, {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
-  if (text.empty() || !(is_digit(text[0]) || text[0] == '.')) return std::nullopt;
+  const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   double value = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (error != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  if (!parse_decimal(text.substr(0, digits), value)) return std::nullopt;
+  text.remove_prefix(digits);
   while (!text.empty() && text[0] == ' ') text.remove_prefix(1);
   for (const auto& [unit, seconds] : kUnits)
     if (text == unit) {

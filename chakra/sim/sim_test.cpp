@@ -255,7 +255,7 @@ TEST(Native, WhatCannotFinishSaysWhoWaitsForWhom) {
     const SimInput in = input(std::move(job));
     EXPECT_EQ(failure(in), "4 sim.stuck");
     const std::string text = simulate(again(in)).error().text;
-    EXPECT_NE(text.find("rank 0 (node 2), rank 2 (node 2) waits in ALL_REDUCE number 1"), std::string::npos) << text;
+    EXPECT_NE(text.find("rank 0 (node 2), rank 2 (node 2) wait in ALL_REDUCE number 1"), std::string::npos) << text;
     EXPECT_NE(text.find("for rank 1, which has no such collective"), std::string::npos) << text;
   }
   {  // a receive without a send
