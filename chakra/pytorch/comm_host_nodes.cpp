@@ -116,7 +116,8 @@ void CommNodes::find_place(CommKind kind, CommRecord& record, int64_t place) {
 /// Ranks make their calls in one order, though threads may begin them in another.
 void CommNodes::put_in_turn(std::vector<Turn>& collectives) {
   if (std::any_of(collectives.begin(), collectives.end(), [](const Turn& t) { return t.turn == kNone; })) return;
-  std::stable_sort(collectives.begin(), collectives.end(), [](const Turn& a, const Turn& b) { return a.turn < b.turn; });
+  std::stable_sort(collectives.begin(), collectives.end(),
+                   [](const Turn& a, const Turn& b) { return a.turn < b.turn; });
 }
 
 }  // namespace chakra::pytorch
