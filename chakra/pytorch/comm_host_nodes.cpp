@@ -21,7 +21,7 @@ uint64_t bytes_of(const std::vector<TensorRef>& tensors, int64_t element) {
   Count sum;
   for (const TensorRef& tensor : tensors)
     sum = sum + Count(static_cast<uint64_t>(std::max<int64_t>(tensor.elements, 0))) *
-                    static_cast<uint64_t>(std::max<int64_t>(tensor.element_bytes > 0 ? tensor.element_bytes : element, 0));
+                    static_cast<uint64_t>(tensor.element_bytes > 0 ? tensor.element_bytes : std::max<int64_t>(element, 0));
   return sum.value();
 }
 

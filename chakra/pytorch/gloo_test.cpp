@@ -99,7 +99,8 @@ TEST(Gloo, TheCallSaysWhatTheRecordDoesNot) {
   Recording recording(kWorld);
   recording.event("cpu_op", "c10d::alltoall_base_", 100, 0, 50,
                   "\"Input Dims\": [[6], [4], [], [], [], []], \"Input type\": [\"float\", \"float\", \"\", \"\", "
-                  "\"\", \"Scalar\"], \"Concrete Inputs\": [\"\", \"\", \"\", \"[1, 2, 3, 0]\", \"[0, 4, 0, 0]\", \"-1\"]");
+                  "\"\", \"Scalar\"], \"Concrete Inputs\": "
+                  "[\"\", \"\", \"\", \"[1, 2, 3, 0]\", \"[0, 4, 0, 0]\", \"-1\"]");
   recording.event("user_annotation", "gloo:all_to_all", 200, 60, 100,
                   "\"Input Dims\": [[4]], \"Input type\": [\"float\"]");
   recording.event("cpu_op", "c10d::recv_", 100, 1'000, 50,
