@@ -19,9 +19,10 @@ std::string_view name_of(const Linking& l, uint32_t op) {
 /// Bytes of tensors; where they do not say how large an element is, it is `element`.
 uint64_t bytes_of(const std::vector<TensorRef>& tensors, int64_t element) {
   Count sum;
-  for (const TensorRef& tensor : tensors)
-    sum = sum + Count(static_cast<uint64_t>(std::max<int64_t>(tensor.elements, 0))) *
-                    static_cast<uint64_t>(tensor.element_bytes > 0 ? tensor.element_bytes : std::max<int64_t>(element, 0));
+  for (const TensorRef& tensor : tensors) {
+    const int64_t size = tensor.element_bytes > 0 ? tensor.element_bytes : std::max<int64_t>(element, 0);
+    sum = sum + Count(static_cast<uint64_t>(std::max<int64_t>(tensor.elements, 0))) * static_cast<uint64_t>(size);
+  }
   return sum.value();
 }
 
