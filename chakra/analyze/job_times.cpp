@@ -246,7 +246,8 @@ class JobAnalysis {
     c.reference = out_.clocks[from].reference;
     c.offset_ns = clock[to].at_zero;
     c.drift_ppm = clock[to].slope * 1e6;
-    c.uncertainty_ns = std::max(uncertainty, fine_ ? kLeastSpreadNs : kCoarseSpreadNs) + out_.clocks[from].uncertainty_ns;
+    c.uncertainty_ns =
+        std::max(uncertainty, fine_ ? kLeastSpreadNs : kCoarseSpreadNs) + out_.clocks[from].uncertainty_ns;
     c.messages = messages;
     return to;
   }

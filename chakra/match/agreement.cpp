@@ -248,7 +248,8 @@ void Agreement::compare_totals(const Group& group, uint32_t index, std::span<con
   }
   if (in == out || out == 0 || members.empty()) return;
   find("match.collective.bytes", Severity::error, members[0],
-       fmt::format("collective {} of group {}: its members put in {} bytes and get {}", index, quote(group.name), in, out),
+       fmt::format("collective {} of group {}: its members put in {} bytes and get {}", index, quote(group.name), in,
+                   out),
        facts_of(group, index));
 }
 

@@ -19,9 +19,10 @@ std::string_view name_of(const Linking& l, uint32_t op) {
 /// Bytes of tensors; where they do not say how large an element is, it is `element`.
 uint64_t bytes_of(const std::vector<TensorRef>& tensors, int64_t element) {
   Count sum;
-  for (const TensorRef& tensor : tensors)
-    sum = sum + Count(static_cast<uint64_t>(std::max<int64_t>(tensor.elements, 0))) *
-                    static_cast<uint64_t>(std::max<int64_t>(tensor.element_bytes > 0 ? tensor.element_bytes : element, 0));
+  for (const TensorRef& tensor : tensors) {
+    const int64_t size = tensor.element_bytes > 0 ? tensor.element_bytes : std::max<int64_t>(element, 0);
+    sum = sum + Count(static_cast<uint64_t>(std::max<int64_t>(tensor.elements, 0))) * static_cast<uint64_t>(size);
+  }
   return sum.value();
 }
 
@@ -116,7 +117,8 @@ void CommNodes::find_place(CommKind kind, CommRecord& record, int64_t place) {
 /// Ranks make their calls in one order, though threads may begin them in another.
 void CommNodes::put_in_turn(std::vector<Turn>& collectives) {
   if (std::any_of(collectives.begin(), collectives.end(), [](const Turn& t) { return t.turn == kNone; })) return;
-  std::stable_sort(collectives.begin(), collectives.end(), [](const Turn& a, const Turn& b) { return a.turn < b.turn; });
+  std::stable_sort(collectives.begin(), collectives.end(),
+                   [](const Turn& a, const Turn& b) { return a.turn < b.turn; });
 }
 
 }  // namespace chakra::pytorch

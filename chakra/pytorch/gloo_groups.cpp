@@ -2,11 +2,12 @@
 // Reads: host_comms, the groups of both traces, the functional operators around calls, tensors of calls, threads of
 // records. Fills: HostComm::group.
 //
-// A call of c10d has its group as "<Object>". What tells it: the name or the ranks that a functional operator around the
-// call was given; and the threads of the backend, of which every group has two of its own, made with the group, so that
-// by ascending number they are the groups' in the order in which the groups were made. Where fewer threads than two for
-// each group appear, the arrangement counts in which threads of one group have the closest numbers, and which fits the
-// sizes of groups that tensors tell; a thread for which two arrangements are equally good has no group.
+// A call of c10d has its group as "<Object>". What tells it: the name or the ranks that a functional operator
+// around the call was given; and the threads of the backend, of which every group has two of its own, made with
+// the group, so that by ascending number they are the groups' in the order in which the groups were made. Where
+// fewer threads than two for each group appear, the arrangement counts in which threads of one group have the
+// closest numbers, and which fits the sizes of groups that tensors tell; a thread for which two arrangements are
+// equally good has no group.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -49,8 +49,8 @@ class Recording {
 };
 
 std::string group(std::string_view name, std::string_view ranks) {
-  return fmt::format("{{\"pg_name\": \"{}\", \"backend_config\": \"cpu:gloo\", \"pg_size\": {}, \"ranks\": [{}]}}", name,
-                     std::count(ranks.begin(), ranks.end(), ',') + 1, ranks);
+  return fmt::format("{{\"pg_name\": \"{}\", \"backend_config\": \"cpu:gloo\", \"pg_size\": {}, \"ranks\": [{}]}}",
+                     name, std::count(ranks.begin(), ranks.end(), ',') + 1, ranks);
 }
 const std::string kWorld = group("0", "0, 1, 2, 3");
 const std::string kThree = kWorld + "," + group("1", "0, 1") + "," + group("2", "0, 2");
@@ -98,13 +98,14 @@ TEST(GlooGroups, WhatCannotBeToldStaysOpen) {
 TEST(Gloo, TheCallSaysWhatTheRecordDoesNot) {
   Recording recording(kWorld);
   recording.event("cpu_op", "c10d::alltoall_base_", 100, 0, 50,
-                  "\"Input Dims\": [[6], [4], [], [], [], []], \"Input type\": [\"float\", \"float\", \"\", \"\", \"\", "
-                  "\"Scalar\"], \"Concrete Inputs\": [\"\", \"\", \"\", \"[1, 2, 3, 0]\", \"[0, 4, 0, 0]\", \"-1\"]");
+                  "\"Input Dims\": [[6], [4], [], [], [], []], \"Input type\": [\"float\", \"float\", \"\", \"\", "
+                  "\"\", \"Scalar\"], \"Concrete Inputs\": "
+                  "[\"\", \"\", \"\", \"[1, 2, 3, 0]\", \"[0, 4, 0, 0]\", \"-1\"]");
   recording.event("user_annotation", "gloo:all_to_all", 200, 60, 100,
                   "\"Input Dims\": [[4]], \"Input type\": [\"float\"]");
   recording.event("cpu_op", "c10d::recv_", 100, 1'000, 50,
-                  "\"Input Dims\": [[[8, 2]], [], [], []], \"Input type\": [\"TensorList\", \"\", \"Scalar\", \"Scalar\"], "
-                  "\"Concrete Inputs\": [\"\", \"\", \"3\", \"7\"]");
+                  "\"Input Dims\": [[[8, 2]], [], [], []], \"Input type\": [\"TensorList\", \"\", \"Scalar\", "
+                  "\"Scalar\"], \"Concrete Inputs\": [\"\", \"\", \"3\", \"7\"]");
   recording.event("user_annotation", "gloo:recv", 100, 1'040, 800,
                   "\"Input Dims\": [[8, 2]], \"Input type\": [\"double\"]");
   recording.event("cpu_op", "aten::mm", 100, 1'100, 300);  // goes on beside the message
@@ -184,7 +185,8 @@ TEST(Gloo, WaitTensorWaitsByAnyPrefix) {
 /// Whatever the records say, the graph is sound and the same each time.
 TEST(Gloo, AnyRecordsGiveASoundGraph) {
   static constexpr std::string_view kNames[] = {
-      "c10d::allreduce_",  "c10d::_reduce_scatter_base_", "c10d::send",      "c10d::recv_",   "c10d::monitored_barrier_",
+      "c10d::allreduce_",  "c10d::_reduce_scatter_base_", "c10d::send",      "c10d::recv_",
+      "c10d::monitored_barrier_",
       "gloo:all_reduce",   "gloo:scatter",                "gloo:send",       "gloo:recv",     "gloo:barrier",
       "aten::mm",          "_c10d_functional::wait_tensor", "c10d::barrier", "ProfilerStep#1"};
   Prng random(11);

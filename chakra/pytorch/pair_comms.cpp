@@ -80,7 +80,9 @@ class CommPairing {
       if (row) add_call(entry);
       else add_record(entry);
     }
-    const auto earlier = [](const Entry& a, const Entry& b) { return std::tie(a.start, a.op) < std::tie(b.start, b.op); };
+    const auto earlier = [](const Entry& a, const Entry& b) {
+      return std::tie(a.start, a.op) < std::tie(b.start, b.op);
+    };
     std::sort(calls_.begin(), calls_.end(), earlier);
     std::sort(records_.begin(), records_.end(), earlier);
   }
@@ -136,7 +138,8 @@ class CommPairing {
     std::vector<size_t> call_by_id;
     for (size_t c = 0; c < calls_.size(); ++c)
       if (calls_[c].rf_id != 0) call_by_id.push_back(c);
-    std::sort(call_by_id.begin(), call_by_id.end(), [&](size_t a, size_t b) { return calls_[a].rf_id < calls_[b].rf_id; });
+    std::sort(call_by_id.begin(), call_by_id.end(),
+              [&](size_t a, size_t b) { return calls_[a].rf_id < calls_[b].rf_id; });
     call_of_.assign(records_.size(), SIZE_MAX);
     size_t next = 0;  // the first call behind the record
     for (const size_t r : by_id) {
@@ -173,14 +176,15 @@ class CommPairing {
            (call.parts.empty() || (may_have_parts(call) && !has_part(call, record.kind)));
   }
 
-  /// Of the calls before place `end`, the last that fits: one with the record's tensors, if any of the few last has them.
+  /// Of the calls before place `end`, the last that fits: one with the record's tensors, if any of the last has them.
   size_t latest_call(const std::vector<size_t>& by_id, size_t end, const Entry& record) const {
     constexpr size_t kFarthest = 16;  // calls that other threads make between a call and its record
     size_t fits = SIZE_MAX, part = SIZE_MAX;
     for (size_t i = end; i-- > 0 && end - i <= kFarthest;) {
       const Entry& call = calls_[by_id[i]];
       if (!carries_out(*call.row, record.kind) || (!call.parts.empty() && !may_have_parts(call))) continue;
-      if (same_tensors(call, record)) return by_id[i];
+      const bool same = same_tensors(call, record), first = fits == SIZE_MAX && part == SIZE_MAX;
+      if (same && (first || lacks(call, record))) return by_id[i];
       if (fits == SIZE_MAX && lacks(call, record)) fits = by_id[i];
       if (part == SIZE_MAX) part = by_id[i];
     }
