@@ -193,8 +193,8 @@ class JobAnalysis {
     clock_ = std::move(clock);
   }
 
-  /// No message is received before it is sent: how much later, at least, the receiver's clock shows the end of a receive
-  /// than the sender's shows the beginning of the send. Where messages go both ways, that bounds the difference of the
+  /// No message is received before it is sent: how much later, at least, the receiver's clock shows the end of a
+  /// receive than the sender's shows the beginning of the send. Where messages go both ways, that bounds the difference of the
   /// clocks from both sides.
   void find_bounds() {
     for (const match::Message& m : matching_.messages) {
@@ -208,8 +208,8 @@ class JobAnalysis {
       if (bounds_.contains({pair.second, pair.first})) out_.clocks[pair.first].known = true;
   }
 
-  /// The next rank whose clock messages tell against one that is known: the one they tell best. Clocks that messages allow
-  /// to be equal are taken as equal, else the middle of what they allow. False: none.
+  /// The next rank whose clock messages tell against one that is known: the one they tell best. Clocks that messages
+  /// allow to be equal are taken as equal, else the middle of what they allow. False: none.
   bool align_by_messages(std::vector<Line>& clock, std::vector<char>& known) {
     double least = INFINITY, offset = 0, uncertainty = 0;
     uint32_t from = 0, to = 0;
