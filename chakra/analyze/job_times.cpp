@@ -194,8 +194,8 @@ class JobAnalysis {
   }
 
   /// No message is received before it is sent: how much later, at least, the receiver's clock shows the end of a
-  /// receive than the sender's shows the beginning of the send. Where messages go both ways, that bounds the difference of the
-  /// clocks from both sides.
+  /// receive than the sender's shows the beginning of the send. Where messages go both ways, that bounds the
+  /// difference of the clocks from both sides.
   void find_bounds() {
     for (const match::Message& m : matching_.messages) {
       if (!measured(m.send) || !measured(m.recv) || m.send.rank == m.recv.rank) continue;
