@@ -206,9 +206,9 @@ class JobAnalysis {
     clock_ = std::move(clock);
   }
 
-  /// No message is received before it is sent: how much later, at least, the receiver's clock shows the end of a receive
-  /// than the sender's shows the beginning of the send. Where messages go both ways, that bounds the difference of the
-  /// clocks from both sides.
+  /// No message is received before it is sent: how much later, at least, the receiver's clock shows the end of a
+  /// receive than the sender's shows the beginning of the send. Where messages go both ways, that bounds the
+  /// difference of the clocks from both sides.
   void find_bounds() {
     for (const match::Message& m : matching_.messages) {
       if (!measured(m.send) || !measured(m.recv) || m.send.rank == m.recv.rank) continue;
@@ -221,8 +221,8 @@ class JobAnalysis {
       if (bounds_.contains({pair.second, pair.first})) out_.clocks[pair.first].known = true;
   }
 
-  /// The next rank whose clock messages tell against one that is known: the one they tell best. Clocks that messages allow
-  /// to be equal are taken as equal, else the middle of what they allow.
+  /// The next rank whose clock messages tell against one that is known: the one they tell best. Clocks that messages
+  /// allow to be equal are taken as equal, else the middle of what they allow.
   std::optional<uint32_t> align_by_messages(std::vector<Line>& clock, const std::vector<char>& known) {
     double least = INFINITY, offset = 0, uncertainty = 0;
     uint32_t from = 0, to = 0;
