@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "chakra/analyze/analyze.h"
-#include "chakra/trace/steps.h"
 
 namespace chakra::analyze {
 

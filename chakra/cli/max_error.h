@@ -18,8 +18,8 @@ struct Replayed {
   std::string what;
   std::optional<double> error;
 };
-/// The job with recorded transfers, where it was compared; else nothing, or an error that is not known if `findings` say
-/// that it could not run.
+/// The job with recorded transfers, where it was compared; else nothing, or an error that is not known if `findings`
+/// say that it could not run.
 std::vector<Replayed> replayed_job(const std::optional<sim::JobReplay>& job, const Findings& findings);
 
 /// That the option has no effect, where nothing was replayed.

@@ -93,16 +93,18 @@ void leave_out(Linking& l, const Uncovered& uncovered, int64_t host_ops) {
   if (uncovered.count() == 0) return;
   std::set<int64_t> threads;
   for (const uint32_t h : uncovered.on_threads) threads.insert(l.host.threads[l.host.ops[h].thread]);
-  std::string text = fmt::format("the Kineto trace covers {} of the {} operators of the host trace; the others are left "
-                                 "out:",
-                                 show_count(host_ops - uncovered.count()), show_count(host_ops));
+  std::string text = fmt::format(
+      "the Kineto trace covers {} of the {} operators of the host trace; the others are "
+      "left out:",
+      show_count(host_ops - uncovered.count()), show_count(host_ops));
   const char* separator = "";
   if (!threads.empty()) {
-    text += fmt::format(" {} on {} ({} in the host trace), which Kineto did not record: from PyTorch 2.7 on "
-                        "experimental_config=torch._C._profiler._ExperimentalConfig(profile_all_threads=True) of "
-                        "profile() records all",
-                        show_count(static_cast<int64_t>(uncovered.on_threads.size())),
-                        threads.size() == 1 ? "a thread" : fmt::format("{} threads", threads.size()), list(threads));
+    text += fmt::format(
+        " {} on {} ({} in the host trace), which Kineto did not record: from PyTorch 2.7 on "
+        "experimental_config=torch._C._profiler._ExperimentalConfig(profile_all_threads=True) of "
+        "profile() records all",
+        show_count(static_cast<int64_t>(uncovered.on_threads.size())),
+        threads.size() == 1 ? "a thread" : fmt::format("{} threads", threads.size()), list(threads));
     separator = ";";
   }
   const auto add_cycle = [&](const std::vector<uint32_t>& rows, const char* when) {
@@ -114,8 +116,9 @@ void leave_out(Linking& l, const Uncovered& uncovered, int64_t host_ops) {
   add_cycle(uncovered.before, "ran before it began");
   add_cycle(uncovered.after, "ran after it ended");
   if (!uncovered.before.empty() || !uncovered.after.empty())
-    text += ", in other cycles of the profiler's schedule or outside of it: schedule(..., repeat=1) records one cycle, "
-            "and the observer has to start and stop with it (execution_trace_observer of profile() does that)";
+    text +=
+        ", in other cycles of the profiler's schedule or outside of it: schedule(..., repeat=1) records one cycle, "
+        "and the observer has to start and stop with it (execution_trace_observer of profile() does that)";
   l.find("pytorch.match.part", Severity::warning, std::move(text));
   for (const auto* rows : {&uncovered.on_threads, &uncovered.before, &uncovered.after})
     for (const uint32_t h : *rows)

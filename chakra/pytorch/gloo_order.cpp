@@ -38,7 +38,8 @@ void match_host_comm(Linking& l, uint64_t first, uint64_t last) {
     if (op.id >= first && op.id <= last && is_host_comm(l, op)) records(op.name).host.push_back(h);
   }
   for (uint32_t i = 0; i < l.kineto.ops.size(); ++i)
-    if (l.kineto.ops[i].host_comm && l.kineto.ops[i].start_ns >= begin) records(l.kineto.ops[i].name).kineto.push_back(i);
+    if (l.kineto.ops[i].host_comm && l.kineto.ops[i].start_ns >= begin)
+      records(l.kineto.ops[i].name).kineto.push_back(i);
   for (const StringId name : names) {
     Records& of = by_name[name];
     std::stable_sort(of.kineto.begin(), of.kineto.end(),

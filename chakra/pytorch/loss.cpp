@@ -7,8 +7,6 @@
 #include <map>
 #include <set>
 
-#include "chakra/trace/steps.h"
-
 namespace chakra::pytorch {
 namespace {
 
@@ -79,23 +77,25 @@ void add_device(const Linking& l, std::vector<std::string>& parts) {
     return parts.push_back("no device operation is left");
   if (left == 0) return;
   if (const int64_t all = expected_device_ops(l); all > left)
-    parts.push_back(fmt::format("about {} of {} device operations ({}) are missing, judged by what operators of the "
-                                "same name launched",
-                                show_count(all - left), show_count(all), share_of(all - left, all)));
+    parts.push_back(
+        fmt::format("about {} of {} device operations ({}) are missing, judged by what operators of the "
+                    "same name launched",
+                    show_count(all - left), show_count(all), share_of(all - left, all)));
   const Span host(l.kineto.ops), device(l.kineto.device_ops);
   if (host.length() > 0 && device.end < host.end)
-    parts.push_back(fmt::format("the device operations that are left end {} before the operators, {} of the recorded {}",
-                                show_time((host.end - device.end) * kPsPerNs),
-                                share_of(host.end - std::max(host.begin, device.end), host.length()),
-                                show_time(host.length() * kPsPerNs)));
+    parts.push_back(fmt::format(
+        "the device operations that are left end {} before the operators, {} of the recorded {}",
+        show_time((host.end - device.end) * kPsPerNs),
+        share_of(host.end - std::max(host.begin, device.end), host.length()), show_time(host.length() * kPsPerNs)));
 }
 
 }  // namespace
 
 Error name_salvage(Error error) {
   if (error.tag == "pytorch.json.syntax" || error.tag == "pytorch.json.encoding")
-    error.text += "; PyTorch does not escape quotes, backslashes and control characters in the names of annotations; "
-                  "--salvage leaves such records out and counts them";
+    error.text +=
+        "; PyTorch does not escape quotes, backslashes and control characters in the names of annotations; "
+        "--salvage leaves such records out and counts them";
   else if (error.tag == "pytorch.json.truncated" || error.tag == "base.gzip.truncated" ||
            error.tag == "base.zstd.truncated")
     error.text += "; --salvage links what is whole of it";
@@ -110,8 +110,7 @@ void report_loss(Linking& l) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
   if (parts.empty()) text = "nothing that is left tells how much of the recording is missing beside them";
-  l.find("pytorch.salvage.missing", Severity::warning,
-         text + "; a replay compares what is left with itself");
+  l.find("pytorch.salvage.missing", Severity::warning, text + "; a replay compares what is left with itself");
 }
 
 }  // namespace chakra::pytorch

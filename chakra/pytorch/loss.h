@@ -15,8 +15,8 @@ Result<T> name_salvage(Result<T> result) {
   return result;
 }
 
-/// pytorch.salvage.missing: where records were left out, how much of the operations and of the recorded time is missing,
-/// as far as what is left tells. Requires the steps up to attach_device_ops.
+/// pytorch.salvage.missing: where records were left out, how much of the operations and of the recorded time is
+/// missing, as far as what is left tells. Requires the steps up to attach_device_ops.
 void report_loss(Linking& l);
 
 }  // namespace chakra::pytorch

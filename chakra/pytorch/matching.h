@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "chakra/pytorch/linking.h"
-#include "chakra/trace/steps.h"
 
 namespace chakra::pytorch {
 

@@ -131,9 +131,8 @@ Result<Sniffed> sniff(const std::string& path) {
 
 Result<void> check_rank(const Sniffed& file) {
   if (file.said && file.by_word && *file.said != *file.named)
-    return rank_error(file.path,
-                      fmt::format("the trace says it is of rank {}, its name or folder says {}", *file.said,
-                                  *file.named));
+    return rank_error(
+        file.path, fmt::format("the trace says it is of rank {}, its name or folder says {}", *file.said, *file.named));
   return {};
 }
 
@@ -158,7 +157,10 @@ Finding belong_to_no_rank(const std::vector<std::string>& paths) {
     all += (i ? "\n" : "") + paths[i];
   }
   if (paths.size() > kNamed) named += fmt::format(" and {} more", paths.size() - kNamed);
-  return {"pytorch.pair.other_file", Severity::note, -1, -1,
+  return {"pytorch.pair.other_file",
+          Severity::note,
+          -1,
+          -1,
           fmt::format("left out, since {} neither a PyTorch execution trace nor a Kineto trace: {}",
                       paths.size() == 1 ? "it is" : "they are", named),
           {{"files", all}}};
@@ -246,9 +248,10 @@ Result<Pairing> pair_folders(const std::vector<std::string>& folders) {
     if (!input.device.empty())
       return fail(
           Code::bad_input, "pytorch.pair.rank_twice",
-          fmt::format("two Kineto traces are of rank {}: this one and {}; cycles of one schedule are linked one by one, "
-                      "each from a folder of its own with the host trace",
-                      *file.rank(), quote(input.device, 200)),
+          fmt::format(
+              "two Kineto traces are of rank {}: this one and {}; cycles of one schedule are linked one by one, "
+              "each from a folder of its own with the host trace",
+              *file.rank(), quote(input.device, 200)),
           {file.path});
     input.device = file.path;
     input.rank = file.rank().value_or(0);

@@ -37,11 +37,21 @@ struct Recorded {
 
 /// Ranks of jobs of several kinds, and two runs of one script.
 const std::vector<Recorded>& recorded() {
-  static const std::vector<Recorded> all{{"Pasync_base-2.6.0", 0},   {"Pasync_base-2.6.0", 1}, {"Pasync_delay1-2.6.0", 0},
-                                         {"Pasync_delay1-2.6.0", 1}, {"async-2.6.0", 0},       {"batchp2p-2.6.0", 0},
-                                         {"batchp2p-2.6.0", 1},      {"funcol-2.6.0", 0},      {"mesh-2.6.0", 0},
-                                         {"mesh-2.6.0", 3},          {"moe-2.6.0", 0},         {"moe-2.6.0", 2},
-                                         {"pp-2.6.0", 0},            {"threads-2.6.0", 0},     {"tp-2.6.0", 0}};
+  static const std::vector<Recorded> all{{"Pasync_base-2.6.0", 0},
+                                         {"Pasync_base-2.6.0", 1},
+                                         {"Pasync_delay1-2.6.0", 0},
+                                         {"Pasync_delay1-2.6.0", 1},
+                                         {"async-2.6.0", 0},
+                                         {"batchp2p-2.6.0", 0},
+                                         {"batchp2p-2.6.0", 1},
+                                         {"funcol-2.6.0", 0},
+                                         {"mesh-2.6.0", 0},
+                                         {"mesh-2.6.0", 3},
+                                         {"moe-2.6.0", 0},
+                                         {"moe-2.6.0", 2},
+                                         {"pp-2.6.0", 0},
+                                         {"threads-2.6.0", 0},
+                                         {"tp-2.6.0", 0}};
   return all;
 }
 
@@ -76,7 +86,8 @@ TEST(WrongPairs, AreRefusedOrNamed) {
         continue;
       }
       // Another run of the same program, at another time: all operators match.
-      EXPECT_TRUE(host.job != device.job && host.job.starts_with("Pasync") && device.job.starts_with("Pasync")) << which;
+      EXPECT_TRUE(host.job != device.job && host.job.starts_with("Pasync") && device.job.starts_with("Pasync"))
+          << which;
       EXPECT_TRUE(has(linked->report, "pytorch.pair.other_process")) << which;
       ++named;
     }
@@ -88,17 +99,19 @@ TEST(WrongPairs, AreRefusedOrNamed) {
 Result<Linked> link_small(const TemporaryFolder& folder, const char* host_members, int64_t device_pid, int fewer) {
   std::string nodes = "{\"id\": 1, \"name\": \"[pytorch|profiler|execution_trace|process]\", \"ctrl_deps\": 1}", events;
   for (int i = 0; i < 20; ++i) {
-    nodes += fmt::format(", {{\"id\": {}, \"name\": \"op{}\", \"ctrl_deps\": 1, \"attrs\": [{{\"name\": \"rf_id\", \"type\": "
-                         "\"uint64\", \"value\": {}}}]}}",
-                         i + 2, i % 7, i + 1);
+    nodes += fmt::format(
+        ", {{\"id\": {}, \"name\": \"op{}\", \"ctrl_deps\": 1, \"attrs\": [{{\"name\": \"rf_id\", \"type\": "
+        "\"uint64\", \"value\": {}}}]}}",
+        i + 2, i % 7, i + 1);
     if (i < 20 - fewer)
-      events += fmt::format("{}{{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op{}\", \"pid\": {}, \"tid\": 1, \"ts\": {}, "
-                            "\"dur\": 5, \"args\": {{\"Record function id\": {}}}}}",
-                            i == 0 ? "" : ", ", i % 7, device_pid, 10 * i, i + 1);
+      events += fmt::format(
+          "{}{{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op{}\", \"pid\": {}, \"tid\": 1, \"ts\": {}, "
+          "\"dur\": 5, \"args\": {{\"Record function id\": {}}}}}",
+          i == 0 ? "" : ", ", i % 7, device_pid, 10 * i, i + 1);
   }
   const RankInput input{0, false, folder.path("host.json"), folder.path("device.json")};
-  EXPECT_TRUE(write_file(input.host, fmt::format("{{\"schema\": \"1.1.1-chakra.0.0.4\", {}\"nodes\": [{}]}}", host_members,
-                                                 nodes)));
+  EXPECT_TRUE(write_file(
+      input.host, fmt::format("{{\"schema\": \"1.1.1-chakra.0.0.4\", {}\"nodes\": [{}]}}", host_members, nodes)));
   // 2023-11-14 22:13:20 UTC
   EXPECT_TRUE(write_file(
       input.device, fmt::format("{{\"baseTimeNanoseconds\": 1700000000000000000, \"traceEvents\": [{}]}}", events)));
@@ -116,18 +129,23 @@ TEST(Processes, TellRunsApart) {
   };
   constexpr const char* kNone = "";
   const std::vector<Row> rows{
-      {"", 7, 0, kNone, kNone},                 // not said
+      {"", 7, 0, kNone, kNone},  // not said
       {"\"pid\": 7, ", 7, 0, kNone, kNone},
       {"\"pid\": 7, ", 7, 5, kNone, "pytorch.match.part"},
       {"\"pid\": 8, ", 7, 0, kNone, "pytorch.pair.other_process"},
       {"\"pid\": 8, ", 7, 5, "pytorch.pair.process", kNone},
       // at the same time, in three zones; two hours and a minute earlier
-      {"\"pid\": 8, \"time\": \"2023-11-14 22:13:19\", \"start_ts\": 5, \"finish_ts\": 3005, ", 7, 0, "pytorch.pair.process", kNone},
-      {"\"pid\": 8, \"time\": \"2023-11-15 03:43:18\", \"start_ts\": 5, \"finish_ts\": 3005, ", 7, 0, "pytorch.pair.process", kNone},
-      {"\"pid\": 8, \"time\": \"2023-11-14 14:13:20\", \"start_ts\": 5, \"finish_ts\": 3005, ", 7, 0, "pytorch.pair.process", kNone},
-      {"\"pid\": 8, \"time\": \"2023-11-14 20:12:20\", \"start_ts\": 5, \"finish_ts\": 3005, ", 7, 0, kNone, "pytorch.pair.other_process"},
+      {"\"pid\": 8, \"time\": \"2023-11-14 22:13:19\", \"start_ts\": 5, \"finish_ts\": 3005, ", 7, 0,
+       "pytorch.pair.process", kNone},
+      {"\"pid\": 8, \"time\": \"2023-11-15 03:43:18\", \"start_ts\": 5, \"finish_ts\": 3005, ", 7, 0,
+       "pytorch.pair.process", kNone},
+      {"\"pid\": 8, \"time\": \"2023-11-14 14:13:20\", \"start_ts\": 5, \"finish_ts\": 3005, ", 7, 0,
+       "pytorch.pair.process", kNone},
+      {"\"pid\": 8, \"time\": \"2023-11-14 20:12:20\", \"start_ts\": 5, \"finish_ts\": 3005, ", 7, 0, kNone,
+       "pytorch.pair.other_process"},
       // times that are none
-      {"\"pid\": 8, \"time\": \"2023-13-44 22:13:20\", \"start_ts\": 9, \"finish_ts\": 1, ", 7, 0, kNone, "pytorch.pair.other_process"},
+      {"\"pid\": 8, \"time\": \"2023-13-44 22:13:20\", \"start_ts\": 9, \"finish_ts\": 1, ", 7, 0, kNone,
+       "pytorch.pair.other_process"},
       {"\"pid\": 8, \"time\": \"9999999999999999999\", ", 7, 0, kNone, "pytorch.pair.other_process"},
   };
   for (const Row& row : rows) {
@@ -141,8 +159,9 @@ TEST(Processes, TellRunsApart) {
 TEST(EmptyHostTrace, IsRefused) {
   const TemporaryFolder folder;
   const RankInput input{0, false, folder.path("host.json"), ""};
-  ASSERT_TRUE(write_file(input.host, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"nodes\": [{\"id\": 1, \"name\": "
-                                     "\"[pytorch|profiler|execution_trace|process]\", \"ctrl_deps\": 1}]}"));
+  ASSERT_TRUE(write_file(input.host,
+                         "{\"schema\": \"1.1.1-chakra.0.0.4\", \"nodes\": [{\"id\": 1, \"name\": "
+                         "\"[pytorch|profiler|execution_trace|process]\", \"ctrl_deps\": 1}]}"));
   EXPECT_EQ(chakra::testing::tag_of(link(input)), "pytorch.host.nothing");
 }
 

@@ -29,7 +29,8 @@ std::optional<int64_t> wall_clock_ns(const Linking& l) {
     int64_t parts[6];
     constexpr std::array<std::pair<size_t, size_t>, 6> kParts{{{0, 4}, {5, 2}, {8, 2}, {11, 2}, {14, 2}, {17, 2}}};
     for (size_t i = 0; i < kParts.size(); ++i)
-      if (!parse_integer(text->substr(kParts[i].first, kParts[i].second), parts[i]) || parts[i] < 0) return std::nullopt;
+      if (!parse_integer(text->substr(kParts[i].first, kParts[i].second), parts[i]) || parts[i] < 0)
+        return std::nullopt;
     const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(parts[0])),
                                            std::chrono::month(static_cast<unsigned>(parts[1])),
                                            std::chrono::day(static_cast<unsigned>(parts[2]))};
@@ -65,8 +66,8 @@ Result<void> check_process(Linking& l, bool both_whole) {
   for (const trace::Lane& thread : l.kineto.threads)
     if (thread.process > 0) processes.insert(thread.process);
   if (processes.empty() || processes.contains(*host)) return {};
-  const std::string which = fmt::format("the host trace is of process {}, the Kineto trace of process {}", *host,
-                                        *processes.begin());
+  const std::string which =
+      fmt::format("the host trace is of process {}, the Kineto trace of process {}", *host, *processes.begin());
   const bool together = at_the_same_time(l);
   if (!l.options.rank && (together || !both_whole))
     return fail(Code::bad_input, "pytorch.pair.process",

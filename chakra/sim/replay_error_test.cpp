@@ -4,7 +4,6 @@
 
 #include "chakra/sim/self_replay.h"
 #include "chakra/sim/steps.h"
-#include "chakra/trace/steps.h"
 
 namespace chakra::sim {
 namespace {

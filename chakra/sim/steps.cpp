@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "chakra/trace/steps.h"
 
 namespace chakra::sim {
 namespace {

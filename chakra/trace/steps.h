@@ -22,8 +22,8 @@ inline std::optional<int64_t> step_number(std::string_view name) {
   return number;
 }
 
-/// Sorts windows {begin, end} by their beginning and drops those that lie inside of an earlier one: a program may give an
-/// annotation of its own the name of a step. Cost: O(n log n).
+/// Sorts windows {begin, end} by their beginning and drops those that lie inside of an earlier one: a program may give
+/// an annotation of its own the name of a step. Cost: O(n log n).
 template <class Window>
 void drop_nested(std::vector<Window>& windows) {
   std::stable_sort(windows.begin(), windows.end(), [](const Window& a, const Window& b) {

@@ -20,6 +20,7 @@
 #include "chakra/trace/attrs.h"
 #include "chakra/trace/columns.h"
 #include "chakra/trace/dtype.h"
+#include "chakra/trace/steps.h"
 
 namespace chakra::trace {
 
