@@ -25,7 +25,8 @@ struct Steps {
   std::vector<uint8_t> roles;                       ///< per node: whether its start and its end count
 };
 /// ProfilerStep#n, but those inside of another; else one: the linked iteration, or from the first launch to the last
-/// device end ("recording", whose span is empty where there is no device). Requires measured times. Cost: O(nodes log steps + edges).
+/// device end ("recording", whose span is empty where there is no device). Requires measured times.
+/// Cost: O(nodes log steps + edges).
 Steps find_steps(const trace::Trace& trace);
 
 /// From the first start to the last end of what counts; start(n), end(n) of a node. Cost: O(nodes).
