@@ -45,8 +45,8 @@ void report_open(Linking& l) {
                                          : fmt::format("their {} parents are", show_count(open.parents)),
                        open.first,
                        open.damaged ? ""
-                                    : ": it had not ended when the observer stopped; stop the observer when the step "
-                                      "has ended"));
+                                    : ": what has not ended when the observer stops is not written; stop it when the "
+                                      "step has ended"));
 }
 
 Result<void> read_host(Linking& l, ByteSource source) {
