@@ -66,7 +66,8 @@ struct HostTrace {
   int64_t rank = -1;    ///< that its communication names, in the default or the only group; -1: not said
   struct Open {
     int64_t nodes = 0, parents = 0;
-    uint64_t first = 0;  ///< the least id of a parent
+    uint64_t first = 0;    ///< the least id of a parent
+    bool damaged = false;  ///< they may have ended: the file is damaged
   } open;                ///< nodes whose parents are not in the file: they hang on the roots (open_parents.h)
 };
 

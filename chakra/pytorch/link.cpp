@@ -38,13 +38,15 @@ void report_open(Linking& l) {
   const HostTrace::Open& open = l.host.open;
   if (open.nodes > 0)
     l.find("pytorch.host.open_parent", Severity::warning,
-           fmt::format("{} nodes of the host trace name {} not in the file ({} first): it had not ended when the "
-                       "observer stopped, so they hang on the root of their thread; stop the observer when the step "
-                       "has ended",
+           fmt::format("{} nodes of the host trace hang on the root of their thread, because {} not in the file ({} "
+                       "first){}",
                        show_count(open.nodes),
-                       open.parents == 1 ? std::string("a parent that is")
-                                         : fmt::format("{} parents that are", show_count(open.parents)),
-                       open.first));
+                       open.parents == 1 ? std::string("their parent is")
+                                         : fmt::format("their {} parents are", show_count(open.parents)),
+                       open.first,
+                       open.damaged ? ""
+                                    : ": what has not ended when the observer stops is not written; stop it when the "
+                                      "step has ended"));
 }
 
 Result<void> read_host(Linking& l, ByteSource source) {

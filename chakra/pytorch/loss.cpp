@@ -109,7 +109,7 @@ void report_loss(Linking& l) {
   add_device(l, parts);
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
-  if (parts.empty()) text = "nothing that is left tells how much of the recording is missing beside them";
+  if (parts.empty()) text = "nothing that is left tells how much is missing beside the records that were left out";
   l.find("pytorch.salvage.missing", Severity::warning, text + "; a replay compares what is left with itself");
 }
 

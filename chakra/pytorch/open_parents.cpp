@@ -95,7 +95,8 @@ Result<void> check_open(const HostTrace& host, const StringPool& strings, const 
 
 Result<void> hang_orphans(HostTrace& host, const StringPool& strings, const std::vector<Orphan>& orphans, bool any) {
   if (orphans.empty()) return {};
-  if (!any) CHAKRA_CHECK(check_open(host, strings, orphans));
+  const Result<void> open = check_open(host, strings, orphans);
+  if (!open && !any) return open;
   const std::vector<uint32_t> roots = find_roots(host);
   std::set<uint64_t> parents;
   for (const Orphan& orphan : orphans) {
@@ -105,7 +106,7 @@ Result<void> hang_orphans(HostTrace& host, const StringPool& strings, const std:
     const uint32_t root = roots[op.thread];
     op.parent_row = root != kNone ? root : roots.back();
   }
-  host.open = {static_cast<int64_t>(orphans.size()), static_cast<int64_t>(parents.size()), *parents.begin()};
+  host.open = {static_cast<int64_t>(orphans.size()), static_cast<int64_t>(parents.size()), *parents.begin(), !open};
   return {};
 }
 
