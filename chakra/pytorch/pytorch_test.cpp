@@ -421,17 +421,20 @@ TEST(Link, WhateverTheTimesSayTheGraphIsSound) {
     ASSERT_TRUE(linked) << linked.error().message() << "\n" << text;
     const trace::Trace& t = linked->trace;
     ASSERT_TRUE(t.defects.empty());
-    int64_t device = 0, edges = 0;
+    int64_t device = 0, unrecorded = 0, edges = 0;
     for (trace::NodeId n = 0; n < t.size(); ++n) {
       ASSERT_EQ(t.id[n], n + 1);
       ASSERT_GE(t.dur_ps[n], 0) << text;
       ASSERT_GE(t.start_ps[n], 0) << text;
-      device += t.on_device(n) && t.part_of[n] == trace::kNoNode;
+      const bool missing = t.name_of(n) == trace::kUnrecorded;
+      unrecorded += missing;
+      device += t.on_device(n) && t.part_of[n] == trace::kNoNode && !missing;
       for (const trace::NodeId on : t.deps.of(n)) ASSERT_LT(on, n) << text;  // in the order of ids
       for (const trace::NodeId caller : t.ctrl.of(n)) ASSERT_NE(caller, n);
       edges += static_cast<int64_t>(t.deps.of(n).size());
     }
     EXPECT_EQ(device, linked->report.device_ops);
+    EXPECT_EQ(unrecorded, linked->report.unrecorded);
     int64_t counted = 0;
     for (const int64_t kind : linked->report.edges) counted += kind;
     EXPECT_EQ(counted, edges);
