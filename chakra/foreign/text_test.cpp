@@ -127,7 +127,7 @@ TEST(Text, LoopsTakeTheSumOfTheirComputationsWhenCommunicationIsFree) {
   for (int i = 0; i < 400; ++i) {
     const Random work = random_workload(kPolicies[static_cast<size_t>(i) % kPolicies.size()], prng);
     Options options;
-    options.dims = {2, 2};
+    options.dims = std::vector<int64_t>{2, 2};
     options.num_passes = prng.between(1, 3);
     const auto job = read_memory("text", work.text, options);
     ASSERT_TRUE(job) << job.error().message() << "\n" << work.text;
@@ -156,7 +156,7 @@ TEST(Text, KeepsWhichCollectivesAreThereAndWhoWaitsForThem) {
   for (int i = 0; i < 200; ++i) {
     const Random work = random_workload(kPolicies[3 + static_cast<size_t>(i) % 3], prng);  // the hybrids
     Options options;
-    options.dims = {2, 2};
+    options.dims = std::vector<int64_t>{2, 2};
     const auto job = read_memory("text", work.text, options);
     ASSERT_TRUE(job) << job.error().message();
     const Trace& t = job->ranks[0];
@@ -235,7 +235,7 @@ TEST(Text, GivesEachCommunicationItsGroup) {
 TEST(Text, TheTwoHybridsDiffer) {
   const std::string layer = "\n1\nl -1 1 ALLGATHER 8 1 ALLREDUCE 8 1 ALLREDUCE 16 1\n";
   Options options;
-  options.dims = {8, 8};
+  options.dims = std::vector<int64_t>{8, 8};
   const auto one = read_memory("text", "HYBRID_DATA_MODEL" + layer, options);
   const auto other = read_memory("text", "HYBRID_MODEL_DATA" + layer, options);
   ASSERT_TRUE(one && other);
@@ -248,7 +248,7 @@ TEST(Text, ThereAndBackAndThereAgain) {
   for (int i = 0; i < 200; ++i) {
     const Random work = random_workload(kPolicies[static_cast<size_t>(i) % kPolicies.size()], prng);
     Options options;
-    if (prng.chance(0.7)) options.dims = {2, prng.between(1, 3)};
+    if (prng.chance(0.7)) options.dims = std::vector<int64_t>{2, prng.between(1, 3)};
     else options.num_npus = 2 * prng.between(1, 4);
     options.num_passes = prng.between(1, 3);
     if (prng.chance(0.3)) options.time_unit = "ns";
@@ -298,7 +298,7 @@ TEST(Text, EveryPrefixIsRefusedUpToTheLastNumber) {
   for (const std::string_view policy : kPolicies) {
     const Random work = random_workload(policy, prng);
     Options options;
-    options.dims = {2, 2};
+    options.dims = std::vector<int64_t>{2, 2};
     // The last column is the update time, which no node carries: from there on, nothing can be missed.
     size_t complete = work.text.find_last_not_of("\n0123456789") + 2;
     expect_prefixes_refused("text", work.text, complete, options);
@@ -350,9 +350,12 @@ TEST(Text, RefusesByTag) {
     change(changed);
     return tag_of_memory("text", good, changed);
   };
-  EXPECT_EQ(with([](Options& o) { o.dims = {2, 3}; }), "foreign.text.ranks");
-  EXPECT_EQ(with([](Options& o) { o.dims = {2, 2}; }), "");
-  EXPECT_EQ(with([](Options& o) { o.dims = {int64_t{1} << 40, int64_t{1} << 40}; }), "foreign.text.ranks");
+  EXPECT_EQ(with([](Options& o) { o.dims = std::vector<int64_t>{2, 3}; }), "foreign.text.ranks");
+  EXPECT_EQ(with([](Options& o) { o.dims = std::vector<int64_t>{2, 2}; }), "");
+  EXPECT_EQ(with([](Options& o) {
+              o.dims = std::vector<int64_t>{int64_t{1} << 40, int64_t{1} << 40};
+            }),
+            "foreign.text.ranks");
   EXPECT_EQ(with([](Options& o) { o.num_npus = int64_t{1} << 60; }), "foreign.large");
   EXPECT_EQ(with([](Options& o) { o.num_passes = int64_t{1} << 60; }), "foreign.large");
   EXPECT_EQ(with([](Options& o) { o.num_passes = 0; }), "foreign.text.passes");
@@ -376,7 +379,7 @@ TEST(Text, ReadsEveryRealWorkloadThatItShould) {
     if (entry.path().extension() != ".txt") continue;
     Findings findings;
     Options options;
-    options.dims = {8, 8};
+    options.dims = std::vector<int64_t>{8, 8};
     const auto job = read("", entry.path().string(), options, findings);
     if (job) {
       ++read_ones;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kBlock = 64;
 constexpr size_t kLeastPatience = size_t{1} << 16;
-constexpr size_t kMostScannedAgain = 1 << 16;  ///< KiB, beside as many as the file has so far
+constexpr size_t kMostScannedAgain = 1 << 21;  ///< KiB, beside as many as the file has so far
 static_assert(simdjson::SIMDJSON_PADDING <= kBlock);
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
