@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "chakra/io/io.h"
 
@@ -224,24 +225,25 @@ std::optional<Index::Row> Index::cycle() const {
                           missing.begin());
 }
 
-Result<std::string_view> Index::page_text(size_t number) {
-  Page& page = pages_[number];
-  if (fd_ < 0) return page.text;
+Result<std::string_view> Index::message(Row row) {
+  const auto after =
+      std::upper_bound(pages_.begin(), pages_.end(), row, [](Row r, const Page& page) { return r < page.first; });
+  const auto number = static_cast<size_t>(after - pages_.begin()) - 1;
+  const Page& page = pages_[number];
+  if (fd_ < 0) return std::string_view(page.text).substr(begin_[row], size_[row]);
   Cached& cached = cache_[number % cache_.size()];
+  if (cached.page != number && std::exchange(missed_, number) != number) {  // its neighbours may not be wanted
+    alone_.resize(size_[row]);
+    CHAKRA_CHECK(read_again(fd_, page.at + begin_[row], alone_, file_));
+    return alone_;
+  }
   if (cached.page != number) {
     cached.page = SIZE_MAX;
     cached.text.resize(page.bytes);
     CHAKRA_CHECK(read_again(fd_, page.at, cached.text, file_));
     cached.page = number;
   }
-  return cached.text;
-}
-
-Result<std::string_view> Index::message(Row row) {
-  const auto after =
-      std::upper_bound(pages_.begin(), pages_.end(), row, [](Row r, const Page& page) { return r < page.first; });
-  CHAKRA_ASSIGN(const std::string_view text, page_text(static_cast<size_t>(after - pages_.begin()) - 1));
-  return text.substr(begin_[row], size_[row]);
+  return std::string_view(cached.text).substr(begin_[row], size_[row]);
 }
 
 }  // namespace chakra::compat

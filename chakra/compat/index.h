@@ -64,7 +64,6 @@ class Index {
   Index() = default;
   Result<void> sort_ids();
   void link(std::vector<Row> parents, std::vector<std::pair<uint64_t, Row>> unresolved);
-  Result<std::string_view> page_text(size_t page);
 
   std::string file_, metadata_;
   int fd_ = -1;  ///< of a file that can be read again
@@ -76,6 +75,8 @@ class Index {
   std::vector<std::pair<uint64_t, Row>> absent_;
   std::vector<Page> pages_;
   std::vector<Cached> cache_;
+  size_t missed_ = SIZE_MAX;  ///< the page of the last node that was not in the cache: the second one fetches it
+  std::string alone_;         ///< a node whose page was not fetched
 };
 
 /// What is thrown for an error: std::runtime_error with its message and tag.
