@@ -9,6 +9,7 @@
 
 #include "chakra/pytorch/comm_nodes.h"
 #include "chakra/pytorch/linking.h"
+#include "chakra/trace/steps.h"
 
 namespace chakra::pytorch {
 namespace {
@@ -227,15 +228,20 @@ class Assembler {
     return l_.items[id].of;
   }
 
+  /// A matched step: what is around it the times say. The observer's stack may be confused by Gloo's records.
+  bool is_step(uint32_t h) const {
+    return l_.op_of_host[h] != kNone && trace::step_number(l_.text(l_.host.ops[h].name)).has_value();
+  }
+
   trace::Edges callers() const {
     return trace::make_edges(nodes_, false, [&](const auto& visit) {
       for (uint32_t id = 0; id < l_.items.size(); ++id)  // of the others the host trace knows it
-        if (host_op_of(l_.items[id]) == kNone)
+        if (const uint32_t h = host_op_of(l_.items[id]); h == kNone || is_step(h))
           if (const uint32_t caller = caller_of(id); caller != kNone)
             visit(node_of_item_[id], node_of_item_[caller], uint8_t{0}, Picoseconds{0});
       for (uint32_t h = 0; h < l_.host.ops.size(); ++h)
         if (const uint32_t parent = l_.host.ops[h].parent_row;
-            parent != trace::kNoRow && node_of_host_[h] != trace::kNoNode && node_of_host_[parent] != trace::kNoNode)
+            parent != trace::kNoRow && !(is_step(h) && l_.host.ops[parent].kind == HostOp::Kind::op) && node_of_host_[h] != trace::kNoNode && node_of_host_[parent] != trace::kNoNode)
           visit(node_of_host_[h], node_of_host_[parent], uint8_t{0}, Picoseconds{0});
     });
   }

@@ -34,7 +34,7 @@ void report_schema(Linking& l) {
 }
 
 /// What the observer left open when it stopped.
-void report_open(Linking& l) {
+void report_open(Linking& l, bool damaged) {
   const HostTrace::Open& open = l.host.open;
   if (open.nodes > 0)
     l.find("pytorch.host.open_parent", Severity::warning,
@@ -44,7 +44,7 @@ void report_open(Linking& l) {
                        open.parents == 1 ? std::string("their parent is")
                                          : fmt::format("their {} parents are", show_count(open.parents)),
                        open.first,
-                       open.damaged ? ""
+                       damaged || open.damaged ? ""
                                     : ": what has not ended when the observer stops is not written; stop it when the "
                                       "step has ended"));
 }
@@ -55,7 +55,7 @@ Result<void> read_host(Linking& l, ByteSource source) {
                                                      l.options.salvage ? &salvage : nullptr)));
   report_salvage(l, salvage);
   report_schema(l);
-  report_open(l);
+  report_open(l, salvage.left_out > 0);
   l.has_host = true;
   if (l.host.op_count > 0) return {};
   return fail(Code::bad_input, "pytorch.host.nothing",

@@ -268,19 +268,30 @@ Result<void> match_by_names(Linking& l) {
 
 namespace {
 
+struct StepWindow {
+  int64_t begin, end, number;
+};
+
+/// The ProfilerSteps by their beginning. A program may give an annotation of its own such a name: one inside of another
+/// is not a step.
+std::vector<StepWindow> find_steps(const Linking& l) {
+  std::vector<StepWindow> all, steps;
+  for (const CpuOp& op : l.kineto.ops)
+    if (const auto number = trace::step_number(l.text(op.name))) all.push_back({op.start_ns, op.end_ns(), *number});
+  std::stable_sort(all.begin(), all.end(), [](const StepWindow& a, const StepWindow& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+  });
+  for (const StepWindow& step : all)
+    if (steps.empty() || step.end > steps.back().end) steps.push_back(step);
+  return steps;
+}
+
 /// From the start of the first of the ProfilerSteps `wanted` to the end of the last.
 Result<std::pair<int64_t, int64_t>> window_of(const Linking& l, std::pair<int64_t, int64_t> wanted) {
-  struct Window {
-    int64_t begin, end, number;
-  };
   const auto [first, last] = wanted;
-  std::vector<Window> steps;
-  for (const CpuOp& op : l.kineto.ops)
-    if (const auto number = trace::step_number(l.text(op.name))) steps.push_back({op.start_ns, op.end_ns(), *number});
-  trace::drop_nested(steps);
   int64_t begin = std::numeric_limits<int64_t>::max(), end = std::numeric_limits<int64_t>::min();
   int64_t lowest = std::numeric_limits<int64_t>::max(), highest = -1;
-  for (const Window& step : steps) {
+  for (const StepWindow& step : find_steps(l)) {
     lowest = std::min(lowest, step.number);
     highest = std::max(highest, step.number);
     if (step.number < first || step.number > last) continue;

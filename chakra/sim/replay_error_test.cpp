@@ -13,6 +13,7 @@ using trace::NodeId;
 struct Piece {
   const char* name;
   Picoseconds start, dur;
+  NodeId caller = trace::kNoNode;
 };
 
 /// A thread's chain.
@@ -25,6 +26,7 @@ trace::Trace chain(const std::vector<Piece>& pieces) {
     b.trace.start_ps[n] = piece.start;
     b.trace.dur_ps[n] = piece.dur;
     b.trace.lane[n] = lane;
+    if (piece.caller != trace::kNoNode) b.ctrl(n, piece.caller);
     if (n > 0) b.dep(n, n - 1, static_cast<uint8_t>(trace::EdgeKind::program));
   }
   return std::move(b).finish();
@@ -49,16 +51,12 @@ TEST(Steps, AreNumberedAndNotInsideOfOthers) {
                                 {"ProfilerStep#", 20, 10},
                                 {"ProfilerStep#4", 30, 10},
                                 {"ProfilerStep#-5", 40, 10},
-                                {"ProfilerStep", 50, 10}});
-  EXPECT_EQ(find_steps(t).names, (std::vector<std::string>{"ProfilerStep#3", "ProfilerStep#4"}));
-  struct Window {
-    int begin, end;
-  };
-  std::vector<Window> windows{{10, 20}, {0, 5}, {12, 15}, {10, 12}, {15, 25}, {16, 20}};
-  trace::drop_nested(windows);
-  ASSERT_EQ(windows.size(), 3U);
-  EXPECT_EQ(windows[1].end, 20);
-  EXPECT_EQ(windows[2].begin, 15);
+                                {"ProfilerStep", 50, 10},
+                                {"aten::f", 60, 10, 3},
+                                {"ProfilerStep#99", 70, 10, 6},
+                                {"ProfilerStep#98", 80, 10, 6},
+                                {"ProfilerStep#5", 90, 10, 1}});
+  EXPECT_EQ(find_steps(t).names, (std::vector<std::string>{"ProfilerStep#3", "ProfilerStep#4", "ProfilerStep#5"}));
 }
 
 }  // namespace

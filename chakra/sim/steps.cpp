@@ -47,12 +47,33 @@ class StepFinder {
     out_.roles[n] |= roles;
   }
 
+  NodeId caller(NodeId n) const {
+    return t_.ctrl.begin[n] < t_.ctrl.begin[n + 1] ? t_.ctrl.node[t_.ctrl.begin[n]] : trace::kNoNode;
+  }
+  /// Whether a step is called inside of another one.
+  bool inside(NodeId step) {
+    std::vector<NodeId> path{step};
+    NodeId n = caller(step);
+    if (below_.empty()) below_.assign(t_.size(), Below::unknown);
+    Below found = Below::none;  // also of callers in a circle
+    for (; n != trace::kNoNode; n = caller(n)) {
+      if (trace::step_number(t_.name_of(n))) found = Below::step;
+      if (found == Below::step || below_[n] != Below::unknown) break;
+      below_[n] = Below::none;
+      path.push_back(n);
+    }
+    if (n != trace::kNoNode && found == Below::none) found = below_[n];
+    for (const NodeId passed : path)
+      if (passed != step) below_[passed] = found;
+    return found == Below::step;
+  }
+
   void find_windows() {
     const std::vector<Picoseconds> inclusive = trace::inclusive_ends(t_);
     for (NodeId n = 0; n < t_.size(); ++n)
-      if (is_host(n) && t_.part_of[n] == trace::kNoNode && trace::step_number(t_.name_of(n)))
+      if (is_host(n) && t_.part_of[n] == trace::kNoNode && trace::step_number(t_.name_of(n)) && !inside(n))
         windows_.push_back({n, t_.start_ps[n], inclusive[n]});
-    trace::drop_nested(windows_);
+    std::sort(windows_.begin(), windows_.end(), [](const Window& a, const Window& b) { return a.begin < b.begin; });
     for (const Window& window : windows_) out_.names.emplace_back(t_.name_of(window.node));
   }
 
@@ -101,7 +122,10 @@ class StepFinder {
     }
   }
 
+  enum class Below : uint8_t { unknown, none, step };
+
   const Trace& t_;
+  std::vector<Below> below_;  ///< per node: whether a step is among its callers
   std::vector<Window> windows_;
   Steps out_;
 };
