@@ -9,7 +9,6 @@
 
 #include "chakra/pytorch/comm_nodes.h"
 #include "chakra/pytorch/linking.h"
-#include "chakra/trace/steps.h"
 
 namespace chakra::pytorch {
 namespace {
@@ -241,7 +240,8 @@ class Assembler {
             visit(node_of_item_[id], node_of_item_[caller], uint8_t{0}, Picoseconds{0});
       for (uint32_t h = 0; h < l_.host.ops.size(); ++h)
         if (const uint32_t parent = l_.host.ops[h].parent_row;
-            parent != trace::kNoRow && !(is_step(h) && l_.host.ops[parent].kind == HostOp::Kind::op) && node_of_host_[h] != trace::kNoNode && node_of_host_[parent] != trace::kNoNode)
+            parent != trace::kNoRow && !(is_step(h) && l_.host.ops[parent].kind == HostOp::Kind::op) &&
+            node_of_host_[h] != trace::kNoNode && node_of_host_[parent] != trace::kNoNode)
           visit(node_of_host_[h], node_of_host_[parent], uint8_t{0}, Picoseconds{0});
     });
   }

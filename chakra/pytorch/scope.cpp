@@ -92,7 +92,7 @@ class NameMatcher {
     std::vector<size_t> at;  ///< per host thread: position in the Kineto thread's operators
     int64_t begin = 0, end = std::numeric_limits<int64_t>::min();
     int64_t last = std::numeric_limits<int64_t>::min();  ///< all have begun by then, also those that take no time
-    int64_t length_ns() const {  // nobody has looked at the times yet
+    int64_t length_ns() const {                          // nobody has looked at the times yet
       const uint64_t length = static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
       return static_cast<int64_t>(std::min<uint64_t>(length, kLongestPs / kPsPerNs));
     }
@@ -192,9 +192,8 @@ class NameMatcher {
     } else {
       std::vector<size_t> by_length(count);
       for (size_t i = 0; i < count; ++i) by_length[i] = i;
-      std::stable_sort(by_length.begin(), by_length.end(), [&](size_t a, size_t b) {
-        return iterations_[a].length_ns() < iterations_[b].length_ns();
-      });
+      std::stable_sort(by_length.begin(), by_length.end(),
+                       [&](size_t a, size_t b) { return iterations_[a].length_ns() < iterations_[b].length_ns(); });
       chosen = by_length[(count - 1) / 2];
     }
     const Iteration& it = iterations_[chosen];
