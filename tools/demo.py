@@ -44,8 +44,8 @@ def main():
     for name in ("timeline", "ethernet_timeline", "nvlink_timeline"):
         subprocess.run([sys.executable, "tools/check_timeline.py", f"demo/{name}.json"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([sys.executable, "tools/draw_timeline.py", "demo/timeline.json", "demo/timeline.svg"], check=True)
-    print("\nDone. Open demo/timeline.json (measured) and demo/ethernet_timeline.json (simulated) in https://ui.perfetto.dev\n"
-          "or chrome://tracing; demo/timeline.svg is a picture of the first. demo/*.json hold all numbers.")
+    print("\nDone. Open demo/timeline.json (measured) and demo/ethernet_timeline.json (simulated) in https://ui.perfetto.dev.\n"
+          "demo/timeline.svg is a picture of the first. demo/*.json hold all numbers.")
 
 
 if __name__ == "__main__":
