@@ -24,6 +24,8 @@ constexpr size_t kHeader = 16;   ///< magic, version, checksum
 constexpr size_t kTrailer = 40;  ///< directory: offset, size, checksum; size of the file; checksum; magic
 constexpr size_t kPageBytes = size_t{1} << 15;
 constexpr size_t kMostBlock = size_t{1} << 30;  ///< unpacked
+/// A larger block has at most kMostUnpackedTimes the bytes of the file, else it is a few bytes that never end.
+constexpr size_t kSmallBlock = size_t{1} << 24;
 /// Masters whose columns are kept to compare with.
 constexpr size_t kMostMasters = 16, kMostMasterBytes = size_t{1} << 28;
 /// zstd's levels: differences and small traces the best, large traces in the time that reading them takes.
@@ -60,7 +62,8 @@ class BlockPacker {
       ZSTD_CCtx_refPrefix(context_.get(), before.data(), before.size());
     }
     const size_t size = ZSTD_compress2(context_.get(), out.data() + 1, out.size() - 1, bytes.data(), bytes.size());
-    if (ZSTD_isError(size) || size >= bytes.size()) {
+    const bool too_well = bytes.size() > kSmallBlock && bytes.size() / size >= kMostUnpackedTimes;  // to be unpacked
+    if (ZSTD_isError(size) || size >= bytes.size() || too_well) {
       out.assign(1, static_cast<char>(Packed::plain));
       return out += bytes;
     }
@@ -72,8 +75,8 @@ class BlockPacker {
   std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context_;
 };
 
-/// False if it cannot be unpacked. Memory grows with what comes out.
-bool unpack(std::string_view packed, std::string_view before, std::string& out) {
+/// False if it cannot be unpacked, or gives more than `most` bytes. Memory grows with what comes out.
+bool unpack(std::string_view packed, std::string_view before, std::string& out, size_t most) {
   out.clear();
   if (packed.empty()) return false;
   const char kind = packed[0];
@@ -90,8 +93,8 @@ bool unpack(std::string_view packed, std::string_view before, std::string& out) 
   ZSTD_inBuffer in{packed.data(), packed.size(), 0};
   for (size_t room = std::max<size_t>(4096, packed.size() * 8);; room *= 2) {
     const size_t had = out.size();
-    if (had > kMostBlock) return false;
-    out.resize(had + room);
+    if (had > most) return false;
+    out.resize(had + std::min(room, most + 1 - had));
     ZSTD_outBuffer to{out.data(), out.size(), had};
     const size_t status = ZSTD_decompressStream(context.get(), &to, &in);
     if (ZSTD_isError(status)) return false;
@@ -118,6 +121,8 @@ struct RankHeader {
   std::vector<Block> groups;      ///< size 0: the master's
   bool alone() const { return rank == master; }
 };
+
+constexpr uint64_t kLeastHeader = 10;  ///< bytes of a rank's index: its kind, numbers, checksum
 
 struct DirectoryEntry {
   int64_t rank = 0;
@@ -164,6 +169,7 @@ bool decode(std::string_view bytes, Directory& directory) {
     entry.header.offset = at + static_cast<uint64_t>(unzigzag(in.varint()));
     entry.header.size = in.varint();
     at = entry.header.offset + entry.header.size;
+    if (entry.header.size < kLeastHeader) return false;
     directory.ranks.push_back(entry);
   }
   for (uint64_t left = in.varint(); left > 0 && in.ok; --left) {
@@ -284,13 +290,23 @@ struct Container::State {
     return bytes;
   }
 
+  /// Of a block.
+  size_t most_unpacked() const {
+    return std::clamp<uint64_t>(std::min<uint64_t>(size, kMostBlock) * kMostUnpackedTimes, kSmallBlock, kMostBlock);
+  }
+
   /// A block, checked and unpacked.
   Result<std::string> block(const Block& block, std::string_view before, std::string_view what) {
     CHAKRA_ASSIGN(const std::string packed, read(block.offset, block.size, what));
     if (checksum(packed) != block.checksum)
       return damaged(fmt::format("{} is not what was written: its checksum is wrong", what), block.offset);
     std::string bytes;
-    if (!unpack(packed, before, bytes)) return damaged(fmt::format("{} cannot be unpacked", what), block.offset);
+    if (!unpack(packed, before, bytes, most_unpacked())) {
+      if (bytes.size() <= most_unpacked()) return damaged(fmt::format("{} cannot be unpacked", what), block.offset);
+      return fail(Code::bad_input, "base.unpack.limit",
+                  fmt::format("{} unpacks to more than {} bytes, too much for this file", what, most_unpacked()),
+                  {file, static_cast<int64_t>(block.offset)});
+    }
     return bytes;
   }
 
@@ -341,7 +357,7 @@ struct Container::State {
     const std::string_view packed = std::string_view(stored).substr(0, stored.size() - 4);
     if (ByteReader(std::string_view(stored).substr(packed.size())).fixed(4) != checksum(packed))
       return damaged(what + " is not what was written: its checksum is wrong", entry->header.offset);
-    if (!unpack(packed, {}, bytes) || !decode(bytes, header) || header.rank != rank)
+    if (!unpack(packed, {}, bytes, most_unpacked()) || !decode(bytes, header) || header.rank != rank)
       return damaged(what + " makes no sense", entry->header.offset);
     return &headers.emplace(rank, std::move(header)).first->second;
   }

@@ -7,7 +7,7 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "chakra/io/et_schema.h"
-#include "chakra/io/io.h"
+#include "chakra/io/records.h"
 
 namespace chakra::io {
 namespace {
@@ -45,8 +45,6 @@ Result<void> guarded(std::string_view message, const Read& read) {
 }
 
 /// proto3 readers skip a known field with a wire type it cannot have, as if it were unknown.
-constexpr size_t kMostAttrs = size_t{1} << 18;  ///< of a message: two bytes may be one, which takes a hundred here
-
 bool is_text(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_type::length_delimited; }
 bool is_varint(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_type::varint; }
 

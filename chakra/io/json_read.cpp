@@ -359,6 +359,8 @@ class ObjectReader {
   Result<void> attrs(std::string_view key, JsonValue& value, std::vector<AttrRecord>& attrs, UnknownFields& fields) {
     return elements(key, value, [&](JsonValue& item) -> Result<void> {
       CHAKRA_ASSIGN(ondemand::object object, object_of(key, item));
+      if (attrs.size() == kMostAttrs)
+        return fail(Code::bad_input, "io.json.field", fmt::format("more than {} attributes", kMostAttrs));
       const auto owner = static_cast<int32_t>(attrs.size());
       AttrRecord& attr = attrs.emplace_back();
       return members(object, [&](std::string_view inner, KeyRow row, JsonValue& v) -> Result<bool> {

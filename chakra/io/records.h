@@ -33,6 +33,8 @@ struct ListValue {
 /// Appends an element to a packed run (for text: as a field of its own). `narrow`: the member has 32 bits.
 void put_list_value(wire::Bytes& out, schema::Coding coding, bool narrow, const ListValue& value);
 
+inline constexpr size_t kMostAttrs = size_t{1} << 18;  ///< of a message: one may take two bytes there, a hundred here
+
 /// An empty message is a node of which everything is a default, its id 0, too. One may be. A second would have the
 /// same id: zero bytes are empty messages, and a crash or a copy that was cut may leave many of them.
 class EmptyNodes {

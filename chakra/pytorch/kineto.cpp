@@ -121,7 +121,7 @@ class KinetoReader {
         else if (is(name, "pg_size") || is(name, "group_size")) (void)to_integer(part, group.size);
         else if (is(name, "ranks")) group.ranks = parse_ranks(token(part));
       }
-      out_.groups.push_back(std::move(group));
+      if (!group.name.empty() || !group.ranks.empty()) out_.groups.push_back(std::move(group));
     }
   }
 
