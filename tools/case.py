@@ -68,7 +68,7 @@ def run_case(path, bin_dir, update):
     """None if it passed, else what was wrong; 'skip: ...' if it could not run."""
     title, sections = parse(path)
     data = os.environ.get("CHAKRA_TEST_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data"))
-    problems = []
+    problems = [f"names {data}, which is elsewhere on other machines"] if any(data in s.text() for s in sections) else []
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, PATH=f"{os.path.abspath(bin_dir)}:{os.environ['PATH']}", DATA=data,
                            TOOLS=os.path.join(ROOT, "tools"), EXAMPLES=os.path.join(ROOT, "examples"), LC_ALL="C.UTF-8")

@@ -74,9 +74,8 @@ void add_operators(const Linking& l, std::vector<std::string>& parts) {
 void add_device(const Linking& l, std::vector<std::string>& parts) {
   const auto left = static_cast<int64_t>(l.kineto.device_ops.size());
   if (left == 0 && (!l.kineto.device_names.empty() || !l.kineto.calls.empty()))
-    return parts.push_back(l.has_host
-                               ? "no device operation is left"
-                               : "no device operation is left, and nothing tells how many operators are missing");
+    return parts.push_back(fmt::format("no device operation is left{}",
+                                       l.has_host ? "" : ", and nothing tells how many operators are missing"));
   if (left == 0) return;
   if (const int64_t all = expected_device_ops(l); all > left)
     parts.push_back(

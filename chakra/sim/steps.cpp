@@ -46,33 +46,32 @@ class StepFinder {
     out_.roles[n] |= roles;
   }
 
-  NodeId caller(NodeId n) const {
-    return t_.ctrl.begin[n] < t_.ctrl.begin[n + 1] ? t_.ctrl.node[t_.ctrl.begin[n]] : trace::kNoNode;
-  }
-  /// Whether a step is called inside of another one.
-  bool inside(NodeId step) {
-    std::vector<NodeId> path{step};
-    NodeId n = caller(step);
-    if (below_.empty()) below_.assign(t_.size(), Below::unknown);
-    Below found = Below::none;  // also of callers in a circle
-    for (; n != trace::kNoNode; n = caller(n)) {
-      if (trace::step_number(t_.name_of(n))) found = Below::step;
-      if (found == Below::step || below_[n] != Below::unknown) break;
-      below_[n] = Below::none;
-      path.push_back(n);
-    }
-    if (n != trace::kNoNode && found == Below::none) found = below_[n];
-    for (const NodeId passed : path)
-      if (passed != step) below_[passed] = found;
-    return found == Below::step;
+  /// Drops steps that lie inside of another one on their thread: behind their beginning, that one has time of its own.
+  /// Neither the tree of callers nor the times of what was called tell it: operators may end late or on other threads.
+  void drop_nested() {
+    std::vector<Picoseconds> last_own(t_.size(), 0);  // per step: when the last gap directly in it begins
+    for (NodeId n = 0; n < t_.size(); ++n)
+      if (is_host(n) && t_.name_of(n) == trace::kHostGap && t_.ctrl.begin[n] < t_.ctrl.begin[n + 1]) {
+        const NodeId caller = t_.ctrl.node[t_.ctrl.begin[n]];
+        if (t_.lane[caller] == t_.lane[n]) last_own[caller] = std::max(last_own[caller], t_.start_ps[n]);
+      }
+    std::vector<Picoseconds> until(t_.lanes.size(), 0);  // per thread: of the steps so far
+    std::erase_if(windows_, [&](const Window& step) {
+      Picoseconds& last = until[t_.lane[step.node]];
+      const bool inside = last > step.begin;
+      last = std::max(last, last_own[step.node]);
+      return inside;
+    });
   }
 
   void find_windows() {
     const std::vector<Picoseconds> inclusive = trace::inclusive_ends(t_);
     for (NodeId n = 0; n < t_.size(); ++n)
-      if (is_host(n) && t_.part_of[n] == trace::kNoNode && trace::step_number(t_.name_of(n)) && !inside(n))
+      if (is_host(n) && t_.part_of[n] == trace::kNoNode && trace::step_number(t_.name_of(n)))
         windows_.push_back({n, t_.start_ps[n], inclusive[n]});
-    std::sort(windows_.begin(), windows_.end(), [](const Window& a, const Window& b) { return a.begin < b.begin; });
+    std::stable_sort(windows_.begin(), windows_.end(),
+                     [](const Window& a, const Window& b) { return a.begin < b.begin; });
+    drop_nested();
     for (const Window& window : windows_) out_.names.emplace_back(t_.name_of(window.node));
   }
 
@@ -121,10 +120,7 @@ class StepFinder {
     }
   }
 
-  enum class Below : uint8_t { unknown, none, step };
-
   const Trace& t_;
-  std::vector<Below> below_;  ///< per node: whether a step is among its callers
   std::vector<Window> windows_;
   Steps out_;
 };

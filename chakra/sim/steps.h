@@ -24,8 +24,8 @@ struct Steps {
   std::vector<int32_t> of;                          ///< per node: into names; -1: of none
   std::vector<uint8_t> roles;                       ///< per node: whether its start and its end count
 };
-/// ProfilerStep#n, but those called inside of another; else one: the linked iteration, or from the first launch to the
-/// last device end ("recording", whose span is empty where there is no device). Requires measured times.
+/// ProfilerStep#n, but those inside of another on their thread; else one: the linked iteration, or from the first
+/// launch to the last device end ("recording", whose span is empty where there is no device). Requires measured times.
 /// Cost: O(nodes log steps + edges).
 Steps find_steps(const trace::Trace& trace);
 
