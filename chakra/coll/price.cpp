@@ -16,6 +16,9 @@ using Fare = PricedPlan::Fare;
 constexpr double kSlowest = 1e18;
 /// Fares of members that differ are kept up to here; beyond, they are worked out anew in each run.
 constexpr size_t kMostFares = size_t{1} << 22;
+/// Links of ways are kept up to here (16 bytes each).
+constexpr size_t kMostUses = size_t{1} << 21;
+constexpr uint32_t kNotKept = UINT32_MAX;
 /// Loads of different rounds are remembered up to here.
 constexpr size_t kMostLoads = size_t{1} << 20;
 
@@ -348,77 +351,89 @@ Fares::Fares(const Place& place) : place_(place), fabric_(*place.fabric) {
   if (fabric_.routing.kind == net::Routing::adaptive) fabric_.routing.kind = net::Routing::spread;
 }
 
-void Fares::begin() {
+void Fares::begin(size_t transfers) {
   if (bytes_.empty()) {
     bytes_.assign(fabric_.trunk_count(), 0);
     ps_per_byte_.assign(bytes_.size(), 0);
   }
   for (const net::TrunkId trunk : touched_) bytes_[trunk] = 0;
   touched_.clear();
-  uses_.clear();
+  ways_.clear();
+  ways_.reserve(transfers);
+  transfers_ += transfers;
 }
 
-/// Puts a transfer on its links and returns its latency.
-double Fares::add(uint32_t from, uint32_t to, double bytes) {
-  ++transfers_;
-  if (!keeps_) uses_.clear();
-  const size_t first = uses_.size();
-  const Picoseconds latency = fabric_.uses(place_.ranks[from], place_.ranks[to], place_.flow, uses_);
-  for (size_t u = first; u < uses_.size(); ++u) {
+/// A transfer's way; its links are at the end of uses_ where they are not kept.
+Fares::Way Fares::find(uint32_t from, uint32_t to) {
+  const bool kept = uses_.size() < kMostUses;
+  Way way;
+  way.first = static_cast<uint32_t>(uses_.size());
+  way.latency_ps = static_cast<double>(fabric_.uses(place_.ranks[from], place_.ranks[to], place_.flow, uses_));
+  way.count = kept ? static_cast<uint32_t>(uses_.size()) - way.first : kNotKept;
+  return way;
+}
+
+/// Puts a transfer on its links.
+void Fares::charge(const Way& way, double bytes) {
+  const size_t end = way.count == kNotKept ? uses_.size() : size_t{way.first} + way.count;
+  for (size_t u = way.first; u < end; ++u) {
     const auto [trunk, share] = uses_[u];
     double& load = bytes_[trunk];
-    if (ps_per_byte_[trunk] == 0)
-      ps_per_byte_[trunk] = std::min(kPsPerSecond / fabric_.trunk(trunk).bytes_per_s, kSlowest);
-    if (load == 0) touched_.push_back(trunk);
+    if (load == 0) {
+      touched_.push_back(trunk);
+      if (ps_per_byte_[trunk] == 0)
+        ps_per_byte_[trunk] = std::min(kPsPerSecond / fabric_.trunk(trunk).bytes_per_s, kSlowest);
+    }
     load += bytes * share;
   }
-  return static_cast<double>(latency);
+  if (way.count == kNotKept) uses_.resize(way.first);
 }
 
 void Fares::of_shift(const Targets& targets, std::vector<Fare>& out) {
   const uint32_t n = place_.members();
-  begin();
-  out.resize(size_t{n} * targets.shifts);
-  std::vector<uint32_t> first;
-  keeps_ = out.size() <= (size_t{1} << 18);
+  begin(size_t{n} * targets.shifts);
+  uses_.clear();
+  of_lists_.clear();
   for (uint32_t q = 0; q < targets.shifts; ++q)
-    for (uint32_t i = 0; i < n; ++i) {
-      first.push_back(static_cast<uint32_t>(uses_.size()));
-      out[size_t{q} * n + i].latency_ps = add(i, targets.of(i, q), 1);
-    }
-  first.push_back(static_cast<uint32_t>(uses_.size()));
+    for (uint32_t i = 0; i < n; ++i) charge(ways_.emplace_back(find(i, targets.of(i, q))), 1);
+  out.resize(ways_.size());
   for (uint32_t q = 0; q < targets.shifts; ++q)
     for (uint32_t i = 0; i < n; ++i) {
       const size_t at = size_t{q} * n + i;
-      out[at].ps_per_byte = busiest(i, targets.of(i, q), first[at], first[at + 1]);
+      out[at] = {busiest(i, targets.of(i, q), ways_[at]), ways_[at].latency_ps};
     }
 }
 
 void Fares::of_list(const std::vector<Transfer>& list, std::vector<Fare>& out) {
-  begin();
-  out.resize(list.size());
-  std::vector<uint32_t> first;
-  keeps_ = list.size() <= (size_t{1} << 18);
-  for (size_t t = 0; t < list.size(); ++t) {
-    first.push_back(static_cast<uint32_t>(uses_.size()));
-    out[t].latency_ps = add(list[t].from, list[t].to, static_cast<double>(list[t].bytes));
+  begin(list.size());
+  if (uses_.size() >= kMostUses) {
+    uses_.clear();
+    of_lists_.clear();
   }
-  first.push_back(static_cast<uint32_t>(uses_.size()));
+  for (const Transfer& t : list) {
+    const auto [known, fresh] = of_lists_.try_emplace(uint64_t{t.from} << 32 | t.to);
+    if (fresh) known->second = find(t.from, t.to);
+    const Way& way = ways_.emplace_back(known->second);
+    charge(way, static_cast<double>(t.bytes));
+    if (way.count == kNotKept) of_lists_.erase(known);
+  }
+  out.resize(list.size());
   for (size_t t = 0; t < list.size(); ++t)
-    out[t].ps_per_byte = list[t].bytes == 0 ? 0 : busiest(list[t].from, list[t].to, first[t], first[t + 1]);
+    out[t] = {list[t].bytes == 0 ? 0 : busiest(list[t].from, list[t].to, ways_[t]), ways_[t].latency_ps};
 }
 
-/// How long the busiest link of a transfer takes; its uses are first .. last - 1, where they are kept.
-double Fares::busiest(uint32_t from, uint32_t to, uint32_t first, uint32_t last) {
-  if (!keeps_) {
-    uses_.clear();
+/// How long the busiest link of a transfer takes.
+double Fares::busiest(uint32_t from, uint32_t to, const Way& way) {
+  const size_t before = uses_.size();
+  size_t first = way.first, end = first + way.count;
+  if (way.count == kNotKept) {
     fabric_.uses(place_.ranks[from], place_.ranks[to], place_.flow, uses_);
-    first = 0;
-    last = static_cast<uint32_t>(uses_.size());
+    first = before;
+    end = uses_.size();
   }
   double longest = 0;
-  for (uint32_t u = first; u < last; ++u)
-    longest = later(longest, bytes_[uses_[u].trunk] * ps_per_byte_[uses_[u].trunk]);
+  for (size_t u = first; u < end; ++u) longest = later(longest, bytes_[uses_[u].trunk] * ps_per_byte_[uses_[u].trunk]);
+  uses_.resize(before);
   return longest;
 }
 

@@ -2,6 +2,8 @@
 // it, and what passes a link has left when the busiest link of its way has carried all.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <span>
 #include <vector>
 
@@ -29,16 +31,23 @@ class Fares {
   uint64_t transfers() const { return transfers_; }  ///< looked at so far
 
  private:
-  void begin();
-  double add(uint32_t from, uint32_t to, double bytes);
-  double busiest(uint32_t from, uint32_t to, uint32_t first, uint32_t last);
+  struct Way {
+    double latency_ps = 0;
+    uint32_t first = 0, count = 0;  ///< its links, in uses_; kNotKept: worked out anew where they are needed
+  };
+
+  void begin(size_t transfers);
+  Way find(uint32_t from, uint32_t to);
+  void charge(const Way& way, double bytes);
+  double busiest(uint32_t from, uint32_t to, const Way& way);
 
   Place place_;
   net::Fabric fabric_;
   std::vector<double> bytes_, ps_per_byte_;  ///< by trunk; ps_per_byte_: 0 where it is not known yet
   std::vector<net::TrunkId> touched_;
   std::vector<net::Use> uses_;
-  bool keeps_ = false;  ///< the uses of all transfers of the round, not of one at a time
+  std::vector<Way> ways_;                        ///< of the round's transfers
+  absl::flat_hash_map<uint64_t, Way> of_lists_;  ///< by members; lists come back to the same pairs, shifts do not
   uint64_t transfers_ = 0;
 };
 
