@@ -5,7 +5,8 @@
 // - an operator whose business is to wait (wait_tensor), for the communication of whose output it takes the tensors;
 // - the call itself, where it returns with the communication done (monitored_barrier_);
 // - the gap of the calling thread in which the communication ended, unless much followed in that gap, its tensors are
-//   read later, and the thread waited for another communication in between;
+//   read later, and either the thread waited for another communication in between or the gap is all of an annotation
+//   that began after the call: then who reads them, or what follows the gap, waited;
 // - the gap before the first operator that reads its tensors.
 // What ended after the waiter went on was not waited for.
 #include <absl/container/flat_hash_map.h>
@@ -45,7 +46,7 @@ class CommWaits : ChainEditor {
     uint32_t record = 0, call = 0;
     int64_t start = 0, end = 0;
     bool sends = false, blocks = false, part = false;
-    bool awaited = false;            ///< by an operator that waits
+    bool awaited = false;           ///< by an operator that waits
     std::vector<int64_t> storages;  ///< of what comes out
   };
 
@@ -215,10 +216,9 @@ class CommWaits : ChainEditor {
     for (const int64_t storage : inputs_of(wait)) {
       const auto of = fills_.find(storage);
       if (of == fills_.end()) continue;
-      const auto behind =
-          std::partition_point(of->second.begin(), of->second.end(), [&](uint32_t comm) {
-            return k_.ops[comms_[comm].call].start_ns < k_.ops[wait].start_ns;
-          });
+      const auto behind = std::partition_point(of->second.begin(), of->second.end(), [&](uint32_t comm) {
+        return k_.ops[comms_[comm].call].start_ns < k_.ops[wait].start_ns;
+      });
       if (behind == of->second.begin()) continue;
       Comm& last = comms_[*std::prev(behind)];
       if (!best || k_.ops[last.call].start_ns > k_.ops[best->call].start_ns) best = &last;
@@ -228,8 +228,8 @@ class CommWaits : ChainEditor {
   /// Without tensors: of those the thread asked for, the one that ended last inside the operator.
   Comm* comm_that_ended_in(const CpuOp& wait) {
     const std::vector<uint32_t>& own = asked_by_[wait.lane];
-    auto at = std::partition_point(own.begin(), own.end(),
-                                   [&](uint32_t comm) { return comms_[comm].end <= wait.end_ns(); });
+    auto at =
+        std::partition_point(own.begin(), own.end(), [&](uint32_t comm) { return comms_[comm].end <= wait.end_ns(); });
     while (at != own.begin()) {
       Comm& comm = comms_[*--at];
       if (comm.end <= wait.start_ns) break;
@@ -267,21 +267,39 @@ class CommWaits : ChainEditor {
       shrink_gap(before, time);
       return dep(before, last, EdgeKind::comm, true);
     }
-    if (reader != kNone)
-      dep(l_.item_of_op[reader], last_piece(l_.item_of_op[comm.record]), EdgeKind::data, false);
+    uint32_t waiter = reader != kNone ? l_.item_of_op[reader] : kNone;
+    if (waiter == kNone && may_be_wait(gap)) waiter = item_behind(gap);
+    if (waiter != kNone) dep(waiter, last_piece(l_.item_of_op[comm.record]), EdgeKind::data, reader == kNone);
+  }
+
+  /// The next item of the thread, or kNone.
+  uint32_t item_behind(uint32_t id) {
+    const auto next = find_in_chain(id) + 1;
+    return next == l_.chains[item(id).lane].end() ? kNone : *next;
   }
 
   /// Whether a thread waited in the gap in which the communication ended, and did not only happen to be idle.
   bool waited_in(uint32_t gap, const Comm& comm, uint32_t reader, uint32_t before) {
     const int64_t end = item(gap).end();
     const auto begin = gap_begin_.find(gap);
-    const int64_t length = end - (begin == gap_begin_.end() ? item(gap).start : begin->second);
-    if (end - comm.end <= std::max(kSoonNs, length / kSoonPart)) return true;
+    const int64_t start = begin == gap_begin_.end() ? item(gap).start : begin->second;
+    if (end - comm.end <= std::max(kSoonNs, (end - start) / kSoonPart)) return true;
+    if (is_named_work(gap, start, comm)) return false;
     const uint32_t lane = item(gap).lane;
     if (reader == kNone || before == gap || k_.ops[reader].lane != lane) return true;
     const std::vector<int64_t>& ends = ends_[lane];
     const auto later = std::upper_bound(ends.begin(), ends.end(), end);
     return later == ends.end() || *later > k_.ops[reader].start_ns;
+  }
+
+  /// Whether an annotation that began after the call holds nothing but this gap: the program named what it did there,
+  /// and waiting for what ended long before is not it.
+  bool is_named_work(uint32_t gap, int64_t start, const Comm& comm) {
+    const uint32_t around = item(gap).of;
+    if (around == kNone || item(around).kind != Item::Kind::annotation) return false;
+    const CpuOp& annotation = k_.ops[item(around).record];
+    return item(around).start == start && annotation.start_ns >= k_.ops[comm.call].end_ns() &&
+           item(gap).end() >= annotation.end_ns();
   }
 
   /// The first operator that begins after the call, has a tensor that the communication fills among its inputs, and
@@ -320,12 +338,12 @@ class CommWaits : ChainEditor {
   }
 
   const Kineto& k_;
-  std::vector<Comm> comms_;  ///< by end
-  absl::flat_hash_map<int64_t, std::vector<uint32_t>> fills_;     ///< storage -> comms_, by their calls
+  std::vector<Comm> comms_;                                        ///< by end
+  absl::flat_hash_map<int64_t, std::vector<uint32_t>> fills_;      ///< storage -> comms_, by their calls
   absl::flat_hash_map<uint32_t, std::vector<uint32_t>> asked_by_;  ///< thread -> comms_
-  absl::flat_hash_map<int64_t, std::vector<uint32_t>> readers_;  ///< storage -> operators
-  absl::flat_hash_map<uint32_t, int64_t> gap_begin_;             ///< before waits were taken out of it
-  absl::flat_hash_map<uint32_t, std::vector<int64_t>> ends_;     ///< per thread: of communication, in gaps
+  absl::flat_hash_map<int64_t, std::vector<uint32_t>> readers_;    ///< storage -> operators
+  absl::flat_hash_map<uint32_t, int64_t> gap_begin_;               ///< before waits were taken out of it
+  absl::flat_hash_map<uint32_t, std::vector<int64_t>> ends_;       ///< per thread: of communication, in gaps
 };
 
 }  // namespace

@@ -35,10 +35,10 @@ class Recording {
           fmt::format("\"Input Dims\": [[{}]], \"Input type\": [\"float\"]", elements));
   }
   Linked link_it() const {
-    const std::string text =
-        fmt::format("{{\"distributedInfo\": {{\"rank\": 0, \"world_size\": 4, \"pg_config\": [{}]}}, \"traceEvents\": "
-                    "[{}]}}",
-                    groups_, events_);
+    const std::string text = fmt::format(
+        "{{\"distributedInfo\": {{\"rank\": 0, \"world_size\": 4, \"pg_config\": [{}]}}, \"traceEvents\": "
+        "[{}]}}",
+        groups_, events_);
     auto linked = link(std::nullopt, *ByteSource::from_memory(text), {}, {});
     EXPECT_TRUE(linked) << (linked ? "" : linked.error().message());
     return std::move(*linked);
@@ -182,13 +182,41 @@ TEST(Gloo, WaitTensorWaitsByAnyPrefix) {
   }
 }
 
+TEST(Gloo, WorkThatHasANameIsNotAWait) {
+  for (const bool named : {false, true}) {
+    Recording recording(kWorld);
+    recording.all_reduce(200, 0, 60, 6'000, 64);
+    if (named) recording.event("user_annotation", "work", 100, 100, 23'900);
+    recording.event("cpu_op", "aten::add", 100, 24'200, 50);
+    const Linked linked = recording.link_it();
+    const trace::Trace& t = linked.trace;
+    int64_t gaps = 0, waiting = 0;
+    for (NodeId n = 0; n < t.size(); ++n) {
+      if (t.lane[n] == t.lane[0] && t.name_of(n) == trace::kHostGap) gaps += t.dur_ps[n];
+      for (const NodeId on : t.deps.of(n))
+        if (t.comm(on) != nullptr) waiting = t.start_ps[n] / kPsPerUs;
+    }
+    EXPECT_EQ(gaps, (named ? 24'150 : 18'200) * kPsPerUs) << named;
+    EXPECT_EQ(waiting, named ? 24'000 : 6'000) << named;
+  }
+}
+
 /// Whatever the records say, the graph is sound and the same each time.
 TEST(Gloo, AnyRecordsGiveASoundGraph) {
-  static constexpr std::string_view kNames[] = {
-      "c10d::allreduce_",  "c10d::_reduce_scatter_base_", "c10d::send",      "c10d::recv_",
-      "c10d::monitored_barrier_",
-      "gloo:all_reduce",   "gloo:scatter",                "gloo:send",       "gloo:recv",     "gloo:barrier",
-      "aten::mm",          "_c10d_functional::wait_tensor", "c10d::barrier", "ProfilerStep#1"};
+  static constexpr std::string_view kNames[] = {"c10d::allreduce_",
+                                                "c10d::_reduce_scatter_base_",
+                                                "c10d::send",
+                                                "c10d::recv_",
+                                                "c10d::monitored_barrier_",
+                                                "gloo:all_reduce",
+                                                "gloo:scatter",
+                                                "gloo:send",
+                                                "gloo:recv",
+                                                "gloo:barrier",
+                                                "aten::mm",
+                                                "_c10d_functional::wait_tensor",
+                                                "c10d::barrier",
+                                                "ProfilerStep#1"};
   Prng random(11);
   for (int round = 0; round < 1'000; ++round) {
     Recording recording(round % 2 ? kWorld : kThree);
