@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <queue>
@@ -17,7 +18,7 @@ using trace::Trace;
 constexpr double kNormalSpread = 1.4826;  ///< from the median deviation to a standard deviation
 constexpr double kOutlierSpreads = 3;
 constexpr double kSlopeSpreads = 4;
-constexpr double kLeastSpreadNs = 100;  ///< nobody's clock is better than this
+constexpr double kLeastSpreadNs = 100;    ///< nobody's clock is better than this
 constexpr double kCoarseSpreadNs = 1000;  ///< where times are whole microseconds
 constexpr int kRounds = 8;
 
@@ -115,8 +116,7 @@ class JobAnalysis {
   /// Nanoseconds since the first end of a collective, by the rank's own clock.
   double start_ns(const match::NodeRef& ref) const {
     const Trace& t = job_.ranks[ref.rank];
-    return base_ns(ref.rank) +
-           static_cast<double>(t.start_ps[ref.node]) / static_cast<double>(kPsPerNs);
+    return base_ns(ref.rank) + static_cast<double>(t.start_ps[ref.node]) / static_cast<double>(kPsPerNs);
   }
   double end_ns(const match::NodeRef& ref) const {
     return start_ns(ref) + static_cast<double>(job_.ranks[ref.rank].dur_ps[ref.node]) / static_cast<double>(kPsPerNs);
@@ -174,6 +174,7 @@ class JobAnalysis {
       known[rank] = 1;
       for (Pair p = pairs.lower_bound({rank, 0}); p != pairs.end() && p->first.first == rank; ++p)
         if (!known[p->first.second]) next.push(p);
+      find_candidates(rank, known);
     };
     uint32_t lowest = 0;  // that may be unknown
     for (;;) {
@@ -221,25 +222,24 @@ class JobAnalysis {
       if (bounds_.contains({pair.second, pair.first})) out_.clocks[pair.first].known = true;
   }
 
+  /// The ranks whose clocks messages tell against this one, which is known now.
+  void find_candidates(uint32_t rank, const std::vector<char>& known) {
+    for (auto p = bounds_.lower_bound({rank, 0}); p != bounds_.end() && p->first.first == rank; ++p)
+      if (const auto back = bounds_.find({p->first.second, rank}); back != bounds_.end() && !known[p->first.second])
+        candidates_.push({std::abs(p->second.least_ns + back->second.least_ns), p->first});
+  }
+
   /// The next rank whose clock messages tell against one that is known: the one they tell best. Clocks that messages
   /// allow to be equal are taken as equal, else the middle of what they allow.
   std::optional<uint32_t> align_by_messages(std::vector<Line>& clock, const std::vector<char>& known) {
-    double least = INFINITY, offset = 0, uncertainty = 0;
-    uint32_t from = 0, to = 0;
-    int64_t messages = 0;
-    for (const auto& [pair, bound] : bounds_) {
-      const auto back = bounds_.find({pair.second, pair.first});
-      if (!known[pair.first] || known[pair.second] || back == bounds_.end()) continue;
-      const double most = bound.least_ns, width = most + back->second.least_ns;
-      if (std::abs(width) >= least) continue;
-      least = std::abs(width);
-      const bool equal = most >= 0 && back->second.least_ns >= 0;  // nothing speaks against it
-      offset = equal ? 0 : most - width / 2;
-      uncertainty = equal ? std::max(most, back->second.least_ns) : least / 2;
-      from = pair.first, to = pair.second;
-      messages = bound.messages + back->second.messages;
-    }
-    if (!std::isfinite(least)) return std::nullopt;
+    while (!candidates_.empty() && known[candidates_.top().second.second]) candidates_.pop();
+    if (candidates_.empty()) return std::nullopt;
+    const auto [from, to] = candidates_.top().second;
+    const Bound &there = bounds_.at({from, to}), &back = bounds_.at({to, from});
+    const double width = there.least_ns + back.least_ns;
+    const bool equal = there.least_ns >= 0 && back.least_ns >= 0;  // nothing speaks against it
+    const double offset = equal ? 0 : there.least_ns - width / 2;
+    const double uncertainty = equal ? std::max(there.least_ns, back.least_ns) : std::abs(width) / 2;
     clock[to] = clock[from];
     clock[to].at_zero += offset;
     Clock& c = out_.clocks[to];
@@ -248,7 +248,7 @@ class JobAnalysis {
     c.drift_ppm = clock[to].slope * 1e6;
     c.uncertainty_ns =
         std::max(uncertainty, fine_ ? kLeastSpreadNs : kCoarseSpreadNs) + out_.clocks[from].uncertainty_ns;
-    c.messages = messages;
+    c.messages = there.messages + back.messages;
     return to;
   }
 
@@ -317,12 +317,14 @@ class JobAnalysis {
   const trace::TraceSet& job_;
   const match::Matching& matching_;
   int64_t zero_ns_ = 0;
-  bool fine_ = false;        ///< some time is no whole microsecond
+  bool fine_ = false;  ///< some time is no whole microsecond
   struct Bound {
     double least_ns;
     int64_t messages;
   };
-  std::map<std::pair<uint32_t, uint32_t>, Bound> bounds_;  ///< by sender and receiver
+  std::map<std::pair<uint32_t, uint32_t>, Bound> bounds_;              ///< by sender and receiver
+  using Candidate = std::pair<double, std::pair<uint32_t, uint32_t>>;  ///< how far messages leave the clock open, ranks
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates_;  ///< from a known clock to others
   std::vector<Line> clock_;  ///< per rank, against its reference's
   JobTimes out_;
 };
