@@ -108,26 +108,37 @@ Result<void> run_analyze(const Options& o) {
 
 }  // namespace
 
-void add_analyze(CLI::App& app, int& exit_code) {
+Syntax analyze_syntax() {
   auto o = std::make_shared<Options>();
-  app.add_option("path", o->path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder")
-      ->required()
-      ->type_name("PATH");
-  app.add_option("--only", o->only, "Only these analyses ('chakra list analyses'), separated by commas")
-      ->delimiter(',')
-      ->type_name("NAMES");
-  app.add_option("--groups", o->groups, "Process groups, name -> ranks (JSON)")->type_name("FILE");
-  app.add_option("--launched", o->launched,
-                 "Count device operations launched in all of the trace (the default), until the last ProfilerStep "
-                 "ends, or before it begins")
-      ->check(CLI::IsMember(std::vector<std::string>(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end())))
-      ->type_name("SCOPE");
-  app.add_option("--csv", o->csv, "Write the tables as PREFIX.<table>.csv")->type_name("PREFIX");
-  app.add_option("--svg", o->svg, "Draw the worst imbalance of collective sizes across ranks")->type_name("FILE");
-  add_json_option(app, o->json);
-  app.callback([o, &exit_code] {
-    if (auto done = run_analyze(*o); !done) exit_code = report(done.error());
-  });
+  return {
+      .options =
+          {{.names = "path",
+            .target = &o->path,
+            .help = "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder",
+            .value = "PATH",
+            .required = true},
+           {.names = "--only",
+            .target = &o->only,
+            .help = "Only these analyses ('chakra list analyses'), separated by commas",
+            .value = "NAMES",
+            .delimiter = ','},
+           {.names = "--groups", .target = &o->groups, .help = "Process groups, name -> ranks (JSON)", .value = "FILE"},
+           {.names = "--launched",
+            .target = &o->launched,
+            .help = "Count device operations launched in all of the trace (the default), until the last ProfilerStep "
+                    "ends, or before it begins",
+            .value = "SCOPE",
+            .accepted = one_of(std::vector<std::string>(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end()))},
+           {.names = "--csv", .target = &o->csv, .help = "Write the tables as PREFIX.<table>.csv", .value = "PREFIX"},
+           {.names = "--svg",
+            .target = &o->svg,
+            .help = "Draw the worst imbalance of collective sizes across ranks",
+            .value = "FILE"},
+           json_option(o->json)},
+      .run = [o]() -> Result<int> {
+        CHAKRA_CHECK(run_analyze(*o));
+        return 0;
+      }};
 }
 
 }  // namespace chakra::cli

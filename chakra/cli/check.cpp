@@ -63,19 +63,20 @@ Result<int> run_check(const Options& o) {
 
 }  // namespace
 
-void add_check(CLI::App& app, int& exit_code) {
+Syntax check_syntax() {
   auto options = std::make_shared<Options>();
-  app.add_option("paths", options->paths,
-                 "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; each is a job of its own")
-      ->required()
-      ->type_name("PATH...");
-  app.add_option("--groups", options->groups, "Process groups, name -> ranks (JSON)")->type_name("FILE");
-  add_expand_option(app, options->expand);
-  add_json_option(app, options->json);
-  app.callback([options, &exit_code] {
-    const Result<int> code = run_check(*options);
-    exit_code = code ? *code : report(code.error());
-  });
+  return {.options = {{.names = "paths",
+                       .target = &options->paths,
+                       .help = "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; each is a job of its own",
+                       .value = "PATH...",
+                       .required = true},
+                      {.names = "--groups",
+                       .target = &options->groups,
+                       .help = "Process groups, name -> ranks (JSON)",
+                       .value = "FILE"},
+                      expand_option(options->expand),
+                      json_option(options->json)},
+          .run = [options] { return run_check(*options); }};
 }
 
 }  // namespace chakra::cli

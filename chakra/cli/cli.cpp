@@ -12,64 +12,62 @@
 #include "chakra/view/view.h"
 
 namespace chakra::cli {
-namespace {
 
-constexpr std::string_view kVersionText = "chakra " CHAKRA_VERSION;
-
-}  // namespace
+const std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 
 const std::array<CommandRow, 14> kCommands{{
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
      "chakra link kineto.json -o trace.0.et                         # a Kineto trace alone",
-     add_link},
-    {"check", "Look for what is wrong in traces, and between the traces of a job", "chakra check traces/", add_check},
+     link_syntax},
+    {"check", "Look for what is wrong in traces, and between the traces of a job", "chakra check traces/",
+     check_syntax},
     {"sim", "Run a job on a described system",
-     "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", add_sim},
+     "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", sim_syntax},
     {"view", "Write a timeline for ui.perfetto.dev, or a picture of a trace's graph",
      "chakra view traces/ -o timeline.json                          # what ran when\n"
      "chakra view trace.0.et -o graph.graphml                       # the graph, every node and edge\n"
      "chakra view trace.0.et --group -o graph.svg                   # as some dozens of boxes, by Graphviz\n"
      "chakra view trace.0.et --focus 8000 --hops 3 -o graph.pdf     # what is near a node\n"
      "chakra view astra_sim.csv --npu-frequency 1.5GHz -o sim.json  # issue and callback lines",
-     add_view},
+     view_syntax},
     {"import", "Make traces of another tool's workload (ASTRA-sim text, FlexFlow, MSCCL, the peer's JSON)",
-     "chakra import MLP_HybridParallel_Data_Model.txt -o mlp --dims 8,8", add_import},
+     "chakra import MLP_HybridParallel_Data_Model.txt -o mlp --dims 8,8", import_syntax},
     {"analyze", "Say what bounds the time, what overlaps, what is moved, who holds others up",
      "chakra analyze traces/ --json analysis.json                   # every analysis\n"
      "chakra analyze trace.0.et --only critical_path,time           # some\n"
      "chakra analyze traces/ --only imbalance --svg imbalance.svg   # as a picture",
-     add_analyze},
+     analyze_syntax},
     {"diff", "Say what two jobs differ in, and whether by more than a threshold",
      "chakra diff before/ after/\n"
      "chakra diff before.0.et after.0.et --threshold 5              # in percent; exits with 1 beyond it",
-     add_diff},
+     diff_syntax},
     {"gen", "Make the traces of a described workload",
      "chakra gen step --preset llama3-405b --dp 1024 -o job         # 131,072 ranks in 16 classes\n"
      "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
      "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
-     add_gen},
-    {"info", "Summarise traces", "chakra info traces/trace.0.et", add_info},
+     gen_syntax},
+    {"info", "Summarise traces", "chakra info traces/trace.0.et", info_syntax},
     {"convert", "Write traces in another form, with nothing lost",
      "chakra convert trace.0.et -o trace.0.json\n"
      "chakra convert traces/ -o lines --to jsonl     # lines.0.jsonl, lines.1.jsonl, ...",
-     add_convert},
+     convert_syntax},
     {"pack", "Put all ranks of a job into one indexed file",
      "chakra pack traces/ -o job.chakra --stats\n"
      "chakra pack more/ -o job.chakra --append                # further ranks\n"
      "chakra sim job.chakra --network net.yml                 # every command reads it like a folder",
-     add_pack},
+     pack_syntax},
     {"unpack", "Write the ranks of a container as files again",
      "chakra unpack job.chakra -o traces\n"
      "chakra unpack job.chakra -o some --ranks 3,7 --nodes 5000:100",
-     add_unpack},
-    {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", add_list},
+     unpack_syntax},
+    {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", list_syntax},
     {"doctor", "Look whether this installation, or a folder of recordings or traces, is as it should be",
      "chakra doctor                # the installation\n"
      "chakra doctor recordings/    # what is there, what is missing, what to do next\n"
      "chakra doctor --repair job.chakra    # adding to it was interrupted, or it was cut",
-     add_doctor},
+     doctor_syntax},
 }};
 
 int report(const Error& error) {
@@ -146,28 +144,6 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
   return {};
 }
 
-CLI::Validator whole_number(int64_t least, int64_t most) {
-  return CLI::Validator(
-      [=](const std::string& text) {
-        int64_t number = 0;
-        return parse_decimal(text, number) && number >= least && number <= most
-                   ? std::string()
-                   : fmt::format("{} is not a decimal whole number from {} to {}", quote(text), least, most);
-      },
-      "");
-}
-
-CLI::Validator real_number(double least, double most) {
-  return CLI::Validator(
-      [=](const std::string& text) {
-        double number = 0;
-        return parse_decimal(text, number) && number >= least && number <= most
-                   ? std::string()
-                   : fmt::format("{} is not a decimal number from {:g} to {:g}", quote(text), least, most);
-      },
-      "");
-}
-
 Json to_json(const Findings& findings) {
   Json list = Json::array();
   for (const Finding& finding : findings) {
@@ -231,9 +207,11 @@ Json json_ns(Picoseconds time) {
   return static_cast<double>(time) / static_cast<double>(kPsPerNs);
 }
 
-void add_json_option(CLI::App& app, std::string& path) {
-  app.add_option("--json", path, "Write the results as JSON to FILE; - for standard output, and nothing else there")
-      ->type_name("FILE");
+Option json_option(std::string& path) {
+  return {.names = "--json",
+          .target = &path,
+          .help = "Write the results as JSON to FILE; - for standard output, and nothing else there",
+          .value = "FILE"};
 }
 
 namespace {
@@ -264,42 +242,7 @@ int run_as(const NameRow& name, int argc, char** argv) {
 
 int run(int argc, char** argv) {
   if (const NameRow* const name = argc > 0 ? find_name(argv[0]) : nullptr) return run_as(*name, argc, argv);
-  int exit_code = 0;
-  CLI::App app{"Chakra execution traces: link, check, simulate, look.", "chakra"};
-  app.set_version_flag("--version", std::string(kVersionText), "Print the version");
-  app.require_subcommand(1);
-  app.fallthrough(false);
-  app.footer(
-      "Exit codes: 0 done, 1 the input is wrong, 2 usage, 3 a file cannot be read or written, 4 the\n"
-      "simulation cannot finish, 130 interrupted. 'chakra COMMAND --help' shows a worked example.");
-  for (const CommandRow& row : kCommands) {
-    CLI::App* command = app.add_subcommand(std::string(row.name), std::string(row.description));
-    command->footer("Example:\n  " + [&] {
-      std::string text(row.example);
-      for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3) text.replace(at, 1, "\n  ");
-      return text;
-    }());
-    row.add(*command, exit_code);
-    if (row.name != "gen" && row.name != "list") add_max_unpacked(*command);  // which read no files
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& done) {
-    exit_code = app.exit(done);  // --help, --version
-  } catch (const CLI::ParseError& error) {
-    const bool unknown =
-        argc > 1 && argv[1][0] != '-' &&
-        std::none_of(kCommands.begin(), kCommands.end(), [&](const CommandRow& row) { return row.name == argv[1]; });
-    std::string text = unknown ? fmt::format("there is no command {}", quote(argv[1])) : std::string(error.what());
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    const CLI::App* const command = app.get_subcommands().empty() ? nullptr : app.get_subcommands().front();
-    print_error(fmt::format("chakra: {} ('chakra {}--help' shows the usage) [cli.usage]\n", text,
-                            command ? command->get_name() + " " : ""));
-    return static_cast<int>(Code::usage);
-  } catch (const std::bad_alloc&) {
-    print_error("chakra: not enough memory [cli.memory]\n");
-    return static_cast<int>(Code::io);
-  }
+  const int exit_code = run_command_line(argc, argv);
   if (std::fflush(stdout) != 0 && exit_code == 0) {
     print_error("chakra: cannot write to standard output [base.file.write]\n");
     return static_cast<int>(Code::io);

@@ -2,7 +2,6 @@
 // the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/cli/options.h"
 #include "chakra/match/match.h"
 #include "chakra/table/table.h"
 
@@ -22,10 +22,10 @@ struct CommandRow {
   std::string_view name;
   std::string_view description;
   std::string_view example;  ///< a worked example for --help
-  /// Adds options to `app`; when the subcommand runs, its exit code goes to `exit_code`.
-  void (*add)(CLI::App& app, int& exit_code);
+  Syntax (*syntax)();
 };
 extern const std::array<CommandRow, 14> kCommands;
+extern const std::string_view kVersionText;  ///< "chakra 1.2.3"
 
 /// A command of the peer, as which this one can be called through a link of that name (docs/names.md).
 struct Translated {
@@ -45,6 +45,8 @@ const NameRow* find_name(std::string_view argv0);
 
 /// The whole command. Returns the exit code (docs/errors.md).
 int run(int argc, char** argv);
+/// The same under its own name, without what is left to do at the end.
+int run_command_line(int argc, char** argv);
 
 // ---- for the subcommands -------------------------------------------------------------------------------
 
@@ -76,36 +78,28 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
 Result<std::vector<std::string>> job_files(const std::string& path);
 /// JSON that is to appear together with other files: in a file that the caller commits. None for "-" and "".
 Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path);
-/// --max-unpacked for a subcommand: sets how far inputs are unpacked.
-void add_max_unpacked(CLI::App& app);
-/// Accepts whole numbers from `least` to `most`.
-CLI::Validator whole_number(int64_t least, int64_t most);
-/// Accepts numbers from `least` to `most`; "nan", which CLI::Range lets through, is none.
-CLI::Validator real_number(double least, double most);
-
-/// Adds "--json FILE".
-void add_json_option(CLI::App& app, std::string& path);
-
-/// Adds "--expand N[:RANK]".
-void add_expand_option(CLI::App& app, std::string& text);
+// Options of several subcommands.
+Option max_unpacked_option();
+Option json_option(std::string& path);    ///< --json FILE
+Option expand_option(std::string& text);  ///< --expand N[:RANK]
 /// Does what it says; nothing where it is not given. Errors: cli.usage, edit.expand.*
 Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::GroupTable& groups, Findings& findings);
 
 // The rows of the table.
-void add_link(CLI::App& app, int& exit_code);
-void add_check(CLI::App& app, int& exit_code);
-void add_sim(CLI::App& app, int& exit_code);
-void add_view(CLI::App& app, int& exit_code);
-void add_analyze(CLI::App& app, int& exit_code);
-void add_diff(CLI::App& app, int& exit_code);
-void add_info(CLI::App& app, int& exit_code);
-void add_convert(CLI::App& app, int& exit_code);
-void add_pack(CLI::App& app, int& exit_code);
-void add_unpack(CLI::App& app, int& exit_code);
-void add_list(CLI::App& app, int& exit_code);
-void add_import(CLI::App& app, int& exit_code);
-void add_gen(CLI::App& app, int& exit_code);
-void add_gen_cases(CLI::App& gen, int& exit_code);
-void add_doctor(CLI::App& app, int& exit_code);
+Syntax link_syntax();
+Syntax check_syntax();
+Syntax sim_syntax();
+Syntax view_syntax();
+Syntax analyze_syntax();
+Syntax diff_syntax();
+Syntax info_syntax();
+Syntax convert_syntax();
+Syntax pack_syntax();
+Syntax unpack_syntax();
+Syntax list_syntax();
+Syntax import_syntax();
+Syntax gen_syntax();
+Syntax gen_cases_syntax();
+Syntax doctor_syntax();
 
 }  // namespace chakra::cli

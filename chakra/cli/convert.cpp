@@ -180,30 +180,34 @@ Result<int> run_convert(const Options& o) {
 
 }  // namespace
 
-void add_convert(CLI::App& app, int& exit_code) {
+Syntax convert_syntax() {
   auto options = std::make_shared<Options>();
-  app.add_option("paths", options->paths,
-                 "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container, a job by classes "
-                 "(ranks.json); "
-                 "or one file of another tool's form ('chakra import' has options for those)")
-      ->required()
-      ->type_name("IN...");
-  app.add_option(
-         "-o,--output", options->output,
-         "File to write; of several ranks a prefix (PREFIX.<rank>.et) or a folder; .gz or .zst at the end packs")
-      ->required()
-      ->type_name("OUT");
-  app.add_option("--from", options->from,
-                 "Form of the inputs: " + known_forms(false) + ", or one of 'chakra import'; else told by the contents")
-      ->type_name("FORM");
-  app.add_option("--to", options->to,
-                 "Form of the output: " + known_forms(true) +
-                     ", or text (ASTRA-sim 1.0) of a job that is one; else told by its name")
-      ->type_name("FORM");
-  app.callback([options, &exit_code] {
-    const Result<int> code = run_convert(*options);
-    exit_code = code ? *code : report(code.error());
-  });
+  return {
+      .options =
+          {{.names = "paths",
+            .target = &options->paths,
+            .help = "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container, a job by classes "
+                    "(ranks.json); "
+                    "or one file of another tool's form ('chakra import' has options for those)",
+            .value = "IN...",
+            .required = true},
+           {.names = "-o,--output",
+            .target = &options->output,
+            .help =
+                "File to write; of several ranks a prefix (PREFIX.<rank>.et) or a folder; .gz or .zst at the end packs",
+            .value = "OUT",
+            .required = true},
+           {.names = "--from",
+            .target = &options->from,
+            .help =
+                "Form of the inputs: " + known_forms(false) + ", or one of 'chakra import'; else told by the contents",
+            .value = "FORM"},
+           {.names = "--to",
+            .target = &options->to,
+            .help = "Form of the output: " + known_forms(true) +
+                    ", or text (ASTRA-sim 1.0) of a job that is one; else told by its name",
+            .value = "FORM"}},
+      .run = [options] { return run_convert(*options); }};
 }
 
 }  // namespace chakra::cli

@@ -133,24 +133,28 @@ Result<int> run_diff(const Options& o) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, int& exit_code) {
+Syntax diff_syntax() {
   auto o = std::make_shared<Options>();
-  app.add_option("a", o->a, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder")->required()->type_name("A");
-  app.add_option("b", o->b, "What to compare them with")->required()->type_name("B");
-  app.add_option("--threshold", o->threshold,
-                 "Exit with 1 if something differs by more than so many percent, up or down")
-      ->type_name("P")
-      ->check(real_number(0, 1e6));
-  app.add_option("--least-share", o->least_share,
-                 "Times of operators and kernels count from so many percent of all time on (default: 1)")
-      ->type_name("P")
-      ->check(real_number(0, 100));
-  app.add_option("--csv", o->csv, "Write the rows as CSV")->type_name("FILE");
-  add_json_option(app, o->json);
-  app.callback([o, &exit_code] {
-    const Result<int> code = run_diff(*o);
-    exit_code = code ? *code : report(code.error());
-  });
+  return {
+      .options = {{.names = "a",
+                   .target = &o->a,
+                   .help = "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder",
+                   .value = "A",
+                   .required = true},
+                  {.names = "b", .target = &o->b, .help = "What to compare them with", .value = "B", .required = true},
+                  {.names = "--threshold",
+                   .target = &o->threshold,
+                   .help = "Exit with 1 if something differs by more than so many percent, up or down",
+                   .value = "P",
+                   .accepted = real_number(0, 1e6)},
+                  {.names = "--least-share",
+                   .target = &o->least_share,
+                   .help = "Times of operators and kernels count from so many percent of all time on (default: 1)",
+                   .value = "P",
+                   .accepted = real_number(0, 100)},
+                  {.names = "--csv", .target = &o->csv, .help = "Write the rows as CSV", .value = "FILE"},
+                  json_option(o->json)},
+      .run = [o] { return run_diff(*o); }};
 }
 
 }  // namespace chakra::cli

@@ -457,9 +457,9 @@ Result<int> run_repair(const std::string& path, const std::string& json_path) {
   const std::string now = fmt::format("{} rank{}, {} bytes, all of which can be read", show_count(repaired.ranks),
                                       repaired.ranks == 1 ? "" : "s", show_count(repaired.bytes));
   if (!json_path.empty())
-    CHAKRA_CHECK(write_json(
-        {{"path", path}, {"ranks", repaired.ranks}, {"bytes", repaired.bytes}, {"cut_bytes", repaired.cut}},
-        json_path));
+    CHAKRA_CHECK(
+        write_json({{"path", path}, {"ranks", repaired.ranks}, {"bytes", repaired.bytes}, {"cut_bytes", repaired.cut}},
+                   json_path));
   if (json_path != "-")
     print(repaired.cut > 0 ? fmt::format("{}: {} bytes behind the last index were cut off; it holds {}\n", path,
                                          show_count(repaired.cut), now)
@@ -469,19 +469,22 @@ Result<int> run_repair(const std::string& path, const std::string& json_path) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, int& exit_code) {
+Syntax doctor_syntax() {
   auto path = std::make_shared<std::string>(), json = std::make_shared<std::string>();
   auto repair = std::make_shared<bool>(false);
-  app.add_option("path", *path, "Recordings or traces: a folder or a file; without it, the installation is looked at")
-      ->type_name("PATH");
-  app.add_flag("--repair", *repair,
-               "Cut a container that does not end with its index behind the last one that it holds: what was in it "
-               "before adding was interrupted");
-  add_json_option(app, *json);
-  app.callback([path, json, repair, &exit_code] {
-    const Result<int> code = *repair ? run_repair(*path, *json) : run_doctor(*path, *json);
-    exit_code = code ? *code : report(code.error());
-  });
+  return {
+      .options =
+          {{.names = "path",
+            .target = path.get(),
+            .help = "Recordings or traces: a folder or a file; without it, the installation is looked at",
+            .value = "PATH"},
+           {.names = "--repair",
+            .target = repair.get(),
+            .help =
+                "Cut a container that does not end with its index behind the last one that it holds: what was in it "
+                "before adding was interrupted"},
+           json_option(*json)},
+      .run = [path, json, repair] { return *repair ? run_repair(*path, *json) : run_doctor(*path, *json); }};
 }
 
 }  // namespace chakra::cli

@@ -6,10 +6,11 @@
 
 namespace chakra::cli {
 
-void add_expand_option(CLI::App& app, std::string& text) {
-  app.add_option("--expand", text,
-                 "A job of N ranks: those without a trace are copies of RANK (else of the lowest there is)")
-      ->type_name("N[:RANK]");
+Option expand_option(std::string& text) {
+  return {.names = "--expand",
+          .target = &text,
+          .help = "A job of N ranks: those without a trace are copies of RANK (else of the lowest there is)",
+          .value = "N[:RANK]"};
 }
 
 Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::GroupTable& groups, Findings& findings) {

@@ -110,46 +110,71 @@ Result<void> run_step(const Options& o) {
   return {};
 }
 
-}  // namespace
-
-void add_gen(CLI::App& app, int& exit_code) {
-  app.require_subcommand(1);
-  add_gen_cases(app, exit_code);
-  CLI::App* step = app.add_subcommand("step", "One training step of a transformer, as a job by classes of ranks");
+Syntax step_syntax() {
   auto options = std::make_shared<Options>();
-  step->add_option("-o,--output", options->folder, "The folder to write the job to")->required()->type_name("DIR");
   std::vector<std::string> presets;
   for (const gen::PresetRow& row : gen::kPresets) presets.emplace_back(row.name);
-  step->add_option("--preset", options->preset, "Begin with a known model (chakra list presets)")
-      ->type_name("NAME")
-      ->check(CLI::IsMember(presets));
+  Syntax syntax{.options = {{.names = "-o,--output",
+                             .target = &options->folder,
+                             .help = "The folder to write the job to",
+                             .value = "DIR",
+                             .required = true},
+                            {.names = "--preset",
+                             .target = &options->preset,
+                             .help = "Begin with a known model (chakra list presets)",
+                             .value = "NAME",
+                             .accepted = one_of(presets)}},
+                .run = [options]() -> Result<int> {
+                  CHAKRA_CHECK(run_step(*options));
+                  return 0;
+                }};
   for (size_t i = 0; i < gen::kNumbers.size(); ++i) {
     const gen::NumberRow& row = gen::kNumbers[i];
-    step->add_option("--" + std::string(row.name), options->numbers[i], std::string(row.description))
-        ->type_name("N")
-        ->check(whole_number(row.least, row.most));
+    syntax.options.push_back({.names = "--" + std::string(row.name),
+                              .target = &options->numbers[i],
+                              .help = std::string(row.description),
+                              .value = "N",
+                              .accepted = whole_number(row.least, row.most)});
   }
-  step->add_option("--gated", options->gated, "The MLP has two matrices in (SwiGLU), else one (GELU)")
-      ->type_name("BOOL");
-  step->add_option("--causal", options->causal, "Attention looks back only")->type_name("BOOL");
-  step->add_option("--order", options->order, "Of ranks, neighbours first: tp-dp-pp, tp-pp-dp, ...")
-      ->type_name("ORDER");
-  step->add_option("--device-peak-tflops", options->peak_tflops, "Peak of a device, in 10^12 operations per second")
-      ->type_name("X")
-      ->check(real_number(0, kMostRate));
-  step->add_option("--device-mem-gb-per-s", options->memory_gb_per_s,
-                   "Bandwidth of its memory, in 10^9 bytes per second")
-      ->type_name("X")
-      ->check(real_number(0, kMostRate));
-  step->add_option("--efficiency", options->efficiency, "The share of the peak that is reached")
-      ->type_name("X")
-      ->check(real_number(0, 1));
-  step->add_flag("--all-ranks", options->all_ranks,
-                 "Write the trace of every rank, step.<rank>.et, instead of classes");
-  add_json_option(*step, options->json);
-  step->callback([options, &exit_code] {
-    if (auto done = run_step(*options); !done) exit_code = report(done.error());
-  });
+  const std::vector<Option> others{
+      {.names = "--gated",
+       .target = &options->gated,
+       .help = "The MLP has two matrices in (SwiGLU), else one (GELU)",
+       .value = "BOOL"},
+
+      {.names = "--causal", .target = &options->causal, .help = "Attention looks back only", .value = "BOOL"},
+      {.names = "--order",
+       .target = &options->order,
+       .help = "Of ranks, neighbours first: tp-dp-pp, tp-pp-dp, ...",
+       .value = "ORDER"},
+      {.names = "--device-peak-tflops",
+       .target = &options->peak_tflops,
+       .help = "Peak of a device, in 10^12 operations per second",
+       .value = "X",
+       .accepted = real_number(0, kMostRate)},
+      {.names = "--device-mem-gb-per-s",
+       .target = &options->memory_gb_per_s,
+       .help = "Bandwidth of its memory, in 10^9 bytes per second",
+       .value = "X",
+       .accepted = real_number(0, kMostRate)},
+      {.names = "--efficiency",
+       .target = &options->efficiency,
+       .help = "The share of the peak that is reached",
+       .value = "X",
+       .accepted = real_number(0, 1)},
+      {.names = "--all-ranks",
+       .target = &options->all_ranks,
+       .help = "Write the trace of every rank, step.<rank>.et, instead of classes"},
+      json_option(options->json)};
+  syntax.options.insert(syntax.options.end(), others.begin(), others.end());
+  return syntax;
+}
+
+}  // namespace
+
+Syntax gen_syntax() {
+  return {.below = {{"cases", "Write the named test cases of the ecosystem: one or two nodes each", gen_cases_syntax()},
+                    {"step", "One training step of a transformer, as a job by classes of ranks", step_syntax()}}};
 }
 
 }  // namespace chakra::cli

@@ -34,25 +34,38 @@ Result<void> run_cases(Options& o) {
 
 }  // namespace
 
-void add_gen_cases(CLI::App& gen, int& exit_code) {
+Syntax gen_cases_syntax() {
   auto o = std::make_shared<Options>();
-  CLI::App* app = gen.add_subcommand("cases", "Write the named test cases of the ecosystem: one or two nodes each");
-  app->add_option("-o,--output", o->output, "Writes DIR/<case>.<rank>.et")->required()->type_name("DIR");
-  app->add_option("--num-npus,--num_npus", o->ranks, "Ranks (1)")->check(whole_number(1, 1 << 20))->type_name("N");
-  app->add_option("--default-runtime,--default_runtime", o->runtime_us, "Time of a computation in us (5)")
-      ->check(whole_number(0, kLongestPs / kPsPerUs))
-      ->type_name("US");
-  app->add_option("--default-tensor-size,--default_tensor_size", o->cases.tensor_bytes,
-                  "Bytes of a load, store or message (1024)")
-      ->check(whole_number(0, INT64_MAX))
-      ->type_name("BYTES");
-  app->add_option("--default-comm-size,--default_comm_size", o->cases.comm_bytes, "Bytes of a collective (65536)")
-      ->check(whole_number(0, INT64_MAX))
-      ->type_name("BYTES");
-  add_json_option(*app, o->json);
-  app->callback([o, &exit_code] {
-    if (auto done = run_cases(*o); !done) exit_code = report(done.error());
-  });
+  return {.options = {{.names = "-o,--output",
+                       .target = &o->output,
+                       .help = "Writes DIR/<case>.<rank>.et",
+                       .value = "DIR",
+                       .required = true},
+                      {.names = "--num-npus,--num_npus",
+                       .target = &o->ranks,
+                       .help = "Ranks (1)",
+                       .value = "N",
+                       .accepted = whole_number(1, 1 << 20)},
+                      {.names = "--default-runtime,--default_runtime",
+                       .target = &o->runtime_us,
+                       .help = "Time of a computation in us (5)",
+                       .value = "US",
+                       .accepted = whole_number(0, kLongestPs / kPsPerUs)},
+                      {.names = "--default-tensor-size,--default_tensor_size",
+                       .target = &o->cases.tensor_bytes,
+                       .help = "Bytes of a load, store or message (1024)",
+                       .value = "BYTES",
+                       .accepted = whole_number(0, INT64_MAX)},
+                      {.names = "--default-comm-size,--default_comm_size",
+                       .target = &o->cases.comm_bytes,
+                       .help = "Bytes of a collective (65536)",
+                       .value = "BYTES",
+                       .accepted = whole_number(0, INT64_MAX)},
+                      json_option(o->json)},
+          .run = [o]() -> Result<int> {
+            CHAKRA_CHECK(run_cases(*o));
+            return 0;
+          }};
 }
 
 }  // namespace chakra::cli

@@ -1,6 +1,7 @@
 // chakra import
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "chakra/cli/cli.h"
@@ -15,6 +16,7 @@ struct Options {
   foreign::Options read;
   std::string dims;
   std::string run_time;
+  std::vector<std::string> given;
 };
 
 /// "8,8" as numbers.
@@ -58,7 +60,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFormsOfO
      {"--coll-size", "msccl"},
      {"--default-simulated-run-time", "msccl"}}};
 
-Result<void> run_import(Options& o, const CLI::App& app) {
+Result<void> run_import(Options& o) {
   CHAKRA_ASSIGN(o.read.dims, list_of(o.dims));
   if (!o.run_time.empty()) {
     CHAKRA_ASSIGN(o.read.default_run_time, time_of(o.run_time));
@@ -70,7 +72,8 @@ Result<void> run_import(Options& o, const CLI::App& app) {
     if (const foreign::FormRow* const form = foreign::sniff(head, o.input)) o.form = form->name;
   }
   for (const auto& [option, forms] : kFormsOfOptions)
-    if (foreign::find(o.form) && app.count(std::string(option)) > 0 && !contains(forms, to_lower(o.form)))
+    if (foreign::find(o.form) && std::find(o.given.begin(), o.given.end(), option) != o.given.end() &&
+        !contains(forms, to_lower(o.form)))
       return fail(Code::usage, "cli.usage", fmt::format("{} is not for the form {}", option, o.form), {o.input});
   CHAKRA_ASSIGN(const trace::TraceSet job, foreign::read(o.form, std::move(source), o.read, findings));
   const bool folder = is_directory(o.output) || o.output.ends_with('/');
@@ -107,34 +110,57 @@ Result<void> run_import(Options& o, const CLI::App& app) {
 
 }  // namespace
 
-void add_import(CLI::App& app, int& exit_code) {
+Syntax import_syntax() {
   auto o = std::make_shared<Options>();
   std::string forms;
   for (const foreign::FormRow& row : foreign::kForms) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", row.name);
-  app.add_option("file", o->input, "A workload of another tool, packed or not")->required()->type_name("FILE");
-  app.add_option("-o,--output", o->output, "Writes PREFIX.<rank>.et; into a folder, trace.<rank>.et")
-      ->required()
-      ->type_name("PREFIX");
-  app.add_option("--from", o->form, fmt::format("Its form ({}); else told by its beginning", forms))->type_name("FORM");
-  app.add_option("--dims", o->dims, "text: ranks along each dimension of the network, inner first: 8,8")
-      ->type_name("LIST");
-  app.add_option("--num-npus", o->read.num_npus, "text: ranks, where --dims does not say")
-      ->check(whole_number(1, INT64_MAX))
-      ->type_name("N");
-  app.add_option("--num-passes", o->read.num_passes, "text: training iterations (1)")
-      ->check(whole_number(1, INT64_MAX))
-      ->type_name("N");
-  app.add_option("--time-unit", o->read.time_unit, "text (us), flexflow (ms): unit of the file's times: ns, us, ms, s")
-      ->type_name("UNIT");
-  app.add_option("--coll-size", o->read.coll_bytes, "msccl: bytes of the collective (1 MiB)")
-      ->check(whole_number(1, int64_t{1} << 60))
-      ->type_name("BYTES");
-  app.add_option("--default-simulated-run-time", o->run_time, "msccl: time of each reduction and copy (0): 7us")
-      ->type_name("TIME");
-  add_json_option(app, o->json);
-  app.callback([o, &app, &exit_code] {
-    if (auto done = run_import(*o, app); !done) exit_code = report(done.error());
-  });
+  return {.options = {{.names = "file",
+                       .target = &o->input,
+                       .help = "A workload of another tool, packed or not",
+                       .value = "FILE",
+                       .required = true},
+                      {.names = "-o,--output",
+                       .target = &o->output,
+                       .help = "Writes PREFIX.<rank>.et; into a folder, trace.<rank>.et",
+                       .value = "PREFIX",
+                       .required = true},
+                      {.names = "--from",
+                       .target = &o->form,
+                       .help = fmt::format("Its form ({}); else told by its beginning", forms),
+                       .value = "FORM"},
+                      {.names = "--dims",
+                       .target = &o->dims,
+                       .help = "text: ranks along each dimension of the network, inner first: 8,8",
+                       .value = "LIST"},
+                      {.names = "--num-npus",
+                       .target = &o->read.num_npus,
+                       .help = "text: ranks, where --dims does not say",
+                       .value = "N",
+                       .accepted = whole_number(1, INT64_MAX)},
+                      {.names = "--num-passes",
+                       .target = &o->read.num_passes,
+                       .help = "text: training iterations (1)",
+                       .value = "N",
+                       .accepted = whole_number(1, INT64_MAX)},
+                      {.names = "--time-unit",
+                       .target = &o->read.time_unit,
+                       .help = "text (us), flexflow (ms): unit of the file's times: ns, us, ms, s",
+                       .value = "UNIT"},
+                      {.names = "--coll-size",
+                       .target = &o->read.coll_bytes,
+                       .help = "msccl: bytes of the collective (1 MiB)",
+                       .value = "BYTES",
+                       .accepted = whole_number(1, int64_t{1} << 60)},
+                      {.names = "--default-simulated-run-time",
+                       .target = &o->run_time,
+                       .help = "msccl: time of each reduction and copy (0): 7us",
+                       .value = "TIME"},
+                      json_option(o->json)},
+          .run = [o]() -> Result<int> {
+            CHAKRA_CHECK(run_import(*o));
+            return 0;
+          },
+          .given = &o->given};
 }
 
 }  // namespace chakra::cli

@@ -169,15 +169,18 @@ Result<void> run_info(const std::string& path, const std::string& json_path) {
 
 }  // namespace
 
-void add_info(CLI::App& app, int& exit_code) {
+Syntax info_syntax() {
   auto path = std::make_shared<std::string>(), json = std::make_shared<std::string>();
-  app.add_option("path", *path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder")
-      ->required()
-      ->type_name("PATH");
-  add_json_option(app, *json);
-  app.callback([path, json, &exit_code] {
-    if (auto done = run_info(*path, *json); !done) exit_code = report(done.error());
-  });
+  return {.options = {{.names = "path",
+                       .target = path.get(),
+                       .help = "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder",
+                       .value = "PATH",
+                       .required = true},
+                      json_option(*json)},
+          .run = [path, json]() -> Result<int> {
+            CHAKRA_CHECK(run_info(*path, *json));
+            return 0;
+          }};
 }
 
 }  // namespace chakra::cli

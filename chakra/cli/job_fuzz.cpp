@@ -17,19 +17,18 @@ void simulate_compat(const uint8_t* data, size_t size) {
   const unsigned choice = data[size - 1];
   sim::SimInput input;
   const bool several = choice & 1;
-  input.fabric = *net::parse_fabric(*parse_spec(
-      several ? "topology: [Ring, Switch]\nnpus_count: [2, 2]\nbandwidth: [50, 20]\nlatency: [500, 50]\n"
-              : "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50]\nlatency: [500]\n",
-      "net.yml"));
+  input.fabric = *net::parse_fabric(
+      *parse_spec(several ? "topology: [Ring, Switch]\nnpus_count: [2, 2]\nbandwidth: [50, 20]\nlatency: [500, 50]\n"
+                          : "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50]\nlatency: [500]\n",
+                  "net.yml"));
   for (int64_t rank = 0; rank < input.fabric.size(); ++rank) {
     auto read = io::read_et(*ByteSource::from_memory({reinterpret_cast<const char*>(data), size}));
     if (!read) return;
     read->rank = rank;
     input.job.ranks.push_back(std::move(*read));
   }
-  static constexpr std::array<const char*, 8> kAlgorithms{"ring",           "direct",    "halvingDoubling",
-                                                          "doubleBinaryTree", "oneDirect", "direct2",
-                                                          "oneRing",        "oneHalvingDoubling"};
+  static constexpr std::array<const char*, 8> kAlgorithms{
+      "ring", "direct", "halvingDoubling", "doubleBinaryTree", "oneDirect", "direct2", "oneRing", "oneHalvingDoubling"};
   input.system.splits_given = true;
   input.system.splits = 2;
   input.system.roofline = choice & 2;

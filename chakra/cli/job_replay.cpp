@@ -44,8 +44,7 @@ double badness(const Compared& times) {
 int64_t main_reference(const std::vector<analyze::Clock>& clocks) {
   std::map<int64_t, size_t> count;
   for (const analyze::Clock& c : clocks) ++count[c.reference];
-  return std::max_element(count.begin(), count.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
+  return std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
 }
 
@@ -157,9 +156,9 @@ std::optional<sim::JobReplay> replay_linked(trace::TraceSet&& job, Findings& fin
   };
   Result<sim::JobReplay> replay = run();
   if (!replay) {
-    findings.push_back({"sim.job.not_replayed", Severity::warning, -1, -1,
-                        fmt::format("the job cannot run as a whole: {} ({})", replay.error().text,
-                                    replay.error().tag)});
+    findings.push_back(
+        {"sim.job.not_replayed", Severity::warning, -1, -1,
+         fmt::format("the job cannot run as a whole: {} ({})", replay.error().text, replay.error().tag)});
     return std::nullopt;
   }
   const Findings of_replay = replay->findings();
@@ -177,8 +176,7 @@ Result<std::optional<sim::JobReplay>> use_recording(const RecordingOptions& o, s
     return std::optional<sim::JobReplay>();
   }
   input.align_starts = o.align_starts;
-  if (o.align_starts && !starts)
-    findings.push_back(no_effect("--align-starts", "no trace says when its rank began"));
+  if (o.align_starts && !starts) findings.push_back(no_effect("--align-starts", "no trace says when its rank began"));
   if (input.classes && (starts || o.recorded_transfers)) {
     CHAKRA_ASSIGN(input.job, io::expand(*input.classes, o.path));
     input.classes.reset();

@@ -18,7 +18,6 @@ Json to_json(const sim::JobReplay& replay, std::string_view unit);
 /// A table: the job, its ranks, and of each step the rank where it is off most.
 std::string to_text(const sim::JobReplay& replay);
 
-
 // ---- link ------------------------------------------------------------------------------------------------
 
 /// Puts into each measured trace when its rank began. Requires the clocks of these traces. Findings: sim.start.clock.

@@ -153,8 +153,8 @@ std::string to_text(const LinkedRank& rank) {
     line(r.constants.size() > 1 ? fmt::format("device {}", row.device).c_str() : "constants", text);
   }
   if (r.unrecorded > 0)
-    line("unrecorded", fmt::format("{} times device work that the recording lacks, {} in all",
-                                   show_count(r.unrecorded), show_time(r.unrecorded_ns * kPsPerNs)));
+    line("unrecorded", fmt::format("{} times device work that the recording lacks, {} in all", show_count(r.unrecorded),
+                                   show_time(r.unrecorded_ns * kPsPerNs)));
   if (r.comm_nodes > 0)
     line("communication",
          fmt::format("{} nodes, {}", show_count(r.comm_nodes), show_bytes(static_cast<double>(r.comm_bytes))));
@@ -235,9 +235,9 @@ std::string to_text(const analyze::JobTimes& times, const Findings& mismatches) 
            !c.known ? fmt::format("rank {}: unknown, it shares no collective with another rank, nor messages both ways",
                                   c.rank)
                     : fmt::format("rank {}: {} {} rank {} (+- {}), drift {:.2f} ppm, from {} {}", c.rank,
-                                  show_ns(std::abs(c.offset_ns)), c.offset_ns < 0 ? "behind" : "ahead of",
-                                  c.reference, show_ns(c.uncertainty_ns), c.drift_ppm,
-                                  c.messages ? c.messages : c.collectives, c.messages ? "messages" : "collectives"));
+                                  show_ns(std::abs(c.offset_ns)), c.offset_ns < 0 ? "behind" : "ahead of", c.reference,
+                                  show_ns(c.uncertainty_ns), c.drift_ppm, c.messages ? c.messages : c.collectives,
+                                  c.messages ? "messages" : "collectives"));
   for (const analyze::CollectiveTimes& c : times.collectives)
     line("collectives", fmt::format("{} {} of {} in group {}: {} waiting for the last of {} members, {} transfer",
                                     c.count, trace::name(c.type), show_bytes(static_cast<double>(c.bytes)),
@@ -435,45 +435,64 @@ class LinkCommand {
 
 }  // namespace
 
-void add_link(CLI::App& app, int& exit_code) {
+Syntax link_syntax() {
   auto options = std::make_shared<Options>();
-  app.add_option("inputs", options->inputs,
-                 "A PyTorch execution trace and a Kineto trace of one rank, in any order; one of them alone; or the "
-                 "folder with those of a job, or two folders with its host traces and its Kineto traces")
-      ->required()
-      ->expected(1, 2)
-      ->type_name("HOST DEVICE | DEVICE | DIR [DIR]");
-  app.add_option("-o,--output", options->output, "The trace to write; for folders, the folder for trace.<rank>.et")
-      ->required()
-      ->type_name("PATH");
-  app.add_option("--rank", options->rank, "The rank, where the files do not say it or say it wrongly")
-      ->type_name("N")
-      ->check(whole_number(0, kMostRanks));
-  app.add_option("--steps", options->steps, "Link only the ProfilerSteps A to B, both included")->type_name("A:B");
-  app.add_option("--fit-steps", options->fit_steps,
-                 "Estimate launch latency and dispatch gap from the ProfilerSteps A to B only, so that the other steps "
-                 "judge them")
-      ->type_name("A:B");
-  app.add_option(
-         "--iteration", options->iteration,
-         "Where a Kineto trace of many iterations meets a host trace of one: which to link, from 0 (default: the "
-         "one of median length)")
-      ->type_name("N")
-      ->check(whole_number(0, kMostRanks));
-  app.add_flag(
-      "--salvage", options->salvage,
-      "Leave damaged records out, and keep what is whole of files that were cut; the report says what was lost");
-  add_max_error_option(app, options->max_error);
-  app.add_option("--explain", options->explain, "Instead of the report, why each edge of a node is there")
-      ->type_name("NODE")
-      ->check(whole_number(0, INT64_MAX));
-  app.add_option("--jobs", options->jobs, "Ranks to link at the same time (default: one per core)")
-      ->type_name("N")
-      ->check(whole_number(1, kMostJobs));
-  add_json_option(app, options->json);
-  app.callback([options, &exit_code] {
-    if (auto done = LinkCommand(*options).run(); !done) exit_code = report(done.error());
-  });
+  return {
+      .options =
+          {{.names = "inputs",
+            .target = &options->inputs,
+            .help = "A PyTorch execution trace and a Kineto trace of one rank, in any order; one of them alone; or the "
+                    "folder with those of a job, or two folders with its host traces and its Kineto traces",
+            .value = "HOST DEVICE | DEVICE | DIR [DIR]",
+            .required = true,
+            .most = 2},
+           {.names = "-o,--output",
+            .target = &options->output,
+            .help = "The trace to write; for folders, the folder for trace.<rank>.et",
+            .value = "PATH",
+            .required = true},
+           {.names = "--rank",
+            .target = &options->rank,
+            .help = "The rank, where the files do not say it or say it wrongly",
+            .value = "N",
+            .accepted = whole_number(0, kMostRanks)},
+           {.names = "--steps",
+            .target = &options->steps,
+            .help = "Link only the ProfilerSteps A to B, both included",
+            .value = "A:B"},
+           {.names = "--fit-steps",
+            .target = &options->fit_steps,
+            .help =
+                "Estimate launch latency and dispatch gap from the ProfilerSteps A to B only, so that the other steps "
+                "judge them",
+            .value = "A:B"},
+           {.names = "--iteration",
+            .target = &options->iteration,
+            .help = "Where a Kineto trace of many iterations meets a host trace of one: which to link, from 0 "
+                    "(default: the "
+                    "one of median length)",
+            .value = "N",
+            .accepted = whole_number(0, kMostRanks)},
+           {.names = "--salvage",
+            .target = &options->salvage,
+            .help = "Leave damaged records out, and keep what is whole of files that were cut; the report says what "
+                    "was lost"},
+           max_error_option(options->max_error),
+           {.names = "--explain",
+            .target = &options->explain,
+            .help = "Instead of the report, why each edge of a node is there",
+            .value = "NODE",
+            .accepted = whole_number(0, INT64_MAX)},
+           {.names = "--jobs",
+            .target = &options->jobs,
+            .help = "Ranks to link at the same time (default: one per core)",
+            .value = "N",
+            .accepted = whole_number(1, kMostJobs)},
+           json_option(options->json)},
+      .run = [options]() -> Result<int> {
+        CHAKRA_CHECK(LinkCommand(*options).run());
+        return 0;
+      }};
 }
 
 }  // namespace chakra::cli

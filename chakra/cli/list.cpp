@@ -142,13 +142,15 @@ Result<void> run_list(const std::string& kind, const std::string& json_path) {
 
 }  // namespace
 
-void add_list(CLI::App& app, int& exit_code) {
+Syntax list_syntax() {
   auto kind = std::make_shared<std::string>(), json = std::make_shared<std::string>();
-  app.add_option("kind", *kind, "What to list; without it, the kinds")->type_name("KIND");
-  add_json_option(app, *json);
-  app.callback([kind, json, &exit_code] {
-    if (auto done = run_list(*kind, *json); !done) exit_code = report(done.error());
-  });
+  return {.options =
+              {{.names = "kind", .target = kind.get(), .help = "What to list; without it, the kinds", .value = "KIND"},
+               json_option(*json)},
+          .run = [kind, json]() -> Result<int> {
+            CHAKRA_CHECK(run_list(*kind, *json));
+            return 0;
+          }};
 }
 
 }  // namespace chakra::cli

@@ -9,12 +9,14 @@
 
 namespace chakra::cli {
 
-void add_max_error_option(CLI::App& app, std::optional<double>& percent) {
-  app.add_option("--max-error", percent,
-                 "Exit with 1 if a replay with recorded transfers is off the measurement by more than so many percent, "
-                 "up or down; the result is written all the same")
-      ->type_name("P")
-      ->check(real_number(0, 1e6));
+Option max_error_option(std::optional<double>& percent) {
+  return {.names = "--max-error",
+          .target = &percent,
+          .help =
+              "Exit with 1 if a replay with recorded transfers is off the measurement by more than so many percent, "
+              "up or down; the result is written all the same",
+          .value = "P",
+          .accepted = real_number(0, 1e6)};
 }
 
 std::vector<Replayed> replayed_job(const std::optional<sim::JobReplay>& job, const Findings& findings) {

@@ -10,8 +10,8 @@
 
 namespace chakra::cli {
 
-/// Adds "--max-error P".
-void add_max_error_option(CLI::App& app, std::optional<double>& percent);
+/// --max-error P.
+Option max_error_option(std::optional<double>& percent);
 
 /// A replay, and by how much it is off: replayed / measured - 1; none where it could not run.
 struct Replayed {

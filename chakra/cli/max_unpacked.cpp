@@ -27,17 +27,16 @@ std::optional<uint64_t> bytes_of(std::string_view text) {
 
 }  // namespace
 
-void add_max_unpacked(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--max-unpacked", [](const std::string& text) { set_most_unpacked(bytes_of(text).value_or(0)); },
-         "Unpack an input, or read a pipe, up to this many bytes (default: 1,000 times the packed bytes, at most "
-         "16 GiB)")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
+Option max_unpacked_option() {
+  return {.names = "--max-unpacked",
+          .target = [](const std::string& text) { set_most_unpacked(bytes_of(text).value_or(0)); },
+          .help =
+              "Unpack an input, or read a pipe, up to this many bytes (default: 1,000 times the packed bytes, at most "
+              "16 GiB)",
+          .value = "BYTES",
+          .accepted = {[](const std::string& text) {
             return bytes_of(text) ? std::string() : quote(text) + " is not a number of bytes, as 5000000 or 64GiB are";
-          },
-          ""))
-      ->type_name("BYTES");
+          }}};
 }
 
 }  // namespace chakra::cli

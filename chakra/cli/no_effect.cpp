@@ -39,9 +39,7 @@ std::optional<std::string> if_given(const std::string& value) {
 }
 std::optional<std::string> if_set(bool set) { return set ? std::optional<std::string>("") : std::nullopt; }
 
-Why if_silent(const JobFacts& job) {
-  return {job.collectives || job.messages ? "" : "nothing communicates", false};
-}
+Why if_silent(const JobFacts& job) { return {job.collectives || job.messages ? "" : "nothing communicates", false}; }
 
 bool has(const JobFacts& job, int64_t rank) { return std::binary_search(job.ranks.begin(), job.ranks.end(), rank); }
 
@@ -195,7 +193,7 @@ constexpr std::array<Row, 17> kRows{{
      }},
     {"--memory", [](const SimAsked& a, const JobFacts&) { return if_given(a.memory); },
      [](const SimAsked& a, const JobFacts& j, const sim::SimReport&) {
-       return Why{a.native                                                       ? "only --compat uses it"
+       return Why{a.native                                               ? "only --compat uses it"
                   : j.system.memory == sim::MemoryKind::none || j.memory ? ""
                                                                          : "the job has no remote memory nodes",
                   false};

@@ -145,43 +145,69 @@ Result<void> run_unpack(const UnpackOptions& o) {
 
 }  // namespace
 
-void add_pack(CLI::App& app, int& exit_code) {
+Syntax pack_syntax() {
   auto options = std::make_shared<PackOptions>();
-  app.add_option(
-         "paths", options->paths,
-         "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a job by classes (ranks.json); or, with "
-         "--stats alone, a container")
-      ->required()
-      ->type_name("JOB...");
-  app.add_option("-o,--output", options->output, "The container to write")->type_name("FILE.chakra");
-  app.add_flag("--append", options->append, "Add the ranks to a container that is there; its blocks stay as they are");
-  app.add_flag("--stats", options->stats, "Show the bytes of each rank, and how many reading it takes");
-  app.add_option("--group", options->group, "Nodes that are packed together: more pack better, fewer are found faster")
-      ->capture_default_str()
-      ->check(whole_number(1, 1 << 24))
-      ->type_name("N");
-  add_json_option(app, options->json);
-  app.callback([options, &exit_code] {
-    if (auto done = run_pack(*options); !done) exit_code = report(done.error());
-  });
+  return {.options = {{.names = "paths",
+                       .target = &options->paths,
+                       .help = "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a job by classes "
+                               "(ranks.json); or, with "
+                               "--stats alone, a container",
+                       .value = "JOB...",
+                       .required = true},
+                      {.names = "-o,--output",
+                       .target = &options->output,
+                       .help = "The container to write",
+                       .value = "FILE.chakra"},
+                      {.names = "--append",
+                       .target = &options->append,
+                       .help = "Add the ranks to a container that is there; its blocks stay as they are"},
+                      {.names = "--stats",
+                       .target = &options->stats,
+                       .help = "Show the bytes of each rank, and how many reading it takes"},
+                      {.names = "--group",
+                       .target = &options->group,
+                       .help = "Nodes that are packed together: more pack better, fewer are found faster",
+                       .value = "N",
+                       .accepted = whole_number(1, 1 << 24),
+                       .shows_default = true},
+                      json_option(options->json)},
+          .run = [options]() -> Result<int> {
+            CHAKRA_CHECK(run_pack(*options));
+            return 0;
+          }};
 }
 
-void add_unpack(CLI::App& app, int& exit_code) {
+Syntax unpack_syntax() {
   auto options = std::make_shared<UnpackOptions>();
-  app.add_option("path", options->path, "The container")->required()->type_name("FILE.chakra");
-  app.add_option("-o,--output", options->output, "The folder to write trace.<rank>.et into")
-      ->required()
-      ->type_name("DIR");
-  app.add_option("--ranks", options->ranks, "Only these")->delimiter(',')->check(whole_number(0, INT64_MAX))->type_name(
-      "R,R,...");
-  app.add_option("--nodes", options->nodes, "Only these nodes of each: the first, counted from 0, and how many")
-      ->type_name("FIRST[:COUNT]");
-  app.add_option("--to", options->to, "The form: et, json, jsonl, with .gz or .zst behind to pack them")
-      ->capture_default_str()
-      ->type_name("FORM");
-  app.callback([options, &exit_code] {
-    if (auto done = run_unpack(*options); !done) exit_code = report(done.error());
-  });
+  return {.options = {{.names = "path",
+                       .target = &options->path,
+                       .help = "The container",
+                       .value = "FILE.chakra",
+                       .required = true},
+                      {.names = "-o,--output",
+                       .target = &options->output,
+                       .help = "The folder to write trace.<rank>.et into",
+                       .value = "DIR",
+                       .required = true},
+                      {.names = "--ranks",
+                       .target = &options->ranks,
+                       .help = "Only these",
+                       .value = "R,R,...",
+                       .accepted = whole_number(0, INT64_MAX),
+                       .delimiter = ','},
+                      {.names = "--nodes",
+                       .target = &options->nodes,
+                       .help = "Only these nodes of each: the first, counted from 0, and how many",
+                       .value = "FIRST[:COUNT]"},
+                      {.names = "--to",
+                       .target = &options->to,
+                       .help = "The form: et, json, jsonl, with .gz or .zst behind to pack them",
+                       .value = "FORM",
+                       .shows_default = true}},
+          .run = [options]() -> Result<int> {
+            CHAKRA_CHECK(run_unpack(*options));
+            return 0;
+          }};
 }
 
 }  // namespace chakra::cli

@@ -21,8 +21,8 @@ Result<std::vector<Range>> parse(const std::string& text) {
     const size_t comma = rest.find(','), colon = rest.substr(0, comma).find(':');
     const std::string_view item = rest.substr(0, comma);
     Range range;
-    if (!parse_integer(item.substr(0, colon), range.first) || range.first < 0 ||
-        (colon != item.npos && (!parse_integer(item.substr(colon + 1), range.count) || range.count < 1)))
+    if (!parse_decimal(item.substr(0, colon), range.first) || range.first < 0 ||
+        (colon != item.npos && (!parse_decimal(item.substr(colon + 1), range.count) || range.count < 1)))
       return fail(Code::usage, "cli.usage",
                   fmt::format("--ranks {}: a rank, FIRST:COUNT, or several of them with commas between are expected",
                               quote(text)));
@@ -68,9 +68,11 @@ Result<trace::TraceSet> read_files(const std::string& path, const std::vector<io
 
 }  // namespace
 
-void add_ranks_option(CLI::App& app, std::string& text) {
-  app.add_option("--ranks", text, "Only these ranks of the job, for example 0:8 (the first 8) or 0,2,5")
-      ->type_name("FIRST:COUNT");
+Option ranks_option(std::string& text) {
+  return {.names = "--ranks",
+          .target = &text,
+          .help = "Only these ranks of the job, for example 0:8 (the first 8) or 0,2,5",
+          .value = "FIRST:COUNT"};
 }
 
 Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& text, int64_t first_of,
@@ -85,9 +87,8 @@ Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& t
       return std::none_of(ranges.begin(), ranges.end(), [&](const Range& range) { return range.has(file.rank); });
     });
   }
-  const auto beyond = std::find_if(files.begin(), files.end(), [&](const io::RankFile& file) {
-    return first_of >= 0 && file.rank >= first_of;
-  });
+  const auto beyond = std::find_if(files.begin(), files.end(),
+                                   [&](const io::RankFile& file) { return first_of >= 0 && file.rank >= first_of; });
   if (beyond != files.end() && beyond != files.begin()) {
     findings.push_back(
         {"sim.compat.more_ranks", Severity::warning, -1, -1,

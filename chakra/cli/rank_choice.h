@@ -1,16 +1,16 @@
 // `--ranks`: of a job, some ranks only.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "chakra/base/base.h"
+#include "chakra/cli/options.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::cli {
 
-/// Adds "--ranks FIRST:COUNT".
-void add_ranks_option(CLI::App& app, std::string& text);
+/// --ranks FIRST:COUNT.
+Option ranks_option(std::string& text);
 
 /// Reads the ranks that `text` names, all where it is empty: "R", "FIRST:COUNT", or several of them with commas
 /// between. Other ranks' files are not opened. `first_of`: of those the ones below this number, with a finding that

@@ -579,83 +579,127 @@ Result<void> run_sim(Options o) {
 
 }  // namespace
 
-void add_sim(CLI::App& app, int& exit_code) {
+Syntax sim_syntax() {
   auto options = std::make_shared<Options>();
-  app.add_option("path", options->path, "The job: a prefix (PREFIX.<rank>.et), a folder, or one trace")
-      ->type_name("PATH");
-  app.add_option("--workload-configuration", options->workload, "The job, as ASTRA-sim's command has it")
-      ->type_name("PREFIX");
-  app.add_option("--network,--network-configuration", options->network,
-                 "The network (YAML: topology, npus_count, bandwidth in GB/s of 2^30, latency in ns)")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--system,--system-configuration", options->system,
-                 "What a rank can do (JSON: roofline-enabled, peak-perf, local-mem-bw, ...)")
-      ->type_name("FILE");
-  app.add_option("--memory,--remote-memory-configuration", options->memory, "Remote memory (JSON), for --compat")
-      ->type_name("FILE");
-  app.add_option("--groups,--comm-group-configuration", options->groups, "Process groups, name -> ranks (JSON)")
-      ->type_name("FILE");
-  add_ranks_option(app, options->ranks);
-  add_expand_option(app, options->expand);
-  app.add_flag("--no-check", options->no_check, "Run also what 'chakra check' says cannot run");
-  app.add_option("--compat", options->compat, "Follow the rules of another simulator to the nanosecond")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"astra-sim"}));
-  app.add_option("--backend", options->backend, "With --compat: whether messages compete for links")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"congestion_unaware", "congestion_aware"}));
-  app.add_option("--num-queues-per-dim", options->compat_options.queues_per_dimension,
-                 "With --compat: queues for chunks in each dimension")
-      ->type_name("N")
-      ->check(whole_number(1, kMostQueues));
-  app.add_option("--rendezvous-protocol", options->rendezvous,
-                 "With --compat: data leaves when the receiver has asked for it")
-      ->type_name("BOOL")
-      ->check(CLI::IsMember({"true", "false", "1", "0"}));
-  app.add_option("--injection-scale", options->compat_options.injection_scale,
-                 "With --compat: factor of the endpoint delay")
-      ->type_name("X")
-      ->check(real_number(0, 1e9));
-  for (const auto& [flag, value] :
-       {std::pair("--compute-scale", &options->compute_scale), std::pair("--comm-scale", &options->comm_scale),
-        std::pair("--logging-configuration", &options->logging),
-        std::pair("--logging-folder", &options->logging_folder)})
-    app.add_option(flag, *value, "Of ASTRA-sim's command; without effect")->group("");
-  app.add_flag("--astra-output", options->astra_output, "With --compat: print the lines that ASTRA-sim prints");
-  app.add_option(
-         "--congestion", options->congestion,
-         "Who shares links: closed (nobody: every transfer alone), fluid (max-min fair), packet (store and forward)")
-      ->type_name("MODEL")
-      ->check(CLI::IsMember({"closed", "fluid", "packet"}));
-  app.add_option("--packet-bytes", options->packet_bytes, "Of --congestion packet; 0: a message is one packet")
-      ->type_name("N")
-      ->check(whole_number(0, kMostPacket));
-  app.add_option(
-         "--collectives", options->collectives,
-         "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list collectives)")
-      ->type_name("RULES");
-  app.add_option("--routing", options->routing,
-                 "Which of several shortest routes messages take: spread, ecmp[,channels=N][,seed=N], single, adaptive")
-      ->type_name("NAME");
-  add_device_options(app, options->devices);
-  app.add_option("--transfers", options->transfers,
-                 "How long collectives and messages of a recorded job take once all have come: as the network says "
-                 "(simulated, the default), or as they did (recorded)")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"recorded", "simulated"}));
-  add_delay_option(app, options->delays);
-  app.add_flag("--align-starts", options->align_starts,
-               "Let all ranks of a recorded job begin at the same time, not when they were recorded to");
-  add_max_error_option(app, options->max_error);
-  app.add_flag("--no-fold", options->no_fold, "Simulate every rank, also those that nothing tells apart");
-  app.add_option("--csv", options->csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...")
-      ->type_name("PREFIX");
-  app.add_option("--timeline", options->timeline, "Write what ran when, for ui.perfetto.dev")->type_name("FILE.json");
-  add_json_option(app, options->json);
-  app.callback([options, &exit_code] {
-    if (auto done = run_sim(*options); !done) exit_code = report(done.error());
-  });
+  const auto ignored = [](std::string name, std::string* value) {
+    return Option{
+        .names = std::move(name), .target = value, .help = "Of ASTRA-sim's command; without effect", .hidden = true};
+  };
+  return {
+      .options =
+          {{.names = "path",
+            .target = &options->path,
+            .help = "The job: a prefix (PREFIX.<rank>.et), a folder, or one trace",
+            .value = "PATH"},
+           {.names = "--workload-configuration",
+            .target = &options->workload,
+            .help = "The job, as ASTRA-sim's command has it",
+            .value = "PREFIX"},
+           {.names = "--network,--network-configuration",
+            .target = &options->network,
+            .help = "The network (YAML: topology, npus_count, bandwidth in GB/s of 2^30, latency in ns)",
+            .value = "FILE",
+            .required = true},
+           {.names = "--system,--system-configuration",
+            .target = &options->system,
+            .help = "What a rank can do (JSON: roofline-enabled, peak-perf, local-mem-bw, ...)",
+            .value = "FILE"},
+           {.names = "--memory,--remote-memory-configuration",
+            .target = &options->memory,
+            .help = "Remote memory (JSON), for --compat",
+            .value = "FILE"},
+           {.names = "--groups,--comm-group-configuration",
+            .target = &options->groups,
+            .help = "Process groups, name -> ranks (JSON)",
+            .value = "FILE"},
+           ranks_option(options->ranks),
+           expand_option(options->expand),
+           {.names = "--no-check",
+            .target = &options->no_check,
+            .help = "Run also what 'chakra check' says cannot run"},
+           {.names = "--compat",
+            .target = &options->compat,
+            .help = "Follow the rules of another simulator to the nanosecond",
+            .value = "NAME",
+            .accepted = one_of({"astra-sim"})},
+           {.names = "--backend",
+            .target = &options->backend,
+            .help = "With --compat: whether messages compete for links",
+            .value = "NAME",
+            .accepted = one_of({"congestion_unaware", "congestion_aware"})},
+           {.names = "--num-queues-per-dim",
+            .target = &options->compat_options.queues_per_dimension,
+            .help = "With --compat: queues for chunks in each dimension",
+            .value = "N",
+            .accepted = whole_number(1, kMostQueues)},
+           {.names = "--rendezvous-protocol",
+            .target = &options->rendezvous,
+            .help = "With --compat: data leaves when the receiver has asked for it",
+            .value = "BOOL",
+            .accepted = one_of({"true", "false", "1", "0"})},
+           {.names = "--injection-scale",
+            .target = &options->compat_options.injection_scale,
+            .help = "With --compat: factor of the endpoint delay",
+            .value = "X",
+            .accepted = real_number(0, 1e9)},
+           ignored("--compute-scale", &options->compute_scale),
+           ignored("--comm-scale", &options->comm_scale),
+           ignored("--logging-configuration", &options->logging),
+           ignored("--logging-folder", &options->logging_folder),
+           {.names = "--astra-output",
+            .target = &options->astra_output,
+            .help = "With --compat: print the lines that ASTRA-sim prints"},
+           {.names = "--congestion",
+            .target = &options->congestion,
+            .help = "Who shares links: closed (nobody: every transfer alone), fluid (max-min fair), packet (store and "
+                    "forward)",
+            .value = "MODEL",
+            .accepted = one_of({"closed", "fluid", "packet"})},
+           {.names = "--packet-bytes",
+            .target = &options->packet_bytes,
+            .help = "Of --congestion packet; 0: a message is one packet",
+            .value = "N",
+            .accepted = whole_number(0, kMostPacket)},
+           {.names = "--collectives",
+            .target = &options->collectives,
+            .help = "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list "
+                    "collectives)",
+            .value = "RULES"},
+           {.names = "--routing",
+            .target = &options->routing,
+            .help =
+                "Which of several shortest routes messages take: spread, ecmp[,channels=N][,seed=N], single, adaptive",
+            .value = "NAME"},
+           device_option(options->devices),
+           from_device_option(options->devices),
+           unrecorded_option(options->devices),
+           {.names = "--transfers",
+            .target = &options->transfers,
+            .help = "How long collectives and messages of a recorded job take once all have come: as the network says "
+                    "(simulated, the default), or as they did (recorded)",
+            .value = "KIND",
+            .accepted = one_of({"recorded", "simulated"})},
+           delay_option(options->delays),
+           {.names = "--align-starts",
+            .target = &options->align_starts,
+            .help = "Let all ranks of a recorded job begin at the same time, not when they were recorded to"},
+           max_error_option(options->max_error),
+           {.names = "--no-fold",
+            .target = &options->no_fold,
+            .help = "Simulate every rank, also those that nothing tells apart"},
+           {.names = "--csv",
+            .target = &options->csv,
+            .help = "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...",
+            .value = "PREFIX"},
+           {.names = "--timeline",
+            .target = &options->timeline,
+            .help = "Write what ran when, for ui.perfetto.dev",
+            .value = "FILE.json"},
+           json_option(options->json)},
+      .run = [options]() -> Result<int> {
+        CHAKRA_CHECK(run_sim(*options));
+        return 0;
+      }};
 }
 
 }  // namespace chakra::cli

@@ -47,13 +47,15 @@ std::string signed_text(Picoseconds change, Picoseconds before) {
 
 }  // namespace
 
-void add_delay_option(CLI::App& app, std::vector<std::string>& delays) {
-  app.add_option("--delay", delays,
-                 "Delay each node of the rank (of all ranks without RANK:) whose name matches PATTERN (* any text, ? "
-                 "any character) by TIME (ps, ns, us, ms, s), and say how the total changes. A recorded job keeps its "
-                 "recorded transfers unless --transfers says otherwise. May be given several times")
-      ->type_name("[RANK:]PATTERN=TIME")
-      ->allow_extra_args(false);
+Option delay_option(std::vector<std::string>& delays) {
+  return {.names = "--delay",
+          .target = &delays,
+          .help =
+              "Delay each node of the rank (of all ranks without RANK:) whose name matches PATTERN (* any text, ? "
+              "any character) by TIME (ps, ns, us, ms, s), and say how the total changes. A recorded job keeps its "
+              "recorded transfers unless --transfers says otherwise. May be given several times",
+          .value = "[RANK:]PATTERN=TIME",
+          .one_each = true};
 }
 
 Result<DelayStudy> DelayStudy::begin(const std::vector<std::string>& delays, const std::string& path,
@@ -74,11 +76,10 @@ Result<DelayStudy> DelayStudy::begin(const std::vector<std::string>& delays, con
     if (rule.rank && !input.job.find(*rule.rank))
       findings.push_back(no_effect(option, fmt::format("the job has no rank {}", *rule.rank)));
     else if (study.nodes_[r] == 0)
-      findings.push_back(no_effect(
-          option, fmt::format("no node{} has a name that matches {}",
-                              rule.rank ? fmt::format(" of rank {}", *rule.rank) : "", quote(rule.pattern))));
-    else if (rule.time_ps == 0)
-      findings.push_back(no_effect(option, "the time is 0"));
+      findings.push_back(
+          no_effect(option, fmt::format("no node{} has a name that matches {}",
+                                        rule.rank ? fmt::format(" of rank {}", *rule.rank) : "", quote(rule.pattern))));
+    else if (rule.time_ps == 0) findings.push_back(no_effect(option, "the time is 0"));
   }
   const bool measured = sim::JobReplay::possible(input.job);
   for (const trace::Trace& t : input.job.ranks) {

@@ -11,7 +11,8 @@
 
 namespace chakra::cli {
 
-void add_delay_option(CLI::App& app, std::vector<std::string>& delays);
+/// --delay, any number of times.
+Option delay_option(std::vector<std::string>& delays);
 
 class DelayStudy {
  public:

@@ -9,18 +9,26 @@ namespace chakra::cli {
 
 using table::Table;
 
-void add_device_options(CLI::App& app, DeviceOptions& options) {
-  app.add_option("--device", options.device,
-                 "Compute on this device: a name of 'chakra list devices' or a device file; measured times are scaled")
-      ->type_name("NAME|FILE");
-  app.add_option("--from-device", options.from_device,
-                 "What was measured, was measured on this device, whatever the traces say")
-      ->type_name("NAME|FILE");
-  app.add_option("--unrecorded", options.unrecorded,
-                 "Whether device work that was not recorded is scaled with the device and a rank's speed (scale, the "
-                 "default), or takes its time (keep)")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"scale", "keep"}));
+Option device_option(DeviceOptions& options) {
+  return {.names = "--device",
+          .target = &options.device,
+          .help = "Compute on this device: a name of 'chakra list devices' or a device file; measured times are scaled",
+          .value = "NAME|FILE"};
+}
+Option from_device_option(DeviceOptions& options) {
+  return {.names = "--from-device",
+          .target = &options.from_device,
+          .help = "What was measured, was measured on this device, whatever the traces say",
+          .value = "NAME|FILE"};
+}
+Option unrecorded_option(DeviceOptions& options) {
+  return {.names = "--unrecorded",
+          .target = &options.unrecorded,
+          .help =
+              "Whether device work that was not recorded is scaled with the device and a rank's speed (scale, the "
+              "default), or takes its time (keep)",
+          .value = "KIND",
+          .accepted = one_of({"scale", "keep"})};
 }
 
 Result<void> use_devices(const DeviceOptions& options, bool native, sim::System& system) {

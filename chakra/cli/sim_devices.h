@@ -9,7 +9,10 @@ namespace chakra::cli {
 struct DeviceOptions {
   std::string device, from_device, unrecorded;
 };
-void add_device_options(CLI::App& app, DeviceOptions& options);
+/// --device, --from-device, --unrecorded.
+Option device_option(DeviceOptions& options);
+Option from_device_option(DeviceOptions& options);
+Option unrecorded_option(DeviceOptions& options);
 /// Sets the system's target and recorded device. Errors: cli.usage, those of device::find_or_load.
 Result<void> use_devices(const DeviceOptions& options, bool native, sim::System& system);
 

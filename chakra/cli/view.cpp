@@ -7,6 +7,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rank_choice.h"
 #include "chakra/io/io.h"
 
 namespace chakra::cli {
@@ -49,11 +50,10 @@ Result<void> write_timeline(const table::Timeline& timeline, const std::string& 
   size_t ranks = 0;
   int64_t last = -1;
   for (const table::Timeline::Track& track : timeline.tracks) ranks += track.rank != last, last = track.rank;
-  print(
-      fmt::format("{}: {} slices on {} tracks of {} ranks, {} arrows, {}; open it in https://ui.perfetto.dev\n",
-                  output, show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), ranks,
-                  show_count(static_cast<int64_t>(timeline.flows.size())),
-                  show_bytes(static_cast<double>(file_size(output)))));
+  print(fmt::format("{}: {} slices on {} tracks of {} ranks, {} arrows, {}; open it in https://ui.perfetto.dev\n",
+                    output, show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), ranks,
+                    show_count(static_cast<int64_t>(timeline.flows.size())),
+                    show_bytes(static_cast<double>(file_size(output)))));
   print(to_text(findings));
   return {};
 }
@@ -69,51 +69,10 @@ Result<void> view_csv(const Options& o) {
   return write_timeline(timeline, o.output, findings);
 }
 
-struct Ranks {
-  int64_t first = 0, count = 1;
-  bool has(int64_t rank) const { return rank >= first && rank - first < count; }
-};
-/// "0:8,12": FIRST:COUNT or single ranks.
-Result<std::vector<Ranks>> parse_ranks(const std::string& text) {
-  std::vector<Ranks> all;
-  for (std::string_view rest = text;;) {
-    const std::string_view item = rest.substr(0, rest.find(','));
-    const size_t colon = item.find(':');
-    Ranks& ranks = all.emplace_back();
-    if (!parse_decimal(item.substr(0, colon), ranks.first) || ranks.first < 0 ||
-        (colon != item.npos && (!parse_decimal(item.substr(colon + 1), ranks.count) || ranks.count < 1)))
-      return fail(Code::usage, "cli.usage", fmt::format("--ranks {}: expected FIRST:COUNT or R,R,...", quote(text)));
-    if (item.size() == rest.size()) return all;
-    rest.remove_prefix(item.size() + 1);
-  }
-}
-
-/// Those of --ranks that there are.
-Result<trace::TraceSet> read_some(const Options& o) {
-  CHAKRA_ASSIGN(const std::vector<Ranks> ranges, parse_ranks(o.some_ranks));
-  const auto wanted = [&](int64_t rank) {
-    return std::any_of(ranges.begin(), ranges.end(), [&](const Ranks& ranks) { return ranks.has(rank); });
-  };
-  trace::TraceSet job;
-  if (io::is_class_job(o.path)) {
-    CHAKRA_ASSIGN(job, io::read_job(o.path));
-    std::erase_if(job.ranks, [&](const trace::Trace& t) { return !wanted(t.rank); });
-  } else {
-    CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(o.path));
-    for (const io::RankFile& file : files) {
-      if (!wanted(file.rank)) continue;
-      CHAKRA_ASSIGN(trace::Trace t, io::read_rank(file));
-      job.ranks.push_back(std::move(t));
-    }
-  }
-  if (job.ranks.empty())
-    return fail(Code::usage, "cli.usage", fmt::format("there is no rank of --ranks {}", quote(o.some_ranks)), {o.path});
-  return job;
-}
-
 /// The ranks that are asked for, or all.
 Result<trace::TraceSet> read(const Options& o) {
-  if (!o.some_ranks.empty()) return read_some(o);
+  Findings none;  // all ranks that are named are there
+  if (!o.some_ranks.empty()) return read_ranks(o.path, o.some_ranks, -1, none);
   if (io::is_class_job(o.path) || !o.rank) {
     CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(o.path));
     if (o.rank) std::erase_if(job.ranks, [&](const trace::Trace& t) { return t.rank != *o.rank; });
@@ -192,55 +151,79 @@ Result<void> run_view(const Options& o) {
 
 }  // namespace
 
-void add_view(CLI::App& app, int& exit_code) {
+Syntax view_syntax() {
   auto o = std::make_shared<Options>();
   std::vector<std::string> forms;
   for (const view::FormRow& row : view::kForms) forms.emplace_back(row.name);
-  app.add_option("path", o->path,
-                 "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; or FILE.csv with issue and callback lines")
-      ->required()
-      ->type_name("PATH");
-  app.add_option("-o,--output", o->output, "What to write; its ending says the form")->required()->type_name("FILE");
-  app.add_option("--to", o->to, "The form, where the ending does not say it")->check(CLI::IsMember(forms));
-  app.add_option("--from", o->from, "What PATH is, where its ending does not say it")
-      ->check(CLI::IsMember(std::vector<std::string>{"traces", "csv"}));
-  CLI::Option* const rank = app.add_option("--rank", o->rank, "Only this rank; a graph is drawn of one")
-                                ->type_name("N")
-                                ->check(whole_number(0, kMostRanks));
-  app.add_option("--ranks", o->some_ranks, "Only these ranks, for example 0:8 (the first 8) or 0,2,5")
-      ->type_name("FIRST:COUNT")
-      ->excludes(rank);
-  app.add_option("--only", o->only, "Graphs: only nodes of a kind, and who waits for whom through the others")
-      ->check(CLI::IsMember(std::vector<std::string>(view::kOnlyNames.begin(), view::kOnlyNames.end())));
-  CLI::Option* const focus =
-      app.add_option("--focus", o->focus, "Graphs: only what is near the node of this id")
-          ->type_name("NODE")
-          ->check(CLI::Validator(
-              [](const std::string& text) {
-                uint64_t id = 0;
-                return parse_decimal(text, id) ? std::string() : fmt::format("{} is not the id of a node", quote(text));
-              },
-              ""));
-  app.add_option("--hops", o->hops, "Graphs: how many edges away from --focus (default: 2)")
-      ->type_name("N")
-      ->check(whole_number(0, kMostHops))
-      ->needs(focus);
-  CLI::Option* const group = app.add_flag(
-      "--group", o->group, "Graphs: a box for many nodes, by lane and by what called them, repetitions as one");
-  app.add_option("--boxes", o->boxes, "Graphs: at most so many boxes with --group (default: 30)")
-      ->type_name("N")
-      ->check(whole_number(2, kMostBoxes))
-      ->needs(group);
-  app.add_option("--num-npus,--num_npus", o->ranks,
-                 "CSV: so many ranks; others are an error (default: as many as there are)")
-      ->type_name("N")
-      ->check(whole_number(1, kMostRanks));
-  app.add_option("--npu-frequency,--npu_frequency", o->frequency,
-                 "CSV: ticks per second: MHz, or with a unit, such as 1.5GHz (default: 1GHz)")
-      ->type_name("FREQUENCY");
-  app.callback([o, &exit_code] {
-    if (auto done = run_view(*o); !done) exit_code = report(done.error());
-  });
+  Option some_ranks = ranks_option(o->some_ranks);
+  some_ranks.excludes = "--rank";
+  return {
+      .options =
+          {{.names = "path",
+            .target = &o->path,
+            .help =
+                "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; or FILE.csv with issue and callback lines",
+            .value = "PATH",
+            .required = true},
+           {.names = "-o,--output",
+            .target = &o->output,
+            .help = "What to write; its ending says the form",
+            .value = "FILE",
+            .required = true},
+           {.names = "--to",
+            .target = &o->to,
+            .help = "The form, where the ending does not say it",
+            .accepted = one_of(forms)},
+           {.names = "--from",
+            .target = &o->from,
+            .help = "What PATH is, where its ending does not say it",
+            .accepted = one_of(std::vector<std::string>{"traces", "csv"})},
+           {.names = "--rank",
+            .target = &o->rank,
+            .help = "Only this rank; a graph is drawn of one",
+            .value = "N",
+            .accepted = whole_number(0, kMostRanks)},
+           some_ranks,
+           {.names = "--only",
+            .target = &o->only,
+            .help = "Graphs: only nodes of a kind, and who waits for whom through the others",
+            .accepted = one_of(std::vector<std::string>(view::kOnlyNames.begin(), view::kOnlyNames.end()))},
+           {.names = "--focus",
+            .target = &o->focus,
+            .help = "Graphs: only what is near the node of this id",
+            .value = "NODE",
+            .accepted = {[](const std::string& text) {
+              uint64_t id = 0;
+              return parse_decimal(text, id) ? std::string() : fmt::format("{} is not the id of a node", quote(text));
+            }}},
+           {.names = "--hops",
+            .target = &o->hops,
+            .help = "Graphs: how many edges away from --focus (default: 2)",
+            .value = "N",
+            .accepted = whole_number(0, kMostHops),
+            .needs = "--focus"},
+           {.names = "--group",
+            .target = &o->group,
+            .help = "Graphs: a box for many nodes, by lane and by what called them, repetitions as one"},
+           {.names = "--boxes",
+            .target = &o->boxes,
+            .help = "Graphs: at most so many boxes with --group (default: 30)",
+            .value = "N",
+            .accepted = whole_number(2, kMostBoxes),
+            .needs = "--group"},
+           {.names = "--num-npus,--num_npus",
+            .target = &o->ranks,
+            .help = "CSV: so many ranks; others are an error (default: as many as there are)",
+            .value = "N",
+            .accepted = whole_number(1, kMostRanks)},
+           {.names = "--npu-frequency,--npu_frequency",
+            .target = &o->frequency,
+            .help = "CSV: ticks per second: MHz, or with a unit, such as 1.5GHz (default: 1GHz)",
+            .value = "FREQUENCY"}},
+      .run = [o]() -> Result<int> {
+        CHAKRA_CHECK(run_view(*o));
+        return 0;
+      }};
 }
 
 }  // namespace chakra::cli

@@ -1,0 +1,63 @@
+// What a subcommand takes, as rows, and what it runs. command_line.cpp alone knows the library that reads them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::cli {
+
+/// Which values an option takes.
+struct Accepted {
+  /// What is wrong with a value; empty: nothing.
+  std::function<std::string(const std::string& text)> refuse = {};
+  std::string shown = {};  ///< for --help, behind what the value is called
+};
+Accepted one_of(std::vector<std::string> values);
+/// Whole numbers from `least` to `most`, in decimal.
+Accepted whole_number(int64_t least, int64_t most);
+/// Numbers from `least` to `most`; not "nan".
+Accepted real_number(double least, double most);
+
+/// One argument. Its target is written where it is given, and else keeps what it has.
+struct Option {
+  /// A bool is a flag, without a value.
+  using Target =
+      std::variant<bool*, std::string*, int*, uint32_t*, int64_t*, uint64_t*, double*, std::optional<bool>*,
+                   std::optional<int64_t>*, std::optional<uint64_t>*, std::optional<double>*, std::vector<std::string>*,
+                   std::vector<int64_t>*, std::function<void(const std::string& text)>>;
+
+  std::string names;  ///< "path": by its place; "-o,--output"
+  Target target;
+  std::string help;
+  std::string value = {};  ///< what --help calls the value; empty: by its type
+  Accepted accepted = {};
+  bool required = false;
+  bool hidden = false;                    ///< --help does not show it
+  bool shows_default = false;             ///< --help shows what the target has
+  bool one_each = false;                  ///< a list by name: a value each time it is given, not all words that follow
+  char delimiter = 0;                     ///< of a list, between its items
+  int most = 0;                           ///< of a list by its place: so many at most; 0: any number
+  std::string needs = {}, excludes = {};  ///< the name of another one
+};
+
+/// The targets live as long as `run`.
+struct Syntax {
+  std::vector<Option> options = {};
+  /// What the subcommand does. Returns the exit code; an error is reported and gives its own.
+  std::function<Result<int>()> run = {};
+  std::vector<std::string>* given = nullptr;  ///< takes the names of the options that were given, before `run`
+  struct Below;
+  std::vector<Below> below = {};  ///< one of these must follow; then nothing else is here
+};
+struct Syntax::Below {
+  std::string name, description;
+  Syntax syntax;
+};
+
+}  // namespace chakra::cli
