@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "chakra/pytorch/host_comm.h"
 #include "chakra/pytorch/shapes.h"
@@ -21,9 +22,9 @@ namespace chakra::pytorch {
 namespace {
 
 constexpr int64_t kThreadsOfGroup = 2;
-constexpr int64_t kMissingCost = 3;     ///< a thread of a group in use that appears nowhere
-constexpr int64_t kFarthestCost = 64;   ///< how far apart threads of one group are, at most
-constexpr int64_t kAdjacentCost = 16;   ///< of threads with adjacent numbers in different groups
+constexpr int64_t kMissingCost = 3;    ///< a thread of a group in use that appears nowhere
+constexpr int64_t kFarthestCost = 64;  ///< how far apart threads of one group are, at most
+constexpr int64_t kAdjacentCost = 16;  ///< of threads with adjacent numbers in different groups
 constexpr int64_t kImpossible = INT64_C(1) << 40;
 constexpr size_t kMostGroups = 4096;
 
@@ -43,6 +44,7 @@ class GroupFinder {
     if (groups_.size() > 1 && groups_.size() <= kMostGroups && !l_.kineto.file.empty()) name_by_threads();
     for (HostComm& comm : l_.host_comms)
       if (comm.group == 0 && comm.call != kNone) name_by_size(comm);
+    if (groups_.empty()) look_for_several();
   }
 
  private:
@@ -129,9 +131,7 @@ class GroupFinder {
     if (group.size <= 0) return true;
     return (call.members < 0 || call.members == group.size) && call.root < group.size && call.peer < group.size;
   }
-  StringId op_name(uint32_t op) const {
-    return l_.kineto.file.empty() ? l_.host.ops[op].name : l_.kineto.ops[op].name;
-  }
+  StringId op_name(uint32_t op) const { return l_.kineto.file.empty() ? l_.host.ops[op].name : l_.kineto.ops[op].name; }
 
   int64_t distance_cost(size_t t) const {
     return std::min<int64_t>(threads_[t].number - threads_[t - 1].number - 1, kFarthestCost);
@@ -164,8 +164,7 @@ class GroupFinder {
         behind[t][g][1] = std::min(after + border, kImpossible);
         behind[t][g][0] = std::min(after + border + kMissingCost, kImpossible);
         if (t + 1 == threads) continue;
-        behind[t][g][0] =
-            std::min(behind[t][g][0], own[t + 1][g] + distance_cost(t + 1) + behind[t + 1][g][1]);
+        behind[t][g][0] = std::min(behind[t][g][0], own[t + 1][g] + distance_cost(t + 1) + behind[t + 1][g][1]);
         after = std::min(after, own[t + 1][g] + behind[t + 1][g][0]);
       }
     }
@@ -192,6 +191,28 @@ class GroupFinder {
     for (const Group& group : groups_)
       if (fits(comm, group)) only = &group, ++count;
     if (count == 1) comm.group = only->name;
+  }
+
+  /// Without the names of groups all communication is of one: tensors, or more threads than a group has, may tell that
+  /// it is not.
+  void look_for_several() const {
+    std::string why;
+    const Group all{0, l_.kineto.world_size, {}};
+    std::set<uint32_t> lanes;
+    for (const HostComm& comm : l_.host_comms) {
+      if (!l_.kineto.file.empty())
+        if (const uint32_t lane = l_.kineto.ops[comm.record].lane; l_.carries_out[lane] && !l_.beside[lane])
+          lanes.insert(lane);
+      if (why.empty() && comm.call != kNone && !fits(comm, all))
+        why = fmt::format("the tensors of {} are not those of {} ranks", l_.text(op_name(comm.call)), all.size);
+    }
+    if (why.empty() && lanes.size() > kThreadsOfGroup)
+      why = fmt::format("they ran on {} threads, of which a group has {} as a rule", lanes.size(), kThreadsOfGroup);
+    if (!why.empty())
+      l_.find(
+          "pytorch.comm.group_unknown", Severity::warning,
+          fmt::format("the recording does not name process groups, so its {} communications count as of one, but {}",
+                      show_count(static_cast<int64_t>(l_.host_comms.size())), why));
   }
 
   Linking& l_;

@@ -95,6 +95,26 @@ TEST(GlooGroups, WhatCannotBeToldStaysOpen) {
   EXPECT_TRUE(said);
 }
 
+std::string group_warning(const Recording& recording) {
+  for (const Finding& finding : recording.link_it().report.findings)
+    if (finding.tag == "pytorch.comm.group_unknown") return finding.text;
+  return "";
+}
+
+TEST(GlooGroups, RecordingsWithoutNamesSayThatThereAreSeveral) {
+  Recording one("");
+  one.all_reduce(200, 0, 100, 500, 64);
+  one.all_reduce(201, 1'000, 1'100, 1'500, 64);
+  EXPECT_EQ(group_warning(one), "");
+  one.all_reduce(210, 2'000, 2'100, 2'500, 64);
+  EXPECT_TRUE(group_warning(one).find("ran on 3 threads") != std::string::npos);
+  Recording part("");
+  part.event("cpu_op", "c10d::_allgather_base_", 100, 0, 50,
+             "\"Input Dims\": [[8], [4], [], []], \"Input type\": [\"float\", \"float\", \"\", \"\"]");
+  part.event("user_annotation", "gloo:all_gather", 200, 60, 100, "\"Input Dims\": [[4]], \"Input type\": [\"float\"]");
+  EXPECT_TRUE(group_warning(part).find("c10d::_allgather_base_ are not those of 4 ranks") != std::string::npos);
+}
+
 TEST(Gloo, TheCallSaysWhatTheRecordDoesNot) {
   Recording recording(kWorld);
   recording.event("cpu_op", "c10d::alltoall_base_", 100, 0, 50,
@@ -152,6 +172,56 @@ TEST(Gloo, PartsOfOneCallAreOneCollective) {
   EXPECT_EQ(linked.trace.comms[0].type, CommType::reduce_scatter);
   EXPECT_EQ(linked.trace.comms[0].bytes, 32u);
   EXPECT_EQ(linked.trace.comms[0].out_bytes, 8u);
+}
+
+/// A reduce-scatter in two parts, a reduce whose tensor has its memory, and a scatter of a rank that puts in nothing;
+/// alone, or with a Kineto trace without record-function ids (PyTorch 2.2).
+TEST(Gloo, CallsShareMemoryAndPutInNothing) {
+  struct Row {
+    std::string_view name, values, shapes, types;
+    int scope;
+    int64_t thread, start, dur;
+  };
+  const Row rows[] = {
+      {"c10d::_reduce_scatter_base_", R"([[20, 7, 0, 320, 4, "cpu"], [21, 8, 0, 960, 4, "cpu"], "<Object>"])",
+       "[[320], [960], []]", R"x(["Tensor(float)", "Tensor(float)", "Object"])x", 0, 100, 0, 50},
+      {"gloo:all_reduce", R"([[21, 8, 0, 960, 4, "cpu"]])", "[[960]]", R"x(["Tensor(float)"])x", 7, 200, 60, 100},
+      {"gloo:scatter", R"([[22, 8, 0, 320, 4, "cpu"]])", "[[320]]", R"x(["Tensor(float)"])x", 7, 201, 170, 100},
+      {"c10d::reduce_", R"([[[23, 8, 0, 710, 4, "cpu"]], "<Object>", "<Object>", 1])", "[[[710]], [], [], []]",
+       R"(["GenericList[Tensor(float)]", "Object", "Object", "Int"])", 0, 100, 300, 50},
+      {"gloo:reduce", R"([[23, 8, 0, 710, 4, "cpu"]])", "[[710]]", R"x(["Tensor(float)"])x", 7, 200, 360, 100},
+      {"c10d::scatter_", R"([[[24, 9, 0, 720, 4, "cpu"]], [], "<Object>", 1])", "[[[720]], [], [], []]",
+       R"(["GenericList[Tensor(float)]", "GenericList[]", "Object", "Int"])", 0, 100, 500, 50},
+      {"gloo:scatter", "[]", "[]", "[]", 7, 200, 560, 100},
+  };
+  std::string nodes = R"({"id": 1, "name": "[pytorch|profiler|execution_trace|process]", "ctrl_deps": 1, "inputs": )"
+                      R"({"values": [], "shapes": [], "types": []}, "attrs": []})";
+  std::string events;
+  int id = 1;
+  for (const Row& row : rows) {
+    ++id;
+    nodes += fmt::format(
+        R"(,{{"id": {}, "name": "{}", "ctrl_deps": 1, "inputs": {{"values": {}, "shapes": {}, "types": {}}}, )"
+        R"("outputs": {{"values": [], "shapes": [], "types": []}}, "attrs": [{{"name": "rf_id", "type": "uint64", )"
+        R"("value": {}}}, {{"name": "scope", "type": "uint64", "value": {}}}, {{"name": "tid", "type": "uint64", )"
+        R"("value": 1}}]}})",
+        id, row.name, row.values, row.shapes, row.types, id + 10, row.scope);
+    events += fmt::format(
+        R"({}{{"ph": "X", "cat": "{}", "name": "{}", "pid": 1, "tid": {}, "ts": {}, "dur": {}, "args": {{}}}})",
+        events.empty() ? "" : ",", row.scope ? "user_annotation" : "cpu_op", row.name, row.thread, row.start, row.dur);
+  }
+  const std::string host = fmt::format(R"({{"schema": "1.0.2-chakra.0.0.4", "pid": 1, "nodes": [{}]}})", nodes);
+  const std::string device = fmt::format(R"({{"schemaVersion": 1, "traceEvents": [{}]}})", events);
+  for (const bool alone : {true, false}) {
+    std::optional<ByteSource> kineto;
+    if (!alone) kineto = *ByteSource::from_memory(device);
+    const auto linked = link(*ByteSource::from_memory(host), std::move(kineto), {}, {});
+    ASSERT_TRUE(linked) << linked.error().message();
+    std::string found;
+    for (const trace::Comm& comm : linked->trace.comms)
+      found += fmt::format("{} {} root {}; ", trace::name(comm.type), comm.bytes, comm.root);
+    EXPECT_EQ(found, "REDUCE_SCATTER 3840 root -1; REDUCE 2840 root 1; SCATTER 0 root 1; ") << alone;
+  }
 }
 
 TEST(Gloo, AnAnnotationOfThatNameIsNone) {

@@ -72,7 +72,8 @@ class CommPairing {
         entry.lane = l_.host.ops[op].thread;
       } else {
         const CpuOp& o = l_.kineto.ops[op];
-        entry.rf_id = o.rf_id;
+        const uint32_t host = l_.host_of_op[op];
+        entry.rf_id = o.rf_id == 0 && host != kNone ? l_.host.ops[host].rf_id : o.rf_id;
         entry.start = o.start_ns;
         entry.end = o.end_ns();
         entry.lane = o.lane;
@@ -248,9 +249,8 @@ class CommPairing {
         comm.call = calls_[c].op;
         comm.turn = static_cast<uint32_t>(c + 1);
         comm.part = last[c] != r;
-      } else if (!host_alone_ && !l_.carries_out[l_.kineto.ops[comm.record].lane] && records_[r].elements < 0) {
-        l_.kineto.ops[comm.record].host_comm = false;  // an annotation, too
-        l_.kineto.ops[comm.record].annotation = true;
+      } else if (is_nothing(records_[r])) {
+        if (!host_alone_) note_annotation(comm.record);
         continue;
       }
       l_.host_comms.push_back(comm);
@@ -260,17 +260,23 @@ class CommPairing {
   // ---- threads -------------------------------------------------------------------------------------------
 
   /// People call their annotations what they like: a record without tensors, on a thread that does other things, is
-  /// none.
+  /// none. A message begins inside its call, and a host trace has all records on the thread that asked: there join()
+  /// tells.
   bool is_annotation(uint32_t op) {
-    if (!read_comm_record(record_arguments(op)).empty()) return false;
-    const CommKind kind = comm_kind(after_colon(name_of(op)));
-    if (host_alone_) return kind.collective != CommType::barrier;
-    CpuOp& o = l_.kineto.ops[op];
-    // Without tensors, a message at least begins inside its call; join() sees to that.
-    if (l_.carries_out[o.lane] || kind.type != NodeType::coll) return false;
-    o.host_comm = false;
-    o.annotation = true;
+    if (host_alone_ || l_.carries_out[l_.kineto.ops[op].lane] || !read_comm_record(record_arguments(op)).empty())
+      return false;
+    if (comm_kind(after_colon(name_of(op))).type != NodeType::coll) return false;
+    note_annotation(op);
     return true;
+  }
+  /// The same of a record for which no call was found.
+  bool is_nothing(const Entry& record) const {
+    if (record.elements >= 0) return false;
+    return host_alone_ ? record.kind.collective != CommType::barrier : !l_.carries_out[l_.kineto.ops[record.op].lane];
+  }
+  void note_annotation(uint32_t op) {
+    l_.kineto.ops[op].host_comm = false;
+    l_.kineto.ops[op].annotation = true;
   }
 
   /// Threads on which nothing runs outside of records.
@@ -302,9 +308,8 @@ class CommPairing {
     std::vector<uint32_t> moved;
     for (const HostComm& comm : l_.host_comms)
       if (!l_.carries_out[k.ops[comm.record].lane]) moved.push_back(comm.record);
-    std::sort(moved.begin(), moved.end(), [&](uint32_t a, uint32_t b) {
-      return std::tie(k.ops[a].start_ns, a) < std::tie(k.ops[b].start_ns, b);
-    });
+    std::sort(moved.begin(), moved.end(),
+              [&](uint32_t a, uint32_t b) { return std::tie(k.ops[a].start_ns, a) < std::tie(k.ops[b].start_ns, b); });
     for (const uint32_t record : moved) {
       CpuOp& op = k.ops[record];
       std::vector<Lane>& own = lanes[op.lane];
