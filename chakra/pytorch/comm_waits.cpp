@@ -6,10 +6,11 @@
 // - the call itself, where it returns with the communication done (monitored_barrier_);
 // - the gap of the calling thread in which the communication ended, unless much followed in that gap, its tensors are
 //   read later, and either the thread waited for another communication in between or the gap is all of an annotation
-//   that began after the call: then who reads them, or what follows the gap, waited;
+//   that began after the call and is never a wait: then who reads them, or what follows the gap, waited;
 // - the gap before the first operator that reads its tensors.
 // What ended after the waiter went on was not waited for.
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
 #include <tuple>
@@ -242,13 +243,22 @@ class CommWaits : ChainEditor {
 
   bool may_be_wait(uint32_t gap) { return gap != kNone && (item(gap).waited || item(gap).dur >= kCommWaitNs); }
 
+  /// Whether a gap ends so soon after communication that it may have been the wait for it.
+  static bool is_soon(int64_t begin, int64_t comm_end, int64_t end) {
+    return end - comm_end <= std::max(kSoonNs, (end - begin) / kSoonPart);
+  }
+
   /// When communication ended while the thread that had asked for it was idle.
   void note_ends_in_gaps() {
     for (const Comm& comm : comms_) {
       const uint32_t lane = k_.ops[comm.call].lane, gap = gap_at(lane, comm.end);
       if (comm.awaited || !may_be_wait(gap)) continue;
-      gap_begin_[gap] = item(gap).start;
+      const int64_t start = item(gap).start;
+      gap_begin_[gap] = start;
       ends_[lane].push_back(comm.end);
+      if (const uint32_t annotation = only_gap_of(gap, start, comm);
+          annotation != kNone && is_soon(start, comm.end, item(gap).end()))
+        named_waits_.insert(k_.ops[annotation].name);
     }
     for (auto& [lane, ends] : ends_) std::sort(ends.begin(), ends.end());
   }
@@ -283,7 +293,7 @@ class CommWaits : ChainEditor {
     const int64_t end = item(gap).end();
     const auto begin = gap_begin_.find(gap);
     const int64_t start = begin == gap_begin_.end() ? item(gap).start : begin->second;
-    if (end - comm.end <= std::max(kSoonNs, (end - start) / kSoonPart)) return true;
+    if (is_soon(start, comm.end, end)) return true;
     if (is_named_work(gap, start, comm)) return false;
     const uint32_t lane = item(gap).lane;
     if (reader == kNone || before == gap || k_.ops[reader].lane != lane) return true;
@@ -292,14 +302,19 @@ class CommWaits : ChainEditor {
     return later == ends.end() || *later > k_.ops[reader].start_ns;
   }
 
-  /// Whether an annotation that began after the call holds nothing but this gap: the program named what it did there,
-  /// and waiting for what ended long before is not it.
-  bool is_named_work(uint32_t gap, int64_t start, const Comm& comm) {
+  /// The annotation that began after the call and holds nothing but this gap, or kNone.
+  uint32_t only_gap_of(uint32_t gap, int64_t start, const Comm& comm) {
     const uint32_t around = item(gap).of;
-    if (around == kNone || item(around).kind != Item::Kind::annotation) return false;
-    const CpuOp& annotation = k_.ops[item(around).record];
-    return item(around).start == start && annotation.start_ns >= k_.ops[comm.call].end_ns() &&
-           item(gap).end() >= annotation.end_ns();
+    if (around == kNone || item(around).kind != Item::Kind::annotation) return kNone;
+    const uint32_t op = item(around).record;
+    const bool whole = item(around).start == start && item(gap).end() >= k_.ops[op].end_ns();
+    return whole && k_.ops[op].start_ns >= k_.ops[comm.call].end_ns() ? op : kNone;
+  }
+  /// Whether the program named what it did in the gap, and this name is never that of a wait: of no annotation of that
+  /// name does the gap end soon after communication.
+  bool is_named_work(uint32_t gap, int64_t start, const Comm& comm) {
+    const uint32_t annotation = only_gap_of(gap, start, comm);
+    return annotation != kNone && !named_waits_.contains(k_.ops[annotation].name);
   }
 
   /// The first operator that begins after the call, has a tensor that the communication fills among its inputs, and
@@ -344,6 +359,7 @@ class CommWaits : ChainEditor {
   absl::flat_hash_map<int64_t, std::vector<uint32_t>> readers_;    ///< storage -> operators
   absl::flat_hash_map<uint32_t, int64_t> gap_begin_;               ///< before waits were taken out of it
   absl::flat_hash_map<uint32_t, std::vector<int64_t>> ends_;       ///< per thread: of communication, in gaps
+  absl::flat_hash_set<StringId> named_waits_;                      ///< annotations in which threads wait
 };
 
 }  // namespace

@@ -271,6 +271,24 @@ TEST(Gloo, WorkThatHasANameIsNotAWait) {
   }
 }
 
+TEST(Gloo, AnAnnotationThatOnceEndsSoonIsAWait) {
+  for (const bool waits : {false, true}) {
+    Recording recording(kWorld);
+    recording.all_reduce(200, 0, 60, 6'000, 64);
+    recording.event("user_annotation", "part", 100, 100, 23'900);
+    recording.all_reduce(200, 30'000, 30'060, waits ? 53'800 : 36'000, 64);
+    recording.event("user_annotation", "part", 100, 30'100, 23'900);
+    recording.event("cpu_op", "aten::add", 100, 54'010, 50);
+    const Linked linked = recording.link_it();
+    const trace::Trace& t = linked.trace;
+    int64_t gaps = 0;
+    for (NodeId n = 0; n < t.size(); ++n)
+      if (t.lane[n] == t.lane[0] && t.name_of(n) == trace::kHostGap) gaps += t.dur_ps[n] / kPsPerUs;
+    // Both parts take 23.9 ms, or what is left of them behind the communication; beside them 50 us, 6 ms and 60 us.
+    EXPECT_EQ(gaps, waits ? 18'000 + 200 + 6'110 : 2 * 23'900 + 6'110) << waits;
+  }
+}
+
 /// Whatever the records say, the graph is sound and the same each time.
 TEST(Gloo, AnyRecordsGiveASoundGraph) {
   static constexpr std::string_view kNames[] = {"c10d::allreduce_",
