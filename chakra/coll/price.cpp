@@ -16,9 +16,8 @@ using Fare = PricedPlan::Fare;
 constexpr double kSlowest = 1e18;
 /// Fares of members that differ are kept up to here; beyond, they are worked out anew in each run.
 constexpr size_t kMostFares = size_t{1} << 22;
-/// Links of ways are kept up to here (16 bytes each).
-constexpr size_t kMostUses = size_t{1} << 21;
-constexpr uint32_t kNotKept = UINT32_MAX;
+/// Runs of links on ways are kept up to here (16 bytes each).
+constexpr size_t kMostRuns = size_t{1} << 21;
 /// Loads of different rounds are remembered up to here.
 constexpr size_t kMostLoads = size_t{1} << 20;
 
@@ -158,12 +157,16 @@ class Pricing {
   }
 
  private:
+  struct Load {
+    net::TrunkId trunk;
+    double bytes;
+  };
   /// A shift round that may come again.
   struct Known {
     bool uniform = false;
-    uint32_t first = 0;              ///< uniform: into alike_; else into fares, or kNotKept
-    double bytes = 0;                ///< that all such rounds send, per transfer
-    std::vector<Fares::Load> loads;  ///< per byte of a transfer
+    uint32_t first = 0;       ///< uniform: into alike_; else into fares, or kNotKept
+    double bytes = 0;         ///< that all such rounds send, per transfer
+    std::vector<Load> loads;  ///< per byte of a transfer
     const Symmetry::Dimension* turns = nullptr;
     Symmetry::Crowd crowd;
   };
@@ -191,12 +194,13 @@ class Pricing {
     fares_.of_list(round.list, scratch_);
     priced_.fares.insert(priced_.fares.end(), scratch_.begin(), scratch_.end());
     for (const Fare& fare : scratch_) least_latency_ = std::min(least_latency_, fare.latency_ps);
-    add_up(fares_.loads(), 1);
+    if (total_.empty()) total_.resize(place_.fabric->trunk_count());
+    fares_.take_loads([&](net::TrunkId trunk, double bytes) { total_[trunk] += bytes; });
   }
 
-  void add_up(const std::vector<Fares::Load>& loads, double times) {
+  void add_up(const std::vector<Load>& loads, double times) {
     if (total_.empty()) total_.resize(place_.fabric->trunk_count());
-    for (const Fares::Load& load : loads) total_[load.trunk] += load.bytes * times;
+    for (const Load& load : loads) total_[load.trunk] += load.bytes * times;
   }
 
   void price_shift(size_t k) {
@@ -251,7 +255,7 @@ class Pricing {
       return known;
     }
     fares_.of_shift(targets, scratch_);
-    known.loads = fares_.loads();
+    fares_.take_loads([&](net::TrunkId trunk, double bytes) { known.loads.push_back({trunk, bytes}); });
     for (const Fare& fare : scratch_) least_latency_ = std::min(least_latency_, fare.latency_ps);
     known.uniform = true;
     for (uint32_t q = 0; q < targets.shifts && known.uniform; ++q) {
@@ -356,92 +360,103 @@ void Fares::begin(size_t transfers) {
     bytes_.assign(fabric_.trunk_count(), 0);
     ps_per_byte_.assign(bytes_.size(), 0);
   }
-  for (const net::TrunkId trunk : touched_) bytes_[trunk] = 0;
-  touched_.clear();
-  ways_.clear();
+  take_loads([](net::TrunkId, double) {});  // of a round before, where nobody asked
   ways_.reserve(transfers);
   transfers_ += transfers;
 }
 
-/// A transfer's way; its links are at the end of uses_ where they are not kept.
+/// Appends the links of a way to runs_ and returns its latency.
+Picoseconds Fares::add_runs(uint32_t from, uint32_t to) {
+  uses_.clear();
+  const Picoseconds latency = fabric_.uses(place_.ranks[from], place_.ranks[to], place_.flow, uses_);
+  const size_t first = runs_.size();
+  for (const auto& [trunk, share] : uses_) {
+    if (ps_per_byte_[trunk] == 0)
+      ps_per_byte_[trunk] = std::min(kPsPerSecond / fabric_.trunk(trunk).bytes_per_s, kSlowest);
+    if (runs_.size() > first && runs_.back().first + runs_.back().count == trunk && runs_.back().share == share)
+      ++runs_.back().count;
+    else runs_.push_back({trunk, 1, share});
+  }
+  return latency;
+}
+
+/// A transfer's way; its links are at the end of runs_ where they are not kept.
 Fares::Way Fares::find(uint32_t from, uint32_t to) {
-  const bool kept = uses_.size() < kMostUses;
-  Way way;
-  way.first = static_cast<uint32_t>(uses_.size());
-  way.latency_ps = static_cast<double>(fabric_.uses(place_.ranks[from], place_.ranks[to], place_.flow, uses_));
-  way.count = kept ? static_cast<uint32_t>(uses_.size()) - way.first : kNotKept;
-  return way;
+  const size_t first = runs_.size();
+  const auto latency = static_cast<double>(add_runs(from, to));
+  const auto count = static_cast<uint32_t>(runs_.size() - first);
+  return {{static_cast<uint32_t>(first), first < kMostRuns ? count : kNotKept}, latency};
 }
 
 /// Puts a transfer on its links.
-void Fares::charge(const Way& way, double bytes) {
-  const size_t end = way.count == kNotKept ? uses_.size() : size_t{way.first} + way.count;
-  for (size_t u = way.first; u < end; ++u) {
-    const auto [trunk, share] = uses_[u];
-    double& load = bytes_[trunk];
-    if (load == 0) {
-      touched_.push_back(trunk);
-      if (ps_per_byte_[trunk] == 0)
-        ps_per_byte_[trunk] = std::min(kPsPerSecond / fabric_.trunk(trunk).bytes_per_s, kSlowest);
-    }
-    load += bytes * share;
+void Fares::charge(const Links& links, double bytes) {
+  const bool kept = links.count != kNotKept;
+  const size_t end = kept ? size_t{links.first} + links.count : runs_.size();
+  for (size_t r = links.first; r < end; ++r) {
+    const Run& run = runs_[r];
+    const double load = bytes * run.share;
+    double* const at = bytes_.data() + run.first;
+    for (uint32_t i = 0; !kept && i < run.count; ++i)
+      if (at[i] == 0) not_kept_.push_back(run.first + i);
+    for (uint32_t i = 0; i < run.count; ++i) at[i] += load;
   }
-  if (way.count == kNotKept) uses_.resize(way.first);
+  if (!kept) runs_.resize(links.first);
 }
 
 void Fares::of_shift(const Targets& targets, std::vector<Fare>& out) {
   const uint32_t n = place_.members();
   begin(size_t{n} * targets.shifts);
-  uses_.clear();
+  runs_.clear();
   of_lists_.clear();
+  out.clear();
   for (uint32_t q = 0; q < targets.shifts; ++q)
-    for (uint32_t i = 0; i < n; ++i) charge(ways_.emplace_back(find(i, targets.of(i, q))), 1);
-  out.resize(ways_.size());
+    for (uint32_t i = 0; i < n; ++i) {
+      const Way way = find(i, targets.of(i, q));
+      charge(ways_.emplace_back(way.links), 1);
+      out.push_back({0, way.latency_ps});
+    }
   for (uint32_t q = 0; q < targets.shifts; ++q)
     for (uint32_t i = 0; i < n; ++i) {
       const size_t at = size_t{q} * n + i;
-      out[at] = {busiest(i, targets.of(i, q), ways_[at]), ways_[at].latency_ps};
+      out[at].ps_per_byte = busiest(i, targets.of(i, q), ways_[at]);
     }
 }
 
 void Fares::of_list(const std::vector<Transfer>& list, std::vector<Fare>& out) {
   begin(list.size());
-  if (uses_.size() >= kMostUses) {
-    uses_.clear();
+  if (runs_.size() >= kMostRuns) {
+    runs_.clear();
     of_lists_.clear();
   }
+  out.clear();
   for (const Transfer& t : list) {
     const auto [known, fresh] = of_lists_.try_emplace(uint64_t{t.from} << 32 | t.to);
     if (fresh) known->second = find(t.from, t.to);
-    const Way& way = ways_.emplace_back(known->second);
-    charge(way, static_cast<double>(t.bytes));
-    if (way.count == kNotKept) of_lists_.erase(known);
+    const Way& way = known->second;
+    charge(ways_.emplace_back(way.links), static_cast<double>(t.bytes));
+    out.push_back({0, way.latency_ps});
+    if (way.links.count == kNotKept) of_lists_.erase(known);
   }
-  out.resize(list.size());
   for (size_t t = 0; t < list.size(); ++t)
-    out[t] = {list[t].bytes == 0 ? 0 : busiest(list[t].from, list[t].to, ways_[t]), ways_[t].latency_ps};
+    if (list[t].bytes > 0) out[t].ps_per_byte = busiest(list[t].from, list[t].to, ways_[t]);
 }
 
 /// How long the busiest link of a transfer takes.
-double Fares::busiest(uint32_t from, uint32_t to, const Way& way) {
-  const size_t before = uses_.size();
-  size_t first = way.first, end = first + way.count;
-  if (way.count == kNotKept) {
-    fabric_.uses(place_.ranks[from], place_.ranks[to], place_.flow, uses_);
+double Fares::busiest(uint32_t from, uint32_t to, const Links& links) {
+  const size_t before = runs_.size();
+  size_t first = links.first, end = first + links.count;
+  if (links.count == kNotKept) {
+    add_runs(from, to);
     first = before;
-    end = uses_.size();
+    end = runs_.size();
   }
   double longest = 0;
-  for (size_t u = first; u < end; ++u) longest = later(longest, bytes_[uses_[u].trunk] * ps_per_byte_[uses_[u].trunk]);
-  uses_.resize(before);
+  for (size_t r = first; r < end; ++r) {
+    const double *const bytes = bytes_.data() + runs_[r].first, *const ps = ps_per_byte_.data() + runs_[r].first;
+    for (uint32_t i = 0; i < runs_[r].count; ++i) longest = later(longest, bytes[i] * ps[i]);
+  }
+  runs_.resize(before);
   return longest;
-}
-
-std::vector<Fares::Load> Fares::loads() const {
-  std::vector<Load> loads;
-  loads.reserve(touched_.size());
-  for (const net::TrunkId trunk : touched_) loads.push_back({trunk, bytes_[trunk]});
-  return loads;
 }
 
 std::optional<PricedPlan> price(const Plan& plan, const Place& place, uint64_t most) {

@@ -14,42 +14,65 @@ namespace chakra::coll {
 
 class Fares {
  public:
-  struct Load {
-    net::TrunkId trunk;
-    double bytes;  ///< shift round: per byte of a transfer
-  };
-
   explicit Fares(const Place& place);
 
   /// Per shift q and member i, at q * members + i: what the transfer costs, per byte. Cost: O(transfers x links).
   void of_shift(const Targets& targets, std::vector<PricedPlan::Fare>& out);
   /// Per transfer, as a whole.
   void of_list(const std::vector<Transfer>& list, std::vector<PricedPlan::Fare>& out);
-  /// What the links carry in the round asked for last.
-  std::vector<Load> loads() const;
+  /// take(trunk, bytes) for each link and what it carries in the round asked for last; once. Of a shift round, per byte
+  /// of a transfer.
+  template <class Take>
+  void take_loads(const Take& take);
   double ps_per_byte(net::TrunkId trunk) const { return ps_per_byte_[trunk]; }
   uint64_t transfers() const { return transfers_; }  ///< looked at so far
 
  private:
+  /// Links whose numbers follow each other; each carries this share of a transfer.
+  struct Run {
+    net::TrunkId first, count;
+    double share;
+  };
+  static constexpr uint32_t kNotKept = UINT32_MAX;
+  struct Links {
+    uint32_t first = 0, count = 0;  ///< in runs_; kNotKept: worked out anew where they are needed
+  };
   struct Way {
+    Links links;
     double latency_ps = 0;
-    uint32_t first = 0, count = 0;  ///< its links, in uses_; kNotKept: worked out anew where they are needed
   };
 
   void begin(size_t transfers);
   Way find(uint32_t from, uint32_t to);
-  void charge(const Way& way, double bytes);
-  double busiest(uint32_t from, uint32_t to, const Way& way);
+  Picoseconds add_runs(uint32_t from, uint32_t to);
+  void charge(const Links& links, double bytes);
+  double busiest(uint32_t from, uint32_t to, const Links& links);
 
   Place place_;
   net::Fabric fabric_;
   std::vector<double> bytes_, ps_per_byte_;  ///< by trunk; ps_per_byte_: 0 where it is not known yet
-  std::vector<net::TrunkId> touched_;
-  std::vector<net::Use> uses_;
-  std::vector<Way> ways_;                        ///< of the round's transfers
+  std::vector<net::TrunkId> not_kept_;       ///< links that a way that is not kept was the first to use
+  std::vector<Run> runs_;
+  std::vector<net::Use> uses_;                   ///< of one way
+  std::vector<Links> ways_;                      ///< of the round's transfers
   absl::flat_hash_map<uint64_t, Way> of_lists_;  ///< by members; lists come back to the same pairs, shifts do not
   uint64_t transfers_ = 0;
 };
+
+template <class Take>
+void Fares::take_loads(const Take& take) {
+  const auto take_one = [&](net::TrunkId trunk) {
+    if (bytes_[trunk] == 0) return;  // taken already
+    take(trunk, bytes_[trunk]);
+    bytes_[trunk] = 0;
+  };
+  for (const Links& links : ways_)
+    for (uint32_t r = 0; links.count != kNotKept && r < links.count; ++r)
+      for (uint32_t i = 0; i < runs_[links.first + r].count; ++i) take_one(runs_[links.first + r].first + i);
+  for (const net::TrunkId trunk : not_kept_) take_one(trunk);
+  ways_.clear();
+  not_kept_.clear();
+}
 
 /// When each member ends, in ps since the earliest start, without extra_ps. Requires a member and its start.
 std::vector<double> ends_after(const PricedPlan& plan, std::span<const Picoseconds> ready);
