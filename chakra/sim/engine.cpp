@@ -2,6 +2,7 @@
 // other; collectives and messages are priced on an idle network (prices.h) or played out on a shared one
 // (traffic.h).
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -226,11 +227,16 @@ class Engine {
   /// What makes ranks wait for ever is found by running; what makes their data differ is not.
   /// What actors count the job's ranks have counted before, where they were matched.
   Result<void> check_match(const match::Matching& matching, bool of_actors = false) {
+    absl::flat_hash_set<std::string> tags;
+    absl::flat_hash_set<std::pair<std::string, std::string>> known;
+    const auto note = [&](const Finding& finding) {
+      tags.insert(finding.tag);
+      return known.emplace(finding.tag, finding.text).second;
+    };
+    for (const Finding& finding : report_.findings) note(finding);
     for (const Finding& finding : matching.findings) {
-      const auto same = [&](const Finding& known) {
-        return known.tag == finding.tag && (known.text == finding.text || (of_actors && finding.rank < 0));
-      };
-      if (std::none_of(report_.findings.begin(), report_.findings.end(), same)) report_.findings.push_back(finding);
+      const bool counted = of_actors && finding.rank < 0 && tags.contains(finding.tag);
+      if (!counted && note(finding)) report_.findings.push_back(finding);
       if (match::is_contradiction(finding))
         return fail(Code::bad_input, "sim.match", fmt::format("{} ({})", finding.text, finding.tag));
     }
