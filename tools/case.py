@@ -19,6 +19,7 @@ run, exit, error, stdout and absent may come several times, one group after the 
 --update writes what came out into the case; the diff is for reviewers.
 """
 import argparse
+import concurrent.futures
 import glob
 import os
 import re
@@ -128,9 +129,9 @@ def main():
     if arguments.names:
         paths = [p for p in paths if any(re.search(n, p) for n in arguments.names)]
     passed = failed = skipped = 0
-    for path in paths:
+    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+    for path, problem in zip(paths, pool.map(lambda path: run_case(path, arguments.bin, arguments.update), paths)):
         name = os.path.relpath(path, os.path.join(ROOT, "chakra"))
-        problem = run_case(path, arguments.bin, arguments.update)
         if problem is None:
             passed += 1
         elif problem.startswith("skip"):
