@@ -129,10 +129,7 @@ RecordSinkPtr create_et(PackedFile& file, int64_t) { return std::make_unique<EtS
 
 Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form) {
   if (file.classes) return ClassRank::open(file);
-  if (file.in_container) {
-    CHAKRA_ASSIGN(const ContainerPtr container, Container::open(file.path));
-    return container->open_rank(file.rank);
-  }
+  if (file.container) return file.container->open_rank(file.rank);
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
   if (!form) {
     CHAKRA_ASSIGN(const std::string_view head, source.peek(kSniffed));

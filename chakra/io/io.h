@@ -199,7 +199,7 @@ struct RankFile {
   int64_t rank = 0;
   std::string path;
   bool named = true;                                    ///< the name says the rank
-  bool in_container = false;                            ///< the file holds the whole job
+  std::shared_ptr<Container> container = {};            ///< of a rank of a container; the path is its file
   std::shared_ptr<const trace::ClassJob> classes = {};  ///< of a job by classes; the path is that of its ranks.json
 };
 /// The files of a job by ascending rank. `path` is a container, a job by classes, a file of any form, a prefix

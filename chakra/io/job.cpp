@@ -48,7 +48,7 @@ Result<std::vector<RankFile>> ranks_of_file(const std::string& path) {
   // A pipe can be read once only, and cannot be a container.
   if (is_file(path) && is_trace(path, *find_format("container"))) {
     CHAKRA_ASSIGN(const ContainerPtr container, Container::open(path));
-    for (const int64_t rank : container->ranks()) files.push_back({rank, path, true, true});
+    for (const int64_t rank : container->ranks()) files.push_back({rank, path, true, container});
     return files;
   }
   std::string_view prefix;
@@ -65,7 +65,7 @@ Result<std::vector<RankFile>> ranks_of_classes(const std::string& path) {
   const auto classes = std::make_shared<const trace::ClassJob>(std::move(job));
   const std::string file = is_directory(path) ? (std::filesystem::path(path) / "ranks.json").string() : path;
   std::vector<RankFile> files;
-  for (const trace::ClassJob::Rank& rank : classes->ranks) files.push_back({rank.rank, file, true, false, classes});
+  for (const trace::ClassJob::Rank& rank : classes->ranks) files.push_back({rank.rank, file, true, {}, classes});
   return files;
 }
 
@@ -156,7 +156,7 @@ Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& opt
   trace::TraceSet job;
   std::map<uint64_t, size_t> last_of_size;  // ranks that do the same often have equal files: those are read once
   for (size_t i = 0; i < files.size(); ++i) {
-    const uint64_t size = files[i].in_container ? 0 : file_size(files[i].path);
+    const uint64_t size = files[i].container ? 0 : file_size(files[i].path);
     const auto alike = last_of_size.find(size);
     if (size > 0 && alike != last_of_size.end() && !job.ranks[alike->second].says_rank &&
         same_contents(files[i].path, files[alike->second].path)) {
