@@ -283,10 +283,8 @@ class Compat {
 
   void note(Quirk quirk) { quirks_ |= 1u << static_cast<unsigned>(quirk); }
 
-  /// What is due for one rank at one time happens together, at the place of the first that was planned [1]. Only
-  /// where messages compete for links does that matter.
+  /// What is due for one rank at one time happens together, at the place of the first that was planned [1].
   void at(uint32_t rank, Picoseconds time, const Event& event) {
-    if (!in_.compat.congestion_aware) return queue_.push(time, event);
     auto& due = ranks_[rank].due;
     auto next = due.end();  // those behind it are later; most often none
     while (next != due.begin() && std::prev(next)->time > time) --next;
@@ -754,10 +752,15 @@ class Compat {
     if (s.custom) return begin_custom(id);
     const Plan& p = s.plans[s.current];
     if (p.is_ring() && !in_.compat.rendezvous && !in_.compat.every_message) {
-      // Where messages do not compete, a ring needs no events: it ends on no rank before all have begun.
-      if (!in_.compat.congestion_aware) return join_ring(id), Result<void>();
-      rings_begun_ = now() == rings_began_ ? rings_begun_ + 1 : 1;
-      rings_began_ = now();
+      if (in_.compat.congestion_aware) {
+        rings_begun_ = now() == rings_began_ ? rings_begun_ + 1 : 1;
+        rings_began_ = now();
+      } else if (queues_per_dim() == 1) {
+        // Where messages do not compete, a ring needs no events: it ends on no rank before all have begun. With
+        // several queues rings go both ways, and those that end at one time do so in an order that only their messages
+        // tell.
+        return join_ring(id), Result<void>();
+      }
     }
     s.phase.emplace(p.algorithm, p.type, p.line.self, p.line.places, p.bytes, p.clockwise, s.everyone, p.max_root);
     compat::Actions actions;
@@ -781,7 +784,8 @@ class Compat {
       if (!streams_[other].plans[streams_[other].current].same_messages(s.plans[s.current])) return;
     const bool alike = run_ring(run, s);
     for (uint32_t place = 0; place < line.places; ++place)
-      queue_.push(run.at[alike ? 0 : place], {Event::Kind::phase_done, line.rank(place), 0, run.streams[place], 0});
+      at(line.rank(place), run.at[alike ? 0 : place],
+         {Event::Kind::phase_done, line.rank(place), 0, run.streams[place], 0});
     rings_.erase(key);
   }
 
