@@ -51,8 +51,8 @@ struct ByteSource::State {
   int fd = -1;  // -1: all of the input is in `input`
   Packing packing = Packing::plain;
   std::vector<char> buffer;
-  std::string_view input;  // compressed bytes not used yet
-  uint64_t memory_size = 0;  // of what is read from memory
+  std::string_view input;    // compressed bytes not used yet
+  uint64_t memory_size = 0;  // of a text that is read from memory
   bool input_ended = false;
   int64_t offset = 0;
   uint64_t file_size = 0, file_read = 0;  // 0: not known

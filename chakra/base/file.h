@@ -84,7 +84,7 @@ class AtomicFile {
   Result<void> write(std::string_view bytes);
   /// Nothing more is written, and no descriptor is held until commit(): the file has its temporary name from now on.
   Result<void> close();
-  /// Waits until the disk has what was written: for a file that takes the place of one that must not be lost.
+  /// Waits until what was written is on the disk: for a file that replaces one that must not be lost.
   /// Errors: base.file.write.
   Result<void> sync();
   Result<void> commit();
@@ -94,8 +94,8 @@ class AtomicFile {
   void abandon() noexcept;
   void hand_over() noexcept;
 
-  std::string path_;       ///< the target, links resolved
-  std::string temporary_;  ///< empty: the file has no name yet, or is written directly
+  std::string path_;               ///< the target, links resolved
+  std::string temporary_;          ///< empty: the file has no name yet, or is written directly
   std::vector<std::string> made_;  ///< folders that it is the reason for, the innermost first
   int fd_ = -1;
   bool direct_ = false;

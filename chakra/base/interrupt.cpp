@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::array<int, 2> kSignals{SIGINT, SIGTERM};
 
-/// Held by threads that have the signals blocked, and by the handler: whoever holds it in another thread goes on and
-/// lets it go, so the handler may wait for it.
+/// Held by threads that have the signals blocked, and by the handler. The handler may wait for it: a thread that holds
+/// it is not the one that was interrupted, so it goes on and releases it.
 std::atomic_flag busy = ATOMIC_FLAG_INIT;
 thread_local int held = 0;
 thread_local sigset_t before;
@@ -27,14 +27,16 @@ std::set<std::string>& names() {
 }
 
 void lock() {
-  while (busy.test_and_set(std::memory_order_acquire)) {
-  }
+  while (busy.test_and_set(std::memory_order_acquire)) {}
 }
 
 void end(int signal) {
   lock();
   for (const std::string& name : names()) ::unlink(name.c_str());
-  constexpr std::string_view kText = "chakra: interrupted [" "base.interrupted" "]\n";
+  constexpr std::string_view kText =
+      "chakra: interrupted ["
+      "base.interrupted"
+      "]\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText.data(), kText.size());
   ::_exit(128 + signal);
 }

@@ -19,8 +19,9 @@ namespace {
 
 constexpr size_t kLargest = size_t{1} << 28;
 constexpr size_t kLargestYaml = size_t{1} << 24;  ///< its parser takes its time
-constexpr size_t kManyValues = 200'000, kBytesOfValue = 12;  ///< beyond so many, one value (or key) in so many bytes
-/// Bytes that aliases and anchors may add, beside so many times those of the text: each is a copy.
+/// Values and keys: so many in any text, in a large one also one per 12 bytes.
+constexpr size_t kManyValues = 200'000, kBytesOfValue = 12;
+/// Bytes that copies for aliases and anchors may take: 64 KiB and 8 times those of the text.
 constexpr size_t kMostCopied = size_t{1} << 16, kMostTimesCopied = 8;
 
 const char* name(Spec::Kind kind) {

@@ -135,10 +135,7 @@ Syntax analyze_syntax() {
             .help = "Draw the worst imbalance of collective sizes across ranks",
             .value = "FILE"},
            json_option(o->json)},
-      .run = [o]() -> Result<int> {
-        CHAKRA_CHECK(run_analyze(*o));
-        return 0;
-      }};
+      .run = exits_with_zero([o] { return run_analyze(*o); })};
 }
 
 }  // namespace chakra::cli

@@ -45,7 +45,7 @@ const NameRow* find_name(std::string_view argv0);
 
 /// The whole command. Returns the exit code (docs/errors.md).
 int run(int argc, char** argv);
-/// The same under its own name, without what is left to do at the end.
+/// Reads the command line and runs a subcommand; run() does this, or first translates a name of kNames.
 int run_command_line(int argc, char** argv);
 
 // ---- for the subcommands -------------------------------------------------------------------------------

@@ -124,10 +124,7 @@ Syntax step_syntax() {
                              .help = "Begin with a known model (chakra list presets)",
                              .value = "NAME",
                              .accepted = one_of(presets)}},
-                .run = [options]() -> Result<int> {
-                  CHAKRA_CHECK(run_step(*options));
-                  return 0;
-                }};
+                .run = exits_with_zero([options] { return run_step(*options); })};
   for (size_t i = 0; i < gen::kNumbers.size(); ++i) {
     const gen::NumberRow& row = gen::kNumbers[i];
     syntax.options.push_back({.names = "--" + std::string(row.name),

@@ -62,10 +62,7 @@ Syntax gen_cases_syntax() {
                        .value = "BYTES",
                        .accepted = whole_number(0, INT64_MAX)},
                       json_option(o->json)},
-          .run = [o]() -> Result<int> {
-            CHAKRA_CHECK(run_cases(*o));
-            return 0;
-          }};
+          .run = exits_with_zero([o] { return run_cases(*o); })};
 }
 
 }  // namespace chakra::cli

@@ -156,10 +156,7 @@ Syntax import_syntax() {
                        .help = "msccl: time of each reduction and copy (0): 7us",
                        .value = "TIME"},
                       json_option(o->json)},
-          .run = [o]() -> Result<int> {
-            CHAKRA_CHECK(run_import(*o));
-            return 0;
-          },
+          .run = exits_with_zero([o] { return run_import(*o); }),
           .given = &o->given};
 }
 

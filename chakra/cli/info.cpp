@@ -177,10 +177,7 @@ Syntax info_syntax() {
                        .value = "PATH",
                        .required = true},
                       json_option(*json)},
-          .run = [path, json]() -> Result<int> {
-            CHAKRA_CHECK(run_info(*path, *json));
-            return 0;
-          }};
+          .run = exits_with_zero([path, json] { return run_info(*path, *json); })};
 }
 
 }  // namespace chakra::cli

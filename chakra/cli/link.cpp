@@ -489,10 +489,7 @@ Syntax link_syntax() {
             .value = "N",
             .accepted = whole_number(1, kMostJobs)},
            json_option(options->json)},
-      .run = [options]() -> Result<int> {
-        CHAKRA_CHECK(LinkCommand(*options).run());
-        return 0;
-      }};
+      .run = exits_with_zero([options] { return LinkCommand(*options).run(); })};
 }
 
 }  // namespace chakra::cli

@@ -147,10 +147,7 @@ Syntax list_syntax() {
   return {.options =
               {{.names = "kind", .target = kind.get(), .help = "What to list; without it, the kinds", .value = "KIND"},
                json_option(*json)},
-          .run = [kind, json]() -> Result<int> {
-            CHAKRA_CHECK(run_list(*kind, *json));
-            return 0;
-          }};
+          .run = exits_with_zero([kind, json] { return run_list(*kind, *json); })};
 }
 
 }  // namespace chakra::cli

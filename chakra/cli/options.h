@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -59,5 +60,13 @@ struct Syntax::Below {
   std::string name, description;
   Syntax syntax;
 };
+/// Syntax::run of what returns Result<void>: the exit code is 0 unless it fails.
+template <class Run>
+std::function<Result<int>()> exits_with_zero(Run run) {
+  return [run = std::move(run)]() -> Result<int> {
+    CHAKRA_CHECK(run());
+    return 0;
+  };
+}
 
 }  // namespace chakra::cli

@@ -171,10 +171,7 @@ Syntax pack_syntax() {
                        .accepted = whole_number(1, 1 << 24),
                        .shows_default = true},
                       json_option(options->json)},
-          .run = [options]() -> Result<int> {
-            CHAKRA_CHECK(run_pack(*options));
-            return 0;
-          }};
+          .run = exits_with_zero([options] { return run_pack(*options); })};
 }
 
 Syntax unpack_syntax() {
@@ -204,10 +201,7 @@ Syntax unpack_syntax() {
                        .help = "The form: et, json, jsonl, with .gz or .zst behind to pack them",
                        .value = "FORM",
                        .shows_default = true}},
-          .run = [options]() -> Result<int> {
-            CHAKRA_CHECK(run_unpack(*options));
-            return 0;
-          }};
+          .run = exits_with_zero([options] { return run_unpack(*options); })};
 }
 
 }  // namespace chakra::cli

@@ -696,10 +696,7 @@ Syntax sim_syntax() {
             .help = "Write what ran when, for ui.perfetto.dev",
             .value = "FILE.json"},
            json_option(options->json)},
-      .run = [options]() -> Result<int> {
-        CHAKRA_CHECK(run_sim(*options));
-        return 0;
-      }};
+      .run = exits_with_zero([options] { return run_sim(*options); })};
 }
 
 }  // namespace chakra::cli

@@ -220,10 +220,7 @@ Syntax view_syntax() {
             .target = &o->frequency,
             .help = "CSV: ticks per second: MHz, or with a unit, such as 1.5GHz (default: 1GHz)",
             .value = "FREQUENCY"}},
-      .run = [o]() -> Result<int> {
-        CHAKRA_CHECK(run_view(*o));
-        return 0;
-      }};
+      .run = exits_with_zero([o] { return run_view(*o); })};
 }
 
 }  // namespace chakra::cli

@@ -194,13 +194,12 @@ class Pricing {
     fares_.of_list(round.list, scratch_);
     priced_.fares.insert(priced_.fares.end(), scratch_.begin(), scratch_.end());
     for (const Fare& fare : scratch_) least_latency_ = std::min(least_latency_, fare.latency_ps);
-    if (total_.empty()) total_.resize(place_.fabric->trunk_count());
-    fares_.take_loads([&](net::TrunkId trunk, double bytes) { total_[trunk] += bytes; });
+    fares_.take_loads([&](net::TrunkId trunk, double bytes) { add_up(trunk, bytes); });
   }
 
-  void add_up(const std::vector<Load>& loads, double times) {
+  void add_up(net::TrunkId trunk, double bytes) {
     if (total_.empty()) total_.resize(place_.fabric->trunk_count());
-    for (const Load& load : loads) total_[load.trunk] += load.bytes * times;
+    total_[trunk] += bytes;
   }
 
   void price_shift(size_t k) {
@@ -279,7 +278,7 @@ class Pricing {
   /// Adds what the rounds that are known have put on links, and forgets them.
   void flush() {
     for (const auto& [targets, known] : known_) {
-      if (!known.loads.empty()) add_up(known.loads, known.bytes);
+      for (const Load& load : known.loads) add_up(load.trunk, load.bytes * known.bytes);
       if (!known.turns || plan_.lanes == 1) continue;  // in one lane all wait for each round to end
       // Between any two a link of their own: each shift has others.
       const bool own = known.turns->kind == net::TopologyKind::fully_connected;

@@ -23,6 +23,7 @@ using Chakra::ETFeeder;
 using Chakra::ETFeederNode;
 using chakra::Prng;
 using chakra::compat::testing::node;
+using chakra::compat::testing::outcome;
 using chakra::compat::testing::records;
 using chakra::testing::TemporaryFolder;
 
@@ -224,9 +225,9 @@ TEST(PeerFeeder, AstraSimsWorkloadBeforeV3) {
   auto gated = comp(6, {3}, 1, 60);
   gated.add_ctrl_deps(4);  // orders nothing here
   TemporaryFolder folder;
-  const std::string path = folder.write(
-      "job.0.et", records({gated, coll(5, {1}, 500), comp(3, {1}, 2, 30), coll(4, {1}, 400), comp(1, {}, 10, 10),
-                           comp(2, {}, 3, 20), comp(7, {5, 6}, 1, 70)}));
+  const std::string path =
+      folder.write("job.0.et", records({gated, coll(5, {1}, 500), comp(3, {1}, 2, 30), coll(4, {1}, 400),
+                                        comp(1, {}, 10, 10), comp(2, {}, 3, 20), comp(7, {5, 6}, 1, 70)}));
   // By hand: time, id, name, operations or bytes, children.
   EXPECT_EQ(WorkloadBefore(path).run(),
             (std::vector<std::string>{"0 1 node 1 10 3",    // until 10; 2 is put back
@@ -286,11 +287,7 @@ TEST(PeerFeeder, EveryNodeOnceInEveryOrder) {
 }
 
 std::string thrown(const std::vector<ChakraProtoMsg::Node>& nodes, size_t cut = 0) {
-  TemporaryFolder folder;
-  std::string bytes = records(nodes);
-  bytes.resize(bytes.size() - cut);
-  const std::string path = folder.write("job.0.et", bytes);
-  try {
+  return outcome<std::exception>(nodes, cut, [](const std::string& path) {
     ETFeeder feeder(path);
     while (feeder.hasNodesToIssue()) {
       const auto next = feeder.getNextIssuableNode();
@@ -299,10 +296,7 @@ std::string thrown(const std::vector<ChakraProtoMsg::Node>& nodes, size_t cut = 
       feeder.removeNode(next->id());
     }
     return "done";
-  } catch (const std::exception& error) {
-    const std::string text = error.what();
-    return text.substr(text.rfind('['));
-  }
+  });
 }
 
 TEST(PeerFeeder, WherethePeerHangsOrCrashesItSaysWhy) {

@@ -9,13 +9,14 @@
 
 #include "chakra/base/base.h"
 #include "chakra/base/testing/testing.h"
-#include "chakra/compat/testing/records.h"
 #include "chakra/compat/include/extern/graph_frontend/chakra/src/feeder_v3/et_feeder.h"
+#include "chakra/compat/testing/records.h"
 
 namespace {
 
 using namespace Chakra::FeederV3;
 using chakra::compat::testing::node;
+using chakra::compat::testing::outcome;
 using chakra::compat::testing::records;
 using chakra::testing::TemporaryFolder;
 using ChakraNodeType = ChakraProtoMsg::NodeType;
@@ -77,8 +78,9 @@ class Workload {
       case ChakraNodeType::METADATA_NODE: said += " groups " + node->get_inputs_values(); break;
       case ChakraNodeType::COMP_NODE:
         if (node->runtime() != 0ul) lasts = node->runtime() * 1000;
-        said += node->is_cpu_op<bool>(false) ? " cpu" : " ops " + text(node->num_ops<uint64_t>()) + " bytes " +
-                                                            text(static_cast<uint64_t>(node->tensor_size<double>()));
+        said += node->is_cpu_op<bool>(false) ? " cpu"
+                                             : " ops " + text(node->num_ops<uint64_t>()) + " bytes " +
+                                                   text(static_cast<uint64_t>(node->tensor_size<double>()));
         break;
       case ChakraNodeType::MEM_LOAD_NODE:
         lasts = 40;
@@ -191,14 +193,14 @@ std::vector<ChakraProtoMsg::Node> astra_trace() {
 
 /// Worked out by hand. Times in ns: 1 us of `host` is 1000; a collective lasts 50, a load 40, a receive 30, a send 20.
 const Lines kAstraRun{
-    "0 1 host: cpu",                                                     // until 5000
-    "0 7 pg: groups [[groups]]",                                         // at once
-    "5000 2 matmul: ops 1000 bytes 64",                                  // until 8000
+    "0 1 host: cpu",                                                    // until 5000
+    "0 7 pg: groups [[groups]]",                                        // at once
+    "5000 2 matmul: ops 1000 bytes 64",                                 // until 8000
     "8000 3 reduce: ALL_REDUCE bytes 4096 priority 0 group 1 dims 10",  // until 8050; the send finds the network busy
-    "8000 5 recv: from 1 to 0 bytes 256 tag 8",                          // until 8030
-    "8050 4 send: from 0 to 1 bytes 128 tag 9",                          // until 8070; the load finds the network busy
-    "8070 6 load: bytes 512",                                            // until 8110
-    "8070 8 after: ops 1 bytes 2",                                       // until 8071
+    "8000 5 recv: from 1 to 0 bytes 256 tag 8",                         // until 8030
+    "8050 4 send: from 0 to 1 bytes 128 tag 9",                         // until 8070; the load finds the network busy
+    "8070 6 load: bytes 512",                                           // until 8110
+    "8070 8 after: ops 1 bytes 2",                                      // until 8071
     "8071 9 end: skipped",
     "8110 10 share: BROADCAST bytes 77 priority 3 group all",  // until 10110
     "10110 finished",
@@ -302,17 +304,10 @@ TEST(FeederV3, TypedGetters) {
 }
 
 std::string thrown(const std::vector<ChakraProtoMsg::Node>& nodes, size_t cut = 0) {
-  TemporaryFolder folder;
-  std::string bytes = records(nodes);
-  bytes.resize(bytes.size() - cut);
-  const std::string path = folder.write("job.0.et", bytes);
-  try {
+  return outcome<std::runtime_error>(nodes, cut, [](const std::string& path) {
     ETFeeder feeder(path);
     return feeder.hasNodesToIssue() ? "runs" : "empty";
-  } catch (const std::runtime_error& error) {
-    const std::string text = error.what();
-    return text.substr(text.rfind('['));
-  }
+  });
 }
 
 TEST(FeederV3, SaysWhatIsWrongWithAFile) {

@@ -55,7 +55,7 @@ void CommNodes::carried_out(const HostComm& comm, CommNode& node) {
     complete(record, here);
     if (h == kNone) texts = {{}, here.dims, here.types};
   }
-  CommKind kind = comm_kind(name.substr(name.rfind(':') + 1));
+  CommKind kind = comm_kind(after_colon(name));
   const CommCallRow* row = comm.call == kNone ? nullptr : find_comm_call(name_of(l_, comm.call));
   CommCall call;
   ArgumentTexts asked;

@@ -38,8 +38,6 @@ std::string_view first_word(std::string_view list) {
   return close == std::string_view::npos ? std::string_view() : list.substr(open + 1, close - open - 1);
 }
 
-std::string_view after_colon(std::string_view name) { return name.substr(name.rfind(':') + 1); }
-
 }  // namespace
 
 void complete(CommRecord& to, const CommRecord& from) {

@@ -36,6 +36,8 @@ struct CommKind {
   trace::CommType collective = trace::CommType::unknown;
 };
 CommKind comm_kind(std::string_view name);
+/// "all_reduce" of "gloo:all_reduce", "allreduce_" of "c10d::allreduce_".
+inline std::string_view after_colon(std::string_view name) { return name.substr(name.rfind(':') + 1); }
 
 /// Bytes of one element of any name that plain_dtype understands; 0 if not known.
 int element_bytes(std::string_view dtype);

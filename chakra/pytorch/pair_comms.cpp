@@ -15,8 +15,6 @@ namespace {
 using trace::CommType;
 using trace::NodeType;
 
-std::string_view after_colon(std::string_view name) { return name.substr(name.rfind(':') + 1); }
-
 /// Whether a backend may carry out a call of one kind by what it records as another: Gloo reduces and scatters by an
 /// all-reduce.
 bool carries_out(const CommCallRow& call, CommKind record) {

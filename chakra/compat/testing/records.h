@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "chakra/base/testing/testing.h"
 #include "et_def.pb.h"
 
 namespace chakra::compat::testing {
@@ -33,6 +34,21 @@ inline ChakraProtoMsg::Node node(uint64_t id, const std::vector<uint64_t>& deps)
   out.set_type(ChakraProtoMsg::COMP_NODE);
   for (const uint64_t dep : deps) out.add_data_deps(dep);
   return out;
+}
+
+/// What `run` makes of the path of a file of these nodes, without its last `cut` bytes; or the tag of the exception
+/// with which it ends.
+template <class Exception, class Run>
+std::string outcome(const std::vector<ChakraProtoMsg::Node>& nodes, size_t cut, const Run& run) {
+  chakra::testing::TemporaryFolder folder;
+  std::string bytes = records(nodes);
+  bytes.resize(bytes.size() - cut);
+  try {
+    return run(folder.write("job.0.et", bytes));
+  } catch (const Exception& error) {
+    const std::string text = error.what();
+    return text.substr(text.rfind('['));
+  }
 }
 
 }  // namespace chakra::compat::testing
