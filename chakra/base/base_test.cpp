@@ -300,6 +300,20 @@ TEST(Quantity, TimesDoNotOverflow) {
   EXPECT_EQ(picoseconds(0.0 / 0.0), kLongestPs);
 }
 
+TEST(AlikeFindings, CountsWhatItDoesNotName) {
+  Findings findings;
+  AlikeFindings few(findings), many(findings);
+  few.add("a.b", Severity::note, "one");
+  few.finish("things");
+  EXPECT_EQ(findings.size(), 1u);
+  for (int i = 0; i < 250; ++i) many.add("c.d", Severity::warning, std::to_string(i));
+  many.finish("things");
+  ASSERT_EQ(findings.size(), 1u + 100 + 1);
+  EXPECT_EQ(findings.back().tag, "c.d");
+  EXPECT_EQ(findings.back().severity, Severity::warning);
+  EXPECT_EQ(findings.back().text, "150 more things");
+}
+
 TEST(Spec, YamlAndJsonAlike) {
   for (const char* text : {"a: [1, 2.5]\nb: {c: yes}\n", "{\"a\": [1, 2.5],\n\t\"b\": {\"c\": \"yes\"}}"}) {
     auto spec = parse_spec(text, "file");

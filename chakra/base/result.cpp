@@ -15,6 +15,16 @@ std::string Error::message() const {
   return fmt::format("{}{}{} [{}]", where, where.empty() ? "" : ": ", text, tag);
 }
 
+void AlikeFindings::add(std::string tag, Severity severity, std::string text) {
+  tag_ = std::move(tag);
+  severity_ = severity;
+  if (++count_ <= kMost) findings_.push_back({tag_, severity, -1, -1, std::move(text)});
+}
+
+void AlikeFindings::finish(std::string_view what) {
+  if (count_ > kMost) findings_.push_back({tag_, severity_, -1, -1, fmt::format("{} more {}", count_ - kMost, what)});
+}
+
 const char* name(Severity severity) {
   switch (severity) {
     case Severity::note: return "note";

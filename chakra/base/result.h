@@ -67,6 +67,23 @@ struct Finding {
 };
 using Findings = std::vector<Finding>;
 
+/// Findings of one tag, of which a file may have any number: the first kMost are added as they are, the others counted.
+class AlikeFindings {
+ public:
+  static constexpr int64_t kMost = 100;
+
+  explicit AlikeFindings(Findings& findings) : findings_(findings) {}
+  void add(std::string tag, Severity severity, std::string text);
+  /// One finding for those that were only counted, if any: "1900 more `what`".
+  void finish(std::string_view what);
+
+ private:
+  Findings& findings_;
+  int64_t count_ = 0;
+  std::string tag_;
+  Severity severity_ = Severity::note;
+};
+
 }  // namespace chakra
 
 #define CHAKRA_CONCAT_(a, b) a##b

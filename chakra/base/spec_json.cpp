@@ -12,7 +12,7 @@
 namespace chakra {
 namespace {
 
-constexpr size_t kManyValues = size_t{1} << 20, kBytesOfValue = 4;
+constexpr size_t kManyValues = 400'000, kBytesOfValue = 4;
 constexpr size_t kMostInBrackets = 200'000;
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -246,7 +246,9 @@ bool too_many_in_brackets(std::string_view text) {
   for (const char c : text) {
     if (c == '[' || c == '{') ++depth, ++values;
     else if (c == ',' && depth > 0) ++values;
-    else if ((c == ']' || c == '}') && depth > 0 && --depth == 0) values = 0;
+    else if ((c == ']' || c == '}') && depth > 0) --depth;
+    else if (c == '\n' && depth == 0)
+      values = 0;  // the parser keeps all that could be a key, up to the end of the line
     if (values > kMostInBrackets) return true;
   }
   return false;

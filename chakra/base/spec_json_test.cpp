@@ -80,6 +80,9 @@ TEST(SpecJson, BoundsWhatAFileMayCost) {
   EXPECT_EQ(parse_json_spec(many, file).error().tag, "base.spec.large");
   EXPECT_EQ(parse_spec("a: " + many, "f").error().tag, "base.spec.large");
   EXPECT_EQ(parse_spec(std::string(1 << 20, '['), "f").error().tag, "base.spec.large");
+  std::string documents;  // in one line: the YAML parser would keep them all
+  for (int i = 0; i < 60'000; ++i) documents += R"({"a": [0, 1]})";
+  EXPECT_EQ(parse_spec(documents, "f").error().tag, "base.spec.large");
   std::string aliases = "a: &a " + std::string(1 << 16, 'x') + "\nb: [*a";
   for (int i = 0; i < 1 << 12; ++i) aliases += ",*a";
   EXPECT_EQ(parse_spec(aliases + "]\n", "f").error().tag, "base.spec.syntax");

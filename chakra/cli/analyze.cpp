@@ -89,9 +89,12 @@ Result<void> run_analyze(const Options& o) {
     for (const analyze::NamedTable& t : tables) CHAKRA_CHECK(add(csv_path(t.name), view::to_csv(t.table)));
   if (!o.svg.empty())
     CHAKRA_CHECK(add(o.svg, view::to_heat_map(picture_of(analyze::imbalances(traces, job.matching)))));
-  Json json{{"path", o.path}, {"ranks", traces.ranks.size()}};
-  for (const analyze::NamedTable& t : tables) json[t.name] = to_json(t.table);
-  json["findings"] = to_json(findings);
+  const Json json = json_if_asked(o.json, [&] {
+    Json all{{"path", o.path}, {"ranks", traces.ranks.size()}};
+    for (const analyze::NamedTable& t : tables) all[t.name] = to_json(t.table);
+    all["findings"] = to_json(findings);
+    return all;
+  });
   CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
   if (json_file) written.push_back(std::move(*json_file));
   for (AtomicFile& file : written) CHAKRA_CHECK(file.commit());

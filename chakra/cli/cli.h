@@ -76,6 +76,11 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
                         const std::string& json);
 /// The files of a job, or the folder of one by classes, for keep_apart(). Errors: those of io::find_ranks.
 Result<std::vector<std::string>> job_files(const std::string& path);
+/// What `make` says, where --json asks for it: of a large result it takes several times the memory of the result.
+template <class Make>
+Json json_if_asked(const std::string& path, const Make& make) {
+  return path.empty() ? Json() : make();
+}
 /// JSON that is to appear together with other files: in a file that the caller commits. None for "-" and "".
 Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path);
 // Options of several subcommands.

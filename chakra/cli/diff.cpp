@@ -90,19 +90,21 @@ Result<int> run_diff(const Options& o) {
   analyze::join_ranks(findings);
   std::vector<std::string> beyond;
   if (o.threshold) beyond = analyze::exceeding(d, *o.threshold / 100, o.least_share / 100);
-  const Json json{
-      {"a", o.a},
-      {"b", o.b},
-      {"ranks", {{"a", a.ranks.size()}, {"b", b.ranks.size()}}},
-      {"span_ns", {{"a", json_ns(d.span_a)}, {"b", json_ns(d.span_b)}}},
-      {"time_ns", {{"a", json_ns(d.time_a)}, {"b", json_ns(d.time_b)}}},
-      {"nodes",
-       {{"a", d.nodes_a}, {"b", d.nodes_b}, {"added", d.added}, {"removed", d.removed}, {"changed", d.changed}}},
-      {"edges", {{"a", d.edges_a}, {"b", d.edges_b}, {"added", d.edges_added}, {"removed", d.edges_removed}}},
-      {"threshold_percent", o.threshold ? Json(*o.threshold) : Json(nullptr)},
-      {"exceeding", beyond},
-      {"rows", to_json(row_table(d, true))},
-      {"findings", to_json(findings)}};
+  const Json json = json_if_asked(o.json, [&] {
+    return Json{
+        {"a", o.a},
+        {"b", o.b},
+        {"ranks", {{"a", a.ranks.size()}, {"b", b.ranks.size()}}},
+        {"span_ns", {{"a", json_ns(d.span_a)}, {"b", json_ns(d.span_b)}}},
+        {"time_ns", {{"a", json_ns(d.time_a)}, {"b", json_ns(d.time_b)}}},
+        {"nodes",
+         {{"a", d.nodes_a}, {"b", d.nodes_b}, {"added", d.added}, {"removed", d.removed}, {"changed", d.changed}}},
+        {"edges", {{"a", d.edges_a}, {"b", d.edges_b}, {"added", d.edges_added}, {"removed", d.edges_removed}}},
+        {"threshold_percent", o.threshold ? Json(*o.threshold) : Json(nullptr)},
+        {"exceeding", beyond},
+        {"rows", to_json(row_table(d, true))},
+        {"findings", to_json(findings)}};
+  });
   CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
   if (!o.csv.empty()) CHAKRA_CHECK(write_file(o.csv, view::to_csv(row_table(d, true))));
   if (json_file) CHAKRA_CHECK(json_file->commit());

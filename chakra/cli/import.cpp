@@ -86,11 +86,13 @@ Result<void> run_import(Options& o) {
   }
   for (const std::string& output : outputs)  // which differ from one another
     CHAKRA_CHECK(keep_apart({o.input}, {output}, o.json));
-  const Json json = {{"file", o.input},
-                     {"ranks", job.ranks.size()},
-                     {"nodes", nodes},
-                     {"outputs", outputs},
-                     {"findings", to_json(findings)}};
+  const Json json = json_if_asked(o.json, [&] {
+    return Json{{"file", o.input},
+                {"ranks", job.ranks.size()},
+                {"nodes", nodes},
+                {"outputs", outputs},
+                {"findings", to_json(findings)}};
+  });
   CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
   if (folder) CHAKRA_CHECK(make_directories(o.output));
   FilesTogether<AtomicFile> written;

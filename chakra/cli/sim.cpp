@@ -563,8 +563,7 @@ Result<void> run_sim(Options o) {
   if (delays) delays->add(report);
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
   for (Finding& finding : options_without_effect(asked, facts, report)) report.findings.push_back(std::move(finding));
-  const bool wants_json = !o.json.empty();
-  const Json as_json = wants_json ? to_json(o, network, report, replay, delays) : Json();
+  const Json as_json = json_if_asked(o.json, [&] { return to_json(o, network, report, replay, delays); });
   CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(as_json, o.json));  // both files or none
   if (!o.timeline.empty()) CHAKRA_CHECK(view::write_chrome_trace(report.timeline, o.timeline));
   if (!o.csv.empty()) CHAKRA_CHECK(write_csv(report, o.csv));

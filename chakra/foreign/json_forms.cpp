@@ -1,5 +1,5 @@
 // The two JSON forms of the peer's tools: what its feeder reads (an object per node, docs/formats/feeder_json.md) and
-// what its linker writes (a host trace with device operations and times, docs/formats/linked_json.md).
+// what its linker writes (a host trace with device operations and times, docs/formats/foreign.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -585,6 +585,7 @@ class LinkedReader {
     const auto list = parse_spec(values.substr(2, values.size() - 4), stream_.file());
     if (!list) return;  // then nobody says who is in a group, which the check of the job finds
     for (const Spec& item : list->items) {
+      if (item.kind != Spec::Kind::map) continue;
       trace::ProcessGroup group;
       const auto scalar = [&](const char* key) {
         const Spec* field = item.find(key);
@@ -631,13 +632,14 @@ Result<TraceSet> read_feeder_json(ByteSource source, const Options&, Findings& f
   Builder builder;
   begin_trace(builder, rank_of(file), file);
   FeederReader reader(stream, builder);
+  AlikeFindings unused(findings);
   CHAKRA_CHECK(json::for_each_element(
       stream, [&](ondemand::object& object) { return reader.node(object); },
       [&](std::string_view key, Document&) -> Result<void> {
-        note(findings, "foreign.json.unused", Severity::note,
-             fmt::format("{} of the document is not used", quote(key)));
+        unused.add("foreign.json.unused", Severity::note, fmt::format("{} of the document is not used", quote(key)));
         return {};
       }));
+  unused.finish("members of the document that are not used");
   return finish(std::move(builder), file, findings);
 }
 
@@ -647,6 +649,7 @@ Result<TraceSet> read_linked_json(ByteSource source, const Options&, Findings& f
   Builder builder;
   begin_trace(builder, rank_of(file), file);
   LinkedReader reader(stream, builder);
+  AlikeFindings unused(findings);
   CHAKRA_CHECK(json::for_each_element(
       stream, [&](ondemand::object& object) { return reader.node(object); },
       [&](std::string_view key, Document& document) -> Result<void> {
@@ -658,10 +661,10 @@ Result<TraceSet> read_linked_json(ByteSource source, const Options&, Findings& f
                                      parse_integer(raw.substr(0, raw.find_last_not_of(" \t\r\n") + 1), number))
           t.metadata.push_back({t.strings.intern(key), number});
         else
-          note(findings, "foreign.json.unused", Severity::note,
-               fmt::format("{} of the document is not used", quote(key)));
+          unused.add("foreign.json.unused", Severity::note, fmt::format("{} of the document is not used", quote(key)));
         return {};
       }));
+  unused.finish("members of the document that are not used");
   CHAKRA_CHECK(reader.connect(findings));
   CHAKRA_ASSIGN(TraceSet job, finish(std::move(builder), file, findings));
   if (const std::vector<NodeId> cycle = trace::topological_order(job.ranks[0].deps).cycle; !cycle.empty())

@@ -139,13 +139,16 @@ Result<Fabric> parse_dimensions(const Spec& spec, Findings* findings) {
                           fmt::format("{} entries here, but {} in 'topology'", other->items.size(), dimensions));
   if (dimensions > kMostDimensions)
     return topologies->error("net.file.value", fmt::format("more than {} dimensions", kMostDimensions));
-  if (findings)
+  if (findings) {
+    AlikeFindings unknown(*findings);
     for (const SpecField& field : spec.fields)
       if (const auto& key = field.key; key != "topology" && key != "npus_count" && key != "bandwidth" &&
                                        key != "latency" && key != "slow_links" && key != "routing" &&
                                        key != "channels" && key != "seed")
-        findings->push_back({"net.file.unknown_key", Severity::warning, -1, -1,
-                             fmt::format("{}: the key {} has no effect", field.value.place().text(), quote(key))});
+        unknown.add("net.file.unknown_key", Severity::warning,
+                    fmt::format("{}: the key {} has no effect", field.value.place().text(), quote(key)));
+    unknown.finish("keys that have no effect");
+  }
 
   Fabric fabric;
   for (size_t i = 0; i < dimensions; ++i) {

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 11> kIgnored{"boost-mode",
 
 class SystemReader {
  public:
-  SystemReader(const Spec& spec, Findings& findings) : spec_(spec), findings_(findings) {}
+  SystemReader(const Spec& spec, Findings& findings) : spec_(spec), unknown_(findings) {}
 
   Result<System> run() {
     if (spec_.kind != Spec::Kind::map) return spec_.error("sim.system.value", "a system file is a map");
@@ -32,6 +32,7 @@ class SystemReader {
       CHAKRA_CHECK(read(key, value));
       note_mode(key);
     }
+    unknown_.finish("keys that are not known and have no effect");
     if (system_.roofline && !(system_.peak_flop_per_s > 0 && system_.memory_bytes_per_s > 0))
       return spec_.error("sim.system.key", "the roofline needs 'peak-perf' and 'local-mem-bw' above zero");
     return std::move(system_);
@@ -97,9 +98,8 @@ class SystemReader {
     if (key == "ranks") return ranks(value);
     known_ = std::find(kIgnored.begin(), kIgnored.end(), key) != kIgnored.end();
     if (!known_)
-      findings_.push_back(
-          {"sim.system.unknown_key", Severity::warning, -1, -1,
-           fmt::format("{}: the key {} is not known and has no effect", value.place().text(), quote(key))});
+      unknown_.add("sim.system.unknown_key", Severity::warning,
+                   fmt::format("{}: the key {} is not known and has no effect", value.place().text(), quote(key)));
     return {};
   }
 
@@ -183,7 +183,7 @@ class SystemReader {
   }
 
   const Spec& spec_;
-  Findings& findings_;
+  AlikeFindings unknown_;
   System system_;
   bool known_ = true;  ///< the key read last
 };

@@ -66,6 +66,7 @@ class TimelineBuilder {
     uint32_t other = kNoSlice;  // nodes that say not where they ran
     slice_of_.assign(t.size(), kNoSlice);
     StringPool& strings = timeline_.strings;
+    if (job_.ranks.size() == 1) timeline_.slices.reserve(t.size());
     for (NodeId n = 0; n < t.size(); ++n) {
       if ((measured && !t.has_start(n)) || t.part_of[n] != trace::kNoNode || t.type[n] == trace::NodeType::metadata)
         continue;
