@@ -40,7 +40,7 @@ def ask(function):
     """What it returns, or why it does not."""
     try:
         return function()
-    except Exception as error:  # noqa: BLE001: whatever it is, it is its answer
+    except Exception as error:  # whatever it is, it is its answer
         return {"error": f"{type(error).__name__}: {error}"}
 
 
@@ -49,8 +49,9 @@ def worker(path):
     import warnings
     logging.disable(logging.CRITICAL)
     warnings.filterwarnings("ignore")
-    import pandas
     from importlib.metadata import version
+
+    import pandas
     from hta.trace_analysis import TraceAnalysis
     sort = pandas.DataFrame.sort_values
     pandas.DataFrame.sort_values = lambda self, *a, **k: sort(self, *a, **{"kind": "stable", **k})

@@ -11,7 +11,6 @@ import json
 import sys
 from decimal import Decimal
 
-
 # Arguments of events that number something; those of a row count the same things.
 NUMBERED = [("correlation", "wait_on_cuda_event_record_corr_id"), ("External id", "external id"), ("Ev Idx",)]
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Checks what no compiler does: who includes whom, names, documentation of error tags.
+"""Checks what no compiler does: who includes whom, names, formats, documentation of error tags.
 
     tidy.py        prints each finding as file:line: text; exits 1 if there are any
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -35,6 +36,32 @@ def rooms():
             if other not in allowed:
                 findings.append(f"rooms.txt:{number}: {room} may not include {other}, which stands below it")
     return allowed, findings
+
+
+def check_format(paths):
+    """Debian 12's clang-format; others print a little differently."""
+    program = shutil.which("clang-format-14") or shutil.which("clang-format")
+    if not program or " 14." not in output_of([program, "--version"]):
+        print("tidy: no clang-format 14 here, so formats are not checked; ./dev setup installs it")
+        return
+    said = output_of([program, "--dry-run", "--style=file", *paths])
+    for path, line in sorted({(m[1], int(m[2])) for m in re.finditer(r"^(.*?):(\d+):\d+: warning: ", said, re.MULTILINE)}):
+        yield f"{path}:{line}: not as clang-format writes it; clang-format -i {path}"
+
+
+def check_python():
+    """ruff.toml says what is asked."""
+    program = os.path.join(ROOT, "build", "tools", "bin", "ruff")
+    if not os.path.exists(program) and not (program := shutil.which("ruff")):
+        print("tidy: no ruff here, so Python is not checked; ./dev setup installs it")
+        return
+    for line in output_of([program, "check", "--no-cache", "--output-format=concise", "."]).splitlines():
+        if re.match(r"\S+:\d+:", line):
+            yield line
+
+
+def output_of(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=ROOT).stdout
 
 
 def check_includes(path, text, allowed):
@@ -102,7 +129,7 @@ def main():
             if path.endswith(".h") and "#pragma once" not in text:
                 findings.append(f"{path}:1: no #pragma once")
             findings += [f"{path}:{number}: {what}" for number, what in check_includes(path, text, allowed)]
-            if not path.startswith("chakra/cli/") and not re.search(r"_(test|fuzz|bench)\.cpp$", path):
+            if not path.startswith(("chakra/cli/", "chakra/base/assert.")) and not re.search(r"_(test|fuzz|bench)\.cpp$", path):
                 for number, line in enumerate(text.splitlines(), 1):
                     if re.search(r"\b(printf|std::cout|std::cerr|std::exit|abort)\b", line):
                         findings.append(f"{path}:{number}: only the command prints and exits")
@@ -113,6 +140,8 @@ def main():
         if not any(re.match(rf"chakra/{room}/.*(_test\.cpp|\.case)$", path) for path in texts):
             findings.append(f"rooms.txt:1: room {room} has no test and no case")
     findings += [f"{path}:{number}: {what}" for path, number, what in check_tags(texts)]
+    findings += check_format([path for path in texts if re.search(r"\.(cpp|h)$", path)])
+    findings += check_python()
     for finding in findings:
         print(finding)
     if findings:

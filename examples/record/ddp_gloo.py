@@ -20,10 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from record import Recorder
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
-
-from record import Recorder
 
 WARMUP_STEPS = 3
 
