@@ -159,8 +159,8 @@ struct Clock {
                               ///< than 100, or than the microsecond in which all times are written
   int64_t collectives = 0;    ///< that it was told from
   int64_t messages = 0;       ///< or these: then uncertain by half of what no message ends before it begins leaves open
-  double start_ns = 0;  ///< when the rank's times count from (Trace::base_ns) by the reference's clock, since the
-                        ///< first of all ranks; where `known` is false by its own clock
+  double start_ns = 0;        ///< when the rank's times count from (Trace::base_ns) by the reference's clock, since the
+                              ///< first of all ranks; where `known` is false by its own clock
 };
 
 /// A rank that others waited for.

@@ -42,8 +42,8 @@ class Sweep {
     }
     std::stable_sort(out_.exposed_by.begin(), out_.exposed_by.end(),
                      [](const auto& a, const auto& b) { return a.time > b.time; });
-    CHAKRA_CHECK(check_sum("a rank's time", static_cast<uint64_t>(out_.total), parts));
-    CHAKRA_CHECK(check_sum("the exposed communication", static_cast<uint64_t>(out_.exposed), exposed));
+    CHAKRA_TRY(check_sum("a rank's time", static_cast<uint64_t>(out_.total), parts));
+    CHAKRA_TRY(check_sum("the exposed communication", static_cast<uint64_t>(out_.exposed), exposed));
     return std::move(out_);
   }
 

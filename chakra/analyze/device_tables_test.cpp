@@ -91,8 +91,7 @@ std::map<std::string, std::vector<table::Table::Cell>> rows_of(const Job& job, s
     auto tables = row.run(job, findings);
     EXPECT_TRUE(tables) << tables.error().text;
     if (!tables) continue;
-    for (auto& cells : (*tables)[which].table.rows)
-      rows[table::show(cells[column], table::Table::Kind::text)] = cells;
+    for (auto& cells : (*tables)[which].table.rows) rows[table::show(cells[column], table::Table::Kind::text)] = cells;
   }
   return rows;
 }

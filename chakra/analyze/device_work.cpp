@@ -121,8 +121,7 @@ class Collector {
     uint32_t& at = call_of_[n];
     if (at == trace::kNoRow) {
       at = static_cast<uint32_t>(work_.calls.size());
-      work_.calls.push_back(
-          {n, s_.start[n], s_.end[n], 0, contains_ignoring_case(t_.name_of(n), "GraphLaunch")});
+      work_.calls.push_back({n, s_.start[n], s_.end[n], 0, contains_ignoring_case(t_.name_of(n), "GraphLaunch")});
     }
     return at;
   }

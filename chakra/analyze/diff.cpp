@@ -198,8 +198,17 @@ Result<Diff> diff(const trace::TraceSet& job_a, const trace::TraceSet& job_b, Fi
   for (const uint32_t number : rows) {
     const Side::Row x = a.row(number), y = b.row(number);
     if (x.count == 0 && x.time == 0 && y.count == 0 && y.time == 0) continue;
-    DiffRow row{names.kind(number), std::string(names.texts[names.name(number)]), x.count, y.count, x.time, y.time,
-                x.bytes, y.bytes, 0, 0, 0};
+    DiffRow row{names.kind(number),
+                std::string(names.texts[names.name(number)]),
+                x.count,
+                y.count,
+                x.time,
+                y.time,
+                x.bytes,
+                y.bytes,
+                0,
+                0,
+                0};
     row.added = std::max<int64_t>(0, y.count - x.count);
     row.removed = std::max<int64_t>(0, x.count - y.count);
     row.changed = std::min(only[number].first, only[number].second);
@@ -210,8 +219,8 @@ Result<Diff> diff(const trace::TraceSet& job_a, const trace::TraceSet& job_b, Fi
     times_b.push_back(static_cast<uint64_t>(y.time));
     diff.rows.push_back(std::move(row));
   }
-  if (a.time < kLongestPs) CHAKRA_CHECK(check_sum("the first job's times", static_cast<uint64_t>(a.time), times_a));
-  if (b.time < kLongestPs) CHAKRA_CHECK(check_sum("the second job's times", static_cast<uint64_t>(b.time), times_b));
+  if (a.time < kLongestPs) CHAKRA_TRY(check_sum("the first job's times", static_cast<uint64_t>(a.time), times_a));
+  if (b.time < kLongestPs) CHAKRA_TRY(check_sum("the second job's times", static_cast<uint64_t>(b.time), times_b));
   std::stable_sort(diff.rows.begin(), diff.rows.end(), [](const DiffRow& x, const DiffRow& y) {
     return std::abs(x.time_b - x.time_a) > std::abs(y.time_b - y.time_a);
   });

@@ -137,8 +137,8 @@ Result<void> add_devices(const Trace& t, const DeviceWork& work, Tables& tables)
     all.push_back(&operation);
   }
   for (const auto& [device, operations] : devices)
-    CHAKRA_CHECK(add_device(t, device < 0 ? std::string("not said") : fmt::format("{}", device), operations, tables));
-  if (devices.size() > 1) CHAKRA_CHECK(add_device(t, "any", all, tables));
+    CHAKRA_TRY(add_device(t, device < 0 ? std::string("not said") : fmt::format("{}", device), operations, tables));
+  if (devices.size() > 1) CHAKRA_TRY(add_device(t, "any", all, tables));
   return {};
 }
 
@@ -158,8 +158,8 @@ Result<std::vector<NamedTable>> kernels(const Job& job, Findings& findings) {
     const Trace& t = job.traces.ranks[r];
     const DeviceWork work = device_work(job, r);
     find_left_out(t, work, findings);
-    CHAKRA_CHECK(add_names(t, work, tables.kernels));
-    if (job.schedules[r].measured) CHAKRA_CHECK(add_devices(t, work, tables));
+    CHAKRA_TRY(add_names(t, work, tables.kernels));
+    if (job.schedules[r].measured) CHAKRA_TRY(add_devices(t, work, tables));
     if (work.operations.empty() && work.left_out == 0)
       findings.push_back({"analyze.no_device", Severity::note, t.rank, -1,
                           "no node runs on a device, so there are no kernels, launches or queues"});

@@ -72,11 +72,11 @@ void find_without_launch(const Trace& t, const DeviceWork& work, Findings& findi
       time = add_saturated(time, operation.time());
     }
   if (count > 0)
-    findings.push_back({"analyze.no_launch", Severity::note, t.rank, -1,
-                        fmt::format("{} of {} device operations, of {}, have no recorded launch: they are left out of "
-                                    "the tables of launches and queue lengths",
-                                    show_count(count), show_count(static_cast<int64_t>(work.operations.size())),
-                                    show_time(time))});
+    findings.push_back(
+        {"analyze.no_launch", Severity::note, t.rank, -1,
+         fmt::format("{} of {} device operations, of {}, have no recorded launch: they are left out of "
+                     "the tables of launches and queue lengths",
+                     show_count(count), show_count(static_cast<int64_t>(work.operations.size())), show_time(time))});
 }
 
 void add_each(const Trace& t, const DeviceWork& work, Table& each) {

@@ -191,8 +191,7 @@ Result<std::vector<NamedTable>> operators(const Job& job, Findings&) {
       table.rows.push_back({t.rank, std::string(name), sums.count, sums.host, sums.operations, sums.device,
                             share(sums.device, total), sums.inclusive});
     }
-    if (total < kLongestPs)
-      CHAKRA_CHECK(check_sum("the device time of operators", static_cast<uint64_t>(total), parts));
+    if (total < kLongestPs) CHAKRA_TRY(check_sum("the device time of operators", static_cast<uint64_t>(total), parts));
   }
   return std::vector<NamedTable>{{"operators", std::move(table)}};
 }

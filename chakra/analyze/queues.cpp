@@ -27,9 +27,8 @@ struct Change {
 };
 
 void accumulate(std::vector<Change>& changes) {
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return a.time != b.time ? a.time < b.time : a.length > b.length;
-  });
+  std::sort(changes.begin(), changes.end(),
+            [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.length > b.length; });
   int64_t length = 0;
   for (Change& change : changes) change.length = length += change.length;
 }

@@ -131,7 +131,7 @@ Result<CriticalPath> critical_path(const Trace& t, const Schedule& s) {
   std::reverse(path.pieces.begin(), path.pieces.end());
   std::vector<uint64_t> parts;
   for (const Piece& p : path.pieces) parts.push_back(static_cast<uint64_t>(p.end_ps - p.start_ps));
-  CHAKRA_CHECK(check_sum("the critical path", static_cast<uint64_t>(s.last - s.first), parts));
+  CHAKRA_TRY(check_sum("the critical path", static_cast<uint64_t>(s.last - s.first), parts));
   return path;
 }
 

@@ -19,10 +19,9 @@ using Kind = Table::Kind;
 
 /// The rows from `first` on, descending by the number in a column.
 void sort_by(Table& table, size_t column, size_t first = 0) {
-  std::stable_sort(table.rows.begin() + static_cast<std::ptrdiff_t>(first), table.rows.end(),
-                   [&](const auto& a, const auto& b) {
-                     return std::get<int64_t>(a[column]) > std::get<int64_t>(b[column]);
-                   });
+  std::stable_sort(
+      table.rows.begin() + static_cast<std::ptrdiff_t>(first), table.rows.end(),
+      [&](const auto& a, const auto& b) { return std::get<int64_t>(a[column]) > std::get<int64_t>(b[column]); });
 }
 
 // ---- critical path ------------------------------------------------------------------------------------
@@ -86,7 +85,7 @@ Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
         bounds.rows.push_back(
             {t.rank, std::string(kBounds[b]), by_bound[b].pieces, by_bound[b].time, share(by_bound[b].time, length)});
     }
-    CHAKRA_CHECK(check_sum("the critical path by what bounds it", static_cast<uint64_t>(length), parts));
+    CHAKRA_TRY(check_sum("the critical path by what bounds it", static_cast<uint64_t>(length), parts));
     sort_by(bounds, 3, first_bound);
     for (size_t e = 0; e < by_edge.size(); ++e)
       if (path.edges[e])
@@ -96,9 +95,9 @@ Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
     for (const auto& [key, sum] : by_name) {
       parts.push_back(static_cast<uint64_t>(sum.time));
       names.rows.push_back({t.rank, std::string(kBounds[static_cast<size_t>(key.first)]), std::string(key.second),
-                                 sum.pieces, sum.time, share(sum.time, length)});
+                            sum.pieces, sum.time, share(sum.time, length)});
     }
-    CHAKRA_CHECK(check_sum("the critical path by node", static_cast<uint64_t>(length), parts));
+    CHAKRA_TRY(check_sum("the critical path by node", static_cast<uint64_t>(length), parts));
     sort_by(names, 4, first_name);
   }
   return std::vector<NamedTable>{{"critical_path", std::move(lengths)},
@@ -205,14 +204,14 @@ Result<std::vector<NamedTable>> bytes(const Job& job, Findings&) {
     parts.push_back(sum.bytes);
     by_type.rows.push_back({type, sum.count, cell(sum.bytes), share(static_cast<double>(sum.bytes), whole), sum.time});
   }
-  if (total != UINT64_MAX) CHAKRA_CHECK(check_sum("the bytes by type", total, parts));
+  if (total != UINT64_MAX) CHAKRA_TRY(check_sum("the bytes by type", total, parts));
   parts.clear();
   for (const auto& [key, sum] : sizes) {
     parts.push_back(sum.bytes);
     by_size.rows.push_back({std::get<0>(key), std::get<1>(key), cell(std::get<2>(key)), sum.count, cell(sum.bytes),
                             share(static_cast<double>(sum.bytes), whole), sum.time});
   }
-  if (total != UINT64_MAX) CHAKRA_CHECK(check_sum("the bytes by size", total, parts));
+  if (total != UINT64_MAX) CHAKRA_TRY(check_sum("the bytes by size", total, parts));
   sort_by(by_type, 2);
   sort_by(by_size, 4);
   return std::vector<NamedTable>{{"bytes", std::move(by_type)}, {"bytes_by_size", std::move(by_size)}};
@@ -261,7 +260,7 @@ Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
                           cell(*least)});
     uint64_t total = 0;
     for (const uint64_t b : i.rank_bytes) total = add_bytes(total, b);
-    if (total != UINT64_MAX) CHAKRA_CHECK(check_sum("the bytes by rank", total, i.rank_bytes));
+    if (total != UINT64_MAX) CHAKRA_TRY(check_sum("the bytes by rank", total, i.rank_bytes));
     for (size_t m = 0; m < i.ranks.size(); ++m)
       ranks.rows.push_back({type, group, which, i.ranks[m], cell(i.rank_bytes[m]),
                             share(static_cast<double>(i.rank_bytes[m]), static_cast<double>(total))});

@@ -2,11 +2,12 @@
 // text, files, configuration files, quantities, random numbers.
 #pragma once
 
-#include "chakra/base/file.h"
+#include "chakra/base/assert.h"     // IWYU pragma: export
+#include "chakra/base/file.h"       // IWYU pragma: export
 #include "chakra/base/interrupt.h"  // IWYU pragma: export
-#include "chakra/base/prng.h"      // IWYU pragma: export
-#include "chakra/base/quantity.h"  // IWYU pragma: export
-#include "chakra/base/result.h"    // IWYU pragma: export
-#include "chakra/base/row_map.h"   // IWYU pragma: export
-#include "chakra/base/spec.h"      // IWYU pragma: export
-#include "chakra/base/strings.h"   // IWYU pragma: export
+#include "chakra/base/prng.h"       // IWYU pragma: export
+#include "chakra/base/quantity.h"   // IWYU pragma: export
+#include "chakra/base/result.h"     // IWYU pragma: export
+#include "chakra/base/row_map.h"    // IWYU pragma: export
+#include "chakra/base/spec.h"       // IWYU pragma: export
+#include "chakra/base/strings.h"    // IWYU pragma: export

@@ -272,8 +272,8 @@ TEST(Strings, DecimalNumbers) {
   EXPECT_TRUE(parse_decimal("18446744073709551615", natural) && natural == UINT64_MAX);
   EXPECT_TRUE(parse_decimal("0.5", real) && real == 0.5);
   EXPECT_TRUE(parse_decimal("-2e-3", real) && real == -2e-3);
-  for (const char* wrong : {"", "-", "0x10", "010", "-010", "00", "1_000", "+1", " 1", "1 ", "9223372036854775808",
-                            "1.0"})
+  for (const char* wrong :
+       {"", "-", "0x10", "010", "-010", "00", "1_000", "+1", " 1", "1 ", "9223372036854775808", "1.0"})
     EXPECT_FALSE(parse_decimal(wrong, whole)) << wrong;
   for (const char* wrong : {"", "0x1p3", "010.5", "1_0.5", "inf", "nan", "1.5x", "1e999"})
     EXPECT_FALSE(parse_decimal(wrong, real)) << wrong;
@@ -300,18 +300,18 @@ TEST(Quantity, TimesDoNotOverflow) {
   EXPECT_EQ(picoseconds(0.0 / 0.0), kLongestPs);
 }
 
-TEST(AlikeFindings, CountsWhatItDoesNotName) {
-  Findings findings;
-  AlikeFindings few(findings), many(findings);
-  few.add("a.b", Severity::note, "one");
-  few.finish("things");
-  EXPECT_EQ(findings.size(), 1u);
-  for (int i = 0; i < 250; ++i) many.add("c.d", Severity::warning, std::to_string(i));
-  many.finish("things");
-  ASSERT_EQ(findings.size(), 1u + 100 + 1);
-  EXPECT_EQ(findings.back().tag, "c.d");
-  EXPECT_EQ(findings.back().severity, Severity::warning);
-  EXPECT_EQ(findings.back().text, "150 more things");
+TEST(LimitedFindings, CountsWhatItDoesNotList) {
+  LimitedFindings some;
+  some.add({"a.b", Severity::note, -1, -1, "one"});
+  for (int i = 0; i < 1250; ++i) some.add({"c.d", Severity::warning, -1, -1, std::to_string(i)});
+  Findings findings{{"before", Severity::note, -1, -1, ""}};
+  std::move(some).append_to(findings);
+  ASSERT_EQ(findings.size(), 1u + 100 + 1 + 1);
+  EXPECT_EQ(findings[0].tag, "before");
+  EXPECT_EQ(findings[101].tag, "c.d");
+  EXPECT_EQ(findings[101].severity, Severity::warning);
+  EXPECT_EQ(findings[101].text, "and 1,150 more of these");
+  EXPECT_EQ(findings[102].tag, "a.b");
 }
 
 TEST(Spec, YamlAndJsonAlike) {

@@ -114,7 +114,7 @@ struct ByteSource::State {
 
   Result<void> read_gzip(std::span<char> to, size_t& done) {
     while (done < to.size()) {
-      if (input.empty()) CHAKRA_CHECK(refill());
+      if (input.empty()) CHAKRA_TRY(refill());
       if (input.empty()) {
         if (in_member)
           return fail(Code::bad_input, "base.gzip.truncated",
@@ -152,7 +152,7 @@ struct ByteSource::State {
 
   Result<void> read_zstd(std::span<char> to, size_t& done) {
     while (done < to.size()) {
-      if (input.empty()) CHAKRA_CHECK(refill());
+      if (input.empty()) CHAKRA_TRY(refill());
       if (input.empty() && !in_member) break;  // between frames: asking on would begin a new one
       ZSTD_inBuffer in{input.data(), input.size(), 0};
       ZSTD_outBuffer out{to.data() + done, to.size() - done, 0};
@@ -240,7 +240,7 @@ struct ByteSource::State {
       tar_left = size;
       tar_padding = padding(size);
       if (const char type = head[156]; type == '0' || type == '\0') return true;
-      CHAKRA_CHECK(skip(tar_left + tar_padding));  // folders, long names, links
+      CHAKRA_TRY(skip(tar_left + tar_padding));  // folders, long names, links
     }
   }
   static uint64_t padding(uint64_t size) { return (kTarBlock - size % kTarBlock) % kTarBlock; }
@@ -256,7 +256,7 @@ struct ByteSource::State {
   }
 
   Result<size_t> read(std::span<char> to) {
-    if (!looked_for_tar) CHAKRA_CHECK(look_for_tar());
+    if (!looked_for_tar) CHAKRA_TRY(look_for_tar());
     size_t done = std::min(to.size(), head.size());
     if (done > 0) {
       std::memcpy(to.data(), head.data(), done);
@@ -273,7 +273,7 @@ struct ByteSource::State {
     tar_left -= got;
     if (got < to.size()) {
       tar_ended = true;
-      CHAKRA_CHECK(skip(tar_padding));
+      CHAKRA_TRY(skip(tar_padding));
       CHAKRA_ASSIGN(const bool more, find_member(false));
       if (more)
         return fail(Code::bad_input, "base.tar.several", "the tar archive holds several files; unpack it", here(got));
@@ -319,7 +319,7 @@ Result<ByteSource> ByteSource::open(const std::string& path) {
     got += more;
   }
   state->input = {state->buffer.data(), got};
-  CHAKRA_CHECK(state->start());
+  CHAKRA_TRY(state->start());
   return ByteSource(std::move(state));
 }
 
@@ -328,7 +328,7 @@ Result<ByteSource> ByteSource::from_memory(std::string_view text, std::string fi
   state->file = std::move(file);
   state->input = text;
   state->memory_size = text.size();
-  CHAKRA_CHECK(state->start());
+  CHAKRA_TRY(state->start());
   return ByteSource(std::move(state));
 }
 
@@ -539,7 +539,7 @@ Result<void> AtomicFile::sync() {
 }
 
 Result<void> AtomicFile::commit() {
-  CHAKRA_CHECK(close());
+  CHAKRA_TRY(close());
   if (direct_) return {};
   const SignalsHeld hold;
   if (::rename(temporary_.c_str(), path_.c_str()) != 0)
@@ -568,7 +568,7 @@ struct PackedFile::State {
       const size_t left = ZSTD_compressStream2(zstd.get(), &out, &in, end);
       if (ZSTD_isError(left))
         return fail(Code::io, "base.file.write", fmt::format("cannot pack: {}", ZSTD_getErrorName(left)));
-      CHAKRA_CHECK(file.write({buffer.data(), out.pos}));
+      CHAKRA_TRY(file.write({buffer.data(), out.pos}));
       if (end == ZSTD_e_end ? left == 0 : in.pos == in.size) return {};
     }
   }
@@ -584,7 +584,7 @@ struct PackedFile::State {
         gzip.avail_out = static_cast<uint32_t>(buffer.size());
         if (const int status = isal_deflate(&gzip); status != COMP_OK)
           return fail(Code::io, "base.file.write", fmt::format("cannot pack (code {})", status));
-        CHAKRA_CHECK(file.write({buffer.data(), buffer.size() - gzip.avail_out}));
+        CHAKRA_TRY(file.write({buffer.data(), buffer.size() - gzip.avail_out}));
       } while (gzip.avail_out == 0);
     } while (!bytes.empty());
     return {};
@@ -625,8 +625,8 @@ Result<void> PackedFile::write(std::string_view bytes) {
 }
 
 Result<void> PackedFile::close() {
-  if (state_->packing == Packing::gzip) CHAKRA_CHECK(state_->pack_gzip({}, true));
-  if (state_->packing == Packing::zstd) CHAKRA_CHECK(state_->pack_zstd({}, ZSTD_e_end));
+  if (state_->packing == Packing::gzip) CHAKRA_TRY(state_->pack_gzip({}, true));
+  if (state_->packing == Packing::zstd) CHAKRA_TRY(state_->pack_zstd({}, ZSTD_e_end));
   state_->packing = Packing::plain;
   state_->zstd.reset();
   state_->buffer = {};
@@ -635,13 +635,13 @@ Result<void> PackedFile::close() {
 }
 
 Result<void> PackedFile::commit() {
-  CHAKRA_CHECK(close());
+  CHAKRA_TRY(close());
   return state_->file.commit();
 }
 
 Result<void> write_file(const std::string& path, std::string_view bytes) {
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
-  CHAKRA_CHECK(file.write(bytes));
+  CHAKRA_TRY(file.write(bytes));
   return file.commit();
 }
 

@@ -132,13 +132,13 @@ class FilesTogether {
 
   /// Errors: base.file.write.
   Result<void> add(File file) {
-    if (files_.size() >= kMostOpen) CHAKRA_CHECK(file.close());
+    if (files_.size() >= kMostOpen) CHAKRA_TRY(file.close());
     files_.push_back(std::move(file));
     return {};
   }
   Result<void> commit() {
     const SignalsHeld hold;
-    for (File& file : files_) CHAKRA_CHECK(file.commit());
+    for (File& file : files_) CHAKRA_TRY(file.commit());
     files_.clear();
     return {};
   }

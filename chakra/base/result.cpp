@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "chakra/base/quantity.h"
+
 namespace chakra {
 
 std::string Place::text() const {
@@ -15,14 +19,24 @@ std::string Error::message() const {
   return fmt::format("{}{}{} [{}]", where, where.empty() ? "" : ": ", text, tag);
 }
 
-void AlikeFindings::add(std::string tag, Severity severity, std::string text) {
-  tag_ = std::move(tag);
-  severity_ = severity;
-  if (++count_ <= kMost) findings_.push_back({tag_, severity, -1, -1, std::move(text)});
+void LimitedFindings::add(Finding finding) {
+  auto& [n, severity] = count_[{finding.tag, finding.rank}];
+  severity = finding.severity;
+  if (++n <= limit_) listed_.push_back(std::move(finding));
 }
 
-void AlikeFindings::finish(std::string_view what) {
-  if (count_ > kMost) findings_.push_back({tag_, severity_, -1, -1, fmt::format("{} more {}", count_ - kMost, what)});
+Findings LimitedFindings::take() && {
+  for (const auto& [key, of] : count_)
+    if (of.first > limit_)
+      listed_.push_back({key.first, of.second, key.second, -1,
+                         fmt::format("and {} more of these", show_count(static_cast<int64_t>(of.first - limit_)))});
+  std::stable_sort(listed_.begin(), listed_.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  return std::move(listed_);
+}
+
+void LimitedFindings::append_to(Findings& to) && {
+  for (Finding& finding : std::move(*this).take()) to.push_back(std::move(finding));
 }
 
 const char* name(Severity severity) {

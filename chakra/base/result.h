@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -67,21 +68,20 @@ struct Finding {
 };
 using Findings = std::vector<Finding>;
 
-/// Findings of one tag, of which a file may have any number: the first kMost are added as they are, the others counted.
-class AlikeFindings {
+/// Keeps the first findings of each tag and rank, and counts the others: a file may give one for every three bytes.
+class LimitedFindings {
  public:
-  static constexpr int64_t kMost = 100;
-
-  explicit AlikeFindings(Findings& findings) : findings_(findings) {}
-  void add(std::string tag, Severity severity, std::string text);
-  /// One finding for those that were only counted, if any: "1900 more `what`".
-  void finish(std::string_view what);
+  explicit LimitedFindings(size_t limit = 100) : limit_(limit) {}
+  void add(Finding finding);
+  /// Errors first; one more per tag and rank says how many others there are.
+  Findings take() &&;
+  /// The same, behind those of `to`.
+  void append_to(Findings& to) &&;
 
  private:
-  Findings& findings_;
-  int64_t count_ = 0;
-  std::string tag_;
-  Severity severity_ = Severity::note;
+  size_t limit_;
+  Findings listed_;
+  std::map<std::pair<std::string, int64_t>, std::pair<size_t, Severity>> count_;
 };
 
 }  // namespace chakra
@@ -96,8 +96,8 @@ class AlikeFindings {
   if (!result) return tl::unexpected<::chakra::Error>(std::move(result.error())); \
   left = std::move(*result)
 
-/// CHAKRA_CHECK(f()): returns f()'s error from the enclosing function, if there is one.
-#define CHAKRA_CHECK(expression)                                                \
+/// CHAKRA_TRY(f()): returns f()'s error from the enclosing function, if there is one.
+#define CHAKRA_TRY(expression)                                                  \
   do {                                                                          \
     if (auto chakra_result = (expression); !chakra_result)                      \
       return tl::unexpected<::chakra::Error>(std::move(chakra_result.error())); \

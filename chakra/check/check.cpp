@@ -109,24 +109,9 @@ Findings prove(const trace::TraceSet& job, const match::Matching& matching) {
   return findings;
 }
 
-void LimitedFindings::add(Finding finding) {
-  auto& [n, severity] = count_[{finding.tag, finding.rank}];
-  severity = finding.severity;
-  if (++n <= limit_) listed_.push_back(std::move(finding));
-}
-
-Findings LimitedFindings::take() && {
-  for (const auto& [key, of] : count_)
-    if (of.first > limit_)
-      listed_.push_back({key.first, of.second, key.second, -1,
-                         fmt::format("and {} more of these", show_count(static_cast<int64_t>(of.first - limit_)))});
-  std::stable_sort(listed_.begin(), listed_.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
-  return std::move(listed_);
-}
-
 Findings check(const trace::TraceSet& job, const match::GroupTable& groups, size_t limit) {
   LimitedFindings findings(limit);
+  for (const Trace& t : job.ranks) trace::assert_whole(t);
   for (const Trace& t : job.ranks)
     for (const RuleRow& rule : kRules)
       if (rule.of_rank) rule.of_rank(t, findings);

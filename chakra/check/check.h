@@ -2,30 +2,13 @@
 #pragma once
 
 #include <array>
-#include <map>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "chakra/base/base.h"
 #include "chakra/match/match.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::check {
-
-/// Keeps the first findings of each tag and rank, and counts the others: a file may give one for every three bytes.
-class LimitedFindings {
- public:
-  explicit LimitedFindings(size_t limit) : limit_(limit) {}
-  void add(Finding finding);
-  /// Errors first; one more per tag and rank says how many others there are.
-  Findings take() &&;
-
- private:
-  size_t limit_;
-  Findings listed_;
-  std::map<std::pair<std::string, int64_t>, std::pair<size_t, Severity>> count_;
-};
 
 struct RuleRow {
   std::string_view name;

@@ -77,18 +77,17 @@ Result<void> run_analyze(const Options& o) {
   std::vector<std::string> outputs{o.svg};
   if (!o.csv.empty())
     for (const analyze::NamedTable& t : tables) outputs.push_back(csv_path(t.name));
-  CHAKRA_CHECK(keep_apart(files, outputs, o.json));
+  CHAKRA_TRY(keep_apart(files, outputs, o.json));
   std::vector<AtomicFile> written;
   const auto add = [&](const std::string& path, const std::string& text) -> Result<void> {
     CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
-    CHAKRA_CHECK(file.write(text));
+    CHAKRA_TRY(file.write(text));
     written.push_back(std::move(file));
     return {};
   };
   if (!o.csv.empty())
-    for (const analyze::NamedTable& t : tables) CHAKRA_CHECK(add(csv_path(t.name), view::to_csv(t.table)));
-  if (!o.svg.empty())
-    CHAKRA_CHECK(add(o.svg, view::to_heat_map(picture_of(analyze::imbalances(traces, job.matching)))));
+    for (const analyze::NamedTable& t : tables) CHAKRA_TRY(add(csv_path(t.name), view::to_csv(t.table)));
+  if (!o.svg.empty()) CHAKRA_TRY(add(o.svg, view::to_heat_map(picture_of(analyze::imbalances(traces, job.matching)))));
   const Json json = json_if_asked(o.json, [&] {
     Json all{{"path", o.path}, {"ranks", traces.ranks.size()}};
     for (const analyze::NamedTable& t : tables) all[t.name] = to_json(t.table);
@@ -97,7 +96,7 @@ Result<void> run_analyze(const Options& o) {
   });
   CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
   if (json_file) written.push_back(std::move(*json_file));
-  for (AtomicFile& file : written) CHAKRA_CHECK(file.commit());
+  for (AtomicFile& file : written) CHAKRA_TRY(file.commit());
   if (o.json == "-") {
     print(to_text(json));
     return {};

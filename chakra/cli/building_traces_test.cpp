@@ -49,7 +49,7 @@ chakra::trace::Trace build_rank(int64_t rank) {
 
 chakra::Result<void> build_job(const std::string& prefix) {
   for (int64_t rank = 0; rank < 2; ++rank)
-    CHAKRA_CHECK(chakra::io::write_et(build_rank(rank), prefix + "." + std::to_string(rank) + ".et"));
+    CHAKRA_TRY(chakra::io::write_et(build_rank(rank), prefix + "." + std::to_string(rank) + ".et"));
   return {};
 }
 // end

@@ -20,7 +20,7 @@ Result<int> run_check(const Options& o) {
     CHAKRA_ASSIGN(const std::vector<std::string> ranks, job_files(path));
     files.insert(files.end(), ranks.begin(), ranks.end());
   }
-  CHAKRA_CHECK(keep_apart(files, {}, o.json));
+  CHAKRA_TRY(keep_apart(files, {}, o.json));
   match::GroupTable groups;
   if (!o.groups.empty()) {
     CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
@@ -40,7 +40,7 @@ Result<int> run_check(const Options& o) {
       CHAKRA_ASSIGN(job, io::read_job(path));
     }
     Findings found = o.groups.empty() ? Findings() : groups_without_effect(groups, job.ranks);
-    CHAKRA_CHECK(expand_job(o.expand, job, job_groups, found));
+    CHAKRA_TRY(expand_job(o.expand, job, job_groups, found));
     int64_t nodes = 0;
     for (const trace::Trace& t : job.ranks) nodes += t.size();
     const Findings checked = check::check(job, job_groups);
@@ -55,7 +55,7 @@ Result<int> run_check(const Options& o) {
   const bool wrong = check::any_error(findings);
   if (!o.json.empty()) {
     const Json json{{"ok", !wrong}, {"jobs", jobs}, {"findings", to_json(findings)}};
-    CHAKRA_CHECK(write_json(json, o.json));
+    CHAKRA_TRY(write_json(json, o.json));
   }
   if (o.json != "-") print(text);
   return wrong ? static_cast<int>(Code::bad_input) : 0;

@@ -89,7 +89,7 @@ Result<void> write_json(const Json& json, const std::string& path) {
 Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path) {
   if (path.empty() || path == "-") return std::nullopt;
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
-  CHAKRA_CHECK(file.write(to_text(json)));
+  CHAKRA_TRY(file.write(to_text(json)));
   return std::optional(std::move(file));
 }
 

@@ -99,11 +99,11 @@ Result<void> write_foreign(const Options& o, std::optional<trace::TraceSet> job)
     return fail(Code::usage, "cli.usage", fmt::format("--to {} takes one job, and its form from its contents", o.to));
   CHAKRA_ASSIGN(const std::vector<std::string> inputs,
                 job ? Result<std::vector<std::string>>(o.paths) : job_files(o.paths[0]));
-  CHAKRA_CHECK(keep_apart(inputs, {o.output}, ""));
+  CHAKRA_TRY(keep_apart(inputs, {o.output}, ""));
   if (!job) {
     CHAKRA_ASSIGN(job, io::read_job(o.paths[0], {.texts = true}));
   }
-  CHAKRA_CHECK(foreign::write(o.to, *job, o.output));
+  CHAKRA_TRY(foreign::write(o.to, *job, o.output));
   print(fmt::format("{}: {} rank{}\n", o.output, job->ranks.size(), job->ranks.size() == 1 ? "" : "s"));
   return {};
 }
@@ -112,7 +112,7 @@ Result<int> run_convert(const Options& o) {
   Findings findings;
   CHAKRA_ASSIGN(std::optional<trace::TraceSet> job, foreign_job(o, findings));
   if (!o.to.empty() && !io::find_format(o.to) && foreign::find(o.to)) {
-    CHAKRA_CHECK(write_foreign(o, std::move(job)));
+    CHAKRA_TRY(write_foreign(o, std::move(job)));
     print(to_text(findings));
     return 0;
   }
@@ -146,8 +146,8 @@ Result<int> run_convert(const Options& o) {
     outputs.push_back(folder ? (fs::path(o.output) / fmt::format("trace.{}{}", file.rank, target.ending)).string()
                              : fmt::format("{}.{}{}", target.prefix, file.rank, target.ending));
   }
-  CHAKRA_CHECK(keep_apart(inputs, outputs, ""));
-  if (folder) CHAKRA_CHECK(make_directories(o.output));
+  CHAKRA_TRY(keep_apart(inputs, outputs, ""));
+  if (folder) CHAKRA_TRY(make_directories(o.output));
   int64_t nodes = 0;
   FilesTogether<PackedFile> written;
   for (size_t i = 0; i < files.size(); ++i) {
@@ -169,9 +169,9 @@ Result<int> run_convert(const Options& o) {
     const io::RecordSinkPtr sink = target.form->create(out, count);
     CHAKRA_ASSIGN(const io::Converted converted, io::copy_records(*source, *sink));
     nodes += converted.nodes;
-    CHAKRA_CHECK(written.add(std::move(out)));
+    CHAKRA_TRY(written.add(std::move(out)));
   }
-  CHAKRA_CHECK(written.commit());
+  CHAKRA_TRY(written.commit());
   print(fmt::format("{}: {} rank{}, {} nodes\n", outputs.size() == 1 ? outputs[0] : o.output, files.size(),
                     files.size() == 1 ? "" : "s", show_count(nodes)));
   print(to_text(findings));

@@ -82,7 +82,7 @@ Result<int> run_diff(const Options& o) {
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.a));
   CHAKRA_ASSIGN(const std::vector<std::string> others, job_files(o.b));
   files.insert(files.end(), others.begin(), others.end());
-  CHAKRA_CHECK(keep_apart(files, {o.csv}, o.json));
+  CHAKRA_TRY(keep_apart(files, {o.csv}, o.json));
   CHAKRA_ASSIGN(const trace::TraceSet a, io::read_job(o.a, {.texts = true}));
   CHAKRA_ASSIGN(const trace::TraceSet b, io::read_job(o.b, {.texts = true}));
   Findings findings;
@@ -106,8 +106,8 @@ Result<int> run_diff(const Options& o) {
         {"findings", to_json(findings)}};
   });
   CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
-  if (!o.csv.empty()) CHAKRA_CHECK(write_file(o.csv, view::to_csv(row_table(d, true))));
-  if (json_file) CHAKRA_CHECK(json_file->commit());
+  if (!o.csv.empty()) CHAKRA_TRY(write_file(o.csv, view::to_csv(row_table(d, true))));
+  if (json_file) CHAKRA_TRY(json_file->commit());
   const int code = beyond.empty() ? 0 : static_cast<int>(Code::bad_input);
   if (o.json == "-") {
     print(to_text(json));

@@ -439,25 +439,25 @@ Result<int> run_doctor(const std::string& path, const std::string& json_path) {
     }
     json = {{"version", CHAKRA_VERSION}, {"checks", std::move(list)}};
   } else {
-    CHAKRA_CHECK(keep_apart({path}, {}, json_path));
+    CHAKRA_TRY(keep_apart({path}, {}, json_path));
     CHAKRA_ASSIGN(const Folder folder, look_at(path));
     for (const Finding& finding : folder.findings) wrong |= finding.severity == Severity::error;
     json = to_json(folder);
     text = to_text(folder);
   }
-  if (!json_path.empty()) CHAKRA_CHECK(write_json(json, json_path));
+  if (!json_path.empty()) CHAKRA_TRY(write_json(json, json_path));
   if (json_path != "-") print(text);
   return wrong ? static_cast<int>(Code::bad_input) : 0;
 }
 
 Result<int> run_repair(const std::string& path, const std::string& json_path) {
   if (path.empty()) return fail(Code::usage, "cli.usage", "which container is to be repaired?");
-  CHAKRA_CHECK(keep_apart({path}, {}, json_path));
+  CHAKRA_TRY(keep_apart({path}, {}, json_path));
   CHAKRA_ASSIGN(const io::Repaired repaired, io::repair_container(path));
   const std::string now = fmt::format("{} rank{}, {} bytes, all of which can be read", show_count(repaired.ranks),
                                       repaired.ranks == 1 ? "" : "s", show_count(repaired.bytes));
   if (!json_path.empty())
-    CHAKRA_CHECK(
+    CHAKRA_TRY(
         write_json({{"path", path}, {"ranks", repaired.ranks}, {"bytes", repaired.bytes}, {"cut_bytes", repaired.cut}},
                    json_path));
   if (json_path != "-")

@@ -64,17 +64,17 @@ Result<void> check_folder(const Options& o, const trace::ClassJob& job) {
 }
 
 Result<void> write_all_ranks(const Options& o, const trace::ClassJob& job) {
-  CHAKRA_CHECK(make_directories(o.folder));
+  CHAKRA_TRY(make_directories(o.folder));
   for (size_t i = 0; i < job.ranks.size(); ++i)
-    CHAKRA_CHECK(io::write_et(trace::concrete(job, i), rank_file(o.folder, job.ranks[i].rank)));
+    CHAKRA_TRY(io::write_et(trace::concrete(job, i), rank_file(o.folder, job.ranks[i].rank)));
   return {};
 }
 
 Result<void> run_step(const Options& o) {
   const gen::StepOptions step = settle(o);
   CHAKRA_ASSIGN(const trace::ClassJob job, gen::step(step));
-  CHAKRA_CHECK(check_folder(o, job));
-  CHAKRA_CHECK(o.all_ranks ? write_all_ranks(o, job) : io::write_class_job(job, o.folder));
+  CHAKRA_TRY(check_folder(o, job));
+  CHAKRA_TRY(o.all_ranks ? write_all_ranks(o, job) : io::write_class_job(job, o.folder));
 
   std::vector<double> flops;  // per class
   for (const trace::Trace& t : job.classes) {
@@ -91,15 +91,15 @@ Result<void> run_step(const Options& o) {
   const double bubble =
       static_cast<double>(step.pp - 1) / static_cast<double>(step.micro_batches * step.virtual_stages);
   if (!o.json.empty())
-    CHAKRA_CHECK(write_json(Json{{"folder", o.folder},
-                                 {"ranks", job.ranks.size()},
-                                 {"classes", job.classes.size()},
-                                 {"nodes_per_rank", {{"least", least->size()}, {"most", most->size()}}},
-                                 {"parameters", gen::parameters(step)},
-                                 {"tokens", tokens},
-                                 {"operations", all_flops},
-                                 {"ideal_bubble", bubble}},
-                            o.json));
+    CHAKRA_TRY(write_json(Json{{"folder", o.folder},
+                               {"ranks", job.ranks.size()},
+                               {"classes", job.classes.size()},
+                               {"nodes_per_rank", {{"least", least->size()}, {"most", most->size()}}},
+                               {"parameters", gen::parameters(step)},
+                               {"tokens", tokens},
+                               {"operations", all_flops},
+                               {"ideal_bubble", bubble}},
+                          o.json));
   if (o.json != "-")
     print(
         fmt::format("{}: {} ranks (tp {} x pp {} x dp {}) in {} classes, {} to {} nodes each\n"

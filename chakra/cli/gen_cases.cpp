@@ -17,17 +17,17 @@ struct Options {
 
 Result<void> run_cases(Options& o) {
   o.cases.runtime = o.runtime_us * kPsPerUs;
-  CHAKRA_CHECK(make_directories(o.output));
+  CHAKRA_TRY(make_directories(o.output));
   Json json = Json::array();
   for (const gen::NamedCase& row : gen::cases()) {
     for (int64_t rank = 0; rank < o.ranks; ++rank) {
       const std::string path = fmt::format("{}/{}.{}.et", o.output, row.name, rank);
-      if (row.file) CHAKRA_CHECK(write_file(path, row.file(rank)));
-      else CHAKRA_CHECK(io::write_et(row.trace(rank, o.ranks, o.cases), path));
+      if (row.file) CHAKRA_TRY(write_file(path, row.file(rank)));
+      else CHAKRA_TRY(io::write_et(row.trace(rank, o.ranks, o.cases), path));
     }
     json.push_back({{"case", row.name}, {"description", row.description}, {"ranks", o.ranks}});
   }
-  if (!o.json.empty()) CHAKRA_CHECK(write_json(json, o.json));
+  if (!o.json.empty()) CHAKRA_TRY(write_json(json, o.json));
   if (o.json != "-") print(fmt::format("{}: {} cases of {} ranks\n", o.output, gen::cases().size(), o.ranks));
   return {};
 }

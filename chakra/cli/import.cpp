@@ -85,7 +85,7 @@ Result<void> run_import(Options& o) {
     nodes += trace.size();
   }
   for (const std::string& output : outputs)  // which differ from one another
-    CHAKRA_CHECK(keep_apart({o.input}, {output}, o.json));
+    CHAKRA_TRY(keep_apart({o.input}, {output}, o.json));
   const Json json = json_if_asked(o.json, [&] {
     return Json{{"file", o.input},
                 {"ranks", job.ranks.size()},
@@ -94,15 +94,15 @@ Result<void> run_import(Options& o) {
                 {"findings", to_json(findings)}};
   });
   CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
-  if (folder) CHAKRA_CHECK(make_directories(o.output));
+  if (folder) CHAKRA_TRY(make_directories(o.output));
   FilesTogether<AtomicFile> written;
   for (size_t r = 0; r < outputs.size(); ++r) {
     CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(outputs[r]));
-    CHAKRA_CHECK(io::write_et(job.ranks[r], file));
-    CHAKRA_CHECK(written.add(std::move(file)));
+    CHAKRA_TRY(io::write_et(job.ranks[r], file));
+    CHAKRA_TRY(written.add(std::move(file)));
   }
-  if (json_file) CHAKRA_CHECK(written.add(std::move(*json_file)));
-  CHAKRA_CHECK(written.commit());
+  if (json_file) CHAKRA_TRY(written.add(std::move(*json_file)));
+  CHAKRA_TRY(written.commit());
   if (o.json == "-") return write_json(json, o.json);
   print(fmt::format("{}: {} ranks, {} nodes -> {}.<rank>.et\n", o.input,
                     show_count(static_cast<int64_t>(job.ranks.size())), show_count(nodes), prefix));

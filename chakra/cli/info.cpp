@@ -136,7 +136,7 @@ Result<void> run_info_classes(const std::string& path, const std::string& json_p
             to_text(job.classes[c], summary, std::nullopt);
   }
   if (!json_path.empty())
-    CHAKRA_CHECK(write_json(
+    CHAKRA_TRY(write_json(
         Json{{"ranks", job.ranks.size()}, {"groups", job.groups.size()}, {"classes", std::move(classes)}}, json_path));
   if (json_path != "-") print(text);
   return {};
@@ -145,12 +145,12 @@ Result<void> run_info_classes(const std::string& path, const std::string& json_p
 Result<void> run_info(const std::string& path, const std::string& json_path) {
   if (io::is_class_job(path)) {
     CHAKRA_ASSIGN(const std::vector<std::string> inputs, job_files(path));
-    CHAKRA_CHECK(keep_apart(inputs, {}, json_path));
+    CHAKRA_TRY(keep_apart(inputs, {}, json_path));
     return run_info_classes(path, json_path);
   }
   CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
   CHAKRA_ASSIGN(const std::vector<std::string> inputs, job_files(path));
-  CHAKRA_CHECK(keep_apart(inputs, {}, json_path));
+  CHAKRA_TRY(keep_apart(inputs, {}, json_path));
   Json ranks = Json::array();
   std::string text;
   for (const io::RankFile& file : files) {
@@ -162,7 +162,7 @@ Result<void> run_info(const std::string& path, const std::string& json_path) {
     ranks.push_back(to_json(t, summary, replay));
     text += to_text(t, summary, replay);
   }
-  if (!json_path.empty()) CHAKRA_CHECK(write_json(Json{{"ranks", ranks}}, json_path));
+  if (!json_path.empty()) CHAKRA_TRY(write_json(Json{{"ranks", ranks}}, json_path));
   if (json_path != "-") print(text);
   return {};
 }

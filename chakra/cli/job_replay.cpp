@@ -77,6 +77,7 @@ void drop_texts(trace::Trace& t) {
   t.ios = {};
   t.io_row.assign(t.size(), trace::kNoRow);
   t.texts = std::move(texts);
+  trace::assert_whole(t);
 }
 
 /// One switch for all ranks: a run whose transfers are given asks it for nothing but its size.
@@ -151,7 +152,7 @@ std::optional<sim::JobReplay> replay_linked(trace::TraceSet&& job, Findings& fin
     input.fabric = any_fabric(job);
     for (trace::Trace& t : job.ranks) drop_texts(t);
     input.job = std::move(job);
-    CHAKRA_CHECK(sim::replay_recorded(std::move(input), replay, findings));
+    CHAKRA_TRY(sim::replay_recorded(std::move(input), replay, findings));
     return replay;
   };
   Result<sim::JobReplay> replay = run();
@@ -181,7 +182,7 @@ Result<std::optional<sim::JobReplay>> use_recording(const RecordingOptions& o, s
     CHAKRA_ASSIGN(input.job, io::expand(*input.classes, o.path));
     input.classes.reset();
   }
-  if (o.recorded_transfers) CHAKRA_CHECK(give_transfers(o, input, findings));
+  if (o.recorded_transfers) CHAKRA_TRY(give_transfers(o, input, findings));
   if (!sim::JobReplay::possible(input.job)) return std::optional<sim::JobReplay>();
   CHAKRA_ASSIGN(sim::JobReplay replay, sim::JobReplay::measure(input.job));
   sim::SimInput again;
@@ -190,7 +191,7 @@ Result<std::optional<sim::JobReplay>> use_recording(const RecordingOptions& o, s
   again.groups = input.groups;
   again.matching = input.matching;
   again.stop = input.stop;
-  CHAKRA_CHECK(sim::replay_recorded(std::move(again), replay, findings));
+  CHAKRA_TRY(sim::replay_recorded(std::move(again), replay, findings));
   const Findings of_replay = replay.findings();
   findings.insert(findings.end(), of_replay.begin(), of_replay.end());
   input.node_times = true;

@@ -256,14 +256,14 @@ class LinkCommand {
   explicit LinkCommand(const Options& options) : o_(options) {}
 
   Result<void> run() {
-    CHAKRA_CHECK(keep_apart(o_.inputs, {o_.output}, o_.json));
+    CHAKRA_TRY(keep_apart(o_.inputs, {o_.output}, o_.json));
     options_.rank = o_.rank;
     options_.iteration = o_.iteration;
     options_.salvage = o_.salvage;
     CHAKRA_ASSIGN(options_.steps, read_steps("--steps", o_.steps));
     CHAKRA_ASSIGN(options_.fit_steps, read_steps("--fit-steps", o_.fit_steps));
-    CHAKRA_CHECK(find_ranks());
-    if (is_job(o_)) CHAKRA_CHECK(make_directories(o_.output));
+    CHAKRA_TRY(find_ranks());
+    if (is_job(o_)) CHAKRA_TRY(make_directories(o_.output));
     ranks_.resize(inputs_.size());
     std::vector<std::optional<AtomicFile>> files(inputs_.size());
     std::vector<std::optional<Error>> errors(inputs_.size());
@@ -281,17 +281,17 @@ class LinkCommand {
         if (error) return tl::unexpected<Error>(*error);
       return {};
     };
-    CHAKRA_CHECK(for_each_rank([&](size_t i) { return link_rank(i, files[i]); }));
+    CHAKRA_TRY(for_each_rank([&](size_t i) { return link_rank(i, files[i]); }));
     if (ranks_.size() > 1) {
       trace::TraceSet job = compare_ranks();
-      CHAKRA_CHECK(for_each_rank([&](size_t i) { return write(job.ranks[i], ranks_[i].output, files[i]); }));
+      CHAKRA_TRY(for_each_rank([&](size_t i) { return write(job.ranks[i], ranks_[i].output, files[i]); }));
       job_replay_ = replay_linked(std::move(job), findings_);
     }
     const std::vector<Replayed> replays = replays_made();
     for (Finding& finding : max_error_without_effect(o_.max_error, replays)) findings_.push_back(std::move(finding));
     CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(report_json(), o_.json));
-    for (auto& file : files) CHAKRA_CHECK(file->commit());  // all of them or none
-    if (json) CHAKRA_CHECK(json->commit());
+    for (auto& file : files) CHAKRA_TRY(file->commit());  // all of them or none
+    if (json) CHAKRA_TRY(json->commit());
     print_report();
     return check_errors(o_.max_error, replays);
   }
@@ -363,7 +363,7 @@ class LinkCommand {
     }
     rank.output =
         is_job(o_) ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string() : o_.output;
-    if (is_job(o_)) CHAKRA_CHECK(keep_apart({}, {rank.output}, o_.json));
+    if (is_job(o_)) CHAKRA_TRY(keep_apart({}, {rank.output}, o_.json));
     if (inputs_.size() == 1) return write(linked.trace, rank.output, file);
     rank.trace = std::move(linked.trace);  // what the ranks say together comes into it
     return {};
@@ -371,7 +371,7 @@ class LinkCommand {
 
   static Result<void> write(const trace::Trace& trace, const std::string& path, std::optional<AtomicFile>& file) {
     CHAKRA_ASSIGN(AtomicFile created, AtomicFile::create(path));
-    CHAKRA_CHECK(io::write_et(trace, created));
+    CHAKRA_TRY(io::write_et(trace, created));
     file = std::move(created);
     return {};
   }

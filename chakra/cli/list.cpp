@@ -134,7 +134,7 @@ Result<void> run_list(const std::string& kind, const std::string& json_path) {
       for (size_t i = 0; i < row.size(); ++i) object[table.columns[i].name] = std::get<std::string>(row[i]);
       json.push_back(object);
     }
-    CHAKRA_CHECK(write_json(json, json_path));
+    CHAKRA_TRY(write_json(json, json_path));
   }
   if (json_path != "-") print(view::to_text(table, SIZE_MAX));
   return {};

@@ -64,7 +64,7 @@ struct Syntax::Below {
 template <class Run>
 std::function<Result<int>()> exits_with_zero(Run run) {
   return [run = std::move(run)]() -> Result<int> {
-    CHAKRA_CHECK(run());
+    CHAKRA_TRY(run());
     return 0;
   };
 }

@@ -57,7 +57,7 @@ Result<void> show_stats(const std::string& path, const std::string& json_path) {
                      {"touched_bytes_100_nodes", window}});
   }
   if (!json_path.empty())
-    CHAKRA_CHECK(
+    CHAKRA_TRY(
         write_json(Json{{"file", path}, {"bytes", container->size()}, {"nodes", nodes}, {"ranks", ranks}}, json_path));
   if (json_path != "-")
     print(text +
@@ -71,7 +71,7 @@ Result<void> run_pack(const PackOptions& o) {
   if (o.output.empty()) {  // statistics of one that is there
     if (!o.stats || o.paths.size() != 1 || o.append)
       return fail(Code::usage, "cli.usage", "where to pack to? -o job.chakra; or a container and --stats");
-    CHAKRA_CHECK(keep_apart(o.paths, {}, o.json));
+    CHAKRA_TRY(keep_apart(o.paths, {}, o.json));
     return show_stats(o.paths[0], o.json);
   }
   std::vector<io::RankFile> files;
@@ -82,7 +82,7 @@ Result<void> run_pack(const PackOptions& o) {
     CHAKRA_ASSIGN(const std::vector<std::string> some, job_files(path));
     inputs.insert(inputs.end(), some.begin(), some.end());
   }
-  CHAKRA_CHECK(keep_apart(inputs, {o.output}, o.json));
+  CHAKRA_TRY(keep_apart(inputs, {o.output}, o.json));
   CHAKRA_ASSIGN(io::Packer packer, o.append ? io::Packer::append(o.output) : io::Packer::create(o.output, o.group));
   int64_t nodes = 0;
   for (const io::RankFile& file : files) {
@@ -90,7 +90,7 @@ Result<void> run_pack(const PackOptions& o) {
     CHAKRA_ASSIGN(const int64_t added, packer.add(file.named ? std::optional(file.rank) : std::nullopt, *source));
     nodes += added;
   }
-  CHAKRA_CHECK(packer.finish());
+  CHAKRA_TRY(packer.finish());
   if (o.json != "-")
     print(fmt::format("{}: {} rank{}, {} nodes {}\n", o.output, files.size(), files.size() == 1 ? "" : "s",
                       show_count(nodes), o.append ? "added" : "packed"));
@@ -121,12 +121,12 @@ Result<void> run_unpack(const UnpackOptions& o) {
   std::vector<std::string> outputs;
   for (const int64_t rank : ranks)
     outputs.push_back((fs::path(o.output) / fmt::format("trace.{}{}{}", rank, form->ending, packing)).string());
-  CHAKRA_CHECK(keep_apart({o.path}, outputs, ""));
+  CHAKRA_TRY(keep_apart({o.path}, outputs, ""));
   std::vector<io::Container::RankInfo> infos;
   for (const int64_t rank : ranks) {
     CHAKRA_ASSIGN(infos.emplace_back(), container->info(rank));
   }
-  CHAKRA_CHECK(make_directories(o.output));
+  CHAKRA_TRY(make_directories(o.output));
   int64_t nodes = 0;
   FilesTogether<PackedFile> written;
   for (size_t i = 0; i < ranks.size(); ++i) {
@@ -135,9 +135,9 @@ Result<void> run_unpack(const UnpackOptions& o) {
     const io::RecordSinkPtr sink = form->create(file, std::min(count, std::max<int64_t>(infos[i].nodes - first, 0)));
     CHAKRA_ASSIGN(const io::Converted copied, io::copy_records(*source, *sink, o.nodes.empty()));
     nodes += copied.nodes;
-    CHAKRA_CHECK(written.add(std::move(file)));
+    CHAKRA_TRY(written.add(std::move(file)));
   }
-  CHAKRA_CHECK(written.commit());
+  CHAKRA_TRY(written.commit());
   print(fmt::format("{}: {} rank{}, {} nodes\n", o.output, ranks.size(), ranks.size() == 1 ? "" : "s",
                     show_count(nodes)));
   return {};

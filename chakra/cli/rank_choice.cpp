@@ -82,7 +82,7 @@ Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& t
   if (text.empty() && (files.back().rank < first_of || files.front().rank >= first_of)) return io::read_job(path);
   if (!text.empty()) {
     CHAKRA_ASSIGN(const std::vector<Range> ranges, parse(text));
-    CHAKRA_CHECK(check_there(text, ranges, files));
+    CHAKRA_TRY(check_there(text, ranges, files));
     std::erase_if(files, [&](const io::RankFile& file) {
       return std::none_of(ranges.begin(), ranges.end(), [&](const Range& range) { return range.has(file.rank); });
     });

@@ -369,15 +369,15 @@ Result<void> write_csv(const sim::SimReport& report, const std::string& prefix) 
   std::vector<AtomicFile> files;
   const auto add = [&](const char* name, const Table& table) -> Result<void> {
     CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(fmt::format("{}.{}.csv", prefix, name)));
-    CHAKRA_CHECK(file.write(view::to_csv(table)));
+    CHAKRA_TRY(file.write(view::to_csv(table)));
     files.push_back(std::move(file));
     return {};
   };
-  CHAKRA_CHECK(add("ranks", rank_table(report, true)));
-  CHAKRA_CHECK(add("collectives", collective_table(report, true)));
-  if (!report.links.empty()) CHAKRA_CHECK(add("links", link_table(report)));
-  if (!report.critical_path.empty()) CHAKRA_CHECK(add("critical_path", path_table(report)));
-  for (AtomicFile& file : files) CHAKRA_CHECK(file.commit());
+  CHAKRA_TRY(add("ranks", rank_table(report, true)));
+  CHAKRA_TRY(add("collectives", collective_table(report, true)));
+  if (!report.links.empty()) CHAKRA_TRY(add("links", link_table(report)));
+  if (!report.critical_path.empty()) CHAKRA_TRY(add("critical_path", path_table(report)));
+  for (AtomicFile& file : files) CHAKRA_TRY(file.commit());
   return {};
 }
 
@@ -483,7 +483,7 @@ SimAsked asked_of(const Options& o, const sim::SimInput& input) {
 }
 
 Result<void> run_sim(Options o) {
-  CHAKRA_CHECK(settle(o));
+  CHAKRA_TRY(settle(o));
   sim::SimInput input;
   Findings findings;
   for (const auto& [flag, value] :
@@ -501,14 +501,14 @@ Result<void> run_sim(Options o) {
   if (!o.csv.empty())
     for (const char* name : {"ranks", "collectives", "links", "critical_path"})
       outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
-  CHAKRA_CHECK(keep_apart(files, outputs, o.json));
+  CHAKRA_TRY(keep_apart(files, outputs, o.json));
   CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
-  CHAKRA_CHECK(set_routing(o, input.fabric, findings));
+  CHAKRA_TRY(set_routing(o, input.fabric, findings));
   if (!o.system.empty()) {
     CHAKRA_ASSIGN(input.system, sim::load_system(o.system, findings));
   }
-  CHAKRA_CHECK(use_devices(o.devices, o.compat.empty(), input.system));
-  if (!o.memory.empty()) CHAKRA_CHECK(sim::load_memory(o.memory, input.system));
+  CHAKRA_TRY(use_devices(o.devices, o.compat.empty(), input.system));
+  if (!o.memory.empty()) CHAKRA_TRY(sim::load_memory(o.memory, input.system));
   if (!o.groups.empty()) {
     CHAKRA_ASSIGN(input.groups, match::load_groups(o.groups));
   }
@@ -521,8 +521,8 @@ Result<void> run_sim(Options o) {
     CHAKRA_ASSIGN(input.classes, io::read_class_job(o.path));
   } else {
     CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.ranks, o.compat.empty() ? -1 : input.fabric.size(), findings));
-    CHAKRA_CHECK(expand_job(o.expand, input.job, input.groups, findings));
-    CHAKRA_CHECK(check_before(o, input));
+    CHAKRA_TRY(expand_job(o.expand, input.job, input.groups, findings));
+    CHAKRA_TRY(check_before(o, input));
   }
   input.timeline = !o.timeline.empty();
   input.compat = o.compat_options;
@@ -538,7 +538,7 @@ Result<void> run_sim(Options o) {
     CHAKRA_ASSIGN(input.collectives,
                   coll::parse_selection(text, is_file(o.collectives) ? o.collectives : "--collectives"));
   }
-  if (!o.compat.empty()) CHAKRA_CHECK(read_custom_collectives(input));
+  if (!o.compat.empty()) CHAKRA_TRY(read_custom_collectives(input));
   input.stop = &stop_asked;
   input.progress = progress_line();
   std::signal(SIGINT, stop);
@@ -555,7 +555,7 @@ Result<void> run_sim(Options o) {
   std::vector<sim::Wait> waits;
   input.waits = &waits;
   Result<sim::SimReport> run = o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input);
-  if (!run) CHAKRA_CHECK(write_waits(run.error(), waits, o.json));
+  if (!run) CHAKRA_TRY(write_waits(run.error(), waits, o.json));
   CHAKRA_ASSIGN(sim::SimReport report, std::move(run));
   const std::vector<Replayed> replays = replayed_job(replay, findings);
   for (Finding& finding : max_error_without_effect(o.max_error, replays)) findings.push_back(std::move(finding));
@@ -565,9 +565,9 @@ Result<void> run_sim(Options o) {
   for (Finding& finding : options_without_effect(asked, facts, report)) report.findings.push_back(std::move(finding));
   const Json as_json = json_if_asked(o.json, [&] { return to_json(o, network, report, replay, delays); });
   CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(as_json, o.json));  // both files or none
-  if (!o.timeline.empty()) CHAKRA_CHECK(view::write_chrome_trace(report.timeline, o.timeline));
-  if (!o.csv.empty()) CHAKRA_CHECK(write_csv(report, o.csv));
-  if (json) CHAKRA_CHECK(json->commit());
+  if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(report.timeline, o.timeline));
+  if (!o.csv.empty()) CHAKRA_TRY(write_csv(report, o.csv));
+  if (json) CHAKRA_TRY(json->commit());
   if (o.json == "-") print(cli::to_text(as_json));
   else if (o.astra_output) print(astra_lines(report) + cli::to_text(report.findings, ""));
   else print(to_text(o, network, report, replay, delays));

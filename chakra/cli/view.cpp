@@ -45,7 +45,7 @@ Result<void> check_size(const Options& o, const table::Timeline& timeline, size_
 }
 
 Result<void> write_timeline(const table::Timeline& timeline, const std::string& output, Findings findings) {
-  CHAKRA_CHECK(view::write_chrome_trace(timeline, output));
+  CHAKRA_TRY(view::write_chrome_trace(timeline, output));
   analyze::join_ranks(findings);
   size_t ranks = 0;
   int64_t last = -1;
@@ -59,7 +59,7 @@ Result<void> write_timeline(const table::Timeline& timeline, const std::string& 
 }
 
 Result<void> view_csv(const Options& o) {
-  CHAKRA_CHECK(keep_apart({o.path}, {o.output}, ""));
+  CHAKRA_TRY(keep_apart({o.path}, {o.output}, ""));
   view::EventCsvOptions options;
   options.ranks = o.ranks;
   CHAKRA_ASSIGN(options.hz, view::parse_frequency(o.frequency.empty() ? "1GHz" : o.frequency));
@@ -140,12 +140,12 @@ Result<void> run_view(const Options& o) {
   if (o.ranks != 0 || !o.frequency.empty())
     return fail(Code::usage, "cli.usage", "--num-npus and --npu-frequency are for a CSV of issue and callback lines");
   CHAKRA_ASSIGN(const std::vector<std::string> files, job_files(o.path));
-  CHAKRA_CHECK(keep_apart(files, {o.output}, ""));
+  CHAKRA_TRY(keep_apart(files, {o.output}, ""));
   CHAKRA_ASSIGN(const trace::TraceSet job, read(o));
   if (!timeline) return view_graph(o, form, job);
   Findings findings;
   CHAKRA_ASSIGN(const table::Timeline slices, view::timeline_of(job, findings));
-  CHAKRA_CHECK(check_size(o, slices, job.ranks.size()));
+  CHAKRA_TRY(check_size(o, slices, job.ranks.size()));
   return write_timeline(slices, o.output, findings);
 }
 

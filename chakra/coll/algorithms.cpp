@@ -627,8 +627,11 @@ bool AlgorithmRow::can(const Operation& op, const Place& place) const {
 }
 
 Plan AlgorithmRow::plan(const Operation& op, const Place& place) const {
+  CHAKRA_ASSERT(can(op, place));
+  CHAKRA_ASSERT(!trace::has_root(op.type) || op.root < place.members());
   if (place.members() < 2) return {place.members(), 1, {}};
   const Outline o = outline(op, place);
+  CHAKRA_ASSERT(o.members == place.members());
   Plan plan{o.members, o.lanes, {}};
   plan.rounds.resize(o.rounds);
   std::vector<Move> moves;
@@ -652,11 +655,24 @@ Plan AlgorithmRow::plan(const Operation& op, const Place& place) const {
     head.bytes = of_member_0[0].bytes;
     if (head.extent == o.members) head.extent = 0;
   }
+  assert_whole(plan);
   return plan;
+}
+
+void assert_whole(const Plan& plan) {
+  for (uint32_t k = 0; k < plan.rounds.size(); ++k) {
+    const Round& round = plan.rounds[k];
+    CHAKRA_ASSERT(round.lane < plan.lanes);
+    CHAKRA_ASSERT(round.after < static_cast<int64_t>(k));  // a round waits for an earlier one only
+    CHAKRA_ASSERT_SLOW(std::all_of(round.list.begin(), round.list.end(), [&](const Transfer& t) {
+      return t.from < plan.members && t.to < plan.members && t.from != t.to;
+    }));
+  }
 }
 
 std::vector<Move> AlgorithmRow::moves(const Operation& op, const Place& place, uint32_t k) const {
   const Outline o = outline(op, place);
+  CHAKRA_ASSERT(k < o.rounds);
   std::vector<Move> moves;
   Round head;
   round(o, k, o.members, head, moves);

@@ -122,6 +122,7 @@ uint64_t at_a_time(const Plan& plan) {
 const AlgorithmRow& simplest(const Operation& op, const Place& place) {
   for (const char* name : {"hierarchical", "ring", "bruck", "dissemination", "tree", "linear", "pairwise"})
     if (const AlgorithmRow* row = find_algorithm(name); row->can(op, place)) return *row;
+  CHAKRA_ASSERT(!"some algorithm does every operation");
   return kAlgorithms[0];
 }
 
@@ -149,6 +150,8 @@ Reordered::Reordered(const Operation& o, const Place& p, std::span<const uint32_
 }
 
 Choice choose(const Selection& selection, const Operation& op, const Place& place, double close) {
+  CHAKRA_ASSERT(op.type != CommType::unknown);
+  CHAKRA_ASSERT(close >= 1);
   Choice choice;
   if (const AlgorithmRow* row = by_rule(selection, op, place)) {
     choice.algorithm = row;

@@ -169,10 +169,13 @@ bool rotation_symmetric(const Plan& plan) {
 }
 
 std::vector<double> ends_after(const PricedPlan& plan, std::span<const Picoseconds> ready) {
+  CHAKRA_ASSERT(plan.plan->members > 0);
+  CHAKRA_ASSERT(ready.size() == plan.plan->members);
   return Closed(plan, ready).run();
 }
 
 void run_closed(const PricedPlan& plan, std::span<Picoseconds> ready) {
+  CHAKRA_ASSERT(ready.size() == plan.plan->members);
   if (plan.plan->members < 2 || plan.plan->rounds.empty()) return;
   const bool together = std::all_of(ready.begin(), ready.end(), [&](Picoseconds t) { return t == ready[0]; });
   if (plan.alike && together) {

@@ -133,6 +133,10 @@ struct Outline {
   std::span<const uint64_t> splits;
 };
 
+/// The contract of every Plan: rounds of its lanes, each behind earlier ones, transfers between two of its members.
+/// Cost: O(rounds); with CHAKRA_SLOW_ASSERTIONS also O(transfers).
+void assert_whole(const Plan& plan);
+
 struct AlgorithmRow {
   std::string_view name;
   std::string_view description;
@@ -226,12 +230,12 @@ std::optional<PricedPlan> price(const Plan& plan, const Place& place, uint64_t m
 PricedPlan price(const Plan& plan, const Place& place);
 
 /// When each member has finished the plan, where no other collective contends. ready[i]: when member i begins, within
-/// +-kLongestPs; overwritten with when it ends. A member ends a round when what it sent has left and what it receives
-/// has arrived, and begins its next one of the lane then; what arrives has left, and then takes the latency of its way.
-/// Inside, times are doubles in picoseconds since the earliest start, rounded once, at the end: no error accumulates
-/// over rounds (2^53 ps are two and a half hours; beyond that the error is 1e-16 of the time). No end is later than
-/// kLongestPs. Cost: O(members) if all begin together, otherwise O(transfers), a fraction of a nanosecond each in shift
-/// rounds.
+/// +-kLongestPs; overwritten with when it ends; requires one per member. A member ends a round when what it sent has
+/// left and what it receives has arrived, and begins its next one of the lane then; what arrives has left, and then
+/// takes the latency of its way. Inside, times are doubles in picoseconds since the earliest start, rounded once, at
+/// the end: no error accumulates over rounds (2^53 ps are two and a half hours; beyond that the error is 1e-16 of the
+/// time). No end is later than kLongestPs. Cost: O(members) if all begin together, otherwise O(transfers), a fraction
+/// of a nanosecond each in shift rounds.
 void run_closed(const PricedPlan& plan, std::span<Picoseconds> ready);
 void run_closed(const Plan& plan, const Place& place, std::span<Picoseconds> ready);
 

@@ -459,6 +459,8 @@ double Fares::busiest(uint32_t from, uint32_t to, const Links& links) {
 }
 
 std::optional<PricedPlan> price(const Plan& plan, const Place& place, uint64_t most) {
+  CHAKRA_ASSERT(plan.members == place.members());
+  assert_whole(plan);
   return Pricing(plan, place, most).run();
 }
 

@@ -165,9 +165,7 @@ void FeederState::free(uint64_t id) {
 }
 
 void FeederState::explain() {
-  const auto of_the_file = [&](Row row) {
-    return !(flags_[row] & kRemoved) && !added_.contains(index_->id(row));
-  };
+  const auto of_the_file = [&](Row row) { return !(flags_[row] & kRemoved) && !added_.contains(index_->id(row)); };
   std::pair<uint64_t, uint64_t> absent{UINT64_MAX, 0};  // who waits, for what
   uint64_t first = UINT64_MAX;
   for (Row row = 0; row < index_->size(); ++row)

@@ -49,8 +49,8 @@ struct FeederState : std::enable_shared_from_this<FeederState> {
   [[noreturn]] void explain();
 
   std::shared_ptr<chakra::compat::Index> index_;
-  std::vector<uint32_t> missing_;  ///< by row: dependencies not freed yet
-  std::vector<uint8_t> flags_;     ///< by row
+  std::vector<uint32_t> missing_;                ///< by row: dependencies not freed yet
+  std::vector<uint8_t> flags_;                   ///< by row
   absl::flat_hash_map<uint64_t, NodePtr> held_;  ///< handed out and not removed
   absl::flat_hash_map<uint64_t, Added> added_;
   absl::flat_hash_map<uint64_t, uint8_t> outside_;                ///< flags of ids that are not in the file

@@ -29,9 +29,10 @@ std::shared_ptr<Index> checked(const std::string& path) {
                                          path, index->id(row), dep));
   }
   if (const auto row = index->cycle())
-    throw std::runtime_error(fmt::format("{}: node {} waits for itself, or for nodes that do; run 'chakra check' to "
-                                         "see the circle [feed.dep.cycle]",
-                                         path, index->id(*row)));
+    throw std::runtime_error(
+        fmt::format("{}: node {} waits for itself, or for nodes that do; run 'chakra check' to "
+                    "see the circle [feed.dep.cycle]",
+                    path, index->id(*row)));
   return index;
 }
 
@@ -74,8 +75,8 @@ NodeId DependancyResolver::lowest_free() {
 void DependancyResolver::take_node(const NodeId& node) {
   const NodeId id = node;  // it may be a reference into free_
   if (free_.erase(id) == 0)
-    throw std::runtime_error(fmt::format("{}: node {} is not free: it waits, is taken or has finished",
-                                         index_->file(), id));
+    throw std::runtime_error(
+        fmt::format("{}: node {} is not free: it waits, is taken or has finished", index_->file(), id));
   ongoing_.insert(id);
 }
 
@@ -158,8 +159,8 @@ ETFeeder::ETFeeder(std::shared_ptr<Index> index)
       cache_(std::min<size_t>(DEFAULT_ETFEEDER_CACHE_SIZE, index_->size())),
       id_(next_id++) {
   if (!global_metadata.ParseFromString(index_->metadata()))
-    throw std::runtime_error(fmt::format("{}: the metadata is no message of the Chakra schema [io.et.damaged]",
-                                         index_->file()));
+    throw std::runtime_error(
+        fmt::format("{}: the metadata is no message of the Chakra schema [io.et.damaged]", index_->file()));
 }
 ETFeeder::~ETFeeder() = default;
 
@@ -191,8 +192,8 @@ void ETFeeder::pushBackIssuableNode(const NodeId& node_id) { resolver_.push_back
 void ETFeeder::freeChildrenNodes(const NodeId& node_id) { resolver_.finish_node(node_id); }
 
 void ETFeeder::addNode(std::shared_ptr<ETFeederNode> /*node*/) {
-  throw std::runtime_error(fmt::format("{}: nodes cannot be added to this feeder, whose graph is that of the file",
-                                       index_->file()));
+  throw std::runtime_error(
+      fmt::format("{}: nodes cannot be added to this feeder, whose graph is that of the file", index_->file()));
 }
 void ETFeeder::removeNode(const NodeId& /*node_id*/) {}
 

@@ -87,10 +87,10 @@ class Index::Reader {
       CHAKRA_ASSIGN(const bool more, nodes(node));
       place_last();
       if (!more) break;
-      CHAKRA_CHECK(add(node));
+      CHAKRA_TRY(add(node));
     }
     x_.metadata_ = std::move(seen_.metadata);
-    CHAKRA_CHECK(x_.sort_ids());
+    CHAKRA_TRY(x_.sort_ids());
     x_.link(std::move(parents_), std::move(unresolved_));
     return {};
   }
@@ -136,14 +136,14 @@ class Index::Reader {
   Index& x_;
   Placed::Seen seen_;
   bool ascending_ = true;
-  std::vector<Row> parents_;                             ///< child after child
+  std::vector<Row> parents_;                          ///< child after child
   std::vector<std::pair<uint64_t, Row>> unresolved_;  ///< by id, because it has not been read
 };
 
 Result<std::shared_ptr<Index>> Index::read(const std::string& path, bool control, uint64_t cached_bytes) {
   std::shared_ptr<Index> index(new Index);
   index->file_ = path;
-  CHAKRA_CHECK(Reader(*index).run(path, control));
+  CHAKRA_TRY(Reader(*index).run(path, control));
   if (index->fd_ >= 0) {
     const uint64_t pages = std::max<uint64_t>(1, cached_bytes / kPageBytes);
     index->cache_.resize(std::min<uint64_t>(pages, index->pages_.size()));
@@ -160,8 +160,7 @@ Result<void> Index::sort_ids() {
   by_id_.resize(ids_.size());
   std::iota(by_id_.begin(), by_id_.end(), Row{0});
   std::sort(by_id_.begin(), by_id_.end(), [&](Row a, Row b) { return ids_[a] < ids_[b]; });
-  const auto twice =
-      std::adjacent_find(by_id_.begin(), by_id_.end(), [&](Row a, Row b) { return ids_[a] == ids_[b]; });
+  const auto twice = std::adjacent_find(by_id_.begin(), by_id_.end(), [&](Row a, Row b) { return ids_[a] == ids_[b]; });
   if (twice == by_id_.end()) return {};
   return fail(Code::bad_input, "feed.id.duplicate", fmt::format("node {} is a duplicate", ids_[*twice]), {file_});
 }
@@ -234,13 +233,13 @@ Result<std::string_view> Index::message(Row row) {
   Cached& cached = cache_[number % cache_.size()];
   if (cached.page != number && std::exchange(missed_, number) != number) {  // its neighbours may not be wanted
     alone_.resize(size_[row]);
-    CHAKRA_CHECK(read_again(fd_, page.at + begin_[row], alone_, file_));
+    CHAKRA_TRY(read_again(fd_, page.at + begin_[row], alone_, file_));
     return alone_;
   }
   if (cached.page != number) {
     cached.page = SIZE_MAX;
     cached.text.resize(page.bytes);
-    CHAKRA_CHECK(read_again(fd_, page.at, cached.text, file_));
+    CHAKRA_TRY(read_again(fd_, page.at, cached.text, file_));
     cached.page = number;
   }
   return std::string_view(cached.text).substr(begin_[row], size_[row]);

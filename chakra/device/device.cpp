@@ -22,7 +22,7 @@ size_t place(DType type) {
   return static_cast<size_t>(std::find(kPeakTypes.begin(), kPeakTypes.end(), type) - kPeakTypes.begin());
 }
 
-constexpr std::array<std::string_view, 7> kFamilies{"nvidia ", "tesla ",  "quadro ", "geforce ",
+constexpr std::array<std::string_view, 7> kFamilies{"nvidia ", "tesla ",  "quadro ",  "geforce ",
                                                     "amd ",    "radeon ", "instinct "};
 
 /// In lower case, without vendor and family, with blanks for dashes: "NVIDIA A100-SXM4-40GB" is "a100 sxm4 40gb".

@@ -215,8 +215,7 @@ TEST(Peaks, StandInWhereThereIsNone) {
   EXPECT_EQ(peak(v100, DType::unknown).as, DType::f16);
   EXPECT_EQ(peak(v100, DType::i64).as, DType::f32);
   EXPECT_EQ(peak(device(*find("L4")), DType::f64).ops_per_s, 0);
-  for (size_t t = 0; t < trace::kDTypeNames.size(); ++t)
-    EXPECT_EQ(peak(Device{}, static_cast<DType>(t)).ops_per_s, 0);
+  for (size_t t = 0; t < trace::kDTypeNames.size(); ++t) EXPECT_EQ(peak(Device{}, static_cast<DType>(t)).ops_per_s, 0);
 }
 
 TEST(Roofline, ByHand) {
@@ -262,8 +261,9 @@ class File : public ::testing::Test {
 };
 
 TEST_F(File, SaysWhatADeviceCan) {
-  const auto d = read("name: own\npeaks:\n  bf16: 100\n  f32: 12.5\nmemory-bandwidth: 1e3\nmemory: 64\n"
-                      "recorded-as: [Own One]\nsource: measured\n");
+  const auto d = read(
+      "name: own\npeaks:\n  bf16: 100\n  f32: 12.5\nmemory-bandwidth: 1e3\nmemory: 64\n"
+      "recorded-as: [Own One]\nsource: measured\n");
   ASSERT_TRUE(d) << d.error().message();
   EXPECT_EQ(peak(*d, DType::bf16).ops_per_s, 100e12);
   EXPECT_EQ(peak(*d, DType::f32).ops_per_s, 12.5e12);

@@ -16,8 +16,8 @@ constexpr double kMostOps = 1e9, kMostGb = 1e9;  ///< in the file's units: a mil
 Result<double> rate(const Spec& value, std::string_view key, double most, double unit) {
   CHAKRA_ASSIGN(const double number, value.number());
   if (!(number > 0 && number <= most))
-    return value.error("device.file.value", fmt::format("{} is {}; it is above 0 and at most {:g}", quote(key),
-                                                        quote(value.scalar), most));
+    return value.error("device.file.value",
+                       fmt::format("{} is {}; it is above 0 and at most {:g}", quote(key), quote(value.scalar), most));
   return number * unit;
 }
 
@@ -32,11 +32,10 @@ Result<void> read_peaks(const Spec& value, Device& device) {
     return value.error("device.file.value",
                        fmt::format("'peaks' is a map from an element type ({}) to TFLOP/s", peak_types()));
   for (const auto& [type, of] : value.fields) {
-    const auto at =
-        std::find_if(kPeakTypes.begin(), kPeakTypes.end(), [&](DType t) { return trace::name(t) == type; });
+    const auto at = std::find_if(kPeakTypes.begin(), kPeakTypes.end(), [&](DType t) { return trace::name(t) == type; });
     if (at == kPeakTypes.end())
-      return of.error("device.file.key", fmt::format("the element type {} has no peak; known: {}", quote(type),
-                                                     peak_types()));
+      return of.error("device.file.key",
+                      fmt::format("the element type {} has no peak; known: {}", quote(type), peak_types()));
     CHAKRA_ASSIGN(device.ops_per_s[static_cast<size_t>(at - kPeakTypes.begin())], rate(of, type, kMostOps, kTera));
   }
   return {};
@@ -79,10 +78,9 @@ Result<Device> load(const std::string& path) {
   CHAKRA_ASSIGN(const Spec spec, load_spec(path));
   if (spec.kind != Spec::Kind::map) return spec.error("device.file.value", "a device file is a map");
   Device device;
-  for (const auto& [key, value] : spec.fields) CHAKRA_CHECK(read_field(key, value, device));
+  for (const auto& [key, value] : spec.fields) CHAKRA_TRY(read_field(key, value, device));
   for (const char* needed : {"name", "peaks", "memory-bandwidth"})
-    if (!spec.find(needed))
-      return spec.error("device.file.key", fmt::format("a device needs {}", quote(needed)));
+    if (!spec.find(needed)) return spec.error("device.file.key", fmt::format("a device needs {}", quote(needed)));
   return device;
 }
 

@@ -52,6 +52,7 @@ Trace copy_of(const Trace& t, int64_t rank) {
   copy.groups = t.groups;
   copy.metadata = t.metadata;
   copy.defects = t.defects;
+  trace::assert_whole(copy);
   return copy;
 }
 
@@ -229,7 +230,7 @@ class Expansion {
 
 Result<trace::TraceSet> expand(trace::TraceSet job, match::GroupTable& groups, int64_t ranks, int64_t like,
                                Findings& findings) {
-  CHAKRA_CHECK(Expansion(job, groups, ranks, like).run(findings));
+  CHAKRA_TRY(Expansion(job, groups, ranks, like).run(findings));
   return job;
 }
 

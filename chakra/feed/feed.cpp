@@ -9,6 +9,7 @@ using trace::NodeId;
 
 Feeder::Feeder(const trace::Trace& trace, bool control)
     : missing_(trace.size(), 0), ready_at_(trace.size(), 0), begin_(trace.size() + 1, 0), remaining_(trace.size()) {
+  trace::assert_whole(trace);
   const auto each = [&](const auto& use) {
     for (NodeId n = 0; n < trace.size(); ++n)
       for (uint32_t e = trace.deps.begin[n]; e < trace.deps.begin[n + 1]; ++e)
@@ -33,6 +34,8 @@ void Feeder::start(std::vector<Ready>& ready) {
 }
 
 void Feeder::done(NodeId node, Picoseconds time, std::vector<Ready>& ready) {
+  CHAKRA_ASSERT(node < missing_.size());
+  CHAKRA_ASSERT(is_ready(node));
   missing_[node] = kDone;
   --remaining_;
   const size_t first = ready.size();

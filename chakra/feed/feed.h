@@ -25,7 +25,8 @@ class Feeder {
 
   /// Appends the nodes that wait for nothing, by ascending row.
   void start(std::vector<Ready>& ready);
-  /// `node` ended at `time`: appends the nodes that this made ready, by ascending row.
+  /// `node` ended at `time`: appends the nodes that this made ready, by ascending row. Requires a node that was handed
+  /// out and is not done.
   void done(trace::NodeId node, Picoseconds time, std::vector<Ready>& ready);
 
   trace::NodeId remaining() const { return remaining_; }

@@ -53,12 +53,12 @@ Result<uint64_t> Spill::append(const trace::StreamedNode& node, uint64_t next) {
   buffer_.append(reinterpret_cast<const char*>(&header), sizeof header);
   buffer_.append(reinterpret_cast<const char*>(node.deps.data()), node.deps.size() * sizeof(uint64_t));
   buffer_.append(node.message);
-  if (buffer_.size() >= kBuffer) CHAKRA_CHECK(flush());
+  if (buffer_.size() >= kBuffer) CHAKRA_TRY(flush());
   return place;
 }
 
 Result<void> Spill::flush() {
-  CHAKRA_CHECK(create());
+  CHAKRA_TRY(create());
   for (size_t at = 0; at < buffer_.size();) {
     const ssize_t wrote = ::pwrite(fd_, buffer_.data() + at, buffer_.size() - at, static_cast<off_t>(written_));
     if (wrote < 0 && errno == EINTR) continue;
@@ -87,7 +87,7 @@ Result<uint64_t> Spill::read(uint64_t place, trace::StreamedNode& node) {
   const uint64_t at = place - 1;
   char guess[kGuess];
   const size_t first = std::min<uint64_t>(kGuess, written_ - at);
-  CHAKRA_CHECK(read_bytes(at, guess, first));
+  CHAKRA_TRY(read_bytes(at, guess, first));
   Header header;
   std::memcpy(&header, guess, sizeof header);
   const size_t deps = header.deps * sizeof(uint64_t), size = sizeof header + deps + header.message;
@@ -95,7 +95,7 @@ Result<uint64_t> Spill::read(uint64_t place, trace::StreamedNode& node) {
   const char* bytes = guess;
   if (size > first) {
     rest.resize(size);
-    CHAKRA_CHECK(read_bytes(at, rest.data(), size));
+    CHAKRA_TRY(read_bytes(at, rest.data(), size));
     bytes = rest.data();
   }
   node.id = header.id;

@@ -172,7 +172,7 @@ struct StreamFeeder::State {
     });
     if (on_disk && (!first || on_disk->first < first->first)) {
       StreamedNode node;
-      CHAKRA_CHECK(spill.read(on_disk->second, node));
+      CHAKRA_TRY(spill.read(on_disk->second, node));
       first = {on_disk->first, node.id};
     }
     if (first) return dangling(first->second, first->first);
@@ -194,7 +194,7 @@ struct StreamFeeder::State {
     else woken.pop_front();
     CHAKRA_ASSIGN(const std::optional<uint64_t> dep, missing(node));
     if (dep) {
-      CHAKRA_CHECK(spill.set_next(place, ids.waiting(*dep)));
+      CHAKRA_TRY(spill.set_next(place, ids.waiting(*dep)));
       ids.set_waiting(*dep, place);
     } else {
       --waiting_on_disk;
@@ -227,8 +227,8 @@ struct StreamFeeder::State {
   Result<void> fill() {
     for (;;) {
       if (bytes >= options.budget_bytes) break;
-      if (!woken.empty()) CHAKRA_CHECK(examine_woken());
-      else if (!ended) CHAKRA_CHECK(read_one());
+      if (!woken.empty()) CHAKRA_TRY(examine_woken());
+      else if (!ended) CHAKRA_TRY(read_one());
       else break;
     }
     return {};
@@ -268,10 +268,10 @@ struct StreamFeeder::State {
 
   Result<const StreamedNode*> next() {
     // The window is refilled when half of it is free, so that what is done for all of it is done seldom.
-    if (heap.empty() || bytes < options.budget_bytes / 2) CHAKRA_CHECK(fill());
+    if (heap.empty() || bytes < options.budget_bytes / 2) CHAKRA_TRY(fill());
     while (heap.empty()) {
       if (!woken.empty()) {
-        CHAKRA_CHECK(examine_woken());
+        CHAKRA_TRY(examine_woken());
         continue;
       }
       if (running > 0) return nullptr;
@@ -279,8 +279,8 @@ struct StreamFeeder::State {
         if (waiting_here + waiting_on_disk > 0) return explain_cycle();
         return nullptr;
       }
-      CHAKRA_CHECK(spill_window());
-      do CHAKRA_CHECK(read_one());
+      CHAKRA_TRY(spill_window());
+      do CHAKRA_TRY(read_one());
       while (!ended && bytes < options.budget_bytes);
     }
     if (unranked > live.size() / 4) rank();

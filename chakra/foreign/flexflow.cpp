@@ -47,22 +47,22 @@ class Parser {
   std::vector<Arrow> arrows;
 
   Result<void> run() {
-    CHAKRA_CHECK(expect_word("digraph"));
+    CHAKRA_TRY(expect_word("digraph"));
     if (peek() != '{') (void)word();
-    CHAKRA_CHECK(expect('{'));
+    CHAKRA_TRY(expect('{'));
     while (peek() != '}') {
       const int64_t begin = here();
       CHAKRA_ASSIGN(const uint64_t number, node());
       if (peek() == '[') {
-        CHAKRA_CHECK(task(number, begin));
+        CHAKRA_TRY(task(number, begin));
       } else {
-        CHAKRA_CHECK(expect('-'));
+        CHAKRA_TRY(expect('-'));
         if (at_ >= text_.size() || text_[at_] != '>') return syntax("'->' is expected");
         ++at_;
         CHAKRA_ASSIGN(const uint64_t to, node());
         arrows.push_back({number, to, begin});
       }
-      CHAKRA_CHECK(expect(';'));
+      CHAKRA_TRY(expect(';'));
     }
     ++at_;
     if (peek() != '\0' || at_ < text_.size()) return syntax("there is something behind the closing brace");
@@ -118,17 +118,17 @@ class Parser {
   /// "[color=red,label="{...}",shape=record]"
   Result<void> task(uint64_t number, int64_t begin) {
     std::optional<std::string_view> label;
-    CHAKRA_CHECK(expect('['));
+    CHAKRA_TRY(expect('['));
     while (peek() != ']') {
       const std::string_view key = word();
       if (key.empty()) return syntax("a name is expected");
-      CHAKRA_CHECK(expect('='));
+      CHAKRA_TRY(expect('='));
       std::string_view value;
       if (peek() == '"') {
         const size_t end = text_.find('"', ++at_);
         value = text_.substr(at_, end == std::string_view::npos ? end : end - at_);
         at_ = end == std::string_view::npos ? text_.size() : end;
-        CHAKRA_CHECK(expect('"'));
+        CHAKRA_TRY(expect('"'));
       } else {
         value = word();
       }
@@ -141,7 +141,7 @@ class Parser {
     Task task;
     task.number = number;
     task.byte = begin;
-    CHAKRA_CHECK(read_label(*label, task));
+    CHAKRA_TRY(read_label(*label, task));
     tasks.push_back(task);
     return {};
   }
@@ -218,8 +218,8 @@ class Assembler {
   Assembler(const Parser& graph, const std::string& file) : graph_(graph), file_(file) {}
 
   Result<TraceSet> run(Findings& findings) {
-    CHAKRA_CHECK(number_rows());
-    CHAKRA_CHECK(find_streams());
+    CHAKRA_TRY(number_rows());
+    CHAKRA_TRY(find_streams());
     std::map<int64_t, size_t> index;
     for (const Task& task : graph_.tasks) index.emplace(task.src, 0), index.emplace(task.dst, 0);
     builders_ = std::vector<Builder>(index.size());
@@ -376,7 +376,7 @@ Result<TraceSet> read_flexflow(ByteSource source, const Options& options, Findin
   CHAKRA_ASSIGN(const Picoseconds unit, unit_ps(options.time_unit, "ms"));
   CHAKRA_ASSIGN(const std::string text, read_all(std::move(source)));
   Parser graph(text, file, unit);
-  CHAKRA_CHECK(graph.run());
+  CHAKRA_TRY(graph.run());
   if (graph.tasks.size() + graph.arrows.size() > kMostNodes)
     return fail(Code::bad_input, "foreign.large", fmt::format("more than {} nodes and arrows", kMostNodes), {file});
   return Assembler(graph, file).run(findings);

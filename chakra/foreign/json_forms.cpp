@@ -111,7 +111,7 @@ Result<void> for_each_field(ondemand::object& object, json::JsonStream& stream, 
     JsonValue* value = nullptr;
     if (const auto code = json::open_field(field, key, value)) return json::json_error(code, {}, kTags);
     stream.look_at(key.data());
-    CHAKRA_CHECK(use(key, *value));
+    CHAKRA_TRY(use(key, *value));
   }
   return {};
 }
@@ -202,13 +202,13 @@ class FeederReader {
         CHAKRA_ASSIGN(comm.bytes, natural(key, value));
         has_comm = true;
       } else if (key == "comm_priority") {
-        CHAKRA_CHECK(whole(comm.priority));
+        CHAKRA_TRY(whole(comm.priority));
       } else if (key == "comm_src") {
-        CHAKRA_CHECK(whole(comm.src));
+        CHAKRA_TRY(whole(comm.src));
       } else if (key == "comm_dst") {
-        CHAKRA_CHECK(whole(comm.dst));
+        CHAKRA_TRY(whole(comm.dst));
       } else if (key == "comm_tag") {
-        CHAKRA_CHECK(whole(comm.tag));
+        CHAKRA_TRY(whole(comm.tag));
       } else if (key == "pg_name") {
         CHAKRA_ASSIGN(const std::string name, text(key, value));
         comm.group = t.strings.intern(name);
@@ -218,7 +218,7 @@ class FeederReader {
       }
       return {};
     };
-    CHAKRA_CHECK(for_each_field(object, stream_, use));
+    CHAKRA_TRY(for_each_field(object, stream_, use));
     if (!has_id || !has_type)
       return fail(Code::bad_input, "foreign.json.field", fmt::format("a node has no {}", has_id ? "NodeType" : "Id"),
                   stream_.current_place());
@@ -368,7 +368,7 @@ class LinkedReader {
       }
       return {};
     };
-    CHAKRA_CHECK(for_each_field(object, stream_, use));
+    CHAKRA_TRY(for_each_field(object, stream_, use));
     if (!has_id) return fail(Code::bad_input, "foreign.json.field", "a node has no id", stream_.current_place());
     t.flags[node] |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (linked.device ? 0 : trace::kOnCpu));
     if (!io.inputs.empty() || !io.outputs.empty()) {
@@ -386,7 +386,7 @@ class LinkedReader {
   Result<void> connect(Findings& findings) {
     Trace& t = builder_.trace;
     for (NodeId n = 0; n < t.size(); ++n) row_of_.try_emplace(t.id[n], n);
-    CHAKRA_CHECK(times());
+    CHAKRA_TRY(times());
     std::vector<NodeId> order(t.size());
     for (NodeId n = 0; n < t.size(); ++n) order[n] = n;
     std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return t.id[a] < t.id[b]; });
@@ -544,7 +544,7 @@ class LinkedReader {
         if (key == "name") {
           if (part->get_string().get(name)) return bad_field(key, "text");
         } else if (key == "value") {
-          CHAKRA_CHECK(attribute(name, *part, linked));
+          CHAKRA_TRY(attribute(name, *part, linked));
         }
       }
     }
@@ -632,14 +632,15 @@ Result<TraceSet> read_feeder_json(ByteSource source, const Options&, Findings& f
   Builder builder;
   begin_trace(builder, rank_of(file), file);
   FeederReader reader(stream, builder);
-  AlikeFindings unused(findings);
-  CHAKRA_CHECK(json::for_each_element(
+  LimitedFindings unused;
+  CHAKRA_TRY(json::for_each_element(
       stream, [&](ondemand::object& object) { return reader.node(object); },
       [&](std::string_view key, Document&) -> Result<void> {
-        unused.add("foreign.json.unused", Severity::note, fmt::format("{} of the document is not used", quote(key)));
+        unused.add(
+            {"foreign.json.unused", Severity::note, -1, -1, fmt::format("{} of the document is not used", quote(key))});
         return {};
       }));
-  unused.finish("members of the document that are not used");
+  std::move(unused).append_to(findings);
   return finish(std::move(builder), file, findings);
 }
 
@@ -649,8 +650,8 @@ Result<TraceSet> read_linked_json(ByteSource source, const Options&, Findings& f
   Builder builder;
   begin_trace(builder, rank_of(file), file);
   LinkedReader reader(stream, builder);
-  AlikeFindings unused(findings);
-  CHAKRA_CHECK(json::for_each_element(
+  LimitedFindings unused;
+  CHAKRA_TRY(json::for_each_element(
       stream, [&](ondemand::object& object) { return reader.node(object); },
       [&](std::string_view key, Document& document) -> Result<void> {
         Trace& t = builder.trace;
@@ -661,11 +662,12 @@ Result<TraceSet> read_linked_json(ByteSource source, const Options&, Findings& f
                                      parse_integer(raw.substr(0, raw.find_last_not_of(" \t\r\n") + 1), number))
           t.metadata.push_back({t.strings.intern(key), number});
         else
-          unused.add("foreign.json.unused", Severity::note, fmt::format("{} of the document is not used", quote(key)));
+          unused.add({"foreign.json.unused", Severity::note, -1, -1,
+                      fmt::format("{} of the document is not used", quote(key))});
         return {};
       }));
-  unused.finish("members of the document that are not used");
-  CHAKRA_CHECK(reader.connect(findings));
+  std::move(unused).append_to(findings);
+  CHAKRA_TRY(reader.connect(findings));
   CHAKRA_ASSIGN(TraceSet job, finish(std::move(builder), file, findings));
   if (const std::vector<NodeId> cycle = trace::topological_order(job.ranks[0].deps).cycle; !cycle.empty())
     return fail(Code::bad_input, "foreign.json.cycle",

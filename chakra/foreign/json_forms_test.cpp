@@ -81,8 +81,7 @@ TEST(FeederJson, RefusesByTag) {
   EXPECT_EQ(tag_of_memory("feeder-json", one(R"("Id": 1, "NodeType": 4, "runtime": -1)")), "foreign.json.field");
   EXPECT_EQ(tag_of_memory("feeder-json", one(R"("Id": 1, "NodeType": 4, "runtime": 1e300)")), "foreign.json.field");
   EXPECT_EQ(tag_of_memory("feeder-json", one(R"("Id": 1, "NodeType": 4, "data_deps": 3)")), "foreign.json.field");
-  EXPECT_EQ(tag_of_memory("feeder-json", one(R"("Id": 1, "NodeType": 4, "is_cpu_op": "maybe")")),
-      "foreign.json.field");
+  EXPECT_EQ(tag_of_memory("feeder-json", one(R"("Id": 1, "NodeType": 4, "is_cpu_op": "maybe")")), "foreign.json.field");
   EXPECT_EQ(tag_of_memory("feeder-json", R"({"workload_graph": []})"), "foreign.json.empty");
   EXPECT_EQ(tag_of_memory("feeder-json", R"({"workload_graph": [3]})"), "foreign.json.syntax");
   EXPECT_EQ(tag_of_memory("feeder-json", R"({"workload_graph": [{"Id": 1, "NodeType": 4}, {"Id": 1,

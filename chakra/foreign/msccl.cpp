@@ -141,12 +141,12 @@ class Parser {
     out_.gpus.resize(static_cast<size_t>(gpus));
     std::vector<bool> seen(out_.gpus.size(), false);
     for (const pugi::xml_node node : algo) {
-      CHAKRA_CHECK(named(node, "gpu"));
+      CHAKRA_TRY(named(node, "gpu"));
       CHAKRA_ASSIGN(const int64_t id, integer(node, "id", 0, gpus - 1));
       if (seen[static_cast<size_t>(id)])
         return bad("foreign.msccl.element", fmt::format("gpu {} is there twice", id), node);
       seen[static_cast<size_t>(id)] = true;
-      CHAKRA_CHECK(gpu(node, out_.gpus[static_cast<size_t>(id)]));
+      CHAKRA_TRY(gpu(node, out_.gpus[static_cast<size_t>(id)]));
     }
     return {};
   }
@@ -193,12 +193,12 @@ class Parser {
     gpu.blocks.resize(static_cast<size_t>(there));
     std::vector<bool> seen(gpu.blocks.size(), false);
     for (const pugi::xml_node child : node) {
-      CHAKRA_CHECK(named(child, "tb"));
+      CHAKRA_TRY(named(child, "tb"));
       CHAKRA_ASSIGN(const int64_t id, integer(child, "id", 0, there - 1));
       if (seen[static_cast<size_t>(id)])
         return bad("foreign.msccl.element", fmt::format("thread block {} is there twice", id), child);
       seen[static_cast<size_t>(id)] = true;
-      CHAKRA_CHECK(block(child, gpu.blocks[static_cast<size_t>(id)]));
+      CHAKRA_TRY(block(child, gpu.blocks[static_cast<size_t>(id)]));
     }
     for (Block& b : gpu.blocks)
       for (Step& step : b.steps) {
@@ -222,7 +222,7 @@ class Parser {
     CHAKRA_ASSIGN(block.recv, integer(node, "recv", -1, gpus - 1));
     CHAKRA_ASSIGN(block.channel, integer(node, "chan", 0, INT32_MAX));
     for (const pugi::xml_node child : node) {
-      CHAKRA_CHECK(named(child, "step"));
+      CHAKRA_TRY(named(child, "step"));
       CHAKRA_ASSIGN(const int64_t number, integer(child, "s", 0, INT32_MAX));
       if (number != static_cast<int64_t>(block.steps.size()))
         return bad("foreign.msccl.element",
@@ -386,7 +386,7 @@ class Execution {
       std::swap(ready[pick], ready.back());
       const auto [r, b] = ready.back();
       ready.pop_back();
-      CHAKRA_CHECK(go_on(r, b, ready, turn >= 2));
+      CHAKRA_TRY(go_on(r, b, ready, turn >= 2));
     }
     if (remaining_ > 0) return stuck();
     return {};
@@ -409,7 +409,7 @@ class Execution {
           case Coll::all_to_all: promised = values_.single(r * share(a_) + at % share(a_), at / share(a_)); break;
           case Coll::broadcast: break;
         }
-        CHAKRA_CHECK(holds(r, at, promised));
+        CHAKRA_TRY(holds(r, at, promised));
       }
     return {};
   }
@@ -438,7 +438,7 @@ class Execution {
     for (int64_t root = 0; root < static_cast<int64_t>(a_.gpus.size()); ++root)
       if (output(0, 0) == values_.single(0, root)) {
         for (int64_t r = 0; r < static_cast<int64_t>(a_.gpus.size()); ++r)
-          for (int64_t at = 0; at < a_.chunks; ++at) CHAKRA_CHECK(holds(r, at, values_.single(at, root)));
+          for (int64_t at = 0; at < a_.chunks; ++at) CHAKRA_TRY(holds(r, at, values_.single(at, root)));
         return {};
       }
     return holds(0, 0, values_.single(0, 0));
@@ -465,7 +465,7 @@ class Execution {
           return at_step(r, b, at,
                          fmt::format("receives {} chunks where {} were sent", step.count, in->front().size()));
       }
-      CHAKRA_CHECK(carry_out(r, b, at, step, in, to));
+      CHAKRA_TRY(carry_out(r, b, at, step, in, to));
       if (step.op->sends)
         if (const auto waiting = waits_for_message_.find(to); waiting != waits_for_message_.end()) {
           ready.push_back(waiting->second);
@@ -576,13 +576,13 @@ Result<void> verify(const Algorithm& a) {
   for (size_t r = 0; r < a.gpus.size(); ++r) cells += memory_of(a, r).all;
   if (cells > kMostChunks)
     return fail(Code::bad_input, "foreign.large", fmt::format("buffers of more than {} chunks", kMostChunks), {a.file});
-  CHAKRA_CHECK(check_connections(a));
+  CHAKRA_TRY(check_connections(a));
   Values values;
   constexpr uint64_t kTurns = 4;
   for (uint64_t turn = 0; turn < kTurns; ++turn) {
     Execution execution(a, values);
-    CHAKRA_CHECK(execution.run(turn));
-    CHAKRA_CHECK(execution.check());
+    CHAKRA_TRY(execution.run(turn));
+    CHAKRA_TRY(execution.check());
   }
   return {};
 }
@@ -654,8 +654,8 @@ Result<TraceSet> read_msccl(ByteSource source, const Options& options, Findings&
   Algorithm algorithm;
   algorithm.file = source.file();
   CHAKRA_ASSIGN(const std::string text, read_all(std::move(source)));
-  CHAKRA_CHECK(Parser(text, algorithm).run());
-  CHAKRA_CHECK(verify(algorithm));
+  CHAKRA_TRY(Parser(text, algorithm).run());
+  CHAKRA_TRY(verify(algorithm));
   if (options.coll_bytes < 1 || options.coll_bytes > (uint64_t{1} << 60))
     return fail(Code::usage, "foreign.msccl.size", "a collective has from 1 to 2^60 bytes");
   const auto bytes = static_cast<int64_t>(options.coll_bytes);

@@ -99,7 +99,7 @@ class Parser {
     const std::vector<Line> lines = lines_of(out_.text);
     if (lines.empty()) return fail(Code::bad_input, "foreign.text.truncated", "the file is empty", {out_.file});
     number_ = lines[0].number;
-    CHAKRA_CHECK(header(words(lines[0].text)));
+    CHAKRA_TRY(header(words(lines[0].text)));
     if (lines.size() < 2) return truncated("the number of layers is missing", lines.back().number);
     number_ = lines[1].number;
     const auto count_words = words(lines[1].text);
@@ -109,7 +109,7 @@ class Parser {
     const auto found = static_cast<int64_t>(lines.size()) - 2;
     for (size_t i = 2; i < lines.size() && static_cast<int64_t>(i - 2) < count; ++i) {
       number_ = lines[i].number;
-      CHAKRA_CHECK(layer(words(lines[i].text), i + 1 == lines.size() && found <= count));
+      CHAKRA_TRY(layer(words(lines[i].text), i + 1 == lines.size() && found <= count));
     }
     if (found < count)
       return truncated(fmt::format("{} layers are announced, {} are there", count, found), lines.back().number);
@@ -174,7 +174,7 @@ class Parser {
       if (!parse_decimal(w[column], ignored)) return no_number(w[column], column);
     size_t column = 2;
     for (Phase* phase : {&layer.forward, &layer.input_gradient, &layer.weight_gradient}) {
-      CHAKRA_CHECK(this->phase(w, column, *phase));
+      CHAKRA_TRY(this->phase(w, column, *phase));
       column += 3;
     }
     out_.layers.push_back(layer);
@@ -456,7 +456,7 @@ Result<TraceSet> read_text(ByteSource source, const Options& options, Findings& 
   work.file = source.file();
   CHAKRA_ASSIGN(const Picoseconds unit, unit_ps(options.time_unit, "us"));
   CHAKRA_ASSIGN(work.text, read_all(std::move(source)));
-  CHAKRA_CHECK(Parser(work, unit).run());
+  CHAKRA_TRY(Parser(work, unit).run());
   if (options.num_passes < 1) return fail(Code::usage, "foreign.text.passes", "there is at least one pass");
   CHAKRA_ASSIGN(const Layout layout, layout_of(work, options, findings));
   const double groups = layout.inner == 0 ? 0 : static_cast<double>(layout.inner + layout.outer());

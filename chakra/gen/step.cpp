@@ -95,16 +95,16 @@ Result<void> check(const StepOptions& o) {
     if (of % n == 0) return {};
     return wrong("gen.step.divide", fmt::format("{}, {}, is no multiple of {}, {}", what, of, by, n));
   };
-  if (!o.head_dim) CHAKRA_CHECK(multiple("hidden", o.hidden, "heads", o.heads));
-  CHAKRA_CHECK(multiple("heads", o.heads, "kv-heads", kv_heads(o)));
-  CHAKRA_CHECK(multiple("heads", o.heads, "tp", o.tp));
-  if (kv_heads(o) >= o.tp) CHAKRA_CHECK(multiple("kv-heads", kv_heads(o), "tp", o.tp));
-  else CHAKRA_CHECK(multiple("tp", o.tp, "kv-heads", kv_heads(o)));
-  CHAKRA_CHECK(multiple("ffn", o.ffn, "tp", o.tp));
-  CHAKRA_CHECK(multiple("sequence", o.sequence, "tp", o.tp));
+  if (!o.head_dim) CHAKRA_TRY(multiple("hidden", o.hidden, "heads", o.heads));
+  CHAKRA_TRY(multiple("heads", o.heads, "kv-heads", kv_heads(o)));
+  CHAKRA_TRY(multiple("heads", o.heads, "tp", o.tp));
+  if (kv_heads(o) >= o.tp) CHAKRA_TRY(multiple("kv-heads", kv_heads(o), "tp", o.tp));
+  else CHAKRA_TRY(multiple("tp", o.tp, "kv-heads", kv_heads(o)));
+  CHAKRA_TRY(multiple("ffn", o.ffn, "tp", o.tp));
+  CHAKRA_TRY(multiple("sequence", o.sequence, "tp", o.tp));
   if (o.virtual_stages > 1) {
     if (o.pp == 1) return wrong("gen.step.divide", "virtual stages need more than one pipeline stage");
-    CHAKRA_CHECK(multiple("micro-batches", o.micro_batches, "pp", o.pp));
+    CHAKRA_TRY(multiple("micro-batches", o.micro_batches, "pp", o.pp));
   }
   const auto real = [](int64_t n) { return static_cast<double>(n); };
   const double ranks = real(o.tp) * real(o.pp) * real(o.dp), stages = real(o.pp) * real(o.virtual_stages);
@@ -490,7 +490,7 @@ double parameters(const StepOptions& o) {
 }
 
 Result<ClassJob> step(const StepOptions& o) {
-  CHAKRA_CHECK(check(o));
+  CHAKRA_TRY(check(o));
   CHAKRA_ASSIGN(const Grid grid, gen::grid(o));
   ClassJob job;
   std::vector<Axis> slots;
@@ -501,7 +501,7 @@ Result<ClassJob> step(const StepOptions& o) {
   std::vector<std::vector<int64_t>> peers;
   for (int64_t stage = 0; stage < o.pp; ++stage) {
     Stage built(o, first_layers, stage);
-    CHAKRA_CHECK(built.build());
+    CHAKRA_TRY(built.build());
     peers.push_back(built.peers());
     Trace& t = job.classes.emplace_back(built.take());
     t.file = fmt::format("stage {}", stage);

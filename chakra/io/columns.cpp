@@ -277,7 +277,7 @@ Result<void> ColumnWriter::add(const NodeRecord& r) {
   }
   for (size_t i = 0; i < r.attrs.size(); ++i) {
     const auto& [values, docs] = shape.attrs[i];
-    if (values) CHAKRA_CHECK(value(*values, r.attrs[i]));
+    if (values) CHAKRA_TRY(value(*values, r.attrs[i]));
     if (docs) text(*docs, r.attrs[i].doc);
   }
   if (!r.unknown.empty()) {

@@ -483,10 +483,10 @@ class ContainerSource : public RecordSource {
     if (node_ >= last_) return false;
     const size_t group = node_ / own_.group_nodes;
     if (!reader_ || group != group_) {
-      CHAKRA_CHECK(begin(group));
-      for (uint64_t skip = node_ % own_.group_nodes; skip > 0; --skip) CHAKRA_CHECK(read());
+      CHAKRA_TRY(begin(group));
+      for (uint64_t skip = node_ % own_.group_nodes; skip > 0; --skip) CHAKRA_TRY(read());
     }
-    CHAKRA_CHECK(read());
+    CHAKRA_TRY(read());
     out_.clear();
     encode(record_, out_);
     message = out_.view();
@@ -553,7 +553,7 @@ Result<ContainerPtr> Container::open_beginning(const std::string& path, uint64_t
   if (!S_ISREG(status.st_mode))
     return fail(Code::bad_input, "io.container.not_one", "a container can only be read from a file", {path});
   state->size = std::min(static_cast<uint64_t>(status.st_size), bytes);
-  CHAKRA_CHECK(state->load_directory());
+  CHAKRA_TRY(state->load_directory());
   State* const raw = state.get();
   state->entry_of = [raw](uint64_t id) { return raw->entry(id); };
   ContainerPtr container(new Container(std::move(state)));
@@ -620,7 +620,7 @@ class Collector : public RecordSink {
     return {};
   }
   Result<void> node(std::string_view, const NodeRecord& record) override {
-    CHAKRA_CHECK(writer_.add(record));
+    CHAKRA_TRY(writer_.add(record));
     ++to_.header.nodes;
     if (static_cast<uint64_t>(writer_.nodes()) == to_.header.group_nodes) take();
     return {};
@@ -652,7 +652,7 @@ class Output {
     CHAKRA_ASSIGN(Output out, create(old.file));
     while (out.at_ < old.size) {
       CHAKRA_ASSIGN(const std::string piece, old.read(out.at_, std::min(kPiece, old.size - out.at_), "the container"));
-      CHAKRA_CHECK(out.write(piece));
+      CHAKRA_TRY(out.write(piece));
     }
     out.sync_ = true;
     return out;
@@ -664,7 +664,7 @@ class Output {
     return file_.write(bytes);
   }
   Result<void> commit() {
-    if (sync_) CHAKRA_CHECK(file_.sync());
+    if (sync_) CHAKRA_TRY(file_.sync());
     return file_.commit();
   }
 
@@ -693,7 +693,7 @@ struct Packer::State {
   Result<Block> write_block(std::string_view bytes, std::string_view before, int level = kBest) {
     const std::string packed = packer.pack(bytes, before, level);
     Block block{out.at(), packed.size(), checksum(packed)};
-    CHAKRA_CHECK(out.write(packed));
+    CHAKRA_TRY(out.write(packed));
     return block;
   }
 
@@ -764,7 +764,7 @@ struct Packer::State {
       header.columns.clear();
       for (const auto& [id, yes] : all) header.columns.push_back(id);
     }
-    CHAKRA_CHECK(write_pages(false));
+    CHAKRA_TRY(write_pages(false));
     if (!master || master->metadata != rank.metadata) {
       CHAKRA_ASSIGN(header.metadata,
                     write_block(rank.metadata, master ? std::string_view(master->metadata) : std::string_view()));
@@ -789,7 +789,7 @@ struct Packer::State {
     std::string packed = packer.pack(encode(header, out.at()), {});
     put_fixed(packed, checksum(packed), 4);
     directory.ranks.push_back({header.rank, {out.at(), packed.size(), 0}});
-    CHAKRA_CHECK(out.write(packed));
+    CHAKRA_TRY(out.write(packed));
     if (!master) remember(std::move(rank));
     return {};
   }
@@ -818,7 +818,7 @@ Result<Packer> Packer::create(const std::string& path, int64_t group_nodes) {
   std::string header(kMagic);
   put_fixed(header, kVersion, 4);
   put_fixed(header, checksum(header), 4);
-  CHAKRA_CHECK(state->out.write(header));
+  CHAKRA_TRY(state->out.write(header));
   return Packer(std::move(state));
 }
 
@@ -873,13 +873,13 @@ Result<int64_t> Packer::add(std::optional<int64_t> rank, RecordSource& source) {
     if (entry.rank == columns.header.rank)
       return fail(Code::bad_input, "io.container.rank_twice", fmt::format("rank {} is in it already", entry.rank),
                   {source.place().file});
-  CHAKRA_CHECK(state_->write_rank(std::move(columns)));
+  CHAKRA_TRY(state_->write_rank(std::move(columns)));
   return copied.nodes;
 }
 
 Result<void> Packer::finish() {
   State& s = *state_;
-  CHAKRA_CHECK(s.write_pages(true));
+  CHAKRA_TRY(s.write_pages(true));
   std::sort(s.directory.ranks.begin(), s.directory.ranks.end(),
             [](const DirectoryEntry& a, const DirectoryEntry& b) { return a.rank < b.rank; });
   s.directory.entries = s.dictionary.size();
@@ -891,7 +891,7 @@ Result<void> Packer::finish() {
   put_fixed(trailer, s.out.at() + kTrailer, 8);
   put_fixed(trailer, checksum(trailer), 4);
   trailer += kEndMagic;
-  CHAKRA_CHECK(s.out.write(trailer));
+  CHAKRA_TRY(s.out.write(trailer));
   return s.out.commit();
 }
 

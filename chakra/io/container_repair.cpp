@@ -66,13 +66,13 @@ Result<Repaired> repair_container(const std::string& path) {
   CHAKRA_ASSIGN(const FileLock lock, FileLock::wait(path));
   const auto whole = [&](uint64_t bytes) -> Result<ContainerPtr> {
     CHAKRA_ASSIGN(ContainerPtr container, Container::open_beginning(path, bytes));
-    CHAKRA_CHECK(container->verify());
+    CHAKRA_TRY(container->verify());
     return container;
   };
   const uint64_t size = file_size(path);
   Result<ContainerPtr> found = Container::open(path);
   if (found) {  // a block that is damaged is not mended by cutting off the ranks behind it
-    CHAKRA_CHECK((*found)->verify());
+    CHAKRA_TRY((*found)->verify());
   } else if (found.error().tag == "io.container.truncated" || found.error().tag == "io.container.damaged") {
     int tried = 0;
     for_each_end(path, size, [&](uint64_t end) {
@@ -85,7 +85,7 @@ Result<Repaired> repair_container(const std::string& path) {
   }
   if (!found) return tl::unexpected<Error>(std::move(found.error()));
   const auto bytes = static_cast<uint64_t>((*found)->size());
-  if (bytes < size) CHAKRA_CHECK(cut(path, bytes));
+  if (bytes < size) CHAKRA_TRY(cut(path, bytes));
   return Repaired{static_cast<int64_t>((*found)->ranks().size()), static_cast<int64_t>(bytes),
                   static_cast<int64_t>(size - bytes)};
 }

@@ -87,7 +87,7 @@ class EgSource : public RecordSource {
       } else if (field == kParent && is(reader, pbf_wire_type::length_delimited)) {
         for (const uint64_t parent : reader.get_packed_uint64()) record.data_deps.push_back(parent);
       } else if (field == kAttribute && is(reader, pbf_wire_type::length_delimited)) {
-        CHAKRA_CHECK(attribute(reader.get_message(), record.attrs.emplace_back()));
+        CHAKRA_TRY(attribute(reader.get_message(), record.attrs.emplace_back()));
       } else if (field == kRunTime && is(reader, pbf_wire_type::varint)) {
         record.duration_micros = reader.get_uint64();
       } else {

@@ -53,33 +53,33 @@ enum class Known : uint8_t {
 
 const TextMap<Known>& known_attrs() {
   static const TextMap<Known> table{{"is_cpu_op", Known::is_cpu_op},
-                                                                  {"comm_type", Known::comm_type},
-                                                                  {"comm_size", Known::comm_size},
-                                                                  {"comm_src", Known::comm_src},
-                                                                  {"comm_dst", Known::comm_dst},
-                                                                  {"comm_tag", Known::comm_tag},
-                                                                  {"comm_priority", Known::comm_priority},
-                                                                  {"comm_seq", Known::comm_seq},
-                                                                  {"comm_root", Known::comm_root},
-                                                                  {"comm_in_bytes", Known::comm_in_bytes},
-                                                                  {"comm_out_bytes", Known::comm_out_bytes},
-                                                                  {"comm_in_split", Known::comm_in_split},
-                                                                  {"comm_out_split", Known::comm_out_split},
-                                                                  {"comm_dtype", Known::comm_dtype},
-                                                                  {"involved_dim", Known::involved_dim},
-                                                                  {"pg_name", Known::pg_name},
-                                                                  {"num_ops", Known::num_ops},
-                                                                  {"tensor_size", Known::tensor_size},
-                                                                  {"op_dtype", Known::op_dtype},
-                                                                  {"ts_ns", Known::ts_ns},
-                                                                  {"dur_ns", Known::dur_ns},
-                                                                  {"dep_kinds", Known::dep_kinds},
-                                                                  {"dep_lag_ns", Known::dep_lag_ns},
-                                                                  {"part_of", Known::part_of},
-                                                                  {"pid", Known::pid},
-                                                                  {"tid", Known::tid},
-                                                                  {"device", Known::device},
-                                                                  {"stream", Known::stream}};
+                                    {"comm_type", Known::comm_type},
+                                    {"comm_size", Known::comm_size},
+                                    {"comm_src", Known::comm_src},
+                                    {"comm_dst", Known::comm_dst},
+                                    {"comm_tag", Known::comm_tag},
+                                    {"comm_priority", Known::comm_priority},
+                                    {"comm_seq", Known::comm_seq},
+                                    {"comm_root", Known::comm_root},
+                                    {"comm_in_bytes", Known::comm_in_bytes},
+                                    {"comm_out_bytes", Known::comm_out_bytes},
+                                    {"comm_in_split", Known::comm_in_split},
+                                    {"comm_out_split", Known::comm_out_split},
+                                    {"comm_dtype", Known::comm_dtype},
+                                    {"involved_dim", Known::involved_dim},
+                                    {"pg_name", Known::pg_name},
+                                    {"num_ops", Known::num_ops},
+                                    {"tensor_size", Known::tensor_size},
+                                    {"op_dtype", Known::op_dtype},
+                                    {"ts_ns", Known::ts_ns},
+                                    {"dur_ns", Known::dur_ns},
+                                    {"dep_kinds", Known::dep_kinds},
+                                    {"dep_lag_ns", Known::dep_lag_ns},
+                                    {"part_of", Known::part_of},
+                                    {"pid", Known::pid},
+                                    {"tid", Known::tid},
+                                    {"device", Known::device},
+                                    {"stream", Known::stream}};
   return table;
 }
 
@@ -97,22 +97,22 @@ class Reader {
     if (!decode(message, metadata) || !is_metadata(metadata))
       return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace",
                   file_.place());
-    CHAKRA_CHECK(placed(read_metadata(metadata)));
+    CHAKRA_TRY(placed(read_metadata(metadata)));
     NodeRecord node;
     EmptyNodes empty_nodes;
     for (;;) {
       CHAKRA_ASSIGN(const bool more, file_.next(message));
       if (!more) break;
       if (trace().size() >= kMostNodes) return range("more nodes than 32 bits can number", file_.place());
-      CHAKRA_CHECK(empty_nodes.see(message, file_));
-      CHAKRA_CHECK(placed(decode(message, node)));
-      CHAKRA_CHECK(placed(read_node(node)));
+      CHAKRA_TRY(empty_nodes.see(message, file_));
+      CHAKRA_TRY(placed(decode(message, node)));
+      CHAKRA_TRY(placed(read_node(node)));
     }
     if (announced_nodes_ >= 0 && announced_nodes_ != trace().size())
       return fail(Code::bad_input, "io.et.truncated",
                   fmt::format("the file announces {} nodes and holds {}", announced_nodes_, trace().size()),
                   file_.place());
-    CHAKRA_CHECK(rebase());
+    CHAKRA_TRY(rebase());
     trace().file = file_.place().file;
     return std::move(builder_).finish();
   }
@@ -141,7 +141,7 @@ class Reader {
       if (attr.name == "chakra_nodes" && attr.as_integer(integer)) announced_nodes_ = integer;
       else if (attr.name == "rank" && attr.as_integer(integer) && integer >= 0)
         trace().rank = integer, trace().says_rank = true;
-      else if (attr.name == "process_groups" && attr.field == schema::kString) CHAKRA_CHECK(read_groups(attr.bytes));
+      else if (attr.name == "process_groups" && attr.field == schema::kString) CHAKRA_TRY(read_groups(attr.bytes));
       else if (attr.field == schema::kString) keep(attr.name, attr.bytes);
       else if (const auto other = kept(attr)) trace().metadata.push_back(*other);
       if (attr.name == "pid") (void)attr.as_integer(default_pid_);
@@ -186,7 +186,7 @@ class Reader {
     kinds_.naturals.clear();
     lags_.integers.clear();
 
-    for (const AttrRecord& attr : record.attrs) CHAKRA_CHECK(read_attr(attr));
+    for (const AttrRecord& attr : record.attrs) CHAKRA_TRY(read_attr(attr));
 
     builder_.expect_by_id(record.data_deps.size(), record.ctrl_deps.size());
     for (const uint64_t parent : record.ctrl_deps) builder_.ctrl_by_id(node_, parent);
@@ -293,8 +293,7 @@ class Reader {
       case Known::involved_dim: {
         CHAKRA_ASSIGN(const AttrList dims, decode_list(attr));
         comm().involved_count = static_cast<uint8_t>(std::min<size_t>(dims.integers.size(), 64));
-        for (size_t d = 0; d < comm().involved_count; ++d)
-          comm().involved |= uint64_t{dims.integers[d] != 0} << d;
+        for (size_t d = 0; d < comm().involved_count; ++d) comm().involved |= uint64_t{dims.integers[d] != 0} << d;
         break;
       }
       case Known::pg_name:

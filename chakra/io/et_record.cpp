@@ -193,7 +193,7 @@ Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
       default: list.integers.push_back(element.integer);
     }
   };
-  CHAKRA_CHECK(guarded(attr.bytes, [&](pbf_reader& reader) -> Result<void> {
+  CHAKRA_TRY(guarded(attr.bytes, [&](pbf_reader& reader) -> Result<void> {
     UnknownFields ignored;
     UnknownFields& others = unknown ? *unknown : ignored;
     for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
@@ -355,7 +355,7 @@ Result<bool> EtFile::fill(size_t wanted) {
 }
 
 Result<bool> EtFile::next(std::string_view& message) {
-  CHAKRA_CHECK(fill(protozero::max_varint_length));
+  CHAKRA_TRY(fill(protozero::max_varint_length));
   message_at_ = buffer_at_ + static_cast<int64_t>(begin_);
   if (begin_ == end_) return false;
   const char* at = buffer_.data() + begin_;

@@ -234,13 +234,14 @@ class Writer {
 template <class Sink>
 Result<void> write_pieces(const Trace& trace, const Sink& sink) {
   constexpr size_t kPiece = size_t{1} << 18;
+  trace::assert_whole(trace);
   Bytes out;
   Writer writer(trace, out);
   writer.metadata();
   for (NodeId n = 0; n < trace.size(); ++n) {
     writer.node(n);
     if (out.size() >= kPiece) {
-      CHAKRA_CHECK(sink(out.view()));
+      CHAKRA_TRY(sink(out.view()));
       out.clear();
     }
   }
@@ -255,7 +256,7 @@ Result<void> write_et(const Trace& trace, AtomicFile& file) {
 
 Result<void> write_et(const Trace& trace, const std::string& path) {
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
-  CHAKRA_CHECK(write_et(trace, file));
+  CHAKRA_TRY(write_et(trace, file));
   return file.commit();
 }
 

@@ -19,7 +19,7 @@ class EtSink : public RecordSink {
   Result<void> metadata(std::string_view message, const MetadataRecord&) override { return add(message); }
   Result<void> node(std::string_view message, const NodeRecord&) override { return add(message); }
   Result<void> finish() override {
-    CHAKRA_CHECK(file_.write(out_.view()));
+    CHAKRA_TRY(file_.write(out_.view()));
     out_.clear();
     return {};
   }
@@ -167,23 +167,23 @@ Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whol
   if (!whole && announced >= 0) {
     rest = without_count(std::move(metadata));
     message = rest;
-    CHAKRA_CHECK(decode(message, metadata));
+    CHAKRA_TRY(decode(message, metadata));
   }
-  CHAKRA_CHECK(placed(sink.metadata(message, metadata)));
+  CHAKRA_TRY(placed(sink.metadata(message, metadata)));
   NodeRecord node;
   EmptyNodes empty_nodes;
   for (;;) {
     CHAKRA_ASSIGN(const bool more, source.next(message));
     if (!more) break;
-    CHAKRA_CHECK(empty_nodes.see(message, source));
-    CHAKRA_CHECK(placed(decode(message, node)));
-    CHAKRA_CHECK(placed(sink.node(message, node)));
+    CHAKRA_TRY(empty_nodes.see(message, source));
+    CHAKRA_TRY(placed(decode(message, node)));
+    CHAKRA_TRY(placed(sink.node(message, node)));
     ++converted.nodes;
   }
   if (whole && announced >= 0 && announced != converted.nodes)
     return fail(Code::bad_input, "io.et.truncated",
                 fmt::format("the file announces {} nodes and holds {}", announced, converted.nodes), source.place());
-  CHAKRA_CHECK(sink.finish());
+  CHAKRA_TRY(sink.finish());
   return converted;
 }
 
@@ -195,7 +195,7 @@ Result<int64_t> count_nodes(const RankFile& file, const FormatRow* form) {
   for (;;) {
     CHAKRA_ASSIGN(const bool more, source->next(message));
     if (!more) return std::max<int64_t>(count, 0);
-    if (++count > 0) CHAKRA_CHECK(empty_nodes.see(message, *source));
+    if (++count > 0) CHAKRA_TRY(empty_nodes.see(message, *source));
   }
 }
 

@@ -592,8 +592,8 @@ TEST(Container, RepairLeavesWhatItCannotMend) {
   const auto [before, after] = added_to(folder);
   std::string damaged = after;
   damaged[before.size() + 3] ^= 1;  // a block: its ranks are not worth those behind it
-  for (const std::string& image : {before.substr(0, before.size() - 1), after.substr(0, 20), std::string("CHAKRAJE"),
-                                   std::string(), damaged}) {
+  for (const std::string& image :
+       {before.substr(0, before.size() - 1), after.substr(0, 20), std::string("CHAKRAJE"), std::string(), damaged}) {
     folder.write("cut", image);
     EXPECT_FALSE(repair_container(folder.path("cut")));
     EXPECT_EQ(must_read(folder.path("cut")), image);

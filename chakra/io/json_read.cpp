@@ -119,7 +119,7 @@ class ObjectReader {
     node_.inputs = node_.outputs = {};
     node_.attrs.clear();
     node_.unknown.clear();
-    CHAKRA_CHECK(members(object, [&](std::string_view key, KeyRow row, JsonValue& value) -> Result<bool> {
+    CHAKRA_TRY(members(object, [&](std::string_view key, KeyRow row, JsonValue& value) -> Result<bool> {
       switch (row.key) {
         case Key::id: return done(natural(key, value, node_.id));
         case Key::name: return done(string(key, value, node_.name));
@@ -153,13 +153,13 @@ class ObjectReader {
           return done(unknown<MetadataRecord>(key, value, UnknownField::kMessage, record.unknown));
         case Key::trace: return done(string(key, value, form));
         case Key::nodes:
-          CHAKRA_CHECK(natural(key, value, number));
+          CHAKRA_TRY(natural(key, value, number));
           nodes = static_cast<int64_t>(std::min<uint64_t>(number, std::numeric_limits<int64_t>::max()));
           return true;
         default: return false;
       }
     };
-    CHAKRA_CHECK(members(object, member));
+    CHAKRA_TRY(members(object, member));
     encode(record, out);
     return {};
   }
@@ -205,7 +205,7 @@ class ObjectReader {
     for (auto element : array) {
       JsonValue item;
       if (const auto code = std::move(element).get(item)) return broken(code);
-      CHAKRA_CHECK(read(item));
+      CHAKRA_TRY(read(item));
     }
     return {};
   }
@@ -272,7 +272,7 @@ class ObjectReader {
       if (const auto code = json::open_field(field, inner_key, inner)) return broken(code);
       if (found || inner_key != name) return wrong(key, fmt::format("{{\"{}\": ...}}", name));
       found = true;
-      CHAKRA_CHECK(read(*inner));
+      CHAKRA_TRY(read(*inner));
     }
     if (!found) return wrong(key, fmt::format("{{\"{}\": ...}}", name));
     return {};
@@ -336,7 +336,7 @@ class ObjectReader {
   template <class Record = NodeRecord>
   Result<void> unknown(std::string_view key, JsonValue& value, int32_t owner, UnknownFields& fields) {
     std::string_view bytes;
-    CHAKRA_CHECK(base64(key, value, bytes));
+    CHAKRA_TRY(base64(key, value, bytes));
     if (!are_fields(bytes)) return wrong(key, "fields of a protobuf message in base64");
     if (!stay_unknown<Record>(owner, bytes)) return wrong(key, "fields that the schema does not have");
     fields.push_back({owner, bytes});
@@ -378,7 +378,7 @@ class ObjectReader {
   }
   Result<void> only_value(std::string_view key, JsonValue& value, AttrRecord& attr) {
     ListValue read;
-    CHAKRA_CHECK(member_value(key, value, attr.field, read));
+    CHAKRA_TRY(member_value(key, value, attr.field, read));
     attr.natural = read.bits;
     attr.integer = static_cast<int64_t>(read.bits);
     attr.bytes = read.text;
@@ -402,7 +402,7 @@ class ObjectReader {
       }
       default: {
         int64_t number = 0;
-        CHAKRA_CHECK(integer(key, value, number, narrow));
+        CHAKRA_TRY(integer(key, value, number, narrow));
         read.bits = static_cast<uint64_t>(number);
         return {};
       }
@@ -416,7 +416,7 @@ class ObjectReader {
     CHAKRA_ASSIGN(ondemand::object object, object_of(key, value));
     const auto add = [&](JsonValue& v) -> Result<void> {
       ListValue read;
-      CHAKRA_CHECK(member_value("values", v, attr.field, read));
+      CHAKRA_TRY(member_value("values", v, attr.field, read));
       put_list_value(packed, coding, narrow, read);
       return {};
     };
@@ -425,13 +425,13 @@ class ObjectReader {
       if (row.key != Key::values) return false;
       return done(elements(inner, item, add));
     };
-    CHAKRA_CHECK(members(object, member));
+    CHAKRA_TRY(members(object, member));
     AttrRecord only;
     only.field = attr.field;
     for (const UnknownField& field : others) {
       only.bytes = field.bytes;
       UnknownFields kept;
-      CHAKRA_CHECK(decode_list(only, &kept));
+      CHAKRA_TRY(decode_list(only, &kept));
       if (bytes_of(kept) != field.bytes.size()) return wrong(key, "unknownFields that the schema does not have");
     }
     Bytes message;
@@ -457,7 +457,7 @@ class JsonSource : public RecordSource {
   Result<bool> next(std::string_view& message) override {
     while (given_ == messages_.size()) {
       if (finished_) return false;
-      CHAKRA_CHECK(read_on());
+      CHAKRA_TRY(read_on());
     }
     const Message& m = messages_[given_++];
     message = out_.view().substr(m.begin, m.size);
@@ -480,14 +480,14 @@ class JsonSource : public RecordSource {
     CHAKRA_ASSIGN(const JsonStream::Part part, stream_.next());
     if (part == JsonStream::Part::finished) {
       finished_ = true;
-      if (!lines_ && !any_array_ && nodes_read_ == 0) CHAKRA_CHECK(no_more_members());
+      if (!lines_ && !any_array_ && nodes_read_ == 0) CHAKRA_TRY(no_more_members());
       if (announced_ >= 0 && announced_ != nodes_read_)
         return fail(Code::bad_input, "io.json.truncated",
                     fmt::format("the file announces {} nodes and holds {}", announced_, nodes_read_), {stream_.file()});
       return {};
     }
     if (part == JsonStream::Part::member) return read_member();
-    if (!lines_) CHAKRA_CHECK(no_more_members());
+    if (!lines_) CHAKRA_TRY(no_more_members());
     return json::for_each_in_window(stream_, parser_, [&](ondemand::object& object) -> Result<void> {
       const bool first = lines_ && !std::exchange(any_metadata_, true);
       nodes_read_ += !first;
@@ -498,7 +498,7 @@ class JsonSource : public RecordSource {
   template <class Read>
   Result<void> add(int64_t at, const Read& read) {
     const size_t begin = out_.size();
-    CHAKRA_CHECK(read());
+    CHAKRA_TRY(read());
     messages_.push_back({begin, out_.size() - begin, at});
     return {};
   }

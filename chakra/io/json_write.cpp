@@ -297,7 +297,7 @@ class JsonSink : public RecordSink {
   static constexpr size_t kPiece = size_t{1} << 20;
 
   Result<void> flush() {
-    CHAKRA_CHECK(file_.write(out_.view()));
+    CHAKRA_TRY(file_.write(out_.view()));
     out_.clear();
     return {};
   }

@@ -39,7 +39,7 @@ struct Stream {
       return false;
     }
     ++nodes;
-    CHAKRA_CHECK(empty_nodes.see(message, *file));
+    CHAKRA_TRY(empty_nodes.see(message, *file));
     auto read = options.durations ? all_fields(message, node) : edges(message, node);
     if (!read) {
       if (read.error().place.file.empty()) read.error().place = file->place();
@@ -50,7 +50,7 @@ struct Stream {
   }
 
   Result<void> all_fields(std::string_view message, trace::StreamedNode& node) {
-    CHAKRA_CHECK(decode(message, record));
+    CHAKRA_TRY(decode(message, record));
     node.id = record.id;
     node.deps = record.data_deps;
     if (options.control) node.deps.insert(node.deps.end(), record.ctrl_deps.begin(), record.ctrl_deps.end());
@@ -96,7 +96,7 @@ struct Stream {
 
 Result<trace::NodeSource> open_nodes(RecordSourcePtr source, const StreamOptions& options) {
   auto stream = std::make_shared<Stream>(Stream{std::move(source), options});
-  CHAKRA_CHECK(stream->begin());
+  CHAKRA_TRY(stream->begin());
   return trace::NodeSource([stream](trace::StreamedNode& node) { return stream->next(node); });
 }
 

@@ -54,9 +54,9 @@ class Validator {
   Validator(const ClassJob& job, const std::string& file) : job_(job), file_(file), places_(job.ranks) {}
 
   Result<void> run() const {
-    CHAKRA_CHECK(ranks());
-    for (size_t c = 0; c < job_.classes.size(); ++c) CHAKRA_CHECK(slots(c));
-    CHAKRA_CHECK(groups());
+    CHAKRA_TRY(ranks());
+    for (size_t c = 0; c < job_.classes.size(); ++c) CHAKRA_TRY(slots(c));
+    CHAKRA_TRY(groups());
     for (const ClassJob::Rank& r : job_.ranks)
       for (uint32_t p = 0; p < job_.peer_slots[r.cls]; ++p)
         if (const int64_t peer = job_.peer_of[r.first_peer + p]; places_.of(peer) == SIZE_MAX)
@@ -168,18 +168,18 @@ class Reader {
     if (const auto code = parser.parse(json.data(), json.size(), true).get(document))
       return wrong("io.ranks.syntax", simdjson::error_message(code));
     Value schema, classes, groups, ranks;
-    CHAKRA_CHECK(fields(
+    CHAKRA_TRY(fields(
         document,
         {{"schema", &schema, true}, {"classes", &classes, true}, {"groups", &groups, false}, {"ranks", &ranks, true}}));
     std::string_view version;
-    CHAKRA_CHECK(text(*schema, "schema", version));
+    CHAKRA_TRY(text(*schema, "schema", version));
     if (version != kSchema)
       return wrong("io.ranks.schema",
                    fmt::format("schema {} is not known; this version reads {}", quote(version), kSchema));
-    CHAKRA_CHECK(each(*classes, "classes", [&](dom::element e) { return read_class(e); }));
-    CHAKRA_CHECK(count_ranks(*ranks));
-    if (groups) CHAKRA_CHECK(each(*groups, "groups", [&](dom::element e) { return read_group(e); }));
-    CHAKRA_CHECK(each(*ranks, "ranks", [&](dom::element e) { return read_rank(e); }));
+    CHAKRA_TRY(each(*classes, "classes", [&](dom::element e) { return read_class(e); }));
+    CHAKRA_TRY(count_ranks(*ranks));
+    if (groups) CHAKRA_TRY(each(*groups, "groups", [&](dom::element e) { return read_group(e); }));
+    CHAKRA_TRY(each(*ranks, "ranks", [&](dom::element e) { return read_rank(e); }));
     std::stable_sort(job_.ranks.begin(), job_.ranks.end(),
                      [](const ClassJob::Rank& a, const ClassJob::Rank& b) { return a.rank < b.rank; });
     for (const std::string& name : files_) {
@@ -188,7 +188,7 @@ class Reader {
       CHAKRA_ASSIGN(trace::Trace t, read_et(path, options_));
       job_.classes.push_back(std::move(t));
     }
-    CHAKRA_CHECK(Validator(job_, file_).run());
+    CHAKRA_TRY(Validator(job_, file_).run());
     return std::move(job_);
   }
 
@@ -249,7 +249,7 @@ class Reader {
     if (element.get_array().get(array)) return wrong("io.ranks.form", fmt::format("{} is no list", name));
     for (const dom::element item : array) {
       int64_t number = 0;
-      CHAKRA_CHECK(whole(item, fmt::format("an element of {}", name), 0, number));
+      CHAKRA_TRY(whole(item, fmt::format("an element of {}", name), 0, number));
       if (number > most) return wrong("io.ranks.form", fmt::format("{} in {} is larger than {}", number, name, most));
       to.push_back(static_cast<T>(number));
     }
@@ -258,10 +258,9 @@ class Reader {
 
   Result<void> read_class(dom::element element) {
     Value file, slots, peers;
-    CHAKRA_CHECK(
-        fields(element, {{"file", &file, true}, {"group_slots", &slots, false}, {"peer_slots", &peers, false}}));
+    CHAKRA_TRY(fields(element, {{"file", &file, true}, {"group_slots", &slots, false}, {"peer_slots", &peers, false}}));
     std::string_view name;
-    CHAKRA_CHECK(text(*file, "file", name));
+    CHAKRA_TRY(text(*file, "file", name));
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos ||
         name.find('\0') != std::string_view::npos)
       return wrong("io.ranks.form", fmt::format("{} is no name of a file beside ranks.json", quote(name)));
@@ -274,12 +273,12 @@ class Reader {
       if (slots->get_array().get(array)) return wrong("io.ranks.form", "group_slots is no list");
       for (const dom::element slot : array) {
         std::string_view slot_name;
-        CHAKRA_CHECK(text(slot, "a group slot", slot_name));
+        CHAKRA_TRY(text(slot, "a group slot", slot_name));
         names.emplace_back(slot_name);
       }
     }
     int64_t count = 0;
-    if (peers) CHAKRA_CHECK(whole(*peers, "peer_slots", 0, count));
+    if (peers) CHAKRA_TRY(whole(*peers, "peer_slots", 0, count));
     if (count > static_cast<int64_t>(kMostRanks)) return wrong("io.ranks.large", "more peer slots than ranks can be");
     job_.peer_slots.push_back(static_cast<uint32_t>(count));
     return {};
@@ -299,64 +298,64 @@ class Reader {
 
   Result<void> read_group(dom::element element) {
     Value name, description, backend, size, ranks;
-    CHAKRA_CHECK(fields(element, {{"name", &name, true},
-                                  {"description", &description, false},
-                                  {"backend", &backend, false},
-                                  {"size", &size, false},
-                                  {"ranks", &ranks, true}}));
+    CHAKRA_TRY(fields(element, {{"name", &name, true},
+                                {"description", &description, false},
+                                {"backend", &backend, false},
+                                {"size", &size, false},
+                                {"ranks", &ranks, true}}));
     ProcessGroup& group = job_.groups.emplace_back();
     for (const auto& [from, key, to] :
          {std::tuple(&name, "name", &group.name), std::tuple(&description, "description", &group.description),
           std::tuple(&backend, "backend", &group.backend)})
       if (*from) {
         std::string_view value;
-        CHAKRA_CHECK(text(**from, key, value));
+        CHAKRA_TRY(text(**from, key, value));
         *to = value;
       }
     if (ranks->is_object()) {
       Value first, step, count;
-      CHAKRA_CHECK(fields(*ranks, {{"first", &first, true}, {"step", &step, true}, {"count", &count, true}}));
+      CHAKRA_TRY(fields(*ranks, {{"first", &first, true}, {"step", &step, true}, {"count", &count, true}}));
       int64_t rank = 0, by = 0, many = 0, last = 0;
-      CHAKRA_CHECK(whole(*first, "first", 0, rank));
-      CHAKRA_CHECK(whole(*step, "step", 1, by));
-      CHAKRA_CHECK(whole(*count, "count", 1, many));
+      CHAKRA_TRY(whole(*first, "first", 0, rank));
+      CHAKRA_TRY(whole(*step, "step", 1, by));
+      CHAKRA_TRY(whole(*count, "count", 1, many));
       if (many > static_cast<int64_t>(count_) || __builtin_mul_overflow(by, many, &last) ||
           __builtin_add_overflow(last, rank, &last))
         return wrong("io.ranks.group", fmt::format("{} ranks are more than the job has, {}", many, count_));
       for (; many > 0 && members_ <= kMostMembers; --many, rank += by, ++members_) group.ranks.push_back(rank);
     } else {
-      CHAKRA_CHECK(numbers(*ranks, "ranks", group.ranks, INT64_MAX));
+      CHAKRA_TRY(numbers(*ranks, "ranks", group.ranks, INT64_MAX));
       members_ += group.ranks.size();
     }
     if (members_ > kMostMembers)
       return wrong("io.ranks.large", fmt::format("the groups have more than {} members in all", kMostMembers));
     group.size = static_cast<int64_t>(group.ranks.size());
-    if (size) CHAKRA_CHECK(whole(*size, "size", 0, group.size));
+    if (size) CHAKRA_TRY(whole(*size, "size", 0, group.size));
     return {};
   }
 
   Result<void> read_rank(dom::element element) {
     Value rank, cls, groups, peers;
-    CHAKRA_CHECK(fields(
+    CHAKRA_TRY(fields(
         element, {{"rank", &rank, true}, {"class", &cls, true}, {"groups", &groups, false}, {"peers", &peers, false}}));
     ClassJob::Rank& r = job_.ranks.emplace_back();
     r.first_group = static_cast<uint32_t>(job_.group_of.size());
     r.first_peer = static_cast<uint32_t>(job_.peer_of.size());
     int64_t number = 0;
-    CHAKRA_CHECK(whole(*rank, "rank", 0, r.rank));
-    CHAKRA_CHECK(whole(*cls, "class", 0, number));
+    CHAKRA_TRY(whole(*rank, "rank", 0, r.rank));
+    CHAKRA_TRY(whole(*cls, "class", 0, number));
     if (number >= static_cast<int64_t>(files_.size()))
       return wrong("io.ranks.class",
                    fmt::format("rank {} is of class {}, but there are {}", r.rank, number, files_.size()));
     r.cls = static_cast<uint32_t>(number);
-    if (groups) CHAKRA_CHECK(numbers(*groups, "groups", job_.group_of, static_cast<int64_t>(job_.groups.size()) - 1));
-    if (peers) CHAKRA_CHECK(numbers(*peers, "peers", job_.peer_of, INT64_MAX));
+    if (groups) CHAKRA_TRY(numbers(*groups, "groups", job_.group_of, static_cast<int64_t>(job_.groups.size()) - 1));
+    if (peers) CHAKRA_TRY(numbers(*peers, "peers", job_.peer_of, INT64_MAX));
     const auto count = [&](const char* what, size_t has_it, size_t needs) -> Result<void> {
       if (has_it == needs) return {};
       return wrong("io.ranks.slot",
                    fmt::format("rank {} has {} {}, its class has {} slots", r.rank, has_it, what, needs));
     };
-    CHAKRA_CHECK(count("groups", job_.group_of.size() - r.first_group, job_.group_slots[r.cls].size()));
+    CHAKRA_TRY(count("groups", job_.group_of.size() - r.first_group, job_.group_slots[r.cls].size()));
     return count("peers", job_.peer_of.size() - r.first_peer, job_.peer_slots[r.cls]);
   }
 
@@ -447,19 +446,19 @@ Result<ClassJob> read_class_job(const std::string& path, const ReadOptions& opti
 
 Result<void> write_class_job(const ClassJob& job, const std::string& folder) {
   const std::string path = (fs::path(folder) / kRanksFile).string();
-  CHAKRA_CHECK(Validator(job, path).run());
-  CHAKRA_CHECK(make_directories(folder));
+  CHAKRA_TRY(Validator(job, path).run());
+  CHAKRA_TRY(make_directories(folder));
   FilesTogether<AtomicFile> files;
   std::vector<std::string> names;
   for (size_t c = 0; c < job.classes.size(); ++c) {
     names.push_back(fmt::format("class{}.et", c));
     CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create((fs::path(folder) / names.back()).string()));
-    CHAKRA_CHECK(write_et(job.classes[c], file));
-    CHAKRA_CHECK(files.add(std::move(file)));
+    CHAKRA_TRY(write_et(job.classes[c], file));
+    CHAKRA_TRY(files.add(std::move(file)));
   }
   CHAKRA_ASSIGN(AtomicFile ranks, AtomicFile::create(path));
-  CHAKRA_CHECK(ranks.write(to_json(job, names)));
-  CHAKRA_CHECK(files.add(std::move(ranks)));
+  CHAKRA_TRY(ranks.write(to_json(job, names)));
+  CHAKRA_TRY(files.add(std::move(ranks)));
   return files.commit();
 }
 

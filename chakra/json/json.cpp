@@ -269,7 +269,7 @@ Result<JsonStream::Part> JsonStream::next() {
   drop_window();
   switch (state_) {
     case State::start: {
-      CHAKRA_CHECK(more());
+      CHAKRA_TRY(more());
       if (std::string_view(buffer_.data(), size_).starts_with("\xef\xbb\xbf")) cursor_ = 3;
       CHAKRA_ASSIGN(const bool any, skip_blanks());
       if (!any) return fail(Code::bad_input, std::string(tags_.empty), "the file is empty", {source_.file()});
@@ -504,14 +504,14 @@ Result<JsonStream::Part> JsonStream::next_window() {
   bool after_loss = lost_;
   array_ended_ = false;
   if (broken_) return unended_string();
-  if (lost_) CHAKRA_CHECK(take_up_again());
+  if (lost_) CHAKRA_TRY(take_up_again());
   for (;;) {
     scan();
     if (!ends_.empty()) return give_window(after_loss);
     if (array_ended_) return end_array();
     if (broken_) return unended_string();
     if (lost_) {
-      CHAKRA_CHECK(take_up_again());
+      CHAKRA_TRY(take_up_again());
       after_loss = true;
       continue;
     }

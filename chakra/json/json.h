@@ -202,8 +202,8 @@ class JsonStream {
   std::vector<size_t> starts_, ends_;
   size_t current_ = 0;
   const char* looked_at_ = nullptr;
-  bool well_begun_ = true;  ///< well_separated of the window's first element
-  size_t badly_begun_ = 0;  ///< if not: the index of what does not belong before it
+  bool well_begun_ = true;     ///< well_separated of the window's first element
+  size_t badly_begun_ = 0;     ///< if not: the index of what does not belong before it
   bool patient_ = false;       ///< reads on behind a string that does not end on its line
   std::string element_begin_;  ///< how elements begin: on lines of their own, or with a key; empty if not known
   int64_t losses_ = 0;
@@ -313,7 +313,7 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
       ondemand::value value;
       if (const auto code = std::move(element).get(value))
         return stream.damaged(code, stream.element(index), stream.element_place(index));
-      CHAKRA_CHECK(use_value(value, index));
+      CHAKRA_TRY(use_value(value, index));
     }
     return {};
   }
@@ -322,17 +322,17 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
     if (!stream.well_separated(i) && !(salvage && salvage->damaged)) {
       Result<void> between = fail(Code::bad_input, std::string(stream.tags().syntax),
                                   "not as JSON should be between two elements", stream.between_place(i));
-      CHAKRA_CHECK(leave_out(std::move(between)));
+      CHAKRA_TRY(leave_out(std::move(between)));
     }
     auto code = parser.iterate(text).get(document);
     // What nobody looks into simdjson does not check, and whoever salvages has damage in it.
     if (salvage) salvage->damaged = first_damage(text, true) < text.size();
     if (code == simdjson::SUCCESS && salvage && salvage->damaged) code = simdjson::TAPE_ERROR;
     if (code) {
-      CHAKRA_CHECK(leave_out(stream.damaged(code, text, stream.element_place(i))));
+      CHAKRA_TRY(leave_out(stream.damaged(code, text, stream.element_place(i))));
       continue;
     }
-    CHAKRA_CHECK(leave_out(use_value(document, i)));
+    CHAKRA_TRY(leave_out(use_value(document, i)));
   }
   return {};
 }
@@ -365,7 +365,7 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     any_element |= part == JsonStream::Part::window;
     if (part == JsonStream::Part::finished) return {};
     if (part == JsonStream::Part::window) {
-      CHAKRA_CHECK(for_each_in_window(stream, parser, use, salvage));
+      CHAKRA_TRY(for_each_in_window(stream, parser, use, salvage));
       continue;
     }
     ondemand::document document;
@@ -373,7 +373,7 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     if (const auto code = parser.iterate(stream.value()).get(document))
       used = stream.damaged(code, stream.value(), stream.value_place());
     else used = member(stream.key(), document);
-    CHAKRA_CHECK(leave_out(std::move(used)));
+    CHAKRA_TRY(leave_out(std::move(used)));
   }
 }
 

@@ -239,7 +239,7 @@ Result<std::vector<std::string>> read_sequence(const std::string& text) {
     CHAKRA_ASSIGN(const JsonStream::Part part, stream.next());
     if (part == JsonStream::Part::finished) return elements;
     size_t i = 0;
-    CHAKRA_CHECK(for_each_in_window(stream, parser, [&](simdjson::ondemand::object&) -> Result<void> {
+    CHAKRA_TRY(for_each_in_window(stream, parser, [&](simdjson::ondemand::object&) -> Result<void> {
       elements.emplace_back(std::string_view(stream.element(i++)));
       return {};
     }));
@@ -287,7 +287,7 @@ class RandomRepr {
         return {number, number};
       }
       case 2: {
-        static const Both kWords[] = {{"true", "True"}, {"false", "False"}, {"null", "None"},         {"1.50", "1.5"},
+        static const Both kWords[] = {{"true", "True"}, {"false", "False"}, {"null", "None"},   {"1.50", "1.5"},
                                       {"-0.0", "-0.0"}, {"1e-5", "1e-05"},  {"12E2", "1200.0"}, {"3.0", "3.0"}};
         return kWords[r_.below(8)];
       }
@@ -315,13 +315,20 @@ class RandomRepr {
             "{'key': " + one.python + ", 'x': 1}"};
   }
   Both string() {
-    static const Both kPieces[] = {{"cuda:0", "cuda:0"},   {"aten::add_.Tensor", "aten::add_.Tensor"},
-                                   {", ", ", "},           {",", ","},
-                                   {" ", " "},             {"true", "true"},
-                                   {"[1.5, {", "[1.5, {"}, {"\\\\", "\\\\"},
-                                   {"\\n", "\\n"},         {"\\u00fc", "\xc3\xbc"},
-                                   {"\xc3\xbc", "\xc3\xbc"}, {"'", "'"},
-                                   {"\\\"", "\""},         {"\x7f", "\\x7f"}};
+    static const Both kPieces[] = {{"cuda:0", "cuda:0"},
+                                   {"aten::add_.Tensor", "aten::add_.Tensor"},
+                                   {", ", ", "},
+                                   {",", ","},
+                                   {" ", " "},
+                                   {"true", "true"},
+                                   {"[1.5, {", "[1.5, {"},
+                                   {"\\\\", "\\\\"},
+                                   {"\\n", "\\n"},
+                                   {"\\u00fc", "\xc3\xbc"},
+                                   {"\xc3\xbc", "\xc3\xbc"},
+                                   {"'", "'"},
+                                   {"\\\"", "\""},
+                                   {"\x7f", "\\x7f"}};
     Both out;
     const uint64_t kinds = r_.chance(0.5) ? 5 : 14;
     for (uint64_t n = r_.below(6); n > 0; --n) {
@@ -351,7 +358,8 @@ TEST(PythonRepr, OfLongListsInTimeThatGrowsWithThem) {
 }
 
 TEST(PythonRepr, OfWhatIsNoJsonDoesNotEat) {
-  for (const auto& [json, python] : {std::pair(R"([1,"\u12"])", R"([1, '\\u12'])"), {R"(["\u", 2])", R"(['\\u', 2])"},
+  for (const auto& [json, python] : {std::pair(R"([1,"\u12"])", R"([1, '\\u12'])"),
+                                     {R"(["\u", 2])", R"(['\\u', 2])"},
                                      {R"(["\ud83d\u12", 2])", R"(['\xed\xa0\xbd\\u12', 2])"}}) {
     std::string out;
     append_python_repr(out, json);

@@ -343,12 +343,12 @@ size_t copy_alike(std::string_view json, size_t begin, char* to) {
     const __m128i bytes = load(0), before = load(-1), behind = load(1);
     const __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20)), quotes = same(bytes, '"');
     const __m128i digit_before = _mm_andnot_si128(below(before, '0'), below(before, '9' + 1));
-    const __m128i odd = either(
-        below(bytes, 0x20), same(bytes, 0x7f), same(bytes, '\\'), same(bytes, '\''), same(bytes, '{'),
-        _mm_andnot_si128(same(behind, ' '), same(bytes, ',')), _mm_andnot_si128(same(before, ','), same(bytes, ' ')),
-        _mm_and_si128(digit_before, either(same(bytes, '.'), same(folded, 'e'))),
-        _mm_and_si128(either(same(before, '['), same(before, ','), below(before, ' ' + 1)),
-                      either(same(bytes, 't'), same(bytes, 'f'), same(bytes, 'n'))));
+    const __m128i odd = either(below(bytes, 0x20), same(bytes, 0x7f), same(bytes, '\\'), same(bytes, '\''),
+                               same(bytes, '{'), _mm_andnot_si128(same(behind, ' '), same(bytes, ',')),
+                               _mm_andnot_si128(same(before, ','), same(bytes, ' ')),
+                               _mm_and_si128(digit_before, either(same(bytes, '.'), same(folded, 'e'))),
+                               _mm_and_si128(either(same(before, '['), same(before, ','), below(before, ' ' + 1)),
+                                             either(same(bytes, 't'), same(bytes, 'f'), same(bytes, 'n'))));
     // '"' ^ 5 is '\''.
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + (i - begin)),
                      _mm_xor_si128(bytes, _mm_and_si128(quotes, _mm_set1_epi8('"' ^ '\''))));

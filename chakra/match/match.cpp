@@ -364,7 +364,10 @@ class Matcher {
 
 }  // namespace
 
-Matching match(const trace::TraceSet& job, const GroupTable& groups) { return Matcher(job, groups).run(); }
+Matching match(const trace::TraceSet& job, const GroupTable& groups) {
+  for (const trace::Trace& t : job.ranks) trace::assert_whole(t);
+  return Matcher(job, groups).run();
+}
 
 bool is_contradiction(const Finding& finding) {
   constexpr std::array<std::string_view, 7> kOnlyWait{

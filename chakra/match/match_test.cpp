@@ -118,7 +118,7 @@ TEST(Match, PartsMayHaveSizesOfTheirOwn) {
   };
   EXPECT_EQ(exchange(256, 512, 512, 256), "");
   EXPECT_EQ(exchange(256, 512, 512, 128), "match.collective.bytes");
-  EXPECT_EQ(exchange(256, 256, 512, 512), "match.collective.bytes");   // nothing says that the parts differ
+  EXPECT_EQ(exchange(256, 256, 512, 512), "match.collective.bytes");  // nothing says that the parts differ
 }
 
 TEST(Match, MembersThatAreNotThere) {

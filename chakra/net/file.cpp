@@ -140,14 +140,14 @@ Result<Fabric> parse_dimensions(const Spec& spec, Findings* findings) {
   if (dimensions > kMostDimensions)
     return topologies->error("net.file.value", fmt::format("more than {} dimensions", kMostDimensions));
   if (findings) {
-    AlikeFindings unknown(*findings);
+    LimitedFindings unknown;
     for (const SpecField& field : spec.fields)
       if (const auto& key = field.key; key != "topology" && key != "npus_count" && key != "bandwidth" &&
                                        key != "latency" && key != "slow_links" && key != "routing" &&
                                        key != "channels" && key != "seed")
-        unknown.add("net.file.unknown_key", Severity::warning,
-                    fmt::format("{}: the key {} has no effect", field.value.place().text(), quote(key)));
-    unknown.finish("keys that have no effect");
+        unknown.add({"net.file.unknown_key", Severity::warning, -1, -1,
+                     fmt::format("{}: the key {} has no effect", field.value.place().text(), quote(key))});
+    std::move(unknown).append_to(*findings);
   }
 
   Fabric fabric;
@@ -176,7 +176,7 @@ Result<Fabric> parse_dimensions(const Spec& spec, Findings* findings) {
     if (d.ranks > 1) links += fabric.size() / d.ranks * d.topology().links(d.ranks);
   if (links >= kMostLinks)
     return counts->error("net.file.value", fmt::format("{} links; at most {}", links, kMostLinks - 1));
-  if (const Spec* slow = spec.find("slow_links")) CHAKRA_CHECK(read_slow_links(*slow, fabric));
+  if (const Spec* slow = spec.find("slow_links")) CHAKRA_TRY(read_slow_links(*slow, fabric));
   return fabric;
 }
 
@@ -220,7 +220,7 @@ Result<Fabric> parse_graph(const Spec& spec) {
   auto graph = std::make_shared<Graph>();
   CHAKRA_ASSIGN(graph->ranks, read_devices(*ranks, most, graph->names));
   if (graph->ranks < 1) return ranks->error("net.graph.device", "no ranks");
-  if (const Spec* switches = spec.find("switches")) CHAKRA_CHECK(read_devices(*switches, most, graph->names));
+  if (const Spec* switches = spec.find("switches")) CHAKRA_TRY(read_devices(*switches, most, graph->names));
   const auto devices = static_cast<int64_t>(graph->names.size());
   TextMap<int64_t> numbers;
   for (int64_t d = 0; d < devices; ++d)
@@ -284,7 +284,7 @@ Result<Fabric> parse_graph(const Spec& spec) {
 Result<Fabric> parse_fabric(const Spec& spec, Findings* findings) {
   const bool is_graph = spec.find("links") && !spec.find("topology");
   CHAKRA_ASSIGN(Fabric fabric, is_graph ? parse_graph(spec) : parse_dimensions(spec, findings));
-  CHAKRA_CHECK(read_routing(spec, fabric.routing, findings));
+  CHAKRA_TRY(read_routing(spec, fabric.routing, findings));
   return fabric;
 }
 

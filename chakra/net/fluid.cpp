@@ -124,6 +124,9 @@ struct FluidNetwork::State {
   }
 
   void send(Picoseconds time, const Message& message) {
+    CHAKRA_ASSERT(time >= now);
+    CHAKRA_ASSERT(time <= next_event_time());
+    CHAKRA_ASSERT(fabric.has(message.from) && fabric.has(message.to));
     now = time;
     ++sent;
     route.clear();

@@ -152,6 +152,7 @@ struct Fabric {
   RoutingOptions routing = {};
 
   int64_t size() const;  ///< ranks
+  bool has(int64_t rank) const { return rank >= 0 && rank < size(); }
   /// Ranks and switches.
   int64_t devices() const;
   /// What people call a device: "3" is rank 3, "switch 0" the first switch; in a graph its own name.

@@ -155,8 +155,7 @@ Result<RoutingOptions> parse_routing(std::string_view text) {
     const size_t equals = std::min(item.find('='), item.size());
     const std::string_view key = item.substr(0, equals);
     uint64_t value = 0;
-    if ((key != "channels" && key != "seed") || equals == item.size() ||
-        !parse_decimal(item.substr(equals + 1), value))
+    if ((key != "channels" && key != "seed") || equals == item.size() || !parse_decimal(item.substr(equals + 1), value))
       return refuse(fmt::format("{} after a routing; write it like ecmp,channels=4,seed=7", quote(item)));
     if (options.kind != Routing::ecmp) return refuse(fmt::format("{} is for ecmp, not for {}", quote(key), row->name));
     if (key == "seed") {

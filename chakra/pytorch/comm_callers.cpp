@@ -41,8 +41,8 @@ std::optional<TensorShape> first_tensor(const Linking& l, uint32_t op) {
 /// c10d's name of an element type; empty where it is not known.
 std::string_view c10d_name(DType type) {
   constexpr std::pair<DType, std::string_view> kNames[] = {
-      {DType::f64, "Double"}, {DType::f32, "Float"}, {DType::f16, "Half"},  {DType::bf16, "BFloat16"},
-      {DType::f8, "Float8"},  {DType::i64, "Long"},  {DType::i32, "Int"},   {DType::i16, "Short"},
+      {DType::f64, "Double"}, {DType::f32, "Float"},   {DType::f16, "Half"}, {DType::bf16, "BFloat16"},
+      {DType::f8, "Float8"},  {DType::i64, "Long"},    {DType::i32, "Int"},  {DType::i16, "Short"},
       {DType::i8, "Char"},    {DType::boolean, "Bool"}};
   for (const auto& [of, name] : kNames)
     if (of == type) return name;

@@ -11,7 +11,7 @@ namespace chakra::pytorch {
 /// In patterns `*` stands for any text, also none.
 struct CommKernelRow {
   std::string_view library;
-  std::string_view kernel;            ///< of the function's name with its namespaces: function_name()
+  std::string_view kernel;                          ///< of the function's name with its namespaces: function_name()
   trace::CommType type = trace::CommType::unknown;  ///< unknown: the kernel's own name says it, if anything does
   std::string_view caller = {};  ///< the operator that launches it; its first tensor is what this rank puts in
   bool of_c10d = false;          ///< c10d's records say what it moves

@@ -219,9 +219,9 @@ void add(WorkReport& report, WorkKind kind, const Work& work, int64_t device_ns)
 void report_doubts(Linking& l) {
   const WorkReport& report = l.report.work;
   if (report.impossible > 0)
-    l.find("pytorch.work.shape", Severity::warning,
-           fmt::format("{} operators have shapes that cannot be; their work is not known",
-                       show_count(report.impossible)));
+    l.find(
+        "pytorch.work.shape", Severity::warning,
+        fmt::format("{} operators have shapes that cannot be; their work is not known", show_count(report.impossible)));
   if (report.estimated > 0)
     l.find("pytorch.work.estimated", Severity::note,
            fmt::format("the work of {} operators is an estimate, because the recording does not say all it takes",
@@ -254,9 +254,7 @@ class DeviceWork {
   }
 
  private:
-  bool communicates(uint32_t d) const {
-    return k_.device_ops[d].comm != trace::kNoRow || l_.comm_kernel[d] != nullptr;
-  }
+  bool communicates(uint32_t d) const { return k_.device_ops[d].comm != trace::kNoRow || l_.comm_kernel[d] != nullptr; }
   /// The innermost operator around the launch.
   uint32_t launcher(uint32_t d) const {
     const uint32_t call = l_.call_of_op[d];
@@ -364,8 +362,7 @@ class DeviceWork {
       const bool by_kernel = o == kNone || reasons_[d] == Reason::graph;
       const StringId name = by_kernel ? op.name : k_.ops[o].name;
       const auto [at, added] = rest.try_emplace({name, reasons_[d]}, report.rest.size());
-      if (added)
-        report.rest.push_back({std::string(l_.text(name)), kReasons[static_cast<size_t>(reasons_[d])], 0, 0});
+      if (added) report.rest.push_back({std::string(l_.text(name)), kReasons[static_cast<size_t>(reasons_[d])], 0, 0});
       report.rest[at->second].device_ns += op.dur_ns;
       ++report.rest[at->second].count;
     }

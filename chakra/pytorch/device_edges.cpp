@@ -102,8 +102,8 @@ class DeviceEdges {
     for (const Cut& cut : cuts) {
       const uint32_t part = l_.item_of_device_op[cut.op], first = first_item_[cut.op];
       if (cut.at < item(part).end()) {
-        const uint32_t rest = add_item(Item::Kind::device_rest, cut.at, item(part).end() - cut.at, cut.op,
-                                       k_.device_ops[cut.op].lane);
+        const uint32_t rest =
+            add_item(Item::Kind::device_rest, cut.at, item(part).end() - cut.at, cut.op, k_.device_ops[cut.op].lane);
         item(part).dur = cut.at - item(part).start;
         item(rest).of = first;
         l_.item_of_device_op[cut.op] = rest;
@@ -189,8 +189,8 @@ class DeviceEdges {
     const int64_t gap = l_.constants(op).dispatch_gap_ns, start = explained_[op], dur = x.start_ns - gap - start;
     const uint32_t work = add_item(Item::Kind::unrecorded, start, dur, op, x.lane);
     dep(work, l_.item_of_device_op[l_.previous[op]], EdgeKind::stream, true, gap);
-    const auto first = std::partition_point(l_.events.begin(), l_.events.end(),
-                                            [&](const EventEdge& event) { return event.op < op; });
+    const auto first =
+        std::partition_point(l_.events.begin(), l_.events.end(), [&](const EventEdge& event) { return event.op < op; });
     for (auto event = first; event != l_.events.end() && event->op == op; ++event)
       dep(work, l_.item_of_device_op[event->on], EdgeKind::event, true, gap);
     dep(first_item_[op], work, EdgeKind::stream, true, gap);

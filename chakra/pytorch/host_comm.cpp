@@ -74,9 +74,7 @@ int64_t elements_of(const std::vector<TensorRef>& tensors) {
 }
 
 /// "[100, 100]": what each of a list's tensors holds.
-int64_t count_of(std::string_view list) {
-  return list.size() < 2 ? -1 : static_cast<int64_t>(list_items(list).size());
-}
+int64_t count_of(std::string_view list) { return list.size() < 2 ? -1 : static_cast<int64_t>(list_items(list).size()); }
 
 /// How many ranks the group of a call has, as its tensors tell.
 int64_t members_of(const CommCall& call) {

@@ -11,8 +11,8 @@
 namespace chakra::pytorch {
 namespace {
 
-constexpr int64_t kSpinNs = 300'000;         ///< shorter pieces of host time are not looked at
-constexpr int64_t kBeforeEndNs = 100'000;    ///< of a kernel that has written and goes on
+constexpr int64_t kSpinNs = 300'000;       ///< shorter pieces of host time are not looked at
+constexpr int64_t kBeforeEndNs = 100'000;  ///< of a kernel that has written and goes on
 constexpr int64_t kAfterEndNs = 10'000;
 constexpr int64_t kFewestSpins = 2;
 
@@ -23,9 +23,8 @@ struct Candidate {
 /// The kernel that a thread launched last before `time`; kNone: none, or something else.
 uint32_t last_kernel(const Linking& l, uint32_t thread, int64_t time) {
   const std::vector<uint32_t>& launches = l.thread_launches[thread];
-  const auto after = std::lower_bound(launches.begin(), launches.end(), time, [&](uint32_t call, int64_t t) {
-    return l.kineto.calls[call].start_ns < t;
-  });
+  const auto after = std::lower_bound(launches.begin(), launches.end(), time,
+                                      [&](uint32_t call, int64_t t) { return l.kineto.calls[call].start_ns < t; });
   if (after == launches.begin()) return kNone;
   const CallRole& role = l.roles[*std::prev(after)];
   if (role.launched() != 1 || role.graph) return kNone;

@@ -62,7 +62,7 @@ class HostReader {
 
   Result<HostTrace> run() {
     bool any_window = false;
-    CHAKRA_CHECK(for_each_element(
+    CHAKRA_TRY(for_each_element(
         stream_,
         [&](Object& object) {
           any_window = true;
@@ -73,7 +73,7 @@ class HostReader {
     if (!any_window)
       return fail(Code::bad_input, "pytorch.host.not_a_host_trace",
                   "there is no array \"nodes\" with operators in it; is this a PyTorch execution trace?", {out_.file});
-    CHAKRA_CHECK(link_parents());
+    CHAKRA_TRY(link_parents());
     out_.rank = find_rank();
     return std::move(out_);
   }
@@ -142,12 +142,12 @@ class HostReader {
           else known = false;
           break;
         case 'a':
-          if (is(key, "attrs")) CHAKRA_CHECK(read_attrs(value, op));
+          if (is(key, "attrs")) CHAKRA_TRY(read_attrs(value, op));
           else known = false;
           break;
         default: known = false;
       }
-      if (!known) CHAKRA_CHECK(read_attr(key, {}, value, op));
+      if (!known) CHAKRA_TRY(read_attr(key, {}, value, op));
     }
     const std::string_view name = strings_[op.name];
     stream_.look_at(has_id ? parent_at : id_at);
@@ -265,7 +265,7 @@ class HostReader {
         } else if (is(key, "type")) {
           type = token(part);
         } else if (is(key, "value")) {  // written last in every version
-          CHAKRA_CHECK(read_attr(name, type, part, op));
+          CHAKRA_TRY(read_attr(name, type, part, op));
         }
       }
     }
@@ -286,7 +286,7 @@ class HostReader {
         if (is(name, "seq_id")) return integer(op.sequence);
         if (is(name, "scope")) {
           int64_t scope = 0;
-          CHAKRA_CHECK(integer(scope));
+          CHAKRA_TRY(integer(scope));
           op.scope = static_cast<int16_t>(scope);
           return op.scope == scope ? Result<void>() : field_error("a scope of a node is none of PyTorch's");
         }

@@ -23,7 +23,7 @@ struct HostOp {
   enum class Kind : uint8_t { op, process_root, thread_root, process_groups };
 
   uint64_t id = 0;
-  int64_t rf_id = 0;  ///< record-function id, the key to the Kineto trace; 0: none
+  int64_t rf_id = 0;      ///< record-function id, the key to the Kineto trace; 0: none
   int64_t sequence = -1;  ///< of autograd
   int64_t byte = 0;       ///< where it stands in the file
   uint32_t parent_row = trace::kNoRow, fw_parent_row = trace::kNoRow;
@@ -68,7 +68,7 @@ struct HostTrace {
     int64_t nodes = 0, parents = 0;
     uint64_t first = 0;    ///< the least id of a parent
     bool damaged = false;  ///< they may have ended: the file is damaged
-  } open;                ///< nodes whose parents are not in the file: they hang on the roots (open_parents.h)
+  } open;                  ///< nodes whose parents are not in the file: they hang on the roots (open_parents.h)
 };
 
 /// Rows of the operators by id: in the order in which they began, for ids are given out then.

@@ -8,13 +8,13 @@ namespace chakra::pytorch {
 using json::append_python_repr;
 using json::decoded;
 using json::for_each_element;
+using json::is_sound;
 using json::json_error;
 using json::JsonStream;
 using json::JsonValue;
 using json::open_field;
 using json::parse_micros;
 using json::Salvage;
-using json::is_sound;
 using json::to_integer;
 using json::token;
 

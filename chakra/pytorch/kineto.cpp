@@ -61,7 +61,7 @@ class KinetoReader {
 
   Result<Kineto> run() {
     bool any_event = false;
-    CHAKRA_CHECK(for_each_element(
+    CHAKRA_TRY(for_each_element(
         stream_,
         [&](Object& object) {
           any_event = true;
@@ -160,7 +160,7 @@ class KinetoReader {
         dur = token(value);
         dur_at = key.data();
       } else if (is(key, "args")) {
-        CHAKRA_CHECK(read_args(value, is_host_comm(name) || is_comm_record(name)));
+        CHAKRA_TRY(read_args(value, is_host_comm(name) || is_comm_record(name)));
       }
     }
     if (phase != "X" || category == Category::ignored) return {};
@@ -183,8 +183,7 @@ class KinetoReader {
   Category remembered_category(std::string_view cat) {
     if (cat == last_cat_) return last_category_;
     auto found = categories_.find(cat);
-    if (found == categories_.end())
-      found = categories_.emplace(strings_[strings_.intern(cat)], category_of(cat)).first;
+    if (found == categories_.end()) found = categories_.emplace(strings_[strings_.intern(cat)], category_of(cat)).first;
     last_cat_ = found->first;
     return last_category_ = found->second;
   }

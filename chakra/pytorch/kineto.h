@@ -42,11 +42,11 @@ inline constexpr uint32_t kShapesUnused = trace::kNoRow - 1;
 struct CpuOp : Record {
   int64_t rf_id = 0;  ///< "Record function id"; 0: none
   int64_t external_id = -1;
-  int64_t sequence = -1;          ///< of autograd
+  int64_t sequence = -1;            ///< of autograd
   uint32_t comm = trace::kNoRow;    ///< into Kineto::comms
   uint32_t shapes = trace::kNoRow;  ///< into Kineto::shapes; kNoRow: not recorded
-  bool annotation = false;        ///< a user_annotation: its own time is not work
-  bool host_comm = false;         ///< communication that a CPU thread carries out ("gloo:all_reduce")
+  bool annotation = false;          ///< a user_annotation: its own time is not work
+  bool host_comm = false;           ///< communication that a CPU thread carries out ("gloo:all_reduce")
 };
 
 struct RuntimeCall : Record {

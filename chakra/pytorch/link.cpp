@@ -44,9 +44,10 @@ void report_open(Linking& l, bool damaged) {
                        open.parents == 1 ? std::string("their parent is")
                                          : fmt::format("their {} parents are", show_count(open.parents)),
                        open.first,
-                       damaged || open.damaged ? ""
-                                    : ": what has not ended when the observer stops is not written; stop it when the "
-                                      "step has ended"));
+                       damaged || open.damaged
+                           ? ""
+                           : ": what has not ended when the observer stops is not written; stop it when the "
+                             "step has ended"));
 }
 
 Result<void> read_host(Linking& l, ByteSource source) {
@@ -99,9 +100,9 @@ Result<void> check_ranks(const Linking& l, const RankInput& input) {
 
 /// Everything between reading and assembling.
 Result<void> link_records(Linking& l) {
-  CHAKRA_CHECK(keep_steps(l));
-  CHAKRA_CHECK(match_host_ops(l));
-  CHAKRA_CHECK(set_zero(l));
+  CHAKRA_TRY(keep_steps(l));
+  CHAKRA_TRY(match_host_ops(l));
+  CHAKRA_TRY(set_zero(l));
   find_host_comms(l);
   attach_device_ops(l);
   report_loss(l);
@@ -146,12 +147,12 @@ Result<Linked> link(std::optional<ByteSource> host, std::optional<ByteSource> de
   l.strings = &builder.trace.strings;
   l.texts = &builder.trace.texts;
 
-  if (host) CHAKRA_CHECK(read_host(l, std::move(*host)));
+  if (host) CHAKRA_TRY(read_host(l, std::move(*host)));
   if (device) {
-    CHAKRA_CHECK(read_device(l, std::move(*device)));
-    CHAKRA_CHECK(check_ranks(l, input));
+    CHAKRA_TRY(read_device(l, std::move(*device)));
+    CHAKRA_TRY(check_ranks(l, input));
     l.rank = rank_of(input, options, l.kineto.rank);
-    CHAKRA_CHECK(link_records(l));
+    CHAKRA_TRY(link_records(l));
   } else {
     l.rank = rank_of(input, options, l.host.rank);
     find_host_comms(l);

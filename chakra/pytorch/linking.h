@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "chakra/pytorch/comm_kernels.h"
 #include "chakra/pytorch/host_trace.h"
 #include "chakra/pytorch/kineto.h"
 #include "chakra/pytorch/pytorch.h"
-#include "chakra/pytorch/comm_kernels.h"
 
 namespace chakra::pytorch {
 
@@ -123,10 +123,10 @@ struct Message {
 /// HostTrace::ops.
 struct HostComm {
   uint32_t record = 0;
-  uint32_t call = kNone;    ///< c10d's, that asked for it; kNone: before the recording, or not found
-  uint32_t turn = 0;        ///< among the calls that were made, which all ranks make in one order
-  StringId group = 0;      ///< 0: not known
-  bool part = false;       ///< of a call that has several records, another one ends last and stands for all
+  uint32_t call = kNone;  ///< c10d's, that asked for it; kNone: before the recording, or not found
+  uint32_t turn = 0;      ///< among the calls that were made, which all ranks make in one order
+  StringId group = 0;     ///< 0: not known
+  bool part = false;      ///< of a call that has several records, another one ends last and stands for all
 };
 
 /// What a device operation (of a host trace alone: an operator) does, from the shapes of its operator.
@@ -170,13 +170,13 @@ struct Linking {
   std::vector<std::vector<uint32_t>> thread_launches;  ///< per thread: launching calls, by start
   std::vector<uint32_t> enclosing_op;                  ///< RuntimeCall -> innermost CpuOp around it, or kNone
   std::vector<uint32_t> parent_op;                     ///< CpuOp -> the one around it, or kNone
-  std::vector<const CommKernelRow*> comm_kernel;  ///< DeviceOp -> by its name; null: not communication
+  std::vector<const CommKernelRow*> comm_kernel;       ///< DeviceOp -> by its name; null: not communication
   std::vector<EventEdge> events;                       ///< across streams
   std::vector<Message> messages;                       ///< by device operation, receives first
   std::vector<HostComm> host_comms;                    ///< by record
   std::vector<char> beside;       ///< per thread: it stands for messages that run beside the thread that asked for them
   std::vector<char> carries_out;  ///< per thread: it belongs to a backend and runs nothing but communication
-  std::vector<uint32_t> constants_of_stream;           ///< stream -> row of report.constants
+  std::vector<uint32_t> constants_of_stream;  ///< stream -> row of report.constants
 
   // work
   std::vector<NodeWork> work;  ///< by DeviceOp, of a host trace alone by HostOp; empty: of none

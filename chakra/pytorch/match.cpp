@@ -42,7 +42,7 @@ Result<void> match_host_ops(Linking& l) {
     l.op_of_host[h] = found;
     ++l.report.matched_host_ops;
   }
-  CHAKRA_CHECK(judge_match(l, by_id));
+  CHAKRA_TRY(judge_match(l, by_id));
   match_other_names(l, by_id);
   take_host_names(l);
   report_missing(l);

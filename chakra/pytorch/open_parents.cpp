@@ -83,10 +83,10 @@ Result<void> check_open(const HostTrace& host, const StringPool& strings, const 
       continue;
     for (const Orphan& orphan : orphans)
       if (orphan.parent == first[op.thread] && host.ops[orphan.row].thread == op.thread)
-        return missing(host, orphan,
-                       fmt::format(", though it had ended when the recording did: node {} began later, outside of it",
-                                   op.id)
-                           .c_str());
+        return missing(
+            host, orphan,
+            fmt::format(", though it had ended when the recording did: node {} began later, outside of it", op.id)
+                .c_str());
   }
   return {};
 }

@@ -125,7 +125,7 @@ Result<Sniffed> sniff(const std::string& path) {
   file.named = rank_in_name(path, file.by_word);
   if (std::filesystem::exists(path) && !is_file(path) && !is_directory(path))
     return fail(Code::io, "pytorch.pair.pipe", "recordings are read twice, so they cannot come from a pipe", {path});
-  CHAKRA_CHECK(sniff_contents(file, false));
+  CHAKRA_TRY(sniff_contents(file, false));
   return file;
 }
 
@@ -223,13 +223,13 @@ Result<Pairing> pair_folder(const std::string& folder) { return pair_folders({fo
 Result<Pairing> pair_folders(const std::vector<std::string>& folders) {
   Pairing pairing;
   std::vector<Sniffed> hosts, devices;
-  CHAKRA_CHECK(sniff_folders(folders, hosts, devices, pairing.findings));
+  CHAKRA_TRY(sniff_folders(folders, hosts, devices, pairing.findings));
   if (devices.empty() && hosts.empty())
     return fail(Code::bad_input, "pytorch.pair.none",
                 "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)",
                 {folders.front()});
   if (hosts.size() == 1 && devices.size() == 1) {
-    CHAKRA_CHECK(check_rank(devices[0]));
+    CHAKRA_TRY(check_rank(devices[0]));
     if (hosts[0].by_word && (devices[0].said || devices[0].by_word) && *hosts[0].named != *devices[0].rank())
       return rank_error(hosts[0].path,
                         fmt::format("the only host trace is named as rank {}, the only Kineto trace is of rank {}",
@@ -240,8 +240,8 @@ Result<Pairing> pair_folders(const std::vector<std::string>& folders) {
   }
   std::map<int64_t, RankInput> ranks;
   for (Sniffed& file : devices) {
-    if (!file.said && !file.by_word && devices.size() > 1) CHAKRA_CHECK(sniff_contents(file, true));
-    CHAKRA_CHECK(check_rank(file));
+    if (!file.said && !file.by_word && devices.size() > 1) CHAKRA_TRY(sniff_contents(file, true));
+    CHAKRA_TRY(check_rank(file));
     if (!file.rank() && devices.size() > 1)
       return rank_error(file.path, "neither the Kineto trace nor its name says its rank");
     RankInput& input = ranks[file.rank().value_or(0)];

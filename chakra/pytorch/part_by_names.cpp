@@ -140,7 +140,7 @@ class PartMatcher {
 
 Result<bool> match_part_by_names(Linking& l) {
   if (l.options.iteration || !PartMatcher(l).run()) return false;
-  CHAKRA_CHECK(check_process(l, false));
+  CHAKRA_TRY(check_process(l, false));
   l.find("pytorch.match.by_names", Severity::note,
          "the Kineto trace names no record functions; its operators are matched by the order of their names on each "
          "thread, as a part of the host trace");

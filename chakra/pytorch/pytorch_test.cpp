@@ -184,14 +184,13 @@ TEST(HostTrace, CommunicationRecords) {
 
 /// Three iterations of two operators that take no time: the last of an iteration begins when it ends.
 TEST(HostTrace, MatchesByNamesWhatTakesNoTime) {
-  std::string nodes =
-      R"({"id": 1, "name": "[pytorch|profiler|execution_trace|process]", "ctrl_deps": 1, "attrs": []})", events;
+  std::string nodes = R"({"id": 1, "name": "[pytorch|profiler|execution_trace|process]", "ctrl_deps": 1, "attrs": []})",
+              events;
   for (int id = 2; id < 4; ++id)
     nodes += fmt::format(R"(, {{"id": {}, "name": "op{}", "ctrl_deps": 1, "attrs": []}})", id, id);
   for (int i = 0; i < 6; ++i)
-    events += fmt::format(
-        R"({}{{"ph": "X", "cat": "cpu_op", "name": "op{}", "pid": 1, "tid": 1, "ts": {}, "dur": 0}})",
-        i == 0 ? "" : ", ", 2 + i % 2, 10 * i);
+    events += fmt::format(R"({}{{"ph": "X", "cat": "cpu_op", "name": "op{}", "pid": 1, "tid": 1, "ts": {}, "dur": 0}})",
+                          i == 0 ? "" : ", ", 2 + i % 2, 10 * i);
   const std::string host = R"({"schema": "1.0.1", "nodes": [)" + nodes + "]}";
   const std::string kineto = R"({"traceEvents": [)" + events + "]}";
   auto linked = link(*ByteSource::from_memory(host), *ByteSource::from_memory(kineto), {}, {});

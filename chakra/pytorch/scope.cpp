@@ -72,7 +72,7 @@ class NameMatcher {
       return fail(Code::bad_input, "pytorch.match.low",
                   "the Kineto trace names no record functions, and the host trace holds nothing but Gloo's records",
                   {l_.host.file});
-    CHAKRA_CHECK(find_threads());
+    CHAKRA_TRY(find_threads());
     find_iterations();
     if (iterations_.empty())
       return fail(Code::bad_input, "pytorch.match.low",

@@ -21,11 +21,11 @@ bool UnrecordedWork::precedes(uint32_t op, int64_t explained_ns) const {
 
 void UnrecordedWork::report(Linking& l) {
   if (l.report.unrecorded == 0) return;
-  l.find("pytorch.device.unrecorded", Severity::warning,
-         fmt::format("{} times a queued device operation began later than anything recorded explains, {} in all: "
-                     "device work that was not recorded is assumed ({})",
-                     show_count(l.report.unrecorded), show_time(l.report.unrecorded_ns * kPsPerNs),
-                     trace::kUnrecorded));
+  l.find(
+      "pytorch.device.unrecorded", Severity::warning,
+      fmt::format("{} times a queued device operation began later than anything recorded explains, {} in all: "
+                  "device work that was not recorded is assumed ({})",
+                  show_count(l.report.unrecorded), show_time(l.report.unrecorded_ns * kPsPerNs), trace::kUnrecorded));
 }
 
 }  // namespace chakra::pytorch

@@ -102,9 +102,8 @@ class WaitFinder {
     by_correlation_ = l_.stream_ops;
     by_correlation_.resize(streams);
     for (auto& stream : by_correlation_)
-      sort_rows(stream, [&](uint32_t a, uint32_t b) {
-        return k_.device_ops[a].correlation < k_.device_ops[b].correlation;
-      });
+      sort_rows(stream,
+                [&](uint32_t a, uint32_t b) { return k_.device_ops[a].correlation < k_.device_ops[b].correlation; });
     for (uint32_t i = 0; i < k_.device_ops.size(); ++i)
       launched_[k_.device_ops[i].lane].push_back({l_.launched_at(i), i});
     for (auto& stream : launched_)
@@ -528,7 +527,7 @@ class WaitFinder {
   Linking& l_;
   const Kineto& k_;
   absl::flat_hash_map<int64_t, const SyncRecord*> sync_of_;
-  RowMap call_of_;  ///< by correlation, the first call
+  RowMap call_of_;                                                      ///< by correlation, the first call
   absl::flat_hash_map<std::pair<int64_t, int64_t>, uint32_t> streams_;  ///< by device (-1: any) and number
   std::vector<std::vector<Launch>> launched_;                           ///< per stream
   std::vector<std::vector<Pending>> pending_;                           ///< per stream, by time

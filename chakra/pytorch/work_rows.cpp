@@ -239,15 +239,15 @@ bool attend(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
   const bool sequences = lengths && lengths->rank() == 1 && lengths->elements.value() > 1;
   if (packed && !sequences) return false;
   Count pairs = q->elements / std::max<uint64_t>(q->last(), 1) * (*k)[s];  // B H Sq Sk
-  if (sequences) {  // of equal length, which none recording says
+  if (sequences) {                                                         // of equal length, which none recording says
     const uint64_t count = lengths->elements.value() - 1;
     pairs = pairs / count;
     work.estimated = count > 1;
   }
   const Count out = q->elements / std::max<uint64_t>(q->last(), 1) * v->last();
   const Count inputs = q->bytes() + k->bytes() + v->bytes(), output = out * q->element_bytes;
-  work.operations = Backward ? pairs * (Count(q->last()) * 3 + Count(v->last()) * 2) * 2
-                             : pairs * (Count(q->last()) + v->last()) * 2;
+  work.operations =
+      Backward ? pairs * (Count(q->last()) * 3 + Count(v->last()) * 2) * 2 : pairs * (Count(q->last()) + v->last()) * 2;
   work.bytes = Backward ? inputs * 2 + output * 2 : inputs + output;
   work.dtype = q->dtype;
   return true;
@@ -331,14 +331,13 @@ bool reduce(const WorkRow& row, std::string_view name, const Arguments& a, Work&
 
 /// Lists of tensors: `reads` lists are read. An optimizer writes all but the second (the gradients), what is
 /// elementwise the first, a reduction none.
-bool foreach (const WorkRow& row, std::string_view, const Arguments& a, Work& work) {
+bool foreach (const WorkRow& row, std::string_view, const Arguments& a, Work & work) {
   Count first = 0;
   size_t seen = 0;
   for (size_t i = 0; i < a.inputs.size() && seen < row.reads; ++i) {
     if (!a.inputs[i].is_list) continue;
     if (seen == 0 && a.inputs[i].tensors.empty()) return false;
-    const bool writes =
-        row.kind == WorkKind::optimizer ? seen != 1 : row.kind == WorkKind::elementwise && seen == 0;
+    const bool writes = row.kind == WorkKind::optimizer ? seen != 1 : row.kind == WorkKind::elementwise && seen == 0;
     for (const TensorShape& t : a.inputs[i].tensors) {
       if (t.element_bytes == 0) return false;
       if (seen == 0) first = first + t.elements, work.dtype = t.dtype;

@@ -62,8 +62,7 @@ TEST(Work, OfConvolutions) {
   expect({"aten::miopen_convolution", shapes, types,
           R"(["", "", "", "[1, 1]", "[2, 2]", "[1, 1]", "1", "False", "False"])"},
          operations, bytes, trace::DType::f32);
-  expect({"aten::convolution", shapes, types,
-          R"(["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"])"},
+  expect({"aten::convolution", shapes, types, R"(["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"])"},
          operations, bytes, trace::DType::f32);
   EXPECT_FALSE(work({"aten::convolution", shapes, types, ""}));  // the stride is not recorded
   const std::string gradients = "[[2, 6, 4, 4], [2, 3, 8, 8], [6, 3, 3, 3], [], [], [], [], [], [], [], []]";
@@ -112,9 +111,9 @@ TEST(Work, OfOthers) {
          DType::f32);
   expect({"aten::add_", "[[4, 8], [8]]", R"(["c10::Half", "float"])"}, 32, 2 * 32 + 4 * 8 + 2 * 32, DType::f16);
   expect({"aten::eq", "[[4, 8], []]", R"(["long int", "Scalar"])"}, 32, 8 * 32 + 32, DType::i64);
-  expect({"aten::sum", "[[4, 8], [], [], []]", R"(["float", "ScalarList", "Scalar", ""])",
-          R"(["", "[-1]", "True", ""])"},
-         32, 4 * (32 + 4), DType::f32);
+  expect(
+      {"aten::sum", "[[4, 8], [], [], []]", R"(["float", "ScalarList", "Scalar", ""])", R"(["", "[-1]", "True", ""])"},
+      32, 4 * (32 + 4), DType::f32);
   expect({"aten::copy_", "[[4, 8], [4, 8], []]", R"(["c10::Half", "float", "Scalar"])"}, 0, 32 * 6, DType::f16);
   expect({"aten::cat", "[[[2, 3], [4, 3]], []]", "['GenericList[Tensor(float),Tensor(float)]', 'Int']"}, 0, 2 * 4 * 18,
          DType::f32);
@@ -154,9 +153,29 @@ TEST(Work, ShapesThatCannotBe) {
 /// No text makes a formula crash, and none counts more than fits.
 TEST(Work, AnyTextIsReadOrRefused) {
   Prng random(7);
-  const std::vector<std::string> pieces{"[", "]", ",", "[]",   "[2, 3]", "[[4]]", "-1", "0", "7", "'float'", "\"int\"",
-                                        "'", "\"", "\\", "True", "None",   "'TensorList'", "'Scalar'",
-                                        "[1073741824, 1073741824]", "9223372036854775807", "(", ")", " "};
+  const std::vector<std::string> pieces{"[",
+                                        "]",
+                                        ",",
+                                        "[]",
+                                        "[2, 3]",
+                                        "[[4]]",
+                                        "-1",
+                                        "0",
+                                        "7",
+                                        "'float'",
+                                        "\"int\"",
+                                        "'",
+                                        "\"",
+                                        "\\",
+                                        "True",
+                                        "None",
+                                        "'TensorList'",
+                                        "'Scalar'",
+                                        "[1073741824, 1073741824]",
+                                        "9223372036854775807",
+                                        "(",
+                                        ")",
+                                        " "};
   const auto text = [&] {
     std::string list = "[";
     for (uint64_t i = random.below(14); i > 0; --i) list += pieces[random.below(pieces.size())] + ",";

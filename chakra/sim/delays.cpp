@@ -59,8 +59,8 @@ Result<DelayRule> parse_delay(std::string_view text) {
     return wrong(text, fmt::format("{} is not a time with its unit (ps, ns, us, ms, s) of at most 26 days",
                                    quote(text.substr(equals + 1))));
   DelayRule rule{{}, std::string(text.substr(0, equals)), *time};
-  const auto digits = static_cast<size_t>(
-      std::find_if_not(rule.pattern.begin(), rule.pattern.end(), is_digit) - rule.pattern.begin());
+  const auto digits =
+      static_cast<size_t>(std::find_if_not(rule.pattern.begin(), rule.pattern.end(), is_digit) - rule.pattern.begin());
   if (digits > 0 && digits < rule.pattern.size() && rule.pattern[digits] == ':') {
     int64_t rank = 0;
     if (!parse_integer(rule.pattern.substr(0, digits), rank)) return wrong(text, "the rank is too large");

@@ -143,9 +143,9 @@ TEST(Delays, Texts) {
   EXPECT_EQ(parse_delay("aten::mm=3ps")->rank, std::nullopt);
   EXPECT_EQ(parse_delay("a=b=3ns")->pattern, "a=b");
   EXPECT_EQ(parse_delay("5=3s")->pattern, "5");
-  for (const char* text : {"", "=", "1:=5ms", "work", "work=", "work=5", "work=ms", "work=-5ms", "work=0x10ms",
-                           "work=1e3ms", "work=010ms", "work=1_000ms", "work=nans", "work=99999999999999s",
-                           "99999999999999999999:a=1s"})
+  for (const char* text :
+       {"", "=", "1:=5ms", "work", "work=", "work=5", "work=ms", "work=-5ms", "work=0x10ms", "work=1e3ms", "work=010ms",
+        "work=1_000ms", "work=nans", "work=99999999999999s", "99999999999999999999:a=1s"})
     EXPECT_EQ(parse_delay(text) ? "" : parse_delay(text).error().tag, "sim.delay") << text;
 }
 

@@ -124,7 +124,7 @@ class Engine {
       : in_(std::move(input)), prices_(in_.fabric, in_.collectives, in_.congestion != Congestion::closed) {}
 
   Result<SimReport> run() {
-    CHAKRA_CHECK(prepare());
+    CHAKRA_TRY(prepare());
     for (uint32_t a = 0; a < actors_.size(); ++a) {
       ready_.clear();
       actors_[a].feeder.start(ready_);
@@ -142,10 +142,10 @@ class Engine {
       while (!queue_.empty() && queue_.next_time() == now_) {
         const Event event = queue_.pop();
         ++report_.events;
-        if (event.kind == Event::Kind::ready) CHAKRA_CHECK(enqueue(event.actor, event.node));
+        if (event.kind == Event::Kind::ready) CHAKRA_TRY(enqueue(event.actor, event.node));
         else finish(event.actor, event.node);
       }
-      for (const auto& [a, q] : touched_) CHAKRA_CHECK(serve(a, q));
+      for (const auto& [a, q] : touched_) CHAKRA_TRY(serve(a, q));
       touched_.clear();
       if (report_.events >= next_look || traffic_) {
         if (in_.stop && in_.stop->load(std::memory_order_relaxed)) return interrupted();
@@ -170,14 +170,14 @@ class Engine {
   // ---- before the run ------------------------------------------------------------------------------------
 
   Result<void> prepare() {
-    CHAKRA_CHECK(begin_as_recorded(in_, report_.findings));
+    CHAKRA_TRY(begin_as_recorded(in_, report_.findings));
     const bool whole = !in_.fold || in_.transfers || in_.delays || in_.congestion != Congestion::closed;
     if (in_.classes) {
-      for (const Trace& t : in_.classes->classes) CHAKRA_CHECK(check_trace(t));
+      for (const Trace& t : in_.classes->classes) CHAKRA_TRY(check_trace(t));
     } else {
-      for (const Trace& t : in_.job.ranks) CHAKRA_CHECK(check_trace(t));
+      for (const Trace& t : in_.job.ranks) CHAKRA_TRY(check_trace(t));
       if (!in_.matching) in_.matching = match::match(in_.job, in_.groups);
-      CHAKRA_CHECK(check_match(*in_.matching));
+      CHAKRA_TRY(check_match(*in_.matching));
       for (const match::Group& group : in_.matching->groups) in_.groups[group.name] = group.ranks;
       in_.matching.reset();
       in_.classes = trace::by_class(std::move(in_.job));
@@ -185,11 +185,10 @@ class Engine {
     const trace::ClassJob& job = *in_.classes;
     const auto ranks = static_cast<int64_t>(job.ranks.size());
     if (ranks > 0 && job.ranks.back().rank >= in_.fabric.size())
-      return fail(
-          Code::bad_input, "sim.fabric.small",
-          fmt::format("rank {} does not fit into a network of {} ranks; --ranks 0:{} runs the ranks that do",
-                      job.ranks.back().rank, in_.fabric.size(), in_.fabric.size()),
-          {job.classes[job.ranks.back().cls].file});
+      return fail(Code::bad_input, "sim.fabric.small",
+                  fmt::format("rank {} does not fit into a network of {} ranks; --ranks 0:{} runs the ranks that do",
+                              job.ranks.back().rank, in_.fabric.size(), in_.fabric.size()),
+                  {job.classes[job.ranks.back().cls].file});
     for (const auto& [name, members] : in_.groups)
       for (const int64_t rank : members)
         if (rank >= in_.fabric.size())
@@ -206,17 +205,17 @@ class Engine {
     CHAKRA_ASSIGN(report_.devices, retarget(*in_.classes, in_.system, report_.findings));
     folded_ = fold(std::move(*in_.classes), in_.groups, in_.system, prices_, in_.fabric, whole);
     matching_ = match::match(folded_.actors, folded_.table);
-    CHAKRA_CHECK(check_match(matching_, true));
+    CHAKRA_TRY(check_match(matching_, true));
     prepare_actors();
     prepare_groups();
-    if (in_.congestion == Congestion::packet) CHAKRA_CHECK(check_packets());
+    if (in_.congestion == Congestion::packet) CHAKRA_TRY(check_packets());
     if (in_.congestion != Congestion::closed) traffic_.emplace(in_.fabric, in_.congestion, in_.packets);
     if (in_.timeline) start_timeline();
     return {};
   }
 
   static Result<void> check_trace(const Trace& t) {
-    CHAKRA_CHECK(check_defects(t));
+    CHAKRA_TRY(check_defects(t));
     for (NodeId n = 0; n < t.size(); ++n)
       if (t.type[n] == NodeType::invalid)
         return fail(Code::bad_input, "sim.trace.defect",
@@ -497,6 +496,7 @@ class Engine {
   /// The operation as the whole group does it; node n of actor a takes part. Valid until the next call.
   coll::Operation operation(const match::Collective& c, uint32_t a, NodeId n) {
     coll::Operation op{c.type, c.bytes, folded_.root[a][trace(a).comm_row[n]], {}};
+    if (c.type != CommType::all_to_all) return op;  // the others have no sizes of their own, whatever a file says
     for (const match::NodeRef& ref : c.members)
       if (ref.node != trace::kNoNode && !trace(ref.rank).comm(ref.node)->in_split.empty()) {
         shares(c);
@@ -676,8 +676,7 @@ class Engine {
     if (in_.timeline) add_slice(a, n);
     ready_.clear();
     actor.feeder.done(n, now(), ready_);
-    for (const feed::Ready& ready : ready_)
-      queue_.push(ready_at(a, ready, now()), {a, ready.node, Event::Kind::ready});
+    for (const feed::Ready& ready : ready_) queue_.push(ready_at(a, ready, now()), {a, ready.node, Event::Kind::ready});
     const uint32_t q = queue_of(a, n);
     if (q == kNoQueue) return;
     actor.queues[q].busy = false;
@@ -909,7 +908,7 @@ class Engine {
       if (ref.node != trace::kNoNode) rank.node = trace(ref.rank).id[ref.node];
       const bool waits = collectives_[id].arrival[m] >= 0;
       if (!waits)
-        rank.why = group.actors[p] == kNobody      ? "which is not in the job"
+        rank.why = group.actors[p] == kNobody   ? "which is not in the job"
                    : ref.node == trace::kNoNode ? "which has no such collective"
                                                 : why_not(ref);
       (waits ? wait.waiting : wait.missing).push_back(std::move(rank));

@@ -28,11 +28,11 @@ struct Folded {
   std::vector<int64_t> count;      ///< per actor: ranks that it stands for
 
   struct Group {
-    std::vector<std::string> names;  ///< of the groups of the job that it stands for
-    std::vector<int64_t> ranks;      ///< of the first of them
-    std::vector<uint32_t> actors;    ///< parallel to ranks; kNobody for one that is not in the job
-    uint32_t shape = 0;              ///< Prices::shape(ranks, flow)
-    uint64_t flow = 0;               ///< net::Message::flow of what its members send each other
+    std::vector<std::string> names;            ///< of the groups of the job that it stands for
+    std::vector<int64_t> ranks;                ///< of the first of them
+    std::vector<uint32_t> actors;              ///< parallel to ranks; kNobody for one that is not in the job
+    uint32_t shape = 0;                        ///< Prices::shape(ranks, flow)
+    uint64_t flow = 0;                         ///< net::Message::flow of what its members send each other
     std::vector<std::vector<int64_t>> places;  ///< the ranks of each of them
   };
   std::vector<Group> groups;

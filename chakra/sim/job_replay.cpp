@@ -38,9 +38,8 @@ double Compared::error(TransferKind kind) const {
 }
 
 bool JobReplay::possible(const trace::TraceSet& job) {
-  return !job.ranks.empty() && std::all_of(job.ranks.begin(), job.ranks.end(), [](const Trace& t) {
-    return has_recorded_start(t) && is_measured(t);
-  });
+  return !job.ranks.empty() && std::all_of(job.ranks.begin(), job.ranks.end(),
+                                           [](const Trace& t) { return has_recorded_start(t) && is_measured(t); });
 }
 
 Result<JobReplay> JobReplay::measure(const trace::TraceSet& job) {
@@ -79,8 +78,8 @@ void JobReplay::add(TransferKind kind, const SimReport& report) {
     const Steps& steps = steps_[static_cast<size_t>(rank - ranks_.begin())];
     if (times.start.size() != steps.of.size() || times.start.empty()) continue;
     rank->times.run_ps[at] = r.finish_ps - *std::min_element(times.start.begin(), times.start.end());
-    const std::vector<StepSpan> spans =
-        step_spans(steps, [&](NodeId n) { return times.start[n]; }, [&](NodeId n) { return times.end[n]; });
+    const std::vector<StepSpan> spans = step_spans(
+        steps, [&](NodeId n) { return times.start[n]; }, [&](NodeId n) { return times.end[n]; });
     for (size_t s = 0; s < spans.size(); ++s) rank->steps[s].times.run_ps[at] = spans[s].length();
   }
 }

@@ -31,8 +31,7 @@ double PacketCount::of_plan(const coll::Plan& plan) const {
 
 Result<void> PacketCount::check() const {
   if (packets_ <= kMostPackets) return {};
-  const double enough =
-      std::exp2(std::ceil(std::log2(static_cast<double>(packet_bytes_) * packets_ / kMostPackets)));
+  const double enough = std::exp2(std::ceil(std::log2(static_cast<double>(packet_bytes_) * packets_ / kMostPackets)));
   const std::string larger =
       enough <= kLargestPacket ? fmt::format("--packet-bytes {:.0f}", enough) : "--packet-bytes 0 (a packet a message)";
   return fail(Code::bad_input, "sim.packets",

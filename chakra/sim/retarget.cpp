@@ -18,9 +18,7 @@ constexpr double kTooFast = 1.05;       ///< that a kernel may beat its device's
 constexpr double kTooFastShare = 0.01;  ///< of device time, from which on it is said
 constexpr double kShareSaid = 1e-4;     ///< of the operations, likewise: what would be printed as 0.00 % is not
 
-bool is_measured(const Trace& t, NodeId n) {
-  return t.type[n] == NodeType::comp && !t.on_cpu(n) && t.has_start(n);
-}
+bool is_measured(const Trace& t, NodeId n) { return t.type[n] == NodeType::comp && !t.on_cpu(n) && t.has_start(n); }
 
 /// Copies that the link to the host bounds, not the device.
 bool is_host_copy(std::string_view name) {
@@ -49,7 +47,7 @@ class Carrier {
       ops += static_cast<double>(device::work_of(t_, n).ops);
       const bool first = t_.part_of[n] == trace::kNoNode || t_.part_of[n] >= n;
       if (is_measured(t_, n)) {
-        if (first) CHAKRA_CHECK(choose(n, how[n], factor[n]));
+        if (first) CHAKRA_TRY(choose(n, how[n], factor[n]));
         else how[n] = how[t_.part_of[n]], factor[n] = factor[t_.part_of[n]];  // of the same operation
         if (factor[n] != 1) t_.dur_ps[n] = picoseconds(static_cast<double>(before) / kPsPerSecond * factor[n]);
       } else if (const device::Work work = device::work_of(t_, n); roofline(to_, work) > 0) {
@@ -71,7 +69,7 @@ class Carrier {
 
   std::map<std::pair<std::string, Scaling>, ScaledTime> rows;
   std::map<std::tuple<std::string, trace::DType, trace::DType>, double> stand_ins;  ///< device, type, in its place: ops
-  double ops = 0;               ///< of all nodes
+  double ops = 0;                                                                   ///< of all nodes
   Picoseconds too_fast_ps = 0;  ///< in nodes that took less time than the operations can on the recording's device
   std::string too_fast_on;
 
@@ -127,14 +125,14 @@ class Carrier {
     const Device* from = from_of(n);
     if (from || (system_.target_is_roofline && &to_ == &*system_.target)) return from;
     const std::string_view name = name_of_device(n);
-    return fail(Code::bad_input, "sim.device.unknown",
-                name.empty()
-                    ? fmt::format("rank {} does not say on which device it was recorded; --from-device NAME|FILE does",
-                                  t_.rank)
-                    : fmt::format("rank {} was recorded on {}, which is not in 'chakra list devices'; --from-device "
-                                  "NAME|FILE says what it is{}",
-                                  t_.rank, quote(name), device::similar(name)),
-                {t_.file});
+    return fail(
+        Code::bad_input, "sim.device.unknown",
+        name.empty()
+            ? fmt::format("rank {} does not say on which device it was recorded; --from-device NAME|FILE does", t_.rank)
+            : fmt::format("rank {} was recorded on {}, which is not in 'chakra list devices'; --from-device "
+                          "NAME|FILE says what it is{}",
+                          t_.rank, quote(name), device::similar(name)),
+        {t_.file});
   }
 
   void note_types(const Device& device, const device::Work& work) {
@@ -153,9 +151,7 @@ class Carrier {
 class Summary {
  public:
   void add(const Carrier& carrier, const std::string& to, int64_t ranks) {
-    const auto times = [&](Picoseconds time) {
-      return time > kLongestPs / ranks ? kLongestPs : time * ranks;
-    };
+    const auto times = [&](Picoseconds time) { return time > kLongestPs / ranks ? kLongestPs : time * ranks; };
     for (const auto& [key, row] : carrier.rows) {
       ScaledTime& sum = rows_[{key.first, to, key.second}];
       sum.from = key.first;
@@ -215,10 +211,10 @@ class Summary {
         text += fmt::format("{} of the operations do not say their element type: on {} they count as {}", part, device,
                             trace::name(as));
       else
-        text += fmt::format("{} of the operations are {}, for which {} has no peak: {}", part, trace::name(type),
-                            device,
-                            as == trace::DType::unknown ? "only their bytes count there"
-                                                        : fmt::format("there they count as {}", trace::name(as)));
+        text +=
+            fmt::format("{} of the operations are {}, for which {} has no peak: {}", part, trace::name(type), device,
+                        as == trace::DType::unknown ? "only their bytes count there"
+                                                    : fmt::format("there they count as {}", trace::name(as)));
     }
     return text;
   }
@@ -258,7 +254,7 @@ Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const System& sys
       const auto ranks = static_cast<int64_t>((group++)->second.size());
       if (!to) continue;
       Carrier carrier(job.classes[cls], system, *to);
-      CHAKRA_CHECK(carrier.run());
+      CHAKRA_TRY(carrier.run());
       summary.add(carrier, to->name, ranks);
     }
   }

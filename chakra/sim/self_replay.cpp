@@ -155,6 +155,9 @@ class Replayer {
 
 }  // namespace
 
-Result<SelfReplay> self_replay(const Trace& trace) { return Replayer(trace).run(); }
+Result<SelfReplay> self_replay(const Trace& trace) {
+  trace::assert_whole(trace);
+  return Replayer(trace).run();
+}
 
 }  // namespace chakra::sim

@@ -33,10 +33,10 @@ struct SelfReplay {
 
   // The whole file: from its first start to its last end.
   Picoseconds measured_ps = 0;
-  Picoseconds replayed_ps = 0;     ///< the longest path
-  Picoseconds half_device_ps = 0;  ///< the same with device durations halved
+  Picoseconds replayed_ps = 0;       ///< the longest path
+  Picoseconds half_device_ps = 0;    ///< the same with device durations halved
   Picoseconds half_recorded_ps = 0;  ///< the same, but device work that was not recorded takes its time
-  double error = 0;                ///< replayed / measured - 1
+  double error = 0;                  ///< replayed / measured - 1
 
   std::array<double, kPathParts.size()> critical_path{};  ///< shares, sum 1
   bool informative = false;  ///< device and constants make at least 10 % of the critical path

@@ -52,7 +52,7 @@ struct SimInput {
   System system;
   match::GroupTable groups;
   std::optional<match::Matching> matching;  ///< what match() says of `job` and `groups`, if it was asked already
-  bool timeline = false;  ///< fill SimReport::timeline
+  bool timeline = false;                    ///< fill SimReport::timeline
 
   // Native mode.
   coll::Selection collectives;  ///< which algorithm for which operation
@@ -63,7 +63,7 @@ struct SimInput {
   /// ranks of `job` or `classes`, which are then not folded.
   std::optional<Transfers> transfers;
   std::optional<Delays> delays;  ///< of nodes of `job`, whose ranks are then not folded
-  bool node_times = false;  ///< fill SimReport::times
+  bool node_times = false;       ///< fill SimReport::times
   bool fold = true;  ///< simulate ranks that nothing tells apart once (closed only: links are shared by all)
   std::vector<Wait>* waits = nullptr;             ///< filled where the run ends with sim.stuck
   const std::atomic<bool>* stop = nullptr;        ///< end early when it becomes true, with what there is
@@ -118,8 +118,8 @@ struct CollectiveReport {
   double bus_bytes_per_s = 0;        ///< as nccl-tests defines it: comparable with a link's rate
   // Native mode: what it is done with (of several with splits of their own: the first).
   const coll::AlgorithmRow* algorithm = nullptr;
-  bool near = false;     ///< with the members in the order of coll::near_order
-  bool by_rule = false;  ///< as SimInput::collectives says
+  bool near = false;                        ///< with the members in the order of coll::near_order
+  bool by_rule = false;                     ///< as SimInput::collectives says
   std::vector<coll::Candidate> candidates;  ///< what was looked at
 };
 

@@ -127,6 +127,9 @@ class StepFinder {
 
 }  // namespace
 
-Steps find_steps(const Trace& trace) { return StepFinder(trace).run(); }
+Steps find_steps(const Trace& trace) {
+  trace::assert_whole(trace);
+  return StepFinder(trace).run();
+}
 
 }  // namespace chakra::sim

@@ -14,8 +14,7 @@ std::string list_of(const std::vector<Wait::Rank>& ranks, size_t named) {
     if (ranks[i].node) text += fmt::format(" (node {})", *ranks[i].node);
     if (!ranks[i].why.empty()) text += ", " + ranks[i].why;
   }
-  if (ranks.size() > named)
-    text += fmt::format(" and {} more", show_count(static_cast<int64_t>(ranks.size() - named)));
+  if (ranks.size() > named) text += fmt::format(" and {} more", show_count(static_cast<int64_t>(ranks.size() - named)));
   return text;
 }
 
@@ -29,9 +28,9 @@ std::string to_text(const Wait& wait) {
                        wait.waiting.size() > 1 ? "each, the first " : "", from.rank, wait.tag,
                        from.node ? fmt::format(" (node {})", *from.node) : "", from.why);
   }
-  std::string text = fmt::format("{} {} in {} number {} of group {} for {}", list_of(wait.waiting, kRanksNamed), verb,
-                                 trace::name(wait.type), wait.index, quote(wait.groups.front()),
-                                 list_of(wait.missing, kRanksNamed));
+  std::string text =
+      fmt::format("{} {} in {} number {} of group {} for {}", list_of(wait.waiting, kRanksNamed), verb,
+                  trace::name(wait.type), wait.index, quote(wait.groups.front()), list_of(wait.missing, kRanksNamed));
   if (wait.groups.size() > 1)
     text += fmt::format(" (and the same in {} more groups)", show_count(static_cast<int64_t>(wait.groups.size()) - 1));
   return text;

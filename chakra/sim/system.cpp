@@ -24,27 +24,33 @@ constexpr std::array<std::string_view, 11> kIgnored{"boost-mode",
 
 class SystemReader {
  public:
-  SystemReader(const Spec& spec, Findings& findings) : spec_(spec), unknown_(findings) {}
+  SystemReader(const Spec& spec, Findings& findings) : spec_(spec), findings_(findings) {}
 
   Result<System> run() {
     if (spec_.kind != Spec::Kind::map) return spec_.error("sim.system.value", "a system file is a map");
     for (const auto& [key, value] : spec_.fields) {
-      CHAKRA_CHECK(read(key, value));
-      note_mode(key);
+      known_ = true;
+      CHAKRA_TRY(read(key, value));
+      if (known_) note_mode(key);
+      else note_unknown(key, value);
     }
-    unknown_.finish("keys that are not known and have no effect");
+    std::move(unknown_).append_to(findings_);
     if (system_.roofline && !(system_.peak_flop_per_s > 0 && system_.memory_bytes_per_s > 0))
       return spec_.error("sim.system.key", "the roofline needs 'peak-perf' and 'local-mem-bw' above zero");
     return std::move(system_);
   }
 
  private:
-  /// Which mode a key is for; unknown ones were noted.
+  /// Which mode a key is for.
   void note_mode(const std::string& key) {
     const bool both = key == "roofline-enabled" || key == "peak-perf" || key == "local-mem-bw";
     if (key == "devices" || key == "ranks") system_.native_keys.push_back(key);
-    else if (!both && known_) system_.compat_keys.push_back(key);
-    known_ = true;
+    else if (!both) system_.compat_keys.push_back(key);
+  }
+
+  void note_unknown(const std::string& key, const Spec& value) {
+    unknown_.add({"sim.system.unknown_key", Severity::warning, -1, -1,
+                  fmt::format("{}: the key {} is not known and has no effect", value.place().text(), quote(key))});
   }
 
   Result<void> read(const std::string& key, const Spec& value) {
@@ -79,7 +85,8 @@ class SystemReader {
                                                          quote(system_.scheduling)));
     }
     if (key == "collective-optimization") {
-      CHAKRA_ASSIGN(const std::string text, value.string());
+      std::string text;
+      CHAKRA_ASSIGN(text, value.string());
       if (text != "baseline" && text != "localBWAware")
         return value.error("sim.system.value",
                            fmt::format("no collective optimization {}; known: baseline, localBWAware", quote(text)));
@@ -97,9 +104,6 @@ class SystemReader {
     if (key == "devices") return devices(value);
     if (key == "ranks") return ranks(value);
     known_ = std::find(kIgnored.begin(), kIgnored.end(), key) != kIgnored.end();
-    if (!known_)
-      unknown_.add("sim.system.unknown_key", Severity::warning,
-                   fmt::format("{}: the key {} is not known and has no effect", value.place().text(), quote(key)));
     return {};
   }
 
@@ -183,7 +187,8 @@ class SystemReader {
   }
 
   const Spec& spec_;
-  AlikeFindings unknown_;
+  Findings& findings_;
+  LimitedFindings unknown_;
   System system_;
   bool known_ = true;  ///< the key read last
 };
@@ -238,12 +243,12 @@ Result<void> load_memory(const std::string& path, System& system) {
     if (to < 0) return value->error("sim.memory.value", fmt::format("{} is negative", quote(key)));
     return {};
   };
-  CHAKRA_CHECK(number("remote-mem-latency", system.remote_memory_latency_ns));
-  CHAKRA_CHECK(number("remote-mem-bw", system.remote_memory_bytes_per_ns));
+  CHAKRA_TRY(number("remote-mem-latency", system.remote_memory_latency_ns));
+  CHAKRA_TRY(number("remote-mem-bw", system.remote_memory_bytes_per_ns));
   if (!(system.remote_memory_bytes_per_ns > 0)) return spec.error("sim.memory.value", "'remote-mem-bw' is zero");
   if (system.memory == MemoryKind::per_node) {
     double ranks = 0;
-    CHAKRA_CHECK(number("num-npus-per-node", ranks));
+    CHAKRA_TRY(number("num-npus-per-node", ranks));
     system.remote_memory_ranks_per_node = static_cast<int64_t>(ranks);
     if (system.remote_memory_ranks_per_node < 1)
       return spec.error("sim.memory.value", "'num-npus-per-node' is below one");

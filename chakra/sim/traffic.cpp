@@ -7,6 +7,7 @@ namespace chakra::sim {
 namespace {
 std::variant<net::FluidNetwork, net::PacketNetwork> make_network(const net::Fabric& fabric, Congestion congestion,
                                                                  net::PacketOptions options) {
+  CHAKRA_ASSERT(congestion != Congestion::closed);
   if (congestion == Congestion::fluid) return net::FluidNetwork(fabric);
   options.report_left = true;
   return net::PacketNetwork(fabric, options);
@@ -22,6 +23,9 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const u
   auto made = std::make_unique<Run>();
   Run& run = *made;
   const uint32_t n = plan.members;
+  coll::assert_whole(plan);
+  CHAKRA_ASSERT(ranks.size() == n);
+  CHAKRA_ASSERT(order.empty() || order.size() == n);
   run.ranks.assign(ranks.begin(), ranks.end());
   run.order.assign(order.begin(), order.end());
   run.place.resize(order.size());
@@ -60,7 +64,9 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const u
 }
 
 void Traffic::begin(Picoseconds now, uint32_t id, uint32_t member, std::vector<Done>& done) {
+  CHAKRA_ASSERT(id < runs_.size() && runs_[id]);
   Run& run = *runs_[id];
+  CHAKRA_ASSERT(member < run.ranks.size());
   if (!run.place.empty()) member = run.place[member];
   if (run.plan.rounds.empty()) {
     done.push_back({Done::Kind::member, id, run.order.empty() ? member : run.order[member]});

@@ -46,9 +46,9 @@ class Traffic {
 
  private:
   struct Run {
-    std::vector<int64_t> ranks;    ///< by member of the plan
-    std::vector<uint32_t> order;   ///< member of the plan -> member of the group; empty: the same
-    std::vector<uint32_t> place;   ///< and back
+    std::vector<int64_t> ranks;   ///< by member of the plan
+    std::vector<uint32_t> order;  ///< member of the plan -> member of the group; empty: the same
+    std::vector<uint32_t> place;  ///< and back
     uint64_t flow = 0;
     coll::Plan plan;
     std::vector<int32_t> before;                        ///< per round: the one before in its lane, or -1

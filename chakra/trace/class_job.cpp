@@ -196,10 +196,12 @@ Trace copy(const Trace& from) {
   to.groups = from.groups;
   for (const Attr& a : from.metadata) to.metadata.push_back(attr(a));
   to.defects = from.defects;
+  assert_whole(to);
   return to;
 }
 
 Trace concrete(const ClassJob& job, size_t index) {
+  CHAKRA_ASSERT(index < job.ranks.size());
   const ClassJob::Rank& rank = job.ranks[index];
   Trace t = copy(job.classes[rank.cls]);
   t.rank = rank.rank;

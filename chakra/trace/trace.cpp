@@ -94,6 +94,7 @@ Trace Builder::finish() && {
   });
   trace.deps = make_edges(trace.size(), true, handed_out(deps_, false));
   trace.ctrl = make_edges(trace.size(), false, handed_out(ctrls_, true));
+  assert_whole(trace);
   return std::move(trace);
 }
 
@@ -118,6 +119,7 @@ Edges reversed(const Edges& edges) {
 
 Order topological_order(const Edges& edges) {
   const auto nodes = static_cast<NodeId>(edges.begin.size() - 1);
+  assert_whole(edges, nodes);
   Order result;
   result.order.reserve(nodes);
 
@@ -166,6 +168,8 @@ Order topological_order(const Edges& edges) {
 
 std::vector<Picoseconds> earliest_ends(const Trace& trace, std::span<const NodeId> order,
                                        std::span<const Picoseconds> durations) {
+  CHAKRA_ASSERT(order.size() == trace.size());
+  CHAKRA_ASSERT(durations.size() == trace.size());
   std::vector<Picoseconds> end(trace.size());
   for (const NodeId n : order) {
     Picoseconds start = 0;
@@ -177,8 +181,11 @@ std::vector<Picoseconds> earliest_ends(const Trace& trace, std::span<const NodeI
 }
 
 std::vector<ChainLink> latest_chain(const Trace& trace, NodeId from, std::span<const Picoseconds> ends) {
+  CHAKRA_ASSERT(from < trace.size());
+  CHAKRA_ASSERT(ends.size() == trace.size());
   std::vector<ChainLink> chain{{from}};
   for (;;) {
+    CHAKRA_ASSERT(chain.size() <= trace.size());  // else the dependencies have a cycle
     const NodeId n = chain.back().node;
     uint32_t best = kNoRow;
     Picoseconds latest = 0;
@@ -193,6 +200,7 @@ std::vector<ChainLink> latest_chain(const Trace& trace, NodeId from, std::span<c
 }
 
 std::vector<Picoseconds> inclusive_ends(const Trace& trace) {
+  assert_whole(trace);
   std::vector<Picoseconds> end(trace.size(), 0);
   for (NodeId n = 0; n < trace.size(); ++n)
     if (trace.has_start(n)) end[n] = add_saturated(trace.start_ps[n], trace.dur_ps[n]);
@@ -208,6 +216,7 @@ std::vector<Picoseconds> inclusive_ends(const Trace& trace) {
 }
 
 std::vector<NodeId> shown_nodes(const Trace& trace) {
+  assert_whole(trace);
   std::vector<NodeId> shown(trace.size());
   std::iota(shown.begin(), shown.end(), 0);
   const StringId gap = trace.strings.find(kHostGap);

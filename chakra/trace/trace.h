@@ -140,10 +140,10 @@ struct Comm {
 };
 
 struct Edges {
-  std::vector<uint32_t> begin;   ///< size() + 1 entries: node n's edges are [begin[n], begin[n+1])
-  std::vector<NodeId> node;      ///< the node waited for
-  std::vector<uint8_t> kind;     ///< parallel to node; empty for control edges
-  Lags lag;                      ///< by place in node
+  std::vector<uint32_t> begin;  ///< size() + 1 entries: node n's edges are [begin[n], begin[n+1])
+  std::vector<NodeId> node;     ///< the node waited for
+  std::vector<uint8_t> kind;    ///< parallel to node; empty for control edges
+  Lags lag;                     ///< by place in node
 
   std::span<const NodeId> of(NodeId n) const { return {node.data() + begin[n], node.data() + begin[n + 1]}; }
   Picoseconds lag_of(size_t edge) const { return lag[edge]; }
@@ -179,11 +179,11 @@ struct Trace {
   std::vector<uint8_t> flags;
   std::vector<Picoseconds> start_ps;
   std::vector<Picoseconds> dur_ps;
-  std::vector<NodeId> part_of;       ///< the node this one continues, or kNoNode
-  std::vector<uint32_t> lane;        ///< into lanes, or kNoLane
-  std::vector<uint32_t> comm_row;    ///< into comms, or kNoRow
-  std::vector<uint32_t> io_row;      ///< into ios, or kNoRow
-  std::vector<size_t> attr_begin;    ///< size() + 1 positions in attrs
+  std::vector<NodeId> part_of;     ///< the node this one continues, or kNoNode
+  std::vector<uint32_t> lane;      ///< into lanes, or kNoLane
+  std::vector<uint32_t> comm_row;  ///< into comms, or kNoRow
+  std::vector<uint32_t> io_row;    ///< into ios, or kNoRow
+  std::vector<size_t> attr_begin;  ///< size() + 1 positions in attrs
 
   // Work: of generated traces instead of time, of linked ones from recorded shapes; empty where no node has it.
   std::vector<uint64_t> num_ops;       ///< operations; a multiply-add counts 2
@@ -214,6 +214,12 @@ struct Trace {
            (!on_cpu(n) && (flags[n] & kSaysCpuOrNot) && type[n] != NodeType::metadata);
   }
 };
+
+/// The contract of every Trace, as CHAKRA_ASSERTs: columns have a row per node, edges and rows of side tables exist.
+/// Who makes or changes a trace ends with it, who takes one begins with it. Cost: O(1); with CHAKRA_SLOW_ASSERTIONS
+/// also each row and edge is looked at.
+void assert_whole(const Trace& trace);
+void assert_whole(const Edges& edges, NodeId nodes);
 
 /// Collects nodes and edges in any order and makes the Trace of them.
 class Builder {
@@ -368,13 +374,14 @@ struct Order {
   std::vector<NodeId> order;
   std::vector<NodeId> cycle;
 };
-Order topological_order(const Edges& edges);
+Order topological_order(const Edges& edges);  ///< requires whole edges
 
 /// Who waits for each node: `edges` turned round (kinds and lags left out).
 Edges reversed(const Edges& edges);
 
 /// When each node ends if all of them start as soon as their dependencies allow, from time 0:
-/// end[n] = durations[n] + max(0, end[dep] + lag over dependencies). `order` as above, complete.
+/// end[n] = durations[n] + max(0, end[dep] + lag over dependencies). Requires a complete order, as above, and a
+/// duration per node.
 std::vector<Picoseconds> earliest_ends(const Trace& trace, std::span<const NodeId> order,
                                        std::span<const Picoseconds> durations);
 
@@ -384,7 +391,7 @@ struct ChainLink {
   NodeId node = kNoNode;
   uint32_t edge = kNoRow;  ///< the edge, into deps, by which it waits for the next link's node; kNoRow: the last link
 };
-/// Requires that the dependencies have no cycle. Cost: O(edges of the chain).
+/// Requires that the dependencies have no cycle, and an end per node. Cost: O(edges of the chain).
 std::vector<ChainLink> latest_chain(const Trace& trace, NodeId from, std::span<const Picoseconds> ends);
 
 /// When each node with a measured time ended, all it called on the same lane included: an operator

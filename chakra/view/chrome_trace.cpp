@@ -78,21 +78,21 @@ class Writer {
     metadata();
     for (uint32_t s = 0; s < t_.slices.size(); ++s) {
       slice(s);
-      CHAKRA_CHECK(flush(kPiece));
+      CHAKRA_TRY(flush(kPiece));
     }
     for (uint32_t f = 0; f < t_.flows.size(); ++f) {
       flow(f);
-      CHAKRA_CHECK(flush(kPiece));
+      CHAKRA_TRY(flush(kPiece));
     }
     out_ += "\n]}\n";
-    CHAKRA_CHECK(flush(0));
+    CHAKRA_TRY(flush(0));
     return file_.commit();
   }
 
  private:
   Result<void> flush(size_t above) {
     if (out_.size() <= above) return {};
-    CHAKRA_CHECK(file_.write(out_));
+    CHAKRA_TRY(file_.write(out_));
     out_.clear();
     return {};
   }

@@ -180,8 +180,8 @@ Result<Timeline> read_event_csv(ByteSource source, const EventCsvOptions& option
     more = got == kPiece;
     size_t from = 0;
     for (size_t end = 0; (end = buffer.find('\n', std::max(from, had))) != std::string::npos; from = end + 1)
-      CHAKRA_CHECK(reader.line(std::string_view(buffer).substr(from, end - from), number++));
-    if (!more && from < buffer.size()) CHAKRA_CHECK(reader.line(std::string_view(buffer).substr(from), number));
+      CHAKRA_TRY(reader.line(std::string_view(buffer).substr(from, end - from), number++));
+    if (!more && from < buffer.size()) CHAKRA_TRY(reader.line(std::string_view(buffer).substr(from), number));
     buffer.erase(0, from);
     if (buffer.size() > kLongestLine)
       return fail(Code::bad_input, "view.csv.form", "a line of more than a megabyte", {source.file(), -1, number});

@@ -173,7 +173,7 @@ Result<GraphCounts> draw_nodes(const Trace& t, const std::vector<char>& keep, co
   for (NodeId n = 0; n < t.size(); ++n) {
     if (!keep[n]) continue;
     ++counts.boxes;
-    CHAKRA_CHECK(draw_box(t, n, keys.node(n, one), lanes, n == focus, pen));
+    CHAKRA_TRY(draw_box(t, n, keys.node(n, one), lanes, n == focus, pen));
   }
   std::vector<uint64_t> absent;
   for (const Defect& d : t.defects)
@@ -190,7 +190,7 @@ Result<GraphCounts> draw_nodes(const Trace& t, const std::vector<char>& keep, co
     box.name = name;
     box.type = "ABSENT";
     box.look = Look::absent;
-    CHAKRA_CHECK(pen.box(box));
+    CHAKRA_TRY(pen.box(box));
   }
 
   for (NodeId n = 0; n < t.size(); ++n) {
@@ -199,9 +199,9 @@ Result<GraphCounts> draw_nodes(const Trace& t, const std::vector<char>& keep, co
       if (!keep[t.deps.node[e]]) continue;
       ++counts.data;
       const uint8_t kind = t.deps.kind[e];
-      CHAKRA_CHECK(pen.data({keys.node(t.deps.node[e], one), keys.node(n, two),
-                             trace::kind_of(kind) == trace::EdgeKind::given ? "" : trace::name(trace::kind_of(kind)),
-                             (kind & trace::kInferred) != 0, t.deps.lag_of(e)}));
+      CHAKRA_TRY(pen.data({keys.node(t.deps.node[e], one), keys.node(n, two),
+                           trace::kind_of(kind) == trace::EdgeKind::given ? "" : trace::name(trace::kind_of(kind)),
+                           (kind & trace::kInferred) != 0, t.deps.lag_of(e)}));
     }
   }
   if (options.only != Only::all && !options.focus) {
@@ -210,7 +210,7 @@ Result<GraphCounts> draw_nodes(const Trace& t, const std::vector<char>& keep, co
       if (!keep[n]) continue;
       for (const NodeId on : indirect.of(n)) {
         ++counts.indirect;
-        CHAKRA_CHECK(pen.data({keys.node(on, one), keys.node(n, two), "indirect"}));
+        CHAKRA_TRY(pen.data({keys.node(on, one), keys.node(n, two), "indirect"}));
       }
     }
     if (indirect.cut() > 0)
@@ -223,7 +223,7 @@ Result<GraphCounts> draw_nodes(const Trace& t, const std::vector<char>& keep, co
     for (const Defect& d : t.defects) {
       if (d.kind != kind || !keep[d.node]) continue;
       ++counts.to_absent;
-      CHAKRA_CHECK(draw(Arrow{Keys::absent(d.id, one), keys.node(d.node, two), ""}));
+      CHAKRA_TRY(draw(Arrow{Keys::absent(d.id, one), keys.node(d.node, two), ""}));
     }
     return {};
   };
@@ -231,18 +231,18 @@ Result<GraphCounts> draw_nodes(const Trace& t, const std::vector<char>& keep, co
     if (d.kind == Defect::Kind::self_dep && keep[d.node]) {
       ++counts.data;
       const std::string_view key = keys.node(d.node, one);
-      CHAKRA_CHECK(pen.data({key, key, ""}));
+      CHAKRA_TRY(pen.data({key, key, ""}));
     }
-  CHAKRA_CHECK(defects(Defect::Kind::dangling_dep, [&](const Arrow& a) { return ++counts.data, pen.data(a); }));
+  CHAKRA_TRY(defects(Defect::Kind::dangling_dep, [&](const Arrow& a) { return ++counts.data, pen.data(a); }));
   for (NodeId n = 0; n < t.size(); ++n) {
     if (!keep[n]) continue;
     for (const NodeId caller : t.ctrl.of(n)) {
       if (!keep[caller]) continue;
       ++counts.control;
-      CHAKRA_CHECK(pen.control({keys.node(caller, one), keys.node(n, two), ""}));
+      CHAKRA_TRY(pen.control({keys.node(caller, one), keys.node(n, two), ""}));
     }
   }
-  CHAKRA_CHECK(defects(Defect::Kind::dangling_ctrl, [&](const Arrow& a) { return ++counts.control, pen.control(a); }));
+  CHAKRA_TRY(defects(Defect::Kind::dangling_ctrl, [&](const Arrow& a) { return ++counts.control, pen.control(a); }));
   return counts;
 }
 
@@ -287,10 +287,10 @@ Result<GraphCounts> draw(const Trace& t, const GraphOptions& options, Pen pen, F
                                       show_count(hubs), hubs == 1 ? "" : "s", hubs == 1 ? "s" : "ve", kHub,
                                       hubs == 1 ? "is" : "are")});
   }
-  CHAKRA_CHECK(pen.begin(fmt::format("{}: rank {}", t.file, t.rank)));
+  CHAKRA_TRY(pen.begin(fmt::format("{}: rank {}", t.file, t.rank)));
   CHAKRA_ASSIGN(const GraphCounts counts, options.group ? draw_groups(t, keep, options, pen)
                                                         : draw_nodes(t, keep, options, focus, pen, findings));
-  CHAKRA_CHECK(pen.end());
+  CHAKRA_TRY(pen.end());
   return counts;
 }
 
@@ -299,7 +299,7 @@ Result<GraphCounts> write_graph(const Trace& t, GraphForm form, const GraphOptio
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
   CHAKRA_ASSIGN(const GraphCounts counts,
                 draw(t, options, Pen(form, [&](std::string_view text) { return file.write(text); }), findings));
-  CHAKRA_CHECK(file.commit());
+  CHAKRA_TRY(file.commit());
   return counts;
 }
 

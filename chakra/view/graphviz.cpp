@@ -37,7 +37,7 @@ Result<void> read_back(std::FILE* file, const Each& each) {
   std::rewind(file);
   std::string piece(size_t{1} << 20, '\0');
   for (size_t got = 0; (got = std::fread(piece.data(), 1, piece.size(), file)) > 0;)
-    CHAKRA_CHECK(each(std::string_view(piece).substr(0, got)));
+    CHAKRA_TRY(each(std::string_view(piece).substr(0, got)));
   return {};
 }
 
@@ -65,7 +65,7 @@ Result<void> run_dot(std::string_view form, std::FILE* in, std::FILE* out, std::
     if (errno != EINTR) return fail(Code::io, "view.graphviz.failed", "lost sight of Graphviz's program 'dot'");
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   std::string said;
-  CHAKRA_CHECK(read_back(errors, [&](std::string_view piece) -> Result<void> {
+  CHAKRA_TRY(read_back(errors, [&](std::string_view piece) -> Result<void> {
     if (said.empty()) said = piece.substr(0, piece.find('\n'));
     return {};
   }));
@@ -98,9 +98,9 @@ Result<GraphCounts> draw_graph(const trace::Trace& t, std::string_view form, con
   std::rewind(in.get());
   CHAKRA_ASSIGN(Scratch out, make_scratch());
   CHAKRA_ASSIGN(Scratch errors, make_scratch());
-  CHAKRA_CHECK(run_dot(form, in.get(), out.get(), errors.get()));
-  CHAKRA_CHECK(read_back(out.get(), [&](std::string_view piece) { return file.write(piece); }));
-  CHAKRA_CHECK(file.commit());
+  CHAKRA_TRY(run_dot(form, in.get(), out.get(), errors.get()));
+  CHAKRA_TRY(read_back(out.get(), [&](std::string_view piece) { return file.write(piece); }));
+  CHAKRA_TRY(file.commit());
   return counts;
 }
 

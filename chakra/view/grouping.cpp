@@ -284,14 +284,14 @@ class Grouping {
       by_lane[several_lanes ? kNone : root_of(parts_[p].first())].push_back(p);
     }
     for (auto& [lane, parts] : by_lane) {
-      CHAKRA_CHECK(pen_.cluster(lane == kNone ? "" : shown(lane)));
+      CHAKRA_TRY(pen_.cluster(lane == kNone ? "" : shown(lane)));
       for (const uint32_t p : parts) {
         ++counts.boxes;
-        CHAKRA_CHECK(draw_box(p, sums[p]));
+        CHAKRA_TRY(draw_box(p, sums[p]));
       }
     }
-    CHAKRA_CHECK(pen_.cluster(""));
-    CHAKRA_CHECK(draw_arrows(counts));
+    CHAKRA_TRY(pen_.cluster(""));
+    CHAKRA_TRY(draw_arrows(counts));
     return counts;
   }
 
@@ -366,30 +366,30 @@ class Grouping {
       box.type = "ABSENT";
       box.look = Look::absent;
       box.id = absent.begin()->first;
-      CHAKRA_CHECK(pen_.box(box));
+      CHAKRA_TRY(pen_.box(box));
     }
     const auto key = [](uint32_t p) { return fmt::format("g{}", p); };
     for (const auto& [ends, edges] : data) {
       counts.data += edges.count;
       const auto kind = static_cast<trace::EdgeKind>(edges.kind);
       const std::string from = key(ends.first), to = key(ends.second);
-      CHAKRA_CHECK(pen_.data({from, to, edges.one_kind && kind != trace::EdgeKind::given ? trace::name(kind) : "",
-                              false, 0, edges.count}));
+      CHAKRA_TRY(pen_.data({from, to, edges.one_kind && kind != trace::EdgeKind::given ? trace::name(kind) : "", false,
+                            0, edges.count}));
     }
     for (const auto& [p, edges] : to_absent[0]) {
       counts.data += edges;
       const std::string to = key(p);
-      CHAKRA_CHECK(pen_.data({"absent", to, "", false, 0, edges}));
+      CHAKRA_TRY(pen_.data({"absent", to, "", false, 0, edges}));
     }
     for (const auto& [ends, edges] : control) {
       counts.control += edges.count;
       const std::string from = key(ends.first), to = key(ends.second);
-      CHAKRA_CHECK(pen_.control({from, to, "", false, 0, edges.count}));
+      CHAKRA_TRY(pen_.control({from, to, "", false, 0, edges.count}));
     }
     for (const auto& [p, edges] : to_absent[1]) {
       counts.control += edges;
       const std::string to = key(p);
-      CHAKRA_CHECK(pen_.control({"absent", to, "", false, 0, edges}));
+      CHAKRA_TRY(pen_.control({"absent", to, "", false, 0, edges}));
     }
     return {};
   }

@@ -97,7 +97,7 @@ void append_xml(std::string& out, std::string_view text) {
 
 Result<void> Pen::flush(size_t above) {
   if (out_.size() <= above) return {};
-  CHAKRA_CHECK(write_(out_));
+  CHAKRA_TRY(write_(out_));
   out_.clear();
   return {};
 }

@@ -26,7 +26,7 @@ class TimelineBuilder {
         const int64_t apart_ns = t.base_ns - zero_ns;
         add(t, trace::inclusive_ends(t), t.start_ps, apart_ns > kLongestPs / kPsPerNs ? 0 : apart_ns * kPsPerNs);
       } else {
-        CHAKRA_CHECK(add_as_early_as_possible(t));
+        CHAKRA_TRY(add_as_early_as_possible(t));
       }
     }
     return std::move(timeline_);

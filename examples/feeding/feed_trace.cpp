@@ -32,12 +32,12 @@ static Result<void> run(const char* path, size_t at_once) {
       CHAKRA_ASSIGN(node, feeder.next());
     }
     if (node) {
-      CHAKRA_CHECK(io::decode(node->message, record));  // all there is to know about it
+      CHAKRA_TRY(io::decode(node->message, record));  // all there is to know about it
       communication += trace::is_comm(static_cast<trace::NodeType>(record.type));
       running.push({add_saturated(now, node->duration), node->id});
     } else if (!running.empty()) {
       now = running.top().end;
-      CHAKRA_CHECK(feeder.done(running.top().id));
+      CHAKRA_TRY(feeder.done(running.top().id));
       running.pop();
     } else {
       break;

@@ -61,6 +61,16 @@ inline std::string must_read(const std::string& path) {
   return text ? *text : std::string();
 }
 
+/// A pattern for EXPECT_DEATH that is this text.
+inline std::string literal(std::string_view text) {
+  std::string pattern;
+  for (const char c : text) {
+    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
 /// The tag of a result's error, or "" if it has none.
 template <class T>
 std::string tag_of(const Result<T>& result) {

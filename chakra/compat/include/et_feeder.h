@@ -4,9 +4,9 @@
 
 // The peer's header brings these in, and programs rely on it.
 #include <cstdint>
-#include <fstream>        // IWYU pragma: keep
-#include <memory>         // IWYU pragma: keep
-#include <queue>          // IWYU pragma: keep
+#include <fstream>  // IWYU pragma: keep
+#include <memory>   // IWYU pragma: keep
+#include <queue>    // IWYU pragma: keep
 #include <string>
 #include <unordered_map>  // IWYU pragma: keep
 #include <unordered_set>  // IWYU pragma: keep

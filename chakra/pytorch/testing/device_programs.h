@@ -21,7 +21,7 @@ inline void kernels(Machine& m, int count, int64_t least, int64_t most) {
 inline void work_beside(Machine& m, int rounds, int percent) {
   for (int i = 0; i < rounds; ++i) {
     m.op("vendor::start", [&] { m.launch(7, 1'000'000, 1'000'000, false, "by_chance"); });
-    i * 100 < percent * rounds ? m.work(940'000, 980'000) : m.work(350'000, 450'000);
+    i * 100 < percent* rounds ? m.work(940'000, 980'000) : m.work(350'000, 450'000);
     m.op("aten::item", [&] { m.synchronize_stream(7); });
   }
 }

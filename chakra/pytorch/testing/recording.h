@@ -17,7 +17,7 @@
 namespace chakra::pytorch::testing {
 
 struct MachineOptions {
-  double device_scale = 1;  ///< kernels and copies take this much of their time
+  double device_scale = 1;       ///< kernels and copies take this much of their time
   bool scale_unrecorded = true;  ///< those that are not recorded, too
   int64_t launch_latency_ns = 1'600;
   int64_t dispatch_gap_ns = 1'100;

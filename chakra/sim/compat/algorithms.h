@@ -86,8 +86,8 @@ class Phase {
   bool clockwise_;
   uint64_t message_ = 0;
   int64_t sends_left_ = 0, received_ = 0;
-  int64_t parallel_ = 1;          ///< bundles at work at a time
-  int64_t reducing_length_ = 0;   ///< of each cycle, the packets after the first `parallel_`
+  int64_t parallel_ = 1;           ///< bundles at work at a time
+  int64_t reducing_length_ = 0;    ///< of each cycle, the packets after the first `parallel_`
   int64_t plain_ = 0, later_ = 0;  ///< left of the cycle: packets that do not reduce, packets that may
   bool odd_cycle_ = false;
   int64_t free_ = 0;  ///< bundles that are done and have not sent

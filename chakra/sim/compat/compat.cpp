@@ -231,8 +231,8 @@ class Compat {
   explicit Compat(const SimInput& input) : in_(input) {}
 
   Result<SimReport> run() {
-    CHAKRA_CHECK(prepare());
-    for (uint32_t r = 0; r < ranks_.size(); ++r) CHAKRA_CHECK(issue(r));
+    CHAKRA_TRY(prepare());
+    for (uint32_t r = 0; r < ranks_.size(); ++r) CHAKRA_TRY(issue(r));
     while (!queue_.empty()) {
       if (rings_begun_ == ranks_.size()) look_ahead();
       if (queue_.next_time() >= kLongestPs) return too_long();
@@ -243,7 +243,7 @@ class Compat {
                                     fmt::format("stopped at {} of simulated time", show_time(now()))});
         break;
       }
-      CHAKRA_CHECK(handle(event));
+      CHAKRA_TRY(handle(event));
     }
     for (const RankState& rank : ranks_)
       if (rank.feeder->remaining() > 0 && !report_.interrupted) return stuck();
@@ -296,7 +296,7 @@ class Compat {
   Result<void> run_batch(uint32_t rank, uint64_t number) {
     for (size_t done = 0; done < batches_[number].size(); ++done) {  // more may be added meanwhile
       const Event event = batches_[number][done];
-      CHAKRA_CHECK(handle(event));
+      CHAKRA_TRY(handle(event));
     }
     batches_.drop(number);
     ranks_[rank].due.erase(ranks_[rank].due.begin());
@@ -343,7 +343,7 @@ class Compat {
       for (const trace::Defect& defect : t.defects)
         if (defect.kind == trace::Defect::Kind::dangling_ctrl)  // here, callers order nodes, too
           return bad_ctrl(t, defect);
-      CHAKRA_CHECK(check_defects(t));
+      CHAKRA_TRY(check_defects(t));
       RankState& rank = ranks_.emplace_back();
       rank.trace = &t;
       rank.queues.resize(dims() * queues_per_dim());
@@ -381,7 +381,7 @@ class Compat {
       }
     }
     std::sort(issued.begin(), issued.end());
-    for (const auto& [id, n] : issued) CHAKRA_CHECK(start(r, n));
+    for (const auto& [id, n] : issued) CHAKRA_TRY(start(r, n));
     return {};
   }
 
@@ -534,10 +534,10 @@ class Compat {
         if (!stream.custom) return bad("custom", r, n, "the custom collective has no trace of this rank");
         stream.plans.resize(1);
       } else {
-        CHAKRA_CHECK(plan(r, n, *names, *members, chunk, stream.plans));
+        CHAKRA_TRY(plan(r, n, *names, *members, chunk, stream.plans));
       }
       enqueue(id);
-      CHAKRA_CHECK(run_queue(r, streams_[id].plans[0].queue));
+      CHAKRA_TRY(run_queue(r, streams_[id].plans[0].queue));
     }
     return {};
   }
@@ -644,7 +644,7 @@ class Compat {
       p.type = type;
       p.bytes = chunk;
       take_turn(ranks_[r], d, half, p);
-      CHAKRA_CHECK(check_algorithm(r, n, p, members.everyone));
+      CHAKRA_TRY(check_algorithm(r, n, p, members.everyone));
       if (p.algorithm.kind == AlgorithmKind::tree) {
         bool& max_root = ranks_[r].max_root.try_emplace({comm.type, d}, true).first->second;
         p.max_root = std::exchange(max_root, !max_root);
@@ -658,13 +658,13 @@ class Compat {
       return {};
     };
     if (comm.type == CommType::all_gather) {
-      for (size_t i = active.size(); i-- > 0;) CHAKRA_CHECK(add(active[i], comm.type, 0));
+      for (size_t i = active.size(); i-- > 0;) CHAKRA_TRY(add(active[i], comm.type, 0));
     } else if (comm.type == CommType::all_reduce && in_.system.local_bw_aware) {
-      for (size_t i = 0; i + 1 < active.size(); ++i) CHAKRA_CHECK(add(active[i], CommType::reduce_scatter, 1));
-      CHAKRA_CHECK(add(active.back(), CommType::all_reduce, 1));
-      for (size_t i = active.size() - 1; i-- > 0;) CHAKRA_CHECK(add(active[i], CommType::all_gather, 2));
+      for (size_t i = 0; i + 1 < active.size(); ++i) CHAKRA_TRY(add(active[i], CommType::reduce_scatter, 1));
+      CHAKRA_TRY(add(active.back(), CommType::all_reduce, 1));
+      for (size_t i = active.size() - 1; i-- > 0;) CHAKRA_TRY(add(active[i], CommType::all_gather, 2));
     } else {
-      for (const size_t d : active) CHAKRA_CHECK(add(d, comm.type, 0));
+      for (const size_t d : active) CHAKRA_TRY(add(d, comm.type, 0));
     }
     return {};
   }
@@ -707,7 +707,7 @@ class Compat {
       const uint32_t id = std::get<2>(*queue.waiting.begin());
       queue.waiting.erase(queue.waiting.begin());
       ++queue.running;
-      CHAKRA_CHECK(begin_phase(id));
+      CHAKRA_TRY(begin_phase(id));
     }
     return {};
   }
@@ -722,14 +722,14 @@ class Compat {
       const size_t entered = s.plans[s.current].queue;
       --ranks_[r].queues[left].running;
       enqueue(id);
-      CHAKRA_CHECK(run_queue(r, left));
+      CHAKRA_TRY(run_queue(r, left));
       return run_queue(r, entered);
     }
     s.feeder.reset();
     unused_streams_.push_back(id);
     if (--ranks_[r].chunks_left[n] == 0) {  // who waits for the collective goes on before its queue is free
       ranks_[r].chunks_left.erase(n);
-      CHAKRA_CHECK(node_done(r, n));
+      CHAKRA_TRY(node_done(r, n));
     }
     --ranks_[r].queues[left].running;
     return run_queue(r, left);
@@ -1034,7 +1034,7 @@ class Compat {
 
   Result<void> arrival(uint64_t flight) {
     const Flight f = flights_.take(flight);
-    CHAKRA_CHECK(tell(f.sender));  // a send ends when its message arrives, wanted or not
+    CHAKRA_TRY(tell(f.sender));  // a send ends when its message arrives, wanted or not
     const auto traffic = traffic_.try_emplace(f.channel).first;
     auto& receives = traffic->second.receives;
     if (receives.empty()) {
@@ -1099,8 +1099,8 @@ class Compat {
       const Trace& t = *s.custom;
       const NodeType type = t.type[next.node];
       if (type == NodeType::send || type == NodeType::recv)
-        CHAKRA_CHECK(start_peer_to_peer(t, next.node, s.rank, custom_tag(s, t.comm(next.node)->tag),
-                                        {Party::Kind::custom, s.rank, next.node, id}));
+        CHAKRA_TRY(start_peer_to_peer(t, next.node, s.rank, custom_tag(s, t.comm(next.node)->tag),
+                                      {Party::Kind::custom, s.rank, next.node, id}));
       else
         at(s.rank, add_saturated(now(), measured(t, next.node)), {Event::Kind::custom_done, s.rank, next.node, id, 0});
     }
@@ -1113,7 +1113,7 @@ class Compat {
   Result<void> custom_done(uint32_t id, NodeId n) {
     std::vector<feed::Ready> ready;
     streams_[id].feeder->done(n, now(), ready);
-    CHAKRA_CHECK(run_custom(id, ready));
+    CHAKRA_TRY(run_custom(id, ready));
     return streams_[id].feeder->remaining() == 0 ? end_phase(id) : Result<void>();
   }
 

@@ -42,24 +42,24 @@ class ETFeederNode {
   }
 
   // node->comm_size<uint64_t>(), node->pg_name<std::string>("0"): as get_attr.
-#define CHAKRA_FEEDER_ATTR(name)                         \
-  template <typename T>                                  \
-  T name() const {                                       \
-    return get_attr<T>(#name);                           \
-  }                                                      \
-  template <typename T>                                  \
-  T name(const T& default_value) const {                 \
-    return get_attr<T>(#name, default_value);            \
+#define CHAKRA_FEEDER_ATTR(name)              \
+  template <typename T>                       \
+  T name() const {                            \
+    return get_attr<T>(#name);                \
+  }                                           \
+  template <typename T>                       \
+  T name(const T& default_value) const {      \
+    return get_attr<T>(#name, default_value); \
   }
   // The same with a default of their own.
-#define CHAKRA_FEEDER_ATTR_OR_ZERO(name)                 \
-  template <typename T>                                  \
-  T name() const {                                       \
-    return get_attr<T>(#name, T{});                      \
-  }                                                      \
-  template <typename T>                                  \
-  T name(const T& default_value) const {                 \
-    return get_attr<T>(#name, default_value);            \
+#define CHAKRA_FEEDER_ATTR_OR_ZERO(name)      \
+  template <typename T>                       \
+  T name() const {                            \
+    return get_attr<T>(#name, T{});           \
+  }                                           \
+  template <typename T>                       \
+  T name(const T& default_value) const {      \
+    return get_attr<T>(#name, default_value); \
   }
   CHAKRA_FEEDER_ATTR_OR_ZERO(is_cpu_op)
   CHAKRA_FEEDER_ATTR_OR_ZERO(tensor_loc)
