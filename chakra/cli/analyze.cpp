@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "chakra/cli/cli.h"
-#include "chakra/cli/no_effect.h"
 #include "chakra/io/io.h"
+#include "chakra/job/job.h"
 #include "chakra/view/view.h"
 
 namespace chakra::cli {
@@ -61,7 +61,7 @@ Result<void> run_analyze(const Options& o) {
     CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
   }
   CHAKRA_ASSIGN(const trace::TraceSet traces, io::read_job(o.path, {.texts = true}));
-  Findings findings = o.groups.empty() ? Findings() : groups_without_effect(groups, traces.ranks);
+  Findings findings = o.groups.empty() ? Findings() : job::groups_without_effect(groups, traces.ranks);
   CHAKRA_ASSIGN(analyze::Job job, analyze::prepare(traces, groups, findings));
   const auto scope = std::find(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end(), o.launched);
   job.scope = static_cast<analyze::LaunchScope>(scope - analyze::kLaunchScopes.begin());

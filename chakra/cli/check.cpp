@@ -3,8 +3,8 @@
 
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
-#include "chakra/cli/no_effect.h"
 #include "chakra/io/io.h"
+#include "chakra/job/job.h"
 
 namespace chakra::cli {
 namespace {
@@ -39,8 +39,8 @@ Result<int> run_check(const Options& o) {
     } else {
       CHAKRA_ASSIGN(job, io::read_job(path));
     }
-    Findings found = o.groups.empty() ? Findings() : groups_without_effect(groups, job.ranks);
-    CHAKRA_TRY(expand_job(o.expand, job, job_groups, found));
+    Findings found = o.groups.empty() ? Findings() : job::groups_without_effect(groups, job.ranks);
+    CHAKRA_TRY(job::expand_job(o.expand, job, job_groups, found));
     int64_t nodes = 0;
     for (const trace::Trace& t : job.ranks) nodes += t.size();
     const Findings checked = check::check(job, job_groups);

@@ -85,10 +85,10 @@ Json json_if_asked(const std::string& path, const Make& make) {
 Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path);
 // Options of several subcommands.
 Option max_unpacked_option();
-Option json_option(std::string& path);    ///< --json FILE
-Option expand_option(std::string& text);  ///< --expand N[:RANK]
-/// Does what it says; nothing where it is not given. Errors: cli.usage, edit.expand.*
-Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::GroupTable& groups, Findings& findings);
+Option json_option(std::string& path);                    ///< --json FILE
+Option expand_option(std::string& text);                  ///< --expand N[:RANK]
+Option ranks_option(std::string& text);                   ///< --ranks FIRST:COUNT
+Option max_error_option(std::optional<double>& percent);  ///< --max-error P
 
 // The rows of the table.
 Syntax link_syntax();

@@ -6,9 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include "chakra/cli/no_effect.h"
-#include "chakra/io/io.h"
-
 namespace chakra::cli {
 namespace {
 
@@ -19,7 +16,6 @@ using table::Table;
 
 constexpr std::array<TransferKind, 2> kKinds{TransferKind::recorded, TransferKind::simulated};
 constexpr size_t kRowsShown = 16;
-constexpr double kMostDriftPpm = 1e5;
 
 Json time(Picoseconds ps, std::string_view unit) { return unit == "ns" ? json_ns(ps) : Json(ps); }
 
@@ -40,163 +36,7 @@ double badness(const Compared& times) {
   return 0;
 }
 
-/// The reference of most ranks' clocks; of several that of the lowest rank.
-int64_t main_reference(const std::vector<analyze::Clock>& clocks) {
-  std::map<int64_t, size_t> count;
-  for (const analyze::Clock& c : clocks) ++count[c.reference];
-  return std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
-}
-
-/// First start and last end of what was measured; empty where nothing was.
-struct Span {
-  Picoseconds begin = INT64_MAX, end = INT64_MIN;
-  bool empty() const { return begin > end; }
-};
-Span span_of(const trace::Trace& t) {
-  Span span;
-  for (trace::NodeId n = 0; n < t.size(); ++n) {
-    if (!t.has_start(n)) continue;
-    span.begin = std::min(span.begin, t.start_ps[n]);
-    span.end = std::max(span.end, add_saturated(t.start_ps[n], t.dur_ps[n]));
-  }
-  return span;
-}
-
-/// What a simulation does not look at goes: tensors, attributes, and texts other than those of communication.
-void drop_texts(trace::Trace& t) {
-  Arena texts;
-  for (trace::Comm& c : t.comms) {
-    c.in_split = texts.add(c.in_split);
-    c.out_split = texts.add(c.out_split);
-  }
-  for (trace::Attr& attr : t.metadata)
-    if (const auto text = attr.text()) attr.value = texts.add(*text);
-  t.attrs = {};
-  t.attr_begin.assign(t.size() + size_t{1}, 0);
-  t.ios = {};
-  t.io_row.assign(t.size(), trace::kNoRow);
-  t.texts = std::move(texts);
-  trace::assert_whole(t);
-}
-
-/// One switch for all ranks: a run whose transfers are given asks it for nothing but its size.
-net::Fabric any_fabric(const trace::TraceSet& job) {
-  net::Fabric fabric;
-  fabric.dimensions.push_back({net::TopologyKind::switch_, std::max<int64_t>(2, job.ranks.back().rank + 1), 1, 0});
-  return fabric;
-}
-
-Result<void> give_transfers(const RecordingOptions& o, sim::SimInput& input, Findings& findings) {
-  constexpr std::string_view kOption = "--transfers recorded";
-  if (!input.matching) input.matching = match::match(input.job, input.groups);
-  CHAKRA_ASSIGN(sim::Transfers transfers, sim::recorded_transfers(input.job, *input.matching));
-  const int64_t all = transfers.known + transfers.unknown;
-  if (transfers.known == 0)
-    findings.push_back(no_effect(kOption, all == 0 ? "the job has no collectives or messages"
-                                                   : "no collective or message has measured times of all members by "
-                                                     "one clock ('chakra link' of the whole job gives them)"));
-  else if (transfers.unknown > 0)
-    findings.push_back(
-        no_effect(fmt::format("{}, on {} of {} collectives and messages,", kOption, transfers.unknown, all),
-                  "their members have no measured times by one clock; the network prices them"));
-  else
-    for (const std::string& option : o.network_options)
-      findings.push_back(no_effect(option, "all transfers take as long as recorded"));
-  input.transfers = std::move(transfers);
-  return {};
-}
-
 }  // namespace
-
-void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& findings) {
-  const int64_t reference = main_reference(times.clocks);
-  std::vector<Span> spans;
-  Picoseconds longest = 0;
-  double first_ns = INFINITY;
-  const auto start_ns = [&](size_t r) {
-    return times.clocks[r].start_ns + static_cast<double>(spans[r].begin) / static_cast<double>(kPsPerNs);
-  };
-  for (size_t r = 0; r < job.ranks.size(); ++r) {
-    const Span& span = spans.emplace_back(span_of(job.ranks[r]));
-    if (span.empty()) continue;
-    longest = std::max(longest, span.end - span.begin);
-    if (times.clocks[r].reference == reference) first_ns = std::min(first_ns, start_ns(r));
-  }
-  for (size_t r = 0; r < job.ranks.size(); ++r) {
-    if (spans[r].empty()) continue;
-    const analyze::Clock& clock = times.clocks[r];
-    const double since_ns = std::isfinite(first_ns) ? start_ns(r) - first_ns : 0;
-    const bool apart = clock.reference != reference;
-    const bool left_out = apart ? std::abs(since_ns) > static_cast<double>(longest / kPsPerNs)
-                                : !(std::abs(since_ns) < static_cast<double>(kLongestPs / kPsPerNs) &&
-                                    std::abs(clock.drift_ppm) < kMostDriftPpm);
-    if (apart || left_out)
-      findings.push_back({"sim.start.clock", Severity::warning, clock.rank, -1,
-                          fmt::format("{}: {}",
-                                      apart ? "no collective joins the rank to most of the others, so what its clock "
-                                              "shows beside theirs is not known"
-                                            : "the collectives make no sense of the rank's clock",
-                                      left_out ? "its start is left out" : "its start is by its own clock")});
-    if (!left_out)
-      sim::set_recorded_start(job.ranks[r], {std::llround(since_ns), std::llround(clock.drift_ppm * 1000)});
-  }
-  analyze::join_ranks(findings);
-}
-
-std::optional<sim::JobReplay> replay_linked(trace::TraceSet&& job, Findings& findings) {
-  if (!sim::JobReplay::possible(job)) return std::nullopt;
-  const auto run = [&]() -> Result<sim::JobReplay> {
-    CHAKRA_ASSIGN(sim::JobReplay replay, sim::JobReplay::measure(job));
-    sim::SimInput input;
-    input.fabric = any_fabric(job);
-    for (trace::Trace& t : job.ranks) drop_texts(t);
-    input.job = std::move(job);
-    CHAKRA_TRY(sim::replay_recorded(std::move(input), replay, findings));
-    return replay;
-  };
-  Result<sim::JobReplay> replay = run();
-  if (!replay) {
-    findings.push_back(
-        {"sim.job.not_replayed", Severity::warning, -1, -1,
-         fmt::format("the job cannot run as a whole: {} ({})", replay.error().text, replay.error().tag)});
-    return std::nullopt;
-  }
-  const Findings of_replay = replay->findings();
-  findings.insert(findings.end(), of_replay.begin(), of_replay.end());
-  return std::move(*replay);
-}
-
-Result<std::optional<sim::JobReplay>> use_recording(const RecordingOptions& o, sim::SimInput& input,
-                                                    Findings& findings) {
-  const bool starts = input.classes ? sim::has_recorded_starts(*input.classes) : sim::has_recorded_starts(input.job);
-  if (o.compat) {
-    if (starts)
-      findings.push_back({"sim.compat.ignored", Severity::warning, -1, -1,
-                          "the recorded starts of the ranks have no effect here, nor in ASTRA-sim: all begin at 0"});
-    return std::optional<sim::JobReplay>();
-  }
-  input.align_starts = o.align_starts;
-  if (o.align_starts && !starts) findings.push_back(no_effect("--align-starts", "no trace says when its rank began"));
-  if (input.classes && (starts || o.recorded_transfers)) {
-    CHAKRA_ASSIGN(input.job, io::expand(*input.classes, o.path));
-    input.classes.reset();
-  }
-  if (o.recorded_transfers) CHAKRA_TRY(give_transfers(o, input, findings));
-  if (!sim::JobReplay::possible(input.job)) return std::optional<sim::JobReplay>();
-  CHAKRA_ASSIGN(sim::JobReplay replay, sim::JobReplay::measure(input.job));
-  sim::SimInput again;
-  for (const trace::Trace& t : input.job.ranks) again.job.ranks.push_back(trace::copy(t));
-  again.fabric = input.fabric;
-  again.groups = input.groups;
-  again.matching = input.matching;
-  again.stop = input.stop;
-  CHAKRA_TRY(sim::replay_recorded(std::move(again), replay, findings));
-  const Findings of_replay = replay.findings();
-  findings.insert(findings.end(), of_replay.begin(), of_replay.end());
-  input.node_times = true;
-  return std::optional(std::move(replay));
-}
 
 Json to_json(const JobReplay& replay, std::string_view unit) {
   Json ranks = Json::array();

@@ -1,13 +1,9 @@
-// What link and sim share about recorded jobs: the starts of ranks by one clock, and the job against its own
-// measurement, as text and as JSON.
+// A job against its own measurement, as text and as JSON.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "chakra/analyze/analyze.h"
 #include "chakra/cli/cli.h"
 #include "chakra/sim/sim.h"
 
@@ -17,27 +13,5 @@ namespace chakra::cli {
 Json to_json(const sim::JobReplay& replay, std::string_view unit);
 /// A table: the job, its ranks, and of each step the rank where it is off most.
 std::string to_text(const sim::JobReplay& replay);
-
-// ---- link ------------------------------------------------------------------------------------------------
-
-/// Puts into each measured trace when its rank began. Requires the clocks of these traces. Findings: sim.start.clock.
-void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& findings);
-/// The job with recorded transfers; nothing where there is nothing to compare, or it cannot run.
-/// Findings: sim.job.not_replayed, and those of sim::replay_recorded and sim::JobReplay.
-std::optional<sim::JobReplay> replay_linked(trace::TraceSet&& job, Findings& findings);
-
-// ---- sim -------------------------------------------------------------------------------------------------
-
-struct RecordingOptions {
-  std::string path;  ///< of the job
-  bool compat = false, align_starts = false, recorded_transfers = false;
-  std::vector<std::string> network_options;  ///< that were given and have no effect where no transfer is priced
-};
-/// Applies them to a job that was read. Where it can be compared with its measurement: runs it with recorded
-/// transfers, and has the caller's run keep what JobReplay::add() needs. Findings: sim.option.no_effect,
-/// sim.compat.ignored, and those of sim::replay_recorded and sim::JobReplay.
-/// Errors: those of sim::simulate.
-Result<std::optional<sim::JobReplay>> use_recording(const RecordingOptions& options, sim::SimInput& input,
-                                                    Findings& findings);
 
 }  // namespace chakra::cli

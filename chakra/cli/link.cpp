@@ -1,24 +1,13 @@
 // chakra link
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
-#include "chakra/analyze/analyze.h"
 #include "chakra/cli/cli.h"
 #include "chakra/cli/job_replay.h"
 #include "chakra/cli/link_work.h"
-#include "chakra/cli/max_error.h"
-#include "chakra/cli/no_effect.h"
-#include "chakra/io/io.h"
-#include "chakra/pytorch/pytorch.h"
-#include "chakra/sim/sim.h"
-#include "chakra/view/view.h"
+#include "chakra/job/job.h"
 
 namespace chakra::cli {
 namespace {
@@ -27,28 +16,11 @@ constexpr int64_t kMostRanks = 1 << 30;
 constexpr int64_t kMostJobs = 256;
 
 struct Options {
-  std::vector<std::string> inputs;
-  std::string output, json;
-  std::optional<int64_t> rank, iteration, explain;
-  std::string steps, fit_steps;
-  std::optional<double> max_error;
-  bool salvage = false;
-  int jobs = 0;
+  job::LinkJobOptions call;
+  std::string json, steps, fit_steps;
 };
 
-/// What is kept of a rank once it is linked.
-struct LinkedRank {
-  pytorch::RankInput input;
-  std::string output;
-  pytorch::LinkReport report;
-  sim::SelfReplay replay;
-  bool replayed = false;
-  trace::Trace trace;
-  trace::Trace communication;  ///< of a job's rank
-  int64_t rank = 0;
-  int64_t nodes = 0;
-  std::string explanation;  ///< of the node that is asked for
-};
+using job::LinkedRank;
 
 Json constants_json(const pytorch::LinkReport& report) {
   Json json = Json::object();
@@ -248,190 +220,53 @@ std::string to_text(const analyze::JobTimes& times, const Findings& mismatches) 
   return out + cli::to_text(mismatches);
 }
 
-/// Whether the output names a folder for the traces of a job, or one file.
-bool is_job(const Options& options) { return is_directory(options.inputs.front()); }
+Json to_json(const job::LinkedJob& linked) {
+  Json json;
+  json["ranks"] = Json::array();
+  for (const LinkedRank& rank : linked.ranks) json["ranks"].push_back(to_json(rank));
+  if (linked.ranks.size() > 1) json["job"] = to_json(linked.times, linked.mismatches);
+  if (linked.replay) json["job"]["measured"] = cli::to_json(*linked.replay, "ns");
+  json["findings"] = cli::to_json(linked.findings);
+  return json;
+}
 
-class LinkCommand {
- public:
-  explicit LinkCommand(const Options& options) : o_(options) {}
+void print_report(const job::LinkedJob& linked) {
+  for (const LinkedRank& rank : linked.ranks) print(rank.explanation.empty() ? to_text(rank) : rank.explanation);
+  if (linked.ranks.size() > 1) print(to_text(linked.times, linked.mismatches));
+  if (linked.replay) print(cli::to_text(*linked.replay));
+  print(cli::to_text(linked.findings));
+}
 
-  Result<void> run() {
-    CHAKRA_TRY(keep_apart(o_.inputs, {o_.output}, o_.json));
-    options_.rank = o_.rank;
-    options_.iteration = o_.iteration;
-    options_.salvage = o_.salvage;
-    CHAKRA_ASSIGN(options_.steps, read_steps("--steps", o_.steps));
-    CHAKRA_ASSIGN(options_.fit_steps, read_steps("--fit-steps", o_.fit_steps));
-    CHAKRA_TRY(find_ranks());
-    if (is_job(o_)) CHAKRA_TRY(make_directories(o_.output));
-    ranks_.resize(inputs_.size());
-    std::vector<std::optional<AtomicFile>> files(inputs_.size());
-    std::vector<std::optional<Error>> errors(inputs_.size());
-    allow_many_files();
-    const int jobs = o_.jobs > 0 ? o_.jobs : tbb::this_task_arena::max_concurrency();
-    const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(jobs));
-    tbb::task_arena arena(jobs);
-    const auto for_each_rank = [&](const auto& work) -> Result<void> {
-      arena.execute([&] {
-        tbb::parallel_for(size_t{0}, inputs_.size(), [&](size_t i) {
-          if (Result<void> done = work(i); !done) errors[i] = done.error();
-        });
-      });
-      for (const auto& error : errors)
-        if (error) return tl::unexpected<Error>(*error);
-      return {};
-    };
-    CHAKRA_TRY(for_each_rank([&](size_t i) { return link_rank(i, files[i]); }));
-    if (ranks_.size() > 1) {
-      trace::TraceSet job = compare_ranks();
-      CHAKRA_TRY(for_each_rank([&](size_t i) { return write(job.ranks[i], ranks_[i].output, files[i]); }));
-      job_replay_ = replay_linked(std::move(job), findings_);
-    }
-    const std::vector<Replayed> replays = replays_made();
-    for (Finding& finding : max_error_without_effect(o_.max_error, replays)) findings_.push_back(std::move(finding));
-    CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(report_json(), o_.json));
-    for (auto& file : files) CHAKRA_TRY(file->commit());  // all of them or none
-    if (json) CHAKRA_TRY(json->commit());
-    print_report();
-    return check_errors(o_.max_error, replays);
-  }
+/// "3:5", "3:" or "3".
+Result<std::optional<std::pair<int64_t, int64_t>>> read_steps(const char* option, const std::string& value) {
+  if (value.empty()) return std::nullopt;
+  const size_t colon = value.find(':');
+  const std::string_view text = value;
+  int64_t first = 0, last = std::numeric_limits<int64_t>::max();
+  const bool good =
+      parse_decimal(text.substr(0, colon), first) &&
+      (colon == std::string::npos ? (last = first, true)
+                                  : colon + 1 == text.size() || parse_decimal(text.substr(colon + 1), last));
+  if (!good || first < 0 || last < first)
+    return fail(Code::usage, "cli.usage", fmt::format("{} takes A:B, A: or A, not {}", option, quote(value)));
+  return std::pair(first, last);
+}
 
- private:
-  std::vector<Replayed> replays_made() const {
-    std::vector<Replayed> replays;
-    for (const LinkedRank& rank : ranks_)
-      if (rank.replayed) replays.push_back({fmt::format("rank {}", rank.rank), rank.replay.error});
-    for (Replayed& job : replayed_job(job_replay_, findings_)) replays.push_back(std::move(job));
-    return replays;
-  }
-
-  Result<void> find_ranks() {
-    if (is_directory(o_.inputs.front()) != is_directory(o_.inputs.back()))
-      return fail(Code::usage, "cli.usage", "two files of one rank or two folders of a job, not one of each");
-    if (is_job(o_)) {
-      if (o_.explain) return fail(Code::usage, "cli.usage", "--explain is for one rank");
-      if (o_.rank) return fail(Code::usage, "cli.usage", "--rank is for one rank; a folder's files say theirs");
-      CHAKRA_ASSIGN(pytorch::Pairing pairing, pytorch::pair_folders(o_.inputs));
-      inputs_ = std::move(pairing.ranks);
-      findings_ = std::move(pairing.findings);
-    } else if (o_.inputs.size() == 1) {
-      CHAKRA_ASSIGN(pytorch::RankInput input, pytorch::pair_file(o_.inputs[0]));
-      inputs_.push_back(std::move(input));
-    } else {
-      CHAKRA_ASSIGN(pytorch::RankInput input, pytorch::pair_files(o_.inputs[0], o_.inputs[1], o_.rank.has_value()));
-      inputs_.push_back(std::move(input));
-    }
-    return {};
-  }
-
-  /// The outputs stay open until all ranks are linked.
-  void allow_many_files() const {
-    rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-      limit.rlim_cur = limit.rlim_max;
-      (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-  }
-
-  Result<void> link_rank(size_t i, std::optional<AtomicFile>& file) {
-    LinkedRank& rank = ranks_[i];
-    rank.input = inputs_[i];
-    CHAKRA_ASSIGN(pytorch::Linked linked, pytorch::link(inputs_[i], options_));
-    rank.rank = linked.trace.rank;
-    rank.nodes = linked.trace.size();
-    rank.report = std::move(linked.report);
-    for (Finding& finding : link_options_without_effect(options_, rank.report)) {
-      finding.rank = rank.rank;
-      rank.report.findings.push_back(std::move(finding));
-    }
-    if (o_.explain) {
-      const trace::Ids& ids = linked.trace.id;
-      const size_t found = ids.find(static_cast<uint64_t>(*o_.explain));
-      if (found == ids.size())
-        return fail(Code::usage, "cli.usage",
-                    fmt::format("there is no node {}; there are 1 to {}", *o_.explain, ids.size()));
-      rank.explanation = view::explain(linked.trace, static_cast<trace::NodeId>(found));
-    }
-    if (is_job(o_)) rank.communication = analyze::communication_of(linked.trace);
-    if (auto replay = sim::self_replay(linked.trace)) {
-      rank.replay = std::move(*replay);
-      rank.replayed = true;
-      Findings& findings = rank.report.findings;
-      findings.insert(findings.end(), rank.replay.findings.begin(), rank.replay.findings.end());
-    } else if (replay.error().tag != "sim.replay.no_times") {
-      return tl::unexpected<Error>(replay.error());
-    }
-    rank.output =
-        is_job(o_) ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string() : o_.output;
-    if (is_job(o_)) CHAKRA_TRY(keep_apart({}, {rank.output}, o_.json));
-    if (inputs_.size() == 1) return write(linked.trace, rank.output, file);
-    rank.trace = std::move(linked.trace);  // what the ranks say together comes into it
-    return {};
-  }
-
-  static Result<void> write(const trace::Trace& trace, const std::string& path, std::optional<AtomicFile>& file) {
-    CHAKRA_ASSIGN(AtomicFile created, AtomicFile::create(path));
-    CHAKRA_TRY(io::write_et(trace, created));
-    file = std::move(created);
-    return {};
-  }
-
-  /// What the ranks say together; their traces, each with its start.
-  trace::TraceSet compare_ranks() {
-    trace::TraceSet communication, job;
-    for (LinkedRank& rank : ranks_) {
-      communication.ranks.push_back(std::move(rank.communication));
-      job.ranks.push_back(std::move(rank.trace));
-    }
-    match::Matching matching = match::match(communication);
-    times_ = analyze::job_times(communication, matching);
-    mismatches_ = std::move(matching.findings);
-    put_starts(job, times_, findings_);
-    return job;
-  }
-
-  Json report_json() const {
-    Json json;
-    json["ranks"] = Json::array();
-    for (const LinkedRank& rank : ranks_) json["ranks"].push_back(to_json(rank));
-    if (ranks_.size() > 1) json["job"] = to_json(times_, mismatches_);
-    if (job_replay_) json["job"]["measured"] = cli::to_json(*job_replay_, "ns");
-    json["findings"] = cli::to_json(findings_);
-    return json;
-  }
-
-  void print_report() const {
-    if (o_.json == "-") return print(cli::to_text(report_json()));
-    for (const LinkedRank& rank : ranks_) print(rank.explanation.empty() ? to_text(rank) : rank.explanation);
-    if (ranks_.size() > 1) print(to_text(times_, mismatches_));
-    if (job_replay_) print(cli::to_text(*job_replay_));
-    print(cli::to_text(findings_));
-  }
-
-  using Steps = std::optional<std::pair<int64_t, int64_t>>;
-  /// "3:5", "3:" or "3".
-  static Result<Steps> read_steps(const char* option, const std::string& value) {
-    if (value.empty()) return Steps();
-    const size_t colon = value.find(':');
-    const std::string_view text = value;
-    int64_t first = 0, last = std::numeric_limits<int64_t>::max();
-    const bool good =
-        parse_decimal(text.substr(0, colon), first) &&
-        (colon == std::string::npos ? (last = first, true)
-                                    : colon + 1 == text.size() || parse_decimal(text.substr(colon + 1), last));
-    if (!good || first < 0 || last < first)
-      return fail(Code::usage, "cli.usage", fmt::format("{} takes A:B, A: or A, not {}", option, quote(value)));
-    return Steps({first, last});
-  }
-
-  const Options& o_;
-  pytorch::LinkOptions options_;
-  std::vector<pytorch::RankInput> inputs_;
-  std::vector<LinkedRank> ranks_;
-  analyze::JobTimes times_;
-  std::optional<sim::JobReplay> job_replay_;
-  Findings findings_, mismatches_;
-};
+Result<void> run_link(Options o) {
+  CHAKRA_TRY(keep_apart(o.call.inputs, {o.call.output}, o.json));
+  CHAKRA_ASSIGN(o.call.link.steps, read_steps("--steps", o.steps));
+  CHAKRA_ASSIGN(o.call.link.fit_steps, read_steps("--fit-steps", o.fit_steps));
+  CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job(o.call));
+  if (o.call.of_folders())
+    for (const LinkedRank& rank : linked.ranks) CHAKRA_TRY(keep_apart({}, {rank.output}, o.json));
+  const Json as_json = json_if_asked(o.json, [&] { return to_json(linked); });
+  CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(as_json, o.json));
+  CHAKRA_TRY(linked.commit());
+  if (json) CHAKRA_TRY(json->commit());
+  if (o.json == "-") print(cli::to_text(as_json));
+  else print_report(linked);
+  return job::check_errors(o.call.max_error, linked.replays);
+}
 
 }  // namespace
 
@@ -440,19 +275,19 @@ Syntax link_syntax() {
   return {
       .options =
           {{.names = "inputs",
-            .target = &options->inputs,
+            .target = &options->call.inputs,
             .help = "A PyTorch execution trace and a Kineto trace of one rank, in any order; one of them alone; or the "
                     "folder with those of a job, or two folders with its host traces and its Kineto traces",
             .value = "HOST DEVICE | DEVICE | DIR [DIR]",
             .required = true,
             .most = 2},
            {.names = "-o,--output",
-            .target = &options->output,
+            .target = &options->call.output,
             .help = "The trace to write; for folders, the folder for trace.<rank>.et",
             .value = "PATH",
             .required = true},
            {.names = "--rank",
-            .target = &options->rank,
+            .target = &options->call.link.rank,
             .help = "The rank, where the files do not say it or say it wrongly",
             .value = "N",
             .accepted = whole_number(0, kMostRanks)},
@@ -467,29 +302,29 @@ Syntax link_syntax() {
                 "judge them",
             .value = "A:B"},
            {.names = "--iteration",
-            .target = &options->iteration,
+            .target = &options->call.link.iteration,
             .help = "Where a Kineto trace of many iterations meets a host trace of one: which to link, from 0 "
                     "(default: the "
                     "one of median length)",
             .value = "N",
             .accepted = whole_number(0, kMostRanks)},
            {.names = "--salvage",
-            .target = &options->salvage,
+            .target = &options->call.link.salvage,
             .help = "Leave damaged records out, and keep what is whole of files that were cut; the report says what "
                     "was lost"},
-           max_error_option(options->max_error),
+           max_error_option(options->call.max_error),
            {.names = "--explain",
-            .target = &options->explain,
+            .target = &options->call.explain,
             .help = "Instead of the report, why each edge of a node is there",
             .value = "NODE",
             .accepted = whole_number(0, INT64_MAX)},
            {.names = "--jobs",
-            .target = &options->jobs,
+            .target = &options->call.jobs,
             .help = "Ranks to link at the same time (default: one per core)",
             .value = "N",
             .accepted = whole_number(1, kMostJobs)},
            json_option(options->json)},
-      .run = exits_with_zero([options] { return LinkCommand(*options).run(); })};
+      .run = exits_with_zero([options] { return run_link(*options); })};
 }
 
 }  // namespace chakra::cli

@@ -8,16 +8,12 @@
 #include <filesystem>
 #include <map>
 
-#include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
 #include "chakra/cli/job_replay.h"
-#include "chakra/cli/max_error.h"
-#include "chakra/cli/no_effect.h"
-#include "chakra/cli/rank_choice.h"
 #include "chakra/cli/sim_delays.h"
 #include "chakra/cli/sim_devices.h"
 #include "chakra/cli/sim_stuck.h"
-#include "chakra/io/io.h"
+#include "chakra/job/job.h"
 #include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
 
@@ -47,43 +43,16 @@ void stop(int signal) {
 }
 
 struct Options {
-  std::string path, network, system, memory, groups, ranks, expand, compat, json, timeline;
+  job::SimulateOptions call;
+  std::string compat, json, csv, timeline;
   std::string workload, backend, rendezvous;
   std::string compute_scale, comm_scale, logging, logging_folder;  ///< accepted, as ASTRA-sim does, without effect
-  std::string congestion, collectives, csv, routing, transfers;
-  std::optional<int64_t> packet_bytes;
-  std::optional<double> max_error;
-  bool no_fold = false, align_starts = false;
-  std::vector<std::string> delays;
-  DeviceOptions devices;
-  sim::CompatOptions compat_options;
-  bool astra_output = false, no_check = false;
+  bool no_fold = false, no_check = false, astra_output = false;
 };
 
 /// "ALL_REDUCE" or "messages".
 std::string what(const sim::ActorReport::Exposed& e) {
   return e.type == trace::CommType::unknown ? "messages" : std::string(trace::name(e.type));
-}
-
-/// A collective given as one trace per rank: its path counts from the system file's folder, else from
-/// the working folder.
-Result<trace::TraceSet> read_custom(const std::string& prefix, const std::string& system_file) {
-  const std::string beside = (std::filesystem::path(system_file).parent_path() / prefix).string();
-  return io::read_job(io::find_ranks(beside) ? beside : prefix);
-}
-
-Result<void> read_custom_collectives(sim::SimInput& input) {
-  const sim::System& s = input.system;
-  using Row = std::pair<trace::CommType, const std::string*>;
-  for (const auto& [type, prefix] :
-       {Row{trace::CommType::all_reduce, &s.all_reduce_custom}, Row{trace::CommType::all_gather, &s.all_gather_custom},
-        Row{trace::CommType::reduce_scatter, &s.reduce_scatter_custom},
-        Row{trace::CommType::all_to_all, &s.all_to_all_custom}})
-    if (!prefix->empty()) {
-      CHAKRA_ASSIGN(trace::TraceSet custom, read_custom(*prefix, s.file));
-      input.custom.emplace(type, std::move(custom));
-    }
-  return {};
 }
 
 /// Which algorithm was taken, and what the others were predicted to take.
@@ -118,23 +87,9 @@ std::pair<std::string, std::string> algorithm_text(const sim::CollectiveReport& 
   return {std::move(name), fmt::format("{} {:+.1f} %", next->algorithm->name, 100 * more)};
 }
 
-bool gives_transfers(const Options& o) { return o.transfers == "recorded"; }
-
-bool is_recorded(const sim::SimInput& input) {
-  return input.classes ? sim::has_recorded_starts(*input.classes) : sim::has_recorded_starts(input.job);
-}
-
-RecordingOptions recording_options(const Options& o) {
-  RecordingOptions options{o.path, !o.compat.empty(), o.align_starts, gives_transfers(o), {}};
-  if (!o.congestion.empty()) options.network_options.push_back("--congestion " + o.congestion);
-  if (!o.collectives.empty()) options.network_options.emplace_back("--collectives");
-  if (!o.routing.empty()) options.network_options.emplace_back("--routing");
-  return options;
-}
-
-Json to_json(const Options& o, const std::string& network, const sim::SimReport& report,
-             const std::optional<sim::JobReplay>& replay, const std::optional<DelayStudy>& delays) {
-  const bool native = o.compat.empty();
+Json to_json(const std::string& compat, const job::SimulateResult& result) {
+  const sim::SimReport& report = result.report;
+  const bool native = compat.empty();
   Json ranks = Json::array(), collectives = Json::array();
   for (const sim::RankReport& r : report.ranks) {
     Json rank{{"rank", r.rank},
@@ -161,8 +116,8 @@ Json to_json(const Options& o, const std::string& network, const sim::SimReport&
                            {"bus_bytes_per_s", c.bus_bytes_per_s}});
     if (c.algorithm) add_algorithm(c, collectives.back());
   }
-  Json json{{"mode", native ? "native" : o.compat}, {"network", network},      {"makespan_ps", report.makespan_ps},
-            {"interrupted", report.interrupted},    {"events", report.events}, {"ranks", std::move(ranks)},
+  Json json{{"mode", native ? "native" : compat},   {"network", result.network}, {"makespan_ps", report.makespan_ps},
+            {"interrupted", report.interrupted},    {"events", report.events},   {"ranks", std::move(ranks)},
             {"collectives", std::move(collectives)}};
   if (native) {
     Json actors = Json::array(), links = Json::array(), path = Json::array();
@@ -186,9 +141,9 @@ Json to_json(const Options& o, const std::string& network, const sim::SimReport&
     json["devices"] = devices_json(report);
     json["links"] = std::move(links);
     json["critical_path"] = std::move(path);
-    json["transfers"] = gives_transfers(o) ? "recorded" : "simulated";
-    if (replay) json["measured"] = cli::to_json(*replay, "ps");
-    if (delays) json["delays"] = delays->to_json();
+    json["transfers"] = result.recorded_transfers ? "recorded" : "simulated";
+    if (result.replay) json["measured"] = cli::to_json(*result.replay, "ps");
+    if (result.delays) json["delays"] = cli::to_json(*result.delays);
   }
   json["findings"] = cli::to_json(report.findings);
   return json;
@@ -340,13 +295,13 @@ Table path_table(const sim::SimReport& report) {
   return table;
 }
 
-std::string to_text(const Options& o, const std::string& network, const sim::SimReport& report,
-                    const std::optional<sim::JobReplay>& replay, const std::optional<DelayStudy>& delays) {
-  std::string out = fmt::format("{}: {} ranks on a {}{}{}\n{} after {}\n", o.path, report.ranks.size(), network,
-                                o.compat.empty() ? "" : ", by the rules of " + o.compat,
-                                gives_transfers(o) ? ", transfers as recorded" : "",
+std::string to_text(const std::string& path, const std::string& compat, const job::SimulateResult& result) {
+  const sim::SimReport& report = result.report;
+  std::string out = fmt::format("{}: {} ranks on a {}{}{}\n{} after {}\n", path, report.ranks.size(), result.network,
+                                compat.empty() ? "" : ", by the rules of " + compat,
+                                result.recorded_transfers ? ", transfers as recorded" : "",
                                 report.interrupted ? "stopped" : "finished", show_time(report.makespan_ps));
-  if (delays) out += delays->to_text();
+  if (result.delays) out += cli::to_text(*result.delays);
   out += show_some(rank_table(report, false), kRanksShown, "ranks");
   out += rates_line(report);
   if (!report.devices.empty()) out += show_some(device_table(report), kPathShown, "rows");
@@ -360,7 +315,7 @@ std::string to_text(const Options& o, const std::string& network, const sim::Sim
     out += link_summary(report);
   }
   if (!report.critical_path.empty()) out += show_some(path_table(report), kPathShown, "rows");
-  if (replay) out += cli::to_text(*replay);
+  if (result.replay) out += cli::to_text(*result.replay);
   return out + cli::to_text(report.findings, "");
 }
 
@@ -397,94 +352,33 @@ std::function<void(const sim::Progress&)> progress_line() {
   };
 }
 
-/// What check::prove calls an error is the run's error, before it begins. The compatible mode has its own rules for
-/// groups, and its own errors.
-Result<void> check_before(const Options& o, sim::SimInput& input) {
-  if (o.no_check) return {};
-  input.matching = match::match(input.job, input.groups);
-  Findings errors = check::prove(input.job, *input.matching);
-  if (!o.compat.empty()) input.matching.reset();  // of no use there
-  std::erase_if(errors, [&](const Finding& f) {
-    return f.severity != Severity::error ||
-           (!o.compat.empty() && (f.tag.starts_with("match.group.") || f.tag.starts_with("match.rank.")));
-  });
-  if (errors.empty()) return {};
-  const Finding& first = errors.front();
-  const std::string where = first.rank < 0   ? ""
-                            : first.node < 0 ? fmt::format("rank {}: ", first.rank)
-                                             : fmt::format("rank {}: node {}: ", first.rank, first.node);
-  return fail(Code::bad_input, first.tag,
-              fmt::format("{}{} ({}'chakra check' says more, --no-check runs it nevertheless)", where, first.text,
-                          errors.size() > 1 ? fmt::format("and {} more; ", errors.size() - 1) : ""),
-              {o.path});
-}
-
 /// ASTRA-sim's own command line means its rules, and its lines. A path with "empty" in it is no file there.
 Result<void> settle(Options& o) {
   if (!o.workload.empty()) {
-    if (!o.path.empty()) return fail(Code::usage, "cli.usage", "the job is given twice");
-    o.path = o.workload;
+    if (!o.call.path.empty()) return fail(Code::usage, "cli.usage", "the job is given twice");
+    o.call.path = o.workload;
     if (o.compat.empty()) o.compat = "astra-sim";
     o.astra_output = true;
   }
-  if (o.path.empty()) return fail(Code::usage, "cli.usage", "which job? Give a prefix, a folder or one trace");
-  if (contains(o.groups, "empty")) o.groups.clear();
-  if (o.compat.empty() && (o.astra_output || o.compat_options.queues_per_dimension != 1 || !o.backend.empty() ||
-                           !o.rendezvous.empty() || o.compat_options.injection_scale != 1))
+  if (o.call.path.empty()) return fail(Code::usage, "cli.usage", "which job? Give a prefix, a folder or one trace");
+  if (contains(o.call.groups, "empty")) o.call.groups.clear();
+  sim::CompatOptions& compat = o.call.compat_options;
+  if (o.compat.empty() && (o.astra_output || compat.queues_per_dimension != 1 || !o.backend.empty() ||
+                           !o.rendezvous.empty() || compat.injection_scale != 1))
     return fail(Code::usage, "cli.usage",
                 "--astra-output, --backend, --num-queues-per-dim, --rendezvous-protocol and --injection-scale are for "
                 "--compat");
-  if (!o.compat.empty() && (!o.congestion.empty() || !o.collectives.empty() || !o.routing.empty() ||
-                            !o.transfers.empty() || o.no_fold || o.align_starts || !o.delays.empty()))
-    return fail(Code::usage, "cli.usage",
-                "--congestion, --collectives, --routing, --transfers, --delay, --align-starts and --no-fold are for "
-                "the native mode");
-  if (o.packet_bytes && o.congestion != "packet")
-    return fail(Code::usage, "cli.usage", "--packet-bytes is for --congestion packet");
-  o.compat_options.congestion_aware = o.backend == "congestion_aware";
-  o.compat_options.rendezvous = o.rendezvous == "true" || o.rendezvous == "1";
+  compat.congestion_aware = o.backend == "congestion_aware";
+  compat.rendezvous = o.rendezvous == "true" || o.rendezvous == "1";
+  o.call.compat = !o.compat.empty();
+  o.call.fold = !o.no_fold;
+  o.call.check = !o.no_check;
+  o.call.timeline = !o.timeline.empty();
   return {};
 }
 
-/// --routing instead of what the network file says.
-Result<void> set_routing(const Options& o, net::Fabric& fabric, Findings& findings) {
-  const bool asked = !o.routing.empty();
-  if (asked) {
-    auto routing = net::parse_routing(o.routing);
-    if (!routing) return fail(Code::usage, "cli.usage", fmt::format("--routing: {}", routing.error().text));
-    fabric.routing = *routing;
-  }
-  if (!asked && fabric.routing.kind == net::Routing::spread) return {};
-  const char* option = asked ? "--routing" : "'routing' of the network file";
-  if (!o.compat.empty()) findings.push_back(no_effect(option, "ASTRA-sim's rules have routes of their own"));
-  else if (!fabric.has_choice())
-    findings.push_back(no_effect(option, "no two ranks of this network are joined by several shortest routes"));
-  return {};
-}
-
-SimAsked asked_of(const Options& o, const sim::SimInput& input) {
-  return {.native = o.compat.empty(),
-          .classes = input.classes.has_value(),
-          .memory = o.memory,
-          .groups = o.groups,
-          .expand = o.expand,
-          .congestion = o.congestion,
-          .collectives = o.collectives,
-          .device = o.devices.device,
-          .from_device = o.devices.from_device,
-          .unrecorded = o.devices.unrecorded,
-          .backend = o.backend,
-          .rendezvous = o.rendezvous,
-          .queues_per_dimension = o.compat_options.queues_per_dimension,
-          .injection_scale = o.compat_options.injection_scale,
-          .packet_bytes = o.packet_bytes.has_value(),
-          .no_fold = o.no_fold,
-          .timeline = !o.timeline.empty()};
-}
-
-Result<void> run_sim(Options o) {
-  CHAKRA_TRY(settle(o));
-  sim::SimInput input;
+/// Options of ASTRA-sim's command that are accepted without effect.
+Findings ignored_options(const Options& o) {
   Findings findings;
   for (const auto& [flag, value] :
        {std::pair("--compute-scale", o.compute_scale), std::pair("--comm-scale", o.comm_scale)})
@@ -493,87 +387,45 @@ Result<void> run_sim(Options o) {
                           fmt::format("{} {} has no effect here, nor in ASTRA-sim", flag, value)});
   for (const auto& [flag, value] :
        {std::pair("--logging-configuration", o.logging), std::pair("--logging-folder", o.logging_folder)})
-    if (!value.empty()) findings.push_back(no_effect(flag, "nothing is logged; --json says what happens"));
-  std::vector<std::string> files{o.network, o.system, o.memory, o.groups};
-  if (const auto ranks = job_files(o.path))  // what is wrong with the job is said after what is wrong with the system
+    if (!value.empty()) findings.push_back(job::no_effect(flag, "nothing is logged; --json says what happens"));
+  return findings;
+}
+
+Result<void> check_outputs(const Options& o) {
+  std::vector<std::string> files{o.call.network, o.call.system, o.call.memory, o.call.groups};
+  if (const auto ranks =
+          job_files(o.call.path))  // what is wrong with the job is said after what is wrong with the system
     files.insert(files.end(), ranks->begin(), ranks->end());
   std::vector<std::string> outputs{o.timeline};
   if (!o.csv.empty())
     for (const char* name : {"ranks", "collectives", "links", "critical_path"})
       outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
-  CHAKRA_TRY(keep_apart(files, outputs, o.json));
-  CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
-  CHAKRA_TRY(set_routing(o, input.fabric, findings));
-  if (!o.system.empty()) {
-    CHAKRA_ASSIGN(input.system, sim::load_system(o.system, findings));
-  }
-  CHAKRA_TRY(use_devices(o.devices, o.compat.empty(), input.system));
-  if (!o.memory.empty()) CHAKRA_TRY(sim::load_memory(o.memory, input.system));
-  if (!o.groups.empty()) {
-    CHAKRA_ASSIGN(input.groups, match::load_groups(o.groups));
-  }
-  const match::GroupTable groups = input.groups;
-  if (!o.compat.empty() && o.system.empty()) return fail(Code::usage, "cli.usage", "--compat needs --system");
-  if (!o.compat.empty() && !o.timeline.empty())
-    return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
-  if (o.compat.empty() && o.ranks.empty() && io::is_class_job(o.path)) {
-    if (!o.expand.empty()) return fail(Code::usage, "cli.usage", "--expand is for jobs without a ranks.json");
-    CHAKRA_ASSIGN(input.classes, io::read_class_job(o.path));
-  } else {
-    CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.ranks, o.compat.empty() ? -1 : input.fabric.size(), findings));
-    CHAKRA_TRY(expand_job(o.expand, input.job, input.groups, findings));
-    CHAKRA_TRY(check_before(o, input));
-  }
-  input.timeline = !o.timeline.empty();
-  input.compat = o.compat_options;
-  if (o.packet_bytes) input.packets.packet_bytes = static_cast<uint64_t>(*o.packet_bytes);
-  input.fold = !o.no_fold && (o.timeline.empty() || input.classes);  // a timeline shows every rank
-  if (o.congestion == "fluid") input.congestion = sim::Congestion::fluid;
-  if (o.congestion == "packet") input.congestion = sim::Congestion::packet;
-  if (!o.collectives.empty()) {
-    std::string text = o.collectives;
-    if (is_file(text)) {
-      CHAKRA_ASSIGN(text, read_file(o.collectives));
-    }
-    CHAKRA_ASSIGN(input.collectives,
-                  coll::parse_selection(text, is_file(o.collectives) ? o.collectives : "--collectives"));
-  }
-  if (!o.compat.empty()) CHAKRA_TRY(read_custom_collectives(input));
-  input.stop = &stop_asked;
-  input.progress = progress_line();
-  std::signal(SIGINT, stop);
-  const std::string network = input.fabric.describe();
-  input.system.use_roofline();
-  const SimAsked asked = asked_of(o, input);
-  const JobFacts facts = facts_of(input, groups, findings);
-  if (!o.delays.empty() && o.transfers.empty() && is_recorded(input)) o.transfers = "recorded";
-  CHAKRA_ASSIGN(std::optional<sim::JobReplay> replay, use_recording(recording_options(o), input, findings));
-  std::optional<DelayStudy> delays;
-  if (!o.delays.empty()) {
-    CHAKRA_ASSIGN(delays, DelayStudy::begin(o.delays, o.path, input, findings));
-  }
+  return keep_apart(files, outputs, o.json);
+}
+
+Result<void> run_sim(Options o) {
+  CHAKRA_TRY(settle(o));
+  CHAKRA_TRY(check_outputs(o));
   std::vector<sim::Wait> waits;
-  input.waits = &waits;
-  Result<sim::SimReport> run = o.compat.empty() ? sim::simulate(std::move(input)) : sim::simulate_compat(input);
+  Result<job::SimulateResult> run = job::simulate_job(
+      o.call,
+      {.begins = [] { std::signal(SIGINT, stop); }, .progress = progress_line(), .stop = &stop_asked, .waits = &waits});
   if (!run) CHAKRA_TRY(write_waits(run.error(), waits, o.json));
-  CHAKRA_ASSIGN(sim::SimReport report, std::move(run));
-  const std::vector<Replayed> replays = replayed_job(replay, findings);
-  for (Finding& finding : max_error_without_effect(o.max_error, replays)) findings.push_back(std::move(finding));
-  if (replay && !report.interrupted && !gives_transfers(o)) replay->add(sim::TransferKind::simulated, report);
-  if (delays) delays->add(report);
-  report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
-  for (Finding& finding : options_without_effect(asked, facts, report)) report.findings.push_back(std::move(finding));
-  const Json as_json = json_if_asked(o.json, [&] { return to_json(o, network, report, replay, delays); });
+  CHAKRA_ASSIGN(job::SimulateResult result, std::move(run));
+  sim::SimReport& report = result.report;
+  const Findings ignored = ignored_options(o);
+  report.findings.insert(report.findings.begin(), ignored.begin(), ignored.end());
+  const Json as_json = json_if_asked(o.json, [&] { return to_json(o.compat, result); });
   CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(as_json, o.json));  // both files or none
   if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(report.timeline, o.timeline));
   if (!o.csv.empty()) CHAKRA_TRY(write_csv(report, o.csv));
   if (json) CHAKRA_TRY(json->commit());
   if (o.json == "-") print(cli::to_text(as_json));
   else if (o.astra_output) print(astra_lines(report) + cli::to_text(report.findings, ""));
-  else print(to_text(o, network, report, replay, delays));
+  else print(to_text(o.call.path, o.compat, result));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
-  return check_errors(o.max_error, replays);
+  return job::check_errors(o.call.max_error, result.replays);
 }
 
 }  // namespace
@@ -587,7 +439,7 @@ Syntax sim_syntax() {
   return {
       .options =
           {{.names = "path",
-            .target = &options->path,
+            .target = &options->call.path,
             .help = "The job: a prefix (PREFIX.<rank>.et), a folder, or one trace",
             .value = "PATH"},
            {.names = "--workload-configuration",
@@ -595,24 +447,24 @@ Syntax sim_syntax() {
             .help = "The job, as ASTRA-sim's command has it",
             .value = "PREFIX"},
            {.names = "--network,--network-configuration",
-            .target = &options->network,
+            .target = &options->call.network,
             .help = "The network (YAML: topology, npus_count, bandwidth in GB/s of 2^30, latency in ns)",
             .value = "FILE",
             .required = true},
            {.names = "--system,--system-configuration",
-            .target = &options->system,
+            .target = &options->call.system,
             .help = "What a rank can do (JSON: roofline-enabled, peak-perf, local-mem-bw, ...)",
             .value = "FILE"},
            {.names = "--memory,--remote-memory-configuration",
-            .target = &options->memory,
+            .target = &options->call.memory,
             .help = "Remote memory (JSON), for --compat",
             .value = "FILE"},
            {.names = "--groups,--comm-group-configuration",
-            .target = &options->groups,
+            .target = &options->call.groups,
             .help = "Process groups, name -> ranks (JSON)",
             .value = "FILE"},
-           ranks_option(options->ranks),
-           expand_option(options->expand),
+           ranks_option(options->call.ranks),
+           expand_option(options->call.expand),
            {.names = "--no-check",
             .target = &options->no_check,
             .help = "Run also what 'chakra check' says cannot run"},
@@ -627,7 +479,7 @@ Syntax sim_syntax() {
             .value = "NAME",
             .accepted = one_of({"congestion_unaware", "congestion_aware"})},
            {.names = "--num-queues-per-dim",
-            .target = &options->compat_options.queues_per_dimension,
+            .target = &options->call.compat_options.queues_per_dimension,
             .help = "With --compat: queues for chunks in each dimension",
             .value = "N",
             .accepted = whole_number(1, kMostQueues)},
@@ -637,7 +489,7 @@ Syntax sim_syntax() {
             .value = "BOOL",
             .accepted = one_of({"true", "false", "1", "0"})},
            {.names = "--injection-scale",
-            .target = &options->compat_options.injection_scale,
+            .target = &options->call.compat_options.injection_scale,
             .help = "With --compat: factor of the endpoint delay",
             .value = "X",
             .accepted = real_number(0, 1e9)},
@@ -649,40 +501,40 @@ Syntax sim_syntax() {
             .target = &options->astra_output,
             .help = "With --compat: print the lines that ASTRA-sim prints"},
            {.names = "--congestion",
-            .target = &options->congestion,
+            .target = &options->call.congestion,
             .help = "Who shares links: closed (nobody: every transfer alone), fluid (max-min fair), packet (store and "
                     "forward)",
             .value = "MODEL",
             .accepted = one_of({"closed", "fluid", "packet"})},
            {.names = "--packet-bytes",
-            .target = &options->packet_bytes,
+            .target = &options->call.packet_bytes,
             .help = "Of --congestion packet; 0: a message is one packet",
             .value = "N",
             .accepted = whole_number(0, kMostPacket)},
            {.names = "--collectives",
-            .target = &options->collectives,
+            .target = &options->call.collectives,
             .help = "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list "
                     "collectives)",
             .value = "RULES"},
            {.names = "--routing",
-            .target = &options->routing,
+            .target = &options->call.routing,
             .help =
                 "Which of several shortest routes messages take: spread, ecmp[,channels=N][,seed=N], single, adaptive",
             .value = "NAME"},
-           device_option(options->devices),
-           from_device_option(options->devices),
-           unrecorded_option(options->devices),
+           device_option(options->call.devices),
+           from_device_option(options->call.devices),
+           unrecorded_option(options->call.devices),
            {.names = "--transfers",
-            .target = &options->transfers,
+            .target = &options->call.transfers,
             .help = "How long collectives and messages of a recorded job take once all have come: as the network says "
                     "(simulated, the default), or as they did (recorded)",
             .value = "KIND",
             .accepted = one_of({"recorded", "simulated"})},
-           delay_option(options->delays),
+           delay_option(options->call.delays),
            {.names = "--align-starts",
-            .target = &options->align_starts,
+            .target = &options->call.align_starts,
             .help = "Let all ranks of a recorded job begin at the same time, not when they were recorded to"},
-           max_error_option(options->max_error),
+           max_error_option(options->call.max_error),
            {.names = "--no-fold",
             .target = &options->no_fold,
             .help = "Simulate every rank, also those that nothing tells apart"},

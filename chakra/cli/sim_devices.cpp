@@ -9,19 +9,19 @@ namespace chakra::cli {
 
 using table::Table;
 
-Option device_option(DeviceOptions& options) {
+Option device_option(job::DeviceOptions& options) {
   return {.names = "--device",
           .target = &options.device,
           .help = "Compute on this device: a name of 'chakra list devices' or a device file; measured times are scaled",
           .value = "NAME|FILE"};
 }
-Option from_device_option(DeviceOptions& options) {
+Option from_device_option(job::DeviceOptions& options) {
   return {.names = "--from-device",
           .target = &options.from_device,
           .help = "What was measured, was measured on this device, whatever the traces say",
           .value = "NAME|FILE"};
 }
-Option unrecorded_option(DeviceOptions& options) {
+Option unrecorded_option(job::DeviceOptions& options) {
   return {.names = "--unrecorded",
           .target = &options.unrecorded,
           .help =
@@ -29,19 +29,6 @@ Option unrecorded_option(DeviceOptions& options) {
               "default), or takes its time (keep)",
           .value = "KIND",
           .accepted = one_of({"scale", "keep"})};
-}
-
-Result<void> use_devices(const DeviceOptions& options, bool native, sim::System& system) {
-  if (!native && !(options.device.empty() && options.from_device.empty() && options.unrecorded.empty()))
-    return fail(Code::usage, "cli.usage", "--device, --from-device and --unrecorded are for the native mode");
-  system.keep_unrecorded = options.unrecorded == "keep";
-  if (!options.device.empty()) {
-    CHAKRA_ASSIGN(system.target, device::find_or_load(options.device));
-  }
-  if (!options.from_device.empty()) {
-    CHAKRA_ASSIGN(system.recorded, device::find_or_load(options.from_device));
-  }
-  return {};
 }
 
 Table device_table(const sim::SimReport& report) {

@@ -2,19 +2,15 @@
 #pragma once
 
 #include "chakra/cli/cli.h"
+#include "chakra/job/job.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::cli {
 
-struct DeviceOptions {
-  std::string device, from_device, unrecorded;
-};
 /// --device, --from-device, --unrecorded.
-Option device_option(DeviceOptions& options);
-Option from_device_option(DeviceOptions& options);
-Option unrecorded_option(DeviceOptions& options);
-/// Sets the system's target and recorded device. Errors: cli.usage, those of device::find_or_load.
-Result<void> use_devices(const DeviceOptions& options, bool native, sim::System& system);
+Option device_option(job::DeviceOptions& options);
+Option from_device_option(job::DeviceOptions& options);
+Option unrecorded_option(job::DeviceOptions& options);
 
 /// One row for each pair of devices and way of scaling; empty where no rank has a device.
 table::Table device_table(const sim::SimReport& report);

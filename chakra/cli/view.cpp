@@ -7,8 +7,8 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/cli/cli.h"
-#include "chakra/cli/rank_choice.h"
 #include "chakra/io/io.h"
+#include "chakra/job/job.h"
 
 namespace chakra::cli {
 namespace {
@@ -72,7 +72,7 @@ Result<void> view_csv(const Options& o) {
 /// The ranks that are asked for, or all.
 Result<trace::TraceSet> read(const Options& o) {
   Findings none;  // all ranks that are named are there
-  if (!o.some_ranks.empty()) return read_ranks(o.path, o.some_ranks, -1, none);
+  if (!o.some_ranks.empty()) return job::read_ranks(o.path, o.some_ranks, -1, none);
   if (io::is_class_job(o.path) || !o.rank) {
     CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(o.path));
     if (o.rank) std::erase_if(job.ranks, [&](const trace::Trace& t) { return t.rank != *o.rank; });

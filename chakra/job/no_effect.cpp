@@ -1,11 +1,11 @@
-#include "chakra/cli/no_effect.h"
+#include "chakra/job/no_effect.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-namespace chakra::cli {
+namespace chakra::job {
 namespace {
 
 constexpr size_t kNamed = 4;  ///< of a list of ranks, groups, keys or rules
@@ -19,8 +19,8 @@ struct Why {
 struct Row {
   std::string_view option;
   /// Its value as given; nothing where it is not given.
-  std::optional<std::string> (*given)(const SimAsked&, const JobFacts&);
-  Why (*why)(const SimAsked&, const JobFacts&, const sim::SimReport&);
+  std::optional<std::string> (*given)(const SimulateOptions&, const JobFacts&);
+  Why (*why)(const SimulateOptions&, const JobFacts&, const sim::SimReport&);
 };
 
 template <class List>
@@ -66,14 +66,14 @@ Why device_time(const sim::SimReport& report, const std::string& to, std::string
 
 constexpr std::string_view kNoDeviceTime = "no rank has computation off the CPU that was measured or says its work";
 
-Why why_device(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+Why why_device(const SimulateOptions&, const JobFacts& job, const sim::SimReport& report) {
   const auto by_row = [&](int64_t rank) { return job.system.traits(rank).device >= 0; };
   if (std::all_of(job.ranks.begin(), job.ranks.end(), by_row))
     return {"the system file's 'devices' names a device for every rank", false};
   return device_time(report, job.system.target->name, kNoDeviceTime);
 }
 
-Why why_from_device(const SimAsked&, const JobFacts&, const sim::SimReport& report) {
+Why why_from_device(const SimulateOptions&, const JobFacts&, const sim::SimReport& report) {
   const auto measured = [](const sim::ScaledTime& row) { return !row.from.empty(); };
   if (std::any_of(report.devices.begin(), report.devices.end(), measured)) return {};
   const auto rated = [](const sim::ActorReport& actor) { return actor.rates.mfu.has_value(); };
@@ -81,19 +81,19 @@ Why why_from_device(const SimAsked&, const JobFacts&, const sim::SimReport& repo
   return {"nothing was measured on a device, or nothing is simulated on another one", false};
 }
 
-Why why_unrecorded(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+Why why_unrecorded(const SimulateOptions&, const JobFacts& job, const sim::SimReport& report) {
   if (!job.unrecorded) return {"the job has no device work that was not recorded", false};
   const auto faster = [](const auto& row) { return row.second.speed != 1; };
   if (!report.devices.empty() || std::any_of(job.system.unlike.begin(), job.system.unlike.end(), faster)) return {};
   return {"nothing is simulated on another device or at another speed", false};
 }
 
-Why why_roofline(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+Why why_roofline(const SimulateOptions&, const JobFacts& job, const sim::SimReport& report) {
   if (!job.system.target_is_roofline) return {"--device says what all ranks compute on", false};
   return device_time(report, job.system.target->name, kNoDeviceTime);
 }
 
-Why why_devices(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+Why why_devices(const SimulateOptions&, const JobFacts& job, const sim::SimReport& report) {
   std::vector<int64_t> absent;
   for (const auto& [rank, traits] : job.system.unlike)
     if (traits.device >= 0 && !has(job, rank)) absent.push_back(rank);
@@ -110,7 +110,7 @@ Why why_devices(const SimAsked&, const JobFacts& job, const sim::SimReport& repo
 
 // ---- other keys of the system file -----------------------------------------------------------------------------
 
-Why why_ranks(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+Why why_ranks(const SimulateOptions&, const JobFacts& job, const sim::SimReport& report) {
   std::vector<int64_t> absent, idle;
   size_t rows = 0;
   for (const auto& [rank, traits] : job.system.unlike) {
@@ -127,7 +127,7 @@ Why why_ranks(const SimAsked&, const JobFacts& job, const sim::SimReport& report
   return {text, absent.size() + idle.size() < rows};
 }
 
-Why why_rates(const SimAsked&, const JobFacts&, const sim::SimReport&) {
+Why why_rates(const SimulateOptions&, const JobFacts&, const sim::SimReport&) {
   return {"'roofline-enabled' is not set", false};
 }
 
@@ -138,7 +138,7 @@ std::optional<std::string> keys_without(const JobFacts& job, bool native) {
 
 // ---- the rest --------------------------------------------------------------------------------------------------
 
-Why why_collectives(const SimAsked&, const JobFacts& job, const sim::SimReport& report) {
+Why why_collectives(const SimulateOptions&, const JobFacts& job, const sim::SimReport& report) {
   std::vector<char> used(job.rules.rules.size(), 0);
   for (const sim::CollectiveReport& c : report.collectives)
     for (size_t i = 0; i < used.size(); ++i)
@@ -155,16 +155,16 @@ Why why_collectives(const SimAsked&, const JobFacts& job, const sim::SimReport& 
           std::find(used.begin(), used.end(), 1) != used.end()};
 }
 
-Why why_groups(const SimAsked&, const JobFacts& job, const sim::SimReport&) {
+Why why_groups(const SimulateOptions&, const JobFacts& job, const sim::SimReport&) {
   if (job.unnamed.empty() && job.groups_given > 0) return {};
   if (job.groups_given == 0) return {"it has no groups", false};
   return {fmt::format("no communication is of group {}", some(job.unnamed)), job.unnamed.size() < job.groups_given};
 }
 
-Why why_no_fold(const SimAsked& asked, const JobFacts& job, const sim::SimReport& report) {
+Why why_no_fold(const SimulateOptions& asked, const JobFacts& job, const sim::SimReport& report) {
   if (!asked.congestion.empty() && asked.congestion != "closed")
     return {fmt::format("--congestion {} simulates every rank", asked.congestion), false};
-  if (asked.timeline && !asked.classes) return {"--timeline shows every rank", false};
+  if (asked.timeline && !job.classes) return {"--timeline shows every rank", false};
   if (report.distinct_traces >= static_cast<int64_t>(job.ranks.size()))
     return {"every rank has a trace of its own", false};
   return {};
@@ -172,52 +172,58 @@ Why why_no_fold(const SimAsked& asked, const JobFacts& job, const sim::SimReport
 
 /// Every option of `chakra sim` that may change nothing.
 constexpr std::array<Row, 17> kRows{{
-    {"--device", [](const SimAsked& a, const JobFacts&) { return if_given(a.device); }, why_device},
-    {"--from-device", [](const SimAsked& a, const JobFacts&) { return if_given(a.from_device); }, why_from_device},
-    {"--unrecorded", [](const SimAsked& a, const JobFacts&) { return if_given(a.unrecorded); }, why_unrecorded},
+    {"--device", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.device); }, why_device},
+    {"--from-device", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.from_device); },
+     why_from_device},
+    {"--unrecorded", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.unrecorded); },
+     why_unrecorded},
     {"--system (roofline-enabled)",
-     [](const SimAsked& a, const JobFacts& j) { return if_set(a.native && j.system.roofline); }, why_roofline},
+     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat && j.system.roofline); }, why_roofline},
     {"--system (peak-perf, local-mem-bw)",
-     [](const SimAsked& a, const JobFacts& j) {
-       return if_set(a.native && !j.system.roofline &&
+     [](const SimulateOptions& a, const JobFacts& j) {
+       return if_set(!a.compat && !j.system.roofline &&
                      (j.system.peak_flop_per_s > 0 || j.system.memory_bytes_per_s > 0));
      },
      why_rates},
     {"--system (devices)",
-     [](const SimAsked& a, const JobFacts& j) { return if_set(a.native && !j.system.devices.empty()); }, why_devices},
+     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat && !j.system.devices.empty()); },
+     why_devices},
     {"--system (ranks)",
-     [](const SimAsked& a, const JobFacts& j) { return if_set(a.native && !j.system.unlike.empty()); }, why_ranks},
-    {"--system", [](const SimAsked& a, const JobFacts& j) { return keys_without(j, a.native); },
-     [](const SimAsked& a, const JobFacts&, const sim::SimReport&) {
-       return Why{a.native ? "only --compat uses such keys" : "only the native mode uses such keys", false};
+     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat && !j.system.unlike.empty()); },
+     why_ranks},
+    {"--system", [](const SimulateOptions& a, const JobFacts& j) { return keys_without(j, !a.compat); },
+     [](const SimulateOptions& a, const JobFacts&, const sim::SimReport&) {
+       return Why{!a.compat ? "only --compat uses such keys" : "only the native mode uses such keys", false};
      }},
-    {"--memory", [](const SimAsked& a, const JobFacts&) { return if_given(a.memory); },
-     [](const SimAsked& a, const JobFacts& j, const sim::SimReport&) {
-       return Why{a.native                                               ? "only --compat uses it"
+    {"--memory", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.memory); },
+     [](const SimulateOptions& a, const JobFacts& j, const sim::SimReport&) {
+       return Why{!a.compat                                              ? "only --compat uses it"
                   : j.system.memory == sim::MemoryKind::none || j.memory ? ""
                                                                          : "the job has no remote memory nodes",
                   false};
      }},
-    {"--groups", [](const SimAsked& a, const JobFacts&) { return if_given(a.groups); }, why_groups},
-    {"--expand", [](const SimAsked& a, const JobFacts&) { return if_given(a.expand); },
-     [](const SimAsked&, const JobFacts& j, const sim::SimReport&) {
+    {"--groups", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.groups); }, why_groups},
+    {"--expand", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.expand); },
+     [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) {
        return Why{j.copies == 0 ? "every rank has a trace" : "", false};
      }},
     {"--congestion",
-     [](const SimAsked& a, const JobFacts&) { return if_given(a.congestion == "closed" ? "" : a.congestion); },
-     [](const SimAsked&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
-    {"--packet-bytes", [](const SimAsked& a, const JobFacts&) { return if_set(a.packet_bytes); },
-     [](const SimAsked&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
-    {"--collectives", [](const SimAsked& a, const JobFacts&) { return if_given(a.collectives); }, why_collectives},
-    {"--no-fold", [](const SimAsked& a, const JobFacts&) { return if_set(a.no_fold); }, why_no_fold},
+     [](const SimulateOptions& a, const JobFacts&) { return if_given(a.congestion == "closed" ? "" : a.congestion); },
+     [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
+    {"--packet-bytes", [](const SimulateOptions& a, const JobFacts&) { return if_set(a.packet_bytes.has_value()); },
+     [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
+    {"--collectives", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.collectives); },
+     why_collectives},
+    {"--no-fold", [](const SimulateOptions& a, const JobFacts&) { return if_set(!a.fold); }, why_no_fold},
     {"--backend, --num-queues-per-dim, --injection-scale",
-     [](const SimAsked& a, const JobFacts&) {
-       return if_set(a.backend == "congestion_aware" || a.queues_per_dimension != 1 || a.injection_scale != 1);
+     [](const SimulateOptions& a, const JobFacts&) {
+       const sim::CompatOptions& c = a.compat_options;
+       return if_set(c.congestion_aware || c.queues_per_dimension != 1 || c.injection_scale != 1);
      },
-     [](const SimAsked&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
+     [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
     {"--rendezvous-protocol",
-     [](const SimAsked& a, const JobFacts&) { return if_set(a.rendezvous == "true" || a.rendezvous == "1"); },
-     [](const SimAsked&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
+     [](const SimulateOptions& a, const JobFacts&) { return if_set(a.compat_options.rendezvous); },
+     [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
 }};
 
 /// Names of groups that no communication of the traces has.
@@ -247,6 +253,7 @@ Finding partial_effect(std::string_view option, std::string_view why) {
 
 JobFacts facts_of(const sim::SimInput& input, const match::GroupTable& groups, const Findings& findings) {
   JobFacts facts;
+  facts.classes = input.classes.has_value();
   facts.system = input.system;
   facts.rules = input.collectives;
   if (input.classes)
@@ -293,7 +300,7 @@ Findings link_options_without_effect(const pytorch::LinkOptions& options, const 
   return findings;
 }
 
-Findings options_without_effect(const SimAsked& asked, const JobFacts& job, const sim::SimReport& report) {
+Findings options_without_effect(const SimulateOptions& asked, const JobFacts& job, const sim::SimReport& report) {
   Findings findings;
   for (const Row& row : kRows) {
     const auto given = row.given(asked, job);
@@ -306,4 +313,4 @@ Findings options_without_effect(const SimAsked& asked, const JobFacts& job, cons
   return findings;
 }
 
-}  // namespace chakra::cli
+}  // namespace chakra::job

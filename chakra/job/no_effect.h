@@ -8,26 +8,18 @@
 
 #include "chakra/base/base.h"
 #include "chakra/coll/coll.h"
+#include "chakra/job/simulate.h"
 #include "chakra/match/match.h"
 #include "chakra/pytorch/pytorch.h"
 #include "chakra/sim/sim.h"
 #include "chakra/trace/trace.h"
 
-namespace chakra::cli {
+namespace chakra::job {
 
 /// "--congestion fluid has no effect: nothing communicates".
 Finding no_effect(std::string_view option, std::string_view why);
 /// "--device H100-SXM has no effect on a part: 2.50 % of the device time is unchanged: ..."
 Finding partial_effect(std::string_view option, std::string_view why);
-
-/// What 'chakra sim' was asked for, as far as it may change nothing.
-struct SimAsked {
-  bool native = true, classes = false;
-  std::string memory, groups, expand, congestion, collectives, device, from_device, unrecorded, backend, rendezvous;
-  int64_t queues_per_dimension = 1;
-  double injection_scale = 1;
-  bool packet_bytes = false, no_fold = false, timeline = false;
-};
 
 /// What a job has, as far as an option needs it. The job is gone once it is simulated.
 struct JobFacts {
@@ -35,6 +27,7 @@ struct JobFacts {
   std::vector<std::string> unnamed;  ///< groups of --groups that nothing of the job names
   size_t groups_given = 0;
   bool collectives = false, messages = false, memory = false;  ///< nodes of the kind
+  bool classes = false;                                        ///< by classes of ranks
   bool unrecorded = false;                                     ///< device work that was not recorded
   int64_t copies = -1;                                         ///< by --expand
   sim::System system;
@@ -44,11 +37,11 @@ struct JobFacts {
 JobFacts facts_of(const sim::SimInput& input, const match::GroupTable& groups, const Findings& findings);
 
 /// One finding for each option that had no effect, or only a part.
-Findings options_without_effect(const SimAsked& asked, const JobFacts& job, const sim::SimReport& report);
+Findings options_without_effect(const SimulateOptions& asked, const JobFacts& job, const sim::SimReport& report);
 
 /// The same for --groups of other commands: nothing, or one finding.
 Findings groups_without_effect(const match::GroupTable& groups, const std::vector<trace::Trace>& traces);
 /// The same for 'chakra link', of one rank.
 Findings link_options_without_effect(const pytorch::LinkOptions& options, const pytorch::LinkReport& report);
 
-}  // namespace chakra::cli
+}  // namespace chakra::job

@@ -1,16 +1,13 @@
-// `--ranks`: of a job, some ranks only.
+// Which ranks of a job are read, and which are made up.
 #pragma once
 
 #include <string>
 
 #include "chakra/base/base.h"
-#include "chakra/cli/options.h"
+#include "chakra/match/match.h"
 #include "chakra/trace/trace.h"
 
-namespace chakra::cli {
-
-/// --ranks FIRST:COUNT.
-Option ranks_option(std::string& text);
+namespace chakra::job {
 
 /// Reads the ranks that `text` names, all where it is empty: "R", "FIRST:COUNT", or several of them with commas
 /// between. Other ranks' files are not opened. `first_of`: of those the ones below this number, with a finding that
@@ -19,4 +16,8 @@ Option ranks_option(std::string& text);
 Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& text, int64_t first_of,
                                    Findings& findings);
 
-}  // namespace chakra::cli
+/// "N" or "N:RANK": a job of N ranks, where those without a trace are copies of RANK, else of the lowest there is.
+/// Nothing where `text` is empty. Errors: cli.usage, edit.expand.*
+Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::GroupTable& groups, Findings& findings);
+
+}  // namespace chakra::job

@@ -1,23 +1,13 @@
-#include "chakra/cli/max_error.h"
+#include "chakra/job/max_error.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "chakra/cli/no_effect.h"
+#include "chakra/job/no_effect.h"
 
-namespace chakra::cli {
-
-Option max_error_option(std::optional<double>& percent) {
-  return {.names = "--max-error",
-          .target = &percent,
-          .help =
-              "Exit with 1 if a replay with recorded transfers is off the measurement by more than so many percent, "
-              "up or down; the result is written all the same",
-          .value = "P",
-          .accepted = real_number(0, 1e6)};
-}
+namespace chakra::job {
 
 std::vector<Replayed> replayed_job(const std::optional<sim::JobReplay>& job, const Findings& findings) {
   if (job && job->job().has(sim::TransferKind::recorded))
@@ -48,4 +38,4 @@ Result<void> check_errors(std::optional<double> percent, const std::vector<Repla
   return fail(Code::bad_input, "cli.max_error", fmt::format("off by more than {:g} %: {}", *percent, text));
 }
 
-}  // namespace chakra::cli
+}  // namespace chakra::job

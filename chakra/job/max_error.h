@@ -1,17 +1,13 @@
-// --max-error P: the exit code says whether a recording, run again on its own graph, takes what was measured.
+// The largest error that is accepted: whether a recording, run again on its own graph, takes what was measured.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "chakra/cli/cli.h"
 #include "chakra/sim/sim.h"
 
-namespace chakra::cli {
-
-/// --max-error P.
-Option max_error_option(std::optional<double>& percent);
+namespace chakra::job {
 
 /// A replay, and by how much it is off: replayed / measured - 1; none where it could not run.
 struct Replayed {
@@ -27,4 +23,4 @@ Findings max_error_without_effect(std::optional<double> percent, const std::vect
 /// Whether all stay within so many percent, up or down. Errors: cli.max_error.
 Result<void> check_errors(std::optional<double> percent, const std::vector<Replayed>& replays);
 
-}  // namespace chakra::cli
+}  // namespace chakra::job

@@ -1,13 +1,14 @@
-#include "chakra/cli/rank_choice.h"
+#include "chakra/job/ranks.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "chakra/edit/edit.h"
 #include "chakra/io/io.h"
 
-namespace chakra::cli {
+namespace chakra::job {
 namespace {
 
 struct Range {
@@ -68,13 +69,6 @@ Result<trace::TraceSet> read_files(const std::string& path, const std::vector<io
 
 }  // namespace
 
-Option ranks_option(std::string& text) {
-  return {.names = "--ranks",
-          .target = &text,
-          .help = "Only these ranks of the job, for example 0:8 (the first 8) or 0,2,5",
-          .value = "FIRST:COUNT"};
-}
-
 Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& text, int64_t first_of,
                                    Findings& findings) {
   CHAKRA_ASSIGN(std::vector<io::RankFile> files, io::find_ranks(path));
@@ -100,4 +94,17 @@ Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& t
   return read_files(path, files);
 }
 
-}  // namespace chakra::cli
+Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::GroupTable& groups, Findings& findings) {
+  if (text.empty()) return {};
+  const std::string_view view = text;
+  const size_t colon = view.find(':');
+  int64_t ranks = 0, like = -1;
+  if (!parse_decimal(view.substr(0, colon), ranks) || ranks < 1 ||
+      (colon != std::string_view::npos && (!parse_decimal(view.substr(colon + 1), like) || like < 0)))
+    return fail(Code::usage, "cli.usage",
+                fmt::format("--expand {}: a number of ranks is expected, or N:RANK", quote(text)));
+  CHAKRA_ASSIGN(job, edit::expand(std::move(job), groups, ranks, like, findings));
+  return {};
+}
+
+}  // namespace chakra::job

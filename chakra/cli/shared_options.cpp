@@ -1,4 +1,4 @@
-// --max-unpacked, an option of every command that reads files.
+// Options of several subcommands.
 #include <array>
 #include <utility>
 
@@ -37,6 +37,30 @@ Option max_unpacked_option() {
           .accepted = {[](const std::string& text) {
             return bytes_of(text) ? std::string() : quote(text) + " is not a number of bytes, as 5000000 or 64GiB are";
           }}};
+}
+
+Option ranks_option(std::string& text) {
+  return {.names = "--ranks",
+          .target = &text,
+          .help = "Only these ranks of the job, for example 0:8 (the first 8) or 0,2,5",
+          .value = "FIRST:COUNT"};
+}
+
+Option expand_option(std::string& text) {
+  return {.names = "--expand",
+          .target = &text,
+          .help = "A job of N ranks: those without a trace are copies of RANK (else of the lowest there is)",
+          .value = "N[:RANK]"};
+}
+
+Option max_error_option(std::optional<double>& percent) {
+  return {.names = "--max-error",
+          .target = &percent,
+          .help =
+              "Exit with 1 if a replay with recorded transfers is off the measurement by more than so many percent, "
+              "up or down; the result is written all the same",
+          .value = "P",
+          .accepted = real_number(0, 1e6)};
 }
 
 }  // namespace chakra::cli

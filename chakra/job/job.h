@@ -1,0 +1,11 @@
+// What the command does, as calls: recordings become traces, jobs are read, proven and simulated. A call takes files
+// and options, and returns what came out with its findings; nothing is printed.
+#pragma once
+
+#include "chakra/job/delays.h"     // IWYU pragma: export
+#include "chakra/job/link.h"       // IWYU pragma: export
+#include "chakra/job/max_error.h"  // IWYU pragma: export
+#include "chakra/job/no_effect.h"  // IWYU pragma: export
+#include "chakra/job/ranks.h"      // IWYU pragma: export
+#include "chakra/job/replays.h"    // IWYU pragma: export
+#include "chakra/job/simulate.h"   // IWYU pragma: export

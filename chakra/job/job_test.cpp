@@ -1,0 +1,99 @@
+// The calls as a program uses them: on the recorded example job.
+#include "chakra/job/job.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/io/io.h"
+
+namespace chakra::job {
+namespace {
+
+using chakra::testing::tag_of;
+using chakra::testing::TemporaryFolder;
+
+constexpr const char* kRecordings = "examples/traces/ddp_gloo_2ranks";
+
+/// The example job, linked into a folder.
+class Job : public ::testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  std::string traces_ = folder_.path("traces");
+  LinkJobOptions link_{.inputs = {kRecordings}, .output = traces_, .link = {}, .explain = {}, .max_error = {}};
+  std::string network_ =
+      folder_.write("net.yml", "topology: [Switch]\nnpus_count: [2]\nbandwidth: [50]\nlatency: [500]\n");
+  SimulateOptions simulate() const {
+    SimulateOptions o;
+    o.path = traces_ + "/trace";
+    o.network = network_;
+    return o;
+  }
+};
+
+TEST_F(Job, IsLinkedComparedAndWrittenTogether) {
+  auto linked = link_job(link_);
+  ASSERT_TRUE(linked) << linked.error().message();
+  ASSERT_EQ(linked->ranks.size(), 2u);
+  EXPECT_EQ(linked->ranks[1].rank, 1);
+  EXPECT_TRUE(linked->mismatches.empty());
+  ASSERT_TRUE(linked->replay);
+  EXPECT_EQ(linked->replays.size(), 3u);  // each rank, and the job
+  EXPECT_FALSE(is_file(linked->ranks[0].output));
+  ASSERT_TRUE(linked->commit());
+  EXPECT_TRUE(is_file(linked->ranks[0].output));
+  EXPECT_TRUE(is_file(linked->ranks[1].output));
+}
+
+TEST_F(Job, IsSimulatedWithHooks) {
+  auto linked = link_job(link_);
+  ASSERT_TRUE(linked && linked->commit());
+  int begun = 0;
+  const auto result = simulate_job(simulate(), {.begins = [&] { ++begun; }});
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(begun, 1);
+  EXPECT_EQ(result->report.ranks.size(), 2u);
+  EXPECT_GT(result->report.makespan_ps, 0);
+  EXPECT_TRUE(result->replay);
+  EXPECT_FALSE(result->recorded_transfers);
+
+  const std::atomic<bool> stop{true};
+  const auto stopped = simulate_job(simulate(), {.stop = &stop});
+  ASSERT_TRUE(stopped) << stopped.error().message();
+  EXPECT_TRUE(stopped->report.interrupted);
+}
+
+TEST_F(Job, SaysWhatHadNoEffect) {
+  auto linked = link_job(link_);
+  ASSERT_TRUE(linked && linked->commit());
+  SimulateOptions o = simulate();
+  o.expand = "2";
+  const auto result = simulate_job(o);
+  ASSERT_TRUE(result) << result.error().message();
+  const Findings& findings = result->report.findings;
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& f) {
+    return f.tag == "sim.option.no_effect" && contains(f.text, "--expand");
+  }));
+}
+
+TEST_F(Job, RefusesWhatDoesNotGoTogether) {
+  EXPECT_EQ(tag_of(link_job({})), "cli.usage");
+  LinkJobOptions explained = link_;
+  explained.explain = 1;
+  EXPECT_EQ(tag_of(link_job(explained)), "cli.usage");
+  SimulateOptions o = simulate();
+  o.compat = true;
+  o.delays = {"a=1us"};
+  EXPECT_EQ(tag_of(simulate_job(o)), "cli.usage");
+  o = simulate();
+  o.packet_bytes = 4096;
+  EXPECT_EQ(tag_of(simulate_job(o)), "cli.usage");
+  o = simulate();
+  o.network = "none.yml";
+  EXPECT_EQ(tag_of(simulate_job(o)), "base.file.open");
+}
+
+}  // namespace
+}  // namespace chakra::job

@@ -1,0 +1,170 @@
+#include "chakra/job/link.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <filesystem>
+
+#include "chakra/io/io.h"
+#include "chakra/job/no_effect.h"
+#include "chakra/job/replays.h"
+#include "chakra/view/view.h"
+
+namespace chakra::job {
+namespace {
+
+/// The outputs stay open until all ranks are linked.
+void allow_many_files() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+class LinkJob {
+ public:
+  explicit LinkJob(const LinkJobOptions& options) : o_(options) {}
+
+  Result<LinkedJob> run() {
+    CHAKRA_TRY(find_ranks());
+    if (o_.of_folders()) CHAKRA_TRY(make_directories(o_.output));
+    allow_many_files();
+    const size_t ranks = inputs_.size();
+    job_.ranks.resize(ranks);
+    traces_.resize(ranks);
+    files_.resize(ranks);
+    CHAKRA_TRY(for_each_rank([&](size_t i) { return link_rank(i); }));
+    if (ranks > 1) {
+      trace::TraceSet traces = compare_ranks();
+      CHAKRA_TRY(for_each_rank([&](size_t i) { return write(traces.ranks[i], i); }));
+      job_.replay = replay_linked(std::move(traces), job_.findings);
+    }
+    for (const LinkedRank& rank : job_.ranks)
+      if (rank.replayed) job_.replays.push_back({fmt::format("rank {}", rank.rank), rank.replay.error});
+    for (Replayed& all : replayed_job(job_.replay, job_.findings)) job_.replays.push_back(std::move(all));
+    for (Finding& finding : max_error_without_effect(o_.max_error, job_.replays))
+      job_.findings.push_back(std::move(finding));
+    for (std::optional<AtomicFile>& file : files_) job_.files.push_back(std::move(*file));
+    return std::move(job_);
+  }
+
+ private:
+  Result<void> find_ranks() {
+    if (o_.inputs.empty()) return fail(Code::usage, "cli.usage", "which recordings?");
+    if (is_directory(o_.inputs.front()) != is_directory(o_.inputs.back()))
+      return fail(Code::usage, "cli.usage", "two files of one rank or two folders of a job, not one of each");
+    if (o_.of_folders()) {
+      if (o_.explain) return fail(Code::usage, "cli.usage", "--explain is for one rank");
+      if (o_.link.rank) return fail(Code::usage, "cli.usage", "--rank is for one rank; a folder's files say theirs");
+      CHAKRA_ASSIGN(pytorch::Pairing pairing, pytorch::pair_folders(o_.inputs));
+      inputs_ = std::move(pairing.ranks);
+      job_.findings = std::move(pairing.findings);
+    } else if (o_.inputs.size() == 1) {
+      CHAKRA_ASSIGN(pytorch::RankInput input, pytorch::pair_file(o_.inputs[0]));
+      inputs_.push_back(std::move(input));
+    } else {
+      CHAKRA_ASSIGN(pytorch::RankInput input,
+                    pytorch::pair_files(o_.inputs[0], o_.inputs[1], o_.link.rank.has_value()));
+      inputs_.push_back(std::move(input));
+    }
+    return {};
+  }
+
+  /// In parallel; the error of the lowest one that has one.
+  template <class Work>
+  Result<void> for_each_rank(const Work& work) const {
+    const int jobs = o_.jobs > 0 ? o_.jobs : tbb::this_task_arena::max_concurrency();
+    const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(jobs));
+    tbb::task_arena arena(jobs);
+    std::vector<std::optional<Error>> errors(inputs_.size());
+    arena.execute([&] {
+      tbb::parallel_for(size_t{0}, inputs_.size(), [&](size_t i) {
+        if (Result<void> done = work(i); !done) errors[i] = done.error();
+      });
+    });
+    for (const auto& error : errors)
+      if (error) return tl::unexpected<Error>(*error);
+    return {};
+  }
+
+  Result<void> link_rank(size_t i) {
+    LinkedRank& rank = job_.ranks[i];
+    rank.input = inputs_[i];
+    CHAKRA_ASSIGN(pytorch::Linked linked, pytorch::link(inputs_[i], o_.link));
+    rank.rank = linked.trace.rank;
+    rank.nodes = linked.trace.size();
+    rank.report = std::move(linked.report);
+    for (Finding& finding : link_options_without_effect(o_.link, rank.report)) {
+      finding.rank = rank.rank;
+      rank.report.findings.push_back(std::move(finding));
+    }
+    if (o_.explain) {
+      const trace::Ids& ids = linked.trace.id;
+      const size_t found = ids.find(static_cast<uint64_t>(*o_.explain));
+      if (found == ids.size())
+        return fail(Code::usage, "cli.usage",
+                    fmt::format("there is no node {}; there are 1 to {}", *o_.explain, ids.size()));
+      rank.explanation = view::explain(linked.trace, static_cast<trace::NodeId>(found));
+    }
+    if (o_.of_folders()) traces_[i].communication = analyze::communication_of(linked.trace);
+    if (auto replay = sim::self_replay(linked.trace)) {
+      rank.replay = std::move(*replay);
+      rank.replayed = true;
+      Findings& findings = rank.report.findings;
+      findings.insert(findings.end(), rank.replay.findings.begin(), rank.replay.findings.end());
+    } else if (replay.error().tag != "sim.replay.no_times") {
+      return tl::unexpected<Error>(replay.error());
+    }
+    rank.output = o_.of_folders() ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string()
+                                  : o_.output;
+    if (inputs_.size() == 1) return write(linked.trace, i);
+    traces_[i].whole = std::move(linked.trace);  // what the ranks say together comes into it
+    return {};
+  }
+
+  Result<void> write(const trace::Trace& trace, size_t i) {
+    CHAKRA_ASSIGN(AtomicFile created, AtomicFile::create(job_.ranks[i].output));
+    CHAKRA_TRY(io::write_et(trace, created));
+    files_[i] = std::move(created);
+    return {};
+  }
+
+  /// What the ranks say together; their traces, each with its start.
+  trace::TraceSet compare_ranks() {
+    trace::TraceSet communication, traces;
+    for (Traces& of_rank : traces_) {
+      communication.ranks.push_back(std::move(of_rank.communication));
+      traces.ranks.push_back(std::move(of_rank.whole));
+    }
+    match::Matching matching = match::match(communication);
+    job_.times = analyze::job_times(communication, matching);
+    job_.mismatches = std::move(matching.findings);
+    put_starts(traces, job_.times, job_.findings);
+    return traces;
+  }
+
+  struct Traces {
+    trace::Trace whole, communication;
+  };
+
+  const LinkJobOptions& o_;
+  std::vector<pytorch::RankInput> inputs_;
+  std::vector<Traces> traces_;                    ///< by rank, of several
+  std::vector<std::optional<AtomicFile>> files_;  ///< by rank
+  LinkedJob job_;
+};
+
+}  // namespace
+
+Result<void> LinkedJob::commit() {
+  for (AtomicFile& file : files) CHAKRA_TRY(file.commit());
+  return {};
+}
+
+Result<LinkedJob> link_job(const LinkJobOptions& options) { return LinkJob(options).run(); }
+
+}  // namespace chakra::job

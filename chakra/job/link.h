@@ -1,0 +1,57 @@
+// Recordings of a job become traces, compared with each other and replayed: what `chakra link` does, as a call.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chakra/analyze/analyze.h"
+#include "chakra/base/base.h"
+#include "chakra/job/max_error.h"
+#include "chakra/pytorch/pytorch.h"
+#include "chakra/sim/sim.h"
+
+namespace chakra::job {
+
+struct LinkJobOptions {
+  std::vector<std::string>
+      inputs;          ///< host and device trace of a rank, in any order, one of them, or one or two folders
+  std::string output;  ///< the trace; of folders the folder for trace.<rank>.et
+  pytorch::LinkOptions link;
+  std::optional<int64_t> explain;   ///< a node: why its edges are there
+  std::optional<double> max_error;  ///< percent
+  int jobs = 0;                     ///< ranks at the same time; 0: one per core
+
+  bool of_folders() const { return is_directory(inputs.front()); }
+};
+
+/// What is kept of a rank once it is linked.
+struct LinkedRank {
+  pytorch::RankInput input;
+  std::string output;
+  pytorch::LinkReport report;
+  sim::SelfReplay replay;
+  bool replayed = false;
+  int64_t rank = 0;
+  int64_t nodes = 0;
+  std::string explanation;  ///< of the node that is asked for
+};
+
+struct LinkedJob {
+  std::vector<LinkedRank> ranks;
+  analyze::JobTimes times;  ///< of several ranks: clocks, stragglers, waiting and transfer
+  Findings mismatches;      ///< of the communication of several ranks
+  std::optional<sim::JobReplay> replay;
+  std::vector<Replayed> replays;
+  Findings findings;
+  std::vector<AtomicFile> files;  ///< by rank; written, and not there yet
+
+  /// The traces appear, all of them or none. Errors: base.file.write.
+  Result<void> commit();
+};
+
+/// Errors: cli.usage for inputs and options that do not go together; those of pytorch::pair_*, pytorch::link,
+/// sim::self_replay, io::write_et. Cost: that of linking; several ranks are all in memory until their clocks are known.
+Result<LinkedJob> link_job(const LinkJobOptions& options);
+
+}  // namespace chakra::job

@@ -1,0 +1,197 @@
+#include "chakra/job/simulate.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "chakra/check/check.h"
+#include "chakra/io/io.h"
+#include "chakra/job/no_effect.h"
+#include "chakra/job/ranks.h"
+#include "chakra/job/replays.h"
+
+namespace chakra::job {
+namespace {
+
+/// A collective given as one trace per rank: its path counts from the system file's folder, else from
+/// the working folder.
+Result<trace::TraceSet> read_custom(const std::string& prefix, const std::string& system_file) {
+  const std::string beside = (std::filesystem::path(system_file).parent_path() / prefix).string();
+  return io::read_job(io::find_ranks(beside) ? beside : prefix);
+}
+
+Result<void> read_custom_collectives(sim::SimInput& input) {
+  const sim::System& s = input.system;
+  using Row = std::pair<trace::CommType, const std::string*>;
+  for (const auto& [type, prefix] :
+       {Row{trace::CommType::all_reduce, &s.all_reduce_custom}, Row{trace::CommType::all_gather, &s.all_gather_custom},
+        Row{trace::CommType::reduce_scatter, &s.reduce_scatter_custom},
+        Row{trace::CommType::all_to_all, &s.all_to_all_custom}})
+    if (!prefix->empty()) {
+      CHAKRA_ASSIGN(trace::TraceSet custom, read_custom(*prefix, s.file));
+      input.custom.emplace(type, std::move(custom));
+    }
+  return {};
+}
+
+bool gives_transfers(const SimulateOptions& o) { return o.transfers == "recorded"; }
+
+bool is_recorded(const sim::SimInput& input) {
+  return input.classes ? sim::has_recorded_starts(*input.classes) : sim::has_recorded_starts(input.job);
+}
+
+RecordingOptions recording_options(const SimulateOptions& o) {
+  RecordingOptions options{o.path, o.compat, o.align_starts, gives_transfers(o), {}};
+  if (!o.congestion.empty()) options.network_options.push_back("--congestion " + o.congestion);
+  if (!o.collectives.empty()) options.network_options.emplace_back("--collectives");
+  if (!o.routing.empty()) options.network_options.emplace_back("--routing");
+  return options;
+}
+
+/// What check::prove calls an error is the run's error, before it begins. The compatible mode has its own rules for
+/// groups, and its own errors.
+Result<void> check_before(const SimulateOptions& o, sim::SimInput& input) {
+  if (!o.check) return {};
+  input.matching = match::match(input.job, input.groups);
+  Findings errors = check::prove(input.job, *input.matching);
+  if (o.compat) input.matching.reset();  // of no use there
+  std::erase_if(errors, [&](const Finding& f) {
+    return f.severity != Severity::error ||
+           (o.compat && (f.tag.starts_with("match.group.") || f.tag.starts_with("match.rank.")));
+  });
+  if (errors.empty()) return {};
+  const Finding& first = errors.front();
+  const std::string where = first.rank < 0   ? ""
+                            : first.node < 0 ? fmt::format("rank {}: ", first.rank)
+                                             : fmt::format("rank {}: node {}: ", first.rank, first.node);
+  return fail(Code::bad_input, first.tag,
+              fmt::format("{}{} ({}'chakra check' says more, --no-check runs it nevertheless)", where, first.text,
+                          errors.size() > 1 ? fmt::format("and {} more; ", errors.size() - 1) : ""),
+              {o.path});
+}
+
+Result<void> use_devices(const DeviceOptions& options, bool native, sim::System& system) {
+  if (!native && !(options.device.empty() && options.from_device.empty() && options.unrecorded.empty()))
+    return fail(Code::usage, "cli.usage", "--device, --from-device and --unrecorded are for the native mode");
+  system.keep_unrecorded = options.unrecorded == "keep";
+  if (!options.device.empty()) {
+    CHAKRA_ASSIGN(system.target, device::find_or_load(options.device));
+  }
+  if (!options.from_device.empty()) {
+    CHAKRA_ASSIGN(system.recorded, device::find_or_load(options.from_device));
+  }
+  return {};
+}
+
+/// --routing instead of what the network file says.
+Result<void> set_routing(const SimulateOptions& o, net::Fabric& fabric, Findings& findings) {
+  const bool asked = !o.routing.empty();
+  if (asked) {
+    auto routing = net::parse_routing(o.routing);
+    if (!routing) return fail(Code::usage, "cli.usage", fmt::format("--routing: {}", routing.error().text));
+    fabric.routing = *routing;
+  }
+  if (!asked && fabric.routing.kind == net::Routing::spread) return {};
+  const char* option = asked ? "--routing" : "'routing' of the network file";
+  if (o.compat) findings.push_back(no_effect(option, "ASTRA-sim's rules have routes of their own"));
+  else if (!fabric.has_choice())
+    findings.push_back(no_effect(option, "no two ranks of this network are joined by several shortest routes"));
+  return {};
+}
+
+/// Options that do not go together.
+Result<void> check_options(const SimulateOptions& o) {
+  if (o.compat && (!o.congestion.empty() || !o.collectives.empty() || !o.routing.empty() || !o.transfers.empty() ||
+                   !o.fold || o.align_starts || !o.delays.empty()))
+    return fail(Code::usage, "cli.usage",
+                "--congestion, --collectives, --routing, --transfers, --delay, --align-starts and --no-fold are for "
+                "the native mode");
+  if (o.packet_bytes && o.congestion != "packet")
+    return fail(Code::usage, "cli.usage", "--packet-bytes is for --congestion packet");
+  return {};
+}
+
+/// The network, the system and all else that is said beside the job.
+Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Findings& findings) {
+  CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
+  CHAKRA_TRY(set_routing(o, input.fabric, findings));
+  if (!o.system.empty()) {
+    CHAKRA_ASSIGN(input.system, sim::load_system(o.system, findings));
+  }
+  CHAKRA_TRY(use_devices(o.devices, !o.compat, input.system));
+  if (!o.memory.empty()) CHAKRA_TRY(sim::load_memory(o.memory, input.system));
+  if (!o.groups.empty()) {
+    CHAKRA_ASSIGN(input.groups, match::load_groups(o.groups));
+  }
+  if (o.compat && o.system.empty()) return fail(Code::usage, "cli.usage", "--compat needs --system");
+  if (o.compat && o.timeline) return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
+  return {};
+}
+
+Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Findings& findings) {
+  if (!o.compat && o.ranks.empty() && io::is_class_job(o.path)) {
+    if (!o.expand.empty()) return fail(Code::usage, "cli.usage", "--expand is for jobs without a ranks.json");
+    CHAKRA_ASSIGN(input.classes, io::read_class_job(o.path));
+    return {};
+  }
+  CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.ranks, o.compat ? input.fabric.size() : -1, findings));
+  CHAKRA_TRY(expand_job(o.expand, input.job, input.groups, findings));
+  return check_before(o, input);
+}
+
+Result<void> set_options(const SimulateOptions& o, sim::SimInput& input) {
+  input.timeline = o.timeline;
+  input.compat = o.compat_options;
+  if (o.packet_bytes) input.packets.packet_bytes = static_cast<uint64_t>(*o.packet_bytes);
+  input.fold = o.fold && (!o.timeline || input.classes);  // a timeline shows every rank
+  if (o.congestion == "fluid") input.congestion = sim::Congestion::fluid;
+  if (o.congestion == "packet") input.congestion = sim::Congestion::packet;
+  if (!o.collectives.empty()) {
+    std::string text = o.collectives;
+    if (is_file(text)) {
+      CHAKRA_ASSIGN(text, read_file(o.collectives));
+    }
+    CHAKRA_ASSIGN(input.collectives,
+                  coll::parse_selection(text, is_file(o.collectives) ? o.collectives : "--collectives"));
+  }
+  if (o.compat) CHAKRA_TRY(read_custom_collectives(input));
+  return {};
+}
+
+}  // namespace
+
+Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hooks) {
+  CHAKRA_TRY(check_options(o));
+  sim::SimInput input;
+  SimulateResult result;
+  Findings findings;
+  CHAKRA_TRY(read_system(o, input, findings));
+  const match::GroupTable groups = input.groups;
+  CHAKRA_TRY(read_traces(o, input, findings));
+  CHAKRA_TRY(set_options(o, input));
+  input.stop = hooks.stop;
+  input.progress = hooks.progress;
+  input.waits = hooks.waits;
+  if (hooks.begins) hooks.begins();
+  result.network = input.fabric.describe();
+  input.system.use_roofline();
+  const JobFacts facts = facts_of(input, groups, findings);
+  if (!o.delays.empty() && o.transfers.empty() && is_recorded(input)) o.transfers = "recorded";
+  result.recorded_transfers = gives_transfers(o);
+  CHAKRA_ASSIGN(result.replay, use_recording(recording_options(o), input, findings));
+  if (!o.delays.empty()) {
+    CHAKRA_ASSIGN(result.delays, DelayStudy::begin(o.delays, o.path, input, findings));
+  }
+  CHAKRA_ASSIGN(result.report, o.compat ? sim::simulate_compat(input) : sim::simulate(std::move(input)));
+  sim::SimReport& report = result.report;
+  result.replays = replayed_job(result.replay, findings);
+  for (Finding& finding : max_error_without_effect(o.max_error, result.replays)) findings.push_back(std::move(finding));
+  if (result.replay && !report.interrupted && !result.recorded_transfers)
+    result.replay->add(sim::TransferKind::simulated, report);
+  if (result.delays) result.delays->add(report);
+  report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
+  for (Finding& finding : options_without_effect(o, facts, report)) report.findings.push_back(std::move(finding));
+  return result;
+}
+
+}  // namespace chakra::job
