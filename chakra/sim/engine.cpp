@@ -78,6 +78,9 @@ struct Account {
       (hosting > 0 ? host : waiting > 0 ? bubble : idle) += passed;
     }
   }
+  Picoseconds total() const {
+    return std::accumulate(exposed.begin(), exposed.end(), compute + host + bubble + idle);
+  }
   void stop(NodeId node) {
     moving.erase(std::find_if(moving.begin(), moving.end(), [&](const Moving& m) { return m.node == node; }));
   }
@@ -156,6 +159,7 @@ class Engine {
     }
     for (const Actor& actor : actors_)
       if (actor.feeder.remaining() > 0) return stuck();
+    CHAKRA_ASSERT(!traffic_ || traffic_->idle());  // what was sent has arrived
     return summarize();
   }
 
@@ -703,6 +707,7 @@ class Engine {
     for (uint32_t i = 0; i < folded_.ranks.size(); ++i) {
       const Actor& actor = actors_[folded_.actor_of[i]];
       const Account& account = actor.account;
+      CHAKRA_ASSERT(account.total() == actor.finish);  // the parts add up
       report_.makespan_ps = std::max(report_.makespan_ps, actor.finish);
       report_.ranks.push_back({folded_.ranks[i], actor.finish, account.compute,
                                std::accumulate(account.exposed.begin(), account.exposed.end(), Picoseconds{0}),

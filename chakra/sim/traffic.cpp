@@ -170,6 +170,11 @@ Picoseconds Traffic::advance_to(Picoseconds time, std::vector<Done>& done) {
   return now;
 }
 
+bool Traffic::idle() const {
+  return unused_.size() == flights_.size() && later_.empty() &&
+         std::none_of(runs_.begin(), runs_.end(), [](const auto& run) { return run != nullptr; });
+}
+
 std::vector<net::LinkTotal> Traffic::totals() const {
   return std::visit([](const auto& n) { return n.totals(); }, network_);
 }

@@ -41,6 +41,8 @@ class Traffic {
   /// As the networks' advance_to; what arrives later than it leaves is reported when it arrives.
   Picoseconds advance_to(Picoseconds time, std::vector<Done>& done);
 
+  /// Nothing is on its way, and every collective that has begun is over.
+  bool idle() const;
   std::vector<net::LinkTotal> totals() const;
   uint64_t events() const;
 
