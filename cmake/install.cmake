@@ -7,7 +7,7 @@
 include(CMakePackageConfigHelpers)
 
 # The rooms for programs of one's own, and all that they stand on.
-set(library_rooms feed io gen)
+set(library_rooms job feed io gen)
 set(installed_rooms)
 file(STRINGS ${CMAKE_SOURCE_DIR}/rooms.txt lines REGEX "^[a-z]+:")
 list(REVERSE lines)  # highest first: a room is needed by those before it
@@ -33,7 +33,14 @@ foreach(room IN LISTS installed_rooms)
   chakra_install_room(${room} chakra-targets)
   string(APPEND pc_libs " -lchakra_${room}")
 endforeach()
-# The peer's classes need libprotobuf, the rest does not.
+# All of them as one: chakra::chakra, <chakra/chakra.h>.
+add_library(chakra_all INTERFACE)
+target_link_libraries(chakra_all INTERFACE chakra_job chakra_feed chakra_io chakra_gen)
+set_target_properties(chakra_all PROPERTIES EXPORT_NAME chakra)
+install(TARGETS chakra_all EXPORT chakra-targets)
+install(FILES cmake/chakra.h DESTINATION include/chakra)
+
+# The feeder classes of mlcommons/chakra need libprotobuf, the rest does not.
 chakra_install_room(compat chakra-compat-targets)
 set_target_properties(et_def PROPERTIES OUTPUT_NAME chakra_et_def)
 install(TARGETS et_def EXPORT chakra-compat-targets ARCHIVE DESTINATION lib)

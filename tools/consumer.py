@@ -62,6 +62,16 @@ def main():
             expect(run(where("build", "peer_feeder"), trace), PEER, "peer_feeder")
             expect(run(where("build", "free_nodes"), trace), FREE, "free_nodes")
 
+        # the whole library: recordings are linked and simulated
+        examples = where("moved", "share", "chakra", "examples")
+        run("cmake", "-S", os.path.join(examples, "job"), "-B", where("job"), f"-DCMAKE_PREFIX_PATH={where('moved')}")
+        run("cmake", "--build", where("job"), "-j", "2")
+        with open(where("net.yml"), "w", encoding="utf-8") as file:
+            file.write("topology: [Switch]\nnpus_count: [2]\nbandwidth: [1]\nlatency: [1000]\n")
+        said = run(where("job", "link_and_simulate"), os.path.join(examples, "traces", "ddp_gloo_2ranks"), where("traces"), where("net.yml"))
+        for wanted in ("rank 0: ", "rank 1: ", "rank 1 ends after "):
+            expect(said, wanted, "link_and_simulate")
+
         # pkg-config
         environment = dict(os.environ, PKG_CONFIG_PATH=where("moved", "lib", "pkgconfig"))
         programs = (("chakra", "feed_trace", ["2"], STREAMED), ("chakra-compat", "peer_feeder", [], PEER), ("chakra-compat", "free_nodes", [], FREE))

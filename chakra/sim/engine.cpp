@@ -78,9 +78,7 @@ struct Account {
       (hosting > 0 ? host : waiting > 0 ? bubble : idle) += passed;
     }
   }
-  Picoseconds total() const {
-    return std::accumulate(exposed.begin(), exposed.end(), compute + host + bubble + idle);
-  }
+  Picoseconds total() const { return std::accumulate(exposed.begin(), exposed.end(), compute + host + bubble + idle); }
   void stop(NodeId node) {
     moving.erase(std::find_if(moving.begin(), moving.end(), [&](const Moving& m) { return m.node == node; }));
   }

@@ -1,0 +1,28 @@
+// Recordings of a job in, what it takes on a described network out:
+//   link_and_simulate RECORDINGS TRACES NETWORK.yml
+#include <chakra/chakra.h>
+
+#include <iostream>
+
+using namespace chakra;
+
+Result<void> run(const std::string& recordings, const std::string& traces, const std::string& network) {
+  CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job({.inputs = {recordings}, .output = traces}));
+  CHAKRA_TRY(linked.commit());  // TRACES/trace.<rank>.et
+  for (const job::LinkedRank& rank : linked.ranks)
+    std::cout << "rank " << rank.rank << ": " << rank.nodes << " nodes, self-replay off by " << 100 * rank.replay.error
+              << " %\n";
+
+  CHAKRA_ASSIGN(const job::SimulateResult result, job::simulate_job({.path = traces, .network = network}));
+  for (const sim::RankReport& rank : result.report.ranks)
+    std::cout << "rank " << rank.rank << " ends after " << show_time(rank.finish_ps) << "\n";
+  for (const Finding& finding : result.report.findings) std::cout << finding.text << " [" << finding.tag << "]\n";
+  return {};
+}
+
+int main(int arguments, char** argument) {
+  if (arguments != 4) return 2;
+  const Result<void> done = run(argument[1], argument[2], argument[3]);
+  if (!done) std::cerr << done.error().message() << "\n";
+  return done ? 0 : 1;
+}
