@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "chakra/cli/cli.h"
-#include "chakra/io/io.h"
 #include "chakra/job/job.h"
 #include "chakra/view/view.h"
 
@@ -45,33 +44,17 @@ Table picture_of(const std::vector<analyze::Imbalance>& all) {
 }
 
 Result<void> run_analyze(const Options& o) {
-  std::vector<const analyze::AnalysisRow*> chosen;
-  for (const std::string& name : o.only)
-    if (std::none_of(analyze::kAnalyses.begin(), analyze::kAnalyses.end(),
-                     [&](const auto& row) { return row.name == name; }))
-      return fail(Code::usage, "cli.usage",
-                  fmt::format("there is no analysis {}; 'chakra list analyses' shows them", quote(name)));
-  for (const analyze::AnalysisRow& row : analyze::kAnalyses)
-    if (o.only.empty() || std::find(o.only.begin(), o.only.end(), row.name) != o.only.end()) chosen.push_back(&row);
-
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.path));
   files.push_back(o.groups);
-  match::GroupTable groups;
-  if (!o.groups.empty()) {
-    CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
-  }
-  CHAKRA_ASSIGN(const trace::TraceSet traces, io::read_job(o.path, {.texts = true}));
-  Findings findings = o.groups.empty() ? Findings() : job::groups_without_effect(groups, traces.ranks);
-  CHAKRA_ASSIGN(analyze::Job job, analyze::prepare(traces, groups, findings));
   const auto scope = std::find(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end(), o.launched);
-  job.scope = static_cast<analyze::LaunchScope>(scope - analyze::kLaunchScopes.begin());
-  job.details = !o.json.empty() || !o.csv.empty();
-  std::vector<analyze::NamedTable> tables;
-  for (const analyze::AnalysisRow* row : chosen) {
-    CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, row->run(job, findings));
-    std::move(some.begin(), some.end(), std::back_inserter(tables));
-  }
-  analyze::join_ranks(findings);
+  CHAKRA_ASSIGN(const job::AnalyzedJob job,
+                job::analyze_job({.path = o.path,
+                                  .groups = o.groups,
+                                  .only = o.only,
+                                  .scope = static_cast<analyze::LaunchScope>(scope - analyze::kLaunchScopes.begin()),
+                                  .details = !o.json.empty() || !o.csv.empty(),
+                                  .imbalances = !o.svg.empty()}));
+  const std::vector<analyze::NamedTable>& tables = job.tables;
 
   const auto csv_path = [&](const std::string& name) { return fmt::format("{}.{}.csv", o.csv, name); };
   std::vector<std::string> outputs{o.svg};
@@ -87,11 +70,11 @@ Result<void> run_analyze(const Options& o) {
   };
   if (!o.csv.empty())
     for (const analyze::NamedTable& t : tables) CHAKRA_TRY(add(csv_path(t.name), view::to_csv(t.table)));
-  if (!o.svg.empty()) CHAKRA_TRY(add(o.svg, view::to_heat_map(picture_of(analyze::imbalances(traces, job.matching)))));
+  if (!o.svg.empty()) CHAKRA_TRY(add(o.svg, view::to_heat_map(picture_of(job.imbalances))));
   const Json json = json_if_asked(o.json, [&] {
-    Json all{{"path", o.path}, {"ranks", traces.ranks.size()}};
+    Json all{{"path", o.path}, {"ranks", job.ranks}};
     for (const analyze::NamedTable& t : tables) all[t.name] = to_json(t.table);
-    all["findings"] = to_json(findings);
+    all["findings"] = to_json(job.findings);
     return all;
   });
   CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
@@ -101,10 +84,10 @@ Result<void> run_analyze(const Options& o) {
     print(to_text(json));
     return {};
   }
-  std::string text = fmt::format("{}: {} rank{}\n", o.path, traces.ranks.size(), traces.ranks.size() == 1 ? "" : "s");
+  std::string text = fmt::format("{}: {} rank{}\n", o.path, job.ranks, job.ranks == 1 ? "" : "s");
   for (const analyze::NamedTable& t : tables)
     if (!t.table.rows.empty() && !t.detail) text += show_some(t.table, kRowsShown, "rows");
-  print(text + (findings.empty() ? "" : "\n") + to_text(findings, ""));
+  print(text + (job.findings.empty() ? "" : "\n") + to_text(job.findings, ""));
   return {};
 }
 

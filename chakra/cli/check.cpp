@@ -3,7 +3,6 @@
 
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
-#include "chakra/io/io.h"
 #include "chakra/job/job.h"
 
 namespace chakra::cli {
@@ -21,33 +20,15 @@ Result<int> run_check(const Options& o) {
     files.insert(files.end(), ranks.begin(), ranks.end());
   }
   CHAKRA_TRY(keep_apart(files, {}, o.json));
-  match::GroupTable groups;
-  if (!o.groups.empty()) {
-    CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
-  }
   Findings findings;
   Json jobs = Json::array();
   std::string text;
   for (const std::string& path : o.paths) {
-    trace::TraceSet job;
-    match::GroupTable job_groups = groups;
-    if (io::is_class_job(path)) {  // says who is in a group, whether the traces do or not
-      CHAKRA_ASSIGN(const trace::ClassJob classes, io::read_class_job(path));
-      for (const trace::ProcessGroup& group : classes.groups)
-        if (!group.ranks.empty()) job_groups.try_emplace(group.name, group.ranks);
-      CHAKRA_ASSIGN(job, io::expand(classes, path));
-    } else {
-      CHAKRA_ASSIGN(job, io::read_job(path));
-    }
-    Findings found = o.groups.empty() ? Findings() : job::groups_without_effect(groups, job.ranks);
-    CHAKRA_TRY(job::expand_job(o.expand, job, job_groups, found));
-    int64_t nodes = 0;
-    for (const trace::Trace& t : job.ranks) nodes += t.size();
-    const Findings checked = check::check(job, job_groups);
-    found.insert(found.end(), checked.begin(), checked.end());
-    jobs.push_back({{"path", path}, {"ranks", job.ranks.size()}, {"nodes", nodes}});
+    CHAKRA_ASSIGN(const job::CheckedJob job, job::check_job({path, o.groups, o.expand}));
+    const Findings& found = job.findings;
+    jobs.push_back({{"path", path}, {"ranks", job.ranks}, {"nodes", job.nodes}});
     text += fmt::format(
-        "{}: {} rank{}, {} nodes: {}\n", path, job.ranks.size(), job.ranks.size() == 1 ? "" : "s", show_count(nodes),
+        "{}: {} rank{}, {} nodes: {}\n", path, job.ranks, job.ranks == 1 ? "" : "s", show_count(job.nodes),
         found.empty() ? "nothing found" : fmt::format("{} finding{}", found.size(), found.size() == 1 ? "" : "s"));
     text += to_text(found);
     findings.insert(findings.end(), found.begin(), found.end());

@@ -2,6 +2,8 @@
 // and options, and returns what came out with its findings; nothing is printed.
 #pragma once
 
+#include "chakra/job/analyze.h"    // IWYU pragma: export
+#include "chakra/job/check.h"      // IWYU pragma: export
 #include "chakra/job/delays.h"     // IWYU pragma: export
 #include "chakra/job/link.h"       // IWYU pragma: export
 #include "chakra/job/max_error.h"  // IWYU pragma: export

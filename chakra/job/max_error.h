@@ -20,7 +20,7 @@ std::vector<Replayed> replayed_job(const std::optional<sim::JobReplay>& job, con
 
 /// That the option has no effect, where nothing was replayed.
 Findings max_error_without_effect(std::optional<double> percent, const std::vector<Replayed>& replays);
-/// Whether all stay within so many percent, up or down. Errors: cli.max_error.
+/// Whether all errors stay within `percent`, up or down. Errors: cli.max_error.
 Result<void> check_errors(std::optional<double> percent, const std::vector<Replayed>& replays);
 
 }  // namespace chakra::job
