@@ -111,7 +111,7 @@ struct Imbalance {
   std::vector<int64_t> ranks;  ///< members
   int64_t collectives = 0;     ///< of the group and type, the balanced ones too
   struct Row {
-    uint32_t index = 0;           ///< the how-manieth collective of its group
+    uint32_t index = 0;           ///< position among the collectives of its group
     std::vector<uint64_t> bytes;  ///< parallel to ranks
     double ratio = 1;             ///< largest / mean
   };

@@ -11,7 +11,7 @@
 
 namespace chakra::analyze {
 
-/// "ProfilerStep#7"; what text forms without "#" can say, "ProfilerStep7", too.
+/// "ProfilerStep#7"; also "ProfilerStep7", which text forms without "#" can say.
 inline bool is_step(std::string_view name) {
   constexpr std::string_view kStep = "ProfilerStep";
   return trace::step_number(name) || (name.starts_with(kStep) && name.size() > kStep.size() &&

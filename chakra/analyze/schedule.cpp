@@ -105,7 +105,7 @@ Result<CriticalPath> critical_path(const Trace& t, const Schedule& s) {
   const std::vector<Picoseconds> replay = trace::earliest_ends(t, trace::topological_order(t.deps).order, t.dur_ps);
   path.longest_ps = *std::max_element(replay.begin(), replay.end());
   using Piece = CriticalPath::Piece;
-  Picoseconds at = s.last;  // all behind it is told
+  Picoseconds at = s.last;  // all after this time is accounted for
   const auto piece = [&](Piece p, Picoseconds from) {
     p.start_ps = std::clamp(from, s.first, at);
     p.end_ps = at;

@@ -70,7 +70,7 @@ struct ByteSource::State {
 
   bool looked_for_tar = false, in_tar = false, tar_ended = false;
   std::string head;                        ///< unpacked bytes that were looked at and not given out yet
-  uint64_t tar_left = 0, tar_padding = 0;  ///< of the archive's file, and behind it
+  uint64_t tar_left = 0, tar_padding = 0;  ///< bytes left in the archive's file; padding after the file
 
   ~State() {
     if (fd >= 0) ::close(fd);
@@ -503,7 +503,7 @@ Result<void> AtomicFile::write(std::string_view bytes) {
   return {};
 }
 
-/// Of a large file the system keeps only what was written last: the pages that the disk has taken serve again,
+/// Of a large file the system keeps only the newest bytes: the pages that the disk has taken are used again,
 /// where otherwise each page would be a new one (which costs more than filling it), and what others have
 /// cached stays. Only advice: if it is not taken, the file is none the worse.
 void AtomicFile::hand_over() noexcept {

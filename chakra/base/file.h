@@ -67,7 +67,7 @@ class ByteSource {
 /// The whole file, uncompressed. Errors: as ByteSource; base.file.large above `limit` bytes.
 Result<std::string> read_file(const std::string& path, size_t limit = size_t{1} << 34);
 
-/// A file that appears under its name only with commit(): until then what is written has no name,
+/// A file that appears under its name only with commit(): until then the written bytes have no name,
 /// or a temporary one beside the target that the destructor removes. A target that exists and is
 /// not a regular file (/dev/null, a pipe) is written to directly; links are followed, also where they lead to nothing
 /// yet; a file that exists keeps its mode. Folders that are missing on the way are made, and removed again with a file
@@ -84,7 +84,7 @@ class AtomicFile {
   Result<void> write(std::string_view bytes);
   /// Nothing more is written, and no descriptor is held until commit(): the file has its temporary name from now on.
   Result<void> close();
-  /// Waits until what was written is on the disk: for a file that replaces one that must not be lost.
+  /// Waits until all written bytes are on the disk: for a file that replaces one that must not be lost.
   /// Errors: base.file.write.
   Result<void> sync();
   Result<void> commit();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kLargest = size_t{1} << 28;
 constexpr size_t kLargestYaml = size_t{1} << 24;  ///< its parser takes its time
-/// Values and keys: so many in any text, in a large one also one per 12 bytes.
+/// The most values and keys: 200,000 in any text, and one more per 12 bytes of the text.
 constexpr size_t kManyValues = 200'000, kBytesOfValue = 12;
 /// Bytes that copies for aliases and anchors may take: 64 KiB and 8 times those of the text.
 constexpr size_t kMostCopied = size_t{1} << 16, kMostTimesCopied = 8;
@@ -34,7 +34,7 @@ const char* name(Spec::Kind kind) {
   return "";
 }
 
-/// Builds the tree from the parser's events. What is wrong leaves it as an exception, which goes no
+/// Builds the tree from the parser's events. An error leaves it as an exception, which goes no
 /// further than parse_spec.
 class SpecBuilder : public YAML::EventHandler {
  public:

@@ -13,12 +13,12 @@ namespace chakra {
 inline constexpr size_t kDeepestSpec = 100;  ///< levels of lists and maps
 
 /// Nothing where the text is not strict JSON of at most kDeepestSpec levels with unique keys: then it may be YAML,
-/// whose parser says what is wrong. Errors: base.spec.large (beyond 400,000 values, more than one in four bytes).
+/// whose parser reports the error. Errors: base.spec.large (beyond 400,000 values, more than one in four bytes).
 /// Cost: O(text); memory: the Spec, and 4 bytes for each list and map.
 Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::shared_ptr<const std::string>& file);
 
-/// Whether lists in brackets that begin in one line could hold so many values that yaml-cpp would need too much memory
-/// for them. This is an estimate: it counts brackets in comments and texts, too.
+/// Whether lists in brackets that begin in one line could hold enough values for yaml-cpp to need too much memory.
+/// This is an estimate: it also counts brackets in comments and texts.
 bool too_many_in_brackets(std::string_view text);
 
 }  // namespace chakra

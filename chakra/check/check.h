@@ -23,8 +23,8 @@ extern const std::array<RuleRow, 8> kRules;
 /// Errors first; of equal severity, in the order of the rules. Cost: O(nodes + edges), and that of match.
 Findings check(const trace::TraceSet& job, const match::GroupTable& groups = {}, size_t limit = 20);
 
-/// The rules about the whole job alone: collectives and messages fit together, waits refer to earlier requests, nobody
-/// waits for himself, alone or through others. docs/checking.md says what that proves. For who runs the job next.
+/// The rules about the whole job alone: collectives and messages fit together, waits refer to earlier requests, nothing
+/// waits for itself, alone or through others. docs/checking.md says what that proves. For code that runs the job next.
 /// Cost: O(nodes + edges + communication).
 Findings prove(const trace::TraceSet& job, const match::Matching& matching);
 

@@ -109,7 +109,7 @@ class Prover {
   /// hold in that order, so then there is no circle. Cost: O(communication).
   bool runs_one_by_one() {
     const auto ranks = static_cast<uint32_t>(job_.ranks.size());
-    std::vector<std::vector<uint32_t>> place(ranks);  // per communication: the how-manieth of its rank
+    std::vector<std::vector<uint32_t>> place(ranks);  // per communication: its position in the order of its rank
     for (uint32_t r = 0; r < ranks; ++r) {
       place[r].resize(job_.ranks[r].comms.size());
       for (uint32_t i = 0; i < comms_[r].size(); ++i) place[r][job_.ranks[r].comm_row[comms_[r][i]]] = i;
@@ -201,7 +201,7 @@ class Prover {
   }
 
   /// A lane runs the lowest row of those that are ready. So a node runs before a later row of its lane for certain
-  /// if it is ready whenever that one is: all that it waits for, that one waits for, too.
+  /// if it is ready whenever that one is: that one also waits for all that it waits for.
   void order_lanes(uint32_t r) {
     const Trace& t = job_.ranks[r];
     std::vector<std::vector<NodeId>> lanes(t.lanes.size());

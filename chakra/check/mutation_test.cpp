@@ -45,7 +45,7 @@ bool is_coll(const JobNode& n) { return n.is_coll(); }
 bool is_send(const JobNode& n) { return n.type == NodeType::send; }
 bool is_recv(const JobNode& n) { return n.type == NodeType::recv; }
 
-/// The how-manieth of its group, or of its channel and end, on its rank.
+/// The position in its group, or in its channel and end, on its rank.
 int64_t index_of(const RandomJob& job, Spot s) {
   const JobNode& node = job.ranks[s.rank][s.at];
   int64_t index = 0;
@@ -93,7 +93,7 @@ Expected on_message(const RandomJob& job, Spot s, std::set<std::string> tags) {
   const auto message = message_of(job, s);
   return {std::move(tags), {std::get<0>(message), std::get<1>(message)}, {}, {message}};
 }
-/// Requests of what is dropped go, too.
+/// Waits for the request of a dropped node also go.
 void forget_request(RandomJob& job, size_t rank, int64_t request) {
   for (size_t i = job.ranks[rank].size(); i-- > 0;)
     if (request >= 0 && job.ranks[rank][i].wait == request) job.remove(rank, i);
@@ -247,7 +247,7 @@ std::optional<Expected> regroup(RandomJob& job, Prng& random) {
   if (job.numbered)  // a number of its own
     n.sequence = 1000;
   expected.collectives = {{from, first_difference(before, job, s->rank, from)}};
-  if (job.groups.contains(to)) {  // in a group of two, what is there too often is as true
+  if (job.groups.contains(to)) {  // in a group of two, a finding of one too many is as true
     expected.collectives.insert({to, job.numbered ? static_cast<int64_t>(calls_of(before, s->rank, to).size())
                                                   : first_difference(before, job, s->rank, to)});
     const std::set<int64_t> there = blamed(job, to, s->rank);
@@ -347,7 +347,7 @@ std::optional<Expected> resize_message(RandomJob& job, Prng& random) {
   });
 }
 std::optional<Expected> redtype_message(RandomJob& job, Prng& random) {
-  // The other end must say a type, too.
+  // The other end must also say a type.
   return change_message(job, random, {"match.message.dtype"}, [](JobNode& n, int64_t) {
     if (n.dtype.empty()) return false;
     n.dtype = "Half";

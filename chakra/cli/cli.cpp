@@ -216,7 +216,7 @@ Option json_option(std::string& path) {
 
 namespace {
 
-/// Called by one of the peer's names.
+/// Called by the name of a command of mlcommons/chakra.
 int run_as(const NameRow& name, int argc, char** argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
   for (const std::string& arg : args) {

@@ -27,7 +27,7 @@ struct CommandRow {
 extern const std::array<CommandRow, 14> kCommands;
 extern const std::string_view kVersionText;  ///< "chakra 1.2.3"
 
-/// A command of the peer, as which this one can be called through a link of that name (docs/names.md).
+/// A command of mlcommons/chakra, as which this one can be called through a link of that name (docs/names.md).
 struct Translated {
   std::vector<std::string> args;  ///< of the subcommand, its name first
   std::string note;               ///< where we differ; for stderr

@@ -59,7 +59,7 @@ std::string indented(std::string_view example) {
   return text;
 }
 
-/// What is wrong, on one line.
+/// Prints the error on one line.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, const char* first) {
   const bool unknown =
       first && first[0] != '-' &&

@@ -70,7 +70,7 @@ Result<Target> target_of(const Options& o) {
   return target;
 }
 
-/// The job in a file of another tool's form; none where the input is no such file.
+/// The job in a file of another tool's form; none where the input is not such a file.
 Result<std::optional<trace::TraceSet>> foreign_job(const Options& o, Findings& findings) {
   if (o.paths.size() != 1 || !is_file(o.paths[0]) || io::is_class_job(o.paths[0])) return std::nullopt;
   if (o.from.empty()) {

@@ -1,4 +1,4 @@
-// The names that people type: the peer's commands as links to this one. Each takes the peer's flags, old spellings
+// Names that people type: mlcommons/chakra's commands as links to this one. Each takes the same flags, old spellings
 // included, and becomes the arguments of a subcommand; docs/names.md says what each does and where it differs.
 #include <fmt/format.h>
 

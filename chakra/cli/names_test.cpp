@@ -1,4 +1,4 @@
-// What the peer's documented commands become. Each line of the table is one of its invocations.
+// What the documented commands of mlcommons/chakra become. Each line of the table is one invocation of such a command.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ namespace chakra::cli {
 
 /// Which values an option takes.
 struct Accepted {
-  /// What is wrong with a value; empty: nothing.
+  /// The reason to refuse a value; empty: it is accepted.
   std::function<std::string(const std::string& text)> refuse = {};
   std::string shown = {};  ///< for --help, behind what the value is called
 };
@@ -43,7 +43,7 @@ struct Option {
   bool shows_default = false;             ///< --help shows what the target has
   bool one_each = false;                  ///< a list by name: a value each time it is given, not all words that follow
   char delimiter = 0;                     ///< of a list, between its items
-  int most = 0;                           ///< of a list by its place: so many at most; 0: any number
+  int most = 0;                           ///< of a list by its place: at most this number of values; 0: any number
   std::string needs = {}, excludes = {};  ///< the name of another one
 };
 

@@ -70,7 +70,7 @@ void damage(RandomJob& job, Prng& random) {
     switch (random.below(17)) {
       case 0: job.remove(r, at); break;
       case 1: std::swap(nodes[at], nodes[other]); break;
-      case 2: nodes.push_back(n); break;  // the id is there twice
+      case 2: nodes.push_back(n); break;  // a duplicate id
       case 3: n.type = static_cast<NodeType>(random.below(8)); break;
       case 4: n.comm = static_cast<CommType>(random.below(10)); break;
       case 5: n.bytes = random.chance(0.5) ? 0 : random.next() >> random.below(64); break;
@@ -127,7 +127,7 @@ TEST(RandomJobs, EndInBothSimulatorsAsTheCheckSays) {
     } else {
       EXPECT_FALSE(native.error().tag.empty() || native.error().text.empty());
       ++(native.error().code == Code::stuck ? stuck : refused);
-      // Valid jobs run. Whoever is stuck was told before, unless only the time decides what a stream takes first.
+      // Valid jobs run. A finding announces each stuck job, unless only the time decides what a stream takes first.
       bool streams = false;
       for (const trace::Trace& t : in.job.ranks) streams |= !t.lanes.empty();
       EXPECT_FALSE(valid) << round << " " << native.error().message();

@@ -31,7 +31,7 @@ constexpr int64_t kMostPacket = int64_t{1} << 30;
 /// Set by Ctrl-C: the run ends with what there is.
 std::atomic<bool> stop_asked{false};
 
-/// The first Ctrl-C ends the run, and what there is by then is written; one that comes seconds later ends that, too.
+/// The first Ctrl-C ends the run, and what there is by then is written; one that comes seconds later also ends that.
 void stop(int signal) {
   static std::time_t first = 0;
   const std::time_t now = std::time(nullptr);
@@ -352,7 +352,7 @@ std::function<void(const sim::Progress&)> progress_line() {
   };
 }
 
-/// ASTRA-sim's own command line means its rules, and its lines. A path with "empty" in it is no file there.
+/// ASTRA-sim's own command line means its rules, and its lines. There, a path with "empty" in it names no file.
 Result<void> settle(Options& o) {
   if (!o.workload.empty()) {
     if (!o.call.path.empty()) return fail(Code::usage, "cli.usage", "the job is given twice");
@@ -394,7 +394,7 @@ Findings ignored_options(const Options& o) {
 Result<void> check_outputs(const Options& o) {
   std::vector<std::string> files{o.call.network, o.call.system, o.call.memory, o.call.groups};
   if (const auto ranks =
-          job_files(o.call.path))  // what is wrong with the job is said after what is wrong with the system
+          job_files(o.call.path))  // the errors in the job are reported later, after the errors in the system
     files.insert(files.end(), ranks->begin(), ranks->end());
   std::vector<std::string> outputs{o.timeline};
   if (!o.csv.empty())

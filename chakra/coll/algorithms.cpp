@@ -35,7 +35,7 @@ uint32_t turn(uint32_t i, int64_t k, uint32_t n) {
   return static_cast<uint32_t>(m < 0 ? m + n : m);
 }
 
-/// Powers of two below n: rounds in which what is known doubles.
+/// Powers of two below n: rounds in which the known part doubles.
 uint32_t doublings(uint32_t n) { return static_cast<uint32_t>(std::bit_width(n - 1)); }
 
 bool gathers(CommType type) { return type == CommType::all_gather || type == CommType::gather; }

@@ -33,7 +33,7 @@ struct Transfer {
 /// Then member i, whose coordinate is c = (i / stride) mod extent, sends `bytes` to each of the members that
 /// differ from it in that coordinate only, which is (c + shift + q * apart) mod extent for q = 0 .. shifts-1.
 /// As a rule stride is 1 and extent all members, so that it is member (i + shift + q * apart) mod n. A shift of
-/// 0: nobody sends anything. A member has no part in a round in which it neither sends nor receives.
+/// 0: no member sends anything. A member has no part in a round in which it neither sends nor receives.
 struct Round {
   uint32_t shift = 0, shifts = 1, apart = 1;
   uint32_t stride = 1, extent = 0;  ///< extent 0: all members; stride * extent divides the number of members

@@ -328,7 +328,7 @@ TEST(Algorithms, WhereAllDoAlikePlansStayShort) {
   }
 }
 
-/// In the pipelined trees nobody sends or receives two pieces in a step.
+/// In the pipelined trees no member sends or receives two pieces in a step.
 TEST(Trees, OneSendAndOneReceiveAtATime) {
   for (const char* name : {"double_binary_tree", "binary_tree", "chain", "tree"})
     for (const CommType type : types_of(*find_algorithm(name)))

@@ -1,4 +1,4 @@
-// Any bytes as a choice of collectives; what is read must come back from its description.
+// Any bytes as a choice of collectives; a choice that is read must come back from its description.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 // Feeding a generated file of ten million nodes in at most 256 MB, whatever the order in which it was written. The
-// answer is checked, the memory too.
+// answer is checked; so is the memory.
 //
 //   compat_bench                     all orders
 //   compat_bench --benchmark_filter=FeedTenMillion/0     one: 0 in order, 1 reversed, 2 blocks shuffled, 3 shuffled
@@ -71,8 +71,8 @@ void BM_FeedTenMillion(benchmark::State& state) {
 }
 BENCHMARK(BM_FeedTenMillion)->DenseRange(0, 3)->Iterations(1)->Unit(benchmark::kMillisecond);
 
-/// 800,000 nodes in order (0) or shuffled (3), walked as a simulator does: by open_nodes alone, and by the peer's
-/// interface. What the process has taken in all is shown, so run one at a time.
+/// 800,000 nodes in order (0) or shuffled (3), walked as a simulator does: by open_nodes alone, and by the
+/// mlcommons/chakra interface. What the process has taken in all is shown, so run one at a time.
 void BM_Load(benchmark::State& state) {
   const std::string path = write_file(static_cast<int>(state.range(1)), kLoaded);
   for (auto _ : state) {
@@ -100,7 +100,7 @@ void BM_Load(benchmark::State& state) {
 }
 BENCHMARK(BM_Load)->ArgsProduct({{0, 1}, {0, 3}})->Iterations(1)->Unit(benchmark::kMillisecond);
 
-/// CHAKRA_BENCH_FILE: how long it takes to walk a file of one's own, by our feeder and by the peer's interface.
+/// CHAKRA_BENCH_FILE: how long it takes to walk the user's own file, by our feeder and by mlcommons/chakra's interface.
 void BM_FeedFile(benchmark::State& state) {
   const char* const path = ::getenv("CHAKRA_BENCH_FILE");
   if (!path) return state.SkipWithError("CHAKRA_BENCH_FILE names no file");

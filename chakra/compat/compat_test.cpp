@@ -1,5 +1,5 @@
-// Code written against the peer's classes sees what it relies on (the list of facts about the peer's feeder), on the
-// peer's own test file; ASTRA-sim's calls before FeederV3; and every node of random traces once,
+// Code written against mlcommons/chakra's classes sees what it relies on (the list of facts about that feeder), on
+// mlcommons/chakra's own test file; ASTRA-sim's calls before FeederV3; and every node of random traces once,
 // after its dependencies, however little of the file is kept.
 #include "chakra/compat/compat.h"
 

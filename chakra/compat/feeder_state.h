@@ -1,4 +1,4 @@
-// What the peer's feeder knows of its nodes: which are issuable, issued, freed and removed. Ids of the file are rows of
+// What mlcommons/chakra's feeder knows: which nodes are issuable, issued, freed, removed. Ids of the file are rows of
 // an Index; nodes that the program adds lie beside them.
 #pragma once
 
@@ -33,7 +33,7 @@ struct FeederState : std::enable_shared_from_this<FeederState> {
   NodePtr lookup(uint64_t id);
   void free(uint64_t id);
   bool empty() const { return alive_ == 0; }
-  /// Of the file; those that were removed, too.
+  /// The children in the file, also those that were removed.
   std::vector<NodePtr> children(uint64_t id);
 
  private:

@@ -1,6 +1,6 @@
 // Kinds of devices: the most operations a second of each, by element type, and the speed of its memory. They come from
 // the table of data sheets (kDevices) or from a file (docs/formats/device.md). Rooflines, rates per second and model
-// FLOP utilisation are computed here too.
+// FLOP utilisation are also computed here.
 #pragma once
 
 #include <array>

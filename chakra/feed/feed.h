@@ -20,7 +20,7 @@ struct Ready {
 
 class Feeder {
  public:
-  /// `trace` must outlive the feeder. `control`: control edges gate nodes, too.
+  /// `trace` must outlive the feeder. `control`: control edges also gate nodes.
   explicit Feeder(const trace::Trace& trace, bool control = false);
 
   /// Appends the nodes that wait for nothing, by ascending row.

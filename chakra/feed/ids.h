@@ -1,4 +1,4 @@
-// What is known of every id of a trace: whether it has been read, whether it is done, and where on disk the
+// The state of every id of a trace: whether it has been read, whether it is done, and where on disk the
 // first of those is that wait for it. 64 neighbouring ids share a page, so that dense ids take a few bits each.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Other tools' forms of a workload -> the traces of a job, and back where a form can hold them: ASTRA-sim 1.0
-// text, FlexFlow task graphs, MSCCL algorithms, the JSON of the peer's feeder, the JSON of the peer's linker. One row
+// text, FlexFlow task graphs, MSCCL algorithms, the JSON of mlcommons/chakra's feeder and that of its linker. One row
 // per form; what each holds and how it is read is a page of docs/formats.
 #pragma once
 
@@ -45,7 +45,7 @@ const FormRow* find(std::string_view name);
 /// that can be told from their contents, which today are all.
 const FormRow* sniff(std::string_view bytes, std::string_view path = {});
 
-/// Reads a file, packed or not, as the form of that name ("" : sniffed). What was left out or assumed is in
+/// Reads a file, packed or not, as the form of that name ("" : sniffed). Omissions and assumptions are in
 /// `findings`. Ranks ascending, ids from 0 (or as the file numbers them) in each rank.
 /// Errors: foreign.form (no such form, or none recognised), foreign.<form>.*, those of ByteSource.
 /// Cost: O(file) per rank.

@@ -25,7 +25,7 @@ Result<trace::TraceSet> read_feeder_json(ByteSource source, const Options& optio
 bool is_linked_json(std::string_view head);
 Result<trace::TraceSet> read_linked_json(ByteSource source, const Options& options, Findings& findings);
 
-/// Larger jobs are refused: so many nodes and edges, of all ranks together.
+/// The most nodes and edges of a job, of all ranks together. Larger jobs are refused.
 inline constexpr uint64_t kMostNodes = 20'000'000;
 
 /// All of the source. Errors: those of ByteSource, foreign.large.

@@ -1,4 +1,4 @@
-// The two JSON forms of the peer's tools: what its feeder reads (an object per node, docs/formats/feeder_json.md) and
+// The two JSON forms of mlcommons/chakra: what its feeder reads (an object per node, docs/formats/feeder_json.md) and
 // what its linker writes (a host trace with device operations and times, docs/formats/foreign.md).
 #include <fmt/format.h>
 
@@ -583,7 +583,7 @@ class LinkedReader {
   void groups(std::string_view values) {
     if (values.size() <= 4) return;
     const auto list = parse_spec(values.substr(2, values.size() - 4), stream_.file());
-    if (!list) return;  // then nobody says who is in a group, which the check of the job finds
+    if (!list) return;  // then the members of the groups are unknown, which the check of the job finds
     for (const Spec& item : list->items) {
       if (item.kind != Spec::Kind::map) continue;
       trace::ProcessGroup group;

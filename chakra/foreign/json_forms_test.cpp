@@ -1,4 +1,4 @@
-// The two JSON forms on samples whose graph is known, on the peer's own, and cut anywhere; and what tells forms
+// The two JSON forms on samples whose graph is known, on mlcommons/chakra's own, and cut anywhere; and what tells forms
 // apart.
 #include <fmt/format.h>
 
@@ -153,7 +153,7 @@ TEST(LinkedJson, ReadsNodesTimesAndEdges) {
   EXPECT_EQ(edges(4), (Edges{{2, EdgeKind::thread}}));
   EXPECT_EQ(edges(5), (Edges{{4, EdgeKind::launch}, {3, EdgeKind::stream}}));
   EXPECT_EQ(edges(6),
-            (Edges{{2, EdgeKind::program}, {3, EdgeKind::sync}, {5, EdgeKind::sync}}));  // the peer loses these
+            (Edges{{2, EdgeKind::program}, {3, EdgeKind::sync}, {5, EdgeKind::sync}}));  // mlcommons/chakra loses these
   EXPECT_EQ(t.ctrl.of(3)[0], 2U);
   EXPECT_TRUE(t.ctrl.of(0).empty());  // the root's caller is itself
   ASSERT_EQ(findings.size(), 1U);

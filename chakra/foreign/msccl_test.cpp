@@ -339,7 +339,7 @@ TEST(Msccl, RealAlgorithmsPassAndTheRingEqualsItsTraces) {
 
   Findings findings;
   Options options;
-  options.default_run_time = 7 * kPsPerUs;  // as whoever made the traces chose
+  options.default_run_time = 7 * kPsPerUs;  // the value that the traces were made with
   const auto job = read("msccl", folder.path("ring/custom_allreduce.xml"), options, findings);
   ASSERT_TRUE(job);
   for (const Trace& t : job->ranks) {

@@ -280,7 +280,7 @@ class RankBuilder {
       : work_(work), layout_(layout), options_(options), done_(work.layers.size()) {
     begin_trace(builder_, rank, work.file);
     Trace& t = builder_.trace;
-    meta("schema", "1.0.2-chakra.1.0.0");  // as the peer's converter says
+    meta("schema", "1.0.2-chakra.1.0.0");  // as mlcommons/chakra's converter says
     meta("input_file", work.text);
     if (!options.dims.empty()) meta("dims", fmt::format("{}", fmt::join(options.dims, ",")));
     if (!options.time_unit.empty() && options.time_unit != "us") meta("time_unit", options.time_unit);

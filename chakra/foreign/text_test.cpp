@@ -1,4 +1,4 @@
-// ASTRA-sim 1.0 text: the peer's own outputs field by field, the loops against sums that need no graph, the groups as
+// ASTRA-sim 1.0 text: mlcommons/chakra outputs field by field, the loops against sums that need no graph, the groups as
 // partitions of the ranks, and the way there and back.
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ TEST(Text, EqualsThePeersOutputFieldByField) {
         ASSERT_NE(ours, t.metadata.end()) << attr.name();
         EXPECT_EQ(ours->text(), attr.string_val());
       }
-      // Where we differ: the peer numbers all ranks' nodes together, we begin each rank at 0 (docs/formats/foreign.md).
+      // A difference: mlcommons/chakra numbers all ranks' nodes together, we begin each at 0 (docs/formats/foreign.md).
       const uint64_t first = peer.nodes[0].id();
       for (NodeId n = 0; n < t.size(); ++n) {
         const auto& node = peer.nodes[n];
@@ -65,7 +65,7 @@ TEST(Text, EqualsThePeersOutputFieldByField) {
         for (const uint64_t dep : node.data_deps()) theirs.insert(dep - first);
         for (const NodeId dep : t.deps.of(n)) ours.insert(t.id[dep]);
         EXPECT_EQ(theirs, ours) << at;
-        EXPECT_FALSE(t.flags[n] & trace::kSaysCpuOrNot) << at;  // the peer writes no is_cpu_op here
+        EXPECT_FALSE(t.flags[n] & trace::kSaysCpuOrNot) << at;  // mlcommons/chakra writes no is_cpu_op here
         for (const auto& attr : node.attr()) {
           ASSERT_NE(t.comm(n), nullptr) << at;
           if (attr.name() == "comm_type") EXPECT_EQ(attr.int64_val(), static_cast<int>(t.comm(n)->type)) << at;

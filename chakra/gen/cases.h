@@ -1,5 +1,5 @@
 // The named test cases of the ecosystem: traces of one or two nodes, one per kind of node and of collective, under the
-// names that the peer's generator writes. For whoever tests a tool that reads traces.
+// names that mlcommons/chakra's generator writes. They are for tests of tools that read traces.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The named cases against the peer's files, through libprotobuf.
+// The named cases against mlcommons/chakra's files, through libprotobuf.
 #include <fmt/format.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(Cases, EqualThePeersFieldByField) {
       ASSERT_EQ(files.erase(name), 1U) << name << " is not among the peer's";
       const std::string bytes = chakra::testing::must_read(folder + "/pipeline/gen/" + name);
       chakra::testing::PeerFile peer = chakra::testing::parse_peer(bytes);
-      // Where we differ: the peer counts ids over all files; ours begin at 0 in each (docs/formats/foreign.md).
+      // Where we differ: mlcommons/chakra counts ids over all files; ours begin at 0 in each (docs/formats/foreign.md).
       const uint64_t first = peer.nodes[0].id();
       if (row.file) {
         const auto ours = chakra::testing::parse_peer(row.file(rank));
@@ -64,7 +64,7 @@ TEST(Cases, EqualThePeersFieldByField) {
   EXPECT_TRUE(files.empty()) << "the peer has " << *files.begin();
 }
 
-TEST(Cases, MessagesHaveTwoEnds) {  // the peer's have none
+TEST(Cases, MessagesHaveTwoEnds) {  // those of mlcommons/chakra have none
   for (const NamedCase& row : cases()) {
     if (row.name != "one_comm_send_node" && row.name != "one_comm_recv_node") continue;
     std::set<int64_t> partners;

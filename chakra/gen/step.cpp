@@ -36,7 +36,7 @@ struct Sizes {
   double element;
 };
 
-/// The element type of so many bytes that models are trained in.
+/// The element type, `bytes` bytes large, that models are trained in.
 trace::DType dtype(int64_t bytes) {
   switch (bytes) {
     case 1: return trace::DType::f8;
@@ -68,7 +68,7 @@ double layer_parameters(const StepOptions& o, const Sizes& s) {
   return s.hidden * (2 * s.q + 2 * s.kv + (o.gated ? 3 : 2) * s.ffn + 2);
 }
 
-/// The first layer of each virtual stage, and behind them the number of layers. Where they cannot be dealt out evenly,
+/// The first layer of each virtual stage, then the number of layers. Where the layers cannot be dealt out evenly,
 /// the embedding and the head count as a layer each, and what then remains goes to the virtual stages behind the first.
 std::vector<int64_t> deal_layers(const StepOptions& o) {
   const int64_t stages = o.pp * o.virtual_stages;

@@ -18,7 +18,7 @@ constexpr char kShape = 'S', kId = 'I', kCtrl = 'C', kData = 'D', kStart = 'B', 
 
 constexpr uint64_t kHasInputs = 1, kHasOutputs = 2, kHasCtrl = 4, kHasData = 8, kHasStart = 16, kHasDuration = 32,
                    kHasName = 64, kHasUnknown = 128;
-/// A node's texts together; more is no trace but a bomb.
+/// A node's texts together; a file with more is not a trace but a bomb.
 constexpr size_t kMostText = size_t{1} << 28;
 
 std::string column_key(char kind, uint32_t field, std::string_view name) {

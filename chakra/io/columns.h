@@ -92,7 +92,7 @@ class ColumnWriter {
 /// The entry of an id: kind, then bytes. They stay where they are.
 using EntryOf = std::function<Result<std::string_view>(uint64_t id)>;
 
-/// Reads the nodes of a group back. What is wrong in the columns is io.container.damaged without a place.
+/// Reads the nodes of a group back. Damage in the columns is io.container.damaged without a place.
 class ColumnReader {
  public:
   /// The columns must outlive it.

@@ -46,7 +46,7 @@ struct Block {
 /// A block's first byte says how it is packed.
 enum class Packed : char { plain, zstd };
 
-/// Packs bytes against `before`, which whoever unpacks them has, too.
+/// Packs bytes against `before`, which unpack() is also given.
 class BlockPacker {
  public:
   BlockPacker() : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}

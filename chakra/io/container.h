@@ -19,7 +19,7 @@ class RecordSource;
 class Container;
 using ContainerPtr = std::shared_ptr<Container>;
 
-/// Reads a container. What is read is checked: a changed byte is an error that names the block.
+/// Reads a container. It checks the bytes that it reads: a changed byte is an error that names the block.
 class Container : public std::enable_shared_from_this<Container> {
  public:
   /// Reads the directory. Errors: base.file.open, base.file.read, io.container.not_one, io.container.version,
@@ -87,7 +87,7 @@ class Packer {
 struct Repaired {
   int64_t ranks = 0;
   int64_t bytes = 0;  ///< of the file as it is now
-  int64_t cut = 0;    ///< bytes behind them that were cut off; 0: the container was whole
+  int64_t cut = 0;    ///< bytes after these that were cut off; 0: the container was whole
 };
 
 /// Cuts a container whose index cannot be read behind the last older index with which all before it can be read: a

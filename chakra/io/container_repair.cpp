@@ -71,7 +71,7 @@ Result<Repaired> repair_container(const std::string& path) {
   };
   const uint64_t size = file_size(path);
   Result<ContainerPtr> found = Container::open(path);
-  if (found) {  // a block that is damaged is not mended by cutting off the ranks behind it
+  if (found) {  // cutting off the ranks after a damaged block does not mend the block
     CHAKRA_TRY((*found)->verify());
   } else if (found.error().tag == "io.container.truncated" || found.error().tag == "io.container.damaged") {
     int tried = 0;

@@ -1,4 +1,4 @@
-// Any bytes as a trace: read it, check what was read, write it again.
+// Any bytes as a trace: read it, check the result, write it again.
 #include <cstddef>
 #include <cstdint>
 

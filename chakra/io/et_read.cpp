@@ -213,7 +213,7 @@ class Reader {
       flags |= trace::kHasDuration;
       CHAKRA_ASSIGN(trace().dur_ps[node_], ps_from_ns(*duration_ns_));
     }
-    // The peers write a stream for CPU operations too.
+    // Other tools also write a stream for CPU operations.
     const bool device = (flags & trace::kSaysCpuOrNot) && !(flags & trace::kOnCpu);
     if (device && stream_) trace().lane[node_] = builder_.lane({trace::Lane::Kind::stream, device_, *stream_});
     else if (!device && has_tid_) trace().lane[node_] = builder_.lane({trace::Lane::Kind::thread, pid_, tid_});

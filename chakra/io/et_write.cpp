@@ -61,7 +61,7 @@ class AttrWriter {
   void put(std::string_view name, bool value) { boolean(name, value); }
   void put(std::string_view name, std::string_view value) { text(name, value); }
 
-  /// The attribute up to its value, for which there is room behind it.
+  /// The attribute up to its value; after that there is room for the value.
   char* begin(std::string_view name, size_t value_size) {
     char* at = out_.room(2 * kMostVarint + text_room(name) + value_size);
     at = varint_at(tag_at(at, field_, kText), text_size(schema::kAttrName, name) + value_size);

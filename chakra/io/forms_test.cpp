@@ -591,7 +591,7 @@ TEST(Container, RepairLeavesWhatItCannotMend) {
   TemporaryFolder folder;
   const auto [before, after] = added_to(folder);
   std::string damaged = after;
-  damaged[before.size() + 3] ^= 1;  // a block: its ranks are not worth those behind it
+  damaged[before.size() + 3] ^= 1;  // a block: its ranks are not worth the loss of the later ones
   for (const std::string& image :
        {before.substr(0, before.size() - 1), after.substr(0, 20), std::string("CHAKRAJE"), std::string(), damaged}) {
     folder.write("cut", image);

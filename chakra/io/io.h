@@ -78,7 +78,7 @@ struct MetadataRecord {
 Result<void> decode(std::string_view message, NodeRecord& record);
 Result<void> decode(std::string_view message, MetadataRecord& record);
 
-/// The record as a message: fields in the order of their numbers, unknown ones behind them. decode() of it
+/// The record as a message: fields in the order of their numbers, then unknown fields. decode() of it
 /// gives an equal record.
 std::string encode(const NodeRecord& record);
 std::string encode(const MetadataRecord& record);
@@ -233,7 +233,7 @@ Result<trace::ClassJob> read_class_job(const std::string& path, const ReadOption
 Result<trace::ClassJob> parse_class_job(std::string_view json, const std::string& folder, const std::string& file,
                                         const ReadOptions& options = {});
 /// Writes ranks.json and class<N>.et into a folder that is made if there is none. They appear together, ranks.json
-/// last. Errors: as read_class_job for what is wrong with the job,
+/// last. Errors: those of read_class_job for an invalid job,
 /// those of AtomicFile.
 Result<void> write_class_job(const trace::ClassJob& job, const std::string& folder);
 

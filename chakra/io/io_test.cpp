@@ -1,4 +1,4 @@
-// Reading agrees with libprotobuf on every trace there is; what is written, libprotobuf reads; no cut
+// Reading agrees with libprotobuf on every trace there is; libprotobuf reads every file that we write; no cut
 // file passes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Any bytes as JSON and as JSON lines: what is read can be written and read again, and is the same.
+// Any bytes as JSON and as JSON lines: a node that is read can be written and read again, and is the same.
 #include <cstddef>
 #include <cstdint>
 

@@ -42,7 +42,7 @@ bool stay_unknown(int32_t owner, std::string_view bytes) {
 }
 tl::unexpected<Error> broken(simdjson::error_code code) { return json::json_error(code, {}, json::kTraceTags); }
 
-/// What JSON calls them, and what protobuf does, which its own readers accept too.
+/// The names of JSON, and those of protobuf, which protobuf's own readers also accept.
 enum class Key : uint8_t {
   id,
   name,
@@ -174,7 +174,7 @@ class ObjectReader {
     lists_.clear();
   }
 
-  /// Calls read(key, row, value) for each member; an error if it does not take it, or a key is there twice.
+  /// Calls read(key, row, value) for each member; an error if it does not take it, or a key is a duplicate.
   template <class Read>
   Result<void> members(ondemand::object& object, const Read& read) {
     uint64_t seen = 0;
@@ -332,7 +332,7 @@ class ObjectReader {
   Result<void> ids(std::string_view key, JsonValue& value, std::vector<uint64_t>& ids) {
     return elements(key, value, [&](JsonValue& item) { return natural(key, item, ids.emplace_back()); });
   }
-  /// Whole fields of protobuf's wire format, or what is written with them could not be read.
+  /// Whole fields of protobuf's wire format: otherwise a message that is written with them could not be read.
   template <class Record = NodeRecord>
   Result<void> unknown(std::string_view key, JsonValue& value, int32_t owner, UnknownFields& fields) {
     std::string_view bytes;
@@ -553,7 +553,7 @@ bool sniff_json(std::string_view head) {
 
 bool sniff_json_lines(std::string_view head) {
   const std::string text = json_head(head);
-  // What the peer's jsonizer writes are objects one behind the other, too.
+  // mlcommons/chakra's jsonizer also writes objects one after the other.
   for (const std::string_view begin :
        {"{\"chakraTrace\":\"jsonl/", "{\"attr\":[{\"name\":", "{\"version\":\"", "{}{\""})
     if (text.starts_with(begin)) return true;

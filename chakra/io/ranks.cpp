@@ -35,7 +35,7 @@ class Places {
   explicit Places(const std::vector<ClassJob::Rank>& ranks) : ranks_(ranks) {
     dense_ = !ranks.empty() && ranks.front().rank == 0 && ranks.back().rank + 1 == static_cast<int64_t>(ranks.size());
   }
-  /// SIZE_MAX where there is no such rank.
+  /// SIZE_MAX where the rank is unknown.
   size_t of(int64_t rank) const {
     if (dense_) return rank >= 0 && rank < static_cast<int64_t>(ranks_.size()) ? static_cast<size_t>(rank) : SIZE_MAX;
     const auto found = std::lower_bound(ranks_.begin(), ranks_.end(), rank,
@@ -113,7 +113,7 @@ class Validator {
     return {};
   }
 
-  /// Members are ranks of the job, each once, and whoever takes part is one of them.
+  /// Members are ranks of the job, each once, and each rank that takes part is one of them.
   Result<void> groups() const {
     // Who takes part in each group, group after group.
     std::vector<uint32_t> begin(job_.groups.size() + 1, 0);
@@ -131,7 +131,7 @@ class Validator {
       if (group.size < 0)
         return wrong("io.ranks.group",
                      fmt::format("groups[{}], {}, has the size {}", g, quote(group.name), group.size));
-      if (group.ranks.empty()) continue;  // all ranks, or nobody says
+      if (group.ranks.empty()) continue;  // all ranks, or the members are unknown
       for (const int64_t rank : group.ranks) {
         const size_t place = places_.of(rank);
         if (place == SIZE_MAX)

@@ -1,4 +1,4 @@
-// Any text as a ranks.json beside one class: read it; what was read comes back from what is made of it.
+// Any text as a ranks.json beside one class: read it; the job comes back from the traces that are made of it.
 #include <stdlib.h>
 
 #include <cstddef>

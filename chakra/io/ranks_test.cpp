@@ -1,4 +1,4 @@
-// Jobs by classes of ranks: what is merged comes back, what is written is read, what is wrong is refused.
+// Jobs by classes of ranks: merged ranks come back, written jobs are read, invalid ones are refused.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

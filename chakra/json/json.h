@@ -19,7 +19,7 @@
 
 namespace chakra::json {
 
-/// How a room names what is wrong with its JSON (docs/errors.md).
+/// How a room names the errors in its JSON (docs/errors.md).
 struct Tags {
   std::string_view empty, syntax, truncated, encoding, element;
 };
@@ -29,14 +29,14 @@ inline constexpr Tags kTraceTags{"io.json.empty", "io.json.syntax", "io.json.tru
                                  "io.json.element"};
 
 /// Where in `text`, which begins with a value, the first byte stands that cannot be there; its size if there is none,
-/// be the value whole or not. `any_number`: inf and NaN as Python and C++ print them are none. Cost: O(text).
+/// whether or not the value is whole. `any_number`: inf and NaN as Python and C++ print them are none. Cost: O(text).
 size_t first_damage(std::string_view text, bool any_number = false);
 
 class JsonStream {
  public:
   static constexpr size_t kWindow = size_t{1} << 20;  ///< bytes; grows where one element is larger
 
-  /// `arrays` are the keys a bulk array may have; an array at top level is taken as one, too.
+  /// `arrays` are the keys a bulk array may have; an array at top level is also taken as one.
   JsonStream(ByteSource source, std::vector<std::string> arrays, size_t window = kWindow,
              const Tags& tags = kPyTorchTags);
   /// A sequence of objects with blanks between them: windows only.
@@ -83,7 +83,7 @@ class JsonStream {
     current_ = i;
     looked_at_ = nullptr;
   }
-  /// Strings that go on over line ends and what stands between elements are then left to who looks at them.
+  /// Strings that go on over line ends and what stands between elements are then left to the caller.
   void be_patient() {
     patient_ = true;
     source_.keep_what_is_whole();
@@ -223,7 +223,7 @@ class JsonStream {
 struct Salvage {
   int64_t left_out = 0;
   std::optional<Error> first;
-  bool damaged = false;  ///< the record read last: what is odd behind it is of the same damage
+  bool damaged = false;  ///< the record read last: odd text after that record is of the same damage
   void note(const Error& error) {
     ++left_out;
     if (!first) first = error;
@@ -269,7 +269,7 @@ bool to_integer(JsonValue& value, int64_t& number);
 bool is_sound(JsonValue& value);
 
 /// Microseconds as decimal text to nanoseconds, without going through a double where the text has at
-/// most 18 digits. Digits below a nanosecond are rounded. False where it is no number or too large.
+/// most 18 digits. Digits below a nanosecond are rounded. False where it is not a number or is too large.
 bool parse_micros(std::string_view text, int64_t& ns);
 
 /// Appends JSON text in the form in which Python prints the same value, which is how the ecosystem
@@ -297,7 +297,7 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
     if (!used && used.error().place.file.empty()) used.error().place = stream.looked_at_place();
     return used;
   };
-  // What is wrong with a record ends the reading, unless it is to be left out.
+  // An error in a record ends the reading, unless the record is to be left out.
   const auto leave_out = [&](Result<void> result) -> Result<void> {
     if (result || !salvage) return result;
     salvage->note(result.error());
@@ -325,7 +325,7 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
       CHAKRA_TRY(leave_out(std::move(between)));
     }
     auto code = parser.iterate(text).get(document);
-    // What nobody looks into simdjson does not check, and whoever salvages has damage in it.
+    // simdjson does not check values that no code reads; in a file that is salvaged they can be damaged.
     if (salvage) salvage->damaged = first_damage(text, true) < text.size();
     if (code == simdjson::SUCCESS && salvage && salvage->damaged) code = simdjson::TAPE_ERROR;
     if (code) {

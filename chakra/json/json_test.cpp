@@ -215,7 +215,7 @@ TEST(JsonStream, TakesUpAgainBehindAMissingQuote) {
   }
 }
 
-/// Brackets that are never closed: whoever salvages looks behind each for the next element. The square of it would take
+/// Brackets that are never closed: salvaging looks after each bracket for the next element. A quadratic cost would take
 /// minutes.
 TEST(JsonStream, UnclosedBracketsCostNoSquare) {
   for (const char bracket : {'{', '['}) {

@@ -308,7 +308,7 @@ constexpr std::array<Repr, 256> kRepr = [] {
   return table;
 }();
 
-/// Bytes of a string that stand in Python as they do in JSON.
+/// Bytes of a string that are the same in Python as in JSON.
 constexpr std::array<bool, 256> kPlain = [] {
   std::array<bool, 256> table{};
   for (size_t c = 0x20; c < 0x7f; ++c) table[c] = c != '"' && c != '\\' && c != '\'';
@@ -326,7 +326,7 @@ size_t copy_alike(std::string_view json, size_t begin, char* to) {
   bool inside = false;
   for (size_t i = begin; i < json.size(); i += kBlock) {
     const size_t size = std::min(kBlock, json.size() - i);
-    char tail[kBlock + 2];  // the block with the bytes before and behind it
+    char tail[kBlock + 2];  // the block, the byte before it and the byte after
     const char* block = json.data() + i;
     if (size + 1 > json.size() - i || size < kBlock) {
       std::memset(tail, 0, sizeof tail);

@@ -358,7 +358,7 @@ void Agreement::join_messages() {
       const auto& [from, to, tag] = send.channel;
       const auto& [from2, to2, tag2] = receive.channel;
       if ((from != from2) + (to != to2) + (tag != tag2) != 1) continue;
-      // Who is wrong: with other peers, whoever both have in common; with other tags, who uses the rarer one.
+      // At fault: if the partners differ, the rank that both share; if the tags differ, the end with the rarer tag.
       const bool sender = tag != tag2 ? uses(tag) <= uses(tag2) : to != to2;
       const LooseMessage &wrong = sender ? send : receive, &right = sender ? receive : send;
       Finding& finding = findings_[wrong.finding];

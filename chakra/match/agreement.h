@@ -48,7 +48,7 @@ class Agreement {
   void compare(const std::map<Channel, Ends>& channels);
   /// A rank that runs something where it does not belong: perhaps what it lacks elsewhere.
   void stray(const Group& group, NodeRef first, const char* tag, std::string text);
-  /// One finding for what is there in one place and missing in another. To be called last.
+  /// One finding for what one place has and another lacks. To be called last.
   void join();
 
   void find(const char* tag, Severity severity, NodeRef at, std::string text, std::vector<Fact> facts = {});
@@ -62,7 +62,7 @@ class Agreement {
     size_t finding;
     int64_t rank;  ///< that lacks it, or has it
     bool lacks;
-    NodeRef node;  ///< the collective, of whoever has it
+    NodeRef node;  ///< the collective, of a rank that has it
     const Group* group;
     uint32_t index;
     bool tie;

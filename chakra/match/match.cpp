@@ -21,7 +21,7 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
-/// The order in which a rank runs its nodes. Nodes in cycles, which never run, and those behind them stand where
+/// The order in which a rank runs its nodes. Nodes in cycles, which never run, and those after them stand where
 /// they would without the dependencies on later rows that close the cycles.
 std::vector<NodeId> order_through_cycles(const trace::Edges& deps) {
   trace::Order order = trace::topological_order(deps);
@@ -355,7 +355,7 @@ class Matcher {
   const GroupTable& table_;
   Matching out_;
   Agreement agreement_{job_, out_.findings};
-  std::vector<std::pair<uint32_t, NodeRef>> unknown_;  ///< groups that nobody describes, and who uses them first
+  std::vector<std::pair<uint32_t, NodeRef>> unknown_;  ///< undescribed groups, and the first node that uses each
   std::map<std::string, uint32_t> group_ids_;
   std::vector<std::vector<RankCalls>> calls_;  ///< per group: of each rank that takes part
   int64_t sizeless_ = 0;

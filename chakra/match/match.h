@@ -1,5 +1,5 @@
 // The one place that says which communication nodes of different ranks belong together: collectives by
-// group and sequence number, or else position, messages by sender, receiver and tag. Used by whoever looks at more than
+// group and sequence number, or else position, messages by sender, receiver and tag. For code that looks at more than
 // one rank.
 #pragma once
 
@@ -22,7 +22,7 @@ Result<GroupTable> load_groups(const std::string& path);
 struct Group {
   std::string name;
   std::vector<int64_t> ranks;  ///< in the group's order, as far as the job has them
-  bool known = true;           ///< false: nobody says who is in it; these are the ranks that use it
+  bool known = true;           ///< false: its members are not listed; these are the ranks that use it
   int64_t size = 0;            ///< how many ranks it should have; 0: not said
   bool assumed = false;        ///< nobody lists them: taken to be all ranks of the job
 };
@@ -35,7 +35,7 @@ struct NodeRef {
 
 struct Collective {
   uint32_t group = 0;  ///< into Matching::groups
-  uint32_t index = 0;  ///< the how-manieth of its group
+  uint32_t index = 0;  ///< position among the collectives of its group
   trace::CommType type = trace::CommType::unknown;
   uint64_t bytes = 0;            ///< largest comm_size of the members
   int64_t root = -1;             ///< a rank; -1 where none is named
@@ -58,7 +58,7 @@ struct Matching {
   /// .number, .group, .sequence, .type_unknown, .size_unknown, match.group.unknown, .members,
   /// match.rank.not_in_group, .missing, match.message.no_send, .no_recv, .bytes, .dtype, .order, .tag, .peer,
   /// .peer_unknown. About collectives with the facts group and index, about messages with sender, receiver,
-  /// message_tag and index. Of each rank in a group, and of each channel, the first; it says how many are behind it.
+  /// message_tag and index. Of each rank in a group, and of each channel, the first; it says how many follow.
   Findings findings;
 };
 
@@ -68,7 +68,7 @@ struct Matching {
 Matching match(const trace::TraceSet& job, const GroupTable& groups = {});
 
 /// Whether a finding of match() means that ranks would exchange what does not fit together. Other errors of it make a
-/// run wait for ever, which a run finds out by itself (match.message.no_recv alone: nobody waits for a receive).
+/// run wait for ever, which a run finds out by itself (match.message.no_recv alone: no rank waits for a receive).
 bool is_contradiction(const Finding& finding);
 
 }  // namespace chakra::match

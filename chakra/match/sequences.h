@@ -1,7 +1,7 @@
 // Where sequences that should be equal are not, and who is to blame: the members of a group and their collectives,
 // or the two ends of a channel and their messages. At the first place where members disagree the majority decides;
 // the others are aligned with it by what takes the fewest changes, so that one dropped element is one deviation and
-// not one at every place behind it.
+// not one at every place after it.
 #pragma once
 
 #include <algorithm>
@@ -160,7 +160,7 @@ std::vector<Deviation> find_deviations(std::span<const uint32_t> lengths, const 
         found[s.first].more += 1 + behind;
       }
       if (++s.deviations >= sequences::kMostDeviations) s.given_up = true;
-      // Whoever advances with the majority is put back by one here.
+      // A member that advances with the majority is put back by one here.
       s.at += skipped;
       if (advance) --s.at;
     }

@@ -7,7 +7,7 @@
 //     each flow f has a bottleneck: a link l of L_f that is full, and on which no flow is faster than f.
 //
 // Progressive filling finds them: all rates grow alike from 0 until a link is full; the flows of that link
-// keep their rates; the others grow on. With R_l what is left of link l after the flows that were kept, and
+// keep their rates; the others grow on. With R_l the rest of the capacity of link l after the flows that were kept, and
 // N_l the number of its others, the next link to be full is the one with the least share R_l / N_l, which is
 // the rate of those flows. Taking from a link flows that have the least share of all can only raise its share,
 // so shares wait in a heap and are looked at again when they come out: one that has grown goes back.

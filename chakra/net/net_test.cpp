@@ -844,7 +844,7 @@ TEST(Packet, AgreesWithFluid) {  // with one route each; Routing.* compares othe
       SCOPED_TRACE(fmt::format("pattern {} on {}", p, fabric.describe()));
       const auto finish = static_cast<double>(last_arrival(fluid));
       EXPECT_NEAR(static_cast<double>(last_arrival(packet)), finish, 0.05 * finish);
-      // But for the all-to-all, each message agrees, too.
+      // Except for the all-to-all, each message also agrees.
       for (size_t i = 0; p < 4 && i < fluid.size(); ++i) {
         const auto arrived = static_cast<double>(fluid[i].arrived_ps);
         EXPECT_NEAR(static_cast<double>(packet[i].arrived_ps), arrived, 0.05 * arrived);

@@ -444,7 +444,7 @@ class Assembler {
           call_dur_ns(s.intern("call_dur_ns")) {}
   };
 
-  static constexpr NodeId kSample = 16;  // of so many nodes, one is asked for the size of all
+  static constexpr NodeId kSample = 16;  // the first 1 / kSample of the nodes tells the size of all
 
   Linking& l_;
   const Kineto& k_;

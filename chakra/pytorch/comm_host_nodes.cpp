@@ -1,5 +1,5 @@
 // What communication that CPU threads carry out moves, to whom and where: the tensors of the backend's record, and what
-// the call of c10d behind it says.
+// the call of c10d that asked for it says.
 #include <algorithm>
 
 #include "chakra/pytorch/comm_nodes.h"
@@ -103,7 +103,7 @@ void CommNodes::find_place(CommKind kind, CommRecord& record, int64_t place) {
       const size_t size = all ? static_cast<size_t>(std::max<int64_t>(group.size, 0)) : group.ranks.size();
       if (static_cast<size_t>(place) >= size) continue;
       const int64_t there = all ? place : group.ranks[static_cast<size_t>(place)];
-      if (kind.type != NodeType::coll && there == l_.rank) continue;  // nobody sends to himself
+      if (kind.type != NodeType::coll && there == l_.rank) continue;  // no rank sends to itself
       if (rank >= 0 && rank != there) return;
       rank = there;
     }

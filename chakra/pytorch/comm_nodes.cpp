@@ -167,7 +167,7 @@ bool CommNodes::record(uint32_t host_op, CommNode& node) {
   return true;
 }
 
-/// The root, or the peer. The record says it, and so does the annotation of a message ("send 0->1", "recv 0<-1"): by
+/// The root, or the partner. The record says it, and so does the annotation of a message ("send 0->1", "recv 0<-1"): by
 /// their place in the group.
 void CommNodes::find_ends(CommRecord& record, CommKind kind, std::string_view annotation) {
   const bool sends = kind.type == NodeType::send;
@@ -251,7 +251,7 @@ void CommNodes::note_group(const CommRecord& record) {
   group.name = std::string(l_.text(record.group));
   if (group.description.empty()) group.description = std::string(l_.text(record.group_description));
   if (record.group_size > 0) group.size = record.group_size;
-  // PyTorch shortens long lists; but ranks at equal distances it describes, too.
+  // PyTorch shortens long lists, but it also describes ranks at equal distances.
   if (!contains(record.ranks, "...")) group.ranks = parse_ranks(record.ranks);
   else if (record.rank_start >= 0 && record.rank_stride > 0 && group.size <= kLargestGroup)
     for (int64_t i = 0; i < group.size; ++i) group.ranks.push_back(record.rank_start + i * record.rank_stride);

@@ -24,7 +24,7 @@ struct CommRecord {
   int64_t group_size = -1;
   int64_t rank_start = -1, rank_stride = -1;  ///< the group is start, start + stride, ...; -1: not said
   int64_t sequence = -1, root = -1, src = -1, dst = -1;
-  int64_t rank = -1;  ///< as c10d records it, in the group: the root, of a message the peer, else the rank itself
+  int64_t rank = -1;  ///< as c10d records it, in the group: the root, of a message the partner, else the rank itself
 
   bool empty() const { return collective == 0 && in_elements < 0 && dims.empty() && types.empty(); }
 };

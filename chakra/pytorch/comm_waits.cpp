@@ -6,7 +6,7 @@
 // - the call itself, where it returns with the communication done (monitored_barrier_);
 // - the gap of the calling thread in which the communication ended, unless much followed in that gap, its tensors are
 //   read later, and either the thread waited for another communication in between or the gap is all of an annotation
-//   that began after the call and is never a wait: then who reads them, or what follows the gap, waited;
+//   that began after the call and is never a wait: then the operator that reads them, or what follows the gap, waited;
 // - the gap before the first operator that reads its tensors.
 // What ended after the waiter went on was not waited for.
 #include <absl/container/flat_hash_map.h>

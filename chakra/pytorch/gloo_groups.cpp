@@ -182,7 +182,7 @@ class GroupFinder {
     return found;
   }
 
-  // ---- what is left --------------------------------------------------------------------------------------
+  // ---- the rest ------------------------------------------------------------------------------------------
 
   /// The only group that a call's tensors, root and peer fit. A peer that is the same rank in all of them needs none.
   void name_by_size(HostComm& comm) {

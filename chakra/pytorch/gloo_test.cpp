@@ -284,7 +284,7 @@ TEST(Gloo, AnAnnotationThatOnceEndsSoonIsAWait) {
     int64_t gaps = 0;
     for (NodeId n = 0; n < t.size(); ++n)
       if (t.lane[n] == t.lane[0] && t.name_of(n) == trace::kHostGap) gaps += t.dur_ps[n] / kPsPerUs;
-    // Both parts take 23.9 ms, or what is left of them behind the communication; beside them 50 us, 6 ms and 60 us.
+    // Both parts take 23.9 ms, or the rest of them after the communication; beside them 50 us, 6 ms and 60 us.
     EXPECT_EQ(gaps, waits ? 18'000 + 200 + 6'110 : 2 * 23'900 + 6'110) << waits;
   }
 }

@@ -365,7 +365,7 @@ class HostReader {
       }
   }
 
-  /// The place in the group: the rank's own, but of a rooted collective the root's and of a message the peer's (c10d
+  /// The place in the group: the rank's own, but of a rooted collective the root's and of a message the partner's (c10d
   /// did so when it named groups; before, nobody knows).
   void note_rank(std::string_view group, bool named, std::string_view text) {
     int64_t rank = 0;

@@ -25,7 +25,7 @@ void report_salvage(Linking& l, const Salvage& salvage) {
         fmt::format("{} records were left out; the first: {}", show_count(salvage.left_out), salvage.first->message()));
 }
 
-/// Fields are found by name, so another version may do; but who reads the report should know.
+/// Fields are found by name, so another version may do; but the reader of the report should know.
 void report_schema(Linking& l) {
   if (std::find(kHostSchemas.begin(), kHostSchemas.end(), l.host.schema) == kHostSchemas.end())
     l.find("pytorch.host.schema", Severity::note,

@@ -52,7 +52,7 @@ struct Item {
     sync_remainder,     ///< what a blocking call does after its wait
     gap,                ///< host time that no operator accounts for
     initial_condition,  ///< stands for work before the recording
-    unrecorded,         ///< stands for device work that was not recorded; record: the DeviceOp behind it
+    unrecorded,         ///< stands for device work that was not recorded; record: the DeviceOp after it
     device,
     device_rest,  ///< what a device operation does after another one of its stream began
     message,      ///< one that a kernel carries beside others; takes no time of its own; record: messages

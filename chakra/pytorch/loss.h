@@ -16,7 +16,7 @@ Result<T> name_salvage(Result<T> result) {
 }
 
 /// pytorch.salvage.missing: where records were left out, how much of the operations and of the recorded time is
-/// missing, as far as what is left tells. Requires the steps up to attach_device_ops.
+/// missing, as far as the rest tells. Requires the steps up to attach_device_ops.
 void report_loss(Linking& l);
 
 }  // namespace chakra::pytorch

@@ -37,7 +37,7 @@ std::vector<uint64_t> first_open(const HostTrace& host, const std::vector<Orphan
   return first;
 }
 
-/// Per thread, and behind them of the process: a root that is below nothing but a root.
+/// Per thread, and after them of the process: a root that is below nothing but a root.
 std::vector<uint32_t> find_roots(const HostTrace& host) {
   std::vector<uint32_t> roots(host.threads.size() + 1, kNone);
   const auto is_process = [&](uint32_t row) { return host.ops[row].kind == HostOp::Kind::process_root; };

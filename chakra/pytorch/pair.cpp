@@ -34,7 +34,7 @@ tl::unexpected<Error> rank_error(const std::string& path, std::string text) {
 Result<void> sniff_contents(Sniffed& file, bool all) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
   JsonStream stream(std::move(source), {"nodes", "traceEvents"});
-  stream.be_patient();  // who reads the file says what is wrong with it, or passes over it
+  stream.be_patient();  // the later reader of the file reports damage, or passes over it
   simdjson::ondemand::parser parser;
   for (;;) {
     const Result<JsonStream::Part> next = stream.next();

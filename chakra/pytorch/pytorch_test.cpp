@@ -207,7 +207,7 @@ struct Damage {
   std::string_view behind;  ///< where: behind this text, and if there is `then`, behind the next of it
   std::string_view then;
   std::string_view put;
-  bool replace;  ///< the number that stands there
+  bool replace;  ///< the number at that place
 };
 
 const Damage kDamages[] = {

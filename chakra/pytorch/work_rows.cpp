@@ -465,7 +465,7 @@ bool gather(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
   return true;
 }
 
-/// scatter_(x, dimension, index, source): `per_element` 0 writes, 1 adds to what was there.
+/// scatter_(x, dimension, index, source): `per_element` 0 writes, 1 adds to the old values.
 bool scatter(const WorkRow& row, std::string_view, const Arguments& a, Work& work) {
   const TensorShape *x = a.input(0), *index = a.input(2), *source = a.input(3);
   if (!x || !index || x->element_bytes == 0) return false;

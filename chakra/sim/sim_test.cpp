@@ -154,7 +154,7 @@ TEST(Native, GroupsRunAtTheSameTime) {
   auto report = simulate(again(in));
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(report->makespan_ps, 2 * 2 * (kLatency + kMiB / 2));
-  // By the peer's rules they run strictly one after the other.
+  // By ASTRA-sim's rules they run strictly one after the other.
   in.system.splits_given = true;
   in.system.all_reduce = {"ring"};
   auto compat = simulate_compat(in);
@@ -877,7 +877,7 @@ TEST(Compat, WhereThePeerHangsThereIsAnError) {
     in.job = job.finish();
     EXPECT_EQ(tag(in), "4 sim.stuck");
   }
-  {  // a receive that nobody sends
+  {  // a receive that no rank sends
     Job job(2);
     job.message(1, NodeType::recv, 0, 5);
     in.job = job.finish();

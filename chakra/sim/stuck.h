@@ -20,7 +20,7 @@ struct Wait {
   };
   trace::CommType type = trace::CommType::unknown;  ///< unknown: a message
   std::vector<std::string> groups;                  ///< of a collective: its group, and those in which the same happens
-  int64_t index = 0;                                ///< of a collective: the how-manieth of its group, from 0
+  int64_t index = 0;                                ///< of a collective: its position among those of its group, from 0
   int64_t tag = 0;                                  ///< of a message
   std::vector<Rank> waiting;  ///< in the first group; of a message the receiver, and ranks that wait alike
   std::vector<Rank> missing;  ///< of a message the sender of the first receiver

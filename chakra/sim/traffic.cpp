@@ -107,7 +107,7 @@ void Traffic::put(Picoseconds now, const Flight& flight, int64_t from, int64_t t
   std::visit([&](auto& network) { network.send(now, {from, to, bytes, token, flow}); }, network_);
 }
 
-/// One thing less that a member waits for in a round. With the last, the rounds behind it may begin.
+/// One thing less that a member waits for in a round. With the last, the rounds after it may begin.
 void Traffic::settle(Picoseconds now, uint32_t id, uint32_t first, uint32_t member, std::vector<Done>& done) {
   Run& run = *runs_[id];
   const uint32_t n = run.plan.members;

@@ -1,5 +1,5 @@
-// What comes out: a Timeline (what ran when) and a Table (named columns with units). Whoever computes
-// something fills one of them; whoever shows something reads one of them.
+// What comes out: a Timeline (what ran when) and a Table (named columns with units). Code that computes
+// something fills one of them; code that shows something reads one of them.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // A Trace: what one rank should run, as a dependency graph held in columns. A node is a row; its
 // NodeId is the row's number; strings are interned; edges are stored per node (CSR) with a parallel
-// column of kinds. A Trace is built once by a Builder and not changed afterwards: whoever computes
-// something about nodes keeps a column of his own beside it.
+// column of kinds. A Trace is built once by a Builder and not changed afterwards: code that computes
+// something about nodes keeps a column of its own beside it.
 #pragma once
 
 #include <array>
@@ -153,7 +153,7 @@ struct Edges {
 struct Defect {
   enum class Kind : uint8_t { duplicate_id, dangling_dep, dangling_ctrl, self_dep, negative_size } kind;
   NodeId node;
-  uint64_t id;  ///< that is there twice or not at all
+  uint64_t id;  ///< that is duplicate or missing
   bool operator==(const Defect&) const = default;
 };
 
@@ -242,7 +242,7 @@ class Builder {
   // By the ids of the file, which may stand for nodes that come later or not at all.
   void dep_by_id(NodeId node, uint64_t on, uint8_t kind, Picoseconds lag) { deps_by_id_.add(node, on, kind, lag); }
   void ctrl_by_id(NodeId node, uint64_t parent) { ctrls_by_id_.add(node, parent); }
-  /// So many deps and callers of a node follow, by id.
+  /// `deps` deps and `ctrls` callers of a node follow, by id.
   void expect_by_id(size_t deps, size_t ctrls) {
     deps_by_id_.reserve(deps);
     ctrls_by_id_.reserve(ctrls);
@@ -268,7 +268,7 @@ class Builder {
       kind.push_back(how);
     }
     bool empty() const { return node.empty(); }
-    /// Room for so many more, exactly, where they are more than all before: else vectors grow by themselves.
+    /// Room for exactly `more` further edges, where they are more than all before: else vectors grow by themselves.
     void reserve(size_t more) {
       if (more <= node.size()) return;
       node.reserve(node.size() + more);
@@ -323,7 +323,7 @@ Trace copy(const Trace& trace);
 /// A node of a trace that is read piece by piece, because it is too large to be held.
 struct StreamedNode {
   uint64_t id = 0;
-  std::vector<uint64_t> deps;  ///< ids of what it waits for, in any order; one may be there twice
+  std::vector<uint64_t> deps;  ///< ids of what it waits for, in any order; duplicates are allowed
   Picoseconds duration = 0;    ///< 0 where it is not known
   std::string message;         ///< the node as its source has it; of io::open_nodes what io::decode reads
 };
@@ -368,7 +368,7 @@ TraceSet expand(const ClassJob& job);
 ClassJob by_class(TraceSet&& job);
 
 /// Nodes such that each stands after all it waits for; among those ready, the lowest row first.
-/// If there is a cycle, `order` lacks its nodes and all behind it, and `cycle` walks round it once.
+/// If there is a cycle, `order` lacks its nodes and all that depend on them, and `cycle` walks round it once.
 /// Cost: O(nodes + edges); O(nodes log nodes) where dependencies point to later rows.
 struct Order {
   std::vector<NodeId> order;

@@ -1,4 +1,4 @@
-// Any text as event lines: read it; what was read is a timeline whose slices do not end before they begin.
+// Any text as event lines: read it; a text that was read is a timeline whose slices do not end before they begin.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

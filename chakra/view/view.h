@@ -62,8 +62,8 @@ struct GraphCounts {
 enum class GraphForm : uint8_t { dot, graphml };
 /// Nothing is laid out: the file grows as the graph is walked. Data dependencies and the call tree are both drawn, as
 /// dependency = data and dependency = control.
-/// Errors: view.graph.focus (no such node), base.file.*. Findings: view.graph.cut (so many indirect edges that some
-/// were left out), view.graph.hub (nodes with so many edges that a focus is not widened through them). Cost: O(nodes +
+/// Errors: view.graph.focus (no such node), base.file.*. Findings: view.graph.cut (too many indirect edges: some
+/// were left out), view.graph.hub (nodes with too many edges: a focus is not widened through them). Cost: O(nodes +
 /// edges); with `only` some more, each hidden node passes at most 32 others on.
 Result<GraphCounts> write_graph(const trace::Trace& trace, GraphForm form, const GraphOptions& options,
                                 const std::string& path, Findings& findings);

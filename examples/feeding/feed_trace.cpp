@@ -1,4 +1,4 @@
-// Runs a trace on a machine that does so many nodes at once, longest remaining path first, and says how long that
+// Runs a trace on a machine that does NODES_AT_ONCE nodes at once, longest remaining path first, and says how long that
 // takes. Of the trace, 16 MiB are in memory at a time.
 //
 //   feed_trace TRACE.et [NODES_AT_ONCE]

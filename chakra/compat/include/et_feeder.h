@@ -1,8 +1,8 @@
-// The peer's feeder: the nodes of one .et file by their data_deps, lowest id first. Who uses it says what is done:
+// mlcommons/chakra's feeder: the nodes of one .et file by data_deps, lowest id first. The caller says what is done:
 // freeChildrenNodes(id) frees those that wait for `id`, removeNode(id) forgets it.
 #pragma once
 
-// The peer's header brings these in, and programs rely on it.
+// mlcommons/chakra's header brings these in, and programs rely on it.
 #include <cstdint>
 #include <fstream>  // IWYU pragma: keep
 #include <memory>   // IWYU pragma: keep
@@ -23,7 +23,7 @@ class ETFeeder {
   /// Reads the file once and keeps 24 bytes per node and 4 per edge; a node's bytes are read again when it is handed
   /// out. The file may be packed (gzip, zstd) or of another form: then the bytes stay in memory.
   /// Throws std::runtime_error: the errors of io::open_nodes; a duplicate id (feed.id.duplicate).
-  ETFeeder(std::string filename);  // NOLINT: the peer's is not explicit
+  ETFeeder(std::string filename);  // NOLINT: mlcommons/chakra's is not explicit
   /// `cached_bytes`: how much of the file is kept, at least a page of 64 KiB.
   ETFeeder(std::string filename, uint64_t cached_bytes);
   ~ETFeeder();
@@ -40,7 +40,7 @@ class ETFeeder {
   /// There are nodes that have not been removed.
   bool hasNodesToIssue();
   /// The lowest id whose dependencies are freed; null while none is. Throws std::runtime_error where none can ever
-  /// be: what is left waits for nodes that are not in the file (feed.dep.dangling), or for itself (feed.dep.cycle).
+  /// be: the rest waits for nodes that are not in the file (feed.dep.dangling), or for each other (feed.dep.cycle).
   std::shared_ptr<ETFeederNode> getNextIssuableNode();
   /// Makes it issuable (again), whatever it waits for. Throws as lookupNode.
   void pushBackIssuableNode(uint64_t node_id);

@@ -1,11 +1,11 @@
-// A node as the peer's feeder hands it out. It keeps the bytes of the file; fields are decoded when first asked for,
+// A node of mlcommons/chakra's feeder. It keeps the bytes of the file; fields are decoded when first asked for,
 // and libprotobuf's object is made when first asked for. Not to be used by two threads at once.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_set>  // IWYU pragma: keep (the peer's header brings it in)
+#include <unordered_set>  // IWYU pragma: keep (mlcommons/chakra's header brings it in)
 #include <vector>
 
 #include "et_def.pb.h"

@@ -9,7 +9,7 @@
 
 namespace chakra::foreign::testing {
 
-/// Any bytes as a form: read, or refused with a tag; what is read has an order, and can be written as text where the
+/// Any bytes as a form: read, or refused with a tag; a read job has an order, and can be written as text where the
 /// form is written.
 inline int fuzz_form(std::string_view form, const uint8_t* data, size_t size) {
   Options options;

@@ -102,7 +102,7 @@ struct Event {
   enum class Kind : uint8_t {
     node_done,    ///< rank, node
     bundle_done,  ///< stream: the delay before a send, or behind the last receive
-    reduction,    ///< stream, message: the endpoint's delay is over, so many bytes are reduced
+    reduction,    ///< stream, message: the endpoint's delay is over, `message` bytes are reduced
     received,     ///< parties_: who has asked for a message that was there before
     phase_done,   ///< stream
     arrival,      ///< message
@@ -286,7 +286,7 @@ class Compat {
   /// What is due for one rank at one time happens together, at the place of the first that was planned [1].
   void at(uint32_t rank, Picoseconds time, const Event& event) {
     auto& due = ranks_[rank].due;
-    auto next = due.end();  // those behind it are later; most often none
+    auto next = due.end();  // those after it are later; most often none
     while (next != due.begin() && std::prev(next)->time > time) --next;
     if (next != due.begin() && std::prev(next)->time == time) return batches_[std::prev(next)->batch].push_back(event);
     const uint64_t number = batches_.put({event});
@@ -837,7 +837,7 @@ class Compat {
 
   /// With congestion: as many rings have begun at this time as there are ranks. If every rank is at the beginning of
   /// one, no two messages share a link and nothing else happens before the rings end, all ranks stay alike and no
-  /// message need be followed. What remains of the messages is the order of the ranks at the end: whoever received
+  /// message need be followed. What remains of the messages is the order of the ranks at the end: a rank that received
   /// first goes first, so with each step every turn passes on to the next place [1]. Cost: O(ranks + steps).
   void look_ahead() {
     rings_begun_ = 0;
@@ -942,7 +942,7 @@ class Compat {
   struct Flight {
     Channel channel;
     Party sender;
-    uint32_t at = 0;  ///< the device where it is: a rank, or the switch behind them
+    uint32_t at = 0;  ///< the device where it is: a rank, or the switch, numbered after the ranks
   };
 
   void send(const Channel& channel, const Party& sender) {

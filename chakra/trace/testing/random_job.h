@@ -1,6 +1,6 @@
 // Random jobs for tests: up to 16 ranks with overlapping groups, all collectives, all-to-all with splits, messages,
 // streams, requests and waits. All ranks follow one global order, so the job as it comes cannot deadlock. It is a
-// plain description that tests change as they like and build into traces; what has been broken can be built, too.
+// plain description that tests change as they like and build into traces; a broken description can also be built.
 #pragma once
 
 #include <algorithm>

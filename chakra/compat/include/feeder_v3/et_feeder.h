@@ -1,5 +1,5 @@
 // FeederV3, which ASTRA-sim has used since August 2025: the nodes of one .et file by their data_deps and ctrl_deps, all
-// that are free at once, and who uses it says which are taken and finished. These headers and those of the first feeder
+// that are free at once, and the caller says which are taken and finished. These headers and those of the first feeder
 // (../et_feeder.h) both name Chakra::ETFeeder: a source file includes one or the other.
 #pragma once
 
