@@ -60,6 +60,26 @@ def check_python():
             yield line
 
 
+def words():
+    """Patterns of words that a stranger stumbles over, with what to write instead (tools/words.txt)."""
+    rows = [line.split("\t") for line in read("tools/words.txt").splitlines() if line and not line.startswith("#")]
+    return [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in rows]
+
+
+def check_words(path, text, rows):
+    """In pages outside of code, and in comments."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if path.endswith(".md"):
+            fenced ^= line.lstrip().startswith("```")
+            prose = "" if fenced else re.sub(r"`[^`]*`", "", line)
+        else:
+            prose = line.partition("//")[2]
+        for pattern, instead in rows:
+            if found := pattern.search(prose):
+                yield number, f"'{found[0]}': write {instead}"
+
+
 def output_of(command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=ROOT).stdout
 
@@ -111,7 +131,10 @@ def main():
         if path.endswith((".gz", ".png", ".zst", ".et")):
             continue
         texts[path] = read(path)
+    plain = words()
     for path, text in texts.items():
+        if path.endswith((".md", ".cpp", ".h")):
+            findings += [f"{path}:{number}: {what}" for number, what in check_words(path, text, plain)]
         if re.search(r"\.(cpp|h|py|cmake|md|txt)$", path) or path == "dev":
             for number, line in enumerate(text.splitlines(), 1):
                 if line != line.rstrip():
@@ -119,7 +142,7 @@ def main():
                 limit = LINE_LIMIT.get(path.rsplit(".", 1)[-1], 160)
                 if len(line) > limit and not path.endswith((".md", ".txt")):
                     findings.append(f"{path}:{number}: {len(line)} characters; at most {limit}")
-                if "\t" in line and not path.endswith(".md"):
+                if "\t" in line and not path.endswith(".md") and path != "tools/words.txt":
                     findings.append(f"{path}:{number}: a tab")
         if path.startswith("chakra/") and re.search(r"\.(cpp|h)$", path):
             if not re.fullmatch(r"[a-z0-9_/]+\.(cpp|h)", path):
