@@ -111,10 +111,11 @@ Findings prove(const trace::TraceSet& job, const match::Matching& matching) {
 
 Findings check(const trace::TraceSet& job, const match::GroupTable& groups, size_t limit) {
   LimitedFindings findings(limit);
-  for (const Trace& t : job.ranks) trace::assert_whole(t);
-  for (const Trace& t : job.ranks)
+  for (const Trace& t : job.ranks) {
+    trace::assert_whole(t);
     for (const RuleRow& rule : kRules)
       if (rule.of_rank) rule.of_rank(t, findings);
+  }
   for (Finding& finding : prove(job, match::match(job, groups))) findings.add(std::move(finding));
   return std::move(findings).take();
 }

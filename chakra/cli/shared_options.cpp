@@ -57,7 +57,7 @@ Option max_error_option(std::optional<double>& percent) {
   return {.names = "--max-error",
           .target = &percent,
           .help =
-              "Exit with 1 if a replay with recorded transfers is off the measurement by more than so many percent, "
+              "Exit with 1 if a replay with recorded transfers is off the measurement by more than P percent, "
               "up or down; the result is written all the same",
           .value = "P",
           .accepted = real_number(0, 1e6)};

@@ -18,8 +18,7 @@ Result<FileLock> FileLock::wait(const std::string& path) {
     if (lock.fd_ < 0)
       return fail(Code::io, "base.file.open", fmt::format("cannot open: {}", std::strerror(errno)), {path});
     while (::flock(lock.fd_, LOCK_EX) != 0 && errno == EINTR) {}
-    struct stat locked {
-    }, there{};
+    struct stat locked = {}, there = {};
     const bool same = ::fstat(lock.fd_, &locked) == 0 && ::stat(path.c_str(), &there) == 0 &&
                       locked.st_dev == there.st_dev && locked.st_ino == there.st_ino;
     if (same || there.st_ino == 0) return lock;  // gone: opening it will say so

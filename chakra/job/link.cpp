@@ -107,7 +107,7 @@ class LinkJob {
       const size_t found = ids.find(static_cast<uint64_t>(*o_.explain));
       if (found == ids.size())
         return fail(Code::usage, "cli.usage",
-                    fmt::format("there is no node {}; there are 1 to {}", *o_.explain, ids.size()));
+                    fmt::format("node {} is not in the trace; its nodes are 1 to {}", *o_.explain, ids.size()));
       rank.explanation = view::explain(linked.trace, static_cast<trace::NodeId>(found));
     }
     if (o_.of_folders()) traces_[i].communication = analyze::communication_of(linked.trace);
