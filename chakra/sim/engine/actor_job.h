@@ -1,0 +1,43 @@
+// The job as the engine runs it: actors instead of ranks (fold.h), matched among themselves.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/match/match.h"
+#include "chakra/sim/fold.h"
+#include "chakra/sim/prices.h"
+#include "chakra/sim/sim.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::sim {
+
+/// How the members of a matched group, which are actors, stand in the whole group, whose members are ranks.
+struct GroupPlaces {
+  uint32_t folded = 0;                ///< into Folded::groups
+  std::vector<uint32_t> first_place;  ///< per member of the matched group: its first place in the whole group
+  std::vector<uint32_t> member_at;    ///< per place: the member, or kNobody
+};
+
+struct ActorJob {
+  Folded folded;
+  match::Matching matching;                      ///< of the actors
+  std::vector<GroupPlaces> places;               ///< per group of matching
+  std::vector<std::vector<uint32_t>> member_of;  ///< per actor and row of Trace::comms: the member of its collective
+
+  const trace::Trace& trace(uint32_t a) const { return folded.actors.ranks[a]; }
+  /// Into Matching::collectives or Matching::messages; kNoRow: the node belongs to none.
+  uint32_t match_of(uint32_t a, trace::NodeId n) const { return matching.of_comm[a][trace(a).comm_row[n]]; }
+  const match::Collective& collective_of(uint32_t a, trace::NodeId n) const {
+    return matching.collectives[match_of(a, n)];
+  }
+  const Folded::Group& group_of(const match::Collective& c) const { return folded.groups[places[c.group].folded]; }
+};
+
+/// Takes the job out of `in`, checks it against the network, brings it to its devices, folds it and matches it. Fills
+/// the report's devices, distinct traces and findings.
+/// Errors: sim.start, sim.trace.defect, sim.stuck.cycle, sim.fabric.small, sim.device.unknown, sim.match.
+Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report);
+
+}  // namespace chakra::sim

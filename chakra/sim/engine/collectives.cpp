@@ -1,0 +1,110 @@
+#include "chakra/sim/engine/collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace chakra::sim {
+
+using trace::CommType;
+using trace::NodeId;
+using trace::Trace;
+
+Result<void> Collectives::arrive(uint32_t a, NodeId n) {
+  const Trace& t = run_.job.trace(a);
+  const uint32_t id = run_.job.match_of(a, n);
+  const match::Collective& c = run_.job.matching.collectives[id];
+  if (c.type == CommType::unknown)
+    return fail(Code::bad_input, "sim.comm.type",
+                fmt::format("node {} of rank {} is a collective that does not say which", t.id[n], t.rank), {t.file});
+  const Picoseconds now = run_.agenda.now;
+  State& state = states_[id];
+  if (state.arrived++ == 0) begin(id, a, n);
+  const uint32_t member = run_.job.member_of[a][t.comm_row[n]];
+  state.arrival[member] = now;
+  state.last = now;
+  const bool all = state.arrived == c.members.size();
+  if (const Transfers::Row* given = run_.transfer(a, n)) {
+    const Picoseconds end = add_saturated(now, given->transfer_ps);
+    for (uint32_t m = 0; all && m < c.members.size(); ++m) end_member(id, m, end);
+  } else if (run_.traffic) {
+    run_.traffic->begin(now, id, member, moved_);
+    for (const Traffic::Done& done : moved_) member_done(done.id, done.member);
+    moved_.clear();
+    if (all)
+      for (const uint32_t m : std::exchange(state.finished, {})) end_member(id, m, now);
+  } else if (all) {
+    price(id, a, n);
+  }
+  return {};
+}
+
+/// The first member has come.
+void Collectives::begin(uint32_t id, uint32_t a, NodeId n) {
+  const match::Collective& c = run_.job.matching.collectives[id];
+  State& state = states_[id];
+  state.arrival.assign(c.members.size(), -1);
+  state.first = run_.agenda.now;
+  if (run_.transfer(a, n)) return;
+  note_choice(c, a, n);
+  if (!run_.traffic) return;
+  const Folded::Group& group = run_.job.group_of(c);
+  const coll::Choice& choice = run_.prices.choice(group.shape, operations_.of(c, a, n));
+  run_.traffic->add(id, choice.plan, choice.order, group.ranks, group.flow);
+}
+
+/// What the first of some equal collectives is done with.
+void Collectives::note_choice(const match::Collective& c, uint32_t a, NodeId n) {
+  CollectiveTotals& totals = totals_[{c.group, c.type, c.bytes}];
+  if (totals.algorithm) return;
+  const coll::Choice& choice = run_.prices.choice(run_.job.group_of(c).shape, operations_.of(c, a, n));
+  totals.algorithm = choice.algorithm;
+  totals.near = !choice.order.empty();
+  totals.by_rule = choice.by_rule;
+  totals.candidates = choice.candidates;
+  totals.root = run_.job.folded.root[a][run_.job.trace(a).comm_row[n]];
+}
+
+/// All have come: when they end on an idle network.
+void Collectives::price(uint32_t id, uint32_t a, NodeId n) {
+  const Picoseconds now = run_.agenda.now;
+  const match::Collective& c = run_.job.matching.collectives[id];
+  const State& state = states_[id];
+  const Folded::Group& group = run_.job.group_of(c);
+  const GroupPlaces& places = run_.job.places[c.group];
+  const coll::Operation op = operations_.of(c, a, n);
+  if (state.first == state.last) {
+    const std::vector<Picoseconds>& after = run_.prices.together(group.shape, op);
+    for (uint32_t m = 0; m < c.members.size(); ++m) end_member(id, m, add_saturated(now, after[places.first_place[m]]));
+    return;
+  }
+  ends_.resize(group.ranks.size());
+  for (size_t p = 0; p < ends_.size(); ++p) ends_[p] = state.arrival[places.member_at[p]];
+  run_.prices.run(group.shape, op, ends_);
+  for (uint32_t m = 0; m < c.members.size(); ++m)
+    end_member(id, m, std::max(now, ends_[places.first_place[m]]));  // none leaves before the last has come
+}
+
+void Collectives::end_member(uint32_t id, uint32_t m, Picoseconds time) {
+  const match::Collective& c = run_.job.matching.collectives[id];
+  State& state = states_[id];
+  run_.agenda.end_at(c.members[m].rank, c.members[m].node, time);
+  Picoseconds& longest = longest_[id];
+  longest = std::max(longest, time);
+  if (++state.ended < c.members.size()) return;
+  CollectiveTotals& totals = totals_[{c.group, c.type, c.bytes}];
+  ++totals.count;
+  totals.time = add_saturated(totals.time, longest - state.last);
+  totals.wait = add_saturated(totals.wait, state.last - state.first);
+  longest_.erase(id);
+  state.arrival = {};
+}
+
+void Collectives::member_done(uint32_t id, uint32_t member) {
+  State& state = states_[id];
+  if (state.arrived < run_.job.matching.collectives[id].members.size()) state.finished.push_back(member);
+  else end_member(id, member, run_.agenda.now);
+}
+
+}  // namespace chakra::sim

@@ -1,0 +1,72 @@
+// Collectives of a run: members arrive, and end as the network or the caller says.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/coll/coll.h"
+#include "chakra/sim/engine/operations.h"
+#include "chakra/sim/engine/run.h"
+
+namespace chakra::sim {
+
+/// All collectives of one group of the matching, type and size.
+struct CollectiveTotals {
+  int64_t count = 0;
+  Picoseconds time = 0, wait = 0;
+  const coll::AlgorithmRow* algorithm = nullptr;  ///< of the first of them; none where the caller says the time
+  bool near = false, by_rule = false;
+  std::vector<coll::Candidate> candidates;
+  uint32_t root = 0;
+};
+using CollectiveKind = std::tuple<uint32_t, trace::CommType, uint64_t>;
+
+class Collectives {
+ public:
+  /// The run must outlive it.
+  explicit Collectives(Run& run) : run_(run), operations_(run.job) {}
+
+  /// To be called once, when the run's job is known.
+  void prepare() { states_.resize(run_.job.matching.collectives.size()); }
+
+  /// A member has come. Errors: sim.comm.type.
+  Result<void> arrive(uint32_t a, trace::NodeId n);
+  /// On a shared network a member has finished its part.
+  void member_done(uint32_t id, uint32_t member);
+
+  /// Some members have arrived and some have not.
+  bool is_incomplete(size_t id) const {
+    return states_[id].arrived > 0 && states_[id].arrived < run_.job.matching.collectives[id].members.size();
+  }
+  /// Requires a collective that is incomplete.
+  bool has_arrived(size_t id, uint32_t member) const { return states_[id].arrival[member] >= 0; }
+  const std::map<CollectiveKind, CollectiveTotals>& totals() const { return totals_; }
+
+ private:
+  struct State {
+    uint32_t arrived = 0, ended = 0;
+    std::vector<Picoseconds> arrival;  ///< per member
+    std::vector<uint32_t> finished;    ///< on a shared network: members that wait for the last to arrive
+    Picoseconds first = 0, last = 0;   ///< arrivals
+  };
+
+  void begin(uint32_t id, uint32_t a, trace::NodeId n);
+  void note_choice(const match::Collective& c, uint32_t a, trace::NodeId n);
+  void price(uint32_t id, uint32_t a, trace::NodeId n);
+  void end_member(uint32_t id, uint32_t m, Picoseconds time);
+
+  Run& run_;
+  Operations operations_;
+  std::vector<State> states_;
+  absl::flat_hash_map<uint32_t, Picoseconds> longest_;  ///< of collectives under way: the latest end so far
+  std::map<CollectiveKind, CollectiveTotals> totals_;
+  std::vector<Picoseconds> ends_;     ///< of price()
+  std::vector<Traffic::Done> moved_;  ///< of arrive()
+};
+
+}  // namespace chakra::sim

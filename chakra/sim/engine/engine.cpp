@@ -1,0 +1,258 @@
+// The native simulator: actors walk their traces, one event after the other; collectives and messages are priced on an
+// idle network or played out on a shared one.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chakra/sim/engine/collectives.h"
+#include "chakra/sim/engine/messages.h"
+#include "chakra/sim/engine/packet_count.h"
+#include "chakra/sim/engine/path.h"
+#include "chakra/sim/engine/run.h"
+#include "chakra/sim/engine/standstill.h"
+#include "chakra/sim/engine/summary.h"
+#include "chakra/sim/engine/timeline.h"
+#include "chakra/sim/refusals.h"
+#include "chakra/sim/sim.h"
+
+namespace chakra::sim {
+namespace {
+
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
+
+constexpr uint64_t kEventsBetweenLooks = 1 << 14;  ///< at the stop flag and the progress
+
+class Engine {
+ public:
+  explicit Engine(SimInput&& input) : run_(std::move(input)), collectives_(run_), messages_(run_) {}
+
+  Result<SimReport> run() {
+    CHAKRA_TRY(prepare());
+    for (uint32_t a = 0; a < run_.actors.size(); ++a) begin(a);
+    for (Picoseconds time = next_time(); time != net::kNever; time = next_time()) {
+      if (time >= kLongestPs) return too_long();
+      advance_to(time);
+      CHAKRA_TRY(handle_events());
+      CHAKRA_TRY(serve_queues());
+      if (is_stopped()) return interrupted();
+    }
+    for (const Actor& actor : run_.actors)
+      if (actor.feeder.remaining() > 0) return stuck(run_, collectives_, messages_);
+    CHAKRA_ASSERT(!run_.traffic || run_.traffic->idle());  // what was sent has arrived
+    return report();
+  }
+
+ private:
+  // ---- before the run ------------------------------------------------------------------------------------
+
+  Result<void> prepare() {
+    CHAKRA_ASSIGN(run_.job, make_actor_job(run_.in, run_.prices, run_.report));
+    make_actors();
+    collectives_.prepare();
+    messages_.prepare();
+    if (run_.in.congestion == Congestion::packet) CHAKRA_TRY(check_packets(run_));
+    if (run_.in.congestion != Congestion::closed)
+      run_.traffic.emplace(run_.in.fabric, run_.in.congestion, run_.in.packets);
+    if (run_.in.timeline) timeline_.emplace(run_);
+    return {};
+  }
+
+  void make_actors() {
+    const auto count = static_cast<uint32_t>(run_.job.folded.actors.ranks.size());
+    run_.actors.reserve(count);
+    for (uint32_t a = 0; a < count; ++a) {
+      const Trace& t = run_.job.trace(a);
+      Actor& actor = run_.actors.emplace_back(run_.job, a, run_.in.system.traits(t.rank));
+      for (NodeId n = 0; n < t.size() && !actor.has_device; ++n)
+        actor.has_device = t.type[n] == NodeType::comp && t.on_device(n);
+      actor.times.start.assign(t.size(), 0);
+      actor.times.end.assign(t.size(), -1);
+      nodes_ += t.size();
+    }
+  }
+
+  void begin(uint32_t a) {
+    ready_.clear();
+    run_.actors[a].feeder.start(ready_);
+    announce(a, run_.actors[a].traits.start_ps);
+  }
+
+  // ---- the loop: all that happens at a time happens before a queue chooses what it runs next ---------------------
+
+  Picoseconds next_time() const {
+    const Picoseconds own = run_.agenda.events.empty() ? net::kNever : run_.agenda.events.next_time();
+    return run_.traffic ? std::min(own, run_.traffic->next_event_time()) : own;
+  }
+
+  void advance_to(Picoseconds time) {
+    run_.agenda.now = time;
+    if (!run_.traffic) return;
+    run_.agenda.now = run_.traffic->advance_to(time, moved_);
+    for (const Traffic::Done& done : moved_) switch (done.kind) {
+        case Traffic::Done::Kind::member: collectives_.member_done(done.id, done.member); break;
+        case Traffic::Done::Kind::left: messages_.left(done.id); break;
+        case Traffic::Done::Kind::arrived: messages_.arrived(done.id); break;
+      }
+    moved_.clear();
+  }
+
+  Result<void> handle_events() {
+    des::EventQueue<Event>& events = run_.agenda.events;
+    while (!events.empty() && events.next_time() == run_.agenda.now) {
+      const Event event = events.pop();
+      ++run_.report.events;
+      if (event.kind == Event::Kind::ready) CHAKRA_TRY(enqueue(event.actor, event.node));
+      else finish(event.actor, event.node);
+    }
+    return {};
+  }
+
+  Result<void> serve_queues() {
+    for (const auto& [a, q] : touched_) {
+      const NodeId n = run_.actors[a].queues.take(q);
+      if (n != trace::kNoNode) CHAKRA_TRY(start(a, n));
+    }
+    touched_.clear();
+    return {};
+  }
+
+  /// Whether the caller wants the run to end; tells it how far the run is.
+  bool is_stopped() {
+    const bool due = run_.report.events >= next_look_;
+    if (!due && !run_.traffic) return false;
+    if (run_.in.stop && run_.in.stop->load(std::memory_order_relaxed)) return true;
+    if (!due) return false;
+    if (run_.in.progress)
+      run_.in.progress(
+          {run_.report.events + (run_.traffic ? run_.traffic->events() : 0), nodes_done_, nodes_, run_.agenda.now});
+    next_look_ = run_.report.events + kEventsBetweenLooks;
+    return false;
+  }
+
+  // ---- a node: ready, started, finished ----------------------------------------------------------------------
+
+  /// Nodes in ready_ become ready at their times, but not before `earliest`; communication by its delay later.
+  void announce(uint32_t a, Picoseconds earliest) {
+    for (const feed::Ready& ready : ready_) {
+      const Picoseconds late = trace::is_comm(run_.job.trace(a).type[ready.node]) ? delay(a, ready.node) : 0;
+      run_.agenda.events.push(add_saturated(std::max(ready.time, earliest), late), {a, ready.node, Event::Kind::ready});
+    }
+  }
+
+  Result<void> enqueue(uint32_t a, NodeId n) {
+    const Trace& t = run_.job.trace(a);
+    if (t.type[n] == NodeType::coll && run_.job.match_of(a, n) == trace::kNoRow)
+      return fail(Code::bad_input, "sim.comm.type",
+                  fmt::format("node {} of rank {} belongs to no group", t.id[n], t.rank), {t.file});
+    Queues& queues = run_.actors[a].queues;
+    const uint32_t q = queues.of(n);
+    if (q == Queues::kNone) return start(a, n);
+    queues.push(q, n);
+    touched_.push_back({a, q});
+    return {};
+  }
+
+  Result<void> start(uint32_t a, NodeId n) {
+    Actor& actor = run_.actors[a];
+    Account& account = actor.account;
+    account.up_to(run_.agenda.now);
+    actor.times.start[n] = run_.agenda.now;
+    switch (actor.trace->type[n]) {
+      case NodeType::coll: {
+        const match::Collective& c = run_.job.collective_of(a, n);
+        account.moving.push_back({n, run_.exposed.number({c.group, c.type})});
+        return collectives_.arrive(a, n);
+      }
+      case NodeType::send:
+        account.moving.push_back({n, run_.exposed.number(ExposedKinds::kMessage)});
+        return messages_.send(a, n);
+      case NodeType::recv: return messages_.receive(a, n);
+      default: {
+        account.computing += computes(actor, n);
+        account.hosting += hosts(actor, n);
+        const Picoseconds time = add_saturated(compute_time(actor, n), delay(a, n));
+        run_.agenda.end_at(a, n, add_saturated(run_.agenda.now, time));
+        return {};
+      }
+    }
+  }
+
+  /// What the trace says, which retarget() has carried over to the rank's device; by a rank's speed.
+  Picoseconds compute_time(const Actor& actor, NodeId n) const {
+    const Trace& t = *actor.trace;
+    const bool on_host = t.on_cpu(n) && actor.has_device;
+    if (t.type[n] != NodeType::comp || on_host || actor.traits.speed == 1) return t.dur_ps[n];
+    if (run_.in.system.keep_unrecorded && t.name_of(n) == trace::kUnrecorded) return t.dur_ps[n];
+    return picoseconds(static_cast<double>(t.dur_ps[n]) / kPsPerSecond / actor.traits.speed);
+  }
+
+  /// By how much the caller delays the node.
+  Picoseconds delay(uint32_t a, NodeId n) const { return run_.in.delays ? run_.in.delays->of(a, n) : 0; }
+
+  void finish(uint32_t a, NodeId n) {
+    Actor& actor = run_.actors[a];
+    const Picoseconds now = run_.agenda.now;
+    actor.account.up_to(now);
+    if (trace::is_comm(actor.trace->type[n])) {
+      actor.account.stop_moving(n);
+    } else {
+      actor.account.computing -= computes(actor, n);
+      actor.account.hosting -= hosts(actor, n);
+    }
+    actor.finish = actor.times.end[n] = now;
+    ++nodes_done_;
+    if (timeline_) timeline_->add(a, n);
+    ready_.clear();
+    actor.feeder.done(n, now, ready_);
+    announce(a, now);
+    const uint32_t q = actor.queues.of(n);
+    if (q == Queues::kNone) return;
+    actor.queues.release(q);
+    touched_.push_back({a, q});
+  }
+
+  // ---- after the run -----------------------------------------------------------------------------------------
+
+  Result<SimReport> interrupted() {
+    run_.report.interrupted = true;
+    for (Actor& actor : run_.actors) {
+      actor.finish = run_.agenda.now;
+      actor.account.up_to(run_.agenda.now);
+    }
+    run_.report.findings.push_back(
+        {"sim.interrupted", Severity::warning, -1, -1,
+         fmt::format("stopped at {} of simulated time, with {} of {} nodes done: what is said "
+                     "here is true up to then",
+                     show_time(run_.agenda.now), nodes_done_, nodes_)});
+    return report();
+  }
+
+  SimReport report() {
+    SimReport& out = run_.report;
+    if (run_.traffic) out.events += run_.traffic->events();
+    summarize(run_, collectives_.totals());
+    if (!out.interrupted) out.critical_path = find_critical_path(run_, messages_);
+    if (timeline_) timeline_->finish();
+    if (run_.in.node_times)
+      for (Actor& actor : run_.actors) out.times.push_back(std::move(actor.times));
+    return std::move(out);
+  }
+
+  Run run_;
+  Collectives collectives_;
+  Messages messages_;
+  std::optional<TimelineWriter> timeline_;
+  std::vector<std::pair<uint32_t, uint32_t>> touched_;  ///< actors and queues in which something changed at this time
+  std::vector<feed::Ready> ready_;
+  std::vector<Traffic::Done> moved_;
+  uint64_t next_look_ = kEventsBetweenLooks;
+  int64_t nodes_ = 0, nodes_done_ = 0;
+};
+
+}  // namespace
+
+Result<SimReport> simulate(SimInput input) { return Engine(std::move(input)).run(); }
+
+}  // namespace chakra::sim

@@ -1,0 +1,105 @@
+#include "chakra/sim/engine/messages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace chakra::sim {
+namespace {
+
+using trace::NodeId;
+using trace::Trace;
+
+tl::unexpected<Error> no_peer(const Trace& t, NodeId n) {
+  return fail(Code::bad_input, "sim.comm.peer",
+              fmt::format("node {} of rank {} does not say with which rank it communicates", t.id[n], t.rank),
+              {t.file});
+}
+
+}  // namespace
+
+Result<void> Messages::send(uint32_t a, NodeId n) {
+  const Trace& t = run_.job.trace(a);
+  const net::Fabric& fabric = run_.in.fabric;
+  Agenda& agenda = run_.agenda;
+  const uint32_t id = run_.job.match_of(a, n);
+  if (id == trace::kNoRow) return no_peer(t, n);
+  const int64_t to = run_.job.folded.peer[a][t.comm_row[n]];
+  if (to >= fabric.size())
+    return fail(Code::bad_input, "sim.fabric.small",
+                fmt::format("node {} of rank {} sends to rank {}, but the network has {} ranks", t.id[n], t.rank, to,
+                            fabric.size()),
+                {t.file});
+  State& m = states_[id];
+  const match::Message& message = run_.job.matching.messages[id];
+  m.sent = true;
+  if (m.posted) now_moving(message.recv);
+  if (const Transfers::Row* given = run_.transfer(a, n)) {
+    if (given->send_ps >= 0) agenda.end_at(a, n, add_saturated(agenda.now, given->send_ps));
+    if (m.posted) m.arrival = add_saturated(agenda.now, given->transfer_ps);
+    meet(id, given->transfer_ps);
+    return {};
+  }
+  if (run_.traffic) {
+    run_.traffic->send(agenda.now, id, t.rank, to, message.bytes);
+    return {};
+  }
+  const net::Path path = fabric.alone(t.rank, to);
+  const Picoseconds left = add_saturated(agenda.now, net::serialization(message.bytes, path.bytes_per_s));
+  m.there = true;
+  m.arrival = add_saturated(left, path.latency_ps);
+  agenda.end_at(a, n, left);
+  deliver(id);
+  return {};
+}
+
+Result<void> Messages::receive(uint32_t a, NodeId n) {
+  const uint32_t id = run_.job.match_of(a, n);
+  if (id == trace::kNoRow) return no_peer(run_.job.trace(a), n);
+  State& m = states_[id];
+  m.posted = true;
+  ++run_.actors[a].account.waiting;
+  if (m.sent) now_moving({a, n});
+  if (const Transfers::Row* given = run_.transfer(a, n)) meet(id, given->transfer_ps);
+  else deliver(id);
+  return {};
+}
+
+/// A message whose time is given: it moves when both ends have come.
+void Messages::meet(uint32_t id, Picoseconds transfer_ps) {
+  const State& m = states_[id];
+  if (!m.sent || !m.posted) return;
+  const match::Message& message = run_.job.matching.messages[id];
+  const Picoseconds end = add_saturated(run_.agenda.now, transfer_ps);
+  run_.agenda.end_at(message.recv.rank, message.recv.node, end);
+  const Transfers::Row* of_send = run_.transfer(message.send.rank, message.send.node);
+  if (of_send && of_send->send_ps < 0) run_.agenda.end_at(message.send.rank, message.send.node, end);
+}
+
+/// A receive waits for the network now, not for the sender any more.
+void Messages::now_moving(const match::NodeRef& recv) {
+  Account& account = run_.actors[recv.rank].account;
+  account.up_to(run_.agenda.now);
+  --account.waiting;
+  account.moving.push_back({recv.node, run_.exposed.number(ExposedKinds::kMessage)});
+}
+
+void Messages::deliver(uint32_t id) {
+  const State& m = states_[id];
+  if (!m.there || !m.posted) return;
+  const match::NodeRef& to = run_.job.matching.messages[id].recv;
+  run_.agenda.end_at(to.rank, to.node, std::max(m.arrival, run_.agenda.now));
+}
+
+void Messages::left(uint32_t id) {
+  const match::NodeRef& from = run_.job.matching.messages[id].send;
+  run_.agenda.end_at(from.rank, from.node, run_.agenda.now);
+}
+
+void Messages::arrived(uint32_t id) {
+  states_[id].there = true;
+  states_[id].arrival = run_.agenda.now;
+  deliver(id);
+}
+
+}  // namespace chakra::sim

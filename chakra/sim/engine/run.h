@@ -1,0 +1,91 @@
+// What the parts of a run share: the job, its actors, simulated time, the network, and the report that grows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/des/des.h"
+#include "chakra/feed/feed.h"
+#include "chakra/sim/engine/account.h"
+#include "chakra/sim/engine/actor_job.h"
+#include "chakra/sim/engine/queues.h"
+#include "chakra/sim/prices.h"
+#include "chakra/sim/sim.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::sim {
+
+struct Event {
+  uint32_t actor;
+  trace::NodeId node;
+  enum class Kind : uint32_t { ready, done } kind;
+};
+
+/// Simulated time, and what will happen.
+struct Agenda {
+  Picoseconds now = 0;
+  des::EventQueue<Event> events;
+
+  void end_at(uint32_t actor, trace::NodeId node, Picoseconds time) {
+    events.push(time, {actor, node, Event::Kind::done});
+  }
+};
+
+/// Ranks that nothing tells apart, on their way through their trace.
+struct Actor {
+  Actor(const ActorJob& job, uint32_t a, const RankTraits& of_rank)
+      : trace(&job.trace(a)), feeder(*trace), queues(job, a), traits(of_rank) {}
+
+  const trace::Trace* trace;
+  feed::Feeder feeder;
+  Queues queues;
+  RankTraits traits;
+  bool has_device = false;
+  Account account;
+  Picoseconds finish = 0;
+  NodeTimes times;  ///< end: -1 for nodes that have not ended
+};
+
+inline bool is_work(trace::NodeType type) {
+  return type == trace::NodeType::comp || type == trace::NodeType::mem_load || type == trace::NodeType::mem_store;
+}
+
+/// Whether the actor computes while the node runs.
+inline bool computes(const Actor& actor, trace::NodeId n) {
+  const trace::Trace& t = *actor.trace;
+  if (!is_work(t.type[n])) return false;
+  if (actor.has_device) return t.on_device(n);
+  const std::string_view name = t.name_of(n);
+  return name != trace::kHostGap && name != trace::kInitialCondition && name != trace::kSyncRemainder;
+}
+
+/// Whether the actor's host works while the node runs, and its devices may wait for it.
+inline bool hosts(const Actor& actor, trace::NodeId n) {
+  const trace::Trace& t = *actor.trace;
+  return actor.has_device && is_work(t.type[n]) && !t.on_device(n) && t.name_of(n) != trace::kInitialCondition &&
+         t.name_of(n) != trace::kSyncRemainder;
+}
+
+struct Run {
+  explicit Run(SimInput&& input)
+      : in(std::move(input)), prices(in.fabric, in.collectives, in.congestion != Congestion::closed) {}
+
+  SimInput in;
+  Prices prices;
+  ActorJob job;
+  std::vector<Actor> actors;
+  ExposedKinds exposed;
+  Agenda agenda;
+  std::optional<Traffic> traffic;  ///< none in closed form
+  SimReport report;
+
+  /// How long communication takes once all have come, where the caller says it.
+  const Transfers::Row* transfer(uint32_t a, trace::NodeId n) const {
+    return in.transfers ? in.transfers->find(a, job.trace(a).comm_row[n]) : nullptr;
+  }
+};
+
+}  // namespace chakra::sim

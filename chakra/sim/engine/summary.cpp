@@ -1,0 +1,133 @@
+#include "chakra/sim/engine/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+#include "chakra/sim/retarget.h"
+#include "chakra/sim/shared_links.h"
+
+namespace chakra::sim {
+namespace {
+
+using Totals = std::map<CollectiveKind, CollectiveTotals>;
+
+void summarize_ranks(Run& run) {
+  const Folded& folded = run.job.folded;
+  for (uint32_t i = 0; i < folded.ranks.size(); ++i) {
+    const Actor& actor = run.actors[folded.actor_of[i]];
+    const Account& account = actor.account;
+    CHAKRA_ASSERT(account.total() == actor.finish);  // the parts add up
+    run.report.makespan_ps = std::max(run.report.makespan_ps, actor.finish);
+    run.report.ranks.push_back({folded.ranks[i], actor.finish, account.compute, account.communication(), account.host,
+                                account.bubble, account.idle, folded.actor_of[i]});
+  }
+}
+
+/// What the actor did per second, and on what.
+void count_work(const Actor& actor, const System& system, ActorReport& report) {
+  const trace::Trace& t = *actor.trace;
+  for (trace::NodeId n = 0; n < t.size(); ++n)
+    if (t.type[n] == trace::NodeType::comp && !t.on_cpu(n) && actor.times.end[n] >= 0)
+      report.work.add(device::work_of(t, n));
+  const device::Device* on = system.device_of(t.rank);
+  const std::optional<device::Device> recorded = on ? std::nullopt : recorded_device(t, system);
+  if (!on && recorded) on = &*recorded;
+  if (on) report.device = on->name;
+  report.rates = device::rates(report.work, actor.finish - actor.traits.start_ps, on);
+}
+
+void summarize_actors(Run& run) {
+  for (uint32_t a = 0; a < run.actors.size(); ++a) {
+    ActorReport& actor = run.report.actors.emplace_back();
+    actor.ranks = run.job.folded.count[a];
+    count_work(run.actors[a], run.in.system, actor);
+    const std::vector<Picoseconds>& exposed = run.actors[a].account.exposed;
+    for (size_t k = 0; k < exposed.size(); ++k) {
+      const auto& [group, type] = run.exposed[k];
+      if (exposed[k] > 0)
+        actor.exposed.push_back({group == kNobody ? "" : run.job.matching.groups[group].name, type, exposed[k]});
+    }
+  }
+}
+
+CollectiveReport report_of(const CollectiveKind& kind, const CollectiveTotals& totals, uint32_t members) {
+  CollectiveReport c;
+  c.type = std::get<1>(kind);
+  c.bytes = std::get<2>(kind);
+  c.members = members;
+  c.count = totals.count;
+  c.total_ps = totals.time;
+  c.wait_ps = totals.wait;
+  c.algorithm = totals.algorithm;
+  c.near = totals.near;
+  c.by_rule = totals.by_rule;
+  c.candidates = totals.candidates;
+  if (totals.time > 0) {
+    c.algorithm_bytes_per_s = coll::algorithm_factor(c.type, c.members) * static_cast<double>(c.bytes) *
+                              static_cast<double>(totals.count) / (static_cast<double>(totals.time) / kPsPerSecond);
+    c.bus_bytes_per_s = c.algorithm_bytes_per_s * coll::bus_factor(c.type, c.members);
+  }
+  return c;
+}
+
+/// A row per group of the job, also where several were simulated as one.
+void summarize_collectives(Run& run, const Totals& totals) {
+  std::vector<CollectiveReport>& rows = run.report.collectives;
+  for (const auto& [kind, of_kind] : totals) {
+    const Folded::Group& whole = run.job.folded.groups[run.job.places[std::get<0>(kind)].folded];
+    const CollectiveReport c = report_of(kind, of_kind, static_cast<uint32_t>(whole.ranks.size()));
+    for (const std::string& name : whole.names) {
+      rows.push_back(c);
+      rows.back().group = name;
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const CollectiveReport& a, const CollectiveReport& b) {
+    // "tp2" before "tp10"
+    return std::tuple(a.group.size(), std::string_view(a.group)) <
+           std::tuple(b.group.size(), std::string_view(b.group));
+  });
+}
+
+/// In closed form collectives do not meet: says so where they would have to.
+void look_at_shared_links(Run& run, const Totals& totals) {
+  SharedLinks links(run.in.fabric);
+  for (const auto& [kind, of_kind] : totals) {
+    const auto& [group, type, bytes] = kind;
+    if (of_kind.count == 0 || !of_kind.algorithm) continue;
+    const Folded::Group& whole = run.job.folded.groups[run.job.places[group].folded];
+    const coll::Choice& choice = run.prices.choice(whole.shape, {type, bytes, of_kind.root, {}});
+    links.add(choice.plan, choice.order, whole.places, whole.flow, of_kind.count);
+  }
+  const SharedLinks::Busiest busiest = links.busiest();
+  const double makespan = static_cast<double>(run.report.makespan_ps) / kPsPerSecond;
+  if (busiest.seconds <= makespan * 1.001) return;
+  run.report.findings.push_back(
+      {"sim.closed.shared", Severity::warning, -1, -1,
+       fmt::format("{} would take {} for what collectives send over it, but the job takes {}: without "
+                   "congestion they do not meet there; run it with --congestion fluid",
+                   busiest.link, show_time(picoseconds(busiest.seconds)), show_time(run.report.makespan_ps))});
+}
+
+void summarize_links(Run& run) {
+  const net::Fabric& fabric = run.in.fabric;
+  for (const net::LinkTotal& total : run.traffic->totals()) {
+    const net::Link link = fabric.link(total.link);
+    run.report.links.push_back(
+        {fabric.device_name(link.from), fabric.device_name(link.to), total.bytes, total.busy_ps});
+  }
+}
+
+}  // namespace
+
+void summarize(Run& run, const Totals& totals) {
+  summarize_ranks(run);
+  summarize_actors(run);
+  summarize_collectives(run, totals);
+  if (run.traffic) summarize_links(run);
+  else look_at_shared_links(run, totals);
+}
+
+}  // namespace chakra::sim

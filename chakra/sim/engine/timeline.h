@@ -1,0 +1,34 @@
+// The timeline of a run: a track for each queue of each actor, a slice for each node, a flow for each message.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "chakra/sim/engine/run.h"
+#include "chakra/table/table.h"
+
+namespace chakra::sim {
+
+class TimelineWriter {
+ public:
+  /// Fills the report's timeline. The run, whose actors must be known, must outlive it.
+  explicit TimelineWriter(Run& run);
+
+  /// A node that has ended.
+  void add(uint32_t a, trace::NodeId n);
+  /// Flows between the slices. To be called once, at the end.
+  void finish();
+
+ private:
+  uint32_t track_of(uint32_t a, trace::NodeId n);
+
+  Run& run_;
+  table::Timeline& timeline_;
+  std::vector<std::vector<uint32_t>> slice_of_;                     ///< per actor and node; kNobody: none
+  std::vector<uint32_t> first_track_;                               ///< per actor
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> group_tracks_;  ///< of actors' queues for groups
+};
+
+}  // namespace chakra::sim

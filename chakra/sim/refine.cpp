@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+
+#include "chakra/sim/ties.h"
+
+namespace chakra::sim {
+namespace {
+
+using trace::ClassJob;
+using trace::Comm;
+using trace::CommType;
+
+class Refiner {
+ public:
+  Refiner(const ClassJob& job, const Ties& ties, const System& system, Prices& prices, const net::Fabric& fabric)
+      : job_(job), ties_(ties), system_(system), prices_(prices), fabric_(fabric), color_(job.ranks.size()) {}
+
+  std::vector<uint32_t> run() {
+    for (size_t colors = first_colors();;) {
+      const size_t refined = refine_once();
+      if (refined == colors) return std::move(color_);
+      colors = refined;
+    }
+  }
+
+ private:
+  /// What needs no look at others. Returns how many colours there are.
+  size_t first_colors() {
+    Numbering first;
+    for (uint32_t r = 0; r < color_.size(); ++r) {
+      const RankTraits& traits = system_.traits(job_.ranks[r].rank);
+      color_[r] = first({job_.ranks[r].cls, std::bit_cast<int64_t>(traits.speed), traits.start_ps, traits.device});
+    }
+    return first.size();
+  }
+
+  /// Splits colours by those of the groups and peers. Returns how many colours there are.
+  size_t refine_once() {
+    Numbering group_numbers, next;
+    std::vector<uint32_t> group_color(ties_.groups.size());
+    std::vector<char> uniform(ties_.groups.size());
+    for (size_t g = 0; g < ties_.groups.size(); ++g) {
+      const std::vector<int64_t> key = key_of(ties_.groups[g], color_);
+      uniform[g] = key.size() > 1 && std::all_of(key.begin() + 1, key.end(),
+                                                 [&](int64_t member) { return member == key[1] && member >= 0; });
+      group_color[g] = group_numbers(key);
+    }
+    std::vector<uint32_t> refined(color_.size());
+    std::vector<int64_t> key;
+    for (uint32_t r = 0; r < color_.size(); ++r) {
+      const ClassJob::Rank& rank = job_.ranks[r];
+      key.assign(1, color_[r]);
+      for (uint32_t p = 0; p < ties_.ports[rank.cls].size(); ++p) {
+        const uint32_t group = ties_.port_group[ties_.first_port[r] + p],
+                       place = ties_.port_place[ties_.first_port[r] + p];
+        key.push_back(group_color[group]);
+        const bool alike = uniform[group] && place != kNobody && !ties_.ports[rank.cls][p].by_place;
+        key.push_back(alike ? roles(ties_.groups[group], rank.cls, p)[place] : place);
+      }
+      for (uint32_t s = 0; s < peers(r); ++s) {
+        const uint32_t slot = rank.first_peer + s;
+        key.push_back(ties_.end_of[slot] == kNobody ? -1 : int64_t{color_[ties_.end_of[slot]]});
+        key.push_back(int64_t{ties_.first[slot]} << 32 | ties_.back[slot]);
+        const int64_t both[2] = {rank.rank, job_.peer_of[slot]};
+        const bool inside = std::max(both[0], both[1]) < fabric_.size();
+        key.push_back(inside ? int64_t{prices_.shape(both)} : -1);
+      }
+      refined[r] = next(key);
+    }
+    color_ = std::move(refined);
+    return next.size();
+  }
+  uint32_t peers(uint32_t r) const { return job_.peer_slots[job_.ranks[r].cls]; }
+
+  /// Of members that run the same trace and begin alike: numbers that differ where they end at other times.
+  const std::vector<uint32_t>& roles(const Members& group, uint32_t cls, uint32_t port) {
+    bool rooted = false;
+    for (const Comm* call : ties_.ports[cls][port].calls) rooted |= call->root >= 0;
+    // A root is a rank: groups that stand alike may have theirs at other places.
+    const auto key = std::tuple(group.shape, cls, port, rooted ? group.name : std::string());
+    const auto [found, added] = roles_.try_emplace(key);
+    if (!added) return found->second;
+    std::vector<std::vector<int64_t>> ends(group.ranks.size());
+    for (const Comm* call : ties_.ports[cls][port].calls) {
+      if (call->type == CommType::unknown) continue;
+      const coll::Operation op{call->type, call->bytes, root_place(group, call->root), {}};
+      const std::vector<Picoseconds>& when = prices_.together(group.shape, op);
+      for (size_t m = 0; m < ends.size(); ++m) ends[m].push_back(when[m]);
+    }
+    Numbering numbers;
+    for (const std::vector<int64_t>& of_member : ends) found->second.push_back(numbers(of_member));
+    return found->second;
+  }
+
+  const ClassJob& job_;
+  const Ties& ties_;
+  const System& system_;
+  Prices& prices_;
+  const net::Fabric& fabric_;
+  std::vector<uint32_t> color_;  ///< per rank
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t, std::string>, std::vector<uint32_t>> roles_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> refine(const ClassJob& job, const Ties& ties, const System& system, Prices& prices,
+                             const net::Fabric& fabric) {
+  return Refiner(job, ties, system, prices, fabric).run();
+}
+
+}  // namespace chakra::sim
