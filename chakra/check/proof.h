@@ -19,6 +19,12 @@ std::vector<bool> joined(const trace::Trace& trace, std::span<const trace::NodeI
 /// check.wait.unknown, .early, .missing, .request
 void waits_refer_back(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
 
+/// Per rank: its communication in an order in which it can run.
+using Communication = std::vector<std::vector<trace::NodeId>>;
+/// Whether it works even if each rank runs one node after the other, in that order, always the lowest row that is
+/// ready: all rules hold then, so there is no circle. Cost: O(communication).
+bool runs_one_by_one(const trace::TraceSet& job, const match::Matching& matching, const Communication& comms);
+
 /// check.dep.cycle, check.deadlock, check.deadlock.size
 void no_deadlock(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
 
