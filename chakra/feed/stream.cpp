@@ -1,7 +1,6 @@
 #include "chakra/feed/stream.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,40 +10,14 @@
 
 #include "chakra/feed/ids.h"
 #include "chakra/feed/spill.h"
+#include "chakra/feed/window.h"
 
 namespace chakra::feed {
 namespace {
 
 using trace::StreamedNode;
 
-constexpr uint32_t kNoSlot = UINT32_MAX;
 constexpr uint64_t kMostExplained = 2'000'000;  ///< waiting nodes among which a cycle is looked for
-
-/// A place in the window.
-struct Slot {
-  enum class Is : uint8_t { free, waiting, ready, running } is = Is::free;
-  StreamedNode node;
-  int64_t key = 0;          ///< the lowest goes first
-  uint64_t order = 0;       ///< among equal keys
-  uint64_t arrived = 0;     ///< how many were read before
-  uint64_t watched = 0;     ///< waiting: a dependency that is not done
-  uint32_t next = kNoSlot;  ///< waiting: who else waits for it
-  uint64_t bytes = 0;
-};
-
-struct Entry {
-  int64_t key;
-  uint64_t order;
-  uint32_t slot;
-  bool operator<(const Entry& other) const {  // std heaps have the largest on top
-    return key != other.key ? key > other.key : order > other.order;
-  }
-};
-
-uint64_t bytes_of(const StreamedNode& node) {
-  constexpr uint64_t kMaps = 64;  // its shares in the maps and the heap
-  return sizeof(Slot) + kMaps + node.message.capacity() + node.deps.capacity() * sizeof(uint64_t);
-}
 
 tl::unexpected<Error> dangling(uint64_t node, uint64_t dep) {
   return fail(
@@ -64,70 +37,11 @@ struct StreamFeeder::State {
   std::optional<Error> error;
 
   Ids ids;
-  std::deque<Slot> slots;
-  std::vector<uint32_t> free;
-  absl::flat_hash_map<uint64_t, uint32_t> live;      ///< id -> slot
-  absl::flat_hash_map<uint64_t, uint32_t> watchers;  ///< id -> first slot of those that wait for it
-  std::vector<Entry> heap;                           ///< ready nodes
+  Window window{options};
   Spill spill;
   std::deque<uint64_t> woken;  ///< lists on disk whose id is done
-  uint64_t bytes = 0, running = 0, waiting_here = 0, waiting_on_disk = 0;
-  uint64_t became_ready = 0, unranked = 0;
-  FeedStats stats;
-
-  // ---- the window ----------------------------------------------------------------------------------
-
-  uint32_t take_slot(StreamedNode&& node) {
-    uint32_t slot;
-    if (free.empty()) {
-      slot = static_cast<uint32_t>(slots.size());
-      slots.emplace_back();
-    } else {
-      slot = free.back();
-      free.pop_back();
-    }
-    Slot& s = slots[slot];
-    s.node = std::move(node);
-    s.bytes = bytes_of(s.node);
-    s.arrived = stats.read;
-    s.next = kNoSlot;
-    s.key = 0;
-    if (options.policy == Policy::user && options.priority) s.key = options.priority(s.node);
-    else if (options.policy == Policy::critical_path) s.key = -s.node.duration, ++unranked;
-    bytes += s.bytes;
-    stats.window_peak = std::max(stats.window_peak, bytes);
-    live[s.node.id] = slot;
-    return slot;
-  }
-  void release(uint32_t slot) {
-    Slot& s = slots[slot];
-    bytes -= s.bytes;
-    live.erase(s.node.id);
-    s.node = {};
-    s.is = Slot::Is::free;
-    free.push_back(slot);
-  }
-
-  void make_ready(uint32_t slot) {
-    Slot& s = slots[slot];
-    s.is = Slot::Is::ready;
-    s.order = options.policy == Policy::fifo ? became_ready : s.node.id;
-    ++became_ready;
-    push_ready(slot);
-  }
-  void push_ready(uint32_t slot) {
-    const Slot& s = slots[slot];
-    heap.push_back({s.key, s.order, slot});
-    std::push_heap(heap.begin(), heap.end());
-  }
-  void watch(uint32_t slot, uint64_t id) {
-    Slot& s = slots[slot];
-    s.is = Slot::Is::waiting;
-    s.watched = id;
-    const auto [first, added] = watchers.try_emplace(id, slot);
-    s.next = added ? kNoSlot : std::exchange(first->second, slot);
-    ++waiting_here;
-  }
+  uint64_t running = 0, waiting_on_disk = 0;
+  FeedStats stats;  ///< but for the window's peak
 
   /// A dependency that is not done, one that has not even been read before others; none if all are done.
   Result<std::optional<uint64_t>> missing(const StreamedNode& node) const {
@@ -144,9 +58,9 @@ struct StreamFeeder::State {
   }
   /// Whether a node of the window is ready.
   Result<void> settle(uint32_t slot) {
-    CHAKRA_ASSIGN(const std::optional<uint64_t> dep, missing(slots[slot].node));
-    if (dep) watch(slot, *dep);
-    else make_ready(slot);
+    CHAKRA_ASSIGN(const std::optional<uint64_t> dep, missing(window[slot].node));
+    if (dep) window.watch(slot, *dep);
+    else window.make_ready(slot);
     return {};
   }
 
@@ -155,7 +69,7 @@ struct StreamFeeder::State {
   Result<void> arrive(StreamedNode&& node) {
     if (!ids.see(node.id))
       return fail(Code::bad_input, "feed.id.duplicate", fmt::format("node {} is there twice", node.id));
-    const uint32_t slot = take_slot(std::move(node));
+    const uint32_t slot = window.add(std::move(node), stats.read);
     ++stats.read;
     return settle(slot);
   }
@@ -164,8 +78,9 @@ struct StreamFeeder::State {
   Result<void> end() {
     ended = true;
     std::optional<std::pair<uint64_t, uint64_t>> first;  // waited for, who waits
-    for (const auto& [id, slot] : watchers)
-      if (!ids.seen(id) && (!first || id < first->first)) first = {id, slots[slot].node.id};
+    window.each_watched([&](uint64_t id, uint32_t slot) {
+      if (!ids.seen(id) && (!first || id < first->first)) first = {id, window[slot].node.id};
+    });
     std::optional<std::pair<uint64_t, uint64_t>> on_disk;  // waited for, place
     ids.for_each_waited([&](uint64_t id, uint64_t place) {
       if (!ids.seen(id) && (!on_disk || id < on_disk->first)) on_disk = {id, place};
@@ -198,35 +113,30 @@ struct StreamFeeder::State {
       ids.set_waiting(*dep, place);
     } else {
       --waiting_on_disk;
-      make_ready(take_slot(std::move(node)));
+      window.make_ready(window.add(std::move(node), stats.read));
     }
     return {};
   }
 
   /// All in the window waits, and the window is full: to disk with it.
   Result<void> spill_window() {
-    std::vector<uint32_t> waiting;
-    for (uint32_t slot = 0; slot < slots.size(); ++slot)
-      if (slots[slot].is == Slot::Is::waiting) waiting.push_back(slot);
-    std::sort(waiting.begin(), waiting.end(),
-              [&](uint32_t a, uint32_t b) { return slots[a].arrived < slots[b].arrived; });
+    const std::vector<uint32_t> waiting = window.all_waiting();
     for (const uint32_t slot : waiting) {
-      const Slot& s = slots[slot];
+      const Slot& s = window[slot];
       CHAKRA_ASSIGN(const uint64_t place, spill.append(s.node, ids.waiting(s.watched)));
       ids.set_waiting(s.watched, place);
-      release(slot);
+      window.release(slot);
     }
-    watchers.clear();
+    window.forget_watchers();
     stats.spilled += waiting.size();
     waiting_on_disk += waiting.size();
-    waiting_here = 0;
     return spill.flush();
   }
 
   /// Fills the window up to the budget.
   Result<void> fill() {
     for (;;) {
-      if (bytes >= options.budget_bytes) break;
+      if (window.bytes() >= options.budget_bytes) break;
       if (!woken.empty()) CHAKRA_TRY(examine_woken());
       else if (!ended) CHAKRA_TRY(read_one());
       else break;
@@ -234,87 +144,44 @@ struct StreamFeeder::State {
     return {};
   }
 
-  // ---- critical path -----------------------------------------------------------------------------------
-
-  /// The longest path of durations from each node of the window to the window's end, as key. Cost: O(window).
-  void rank() {
-    unranked = 0;
-    std::vector<uint32_t> dependants(slots.size(), 0), sinks;
-    std::vector<Picoseconds> behind(slots.size(), 0);
-    const auto each_dep = [&](const Slot& s, const auto& use) {
-      for (const uint64_t dep : s.node.deps)
-        if (const auto found = live.find(dep); found != live.end()) use(found->second);
-    };
-    for (const Slot& s : slots)
-      if (s.is != Slot::Is::free) each_dep(s, [&](uint32_t dep) { ++dependants[dep]; });
-    for (uint32_t slot = 0; slot < slots.size(); ++slot)
-      if (slots[slot].is != Slot::Is::free && dependants[slot] == 0) sinks.push_back(slot);
-    while (!sinks.empty()) {
-      const uint32_t slot = sinks.back();
-      sinks.pop_back();
-      Slot& s = slots[slot];
-      const Picoseconds path = add_saturated(behind[slot], s.node.duration);
-      s.key = -path;
-      each_dep(s, [&](uint32_t dep) {
-        behind[dep] = std::max(behind[dep], path);
-        if (--dependants[dep] == 0) sinks.push_back(dep);
-      });
-    }
-    for (Entry& entry : heap) entry.key = slots[entry.slot].key;
-    std::make_heap(heap.begin(), heap.end());
-  }
-
   // ---- what the feeder does --------------------------------------------------------------------------------
 
   Result<const StreamedNode*> next() {
     // The window is refilled when half of it is free, so that what is done for all of it is done seldom.
-    if (heap.empty() || bytes < options.budget_bytes / 2) CHAKRA_TRY(fill());
-    while (heap.empty()) {
+    if (!window.has_ready() || window.bytes() < options.budget_bytes / 2) CHAKRA_TRY(fill());
+    while (!window.has_ready()) {
       if (!woken.empty()) {
         CHAKRA_TRY(examine_woken());
         continue;
       }
       if (running > 0) return nullptr;
       if (ended) {
-        if (waiting_here + waiting_on_disk > 0) return explain_cycle();
+        if (window.waiting() + waiting_on_disk > 0) return explain_cycle();
         return nullptr;
       }
       CHAKRA_TRY(spill_window());
       do CHAKRA_TRY(read_one());
-      while (!ended && bytes < options.budget_bytes);
+      while (!ended && window.bytes() < options.budget_bytes);
     }
-    if (unranked > live.size() / 4) rank();
-    std::pop_heap(heap.begin(), heap.end());
-    Slot& s = slots[heap.back().slot];
-    heap.pop_back();
-    s.is = Slot::Is::running;
     ++running;
-    return &s.node;
+    return &window[window.take()].node;
   }
 
   Result<uint32_t> running_slot(uint64_t id) const {
-    const auto found = live.find(id);
-    if (found == live.end() || slots[found->second].is != Slot::Is::running)
+    const uint32_t slot = window.find(id);
+    if (slot == Window::kNoSlot || window[slot].is != Slot::Is::running)
       return fail(Code::usage, "feed.not_running", fmt::format("node {} is not running", id));
-    return found->second;
+    return slot;
   }
 
   Result<void> done(uint64_t id) {
     CHAKRA_ASSIGN(const uint32_t slot, running_slot(id));
-    release(slot);
+    window.release(slot);
     --running;
     ids.finish(id);
     ++stats.done;
-    if (const auto first = watchers.find(id); first != watchers.end()) {
-      std::vector<uint32_t> woken_here;
-      for (uint32_t w = first->second; w != kNoSlot; w = slots[w].next) woken_here.push_back(w);
-      watchers.erase(first);
-      waiting_here -= woken_here.size();
-      std::sort(woken_here.begin(), woken_here.end(),
-                [&](uint32_t a, uint32_t b) { return slots[a].arrived < slots[b].arrived; });
-      for (const uint32_t w : woken_here)
-        if (auto settled = settle(w); !settled) return keep(settled.error());
-    }
+    for (const uint32_t w : window.stop_watching(id))
+      if (auto settled = settle(w); !settled) return keep(settled.error());
     if (const uint64_t place = ids.waiting(id)) {
       ids.set_waiting(id, 0);
       woken.push_back(place);
@@ -329,13 +196,12 @@ struct StreamFeeder::State {
   }
 
   tl::unexpected<Error> explain_cycle() {
-    const uint64_t left = waiting_here + waiting_on_disk;
+    const uint64_t left = window.waiting() + waiting_on_disk;
     const auto cycle = [&](std::string text) { return fail(Code::bad_input, "feed.dep.cycle", std::move(text)); };
     if (left > kMostExplained)
       return cycle(fmt::format("{} nodes wait for each other; run 'chakra check' to see the cycle", left));
     absl::flat_hash_map<uint64_t, uint64_t> waits_for;
-    for (const Slot& s : slots)
-      if (s.is == Slot::Is::waiting) waits_for[s.node.id] = s.watched;
+    for (const uint32_t slot : window.all_waiting()) waits_for[window[slot].node.id] = window[slot].watched;
     std::optional<Error> wrong;
     ids.for_each_waited([&](uint64_t id, uint64_t place) {
       while (place != 0 && !wrong) {
@@ -375,8 +241,7 @@ Result<void> StreamFeeder::put_back(uint64_t id) {
   State& s = *state_;
   CHAKRA_ASSIGN(const uint32_t slot, s.running_slot(id));
   --s.running;
-  s.slots[slot].is = Slot::Is::ready;
-  s.push_ready(slot);
+  s.window.put_back(slot);
   return {};
 }
 Result<void> StreamFeeder::add(StreamedNode node) {
@@ -394,9 +259,14 @@ bool StreamFeeder::finished() const {
 uint64_t StreamFeeder::running() const { return state_->running; }
 bool StreamFeeder::is_done(uint64_t id) const { return state_->ids.done(id); }
 const StreamedNode* StreamFeeder::find(uint64_t id) const {
-  const auto found = state_->live.find(id);
-  return found == state_->live.end() ? nullptr : &state_->slots[found->second].node;
+  const Window& window = state_->window;
+  const uint32_t slot = window.find(id);
+  return slot == Window::kNoSlot ? nullptr : &window[slot].node;
 }
-FeedStats StreamFeeder::stats() const { return state_->stats; }
+FeedStats StreamFeeder::stats() const {
+  FeedStats stats = state_->stats;
+  stats.window_peak = state_->window.peak();
+  return stats;
+}
 
 }  // namespace chakra::feed

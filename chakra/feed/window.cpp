@@ -1,0 +1,130 @@
+#include "chakra/feed/window.h"
+
+#include <algorithm>
+
+namespace chakra::feed {
+namespace {
+
+uint64_t bytes_of(const trace::StreamedNode& node) {
+  constexpr uint64_t kMaps = 64;  // its shares in the maps and the heap
+  return sizeof(Slot) + kMaps + node.message.capacity() + node.deps.capacity() * sizeof(uint64_t);
+}
+
+}  // namespace
+
+uint32_t Window::add(trace::StreamedNode&& node, uint64_t arrived) {
+  uint32_t slot;
+  if (free_.empty()) {
+    slot = static_cast<uint32_t>(slots_.size());
+    slots_.emplace_back();
+  } else {
+    slot = free_.back();
+    free_.pop_back();
+  }
+  Slot& s = slots_[slot];
+  s.node = std::move(node);
+  s.bytes = bytes_of(s.node);
+  s.arrived = arrived;
+  s.next = kNoSlot;
+  s.key = 0;
+  if (options_.policy == Policy::user && options_.priority) s.key = options_.priority(s.node);
+  else if (options_.policy == Policy::critical_path) s.key = -s.node.duration, ++unranked_;
+  bytes_ += s.bytes;
+  peak_ = std::max(peak_, bytes_);
+  live_[s.node.id] = slot;
+  return slot;
+}
+
+void Window::release(uint32_t slot) {
+  Slot& s = slots_[slot];
+  bytes_ -= s.bytes;
+  live_.erase(s.node.id);
+  s.node = {};
+  s.is = Slot::Is::free;
+  free_.push_back(slot);
+}
+
+void Window::watch(uint32_t slot, uint64_t id) {
+  Slot& s = slots_[slot];
+  s.is = Slot::Is::waiting;
+  s.watched = id;
+  const auto [first, added] = watchers_.try_emplace(id, slot);
+  s.next = added ? kNoSlot : std::exchange(first->second, slot);
+  ++waiting_;
+}
+
+std::vector<uint32_t> Window::stop_watching(uint64_t id) {
+  const auto first = watchers_.find(id);
+  if (first == watchers_.end()) return {};
+  std::vector<uint32_t> woken;
+  for (uint32_t w = first->second; w != kNoSlot; w = slots_[w].next) woken.push_back(w);
+  watchers_.erase(first);
+  waiting_ -= woken.size();
+  sort_by_arrival(woken);
+  return woken;
+}
+
+void Window::make_ready(uint32_t slot) {
+  Slot& s = slots_[slot];
+  s.is = Slot::Is::ready;
+  s.order = options_.policy == Policy::fifo ? became_ready_ : s.node.id;
+  ++became_ready_;
+  push_ready(slot);
+}
+
+void Window::push_ready(uint32_t slot) {
+  const Slot& s = slots_[slot];
+  heap_.push_back({s.key, s.order, slot});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+uint32_t Window::take() {
+  if (unranked_ > live_.size() / 4) rank();
+  std::pop_heap(heap_.begin(), heap_.end());
+  const uint32_t slot = heap_.back().slot;
+  heap_.pop_back();
+  slots_[slot].is = Slot::Is::running;
+  return slot;
+}
+
+std::vector<uint32_t> Window::all_waiting() const {
+  std::vector<uint32_t> waiting;
+  for (uint32_t slot = 0; slot < slots_.size(); ++slot)
+    if (slots_[slot].is == Slot::Is::waiting) waiting.push_back(slot);
+  sort_by_arrival(waiting);
+  return waiting;
+}
+
+void Window::sort_by_arrival(std::vector<uint32_t>& slots) const {
+  std::sort(slots.begin(), slots.end(), [&](uint32_t a, uint32_t b) { return slots_[a].arrived < slots_[b].arrived; });
+}
+
+/// The longest path of durations from each node of the window to the window's end, as key. Cost: O(window).
+void Window::rank() {
+  unranked_ = 0;
+  std::vector<uint32_t> dependants(slots_.size(), 0), sinks;
+  std::vector<Picoseconds> behind(slots_.size(), 0);
+  const auto each_dep = [&](const Slot& s, const auto& use) {
+    for (const uint64_t dep : s.node.deps)
+      if (const auto found = live_.find(dep); found != live_.end()) use(found->second);
+  };
+  for (const Slot& s : slots_)
+    if (s.is != Slot::Is::free) each_dep(s, [&](uint32_t dep) { ++dependants[dep]; });
+  for (uint32_t slot = 0; slot < slots_.size(); ++slot)
+    if (slots_[slot].is != Slot::Is::free && dependants[slot] == 0) sinks.push_back(slot);
+  while (!sinks.empty()) {
+    const uint32_t slot = sinks.back();
+    sinks.pop_back();
+    Slot& s = slots_[slot];
+    const Picoseconds path = add_saturated(behind[slot], s.node.duration);
+    s.key = -path;
+    each_dep(s, [&](uint32_t dep) {
+      behind[dep] = std::max(behind[dep], path);
+      if (--dependants[dep] == 0) sinks.push_back(dep);
+    });
+  }
+  for (Entry& entry : heap_) entry.key = slots_[entry.slot].key;
+  std::make_heap(heap_.begin(), heap_.end());
+}
+
+}  // namespace chakra::feed
