@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "chakra/match/sequences.h"
-
 namespace chakra::match {
 
 using trace::Comm;
@@ -15,9 +13,6 @@ namespace {
 
 constexpr size_t kMostJoined = 256;  ///< loose ends that are compared with each other
 
-std::vector<Fact> facts_of(const Group& group, uint32_t index) {
-  return {{"group", group.name}, {"index", int64_t{index}}};
-}
 std::vector<Fact> facts_of(const Channel& channel, uint32_t index) {
   const auto& [from, to, tag] = channel;
   return {{"sender", from}, {"receiver", to}, {"message_tag", tag}, {"index", int64_t{index}}};
@@ -70,29 +65,56 @@ bool Agreement::alike(NodeRef a, NodeRef b) const {
   return x.type == y.type && (x.bytes == y.bytes || !x.in_split.empty()) && dtype(a) == dtype(b);
 }
 
-bool Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
-                        std::span<const MemberCalls> members, bool by_number) {
-  using How = Deviation::How;
-  const auto ref = [&](uint32_t m, uint32_t i) { return NodeRef{members[m].rank, members[m].calls[i].node}; };
-  const auto root = [&](const Comm& c) { return c.root == -1 ? -1 : root_rank(c, group, member_of); };
-  /// Which of the things that must be equal is not, or null.
-  const auto difference = [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) -> std::pair<const char*, const char*> {
+/// The collectives of one group, as its members have them.
+struct Agreement::GroupView {
+  const Agreement& all;
+  const Group& group;
+  const absl::flat_hash_map<int64_t, size_t>& member_of;
+  std::span<const MemberCalls> members;
+  bool by_number;
+
+  NodeRef ref(uint32_t m, uint32_t i) const { return {members[m].rank, members[m].calls[i].node}; }
+  uint32_t length(uint32_t m) const { return static_cast<uint32_t>(members[m].calls.size()); }
+  int64_t rank(uint32_t m) const { return all.job_.ranks[members[m].rank].rank; }
+  int64_t root(const Comm& c) const { return c.root == -1 ? -1 : root_rank(c, group, member_of); }
+
+  /// Which of the things that must be equal is not, as a tag and a name; or null.
+  std::pair<const char*, const char*> difference(uint32_t a, uint32_t i, uint32_t b, uint32_t j) const {
     const NodeRef x = ref(a, i), y = ref(b, j);
-    const Comm &c = comm(x), &d = comm(y);
+    const Comm &c = all.comm(x), &d = all.comm(y);
     if (by_number && members[a].calls[i].key != members[b].calls[j].key)
       return {"match.collective.number", "sequence number"};
     if (c.type != d.type && c.type != CommType::unknown && d.type != CommType::unknown)
       return {"match.collective.type", "operation"};
     if (c.bytes != d.bytes && !may_differ(c, d)) return {"match.collective.bytes", "size"};
-    if (c.dtype != 0 && d.dtype != 0 && dtype(x) != dtype(y)) return {"match.collective.dtype", "element type"};
+    if (c.dtype != 0 && d.dtype != 0 && all.dtype(x) != all.dtype(y)) return {"match.collective.dtype", "element type"};
     if (c.root != -1 && d.root != -1 && root(c) != root(d)) return {"match.collective.root", "root"};
     return {};
-  };
-  const auto same = [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) { return !difference(a, i, b, j).first; };
-  std::vector<uint32_t> lengths;
-  for (const MemberCalls& of : members) lengths.push_back(static_cast<uint32_t>(of.calls.size()));
-  const std::vector<Deviation> found = find_deviations(lengths, same);
+  }
+  bool same(uint32_t a, uint32_t i, uint32_t b, uint32_t j) const { return !difference(a, i, b, j).first; }
 
+  /// The node of a member that has another number than the one that it lacks: it is missing where it should be and is
+  /// too many where it is. Without a node: there is none.
+  NodeRef renumbered(const Deviation& d) const {
+    if (by_number && d.how == Deviation::How::lacks && d.more > 0 && length(d.member) == length(d.reference))
+      for (uint32_t i = d.own; i < length(d.member); ++i)
+        if (const NodeRef mine = ref(d.member, i); all.alike(mine, ref(d.reference, d.its))) {
+          const auto& theirs = members[d.reference].calls;
+          const Key key = members[d.member].calls[i].key;
+          if (std::none_of(theirs.begin(), theirs.end(), [&](const Call& call) { return call.key == key; }))
+            return mine;
+        }
+    return {members[d.member].rank, trace::kNoNode};
+  }
+};
+
+bool Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
+                        std::span<const MemberCalls> members, bool by_number) {
+  const GroupView view{*this, group, member_of, members, by_number};
+  const auto same = [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) { return view.same(a, i, b, j); };
+  std::vector<uint32_t> lengths;
+  for (uint32_t m = 0; m < members.size(); ++m) lengths.push_back(view.length(m));
+  const std::vector<Deviation> found = find_deviations(lengths, same);
   std::vector<bool> told(found.size(), false);
   for (size_t f = 0; f < found.size(); ++f) {
     if (told[f]) continue;
@@ -101,156 +123,59 @@ bool Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, s
     size_t others = 0;
     for (size_t g = f + 1; g < found.size() && found[g].index == d.index; ++g)
       if (const Deviation& e = found[g]; e.how == d.how && e.more == d.more && e.reference == d.reference &&
-                                         (d.how == How::lacks || same(d.member, d.own, e.member, e.own))) {
+                                         (d.how == Deviation::How::lacks || same(d.member, d.own, e.member, e.own))) {
         told[g] = true;
         ++others;
       }
-    const int64_t rank = job_.ranks[members[d.member].rank].rank;
-    const int64_t its_rank = job_.ranks[members[d.reference].rank].rank;
-    const std::string who =
-        fmt::format("group {}: rank {}{}", quote(group.name), rank,
-                    others ? fmt::format(" and {} other{}", others, others == 1 ? "" : "s") : std::string());
-    // As many, but not the same ones.
-    const char* tag =
-        !by_number && lengths[d.member] == lengths[d.reference] ? "match.collective.order" : "match.collective.count";
-    std::string what;
-    NodeRef node{members[d.member].rank, trace::kNoNode};
-    if (d.how != How::lacks) node = ref(d.member, d.own);
-    // What has another number lacks where it should be and is too many where it is.
-    bool renumbered = false;
-    if (by_number && d.how == How::lacks && d.more > 0 && lengths[d.member] == lengths[d.reference])
-      for (uint32_t i = d.own; i < lengths[d.member] && !renumbered; ++i)
-        if (const NodeRef mine = ref(d.member, i); alike(mine, ref(d.reference, d.its))) {
-          const auto& theirs = members[d.reference].calls;
-          const Key key = members[d.member].calls[i].key;
-          renumbered = std::none_of(theirs.begin(), theirs.end(), [&](const Call& call) { return call.key == key; });
-          if (renumbered) node = mine;
-        }
-    if (renumbered) {
-      tag = "match.collective.number";
-      what = fmt::format("collective {} has the sequence number {} in node {}, {} on rank {}", d.index,
-                         comm(node).sequence, job_.ranks[node.rank].id[node.node],
-                         comm(ref(d.reference, d.its)).sequence, its_rank);
-    } else if (d.how == How::lacks) {
-      what = fmt::format("lacks collective {}, {}", d.index, describe(ref(d.reference, d.its)));
-    } else if (d.how == How::extra) {
-      what = fmt::format("has a collective {} that rank {} lacks, {}", d.index, its_rank, describe(node));
-    } else if (d.how == How::swapped) {
-      tag = "match.collective.order";
-      what = fmt::format("runs two collectives in the opposite order: number {} is {}, but {}", d.index, describe(node),
-                         describe(ref(d.reference, d.its)));
-    } else {
-      const auto [other_tag, name] = difference(d.reference, d.its, d.member, d.own);
-      tag = other_tag;
-      what = fmt::format("differs in the {} of collective {}: {}, but {}", name, d.index,
-                         describe(ref(d.reference, d.its)), describe(node));
-    }
-    if ((d.how == How::lacks && !renumbered) || d.how == How::extra)
-      loose_.push_back({findings_.size(), rank, d.how == How::lacks,
-                        d.how == How::lacks ? ref(d.reference, d.its) : node, &group, d.index, d.tie, its_rank});
-    find(tag, Severity::error, node, who + " " + what + and_more(d.more - (renumbered ? 1 : 0)),
-         facts_of(group, d.index));
+    tell(view, d, others);
   }
   return found.empty();
+}
+
+/// `others`: members that deviate in the same way.
+void Agreement::tell(const GroupView& view, const Deviation& d, size_t others) {
+  using How = Deviation::How;
+  const Group& group = view.group;
+  const int64_t rank = view.rank(d.member), its_rank = view.rank(d.reference);
+  // As many, but not the same ones.
+  const char* tag = !view.by_number && view.length(d.member) == view.length(d.reference) ? "match.collective.order"
+                                                                                         : "match.collective.count";
+  std::string what;
+  NodeRef node = d.how == How::lacks ? view.renumbered(d) : view.ref(d.member, d.own);
+  const bool renumbered = d.how == How::lacks && node.node != trace::kNoNode;
+  if (renumbered) {
+    tag = "match.collective.number";
+    what =
+        fmt::format("collective {} has the sequence number {} in node {}, {} on rank {}", d.index, comm(node).sequence,
+                    job_.ranks[node.rank].id[node.node], comm(view.ref(d.reference, d.its)).sequence, its_rank);
+  } else if (d.how == How::lacks) {
+    what = fmt::format("lacks collective {}, {}", d.index, describe(view.ref(d.reference, d.its)));
+  } else if (d.how == How::extra) {
+    what = fmt::format("has a collective {} that rank {} lacks, {}", d.index, its_rank, describe(node));
+  } else if (d.how == How::swapped) {
+    tag = "match.collective.order";
+    what = fmt::format("runs two collectives in the opposite order: number {} is {}, but {}", d.index, describe(node),
+                       describe(view.ref(d.reference, d.its)));
+  } else {
+    const auto [other_tag, name] = view.difference(d.reference, d.its, d.member, d.own);
+    tag = other_tag;
+    what = fmt::format("differs in the {} of collective {}: {}, but {}", name, d.index,
+                       describe(view.ref(d.reference, d.its)), describe(node));
+  }
+  if ((d.how == How::lacks && !renumbered) || d.how == How::extra)
+    loose_.push_back({findings_.size(), rank, d.how == How::lacks,
+                      d.how == How::lacks ? view.ref(d.reference, d.its) : node, &group, d.index, d.tie, its_rank});
+  const std::string and_others =
+      others ? fmt::format(" and {} other{}", others, others == 1 ? "" : "s") : std::string();
+  find(tag, Severity::error, node,
+       fmt::format("group {}: rank {}{} {}{}", quote(group.name), rank, and_others, what,
+                   and_more(d.more - (renumbered ? 1 : 0))),
+       facts_of(group, d.index));
 }
 
 void Agreement::stray(const Group& group, NodeRef first, const char* tag, std::string text) {
   loose_.push_back({findings_.size(), job_.ranks[first.rank].rank, false, first, &group, 0, false, -1});
   find(tag, Severity::error, first, std::move(text), facts_of(group, 0));
-}
-
-void Agreement::compare_splits(const Group& group, uint32_t index, std::span<const NodeRef> members) {
-  constexpr uint64_t unknown = UINT64_MAX;
-  const size_t n = members.size();
-  struct Side {
-    std::vector<uint64_t> split;
-    uint64_t total = 0, bytes = 0, of_one = 0;  ///< elements, bytes, bytes of an element (0: not known)
-  };
-  std::vector<Side> in(n), out(n);
-  std::map<uint64_t, size_t> sizes;  // bytes of an element, and how many say so
-  size_t sides = 0;
-  bool fits = !group.assumed;  // lists for more ranks than the job has are of a larger job
-  for (size_t m = 0; m < n; ++m) {
-    if (members[m].node == trace::kNoNode) return;
-    const Comm& c = comm(members[m]);
-    for (const std::string_view text : {c.in_split, c.out_split})
-      fits |= static_cast<size_t>(std::count(text.begin(), text.end(), ',')) + 1 == n;
-  }
-  for (size_t m = 0; fits && m < n; ++m) {
-    const Comm& c = comm(members[m]);
-    in[m].bytes = c.in_bytes ? c.in_bytes : c.bytes;
-    out[m].bytes = c.out_bytes;
-    for (auto [side, text, name] :
-         {std::tuple(&in[m], c.in_split, "sends"), std::tuple(&out[m], c.out_split, "expects")}) {
-      if (text.empty()) continue;
-      if (!trace::parse_split(text, side->split) || side->split.size() != n)
-        return find("match.collective.split", Severity::error, members[m],
-                    fmt::format("collective {} of group {}: what rank {} {}, {}, is no list of a number for each of {} "
-                                "ranks",
-                                index, quote(group.name), job_.ranks[members[m].rank].rank, name, quote(text), n),
-                    facts_of(group, index));
-      for (const uint64_t elements : side->split) side->total += elements;
-      if (side->total == 0 || side->bytes == 0) continue;
-      ++sides;
-      if (side->bytes % side->total == 0) ++sizes[side->of_one = side->bytes / side->total];
-    }
-  }
-  // How large an element is, if most say the same.
-  const auto most =
-      std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  const uint64_t size = most != sizes.end() && (2 * most->second > sides || sides <= 2) ? most->first : 0;
-  const auto part = [&](const Side& side, size_t of) {
-    if (!side.split.empty()) return side.split[of];
-    return size > 0 && side.bytes > 0 && side.bytes % (size * n) == 0 ? side.bytes / (size * n) : unknown;
-  };
-  // Who disagrees with most of the others, or with his own sizes, is wrong.
-  std::vector<size_t> blame(n, 0);
-  size_t wrong = 0, from = 0, to = 0;
-  for (size_t i = 0; i < n; ++i) {
-    for (const Side* side : {&in[i], &out[i]})
-      if (size > 0 && side->total > 0 && side->bytes > 0 && side->of_one != size) blame[i] += n;
-    const Comm& c = comm(members[i]);  // the size may count what is sent or what is received
-    if (c.in_bytes > 0 && c.out_bytes > 0 && c.bytes != c.in_bytes && c.bytes != c.out_bytes) blame[i] += n;
-    else if (c.in_bytes > 0 && c.out_bytes == 0 && c.bytes != c.in_bytes) blame[i] += n;
-    for (size_t j = 0; j < n; ++j) {
-      const uint64_t sent = part(in[i], j), expected = part(out[j], i);
-      if (sent == unknown || expected == unknown || sent == expected) continue;
-      if (wrong++ == 0) from = i, to = j;
-      ++blame[i];
-      if (j != i) ++blame[j];
-    }
-  }
-  const auto worst = static_cast<size_t>(
-      std::max_element(blame.begin(), blame.end(), [](size_t a, size_t b) { return a <= b; }) - blame.begin());
-  if (n == 0 || blame[worst] == 0) return;
-  const auto rank = [&](size_t m) { return job_.ranks[members[m].rank].rank; };
-  if (wrong == 0)
-    return find("match.collective.bytes", Severity::error, members[worst],
-                fmt::format("collective {} of group {}: the size that rank {} states is not that of its splits", index,
-                            quote(group.name), rank(worst)),
-                facts_of(group, index));
-  find("match.collective.split", Severity::error, members[worst],
-       fmt::format("collective {} of group {}: rank {} sends {} elements to rank {}, which expects {}{}", index,
-                   quote(group.name), rank(from), part(in[from], to), rank(to), part(out[to], from),
-                   wrong > 1 ? fmt::format(" (and {} more such pairs; rank {} is in most)", wrong - 1, rank(worst))
-                             : std::string()),
-       facts_of(group, index));
-}
-
-void Agreement::compare_totals(const Group& group, uint32_t index, std::span<const NodeRef> members) {
-  uint64_t in = 0, out = 0;
-  for (const NodeRef& member : members) {
-    if (member.node == trace::kNoNode) return;
-    const Comm& c = comm(member);
-    if (c.in_bytes == 0 && c.out_bytes == 0) return;  // not said
-    in = c.in_bytes > UINT64_MAX - in ? UINT64_MAX : in + c.in_bytes;
-    out = c.out_bytes > UINT64_MAX - out ? UINT64_MAX : out + c.out_bytes;
-  }
-  if (in == out || out == 0 || members.empty()) return;
-  find("match.collective.bytes", Severity::error, members[0],
-       fmt::format("collective {} of group {}: its members put in {} bytes and get {}", index, quote(group.name), in,
-                   out),
-       facts_of(group, index));
 }
 
 void Agreement::compare(const std::map<Channel, Ends>& channels) {

@@ -1,5 +1,5 @@
 // Whether those who communicate with each other agree, and if not, who does not and from where on. Inside match:
-// match.cpp collects and pairs, agreement.cpp compares.
+// match.cpp collects and pairs, agreement.cpp compares, splits.cpp compares the parts of all-to-alls.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chakra/match/match.h"
+#include "chakra/match/sequences.h"
 
 namespace chakra::match {
 
@@ -33,6 +34,11 @@ struct Ends {
 
 /// A root is a rank of the group, or else a place in it. Returns the rank, or -1.
 int64_t root_rank(const trace::Comm& comm, const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of);
+
+/// Of a collective.
+inline std::vector<Fact> facts_of(const Group& group, uint32_t index) {
+  return {{"group", group.name}, {"index", int64_t{index}}};
+}
 
 class Agreement {
  public:
@@ -75,6 +81,8 @@ class Agreement {
     NodeRef node;
     bool is_send;
   };
+  struct GroupView;
+  void tell(const GroupView& view, const Deviation& d, size_t others);
   void join_collectives();
   void join_messages();
   bool alike(NodeRef a, NodeRef b) const;

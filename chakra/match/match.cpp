@@ -8,12 +8,10 @@
 #include <tuple>
 
 #include "chakra/match/agreement.h"
+#include "chakra/match/groups.h"
 
 namespace chakra::match {
 namespace {
-
-/// A job whose ranks are numbered up to here is taken to have all of them.
-constexpr int64_t kMostRanksAssumed = 1 << 20;
 
 using trace::Comm;
 using trace::CommType;
@@ -46,7 +44,7 @@ class Matcher {
     for (uint32_t r = 0; r < job_.ranks.size(); ++r) collect(r);
     for (uint32_t g = 0; g < calls_.size(); ++g) match_group(g);
     match_messages();
-    check_recorded_groups();
+    check_recorded_groups(job_, table_, agreement_);
     agreement_.join();
     if (sizeless_ > 0)
       out_.findings.push_back({"match.collective.size_unknown", Severity::warning, -1, -1,
@@ -56,6 +54,7 @@ class Matcher {
   }
 
  private:
+  using MemberOf = absl::flat_hash_map<int64_t, size_t>;  ///< rank -> member of the group
   /// The collectives of a rank in a group, by key.
   struct RankCalls {
     uint32_t rank;
@@ -110,22 +109,9 @@ class Matcher {
     const Trace& t = job_.ranks[r];
     const std::string name(t.strings[t.comm(n)->group]);
     if (const auto found = group_ids_.find(name); found != group_ids_.end()) return found->second;
-    Group group{name, {}, true};
-    if (const auto given = table_.find(name); given != table_.end()) {
-      group.ranks = given->second;
-    } else if (const trace::ProcessGroup* recorded = recorded_group(name)) {
-      group.ranks = recorded->ranks;
-      group.size = recorded->size;
-      if (group.ranks.empty()) {
-        if (group.size > 0 && group.size < static_cast<int64_t>(job_.ranks.size())) group.known = false;
-        else all_ranks(group, group.size);
-      }
-    } else if (name.empty() || name == "0") {
-      all_ranks(group, 0);
-    } else {
-      group.known = false;
-      unknown_.emplace_back(static_cast<uint32_t>(out_.groups.size()), NodeRef{r, n});
-    }
+    bool undescribed = false;
+    Group group = find_group(job_, table_, name, undescribed);
+    if (undescribed) unknown_.emplace_back(static_cast<uint32_t>(out_.groups.size()), NodeRef{r, n});
     const auto id = static_cast<uint32_t>(out_.groups.size());
     out_.groups.push_back(std::move(group));
     calls_.emplace_back();
@@ -133,67 +119,57 @@ class Matcher {
     return id;
   }
 
-  const trace::ProcessGroup* recorded_group(std::string_view name) const {
-    const trace::ProcessGroup* any = nullptr;
-    for (const Trace& t : job_.ranks)
-      for (const trace::ProcessGroup& group : t.groups)
-        if (group.name == name && (!any || any->ranks.empty())) any = &group;
-    return any;
-  }
-
-  /// Ranks 0 to the highest there is, or as many as a group of that size has; of a few out of very many
-  /// ranks, those that there are.
-  void all_ranks(Group& group, int64_t size) const {
-    group.assumed = true;
-    const auto traces = static_cast<int64_t>(job_.ranks.size());
-    const int64_t count = std::max(size, traces > 0 ? job_.ranks.back().rank + 1 : 0);
-    if (count <= kMostRanksAssumed)
-      for (int64_t rank = 0; rank < count; ++rank) group.ranks.push_back(rank);
-    else
-      for (const Trace& t : job_.ranks) group.ranks.push_back(t.rank);
-  }
-
-  /// Ranks that record different members for one group.
-  void check_recorded_groups() {
-    std::map<std::string_view, std::pair<uint32_t, std::vector<int64_t>>> known;
-    for (uint32_t r = 0; r < job_.ranks.size(); ++r)
-      for (const trace::ProcessGroup& group : job_.ranks[r].groups) {
-        if (group.ranks.empty() || table_.contains(group.name)) continue;
-        std::vector<int64_t> members = group.ranks;
-        std::sort(members.begin(), members.end());
-        const auto [found, added] = known.try_emplace(group.name, r, members);
-        if (added || found->second.second == members) continue;
-        agreement_.find(
-            "match.group.members", Severity::error, {r, trace::kNoNode},
-            fmt::format("rank {} records {} members of group {}, rank {} records {}{}", job_.ranks[r].rank,
-                        members.size(), quote(group.name), job_.ranks[found->second.first].rank,
-                        found->second.second.size(), members.size() == found->second.second.size() ? ", others" : ""));
-      }
-  }
-
   void match_group(uint32_t g) {
     Group& group = out_.groups[g];
-    auto& calls = calls_[g];
+    settle_members(g);
+    MemberOf member_of;
+    for (size_t m = 0; m < group.ranks.size(); ++m) member_of.emplace(group.ranks[m], m);
+    bool sure = group.known;  // who is in it
+    std::vector<RankCalls*> calls_of = calls_by_member(g, member_of, sure);
+    bool by_number = true;
+    const std::vector<Key> keys = common_keys(group, calls_of, by_number);
+    if (keys.empty()) return;  // only of ranks that are not in it
+    report_absent(group, calls_of);
+    const bool agree = agreement_.compare(group, member_of, present(group, calls_of), by_number);
+    std::vector<size_t> next(group.ranks.size(), 0);  // per member: its call that is to be taken next
+    for (uint32_t i = 0; i < keys.size(); ++i) {
+      Collective c;
+      c.group = g;
+      c.index = i;
+      for (size_t m = 0; m < group.ranks.size(); ++m) {
+        c.members.push_back({calls_of[m] ? calls_of[m]->rank : UINT32_MAX, trace::kNoNode});
+        if (!calls_of[m] || next[m] == calls_of[m]->nodes.size() || calls_of[m]->nodes[next[m]].key != keys[i])
+          continue;
+        c.members.back().node = calls_of[m]->nodes[next[m]++].node;
+      }
+      add_collective(std::move(c), member_of, agree && sure);
+    }
+  }
+
+  /// The members of a group that is not described are the ranks that take part.
+  void settle_members(uint32_t g) {
+    Group& group = out_.groups[g];
+    const std::vector<RankCalls>& calls = calls_[g];
     for (const auto& [id, first] : unknown_)
       if (id == g)
         agreement_.stray(group, first, "match.group.unknown",
                          fmt::format("nobody says who is in group {}; a groups file can", quote(group.name)));
-    if (!group.known) {
-      for (const RankCalls& of : calls) group.ranks.push_back(job_.ranks[of.rank].rank);
-      group.known = group.size > 0 && group.size == static_cast<int64_t>(group.ranks.size());
-      if (group.size > 0 && !group.known)
-        agreement_.find("match.group.unknown", Severity::error, {calls[0].rank, calls[0].nodes[0].node},
-                        fmt::format("group {} has {} ranks, nobody says which, and {} take part in it; a groups file "
-                                    "can say",
-                                    quote(group.name), group.size, group.ranks.size()),
-                        {{"group", group.name}, {"index", 0}});
-    }
-    absl::flat_hash_map<int64_t, size_t> member_of;
-    for (size_t m = 0; m < group.ranks.size(); ++m) member_of.emplace(group.ranks[m], m);
-    // Per member of the group: its collectives, or nothing.
+    if (group.known) return;
+    for (const RankCalls& of : calls) group.ranks.push_back(job_.ranks[of.rank].rank);
+    group.known = group.size > 0 && group.size == static_cast<int64_t>(group.ranks.size());
+    if (group.size > 0 && !group.known)
+      agreement_.find("match.group.unknown", Severity::error, {calls[0].rank, calls[0].nodes[0].node},
+                      fmt::format("group {} has {} ranks, nobody says which, and {} take part in it; a groups file "
+                                  "can say",
+                                  quote(group.name), group.size, group.ranks.size()),
+                      {{"group", group.name}, {"index", 0}});
+  }
+
+  /// Per member of the group: its collectives, or null. `sure` becomes false where other ranks also take part.
+  std::vector<RankCalls*> calls_by_member(uint32_t g, const MemberOf& member_of, bool& sure) {
+    const Group& group = out_.groups[g];
     std::vector<RankCalls*> calls_of(group.ranks.size(), nullptr);
-    bool sure = group.known;  // who is in it
-    for (RankCalls& of : calls) {
+    for (RankCalls& of : calls_[g]) {
       if (const auto found = member_of.find(job_.ranks[of.rank].rank); found != member_of.end()) {
         calls_of[found->second] = &of;
         continue;
@@ -203,59 +179,46 @@ class Matcher {
           group, {of.rank, of.nodes[0].node}, "match.rank.not_in_group",
           fmt::format("rank {} takes part in group {} but is not in it", job_.ranks[of.rank].rank, quote(group.name)));
     }
-    bool by_number = true;
-    const std::vector<Key> keys = common_keys(group, calls_of, by_number);
-    if (keys.empty()) return;                                       // only of ranks that are not in it
-    std::vector<std::vector<NodeId>> nodes_of(group.ranks.size());  // per member, parallel to keys
-    for (size_t m = 0; m < group.ranks.size(); ++m) {
-      nodes_of[m].assign(keys.size(), trace::kNoNode);
-      if (!calls_of[m]) continue;
-      size_t at = 0;
-      for (const Call& call : calls_of[m]->nodes) {
-        while (keys[at] != call.key) ++at;
-        nodes_of[m][at] = call.node;
-      }
-    }
-    report_absent(group, calls_of);
+    return calls_of;
+  }
+
+  /// Members that are in the job, by ascending rank.
+  std::vector<MemberCalls> present(const Group& group, const std::vector<RankCalls*>& calls_of) const {
     std::vector<MemberCalls> present;
     for (size_t m = 0; m < group.ranks.size(); ++m) {
-      const trace::Trace* t = job_.find(group.ranks[m]);
+      const Trace* t = job_.find(group.ranks[m]);
       if (!t) continue;
       present.push_back({static_cast<uint32_t>(t - job_.ranks.data()), {}});
       if (calls_of[m]) present.back().calls = calls_of[m]->nodes;
     }
     std::sort(present.begin(), present.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
-    const bool agree = agreement_.compare(group, member_of, present, by_number);
+    return present;
+  }
 
-    for (uint32_t i = 0; i < keys.size(); ++i) {
-      Collective c;
-      c.group = g;
-      c.index = i;
-      bool splits = false;
-      for (size_t m = 0; m < group.ranks.size(); ++m) {
-        const NodeRef ref{calls_of[m] ? calls_of[m]->rank : UINT32_MAX, nodes_of[m][i]};
-        c.members.push_back(ref);
-        if (ref.node == trace::kNoNode) continue;
-        out_.of_comm[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]] =
-            static_cast<uint32_t>(out_.collectives.size());
-        const Comm& mine = agreement_.comm(ref);
-        c.bytes = std::max(c.bytes, mine.bytes);
-        if (mine.root != -1) note_root(group, member_of, i, ref, c, agree && sure);
-        if (mine.type == CommType::unknown)
-          agreement_.find("match.collective.type_unknown", Severity::warning, ref,
-                          fmt::format("collective {} of group {} does not say what it does", i, quote(group.name)),
-                          {{"group", group.name}, {"index", int64_t{i}}});
-        // Of a scatter, only the root puts in anything.
-        sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier && mine.type != CommType::scatter;
-        splits |= !mine.in_split.empty() || !mine.out_split.empty();
-        if (c.type == CommType::unknown) c.type = mine.type;
-      }
-      if (agree && sure && c.type == CommType::all_to_all) {
-        if (splits) agreement_.compare_splits(group, i, c.members);
-        else agreement_.compare_totals(group, i, c.members);
-      }
-      out_.collectives.push_back(std::move(c));
+  /// Of what its members say, fills what is said of all. `agree`: they do, and are all that there are.
+  void add_collective(Collective&& c, const MemberOf& member_of, bool agree) {
+    const Group& group = out_.groups[c.group];
+    bool splits = false;
+    for (const NodeRef ref : c.members) {
+      if (ref.node == trace::kNoNode) continue;
+      out_.of_comm[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]] = static_cast<uint32_t>(out_.collectives.size());
+      const Comm& mine = agreement_.comm(ref);
+      c.bytes = std::max(c.bytes, mine.bytes);
+      if (mine.root != -1) note_root(group, member_of, c.index, ref, c, agree);
+      if (mine.type == CommType::unknown)
+        agreement_.find("match.collective.type_unknown", Severity::warning, ref,
+                        fmt::format("collective {} of group {} does not say what it does", c.index, quote(group.name)),
+                        {{"group", group.name}, {"index", int64_t{c.index}}});
+      // Of a scatter, only the root puts in anything.
+      sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier && mine.type != CommType::scatter;
+      splits |= !mine.in_split.empty() || !mine.out_split.empty();
+      if (c.type == CommType::unknown) c.type = mine.type;
     }
+    if (agree && c.type == CommType::all_to_all) {
+      if (splits) agreement_.compare_splits(group, c.index, c.members);
+      else agreement_.compare_totals(group, c.index, c.members);
+    }
+    out_.collectives.push_back(std::move(c));
   }
 
   /// The keys of all members' collectives, ascending. Members whose numbers have nothing in common, or
@@ -295,8 +258,7 @@ class Matcher {
     return keys;
   }
 
-  void note_root(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of, uint32_t index, NodeRef ref,
-                 Collective& c, bool sure) {
+  void note_root(const Group& group, const MemberOf& member_of, uint32_t index, NodeRef ref, Collective& c, bool sure) {
     const int64_t rank = root_rank(agreement_.comm(ref), group, member_of);
     if (rank < 0 && sure)
       agreement_.find("match.collective.root", Severity::error, ref,
@@ -375,27 +337,6 @@ bool is_contradiction(const Finding& finding) {
       "match.message.no_recv",  "match.message.tag",       "match.message.peer"};
   return finding.severity == Severity::error &&
          std::find(kOnlyWait.begin(), kOnlyWait.end(), finding.tag) == kOnlyWait.end();
-}
-
-Result<GroupTable> load_groups(const std::string& path) {
-  CHAKRA_ASSIGN(const Spec spec, load_spec(path));
-  GroupTable table;
-  if (spec.kind != Spec::Kind::map)
-    return spec.error("match.groups.form", "a groups file is a map from a group's name to its list of ranks");
-  for (const auto& [name, list] : spec.fields) {
-    if (list.kind != Spec::Kind::list)
-      return list.error("match.groups.form", fmt::format("group {} needs a list of ranks", quote(name)));
-    std::vector<int64_t> ranks;
-    for (const Spec& item : list.items) {
-      CHAKRA_ASSIGN(const int64_t rank, item.integer());
-      if (rank < 0 || std::find(ranks.begin(), ranks.end(), rank) != ranks.end())
-        return item.error("match.groups.rank", fmt::format("rank {} is {} in group {}", rank,
-                                                           rank < 0 ? "negative" : "there twice", quote(name)));
-      ranks.push_back(rank);
-    }
-    table.emplace(name, std::move(ranks));
-  }
-  return table;
 }
 
 }  // namespace chakra::match

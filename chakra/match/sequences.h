@@ -57,6 +57,137 @@ uint32_t changes(uint32_t from, uint32_t to, const Same& same) {
   return kMostChanges + 1;
 }
 
+/// The state of find_deviations().
+template <class Same>
+class Comparison {
+ public:
+  Comparison(std::span<const uint32_t> lengths, const Same& same)
+      : lengths_(lengths), same_(same), state_(lengths.size()), opinion_of_(lengths.size()) {}
+
+  std::vector<Deviation> run() {
+    for (uint32_t index = 0;; ++index) {
+      const bool any_left = hear_opinions();
+      if (speakers_.empty()) {
+        if (std::all_of(state_.begin(), state_.end(), [](const State& s) { return s.given_up; })) break;
+        // All that are left were swapped here.
+      } else if ((!any_left && speakers_.size() == 1) || !judge(index)) {
+        break;
+      }
+      for (State& s : state_) ++s.at;
+    }
+    return std::move(found_);
+  }
+
+ private:
+  using How = Deviation::How;
+  struct State {
+    uint32_t at = 0, deviations = 0;
+    size_t first = SIZE_MAX;         // in found_
+    std::vector<uint32_t> forgiven;  // own places of elements that were swapped
+    bool given_up = false;
+  };
+
+  bool at_end(uint32_t m) const { return state_[m].at >= lengths_[m]; }
+  uint32_t left(uint32_t m) const { return lengths_[m] - std::min(lengths_[m], state_[m].at); }
+  bool forgiven(uint32_t m) const {
+    const auto& list = state_[m].forgiven;
+    return !list.empty() && std::find(list.begin(), list.end(), state_[m].at) != list.end();
+  }
+  bool agree(uint32_t a, uint32_t b) const {
+    return at_end(a) || at_end(b) ? at_end(a) == at_end(b) : same_(a, state_[a].at, b, state_[b].at);
+  }
+
+  /// What members say of their next elements. Whether any has one.
+  bool hear_opinions() {
+    speakers_.clear();
+    votes_.clear();
+    bool any_left = false;
+    for (uint32_t m = 0; m < state_.size(); ++m) {
+      opinion_of_[m] = UINT32_MAX;
+      if (state_[m].given_up || forgiven(m)) continue;
+      any_left |= !at_end(m);
+      size_t o = 0;
+      while (o < speakers_.size() && !agree(speakers_[o], m)) ++o;
+      if (o == speakers_.size()) {
+        if (o == kMostOpinions) continue;
+        speakers_.push_back(m);
+        votes_.push_back(0);
+      }
+      opinion_of_[m] = static_cast<uint32_t>(o);
+      ++votes_[o];
+    }
+    return any_left;
+  }
+
+  /// Notes who deviates from the majority. Whether that has an element here.
+  bool judge(uint32_t index) {
+    const auto winner = static_cast<uint32_t>(std::max_element(votes_.begin(), votes_.end()) - votes_.begin());
+    const uint32_t reference = speakers_[winner];
+    const bool advance = left(reference) > 0;
+    for (uint32_t m = 0; m < state_.size() && speakers_.size() > 1; ++m) {
+      State& s = state_[m];
+      if (s.given_up || opinion_of_[m] == winner || forgiven(m)) continue;
+      Deviation d{How::differs, m, index, s.at, reference, state_[reference].at, 0, 0, false};
+      d.tie = opinion_of_[m] != UINT32_MAX && votes_[opinion_of_[m]] == votes_[winner];
+      uint32_t skipped = 0, behind = 0;  // own elements dealt with; deviations besides this one
+      if (!advance || left(m) == 0) {
+        d.how = advance ? How::lacks : How::extra;
+        behind = std::max(left(reference), left(m)) - 1;
+        s.given_up = true;
+      } else {
+        skipped = align(d);
+      }
+      if (s.first == SIZE_MAX) {
+        s.first = found_.size();
+        found_.push_back(d);
+        found_.back().more = behind;
+      } else {
+        found_[s.first].more += 1 + behind;
+      }
+      if (++s.deviations >= kMostDeviations) s.given_up = true;
+      // A member that advances with the majority is put back by one here.
+      s.at += skipped;
+      if (advance) --s.at;
+    }
+    return advance;
+  }
+
+  /// How the member deviates from the reference, by what takes the fewest changes. Returns how many of its elements
+  /// that deals with. Requires that both have some left.
+  uint32_t align(Deviation& d) {
+    State& s = state_[d.member];
+    const uint32_t its_left = left(d.reference), own_left = left(d.member);
+    const auto score = [&](uint32_t skip_its, uint32_t skip_own) {
+      return changes(its_left - skip_its, own_left - skip_own, [&](uint32_t i, uint32_t j) {
+        return same_(d.reference, d.its + skip_its + i, d.member, s.at + skip_own + j);
+      });
+    };
+    const uint32_t differs = score(1, 1), lacks = score(1, 0), extra = score(0, 1);
+    const uint32_t least = std::min(lacks, extra), farthest = std::min({its_left, own_left, kFarthestSwap});
+    uint32_t distance = 1;
+    while (distance < farthest && !(same_(d.reference, d.its + distance, d.member, s.at) &&
+                                    same_(d.reference, d.its, d.member, s.at + distance)))
+      ++distance;
+    // Taken as swapped, the other one counts no more.
+    if (distance < farthest && (differs <= least || (differs == least + 1 && its_left == own_left))) {
+      d.how = How::swapped;
+      d.swapped_with = s.at + distance;
+      s.forgiven.push_back(d.swapped_with);
+      return 1;
+    }
+    if (differs <= least) return 1;
+    d.how = lacks <= extra ? How::lacks : How::extra;
+    return d.how == How::lacks ? 0 : 2;
+  }
+
+  std::span<const uint32_t> lengths_;
+  const Same& same_;
+  std::vector<State> state_;
+  std::vector<Deviation> found_;
+  std::vector<uint32_t> opinion_of_;        ///< per member: into the two below
+  std::vector<uint32_t> speakers_, votes_;  ///< of each opinion: the first member that has it, and how many have it
+};
+
 }  // namespace sequences
 
 /// Members stand in ascending order of rank; same(a, i, b, j): whether element i of member a agrees with element j of
@@ -64,110 +195,7 @@ uint32_t changes(uint32_t from, uint32_t to, const Same& same) {
 /// Cost: O(elements) where all agree; O(elements) more for each member that does not.
 template <class Same>
 std::vector<Deviation> find_deviations(std::span<const uint32_t> lengths, const Same& same) {
-  using How = Deviation::How;
-  struct State {
-    uint32_t at = 0, deviations = 0;
-    size_t first = SIZE_MAX;         // in `found`
-    std::vector<uint32_t> forgiven;  // own places of elements that were swapped
-    bool given_up = false;
-  };
-  const auto members = static_cast<uint32_t>(lengths.size());
-  std::vector<State> state(members);
-  std::vector<Deviation> found;
-  const auto at_end = [&](uint32_t m) { return state[m].at >= lengths[m]; };
-  const auto forgiven = [&](uint32_t m) {
-    const auto& list = state[m].forgiven;
-    return !list.empty() && std::find(list.begin(), list.end(), state[m].at) != list.end();
-  };
-  const auto agree = [&](uint32_t a, uint32_t b) {
-    return at_end(a) || at_end(b) ? at_end(a) == at_end(b) : same(a, state[a].at, b, state[b].at);
-  };
-  std::vector<uint32_t> opinion_of(members), speakers, votes;
-  for (uint32_t index = 0;; ++index) {
-    speakers.clear();
-    votes.clear();
-    bool any_left = false;
-    for (uint32_t m = 0; m < members; ++m) {
-      opinion_of[m] = UINT32_MAX;
-      if (state[m].given_up || forgiven(m)) continue;
-      any_left |= !at_end(m);
-      size_t o = 0;
-      while (o < speakers.size() && !agree(speakers[o], m)) ++o;
-      if (o == speakers.size()) {
-        if (o == sequences::kMostOpinions) continue;
-        speakers.push_back(m);
-        votes.push_back(0);
-      }
-      opinion_of[m] = static_cast<uint32_t>(o);
-      ++votes[o];
-    }
-    if (speakers.empty() || (!any_left && speakers.size() == 1)) {
-      if (speakers.empty() && std::any_of(state.begin(), state.end(), [&](const State& s) { return !s.given_up; })) {
-        for (State& s : state) ++s.at;  // all that are left were swapped here
-        continue;
-      }
-      break;
-    }
-    const auto winner = static_cast<uint32_t>(std::max_element(votes.begin(), votes.end()) - votes.begin());
-    const uint32_t reference = speakers[winner];
-    const State r = state[reference];
-    const uint32_t left = lengths[reference] - std::min(lengths[reference], r.at);
-    bool advance = left > 0;
-    for (uint32_t m = 0; m < members && speakers.size() > 1; ++m) {
-      State& s = state[m];
-      if (s.given_up || opinion_of[m] == winner || forgiven(m)) continue;
-      Deviation d{How::differs, m, index, s.at, reference, r.at, 0, 0, false};
-      d.tie = opinion_of[m] != UINT32_MAX && votes[opinion_of[m]] == votes[winner];
-      const uint32_t mine = lengths[m] - std::min(lengths[m], s.at);
-      uint32_t skipped = 0, behind = 0;  // own elements dealt with; deviations besides this one
-      if (left == 0 || mine == 0) {
-        d.how = left == 0 ? How::extra : How::lacks;
-        behind = std::max(left, mine) - 1;
-        s.given_up = true;
-      } else {
-        const auto score = [&](uint32_t skip_its, uint32_t skip_own) {
-          return sequences::changes(left - skip_its, mine - skip_own, [&](uint32_t i, uint32_t j) {
-            return same(reference, r.at + skip_its + i, m, s.at + skip_own + j);
-          });
-        };
-        uint32_t differs = score(1, 1), lacks = score(1, 0), extra = score(0, 1), distance = 1;
-        const uint32_t farthest = std::min({left, mine, sequences::kFarthestSwap});
-        while (distance < farthest &&
-               !(same(reference, r.at + distance, m, s.at) && same(reference, r.at, m, s.at + distance)))
-          ++distance;
-        // Taken as swapped, the other one counts no more.
-        const uint32_t least = std::min(lacks, extra);
-        const bool swapped = distance < farthest && (differs <= least || (differs == least + 1 && left == mine));
-        if (swapped) {
-          d.how = How::swapped;
-          d.swapped_with = s.at + distance;
-          s.forgiven.push_back(d.swapped_with);
-          skipped = 1;
-        } else if (differs <= std::min(lacks, extra)) {
-          skipped = 1;
-        } else if (lacks <= extra) {
-          d.how = How::lacks;
-        } else {
-          d.how = How::extra;
-          skipped = 2;
-        }
-      }
-      if (s.first == SIZE_MAX) {
-        s.first = found.size();
-        found.push_back(d);
-        found.back().more = behind;
-      } else {
-        found[s.first].more += 1 + behind;
-      }
-      if (++s.deviations >= sequences::kMostDeviations) s.given_up = true;
-      // A member that advances with the majority is put back by one here.
-      s.at += skipped;
-      if (advance) --s.at;
-    }
-    if (!advance) break;  // the majority is at its end
-    for (State& s : state) ++s.at;
-  }
-  return found;
+  return sequences::Comparison<Same>(lengths, same).run();
 }
 
 }  // namespace chakra::match

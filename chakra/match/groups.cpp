@@ -1,0 +1,97 @@
+#include "chakra/match/groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace chakra::match {
+namespace {
+
+using trace::Trace;
+
+/// A job whose ranks are numbered up to here is taken to have all of them.
+constexpr int64_t kMostRanksAssumed = 1 << 20;
+
+const trace::ProcessGroup* recorded_group(const trace::TraceSet& job, std::string_view name) {
+  const trace::ProcessGroup* any = nullptr;
+  for (const Trace& t : job.ranks)
+    for (const trace::ProcessGroup& group : t.groups)
+      if (group.name == name && (!any || any->ranks.empty())) any = &group;
+  return any;
+}
+
+/// Ranks 0 to the highest there is, or as many as a group of that size has; of a few out of very many
+/// ranks, those that there are.
+void all_ranks(const trace::TraceSet& job, Group& group, int64_t size) {
+  group.assumed = true;
+  const auto traces = static_cast<int64_t>(job.ranks.size());
+  const int64_t count = std::max(size, traces > 0 ? job.ranks.back().rank + 1 : 0);
+  if (count <= kMostRanksAssumed)
+    for (int64_t rank = 0; rank < count; ++rank) group.ranks.push_back(rank);
+  else
+    for (const Trace& t : job.ranks) group.ranks.push_back(t.rank);
+}
+
+}  // namespace
+
+Group find_group(const trace::TraceSet& job, const GroupTable& table, const std::string& name, bool& undescribed) {
+  Group group{name, {}, true};
+  undescribed = false;
+  if (const auto given = table.find(name); given != table.end()) {
+    group.ranks = given->second;
+  } else if (const trace::ProcessGroup* recorded = recorded_group(job, name)) {
+    group.ranks = recorded->ranks;
+    group.size = recorded->size;
+    if (group.ranks.empty()) {
+      if (group.size > 0 && group.size < static_cast<int64_t>(job.ranks.size())) group.known = false;
+      else all_ranks(job, group, group.size);
+    }
+  } else if (name.empty() || name == "0") {
+    all_ranks(job, group, 0);
+  } else {
+    group.known = false;
+    undescribed = true;
+  }
+  return group;
+}
+
+void check_recorded_groups(const trace::TraceSet& job, const GroupTable& table, Agreement& agreement) {
+  std::map<std::string_view, std::pair<uint32_t, std::vector<int64_t>>> known;
+  for (uint32_t r = 0; r < job.ranks.size(); ++r)
+    for (const trace::ProcessGroup& group : job.ranks[r].groups) {
+      if (group.ranks.empty() || table.contains(group.name)) continue;
+      std::vector<int64_t> members = group.ranks;
+      std::sort(members.begin(), members.end());
+      const auto [found, added] = known.try_emplace(group.name, r, members);
+      if (added || found->second.second == members) continue;
+      agreement.find(
+          "match.group.members", Severity::error, {r, trace::kNoNode},
+          fmt::format("rank {} records {} members of group {}, rank {} records {}{}", job.ranks[r].rank, members.size(),
+                      quote(group.name), job.ranks[found->second.first].rank, found->second.second.size(),
+                      members.size() == found->second.second.size() ? ", others" : ""));
+    }
+}
+
+Result<GroupTable> load_groups(const std::string& path) {
+  CHAKRA_ASSIGN(const Spec spec, load_spec(path));
+  GroupTable table;
+  if (spec.kind != Spec::Kind::map)
+    return spec.error("match.groups.form", "a groups file is a map from a group's name to its list of ranks");
+  for (const auto& [name, list] : spec.fields) {
+    if (list.kind != Spec::Kind::list)
+      return list.error("match.groups.form", fmt::format("group {} needs a list of ranks", quote(name)));
+    std::vector<int64_t> ranks;
+    for (const Spec& item : list.items) {
+      CHAKRA_ASSIGN(const int64_t rank, item.integer());
+      if (rank < 0 || std::find(ranks.begin(), ranks.end(), rank) != ranks.end())
+        return item.error("match.groups.rank", fmt::format("rank {} is {} in group {}", rank,
+                                                           rank < 0 ? "negative" : "there twice", quote(name)));
+      ranks.push_back(rank);
+    }
+    table.emplace(name, std::move(ranks));
+  }
+  return table;
+}
+
+}  // namespace chakra::match
