@@ -26,6 +26,37 @@ void sort_by(Table& table, size_t column, size_t first = 0) {
 
 // ---- critical path ------------------------------------------------------------------------------------
 
+/// How the time of one critical path is spent.
+struct PathSums {
+  struct Sum {
+    int64_t pieces = 0;
+    Picoseconds time = 0;
+  };
+  std::array<Sum, kBounds.size()> by_bound{};
+  std::array<std::pair<Picoseconds, Picoseconds>, trace::kEdgeKinds.size()> by_edge{};  ///< lag, unexplained
+  std::map<std::pair<Bound, std::string_view>, Sum> by_name;
+};
+
+PathSums sums_of(const CriticalPath& path, const Trace& t) {
+  PathSums sums;
+  for (const CriticalPath::Piece& p : path.pieces) {
+    const Picoseconds time = p.end_ps - p.start_ps;
+    PathSums::Sum& sum = sums.by_bound[static_cast<size_t>(p.bound)];
+    ++sum.pieces;
+    sum.time += time;
+    auto& [lag, unexplained] = sums.by_edge[static_cast<size_t>(p.edge)];
+    if (p.bound == Bound::lag) lag += time;
+    else if (p.bound == Bound::unexplained) unexplained += time;
+    const bool no_node = p.bound >= Bound::lag;
+    PathSums::Sum& named = sums.by_name[{p.bound, p.bound == Bound::start ? ""
+                                                  : no_node               ? trace::name(p.edge)
+                                                                          : t.name_of(p.node)}];
+    ++named.pieces;
+    named.time += time;
+  }
+  return sums;
+}
+
 Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
   Table bounds{"Critical path: what bounds it",
                {{"rank", Kind::count},
@@ -55,44 +86,25 @@ Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
     CHAKRA_ASSIGN(const CriticalPath path, critical_path(t, job.schedules[r]));
-    struct Sum {
-      int64_t pieces = 0;
-      Picoseconds time = 0;
-    };
-    std::array<Sum, kBounds.size()> by_bound{};
-    std::array<std::pair<Picoseconds, Picoseconds>, trace::kEdgeKinds.size()> by_edge{};  // lag, unexplained
-    std::map<std::pair<Bound, std::string_view>, Sum> by_name;
-    for (const CriticalPath::Piece& p : path.pieces) {
-      const Picoseconds time = p.end_ps - p.start_ps;
-      Sum& sum = by_bound[static_cast<size_t>(p.bound)];
-      ++sum.pieces;
-      sum.time += time;
-      auto& [lag, unexplained] = by_edge[static_cast<size_t>(p.edge)];
-      if (p.bound == Bound::lag) lag += time;
-      else if (p.bound == Bound::unexplained) unexplained += time;
-      const bool no_node = p.bound >= Bound::lag;
-      Sum& named = by_name[{p.bound, p.bound == Bound::start ? "" : no_node ? trace::name(p.edge) : t.name_of(p.node)}];
-      ++named.pieces;
-      named.time += time;
-    }
+    const PathSums sums = sums_of(path, t);
     const Picoseconds length = path.length_ps();
     lengths.rows.push_back({t.rank, std::string(job.schedules[r].measured ? "yes" : "no"), length, path.longest_ps});
     const size_t first_bound = bounds.rows.size(), first_name = names.rows.size();
     std::vector<uint64_t> parts;
-    for (size_t b = 0; b < by_bound.size(); ++b) {
-      parts.push_back(static_cast<uint64_t>(by_bound[b].time));
-      if (by_bound[b].pieces)
-        bounds.rows.push_back(
-            {t.rank, std::string(kBounds[b]), by_bound[b].pieces, by_bound[b].time, share(by_bound[b].time, length)});
+    for (size_t b = 0; b < kBounds.size(); ++b) {
+      const PathSums::Sum& sum = sums.by_bound[b];
+      parts.push_back(static_cast<uint64_t>(sum.time));
+      if (sum.pieces)
+        bounds.rows.push_back({t.rank, std::string(kBounds[b]), sum.pieces, sum.time, share(sum.time, length)});
     }
     CHAKRA_TRY(check_sum("the critical path by what bounds it", static_cast<uint64_t>(length), parts));
     sort_by(bounds, 3, first_bound);
-    for (size_t e = 0; e < by_edge.size(); ++e)
+    for (size_t e = 0; e < sums.by_edge.size(); ++e)
       if (path.edges[e])
-        edges.rows.push_back(
-            {t.rank, std::string(trace::kEdgeKinds[e].name), path.edges[e], by_edge[e].first, by_edge[e].second});
+        edges.rows.push_back({t.rank, std::string(trace::kEdgeKinds[e].name), path.edges[e], sums.by_edge[e].first,
+                              sums.by_edge[e].second});
     parts.clear();
-    for (const auto& [key, sum] : by_name) {
+    for (const auto& [key, sum] : sums.by_name) {
       parts.push_back(static_cast<uint64_t>(sum.time));
       names.rows.push_back({t.rank, std::string(kBounds[static_cast<size_t>(key.first)]), std::string(key.second),
                             sum.pieces, sum.time, share(sum.time, length)});
