@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what no compiler does: who includes whom, names, formats, documentation of error tags.
+"""Checks what no compiler does: who includes whom, names, formats, sizes, documentation of error tags.
 
     tidy.py        prints each finding as file:line: text; exits 1 if there are any
 """
@@ -8,6 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
+
+import sizes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LINE_LIMIT = {"cpp": 120, "h": 120}  # by ending; others 160
@@ -163,6 +165,7 @@ def main():
         if not any(re.match(rf"chakra/{room}/.*(_test\.cpp|\.case)$", path) for path in texts):
             findings.append(f"rooms.txt:1: room {room} has no test and no case")
     findings += [f"{path}:{number}: {what}" for path, number, what in check_tags(texts)]
+    findings += [f"{path}:{number}: {what}" for path, number, what in sizes.check(texts)]
     findings += check_format([path for path in texts if re.search(r"\.(cpp|h)$", path)])
     findings += check_python()
     for finding in findings:
