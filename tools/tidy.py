@@ -105,7 +105,7 @@ def check_includes(path, text, allowed):
 
 def check_tags(texts):
     """Every tag in the code is documented, and every documented tag is in the code."""
-    documented = set(re.findall(r"^\| `([a-z_.]+)`", read("docs/errors.md"), re.M))
+    documented = set(re.findall(r"^\| `([a-z_.]+)`", read("docs/reference/errors.md"), re.M))
     tagged = re.compile(r'"((?:' + "|".join(rooms()[0]) + r')(?:\.[a-z_]+){1,2})"')  # begins with the name of a room
     used = {}
     for path, text in texts.items():
@@ -119,9 +119,9 @@ def check_tags(texts):
                 used.setdefault(f"sim.compat.{tag}", (path, number))
     for tag, (path, number) in sorted(used.items()):
         if tag not in documented and not tag.endswith("."):
-            yield path, number, f"the tag {tag} is not in docs/errors.md"
+            yield path, number, f"the tag {tag} is not in docs/reference/errors.md"
     for tag in sorted(documented - set(used)):
-        yield "docs/errors.md", 1, f"the tag {tag} is nowhere in the code"
+        yield "docs/reference/errors.md", 1, f"the tag {tag} is nowhere in the code"
 
 
 def main():
