@@ -153,8 +153,7 @@ struct StreamFeeder::State {
   // ---- reading and disk ------------------------------------------------------------------------------
 
   Result<void> arrive(StreamedNode&& node) {
-    if (!ids.see(node.id))
-      return fail(Code::bad_input, "feed.id.duplicate", fmt::format("node {} is there twice", node.id));
+    if (!ids.see(node.id)) return fail(Code::bad_input, "feed.id.duplicate", fmt::format("duplicate node {}", node.id));
     const uint32_t slot = take_slot(std::move(node));
     ++stats.read;
     return settle(slot);

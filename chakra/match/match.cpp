@@ -176,15 +176,16 @@ class Matcher {
     auto& calls = calls_[g];
     for (const auto& [id, first] : unknown_)
       if (id == g)
-        agreement_.stray(group, first, "match.group.unknown",
-                         fmt::format("nobody says who is in group {}; a groups file can", quote(group.name)));
+        agreement_.stray(
+            group, first, "match.group.unknown",
+            fmt::format("the members of group {} are unknown; name them in a groups file", quote(group.name)));
     if (!group.known) {
       for (const RankCalls& of : calls) group.ranks.push_back(job_.ranks[of.rank].rank);
       group.known = group.size > 0 && group.size == static_cast<int64_t>(group.ranks.size());
       if (group.size > 0 && !group.known)
         agreement_.find("match.group.unknown", Severity::error, {calls[0].rank, calls[0].nodes[0].node},
-                        fmt::format("group {} has {} ranks, nobody says which, and {} take part in it; a groups file "
-                                    "can say",
+                        fmt::format("group {} has {} ranks, which are unknown, and {} take part in it; name them in a "
+                                    "groups file",
                                     quote(group.name), group.size, group.ranks.size()),
                         {{"group", group.name}, {"index", 0}});
     }
@@ -390,7 +391,7 @@ Result<GroupTable> load_groups(const std::string& path) {
       CHAKRA_ASSIGN(const int64_t rank, item.integer());
       if (rank < 0 || std::find(ranks.begin(), ranks.end(), rank) != ranks.end())
         return item.error("match.groups.rank", fmt::format("rank {} is {} in group {}", rank,
-                                                           rank < 0 ? "negative" : "there twice", quote(name)));
+                                                           rank < 0 ? "negative" : "a duplicate", quote(name)));
       ranks.push_back(rank);
     }
     table.emplace(name, std::move(ranks));
