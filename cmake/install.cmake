@@ -73,6 +73,6 @@ foreach(line IN LISTS names)
   install(CODE "file(CREATE_LINK chakra \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/${name}\" SYMBOLIC)")
 endforeach()
 
-install(DIRECTORY docs/ DESTINATION share/doc/chakra)
+install(DIRECTORY docs DESTINATION share/doc/chakra PATTERN plan.md EXCLUDE PATTERN design EXCLUDE)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/chakra)
 install(DIRECTORY examples DESTINATION share/chakra)

@@ -5,12 +5,12 @@
     astra_model.py --golden DIR                         the model against ASTRA-sim's recorded results
 
 It shares no code with chakra and is written another way: a delay or a message is an event that calls a function, and all that
-an algorithm does follows from how many of its delays are over. Numbers in brackets are sections of docs/compat.md.
+an algorithm does follows from how many of its delays are over. Numbers in brackets are sections of docs/reference/compat.md.
 
 Modelled: both back ends [1], chunks, phases, queues [2], endpoints [3], ring, direct, halvingDoubling, their one-line forms, doubleBinaryTree [4],
 messages and rendezvous [5], COMP, COLL, SEND and RECV nodes, the roofline [6], groups [7].
 Not modelled: ctrl_deps, involved_dim, BROADCAST, replay-only, remote memory, custom collectives, and what is refused.
-A random job mixes all that is modelled (astra_jobs.py). Some cannot finish, which chakra must say, too.
+A random job mixes all that is modelled (astra_jobs.py). Some cannot finish, and chakra must also say so.
 """
 import argparse
 import collections
@@ -395,7 +395,7 @@ class Phase:
             self.begin_delay()
 
     def begin_delay(self):
-        """The endpoint's, and one behind it for the reduction, which is that of the message about to be sent [3, 5]."""
+        """The endpoint's, and then one for the reduction, which is that of the message about to be sent [3, 5]."""
         step = self.delays
         self.delays += 1
         endpoint = self.rank.endpoint_delay if self.line.whole else GROUP_DELAY_NS

@@ -66,7 +66,7 @@ def trimmed(text):
 
 
 def run_case(path, bin_dir, update):
-    """None if it passed, else what was wrong; 'skip: ...' if it could not run."""
+    """None if it passed, else the problems; 'skip: ...' if it could not run."""
     title, sections = parse(path)
     data = os.environ.get("CHAKRA_TEST_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data"))
     problems = [f"names {data}, which is elsewhere on other machines"] if any(data in s.text() for s in sections) else []

@@ -4,7 +4,7 @@
     check_timeline.py FILE
 
 Valid JSON; every slice has ts, dur, pid and tid; slices of a track nest; each flow has one start and one
-end, each inside a slice of its track. Prints counts, or what is wrong.
+end, each inside a slice of its track. Prints counts, or the defects.
 """
 import collections
 import json

@@ -80,12 +80,12 @@ def main():
             run("g++", "-o", where(program), os.path.join(example, program + ".cpp"), *flags)
             expect(run(where(program), trace, *words), wanted, program)
 
-        # the program that docs/feeding.md shows
-        guide = open(where("moved", "share", "doc", "chakra", "feeding.md"), encoding="utf-8").read()
+        # the program that docs/how-to/feed.md shows
+        guide = open(where("moved", "share", "doc", "chakra", "docs", "how-to", "feed.md"), encoding="utf-8").read()
         with open(where("guide.cpp"), "w", encoding="utf-8") as file:
             file.write(guide.split("```cpp\n")[1].split("```")[0])
         run("g++", "-o", where("guide"), where("guide.cpp"), *run("pkg-config", "--cflags", "--libs", "chakra", env=environment).split())
-        expect(run(where("guide"), trace), "start 1 a\nstart 2 b\nstart 3 c\nstart 4 d\n", "docs/feeding.md's program")
+        expect(run(where("guide"), trace), "start 1 a\nstart 2 b\nstart 3 c\nstart 4 d\n", "docs/how-to/feed.md's program")
 
         # the command, found as a user finds it
         environment = dict(os.environ, PATH=where("moved", "bin") + ":" + os.environ["PATH"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Links every recorded job of the examples and the test data and writes docs/job_table.md.
+"""Links every recorded job of the examples and the test data and writes docs/reference/job_table.md.
 
     job_table.py --bin DIR [--check]     --check: fail if the page does not say what comes out now
 """
@@ -14,9 +14,11 @@ from page import ROOT, write_or_check
 
 HEAD = """# How well recorded jobs replay as a whole
 
-Made by `./dev table`. Each job is linked and run again with its transfers as recorded: every rank begins when it did, every collective and message takes the
-time from the last start to the (last) end that was measured, and waiting comes out anew. *measured*: from the first start to the last end, clocks aligned.
-*error*: replayed / measured - 1, of the job, of the rank and of the step (on one rank) where it is largest. `docs/linking.md`, "Whole jobs", says more.
+Made by `./dev table`. Each job is linked and run again with its transfers as recorded: every rank
+begins when it did, every collective and message takes the time from the last start to the (last)
+end that was measured, and waiting comes out anew. *measured*: from the first start to the last
+end, clocks aligned. *error*: replayed / measured - 1, of the job, of the rank and of the step (on
+one rank) where it is largest. [accuracy](../explanation/accuracy.md), "Whole jobs", says more.
 
 | job | ranks | nodes | collectives | measured | error, job | worst rank | worst step | clocks known to |
 |---|---|---|---|---|---|---|---|---|

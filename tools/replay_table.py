@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Links every recording of the test data with device activity and writes docs/replay_table.md.
+"""Links every recording of the test data with device activity and writes docs/reference/replay_table.md.
 
     replay_table.py --bin DIR [--check]     --check: fail if the page does not say what comes out now
 """
@@ -16,11 +16,13 @@ from page import write_or_check
 
 HEAD = """# How well every recording replays
 
-Made by `./dev table` from the recordings of the test data that hold device operations. Times are the recordings' own; what the columns mean is said in
-`docs/linking.md`, "Self-replay". *error*: replayed / measured - 1, median of |error| and the worst over the steps. *half*: what halving the device durations
-changes. *others*: worst error of the other steps where the first one alone told the launch latency and dispatch gap (`--fit-steps`).
-*starts*: device starts off by, median. *stall*: worst stream. *sync*, *initial*, *unrecorded* (device work that the recording lacks, rule U1):
-shares of the critical path.
+Made by `./dev table` from the recordings of the test data that hold device operations. Times are
+the recordings' own; [accuracy](../explanation/accuracy.md), "Self-replay", says what the columns
+mean. *error*: replayed / measured - 1, median of |error| and the worst over the steps. *half*:
+what halving the device durations changes. *others*: worst error of the other steps where the first
+one alone told the launch latency and dispatch gap (`--fit-steps`). *starts*: device starts off by,
+median. *stall*: worst stream. *sync*, *initial*, *unrecorded* (device work that the recording
+lacks, rule U1): shares of the critical path.
 
 """
 LIMIT_SHARE = 0.02

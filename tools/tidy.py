@@ -3,6 +3,7 @@
 
     tidy.py        prints each finding as file:line: text; exits 1 if there are any
 """
+import ast
 import os
 import re
 import shutil
@@ -68,18 +69,72 @@ def words():
     return [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in rows]
 
 
-def check_words(path, text, rows):
-    """In pages outside of code, and in comments."""
-    fenced = False
-    for number, line in enumerate(text.splitlines(), 1):
-        if path.endswith(".md"):
+CPP_PROSE = re.compile(r"""(?P<comment>//[^\n]*)|(?P<raw>R"\((?:.|\n)*?\)")|'(?:[^'\\\n]|\\.)'|"""
+                       r"""(?P<text>"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*)""")
+
+
+def prose_of(path, text):
+    """(line, what people read from it on): pages outside of code, comments and string literals of C++, strings of Python."""
+    if path.endswith(".md"):
+        fenced = False
+        for number, line in enumerate(text.splitlines(), 1):
             fenced ^= line.lstrip().startswith("```")
-            prose = "" if fenced else re.sub(r"`[^`]*`", "", line)
-        else:
-            prose = line.partition("//")[2]
+            yield number, "" if fenced else re.sub(r"`[^`]*`", "", line)
+    elif path.endswith((".cpp", ".h")):
+        for found in CPP_PROSE.finditer(text):
+            number = text.count("\n", 0, found.start()) + 1
+            if found["text"]:
+                yield number, re.sub(r'"\s*"', "", found["text"]).strip('"')
+            for offset, line in enumerate((found["comment"] or found["raw"] or "").splitlines()):
+                yield number + offset, line
+    elif path.endswith(".py"):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                for offset, line in enumerate(node.value.splitlines()):
+                    yield node.lineno + offset, line
+
+
+def check_words(path, text, rows):
+    for number, prose in prose_of(path, text):
         for pattern, instead in rows:
             if found := pattern.search(prose):
                 yield number, f"'{found[0]}': write {instead}"
+
+
+def slug(heading):
+    """The anchor of a heading of Markdown."""
+    return re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", heading).lower()).replace(" ", "-")
+
+
+def anchors(text):
+    return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+
+def check_links(path, text, texts):
+    """Links of pages lead to files and headings, and pages of docs/ that any file names exist."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        for named in re.findall(r"(?<![\w/.])docs/[\w/-]+\.md\b", line):
+            if named not in texts and path not in ("CHANGELOG.md", "docs/plan.md"):  # these tell of other times
+                yield number, f"the page {named} does not exist"
+        fenced ^= line.startswith("```")
+        if not path.endswith(".md") or fenced:
+            continue
+        for target, anchor in re.findall(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)", re.sub(r"`[^`]*`", "", line)):
+            leads_to = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+            if not os.path.exists(os.path.join(ROOT, leads_to)):
+                yield number, f"the link to {target} leads nowhere"
+            elif anchor and anchor not in anchors(texts.get(leads_to, "")):
+                yield number, f"{leads_to} has no heading for #{anchor}"
+
+
+def check_columns(path, text):
+    """Pages of the four shelves have at most 100 columns, but for tables, code and links."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        fenced ^= line.lstrip().startswith("```")
+        if len(line) > 100 and not fenced and "|" not in line and not re.match(r"    |\s*!?\[|\s*\S+$", line):
+            yield number, f"{len(line)} characters; at most 100"
 
 
 def output_of(command):
@@ -107,7 +162,7 @@ def check_includes(path, text, allowed):
 
 def check_tags(texts):
     """Every tag in the code is documented, and every documented tag is in the code."""
-    documented = set(re.findall(r"^\| `([a-z_.]+)`", read("docs/errors.md"), re.M))
+    documented = set(re.findall(r"^\| `([a-z_.]+)`", read("docs/reference/errors.md"), re.M))
     tagged = re.compile(r'"((?:' + "|".join(rooms()[0]) + r')(?:\.[a-z_]+){1,2})"')  # begins with the name of a room
     used = {}
     for path, text in texts.items():
@@ -121,9 +176,9 @@ def check_tags(texts):
                 used.setdefault(f"sim.compat.{tag}", (path, number))
     for tag, (path, number) in sorted(used.items()):
         if tag not in documented and not tag.endswith("."):
-            yield path, number, f"the tag {tag} is not in docs/errors.md"
+            yield path, number, f"the tag {tag} is not in docs/reference/errors.md"
     for tag in sorted(documented - set(used)):
-        yield "docs/errors.md", 1, f"the tag {tag} is nowhere in the code"
+        yield "docs/reference/errors.md", 1, f"the tag {tag} is nowhere in the code"
 
 
 def main():
@@ -135,8 +190,10 @@ def main():
         texts[path] = read(path)
     plain = words()
     for path, text in texts.items():
-        if path.endswith((".md", ".cpp", ".h")):
-            findings += [f"{path}:{number}: {what}" for number, what in check_words(path, text, plain)]
+        findings += [f"{path}:{number}: {what}" for number, what in check_words(path, text, plain)]
+        findings += [f"{path}:{number}: {what}" for number, what in check_links(path, text, texts)]
+        if re.match(r"README\.md|docs/(README|tutorials/|how-to/|reference/|explanation/)", path) and not path.endswith("_table.md"):
+            findings += [f"{path}:{number}: {what}" for number, what in check_columns(path, text)]
         if re.search(r"\.(cpp|h|py|cmake|md|txt)$", path) or path == "dev":
             for number, line in enumerate(text.splitlines(), 1):
                 if line != line.rstrip():

@@ -139,7 +139,7 @@ class SpecBuilder : public YAML::EventHandler {
     } else if (!in.key) {
       if (value.kind != Spec::Kind::scalar) stop(line, "base.spec.syntax", "a key is not a plain value");
       if (!in.keys.insert(value.scalar).second)
-        stop(line, "base.spec.duplicate_key", fmt::format("the key {} is there twice", quote(value.scalar)));
+        stop(line, "base.spec.duplicate_key", fmt::format("duplicate key {}", quote(value.scalar)));
       in.key = std::move(value);
     } else {
       value.line = in.key->line;

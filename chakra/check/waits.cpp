@@ -84,7 +84,7 @@ std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& ma
 }
 
 /// A communication node may name the request that it starts (comm_request), another node the request that it waits
-/// for (comm_wait): docs/formats/et.md.
+/// for (comm_wait): docs/reference/formats/et.md.
 void waits_refer_back(const trace::TraceSet& job, const match::Matching& matching, Findings& findings) {
   for (uint32_t r = 0; r < job.ranks.size(); ++r) {
     const Trace& t = job.ranks[r];
@@ -136,10 +136,10 @@ void waits_refer_back(const trace::TraceSet& job, const match::Matching& matchin
       if (requests.at(number).awaited) continue;
       if (next_unknown < unknown.size()) {  // the one was perhaps meant by the other
         Finding& finding = findings[unknown[next_unknown++]];
-        finding.text += fmt::format("; nobody waits for that of node {}", t.id[node]);
+        finding.text += fmt::format("; no node waits for that of node {}", t.id[node]);
         finding.facts = facts_of(job, matching, r, node);
       } else {
-        add("check.wait.missing", node, node, fmt::format("starts request {}, which nobody waits for", number));
+        add("check.wait.missing", node, node, fmt::format("starts request {}, for which no node waits", number));
       }
     }
   }

@@ -1,4 +1,4 @@
-// The example of docs/building_traces.md: it compiles, its job is sound, and the page shows exactly this code.
+// The example of docs/how-to/building_traces.md: it compiles, its job is sound, and the page shows exactly this code.
 #include <gtest/gtest.h>
 
 #include "chakra/base/testing/testing.h"
@@ -66,7 +66,7 @@ TEST(BuildingTraces, TheExampleMakesASoundJob) {
 }
 
 TEST(BuildingTraces, ThePageShowsThisCode) {
-  const std::string page = chakra::testing::must_read("docs/building_traces.md");
+  const std::string page = chakra::testing::must_read("docs/how-to/building_traces.md");
   const std::string source = chakra::testing::must_read("chakra/cli/building_traces_test.cpp");
   const std::string begin = "// page\n", end = "// end\n";
   std::string shown;

@@ -21,8 +21,7 @@ const std::array<CommandRow, 14> kCommands{{
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
      "chakra link kineto.json -o trace.0.et                         # a Kineto trace alone",
      link_syntax},
-    {"check", "Look for what is wrong in traces, and between the traces of a job", "chakra check traces/",
-     check_syntax},
+    {"check", "Check each trace, and the traces of a job against each other", "chakra check traces/", check_syntax},
     {"sim", "Run a job on a described system",
      "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", sim_syntax},
     {"view", "Write a timeline for ui.perfetto.dev, or a picture of a trace's graph",
@@ -32,7 +31,7 @@ const std::array<CommandRow, 14> kCommands{{
      "chakra view trace.0.et --focus 8000 --hops 3 -o graph.pdf     # what is near a node\n"
      "chakra view astra_sim.csv --npu-frequency 1.5GHz -o sim.json  # issue and callback lines",
      view_syntax},
-    {"import", "Make traces of another tool's workload (ASTRA-sim text, FlexFlow, MSCCL, the peer's JSON)",
+    {"import", "Make traces of another tool's workload (ASTRA-sim text, FlexFlow, MSCCL, mlcommons/chakra's JSON)",
      "chakra import MLP_HybridParallel_Data_Model.txt -o mlp --dims 8,8", import_syntax},
     {"analyze", "Say what bounds the time, what overlaps, what is moved, who holds others up",
      "chakra analyze traces/ --json analysis.json                   # every analysis\n"
@@ -65,7 +64,7 @@ const std::array<CommandRow, 14> kCommands{{
     {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", list_syntax},
     {"doctor", "Look whether this installation, or a folder of recordings or traces, is as it should be",
      "chakra doctor                # the installation\n"
-     "chakra doctor recordings/    # what is there, what is missing, what to do next\n"
+     "chakra doctor recordings/    # the files, the missing files, the next command\n"
      "chakra doctor --repair job.chakra    # adding to it was interrupted, or it was cut",
      doctor_syntax},
 }};

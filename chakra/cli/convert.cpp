@@ -142,7 +142,7 @@ Result<int> run_convert(const Options& o) {
     if (const auto [seen, added] = ranks.emplace(file.rank, file.path); !added)
       return fail(
           Code::bad_input, "io.job.rank_twice",
-          fmt::format("rank {} is there twice: {} and {}", file.rank, quote(seen->second, 200), quote(file.path, 200)));
+          fmt::format("two files of rank {}: {} and {}", file.rank, quote(seen->second, 200), quote(file.path, 200)));
     outputs.push_back(folder ? (fs::path(o.output) / fmt::format("trace.{}{}", file.rank, target.ending)).string()
                              : fmt::format("{}.{}{}", target.prefix, file.rank, target.ending));
   }

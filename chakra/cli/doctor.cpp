@@ -78,7 +78,7 @@ std::vector<Check> check_installation() {
     if (!fs::equivalent(link, command, ignored)) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", row.name);
   }
   if (absent.empty())
-    checks.push_back({Is::ok, "names", "the names of the Chakra tools lead here (docs/names.md)", ""});
+    checks.push_back({Is::ok, "names", "the names of the Chakra tools lead here (docs/reference/names.md)", ""});
   else
     checks.push_back({Is::note, "names", fmt::format("these do not lead here: {}", absent),
                       fmt::format("ln -s chakra {}/NAME", command.parent_path().string())});
@@ -352,7 +352,7 @@ Result<Folder> look_at(const std::string& path) {
   } else if (is_file(path)) {
     folder.files.push_back({fs::path(path).filename().string(), path});
   } else {
-    return fail(Code::io, "base.file.open", "there is no such file or folder", {path});
+    return fail(Code::io, "base.file.open", "the file or folder does not exist", {path});
   }
   for (File& file : folder.files) {
     file.packed = packing_of(file.path);

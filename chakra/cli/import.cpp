@@ -47,7 +47,7 @@ Result<Picoseconds> time_of(const std::string& text) {
     }
   int64_t value = 0;
   if (!parse_decimal(number, value) || value < 0 || value > kLongestPs / unit)
-    return fail(Code::usage, "cli.usage", fmt::format("{} is no time such as 7us or 250ns", quote(text)));
+    return fail(Code::usage, "cli.usage", fmt::format("{} is not a time such as 7us or 250ns", quote(text)));
   return value * unit;
 }
 

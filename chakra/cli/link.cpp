@@ -310,8 +310,8 @@ Syntax link_syntax() {
             .accepted = whole_number(0, kMostRanks)},
            {.names = "--salvage",
             .target = &options->call.link.salvage,
-            .help = "Leave damaged records out, and keep what is whole of files that were cut; the report says what "
-                    "was lost"},
+            .help = "Leave damaged records out, and keep the whole records of files that were cut; the report names "
+                    "the lost part"},
            max_error_option(options->call.max_error),
            {.names = "--explain",
             .target = &options->call.explain,

@@ -77,7 +77,7 @@ Result<trace::TraceSet> read(const Options& o) {
     CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(o.path));
     if (o.rank) std::erase_if(job.ranks, [&](const trace::Trace& t) { return t.rank != *o.rank; });
     if (o.rank && job.ranks.empty())
-      return fail(Code::usage, "cli.usage", fmt::format("there is no rank {}", *o.rank), {o.path});
+      return fail(Code::usage, "cli.usage", fmt::format("rank {} does not exist", *o.rank), {o.path});
     return job;
   }
   CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(o.path));
@@ -87,7 +87,8 @@ Result<trace::TraceSet> read(const Options& o) {
     CHAKRA_ASSIGN(trace::Trace t, io::read_rank(file));
     if (t.rank == *o.rank) job.ranks.push_back(std::move(t));
   }
-  if (job.ranks.empty()) return fail(Code::usage, "cli.usage", fmt::format("there is no rank {}", *o.rank), {o.path});
+  if (job.ranks.empty())
+    return fail(Code::usage, "cli.usage", fmt::format("rank {} does not exist", *o.rank), {o.path});
   return job;
 }
 
@@ -207,13 +208,13 @@ Syntax view_syntax() {
             .help = "Graphs: a box for many nodes, by lane and by what called them, repetitions as one"},
            {.names = "--boxes",
             .target = &o->boxes,
-            .help = "Graphs: at most so many boxes with --group (default: 30)",
+            .help = "Graphs: at most N boxes with --group (default: 30)",
             .value = "N",
             .accepted = whole_number(2, kMostBoxes),
             .needs = "--group"},
            {.names = "--num-npus,--num_npus",
             .target = &o->ranks,
-            .help = "CSV: so many ranks; others are an error (default: as many as there are)",
+            .help = "CSV: expect N ranks; others are an error (default: all)",
             .value = "N",
             .accepted = whole_number(1, kMostRanks)},
            {.names = "--npu-frequency,--npu_frequency",

@@ -38,7 +38,7 @@ std::shared_ptr<Index> checked(const std::string& path) {
 
 Index::Row row_of(const Index& index, NodeId node) {
   const auto row = index.find(node);
-  if (!row) throw std::runtime_error(fmt::format("{}: there is no node {}", index.file(), node));
+  if (!row) throw std::runtime_error(fmt::format("{}: node {} does not exist", index.file(), node));
   return *row;
 }
 

@@ -64,7 +64,8 @@ class Expansion {
   Result<void> run(Findings& findings) {
     if (like_ < 0 && !job_.ranks.empty()) like_ = job_.ranks.front().rank;
     const Trace* like = job_.find(like_);
-    if (!like) return fail(Code::usage, "edit.expand.like", fmt::format("there is no trace of rank {} to copy", like_));
+    if (!like)
+      return fail(Code::usage, "edit.expand.like", fmt::format("rank {}, which is to be copied, has no trace", like_));
     if (ranks_ <= job_.ranks.back().rank)
       return fail(Code::usage, "edit.expand.ranks",
                   fmt::format("the job has a rank {}; it needs at least {} ranks", job_.ranks.back().rank,
@@ -113,8 +114,8 @@ class Expansion {
     if (auto made = continued(name, members, rank)) return *made;
     return fail(
         Code::bad_input, "edit.expand.group",
-        fmt::format("rank {} is not in group {} of rank {}, and nobody says in which one it does the same; a groups "
-                    "file can",
+        fmt::format("rank {} is not in group {} of rank {}, and its own group for that is unknown; give it in a groups "
+                    "file",
                     rank, quote(name), like_));
   }
 

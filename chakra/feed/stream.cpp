@@ -68,7 +68,7 @@ struct StreamFeeder::State {
 
   Result<void> arrive(StreamedNode&& node) {
     if (!ids.see(node.id))
-      return fail(Code::bad_input, "feed.id.duplicate", fmt::format("node {} is there twice", node.id));
+      return fail(Code::bad_input, "feed.id.duplicate", fmt::format("duplicate node {}", node.id));
     const uint32_t slot = window.add(std::move(node), stats.read);
     ++stats.read;
     return settle(slot);

@@ -1,5 +1,5 @@
 // FlexFlow task graphs: a Graphviz file with compute tasks on devices and transfers between devices
-// (docs/formats/flexflow.md).
+// (docs/reference/formats/flexflow.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -184,7 +184,7 @@ class Parser {
       CHAKRA_ASSIGN(task.dst, device("dst_device_id"));
       CHAKRA_ASSIGN(const std::string_view bytes, value("comm_size"));
       if (!parse_decimal(bytes, task.bytes) || task.bytes > INT64_MAX)
-        return bad_label(fmt::format("{} is no number of bytes", quote(bytes)), at);
+        return bad_label(fmt::format("{} is not a number of bytes", quote(bytes)), at);
     } else {
       CHAKRA_ASSIGN(task.src, device("device_id"));
       task.dst = task.src;
@@ -195,7 +195,7 @@ class Parser {
     // To whole nanoseconds, which is what a trace's file can say.
     const double ns = std::round(number * static_cast<double>(unit_ / kPsPerNs));
     if (!good || !(ns >= 0) || ns > static_cast<double>(kLongestPs / kPsPerNs))
-      return bad_label(fmt::format("{} is no time that can be", quote(time)), at);
+      return bad_label(fmt::format("{} is not a possible time", quote(time)), at);
     task.time = static_cast<Picoseconds>(ns) * kPsPerNs;
     return {};
   }
@@ -266,7 +266,7 @@ class Assembler {
       const Task& task = graph_.tasks[i];
       highest_ = std::max(highest_, task.number);
       if (!row_of_.emplace(task.number, static_cast<NodeId>(i)).second)
-        return fail(Code::bad_input, "foreign.flexflow.duplicate", fmt::format("node{} is there twice", task.number),
+        return fail(Code::bad_input, "foreign.flexflow.duplicate", fmt::format("duplicate node{}", task.number),
                     {file_, task.byte});
     }
     if (graph_.tasks.empty())

@@ -15,10 +15,10 @@ const std::array<FormRow, 5> kForms{{
      read_text, write_text},
     {"flexflow", "*.graph", "FlexFlow task graph (Graphviz); read", is_flexflow, read_flexflow, nullptr},
     {"msccl", "*.xml", "MSCCL algorithm of a collective, verified; read", is_msccl, read_msccl, nullptr},
-    {"feeder-json", "*.json", "JSON that the peer's feeder reads (workload_graph); read", is_feeder_json,
+    {"feeder-json", "*.json", "JSON that mlcommons/chakra's feeder reads (workload_graph); read", is_feeder_json,
      read_feeder_json, nullptr},
-    {"linked-json", "*.json", "JSON that the peer's linker writes (ET+); read", is_linked_json, read_linked_json,
-     nullptr},
+    {"linked-json", "*.json", "JSON that mlcommons/chakra's linker writes (ET+); read", is_linked_json,
+     read_linked_json, nullptr},
 }};
 
 const FormRow* find(std::string_view name) {

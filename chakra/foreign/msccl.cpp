@@ -1,5 +1,6 @@
 // MSCCL algorithms: per GPU the thread blocks with the steps that move and reduce chunks. Before anything is made of
-// it, the algorithm is carried out on symbols and has to deliver what its collective promises (docs/formats/msccl.md).
+// it, the algorithm is carried out on symbols and has to deliver what its collective promises
+// (docs/reference/formats/msccl.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -143,8 +144,7 @@ class Parser {
     for (const pugi::xml_node node : algo) {
       CHAKRA_TRY(named(node, "gpu"));
       CHAKRA_ASSIGN(const int64_t id, integer(node, "id", 0, gpus - 1));
-      if (seen[static_cast<size_t>(id)])
-        return bad("foreign.msccl.element", fmt::format("gpu {} is there twice", id), node);
+      if (seen[static_cast<size_t>(id)]) return bad("foreign.msccl.element", fmt::format("duplicate gpu {}", id), node);
       seen[static_cast<size_t>(id)] = true;
       CHAKRA_TRY(gpu(node, out_.gpus[static_cast<size_t>(id)]));
     }
@@ -196,7 +196,7 @@ class Parser {
       CHAKRA_TRY(named(child, "tb"));
       CHAKRA_ASSIGN(const int64_t id, integer(child, "id", 0, there - 1));
       if (seen[static_cast<size_t>(id)])
-        return bad("foreign.msccl.element", fmt::format("thread block {} is there twice", id), child);
+        return bad("foreign.msccl.element", fmt::format("duplicate thread block {}", id), child);
       seen[static_cast<size_t>(id)] = true;
       CHAKRA_TRY(block(child, gpu.blocks[static_cast<size_t>(id)]));
     }

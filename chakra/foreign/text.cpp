@@ -1,5 +1,5 @@
 // ASTRA-sim 1.0 workloads: a line per layer with three compute times and three collectives, and one word that says
-// how the layers are spread over the ranks (docs/formats/astra_text.md).
+// how the layers are spread over the ranks (docs/reference/formats/astra_text.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -105,7 +105,7 @@ class Parser {
     const auto count_words = words(lines[1].text);
     int64_t count = 0;
     if (count_words.size() != 1 || !parse_decimal(count_words[0], count) || count < 1)
-      return bad("foreign.text.header", fmt::format("{} is no number of layers", quote(lines[1].text)));
+      return bad("foreign.text.header", fmt::format("{} is not a number of layers", quote(lines[1].text)));
     const auto found = static_cast<int64_t>(lines.size()) - 2;
     for (size_t i = 2; i < lines.size() && static_cast<int64_t>(i - 2) < count; ++i) {
       number_ = lines[i].number;

@@ -25,10 +25,11 @@ TEST(Cases, EqualThePeersFieldByField) {
   for (const NamedCase& row : cases())
     for (int64_t rank = 0; rank < 2; ++rank) {
       const std::string name = fmt::format("{}.{}.et", row.name, rank);
-      ASSERT_EQ(files.erase(name), 1U) << name << " is not among the peer's";
+      ASSERT_EQ(files.erase(name), 1U) << name << " is not among the files of mlcommons/chakra";
       const std::string bytes = chakra::testing::must_read(folder + "/pipeline/gen/" + name);
       chakra::testing::PeerFile peer = chakra::testing::parse_peer(bytes);
-      // Where we differ: mlcommons/chakra counts ids over all files; ours begin at 0 in each (docs/formats/foreign.md).
+      // Where we differ: mlcommons/chakra counts ids over all files; ours begin at 0 in each
+      // (docs/reference/formats/foreign.md).
       const uint64_t first = peer.nodes[0].id();
       if (row.file) {
         const auto ours = chakra::testing::parse_peer(row.file(rank));
@@ -61,7 +62,7 @@ TEST(Cases, EqualThePeersFieldByField) {
         }
       }
     }
-  EXPECT_TRUE(files.empty()) << "the peer has " << *files.begin();
+  EXPECT_TRUE(files.empty()) << "only mlcommons/chakra has " << *files.begin();
 }
 
 TEST(Cases, MessagesHaveTwoEnds) {  // those of mlcommons/chakra have none

@@ -299,7 +299,7 @@ struct Container::State {
   Result<std::string> block(const Block& block, std::string_view before, std::string_view what) {
     CHAKRA_ASSIGN(const std::string packed, read(block.offset, block.size, what));
     if (checksum(packed) != block.checksum)
-      return damaged(fmt::format("{} is not what was written: its checksum is wrong", what), block.offset);
+      return damaged(fmt::format("{} is damaged: its checksum is wrong", what), block.offset);
     std::string bytes;
     if (!unpack(packed, before, bytes, most_unpacked())) {
       if (bytes.size() <= most_unpacked()) return damaged(fmt::format("{} cannot be unpacked", what), block.offset);
@@ -348,7 +348,7 @@ struct Container::State {
     const auto entry = std::lower_bound(directory.ranks.begin(), directory.ranks.end(), rank,
                                         [](const DirectoryEntry& e, int64_t r) { return e.rank < r; });
     if (entry == directory.ranks.end() || entry->rank != rank)
-      return fail(Code::bad_input, "io.container.rank", fmt::format("there is no rank {} in it", rank), {file});
+      return fail(Code::bad_input, "io.container.rank", fmt::format("it does not hold rank {}", rank), {file});
     const std::string what = fmt::format("the index of rank {}", rank);
     CHAKRA_ASSIGN(const std::string stored, read(entry->header.offset, entry->header.size, what));
     std::string bytes;
@@ -356,7 +356,7 @@ struct Container::State {
     if (stored.size() < 4) return damaged(what + " is too short", entry->header.offset);
     const std::string_view packed = std::string_view(stored).substr(0, stored.size() - 4);
     if (ByteReader(std::string_view(stored).substr(packed.size())).fixed(4) != checksum(packed))
-      return damaged(what + " is not what was written: its checksum is wrong", entry->header.offset);
+      return damaged(what + " is damaged: its checksum is wrong", entry->header.offset);
     if (!unpack(packed, {}, bytes, most_unpacked()) || !decode(bytes, header) || header.rank != rank)
       return damaged(what + " makes no sense", entry->header.offset);
     return &headers.emplace(rank, std::move(header)).first->second;

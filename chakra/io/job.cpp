@@ -100,7 +100,7 @@ Result<std::vector<RankFile>> ranks_of_form(const std::string& path, const Forma
   for (size_t i = 1; i < files.size(); ++i)
     if (files[i].rank == files[i - 1].rank)
       return fail(Code::bad_input, "io.job.rank_twice",
-                  fmt::format("rank {} is there twice: {} and {}", files[i].rank, quote(files[i - 1].path, 200),
+                  fmt::format("two files of rank {}: {} and {}", files[i].rank, quote(files[i - 1].path, 200),
                               quote(files[i].path, 200)),
                   {path});
   return files;

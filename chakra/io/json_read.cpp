@@ -1,4 +1,4 @@
-// JSON, as a document or as lines -> records. docs/formats/json.md is the contract.
+// JSON, as a document or as lines -> records. docs/reference/formats/json.md is the contract.
 #include <absl/strings/escaping.h>
 #include <fmt/format.h>
 
@@ -189,7 +189,7 @@ class ObjectReader {
       if (seen & bit)
         return fail(Code::bad_input, "io.json.field",
                     row->second.key == Key::member ? "an attribute has two values"
-                                                   : fmt::format("the key {} is there twice", quote(key)));
+                                                   : fmt::format("duplicate key {}", quote(key)));
       seen |= bit;
       CHAKRA_ASSIGN(const bool taken, read(key, row->second, *value));
       if (!taken)
@@ -517,7 +517,7 @@ class JsonSource : public RecordSource {
       return {};
     }
     if (key != "metadata") return error(fmt::format("no key {} is known", quote(key)));
-    if (std::exchange(any_metadata_, true)) return error("the metadata is there twice, or behind the nodes");
+    if (std::exchange(any_metadata_, true)) return error("the metadata is a duplicate, or comes after the nodes");
     ondemand::object object;
     if (document.get_object().get(object) != simdjson::SUCCESS) return error("the metadata is no object");
     Result<void> read = add(stream_.value_place().byte, [&] { return reader_.metadata(object, out_, announced_); });

@@ -60,7 +60,7 @@ class Validator {
     for (const ClassJob::Rank& r : job_.ranks)
       for (uint32_t p = 0; p < job_.peer_slots[r.cls]; ++p)
         if (const int64_t peer = job_.peer_of[r.first_peer + p]; places_.of(peer) == SIZE_MAX)
-          return wrong("io.ranks.peer", fmt::format("peer {} of rank {} is no rank of the job", peer, r.rank));
+          return wrong("io.ranks.peer", fmt::format("peer {} of rank {} is not a rank of the job", peer, r.rank));
     return {};
   }
 
@@ -74,7 +74,7 @@ class Validator {
     for (size_t i = 0; i < job_.ranks.size(); ++i) {
       const ClassJob::Rank& r = job_.ranks[i];
       if (i > 0 && r.rank <= job_.ranks[i - 1].rank)
-        return wrong("io.ranks.rank", fmt::format("rank {} is there twice", r.rank));
+        return wrong("io.ranks.rank", fmt::format("duplicate rank {}", r.rank));
       used[r.cls] = true;
     }
     if (const auto unused = std::find(used.begin(), used.end(), false); unused != used.end())
@@ -104,12 +104,12 @@ class Validator {
             fmt::format("names the group slot {}, which the class has not", quote(t.strings[comm->group])));
       for (const int64_t peer : {comm->src, comm->dst})
         if (peer >= int64_t{job_.peer_slots[c]})
-          return node_wrong(fmt::format("names the peer slot {}, but the class has {}", peer, job_.peer_slots[c]));
+          return node_wrong(fmt::format("names peer slot {}, but the class has {}", peer, job_.peer_slots[c]));
     }
     for (const ProcessGroup& group : t.groups)
       if (!names.contains(group.name))
-        return wrong("io.ranks.slot", fmt::format("the trace of class {} describes {}, which is no group slot of it", c,
-                                                  quote(group.name)));
+        return wrong("io.ranks.slot", fmt::format("the trace of class {} describes {}, which is not a group slot of it",
+                                                  c, quote(group.name)));
     return {};
   }
 
@@ -136,10 +136,10 @@ class Validator {
         const size_t place = places_.of(rank);
         if (place == SIZE_MAX)
           return wrong("io.ranks.group",
-                       fmt::format("rank {} of groups[{}], {}, is no rank of the job", rank, g, quote(group.name)));
+                       fmt::format("rank {} of groups[{}], {}, is not a rank of the job", rank, g, quote(group.name)));
         if (seen_in[place] == g)
           return wrong("io.ranks.group",
-                       fmt::format("rank {} is there twice in groups[{}], {}", rank, g, quote(group.name)));
+                       fmt::format("duplicate rank {} in groups[{}], {}", rank, g, quote(group.name)));
         seen_in[place] = g;
       }
       for (uint32_t u = begin[g]; u < begin[g + 1]; ++u)
@@ -184,7 +184,7 @@ class Reader {
                      [](const ClassJob::Rank& a, const ClassJob::Rank& b) { return a.rank < b.rank; });
     for (const std::string& name : files_) {
       const std::string path = (fs::path(folder_) / name).string();
-      if (!is_file(path)) return fail(Code::io, "io.ranks.class", "there is no such file of a class", {path});
+      if (!is_file(path)) return fail(Code::io, "io.ranks.class", "the file of a class does not exist", {path});
       CHAKRA_ASSIGN(trace::Trace t, read_et(path, options_));
       job_.classes.push_back(std::move(t));
     }
@@ -211,7 +211,7 @@ class Reader {
     for (const auto& [key, value] : object) {
       const auto found = std::find_if(known.begin(), known.end(), [&](const Field& f) { return f.name == key; });
       if (found == known.end()) return wrong("io.ranks.form", fmt::format("unknown key {}", quote(key)));
-      if (*found->value) return wrong("io.ranks.form", fmt::format("the key {} is there twice", quote(key)));
+      if (*found->value) return wrong("io.ranks.form", fmt::format("duplicate key {}", quote(key)));
       *found->value = value;
     }
     for (const Field& f : known)
@@ -263,7 +263,7 @@ class Reader {
     CHAKRA_TRY(text(*file, "file", name));
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos ||
         name.find('\0') != std::string_view::npos)
-      return wrong("io.ranks.form", fmt::format("{} is no name of a file beside ranks.json", quote(name)));
+      return wrong("io.ranks.form", fmt::format("{} is not the name of a file beside ranks.json", quote(name)));
     if (!file_names_.insert(std::string(name)).second)
       return wrong("io.ranks.class", fmt::format("two classes have the file {}", quote(name)));
     files_.emplace_back(name);

@@ -22,7 +22,7 @@ class RandomJson {
   }
   std::string string() {
     static const char* const kPieces[] = {
-        "a", "\\\"", "\\\\", "{", "}", "[", "]", ",", ":", "\\n", "\\u00fc", "\xc3\xbc", "long text without anything"};
+        "a", "\\\"", "\\\\", "{", "}", "[", "]", ",", ":", "\\n", "\\u00fc", "\xc3\xbc", "long text without escapes"};
     std::string out = "\"";
     for (uint64_t n = r_.below(8); n > 0; --n) out += kPieces[r_.below(13)];
     return out + "\"";

@@ -22,7 +22,7 @@ std::string text_of(const Channel& channel, uint32_t index) {
   return fmt::format("message {} from rank {} to rank {} with tag {}", index, from, to, tag);
 }
 std::string and_more(size_t count) {
-  return count == 0 ? std::string() : fmt::format(" (and {} more behind it)", count);
+  return count == 0 ? std::string() : fmt::format(" (and {} more after it)", count);
 }
 
 /// Whether members of a collective may put in different numbers of bytes: of a scatter only the root puts in anything;

@@ -86,7 +86,7 @@ Result<GroupTable> load_groups(const std::string& path) {
       CHAKRA_ASSIGN(const int64_t rank, item.integer());
       if (rank < 0 || std::find(ranks.begin(), ranks.end(), rank) != ranks.end())
         return item.error("match.groups.rank", fmt::format("rank {} is {} in group {}", rank,
-                                                           rank < 0 ? "negative" : "there twice", quote(name)));
+                                                           rank < 0 ? "negative" : "a duplicate", quote(name)));
       ranks.push_back(rank);
     }
     table.emplace(name, std::move(ranks));

@@ -153,14 +153,14 @@ class Matcher {
     for (const auto& [id, first] : unknown_)
       if (id == g)
         agreement_.stray(group, first, "match.group.unknown",
-                         fmt::format("nobody says who is in group {}; a groups file can", quote(group.name)));
+                         fmt::format("the members of group {} are unknown; name them in a groups file", quote(group.name)));
     if (group.known) return;
     for (const RankCalls& of : calls) group.ranks.push_back(job_.ranks[of.rank].rank);
     group.known = group.size > 0 && group.size == static_cast<int64_t>(group.ranks.size());
     if (group.size > 0 && !group.known)
       agreement_.find("match.group.unknown", Severity::error, {calls[0].rank, calls[0].nodes[0].node},
-                      fmt::format("group {} has {} ranks, nobody says which, and {} take part in it; a groups file "
-                                  "can say",
+                      fmt::format("group {} has {} ranks, which are unknown, and {} take part in it; name them in a "
+                                  "groups file",
                                   quote(group.name), group.size, group.ranks.size()),
                       {{"group", group.name}, {"index", 0}});
   }

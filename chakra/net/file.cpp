@@ -1,4 +1,4 @@
-// Network files: dimensions, or devices and links (docs/formats/network.md).
+// Network files: dimensions, or devices and links (docs/reference/formats/network.md).
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
@@ -117,7 +117,7 @@ Result<void> read_slow_links(const Spec& list, Fabric& fabric) {
       std::adjacent_find(odd.begin(), odd.end(), [](const OddLink& a, const OddLink& b) { return a.link == b.link; });
   if (twice == odd.end()) return {};
   const Link link = fabric.link(twice->link);
-  return list.error("net.file.link", fmt::format("the link from device {} to {} is there twice", link.from, link.to));
+  return list.error("net.file.link", fmt::format("duplicate link from device {} to {}", link.from, link.to));
 }
 
 Result<Fabric> parse_dimensions(const Spec& spec, Findings* findings) {

@@ -111,7 +111,8 @@ void report_loss(Linking& l) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
   if (parts.empty()) text = "nothing that is left tells how much is missing beside the records that were left out";
-  l.find("pytorch.salvage.missing", Severity::warning, text + "; a replay compares what is left with itself");
+  l.find("pytorch.salvage.missing", Severity::warning,
+         text + "; a replay compares only the remaining part with itself");
 }
 
 }  // namespace chakra::pytorch

@@ -12,7 +12,7 @@ using trace::EdgeKind;
 using trace::NodeId;
 using trace::Trace;
 
-/// What an edge of a kind says, where a record says it and where a rule infers it (docs/linking.md).
+/// What an edge of a kind says, where a record says it and where a rule infers it (docs/explanation/linking.md).
 struct Reason {
   EdgeKind kind;
   std::string_view recorded, inferred;
@@ -22,7 +22,7 @@ constexpr std::array<Reason, 10> kReasons{{
     {EdgeKind::launch, "it launched this: equal correlation", ""},
     {EdgeKind::stream, "it comes before on the same stream",
      "the stream was busy before the recording began (rule D1)"},
-    {EdgeKind::event, "the stream waits for an event behind it: a cuda_sync record names both",
+    {EdgeKind::event, "the stream waits for an event after it: a cuda_sync record names both",
      "cudaStreamWaitEvent without a record, or a graph over several streams (rules W3, D3)"},
     {EdgeKind::sync, "this call blocks until it ends: the call's meaning, or a cuda_sync record",
      "the thread went on when it ended, and nothing names what was waited for (rules W1 to W6)"},

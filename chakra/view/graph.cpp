@@ -277,8 +277,8 @@ Result<GraphCounts> draw(const Trace& t, const GraphOptions& options, Pen pen, F
   if (options.focus) {
     const size_t found = t.id.find(*options.focus);
     if (found == t.id.size())
-      return fail(Code::usage, "view.graph.focus", fmt::format("there is no node {} to look at", *options.focus),
-                  {t.file});
+      return fail(Code::usage, "view.graph.focus",
+                  fmt::format("--focus names node {}, which the trace does not have", *options.focus), {t.file});
     focus = static_cast<NodeId>(found);
     keep[focus] = 1;
     if (const int64_t hubs = keep_near(t, focus, options.hops, keep); hubs > 0)

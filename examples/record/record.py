@@ -7,8 +7,8 @@
             recorder.step()
 
 It writes out/host.<rank>.json.gz (ExecutionTraceObserver) and out/device.<rank>.json.gz (torch.profiler), which `chakra link`
-joins. Copy this file; it needs PyTorch alone. What a version cannot record stands in `recorder.missing`. docs/guide.md,
-Record, says why each option is as it is.
+joins. Copy this file; it needs PyTorch alone. What a version cannot record stands in `recorder.missing`. docs/how-to/record.md
+says why each option is as it is.
 """
 import gzip
 import inspect

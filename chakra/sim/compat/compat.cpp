@@ -1,4 +1,4 @@
-// ASTRA-sim's rules (docs/compat.md, whose section numbers stand in brackets). Times are whole
+// ASTRA-sim's rules (docs/reference/compat.md, whose section numbers stand in brackets). Times are whole
 // nanoseconds held in picoseconds.
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/inlined_vector.h>
@@ -339,7 +339,7 @@ class Compat {
                   fmt::format("the network has {} ranks, the job has traces of {}", ranks, in_.job.ranks.size()));
     for (uint32_t r = 0; r < ranks; ++r) {
       const Trace& t = in_.job.ranks[r];
-      if (t.rank != r) return fail(Code::bad_input, "sim.compat.ranks", fmt::format("there is no trace of rank {}", r));
+      if (t.rank != r) return fail(Code::bad_input, "sim.compat.ranks", fmt::format("rank {} has no trace", r));
       for (const trace::Defect& defect : t.defects)
         if (defect.kind == trace::Defect::Kind::dangling_ctrl)  // here, callers order nodes, too
           return bad_ctrl(t, defect);

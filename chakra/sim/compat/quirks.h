@@ -21,7 +21,8 @@ struct QuirkRow {
   std::string_view text;
 };
 inline constexpr std::array<QuirkRow, 6> kQuirks{{
-    {Quirk::remainder, "a collective that splits with a remainder pays a whole chunk for it (docs/compat.md, 2)"},
+    {Quirk::remainder,
+     "a collective that splits with a remainder pays a whole chunk for it (docs/reference/compat.md, 2)"},
     {Quirk::missing_dimensions,
      "the system file names fewer algorithms than the network has dimensions; the others take no part (2)"},
     {Quirk::lowest_dimension, "between ranks that differ in several dimensions only the lowest costs anything (1)"},

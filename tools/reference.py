@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Writes the pages of docs/reference that come from the command and the headers.
+
+    reference.py [--bin DIR] [--check]
+
+command_line.md comes from --help of every subcommand, tables.md from 'chakra list', cpp_api.md from the headers of the
+rooms that programs use. --check compares, and exits with 1 where a page differs.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+API_ROOMS = ("job", "feed", "io", "trace", "gen", "base")
+MADE = "`tools/reference.py` writes this page; do not edit it."
+
+
+def said(chakra, *words):
+    return subprocess.run([chakra, *words], text=True, capture_output=True, check=True, env=dict(os.environ, COLUMNS="100")).stdout
+
+
+def listed(chakra, *kind):
+    """The rows of a list, as JSON has them."""
+    return json.loads(said(chakra, "list", *kind, "--json", "-"))
+
+
+def subcommands(help_text):
+    """The names under 'Subcommands:' of a help text."""
+    _, _, below = help_text.partition("Subcommands:\n")
+    return re.findall(r"^  ([a-z]+) ", below.partition("\n\n")[0], re.MULTILINE)
+
+
+def command_line(chakra):
+    text = ["# Command line", "", MADE, ""]
+
+    def add(words):
+        help_text = said(chakra, *words, "--help").rstrip()
+        text.extend([f"{'#' * min(2 + len(words) // 2, 3)} chakra {' '.join(words)}".rstrip(), "", "```"])
+        text.extend(line.rstrip() for line in help_text.splitlines())
+        text.extend(["```", ""])
+        for name in subcommands(help_text):
+            add([*words, name])
+
+    add([])
+    return "\n".join(text)
+
+
+def tables(chakra):
+    text = ["# What there is", "", MADE, "`chakra list KIND` prints the same.", ""]
+    for kind in listed(chakra):
+        rows = listed(chakra, kind["kind"])
+        text += [f"## {kind['kind']}", "", kind["what it is"][0].upper() + kind["what it is"][1:] + ".", ""]
+        text += ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+        text += ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row.values()) + " |" for row in rows] + [""]
+    return "\n".join(text)
+
+
+def declarations(source):
+    """(comment, declaration) of everything public that a header documents with ///."""
+    lines, at = source.splitlines(), 0
+    while at < len(lines):
+        if lines[at].strip() == "private:":
+            end = lines[at][: len(lines[at]) - len(lines[at].lstrip()) - 1] + "};"
+            while at < len(lines) and not lines[at].startswith(end):
+                at += 1
+            continue
+        comment = []
+        while at < len(lines) and (found := re.match(r"\s*/// ?(.*)", lines[at])):
+            comment.append(found[1])
+            at += 1
+        if not comment:
+            at += 1
+            continue
+        declaration = []
+        while at < len(lines) and lines[at].strip() and not re.match(r"\s*///", lines[at]):
+            line = lines[at].rstrip()
+            declaration.append(re.sub(r"\s*///?<?.*", "", line))
+            at += 1
+            if re.search(r"[;{}]\s*$", declaration[-1]):
+                break
+        if declaration:
+            declaration[-1] = re.sub(r"\s*\{(.*\})?$", ";", declaration[-1])
+            indent = len(declaration[0]) - len(declaration[0].lstrip())
+            above = re.findall(r"^(?:class|struct) (\w+)", "\n".join(lines[:at]), re.MULTILINE) if indent else []
+            member = [f"// of {above[-1]}"] if above else []
+            yield " ".join(comment), "\n".join(member + [line[indent:] for line in declaration])
+
+
+def wrapped(text):
+    return textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def headers(room):
+    """The public header of a room and the headers of the room that it includes."""
+    first = f"chakra/{room}/{room}.h"
+    with open(os.path.join(ROOT, first), encoding="utf-8") as file:
+        return [first, *re.findall(rf'^#include "(chakra/{room}/[a-z_]+\.h)"', file.read(), re.MULTILINE)]
+
+
+def cpp_api(_):
+    text = ["# C++ API", "", MADE, "The headers say more: fields, rows of tables, what is private.",
+            "`<chakra/chakra.h>` includes all of them; [installing](../how-to/installing.md) says how to link.", ""]
+    for room in API_ROOMS:
+        text += [f"## {room}", ""]
+        for path in headers(room):
+            with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+                source = file.read()
+            opening = re.match(r"(?://.*\n)+", source)
+            about = " ".join(line.removeprefix("//").strip() for line in opening[0].splitlines()) if opening else ""
+            text += [f"### {path}", "", *wrapped(about), ""]
+            for comment, declaration in declarations(source):
+                text += ["```cpp", declaration, "```", "", *wrapped(comment), ""]
+    return "\n".join(text)
+
+
+PAGES = {"command_line.md": command_line, "tables.md": tables, "cpp_api.md": cpp_api}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    chakra = os.path.join(os.path.abspath(arguments.bin), "chakra")
+    wrong = []
+    for name, make in PAGES.items():
+        path = os.path.join(ROOT, "docs", "reference", name)
+        text = make(chakra).rstrip("\n") + "\n"
+        if not arguments.check:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        elif not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
+            wrong.append(name)
+    if wrong:
+        sys.exit(f"docs/reference: {', '.join(wrong)} does not say what the command or the headers say; run tools/reference.py")
+
+
+if __name__ == "__main__":
+    main()
