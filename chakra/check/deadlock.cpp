@@ -1,7 +1,7 @@
 // The ranks' graphs as one: matched collectives are one vertex, a receive waits for its send, and the rules of
 // docs/simulation.md that always hold are edges, too. A circle in it is a deadlock; without one, none can happen.
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -303,7 +303,7 @@ class Folder {
     for (uint32_t a = 0; a < n; ++a) {
       const uint32_t r = stands_for[a];
       const uint32_t cls = job_.ranks[r].cls;
-      out.actors.ranks.push_back(last_of[cls] == a ? std::move(job_.classes[cls]) : trace::copy(job_.classes[cls]));
+      out.actors.ranks.push_back(last_of[cls] == a ? std::move(job_.classes[cls]) : trace::Trace(job_.classes[cls]));
       put_in(out, out.actors.ranks.back(), r, group_of, stands_for);
     }
     return out;
@@ -323,7 +323,7 @@ class Folder {
     for (NodeId n = 0; n < t.size(); ++n) {
       if (t.comm_row[n] == trace::kNoRow) continue;
       const uint32_t row = t.comm_row[n];
-      Comm& c = t.comms[row];
+      Comm& c = t.comms.edit(row);
       if (t.type[n] == NodeType::coll) {
         const uint32_t g = port_group_[first_port_[r] + port_of.at(c.group)];
         const Members& members = groups_[g];

@@ -1,6 +1,6 @@
 #include "chakra/sim/packet_count.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 
