@@ -38,10 +38,10 @@ trace::TraceSet record(const std::vector<ClockTruth>& clocks, int collectives, s
       };
       const NodeId n = b.add(b.trace.size() + 1, 0, NodeType::coll);
       if (n > 0) b.dep(n, n - 1, 0);
-      b.trace.flags[n] = trace::kHasStart | trace::kHasDuration;
+      b.trace.flags.edit(n) = trace::kHasStart | trace::kHasDuration;
       b.trace.base_ns = 0;
-      b.trace.start_ps[n] = shown(start) * kPsPerNs;
-      b.trace.dur_ps[n] = (shown(leaves) - shown(start)) * kPsPerNs;
+      b.trace.start_ps.edit(n) = shown(start) * kPsPerNs;
+      b.trace.dur_ps.edit(n) = (shown(leaves) - shown(start)) * kPsPerNs;
       trace::Comm& comm = b.comm(n);
       comm.type = CommType::all_reduce;
       comm.bytes = 1024;
@@ -99,7 +99,7 @@ TEST(Stragglers, TheLateRankIsNamed) {
 
 TEST(Clocks, RanksWithoutCommonCollectivesStayUnknown) {
   trace::TraceSet job = record({{0, 0}, {0, 0}}, 4, 99, 1);
-  for (trace::Comm& comm : job.ranks[1].comms) comm.group = job.ranks[1].strings.intern("other");
+  for (trace::Comm& comm : job.ranks[1].comms.edit()) comm.group = job.ranks[1].strings.intern("other");
   const JobTimes times = job_times(job, match::match(job));
   EXPECT_TRUE(times.clocks[0].known);
   EXPECT_FALSE(times.clocks[1].known);
@@ -122,8 +122,8 @@ trace::Trace random_trace(Prng& random, bool measured, bool overlap) {
   for (NodeId i = 0; i < nodes; ++i) {
     static constexpr std::array<NodeType, 4> kTypes{NodeType::comp, NodeType::coll, NodeType::mem_load, NodeType::recv};
     const NodeId n = b.add(i + 1, b.trace.strings.intern(kNames[random.below(kNames.size())]), kTypes[random.below(4)]);
-    b.trace.flags[n] = trace::kHasDuration | trace::kSaysCpuOrNot | (random.below(2) ? trace::kOnCpu : 0);
-    b.trace.dur_ps[n] = static_cast<Picoseconds>(random.below(8));
+    b.trace.flags.edit(n) = trace::kHasDuration | trace::kSaysCpuOrNot | (random.below(2) ? trace::kOnCpu : 0);
+    b.trace.dur_ps.edit(n) = static_cast<Picoseconds>(random.below(8));
     if (trace::is_comm(b.trace.type[n])) b.comm(n).type = CommType::all_reduce;
   }
   for (NodeId i = 1; i < nodes; ++i)
@@ -139,8 +139,8 @@ trace::Trace random_trace(Prng& random, bool measured, bool overlap) {
       for (const auto& [on, lag] : deps[i]) start = std::max(start, b.trace.start_ps[on] + b.trace.dur_ps[on] + lag);
       start += static_cast<Picoseconds>(random.below(4));
       if (overlap) start -= static_cast<Picoseconds>(random.below(6));
-      b.trace.start_ps[row[i]] = start;
-      b.trace.flags[row[i]] |= trace::kHasStart;
+      b.trace.start_ps.edit(row[i]) = start;
+      b.trace.flags.edit(row[i]) |= trace::kHasStart;
     }
   return std::move(b).finish();
 }
@@ -323,9 +323,9 @@ TEST(Memory, StoragesLiveFromFirstToLastUse) {
   Builder b;
   const auto add = [&](std::string_view inputs, std::string_view outputs) {
     const NodeId n = b.add(b.trace.size() + 1, 0, NodeType::comp);
-    b.trace.dur_ps[n] = 10;
+    b.trace.dur_ps.edit(n) = 10;
     if (n > 0) b.dep(n, n - 1, 0);
-    b.trace.io_row[n] = static_cast<uint32_t>(b.trace.ios.size());
+    b.trace.io_row.edit(n) = static_cast<uint32_t>(b.trace.ios.size());
     trace::Io io;
     io.inputs.values = inputs;
     io.outputs.values = outputs;
@@ -381,7 +381,7 @@ TEST(Diffs, ExceedTheThresholdInTimeStructureAndBytes) {
   const auto job = [](Picoseconds dur, int count, uint64_t bytes) {
     Builder b;
     for (int i = 0; i < count; ++i)
-      b.trace.dur_ps[b.add(b.trace.size() + 1, b.trace.strings.intern("gemm"), NodeType::comp)] = dur;
+      b.trace.dur_ps.edit(b.add(b.trace.size() + 1, b.trace.strings.intern("gemm"), NodeType::comp)) = dur;
     const NodeId n = b.add(1000, b.trace.strings.intern("ar"), NodeType::coll);
     b.comm(n).type = CommType::all_reduce;
     b.comm(n).bytes = bytes;

@@ -37,14 +37,14 @@ Random random_trace(uint64_t seed) {
   Random r;
   Builder b;
   const auto place = [&](NodeId n, int64_t start, int64_t dur) {
-    b.trace.flags[n] |= trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot;
-    b.trace.start_ps[n] = start;
-    b.trace.dur_ps[n] = dur;
+    b.trace.flags.edit(n) |= trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot;
+    b.trace.start_ps.edit(n) = start;
+    b.trace.dur_ps.edit(n) = dur;
   };
   r.operators = static_cast<NodeId>(3 + below(12));
   for (NodeId n = 0; n < r.operators; ++n) {
     b.add(n + 1, b.trace.strings.intern("aten::" + std::to_string(below(4))), NodeType::comp);
-    b.trace.flags[n] |= trace::kOnCpu;
+    b.trace.flags.edit(n) |= trace::kOnCpu;
     place(n, below(kMoments), below(10));
     r.caller.push_back(below(4) == 0 ? trace::kNoNode : static_cast<NodeId>(below(r.operators)));
     if (r.caller[n] != trace::kNoNode) b.ctrl(n, r.caller[n]);
@@ -53,7 +53,7 @@ Random random_trace(uint64_t seed) {
   for (int64_t i = 0; i < launches; ++i) {
     Launch l;
     l.call = b.add(b.trace.id.size() + 1, b.trace.strings.intern("cudaLaunchKernel"), NodeType::comp);
-    b.trace.flags[l.call] |= trace::kOnCpu;
+    b.trace.flags.edit(l.call) |= trace::kOnCpu;
     l.call_start = below(kMoments / 2);
     place(l.call, l.call_start, below(5));
     r.caller.push_back(static_cast<NodeId>(below(r.operators)));
@@ -64,9 +64,9 @@ Random random_trace(uint64_t seed) {
     l.dur = below(kMoments / 2);
     const auto operation = [&](int64_t start, int64_t dur) {
       const NodeId n = b.add(b.trace.id.size() + 1, b.trace.strings.intern(kNames[l.kind]), NodeType::comp);
-      b.trace.flags[n] = 0;
+      b.trace.flags.edit(n) = 0;
       place(n, start, dur);
-      b.trace.lane[n] = b.lane({trace::Lane::Kind::stream, 0, l.stream});
+      b.trace.lane.edit(n) = b.lane({trace::Lane::Kind::stream, 0, l.stream});
       b.dep(n, l.call, static_cast<uint8_t>(trace::EdgeKind::launch));
       r.caller.push_back(r.caller[l.call]);
       b.ctrl(n, r.caller.back());
@@ -74,7 +74,7 @@ Random random_trace(uint64_t seed) {
     };
     const int64_t cut = below(2) == 0 ? l.dur : below(static_cast<uint64_t>(l.dur) + 1);
     l.operation = operation(l.start, cut);
-    if (cut < l.dur) b.trace.part_of[operation(l.start + cut, l.dur - cut)] = l.operation;
+    if (cut < l.dur) b.trace.part_of.edit(operation(l.start + cut, l.dur - cut)) = l.operation;
     r.launches.push_back(l);
   }
   r.set.ranks.push_back(std::move(b).finish());

@@ -1,6 +1,6 @@
 #include "chakra/analyze/device_work.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
 // Two jobs beside each other.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

@@ -344,9 +344,9 @@ trace::Trace communication_of(const Trace& t) {
     const trace::Comm* comm = t.comm(n);
     if (!comm || !trace::is_comm(t.type[n])) continue;
     const NodeId node = builder.add(t.id[n], out.strings.intern(t.name_of(n)), t.type[n]);
-    out.flags[node] = t.flags[n];
-    out.start_ps[node] = t.start_ps[n];
-    out.dur_ps[node] = t.has_start(n) ? ends[n] - t.start_ps[n] : t.dur_ps[n];
+    out.flags.edit(node) = t.flags[n];
+    out.start_ps.edit(node) = t.start_ps[n];
+    out.dur_ps.edit(node) = t.has_start(n) ? ends[n] - t.start_ps[n] : t.dur_ps[n];
     trace::Comm& copy = builder.comm(node);
     copy = *comm;
     copy.dtype = out.strings.intern(t.strings[comm->dtype]);

@@ -1,6 +1,6 @@
 // Kernels, copies and memsets by total time, and what runs on the devices at each moment. The same numbers as
 // HolisticTraceAnalysis' get_gpu_kernel_breakdown and get_temporal_breakdown.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Calls that launch device operations: how long they take, and how much later the operation starts. The numbers are
 // those of HolisticTraceAnalysis' get_cuda_kernel_launch_stats, with its limits.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // How many launched operations wait on each stream. The numbers are those of HolisticTraceAnalysis'
 // get_queue_length_time_series and get_queue_length_summary.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

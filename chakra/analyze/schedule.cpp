@@ -1,5 +1,5 @@
 // When nodes ran, and the chain that ends last.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

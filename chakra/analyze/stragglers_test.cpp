@@ -13,9 +13,9 @@ trace::Trace record(int64_t rank, int64_t late_ns) {
   const auto add = [&](const char* group, int64_t start_ns, int64_t end_ns) {
     const trace::NodeId n = b.add(b.trace.size() + 1, 0, trace::NodeType::coll);
     if (n > 0) b.dep(n, n - 1, static_cast<uint8_t>(trace::EdgeKind::given));
-    b.trace.flags[n] |= trace::kHasStart | trace::kHasDuration;
-    b.trace.start_ps[n] = start_ns * kPsPerNs;
-    b.trace.dur_ps[n] = (end_ns - start_ns) * kPsPerNs;
+    b.trace.flags.edit(n) |= trace::kHasStart | trace::kHasDuration;
+    b.trace.start_ps.edit(n) = start_ns * kPsPerNs;
+    b.trace.dur_ps.edit(n) = (end_ns - start_ns) * kPsPerNs;
     trace::Comm& comm = b.comm(n);
     comm.type = trace::CommType::all_reduce;
     comm.bytes = 1024;

@@ -1,5 +1,5 @@
 // The analyses, a row each, as tables.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "chakra/base/assert.h"     // IWYU pragma: export
+#include "chakra/base/column.h"     // IWYU pragma: export
 #include "chakra/base/file.h"       // IWYU pragma: export
 #include "chakra/base/interrupt.h"  // IWYU pragma: export
 #include "chakra/base/prng.h"       // IWYU pragma: export
 #include "chakra/base/quantity.h"   // IWYU pragma: export
 #include "chakra/base/result.h"     // IWYU pragma: export
-#include "chakra/base/row_map.h"    // IWYU pragma: export
 #include "chakra/base/spec.h"       // IWYU pragma: export
 #include "chakra/base/strings.h"    // IWYU pragma: export

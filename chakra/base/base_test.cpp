@@ -1,4 +1,5 @@
 #include "chakra/base/base.h"
+#include "chakra/base/row_map.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "chakra/base/file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <isa-l/igzip_lib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -1,5 +1,6 @@
 // Numbers that files give to things (ids, correlations), and the rows that these have here. Nearly all files
-// number without large holes: then a table holds the rows, else a hash map does.
+// number without large holes: then a table holds the rows, else a hash map does. It brings abseil with it, so it is not
+// part of base.h: who needs it includes it.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>

@@ -1,7 +1,7 @@
 #include "chakra/base/spec_json.h"
 
 #include <absl/container/flat_hash_set.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

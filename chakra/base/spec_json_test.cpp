@@ -1,7 +1,7 @@
 // JSON gives the same tree whether it is read as JSON or, behind a comment, by the YAML parser.
 #include "chakra/base/spec_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "chakra/base/base.h"

@@ -1,6 +1,6 @@
 #include "chakra/base/strings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,7 +14,7 @@ const char TextHash::seed = 0;
 char* Arena::reserve(size_t size) {
   if (capacity_ - used_ < size) {
     capacity_ = std::max<size_t>(size, size_t{1} << std::min<size_t>(20, 12 + 2 * blocks_.size()));  // 4 KiB to 1 MiB
-    blocks_.push_back(std::make_unique_for_overwrite<char[]>(capacity_));
+    blocks_.push_back(std::make_shared_for_overwrite<char[]>(capacity_));
     used_ = 0;
   }
   char* place = blocks_.back().get() + used_;
@@ -31,17 +31,37 @@ std::string_view Arena::add(std::string_view text) {
 
 StringPool::StringPool() { intern(""); }
 
+size_t StringPool::slot_of(std::string_view text, size_t hash) const {
+  CHAKRA_ASSERT(!slots_.empty());  // else it was moved from
+  const size_t mask = slots_.size() - 1;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    const Slot& slot = slots_[at];
+    if (slot.id == kFree || (slot.hash == hash >> 32 && texts_[slot.id] == text)) return at;
+  }
+}
+
+void StringPool::grow() {
+  slots_.assign(std::max<size_t>(16, 2 * slots_.size()), {0, kFree});
+  const std::span<Slot> slots = slots_.edit();
+  for (StringId id = 0; id < texts_.size(); ++id) {
+    const size_t hash = TextHash()(texts_[id]);
+    slots[slot_of(texts_[id], hash)] = {static_cast<uint32_t>(hash >> 32), id};
+  }
+}
+
 StringId StringPool::intern(std::string_view text) {
-  if (auto found = ids_.find(text); found != ids_.end()) return found->second;
+  if (texts_.size() * 4 >= slots_.size() * 3) grow();
+  const size_t hash = TextHash()(text), at = slot_of(text, hash);
+  if (slots_[at].id != kFree) return slots_[at].id;
   const auto id = static_cast<StringId>(texts_.size());
+  slots_.edit(at) = {static_cast<uint32_t>(hash >> 32), id};
   texts_.push_back(arena_.add(text));
-  ids_.emplace(texts_.back(), id);
   return id;
 }
 
 StringId StringPool::find(std::string_view text) const {
-  auto found = ids_.find(text);
-  return found == ids_.end() ? 0 : found->second;
+  const StringId id = slots_[slot_of(text, TextHash()(text))].id;
+  return id == kFree ? 0 : id;
 }
 
 namespace {

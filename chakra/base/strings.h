@@ -3,19 +3,34 @@
 // of integers.
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "chakra/base/column.h"
 
 namespace chakra {
 
-/// Append-only bytes; views stay valid until the arena is destroyed, also when it is moved.
+/// Append-only bytes; views stay valid until the arena and all its copies are destroyed. A copy shares what is there
+/// and adds to blocks of its own. Cost of a copy: O(blocks).
 class Arena {
  public:
+  Arena() = default;
+  Arena(const Arena& other) : blocks_(other.blocks_) {}
+  Arena(Arena&& other) noexcept
+      : blocks_(std::move(other.blocks_)),
+        used_(std::exchange(other.used_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+  Arena& operator=(Arena other) noexcept {
+    blocks_.swap(other.blocks_);
+    std::swap(used_, other.used_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+
   /// Copies text in. Cost: O(text).
   std::string_view add(std::string_view text);
 
@@ -24,8 +39,8 @@ class Arena {
   void shrink(size_t unused) { used_ -= unused; }
 
  private:
-  std::vector<std::unique_ptr<char[]>> blocks_;
-  size_t used_ = 0;
+  std::vector<std::shared_ptr<char[]>> blocks_;
+  size_t used_ = 0;  ///< of the last block
   size_t capacity_ = 0;
 };
 
@@ -63,17 +78,14 @@ struct TextHash {
  private:
   static const char seed;  ///< where it is changes from run to run
 };
-template <class Value>
-using TextMap = absl::flat_hash_map<std::string_view, Value, TextHash>;
 
 using StringId = uint32_t;
 
-/// Interned strings. Id 0 is always "". Lookups and insertions are O(length), amortised.
+/// Interned strings. Id 0 is always "". Lookups and insertions are O(length), amortised. Copies share their strings
+/// until one of them gets a new one.
 class StringPool {
  public:
   StringPool();
-  StringPool(StringPool&&) = default;
-  StringPool& operator=(StringPool&&) = default;
 
   StringId intern(std::string_view text);
   /// The id of a string that may not be there: 0 (the empty string) then.
@@ -82,9 +94,18 @@ class StringPool {
   size_t size() const { return texts_.size(); }
 
  private:
+  struct Slot {
+    uint32_t hash = 0;  ///< the upper half
+    StringId id = 0;
+  };
+  static constexpr StringId kFree = UINT32_MAX;
+
   Arena arena_;
-  std::vector<std::string_view> texts_;
-  TextMap<StringId> ids_;
+  Column<std::string_view> texts_;
+  Column<Slot> slots_;  ///< a power of two, at most three quarters of them taken; looked up one after the other
+
+  size_t slot_of(std::string_view text, size_t hash) const;  ///< where it is or would be
+  void grow();
 };
 
 /// text == literal, but compared in a few instructions where a parser does so for every field.

@@ -1,6 +1,6 @@
 #include "chakra/check/check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -21,7 +21,7 @@ Builder chain(NodeId nodes) {
   Builder b;
   for (NodeId n = 0; n < nodes; ++n) {
     b.add(n + 1, b.trace.strings.intern("op"), NodeType::comp);
-    b.trace.flags[n] |= trace::kHasDuration;
+    b.trace.flags.edit(n) |= trace::kHasDuration;
     if (n > 0) b.dep(n, n - 1, 0);
   }
   return b;
@@ -48,10 +48,10 @@ TEST(Check, EachRuleFindsItsDefect) {
            Row{"check.ctrl.dangling", false, [](Builder& b) { b.ctrl_by_id(2, 77); }},
            Row{"check.dep.cycle", true, [](Builder& b) { b.dep(1, 3, 0); }},
            Row{"check.dep.cycle", true, [](Builder& b) { b.dep(1, 1, 0); }},
-           Row{"check.type.invalid", true, [](Builder& b) { b.trace.type[2] = NodeType::invalid; }},
+           Row{"check.type.invalid", true, [](Builder& b) { b.trace.type.edit(2) = NodeType::invalid; }},
            Row{"check.comm.size", true,
                [](Builder& b) {
-                 b.trace.type[2] = NodeType::coll;
+                 b.trace.type.edit(2) = NodeType::coll;
                  b.comm(2).bytes = uint64_t{1} << 60;
                  b.comm(2).type = trace::CommType::barrier;
                }},
@@ -61,15 +61,15 @@ TEST(Check, EachRuleFindsItsDefect) {
                }},
            Row{"match.collective.size_unknown", false,
                [](Builder& b) {
-                 b.trace.type[2] = NodeType::coll;
+                 b.trace.type.edit(2) = NodeType::coll;
                  b.comm(2).type = trace::CommType::all_reduce;
                }},
-           Row{"check.duration.missing", false, [](Builder& b) { b.trace.flags[2] = 0; }},
+           Row{"check.duration.missing", false, [](Builder& b) { b.trace.flags.edit(2) = 0; }},
            Row{"check.time.order", false,
                [](Builder& b) {
-                 b.trace.flags[1] |= trace::kHasStart;
-                 b.trace.flags[2] |= trace::kHasStart;
-                 b.trace.start_ps[1] = 100;
+                 b.trace.flags.edit(1) |= trace::kHasStart;
+                 b.trace.flags.edit(2) |= trace::kHasStart;
+                 b.trace.start_ps.edit(1) = 100;
                }},
        }) {
     Builder b = chain(5);

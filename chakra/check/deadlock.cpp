@@ -1,6 +1,6 @@
 // A circle in the ranks' graphs as one (job_graph.h) is a deadlock; without one, none can happen.
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,5 @@
 // Valid random jobs give no finding; each of these mutations is named with its rank, group and index, or message.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>

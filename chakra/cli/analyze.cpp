@@ -1,7 +1,7 @@
 // chakra analyze
 #include "chakra/analyze/analyze.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -21,8 +21,8 @@ chakra::trace::Trace build_rank(int64_t rank) {
 
   // A computation of 25 us on the device.
   const trace::NodeId compute = builder.add(0, t.strings.intern("forward"), trace::NodeType::comp);
-  t.flags[compute] |= trace::kSaysCpuOrNot | trace::kHasDuration;  // says: not on the CPU
-  t.dur_ps[compute] = 25 * kPsPerUs;
+  t.flags.edit(compute) |= trace::kSaysCpuOrNot | trace::kHasDuration;  // says: not on the CPU
+  t.dur_ps.edit(compute) = 25 * kPsPerUs;
   builder.attr({t.strings.intern("layer"), int64_t{0}});  // of the node added last
 
   // A collective of the group, once the computation is done.

@@ -1,5 +1,5 @@
 // chakra check
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "chakra/check/check.h"
 #include "chakra/cli/cli.h"

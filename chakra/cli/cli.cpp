@@ -1,6 +1,6 @@
 #include "chakra/cli/cli.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ int report(const Error& error) {
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 void print_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-std::string to_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string to_text(const Json& json) { return json.text() + "\n"; }
 
 Result<void> write_json(const Json& json, const std::string& path) {
   if (path != "-") return write_file(path, to_text(json));

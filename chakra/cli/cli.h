@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +15,7 @@
 
 namespace chakra::cli {
 
-using Json = nlohmann::ordered_json;
+using table::Json;
 
 struct CommandRow {
   std::string_view name;

@@ -1,5 +1,5 @@
 // The command line is read here, by CLI11, which no other file knows.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,5 +1,5 @@
 // chakra convert
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <map>

@@ -1,5 +1,5 @@
 // chakra diff
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

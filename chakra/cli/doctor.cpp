@@ -1,5 +1,5 @@
 // chakra doctor
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/sysinfo.h>

@@ -1,5 +1,5 @@
 // chakra gen
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // chakra gen cases
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "chakra/cli/cli.h"
 #include "chakra/gen/gen.h"

@@ -1,5 +1,5 @@
 // chakra import
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // chakra info
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 

@@ -67,11 +67,11 @@ trace::Trace without(const trace::Trace& t, trace::EdgeKind a, trace::EdgeKind b
   for (const trace::Lane& lane : t.lanes) copy.lanes.push_back(lane);
   for (trace::NodeId n = 0; n < t.size(); ++n) {
     builder.add(t.id[n], copy.strings.intern(t.name_of(n)), t.type[n]);
-    copy.flags[n] = t.flags[n];
-    copy.start_ps[n] = t.start_ps[n];
-    copy.dur_ps[n] = t.dur_ps[n];
-    copy.lane[n] = t.lane[n];
-    copy.part_of[n] = t.part_of[n];
+    copy.flags.edit(n) = t.flags[n];
+    copy.start_ps.edit(n) = t.start_ps[n];
+    copy.dur_ps.edit(n) = t.dur_ps[n];
+    copy.lane.edit(n) = t.lane[n];
+    copy.part_of.edit(n) = t.part_of[n];
     for (const trace::NodeId caller : t.ctrl.of(n)) builder.ctrl(n, caller);
     for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
       if (const trace::EdgeKind kind = trace::kind_of(t.deps.kind[e]); kind != a && kind != b)

@@ -1,5 +1,5 @@
 // chakra link
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>

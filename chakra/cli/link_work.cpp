@@ -1,6 +1,6 @@
 #include "chakra/cli/link_work.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

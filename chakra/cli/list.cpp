@@ -1,5 +1,5 @@
 // chakra list
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 // Names that people type: mlcommons/chakra's commands as links to this one. Each takes the same flags, old spellings
 // included, and becomes the arguments of a subcommand; docs/names.md says what each does and where it differs.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // chakra pack, chakra unpack
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 

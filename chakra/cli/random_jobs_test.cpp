@@ -1,6 +1,6 @@
 // Random jobs, valid and broken, through the check and both simulators: all end, none silently, and what the check
 // proves is what the run does.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -111,7 +111,7 @@ TEST(RandomJobs, EndInBothSimulatorsAsTheCheckSays) {
 
     // In every native mode: as it is, every rank by itself, and links shared.
     sim::SimInput native_in;
-    for (const trace::Trace& t : in.job.ranks) native_in.job.ranks.push_back(trace::copy(t));
+    for (const trace::Trace& t : in.job.ranks) native_in.job.ranks.push_back(t);
     native_in.fabric = in.fabric;
     native_in.system = in.system;
     native_in.groups = in.groups;

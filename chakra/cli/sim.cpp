@@ -1,5 +1,5 @@
 // chakra sim
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <chrono>

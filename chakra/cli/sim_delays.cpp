@@ -1,6 +1,6 @@
 #include "chakra/cli/sim_delays.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <map>

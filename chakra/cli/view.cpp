@@ -1,7 +1,7 @@
 // chakra view
 #include "chakra/view/view.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // the formula's; running without contention must agree with an event-driven run written from the definition.
 #include "chakra/coll/coll.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Which algorithm is taken: the readable rules.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>

@@ -1,7 +1,7 @@
 #include "chakra/compat/index.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

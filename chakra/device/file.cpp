@@ -1,5 +1,5 @@
 // Device files: docs/formats/device.md.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,5 @@
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
@@ -146,7 +146,7 @@ class Expansion {
         quieten(t, n);
         continue;
       }
-      trace::Comm& comm = t.comms[t.comm_row[n]];
+      trace::Comm& comm = t.comms.edit(t.comm_row[n]);
       const std::string name(t.strings[comm.group]);
       const auto known = known_.find(name);
       if (known == known_.end()) {  // all ranks, or nobody knows
@@ -186,13 +186,13 @@ class Expansion {
   }
 
   void quieten(Trace& t, NodeId n) {
-    t.type[n] = NodeType::comp;
-    t.flags[n] |= trace::kHasDuration;
-    t.comm_row[n] = trace::kNoRow;
+    t.type.edit(n) = NodeType::comp;
+    t.flags.edit(n) |= trace::kHasDuration;
+    t.comm_row.edit(n) = trace::kNoRow;
     ++messages_;
   }
   void even(Trace& t, NodeId n) {
-    trace::Comm& comm = t.comms[t.comm_row[n]];
+    trace::Comm& comm = t.comms.edit(t.comm_row[n]);
     if (comm.in_split.empty() && comm.out_split.empty()) return;
     comm.in_split = comm.out_split = {};
     ++splits_;

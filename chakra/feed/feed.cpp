@@ -7,9 +7,11 @@ namespace chakra::feed {
 
 using trace::NodeId;
 
-Feeder::Feeder(const trace::Trace& trace, bool control)
-    : missing_(trace.size(), 0), ready_at_(trace.size(), 0), begin_(trace.size() + 1, 0), remaining_(trace.size()) {
+namespace {
+
+Graph graph_of(const trace::Trace& trace, bool control) {
   trace::assert_whole(trace);
+  Graph graph{trace.deps, trace.ctrl, {}, {}, {}};
   const auto each = [&](const auto& use) {
     for (NodeId n = 0; n < trace.size(); ++n)
       for (uint32_t e = trace.deps.begin[n]; e < trace.deps.begin[n + 1]; ++e)
@@ -18,14 +20,37 @@ Feeder::Feeder(const trace::Trace& trace, bool control)
     for (NodeId n = 0; n < trace.size(); ++n)
       for (const NodeId caller : trace.ctrl.of(n)) use(n, caller, Picoseconds{0});
   };
+  graph.missing.resize(trace.size());
+  graph.begin.resize(trace.size() + size_t{1});
+  const std::span<uint32_t> missing = graph.missing.edit(), begin = graph.begin.edit();
   each([&](NodeId n, NodeId on, Picoseconds) {
-    ++missing_[n];
-    ++begin_[on + 1];
+    ++missing[n];
+    ++begin[on + 1];
   });
-  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-  waiting_.resize(begin_.back());
-  std::vector<uint32_t> next(begin_.begin(), begin_.end() - 1);
-  each([&](NodeId n, NodeId on, Picoseconds lag) { waiting_[next[on]++] = {n, lag}; });
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  graph.waiting.resize(begin.back());
+  const std::span<Graph::Waiting> waiting = graph.waiting.edit();
+  std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
+  each([&](NodeId n, NodeId on, Picoseconds lag) { waiting[next[on]++] = {n, lag}; });
+  return graph;
+}
+
+Graph find_graph(const trace::Trace& trace, bool control, Graphs* graphs) {
+  if (!graphs) return graph_of(trace, control);
+  const std::tuple key(control, trace.deps.identity(), trace.ctrl.identity());
+  const auto found = graphs->find(key);
+  return found != graphs->end() ? found->second : graphs->emplace(key, graph_of(trace, control)).first->second;
+}
+
+}  // namespace
+
+Feeder::Feeder(const trace::Trace& trace, bool control, Graphs* graphs)
+    : graph_(find_graph(trace, control, graphs)),
+      missing_(graph_.missing.begin(), graph_.missing.end()),
+      ready_at_(trace.size(), 0),
+      remaining_(trace.size()) {
+  CHAKRA_ASSERT(missing_.size() == trace.size());
+  if (!graphs) graph_.missing = {};
 }
 
 void Feeder::start(std::vector<Ready>& ready) {
@@ -39,8 +64,8 @@ void Feeder::done(NodeId node, Picoseconds time, std::vector<Ready>& ready) {
   missing_[node] = kDone;
   --remaining_;
   const size_t first = ready.size();
-  for (uint32_t i = begin_[node]; i < begin_[node + 1]; ++i) {
-    const Waiting& w = waiting_[i];
+  for (uint32_t i = graph_.begin[node]; i < graph_.begin[node + 1]; ++i) {
+    const Graph::Waiting& w = graph_.waiting[i];
     ready_at_[w.node] = std::max(ready_at_[w.node], add_saturated(time, w.lag));
     if (--missing_[w.node] == 0) ready.push_back({w.node, ready_at_[w.node]});
   }

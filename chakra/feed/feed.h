@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -18,10 +20,25 @@ struct Ready {
   Picoseconds time = 0;  ///< latest end of a dependency plus its edge's lag; 0 without dependencies
 };
 
+/// Who waits for whom in a trace.
+struct Graph {
+  struct Waiting {
+    trace::NodeId node;
+    Picoseconds lag;
+  };
+  trace::Edges deps, ctrl;   ///< those of the trace
+  Column<uint32_t> missing;  ///< how many nodes each waits for
+  Column<uint32_t> begin;    ///< CSR: who waits for each node
+  Column<Waiting> waiting;
+};
+/// By whether control edges gate, and the edges' identity.
+using Graphs = std::map<std::tuple<bool, trace::Edges::Identity, trace::Edges::Identity>, Graph>;
+
 class Feeder {
  public:
-  /// `trace` must outlive the feeder. `control`: control edges also gate nodes.
-  explicit Feeder(const trace::Trace& trace, bool control = false);
+  /// `control`: control edges also gate nodes. `graphs`: of the feeders made before; a trace that shares its edges with
+  /// one of theirs (a copy does) takes the graph from there. Cost: O(nodes + edges); with a graph from there O(nodes).
+  explicit Feeder(const trace::Trace& trace, bool control = false, Graphs* graphs = nullptr);
 
   /// Appends the nodes that wait for nothing, by ascending row.
   void start(std::vector<Ready>& ready);
@@ -36,15 +53,9 @@ class Feeder {
 
  private:
   static constexpr uint32_t kDone = UINT32_MAX;
-  struct Waiting {
-    trace::NodeId node;
-    Picoseconds lag;
-  };
-
-  std::vector<uint32_t> missing_;  ///< dependencies not done yet, per node
-  std::vector<Picoseconds> ready_at_;
-  std::vector<uint32_t> begin_;  ///< CSR: who waits for each node
-  std::vector<Waiting> waiting_;
+  Graph graph_;
+  std::vector<uint32_t> missing_;      ///< dependencies not done yet, per node
+  std::vector<Picoseconds> ready_at_;  ///< of those that still wait: from when they may start
   trace::NodeId remaining_ = 0;
 };
 

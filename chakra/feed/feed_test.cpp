@@ -27,7 +27,11 @@ TEST(Feeder, HandsOutEachNodeOnceAndNotTooEarly) {
   for (const bool control : {false, true})
     for (int round = 0; round < 100; ++round) {
       const Trace t = random_trace(random, static_cast<NodeId>(1 + random.below(80)));
-      Feeder feeder(t, control);
+      Graphs graphs;
+      const Trace copy = t;
+      const Feeder other(copy, control, &graphs);
+      Feeder feeder(t, control, &graphs);
+      EXPECT_EQ(graphs.size(), 1u);
       std::vector<Ready> ready;
       feeder.start(ready);
       std::vector<Picoseconds> end(t.size(), -1);

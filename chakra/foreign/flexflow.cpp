@@ -1,6 +1,6 @@
 // FlexFlow task graphs: a Graphviz file with compute tasks on devices and transfers between devices
 // (docs/reference/formats/flexflow.md).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
@@ -244,9 +244,9 @@ class Assembler {
         Builder& builder = builders_[placed.src];
         placed.begins = placed.ends =
             add(placed.src, task.number, fmt::format("{}_{}", task.name, task.phase), NodeType::comp);
-        builder.trace.lane[placed.begins] = builder.lane({trace::Lane::Kind::stream, 0, stream_[i]});
-        builder.trace.dur_ps[placed.begins] = task.time;
-        builder.trace.flags[placed.begins] |= trace::kHasDuration;
+        builder.trace.lane.edit(placed.begins) = builder.lane({trace::Lane::Kind::stream, 0, stream_[i]});
+        builder.trace.dur_ps.edit(placed.begins) = task.time;
+        builder.trace.flags.edit(placed.begins) |= trace::kHasDuration;
       }
       placed_.push_back(placed);
     }
@@ -318,7 +318,7 @@ class Assembler {
   NodeId add(size_t rank, uint64_t id, const std::string& name, NodeType type) {
     trace::Trace& t = builders_[rank].trace;
     const NodeId node = builders_[rank].add(id, t.strings.intern(name), type);
-    t.flags[node] |= trace::kSaysCpuOrNot;  // on the device
+    t.flags.edit(node) |= trace::kSaysCpuOrNot;  // on the device
     return node;
   }
 

@@ -1,5 +1,5 @@
 // FlexFlow graphs: counted and timed by a second, simpler reading of the file.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

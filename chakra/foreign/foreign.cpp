@@ -1,6 +1,6 @@
 #include "chakra/foreign/foreign.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
@@ -187,7 +187,7 @@ std::string difference(const Trace& a, const Trace& b) {
     const trace::Lane& lane = t.lanes[t.lane[n]];
     return std::tuple(static_cast<int>(lane.kind), lane.process, lane.index);
   };
-  const auto work = [](const std::vector<uint64_t>& column, NodeId n) { return n < column.size() ? column[n] : 0; };
+  const auto work = [](std::span<const uint64_t> column, NodeId n) { return n < column.size() ? column[n] : 0; };
   for (NodeId n = 0; n < a.size(); ++n) {
     const auto differs = [&](const char* what) {
       return fmt::format("rank {}, node {}: the {} differs", a.rank, a.id[n], what);

@@ -1,6 +1,6 @@
 // The two JSON forms of mlcommons/chakra: what its feeder reads (an object per node, docs/formats/feeder_json.md) and
 // what its linker writes (a host trace with device operations and times, docs/formats/foreign.md).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +11,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "chakra/base/text_map.h"
 #include "chakra/foreign/forms.h"
 #include "chakra/json/json.h"
 
@@ -169,18 +170,18 @@ class FeederReader {
         has_id = true;
       } else if (key == "Name") {
         CHAKRA_ASSIGN(const std::string name, text(key, value));
-        t.name[node] = t.strings.intern(name);
+        t.name.edit(node) = t.strings.intern(name);
       } else if (key == "NodeType") {
         CHAKRA_ASSIGN(const uint64_t type, natural(key, value));
         if (type >= trace::kNodeTypeNames.size()) return bad_field(key, "type of nodes");
-        t.type[node] = static_cast<NodeType>(type);
+        t.type.edit(node) = static_cast<NodeType>(type);
         has_type = true;
       } else if (key == "is_cpu_op") {
         CHAKRA_ASSIGN(const bool cpu, boolean(key, value));
-        t.flags[node] |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (cpu ? trace::kOnCpu : 0));
+        t.flags.edit(node) |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (cpu ? trace::kOnCpu : 0));
       } else if (key == "runtime") {
-        CHAKRA_ASSIGN(t.dur_ps[node], duration(key, value));
-        t.flags[node] |= trace::kHasDuration;
+        CHAKRA_ASSIGN(t.dur_ps.edit(node), duration(key, value));
+        t.flags.edit(node) |= trace::kHasDuration;
       } else if (key == "data_deps") {
         CHAKRA_ASSIGN(const std::vector<uint64_t> deps, ids(key, value));
         for (const uint64_t on : deps) builder_.dep_by_id(node, on, kGiven, 0);
@@ -189,10 +190,10 @@ class FeederReader {
         for (const uint64_t caller : callers) builder_.ctrl_by_id(node, caller);
       } else if (key == "tensor_size") {
         t.tensor_bytes.resize(node + 1);
-        CHAKRA_ASSIGN(t.tensor_bytes[node], natural(key, value));
+        CHAKRA_ASSIGN(t.tensor_bytes.edit(node), natural(key, value));
       } else if (key == "num_ops") {
         t.num_ops.resize(node + 1);
-        CHAKRA_ASSIGN(t.num_ops[node], natural(key, value));
+        CHAKRA_ASSIGN(t.num_ops.edit(node), natural(key, value));
       } else if (key == "comm_type") {
         CHAKRA_ASSIGN(const uint64_t type, natural(key, value));
         if (type >= trace::kCommTypeNames.size()) return bad_field(key, "type of collectives");
@@ -331,7 +332,7 @@ class LinkedReader {
       } else if (key == "name") {
         std::string_view name;
         if (value.get_string().get(name)) return bad_field(key, "text");
-        t.name[node] = t.strings.intern(name);
+        t.name.edit(node) = t.strings.intern(name);
       } else if (key == "ctrl_deps" || key == "parent") {
         if (is_null(value)) return {};
         CHAKRA_ASSIGN(linked.parent, natural(key, value));
@@ -343,8 +344,8 @@ class LinkedReader {
       } else if (key == "attrs") {
         return attrs(value, linked);
       } else if (key == "exclusive_dur") {
-        CHAKRA_ASSIGN(t.dur_ps[node], duration(key, value));
-        t.flags[node] |= trace::kHasDuration;
+        CHAKRA_ASSIGN(t.dur_ps.edit(node), duration(key, value));
+        t.flags.edit(node) |= trace::kHasDuration;
       } else if (key == "ts") {
         CHAKRA_ASSIGN(linked.ts_ns, nanoseconds(key, value));
         linked.has_ts = true;
@@ -370,13 +371,13 @@ class LinkedReader {
     };
     CHAKRA_TRY(for_each_field(object, stream_, use));
     if (!has_id) return fail(Code::bad_input, "foreign.json.field", "a node has no id", stream_.current_place());
-    t.flags[node] |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (linked.device ? 0 : trace::kOnCpu));
+    t.flags.edit(node) |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (linked.device ? 0 : trace::kOnCpu));
     if (!io.inputs.empty() || !io.outputs.empty()) {
-      t.io_row[node] = static_cast<uint32_t>(t.ios.size());
+      t.io_row.edit(node) = static_cast<uint32_t>(t.ios.size());
       t.ios.emplace_back(io, t.texts);
     }
     if (contains(t.name_of(node), "process_group:init")) {
-      t.type[node] = NodeType::metadata;
+      t.type.edit(node) = NodeType::metadata;
       groups(io.inputs.values);
     }
     return {};
@@ -397,11 +398,11 @@ class LinkedReader {
       const NodeId parent = parent_of(n);
       if (linked.has_parent && parent != n) builder_.ctrl_by_id(n, linked.parent);
       if (linked.device) {
-        t.lane[n] = builder_.lane({trace::Lane::Kind::stream, 0, linked.stream});
+        t.lane.edit(n) = builder_.lane({trace::Lane::Kind::stream, 0, linked.stream});
         if (parent != trace::kNoNode && parent != n) builder_.dep(n, parent, static_cast<uint8_t>(EdgeKind::launch));
         communication(n, parent);
       } else if (t.type[n] != NodeType::metadata) {
-        t.lane[n] = builder_.lane({trace::Lane::Kind::thread, 0, linked.tid});
+        t.lane.edit(n) = builder_.lane({trace::Lane::Kind::thread, 0, linked.tid});
         // Ids are given when operators start: in their order, a thread's operators follow one another.
         const auto [last, first] = last_of_thread.try_emplace(linked.tid, n);
         if (!first) builder_.dep(n, std::exchange(last->second, n), static_cast<uint8_t>(EdgeKind::program));
@@ -445,8 +446,8 @@ class LinkedReader {
     t.base_ns = first;
     for (NodeId n = 0; n < t.size(); ++n) {
       if (!linked_[n].has_ts) continue;
-      t.start_ps[n] = (linked_[n].ts_ns - first) * kPsPerNs;
-      t.flags[n] |= trace::kHasStart;
+      t.start_ps.edit(n) = (linked_[n].ts_ns - first) * kPsPerNs;
+      t.flags.edit(n) |= trace::kHasStart;
     }
     return {};
   }
@@ -472,15 +473,15 @@ class LinkedReader {
     if (!contains(name, "nccl") && !contains(name, "rccl")) return;
     const Linked& linked = linked_[n];
     CommType type = collective_in(name);
-    t.type[n] = NodeType::coll;
+    t.type.edit(n) = NodeType::coll;
     if (contains(name, "sendrecv")) {
       if (parent != trace::kNoNode && contains(t.name_of(parent), "record_param_comms") &&
           parent_of(parent) != trace::kNoNode)
         parent = parent_of(parent);
       const std::string caller = parent == trace::kNoNode ? "" : to_lower(t.name_of(parent));
       type = collective_in(caller);
-      if (type == CommType::unknown && contains(caller, "send")) t.type[n] = NodeType::send;
-      else if (type == CommType::unknown && contains(caller, "recv")) t.type[n] = NodeType::recv;
+      if (type == CommType::unknown && contains(caller, "send")) t.type.edit(n) = NodeType::send;
+      else if (type == CommType::unknown && contains(caller, "recv")) t.type.edit(n) = NodeType::recv;
     }
     trace::Comm& comm = builder_.comm(n);
     comm.type = t.type[n] == NodeType::coll ? type : CommType::unknown;

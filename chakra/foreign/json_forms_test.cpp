@@ -1,6 +1,6 @@
 // The two JSON forms on samples whose graph is known, on mlcommons/chakra's own, and cut anywhere; and what tells forms
 // apart.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>

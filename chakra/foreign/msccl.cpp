@@ -620,8 +620,8 @@ trace::Trace trace_of(const Algorithm& a, size_t rank, const Options& options) {
         pending.clear();
         previous = node;
         if (type == NodeType::comp) {
-          t.dur_ps[node] = step.op->op == Op::nop ? 0 : options.default_run_time;
-          t.flags[node] |= trace::kHasDuration;
+          t.dur_ps.edit(node) = step.op->op == Op::nop ? 0 : options.default_run_time;
+          t.flags.edit(node) |= trace::kHasDuration;
           return;
         }
         trace::Comm& comm = builder.comm(node);

@@ -1,5 +1,5 @@
 // MSCCL algorithms: ours of five kinds and all real ones pass the verification; what is broken at any step does not.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

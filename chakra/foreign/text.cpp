@@ -331,8 +331,8 @@ class RankBuilder {
     Trace& t = builder_.trace;
     const NodeId node =
         builder_.add(t.size(), t.strings.intern(fmt::format("COMP_NODE_{}_{}", layer.name, phase)), NodeType::comp);
-    t.dur_ps[node] = time;
-    t.flags[node] |= trace::kHasDuration;
+    t.dur_ps.edit(node) = time;
+    t.flags.edit(node) |= trace::kHasDuration;
     return node;
   }
   /// kNoNode where the layer communicates nothing there.

@@ -1,6 +1,6 @@
 // ASTRA-sim 1.0 text: mlcommons/chakra outputs field by field, the loops against sums that need no graph, the groups as
 // partitions of the ranks, and the way there and back.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -274,7 +274,7 @@ TEST(Text, RefusesToWriteWhatItCannotHold) {
   const std::string refused = "foreign.write.cannot_hold";
   EXPECT_EQ(tag({}), refused);
   auto job = make();
-  job.ranks[1].dur_ps[0] += 1000;
+  job.ranks[1].dur_ps.edit(0) += 1000;
   EXPECT_EQ(tag(job), refused);
   job = make();
   job.ranks[0].comms[0].bytes += 1;

@@ -25,14 +25,14 @@ Builder begin(int64_t rank) {
 NodeId add(Builder& builder, NodeType type) {
   Trace& t = builder.trace;
   const NodeId node = builder.add(t.size(), t.strings.intern(trace::name(type)), type);
-  t.flags[node] |= trace::kSaysCpuOrNot;
+  t.flags.edit(node) |= trace::kSaysCpuOrNot;
   return node;
 }
 
 NodeId compute(Builder& builder, const CaseOptions& options) {
   const NodeId node = add(builder, NodeType::comp);
-  builder.trace.dur_ps[node] = options.runtime;
-  builder.trace.flags[node] |= trace::kHasDuration;
+  builder.trace.dur_ps.edit(node) = options.runtime;
+  builder.trace.flags.edit(node) |= trace::kHasDuration;
   return node;
 }
 
@@ -59,7 +59,7 @@ Trace collective(int64_t rank, int64_t, const CaseOptions& options) {
   Builder builder = begin(rank);
   Trace& t = builder.trace;
   const NodeId node = builder.add(0, t.strings.intern(trace::name(type)), NodeType::coll);
-  t.flags[node] |= trace::kSaysCpuOrNot;
+  t.flags.edit(node) |= trace::kSaysCpuOrNot;
   trace::Comm& comm = builder.comm(node);
   comm.type = type;
   comm.bytes = type == CommType::barrier ? 0 : options.comm_bytes;

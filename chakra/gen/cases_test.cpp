@@ -1,5 +1,5 @@
 // The named cases against mlcommons/chakra's files, through libprotobuf.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 

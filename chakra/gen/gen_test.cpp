@@ -1,7 +1,7 @@
 // Steps of any shape can be carried out, and their sums are those of the formulas.
 #include "chakra/gen/gen.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

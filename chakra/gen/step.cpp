@@ -1,5 +1,5 @@
 // A training step of a transformer: the trace of each pipeline stage, and which rank is in which.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -194,8 +194,8 @@ class Stage {
 
   NodeId add(std::string_view name, NodeType type, Stream stream) {
     const NodeId n = b_.add(b_.trace.size() + 1, b_.trace.strings.intern(name), type);
-    b_.trace.flags[n] = trace::kSaysCpuOrNot;
-    b_.trace.lane[n] = b_.lane({trace::Lane::Kind::stream, 0, stream});
+    b_.trace.flags.edit(n) = trace::kSaysCpuOrNot;
+    b_.trace.lane.edit(n) = b_.lane({trace::Lane::Kind::stream, 0, stream});
     return n;
   }
   void dep(NodeId node, NodeId on, EdgeKind kind) {
@@ -224,14 +224,14 @@ class Stage {
     const Picoseconds time =
         picoseconds(std::max(work.flops / (o_.peak_flop_per_s * o_.efficiency), work.bytes / o_.memory_bytes_per_s));
     too_large_ |= time >= kLongestPs || !(work.flops < 9e18);
-    b_.trace.dur_ps[n] = std::max<Picoseconds>((time + kPsPerNs - 1) / kPsPerNs, 1) * kPsPerNs;
-    b_.trace.flags[n] |= trace::kHasDuration;
+    b_.trace.dur_ps.edit(n) = std::max<Picoseconds>((time + kPsPerNs - 1) / kPsPerNs, 1) * kPsPerNs;
+    b_.trace.flags.edit(n) |= trace::kHasDuration;
     b_.trace.num_ops.resize(n + 1);
     b_.trace.tensor_bytes.resize(n + 1);
     b_.trace.op_dtype.resize(n + 1, static_cast<uint8_t>(dtype(o_.bytes_per_element)));
     if (too_large_) return;
-    b_.trace.num_ops[n] = static_cast<uint64_t>(work.flops);
-    b_.trace.tensor_bytes[n] = exact(work.bytes);
+    b_.trace.num_ops.edit(n) = static_cast<uint64_t>(work.flops);
+    b_.trace.tensor_bytes.edit(n) = exact(work.bytes);
   }
 
   NodeId collective(std::string_view name, CommType type, double bytes, std::string_view group, Stream stream) {

@@ -1,6 +1,6 @@
 #include "chakra/io/columns.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/base/text_map.h"
 #include "chakra/io/records.h"
 
 namespace chakra::io {

@@ -1,7 +1,7 @@
 #include "chakra/io/container.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <isa-l/crc.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // A container that was cut, or to which adding was interrupted, as it was before.
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 // Version 0.0.1 (.eg), up-converted. It has no metadata; its node types are one less from COMP on, for it had no
 // METADATA; its parents are what a node waits for. docs/formats/et.md says the rest.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <deque>
 #include <protozero/pbf_reader.hpp>

@@ -1,10 +1,11 @@
 // .et -> Trace.
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "chakra/base/text_map.h"
 #include "chakra/io/et_schema.h"
 #include "chakra/io/io.h"
 #include "chakra/io/records.h"
@@ -203,20 +204,20 @@ class Reader {
     if (!duration_ns_ && record.duration_micros > 0) {
       CHAKRA_ASSIGN(duration_ns_, ns_from_us(record.duration_micros));
     }
-    uint8_t& flags = trace().flags[node_];
+    uint8_t& flags = trace().flags.edit(node_);
     if (start_ns_) {
       flags |= trace::kHasStart;
-      trace().start_ps[node_] = *start_ns_;  // nanoseconds until rebase()
+      trace().start_ps.edit(node_) = *start_ns_;  // nanoseconds until rebase()
     }
     if (duration_ns_) {
       if (*duration_ns_ < 0) return range("a negative duration");
       flags |= trace::kHasDuration;
-      CHAKRA_ASSIGN(trace().dur_ps[node_], ps_from_ns(*duration_ns_));
+      CHAKRA_ASSIGN(trace().dur_ps.edit(node_), ps_from_ns(*duration_ns_));
     }
     // Other tools also write a stream for CPU operations.
     const bool device = (flags & trace::kSaysCpuOrNot) && !(flags & trace::kOnCpu);
-    if (device && stream_) trace().lane[node_] = builder_.lane({trace::Lane::Kind::stream, device_, *stream_});
-    else if (!device && has_tid_) trace().lane[node_] = builder_.lane({trace::Lane::Kind::thread, pid_, tid_});
+    if (device && stream_) trace().lane.edit(node_) = builder_.lane({trace::Lane::Kind::stream, device_, *stream_});
+    else if (!device && has_tid_) trace().lane.edit(node_) = builder_.lane({trace::Lane::Kind::thread, pid_, tid_});
     if (trace::is_comm(type)) builder_.comm(node_);
 
     if (contains(record.name, "## process_group:init ##") && trace().groups.empty() &&
@@ -227,7 +228,7 @@ class Reader {
       const auto tensors = [&](const IoRecord& io) {
         return trace::Tensors{io.values, intern(io.shapes), intern(io.types), 0};
       };
-      trace().io_row[node_] = static_cast<uint32_t>(trace().ios.size());
+      trace().io_row.edit(node_) = static_cast<uint32_t>(trace().ios.size());
       trace().ios.emplace_back(trace::Io{tensors(record.inputs), tensors(record.outputs)}, trace().texts);
     }
     return {};
@@ -247,7 +248,7 @@ class Reader {
     switch (found->second) {
       case Known::is_cpu_op:
         if (is_integer)
-          trace().flags[node_] |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (integer ? trace::kOnCpu : 0));
+          trace().flags.edit(node_) |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (integer ? trace::kOnCpu : 0));
         break;
       case Known::comm_type:
         if (is_natural)
@@ -316,7 +317,7 @@ class Reader {
         if (const auto type = is_text ? trace::dtype_of(attr.bytes) : trace::DType::unknown;
             type != trace::DType::unknown) {
           trace().op_dtype.resize(node_ + 1);
-          trace().op_dtype[node_] = static_cast<uint8_t>(type);
+          trace().op_dtype.edit(node_) = static_cast<uint8_t>(type);
         } else {
           keep(attr);  // another tool's
         }
@@ -360,9 +361,9 @@ class Reader {
   void negative_size(bool is_integer) {
     if (is_integer) trace().defects.push_back({trace::Defect::Kind::negative_size, node_, 0});
   }
-  void column(std::vector<uint64_t>& column, uint64_t value) {
+  void column(Column<uint64_t>& column, uint64_t value) {
     column.resize(node_ + 1);
-    column[node_] = value;
+    column.edit(node_) = value;
   }
 
   /// What the trace keeps of an attribute, text still the file's; nothing for lists and what has no value.
@@ -407,7 +408,7 @@ class Reader {
       return range("start times are more than 26 days apart", {file_.place().file});
     t.base_ns = first;
     for (NodeId n = 0; n < t.size(); ++n)
-      if (t.has_start(n)) t.start_ps[n] = (t.start_ps[n] - first) * kPsPerNs;
+      if (t.has_start(n)) t.start_ps.edit(n) = (t.start_ps[n] - first) * kPsPerNs;
     return {};
   }
 

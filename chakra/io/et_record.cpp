@@ -1,5 +1,5 @@
 // Decoding single messages, and cutting a file into them.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 #include <cstring>

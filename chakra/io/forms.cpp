@@ -1,5 +1,5 @@
 // Which form a file has, and copying records from one form to another.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <protozero/pbf_reader.hpp>

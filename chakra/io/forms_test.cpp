@@ -1,5 +1,5 @@
 // Every form gives back what went in, byte for byte; what is cut or changed is an error.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 

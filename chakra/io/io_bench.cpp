@@ -13,10 +13,10 @@ chakra::trace::Trace chain(int64_t rank = 0) {
   const chakra::StringId name = b.trace.strings.intern("aten::some_operator");
   for (chakra::trace::NodeId n = 0; n < kNodes; ++n) {
     b.add(n + 1, name, chakra::trace::NodeType::comp);
-    b.trace.flags[n] =
+    b.trace.flags.edit(n) =
         chakra::trace::kHasStart | chakra::trace::kHasDuration | chakra::trace::kSaysCpuOrNot | chakra::trace::kOnCpu;
-    b.trace.start_ps[n] = n * 1000;
-    b.trace.dur_ps[n] = 1000;
+    b.trace.start_ps.edit(n) = n * 1000;
+    b.trace.dur_ps.edit(n) = 1000;
     if (n > 0) b.dep(n, n - 1, 1);
   }
   return std::move(b).finish();

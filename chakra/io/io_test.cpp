@@ -1,6 +1,6 @@
 // Reading agrees with libprotobuf on every trace there is; libprotobuf reads every file that we write; no cut
 // file passes.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -164,25 +164,25 @@ trace::Trace sample() {
   t.groups.push_back({"0", "default_pg", "cuda:nccl", {0, 1, 2, 3}, 4});
   const auto name = [&](std::string_view text) { return t.strings.intern(text); };
   const trace::NodeId root = b.add(1, name("[pytorch|profiler|execution_trace|process]"), trace::NodeType::comp);
-  t.flags[root] = trace::kOnCpu | trace::kSaysCpuOrNot;
+  t.flags.edit(root) = trace::kOnCpu | trace::kSaysCpuOrNot;
   const trace::NodeId op = b.add(2, name("aten::mm"), trace::NodeType::comp);
   b.attr({name("rf_id"), int64_t{9}});
   b.attr({name("op_schema"), t.texts.add("aten::mm(Tensor a) -> \"é\"")});
   b.attr({name("share"), 0.25});
   b.attr({name("deep"), true});
   b.attr({name("big"), uint64_t{1} << 63});
-  t.flags[op] = trace::kOnCpu | trace::kSaysCpuOrNot | trace::kHasStart | trace::kHasDuration;
-  t.start_ps[op] = 1'500 * kPsPerNs;
-  t.dur_ps[op] = 2'499 * kPsPerNs;
-  t.lane[op] = b.lane({trace::Lane::Kind::thread, 77, 78});
-  t.io_row[op] = 0;
+  t.flags.edit(op) = trace::kOnCpu | trace::kSaysCpuOrNot | trace::kHasStart | trace::kHasDuration;
+  t.start_ps.edit(op) = 1'500 * kPsPerNs;
+  t.dur_ps.edit(op) = 2'499 * kPsPerNs;
+  t.lane.edit(op) = b.lane({trace::Lane::Kind::thread, 77, 78});
+  t.io_row.edit(op) = 0;
   const trace::Tensors inputs{"[[1, 2, 0, 4, 4, 'cpu']]", name("[[4]]"), name("['Tensor(float)']"), name("[[1]]")};
   t.ios.emplace_back(trace::Io{inputs, {}}, t.texts);
   const trace::NodeId kernel = b.add(3, name("ncclDevKernel_AllReduce"), trace::NodeType::coll);
-  t.flags[kernel] = trace::kSaysCpuOrNot | trace::kHasStart | trace::kHasDuration;
-  t.start_ps[kernel] = 5'000 * kPsPerNs;
-  t.dur_ps[kernel] = 700 * kPsPerNs;
-  t.lane[kernel] = b.lane({trace::Lane::Kind::stream, 1, 20});
+  t.flags.edit(kernel) = trace::kSaysCpuOrNot | trace::kHasStart | trace::kHasDuration;
+  t.start_ps.edit(kernel) = 5'000 * kPsPerNs;
+  t.dur_ps.edit(kernel) = 700 * kPsPerNs;
+  t.lane.edit(kernel) = b.lane({trace::Lane::Kind::stream, 1, 20});
   trace::Comm& comm = b.comm(kernel);
   comm.type = trace::CommType::all_reduce;
   comm.bytes = 1 << 20;
@@ -193,7 +193,7 @@ trace::Trace sample() {
   comm.involved = 0b101;
   comm.involved_count = 3;
   const trace::NodeId rest = b.add(4, name("aten::mm"), trace::NodeType::comp);
-  t.part_of[rest] = op;
+  t.part_of.edit(rest) = op;
   b.dep(kernel, op, static_cast<uint8_t>(trace::EdgeKind::launch), 1'519 * kPsPerNs);
   b.dep(rest, op, static_cast<uint8_t>(trace::EdgeKind::program));
   b.dep(rest, kernel, static_cast<uint8_t>(trace::EdgeKind::sync) | trace::kInferred, -20 * kPsPerNs);
@@ -302,16 +302,16 @@ TEST(Et, KeepsWork) {
   t.tensor_bytes.assign(t.size(), 0);
   t.op_dtype.assign(t.size(), 0);
   for (size_t type = 0; type < trace::kDTypeNames.size(); ++type) {
-    t.num_ops[2] = 7;
-    t.tensor_bytes[2] = uint64_t{1} << 63;
-    t.op_dtype[2] = static_cast<uint8_t>(type);
+    t.num_ops.edit(2) = 7;
+    t.tensor_bytes.edit(2) = uint64_t{1} << 63;
+    t.op_dtype.edit(2) = static_cast<uint8_t>(type);
     const std::string bytes = to_et(t);
     const auto read = read_et(*ByteSource::from_memory(bytes));
     ASSERT_TRUE(read) << read.error().message();
     EXPECT_EQ(read->num_ops, t.num_ops);
     EXPECT_EQ(read->tensor_bytes, t.tensor_bytes);
     EXPECT_EQ(read->dtype_of(2), static_cast<trace::DType>(type));
-    EXPECT_EQ(trace::copy(*read).op_dtype, read->op_dtype);
+    EXPECT_EQ(trace::Trace(*read).op_dtype, read->op_dtype);
   }
 }
 

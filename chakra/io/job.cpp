@@ -1,6 +1,6 @@
 // Which files make a job.
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -160,7 +160,7 @@ Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& opt
     const auto alike = last_of_size.find(size);
     if (size > 0 && alike != last_of_size.end() && !job.ranks[alike->second].says_rank &&
         same_contents(files[i].path, files[alike->second].path)) {
-      job.ranks.push_back(trace::copy(job.ranks[alike->second]));
+      job.ranks.push_back(job.ranks[alike->second]);
       job.ranks.back().file = files[i].path;
       job.ranks.back().rank = files[i].rank;
     } else {

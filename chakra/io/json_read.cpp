@@ -1,12 +1,13 @@
 // JSON, as a document or as lines -> records. docs/reference/formats/json.md is the contract.
 #include <absl/strings/escaping.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 #include <cmath>
 #include <deque>
 #include <limits>
 
+#include "chakra/base/text_map.h"
 #include "chakra/io/records.h"
 #include "chakra/json/json.h"
 

@@ -1,6 +1,6 @@
 // Records -> JSON, as a document or as lines. docs/formats/json.md is the contract.
 #include <absl/strings/escaping.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 #include <charconv>

@@ -1,5 +1,5 @@
 // A file of any form -> its nodes one after the other, for who does not want to hold them all.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 #include <protozero/pbf_reader.hpp>

@@ -1,5 +1,5 @@
 // Jobs by classes of ranks: merged ranks come back, written jobs are read, invalid ones are refused.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,9 +38,9 @@ Trace random_trace(uint64_t program, int64_t rank, const std::vector<trace::Proc
     if (n > 0 && random.chance(0.7))
       b.dep(n, static_cast<NodeId>(random.below(n)), static_cast<uint8_t>(random.below(10)),
             random.between(0, 2) * kPsPerNs);
-    t.flags[n] = trace::kSaysCpuOrNot | trace::kHasDuration;
-    t.dur_ps[n] = random.between(0, 100) * kPsPerNs;
-    if (random.chance(0.5)) t.lane[n] = b.lane({trace::Lane::Kind::stream, 0, random.between(0, 2)});
+    t.flags.edit(n) = trace::kSaysCpuOrNot | trace::kHasDuration;
+    t.dur_ps.edit(n) = random.between(0, 100) * kPsPerNs;
+    if (random.chance(0.5)) t.lane.edit(n) = b.lane({trace::Lane::Kind::stream, 0, random.between(0, 2)});
     const std::string text = random.chance(0.5) ? "short" : std::string(80, 'x');
     b.attr({t.strings.intern("note"), std::string_view(text)});
     if (random.chance(0.3)) b.attr({t.strings.intern("number"), random.between(-5, 5)});

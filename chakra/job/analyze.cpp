@@ -1,6 +1,6 @@
 #include "chakra/job/analyze.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

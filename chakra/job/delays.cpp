@@ -1,6 +1,6 @@
 #include "chakra/job/delays.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
@@ -11,7 +11,7 @@ namespace {
 /// The same run again; what only the caller's run is for (timeline, progress) is left out.
 sim::SimInput copy_of(const sim::SimInput& input) {
   sim::SimInput copy;
-  for (const trace::Trace& t : input.job.ranks) copy.job.ranks.push_back(trace::copy(t));
+  for (const trace::Trace& t : input.job.ranks) copy.job.ranks.push_back(t);
   copy.fabric = input.fabric;
   copy.system = input.system;
   copy.groups = input.groups;

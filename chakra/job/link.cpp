@@ -1,6 +1,6 @@
 #include "chakra/job/link.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>

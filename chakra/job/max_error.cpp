@@ -1,6 +1,6 @@
 #include "chakra/job/max_error.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

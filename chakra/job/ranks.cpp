@@ -1,6 +1,6 @@
 #include "chakra/job/ranks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "chakra/job/replays.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +40,7 @@ Span span_of(const trace::Trace& t) {
 /// What a simulation does not look at goes: tensors, attributes, and texts other than those of communication.
 void drop_texts(trace::Trace& t) {
   Arena texts;
-  for (trace::Comm& c : t.comms) {
+  for (trace::Comm& c : t.comms.edit()) {
     c.in_split = texts.add(c.in_split);
     c.out_split = texts.add(c.out_split);
   }
@@ -160,7 +160,7 @@ Result<std::optional<sim::JobReplay>> use_recording(const RecordingOptions& o, s
   if (!sim::JobReplay::possible(input.job)) return std::optional<sim::JobReplay>();
   CHAKRA_ASSIGN(sim::JobReplay replay, sim::JobReplay::measure(input.job));
   sim::SimInput again;
-  for (const trace::Trace& t : input.job.ranks) again.job.ranks.push_back(trace::copy(t));
+  for (const trace::Trace& t : input.job.ranks) again.job.ranks.push_back(t);
   again.fabric = input.fabric;
   again.groups = input.groups;
   again.matching = input.matching;

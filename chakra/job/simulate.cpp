@@ -1,6 +1,6 @@
 #include "chakra/job/simulate.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 

@@ -1,6 +1,6 @@
 #include "chakra/json/json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

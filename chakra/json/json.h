@@ -109,8 +109,8 @@ class JsonStream {
 
   /// Appends a row. Once a part of the file is read that its rest can be judged by, the vector grows to what the
   /// whole file will need if it goes on as it began, so that rows are not copied again and again.
-  template <class T>
-  void append(std::vector<T>& rows, const T& row) const {
+  template <class Rows>
+  void append(Rows& rows, const typename Rows::value_type& row) const {
     constexpr double kEnough = 0.02, kSpare = 1.05;
     if (rows.size() == rows.capacity())
       if (const double progress = source_.progress(); progress > kEnough)

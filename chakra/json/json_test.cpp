@@ -1,5 +1,5 @@
 // Documents are cut at the borders of elements, whatever the window; nothing that is cut or no JSON passes.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "chakra/base/testing/testing.h"

@@ -1,6 +1,6 @@
 #include "chakra/match/groups.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 #include "chakra/match/match.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "chakra/match/match.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -110,7 +110,7 @@ TEST(Match, PartsMayHaveSizesOfTheirOwn) {
   const auto exchange = [](uint64_t in, uint64_t out, uint64_t other_in, uint64_t other_out) {
     trace::TraceSet set = job({{{CommType::all_to_all, in, "0"}}, {{CommType::all_to_all, other_in, "0"}}});
     for (trace::Trace& t : set.ranks) {
-      trace::Comm& comm = t.comms[0];
+      trace::Comm& comm = t.comms.edit(0);
       comm.in_bytes = comm.bytes;
       comm.out_bytes = t.rank == 0 ? out : other_out;
     }

@@ -1,5 +1,5 @@
 // All-to-alls: whether what one member sends to another is what that one expects.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

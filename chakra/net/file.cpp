@@ -1,11 +1,12 @@
 // Network files: dimensions, or devices and links (docs/reference/formats/network.md).
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <initializer_list>
 
+#include "chakra/base/text_map.h"
 #include "chakra/net/graph.h"
 #include "chakra/net/net.h"
 

@@ -1,7 +1,7 @@
 // Events per second of the networks with shared links, on traffic whose outcome is known: a changed finish time or
 // number of events is a changed model.
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 // Which of the shortest routes messages take.
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

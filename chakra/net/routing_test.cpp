@@ -1,5 +1,5 @@
 // Several shortest routes: what is spread, hashed, chosen; on fabrics whose answers are known.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

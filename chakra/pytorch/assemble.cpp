@@ -276,19 +276,19 @@ class Assembler {
       const Item& item = l_.items[id];
       const NodeId node = node_of_item_[id];
       if (item.kind == Item::Kind::untimed) {
-        t_.lane[node] = b_.lane({trace::Lane::Kind::thread, 0, l_.host.threads[l_.host.ops[item.record].thread]});
+        t_.lane.edit(node) = b_.lane({trace::Lane::Kind::thread, 0, l_.host.threads[l_.host.ops[item.record].thread]});
         continue;
       }
-      t_.flags[node] |= trace::kHasStart | trace::kHasDuration;
-      t_.start_ps[node] = (item.start - l_.begin_ns) * kPsPerNs;
-      t_.dur_ps[node] = item.dur * kPsPerNs;
+      t_.flags.edit(node) |= trace::kHasStart | trace::kHasDuration;
+      t_.start_ps.edit(node) = (item.start - l_.begin_ns) * kPsPerNs;
+      t_.dur_ps.edit(node) = item.dur * kPsPerNs;
       const bool device = item.kind == Item::Kind::device || item.kind == Item::Kind::device_rest ||
                           item.kind == Item::Kind::unrecorded;
       const bool message = item.kind == Item::Kind::message;
-      if (device || message) t_.flags[node] &= static_cast<uint8_t>(~trace::kOnCpu);
+      if (device || message) t_.flags.edit(node) &= static_cast<uint8_t>(~trace::kOnCpu);
       if (item.kind != Item::Kind::initial_condition && !message)
-        t_.lane[node] = b_.lane(device ? k_.streams[item.lane] : k_.threads[item.lane]);
-      if (item.continues()) t_.part_of[node] = node_of_item_[item.of];
+        t_.lane.edit(node) = b_.lane(device ? k_.streams[item.lane] : k_.threads[item.lane]);
+      if (item.continues()) t_.part_of.edit(node) = node_of_item_[item.of];
     }
     release(l_.items, node_of_item_);
   }
@@ -314,9 +314,9 @@ class Assembler {
       return static_cast<uint64_t>(static_cast<unsigned __int128>(all) * part / static_cast<uint64_t>(duration_ns));
     };
     const int64_t end_ns = begin_ns + std::max<int64_t>(t_.dur_ps[node] / kPsPerNs, duration_ns <= 0);
-    t_.num_ops[node] = until(work.operations, end_ns) - until(work.operations, begin_ns);
-    t_.tensor_bytes[node] = until(work.bytes, end_ns) - until(work.bytes, begin_ns);
-    t_.op_dtype[node] = static_cast<uint8_t>(work.dtype);
+    t_.num_ops.edit(node) = until(work.operations, end_ns) - until(work.operations, begin_ns);
+    t_.tensor_bytes.edit(node) = until(work.bytes, end_ns) - until(work.bytes, begin_ns);
+    t_.op_dtype.edit(node) = static_cast<uint8_t>(work.dtype);
   }
   void put_device_work(NodeId node, uint32_t record) {
     if (l_.work.empty()) return;
@@ -347,7 +347,7 @@ class Assembler {
     attrs.add({names_.fw_tid, l_.host.threads[op.fw_thread]});
     if (op.schema) attrs.add({names_.op_schema, t_.strings[op.schema]});
     for (const trace::Attr& attr : l_.host.other_attrs(op)) attrs.add(attr);
-    t_.io_row[node] = op.io;
+    t_.io_row.edit(node) = op.io;
   }
 
   /// Name, type, attributes and communication.
@@ -361,7 +361,7 @@ class Assembler {
       case Item::Kind::op:
       case Item::Kind::annotation: {
         const CpuOp& op = k_.ops[record];
-        t_.name[node] = op.name;
+        t_.name.edit(node) = op.name;
         is_comm = comms_.host(record, comm);
         if (const uint32_t h = l_.host_of_op[record]; h != kNone) {
           host_attrs(node, h);
@@ -375,8 +375,8 @@ class Assembler {
       }
       case Item::Kind::untimed: {
         const HostOp& op = l_.host.ops[record];
-        t_.name[node] = op.name;
-        if (op.kind == HostOp::Kind::process_groups) t_.type[node] = NodeType::metadata;
+        t_.name.edit(node) = op.name;
+        if (op.kind == HostOp::Kind::process_groups) t_.type.edit(node) = NodeType::metadata;
         is_comm = l_.kineto.file.empty() && comms_.record(record, comm);
         host_attrs(node, record);
         source(op.id, std::nullopt);
@@ -386,21 +386,21 @@ class Assembler {
       case Item::Kind::message: {
         const Message& message = l_.messages[record];
         const uint32_t around = l_.parent_op[message.op];  // c10d::send, ...
-        t_.name[node] = k_.ops[around == kNone ? message.op : around].name;
+        t_.name.edit(node) = k_.ops[around == kNone ? message.op : around].name;
         is_comm = comms_.message(record, comm);
         b_.attr({correlation_, k_.device_ops[message.device_op].correlation});
         source(std::nullopt, k_.ops[message.op].byte);
         break;
       }
       case Item::Kind::device_rest:
-        t_.name[node] = k_.device_ops[record].name;
+        t_.name.edit(node) = k_.device_ops[record].name;
         put_device_work(node, record);
         break;
-      case Item::Kind::op_rest: t_.name[node] = k_.ops[record].name; break;
+      case Item::Kind::op_rest: t_.name.edit(node) = k_.ops[record].name; break;
       case Item::Kind::call:
       case Item::Kind::call_rest: {
         const RuntimeCall& call = k_.calls[record];
-        t_.name[node] = call.name;
+        t_.name.edit(node) = call.name;
         if (origin.kind == Item::Kind::call) {
           b_.attr({correlation_, call.correlation});
           if (const auto late = late_calls_.find(record); late != late_calls_.end()) {
@@ -411,13 +411,13 @@ class Assembler {
         }
         break;
       }
-      case Item::Kind::sync_remainder: t_.name[node] = remainder_; break;
-      case Item::Kind::gap: t_.name[node] = host_gap_; break;
-      case Item::Kind::initial_condition: t_.name[node] = initial_; break;
-      case Item::Kind::unrecorded: t_.name[node] = unrecorded_; break;
+      case Item::Kind::sync_remainder: t_.name.edit(node) = remainder_; break;
+      case Item::Kind::gap: t_.name.edit(node) = host_gap_; break;
+      case Item::Kind::initial_condition: t_.name.edit(node) = initial_; break;
+      case Item::Kind::unrecorded: t_.name.edit(node) = unrecorded_; break;
       case Item::Kind::device: {
         const DeviceOp& op = k_.device_ops[record];
-        t_.name[node] = op.name;
+        t_.name.edit(node) = op.name;
         is_comm = comms_.device(record, comm);
         b_.attr({correlation_, op.correlation});
         if (op.bytes >= 0) b_.attr({names_.bytes, op.bytes});
@@ -427,7 +427,7 @@ class Assembler {
       }
     }
     if (!is_comm) return;
-    t_.type[node] = comm.type;
+    t_.type.edit(node) = comm.type;
     b_.comm(node) = comm.comm;
   }
 

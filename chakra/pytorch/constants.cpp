@@ -1,6 +1,6 @@
 // The constants of a device, from operations whose start nothing else delayed, and what follows from
 // them for where inside a call its launch stands.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,11 @@
 // Which part of the host trace the Kineto trace covers. The observer records all threads from its start to its stop;
 // Kineto records those that its profiler was started on, and theirs, in one cycle of a schedule.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>
 
+#include "chakra/base/row_map.h"
 #include "chakra/pytorch/matching.h"
 
 namespace chakra::pytorch {

@@ -1,6 +1,6 @@
 // Which operator a device operation works for, and how much work that is.
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

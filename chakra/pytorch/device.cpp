@@ -2,13 +2,14 @@
 // streams ran them.
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <queue>
 
+#include "chakra/base/row_map.h"
 #include "chakra/pytorch/linking.h"
 
 namespace chakra::pytorch {

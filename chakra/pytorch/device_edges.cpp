@@ -1,6 +1,6 @@
 // The items of the device and why they start when they do: launches, order on a stream, events, other
 // streams that fill the device, work before the recording; and the CPU calls that wait for them.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

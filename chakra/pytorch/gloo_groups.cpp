@@ -8,7 +8,7 @@
 // fewer threads than two for each group appear, the arrangement counts in which threads of one group have the
 // closest numbers, and which fits the sizes of groups that tensors tell; a thread for which two arrangements are
 // equally good has no group.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Communication over Gloo: small recordings whose truth is known.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,7 +1,7 @@
 // Rule W4b: the CPU spins on memory that a kernel writes, and no call records it. Such a wait ends while the kernel
 // still runs, or just after. One such coincidence proves nothing; that a kernel's launches are followed by them nearly
 // always does.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

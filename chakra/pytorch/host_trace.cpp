@@ -2,11 +2,13 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
 
+#include "chakra/base/text_map.h"
+#include "chakra/base/row_map.h"
 #include "chakra/json/json.h"
 #include "chakra/pytorch/json_value.h"
 #include "chakra/pytorch/open_parents.h"

@@ -60,7 +60,7 @@ struct HostTrace {
   std::vector<HostMore> more;
   std::vector<CommRecord> comms;
   trace::Attrs attrs;
-  std::vector<trace::PackedIo> ios;
+  Column<trace::PackedIo> ios;
   std::vector<trace::ProcessGroup> groups;
   size_t op_count = 0;  ///< Kind::op
   int64_t rank = -1;    ///< that its communication names, in the default or the only group; -1: not said

@@ -1,10 +1,11 @@
 #include "chakra/pytorch/kineto.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "chakra/base/text_map.h"
 #include "chakra/json/json.h"
 #include "chakra/pytorch/comm_kernels.h"
 #include "chakra/pytorch/json_value.h"

@@ -1,5 +1,5 @@
 // Linking one rank, step by step.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "chakra/pytorch/loss.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

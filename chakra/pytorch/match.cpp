@@ -1,8 +1,9 @@
 // Which Kineto operator is which operator of the host trace.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "chakra/base/row_map.h"
 #include "chakra/pytorch/matching.h"
 
 namespace chakra::pytorch {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/base/row_map.h"
 #include "chakra/pytorch/linking.h"
 
 namespace chakra::pytorch {

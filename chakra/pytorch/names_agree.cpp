@@ -1,8 +1,9 @@
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "chakra/base/row_map.h"
 #include "chakra/pytorch/matching.h"
 
 namespace chakra::pytorch {

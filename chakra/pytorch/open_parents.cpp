@@ -1,6 +1,6 @@
 #include "chakra/pytorch/open_parents.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
 // Which files belong together.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Which call of c10d asked for which record of a backend that communicates on CPU threads.
 // Reads: names, record-function ids, times, threads and tensors. Fills: Linking::host_comms, carries_out, beside; moves
 // records of messages, which last on beside the thread that asked for them, to threads of their own.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

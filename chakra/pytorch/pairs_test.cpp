@@ -1,5 +1,5 @@
 // Which recordings belong together: every host trace with every Kineto trace of the recordings that we have.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

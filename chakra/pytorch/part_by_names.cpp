@@ -1,7 +1,7 @@
 // A host trace that holds more than the Kineto trace, where only the order of names matches: other threads, or other
 // cycles of the profiler's schedule.
 #include <absl/container/flat_hash_set.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

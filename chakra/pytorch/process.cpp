@@ -1,5 +1,5 @@
 // Which process a recording is of.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

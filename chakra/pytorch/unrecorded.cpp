@@ -1,6 +1,6 @@
 #include "chakra/pytorch/unrecorded.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace chakra::pytorch {
 

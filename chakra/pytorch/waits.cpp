@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "chakra/base/row_map.h"
 #include "chakra/pytorch/late_events.h"
 #include "chakra/pytorch/linking.h"
 

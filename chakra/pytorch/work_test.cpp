@@ -1,7 +1,7 @@
 // Work against counts by hand, and shapes that cannot be.
 #include "chakra/pytorch/work.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <set>

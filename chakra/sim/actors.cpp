@@ -29,7 +29,7 @@ class ActorMaker {
     for (uint32_t a = 0; a < stands_for_.size(); ++a) {
       const uint32_t r = stands_for_[a];
       const uint32_t cls = job_.ranks[r].cls;
-      out_.actors.ranks.push_back(last_of[cls] == a ? std::move(job_.classes[cls]) : trace::copy(job_.classes[cls]));
+      out_.actors.ranks.push_back(last_of[cls] == a ? std::move(job_.classes[cls]) : trace::Trace(job_.classes[cls]));
       put_in(out_.actors.ranks.back(), r);
     }
     return std::move(out_);
@@ -89,7 +89,7 @@ class ActorMaker {
     for (NodeId n = 0; n < t.size(); ++n) {
       if (t.comm_row[n] == trace::kNoRow) continue;
       const uint32_t row = t.comm_row[n];
-      Comm& c = t.comms[row];
+      Comm& c = t.comms.edit(row);
       if (t.type[n] == NodeType::coll) {
         const uint32_t g = ties_.port_group[ties_.first_port[r] + port_of.at(c.group)];
         const Members& members = ties_.groups[g];

@@ -1,5 +1,5 @@
 // The default algorithm against all rows of the table, by price and as messages over shared links.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

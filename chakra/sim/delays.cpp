@@ -1,6 +1,6 @@
 #include "chakra/sim/delays.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -31,10 +31,10 @@ class Recorder {
   }
   NodeId add(const Piece& piece, int64_t start_us) {
     const NodeId n = b_.add(++last_, b_.trace.strings.intern(piece.name), piece.type);
-    b_.trace.flags[n] = trace::kOnCpu | trace::kSaysCpuOrNot | trace::kHasDuration | trace::kHasStart;
-    b_.trace.start_ps[n] = start_us * kUs;
-    b_.trace.dur_ps[n] = piece.us * kUs;
-    b_.trace.lane[n] = lane_;
+    b_.trace.flags.edit(n) = trace::kOnCpu | trace::kSaysCpuOrNot | trace::kHasDuration | trace::kHasStart;
+    b_.trace.start_ps.edit(n) = start_us * kUs;
+    b_.trace.dur_ps.edit(n) = piece.us * kUs;
+    b_.trace.lane.edit(n) = lane_;
     if (piece.type == NodeType::coll) {
       trace::Comm& c = b_.comm(n);
       c.type = trace::CommType::all_reduce;
@@ -124,7 +124,7 @@ TEST(Delays, LaterPiecesOfAnOperationAreNotDelayedAgain) {
   const NodeId whole = rank.add({"work", 10}, 0);
   rank.add({"child", 10}, 10);
   const NodeId piece = rank.add({"work", 10}, 20);
-  rank.builder().trace.part_of[piece] = whole;
+  rank.builder().trace.part_of.edit(piece) = whole;
   trace::TraceSet job;
   job.ranks.push_back(std::move(rank.builder()).finish());
   std::vector<int64_t> nodes;

@@ -1,6 +1,6 @@
 #include "chakra/sim/job_replay.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

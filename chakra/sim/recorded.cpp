@@ -1,6 +1,6 @@
 #include "chakra/sim/recorded.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -46,9 +46,9 @@ class Rank {
   /// start_us < 0: it has none.
   NodeId add(NodeType type, int64_t start_us, int64_t us) {
     const NodeId n = b_.add(static_cast<uint64_t>(last_) + 1, 0, type);
-    b_.trace.flags[n] = trace::kSaysCpuOrNot | trace::kHasDuration | (start_us >= 0 ? trace::kHasStart : 0);
-    b_.trace.start_ps[n] = std::max<int64_t>(0, start_us) * kUs;
-    b_.trace.dur_ps[n] = us * kUs;
+    b_.trace.flags.edit(n) = trace::kSaysCpuOrNot | trace::kHasDuration | (start_us >= 0 ? trace::kHasStart : 0);
+    b_.trace.start_ps.edit(n) = std::max<int64_t>(0, start_us) * kUs;
+    b_.trace.dur_ps.edit(n) = us * kUs;
     if (last_ > 0) b_.dep(n, n - 1, 0);
     ++last_;
     return n;
@@ -87,7 +87,7 @@ TEST(Recorded, StartsAreKeptAndChecked) {
   Trace t = std::move(Rank(0).start(5, -7).comp(0, 1)).finish();
   EXPECT_EQ((*recorded_start(t))->start_ns, 5000);
   EXPECT_EQ((*recorded_start(t))->drift_ppb, -7);
-  EXPECT_EQ((*recorded_start(trace::copy(t)))->start_ns, 5000);
+  EXPECT_EQ((*recorded_start(trace::Trace(t)))->start_ns, 5000);
   set_recorded_start(t, {6000, 0});
   EXPECT_EQ((*recorded_start(t))->start_ns, 6000);
   set_recorded_start(t, {kLongestPs, 0});
@@ -142,7 +142,7 @@ TEST(Recorded, TransferOfARankThatComesLaterIsNotWaiting) {
     SimInput input = input_of(late());
     input.transfers = *recorded_transfers(set, match::match(set));
     input.congestion = congestion;
-    input.job.ranks[0].dur_ps[0] = 100 * kUs;
+    input.job.ranks[0].dur_ps.edit(0) = 100 * kUs;
     const auto report = simulate(std::move(input));
     EXPECT_EQ(report->ranks[0].finish_ps, 107 * kUs);
     EXPECT_EQ(report->ranks[1].finish_ps, 107 * kUs);

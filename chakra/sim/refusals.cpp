@@ -1,6 +1,6 @@
 #include "chakra/sim/refusals.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace chakra::sim {
 

@@ -22,10 +22,10 @@ trace::Trace chain(const std::vector<Piece>& pieces) {
   const uint32_t lane = b.lane({trace::Lane::Kind::thread, 1, 1});
   for (const Piece& piece : pieces) {
     const NodeId n = b.add(b.trace.size() + 1, b.trace.strings.intern(piece.name), trace::NodeType::comp);
-    b.trace.flags[n] = trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot | trace::kOnCpu;
-    b.trace.start_ps[n] = piece.start;
-    b.trace.dur_ps[n] = piece.dur;
-    b.trace.lane[n] = lane;
+    b.trace.flags.edit(n) = trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot | trace::kOnCpu;
+    b.trace.start_ps.edit(n) = piece.start;
+    b.trace.dur_ps.edit(n) = piece.dur;
+    b.trace.lane.edit(n) = lane;
     if (piece.caller != trace::kNoNode) b.ctrl(n, piece.caller);
     if (n > 0) b.dep(n, n - 1, static_cast<uint8_t>(trace::EdgeKind::program));
   }

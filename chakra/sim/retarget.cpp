@@ -1,6 +1,6 @@
 #include "chakra/sim/retarget.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
@@ -49,11 +49,11 @@ class Carrier {
       if (is_measured(t_, n)) {
         if (first) CHAKRA_TRY(choose(n, how[n], factor[n]));
         else how[n] = how[t_.part_of[n]], factor[n] = factor[t_.part_of[n]];  // of the same operation
-        if (factor[n] != 1) t_.dur_ps[n] = picoseconds(static_cast<double>(before) / kPsPerSecond * factor[n]);
+        if (factor[n] != 1) t_.dur_ps.edit(n) = picoseconds(static_cast<double>(before) / kPsPerSecond * factor[n]);
       } else if (const device::Work work = device::work_of(t_, n); roofline(to_, work) > 0) {
         how[n] = Scaling::work;
-        t_.dur_ps[n] = picoseconds(roofline(to_, work));
-        t_.flags[n] |= trace::kHasDuration;
+        t_.dur_ps.edit(n) = picoseconds(roofline(to_, work));
+        t_.flags.edit(n) |= trace::kHasDuration;
         note_types(to_, work);
       } else if (before == 0) {
         continue;
@@ -244,7 +244,7 @@ Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const System& sys
       of.emplace_back(c, system.device_of(job.ranks[group->second.front()].rank));
       if (group == first) continue;
       of.back().first = static_cast<uint32_t>(job.classes.size());
-      job.classes.push_back(trace::copy(job.classes[c]));
+      job.classes.push_back(job.classes[c]);
       job.group_slots.push_back(job.group_slots[c]);
       job.peer_slots.push_back(job.peer_slots[c]);
       for (const uint32_t r : group->second) job.ranks[r].cls = of.back().first;

@@ -32,11 +32,11 @@ struct Recording {
                 NodeId part_of = trace::kNoNode) {
     Trace& t = builder.trace;
     const NodeId n = builder.add(t.size() + 1, t.strings.intern(name), NodeType::comp);
-    t.flags[n] = trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot;
-    t.start_ps[n] = at;
-    t.dur_ps[n] = dur;
-    t.part_of[n] = part_of;
-    t.lane[n] = builder.lane({trace::Lane::Kind::stream, device, 7});
+    t.flags.edit(n) = trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot;
+    t.start_ps.edit(n) = at;
+    t.dur_ps.edit(n) = dur;
+    t.part_of.edit(n) = part_of;
+    t.lane.edit(n) = builder.lane({trace::Lane::Kind::stream, device, 7});
     t.num_ops.resize(n + 1, work.ops);
     t.tensor_bytes.resize(n + 1, work.bytes);
     t.op_dtype.resize(n + 1, static_cast<uint8_t>(work.type));
@@ -247,7 +247,7 @@ TEST(Retarget, SaysWhatItCannotKnow) {
 TEST(Retarget, WorkWithoutTimeTakesTheRoofline) {
   Recording r("");
   r.kernel("gemm", 77, {989'400'000'000, 1, DType::bf16});
-  r.builder.trace.flags[0] = trace::kSaysCpuOrNot;  // generated: no start
+  r.builder.trace.flags.edit(0) = trace::kSaysCpuOrNot;  // generated: no start
   const Carried c = carry(one(std::move(r)), on("H100-SXM"));
   EXPECT_EQ(c.job.classes[0].dur_ps[0], 1000 * kUs);
   ASSERT_EQ(c.rows.size(), 1u);

@@ -20,7 +20,7 @@ sim::SimInput job(int64_t ranks, trace::NodeId steps) {
         b.comm(n).type = trace::CommType::all_reduce;
         b.comm(n).bytes = static_cast<uint64_t>(ranks) * 1000;
       } else {
-        b.trace.dur_ps[n] = 1'000'000;
+        b.trace.dur_ps.edit(n) = 1'000'000;
       }
     }
     in.job.ranks.push_back(std::move(b).finish());

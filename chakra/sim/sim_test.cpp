@@ -1,6 +1,6 @@
 #include "chakra/sim/sim.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,8 +36,8 @@ struct Job {
   }
   NodeId compute(size_t rank, Picoseconds dur, std::vector<NodeId> deps = {}) {
     const NodeId n = add(rank, NodeType::comp, std::move(deps));
-    builders[rank].trace.dur_ps[n] = dur;
-    builders[rank].trace.flags[n] |= trace::kHasDuration | trace::kSaysCpuOrNot;
+    builders[rank].trace.dur_ps.edit(n) = dur;
+    builders[rank].trace.flags.edit(n) |= trace::kHasDuration | trace::kSaysCpuOrNot;
     return n;
   }
   NodeId collective(size_t rank, CommType type, uint64_t bytes, std::vector<NodeId> deps = {}, const char* group = "") {
@@ -80,7 +80,7 @@ SimInput input(Job job, net::TopologyKind kind = net::TopologyKind::ring) {
 /// The same once more: a run takes its job.
 SimInput again(const SimInput& in) {
   SimInput out;
-  for (const Trace& t : in.job.ranks) out.job.ranks.push_back(trace::copy(t));
+  for (const Trace& t : in.job.ranks) out.job.ranks.push_back(t);
   out.fabric = in.fabric;
   out.system = in.system;
   out.groups = in.groups;
@@ -167,10 +167,10 @@ TEST(Native, CollectivesOnAStreamDoNotHoldUpThoseWithout) {
   Job job(2);
   for (size_t r = 0; r < 2; ++r) {
     const uint32_t stream = job.builders[r].lane({trace::Lane::Kind::stream, 0, 7});
-    job.builders[r].trace.lane[job.compute(r, 9'000'000)] = stream;
+    job.builders[r].trace.lane.edit(job.compute(r, 9'000'000)) = stream;
     for (int i = 0; i < 3; ++i) {
       const NodeId n = job.collective(r, CommType::all_reduce, kMiB);
-      if (i < 2) job.builders[r].trace.lane[n] = stream;
+      if (i < 2) job.builders[r].trace.lane.edit(n) = stream;
     }
   }
   auto report = simulate(input(std::move(job)));
@@ -214,8 +214,8 @@ TEST(Native, RooflineReplacesMeasuredTimes) {
     Trace& t = job.builders[0].trace;
     t.num_ops.resize(n + 1);
     t.tensor_bytes.resize(n + 1);
-    t.num_ops[n] = static_cast<uint64_t>(ops);
-    t.tensor_bytes[n] = static_cast<uint64_t>(bytes);
+    t.num_ops.edit(n) = static_cast<uint64_t>(ops);
+    t.tensor_bytes.edit(n) = static_cast<uint64_t>(bytes);
   }
   SimInput in = input(std::move(job));
   in.system.roofline = true;
@@ -280,7 +280,7 @@ TEST(Native, WhatCannotFinishSaysWhoWaitsForWhom) {
       const uint32_t stream = b.lane({trace::Lane::Kind::stream, 0, 7});
       for (const char* group : {r == 0 ? "1" : "2", r == 0 ? "2" : "1"}) {
         const NodeId n = job.collective(r, CommType::all_reduce, kMiB, {}, group);
-        b.trace.lane[n] = stream;
+        b.trace.lane.edit(n) = stream;
       }
     }
     SimInput in = input(std::move(job));
@@ -530,7 +530,7 @@ TEST(Shared, TwoMessagesOnALinkTakeTwiceTheTime) {
     Job job(3);  // a ring of three: 0 -> 1 twice, on two streams
     for (int64_t tag = 0; tag < 2; ++tag) {
       const NodeId n = job.message(0, NodeType::send, 1, 64 * kMiB, {}, tag);
-      job.builders[0].trace.lane[n] = job.builders[0].lane({trace::Lane::Kind::stream, 0, tag});
+      job.builders[0].trace.lane.edit(n) = job.builders[0].lane({trace::Lane::Kind::stream, 0, tag});
       job.message(1, NodeType::recv, 0, 64 * kMiB, {}, tag);
     }
     job.compute(2, 1);
@@ -857,8 +857,8 @@ TEST(Compat, RooflineAndOneComputeAtATime) {
       Trace& t = job.builders[r].trace;
       t.num_ops.resize(n + 1);
       t.tensor_bytes.resize(n + 1);
-      t.num_ops[n] = static_cast<uint64_t>(ops);
-      t.tensor_bytes[n] = static_cast<uint64_t>(bytes);
+      t.num_ops.edit(n) = static_cast<uint64_t>(ops);
+      t.tensor_bytes.edit(n) = static_cast<uint64_t>(bytes);
     }
   in.job = job.finish();
   EXPECT_EQ(makespan(in), 1'736'111 * kPsPerNs);
@@ -961,11 +961,11 @@ TEST(SelfReplay, AWaitThatTheGraphKnows) {
   const uint32_t thread = b.lane({trace::Lane::Kind::thread, 1, 1}), stream = b.lane({trace::Lane::Kind::stream, 0, 7});
   const auto add = [&](const char* name, uint32_t lane, Picoseconds start, Picoseconds dur) {
     const NodeId n = b.add(b.trace.size() + 1, b.trace.strings.intern(name), NodeType::comp);
-    b.trace.flags[n] = static_cast<uint8_t>(trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot |
+    b.trace.flags.edit(n) = static_cast<uint8_t>(trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot |
                                             (lane == thread ? trace::kOnCpu : 0));
-    b.trace.start_ps[n] = start;
-    b.trace.dur_ps[n] = dur;
-    b.trace.lane[n] = lane;
+    b.trace.start_ps.edit(n) = start;
+    b.trace.dur_ps.edit(n) = dur;
+    b.trace.lane.edit(n) = lane;
     return n;
   };
   const NodeId launch = add("cudaLaunchKernel", thread, 0, 10), kernel = add("k", stream, 12, 100);

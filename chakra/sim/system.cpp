@@ -1,6 +1,6 @@
 #include "chakra/sim/system.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

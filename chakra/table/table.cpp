@@ -1,6 +1,6 @@
 #include "chakra/table/table.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace chakra::table {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/table/json.h"  // IWYU pragma: export
 
 namespace chakra::table {
 

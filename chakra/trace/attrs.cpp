@@ -56,7 +56,7 @@ void Attrs::add(const Attr& attr) {
     if (text.size() <= kInline) plain(far, text.size());
     else plain(&far, sizeof far);
   }
-  bytes_.insert(bytes_.end(), bytes.data(), end);
+  bytes_.append({bytes.data(), end});
 }
 
 Attr Attrs::decode(const uint8_t*& at) {

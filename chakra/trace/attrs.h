@@ -6,7 +6,6 @@
 #include <optional>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 #include "chakra/base/base.h"
 
@@ -58,7 +57,7 @@ class Attrs {
  private:
   static Attr decode(const uint8_t*& at);  ///< leaves it behind the attribute
 
-  std::vector<uint8_t> bytes_;
+  Column<uint8_t> bytes_;
 };
 
 }  // namespace chakra::trace

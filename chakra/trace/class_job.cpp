@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "chakra/base/text_map.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::trace {
@@ -14,11 +15,11 @@ class Content {
   explicit Content(const Trace& t) : t_(t), number_of_(t.strings.size(), UINT32_MAX) {
     number(t.size());
     number(static_cast<uint64_t>(t.base_ns));
-    for (const StringId name : t.name) string(name);
-    for (const NodeType type : t.type) bytes_ += static_cast<char>(type);
     for (NodeId n = 0; n < t.size(); ++n) number(t.id[n]);
-    column(t.flags), column(t.start_ps), column(t.dur_ps), column(t.part_of), column(t.lane);
-    column(t.comm_row), column(t.io_row), column(t.num_ops), column(t.tensor_bytes), column(t.op_dtype);
+    for (const StringId name : t.name) string(name);
+    each_column([&](const auto& row) {
+      if (row.name != "name") column(t.*row.column);
+    });
     column(t.deps.begin), column(t.deps.node), column(t.deps.kind);
     for (uint32_t e = 0; e < t.deps.node.size() && !t.deps.lag.empty(); ++e)
       if (const Picoseconds lag = t.deps.lag_of(e); lag != 0) numbers({e, static_cast<uint64_t>(lag)});
@@ -58,9 +59,9 @@ class Content {
     for (const uint64_t value : values) number(value);
   }
   template <class T>
-  void column(const std::vector<T>& values) {
+  void column(const T& values) {
     number(values.size());
-    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
   }
   void text(std::string_view view) {
     number(view.size());
@@ -118,7 +119,7 @@ Slots put_slots(Trace& t) {
   std::vector<size_t> slot_of(t.groups.size(), SIZE_MAX);  // of those described
   absl::flat_hash_map<StringId, size_t> slot_of_name;
   absl::flat_hash_map<int64_t, int64_t> peer_slot;
-  for (Comm& c : t.comms) {
+  for (Comm& c : t.comms.edit()) {
     if (const auto by = described.find(c.group); by != described.end() || c.group != 0) {
       const auto [slot, added] = slot_of_name.try_emplace(c.group, slots.groups.size());
       if (added && by != described.end()) slot_of[by->second] = add(ProcessGroup(t.groups[by->second]));
@@ -152,58 +153,10 @@ std::string key_of(const ProcessGroup& g) {
 
 }  // namespace
 
-Trace copy(const Trace& from) {
-  Trace to;
-  const auto text = [&](std::string_view view) { return to.texts.add(view); };
-  const auto attr = [&](const Attr& a) {
-    const auto view = a.text();
-    return view ? Attr{a.name, text(*view)} : a;
-  };
-  to.file = from.file;
-  to.rank = from.rank;
-  to.says_rank = from.says_rank;
-  to.base_ns = from.base_ns;
-  for (StringId s = 0; s < from.strings.size(); ++s) to.strings.intern(from.strings[s]);  // ids stay
-  to.id = from.id;
-  to.name = from.name;
-  to.type = from.type;
-  to.flags = from.flags;
-  to.start_ps = from.start_ps;
-  to.dur_ps = from.dur_ps;
-  to.part_of = from.part_of;
-  to.lane = from.lane;
-  to.comm_row = from.comm_row;
-  to.io_row = from.io_row;
-  to.num_ops = from.num_ops;
-  to.tensor_bytes = from.tensor_bytes;
-  to.op_dtype = from.op_dtype;
-  to.deps = from.deps;
-  to.ctrl = from.ctrl;
-  to.lanes = from.lanes;
-  to.comms = from.comms;
-  for (Comm& c : to.comms) {
-    c.in_split = text(c.in_split);
-    c.out_split = text(c.out_split);
-  }
-  to.ios.reserve(from.ios.size());
-  for (const PackedIo& io : from.ios) to.ios.emplace_back(io, to.texts);
-  to.attr_begin.reserve(from.attr_begin.size());
-  for (NodeId n = 0; n < from.size(); ++n) {
-    to.attr_begin.push_back(to.attrs.position());
-    for (const Attr& a : from.attrs_of(n)) to.attrs.add(a.text().value_or("").size() > Attrs::kInline ? attr(a) : a);
-  }
-  to.attr_begin.push_back(to.attrs.position());
-  to.groups = from.groups;
-  for (const Attr& a : from.metadata) to.metadata.push_back(attr(a));
-  to.defects = from.defects;
-  assert_whole(to);
-  return to;
-}
-
 Trace concrete(const ClassJob& job, size_t index) {
   CHAKRA_ASSERT(index < job.ranks.size());
   const ClassJob::Rank& rank = job.ranks[index];
-  Trace t = copy(job.classes[rank.cls]);
+  Trace t = job.classes[rank.cls];
   t.rank = rank.rank;
   t.says_rank = true;
   const std::vector<std::string>& names = job.group_slots[rank.cls];
@@ -214,7 +167,7 @@ Trace concrete(const ClassJob& job, size_t index) {
     group_of.emplace(names[s], &group);
     if (const StringId slot = t.strings.find(names[s])) name_of.emplace(slot, t.strings.intern(group.name));
   }
-  for (Comm& c : t.comms) {
+  for (Comm& c : t.comms.edit()) {
     if (const auto found = name_of.find(c.group); found != name_of.end()) c.group = found->second;
     for (int64_t* peer : {&c.src, &c.dst})
       if (*peer >= 0) *peer = job.peer_of[rank.first_peer + static_cast<size_t>(*peer)];

@@ -25,7 +25,7 @@ void Ids::push_back(uint64_t id) {
 void Ids::set(size_t row, uint64_t id) {
   if ((*this)[row] == id) return;
   if (listed_.empty()) list();
-  listed_[row] = id;
+  listed_.edit(row) = id;
 }
 
 void Ids::list() {
@@ -50,7 +50,8 @@ bool Ids::operator==(const Ids& other) const {
 Lags::Lags(size_t edges, std::span<const std::pair<uint32_t, Picoseconds>> lags) {
   if (lags.empty()) return;
   marks_.resize(edges / 64 + 1);
-  for (const auto& [edge, lag] : lags) marks_[edge / 64] |= uint64_t{1} << edge % 64;
+  const std::span<uint64_t> marks = marks_.edit();
+  for (const auto& [edge, lag] : lags) marks[edge / 64] |= uint64_t{1} << edge % 64;
   before_.reserve(marks_.size());
   uint32_t count = 0;
   for (const uint64_t bits : marks_) {
@@ -58,9 +59,10 @@ Lags::Lags(size_t edges, std::span<const std::pair<uint32_t, Picoseconds>> lags)
     count += static_cast<uint32_t>(std::popcount(bits));
   }
   values_.resize(count);
+  const std::span<Picoseconds> values = values_.edit();
   for (const auto& [edge, lag] : lags) {
     const uint64_t below = marks_[edge / 64] & ((uint64_t{1} << edge % 64) - 1);
-    values_[before_[edge / 64] + static_cast<uint32_t>(std::popcount(below))] = lag;
+    values[before_[edge / 64] + static_cast<uint32_t>(std::popcount(below))] = lag;
   }
 }
 

@@ -7,7 +7,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "chakra/base/base.h"
 
@@ -35,7 +34,7 @@ class Ids {
  private:
   uint64_t first_ = 0;
   size_t size_ = 0;
-  std::vector<uint64_t> listed_;  ///< instead
+  Column<uint64_t> listed_;  ///< instead
 
   void list();
 };
@@ -55,11 +54,12 @@ class Lags {
     return values_[before_[edge / 64] + static_cast<uint32_t>(std::popcount(bits & (bit - 1)))];
   }
   bool operator==(const Lags&) const = default;
+  const void* data() const { return values_.data(); }  ///< the same for lags that are shared
 
  private:
-  std::vector<uint64_t> marks_;   ///< a bit per edge: it has one
-  std::vector<uint32_t> before_;  ///< per word of them: how many edges before it have one
-  std::vector<Picoseconds> values_;
+  Column<uint64_t> marks_;   ///< a bit per edge: it has one
+  Column<uint32_t> before_;  ///< per word of them: how many edges before it have one
+  Column<Picoseconds> values_;
 };
 
 /// The tensors of one direction, as text in the form the ecosystem uses (Python's repr of lists). What

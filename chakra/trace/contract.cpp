@@ -16,19 +16,11 @@ void assert_whole(const Edges& edges, NodeId nodes) {
 
 void assert_whole(const Trace& t) {
   const size_t nodes = t.id.size();
-  CHAKRA_ASSERT(t.name.size() == nodes);
-  CHAKRA_ASSERT(t.type.size() == nodes);
-  CHAKRA_ASSERT(t.flags.size() == nodes);
-  CHAKRA_ASSERT(t.start_ps.size() == nodes);
-  CHAKRA_ASSERT(t.dur_ps.size() == nodes);
-  CHAKRA_ASSERT(t.part_of.size() == nodes);
-  CHAKRA_ASSERT(t.lane.size() == nodes);
-  CHAKRA_ASSERT(t.comm_row.size() == nodes);
-  CHAKRA_ASSERT(t.io_row.size() == nodes);
+  each_column([&](const auto& row) {
+    [[maybe_unused]] const auto& column = t.*row.column;
+    CHAKRA_ASSERT(column.size() == nodes || (row.optional && column.empty()));
+  });
   CHAKRA_ASSERT(t.attr_begin.size() == nodes + 1);
-  CHAKRA_ASSERT(t.num_ops.empty() || t.num_ops.size() == nodes);
-  CHAKRA_ASSERT(t.tensor_bytes.empty() || t.tensor_bytes.size() == nodes);
-  CHAKRA_ASSERT(t.op_dtype.empty() || t.op_dtype.size() == nodes);
   assert_whole(t.deps, t.size());
   assert_whole(t.ctrl, t.size());
   CHAKRA_ASSERT(t.deps.kind.size() == t.deps.node.size());

@@ -5,20 +5,18 @@
 #include <numeric>
 #include <queue>
 
+#include "chakra/base/row_map.h"
+
 namespace chakra::trace {
 
 NodeId Builder::add(uint64_t id, StringId name, NodeType type) {
   const NodeId node = trace.size();
   trace.id.push_back(id);
-  trace.name.push_back(name);
-  trace.type.push_back(type);
-  trace.flags.push_back(0);
-  trace.start_ps.push_back(0);
-  trace.dur_ps.push_back(0);
-  trace.part_of.push_back(kNoNode);
-  trace.lane.push_back(kNoLane);
-  trace.comm_row.push_back(kNoRow);
-  trace.io_row.push_back(kNoRow);
+  each_column([&](const auto& row) {
+    if (!row.optional) (trace.*row.column).push_back(row.fill);
+  });
+  trace.name.edit(node) = name;
+  trace.type.edit(node) = type;
   trace.attr_begin.push_back(trace.attrs.position());
   return node;
 }
@@ -33,12 +31,12 @@ uint32_t Builder::lane(const Lane& lane) {
 }
 
 Comm& Builder::comm(NodeId node) {
-  uint32_t& row = trace.comm_row[node];
+  uint32_t& row = trace.comm_row.edit(node);
   if (row == kNoRow) {
     row = static_cast<uint32_t>(trace.comms.size());
     trace.comms.emplace_back();
   }
-  return trace.comms[row];
+  return trace.comms.edit(row);
 }
 
 /// A node that lists the same edge again and again has one defect.
@@ -72,15 +70,15 @@ void Builder::resolve_ids() {
   resolve(deps_by_id_, deps_, Defect::Kind::dangling_dep);
   resolve(ctrls_by_id_, ctrls_, Defect::Kind::dangling_ctrl);
   parts_by_id_.for_each([&](NodeId node, uint64_t id, uint8_t, Picoseconds) {
-    if (const NodeId row = row_of(id); row != kNoNode) trace.part_of[node] = row;
+    if (const NodeId row = row_of(id); row != kNoNode) trace.part_of.edit(node) = row;
   });
 }
 
 Trace Builder::finish() && {
   trace.attr_begin.push_back(trace.attrs.position());
-  for (auto* column : {&trace.num_ops, &trace.tensor_bytes})
-    if (!column->empty()) column->resize(trace.size());
-  if (!trace.op_dtype.empty()) trace.op_dtype.resize(trace.size());
+  each_column([&](const auto& row) {
+    if (auto& column = trace.*row.column; row.optional && !column.empty()) column.resize(trace.size(), row.fill);
+  });
   resolve_ids();
   const auto handed_out = [](const EdgeList& list, bool to_itself) {
     return [&list, to_itself](const auto& visit) {
@@ -108,12 +106,14 @@ Edges reversed(const Edges& edges) {
   Edges out;
   const size_t nodes = edges.begin.size() - 1;
   out.begin.assign(nodes + 1, 0);
-  for (const NodeId on : edges.node) ++out.begin[on + 1];
-  std::partial_sum(out.begin.begin(), out.begin.end(), out.begin.begin());
+  const std::span<uint32_t> begin = out.begin.edit();
+  for (const NodeId on : edges.node) ++begin[on + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
   out.node.resize(edges.node.size());
-  std::vector<uint32_t> next(out.begin.begin(), out.begin.end() - 1);
+  const std::span<NodeId> waiting = out.node.edit();
+  std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
   for (NodeId n = 0; n < nodes; ++n)
-    for (const NodeId on : edges.of(n)) out.node[next[on]++] = n;
+    for (const NodeId on : edges.of(n)) waiting[next[on]++] = n;
   return out;
 }
 

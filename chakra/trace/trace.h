@@ -1,7 +1,8 @@
 // A Trace: what one rank should run, as a dependency graph held in columns. A node is a row; its
 // NodeId is the row's number; strings are interned; edges are stored per node (CSR) with a parallel
 // column of kinds. A Trace is built once by a Builder and not changed afterwards: code that computes
-// something about nodes keeps a column of its own beside it.
+// something about nodes keeps a column of its own beside it. Copies share their columns (base/column.h), so ranks that
+// do the same take the memory of one.
 #pragma once
 
 #include <array>
@@ -140,13 +141,16 @@ struct Comm {
 };
 
 struct Edges {
-  std::vector<uint32_t> begin;  ///< size() + 1 entries: node n's edges are [begin[n], begin[n+1])
-  std::vector<NodeId> node;     ///< the node waited for
-  std::vector<uint8_t> kind;    ///< parallel to node; empty for control edges
-  Lags lag;                     ///< by place in node
+  Column<uint32_t> begin;  ///< size() + 1 entries: node n's edges are [begin[n], begin[n+1])
+  Column<NodeId> node;     ///< the node waited for
+  Column<uint8_t> kind;    ///< parallel to node; empty for control edges
+  Lags lag;                ///< by place in node
 
   std::span<const NodeId> of(NodeId n) const { return {node.data() + begin[n], node.data() + begin[n + 1]}; }
   Picoseconds lag_of(size_t edge) const { return lag[edge]; }
+  /// Equal for edges that share their columns, as those of copies do; while one of them lives, no other has it.
+  using Identity = std::array<const void*, 3>;
+  Identity identity() const { return {begin.data(), node.data(), lag.data()}; }
 };
 
 /// Something wrong in the file that the graph cannot express; `id` is the number in the file.
@@ -172,30 +176,24 @@ struct Trace {
   StringPool strings;
   Arena texts;
 
-  // One row per node.
+  // One row per node; kColumns says what each is.
   Ids id;
-  std::vector<StringId> name;
-  std::vector<NodeType> type;
-  std::vector<uint8_t> flags;
-  std::vector<Picoseconds> start_ps;
-  std::vector<Picoseconds> dur_ps;
-  std::vector<NodeId> part_of;     ///< the node this one continues, or kNoNode
-  std::vector<uint32_t> lane;      ///< into lanes, or kNoLane
-  std::vector<uint32_t> comm_row;  ///< into comms, or kNoRow
-  std::vector<uint32_t> io_row;    ///< into ios, or kNoRow
-  std::vector<size_t> attr_begin;  ///< size() + 1 positions in attrs
-
-  // Work: of generated traces instead of time, of linked ones from recorded shapes; empty where no node has it.
-  std::vector<uint64_t> num_ops;       ///< operations; a multiply-add counts 2
-  std::vector<uint64_t> tensor_bytes;  ///< read and written
-  std::vector<uint8_t> op_dtype;       ///< DType that the operations are done in
+  Column<StringId> name;
+  Column<NodeType> type;
+  Column<uint8_t> flags;
+  Column<Picoseconds> start_ps, dur_ps;
+  Column<NodeId> part_of;
+  Column<uint32_t> lane, comm_row, io_row;
+  Column<uint64_t> num_ops, tensor_bytes;
+  Column<uint8_t> op_dtype;
+  Column<size_t> attr_begin;  ///< size() + 1 positions in attrs
 
   Edges deps;  ///< data_deps: all ordering that must hold
   Edges ctrl;  ///< ctrl_deps: the call tree, caller of each node
 
   std::vector<Lane> lanes;
-  std::vector<Comm> comms;
-  std::vector<PackedIo> ios;  ///< in texts
+  Column<Comm> comms;
+  Column<PackedIo> ios;  ///< in texts
   Attrs attrs;
   std::vector<ProcessGroup> groups;
   std::vector<Attr> metadata;  ///< of the file
@@ -214,6 +212,37 @@ struct Trace {
            (!on_cpu(n) && (flags[n] & kSaysCpuOrNot) && type[n] != NodeType::metadata);
   }
 };
+
+/// A column of nodes: what it says, how it is called on disk (docs/formats/et.md), and what a new node has.
+template <class T>
+struct ColumnRow {
+  std::string_view name;
+  Column<T> Trace::*column;
+  T fill;
+  bool optional;  ///< it is empty where no node has it
+  std::string_view wire, meaning;
+};
+
+/// Every column but the ids and attr_begin. Building, comparing and the contract walk this table.
+inline constexpr std::tuple kColumns{
+    ColumnRow<StringId>{"name", &Trace::name, 0, false, "name", "what it is called; of Trace::strings"},
+    ColumnRow<NodeType>{"type", &Trace::type, NodeType::invalid, false, "type", "what kind of node it is"},
+    ColumnRow<uint8_t>{"flags", &Trace::flags, 0, false, "is_cpu_op", "what is known: kOnCpu, kHasStart and so on"},
+    ColumnRow<Picoseconds>{"start_ps", &Trace::start_ps, 0, false, "ts_ns", "when it began, since base_ns"},
+    ColumnRow<Picoseconds>{"dur_ps", &Trace::dur_ps, 0, false, "dur_ns", "how long it took"},
+    ColumnRow<NodeId>{"part_of", &Trace::part_of, kNoNode, false, "part_of", "the node that it continues, or kNoNode"},
+    ColumnRow<uint32_t>{"lane", &Trace::lane, kNoLane, false, "tid, device, stream", "into lanes, or kNoLane"},
+    ColumnRow<uint32_t>{"comm_row", &Trace::comm_row, kNoRow, false, "comm_*", "into comms, or kNoRow"},
+    ColumnRow<uint32_t>{"io_row", &Trace::io_row, kNoRow, false, "inputs, outputs", "into ios, or kNoRow"},
+    ColumnRow<uint64_t>{"num_ops", &Trace::num_ops, 0, true, "num_ops", "operations; a multiply-add counts 2"},
+    ColumnRow<uint64_t>{"tensor_bytes", &Trace::tensor_bytes, 0, true, "tensor_size", "bytes read and written"},
+    ColumnRow<uint8_t>{"op_dtype", &Trace::op_dtype, 0, true, "op_dtype", "DType that the operations are done in"},
+};
+/// visit(row) for each of them.
+template <class Visit>
+constexpr void each_column(const Visit& visit) {
+  std::apply([&](const auto&... row) { (visit(row), ...); }, kColumns);
+}
 
 /// The contract of every Trace, as CHAKRA_ASSERTs: columns have a row per node, edges and rows of side tables exist.
 /// Who makes or changes a trace ends with it, who takes one begins with it. Cost: O(1); with CHAKRA_SLOW_ASSERTIONS
@@ -298,16 +327,19 @@ template <class ForEach>
 Edges make_edges(NodeId nodes, bool with_kind, const ForEach& for_each) {
   Edges edges;
   edges.begin.assign(nodes + 1, 0);
-  for_each([&](NodeId node, NodeId, uint8_t, Picoseconds) { ++edges.begin[node + 1]; });
-  std::partial_sum(edges.begin.begin(), edges.begin.end(), edges.begin.begin());
-  edges.node.resize(edges.begin.back());
-  if (with_kind) edges.kind.resize(edges.node.size());
+  const std::span<uint32_t> begin = edges.begin.edit();
+  for_each([&](NodeId node, NodeId, uint8_t, Picoseconds) { ++begin[node + 1]; });
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  edges.node.resize(begin.back());
+  if (with_kind) edges.kind.resize(begin.back());
+  const std::span<NodeId> to = edges.node.edit();
+  const std::span<uint8_t> kinds = edges.kind.edit();
   std::vector<std::pair<uint32_t, Picoseconds>> lags;
-  std::vector<uint32_t> next(edges.begin.begin(), edges.begin.end() - 1);
+  std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
   for_each([&](NodeId node, NodeId on, uint8_t kind, Picoseconds lag) {
     const uint32_t at = next[node]++;
-    edges.node[at] = on;
-    if (with_kind) edges.kind[at] = kind;
+    to[at] = on;
+    if (with_kind) kinds[at] = kind;
     if (lag != 0) lags.emplace_back(at, lag);
   });
   edges.lag = Lags(edges.node.size(), lags);
@@ -316,9 +348,6 @@ Edges make_edges(NodeId nodes, bool with_kind, const ForEach& for_each) {
 
 /// The numbers of a list as in Comm::in_split: "[1, 2]" or "1, 2". False where it is none, or its sum does not fit.
 bool parse_split(std::string_view text, std::vector<uint64_t>& split);
-
-/// Everything in it, texts included. Cost: O(nodes + edges).
-Trace copy(const Trace& trace);
 
 /// A node of a trace that is read piece by piece, because it is too large to be held.
 struct StreamedNode {

@@ -18,7 +18,7 @@ Trace random_graph(Prng& random, NodeId nodes, bool cyclic) {
     for (uint64_t edges = random.below(4); edges > 0 && ids[n] > 7; --edges) {
       const uint64_t on = random.below((ids[n] - 7) / 3) * 3 + 7;
       b.dep_by_id(n, on, static_cast<uint8_t>(EdgeKind::given), static_cast<Picoseconds>(random.below(5)));
-      b.trace.dur_ps[n] = static_cast<Picoseconds>(random.below(100));
+      b.trace.dur_ps.edit(n) = static_cast<Picoseconds>(random.below(100));
     }
   if (cyclic) {
     const auto at = [&](uint64_t id) {
@@ -151,17 +151,17 @@ TEST(InclusiveEnds, ReachOverPartsAndCallees) {
   const uint32_t thread = b.lane({Lane::Kind::thread, 1, 1}), stream = b.lane({Lane::Kind::stream, 0, 7});
   const auto add = [&](Picoseconds start, Picoseconds dur, uint32_t lane) {
     const NodeId n = b.add(b.trace.size() + 1, 0, NodeType::comp);
-    b.trace.flags[n] = kHasStart;
-    b.trace.start_ps[n] = start;
-    b.trace.dur_ps[n] = dur;
-    b.trace.lane[n] = lane;
+    b.trace.flags.edit(n) = kHasStart;
+    b.trace.start_ps.edit(n) = start;
+    b.trace.dur_ps.edit(n) = dur;
+    b.trace.lane.edit(n) = lane;
     return n;
   };
   const NodeId op = add(10, 5, thread), callee = add(15, 20, thread), rest = add(35, 3, thread),
                kernel = add(20, 500, stream);
   b.ctrl(callee, op);
   b.ctrl(kernel, op);  // on another lane: does not prolong the operator
-  b.trace.part_of[rest] = op;
+  b.trace.part_of.edit(rest) = op;
   const Trace t = std::move(b).finish();
   EXPECT_EQ(inclusive_ends(t), (std::vector<Picoseconds>{38, 35, 38, 520}));
 }

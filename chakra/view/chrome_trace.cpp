@@ -1,5 +1,5 @@
 // Timeline -> Chrome's trace event format.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 // The lines that ASTRA-sim writes when nodes are issued and when they end -> Timeline.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <absl/container/flat_hash_map.h>
 

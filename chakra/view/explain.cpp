@@ -1,5 +1,5 @@
 // Why each edge of a node is there.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

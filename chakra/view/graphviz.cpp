@@ -1,6 +1,6 @@
 // Pictures laid out by Graphviz, whose program is run where it is there.
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 // to the first operator; where nothing called it, the parts of its own name ("layer3.mlp.up"). Numbers in names are
 // left out, so that what repeats is one. The paths form a tree; we begin with a box for each lane and open the heaviest
 // box (by time and number of nodes) as long as there may be more boxes.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>

@@ -1,5 +1,5 @@
 // Table -> a picture of numbers beside each other.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Table -> text.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Trace -> Timeline.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -57,16 +57,16 @@ TEST(TimelineOf, OperatorsNestAndLaunchesPoint) {
   const uint32_t thread = b.lane({trace::Lane::Kind::thread, 1, 5}), stream = b.lane({trace::Lane::Kind::stream, 0, 7});
   const auto add = [&](std::string_view name, Picoseconds start, Picoseconds dur, uint32_t lane) {
     const trace::NodeId n = b.add(b.trace.size() + 1, b.trace.strings.intern(name), trace::NodeType::comp);
-    b.trace.flags[n] = trace::kHasStart;
-    b.trace.start_ps[n] = start;
-    b.trace.dur_ps[n] = dur;
-    b.trace.lane[n] = lane;
+    b.trace.flags.edit(n) = trace::kHasStart;
+    b.trace.start_ps.edit(n) = start;
+    b.trace.dur_ps.edit(n) = dur;
+    b.trace.lane.edit(n) = lane;
     return n;
   };
   const auto op = add("aten::mm", 0, 5, thread), launch = add("cudaLaunchKernel", 5, 3, thread),
              rest = add("aten::mm", 8, 4, thread);
   const auto gap = add(trace::kHostGap, 12, 10, thread), kernel = add("gemm", 10, 50, stream);
-  b.trace.part_of[rest] = op;
+  b.trace.part_of.edit(rest) = op;
   b.ctrl(launch, op);
   b.ctrl(kernel, op);
   b.dep(kernel, launch, static_cast<uint8_t>(trace::EdgeKind::launch));
@@ -117,10 +117,10 @@ trace::Trace random_graph(Prng& random, size_t nodes, bool defects) {
   for (size_t i = 0; i < nodes; ++i) {
     const uint64_t id = defects && i > 0 && random.below(10) == 0 ? i : i + 1;
     const trace::NodeId n = b.add(id, b.trace.strings.intern(kNames[random.below(5)]), kTypes[random.below(4)]);
-    b.trace.flags[n] = random.below(2) ? trace::kOnCpu : trace::kSaysCpuOrNot;
-    b.trace.dur_ps[n] = static_cast<Picoseconds>(random.below(1000));
+    b.trace.flags.edit(n) = random.below(2) ? trace::kOnCpu : trace::kSaysCpuOrNot;
+    b.trace.dur_ps.edit(n) = static_cast<Picoseconds>(random.below(1000));
     if (random.below(2))
-      b.trace.lane[n] = b.lane({trace::Lane::Kind::stream, 0, static_cast<int64_t>(random.below(3))});
+      b.trace.lane.edit(n) = b.lane({trace::Lane::Kind::stream, 0, static_cast<int64_t>(random.below(3))});
     if (trace::is_comm(b.trace.type[n])) b.comm(n).bytes = random.below(5000);
     for (size_t e = random.below(4); e-- > 0;) {
       const uint64_t on = 1 + random.below(nodes + (defects ? 3 : 0));

@@ -1,7 +1,7 @@
 // Networks of many paths for tests, as network files: leaf-spine, three-level fat trees, dragonflies.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 

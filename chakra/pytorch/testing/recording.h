@@ -3,7 +3,7 @@
 // program again with other kernel durations. It shares no code with the linker.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <functional>

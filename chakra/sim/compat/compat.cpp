@@ -2,7 +2,7 @@
 // nanoseconds held in picoseconds.
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/inlined_vector.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -337,6 +337,7 @@ class Compat {
     if (in_.job.ranks.size() != ranks)
       return fail(Code::bad_input, "sim.compat.ranks",
                   fmt::format("the network has {} ranks, the job has traces of {}", ranks, in_.job.ranks.size()));
+    feed::Graphs graphs;
     for (uint32_t r = 0; r < ranks; ++r) {
       const Trace& t = in_.job.ranks[r];
       if (t.rank != r) return fail(Code::bad_input, "sim.compat.ranks", fmt::format("rank {} has no trace", r));
@@ -348,7 +349,7 @@ class Compat {
       rank.trace = &t;
       rank.queues.resize(dims() * queues_per_dim());
       rank.turns.resize(dims());
-      rank.feeder = std::make_unique<feed::Feeder>(t, true);
+      rank.feeder = std::make_unique<feed::Feeder>(t, true, &graphs);
       ready_.clear();
       rank.feeder->start(ready_);
       for (const feed::Ready& ready : ready_) set_free(rank, ready.node);

@@ -1,6 +1,6 @@
 // The native simulator: actors walk their traces, one event after the other; collectives and messages are priced on an
 // idle network or played out on a shared one.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

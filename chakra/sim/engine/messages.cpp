@@ -1,6 +1,6 @@
 #include "chakra/sim/engine/messages.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "chakra/sim/engine/packet_count.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

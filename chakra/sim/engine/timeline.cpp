@@ -1,6 +1,6 @@
 #include "chakra/sim/engine/timeline.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace chakra::sim {
 

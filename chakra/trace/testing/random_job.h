@@ -80,10 +80,10 @@ struct RandomJob {
       t.rank = static_cast<int64_t>(r);
       for (const JobNode& node : ranks[r]) {
         const NodeId n = b.add(node.key + 1, t.strings.intern("node"), node.type);
-        t.dur_ps[n] = node.dur;
-        if (node.type == NodeType::comp) t.flags[n] |= kHasDuration | kSaysCpuOrNot;
+        t.dur_ps.edit(n) = node.dur;
+        if (node.type == NodeType::comp) t.flags.edit(n) |= kHasDuration | kSaysCpuOrNot;
         for (const uint32_t on : node.deps) b.dep_by_id(n, on + 1, 0, 0);
-        if (node.lane >= 0) t.lane[n] = b.lane({Lane::Kind::stream, 0, node.lane});
+        if (node.lane >= 0) t.lane.edit(n) = b.lane({Lane::Kind::stream, 0, node.lane});
         if (node.request >= 0) b.attr({t.strings.intern("comm_request"), node.request});
         if (node.wait >= 0) b.attr({t.strings.intern("comm_wait"), node.wait});
         if (!is_comm(node.type)) continue;

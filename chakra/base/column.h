@@ -1,0 +1,150 @@
+// Column: an array of plain values that equal owners share. Copying one costs as much as copying a pointer; who changes
+// a shared one gets bytes of its own first (copy on write). It grows by realloc, which moves large arrays without
+// touching them.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
+#include <iterator>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "chakra/base/assert.h"
+
+namespace chakra {
+
+/// Reading is as with a constant vector. Writing says so: edit(). Columns that share bytes may be read, copied and
+/// destroyed by several threads; one object belongs to one thread at a time, as with any container.
+template <class T>
+class Column {
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t));
+
+ public:
+  using value_type = T;
+  using const_iterator = const T*;
+
+  Column() = default;
+  Column(std::initializer_list<T> values) { append(values); }
+  Column(const Column& other) : data_(other.data_), size_(other.size_), capacity_(other.size_) {
+    if (data_) owners().fetch_add(1, std::memory_order_relaxed);
+  }
+  Column(Column&& other) noexcept { swap(other); }
+  Column& operator=(Column other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Column() { release(); }
+  void swap(Column& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_; }  ///< rows that it can have without taking memory
+  bool empty() const { return size_ == 0; }
+  const T* data() const { return data_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  const T& operator[](size_t row) const { return data_[row]; }  ///< requires row < size()
+  const T& front() const { return data_[0]; }
+  const T& back() const { return data_[size_ - 1]; }
+  operator std::span<const T>() const { return {data_, size_}; }  // NOLINT: it is one
+  bool operator==(const Column& other) const {
+    return data_ == other.data_ ? size_ == other.size_ : *this == std::span<const T>(other);
+  }
+  bool operator==(std::span<const T> other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
+  /// Both read the same bytes: they are equal, and no more memory than one.
+  bool shares_with(const Column& other) const { return data_ == other.data_ && size_ == other.size_; }
+
+  /// To be written through until the column is copied or grows. Cost: O(1); O(size) if it is shared.
+  std::span<T> edit() {
+    if (is_shared()) grow(size_);
+    return {data_, size_};
+  }
+  T& edit(size_t row) { return edit()[row]; }  ///< requires row < size()
+
+  void push_back(const T& value) {
+    const T kept = value;  // may lie in this column
+    if (size_ == capacity_) grow(std::max<size_t>(2 * size_, 16));
+    data_[size_++] = kept;
+  }
+  template <class... Args>
+  T& emplace_back(Args&&... args) {
+    push_back(T(std::forward<Args>(args)...));
+    return data_[size_ - 1];
+  }
+  void append(std::span<const T> values) {
+    if (values.empty()) return;
+    if (capacity_ - size_ < values.size()) grow(std::max(2 * size_, size_ + values.size()));
+    std::copy(values.begin(), values.end(), data_ + size_);
+    size_ += values.size();
+  }
+  void reserve(size_t size) {
+    if (size > capacity_) grow(size);
+  }
+  /// New rows get `value`.
+  void resize(size_t size, const T& value = T()) {
+    if (size > size_) {
+      const T kept = value;
+      if (size > capacity_) grow(size > 2 * size_ ? size : 2 * size_);
+      std::fill(data_ + size_, data_ + size, kept);
+    } else if (is_shared()) {
+      capacity_ = size;  // others read what lies behind
+    }
+    size_ = size;
+  }
+  void assign(size_t size, const T& value) {
+    const T kept = value;
+    clear();
+    resize(size, kept);
+  }
+  void clear() {
+    if (is_shared()) *this = Column();
+    size_ = 0;
+  }
+
+ private:
+  static constexpr size_t kHead = alignof(std::max_align_t);  ///< before the rows: how many columns share them
+
+  // Only one of those that share bytes has a capacity above its size, and adds rows that the others do not see.
+  T* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+
+  using Owners = std::atomic<size_t>;
+  static_assert(sizeof(Owners) <= kHead);
+  char* block() const { return reinterpret_cast<char*>(data_) - kHead; }
+  Owners& owners() const { return *std::launder(reinterpret_cast<Owners*>(block())); }
+  bool is_shared() const { return data_ && owners().load(std::memory_order_acquire) > 1; }
+
+  void release() {
+    if (data_ && owners().fetch_sub(1, std::memory_order_acq_rel) == 1) std::free(block());
+  }
+
+  /// Bytes of its own with room for `capacity` rows, at least size().
+  void grow(size_t capacity) {
+    CHAKRA_ASSERT(capacity >= size_);
+    if (capacity > (SIZE_MAX / 2 - kHead) / sizeof(T)) throw std::bad_alloc();
+    const size_t bytes = kHead + capacity * sizeof(T);
+    const bool keeps = data_ && !is_shared();
+    char* const fresh = static_cast<char*>(keeps ? std::realloc(block(), bytes) : std::malloc(bytes));
+    if (!fresh) throw std::bad_alloc();
+    T* const rows = reinterpret_cast<T*>(fresh + kHead);
+    if (!keeps) {
+      new (fresh) Owners(1);
+      std::copy(begin(), end(), rows);
+      release();
+    }
+    data_ = rows;
+    capacity_ = capacity;
+  }
+};
+
+}  // namespace chakra
