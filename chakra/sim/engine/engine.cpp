@@ -60,11 +60,12 @@ class Engine {
   }
 
   void make_actors() {
+    feed::Graphs graphs;
     const auto count = static_cast<uint32_t>(run_.job.folded.actors.ranks.size());
     run_.actors.reserve(count);
     for (uint32_t a = 0; a < count; ++a) {
       const Trace& t = run_.job.trace(a);
-      Actor& actor = run_.actors.emplace_back(run_.job, a, run_.in.system.traits(t.rank));
+      Actor& actor = run_.actors.emplace_back(run_.job, a, run_.in.system.traits(t.rank), graphs);
       for (NodeId n = 0; n < t.size() && !actor.has_device; ++n)
         actor.has_device = t.type[n] == NodeType::comp && t.on_device(n);
       actor.times.start.assign(t.size(), 0);

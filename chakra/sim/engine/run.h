@@ -36,8 +36,8 @@ struct Agenda {
 
 /// Ranks that nothing tells apart, on their way through their trace.
 struct Actor {
-  Actor(const ActorJob& job, uint32_t a, const RankTraits& of_rank)
-      : trace(&job.trace(a)), feeder(*trace), queues(job, a), traits(of_rank) {}
+  Actor(const ActorJob& job, uint32_t a, const RankTraits& of_rank, feed::Graphs& graphs)
+      : trace(&job.trace(a)), feeder(*trace, false, &graphs), queues(job, a), traits(of_rank) {}
 
   const trace::Trace* trace;
   feed::Feeder feeder;
