@@ -5,7 +5,7 @@
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/coll/coll.h"
-#include "chakra/coll/price.h"
+#include "chakra/coll/closed.h"
 
 namespace chakra::coll {
 namespace {
