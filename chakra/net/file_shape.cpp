@@ -7,7 +7,7 @@
 namespace chakra::net {
 namespace {
 
-constexpr size_t kMostNumbers = 16;      // of a list
+constexpr size_t kMostNumbers = 16;  // of a list
 constexpr double kMostCables = 1 << 18;
 
 /// `spec`, or its items where it is a list.
