@@ -152,6 +152,7 @@ def yaml_bombs(seed, n):
     yield "short items", b"npus_count: [" + b"1," * (n // 2) + b"1]\n" + seed
     yield "huge dimension", re.sub(rb"npus_count: *\[[^\]]*\]", b"npus_count: [1000000, 1000000, 1000000]", seed)
     yield "huge switches", re.sub(rb"switches: *[0-9]+", b"switches: 4000000000", seed)
+    yield "huge levels", re.sub(rb"down: *\[[^\]]*\]", b"down: [16000000, 16000000]", seed)
     yield "many dimensions", (b"topology: [" + b"Ring," * (n // 40) + b"Ring]\nnpus_count: [" + b"2," * (n // 40) +
                               b"2]\nbandwidth: [" + b"1," * (n // 40) + b"1]\nlatency: [" + b"1," * (n // 40) + b"1]\n")
 
@@ -302,6 +303,7 @@ KINDS = {
                ["link {f} -o {o}.et", "link {f} --salvage -o {o}.et", "doctor {f}", "link {h} {f} -o {o}.et"]),
     "network": ("net.yml", seed_of("network_fuzz"), [yaml_bombs], ["sim {t} --network {f}", "sim {t} --network {f} --compat astra-sim --system {sys}"]),
     "graph": ("net.yml", seed_of("network_fuzz", 1), [yaml_bombs], ["sim {t} --network {f}"]),
+    "shape": ("net.yml", seed_of("network_fuzz", 2), [yaml_bombs], ["sim {t} --network {f}"]),
     "network-json": ("net.json", lambda world: b'{"topology": ["Ring"], "npus_count": [2], "bandwidth": [50.0], "latency": [500.0]}', [json_bombs],
                      ["sim {t} --network {f}"]),
     "system": ("sys.json", lambda world: SYSTEM, [json_bombs],

@@ -63,6 +63,28 @@ links:
 - {from: c, to: 4, bandwidth: 1e3, latency: 9, both: false}
 - {from: c, to: a, bandwidth: 7, latency: 9, both: false}
 """
+FAT_TREE = b"""topology: FatTree
+down: [2, 3]
+up: [1, 2]
+bandwidth: [50, 25]
+latency: 500
+"""
+DRAGONFLY = b"""topology: Dragonfly
+ranks_per_router: 2
+routers: 2
+global: 1
+groups: 3
+bandwidth: 50
+latency: [5, 50, 500]
+"""
+RAILS = b"""topology: Rails
+ranks_per_node: 2
+nodes: 2
+pods: 1
+spines: 0
+bandwidth: [400, 50, 50]
+latency: 500
+"""
 
 JOB = """1 COMP a dur_us=5 is_cpu_op=true tid=1
 2 COMP b dur_us=7 is_cpu_op=false device=0 stream=7 deps=1 num_ops=1000 tensor_size:u64=64
@@ -191,7 +213,7 @@ SEEDS = {
     "job_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), *collective_seeds()],
     "selection_fuzz": lambda: [b"allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", b"Reduce-Scatter: -1GB hierarchical # big\nbarrier: tree"],
     "ranks_fuzz": lambda: [json.dumps(RANKS).encode()],
-    "network_fuzz": lambda: [SLOW_TORUS, GRAPH],
+    "network_fuzz": lambda: [SLOW_TORUS, GRAPH, FAT_TREE, DRAGONFLY, RAILS],
     "text_fuzz": lambda: [text.encode() for text in TEXT],
     "flexflow_fuzz": lambda: [FLEXFLOW.encode()],
     "msccl_fuzz": lambda: [msccl("allreduce", 2), msccl("allgather", 2)],

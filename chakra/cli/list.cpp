@@ -45,7 +45,12 @@ Table edges() { return named_rows("edge kind", trace::kEdgeKinds); }
 Table names() { return named_rows("name", kNames); }
 Table policies() { return named_rows("policy", feed::kPolicies); }
 Table presets() { return named_rows("preset", gen::kPresets); }
-Table topologies() { return named_rows("topology", net::kTopologies); }
+Table topologies() {
+  Table table = named_rows("topology", net::kTopologies);
+  for (const net::ShapeRow& row : net::kShapes)
+    table.rows.push_back({std::string(row.name), std::string(row.description)});
+  return table;
+}
 
 Table collectives() {
   Table table{"",

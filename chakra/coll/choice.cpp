@@ -23,7 +23,7 @@ bool is_line(const Place& place) {
   size_t larger = 0;
   for (const net::Dimension& d : dimensions) larger += d.ranks > 1;
   return larger == 1 && std::any_of(dimensions.begin(), dimensions.end(), [](const net::Dimension& d) {
-           return d.ranks > 1 && d.kind == net::TopologyKind::mesh;
+           return d.ranks > 1 && d.topology().form == net::RowForm::line;
          });
 }
 

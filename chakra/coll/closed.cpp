@@ -1,16 +1,15 @@
 // When the members of a plan end by what its transfers cost: a max-plus recurrence over members and rounds.
+#include "chakra/coll/closed.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "chakra/coll/coll.h"
-#include "chakra/coll/price.h"
+#include "chakra/coll/fares.h"
 
 namespace chakra::coll {
 namespace {
 
 using Fare = PricedPlan::Fare;
-
-double later(double a, double b) { return a < b ? b : a; }
 
 /// A duration; where it would not fit, one that takes the earliest start to the latest end there is.
 Picoseconds rounded(double ps) {

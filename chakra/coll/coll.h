@@ -8,7 +8,6 @@
 // of 0 bytes sends its messages all the same. Sums of bytes stay at 2^64 - 1 instead of overflowing.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -160,8 +159,7 @@ struct AlgorithmRow {
   /// The blocks of round k of that plan.
   std::vector<Move> moves(const Operation& op, const Place& place, uint32_t k) const;
 };
-inline constexpr size_t kAlgorithmCount = 13;
-extern const std::array<AlgorithmRow, kAlgorithmCount> kAlgorithms;
+extern const std::span<const AlgorithmRow> kAlgorithms;
 
 const AlgorithmRow* find_algorithm(std::string_view name);  ///< or null
 

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/coll/closed.h"
 #include "chakra/coll/coll.h"
-#include "chakra/coll/price.h"
 
 namespace chakra::coll {
 namespace {

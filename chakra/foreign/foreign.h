@@ -3,8 +3,8 @@
 // per form; what each holds and how it is read is a page of docs/formats.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +36,7 @@ struct FormRow {
   /// The file's text, or null where the form cannot hold what our traces hold.
   Result<std::string> (*write)(const trace::TraceSet& job);
 };
-extern const std::array<FormRow, 5> kForms;
+extern const std::span<const FormRow> kForms;
 
 /// The row of that name, in any case; null where there is none.
 const FormRow* find(std::string_view name);

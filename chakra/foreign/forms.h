@@ -8,22 +8,14 @@
 
 namespace chakra::foreign {
 
-// One pair or triple per form, each in a file of its own.
-bool is_text(std::string_view head);
-Result<trace::TraceSet> read_text(ByteSource source, const Options& options, Findings& findings);
-Result<std::string> write_text(const trace::TraceSet& job);
+using Sniff = bool(std::string_view head);
+using Read = Result<trace::TraceSet>(ByteSource source, const Options& options, Findings& findings);
+using Write = Result<std::string>(const trace::TraceSet& job);
 
-bool is_flexflow(std::string_view head);
-Result<trace::TraceSet> read_flexflow(ByteSource source, const Options& options, Findings& findings);
-
-bool is_msccl(std::string_view head);
-Result<trace::TraceSet> read_msccl(ByteSource source, const Options& options, Findings& findings);
-
-bool is_feeder_json(std::string_view head);
-Result<trace::TraceSet> read_feeder_json(ByteSource source, const Options& options, Findings& findings);
-
-bool is_linked_json(std::string_view head);
-Result<trace::TraceSet> read_linked_json(ByteSource source, const Options& options, Findings& findings);
+// The functions of the rows: each form in a file of its own.
+Sniff is_text, is_flexflow, is_msccl, is_feeder_json, is_linked_json;
+Read read_text, read_flexflow, read_msccl, read_feeder_json, read_linked_json;
+Write write_text;
 
 /// The most nodes and edges of a job, of all ranks together. Larger jobs are refused.
 inline constexpr uint64_t kMostNodes = 20'000'000;

@@ -28,18 +28,18 @@ void Graph::finish() {
     parent[x] = y;
   }
   // Links by the device where they begin: a counting sort, which keeps them in order.
-  out_first_.assign(devices + size_t{1}, 0);
-  for (const Link& link : links) ++out_first_[link.from + size_t{1}];
-  for (size_t d = 0; d < devices; ++d) out_first_[d + 1] += out_first_[d];
-  out_.resize(links.size());
-  std::vector<uint32_t> at(out_first_.begin(), out_first_.end() - 1);
-  for (LinkId l = 0; l < links.size(); ++l) out_[at[links[l].from]++] = l;
+  out_.first.assign(devices + size_t{1}, 0);
+  for (const Link& link : links) ++out_.first[link.from + size_t{1}];
+  for (size_t d = 0; d < devices; ++d) out_.first[d + 1] += out_.first[d];
+  out_.links.resize(links.size());
+  std::vector<uint32_t> at(out_.first.begin(), out_.first.end() - 1);
+  for (LinkId l = 0; l < links.size(); ++l) out_.links[at[links[l].from]++] = l;
 }
 
 LinkId Graph::between(int64_t from, int64_t to) const {
   const auto device = static_cast<size_t>(from);
-  for (uint32_t i = out_first_[device]; i < out_first_[device + 1]; ++i)
-    if (links[out_[i]].to == to) return out_[i];
+  for (uint32_t i = out_.first[device]; i < out_.first[device + 1]; ++i)
+    if (links[out_.links[i]].to == to) return out_.links[i];
   return kNoLink;
 }
 

@@ -15,6 +15,7 @@
 namespace chakra::net {
 
 struct Graph {
+  std::string title = "graph";  ///< the name of the shape that built it
   int64_t ranks = 0;
   std::vector<std::string> names;  ///< of all devices
   std::vector<Link> links;
@@ -31,8 +32,11 @@ struct Graph {
   LinkId between(int64_t from, int64_t to) const;
 
  private:
-  std::vector<uint32_t> out_first_;  ///< into out_, by device
-  std::vector<LinkId> out_;
+  struct ByDevice {
+    std::vector<uint32_t> first;  ///< into links
+    std::vector<LinkId> links;    ///< that begin at a device, one after the other
+  };
+  ByDevice out_;
 };
 
 }  // namespace chakra::net

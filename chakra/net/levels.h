@@ -38,7 +38,7 @@ void for_each_level(const Fabric& fabric, const Use& use) {
   for (const Dimension& d : fabric.dimensions) {
     if (d.ranks == 1) continue;
     const TopologyRow& topology = d.topology();
-    const int64_t rows = size / d.ranks, links = topology.links(d.ranks), switches = topology.has_switch ? rows : 0;
+    const int64_t rows = size / d.ranks, links = topology.links(d.ranks), switches = topology.has_switch() ? rows : 0;
     if (use(Level{&d, d.ranks, stride, rows, links, first_link, first_switch, switches})) return;
     first_link += rows * links;
     first_switch += switches;
@@ -71,7 +71,7 @@ void walk(const Level& level, int64_t row, int64_t a, int64_t b, const Use& use)
 
 /// Round a ring of more than two, opposite places have two ways that are equally short.
 inline bool may_have_two_ways(const Dimension& d) {
-  return (d.kind == TopologyKind::ring || d.kind == TopologyKind::torus) && d.ranks > 2 && d.ranks % 2 == 0;
+  return d.ranks > 2 && d.ranks % 2 == 0 && d.topology().form == RowForm::ring;
 }
 inline bool has_two_ways(const Level& level, int64_t a, int64_t b) {
   return may_have_two_ways(*level.dimension) && (a > b ? a - b : b - a) * 2 == level.ranks;

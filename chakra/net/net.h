@@ -1,7 +1,7 @@
 // Networks: which devices there are, which links join them, which way a message takes, what it costs. A
 // Fabric comes from a file (docs/formats/network.md): dimensions of regular topologies, whose links are
-// numbered by arithmetic and never stored, or any graph. FluidNetwork and PacketNetwork carry messages
-// over a Fabric where links are shared.
+// numbered by arithmetic and never stored; a whole network that a row builds; or any graph. FluidNetwork and
+// PacketNetwork carry messages over a Fabric where links are shared.
 //
 // Devices are numbered: ranks 0 .. size()-1 first, then switches. A link is one direction.
 #pragma once
@@ -25,12 +25,22 @@ namespace chakra::net {
 
 enum class TopologyKind : uint8_t { ring, switch_, fully_connected, mesh, torus };
 
+/// What the places of a row are to each other.
+enum class RowForm : uint8_t {
+  ring,   ///< a circle: all alike; places half an even circle of more than two apart have two shortest routes
+  star,   ///< all on one switch
+  pairs,  ///< a link of its own from each place to each other
+  line    ///< the places are not alike
+};
+
 /// A row of n ranks with places 0 .. n-1; place n is the row's switch, where it has one. All O(1), for n > 1.
 struct TopologyRow {
   std::string_view name;  ///< as in the file
   std::string_view description;
   TopologyKind kind;
-  bool has_switch;
+  RowForm form;
+
+  bool has_switch() const { return form == RowForm::star; }
   /// Links that a message from rank a to rank b passes.
   int64_t (*hops)(int64_t a, int64_t b, int64_t n);
   /// Links of a row. They are numbered from 0 within it.
@@ -57,6 +67,43 @@ struct Dimension {
   Picoseconds latency_ps() const { return picoseconds(latency_ns * 1e-9); }
   const TopologyRow& topology() const { return kTopologies[static_cast<size_t>(kind)]; }
 };
+
+// ---- topologies: whole networks --------------------------------------------------------------------
+
+/// A key of a network file that says how large a whole network is.
+struct ShapeKey {
+  std::string_view name;
+  std::string_view meaning;
+  int64_t least = 1;
+  bool list = false;  ///< several numbers, else one
+};
+/// What a file says, by key.
+using ShapeNumbers = std::span<const std::vector<int64_t>>;
+
+/// What numbers come to. Doubles, so that no product overflows.
+struct ShapeSize {
+  double ranks = 0, switches = 0;
+  double cables = 0;       ///< a link there and a link back each
+  size_t cable_kinds = 0;  ///< entries of `bandwidth` and `latency`
+  std::string wrong = {};  ///< why the numbers do not fit each other; empty: they do
+};
+
+struct ShapeBuilder;
+
+/// A whole network: numbers in, switches and cables out.
+struct ShapeRow {
+  std::string_view name;  ///< as in the file
+  std::string_view description;
+  std::span<const ShapeKey> keys;
+  std::string_view cable_kinds;  ///< in the order of `bandwidth` and `latency`
+  ShapeSize (*size)(ShapeNumbers numbers);
+  /// Adds the switches and cables that size() counts. Cost: O(cables).
+  void (*build)(ShapeNumbers numbers, ShapeBuilder& out);
+};
+extern const std::span<const ShapeRow> kShapes;
+
+/// The row of that name, or null.
+const ShapeRow* find_shape(std::string_view name);
 
 // ---- links and paths -------------------------------------------------------------------------------
 
@@ -205,7 +252,8 @@ struct Fabric {
   /// themselves.
   std::vector<int64_t> placement(std::span<const int64_t> ranks) const;
 
-  std::string describe() const;  ///< "Ring of 8, 50 GiB/s (53.7 GB/s), 500 ns per link"
+  /// "Ring of 8, 50 GiB/s (53.7 GB/s), 500 ns per link"; "FatTree of 128 ranks, 80 switches, 768 links".
+  std::string describe() const;
 };
 
 /// `findings`: net.file.unknown_key for keys without effect.

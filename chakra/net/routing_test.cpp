@@ -7,25 +7,19 @@
 #include <map>
 #include <set>
 
-#include "chakra/base/testing/testing.h"
 #include "chakra/net/graph.h"
 #include "chakra/net/net.h"
+#include "chakra/net/testing/fabrics.h"
 #include "chakra/net/testing/graphs.h"
 
 namespace chakra::net {
 namespace {
 
-using chakra::testing::tag_of;
 using testing::dragonfly;
 using testing::fat_tree;
 using testing::leaf_spine;
-
-Fabric must_parse(const std::string& text) {
-  auto fabric = parse_fabric(*parse_spec(text, "net.yml"));
-  EXPECT_TRUE(fabric) << fabric.error().message();
-  return fabric ? *fabric : Fabric{};
-}
-std::string tag(const std::string& text) { return tag_of(parse_fabric(*parse_spec(text, "net.yml"))); }
+using testing::must_parse;
+using testing::tag_of;
 
 Fabric with(Fabric fabric, std::string_view routing) {
   fabric.routing = *parse_routing(routing);
@@ -361,14 +355,14 @@ TEST(RoutingFile, RefusesWhatCannotBe) {
     std::string text = graph;
     return text.replace(text.find("routing: spread"), 15, routing);
   };
-  EXPECT_EQ(tag(changed("routing: fast")), "net.routing");
-  EXPECT_EQ(tag(changed("routing: ecmp\nchannels: 0")), "net.routing");
-  EXPECT_EQ(tag(changed("routing: ecmp\nchannels: 257")), "net.routing");
-  EXPECT_EQ(tag(changed("routing: ecmp\nseed: -1")), "net.routing");
-  EXPECT_EQ(tag(changed("routing: ecmp,channels=x")), "net.routing");
-  EXPECT_EQ(tag(changed("routing: [ecmp]")), "base.spec.type");
-  EXPECT_EQ(tag(changed("metric: distance")), "net.file.value");
-  EXPECT_EQ(tag(changed("forwarding: perhaps")), "base.spec.type");
+  EXPECT_EQ(tag_of(changed("routing: fast")), "net.routing");
+  EXPECT_EQ(tag_of(changed("routing: ecmp\nchannels: 0")), "net.routing");
+  EXPECT_EQ(tag_of(changed("routing: ecmp\nchannels: 257")), "net.routing");
+  EXPECT_EQ(tag_of(changed("routing: ecmp\nseed: -1")), "net.routing");
+  EXPECT_EQ(tag_of(changed("routing: ecmp,channels=x")), "net.routing");
+  EXPECT_EQ(tag_of(changed("routing: [ecmp]")), "base.spec.type");
+  EXPECT_EQ(tag_of(changed("metric: distance")), "net.file.value");
+  EXPECT_EQ(tag_of(changed("forwarding: perhaps")), "base.spec.type");
   const auto error = parse_fabric(*parse_spec(changed("routing: fast"), "net.yml"));
   EXPECT_EQ(error.error().place.line, 3);
   Findings findings;

@@ -74,7 +74,4 @@ void Fares::take_loads(const Take& take) {
   not_kept_.clear();
 }
 
-/// When each member ends, in ps since the earliest start, without extra_ps. Requires a member and its start.
-std::vector<double> ends_after(const PricedPlan& plan, std::span<const Picoseconds> ready);
-
 }  // namespace chakra::coll

@@ -1,0 +1,82 @@
+// What the algorithms share: the functions of their rows, each pair in a file of its own, and small arithmetic on
+// members and blocks.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "chakra/coll/coll.h"
+
+namespace chakra::coll {
+
+using trace::CommType;
+using Moves = std::vector<Move>;
+
+using OutlineOf = Outline(const Operation& op, const Place& place);
+using RoundOf = void(const Outline& o, uint32_t k, uint32_t senders, Round& head, Moves& moves);
+
+OutlineOf ring, bidirectional_ring, direct, halving_doubling, double_binary_tree, tree, binary_tree, chain, linear,
+    pairwise, bruck, dissemination, hierarchical;
+RoundOf ring_round, bidirectional_ring_round, direct_round, halving_doubling_round, pipelined_tree_round, tree_round,
+    chain_round, linear_round, pairwise_round, bruck_round, dissemination_round, hierarchical_round;
+
+/// The grid that ascending ranks fill: each combination of the coordinates that occur, once. Dimensions in which
+/// they do not differ are left out; empty where the ranks are not a grid.
+std::vector<GridDimension> grid_of(const Place& place);
+
+/// Sums and products stay at 2^64 - 1.
+inline uint64_t times(uint64_t count, uint64_t bytes) {
+  uint64_t product = 0;
+  return __builtin_mul_overflow(count, bytes, &product) ? UINT64_MAX : product;
+}
+inline uint64_t plus(uint64_t left, uint64_t right) {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(left, right, &sum) ? UINT64_MAX : sum;
+}
+
+/// k places on from member i of n, k may be negative.
+inline uint32_t turn(uint32_t i, int64_t k, uint32_t n) {
+  const int64_t m = (static_cast<int64_t>(i) + k) % static_cast<int64_t>(n);
+  return static_cast<uint32_t>(m < 0 ? m + n : m);
+}
+
+/// Powers of two below n: rounds in which the known part doubles.
+inline uint32_t doublings(uint32_t n) { return static_cast<uint32_t>(std::bit_width(n - 1)); }
+
+inline bool gathers(CommType type) { return type == CommType::all_gather || type == CommType::gather; }
+inline bool scatters_sum(CommType type) {
+  return type == CommType::reduce_scatter || type == CommType::reduce_scatter_block;
+}
+
+/// `parts`: how many units `bytes` is cut into.
+inline Outline outline_of(const Operation& op, const Place& place, uint64_t parts) {
+  Outline o;
+  o.type = op.type;
+  o.members = place.members();
+  o.root = op.root;
+  o.splits = op.splits;
+  o.units = op.type == CommType::barrier                          ? o.members
+            : gathers(op.type) || op.type == CommType::all_to_all ? o.members * parts
+                                                                  : parts;
+  o.unit_bytes = op.type == CommType::barrier ? 0 : op.bytes / parts + (op.bytes % parts != 0);
+  return o;
+}
+
+/// Units base + (first, first + 1, ... mod n).
+inline void move_wrapped(Moves& moves, uint32_t from, uint32_t to, uint64_t base, uint32_t first, uint32_t count,
+                         uint32_t n) {
+  const uint32_t straight = std::min(count, n - first);
+  if (straight > 0) moves.push_back({from, to, base + first, straight, 1, false});
+  if (count > straight) moves.push_back({from, to, base, count - straight, 1, false});
+}
+
+/// Into how many pieces a pipeline of n members cuts `bytes`, so that all links work at once: of 128 KiB or more.
+inline uint32_t pieces_of(uint64_t bytes, uint32_t n) {
+  constexpr uint64_t kPieceBytes = uint64_t{128} << 10, kMostPieces = 64;
+  constexpr uint64_t kMostPieceTransfers = uint64_t{1} << 21;  // members x pieces
+  const uint64_t most = std::clamp<uint64_t>(kMostPieceTransfers / n, 1, kMostPieces);
+  return static_cast<uint32_t>(std::clamp<uint64_t>(bytes / kPieceBytes, 1, most));
+}
+
+}  // namespace chakra::coll

@@ -1,0 +1,19 @@
+// Running a priced plan: a max-plus recurrence over members and rounds.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "chakra/coll/coll.h"
+
+namespace chakra::coll {
+
+/// The time that a rate of next to nothing comes to, per byte: finite, so that 0 bytes take 0.
+inline constexpr double kSlowest = 1e18;
+
+inline double later(double a, double b) { return a < b ? b : a; }
+
+/// When each member ends, in ps since the earliest start, without extra_ps. Requires a member and its start.
+std::vector<double> ends_after(const PricedPlan& plan, std::span<const Picoseconds> ready);
+
+}  // namespace chakra::coll

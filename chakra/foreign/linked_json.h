@@ -1,0 +1,32 @@
+// What the linker's JSON says of nodes besides the columns of a Trace, and the edges that follow from it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "chakra/foreign/forms.h"
+
+namespace chakra::foreign {
+
+/// What decides a node's edges. There is one for every node until all are read, so it is small.
+struct Linked {
+  uint64_t parent = 0, thread_dep = 0;
+  int64_t tid = 0, stream = 0, ts_ns = 0;
+  uint64_t in_elements = 0;
+  StringId dtype = 0;
+  bool has_parent : 1 = false, has_thread_dep : 1 = false, device : 1 = false, has_ts : 1 = false;
+  bool has_elements : 1 = false;
+};
+
+struct LinkedNodes {
+  std::vector<Linked> nodes;  ///< parallel to the Trace's
+  std::map<trace::NodeId, StringId> group;
+  std::map<trace::NodeId, std::vector<uint64_t>> sync_deps;
+};
+
+/// To be called when all nodes are there: starts, types of device operations, lanes and edges.
+/// Errors: foreign.json.range; foreign.json.late_dep is a finding.
+Result<void> connect(trace::Builder& builder, const LinkedNodes& linked, const std::string& file, Findings& findings);
+
+}  // namespace chakra::foreign

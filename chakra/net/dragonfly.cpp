@@ -1,0 +1,48 @@
+// Dragonflies: Kim et al., "Technology-driven, highly-scalable dragonfly topology" (2008). Routers of a group are all
+// linked with each other. One cable joins any two groups: the p-th other group, counted from a group upwards, is on its
+// router p / global.
+#include <fmt/core.h>
+
+#include "chakra/net/shapes.h"
+
+namespace chakra::net {
+namespace {
+
+struct Numbers {
+  int64_t ranks, routers, global, groups;
+  explicit Numbers(ShapeNumbers n) : ranks(n[0][0]), routers(n[1][0]), global(n[2][0]), groups(n[3][0]) {}
+};
+
+}  // namespace
+
+ShapeSize dragonfly_size(ShapeNumbers numbers) {
+  const Numbers n(numbers);
+  const auto groups = static_cast<double>(n.groups), routers = static_cast<double>(n.routers);
+  const double most = routers * static_cast<double>(n.global) + 1;
+  if (groups > most)
+    return {.wrong =
+                fmt::format("{} groups, but the routers of a group have ports to {} others only", n.groups, most - 1)};
+  const double ranks = groups * routers * static_cast<double>(n.ranks);
+  const double cables = ranks + groups * routers * (routers - 1) / 2 + groups * (groups - 1) / 2;
+  return {.ranks = ranks, .switches = groups * routers, .cables = cables, .cable_kinds = 3};
+}
+
+void build_dragonfly(ShapeNumbers numbers, ShapeBuilder& out) {
+  enum Kind : uint8_t { kRank, kLocal, kGlobal };
+  const Numbers n(numbers);
+  for (int64_t g = 0; g < n.groups; ++g)
+    for (int64_t r = 0; r < n.routers; ++r) out.add_switch(fmt::format("router {}.{}", g, r));
+  const int64_t ranks = out.graph.ranks;
+  const auto router = [&](int64_t group, int64_t r) { return static_cast<uint32_t>(ranks + group * n.routers + r); };
+  for (int64_t rank = 0; rank < ranks; ++rank) out.cable(static_cast<uint32_t>(rank), router(0, rank / n.ranks), kRank);
+  for (int64_t g = 0; g < n.groups; ++g) {
+    for (int64_t r = 0; r < n.routers; ++r)
+      for (int64_t other = r + 1; other < n.routers; ++other) out.cable(router(g, r), router(g, other), kLocal);
+    for (int64_t other = g + 1; other < n.groups; ++other) {
+      const int64_t there = other - g - 1, back = n.groups - 2 - there;  // which other group each is to the other one
+      out.cable(router(g, there / n.global), router(other, back / n.global), kGlobal);
+    }
+  }
+}
+
+}  // namespace chakra::net

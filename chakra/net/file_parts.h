@@ -1,0 +1,48 @@
+// What the forms of network files share: bandwidths, latencies, links, and how a graph is completed.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "chakra/net/graph.h"
+#include "chakra/net/net.h"
+
+namespace chakra::net {
+
+inline constexpr int64_t kMostRanks = int64_t{1} << 24;
+
+// One function per form of file, each in a file of its own.
+Result<Fabric> parse_dimensions(const Spec& spec, Findings* findings);
+Result<Fabric> parse_shape(const Spec& spec, const ShapeRow& row);
+Result<Fabric> parse_graph(const Spec& spec);
+
+/// GB/s of 2^30 bytes, ns. Errors: net.file.value.
+Result<double> read_bandwidth(const Spec& spec);
+Result<double> read_latency(const Spec& spec);
+double bytes_per_s(double gib_per_s);
+Picoseconds latency_ps(double ns);
+
+/// The first key that is none of these, or null.
+const SpecField* unknown_key(const Spec& spec, const std::vector<std::string_view>& known);
+
+/// A link as files name it. Bandwidth and latency: -1 where it is not said.
+struct LinkEntry {
+  const Spec* from;
+  const Spec* to;
+  double gib_per_s = -1;
+  double latency_ns = -1;
+  bool both = true;
+};
+/// Errors: net.file.key, net.file.value.
+Result<LinkEntry> read_link(const Spec& spec);
+
+/// 'metric' and 'forwarding'. Errors: net.file.value.
+Result<void> read_graph_options(const Spec& spec, Graph& graph);
+/// That ranks times the devices that pass messages on are few enough to keep routes for. Errors: net.graph.large.
+Result<void> check_ways(const Spec& place, double ranks, double passing);
+/// The graph, which has its devices and links, as a fabric. Errors, at these places: net.graph.large (`ranks`),
+/// net.graph.unreachable (`links`).
+Result<Fabric> finish_graph(std::shared_ptr<Graph> graph, const Spec& ranks, const Spec& links);
+
+}  // namespace chakra::net

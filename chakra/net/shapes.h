@@ -1,0 +1,32 @@
+// What whole networks are built from, and the functions of their rows: each in a file of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chakra/net/graph.h"
+
+namespace chakra::net {
+
+struct ShapeBuilder {
+  struct CableKind {
+    double bytes_per_s = 0;  ///< each way
+    Picoseconds latency_ps = 0;
+  };
+
+  Graph& graph;  ///< has its ranks
+  std::vector<CableKind> kinds;
+
+  /// Returns the device. Names are unique, and not whole numbers.
+  uint32_t add_switch(std::string name);
+  /// Joins two devices both ways; the first cable comes first for Routing::single.
+  void cable(uint32_t a, uint32_t b, size_t kind);
+};
+
+using SizeOf = ShapeSize(ShapeNumbers);
+using BuildOf = void(ShapeNumbers, ShapeBuilder&);
+
+SizeOf fat_tree_size, dragonfly_size, rails_size;
+BuildOf build_fat_tree, build_dragonfly, build_rails;
+
+}  // namespace chakra::net

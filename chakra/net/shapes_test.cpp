@@ -1,0 +1,293 @@
+// Whole networks: each row against graphs written out link by link, and against closed forms.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "chakra/net/graph.h"
+#include "chakra/net/net.h"
+#include "chakra/net/testing/fabrics.h"
+#include "chakra/net/testing/graphs.h"
+
+namespace chakra::net {
+namespace {
+
+using testing::must_parse;
+using testing::tag_of;
+
+/// A file of a shape; `numbers` are its keys.
+std::string shape(std::string_view name, std::string_view numbers, std::string_view bandwidth = "50",
+                  std::string_view latency = "500") {
+  return fmt::format("topology: {}\n{}\nbandwidth: {}\nlatency: {}\n", name, numbers, bandwidth, latency);
+}
+std::string fat_tree(std::string_view down, std::string_view up, std::string_view bandwidth = "50") {
+  return shape("FatTree", fmt::format("down: [{}]\nup: [{}]", down, up), bandwidth);
+}
+std::string dragonfly(int64_t routers, int64_t ranks, int64_t global, int64_t groups) {
+  return shape("Dragonfly", fmt::format("ranks_per_router: {}\nrouters: {}\nglobal: {}\ngroups: {}", ranks, routers,
+                                        global, groups));
+}
+std::string rails(int64_t ranks, int64_t nodes, int64_t pods, int64_t spines, std::string_view bandwidth = "50") {
+  return shape("Rails", fmt::format("ranks_per_node: {}\nnodes: {}\npods: {}\nspines: {}", ranks, nodes, pods, spines),
+               bandwidth);
+}
+
+/// A file or several of each row.
+std::multimap<std::string_view, std::string> samples() {
+  return {{"FatTree", fat_tree("4", "1")},
+          {"FatTree", fat_tree("4, 3", "1, 2")},
+          {"FatTree", fat_tree("2, 3, 2", "2, 1, 3")},
+          {"FatTree", fat_tree("2, 2, 2, 2", "1, 2, 1, 2")},
+          {"Dragonfly", dragonfly(3, 2, 1, 4)},
+          {"Dragonfly", dragonfly(2, 1, 2, 3)},
+          {"Dragonfly", dragonfly(4, 2, 0, 1)},
+          {"Rails", rails(4, 3, 2, 2)},
+          {"Rails", rails(2, 1, 3, 1)},
+          {"Rails", rails(3, 4, 1, 0)}};
+}
+
+/// Every link, whatever its number.
+auto links_of(const Fabric& fabric) {
+  std::multiset<std::tuple<uint32_t, uint32_t, double, Picoseconds>> links;
+  for (LinkId id = 0; id < fabric.link_count(); ++id) {
+    const Link link = fabric.link(id);
+    links.emplace(link.from, link.to, link.bytes_per_s, link.latency_ps);
+  }
+  return links;
+}
+
+TEST(Shapes, EveryRowRoutesEveryPair) {
+  const auto all = samples();
+  for (const ShapeRow& row : kShapes) {
+    EXPECT_EQ(find_shape(row.name), &row);
+    EXPECT_GE(all.count(row.name), 2u) << row.name << " needs samples here";
+    for (auto [sample, end] = all.equal_range(row.name); sample != end; ++sample) {
+      SCOPED_TRACE(sample->second);
+      const Fabric fabric = must_parse(sample->second);
+      EXPECT_EQ(fabric.describe().substr(0, row.name.size()), row.name);
+      std::set<std::string> names;
+      for (int64_t d = 0; d < fabric.devices(); ++d)
+        EXPECT_TRUE(names.insert(fabric.device_name(static_cast<uint32_t>(d))).second);
+      for (LinkId id = 0; id < fabric.link_count(); ++id) {  // one each way, and no second
+        const Link link = fabric.link(id);
+        EXPECT_EQ(fabric.link_between(link.from, link.to), id);
+        EXPECT_NE(fabric.link_between(link.to, link.from), kNoLink);
+      }
+      for (int64_t from = 0; from < fabric.size(); ++from)
+        for (int64_t to = 0; to < fabric.size(); ++to) {
+          std::vector<LinkId> route;
+          fabric.route(from, to, route);
+          auto at = static_cast<uint32_t>(from);
+          for (const LinkId id : route) {
+            ASSERT_EQ(fabric.link(id).from, at);
+            at = fabric.link(id).to;
+          }
+          EXPECT_EQ(at, to);
+          EXPECT_EQ(route.size(), fabric.path(to, from).links);
+        }
+    }
+  }
+}
+
+TEST(Shapes, AreTheGraphsThatAreWrittenOut) {
+  const auto same = [](const std::string& row, const std::string& graph) {
+    const Fabric built = must_parse(row), written = must_parse(graph);
+    EXPECT_EQ(built.size(), written.size());
+    EXPECT_EQ(built.devices(), written.devices());
+    EXPECT_EQ(links_of(built), links_of(written));
+    EXPECT_EQ(built.trunk_count(), written.trunk_count());
+    EXPECT_EQ(built.graph->places.has_value(), written.graph->places.has_value());
+  };
+  same(fat_tree("8, 4", "1, 4"), testing::leaf_spine(4, 8, 4));
+  same(fat_tree("2, 3", "1, 5", "[50, 25]"), testing::leaf_spine(3, 2, 5, 25));
+  for (const int64_t k : {4, 6, 8})
+    same(fat_tree(fmt::format("{}, {}, {}", k / 2, k / 2, k), fmt::format("1, {}, {}", k / 2, k / 2)),
+         testing::fat_tree(k));
+  same(dragonfly(2, 1, 2, 5), testing::dragonfly(2, 1, 2));
+  same(dragonfly(4, 2, 1, 5), testing::dragonfly(4, 2, 1));
+  same(dragonfly(3, 3, 2, 7), testing::dragonfly(3, 3, 2));
+}
+
+TEST(FatTree, HasTheDistancesAndRoutesOfItsFormula) {
+  const std::vector<int64_t> down{3, 2, 4}, up{1, 2, 3};
+  const Fabric fabric = must_parse(fat_tree("3, 2, 4", "1, 2, 3"));
+  EXPECT_EQ(fabric.size(), 24);
+  EXPECT_EQ(fabric.devices() - fabric.size(), 8 + 4 * 2 + 2 * 3);  // leaves, tops of pods, cores
+  EXPECT_EQ(fabric.link_count(), 2u * (24 + 8 * 2 + 8 * 3));
+  for (int64_t from = 0; from < fabric.size(); ++from)
+    for (int64_t to = 0; to < fabric.size(); ++to) {
+      // Up to the first common subtree, and down again; on the way up each level leaves a choice.
+      uint32_t hops = 0;
+      double routes = 1;
+      for (int64_t a = from, b = to, level = 0; a != b; ++level) {
+        a /= down[static_cast<size_t>(level)];
+        b /= down[static_cast<size_t>(level)];
+        routes *= static_cast<double>(up[static_cast<size_t>(level)]);
+        hops += 2;
+      }
+      EXPECT_EQ(fabric.path(from, to).links, hops);
+      if (from == to) continue;
+      EXPECT_EQ(fabric.graph->by_link->paths(from, to), routes);
+    }
+  // Groups that stand alike are priced once.
+  const auto all = samples();
+  for (auto [sample, end] = all.equal_range("FatTree"); sample != end; ++sample)
+    EXPECT_TRUE(must_parse(sample->second).graph->places.has_value()) << sample->second;
+}
+
+/// As dragonflies are routed, if global cables are longer than two local ones. By hops alone, two global links over one
+/// router of a third group are shorter than a local, a global and a local one.
+TEST(Dragonfly, PassesOneLinkBetweenGroups) {
+  const int64_t routers = 4, ranks = 2, groups = 9;
+  std::string text = dragonfly(routers, ranks, 2, groups) + "metric: latency\n";
+  text.replace(text.find("latency: 500"), 12, "latency: [100, 100, 300]");
+  const Fabric fabric = must_parse(text);
+  EXPECT_EQ(fabric.size(), groups * routers * ranks);
+  EXPECT_EQ(fabric.link_count(), 2u * (72 + 9 * 6 + 36));
+  std::map<int64_t, int64_t> ports;  // to other groups, by router
+  for (LinkId id = 0; id < fabric.link_count(); ++id) {
+    const int64_t from = fabric.link(id).from - fabric.size(), to = fabric.link(id).to - fabric.size();
+    if (from >= 0 && to >= 0 && from / routers != to / routers) ++ports[from];
+  }
+  ASSERT_EQ(ports.size(), static_cast<size_t>(groups * routers));
+  for (const auto& [router, used] : ports) EXPECT_EQ(used, 2);
+  for (int64_t from = 0; from < fabric.size(); ++from)
+    for (int64_t to = 0; to < fabric.size(); ++to) {
+      const auto group = [&](int64_t rank) { return rank / ranks / routers; };
+      std::vector<LinkId> route;
+      fabric.route(from, to, route);
+      int64_t between_groups = 0;
+      for (const LinkId id : route) {
+        const Link link = fabric.link(id);
+        if (link.from < fabric.size() || link.to < fabric.size()) continue;
+        between_groups += (link.from - fabric.size()) / routers != (link.to - fabric.size()) / routers;
+      }
+      EXPECT_EQ(between_groups, group(from) != group(to));
+      EXPECT_LE(route.size(), group(from) == group(to) ? 3u : 5u);
+    }
+}
+
+TEST(Rails, StayOnTheirLeaf) {
+  const int64_t ranks = 4, nodes = 3, pods = 2, spines = 5;
+  const Fabric fabric = must_parse(rails(ranks, nodes, pods, spines));
+  EXPECT_EQ(fabric.size(), 24);
+  EXPECT_EQ(fabric.devices() - fabric.size(), 6 + 8 + 5);
+  for (int64_t from = 0; from < fabric.size(); ++from)
+    for (int64_t to = 0; to < fabric.size(); ++to) {
+      if (from == to) continue;
+      const bool same_node = from / ranks == to / ranks, same_pod = from / ranks / nodes == to / ranks / nodes;
+      const bool near = same_node || (same_pod && from % ranks == to % ranks);
+      EXPECT_EQ(fabric.path(from, to).links, near ? 2u : 4u) << from << " to " << to;
+      EXPECT_EQ(fabric.graph->by_link->paths(from, to), near ? 1 : 5);
+    }
+  // Without spines a rank of the sender's node or of the receiver's passes on what changes the rail.
+  const Fabric only = must_parse(rails(ranks, nodes, 1, 0));
+  EXPECT_EQ(only.path(0, ranks).links, 2u);
+  EXPECT_EQ(only.path(0, ranks + 1).links, 4u);
+  EXPECT_EQ(only.graph->by_link->paths(0, ranks + 1), 2);
+  EXPECT_EQ(tag_of("forwarding: false\n" + rails(ranks, nodes, 1, 0)), "net.graph.unreachable");
+  EXPECT_EQ(tag_of(rails(ranks, nodes, 2, 0)), "net.graph.unreachable");
+}
+
+// ---- messages ------------------------------------------------------------------------------------------
+
+template <class Network>
+double last_arrival(Network network, const std::vector<Message>& messages) {
+  for (const Message& m : messages) network.send(0, m);
+  std::vector<Delivery> done;
+  while (network.next_event_time() != kNever) network.advance_to(kNever, done);
+  Picoseconds last = 0;
+  for (const Delivery& d : done) last = std::max(last, d.arrived_ps);
+  EXPECT_EQ(done.size(), messages.size());
+  return static_cast<double>(last);
+}
+
+/// Each rank sends to the one `by` further on: what the busiest link carries, in bytes of a rank over GB/s.
+TEST(Shapes, CarryShiftsAsTheirCutsSay) {
+  constexpr uint64_t kBytes = 16 << 20;
+  constexpr double kPs = static_cast<double>(kBytes) / 1073741824.0 * 1e12;  // of a rank's bytes at 1 GB/s
+  struct Row {
+    std::string text;
+    int64_t by;
+    double share_per_gib;
+  };
+  const std::vector<Row> rows{
+      // Two levels, as many links up as down, half, and faster ones: a leaf's ranks through its uplinks.
+      {fat_tree("8, 4", "1, 8"), 8, 1.0 / 50},
+      {fat_tree("8, 4", "1, 4"), 8, 8.0 / (4 * 50)},
+      {fat_tree("8, 4", "1, 2", "[50, 400]"), 8, 1.0 / 50},
+      // Three levels: within a pod at full rate, between pods a fourth.
+      {fat_tree("4, 4, 4", "1, 4, 1"), 4, 1.0 / 50},
+      {fat_tree("4, 4, 4", "1, 4, 1"), 16, 16.0 / (4 * 50)},
+      {fat_tree("4, 4, 4", "1, 4, 4"), 16, 1.0 / 50},
+      // One link to the next group carries what all its ranks send.
+      {dragonfly(4, 2, 1, 5), 8, 8.0 / 50},
+      // Within a node, along a rail, and from pod to pod over the spines.
+      {rails(4, 4, 2, 4, "[400, 50, 50]"), 16, 4.0 / (4 * 50)},
+      {rails(4, 4, 2, 1, "[400, 50, 50]"), 16, 4.0 / 50},
+      {rails(4, 4, 1, 0, "[400, 50, 50]"), 4, 1.0 / 50},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.text);
+    const Fabric fabric = must_parse(row.text);
+    std::vector<Message> messages;
+    for (int64_t r = 0; r < fabric.size(); ++r)
+      messages.push_back({r, (r + row.by) % fabric.size(), kBytes, static_cast<uint64_t>(r)});
+    const double expected = kPs * row.share_per_gib;
+    EXPECT_NEAR(last_arrival(FluidNetwork(fabric), messages), expected, 0.01 * expected);
+    EXPECT_NEAR(last_arrival(PacketNetwork(fabric), messages), expected, 0.05 * expected);
+  }
+  // Inside a node at the node's rate.
+  const Fabric fabric = must_parse(rails(4, 4, 2, 4, "[400, 50, 50]"));
+  std::vector<Message> messages;
+  for (int64_t r = 0; r < fabric.size(); ++r)
+    messages.push_back({r, r / 4 * 4 + (r + 1) % 4, kBytes, static_cast<uint64_t>(r)});
+  EXPECT_NEAR(last_arrival(FluidNetwork(fabric), messages), kPs / 400, 0.03 * kPs / 400);
+}
+
+// ---- files ---------------------------------------------------------------------------------------------
+
+TEST(ShapeFile, RefusesWhatCannotBe) {
+  const std::string good = fat_tree("4, 2", "1, 2");
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  EXPECT_EQ(tag_of(changed("FatTree", "FatTrees")), "net.file.key");
+  EXPECT_EQ(tag_of(changed("FatTree", "Ring")), "net.file.key");
+  EXPECT_EQ(tag_of(changed("FatTree", "[FatTree]")), "net.file.key");  // a list is of dimensions
+  EXPECT_EQ(tag_of(changed("down", "downs")), "net.file.key");
+  EXPECT_EQ(tag_of(good + "slow_links: []\n"), "net.file.key");
+  EXPECT_EQ(tag_of(changed("down: [4, 2]", "down: 4")), "net.file.value");
+  EXPECT_EQ(tag_of(changed("down: [4, 2]", "down: []")), "net.file.value");
+  EXPECT_EQ(tag_of(changed("down: [4, 2]", "down: [4]")), "net.file.value");
+  EXPECT_EQ(tag_of(changed("down: [4, 2]", "down: [4, 0]")), "net.file.value");
+  EXPECT_EQ(tag_of(changed("down: [4, 2]", "down: [4, x]")), "base.spec.type");
+  EXPECT_EQ(tag_of(changed("down: [4, 2]", "down: [100000000, 2]")), "net.file.value");
+  EXPECT_EQ(tag_of(changed("down: [4, 2]", "down: [10000000, 10000000]")), "net.graph.large");
+  EXPECT_EQ(tag_of(changed("down: [4, 2]", "down: [2, 40000]")), "net.graph.large");
+  EXPECT_EQ(tag_of(changed("bandwidth: 50", "bandwidth: [50]")), "net.file.value");
+  EXPECT_EQ(tag_of(changed("bandwidth: 50", "bandwidth: [50, 50, 50]")), "net.file.value");
+  EXPECT_EQ(tag_of(changed("bandwidth: 50", "bandwidth: 0")), "net.file.value");
+  EXPECT_EQ(tag_of(changed("bandwidth: 50\n", "")), "net.file.key");
+  EXPECT_EQ(tag_of(changed("latency: 500", "latency: [500, -1]")), "net.file.value");
+  EXPECT_EQ(tag_of(good + "metric: distance\n"), "net.file.value");
+  EXPECT_EQ(tag_of(dragonfly(4, 2, 1, 6)), "net.file.value");
+  EXPECT_EQ(tag_of(dragonfly(4, 2, 1, 0)), "net.file.value");
+  const auto error = parse_fabric(*parse_spec(changed("FatTree", "FatTrees"), "net.yml"));
+  EXPECT_NE(error.error().text.find("FatTree, Dragonfly, Rails"), std::string::npos) << error.error().text;
+}
+
+TEST(ShapeFile, TakesRoutingAndMetric) {
+  const Fabric fabric = must_parse(fat_tree("4, 2", "1, 2") + "routing: ecmp\nchannels: 4\nseed: 7\nmetric: latency\n");
+  EXPECT_EQ(fabric.routing.kind, Routing::ecmp);
+  EXPECT_EQ(fabric.routing.channels, 4u);
+  EXPECT_EQ(fabric.graph->metric, Metric::latency);
+  EXPECT_EQ(fabric.describe(), "FatTree of 8 ranks, 4 switches, 24 links");
+}
+
+}  // namespace
+}  // namespace chakra::net

@@ -1,0 +1,42 @@
+// Max-min fair rates by a method of their own, for tests.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace chakra::net::testing {
+
+struct Problem {
+  std::vector<double> capacity;
+  std::vector<uint32_t> first{0}, uses;
+
+  size_t flows() const { return first.size() - 1; }
+  std::span<const uint32_t> links_of(size_t flow) const {
+    return std::span(uses).subspan(first[flow], first[flow + 1] - first[flow]);
+  }
+};
+
+/// All rates grow by the most that all links allow; then those that cannot grow stop. No heap, no shares kept.
+inline std::vector<double> fill(const Problem& p) {
+  std::vector<double> rate(p.flows(), 0), left = p.capacity;
+  std::vector<bool> stopped(p.flows(), false);
+  for (;;) {
+    std::vector<int> growing(left.size(), 0);
+    for (size_t f = 0; f < p.flows(); ++f)
+      if (!stopped[f])
+        for (const uint32_t l : p.links_of(f)) ++growing[l];
+    double step = -1;
+    for (size_t l = 0; l < left.size(); ++l)
+      if (growing[l] > 0 && (step < 0 || left[l] / growing[l] < step)) step = left[l] / growing[l];
+    if (step < 0) return rate;
+    for (size_t f = 0; f < p.flows(); ++f)
+      if (!stopped[f]) rate[f] += step;
+    for (size_t l = 0; l < left.size(); ++l) left[l] -= step * growing[l];
+    for (size_t f = 0; f < p.flows(); ++f)
+      for (const uint32_t l : p.links_of(f))
+        if (left[l] <= 1e-9 * p.capacity[l]) stopped[f] = true;
+  }
+}
+
+}  // namespace chakra::net::testing
