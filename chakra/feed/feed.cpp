@@ -24,8 +24,13 @@ Feeder::Feeder(const trace::Trace& trace, bool control)
   });
   std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
   waiting_.resize(begin_.back());
+  if (!trace.deps.lag.empty()) lags_.resize(waiting_.size());
   std::vector<uint32_t> next(begin_.begin(), begin_.end() - 1);
-  each([&](NodeId n, NodeId on, Picoseconds lag) { waiting_[next[on]++] = {n, lag}; });
+  each([&](NodeId n, NodeId on, Picoseconds lag) {
+    const uint32_t at = next[on]++;
+    waiting_[at] = n;
+    if (lag != 0) lags_[at] = lag;
+  });
 }
 
 void Feeder::start(std::vector<Ready>& ready) {
@@ -40,9 +45,10 @@ void Feeder::done(NodeId node, Picoseconds time, std::vector<Ready>& ready) {
   --remaining_;
   const size_t first = ready.size();
   for (uint32_t i = begin_[node]; i < begin_[node + 1]; ++i) {
-    const Waiting& w = waiting_[i];
-    ready_at_[w.node] = std::max(ready_at_[w.node], add_saturated(time, w.lag));
-    if (--missing_[w.node] == 0) ready.push_back({w.node, ready_at_[w.node]});
+    const NodeId waiter = waiting_[i];
+    const Picoseconds lag = lags_.empty() ? 0 : lags_[i];
+    ready_at_[waiter] = std::max(ready_at_[waiter], add_saturated(time, lag));
+    if (--missing_[waiter] == 0) ready.push_back({waiter, ready_at_[waiter]});
   }
   std::sort(ready.begin() + static_cast<std::ptrdiff_t>(first), ready.end(),
             [](const Ready& a, const Ready& b) { return a.node < b.node; });

@@ -36,16 +36,17 @@ class Feeder {
 
  private:
   static constexpr uint32_t kDone = UINT32_MAX;
-  struct Waiting {
-    trace::NodeId node;
-    Picoseconds lag;
-  };
 
   std::vector<uint32_t> missing_;  ///< dependencies not done yet, per node
   std::vector<Picoseconds> ready_at_;
   std::vector<uint32_t> begin_;  ///< CSR: who waits for each node
-  std::vector<Waiting> waiting_;
+  std::vector<trace::NodeId> waiting_;
+  std::vector<Picoseconds> lags_;  ///< parallel to waiting_; empty where the trace has none
   trace::NodeId remaining_ = 0;
 };
+
+/// Refuses a trace that no simulation can run. Errors: sim.trace.defect; with Code::stuck sim.stuck.cycle for a node
+/// that waits for itself.
+Result<void> check_defects(const trace::Trace& trace);
 
 }  // namespace chakra::feed

@@ -51,35 +51,36 @@ enum class Known : uint8_t {
   stream
 };
 
-const TextMap<Known>& known_attrs() {
-  static const TextMap<Known> table{{"is_cpu_op", Known::is_cpu_op},
-                                    {"comm_type", Known::comm_type},
-                                    {"comm_size", Known::comm_size},
-                                    {"comm_src", Known::comm_src},
-                                    {"comm_dst", Known::comm_dst},
-                                    {"comm_tag", Known::comm_tag},
-                                    {"comm_priority", Known::comm_priority},
-                                    {"comm_seq", Known::comm_seq},
-                                    {"comm_root", Known::comm_root},
-                                    {"comm_in_bytes", Known::comm_in_bytes},
-                                    {"comm_out_bytes", Known::comm_out_bytes},
-                                    {"comm_in_split", Known::comm_in_split},
-                                    {"comm_out_split", Known::comm_out_split},
-                                    {"comm_dtype", Known::comm_dtype},
-                                    {"involved_dim", Known::involved_dim},
-                                    {"pg_name", Known::pg_name},
-                                    {"num_ops", Known::num_ops},
-                                    {"tensor_size", Known::tensor_size},
-                                    {"op_dtype", Known::op_dtype},
-                                    {"ts_ns", Known::ts_ns},
-                                    {"dur_ns", Known::dur_ns},
-                                    {"dep_kinds", Known::dep_kinds},
-                                    {"dep_lag_ns", Known::dep_lag_ns},
-                                    {"part_of", Known::part_of},
-                                    {"pid", Known::pid},
-                                    {"tid", Known::tid},
-                                    {"device", Known::device},
-                                    {"stream", Known::stream}};
+using KnownAttrs = TextMap<Known>;
+const KnownAttrs& known_attrs() {
+  static const KnownAttrs table{{"is_cpu_op", Known::is_cpu_op},
+                                {"comm_type", Known::comm_type},
+                                {"comm_size", Known::comm_size},
+                                {"comm_src", Known::comm_src},
+                                {"comm_dst", Known::comm_dst},
+                                {"comm_tag", Known::comm_tag},
+                                {"comm_priority", Known::comm_priority},
+                                {"comm_seq", Known::comm_seq},
+                                {"comm_root", Known::comm_root},
+                                {"comm_in_bytes", Known::comm_in_bytes},
+                                {"comm_out_bytes", Known::comm_out_bytes},
+                                {"comm_in_split", Known::comm_in_split},
+                                {"comm_out_split", Known::comm_out_split},
+                                {"comm_dtype", Known::comm_dtype},
+                                {"involved_dim", Known::involved_dim},
+                                {"pg_name", Known::pg_name},
+                                {"num_ops", Known::num_ops},
+                                {"tensor_size", Known::tensor_size},
+                                {"op_dtype", Known::op_dtype},
+                                {"ts_ns", Known::ts_ns},
+                                {"dur_ns", Known::dur_ns},
+                                {"dep_kinds", Known::dep_kinds},
+                                {"dep_lag_ns", Known::dep_lag_ns},
+                                {"part_of", Known::part_of},
+                                {"pid", Known::pid},
+                                {"tid", Known::tid},
+                                {"device", Known::device},
+                                {"stream", Known::stream}};
   return table;
 }
 
@@ -186,7 +187,7 @@ class Reader {
     kinds_.naturals.clear();
     lags_.integers.clear();
 
-    for (const AttrRecord& attr : record.attrs) CHAKRA_TRY(read_attr(attr));
+    for (size_t place = 0; place < record.attrs.size(); ++place) CHAKRA_TRY(read_attr(record.attrs[place], place));
 
     builder_.expect_by_id(record.data_deps.size(), record.ctrl_deps.size());
     for (const uint64_t parent : record.ctrl_deps) builder_.ctrl_by_id(node_, parent);
@@ -233,9 +234,18 @@ class Reader {
     return {};
   }
 
-  Result<void> read_attr(const AttrRecord& attr) {
-    const auto found = known_attrs().find(attr.name);
-    if (found == known_attrs().end()) {
+  /// What has a column; nullptr for all else. Nodes of a file mostly have the same attributes at the same places.
+  const KnownAttrs::value_type* known(std::string_view name, size_t place) {
+    if (place >= last_known_.size()) last_known_.resize(place + 1);
+    const KnownAttrs::value_type*& last = last_known_[place];
+    if (last && last->first == name) return last;
+    const auto found = known_.find(name);
+    return found == known_.end() ? nullptr : last = &*found;
+  }
+
+  Result<void> read_attr(const AttrRecord& attr, size_t place) {
+    const KnownAttrs::value_type* found = known(attr.name, place);
+    if (!found) {
       keep(attr);
       return {};
     }
@@ -415,6 +425,8 @@ class Reader {
   ReadOptions options_;
   Builder builder_;
   int64_t announced_nodes_ = -1, default_pid_ = 0;
+  const KnownAttrs& known_ = known_attrs();
+  std::vector<const KnownAttrs::value_type*> last_known_;  ///< by the place among a node's attributes
 
   // Of the node being read.
   NodeId node_ = 0;

@@ -16,7 +16,6 @@
 #include "chakra/sim/fold.h"
 #include "chakra/sim/packet_count.h"
 #include "chakra/sim/prices.h"
-#include "chakra/sim/refusals.h"
 #include "chakra/sim/retarget.h"
 #include "chakra/sim/shared_links.h"
 #include "chakra/sim/sim.h"
@@ -92,7 +91,7 @@ struct Actor {
   uint32_t cpu = 0, device = 0, memory = 0, sends = 0;
   absl::flat_hash_map<uint32_t, uint32_t> group_queues;
   bool has_device = false;
-  RankTraits traits;
+  device::RankTraits traits;
   Account account;
   Picoseconds finish = 0;
   // Per node.
@@ -137,7 +136,7 @@ class Engine {
     for (;;) {
       const Picoseconds time = next_time();
       if (time == net::kNever) break;
-      if (time >= kLongestPs) return too_long();
+      if (time >= kLongestPs) return des::too_long();
       now_ = traffic_ ? traffic_->advance_to(time, traffic_done_) : time;
       for (const Traffic::Done& done : std::exchange(traffic_done_, {})) moved(done);
       while (!queue_.empty() && queue_.next_time() == now_) {
@@ -217,7 +216,7 @@ class Engine {
   }
 
   static Result<void> check_trace(const Trace& t) {
-    CHAKRA_TRY(check_defects(t));
+    CHAKRA_TRY(feed::check_defects(t));
     for (NodeId n = 0; n < t.size(); ++n)
       if (t.type[n] == NodeType::invalid)
         return fail(Code::bad_input, "sim.trace.defect",

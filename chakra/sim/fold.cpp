@@ -47,7 +47,7 @@ uint64_t flow_of(std::string_view group) {
 
 class Folder {
  public:
-  Folder(ClassJob&& job, const match::GroupTable& table, const System& system, Prices& prices,
+  Folder(ClassJob&& job, const match::GroupTable& table, const device::System& system, Prices& prices,
          const net::Fabric& fabric)
       : job_(std::move(job)), table_(table), system_(system), prices_(prices), fabric_(fabric) {}
 
@@ -218,7 +218,7 @@ class Folder {
   void refine() {
     Numbering first;
     for (uint32_t r = 0; r < color_.size(); ++r) {
-      const RankTraits& traits = system_.traits(job_.ranks[r].rank);
+      const device::RankTraits& traits = system_.traits(job_.ranks[r].rank);
       color_[r] = first({job_.ranks[r].cls, std::bit_cast<int64_t>(traits.speed), traits.start_ps, traits.device});
     }
     for (size_t colors = first.size();;) {
@@ -368,7 +368,7 @@ class Folder {
 
   ClassJob job_;
   const match::GroupTable& table_;
-  const System& system_;
+  const device::System& system_;
   Prices& prices_;
   const net::Fabric& fabric_;
   std::vector<std::vector<Port>> ports_;  ///< per class
@@ -386,7 +386,7 @@ class Folder {
 
 }  // namespace
 
-Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const System& system, Prices& prices,
+Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system, Prices& prices,
             const net::Fabric& fabric, bool whole) {
   return Folder(std::move(job), table, system, prices, fabric).run(whole);
 }
