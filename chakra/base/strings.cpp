@@ -32,11 +32,11 @@ std::string_view Arena::add(std::string_view text) {
 StringPool::StringPool() { intern(""); }
 
 StringId StringPool::intern(std::string_view text) {
-  if (auto found = ids_.find(text); found != ids_.end()) return found->second;
-  const auto id = static_cast<StringId>(texts_.size());
-  texts_.push_back(arena_.add(text));
-  ids_.emplace(texts_.back(), id);
-  return id;
+  const auto found = ids_.lazy_emplace(text, [&](const auto& construct) {
+    const auto id = static_cast<StringId>(texts_.size());
+    construct(texts_.emplace_back(arena_.add(text)), id);
+  });
+  return found->second;
 }
 
 StringId StringPool::find(std::string_view text) const {

@@ -51,36 +51,35 @@ enum class Known : uint8_t {
   stream
 };
 
-using KnownAttrs = TextMap<Known>;
-const KnownAttrs& known_attrs() {
-  static const KnownAttrs table{{"is_cpu_op", Known::is_cpu_op},
-                                {"comm_type", Known::comm_type},
-                                {"comm_size", Known::comm_size},
-                                {"comm_src", Known::comm_src},
-                                {"comm_dst", Known::comm_dst},
-                                {"comm_tag", Known::comm_tag},
-                                {"comm_priority", Known::comm_priority},
-                                {"comm_seq", Known::comm_seq},
-                                {"comm_root", Known::comm_root},
-                                {"comm_in_bytes", Known::comm_in_bytes},
-                                {"comm_out_bytes", Known::comm_out_bytes},
-                                {"comm_in_split", Known::comm_in_split},
-                                {"comm_out_split", Known::comm_out_split},
-                                {"comm_dtype", Known::comm_dtype},
-                                {"involved_dim", Known::involved_dim},
-                                {"pg_name", Known::pg_name},
-                                {"num_ops", Known::num_ops},
-                                {"tensor_size", Known::tensor_size},
-                                {"op_dtype", Known::op_dtype},
-                                {"ts_ns", Known::ts_ns},
-                                {"dur_ns", Known::dur_ns},
-                                {"dep_kinds", Known::dep_kinds},
-                                {"dep_lag_ns", Known::dep_lag_ns},
-                                {"part_of", Known::part_of},
-                                {"pid", Known::pid},
-                                {"tid", Known::tid},
-                                {"device", Known::device},
-                                {"stream", Known::stream}};
+const TextMap<Known>& known_attrs() {
+  static const TextMap<Known> table{{"is_cpu_op", Known::is_cpu_op},
+                                    {"comm_type", Known::comm_type},
+                                    {"comm_size", Known::comm_size},
+                                    {"comm_src", Known::comm_src},
+                                    {"comm_dst", Known::comm_dst},
+                                    {"comm_tag", Known::comm_tag},
+                                    {"comm_priority", Known::comm_priority},
+                                    {"comm_seq", Known::comm_seq},
+                                    {"comm_root", Known::comm_root},
+                                    {"comm_in_bytes", Known::comm_in_bytes},
+                                    {"comm_out_bytes", Known::comm_out_bytes},
+                                    {"comm_in_split", Known::comm_in_split},
+                                    {"comm_out_split", Known::comm_out_split},
+                                    {"comm_dtype", Known::comm_dtype},
+                                    {"involved_dim", Known::involved_dim},
+                                    {"pg_name", Known::pg_name},
+                                    {"num_ops", Known::num_ops},
+                                    {"tensor_size", Known::tensor_size},
+                                    {"op_dtype", Known::op_dtype},
+                                    {"ts_ns", Known::ts_ns},
+                                    {"dur_ns", Known::dur_ns},
+                                    {"dep_kinds", Known::dep_kinds},
+                                    {"dep_lag_ns", Known::dep_lag_ns},
+                                    {"part_of", Known::part_of},
+                                    {"pid", Known::pid},
+                                    {"tid", Known::tid},
+                                    {"device", Known::device},
+                                    {"stream", Known::stream}};
   return table;
 }
 
@@ -234,18 +233,21 @@ class Reader {
     return {};
   }
 
-  /// What has a column; nullptr for all else. Nodes of a file mostly have the same attributes at the same places.
-  const KnownAttrs::value_type* known(std::string_view name, size_t place) {
-    if (place >= last_known_.size()) last_known_.resize(place + 1);
-    const KnownAttrs::value_type*& last = last_known_[place];
-    if (last && last->first == name) return last;
-    const auto found = known_.find(name);
-    return found == known_.end() ? nullptr : last = &*found;
+  /// Which column an attribute has; nullptr: none. Nodes of a file mostly have the same attributes at the same places.
+  const Known* known(std::string_view name, size_t place) {
+    if (place >= seen_.size()) seen_.resize(place + 1);
+    Seen& seen = seen_[place];
+    if (seen.name != name) {
+      const auto found = known_attrs().find(name);
+      seen.name.assign(name);
+      seen.known = found == known_attrs().end() ? nullptr : &found->second;
+    }
+    return seen.known;
   }
 
   Result<void> read_attr(const AttrRecord& attr, size_t place) {
-    const KnownAttrs::value_type* found = known(attr.name, place);
-    if (!found) {
+    const Known* const column_of = known(attr.name, place);
+    if (!column_of) {
       keep(attr);
       return {};
     }
@@ -254,7 +256,7 @@ class Reader {
     const bool is_integer = attr.as_integer(integer), is_natural = attr.as_natural(natural);
     const bool is_text = attr.field == schema::kString || attr.field == schema::kString + 2;
     const auto comm = [&]() -> Comm& { return builder_.comm(node_); };
-    switch (found->second) {
+    switch (*column_of) {
       case Known::is_cpu_op:
         if (is_integer)
           trace().flags[node_] |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (integer ? trace::kOnCpu : 0));
@@ -425,8 +427,11 @@ class Reader {
   ReadOptions options_;
   Builder builder_;
   int64_t announced_nodes_ = -1, default_pid_ = 0;
-  const KnownAttrs& known_ = known_attrs();
-  std::vector<const KnownAttrs::value_type*> last_known_;  ///< by the place among a node's attributes
+  struct Seen {
+    std::string name;
+    const Known* known = nullptr;
+  };
+  std::vector<Seen> seen_;  ///< the attribute seen last at each place of a node
 
   // Of the node being read.
   NodeId node_ = 0;
