@@ -173,8 +173,6 @@ def check_tags(texts):
         for number, line in enumerate(text.splitlines(), 1):
             for tag in tagged.findall(line):
                 used.setdefault(tag, (path, number))
-            for tag in re.findall(r'\bbad\("([a-z_]+)", r, n', line):
-                used.setdefault(f"sim.compat.{tag}", (path, number))
     for tag, (path, number) in sorted(used.items()):
         if tag not in documented and not tag.endswith("."):
             yield path, number, f"the tag {tag} is not in docs/reference/errors.md"

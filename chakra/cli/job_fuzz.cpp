@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "chakra/astra/astra.h"
 #include "chakra/check/check.h"
 #include "chakra/io/io.h"
 #include "chakra/net/net.h"
@@ -12,10 +13,10 @@
 namespace {
 
 /// The same trace on four ranks, by the rules of ASTRA-sim; the file's last byte chooses among them.
-void simulate_compat(const uint8_t* data, size_t size) {
+void simulate_as_astra(const uint8_t* data, size_t size) {
   using namespace chakra;
   const unsigned choice = data[size - 1];
-  sim::SimInput input;
+  astra::Input input;
   const bool several = choice & 1;
   input.fabric = *net::parse_fabric(
       *parse_spec(several ? "topology: [Ring, Switch]\nnpus_count: [2, 2]\nbandwidth: [50, 20]\nlatency: [500, 50]\n"
@@ -36,9 +37,9 @@ void simulate_compat(const uint8_t* data, size_t size) {
   input.system.local_bw_aware = choice & 4;
   input.system.all_reduce = input.system.all_gather = input.system.reduce_scatter = input.system.all_to_all =
       std::vector<std::string>(several ? 2 : 1, kAlgorithms[choice >> 3 & 7]);
-  input.compat.congestion_aware = !several && (choice & 64) != 0;
-  input.compat.rendezvous = choice & 128;
-  if (const auto report = sim::simulate_compat(input))
+  input.options.congestion_aware = !several && (choice & 64) != 0;
+  input.options.rendezvous = choice & 128;
+  if (const auto report = astra::simulate(input))
     if (report->ranks.size() != 4) __builtin_trap();
 }
 
@@ -62,6 +63,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto report = sim::simulate(std::move(input)))
     for (const sim::RankReport& r : report->ranks)
       if (r.compute_ps + r.exposed_comm_ps + r.host_ps + r.bubble_ps + r.idle_ps != r.finish_ps) __builtin_trap();
-  simulate_compat(data, size);
+  simulate_as_astra(data, size);
   return 0;
 }

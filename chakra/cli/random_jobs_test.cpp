@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "chakra/astra/astra.h"
 #include "chakra/check/check.h"
 #include "chakra/edit/edit.h"
 #include "chakra/sim/sim.h"
@@ -23,8 +24,8 @@ int rounds() {
   return given ? std::atoi(given) : 1000;
 }
 
-sim::SimInput input_of(const RandomJob& job, Prng& random) {
-  sim::SimInput in;
+astra::Input input_of(const RandomJob& job, Prng& random) {
+  astra::Input in;
   in.job = job.build();
   in.groups = match::GroupTable(job.groups.begin(), job.groups.end());
   in.fabric = {{{static_cast<net::TopologyKind>(random.below(3)), static_cast<int64_t>(job.ranks.size()), 50, 500}}};
@@ -33,8 +34,8 @@ sim::SimInput input_of(const RandomJob& job, Prng& random) {
   in.system.memory_bytes_per_s = in.system.peak_flop_per_s = 1e12;
   in.system.all_reduce = in.system.all_gather = in.system.reduce_scatter =
       in.system.all_to_all = {random.chance(0.5) ? "ring" : "direct"};
-  in.compat.congestion_aware = random.chance(0.5);
-  in.compat.rendezvous = random.chance(0.2);
+  in.options.congestion_aware = random.chance(0.5);
+  in.options.rendezvous = random.chance(0.2);
   return in;
 }
 
@@ -103,7 +104,7 @@ TEST(RandomJobs, EndInBothSimulatorsAsTheCheckSays) {
     const bool valid = round % 3 == 0, plain = round % 2 == 0;
     if (plain) as_astra_sim(job);
     if (!valid) damage(job, random);
-    const sim::SimInput in = input_of(job, random);
+    const astra::Input in = input_of(job, random);
     const Findings findings = check::check(in.job, in.groups);
     const bool wrong = check::any_error(findings);
     if (valid) EXPECT_FALSE(wrong) << round << " " << findings[0].tag << " " << findings[0].text;
@@ -135,7 +136,7 @@ TEST(RandomJobs, EndInBothSimulatorsAsTheCheckSays) {
                         any_of_tag(findings, "match.message.no_send") || any_of_tag(findings, "match.message.no_recv");
       if (native.error().code == Code::stuck && !streams) EXPECT_TRUE(told) << round << " " << native.error().message();
     }
-    const auto compat = sim::simulate_compat(in);
+    const auto compat = astra::simulate(in);
     finished_compat += compat.has_value();
     if (compat) EXPECT_EQ(compat->ranks.size(), in.job.ranks.size());
     else EXPECT_FALSE(compat.error().tag.empty() || compat.error().text.empty());

@@ -362,7 +362,7 @@ Result<void> settle(Options& o) {
   }
   if (o.call.path.empty()) return fail(Code::usage, "cli.usage", "which job? Give a prefix, a folder or one trace");
   if (contains(o.call.groups, "empty")) o.call.groups.clear();
-  sim::CompatOptions& compat = o.call.compat_options;
+  astra::Options& compat = o.call.compat_options;
   if (o.compat.empty() && (o.astra_output || compat.queues_per_dimension != 1 || !o.backend.empty() ||
                            !o.rendezvous.empty() || compat.injection_scale != 1))
     return fail(Code::usage, "cli.usage",

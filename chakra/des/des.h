@@ -13,6 +13,9 @@
 
 namespace chakra::des {
 
+/// sim.time: the job lasts kLongestPs or longer.
+tl::unexpected<Error> too_long();
+
 /// Requires that nothing is pushed before the time of the last event popped.
 /// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: "Faster algorithms for the shortest path problem", 1990): an event
 /// stands in bucket b if b - 1 is the highest bit in which its time differs from the time popped last, in bucket 0

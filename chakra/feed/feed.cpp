@@ -11,7 +11,7 @@ namespace {
 
 Graph graph_of(const trace::Trace& trace, bool control) {
   trace::assert_whole(trace);
-  Graph graph{trace.deps, trace.ctrl, {}, {}, {}};
+  Graph graph{trace.deps, trace.ctrl, {}, {}, {}, {}};
   const auto each = [&](const auto& use) {
     for (NodeId n = 0; n < trace.size(); ++n)
       for (uint32_t e = trace.deps.begin[n]; e < trace.deps.begin[n + 1]; ++e)
@@ -29,9 +29,15 @@ Graph graph_of(const trace::Trace& trace, bool control) {
   });
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   graph.waiting.resize(begin.back());
-  const std::span<Graph::Waiting> waiting = graph.waiting.edit();
+  if (!trace.deps.lag.empty()) graph.lag.resize(begin.back());
+  const std::span<NodeId> waiting = graph.waiting.edit();
+  const std::span<Picoseconds> lags = graph.lag.edit();
   std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
-  each([&](NodeId n, NodeId on, Picoseconds lag) { waiting[next[on]++] = {n, lag}; });
+  each([&](NodeId n, NodeId on, Picoseconds lag) {
+    const uint32_t at = next[on]++;
+    waiting[at] = n;
+    if (lag != 0) lags[at] = lag;
+  });
   return graph;
 }
 
@@ -65,9 +71,10 @@ void Feeder::done(NodeId node, Picoseconds time, std::vector<Ready>& ready) {
   --remaining_;
   const size_t first = ready.size();
   for (uint32_t i = graph_.begin[node]; i < graph_.begin[node + 1]; ++i) {
-    const Graph::Waiting& w = graph_.waiting[i];
-    ready_at_[w.node] = std::max(ready_at_[w.node], add_saturated(time, w.lag));
-    if (--missing_[w.node] == 0) ready.push_back({w.node, ready_at_[w.node]});
+    const NodeId waiter = graph_.waiting[i];
+    const Picoseconds lag = graph_.lag.empty() ? 0 : graph_.lag[i];
+    ready_at_[waiter] = std::max(ready_at_[waiter], add_saturated(time, lag));
+    if (--missing_[waiter] == 0) ready.push_back({waiter, ready_at_[waiter]});
   }
   std::sort(ready.begin() + static_cast<std::ptrdiff_t>(first), ready.end(),
             [](const Ready& a, const Ready& b) { return a.node < b.node; });

@@ -22,14 +22,11 @@ struct Ready {
 
 /// Who waits for whom in a trace.
 struct Graph {
-  struct Waiting {
-    trace::NodeId node;
-    Picoseconds lag;
-  };
   trace::Edges deps, ctrl;   ///< those of the trace
   Column<uint32_t> missing;  ///< how many nodes each waits for
   Column<uint32_t> begin;    ///< CSR: who waits for each node
-  Column<Waiting> waiting;
+  Column<trace::NodeId> waiting;
+  Column<Picoseconds> lag;  ///< parallel to waiting; empty where the trace has none
 };
 /// By whether control edges gate, and the edges' identity.
 using Graphs = std::map<std::tuple<bool, trace::Edges::Identity, trace::Edges::Identity>, Graph>;
@@ -58,5 +55,9 @@ class Feeder {
   std::vector<Picoseconds> ready_at_;  ///< of those that still wait: from when they may start
   trace::NodeId remaining_ = 0;
 };
+
+/// Refuses a trace that no simulation can run. Errors: sim.trace.defect; with Code::stuck sim.stuck.cycle for a node
+/// that waits for itself.
+Result<void> check_defects(const trace::Trace& trace);
 
 }  // namespace chakra::feed

@@ -187,7 +187,7 @@ class Reader {
     kinds_.naturals.clear();
     lags_.integers.clear();
 
-    for (const AttrRecord& attr : record.attrs) CHAKRA_TRY(read_attr(attr));
+    for (size_t place = 0; place < record.attrs.size(); ++place) CHAKRA_TRY(read_attr(record.attrs[place], place));
 
     builder_.expect_by_id(record.data_deps.size(), record.ctrl_deps.size());
     for (const uint64_t parent : record.ctrl_deps) builder_.ctrl_by_id(node_, parent);
@@ -234,9 +234,21 @@ class Reader {
     return {};
   }
 
-  Result<void> read_attr(const AttrRecord& attr) {
-    const auto found = known_attrs().find(attr.name);
-    if (found == known_attrs().end()) {
+  /// Which column an attribute has; nullptr: none. Nodes of a file mostly have the same attributes at the same places.
+  const Known* known(std::string_view name, size_t place) {
+    if (place >= seen_.size()) seen_.resize(place + 1);
+    Seen& seen = seen_[place];
+    if (seen.name != name) {
+      const auto found = known_attrs().find(name);
+      seen.name.assign(name);
+      seen.known = found == known_attrs().end() ? nullptr : &found->second;
+    }
+    return seen.known;
+  }
+
+  Result<void> read_attr(const AttrRecord& attr, size_t place) {
+    const Known* const column_of = known(attr.name, place);
+    if (!column_of) {
       keep(attr);
       return {};
     }
@@ -245,7 +257,7 @@ class Reader {
     const bool is_integer = attr.as_integer(integer), is_natural = attr.as_natural(natural);
     const bool is_text = attr.field == schema::kString || attr.field == schema::kString + 2;
     const auto comm = [&]() -> Comm& { return builder_.comm(node_); };
-    switch (found->second) {
+    switch (*column_of) {
       case Known::is_cpu_op:
         if (is_integer)
           trace().flags.edit(node_) |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (integer ? trace::kOnCpu : 0));
@@ -416,6 +428,11 @@ class Reader {
   ReadOptions options_;
   Builder builder_;
   int64_t announced_nodes_ = -1, default_pid_ = 0;
+  struct Seen {
+    std::string name;
+    const Known* known = nullptr;
+  };
+  std::vector<Seen> seen_;  ///< the attribute seen last at each place of a node
 
   // Of the node being read.
   NodeId node_ = 0;

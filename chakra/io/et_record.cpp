@@ -97,8 +97,8 @@ void keep_unknown(pbf_reader& reader, const char* begin, int32_t owner, UnknownF
   unknown.push_back({owner, {begin, static_cast<size_t>(reader.data().data() - begin)}});
 }
 
-AttrRecord read_attr(pbf_reader reader, int32_t owner, UnknownFields& unknown) {
-  AttrRecord attr;
+/// Requires an empty attribute.
+void read_attr(pbf_reader reader, AttrRecord& attr, int32_t owner, UnknownFields& unknown) {
   for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
     const uint32_t field = reader.tag();
     if (field == schema::kAttrName && is_text(reader)) {
@@ -113,7 +113,11 @@ AttrRecord read_attr(pbf_reader reader, int32_t owner, UnknownFields& unknown) {
       keep_unknown(reader, begin, owner, unknown);
     }
   }
-  return attr;
+}
+
+void add_attr(pbf_reader reader, std::vector<AttrRecord>& attrs, UnknownFields& unknown) {
+  const auto owner = static_cast<int32_t>(attrs.size());
+  read_attr(reader, attrs.emplace_back(), owner, unknown);
 }
 
 IoRecord read_io(pbf_reader reader, IoRecord io, int32_t owner, UnknownFields& unknown) {
@@ -293,9 +297,7 @@ Result<void> decode(std::string_view message, NodeRecord& record) {
         case schema::kNodeAttr:
           if (record.attrs.size() == kMostAttrs)
             return damaged(fmt::format("a node of more than {} attributes", kMostAttrs));
-          if ((known = text))
-            record.attrs.push_back(
-                read_attr(reader.get_message(), static_cast<int32_t>(record.attrs.size()), record.unknown));
+          if ((known = text)) add_attr(reader.get_message(), record.attrs, record.unknown);
           break;
         default: known = false;
       }
@@ -315,8 +317,7 @@ Result<void> decode(std::string_view message, MetadataRecord& record) {
       else if (reader.tag() == schema::kMetadataAttr && record.attrs.size() == kMostAttrs)
         return damaged(fmt::format("metadata of more than {} attributes", kMostAttrs));
       else if (reader.tag() == schema::kMetadataAttr && is_text(reader))
-        record.attrs.push_back(
-            read_attr(reader.get_message(), static_cast<int32_t>(record.attrs.size()), record.unknown));
+        add_attr(reader.get_message(), record.attrs, record.unknown);
       else keep_unknown(reader, begin, UnknownField::kMessage, record.unknown);
     }
     return {};

@@ -197,9 +197,9 @@ constexpr std::array<Row, 17> kRows{{
      }},
     {"--memory", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.memory); },
      [](const SimulateOptions& a, const JobFacts& j, const sim::SimReport&) {
-       return Why{!a.compat                                              ? "only --compat uses it"
-                  : j.system.memory == sim::MemoryKind::none || j.memory ? ""
-                                                                         : "the job has no remote memory nodes",
+       return Why{!a.compat                                                 ? "only --compat uses it"
+                  : j.system.memory == device::MemoryKind::none || j.memory ? ""
+                                                                            : "the job has no remote memory nodes",
                   false};
      }},
     {"--groups", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.groups); }, why_groups},
@@ -217,7 +217,7 @@ constexpr std::array<Row, 17> kRows{{
     {"--no-fold", [](const SimulateOptions& a, const JobFacts&) { return if_set(!a.fold); }, why_no_fold},
     {"--backend, --num-queues-per-dim, --injection-scale",
      [](const SimulateOptions& a, const JobFacts&) {
-       const sim::CompatOptions& c = a.compat_options;
+       const astra::Options& c = a.compat_options;
        return if_set(c.congestion_aware || c.queues_per_dimension != 1 || c.injection_scale != 1);
      },
      [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},

@@ -30,7 +30,7 @@ struct JobFacts {
   bool classes = false;                                        ///< by classes of ranks
   bool unrecorded = false;                                     ///< device work that was not recorded
   int64_t copies = -1;                                         ///< by --expand
-  sim::System system;
+  device::System system;
   coll::Selection rules;
 };
 /// `groups` as the file has them; `findings` of expand_job(). O(communication nodes + ranks).

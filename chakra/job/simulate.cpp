@@ -20,18 +20,19 @@ Result<trace::TraceSet> read_custom(const std::string& prefix, const std::string
   return io::read_job(io::find_ranks(beside) ? beside : prefix);
 }
 
-Result<void> read_custom_collectives(sim::SimInput& input) {
-  const sim::System& s = input.system;
+using Custom = std::map<trace::CommType, trace::TraceSet>;
+Result<Custom> read_custom_collectives(const device::System& s) {
   using Row = std::pair<trace::CommType, const std::string*>;
+  Custom all;
   for (const auto& [type, prefix] :
        {Row{trace::CommType::all_reduce, &s.all_reduce_custom}, Row{trace::CommType::all_gather, &s.all_gather_custom},
         Row{trace::CommType::reduce_scatter, &s.reduce_scatter_custom},
         Row{trace::CommType::all_to_all, &s.all_to_all_custom}})
     if (!prefix->empty()) {
       CHAKRA_ASSIGN(trace::TraceSet custom, read_custom(*prefix, s.file));
-      input.custom.emplace(type, std::move(custom));
+      all.emplace(type, std::move(custom));
     }
-  return {};
+  return all;
 }
 
 bool gives_transfers(const SimulateOptions& o) { return o.transfers == "recorded"; }
@@ -70,7 +71,7 @@ Result<void> check_before(const SimulateOptions& o, sim::SimInput& input) {
               {o.path});
 }
 
-Result<void> use_devices(const DeviceOptions& options, bool native, sim::System& system) {
+Result<void> use_devices(const DeviceOptions& options, bool native, device::System& system) {
   if (!native && !(options.device.empty() && options.from_device.empty() && options.unrecorded.empty()))
     return fail(Code::usage, "cli.usage", "--device, --from-device and --unrecorded are for the native mode");
   system.keep_unrecorded = options.unrecorded == "keep";
@@ -116,10 +117,10 @@ Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Finding
   CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
   CHAKRA_TRY(set_routing(o, input.fabric, findings));
   if (!o.system.empty()) {
-    CHAKRA_ASSIGN(input.system, sim::load_system(o.system, findings));
+    CHAKRA_ASSIGN(input.system, device::load_system(o.system, findings));
   }
   CHAKRA_TRY(use_devices(o.devices, !o.compat, input.system));
-  if (!o.memory.empty()) CHAKRA_TRY(sim::load_memory(o.memory, input.system));
+  if (!o.memory.empty()) CHAKRA_TRY(device::load_memory(o.memory, input.system));
   if (!o.groups.empty()) {
     CHAKRA_ASSIGN(input.groups, match::load_groups(o.groups));
   }
@@ -141,7 +142,6 @@ Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Finding
 
 Result<void> set_options(const SimulateOptions& o, sim::SimInput& input) {
   input.timeline = o.timeline;
-  input.compat = o.compat_options;
   if (o.packet_bytes) input.packets.packet_bytes = static_cast<uint64_t>(*o.packet_bytes);
   input.fold = o.fold && (!o.timeline || input.classes);  // a timeline shows every rank
   if (o.congestion == "fluid") input.congestion = sim::Congestion::fluid;
@@ -154,8 +154,29 @@ Result<void> set_options(const SimulateOptions& o, sim::SimInput& input) {
     CHAKRA_ASSIGN(input.collectives,
                   coll::parse_selection(text, is_file(o.collectives) ? o.collectives : "--collectives"));
   }
-  if (o.compat) CHAKRA_TRY(read_custom_collectives(input));
   return {};
+}
+
+/// The job by ASTRA-sim's rules, where all that is not compute is exposed communication.
+Result<sim::SimReport> simulate_as_astra(const SimulateOptions& o, sim::SimInput&& input, Custom&& custom) {
+  CHAKRA_ASSIGN(astra::Report run, astra::simulate({.job = std::move(input.job),
+                                                    .fabric = std::move(input.fabric),
+                                                    .system = std::move(input.system),
+                                                    .groups = std::move(input.groups),
+                                                    .options = o.compat_options,
+                                                    .custom = std::move(custom),
+                                                    .stop = input.stop}));
+  sim::SimReport report;
+  report.makespan_ps = run.makespan_ps;
+  for (const astra::Report::Rank& r : run.ranks)
+    report.ranks.push_back({.rank = r.rank,
+                            .finish_ps = r.finish_ps,
+                            .compute_ps = r.compute_ps,
+                            .exposed_comm_ps = r.finish_ps - r.compute_ps});
+  report.interrupted = run.interrupted;
+  report.events = run.events;
+  report.findings = std::move(run.findings);
+  return report;
 }
 
 }  // namespace
@@ -169,6 +190,10 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   const match::GroupTable groups = input.groups;
   CHAKRA_TRY(read_traces(o, input, findings));
   CHAKRA_TRY(set_options(o, input));
+  Custom custom;
+  if (o.compat) {
+    CHAKRA_ASSIGN(custom, read_custom_collectives(input.system));
+  }
   input.stop = hooks.stop;
   input.progress = hooks.progress;
   input.waits = hooks.waits;
@@ -182,7 +207,8 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   if (!o.delays.empty()) {
     CHAKRA_ASSIGN(result.delays, DelayStudy::begin(o.delays, o.path, input, findings));
   }
-  CHAKRA_ASSIGN(result.report, o.compat ? sim::simulate_compat(input) : sim::simulate(std::move(input)));
+  CHAKRA_ASSIGN(result.report,
+                o.compat ? simulate_as_astra(o, std::move(input), std::move(custom)) : sim::simulate(std::move(input)));
   sim::SimReport& report = result.report;
   result.replays = replayed_job(result.replay, findings);
   for (Finding& finding : max_error_without_effect(o.max_error, result.replays)) findings.push_back(std::move(finding));

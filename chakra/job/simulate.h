@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "chakra/astra/astra.h"
 #include "chakra/base/base.h"
 #include "chakra/job/delays.h"
 #include "chakra/job/max_error.h"
@@ -26,7 +27,7 @@ struct SimulateOptions {
   std::string ranks;    ///< "FIRST:COUNT": only these
   std::string expand;   ///< "N[:RANK]"
   bool compat = false;  ///< by ASTRA-sim's rules
-  sim::CompatOptions compat_options;
+  astra::Options compat_options;
   std::string congestion;   ///< "closed", "fluid" or "packet"
   std::string collectives;  ///< rules, or a file with them
   std::string routing;
@@ -60,7 +61,7 @@ struct SimulateResult {
 
 /// Reads, proves and simulates a job. What had no effect, or was assumed, is among report.findings.
 /// Errors: cli.usage for options that do not go together; those of reading, check::prove, sim::simulate and
-/// sim::simulate_compat.
+/// astra::simulate.
 Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks& hooks = {});
 
 }  // namespace chakra::job

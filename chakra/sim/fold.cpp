@@ -6,7 +6,7 @@
 
 namespace chakra::sim {
 
-Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const System& system, Prices& prices,
+Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system, Prices& prices,
             const net::Fabric& fabric, bool whole) {
   const Ties ties = find_ties(job, table, prices);
   std::vector<uint32_t> colors(job.ranks.size());

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "chakra/device/device.h"
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
 #include "chakra/sim/prices.h"
-#include "chakra/sim/system.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::sim {
@@ -47,7 +47,7 @@ struct Folded {
 /// Members of the groups are those of `table`, else those of the job. `whole`: every rank is its own actor.
 /// Requires a job whose ranks agree with each other.
 /// Cost: O(passes x (ranks + members of groups) + nodes of the actors); few passes, at most as many as ranks.
-Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const System& system, Prices& prices,
+Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system, Prices& prices,
             const net::Fabric& fabric, bool whole);
 
 }  // namespace chakra::sim

@@ -159,7 +159,7 @@ Result<void> begin_as_recorded(SimInput& input, Findings& findings) {
   std::string unknown;
   size_t without = 0;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    const RankTraits& known = input.system.traits(ranks[i].first);
+    const device::RankTraits& known = input.system.traits(ranks[i].first);
     if (known.start_given) continue;
     if (starts[i]) input.system.unlike[ranks[i].first].start_ps = (starts[i]->start_ns - first_ns) * kPsPerNs;
     else if (++without <= kRanksNamed) unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", ranks[i].first);

@@ -14,7 +14,7 @@ using trace::CommType;
 
 class Refiner {
  public:
-  Refiner(const ClassJob& job, const Ties& ties, const System& system, Prices& prices, const net::Fabric& fabric)
+  Refiner(const ClassJob& job, const Ties& ties, const device::System& system, Prices& prices, const net::Fabric& fabric)
       : job_(job), ties_(ties), system_(system), prices_(prices), fabric_(fabric), color_(job.ranks.size()) {}
 
   std::vector<uint32_t> run() {
@@ -30,7 +30,7 @@ class Refiner {
   size_t first_colors() {
     Numbering first;
     for (uint32_t r = 0; r < color_.size(); ++r) {
-      const RankTraits& traits = system_.traits(job_.ranks[r].rank);
+      const device::RankTraits& traits = system_.traits(job_.ranks[r].rank);
       color_[r] = first({job_.ranks[r].cls, std::bit_cast<int64_t>(traits.speed), traits.start_ps, traits.device});
     }
     return first.size();
@@ -96,7 +96,7 @@ class Refiner {
 
   const ClassJob& job_;
   const Ties& ties_;
-  const System& system_;
+  const device::System& system_;
   Prices& prices_;
   const net::Fabric& fabric_;
   std::vector<uint32_t> color_;  ///< per rank
@@ -105,7 +105,7 @@ class Refiner {
 
 }  // namespace
 
-std::vector<uint32_t> refine(const ClassJob& job, const Ties& ties, const System& system, Prices& prices,
+std::vector<uint32_t> refine(const ClassJob& job, const Ties& ties, const device::System& system, Prices& prices,
                              const net::Fabric& fabric) {
   return Refiner(job, ties, system, prices, fabric).run();
 }

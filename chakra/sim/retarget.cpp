@@ -36,7 +36,7 @@ bool is_communication(std::string_view name) {
 /// Gives the nodes of one trace their time on one device.
 class Carrier {
  public:
-  Carrier(Trace& t, const System& system, const Device& to) : t_(t), system_(system), to_(to) {}
+  Carrier(Trace& t, const device::System& system, const Device& to) : t_(t), system_(system), to_(to) {}
 
   Result<void> run() {
     std::vector<double> factor(t_.size(), 1);
@@ -142,7 +142,7 @@ class Carrier {
   }
 
   Trace& t_;
-  const System& system_;
+  const device::System& system_;
   const Device& to_;
   std::map<int64_t, std::optional<Device>> from_;  ///< by the device's number in the recording
 };
@@ -228,7 +228,7 @@ class Summary {
 
 }  // namespace
 
-Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const System& system, Findings& findings) {
+Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::System& system, Findings& findings) {
   Summary summary;
   if (!system.target && system.devices.empty()) return std::vector<ScaledTime>();
   // The ranks of each class by device, in the order of the system's devices; null: as recorded.
@@ -261,7 +261,7 @@ Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const System& sys
   return summary.finish(findings);
 }
 
-std::optional<Device> recorded_device(const Trace& t, const System& system) {
+std::optional<Device> recorded_device(const Trace& t, const device::System& system) {
   if (system.recorded) return system.recorded;
   return device::recorded_device(t);
 }

@@ -11,7 +11,6 @@
 
 #include "chakra/base/base.h"
 #include "chakra/device/device.h"
-#include "chakra/sim/system.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::sim {
@@ -58,10 +57,10 @@ struct ScaledTime {
 /// different devices get classes of their own. The rest keeps its time.
 /// Findings: sim.device.scaled, sim.device.peak, sim.device.too_fast. Errors: sim.device.unknown.
 /// Cost: O(ranks + nodes of the classes, once for each device).
-Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const System& system, Findings& findings);
+Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::System& system, Findings& findings);
 
 /// The device on which a trace was recorded: `system.recorded`, else what its metadata says, if that is one name and
 /// in the table; else nothing.
-std::optional<device::Device> recorded_device(const trace::Trace& trace, const System& system);
+std::optional<device::Device> recorded_device(const trace::Trace& trace, const device::System& system);
 
 }  // namespace chakra::sim

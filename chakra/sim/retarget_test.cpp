@@ -7,6 +7,7 @@
 namespace chakra::sim {
 namespace {
 
+using device::System;
 using trace::Builder;
 using trace::DType;
 using trace::NodeId;

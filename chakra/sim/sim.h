@@ -1,7 +1,5 @@
-// Runs traces in simulated time. Native mode: every stream and thread of a rank runs as its trace has
-// it, collectives are priced from their plans on the network. Compatible mode (compat/): the rules of
-// ASTRA-sim's analytical back end, to the nanosecond. Self-replay: a linked trace against its own
-// measurement.
+// Runs traces in simulated time. Every stream and thread of a rank runs as its trace has
+// it, collectives are priced from their plans on the network. Self-replay: a linked trace against its own measurement.
 #pragma once
 
 #include <array>
@@ -14,6 +12,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/coll/coll.h"
+#include "chakra/device/device.h"
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
 #include "chakra/sim/delays.h"       // IWYU pragma: export
@@ -22,21 +21,11 @@
 #include "chakra/sim/retarget.h"     // IWYU pragma: export
 #include "chakra/sim/self_replay.h"  // IWYU pragma: export
 #include "chakra/sim/stuck.h"        // IWYU pragma: export
-#include "chakra/sim/system.h"       // IWYU pragma: export
 #include "chakra/sim/traffic.h"      // IWYU pragma: export
 #include "chakra/table/table.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::sim {
-
-/// The back end of ASTRA-sim to follow, and the options of its command.
-struct CompatOptions {
-  bool congestion_aware = false;
-  int64_t queues_per_dimension = 1;
-  bool rendezvous = false;
-  double injection_scale = 1;  ///< of the endpoint delay
-  bool every_message = false;  ///< rings as events, too, where they need not be: slower, and the same result
-};
 
 struct Progress {
   uint64_t events = 0;
@@ -49,7 +38,7 @@ struct SimInput {
   trace::TraceSet job;
   std::optional<trace::ClassJob> classes;
   net::Fabric fabric;
-  System system;
+  device::System system;
   match::GroupTable groups;
   std::optional<match::Matching> matching;  ///< what match() says of `job` and `groups`, if it was asked already
   bool timeline = false;                    ///< fill SimReport::timeline
@@ -68,11 +57,6 @@ struct SimInput {
   std::vector<Wait>* waits = nullptr;             ///< filled where the run ends with sim.stuck
   const std::atomic<bool>* stop = nullptr;        ///< end early when it becomes true, with what there is
   std::function<void(const Progress&)> progress;  ///< called now and then
-
-  // Compatible mode.
-  CompatOptions compat;
-  /// Collectives given as one trace per rank (the system file's *-custom keys).
-  std::map<trace::CommType, trace::TraceSet> custom;
 };
 
 /// Where a rank's time went; the parts add up to the finish. At each moment a rank
@@ -166,8 +150,5 @@ struct SimReport {
 /// Cost: that of fold() and retarget(), and per actor O(events log events); per collective that of coll::run_closed, or
 /// of its messages on a shared network.
 Result<SimReport> simulate(SimInput input);
-
-/// The same job by ASTRA-sim's rules (docs/compat.md). Errors: also sim.compat.*.
-Result<SimReport> simulate_compat(const SimInput& input);
 
 }  // namespace chakra::sim

@@ -52,7 +52,7 @@ uint32_t root_place(const Members& group, int64_t root);
 std::vector<int64_t> key_of(const Members& group, const std::vector<uint32_t>& colors);
 
 /// A colour for each rank: equal ones cannot be told apart. Numbered by their first ranks.
-std::vector<uint32_t> refine(const trace::ClassJob& job, const Ties& ties, const System& system, Prices& prices,
+std::vector<uint32_t> refine(const trace::ClassJob& job, const Ties& ties, const device::System& system, Prices& prices,
                              const net::Fabric& fabric);
 
 /// The job with an actor for each colour.

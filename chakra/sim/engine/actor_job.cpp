@@ -6,7 +6,6 @@
 
 #include <map>
 
-#include "chakra/sim/refusals.h"
 #include "chakra/sim/retarget.h"
 
 namespace chakra::sim {
@@ -16,7 +15,7 @@ using trace::NodeId;
 using trace::Trace;
 
 Result<void> check_trace(const Trace& t) {
-  CHAKRA_TRY(check_defects(t));
+  CHAKRA_TRY(feed::check_defects(t));
   for (NodeId n = 0; n < t.size(); ++n)
     if (t.type[n] == trace::NodeType::invalid)
       return fail(Code::bad_input, "sim.trace.defect",

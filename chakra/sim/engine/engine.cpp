@@ -12,7 +12,6 @@
 #include "chakra/sim/engine/standstill.h"
 #include "chakra/sim/engine/summary.h"
 #include "chakra/sim/engine/timeline.h"
-#include "chakra/sim/refusals.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::sim {
@@ -32,7 +31,7 @@ class Engine {
     CHAKRA_TRY(prepare());
     for (uint32_t a = 0; a < run_.actors.size(); ++a) begin(a);
     for (Picoseconds time = next_time(); time != net::kNever; time = next_time()) {
-      if (time >= kLongestPs) return too_long();
+      if (time >= kLongestPs) return des::too_long();
       advance_to(time);
       CHAKRA_TRY(handle_events());
       CHAKRA_TRY(serve_queues());

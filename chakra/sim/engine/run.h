@@ -36,13 +36,13 @@ struct Agenda {
 
 /// Ranks that nothing tells apart, on their way through their trace.
 struct Actor {
-  Actor(const ActorJob& job, uint32_t a, const RankTraits& of_rank, feed::Graphs& graphs)
+  Actor(const ActorJob& job, uint32_t a, const device::RankTraits& of_rank, feed::Graphs& graphs)
       : trace(&job.trace(a)), feeder(*trace, false, &graphs), queues(job, a), traits(of_rank) {}
 
   const trace::Trace* trace;
   feed::Feeder feeder;
   Queues queues;
-  RankTraits traits;
+  device::RankTraits traits;
   bool has_device = false;
   Account account;
   Picoseconds finish = 0;

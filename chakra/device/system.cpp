@@ -1,12 +1,13 @@
-#include "chakra/sim/system.h"
-
+// The system and memory files, key by key.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
-namespace chakra::sim {
+#include "chakra/device/device.h"
+
+namespace chakra::device {
 namespace {
 
 /// Known, without effect on anything simulated here.
@@ -112,7 +113,7 @@ class SystemReader {
     if (value.kind != Spec::Kind::map)
       return value.error("sim.system.value", "expected a map from the name of a device to what it can do");
     for (const auto& [name, row] : value.fields) {
-      CHAKRA_ASSIGN(device::Device device, device_row(name, row));
+      CHAKRA_ASSIGN(Device device, device_row(name, row));
       for (const Spec& item : row.find("ranks")->items) {
         CHAKRA_ASSIGN(const int64_t rank, item.integer());
         RankTraits& traits = system_.unlike[rank];
@@ -126,7 +127,7 @@ class SystemReader {
     return {};
   }
 
-  static Result<device::Device> device_row(const std::string& name, const Spec& row) {
+  static Result<Device> device_row(const std::string& name, const Spec& row) {
     const Spec *peak = row.find("peak-perf"), *bandwidth = row.find("local-mem-bw"), *of = row.find("ranks"),
                *known = row.find("device");
     const size_t fields = known ? 2 : 3;
@@ -137,14 +138,14 @@ class SystemReader {
                                    quote(name)));
     if (known) {
       CHAKRA_ASSIGN(const std::string text, known->string());
-      auto device = device::find_or_load(text, std::filesystem::path(*row.file).parent_path().string());
+      auto device = find_or_load(text, std::filesystem::path(*row.file).parent_path().string());
       if (!device && device.error().tag == "device.name.unknown") device.error().place = known->place();
       return device;
     }
     CHAKRA_ASSIGN(const double flops, peak->number());
     CHAKRA_ASSIGN(const double bytes, bandwidth->number());
     if (!(flops > 0 && bytes > 0)) return row.error("sim.system.value", "the rates of a device are above zero");
-    return device::plain(name, flops * 1e12, bytes * 1e9);
+    return plain(name, flops * 1e12, bytes * 1e9);
   }
 
   /// {"3": {"speed": 0.5, "start-ns": 1000}}
@@ -201,14 +202,14 @@ const RankTraits& System::traits(int64_t rank) const {
   return found == unlike.end() ? kAlike : found->second;
 }
 
-const device::Device* System::device_of(int64_t rank) const {
+const Device* System::device_of(int64_t rank) const {
   const int64_t own = traits(rank).device;
   return own >= 0 ? &devices[static_cast<size_t>(own)] : target ? &*target : nullptr;
 }
 
 void System::use_roofline() {
   if (!roofline || target) return;
-  target = device::plain("roofline", peak_flop_per_s, memory_bytes_per_s);
+  target = plain("roofline", peak_flop_per_s, memory_bytes_per_s);
   target_is_roofline = true;
 }
 
@@ -256,4 +257,4 @@ Result<void> load_memory(const std::string& path, System& system) {
   return {};
 }
 
-}  // namespace chakra::sim
+}  // namespace chakra::device

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace chakra::sim::compat {
+namespace chakra::astra {
 
 enum class Quirk : uint8_t {
   remainder,
@@ -32,4 +32,4 @@ inline constexpr std::array<QuirkRow, 6> kQuirks{{
     {Quirk::broadcast, "a broadcast lasts its duration, or 1 ns, and uses no network (6)"},
 }};
 
-}  // namespace chakra::sim::compat
+}  // namespace chakra::astra

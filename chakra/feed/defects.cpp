@@ -1,8 +1,8 @@
-#include "chakra/sim/refusals.h"
-
 #include <fmt/core.h>
 
-namespace chakra::sim {
+#include "chakra/feed/feed.h"
+
+namespace chakra::feed {
 
 using trace::Defect;
 
@@ -25,11 +25,4 @@ Result<void> check_defects(const trace::Trace& t) {
   return {};
 }
 
-tl::unexpected<Error> too_long() {
-  return fail(Code::bad_input, "sim.time",
-              fmt::format("the job would take longer than the {:.0f} days that can be simulated; are its durations, "
-                          "sizes and bandwidths in the right units?",
-                          static_cast<double>(kLongestPs) / kPsPerSecond / 86'400));
-}
-
-}  // namespace chakra::sim
+}  // namespace chakra::feed

@@ -1,11 +1,11 @@
-#include "chakra/sim/compat/algorithms.h"
+#include "chakra/astra/algorithms.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "chakra/base/base.h"
 
-namespace chakra::sim::compat {
+namespace chakra::astra {
 
 using trace::CommType;
 
@@ -221,4 +221,4 @@ void Phase::tree_bundle_done(Actions& out) {
   }
 }
 
-}  // namespace chakra::sim::compat
+}  // namespace chakra::astra

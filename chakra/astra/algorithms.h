@@ -10,7 +10,7 @@
 
 #include "chakra/trace/trace.h"
 
-namespace chakra::sim::compat {
+namespace chakra::astra {
 
 enum class AlgorithmKind : uint8_t { packets, halving_doubling, tree };
 
@@ -101,4 +101,4 @@ class Phase {
   int64_t bundles_ = 0;  ///< tree: done so far
 };
 
-}  // namespace chakra::sim::compat
+}  // namespace chakra::astra

@@ -1,0 +1,26 @@
+// Remote memory. It serves one request at a time, in order, where ranks share it (docs/compat.md, 8).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::astra {
+
+struct Run;
+
+struct SharedMemory {
+  bool busy = false;
+  std::deque<std::pair<uint32_t, trace::NodeId>> waiting;  ///< rank, node
+};
+using Memories = std::map<uint32_t, SharedMemory>;
+
+/// Errors: sim.compat.memory.
+Result<void> start_memory(Run& run, uint32_t r, trace::NodeId n);
+void memory_done(Run& run, uint32_t r, trace::NodeId n);
+
+}  // namespace chakra::astra

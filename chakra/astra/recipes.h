@@ -1,0 +1,71 @@
+// What the chunks of a collective do, dimension by dimension (docs/compat.md, 2, 4, 7).
+#pragma once
+
+#include <absl/container/inlined_vector.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "chakra/astra/algorithms.h"
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::astra {
+
+struct Run;
+
+/// Who takes part in a collective: all ranks, or a group of the groups file in the order given there.
+struct Members {
+  std::vector<uint32_t> ranks;
+  bool everyone = false;
+};
+
+/// The ranks of one phase, in order: every stride-th of all ranks, or the members of a group.
+struct Line {
+  const std::vector<uint32_t>* ranks = nullptr;  ///< of a group; nullptr: base, base + stride, ...
+  uint32_t base = 0, stride = 1, places = 0, self = 0;
+  uint32_t rank(uint32_t place) const { return ranks ? (*ranks)[place] : base + place * stride; }
+  bool same_ranks(const Line& other) const {
+    return ranks == other.ranks && base == other.base && stride == other.stride && places == other.places;
+  }
+};
+
+/// What a chunk does in one dimension.
+struct Plan {
+  enum class Half : uint8_t { all, first, second };
+  uint32_t dim = 0;
+  Half half = Half::all;  ///< of the dimension's queues
+  trace::CommType type = trace::CommType::unknown;
+  Algorithm algorithm;
+  Line line;
+  uint64_t bytes = 0;
+  bool is_ring() const { return algorithm.kind == AlgorithmKind::packets && !algorithm.direct; }
+};
+
+/// What collectives of one rank with the same type, size, group and dimensions have in common.
+struct Recipe {
+  // What tells recipes apart.
+  trace::CommType type = trace::CommType::unknown;
+  uint8_t involved_count = 0;
+  StringId group = 0;
+  uint64_t bytes = 0, involved = 0;
+
+  // Found when the first of them begins.
+  uint64_t chunks = 0;  ///< 0: not found yet
+  bool everyone = false;
+  bool named = false;        ///< by a group of the file, which may be all ranks
+  int64_t first_stream = 0;  ///< of a named group
+  absl::InlinedVector<Plan, 1> plans;
+
+  bool same_key(const Recipe& other) const {
+    return type == other.type && involved_count == other.involved_count && group == other.group &&
+           bytes == other.bytes && involved == other.involved;
+  }
+};
+Recipe recipe_key(const trace::Comm& comm);
+
+/// Completes the recipe of node n of rank r. Errors: sim.compat.algorithm, .collective, .custom, .dimensions, .group,
+/// .size, .splits. Cost: O(members + dimensions).
+Result<void> find_recipe(Run& run, uint32_t r, trace::NodeId n, Recipe& recipe);
+
+}  // namespace chakra::astra

@@ -1,0 +1,13 @@
+// A run that cannot go on: who waits for what.
+#pragma once
+
+#include "chakra/base/base.h"
+
+namespace chakra::astra {
+
+struct Run;
+
+/// sim.stuck. Requires a rank that has not finished.
+tl::unexpected<Error> stuck(const Run& run);
+
+}  // namespace chakra::astra

@@ -1,0 +1,68 @@
+// The ranks and their nodes: what is ready, what each of a rank's resources works on (docs/compat.md, 6).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "chakra/feed/feed.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::astra {
+
+struct Run;
+
+enum Resource : uint8_t { kNoResource, kCpu, kCompute, kComm };
+constexpr size_t kResources = 4;
+
+/// What a run needs of a node, side by side: nodes are touched once, in an order of their own.
+struct Task {
+  Picoseconds time = -1;  ///< how long it lasts, where the node alone says so
+  uint32_t recipe = 0;    ///< of a collective, into RankQueues::recipes
+  trace::NodeType type = trace::NodeType::invalid;
+  Resource needs = kNoResource;
+};
+
+/// Nodes that are ready and have not begun; the lowest id goes first.
+class ReadyNodes {
+ public:
+  struct Node {
+    uint64_t id;
+    trace::NodeId node;
+    bool operator<(const Node& other) const { return id != other.id ? id < other.id : node < other.node; }
+  };
+  bool empty() const { return heap_.empty(); }
+  bool contains(trace::NodeId node) const;
+  void add(Node node);
+  Node take_first();
+  template <class To>
+  void take_all(To& to) {
+    to.insert(to.end(), heap_.begin(), heap_.end());
+    heap_.clear();
+  }
+
+ private:
+  std::vector<Node> heap_;
+};
+
+struct Rank {
+  Rank(const trace::Trace& t, feed::Graphs& graphs) : trace(&t), feeder(t, true, &graphs) {}
+
+  const trace::Trace* trace;
+  feed::Feeder feeder;
+  std::vector<Task> tasks;  ///< by node
+  std::array<ReadyNodes, kResources> ready;
+  std::array<bool, kResources> busy{};  ///< one operation at a time each
+  Picoseconds finish = 0, computed = 0;
+};
+
+/// The duration in whole microseconds, as other tools read it; at least 1 ns.
+Picoseconds measured(const trace::Trace& t, trace::NodeId n);
+
+/// Adds the trace of the next rank. Errors: sim.trace.defect, sim.stuck.cycle. Cost: O(nodes + edges).
+Result<void> add_rank(Run& run, const trace::Trace& t);
+/// Begins all that is ready and has its resource free, by ascending id.
+void issue(Run& run, uint32_t r);
+void node_done(Run& run, uint32_t r, trace::NodeId n);
+
+}  // namespace chakra::astra
