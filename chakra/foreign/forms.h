@@ -9,20 +9,15 @@
 namespace chakra::foreign {
 
 // One pair or triple per form, each in a file of its own.
-bool is_text(std::string_view head);
 Result<trace::TraceSet> read_text(ByteSource source, const Options& options, Findings& findings);
 Result<std::string> write_text(const trace::TraceSet& job);
 
-bool is_flexflow(std::string_view head);
 Result<trace::TraceSet> read_flexflow(ByteSource source, const Options& options, Findings& findings);
 
-bool is_msccl(std::string_view head);
 Result<trace::TraceSet> read_msccl(ByteSource source, const Options& options, Findings& findings);
 
-bool is_feeder_json(std::string_view head);
 Result<trace::TraceSet> read_feeder_json(ByteSource source, const Options& options, Findings& findings);
 
-bool is_linked_json(std::string_view head);
 Result<trace::TraceSet> read_linked_json(ByteSource source, const Options& options, Findings& findings);
 
 /// The most nodes and edges of a job, of all ranks together. Larger jobs are refused.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "chakra/foreign/forms.h"
+#include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
 namespace {
@@ -43,6 +44,11 @@ constexpr std::array<PolicyRow, 8> kPolicies{{
 }};
 constexpr std::array<std::string_view, 3> kRefused{"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_CUSTOMIZED",
                                                    "DISTRIBUTED_INFERENCE"};
+/// A file is told by these.
+static_assert(std::equal(kind::kTextPolicies.begin(), kind::kTextPolicies.begin() + kPolicies.size(), kPolicies.begin(),
+                         [](std::string_view name, const PolicyRow& row) { return name == row.name; }));
+static_assert(std::equal(kRefused.begin(), kRefused.end(), kind::kTextPolicies.begin() + kPolicies.size(),
+                         kind::kTextPolicies.end()));
 
 struct Phase {
   Picoseconds time = 0;
@@ -441,15 +447,6 @@ void count_unused(const Workload& work, Findings& findings) {
 }
 
 }  // namespace
-
-bool is_text(std::string_view head) {
-  const std::vector<Line> lines = lines_of(head.substr(0, 4096));
-  if (lines.size() < 2) return false;
-  const auto first = words(lines[0].text), second = words(lines[1].text);
-  return (std::any_of(kPolicies.begin(), kPolicies.end(), [&](const PolicyRow& p) { return p.name == first[0]; }) ||
-          std::find(kRefused.begin(), kRefused.end(), first[0]) != kRefused.end()) &&
-         second[0].find_first_of("0123456789") == 0;
-}
 
 Result<TraceSet> read_text(ByteSource source, const Options& options, Findings& findings) {
   Workload work;

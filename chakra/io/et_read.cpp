@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "chakra/io/et_schema.h"
 #include "chakra/io/io.h"
 #include "chakra/io/records.h"
 
