@@ -137,8 +137,7 @@ bool read_ids(pbf_reader& reader, std::vector<uint64_t>& ids) {
 
 /// Calls add(element) for each value of a packed run; false if the member has no such runs.
 template <class Add>
-bool read_packed(pbf_reader& reader, uint32_t field, const Add& add) {
-  AttrRecord element;
+bool read_packed(pbf_reader& reader, uint32_t field, AttrRecord& element, const Add& add) {
   const auto each = [&](auto range, auto AttrRecord::*member) {
     for (const auto value : range) {
       element.*member = static_cast<std::decay_t<decltype(element.*member)>>(value);
@@ -246,7 +245,7 @@ Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
       } else if (reader.wire_type() == wire_type(coding)) {
         read_value(reader, element, field - 1);
         add(element);
-      } else if (!is_text(reader) || !read_packed(reader, field, add)) {
+      } else if (!is_text(reader) || !read_packed(reader, field, element, add)) {
         keep_unknown(reader, begin, UnknownField::kMessage, others);
       }
     }

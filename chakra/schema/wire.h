@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -12,7 +11,12 @@ namespace chakra::schema::wire {
 
 inline constexpr uint32_t kVarint = 0, kFixed64 = 1, kText = 2, kFixed32 = 5;  // wire types
 
-inline size_t varint_size(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7; }
+/// A loop: most values have one byte.
+inline size_t varint_size(uint64_t value) {
+  size_t size = 1;
+  for (; value >= 0x80; value >>= 7) ++size;
+  return size;
+}
 
 /// Bytes that grow: room is made once per value, then written through a pointer.
 class Bytes {
