@@ -75,8 +75,10 @@ Result<Target> target_of(const Options& o) {
 Result<std::optional<trace::TraceSet>> foreign_job(const Options& o, Findings& findings) {
   if (o.paths.size() != 1 || !is_file(o.paths[0]) || io::is_class_job(o.paths[0])) return std::nullopt;
   if (o.from.empty()) {
-    CHAKRA_ASSIGN(const kind::Row* const row, kind::recognise(o.paths[0]));
-    if (row && row->group == kind::Group::recording)
+    CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.paths[0]));
+    CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
+    const kind::Row* const row = kind::recognise(head, kind::kAllGroups);
+    if (row && row->group == kind::Group::recording && head.starts_with('{'))
       return fail(Code::bad_input, "cli.convert.recording",
                   "this is a recording of PyTorch; 'chakra link' makes a trace of it", {o.paths[0]});
     if (!row || row->group != kind::Group::workload) return std::nullopt;
