@@ -7,6 +7,7 @@
 #include "chakra/cli/cli.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
+#include "chakra/kind/kind.h"
 
 namespace chakra::cli {
 namespace {
@@ -75,17 +76,12 @@ Result<std::optional<trace::TraceSet>> foreign_job(const Options& o, Findings& f
   if (o.paths.size() != 1 || !is_file(o.paths[0]) || io::is_class_job(o.paths[0])) return std::nullopt;
   if (o.from.empty()) {
     CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.paths[0]));
-    CHAKRA_ASSIGN(const std::string_view head, source.peek(foreign::kSniffBytes));
-    const std::string_view begin = head.substr(0, io::kSniffed);
-    for (const io::FormatRow& form : io::kFormats)
-      if (form.name != "et" && form.name != "eg" && form.sniff(begin)) return std::nullopt;
-    if (!foreign::sniff(head, o.paths[0])) {
-      for (const std::string_view key : {"\"schema\":", "\"traceEvents\":", "\"schemaVersion\":"})
-        if (head.starts_with('{') && contains(head, key))
-          return fail(Code::bad_input, "cli.convert.recording",
-                      "this is a recording of PyTorch; 'chakra link' makes a trace of it", {o.paths[0]});
-      return std::nullopt;
-    }
+    CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
+    const kind::Row* const row = kind::recognise(head, kind::kAllGroups);
+    if (row && row->group == kind::Group::recording && head.starts_with('{'))
+      return fail(Code::bad_input, "cli.convert.recording",
+                  "this is a recording of PyTorch; 'chakra link' makes a trace of it", {o.paths[0]});
+    if (!row || row->group != kind::Group::workload) return std::nullopt;
   } else if (io::find_format(o.from) || !foreign::find(o.from)) {
     return std::nullopt;
   }

@@ -12,6 +12,8 @@
 
 #include "chakra/cli/cli.h"
 #include "chakra/io/io.h"
+#include "chakra/kind/kind.h"
+#include "chakra/pack/pack.h"
 #include "chakra/pytorch/pytorch.h"
 
 namespace chakra::cli {
@@ -19,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kHead = size_t{1} << 16;     ///< bytes by which a file is told
 constexpr uint64_t kLittleRoom = 1ULL << 30;  ///< bytes of disk or memory below which things are tight
 constexpr size_t kListed = 40;                ///< files without a problem that are listed
 
@@ -154,35 +155,20 @@ std::string packing_of(const std::string& path) {
   return "";
 }
 
-/// The text of a string member near the beginning, without looking at the structure.
-std::string member(std::string_view head, std::string_view key) {
-  const std::string quoted = fmt::format("\"{}\"", key);
-  size_t at = head.find(quoted);
-  if (at == std::string_view::npos) return "";
-  at = head.find_first_not_of(" \t\r\n:", at + quoted.size());
-  if (at == std::string_view::npos || head[at] != '"') return "";
-  const size_t end = head.find('"', at + 1);
-  return end == std::string_view::npos ? "" : std::string(head.substr(at + 1, end - at - 1));
-}
-
 /// A JSON file is told by its keys and read to its end, which must be one.
 Result<void> look_at_json(File& file, ByteSource source, std::string head) {
-  std::string block(kHead, 0);
+  std::string block(kind::kHead, 0);
   std::string tail = head;
-  bool ended = head.size() < kHead;
+  bool ended = head.size() < kind::kHead;
   for (; !ended;) {
     CHAKRA_ASSIGN(const size_t got, source.read(block));
     ended = got < block.size();
     if (got > 0) tail.assign(block, got > 256 ? got - 256 : 0, got > 256 ? 256 : got);
   }
-  const std::string schema = member(head, "schema");
-  if (!schema.empty() || contains(head, "\"rf_id\"") || contains(head, "execution_trace") ||
-      contains(head, "execution_graph"))
-    file.kind = File::Kind::host, file.version = schema;
-  else if (contains(head, "\"traceEvents\"") || contains(head, "\"schemaVersion\"") ||
-           contains(head, "\"deviceProperties\""))
-    file.kind = File::Kind::kineto;
-  else return {};
+  const kind::Row* const row = kind::recognise(head, kind::Group::recording);
+  if (!row) return {};
+  file.kind = row->name == "host" ? File::Kind::host : File::Kind::kineto;
+  if (file.kind == File::Kind::host) file.version = kind::member(head, "schema");
   const size_t last = tail.find_last_not_of(" \t\r\n");
   if (last == std::string::npos || tail[last] != '}')
     return fail(Code::bad_input, "cli.doctor.cut",
@@ -235,16 +221,13 @@ Result<void> look_at_contents(File& file) {
     return {};
   }
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
-  CHAKRA_ASSIGN(const std::string_view begin, source.peek(io::kSniffed));
-  // A message may begin with the bytes of a JSON object by chance, and then only the name tells.
+  CHAKRA_ASSIGN(const std::string_view begin, source.peek(kind::kTraceHead));
   const io::FormatRow* const named = io::format_of_name(file.name);
-  const size_t brace = begin.find_first_not_of(" \t\r\n");
-  const size_t key = brace == std::string_view::npos ? brace : begin.find_first_not_of(" \t\r\n", brace + 1);
-  const bool object = key != std::string_view::npos && begin[brace] == '{' && begin[key] == '"';
-  for (const io::FormatRow& form : io::kFormats)
-    if ((!object || form.name.starts_with("json") || named == &form) && form.sniff(begin))
-      return look_at_trace(file, form);
-  std::string head(kHead, 0);
+  const io::FormatRow* const form = io::form_of(begin);
+  // A message may begin with the bytes of a JSON object by chance, and then only the name tells.
+  const bool object = kind::is_json_object(begin);
+  if (form && (!object || form->name.starts_with("json") || named == form)) return look_at_trace(file, *form);
+  std::string head(kind::kHead, 0);
   CHAKRA_ASSIGN(const size_t got, source.read(head));
   head.resize(got);
   if (object) return look_at_json(file, std::move(source), std::move(head));
@@ -453,7 +436,7 @@ Result<int> run_doctor(const std::string& path, const std::string& json_path) {
 Result<int> run_repair(const std::string& path, const std::string& json_path) {
   if (path.empty()) return fail(Code::usage, "cli.usage", "which container is to be repaired?");
   CHAKRA_TRY(keep_apart({path}, {}, json_path));
-  CHAKRA_ASSIGN(const io::Repaired repaired, io::repair_container(path));
+  CHAKRA_ASSIGN(const pack::Repaired repaired, pack::repair_container(path));
   const std::string now = fmt::format("{} rank{}, {} bytes, all of which can be read", show_count(repaired.ranks),
                                       repaired.ranks == 1 ? "" : "s", show_count(repaired.bytes));
   if (!json_path.empty())

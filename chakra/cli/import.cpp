@@ -7,6 +7,7 @@
 #include "chakra/cli/cli.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
+#include "chakra/kind/kind.h"
 
 namespace chakra::cli {
 namespace {
@@ -68,8 +69,8 @@ Result<void> run_import(Options& o) {
   Findings findings;
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.input));
   if (o.form.empty()) {
-    CHAKRA_ASSIGN(const std::string_view head, source.peek(foreign::kSniffBytes));
-    if (const foreign::FormRow* const form = foreign::sniff(head, o.input)) o.form = form->name;
+    CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
+    if (const foreign::FormRow* const form = foreign::form_of(head)) o.form = form->name;
   }
   for (const auto& [option, forms] : kFormsOfOptions)
     if (foreign::find(o.form) && std::find(o.given.begin(), o.given.end(), option) != o.given.end() &&

@@ -5,6 +5,7 @@
 
 #include "chakra/cli/cli.h"
 #include "chakra/io/io.h"
+#include "chakra/pack/pack.h"
 
 namespace chakra::cli {
 namespace {
@@ -15,13 +16,13 @@ struct PackOptions {
   std::vector<std::string> paths;
   std::string output, json;
   bool append = false, stats = false;
-  int64_t group = io::Packer::kGroupNodes;
+  int64_t group = pack::Packer::kGroupNodes;
 };
 
 /// Bytes that a fresh reader reads for some nodes of a rank.
 Result<int64_t> touched_by(const std::string& path, int64_t rank, int64_t first, int64_t count) {
-  CHAKRA_ASSIGN(const io::ContainerPtr container, io::Container::open(path));
-  CHAKRA_ASSIGN(const auto source, container->open_rank(rank, first, count));
+  CHAKRA_ASSIGN(const pack::ContainerPtr container, pack::Container::open(path));
+  CHAKRA_ASSIGN(const auto source, io::open_rank(*container, rank, first, count));
   std::string_view message;
   for (;;) {
     CHAKRA_ASSIGN(const bool more, source->next(message));
@@ -32,15 +33,15 @@ Result<int64_t> touched_by(const std::string& path, int64_t rank, int64_t first,
 constexpr int64_t kWindow = 100;
 
 Result<void> show_stats(const std::string& path, const std::string& json_path) {
-  CHAKRA_ASSIGN(const io::ContainerPtr container, io::Container::open(path));
+  CHAKRA_ASSIGN(const pack::ContainerPtr container, pack::Container::open(path));
   const auto size = static_cast<double>(container->size());
   Json ranks = Json::array();
   std::string text = fmt::format("  {:>10}  {:>12}  {:>10}  {:>8}  {:>21}  {:>21}\n", "rank", "nodes", "bytes",
                                  "master", "reading it (bytes)", "100 nodes (bytes)");
   int64_t nodes = 0, most_rank = 0, most_window = 0;
   for (const int64_t rank : container->ranks()) {
-    CHAKRA_ASSIGN(const io::Container::RankInfo info, container->info(rank));
-    CHAKRA_ASSIGN(const int64_t all, touched_by(path, rank, 0, io::Container::kAll));
+    CHAKRA_ASSIGN(const pack::Container::RankInfo info, container->info(rank));
+    CHAKRA_ASSIGN(const int64_t all, touched_by(path, rank, 0, pack::Container::kAll));
     CHAKRA_ASSIGN(const int64_t window, touched_by(path, rank, info.nodes / 2, kWindow));
     nodes += info.nodes;
     most_rank = std::max(most_rank, all);
@@ -83,11 +84,13 @@ Result<void> run_pack(const PackOptions& o) {
     inputs.insert(inputs.end(), some.begin(), some.end());
   }
   CHAKRA_TRY(keep_apart(inputs, {o.output}, o.json));
-  CHAKRA_ASSIGN(io::Packer packer, o.append ? io::Packer::append(o.output) : io::Packer::create(o.output, o.group));
+  CHAKRA_ASSIGN(pack::Packer packer,
+                o.append ? pack::Packer::append(o.output) : pack::Packer::create(o.output, o.group));
   int64_t nodes = 0;
   for (const io::RankFile& file : files) {
     CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(file));
-    CHAKRA_ASSIGN(const int64_t added, packer.add(file.named ? std::optional(file.rank) : std::nullopt, *source));
+    CHAKRA_ASSIGN(const int64_t added,
+                  io::add_rank(packer, file.named ? std::optional(file.rank) : std::nullopt, *source));
     nodes += added;
   }
   CHAKRA_TRY(packer.finish());
@@ -109,20 +112,20 @@ Result<void> run_unpack(const UnpackOptions& o) {
   if (!form || !form->create || !(packing.empty() || packing == ".gz" || packing == ".zst"))
     return fail(Code::usage, "cli.usage",
                 fmt::format("no form {} can be written; known: et, json, jsonl, with .gz or .zst", quote(o.to)));
-  int64_t first = 0, count = io::Container::kAll;
+  int64_t first = 0, count = pack::Container::kAll;
   if (!o.nodes.empty()) {
     const size_t colon = o.nodes.find(':');
     if (!parse_decimal(std::string_view(o.nodes).substr(0, colon), first) || first < 0 ||
         (colon != o.nodes.npos && (!parse_decimal(std::string_view(o.nodes).substr(colon + 1), count) || count < 0)))
       return fail(Code::usage, "cli.usage", fmt::format("--nodes {} is not FIRST or FIRST:COUNT", quote(o.nodes)));
   }
-  CHAKRA_ASSIGN(const io::ContainerPtr container, io::Container::open(o.path));
+  CHAKRA_ASSIGN(const pack::ContainerPtr container, pack::Container::open(o.path));
   const std::vector<int64_t>& ranks = o.ranks.empty() ? container->ranks() : o.ranks;
   std::vector<std::string> outputs;
   for (const int64_t rank : ranks)
     outputs.push_back((fs::path(o.output) / fmt::format("trace.{}{}{}", rank, form->ending, packing)).string());
   CHAKRA_TRY(keep_apart({o.path}, outputs, ""));
-  std::vector<io::Container::RankInfo> infos;
+  std::vector<pack::Container::RankInfo> infos;
   for (const int64_t rank : ranks) {
     CHAKRA_ASSIGN(infos.emplace_back(), container->info(rank));
   }
@@ -130,7 +133,7 @@ Result<void> run_unpack(const UnpackOptions& o) {
   int64_t nodes = 0;
   FilesTogether<PackedFile> written;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    CHAKRA_ASSIGN(const auto source, container->open_rank(ranks[i], first, count));
+    CHAKRA_ASSIGN(const auto source, io::open_rank(*container, ranks[i], first, count));
     CHAKRA_ASSIGN(PackedFile file, PackedFile::create(outputs[i]));
     const io::RecordSinkPtr sink = form->create(file, std::min(count, std::max<int64_t>(infos[i].nodes - first, 0)));
     CHAKRA_ASSIGN(const io::Converted copied, io::copy_records(*source, *sink, o.nodes.empty()));

@@ -27,12 +27,14 @@ Result<void> read_again(int fd, uint64_t at, std::span<char> to, const std::stri
   return {};
 }
 
+constexpr size_t kCompared = 4096;  ///< bytes
+
 /// A descriptor of the file if its messages lie in it as they are; -1 if not.
 int open_again(const std::string& path, const io::RecordSource& source) {
   if (!is_file(path) || !dynamic_cast<const io::EtFile*>(&source)) return -1;
   auto unpacked = ByteSource::open(path);
   if (!unpacked) return -1;
-  const auto head = unpacked->peek(io::kSniffed);
+  const auto head = unpacked->peek(kCompared);
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
   std::string raw(head ? head->size() : 0, '\0');

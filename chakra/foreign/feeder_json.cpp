@@ -102,11 +102,6 @@ class FeederReader {
 
 }  // namespace
 
-bool is_feeder_json(std::string_view head) {
-  const size_t begin = head.find_first_not_of(" \t\r\n");
-  return begin != std::string_view::npos && head[begin] == '{' && contains(head, "\"workload_graph\"");
-}
-
 Result<TraceSet> read_feeder_json(ByteSource source, const Options&, Findings& findings) {
   const std::string file = source.file();
   json::JsonStream stream(std::move(source), {"workload_graph"}, json::JsonStream::kWindow, kTags);

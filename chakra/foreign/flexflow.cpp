@@ -365,12 +365,6 @@ class Assembler {
 
 }  // namespace
 
-bool is_flexflow(std::string_view head) {
-  const size_t begin = head.find_first_not_of(" \t\r\n");
-  return begin != std::string_view::npos && head.substr(begin).starts_with("digraph") &&
-         (contains(head, "COMP_NODE") || contains(head, "COMM_SEND_RECV_NODE"));
-}
-
 Result<TraceSet> read_flexflow(ByteSource source, const Options& options, Findings& findings) {
   const std::string file = source.file();
   CHAKRA_ASSIGN(const Picoseconds unit, unit_ps(options.time_unit, "ms"));

@@ -7,19 +7,20 @@
 #include <map>
 
 #include "chakra/foreign/forms.h"
+#include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
 
 namespace {
 
 constexpr std::array<FormRow, 5> kRows{{
-    {"text", "*.txt", "ASTRA-sim 1.0 workload: layers with compute times and collectives; read and written", is_text,
+    {"text", "*.txt", "ASTRA-sim 1.0 workload: layers with compute times and collectives; read and written",
      read_text, write_text},
-    {"flexflow", "*.graph", "FlexFlow task graph (Graphviz); read", is_flexflow, read_flexflow, nullptr},
-    {"msccl", "*.xml", "MSCCL algorithm of a collective, verified; read", is_msccl, read_msccl, nullptr},
-    {"feeder-json", "*.json", "JSON that mlcommons/chakra's feeder reads (workload_graph); read", is_feeder_json,
+    {"flexflow", "*.graph", "FlexFlow task graph (Graphviz); read", read_flexflow, nullptr},
+    {"msccl", "*.xml", "MSCCL algorithm of a collective, verified; read", read_msccl, nullptr},
+    {"feeder-json", "*.json", "JSON that mlcommons/chakra's feeder reads (workload_graph); read",
      read_feeder_json, nullptr},
-    {"linked-json", "*.json", "JSON that mlcommons/chakra's linker writes (ET+); read", is_linked_json,
+    {"linked-json", "*.json", "JSON that mlcommons/chakra's linker writes (ET+); read",
      read_linked_json, nullptr},
 }};
 
@@ -33,10 +34,9 @@ const FormRow* find(std::string_view name) {
   return row == kRows.end() ? nullptr : &*row;
 }
 
-const FormRow* sniff(std::string_view bytes, std::string_view) {
-  const std::string_view head = bytes.substr(0, kSniffBytes);
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const FormRow& form) { return form.sniff(head); });
-  return row == kRows.end() ? nullptr : &*row;
+const FormRow* form_of(std::string_view bytes) {
+  const kind::Row* const row = kind::recognise(bytes, kind::Group::workload);
+  return row ? find(row->name) : nullptr;
 }
 
 namespace {
@@ -50,19 +50,6 @@ tl::unexpected<Error> no_form(std::string_view name, Place place = {}) {
              : fail(Code::usage, "foreign.form", fmt::format("no form {}; known: {}", quote(name), known));
 }
 
-/// Fills what of a source there is up to `size` bytes.
-Result<std::string> read_some(ByteSource& source, size_t size) {
-  std::string text(size, '\0');
-  size_t filled = 0;
-  while (filled < size) {
-    CHAKRA_ASSIGN(const size_t more, source.read({text.data() + filled, size - filled}));
-    if (more == 0) break;
-    filled += more;
-  }
-  text.resize(filled);
-  return text;
-}
-
 }  // namespace
 
 Result<trace::TraceSet> read(std::string_view form, const std::string& path, const Options& options,
@@ -73,8 +60,8 @@ Result<trace::TraceSet> read(std::string_view form, const std::string& path, con
     return read(form, std::move(source), options, findings);
   }
   CHAKRA_ASSIGN(ByteSource head_source, ByteSource::open(path));
-  CHAKRA_ASSIGN(const std::string head, read_some(head_source, kSniffBytes));
-  const FormRow* row = sniff(head, path);
+  CHAKRA_ASSIGN(const std::string_view head, head_source.peek(kind::kHead));
+  const FormRow* row = form_of(head);
   if (!row) return no_form("", {path});
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
   return row->read(std::move(source), options, findings);
@@ -105,9 +92,11 @@ Result<std::string> read_all(ByteSource source) {
   constexpr size_t kPiece = size_t{1} << 20, kMost = size_t{1} << 30;
   std::string text;
   for (;;) {
-    CHAKRA_ASSIGN(const std::string piece, read_some(source, kPiece));
-    text += piece;
-    if (piece.size() < kPiece) return text;
+    const size_t before = text.size();
+    text.resize(before + kPiece);
+    CHAKRA_ASSIGN(const size_t got, source.read({text.data() + before, kPiece}));
+    text.resize(before + got);
+    if (got < kPiece) return text;
     if (text.size() > kMost)
       return fail(Code::bad_input, "foreign.large", "the file is larger than 1 GiB", {source.file()});
   }

@@ -24,14 +24,10 @@ struct Options {
   Picoseconds default_run_time = 0;  ///< msccl: of each reduction and copy, of which the file gives no time
 };
 
-/// The file's name of forms read from memory; also what `sniff` looks at: the first kSniffBytes bytes, unpacked.
-inline constexpr size_t kSniffBytes = size_t{1} << 16;
-
 struct FormRow {
   std::string_view name;
   std::string_view files;
   std::string_view description;
-  bool (*sniff)(std::string_view head);
   Result<trace::TraceSet> (*read)(ByteSource source, const Options& options, Findings& findings);
   /// The file's text, or null where the form cannot hold what our traces hold.
   Result<std::string> (*write)(const trace::TraceSet& job);
@@ -41,11 +37,10 @@ extern const std::span<const FormRow> kForms;
 /// The row of that name, in any case; null where there is none.
 const FormRow* find(std::string_view name);
 
-/// Which form the bytes are of, by their beginning; null where by none. The path is not looked at by forms
-/// that can be told from their contents, which today are all.
-const FormRow* sniff(std::string_view bytes, std::string_view path = {});
+/// Which form the bytes are of, by their beginning (kind::kKinds, by the same names); null where by none.
+const FormRow* form_of(std::string_view bytes);
 
-/// Reads a file, packed or not, as the form of that name ("" : sniffed). Omissions and assumptions are in
+/// Reads a file, packed or not, as the form of that name ("": told by its contents). Omissions and assumptions are in
 /// `findings`. Ranks ascending, ids from 0 (or as the file numbers them) in each rank.
 /// Errors: foreign.form (no such form, or none recognised), foreign.<form>.*, those of ByteSource.
 /// Cost: O(file) per rank.

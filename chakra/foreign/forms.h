@@ -8,12 +8,10 @@
 
 namespace chakra::foreign {
 
-using Sniff = bool(std::string_view head);
 using Read = Result<trace::TraceSet>(ByteSource source, const Options& options, Findings& findings);
 using Write = Result<std::string>(const trace::TraceSet& job);
 
 // The functions of the rows: each form in a file of its own.
-Sniff is_text, is_flexflow, is_msccl, is_feeder_json, is_linked_json;
 Read read_text, read_flexflow, read_msccl, read_feeder_json, read_linked_json;
 Write write_text;
 

@@ -207,12 +207,6 @@ class LinkedReader {
 
 }  // namespace
 
-bool is_linked_json(std::string_view head) {
-  const size_t begin = head.find_first_not_of(" \t\r\n");
-  return begin != std::string_view::npos && head[begin] == '{' && contains(head, "\"nodes\"") &&
-         contains(head, "\"exclusive_dur\"");
-}
-
 Result<TraceSet> read_linked_json(ByteSource source, const Options&, Findings& findings) {
   const std::string file = source.file();
   json::JsonStream stream(std::move(source), {"nodes"}, json::JsonStream::kWindow, kTags);

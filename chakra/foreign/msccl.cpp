@@ -76,11 +76,6 @@ trace::Trace trace_of(const Algorithm& a, size_t rank, const Options& options) {
 
 }  // namespace
 
-bool is_msccl(std::string_view head) {
-  const size_t begin = head.find_first_not_of(" \t\r\n");
-  return begin != std::string_view::npos && head[begin] == '<' && contains(head, "<algo");
-}
-
 Result<TraceSet> read_msccl(ByteSource source, const Options& options, Findings& findings) {
   Algorithm algorithm;
   algorithm.file = source.file();

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "chakra/foreign/text.h"
+#include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
 namespace text_form {
@@ -24,6 +25,11 @@ constexpr std::array<PolicyRow, 8> kPolicies{{
 }};
 constexpr std::array<std::string_view, 3> kRefused{"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_CUSTOMIZED",
                                                    "DISTRIBUTED_INFERENCE"};
+/// A file is told by these.
+static_assert(std::equal(kind::kTextPolicies.begin(), kind::kTextPolicies.begin() + kPolicies.size(), kPolicies.begin(),
+                         [](std::string_view name, const PolicyRow& row) { return name == row.name; }));
+static_assert(std::equal(kRefused.begin(), kRefused.end(), kind::kTextPolicies.begin() + kPolicies.size(),
+                         kind::kTextPolicies.end()));
 
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> out;
@@ -180,15 +186,5 @@ class Parser {
 Result<void> parse(Workload& out, Picoseconds unit) { return Parser(out, unit).run(); }
 
 }  // namespace text_form
-
-bool is_text(std::string_view head) {
-  using namespace text_form;
-  const std::vector<Line> lines = lines_of(head.substr(0, 4096));
-  if (lines.size() < 2) return false;
-  const auto first = words(lines[0].text), second = words(lines[1].text);
-  return (std::any_of(kPolicies.begin(), kPolicies.end(), [&](const PolicyRow& p) { return p.name == first[0]; }) ||
-          std::find(kRefused.begin(), kRefused.end(), first[0]) != kRefused.end()) &&
-         second[0].find_first_of("0123456789") == 0;
-}
 
 }  // namespace chakra::foreign

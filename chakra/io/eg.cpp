@@ -137,8 +137,7 @@ class EgSource : public RecordSource {
     }
     if (schema::is_list(attr.field)) {
       Bytes message;
-      if (attr.field == schema::kString + 1) message.end(wire::bytes_at(message.room(list.size() + 16), list.view()));
-      else wire::put_text(message, schema::kListValues, list.view());
+      put_list(message, schema::kMembers[attr.field].coding, list.view());
       attr.bytes = lists_.emplace_back(message.view());
     }
     return {};
@@ -153,19 +152,5 @@ class EgSource : public RecordSource {
 }  // namespace
 
 RecordSourcePtr open_eg(ByteSource source) { return std::make_unique<EgSource>(std::move(source)); }
-
-/// The first message begins with an id: today's begin with metadata, which has no number.
-bool sniff_eg(std::string_view head) {
-  try {
-    const char* at = head.data();
-    const char* const end = at + head.size();
-    const uint64_t length = protozero::decode_varint(&at, end);
-    if (length < 2 || at == end || *at++ != '\x08') return false;
-    (void)protozero::decode_varint(&at, end);
-    return at == end || *at == '\x12';
-  } catch (const protozero::exception&) {
-    return false;
-  }
-}
 
 }  // namespace chakra::io

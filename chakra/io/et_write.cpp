@@ -5,9 +5,8 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include "chakra/io/et_schema.h"
-#include "chakra/io/io.h"
-#include "chakra/io/wire.h"
+
+#include "chakra/io/records.h"
 
 namespace chakra::io {
 namespace {

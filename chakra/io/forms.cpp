@@ -2,9 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <protozero/pbf_reader.hpp>
 
-#include "chakra/io/container.h"
 #include "chakra/io/records.h"
 
 namespace chakra::io {
@@ -75,22 +73,9 @@ std::string_view without_packing(std::string_view name) {
 
 }  // namespace
 
-std::string json_head(std::string_view head) {
-  std::string text;
-  if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
-  for (const char c : head.substr(0, 200))
-    if (c != ' ' && c != '\n' && c != '\r' && c != '\t') text += c;
-  return text;
-}
-
-bool are_fields(std::string_view bytes) {
-  try {
-    protozero::pbf_reader reader(bytes.data(), bytes.size());
-    while (reader.next()) reader.skip();
-    return true;
-  } catch (const protozero::exception&) {
-    return false;
-  }
+const FormatRow* form_of(std::string_view head) {
+  const kind::Row* const row = kind::recognise(head, kind::Group::trace);
+  return row ? find_format(row->name) : nullptr;
 }
 
 const FormatRow* find_format(std::string_view name) {
@@ -106,35 +91,16 @@ const FormatRow* format_of_name(std::string_view path) {
   return nullptr;
 }
 
-bool sniff_et(std::string_view head) {
-  constexpr uint32_t kMostField = 1000;
-  try {  // a message, at the beginning of it version or an attribute, and nothing but fields in it ("{\n" is no
-         // message)
-    const char* at = head.data();
-    const char* const end = at + head.size();
-    const uint64_t length = protozero::decode_varint(&at, end);
-    if (length == 0) return true;
-    if (at == end || (*at != '\x0a' && *at != '\x12')) return false;
-    if (length > static_cast<uint64_t>(end - at)) return true;  // as far as can be seen
-    for (protozero::pbf_reader fields(at, length); fields.next(); fields.skip())
-      if (fields.tag() > kMostField) return false;
-    return true;
-  } catch (const protozero::exception&) {
-    return false;
-  }
-}
-
 RecordSourcePtr open_et(ByteSource source) { return std::make_unique<EtFile>(std::move(source)); }
 RecordSinkPtr create_et(PackedFile& file, int64_t) { return std::make_unique<EtSink>(file); }
 
 Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form) {
   if (file.classes) return ClassRank::open(file);
-  if (file.container) return file.container->open_rank(file.rank);
+  if (file.container) return open_rank(*file.container, file.rank);
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
   if (!form) {
-    CHAKRA_ASSIGN(const std::string_view head, source.peek(kSniffed));
-    for (const FormatRow& row : kFormats)
-      if (!form && row.sniff(head)) form = &row;
+    CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kTraceHead));
+    form = form_of(head);
   }
   if (!form) form = format_of_name(file.path);
   if (!form) form = find_format("et");  // whose reader will report the error

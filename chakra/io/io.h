@@ -14,74 +14,25 @@
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/io/container.h"
+#include "chakra/kind/kind.h"
+#include "chakra/pack/pack.h"
+#include "chakra/schema/schema.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::io {
 
-// ---- records: what one message says --------------------------------------------------------------
+// ---- records: what one message says (chakra/schema/schema.h) ---------------------------------------
 
-/// One attribute. `field` is the member of the oneof that is set (3 to 32), 0 if none is.
-struct AttrRecord {
-  std::string_view name, doc;
-  uint32_t field = 0;
-  int64_t integer = 0;     ///< int32, int64, sint*, sfixed*, bool
-  uint64_t natural = 0;    ///< uint32, uint64, fixed*; the bits of float and double
-  double real = 0;         ///< float, double
-  std::string_view bytes;  ///< string, bytes; the raw list message for the list members
-
-  /// The value if it is one of the integer members and fits. Writers differ in which they use.
-  bool as_integer(int64_t& value) const;
-  bool as_natural(uint64_t& value) const;
-};
-
-/// The values of a list member, decoded; the vector that fits the member's type is filled.
-struct AttrList {
-  std::vector<int64_t> integers;
-  std::vector<uint64_t> naturals;
-  std::vector<double> reals;
-  std::vector<uint64_t> bits;  ///< of the reals
-  std::vector<std::string_view> texts;
-};
-
-/// Fields that the schema does not have are kept as they stand, tag included.
-struct UnknownField {
-  static constexpr int32_t kMessage = -1, kInputs = -2, kOutputs = -3;
-  int32_t owner = kMessage;  ///< what they are in: the message, its inputs, outputs, or the attribute of that index
-  std::string_view bytes;
-};
-using UnknownFields = std::vector<UnknownField>;
-/// Errors: io.et.damaged.
-Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown = nullptr);
-
-struct IoRecord {
-  bool present = false;  ///< there is one, if only an empty one
-  std::string_view values, shapes, types;
-};
-struct NodeRecord {
-  uint64_t id = 0;
-  std::string_view name;
-  uint64_t type = 0;  ///< as stored; NodeType has only some values
-  std::vector<uint64_t> ctrl_deps, data_deps;
-  uint64_t start_micros = 0, duration_micros = 0;
-  IoRecord inputs, outputs;
-  std::vector<AttrRecord> attrs;
-  UnknownFields unknown;
-};
-struct MetadataRecord {
-  std::string_view version;
-  std::vector<AttrRecord> attrs;
-  UnknownFields unknown;
-};
-
-/// Errors: io.et.damaged (place: the message's; the caller adds it).
-Result<void> decode(std::string_view message, NodeRecord& record);
-Result<void> decode(std::string_view message, MetadataRecord& record);
-
-/// The record as a message: fields in the order of their numbers, then unknown fields. decode() of it
-/// gives an equal record.
-std::string encode(const NodeRecord& record);
-std::string encode(const MetadataRecord& record);
+using schema::AttrList;
+using schema::AttrRecord;
+using schema::decode;
+using schema::decode_list;
+using schema::encode;
+using schema::IoRecord;
+using schema::MetadataRecord;
+using schema::NodeRecord;
+using schema::UnknownField;
+using schema::UnknownFields;
 
 /// The messages of one trace one after the other, whatever form its file has: first the metadata, then nodes.
 class RecordSource {
@@ -132,22 +83,12 @@ struct FormatRow {
   std::string_view files;
   std::string_view ending;  ///< of a file's name, packing left out
   std::string_view description;
-  /// Whether a file that begins like this (kSniffed bytes, or all of it) has this form.
-  bool (*sniff)(std::string_view head);
   /// The trace of a file; null for forms of more than one trace.
   RecordSourcePtr (*open)(ByteSource source);
   /// Writes a trace of `nodes` nodes (-1: not known); null where the form is only read, or holds a job.
   RecordSinkPtr (*create)(PackedFile& file, int64_t nodes);
 };
-inline constexpr size_t kSniffed = 4096;
 
-/// Of forms that are told by their names.
-inline bool sniff_nothing(std::string_view) { return false; }
-bool sniff_et(std::string_view head);
-bool sniff_json(std::string_view head);
-bool sniff_json_lines(std::string_view head);
-bool sniff_container(std::string_view head);
-bool sniff_eg(std::string_view head);
 RecordSourcePtr open_et(ByteSource source);
 RecordSourcePtr open_json(ByteSource source);
 RecordSourcePtr open_json_lines(ByteSource source);
@@ -156,22 +97,22 @@ RecordSinkPtr create_et(PackedFile& file, int64_t nodes);
 RecordSinkPtr create_json(PackedFile& file, int64_t nodes);
 RecordSinkPtr create_json_lines(PackedFile& file, int64_t nodes);
 
-/// In the order in which they are sniffed.
+/// What tells each of them stands in kind::kKinds, by the same names.
 inline constexpr std::array<FormatRow, 6> kFormats{{
-    {"container", "*.chakra", ".chakra", "all ranks of a job in one indexed file; read and written", sniff_container,
-     nullptr, nullptr},
+    {"container", "*.chakra", ".chakra", "all ranks of a job in one indexed file; read and written", nullptr, nullptr},
     {"json", "*.json, *.json.gz, *.json.zst", ".json", "a trace as one JSON document; read (packed, too) and written",
-     sniff_json, open_json, create_json},
+     open_json, create_json},
     {"jsonl", "*.jsonl, *.jsonl.gz, *.jsonl.zst", ".jsonl",
-     "a trace as JSON lines: the metadata, then a node a line; read (packed, too) and written", sniff_json_lines,
-     open_json_lines, create_json_lines},
-    {"eg", "*.eg", ".eg", "the first schema of Chakra (v0.0.1); read", sniff_eg, open_eg, nullptr},
+     "a trace as JSON lines: the metadata, then a node a line; read (packed, too) and written", open_json_lines,
+     create_json_lines},
+    {"eg", "*.eg", ".eg", "the first schema of Chakra (v0.0.1); read", open_eg, nullptr},
     {"ranks", "ranks.json", "ranks.json",
-     "a job by classes of ranks that run the same trace: which rank, which class, with whom", sniff_nothing, nullptr,
-     nullptr},
+     "a job by classes of ranks that run the same trace: which rank, which class, with whom", nullptr, nullptr},
     {"et", "*.et, *.et.gz, *.et.zst", ".et",
-     "Chakra execution trace, the public protobuf form; read (packed, too) and written", sniff_et, open_et, create_et},
+     "Chakra execution trace, the public protobuf form; read (packed, too) and written", open_et, create_et},
 }};
+/// Which a file has that begins like this; null if none can be told.
+const FormatRow* form_of(std::string_view head);
 /// By name; null if there is none. By the ending of a file's name, packing left out; null likewise.
 const FormatRow* find_format(std::string_view name);
 const FormatRow* format_of_name(std::string_view path);
@@ -199,17 +140,17 @@ struct RankFile {
   int64_t rank = 0;
   std::string path;
   bool named = true;                                    ///< the name says the rank
-  std::shared_ptr<Container> container = {};            ///< of a rank of a container; the path is its file
+  pack::ContainerPtr container = {};                    ///< of a rank of a container; the path is its file
   std::shared_ptr<const trace::ClassJob> classes = {};  ///< of a job by classes; the path is that of its ranks.json
 };
 /// The files of a job by ascending rank. `path` is a container, a job by classes, a file of any form, a prefix
 /// (PREFIX.<rank>.et), or a folder with the files of one prefix; .et may be followed by .gz or .zst. Where there
 /// are no .et, .jsonl or .json are taken that are traces.
-/// Errors: io.job.none, io.job.name, io.job.ambiguous, io.job.rank_twice, those of Container::open and
+/// Errors: io.job.none, io.job.name, io.job.ambiguous, io.job.rank_twice, those of pack::Container::open and
 /// read_class_job.
 Result<std::vector<RankFile>> find_ranks(const std::string& path);
 /// The records of a rank; the form is told by the contents, then by the name, unless `form` says it.
-/// Errors: io.form.unknown, and those of ByteSource and Container.
+/// Errors: io.form.unknown, and those of ByteSource and pack::Container.
 Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form = nullptr);
 /// Its rank is what the file says, else what its name says, else 0. Errors: io.job.rank, and those of
 /// read_trace and open_records.
@@ -261,6 +202,12 @@ struct Converted {
 /// than announced, unless the source is not to give the `whole` trace: then no number is announced to the sink,
 /// either), io.et.damaged, those of source and sink.
 Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whole = true);
+/// The metadata and some nodes of a rank of a container. Errors: those of pack::Container::open_rank.
+Result<RecordSourcePtr> open_rank(pack::Container& container, int64_t rank, int64_t first = 0,
+                                  int64_t count = pack::Container::kAll);
+/// Adds a rank to a container, by default the one that the source says, or 0. Returns its nodes. Errors: io.job.rank
+/// (the source says another), those of copy_records and of pack::Packer.
+Result<int64_t> add_rank(pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source);
 /// The nodes of a file, by reading through it. Errors: as open_records.
 Result<int64_t> count_nodes(const RankFile& file, const FormatRow* form);
 

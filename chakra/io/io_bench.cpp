@@ -79,10 +79,10 @@ void BM_Pack(benchmark::State& state) {
   std::vector<std::string> ranks;
   for (int64_t rank = 0; rank < 4; ++rank) ranks.push_back(chakra::io::to_et(chain(rank)));
   for (auto _ : state) {
-    auto packer = chakra::io::Packer::create(temporary("pack"));
+    auto packer = chakra::pack::Packer::create(temporary("pack"));
     for (int64_t rank = 0; rank < 4; ++rank) {
       chakra::io::EtFile source(*chakra::ByteSource::from_memory(ranks[static_cast<size_t>(rank)]));
-      const auto added = packer->add(rank, source);
+      const auto added = chakra::io::add_rank(*packer, rank, source);
       if (!added || *added != kNodes) return state.SkipWithError("wrong answer");
     }
     if (!packer->finish()) return state.SkipWithError("wrong answer");
@@ -93,9 +93,9 @@ BENCHMARK(BM_Pack)->Unit(benchmark::kMillisecond);
 
 void BM_ReadAWindow(benchmark::State& state) {
   for (auto _ : state) {
-    auto container = chakra::io::Container::open(temporary("pack"));
+    auto container = chakra::pack::Container::open(temporary("pack"));
     if (!container) return state.SkipWithError("run BM_Pack first");
-    auto source = (*container)->open_rank(3, kNodes / 2, 100);
+    auto source = chakra::io::open_rank(**container, 3, kNodes / 2, 100);
     std::string_view message;
     int count = 0;
     while (*(*source)->next(message)) ++count;

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <map>
 
-#include "chakra/io/container.h"
 #include "chakra/io/io.h"
 #include "chakra/io/names.h"
 
@@ -37,17 +36,15 @@ namespace {
 
 /// Other JSON than ours lies beside traces: groups, recordings.
 bool is_trace(const std::string& path, const FormatRow& form) {
-  auto source = ByteSource::open(path);
-  if (!source) return false;
-  const auto head = source->peek(kSniffed);
-  return head && form.sniff(*head);
+  const auto kind = kind::recognise(path, static_cast<unsigned>(kind::Group::trace));
+  return kind && *kind && (*kind)->name == form.name;
 }
 
 Result<std::vector<RankFile>> ranks_of_file(const std::string& path) {
   std::vector<RankFile> files;
   // A pipe can be read once only, and cannot be a container.
   if (is_file(path) && is_trace(path, *find_format("container"))) {
-    CHAKRA_ASSIGN(const ContainerPtr container, Container::open(path));
+    CHAKRA_ASSIGN(const pack::ContainerPtr container, pack::Container::open(path));
     for (const int64_t rank : container->ranks()) files.push_back({rank, path, true, container});
     return files;
   }

@@ -5,7 +5,7 @@
 
 #include "chakra/base/base.h"
 
-namespace chakra::io {
+namespace chakra::pack {
 
 /// Held until it is destroyed, or its process ends. Only those who take it are held up.
 class FileLock {
@@ -22,4 +22,4 @@ class FileLock {
   int fd_;
 };
 
-}  // namespace chakra::io
+}  // namespace chakra::pack

@@ -5,14 +5,18 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <protozero/varint.hpp>
 #include <string_view>
 
-namespace chakra::io::wire {
+namespace chakra::schema::wire {
 
 inline constexpr uint32_t kVarint = 0, kFixed64 = 1, kText = 2, kFixed32 = 5;  // wire types
 
-inline size_t varint_size(uint64_t value) { return static_cast<size_t>(protozero::length_of_varint(value)); }
+/// A loop: most values have one byte.
+inline size_t varint_size(uint64_t value) {
+  size_t size = 1;
+  for (; value >= 0x80; value >>= 7) ++size;
+  return size;
+}
 
 /// Bytes that grow: room is made once per value, then written through a pointer.
 class Bytes {
@@ -40,7 +44,7 @@ class Bytes {
 };
 
 /// Of a tag, a size or a number: all that a value needs besides its text.
-inline constexpr size_t kMostVarint = protozero::max_varint_length;
+inline constexpr size_t kMostVarint = 10;
 
 // Each of these writes at `at`, where there is room, and returns what is behind.
 inline char* varint_at(char* at, uint64_t value) {
@@ -102,4 +106,4 @@ void put_sized(Bytes& out, size_t guess, const Fill& fill) {
   (void)varint_at(out.at(begin), size);
 }
 
-}  // namespace chakra::io::wire
+}  // namespace chakra::schema::wire

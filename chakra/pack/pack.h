@@ -6,18 +6,37 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/schema/schema.h"
 
-namespace chakra::io {
-
-class RecordSource;
+namespace chakra::pack {
 
 class Container;
 using ContainerPtr = std::shared_ptr<Container>;
+struct Stored;  // of the implementation
+
+/// The metadata and some nodes of a rank, in the order of the file. It keeps the container.
+class RankReader {
+ public:
+  RankReader(RankReader&&) noexcept;
+  ~RankReader();
+  /// The metadata's message. Valid as long as the reader. Errors: io.container.damaged, base.file.read.
+  Result<std::string_view> metadata();
+  /// The next node, valid until the following call; false behind the last. Errors: as metadata().
+  Result<bool> next(schema::NodeRecord& record);
+  /// Where in the file the block begins that was read last.
+  Place place() const;
+
+ private:
+  friend class Container;
+  struct State;
+  explicit RankReader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 /// Reads a container. It checks the bytes that it reads: a changed byte is an error that names the block.
 class Container : public std::enable_shared_from_this<Container> {
@@ -32,10 +51,9 @@ class Container : public std::enable_shared_from_this<Container> {
   const std::vector<int64_t>& ranks() const { return ranks_; }  ///< ascending
 
   static constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-  /// The metadata and `count` nodes from `first` on, in the order of the file. The source keeps the container.
-  /// Errors, also of next(): io.container.rank (no such rank), io.container.damaged, base.file.read.
-  /// Cost: only the blocks that hold these nodes are read.
-  Result<std::unique_ptr<RecordSource>> open_rank(int64_t rank, int64_t first = 0, int64_t count = kAll);
+  /// The metadata and `count` nodes from `first` on. Errors: io.container.rank (no such rank), io.container.damaged,
+  /// base.file.read. Cost: only the blocks that hold these nodes are read.
+  Result<RankReader> open_rank(int64_t rank, int64_t first = 0, int64_t count = kAll);
 
   struct RankInfo {
     int64_t nodes = 0;
@@ -48,12 +66,11 @@ class Container : public std::enable_shared_from_this<Container> {
   /// Reads everything once. Errors: those of open_rank.
   Result<void> verify();
 
-  struct State;  ///< of the implementation
-  State& state() { return *state_; }
+  Stored& stored() { return *stored_; }
 
  private:
-  explicit Container(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit Container(std::unique_ptr<Stored> stored);
+  std::unique_ptr<Stored> stored_;
   std::vector<int64_t> ranks_;
 };
 
@@ -71,9 +88,12 @@ class Packer {
   Packer(Packer&&) noexcept;
   ~Packer();
 
-  /// A rank, by default the one that the source says, or 0. Returns its nodes. Errors: io.container.rank_twice,
-  /// io.job.rank (the source says another), those of copy_records and of writing.
-  Result<int64_t> add(std::optional<int64_t> rank, RecordSource& source);
+  /// Begins a rank with the message of its metadata. A rank that was begun and not ended is dropped.
+  void begin_rank(std::string_view metadata);
+  /// The next node of the rank. Errors: io.et.damaged (a list that is none).
+  Result<void> node(const schema::NodeRecord& record);
+  /// Writes the rank, which was read from `source`. Errors: io.container.rank_twice, base.file.write.
+  Result<void> end_rank(int64_t rank, const std::string& source);
   /// Errors: base.file.write.
   Result<void> finish();
 
@@ -96,4 +116,4 @@ struct Repaired {
 /// base.file.write. Cost: O(bytes), for each of at most 16 indices that are tried.
 Result<Repaired> repair_container(const std::string& path);
 
-}  // namespace chakra::io
+}  // namespace chakra::pack

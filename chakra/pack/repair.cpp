@@ -7,13 +7,13 @@
 #include <cstring>
 #include <fstream>
 
-#include "chakra/io/container.h"
-#include "chakra/io/file_lock.h"
+#include "chakra/pack/blocks.h"
+#include "chakra/pack/file_lock.h"
+#include "chakra/pack/pack.h"
 
-namespace chakra::io {
+namespace chakra::pack {
 namespace {
 
-constexpr std::string_view kEndMagic = "CHAKRAJE";
 constexpr uint64_t kSizeBehindEnd = 20;  ///< where a trailer gives the size of the file, counted from its end
 constexpr int kMostTried = 16;
 
@@ -90,4 +90,4 @@ Result<Repaired> repair_container(const std::string& path) {
                   static_cast<int64_t>(size - bytes)};
 }
 
-}  // namespace chakra::io
+}  // namespace chakra::pack

@@ -1,20 +1,17 @@
-// Decoding single messages, and cutting a file into them.
+// Messages -> records.
 #include <fmt/core.h>
 
 #include <bit>
-#include <cstring>
 #include <limits>
 #include <protozero/pbf_reader.hpp>
 
-#include "chakra/io/et_schema.h"
-#include "chakra/io/records.h"
+#include "chakra/schema/schema.h"
 
-namespace chakra::io {
+namespace chakra::schema {
 namespace {
 
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
-using schema::Coding;
 
 std::string_view view(protozero::data_view data) { return {data.data(), data.size()}; }
 
@@ -49,7 +46,7 @@ bool is_text(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_t
 bool is_varint(const pbf_reader& reader) { return reader.wire_type() == pbf_wire_type::varint; }
 
 /// 32-bit members keep the low 32 bits of a longer varint, as the reference implementation does.
-int64_t narrow(uint32_t field, int64_t value) { return schema::is_narrow(field) ? static_cast<int32_t>(value) : value; }
+int64_t narrow(uint32_t field, int64_t value) { return is_narrow(field) ? static_cast<int32_t>(value) : value; }
 
 struct Merged : protozero::exception {
   const char* what() const noexcept override { return "a list in two parts"; }
@@ -57,13 +54,13 @@ struct Merged : protozero::exception {
 
 void read_value(pbf_reader& reader, AttrRecord& attr, uint32_t field) {
   // The parts of a list would have to be joined; nobody writes such.
-  if (schema::is_list(field) && attr.field == field) throw Merged();
+  if (is_list(field) && attr.field == field) throw Merged();
   attr.field = field;
   attr.integer = 0;
   attr.natural = 0;
   attr.real = 0;
   attr.bytes = {};
-  switch (schema::is_list(field) ? Coding::text : schema::kMembers[field].coding) {
+  switch (is_list(field) ? Coding::text : kMembers[field].coding) {
     case Coding::none: break;
     case Coding::real64:
       attr.natural = reader.get_fixed64();
@@ -76,11 +73,11 @@ void read_value(pbf_reader& reader, AttrRecord& attr, uint32_t field) {
     case Coding::varint: attr.integer = narrow(field, reader.get_int64()); break;
     case Coding::natural:
       attr.natural = reader.get_uint64();
-      if (schema::is_narrow(field)) attr.natural = static_cast<uint32_t>(attr.natural);
+      if (is_narrow(field)) attr.natural = static_cast<uint32_t>(attr.natural);
       break;
     case Coding::zigzag:
-      attr.integer = schema::is_narrow(field) ? protozero::decode_zigzag32(static_cast<uint32_t>(reader.get_uint64()))
-                                              : reader.get_sint64();
+      attr.integer = is_narrow(field) ? protozero::decode_zigzag32(static_cast<uint32_t>(reader.get_uint64()))
+                                      : reader.get_sint64();
       break;
     case Coding::fixed32: attr.natural = reader.get_fixed32(); break;
     case Coding::fixed64: attr.natural = reader.get_fixed64(); break;
@@ -101,13 +98,13 @@ void keep_unknown(pbf_reader& reader, const char* begin, int32_t owner, UnknownF
 void read_attr(pbf_reader reader, AttrRecord& attr, int32_t owner, UnknownFields& unknown) {
   for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
     const uint32_t field = reader.tag();
-    if (field == schema::kAttrName && is_text(reader)) {
+    if (field == kAttrName && is_text(reader)) {
       attr.name = view(reader.get_view());
-    } else if (field == schema::kAttrDoc && is_text(reader)) {
+    } else if (field == kAttrDoc && is_text(reader)) {
       attr.doc = view(reader.get_view());
-    } else if (field >= 3 && field < schema::kMembers.size() &&
-               reader.wire_type() == (schema::is_list(field) ? pbf_wire_type::length_delimited
-                                                             : wire_type(schema::kMembers[field].coding))) {
+    } else if (field >= 3 && field < kMembers.size() &&
+               reader.wire_type() ==
+                   (is_list(field) ? pbf_wire_type::length_delimited : wire_type(kMembers[field].coding))) {
       read_value(reader, attr, field);
     } else {
       keep_unknown(reader, begin, owner, unknown);
@@ -124,9 +121,9 @@ IoRecord read_io(pbf_reader reader, IoRecord io, int32_t owner, UnknownFields& u
   io.present = true;
   for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
     const uint32_t field = reader.tag();
-    if (field > schema::kIoTypes || !is_text(reader)) keep_unknown(reader, begin, owner, unknown);
-    else if (field == schema::kIoValues) io.values = view(reader.get_view());
-    else if (field == schema::kIoShapes) io.shapes = view(reader.get_view());
+    if (field > kIoTypes || !is_text(reader)) keep_unknown(reader, begin, owner, unknown);
+    else if (field == kIoValues) io.values = view(reader.get_view());
+    else if (field == kIoShapes) io.shapes = view(reader.get_view());
     else io.types = view(reader.get_view());
   }
   return io;
@@ -142,11 +139,56 @@ bool read_ids(pbf_reader& reader, std::vector<uint64_t>& ids) {
   return true;
 }
 
+/// Calls add(element) for each value of a packed run; false if the member has no such runs.
+template <class Add>
+bool read_packed(pbf_reader& reader, uint32_t field, AttrRecord& element, const Add& add) {
+  const auto each = [&](auto range, auto AttrRecord::*member) {
+    for (const auto value : range) {
+      element.*member = static_cast<std::decay_t<decltype(element.*member)>>(value);
+      add(element);
+    }
+  };
+  switch (kMembers[field].coding) {
+    case Coding::real64:
+      for (const uint64_t bits : reader.get_packed_fixed64()) {
+        element.real = std::bit_cast<double>(element.natural = bits);
+        add(element);
+      }
+      break;
+    case Coding::real32:
+      for (const uint32_t bits : reader.get_packed_fixed32()) {
+        element.natural = bits;
+        element.real = static_cast<double>(std::bit_cast<float>(bits));
+        add(element);
+      }
+      break;
+    case Coding::varint:
+      if (is_narrow(field)) each(reader.get_packed_int32(), &AttrRecord::integer);
+      else each(reader.get_packed_int64(), &AttrRecord::integer);
+      break;
+    case Coding::natural:
+      if (is_narrow(field)) each(reader.get_packed_uint32(), &AttrRecord::natural);
+      else each(reader.get_packed_uint64(), &AttrRecord::natural);
+      break;
+    case Coding::zigzag:
+      if (is_narrow(field)) each(reader.get_packed_sint32(), &AttrRecord::integer);
+      else each(reader.get_packed_sint64(), &AttrRecord::integer);
+      break;
+    case Coding::fixed32: each(reader.get_packed_fixed32(), &AttrRecord::natural); break;
+    case Coding::fixed64: each(reader.get_packed_fixed64(), &AttrRecord::natural); break;
+    case Coding::sfixed32: each(reader.get_packed_sfixed32(), &AttrRecord::integer); break;
+    case Coding::sfixed64: each(reader.get_packed_sfixed64(), &AttrRecord::integer); break;
+    case Coding::boolean: each(reader.get_packed_bool(), &AttrRecord::integer); break;
+    default: return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool AttrRecord::as_integer(int64_t& value) const {
   uint64_t unsigned_value = 0;
-  switch (field == 0 || schema::is_list(field) ? Coding::none : schema::kMembers[field].coding) {
+  switch (field == 0 || is_list(field) ? Coding::none : kMembers[field].coding) {
     case Coding::varint:
     case Coding::zigzag:
     case Coding::sfixed32:
@@ -164,8 +206,8 @@ bool AttrRecord::as_integer(int64_t& value) const {
 }
 
 bool AttrRecord::as_natural(uint64_t& value) const {
-  if (field != 0 && !schema::is_list(field)) {
-    const Coding coding = schema::kMembers[field].coding;
+  if (field != 0 && !is_list(field)) {
+    const Coding coding = kMembers[field].coding;
     if (coding == Coding::natural || coding == Coding::fixed32 || coding == Coding::fixed64) {
       value = natural;
       return true;
@@ -179,9 +221,9 @@ bool AttrRecord::as_natural(uint64_t& value) const {
 
 Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
   AttrList list;
-  if (!schema::is_list(attr.field)) return list;
+  if (!is_list(attr.field)) return list;
   const uint32_t field = attr.field;
-  const Coding coding = schema::kMembers[field].coding;
+  const Coding coding = kMembers[field].coding;
   // Each element through the scalar reader; packed runs are unrolled into the same.
   const auto add = [&](const AttrRecord& element) {
     switch (coding) {
@@ -202,52 +244,12 @@ Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
     UnknownFields& others = unknown ? *unknown : ignored;
     for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
       AttrRecord element;
-      if (reader.tag() != schema::kListValues) {
+      if (reader.tag() != kListValues) {
         keep_unknown(reader, begin, UnknownField::kMessage, others);
       } else if (reader.wire_type() == wire_type(coding)) {
         read_value(reader, element, field - 1);
         add(element);
-      } else if (is_text(reader)) {  // packed
-        const auto each = [&](auto range, auto AttrRecord::*member) {
-          for (const auto value : range) {
-            element.*member = static_cast<std::decay_t<decltype(element.*member)>>(value);
-            add(element);
-          }
-        };
-        switch (coding) {
-          case Coding::real64:
-            for (const uint64_t bits : reader.get_packed_fixed64()) {
-              element.real = std::bit_cast<double>(element.natural = bits);
-              add(element);
-            }
-            break;
-          case Coding::real32:
-            for (const uint32_t bits : reader.get_packed_fixed32()) {
-              element.natural = bits;
-              element.real = static_cast<double>(std::bit_cast<float>(bits));
-              add(element);
-            }
-            break;
-          case Coding::varint:
-            if (schema::is_narrow(field)) each(reader.get_packed_int32(), &AttrRecord::integer);
-            else each(reader.get_packed_int64(), &AttrRecord::integer);
-            break;
-          case Coding::natural:
-            if (schema::is_narrow(field)) each(reader.get_packed_uint32(), &AttrRecord::natural);
-            else each(reader.get_packed_uint64(), &AttrRecord::natural);
-            break;
-          case Coding::zigzag:
-            if (schema::is_narrow(field)) each(reader.get_packed_sint32(), &AttrRecord::integer);
-            else each(reader.get_packed_sint64(), &AttrRecord::integer);
-            break;
-          case Coding::fixed32: each(reader.get_packed_fixed32(), &AttrRecord::natural); break;
-          case Coding::fixed64: each(reader.get_packed_fixed64(), &AttrRecord::natural); break;
-          case Coding::sfixed32: each(reader.get_packed_sfixed32(), &AttrRecord::integer); break;
-          case Coding::sfixed64: each(reader.get_packed_sfixed64(), &AttrRecord::integer); break;
-          case Coding::boolean: each(reader.get_packed_bool(), &AttrRecord::integer); break;
-          default: keep_unknown(reader, begin, UnknownField::kMessage, others);
-        }
-      } else {
+      } else if (!is_text(reader) || !read_packed(reader, field, element, add)) {
         keep_unknown(reader, begin, UnknownField::kMessage, others);
       }
     }
@@ -269,35 +271,36 @@ Result<void> decode(std::string_view message, NodeRecord& record) {
       const bool text = is_text(reader), varint = is_varint(reader);
       bool known = true;
       switch (reader.tag()) {
-        case schema::kNodeId:
+        case kNodeId:
           if ((known = varint)) record.id = reader.get_uint64();
           break;
-        case schema::kNodeName:
+        case kNodeName:
           if ((known = text)) record.name = view(reader.get_view());
           break;
-        case schema::kNodeType:
+        case kNodeType:
           if ((known = varint)) record.type = static_cast<uint64_t>(static_cast<int64_t>(reader.get_enum()));
           break;
-        case schema::kNodeCtrlDeps: known = read_ids(reader, record.ctrl_deps); break;
-        case schema::kNodeDataDeps: known = read_ids(reader, record.data_deps); break;
-        case schema::kNodeStart:
+        case kNodeCtrlDeps: known = read_ids(reader, record.ctrl_deps); break;
+        case kNodeDataDeps: known = read_ids(reader, record.data_deps); break;
+        case kNodeStart:
           if ((known = varint)) record.start_micros = reader.get_uint64();
           break;
-        case schema::kNodeDuration:
+        case kNodeDuration:
           if ((known = varint)) record.duration_micros = reader.get_uint64();
           break;
-        case schema::kNodeInputs:
+        case kNodeInputs:
           if ((known = text))
             record.inputs = read_io(reader.get_message(), record.inputs, UnknownField::kInputs, record.unknown);
           break;
-        case schema::kNodeOutputs:
+        case kNodeOutputs:
           if ((known = text))
             record.outputs = read_io(reader.get_message(), record.outputs, UnknownField::kOutputs, record.unknown);
           break;
-        case schema::kNodeAttr:
+        case kNodeAttr:
           if (record.attrs.size() == kMostAttrs)
             return damaged(fmt::format("a node of more than {} attributes", kMostAttrs));
-          if ((known = text)) add_attr(reader.get_message(), record.attrs, record.unknown);
+          if ((known = text))
+            add_attr(reader.get_message(), record.attrs, record.unknown);
           break;
         default: known = false;
       }
@@ -313,10 +316,10 @@ Result<void> decode(std::string_view message, MetadataRecord& record) {
   record.unknown.clear();
   return guarded(message, [&](pbf_reader& reader) -> Result<void> {
     for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
-      if (reader.tag() == schema::kMetadataVersion && is_text(reader)) record.version = view(reader.get_view());
-      else if (reader.tag() == schema::kMetadataAttr && record.attrs.size() == kMostAttrs)
+      if (reader.tag() == kMetadataVersion && is_text(reader)) record.version = view(reader.get_view());
+      else if (reader.tag() == kMetadataAttr && record.attrs.size() == kMostAttrs)
         return damaged(fmt::format("metadata of more than {} attributes", kMostAttrs));
-      else if (reader.tag() == schema::kMetadataAttr && is_text(reader))
+      else if (reader.tag() == kMetadataAttr && is_text(reader))
         add_attr(reader.get_message(), record.attrs, record.unknown);
       else keep_unknown(reader, begin, UnknownField::kMessage, record.unknown);
     }
@@ -324,60 +327,14 @@ Result<void> decode(std::string_view message, MetadataRecord& record) {
   });
 }
 
-// ---- EtFile --------------------------------------------------------------------------------------
-
-namespace {
-constexpr size_t kFirstBuffer = size_t{1} << 18;
-constexpr uint64_t kLongestMessage = uint64_t{1} << 31;
-}  // namespace
-
-Result<EtFile> EtFile::open(const std::string& path) {
-  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
-  return EtFile(std::move(source));
-}
-
-/// Makes at least `wanted` bytes available, if the file has them. The buffer grows with what is
-/// there, not with what a length prefix claims.
-Result<bool> EtFile::fill(size_t wanted) {
-  while (end_ - begin_ < wanted && !ended_) {
-    if (begin_ > 0) {
-      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-      buffer_at_ += static_cast<int64_t>(begin_);
-      end_ -= begin_;
-      begin_ = 0;
-    }
-    if (end_ == buffer_.size()) buffer_.resize(std::max(kFirstBuffer, buffer_.size() * 2));
-    const size_t room = buffer_.size() - end_;
-    CHAKRA_ASSIGN(const size_t got, source_.read({buffer_.data() + end_, room}));
-    end_ += got;
-    ended_ = got < room;
-  }
-  return end_ - begin_ >= wanted;
-}
-
-Result<bool> EtFile::next(std::string_view& message) {
-  CHAKRA_TRY(fill(protozero::max_varint_length));
-  message_at_ = buffer_at_ + static_cast<int64_t>(begin_);
-  if (begin_ == end_) return false;
-  const char* at = buffer_.data() + begin_;
-  uint64_t length = 0;
+bool are_fields(std::string_view bytes) {
   try {
-    length = protozero::decode_varint(&at, buffer_.data() + end_);
-  } catch (const protozero::end_of_buffer_exception&) {
-    return fail(Code::bad_input, "io.et.truncated", "the file ends inside the length of a message", place());
+    pbf_reader reader(bytes.data(), bytes.size());
+    while (reader.next()) reader.skip();
+    return true;
   } catch (const protozero::exception&) {
-    return fail(Code::bad_input, "io.et.damaged", "no message length where one should be", place());
+    return false;
   }
-  const auto prefix = static_cast<size_t>(at - (buffer_.data() + begin_));
-  if (length > kLongestMessage)
-    return fail(Code::bad_input, "io.et.damaged", fmt::format("a message of {} bytes cannot be", length), place());
-  CHAKRA_ASSIGN(const bool whole, fill(prefix + length));
-  if (!whole)
-    return fail(Code::bad_input, "io.et.truncated",
-                fmt::format("a message of {} bytes runs past the end of the file", length), place());
-  message = {buffer_.data() + begin_ + prefix, length};
-  begin_ += prefix + length;
-  return true;
 }
 
-}  // namespace chakra::io
+}  // namespace chakra::schema

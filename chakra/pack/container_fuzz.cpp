@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "chakra/io/columns.h"
-#include "chakra/io/io.h"
+#include "chakra/pack/columns.h"
+#include "chakra/pack/pack.h"
 
 namespace {
 
@@ -14,27 +14,27 @@ using namespace chakra;
 
 /// Size-prefixed pieces: first the dictionary's, then the columns'.
 void read_columns(std::string_view bytes) {
-  io::ByteReader in(bytes);
+  pack::ByteReader in(bytes);
   std::vector<std::string> entries;
   for (uint64_t left = in.fixed(1); left > 0 && in.ok; --left) entries.emplace_back(in.bytes(in.varint()));
-  io::Columns columns;
+  pack::Columns columns;
   for (uint64_t left = in.fixed(1); left > 0 && in.ok; --left) {
     const auto id = static_cast<uint32_t>(in.varint());
     columns[id] = in.bytes(in.varint());
   }
-  const io::EntryOf entry_of = [&](uint64_t id) -> Result<std::string_view> {
+  const pack::EntryOf entry_of = [&](uint64_t id) -> Result<std::string_view> {
     if (id >= entries.size()) return fail(Code::bad_input, "io.container.damaged", "no such entry", {"fuzz"});
     return std::string_view(entries[id]);
   };
-  auto reader = io::ColumnReader::create(columns, entry_of);
+  auto reader = pack::ColumnReader::create(columns, entry_of);
   if (!reader) return;
-  io::NodeRecord record;
+  schema::NodeRecord record;
   for (int nodes = 0; nodes < 1000; ++nodes) {
     const auto more = (*reader)->next(record);
     if (!more || !*more) return;
-    io::NodeRecord again;
-    const std::string message = io::encode(record);
-    if (!io::decode(message, again) || io::encode(again) != message) __builtin_trap();
+    schema::NodeRecord again;
+    const std::string message = schema::encode(record);
+    if (!schema::decode(message, again) || schema::encode(again) != message) __builtin_trap();
   }
 }
 
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   read_columns(bytes);
   static const std::string path = "/tmp/chakra-container-fuzz-" + std::to_string(::getpid());
   if (!write_file(path, bytes)) return 0;
-  if (auto container = io::Container::open(path)) (void)(*container)->verify();
+  if (auto container = pack::Container::open(path)) (void)(*container)->verify();
   ::unlink(path.c_str());
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace chakra::io::schema {
+namespace chakra::schema {
 
 inline constexpr uint32_t kMetadataVersion = 1, kMetadataAttr = 2;
 inline constexpr uint32_t kNodeId = 1, kNodeName = 2, kNodeType = 3, kNodeCtrlDeps = 4, kNodeDataDeps = 5,
@@ -80,4 +80,4 @@ constexpr bool is_narrow(uint32_t field) {
 }
 constexpr bool is_list(uint32_t field) { return field >= 4 && field % 2 == 0; }
 
-}  // namespace chakra::io::schema
+}  // namespace chakra::schema

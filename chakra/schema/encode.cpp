@@ -1,15 +1,12 @@
 // Records -> messages.
 #include <string>
 
-#include "chakra/io/et_schema.h"
-#include "chakra/io/io.h"
-#include "chakra/io/records.h"
+#include "chakra/schema/schema.h"
 
-namespace chakra::io {
+namespace chakra::schema {
 namespace {
 
 using namespace wire;
-using schema::Coding;
 
 void put_unknown(Bytes& out, const UnknownFields& unknown, int32_t owner) {
   for (const UnknownField& field : unknown)
@@ -31,7 +28,7 @@ char* fixed_at(char* at, uint64_t value, int bytes) {
 void put_value(Bytes& out, const AttrRecord& attr) {
   char* at = out.room(2 * kMostVarint);
   const auto put = [&](uint32_t wire) { return at = tag_at(at, attr.field, wire); };
-  switch (schema::is_list(attr.field) ? Coding::text : schema::kMembers[attr.field].coding) {
+  switch (is_list(attr.field) ? Coding::text : kMembers[attr.field].coding) {
     case Coding::none: return;
     case Coding::fixed64:
     case Coding::real64: out.end(fixed_at(put(kFixed64), attr.natural, 8)); return;
@@ -50,8 +47,8 @@ void put_value(Bytes& out, const AttrRecord& attr) {
 void put_attrs(Bytes& out, uint32_t field, const std::vector<AttrRecord>& attrs, const UnknownFields& unknown) {
   for (size_t i = 0; i < attrs.size(); ++i)
     put_message(out, field, [&] {
-      put_text_unless_empty(out, schema::kAttrName, attrs[i].name);
-      put_text_unless_empty(out, schema::kAttrDoc, attrs[i].doc);
+      put_text_unless_empty(out, kAttrName, attrs[i].name);
+      put_text_unless_empty(out, kAttrDoc, attrs[i].doc);
       put_value(out, attrs[i]);
       put_unknown(out, unknown, static_cast<int32_t>(i));
     });
@@ -67,9 +64,9 @@ void put_ids(Bytes& out, uint32_t field, const std::vector<uint64_t>& ids) {
 void put_io(Bytes& out, uint32_t field, const IoRecord& io, const UnknownFields& unknown, int32_t owner) {
   if (!io.present) return;
   put_message(out, field, [&] {
-    put_text_unless_empty(out, schema::kIoValues, io.values);
-    put_text_unless_empty(out, schema::kIoShapes, io.shapes);
-    put_text_unless_empty(out, schema::kIoTypes, io.types);
+    put_text_unless_empty(out, kIoValues, io.values);
+    put_text_unless_empty(out, kIoShapes, io.shapes);
+    put_text_unless_empty(out, kIoTypes, io.types);
     put_unknown(out, unknown, owner);
   });
 }
@@ -77,22 +74,22 @@ void put_io(Bytes& out, uint32_t field, const IoRecord& io, const UnknownFields&
 }  // namespace
 
 void encode(const NodeRecord& record, Bytes& out) {
-  put_number_unless_zero(out, schema::kNodeId, record.id);
-  put_text_unless_empty(out, schema::kNodeName, record.name);
-  put_number_unless_zero(out, schema::kNodeType, record.type);
-  put_ids(out, schema::kNodeCtrlDeps, record.ctrl_deps);
-  put_ids(out, schema::kNodeDataDeps, record.data_deps);
-  put_number_unless_zero(out, schema::kNodeStart, record.start_micros);
-  put_number_unless_zero(out, schema::kNodeDuration, record.duration_micros);
-  put_io(out, schema::kNodeInputs, record.inputs, record.unknown, UnknownField::kInputs);
-  put_io(out, schema::kNodeOutputs, record.outputs, record.unknown, UnknownField::kOutputs);
-  put_attrs(out, schema::kNodeAttr, record.attrs, record.unknown);
+  put_number_unless_zero(out, kNodeId, record.id);
+  put_text_unless_empty(out, kNodeName, record.name);
+  put_number_unless_zero(out, kNodeType, record.type);
+  put_ids(out, kNodeCtrlDeps, record.ctrl_deps);
+  put_ids(out, kNodeDataDeps, record.data_deps);
+  put_number_unless_zero(out, kNodeStart, record.start_micros);
+  put_number_unless_zero(out, kNodeDuration, record.duration_micros);
+  put_io(out, kNodeInputs, record.inputs, record.unknown, UnknownField::kInputs);
+  put_io(out, kNodeOutputs, record.outputs, record.unknown, UnknownField::kOutputs);
+  put_attrs(out, kNodeAttr, record.attrs, record.unknown);
   put_unknown(out, record.unknown, UnknownField::kMessage);
 }
 
 void encode(const MetadataRecord& record, Bytes& out) {
-  put_text_unless_empty(out, schema::kMetadataVersion, record.version);
-  put_attrs(out, schema::kMetadataAttr, record.attrs, record.unknown);
+  put_text_unless_empty(out, kMetadataVersion, record.version);
+  put_attrs(out, kMetadataAttr, record.attrs, record.unknown);
   put_unknown(out, record.unknown, UnknownField::kMessage);
 }
 
@@ -123,9 +120,14 @@ void put_list_value(Bytes& out, Coding coding, bool narrow, const ListValue& val
     case Coding::varint:
     case Coding::natural:
     case Coding::boolean: out.end(varint_at(at, value.bits)); return;
-    case Coding::text: put_text(out, schema::kListValues, value.text); return;
+    case Coding::text: put_text(out, kListValues, value.text); return;
     case Coding::none: return;
   }
 }
 
-}  // namespace chakra::io
+void put_list(Bytes& out, Coding coding, std::string_view run) {
+  if (coding == Coding::text) out.end(bytes_at(out.room(run.size() + 16), run));
+  else if (!run.empty()) put_text(out, kListValues, run);
+}
+
+}  // namespace chakra::schema

@@ -1,4 +1,4 @@
-#include "chakra/io/file_lock.h"
+#include "chakra/pack/file_lock.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-namespace chakra::io {
+namespace chakra::pack {
 
 Result<FileLock> FileLock::wait(const std::string& path) {
   for (;;) {
@@ -34,4 +34,4 @@ FileLock::~FileLock() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-}  // namespace chakra::io
+}  // namespace chakra::pack

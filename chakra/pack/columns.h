@@ -15,27 +15,15 @@
 #include <vector>
 
 #include "chakra/base/text_map.h"
-#include "chakra/io/records.h"
+#include "chakra/pack/bytes.h"
+#include "chakra/schema/schema.h"
 
-namespace chakra::io {
+namespace chakra::pack {
 
-/// Reads numbers from bytes; once there were too few, `ok` is false and all that follows is 0.
-struct ByteReader {
-  const char* at;
-  const char* end;
-  bool ok = true;
-
-  explicit ByteReader(std::string_view bytes) : at(bytes.data()), end(bytes.data() + bytes.size()) {}
-  uint64_t varint();
-  uint64_t fixed(int bytes);
-  std::string_view bytes(uint64_t size);
-  bool done() const { return ok && at == end; }
-};
-void put_varint(std::string& out, uint64_t value);
-void put_fixed(std::string& out, uint64_t value, int bytes);
-constexpr int64_t unzigzag(uint64_t value) {
-  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
-}
+using schema::AttrRecord;
+using schema::NodeRecord;
+using schema::UnknownField;
+namespace wire = schema::wire;
 
 /// What a dictionary entry is. Its bytes: a text; a text in which \0 stands for a number; what a node has; a column.
 enum class EntryKind : uint8_t { text, pattern, shape, column };
@@ -57,6 +45,14 @@ class Dictionary {
 
 /// The columns of one group of nodes, by the id of the column's entry in the dictionary.
 using Columns = std::map<uint32_t, std::string>;
+
+/// The columns that every group has; those of attributes are found by their names.
+template <class Column>
+struct FixedColumns {
+  Column *shape = nullptr, *id = nullptr, *ctrl = nullptr, *data = nullptr, *start = nullptr, *duration = nullptr,
+         *name = nullptr, *unknown = nullptr;
+  std::array<Column*, 6> io{};
+};
 
 /// Splits nodes into columns. Each group stands alone.
 class ColumnWriter {
@@ -86,8 +82,7 @@ class ColumnWriter {
   wire::Bytes list_;
   std::vector<uint64_t> numbers_, recent_;
   int64_t nodes_ = 0, group_ = 0;
-  Column &shape_, &id_, &ctrl_, &data_, &start_, &duration_, &name_, &unknown_;
-  std::array<Column*, 6> io_;
+  FixedColumns<Column> fixed_;
 };
 
 /// The entry of an id: kind, then bytes. They stay where they are.
@@ -122,9 +117,7 @@ class ColumnReader {
   std::deque<std::string> pool_;
   std::vector<uint64_t> recent_;
   size_t used_ = 0, text_bytes_ = 0;
-  Column *shape_ = nullptr, *id_ = nullptr, *ctrl_ = nullptr, *data_ = nullptr, *start_ = nullptr, *duration_ = nullptr,
-         *name_ = nullptr, *unknown_ = nullptr;
-  std::array<Column*, 6> io_{};
+  FixedColumns<Column> fixed_;
 };
 
-}  // namespace chakra::io
+}  // namespace chakra::pack

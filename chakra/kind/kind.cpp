@@ -1,0 +1,171 @@
+#include "chakra/kind/kind.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <protozero/pbf_reader.hpp>
+
+namespace chakra::kind {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+std::string_view without_mark(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return text;
+}
+
+/// The beginning of a JSON text without blanks.
+std::string dense(std::string_view head) {
+  std::string text;
+  for (const char c : without_mark(head).substr(0, 200))
+    if (!contains(kBlanks, std::string_view(&c, 1))) text += c;
+  return text;
+}
+
+/// From the first byte that is not blank on.
+std::string_view trimmed(std::string_view head) {
+  head.remove_prefix(std::min(head.find_first_not_of(kBlanks), head.size()));
+  return head;
+}
+
+/// The first word of the next line that has one; `text` goes on behind that line.
+std::string_view first_word(std::string_view& text) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.empty()) return line.substr(0, line.find_first_of(" \t\r"));
+  }
+  return {};
+}
+
+template <class Read>
+bool guarded(const Read& read) {
+  try {
+    return read();
+  } catch (const protozero::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+const Row* recognise(std::string_view head, unsigned groups) {
+  head = head.substr(0, kHead);
+  for (const Row& row : kKinds)
+    if ((groups & static_cast<unsigned>(row.group)) != 0 && row.matches && row.matches(head)) return &row;
+  return nullptr;
+}
+
+Result<const Row*> recognise(const std::string& path, unsigned groups) {
+  constexpr auto kTraces = static_cast<unsigned>(Group::trace);
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
+  CHAKRA_ASSIGN(const std::string_view head, source.peek(groups == kTraces ? kTraceHead : kHead));
+  if (const Row* const row = recognise(head, groups)) return row;
+  const std::string name = std::filesystem::path(path).filename().string();
+  for (const Row& row : kKinds)
+    if ((groups & static_cast<unsigned>(row.group)) != 0 && !row.file_name.empty() && row.file_name == name)
+      return &row;
+  return nullptr;
+}
+
+bool is_json_object(std::string_view head) {
+  const std::string_view object = trimmed(head);
+  return object.starts_with('{') && trimmed(object.substr(1)).starts_with('"');
+}
+
+std::string_view member(std::string_view head, std::string_view key) {
+  const std::string quoted = "\"" + std::string(key) + "\"";
+  size_t at = head.find(quoted);
+  if (at == std::string_view::npos) return {};
+  at = head.find_first_not_of(" \t\r\n:", at + quoted.size());
+  if (at == std::string_view::npos || head[at] != '"') return {};
+  const size_t end = head.find('"', at + 1);
+  return end == std::string_view::npos ? std::string_view() : head.substr(at + 1, end - at - 1);
+}
+
+// ---- traces --------------------------------------------------------------------------------------
+
+bool is_container(std::string_view head) { return head.starts_with(kContainerMagic); }
+
+bool is_json(std::string_view head) {
+  const std::string text = dense(head);
+  return text.starts_with("{\"chakraTrace\":\"json/") || text.starts_with("{\"metadata\":{");
+}
+
+bool is_json_lines(std::string_view head) {
+  const std::string text = dense(head);
+  // mlcommons/chakra's jsonizer also writes objects one after the other.
+  for (const std::string_view begin :
+       {"{\"chakraTrace\":\"jsonl/", "{\"attr\":[{\"name\":", "{\"version\":\"", "{}{\""})
+    if (text.starts_with(begin)) return true;
+  return false;
+}
+
+/// The first message begins with an id: today's begin with metadata, which has no number.
+bool is_eg(std::string_view head) {
+  return guarded([&] {
+    const char* at = head.data();
+    const char* const end = at + std::min(head.size(), kTraceHead);
+    const uint64_t length = protozero::decode_varint(&at, end);
+    if (length < 2 || at == end || *at++ != '\x08') return false;
+    (void)protozero::decode_varint(&at, end);
+    return at == end || *at == '\x12';
+  });
+}
+
+/// A message, at the beginning of it version or an attribute, and nothing but fields in it ("{\n" is no message).
+bool is_et(std::string_view head) {
+  constexpr uint32_t kMostField = 1000;
+  return guarded([&] {
+    const char* at = head.data();
+    const char* const end = at + std::min(head.size(), kTraceHead);
+    const uint64_t length = protozero::decode_varint(&at, end);
+    if (length == 0) return true;
+    if (at == end || (*at != '\x0a' && *at != '\x12')) return false;
+    if (length > static_cast<uint64_t>(end - at)) return true;  // as far as can be seen
+    for (protozero::pbf_reader fields(at, length); fields.next(); fields.skip())
+      if (fields.tag() > kMostField) return false;
+    return true;
+  });
+}
+
+// ---- workloads of other tools --------------------------------------------------------------------
+
+/// The parallelism, then a number on the next line.
+bool is_text(std::string_view head) {
+  std::string_view text = without_mark(head.substr(0, kTraceHead));
+  const std::string_view policy = first_word(text), count = first_word(text);
+  return std::find(kTextPolicies.begin(), kTextPolicies.end(), policy) != kTextPolicies.end() &&
+         count.find_first_of("0123456789") == 0;
+}
+
+bool is_flexflow(std::string_view head) {
+  return trimmed(head).starts_with("digraph") && (contains(head, "COMP_NODE") || contains(head, "COMM_SEND_RECV_NODE"));
+}
+
+bool is_msccl(std::string_view head) { return trimmed(head).starts_with('<') && contains(head, "<algo"); }
+
+bool is_feeder_json(std::string_view head) {
+  return trimmed(head).starts_with('{') && contains(head, "\"workload_graph\"");
+}
+
+bool is_linked_json(std::string_view head) {
+  return trimmed(head).starts_with('{') && contains(head, "\"nodes\"") && contains(head, "\"exclusive_dur\"");
+}
+
+// ---- recordings ----------------------------------------------------------------------------------
+
+bool is_host_trace(std::string_view head) {
+  return is_json_object(head) && (!member(head, "schema").empty() || contains(head, "\"rf_id\"") ||
+                                  contains(head, "execution_trace") || contains(head, "execution_graph"));
+}
+
+bool is_kineto(std::string_view head) {
+  return is_json_object(head) && !is_host_trace(head) &&
+         (contains(head, "\"traceEvents\"") || contains(head, "\"schemaVersion\"") ||
+          contains(head, "\"deviceProperties\""));
+}
+
+}  // namespace chakra::kind

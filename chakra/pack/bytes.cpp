@@ -1,0 +1,43 @@
+#include "chakra/pack/bytes.h"
+
+#include "chakra/schema/schema.h"
+
+namespace chakra::pack {
+
+uint64_t ByteReader::varint() {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64 && at != end; shift += 7) {
+    const auto byte = static_cast<unsigned char>(*at++);
+    value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return ok ? value : 0;
+  }
+  ok = false;
+  return 0;
+}
+
+uint64_t ByteReader::fixed(int size) {
+  const std::string_view text = bytes(static_cast<uint64_t>(size));
+  uint64_t value = 0;
+  for (size_t i = 0; i < text.size(); ++i) value |= uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
+  return value;
+}
+
+std::string_view ByteReader::bytes(uint64_t size) {
+  if (!ok || size > static_cast<uint64_t>(end - at)) {
+    ok = false;
+    return {};
+  }
+  at += size;
+  return {at - size, static_cast<size_t>(size)};
+}
+
+void put_varint(std::string& out, uint64_t value) {
+  char bytes[schema::wire::kMostVarint];
+  out.append(bytes, static_cast<size_t>(schema::wire::varint_at(bytes, value) - bytes));
+}
+
+void put_fixed(std::string& out, uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
+}
+
+}  // namespace chakra::pack

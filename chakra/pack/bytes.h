@@ -1,0 +1,28 @@
+// Numbers of the container as bytes: varints, zigzag, little endian.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace chakra::pack {
+
+/// Reads numbers from bytes; once there were too few, `ok` is false and all that follows is 0.
+struct ByteReader {
+  const char* at;
+  const char* end;
+  bool ok = true;
+
+  explicit ByteReader(std::string_view bytes) : at(bytes.data()), end(bytes.data() + bytes.size()) {}
+  uint64_t varint();
+  uint64_t fixed(int bytes);
+  std::string_view bytes(uint64_t size);
+  bool done() const { return ok && at == end; }
+};
+void put_varint(std::string& out, uint64_t value);
+void put_fixed(std::string& out, uint64_t value, int bytes);
+constexpr int64_t unzigzag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
+}  // namespace chakra::pack

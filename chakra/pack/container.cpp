@@ -1,0 +1,133 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "chakra/pack/pack.h"
+#include "chakra/pack/stored.h"
+
+namespace chakra::pack {
+
+// ---- one rank ------------------------------------------------------------------------------------
+
+struct RankReader::State {
+  ContainerPtr container;
+  Stored& stored;
+  const RankHeader &own, &master;
+  uint64_t node, last;
+  std::string metadata = {}, base = {};
+  size_t group = 0;
+  Columns columns = {};
+  EntryOf entry_of = [this](uint64_t id) { return stored.entry(id); };
+  std::unique_ptr<ColumnReader> reader = {};
+  uint64_t at = 0;  ///< in the file: the block that is read
+
+  tl::unexpected<Error> named(Error error) const {
+    if (error.place.file.empty())
+      return stored.file.damaged(fmt::format("{}: {}", name_of_block(own, group), error.text), at);
+    return tl::unexpected<Error>(std::move(error));
+  }
+  Result<void> begin(size_t wanted) {
+    reader.reset();
+    group = wanted;
+    const Block& block =
+        own.groups[group].size || group >= master.groups.size() ? own.groups[group] : master.groups[group];
+    at = block.offset;
+    CHAKRA_ASSIGN(columns, stored.columns(own, master, group, base));
+    auto created = ColumnReader::create(columns, entry_of);
+    if (!created) return named(std::move(created.error()));
+    reader = std::move(*created);
+    return {};
+  }
+  Result<void> read(NodeRecord& record) {
+    Result<bool> more = reader->next(record);
+    if (!more) return named(std::move(more.error()));
+    if (!*more) return stored.file.damaged(name_of_block(own, group) + " holds fewer nodes than the index says", at);
+    return {};
+  }
+};
+
+RankReader::RankReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RankReader::RankReader(RankReader&&) noexcept = default;
+RankReader::~RankReader() = default;
+
+Result<std::string_view> RankReader::metadata() {
+  State& s = *state_;
+  s.at = s.own.metadata.size ? s.own.metadata.offset : s.master.metadata.offset;
+  CHAKRA_ASSIGN(s.metadata, s.stored.metadata(s.own, s.master));
+  return std::string_view(s.metadata);
+}
+
+Result<bool> RankReader::next(schema::NodeRecord& record) {
+  State& s = *state_;
+  if (s.node >= s.last) return false;
+  const size_t group = s.node / s.own.group_nodes;
+  if (!s.reader || group != s.group) {
+    CHAKRA_TRY(s.begin(group));
+    for (uint64_t skip = s.node % s.own.group_nodes; skip > 0; --skip) CHAKRA_TRY(s.read(record));
+  }
+  CHAKRA_TRY(s.read(record));
+  ++s.node;
+  return true;
+}
+
+Place RankReader::place() const { return {state_->stored.file.path(), static_cast<int64_t>(state_->at)}; }
+
+// ---- all of them ---------------------------------------------------------------------------------
+
+Container::Container(std::unique_ptr<Stored> stored) : stored_(std::move(stored)) {
+  for (const DirectoryEntry& entry : stored_->directory.ranks) ranks_.push_back(entry.rank);
+}
+Container::~Container() = default;
+
+Result<ContainerPtr> Container::open(const std::string& path) {
+  return open_beginning(path, std::numeric_limits<uint64_t>::max());
+}
+
+Result<ContainerPtr> Container::open_beginning(const std::string& path, uint64_t bytes) {
+  CHAKRA_ASSIGN(StoredFile file, StoredFile::open(path, bytes));
+  auto stored = std::make_unique<Stored>(Stored{std::move(file)});
+  CHAKRA_TRY(stored->load_directory());
+  return ContainerPtr(new Container(std::move(stored)));
+}
+
+Result<RankReader> Container::open_rank(int64_t rank, int64_t first, int64_t count) {
+  CHAKRA_ASSIGN(const auto headers, stored_->headers_of(rank));
+  const auto& [own, master] = headers;
+  const uint64_t begin = std::min<uint64_t>(own->nodes, static_cast<uint64_t>(std::max<int64_t>(first, 0)));
+  const uint64_t left = own->nodes - begin;
+  const uint64_t last = begin + std::min(left, static_cast<uint64_t>(std::max<int64_t>(count, 0)));
+  return RankReader(std::unique_ptr<RankReader::State>(
+      new RankReader::State{shared_from_this(), *stored_, *own, *master, begin, last}));
+}
+
+Result<Container::RankInfo> Container::info(int64_t rank) {
+  CHAKRA_ASSIGN(const RankHeader* const header, stored_->header(rank));
+  RankInfo info;
+  info.nodes = static_cast<int64_t>(header->nodes);
+  info.master = header->master;
+  uint64_t bytes = header->metadata.size;
+  for (const Block& block : header->groups) bytes += block.size;
+  for (const DirectoryEntry& entry : stored_->directory.ranks)
+    if (entry.rank == rank) bytes += entry.header.size;
+  info.bytes = static_cast<int64_t>(bytes);
+  return info;
+}
+
+int64_t Container::size() const { return static_cast<int64_t>(stored_->file.size()); }
+int64_t Container::touched() const { return stored_->file.touched(); }
+
+Result<void> Container::verify() {
+  schema::NodeRecord record;
+  for (const int64_t rank : ranks_) {
+    CHAKRA_ASSIGN(RankReader reader, open_rank(rank));
+    CHAKRA_TRY(reader.metadata());
+    for (;;) {
+      CHAKRA_ASSIGN(const bool more, reader.next(record));
+      if (!more) break;
+    }
+  }
+  return {};
+}
+
+}  // namespace chakra::pack

@@ -1,0 +1,299 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "chakra/pack/file_lock.h"
+#include "chakra/pack/pack.h"
+#include "chakra/pack/stored.h"
+
+namespace chakra::pack {
+namespace {
+
+constexpr size_t kPageBytes = size_t{1} << 15;
+/// Masters whose columns are kept to compare with.
+constexpr size_t kMostMasters = 16, kMostMasterBytes = size_t{1} << 28;
+constexpr size_t kLarge = size_t{4} << 20;  ///< bytes of columns
+
+/// A rank in memory: groups of columns.
+struct RankColumns {
+  RankHeader header;
+  std::string metadata;
+  std::vector<Columns> groups;
+  size_t bytes = 0;
+};
+
+/// The file that is written: a new one. What is added to begins as a copy, which takes the place of the old file when
+/// it is whole: the old one stays as it is until then.
+class Output {
+ public:
+  static Result<Output> create(const std::string& path) {
+    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
+    return Output(std::move(file));
+  }
+  static Result<Output> append(StoredFile& old) {
+    constexpr uint64_t kPiece = uint64_t{1} << 20;
+    CHAKRA_ASSIGN(Output out, create(old.path()));
+    while (out.at_ < old.size()) {
+      CHAKRA_ASSIGN(const std::string piece,
+                    old.read(out.at_, std::min(kPiece, old.size() - out.at_), "the container"));
+      CHAKRA_TRY(out.write(piece));
+    }
+    out.sync_ = true;
+    return out;
+  }
+
+  uint64_t at() const { return at_; }
+  Result<void> write(std::string_view bytes) {
+    at_ += bytes.size();
+    return file_.write(bytes);
+  }
+  Result<void> commit() {
+    if (sync_) CHAKRA_TRY(file_.sync());
+    return file_.commit();
+  }
+
+ private:
+  explicit Output(AtomicFile file) : file_(std::move(file)) {}
+  AtomicFile file_;
+  bool sync_ = false;  ///< the disk has it before the old file goes
+  uint64_t at_ = 0;
+};
+
+}  // namespace
+
+struct Packer::State {
+  Output out;
+  uint64_t group_nodes = kGroupNodes;
+  Directory directory;
+  Dictionary dictionary;
+  uint64_t written_entries = 0;
+  ColumnWriter columns{dictionary};
+  RankColumns begun;
+  std::list<RankColumns> masters;  ///< the last one first
+  BlockPacker packer;
+  std::optional<FileLock> lock;  ///< of the container that is added to
+
+  explicit State(Output output) : out(std::move(output)) {}
+
+  void end_group() {
+    const Columns& taken = begun.groups.emplace_back(columns.take());
+    for (const auto& [id, bytes] : taken) begun.bytes += bytes.size();
+  }
+
+  Result<Block> write_block(std::string_view bytes, std::string_view before, int level = kBest) {
+    const std::string packed = packer.pack(bytes, before, level);
+    Block block{out.at(), packed.size(), checksum(packed)};
+    CHAKRA_TRY(out.write(packed));
+    return block;
+  }
+
+  /// New entries of the dictionary, in pages.
+  Result<void> write_pages(bool all) {
+    for (;;) {
+      std::string bytes;
+      uint64_t id = written_entries;
+      for (; id < dictionary.size() && bytes.size() < kPageBytes; ++id) {
+        const std::string_view entry = dictionary[static_cast<uint32_t>(id)];
+        put_varint(bytes, entry.size());
+        bytes += entry;
+      }
+      if (bytes.empty() || (bytes.size() < kPageBytes && !all)) return {};
+      Page page;
+      page.first = written_entries;
+      CHAKRA_ASSIGN(page.block, write_block(bytes, {}));
+      directory.pages.push_back(std::move(page));
+      written_entries = id;
+    }
+  }
+
+  /// Columns that are not the same in all groups of both.
+  static std::vector<uint64_t> differing(const RankColumns& rank, const RankColumns& master, size_t& bytes) {
+    std::map<uint32_t, bool> differ;
+    static const std::string nothing;
+    const auto compare = [&](const Columns& left, const Columns& right) {
+      for (const auto& [id, column] : left) {
+        const auto other = right.find(id);
+        if ((other == right.end() ? nothing : other->second) != column) differ[id] = true;
+      }
+    };
+    static const Columns none;
+    for (size_t g = 0; g < rank.groups.size(); ++g) {
+      const Columns& other = g < master.groups.size() ? master.groups[g] : none;
+      compare(rank.groups[g], other);
+      compare(other, rank.groups[g]);
+    }
+    std::vector<uint64_t> own;
+    for (const auto& [id, yes] : differ) own.push_back(id);
+    bytes = 0;
+    for (const Columns& group : rank.groups)
+      for (const uint64_t id : own)
+        if (const auto found = group.find(static_cast<uint32_t>(id)); found != group.end())
+          bytes += found->second.size();
+    return own;
+  }
+
+  Result<void> write_rank(RankColumns rank) {
+    const RankColumns* master = nullptr;
+    size_t least = rank.bytes / 2;  // worth it below half
+    for (const RankColumns& candidate : masters) {
+      if (candidate.header.group_nodes != rank.header.group_nodes) continue;
+      size_t bytes = 0;
+      std::vector<uint64_t> own = differing(rank, candidate, bytes);
+      if (bytes >= least && !(bytes == 0 && least == 0)) continue;
+      master = &candidate;
+      least = bytes;
+      rank.header.columns = std::move(own);
+      if (bytes == 0) break;
+    }
+    RankHeader& header = rank.header;
+    header.master = master ? master->header.rank : header.rank;
+    if (!master) {
+      std::map<uint32_t, bool> all;
+      for (const Columns& group : rank.groups)
+        for (const auto& [id, bytes] : group) all[id] = true;
+      header.columns.clear();
+      for (const auto& [id, yes] : all) header.columns.push_back(id);
+    }
+    CHAKRA_TRY(write_pages(false));
+    if (!master || master->metadata != rank.metadata) {
+      CHAKRA_ASSIGN(header.metadata,
+                    write_block(rank.metadata, master ? std::string_view(master->metadata) : std::string_view()));
+    }
+    static const Columns none;
+    std::string first;
+    for (size_t g = 0; g < rank.groups.size(); ++g) {
+      const std::string bytes = joined(header.columns, rank.groups[g]);
+      std::string before = first;
+      if (master) {
+        const bool there = g < master->groups.size();
+        before = joined(header.columns, there ? master->groups[g] : none);
+        if (there && before == bytes) {
+          header.groups.emplace_back();
+          continue;
+        }
+      }
+      CHAKRA_ASSIGN(const Block block, write_block(bytes, before, !master && rank.bytes > kLarge ? kFast : kBest));
+      header.groups.push_back(block);
+      if (g == 0) first = bytes;
+    }
+    std::string packed = packer.pack(encode(header, out.at()), {});
+    put_fixed(packed, checksum(packed), 4);
+    directory.ranks.push_back({header.rank, {out.at(), packed.size(), 0}});
+    CHAKRA_TRY(out.write(packed));
+    if (!master) remember(std::move(rank));
+    return {};
+  }
+
+  void remember(RankColumns rank) {
+    masters.push_front(std::move(rank));
+    size_t bytes = 0, kept = 0;
+    for (auto it = masters.begin(); it != masters.end(); ++it) {
+      bytes += it->bytes;
+      if (++kept > kMostMasters || (bytes > kMostMasterBytes && kept > 1)) {
+        masters.erase(it, masters.end());
+        return;
+      }
+    }
+  }
+};
+
+Packer::Packer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Packer::Packer(Packer&&) noexcept = default;
+Packer::~Packer() = default;
+
+Result<Packer> Packer::create(const std::string& path, int64_t group_nodes) {
+  CHAKRA_ASSIGN(Output out, Output::create(path));
+  auto state = std::make_unique<State>(std::move(out));
+  state->group_nodes = static_cast<uint64_t>(std::max<int64_t>(group_nodes, 1));
+  std::string header(kMagic);
+  put_fixed(header, kVersion, 4);
+  put_fixed(header, checksum(header), 4);
+  CHAKRA_TRY(state->out.write(header));
+  return Packer(std::move(state));
+}
+
+Result<Packer> Packer::append(const std::string& path) {
+  CHAKRA_ASSIGN(FileLock lock, FileLock::wait(path));
+  CHAKRA_ASSIGN(const ContainerPtr container, Container::open(path));
+  Stored& old = container->stored();
+  CHAKRA_ASSIGN(Output out, Output::append(old.file));
+  auto state = std::make_unique<State>(std::move(out));
+  state->lock = std::move(lock);
+  for (uint64_t id = 0; id < old.directory.entries; ++id) {
+    CHAKRA_ASSIGN(const std::string_view entry, old.entry(id));
+    if (entry.empty() || state->dictionary.add(static_cast<EntryKind>(entry[0]), entry.substr(1)) != id)
+      return old.file.damaged("the dictionary has an entry twice, or an empty one", 0);
+  }
+  state->written_entries = old.directory.entries;
+  // The last masters, to compare with.
+  for (const DirectoryEntry& entry : old.directory.ranks) {
+    CHAKRA_ASSIGN(const RankHeader* const header, old.header(entry.rank));
+    state->group_nodes = header->group_nodes;
+    if (!header->alone()) continue;
+    RankColumns rank;
+    rank.header = *header;
+    CHAKRA_ASSIGN(rank.metadata, old.metadata(*header, *header));
+    std::string base;
+    for (size_t g = 0; g < header->groups.size(); ++g) {
+      CHAKRA_ASSIGN(Columns columns, old.columns(*header, *header, g, base));
+      for (const auto& [id, bytes] : columns) rank.bytes += bytes.size();
+      rank.groups.push_back(std::move(columns));
+    }
+    state->remember(std::move(rank));
+  }
+  for (Page& page : old.directory.pages) {
+    page.bytes.clear();
+    page.entries.clear();
+  }
+  state->directory = std::move(old.directory);
+  return Packer(std::move(state));
+}
+
+void Packer::begin_rank(std::string_view metadata) {
+  (void)state_->columns.take();
+  state_->begun = {};
+  state_->begun.header.group_nodes = state_->group_nodes;
+  state_->begun.metadata = metadata;
+}
+
+Result<void> Packer::node(const schema::NodeRecord& record) {
+  State& s = *state_;
+  CHAKRA_TRY(s.columns.add(record));
+  ++s.begun.header.nodes;
+  if (static_cast<uint64_t>(s.columns.nodes()) == s.group_nodes) s.end_group();
+  return {};
+}
+
+Result<void> Packer::end_rank(int64_t rank, const std::string& source) {
+  State& s = *state_;
+  if (s.columns.nodes() > 0) s.end_group();
+  s.begun.header.rank = rank;
+  for (const DirectoryEntry& entry : s.directory.ranks)
+    if (entry.rank == rank)
+      return fail(Code::bad_input, "io.container.rank_twice", fmt::format("rank {} is in it already", rank), {source});
+  return s.write_rank(std::exchange(s.begun, {}));
+}
+
+Result<void> Packer::finish() {
+  State& s = *state_;
+  CHAKRA_TRY(s.write_pages(true));
+  std::sort(s.directory.ranks.begin(), s.directory.ranks.end(),
+            [](const DirectoryEntry& a, const DirectoryEntry& b) { return a.rank < b.rank; });
+  s.directory.entries = s.dictionary.size();
+  CHAKRA_ASSIGN(const Block block, s.write_block(encode(s.directory), {}));
+  std::string trailer;
+  put_fixed(trailer, block.offset, 8);
+  put_fixed(trailer, block.size, 8);
+  put_fixed(trailer, block.checksum, 4);
+  put_fixed(trailer, s.out.at() + kTrailer, 8);
+  put_fixed(trailer, checksum(trailer), 4);
+  trailer += kEndMagic;
+  CHAKRA_TRY(s.out.write(trailer));
+  return s.out.commit();
+}
+
+}  // namespace chakra::pack

@@ -1,0 +1,70 @@
+// A container as it stands in a file: reads blocks, the index of a rank, the columns of a group, checked.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "chakra/pack/blocks.h"
+#include "chakra/pack/columns.h"
+
+namespace chakra::pack {
+
+/// The file's bytes.
+class StoredFile {
+ public:
+  /// As if the file ended after `bytes`. Errors: base.file.open, io.container.not_one (no regular file).
+  static Result<StoredFile> open(const std::string& path, uint64_t bytes);
+  StoredFile(StoredFile&& other) noexcept;
+  StoredFile& operator=(StoredFile&&) = delete;
+  ~StoredFile();
+
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }
+  int64_t touched() const { return touched_; }  ///< bytes read so far
+  tl::unexpected<Error> damaged(std::string text, uint64_t at) const;
+  Result<std::string> read(uint64_t offset, uint64_t length, std::string_view what);
+  /// A block, checked and unpacked.
+  Result<std::string> block(const Block& block, std::string_view before, std::string_view what);
+  size_t most_unpacked() const;  ///< of a block
+
+ private:
+  StoredFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  std::string path_;
+  int fd_;
+  uint64_t size_ = 0;
+  int64_t touched_ = 0;
+};
+
+/// What the file says.
+struct Stored {
+  StoredFile file;
+  Directory directory = {};
+  std::map<int64_t, RankHeader> headers = {};  ///< that were read
+
+  /// Errors: io.container.not_one, io.container.version, io.container.truncated, io.container.damaged.
+  Result<void> load_directory();
+  /// Errors: io.container.rank, io.container.damaged.
+  Result<const RankHeader*> header(int64_t rank);
+  /// A rank's header and that of its master, which stands alone.
+  Result<std::pair<const RankHeader*, const RankHeader*>> headers_of(int64_t rank);
+  /// Of the dictionary.
+  Result<std::string_view> entry(uint64_t id);
+  Result<std::string> metadata(const RankHeader& own, const RankHeader& master);
+  /// The columns of a group. `base`: the first group of the master unpacked, where it is known.
+  Result<Columns> columns(const RankHeader& own, const RankHeader& master, size_t group, std::string& base);
+
+ private:
+  Result<void> check_header();
+  Result<Block> read_trailer();
+  Result<Columns> columns_of_master(const RankHeader& master, size_t group, std::string& base);
+  Result<Columns> split(const RankHeader& header, size_t group, std::string_view bytes) const;
+};
+
+/// For people.
+std::string name_of_block(const RankHeader& header, size_t group);
+/// Sizes, then bytes, of some columns.
+std::string joined(const std::vector<uint64_t>& wanted, const Columns& columns);
+
+}  // namespace chakra::pack
