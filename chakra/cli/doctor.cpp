@@ -12,7 +12,7 @@
 
 #include "chakra/cli/cli.h"
 #include "chakra/io/io.h"
-#include "chakra/pytorch/pytorch.h"
+#include "chakra/link/link.h"
 
 namespace chakra::cli {
 namespace {

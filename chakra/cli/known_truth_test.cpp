@@ -7,10 +7,10 @@
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/testing/testing.h"
 #include "chakra/io/io.h"
+#include "chakra/link/link.h"
+#include "chakra/link/testing/device_programs.h"
+#include "chakra/link/testing/recording.h"
 #include "chakra/match/match.h"
-#include "chakra/pytorch/pytorch.h"
-#include "chakra/pytorch/testing/device_programs.h"
-#include "chakra/pytorch/testing/recording.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "chakra/cli/cli.h"
-#include "chakra/pytorch/pytorch.h"
+#include "chakra/link/link.h"
 
 namespace chakra::cli {
 

@@ -12,8 +12,8 @@
 #include "chakra/foreign/foreign.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
+#include "chakra/link/link.h"
 #include "chakra/net/net.h"
-#include "chakra/pytorch/pytorch.h"
 #include "chakra/view/view.h"
 
 namespace chakra::cli {

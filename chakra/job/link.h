@@ -8,7 +8,7 @@
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/base.h"
 #include "chakra/job/max_error.h"
-#include "chakra/pytorch/pytorch.h"
+#include "chakra/link/link.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::job {

@@ -9,8 +9,8 @@
 #include "chakra/base/base.h"
 #include "chakra/coll/coll.h"
 #include "chakra/job/simulate.h"
+#include "chakra/link/link.h"
 #include "chakra/match/match.h"
-#include "chakra/pytorch/pytorch.h"
 #include "chakra/sim/sim.h"
 #include "chakra/trace/trace.h"
 
