@@ -14,6 +14,7 @@
 #include "chakra/io/io.h"
 #include "chakra/link/link.h"
 #include "chakra/net/net.h"
+#include "chakra/recording/recording.h"
 #include "chakra/view/view.h"
 
 namespace chakra::cli {
@@ -70,7 +71,7 @@ Table formats() {
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
   for (const auto& row : foreign::kForms)
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
-  for (const auto& row : pytorch::kFormats)
+  for (const auto& row : recording::kFormats)
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
   for (const auto& row : view::kForms)
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
@@ -94,8 +95,8 @@ Table work() {
                {"bytes", Table::Kind::text},
                {"operators", Table::Kind::text}},
               {}};
-  for (const pytorch::WorkRow& row : pytorch::kWorkRows)
-    table.rows.push_back({std::string(pytorch::name(row.kind)), std::string(row.operations), std::string(row.bytes),
+  for (const link::WorkRow& row : link::kWorkRows)
+    table.rows.push_back({std::string(link::name(row.kind)), std::string(row.operations), std::string(row.bytes),
                           std::string(row.names)});
   return table;
 }

@@ -5,24 +5,24 @@
 
 #include "chakra/link/linking.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 class ChainBuilder {
  public:
   ChainBuilder(Linking& l, uint32_t thread, int64_t begin)
-      : l_(l), k_(l.kineto), thread_(thread), now_(begin), chain_(l.chains[thread]) {}
+      : l_(l), p_(l.profile()), thread_(thread), now_(begin), chain_(l.graph.chains[thread]) {}
 
   void run() {
-    const auto& ops = l_.thread_ops[thread_];
-    const auto& calls = l_.thread_calls[thread_];
+    const auto& ops = l_.threads.ops[thread_];
+    const auto& calls = l_.threads.calls[thread_];
     size_t call = 0;
     const auto next_call = [&]() -> uint32_t {
       while (call < calls.size() && !in_chain(calls[call])) ++call;
       return call < calls.size() ? calls[call] : kNone;
     };
     for (const uint32_t op : ops) {
-      for (uint32_t c; (c = next_call()) != kNone && k_.calls[c].start_ns < k_.ops[op].start_ns; ++call) add_call(c);
+      for (uint32_t c; (c = next_call()) != kNone && p_.calls[c].start_ns < p_.ops[op].start_ns; ++call) add_call(c);
       add_op(op);
     }
     for (uint32_t c; (c = next_call()) != kNone; ++call) add_call(c);
@@ -30,7 +30,7 @@ class ChainBuilder {
   }
 
   bool in_chain(uint32_t call) const {
-    const CallRole& role = l_.roles[call];
+    const CallRole& role = l_.waits.roles[call];
     return !role.leave_out && (role.blocks || role.launched() > 0);
   }
 
@@ -50,8 +50,8 @@ class ChainBuilder {
     item.record = record;
     item.lane = thread_;
     item.of = item.continues() ? whole : open_.empty() ? kNone : open_.back().item;
-    const auto id = static_cast<uint32_t>(l_.items.size());
-    l_.items.push_back(item);
+    const auto id = static_cast<uint32_t>(l_.graph.items.size());
+    l_.graph.items.push_back(item);
     chain_.push_back(id);
     return id;
   }
@@ -63,10 +63,10 @@ class ChainBuilder {
       add(Item::Kind::gap, now_, time, kNone);
     } else {
       Open& top = open_.back();
-      if (k_.ops[top.op].annotation) {
+      if (p_.ops[top.op].annotation) {
         add(Item::Kind::gap, now_, time, kNone);
       } else if (top.fresh) {
-        l_.items[top.item].dur = time - now_;
+        l_.graph.items[top.item].dur = time - now_;
       } else {
         add(Item::Kind::op_rest, now_, time, top.op, top.item);
       }
@@ -92,18 +92,18 @@ class ChainBuilder {
   }
 
   void add_op(uint32_t op) {
-    const CpuOp& o = k_.ops[op];
+    const CpuOp& o = p_.ops[op];
     begin(o.start_ns, o.end_ns());
     const auto kind = o.annotation ? Item::Kind::annotation : Item::Kind::op;
     // An operator that seems to begin before a call ended begins at that end.
     const uint32_t item = add(kind, now_, now_, op);
-    l_.item_of_op[op] = item;
+    l_.graph.item_of_op[op] = item;
     open_.push_back({op, std::max(o.end_ns(), now_), item, true});
   }
 
   void add_call(uint32_t call) {
-    const RuntimeCall& c = k_.calls[call];
-    CallRole& role = l_.roles[call];
+    const RuntimeCall& c = p_.calls[call];
+    CallRole& role = l_.waits.roles[call];
     begin(c.start_ns, c.end_ns());
     const int64_t start = now_, end = std::max(c.end_ns(), now_);
     const auto inside = [&](int64_t time) { return std::clamp(time, start, end); };
@@ -125,7 +125,7 @@ class ChainBuilder {
   }
 
   Linking& l_;
-  const Kineto& k_;
+  const Profile& p_;
   uint32_t thread_;
   int64_t now_;
   std::vector<uint32_t>& chain_;
@@ -134,40 +134,40 @@ class ChainBuilder {
 
 /// Messages that run beside a thread follow from what asked for them, and from nothing before them.
 void add_beside(Linking& l, uint32_t thread) {
-  for (const uint32_t op : l.thread_ops[thread]) {
+  for (const uint32_t op : l.threads.ops[thread]) {
     Item item;
     item.record = op;
     item.lane = thread;
-    item.start = l.kineto.ops[op].start_ns;
-    item.dur = l.kineto.ops[op].dur_ns;
-    l.item_of_op[op] = static_cast<uint32_t>(l.items.size());
-    l.items.push_back(item);
+    item.start = l.profile().ops[op].start_ns;
+    item.dur = l.profile().ops[op].dur_ns;
+    l.graph.item_of_op[op] = static_cast<uint32_t>(l.graph.items.size());
+    l.graph.items.push_back(item);
   }
 }
 
 }  // namespace
 
 void build_chains(Linking& l) {
-  const Kineto& k = l.kineto;
-  l.item_of_op.assign(k.ops.size(), kNone);
-  l.chains.assign(k.threads.size(), {});
-  l.items.reserve(k.ops.size() * 2 + k.calls.size() + k.device_ops.size());
+  const Profile& p = l.profile();
+  l.graph.item_of_op.assign(p.ops.size(), kNone);
+  l.graph.chains.assign(p.threads.size(), {});
+  l.graph.items.reserve(p.ops.size() * 2 + p.calls.size() + p.device_ops.size());
 
   // The recording begins with the first thing that is in the graph.
   int64_t begin = std::numeric_limits<int64_t>::max();
-  for (const CpuOp& op : k.ops) begin = std::min(begin, op.start_ns);
-  for (const DeviceOp& op : k.device_ops) begin = std::min(begin, op.start_ns);
-  std::vector<char> used(k.threads.size(), 0);
-  for (const CpuOp& op : k.ops) used[op.lane] = 1;
-  for (uint32_t call = 0; call < k.calls.size(); ++call)
-    if (ChainBuilder(l, k.calls[call].lane, 0).in_chain(call)) {
-      used[k.calls[call].lane] = 1;
-      begin = std::min(begin, k.calls[call].start_ns);
+  for (const CpuOp& op : p.ops) begin = std::min(begin, op.start_ns);
+  for (const DeviceOp& op : p.device_ops) begin = std::min(begin, op.start_ns);
+  std::vector<char> used(p.threads.size(), 0);
+  for (const CpuOp& op : p.ops) used[op.lane] = 1;
+  for (uint32_t call = 0; call < p.calls.size(); ++call)
+    if (ChainBuilder(l, p.calls[call].lane, 0).in_chain(call)) {
+      used[p.calls[call].lane] = 1;
+      begin = std::min(begin, p.calls[call].start_ns);
     }
-  l.begin_ns = begin == std::numeric_limits<int64_t>::max() ? 0 : begin;
-  for (uint32_t thread = 0; thread < k.threads.size(); ++thread)
-    if (thread < l.beside.size() && l.beside[thread]) add_beside(l, thread);
-    else if (used[thread]) ChainBuilder(l, thread, l.begin_ns).run();
+  l.graph.begin_ns = begin == std::numeric_limits<int64_t>::max() ? 0 : begin;
+  for (uint32_t thread = 0; thread < p.threads.size(); ++thread)
+    if (thread < l.threads.beside.size() && l.threads.beside[thread]) add_beside(l, thread);
+    else if (used[thread]) ChainBuilder(l, thread, l.graph.begin_ns).run();
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -3,17 +3,15 @@
 #include <algorithm>
 
 #include "chakra/link/comm_nodes.h"
-#include "chakra/link/host_comm.h"
-#include "chakra/link/shapes.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 using trace::CommType;
 using trace::NodeType;
 
 std::string_view name_of(const Linking& l, uint32_t op) {
-  return l.text(l.kineto.file.empty() ? l.host.ops[op].name : l.kineto.ops[op].name);
+  return l.text(l.profile().file.empty() ? l.host().ops[op].name : l.profile().ops[op].name);
 }
 
 /// Bytes of tensors; where they do not say how large an element is, it is `element`.
@@ -43,15 +41,15 @@ std::string_view dtype_in(std::string_view types) {
 }  // namespace
 
 void CommNodes::carried_out(const HostComm& comm, CommNode& node) {
-  const bool host_alone = l_.kineto.file.empty();
+  const bool host_alone = l_.profile().file.empty();
   const std::string_view name = name_of(l_, comm.record);
   CommRecord record;
-  ArgumentTexts texts = arguments_of(l_, comm.record);
-  const uint32_t h = host_alone ? comm.record : l_.host_of_op[comm.record];
+  ArgumentTexts texts = l_.arguments_of(comm.record);
+  const uint32_t h = host_alone ? comm.record : l_.match.host_of_op[comm.record];
   if (h != kNone)
-    if (const CommRecord* more = l_.host.comm(l_.host.ops[h])) complete(record, *more);
-  if (!host_alone && l_.kineto.ops[comm.record].comm != trace::kNoRow) {
-    const CommRecord& here = l_.kineto.comms[l_.kineto.ops[comm.record].comm];
+    if (const CommRecord* more = l_.host().comm(l_.host().ops[h])) complete(record, *more);
+  if (!host_alone && l_.profile().ops[comm.record].comm != trace::kNoRow) {
+    const CommRecord& here = l_.profile().comms[l_.profile().ops[comm.record].comm];
     complete(record, here);
     if (h == kNone) texts = {{}, here.dims, here.types};
   }
@@ -60,7 +58,7 @@ void CommNodes::carried_out(const HostComm& comm, CommNode& node) {
   CommCall call;
   ArgumentTexts asked;
   if (row) {
-    asked = arguments_of(l_, comm.call);
+    asked = l_.arguments_of(comm.call);
     call = read_comm_call(*row, asked);
     kind = call.kind;
   }
@@ -83,11 +81,11 @@ void CommNodes::carried_out(const HostComm& comm, CommNode& node) {
   to.in_bytes = receives ? 0 : to.bytes;
   to.out_bytes = receives ? to.bytes : bytes_of(call.out, element);
   if (call.tag >= 0) to.tag = call.tag;
-  if (!call.in_split.empty()) to.in_split = l_.texts->add(call.in_split);
-  if (!call.out_split.empty()) to.out_split = l_.texts->add(call.out_split);
+  if (!call.in_split.empty()) to.in_split = l_.trace.texts.add(call.in_split);
+  if (!call.out_split.empty()) to.out_split = l_.trace.texts.add(call.out_split);
   if (row && row->name == "alltoall_") {
-    to.in_split = l_.texts->add(split_of(call.in));
-    to.out_split = l_.texts->add(split_of(call.out));
+    to.in_split = l_.trace.texts.add(split_of(call.in));
+    to.out_split = l_.trace.texts.add(split_of(call.out));
   }
   turns_.push_back(comm.turn);
 }
@@ -121,4 +119,4 @@ void CommNodes::put_in_turn(std::vector<Turn>& collectives) {
                    [](const Turn& a, const Turn& b) { return a.turn < b.turn; });
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

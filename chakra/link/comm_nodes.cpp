@@ -7,7 +7,7 @@
 
 #include "chakra/link/comm_nodes.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 using trace::CommType;
@@ -70,7 +70,7 @@ void complete(CommRecord& to, const CommRecord& from) {
 }
 
 CommNodes::CommNodes(Linking& l) : l_(l) {
-  for (const auto* groups : {&l.kineto.groups, &l.host.groups})
+  for (const auto* groups : {&l.profile().groups, &l.host().groups})
     for (const trace::ProcessGroup& group : *groups) {
       trace::ProcessGroup* known = find_group(group.name);
       if (!known) groups_.push_back(group);
@@ -79,31 +79,31 @@ CommNodes::CommNodes(Linking& l) : l_(l) {
 }
 
 bool CommNodes::device(uint32_t op, CommNode& node) {
-  const Kineto& k = l_.kineto;
-  const DeviceOp& x = k.device_ops[op];
-  const CommKernelRow* row = l_.comm_kernel[op];
+  const Profile& p = l_.profile();
+  const DeviceOp& x = p.device_ops[op];
+  const CommKernelRow* row = l_.device.comm_kernel[op];
   if (x.comm == trace::kNoRow && row == nullptr) return false;
   if (const auto [first, last] = l_.messages_of(op); first < last) return message(first, node);
   CommRecord record;
-  if (x.comm != trace::kNoRow) complete(record, k.comms[x.comm]);
+  if (x.comm != trace::kNoRow) complete(record, p.comms[x.comm]);
   // The operators around the launch, innermost first: nccl:all_reduce, record_param_comms, c10d::...
   std::string_view annotation, tensors, types, dims, dim_types;
-  const uint32_t call = l_.call_of_op[op];
-  for (uint32_t o = call == kNone ? kNone : l_.enclosing_op[call]; o != kNone; o = l_.parent_op[o]) {
-    const CpuOp& around = k.ops[o];
+  const uint32_t call = l_.device.call_of_op[op];
+  for (uint32_t o = call == kNone ? kNone : l_.threads.enclosing_op[call]; o != kNone; o = l_.threads.parent_op[o]) {
+    const CpuOp& around = p.ops[o];
     const std::string_view name = l_.text(around.name);
-    if (around.comm != trace::kNoRow) complete(record, k.comms[around.comm]);
-    if (annotation.empty() && (name.starts_with("nccl:") || name.starts_with("c10d::"))) annotation = after_colon(name);
-    if (l_.host_of_op[o] != kNone) {
-      const HostOp& host = l_.host.ops[l_.host_of_op[o]];
-      if (const CommRecord* more = l_.host.comm(host)) complete(record, *more);
-      if (tensors.empty() && (name == "record_param_comms" || name.starts_with("nccl:"))) {
-        tensors = l_.host.io(host).inputs.values;
-        types = l_.text(l_.host.io(host).inputs.types);
+    if (around.comm != trace::kNoRow) complete(record, p.comms[around.comm]);
+    if (annotation.empty() && (is_device_comm(name) || name.starts_with("c10d::"))) annotation = after_colon(name);
+    if (l_.match.host_of_op[o] != kNone) {
+      const HostOp& host = l_.host().ops[l_.match.host_of_op[o]];
+      if (const CommRecord* more = l_.host().comm(host)) complete(record, *more);
+      if (tensors.empty() && is_comm_record(name)) {
+        tensors = l_.host().io(host).inputs.values;
+        types = l_.text(l_.host().io(host).inputs.types);
       }
     } else if (dims.empty() && around.comm != trace::kNoRow) {
-      dims = k.comms[around.comm].dims;
-      dim_types = k.comms[around.comm].types;
+      dims = p.comms[around.comm].dims;
+      dim_types = p.comms[around.comm].types;
     }
     if (name == "record_param_comms") break;
   }
@@ -125,18 +125,18 @@ bool CommNodes::device(uint32_t op, CommNode& node) {
 
 /// What the host trace says of an operator, if it has it.
 void CommNodes::ask_host(uint32_t op, CommRecord& record, std::string_view& tensors, std::string_view& types) const {
-  if (l_.host_of_op[op] == kNone) return;
-  const HostOp& host = l_.host.ops[l_.host_of_op[op]];
-  if (const CommRecord* more = l_.host.comm(host)) complete(record, *more);
-  tensors = l_.host.io(host).inputs.values;
-  types = l_.text(l_.host.io(host).inputs.types);
+  if (l_.match.host_of_op[op] == kNone) return;
+  const HostOp& host = l_.host().ops[l_.match.host_of_op[op]];
+  if (const CommRecord* more = l_.host().comm(host)) complete(record, *more);
+  tensors = l_.host().io(host).inputs.values;
+  types = l_.text(l_.host().io(host).inputs.types);
 }
 
 bool CommNodes::message(uint32_t row, CommNode& node) {
-  const uint32_t op = l_.messages[row].op;
-  const CpuOp& o = l_.kineto.ops[op];
+  const uint32_t op = l_.comms.messages[row].op;
+  const CpuOp& o = l_.profile().ops[op];
   CommRecord record;
-  if (o.comm != trace::kNoRow) complete(record, l_.kineto.comms[o.comm]);
+  if (o.comm != trace::kNoRow) complete(record, l_.profile().comms[o.comm]);
   std::string_view tensors, types;
   ask_host(op, record, tensors, types);
   const CommKind kind = comm_kind(l_.text(record.collective));
@@ -154,14 +154,14 @@ bool CommNodes::host(uint32_t op, CommNode& node) {
 
 bool CommNodes::record(uint32_t host_op, CommNode& node) {
   if (host(host_op, node)) return true;
-  const HostOp& host = l_.host.ops[host_op];
-  const CommRecord* recorded = l_.host.comm(host);
+  const HostOp& host = l_.host().ops[host_op];
+  const CommRecord* recorded = l_.host().comm(host);
   if (!recorded || l_.text(host.name) != "record_param_comms") return false;
   CommRecord record = *recorded;
   const CommKind kind = comm_kind(l_.text(record.collective));
   if (kind.type == NodeType::invalid) return false;
   find_ends(record, kind, {});
-  const trace::Tensors inputs = l_.host.io(host).inputs;
+  const trace::Tensors inputs = l_.host().io(host).inputs;
   fill(node, kind, record, inputs.values, l_.text(inputs.types), "nccl");
   turns_.push_back(kNone);
   return true;
@@ -211,7 +211,7 @@ void CommNodes::describe(CommNode& node, CommKind kind, const CommRecord& record
   trace::Comm& comm = node.comm;
   comm = {};
   comm.type = kind.collective;
-  if (!dtype.empty()) comm.dtype = l_.strings->intern(plain_dtype(dtype));
+  if (!dtype.empty()) comm.dtype = l_.trace.strings.intern(plain_dtype(dtype));
   const auto split = [](std::string_view text) { return text == "[]" ? std::string_view() : text; };
   comm.in_split = split(record.in_split);
   comm.out_split = split(record.out_split);
@@ -233,7 +233,7 @@ StringId CommNodes::only_group(std::string_view backend) {
       only = &group;
       ++candidates;
     }
-  if (candidates == 1) return l_.strings->intern(only->name);
+  if (candidates == 1) return l_.trace.strings.intern(only->name);
   return 0;
 }
 
@@ -311,4 +311,4 @@ void CommNodes::finish(trace::Trace& trace) {
             show_count(unnamed_groups_) + " communications do not say in which of several groups they are");
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -5,7 +5,7 @@
 
 #include "chakra/link/linking.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 
 struct CommNode {
   trace::NodeType type = trace::NodeType::coll;
@@ -60,4 +60,4 @@ class CommNodes {
   std::map<std::string_view, int64_t> size_unknown_of_;  ///< by library, of device operations
 };
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

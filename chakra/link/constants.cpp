@@ -7,14 +7,12 @@
 
 #include "chakra/link/linking.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 // Used where a recording has too few operations to tell (docs/linking.md, "Constants").
 constexpr int64_t kDefaultLaunchNs = 2'000;
 constexpr int64_t kDefaultGraphLaunchNs = 14'000;
-constexpr int64_t kDefaultDispatchGapNs = 1'000;
-constexpr int64_t kDefaultDispatchGapAmdNs = 0;
 constexpr size_t kFewestSamples = 3;
 // What takes longer than this is a delay by something else, not the constant.
 constexpr int64_t kLongestLaunchNs = 50'000;
@@ -32,20 +30,20 @@ constexpr int64_t kQueuedNs = 2'000;
 /// kernels do; where the call lasted much longer than that, what passes for a gap (kLongestGapNs) tells
 /// it from a coincidence.
 bool was_queued(const Linking& l, const RuntimeCall& c, uint32_t op) {
-  const std::vector<DeviceOp>& ops = l.kineto.device_ops;
+  const std::vector<DeviceOp>& ops = l.profile().device_ops;
   const int64_t start = ops[op].start_ns, gap = l.constants(op).dispatch_gap_ns;
   const auto just_before = [&](int64_t end) {
     return end + gap + (end > c.start_ns + kInsideNs ? kLongestGapNs : kQueuedNs) >= start;
   };
-  if (const uint32_t before = l.previous[op]; before != kNone && just_before(ops[before].end_ns())) return true;
-  const auto event =
-      std::lower_bound(l.events.begin(), l.events.end(), op, [](const EventEdge& e, uint32_t o) { return e.op < o; });
-  for (auto e = event; e != l.events.end() && e->op == op; ++e)
+  if (const uint32_t before = l.device.previous[op]; before != kNone && just_before(ops[before].end_ns())) return true;
+  const auto event = std::lower_bound(l.waits.events.begin(), l.waits.events.end(), op,
+                                      [](const EventEdge& e, uint32_t o) { return e.op < o; });
+  for (auto e = event; e != l.waits.events.end() && e->op == op; ++e)
     if (just_before(ops[e->on].end_ns())) return true;
-  const auto device_of = [&](const DeviceOp& x) { return l.kineto.streams[x.lane].process; };
-  auto at = std::upper_bound(l.ops_by_end.begin(), l.ops_by_end.end(), start,
+  const auto device_of = [&](const DeviceOp& x) { return l.profile().streams[x.lane].process; };
+  auto at = std::upper_bound(l.device.ops_by_end.begin(), l.device.ops_by_end.end(), start,
                              [&](int64_t t, uint32_t o) { return t < ops[o].end_ns(); });
-  while (at != l.ops_by_end.begin()) {
+  while (at != l.device.ops_by_end.begin()) {
     const DeviceOp& other = ops[*--at];
     if (other.end_ns() <= c.start_ns + kInsideNs || !just_before(other.end_ns())) return false;
     if (other.start_ns <= c.start_ns + kInsideNs && device_of(other) == device_of(ops[op])) return true;
@@ -66,7 +64,7 @@ struct Samples {
   std::vector<int64_t> launch, copy_launch, graph_launch, gap, graph_gap;
 };
 
-void settle(Linking& l, LinkReport::Constants& row, Samples& samples) {
+void settle(Linking& l, LinkingReport::Constants& row, Samples& samples) {
   if (samples.launch.size() < kFewestSamples)
     samples.launch.insert(samples.launch.end(), samples.copy_launch.begin(), samples.copy_launch.end());
   // Inside a graph the device may be faster from one kernel to the next; but where nothing else runs, it alone tells.
@@ -88,42 +86,46 @@ void settle(Linking& l, LinkReport::Constants& row, Samples& samples) {
   pick(samples.launch, kDefaultLaunchNs, row.used_launch, "launch latency", row.launch_ns, row.launch_samples);
   pick(samples.graph_launch, kDefaultGraphLaunchNs, row.used_graph, "graph-launch latency", row.graph_launch_ns,
        row.graph_samples);
-  pick(samples.gap, l.kineto.amd ? kDefaultDispatchGapAmdNs : kDefaultDispatchGapNs, row.used_gap, "dispatch gap",
-       row.dispatch_gap_ns, row.gap_samples);
+  pick(samples.gap, kVendors[l.profile().vendor].dispatch_gap_ns, row.used_gap, "dispatch gap", row.dispatch_gap_ns,
+       row.gap_samples);
 }
 
-}  // namespace
-
-void estimate_constants(Linking& l) {
-  const Kineto& k = l.kineto;
+/// A row of constants per device, without values.
+std::vector<Samples> add_devices(Linking& l) {
   std::vector<Samples> samples;
-  for (const trace::Lane& stream : k.streams) {
+  for (const trace::Lane& stream : l.profile().streams) {
     const auto known = std::find_if(l.report.constants.begin(), l.report.constants.end(),
                                     [&](const auto& row) { return row.device == stream.process; });
-    l.constants_of_stream.push_back(static_cast<uint32_t>(known - l.report.constants.begin()));
+    l.device.constants_of_stream.push_back(static_cast<uint32_t>(known - l.report.constants.begin()));
     if (known == l.report.constants.end()) {
       l.report.constants.emplace_back().device = stream.process;
       samples.emplace_back();
     }
   }
+  return samples;
+}
 
-  std::vector<char> waits_for_event(k.device_ops.size(), 0);
-  for (const EventEdge& event : l.events) waits_for_event[event.op] = 1;
-  for (const EventEdge& overlap : l.overlaps) waits_for_event[overlap.op] = 1;  // or for a part of another one
+/// What the operations launched in the window tell of their device.
+void collect(Linking& l, std::vector<Samples>& samples) {
+  const Profile& p = l.profile();
+  std::vector<char> waits_for_event(p.device_ops.size(), 0);
+  for (const EventEdge& event : l.waits.events) waits_for_event[event.op] = 1;
+  for (const EventEdge& overlap : l.device.overlaps) waits_for_event[overlap.op] = 1;  // or for a part of another one
   const auto tells = [&](int64_t time) {
-    return !l.fit_window || (time + l.zero_ns >= l.fit_window->first && time + l.zero_ns < l.fit_window->second);
+    return !l.scope.fit_window ||
+           (time + l.scope.zero_ns >= l.scope.fit_window->first && time + l.scope.zero_ns < l.scope.fit_window->second);
   };
-  for (uint32_t op = 0; op < k.device_ops.size(); ++op) {
-    const DeviceOp& x = k.device_ops[op];
-    LinkReport::Constants& row = l.report.constants[l.constants_of_stream[x.lane]];
-    Samples& mine = samples[l.constants_of_stream[x.lane]];
-    const uint32_t call = l.call_of_op[op], before = l.previous[op];
-    const int64_t free_since = before == kNone ? std::numeric_limits<int64_t>::min() : k.device_ops[before].end_ns();
+  for (uint32_t op = 0; op < p.device_ops.size(); ++op) {
+    const DeviceOp& x = p.device_ops[op];
+    LinkingReport::Constants& row = l.report.constants[l.device.constants_of_stream[x.lane]];
+    Samples& mine = samples[l.device.constants_of_stream[x.lane]];
+    const uint32_t call = l.device.call_of_op[op], before = l.device.previous[op];
+    const int64_t free_since = before == kNone ? std::numeric_limits<int64_t>::min() : p.device_ops[before].end_ns();
     row.used_gap |= before != kNone;
     if (call != kNone) {
-      const CallRole& role = l.roles[call];
-      const RuntimeCall& c = k.calls[call];
-      const bool first = l.op_order[role.first_op] == op;
+      const CallRole& role = l.waits.roles[call];
+      const RuntimeCall& c = p.calls[call];
+      const bool first = l.device.op_order[role.first_op] == op;
       (role.graph ? row.used_graph : row.used_launch) |= first;
       if (!tells(c.start_ns)) continue;
       if (!first || waits_for_event[op]) {
@@ -143,14 +145,17 @@ void estimate_constants(Linking& l) {
       mine.gap.push_back(std::max<int64_t>(0, x.start_ns - free_since));
     }
   }
-  for (size_t i = 0; i < samples.size(); ++i) settle(l, l.report.constants[i], samples[i]);
+}
 
-  for (uint32_t call = 0; call < k.calls.size(); ++call) {
-    CallRole& role = l.roles[call];
+/// Where launches happen inside their calls.
+void split_calls(Linking& l) {
+  const Profile& p = l.profile();
+  for (uint32_t call = 0; call < p.calls.size(); ++call) {
+    CallRole& role = l.waits.roles[call];
     if (role.launched() == 0 || role.queue_full) continue;
-    const RuntimeCall& c = k.calls[call];
-    const uint32_t op = l.op_order[role.first_op];
-    const int64_t start = k.device_ops[op].start_ns;
+    const RuntimeCall& c = p.calls[call];
+    const uint32_t op = l.device.op_order[role.first_op];
+    const int64_t start = p.device_ops[op].start_ns;
     const int64_t launch_ns = l.constants(op).launch_ns;
     const bool inside = start < c.end_ns() - kInsideNs || role.wait_end >= 0;
     if (role.graph) {
@@ -167,4 +172,13 @@ void estimate_constants(Linking& l) {
   }
 }
 
-}  // namespace chakra::pytorch
+}  // namespace
+
+void estimate_constants(Linking& l) {
+  std::vector<Samples> samples = add_devices(l);
+  collect(l, samples);
+  for (size_t i = 0; i < samples.size(); ++i) settle(l, l.report.constants[i], samples[i]);
+  split_calls(l);
+}
+
+}  // namespace chakra::link

@@ -7,28 +7,28 @@
 
 #include "chakra/link/matching.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 bool is_missing(const Linking& l, uint32_t h) {
-  const HostOp& op = l.host.ops[h];
-  return op.kind == HostOp::Kind::op && l.op_of_host[h] == kNone && !l.out_of_scope.contains(op.rf_id);
+  const HostOp& op = l.host().ops[h];
+  return op.kind == HostOp::Kind::op && l.match.op_of_host[h] == kNone && !l.scope.left_out.contains(op.rf_id);
 }
 
 /// By record-function ids, which are given out in the order in which operators begin.
 Uncovered find_uncovered(const Linking& l) {
-  std::vector<char> thread_known(l.host.threads.size(), 0);
+  std::vector<char> thread_known(l.host().threads.size(), 0);
   int64_t first = INT64_MAX, last = INT64_MIN;
-  for (uint32_t h = 0; h < l.host.ops.size(); ++h) {
-    if (l.op_of_host[h] == kNone) continue;
-    thread_known[l.host.ops[h].thread] = 1;
-    first = std::min(first, l.host.ops[h].rf_id);
-    last = std::max(last, l.host.ops[h].rf_id);
+  for (uint32_t h = 0; h < l.host().ops.size(); ++h) {
+    if (l.match.op_of_host[h] == kNone) continue;
+    thread_known[l.host().ops[h].thread] = 1;
+    first = std::min(first, l.host().ops[h].rf_id);
+    last = std::max(last, l.host().ops[h].rf_id);
   }
   Uncovered out;
   const auto visit = [&](const auto& use) {
-    for (uint32_t h = 0; h < l.host.ops.size(); ++h)
-      if (is_missing(l, h) && l.host.ops[h].rf_id != 0) use(h, l.host.ops[h]);
+    for (uint32_t h = 0; h < l.host().ops.size(); ++h)
+      if (is_missing(l, h) && l.host().ops[h].rf_id != 0) use(h, l.host().ops[h]);
   };
   bool cycle_before = false, cycle_after = false;  // threads that Kineto knows go on there
   visit([&](uint32_t, const HostOp& op) {
@@ -58,7 +58,7 @@ std::string list(const std::set<int64_t>& numbers) {
 std::string steps_among(const Linking& l, const std::vector<uint32_t>& rows) {
   std::optional<int64_t> first, last;
   for (const uint32_t h : rows)
-    if (const auto step = trace::step_number(l.text(l.host.ops[h].name))) {
+    if (const auto step = trace::step_number(l.text(l.host().ops[h].name))) {
       first = std::min(first.value_or(*step), *step);
       last = std::max(last.value_or(*step), *step);
     }
@@ -69,7 +69,7 @@ std::string steps_among(const Linking& l, const std::vector<uint32_t>& rows) {
 
 tl::unexpected<Error> too_low(const Linking& l, int64_t host_ops, int64_t kineto_ops, int64_t same_id) {
   uint32_t example = kNone;
-  for (uint32_t h = 0; h < l.host.ops.size() && example == kNone; ++h)
+  for (uint32_t h = 0; h < l.host().ops.size() && example == kNone; ++h)
     if (is_missing(l, h)) example = h;
   const int64_t matched = l.report.matched_host_ops;
   const auto share = [&](int64_t of) {
@@ -77,14 +77,14 @@ tl::unexpected<Error> too_low(const Linking& l, int64_t host_ops, int64_t kineto
   };
   std::string first;
   if (example != kNone)
-    first = fmt::format("; the first that is not is {} (node {})", quote(l.text(l.host.ops[example].name)),
-                        l.host.ops[example].id);
+    first = fmt::format("; the first that is not is {} (node {})", quote(l.text(l.host().ops[example].name)),
+                        l.host().ops[example].id);
   return fail(Code::bad_input, "pytorch.match.low",
               fmt::format("only {} of {} operators of the host trace ({}) are among the {} of the Kineto trace ({}) by "
                           "record-function id and name ({} by id alone){}; the two are not of the same run",
                           show_count(matched), show_count(host_ops), share(host_ops), show_count(kineto_ops),
                           share(kineto_ops), show_count(same_id), first),
-              {l.host.file, example == kNone ? 0 : l.host.ops[example].byte});
+              {l.host().file, example == kNone ? 0 : l.host().ops[example].byte});
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ tl::unexpected<Error> too_low(const Linking& l, int64_t host_ops, int64_t kineto
 void leave_out(Linking& l, const Uncovered& uncovered, int64_t host_ops) {
   if (uncovered.count() == 0) return;
   std::set<int64_t> threads;
-  for (const uint32_t h : uncovered.on_threads) threads.insert(l.host.threads[l.host.ops[h].thread]);
+  for (const uint32_t h : uncovered.on_threads) threads.insert(l.host().threads[l.host().ops[h].thread]);
   std::string text = fmt::format(
       "the Kineto trace covers {} of the {} operators of the host trace; the others are "
       "left out:",
@@ -122,16 +122,16 @@ void leave_out(Linking& l, const Uncovered& uncovered, int64_t host_ops) {
   l.find("pytorch.match.part", Severity::warning, std::move(text));
   for (const auto* rows : {&uncovered.on_threads, &uncovered.before, &uncovered.after})
     for (const uint32_t h : *rows)
-      if (l.host.ops[h].rf_id != 0) l.out_of_scope.insert(l.host.ops[h].rf_id);
+      if (l.host().ops[h].rf_id != 0) l.scope.left_out.insert(l.host().ops[h].rf_id);
   l.report.host_ops = host_ops - uncovered.count();
 }
 
 Result<void> judge_match(Linking& l, const RowMap& by_id) {
   int64_t same_id = 0, kineto_ops = 0;
   const int64_t host_ops = l.report.host_ops, matched = l.report.matched_host_ops;
-  for (const HostOp& op : l.host.ops)
+  for (const HostOp& op : l.host().ops)
     same_id += op.kind == HostOp::Kind::op && op.rf_id != 0 && by_id.find(op.rf_id) != kNone;
-  for (const CpuOp& op : l.kineto.ops) kineto_ops += op.rf_id != 0;
+  for (const CpuOp& op : l.profile().ops) kineto_ops += op.rf_id != 0;
   // Of a recording that was cut, what is in both files has to agree.
   const bool host_whole = enough(matched, l.options.salvage ? std::max<int64_t>(same_id, 1) : host_ops);
   const bool kineto_whole = enough(matched, kineto_ops);
@@ -146,13 +146,13 @@ Result<void> judge_match(Linking& l, const RowMap& by_id) {
 
 void report_missing(Linking& l) {
   if (l.report.matched_host_ops >= l.report.host_ops) return;
-  for (uint32_t h = 0; h < l.host.ops.size(); ++h)
+  for (uint32_t h = 0; h < l.host().ops.size(); ++h)
     if (is_missing(l, h))
       return l.find("pytorch.match.some_missing", Severity::warning,
                     fmt::format("{} operators of the host trace are not in the Kineto trace and have no time; the "
                                 "first is {} (node {})",
                                 show_count(l.report.host_ops - l.report.matched_host_ops),
-                                quote(l.text(l.host.ops[h].name)), l.host.ops[h].id));
+                                quote(l.text(l.host().ops[h].name)), l.host().ops[h].id));
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

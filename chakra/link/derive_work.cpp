@@ -6,11 +6,10 @@
 #include <numeric>
 #include <tuple>
 
-#include "chakra/link/comm_record.h"
 #include "chakra/link/linking.h"
 #include "chakra/link/work.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 using trace::DType;
@@ -61,9 +60,9 @@ class Works {
 
   /// Of an operator of the host trace that has a row.
   Known of_host(uint32_t h) {
-    const HostOp& op = l_.host.ops[h];
+    const HostOp& op = l_.host().ops[h];
     const WorkRow& row = *rows_[op.name];
-    const trace::Io io = l_.host.io(op);
+    const trace::Io io = l_.host().io(op);
     const Key key{&row, io.inputs.shapes, io.inputs.types, io.outputs.shapes, io.outputs.types, 0};
     const bool keep = !needs_values(row.kind);
     if (keep)
@@ -80,12 +79,12 @@ class Works {
   /// Of an operator of the Kineto trace that has a row. `kernel`, the longest that it launched, says what lists
   /// of tensors consist of.
   Known of_cpu(uint32_t o, std::string_view kernel) {
-    const CpuOp& op = l_.kineto.ops[o];
+    const CpuOp& op = l_.profile().ops[o];
     const WorkRow& row = *rows_[op.name];
-    if (const uint32_t h = l_.host_of_op[o]; h != kNone && l_.host.ops[h].io != trace::kNoRow)
+    if (const uint32_t h = l_.match.host_of_op[o]; h != kNone && l_.host().ops[h].io != trace::kNoRow)
       if (const Known known = of_host(h); known.has_shapes || op.shapes >= kShapesUnused) return known;
     if (op.shapes >= kShapesUnused) return {};
-    const RecordedShapes& recorded = l_.kineto.shapes;
+    const RecordedShapes& recorded = l_.profile().shapes;
     const RecordedShapes::Row& texts = recorded.rows[op.shapes];
     const std::string_view types = recorded.texts[texts.types];
     const ElementType of_lists = contains(types, "TensorList") ? element_type_of_kernel(kernel) : ElementType();
@@ -120,7 +119,7 @@ class Works {
 
   /// Old recordings have shapes, but not a convolution's stride and sizes.
   void add_output(uint32_t o, Arguments& arguments) {
-    const CpuOp& op = l_.kineto.ops[o];
+    const CpuOp& op = l_.profile().ops[o];
     const std::string_view name = l_.text(op.name);
     if (name.ends_with("_backward_input")) return add_argument_around(o, 0, arguments);
     if (name.ends_with("_backward_weight")) return add_argument_around(o, 2, arguments);
@@ -129,11 +128,11 @@ class Works {
 
   /// cudnn_convolution_backward(x, dy, weight) around what computes one of the gradients.
   void add_argument_around(uint32_t o, size_t index, Arguments& arguments) {
-    const uint32_t around = l_.parent_op[o];
-    if (around == kNone || l_.kineto.ops[around].shapes >= kShapesUnused) return;
-    if (!l_.text(l_.kineto.ops[around].name).ends_with("_convolution_backward")) return;
-    const RecordedShapes& recorded = l_.kineto.shapes;
-    const RecordedShapes::Row& texts = recorded.rows[l_.kineto.ops[around].shapes];
+    const uint32_t around = l_.threads.parent_op[o];
+    if (around == kNone || l_.profile().ops[around].shapes >= kShapesUnused) return;
+    if (!l_.text(l_.profile().ops[around].name).ends_with("_convolution_backward")) return;
+    const RecordedShapes& recorded = l_.profile().shapes;
+    const RecordedShapes::Row& texts = recorded.rows[l_.profile().ops[around].shapes];
     std::vector<Argument> given;
     if (parse_arguments(recorded.texts[texts.dims], recorded.texts[texts.types], {}, given) && given.size() == 11)
       arguments.outputs = {given[index]};
@@ -146,7 +145,7 @@ class Works {
     const auto found = op.sequence < 0 ? gradients_.end() : gradients_.find(op.sequence);
     const TensorShape *x = arguments.input(0), *w = arguments.input(1);
     if (found == gradients_.end() || !x || !w || !arguments.outputs.empty()) return;
-    const RecordedShapes& recorded = l_.kineto.shapes;
+    const RecordedShapes& recorded = l_.profile().shapes;
     std::vector<Argument> given;
     if (!parse_arguments(recorded.texts[found->second.dims], recorded.texts[found->second.types], {}, given)) return;
     if (given.empty() || given[0].is_list || given[0].tensors.empty()) return;
@@ -156,9 +155,9 @@ class Works {
     arguments.outputs = std::move(given);
   }
   void find_gradients() {
-    for (const CpuOp& op : l_.kineto.ops)
+    for (const CpuOp& op : l_.profile().ops)
       if (op.sequence >= 0 && op.shapes < kShapesUnused && is_convolution_node(l_.text(op.name)))
-        gradients_.emplace(op.sequence, l_.kineto.shapes.rows[op.shapes]);
+        gradients_.emplace(op.sequence, l_.profile().shapes.rows[op.shapes]);
   }
 
   using Key = std::tuple<const WorkRow*, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
@@ -231,17 +230,17 @@ void report_doubts(Linking& l) {
 class DeviceWork {
  public:
   explicit DeviceWork(Linking& l)
-      : l_(l), k_(l.kineto), rows_(*l.strings), works_(l, rows_), inside_(k_.ops.size(), l.parent_op) {}
+      : l_(l), p_(l.profile()), rows_(l.trace.strings), works_(l, rows_), inside_(p_.ops.size(), l.threads.parent_op) {}
 
   void run() {
-    reasons_.assign(k_.device_ops.size(), Reason::none);
-    owner_.assign(k_.device_ops.size(), kNone);
-    l_.work.resize(k_.device_ops.size());
-    for (uint32_t d = 0; d < k_.device_ops.size(); ++d) find_direct(d);
-    for (uint32_t d = 0; d < k_.device_ops.size(); ++d)
+    reasons_.assign(p_.device_ops.size(), Reason::none);
+    owner_.assign(p_.device_ops.size(), kNone);
+    l_.graph.work.resize(p_.device_ops.size());
+    for (uint32_t d = 0; d < p_.device_ops.size(); ++d) find_direct(d);
+    for (uint32_t d = 0; d < p_.device_ops.size(); ++d)
       if (reasons_[d] == Reason::no_row) find_around(d);
     std::vector<uint32_t> owned;
-    for (uint32_t d = 0; d < k_.device_ops.size(); ++d)
+    for (uint32_t d = 0; d < p_.device_ops.size(); ++d)
       if (owner_[d] != kNone) owned.push_back(d);
     std::stable_sort(owned.begin(), owned.end(), [&](uint32_t a, uint32_t b) { return owner_[a] < owner_[b]; });
     for (size_t first = 0, last = 0; first < owned.size(); first = last) {
@@ -249,38 +248,39 @@ class DeviceWork {
       share_out(std::span(owned).subspan(first, last - first));
     }
     account();
-    if (l_.report.work.operators == 0) release(l_.work);
+    if (l_.report.work.operators == 0) release(l_.graph.work);
     report_doubts(l_);
   }
 
  private:
-  bool communicates(uint32_t d) const { return k_.device_ops[d].comm != trace::kNoRow || l_.comm_kernel[d] != nullptr; }
+  bool communicates(uint32_t d) const {
+    return p_.device_ops[d].comm != trace::kNoRow || l_.device.comm_kernel[d] != nullptr;
+  }
   /// The innermost operator around the launch.
   uint32_t launcher(uint32_t d) const {
-    const uint32_t call = l_.call_of_op[d];
-    uint32_t op = call == kNone ? kNone : l_.enclosing_op[call];
-    while (op != kNone && k_.ops[op].annotation) op = l_.parent_op[op];
+    const uint32_t call = l_.device.call_of_op[d];
+    uint32_t op = call == kNone ? kNone : l_.threads.enclosing_op[call];
+    while (op != kNone && p_.ops[op].annotation) op = l_.threads.parent_op[op];
     return op;
   }
 
   /// Copies say themselves how much they move; for others, the innermost operator if it has a row.
   void find_direct(uint32_t d) {
-    const DeviceOp& op = k_.device_ops[d];
+    const DeviceOp& op = p_.device_ops[d];
     if (communicates(d)) return;
     if (op.kind != DeviceOp::Kind::kernel && op.bytes >= 0) {
-      const std::string_view name = l_.text(op.name);
-      const bool both = contains(name, "DtoD") || contains(name, "DeviceToDevice");
+      const bool both = copy_kind(l_.text(op.name)) == CopyKind::device_to_device;
       Work work;
       work.bytes = Count(static_cast<uint64_t>(op.bytes)) * (both ? 2 : 1);  // of the device's memory
-      l_.work[d].bytes = work.bytes.value();
+      l_.graph.work[d].bytes = work.bytes.value();
       add(l_.report.work, op.kind == DeviceOp::Kind::memset ? WorkKind::fill : WorkKind::copy, work, op.dur_ns);
       return;
     }
-    const uint32_t call = l_.call_of_op[d];
+    const uint32_t call = l_.device.call_of_op[d];
     const uint32_t o = launcher(d);
-    if (call != kNone && l_.roles[call].graph) reasons_[d] = Reason::graph;
+    if (call != kNone && l_.waits.roles[call].graph) reasons_[d] = Reason::graph;
     else if (o == kNone) reasons_[d] = Reason::no_operator;
-    else if (const WorkRow* row = rows_[k_.ops[o].name]) {
+    else if (const WorkRow* row = rows_[p_.ops[o].name]) {
       owner_[d] = o;
       inside_.add(o, row->kind);
     } else {
@@ -290,8 +290,8 @@ class DeviceWork {
 
   /// The next operator around with a row, unless operators inside of it do that kind of work themselves.
   void find_around(uint32_t d) {
-    for (uint32_t o = l_.parent_op[launcher(d)]; o != kNone; o = l_.parent_op[o])
-      if (const WorkRow* row = rows_[k_.ops[o].name]) {
+    for (uint32_t o = l_.threads.parent_op[launcher(d)]; o != kNone; o = l_.threads.parent_op[o])
+      if (const WorkRow* row = rows_[p_.ops[o].name]) {
         if (inside_.has(o, row->kind)) return;
         owner_[d] = o;
         reasons_[d] = Reason::none;
@@ -302,26 +302,26 @@ class DeviceWork {
   /// An operator's work among the device operations that it launched, by their time.
   void share_out(std::span<const uint32_t> group) {
     const uint32_t o = owner_[group[0]];
-    const WorkRow& row = *rows_[k_.ops[o].name];
+    const WorkRow& row = *rows_[p_.ops[o].name];
     const auto refuse = [&](Reason reason) {
       for (const uint32_t d : group) reasons_[d] = reason;
     };
     if (is_product(row.kind) && inside_.has(o, row.kind)) return refuse(Reason::inside);
     const uint32_t longest = *std::max_element(group.begin(), group.end(), [&](uint32_t a, uint32_t b) {
-      return k_.device_ops[a].dur_ns < k_.device_ops[b].dur_ns;
+      return p_.device_ops[a].dur_ns < p_.device_ops[b].dur_ns;
     });
-    const std::string_view kernel = l_.text(k_.device_ops[longest].name);
+    const std::string_view kernel = l_.text(p_.device_ops[longest].name);
     const Known known = works_.of_cpu(o, kernel);
     l_.report.work.impossible += known.impossible;
     if (!known.sufficient) return refuse(known.has_shapes ? Reason::insufficient : Reason::no_shapes);
     int64_t whole = 0, before = 0;
-    for (const uint32_t d : group) whole += k_.device_ops[d].dur_ns;
+    for (const uint32_t d : group) whole += p_.device_ops[d].dur_ns;
     const DType type = computed_in(row, known.work.dtype, kernel);
     const uint64_t operations = known.work.operations.value(), bytes = known.work.bytes.value();
     add(l_.report.work, row.kind, known.work, whole);
     for (const uint32_t d : group) {
-      const int64_t after = before + k_.device_ops[d].dur_ns;
-      NodeWork& work = l_.work[d];
+      const int64_t after = before + p_.device_ops[d].dur_ns;
+      NodeWork& work = l_.graph.work[d];
       if (whole > 0)
         work = {share(operations, after, whole) - share(operations, before, whole),
                 share(bytes, after, whole) - share(bytes, before, whole), type};
@@ -335,16 +335,16 @@ class DeviceWork {
     const auto says = [](std::string_view shapes) {
       return shapes.find_first_of("0123456789") != std::string_view::npos;
     };
-    const uint32_t row = k_.ops[o].shapes, h = l_.host_of_op[o];
-    if (row == kShapesUnused || (row < kShapesUnused && says(k_.shapes.texts[k_.shapes.rows[row].dims]))) return true;
-    return h != kNone && says(l_.text(l_.host.io(l_.host.ops[h]).inputs.shapes));
+    const uint32_t row = p_.ops[o].shapes, h = l_.match.host_of_op[o];
+    if (row == kShapesUnused || (row < kShapesUnused && says(p_.shapes.texts[p_.shapes.rows[row].dims]))) return true;
+    return h != kNone && says(l_.text(l_.host().io(l_.host().ops[h]).inputs.shapes));
   }
 
   void account() {
     WorkReport& report = l_.report.work;
     absl::flat_hash_map<std::pair<StringId, Reason>, size_t> rest;
-    for (uint32_t d = 0; d < k_.device_ops.size(); ++d) {
-      const DeviceOp& op = k_.device_ops[d];
+    for (uint32_t d = 0; d < p_.device_ops.size(); ++d) {
+      const DeviceOp& op = p_.device_ops[d];
       if (communicates(d)) {
         report.communication_ns += op.dur_ns;
         continue;
@@ -353,14 +353,14 @@ class DeviceWork {
       const uint32_t o = launcher(d);
       const bool covered = reasons_[d] == Reason::none;
       if (covered) report.covered_ns += op.dur_ns;
-      if (o != kNone && reasons_[d] != Reason::graph && l_.text(k_.ops[o].name).starts_with("aten::") &&
+      if (o != kNone && reasons_[d] != Reason::graph && l_.text(p_.ops[o].name).starts_with("aten::") &&
           has_shapes(o)) {
         report.aten_ns += op.dur_ns;
         if (covered) report.aten_covered_ns += op.dur_ns;
       }
       if (covered) continue;
       const bool by_kernel = o == kNone || reasons_[d] == Reason::graph;
-      const StringId name = by_kernel ? op.name : k_.ops[o].name;
+      const StringId name = by_kernel ? op.name : p_.ops[o].name;
       const auto [at, added] = rest.try_emplace({name, reasons_[d]}, report.rest.size());
       if (added) report.rest.push_back({std::string(l_.text(name)), kReasons[static_cast<size_t>(reasons_[d])], 0, 0});
       report.rest[at->second].device_ns += op.dur_ns;
@@ -372,7 +372,7 @@ class DeviceWork {
   }
 
   Linking& l_;
-  const Kineto& k_;
+  const Profile& p_;
   RowCache rows_;
   Works works_;
   KindsInside inside_;
@@ -383,20 +383,20 @@ class DeviceWork {
 }  // namespace
 
 void derive_work(Linking& l) {
-  if (!l.kineto.device_ops.empty()) DeviceWork(l).run();
-  if (l.host_comms.empty()) release(l.kineto.shapes);  // else assembling reads the arguments of c10d's calls
+  if (!l.profile().device_ops.empty()) DeviceWork(l).run();
+  if (l.comms.host_comms.empty()) release(l.profile().shapes);  // else assembling reads the arguments of c10d's calls
 }
 
 void derive_host_work(Linking& l) {
-  RowCache rows(*l.strings);
+  RowCache rows(l.trace.strings);
   Works works(l, rows);
-  std::vector<uint32_t> parents(l.host.ops.size(), kNone);
+  std::vector<uint32_t> parents(l.host().ops.size(), kNone);
   for (uint32_t h = 0; h < parents.size(); ++h)
-    if (const uint32_t parent = l.host.ops[h].parent_row; parent != trace::kNoRow && parent != h) parents[h] = parent;
-  KindsInside inside(l.host.ops.size(), parents);
+    if (const uint32_t parent = l.host().ops[h].parent_row; parent != trace::kNoRow && parent != h) parents[h] = parent;
+  KindsInside inside(l.host().ops.size(), parents);
   std::vector<std::pair<uint32_t, Work>> found;
-  for (uint32_t h = 0; h < l.host.ops.size(); ++h) {
-    const HostOp& op = l.host.ops[h];
+  for (uint32_t h = 0; h < l.host().ops.size(); ++h) {
+    const HostOp& op = l.host().ops[h];
     const WorkRow* row = op.kind == HostOp::Kind::op ? rows[op.name] : nullptr;
     if (!row || op.io == trace::kNoRow) continue;
     const Known known = works.of_host(h);
@@ -406,13 +406,13 @@ void derive_host_work(Linking& l) {
     inside.add(h, row->kind);
   }
   for (const auto& [h, work] : found) {
-    const WorkKind kind = rows[l.host.ops[h].name]->kind;
+    const WorkKind kind = rows[l.host().ops[h].name]->kind;
     if (inside.has(h, kind)) continue;
-    l.work.resize(l.host.ops.size());
-    l.work[h] = {work.operations.value(), work.bytes.value(), work.dtype};
+    l.graph.work.resize(l.host().ops.size());
+    l.graph.work[h] = {work.operations.value(), work.bytes.value(), work.dtype};
     add(l.report.work, kind, work, 0);
   }
   report_doubts(l);
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -3,28 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace chakra::pytorch {
-
-DeviceNames read_device_names(simdjson::ondemand::document& value) {
-  DeviceNames names;
-  simdjson::ondemand::array list;
-  if (value.get_array().get(list)) return names;
-  for (auto item : list) {
-    simdjson::ondemand::object object;
-    if (item.get_object().get(object)) return names;
-    int64_t id = -1;
-    std::string name;
-    for (auto field : object) {
-      std::string_view key;
-      JsonValue* at = nullptr;
-      if (open_field(field, key, at)) return names;
-      if (is(key, "id")) (void)to_integer(*at, id);
-      else if (is(key, "name")) name = decoded(token(*at));
-    }
-    if (id >= 0 && !name.empty()) names.emplace(id, std::move(name));
-  }
-  return names;
-}
+namespace chakra::link {
 
 void keep_device_names(const DeviceNames& names, std::span<const trace::Lane> streams, trace::Trace& trace) {
   std::map<int64_t, std::string_view> used;
@@ -44,4 +23,4 @@ void keep_device_names(const DeviceNames& names, std::span<const trace::Lane> st
   }
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -15,10 +15,9 @@
 #include <map>
 #include <set>
 
-#include "chakra/link/host_comm.h"
-#include "chakra/link/shapes.h"
+#include "chakra/link/linking.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 constexpr int64_t kThreadsOfGroup = 2;
@@ -31,18 +30,18 @@ constexpr size_t kMostGroups = 4096;
 class GroupFinder {
  public:
   explicit GroupFinder(Linking& l) : l_(l) {
-    for (const auto* groups : {&l.kineto.groups, &l.host.groups})
+    for (const auto* groups : {&l.profile().groups, &l.host().groups})
       for (const trace::ProcessGroup& group : *groups) note(group);
   }
 
   void run() {
-    for (HostComm& comm : l_.host_comms)
+    for (HostComm& comm : l_.comms.host_comms)
       if (comm.call != kNone) name_by_operator(comm);
     if (groups_.size() == 1)
-      for (HostComm& comm : l_.host_comms)
+      for (HostComm& comm : l_.comms.host_comms)
         if (comm.group == 0) comm.group = groups_[0].name;
-    if (groups_.size() > 1 && groups_.size() <= kMostGroups && !l_.kineto.file.empty()) name_by_threads();
-    for (HostComm& comm : l_.host_comms)
+    if (groups_.size() > 1 && groups_.size() <= kMostGroups && !l_.profile().file.empty()) name_by_threads();
+    for (HostComm& comm : l_.comms.host_comms)
       if (comm.group == 0 && comm.call != kNone) name_by_size(comm);
     if (groups_.empty()) look_for_several();
   }
@@ -61,7 +60,7 @@ class GroupFinder {
 
   void note(const trace::ProcessGroup& group) {
     if (!group.backend.empty() && !contains(group.backend, "gloo") && !contains(group.backend, "undefined")) return;
-    const StringId name = l_.strings->intern(group.name);
+    const StringId name = l_.trace.strings.intern(group.name);
     const int64_t size = group.ranks.empty() ? group.size : static_cast<int64_t>(group.ranks.size());
     const auto known = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.name == name; });
     if (known == groups_.end()) return groups_.push_back({name, size, group.ranks});
@@ -73,15 +72,15 @@ class GroupFinder {
 
   /// all_reduce(tensor, "sum", "mesh_tp") and its kin; those of 2.1 to 2.3 have a list of ranks.
   void name_by_operator(HostComm& comm) {
-    const bool host_alone = l_.kineto.file.empty();
-    const uint32_t h = host_alone ? comm.call : l_.host_of_op[comm.call];
+    const bool host_alone = l_.profile().file.empty();
+    const uint32_t h = host_alone ? comm.call : l_.match.host_of_op[comm.call];
     uint32_t around = kNone;
-    if (host_alone) around = l_.host.ops[h].parent_row == trace::kNoRow ? kNone : l_.host.ops[h].parent_row;
-    else around = l_.parent_op[comm.call];
+    if (host_alone) around = l_.host().ops[h].parent_row == trace::kNoRow ? kNone : l_.host().ops[h].parent_row;
+    else around = l_.threads.parent_op[comm.call];
     if (around == kNone) return;
-    const std::string_view name = l_.text(host_alone ? l_.host.ops[around].name : l_.kineto.ops[around].name);
+    const std::string_view name = l_.text(host_alone ? l_.host().ops[around].name : l_.profile().ops[around].name);
     if (!contains(name, "c10d_functional")) return;
-    const std::vector<std::string_view> values = list_items(arguments_of(l_, around).values);
+    const std::vector<std::string_view> values = list_items(l_.arguments_of(around).values);
     for (size_t i = values.size(); i-- > 1 && comm.group == 0;) {
       if (values[i].starts_with('[')) {
         const std::vector<int64_t> ranks = parse_ranks(values[i]);
@@ -98,12 +97,12 @@ class GroupFinder {
 
   void name_by_threads() {
     std::map<uint32_t, Thread> by_lane;
-    for (const HostComm& comm : l_.host_comms) {
-      const uint32_t lane = l_.kineto.ops[comm.record].lane;
-      if (!l_.carries_out[lane] || l_.beside[lane]) continue;
+    for (const HostComm& comm : l_.comms.host_comms) {
+      const uint32_t lane = l_.profile().ops[comm.record].lane;
+      if (!l_.threads.carries_out[lane] || l_.threads.beside[lane]) continue;
       Thread& thread = by_lane[lane];
       thread.lane = lane;
-      thread.number = l_.kineto.threads[lane].index;
+      thread.number = l_.profile().threads[lane].index;
       thread.comms.push_back(&comm);
     }
     for (auto& [lane, thread] : by_lane) threads_.push_back(std::move(thread));
@@ -112,8 +111,9 @@ class GroupFinder {
     const std::vector<StringId> groups = arrange();
     std::map<uint32_t, StringId> group_of;
     for (size_t t = 0; t < threads_.size(); ++t) group_of[threads_[t].lane] = groups[t];
-    for (HostComm& comm : l_.host_comms)
-      if (const auto found = group_of.find(l_.kineto.ops[comm.record].lane); comm.group == 0 && found != group_of.end())
+    for (HostComm& comm : l_.comms.host_comms)
+      if (const auto found = group_of.find(l_.profile().ops[comm.record].lane);
+          comm.group == 0 && found != group_of.end())
         comm.group = found->second;
   }
 
@@ -127,11 +127,13 @@ class GroupFinder {
   }
   bool fits(const HostComm& comm, const Group& group) const {
     const CommCallRow* row = find_comm_call(l_.text(op_name(comm.call)));
-    const CommCall call = read_comm_call(*row, arguments_of(l_, comm.call));
+    const CommCall call = read_comm_call(*row, l_.arguments_of(comm.call));
     if (group.size <= 0) return true;
     return (call.members < 0 || call.members == group.size) && call.root < group.size && call.peer < group.size;
   }
-  StringId op_name(uint32_t op) const { return l_.kineto.file.empty() ? l_.host.ops[op].name : l_.kineto.ops[op].name; }
+  StringId op_name(uint32_t op) const {
+    return l_.profile().file.empty() ? l_.host().ops[op].name : l_.profile().ops[op].name;
+  }
 
   int64_t distance_cost(size_t t) const {
     return std::min<int64_t>(threads_[t].number - threads_[t - 1].number - 1, kFarthestCost);
@@ -197,11 +199,12 @@ class GroupFinder {
   /// it is not.
   void look_for_several() const {
     std::string why;
-    const Group all{0, l_.kineto.world_size, {}};
+    const Group all{0, l_.profile().world_size, {}};
     std::set<uint32_t> lanes;
-    for (const HostComm& comm : l_.host_comms) {
-      if (!l_.kineto.file.empty())
-        if (const uint32_t lane = l_.kineto.ops[comm.record].lane; l_.carries_out[lane] && !l_.beside[lane])
+    for (const HostComm& comm : l_.comms.host_comms) {
+      if (!l_.profile().file.empty())
+        if (const uint32_t lane = l_.profile().ops[comm.record].lane;
+            l_.threads.carries_out[lane] && !l_.threads.beside[lane])
           lanes.insert(lane);
       if (why.empty() && comm.call != kNone && !fits(comm, all))
         why = fmt::format("the tensors of {} are not those of {} ranks", l_.text(op_name(comm.call)), all.size);
@@ -212,7 +215,7 @@ class GroupFinder {
       l_.find(
           "pytorch.comm.group_unknown", Severity::warning,
           fmt::format("the recording does not name process groups, so its {} communications count as of one, but {}",
-                      show_count(static_cast<int64_t>(l_.host_comms.size())), why));
+                      show_count(static_cast<int64_t>(l_.comms.host_comms.size())), why));
   }
 
   Linking& l_;
@@ -223,7 +226,7 @@ class GroupFinder {
 }  // namespace
 
 void find_comm_groups(Linking& l) {
-  if (!l.host_comms.empty()) GroupFinder(l).run();
+  if (!l.comms.host_comms.empty()) GroupFinder(l).run();
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -7,7 +7,7 @@
 #include "chakra/base/testing/testing.h"
 #include "chakra/link/link.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 using trace::CommType;
@@ -39,7 +39,7 @@ class Recording {
         "{{\"distributedInfo\": {{\"rank\": 0, \"world_size\": 4, \"pg_config\": [{}]}}, \"traceEvents\": "
         "[{}]}}",
         groups_, events_);
-    auto linked = link(std::nullopt, *ByteSource::from_memory(text), {}, {});
+    auto linked = link_rank(std::nullopt, *ByteSource::from_memory(text), {}, {});
     EXPECT_TRUE(linked) << (linked ? "" : linked.error().message());
     return std::move(*linked);
   }
@@ -215,7 +215,7 @@ TEST(Gloo, CallsShareMemoryAndPutInNothing) {
   for (const bool alone : {true, false}) {
     std::optional<ByteSource> kineto;
     if (!alone) kineto = *ByteSource::from_memory(device);
-    const auto linked = link(*ByteSource::from_memory(host), std::move(kineto), {}, {});
+    const auto linked = link_rank(*ByteSource::from_memory(host), std::move(kineto), {}, {});
     ASSERT_TRUE(linked) << linked.error().message();
     std::string found;
     for (const trace::Comm& comm : linked->trace.comms)
@@ -330,4 +330,4 @@ TEST(Gloo, AnyRecordsGiveASoundGraph) {
 }
 
 }  // namespace
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -8,7 +8,7 @@
 
 #include "chakra/link/linking.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 constexpr int64_t kSpinNs = 300'000;       ///< shorter pieces of host time are not looked at
@@ -22,26 +22,26 @@ struct Candidate {
 
 /// The kernel that a thread launched last before `time`; kNone: none, or something else.
 uint32_t last_kernel(const Linking& l, uint32_t thread, int64_t time) {
-  const std::vector<uint32_t>& launches = l.thread_launches[thread];
+  const std::vector<uint32_t>& launches = l.threads.launches[thread];
   const auto after = std::lower_bound(launches.begin(), launches.end(), time,
-                                      [&](uint32_t call, int64_t t) { return l.kineto.calls[call].start_ns < t; });
+                                      [&](uint32_t call, int64_t t) { return l.profile().calls[call].start_ns < t; });
   if (after == launches.begin()) return kNone;
-  const CallRole& role = l.roles[*std::prev(after)];
+  const CallRole& role = l.waits.roles[*std::prev(after)];
   if (role.launched() != 1 || role.graph) return kNone;
-  const uint32_t op = l.op_order[role.first_op];
-  return l.kineto.device_ops[op].kind == DeviceOp::Kind::kernel ? op : kNone;
+  const uint32_t op = l.device.op_order[role.first_op];
+  return l.profile().device_ops[op].kind == DeviceOp::Kind::kernel ? op : kNone;
 }
 
 std::vector<Candidate> find_candidates(const Linking& l) {
   std::vector<Candidate> found;
-  for (uint32_t thread = 0; thread < l.chains.size(); ++thread)
-    for (const uint32_t id : l.chains[thread]) {
-      const Item& it = l.items[id];
+  for (uint32_t thread = 0; thread < l.graph.chains.size(); ++thread)
+    for (const uint32_t id : l.graph.chains[thread]) {
+      const Item& it = l.graph.items[id];
       const bool piece = it.kind == Item::Kind::op || it.kind == Item::Kind::op_rest || it.kind == Item::Kind::gap;
       if (!piece || it.dur < kSpinNs) continue;
       const uint32_t op = last_kernel(l, thread, it.start);
       if (op == kNone) continue;
-      const DeviceOp& kernel = l.kineto.device_ops[op];
+      const DeviceOp& kernel = l.profile().device_ops[op];
       if (it.end() > kernel.start_ns && it.end() >= kernel.end_ns() - kBeforeEndNs &&
           it.end() <= kernel.end_ns() + kAfterEndNs)
         found.push_back({id, op});
@@ -57,31 +57,32 @@ struct Share {
 
 std::map<StringId, Share> count(const Linking& l, const std::vector<Candidate>& candidates) {
   std::map<StringId, Share> shares;
-  for (const Candidate& candidate : candidates) ++shares[l.kineto.device_ops[candidate.op].name].spins;
-  for (uint32_t op = 0; op < l.kineto.device_ops.size(); ++op)
-    if (l.call_of_op[op] != kNone)
-      if (const auto share = shares.find(l.kineto.device_ops[op].name); share != shares.end()) ++share->second.kernels;
+  for (const Candidate& candidate : candidates) ++shares[l.profile().device_ops[candidate.op].name].spins;
+  for (uint32_t op = 0; op < l.profile().device_ops.size(); ++op)
+    if (l.device.call_of_op[op] != kNone)
+      if (const auto share = shares.find(l.profile().device_ops[op].name); share != shares.end())
+        ++share->second.kernels;
   return shares;
 }
 
 /// Cuts a piece of host time into the wait, which takes none, and what the thread did after it. Returns the latter.
 uint32_t split(Linking& l, const Candidate& candidate) {
-  const Item waits = l.items[candidate.item];
+  const Item waits = l.graph.items[candidate.item];
   Item rest = waits;
   rest.kind = Item::Kind::sync_remainder;
-  rest.start = std::min(waits.end(), l.kineto.device_ops[candidate.op].end_ns());
+  rest.start = std::min(waits.end(), l.profile().device_ops[candidate.op].end_ns());
   rest.dur = waits.end() - rest.start;
   rest.of = waits.continues() ? waits.of : candidate.item;
-  l.items[candidate.item].dur = 0;
-  const auto rest_id = static_cast<uint32_t>(l.items.size());
-  l.items.push_back(rest);
-  l.spins.push_back({rest_id, candidate.op, rest.start});
+  l.graph.items[candidate.item].dur = 0;
+  const auto rest_id = static_cast<uint32_t>(l.graph.items.size());
+  l.graph.items.push_back(rest);
+  l.graph.spins.push_back({rest_id, candidate.op, rest.start});
   return rest_id;
 }
 
 void report(Linking& l, const std::map<StringId, Share>& shares) {
-  l.report.host_spins = static_cast<int64_t>(l.spins.size());
-  if (l.spins.empty()) return;
+  l.report.host_spins = static_cast<int64_t>(l.graph.spins.size());
+  if (l.graph.spins.empty()) return;
   std::string names;
   for (const auto& [name, share] : shares)
     if (share.enough())
@@ -99,13 +100,13 @@ void find_host_spins(Linking& l) {
   if (candidates.empty()) return;
   const std::map<StringId, Share> shares = count(l, candidates);
   auto next = candidates.begin();  // in the order of the chains
-  for (std::vector<uint32_t>& chain : l.chains) {
+  for (std::vector<uint32_t>& chain : l.graph.chains) {
     std::vector<uint32_t> whole;
     whole.reserve(chain.size());
     for (const uint32_t id : chain) {
       whole.push_back(id);
       if (next == candidates.end() || next->item != id) continue;
-      if (shares.at(l.kineto.device_ops[next->op].name).enough()) whole.push_back(split(l, *next));
+      if (shares.at(l.profile().device_ops[next->op].name).enough()) whole.push_back(split(l, *next));
       ++next;
     }
     chain = std::move(whole);
@@ -113,4 +114,4 @@ void find_host_spins(Linking& l) {
   report(l, shares);
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -7,7 +7,7 @@
 
 #include "chakra/link/chain_editor.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 using trace::EdgeKind;
@@ -19,7 +19,7 @@ constexpr int64_t kBusyGapNs = 5'000;
 
 class HostWaits : ChainEditor {
  public:
-  explicit HostWaits(Linking& l) : ChainEditor(l), k_(l.kineto) {}
+  explicit HostWaits(Linking& l) : ChainEditor(l), p_(l.profile()) {}
 
   void run() {
     find_handoffs();
@@ -36,14 +36,14 @@ class HostWaits : ChainEditor {
       int64_t begin, end;
       uint32_t first, last;  // positions in the chain
     };
-    std::vector<std::vector<Idle>> idle(l_.chains.size());
-    for (size_t thread = 0; thread < l_.chains.size(); ++thread) {
-      const auto& chain = l_.chains[thread];
+    std::vector<std::vector<Idle>> idle(l_.graph.chains.size());
+    for (size_t thread = 0; thread < l_.graph.chains.size(); ++thread) {
+      const auto& chain = l_.graph.chains[thread];
       for (uint32_t i = 0; i < chain.size();) {
         uint32_t j = i;
         while (j < chain.size() && is_idle(chain[j])) ++j;
         // From the end of what was before: a gap may have shrunk to what followed its wait.
-        if (const int64_t begin = i > 0 ? item(chain[i - 1]).end() : l_.begin_ns;
+        if (const int64_t begin = i > 0 ? item(chain[i - 1]).end() : l_.graph.begin_ns;
             j > i && item(chain[j - 1]).end() > begin)
           idle[thread].push_back({begin, item(chain[j - 1]).end(), i, j});
         i = std::max(j, i + 1);
@@ -67,14 +67,14 @@ class HostWaits : ChainEditor {
       for (const Idle& gap : idle[thread]) {
         if (gap.last == 0 || gap.end - gap.begin < kHandoffNs) continue;
         bool waited = false;
-        for (uint32_t i = gap.first; i < gap.last; ++i) waited |= item(l_.chains[thread][i]).waited;
+        for (uint32_t i = gap.first; i < gap.last; ++i) waited |= item(l_.graph.chains[thread][i]).waited;
         if (waited) continue;
         // The last idle time of another thread that began inside this gap and outlasts it.
         auto candidate = std::upper_bound(begins.begin(), begins.end(), gap.end,
                                           [](int64_t t, const Begin& b) { return t < b.begin; });
         // Whether a thread waited for a backend's is told by what the communication was for (comm_waits.cpp).
         const auto suits = [&](const Begin& b) {
-          const bool backend = b.thread < l_.carries_out.size() && l_.carries_out[b.thread];
+          const bool backend = b.thread < l_.threads.carries_out.size() && l_.threads.carries_out[b.thread];
           return b.thread != thread && b.end >= gap.end && !backend;
         };
         while (candidate != begins.begin() && std::prev(candidate)->begin > gap.begin && !suits(*std::prev(candidate)))
@@ -90,7 +90,7 @@ class HostWaits : ChainEditor {
 
   /// The last item of a thread that is no idle time and had ended at `time`.
   uint32_t last_working(uint32_t thread, int64_t time) {
-    const auto& chain = l_.chains[thread];
+    const auto& chain = l_.graph.chains[thread];
     auto at =
         std::upper_bound(chain.begin(), chain.end(), time, [&](int64_t t, uint32_t id) { return t < item(id).end(); });
     while (at != chain.begin())
@@ -106,21 +106,21 @@ class HostWaits : ChainEditor {
       uint32_t last;
     };
     std::vector<uint32_t> by_start;
-    for (const auto& stream : l_.stream_ops) by_start.insert(by_start.end(), stream.begin(), stream.end());
+    for (const auto& stream : l_.device.stream_ops) by_start.insert(by_start.end(), stream.begin(), stream.end());
     sort_rows(by_start, [&](uint32_t a, uint32_t b) {
-      return std::pair(k_.device_ops[a].start_ns, a) < std::pair(k_.device_ops[b].start_ns, b);
+      return std::pair(p_.device_ops[a].start_ns, a) < std::pair(p_.device_ops[b].start_ns, b);
     });
     std::vector<Busy> busy;
     for (const uint32_t op : by_start) {
-      const DeviceOp& x = k_.device_ops[op];
+      const DeviceOp& x = p_.device_ops[op];
       if (busy.empty() || x.start_ns > busy.back().end + kBusyGapNs) busy.push_back({x.start_ns, x.end_ns(), op});
       else if (x.end_ns() > busy.back().end) busy.back().end = x.end_ns(), busy.back().last = op;
     }
     if (busy.empty()) return;
-    for (uint32_t thread = 0; thread < l_.chains.size(); ++thread) {
+    for (uint32_t thread = 0; thread < l_.graph.chains.size(); ++thread) {
       std::vector<uint32_t> chain;
-      chain.reserve(l_.chains[thread].size());
-      for (const uint32_t id : l_.chains[thread]) {
+      chain.reserve(l_.graph.chains[thread].size());
+      for (const uint32_t id : l_.graph.chains[thread]) {
         chain.push_back(id);
         const Item it = item(id);
         const bool piece = it.kind == Item::Kind::op || it.kind == Item::Kind::op_rest || it.kind == Item::Kind::gap;
@@ -138,13 +138,13 @@ class HostWaits : ChainEditor {
         rest.dur = it.end() - b.end;
         rest.of = id;
         item(id).dur = 0;
-        l_.items.push_back(rest);
-        const auto rest_id = static_cast<uint32_t>(l_.items.size() - 1);
+        l_.graph.items.push_back(rest);
+        const auto rest_id = static_cast<uint32_t>(l_.graph.items.size() - 1);
         chain.push_back(rest_id);
-        dep(rest_id, l_.item_of_device_op[b.last], EdgeKind::sync, true);
+        dep(rest_id, l_.graph.item_of_device_op[b.last], EdgeKind::sync, true);
         ++hidden_waits_;
       }
-      l_.chains[thread] = std::move(chain);
+      l_.graph.chains[thread] = std::move(chain);
     }
     if (hidden_waits_ > 0)
       l_.find("pytorch.sync.hidden", Severity::note,
@@ -153,7 +153,7 @@ class HostWaits : ChainEditor {
                           show_count(hidden_waits_)));
   }
 
-  const Kineto& k_;
+  const Profile& p_;
   int64_t hidden_waits_ = 0;
 };
 
@@ -161,4 +161,4 @@ class HostWaits : ChainEditor {
 
 void find_host_waits(Linking& l) { HostWaits(l).run(); }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

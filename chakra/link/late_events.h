@@ -3,7 +3,7 @@
 
 #include "chakra/link/linking.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 
 /// A call at `asked_ns` made the stream of `op` wait for an event, of which nothing is recorded: the operation of
 /// another stream of the device, launched before that call, that ended last, at most 12 us before `op` began; kNone if
@@ -11,4 +11,4 @@ namespace chakra::pytorch {
 /// Cost: O(log operations + those that ended in these 12 us, of which the last 1,000 are looked at).
 uint32_t ended_just_before(const Linking& l, uint32_t op, int64_t asked_ns);
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

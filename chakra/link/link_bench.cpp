@@ -11,7 +11,7 @@
 namespace {
 
 struct Recordings {
-  chakra::pytorch::RankInput input;
+  chakra::link::RankInput input;
   bool example = true;
   std::string host, device;
 };
@@ -32,8 +32,8 @@ void BM_Link(benchmark::State& state) {
   const Recordings r = recordings();
   if (r.host.empty() || r.device.empty()) return state.SkipWithError("run it in the project's folder");
   for (auto _ : state) {
-    auto linked = chakra::pytorch::link(*chakra::ByteSource::from_memory(r.host),
-                                        *chakra::ByteSource::from_memory(r.device), r.input, {});
+    auto linked = chakra::link::link_rank(*chakra::ByteSource::from_memory(r.host),
+                                          *chakra::ByteSource::from_memory(r.device), r.input, {});
     if (!linked) return state.SkipWithError("an error");
     if (r.example && (linked->report.matched_host_ops != 8121 || linked->report.comm_bytes != 44'064'480))
       return state.SkipWithError("wrong answer");

@@ -1,4 +1,4 @@
-// The state of linking one rank, passed from step to step (link.cpp is the table of contents). All
+// The state of linking one rank, passed from step to step (steps.h is the table of contents). All
 // times are nanoseconds since the recording's zero, the earliest start on host or device.
 #pragma once
 
@@ -10,12 +10,12 @@
 #include <span>
 #include <vector>
 
-#include "chakra/link/comm_kernels.h"
-#include "chakra/link/host_trace.h"
-#include "chakra/link/kineto.h"
+#include "chakra/link/from_recording.h"
 #include "chakra/link/link.h"
+#include "chakra/link/steps.h"
+#include "chakra/trace/trace.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 
 inline constexpr uint32_t kNone = UINT32_MAX;
 
@@ -92,7 +92,7 @@ struct CallRole {
   bool queue_full = false;                 ///< it waited for room in the launch queue, and launched then
   int64_t split_at = -1;                   ///< the launch happens here, inside the call; -1: at its end
   int64_t wait_end = -1;                   ///< the wait ends here, inside the call; -1: it did not wait
-  uint32_t first_wait = 0, last_wait = 0;  ///< what it waits for: Linking::waited_for[first_wait, last_wait)
+  uint32_t first_wait = 0, last_wait = 0;  ///< what it waits for: Waits::waited_for[first_wait, last_wait)
   uint32_t launch_item = kNone;            ///< whose end is the launch
   uint32_t wait_item = kNone;              ///< that cannot begin before the wait is over
   uint32_t launched() const { return first_op == kNone ? 0 : last_op - first_op; }
@@ -119,7 +119,7 @@ struct Message {
   bool receives = false;
 };
 
-/// A record of communication that CPU threads carry out (Gloo). Rows of Kineto::ops; without a Kineto trace, of
+/// A record of communication that CPU threads carry out (Gloo). Rows of Profile::ops; without a Kineto trace, of
 /// HostTrace::ops.
 struct HostComm {
   uint32_t record = 0;
@@ -135,140 +135,108 @@ struct NodeWork {
   trace::DType dtype = trace::DType::unknown;
 };
 
-struct Linking {
-  Kineto kineto;
-  HostTrace host;  ///< empty where there is none
-  bool has_host = false;
-  StringPool* strings = nullptr;
-  Arena* texts = nullptr;
-  LinkReport report;
-  LinkOptions options;
-  int64_t rank = 0;
-  int64_t zero_ns = 0;  ///< what the records' times count from, since Kineto::base_ns
+// ---- what the steps fill, part by part (Part in steps.h) -----------------------------------------------------------
 
-  // scope
-  /// What is launched then, since Kineto::base_ns, tells the constants; none: all.
+/// Which part of the recording is linked.
+struct Scope {
+  int64_t zero_ns = 0;  ///< what the records' times count from, since Profile::base_ns
+  /// What is launched then, since Profile::base_ns, tells the constants; none: all.
   std::optional<std::pair<int64_t, int64_t>> fit_window;
-  absl::flat_hash_set<int64_t> out_of_scope;  ///< record-function ids of what was cut off
+  absl::flat_hash_set<int64_t> left_out;  ///< record-function ids of what was cut off
+};
 
-  // match
+/// Which operator of the profile is which of the host trace.
+struct Matches {
   std::vector<uint32_t> host_of_op;  ///< CpuOp -> row of HostTrace::ops, or kNone
   std::vector<uint32_t> op_of_host;  ///< and back
+};
 
-  // device
+struct Threads {
+  std::vector<std::vector<uint32_t>> ops;       ///< per thread: operators, callers first
+  std::vector<std::vector<uint32_t>> calls;     ///< per thread: all calls, by start
+  std::vector<std::vector<uint32_t>> launches;  ///< per thread: launching calls, by start
+  std::vector<uint32_t> enclosing_op;           ///< RuntimeCall -> innermost CpuOp around it, or kNone
+  std::vector<uint32_t> parent_op;              ///< CpuOp -> the one around it, or kNone
+  std::vector<char> beside;       ///< per thread: it stands for messages that run beside the thread that asked for them
+  std::vector<char> carries_out;  ///< per thread: it belongs to a backend and runs nothing but communication
+};
+
+struct DeviceOrder {
   std::vector<uint32_t> call_of_op;               ///< DeviceOp -> RuntimeCall, or kNone
   std::vector<uint32_t> op_order;                 ///< device operations grouped by call, each group by start
-  std::vector<CallRole> roles;                    ///< per RuntimeCall
-  std::vector<uint32_t> waited_for;               ///< device operations, of a call together, latest end last
   std::vector<std::vector<uint32_t>> stream_ops;  ///< per stream, by start
   std::vector<uint32_t> ops_by_end;               ///< all device operations
   bool several_devices = false;
-  std::vector<uint32_t> previous;                      ///< DeviceOp -> the one before on its stream, or kNone
-  std::vector<EventEdge> overlaps;                     ///< began while others of its stream ran; the last of those
-  std::vector<std::vector<uint32_t>> thread_ops;       ///< per thread: operators, callers first
-  std::vector<std::vector<uint32_t>> thread_calls;     ///< per thread: all calls, by start
-  std::vector<std::vector<uint32_t>> thread_launches;  ///< per thread: launching calls, by start
-  std::vector<uint32_t> enclosing_op;                  ///< RuntimeCall -> innermost CpuOp around it, or kNone
-  std::vector<uint32_t> parent_op;                     ///< CpuOp -> the one around it, or kNone
-  std::vector<const CommKernelRow*> comm_kernel;       ///< DeviceOp -> by its name; null: not communication
-  std::vector<EventEdge> events;                       ///< across streams
-  std::vector<Message> messages;                       ///< by device operation, receives first
-  std::vector<HostComm> host_comms;                    ///< by record
-  std::vector<char> beside;       ///< per thread: it stands for messages that run beside the thread that asked for them
-  std::vector<char> carries_out;  ///< per thread: it belongs to a backend and runs nothing but communication
-  std::vector<uint32_t> constants_of_stream;  ///< stream -> row of report.constants
+  std::vector<uint32_t> previous;                 ///< DeviceOp -> the one before on its stream, or kNone
+  std::vector<EventEdge> overlaps;                ///< began while others of its stream ran; the last of those
+  std::vector<const CommKernelRow*> comm_kernel;  ///< DeviceOp -> by its name; null: not communication
+  std::vector<uint32_t> constants_of_stream;      ///< stream -> row of LinkingReport::constants
+};
 
-  // work
+struct Comms {
+  std::vector<Message> messages;     ///< by device operation, receives first
+  std::vector<HostComm> host_comms;  ///< by record
+};
+
+struct Waits {
+  std::vector<CallRole> roles;       ///< per RuntimeCall
+  std::vector<uint32_t> waited_for;  ///< device operations, of a call together, latest end last
+  std::vector<EventEdge> events;     ///< across streams
+};
+
+/// The graph to be.
+struct Graph {
   std::vector<NodeWork> work;  ///< by DeviceOp, of a host trace alone by HostOp; empty: of none
-
-  // graph
-  int64_t begin_ns = 0;  ///< start of the first item
+  int64_t begin_ns = 0;        ///< start of the first item
   std::vector<Item> items;
   std::vector<std::vector<uint32_t>> chains;  ///< per thread: its items in order, each after the one before
   std::vector<HostSpin> spins;                ///< waits for what a kernel writes while it runs
   std::vector<uint32_t> item_of_op;           ///< CpuOp -> item
   std::vector<uint32_t> item_of_device_op;    ///< DeviceOp -> item that its end is the end of
   std::vector<Dependency> deps;               ///< all but those in chains
+};
 
-  /// Those of `messages` that a device operation carries: rows [first, second).
-  std::pair<uint32_t, uint32_t> messages_of(uint32_t device_op) const {
-    const auto first = std::partition_point(messages.begin(), messages.end(),
-                                            [&](const Message& m) { return m.device_op < device_op; });
-    const auto last =
-        std::partition_point(first, messages.end(), [&](const Message& m) { return m.device_op <= device_op; });
-    return {static_cast<uint32_t>(first - messages.begin()), static_cast<uint32_t>(last - messages.begin())};
-  }
+struct Linking {
+  Recording recording;
+  trace::Trace& trace;  ///< owns all names and texts
+  LinkOptions options;
+  int64_t rank = 0;
+  LinkingReport report = {};
+  Scope scope = {};
+  Matches match = {};
+  Threads threads = {};
+  DeviceOrder device = {};
+  Comms comms = {};
+  Waits waits = {};
+  Graph graph = {};
 
-  /// The row of host_comms of a record, or null.
-  const HostComm* host_comm(uint32_t record) const {
-    const auto found = std::partition_point(host_comms.begin(), host_comms.end(),
-                                            [&](const HostComm& comm) { return comm.record < record; });
-    return found == host_comms.end() || found->record != record ? nullptr : &*found;
-  }
-
-  const LinkReport::Constants& constants(uint32_t device_op) const {
-    return report.constants[constants_of_stream[kineto.device_ops[device_op].lane]];
-  }
-  std::span<const uint32_t> waits_of(const CallRole& role) const {
-    return std::span(waited_for).subspan(role.first_wait, role.last_wait - role.first_wait);
-  }
-  /// When the device operation was launched: before everything if its launch is not recorded.
-  int64_t launched_at(uint32_t device_op) const {
-    const uint32_t call = call_of_op[device_op];
-    return call == kNone ? std::numeric_limits<int64_t>::min() : kineto.calls[call].start_ns;
-  }
-  std::string_view text(StringId id) const { return (*strings)[id]; }
+  HostTrace& host() { return recording.host; }
+  const HostTrace& host() const { return recording.host; }
+  Profile& profile() { return recording.profile; }
+  const Profile& profile() const { return recording.profile; }
+  std::string_view text(StringId id) const { return trace.strings[id]; }
   void find(std::string tag, Severity severity, std::string sentence) {
     report.findings.push_back({std::move(tag), severity, -1, -1, std::move(sentence)});
   }
+
+  /// Those of Comms::messages that a device operation carries: rows [first, second).
+  std::pair<uint32_t, uint32_t> messages_of(uint32_t device_op) const;
+  /// The row of Comms::host_comms of a record, or null.
+  const HostComm* host_comm(uint32_t record) const;
+  /// The arguments of a CpuOp, or of a HostOp where there is no profile.
+  ArgumentTexts arguments_of(uint32_t op) const;
+  /// The constants of the device operation's device.
+  const LinkingReport::Constants& constants(uint32_t device_op) const {
+    return report.constants[device.constants_of_stream[profile().device_ops[device_op].lane]];
+  }
+  std::span<const uint32_t> waits_of(const CallRole& role) const {
+    return std::span(waits.waited_for).subspan(role.first_wait, role.last_wait - role.first_wait);
+  }
+  /// When the device operation was launched: before everything if its launch is not recorded.
+  int64_t launched_at(uint32_t device_op) const {
+    const uint32_t call = device.call_of_op[device_op];
+    return call == kNone ? std::numeric_limits<int64_t>::min() : profile().calls[call].start_ns;
+  }
 };
 
-// The steps, in order. Each says what it fills in.
-
-/// Cuts the Kineto trace down to the steps that are asked for; fit_window. Errors:
-/// pytorch.scope.steps.
-Result<void> keep_steps(Linking& l);
-/// host_of_op, op_of_host. Errors: pytorch.match.*, pytorch.scope.iteration.
-Result<void> match_host_ops(Linking& l);
-/// The same where nothing but names and their order joins the two; cuts the Kineto trace down to one
-/// iteration if it holds several.
-Result<void> match_by_names(Linking& l);
-/// thread_ops alone.
-void sort_thread_ops(Linking& l);
-/// Kineto's times count from the earliest of them. Errors: pytorch.kineto.time.
-Result<void> set_zero(Linking& l);
-/// host_comms, beside, carries_out; gives records of messages threads of their own. Of a host trace alone: host_comms.
-void find_host_comms(Linking& l);
-/// host_comms (group).
-void find_comm_groups(Linking& l);
-/// call_of_op, op_order, roles (launches), stream_ops, ops_by_end, previous, overlaps, thread_ops, thread_calls,
-/// thread_launches, enclosing_op, parent_op, comm_kernel.
-void attach_device_ops(Linking& l);
-/// Records of communication kernels that have none, from the operators that launch them (DeviceOp::comm).
-void ask_callers(Linking& l);
-/// work, report.work.
-void derive_work(Linking& l);
-/// The same for a host trace alone.
-void derive_host_work(Linking& l);
-/// messages.
-void find_messages(Linking& l);
-/// roles (blocks, waits_for, wait_end), events.
-void find_waits(Linking& l);
-/// report.constants, roles (split_at).
-void estimate_constants(Linking& l);
-/// items and chains of the host, item_of_op.
-void build_chains(Linking& l);
-/// spins; cuts items and chains of the host.
-void find_host_spins(Linking& l);
-/// items of the device, deps of the kinds launch, stream, event, contention, sync.
-void add_device_edges(Linking& l);
-/// deps of the kinds comm and data around host_comms; shrinks gaps and cuts items.
-void find_comm_waits(Linking& l);
-/// deps of the kind thread and more of kind sync; shrinks gaps and cuts items.
-void find_host_waits(Linking& l);
-/// Instead of the steps from match to here: report, op_of_host, items, chains and deps of a host trace alone.
-void chain_host_ops(Linking& l);
-/// Everything as a Trace, communication included.
-trace::Trace assemble(Linking& l, trace::Builder& builder, int64_t rank);
-
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -5,18 +5,18 @@
 
 #include "chakra/link/matching.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 
 Result<void> match_host_ops(Linking& l) {
-  const std::vector<CpuOp>& ops = l.kineto.ops;  // match_by_names() may cut it
-  l.host_of_op.assign(ops.size(), kNone);
-  l.op_of_host.assign(l.host.ops.size(), kNone);
-  l.report.has_host_trace = l.has_host;
-  if (!l.has_host) {
+  const std::vector<CpuOp>& ops = l.profile().ops;  // match_by_names() may cut it
+  l.match.host_of_op.assign(ops.size(), kNone);
+  l.match.op_of_host.assign(l.host().ops.size(), kNone);
+  l.report.has_host_trace = l.recording.has_host;
+  if (!l.recording.has_host) {
     l.report.host_ops = static_cast<int64_t>(ops.size());
     return {};
   }
-  l.report.host_ops = static_cast<int64_t>(l.host.op_count);
+  l.report.host_ops = static_cast<int64_t>(l.host().op_count);
 
   if (std::none_of(ops.begin(), ops.end(), [](const CpuOp& op) { return op.rf_id != 0; })) return match_by_names(l);
   RowMap by_id(ops, [](const CpuOp& op) { return op.rf_id == 0 ? std::nullopt : std::optional<uint64_t>(op.rf_id); });
@@ -26,20 +26,20 @@ Result<void> match_host_ops(Linking& l) {
   if (l.options.iteration)
     return fail(Code::bad_input, "pytorch.scope.iteration",
                 "the recording is matched by record-function ids; there are no iterations to choose from",
-                {l.kineto.file});
+                {l.profile().file});
 
-  for (uint32_t h = 0; h < l.host.ops.size(); ++h) {
-    const HostOp& op = l.host.ops[h];
+  for (uint32_t h = 0; h < l.host().ops.size(); ++h) {
+    const HostOp& op = l.host().ops[h];
     if (op.kind != HostOp::Kind::op) continue;
-    if (l.out_of_scope.contains(op.rf_id)) {
+    if (l.scope.left_out.contains(op.rf_id)) {
       --l.report.host_ops;
       continue;
     }
     const uint32_t found = op.rf_id == 0 ? kNone : by_id.find(op.rf_id);
-    if (found == kNone || l.host_of_op[found] != kNone) continue;
+    if (found == kNone || l.match.host_of_op[found] != kNone) continue;
     if (!names_agree(l.text(op.name), l.text(ops[found].name))) continue;
-    l.host_of_op[found] = h;
-    l.op_of_host[h] = found;
+    l.match.host_of_op[found] = h;
+    l.match.op_of_host[h] = found;
     ++l.report.matched_host_ops;
   }
   CHAKRA_TRY(judge_match(l, by_id));
@@ -52,7 +52,7 @@ Result<void> match_host_ops(Linking& l) {
 namespace {
 
 /// Of records that cannot all be of one recording, the one furthest from most of the others.
-Place odd_one_out(const Kineto& k) {
+Place odd_one_out(const Profile& k) {
   std::vector<std::pair<int64_t, int64_t>> starts;  // and where they stand
   const auto add = [&](const auto& records) {
     for (const Record& record : records) starts.emplace_back(record.start_ns, record.byte);
@@ -74,9 +74,9 @@ Place odd_one_out(const Kineto& k) {
 Result<void> set_zero(Linking& l) {
   int64_t first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
   const auto over_all = [&](const auto& use) {
-    for (auto& op : l.kineto.ops) use(op);
-    for (auto& call : l.kineto.calls) use(call);
-    for (auto& op : l.kineto.device_ops) use(op);
+    for (auto& op : l.profile().ops) use(op);
+    for (auto& call : l.profile().calls) use(call);
+    for (auto& op : l.profile().device_ops) use(op);
   };
   over_all([&](const Record& record) {
     first = std::min(first, record.start_ns);
@@ -90,14 +90,15 @@ Result<void> set_zero(Linking& l) {
   int64_t span = 0, absolute = 0;
   if (__builtin_sub_overflow(last, first, &span) || span > kLongestPs / kPsPerNs)
     return fail(Code::bad_input, "pytorch.kineto.time", "the records are more than 26 days apart; this one is furthest",
-                odd_one_out(l.kineto));
-  if (__builtin_add_overflow(l.kineto.base_ns, first, &absolute) ||
-      __builtin_add_overflow(l.kineto.base_ns, last, &absolute))
+                odd_one_out(l.profile()));
+  if (__builtin_add_overflow(l.profile().base_ns, first, &absolute) ||
+      __builtin_add_overflow(l.profile().base_ns, last, &absolute))
     return fail(Code::bad_input, "pytorch.kineto.time",
-                "the records lie further from baseTimeNanoseconds than 64 bits of nanoseconds reach", {l.kineto.file});
-  l.zero_ns = first;
+                "the records lie further from baseTimeNanoseconds than 64 bits of nanoseconds reach",
+                {l.profile().file});
+  l.scope.zero_ns = first;
   over_all([&](Record& record) { record.start_ns -= first; });
   return {};
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

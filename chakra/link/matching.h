@@ -9,7 +9,7 @@
 
 #include "chakra/link/linking.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 
 /// The least share of the smaller side's operators that has to be found on the other.
 inline constexpr double kFewestMatches = 0.95;
@@ -57,6 +57,12 @@ void report_missing(Linking& l);
 
 // ---- matches by the order of names (scope.cpp, part_by_names.cpp) ---------------------------------------------
 
+/// Matches where nothing but names and their order joins the two; cuts the Kineto trace down to one iteration if it
+/// holds several.
+Result<void> match_by_names(Linking& l);
+/// Threads::ops alone.
+void sort_thread_ops(Linking& l);
+
 /// Where `wanted` stands in `names`, without overlaps (Knuth, Morris, Pratt); and the most of it that
 /// stands anywhere.
 std::vector<size_t> occurrences(const std::vector<StringId>& wanted, const std::vector<StringId>& names,
@@ -73,4 +79,4 @@ bool is_host_comm(const Linking& l, const HostOp& op);
 /// `first`, `last`: ids between which the host trace was matched. Requires the other matches.
 void match_host_comm(Linking& l, uint64_t first, uint64_t last);
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -5,7 +5,7 @@
 
 #include "chakra/link/matching.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 /// What Kineto writes where a name has a byte that is not printable ASCII.
@@ -15,9 +15,9 @@ bool is_printable(char c) { return c >= 0x20 && c < 0x7f; }
 
 /// Where most operators of each thread of the host trace are, kNone where there are none.
 std::vector<uint32_t> lanes_of_threads(const Linking& l) {
-  std::vector<absl::flat_hash_map<uint32_t, int64_t>> count(l.host.threads.size());
-  for (uint32_t h = 0; h < l.host.ops.size(); ++h)
-    if (l.op_of_host[h] != kNone) ++count[l.host.ops[h].thread][l.kineto.ops[l.op_of_host[h]].lane];
+  std::vector<absl::flat_hash_map<uint32_t, int64_t>> count(l.host().threads.size());
+  for (uint32_t h = 0; h < l.host().ops.size(); ++h)
+    if (l.match.op_of_host[h] != kNone) ++count[l.host().ops[h].thread][l.profile().ops[l.match.op_of_host[h]].lane];
   std::vector<uint32_t> lanes(count.size(), kNone);
   for (size_t thread = 0; thread < count.size(); ++thread) {
     int64_t most = 0;
@@ -47,17 +47,18 @@ void match_other_names(Linking& l, const RowMap& by_id) {
   const std::vector<uint32_t> lanes = lanes_of_threads(l);
   int64_t count = 0;
   std::string example;
-  for (uint32_t h = 0; h < l.host.ops.size(); ++h) {
-    const HostOp& op = l.host.ops[h];
-    if (op.kind != HostOp::Kind::op || op.rf_id == 0 || l.op_of_host[h] != kNone) continue;
-    if (l.out_of_scope.contains(op.rf_id)) continue;
+  for (uint32_t h = 0; h < l.host().ops.size(); ++h) {
+    const HostOp& op = l.host().ops[h];
+    if (op.kind != HostOp::Kind::op || op.rf_id == 0 || l.match.op_of_host[h] != kNone) continue;
+    if (l.scope.left_out.contains(op.rf_id)) continue;
     const uint32_t found = by_id.find(op.rf_id);
-    if (found == kNone || l.host_of_op[found] != kNone || l.kineto.ops[found].lane != lanes[op.thread]) continue;
-    l.host_of_op[found] = h;
-    l.op_of_host[h] = found;
+    if (found == kNone || l.match.host_of_op[found] != kNone || l.profile().ops[found].lane != lanes[op.thread])
+      continue;
+    l.match.host_of_op[found] = h;
+    l.match.op_of_host[h] = found;
     ++l.report.matched_host_ops;
     if (count++ == 0)
-      example = fmt::format("node {} is {} there, and {} here", op.id, quote(l.text(l.kineto.ops[found].name)),
+      example = fmt::format("node {} is {} there, and {} here", op.id, quote(l.text(l.profile().ops[found].name)),
                             quote(l.text(op.name)));
   }
   if (count > 0)
@@ -68,8 +69,8 @@ void match_other_names(Linking& l, const RowMap& by_id) {
 }
 
 void take_host_names(Linking& l) {
-  for (uint32_t op = 0; op < l.kineto.ops.size(); ++op)
-    if (l.host_of_op[op] != kNone) l.kineto.ops[op].name = l.host.ops[l.host_of_op[op]].name;
+  for (uint32_t op = 0; op < l.profile().ops.size(); ++op)
+    if (l.match.host_of_op[op] != kNone) l.profile().ops[op].name = l.host().ops[l.match.host_of_op[op]].name;
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

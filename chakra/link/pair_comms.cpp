@@ -7,9 +7,9 @@
 #include <map>
 #include <tuple>
 
-#include "chakra/link/host_comm.h"
+#include "chakra/link/linking.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 using trace::CommType;
@@ -25,37 +25,71 @@ bool carries_out(const CommCallRow& call, CommKind record) {
           record.collective == CommType::scatter || record.collective == CommType::all_to_all);
 }
 
+struct Entry {
+  uint32_t op = 0;
+  int64_t rf_id = 0, start = 0, end = 0;
+  uint32_t lane = 0;
+  CommKind kind;
+  std::vector<int64_t> storages;  ///< ascending
+  int64_t elements = -1;          ///< that go in, as far as sizes say
+  const CommCallRow* row = nullptr;
+  std::vector<std::pair<NodeType, CommType>> parts;  ///< of a call: the records that are known to be its
+};
+
+int64_t add(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+void finish(Entry& entry, std::vector<Entry>& to) {
+  std::erase(entry.storages, 0);  // not said
+  std::sort(entry.storages.begin(), entry.storages.end());
+  to.push_back(std::move(entry));
+}
+
+bool same_tensors(const Entry& call, const Entry& record) {
+  return std::any_of(record.storages.begin(), record.storages.end(), [&](int64_t storage) {
+    return std::binary_search(call.storages.begin(), call.storages.end(), storage);
+  });
+}
+
+/// A backend may carry out one call in several parts: a monitored barrier by a message for each rank, a
+/// reduce-scatter by other collectives, a coalesced call by one for each tensor.
+bool may_have_parts(const Entry& call) {
+  return call.row->by_messages || call.kind.collective == CommType::reduce_scatter ||
+         contains(call.row->name, "coalesced");
+}
+
+bool has_part(const Entry& call, CommKind kind) {
+  return std::find(call.parts.begin(), call.parts.end(), std::pair(kind.type, kind.collective)) != call.parts.end();
+}
+
+/// Whether the call may have asked for the record, and has no such record yet.
+bool lacks(const Entry& call, const Entry& record) {
+  return carries_out(*call.row, record.kind) &&
+         (call.parts.empty() || (may_have_parts(call) && !has_part(call, record.kind)));
+}
+
 class CommPairing {
  public:
-  explicit CommPairing(Linking& l) : l_(l), host_alone_(l.kineto.file.empty()) {}
+  explicit CommPairing(Linking& l) : l_(l), host_alone_(l.profile().file.empty()) {}
 
   void run() {
     if (!host_alone_) find_backend_threads();
     collect();
     join();
     if (!host_alone_) move_messages();
-    std::sort(l_.host_comms.begin(), l_.host_comms.end(),
+    std::sort(l_.comms.host_comms.begin(), l_.comms.host_comms.end(),
               [](const HostComm& a, const HostComm& b) { return a.record < b.record; });
   }
 
  private:
-  struct Entry {
-    uint32_t op = 0;
-    int64_t rf_id = 0, start = 0, end = 0;
-    uint32_t lane = 0;
-    CommKind kind;
-    std::vector<int64_t> storages;  ///< ascending
-    int64_t elements = -1;          ///< that go in, as far as sizes say
-    const CommCallRow* row = nullptr;
-    std::vector<std::pair<NodeType, CommType>> parts;  ///< of a call: the records that are known to be its
-  };
-
   std::string_view name_of(uint32_t op) const {
-    return l_.text(host_alone_ ? l_.host.ops[op].name : l_.kineto.ops[op].name);
+    return l_.text(host_alone_ ? l_.host().ops[op].name : l_.profile().ops[op].name);
   }
 
   void collect() {
-    const size_t count = host_alone_ ? l_.host.ops.size() : l_.kineto.ops.size();
+    const size_t count = host_alone_ ? l_.host().ops.size() : l_.profile().ops.size();
     for (uint32_t op = 0; op < count; ++op) {
       const std::string_view name = name_of(op);
       const CommCallRow* row = find_comm_call(name);
@@ -65,13 +99,13 @@ class CommPairing {
       entry.op = op;
       entry.row = row;
       if (host_alone_) {
-        entry.rf_id = l_.host.ops[op].rf_id;
-        entry.start = static_cast<int64_t>(l_.host.ops[op].id);
-        entry.lane = l_.host.ops[op].thread;
+        entry.rf_id = l_.host().ops[op].rf_id;
+        entry.start = static_cast<int64_t>(l_.host().ops[op].id);
+        entry.lane = l_.host().ops[op].thread;
       } else {
-        const CpuOp& o = l_.kineto.ops[op];
-        const uint32_t host = l_.host_of_op[op];
-        entry.rf_id = o.rf_id == 0 && host != kNone ? l_.host.ops[host].rf_id : o.rf_id;
+        const CpuOp& o = l_.profile().ops[op];
+        const uint32_t host = l_.match.host_of_op[op];
+        entry.rf_id = o.rf_id == 0 && host != kNone ? l_.host().ops[host].rf_id : o.rf_id;
         entry.start = o.start_ns;
         entry.end = o.end_ns();
         entry.lane = o.lane;
@@ -87,7 +121,7 @@ class CommPairing {
   }
 
   void add_call(Entry& entry) {
-    const CommCall call = read_comm_call(*entry.row, arguments_of(l_, entry.op));
+    const CommCall call = read_comm_call(*entry.row, l_.arguments_of(entry.op));
     entry.kind = call.kind;
     for (const std::vector<TensorRef>* side : {&call.in, &call.out})
       for (const TensorRef& tensor : *side) entry.storages.push_back(tensor.storage);
@@ -108,22 +142,12 @@ class CommPairing {
     }
     finish(entry, records_);
   }
-  static int64_t add(int64_t a, int64_t b) {
-    int64_t sum = 0;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-  }
-  static void finish(Entry& entry, std::vector<Entry>& to) {
-    std::erase(entry.storages, 0);  // not said
-    std::sort(entry.storages.begin(), entry.storages.end());
-    to.push_back(std::move(entry));
-  }
-
   ArgumentTexts record_arguments(uint32_t op) const {
-    if (!host_alone_ && l_.host_of_op[op] == kNone && l_.kineto.ops[op].comm != trace::kNoRow) {
-      const CommRecord& record = l_.kineto.comms[l_.kineto.ops[op].comm];
+    if (!host_alone_ && l_.match.host_of_op[op] == kNone && l_.profile().ops[op].comm != trace::kNoRow) {
+      const CommRecord& record = l_.profile().comms[l_.profile().ops[op].comm];
       return {{}, record.dims, record.types};
     }
-    return arguments_of(l_, op);
+    return l_.arguments_of(op);
   }
 
   // ---- who asked for what --------------------------------------------------------------------------------
@@ -153,26 +177,6 @@ class CommPairing {
       take(r);
     }
     number();
-  }
-
-  bool same_tensors(const Entry& call, const Entry& record) const {
-    return std::any_of(record.storages.begin(), record.storages.end(), [&](int64_t storage) {
-      return std::binary_search(call.storages.begin(), call.storages.end(), storage);
-    });
-  }
-  /// A backend may carry out one call in several parts: a monitored barrier by a message for each rank, a
-  /// reduce-scatter by other collectives, a coalesced call by one for each tensor.
-  static bool may_have_parts(const Entry& call) {
-    return call.row->by_messages || call.kind.collective == CommType::reduce_scatter ||
-           contains(call.row->name, "coalesced");
-  }
-  static bool has_part(const Entry& call, CommKind kind) {
-    return std::find(call.parts.begin(), call.parts.end(), std::pair(kind.type, kind.collective)) != call.parts.end();
-  }
-  /// Whether the call may have asked for the record, and has no such record yet.
-  static bool lacks(const Entry& call, const Entry& record) {
-    return carries_out(*call.row, record.kind) &&
-           (call.parts.empty() || (may_have_parts(call) && !has_part(call, record.kind)));
   }
 
   /// Of the calls before place `end`, the last that fits: one with the record's tensors, if any of the last has them.
@@ -251,7 +255,7 @@ class CommPairing {
         if (!host_alone_) note_annotation(comm.record);
         continue;
       }
-      l_.host_comms.push_back(comm);
+      l_.comms.host_comms.push_back(comm);
     }
   }
 
@@ -261,7 +265,8 @@ class CommPairing {
   /// none. A message begins inside its call, and a host trace has all records on the thread that asked: there join()
   /// tells.
   bool is_annotation(uint32_t op) {
-    if (host_alone_ || l_.carries_out[l_.kineto.ops[op].lane] || !read_comm_record(record_arguments(op)).empty())
+    if (host_alone_ || l_.threads.carries_out[l_.profile().ops[op].lane] ||
+        !read_comm_record(record_arguments(op)).empty())
       return false;
     if (comm_kind(after_colon(name_of(op))).type != NodeType::coll) return false;
     note_annotation(op);
@@ -270,56 +275,57 @@ class CommPairing {
   /// The same of a record for which no call was found.
   bool is_nothing(const Entry& record) const {
     if (record.elements >= 0) return false;
-    return host_alone_ ? record.kind.collective != CommType::barrier : !l_.carries_out[l_.kineto.ops[record.op].lane];
+    return host_alone_ ? record.kind.collective != CommType::barrier
+                       : !l_.threads.carries_out[l_.profile().ops[record.op].lane];
   }
   void note_annotation(uint32_t op) {
-    l_.kineto.ops[op].host_comm = false;
-    l_.kineto.ops[op].annotation = true;
+    l_.profile().ops[op].host_comm = false;
+    l_.profile().ops[op].annotation = true;
   }
 
   /// Threads on which nothing runs outside of records.
   void find_backend_threads() {
-    Kineto& k = l_.kineto;
-    l_.carries_out.assign(k.threads.size(), 0);
-    std::vector<std::vector<std::pair<int64_t, int64_t>>> spans(k.threads.size());
-    for (const CpuOp& op : k.ops)
-      if (op.host_comm) spans[op.lane].emplace_back(op.start_ns, op.end_ns()), l_.carries_out[op.lane] = 1;
+    Profile& p = l_.profile();
+    l_.threads.carries_out.assign(p.threads.size(), 0);
+    std::vector<std::vector<std::pair<int64_t, int64_t>>> spans(p.threads.size());
+    for (const CpuOp& op : p.ops)
+      if (op.host_comm) spans[op.lane].emplace_back(op.start_ns, op.end_ns()), l_.threads.carries_out[op.lane] = 1;
     for (auto& of : spans) std::sort(of.begin(), of.end());
-    for (const CpuOp& op : k.ops) {
-      if (op.host_comm || !l_.carries_out[op.lane]) continue;
+    for (const CpuOp& op : p.ops) {
+      if (op.host_comm || !l_.threads.carries_out[op.lane]) continue;
       const auto& of = spans[op.lane];
       const auto behind = std::upper_bound(of.begin(), of.end(), std::pair(op.start_ns, INT64_MAX));
-      if (behind == of.begin() || std::prev(behind)->second < op.start_ns) l_.carries_out[op.lane] = 0;
+      if (behind == of.begin() || std::prev(behind)->second < op.start_ns) l_.threads.carries_out[op.lane] = 0;
     }
   }
 
   /// A message's record lasts from the call to the end of the wait for it, while its thread goes on: as many threads of
   /// their own as run at a time.
   void move_messages() {
-    Kineto& k = l_.kineto;
+    Profile& p = l_.profile();
     struct Lane {
       uint32_t thread;
       int64_t free;
     };
     std::map<uint32_t, std::vector<Lane>> lanes;  // by the thread that asked
-    l_.beside.assign(k.threads.size(), 0);
+    l_.threads.beside.assign(p.threads.size(), 0);
     std::vector<uint32_t> moved;
-    for (const HostComm& comm : l_.host_comms)
-      if (!l_.carries_out[k.ops[comm.record].lane]) moved.push_back(comm.record);
+    for (const HostComm& comm : l_.comms.host_comms)
+      if (!l_.threads.carries_out[p.ops[comm.record].lane]) moved.push_back(comm.record);
     std::sort(moved.begin(), moved.end(),
-              [&](uint32_t a, uint32_t b) { return std::tie(k.ops[a].start_ns, a) < std::tie(k.ops[b].start_ns, b); });
+              [&](uint32_t a, uint32_t b) { return std::tie(p.ops[a].start_ns, a) < std::tie(p.ops[b].start_ns, b); });
     for (const uint32_t record : moved) {
-      CpuOp& op = k.ops[record];
+      CpuOp& op = p.ops[record];
       std::vector<Lane>& own = lanes[op.lane];
       auto at = std::find_if(own.begin(), own.end(), [&](const Lane& lane) { return lane.free <= op.start_ns; });
       if (at == own.end()) {
-        trace::Lane thread = k.threads[op.lane];
+        trace::Lane thread = p.threads[op.lane];
         const std::string name = fmt::format("messages of thread {}, {}", thread.index, own.size() + 1);
-        thread.index = -1 - static_cast<int64_t>(l_.strings->intern(name));
-        own.push_back({static_cast<uint32_t>(k.threads.size()), 0});
-        k.threads.push_back(thread);
-        l_.beside.push_back(1);
-        l_.carries_out.push_back(1);
+        thread.index = -1 - static_cast<int64_t>(l_.trace.strings.intern(name));
+        own.push_back({static_cast<uint32_t>(p.threads.size()), 0});
+        p.threads.push_back(thread);
+        l_.threads.beside.push_back(1);
+        l_.threads.carries_out.push_back(1);
         at = std::prev(own.end());
       }
       at->free = op.end_ns();
@@ -341,4 +347,4 @@ class CommPairing {
 
 void find_host_comms(Linking& l) { CommPairing(l).run(); }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -12,9 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto host = ByteSource::from_memory(bytes.substr(0, zero));
   auto device = ByteSource::from_memory(bytes.substr(zero + 1));
   if (!host || !device) return 0;
-  pytorch::LinkOptions options;
+  link::LinkOptions options;
   options.salvage = size % 2 == 1;
-  auto linked = pytorch::link(std::move(*host), std::move(*device), {}, options);
+  auto linked = link::link_rank(std::move(*host), std::move(*device), {}, options);
   if (!linked) return 0;
   if (!trace::topological_order(linked->trace.deps).cycle.empty() || !linked->trace.defects.empty()) __builtin_trap();
   return 0;

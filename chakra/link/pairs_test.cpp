@@ -10,7 +10,7 @@
 #include "chakra/link/link.h"
 #include "chakra/link/matching.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 using chakra::testing::TemporaryFolder;
@@ -52,7 +52,7 @@ RankInput input_of(const Recorded& host, const Recorded& device) {
   return input;
 }
 
-bool has(const LinkReport& report, std::string_view tag) {
+bool has(const LinkingReport& report, std::string_view tag) {
   return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& f) { return f.tag == tag; });
 }
 
@@ -62,7 +62,7 @@ TEST(WrongPairs, AreRefusedOrNamed) {
   for (const Recorded& host : recorded())
     for (const Recorded& device : recorded()) {
       const std::string which = fmt::format("{} {} with {} {}", host.job, host.rank, device.job, device.rank);
-      const Result<Linked> linked = link(input_of(host, device));
+      const Result<Linked> linked = link_rank(input_of(host, device));
       if (host.job == device.job && host.rank == device.rank) {
         EXPECT_TRUE(linked) << which << ": " << linked.error().message();
         continue;
@@ -104,7 +104,7 @@ Result<Linked> link_small(const TemporaryFolder& folder, const char* host_member
   // 2023-11-14 22:13:20 UTC
   EXPECT_TRUE(write_file(
       input.device, fmt::format("{{\"baseTimeNanoseconds\": 1700000000000000000, \"traceEvents\": [{}]}}", events)));
-  return link(input);
+  return link_rank(input);
 }
 
 TEST(Processes, TellRunsApart) {
@@ -151,20 +151,20 @@ TEST(EmptyHostTrace, IsRefused) {
   ASSERT_TRUE(write_file(input.host,
                          "{\"schema\": \"1.1.1-chakra.0.0.4\", \"nodes\": [{\"id\": 1, \"name\": "
                          "\"[pytorch|profiler|execution_trace|process]\", \"ctrl_deps\": 1}]}"));
-  EXPECT_EQ(chakra::testing::tag_of(link(input)), "pytorch.host.nothing");
+  EXPECT_EQ(chakra::testing::tag_of(link_rank(input)), "pytorch.host.nothing");
 }
 
 /// Ranks of one job may be named in a way that nobody understands: what is in the files has to do.
 TEST(WrongPairs, RankThatTheUserNames) {
   CHAKRA_NEEDS_DATA();
   const RankInput input = input_of({"Pasync_base-2.6.0", 0}, {"Pasync_base-2.6.0", 1});
-  EXPECT_EQ(chakra::testing::tag_of(link(input)), "pytorch.pair.process");
+  EXPECT_EQ(chakra::testing::tag_of(link_rank(input)), "pytorch.pair.process");
   LinkOptions options;
   options.rank = 0;
-  const Result<Linked> linked = link(input, options);
+  const Result<Linked> linked = link_rank(input, options);
   ASSERT_TRUE(linked) << linked.error().message();
   EXPECT_TRUE(has(linked->report, "pytorch.pair.other_process"));
 }
 
 }  // namespace
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

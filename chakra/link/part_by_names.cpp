@@ -7,7 +7,7 @@
 
 #include "chakra/link/matching.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 constexpr size_t kMostThreads = 256;  // each is looked for on every thread of the host trace
@@ -35,20 +35,20 @@ class PartMatcher {
 
  private:
   void list() {
-    host_.resize(l_.host.threads.size());
+    host_.resize(l_.host().threads.size());
     absl::flat_hash_set<StringId> names;
-    for (const uint32_t h : ops_by_id(l_.host)) {
-      const HostOp& op = l_.host.ops[h];
+    for (const uint32_t h : ops_by_id(l_.host())) {
+      const HostOp& op = l_.host().ops[h];
       if (is_host_comm(l_, op)) continue;
       host_[op.thread].rows.push_back(h);
       host_[op.thread].names.push_back(op.name);
       names.insert(op.name);
     }
     sort_thread_ops(l_);
-    for (const std::vector<uint32_t>& ops : l_.thread_ops) {
+    for (const std::vector<uint32_t>& ops : l_.threads.ops) {
       Sequence lane;
       for (const uint32_t i : ops) {
-        const CpuOp& op = l_.kineto.ops[i];
+        const CpuOp& op = l_.profile().ops[i];
         if (op.host_comm) continue;
         ++all_;
         if (!names.contains(op.name)) continue;
@@ -62,7 +62,7 @@ class PartMatcher {
                      [](const Sequence& a, const Sequence& b) { return a.rows.size() > b.rows.size(); });
   }
 
-  uint64_t id(const Sequence& thread, size_t at) const { return l_.host.ops[thread.rows[at]].id; }
+  uint64_t id(const Sequence& thread, size_t at) const { return l_.host().ops[thread.rows[at]].id; }
 
   /// The longest thread has to stand in one place only: it says where the others are looked for.
   bool find(Sequence& lane, std::vector<char>& taken) {
@@ -98,8 +98,8 @@ class PartMatcher {
       known[lane.other] = 1;
       for (size_t i = 0; i < lane.rows.size(); ++i) {
         const uint32_t h = host_[lane.other].rows[lane.at + i];
-        l_.host_of_op[lane.rows[i]] = h;
-        l_.op_of_host[h] = lane.rows[i];
+        l_.match.host_of_op[lane.rows[i]] = h;
+        l_.match.op_of_host[h] = lane.rows[i];
         ++l_.report.matched_host_ops;
       }
     }
@@ -115,8 +115,8 @@ class PartMatcher {
     Uncovered out;
     bool before = false, after = false;
     const auto visit = [&](const auto& use) {
-      for (const uint32_t h : ops_by_id(l_.host))
-        if (l_.op_of_host[h] == kNone) use(h, l_.host.ops[h]);
+      for (const uint32_t h : ops_by_id(l_.host()))
+        if (l_.match.op_of_host[h] == kNone) use(h, l_.host().ops[h]);
     };
     visit([&](uint32_t, const HostOp& op) {
       before |= known[op.thread] && op.id < first_;
@@ -148,4 +148,4 @@ Result<bool> match_part_by_names(Linking& l) {
   return true;
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

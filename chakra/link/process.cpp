@@ -7,7 +7,7 @@
 
 #include "chakra/link/matching.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
@@ -16,14 +16,14 @@ constexpr int64_t kZoneNs = 15 * 60 * kSecondNs;
 constexpr int64_t kMostZonesNs = 14 * 3600 * kSecondNs;
 
 std::optional<int64_t> number(const Linking& l, std::string_view name) {
-  for (const trace::Attr& attr : l.host.metadata)
+  for (const trace::Attr& attr : l.host().metadata)
     if (const auto integer = attr.integer(); integer && l.text(attr.name) == name) return integer;
   return std::nullopt;
 }
 
 /// "2026-11-22 03:31:52", by the clock of a place that is not said, since 1970.
 std::optional<int64_t> wall_clock_ns(const Linking& l) {
-  for (const trace::Attr& attr : l.host.metadata) {
+  for (const trace::Attr& attr : l.host().metadata) {
     const auto text = attr.text();
     if (!text || l.text(attr.name) != "time" || text->size() != 19) continue;
     int64_t parts[6];
@@ -45,12 +45,12 @@ std::optional<int64_t> wall_clock_ns(const Linking& l) {
 bool at_the_same_time(const Linking& l) {
   constexpr int64_t kMostMs = 24 * 3600 * int64_t{1000};
   const std::optional<int64_t> begin = wall_clock_ns(l), from = number(l, "start_ts"), to = number(l, "finish_ts");
-  if (!begin || l.kineto.ops.empty()) return false;
+  if (!begin || l.profile().ops.empty()) return false;
   int64_t lasts = 0, device = INT64_MAX;
   if (from && to && !__builtin_sub_overflow(*to, *from, &lasts)) lasts = std::clamp<int64_t>(lasts, 0, kMostMs);
-  for (const CpuOp& op : l.kineto.ops) device = std::min(device, op.start_ns);
+  for (const CpuOp& op : l.profile().ops) device = std::min(device, op.start_ns);
   int64_t since = 0;
-  if (__builtin_add_overflow(device, l.kineto.base_ns, &device) || __builtin_sub_overflow(device, *begin, &since))
+  if (__builtin_add_overflow(device, l.profile().base_ns, &device) || __builtin_sub_overflow(device, *begin, &since))
     return false;
   if (since < -kMostZonesNs || since > kMostZonesNs + lasts * 1'000'000) return false;
   const int64_t in_zone = ((since + kSecondNs) % kZoneNs + kZoneNs) % kZoneNs;
@@ -63,7 +63,7 @@ Result<void> check_process(Linking& l, bool both_whole) {
   const std::optional<int64_t> host = number(l, "pid");
   if (!host || *host <= 0) return {};
   std::set<int64_t> processes;
-  for (const trace::Lane& thread : l.kineto.threads)
+  for (const trace::Lane& thread : l.profile().threads)
     if (thread.process > 0) processes.insert(thread.process);
   if (processes.empty() || processes.contains(*host)) return {};
   const std::string which =
@@ -73,11 +73,11 @@ Result<void> check_process(Linking& l, bool both_whole) {
     return fail(Code::bad_input, "pytorch.pair.process",
                 fmt::format("{}: they are not of the same run{}; --rank N links them all the same", which,
                             together ? " or rank, though they ran at the same time" : ""),
-                {l.host.file});
+                {l.host().file});
   l.find("pytorch.pair.other_process", Severity::warning,
          fmt::format("{}: they are of different runs of the same program, so tensors and times are not of one run",
                      which));
   return {};
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -8,29 +8,29 @@
 
 #include "chakra/link/matching.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 /// Drops what does not begin in [begin, last]: operators and calls. Of the device operations remain those
 /// that were launched in it, however late they ran, and those from before that had not ended at the
 /// beginning: they stand before the others on their streams. Returns old row -> new row of the operators.
 std::vector<uint32_t> cut(Linking& l, int64_t begin, int64_t last) {
-  Kineto& k = l.kineto;
+  Profile& p = l.profile();
   const auto inside = [&](const Record& r) { return r.start_ns >= begin && r.start_ns <= last; };
-  std::vector<uint32_t> row_of(k.ops.size(), kNone);
+  std::vector<uint32_t> row_of(p.ops.size(), kNone);
   uint32_t rows = 0;
-  for (uint32_t i = 0; i < k.ops.size(); ++i) {
-    if (inside(k.ops[i])) k.ops[row_of[i] = rows++] = k.ops[i];
-    else if (k.ops[i].rf_id != 0) l.out_of_scope.insert(k.ops[i].rf_id);
+  for (uint32_t i = 0; i < p.ops.size(); ++i) {
+    if (inside(p.ops[i])) p.ops[row_of[i] = rows++] = p.ops[i];
+    else if (p.ops[i].rf_id != 0) l.scope.left_out.insert(p.ops[i].rf_id);
   }
-  k.ops.resize(rows);
+  p.ops.resize(rows);
   absl::flat_hash_map<int64_t, int64_t> launched_at;
-  for (const RuntimeCall& call : k.calls) {
+  for (const RuntimeCall& call : p.calls) {
     const auto [found, added] = launched_at.try_emplace(call.correlation, call.start_ns);
     if (!added) found->second = std::max(found->second, call.start_ns);  // of nested calls the inner one launches
   }
-  std::erase_if(k.calls, [&](const RuntimeCall& call) { return !inside(call); });
-  std::erase_if(k.device_ops, [&](const DeviceOp& op) {
+  std::erase_if(p.calls, [&](const RuntimeCall& call) { return !inside(call); });
+  std::erase_if(p.device_ops, [&](const DeviceOp& op) {
     const auto found = op.correlation < 0 ? launched_at.end() : launched_at.find(op.correlation);
     const bool known = found != launched_at.end();
     if (known && found->second >= begin) return found->second > last;
@@ -51,7 +51,7 @@ struct HostThread {
 };
 
 std::vector<HostThread> host_threads(const Linking& l) {
-  const HostTrace& host = l.host;
+  const HostTrace& host = l.host();
   std::vector<HostThread> threads;  // by their first operator
   absl::flat_hash_map<uint32_t, size_t> index;
   for (const uint32_t h : ops_by_id(host)) {
@@ -65,13 +65,13 @@ std::vector<HostThread> host_threads(const Linking& l) {
 
 class NameMatcher {
  public:
-  explicit NameMatcher(Linking& l) : l_(l), k_(l.kineto), threads_(host_threads(l)) {}
+  explicit NameMatcher(Linking& l) : l_(l), p_(l.profile()), threads_(host_threads(l)) {}
 
   Result<void> run() {
     if (threads_.empty())
       return fail(Code::bad_input, "pytorch.match.low",
                   "the Kineto trace names no record functions, and the host trace holds nothing but Gloo's records",
-                  {l_.host.file});
+                  {l_.host().file});
     CHAKRA_TRY(find_threads());
     find_iterations();
     if (iterations_.empty())
@@ -79,7 +79,7 @@ class NameMatcher {
                   fmt::format("the operators of each thread of the host trace are in the Kineto trace, but in no "
                               "iteration those of all {} threads",
                               threads_.size()),
-                  {l_.host.file});
+                  {l_.host().file});
     CHAKRA_ASSIGN(const size_t chosen, choose());
     take(iterations_[chosen]);
     match_host_comm(l_, 0, UINT64_MAX);
@@ -102,15 +102,15 @@ class NameMatcher {
   void list_operators() {
     absl::flat_hash_set<StringId> known;
     for (const HostThread& thread : threads_)
-      for (const uint32_t h : thread.rows) known.insert(l_.host.ops[h].name);
+      for (const uint32_t h : thread.rows) known.insert(l_.host().ops[h].name);
     sort_thread_ops(l_);
-    ops_.resize(k_.threads.size());
-    names_.resize(k_.threads.size());
+    ops_.resize(p_.threads.size());
+    names_.resize(p_.threads.size());
     for (size_t lane = 0; lane < ops_.size(); ++lane)
-      for (const uint32_t op : l_.thread_ops[lane])
-        if (known.contains(k_.ops[op].name) && !k_.ops[op].host_comm) {
+      for (const uint32_t op : l_.threads.ops[lane])
+        if (known.contains(p_.ops[op].name) && !p_.ops[op].host_comm) {
           ops_[lane].push_back(op);
-          names_[lane].push_back(k_.ops[op].name);
+          names_[lane].push_back(p_.ops[op].name);
         }
   }
 
@@ -120,7 +120,7 @@ class NameMatcher {
     std::vector<char> taken(ops_.size(), 0);
     for (HostThread& thread : threads_) {
       std::vector<StringId> wanted;
-      for (const uint32_t h : thread.rows) wanted.push_back(l_.host.ops[h].name);
+      for (const uint32_t h : thread.rows) wanted.push_back(l_.host().ops[h].name);
       size_t longest = 0;
       for (uint32_t lane = 0; lane < ops_.size(); ++lane) {
         if (taken[lane]) continue;
@@ -128,21 +128,21 @@ class NameMatcher {
         if (found.size() > thread.found.size()) thread.found = std::move(found), thread.lane = lane;
       }
       if (thread.lane == kNone) {
-        const HostOp& stop = l_.host.ops[thread.rows[std::min(longest, thread.rows.size() - 1)]];
+        const HostOp& stop = l_.host().ops[thread.rows[std::min(longest, thread.rows.size() - 1)]];
         return fail(Code::bad_input, "pytorch.match.low",
                     fmt::format("the Kineto trace names no record functions, and on none of its threads stand the {} "
                                 "operators of thread {} of the host trace in their order; at best the first {}, up to "
                                 "{} (node {}); the two are not of the same run",
                                 show_count(static_cast<int64_t>(thread.rows.size())), thread.number, longest,
                                 quote(l_.text(stop.name)), stop.id),
-                    {l_.host.file, stop.byte});
+                    {l_.host().file, stop.byte});
       }
       taken[thread.lane] = 1;
     }
     return {};
   }
 
-  const CpuOp& op(const HostThread& thread, size_t at) const { return k_.ops[ops_[thread.lane][at]]; }
+  const CpuOp& op(const HostThread& thread, size_t at) const { return p_.ops[ops_[thread.lane][at]]; }
 
   /// The first thread of the host trace leads. The part of another thread is the first that begins after
   /// what stands before it in the host trace, and before what the first thread does after the iteration.
@@ -158,10 +158,10 @@ class NameMatcher {
       bool whole = true;
       for (size_t t = 1; t < threads_.size() && whole; ++t) {
         const HostThread& thread = threads_[t];
-        const uint64_t first_id = l_.host.ops[thread.rows[0]].id;
+        const uint64_t first_id = l_.host().ops[thread.rows[0]].id;
         const auto leads =
             static_cast<size_t>(std::partition_point(main.rows.begin(), main.rows.end(),
-                                                     [&](uint32_t h) { return l_.host.ops[h].id < first_id; }) -
+                                                     [&](uint32_t h) { return l_.host().ops[h].id < first_id; }) -
                                 main.rows.begin());
         const int64_t from = op(main, at + (leads > 0 ? leads - 1 : 0)).start_ns;
         const auto found = std::partition_point(thread.found.begin(), thread.found.end(),
@@ -187,7 +187,7 @@ class NameMatcher {
       if (*l_.options.iteration >= static_cast<int64_t>(count))
         return fail(Code::bad_input, "pytorch.scope.iteration",
                     fmt::format("there is no iteration {}; {} can be linked, from 0", *l_.options.iteration, count),
-                    {k_.file});
+                    {p_.file});
       chosen = static_cast<size_t>(*l_.options.iteration);
     } else {
       std::vector<size_t> by_length(count);
@@ -218,19 +218,19 @@ class NameMatcher {
       for (auto& lane : ops)
         for (uint32_t& row : lane) row = row_of[row];
     }
-    l_.host_of_op.assign(k_.ops.size(), kNone);
-    l_.op_of_host.assign(l_.host.ops.size(), kNone);
+    l_.match.host_of_op.assign(p_.ops.size(), kNone);
+    l_.match.op_of_host.assign(l_.host().ops.size(), kNone);
     for (size_t t = 0; t < threads_.size(); ++t)
       for (size_t i = 0; i < threads_[t].rows.size(); ++i) {
         const uint32_t row = ops[threads_[t].lane][iteration.at[t] + i], h = threads_[t].rows[i];
-        l_.host_of_op[row] = h;
-        l_.op_of_host[h] = row;
+        l_.match.host_of_op[row] = h;
+        l_.match.op_of_host[h] = row;
         ++l_.report.matched_host_ops;
       }
   }
 
   Linking& l_;
-  Kineto& k_;
+  Profile& p_;
   std::vector<HostThread> threads_;
   std::vector<std::vector<uint32_t>> ops_;    ///< per Kineto thread, as far as the host trace knows their names
   std::vector<std::vector<StringId>> names_;  ///< parallel to ops_
@@ -242,18 +242,18 @@ class NameMatcher {
 std::vector<size_t> occurrences(const std::vector<StringId>& wanted, const std::vector<StringId>& names,
                                 size_t& longest) {
   std::vector<size_t> fallback(wanted.size() + 1, 0), found;
-  for (size_t i = 1, k = 0; i < wanted.size(); ++i) {
-    while (k > 0 && wanted[i] != wanted[k]) k = fallback[k];
-    if (wanted[i] == wanted[k]) ++k;
-    fallback[i + 1] = k;
+  for (size_t i = 1, p = 0; i < wanted.size(); ++i) {
+    while (p > 0 && wanted[i] != wanted[p]) p = fallback[p];
+    if (wanted[i] == wanted[p]) ++p;
+    fallback[i + 1] = p;
   }
-  for (size_t i = 0, k = 0; i < names.size(); ++i) {
-    while (k > 0 && names[i] != wanted[k]) k = fallback[k];
-    if (names[i] == wanted[k]) ++k;
-    longest = std::max(longest, k);
-    if (k < wanted.size()) continue;
-    found.push_back(i + 1 - k);
-    k = 0;
+  for (size_t i = 0, p = 0; i < names.size(); ++i) {
+    while (p > 0 && names[i] != wanted[p]) p = fallback[p];
+    if (names[i] == wanted[p]) ++p;
+    longest = std::max(longest, p);
+    if (p < wanted.size()) continue;
+    found.push_back(i + 1 - p);
+    p = 0;
   }
   return found;
 }
@@ -275,7 +275,7 @@ struct StepWindow {
 /// is not a step.
 std::vector<StepWindow> find_steps(const Linking& l) {
   std::vector<StepWindow> all, steps;
-  for (const CpuOp& op : l.kineto.ops)
+  for (const CpuOp& op : l.profile().ops)
     if (const auto number = trace::step_number(l.text(op.name))) all.push_back({op.start_ns, op.end_ns(), *number});
   std::stable_sort(all.begin(), all.end(), [](const StepWindow& a, const StepWindow& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
@@ -302,7 +302,7 @@ Result<std::pair<int64_t, int64_t>> window_of(const Linking& l, std::pair<int64_
                 highest < 0 ? std::string("the recording has no ProfilerStep annotations")
                             : fmt::format("the recording has the steps {} to {}, none from {} to {}", lowest, highest,
                                           first, last),
-                {l.kineto.file});
+                {l.profile().file});
   return std::pair(begin, end);
 }
 
@@ -310,11 +310,13 @@ Result<std::pair<int64_t, int64_t>> window_of(const Linking& l, std::pair<int64_
 
 Result<void> keep_steps(Linking& l) {
   if (l.options.fit_steps) {
-    CHAKRA_ASSIGN(l.fit_window, window_of(l, *l.options.fit_steps));
+    CHAKRA_ASSIGN(l.scope.fit_window, window_of(l, *l.options.fit_steps));
   }
   if (l.options.steps) {
     CHAKRA_ASSIGN(const auto window, window_of(l, *l.options.steps));
-    const auto records = [&] { return l.kineto.ops.size() + l.kineto.calls.size() + l.kineto.device_ops.size(); };
+    const auto records = [&] {
+      return l.profile().ops.size() + l.profile().calls.size() + l.profile().device_ops.size();
+    };
     const size_t before = records();
     cut(l, window.first, window.second - 1);
     l.report.cut = static_cast<int64_t>(before - records());
@@ -322,4 +324,4 @@ Result<void> keep_steps(Linking& l) {
   return {};
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -2,21 +2,21 @@
 
 #include <fmt/format.h>
 
-namespace chakra::pytorch {
+namespace chakra::link {
 
 UnrecordedWork::UnrecordedWork(const Linking& l) : l_(l) {
-  for (const RuntimeCall& call : l.kineto.calls)
+  for (const RuntimeCall& call : l.profile().calls)
     if (call.correlation >= 0 && (first_correlation_ < 0 || call.correlation < first_correlation_))
       first_correlation_ = call.correlation;
 }
 
 bool UnrecordedWork::precedes(uint32_t op, int64_t explained_ns) const {
-  const Kineto& k = l_.kineto;
-  const DeviceOp& x = k.device_ops[op];
-  const uint32_t before = l_.previous[op], call = l_.call_of_op[op];
+  const Profile& p = l_.profile();
+  const DeviceOp& x = p.device_ops[op];
+  const uint32_t before = l_.device.previous[op], call = l_.device.call_of_op[op];
   if (before == kNone || x.start_ns <= explained_ns + kUnexplainedNs) return false;
   if (call == kNone) return x.correlation >= 0 && x.correlation < first_correlation_;
-  return k.calls[call].end_ns() <= k.device_ops[before].end_ns();
+  return p.calls[call].end_ns() <= p.device_ops[before].end_ns();
 }
 
 void UnrecordedWork::report(Linking& l) {
@@ -28,4 +28,4 @@ void UnrecordedWork::report(Linking& l) {
                   show_count(l.report.unrecorded), show_time(l.report.unrecorded_ns * kPsPerNs), trace::kUnrecorded));
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

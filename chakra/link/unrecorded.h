@@ -3,7 +3,7 @@
 
 #include "chakra/link/linking.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 
 /// Reads the records of device operations and calls, call_of_op and previous.
 class UnrecordedWork {
@@ -16,7 +16,7 @@ class UnrecordedWork {
   /// recording: correlations are given out as calls begin.
   bool precedes(uint32_t op, int64_t explained_ns) const;
 
-  /// Finding: pytorch.device.unrecorded, from LinkReport::unrecorded.
+  /// Finding: pytorch.device.unrecorded, from LinkingReport::unrecorded.
   static void report(Linking& l);
 
  private:
@@ -24,4 +24,4 @@ class UnrecordedWork {
   int64_t first_correlation_ = -1;  ///< of the recorded calls
 };
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "chakra/link/shapes.h"
+#include "chakra/link/from_recording.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 
 enum class WorkKind : uint8_t {
   matrix,
@@ -105,4 +105,4 @@ struct WorkReport {
   std::vector<Rest> rest;                         ///< longest first
 };
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -7,7 +7,7 @@
 #include "chakra/base/base.h"
 #include "chakra/link/work.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 using trace::DType;
@@ -830,4 +830,4 @@ const WorkRow* find_work_row(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace chakra::pytorch
+}  // namespace chakra::link

@@ -10,7 +10,7 @@
 #include "chakra/base/testing/testing.h"
 #include "chakra/link/link.h"
 
-namespace chakra::pytorch {
+namespace chakra::link {
 namespace {
 
 struct Recorded {
@@ -208,4 +208,4 @@ TEST(Work, EveryOperatorHasOneRow) {
 }
 
 }  // namespace
-}  // namespace chakra::pytorch
+}  // namespace chakra::link
