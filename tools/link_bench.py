@@ -84,7 +84,7 @@ def main():
                 sys.exit(f"link_bench: the self-replay is off by {report['self_replay_error']}")
         if len(answers) > 1:
             sys.exit("link_bench: two runs gave two answers")
-        floor = bare_parse(args.bin + "/pytorch_bench", many)
+        floor = bare_parse(args.bin + "/link_bench", many)
         total, (best, user, system) = statistics.median(t[0] for t in times), min(times)
         print(f"{size / 1e6:,.0f} MB of recordings ({args.copies} copies), "
               f"in an address space of {limit / 1e6:,.0f} MB")

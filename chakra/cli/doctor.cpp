@@ -13,8 +13,9 @@
 #include "chakra/cli/cli.h"
 #include "chakra/io/io.h"
 #include "chakra/kind/kind.h"
+#include "chakra/link/link.h"
 #include "chakra/pack/pack.h"
-#include "chakra/pytorch/pytorch.h"
+#include "chakra/recording/recording.h"
 
 namespace chakra::cli {
 namespace {
@@ -298,14 +299,14 @@ void judge_recordings(Folder& folder) {
     folder.next.push_back(fmt::format("chakra link {} -o trace.0.et", folder.path));
     return;
   }
-  const auto pairing = pytorch::pair_folder(folder.path);
+  const auto pairing = recording::pair_folder(folder.path);
   if (!pairing) {
     folder.find(pairing.error().tag, Severity::error, -1, pairing.error().text);
     return;
   }
   std::vector<int64_t> numbers, alone;
   bool hosts = false, devices = false;
-  for (const pytorch::RankInput& rank : pairing->ranks) {
+  for (const recording::RankInput& rank : pairing->ranks) {
     numbers.push_back(rank.rank);
     hosts |= !rank.host.empty();
     devices |= !rank.device.empty();
@@ -342,8 +343,9 @@ Result<Folder> look_at(const std::string& path) {
     if (auto looked = look_at_contents(file); !looked) {
       file.wrong = looked.error();
       folder.find(looked.error().tag, Severity::error, -1, fmt::format("{}: {}", file.name, looked.error().text));
-    } else if (file.kind == File::Kind::host && std::find(pytorch::kHostSchemas.begin(), pytorch::kHostSchemas.end(),
-                                                          file.version) == pytorch::kHostSchemas.end()) {
+    } else if (file.kind == File::Kind::host &&
+               std::find(recording::kHostSchemas.begin(), recording::kHostSchemas.end(), file.version) ==
+                   recording::kHostSchemas.end()) {
       folder.find("cli.doctor.version", Severity::warning, -1,
                   fmt::format("{}: the schema {} is not known; it is read by the names of its fields", file.name,
                               quote(file.version)));

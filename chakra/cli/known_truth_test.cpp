@@ -7,18 +7,20 @@
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/testing/testing.h"
 #include "chakra/io/io.h"
+#include "chakra/link/link.h"
 #include "chakra/match/match.h"
-#include "chakra/pytorch/pytorch.h"
-#include "chakra/pytorch/testing/device_programs.h"
-#include "chakra/pytorch/testing/recording.h"
+#include "chakra/recording/recording.h"
+#include "chakra/recording/testing/device_programs.h"
+#include "chakra/recording/testing/machine.h"
+#include "chakra/recording/testing/programs.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra {
 namespace {
 
-using pytorch::testing::Machine;
-using pytorch::testing::MachineOptions;
-using pytorch::testing::Program;
+using recording::testing::Machine;
+using recording::testing::MachineOptions;
+using recording::testing::Program;
 
 constexpr double kTolerance = 0.01;
 constexpr uint64_t kSeeds = 5;
@@ -43,10 +45,10 @@ trace::Trace record_and_link(const Program& program, uint64_t seed, MachineOptio
   program.run(partly_faster);
   truth.half_recorded_ns = static_cast<double>(partly_faster.span());
 
-  pytorch::RankInput input;
+  recording::RankInput input;
   input.device = folder.write("device.json", machine.kineto());
   if (with_host) input.host = folder.write("host.json", machine.host_trace());
-  auto linked = pytorch::link(input);
+  auto linked = link::link_rank(input);
   EXPECT_TRUE(linked) << linked.error().message();
   if (!linked) return {};
   EXPECT_EQ(linked->report.host_ops, static_cast<int64_t>(machine.op_count()));
@@ -182,10 +184,10 @@ TEST(Job, SkewedClocksAndTheLateRankAreFound) {
       ::chakra::testing::TemporaryFolder folder;
       trace::TraceSet job;
       for (int rank = 0; rank < 2; ++rank) {
-        pytorch::RankInput input;
+        recording::RankInput input;
         input.device = folder.write(fmt::format("rank{}.json", rank),
                                     ranks_recording(rank, rank == 1 ? clock : RankClock{}, 1, seed));
-        auto linked = pytorch::link(input);
+        auto linked = link::link_rank(input);
         ASSERT_TRUE(linked) << linked.error().message();
         ASSERT_EQ(linked->report.comm_nodes, kSteps);
         job.ranks.push_back(analyze::communication_of(linked->trace));
@@ -214,8 +216,8 @@ std::string test_name(const ::testing::TestParamInfo<Program>& program) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, KnownTruth, ::testing::ValuesIn(pytorch::testing::programs()), test_name);
-INSTANTIATE_TEST_SUITE_P(DevicePrograms, KnownTruth, ::testing::ValuesIn(pytorch::testing::device_programs()),
+INSTANTIATE_TEST_SUITE_P(Programs, KnownTruth, ::testing::ValuesIn(recording::testing::programs()), test_name);
+INSTANTIATE_TEST_SUITE_P(DevicePrograms, KnownTruth, ::testing::ValuesIn(recording::testing::device_programs()),
                          test_name);
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Options {
 
 using job::LinkedRank;
 
-Json constants_json(const pytorch::LinkReport& report) {
+Json constants_json(const link::LinkingReport& report) {
   Json json = Json::object();
   for (const auto& row : report.constants) {
     const std::string at = report.constants.size() > 1 ? fmt::format("@{}", row.device) : "";
@@ -34,7 +34,7 @@ Json constants_json(const pytorch::LinkReport& report) {
 }
 
 Json to_json(const LinkedRank& rank) {
-  const pytorch::LinkReport& r = rank.report;
+  const link::LinkingReport& r = rank.report;
   const sim::SelfReplay& s = rank.replay;
   Json edges = Json::object();
   for (size_t i = 0; i < r.edges.size(); ++i)
@@ -83,7 +83,7 @@ Json to_json(const LinkedRank& rank) {
 std::string signed_percent(double share) { return fmt::format("{:+.2f} %", share * 100); }
 
 std::string to_text(const LinkedRank& rank) {
-  const pytorch::LinkReport& r = rank.report;
+  const link::LinkingReport& r = rank.report;
   const sim::SelfReplay& s = rank.replay;
   const bool both = !rank.input.host.empty() && !rank.input.device.empty();
   std::string out = fmt::format("rank {}: {}{}{} -> {}\n", rank.rank, rank.input.host, both ? " + " : "",

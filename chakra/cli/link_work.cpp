@@ -24,11 +24,11 @@ double share(int64_t part, int64_t whole) {
 
 }  // namespace
 
-Json to_json(const pytorch::WorkReport& work) {
+Json to_json(const link::WorkReport& work) {
   Json kinds = Json::object(), rest = Json::array();
   for (size_t i = 0; i < work.kinds.size(); ++i)
     if (const auto& kind = work.kinds[i]; kind.bytes > 0 || kind.operations > 0)
-      kinds[std::string(pytorch::kWorkKindNames[i])] = {
+      kinds[std::string(link::kWorkKindNames[i])] = {
           {"operations", kind.operations}, {"bytes", kind.bytes}, {"device_ns", kind.device_ns}};
   for (const auto& row : work.rest)
     rest.push_back({{"name", row.name}, {"reason", row.reason}, {"device_ns", row.device_ns}, {"count", row.count}});
@@ -46,7 +46,7 @@ Json to_json(const pytorch::WorkReport& work) {
           {"rest", rest}};
 }
 
-std::vector<std::string> work_lines(const pytorch::WorkReport& work) {
+std::vector<std::string> work_lines(const link::WorkReport& work) {
   if (work.device_ns == 0 && work.operators == 0) return {};
   std::vector<std::string> lines;
   std::string& line = lines.emplace_back(

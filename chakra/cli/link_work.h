@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "chakra/cli/cli.h"
-#include "chakra/pytorch/pytorch.h"
+#include "chakra/link/link.h"
 
 namespace chakra::cli {
 
 /// The keys are in docs/linking.md, Work.
-Json to_json(const pytorch::WorkReport& work);
+Json to_json(const link::WorkReport& work);
 /// Lines of the report, each without its label, empty where there is nothing to say.
-std::vector<std::string> work_lines(const pytorch::WorkReport& work);
+std::vector<std::string> work_lines(const link::WorkReport& work);
 
 }  // namespace chakra::cli

@@ -12,8 +12,9 @@
 #include "chakra/foreign/foreign.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
+#include "chakra/link/link.h"
 #include "chakra/net/net.h"
-#include "chakra/pytorch/pytorch.h"
+#include "chakra/recording/recording.h"
 #include "chakra/view/view.h"
 
 namespace chakra::cli {
@@ -75,7 +76,7 @@ Table formats() {
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
   for (const auto& row : foreign::kForms)
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
-  for (const auto& row : pytorch::kFormats)
+  for (const auto& row : recording::kFormats)
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
   for (const auto& row : view::kForms)
     table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
@@ -99,8 +100,8 @@ Table work() {
                {"bytes", Table::Kind::text},
                {"operators", Table::Kind::text}},
               {}};
-  for (const pytorch::WorkRow& row : pytorch::kWorkRows)
-    table.rows.push_back({std::string(pytorch::name(row.kind)), std::string(row.operations), std::string(row.bytes),
+  for (const link::WorkRow& row : link::kWorkRows)
+    table.rows.push_back({std::string(link::name(row.kind)), std::string(row.operations), std::string(row.bytes),
                           std::string(row.names)});
   return table;
 }

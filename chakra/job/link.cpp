@@ -60,15 +60,15 @@ class LinkJob {
     if (o_.of_folders()) {
       if (o_.explain) return fail(Code::usage, "cli.usage", "--explain is for one rank");
       if (o_.link.rank) return fail(Code::usage, "cli.usage", "--rank is for one rank; a folder's files say theirs");
-      CHAKRA_ASSIGN(pytorch::Pairing pairing, pytorch::pair_folders(o_.inputs));
+      CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders(o_.inputs));
       inputs_ = std::move(pairing.ranks);
       job_.findings = std::move(pairing.findings);
     } else if (o_.inputs.size() == 1) {
-      CHAKRA_ASSIGN(pytorch::RankInput input, pytorch::pair_file(o_.inputs[0]));
+      CHAKRA_ASSIGN(recording::RankInput input, recording::pair_file(o_.inputs[0]));
       inputs_.push_back(std::move(input));
     } else {
-      CHAKRA_ASSIGN(pytorch::RankInput input,
-                    pytorch::pair_files(o_.inputs[0], o_.inputs[1], o_.link.rank.has_value()));
+      CHAKRA_ASSIGN(recording::RankInput input,
+                    recording::pair_files(o_.inputs[0], o_.inputs[1], o_.link.rank.has_value()));
       inputs_.push_back(std::move(input));
     }
     return {};
@@ -94,7 +94,7 @@ class LinkJob {
   Result<void> link_rank(size_t i) {
     LinkedRank& rank = job_.ranks[i];
     rank.input = inputs_[i];
-    CHAKRA_ASSIGN(pytorch::Linked linked, pytorch::link(inputs_[i], o_.link));
+    CHAKRA_ASSIGN(link::Linked linked, link::link_rank(inputs_[i], o_.link));
     rank.rank = linked.trace.rank;
     rank.nodes = linked.trace.size();
     rank.report = std::move(linked.report);
@@ -152,7 +152,7 @@ class LinkJob {
   };
 
   const LinkJobOptions& o_;
-  std::vector<pytorch::RankInput> inputs_;
+  std::vector<recording::RankInput> inputs_;
   std::vector<Traces> traces_;                    ///< by rank, of several
   std::vector<std::optional<AtomicFile>> files_;  ///< by rank
   LinkedJob job_;

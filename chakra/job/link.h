@@ -8,7 +8,8 @@
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/base.h"
 #include "chakra/job/max_error.h"
-#include "chakra/pytorch/pytorch.h"
+#include "chakra/link/link.h"
+#include "chakra/recording/recording.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::job {
@@ -17,7 +18,7 @@ struct LinkJobOptions {
   std::vector<std::string>
       inputs;          ///< host and device trace of a rank, in any order, one of them, or one or two folders
   std::string output;  ///< the trace; of folders the folder for trace.<rank>.et
-  pytorch::LinkOptions link;
+  link::LinkOptions link;
   std::optional<int64_t> explain;   ///< a node: why its edges are there
   std::optional<double> max_error;  ///< percent
   int jobs = 0;                     ///< ranks at the same time; 0: one per core
@@ -27,9 +28,9 @@ struct LinkJobOptions {
 
 /// What is kept of a rank once it is linked.
 struct LinkedRank {
-  pytorch::RankInput input;
+  recording::RankInput input;
   std::string output;
-  pytorch::LinkReport report;
+  link::LinkingReport report;
   sim::SelfReplay replay;
   bool replayed = false;
   int64_t rank = 0;
@@ -50,7 +51,7 @@ struct LinkedJob {
   Result<void> commit();
 };
 
-/// Errors: cli.usage for inputs and options that do not go together; those of pytorch::pair_*, pytorch::link,
+/// Errors: cli.usage for inputs and options that do not go together; those of recording::pair_*, link::link_rank,
 /// sim::self_replay, io::write_et. Cost: that of linking; several ranks are all in memory until their clocks are known.
 Result<LinkedJob> link_job(const LinkJobOptions& options);
 

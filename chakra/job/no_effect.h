@@ -9,8 +9,8 @@
 #include "chakra/base/base.h"
 #include "chakra/coll/coll.h"
 #include "chakra/job/simulate.h"
+#include "chakra/link/link.h"
 #include "chakra/match/match.h"
-#include "chakra/pytorch/pytorch.h"
 #include "chakra/sim/sim.h"
 #include "chakra/trace/trace.h"
 
@@ -42,6 +42,6 @@ Findings options_without_effect(const SimulateOptions& asked, const JobFacts& jo
 /// The same for --groups of other commands: nothing, or one finding.
 Findings groups_without_effect(const match::GroupTable& groups, const std::vector<trace::Trace>& traces);
 /// The same for 'chakra link', of one rank.
-Findings link_options_without_effect(const pytorch::LinkOptions& options, const pytorch::LinkReport& report);
+Findings link_options_without_effect(const link::LinkOptions& options, const link::LinkingReport& report);
 
 }  // namespace chakra::job

@@ -1,0 +1,63 @@
+// What a communication node moves (comm_nodes.cpp).
+#pragma once
+
+#include <map>
+
+#include "chakra/link/linking.h"
+
+namespace chakra::link {
+
+struct CommNode {
+  trace::NodeType type = trace::NodeType::coll;
+  trace::Comm comm;
+};
+
+/// Fills what `to` lacks.
+void complete(CommRecord& to, const CommRecord& from);
+
+class CommNodes {
+ public:
+  explicit CommNodes(Linking& l);
+
+  /// Whether a device operation, or an operator, is a communication, and which.
+  bool device(uint32_t op, CommNode& node);
+  /// One of Linking::messages: always.
+  bool message(uint32_t row, CommNode& node);
+  /// An operator of the Kineto trace: one of Linking::host_comms.
+  bool host(uint32_t op, CommNode& node);
+  /// Whether an operator of the host trace alone is one: of Linking::host_comms, or record_param_comms, but for waits.
+  bool record(uint32_t host_op, CommNode& node);
+
+  /// Groups and sequence numbers, when all nodes are in the trace.
+  void finish(trace::Trace& trace);
+
+ private:
+  void fill(CommNode& node, CommKind kind, const CommRecord& record, std::string_view tensors, std::string_view types,
+            std::string_view backend);
+  void describe(CommNode& node, CommKind kind, const CommRecord& record, std::string_view dtype,
+                std::string_view backend);
+  void carried_out(const HostComm& comm, CommNode& node);
+  void find_place(CommKind kind, CommRecord& record, int64_t place);
+  void ask_host(uint32_t op, CommRecord& record, std::string_view& tensors, std::string_view& types) const;
+  void find_ends(CommRecord& record, CommKind kind, std::string_view annotation);
+  trace::ProcessGroup* find_group(std::string_view name);  ///< null: not known yet
+  StringId only_group(std::string_view backend);
+  void note_group(const CommRecord& record);
+  std::string libraries() const;
+  static void number(std::span<trace::Comm* const> collectives);
+  /// A collective, and HostComm::turn of it; kNone: of another kind.
+  struct Turn {
+    uint32_t turn;
+    trace::Comm* comm;
+  };
+  static void put_in_turn(std::vector<Turn>& collectives);
+
+  Linking& l_;
+  std::vector<trace::ProcessGroup> groups_;
+  std::vector<uint32_t> turns_;  ///< of the nodes that host() and record() described
+  StringId last_noted_ = 0;
+  int64_t unnamed_groups_ = 0, size_unknown_ = 0;
+  std::map<std::string_view, int64_t> size_unknown_of_;  ///< by library, of device operations
+};
+
+}  // namespace chakra::link

@@ -1,0 +1,73 @@
+// Recording -> Trace. What ran, with its tensors, and when it ran, and what ran on the device, become one dependency
+// graph of a process, in which every edge says from which record or rule it comes. docs/linking.md explains the graph
+// and its rules.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/link/work.h"
+#include "chakra/recording/recording.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::link {
+
+/// What linking found out beside the graph.
+struct LinkingReport {
+  int64_t host_ops = 0;          ///< of the host trace but roots and process groups; Kineto's if alone
+  int64_t matched_host_ops = 0;  ///< found in the Kineto trace by record-function id and name
+  bool by_names = false;         ///< by the order of names instead: the Kineto trace has no ids
+  bool has_host_trace = false;
+  int64_t iteration = -1;  ///< the one that was linked, of several; -1: all of the recording
+  int64_t cut = -1;        ///< records that LinkOptions::steps left out; -1: they were not given
+  int64_t left_out = 0;    ///< damaged records, with LinkOptions::salvage
+  int64_t device_ops = 0;
+  int64_t attached_device_ops = 0;  ///< to the operator that encloses their launch
+  int64_t launched_before = 0;      ///< device operations launched before the recording began
+  int64_t host_spins = 0;           ///< waits for what a kernel writes, which no call records
+  int64_t unrecorded = 0;           ///< times that device work is assumed which was not recorded
+  int64_t unrecorded_ns = 0;        ///< and how long that took
+  int64_t inferred_edges = 0;
+  std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< by kind
+  int64_t comm_nodes = 0;
+  uint64_t comm_bytes = 0;
+  int64_t unattributed_sync_ns = 0;  ///< time in blocking calls for which nothing to wait for was found
+  struct Constants {
+    int64_t device = 0;
+    int64_t launch_ns = 0;  ///< from the end of the call; negative: before it
+    int64_t graph_launch_ns = 0, dispatch_gap_ns = 0;
+    int64_t launch_samples = 0, graph_samples = 0, gap_samples = 0;  ///< 0: a documented default
+    bool used_launch = false, used_graph = false, used_gap = false;
+  };
+  std::vector<Constants> constants;  ///< one row per device
+  WorkReport work;
+  Findings findings;
+};
+
+struct Linked {
+  trace::Trace trace;
+  LinkingReport report;
+};
+
+struct LinkOptions {
+  bool salvage = false;              ///< leave damaged records out, keep what is whole of a file that was cut
+  std::optional<int64_t> rank;       ///< overrides what the files say
+  std::optional<int64_t> iteration;  ///< of those that match the host trace, from 0
+  std::optional<std::pair<int64_t, int64_t>> steps;  ///< ProfilerStep numbers, both included
+  /// Only operations launched in these steps tell the constants, so that the other steps judge them.
+  std::optional<std::pair<int64_t, int64_t>> fit_steps;
+};
+
+/// Reads and links the recordings of one rank. Cost: O(records log records).
+/// Errors: those of read_recording; pytorch.match.*; pytorch.scope.*; pytorch.pair.rank; pytorch.pair.process;
+/// pytorch.kineto.time.
+Result<Linked> link_rank(const RankInput& input, const LinkOptions& options = {});
+/// The same from sources that are open already, at least one of them; `input` says the rank.
+Result<Linked> link_rank(std::optional<ByteSource> host, std::optional<ByteSource> device, const RankInput& input,
+                         const LinkOptions& options);
+
+}  // namespace chakra::link

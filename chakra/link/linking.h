@@ -1,0 +1,242 @@
+// The state of linking one rank, passed from step to step (steps.h is the table of contents). All
+// times are nanoseconds since the recording's zero, the earliest start on host or device.
+#pragma once
+
+#include <absl/container/flat_hash_set.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "chakra/link/from_recording.h"
+#include "chakra/link/link.h"
+#include "chakra/link/steps.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::link {
+
+inline constexpr uint32_t kNone = UINT32_MAX;
+
+/// Frees the memory of containers; `x = {}` would keep a vector's.
+template <class... T>
+void release(T&... containers) {
+  ((containers = T()), ...);
+}
+
+/// std::stable_sort, but recordings stand mostly in order, and then looking is enough.
+template <class Rows, class Before>
+void sort_rows(Rows& rows, const Before& before) {
+  if (!std::is_sorted(rows.begin(), rows.end(), before)) std::stable_sort(rows.begin(), rows.end(), before);
+}
+
+/// Measured times are compared with this much patience: two clocks are involved, and older files
+/// hold whole microseconds.
+inline constexpr int64_t kToleranceNs = 1'500;
+/// How far the device's clock may be off the host's where a record leaves no doubt who waits for whom.
+inline constexpr int64_t kClockSkewNs = 50'000;
+/// A start this much later than everything known explains is not jitter.
+inline constexpr int64_t kUnexplainedNs = 20'000;
+/// The longest time between two operations of a stream that passes for a dispatch gap.
+inline constexpr int64_t kLongestGapNs = 10'000;
+
+/// A piece of host time or a device operation: a node of the graph to be.
+struct Item {
+  enum class Kind : uint8_t {
+    op,                 ///< first piece of an operator
+    op_rest,            ///< a later piece
+    annotation,         ///< an annotation's beginning; takes no time
+    call,               ///< a launch or blocking call, or its first piece
+    call_rest,          ///< what a call does after its launch
+    sync_remainder,     ///< what a blocking call does after its wait
+    gap,                ///< host time that no operator accounts for
+    initial_condition,  ///< stands for work before the recording
+    unrecorded,         ///< stands for device work that was not recorded; record: the DeviceOp after it
+    device,
+    device_rest,  ///< what a device operation does after another one of its stream began
+    message,      ///< one that a kernel carries beside others; takes no time of its own; record: messages
+    untimed,      ///< an operator of a host trace without a Kineto trace; record: HostOp
+  } kind = Kind::op;
+  bool waited = false;      ///< a gap that has shrunk to what followed a wait
+  uint32_t record = kNone;  ///< CpuOp, RuntimeCall or DeviceOp
+  int64_t start = 0;
+  int64_t dur = 0;
+  uint32_t lane = 0;    ///< thread or stream
+  uint32_t of = kNone;  ///< continues(): the item that it continues; else that of the innermost operator around it
+  int64_t end() const { return start + dur; }
+  bool continues() const {
+    return kind == Kind::op_rest || kind == Kind::call_rest || kind == Kind::device_rest ||
+           kind == Kind::sync_remainder;
+  }
+};
+
+struct Dependency {
+  uint32_t item = 0;
+  uint32_t on = 0;
+  trace::EdgeKind kind = trace::EdgeKind::program;
+  bool inferred = false;
+  uint32_t lag = 0;  ///< a latency, so 4 s are plenty
+};
+static_assert(sizeof(Item) == 32 && sizeof(Dependency) == 16);  // a gigabyte of recordings has two million
+
+/// What a runtime call means for the graph.
+struct CallRole {
+  uint32_t first_op = kNone;  ///< the device operations it launched: op_order[first_op, last_op)
+  uint32_t last_op = kNone;
+  bool graph = false;      ///< launches a whole graph
+  bool blocks = false;     ///< may wait for the device
+  bool leave_out = false;  ///< the profiler's own synchronisation
+  bool wait_inferred = false;
+  bool feeds_copy = false;                 ///< what follows the wait is the host's part of a copy
+  bool queue_full = false;                 ///< it waited for room in the launch queue, and launched then
+  int64_t split_at = -1;                   ///< the launch happens here, inside the call; -1: at its end
+  int64_t wait_end = -1;                   ///< the wait ends here, inside the call; -1: it did not wait
+  uint32_t first_wait = 0, last_wait = 0;  ///< what it waits for: Waits::waited_for[first_wait, last_wait)
+  uint32_t launch_item = kNone;            ///< whose end is the launch
+  uint32_t wait_item = kNone;              ///< that cannot begin before the wait is over
+  uint32_t launched() const { return first_op == kNone ? 0 : last_op - first_op; }
+};
+
+/// A device operation that waits for another one.
+struct EventEdge {
+  uint32_t op = 0;
+  uint32_t on = 0;
+  bool inferred = false;
+};
+
+/// A piece of host time that ended when a device operation had run until `at`.
+struct HostSpin {
+  uint32_t item = 0;  ///< what the thread did then
+  uint32_t op = 0;
+  int64_t at = 0;
+};
+
+/// A message whose kernel carries all that were recorded before its launch.
+struct Message {
+  uint32_t device_op = 0;
+  uint32_t op = 0;  ///< CpuOp: its record
+  bool receives = false;
+};
+
+/// A record of communication that CPU threads carry out (Gloo). Rows of Profile::ops; without a Kineto trace, of
+/// HostTrace::ops.
+struct HostComm {
+  uint32_t record = 0;
+  uint32_t call = kNone;  ///< c10d's, that asked for it; kNone: before the recording, or not found
+  uint32_t turn = 0;      ///< among the calls that were made, which all ranks make in one order
+  StringId group = 0;     ///< 0: not known
+  bool part = false;      ///< of a call that has several records, another one ends last and stands for all
+};
+
+/// What a device operation (of a host trace alone: an operator) does, from the shapes of its operator.
+struct NodeWork {
+  uint64_t operations = 0, bytes = 0;
+  trace::DType dtype = trace::DType::unknown;
+};
+
+// ---- what the steps fill, part by part (Part in steps.h) -----------------------------------------------------------
+
+/// Which part of the recording is linked.
+struct Scope {
+  int64_t zero_ns = 0;  ///< what the records' times count from, since Profile::base_ns
+  /// What is launched then, since Profile::base_ns, tells the constants; none: all.
+  std::optional<std::pair<int64_t, int64_t>> fit_window;
+  absl::flat_hash_set<int64_t> left_out;  ///< record-function ids of what was cut off
+};
+
+/// Which operator of the profile is which of the host trace.
+struct Matches {
+  std::vector<uint32_t> host_of_op;  ///< CpuOp -> row of HostTrace::ops, or kNone
+  std::vector<uint32_t> op_of_host;  ///< and back
+};
+
+struct Threads {
+  std::vector<std::vector<uint32_t>> ops;       ///< per thread: operators, callers first
+  std::vector<std::vector<uint32_t>> calls;     ///< per thread: all calls, by start
+  std::vector<std::vector<uint32_t>> launches;  ///< per thread: launching calls, by start
+  std::vector<uint32_t> enclosing_op;           ///< RuntimeCall -> innermost CpuOp around it, or kNone
+  std::vector<uint32_t> parent_op;              ///< CpuOp -> the one around it, or kNone
+  std::vector<char> beside;       ///< per thread: it stands for messages that run beside the thread that asked for them
+  std::vector<char> carries_out;  ///< per thread: it belongs to a backend and runs nothing but communication
+};
+
+struct DeviceOrder {
+  std::vector<uint32_t> call_of_op;               ///< DeviceOp -> RuntimeCall, or kNone
+  std::vector<uint32_t> op_order;                 ///< device operations grouped by call, each group by start
+  std::vector<std::vector<uint32_t>> stream_ops;  ///< per stream, by start
+  std::vector<uint32_t> ops_by_end;               ///< all device operations
+  bool several_devices = false;
+  std::vector<uint32_t> previous;                 ///< DeviceOp -> the one before on its stream, or kNone
+  std::vector<EventEdge> overlaps;                ///< began while others of its stream ran; the last of those
+  std::vector<const CommKernelRow*> comm_kernel;  ///< DeviceOp -> by its name; null: not communication
+  std::vector<uint32_t> constants_of_stream;      ///< stream -> row of LinkingReport::constants
+};
+
+struct Comms {
+  std::vector<Message> messages;     ///< by device operation, receives first
+  std::vector<HostComm> host_comms;  ///< by record
+};
+
+struct Waits {
+  std::vector<CallRole> roles;       ///< per RuntimeCall
+  std::vector<uint32_t> waited_for;  ///< device operations, of a call together, latest end last
+  std::vector<EventEdge> events;     ///< across streams
+};
+
+/// The graph to be.
+struct Graph {
+  std::vector<NodeWork> work;  ///< by DeviceOp, of a host trace alone by HostOp; empty: of none
+  int64_t begin_ns = 0;        ///< start of the first item
+  std::vector<Item> items;
+  std::vector<std::vector<uint32_t>> chains;  ///< per thread: its items in order, each after the one before
+  std::vector<HostSpin> spins;                ///< waits for what a kernel writes while it runs
+  std::vector<uint32_t> item_of_op;           ///< CpuOp -> item
+  std::vector<uint32_t> item_of_device_op;    ///< DeviceOp -> item that its end is the end of
+  std::vector<Dependency> deps;               ///< all but those in chains
+};
+
+struct Linking {
+  Recording recording;
+  trace::Trace& trace;  ///< owns all names and texts
+  LinkOptions options;
+  int64_t rank = 0;
+  LinkingReport report = {};
+  Scope scope = {};
+  Matches match = {};
+  Threads threads = {};
+  DeviceOrder device = {};
+  Comms comms = {};
+  Waits waits = {};
+  Graph graph = {};
+
+  HostTrace& host() { return recording.host; }
+  const HostTrace& host() const { return recording.host; }
+  Profile& profile() { return recording.profile; }
+  const Profile& profile() const { return recording.profile; }
+  std::string_view text(StringId id) const { return trace.strings[id]; }
+  void find(std::string tag, Severity severity, std::string sentence) {
+    report.findings.push_back({std::move(tag), severity, -1, -1, std::move(sentence)});
+  }
+
+  /// Those of Comms::messages that a device operation carries: rows [first, second).
+  std::pair<uint32_t, uint32_t> messages_of(uint32_t device_op) const;
+  /// The row of Comms::host_comms of a record, or null.
+  const HostComm* host_comm(uint32_t record) const;
+  /// The arguments of a CpuOp, or of a HostOp where there is no profile.
+  ArgumentTexts arguments_of(uint32_t op) const;
+  /// The constants of the device operation's device.
+  const LinkingReport::Constants& constants(uint32_t device_op) const {
+    return report.constants[device.constants_of_stream[profile().device_ops[device_op].lane]];
+  }
+  std::span<const uint32_t> waits_of(const CallRole& role) const {
+    return std::span(waits.waited_for).subspan(role.first_wait, role.last_wait - role.first_wait);
+  }
+  /// When the device operation was launched: before everything if its launch is not recorded.
+  int64_t launched_at(uint32_t device_op) const {
+    const uint32_t call = device.call_of_op[device_op];
+    return call == kNone ? std::numeric_limits<int64_t>::min() : profile().calls[call].start_ns;
+  }
+};
+
+}  // namespace chakra::link

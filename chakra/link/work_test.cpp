@@ -1,0 +1,211 @@
+// Work against counts by hand, and shapes that cannot be.
+#include "chakra/link/work.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "chakra/base/base.h"
+#include "chakra/base/testing/testing.h"
+#include "chakra/link/link.h"
+
+namespace chakra::link {
+namespace {
+
+struct Recorded {
+  std::string name, shapes, types;
+  std::string values = {}, out_shapes = {}, out_types = {};
+};
+
+std::optional<Work> work(const Recorded& r) {
+  Arguments arguments;
+  arguments.impossible = !parse_arguments(r.shapes, r.types, r.values, arguments.inputs) ||
+                         !parse_arguments(r.out_shapes, r.out_types, {}, arguments.outputs);
+  const WorkRow* row = find_work_row(r.name);
+  Work work;
+  return row && work_of(*row, r.name, arguments, work) ? std::optional(work) : std::nullopt;
+}
+
+void expect(const Recorded& r, uint64_t operations, uint64_t bytes, trace::DType type) {
+  const auto found = work(r);
+  ASSERT_TRUE(found) << r.name;
+  EXPECT_EQ(found->operations.value(), operations) << r.name;
+  EXPECT_EQ(found->bytes.value(), bytes) << r.name;
+  EXPECT_EQ(found->dtype, type) << r.name;
+}
+
+TEST(Work, OfProducts) {
+  using trace::DType;
+  // 2 * 3 * 5 * 7; (3*5 + 5*7 + 3*7) * 4 bytes.
+  expect({"aten::mm", "[[3, 5], [5, 7]]", R"(["float", "float"])"}, 210, 284, DType::f32);
+  expect({"aten::mm", "[[3, 5], [5, 7]]", "['Tensor(float)', 'Tensor(float)']", "[[1, 2, 0, 15, 4, 'cuda:0'], [3]]",
+          "[[3, 7]]", "['Tensor(float)']"},
+         210, 284, DType::f32);
+  expect({"aten::addmm", "[[7], [3, 5], [5, 7], [], []]",
+          R"(["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar"])"},
+         210, 2 * (7 + 15 + 35 + 21), DType::bf16);
+  expect({"aten::bmm", "[[2, 3, 5], [2, 5, 7]]", R"(["double", "double"])"}, 420, 2 * 71 * 8, DType::f64);
+  expect({"aten::linear", "[[2, 3, 5], [7, 5], [7]]", R"(["c10::Half", "c10::Half", "c10::Half"])"}, 420,
+         2 * (30 + 35 + 7 + 42), DType::f16);
+  EXPECT_FALSE(work({"aten::mm", "[[3, 5], [4, 7]]", R"(["float", "float"])"}));
+  EXPECT_FALSE(work({"aten::mm", "[[], []]", R"(["float", "float"])"}));
+  EXPECT_FALSE(work({"aten::mm", "[[3, 5]]", R"(["float"])"}));
+}
+
+TEST(Work, OfConvolutions) {
+  // (8 + 2*1 - 2 - 1) / 2 + 1 = 4 each way: 2 * 4 * 4 outputs * 6 filters of 3 * 3 * 3 weights.
+  const std::string shapes = "[[2, 3, 8, 8], [6, 3, 3, 3], [], [], [], [], [], [], []]";
+  const std::string types =
+      R"(["float", "float", "", "ScalarList", "ScalarList", "ScalarList", "Scalar", "Scalar", "Scalar"])";
+  const uint64_t out = 2 * 6 * 4 * 4, operations = out * 27 * 2, bytes = 4 * (2 * 3 * 64 + 6 * 27 + out);
+  expect({"aten::miopen_convolution", shapes, types,
+          R"(["", "", "", "[1, 1]", "[2, 2]", "[1, 1]", "1", "False", "False"])"},
+         operations, bytes, trace::DType::f32);
+  expect({"aten::convolution", shapes, types, R"(["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"])"},
+         operations, bytes, trace::DType::f32);
+  EXPECT_FALSE(work({"aten::convolution", shapes, types, ""}));  // the stride is not recorded
+  const std::string gradients = "[[2, 6, 4, 4], [2, 3, 8, 8], [6, 3, 3, 3], [], [], [], [], [], [], [], []]";
+  const std::string gradient_types =
+      R"(["float", "float", "float", "ScalarList", "ScalarList", "ScalarList", "ScalarList", "Scalar", "ScalarList", )"
+      R"("Scalar", "ScalarList"])";
+  const auto backward = [&](const char* mask) {
+    return work({"aten::convolution_backward", gradients, gradient_types,
+                 fmt::format(R"(["","","","[0]","[2, 2]","[1, 1]","[1, 1]","False","[0, 0]","1","{}"])", mask)});
+  };
+  EXPECT_EQ(backward("[True, True, False]")->operations.value(), 2 * operations);
+  EXPECT_EQ(backward("[False, True, False]")->operations.value(), operations);
+  EXPECT_EQ(backward("[False, False, True]")->operations.value(), 0u);
+  EXPECT_FALSE(backward("[True, True, False]")->estimated);
+  EXPECT_TRUE(backward("")->estimated);
+}
+
+TEST(Work, OfAttention) {
+  // Two products of 5 by 7 positions and 8 numbers, of 2 * 3 heads; backwards five.
+  const std::string q = "[2, 3, 5, 8]", k = "[2, 3, 7, 8]";
+  const std::string types = R"(["c10::Half", "c10::Half", "c10::Half", "Scalar", "Scalar"])";
+  const uint64_t product = 2 * 2 * 3 * 5 * 7 * 8;
+  expect({"aten::_scaled_dot_product_flash_attention", fmt::format("[{}, {}, {}, [], []]", q, k, k), types,
+          R"(["", "", "", "0.", "True"])"},
+         2 * product, 2 * (2 * 240 + 2 * 336), trace::DType::f16);
+  EXPECT_EQ(work({"aten::_scaled_dot_product_flash_attention_backward",
+                  fmt::format("[{}, {}, {}, {}, {}]", q, q, k, k, q), R"(["float","float","float","float","float"])"})
+                ->operations.value(),
+            5 * product);
+  // The same with the heads behind the positions.
+  EXPECT_EQ(work({"aten::_flash_attention_forward", "[[2, 5, 3, 8], [2, 7, 3, 8], [2, 7, 3, 8], [], [], [], []]",
+                  R"(["float", "float", "float", "", "", "Scalar", "Scalar"])"})
+                ->operations.value(),
+            2 * product);
+  // Two sequences of 5 packed; nothing says where they end but how many there are.
+  const auto packed = work({"aten::_flash_attention_forward", "[[10, 3, 8], [10, 3, 8], [10, 3, 8], [3], [3], [], []]",
+                            R"(["float", "float", "float", "int", "int", "Scalar", "Scalar"])"});
+  ASSERT_TRUE(packed);
+  EXPECT_EQ(packed->operations.value(), 2u * 2 * 2 * 3 * 5 * 5 * 8);
+  EXPECT_TRUE(packed->estimated);
+}
+
+TEST(Work, OfOthers) {
+  using trace::DType;
+  expect({"aten::add", "[[4, 1, 8], [3, 8], []]", R"(["float", "c10::Half", "Scalar"])"}, 96, 4 * 32 + 2 * 24 + 4 * 96,
+         DType::f32);
+  expect({"aten::add_", "[[4, 8], [8]]", R"(["c10::Half", "float"])"}, 32, 2 * 32 + 4 * 8 + 2 * 32, DType::f16);
+  expect({"aten::eq", "[[4, 8], []]", R"(["long int", "Scalar"])"}, 32, 8 * 32 + 32, DType::i64);
+  expect(
+      {"aten::sum", "[[4, 8], [], [], []]", R"(["float", "ScalarList", "Scalar", ""])", R"(["", "[-1]", "True", ""])"},
+      32, 4 * (32 + 4), DType::f32);
+  expect({"aten::copy_", "[[4, 8], [4, 8], []]", R"(["c10::Half", "float", "Scalar"])"}, 0, 32 * 6, DType::f16);
+  expect({"aten::cat", "[[[2, 3], [4, 3]], []]", "['GenericList[Tensor(float),Tensor(float)]', 'Int']"}, 0, 2 * 4 * 18,
+         DType::f32);
+  expect({"aten::fill_", "[[4, 8], []]", R"(["float", "Scalar"])"}, 0, 128, DType::f32);
+  expect({"aten::embedding", "[[1000, 8], [2, 3]]", R"(["float", "long int"])"}, 0, 6 * 8 + 2 * 6 * 8 * 4, DType::f32);
+  expect({"aten::_fused_adam_", "[[[5]], [[5]], [[5]], [[5]], [], [[]]]",
+          "['GenericList[Tensor(float)]','GenericList[Tensor(float)]','GenericList[Tensor(float)]',"
+          "'GenericList[Tensor(float)]','GenericList[]','GenericList[Tensor(float)]']"},
+         60, 7 * 5 * 4, DType::f32);
+  expect({"triton_poi_fused_mul_silu_2", "[[4, 8], [32], []]", R"(["c10::BFloat16", "c10::BFloat16", "Scalar"])",
+          R"(["", "", "32"])"},
+         32, 128, DType::bf16);
+  // Rows of a table: each of 16 indices touches one number of it.
+  expect({"triton_poi_fused_embedding_0", "[[2], [1000, 8], [2, 8], []]", R"(["long int", "float", "float", "Scalar"])",
+          R"(["", "", "", "16"])"},
+         16, 2 * 8 + 16 * 4 + 16 * 4, DType::f32);
+  EXPECT_FALSE(work({"aten::_foreach_add_", "[[], [], []]", R"(["TensorList", "TensorList", "Scalar"])"}));
+  EXPECT_EQ(find_work_row("aten::view"), nullptr);
+  EXPECT_EQ(find_work_row("triton_tem_fused_mm_0"), nullptr);
+}
+
+TEST(Work, ShapesThatCannotBe) {
+  const std::string types = R"(["float", "float"])";
+  for (const char* shapes :
+       {"[[-3, 5], [5, 7]]", "[[3, \"five\"], [5, 7]]", "[[3, 5.5], [5, 7]]", "[[9223372036854775807, 9], [9, 7]]",
+        "[[99999999999999999999, 5], [5, 7]]", "[[3, [5]], [5, 7]]", "[\"x\", [5, 7]]", "[null, [5, 7]]"}) {
+    Arguments arguments;
+    EXPECT_FALSE(parse_arguments(shapes, types, {}, arguments.inputs)) << shapes;
+  }
+  // As large as can be said: counts stay where they are.
+  const auto large = work({"aten::mm", "[[1073741824, 16777216], [16777216, 1073741824]]", types});
+  ASSERT_TRUE(large);
+  EXPECT_EQ(large->operations.value(), Count::kMost);
+  EXPECT_EQ(work({"aten::mm", "[[0, 5], [5, 7]]", types})->operations.value(), 0u);
+}
+
+/// No text makes a formula crash, and none counts more than fits.
+TEST(Work, AnyTextIsReadOrRefused) {
+  Prng random(7);
+  const std::vector<std::string> pieces{"[",
+                                        "]",
+                                        ",",
+                                        "[]",
+                                        "[2, 3]",
+                                        "[[4]]",
+                                        "-1",
+                                        "0",
+                                        "7",
+                                        "'float'",
+                                        "\"int\"",
+                                        "'",
+                                        "\"",
+                                        "\\",
+                                        "True",
+                                        "None",
+                                        "'TensorList'",
+                                        "'Scalar'",
+                                        "[1073741824, 1073741824]",
+                                        "9223372036854775807",
+                                        "(",
+                                        ")",
+                                        " "};
+  const auto text = [&] {
+    std::string list = "[";
+    for (uint64_t i = random.below(14); i > 0; --i) list += pieces[random.below(pieces.size())] + ",";
+    return list + "]";
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    const WorkRow& row = kWorkRows[random.below(kWorkRows.size())];
+    const std::string name(row.names.substr(0, row.names.find(' ')));
+    (void)work({name, text(), text(), text(), text(), text()});
+    Arguments arguments;
+    const std::string shapes = "[[2,3,4,5],[3,3,4,5],[3,3,4,5],[2,3],[4],[4],[4],[4],[4],[4],[4],[4],[4]]";
+    const std::string values = text();
+    parse_arguments(shapes, "['float','float','float','float','int','int','int','Scalar','Scalar','Scalar','Scalar']",
+                    values, arguments.inputs);
+    Work found;
+    (void)work_of(row, name, arguments, found);
+  }
+}
+
+TEST(Work, EveryOperatorHasOneRow) {
+  std::set<std::string_view> seen;
+  for (const WorkRow& row : kWorkRows)
+    for (std::string_view left = row.names; !left.empty();) {
+      const size_t end = std::min(left.find(' '), left.size());
+      const std::string_view name = left.substr(0, end);
+      EXPECT_TRUE(seen.insert(name).second) << name;
+      if (!name.ends_with('*')) EXPECT_EQ(find_work_row(name), &row) << name;
+      left.remove_prefix(std::min(end + 1, left.size()));
+    }
+}
+
+}  // namespace
+}  // namespace chakra::link

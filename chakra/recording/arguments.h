@@ -1,0 +1,94 @@
+// The arguments of an operator as a recording has them: shapes and element types of its tensors, and numbers.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "chakra/trace/trace.h"
+
+namespace chakra::recording {
+
+/// A count that stays at the largest one that fits an attribute (2^63 - 1) instead of overflowing.
+class Count {
+ public:
+  static constexpr uint64_t kMost = INT64_MAX;
+  constexpr Count(uint64_t value = 0) : value_(std::min(value, kMost)) {}  // NOLINT: it is one
+  constexpr uint64_t value() const { return value_; }
+  constexpr bool full() const { return value_ == kMost; }
+  friend constexpr Count operator*(Count a, Count b) {
+    uint64_t product = 0;
+    return __builtin_mul_overflow(a.value_, b.value_, &product) ? kMost : product;
+  }
+  friend constexpr Count operator+(Count a, Count b) { return a.value_ + b.value_; }
+  friend constexpr Count operator/(Count a, uint64_t b) { return b == 0 ? a.value_ : a.value_ / b; }
+  friend constexpr bool operator==(Count a, Count b) { return a.value_ == b.value_; }
+  friend constexpr bool operator<(Count a, Count b) { return a.value_ < b.value_; }
+
+ private:
+  uint64_t value_;
+};
+
+struct TensorShape {
+  std::vector<uint64_t> dims;
+  trace::DType dtype = trace::DType::unknown;
+  uint64_t element_bytes = 0;  ///< 0: not known
+  Count elements = 1;
+
+  size_t rank() const { return dims.size(); }
+  uint64_t operator[](size_t dim) const { return dims[dim]; }
+  uint64_t last(size_t back = 0) const { return dims[dims.size() - 1 - back]; }
+  Count bytes() const { return elements * element_bytes; }
+};
+
+struct Argument {
+  bool is_list = false;              ///< of tensors
+  std::vector<TensorShape> tensors;  ///< one, or those of a list; none: no tensor, or its shape is not recorded
+  std::string_view value;            ///< a number, a list of numbers or a truth value; empty: not recorded
+};
+
+struct Arguments {
+  std::vector<Argument> inputs, outputs;
+  bool impossible = false;  ///< a shape with negative or huge sizes, or one that is no list of numbers
+
+  const TensorShape* input(size_t i) const { return tensor(inputs, i); }
+  const TensorShape* output(size_t i) const { return tensor(outputs, i); }
+  std::span<const TensorShape> list(size_t i) const {
+    return i < inputs.size() ? std::span<const TensorShape>(inputs[i].tensors) : std::span<const TensorShape>();
+  }
+  /// The whole numbers of an argument, "[3, 3]" or "3"; none where it is not recorded or is something else.
+  std::optional<std::vector<int64_t>> numbers(size_t i) const;
+  /// True, False or a list of them.
+  std::optional<std::vector<bool>> truths(size_t i) const;
+  bool any_tensor() const;
+
+ private:
+  static const TensorShape* tensor(const std::vector<Argument>& side, size_t i) {
+    return i < side.size() && !side[i].is_list && !side[i].tensors.empty() ? &side[i].tensors[0] : nullptr;
+  }
+};
+
+/// One side of an operator as either trace has it: lists in the form of JSON or of Python. `shapes`
+/// "[[32, 3], [], [[2], [3]]]", `types` "['float', 'Scalar', 'TensorList']" or "['Tensor(float)', 'Int',
+/// 'GenericList[Tensor(float)]']", `values` "['', '1', '']" or "[[7, 8, 0, 64, 4, 'cpu'], 1, [...]]". The values of
+/// the result are views into `values`. False where a shape is impossible. Cost: O(text).
+bool parse_arguments(std::string_view shapes, std::string_view types, std::string_view values,
+                     std::vector<Argument>& side);
+
+/// The elements of a list, as JSON or Python writes it, quotes taken off; none where it is no list. Cost: O(text).
+std::vector<std::string_view> list_items(std::string_view list);
+
+/// The element type of a tensor's recorded type ("float", "c10::BFloat16", "Tensor(float)"), bytes of one element
+/// too; unknown and 0 for others.
+struct ElementType {
+  trace::DType dtype = trace::DType::unknown;
+  uint64_t bytes = 0;
+};
+ElementType element_type(std::string_view type);
+/// What a kernel's name says about what it works on: "..._kernel<c10::BFloat16, ...>", "OpaqueType<4u>".
+ElementType element_type_of_kernel(std::string_view kernel);
+
+}  // namespace chakra::recording

@@ -1,0 +1,14 @@
+// Any bytes as a PyTorch execution trace.
+#include <cstddef>
+#include <cstdint>
+
+#include "chakra/recording/host_trace.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace chakra;
+  StringPool strings;
+  Arena texts;
+  auto source = ByteSource::from_memory({reinterpret_cast<const char*>(data), size});
+  if (source) (void)recording::read_host_trace(std::move(*source), strings, texts);
+  return 0;
+}

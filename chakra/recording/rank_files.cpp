@@ -1,0 +1,293 @@
+// Which files belong together.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "chakra/json/json.h"
+#include "chakra/recording/folders.h"
+#include "chakra/recording/json_value.h"
+#include "chakra/recording/rank_files.h"
+
+namespace chakra::recording {
+namespace {
+
+enum class FileKind : uint8_t { other, host, device };
+
+struct Sniffed {
+  std::string path;
+  FileKind kind = FileKind::other;
+  std::optional<int64_t> said;   ///< rank in distributedInfo
+  std::optional<int64_t> named;  ///< rank in the name
+  bool by_word = false;          ///< it stands behind a word that means rank
+  std::optional<int64_t> rank() const { return said ? said : named; }
+};
+
+tl::unexpected<Error> rank_error(const std::string& path, std::string text) {
+  return fail(Code::bad_input, "pytorch.pair.rank", std::move(text), {path});
+}
+
+/// Reads as far as the first element of the bulk array, or, to find the rank, all of the file.
+Result<void> sniff_contents(Sniffed& file, bool all) {
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
+  JsonStream stream(std::move(source), {"nodes", "traceEvents"});
+  stream.be_patient();  // the later reader of the file reports damage, or passes over it
+  simdjson::ondemand::parser parser;
+  for (;;) {
+    const Result<JsonStream::Part> next = stream.next();
+    if (!next) {
+      const Result<bool> found = stream.skip_to_array();
+      if (!found || !*found) return tl::unexpected<Error>(next.error());
+      continue;
+    }
+    const JsonStream::Part part = *next;
+    if (part == JsonStream::Part::finished) return {};
+    if (part == JsonStream::Part::window) {
+      file.kind = stream.key() == "nodes" ? FileKind::host : FileKind::device;
+      if (all) continue;
+      return {};
+    }
+    simdjson::ondemand::document document;
+    simdjson::ondemand::object info;
+    simdjson::ondemand::value rank;
+    int64_t number = 0;
+    if (stream.key() == "schemaVersion" || stream.key() == "deviceProperties") file.kind = FileKind::device;
+    if (stream.key() == "schema") file.kind = FileKind::host;
+    if (stream.key() == "distributedInfo" && !parser.iterate(stream.value()).get(document) &&
+        !document.get_object().get(info) && !info["rank"].get(rank)) {
+      const std::string_view text = token(rank);  // a value can be looked at once
+      if (!parse_integer(text, number) || number < 0)
+        return rank_error(file.path, fmt::format("distributedInfo names the rank {}", quote(text)));
+      file.said = number;
+    }
+  }
+}
+
+std::optional<int64_t> number_at(std::string_view name, size_t at) {
+  size_t end = at;
+  while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
+  int64_t number = 0;
+  if (end == at || !parse_integer(name.substr(at, end - at), number)) return std::nullopt;
+  return number;
+}
+
+/// The number of a name that has no other.
+std::optional<int64_t> only_number(std::string_view name) {
+  std::optional<int64_t> only;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] < '0' || name[i] > '9') continue;
+    if (only) return std::nullopt;
+    only = number_at(name, i);
+    if (!only) return std::nullopt;
+    while (i < name.size() && name[i] >= '0' && name[i] <= '9') ++i;
+  }
+  return only;
+}
+
+std::optional<int64_t> rank_in_name(const std::string& path, bool& by_word) {
+  const std::string name = to_lower(std::filesystem::path(path).filename().string());
+  static constexpr std::array<std::string_view, 5> kWords{"rank", "worker", "host", "device", "kineto"};
+  const bool of_profiler = contains(name, ".pt.trace.json");  // begins with the machine's name, "job-worker-0_4399."
+  for (const std::string_view word : kWords)
+    for (size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
+      size_t digits = at + word.size();
+      if (digits < name.size() && (name[digits] == '.' || name[digits] == '_' || name[digits] == '-')) ++digits;
+      if (const auto number = number_at(name, digits)) return by_word = !of_profiler || word == "rank", number;
+    }
+  return only_number(name);
+}
+
+/// "rank3/host.json", "3/host.json": the folder says it where the name has no word for it; the nearest one that does.
+void look_at_folders(Sniffed& file, const std::string& below) {
+  if (file.by_word) return;
+  const std::filesystem::path folders = std::filesystem::path(to_lower(below)).parent_path();
+  std::vector<std::string> names;
+  for (const auto& part : folders) names.insert(names.begin(), part.string());
+  for (const std::string& name : names)
+    if (const size_t at = name.find("rank"); at != std::string::npos) {
+      const size_t digits = name.find_first_of("0123456789", at);
+      if (const auto number = digits == std::string::npos ? std::nullopt : number_at(name, digits)) {
+        file.named = number;
+        file.by_word = true;
+        return;
+      }
+    }
+  for (const std::string& name : names)
+    if (const auto number = only_number(name); number && !file.named) file.named = number;
+}
+
+Result<Sniffed> sniff(const std::string& path) {
+  Sniffed file;
+  file.path = path;
+  file.named = rank_in_name(path, file.by_word);
+  if (std::filesystem::exists(path) && !is_file(path) && !is_directory(path))
+    return fail(Code::io, "pytorch.pair.pipe", "recordings are read twice, so they cannot come from a pipe", {path});
+  CHAKRA_TRY(sniff_contents(file, false));
+  return file;
+}
+
+Result<void> check_rank(const Sniffed& file) {
+  if (file.said && file.by_word && *file.said != *file.named)
+    return rank_error(
+        file.path, fmt::format("the trace says it is of rank {}, its name or folder says {}", *file.said, *file.named));
+  return {};
+}
+
+/// Two files that were named together belong together, unless both say of which rank they are.
+Result<RankInput> make_input(const Sniffed* host, const Sniffed& device) {
+  RankInput input;
+  input.device = device.path;
+  if (host) input.host = host->path;
+  std::optional<int64_t> rank = device.said;
+  if (!rank && device.by_word) rank = device.named;
+  if (!rank && host && host->named == device.named) rank = device.named;
+  input.rank = rank.value_or(0);
+  input.rank_known = rank.has_value();
+  return input;
+}
+
+Finding belong_to_no_rank(const std::vector<std::string>& paths) {
+  constexpr size_t kNamed = 8;
+  std::string named, all;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (i < kNamed) named += fmt::format("{}{}", i ? ", " : "", quote(paths[i], 200));
+    all += (i ? "\n" : "") + paths[i];
+  }
+  if (paths.size() > kNamed) named += fmt::format(" and {} more", paths.size() - kNamed);
+  return {"pytorch.pair.other_file",
+          Severity::note,
+          -1,
+          -1,
+          fmt::format("left out, since {} neither a PyTorch execution trace nor a Kineto trace: {}",
+                      paths.size() == 1 ? "it is" : "they are", named),
+          {{"files", all}}};
+}
+
+RankInput host_alone(const Sniffed& file) {
+  RankInput input;
+  input.host = file.path;
+  input.rank_known = file.by_word;
+  if (file.by_word) input.rank = file.named.value_or(0);
+  return input;
+}
+
+Result<void> sniff_folders(const std::vector<std::string>& folders, std::vector<Sniffed>& hosts,
+                           std::vector<Sniffed>& devices, Findings& findings) {
+  CHAKRA_ASSIGN(FoundFiles found, files_below(folders));
+  std::vector<std::string> others = std::move(found.hidden);
+  for (const FoundFile& at : found.files) {
+    Sniffed file;
+    if (contains(std::filesystem::path(at.path).filename().string(), ".json")) {
+      CHAKRA_ASSIGN(file, sniff(at.path));
+      look_at_folders(file, at.below);
+    }
+    if (file.kind == FileKind::host) hosts.push_back(std::move(file));
+    else if (file.kind == FileKind::device) devices.push_back(std::move(file));
+    else others.push_back(at.path);
+  }
+  if (!others.empty()) findings.push_back(belong_to_no_rank(others));
+  return {};
+}
+
+}  // namespace
+
+Result<RankInput> pair_file(const std::string& path) {
+  CHAKRA_ASSIGN(const Sniffed file, sniff(path));
+  if (file.kind == FileKind::host) return host_alone(file);
+  return make_input(nullptr, file);
+}
+
+Result<RankInput> pair_files(const std::string& first, const std::string& second, bool ranks_may_differ) {
+  CHAKRA_ASSIGN(Sniffed host, sniff(first));
+  CHAKRA_ASSIGN(Sniffed device, sniff(second));
+  if (host.kind == FileKind::device && device.kind == FileKind::host) std::swap(host, device);
+  if (host.kind != FileKind::other && host.kind == device.kind)
+    return fail(
+        Code::bad_input, "pytorch.pair.kind",
+        host.kind == FileKind::host ? "both files are PyTorch execution traces" : "both files are Kineto traces",
+        {first});
+  const int64_t of_host = host.by_word ? host.named.value_or(-1) : -1;
+  const int64_t of_device = device.said.value_or(device.by_word ? device.named.value_or(-1) : -1);
+  if (!ranks_may_differ && of_host >= 0 && of_device >= 0 && of_host != of_device)
+    return rank_error(host.path, fmt::format("the host trace is named as rank {}, the Kineto trace is of rank {}; "
+                                             "--rank N links them all the same",
+                                             of_host, of_device));
+  return make_input(&host, device);
+}
+
+Result<Pairing> pair_folder(const std::string& folder) { return pair_folders({folder}); }
+
+Result<Pairing> pair_folders(const std::vector<std::string>& folders) {
+  Pairing pairing;
+  std::vector<Sniffed> hosts, devices;
+  CHAKRA_TRY(sniff_folders(folders, hosts, devices, pairing.findings));
+  if (devices.empty() && hosts.empty())
+    return fail(Code::bad_input, "pytorch.pair.none",
+                "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)",
+                {folders.front()});
+  if (hosts.size() == 1 && devices.size() == 1) {
+    CHAKRA_TRY(check_rank(devices[0]));
+    if (hosts[0].by_word && (devices[0].said || devices[0].by_word) && *hosts[0].named != *devices[0].rank())
+      return rank_error(hosts[0].path,
+                        fmt::format("the only host trace is named as rank {}, the only Kineto trace is of rank {}",
+                                    *hosts[0].named, *devices[0].rank()));
+    CHAKRA_ASSIGN(RankInput input, make_input(&hosts[0], devices[0]));
+    pairing.ranks.push_back(std::move(input));
+    return pairing;
+  }
+  std::map<int64_t, RankInput> ranks;
+  for (Sniffed& file : devices) {
+    if (!file.said && !file.by_word && devices.size() > 1) CHAKRA_TRY(sniff_contents(file, true));
+    CHAKRA_TRY(check_rank(file));
+    if (!file.rank() && devices.size() > 1)
+      return rank_error(file.path, "neither the Kineto trace nor its name says its rank");
+    RankInput& input = ranks[file.rank().value_or(0)];
+    if (!input.device.empty())
+      return fail(
+          Code::bad_input, "pytorch.pair.rank_twice",
+          fmt::format(
+              "two Kineto traces are of rank {}: this one and {}; cycles of one schedule are linked one by one, "
+              "each from a folder of its own with the host trace",
+              *file.rank(), quote(input.device, 200)),
+          {file.path});
+    input.device = file.path;
+    input.rank = file.rank().value_or(0);
+    input.rank_known = file.rank().has_value();
+  }
+  for (const Sniffed& file : hosts) {
+    if (!file.named) return rank_error(file.path, "the name of the host trace does not say its rank");
+    if (devices.empty()) {
+      const auto [input, added] = ranks.try_emplace(*file.named, host_alone(file));
+      input->second.rank = *file.named;
+      input->second.rank_known = true;
+      if (!added)
+        return fail(
+            Code::bad_input, "pytorch.pair.rank_twice",
+            fmt::format("two host traces are of rank {}: this one and {}", *file.named, quote(input->second.host, 200)),
+            {file.path});
+      continue;
+    }
+    const auto found = ranks.find(*file.named);
+    if (found == ranks.end())
+      return fail(Code::bad_input, "pytorch.pair.incomplete",
+                  fmt::format("rank {} has a host trace but no Kineto trace", *file.named), {file.path});
+    if (!found->second.host.empty())
+      return fail(
+          Code::bad_input, "pytorch.pair.rank_twice",
+          fmt::format("two host traces are of rank {}: this one and {}", *file.named, quote(found->second.host, 200)),
+          {file.path});
+    found->second.host = file.path;
+  }
+  for (auto& [rank, input] : ranks) {
+    if (input.host.empty() && !hosts.empty())
+      return fail(Code::bad_input, "pytorch.pair.incomplete",
+                  fmt::format("rank {} has a Kineto trace but no host trace", rank), {input.device});
+    pairing.ranks.push_back(std::move(input));
+  }
+  return pairing;
+}
+
+}  // namespace chakra::recording

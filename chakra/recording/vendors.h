@@ -1,0 +1,106 @@
+// What vendors and communication libraries call their things: one row each. A new vendor is rows here and a case.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace chakra::recording {
+
+/// Whether a text fits a pattern, in which `*` stands for any text, also none. Cost: O(pattern x text).
+bool fits(std::string_view pattern, std::string_view text);
+
+// ---- devices -----------------------------------------------------------------------------------------------------
+
+struct VendorRow {
+  std::string_view name;
+  std::string_view calls;   ///< how the names of its runtime calls begin; empty: all
+  int64_t dispatch_gap_ns;  ///< between two kernels of a stream, where the recording does not tell
+};
+/// The last row is for all others.
+inline constexpr std::array<VendorRow, 2> kVendors{{
+    {"AMD", "hip", 0},
+    {"NVIDIA and others", "", 1'000},
+}};
+/// Row of kVendors.
+size_t vendor_of_call(std::string_view call);
+
+// ---- runtime calls -----------------------------------------------------------------------------------------------
+
+/// What a call does to the thread and the streams.
+enum class CallKind : uint8_t {
+  other,
+  device_sync,
+  stream_sync,
+  event_sync,
+  wait_event,
+  record_event,
+  free,
+  copy,
+  blocking_copy
+};
+
+/// A name has a kind if it contains `part` and `with` and does not contain `without` (where that is not empty).
+template <class Kind>
+struct NameRow {
+  std::string_view vendor;
+  std::string_view part;
+  Kind kind;
+  std::string_view with = {}, without = {};
+};
+
+/// The first row that fits decides.
+inline constexpr std::array<NameRow<CallKind>, 23> kCallNames{{
+    {"CUDA, HIP", "DeviceSynchronize", CallKind::device_sync},
+    {"CUDA, HIP", "CtxSynchronize", CallKind::device_sync},
+    {"CUDA, HIP", "ThreadSynchronize", CallKind::device_sync},
+    {"ACL", "SynchronizeDevice", CallKind::device_sync},
+    {"CUDA, HIP", "StreamSynchronize", CallKind::stream_sync},
+    {"ACL", "SynchronizeStream", CallKind::stream_sync},
+    {"SYCL", "QueueFinish", CallKind::stream_sync},
+    {"Level Zero", "QueueSynchronize", CallKind::stream_sync},
+    {"Level Zero", "ListHostSynchronize", CallKind::stream_sync},
+    {"CUDA, HIP", "StreamWaitEvent", CallKind::wait_event},
+    {"SYCL", "EnqueueEventsWait", CallKind::other},
+    {"CUDA, HIP", "EventSynchronize", CallKind::event_sync},
+    {"ACL", "SynchronizeEvent", CallKind::event_sync},
+    {"Level Zero", "EventHostSynchronize", CallKind::event_sync},
+    {"Level Zero", "FenceHostSynchronize", CallKind::event_sync},
+    {"SYCL", "EventWait", CallKind::event_sync},
+    {"SYCL", "EventsWait", CallKind::event_sync},
+    {"CUDA, HIP, ACL", "EventRecord", CallKind::record_event},
+    {"all", "Free", CallKind::free, "", "FreeAsync"},
+    {"all", "Memcpy", CallKind::copy, "Async"},
+    {"all", "memcpy", CallKind::copy, "Async"},
+    {"all", "Memcpy", CallKind::blocking_copy},
+    {"all", "memcpy", CallKind::blocking_copy},
+}};
+/// Cost: O(rows x name).
+CallKind call_kind(std::string_view call);
+/// Whether a call that launches device operations launches a whole graph.
+bool launches_graph(std::string_view call);
+
+// ---- copies ------------------------------------------------------------------------------------------------------
+
+enum class CopyKind : uint8_t { other, pageable_to_host, pageable_to_device, device_to_device };
+
+inline constexpr std::array<NameRow<CopyKind>, 4> kCopyNames{{
+    {"all", "DtoH", CopyKind::pageable_to_host, "", "Pinned"},
+    {"all", "HtoD", CopyKind::pageable_to_device, "Pageable"},
+    {"all", "DtoD", CopyKind::device_to_device},
+    {"AMD", "DeviceToDevice", CopyKind::device_to_device},
+}};
+CopyKind copy_kind(std::string_view device_op);
+
+// ---- communication libraries ---------------------------------------------------------------------------------------
+
+/// A backend of c10d, whose annotations name the operation: "gloo:all_reduce".
+struct BackendRow {
+  std::string_view name;
+  bool on_cpu;  ///< CPU threads carry its communication out
+};
+inline constexpr std::array<BackendRow, 4> kBackends{{{"nccl", false}, {"gloo", true}, {"mpi", true}, {"ucc", true}}};
+/// The backend whose annotation it is; null: none.
+const BackendRow* backend_of(std::string_view annotation);
+
+}  // namespace chakra::recording
