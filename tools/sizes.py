@@ -12,45 +12,21 @@ MOST_EXCEPTIONS = 10
 
 # file, class or function ("" for the file): why it may be larger.
 EXCEPTIONS = {
-    ("chakra/pytorch/work_rows.cpp", ""): "a table of rows: a formula for each operator",
+    ("chakra/link/work_rows.cpp", ""): "a table of rows: a formula for each operator",
+    ("chakra/astra/algorithms.h", "Phase"): "ASTRA-sim's state of a phase, a member for each of its variables, so that both can be compared",
+    ("chakra/json/python_repr.cpp", "append_python_repr"): "one loop over bytes with four positions; in pieces it is slower",
 }
 
-# file: classes and functions ("" for the file) that are too large until other branches are merged. To be mended, and
+# file: classes and functions ("" for the file) that are still too large. To be mended, and
 # then deleted here.
 TO_BE_MENDED = {
-    "chakra/base/file.cpp": ["", "ByteSource::State"],
     "chakra/cli/doctor.cpp": ["check_installation"],
     "chakra/cli/link.cpp": ["to_text"],
     "chakra/cli/sim.cpp": ["", "sim_syntax"],
     "chakra/cli/view.cpp": ["view_syntax"],
-    "chakra/coll/algorithms.cpp": [""],
-    "chakra/coll/price.cpp": ["Pricing"],
     "chakra/compat/index.h": ["Index"],
-    "chakra/foreign/json_forms.cpp": ["", "LinkedReader", "node"],
-    "chakra/foreign/msccl.cpp": [""],
-    "chakra/foreign/text.cpp": [""],
-    "chakra/gen/step.cpp": ["", "Stage"],
-    "chakra/io/columns.cpp": [""],
-    "chakra/io/columns.h": ["ColumnReader", "ColumnWriter"],
-    "chakra/io/container.cpp": ["", "ContainerSource"],
     "chakra/io/et_read.cpp": ["Reader", "read_attr"],
-    "chakra/io/et_record.cpp": ["decode_list"],
-    "chakra/io/json_read.cpp": ["", "JsonSource", "ObjectReader"],
-    "chakra/json/json.cpp": [""],
-    "chakra/json/json.h": ["JsonStream"],
-    "chakra/json/value.cpp": ["append_python_repr"],
-    "chakra/net/file.cpp": ["parse_graph"],
-    "chakra/net/fluid.cpp": ["FluidNetwork::State"],
-    "chakra/net/packet.cpp": ["PacketNetwork::State"],
-    "chakra/pytorch/assemble.cpp": ["Assembler", "Orderer", "describe"],
-    "chakra/pytorch/comm_waits.cpp": ["CommWaits"],
-    "chakra/pytorch/constants.cpp": ["estimate_constants"],
-    "chakra/pytorch/host_trace.cpp": ["", "HostReader", "read_node"],
-    "chakra/pytorch/kineto.cpp": ["KinetoReader", "add", "read_args"],
-    "chakra/pytorch/pair_comms.cpp": ["CommPairing"],
-    "chakra/pytorch/waits.cpp": ["", "WaitFinder"],
-    "chakra/sim/compat/algorithms.h": ["Phase"],
-    "chakra/sim/compat/compat.cpp": ["", "Compat", "plan"],
+    "chakra/io/json_read.cpp": ["JsonSource"],
     "chakra/view/graph.cpp": ["draw_nodes"],
     "chakra/view/grouping.cpp": ["Grouping", "draw_arrows"],
 }

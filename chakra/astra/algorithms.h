@@ -1,5 +1,5 @@
-// What one rank does in one phase of one chunk, by ASTRA-sim's rules (docs/compat.md, 4): machines that are told
-// what happened and say what to do next. They know places in a line of ranks, not ranks; and no time.
+// What one rank does in one phase of one chunk, by ASTRA-sim's rules (docs/reference/compat.md, 4): machines that are
+// told what happened and say what to do next. They know places in a line of ranks, not ranks; and no time.
 #pragma once
 
 #include <absl/container/inlined_vector.h>

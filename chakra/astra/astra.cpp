@@ -1,5 +1,5 @@
-// ASTRA-sim's rules (docs/compat.md, whose section numbers are in brackets). Times are whole nanoseconds, held in
-// picoseconds.
+// ASTRA-sim's rules (docs/reference/compat.md, whose section numbers are in brackets). Times are whole nanoseconds,
+// held in picoseconds.
 #include "chakra/astra/astra.h"
 
 #include <fmt/core.h>

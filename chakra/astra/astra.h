@@ -1,5 +1,5 @@
-// A job by the rules of ASTRA-sim's two analytical back ends (docs/compat.md): the same times to the nanosecond, its
-// quirks included. The native simulator (room sim) has nothing to do with it.
+// A job by the rules of ASTRA-sim's two analytical back ends (docs/reference/compat.md): the same times to the
+// nanosecond, its quirks included. The native simulator (room sim) has nothing to do with it.
 #pragma once
 
 #include <atomic>

@@ -108,7 +108,7 @@ TEST(Astra, GoldenDimensions) {
   EXPECT_GE(compared, 96);
 }
 
-/// Examples of docs/compat.md: its numbers follow from its rules by hand.
+/// Examples of docs/reference/compat.md: its numbers follow from its rules by hand.
 Input ring_of_eight(size_t ranks = 8) {
   Input in;
   in.fabric = {{{net::TopologyKind::ring, static_cast<int64_t>(ranks), 50, 500}}};

@@ -1,5 +1,5 @@
 // What happens when. Events of one rank at one time are a batch: they happen together, at the place of the first that
-// was planned (docs/compat.md, 1).
+// was planned (docs/reference/compat.md, 1).
 #pragma once
 
 #include <absl/container/inlined_vector.h>

@@ -1,4 +1,4 @@
-// Collectives of the workload: chunks that wait in the queues of their dimensions (docs/compat.md, 2).
+// Collectives of the workload: chunks that wait in the queues of their dimensions (docs/reference/compat.md, 2).
 #pragma once
 
 #include <absl/container/flat_hash_map.h>

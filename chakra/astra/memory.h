@@ -1,4 +1,4 @@
-// Remote memory. It serves one request at a time, in order, where ranks share it (docs/compat.md, 8).
+// Remote memory. It serves one request at a time, in order, where ranks share it (docs/reference/compat.md, 8).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Messages: how they match (docs/compat.md, 5) and how long they travel (1).
+// Messages: how they match (docs/reference/compat.md, 5) and how long they travel (1).
 #pragma once
 
 #include <absl/container/flat_hash_map.h>

@@ -1,4 +1,5 @@
-// A chunk in one dimension, step by step (docs/compat.md, 3, 4), and collectives that are given as traces (10).
+// A chunk in one dimension, step by step (docs/reference/compat.md, 3, 4), and collectives that are given as traces
+// (10).
 #pragma once
 
 #include <cstdint>

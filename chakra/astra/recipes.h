@@ -1,4 +1,4 @@
-// What the chunks of a collective do, dimension by dimension (docs/compat.md, 2, 4, 7).
+// What the chunks of a collective do, dimension by dimension (docs/reference/compat.md, 2, 4, 7).
 #pragma once
 
 #include <absl/container/inlined_vector.h>

@@ -48,7 +48,7 @@ bool all_begin_rings(const Run& run);
 /// If every rank is at the beginning of a ring, no two messages share a link and nothing else happens before the rings
 /// end, all ranks stay alike and no message need be followed. What remains of the messages is the order of the ranks
 /// at the end: a rank that received first goes first, so with each step every turn passes on to the next place
-/// (docs/compat.md, 1). Cost: O(ranks + steps).
+/// (docs/reference/compat.md, 1). Cost: O(ranks + steps).
 void look_ahead(Run& run);
 
 }  // namespace chakra::astra

@@ -1,4 +1,4 @@
-// The ranks and their nodes: what is ready, what each of a rank's resources works on (docs/compat.md, 6).
+// The ranks and their nodes: what is ready, what each of a rank's resources works on (docs/reference/compat.md, 6).
 #pragma once
 
 #include <array>

@@ -35,7 +35,7 @@ struct Place {
 
 struct Error {
   Code code = Code::bad_input;
-  std::string tag;   ///< "room.subject.defect", documented in docs/errors.md
+  std::string tag;   ///< "room.subject.defect", documented in docs/reference/errors.md
   std::string text;  ///< one sentence without a full stop
   Place place;
 
@@ -64,7 +64,7 @@ struct Finding {
   int64_t rank = -1;
   int64_t node = -1;
   std::string text;
-  std::vector<Fact> facts = {};  ///< columns of their own in the results; docs/errors.md names them by tag
+  std::vector<Fact> facts = {};  ///< columns of their own in the results; docs/reference/errors.md names them by tag
 };
 using Findings = std::vector<Finding>;
 

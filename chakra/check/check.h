@@ -24,8 +24,8 @@ extern const std::array<RuleRow, 8> kRules;
 Findings check(const trace::TraceSet& job, const match::GroupTable& groups = {}, size_t limit = 20);
 
 /// The rules about the whole job alone: collectives and messages fit together, waits refer to earlier requests, nothing
-/// waits for itself, alone or through others. docs/checking.md says what that proves. For code that runs the job next.
-/// Cost: O(nodes + edges + communication).
+/// waits for itself, alone or through others. docs/explanation/checking.md says what that proves. For code that runs
+/// the job next. Cost: O(nodes + edges + communication).
 Findings prove(const trace::TraceSet& job, const match::Matching& matching);
 
 /// Whether a finding is an error.

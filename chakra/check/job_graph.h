@@ -1,5 +1,5 @@
 // The ranks' graphs as one: matched collectives are one vertex, a receive waits for its send, and the rules of
-// docs/simulation.md that always hold are edges, too. Inside check.
+// docs/explanation/simulation.md that always hold are edges, too. Inside check.
 #pragma once
 
 #include <cstdint>

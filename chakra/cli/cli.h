@@ -26,7 +26,8 @@ struct CommandRow {
 extern const std::array<CommandRow, 14> kCommands;
 extern const std::string_view kVersionText;  ///< "chakra 1.2.3"
 
-/// A command of mlcommons/chakra, as which this one can be called through a link of that name (docs/names.md).
+/// A command of mlcommons/chakra, as which this one can be called through a link of that name
+/// (docs/reference/names.md).
 struct Translated {
   std::vector<std::string> args;  ///< of the subcommand, its name first
   std::string note;               ///< where we differ; for stderr
@@ -42,7 +43,7 @@ extern const std::array<NameRow, 6> kNames;
 /// By the last part of a path; null where it is none of them.
 const NameRow* find_name(std::string_view argv0);
 
-/// The whole command. Returns the exit code (docs/errors.md).
+/// The whole command. Returns the exit code (docs/reference/errors.md).
 int run(int argc, char** argv);
 /// Reads the command line and runs a subcommand; run() does this, or first translates a name of kNames.
 int run_command_line(int argc, char** argv);

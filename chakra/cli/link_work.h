@@ -9,7 +9,7 @@
 
 namespace chakra::cli {
 
-/// The keys are in docs/linking.md, Work.
+/// The keys are in docs/explanation/linking.md, Work.
 Json to_json(const link::WorkReport& work);
 /// Lines of the report, each without its label, empty where there is nothing to say.
 std::vector<std::string> work_lines(const link::WorkReport& work);

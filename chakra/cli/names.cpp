@@ -1,5 +1,6 @@
 // Names that people type: mlcommons/chakra's commands as links to this one. Each takes the same flags, old spellings
-// included, and becomes the arguments of a subcommand; docs/names.md says what each does and where it differs.
+// included, and becomes the arguments of a subcommand; docs/reference/names.md says what each does and where it
+// differs.
 #include <fmt/core.h>
 
 #include <algorithm>

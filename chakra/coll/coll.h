@@ -1,7 +1,8 @@
 // Collectives: (operation, where its members stand) -> Plan. A Plan is what the members send each other, in
 // rounds. Each algorithm is one generator that says which blocks of data move in a round; the plan's bytes
 // are counted from those blocks, and executing the blocks with symbols must leave every member with what the
-// operation promises. A Selection says which algorithm is taken for which operation and size (docs/collectives.md).
+// operation promises. A Selection says which algorithm is taken for which operation and size
+// (docs/reference/collectives.md).
 //
 // Sizes. `bytes` is comm_size: for all-gather and gather what one member puts in, otherwise the whole buffer.
 // A buffer that is cut into k units is padded to k * ceil(bytes / k), so that all units are equal. An operation

@@ -1,7 +1,7 @@
 // Kinds of devices: the most operations a second of each, by element type, and the speed of its memory. They come from
-// the table of data sheets (kDevices) or from a file (docs/formats/device.md). Rooflines, rates per second and model
-// FLOP utilisation are also computed here. A System says what the ranks of a job have: devices, rates, remote memory,
-// and ASTRA-sim's rules (the ecosystem's system and memory files, docs/formats/system.md).
+// the table of data sheets (kDevices) or from a file (docs/reference/formats/device.md). Rooflines, rates per second
+// and model FLOP utilisation are also computed here. A System says what the ranks of a job have: devices, rates, remote
+// memory, and ASTRA-sim's rules (the ecosystem's system and memory files, docs/reference/formats/system.md).
 #pragma once
 
 #include <array>

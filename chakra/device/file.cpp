@@ -1,4 +1,4 @@
-// Device files: docs/formats/device.md.
+// Device files: docs/reference/formats/device.md.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -67,8 +67,7 @@ struct StreamFeeder::State {
   // ---- reading and disk ------------------------------------------------------------------------------
 
   Result<void> arrive(StreamedNode&& node) {
-    if (!ids.see(node.id))
-      return fail(Code::bad_input, "feed.id.duplicate", fmt::format("duplicate node {}", node.id));
+    if (!ids.see(node.id)) return fail(Code::bad_input, "feed.id.duplicate", fmt::format("duplicate node {}", node.id));
     const uint32_t slot = window.add(std::move(node), stats.read);
     ++stats.read;
     return settle(slot);

@@ -1,4 +1,4 @@
-// JSON that mlcommons/chakra's feeder reads: an object per node (docs/formats/feeder_json.md).
+// JSON that mlcommons/chakra's feeder reads: an object per node (docs/reference/formats/feeder_json.md).
 #include <fmt/core.h>
 
 #include "chakra/foreign/json_fields.h"

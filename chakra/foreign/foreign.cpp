@@ -14,14 +14,13 @@ namespace chakra::foreign {
 namespace {
 
 constexpr std::array<FormRow, 5> kRows{{
-    {"text", "*.txt", "ASTRA-sim 1.0 workload: layers with compute times and collectives; read and written",
-     read_text, write_text},
+    {"text", "*.txt", "ASTRA-sim 1.0 workload: layers with compute times and collectives; read and written", read_text,
+     write_text},
     {"flexflow", "*.graph", "FlexFlow task graph (Graphviz); read", read_flexflow, nullptr},
     {"msccl", "*.xml", "MSCCL algorithm of a collective, verified; read", read_msccl, nullptr},
-    {"feeder-json", "*.json", "JSON that mlcommons/chakra's feeder reads (workload_graph); read",
-     read_feeder_json, nullptr},
-    {"linked-json", "*.json", "JSON that mlcommons/chakra's linker writes (ET+); read",
-     read_linked_json, nullptr},
+    {"feeder-json", "*.json", "JSON that mlcommons/chakra's feeder reads (workload_graph); read", read_feeder_json,
+     nullptr},
+    {"linked-json", "*.json", "JSON that mlcommons/chakra's linker writes (ET+); read", read_linked_json, nullptr},
 }};
 
 }  // namespace

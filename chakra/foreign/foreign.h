@@ -1,6 +1,6 @@
 // Other tools' forms of a workload -> the traces of a job, and back where a form can hold them: ASTRA-sim 1.0
 // text, FlexFlow task graphs, MSCCL algorithms, the JSON of mlcommons/chakra's feeder and that of its linker. One row
-// per form; what each holds and how it is read is a page of docs/formats.
+// per form; what each holds and how it is read is a page of docs/reference/formats.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// JSON that mlcommons/chakra's linker writes: a host trace with device operations and times (docs/formats/foreign.md).
+// JSON that mlcommons/chakra's linker writes: a host trace with device operations and times
+// (docs/reference/formats/foreign.md).
 #include <fmt/core.h>
 
 #include "chakra/base/text_map.h"

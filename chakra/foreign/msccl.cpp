@@ -1,5 +1,5 @@
 // MSCCL algorithms as jobs. Before anything is made of one, it is carried out on symbols and has to deliver what its
-// collective promises (docs/formats/msccl.md).
+// collective promises (docs/reference/formats/msccl.md).
 #include "chakra/foreign/msccl.h"
 
 #include <fmt/core.h>

@@ -360,7 +360,7 @@ TEST(Msccl, RealAlgorithmsPassAndTheRingEqualsItsTraces) {
         else if (attr.name() == "comm_src") EXPECT_EQ(attr.int32_val(), t.comm(n)->src);
         else if (attr.name() == "comm_dst") EXPECT_EQ(attr.int32_val(), t.comm(n)->dst);
         else if (attr.name() == "comm_tag") EXPECT_EQ(attr.int32_val(), t.comm(n)->tag);
-        else EXPECT_EQ(attr.name(), "comm_type");  // of messages: they have none (docs/formats/foreign.md)
+        else EXPECT_EQ(attr.name(), "comm_type");  // of messages: they have none (docs/reference/formats/foreign.md)
       }
     }
   }

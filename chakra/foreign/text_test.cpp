@@ -50,7 +50,8 @@ TEST(Text, EqualsThePeersOutputFieldByField) {
         ASSERT_NE(ours, t.metadata.end()) << attr.name();
         EXPECT_EQ(ours->text(), attr.string_val());
       }
-      // A difference: mlcommons/chakra numbers all ranks' nodes together, we begin each at 0 (docs/formats/foreign.md).
+      // A difference: mlcommons/chakra numbers all ranks' nodes together, we begin each at 0
+      // (docs/reference/formats/foreign.md).
       const uint64_t first = peer.nodes[0].id();
       for (NodeId n = 0; n < t.size(); ++n) {
         const auto& node = peer.nodes[n];

@@ -82,7 +82,7 @@ Trace message(int64_t rank, int64_t ranks, const CaseOptions& options) {
 
 // ---- every type of attribute -----------------------------------------------------------------------
 // A Trace keeps attributes as five kinds of values; this case is about the thirty members of the schema, so it is
-// written as messages. Field numbers: docs/formats/et.md.
+// written as messages. Field numbers: docs/reference/formats/et.md.
 
 void put_varint(std::string& out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);

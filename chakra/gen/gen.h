@@ -1,6 +1,6 @@
 // Workloads made from a description of a model and of how it is spread over ranks: the trace of a training step of a
-// transformer, as a job by classes of ranks (docs/generating.md says what it holds and what it omits); and small
-// named cases (cases.h).
+// transformer, as a job by classes of ranks (docs/reference/generating.md says what it holds and what it omits); and
+// small named cases (cases.h).
 #pragma once
 
 #include <array>

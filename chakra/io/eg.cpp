@@ -1,5 +1,5 @@
 // Version 0.0.1 (.eg), up-converted. It has no metadata; its node types are one less from COMP on, for it had no
-// METADATA; its parents are what a node waits for. docs/formats/et.md says the rest.
+// METADATA; its parents are what a node waits for. docs/reference/formats/et.md says the rest.
 #include <fmt/core.h>
 
 #include <deque>

@@ -1,7 +1,7 @@
 // Files <-> Trace. The public lossless form is .et: length-prefixed protobuf messages of the
-// published schema, one GlobalMetadata and then nodes (docs/formats/et.md). The other forms say the
-// same in other ways: one JSON document, JSON lines (docs/formats/json.md), the container of a whole job
-// (docs/formats/container.md). Two layers: a RecordSource hands out the messages of a file of any form,
+// published schema, one GlobalMetadata and then nodes (docs/reference/formats/et.md). The other forms say the
+// same in other ways: one JSON document, JSON lines (docs/reference/formats/json.md), the container of a whole job
+// (docs/reference/formats/container.md). Two layers: a RecordSource hands out the messages of a file of any form,
 // and decode() their fields, without building anything; read_trace builds a Trace from them.
 #pragma once
 
@@ -161,7 +161,7 @@ inline constexpr uint64_t kMostNodesExpanded = 50'000'000;  ///< in all ranks: a
 /// The same of a job by classes that was read from `path`.
 Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& path);
 
-// ---- jobs by classes of ranks (docs/formats/ranks.md) ------------------------------------------------
+// ---- jobs by classes of ranks (docs/reference/formats/ranks.md) ------------------------------------------------
 
 /// Whether the path is a ranks.json, or a folder with one.
 bool is_class_job(const std::string& path);

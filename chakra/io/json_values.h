@@ -46,9 +46,9 @@ Result<void> members(ondemand::object& object, const Read& read) {
       return fail(Code::bad_input, "io.json.field", fmt::format("no key {} is known", quote(key)));
     const uint64_t bit = uint64_t{1} << static_cast<unsigned>(row->second.key);
     if (seen & bit)
-      return fail(Code::bad_input, "io.json.field",
-                  row->second.key == Key::member ? "an attribute has two values"
-                                                   : fmt::format("duplicate key {}", quote(key)));
+      return fail(
+          Code::bad_input, "io.json.field",
+          row->second.key == Key::member ? "an attribute has two values" : fmt::format("duplicate key {}", quote(key)));
     seen |= bit;
     CHAKRA_ASSIGN(const bool taken, read(key, row->second, *value));
     if (!taken)

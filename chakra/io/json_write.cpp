@@ -1,4 +1,4 @@
-// Records -> JSON, as a document or as lines. docs/formats/json.md is the contract.
+// Records -> JSON, as a document or as lines. docs/reference/formats/json.md is the contract.
 #include <absl/strings/escaping.h>
 #include <fmt/core.h>
 

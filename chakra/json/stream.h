@@ -22,7 +22,7 @@ class padded_string_view;
 
 namespace chakra::json {
 
-/// How a room names the errors in its JSON (docs/errors.md).
+/// How a room names the errors in its JSON (docs/reference/errors.md).
 struct Tags {
   std::string_view empty, syntax, truncated, encoding, element;
 };

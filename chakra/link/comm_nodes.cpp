@@ -293,7 +293,8 @@ void CommNodes::finish(trace::Trace& trace) {
     const uint32_t row = trace.comm_row[node];
     if (row == trace::kNoRow) continue;
     const uint32_t turn = (trace.flags[node] & trace::kOnCpu) && on_cpu < turns_.size() ? turns_[on_cpu++] : kNone;
-    if (trace.type[node] == NodeType::coll) collectives[trace.comms[row].group].push_back({turn, &trace.comms.edit(row)});
+    if (trace.type[node] == NodeType::coll)
+      collectives[trace.comms[row].group].push_back({turn, &trace.comms.edit(row)});
   }
   for (auto& [group, of_group] : collectives) {
     put_in_turn(of_group);

@@ -10,7 +10,7 @@
 namespace chakra::link {
 namespace {
 
-// Used where a recording has too few operations to tell (docs/linking.md, "Constants").
+// Used where a recording has too few operations to tell (docs/explanation/linking.md, "Constants").
 constexpr int64_t kDefaultLaunchNs = 2'000;
 constexpr int64_t kDefaultGraphLaunchNs = 14'000;
 constexpr size_t kFewestSamples = 3;

@@ -1,6 +1,6 @@
 // What a CPU thread waited for: other threads, the device where no call recorded it (for communication that another
 // thread carries out: comm_waits.cpp). The time a thread waited turns into an edge: the gap, or the piece
-// of an operator, keeps only what came after the wait. docs/linking.md has the rules.
+// of an operator, keeps only what came after the wait. docs/explanation/linking.md has the rules.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Recording -> Trace. What ran, with its tensors, and when it ran, and what ran on the device, become one dependency
-// graph of a process, in which every edge says from which record or rule it comes. docs/linking.md explains the graph
-// and its rules.
+// graph of a process, in which every edge says from which record or rule it comes. docs/explanation/linking.md explains
+// the graph and its rules.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Streams that wait for operations of other streams through events (docs/linking.md, "Waits").
+// Streams that wait for operations of other streams through events (docs/explanation/linking.md, "Waits").
 #pragma once
 
 #include <absl/container/flat_hash_map.h>

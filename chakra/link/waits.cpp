@@ -1,6 +1,6 @@
 // What waits for what: CPU calls that block until device operations end, and device operations that
 // wait for those of other streams through events. The recording often does not name the stream or
-// event; the rules used then (docs/linking.md, "Waits") are marked inferred.
+// event; the rules used then (docs/explanation/linking.md, "Waits") are marked inferred.
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>

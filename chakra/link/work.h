@@ -1,5 +1,5 @@
 // Work from shapes: how many operations an operator does and how many bytes it reads and writes, by a table from
-// operators' names to formulas. docs/linking.md, Work, says how it is counted and on which nodes it goes.
+// operators' names to formulas. docs/explanation/linking.md, Work, says how it is counted and on which nodes it goes.
 #pragma once
 
 #include <array>

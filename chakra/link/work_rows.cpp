@@ -1,4 +1,4 @@
-// The table of formulas. A row's text says what is counted; docs/linking.md, Work, says why.
+// The table of formulas. A row's text says what is counted; docs/explanation/linking.md, Work, says why.
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>

@@ -152,8 +152,9 @@ class Matcher {
     const std::vector<RankCalls>& calls = calls_[g];
     for (const auto& [id, first] : unknown_)
       if (id == g)
-        agreement_.stray(group, first, "match.group.unknown",
-                         fmt::format("the members of group {} are unknown; name them in a groups file", quote(group.name)));
+        agreement_.stray(
+            group, first, "match.group.unknown",
+            fmt::format("the members of group {} are unknown; name them in a groups file", quote(group.name)));
     if (group.known) return;
     for (const RankCalls& of : calls) group.ranks.push_back(job_.ranks[of.rank].rank);
     group.known = group.size > 0 && group.size == static_cast<int64_t>(group.ranks.size());

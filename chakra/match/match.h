@@ -14,7 +14,7 @@
 
 namespace chakra::match {
 
-/// Groups given beside the traces: name -> ranks (docs/formats/groups.md).
+/// Groups given beside the traces: name -> ranks (docs/reference/formats/groups.md).
 using GroupTable = std::map<std::string, std::vector<int64_t>, std::less<>>;
 /// Errors: match.groups.form, match.groups.rank, and those of load_spec.
 Result<GroupTable> load_groups(const std::string& path);
@@ -54,8 +54,8 @@ struct Matching {
   /// Per rank and node: into collectives or messages, or kNoRow. Only for communication nodes, so by
   /// row of Trace::comms.
   std::vector<std::vector<uint32_t>> of_comm;
-  /// What does not fit (docs/checking.md): match.collective.count, .order, .type, .bytes, .dtype, .root, .split,
-  /// .number, .group, .sequence, .type_unknown, .size_unknown, match.group.unknown, .members,
+  /// What does not fit (docs/explanation/checking.md): match.collective.count, .order, .type, .bytes, .dtype, .root,
+  /// .split, .number, .group, .sequence, .type_unknown, .size_unknown, match.group.unknown, .members,
   /// match.rank.not_in_group, .missing, match.message.no_send, .no_recv, .bytes, .dtype, .order, .tag, .peer,
   /// .peer_unknown. About collectives with the facts group and index, about messages with sender, receiver,
   /// message_tag and index. Of each rank in a group, and of each channel, the first; it says how many follow.

@@ -1,4 +1,4 @@
-// Network files: which form they have, and which routes messages take (docs/formats/network.md).
+// Network files: which form they have, and which routes messages take (docs/reference/formats/network.md).
 #include <fmt/core.h>
 
 #include "chakra/net/file_parts.h"

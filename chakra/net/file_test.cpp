@@ -115,7 +115,7 @@ TEST(File, RefusesBadGraphs) {
 
 /// The examples of the page that describes the format.
 TEST(File, ReadsWhatItsPageShows) {
-  const std::string page = chakra::testing::must_read("docs/formats/network.md");
+  const std::string page = chakra::testing::must_read("docs/reference/formats/network.md");
   std::vector<Fabric> fabrics;
   for (size_t at = page.find("```yaml\n"); at != std::string::npos; at = page.find("```yaml\n", at)) {
     at += 8;

@@ -1,5 +1,5 @@
 // Networks: which devices there are, which links join them, which way a message takes, what it costs. A
-// Fabric comes from a file (docs/formats/network.md): dimensions of regular topologies, whose links are
+// Fabric comes from a file (docs/reference/formats/network.md): dimensions of regular topologies, whose links are
 // numbered by arithmetic and never stored; a whole network that a row builds; or any graph. FluidNetwork and
 // PacketNetwork carry messages over a Fabric where links are shared.
 //

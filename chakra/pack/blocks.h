@@ -1,5 +1,5 @@
 // The bytes of a container below its columns: checked and packed blocks, the directory, the index of a rank.
-// docs/formats/container.md is the contract.
+// docs/reference/formats/container.md is the contract.
 #pragma once
 
 #include <zstd.h>

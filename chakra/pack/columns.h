@@ -1,5 +1,5 @@
-// Nodes as columns: what the blocks of a container hold before they are packed. docs/formats/container.md says what
-// is in which column.
+// Nodes as columns: what the blocks of a container hold before they are packed. docs/reference/formats/container.md
+// says what is in which column.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>

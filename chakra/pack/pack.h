@@ -1,6 +1,6 @@
 // The container: all ranks of a job in one file, in columns, with an index, so that a rank or a window of its
 // nodes can be read alone. Ranks that differ little from one before them (their master) are stored as that
-// difference. docs/formats/container.md is the contract.
+// difference. docs/reference/formats/container.md is the contract.
 #pragma once
 
 #include <cstdint>

@@ -56,7 +56,7 @@ size_t StoredFile::most_unpacked() const {
 Result<std::string> StoredFile::block(const Block& block, std::string_view before, std::string_view what) {
   CHAKRA_ASSIGN(const std::string packed, read(block.offset, block.size, what));
   if (checksum(packed) != block.checksum)
-      return damaged(fmt::format("{} is damaged: its checksum is wrong", what), block.offset);
+    return damaged(fmt::format("{} is damaged: its checksum is wrong", what), block.offset);
   std::string bytes;
   if (!unpack(packed, before, bytes, most_unpacked())) {
     if (bytes.size() <= most_unpacked()) return damaged(fmt::format("{} cannot be unpacked", what), block.offset);

@@ -1,5 +1,5 @@
 // A PyTorch execution trace (the host trace) in memory: the operators that one process ran, with
-// their tensors, but without times. docs/formats/host_trace.md has the layouts; fields are found by
+// their tensors, but without times. docs/reference/formats/host_trace.md has the layouts; fields are found by
 // name, not by the file's version.
 #pragma once
 

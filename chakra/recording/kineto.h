@@ -1,5 +1,5 @@
-// The reader of Kineto traces (torch.profiler): docs/formats/kineto.md has the forms that PyTorch has written since
-// 2021.
+// The reader of Kineto traces (torch.profiler): docs/reference/formats/kineto.md has the forms that PyTorch has written
+// since 2021.
 #pragma once
 
 #include "chakra/base/base.h"

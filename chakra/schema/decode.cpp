@@ -299,8 +299,7 @@ Result<void> decode(std::string_view message, NodeRecord& record) {
         case kNodeAttr:
           if (record.attrs.size() == kMostAttrs)
             return damaged(fmt::format("a node of more than {} attributes", kMostAttrs));
-          if ((known = text))
-            add_attr(reader.get_message(), record.attrs, record.unknown);
+          if ((known = text)) add_attr(reader.get_message(), record.attrs, record.unknown);
           break;
         default: known = false;
       }

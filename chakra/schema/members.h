@@ -1,5 +1,5 @@
 // Field numbers of the published schema (package ChakraProtoMsg, proto3), shared by reader and
-// writer. docs/formats/et.md says what each means.
+// writer. docs/reference/formats/et.md says what each means.
 #pragma once
 
 #include <array>

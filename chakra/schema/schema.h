@@ -1,5 +1,5 @@
-// The published schema of a trace (docs/formats/et.md): what its messages say, as records; messages -> records and
-// back, in protobuf's wire format. A record's texts are views of the message that it was decoded from.
+// The published schema of a trace (docs/reference/formats/et.md): what its messages say, as records; messages ->
+// records and back, in protobuf's wire format. A record's texts are views of the message that it was decoded from.
 #pragma once
 
 #include <cstdint>

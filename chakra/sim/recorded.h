@@ -14,7 +14,7 @@ namespace chakra::sim {
 
 struct SimInput;
 
-/// In a trace's metadata as rank_start_ns and clock_drift_ppb (docs/formats/et.md).
+/// In a trace's metadata as rank_start_ns and clock_drift_ppb (docs/reference/formats/et.md).
 struct RecordedStart {
   int64_t start_ns = 0;   ///< the first start of the trace, since that of the job's first rank, by the job's clock
   int64_t drift_ppb = 0;  ///< what the rank's clock gains on the job's, in parts of 10^9

@@ -14,7 +14,8 @@ using trace::CommType;
 
 class Refiner {
  public:
-  Refiner(const ClassJob& job, const Ties& ties, const device::System& system, Prices& prices, const net::Fabric& fabric)
+  Refiner(const ClassJob& job, const Ties& ties, const device::System& system, Prices& prices,
+          const net::Fabric& fabric)
       : job_(job), ties_(ties), system_(system), prices_(prices), fabric_(fabric), color_(job.ranks.size()) {}
 
   std::vector<uint32_t> run() {

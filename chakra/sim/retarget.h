@@ -1,6 +1,6 @@
 // Compute time on another device. What was measured on one device is scaled to another: by the ratio of the two
 // rooflines where the work of an operation is known, else by the ratio of memory bandwidths. What was not measured but
-// says its work takes what the roofline of the device gives. docs/simulation.md, "Devices", has the rules.
+// says its work takes what the roofline of the device gives. docs/explanation/simulation.md, "Devices", has the rules.
 #pragma once
 
 #include <array>

@@ -525,7 +525,7 @@ TEST(SelfReplay, AWaitThatTheGraphKnows) {
   const auto add = [&](const char* name, uint32_t lane, Picoseconds start, Picoseconds dur) {
     const NodeId n = b.add(b.trace.size() + 1, b.trace.strings.intern(name), NodeType::comp);
     b.trace.flags.edit(n) = static_cast<uint8_t>(trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot |
-                                            (lane == thread ? trace::kOnCpu : 0));
+                                                 (lane == thread ? trace::kOnCpu : 0));
     b.trace.start_ps.edit(n) = start;
     b.trace.dur_ps.edit(n) = dur;
     b.trace.lane.edit(n) = lane;

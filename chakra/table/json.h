@@ -51,7 +51,7 @@ class Json {
   Json& back();        ///< requires an array with items
   bool empty() const;  ///< null, or an array or object without items
 
-  /// Indented by two, without a line's end behind it. Bytes that are not UTF-8 become U+FFFD; numbers are as short as
+  /// Indented by two, without an end of line after it. Bytes that are not UTF-8 become U+FFFD; numbers are as short as
   /// reading them back exactly allows, with a point or an exponent where they are not whole numbers by type.
   std::string text() const;
 

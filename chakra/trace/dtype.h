@@ -8,7 +8,8 @@
 
 namespace chakra::trace {
 
-/// The values are those of Trace::op_dtype; the names are those of the attribute op_dtype (docs/formats/et.md).
+/// The values are those of Trace::op_dtype; the names are those of the attribute op_dtype
+/// (docs/reference/formats/et.md).
 enum class DType : uint8_t { unknown, f64, f32, tf32, f16, bf16, f8, f4, i64, i32, i16, i8, boolean, complex };
 inline constexpr std::array<std::string_view, 14> kDTypeNames{
     "unknown", "f64", "f32", "tf32", "f16", "bf16", "f8", "f4", "i64", "i32", "i16", "i8", "bool", "complex"};

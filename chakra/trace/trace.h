@@ -30,7 +30,7 @@ inline constexpr NodeId kNoNode = UINT32_MAX;
 inline constexpr uint32_t kNoLane = UINT32_MAX;
 inline constexpr uint32_t kNoRow = UINT32_MAX;
 
-/// As in the published schema (docs/formats/et.md); the values are those on disk.
+/// As in the published schema (docs/reference/formats/et.md); the values are those on disk.
 enum class NodeType : uint8_t { invalid, metadata, mem_load, mem_store, comp, send, recv, coll };
 inline constexpr std::array<std::string_view, 8> kNodeTypeNames{"INVALID_NODE",   "METADATA_NODE", "MEM_LOAD_NODE",
                                                                 "MEM_STORE_NODE", "COMP_NODE",     "COMM_SEND_NODE",
@@ -213,7 +213,7 @@ struct Trace {
   }
 };
 
-/// A column of nodes: what it says, how it is called on disk (docs/formats/et.md), and what a new node has.
+/// A column of nodes: what it says, how it is called on disk (docs/reference/formats/et.md), and what a new node has.
 template <class T>
 struct ColumnRow {
   std::string_view name;
@@ -227,7 +227,7 @@ struct ColumnRow {
 inline constexpr std::tuple kColumns{
     ColumnRow<StringId>{"name", &Trace::name, 0, false, "name", "what it is called; of Trace::strings"},
     ColumnRow<NodeType>{"type", &Trace::type, NodeType::invalid, false, "type", "what kind of node it is"},
-    ColumnRow<uint8_t>{"flags", &Trace::flags, 0, false, "is_cpu_op", "what is known: kOnCpu, kHasStart and so on"},
+    ColumnRow<uint8_t>{"flags", &Trace::flags, 0, false, "is_cpu_op", "bits: kOnCpu, kHasStart and so on"},
     ColumnRow<Picoseconds>{"start_ps", &Trace::start_ps, 0, false, "ts_ns", "when it began, since base_ns"},
     ColumnRow<Picoseconds>{"dur_ps", &Trace::dur_ps, 0, false, "dur_ns", "how long it took"},
     ColumnRow<NodeId>{"part_of", &Trace::part_of, kNoNode, false, "part_of", "the node that it continues, or kNoNode"},

@@ -20,7 +20,7 @@ namespace chakra::view {
 /// Errors: view.cycle. Cost: O(nodes + edges).
 Result<table::Timeline> timeline_of(const trace::TraceSet& job, Findings& findings);
 
-/// Chrome's trace event format (docs/formats/timeline.md): a process per rank, a thread per track,
+/// Chrome's trace event format (docs/reference/formats/timeline.md): a process per rank, a thread per track,
 /// times in microseconds. On one track slices nest; where they would not, the later one moves to a
 /// second track of the same name. Errors: base.file.*. Cost: O(slices log slices).
 Result<void> write_chrome_trace(const table::Timeline& timeline, const std::string& path);
@@ -30,14 +30,14 @@ struct EventCsvOptions {
   uint64_t hz = 1'000'000'000;  ///< ticks per second
 };
 /// The timeline of a simulation from its lines "issue,NAME=rank,NAME=tick,NAME=node,NAME=name" and "callback,..."
-/// (docs/formats/event_csv.md): a slice from a node's issue to its callback.
+/// (docs/reference/formats/event_csv.md): a slice from a node's issue to its callback.
 /// Errors: view.csv.form, .rank, .time, .issued_twice, .not_issued, and those of ByteSource. Findings:
 /// view.csv.unfinished, .kind, .skipped. Cost: O(file); memory for what is shown.
 Result<table::Timeline> read_event_csv(ByteSource source, const EventCsvOptions& options, Findings& findings);
 /// "1500" (MHz), "1.5GHz", "800 MHz" in Hz. Errors: view.csv.frequency.
 Result<uint64_t> parse_frequency(std::string_view text);
 
-// ---- pictures of the graph (docs/formats/graph.md) ---------------------------------------------------
+// ---- pictures of the graph (docs/reference/formats/graph.md) ---------------------------------------------------
 
 enum class Only : uint8_t { all, comm, compute, device };
 inline constexpr std::array<std::string_view, 4> kOnlyNames{"all", "comm", "compute", "device"};
