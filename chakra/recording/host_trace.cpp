@@ -127,7 +127,7 @@ class HostReader {
       JsonValue* at = nullptr;
       if (const auto code = open_field(field, key, at)) return json_error(code, {});
       stream_.look_at(key.data());
-      CHAKRA_TRY(read_field(key, *at, node));
+      if (!read_field(key, *at, node)) CHAKRA_TRY(read_other_field(key, *at, node.op));
     }
     stream_.look_at(node.has_id ? node.parent_at : node.id_at);
     if (!node.has_id)
@@ -145,42 +145,44 @@ class HostReader {
     const char *id_at = nullptr, *parent_at = nullptr;
   };
 
-  /// One comparison or two decide.
-  Result<void> read_field(std::string_view key, JsonValue& value, Node& node) {
+  /// The fields of most nodes. One comparison or two decide; false: another field.
+  bool read_field(std::string_view key, JsonValue& value, Node& node) {
     trace::Io& io = node.io;
     switch (key.empty() ? 0 : key[0]) {
       case 'i':
-        if (is(key, "id")) return node.has_id = natural(value, node.op.id), node.id_at = key.data(), Result<void>();
-        if (is(key, "inputs")) return read_tensors(value, io.inputs, input_text_, &values_), Result<void>();
-        if (is(key, "input_shapes")) return io.inputs.shapes = kinds_.of(token(value)), Result<void>();
-        if (is(key, "input_types")) return io.inputs.types = kinds_.of(token(value)), Result<void>();
-        break;
+        if (is(key, "id")) node.has_id = natural(value, node.op.id), node.id_at = key.data();
+        else if (is(key, "inputs")) read_tensors(value, io.inputs, input_text_, &values_);
+        else if (is(key, "input_shapes")) io.inputs.shapes = kinds_.of(token(value));
+        else if (is(key, "input_types")) io.inputs.types = kinds_.of(token(value));
+        else return false;
+        return true;
       case 'n':
-        if (is(key, "name")) return node.op.name = text_id(value), Result<void>();
-        break;
+        if (!is(key, "name")) return false;
+        node.op.name = text_id(value);
+        return true;
       case 'c':
       case 'p':
-        if (is(key, "ctrl_deps") || is(key, "parent")) {
-          node.has_parent = natural(value, parents_.back().caller);
-          node.parent_at = key.data();
-          return {};
-        }
-        if (is(key, "cat"))
-          return fail(Code::bad_input, "pytorch.host.linked",
-                      "a node is a device operation, so another tool has linked this trace already; 'chakra import' "
-                      "reads such traces, 'chakra link' the recordings that they were made from");
-        break;
+        if (!is(key, "ctrl_deps") && !is(key, "parent")) return false;
+        node.has_parent = natural(value, parents_.back().caller);
+        node.parent_at = key.data();
+        return true;
       case 'o':
-        if (is(key, "outputs")) return read_tensors(value, io.outputs, output_text_, nullptr), Result<void>();
-        if (is(key, "output_shapes")) return io.outputs.shapes = kinds_.of(token(value)), Result<void>();
-        if (is(key, "output_types")) return io.outputs.types = kinds_.of(token(value)), Result<void>();
-        break;
-      case 'a':
-        if (is(key, "attrs")) return read_attrs(value, node.op);
-        break;
-      default: break;
+        if (is(key, "outputs")) read_tensors(value, io.outputs, output_text_, nullptr);
+        else if (is(key, "output_shapes")) io.outputs.shapes = kinds_.of(token(value));
+        else if (is(key, "output_types")) io.outputs.types = kinds_.of(token(value));
+        else return false;
+        return true;
+      default: return false;
     }
-    return read_attr(key, {}, value, node.op);
+  }
+
+  Result<void> read_other_field(std::string_view key, JsonValue& value, HostOp& op) {
+    if (is(key, "attrs")) return read_attrs(value, op);
+    if (is(key, "cat"))
+      return fail(Code::bad_input, "pytorch.host.linked",
+                  "a node is a device operation, so another tool has linked this trace already; 'chakra import' "
+                  "reads such traces, 'chakra link' the recordings that they were made from");
+    return read_attr(key, {}, value, op);
   }
 
   void add(Node& node, size_t attr_begin) {

@@ -49,10 +49,11 @@ bool launches_graph(std::string_view call) { return contains_ignoring_case(call,
 CopyKind copy_kind(std::string_view device_op) { return kind_of(device_op, kCopyNames); }
 
 const BackendRow* backend_of(std::string_view annotation) {
-  const auto row = std::find_if(kBackends.begin(), kBackends.end(), [&](const BackendRow& r) {
-    return annotation.size() > r.name.size() && annotation.starts_with(r.name) && annotation[r.name.size()] == ':';
-  });
-  return row == kBackends.end() ? nullptr : &*row;
+  for (const BackendRow& row : kBackends)
+    if (annotation.size() > row.name.size() && annotation[0] == row.name[0] && annotation[row.name.size()] == ':' &&
+        annotation.starts_with(row.name))
+      return &row;
+  return nullptr;
 }
 
 }  // namespace chakra::recording
