@@ -14,8 +14,8 @@
 
 namespace chakra {
 
-/// Append-only bytes; views stay valid until the arena and all its copies are destroyed. A copy shares what is there
-/// and adds to blocks of its own. Cost of a copy: O(blocks).
+/// Append-only bytes; views stay valid until the arena and all its copies are destroyed. A copy shares the blocks so
+/// far and adds to blocks of its own. Cost of a copy: O(blocks).
 class Arena {
  public:
   Arena() = default;

@@ -116,7 +116,7 @@ Result<const RankHeader*> Stored::header(int64_t rank) {
   const auto entry = std::lower_bound(directory.ranks.begin(), directory.ranks.end(), rank,
                                       [](const DirectoryEntry& e, int64_t r) { return e.rank < r; });
   if (entry == directory.ranks.end() || entry->rank != rank)
-    return fail(Code::bad_input, "io.container.rank", fmt::format("there is no rank {} in it", rank), {file.path()});
+    return fail(Code::bad_input, "io.container.rank", fmt::format("it does not hold rank {}", rank), {file.path()});
   const std::string what = fmt::format("the index of rank {}", rank);
   CHAKRA_ASSIGN(const std::string stored, file.read(entry->header.offset, entry->header.size, what));
   std::string bytes;
@@ -124,7 +124,7 @@ Result<const RankHeader*> Stored::header(int64_t rank) {
   if (stored.size() < 4) return file.damaged(what + " is too short", entry->header.offset);
   const std::string_view packed = std::string_view(stored).substr(0, stored.size() - 4);
   if (ByteReader(std::string_view(stored).substr(packed.size())).fixed(4) != checksum(packed))
-    return file.damaged(what + " is not what was written: its checksum is wrong", entry->header.offset);
+    return file.damaged(what + " is damaged: its checksum is wrong", entry->header.offset);
   if (!unpack(packed, {}, bytes, file.most_unpacked()) || !decode(bytes, header) || header.rank != rank)
     return file.damaged(what + " makes no sense", entry->header.offset);
   return &headers.emplace(rank, std::move(header)).first->second;
