@@ -278,10 +278,10 @@ TEST(Text, RefusesToWriteWhatItCannotHold) {
   job.ranks[1].dur_ps.edit(0) += 1000;
   EXPECT_EQ(tag(job), refused);
   job = make();
-  job.ranks[0].comms[0].bytes += 1;
+  job.ranks[0].comms.edit(0).bytes += 1;
   EXPECT_EQ(tag(job), refused);
   job = make();
-  job.ranks[1].deps.node.back() = 0;
+  job.ranks[1].deps.node.edit(job.ranks[1].deps.node.size() - 1) = 0;
   EXPECT_EQ(tag(job), refused);
   job = make();
   job.ranks[0].metadata.clear();

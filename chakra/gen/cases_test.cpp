@@ -54,7 +54,7 @@ TEST(Cases, EqualThePeersFieldByField) {
           EXPECT_EQ(t.id[t.deps.of(n)[static_cast<size_t>(d)]], node.data_deps(d) - first) << name;
         for (const auto& attr : node.attr()) {
           if (attr.name() == "is_cpu_op") EXPECT_EQ(attr.bool_val(), t.on_cpu(n)) << name;
-          else if (attr.name() == "tensor_size") EXPECT_EQ(attr.uint64_val(), t.tensor_bytes.at(n)) << name;
+          else if (attr.name() == "tensor_size") EXPECT_EQ(attr.uint64_val(), t.tensor_bytes[n]) << name;
           else if (attr.name() == "comm_type") EXPECT_EQ(attr.int64_val(), static_cast<int>(t.comm(n)->type)) << name;
           else if (attr.name() == "comm_size")
             EXPECT_EQ(static_cast<uint64_t>(attr.int64_val()), t.comm(n)->bytes) << name;

@@ -203,7 +203,7 @@ class Reader {
     if (!duration_ns_ && record.duration_micros > 0) {
       CHAKRA_ASSIGN(duration_ns_, ns_from_us(record.duration_micros));
     }
-    uint8_t& flags = trace().flags[node_];
+    uint8_t& flags = trace().flags.edit(node_);
     if (start_ns_) {
       flags |= trace::kHasStart;
       trace().start_ps.edit(node_) = *start_ns_;  // nanoseconds until rebase()
@@ -372,9 +372,9 @@ class Reader {
   void negative_size(bool is_integer) {
     if (is_integer) trace().defects.push_back({trace::Defect::Kind::negative_size, node_, 0});
   }
-  void column(std::vector<uint64_t>& column, uint64_t value) {
+  void column(Column<uint64_t>& column, uint64_t value) {
     column.resize(node_ + 1);
-    column[node_] = value;
+    column.edit(node_) = value;
   }
 
   /// What the trace keeps of an attribute, text still the file's; nothing for lists and what has no value.

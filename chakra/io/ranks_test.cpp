@@ -141,12 +141,12 @@ TEST(Classes, KeepApartWhatDiffersAnywhere) {
     return trace::by_class(std::move(set)).classes.size();
   };
   ASSERT_EQ(job([](Trace&) {}), 1u);
-  const auto comm = [](Trace& t) -> trace::Comm& { return t.comms.at(0); };
-  EXPECT_EQ(job([](Trace& t) { t.dur_ps.at(1) += 1; }), 2u);
-  EXPECT_EQ(job([](Trace& t) { t.name.at(1) = t.strings.intern("other"); }), 2u);
-  EXPECT_EQ(job([](Trace& t) { t.type.at(1) = NodeType::metadata; }), 2u);
-  EXPECT_EQ(job([](Trace& t) { t.flags.at(1) ^= trace::kOnCpu; }), 2u);
-  EXPECT_EQ(job([](Trace& t) { t.deps.kind.at(0) ^= 1; }), 2u);
+  const auto comm = [](Trace& t) -> trace::Comm& { return t.comms.edit(0); };
+  EXPECT_EQ(job([](Trace& t) { t.dur_ps.edit(1) += 1; }), 2u);
+  EXPECT_EQ(job([](Trace& t) { t.name.edit(1) = t.strings.intern("other"); }), 2u);
+  EXPECT_EQ(job([](Trace& t) { t.type.edit(1) = NodeType::metadata; }), 2u);
+  EXPECT_EQ(job([](Trace& t) { t.flags.edit(1) ^= trace::kOnCpu; }), 2u);
+  EXPECT_EQ(job([](Trace& t) { t.deps.kind.edit(0) ^= 1; }), 2u);
   EXPECT_EQ(job([](Trace& t) { t.lanes.at(0).index += 1; }), 2u);
   EXPECT_EQ(job([&](Trace& t) { comm(t).bytes += 1; }), 2u);
   EXPECT_EQ(job([&](Trace& t) { comm(t).tag += 1; }), 2u);

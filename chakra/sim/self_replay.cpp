@@ -66,7 +66,7 @@ class Replayer {
   bool is_unrecorded(NodeId n) const { return t_.name_of(n) == trace::kUnrecorded; }
 
   Picoseconds half_device(const std::vector<NodeId>& order, bool unrecorded_too) const {
-    std::vector<Picoseconds> durations = t_.dur_ps;
+    std::vector<Picoseconds> durations(t_.dur_ps.begin(), t_.dur_ps.end());
     for (NodeId n = 0; n < t_.size(); ++n)
       if (t_.on_device(n) && (unrecorded_too || !is_unrecorded(n))) durations[n] /= 2;
     const std::vector<Picoseconds> ends = trace::earliest_ends(t_, order, durations);

@@ -55,7 +55,7 @@ class TimelineBuilder {
     return {};
   }
 
-  void add(const Trace& t, const std::vector<Picoseconds>& ends, const std::vector<Picoseconds>& starts,
+  void add(const Trace& t, std::span<const Picoseconds> ends, std::span<const Picoseconds> starts,
            Picoseconds offset) {
     const bool measured = is_measured(t);
     const auto first_track = static_cast<uint32_t>(timeline_.tracks.size());

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "chakra/feed/feed.h"
 #include "chakra/sim/retarget.h"
 
 namespace chakra::sim {
