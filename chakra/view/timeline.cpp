@@ -55,8 +55,7 @@ class TimelineBuilder {
     return {};
   }
 
-  void add(const Trace& t, std::span<const Picoseconds> ends, std::span<const Picoseconds> starts,
-           Picoseconds offset) {
+  void add(const Trace& t, std::span<const Picoseconds> ends, std::span<const Picoseconds> starts, Picoseconds offset) {
     const bool measured = is_measured(t);
     const auto first_track = static_cast<uint32_t>(timeline_.tracks.size());
     for (const trace::Lane& lane : t.lanes)
