@@ -21,7 +21,8 @@ struct Run {
 
   const Input& in;
   Clock clock;
-  feed::Graphs graphs;  ///< of the ranks so far
+  feed::Graphs graphs;           ///< of the ranks so far
+  std::vector<uint32_t> unlike;  ///< ranks that do not share their columns with an earlier one
   std::vector<Rank> ranks;
   Collectives collectives;
   Messages messages;

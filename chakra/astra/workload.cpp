@@ -52,10 +52,19 @@ struct RecipeEqual {
   bool operator()(const Recipe& a, const Recipe& b) const { return a.same_key(b); }
 };
 
+/// Copies of one trace of which no column was edited. Cost: O(columns).
+bool share_columns(const Trace& a, const Trace& b) {
+  bool all =
+      a.deps.identity() == b.deps.identity() && a.ctrl.identity() == b.ctrl.identity() && a.comms.shares_with(b.comms);
+  trace::each_column([&](const auto& row) { all = all && (a.*row.column).shares_with(b.*row.column); });
+  return all;
+}
+
 /// A task per node; collectives that are alike share a recipe.
-void add_tasks(const device::System& system, const Trace& t, std::vector<Task>& tasks, std::vector<Recipe>& recipes) {
+void add_tasks(const device::System& system, const Trace& t, Column<Task>& column, std::vector<Recipe>& recipes) {
   absl::flat_hash_map<Recipe, uint32_t, RecipeHash, RecipeEqual> known;
-  tasks.resize(t.size());
+  column.resize(t.size());
+  const std::span<Task> tasks = column.edit();
   for (NodeId n = 0; n < t.size(); ++n) {
     Task& task = tasks[n];
     task.time = own_time(system, t, n);
@@ -119,7 +128,16 @@ Result<void> add_rank(Run& run, const Trace& t) {
                   {t.file});
   CHAKRA_TRY(feed::check_defects(t));
   Rank& rank = run.ranks.emplace_back(t, run.graphs);
-  add_tasks(run.in.system, t, rank.tasks, run.collectives.ranks[run.ranks.size() - 1].recipes);
+  const auto r = static_cast<uint32_t>(run.ranks.size() - 1);
+  const auto like = std::find_if(run.unlike.begin(), run.unlike.end(),
+                                 [&](uint32_t other) { return share_columns(*run.ranks[other].trace, t); });
+  if (like != run.unlike.end()) {
+    rank.tasks = run.ranks[*like].tasks;
+    run.collectives.ranks[r].recipes = run.collectives.ranks[*like].recipes;
+  } else {
+    add_tasks(run.in.system, t, rank.tasks, run.collectives.ranks[r].recipes);
+    run.unlike.push_back(r);
+  }
   run.now_ready.clear();
   rank.feeder.start(run.now_ready);
   for (const feed::Ready& ready : run.now_ready) set_ready(rank, ready.node);

@@ -50,7 +50,7 @@ struct Rank {
 
   const trace::Trace* trace;
   feed::Feeder feeder;
-  std::vector<Task> tasks;  ///< by node
+  Column<Task> tasks;  ///< by node
   std::array<ReadyNodes, kResources> ready;
   std::array<bool, kResources> busy{};  ///< one operation at a time each
   Picoseconds finish = 0, computed = 0;

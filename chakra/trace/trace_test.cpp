@@ -228,5 +228,22 @@ TEST(Columns, TensorsComeBackAsTheyWere) {
   }
 }
 
+TEST(Trace, CopiesShareTheirColumnsUntilOneIsEdited) {
+  Builder b;
+  for (NodeId n = 0; n < 3; ++n) b.add(n, b.trace.strings.intern("n"), NodeType::comp);
+  b.comm(1).bytes = 7;
+  b.dep(2, 1, 0);
+  const Trace t = std::move(b).finish();
+  Trace copy = t;
+  each_column([&](const auto& row) { EXPECT_TRUE((t.*row.column).shares_with(copy.*row.column)) << row.name; });
+  copy.strings.intern("more");
+  copy.comms.edit(0).bytes = 8;
+  EXPECT_FALSE(t.comms.shares_with(copy.comms));
+  EXPECT_EQ(t.comms[0].bytes, 7u);
+  copy.dur_ps.edit(0) = 1;
+  EXPECT_TRUE(t.flags.shares_with(copy.flags));
+  EXPECT_EQ(t.dur_ps[0], 0);
+}
+
 }  // namespace
 }  // namespace chakra::trace
