@@ -14,6 +14,8 @@ import sizes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BY_THEMSELVES = {"base/row_map", "base/text_map"}  # not in base.h, since they bring abseil with them: a second per file
+# Of public headers: a value of JSON is read in line, and no other public header includes json.h.
+THIRD_PARTY = {("json", "simdjson.h"), ("base", "tl/expected.hpp")}
 LINE_LIMIT = {"cpp": 120, "h": 120}  # by ending; others 160
 
 
@@ -166,6 +168,22 @@ def check_includes(path, text, allowed):
             yield number, f"only {other}/{other}.h is public"
 
 
+def check_public_headers(texts, allowed):
+    """What a room's public header includes, through others of its room, is the standard library, tl/expected and other rooms."""
+    for room in allowed:
+        queue, seen = [f"chakra/{room}/{room}.h"], set()
+        while queue:
+            path = queue.pop()
+            if path in seen or path not in texts:
+                continue
+            seen.add(path)
+            for number, line in enumerate(texts[path].splitlines(), 1):
+                if found := re.match(rf'#include "(chakra/{room}/[^"]*)"', line):
+                    queue.append(found.group(1))
+                elif (found := re.match(r"#include <([^>]*[./][^>]*)>", line)) and (room, found.group(1)) not in THIRD_PARTY:
+                    yield path, number, f"{found.group(1)} comes with the public header of {room}; include it in a .cpp"
+
+
 def check_tags(texts):
     """Every tag in the code is documented, and every documented tag is in the code."""
     documented = set(re.findall(r"^\| `([a-z_.]+)`", read("docs/reference/errors.md"), re.M))
@@ -226,6 +244,7 @@ def main():
         if not any(re.match(rf"chakra/{room}/.*(_test\.cpp|\.case)$", path) for path in texts):
             findings.append(f"rooms.txt:1: room {room} has no test and no case")
     findings += [f"{path}:{number}: {what}" for path, number, what in check_tags(texts)]
+    findings += [f"{path}:{number}: {what}" for path, number, what in check_public_headers(texts, allowed)]
     findings += [f"{path}:{number}: {what}" for path, number, what in sizes.check(texts)]
     findings += check_format([path for path in texts if re.search(r"\.(cpp|h)$", path)])
     findings += check_python()
