@@ -30,8 +30,9 @@ struct Run {
   Memories memories;
   std::optional<Error> error;  ///< the first; it ends the run
   Report report;
-  uint32_t quirks = 0;                 ///< a bit for each Quirk that was met
-  std::vector<feed::Ready> now_ready;  ///< scratch of node_done
+  uint32_t quirks = 0;                   ///< a bit for each Quirk that was met
+  std::vector<feed::Ready> now_ready;    ///< scratch of node_done
+  std::vector<ReadyNodes::Node> begins;  ///< scratch of issue
 
   Picoseconds now() const { return clock.now(); }
   size_t dims() const { return in.fabric.dimensions.size(); }

@@ -1,10 +1,10 @@
 #include "chakra/astra/workload.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <absl/container/inlined_vector.h>
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "chakra/astra/run.h"
 
@@ -146,7 +146,7 @@ Result<void> add_rank(Run& run, const Trace& t) {
 
 void issue(Run& run, uint32_t r) {
   Rank& rank = run.ranks[r];
-  absl::InlinedVector<ReadyNodes::Node, 8> begins;
+  std::vector<ReadyNodes::Node> begins = std::exchange(run.begins, {});  // what starts may issue others
   rank.ready[kNoResource].take_all(begins);
   for (const size_t resource : {kCpu, kCompute, kComm})
     if (!rank.busy[resource] && !rank.ready[resource].empty()) {
@@ -156,6 +156,8 @@ void issue(Run& run, uint32_t r) {
   std::sort(begins.begin(), begins.end());
   for (const ReadyNodes::Node& next : begins)
     if (auto started = start(run, r, next.node); !started) return run.end_with(std::move(started.error()));
+  begins.clear();
+  run.begins = std::move(begins);
 }
 
 void node_done(Run& run, uint32_t r, NodeId n) {

@@ -35,8 +35,7 @@ class ReadyNodes {
   bool contains(trace::NodeId node) const;
   void add(Node node);
   Node take_first();
-  template <class To>
-  void take_all(To& to) {
+  void take_all(std::vector<Node>& to) {
     to.insert(to.end(), heap_.begin(), heap_.end());
     heap_.clear();
   }
