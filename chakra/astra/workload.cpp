@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "chakra/astra/run.h"
+#include "chakra/trace/share.h"
 
 namespace chakra::astra {
 namespace {
@@ -51,14 +52,6 @@ struct RecipeHash {
 struct RecipeEqual {
   bool operator()(const Recipe& a, const Recipe& b) const { return a.same_key(b); }
 };
-
-/// Copies of one trace of which no column was edited. Cost: O(columns).
-bool share_columns(const Trace& a, const Trace& b) {
-  bool all =
-      a.deps.identity() == b.deps.identity() && a.ctrl.identity() == b.ctrl.identity() && a.comms.shares_with(b.comms);
-  trace::each_column([&](const auto& row) { all = all && (a.*row.column).shares_with(b.*row.column); });
-  return all;
-}
 
 /// A task per node; collectives that are alike share a recipe.
 void add_tasks(const device::System& system, const Trace& t, Column<Task>& column, std::vector<Recipe>& recipes) {
@@ -130,7 +123,7 @@ Result<void> add_rank(Run& run, const Trace& t) {
   Rank& rank = run.ranks.emplace_back(t, run.graphs);
   const auto r = static_cast<uint32_t>(run.ranks.size() - 1);
   const auto like = std::find_if(run.unlike.begin(), run.unlike.end(),
-                                 [&](uint32_t other) { return share_columns(*run.ranks[other].trace, t); });
+                                 [&](uint32_t other) { return trace::share_all(*run.ranks[other].trace, t); });
   if (like != run.unlike.end()) {
     rank.tasks = run.ranks[*like].tasks;
     run.collectives.ranks[r].recipes = run.collectives.ranks[*like].recipes;

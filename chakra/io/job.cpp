@@ -8,6 +8,7 @@
 
 #include "chakra/io/io.h"
 #include "chakra/io/names.h"
+#include "chakra/trace/share.h"
 
 namespace chakra::io {
 namespace {
@@ -152,6 +153,7 @@ Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& opt
   CHAKRA_ASSIGN(const std::vector<RankFile> files, find_ranks(path));
   trace::TraceSet job;
   std::map<uint64_t, size_t> last_of_size;  // ranks that do the same often have equal files: those are read once
+  std::map<size_t, size_t> last_of_nodes;   // or equal columns
   for (size_t i = 0; i < files.size(); ++i) {
     const uint64_t size = files[i].container ? 0 : file_size(files[i].path);
     const auto alike = last_of_size.find(size);
@@ -162,6 +164,9 @@ Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& opt
       job.ranks.back().rank = files[i].rank;
     } else {
       CHAKRA_ASSIGN(trace::Trace trace, read_rank(files[i], options));
+      if (const auto like = last_of_nodes.find(trace.size()); like != last_of_nodes.end())
+        trace::share_equal(trace, job.ranks[like->second]);
+      last_of_nodes[trace.size()] = i;
       job.ranks.push_back(std::move(trace));
       last_of_size[size] = i;
     }

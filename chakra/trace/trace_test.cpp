@@ -1,8 +1,11 @@
 #include "chakra/trace/trace.h"
+#include "chakra/trace/share.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "chakra/trace/share.h"
 
 namespace chakra::trace {
 namespace {
@@ -243,6 +246,32 @@ TEST(Trace, CopiesShareTheirColumnsUntilOneIsEdited) {
   copy.dur_ps.edit(0) = 1;
   EXPECT_TRUE(t.flags.shares_with(copy.flags));
   EXPECT_EQ(t.dur_ps[0], 0);
+}
+
+TEST(Trace, EqualTracesShareTheirMemory) {
+  const auto make = [](std::string_view name, Picoseconds duration) {
+    Builder b;
+    for (NodeId n = 0; n < 3; ++n) b.add(n, b.trace.strings.intern(name), NodeType::comp);
+    b.trace.dur_ps.edit(2) = duration;
+    b.comm(1).bytes = 7;
+    b.dep(2, 1, 0, 5);
+    return std::move(b).finish();
+  };
+  const Trace t = make("n", 1);
+  Trace equal = make("n", 1), longer = make("n", 2), other_name = make("m", 1);
+  EXPECT_FALSE(share_all(t, equal));
+  share_equal(equal, t);
+  EXPECT_TRUE(share_all(t, equal));
+  share_equal(longer, t);
+  EXPECT_FALSE(share_all(t, longer));
+  EXPECT_TRUE(t.flags.shares_with(longer.flags));
+  EXPECT_EQ(t.deps.identity(), longer.deps.identity());
+  EXPECT_EQ(longer.dur_ps[2], 2);
+  share_equal(other_name, t);  // its name has the same number and is another text
+  EXPECT_FALSE(t.flags.shares_with(other_name.flags));
+  EXPECT_EQ(other_name.name_of(0), "m");
+  equal.strings.intern("more");
+  EXPECT_FALSE(share_all(t, equal));
 }
 
 }  // namespace
