@@ -33,13 +33,6 @@ OperationKind kind_of(const Trace& t, NodeId n) {
   return memory || bound_of(t, n) == Bound::memory ? OperationKind::memory : OperationKind::computation;
 }
 
-/// A continuation comes after what it continues; whatever else a file says, it stands for itself.
-std::vector<NodeId> wholes(const Trace& t) {
-  std::vector<NodeId> whole(t.size());
-  for (NodeId n = 0; n < t.size(); ++n) whole[n] = t.part_of[n] < n ? whole[t.part_of[n]] : n;
-  return whole;
-}
-
 /// Until when something must have been launched to be in the scope, and whether it must have been launched at all.
 struct Limit {
   bool all = true;
@@ -161,6 +154,12 @@ class Collector {
 };
 
 }  // namespace
+
+std::vector<NodeId> wholes(const Trace& t) {
+  std::vector<NodeId> whole(t.size());
+  for (NodeId n = 0; n < t.size(); ++n) whole[n] = t.part_of[n] < n ? whole[t.part_of[n]] : n;
+  return whole;
+}
 
 DeviceWork device_work(const Job& job, size_t rank) {
   return Collector(job.traces.ranks[rank], job.schedules[rank]).run(job.scope);

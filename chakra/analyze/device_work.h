@@ -18,6 +18,10 @@ inline bool is_step(std::string_view name) {
                                       name.find_first_not_of("0123456789", kStep.size()) == std::string_view::npos);
 }
 
+/// Of each node that of which it is a piece, or itself. A continuation comes after what it continues; one that a file
+/// has before it stands for itself. O(nodes).
+std::vector<trace::NodeId> wholes(const trace::Trace& trace);
+
 /// As HolisticTraceAnalysis tells kernels apart (`get_kernel_type`).
 enum class OperationKind : uint8_t { computation, communication, memory };
 inline constexpr std::array<std::string_view, 3> kOperationKinds{"computation", "communication", "memory"};

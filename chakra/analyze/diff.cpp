@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/analyze/device_work.h"
 
 namespace chakra::analyze {
 namespace {
@@ -96,16 +97,6 @@ uint32_t row_of(const Trace& t, NodeId n, Names& names) {
   const Bound bound = bound_of(t, n);
   const bool kernel = bound == Bound::compute || bound == Bound::memory || bound == Bound::unrecorded;
   return names.row(kernel ? DiffRow::Kind::kernel : DiffRow::Kind::op, t.name_of(n));
-}
-
-/// The node that a node is a part of, or itself.
-std::vector<NodeId> wholes(const Trace& t) {
-  std::vector<NodeId> whole(t.size());
-  for (NodeId n = 0; n < t.size(); ++n) {
-    whole[n] = n;
-    for (int i = 0; i < 64 && t.part_of[whole[n]] != trace::kNoNode; ++i) whole[n] = t.part_of[whole[n]];
-  }
-  return whole;
 }
 
 void add_rank(const Trace& t, Names& names, Side& side) {

@@ -20,7 +20,7 @@ using Kind = Table::Kind;
 constexpr Picoseconds kSlowCall = 50'000'000;    ///< HolisticTraceAnalysis' runtime_cutoff
 constexpr Picoseconds kLateStart = 100'000'000;  ///< its launch_delay_cutoff
 
-struct Sums {
+struct LaunchSums {
   Moments call, operation, delay;
   int64_t launches = 0, early = 0, brief = 0, slow = 0, late = 0;
 };
@@ -32,7 +32,7 @@ Picoseconds delay_of(const LaunchCall& call, const DeviceOperation& operation) {
 }
 
 /// The rest of a graph has no launch of its own: only its first operation counts against the call.
-void add(Sums& sums, const LaunchCall& call, const DeviceOperation& operation, bool first) {
+void add(LaunchSums& sums, const LaunchCall& call, const DeviceOperation& operation, bool first) {
   sums.operation.add(operation.time());
   if (!first) return;
   const Picoseconds call_time = call.end - call.start, delay = delay_of(call, operation);
@@ -123,14 +123,14 @@ Result<std::vector<NamedTable>> launches(const Job& job, Findings& findings) {
     const DeviceWork work = device_work(job, r);
     find_without_launch(t, work, findings);
     const std::vector<uint32_t> first = first_operations(work);
-    std::map<std::string_view, Sums> names;
+    std::map<std::string_view, LaunchSums> names;
     for (uint32_t i = 0; i < work.operations.size(); ++i) {
       const DeviceOperation& operation = work.operations[i];
       if (operation.call == trace::kNoRow) continue;
       const LaunchCall& call = work.calls[operation.call];
       add(names[t.name_of(call.node)], call, operation, first[operation.call] == i);
     }
-    std::vector<std::pair<std::string_view, Sums>> order(names.begin(), names.end());
+    std::vector<std::pair<std::string_view, LaunchSums>> order(names.begin(), names.end());
     std::stable_sort(order.begin(), order.end(),
                      [](const auto& a, const auto& b) { return a.second.launches > b.second.launches; });
     for (const auto& [name, s] : order)

@@ -15,7 +15,7 @@ using trace::NodeId;
 using trace::Trace;
 using Kind = Table::Kind;
 
-struct Sums {
+struct OperatorSums {
   int64_t count = 0, operations = 0;
   Picoseconds host = 0, device = 0, inclusive = 0;
 };
@@ -25,18 +25,18 @@ class Operators {
   Operators(const Trace& t, const Schedule& s, const DeviceWork& work) : t_(t), s_(s), work_(work) {}
 
   /// By name.
-  std::map<std::string_view, Sums> run() {
+  std::map<std::string_view, OperatorSums> run() {
     find_operators();
     for (const DeviceOperation& operation : work_.operations) charge(operation);
     add_host_time();
     visit_all();
-    std::map<std::string_view, Sums> named;
+    std::map<std::string_view, OperatorSums> named;
     for (StringId name = 0; name < by_name_.size(); ++name)
       if (by_name_[name].count > 0) named.emplace(t_.strings[name], by_name_[name]);
     return named;
   }
 
-  Sums none;  ///< of operations that no operator launched
+  OperatorSums none;  ///< of operations that no operator launched
 
  private:
   /// Runtime calls are not operators: they have a correlation, or launched something. Nodes that stand for time
@@ -71,7 +71,7 @@ class Operators {
   void charge(const DeviceOperation& operation) {
     NodeId caller = parent_of(operation.node);
     if (caller != kNoNode && !is_operator_[caller]) caller = parent_of(caller);
-    Sums* sums = &none;
+    OperatorSums* sums = &none;
     if (caller != kNoNode && is_operator_[caller]) {
       if (device_.empty()) device_.assign(t_.size(), 0);
       device_[caller] = add_saturated(device_[caller], operation.time());
@@ -81,7 +81,7 @@ class Operators {
     sums->device = add_saturated(sums->device, operation.time());
   }
 
-  Sums& of(NodeId n) {
+  OperatorSums& of(NodeId n) {
     if (by_name_.empty()) by_name_.resize(t_.strings.size());
     return by_name_[t_.name[n]];
   }
@@ -90,7 +90,7 @@ class Operators {
     for (NodeId n = 0; n < t_.size(); ++n) {
       const NodeId whole = work_.whole[n];
       if (!is_operator_[whole]) continue;
-      Sums& sums = of(whole);
+      OperatorSums& sums = of(whole);
       sums.count += whole == n;
       sums.host = add_saturated(sums.host, s_.end[n] - s_.start[n]);
     }
@@ -144,7 +144,7 @@ class Operators {
       stack.pop_back();
       if (!stack.empty()) stack.back().device = add_saturated(stack.back().device, done.device);
       if (!is_operator_[done.node] || --open_[t_.name[done.node]] > 0) continue;
-      Sums& sums = of(done.node);
+      OperatorSums& sums = of(done.node);
       sums.inclusive = add_saturated(sums.inclusive, done.device);
     }
   }
@@ -153,9 +153,9 @@ class Operators {
   const Schedule& s_;
   const DeviceWork& work_;
   std::vector<char> is_operator_, seen_;
-  std::vector<Picoseconds> device_;  ///< by node: launched right under it; empty where nothing is
-  std::vector<uint32_t> open_;       ///< by name: operators on the way from the root
-  std::vector<Sums> by_name_;        ///< by name
+  std::vector<Picoseconds> device_;    ///< by node: launched right under it; empty where nothing is
+  std::vector<uint32_t> open_;         ///< by name: operators on the way from the root
+  std::vector<OperatorSums> by_name_;  ///< by name
 };
 
 }  // namespace
@@ -180,7 +180,7 @@ Result<std::vector<NamedTable>> operators(const Job& job, Findings&) {
     if (operators.none.operations > 0) named["(no operator)"] = operators.none;
     Picoseconds total = 0;
     for (const DeviceOperation& operation : work.operations) total = add_saturated(total, operation.time());
-    std::vector<std::pair<std::string_view, Sums>> order(named.begin(), named.end());
+    std::vector<std::pair<std::string_view, OperatorSums>> order(named.begin(), named.end());
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
       return std::tie(a.second.device, a.second.inclusive, a.second.host) >
              std::tie(b.second.device, b.second.inclusive, b.second.host);

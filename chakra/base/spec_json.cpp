@@ -12,7 +12,7 @@
 namespace chakra {
 namespace {
 
-constexpr size_t kManyValues = 400'000, kBytesOfValue = 4;
+constexpr size_t kManyJsonValues = 400'000, kBytesOfJsonValue = 4;
 constexpr size_t kMostInBrackets = 200'000;
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -234,7 +234,7 @@ class JsonSpec {
 Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::shared_ptr<const std::string>& file) {
   JsonSpec json(text, file);
   if (!json.count()) return std::nullopt;
-  if (json.values() > std::max(kManyValues, text.size() / kBytesOfValue))
+  if (json.values() > std::max(kManyJsonValues, text.size() / kBytesOfJsonValue))
     return fail(Code::bad_input, "base.spec.large",
                 fmt::format("{} values are more than a configuration of {} bytes may have", json.values(), text.size()),
                 {*file});

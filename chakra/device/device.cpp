@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "chakra/device/units.h"
+
 namespace chakra::device {
 namespace {
 
@@ -54,8 +56,6 @@ bool is_called(const DeviceRow& row, const std::string& wanted) {
   for_each_name(row.recorded_as, [&](std::string_view name) { is |= plain_name(name) == wanted; });
   return is;
 }
-
-constexpr double kTera = 1e12, kGiga = 1e9;
 
 }  // namespace
 

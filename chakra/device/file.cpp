@@ -5,11 +5,11 @@
 #include <filesystem>
 
 #include "chakra/device/device.h"
+#include "chakra/device/units.h"
 
 namespace chakra::device {
 namespace {
 
-constexpr double kTera = 1e12, kGiga = 1e9;
 constexpr double kMostOps = 1e9, kMostGb = 1e9;  ///< in the file's units: a million times today's
 
 /// A number above zero, in `unit`s.

@@ -65,12 +65,6 @@ std::string without_count(MetadataRecord metadata) {
   return encode(metadata);
 }
 
-std::string_view without_packing(std::string_view name) {
-  for (const std::string_view packing : {".gz", ".zst"})
-    if (name.ends_with(packing)) name.remove_suffix(packing.size());
-  return name;
-}
-
 }  // namespace
 
 const FormatRow* form_of(std::string_view head) {
@@ -82,6 +76,12 @@ const FormatRow* find_format(std::string_view name) {
   for (const FormatRow& row : kFormats)
     if (row.name == name) return &row;
   return nullptr;
+}
+
+std::string_view without_packing(std::string_view name) {
+  for (const std::string_view packing : {".gz", ".zst"})
+    if (name.ends_with(packing)) name.remove_suffix(packing.size());
+  return name;
 }
 
 const FormatRow* format_of_name(std::string_view path) {

@@ -11,16 +11,6 @@
 #include "chakra/trace/share.h"
 
 namespace chakra::io {
-namespace {
-
-std::string_view without_packing(std::string_view name) {
-  for (const std::string_view packing : {".gz", ".zst"})
-    if (name.ends_with(packing)) name.remove_suffix(packing.size());
-  return name;
-}
-
-}  // namespace
-
 bool split_name(std::string_view name, std::string_view ending, std::string_view& prefix, int64_t& rank) {
   name = without_packing(name);
   if (!name.ends_with(ending)) return false;

@@ -6,6 +6,8 @@
 
 namespace chakra::io {
 
+/// "trace.et.gz" -> "trace.et".
+std::string_view without_packing(std::string_view name);
 /// "trace.12.et.gz", ".et" -> {"trace", 12}; false for other names.
 bool split_name(std::string_view name, std::string_view ending, std::string_view& prefix, int64_t& rank);
 

@@ -79,7 +79,7 @@ trace::Edges take_deps(Linking& l, const Numbering& n) {
 }
 
 /// The item of the innermost operator or annotation around an item, or kNone.
-uint32_t caller_of(const Linking& l, uint32_t id) {
+uint32_t enclosing_item(const Linking& l, uint32_t id) {
   while (l.graph.items[id].continues()) id = l.graph.items[id].of;
   return l.graph.items[id].of;
 }
@@ -93,7 +93,7 @@ trace::Edges callers(const Linking& l, const Numbering& n) {
   return trace::make_edges(n.nodes(), false, [&](const auto& visit) {
     for (uint32_t id = 0; id < l.graph.items.size(); ++id)  // of the others the host trace knows it
       if (const uint32_t h = host_op_of(l, l.graph.items[id]); h == kNone || is_step(l, h))
-        if (const uint32_t caller = caller_of(l, id); caller != kNone)
+        if (const uint32_t caller = enclosing_item(l, id); caller != kNone)
           visit(n.node_of_item[id], n.node_of_item[caller], uint8_t{0}, Picoseconds{0});
     for (uint32_t h = 0; h < l.host().ops.size(); ++h)
       if (const uint32_t parent = l.host().ops[h].parent_row;

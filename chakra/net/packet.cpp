@@ -144,7 +144,7 @@ struct PacketNetwork::State {
 
   /// Packets of a message come to a link.
   void wait(uint32_t number, uint32_t packets, bool last) {
-    Hop& hop = hops[number];
+    MessageHop& hop = hops[number];
     const uint32_t slot = hop.link;
     LinkState& link = links[slot];
     while (link.turn != kNone && link.free <= now) decide(slot);
@@ -174,7 +174,7 @@ struct PacketNetwork::State {
   void decide(uint32_t slot) {
     LinkState& link = links[slot];
     const uint32_t number = hops[link.turn].next;
-    Hop& hop = hops[number];
+    MessageHop& hop = hops[number];
     if (--hop.waiting > 0) link.turn = number;
     else if (number == link.turn) link.turn = kNone;
     else hops[link.turn].next = hop.next;
@@ -232,7 +232,7 @@ struct PacketNetwork::State {
     link.on_way.pop();
     if (!link.on_way.empty()) queue.push(link.on_way.front().arrives, 2 * slot);
     else if (link.turn != kNone) decide(slot);
-    const Hop& next = hops[packet.hop + 1];
+    const MessageHop& next = hops[packet.hop + 1];
     if (next.link != kNone) return wait(packet.hop + 1, 1, packet.last);
     if (packet.last) return finish(next.message);
     MessageState& m = messages[next.message];

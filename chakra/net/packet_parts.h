@@ -48,7 +48,7 @@ class PacketQueue {
 };
 
 /// A message at one link of its path. Those with packets waiting there take turns: a ring of hops.
-struct Hop {
+struct MessageHop {
   uint32_t link;  ///< kNone behind the last one of a path
   uint32_t message;
   uint32_t waiting = 0;  ///< packets
@@ -121,8 +121,8 @@ class Links {
 /// Hops of a message one after the other, and one more that ends them.
 class Hops {
  public:
-  Hop& operator[](size_t hop) { return hops_[hop]; }
-  const Hop& operator[](size_t hop) const { return hops_[hop]; }
+  MessageHop& operator[](size_t hop) { return hops_[hop]; }
+  const MessageHop& operator[](size_t hop) const { return hops_[hop]; }
 
   /// The first of `count` and one hops.
   uint32_t take(size_t count) {
@@ -141,7 +141,7 @@ class Hops {
   }
 
  private:
-  std::vector<Hop> hops_;
+  std::vector<MessageHop> hops_;
   std::vector<std::vector<uint32_t>> unused_;  ///< first hops, by number of links
 };
 

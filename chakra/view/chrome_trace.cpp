@@ -11,7 +11,7 @@ namespace {
 
 using table::Timeline;
 
-constexpr size_t kPiece = size_t{1} << 20;
+constexpr size_t kEventBytes = size_t{1} << 20;
 
 /// Picoseconds as microseconds, without rounding.
 void append_us(std::string& out, Picoseconds time) {
@@ -78,11 +78,11 @@ class Writer {
     metadata();
     for (uint32_t s = 0; s < t_.slices.size(); ++s) {
       slice(s);
-      CHAKRA_TRY(flush(kPiece));
+      CHAKRA_TRY(flush(kEventBytes));
     }
     for (uint32_t f = 0; f < t_.flows.size(); ++f) {
       flow(f);
-      CHAKRA_TRY(flush(kPiece));
+      CHAKRA_TRY(flush(kEventBytes));
     }
     out_ += "\n]}\n";
     CHAKRA_TRY(flush(0));

@@ -14,7 +14,7 @@ namespace {
 using table::Timeline;
 
 constexpr size_t kLongestLine = size_t{1} << 20;
-constexpr size_t kPiece = size_t{1} << 16;
+constexpr size_t kReadAtOnce = size_t{1} << 16;
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -174,10 +174,10 @@ Result<Timeline> read_event_csv(ByteSource source, const EventCsvOptions& option
   int64_t number = 1;
   for (bool more = true; more;) {
     const size_t had = buffer.size();
-    buffer.resize(had + kPiece);
-    CHAKRA_ASSIGN(const size_t got, source.read({buffer.data() + had, kPiece}));
+    buffer.resize(had + kReadAtOnce);
+    CHAKRA_ASSIGN(const size_t got, source.read({buffer.data() + had, kReadAtOnce}));
     buffer.resize(had + got);
-    more = got == kPiece;
+    more = got == kReadAtOnce;
     size_t from = 0;
     for (size_t end = 0; (end = buffer.find('\n', std::max(from, had))) != std::string::npos; from = end + 1)
       CHAKRA_TRY(reader.line(std::string_view(buffer).substr(from, end - from), number++));

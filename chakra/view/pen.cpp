@@ -8,7 +8,7 @@
 namespace chakra::view {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 20;
+constexpr size_t kWrittenAtOnce = size_t{1} << 20;
 constexpr size_t kNameShown = 44;  ///< bytes of a name in a box; the tooltip has all
 
 constexpr std::array<std::string_view, 7> kColours{"#e8e8e8", "#b9d8a8", "#f4b183", "#a9cbe8",
@@ -280,13 +280,13 @@ void Pen::xml_arrow(const Arrow& a, bool control) {
 Result<void> Pen::box(const Box& box) {
   if (form_ == GraphForm::dot) dot_box(box);
   else xml_box(box);
-  return flush(kPiece);
+  return flush(kWrittenAtOnce);
 }
 
 Result<void> Pen::data(const Arrow& arrow) {
   if (form_ == GraphForm::dot) dot_arrow(arrow);
   else xml_arrow(arrow, false);
-  return flush(kPiece);
+  return flush(kWrittenAtOnce);
 }
 
 Result<void> Pen::control(const Arrow& arrow) {
@@ -296,7 +296,7 @@ Result<void> Pen::control(const Arrow& arrow) {
   }
   if (form_ == GraphForm::dot) dot_arrow(arrow);
   else xml_arrow(arrow, true);
-  return flush(kPiece);
+  return flush(kWrittenAtOnce);
 }
 
 Result<void> Pen::end() {

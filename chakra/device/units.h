@@ -1,0 +1,8 @@
+// The units in which data sheets and device files give rates and sizes.
+#pragma once
+
+namespace chakra::device {
+
+inline constexpr double kTera = 1e12, kGiga = 1e9;
+
+}  // namespace chakra::device
