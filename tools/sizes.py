@@ -24,8 +24,6 @@ TO_BE_MENDED = {
     "chakra/cli/link.cpp": ["to_text"],
     "chakra/cli/sim.cpp": ["", "sim_syntax"],
     "chakra/cli/view.cpp": ["view_syntax"],
-    "chakra/view/graph.cpp": ["draw_nodes"],
-    "chakra/view/grouping.cpp": ["Grouping", "draw_arrows"],
 }
 
 
