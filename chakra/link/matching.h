@@ -47,6 +47,25 @@ struct Uncovered {
   std::vector<uint32_t> before, after;  ///< what it begins with, what it ends with
   int64_t count() const { return static_cast<int64_t>(on_threads.size() + before.size() + after.size()); }
 };
+/// Divides `missing`, operators without a match. `known`: by thread, whether the Kineto trace has something
+/// of it. `number`: HostOp::id or rf_id, which are given out in the order in which operators begin; the Kineto trace
+/// covers `first` to `last`. Missing on a known thread before or after that says that it is one cycle of several.
+template <class Number>
+Uncovered find_uncovered(const std::vector<HostOp>& ops, const std::vector<uint32_t>& missing,
+                         const std::vector<char>& known, Number HostOp::*number, Number first, Number last) {
+  bool before = false, after = false;
+  for (const uint32_t h : missing) {
+    before |= known[ops[h].thread] && ops[h].*number < first;
+    after |= known[ops[h].thread] && ops[h].*number > last;
+  }
+  Uncovered out;
+  for (const uint32_t h : missing) {
+    if (before && ops[h].*number < first) out.before.push_back(h);
+    else if (after && ops[h].*number > last) out.after.push_back(h);
+    else if (!known[ops[h].thread]) out.on_threads.push_back(h);
+  }
+  return out;
+}
 /// Takes them out of what is linked. Findings: pytorch.match.part. `host_ops`: of the whole host trace.
 void leave_out(Linking& l, const Uncovered& uncovered, int64_t host_ops);
 
