@@ -25,8 +25,8 @@ inline bool enough(int64_t found, int64_t of) {
 /// not printable ASCII.
 bool names_agree(std::string_view host, std::string_view kineto);
 
-/// Matches operators of equal id that have other names. Requires that the ids are proven: the files are of one run.
-/// An operator has to be on the thread on which the others of its thread are. Findings: pytorch.match.other_name.
+/// Matches operators of equal id that have other names. Requires matches that judge_match() took: the files are of one
+/// run. An operator has to be on the thread on which the others of its thread are. Findings: pytorch.match.other_name.
 void match_other_names(Linking& l, const RowMap& by_id);
 
 /// Gives matched operators of the Kineto trace the names that the host trace has: those are whole.
@@ -96,7 +96,7 @@ Result<bool> match_part_by_names(Linking& l);
 /// A record of communication that another thread carried out; the host trace has it on the caller's thread.
 bool is_host_comm(const Linking& l, const HostOp& op);
 /// The n-th record of a name in one file is the n-th of it in the other, since the first matched operator began.
-/// `first`, `last`: ids between which the host trace was matched. Requires the other matches.
+/// `first`, `last`: ids between which the host trace was matched. Requires that operators are matched.
 void match_host_comm(Linking& l, uint64_t first, uint64_t last);
 
 }  // namespace chakra::link
