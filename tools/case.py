@@ -65,14 +65,28 @@ def trimmed(text):
     return [line.rstrip() for line in text.rstrip("\n").splitlines()]
 
 
+def environment_of(bin_dir):
+    """The environment of a case's commands."""
+    return dict(os.environ, PATH=f"{os.path.abspath(bin_dir)}:{os.environ['PATH']}", LC_ALL="C.UTF-8",
+                DATA=os.environ.get("CHAKRA_TEST_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data")),
+                TOOLS=os.path.join(ROOT, "tools"), EXAMPLES=os.path.join(ROOT, "examples"))
+
+
+def make_file(section, folder):
+    """The file of a section 'file' or 'trace'."""
+    target = os.path.join(folder, section.argument)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with open(target, "wb") as file:
+        file.write(et.encode(section.text()) if section.kind == "trace" else section.text().encode())
+
+
 def run_case(path, bin_dir, update):
     """None if it passed, else the problems; 'skip: ...' if it could not run."""
     title, sections = parse(path)
-    data = os.environ.get("CHAKRA_TEST_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data"))
+    environment = environment_of(bin_dir)
+    data = environment["DATA"]
     problems = [f"names {data}, which is elsewhere on other machines"] if any(data in s.text() for s in sections) else []
     with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, PATH=f"{os.path.abspath(bin_dir)}:{os.environ['PATH']}", DATA=data,
-                           TOOLS=os.path.join(ROOT, "tools"), EXAMPLES=os.path.join(ROOT, "examples"), LC_ALL="C.UTF-8")
         result, checked = None, None
 
         def check_exit(expected):
@@ -86,10 +100,7 @@ def run_case(path, bin_dir, update):
                 if section.argument == "data" and not os.path.isdir(data):
                     return "skip: no test data"
             elif kind in ("file", "trace"):
-                target = os.path.join(folder, section.argument)
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                with open(target, "wb") as file:
-                    file.write(et.encode(section.text()) if kind == "trace" else section.text().encode())
+                make_file(section, folder)
             elif kind == "run":
                 check_exit(wanted_exit)
                 result = subprocess.run(["bash", "-c", section.text()], cwd=folder, env=environment, text=True,

@@ -21,7 +21,6 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import case  # noqa: E402
-import et  # noqa: E402
 
 VARYING = [(re.compile(r"\b[0-9.]+ (?:ms|s|MB|MB/s|GB/s) (?:of processor|wall|resident)"), "TIME")]
 
@@ -42,16 +41,11 @@ def case_outputs(path, bin_dir, folder):
     """(what, bytes) of all that a case's commands say and leave; folder is emptied first, so that paths in it are the same for both."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    data = os.environ.get("CHAKRA_TEST_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data"))
-    environment = dict(os.environ, PATH=f"{os.path.abspath(bin_dir)}:{os.environ['PATH']}", DATA=data, LC_ALL="C.UTF-8",
-                       TOOLS=os.path.join(ROOT, "tools"), EXAMPLES=os.path.join(ROOT, "examples"))
+    environment = case.environment_of(bin_dir)
     outputs, runs = {}, 0
     for section in case.parse(path)[1]:
         if section.kind in ("file", "trace"):
-            target = os.path.join(folder, section.argument)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "wb") as file:
-                file.write(et.encode(section.text()) if section.kind == "trace" else section.text().encode())
+            case.make_file(section, folder)
         elif section.kind == "run":
             done = subprocess.run(["bash", "-c", section.text()], cwd=folder, env=environment, capture_output=True, timeout=900, check=False)
             runs += 1

@@ -24,11 +24,6 @@ TO_BE_MENDED = {
     "chakra/cli/link.cpp": ["to_text"],
     "chakra/cli/sim.cpp": ["", "sim_syntax"],
     "chakra/cli/view.cpp": ["view_syntax"],
-    "chakra/compat/index.h": ["Index"],
-    "chakra/io/et_read.cpp": ["Reader", "read_attr"],
-    "chakra/io/json_read.cpp": ["JsonSource"],
-    "chakra/view/graph.cpp": ["draw_nodes"],
-    "chakra/view/grouping.cpp": ["Grouping", "draw_arrows"],
 }
 
 

@@ -68,7 +68,7 @@ struct CriticalPath {
   Picoseconds longest_ps = 0;  ///< the longest path over dependencies with durations and lags: what a replay takes
   Picoseconds length_ps() const { return pieces.empty() ? 0 : pieces.back().end_ps - pieces.front().start_ps; }
 };
-/// Errors: analyze.sum. Cost: O(nodes + edges).
+/// Requires the trace's own schedule. Errors: analyze.sum. Cost: O(nodes + edges).
 Result<CriticalPath> critical_path(const trace::Trace& trace, const Schedule& schedule);
 
 // ---- where the time goes -----------------------------------------------------------------------------
@@ -98,7 +98,7 @@ struct TimeBudget {
   };
   std::vector<Exposed> exposed_by;  ///< adds up to `exposed`: each moment is that of the communication that began first
 };
-/// Errors: analyze.sum. Cost: O(nodes log nodes).
+/// Requires the trace's own schedule. Errors: analyze.sum. Cost: O(nodes log nodes).
 Result<TimeBudget> time_budget(const trace::Trace& trace, const Schedule& schedule);
 
 // ---- what is moved ------------------------------------------------------------------------------------
@@ -138,7 +138,8 @@ struct LiveBytes {
   };
   std::vector<Device> devices;  ///< by name
 };
-/// Requires a trace read with texts. Cost: O(text of tensors).
+/// It reads the tensors: of a trace read without texts nothing is known. Requires the trace's own schedule.
+/// Cost: O(text of tensors).
 LiveBytes live_bytes(const trace::Trace& trace, const Schedule& schedule);
 
 // ---- clocks, waiting, stragglers --------------------------------------------------------------------------
@@ -187,7 +188,7 @@ struct JobTimes {
   std::vector<CollectiveTimes> collectives;
 };
 
-/// Requires measured times; collectives without them are left out.
+/// Collectives without measured times are left out. Requires the job's own matching.
 /// Clocks: a robust line (least squares, what deviates by more than three times the spread left out)
 /// through the differences of ends, rank by rank along the pairs that share most collectives.
 JobTimes job_times(const trace::TraceSet& job, const match::Matching& matching);

@@ -163,6 +163,9 @@ class Sweep {
 
 }  // namespace
 
-Result<TimeBudget> time_budget(const Trace& t, const Schedule& s) { return Sweep(t, s).run(); }
+Result<TimeBudget> time_budget(const Trace& t, const Schedule& s) {
+  CHAKRA_ASSERT(s.start.size() == t.size() && s.end.size() == t.size());
+  return Sweep(t, s).run();
+}
 
 }  // namespace chakra::analyze

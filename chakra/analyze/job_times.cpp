@@ -359,6 +359,7 @@ trace::Trace communication_of(const Trace& t) {
 }
 
 JobTimes job_times(const trace::TraceSet& job, const match::Matching& matching) {
+  CHAKRA_ASSERT(matching.of_comm.size() == job.ranks.size());
   return JobAnalysis(job, matching).run();
 }
 

@@ -57,6 +57,7 @@ struct Storage {
 }  // namespace
 
 LiveBytes live_bytes(const trace::Trace& t, const Schedule& s) {
+  CHAKRA_ASSERT(s.start.size() == t.size() && s.end.size() == t.size());
   LiveBytes live;
   const std::vector<Picoseconds> inclusive = s.measured ? trace::inclusive_ends(t) : s.end;
   std::map<std::string, std::map<uint64_t, Storage>, std::less<>> storages;

@@ -100,6 +100,7 @@ Result<void> check_sum(std::string_view what, uint64_t whole, std::span<const ui
 }
 
 Result<CriticalPath> critical_path(const Trace& t, const Schedule& s) {
+  CHAKRA_ASSERT(s.start.size() == t.size() && s.end.size() == t.size());
   CriticalPath path;
   if (t.size() == 0) return path;
   const std::vector<Picoseconds> replay = trace::earliest_ends(t, trace::topological_order(t.deps).order, t.dur_ps);

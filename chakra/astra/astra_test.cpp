@@ -287,6 +287,31 @@ TEST(Astra, ACustomCollectiveAndOthersInOneJob) {
   EXPECT_EQ(all_gathers(true), alone + 20'031 * kPsPerNs);  // one message over one link, then as before
 }
 
+/// The number of a group says how its messages are numbered; the highest are refused rather than mixed up.
+TEST(Astra, GroupsOfHighNumbers) {
+  const auto run = [](const char* group, bool custom, int64_t tag) {
+    Input in = ring_of_eight(2);
+    in.system.splits = 1;
+    in.groups = {{group, {0, 1}}};
+    Job job(2), exchange(2);
+    for (size_t r = 0; r < 2; ++r) {
+      job.collective(r, CommType::all_reduce, kMiB, {}, group);
+      for (const NodeType type : {NodeType::send, NodeType::recv})
+        exchange.message(r, type, 1 - static_cast<int64_t>(r), kMiB, {}, tag);
+    }
+    in.job = job.finish();
+    if (custom) in.custom.emplace(CommType::all_reduce, exchange.finish());
+    const auto report = simulate(in);
+    return report ? fmt::format("{}", report->makespan_ps) : report.error().tag;
+  };
+  const std::string ring = run("1", false, 0), exchanged = run("1", true, 0);
+  EXPECT_EQ(run("2147483647", false, 0), ring);
+  EXPECT_EQ(run("18000", true, 0), exchanged);
+  EXPECT_EQ(run("18000", true, INT64_MAX), exchanged);
+  EXPECT_EQ(run("18447", true, 0), "sim.compat.group");
+  EXPECT_EQ(run("2147483647", true, 0), "sim.compat.group");
+}
+
 TEST(Astra, MessagesOneAfterTheOther) {
   Input in = ring_of_eight(4);
   Job job(4);
@@ -345,12 +370,13 @@ TEST(Astra, WhereThePeerHangsThereIsAnError) {
     in.job = job.finish();
     EXPECT_EQ(tag(in), "1 sim.compat.collective");
   }
-  {  // a group of one, a group by name, a group that is not there
-    for (const char* group : {"1", "tp", "9"}) {
+  {  // a group of one, a group that is not there, a group by name, numbers that ASTRA-sim does not take
+    for (const char* group : {"1", "9", "tp", "-5", "00", "2147483648", "9223372036855", "9223372036854775807"}) {
       Job job(2);
       for (size_t r = 0; r < 2; ++r) job.collective(r, CommType::all_reduce, kMiB, {}, group);
       in.job = job.finish();
       in.groups = {{"1", {0}}};
+      if (std::string_view(group).size() > 1) in.groups[group] = {0, 1};
       EXPECT_EQ(tag(in), "1 sim.compat.group");
     }
   }

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "chakra/astra/pool.h"
 #include "chakra/base/base.h"
+#include "chakra/base/pool.h"
 #include "chakra/des/des.h"
 #include "chakra/trace/trace.h"
 

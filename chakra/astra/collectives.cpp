@@ -61,7 +61,7 @@ void run_queue(Run& run, uint32_t r, size_t number) {
 /// A chunk of a call, which waits in its first queue.
 void start_chunk(Run& run, const Call& call, uint32_t number, const Recipe& recipe, int64_t stream, int64_t priority) {
   Collectives& all = run.collectives;
-  const auto id = static_cast<uint32_t>(all.streams.take_unused());
+  const uint32_t id = all.streams.take_unused();
   Stream& s = all.streams[id];
   s.rank = call.rank;
   s.call = number;
@@ -114,7 +114,7 @@ Result<void> start_collective(Run& run, uint32_t r, NodeId n) {
                              : rank.next_stream;
   const int64_t priority = next_priority(run, rank, *t.comm(n));
   const Call call{r, n, recipe.chunks};
-  const auto number = static_cast<uint32_t>(run.collectives.calls.put(call));
+  const uint32_t number = run.collectives.calls.put(call);
   for (uint64_t c = 0; c < recipe.chunks; ++c) start_chunk(run, call, number, recipe, next_stream++, priority);
   return {};
 }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "chakra/astra/algorithms.h"
-#include "chakra/astra/pool.h"
 #include "chakra/astra/recipes.h"
+#include "chakra/base/pool.h"
 #include "chakra/feed/feed.h"
 #include "chakra/trace/trace.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "chakra/astra/pool.h"
 #include "chakra/base/base.h"
+#include "chakra/base/pool.h"
 #include "chakra/net/net.h"
 #include "chakra/trace/trace.h"
 

@@ -36,7 +36,14 @@ void act(Run& run, uint32_t id, const Actions& actions) {
   }
 }
 
-int64_t custom_tag(const Stream& s, int64_t tag) { return (s.id + 1) * kMessageTags + std::max<int64_t>(0, tag); }
+/// Above the tags of all other messages, and different for each chunk. Errors: sim.compat.group.
+Result<int64_t> custom_tag(const Run& run, const Stream& s, int64_t tag) {
+  constexpr int64_t kLastStream = INT64_MAX / kMessageTags - 2;
+  if (s.id > kLastStream)
+    return bad(run, s.rank, run.collectives.calls[s.call].node, "sim.compat.group",
+               "the number of the group is too high for a custom collective; use numbers up to 18,000");
+  return (s.id + 1) * kMessageTags + std::max<int64_t>(0, tag) % kMessageTags;
+}
 
 /// All that is ready starts at once: nothing is in short supply there.
 void run_custom(Run& run, uint32_t id, const std::vector<feed::Ready>& ready) {
@@ -50,8 +57,9 @@ void run_custom(Run& run, uint32_t id, const std::vector<feed::Ready>& ready) {
       continue;
     }
     const Party party{.kind = Party::Kind::custom, .rank = s.rank, .node = next.node, .stream = id};
-    const int64_t tag = custom_tag(s, t.comm(next.node)->tag);
-    if (auto begun = start_peer_to_peer(run, t, next.node, s.rank, tag, party); !begun)
+    const auto tag = custom_tag(run, s, t.comm(next.node)->tag);
+    if (!tag) return run.end_with(tag.error());
+    if (auto begun = start_peer_to_peer(run, t, next.node, s.rank, *tag, party); !begun)
       return run.end_with(std::move(begun.error()));
   }
 }

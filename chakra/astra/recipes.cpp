@@ -17,6 +17,7 @@ using Names = std::vector<std::string>;  ///< of algorithms, per dimension
 using Lines = absl::InlinedVector<Plan, 2>;
 
 constexpr int64_t kFirstGroupStream = 1'000'000;
+constexpr int64_t kLastGroup = INT32_MAX;  // ASTRA-sim reads an int, and has no group below 1
 constexpr uint64_t kMostChunks = 1 << 16;  // of a collective
 
 Result<const Names*> algorithms(const Run& run, uint32_t r, NodeId n, CommType type) {
@@ -58,6 +59,10 @@ Result<const Members*> find_members(Run& run, uint32_t r, NodeId n, Recipe& reci
   int64_t number = 0;
   if (!parse_integer(name, number))
     return bad(run, r, n, "sim.compat.group", fmt::format("group {} is no whole number", quote(name)));
+  if (number < 1 || number > kLastGroup)
+    return bad(run, r, n, "sim.compat.group",
+               fmt::format("group {}: ASTRA-sim has groups of numbers from 1 to {}; give it such a number", quote(name),
+                           kLastGroup));
   recipe.named = true;
   recipe.first_stream = number * kFirstGroupStream;
   return group_named(run, r, n, name);

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "chakra/astra/pool.h"
 #include "chakra/base/base.h"
+#include "chakra/base/pool.h"
 
 namespace chakra::astra {
 

@@ -174,13 +174,7 @@ Result<void> ObjectReader::list(std::string_view key, JsonValue& value, AttrReco
 
 Result<void> ObjectReader::node(ondemand::object& object, Bytes& out) {
   start();
-  node_.id = node_.type = node_.start_micros = node_.duration_micros = 0;
-  node_.name = {};
-  node_.ctrl_deps.clear();
-  node_.data_deps.clear();
-  node_.inputs = node_.outputs = {};
-  node_.attrs.clear();
-  node_.unknown.clear();
+  node_.clear();
   CHAKRA_TRY(members(object, [&](std::string_view key, KeyRow row, JsonValue& value) -> Result<bool> {
     switch (row.key) {
       case Key::id: return done(natural(key, value, node_.id));

@@ -9,6 +9,43 @@ namespace {
 using json::JsonStream;
 using wire::Bytes;
 
+/// The messages of a part of the document, one after the other in a buffer, until they are taken.
+class Messages {
+ public:
+  bool empty() const { return taken_ == list_.size(); }
+  void clear() {
+    list_.clear();
+    bytes_.clear();
+    taken_ = 0;
+  }
+  /// Adds the message that write(bytes) appends. `at`: of its object in the file. Errors: those of `write`.
+  template <class Write>
+  Result<void> add(int64_t at, const Write& write) {
+    const size_t begin = bytes_.size();
+    CHAKRA_TRY(write(bytes_));
+    list_.push_back({begin, bytes_.size() - begin, at});
+    return {};
+  }
+  void add_empty() { list_.push_back({0, 0, 0}); }
+  /// The next, valid until clear(). Requires that there is one.
+  std::string_view take() {
+    const Message& m = list_[taken_++];
+    at_ = m.at;
+    return bytes_.view().substr(m.begin, m.size);
+  }
+  int64_t at() const { return at_; }  ///< of the one that was taken last
+
+ private:
+  struct Message {
+    size_t begin, size;
+    int64_t at;
+  };
+  Bytes bytes_;
+  std::vector<Message> list_;
+  size_t taken_ = 0;
+  int64_t at_ = 0;
+};
+
 class JsonSource : public RecordSource {
  public:
   JsonSource(ByteSource source, bool lines)
@@ -17,53 +54,36 @@ class JsonSource : public RecordSource {
         lines_(lines) {}
 
   Result<bool> next(std::string_view& message) override {
-    while (given_ == messages_.size()) {
+    while (messages_.empty()) {
       if (finished_) return false;
       CHAKRA_TRY(read_on());
     }
-    const Message& m = messages_[given_++];
-    message = out_.view().substr(m.begin, m.size);
-    at_ = m.at;
+    message = messages_.take();
     return true;
   }
-  Place place() const override { return {stream_.file(), at_}; }
+  Place place() const override { return {stream_.file(), messages_.at()}; }
 
  private:
-  struct Message {
-    size_t begin, size;
-    int64_t at;
-  };
-
   /// A part of the document into messages.
   Result<void> read_on() {
     messages_.clear();
-    out_.clear();
-    given_ = 0;
     CHAKRA_ASSIGN(const JsonStream::Part part, stream_.next());
-    if (part == JsonStream::Part::finished) {
-      finished_ = true;
-      if (!lines_ && !any_array_ && nodes_read_ == 0) CHAKRA_TRY(no_more_members());
-      if (announced_ >= 0 && announced_ != nodes_read_)
-        return fail(Code::bad_input, "io.json.truncated",
-                    fmt::format("the file announces {} nodes and holds {}", announced_, nodes_read_), {stream_.file()});
-      return {};
+    switch (part) {
+      case JsonStream::Part::member: return read_member();
+      case JsonStream::Part::finished: return finish();
+      default: return read_window();
     }
-    if (part == JsonStream::Part::member) return read_member();
-    if (!lines_) CHAKRA_TRY(no_more_members());
+  }
+
+  Result<void> read_window() {
+    if (!lines_) no_more_members();
     return json::for_each_in_window(stream_, parser_, [&](ondemand::object& object) -> Result<void> {
-      const bool first = lines_ && !std::exchange(any_metadata_, true);
-      nodes_read_ += !first;
-      return add(stream_.current_byte(),
-                 [&] { return first ? reader_.metadata(object, out_, announced_) : reader_.node(object, out_); });
+      if (lines_ && !std::exchange(any_metadata_, true)) return add_metadata(stream_.current_byte(), object);
+      ++nodes_read_;
+      return messages_.add(stream_.current_byte(), [&](Bytes& out) { return reader_.node(object, out); });
     });
   }
-  template <class Read>
-  Result<void> add(int64_t at, const Read& read) {
-    const size_t begin = out_.size();
-    CHAKRA_TRY(read());
-    messages_.push_back({begin, out_.size() - begin, at});
-    return {};
-  }
+
   Result<void> read_member() {
     const auto error = [&](std::string text) {
       return fail(Code::bad_input, "io.json.field", std::move(text), stream_.value_place());
@@ -82,25 +102,35 @@ class JsonSource : public RecordSource {
     if (std::exchange(any_metadata_, true)) return error("the metadata is a duplicate, or comes after the nodes");
     ondemand::object object;
     if (document.get_object().get(object) != simdjson::SUCCESS) return error("the metadata is no object");
-    Result<void> read = add(stream_.value_place().byte, [&] { return reader_.metadata(object, out_, announced_); });
+    Result<void> read = add_metadata(stream_.value_place().byte, object);
     if (!read && read.error().place.file.empty()) read.error().place = stream_.value_place();
     return read;
   }
-  /// Before the first node, and at the end where there is none: metadata, if only empty.
-  Result<void> no_more_members() {
-    any_array_ = true;
-    if (!std::exchange(any_metadata_, true)) messages_.push_back({0, 0, 0});
+
+  Result<void> finish() {
+    finished_ = true;
+    if (!lines_ && !any_array_ && nodes_read_ == 0) no_more_members();
+    if (announced_ >= 0 && announced_ != nodes_read_)
+      return fail(Code::bad_input, "io.json.truncated",
+                  fmt::format("the file announces {} nodes and holds {}", announced_, nodes_read_), {stream_.file()});
     return {};
+  }
+
+  Result<void> add_metadata(int64_t at, ondemand::object& object) {
+    return messages_.add(at, [&](Bytes& out) { return reader_.metadata(object, out, announced_); });
+  }
+  /// Before the first node, and at the end where there is none: metadata, if only empty.
+  void no_more_members() {
+    any_array_ = true;
+    if (!std::exchange(any_metadata_, true)) messages_.add_empty();
   }
 
   JsonStream stream_;
   bool lines_, finished_ = false, any_metadata_ = false, any_array_ = false;
   ondemand::parser parser_;
   ObjectReader reader_;
-  Bytes out_;
-  std::vector<Message> messages_;
-  size_t given_ = 0;
-  int64_t at_ = 0, announced_ = -1, nodes_read_ = 0;
+  Messages messages_;
+  int64_t announced_ = -1, nodes_read_ = 0;
 };
 
 }  // namespace

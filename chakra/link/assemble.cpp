@@ -171,6 +171,7 @@ void make_other_columns(const Linking& l, trace::NodeId nodes, trace::Trace& t) 
 }  // namespace
 
 trace::Trace assemble(Linking& l, trace::Builder& builder) {
+  CHAKRA_ASSERT(l.filled.contains(kEndParts));
   trace::Trace& t = builder.trace;
   NodeWriter writer(l, builder);
   const auto intern = [&](std::string_view text) { return t.strings.intern(text); };

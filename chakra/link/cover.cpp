@@ -16,32 +16,21 @@ bool is_missing(const Linking& l, uint32_t h) {
   return op.kind == HostOp::Kind::op && l.match.op_of_host[h] == kNone && !l.scope.left_out.contains(op.rf_id);
 }
 
-/// By record-function ids, which are given out in the order in which operators begin.
-Uncovered find_uncovered(const Linking& l) {
-  std::vector<char> thread_known(l.host().threads.size(), 0);
+Uncovered uncovered_by_rf_id(const Linking& l) {
+  const std::vector<HostOp>& ops = l.host().ops;
+  std::vector<char> known(l.host().threads.size(), 0);
+  std::vector<uint32_t> missing;
   int64_t first = INT64_MAX, last = INT64_MIN;
-  for (uint32_t h = 0; h < l.host().ops.size(); ++h) {
-    if (l.match.op_of_host[h] == kNone) continue;
-    thread_known[l.host().ops[h].thread] = 1;
-    first = std::min(first, l.host().ops[h].rf_id);
-    last = std::max(last, l.host().ops[h].rf_id);
+  for (uint32_t h = 0; h < ops.size(); ++h) {
+    if (l.match.op_of_host[h] != kNone) {
+      known[ops[h].thread] = 1;
+      first = std::min(first, ops[h].rf_id);
+      last = std::max(last, ops[h].rf_id);
+    } else if (ops[h].rf_id != 0 && is_missing(l, h)) {
+      missing.push_back(h);
+    }
   }
-  Uncovered out;
-  const auto visit = [&](const auto& use) {
-    for (uint32_t h = 0; h < l.host().ops.size(); ++h)
-      if (is_missing(l, h) && l.host().ops[h].rf_id != 0) use(h, l.host().ops[h]);
-  };
-  bool cycle_before = false, cycle_after = false;  // threads that Kineto knows go on there
-  visit([&](uint32_t, const HostOp& op) {
-    cycle_before |= thread_known[op.thread] && op.rf_id < first;
-    cycle_after |= thread_known[op.thread] && op.rf_id > last;
-  });
-  visit([&](uint32_t h, const HostOp& op) {
-    if (cycle_before && op.rf_id < first) out.before.push_back(h);
-    else if (cycle_after && op.rf_id > last) out.after.push_back(h);
-    else if (!thread_known[op.thread]) out.on_threads.push_back(h);
-  });
-  return out;
+  return find_uncovered(ops, missing, known, &HostOp::rf_id, first, last);
 }
 
 std::string list(const std::set<int64_t>& numbers) {
@@ -138,7 +127,7 @@ Result<void> judge_match(Linking& l, const RowMap& by_id) {
   const bool kineto_whole = enough(matched, kineto_ops);
   if (matched == 0 || (!host_whole && !kineto_whole)) return too_low(l, host_ops, kineto_ops, same_id);
   if (!host_whole) {
-    const Uncovered uncovered = find_uncovered(l);
+    const Uncovered uncovered = uncovered_by_rf_id(l);
     if (!enough(matched, host_ops - uncovered.count())) return too_low(l, host_ops, kineto_ops, same_id);
     leave_out(l, uncovered, host_ops);
   }

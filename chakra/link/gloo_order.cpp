@@ -23,6 +23,7 @@ bool is_host_comm(const Linking& l, const HostOp& op) {
 }
 
 void match_host_comm(Linking& l, uint64_t first, uint64_t last) {
+  CHAKRA_ASSERT(l.report.matched_host_ops > 0);
   int64_t begin = std::numeric_limits<int64_t>::max();
   for (uint32_t i = 0; i < l.profile().ops.size(); ++i)
     if (l.match.host_of_op[i] != kNone) begin = std::min(begin, l.profile().ops[i].start_ns);

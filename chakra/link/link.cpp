@@ -52,7 +52,10 @@ int64_t rank_of(const RankInput& input, const LinkOptions& options, int64_t reco
 }
 
 Result<void> walk(std::span<const Step> steps, Linking& l) {
-  for (const Step& step : steps) CHAKRA_TRY(step.run(l));
+  for (const Step& step : steps) {
+    CHAKRA_TRY(step.run(l));
+    l.filled.add(step.fills);
+  }
   return {};
 }
 

@@ -209,6 +209,7 @@ struct Linking {
   Comms comms = {};
   Waits waits = {};
   Graph graph = {};
+  Parts filled = {Part::records};  ///< by the steps that have run
 
   HostTrace& host() { return recording.host; }
   const HostTrace& host() const { return recording.host; }

@@ -25,8 +25,8 @@ inline bool enough(int64_t found, int64_t of) {
 /// not printable ASCII.
 bool names_agree(std::string_view host, std::string_view kineto);
 
-/// Matches operators of equal id that have other names. Requires that the ids are proven: the files are of one run.
-/// An operator has to be on the thread on which the others of its thread are. Findings: pytorch.match.other_name.
+/// Matches operators of equal id that have other names. Requires matches that judge_match() took: the files are of one
+/// run. An operator has to be on the thread on which the others of its thread are. Findings: pytorch.match.other_name.
 void match_other_names(Linking& l, const RowMap& by_id);
 
 /// Gives matched operators of the Kineto trace the names that the host trace has: those are whole.
@@ -47,6 +47,25 @@ struct Uncovered {
   std::vector<uint32_t> before, after;  ///< what it begins with, what it ends with
   int64_t count() const { return static_cast<int64_t>(on_threads.size() + before.size() + after.size()); }
 };
+/// Divides `missing`, operators without a match. `known`: by thread, whether the Kineto trace has something
+/// of it. `number`: HostOp::id or rf_id, which are given out in the order in which operators begin; the Kineto trace
+/// covers `first` to `last`. Missing on a known thread before or after that says that it is one cycle of several.
+template <class Number>
+Uncovered find_uncovered(const std::vector<HostOp>& ops, const std::vector<uint32_t>& missing,
+                         const std::vector<char>& known, Number HostOp::*number, Number first, Number last) {
+  bool before = false, after = false;
+  for (const uint32_t h : missing) {
+    before |= known[ops[h].thread] && ops[h].*number < first;
+    after |= known[ops[h].thread] && ops[h].*number > last;
+  }
+  Uncovered out;
+  for (const uint32_t h : missing) {
+    if (before && ops[h].*number < first) out.before.push_back(h);
+    else if (after && ops[h].*number > last) out.after.push_back(h);
+    else if (!known[ops[h].thread]) out.on_threads.push_back(h);
+  }
+  return out;
+}
 /// Takes them out of what is linked. Findings: pytorch.match.part. `host_ops`: of the whole host trace.
 void leave_out(Linking& l, const Uncovered& uncovered, int64_t host_ops);
 
@@ -77,7 +96,7 @@ Result<bool> match_part_by_names(Linking& l);
 /// A record of communication that another thread carried out; the host trace has it on the caller's thread.
 bool is_host_comm(const Linking& l, const HostOp& op);
 /// The n-th record of a name in one file is the n-th of it in the other, since the first matched operator began.
-/// `first`, `last`: ids between which the host trace was matched. Requires the other matches.
+/// `first`, `last`: ids between which the host trace was matched. Requires that operators are matched.
 void match_host_comm(Linking& l, uint64_t first, uint64_t last);
 
 }  // namespace chakra::link

@@ -45,6 +45,7 @@ bool names_agree(std::string_view host, std::string_view kineto) {
 }
 
 void match_other_names(Linking& l, const RowMap& by_id) {
+  CHAKRA_ASSERT(l.report.matched_host_ops > 0);
   const std::vector<uint32_t> lanes = lanes_of_threads(l);
   int64_t count = 0;
   std::string example;

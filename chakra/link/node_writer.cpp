@@ -30,6 +30,9 @@ NodeWriter::NodeWriter(Linking& l, trace::Builder& builder)
     : l_(l), p_(l.profile()), b_(builder), t_(builder.trace), comms_(l), names_(t_.strings) {}
 
 void NodeWriter::write(NodeId node, const Numbering& numbering, const LateCalls& late_calls) {
+  CHAKRA_ASSERT(node < numbering.nodes());
+  CHAKRA_ASSERT(t_.type.size() == numbering.nodes() && t_.start_ps.size() == numbering.nodes());
+  CHAKRA_ASSERT(t_.attr_begin.size() == node);
   const auto [kind, record] = numbering.origins[node];
   t_.attr_begin.push_back(t_.attrs.position());
   switch (kind) {

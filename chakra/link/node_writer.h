@@ -28,7 +28,7 @@ class NodeWriter {
  public:
   NodeWriter(Linking& l, trace::Builder& builder);
 
-  /// Node by node, in order. Requires the columns of the trace that items fill.
+  /// Node by node, in order. Requires that the trace has a row per node in each column but attr_begin.
   void write(trace::NodeId node, const Numbering& numbering, const LateCalls& late_calls);
   /// Groups and sequence numbers, when all nodes are in the trace.
   void finish(trace::Trace& trace) { comms_.finish(trace); }

@@ -105,29 +105,16 @@ class PartMatcher {
     }
     match_host_comm(l_, first_, last_);
     const int64_t host_ops = l_.report.host_ops;
-    const Uncovered uncovered = find_uncovered(known);
+    const Uncovered uncovered = find_uncovered(l_.host().ops, missing(), known, &HostOp::id, first_, last_);
     if (!enough(l_.report.matched_host_ops, host_ops - uncovered.count())) return false;
     leave_out(l_, uncovered, host_ops);
     return true;
   }
 
-  Uncovered find_uncovered(const std::vector<char>& known) const {
-    Uncovered out;
-    bool before = false, after = false;
-    const auto visit = [&](const auto& use) {
-      for (const uint32_t h : ops_by_id(l_.host()))
-        if (l_.match.op_of_host[h] == kNone) use(h, l_.host().ops[h]);
-    };
-    visit([&](uint32_t, const HostOp& op) {
-      before |= known[op.thread] && op.id < first_;
-      after |= known[op.thread] && op.id > last_;
-    });
-    visit([&](uint32_t h, const HostOp& op) {
-      if (before && op.id < first_) out.before.push_back(h);
-      else if (after && op.id > last_) out.after.push_back(h);
-      else if (!known[op.thread]) out.on_threads.push_back(h);
-    });
-    return out;
+  std::vector<uint32_t> missing() const {
+    std::vector<uint32_t> rows = ops_by_id(l_.host());
+    std::erase_if(rows, [&](uint32_t h) { return l_.match.op_of_host[h] != kNone; });
+    return rows;
   }
 
   Linking& l_;

@@ -65,6 +65,8 @@ constexpr Step kOfHostTrace[] = {
 
 static_assert(first_too_early(kOfProfile).empty());
 static_assert(first_too_early(kOfHostTrace).empty());
+static_assert(all_filled(kOfProfile).contains(kEndParts));
+static_assert(all_filled(kOfHostTrace).contains(kEndParts));
 
 }  // namespace
 

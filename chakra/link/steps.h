@@ -62,6 +62,11 @@ extern const std::span<const Step> kSteps;
 /// For a host trace alone.
 extern const std::span<const Step> kHostSteps;
 
+constexpr Parts all_filled(std::span<const Step> steps) {
+  Parts filled{Part::records};
+  for (const Step& step : steps) filled.add(step.fills);
+  return filled;
+}
 /// The name of the first step that reads a part which no step before it fills; empty: none.
 constexpr std::string_view first_too_early(std::span<const Step> steps) {
   Parts filled{Part::records};
@@ -71,6 +76,10 @@ constexpr std::string_view first_too_early(std::span<const Step> steps) {
   }
   return {};
 }
+
+/// The parts that the steps of either table fill.
+inline constexpr Parts kEndParts{Part::matches,   Part::host_comms, Part::groups, Part::chains,
+                                 Part::host_deps, Part::work,       Part::report};
 
 // ---- the functions of the rows ---------------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "chakra/base/pool.h"
 #include "chakra/net/net.h"
-#include "chakra/net/pool.h"
 
 namespace chakra::net {
 
@@ -36,8 +36,8 @@ class Flows {
  public:
   Flow& operator[](uint32_t flow) { return flows_[flow]; }
   /// A flow with the values of one that was given back.
-  uint32_t take() { return flows_.take(); }
-  void give_back(uint32_t flow) { flows_.give_back(flow); }
+  uint32_t take() { return flows_.take_unused(); }
+  void give_back(uint32_t flow) { flows_.drop(flow); }
 
   Picoseconds next_end() const { return heap_.empty() ? kNever : flows_[heap_.front()].end; }
   /// Cost: O(log flows).

@@ -80,7 +80,7 @@ struct FluidNetwork::State {
     };
     fabric.ways(message.from, message.to, message.flow, 1, sent, load, ways);
     const auto count = static_cast<uint32_t>(std::min<uint64_t>(ways.parts(), message.bytes));
-    const uint32_t whole = count == 1 ? Flow::kNone : wholes.take({count, 0});
+    const uint32_t whole = count == 1 ? Flow::kNone : wholes.put({count, 0});
     for (uint32_t i = 0; i < count; ++i) {
       route.clear();
       Picoseconds way = 0;
@@ -142,7 +142,7 @@ struct FluidNetwork::State {
       Whole& whole = wholes[flow.whole];
       arrives = whole.arrives = std::max(whole.arrives, arrives);
       if (--whole.parts_left > 0) return;
-      wholes.give_back(flow.whole);
+      wholes.drop(flow.whole);
     }
     done.push_back({flow.message.token, now, arrives});
   }

@@ -72,7 +72,7 @@ struct PacketNetwork::State {
     fabric.ways(message.from, message.to, message.flow, most, counts.sent++, load, ways);
     // Parts of equal numbers of packets; the last one of the message is the last of the last part.
     const auto parts = static_cast<uint32_t>(std::min<uint64_t>(packets, ways.parts()));
-    const uint32_t whole = parts == 1 ? kNone : wholes.take({parts, parts, 0});
+    const uint32_t whole = parts == 1 ? kNone : wholes.put({parts, parts, 0});
     for (uint32_t i = 0; i < parts; ++i)
       begin(message, std::span(ways.links).subspan(ways.first[i], ways.first[i + 1] - ways.first[i]),
             packets / parts + (i < packets % parts), i + 1 == parts ? last : size, whole);
@@ -81,7 +81,7 @@ struct PacketNetwork::State {
   /// A message, or a part of it: its packets, of which the last may be shorter, go over the links of `route`.
   void begin(const Message& message, std::span<const LinkId> route, uint64_t packets, uint64_t last_bytes,
              uint32_t whole) {
-    const uint32_t number = messages.take();
+    const uint32_t number = messages.take_unused();
     const uint32_t first = hops.take(route.size());
     Picoseconds longest_push = 1, travel = 0;
     for (size_t i = 0; i < route.size(); ++i) {
@@ -125,7 +125,7 @@ struct PacketNetwork::State {
           add_saturated(total.busy_ps, add_saturated(busy, serialization(m.last_bytes, links.bytes_per_s(slot))));
     }
     hops.give_back(m.first_hop, m.links);
-    messages.give_back(number);
+    messages.drop(number);
   }
 
   void finish_part(const MessageState& m) {
@@ -137,7 +137,7 @@ struct PacketNetwork::State {
       return;
     }
     done->push_back({m.token, whole.left, now});
-    wholes.give_back(m.whole);
+    wholes.drop(m.whole);
   }
 
   // ---- links -------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "chakra/base/pool.h"
 #include "chakra/net/link_table.h"
-#include "chakra/net/pool.h"
 
 namespace chakra::net::packets {
 

@@ -111,6 +111,87 @@ TEST(Shapes, AreTheGraphsThatAreWrittenOut) {
   same(dragonfly(3, 3, 2, 7), testing::dragonfly(3, 3, 2));
 }
 
+/// The counts of papers and of NVIDIA's page. Each kind of cable has its own bandwidth, by which the test counts it.
+TEST(Shapes, CountWhatTheirSourcesCount) {
+  struct Row {
+    const char* source;
+    std::string text;
+    int64_t ranks, switches;
+    std::vector<size_t> cables;         ///< by kind
+    std::map<size_t, size_t> by_ports;  ///< how many switches have N ports, by N
+  };
+  const std::vector<Row> rows{
+      // k = 4 pods, each of 2 edge and 2 aggregation switches, and (k/2)^2 = 4 core switches, all of k ports; k^3/4
+      // hosts.
+      {"Al-Fares et al., A scalable, commodity data center network architecture (2008), figure 3",
+       fat_tree("2, 2, 4", "1, 2, 2", "[1, 2, 3]"),
+       16,
+       20,
+       {16, 16, 16},
+       {{4, 20}}},
+      // 27,648 hosts of switches of 48 ports, section 3.1: 576 servers in each pod, 2,880 switches.
+      {"Al-Fares et al., section 3.1",
+       fat_tree("24, 24, 48", "1, 24, 24", "[1, 2, 3]"),
+       27'648,
+       2'880,
+       {27'648, 27'648, 27'648},
+       {{48, 2'880}}},
+      // p = 2 terminals, a = 4 routers of a group, h = 2 global ports: g = a h + 1 = 9 groups, N = a p g = 72, and
+      // routers of p + a + h - 1 = 7 ports.
+      {"Kim et al., Technology-driven, highly-scalable dragonfly topology (2008), figure 5",
+       shape("Dragonfly", "ranks_per_router: 2\nrouters: 4\nglobal: 2\ngroups: 9", "[1, 2, 3]"),
+       72,
+       36,
+       {72, 54, 36},
+       {{7, 36}}},
+      // Four scalable units of 32 nodes of 8 GPUs: 32 leaves, 16 spines, 1,024 cables from nodes to leaves. Between a
+      // leaf and a spine NVIDIA has two cables in parallel, 1,024 in all; here they are one. The switches inside nodes
+      // are not in NVIDIA's table.
+      {"docs.nvidia.com, DGX SuperPOD reference architecture B200, larger SuperPOD component counts",
+       rails(8, 32, 4, 16, "[1, 2, 3]"),
+       1'024,
+       128 + 32 + 16,
+       {1'024, 1'024, 1'024 / 2},
+       {{8, 128}, {32 + 16, 32}, {32, 16}}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.source);
+    const Fabric fabric = must_parse(row.text);
+    EXPECT_EQ(fabric.size(), row.ranks);
+    EXPECT_EQ(fabric.devices() - fabric.size(), row.switches);
+    std::map<double, size_t> links;
+    std::map<int64_t, size_t> ports;
+    for (LinkId id = 0; id < fabric.link_count(); ++id) {
+      ++links[fabric.link(id).bytes_per_s];
+      ++ports[fabric.link(id).from];
+    }
+    std::vector<size_t> cables;
+    for (const auto& [rate, count] : links) cables.push_back(count / 2);  // a link each way
+    EXPECT_EQ(cables, row.cables);
+    std::map<size_t, size_t> by_ports;
+    for (const auto& [device, count] : ports)
+      if (device >= fabric.size()) ++by_ports[count];
+    EXPECT_EQ(by_ports, row.by_ports);
+  }
+}
+
+/// The i-th GPUs of all nodes of a scalable unit share a leaf, and no leaf has two of one node.
+TEST(Rails, HaveALeafForEachPlaceInANode) {
+  const int64_t ranks = 4, nodes = 3, pods = 2;
+  const Fabric fabric = must_parse(rails(ranks, nodes, pods, 5, "[1, 2, 3]"));
+  const double to_leaf = fabric.link(fabric.link_between(0, static_cast<uint32_t>(24 + 6))).bytes_per_s;
+  std::map<uint32_t, std::set<std::tuple<int64_t, int64_t, int64_t>>> of_leaf;  // pod, node, place
+  for (LinkId id = 0; id < fabric.link_count(); ++id)
+    if (const Link link = fabric.link(id); link.bytes_per_s == to_leaf && link.from < fabric.size())
+      of_leaf[link.to].emplace(link.from / ranks / nodes, link.from / ranks, link.from % ranks);
+  EXPECT_EQ(of_leaf.size(), static_cast<size_t>(pods * ranks));
+  for (const auto& [leaf, members] : of_leaf) {
+    const auto [pod, first, place] = *members.begin();
+    EXPECT_EQ(members.size(), static_cast<size_t>(nodes));
+    for (int64_t i = 0; i < nodes; ++i) EXPECT_TRUE(members.contains({pod, pod * nodes + i, place}));
+  }
+}
+
 TEST(FatTree, HasTheDistancesAndRoutesOfItsFormula) {
   const std::vector<int64_t> down{3, 2, 4}, up{1, 2, 3};
   const Fabric fabric = must_parse(fat_tree("3, 2, 4", "1, 2, 3"));

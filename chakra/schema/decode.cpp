@@ -258,14 +258,18 @@ Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
   return list;
 }
 
+void NodeRecord::clear() {
+  id = type = start_micros = duration_micros = 0;
+  name = {};
+  ctrl_deps.clear();
+  data_deps.clear();
+  inputs = outputs = {};
+  attrs.clear();
+  unknown.clear();
+}
+
 Result<void> decode(std::string_view message, NodeRecord& record) {
-  record.id = record.type = record.start_micros = record.duration_micros = 0;
-  record.name = {};
-  record.ctrl_deps.clear();
-  record.data_deps.clear();
-  record.inputs = record.outputs = {};
-  record.attrs.clear();
-  record.unknown.clear();
+  record.clear();
   return guarded(message, [&](pbf_reader& reader) -> Result<void> {
     for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
       const bool text = is_text(reader), varint = is_varint(reader);

@@ -59,6 +59,9 @@ struct NodeRecord {
   IoRecord inputs, outputs;
   std::vector<AttrRecord> attrs;
   UnknownFields unknown;
+
+  /// As if new, but that lists keep their room.
+  void clear();
 };
 struct MetadataRecord {
   std::string_view version;

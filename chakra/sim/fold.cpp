@@ -5,9 +5,26 @@
 #include "chakra/sim/ties.h"
 
 namespace chakra::sim {
+namespace {
+
+void assert_whole(const trace::ClassJob& job) {
+  CHAKRA_ASSERT(job.group_slots.size() == job.classes.size());
+  CHAKRA_ASSERT(job.peer_slots.size() == job.classes.size());
+  int64_t before = INT64_MIN;
+  for (const trace::ClassJob::Rank& r : job.ranks) {
+    CHAKRA_ASSERT(r.rank > before);
+    CHAKRA_ASSERT(r.cls < job.classes.size());
+    CHAKRA_ASSERT(r.first_group + job.group_slots[r.cls].size() <= job.group_of.size());
+    CHAKRA_ASSERT(r.first_peer + size_t{job.peer_slots[r.cls]} <= job.peer_of.size());
+    before = r.rank;
+  }
+}
+
+}  // namespace
 
 Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system, Prices& prices,
             const net::Fabric& fabric, bool whole) {
+  assert_whole(job);
   const Ties ties = find_ties(job, table, prices);
   std::vector<uint32_t> colors(job.ranks.size());
   if (whole) std::iota(colors.begin(), colors.end(), uint32_t{0});

@@ -45,8 +45,9 @@ struct Folded {
 };
 
 /// Members of the groups are those of `table`, else those of the job. `whole`: every rank is its own actor.
-/// Requires a job whose ranks agree with each other.
-/// Cost: O(passes x (ranks + members of groups) + nodes of the actors); few passes, at most as many as ranks.
+/// Requires that the class and the slots of each rank exist. Ranks that do not agree with each other are found by
+/// matching the actors, and by running them. Cost: O(passes x (ranks + members of groups) + nodes of the actors); few
+/// passes, at most as many as ranks.
 Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system, Prices& prices,
             const net::Fabric& fabric, bool whole);
 

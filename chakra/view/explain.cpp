@@ -69,6 +69,7 @@ std::string describe(const Trace& t, NodeId n) {
 }  // namespace
 
 std::string explain(const Trace& t, NodeId node) {
+  CHAKRA_ASSERT(node < t.size());
   std::string out = describe(t, node) + "\n";
   if (t.part_of[node] != trace::kNoNode) out += fmt::format("  continues      {}\n", describe(t, t.part_of[node]));
   for (const NodeId caller : t.ctrl.of(node)) out += fmt::format("  called by      {}\n", describe(t, caller));

@@ -163,87 +163,135 @@ Result<void> draw_box(const Trace& t, NodeId n, std::string_view key, const std:
   return pen.box(box);
 }
 
-Result<GraphCounts> draw_nodes(const Trace& t, const std::vector<char>& keep, const GraphOptions& options, NodeId focus,
-                               Pen& pen, Findings& findings) {
-  GraphCounts counts;
-  const Keys keys(t);
-  fmt::memory_buffer one, two;
-  std::vector<std::string> lanes;
-  for (const trace::Lane& lane : t.lanes) lanes.push_back(name_of(lane));
-  for (NodeId n = 0; n < t.size(); ++n) {
-    if (!keep[n]) continue;
-    ++counts.boxes;
-    CHAKRA_TRY(draw_box(t, n, keys.node(n, one), lanes, n == focus, pen));
-  }
-  std::vector<uint64_t> absent;
-  for (const Defect& d : t.defects)
-    if (keep[d.node] && (d.kind == Defect::Kind::dangling_dep || d.kind == Defect::Kind::dangling_ctrl))
-      absent.push_back(d.id);
-  std::sort(absent.begin(), absent.end());
-  absent.erase(std::unique(absent.begin(), absent.end()), absent.end());
-  counts.absent = static_cast<int64_t>(absent.size());
-  for (const uint64_t id : absent) {
-    Box box;
-    box.key = Keys::absent(id, one);
-    box.id = id;
-    const std::string name = fmt::format("node {}", id);
-    box.name = name;
-    box.type = "ABSENT";
-    box.look = Look::absent;
-    CHAKRA_TRY(pen.box(box));
+/// A picture with a box for each kept node and an arrow for each edge between two of them.
+class NodePicture {
+ public:
+  NodePicture(const Trace& t, const std::vector<char>& keep, Pen& pen) : t_(t), keep_(keep), pen_(pen), keys_(t) {}
+
+  Result<void> boxes(NodeId focus) {
+    std::vector<std::string> lanes;
+    for (const trace::Lane& lane : t_.lanes) lanes.push_back(name_of(lane));
+    for (NodeId n = 0; n < t_.size(); ++n) {
+      if (!keep_[n]) continue;
+      ++counts_.boxes;
+      CHAKRA_TRY(draw_box(t_, n, keys_.node(n, one_), lanes, n == focus, pen_));
+    }
+    return {};
   }
 
-  for (NodeId n = 0; n < t.size(); ++n) {
-    if (!keep[n]) continue;
-    for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e) {
-      if (!keep[t.deps.node[e]]) continue;
-      ++counts.data;
-      const uint8_t kind = t.deps.kind[e];
-      CHAKRA_TRY(pen.data({keys.node(t.deps.node[e], one), keys.node(n, two),
-                           trace::kind_of(kind) == trace::EdgeKind::given ? "" : trace::name(trace::kind_of(kind)),
-                           (kind & trace::kInferred) != 0, t.deps.lag_of(e)}));
+  /// A placeholder for each node that an edge names and the file does not have.
+  Result<void> absent_boxes() {
+    std::vector<uint64_t> absent;
+    for (const Defect& d : t_.defects)
+      if (keep_[d.node] && (d.kind == Defect::Kind::dangling_dep || d.kind == Defect::Kind::dangling_ctrl))
+        absent.push_back(d.id);
+    std::sort(absent.begin(), absent.end());
+    absent.erase(std::unique(absent.begin(), absent.end()), absent.end());
+    counts_.absent = static_cast<int64_t>(absent.size());
+    for (const uint64_t id : absent) {
+      Box box;
+      box.key = Keys::absent(id, one_);
+      box.id = id;
+      const std::string name = fmt::format("node {}", id);
+      box.name = name;
+      box.type = "ABSENT";
+      box.look = Look::absent;
+      CHAKRA_TRY(pen_.box(box));
     }
+    return {};
   }
-  if (options.only != Only::all && !options.focus) {
-    Indirect indirect(t, keep);
-    for (NodeId n = 0; n < t.size(); ++n) {
-      if (!keep[n]) continue;
+
+  Result<void> data_arrows() {
+    for (NodeId n = 0; n < t_.size(); ++n) {
+      if (!keep_[n]) continue;
+      for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e) {
+        if (!keep_[t_.deps.node[e]]) continue;
+        ++counts_.data;
+        const uint8_t kind = t_.deps.kind[e];
+        CHAKRA_TRY(pen_.data({keys_.node(t_.deps.node[e], one_), keys_.node(n, two_),
+                              trace::kind_of(kind) == trace::EdgeKind::given ? "" : trace::name(trace::kind_of(kind)),
+                              (kind & trace::kInferred) != 0, t_.deps.lag_of(e)}));
+      }
+    }
+    return {};
+  }
+
+  Result<void> indirect_arrows(Findings& findings) {
+    Indirect indirect(t_, keep_);
+    for (NodeId n = 0; n < t_.size(); ++n) {
+      if (!keep_[n]) continue;
       for (const NodeId on : indirect.of(n)) {
-        ++counts.indirect;
-        CHAKRA_TRY(pen.data({keys.node(on, one), keys.node(n, two), "indirect"}));
+        ++counts_.indirect;
+        CHAKRA_TRY(pen_.data({keys_.node(on, one_), keys_.node(n, two_), "indirect"}));
       }
     }
     if (indirect.cut() > 0)
-      findings.push_back({"view.graph.cut", Severity::note, t.rank, -1,
+      findings.push_back({"view.graph.cut", Severity::note, t_.rank, -1,
                           fmt::format("hidden nodes pass at most {} others on to who waits for them: {} times one was "
                                       "left out, so indirect edges are missing",
                                       kMostPassedOn, show_count(indirect.cut()))});
+    return {};
   }
-  const auto defects = [&](Defect::Kind kind, auto draw) -> Result<void> {
-    for (const Defect& d : t.defects) {
-      if (d.kind != kind || !keep[d.node]) continue;
-      ++counts.to_absent;
-      CHAKRA_TRY(draw(Arrow{Keys::absent(d.id, one), keys.node(d.node, two), ""}));
+
+  Result<void> arrows_to_self() {
+    for (const Defect& d : t_.defects) {
+      if (d.kind != Defect::Kind::self_dep || !keep_[d.node]) continue;
+      ++counts_.data;
+      const std::string_view key = keys_.node(d.node, one_);
+      CHAKRA_TRY(pen_.data({key, key, ""}));
     }
     return {};
-  };
-  for (const Defect& d : t.defects)
-    if (d.kind == Defect::Kind::self_dep && keep[d.node]) {
-      ++counts.data;
-      const std::string_view key = keys.node(d.node, one);
-      CHAKRA_TRY(pen.data({key, key, ""}));
-    }
-  CHAKRA_TRY(defects(Defect::Kind::dangling_dep, [&](const Arrow& a) { return ++counts.data, pen.data(a); }));
-  for (NodeId n = 0; n < t.size(); ++n) {
-    if (!keep[n]) continue;
-    for (const NodeId caller : t.ctrl.of(n)) {
-      if (!keep[caller]) continue;
-      ++counts.control;
-      CHAKRA_TRY(pen.control({keys.node(caller, one), keys.node(n, two), ""}));
-    }
   }
-  CHAKRA_TRY(defects(Defect::Kind::dangling_ctrl, [&](const Arrow& a) { return ++counts.control, pen.control(a); }));
-  return counts;
+
+  Result<void> control_arrows() {
+    for (NodeId n = 0; n < t_.size(); ++n) {
+      if (!keep_[n]) continue;
+      for (const NodeId caller : t_.ctrl.of(n)) {
+        if (!keep_[caller]) continue;
+        ++counts_.control;
+        CHAKRA_TRY(pen_.control({keys_.node(caller, one_), keys_.node(n, two_), ""}));
+      }
+    }
+    return {};
+  }
+
+  /// `kind`: dangling_dep or dangling_ctrl.
+  Result<void> arrows_from_absent(Defect::Kind kind) {
+    const bool is_data = kind == Defect::Kind::dangling_dep;
+    for (const Defect& d : t_.defects) {
+      if (d.kind != kind || !keep_[d.node]) continue;
+      ++counts_.to_absent;
+      ++(is_data ? counts_.data : counts_.control);
+      const Arrow arrow{Keys::absent(d.id, one_), keys_.node(d.node, two_), ""};
+      CHAKRA_TRY(is_data ? pen_.data(arrow) : pen_.control(arrow));
+    }
+    return {};
+  }
+
+  const GraphCounts& counts() const { return counts_; }
+
+ private:
+  const Trace& t_;
+  const std::vector<char>& keep_;
+  Pen& pen_;
+  Keys keys_;
+  fmt::memory_buffer one_, two_;  ///< keys
+  GraphCounts counts_;
+};
+
+/// The pen wants boxes first, then data arrows, then control arrows.
+Result<GraphCounts> draw_nodes(const Trace& t, const std::vector<char>& keep, const GraphOptions& options, NodeId focus,
+                               Pen& pen, Findings& findings) {
+  NodePicture picture(t, keep, pen);
+  CHAKRA_TRY(picture.boxes(focus));
+  CHAKRA_TRY(picture.absent_boxes());
+  CHAKRA_TRY(picture.data_arrows());
+  if (options.only != Only::all && !options.focus) CHAKRA_TRY(picture.indirect_arrows(findings));
+  CHAKRA_TRY(picture.arrows_to_self());
+  CHAKRA_TRY(picture.arrows_from_absent(Defect::Kind::dangling_dep));
+  CHAKRA_TRY(picture.control_arrows());
+  CHAKRA_TRY(picture.arrows_from_absent(Defect::Kind::dangling_ctrl));
+  return picture.counts();
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ constexpr int kLabel = 210, kWidth = 960, kHead = 62, kBars = 110;
 constexpr double kFullColour = 1;  ///< octaves from the mean
 
 double number(const table::Table::Cell& cell) {
-  if (const auto* whole = std::get_if<int64_t>(&cell)) return static_cast<double>(*whole);
-  if (const auto* real = std::get_if<double>(&cell)) return *real;
-  return 0;
+  CHAKRA_ASSERT(!std::holds_alternative<std::string>(cell));
+  const auto* whole = std::get_if<int64_t>(&cell);
+  return whole ? static_cast<double>(*whole) : std::get<double>(cell);
 }
 
 /// Red above the mean, blue below, white at it.
@@ -54,6 +54,8 @@ std::string to_heat_map(const table::Table& table) {
     text(kLabel + width * (static_cast<double>(c) + 0.5), kHead - 6, "middle", table.columns[c + 1].name);
   for (size_t r = 0; r < rows; ++r) {
     const auto& row = table.rows[r];
+    CHAKRA_ASSERT(row.size() == table.columns.size());
+    CHAKRA_ASSERT(!row.empty() && std::holds_alternative<std::string>(row[0]));
     const double y = kHead + height * static_cast<double>(r);
     if (height > 10) text(kLabel - 8, y + height - 6, "end", std::get<std::string>(row[0]));
     double mean = 0;

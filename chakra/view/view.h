@@ -98,11 +98,12 @@ std::string_view form_of(std::string_view path);
 // ---- text ---------------------------------------------------------------------------------------------
 
 /// Why each edge of a node is there: what it waits for, from which records or by which rule, and how the
-/// measured times fit. Requires the attributes (source, correlation) to be in the trace.
+/// measured times fit. Records are named if the trace was read with texts. Requires node < trace.size().
 std::string explain(const trace::Trace& trace, trace::NodeId node);
 
 /// A picture (SVG): a row of cells for each row, whose first column is its label, coloured by how each number compares
-/// with the mean of its row; below, the sum of each column as a bar. Requires numbers in all columns but the first.
+/// with the mean of its row; below, the sum of each column as a bar. Requires a text in the first column and numbers in
+/// the others.
 std::string to_heat_map(const table::Table& table);
 
 /// Columns aligned, units with every number. Texts of more than `widest` bytes are cut, and those with control

@@ -1,0 +1,178 @@
+#include "chakra/io/node_attrs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "chakra/base/text_map.h"
+
+namespace chakra::io {
+namespace {
+
+using trace::Comm;
+using trace::CommType;
+using trace::Trace;
+
+bool is_text(const AttrRecord& attr) { return attr.field == schema::kString || attr.field == schema::kString + 2; }
+
+void keep(const AttrRecord& attr, NodeDraft& node) {
+  const bool checked = attr.name == "comm_request" || attr.name == "comm_wait";  // what waits for what
+  if (!node.texts && !checked) return;
+  if (const auto value = kept(attr, node.builder.trace)) node.builder.attr(*value);
+}
+
+Comm& comm(NodeDraft& node) { return node.builder.comm(node.row); }
+
+/// A size that is a number, but no size.
+void note_negative(const AttrRecord& attr, NodeDraft& node) {
+  if (int64_t number = 0; attr.as_integer(number))
+    node.builder.trace.defects.push_back({trace::Defect::Kind::negative_size, node.row, 0});
+}
+
+Result<AttrList> list_of(const AttrRecord& attr, NodeDraft& node) {
+  Result<AttrList> list = decode_list(attr);
+  if (!list && node.lists) node.lists = tl::unexpected<Error>(list.error());
+  return list;
+}
+
+// ---- how a row of the table takes an attribute -------------------------------------------------------
+
+template <auto Member>
+void draft_integer(const AttrRecord& attr, NodeDraft& node) {
+  if (int64_t number = 0; attr.as_integer(number)) node.*Member = number;
+}
+template <auto Member>
+void draft_list(const AttrRecord& attr, NodeDraft& node) {
+  if (auto list = list_of(attr, node)) node.*Member = std::move(*list);
+}
+
+template <auto Member>
+void comm_integer(const AttrRecord& attr, NodeDraft& node) {
+  if (int64_t number = 0; attr.as_integer(number)) comm(node).*Member = number;
+}
+template <auto Member>
+void comm_natural(const AttrRecord& attr, NodeDraft& node) {
+  if (uint64_t number = 0; attr.as_natural(number)) comm(node).*Member = number;
+}
+template <auto Member>
+void comm_text(const AttrRecord& attr, NodeDraft& node) {
+  if (is_text(attr)) comm(node).*Member = node.builder.trace.texts.add(attr.bytes);
+}
+void comm_size(const AttrRecord& attr, NodeDraft& node) {
+  if (uint64_t bytes = 0; attr.as_natural(bytes)) comm(node).bytes = bytes;
+  else note_negative(attr, node);
+}
+void comm_type(const AttrRecord& attr, NodeDraft& node) {
+  if (uint64_t type = 0; attr.as_natural(type))
+    comm(node).type = type < trace::kCommTypeNames.size() ? static_cast<CommType>(type) : CommType::unknown;
+}
+void comm_dtype(const AttrRecord& attr, NodeDraft& node) {
+  if (is_text(attr)) comm(node).dtype = node.builder.trace.strings.intern(attr.bytes);
+}
+void involved_dim(const AttrRecord& attr, NodeDraft& node) {
+  const auto dims = list_of(attr, node);
+  if (!dims) return;
+  Comm& c = comm(node);
+  c.involved_count = static_cast<uint8_t>(std::min<size_t>(dims->integers.size(), 64));
+  for (size_t d = 0; d < c.involved_count; ++d) c.involved |= uint64_t{dims->integers[d] != 0} << d;
+}
+void pg_name(const AttrRecord& attr, NodeDraft& node) {
+  Trace& trace = node.builder.trace;
+  if (!trace::is_comm(trace.type[node.row])) return keep(attr, node);
+  if (is_text(attr)) comm(node).group = trace.strings.intern(attr.bytes);
+  else if (int64_t number = 0; attr.as_integer(number))
+    comm(node).group = trace.strings.intern(fmt::format("{}", number));
+}
+
+template <auto Member>
+void size_column(const AttrRecord& attr, NodeDraft& node) {
+  if (uint64_t number = 0; attr.as_natural(number)) {
+    Column<uint64_t>& column = node.builder.trace.*Member;
+    column.resize(node.row + 1);
+    column.edit(node.row) = number;
+  } else {
+    note_negative(attr, node);
+  }
+}
+void op_dtype(const AttrRecord& attr, NodeDraft& node) {
+  const auto type = is_text(attr) ? trace::dtype_of(attr.bytes) : trace::DType::unknown;
+  if (type == trace::DType::unknown) return keep(attr, node);  // another tool's
+  Column<uint8_t>& column = node.builder.trace.op_dtype;
+  column.resize(node.row + 1);
+  column.edit(node.row) = static_cast<uint8_t>(type);
+}
+void is_cpu_op(const AttrRecord& attr, NodeDraft& node) {
+  if (int64_t says = 0; attr.as_integer(says))
+    node.builder.trace.flags.edit(node.row) |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (says ? trace::kOnCpu : 0));
+}
+void part_of(const AttrRecord& attr, NodeDraft& node) {
+  if (uint64_t whole = 0; attr.as_natural(whole)) node.builder.part_by_id(node.row, whole);
+}
+
+constexpr std::array<AttrRow, 28> kAttrs{{
+    {"is_cpu_op", is_cpu_op},
+    {"comm_type", comm_type},
+    {"comm_size", comm_size},
+    {"comm_src", comm_integer<&Comm::src>},
+    {"comm_dst", comm_integer<&Comm::dst>},
+    {"comm_tag", comm_integer<&Comm::tag>},
+    {"comm_priority", comm_integer<&Comm::priority>},
+    {"comm_seq", comm_integer<&Comm::sequence>},
+    {"comm_root", comm_integer<&Comm::root>},
+    {"comm_in_bytes", comm_natural<&Comm::in_bytes>},
+    {"comm_out_bytes", comm_natural<&Comm::out_bytes>},
+    {"comm_in_split", comm_text<&Comm::in_split>},
+    {"comm_out_split", comm_text<&Comm::out_split>},
+    {"comm_dtype", comm_dtype},
+    {"involved_dim", involved_dim},
+    {"pg_name", pg_name},
+    {"num_ops", size_column<&Trace::num_ops>},
+    {"tensor_size", size_column<&Trace::tensor_bytes>},
+    {"op_dtype", op_dtype},
+    {"ts_ns", draft_integer<&NodeDraft::start_ns>},
+    {"dur_ns", draft_integer<&NodeDraft::duration_ns>},
+    {"dep_kinds", draft_list<&NodeDraft::dep_kinds>},
+    {"dep_lag_ns", draft_list<&NodeDraft::dep_lags>},
+    {"part_of", part_of},
+    {"pid", draft_integer<&NodeDraft::pid>},
+    {"tid", draft_integer<&NodeDraft::tid>},
+    {"device", draft_integer<&NodeDraft::device>},
+    {"stream", draft_integer<&NodeDraft::stream>},
+}};
+
+const AttrRow* find_attr(std::string_view name) {
+  static const TextMap<const AttrRow*> by_name = [] {
+    TextMap<const AttrRow*> rows;
+    for (const AttrRow& row : kAttrs) rows.emplace(row.name, &row);
+    return rows;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+std::optional<trace::Attr> kept(const AttrRecord& attr, Trace& trace) {
+  const StringId name = trace.strings.intern(attr.name);
+  int64_t integer = 0;
+  if (attr.field == schema::kBool) return trace::Attr{name, attr.integer != 0};
+  if (attr.as_integer(integer)) return trace::Attr{name, integer};
+  if (attr.field == schema::kUint64) return trace::Attr{name, attr.natural};
+  if (attr.field == schema::kDouble || attr.field == schema::kDouble + 2) return trace::Attr{name, attr.real};
+  if (attr.field == schema::kString) return trace::Attr{name, attr.bytes};
+  return std::nullopt;
+}
+
+void AttrReader::read(const AttrRecord& attr, size_t place, NodeDraft& node) {
+  if (place >= seen_.size()) seen_.resize(place + 1);
+  Seen& seen = seen_[place];
+  if (seen.name != attr.name) {
+    seen.name.assign(attr.name);
+    seen.row = find_attr(attr.name);
+  }
+  if (seen.row) return seen.row->take(attr, node);
+  keep(attr, node);
+}
+
+}  // namespace chakra::io
