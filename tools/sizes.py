@@ -21,9 +21,6 @@ EXCEPTIONS = {
 # then deleted here.
 TO_BE_MENDED = {
     "chakra/cli/doctor.cpp": ["check_installation"],
-    "chakra/cli/link.cpp": ["to_text"],
-    "chakra/cli/sim.cpp": ["", "sim_syntax"],
-    "chakra/cli/view.cpp": ["view_syntax"],
     "chakra/compat/index.h": ["Index"],
     "chakra/io/et_read.cpp": ["Reader", "read_attr"],
     "chakra/io/json_read.cpp": ["JsonSource"],
