@@ -21,9 +21,6 @@ EXCEPTIONS = {
 # then deleted here.
 TO_BE_MENDED = {
     "chakra/cli/doctor.cpp": ["check_installation"],
-    "chakra/cli/link.cpp": ["to_text"],
-    "chakra/cli/sim.cpp": ["", "sim_syntax"],
-    "chakra/cli/view.cpp": ["view_syntax"],
 }
 
 

@@ -217,11 +217,8 @@ struct Job {
 /// Errors: those of schedule_of.
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings);
 
-struct NamedTable {
-  std::string name;  ///< [a-z_]+, the key in results
-  table::Table table;
-  bool detail = false;  ///< too much for people: for JSON and CSV
-};
+using table::NamedTable;
+
 struct AnalysisRow {
   std::string_view name;
   std::string_view description;

@@ -1,7 +1,4 @@
 // chakra check
-#include <fmt/core.h>
-
-#include "chakra/check/check.h"
 #include "chakra/cli/cli.h"
 #include "chakra/job/job.h"
 
@@ -20,26 +17,18 @@ Result<int> run_check(const Options& o) {
     files.insert(files.end(), ranks.begin(), ranks.end());
   }
   CHAKRA_TRY(keep_apart(files, {}, o.json));
-  Findings findings;
-  Json jobs = Json::array();
+  std::vector<job::CheckedJob> jobs;
   std::string text;
+  bool ok = true;
   for (const std::string& path : o.paths) {
-    CHAKRA_ASSIGN(const job::CheckedJob job, job::check_job({path, o.groups, o.expand}));
-    const Findings& found = job.findings;
-    jobs.push_back({{"path", path}, {"ranks", job.ranks}, {"nodes", job.nodes}});
-    text += fmt::format(
-        "{}: {} rank{}, {} nodes: {}\n", path, job.ranks, job.ranks == 1 ? "" : "s", show_count(job.nodes),
-        found.empty() ? "nothing found" : fmt::format("{} finding{}", found.size(), found.size() == 1 ? "" : "s"));
-    text += to_text(found);
-    findings.insert(findings.end(), found.begin(), found.end());
+    CHAKRA_ASSIGN(job::CheckedJob job, job::check_job({path, o.groups, o.expand}));
+    text += view::to_text(report_of(job));
+    ok = ok && job.ok();
+    jobs.push_back(std::move(job));
   }
-  const bool wrong = check::any_error(findings);
-  if (!o.json.empty()) {
-    const Json json{{"ok", !wrong}, {"jobs", jobs}, {"findings", to_json(findings)}};
-    CHAKRA_TRY(write_json(json, o.json));
-  }
+  if (!o.json.empty()) CHAKRA_TRY(write_json(job::to_json(jobs), o.json));
   if (o.json != "-") print(text);
-  return wrong ? static_cast<int>(Code::bad_input) : 0;
+  return ok ? 0 : static_cast<int>(Code::bad_input);
 }
 
 }  // namespace

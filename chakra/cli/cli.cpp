@@ -92,6 +92,16 @@ Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::stri
   return std::optional(std::move(file));
 }
 
+Result<void> prepare_csv(const std::vector<table::NamedTable>& tables, const std::string& prefix,
+                         std::vector<AtomicFile>& files) {
+  for (const table::NamedTable& t : tables) {
+    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(fmt::format("{}.{}.csv", prefix, t.name)));
+    CHAKRA_TRY(file.write(view::to_csv(t.table)));
+    files.push_back(std::move(file));
+  }
+  return {};
+}
+
 Result<std::vector<std::string>> job_files(const std::string& path) {
   if (io::is_class_job(path)) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -143,67 +153,8 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
   return {};
 }
 
-Json to_json(const Findings& findings) {
-  Json list = Json::array();
-  for (const Finding& finding : findings) {
-    Json& row = list.emplace_back(Json{{"tag", finding.tag},
-                                       {"severity", name(finding.severity)},
-                                       {"rank", finding.rank < 0 ? Json(nullptr) : Json(finding.rank)},
-                                       {"node", finding.node < 0 ? Json(nullptr) : Json(finding.node)},
-                                       {"text", finding.text}});
-    for (const auto& [name, value] : finding.facts)
-      std::visit([&row, key = std::string(name)](const auto& known) { row[key] = known; }, value);
-  }
-  return list;
-}
-
-std::string to_text(const Findings& findings, std::string_view indent) {
-  std::string out;
-  for (const Finding& f : findings) {
-    out += fmt::format("{}{}: ", indent, name(f.severity));
-    if (f.rank >= 0) out += fmt::format("rank {}: ", f.rank);
-    if (f.node >= 0) out += fmt::format("node {}: ", f.node);
-    out += fmt::format("{} [{}]\n", f.text, f.tag);
-  }
-  return out;
-}
-
-std::string show_some(table::Table table, size_t most, const char* what) {
-  const size_t more = table.rows.size() > most ? table.rows.size() - most : 0;
-  table.rows.resize(table.rows.size() - more);
-  return "\n" + view::to_text(table) + (more ? fmt::format("  ... and {} more {} (--json has all)\n", more, what) : "");
-}
-
-Json to_json(const table::Table& table) {
-  using Kind = table::Table::Kind;
-  std::vector<std::string> keys;
-  for (const auto& column : table.columns) {
-    std::string key;
-    for (const char c : to_lower(column.name)) {
-      const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-      if (plain) key += c;
-      else if (!key.empty() && key.back() != '_') key += '_';
-    }
-    while (!key.empty() && key.back() == '_') key.pop_back();
-    if (column.kind == Kind::time_ps) key += "_ns";
-    if (column.kind == Kind::bytes && !contains(key, "bytes")) key += "_bytes";
-    keys.push_back(std::move(key));
-  }
-  Json rows = Json::array();
-  for (const auto& row : table.rows) {
-    Json object = Json::object();
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (table.columns[i].kind == Kind::time_ps) object[keys[i]] = json_ns(std::get<int64_t>(row[i]));
-      else std::visit([&](const auto& value) { object[keys[i]] = value; }, row[i]);
-    }
-    rows.push_back(std::move(object));
-  }
-  return rows;
-}
-
-Json json_ns(Picoseconds time) {
-  if (time % kPsPerNs == 0) return time / kPsPerNs;
-  return static_cast<double>(time) / static_cast<double>(kPsPerNs);
+std::string show_some(const table::Table& table, size_t most, const char* what) {
+  return view::to_text(table::Report{{table::first_rows(table, most, what)}});
 }
 
 Option json_option(std::string& path) {

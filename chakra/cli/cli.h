@@ -12,10 +12,14 @@
 #include "chakra/cli/options.h"
 #include "chakra/match/match.h"
 #include "chakra/table/table.h"
+#include "chakra/view/view.h"
 
 namespace chakra::cli {
 
 using table::Json;
+using table::json_ns;
+using table::to_json;
+using view::to_text;
 
 struct CommandRow {
   std::string_view name;
@@ -59,16 +63,8 @@ Result<void> write_json(const Json& json, const std::string& path);
 
 std::string to_text(const Json& json);
 
-Json to_json(const Findings& findings);
-/// A line per finding.
-std::string to_text(const Findings& findings, std::string_view indent = "  ");
 /// The first rows, and how many there are beside them.
-std::string show_some(table::Table table, size_t most, const char* what);
-/// A list of objects: keys are the columns' names with _ for what is no letter or digit, times in nanoseconds with _ns,
-/// bytes with _bytes where the name does not say bytes.
-Json to_json(const table::Table& table);
-/// Nanoseconds as JSON: whole where they are whole.
-Json json_ns(Picoseconds time);
+std::string show_some(const table::Table& table, size_t most, const char* what);
 
 /// No output may replace an input, no two outputs one another; "-" is for JSON only. Empty paths do not
 /// count. A folder among the inputs stands for all in it. Errors: cli.usage.
@@ -83,6 +79,9 @@ Json json_if_asked(const std::string& path, const Make& make) {
 }
 /// JSON that is to appear together with other files: in a file that the caller commits. None for "-" and "".
 Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path);
+/// A file PREFIX.<name>.csv for each table, among `files` that the caller commits. Errors: base.file.*.
+Result<void> prepare_csv(const std::vector<table::NamedTable>& tables, const std::string& prefix,
+                         std::vector<AtomicFile>& files);
 // Options of several subcommands.
 Option max_unpacked_option();
 Option json_option(std::string& path);                    ///< --json FILE

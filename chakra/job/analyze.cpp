@@ -11,6 +11,11 @@
 namespace chakra::job {
 namespace {
 
+using table::Table;
+
+constexpr size_t kRowsShown = 12;
+constexpr size_t kRowsDrawn = 100;
+
 Result<std::vector<const analyze::AnalysisRow*>> chosen(const std::vector<std::string>& only) {
   for (const std::string& name : only)
     if (std::none_of(analyze::kAnalyses.begin(), analyze::kAnalyses.end(),
@@ -32,6 +37,7 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
     CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
   }
   AnalyzedJob analyzed;
+  analyzed.path = o.path;
   CHAKRA_ASSIGN(const trace::TraceSet traces, io::read_job(o.path, {.texts = true}));
   analyzed.ranks = traces.ranks.size();
   if (!o.groups.empty()) analyzed.findings = groups_without_effect(groups, traces.ranks);
@@ -45,6 +51,44 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
   analyze::join_ranks(analyzed.findings);
   if (o.imbalances) analyzed.imbalances = analyze::imbalances(traces, job.matching);
   return analyzed;
+}
+
+table::Report report_of(const AnalyzedJob& job) {
+  table::Report report;
+  report.parts.emplace_back(fmt::format("{}: {} rank{}\n", job.path, job.ranks, job.ranks == 1 ? "" : "s"));
+  for (const table::NamedTable& t : job.tables)
+    if (!t.table.rows.empty() && !t.detail) report.parts.emplace_back(table::first_rows(t.table, kRowsShown, "rows"));
+  if (job.findings.empty()) return report;
+  report.parts.emplace_back("\n");
+  report.parts.emplace_back(table::Report::Found{job.findings, false});
+  return report;
+}
+
+table::Json to_json(const AnalyzedJob& job) {
+  table::Json json{{"path", job.path}, {"ranks", job.ranks}};
+  for (const table::NamedTable& t : job.tables) json[t.name] = table::to_json(t.table);
+  json["findings"] = table::to_json(job.findings);
+  return json;
+}
+
+Table picture_of(const std::vector<analyze::Imbalance>& imbalances) {
+  Table table{"no collective has sizes that differ from rank to rank", {{"", Table::Kind::text}}, {}};
+  if (imbalances.empty()) return table;
+  const analyze::Imbalance& worst = imbalances[0];
+  const std::string type(trace::name(worst.type));
+  table.title =
+      fmt::format("{} in group {}: bytes {} by rank; {} of {} collectives unbalanced, worst {:.2f} times the mean",
+                  type, worst.group.empty() ? "all" : worst.group, worst.received ? "received" : "put in",
+                  worst.rows.size(), worst.collectives, worst.worst);
+  for (const int64_t rank : worst.ranks) table.columns.push_back({fmt::format("rank {}", rank), Table::Kind::bytes});
+  for (size_t r = 0; r < std::min(worst.rows.size(), kRowsDrawn); ++r) {
+    std::vector<Table::Cell> row{fmt::format("collective {}", worst.rows[r].index)};
+    for (const uint64_t bytes : worst.rows[r].bytes)
+      row.emplace_back(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)));
+    table.rows.push_back(std::move(row));
+  }
+  if (worst.rows.size() > kRowsDrawn) table.title += fmt::format(" (the first {} of them)", kRowsDrawn);
+  return table;
 }
 
 }  // namespace chakra::job

@@ -1,5 +1,9 @@
 #include "chakra/job/check.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+
 #include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/ranks.h"
@@ -12,6 +16,7 @@ Result<CheckedJob> check_job(const CheckOptions& o) {
     CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
   }
   CheckedJob checked;
+  checked.path = o.path;
   trace::TraceSet job;
   match::GroupTable all_groups = groups;
   if (io::is_class_job(o.path)) {  // says who is in a group, whether the traces do or not
@@ -28,6 +33,26 @@ Result<CheckedJob> check_job(const CheckOptions& o) {
   for (const trace::Trace& t : job.ranks) checked.nodes += t.size();
   for (Finding& finding : check::check(job, all_groups)) checked.findings.push_back(std::move(finding));
   return checked;
+}
+
+table::Report report_of(const CheckedJob& job) {
+  const size_t found = job.findings.size();
+  table::Report report;
+  report.parts.emplace_back(fmt::format(
+      "{}: {} rank{}, {} nodes: {}\n", job.path, job.ranks, job.ranks == 1 ? "" : "s", show_count(job.nodes),
+      found == 0 ? "nothing found" : fmt::format("{} finding{}", found, found == 1 ? "" : "s")));
+  report.parts.emplace_back(table::Report::Found{job.findings});
+  return report;
+}
+
+table::Json to_json(std::span<const CheckedJob> jobs) {
+  table::Json list = table::Json::array();
+  Findings all;
+  for (const CheckedJob& job : jobs) {
+    list.push_back({{"path", job.path}, {"ranks", job.ranks}, {"nodes", job.nodes}});
+    all.insert(all.end(), job.findings.begin(), job.findings.end());
+  }
+  return {{"ok", !check::any_error(all)}, {"jobs", std::move(list)}, {"findings", table::to_json(all)}};
 }
 
 }  // namespace chakra::job

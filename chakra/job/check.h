@@ -1,10 +1,12 @@
 // Rules and proofs over a job: what `chakra check` does, as a call.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "chakra/base/base.h"
 #include "chakra/check/check.h"
+#include "chakra/table/table.h"
 
 namespace chakra::job {
 
@@ -15,6 +17,7 @@ struct CheckOptions {
 };
 
 struct CheckedJob {
+  std::string path;  ///< the job, as it was asked for
   size_t ranks = 0;
   int64_t nodes = 0;
   Findings findings;
@@ -24,5 +27,10 @@ struct CheckedJob {
 
 /// Errors: those of reading; a job that breaks a rule is not an error but has findings. Cost: that of check::check.
 Result<CheckedJob> check_job(const CheckOptions& options);
+
+/// What people read: a line of how much was looked at, and the findings.
+table::Report report_of(const CheckedJob& job);
+/// `ok` (no error in any of the jobs), `jobs[]`, and the findings of all. Cost: O(findings).
+table::Json to_json(std::span<const CheckedJob> jobs);
 
 }  // namespace chakra::job

@@ -11,3 +11,4 @@
 #include "chakra/job/ranks.h"      // IWYU pragma: export
 #include "chakra/job/replays.h"    // IWYU pragma: export
 #include "chakra/job/simulate.h"   // IWYU pragma: export
+#include "chakra/job/view.h"       // IWYU pragma: export

@@ -78,6 +78,63 @@ TEST_F(Job, SaysWhatHadNoEffect) {
   }));
 }
 
+TEST_F(Job, ReportsWhatTheCommandShows) {
+  auto linked = link_job(link_);
+  ASSERT_TRUE(linked && linked->commit());
+  const std::string of_link = view::to_text(report_of(*linked));
+  for (const char* line :
+       {"rank 0: ", "\n  host ops       ", "\n  self-replay    ", "\njob\n  clock          rank 1: "})
+    EXPECT_TRUE(contains(of_link, line)) << line << "\n" << of_link;
+  EXPECT_TRUE(contains(to_json(*linked).text(), "\"self_replay_error\": "));
+
+  const auto simulated = simulate_job(simulate());
+  ASSERT_TRUE(simulated) << simulated.error().message();
+  const std::string of_sim = view::to_text(report_of(*simulated));
+  for (const char* line : {": 2 ranks on a ", "\nfinished after ", "measured / simulated"})
+    EXPECT_TRUE(contains(of_sim, line)) << line << "\n" << of_sim;
+  EXPECT_TRUE(view::to_text(astra_report_of(*simulated)).starts_with("sys[0] finished, "));
+  EXPECT_TRUE(contains(to_json(*simulated).text(), "\"mode\": \"native\""));
+  std::vector<std::string> names;
+  for (const table::NamedTable& t : tables_of(*simulated)) {
+    names.push_back(t.name);
+    EXPECT_FALSE(t.table.rows.empty()) << t.name;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"ranks", "collectives", "links", "critical_path"}));
+
+  const auto checked = check_job({.path = traces_, .groups = "", .expand = ""});
+  ASSERT_TRUE(checked) << checked.error().message();
+  EXPECT_TRUE(view::to_text(report_of(*checked)).starts_with(traces_ + ": 2 ranks, "));
+  EXPECT_TRUE(contains(to_json({&*checked, 1}).text(), "\"ok\": true"));
+
+  const auto analyzed = analyze_job({.path = traces_, .groups = "", .only = {"time"}, .imbalances = true});
+  ASSERT_TRUE(analyzed) << analyzed.error().message();
+  EXPECT_TRUE(view::to_text(report_of(*analyzed)).starts_with(traces_ + ": 2 ranks\n"));
+  EXPECT_TRUE(contains(to_json(*analyzed).text(), "\"ranks\": 2"));
+  EXPECT_TRUE(picture_of(analyzed->imbalances).rows.empty());
+}
+
+TEST_F(Job, IsViewed) {
+  auto linked = link_job(link_);
+  ASSERT_TRUE(linked && linked->commit());
+  ViewOptions o;
+  o.path = traces_;
+  o.output = folder_.path("timeline.json");
+  o.form = "timeline";
+  const auto timeline = view_job(o);
+  ASSERT_TRUE(timeline) << timeline.error().message();
+  EXPECT_TRUE(contains(view::to_text(*timeline), " of 2 ranks, "));
+  EXPECT_TRUE(is_file(o.output));
+  o.form = "dot";
+  o.output = folder_.path("graph.dot");
+  EXPECT_EQ(tag_of(view_job(o)), "cli.usage");  // of one rank
+  o.rank = 1;
+  const auto graph = view_job(o);
+  ASSERT_TRUE(graph) << graph.error().message();
+  EXPECT_TRUE(view::to_text(*graph).starts_with(o.output + ": "));
+  o.rank = 2;
+  EXPECT_EQ(tag_of(view_job(o)), "cli.usage");
+}
+
 TEST_F(Job, RefusesWhatDoesNotGoTogether) {
   EXPECT_EQ(tag_of(link_job({})), "cli.usage");
   LinkJobOptions explained = link_;

@@ -11,6 +11,7 @@
 #include "chakra/link/link.h"
 #include "chakra/recording/recording.h"
 #include "chakra/sim/sim.h"
+#include "chakra/table/table.h"
 
 namespace chakra::job {
 
@@ -54,5 +55,11 @@ struct LinkedJob {
 /// Errors: cli.usage for inputs and options that do not go together; those of recording::pair_*, link::link_rank,
 /// sim::self_replay, io::write_et. Cost: that of linking; several ranks are all in memory until their clocks are known.
 Result<LinkedJob> link_job(const LinkJobOptions& options);
+
+/// What people read: of each rank its facts, or the explanation that was asked for; then what the ranks say together.
+/// Cost: O(ranks + findings).
+table::Report report_of(const LinkedJob& linked);
+/// docs/reference/formats/results.md has the keys. Cost: O(ranks + steps + findings).
+table::Json to_json(const LinkedJob& linked);
 
 }  // namespace chakra::job

@@ -185,6 +185,8 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   CHAKRA_TRY(check_options(o));
   sim::SimInput input;
   SimulateResult result;
+  result.path = o.path;
+  result.compat = o.compat;
   Findings findings;
   CHAKRA_TRY(read_system(o, input, findings));
   const match::GroupTable groups = input.groups;

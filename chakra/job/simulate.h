@@ -12,6 +12,7 @@
 #include "chakra/job/delays.h"
 #include "chakra/job/max_error.h"
 #include "chakra/sim/sim.h"
+#include "chakra/table/table.h"
 
 namespace chakra::job {
 
@@ -51,6 +52,8 @@ struct SimulateHooks {
 };
 
 struct SimulateResult {
+  std::string path;     ///< the job, as it was asked for
+  bool compat = false;  ///< by ASTRA-sim's rules
   sim::SimReport report;
   std::string network;              ///< what it was
   bool recorded_transfers = false;  ///< messages and collectives took as long as they were recorded
@@ -63,5 +66,18 @@ struct SimulateResult {
 /// Errors: cli.usage for options that do not go together; those of reading, check::prove, sim::simulate and
 /// astra::simulate.
 Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks& hooks = {});
+
+/// What people read: the total, ranks, devices, collectives, links, the critical path, findings.
+/// Cost: O(all that the result has).
+table::Report report_of(const SimulateResult& result);
+/// The lines that ASTRA-sim prints and that scripts look for, and the findings.
+table::Report astra_report_of(const SimulateResult& result);
+/// The result whole; docs/reference/formats/results.md has the keys. Cost: several times the memory of the result.
+table::Json to_json(const SimulateResult& result);
+/// `ranks`, `collectives`, and where there are any `links` and `critical_path`: whole, for CSV.
+std::vector<table::NamedTable> tables_of(const SimulateResult& result);
+
+/// Why there is no result: `error` {tag, text} and `waits[]`, of which the error's text names the first.
+table::Json waits_json(const Error& error, const std::vector<sim::Wait>& waits);
 
 }  // namespace chakra::job

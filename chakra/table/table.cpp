@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace chakra::table {
 
 std::string show(const Table::Cell& cell, Table::Kind kind) {
@@ -20,6 +22,13 @@ std::string show(const Table::Cell& cell, Table::Kind kind) {
     case Table::Kind::share: return show_percent(real);
   }
   return {};
+}
+
+Report::Rows first_rows(const Table& table, size_t most, std::string_view of) {
+  const size_t shown = std::min(most, table.rows.size());
+  Report::Rows first{{table.title, table.columns, {}}, table.rows.size() - shown, of};
+  first.table.rows.assign(table.rows.begin(), table.rows.begin() + static_cast<std::ptrdiff_t>(shown));
+  return first;
 }
 
 }  // namespace chakra::table

@@ -1,5 +1,5 @@
-// What comes out: a Timeline (what ran when) and a Table (named columns with units). Code that computes
-// something fills one of them; code that shows something reads one of them.
+// What comes out: a Timeline (what ran when), a Table (named columns with units) and a Report (what people read of an
+// answer). Code that computes something fills one of them; code that shows something reads one of them.
 #pragma once
 
 #include <cstdint>
@@ -51,5 +51,43 @@ struct Table {
 
 /// A cell as people read it, with its unit.
 std::string show(const Table::Cell& cell, Table::Kind kind);
+
+/// A table that programs read, under a name of its own.
+struct NamedTable {
+  std::string name;  ///< [a-z_]+, the key in results
+  Table table;
+  bool detail = false;  ///< too much for people: for JSON and CSV
+};
+
+/// What people read of an answer, from top to bottom. view::to_text() writes it.
+struct Report {
+  struct Fact {
+    std::string label;  ///< "" where it belongs to the fact before it
+    std::string text;
+  };
+  /// The first rows of a table, and how many there are beside them.
+  struct Rows {
+    Table table;
+    size_t more = 0;
+    std::string_view of = {};  ///< what the rows are: "ranks"; lives as long as the program
+  };
+  struct Found {
+    Findings findings;
+    bool indented = true;
+  };
+  using Part = std::variant<std::string, Fact, Rows, Found>;  ///< a string is whole lines, each with its end
+  std::vector<Part> parts;
+};
+/// At most that many rows. Cost: O(cells of these rows).
+Report::Rows first_rows(const Table& table, size_t most, std::string_view of);
+
+// ---- JSON of what answers are made of ------------------------------------------------------------------
+
+Json to_json(const Findings& findings);
+/// A list of objects: keys are the columns' names with _ for what is no letter or digit, times in nanoseconds with _ns,
+/// bytes with _bytes where the name does not say bytes. Cost: O(cells).
+Json to_json(const Table& table);
+/// Nanoseconds as JSON: whole where they are whole.
+Json json_ns(Picoseconds time);
 
 }  // namespace chakra::table

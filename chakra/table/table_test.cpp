@@ -15,5 +15,22 @@ TEST(Show, EveryKindHasItsUnit) {
   EXPECT_EQ(show(0.25, Table::Kind::share), "25.00 %");
 }
 
+TEST(ToJson, ATableIsAListOfObjects) {
+  const Table t{"",
+                {{"exposed comm", Table::Kind::time_ps}, {"Size (all)", Table::Kind::bytes}, {"", Table::Kind::share}},
+                {{int64_t{1500}, 2048.0, 0.25}, {int64_t{2000}, 1.0, 0.5}}};
+  const Json expected{{{"exposed_comm_ns", 1.5}, {"size_all_bytes", 2048.0}, {"", 0.25}},
+                      {{"exposed_comm_ns", 2}, {"size_all_bytes", 1.0}, {"", 0.5}}};
+  EXPECT_EQ(to_json(t).text(), expected.text());
+  EXPECT_EQ(to_json(Table()).text(), "[]");
+}
+
+TEST(ToJson, AFindingSaysNoRankAsNull) {
+  const Findings findings{{"a.b", Severity::warning, -1, 3, "text"}};
+  const Json expected =
+      Json::Array{Json{{"tag", "a.b"}, {"severity", "warning"}, {"rank", nullptr}, {"node", 3}, {"text", "text"}}};
+  EXPECT_EQ(to_json(findings).text(), expected.text());
+}
+
 }  // namespace
 }  // namespace chakra::table

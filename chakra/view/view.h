@@ -1,5 +1,5 @@
 // Showing things: a Trace as a Timeline or as a picture of its graph, a Timeline as a file for ui.perfetto.dev,
-// a Table as text.
+// a Table or a Report as text.
 #pragma once
 
 #include <array>
@@ -109,6 +109,10 @@ std::string to_heat_map(const table::Table& table);
 /// Columns aligned, units with every number. Texts of more than `widest` bytes are cut, and those with control
 /// characters quoted: CSV and JSON have them whole.
 std::string to_text(const table::Table& table, size_t widest = 60);
+/// A line per finding.
+std::string to_text(const Findings& findings, std::string_view indent = "  ");
+/// All parts in their order. Cost: O(what is shown + findings).
+std::string to_text(const table::Report& report);
 /// RFC 4180, a header line, the unit of each column in its name: ps, bytes, bytes/s.
 std::string to_csv(const table::Table& table);
 

@@ -338,5 +338,24 @@ TEST(Text, ColumnsAlign) {
   EXPECT_EQ(to_text(t), "title\n  name      time\n  \xc3\xbc     1.500 us\n  long       0 s\n");
 }
 
+TEST(Text, AReportIsItsPartsInOrder) {
+  using table::Report;
+  const table::Table t{"", {{"rank", table::Table::Kind::count}}, {{int64_t{0}}, {int64_t{1}}, {int64_t{2}}}};
+  const Findings findings{{"a.b", Severity::error, 1, 2, "wrong"}};
+  const Report report{{"job\n", Report::Fact{"graph", "2 nodes"}, Report::Fact{"", "3 edges"},
+                       first_rows(t, 2, "ranks"), first_rows(t, 3, "ranks"), Report::Found{findings},
+                       Report::Found{findings, false}}};
+  EXPECT_EQ(to_text(report),
+            "job\n"
+            "  graph          2 nodes\n"
+            "                 3 edges\n"
+            "\n  rank\n     0\n     1\n"
+            "  ... and 1 more ranks (--json has all)\n"
+            "\n  rank\n     0\n     1\n     2\n"
+            "  error: rank 1: node 2: wrong [a.b]\n"
+            "error: rank 1: node 2: wrong [a.b]\n");
+  EXPECT_EQ(to_text(Report()), "");
+}
+
 }  // namespace
 }  // namespace chakra::view

@@ -9,14 +9,10 @@ using namespace chakra;
 Result<void> run(const std::string& recordings, const std::string& traces, const std::string& network) {
   CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job({.inputs = {recordings}, .output = traces}));
   CHAKRA_TRY(linked.commit());  // TRACES/trace.<rank>.et
-  for (const job::LinkedRank& rank : linked.ranks)
-    std::cout << "rank " << rank.rank << ": " << rank.nodes << " nodes, self-replay off by " << 100 * rank.replay.error
-              << " %\n";
+  std::cout << view::to_text(job::report_of(linked)) << "\n";
 
   CHAKRA_ASSIGN(const job::SimulateResult result, job::simulate_job({.path = traces, .network = network}));
-  for (const sim::RankReport& rank : result.report.ranks)
-    std::cout << "rank " << rank.rank << " ends after " << show_time(rank.finish_ps) << "\n";
-  for (const Finding& finding : result.report.findings) std::cout << finding.text << " [" << finding.tag << "]\n";
+  std::cout << view::to_text(job::report_of(result));
   return {};
 }
 

@@ -1,11 +1,14 @@
-#include "chakra/cli/link_work.h"
-
+// What is said of work that comes from shapes.
 #include <fmt/core.h>
 
 #include <array>
 
-namespace chakra::cli {
+#include "chakra/job/report_parts.h"
+
+namespace chakra::job {
 namespace {
+
+using table::Json;
 
 constexpr size_t kShownRest = 4;
 
@@ -24,7 +27,7 @@ double share(int64_t part, int64_t whole) {
 
 }  // namespace
 
-Json to_json(const link::WorkReport& work) {
+table::Json to_json(const link::WorkReport& work) {
   Json kinds = Json::object(), rest = Json::array();
   for (size_t i = 0; i < work.kinds.size(); ++i)
     if (const auto& kind = work.kinds[i]; kind.bytes > 0 || kind.operations > 0)
@@ -70,4 +73,4 @@ std::vector<std::string> work_lines(const link::WorkReport& work) {
   return lines;
 }
 
-}  // namespace chakra::cli
+}  // namespace chakra::job

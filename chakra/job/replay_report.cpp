@@ -1,23 +1,25 @@
-#include "chakra/cli/job_replay.h"
-
+// A job against its own measurement, as a table and as JSON.
 #include <fmt/core.h>
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
-namespace chakra::cli {
+#include "chakra/job/report_parts.h"
+
+namespace chakra::job {
 namespace {
 
 using sim::Compared;
 using sim::JobReplay;
 using sim::TransferKind;
+using table::Json;
 using table::Table;
 
 constexpr std::array<TransferKind, 2> kKinds{TransferKind::recorded, TransferKind::simulated};
 constexpr size_t kRowsShown = 16;
 
-Json time(Picoseconds ps, std::string_view unit) { return unit == "ns" ? json_ns(ps) : Json(ps); }
+Json time(Picoseconds ps, std::string_view unit) { return unit == "ns" ? table::json_ns(ps) : Json(ps); }
 
 Json to_json(const Compared& times, std::string_view unit, Json json) {
   json[fmt::format("measured_{}", unit)] = time(times.measured_ps, unit);
@@ -38,7 +40,7 @@ double badness(const Compared& times) {
 
 }  // namespace
 
-Json to_json(const JobReplay& replay, std::string_view unit) {
+table::Json to_json(const JobReplay& replay, std::string_view unit) {
   Json ranks = Json::array();
   for (const JobReplay::Rank& rank : replay.ranks()) {
     Json steps = Json::array();
@@ -52,7 +54,7 @@ Json to_json(const JobReplay& replay, std::string_view unit) {
   return json;
 }
 
-std::string to_text(const JobReplay& replay) {
+table::Report::Rows rows_of(const JobReplay& replay) {
   Table table{"", {{"measured / simulated", Table::Kind::text}, {"measured", Table::Kind::time_ps}}, {}};
   for (const TransferKind kind : kKinds)
     if (replay.job().has(kind)) {
@@ -83,7 +85,7 @@ std::string to_text(const JobReplay& replay) {
   }
   for (const std::string_view name : names)
     add(fmt::format("{} (worst: rank {})", name, worst[name].second), worst[name].first->times);
-  return show_some(std::move(table), kRowsShown, "rows");
+  return table::first_rows(table, kRowsShown, "rows");
 }
 
-}  // namespace chakra::cli
+}  // namespace chakra::job

@@ -1,14 +1,16 @@
-#include "chakra/cli/sim_delays.h"
-
+// What delays change, as tables and as JSON.
 #include <fmt/core.h>
 
 #include <cmath>
 #include <map>
 
-namespace chakra::cli {
+#include "chakra/job/report_parts.h"
+
+namespace chakra::job {
 namespace {
 
-using job::DelayStudy;
+using table::Json;
+using table::Report;
 using table::Table;
 
 constexpr size_t kRowsShown = 24;
@@ -80,18 +82,7 @@ Table change_table(const DelayStudy& study) {
 
 }  // namespace
 
-Option delay_option(std::vector<std::string>& delays) {
-  return {.names = "--delay",
-          .target = &delays,
-          .help =
-              "Delay each node of the rank (of all ranks without RANK:) whose name matches PATTERN (* any text, ? "
-              "any character) by TIME (ps, ns, us, ms, s), and say how the total changes. A recorded job keeps its "
-              "recorded transfers unless --transfers says otherwise. May be given several times",
-          .value = "[RANK:]PATTERN=TIME",
-          .one_each = true};
-}
-
-Json to_json(const DelayStudy& study) {
+table::Json to_json(const DelayStudy& study) {
   Json rules = Json::array(), ranks = Json::array();
   for (size_t r = 0; r < study.rules.size(); ++r)
     rules.push_back({{"rank", study.rules[r].rank ? Json(*study.rules[r].rank) : Json(nullptr)},
@@ -111,10 +102,12 @@ Json to_json(const DelayStudy& study) {
   return json;
 }
 
-std::string to_text(const DelayStudy& study) {
-  return fmt::format("\n  delayed: the job takes {} instead of {}, {}\n", show_time(study.job.after_ps),
-                     show_time(study.job.before_ps), signed_text(study.job.change(), study.job.before_ps)) +
-         show_some(rule_table(study), kRowsShown, "rules") + show_some(change_table(study), kRowsShown, "rows");
+void add_parts(const DelayStudy& study, Report& report) {
+  report.parts.emplace_back(fmt::format("\n  delayed: the job takes {} instead of {}, {}\n",
+                                        show_time(study.job.after_ps), show_time(study.job.before_ps),
+                                        signed_text(study.job.change(), study.job.before_ps)));
+  report.parts.emplace_back(table::first_rows(rule_table(study), kRowsShown, "rules"));
+  report.parts.emplace_back(table::first_rows(change_table(study), kRowsShown, "rows"));
 }
 
-}  // namespace chakra::cli
+}  // namespace chakra::job
