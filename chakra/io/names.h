@@ -6,7 +6,7 @@
 
 namespace chakra::io {
 
-/// "trace.et.gz" -> "trace.et".
+/// Of a name that ends with .gz or .zst the part before it.
 std::string_view without_packing(std::string_view name);
 /// "trace.12.et.gz", ".et" -> {"trace", 12}; false for other names.
 bool split_name(std::string_view name, std::string_view ending, std::string_view& prefix, int64_t& rank);
