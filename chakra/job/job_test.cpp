@@ -99,7 +99,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
     names.push_back(t.name);
     EXPECT_FALSE(t.table.rows.empty()) << t.name;
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"ranks", "collectives", "links", "critical_path"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"ranks", "collectives", "critical_path"}));  // closed: no links
 
   const auto checked = check_job({.path = traces_, .groups = "", .expand = ""});
   ASSERT_TRUE(checked) << checked.error().message();
