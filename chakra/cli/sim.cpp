@@ -13,6 +13,7 @@
 #include "chakra/cli/sim_delays.h"
 #include "chakra/cli/sim_devices.h"
 #include "chakra/cli/sim_stuck.h"
+#include "chakra/cli/sim_tiers.h"
 #include "chakra/job/job.h"
 #include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
@@ -100,6 +101,7 @@ Json to_json(const std::string& compat, const job::SimulateResult& result) {
       rank["host_ps"] = r.host_ps;
       rank["bubble_ps"] = r.bubble_ps;
     }
+    if (!report.tiers.empty()) rank["exposed_storage_ps"] = r.exposed_storage_ps;
     rank["idle_ps"] = r.idle_ps;
     if (native) rank["actor"] = r.actor;
     ranks.push_back(std::move(rank));
@@ -130,16 +132,19 @@ Json to_json(const std::string& compat, const job::SimulateResult& result) {
     }
     for (const sim::LinkReport& l : report.links)
       links.push_back({{"from", l.from}, {"to", l.to}, {"bytes", l.bytes}, {"busy_ps", l.busy_ps}});
-    for (const sim::PathPiece& p : report.critical_path)
+    for (const sim::PathPiece& p : report.critical_path) {
       path.push_back({{"kind", sim::kPathKindNames[static_cast<size_t>(p.kind)]},
                       {"rank", p.rank},
                       {"node", p.node},
                       {"name", p.name},
                       {"start_ps", p.start_ps},
                       {"end_ps", p.end_ps}});
+      if (!p.tier.empty()) path.back()["tier"] = p.tier;
+    }
     json["actors"] = std::move(actors);
     json["devices"] = devices_json(report);
     json["links"] = std::move(links);
+    if (!report.tiers.empty()) json["tiers"] = tiers_json(report);
     json["critical_path"] = std::move(path);
     json["transfers"] = result.recorded_transfers ? "recorded" : "simulated";
     if (result.replay) json["measured"] = cli::to_json(*result.replay, "ps");
@@ -169,6 +174,7 @@ Table rank_table(const sim::SimReport& report, bool all) {
   using Part = std::pair<const char*, Picoseconds sim::RankReport::*>;
   std::vector<Part> parts{{"compute", &sim::RankReport::compute_ps},
                           {"exposed comm", &sim::RankReport::exposed_comm_ps}};
+  if (!report.tiers.empty()) parts.push_back({"exposed storage", &sim::RankReport::exposed_storage_ps});
   for (const Part& part : {Part{"bubble", &sim::RankReport::bubble_ps}, Part{"host", &sim::RankReport::host_ps}})
     if (all || std::any_of(report.ranks.begin(), report.ranks.end(), [&](const auto& r) { return r.*part.second > 0; }))
       parts.push_back(part);
@@ -276,6 +282,7 @@ Table path_table(const sim::SimReport& report) {
     std::string text(sim::kPathKindNames[static_cast<size_t>(p.kind)]);
     if (p.kind == sim::PathPiece::Kind::collective)
       text = fmt::format("{} of group {}", trace::name(p.type), p.group.empty() ? "all" : p.group);
+    if (p.kind == sim::PathPiece::Kind::storage) text = fmt::format("storage, tier {}", p.tier);
     auto& [time, count] = sums[text];
     time += p.end_ps - p.start_ps;
     ++count;
@@ -314,6 +321,7 @@ std::string to_text(const std::string& path, const std::string& compat, const jo
     out += show_some(std::move(links), kPathShown, "links");
     out += link_summary(report);
   }
+  if (!report.tiers.empty()) out += show_some(tier_table(report), kPathShown, "tiers");
   if (!report.critical_path.empty()) out += show_some(path_table(report), kPathShown, "rows");
   if (result.replay) out += cli::to_text(*result.replay);
   return out + cli::to_text(report.findings, "");
@@ -331,6 +339,7 @@ Result<void> write_csv(const sim::SimReport& report, const std::string& prefix) 
   CHAKRA_TRY(add("ranks", rank_table(report, true)));
   CHAKRA_TRY(add("collectives", collective_table(report, true)));
   if (!report.links.empty()) CHAKRA_TRY(add("links", link_table(report)));
+  if (!report.tiers.empty()) CHAKRA_TRY(add("tiers", tier_table(report)));
   if (!report.critical_path.empty()) CHAKRA_TRY(add("critical_path", path_table(report)));
   for (AtomicFile& file : files) CHAKRA_TRY(file.commit());
   return {};
@@ -398,7 +407,7 @@ Result<void> check_outputs(const Options& o) {
     files.insert(files.end(), ranks->begin(), ranks->end());
   std::vector<std::string> outputs{o.timeline};
   if (!o.csv.empty())
-    for (const char* name : {"ranks", "collectives", "links", "critical_path"})
+    for (const char* name : {"ranks", "collectives", "links", "tiers", "critical_path"})
       outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
   return keep_apart(files, outputs, o.json);
 }
