@@ -19,7 +19,7 @@ bool moves_data(NodeType type) { return type == NodeType::mem_load || type == No
 struct Said {
   std::optional<std::string_view> tier;
   std::string_view kind;
-  std::optional<uint64_t> bytes;
+  std::optional<trace::Attr> bytes;
 };
 
 class StorageFinder {
@@ -43,32 +43,33 @@ class StorageFinder {
         if (attr.name == 0) continue;
         if (attr.name == tier) said.tier = attr.text().value_or("");
         if (attr.name == kind) said.kind = attr.text().value_or("");
-        if (attr.name == bytes) CHAKRA_TRY(read_bytes(t, n, attr, said));
+        if (attr.name == bytes) said.bytes = attr;
       }
       CHAKRA_ASSIGN(const std::optional<uint32_t> charged, tier_of(t, n, said));
       if (!charged) continue;
-      if (!said.bytes && !t.tensor_bytes.empty() && t.tensor_bytes[n] > 0) said.bytes = t.tensor_bytes[n];
-      if (!said.bytes)
+      const std::optional<uint64_t> size = bytes_of(t, n, said);
+      if (!size)
         return bad(t, n, "sim.tier.bytes",
-                   fmt::format("is for the tier {}, but has neither 'bytes' nor 'tensor_size'",
-                               quote(system_.tiers[*charged].name)));
+                   fmt::format("is for the tier {}, but {}", quote(system_.tiers[*charged].name),
+                               said.bytes ? "its 'bytes' are not a size" : "has neither 'bytes' nor 'tensor_size'"));
       if (said.kind.empty()) said.kind = other_kind(t.type[n]);
-      uses.push_back({n, *charged, kind_number(said.kind), *said.bytes});
+      uses.push_back({n, *charged, kind_number(said.kind), *size});
     }
     return {};
   }
 
-  static Result<void> read_bytes(const Trace& t, NodeId n, const trace::Attr& attr, Said& said) {
-    const auto* natural = std::get_if<uint64_t>(&attr.value);
-    const std::optional<int64_t> integer = attr.integer();
-    if (!natural && (!integer || *integer < 0)) return bad(t, n, "sim.tier.bytes", "has 'bytes' that are no size");
-    said.bytes = natural ? *natural : static_cast<uint64_t>(*integer);
-    return {};
+  static std::optional<uint64_t> bytes_of(const Trace& t, NodeId n, const Said& said) {
+    if (said.bytes) {
+      if (const auto* natural = std::get_if<uint64_t>(&said.bytes->value)) return *natural;
+      const int64_t integer = said.bytes->integer().value_or(-1);
+      return integer < 0 ? std::nullopt : std::optional(static_cast<uint64_t>(integer));
+    }
+    const uint64_t tensors = t.tensor_bytes.empty() ? 0 : t.tensor_bytes[n];
+    return tensors == 0 ? std::nullopt : std::optional(tensors);
   }
 
   /// The tier that is charged with a node, if one is.
   Result<std::optional<uint32_t>> tier_of(const Trace& t, NodeId n, const Said& said) const {
-    if (system_.tiers.empty()) return std::optional<uint32_t>();
     if (!said.tier) {
       auto rule = system_.tier_of.find(said.kind);
       if (rule == system_.tier_of.end()) rule = system_.tier_of.find(other_kind(t.type[n]));
@@ -147,12 +148,16 @@ std::vector<uint32_t> Storage::tiers_of(uint32_t cls) const {
 }
 
 Result<Storage> find_storage(const trace::ClassJob& job, const device::System& system, Findings& findings) {
-  if (system.tiers.empty()) note_unpriced(job, findings);
-  return StorageFinder(job, system).run();
+  if (!system.tiers.empty()) return StorageFinder(job, system).run();
+  note_unpriced(job, findings);
+  Storage none;
+  none.of_class.resize(job.classes.size());
+  return none;
 }
 
 std::vector<std::vector<uint32_t>> node_mates(const trace::ClassJob& job, const Storage& storage,
                                               const device::System& system) {
+  if (storage.kinds.empty()) return {};
   std::vector<std::vector<uint32_t>> tiers;
   for (uint32_t c = 0; c < job.classes.size(); ++c) tiers.push_back(storage.tiers_of(c));
   std::vector<std::vector<uint32_t>> mates;

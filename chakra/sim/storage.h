@@ -21,7 +21,8 @@ struct TierUse {
 
 struct Storage {
   std::vector<std::vector<TierUse>> of_class;  ///< ascending by node
-  std::vector<std::string> kinds;              ///< io_kind of the nodes; "load" and "store" where they have none
+  std::vector<std::string>
+      kinds;  ///< io_kind of the nodes; "load" and "store" where they have none; empty: no node is charged
 
   /// Null where the node is none of those.
   const TierUse* find(uint32_t cls, trace::NodeId n) const;

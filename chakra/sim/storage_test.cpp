@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/net/net.h"
@@ -415,6 +416,22 @@ TEST(Storage, FoldedAndUnfoldedRunsAgree) {
   EXPECT_LT(actors * 4, ranks * 3) << "hardly anything was folded: the test has no point";
 }
 
+TEST(Storage, RunsOnSeveralThreadsAgree) {
+  const auto job = [] {
+    Prng random(17);
+    for (int skipped = 0; skipped < 5; ++skipped) alike(random);
+    return alike(random);
+  };
+  std::array<SimReport, 4> reports;
+  std::vector<std::thread> threads;
+  for (SimReport& report : reports) threads.emplace_back([&] { report = *simulate(job()); });
+  for (std::thread& thread : threads) thread.join();
+  for (const SimReport& report : reports) {
+    expect_same(report, reports[0]);
+    EXPECT_EQ(report.events, reports[0].events);
+  }
+}
+
 // ---- which node is for which tier --------------------------------------------------------------------------------
 
 TEST(Storage, RulesReachNodesThatNameNoTier) {
@@ -491,7 +508,11 @@ TEST(Storage, RefusesWhatItCannotPrice) {
   io(job, 0, {"pfs", -1});
   trace::Builder& b = job.builders[0];
   b.attr({b.trace.strings.intern("bytes"), int64_t{-3}});
-  EXPECT_EQ(testing::tag_of(simulate(input(std::move(job), {tier(TierScope::all)}))), "sim.tier.bytes");
+  io(job, 0, {nullptr, -1});
+  b.attr({b.trace.strings.intern("bytes"), int64_t{-3}});  // of one that nobody charges
+  auto refused = simulate(input(std::move(job), {tier(TierScope::all)}));
+  EXPECT_EQ(testing::tag_of(refused), "sim.tier.bytes");
+  EXPECT_NE(refused.error().text.find("node 1 "), std::string::npos);
 }
 
 }  // namespace

@@ -35,7 +35,9 @@ struct ActorJob {
     return matching.collectives[match_of(a, n)];
   }
   /// Null where no tier is charged with the node.
-  const TierUse* tier_use(uint32_t a, trace::NodeId n) const { return storage.find(folded.class_of[a], n); }
+  const TierUse* tier_use(uint32_t a, trace::NodeId n) const {
+    return storage.kinds.empty() ? nullptr : storage.find(folded.class_of[a], n);
+  }
   const Folded::Group& group_of(const match::Collective& c) const { return folded.groups[places[c.group].folded]; }
 };
 
