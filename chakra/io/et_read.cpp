@@ -389,8 +389,13 @@ class Reader {
     return std::nullopt;
   }
   void keep(const AttrRecord& record) {
-    const bool checked = record.name == "comm_request" || record.name == "comm_wait";  // what waits for what
-    if (!options_.texts && !checked) return;
+    const std::string_view name = record.name;
+    const bool checked = name == "comm_request" || name == "comm_wait";  // what waits for what
+    const trace::NodeType type = trace().type[node_];
+    const bool charged =
+        (type == trace::NodeType::mem_load || type == trace::NodeType::mem_store) &&
+        (name == "storage_tier" || name == "io_kind" || name == "bytes");  // what a tier is charged with
+    if (!options_.texts && !checked && !charged) return;
     if (const auto attr = kept(record)) builder_.attr(*attr);
   }
 
