@@ -49,7 +49,7 @@ Result<void> check_outputs(const SimOptions& o) {
     files.insert(files.end(), ranks->begin(), ranks->end());
   std::vector<std::string> outputs{o.timeline};
   if (!o.csv.empty())
-    for (const char* name : {"ranks", "collectives", "links", "critical_path"})
+    for (const char* name : {"ranks", "collectives", "links", "tiers", "critical_path"})
       outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
   return keep_apart(files, outputs, o.json);
 }

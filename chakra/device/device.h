@@ -1,7 +1,8 @@
 // Kinds of devices: the most operations a second of each, by element type, and the speed of its memory. They come from
 // the table of data sheets (kDevices) or from a file (docs/reference/formats/device.md). Rooflines, rates per second
 // and model FLOP utilisation are also computed here. A System says what the ranks of a job have: devices, rates, remote
-// memory, and ASTRA-sim's rules (the ecosystem's system and memory files, docs/reference/formats/system.md).
+// memory, tiers of storage, and ASTRA-sim's rules (the ecosystem's system and memory files,
+// docs/reference/formats/system.md).
 #pragma once
 
 #include <array>
@@ -122,8 +123,28 @@ struct RankTraits {
   int64_t device = -1;       ///< into System::devices; -1: what the file says for all
 };
 
+/// Who shares what a tier moves in a second: nobody, the ranks of a node, all ranks.
+enum class TierScope : uint8_t { rank, node, all };
+inline constexpr std::array<std::string_view, 3> kTierScopeNames{"rank", "node", "all"};
+
+/// A place where data is kept: an operation takes latency + bytes / rate where it is alone.
+struct Tier {
+  std::string name;
+  double bytes_per_s = 0;
+  Picoseconds latency_ps = 0;
+  TierScope scope = TierScope::all;
+  int64_t ranks_per_node = 0;  ///< of scope node: ranks 0 to ranks_per_node - 1 are node 0, and so on
+};
+
+/// What moves, as the attribute io_kind says it. A tier-of rule is for one of these, or for all other loads or stores.
+inline constexpr std::array<std::string_view, 5> kIoKinds{"dataloader", "ckpt_write", "ckpt_read", "kv_evict",
+                                                          "kv_fetch"};
+inline constexpr std::array<std::string_view, 2> kOtherIo{"load", "store"};
+
 struct System {
   // Native mode only.
+  std::vector<Tier> tiers;
+  std::map<std::string, uint32_t, std::less<>> tier_of;  ///< of kIoKinds and kOtherIo, for nodes that name no tier
   std::vector<Device> devices;
   std::map<int64_t, RankTraits> unlike;  ///< ranks that are not like the others
   const RankTraits& traits(int64_t rank) const;

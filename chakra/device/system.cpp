@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "chakra/device/device.h"
+#include "chakra/device/tiers.h"
 
 namespace chakra::device {
 namespace {
@@ -36,6 +37,7 @@ class SystemReader {
       else note_unknown(key, value);
     }
     std::move(unknown_).append_to(findings_);
+    CHAKRA_TRY(read_tiers(spec_, system_));
     if (system_.roofline && !(system_.peak_flop_per_s > 0 && system_.memory_bytes_per_s > 0))
       return spec_.error("sim.system.key", "the roofline needs 'peak-perf' and 'local-mem-bw' above zero");
     return std::move(system_);
@@ -45,7 +47,7 @@ class SystemReader {
   /// Which mode a key is for.
   void note_mode(const std::string& key) {
     const bool both = key == "roofline-enabled" || key == "peak-perf" || key == "local-mem-bw";
-    if (key == "devices" || key == "ranks") system_.native_keys.push_back(key);
+    if (key == "devices" || key == "ranks" || key == "tiers" || key == "tier-of") system_.native_keys.push_back(key);
     else if (!both) system_.compat_keys.push_back(key);
   }
 
@@ -104,6 +106,7 @@ class SystemReader {
     if (key == "all-to-all-implementation-custom") return path(value, system_.all_to_all_custom);
     if (key == "devices") return devices(value);
     if (key == "ranks") return ranks(value);
+    if (key == "tiers" || key == "tier-of") return {};  // read_tiers(): the second speaks of the first
     known_ = std::find(kIgnored.begin(), kIgnored.end(), key) != kIgnored.end();
     return {};
   }

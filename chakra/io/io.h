@@ -120,7 +120,9 @@ const FormatRow* format_of_name(std::string_view path);
 // ---- whole files ---------------------------------------------------------------------------------
 
 struct ReadOptions {
-  bool texts = false;  ///< keep tensors and attributes that have no column (comm_request and comm_wait always)
+  /// Keep tensors and attributes that have no column. Without it only comm_request, comm_wait, and storage_tier,
+  /// io_kind and bytes of loads and stores.
+  bool texts = false;
 };
 /// Errors: io.et.empty, io.et.not_a_trace, io.et.truncated, io.et.damaged, io.et.range, and those of the
 /// source. Dangling and duplicate ids are no errors here: Trace::defects. Cost: O(file).

@@ -18,7 +18,10 @@ bool is_text(const AttrRecord& attr) { return attr.field == schema::kString || a
 
 void keep(const AttrRecord& attr, NodeDraft& node) {
   const bool checked = attr.name == "comm_request" || attr.name == "comm_wait";  // what waits for what
-  if (!node.texts && !checked) return;
+  const trace::NodeType type = node.builder.trace.type[node.row];
+  const bool charged = (type == trace::NodeType::mem_load || type == trace::NodeType::mem_store) &&
+                       (attr.name == "storage_tier" || attr.name == "io_kind" || attr.name == "bytes");  // to a tier
+  if (!node.texts && !checked && !charged) return;
   if (const auto value = kept(attr, node.builder.trace)) node.builder.attr(*value);
 }
 

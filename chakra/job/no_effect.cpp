@@ -127,6 +127,16 @@ Why why_ranks(const SimulateOptions&, const JobFacts& job, const sim::SimReport&
   return {text, absent.size() + idle.size() < rows};
 }
 
+Why why_tiers(const SimulateOptions&, const JobFacts& job, const sim::SimReport& report) {
+  std::vector<std::string_view> idle;
+  for (const device::Tier& tier : job.system.tiers)
+    if (std::none_of(report.tiers.begin(), report.tiers.end(),
+                     [&](const auto& used) { return used.name == tier.name; }))
+      idle.push_back(tier.name);
+  if (idle.empty()) return {};
+  return {fmt::format("no node is for tier {}", some(idle)), idle.size() < job.system.tiers.size()};
+}
+
 Why why_rates(const SimulateOptions&, const JobFacts&, const sim::SimReport&) {
   return {"'roofline-enabled' is not set", false};
 }
@@ -171,7 +181,7 @@ Why why_no_fold(const SimulateOptions& asked, const JobFacts& job, const sim::Si
 }
 
 /// Every option of `chakra sim` that may change nothing.
-constexpr std::array<Row, 17> kRows{{
+constexpr std::array<Row, 19> kRows{{
     {"--device", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.device); }, why_device},
     {"--from-device", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.from_device); },
      why_from_device},
@@ -191,6 +201,13 @@ constexpr std::array<Row, 17> kRows{{
     {"--system (ranks)",
      [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat && !j.system.unlike.empty()); },
      why_ranks},
+    {"--system (tiers)",
+     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat && !j.system.tiers.empty()); },
+     why_tiers},
+    {"storage_tier of nodes", [](const SimulateOptions& a, const JobFacts& j) { return if_set(a.compat && j.tiers); },
+     [](const SimulateOptions&, const JobFacts&, const sim::SimReport&) {
+       return Why{"ASTRA-sim's rules know one remote memory, that of --memory", false};
+     }},
     {"--system", [](const SimulateOptions& a, const JobFacts& j) { return keys_without(j, !a.compat); },
      [](const SimulateOptions& a, const JobFacts&, const sim::SimReport&) {
        return Why{!a.compat ? "only --compat uses such keys" : "only the native mode uses such keys", false};
@@ -261,6 +278,7 @@ JobFacts facts_of(const sim::SimInput& input, const match::GroupTable& groups, c
   else
     for (const trace::Trace& t : input.job.ranks) facts.ranks.push_back(t.rank);
   const std::vector<trace::Trace>& traces = input.classes ? input.classes->classes : input.job.ranks;
+  for (const trace::Trace& t : traces) facts.tiers |= t.strings.find("storage_tier") != 0;
   for (const trace::Trace& t : traces) facts.unrecorded |= t.strings.find(trace::kUnrecorded) != 0;
   for (const trace::Trace& t : traces)
     for (const trace::NodeType type : t.type) {

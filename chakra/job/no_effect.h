@@ -28,6 +28,7 @@ struct JobFacts {
   size_t groups_given = 0;
   bool collectives = false, messages = false, memory = false;  ///< nodes of the kind
   bool classes = false;                                        ///< by classes of ranks
+  bool tiers = false;                                          ///< nodes name tiers of storage
   bool unrecorded = false;                                     ///< device work that was not recorded
   int64_t copies = -1;                                         ///< by --expand
   device::System system;

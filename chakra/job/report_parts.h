@@ -42,6 +42,12 @@ table::Table link_table(const sim::SimReport& report);
 /// What the critical path is made of, the largest first; adds up to the makespan.
 table::Table path_table(const sim::SimReport& report);
 
+// Storage.
+/// A row per tier that was used.
+table::Table tier_table(const sim::SimReport& report);
+/// `tiers[]` of the results.
+table::Json tiers_json(const sim::SimReport& report);
+
 // Work that comes from shapes.
 /// Lines, each without its label, none where there is nothing to say.
 std::vector<std::string> work_lines(const link::WorkReport& work);

@@ -36,6 +36,7 @@ Json ranks_json(const sim::SimReport& report, bool native) {
       rank["host_ps"] = r.host_ps;
       rank["bubble_ps"] = r.bubble_ps;
     }
+    if (!report.tiers.empty()) rank["exposed_storage_ps"] = r.exposed_storage_ps;
     rank["idle_ps"] = r.idle_ps;
     if (native) rank["actor"] = r.actor;
     ranks.push_back(std::move(rank));
@@ -74,14 +75,17 @@ void add_native(const SimulateResult& result, Json& json) {
   Json& links = json["links"] = Json::array();
   for (const sim::LinkReport& l : report.links)
     links.push_back({{"from", l.from}, {"to", l.to}, {"bytes", l.bytes}, {"busy_ps", l.busy_ps}});
+  if (!report.tiers.empty()) json["tiers"] = tiers_json(report);
   Json& path = json["critical_path"] = Json::array();
-  for (const sim::PathPiece& p : report.critical_path)
+  for (const sim::PathPiece& p : report.critical_path) {
     path.push_back({{"kind", sim::kPathKindNames[static_cast<size_t>(p.kind)]},
                     {"rank", p.rank},
                     {"node", p.node},
                     {"name", p.name},
                     {"start_ps", p.start_ps},
                     {"end_ps", p.end_ps}});
+    if (!p.tier.empty()) path.back()["tier"] = p.tier;
+  }
   json["transfers"] = result.recorded_transfers ? "recorded" : "simulated";
   if (result.replay) json["measured"] = to_json(*result.replay, "ps");
   if (result.delays) json["delays"] = to_json(*result.delays);

@@ -64,6 +64,7 @@ Report report_of(const SimulateResult& result) {
   add_rows(device_table(report), kRowsShown, "rows");
   add_rows(collective_table(report, false), kCollectivesShown, "rows");
   if (!report.links.empty()) add_links(report, out);
+  add_rows(tier_table(report), kRowsShown, "tiers");
   add_rows(path_table(report), kRowsShown, "rows");
   if (result.replay) out.parts.emplace_back(rows_of(*result.replay));
   out.parts.emplace_back(Report::Found{report.findings, false});
@@ -84,6 +85,7 @@ std::vector<table::NamedTable> tables_of(const SimulateResult& result) {
   std::vector<table::NamedTable> tables{{"ranks", rank_table(report, true)},
                                         {"collectives", collective_table(report, true)}};
   if (!report.links.empty()) tables.push_back({"links", link_table(report)});
+  if (!report.tiers.empty()) tables.push_back({"tiers", tier_table(report)});
   if (!report.critical_path.empty()) tables.push_back({"critical_path", path_table(report)});
   return tables;
 }

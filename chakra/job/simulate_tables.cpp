@@ -44,6 +44,7 @@ Table rank_table(const sim::SimReport& report, bool all) {
   using Part = std::pair<const char*, Picoseconds sim::RankReport::*>;
   std::vector<Part> parts{{"compute", &sim::RankReport::compute_ps},
                           {"exposed comm", &sim::RankReport::exposed_comm_ps}};
+  if (!report.tiers.empty()) parts.push_back({"exposed storage", &sim::RankReport::exposed_storage_ps});
   for (const Part& part : {Part{"bubble", &sim::RankReport::bubble_ps}, Part{"host", &sim::RankReport::host_ps}})
     if (all || std::any_of(report.ranks.begin(), report.ranks.end(), [&](const auto& r) { return r.*part.second > 0; }))
       parts.push_back(part);
@@ -129,6 +130,7 @@ Table path_table(const sim::SimReport& report) {
     std::string text(sim::kPathKindNames[static_cast<size_t>(p.kind)]);
     if (p.kind == sim::PathPiece::Kind::collective)
       text = fmt::format("{} of group {}", trace::name(p.type), p.group.empty() ? "all" : p.group);
+    if (p.kind == sim::PathPiece::Kind::storage) text = fmt::format("storage, tier {}", p.tier);
     auto& [time, count] = sums[text];
     time += p.end_ps - p.start_ps;
     ++count;

@@ -46,6 +46,7 @@ class ActorMaker {
       if (stands_for_[color_[r]] == kNobody) stands_for_[color_[r]] = r;
     }
     out_.actor_of = color_;
+    for (const uint32_t r : stands_for_) out_.class_of.push_back(job_.ranks[r].cls);
   }
 
   /// Groups of the same actors in the same order that stand alike are one.

@@ -22,13 +22,13 @@ void assert_whole(const trace::ClassJob& job) {
 
 }  // namespace
 
-Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system, Prices& prices,
-            const net::Fabric& fabric, bool whole) {
+Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system, const Storage& storage,
+            Prices& prices, const net::Fabric& fabric, bool whole) {
   assert_whole(job);
   const Ties ties = find_ties(job, table, prices);
   std::vector<uint32_t> colors(job.ranks.size());
   if (whole) std::iota(colors.begin(), colors.end(), uint32_t{0});
-  else colors = refine(job, ties, system, prices, fabric);
+  else colors = refine(job, ties, node_mates(job, storage, system), system, prices, fabric);
   return make_actors(std::move(job), ties, std::move(colors));
 }
 

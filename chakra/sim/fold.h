@@ -1,6 +1,7 @@
 // Ranks that nothing tells apart are simulated once. An actor stands for ranks of one class whose groups stand
 // alike in the network and are made up of the same actors, whose peers are ranks of the same actors at the same
-// distance, and which are as fast and begin as late: all they do happens at the same times. fold() finds the
+// distance, which share the storage of their nodes with ranks of the same actors, and which are as fast and begin as
+// late: all they do happens at the same times. fold() finds the
 // coarsest such partition by refining: it begins with the classes and splits what can be told apart until
 // nothing can (colour refinement, as for equitable partitions of graphs).
 #pragma once
@@ -13,6 +14,7 @@
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
 #include "chakra/sim/prices.h"
+#include "chakra/sim/storage.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::sim {
@@ -26,6 +28,7 @@ struct Folded {
   std::vector<uint32_t> actor_of;  ///< per rank of the job
   std::vector<int64_t> ranks;      ///< of the job, ascending
   std::vector<int64_t> count;      ///< per actor: ranks that it stands for
+  std::vector<uint32_t> class_of;  ///< per actor: into ClassJob::classes
 
   struct Group {
     std::vector<std::string> names;            ///< of the groups of the job that it stands for
@@ -48,7 +51,7 @@ struct Folded {
 /// Requires that the class and the slots of each rank exist. Ranks that do not agree with each other are found by
 /// matching the actors, and by running them. Cost: O(passes x (ranks + members of groups) + nodes of the actors); few
 /// passes, at most as many as ranks.
-Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system, Prices& prices,
-            const net::Fabric& fabric, bool whole);
+Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system, const Storage& storage,
+            Prices& prices, const net::Fabric& fabric, bool whole);
 
 }  // namespace chakra::sim

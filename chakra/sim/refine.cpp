@@ -12,11 +12,19 @@ using trace::ClassJob;
 using trace::Comm;
 using trace::CommType;
 
+using Mates = std::vector<std::vector<uint32_t>>;
+
 class Refiner {
  public:
-  Refiner(const ClassJob& job, const Ties& ties, const device::System& system, Prices& prices,
+  Refiner(const ClassJob& job, const Ties& ties, const Mates& mates, const device::System& system, Prices& prices,
           const net::Fabric& fabric)
-      : job_(job), ties_(ties), system_(system), prices_(prices), fabric_(fabric), color_(job.ranks.size()) {}
+      : job_(job),
+        ties_(ties),
+        mates_(mates),
+        system_(system),
+        prices_(prices),
+        fabric_(fabric),
+        color_(job.ranks.size()) {}
 
   std::vector<uint32_t> run() {
     for (size_t colors = first_colors();;) {
@@ -48,11 +56,13 @@ class Refiner {
                                                  [&](int64_t member) { return member == key[1] && member >= 0; });
       group_color[g] = group_numbers(key);
     }
+    const std::vector<std::vector<int64_t>> nodes = node_colors();
     std::vector<uint32_t> refined(color_.size());
     std::vector<int64_t> key;
     for (uint32_t r = 0; r < color_.size(); ++r) {
       const ClassJob::Rank& rank = job_.ranks[r];
       key.assign(1, color_[r]);
+      if (!nodes.empty()) key.insert(key.end(), nodes[r].begin(), nodes[r].end());
       for (uint32_t p = 0; p < ties_.ports[rank.cls].size(); ++p) {
         const uint32_t group = ties_.port_group[ties_.first_port[r] + p],
                        place = ties_.port_place[ties_.first_port[r] + p];
@@ -74,6 +84,21 @@ class Refiner {
     return next.size();
   }
   uint32_t peers(uint32_t r) const { return job_.peer_slots[job_.ranks[r].cls]; }
+
+  /// Per rank, for each tier of its node: equal numbers, equal users. Empty where there are no such tiers.
+  std::vector<std::vector<int64_t>> node_colors() const {
+    if (mates_.empty()) return {};
+    Numbering numbers;
+    std::vector<std::vector<int64_t>> of_rank(color_.size());
+    for (const std::vector<uint32_t>& users : mates_) {
+      std::vector<int64_t> key;
+      for (const uint32_t r : users) key.push_back(color_[r]);
+      std::sort(key.begin(), key.end());
+      const uint32_t number = numbers(key);
+      for (const uint32_t r : users) of_rank[r].push_back(number);
+    }
+    return of_rank;
+  }
 
   /// Of members that run the same trace and begin alike: numbers that differ where they end at other times.
   const std::vector<uint32_t>& roles(const Members& group, uint32_t cls, uint32_t port) {
@@ -97,6 +122,7 @@ class Refiner {
 
   const ClassJob& job_;
   const Ties& ties_;
+  const Mates& mates_;
   const device::System& system_;
   Prices& prices_;
   const net::Fabric& fabric_;
@@ -106,9 +132,9 @@ class Refiner {
 
 }  // namespace
 
-std::vector<uint32_t> refine(const ClassJob& job, const Ties& ties, const device::System& system, Prices& prices,
-                             const net::Fabric& fabric) {
-  return Refiner(job, ties, system, prices, fabric).run();
+std::vector<uint32_t> refine(const ClassJob& job, const Ties& ties, const Mates& mates, const device::System& system,
+                             Prices& prices, const net::Fabric& fabric) {
+  return Refiner(job, ties, mates, system, prices, fabric).run();
 }
 
 }  // namespace chakra::sim

@@ -62,6 +62,7 @@ struct SimInput {
 /// Where a rank's time went; the parts add up to the finish. At each moment a rank
 /// - computes, if a compute node runs on its devices (on its CPU threads, if its trace has no devices); else
 /// - communicates, exposed, if a collective runs or waits for others, or a message is under way; else
+/// - waits for storage, exposed, if a node runs that a tier is charged with; else
 /// - is host-bound, if a node runs on its CPU; else
 /// - is in a pipeline bubble, if it waits for a message that nobody has sent yet; else it is idle.
 struct RankReport {
@@ -69,6 +70,7 @@ struct RankReport {
   Picoseconds finish_ps = 0;
   Picoseconds compute_ps = 0;
   Picoseconds exposed_comm_ps = 0;
+  Picoseconds exposed_storage_ps = 0;
   Picoseconds host_ps = 0;
   Picoseconds bubble_ps = 0;
   Picoseconds idle_ps = 0;
@@ -114,19 +116,47 @@ struct LinkReport {
   Picoseconds busy_ps = 0;
 };
 
+/// What a tier of storage moved.
+struct TierReport {
+  std::string name;
+  device::TierScope scope = device::TierScope::all;
+  int64_t places = 0;       ///< how many there are: one, or nodes or ranks that use it
+  uint64_t bytes = 0;       ///< of all of them
+  Picoseconds busy_ps = 0;  ///< how long bytes moved at the busiest of them
+  struct Kind {
+    std::string io_kind;  ///< as nodes have it; "load" or "store" for those that have none
+    int64_t count = 0;
+    uint64_t bytes = 0;
+    Picoseconds total_ps = 0;  ///< sum over the operations, from beginning to end
+    double bytes_per_s = 0;    ///< bytes / total: what an operation got
+  };
+  std::vector<Kind> kinds;  ///< ascending by io_kind
+};
+
 /// A piece of the chain of nodes, each waiting for the one before, that ends with the job. Pieces follow each
 /// other without gaps.
 struct PathPiece {
-  enum class Kind : uint8_t { compute, host, memory, collective, message, lag, start, unrecorded } kind = Kind::lag;
+  enum class Kind : uint8_t {
+    compute,
+    host,
+    memory,
+    collective,
+    message,
+    lag,
+    start,
+    unrecorded,
+    storage
+  } kind = Kind::lag;
   int64_t rank = 0;
   uint64_t node = 0;  ///< id in the rank's trace
   std::string name;
   std::string group;  ///< of a collective
+  std::string tier;   ///< of storage
   trace::CommType type = trace::CommType::unknown;
   Picoseconds start_ps = 0, end_ps = 0;
 };
-inline constexpr std::array<std::string_view, 8> kPathKindNames{"compute", "host", "memory", "collective",
-                                                                "message", "lag",  "start",  "unrecorded"};
+inline constexpr std::array<std::string_view, 9> kPathKindNames{
+    "compute", "host", "memory", "collective", "message", "lag", "start", "unrecorded", "storage"};
 
 struct SimReport {
   Picoseconds makespan_ps = 0;
@@ -136,6 +166,7 @@ struct SimReport {
   int64_t distinct_traces = 0;           ///< ranks whose traces are equal count once; native mode
   std::vector<ScaledTime> devices;       ///< where compute time came from, if ranks have devices; native mode
   std::vector<LinkReport> links;         ///< those that carried something; none in closed form
+  std::vector<TierReport> tiers;         ///< those that were used, as the system has them; native mode
   std::vector<PathPiece> critical_path;  ///< from time 0 to the makespan; native mode
   bool interrupted = false;              ///< what there was when it was stopped; finishes are those so far
   uint64_t events = 0;
@@ -145,10 +176,9 @@ struct SimReport {
 };
 
 /// Errors: sim.start, sim.trace.defect, sim.time, sim.fabric.small, sim.device.unknown, sim.match (the ranks' traces
-/// contradict each other), sim.packets, sim.comm.type, sim.comm.peer; with Code::stuck sim.stuck (who waits for whom)
-/// and sim.stuck.cycle.
-/// Cost: that of fold() and retarget(), and per actor O(events log events); per collective that of coll::run_closed, or
-/// of its messages on a shared network.
+/// contradict each other), sim.packets, sim.tier.unknown, sim.tier.bytes, sim.comm.type, sim.comm.peer; with
+/// Code::stuck sim.stuck (who waits for whom) and sim.stuck.cycle. Cost: that of fold() and retarget(), and per actor
+/// O(events log events); per collective that of coll::run_closed, or of its messages on a shared network.
 Result<SimReport> simulate(SimInput input);
 
 }  // namespace chakra::sim

@@ -51,9 +51,10 @@ uint32_t root_place(const Members& group, int64_t root);
 /// Where a group stands, and who is in it by which port: equal keys, groups that behave alike.
 std::vector<int64_t> key_of(const Members& group, const std::vector<uint32_t>& colors);
 
-/// A colour for each rank: equal ones cannot be told apart. Numbered by their first ranks.
-std::vector<uint32_t> refine(const trace::ClassJob& job, const Ties& ties, const device::System& system, Prices& prices,
-                             const net::Fabric& fabric);
+/// A colour for each rank: equal ones cannot be told apart. Numbered by their first ranks. `mates`: node_mates().
+std::vector<uint32_t> refine(const trace::ClassJob& job, const Ties& ties,
+                             const std::vector<std::vector<uint32_t>>& mates, const device::System& system,
+                             Prices& prices, const net::Fabric& fabric);
 
 /// The job with an actor for each colour.
 Folded make_actors(trace::ClassJob&& job, const Ties& ties, std::vector<uint32_t>&& colors);

@@ -38,10 +38,10 @@ struct Account {
     trace::NodeId node;
     uint32_t kind;  ///< of ExposedKinds
   };
-  int64_t computing = 0, hosting = 0, waiting = 0;  ///< nodes; waiting: receives whose message is not sent yet
-  std::vector<Moving> moving;                       ///< communication, in the order in which it began
+  int64_t computing = 0, storing = 0, hosting = 0, waiting = 0;  ///< nodes; waiting: receives with nothing sent yet
+  std::vector<Moving> moving;                                    ///< communication, in the order in which it began
   Picoseconds since = 0;
-  Picoseconds compute = 0, host = 0, bubble = 0, idle = 0;
+  Picoseconds compute = 0, storage = 0, host = 0, bubble = 0, idle = 0;
   std::vector<Picoseconds> exposed;  ///< by Moving::kind
 
   /// Accounts for the time up to now. To be called before what the actor is doing changes.
@@ -56,14 +56,14 @@ struct Account {
       if (exposed.size() <= kind) exposed.resize(kind + size_t{1});
       exposed[kind] += passed;
     } else {
-      (hosting > 0 ? host : waiting > 0 ? bubble : idle) += passed;
+      (storing > 0 ? storage : hosting > 0 ? host : waiting > 0 ? bubble : idle) += passed;
     }
   }
   void stop_moving(trace::NodeId node) {
     moving.erase(std::find_if(moving.begin(), moving.end(), [&](const Moving& m) { return m.node == node; }));
   }
   Picoseconds communication() const { return std::accumulate(exposed.begin(), exposed.end(), Picoseconds{0}); }
-  Picoseconds total() const { return compute + communication() + host + bubble + idle; }
+  Picoseconds total() const { return compute + communication() + storage + host + bubble + idle; }
 };
 
 }  // namespace chakra::sim

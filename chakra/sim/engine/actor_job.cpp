@@ -119,7 +119,8 @@ Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report)
   report.distinct_traces = static_cast<int64_t>(in.classes->classes.size());
   CHAKRA_ASSIGN(report.devices, retarget(*in.classes, in.system, report.findings));
   ActorJob job;
-  job.folded = fold(std::move(*in.classes), in.groups, in.system, prices, in.fabric, whole);
+  CHAKRA_ASSIGN(job.storage, find_storage(*in.classes, in.system, report.findings));
+  job.folded = fold(std::move(*in.classes), in.groups, in.system, job.storage, prices, in.fabric, whole);
   job.matching = match::match(job.folded.actors, job.folded.table);
   CHAKRA_TRY(check_match(job.matching, true, report.findings));
   find_members(job);

@@ -9,6 +9,7 @@
 #include "chakra/sim/fold.h"
 #include "chakra/sim/prices.h"
 #include "chakra/sim/sim.h"
+#include "chakra/sim/storage.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::sim {
@@ -21,6 +22,7 @@ struct GroupPlaces {
 };
 
 struct ActorJob {
+  Storage storage;  ///< of the job's classes
   Folded folded;
   match::Matching matching;                      ///< of the actors
   std::vector<GroupPlaces> places;               ///< per group of matching
@@ -32,12 +34,17 @@ struct ActorJob {
   const match::Collective& collective_of(uint32_t a, trace::NodeId n) const {
     return matching.collectives[match_of(a, n)];
   }
+  /// Null where no tier is charged with the node.
+  const TierUse* tier_use(uint32_t a, trace::NodeId n) const {
+    return storage.kinds.empty() ? nullptr : storage.find(folded.class_of[a], n);
+  }
   const Folded::Group& group_of(const match::Collective& c) const { return folded.groups[places[c.group].folded]; }
 };
 
 /// Takes the job out of `in`, checks it against the network, brings it to its devices, folds it and matches it. Fills
 /// the report's devices, distinct traces and findings.
-/// Errors: sim.start, sim.trace.defect, sim.stuck.cycle, sim.fabric.small, sim.device.unknown, sim.match.
+/// Errors: sim.start, sim.trace.defect, sim.stuck.cycle, sim.fabric.small, sim.device.unknown, sim.tier.unknown,
+/// sim.tier.bytes, sim.match.
 Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report);
 
 }  // namespace chakra::sim

@@ -11,6 +11,7 @@
 #include "chakra/sim/engine/run.h"
 #include "chakra/sim/engine/standstill.h"
 #include "chakra/sim/engine/summary.h"
+#include "chakra/sim/engine/tiers.h"
 #include "chakra/sim/engine/timeline.h"
 #include "chakra/sim/sim.h"
 
@@ -25,7 +26,7 @@ constexpr uint64_t kEventsBetweenLooks = 1 << 14;  ///< at the stop flag and the
 
 class Engine {
  public:
-  explicit Engine(SimInput&& input) : run_(std::move(input)), collectives_(run_), messages_(run_) {}
+  explicit Engine(SimInput&& input) : run_(std::move(input)), collectives_(run_), messages_(run_), tiers_(run_) {}
 
   Result<SimReport> run() {
     CHAKRA_TRY(prepare());
@@ -51,6 +52,7 @@ class Engine {
     make_actors();
     collectives_.prepare();
     messages_.prepare();
+    tiers_.prepare();
     if (run_.in.congestion == Congestion::packet) CHAKRA_TRY(check_packets(run_));
     if (run_.in.congestion != Congestion::closed)
       run_.traffic.emplace(run_.in.fabric, run_.in.congestion, run_.in.packets);
@@ -103,8 +105,11 @@ class Engine {
     while (!events.empty() && events.next_time() == run_.agenda.now) {
       const Event event = events.pop();
       ++run_.report.events;
-      if (event.kind == Event::Kind::ready) CHAKRA_TRY(enqueue(event.actor, event.node));
-      else finish(event.actor, event.node);
+      switch (event.kind) {
+        case Event::Kind::ready: CHAKRA_TRY(enqueue(event.actor, event.node)); break;
+        case Event::Kind::done: finish(event.actor, event.node); break;
+        case Event::Kind::tier: tiers_.advance(event.actor, event.node); break;
+      }
     }
     return {};
   }
@@ -136,7 +141,7 @@ class Engine {
   /// Nodes in ready_ become ready at their times, but not before `earliest`; communication by its delay later.
   void announce(uint32_t a, Picoseconds earliest) {
     for (const feed::Ready& ready : ready_) {
-      const Picoseconds late = trace::is_comm(run_.job.trace(a).type[ready.node]) ? delay(a, ready.node) : 0;
+      const Picoseconds late = trace::is_comm(run_.job.trace(a).type[ready.node]) ? run_.delay(a, ready.node) : 0;
       run_.agenda.events.push(add_saturated(std::max(ready.time, earliest), late), {a, ready.node, Event::Kind::ready});
     }
   }
@@ -170,9 +175,14 @@ class Engine {
         return messages_.send(a, n);
       case NodeType::recv: return messages_.receive(a, n);
       default: {
+        if (const TierUse* use = run_.job.tier_use(a, n)) {
+          ++account.storing;
+          tiers_.begin(a, n, *use);
+          return {};
+        }
         account.computing += computes(actor, n);
         account.hosting += hosts(actor, n);
-        const Picoseconds time = add_saturated(compute_time(actor, n), delay(a, n));
+        const Picoseconds time = add_saturated(compute_time(actor, n), run_.delay(a, n));
         run_.agenda.end_at(a, n, add_saturated(run_.agenda.now, time));
         return {};
       }
@@ -188,15 +198,14 @@ class Engine {
     return picoseconds(static_cast<double>(t.dur_ps[n]) / kPsPerSecond / actor.traits.speed);
   }
 
-  /// By how much the caller delays the node.
-  Picoseconds delay(uint32_t a, NodeId n) const { return run_.in.delays ? run_.in.delays->of(a, n) : 0; }
-
   void finish(uint32_t a, NodeId n) {
     Actor& actor = run_.actors[a];
     const Picoseconds now = run_.agenda.now;
     actor.account.up_to(now);
     if (trace::is_comm(actor.trace->type[n])) {
       actor.account.stop_moving(n);
+    } else if (run_.job.tier_use(a, n)) {
+      --actor.account.storing;
     } else {
       actor.account.computing -= computes(actor, n);
       actor.account.hosting -= hosts(actor, n);
@@ -233,6 +242,7 @@ class Engine {
     SimReport& out = run_.report;
     if (run_.traffic) out.events += run_.traffic->events();
     summarize(run_, collectives_.totals());
+    tiers_.summarize();
     if (!out.interrupted) out.critical_path = find_critical_path(run_, messages_);
     if (timeline_) timeline_->finish();
     if (run_.in.node_times)
@@ -243,6 +253,7 @@ class Engine {
   Run run_;
   Collectives collectives_;
   Messages messages_;
+  Tiers tiers_;
   std::optional<TimelineWriter> timeline_;
   std::vector<std::pair<uint32_t, uint32_t>> touched_;  ///< actors and queues in which something changed at this time
   std::vector<feed::Ready> ready_;

@@ -65,6 +65,7 @@ class PathFinder {
   PathPiece::Kind kind_of(NodeRef at) const {
     const Trace& t = run_.job.trace(at.rank);
     const NodeType type = t.type[at.node];
+    if (run_.job.tier_use(at.rank, at.node)) return PathPiece::Kind::storage;
     if (type == NodeType::mem_load || type == NodeType::mem_store) return PathPiece::Kind::memory;
     if (t.name_of(at.node) == trace::kUnrecorded) return PathPiece::Kind::unrecorded;
     return computes(run_.actors[at.rank], at.node) ? PathPiece::Kind::compute : PathPiece::Kind::host;
@@ -81,6 +82,8 @@ class PathFinder {
     piece.name = t.name_of(ref.node);
     piece.start_ps = start;
     piece.end_ps = std::exchange(cursor_, start);
+    if (kind == PathPiece::Kind::storage)
+      piece.tier = run_.in.system.tiers[run_.job.tier_use(ref.rank, ref.node)->tier].name;
     if (kind != PathPiece::Kind::collective) return;
     const match::Collective& c = run_.job.collective_of(ref.rank, ref.node);
     piece.group = run_.job.matching.groups[c.group].name;

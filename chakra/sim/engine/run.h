@@ -21,7 +21,7 @@ namespace chakra::sim {
 struct Event {
   uint32_t actor;
   trace::NodeId node;
-  enum class Kind : uint32_t { ready, done } kind;
+  enum class Kind : uint32_t { ready, done, tier } kind;  ///< tier: server and turn instead (Tiers::advance)
 };
 
 /// Simulated time, and what will happen.
@@ -82,6 +82,8 @@ struct Run {
   std::optional<Traffic> traffic;  ///< none in closed form
   SimReport report;
 
+  /// By how much the caller delays the node.
+  Picoseconds delay(uint32_t a, trace::NodeId n) const { return in.delays ? in.delays->of(a, n) : 0; }
   /// How long communication takes once all have come, where the caller says it.
   const Transfers::Row* transfer(uint32_t a, trace::NodeId n) const {
     return in.transfers ? in.transfers->find(a, job.trace(a).comm_row[n]) : nullptr;

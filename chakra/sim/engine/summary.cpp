@@ -21,8 +21,8 @@ void summarize_ranks(Run& run) {
     const Account& account = actor.account;
     CHAKRA_ASSERT(account.total() == actor.finish);  // the parts add up
     run.report.makespan_ps = std::max(run.report.makespan_ps, actor.finish);
-    run.report.ranks.push_back({folded.ranks[i], actor.finish, account.compute, account.communication(), account.host,
-                                account.bubble, account.idle, folded.actor_of[i]});
+    run.report.ranks.push_back({folded.ranks[i], actor.finish, account.compute, account.communication(),
+                                account.storage, account.host, account.bubble, account.idle, folded.actor_of[i]});
   }
 }
 

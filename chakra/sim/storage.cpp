@@ -1,0 +1,179 @@
+#include "chakra/sim/storage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace chakra::sim {
+namespace {
+
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
+
+bool moves_data(NodeType type) { return type == NodeType::mem_load || type == NodeType::mem_store; }
+
+/// What a node says about its I/O.
+struct Said {
+  std::optional<std::string_view> tier;
+  std::string_view kind;
+  std::optional<trace::Attr> bytes;
+};
+
+class StorageFinder {
+ public:
+  StorageFinder(const trace::ClassJob& job, const device::System& system) : job_(job), system_(system) {}
+
+  Result<Storage> run() {
+    for (const Trace& t : job_.classes) CHAKRA_TRY(look_at(t));
+    return std::move(storage_);
+  }
+
+ private:
+  Result<void> look_at(const Trace& t) {
+    const StringId tier = t.strings.find("storage_tier"), bytes = t.strings.find("bytes"),
+                   kind = t.strings.find("io_kind");
+    std::vector<TierUse>& uses = storage_.of_class.emplace_back();
+    for (NodeId n = 0; n < t.size(); ++n) {
+      if (!moves_data(t.type[n])) continue;
+      Said said;
+      for (const trace::Attr& attr : t.attrs_of(n)) {
+        if (attr.name == 0) continue;
+        if (attr.name == tier) said.tier = attr.text().value_or("");
+        if (attr.name == kind) said.kind = attr.text().value_or("");
+        if (attr.name == bytes) said.bytes = attr;
+      }
+      CHAKRA_ASSIGN(const std::optional<uint32_t> charged, tier_of(t, n, said));
+      if (!charged) continue;
+      const std::optional<uint64_t> size = bytes_of(t, n, said);
+      if (!size)
+        return bad(t, n, "sim.tier.bytes",
+                   fmt::format("is for the tier {}, but {}", quote(system_.tiers[*charged].name),
+                               said.bytes ? "its 'bytes' are not a size" : "has neither 'bytes' nor 'tensor_size'"));
+      if (said.kind.empty()) said.kind = other_kind(t.type[n]);
+      uses.push_back({n, *charged, kind_number(said.kind), *size});
+    }
+    return {};
+  }
+
+  static std::optional<uint64_t> bytes_of(const Trace& t, NodeId n, const Said& said) {
+    if (said.bytes) {
+      if (const auto* natural = std::get_if<uint64_t>(&said.bytes->value)) return *natural;
+      const int64_t integer = said.bytes->integer().value_or(-1);
+      return integer < 0 ? std::nullopt : std::optional(static_cast<uint64_t>(integer));
+    }
+    const uint64_t tensors = t.tensor_bytes.empty() ? 0 : t.tensor_bytes[n];
+    return tensors == 0 ? std::nullopt : std::optional(tensors);
+  }
+
+  /// The tier that is charged with a node, if one is.
+  Result<std::optional<uint32_t>> tier_of(const Trace& t, NodeId n, const Said& said) const {
+    if (!said.tier) {
+      auto rule = system_.tier_of.find(said.kind);
+      if (rule == system_.tier_of.end()) rule = system_.tier_of.find(other_kind(t.type[n]));
+      return rule == system_.tier_of.end() ? std::optional<uint32_t>() : rule->second;
+    }
+    const auto found = std::find_if(system_.tiers.begin(), system_.tiers.end(),
+                                    [&](const device::Tier& tier) { return tier.name == *said.tier; });
+    if (found != system_.tiers.end()) return std::optional(static_cast<uint32_t>(found - system_.tiers.begin()));
+    std::vector<std::string_view> known;
+    for (const device::Tier& tier : system_.tiers) known.push_back(tier.name);
+    return bad(t, n, "sim.tier.unknown",
+               fmt::format("names the storage tier {}, which the system file does not have; it has {}",
+                           quote(*said.tier), fmt::join(known, ", ")));
+  }
+
+  static std::string_view other_kind(NodeType type) { return device::kOtherIo[type == NodeType::mem_load ? 0 : 1]; }
+
+  static tl::unexpected<Error> bad(const Trace& t, NodeId n, const char* tag, std::string_view why) {
+    return fail(Code::bad_input, tag, fmt::format("node {} of rank {} {}", t.id[n], t.rank, why), {t.file});
+  }
+
+  uint32_t kind_number(std::string_view kind) {
+    const auto found = std::find(storage_.kinds.begin(), storage_.kinds.end(), kind);
+    if (found != storage_.kinds.end()) return static_cast<uint32_t>(found - storage_.kinds.begin());
+    storage_.kinds.emplace_back(kind);
+    return static_cast<uint32_t>(storage_.kinds.size() - 1);
+  }
+
+  const trace::ClassJob& job_;
+  const device::System& system_;
+  Storage storage_;
+};
+
+/// Nodes that name a tier where the system describes none.
+void note_unpriced(const trace::ClassJob& job, Findings& findings) {
+  std::vector<int64_t> ranks(job.classes.size(), 0);
+  for (const trace::ClassJob::Rank& rank : job.ranks) ++ranks[rank.cls];
+  std::set<std::string> named;
+  int64_t nodes = 0;
+  for (size_t c = 0; c < job.classes.size(); ++c) {
+    const Trace& t = job.classes[c];
+    const StringId tier = t.strings.find("storage_tier");
+    for (NodeId n = 0; tier != 0 && n < t.size(); ++n) {
+      if (!moves_data(t.type[n])) continue;
+      for (const trace::Attr& attr : t.attrs_of(n)) {
+        if (attr.name != tier) continue;
+        nodes += ranks[c];
+        named.emplace(quote(attr.text().value_or("")));
+      }
+    }
+  }
+  if (nodes == 0) return;
+  constexpr size_t kNamed = 4;
+  const size_t more = named.size() > kNamed ? named.size() - kNamed : 0;
+  while (named.size() > kNamed) named.erase(std::prev(named.end()));
+  findings.push_back(
+      {"sim.tier.none", Severity::warning, -1, -1,
+       fmt::format("{} nodes name a storage tier ({}{}), but the system file describes none: they take what the trace "
+                   "says; 'tiers' in --system FILE prices them",
+                   show_count(nodes), fmt::join(named, ", "), more ? fmt::format(" and {} more", more) : "")});
+}
+
+}  // namespace
+
+const TierUse* Storage::find(uint32_t cls, NodeId n) const {
+  const std::vector<TierUse>& uses = of_class[cls];
+  const auto found =
+      std::lower_bound(uses.begin(), uses.end(), n, [](const TierUse& use, NodeId node) { return use.node < node; });
+  return found != uses.end() && found->node == n ? &*found : nullptr;
+}
+
+std::vector<uint32_t> Storage::tiers_of(uint32_t cls) const {
+  std::set<uint32_t> tiers;
+  for (const TierUse& use : of_class[cls]) tiers.insert(use.tier);
+  return {tiers.begin(), tiers.end()};
+}
+
+Result<Storage> find_storage(const trace::ClassJob& job, const device::System& system, Findings& findings) {
+  if (!system.tiers.empty()) return StorageFinder(job, system).run();
+  note_unpriced(job, findings);
+  Storage none;
+  none.of_class.resize(job.classes.size());
+  return none;
+}
+
+std::vector<std::vector<uint32_t>> node_mates(const trace::ClassJob& job, const Storage& storage,
+                                              const device::System& system) {
+  if (storage.kinds.empty()) return {};
+  std::vector<std::vector<uint32_t>> tiers;
+  for (uint32_t c = 0; c < job.classes.size(); ++c) tiers.push_back(storage.tiers_of(c));
+  std::vector<std::vector<uint32_t>> mates;
+  for (uint32_t tier = 0; tier < system.tiers.size(); ++tier) {
+    if (system.tiers[tier].scope != device::TierScope::node) continue;
+    int64_t last = -1;  // ranks ascend, so those of a node follow each other
+    for (uint32_t r = 0; r < job.ranks.size(); ++r) {
+      const std::vector<uint32_t>& used = tiers[job.ranks[r].cls];
+      if (!std::binary_search(used.begin(), used.end(), tier)) continue;
+      const int64_t node = job.ranks[r].rank / system.tiers[tier].ranks_per_node;
+      if (node != last) mates.emplace_back();
+      last = node;
+      mates.back().push_back(r);
+    }
+  }
+  return mates;
+}
+
+}  // namespace chakra::sim
