@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "chakra/gen/model.h"
+#include "chakra/gen/stage_work.h"
 
 namespace chakra::gen {
 
@@ -22,7 +22,7 @@ class StageNodes {
     kStreams
   };
 
-  explicit StageNodes(const Model& model) : m_(model) { last_.fill(trace::kNoNode); }
+  explicit StageNodes(const StageWork& model) : m_(model) { last_.fill(trace::kNoNode); }
 
   /// Has the next computation, and what leaves before it, wait for a node besides the computation before it.
   void wait(trace::NodeId node) {
@@ -58,7 +58,7 @@ class StageNodes {
     for (const trace::NodeId node : awaited_) dep(by, node, trace::EdgeKind::comm);
   }
 
-  const Model& m_;
+  const StageWork& m_;
   trace::Builder b_;
   trace::NodeId computed_ = trace::kNoNode;
   std::array<trace::NodeId, kStreams> last_;

@@ -45,7 +45,7 @@ std::vector<Item> schedule(const StepOptions& o, int64_t stage) {
 
 class Stage {
  public:
-  Stage(const Model& model, const std::vector<int64_t>& first_layers, int64_t stage)
+  Stage(const StageWork& model, const std::vector<int64_t>& first_layers, int64_t stage)
       : m_(model), n_(model), first_layers_(first_layers), stage_(stage) {}
 
   Result<StageTrace> build() {
@@ -132,7 +132,7 @@ class Stage {
       const NodeId scattered = n_.scatter("head.grad.reduce_scatter");
       n_.compute("head.wgrad", m_.gemm(m_.s.hidden, m_.s.vocabulary));
       n_.wait(scattered);
-      n_.compute("head.norm.grad", Model::twice(m_.norm()));
+      n_.compute("head.norm.grad", StageWork::twice(m_.norm()));
       if (last) reduce("head", m_.s.hidden * (m_.s.vocabulary + 1));
     }
     for (int64_t layer = first_layer(part + 1); layer-- > first_layer(part);) {
@@ -154,7 +154,7 @@ class Stage {
     n_.wait(n_.gather(l + "mlp.grad.all_gather"));
     n_.compute(l + "mlp.down.dgrad", m_.gemm(m_.s.hidden, m_.s.ffn));
     n_.compute(l + "mlp.down.wgrad", m_.gemm(m_.s.ffn, m_.s.hidden));
-    n_.compute(l + "mlp.activation.grad", Model::twice(m_.activation()));
+    n_.compute(l + "mlp.activation.grad", StageWork::twice(m_.activation()));
     if (m_.o.gated) n_.compute(l + "mlp.gate.dgrad", m_.gemm(m_.s.ffn, m_.s.hidden));
     n_.compute(l + "mlp.up.dgrad", m_.gemm(m_.s.ffn, m_.s.hidden));
     if (m_.o.gated) n_.compute(l + "mlp.grad.sum", m_.sum(2));
@@ -162,12 +162,12 @@ class Stage {
     if (m_.o.gated) n_.compute(l + "mlp.gate.wgrad", m_.gemm(m_.s.hidden, m_.s.ffn));
     n_.compute(l + "mlp.up.wgrad", m_.gemm(m_.s.hidden, m_.s.ffn));
     n_.wait(scattered);
-    n_.compute(l + "mlp.norm.grad", Model::twice(m_.norm()));
+    n_.compute(l + "mlp.norm.grad", StageWork::twice(m_.norm()));
     n_.compute(l + "mlp.residual.grad", m_.residual());
     n_.wait(n_.gather(l + "attention.grad.all_gather"));
     n_.compute(l + "attention.out.dgrad", m_.gemm(m_.s.hidden, m_.s.q));
     n_.compute(l + "attention.out.wgrad", m_.gemm(m_.s.q, m_.s.hidden));
-    n_.compute(l + "attention.grad", Model::twice(m_.attention()));
+    n_.compute(l + "attention.grad", StageWork::twice(m_.attention()));
     n_.compute(l + "attention.rotate_q.grad", m_.rotation(m_.s.q));
     n_.compute(l + "attention.rotate_k.grad", m_.rotation(m_.s.kv));
     n_.compute(l + "attention.q.dgrad", m_.gemm(m_.s.q, m_.s.hidden));
@@ -179,7 +179,7 @@ class Stage {
     n_.compute(l + "attention.k.wgrad", m_.gemm(m_.s.hidden, m_.s.kv));
     n_.compute(l + "attention.v.wgrad", m_.gemm(m_.s.hidden, m_.s.kv));
     n_.wait(scattered);
-    n_.compute(l + "attention.norm.grad", Model::twice(m_.norm()));
+    n_.compute(l + "attention.norm.grad", StageWork::twice(m_.norm()));
     n_.compute(l + "attention.residual.grad", m_.residual());
   }
 
@@ -210,7 +210,7 @@ class Stage {
     }
   }
 
-  const Model& m_;
+  const StageWork& m_;
   StageNodes n_;
   const std::vector<int64_t>& first_layers_;
   const int64_t stage_;
@@ -220,7 +220,7 @@ class Stage {
 
 }  // namespace
 
-Result<StageTrace> build_stage(const Model& model, const std::vector<int64_t>& first_layers, int64_t stage) {
+Result<StageTrace> build_stage(const StageWork& model, const std::vector<int64_t>& first_layers, int64_t stage) {
   return Stage(model, first_layers, stage).build();
 }
 

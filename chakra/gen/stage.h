@@ -14,6 +14,6 @@ struct StageTrace {
 };
 
 /// `first_layers` as deal_layers() gives them. Errors: gen.step.large.
-Result<StageTrace> build_stage(const Model& model, const std::vector<int64_t>& first_layers, int64_t stage);
+Result<StageTrace> build_stage(const StageWork& model, const std::vector<int64_t>& first_layers, int64_t stage);
 
 }  // namespace chakra::gen

@@ -100,7 +100,7 @@ Result<ClassJob> step(const StepOptions& o) {
   if (o.tp > 1) slots.push_back(kTp);
   if (o.dp > 1) slots.push_back(kDp);
   constexpr std::array<std::string_view, 2> slot_names{"tp", "dp"};  // by axis
-  const Model model(o);
+  const StageWork model(o);
   const std::vector<int64_t> first_layers = deal_layers(o);
   std::vector<std::vector<int64_t>> peers;
   for (int64_t stage = 0; stage < o.pp; ++stage) {

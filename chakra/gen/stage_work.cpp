@@ -1,4 +1,4 @@
-#include "chakra/gen/model.h"
+#include "chakra/gen/stage_work.h"
 
 namespace chakra::gen {
 
