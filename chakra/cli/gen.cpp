@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/gen_stats.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
 
@@ -14,24 +15,55 @@ namespace {
 constexpr double kMostRate = 1e15;
 
 struct Options {
-  std::string preset, folder, order, json;
+  std::string preset, model, folder, order, schedule, context, recompute, json;
   std::array<std::optional<int64_t>, gen::kNumbers.size()> numbers;  ///< parallel to gen::kNumbers
+  std::array<std::optional<bool>, gen::kSwitches.size()> switches;   ///< parallel to gen::kSwitches
+  gen::ModelChange change;
   std::optional<double> peak_tflops, memory_gb_per_s, efficiency;
-  std::optional<bool> gated, causal;
-  bool all_ranks = false;
+  double memory_gib = 80;
+  bool all_ranks = false, stats = false;
 };
 
-gen::StepOptions settle(const Options& o) {
+constexpr std::array<std::string_view, 3> kContexts{"ring", "gather", "all-to-all"};
+constexpr std::array<std::string_view, 3> kRecomputes{"none", "selective", "full"};
+
+template <class Rows>
+std::vector<std::string> texts(const Rows& rows) {
+  return {rows.begin(), rows.end()};
+}
+template <class Enum, class Rows>
+Enum chosen(const Rows& rows, const std::string& name) {
+  return static_cast<Enum>(std::find(rows.begin(), rows.end(), name) - rows.begin());
+}
+
+/// A model by its name, or as a config.json.
+Result<gen::Model> find_model(const std::string& text) {
+  for (const gen::ModelRow& row : gen::models())
+    if (row.name == text) return row.model;
+  Findings findings;
+  CHAKRA_ASSIGN(gen::Model model, gen::read_config(text, findings));
+  if (!findings.empty()) print_error(to_text(findings, ""));
+  return model;
+}
+
+Result<gen::StepOptions> settle(const Options& o) {
   gen::StepOptions step;
   for (const gen::PresetRow& row : gen::kPresets)
-    if (row.name == o.preset) step = row.options;
+    if (row.name == o.preset) step = row.options();
+  if (!o.model.empty()) {
+    CHAKRA_ASSIGN(step.model, find_model(o.model));
+  }
+  CHAKRA_ASSIGN(step.model, gen::changed(std::move(step.model), o.change));
   for (size_t i = 0; i < o.numbers.size(); ++i)
     if (o.numbers[i]) step.*gen::kNumbers[i].value = *o.numbers[i];
+  for (size_t i = 0; i < o.switches.size(); ++i)
+    if (o.switches[i]) step.*gen::kSwitches[i].value = *o.switches[i];
+  if (!o.context.empty()) step.context = chosen<gen::ContextKind>(kContexts, o.context);
+  if (!o.recompute.empty()) step.recompute = chosen<gen::Recompute>(kRecomputes, o.recompute);
+  step.schedule = o.schedule;
   if (o.peak_tflops) step.peak_flop_per_s = *o.peak_tflops * 1e12;
   if (o.memory_gb_per_s) step.memory_bytes_per_s = *o.memory_gb_per_s * 1e9;
   step.efficiency = o.efficiency.value_or(step.efficiency);
-  step.gated = o.gated.value_or(step.gated);
-  step.causal = o.causal.value_or(step.causal);
   if (!o.order.empty()) step.order = o.order;
   return step;
 }
@@ -71,98 +103,117 @@ Result<void> write_all_ranks(const Options& o, const trace::ClassJob& job) {
 }
 
 Result<void> run_step(const Options& o) {
-  const gen::StepOptions step = settle(o);
+  if (o.folder.empty() && !o.stats && o.json.empty())
+    return fail(Code::usage, "cli.usage", "give a folder with -o, or --stats to write no job");
+  CHAKRA_ASSIGN(const gen::StepOptions step, settle(o));
   CHAKRA_ASSIGN(const trace::ClassJob job, gen::step(step));
-  CHAKRA_TRY(check_folder(o, job));
-  CHAKRA_TRY(o.all_ranks ? write_all_ranks(o, job) : io::write_class_job(job, o.folder));
-
-  std::vector<double> flops;  // per class
-  for (const trace::Trace& t : job.classes) {
-    flops.push_back(0);
-    for (const uint64_t ops : t.num_ops) flops.back() += static_cast<double>(ops);
+  if (!o.folder.empty()) {
+    CHAKRA_TRY(check_folder(o, job));
+    CHAKRA_TRY(o.all_ranks ? write_all_ranks(o, job) : io::write_class_job(job, o.folder));
   }
-  double all_flops = 0;
-  for (const trace::ClassJob::Rank& rank : job.ranks) all_flops += flops[rank.cls];
-  const auto [least, most] =
-      std::minmax_element(job.classes.begin(), job.classes.end(),
-                          [](const trace::Trace& a, const trace::Trace& b) { return a.size() < b.size(); });
-  const double tokens = static_cast<double>(step.sequence) * static_cast<double>(step.micro_batch_size) *
-                        static_cast<double>(step.micro_batches) * static_cast<double>(step.dp);
-  const double bubble =
-      static_cast<double>(step.pp - 1) / static_cast<double>(step.micro_batches * step.virtual_stages);
-  if (!o.json.empty())
-    CHAKRA_TRY(write_json(Json{{"folder", o.folder},
-                               {"ranks", job.ranks.size()},
-                               {"classes", job.classes.size()},
-                               {"nodes_per_rank", {{"least", least->size()}, {"most", most->size()}}},
-                               {"parameters", gen::parameters(step)},
-                               {"tokens", tokens},
-                               {"operations", all_flops},
-                               {"ideal_bubble", bubble}},
-                          o.json));
-  if (o.json != "-")
-    print(
-        fmt::format("{}: {} ranks (tp {} x pp {} x dp {}) in {} classes, {} to {} nodes each\n"
-                    "{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}\n",
-                    o.folder, show_count(static_cast<int64_t>(job.ranks.size())), step.tp, step.pp, step.dp,
-                    job.classes.size(), show_count(least->size()), show_count(most->size()), gen::parameters(step),
-                    tokens, all_flops, show_percent(bubble)));
+  CHAKRA_ASSIGN(const gen::StepStats stats, gen::stats(step, job));
+  if (!o.json.empty()) CHAKRA_TRY(write_json(step_json(o.folder, job, stats), o.json));
+  if (o.json == "-") return {};
+  print(step_text(o.folder, step, job, stats));
+  if (o.stats) print(stats_text(stats, o.memory_gib));
   return {};
+}
+
+template <class Rows, class Targets>
+void add_numbers(const Rows& rows, const Targets& target, std::vector<Option>& options) {
+  for (size_t i = 0; i < rows.size(); ++i)
+    options.push_back({.names = "--" + std::string(rows[i].name),
+                       .target = target(i),
+                       .help = std::string(rows[i].description),
+                       .value = "N",
+                       .accepted = whole_number(rows[i].least, rows[i].most)});
+}
+
+std::vector<Option> step_options(Options& o) {
+  std::vector<std::string> schedules;
+  for (const gen::ScheduleRow& row : gen::schedules()) schedules.emplace_back(row.name);
+  return {{.names = "--gated",
+           .target = &o.change.gated,
+           .help = "The MLP has two matrices in (SwiGLU), else one (GELU)",
+           .value = "BOOL"},
+          {.names = "--causal", .target = &o.change.causal, .help = "Attention looks back only", .value = "BOOL"},
+          {.names = "--schedule",
+           .target = &o.schedule,
+           .help = "Of pipeline stages (chakra list schedules)",
+           .value = "NAME",
+           .accepted = one_of(schedules)},
+          {.names = "--context",
+           .target = &o.context,
+           .help = "How context-parallel ranks share keys and values",
+           .value = "KIND",
+           .accepted = one_of(texts(kContexts))},
+          {.names = "--recompute",
+           .target = &o.recompute,
+           .help = "What backward computes again, not to keep it",
+           .value = "KIND",
+           .accepted = one_of(texts(kRecomputes))},
+          {.names = "--order",
+           .target = &o.order,
+           .help = "Of ranks, neighbours first: tp-cp-ep-dp-pp, tp-pp-dp, ...",
+           .value = "ORDER"},
+          {.names = "--device-peak-tflops",
+           .target = &o.peak_tflops,
+           .help = "Peak of a device, in 10^12 operations per second",
+           .value = "X",
+           .accepted = real_number(0, kMostRate)},
+          {.names = "--device-mem-gb-per-s",
+           .target = &o.memory_gb_per_s,
+           .help = "Bandwidth of its memory, in 10^9 bytes per second",
+           .value = "X",
+           .accepted = real_number(0, kMostRate)},
+          {.names = "--efficiency",
+           .target = &o.efficiency,
+           .help = "The share of the peak that is reached",
+           .value = "X",
+           .accepted = real_number(0, 1)},
+          {.names = "--device-memory-gib",
+           .target = &o.memory_gib,
+           .help = "Its memory, for --stats, in GiB (80)",
+           .value = "X",
+           .accepted = real_number(0, kMostRate)},
+          {.names = "--stats",
+           .target = &o.stats,
+           .help = "Print parameters, operations, communication and memory; -o is not needed"},
+          {.names = "--all-ranks",
+           .target = &o.all_ranks,
+           .help = "Write the trace of every rank, step.<rank>.et, instead of classes"},
+          json_option(o.json)};
 }
 
 Syntax step_syntax() {
   auto options = std::make_shared<Options>();
+  Options* const o = options.get();
   std::vector<std::string> presets;
   for (const gen::PresetRow& row : gen::kPresets) presets.emplace_back(row.name);
   Syntax syntax{.options = {{.names = "-o,--output",
-                             .target = &options->folder,
+                             .target = &o->folder,
                              .help = "The folder to write the job to",
-                             .value = "DIR",
-                             .required = true},
+                             .value = "DIR"},
                             {.names = "--preset",
-                             .target = &options->preset,
-                             .help = "Begin with a known model (chakra list presets)",
+                             .target = &o->preset,
+                             .help = "Begin with a known model and its ranks (chakra list presets)",
                              .value = "NAME",
-                             .accepted = one_of(presets)}},
+                             .accepted = one_of(presets)},
+                            {.names = "--model",
+                             .target = &o->model,
+                             .help = "A known model (chakra list models), or the config.json of one",
+                             .value = "NAME|FILE"}},
                 .run = exits_with_zero([options] { return run_step(*options); })};
-  for (size_t i = 0; i < gen::kNumbers.size(); ++i) {
-    const gen::NumberRow& row = gen::kNumbers[i];
-    syntax.options.push_back({.names = "--" + std::string(row.name),
-                              .target = &options->numbers[i],
-                              .help = std::string(row.description),
-                              .value = "N",
-                              .accepted = whole_number(row.least, row.most)});
-  }
-  const std::vector<Option> others{
-      {.names = "--gated",
-       .target = &options->gated,
-       .help = "The MLP has two matrices in (SwiGLU), else one (GELU)",
-       .value = "BOOL"},
-
-      {.names = "--causal", .target = &options->causal, .help = "Attention looks back only", .value = "BOOL"},
-      {.names = "--order",
-       .target = &options->order,
-       .help = "Of ranks, neighbours first: tp-dp-pp, tp-pp-dp, ...",
-       .value = "ORDER"},
-      {.names = "--device-peak-tflops",
-       .target = &options->peak_tflops,
-       .help = "Peak of a device, in 10^12 operations per second",
-       .value = "X",
-       .accepted = real_number(0, kMostRate)},
-      {.names = "--device-mem-gb-per-s",
-       .target = &options->memory_gb_per_s,
-       .help = "Bandwidth of its memory, in 10^9 bytes per second",
-       .value = "X",
-       .accepted = real_number(0, kMostRate)},
-      {.names = "--efficiency",
-       .target = &options->efficiency,
-       .help = "The share of the peak that is reached",
-       .value = "X",
-       .accepted = real_number(0, 1)},
-      {.names = "--all-ranks",
-       .target = &options->all_ranks,
-       .help = "Write the trace of every rank, step.<rank>.et, instead of classes"},
-      json_option(options->json)};
+  add_numbers(
+      gen::kModelNumbers, [&](size_t i) { return &(o->change.*gen::kModelNumbers[i].value); }, syntax.options);
+  add_numbers(
+      gen::kNumbers, [&](size_t i) { return &o->numbers[i]; }, syntax.options);
+  for (size_t i = 0; i < gen::kSwitches.size(); ++i)
+    syntax.options.push_back({.names = "--" + std::string(gen::kSwitches[i].name),
+                              .target = &o->switches[i],
+                              .help = std::string(gen::kSwitches[i].description),
+                              .value = "BOOL"});
+  const std::vector<Option> others = step_options(*o);
   syntax.options.insert(syntax.options.end(), others.begin(), others.end());
   return syntax;
 }

@@ -43,9 +43,19 @@ Table analyses() { return named_rows("analysis", analyze::kAnalyses); }
 Table checks() { return named_rows("check", check::kRules); }
 Table commands() { return named_rows("command", kCommands); }
 Table edges() { return named_rows("edge kind", trace::kEdgeKinds); }
+Table models() { return named_rows("model", gen::models()); }
 Table names() { return named_rows("name", kNames); }
 Table policies() { return named_rows("policy", feed::kPolicies); }
 Table presets() { return named_rows("preset", gen::kPresets); }
+Table schedules() {
+  Table table{
+      "",
+      {{"schedule", Table::Kind::text}, {"what it is", Table::Kind::text}, {"idle time of a stage", Table::Kind::text}},
+      {}};
+  for (const gen::ScheduleRow& row : gen::schedules())
+    table.rows.push_back({std::string(row.name), std::string(row.description), std::string(row.idle_formula)});
+  return table;
+}
 Table topologies() {
   Table table = named_rows("topology", net::kTopologies);
   for (const net::ShapeRow& row : net::kShapes)
@@ -106,7 +116,7 @@ Table work() {
   return table;
 }
 
-constexpr std::array<Kind, 13> kKinds{{
+constexpr std::array<Kind, 15> kKinds{{
     {"analyses", "answers of 'chakra analyze'", analyses},
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
@@ -114,10 +124,12 @@ constexpr std::array<Kind, 13> kKinds{{
     {"devices", "what they can do: peaks in 10^12 operations per second by element type, memory", list_devices},
     {"edges", "why a node waits for another", edges},
     {"formats", "files that can be read or written", formats},
+    {"models", "models of 'chakra gen step --model'", models},
     {"names", "names of other tools' commands that this one answers to", names},
     {"policies", "which ready node a feeder hands out first", policies},
-    {"presets", "models of 'chakra gen step'", presets},
+    {"presets", "models on ranks: 'chakra gen step --preset'", presets},
     {"routing", "which of several shortest routes messages take", routings},
+    {"schedules", "pipeline schedules of 'chakra gen step'", schedules},
     {"topologies", "networks of 'chakra sim'", topologies},
     {"work", "operators of recordings: how their operations and bytes are counted", work},
 }};

@@ -1,5 +1,8 @@
 // A generated step through the rooms: as classes, as files of all ranks, merged again, simulated.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+
+#include <array>
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/check/check.h"
@@ -10,21 +13,29 @@
 namespace chakra {
 namespace {
 
+gen::Model small_model(int64_t layers, int64_t hidden, int64_t vocabulary) {
+  gen::ModelChange change;
+  change.layers = layers;
+  change.hidden = hidden;
+  change.ffn = 2 * hidden;
+  change.heads = 8;
+  change.vocabulary = vocabulary;
+  return gen::changed(gen::default_model(), change).value();
+}
+
 gen::StepOptions random_step(Prng& random) {
   gen::StepOptions o;
-  o.hidden = 64;
-  o.ffn = 128;
-  o.heads = 8;
   o.sequence = 64;
-  o.vocabulary = 100;
   o.tp = int64_t{1} << random.below(3);
   o.pp = random.between(1, 4);
   o.dp = random.between(1, 3);
   o.virtual_stages = o.pp > 1 ? random.between(1, 2) : 1;
-  o.layers = o.pp * o.virtual_stages * random.between(1, 2) - (random.chance(0.3) && o.pp > 1 ? 2 : 0);
-  o.layers = std::max<int64_t>(o.layers, o.pp * o.virtual_stages - 2);
-  o.layers = std::max<int64_t>(o.layers, 1);
+  int64_t layers = o.pp * o.virtual_stages * random.between(1, 2) - (random.chance(0.3) && o.pp > 1 ? 2 : 0);
+  layers = std::max<int64_t>(layers, o.pp * o.virtual_stages - 2);
+  o.model = small_model(std::max<int64_t>(layers, 1), 64, 100);
   o.micro_batches = o.pp * random.between(2, 4);
+  o.zero = random.between(0, 3);
+  o.sequence_parallel = random.chance(0.7);
   return o;
 }
 
@@ -56,6 +67,57 @@ TEST(GeneratedStep, IsTheSameAsTheFilesOfAllItsRanks) {
   }
 }
 
+/// Experts, context, schedules: the check proves the job, and it simulates to the end.
+TEST(GeneratedStep, OfRandomMeshesIsProvenAndRuns) {
+  Prng random(5);
+  const std::array<const char*, 5> schedules{"1f1b", "gpipe", "interleaved", "zb-h1", "dualpipe"};
+  int made = 0;
+  for (int i = 0; i < 120; ++i) {
+    gen::StepOptions o;
+    o.model = small_model(8, 64, 100);
+    o.sequence = 144;
+    const bool experts = random.chance(0.5);
+    if (experts) {
+      o.model.blocks[0].experts = gen::Experts{12, 2, 96};
+      gen::add_layer(o.model, small_model(1, 64, 100).blocks[0]);
+    }
+    o.tp = int64_t{1} << random.below(3);
+    o.cp = random.between(1, 3);
+    o.dp = random.between(1, 4);
+    o.pp = random.between(1, 4);
+    o.etp = random.chance(0.5) ? 1 : 0;
+    o.ep = experts ? random.between(1, 6) : 1;
+    o.schedule = schedules[random.below(schedules.size())];
+    o.virtual_stages = o.schedule == "interleaved" ? 2 : 1;
+    o.micro_batches = o.pp * random.between(1, 3);
+    o.context = static_cast<gen::ContextKind>(random.below(3));
+    o.recompute = static_cast<gen::Recompute>(random.below(3));
+    o.zero = random.between(0, 3);
+    o.overlap = random.chance(0.7);
+    o.clip = random.chance(0.3);
+    auto job = gen::step(o);
+    if (!job) continue;
+    ++made;
+    const std::string shape =
+        fmt::format("{}: tp {} cp {} dp {} pp {} ep {} etp {} {}", i, o.tp, o.cp, o.dp, o.pp, o.ep, o.etp, o.schedule);
+    const trace::TraceSet all = trace::expand(*job);
+    const Findings findings = check::check(all);
+    EXPECT_TRUE(findings.empty()) << shape << " " << findings.size() << " "
+                                  << (findings.empty() ? "" : findings[0].text);
+    sim::SimInput input;
+    const testing::TemporaryFolder folder;
+    auto fabric = net::load_fabric(folder.write(
+        "net.yml", fmt::format("topology: [ Switch ]\nnpus_count: [ {} ]\nbandwidth: [ 50 ]\nlatency: [ 500 ]\n",
+                               all.ranks.size())));
+    ASSERT_TRUE(fabric) << fabric.error().message();
+    input.fabric = std::move(*fabric);
+    input.classes = std::move(*job);
+    const auto report = sim::simulate(std::move(input));
+    ASSERT_TRUE(report) << shape << report.error().message();
+  }
+  EXPECT_GT(made, 30);
+}
+
 /// On a network without limits, the simulator finds the bubble that the formula gives.
 TEST(GeneratedStep, HasTheBubbleOfTheFormula) {
   const testing::TemporaryFolder folder;
@@ -63,12 +125,9 @@ TEST(GeneratedStep, HasTheBubbleOfTheFormula) {
       folder.write("net.yml", "topology: [ Switch ]\nnpus_count: [ 16 ]\nbandwidth: [ 1000000000 ]\nlatency: [ 0 ]\n");
   for (const int64_t v : {1, 2, 4}) {
     gen::StepOptions o;
-    o.layers = 16;
-    o.hidden = 256;
-    o.ffn = 512;
-    o.heads = 8;
+    o.model = small_model(16, 256, 100);
+    o.ends = false;
     o.sequence = 1024;
-    o.vocabulary = 1;
     o.micro_batches = 8;
     o.tp = 2;
     o.pp = 4;

@@ -1,69 +1,145 @@
-// Tables: the options that are whole numbers, the presets.
+// Tables: the options that are whole numbers, switches, the presets; models with changes.
 #include "chakra/gen/gen.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
 
 namespace chakra::gen {
 namespace {
 
 constexpr int64_t kMuch = int64_t{1} << 20, kVeryMuch = int64_t{1} << 28;
 
-struct Model {
-  int64_t layers, hidden, ffn, heads, kv_heads, sequence, vocabulary;
-};
-struct Spread {
+struct Ranks {
   int64_t tp, pp, virtual_stages, dp, micro_batches;
 };
-StepOptions preset(const Model& m, const Spread& s, bool gated = true) {
+StepOptions spread(std::string_view name, const Ranks& r) {
+  const std::span<const ModelRow> rows = models();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const ModelRow& m) { return m.name == name; });
+  CHAKRA_ASSERT(row != rows.end());
   StepOptions o;
-  o.layers = m.layers;
-  o.hidden = m.hidden;
-  o.ffn = m.ffn;
-  o.heads = m.heads;
-  o.kv_heads = m.kv_heads;
-  o.sequence = m.sequence;
-  o.vocabulary = m.vocabulary;
-  o.gated = gated;
-  o.tp = s.tp;
-  o.pp = s.pp;
-  o.virtual_stages = s.virtual_stages;
-  o.dp = s.dp;
-  o.micro_batches = s.micro_batches;
+  o.model = row->model;
+  o.tp = r.tp;
+  o.pp = r.pp;
+  o.virtual_stages = r.virtual_stages;
+  o.dp = r.dp;
+  o.micro_batches = r.micro_batches;
   return o;
 }
 
 }  // namespace
 
-const std::array<NumberRow, 16> kNumbers{{
-    {"layers", "Layers of the model", &StepOptions::layers, 1, kMuch},
-    {"hidden", "Width of the model", &StepOptions::hidden, 1, kMuch},
-    {"ffn", "Width of the MLP between its matrices", &StepOptions::ffn, 1, kMuch},
-    {"heads", "Attention heads", &StepOptions::heads, 1, kMuch},
-    {"kv-heads", "Heads of keys and values; 0: as many as heads", &StepOptions::kv_heads, 0, kMuch},
-    {"head-dim", "Width of a head; 0: hidden / heads", &StepOptions::head_dim, 0, kMuch},
-    {"sequence", "Tokens of a sequence", &StepOptions::sequence, 1, kVeryMuch},
-    {"vocab", "Different tokens", &StepOptions::vocabulary, 1, kVeryMuch},
+const std::array<NumberRow, 14> kNumbers{{
+    {"sequence", "Tokens of a sequence; 0: the model's", &StepOptions::sequence, 0, kVeryMuch},
     {"micro-batches", "Micro-batches of a step, per pipeline", &StepOptions::micro_batches, 1, kMuch},
     {"micro-batch-size", "Sequences of a micro-batch", &StepOptions::micro_batch_size, 1, kMuch},
     {"tp", "Tensor-parallel ranks", &StepOptions::tp, 1, kMuch},
+    {"cp", "Context-parallel ranks", &StepOptions::cp, 1, kMuch},
     {"pp", "Pipeline stages", &StepOptions::pp, 1, kMuch},
-    {"virtual-stages", "Virtual stages of each pipeline stage", &StepOptions::virtual_stages, 1, kMuch},
     {"dp", "Data-parallel ranks", &StepOptions::dp, 1, kMuch},
+    {"ep", "Expert-parallel ranks", &StepOptions::ep, 1, kMuch},
+    {"etp", "Tensor-parallel ranks of an expert; 0: as --tp", &StepOptions::etp, 0, kMuch},
+    {"virtual-stages", "Virtual stages of each pipeline stage", &StepOptions::virtual_stages, 1, kMuch},
+    {"zero", "What data-parallel ranks share out: 0 nothing, 1 optimizer, 2 also gradients, 3 also parameters",
+     &StepOptions::zero, 0, 3},
+    {"zero-ranks", "Data-parallel ranks that share out among them, a divisor of --dp; 0: all", &StepOptions::zero_ranks,
+     0, kMuch},
     {"bytes-per-element", "Bytes of a parameter or an activation", &StepOptions::bytes_per_element, 1, 16},
-    {"gradient-bytes", "Bytes of an element of a gradient that is reduced", &StepOptions::gradient_bytes, 1, 16},
+    {"gradient-bytes", "Bytes of an element of a gradient", &StepOptions::gradient_bytes, 1, 16},
 }};
 
-// Sizes of the models: "The Llama 3 Herd of Models" (2024), table 3; "Language Models are Few-Shot Learners" (2020),
-// table 2.1. The 405-billion-parameter model is spread as on its 16,384 devices.
+const std::array<ModelNumberRow, 7> kModelNumbers{{
+    {"layers", "Layers of the model", &ModelChange::layers, 1, kMuch},
+    {"hidden", "Width of the model", &ModelChange::hidden, 1, kMuch},
+    {"ffn", "Width of the MLP between its matrices", &ModelChange::ffn, 1, kMuch},
+    {"heads", "Attention heads", &ModelChange::heads, 1, kMuch},
+    {"kv-heads", "Heads of keys and values; 0: as many as heads", &ModelChange::kv_heads, 0, kMuch},
+    {"head-dim", "Width of a head; 0: hidden / heads", &ModelChange::head_dim, 0, kMuch},
+    {"vocab", "Different tokens", &ModelChange::vocabulary, 1, kVeryMuch},
+}};
+
+const std::array<SwitchRow, 6> kSwitches{{
+    {"sequence-parallel", "Between the tensor-parallel parts a rank has a share of the tokens",
+     &StepOptions::sequence_parallel},
+    {"keep-gathered", "What is gathered for a product is kept for backward, not gathered again",
+     &StepOptions::keep_gathered},
+    {"fused-attention", "The scores of attention never reach memory", &StepOptions::fused_attention},
+    {"overlap", "Computations run beside collectives that they need not", &StepOptions::overlap},
+    {"clip", "Scale the gradients by their norm", &StepOptions::clip},
+    {"ends", "With embedding, head and loss", &StepOptions::ends},
+}};
+
 const std::array<PresetRow, 5> kPresets{{
     {"tiny", "0.6 million parameters on 16 ranks, to try things out",
-     preset({8, 64, 256, 8, 4, 128, 1024}, {2, 4, 2, 2, 8})},
+     [] {
+       return spread("tiny", {2, 4, 2, 2, 8});
+     }},
     {"llama3-8b", "Llama 3, 8 billion parameters, on 8 ranks",
-     preset({32, 4096, 14336, 32, 8, 8192, 128'256}, {2, 2, 1, 2, 8})},
+     [] {
+       return spread("llama3-8b", {2, 2, 1, 2, 8});
+     }},
     {"llama3-70b", "Llama 3, 70 billion parameters, on 256 ranks",
-     preset({80, 8192, 28672, 64, 8, 8192, 128'256}, {8, 4, 2, 8, 16})},
+     [] {
+       return spread("llama3-70b", {8, 4, 2, 8, 16});
+     }},
     {"llama3-405b", "Llama 3, 405 billion parameters, on 16,384 ranks",
-     preset({126, 16384, 53248, 128, 8, 8192, 128'256}, {8, 16, 2, 128, 32})},
+     [] {
+       return spread("llama3-405b", {8, 16, 2, 128, 32});
+     }},
     {"gpt3-175b", "GPT-3, 175 billion parameters, on 1,024 ranks",
-     preset({96, 12288, 49152, 96, 96, 2048, 50'257}, {8, 8, 2, 16, 32}, false)},
+     [] {
+       return spread("gpt3-175b", {8, 8, 2, 16, 32});
+     }},
 }};
+
+Model default_model() {
+  Block block;
+  block.attention.heads = block.attention.kv_heads = 16;
+  block.attention.head_dim = block.attention.value_dim = 64;
+  block.mlp.width = 4096;
+  Model model;
+  model.name = "transformer";
+  model.hidden = 1024;
+  model.vocabulary = 32'000;
+  model.sequence = 2048;
+  for (int i = 0; i < 8; ++i) add_layer(model, block);
+  return model;
+}
+
+Result<Model> changed(Model model, const ModelChange& change) {
+  for (const ModelNumberRow& row : kModelNumbers)
+    if (const std::optional<int64_t> n = change.*row.value; n && (*n < row.least || *n > row.most))
+      return fail(Code::usage, "gen.step.range",
+                  fmt::format("{} is {}; from {} to {} are possible", row.name, *n, row.least, row.most));
+  if (model.layers.empty()) return fail(Code::usage, "gen.step.range", "the model has no layer");
+  if (change.layers) model.layers.resize(static_cast<size_t>(*change.layers), model.layers.back());
+  model.hidden = change.hidden.value_or(model.hidden);
+  model.vocabulary = change.vocabulary.value_or(model.vocabulary);
+  model.causal = change.causal.value_or(model.causal);
+  for (Block& block : model.blocks) {
+    Attention& a = block.attention;
+    const bool all_heads = a.kv_heads == a.heads;
+    a.heads = change.heads.value_or(a.heads);
+    const int64_t kv = change.kv_heads.value_or(all_heads ? 0 : a.kv_heads);
+    a.kv_heads = kv > 0 ? kv : a.heads;
+    if (a.heads % a.kv_heads != 0)
+      return fail(Code::usage, "gen.step.divide",
+                  fmt::format("heads, {}, is not a multiple of kv-heads, {}", a.heads, a.kv_heads));
+    const bool dependent = (change.hidden || change.heads) && a.kv_rank == 0;
+    if (const int64_t width = change.head_dim.value_or(dependent ? 0 : a.head_dim); width > 0) {
+      if (change.head_dim) a.value_dim = width;
+      a.head_dim = width;
+    } else if (model.hidden % a.heads != 0) {
+      return fail(Code::usage, "gen.step.divide",
+                  fmt::format("hidden, {}, is not a multiple of heads, {}", model.hidden, a.heads));
+    } else {
+      a.head_dim = a.value_dim = model.hidden / a.heads;
+    }
+    block.mlp.width = change.ffn.value_or(block.mlp.width);
+    if (block.experts && change.ffn) block.experts->width = *change.ffn;
+    block.mlp.gated = change.gated.value_or(block.mlp.gated);
+  }
+  return model;
+}
 
 }  // namespace chakra::gen

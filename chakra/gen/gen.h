@@ -5,42 +5,63 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chakra/base/base.h"
 #include "chakra/gen/cases.h"  // IWYU pragma: export
+#include "chakra/gen/model.h"
+#include "chakra/gen/schedule.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {
 
-/// One training step of a decoder-only transformer. Ranks: tensor-parallel (with sequence parallelism) times
-/// pipeline times data parallel with the optimizer's state shared out.
-struct StepOptions {
-  // The model.
-  int64_t layers = 8;
-  int64_t hidden = 1024;
-  int64_t ffn = 4096;  ///< width of the MLP between its matrices
-  int64_t heads = 16;
-  int64_t kv_heads = 0;     ///< fewer than heads: grouped-query attention; 0: as many as heads
-  int64_t head_dim = 0;     ///< 0: hidden / heads
-  int64_t sequence = 2048;  ///< tokens
-  int64_t vocabulary = 32'000;
-  bool gated = true;   ///< the MLP has two matrices in (SwiGLU), else one (GELU)
-  bool causal = true;  ///< attention does half of its products: those with what comes before
+/// What of a model is other than its description says.
+struct ModelChange {
+  std::optional<int64_t> layers, hidden, ffn, heads, kv_heads, head_dim, vocabulary;
+  std::optional<bool> gated, causal;
+};
+/// Eight layers of width 1,024.
+Model default_model();
+/// Of kinds of layers each is changed; more layers are further ones of the last kind. Unless told otherwise, there
+/// are as many heads of keys as before, all if it was all, and a head is hidden / heads wide where one of the two
+/// changes. Errors (usage): gen.step.range, gen.step.divide.
+Result<Model> changed(Model model, const ModelChange& change);
 
-  // The step.
+enum class ContextKind : uint8_t { ring, gather, all_to_all };
+enum class Recompute : uint8_t { none, selective, full };
+
+/// One training step, and the ranks that do it: tp x cp x dp x pp. The experts of a layer see the ranks of a stage as
+/// etp x ep x (tp x cp x dp / (etp x ep)).
+struct StepOptions {
+  Model model = default_model();
+
+  int64_t sequence = 0;          ///< tokens; 0: the model's
   int64_t micro_batches = 8;     ///< per pipeline
   int64_t micro_batch_size = 1;  ///< sequences
 
-  // Ranks: tp * pp * dp.
-  int64_t tp = 1, pp = 1, dp = 1;
-  int64_t virtual_stages = 1;      ///< per pipeline stage: its layers are that many pieces of the model
-  std::string order = "tp-dp-pp";  ///< of ranks: neighbours in the first have neighbouring numbers
+  int64_t tp = 1, cp = 1, pp = 1, dp = 1;
+  int64_t ep = 1, etp = 0;  ///< etp 0: as tp
+  int64_t virtual_stages = 1;
+  std::string order = "tp-cp-ep-dp-pp";  ///< of ranks: neighbours in the first have neighbouring numbers
+  std::string schedule;                  ///< of kSchedules; empty: 1f1b, or interleaved with virtual stages
 
-  // The device.
+  bool sequence_parallel = true;  ///< between the tensor-parallel parts a rank has a share of the tokens
+  bool keep_gathered = false;     ///< what is gathered for a product is kept for backward
+  int64_t zero = 1;               ///< what data-parallel ranks share out: 1 optimizer, 2 also gradients, 3 parameters
+  int64_t zero_ranks = 0;         ///< neighbours of dp that share out, others have copies; 0: all of dp
+  bool fused_attention = true;    ///< its scores never reach memory
+  std::optional<bool> dropout;    ///< masks are kept; absent: with learned positions, as GPT-2's family
+  ContextKind context = ContextKind::ring;
+  Recompute recompute = Recompute::none;
+  bool overlap = true;  ///< computations that need no result of a collective run beside it
+  bool clip = false;    ///< gradients are scaled by their norm
+  bool ends = true;     ///< with embedding, head and loss
+
   int64_t bytes_per_element = 2;  ///< of parameters and activations
-  int64_t gradient_bytes = 4;     ///< of an element of the gradients that are reduced
+  int64_t gradient_bytes = 4;     ///< of an element of the gradients
   double peak_flop_per_s = 989e12;
   double memory_bytes_per_s = 3350e9;
   double efficiency = 0.6;  ///< the share of the peak that a matrix product reaches
@@ -53,22 +74,65 @@ struct NumberRow {
   int64_t StepOptions::*value;
   int64_t least, most;
 };
-extern const std::array<NumberRow, 16> kNumbers;
+extern const std::array<NumberRow, 14> kNumbers;
+struct ModelNumberRow {
+  std::string_view name;
+  std::string_view description;
+  std::optional<int64_t> ModelChange::*value;
+  int64_t least, most;
+};
+extern const std::array<ModelNumberRow, 7> kModelNumbers;
+struct SwitchRow {
+  std::string_view name;
+  std::string_view description;
+  bool StepOptions::*value;
+};
+extern const std::array<SwitchRow, 6> kSwitches;
 
 struct PresetRow {
   std::string_view name;
   std::string_view description;
-  StepOptions options;
+  StepOptions (*options)();
 };
 extern const std::array<PresetRow, 5> kPresets;
 
-/// Elements of all matrices, embedding and head included, of the whole model.
-double parameters(const StepOptions& options);
-
-/// The ranks of a pipeline stage are a class, so there are pp of them. Group slots "tp" and "dp"; groups "tp0", ...,
-/// "dp0", ... Cost: O(nodes of the classes + ranks).
+/// A class for each pipeline stage. Group slots "tp", "dp" ("dp-cp" where context is parallel), "cp", "ep", "etp",
+/// "edp", "tied"; groups "tp0", ... Cost: O(nodes of the classes + ranks).
 /// Errors (all usage): gen.step.range, gen.step.divide (what must be a multiple of what), gen.step.layers,
-/// gen.step.order, gen.step.large.
+/// gen.step.order, gen.step.schedule, gen.step.large.
 Result<trace::ClassJob> step(const StepOptions& options);
+
+/// Bytes that a rank holds while it does the step.
+struct Memory {
+  double parameters = 0, gradients = 0, optimizer = 0, activations_peak = 0;
+  double sum() const { return parameters + gradients + optimizer + activations_peak; }
+};
+/// What a rank does of one type in one group during the step.
+struct Communication {
+  std::string group;  ///< the slot; of messages "pp" or "cp"
+  std::string type;
+  int64_t count = 0;
+  double bytes = 0;       ///< sum of the buffers: the larger of in and out
+  double wire_bytes = 0;  ///< what it sends, with a ring
+};
+struct ClassStats {
+  int64_t first_rank = 0, ranks = 0;
+  double parameters = 0, operations = 0;  ///< of a rank
+  Memory memory;
+  std::vector<Communication> communication;
+};
+/// A kind of operator whose work some ranks do more than once.
+struct Surplus {
+  std::string name;
+  double operations = 0;  ///< of the step, all ranks
+};
+struct StepStats {
+  int64_t parameters = 0, active_parameters = 0;
+  double tokens = 0, operations = 0, bubble = 0;
+  std::vector<ClassStats> classes;
+  std::vector<Surplus> surplus;
+};
+/// Of the job that step() makes of these options, counted node by node; memory by formulas (generating.md).
+Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job);
 
 }  // namespace chakra::gen

@@ -1,63 +1,159 @@
-// A transformer as one rank has it: widths, the operations and bytes of its parts, and which stage has which layers.
+// A model as its makers describe it: kinds and widths of its parts, before anything is spread over ranks. It comes from
+// a preset (kModels) or from Hugging Face's config.json (docs/reference/models.md).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "chakra/gen/gen.h"
+#include "chakra/base/base.h"
 
 namespace chakra::gen {
 
-/// Widths as a rank has them, with nothing left to a default.
-struct Sizes {
-  double tokens;         ///< of a micro-batch
-  double token_share;    ///< of them that a rank keeps between the tensor-parallel parts
-  double hidden, q, kv;  ///< widths
-  double ffn, vocabulary;
-  double element;
+enum class Norm : uint8_t { rms, layer };
+
+/// Grouped-query attention; multi-head with kv_heads = heads, multi-query with kv_heads = 1. Latent (DeepSeek-V2) where
+/// kv_rank > 0: keys and values come from kv_rank + rope_dim numbers of a token, and these are the KV cache.
+struct Attention {
+  int64_t heads = 0, kv_heads = 0;
+  int64_t head_dim = 0;   ///< of queries and keys, rope_dim included
+  int64_t value_dim = 0;  ///< of values
+  int64_t q_rank = 0;     ///< latent: of the down-projection of queries; 0: none
+  int64_t kv_rank = 0, rope_dim = 0;
+  int64_t window = 0;  ///< tokens that a token looks back at; 0: all
+  /// Latent: of the down-projections (of keys and values without their up-projection).
+  bool q_bias = false, kv_bias = false, out_bias = false;
+  /// Widths of the weights that normalise queries and keys: head_dim where all heads share them (Qwen 3), heads *
+  /// head_dim where each number has its own (OLMo 2); 0: none.
+  int64_t q_norm = 0, k_norm = 0;
+  bool sinks = false;  ///< a number per head that joins the softmax (gpt-oss)
+
+  bool operator==(const Attention&) const = default;
 };
 
-Sizes sizes(const StepOptions& o);
-int64_t kv_heads(const StepOptions& o);
-int64_t head_dim(const StepOptions& o);
+struct Mlp {
+  int64_t width = 0;
+  bool gated = true;  ///< two matrices in (SwiGLU), else one (GELU)
+  bool bias = false;
 
-/// Parameters of one rank.
-double layer_parameters(const StepOptions& o, const Sizes& s);
-
-/// The first layer of each virtual stage, then the number of layers. Where the layers cannot be dealt out evenly,
-/// the embedding and the head count as a layer each, and the remaining ones go to the virtual stages after the first.
-std::vector<int64_t> deal_layers(const StepOptions& o);
-
-/// Of a computation: what the roofline needs.
-struct Work {
-  double flops, bytes;
+  bool operator==(const Mlp&) const = default;
 };
 
-/// The parts of a layer.
+/// Each is a gated MLP.
+struct Experts {
+  int64_t count = 0, active = 0;  ///< of a layer; for each token
+  int64_t width = 0;              ///< of one expert
+  int64_t shared_width = 0;       ///< of the experts that every token takes, together; 0: none
+  bool shared_gate = false;       ///< a weight per token for the shared ones (Qwen 2)
+  bool bias = false, router_bias = false;
+
+  bool operator==(const Experts&) const = default;
+};
+
+/// One kind of layer.
+struct Block {
+  Attention attention;
+  Mlp mlp;                         ///< where there are no experts
+  std::optional<Experts> experts;  ///< instead of the MLP
+  int64_t norms = 2;               ///< Gemma 2 has 4, Falcon-7B 1
+  bool parallel = false;           ///< attention and MLP take the same input (GPT-NeoX, Falcon)
+
+  bool operator==(const Block&) const = default;
+};
+
 struct Model {
-  const StepOptions& o;
-  const Sizes s;
+  std::string name;  ///< of the preset, or the model_type
+  int64_t hidden = 0, vocabulary = 0;
+  int64_t learned_positions = 0;  ///< rows of their table; 0: rotary or none
+  int64_t sequence = 0;           ///< the longest it was made for; a default for steps
+  Norm norm = Norm::rms;
+  bool norm_weight = true, norm_bias = false;
+  bool embedding_norm = false;  ///< behind the embedding (BLOOM)
+  bool final_norm = true, tied = false, head_bias = false, causal = true;
+  std::vector<Block> blocks;    ///< each kind once
+  std::vector<uint8_t> layers;  ///< for each layer its kind; an index into `blocks`
+  /// Multi-token prediction (DeepSeek-V3): layers behind the last one, of its kind, each with a projection of two
+  /// hidden vectors to one and three norms. They use the model's embedding and head.
+  int64_t mtp_layers = 0;
 
-  explicit Model(const StepOptions& options) : o(options), s(sizes(options)) {}
-
-  Work gemm(double in, double out) const {
-    return {2 * s.tokens * in * out, s.element * (s.tokens * (in + out) + in * out)};
-  }
-  /// Elements read and written, and operations per element.
-  Work elementwise(double elements, double tensors, double flops) const {
-    return {elements * flops, elements * tensors * s.element};
-  }
-  Work attention() const {
-    return {4 * s.tokens * static_cast<double>(o.sequence) * s.q * (o.causal ? 0.5 : 1.0),
-            s.element * s.tokens * 2 * (s.q + s.kv)};
-  }
-  Work norm() const { return elementwise(s.token_share * s.hidden, 2, 4); }
-  Work residual() const { return elementwise(s.token_share * s.hidden, 3, 1); }
-  Work sum(double terms) const { return elementwise(s.tokens * s.hidden, terms + 1, terms - 1); }
-  Work rotation(double width) const { return elementwise(s.tokens * width, 2, 3); }
-  Work activation() const { return elementwise(s.tokens * s.ffn, o.gated ? 3 : 2, o.gated ? 5 : 8); }
-  static Work twice(const Work& work) { return {2 * work.flops, 2 * work.bytes}; }
+  const Block& block(size_t layer) const { return blocks[layers[layer]]; }
 };
+
+/// Appends a layer, and its kind where it is new. Requires fewer than 256 kinds.
+void add_layer(Model& model, const Block& block);
+
+/// Elements of the parameters of a layer, with biases, by part.
+struct LayerParameters {
+  int64_t query = 0;      ///< latent: both projections and the norm between them
+  int64_t key_value = 0;  ///< likewise
+  int64_t output = 0;     ///< with the sinks
+  int64_t norms = 0;      ///< of the block, of queries and of keys
+  int64_t mlp = 0;        ///< of a layer without experts
+  int64_t router = 0;     ///< with the gate of the shared experts
+  int64_t expert = 0;     ///< one of `experts`
+  int64_t experts = 0;    ///< how many
+  int64_t shared = 0;     ///< the shared experts, together
+
+  int64_t attention() const { return query + key_value + output; }
+  int64_t with_experts(int64_t count) const { return attention() + norms + mlp + router + count * expert + shared; }
+  int64_t total() const { return with_experts(experts); }
+};
+LayerParameters layer_parameters(const Model& model, const Block& block);
+
+/// Elements of what is not in a layer.
+struct OuterParameters {
+  int64_t embedding = 0, positions = 0, embedding_norm = 0, final_norm = 0;
+  int64_t head = 0;  ///< its bias alone where the embedding is tied
+  int64_t mtp = 0;   ///< projection and norms of one layer of multi-token prediction
+};
+OuterParameters outer_parameters(const Model& model);
+
+/// Elements of all parameters; those of tied embeddings count once. Requires a model that check_model() takes.
+/// O(layers).
+int64_t parameters(const Model& model);
+/// Of them those that a token meets: of experts only the active ones.
+int64_t active_parameters(const Model& model);
+/// Bytes of keys and values that a token leaves in the cache, all layers; without those of multi-token prediction.
+int64_t kv_bytes_per_token(const Model& model, int64_t bytes_per_element);
+
+/// Every width is in its range, heads divide, and the sums above fit.
+/// Errors: gen.model.range, gen.model.divide, gen.model.large.
+Result<void> check_model(const Model& model);
+
+struct ConfigOptions {
+  bool mtp = false;  ///< with the layers of multi-token prediction that num_nextn_predict_layers counts
+};
+/// Hugging Face's config.json (or the same keys as YAML), as transformers reads it: an absent key has the default of
+/// its model_type. A key that is not understood and may change the model is a finding, gen.model.unknown_key. Errors:
+/// those of load_spec; gen.model.type (no model_type, or an unknown one), .key (of another kind than it should be, or
+/// missing), .range, .divide, .large, .unsupported (a value that changes the model in a way not known here).
+Result<Model> read_config(const std::string& path, Findings& findings, const ConfigOptions& options = {});
+Result<Model> parse_config(std::string_view text, std::string file, Findings& findings,
+                           const ConfigOptions& options = {});
+
+/// A model_type of transformers, and the values of its absent keys; flags are 0 and 1.
+class Keys;
+struct ModelTypeRow {
+  struct Default {
+    std::string_view key;
+    int64_t value;
+  };
+  std::string_view name;
+  std::string_view source;  ///< the class that it describes
+  std::vector<Default> defaults;
+  Model (*build)(Keys& keys);
+};
+std::span<const ModelTypeRow> model_types();
+
+struct ModelRow {
+  std::string_view name;
+  std::string_view description;  ///< with the source of its sizes
+  Model model;
+};
+/// Models by name, the presets.
+std::span<const ModelRow> models();
 
 }  // namespace chakra::gen

@@ -1,11 +1,14 @@
 // The nodes of a stage: streams, what each waits for, and the places of neighbours.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "chakra/gen/model.h"
+#include "chakra/gen/plan.h"
 
 namespace chakra::gen {
 
@@ -19,37 +22,41 @@ class StageNodes {
     kSendBackward,
     kReceiveForward,
     kReceiveBackward,
+    kContext,
+    kExperts,
+    kContextSend,
+    kContextReceive,
     kStreams
   };
 
-  explicit StageNodes(const Model& model) : m_(model) { last_.fill(trace::kNoNode); }
+  explicit StageNodes(const StepOptions& options) : o_(options) { last_.fill(trace::kNoNode); }
+
+  StringId intern(std::string_view text) { return b_.trace.strings.intern(text); }
 
   /// Has the next computation, and what leaves before it, wait for a node besides the computation before it.
   void wait(trace::NodeId node) {
-    if (node != trace::kNoNode) awaited_.push_back(node);
+    if (node != trace::kNoNode && std::find(awaited_.begin(), awaited_.end(), node) == awaited_.end())
+      awaited_.push_back(node);
   }
-  void compute(std::string_view name, const Work& work);
-  /// A collective after the last computation.
-  trace::NodeId collective(std::string_view name, trace::CommType type, double bytes, std::string_view group,
-                           Stream stream);
-  /// Each tensor-parallel rank's tokens to all of them, and the reverse; no node without tensor parallelism.
-  trace::NodeId gather(std::string_view name);
-  trace::NodeId scatter(std::string_view name);
-  /// A collective of the data-parallel ranks, one after the other.
-  trace::NodeId over_data(std::string_view name, trace::CommType type, double bytes);
-  /// The activations of a micro-batch to or from a neighbour: -1 the stage before, 1 the one after.
-  void message(std::string_view name, trace::NodeType type, Stream stream, int64_t neighbour, int64_t tag,
-               trace::NodeId after);
+  trace::NodeId compute(StringId name, const Work& work);
+  trace::NodeId compute(std::string_view name, const Work& work) { return compute(intern(name), work); }
+  /// A collective after the last computation and the nodes `on`; where nothing overlaps, the next computation waits for
+  /// it.
+  trace::NodeId collective(StringId name, trace::CommType type, double bytes, StringId group, Stream stream,
+                           std::span<const trace::NodeId> on = {});
+  /// A message to or from the rank that is so far along an axis.
+  trace::NodeId message(StringId name, trace::NodeType type, Stream stream, std::pair<Axis, int64_t> neighbour,
+                        int64_t tag, double bytes, trace::NodeId after);
 
   trace::NodeId computed() const { return computed_; }  ///< the last computation
   /// Which neighbour each peer slot is.
-  const std::vector<int64_t>& peers() const { return peers_; }
+  const std::vector<std::pair<Axis, int64_t>>& peers() const { return peers_; }
   /// A node has more operations or bytes, or takes longer, than files can hold.
   bool too_large() const { return too_large_; }
   trace::Trace take() { return std::move(b_).finish(); }
 
  private:
-  trace::NodeId add(std::string_view name, trace::NodeType type, Stream stream);
+  trace::NodeId add(StringId name, trace::NodeType type, Stream stream);
   void dep(trace::NodeId node, trace::NodeId on, trace::EdgeKind kind) {
     if (on != trace::kNoNode) b_.dep(node, on, static_cast<uint8_t>(kind));
   }
@@ -58,12 +65,12 @@ class StageNodes {
     for (const trace::NodeId node : awaited_) dep(by, node, trace::EdgeKind::comm);
   }
 
-  const Model& m_;
+  const StepOptions& o_;
   trace::Builder b_;
   trace::NodeId computed_ = trace::kNoNode;
-  std::array<trace::NodeId, kStreams> last_;
+  std::array<trace::NodeId, kStreams> last_;  ///< of each stream but the first
   std::vector<trace::NodeId> awaited_;
-  std::vector<int64_t> peers_;
+  std::vector<std::pair<Axis, int64_t>> peers_;
   bool too_large_ = false;
 };
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chakra/gen/nodes.h"
+
 namespace chakra::gen {
 namespace {
 
@@ -13,48 +15,48 @@ using trace::kNoNode;
 using trace::NodeId;
 using trace::NodeType;
 
-// About operations and bytes of Adam with parameters kept in 32 bits: reads gradient, parameter and two moments,
-// writes parameter and moments.
-constexpr double kOptimizerFlops = 12, kOptimizerBytes = 28;
+// Bytes of Adam with parameters kept in 32 bits: reads gradient, parameter and two moments, writes parameter and
+// moments.
+constexpr double kOptimizerBytes = 28;
 
-struct Item {
-  enum class Kind : uint8_t { forward, backward } kind;
-  int64_t chunk, micro;
+/// A part of the model with the names of its nodes.
+struct Placed {
+  Part part;
+  std::array<std::vector<StringId>, 4> names;  ///< by Which
+  double dense = 0, experts = 0;               ///< elements of gradients
+  std::vector<NodeId> reduced;
 };
-
-/// One forward, one backward, interleaved where there are virtual stages: Narayanan et al., "Efficient large-scale
-/// language model training on GPU clusters using Megatron-LM" (2021), section 2.2.
-std::vector<Item> schedule(const StepOptions& o, int64_t stage) {
-  std::vector<Item> items;
-  const int64_t v = o.virtual_stages, all = o.micro_batches * v;
-  const int64_t ahead = v == 1 ? o.pp - stage - 1 : (o.pp - stage - 1) * 2 + (v - 1) * o.pp;
-  const int64_t warmup = std::min(ahead, all);
-  const auto item = [&](Item::Kind kind, int64_t k) {
-    const int64_t turn = k / (o.pp * v), chunk = k / o.pp % v;
-    if (v == 1) return Item{kind, 0, k};
-    return Item{kind, kind == Item::Kind::forward ? chunk : v - 1 - chunk, turn * o.pp + k % o.pp};
-  };
-  for (int64_t k = 0; k < warmup; ++k) items.push_back(item(Item::Kind::forward, k));
-  for (int64_t k = warmup; k < all; ++k) {
-    items.push_back(item(Item::Kind::forward, k));
-    items.push_back(item(Item::Kind::backward, k - warmup));
-  }
-  for (int64_t k = all - warmup; k < all; ++k) items.push_back(item(Item::Kind::backward, k));
-  return items;
-}
+enum Which : uint8_t { kForward, kBackward, kInputs, kWeights };
 
 class Stage {
  public:
-  Stage(const Model& model, const std::vector<int64_t>& first_layers, int64_t stage)
-      : m_(model), n_(model), first_layers_(first_layers), stage_(stage) {}
+  Stage(const Plan& plan, int64_t stage) : p_(plan), o_(plan.o), n_(plan.o), stage_(stage) {
+    for (const std::string_view axis : kAxisNames) axis_groups_.push_back(n_.intern(axis));
+    for (int64_t chunk = 0; chunk < p_.pipeline.chunks; ++chunk) {
+      std::vector<Placed>& parts = chunks_.emplace_back();
+      for (Part& part : p_.parts(p_.piece(stage, chunk))) {
+        const double dense = part.parameters.dense, experts = part.parameters.experts;
+        parts.push_back({std::move(part), {}, dense, experts, {}});
+      }
+    }
+  }
 
   Result<StageTrace> build() {
-    for (const auto& [kind, chunk, micro] : schedule(m_.o, stage_)) {
-      const int64_t part = chunk * m_.o.pp + stage_;
-      if (kind == Item::Kind::forward) forward(part);
-      else backward(part, micro + 1 == m_.o.micro_batches);
+    const std::vector<Task> tasks = p_.schedule->tasks(p_.pipeline, stage_);
+    std::vector<size_t> last(chunks_.size());
+    for (size_t t = 0; t < tasks.size(); ++t) last[static_cast<size_t>(tasks[t].chunk)] = t;
+    for (size_t t = 0; t < tasks.size(); ++t) {
+      const Task& task = tasks[t];
+      const bool ready = o_.zero >= 2 || last[static_cast<size_t>(task.chunk)] == t;
+      switch (task.pass) {
+        case Pass::forward: forward(task.chunk); break;
+        case Pass::backward: backward(task.chunk, kBackward, ready); break;
+        case Pass::input_gradient: backward(task.chunk, kInputs, false); break;
+        case Pass::weight_gradient: weights(task.chunk, ready); break;
+      }
       ends_.push_back(n_.computed());
     }
+    finish_gradients();
     update();
     if (n_.too_large())
       return fail(Code::usage, "gen.step.large",
@@ -63,165 +65,225 @@ class Stage {
   }
 
  private:
-  struct Bucket {
-    std::string name;
-    double parameters;
-    NodeId reduced;
-  };
-
-  int64_t parts() const { return m_.o.pp * m_.o.virtual_stages; }
-  /// Of a virtual stage, counted through the model.
-  int64_t first_layer(int64_t part) const { return first_layers_[static_cast<size_t>(part)]; }
-  /// Posted when the item before the one before has ended: one buffer is filled while one is used.
+  std::vector<Placed>& parts(int64_t chunk) { return chunks_[static_cast<size_t>(chunk)]; }
+  /// Posted when the task before the one before has ended: one buffer is filled while one is used.
   NodeId buffer_free() const { return ends_.size() < 2 ? kNoNode : ends_[ends_.size() - 2]; }
 
-  // ---- forward -------------------------------------------------------------------------------------------
+  static StageNodes::Stream stream(Axis axis) {
+    if (axis == Axis::tp) return StageNodes::kTensor;
+    return axis == Axis::cp ? StageNodes::kContext : StageNodes::kExperts;
+  }
 
-  void forward(int64_t part) {
-    if (part > 0)
-      n_.message("recv activations", NodeType::recv, StageNodes::kReceiveForward, -1, 2 * part, buffer_free());
-    if (part == 0) {
-      n_.compute("embedding", m_.elementwise(m_.s.tokens * m_.s.hidden, 2, 0));
-      n_.wait(n_.scatter("embedding.reduce_scatter"));
+  // ---- passes --------------------------------------------------------------------------------------------------
+
+  /// The steps of a program as nodes.
+  void run(Placed& placed, Which which) {
+    const Unit& unit = *placed.part.unit;
+    const std::array<const Program*, 4> programs{&unit.forward, &unit.backward, &unit.input_gradient,
+                                                 &unit.weight_gradient};
+    const Program& program = *programs[which];
+    std::vector<StringId>& names = placed.names[which];
+    if (names.empty())
+      for (const Step& step : program) names.push_back(n_.intern(placed.part.name + "." + step.name));
+    std::vector<NodeId>&nodes = nodes_, &on = on_;
+    std::vector<uint8_t>& awaited = awaited_;
+    nodes.assign(program.size(), kNoNode);
+    awaited.assign(program.size(), 0);
+    for (size_t i = 0; i < program.size(); ++i) {
+      const Step& step = program[i];
+      on.clear();
+      for (const size_t wait : step.waits) {
+        awaited[wait] = 1;
+        on.push_back(nodes[wait]);
+      }
+      if (step.kind == Step::Kind::collective) {
+        nodes[i] =
+            n_.collective(names[i], step.type, step.bytes, axis_groups_[index(step.axis)], stream(step.axis), on);
+        continue;
+      }
+      for (const NodeId node : on) n_.wait(node);
+      if (step.kind == Step::Kind::compute) nodes[i] = n_.compute(names[i], step.work);
+      else nodes[i] = hop(names[i], step);
     }
-    for (int64_t layer = first_layer(part); layer < first_layer(part + 1); ++layer) layer_forward(layer);
-    if (part + 1 == parts()) {
-      n_.compute("head.norm", m_.norm());
-      n_.wait(n_.gather("head.all_gather"));
-      n_.compute("head", m_.gemm(m_.s.hidden, m_.s.vocabulary));
-      n_.compute("loss", m_.elementwise(m_.s.tokens * m_.s.vocabulary, 1, 4));
-      if (m_.o.tp > 1)  // largest, sum, and the wanted token's
-        n_.wait(n_.collective("loss.all_reduce", CommType::all_reduce, 3 * m_.s.tokens * 4, "tp", StageNodes::kTensor));
-      n_.compute("loss.end", m_.elementwise(m_.s.tokens, 4, 4));
-    } else {
-      n_.message("send activations", NodeType::send, StageNodes::kSendForward, 1, 2 * (part + 1), n_.computed());
+    for (size_t i = 0; i < program.size(); ++i)
+      if (!awaited[i] && (program[i].kind == Step::Kind::collective || program[i].kind == Step::Kind::receive))
+        n_.wait(nodes[i]);
+  }
+
+  NodeId hop(StringId name, const Step& step) {
+    const bool send = step.kind == Step::Kind::send;
+    return n_.message(name, send ? NodeType::send : NodeType::recv,
+                      send ? StageNodes::kContextSend : StageNodes::kContextReceive, {step.axis, send ? 1 : -1}, 0,
+                      step.bytes, n_.computed());
+  }
+
+  /// All parts of a chunk. Their parameters, where ranks share them out, are gathered while the part before is done.
+  template <class Each>
+  void pass(int64_t chunk, bool reverse, bool gather, const Each& each) {
+    std::vector<Placed*> order;
+    for (Placed& placed : parts(chunk)) order.push_back(&placed);
+    if (reverse) std::reverse(order.begin(), order.end());
+    const bool gathered = gather && o_.zero == 3;
+    std::vector<NodeId> next;
+    if (gathered && !order.empty()) next = gather_parameters(*order[0]);
+    for (size_t i = 0; i < order.size(); ++i) {
+      const std::vector<NodeId> now = std::move(next);
+      next.clear();
+      if (gathered && i + 1 < order.size()) next = gather_parameters(*order[i + 1]);
+      for (const NodeId node : now) n_.wait(node);
+      each(*order[i]);
     }
   }
 
-  void layer_forward(int64_t layer) {
-    const std::string l = fmt::format("layer{}.", layer);
-    n_.compute(l + "attention.norm", m_.norm());
-    n_.wait(n_.gather(l + "attention.all_gather"));
-    n_.compute(l + "attention.q", m_.gemm(m_.s.hidden, m_.s.q));
-    n_.compute(l + "attention.k", m_.gemm(m_.s.hidden, m_.s.kv));
-    n_.compute(l + "attention.v", m_.gemm(m_.s.hidden, m_.s.kv));
-    n_.compute(l + "attention.rotate_q", m_.rotation(m_.s.q));
-    n_.compute(l + "attention.rotate_k", m_.rotation(m_.s.kv));
-    n_.compute(l + "attention", m_.attention());
-    n_.compute(l + "attention.out", m_.gemm(m_.s.q, m_.s.hidden));
-    n_.wait(n_.scatter(l + "attention.reduce_scatter"));
-    n_.compute(l + "attention.residual", m_.residual());
-    n_.compute(l + "mlp.norm", m_.norm());
-    n_.wait(n_.gather(l + "mlp.all_gather"));
-    if (m_.o.gated) n_.compute(l + "mlp.gate", m_.gemm(m_.s.hidden, m_.s.ffn));
-    n_.compute(l + "mlp.up", m_.gemm(m_.s.hidden, m_.s.ffn));
-    n_.compute(l + "mlp.activation", m_.activation());
-    n_.compute(l + "mlp.down", m_.gemm(m_.s.ffn, m_.s.hidden));
-    n_.wait(n_.scatter(l + "mlp.reduce_scatter"));
-    n_.compute(l + "mlp.residual", m_.residual());
+  void forward(int64_t chunk) {
+    const int64_t piece = p_.piece(stage_, chunk);
+    if (piece > 0) receive("recv activations", StageNodes::kReceiveForward, p_.holder(piece - 1, chunk), 2 * piece);
+    pass(chunk, false, true, [&](Placed& placed) { run(placed, kForward); });
+    if (piece + 1 < p_.pieces())
+      send("send activations", StageNodes::kSendForward, p_.holder(piece + 1, chunk), 2 * (piece + 1));
   }
 
-  // ---- backward ------------------------------------------------------------------------------------------
-
-  void backward(int64_t part, bool last) {
-    if (part + 1 < parts())
-      n_.message("recv gradients", NodeType::recv, StageNodes::kReceiveBackward, 1, 2 * part + 1, buffer_free());
-    if (part + 1 == parts()) {
-      n_.compute("loss.grad", m_.elementwise(m_.s.tokens * m_.s.vocabulary, 2, 2));
-      n_.compute("head.dgrad", m_.gemm(m_.s.vocabulary, m_.s.hidden));
-      const NodeId scattered = n_.scatter("head.grad.reduce_scatter");
-      n_.compute("head.wgrad", m_.gemm(m_.s.hidden, m_.s.vocabulary));
-      n_.wait(scattered);
-      n_.compute("head.norm.grad", Model::twice(m_.norm()));
-      if (last) reduce("head", m_.s.hidden * (m_.s.vocabulary + 1));
-    }
-    for (int64_t layer = first_layer(part + 1); layer-- > first_layer(part);) {
-      layer_backward(layer);
-      if (last) reduce(fmt::format("layer{}", layer), layer_parameters(m_.o, m_.s));
-    }
-    if (part == 0) {
-      n_.wait(n_.gather("embedding.grad.all_gather"));
-      n_.compute("embedding.grad", m_.elementwise(m_.s.tokens * m_.s.hidden, 3, 1));
-      if (last) reduce("embedding", m_.s.hidden * m_.s.vocabulary);
-    } else {
-      n_.message("send gradients", NodeType::send, StageNodes::kSendBackward, -1, 2 * (part - 1) + 1, n_.computed());
-    }
+  void backward(int64_t chunk, Which which, bool ready) {
+    const int64_t piece = p_.piece(stage_, chunk);
+    if (piece + 1 < p_.pieces())
+      receive("recv gradients", StageNodes::kReceiveBackward, p_.holder(piece + 1, chunk), 2 * piece + 1);
+    pass(chunk, true, true, [&](Placed& placed) {
+      run(placed, which);
+      if (ready) reduce(placed);
+    });
+    if (piece > 0) send("send gradients", StageNodes::kSendBackward, p_.holder(piece - 1, chunk), 2 * (piece - 1) + 1);
   }
 
-  /// Gradients of inputs leave before those of the weights are computed.
-  void layer_backward(int64_t layer) {
-    const std::string l = fmt::format("layer{}.", layer);
-    n_.wait(n_.gather(l + "mlp.grad.all_gather"));
-    n_.compute(l + "mlp.down.dgrad", m_.gemm(m_.s.hidden, m_.s.ffn));
-    n_.compute(l + "mlp.down.wgrad", m_.gemm(m_.s.ffn, m_.s.hidden));
-    n_.compute(l + "mlp.activation.grad", Model::twice(m_.activation()));
-    if (m_.o.gated) n_.compute(l + "mlp.gate.dgrad", m_.gemm(m_.s.ffn, m_.s.hidden));
-    n_.compute(l + "mlp.up.dgrad", m_.gemm(m_.s.ffn, m_.s.hidden));
-    if (m_.o.gated) n_.compute(l + "mlp.grad.sum", m_.sum(2));
-    NodeId scattered = n_.scatter(l + "mlp.grad.reduce_scatter");
-    if (m_.o.gated) n_.compute(l + "mlp.gate.wgrad", m_.gemm(m_.s.hidden, m_.s.ffn));
-    n_.compute(l + "mlp.up.wgrad", m_.gemm(m_.s.hidden, m_.s.ffn));
-    n_.wait(scattered);
-    n_.compute(l + "mlp.norm.grad", Model::twice(m_.norm()));
-    n_.compute(l + "mlp.residual.grad", m_.residual());
-    n_.wait(n_.gather(l + "attention.grad.all_gather"));
-    n_.compute(l + "attention.out.dgrad", m_.gemm(m_.s.hidden, m_.s.q));
-    n_.compute(l + "attention.out.wgrad", m_.gemm(m_.s.q, m_.s.hidden));
-    n_.compute(l + "attention.grad", Model::twice(m_.attention()));
-    n_.compute(l + "attention.rotate_q.grad", m_.rotation(m_.s.q));
-    n_.compute(l + "attention.rotate_k.grad", m_.rotation(m_.s.kv));
-    n_.compute(l + "attention.q.dgrad", m_.gemm(m_.s.q, m_.s.hidden));
-    n_.compute(l + "attention.k.dgrad", m_.gemm(m_.s.kv, m_.s.hidden));
-    n_.compute(l + "attention.v.dgrad", m_.gemm(m_.s.kv, m_.s.hidden));
-    n_.compute(l + "attention.grad.sum", m_.sum(3));
-    scattered = n_.scatter(l + "attention.grad.reduce_scatter");
-    n_.compute(l + "attention.q.wgrad", m_.gemm(m_.s.hidden, m_.s.q));
-    n_.compute(l + "attention.k.wgrad", m_.gemm(m_.s.hidden, m_.s.kv));
-    n_.compute(l + "attention.v.wgrad", m_.gemm(m_.s.hidden, m_.s.kv));
-    n_.wait(scattered);
-    n_.compute(l + "attention.norm.grad", Model::twice(m_.norm()));
-    n_.compute(l + "attention.residual.grad", m_.residual());
+  void weights(int64_t chunk, bool ready) {
+    pass(chunk, true, false, [&](Placed& placed) {
+      run(placed, kWeights);
+      if (ready) reduce(placed);
+    });
   }
 
-  // ---- gradients and parameters over the data-parallel ranks ------------------------------------------------
+  void send(const char* name, StageNodes::Stream stream, int64_t to, int64_t tag) {
+    n_.message(n_.intern(name), NodeType::send, stream, {Axis::pp, to - stage_}, tag, p_.kinds[0]->passed,
+               n_.computed());
+  }
+  void receive(const char* name, StageNodes::Stream stream, int64_t from, int64_t tag) {
+    n_.wait(n_.message(n_.intern(name), NodeType::recv, stream, {Axis::pp, from - stage_}, tag, p_.kinds[0]->passed,
+                       buffer_free()));
+  }
+
+  // ---- gradients and parameters over the data-parallel ranks ---------------------------------------------------
 
   /// Elements of a rank's share.
-  double share(double parameters_of_rank) const { return std::ceil(parameters_of_rank / static_cast<double>(m_.o.dp)); }
+  static double share(double elements, const Slot& slot) {
+    return std::ceil(elements / static_cast<double>(slot.size));
+  }
+  double updated(double elements, const Slot& slot) const { return o_.zero == 0 ? elements : share(elements, slot); }
 
-  /// The gradients of a bucket are complete: they leave while the rest of the backward pass goes on.
-  void reduce(const std::string& name, double parameters_of_rank) {
-    const auto dp = static_cast<double>(m_.o.dp), bytes = static_cast<double>(m_.o.gradient_bytes);
-    const NodeId reduced = m_.o.dp == 1 ? kNoNode
-                                        : n_.over_data(name + ".gradients.reduce_scatter", CommType::reduce_scatter,
-                                                       share(parameters_of_rank) * dp * bytes);
-    buckets_.push_back({name, parameters_of_rank, reduced});
+  NodeId over(const Slot& slot, const std::string& name, CommType type, double bytes) {
+    return n_.collective(n_.intern(name), type, bytes, n_.intern(slot.name), StageNodes::kData);
   }
 
-  /// Each rank updates its share of every bucket and gives it to the others.
-  void update() {
-    for (const Bucket& bucket : buckets_) {
-      const double elements = share(bucket.parameters);
-      n_.wait(bucket.reduced);
-      n_.compute(
-          bucket.name + ".optimizer",
-          {elements * kOptimizerFlops, elements * (kOptimizerBytes + static_cast<double>(m_.o.bytes_per_element))});
-      if (m_.o.dp > 1)
-        n_.over_data(bucket.name + ".parameters.all_gather", CommType::all_gather, elements * m_.s.element);
+  template <class Each>
+  void each_kind(const Placed& placed, const Each& each) const {
+    if (placed.dense > 0) each(p_.data, placed.dense, placed.part.name);
+    if (placed.experts > 0) each(p_.experts, placed.experts, placed.part.name + ".experts");
+  }
+
+  std::vector<NodeId> gather_parameters(const Placed& placed) {
+    std::vector<NodeId> gathered;
+    each_kind(placed, [&](const Slot& slot, double elements, const std::string& name) {
+      if (slot.size > 1)
+        gathered.push_back(over(slot, name + ".parameters.all_gather", CommType::all_gather,
+                                share(elements, slot) * static_cast<double>(o_.bytes_per_element)));
+    });
+    return gathered;
+  }
+
+  /// The gradients of a part are complete: they leave while the rest of the backward pass goes on.
+  void reduce(Placed& placed) {
+    placed.reduced.clear();
+    const auto bytes = static_cast<double>(o_.gradient_bytes);
+    const Slot& copies = p_.replicas;
+    each_kind(placed, [&](const Slot& slot, double elements, const std::string& name) {
+      if (slot.size == 1 && copies.size == 1) return;
+      if (slot.size > 1)
+        placed.reduced.push_back(
+            o_.zero == 0 ? over(slot, name + ".gradients.all_reduce", CommType::all_reduce, elements * bytes)
+                         : over(slot, name + ".gradients.reduce_scatter", CommType::reduce_scatter,
+                                share(elements, slot) * static_cast<double>(slot.size) * bytes));
+      if (copies.size > 1)
+        placed.reduced.push_back(
+            over(copies, name + ".gradients.all_reduce", CommType::all_reduce, share(elements, slot) * bytes));
+    });
+  }
+
+  /// Sums of gradients over other ranks than those with other data: once a step.
+  void finish_gradients() {
+    double dense = 0, experts = 0, own = 0;
+    for (const std::vector<Placed>& parts : chunks_)
+      for (const Placed& placed : parts) {
+        dense += placed.part.unit->parameters.shared_dense;
+        experts += placed.part.unit->parameters.shared_experts;
+        own += updated(placed.dense, p_.data) + updated(placed.experts, p_.experts);
+      }
+    const auto bytes = static_cast<double>(o_.gradient_bytes);
+    const auto sum = [&](const char* name, std::string_view group, double elements) {
+      if (elements > 0)
+        n_.wait(n_.collective(n_.intern(name), CommType::all_reduce, elements * bytes, n_.intern(group),
+                              StageNodes::kTensor));
+    };
+    sum("norms.gradients.all_reduce", "tp", dense);
+    sum("norms.experts.gradients.all_reduce", "etp", experts);
+    if (p_.tied_apart() && (stage_ == 0 || stage_ + 1 == p_.pipeline.stages)) {
+      const Parameters& table = p_.kinds.back()->parameters;
+      wait_for_all();
+      n_.wait(n_.collective(n_.intern("embedding.gradients.all_reduce"), CommType::all_reduce,
+                            updated(table.largest, p_.data) * bytes, n_.intern("tied"), StageNodes::kData));
     }
+    if (p_.schedule->copies > 1) {  // two stages have the same parts, and each the gradients of half of the work
+      wait_for_all();
+      n_.wait(n_.collective(n_.intern("copies.gradients.all_reduce"), CommType::all_reduce, own * bytes,
+                            n_.intern("copy"), StageNodes::kData));
+    }
+    if (!o_.clip) return;
+    wait_for_all();
+    n_.compute("gradients.norm", {0, own * bytes});
+    if (p_.mesh.ranks() > 1)
+      n_.wait(n_.collective(n_.intern("gradients.norm.all_reduce"), CommType::all_reduce, 4, n_.intern(""),
+                            StageNodes::kData));
+  }
+  void wait_for_all() {
+    for (const std::vector<Placed>& parts : chunks_)
+      for (const Placed& placed : parts)
+        for (const NodeId node : placed.reduced) n_.wait(node);
   }
 
-  const Model& m_;
+  /// Each rank updates its share of every part and gives it to the others.
+  void update() {
+    const auto element = static_cast<double>(o_.bytes_per_element);
+    for (const std::vector<Placed>& parts : chunks_)
+      for (size_t i = parts.size(); i-- > 0;) {
+        const Placed& placed = parts[i];
+        const double own = updated(placed.dense, p_.data) + updated(placed.experts, p_.experts);
+        for (const NodeId node : placed.reduced) n_.wait(node);
+        n_.compute(placed.part.name + ".optimizer", {0, own * (kOptimizerBytes + element)});
+        if (o_.zero == 1 || o_.zero == 2) gather_parameters(placed);
+      }
+  }
+
+  const Plan& p_;
+  const StepOptions& o_;
   StageNodes n_;
-  const std::vector<int64_t>& first_layers_;
   const int64_t stage_;
-  std::vector<NodeId> ends_;  ///< of each item so far, its last computation
-  std::vector<Bucket> buckets_;
+  std::vector<std::vector<Placed>> chunks_;
+  std::vector<NodeId> ends_;  ///< of each task so far, its last computation
+  std::vector<StringId> axis_groups_;
+  // Of run(): by step its node, and whether another waits for it; what the step waits for.
+  std::vector<NodeId> nodes_, on_;
+  std::vector<uint8_t> awaited_;
 };
 
 }  // namespace
 
-Result<StageTrace> build_stage(const Model& model, const std::vector<int64_t>& first_layers, int64_t stage) {
-  return Stage(model, first_layers, stage).build();
-}
+Result<StageTrace> build_stage(const Plan& plan, int64_t stage) { return Stage(plan, stage).build(); }
 
 }  // namespace chakra::gen

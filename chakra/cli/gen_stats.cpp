@@ -1,0 +1,120 @@
+#include "chakra/cli/gen_stats.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "chakra/view/view.h"
+
+namespace chakra::cli {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+std::pair<size_t, size_t> fewest_and_most_nodes(const trace::ClassJob& job) {
+  const auto [least, most] =
+      std::minmax_element(job.classes.begin(), job.classes.end(),
+                          [](const trace::Trace& a, const trace::Trace& b) { return a.size() < b.size(); });
+  return {least->size(), most->size()};
+}
+
+const gen::ClassStats& fullest(const gen::StepStats& stats) {
+  return *std::max_element(
+      stats.classes.begin(), stats.classes.end(),
+      [](const gen::ClassStats& a, const gen::ClassStats& b) { return a.memory.sum() < b.memory.sum(); });
+}
+
+int64_t whole(double bytes) { return std::llround(bytes); }
+
+Json memory_json(const gen::Memory& memory) {
+  return {{"parameters", whole(memory.parameters)},
+          {"gradients", whole(memory.gradients)},
+          {"optimizer", whole(memory.optimizer)},
+          {"activations_peak", whole(memory.activations_peak)}};
+}
+
+}  // namespace
+
+std::string step_text(const std::string& folder, const gen::StepOptions& step, const trace::ClassJob& job,
+                      const gen::StepStats& stats) {
+  const auto [least, most] = fewest_and_most_nodes(job);
+  std::string shape = fmt::format("tp {} x pp {} x dp {}", step.tp, step.pp, step.dp);
+  if (step.cp > 1) shape = fmt::format("tp {} x cp {} x pp {} x dp {}", step.tp, step.cp, step.pp, step.dp);
+  if (step.ep > 1) shape += fmt::format("; ep {}", step.ep);
+  return fmt::format(
+      "{}: {} ranks ({}) in {} classes, {} to {} nodes each\n"
+      "{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}\n",
+      folder.empty() ? "step" : folder, show_count(static_cast<int64_t>(job.ranks.size())), shape, job.classes.size(),
+      show_count(least), show_count(most), static_cast<double>(stats.parameters), stats.tokens, stats.operations,
+      show_percent(stats.bubble));
+}
+
+std::string stats_text(const gen::StepStats& stats, double device_memory_gib) {
+  const gen::ClassStats& most = fullest(stats);
+  const gen::Memory& m = most.memory;
+  std::string text = fmt::format(
+      "\nparameters          {} (tied once), {} active for a token\n"
+      "operations          {:.6g} of all ranks: products only, a multiply-add counts 2\n",
+      show_count(stats.parameters), show_count(stats.active_parameters), stats.operations);
+  for (const gen::Surplus& row : stats.surplus)
+    text += fmt::format("  surplus           {:.6g} in {}: ranks do the same, or padding\n", row.operations, row.name);
+  const auto line = [&](const char* name, double bytes, const char* formula) {
+    text += fmt::format("  {:<18}{:8.2f} GiB  {}\n", name, bytes / kGib, formula);
+  };
+  text += fmt::format("memory of rank {}, which needs most\n", most.first_rank);
+  line("parameters", m.parameters, "elements of the rank; ZeRO 3: its share");
+  line("gradients", m.gradients, "likewise; ZeRO 2 and 3: its share");
+  line("optimizer", m.optimizer, "Adam: 12 bytes an element; ZeRO 1 to 3: of its share");
+  line("activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight");
+  line("sum", m.sum(), m.sum() <= device_memory_gib * kGib ? "fits into the device" : "does not fit into the device");
+  table::Table table{"",
+                     {{"rank", table::Table::Kind::text},
+                      {"group", table::Table::Kind::text},
+                      {"type", table::Table::Kind::text},
+                      {"count", table::Table::Kind::text},
+                      {"buffers", table::Table::Kind::text},
+                      {"sent with a ring", table::Table::Kind::text}},
+                     {}};
+  for (const gen::ClassStats& rank : stats.classes)
+    for (const gen::Communication& c : rank.communication)
+      table.rows.push_back({fmt::format("{} ({} alike)", rank.first_rank, rank.ranks), c.group, c.type,
+                            show_count(c.count), fmt::format("{:.4f} GiB", c.bytes / kGib),
+                            fmt::format("{:.4f} GiB", c.wire_bytes / kGib)});
+  return text + "\n" + view::to_text(table, SIZE_MAX);
+}
+
+Json step_json(const std::string& folder, const trace::ClassJob& job, const gen::StepStats& stats) {
+  const auto [least, most] = fewest_and_most_nodes(job);
+  Json json;
+  if (!folder.empty()) json["folder"] = folder;
+  json["classes"] = job.classes.size();
+  json["nodes_per_rank"] = {{"least", least}, {"most", most}};
+  json["parameters"] = stats.parameters;
+  json["active_parameters"] = stats.active_parameters;
+  json["tokens"] = stats.tokens;
+  json["operations"] = stats.operations;
+  json["ideal_bubble"] = stats.bubble;
+  json["memory_per_rank"] = memory_json(fullest(stats).memory);
+  for (const gen::Surplus& row : stats.surplus)
+    json["surplus"].push_back({{"name", row.name}, {"operations", row.operations}});
+  json["rank_count"] = job.ranks.size();
+  for (const gen::ClassStats& rank : stats.classes) {
+    Json communication = Json::array();
+    for (const gen::Communication& c : rank.communication)
+      communication.push_back({{"group", c.group},
+                               {"type", c.type},
+                               {"count", c.count},
+                               {"bytes", whole(c.bytes)},
+                               {"wire_bytes", whole(c.wire_bytes)}});
+    json["ranks"].push_back({{"first_rank", rank.first_rank},
+                             {"count", rank.ranks},
+                             {"parameters", whole(rank.parameters)},
+                             {"operations", rank.operations},
+                             {"memory_per_rank", memory_json(rank.memory)},
+                             {"communication", communication}});
+  }
+  return json;
+}
+
+}  // namespace chakra::cli

@@ -1,0 +1,157 @@
+// Backward: a rule per operator for the gradients of its inputs and of its weights.
+#include <map>
+
+#include "chakra/gen/compiler.h"
+
+namespace chakra::gen {
+
+/// Tokens that were gathered for a product are kept as they were before, if not asked otherwise.
+Placements Compiler::kept_at(const Op& op, size_t input, const Placements& needed) const {
+  Placements at = needed;
+  const size_t tp = index(Axis::tp);
+  const Placement made = settled(values_[made_[op.inputs[input]]].at, op.inputs[input])[tp];
+  if (!s_.keep_gathered && made.kind == Placement::Kind::sharded && at[tp] == kReplicated) at[tp] = made;
+  return at;
+}
+
+void Compiler::backward(Program& inputs, Program& weights) {
+  to_ = &inputs;
+  weights_ = &weights;
+  moved_.clear();
+  late_.clear();
+  terms_.assign(g_.tensors.size(), {});
+  gradient_.assign(g_.tensors.size(), kNone);
+  left_.assign(g_.tensors.size(), 0);
+  if (s_.recompute == Recompute::full && g_.input != Graph::kNone && g_.output != Graph::kNone) recompute();
+  for (const Op& op : g_.ops) {
+    if (op.kind == OpKind::reduce) continue;
+    const size_t numbers = op.kind == OpKind::loss ? 1 : op.inputs.size();  // those of a token have no gradient
+    for (size_t i = 0; i < numbers; ++i) ++left_[op.inputs[i]];
+  }
+  if (g_.output != Graph::kNone) gradient_[g_.output] = value(g_.output, natural(g_.output));
+  for (size_t i = g_.ops.size(); i-- > 0;)
+    if (g_.ops[i].kind != OpKind::reduce) gradients_of(g_.ops[i]);
+  late_gradients();
+}
+
+/// The forward pass again. What it gathers is not kept by it either.
+void Compiler::recompute() {
+  const std::vector<size_t> made = made_;
+  const size_t first = to_->size();
+  Program* const program = to_;
+  forward(*program);
+  for (size_t i = first; i < program->size(); ++i) (*program)[i].name += ".again";
+  made_ = made;
+  moved_.clear();
+}
+
+void Compiler::gradients_of(const Op& op) {
+  const auto same = [&](double times) {  // passes over the tensors of forward
+    std::vector<Placements> at = needs(op);
+    Work w = work(op, at, result(op, at));
+    return Work{times * w.flops, times * w.bytes};
+  };
+  if (op.kind == OpKind::loss) {
+    const Placements at = needs(op)[0];
+    compute("loss.grad", {0, 2 * bytes(op.inputs[0], at)}, {});
+    return contribute(op.inputs[0], value(op.inputs[0], at));
+  }
+  const size_t arrived = gradient_[op.output];
+  if (op.kind == OpKind::add) {
+    for (const size_t input : op.inputs) contribute(input, arrived);
+    return;
+  }
+  const Placements needed = dual(values_[made_[op.output]].at);
+  if (op.kind == OpKind::lookup) {
+    late_.push_back({static_cast<size_t>(&op - g_.ops.data()), arrived, kNone});
+    return late_gradients();
+  }
+  const size_t dy = convert(arrived, needed, ".grad");
+  switch (op.kind) {
+    case OpKind::matmul: return matmul_gradients(op, dy);
+    case OpKind::attention: {
+      const Work w = same(1);
+      if (s_.recompute == Recompute::selective)  // fused: only the scores; else all of it
+        compute(op.name + ".again", {w.flops * (s_.fused_attention ? 0.5 : 1), w.bytes}, {});
+      const Work twice{2 * w.flops, 2 * w.bytes};
+      if (rings(op)) ring(op, op.name + ".grad", twice, true, {dy});
+      else compute(op.name + ".grad", twice, {dy});
+      break;
+    }
+    default: compute(op.name + ".grad", same(2), {dy});
+  }
+  const std::vector<Placements> at = needs(op);
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    Placements gradient = at[i];
+    // Every rank's queries met these keys and values.
+    if (op.kind == OpKind::attention && s_.mesh.of(Axis::cp) > 1 && s_.context == ContextKind::gather && i > 0)
+      gradient[index(Axis::cp)] = kPartial;
+    contribute(op.inputs[i], value(op.inputs[i], gradient));
+  }
+}
+
+/// The inputs' gradient first: others wait for it.
+void Compiler::matmul_gradients(const Op& op, size_t dy) {
+  const size_t input = op.inputs[0], made = made_[input];
+  const Placements at = needs(op)[0], kept = kept_at(op, 0, at);
+  size_t x = made;
+  if (kept != values_[made].at) {
+    const auto [found, added] = moved_.try_emplace({made, kept}, kNone);
+    if (added) found->second = value(input, kept);
+    x = found->second;
+  }
+  if (weights_ == to_) x = convert(x, at, ".again");
+  const Work w = matmul(op, at);
+  compute(op.name + ".dgrad", w, {dy});
+  late_.push_back({static_cast<size_t>(&op - g_.ops.data()), dy, x});
+  // Sharded outputs: each rank has a term of the gradient. Sharded inputs: each has its part.
+  const Placements weight = weight_at(op.weights[0]);
+  Placements gradient = at;
+  for (size_t a = 0; a < at.size(); ++a)
+    if (weight[a] != kReplicated && at[a] == kReplicated) gradient[a] = kPartial;
+  contribute(input, value(input, gradient));
+}
+
+void Compiler::contribute(size_t tensor, size_t gradient) {
+  terms_[tensor].push_back(gradient);
+  if (--left_[tensor] > 0) return;
+  finish_gradient(tensor);
+  late_gradients();
+}
+
+/// Terms that are at the same places are added up before they move.
+void Compiler::finish_gradient(size_t tensor) {
+  const Placements target = settled(values_[made_[tensor]].at, tensor);
+  const std::string name = g_.tensors[tensor].name + ".grad.sum";
+  const auto sum = [&](const std::vector<size_t>& terms) {
+    if (terms.size() == 1) return terms[0];
+    const Placements at = values_[terms[0]].at;
+    compute(name, {0, static_cast<double>(terms.size() + 1) * bytes(tensor, at)}, terms);
+    return value(tensor, at);
+  };
+  std::map<Placements, std::vector<size_t>> alike;
+  for (const size_t term : terms_[tensor]) alike[values_[term].at].push_back(term);
+  std::vector<size_t> moved;
+  for (const auto& [at, terms] : alike) moved.push_back(convert(sum(terms), target, ".grad"));
+  gradient_[tensor] = sum(moved);
+}
+
+void Compiler::late_gradients() {
+  Program* const inputs = to_;
+  to_ = weights_;
+  for (const LateGradient& late : late_) {
+    const Op& op = g_.ops[late.op];
+    if (op.kind == OpKind::lookup) {
+      const size_t dy = convert(late.dy, dual(values_[made_[op.output]].at), ".grad");
+      compute(op.name + ".grad", {0, 3 * bytes(op.output, values_[dy].at)}, {dy});
+      continue;
+    }
+    const Placements at = needs(op)[0];
+    const size_t x = convert(late.x, at, ".again");
+    compute(op.name + ".wgrad", matmul(op, at), {late.dy, x});
+  }
+  late_.clear();
+  to_ = inputs;
+}
+
+}  // namespace chakra::gen

@@ -1,0 +1,79 @@
+// The compiler of program.h: forward in program.cpp, backward in backward.cpp.
+#pragma once
+
+#include <map>
+#include <utility>
+
+#include "chakra/gen/program.h"
+
+namespace chakra::gen {
+
+class Compiler {
+ public:
+  Compiler(const Graph& graph, const Spread& spread) : g_(graph), s_(spread), made_(graph.tensors.size(), kNone) {}
+
+  void forward(Program& program);
+  /// `weights`: where the gradients of weights go; may be the same. Requires that forward() came before.
+  void backward(Program& inputs, Program& weights);
+  Parameters parameters() const;
+  /// Bytes that forward keeps for backward; of what is handed on.
+  double kept() const;
+  double passed() const;
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+  /// A tensor, or its gradient, as it is at some point of a program.
+  struct Value {
+    size_t tensor;
+    Placements at;
+    const Program* program = nullptr;  ///< whose step `wait` brings it
+    size_t wait = kNone;
+  };
+  struct LateGradient {
+    size_t op, dy, x;
+  };
+
+  // ---- placements ----------------------------------------------------------------------------------------------
+  Placements natural(size_t tensor) const;
+  Placements settled(const Placements& at, size_t tensor) const;
+  Placements weight_at(const Weight& weight) const;
+  /// Where an operator needs its inputs, and where its output is then; where it needs the gradient of its output.
+  std::vector<Placements> needs(const Op& op) const;
+  Placements result(const Op& op, const std::vector<Placements>& inputs) const;
+  static Placements dual(Placements at);
+
+  // ---- steps ---------------------------------------------------------------------------------------------------
+  size_t value(size_t tensor, const Placements& at) {
+    values_.push_back({tensor, at});
+    return values_.size() - 1;
+  }
+  /// The value moved to where it is needed: the collectives come from move(), reductions first, gathers last.
+  size_t convert(size_t v, const Placements& to, const char* suffix);
+  void compute(std::string name, const Work& work, const std::vector<size_t>& inputs);
+  bool rings(const Op& op) const;
+  void ring(const Op& op, const std::string& name, const Work& work, bool gradients, const std::vector<size_t>& inputs);
+  double bytes(size_t tensor, const Placements& at) const;
+  Work work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const;
+  Work matmul(const Op& op, const Placements& x) const;
+
+  // ---- backward ------------------------------------------------------------------------------------------------
+  Placements kept_at(const Op& op, size_t input, const Placements& needed) const;
+  void recompute();
+  void gradients_of(const Op& op);
+  void matmul_gradients(const Op& op, size_t dy);
+  void contribute(size_t tensor, size_t gradient);
+  void finish_gradient(size_t tensor);
+  void late_gradients();
+
+  const Graph& g_;
+  const Spread& s_;
+  std::vector<Value> values_;
+  std::vector<size_t> made_;                               ///< by tensor
+  std::map<std::pair<size_t, Placements>, size_t> moved_;  ///< value, where to
+  Program *to_ = nullptr, *weights_ = nullptr;
+  std::vector<std::vector<size_t>> terms_;  ///< of gradients, by tensor
+  std::vector<size_t> left_, gradient_;     ///< by tensor: operators that have not given their term
+  std::vector<LateGradient> late_;
+};
+
+}  // namespace chakra::gen

@@ -1,0 +1,53 @@
+// The ranks of a job as points of a mesh: how many along each way of being parallel, and which rank is where. The dense
+// parts of a model see a stage's ranks as tp x cp x dp, its experts see the same ranks as etp x ep x edp.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::gen {
+
+enum class Axis : uint8_t { tp, cp, dp, etp, ep, edp, pp };
+inline constexpr std::array<std::string_view, 7> kAxisNames{"tp", "cp", "dp", "etp", "ep", "edp", "pp"};
+constexpr size_t index(Axis axis) { return static_cast<size_t>(axis); }
+
+struct Mesh {
+  std::array<int64_t, 7> size{1, 1, 1, 1, 1, 1, 1}, stride{};
+
+  int64_t of(Axis axis) const { return size[gen::index(axis)]; }
+  int64_t ranks() const { return of(Axis::tp) * of(Axis::cp) * of(Axis::dp) * of(Axis::pp); }
+  int64_t place(int64_t rank, Axis axis) const { return rank / stride[gen::index(axis)] % of(axis); }
+  /// The rank as many steps further along an axis, coming round.
+  int64_t moved(int64_t rank, Axis axis, int64_t steps) const;
+};
+
+/// Gives the axes of `mesh` their strides: `order` names them, neighbours first, joined with '-'. tp, dp and pp must be
+/// there, cp and ep where they are more than one. etp stands where tp does, edp where dp does. The sizes are positive
+/// and etp x ep x edp = tp x cp x dp. Errors (usage): gen.step.order.
+Result<Mesh> ordered(Mesh mesh, std::string_view order);
+
+/// Ranks that communicate, as seen by one of them: those that differ only in their places on `axes`, all of one mesh of
+/// a stage or pp. On the first axis not always all of its places meet.
+struct Slot {
+  enum class Places : uint8_t {
+    all,
+    near,     ///< `block` neighbours
+    far,      ///< one of each `block`
+    ends,     ///< first and last
+    mirrored  ///< i and n - 1 - i
+  };
+  std::string name;
+  std::vector<Axis> axes;
+  int64_t size = 1;  ///< ranks of a group
+  Places places = Places::all;
+  int64_t block = 1;
+};
+
+/// All groups of that kind. Members ascend. Cost: O(ranks).
+std::vector<std::vector<int64_t>> groups(const Mesh& mesh, const Slot& slot);
+
+}  // namespace chakra::gen

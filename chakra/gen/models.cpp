@@ -1,0 +1,129 @@
+// Presets: models by name.
+#include "chakra/gen/model.h"
+
+namespace chakra::gen {
+namespace {
+
+struct Sizes {
+  int64_t layers, hidden, heads, kv_heads, head_dim, width, sequence, vocabulary;
+};
+
+Block dense(const Sizes& s) {
+  Block b;
+  b.attention.heads = s.heads;
+  b.attention.kv_heads = s.kv_heads;
+  b.attention.head_dim = b.attention.value_dim = s.head_dim;
+  b.mlp.width = s.width;
+  return b;
+}
+
+Model repeated(std::string_view name, const Sizes& s, const Block& block) {
+  Model m;
+  m.name = name;
+  m.hidden = s.hidden;
+  m.vocabulary = s.vocabulary;
+  m.sequence = s.sequence;
+  for (int64_t i = 0; i < s.layers; ++i) add_layer(m, block);
+  return m;
+}
+
+Model llama(std::string_view name, const Sizes& s) { return repeated(name, s, dense(s)); }
+
+Model gpt(std::string_view name, const Sizes& s, bool tied) {
+  Block b = dense(s);
+  b.mlp.gated = false;
+  b.mlp.bias = b.attention.q_bias = b.attention.kv_bias = b.attention.out_bias = true;
+  Model m = repeated(name, s, b);
+  m.learned_positions = s.sequence;
+  m.norm = Norm::layer;
+  m.norm_bias = true;
+  m.tied = tied;
+  return m;
+}
+
+Model with_experts(std::string_view name, const Sizes& s, const Experts& experts) {
+  Block b = dense(s);
+  b.experts = experts;
+  return repeated(name, s, b);
+}
+
+Model qwen3_moe(std::string_view name, const Sizes& s, const Experts& experts) {
+  Block b = dense(s);
+  b.attention.q_norm = b.attention.k_norm = s.head_dim;
+  b.experts = experts;
+  return repeated(name, s, b);
+}
+
+/// The first layers are dense.
+Model deepseek(std::string_view name, const Sizes& s, const Attention& attention, int64_t dense_layers,
+               const Experts& experts) {
+  Sizes head = s;
+  head.layers = dense_layers;
+  Block b = dense(s);
+  b.attention = attention;
+  Model m = repeated(name, head, b);
+  b.mlp = {};
+  b.experts = experts;
+  for (int64_t i = dense_layers; i < s.layers; ++i) add_layer(m, b);
+  return m;
+}
+
+Attention latent(int64_t heads, int64_t q_rank) {
+  Attention a;
+  a.heads = a.kv_heads = heads;
+  a.head_dim = 128 + 64;
+  a.value_dim = 128;
+  a.q_rank = q_rank;
+  a.kv_rank = 512;
+  a.rope_dim = 64;
+  return a;
+}
+
+Model qwen3(std::string_view name, const Sizes& s, bool tied) {
+  Block b = dense(s);
+  b.attention.q_norm = b.attention.k_norm = s.head_dim;
+  Model m = repeated(name, s, b);
+  m.tied = tied;
+  return m;
+}
+
+}  // namespace
+
+std::span<const ModelRow> models() {
+  // Sizes: the papers named in the rows, and the models' own config.json.
+  static const std::vector<ModelRow> rows{
+      {"tiny", "0.6 million parameters, to try things out", llama("tiny", {8, 64, 8, 4, 8, 256, 128, 1024})},
+      {"llama2-7b", "Llama 2, 7 billion parameters (arXiv 2307.09288)",
+       llama("llama2-7b", {32, 4096, 32, 32, 128, 11008, 4096, 32000})},
+      {"llama2-70b", "Llama 2, 70 billion parameters (arXiv 2307.09288)",
+       llama("llama2-70b", {80, 8192, 64, 8, 128, 28672, 4096, 32000})},
+      {"llama3-8b", "Llama 3, 8 billion parameters (arXiv 2407.21783)",
+       llama("llama3-8b", {32, 4096, 32, 8, 128, 14336, 8192, 128256})},
+      {"llama3-70b", "Llama 3, 70 billion parameters (arXiv 2407.21783)",
+       llama("llama3-70b", {80, 8192, 64, 8, 128, 28672, 8192, 128256})},
+      {"llama3-405b", "Llama 3, 405 billion parameters (arXiv 2407.21783)",
+       llama("llama3-405b", {126, 16384, 128, 8, 128, 53248, 8192, 128256})},
+      {"gpt-165m", "A GPT of 165 million parameters, embedding and head apart",
+       gpt("gpt-165m", {12, 768, 12, 12, 64, 3072, 2048, 51200}, false)},
+      {"gpt3-175b", "GPT-3, 175 billion parameters (arXiv 2005.14165)",
+       gpt("gpt3-175b", {96, 12288, 96, 96, 128, 49152, 2048, 50257}, true)},
+      {"qwen3-8b", "Qwen 3, 8 billion parameters (arXiv 2505.09388)",
+       qwen3("qwen3-8b", {36, 4096, 32, 8, 128, 12288, 40960, 151936}, false)},
+      {"qwen3-30b-a3b", "Qwen 3, 30 billion parameters in experts, 3 active (arXiv 2505.09388)",
+       qwen3_moe("qwen3-30b-a3b", {48, 2048, 32, 4, 128, 0, 40960, 151936}, {128, 8, 768})},
+      {"mixtral-8x7b", "Mixtral, 47 billion parameters in 8 experts (arXiv 2401.04088)",
+       with_experts("mixtral-8x7b", {32, 4096, 32, 8, 128, 0, 32768, 32000}, {8, 2, 14336})},
+      {"deepseek-moe-16b", "DeepSeekMoE, 16 billion parameters (arXiv 2401.06066)",
+       deepseek("deepseek-moe-16b", {28, 2048, 16, 16, 128, 10944, 4096, 102400},
+                dense({0, 0, 16, 16, 128, 0, 0, 0}).attention, 1, {64, 6, 1408, 2 * 1408})},
+      {"deepseek-v2", "DeepSeek-V2, 236 billion parameters (arXiv 2405.04434)",
+       deepseek("deepseek-v2", {60, 5120, 128, 128, 128, 12288, 163840, 102400}, latent(128, 1536), 1,
+                {160, 6, 1536, 2 * 1536})},
+      {"deepseek-v3", "DeepSeek-V3, 671 billion parameters (arXiv 2412.19437)",
+       deepseek("deepseek-v3", {61, 7168, 128, 128, 128, 18432, 163840, 129280}, latent(128, 1536), 3,
+                {256, 8, 2048, 2048})},
+  };
+  return rows;
+}
+
+}  // namespace chakra::gen

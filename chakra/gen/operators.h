@@ -1,0 +1,85 @@
+// A block of a model as a table of tensor operators with named dimensions. What an operator costs follows from the
+// sizes of its tensors, what it communicates from their placements (placement.h); no operator knows of ranks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chakra/gen/model.h"
+#include "chakra/gen/placement.h"
+
+namespace chakra::gen {
+
+struct Extent {
+  Dim dim = Dim::none;
+  double count = 1;  ///< what can be dealt out to ranks
+  double unit = 1;   ///< elements of each: of heads their width
+};
+struct Tensor {
+  std::string name;
+  std::vector<Extent> dims;
+  bool wide = false;  ///< 32 bits an element, whatever the model's are
+};
+
+/// Parameters. `cut`: the dimension along which the tensor-parallel ranks have parts of it; none: each has all of it.
+struct Weight {
+  std::vector<Extent> dims;
+  Dim cut = Dim::none;
+};
+
+enum class OpKind : uint8_t {
+  lookup,      ///< rows of a table
+  matmul,      ///< the last dimension of the input times weights[0]; a bias follows
+  norm,        ///< along the last dimension
+  rotate,      ///< positions into queries or keys
+  attention,   ///< inputs: queries; keys; values (absent: in the keys' tensor)
+  activation,  ///< of one input, or of one times the other
+  add,
+  reduce,    ///< one number of the last dimension
+  loss,      ///< inputs: logits; numbers about them
+  dispatch,  ///< tokens to the experts they take: inputs: tokens; router's choice
+  combine    ///< and back: inputs: tokens of experts; router's choice
+};
+
+struct Op {
+  OpKind kind;
+  std::string name;
+  std::vector<size_t> inputs;  ///< into Block graph's tensors
+  size_t output = 0;
+  std::vector<Weight> weights;
+  double keys = 0;    ///< attention: that a query is multiplied with, on average
+  double widths = 0;  ///< attention: elements of a key and of a value
+  double reads = 1;   ///< passes over the inputs
+  bool mask = false;  ///< a byte per element of the output is kept for backward (dropout)
+};
+
+struct Graph {
+  std::vector<Tensor> tensors;
+  std::vector<Op> ops;  ///< each after what it needs
+  static constexpr size_t kNone = SIZE_MAX;
+  size_t input = kNone, output = kNone;  ///< what comes from the part before, and goes to the one after
+};
+
+/// Of a micro-batch, all data-parallel ranks' together.
+struct Batch {
+  double sequences = 1, tokens = 1;  ///< tokens of a sequence
+  bool dropout = false;
+};
+
+/// A layer of that kind; the embedding; the last norm, the head and the loss.
+Graph layer_graph(const Model& model, const Block& block, const Batch& batch);
+Graph embedding_graph(const Model& model, const Batch& batch);
+Graph head_graph(const Model& model, const Batch& batch);
+
+/// Keys that a query of a sequence meets, on average: half of it where tokens look back only.
+double average_keys(double tokens, bool causal, int64_t window);
+
+/// Operations (products only: a multiply-add counts 2) and bytes read and written.
+struct Work {
+  double flops = 0, bytes = 0;
+};
+
+/// Elements that a rank has of it. Heads of keys and values and the vocabulary are rounded up, so there may be surplus.
+double elements(const std::vector<Extent>& dims, const Placements& at, const Mesh& mesh);
+
+}  // namespace chakra::gen

@@ -1,0 +1,198 @@
+// What can be done, and who does which part of it.
+#include "chakra/gen/plan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace chakra::gen {
+namespace {
+
+constexpr double kMostRanks = 1 << 22;
+constexpr double kMostNodes = 50e6;  // of all classes
+
+double real(int64_t n) { return static_cast<double>(n); }
+tl::unexpected<Error> wrong(const char* tag, std::string text) { return fail(Code::usage, tag, std::move(text)); }
+
+Result<void> multiple(const char* what, int64_t of, const char* by, int64_t n) {
+  if (of % n == 0) return {};
+  return wrong("gen.step.divide", fmt::format("{}, {}, is not a multiple of {}, {}", what, of, by, n));
+}
+
+Result<void> check_ranges(const StepOptions& o) {
+  for (const NumberRow& row : kNumbers)
+    if (const int64_t value = o.*row.value; value < row.least || value > row.most)
+      return wrong("gen.step.range",
+                   fmt::format("{} is {}; from {} to {} are possible", row.name, value, row.least, row.most));
+  const auto positive = [](double x) { return x > 0 && x <= 1e24; };
+  if (!positive(o.peak_flop_per_s) || !positive(o.memory_bytes_per_s) || !positive(o.efficiency) || o.efficiency > 1)
+    return wrong("gen.step.range",
+                 "the device's peak and bandwidth are above 0, its efficiency is above 0 and at most 1");
+  if (o.model.layers.empty()) return wrong("gen.step.range", "the model has no layer");
+  if (o.model.mtp_layers > 0)
+    return wrong("gen.step.unsupported", "steps of layers of multi-token prediction are not known; leave out --mtp");
+  return {};
+}
+
+Result<void> check_attention(const StepOptions& o, const Attention& a) {
+  const bool by_heads = o.cp > 1 && o.context == ContextKind::all_to_all;
+  CHAKRA_TRY(multiple("heads", a.heads, by_heads ? "tp x cp" : "tp", by_heads ? o.tp * o.cp : o.tp));
+  if (by_heads && a.kv_rank == 0) return multiple("kv-heads", a.kv_heads, "tp x cp", o.tp * o.cp);
+  if (a.kv_rank > 0) return {};
+  if (a.kv_heads >= o.tp) return multiple("kv-heads", a.kv_heads, "tp", o.tp);
+  return multiple("tp", o.tp, "kv-heads", a.kv_heads);
+}
+
+Result<void> check_block(const StepOptions& o, const Block& block) {
+  CHAKRA_TRY(check_attention(o, block.attention));
+  if (!block.experts) return multiple("ffn", block.mlp.width, "tp", o.tp);
+  CHAKRA_TRY(multiple("experts", block.experts->count, "ep", o.ep));
+  CHAKRA_TRY(multiple("width of an expert", block.experts->width, "etp", o.etp));
+  CHAKRA_TRY(multiple("width of the shared experts", block.experts->shared_width, "tp", o.tp));
+  if (o.tp > 1 && !o.sequence_parallel)
+    return wrong("gen.step.divide", "experts with tensor parallelism need sequence parallelism");
+  return {};
+}
+
+Result<void> check_shares(const StepOptions& o) {
+  const bool experts = std::any_of(o.model.blocks.begin(), o.model.blocks.end(),
+                                   [](const Block& block) { return block.experts.has_value(); });
+  if (o.ep > 1 && !experts) return wrong("gen.step.divide", "the model has no experts; ep must be 1");
+  for (const Block& block : o.model.blocks) CHAKRA_TRY(check_block(o, block));
+  if (o.sequence_parallel || o.cp > 1)
+    CHAKRA_TRY(multiple("sequence", o.sequence, o.cp > 1 ? "tp x cp" : "tp", (o.sequence_parallel ? o.tp : 1) * o.cp));
+  if (o.zero_ranks > 0) {
+    CHAKRA_TRY(multiple("dp", o.dp, "zero-ranks", o.zero_ranks));
+    if (experts) return wrong("gen.step.divide", "zero-ranks are not known for experts");
+    if (o.zero == 0) return wrong("gen.step.divide", "zero-ranks need --zero 1, 2 or 3");
+  }
+  return multiple("tp x cp x dp", o.tp * o.cp * o.dp, "etp x ep", o.etp * o.ep);
+}
+
+/// Where the layers cannot be dealt out evenly, the embedding and the head count as a layer each, and the remaining
+/// ones go to the pieces after the first.
+std::vector<int64_t> deal_layers(int64_t layers, int64_t pieces, bool ends) {
+  const bool count = ends && layers % pieces != 0;
+  const int64_t dealt = count ? layers + 2 : layers, rest = dealt % pieces, from = count ? 1 : 0;
+  std::vector<int64_t> first{0};
+  for (int64_t s = 0; s < pieces; ++s) {
+    const bool end = count && (s == 0 || s + 1 == pieces);
+    first.push_back(first.back() + dealt / pieces + (s >= from && s < from + rest) - end);
+  }
+  return first;
+}
+
+Result<void> choose_schedule(Plan& plan) {
+  StepOptions& o = plan.o;
+  if (o.schedule.empty()) o.schedule = o.virtual_stages > 1 ? "interleaved" : "1f1b";
+  plan.schedule = find_schedule(o.schedule);
+  if (!plan.schedule) return wrong("gen.step.schedule", fmt::format("there is no schedule {}", quote(o.schedule)));
+  plan.pipeline = {o.pp, plan.schedule->chunks > 0 ? plan.schedule->chunks : o.virtual_stages, o.micro_batches};
+  if (plan.schedule->chunks == 1 && o.virtual_stages > 1)
+    return wrong("gen.step.schedule", fmt::format("{} has no virtual stages", o.schedule));
+  if (const std::string why = plan.schedule->refuse(plan.pipeline); !why.empty())
+    return wrong("gen.step.divide", fmt::format("{} cannot be: {}", o.schedule, why));
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Unit>> compile_parts(const StepOptions& o, const Mesh& mesh) {
+  Spread spread;
+  spread.mesh = mesh;
+  spread.sequence_parallel = o.sequence_parallel && mesh.of(Axis::tp) > 1;
+  spread.keep_gathered = o.keep_gathered;
+  spread.fused_attention = o.fused_attention;
+  spread.context = o.context;
+  spread.element = real(o.bytes_per_element);
+  const Batch batch{real(o.micro_batch_size) * real(o.dp), real(o.sequence), *o.dropout};
+  std::vector<std::unique_ptr<Unit>> units;
+  const auto add = [&](const Graph& graph, Recompute recompute) {
+    spread.recompute = recompute;
+    units.push_back(std::make_unique<Unit>(compile(graph, spread)));
+  };
+  for (const Block& block : o.model.blocks) add(layer_graph(o.model, block, batch), o.recompute);
+  add(embedding_graph(o.model, batch), Recompute::none);
+  add(head_graph(o.model, batch), Recompute::none);
+  return units;
+}
+
+int64_t Plan::holder(int64_t piece, int64_t chunk) const {
+  int64_t other = -1;
+  for (int64_t stage = 0; stage < pipeline.stages; ++stage)
+    for (int64_t c = 0; c < pipeline.chunks; ++c) {
+      if (this->piece(stage, c) != piece) continue;
+      if (c == chunk) return stage;
+      other = stage;
+    }
+  return other;
+}
+
+std::vector<Part> Plan::parts(int64_t piece) const {
+  std::vector<Part> result;
+  const auto at = [](int64_t n) { return static_cast<size_t>(n); };
+  const auto add = [&](std::string name, size_t kind) {
+    result.push_back({std::move(name), kinds[kind].get(), kinds[kind]->parameters});
+  };
+  if (piece == 0 && o.ends) add("embedding", kinds.size() - 2);
+  for (int64_t layer = first_layers[at(piece)]; layer < first_layers[at(piece + 1)]; ++layer)
+    add(fmt::format("layer{}", layer), o.model.layers[at(layer)]);
+  if (piece + 1 == pieces() && o.ends) {
+    add("head", kinds.size() - 1);
+    if (o.model.tied && !tied_apart()) result.back().parameters.dense -= result.back().parameters.largest;
+  }
+  return result;
+}
+
+std::vector<Slot> Plan::slots(int64_t stage) const {
+  std::vector<Slot> result;
+  for (const Axis axis : {Axis::tp, Axis::cp, Axis::etp, Axis::ep})
+    if (mesh.of(axis) > 1) result.push_back({std::string(kAxisNames[index(axis)]), {axis}, mesh.of(axis)});
+  const bool has_experts = std::any_of(o.model.blocks.begin(), o.model.blocks.end(),
+                                       [](const Block& block) { return block.experts.has_value(); });
+  if (o.context == ContextKind::ring) std::erase_if(result, [](const Slot& slot) { return slot.axes[0] == Axis::cp; });
+  if (!has_experts)
+    std::erase_if(result, [](const Slot& slot) { return slot.axes[0] == Axis::etp || slot.axes[0] == Axis::ep; });
+  if (data.size > 1) result.push_back(data);
+  if (has_experts && experts.size > 1) result.push_back(experts);
+  if (replicas.size > 1) result.push_back(replicas);
+  if (schedule->copies > 1) result.push_back({"copy", {Axis::pp}, 2, Slot::Places::mirrored});
+  if (tied_apart() && (stage == 0 || stage + 1 == pipeline.stages))
+    result.push_back({"tied", {Axis::pp}, 2, Slot::Places::ends});
+  return result;
+}
+
+Result<Plan> plan(const StepOptions& options) {
+  Plan plan;
+  plan.o = options;
+  StepOptions& o = plan.o;
+  CHAKRA_TRY(check_ranges(o));
+  CHAKRA_TRY(check_model(o.model));
+  if (o.sequence == 0) o.sequence = o.model.sequence > 0 ? o.model.sequence : 2048;
+  if (o.etp == 0) o.etp = o.tp;
+  if (!o.dropout) o.dropout = o.model.learned_positions > 0;
+  const double ranks = real(o.tp) * real(o.cp) * real(o.pp) * real(o.dp);
+  if (ranks > kMostRanks)
+    return wrong("gen.step.large", fmt::format("{} ranks; at most {} are possible", ranks, kMostRanks));
+  CHAKRA_TRY(check_shares(o));
+  CHAKRA_TRY(choose_schedule(plan));
+  const int64_t layers = static_cast<int64_t>(o.model.layers.size()),
+                pieces = gen::pieces(*plan.schedule, plan.pipeline);
+  if (pieces > layers + (o.ends ? 2 : 0))
+    return wrong("gen.step.layers", fmt::format("{} layers cannot be dealt out to {} pieces", layers, pieces));
+  if (const double nodes = real(o.micro_batches) * (60 * real(layers) + 30 * real(pieces)); nodes > kMostNodes)
+    return wrong("gen.step.large", fmt::format("about {:.3g} nodes; at most {:.3g} are possible", nodes, kMostNodes));
+  plan.mesh.size = {o.tp, o.cp, o.dp, o.etp, o.ep, o.tp * o.cp * o.dp / (o.etp * o.ep), o.pp};
+  CHAKRA_ASSIGN(plan.mesh, ordered(plan.mesh, o.order));
+  plan.data = o.cp > 1 ? Slot{"dp-cp", {Axis::dp, Axis::cp}, o.dp * o.cp} : Slot{"dp", {Axis::dp}, o.dp};
+  if (o.zero_ranks > 0) {
+    plan.data = {"shard", plan.data.axes, o.zero_ranks * o.cp, Slot::Places::near, o.zero_ranks};
+    plan.replicas = {"replica", {Axis::dp}, o.dp / o.zero_ranks, Slot::Places::far, o.zero_ranks};
+  }
+  plan.experts = {"edp", {Axis::edp}, plan.mesh.of(Axis::edp)};
+  plan.kinds = compile_parts(o, plan.mesh);
+  plan.first_layers = deal_layers(layers, pieces, o.ends);
+  return plan;
+}
+
+}  // namespace chakra::gen

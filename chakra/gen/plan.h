@@ -1,0 +1,45 @@
+// A step, decided: its mesh, the parts of the model as programs, who has which part, which groups there are.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chakra/gen/program.h"
+
+namespace chakra::gen {
+
+/// A part of the model on a stage.
+struct Part {
+  std::string name;  ///< "layer3", "embedding", "head"
+  const Unit* unit;
+  Parameters parameters;
+};
+
+struct Plan {
+  StepOptions o;  ///< nothing left to a default
+  Mesh mesh;
+  Pipeline pipeline;
+  const ScheduleRow* schedule = nullptr;
+  std::vector<std::unique_ptr<Unit>> kinds;  ///< of layers; then embedding, head
+  std::vector<int64_t> first_layers;         ///< of each piece of the model, and their number
+  /// Whose ranks sum gradients, and share things out: of dense parts, of experts.
+  Slot data, experts;
+  Slot replicas;  ///< further ranks that sum gradients, and share nothing out; size 1: none
+
+  int64_t pieces() const { return static_cast<int64_t>(first_layers.size()) - 1; }
+  int64_t piece(int64_t stage, int64_t chunk) const { return schedule->piece(pipeline, stage, chunk); }
+  /// The stage that has the piece and works with this chunk's micro-batches.
+  int64_t holder(int64_t piece, int64_t chunk) const;
+  std::vector<Part> parts(int64_t piece) const;
+  /// First and last stage have the same table, and each a part of its gradient.
+  bool tied_apart() const { return o.model.tied && o.ends && pipeline.stages > 1 && schedule->copies == 1; }
+  std::vector<Slot> slots(int64_t stage) const;
+};
+
+/// Errors: those of step().
+Result<Plan> plan(const StepOptions& options);
+/// Parts spread over `mesh`: of layers, embedding, head.
+std::vector<std::unique_ptr<Unit>> compile_parts(const StepOptions& options, const Mesh& mesh);
+
+}  // namespace chakra::gen

@@ -1,0 +1,59 @@
+// What a rank does for a part of the model and a micro-batch: a graph of operators, spread over a mesh, as computations
+// and collectives in order, forward and backward.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "chakra/gen/gen.h"
+#include "chakra/gen/operators.h"
+
+namespace chakra::gen {
+
+struct Spread {
+  Mesh mesh;
+  bool sequence_parallel = true;  ///< between the tensor-parallel parts a rank has a share of the tokens
+  bool keep_gathered = false;     ///< tokens that were gathered are kept for backward, else gathered again
+  bool fused_attention = true;    ///< its scores never reach memory
+  ContextKind context = ContextKind::ring;
+  Recompute recompute = Recompute::none;
+  double element = 2;  ///< bytes
+};
+
+struct Step {
+  enum class Kind : uint8_t {
+    compute,
+    collective,
+    send,    ///< to the next rank of an axis
+    receive  ///< from the one before
+  };
+  std::string name;
+  Kind kind = Kind::compute;
+  Work work;  ///< of a computation
+  trace::CommType type = trace::CommType::unknown;
+  double bytes = 0;  ///< what this rank puts in
+  Axis axis = Axis::tp;
+  /// Steps of the program before, no computations, that it needs besides the computation before it.
+  std::vector<size_t> waits;
+};
+using Program = std::vector<Step>;
+
+/// Parameters of a rank.
+struct Parameters {
+  double dense = 0, experts = 0;  ///< of two kinds: their gradients are summed by other ranks
+  /// Of them those that ranks of a tensor-parallel group have in common and whose gradients are terms of a sum there.
+  double shared_dense = 0, shared_experts = 0;
+  double largest = 0;  ///< elements of the largest tensor
+};
+
+struct Unit {
+  Program forward, backward;                ///< backward: both gradients
+  Program input_gradient, weight_gradient;  ///< the same in two
+  Parameters parameters;
+  double kept = 0;    ///< bytes that forward leaves for backward
+  double passed = 0;  ///< bytes of what it hands on, and of that's gradient
+};
+
+Unit compile(const Graph& graph, const Spread& spread);
+
+}  // namespace chakra::gen
