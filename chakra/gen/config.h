@@ -42,7 +42,6 @@ class Keys {
  private:
   /// The value in the file, of the key or of an older name of it; null where it is absent.
   const Spec* find(std::string_view key);
-  const ModelTypeRow::Default* default_of(std::string_view key) const;
   int64_t number_of(const Spec& value, std::string_view key, int64_t least);
   void stop(Error error);
 
