@@ -130,5 +130,6 @@ Model qwen3_moe(Keys& k);
 Model deepseek(Keys& k);
 Model deepseek_v2(Keys& k);
 Model deepseek_v3(Keys& k);
+Model own(Keys& k);
 
 }  // namespace chakra::gen::build

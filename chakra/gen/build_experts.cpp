@@ -146,6 +146,7 @@ Model deepseek_v2(Keys& k) {
 
 Model deepseek_v3(Keys& k) {
   Model m = outer(k, Norm::rms);
+  m.mtp_layers = k.maybe("num_nextn_predict_layers", 0).value_or(0);
   add_deepseek_layers(k, m, latent(k), false, 1);
   (void)k.maybe("head_dim"), (void)k.maybe("qk_head_dim"), (void)k.maybe("num_key_value_heads");
   return m;

@@ -88,6 +88,7 @@ constexpr auto kAliases = std::to_array<Alias>({{"n_embd", "hidden_size", "gpt2"
                                                 {"num_local_experts", "num_experts", "qwen3_moe"},
                                                 {"num_local_experts", "num_experts", "olmoe"},
                                                 {"num_local_experts", "n_routed_experts", "deepseek_v3"},
+                                                {"num_mtp_layers", "num_nextn_predict_layers", "deepseek_v3"},
                                                 {"num_experts", "n_routed_experts", "deepseek_v2"}});
 
 bool is_null(const Spec& value) {
@@ -205,6 +206,14 @@ std::vector<std::string> Keys::words(std::string_view key) {
   return words;
 }
 
+std::string Keys::word(std::string_view key) {
+  const Spec* value = find(key);
+  if (!value || is_null(*value)) return {};
+  if (value->kind == Spec::Kind::scalar) return value->scalar;
+  stop({Code::bad_input, "gen.model.key", fmt::format("{} is {}, not a word", key, shown(*value)), value->place()});
+  return {};
+}
+
 void Keys::note(std::string tag, std::string text) {
   findings_.add({std::move(tag), Severity::warning, -1, -1, fmt::format("{}: {}", config_.place().file, text)});
 }
@@ -242,13 +251,13 @@ Result<Model> parse_config(std::string_view text, std::string file, Findings& fi
   }
   Keys keys(config, *row);
   Model model = row->build(keys);
-  model.name = row->name;
-  const int64_t mtp = keys.maybe("num_nextn_predict_layers", 0).value_or(0);
+  if (model.name.empty()) model.name = row->name;
   CHAKRA_TRY(keys.result());
-  if (options.mtp) model.mtp_layers = mtp;
-  else if (mtp > 0)
+  if (!options.mtp && model.mtp_layers > 0) {
     findings.push_back({"gen.model.mtp", Severity::note, -1, -1,
-                        fmt::format("{} layers of multi-token prediction are left out", mtp)});
+                        fmt::format("{} layers of multi-token prediction are left out", model.mtp_layers)});
+    model.mtp_layers = 0;
+  }
   if (Result<void> checked = check_model(model); !checked) {
     checked.error().place = config.place();
     return tl::unexpected<Error>(std::move(checked.error()));

@@ -25,6 +25,10 @@ class Keys {
   /// Empty where the key is null or absent.
   std::vector<int64_t> numbers(std::string_view key);
   std::vector<std::string> words(std::string_view key);
+  /// Empty where the key is null or absent.
+  std::string word(std::string_view key);
+  /// Where a key is absent, it has a value that others determine.
+  bool flag_or(std::string_view key, bool otherwise) { return config_.find(key) ? flag(key) : otherwise; }
 
   /// Stops with an error at the key.
   void refuse(std::string_view key, std::string tag, std::string text);

@@ -126,7 +126,7 @@ int64_t kv_bytes_per_token(const Model& model, int64_t bytes_per_element);
 Result<void> check_model(const Model& model);
 
 struct ConfigOptions {
-  bool mtp = false;  ///< with the layers of multi-token prediction that num_nextn_predict_layers counts
+  bool mtp = false;  ///< with the layers of multi-token prediction that the file names
 };
 /// Hugging Face's config.json (or the same keys as YAML), as transformers reads it: an absent key has the default of
 /// its model_type. A key that is not understood and may change the model is a finding, gen.model.unknown_key. Errors:
