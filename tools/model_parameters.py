@@ -42,6 +42,8 @@ def grouped(r):
     c = base(r)
     heads = c["num_attention_heads"]
     c["num_key_value_heads"] = r.choice([None, 1, 2, heads // 2, heads])
+    if r.random() < 0.2:
+        c["head_dim"] = 40
     return c
 
 
@@ -141,6 +143,7 @@ def starcoder2(r):
 def stablelm(r):
     c = grouped(r) | flags(r, "use_qkv_bias", "use_parallel_residual")
     c["num_key_value_heads"] = c["num_key_value_heads"] or 1
+    c.pop("head_dim", None)  # not read
     return c
 
 

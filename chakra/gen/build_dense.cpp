@@ -226,7 +226,8 @@ Model starcoder2(Keys& k) {
 Model stablelm(Keys& k) {
   Model m = outer(k, Norm::layer);
   Block b;
-  b.attention = grouped(k, m);
+  b.attention = multi_head(k, m);  // head_dim is not read
+  b.attention.kv_heads = k.maybe("num_key_value_heads").value_or(b.attention.heads);
   b.attention.q_bias = b.attention.kv_bias = k.flag("use_qkv_bias");
   if (k.flag("qk_layernorm")) k.unsupported("qk_layernorm", "norms of single heads without a bias are not known here");
   b.mlp.width = k.number("intermediate_size");

@@ -82,8 +82,8 @@ Model olmoe(Keys& k) {
   Block b;
   b.attention = grouped(k, m);
   set_biases(b.attention, k.flag("attention_bias"));
-  norm_widths(b.attention);
-  b.attention.q_norm = m.hidden;  // even where heads do not divide it
+  b.attention.q_norm = m.hidden;  // even where head_dim makes queries of another width
+  b.attention.k_norm = m.hidden / b.attention.heads * b.attention.kv_heads;
   b.experts = experts(k, "num_experts", "intermediate_size");
   add_equal_layers(k, m, b);
   return m;
