@@ -201,6 +201,20 @@ callback,sys->id=1, tick=4000, node->id=7, node->name=b, node->type=7
 other
 """
 
+OWN_MODEL = b"model_type: transformer\nname: m\nhidden: 64\nvocabulary: 100\nsequence: 64\nlayers: 3\nheads: 8\nwidth: 128\n" \
+            b"experts: 4\nactive_experts: 2\nexpert_width: 32\nkv_rank: 8\nrope_dim: 4\nmtp_layers: 1\n"
+
+
+def model_seeds():
+    """The first configuration of each kind of model, which has the defaults alone, and one with keys of each."""
+    with open(os.path.join(ROOT, "chakra", "gen", "testing", "model_parameters.txt"), "rb") as file:
+        lines = [line.split(b" ", 1)[1] for line in file]
+    chosen = {}
+    for line in lines:
+        chosen.setdefault(json.loads(line)["model_type"], []).append(line)
+    return [line for kind in chosen.values() for line in kind[:4]]
+
+
 SEEDS = {
     "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
     "container_fuzz": lambda: [columns_seed()],
@@ -218,6 +232,7 @@ SEEDS = {
     "flexflow_fuzz": lambda: [FLEXFLOW.encode()],
     "msccl_fuzz": lambda: [msccl("allreduce", 2), msccl("allgather", 2)],
     "json_forms_fuzz": lambda: [json.dumps(FEEDER).encode(), json.dumps(LINKED).encode()],
+    "model_fuzz": lambda: [*model_seeds(), OWN_MODEL],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 

@@ -12,201 +12,84 @@ namespace {
 constexpr int64_t kMost = int64_t{1} << 28;
 
 /// Keys that change neither shapes nor operations.
-constexpr auto kNoEffect = std::to_array<std::string_view>({
-    // Of the file, and of the library that reads it.
-    "_attn_implementation",
-    "_attn_implementation_autoset",
-    "_name_or_path",
-    "architectures",
-    "auto_map",
-    "model_type",
-    "return_dict",
-    "torch_dtype",
-    "dtype",
-    "torchscript",
-    "transformers_version",
-    "use_bfloat16",
-    "use_cache",
-    "use_flash_attn",
-    "output_attentions",
-    "output_hidden_states",
-    "output_router_logits",
-    "gradient_checkpointing",
-    "cache_implementation",
-    "pretraining_tp",
-    "ep_size",
-    "tokenizer_class",
-    "task_specific_params",
-    "prefix",
-    "unsloth_version",
-    "unsloth_fixed",
-    "quantization_config",
-    "keys_to_ignore_at_inference",
-    "attn_config_version",
-    // Tokens and labels.
-    "bos_token_id",
-    "eos_token_id",
-    "pad_token_id",
-    "sep_token_id",
-    "unk_token_id",
-    "decoder_start_token_id",
-    "bad_words_ids",
-    "id2label",
-    "label2id",
-    "num_labels",
-    "problem_type",
-    "finetuning_task",
-    // Generating text.
-    "begin_suppress_tokens",
-    "diversity_penalty",
-    "do_sample",
-    "early_stopping",
-    "encoder_no_repeat_ngram_size",
-    "exponential_decay_length_penalty",
-    "forced_bos_token_id",
-    "forced_eos_token_id",
-    "length_penalty",
-    "max_length",
-    "max_new_tokens",
-    "min_length",
-    "no_repeat_ngram_size",
-    "num_beam_groups",
-    "num_beams",
-    "num_return_sequences",
-    "output_scores",
-    "remove_invalid_values",
-    "repetition_penalty",
-    "return_dict_in_generate",
-    "suppress_tokens",
-    "temperature",
-    "top_k",
-    "top_p",
-    "typical_p",
-    "tf_legacy_loss",
-    "chunk_size_feed_forward",
-    // Training: dropout, initial values, losses.
-    "activation_dropout",
-    "attention_dropout",
-    "attn_pdrop",
-    "classifier_dropout",
-    "dropout",
-    "embd_pdrop",
-    "embedding_dropout",
-    "hidden_dropout",
-    "layerdrop",
-    "resid_pdrop",
-    "residual_dropout",
-    "init_std",
-    "initializer_range",
-    "aux_loss_alpha",
-    "router_aux_loss_coef",
-    "router_jitter_noise",
-    "seq_aux",
-    "summary_activation",
-    "summary_first_dropout",
-    "summary_proj_to_labels",
-    "summary_type",
-    "summary_use_proj",
-    // Numbers that values are scaled by, kinds of activation.
-    "activation",
-    "activation_function",
-    "attention_multiplier",
-    "attn_logit_softcapping",
-    "clip_qkv",
-    "embedding_multiplier",
-    "final_logit_softcapping",
-    "hidden_act",
-    "hidden_activation",
-    "layer_norm_eps",
-    "layer_norm_epsilon",
-    "logit_scale",
-    "logits_scaling",
-    "norm_eps",
-    "norm_epsilon",
-    "query_pre_attn_scalar",
-    "residual_multiplier",
-    "rms_norm_eps",
-    "scale_attn_by_inverse_layer_idx",
-    "scale_attn_weights",
-    "swiglu_alpha",
-    "swiglu_limit",
-    "reorder_and_upcast_attn",
-    "attention_softmax_in_fp32",
-    "scale_attention_softmax_in_fp32",
-    "slow_but_exact",
-    "apply_residual_connection_post_layernorm",
-    // Positions that are computed.
-    "initial_context_length",
-    "max_sequence_length",
-    "n_ctx",
-    "no_rope_layer_interval",
-    "no_rope_layers",
-    "original_max_position_embeddings",
-    "partial_rotary_factor",
-    "rope_interleave",
-    "rope_local_base_freq",
-    "rope_parameters",
-    "rope_scaling",
-    "rope_theta",
-    "rotary",
-    "rotary_dim",
-    "rotary_emb_base",
-    "rotary_pct",
-    "seq_length",
-    // Which experts a token gets.
-    "experts_per_token",
-    "n_group",
-    "norm_topk_prob",
-    "routed_scaling_factor",
-    "scoring_func",
-    "topk_group",
-    "topk_method",
-});
+constexpr auto kNoEffect = std::to_array<std::string_view>(
+    {// Of the file, and of the library that reads it.
+     "_attn_implementation", "_attn_implementation_autoset", "_name_or_path", "architectures", "auto_map", "model_type",
+     "output_past", "return_dict", "torch_dtype", "dtype", "torchscript", "transformers_version", "use_bfloat16",
+     "use_cache", "use_flash_attn", "output_attentions", "output_hidden_states", "output_router_logits",
+     "gradient_checkpointing", "cache_implementation", "pretraining_tp", "ep_size", "tokenizer_class",
+     "task_specific_params", "prefix", "unsloth_version", "unsloth_fixed", "quantization_config",
+     "keys_to_ignore_at_inference", "attn_config_version",
+     // Tokens and labels.
+     "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "unk_token_id", "decoder_start_token_id",
+     "bad_words_ids", "id2label", "label2id", "num_labels", "problem_type", "finetuning_task",
+     // Generating text.
+     "begin_suppress_tokens", "diversity_penalty", "do_sample", "early_stopping", "encoder_no_repeat_ngram_size",
+     "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id", "length_penalty", "max_length",
+     "max_new_tokens", "min_length", "no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_return_sequences",
+     "output_scores", "remove_invalid_values", "repetition_penalty", "return_dict_in_generate", "suppress_tokens",
+     "temperature", "top_k", "top_p", "typical_p", "tf_legacy_loss", "chunk_size_feed_forward",
+     // Training: dropout, initial values, losses.
+     "activation_dropout", "attention_probs_dropout_prob", "hidden_dropout_prob", "attention_dropout", "attn_pdrop",
+     "classifier_dropout", "dropout", "embd_pdrop", "embedding_dropout", "hidden_dropout", "layerdrop", "resid_pdrop",
+     "residual_dropout", "init_std", "initializer_range", "aux_loss_alpha", "router_aux_loss_coef",
+     "router_jitter_noise", "seq_aux", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
+     "summary_type", "summary_use_proj",
+     // Numbers that values are scaled by, kinds of activation.
+     "activation", "activation_function", "attention_multiplier", "attn_logit_softcapping", "clip_qkv",
+     "embedding_multiplier", "final_logit_softcapping", "hidden_act", "hidden_activation", "layer_norm_eps",
+     "layer_norm_epsilon", "logit_scale", "logits_scaling", "norm_eps", "norm_epsilon", "query_pre_attn_scalar",
+     "residual_multiplier", "rms_norm_eps", "scale_attn_by_inverse_layer_idx", "scale_attn_weights", "swiglu_alpha",
+     "swiglu_limit", "reorder_and_upcast_attn", "attention_softmax_in_fp32", "scale_attention_softmax_in_fp32",
+     "slow_but_exact", "apply_residual_connection_post_layernorm",
+     // Positions that are computed.
+     "initial_context_length", "max_sequence_length", "n_ctx", "no_rope_layer_interval", "no_rope_layers",
+     "original_max_position_embeddings", "partial_rotary_factor", "rope_interleave", "rope_local_base_freq",
+     "rope_parameters", "rope_scaling", "rope_theta", "rotary", "rotary_dim", "rotary_emb_base", "rotary_pct",
+     "seq_length",
+     // Which experts a token gets.
+     "experts_per_token", "n_group", "norm_topk_prob", "routed_scaling_factor", "scoring_func", "topk_group",
+     "topk_method"});
 
 /// Keys without effect where they have this value.
 struct Harmless {
   std::string_view key, value;
 };
-constexpr auto kHarmless = std::to_array<Harmless>({
-    {"add_cross_attention", "false"},
-    {"cross_attention_hidden_size", "null"},
-    {"is_decoder", "false"},
-    {"is_encoder_decoder", "false"},
-    {"moe_layer_freq", "1"},
-    {"num_nextn_predict_layers", "0"},
-    {"pruned_heads", ""},
-    {"tie_encoder_decoder", "false"},
-    {"use_bidirectional_attention", "false"},
-    {"tie_word_embeddings", "false"},
-});
+constexpr auto kHarmless = std::to_array<Harmless>({{"add_cross_attention", "false"},
+                                                    {"is_decoder", "false"},
+                                                    {"is_encoder_decoder", "false"},
+                                                    {"moe_layer_freq", "1"},
+                                                    {"num_nextn_predict_layers", "0"},
+                                                    {"pruned_heads", ""},
+                                                    {"tie_encoder_decoder", "false"},
+                                                    {"use_bidirectional_attention", "false"}});
 
 /// Older names of keys, which transformers still takes; some belong to one type of model.
 struct Alias {
   std::string_view alias, key, type;
 };
-constexpr auto kAliases = std::to_array<Alias>({
-    {"n_embd", "hidden_size", "gpt2"},
-    {"n_head", "num_attention_heads", "gpt2"},
-    {"n_layer", "num_hidden_layers", "gpt2"},
-    {"n_positions", "max_position_embeddings", "gpt2"},
-    {"n_embd", "hidden_size", "gptj"},
-    {"n_head", "num_attention_heads", "gptj"},
-    {"n_layer", "num_hidden_layers", "gptj"},
-    {"n_positions", "max_position_embeddings", "gptj"},
-    {"n_embd", "hidden_size", "gpt_bigcode"},
-    {"n_head", "num_attention_heads", "gpt_bigcode"},
-    {"n_layer", "num_hidden_layers", "gpt_bigcode"},
-    {"n_positions", "max_position_embeddings", "gpt_bigcode"},
-    {"n_layer", "num_hidden_layers", "bloom"},
-    {"n_head", "num_attention_heads", "bloom"},
-    {"n_embed", "hidden_size", "bloom"},
-    {"num_experts", "num_local_experts", "mixtral"},
-    {"num_experts", "num_local_experts", "gpt_oss"},
-    {"num_local_experts", "num_experts", "qwen3_moe"},
-    {"num_local_experts", "num_experts", "olmoe"},
-    {"num_local_experts", "n_routed_experts", "deepseek_v3"},
-    {"num_experts", "n_routed_experts", "deepseek_v2"},
-});
+constexpr auto kAliases = std::to_array<Alias>({{"n_embd", "hidden_size", "gpt2"},
+                                                {"n_head", "num_attention_heads", "gpt2"},
+                                                {"n_layer", "num_hidden_layers", "gpt2"},
+                                                {"n_positions", "max_position_embeddings", "gpt2"},
+                                                {"n_embd", "hidden_size", "gptj"},
+                                                {"n_head", "num_attention_heads", "gptj"},
+                                                {"n_layer", "num_hidden_layers", "gptj"},
+                                                {"n_positions", "max_position_embeddings", "gptj"},
+                                                {"n_embd", "hidden_size", "gpt_bigcode"},
+                                                {"n_head", "num_attention_heads", "gpt_bigcode"},
+                                                {"n_layer", "num_hidden_layers", "gpt_bigcode"},
+                                                {"n_positions", "max_position_embeddings", "gpt_bigcode"},
+                                                {"n_layer", "num_hidden_layers", "bloom"},
+                                                {"n_head", "num_attention_heads", "bloom"},
+                                                {"n_embed", "hidden_size", "bloom"},
+                                                {"num_experts", "num_local_experts", "mixtral"},
+                                                {"num_experts", "num_local_experts", "gpt_oss"},
+                                                {"num_local_experts", "num_experts", "qwen3_moe"},
+                                                {"num_local_experts", "num_experts", "olmoe"},
+                                                {"num_local_experts", "n_routed_experts", "deepseek_v3"},
+                                                {"num_mtp_layers", "num_nextn_predict_layers", "deepseek_v3"},
+                                                {"num_experts", "n_routed_experts", "deepseek_v2"}});
 
 bool is_null(const Spec& value) {
   return value.kind == Spec::Kind::null || (value.kind == Spec::Kind::scalar && !value.was_quoted &&
@@ -239,10 +122,12 @@ const Spec* Keys::find(std::string_view key) {
   return found;
 }
 
-const ModelTypeRow::Default* Keys::default_of(std::string_view key) const {
-  for (const ModelTypeRow::Default& d : type_.defaults)
-    if (d.key == key) return &d;
-  return nullptr;
+int64_t ModelTypeRow::default_of(std::string_view key) const {
+  for (size_t i = 0; i < kCommonKeys.size(); ++i)
+    if (kCommonKeys[i] == key) return common[i];
+  for (const auto& [other, value] : more)
+    if (other == key) return value;
+  return kNone;
 }
 
 void Keys::stop(Error error) {
@@ -277,8 +162,8 @@ std::optional<int64_t> Keys::maybe(std::string_view key, int64_t least) {
     if (is_null(*value)) return {};
     return number_of(*value, key, least);
   }
-  if (const auto* d = default_of(key)) return d->value;
-  return {};
+  const int64_t value = type_.default_of(key);
+  return value == ModelTypeRow::kNone ? std::nullopt : std::optional(value);
 }
 
 int64_t Keys::number(std::string_view key, int64_t least) {
@@ -289,10 +174,8 @@ int64_t Keys::number(std::string_view key, int64_t least) {
 
 bool Keys::flag(std::string_view key) {
   const Spec* value = find(key);
-  if (!value || is_null(*value)) {
-    const auto* d = value ? nullptr : default_of(key);
-    return d && d->value != 0;
-  }
+  if (!value) return type_.default_of(key) == 1;
+  if (is_null(*value)) return false;
   const Result<bool> flag = value->boolean();
   if (flag && !value->was_quoted) return *flag;
   stop({Code::bad_input, "gen.model.key", fmt::format("{} is {}, neither true nor false", key, shown(*value)),
@@ -323,6 +206,14 @@ std::vector<std::string> Keys::words(std::string_view key) {
   return words;
 }
 
+std::string Keys::word(std::string_view key) {
+  const Spec* value = find(key);
+  if (!value || is_null(*value)) return {};
+  if (value->kind == Spec::Kind::scalar) return value->scalar;
+  stop({Code::bad_input, "gen.model.key", fmt::format("{} is {}, not a word", key, shown(*value)), value->place()});
+  return {};
+}
+
 void Keys::note(std::string tag, std::string text) {
   findings_.add({std::move(tag), Severity::warning, -1, -1, fmt::format("{}: {}", config_.place().file, text)});
 }
@@ -332,7 +223,7 @@ void Keys::append_findings(Findings& findings) && {
     if (is_null(value) || std::find(asked_.begin(), asked_.end(), &value) != asked_.end()) continue;
     if (std::find(kNoEffect.begin(), kNoEffect.end(), key) != kNoEffect.end()) continue;
     const auto harmless = std::find_if(kHarmless.begin(), kHarmless.end(), [&](const Harmless& h) {
-      return h.key == key && (h.value == value.scalar || (h.value.empty() && value.fields.empty()));
+      return h.key == key && h.value == value.scalar && value.fields.empty() && value.items.empty();
     });
     if (harmless != kHarmless.end()) continue;
     findings_.add({"gen.model.unknown_key", Severity::warning, -1, -1,
@@ -343,8 +234,9 @@ void Keys::append_findings(Findings& findings) && {
 }
 
 Result<Model> parse_config(std::string_view text, std::string file, Findings& findings, const ConfigOptions& options) {
-  CHAKRA_ASSIGN(const Spec config, parse_spec(text, std::move(file)));
-  if (config.kind != Spec::Kind::map) return config.error("gen.model.key", "a config.json is an object with keys");
+  CHAKRA_ASSIGN(const Spec config, parse_spec(text, file));
+  if (config.kind != Spec::Kind::map)
+    return fail(Code::bad_input, "gen.model.key", "a config.json is an object with keys", {std::move(file)});
   const Spec* type = config.find("model_type");
   if (!type || type->kind != Spec::Kind::scalar)
     return (type ? type : &config)->error("gen.model.type", "model_type is missing, the name of the model's kind");
@@ -359,13 +251,13 @@ Result<Model> parse_config(std::string_view text, std::string file, Findings& fi
   }
   Keys keys(config, *row);
   Model model = row->build(keys);
-  model.name = row->name;
-  const int64_t mtp = keys.maybe("num_nextn_predict_layers", 0).value_or(0);
+  if (model.name.empty()) model.name = row->name;
   CHAKRA_TRY(keys.result());
-  if (options.mtp) model.mtp_layers = mtp;
-  else if (mtp > 0)
+  if (!options.mtp && model.mtp_layers > 0) {
     findings.push_back({"gen.model.mtp", Severity::note, -1, -1,
-                        fmt::format("{} layers of multi-token prediction are left out", mtp)});
+                        fmt::format("{} layers of multi-token prediction are left out", model.mtp_layers)});
+    model.mtp_layers = 0;
+  }
   if (Result<void> checked = check_model(model); !checked) {
     checked.error().place = config.place();
     return tl::unexpected<Error>(std::move(checked.error()));

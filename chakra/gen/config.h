@@ -25,6 +25,10 @@ class Keys {
   /// Empty where the key is null or absent.
   std::vector<int64_t> numbers(std::string_view key);
   std::vector<std::string> words(std::string_view key);
+  /// Empty where the key is null or absent.
+  std::string word(std::string_view key);
+  /// Where a key is absent, it has a value that others determine.
+  bool flag_or(std::string_view key, bool otherwise) { return config_.find(key) ? flag(key) : otherwise; }
 
   /// Stops with an error at the key.
   void refuse(std::string_view key, std::string tag, std::string text);
@@ -42,7 +46,6 @@ class Keys {
  private:
   /// The value in the file, of the key or of an older name of it; null where it is absent.
   const Spec* find(std::string_view key);
-  const ModelTypeRow::Default* default_of(std::string_view key) const;
   int64_t number_of(const Spec& value, std::string_view key, int64_t least);
   void stop(Error error);
 

@@ -73,7 +73,7 @@ LayerParameters layer_parameters(const Model& model, const Block& block) {
   p.router = linear(hidden, e.count, e.router_bias) + (e.shared_gate ? hidden : 0);
   p.expert = mlp(hidden, {e.width, true, e.bias});
   p.experts = e.count;
-  if (e.shared_width > 0) p.shared = mlp(hidden, {e.shared_width, true, e.bias});
+  if (e.shared_width > 0) p.shared = mlp(hidden, {e.shared_width, true, e.shared_bias});
   return p;
 }
 

@@ -2,11 +2,13 @@
 // a preset (kModels) or from Hugging Face's config.json (docs/reference/models.md).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -48,7 +50,7 @@ struct Experts {
   int64_t width = 0;              ///< of one expert
   int64_t shared_width = 0;       ///< of the experts that every token takes, together; 0: none
   bool shared_gate = false;       ///< a weight per token for the shared ones (Qwen 2)
-  bool bias = false, router_bias = false;
+  bool bias = false, shared_bias = false, router_bias = false;
 
   bool operator==(const Experts&) const = default;
 };
@@ -124,7 +126,7 @@ int64_t kv_bytes_per_token(const Model& model, int64_t bytes_per_element);
 Result<void> check_model(const Model& model);
 
 struct ConfigOptions {
-  bool mtp = false;  ///< with the layers of multi-token prediction that num_nextn_predict_layers counts
+  bool mtp = false;  ///< with the layers of multi-token prediction that the file names
 };
 /// Hugging Face's config.json (or the same keys as YAML), as transformers reads it: an absent key has the default of
 /// its model_type. A key that is not understood and may change the model is a finding, gen.model.unknown_key. Errors:
@@ -134,17 +136,23 @@ Result<Model> read_config(const std::string& path, Findings& findings, const Con
 Result<Model> parse_config(std::string_view text, std::string file, Findings& findings,
                            const ConfigOptions& options = {});
 
+/// Keys that nearly every model_type has.
+inline constexpr std::array<std::string_view, 9> kCommonKeys{
+    "vocab_size",          "hidden_size", "intermediate_size",       "num_hidden_layers",  "num_attention_heads",
+    "num_key_value_heads", "head_dim",    "max_position_embeddings", "tie_word_embeddings"};
+
 /// A model_type of transformers, and the values of its absent keys; flags are 0 and 1.
 class Keys;
 struct ModelTypeRow {
-  struct Default {
-    std::string_view key;
-    int64_t value;
-  };
+  static constexpr int64_t kNone = -1;  ///< the default is null, or there is none
   std::string_view name;
   std::string_view source;  ///< the class that it describes
-  std::vector<Default> defaults;
   Model (*build)(Keys& keys);
+  std::array<int64_t, kCommonKeys.size()> common;
+  std::vector<std::pair<std::string_view, int64_t>> more;
+
+  /// kNone where there is none.
+  int64_t default_of(std::string_view key) const;
 };
 std::span<const ModelTypeRow> model_types();
 
