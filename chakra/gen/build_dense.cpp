@@ -203,7 +203,8 @@ Model phi(Keys& k) {
   Block b;
   b.attention = grouped(k, m);
   set_biases(b.attention, true);
-  if (k.flag("qk_layernorm")) b.attention.q_norm = b.attention.k_norm = b.attention.head_dim;
+  if (k.flag("qk_layernorm"))  // not of head_dim, where a key gives it
+    b.attention.q_norm = b.attention.k_norm = m.hidden / b.attention.heads;
   b.mlp = {k.number("intermediate_size"), false, true};
   b.norms = 1;
   b.parallel = true;

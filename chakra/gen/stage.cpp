@@ -47,11 +47,13 @@ class Stage {
     for (size_t t = 0; t < tasks.size(); ++t) last[static_cast<size_t>(tasks[t].chunk)] = t;
     for (size_t t = 0; t < tasks.size(); ++t) {
       const Task& task = tasks[t];
+      const bool pair = t + 1 < tasks.size() && tasks[t + 1].with_previous;
+      if (pair) receive_gradient(tasks[t + 1].chunk);  // it begins when both have their inputs
       const bool ready = o_.zero >= 2 || last[static_cast<size_t>(task.chunk)] == t;
       switch (task.pass) {
         case Pass::forward: forward(task.chunk); break;
-        case Pass::backward: backward(task.chunk, kBackward, ready); break;
-        case Pass::input_gradient: backward(task.chunk, kInputs, false); break;
+        case Pass::backward: backward(task, kBackward, ready); break;
+        case Pass::input_gradient: backward(task, kInputs, false); break;
         case Pass::weight_gradient: weights(task.chunk, ready); break;
       }
       ends_.push_back(n_.computed());
@@ -143,10 +145,15 @@ class Stage {
       send("send activations", StageNodes::kSendForward, p_.holder(piece + 1, chunk), 2 * (piece + 1));
   }
 
-  void backward(int64_t chunk, Which which, bool ready) {
+  void receive_gradient(int64_t chunk) {
     const int64_t piece = p_.piece(stage_, chunk);
     if (piece + 1 < p_.pieces())
       receive("recv gradients", StageNodes::kReceiveBackward, p_.holder(piece + 1, chunk), 2 * piece + 1);
+  }
+
+  void backward(const Task& task, Which which, bool ready) {
+    const int64_t chunk = task.chunk, piece = p_.piece(stage_, chunk);
+    if (!task.with_previous) receive_gradient(chunk);
     pass(chunk, true, true, [&](Placed& placed) {
       run(placed, which);
       if (ready) reduce(placed);

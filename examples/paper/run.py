@@ -111,7 +111,8 @@ class Lab:
             # Chosen: GPT-2 small's width and depth, 16 heads, an untied head. 64 sequences a step, whatever the number of NPUs.
             self.call("gen", "step", "--layers", "12", "--hidden", "768", "--ffn", "3072", "--heads", "16", "--kv-heads", "16", "--head-dim", "48", "--gated",
                       "false", "--sequence", "1024", "--vocab", "51200", "--micro-batches", "2", "--micro-batch-size", str(32 // side), "--tp", str(side),
-                      "--dp", str(side), "--pp", "1", "--virtual-stages", "1", "--keep-gathered", "true", "--order", "tp-dp-pp", "--device-peak-tflops", "524.288", "--efficiency", "1",
+                      "--dp", str(side), "--pp", "1", "--virtual-stages", "1", "--keep-gathered", "true",
+                      "--order", "tp-dp-pp", "--device-peak-tflops", "524.288", "--efficiency", "1",
                       "--all-ranks", "-o", folder)
             self.jobs[key] = (folder, None, None)
             return self.jobs[key]

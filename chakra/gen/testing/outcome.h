@@ -67,7 +67,9 @@ struct Outcome {
                         : t.type[n] == NodeType::send ? fmt::format("{}>{}#{}", t.rank, c.dst, c.tag)
                                                       : fmt::format("{}>{}#{}", c.src, t.rank, c.tag);
       size_t expected = 2;
-      if (t.type[n] == NodeType::coll) {
+      if (t.type[n] == NodeType::coll && group.empty()) {
+        expected = set_.ranks.size();
+      } else if (t.type[n] == NodeType::coll) {
         const auto found =
             std::find_if(t.groups.begin(), t.groups.end(), [&](const auto& g) { return g.name == group; });
         if (found == t.groups.end() || std::count(found->ranks.begin(), found->ranks.end(), t.rank) != 1) {
