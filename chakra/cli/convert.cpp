@@ -78,7 +78,7 @@ Result<std::optional<trace::TraceSet>> foreign_job(const Options& o, Findings& f
     CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.paths[0]));
     CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
     const kind::Row* const row = kind::recognise(head, kind::kAllGroups);
-    if (row && row->group == kind::Group::recording && head.starts_with('{'))
+    if (row && row->group == kind::Group::recording)
       return fail(Code::bad_input, "cli.convert.recording",
                   "this is a recording of PyTorch; 'chakra link' makes a trace of it", {o.paths[0]});
     if (!row || row->group != kind::Group::workload) return std::nullopt;
