@@ -1,15 +1,8 @@
 #include "chakra/cli/cli.h"
 
 #include <fmt/core.h>
-#include <sys/stat.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <set>
-
-#include "chakra/io/io.h"
-#include "chakra/view/view.h"
 
 namespace chakra::cli {
 
@@ -92,118 +85,10 @@ Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::stri
   return std::optional(std::move(file));
 }
 
-Result<std::vector<std::string>> job_files(const std::string& path) {
-  if (io::is_class_job(path)) {
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    return std::vector<std::string>{is_directory(path) ? path : folder.empty() ? "." : folder};
-  }
-  CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
-  std::vector<std::string> files;
-  for (const io::RankFile& rank : ranks) files.push_back(rank.path);
-  return files;
-}
-
-Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std::string> outputs,
-                        const std::string& json) {
-  namespace fs = std::filesystem;
-  if (std::find(outputs.begin(), outputs.end(), "-") != outputs.end())
-    return fail(Code::usage, "cli.usage", "only JSON can go to standard output, by --json -");
-  if (json != "-") outputs.push_back(json);
-  std::erase(outputs, "");
-  if (outputs.empty()) return {};
-  std::error_code ignored;
-  std::set<std::string> read, written;  // files by their place, and those that exist also by what they are (links)
-  const auto add = [&](std::set<std::string>& to, const std::string& path) {
-    struct stat status {};
-    to.insert(resolve_links(path));
-    if (stat(path.c_str(), &status) == 0) to.insert(fmt::format("{}:{}", status.st_dev, status.st_ino));
-  };
-  for (const std::string& input : inputs) {
-    if (!is_directory(input)) {
-      if (!input.empty()) add(read, input);
-      continue;
-    }
-    CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(input));
-    for (const std::string& name : names)
-      if (const fs::path path = fs::path(input) / name; !is_directory(path.string())) add(read, path.string());
-  }
-  for (const std::string& output : outputs) {
-    // Devices and pipes take what they get.
-    if (fs::exists(output, ignored) && !is_file(output) && !is_directory(output)) continue;
-    std::set<std::string> self;
-    add(self, output);
-    for (const std::string& identity : self) {
-      if (read.contains(identity))
-        return fail(Code::usage, "cli.usage", fmt::format("{} is an input; it would be lost", quote(output, 200)));
-      if (written.contains(identity))
-        return fail(Code::usage, "cli.usage", fmt::format("two results would go to {}", quote(output, 200)));
-    }
-    written.merge(self);
-  }
-  return {};
-}
-
-Json to_json(const Findings& findings) {
-  Json list = Json::array();
-  for (const Finding& finding : findings) {
-    Json& row = list.emplace_back(Json{{"tag", finding.tag},
-                                       {"severity", name(finding.severity)},
-                                       {"rank", finding.rank < 0 ? Json(nullptr) : Json(finding.rank)},
-                                       {"node", finding.node < 0 ? Json(nullptr) : Json(finding.node)},
-                                       {"text", finding.text}});
-    for (const auto& [name, value] : finding.facts)
-      std::visit([&row, key = std::string(name)](const auto& known) { row[key] = known; }, value);
-  }
-  return list;
-}
-
-std::string to_text(const Findings& findings, std::string_view indent) {
-  std::string out;
-  for (const Finding& f : findings) {
-    out += fmt::format("{}{}: ", indent, name(f.severity));
-    if (f.rank >= 0) out += fmt::format("rank {}: ", f.rank);
-    if (f.node >= 0) out += fmt::format("node {}: ", f.node);
-    out += fmt::format("{} [{}]\n", f.text, f.tag);
-  }
-  return out;
-}
-
 std::string show_some(table::Table table, size_t most, const char* what) {
   const size_t more = table.rows.size() > most ? table.rows.size() - most : 0;
   table.rows.resize(table.rows.size() - more);
   return "\n" + view::to_text(table) + (more ? fmt::format("  ... and {} more {} (--json has all)\n", more, what) : "");
-}
-
-Json to_json(const table::Table& table) {
-  using Kind = table::Table::Kind;
-  std::vector<std::string> keys;
-  for (const auto& column : table.columns) {
-    std::string key;
-    for (const char c : to_lower(column.name)) {
-      const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-      if (plain) key += c;
-      else if (!key.empty() && key.back() != '_') key += '_';
-    }
-    while (!key.empty() && key.back() == '_') key.pop_back();
-    if (column.kind == Kind::time_ps) key += "_ns";
-    if (column.kind == Kind::bytes && !contains(key, "bytes")) key += "_bytes";
-    keys.push_back(std::move(key));
-  }
-  Json rows = Json::array();
-  for (const auto& row : table.rows) {
-    Json object = Json::object();
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (table.columns[i].kind == Kind::time_ps) object[keys[i]] = json_ns(std::get<int64_t>(row[i]));
-      else std::visit([&](const auto& value) { object[keys[i]] = value; }, row[i]);
-    }
-    rows.push_back(std::move(object));
-  }
-  return rows;
-}
-
-Json json_ns(Picoseconds time) {
-  if (time % kPsPerNs == 0) return time / kPsPerNs;
-  return static_cast<double>(time) / static_cast<double>(kPsPerNs);
 }
 
 Option json_option(std::string& path) {

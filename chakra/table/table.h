@@ -52,4 +52,13 @@ struct Table {
 /// A cell as people read it, with its unit.
 std::string show(const Table::Cell& cell, Table::Kind kind);
 
+// ---- JSON of what answers are made of ------------------------------------------------------------------
+
+Json to_json(const Findings& findings);
+/// A list of objects: keys are the columns' names with _ for what is no letter or digit, times in nanoseconds with _ns,
+/// bytes with _bytes where the name does not say bytes. Cost: O(cells).
+Json to_json(const Table& table);
+/// Nanoseconds as JSON: whole where they are whole.
+Json json_ns(Picoseconds time);
+
 }  // namespace chakra::table

@@ -108,6 +108,8 @@ std::string to_heat_map(const table::Table& table);
 /// Columns aligned, units with every number. Texts of more than `widest` bytes are cut, and those with control
 /// characters quoted: CSV and JSON have them whole.
 std::string to_text(const table::Table& table, size_t widest = 60);
+/// A line per finding.
+std::string to_text(const Findings& findings, std::string_view indent = "  ");
 /// RFC 4180, a header line, the unit of each column in its name: ps, bytes, bytes/s.
 std::string to_csv(const table::Table& table);
 
