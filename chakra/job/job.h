@@ -3,13 +3,15 @@
 // functions show a result as text and as JSON.
 #pragma once
 
-#include "chakra/job/analyze.h"    // IWYU pragma: export
-#include "chakra/job/check.h"      // IWYU pragma: export
-#include "chakra/job/delays.h"     // IWYU pragma: export
-#include "chakra/job/link.h"       // IWYU pragma: export
-#include "chakra/job/max_error.h"  // IWYU pragma: export
-#include "chakra/job/no_effect.h"  // IWYU pragma: export
-#include "chakra/job/paths.h"      // IWYU pragma: export
-#include "chakra/job/ranks.h"      // IWYU pragma: export
-#include "chakra/job/replays.h"    // IWYU pragma: export
-#include "chakra/job/simulate.h"   // IWYU pragma: export
+#include "chakra/job/analyze.h"       // IWYU pragma: export
+#include "chakra/job/check.h"         // IWYU pragma: export
+#include "chakra/job/delays.h"        // IWYU pragma: export
+#include "chakra/job/examine.h"       // IWYU pragma: export
+#include "chakra/job/installation.h"  // IWYU pragma: export
+#include "chakra/job/link.h"          // IWYU pragma: export
+#include "chakra/job/max_error.h"     // IWYU pragma: export
+#include "chakra/job/no_effect.h"     // IWYU pragma: export
+#include "chakra/job/paths.h"         // IWYU pragma: export
+#include "chakra/job/ranks.h"         // IWYU pragma: export
+#include "chakra/job/replays.h"       // IWYU pragma: export
+#include "chakra/job/simulate.h"      // IWYU pragma: export
