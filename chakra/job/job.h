@@ -11,6 +11,7 @@
 #include "chakra/job/examine.h"       // IWYU pragma: export
 #include "chakra/job/import.h"        // IWYU pragma: export
 #include "chakra/job/installation.h"  // IWYU pragma: export
+#include "chakra/job/kinds.h"         // IWYU pragma: export
 #include "chakra/job/link.h"          // IWYU pragma: export
 #include "chakra/job/max_error.h"     // IWYU pragma: export
 #include "chakra/job/no_effect.h"     // IWYU pragma: export
