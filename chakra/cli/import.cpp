@@ -54,8 +54,10 @@ Result<void> run_import(Options& o) {
   }
   CHAKRA_ASSIGN(job::ImportedJob imported, job::import_job(o.call));
   const Json json = json_if_asked(o.call.report, [&] { return to_json(imported); });
-  CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.call.report));
-  if (json_file) CHAKRA_TRY(imported.files.add(std::move(*json_file)));
+  if (imported.report) {
+    CHAKRA_TRY(imported.report->write(to_text(json)));
+    CHAKRA_TRY(imported.files.add(std::move(*imported.report)));
+  }
   CHAKRA_TRY(imported.commit());
   print(o.call.report == "-" ? to_text(json) : to_text(imported));
   return {};

@@ -99,12 +99,17 @@ TEST_F(Files, AreImported) {
   EXPECT_EQ(imported->ranks, 2u);
   ASSERT_EQ(imported->outputs.size(), 2u);
   EXPECT_FALSE(is_file(imported->outputs[0]));
+  EXPECT_FALSE(imported->report);
   ASSERT_TRUE(imported->commit());
   const auto trace = io::read_et(imported->outputs[1]);
   ASSERT_TRUE(trace) << trace.error().message();
   EXPECT_EQ(2 * trace->size(), imported->nodes);
   EXPECT_TRUE(contains(to_text(*imported), "2 ranks"));
   EXPECT_TRUE(contains(to_json(*imported).text(), "\"outputs\""));
+  o.output = folder_.path("other/");
+  o.report = folder_.path("work.txt/report.json");
+  EXPECT_EQ(tag_of(import_job(o)), "base.file.create");
+  EXPECT_FALSE(is_directory(o.output));
   o.given = {"--coll-size"};
   EXPECT_EQ(tag_of(import_job(o)), "cli.usage");
 }
@@ -166,7 +171,7 @@ TEST(Installation, IsCheckedByRows) {
     return row == kInstallationChecks.end() ? Checked{Checked::Status::wrong, "no such row"} : row->check(installation);
   };
   const CheckedInstallation before = check_installation(installation);
-  ASSERT_EQ(before.checks.size(), kInstallationChecks.size());
+  ASSERT_EQ(before.rows.size(), kInstallationChecks.size());
   EXPECT_EQ(check("names").status, Checked::Status::note);
   std::filesystem::create_symlink("chakra", folder.path("bin/chakra_converter"));
   EXPECT_EQ(check("names").status, Checked::Status::ok);

@@ -53,6 +53,9 @@ Result<ImportedJob> import_job(const ImportOptions& o) {
   }
   for (const std::string& output : imported.outputs)  // which differ from one another
     CHAKRA_TRY(keep_apart({o.input}, {output}, o.report));
+  if (!o.report.empty() && o.report != "-") {
+    CHAKRA_ASSIGN(imported.report, AtomicFile::create(o.report));
+  }
   if (folder) CHAKRA_TRY(make_directories(o.output));
   for (size_t r = 0; r < job.ranks.size(); ++r) {
     CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(imported.outputs[r]));

@@ -1,6 +1,7 @@
 // Another tool's workload as traces: what `chakra import` does, as a call.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct ImportOptions {
   std::string form = {};       ///< a name of foreign::kForms; empty: told by the beginning
   foreign::Options read = {};  ///< what the file does not say
   std::vector<std::string> given = {};  ///< options of the command that were given: refused if not for the form
-  std::string report = {};              ///< a file that the caller writes: not the input and no trace
+  /// A file that the caller writes, to appear with the traces: not the input and not one of them. "" and "-": none.
+  std::string report = {};
 };
 
 struct ImportedJob {
@@ -26,7 +28,8 @@ struct ImportedJob {
   int64_t nodes = 0;
   std::vector<std::string> outputs;  ///< by rank
   Findings findings;
-  FilesTogether<AtomicFile> files;  ///< of the outputs; a caller may add some
+  FilesTogether<AtomicFile> files;   ///< of the outputs; a caller may add some
+  std::optional<AtomicFile> report;  ///< empty; created before the others, so that a wrong path costs nothing
 
   /// The files appear, all of them or none. Errors: base.file.write.
   Result<void> commit() { return files.commit(); }

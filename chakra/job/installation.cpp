@@ -121,12 +121,12 @@ const std::array<InstallationCheck, 8> kInstallationChecks{{
 }};
 
 bool CheckedInstallation::ok() const {
-  return std::none_of(checks.begin(), checks.end(), [](const Checked& c) { return c.status == Status::wrong; });
+  return std::none_of(rows.begin(), rows.end(), [](const Row& row) { return row.checked.status == Status::wrong; });
 }
 
 CheckedInstallation check_installation(const Installation& installation) {
   CheckedInstallation checked;
-  for (const InstallationCheck& row : kInstallationChecks) checked.checks.push_back(row.check(installation));
+  for (const InstallationCheck& row : kInstallationChecks) checked.rows.push_back({row.name, row.check(installation)});
   return checked;
 }
 
@@ -140,9 +140,8 @@ std::string_view name_of(Status status) { return kStatusNames[static_cast<size_t
 
 std::string to_text(const CheckedInstallation& checked) {
   std::string text;
-  for (size_t i = 0; i < checked.checks.size(); ++i) {
-    const Checked& check = checked.checks[i];
-    text += fmt::format("{:<6}{:<16} {}\n", name_of(check.status), kInstallationChecks[i].name, check.text);
+  for (const auto& [name, check] : checked.rows) {
+    text += fmt::format("{:<6}{:<16} {}\n", name_of(check.status), name, check.text);
     if (!check.advice.empty()) text += fmt::format("{:<22} -> {}\n", "", check.advice);
   }
   return text;
@@ -150,13 +149,8 @@ std::string to_text(const CheckedInstallation& checked) {
 
 Json to_json(const CheckedInstallation& checked) {
   Json list = Json::array();
-  for (size_t i = 0; i < checked.checks.size(); ++i) {
-    const Checked& check = checked.checks[i];
-    list.push_back({{"name", kInstallationChecks[i].name},
-                    {"status", name_of(check.status)},
-                    {"text", check.text},
-                    {"advice", check.advice}});
-  }
+  for (const auto& [name, check] : checked.rows)
+    list.push_back({{"name", name}, {"status", name_of(check.status)}, {"text", check.text}, {"advice", check.advice}});
   return {{"version", CHAKRA_VERSION}, {"checks", std::move(list)}};
 }
 

@@ -33,8 +33,13 @@ struct InstallationCheck {
 extern const std::array<InstallationCheck, 8> kInstallationChecks;
 
 struct CheckedInstallation {
-  std::vector<Checked> checks;  ///< by row of kInstallationChecks
-  bool ok() const;              ///< nothing is wrong
+  struct Row {
+    std::string_view name;  ///< of the check
+    Checked checked;
+  };
+  std::vector<Row> rows;  ///< as those of kInstallationChecks
+
+  bool ok() const;  ///< nothing is wrong
 };
 /// All rows, in their order. They look at the environment (PATH, TMPDIR) and the machine; none of them fails.
 CheckedInstallation check_installation(const Installation& installation);
