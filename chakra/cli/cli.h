@@ -10,12 +10,15 @@
 
 #include "chakra/base/base.h"
 #include "chakra/cli/options.h"
+#include "chakra/job/job.h"
 #include "chakra/match/match.h"
 #include "chakra/table/table.h"
 #include "chakra/view/view.h"
 
 namespace chakra::cli {
 
+using job::job_files;
+using job::keep_apart;
 using table::Json;
 using table::json_ns;
 using table::to_json;
@@ -66,12 +69,6 @@ std::string to_text(const Json& json);
 /// The first rows, and how many there are beside them.
 std::string show_some(const table::Table& table, size_t most, const char* what);
 
-/// No output may replace an input, no two outputs one another; "-" is for JSON only. Empty paths do not
-/// count. A folder among the inputs stands for all in it. Errors: cli.usage.
-Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std::string> outputs,
-                        const std::string& json);
-/// The files of a job, or the folder of one by classes, for keep_apart(). Errors: those of io::find_ranks.
-Result<std::vector<std::string>> job_files(const std::string& path);
 /// What `make` says, where --json asks for it: of a large result it takes several times the memory of the result.
 template <class Make>
 Json json_if_asked(const std::string& path, const Make& make) {

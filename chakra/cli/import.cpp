@@ -2,22 +2,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <array>
 
 #include "chakra/cli/cli.h"
 #include "chakra/foreign/foreign.h"
-#include "chakra/io/io.h"
-#include "chakra/kind/kind.h"
 
 namespace chakra::cli {
 namespace {
 
 struct Options {
-  std::string input, output, form, json;
-  foreign::Options read;
-  std::string dims;
-  std::string run_time;
-  std::vector<std::string> given;
+  job::ImportOptions call;  ///< its report is that of --json
+  std::string dims, run_time;
 };
 
 /// "8,8" as numbers.
@@ -52,62 +47,19 @@ Result<Picoseconds> time_of(const std::string& text) {
   return value * unit;
 }
 
-/// Options and the forms that they are for.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFormsOfOptions{
-    {{"--dims", "text"},
-     {"--num-npus", "text"},
-     {"--num-passes", "text"},
-     {"--time-unit", "text flexflow"},
-     {"--coll-size", "msccl"},
-     {"--default-simulated-run-time", "msccl"}}};
-
 Result<void> run_import(Options& o) {
-  CHAKRA_ASSIGN(o.read.dims, list_of(o.dims));
+  CHAKRA_ASSIGN(o.call.read.dims, list_of(o.dims));
   if (!o.run_time.empty()) {
-    CHAKRA_ASSIGN(o.read.default_run_time, time_of(o.run_time));
+    CHAKRA_ASSIGN(o.call.read.default_run_time, time_of(o.run_time));
   }
-  Findings findings;
-  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.input));
-  if (o.form.empty()) {
-    CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
-    if (const foreign::FormRow* const form = foreign::form_of(head)) o.form = form->name;
+  CHAKRA_ASSIGN(job::ImportedJob imported, job::import_job(o.call));
+  const Json json = json_if_asked(o.call.report, [&] { return to_json(imported); });
+  if (imported.report) {
+    CHAKRA_TRY(imported.report->write(to_text(json)));
+    CHAKRA_TRY(imported.files.add(std::move(*imported.report)));
   }
-  for (const auto& [option, forms] : kFormsOfOptions)
-    if (foreign::find(o.form) && std::find(o.given.begin(), o.given.end(), option) != o.given.end() &&
-        !contains(forms, to_lower(o.form)))
-      return fail(Code::usage, "cli.usage", fmt::format("{} is not for the form {}", option, o.form), {o.input});
-  CHAKRA_ASSIGN(const trace::TraceSet job, foreign::read(o.form, std::move(source), o.read, findings));
-  const bool folder = is_directory(o.output) || o.output.ends_with('/');
-  const std::string prefix = folder ? (std::filesystem::path(o.output) / "trace").string() : o.output;
-  int64_t nodes = 0;
-  std::vector<std::string> outputs;
-  for (const trace::Trace& trace : job.ranks) {
-    outputs.push_back(fmt::format("{}.{}.et", prefix, trace.rank));
-    nodes += trace.size();
-  }
-  for (const std::string& output : outputs)  // which differ from one another
-    CHAKRA_TRY(keep_apart({o.input}, {output}, o.json));
-  const Json json = json_if_asked(o.json, [&] {
-    return Json{{"file", o.input},
-                {"ranks", job.ranks.size()},
-                {"nodes", nodes},
-                {"outputs", outputs},
-                {"findings", to_json(findings)}};
-  });
-  CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
-  if (folder) CHAKRA_TRY(make_directories(o.output));
-  FilesTogether<AtomicFile> written;
-  for (size_t r = 0; r < outputs.size(); ++r) {
-    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(outputs[r]));
-    CHAKRA_TRY(io::write_et(job.ranks[r], file));
-    CHAKRA_TRY(written.add(std::move(file)));
-  }
-  if (json_file) CHAKRA_TRY(written.add(std::move(*json_file)));
-  CHAKRA_TRY(written.commit());
-  if (o.json == "-") return write_json(json, o.json);
-  print(fmt::format("{}: {} ranks, {} nodes -> {}.<rank>.et\n", o.input,
-                    show_count(static_cast<int64_t>(job.ranks.size())), show_count(nodes), prefix));
-  print(to_text(findings));
+  CHAKRA_TRY(imported.commit());
+  print(o.call.report == "-" ? to_text(json) : to_text(imported));
   return {};
 }
 
@@ -118,17 +70,17 @@ Syntax import_syntax() {
   std::string forms;
   for (const foreign::FormRow& row : foreign::kForms) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", row.name);
   return {.options = {{.names = "file",
-                       .target = &o->input,
+                       .target = &o->call.input,
                        .help = "A workload of another tool, packed or not",
                        .value = "FILE",
                        .required = true},
                       {.names = "-o,--output",
-                       .target = &o->output,
+                       .target = &o->call.output,
                        .help = "Writes PREFIX.<rank>.et; into a folder, trace.<rank>.et",
                        .value = "PREFIX",
                        .required = true},
                       {.names = "--from",
-                       .target = &o->form,
+                       .target = &o->call.form,
                        .help = fmt::format("Its form ({}); else told by its beginning", forms),
                        .value = "FORM"},
                       {.names = "--dims",
@@ -136,21 +88,21 @@ Syntax import_syntax() {
                        .help = "text: ranks along each dimension of the network, inner first: 8,8",
                        .value = "LIST"},
                       {.names = "--num-npus",
-                       .target = &o->read.num_npus,
+                       .target = &o->call.read.num_npus,
                        .help = "text: ranks, where --dims does not say",
                        .value = "N",
                        .accepted = whole_number(1, INT64_MAX)},
                       {.names = "--num-passes",
-                       .target = &o->read.num_passes,
+                       .target = &o->call.read.num_passes,
                        .help = "text: training iterations (1)",
                        .value = "N",
                        .accepted = whole_number(1, INT64_MAX)},
                       {.names = "--time-unit",
-                       .target = &o->read.time_unit,
+                       .target = &o->call.read.time_unit,
                        .help = "text (us), flexflow (ms): unit of the file's times: ns, us, ms, s",
                        .value = "UNIT"},
                       {.names = "--coll-size",
-                       .target = &o->read.coll_bytes,
+                       .target = &o->call.read.coll_bytes,
                        .help = "msccl: bytes of the collective (1 MiB)",
                        .value = "BYTES",
                        .accepted = whole_number(1, int64_t{1} << 60)},
@@ -158,9 +110,9 @@ Syntax import_syntax() {
                        .target = &o->run_time,
                        .help = "msccl: time of each reduction and copy (0): 7us",
                        .value = "TIME"},
-                      json_option(o->json)},
+                      json_option(o->call.report)},
           .run = exits_with_zero([o] { return run_import(*o); }),
-          .given = &o->given};
+          .given = &o->call.given};
 }
 
 }  // namespace chakra::cli

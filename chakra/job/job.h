@@ -1,14 +1,24 @@
-// What the command does, as calls: recordings become traces, jobs are read, proven and simulated. A call takes files
-// and options, and returns what came out with its findings; nothing is printed.
+// What the command does, as calls: recordings become traces, jobs are read, proven and simulated, files change their
+// form. A call takes files and options, and returns what came out with its findings; nothing is printed. Small
+// functions show a result as text and as JSON.
 #pragma once
 
-#include "chakra/job/analyze.h"    // IWYU pragma: export
-#include "chakra/job/check.h"      // IWYU pragma: export
-#include "chakra/job/delays.h"     // IWYU pragma: export
-#include "chakra/job/link.h"       // IWYU pragma: export
-#include "chakra/job/max_error.h"  // IWYU pragma: export
-#include "chakra/job/no_effect.h"  // IWYU pragma: export
-#include "chakra/job/ranks.h"      // IWYU pragma: export
-#include "chakra/job/replays.h"    // IWYU pragma: export
-#include "chakra/job/simulate.h"   // IWYU pragma: export
-#include "chakra/job/view.h"       // IWYU pragma: export
+#include "chakra/job/analyze.h"       // IWYU pragma: export
+#include "chakra/job/check.h"         // IWYU pragma: export
+#include "chakra/job/convert.h"       // IWYU pragma: export
+#include "chakra/job/delays.h"        // IWYU pragma: export
+#include "chakra/job/diff.h"          // IWYU pragma: export
+#include "chakra/job/examine.h"       // IWYU pragma: export
+#include "chakra/job/import.h"        // IWYU pragma: export
+#include "chakra/job/installation.h"  // IWYU pragma: export
+#include "chakra/job/kinds.h"         // IWYU pragma: export
+#include "chakra/job/link.h"          // IWYU pragma: export
+#include "chakra/job/max_error.h"     // IWYU pragma: export
+#include "chakra/job/no_effect.h"     // IWYU pragma: export
+#include "chakra/job/pack.h"          // IWYU pragma: export
+#include "chakra/job/paths.h"         // IWYU pragma: export
+#include "chakra/job/ranks.h"         // IWYU pragma: export
+#include "chakra/job/replays.h"       // IWYU pragma: export
+#include "chakra/job/simulate.h"      // IWYU pragma: export
+#include "chakra/job/summarize.h"     // IWYU pragma: export
+#include "chakra/job/view.h"          // IWYU pragma: export

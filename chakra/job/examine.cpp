@@ -1,0 +1,307 @@
+#include "chakra/job/examine.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "chakra/io/io.h"
+#include "chakra/kind/kind.h"
+#include "chakra/recording/recording.h"
+#include "chakra/view/view.h"
+
+namespace chakra::job {
+namespace {
+
+namespace fs = std::filesystem;
+using table::Json;
+
+constexpr size_t kListed = 40;  ///< files without a problem that are listed
+
+// ---- a file --------------------------------------------------------------------------------------------------
+
+std::string packing_of(const std::string& path) {
+  std::array<unsigned char, 4> magic{};
+  if (std::FILE* file = std::fopen(path.c_str(), "rb")) {
+    if (std::fread(magic.data(), 1, magic.size(), file) < magic.size()) magic = {};
+    std::fclose(file);
+  }
+  if (magic[0] == 0x1f && magic[1] == 0x8b) return "gzip";
+  if (magic[0] == 0x28 && magic[1] == 0xb5 && magic[2] == 0x2f && magic[3] == 0xfd) return "zstd";
+  return "";
+}
+
+/// A JSON file is told by its keys and read to its end, which must be one.
+Result<void> look_at_json(ExaminedFile& file, ByteSource source, std::string head) {
+  std::string block(kind::kHead, 0);
+  std::string tail = head;
+  bool ended = head.size() < kind::kHead;
+  for (; !ended;) {
+    CHAKRA_ASSIGN(const size_t got, source.read(block));
+    ended = got < block.size();
+    if (got > 0) tail.assign(block, got > 256 ? got - 256 : 0, got > 256 ? 256 : got);
+  }
+  const kind::Row* const row = kind::recognise(head, kind::Group::recording);
+  if (!row) return {};
+  file.kind = row->name == "host" ? ExaminedFile::Kind::host : ExaminedFile::Kind::kineto;
+  if (file.kind == ExaminedFile::Kind::host) file.version = kind::member(head, "schema");
+  const size_t last = tail.find_last_not_of(" \t\r\n");
+  if (last == std::string::npos || tail[last] != '}')
+    return fail(Code::bad_input, "cli.doctor.cut",
+                "the file ends before its JSON does; 'chakra link --salvage' takes what is whole");
+  return {};
+}
+
+/// The rank that the metadata names; -1 if none.
+Result<int64_t> rank_inside(const io::RankFile& file) {
+  CHAKRA_ASSIGN(const io::RecordSourcePtr records, io::open_records(file));
+  std::string_view message;
+  CHAKRA_ASSIGN(const bool any, records->next(message));
+  io::MetadataRecord metadata;
+  int64_t rank = -1;
+  if (any && io::decode(message, metadata))
+    for (const io::AttrRecord& attr : metadata.attrs)
+      if (attr.name == "rank") (void)attr.as_integer(rank);
+  return rank;
+}
+
+/// Reads all ranks of a file in one of our forms to their ends.
+Result<void> look_at_trace(ExaminedFile& file, const io::FormatRow& form) {
+  file.kind = ExaminedFile::Kind::trace;
+  if (form.name != "et") file.version = form.name;
+  CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(file.path));
+  file.nodes = 0;
+  trace::StreamedNode node;
+  for (const io::RankFile& rank : ranks) {
+    CHAKRA_ASSIGN(const int64_t inside, rank_inside(rank));
+    if (ranks.size() == 1) file.rank = rank.named ? rank.rank : inside;
+    if (rank.named && inside >= 0 && inside != rank.rank)
+      return fail(Code::bad_input, "io.job.rank",
+                  fmt::format("its name says rank {}, its contents say rank {}: name it so", rank.rank, inside));
+    CHAKRA_ASSIGN(io::RecordSourcePtr records, io::open_records(rank));
+    CHAKRA_ASSIGN(const trace::NodeSource nodes, io::open_nodes(std::move(records)));
+    for (;; ++file.nodes) {
+      CHAKRA_ASSIGN(const bool more, nodes(node));
+      if (!more) break;
+    }
+  }
+  file.ranks = static_cast<int64_t>(ranks.size());
+  return {};
+}
+
+Result<void> look_at_contents(ExaminedFile& file) {
+  if (file.name == "ranks.json") {
+    file.kind = ExaminedFile::Kind::classes;
+    CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(file.path));
+    file.ranks = static_cast<int64_t>(job.ranks.size());
+    return {};
+  }
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
+  CHAKRA_ASSIGN(const std::string_view begin, source.peek(kind::kTraceHead));
+  const io::FormatRow* const named = io::format_of_name(file.name);
+  const io::FormatRow* const form = io::form_of(begin);
+  // A message may begin with the bytes of a JSON object by chance, and then only the name tells.
+  const bool object = kind::is_json_object(begin);
+  if (form && (!object || form->name.starts_with("json") || named == form)) return look_at_trace(file, *form);
+  std::string head(kind::kHead, 0);
+  CHAKRA_ASSIGN(const size_t got, source.read(head));
+  head.resize(got);
+  if (object) return look_at_json(file, std::move(source), std::move(head));
+  // Of other files it is no news that they are no traces.
+  if (named && named->name == "et") return look_at_trace(file, *named);
+  return {};
+}
+
+// ---- the files together --------------------------------------------------------------------------------------
+
+void add(ExaminedFiles& folder, std::string tag, Severity severity, std::string text) {
+  folder.findings.push_back({std::move(tag), severity, -1, -1, std::move(text)});
+}
+
+bool has(const ExaminedFiles& folder, ExaminedFile::Kind kind) {
+  return std::any_of(folder.files.begin(), folder.files.end(), [&](const ExaminedFile& f) { return f.kind == kind; });
+}
+
+/// "1", "1, 2 and 5" or "1, 2, 3 and 97 more".
+std::string show_ranks(const std::vector<int64_t>& ranks) {
+  std::string out;
+  for (size_t i = 0; i < ranks.size() && i < 8; ++i) out += fmt::format("{}{}", i ? ", " : "", ranks[i]);
+  if (ranks.size() > 8) out += fmt::format(" and {} more", ranks.size() - 8);
+  return out;
+}
+
+void find_missing(ExaminedFiles& folder, const std::vector<int64_t>& ranks, const char* of) {
+  std::vector<int64_t> missing;
+  int64_t expected = 0, count = 0;
+  for (const int64_t rank : ranks) {
+    for (; expected < rank && count < 1000; ++expected, ++count) missing.push_back(expected);
+    expected = rank + 1;
+  }
+  if (ranks.size() > 1 && !missing.empty())
+    add(folder, "cli.doctor.rank_missing", Severity::error,
+        fmt::format("no {} of rank{} {}, though there is one of rank {}: copy what is missing here", of,
+                    missing.size() > 1 ? "s" : "", show_ranks(missing), ranks.back()));
+}
+
+void judge_traces(ExaminedFiles& folder) {
+  bool several = false;
+  for (const ExaminedFile& file : folder.files)  // a folder is not read for the containers in it
+    if (is_directory(folder.path) && file.version == "container") {
+      folder.next.push_back(fmt::format("chakra info {}", file.path));
+      several = true;
+    }
+  if (several) return;
+  const auto ranks = io::find_ranks(folder.path);
+  if (!ranks) {
+    add(folder, ranks.error().tag, Severity::error, ranks.error().text + "; move what does not belong here elsewhere");
+    return;
+  }
+  std::vector<int64_t> numbers;
+  for (const io::RankFile& rank : *ranks) numbers.push_back(rank.rank);
+  find_missing(folder, numbers, "trace");
+  folder.next.push_back(fmt::format("chakra check {}", folder.path));
+  folder.next.push_back(fmt::format("chakra sim {} --network NETWORK.yml", folder.path));
+}
+
+void judge_recordings(ExaminedFiles& folder) {
+  if (!is_directory(folder.path)) {
+    folder.next.push_back(fmt::format("chakra link {} -o trace.0.et", folder.path));
+    return;
+  }
+  const auto pairing = recording::pair_folder(folder.path);
+  if (!pairing) {
+    add(folder, pairing.error().tag, Severity::error, pairing.error().text);
+    return;
+  }
+  std::vector<int64_t> numbers;
+  bool hosts = false, devices = false;
+  for (const recording::RankInput& rank : pairing->ranks) {
+    numbers.push_back(rank.rank);
+    hosts |= !rank.host.empty();
+    devices |= !rank.device.empty();
+    for (ExaminedFile& file : folder.files)
+      if (file.path == rank.host || file.path == rank.device) file.rank = rank.rank;
+  }
+  if (!devices)
+    add(folder, "cli.doctor.alone", Severity::warning,
+        "there are no Kineto traces: the traces will have no times; record with torch.profiler, too");
+  else if (!hosts)
+    add(folder, "cli.doctor.alone", Severity::note,
+        "there are no PyTorch execution traces: tensors and storages will be missing; record with "
+        "ExecutionTraceObserver, too");
+  find_missing(folder, numbers, "recording");
+  folder.next.push_back(fmt::format("chakra link {} -o traces/", folder.path));
+}
+
+Result<void> list_files(ExaminedFiles& folder) {
+  const std::string& path = folder.path;
+  if (is_file(path)) {
+    folder.files.push_back({fs::path(path).filename().string(), path});
+    return {};
+  }
+  if (!is_directory(path)) return fail(Code::io, "base.file.open", "the file or folder does not exist", {path});
+  CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(path));
+  for (const std::string& name : names) {
+    const std::string inside = (fs::path(path) / name).string();
+    if (is_file(inside)) folder.files.push_back({name, inside});
+    else if (is_directory(inside)) folder.folders.push_back(inside);
+  }
+  return {};
+}
+
+void look_at_file(ExaminedFiles& folder, ExaminedFile& file) {
+  constexpr auto& kKnown = recording::kHostSchemas;
+  file.packed = packing_of(file.path);
+  if (auto looked = look_at_contents(file); !looked) {
+    file.wrong = looked.error();
+    add(folder, looked.error().tag, Severity::error, fmt::format("{}: {}", file.name, looked.error().text));
+  } else if (file.kind == ExaminedFile::Kind::host &&
+             std::find(kKnown.begin(), kKnown.end(), file.version) == kKnown.end()) {
+    add(folder, "cli.doctor.version", Severity::warning,
+        fmt::format("{}: the schema {} is not known; it is read by the names of its fields", file.name,
+                    quote(file.version)));
+  }
+}
+
+void judge_neither(ExaminedFiles& folder) {
+  std::string text = "there are no traces or recordings here";
+  if (!folder.folders.empty()) text += fmt::format("; look into {}", folder.folders[0]);
+  add(folder, "cli.doctor.none", Severity::error, text);
+  for (const std::string& inside : folder.folders)
+    if (folder.next.size() < 8) folder.next.push_back(fmt::format("chakra doctor {}", inside));
+}
+
+}  // namespace
+
+bool ExaminedFiles::ok() const {
+  return std::none_of(findings.begin(), findings.end(),
+                      [](const Finding& finding) { return finding.severity == Severity::error; });
+}
+
+Result<ExaminedFiles> examine_files(const std::string& path) {
+  using Kind = ExaminedFile::Kind;
+  ExaminedFiles folder;
+  folder.path = path;
+  CHAKRA_TRY(list_files(folder));
+  for (ExaminedFile& file : folder.files) look_at_file(folder, file);
+  const bool traces = has(folder, Kind::trace), classes = has(folder, Kind::classes);
+  const bool recordings = has(folder, Kind::host) || has(folder, Kind::kineto);
+  if (classes) {
+    folder.next.push_back(fmt::format("chakra info {}", path));
+    folder.next.push_back(fmt::format("chakra sim {} --network NETWORK.yml", path));
+  } else if (traces) {
+    judge_traces(folder);
+  }
+  if (recordings) judge_recordings(folder);
+  if (!traces && !classes && !recordings) judge_neither(folder);
+  return folder;
+}
+
+// ---- as text and as JSON -------------------------------------------------------------------------------------
+
+namespace {
+
+std::string describe(const ExaminedFile& file) {
+  std::string text(kExaminedKindNames[static_cast<size_t>(file.kind)]);
+  if (!file.version.empty()) text += " " + file.version;
+  if (!file.packed.empty()) text += fmt::format(" ({})", file.packed);
+  if (file.ranks > 1) text += fmt::format(", {} ranks", show_count(file.ranks));
+  if (file.rank >= 0) text += fmt::format(", rank {}", file.rank);
+  if (file.nodes >= 0) text += fmt::format(", {} node{}", show_count(file.nodes), file.nodes == 1 ? "" : "s");
+  if (file.wrong) text += fmt::format(": {} [{}]", file.wrong->text, file.wrong->tag);
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const ExaminedFiles& folder) {
+  std::string out =
+      fmt::format("{}: {} {}\n", folder.path, folder.files.size(), folder.files.size() == 1 ? "file" : "files");
+  size_t listed = 0, width = 0;
+  for (const ExaminedFile& file : folder.files) width = std::max(width, std::min<size_t>(file.name.size(), 40));
+  for (const ExaminedFile& file : folder.files)
+    if (file.wrong || listed++ < kListed) out += fmt::format("  {:<{}}  {}\n", file.name, width, describe(file));
+  if (listed > kListed) out += fmt::format("  and {} more\n", listed - kListed);
+  out += view::to_text(folder.findings, "");
+  if (!folder.next.empty()) out += "next:\n";
+  for (const std::string& command : folder.next) out += fmt::format("  {}\n", command);
+  return out;
+}
+
+Json to_json(const ExaminedFiles& folder) {
+  Json files = Json::array();
+  for (const ExaminedFile& file : folder.files)
+    files.push_back({{"name", file.name},
+                     {"kind", kExaminedKindNames[static_cast<size_t>(file.kind)]},
+                     {"version", file.version},
+                     {"packed", file.packed},
+                     {"ranks", file.ranks},
+                     {"rank", file.rank < 0 ? Json(nullptr) : Json(file.rank)},
+                     {"nodes", file.nodes < 0 ? Json(nullptr) : Json(file.nodes)},
+                     {"error", file.wrong ? Json(file.wrong->tag) : Json(nullptr)}});
+  return {
+      {"path", folder.path}, {"files", files}, {"findings", table::to_json(folder.findings)}, {"next", folder.next}};
+}
+
+}  // namespace chakra::job

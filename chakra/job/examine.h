@@ -1,0 +1,47 @@
+// Whether files of recordings or traces are as they should be, and what to do next: what `chakra doctor PATH` does, as
+// a call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/table/table.h"
+
+namespace chakra::job {
+
+struct ExaminedFile {
+  enum class Kind : uint8_t { other, trace, host, kineto, classes };
+  std::string name, path;
+  Kind kind = Kind::other;
+  std::string packed = {};        ///< "gzip", "zstd" or ""
+  std::string version = {};       ///< of host traces; the form of traces that are not .et
+  int64_t rank = -1, nodes = -1;  ///< -1: not known
+  int64_t ranks = 1;              ///< in it
+  std::optional<Error> wrong = {};
+};
+inline constexpr std::array<std::string_view, 5> kExaminedKindNames{
+    "unknown", "Chakra trace", "PyTorch execution trace", "Kineto trace", "job by classes of ranks"};
+
+struct ExaminedFiles {
+  std::string path;
+  std::vector<ExaminedFile> files;   ///< of a folder those in it, by name
+  std::vector<std::string> folders;  ///< in the folder
+  Findings findings;
+  std::vector<std::string> next;  ///< commands
+
+  bool ok() const;  ///< no finding is an error
+};
+
+/// `path` is a file or a folder. Findings: errors of reading a file, by their tags; cli.doctor.cut, .version, .alone,
+/// .rank_missing, .none; io.job.rank, and the errors of io::find_ranks and recording::pair_folder. Errors:
+/// base.file.open. Cost: traces are read to their ends, recordings are unpacked.
+Result<ExaminedFiles> examine_files(const std::string& path);
+std::string to_text(const ExaminedFiles& files);
+table::Json to_json(const ExaminedFiles& files);
+
+}  // namespace chakra::job

@@ -1,0 +1,195 @@
+// The calls that change the form of files or say what is in them: on the recorded example job and a text workload.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/io/io.h"
+#include "chakra/job/job.h"
+
+namespace chakra::job {
+namespace {
+
+using chakra::testing::must_read;
+using chakra::testing::tag_of;
+using chakra::testing::TemporaryFolder;
+
+constexpr const char* kRecordings = "examples/traces/ddp_gloo_2ranks";
+constexpr const char* kWorkload =
+    "MICRO\n"
+    "2\n"
+    "conv1 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 1024 10\n"
+    "conv2 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 2048 10\n";
+
+/// The example job, linked once.
+class Files : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    shared_ = new TemporaryFolder;
+    auto linked = link_job({.inputs = {kRecordings}, .output = traces(), .link = {}, .explain = {}, .max_error = {}});
+    ASSERT_TRUE(linked) << linked.error().message();
+    ASSERT_TRUE(linked->commit());
+  }
+  static void TearDownTestSuite() { delete shared_; }
+
+  static std::string traces() { return shared_->path("traces"); }
+  static std::string trace(int rank) { return traces() + "/trace." + std::to_string(rank) + ".et"; }
+  TemporaryFolder folder_;
+
+ private:
+  static TemporaryFolder* shared_;
+};
+TemporaryFolder* Files::shared_ = nullptr;
+
+TEST_F(Files, AreConvertedThereAndBack) {
+  const auto json = convert_job({.paths = {traces()}, .output = folder_.path("json/"), .to = "jsonl"});
+  ASSERT_TRUE(json) << json.error().message();
+  EXPECT_EQ(json->ranks, 2u);
+  EXPECT_EQ(json->outputs,
+            (std::vector<std::string>{folder_.path("json/trace.0.jsonl"), folder_.path("json/trace.1.jsonl")}));
+  const auto back = convert_job({.paths = {json->outputs[1]}, .output = folder_.path("back.1.et")});
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(must_read(back->outputs[0]), must_read(trace(1)));
+  EXPECT_EQ(to_text(*back), folder_.path("back.1.et") + ": 1 rank, " + show_count(*back->nodes) + " nodes\n");
+}
+
+TEST_F(Files, AreNotConvertedOntoThemselvesNorFromRecordings) {
+  EXPECT_EQ(tag_of(convert_job({.paths = {trace(0)}, .output = trace(0)})), "cli.usage");
+  EXPECT_EQ(tag_of(convert_job({.paths = {trace(0)}, .output = folder_.path("x"), .to = "eg"})), "cli.usage");
+  EXPECT_EQ(tag_of(convert_job({.paths = {trace(0), trace(0)}, .output = folder_.path("x.et")})), "io.job.rank_twice");
+  const std::string recording = folder_.write("kineto.json", "\n {\"schemaVersion\": 1, \"traceEvents\": []}");
+  EXPECT_EQ(tag_of(convert_job({.paths = {recording}, .output = folder_.path("x.et")})), "cli.convert.recording");
+  EXPECT_FALSE(is_file(folder_.path("x.et")));
+}
+
+TEST_F(Files, ArePackedAndUnpacked) {
+  const std::string container = folder_.path("job.chakra");
+  const auto packed = pack_job({.paths = {trace(0)}, .output = container});
+  ASSERT_TRUE(packed) << packed.error().message();
+  const auto added = pack_job({.paths = {trace(1)}, .output = container, .append = true});
+  ASSERT_TRUE(added) << added.error().message();
+  EXPECT_TRUE(to_text(*added).ends_with(" added\n"));
+  EXPECT_EQ(tag_of(pack_job({.paths = {trace(0)}, .output = container, .report = container})), "cli.usage");
+
+  const auto stats = container_stats(container);
+  ASSERT_TRUE(stats) << stats.error().message();
+  ASSERT_EQ(stats->ranks.size(), 2u);
+  EXPECT_EQ(stats->nodes, packed->nodes + added->nodes);
+  EXPECT_EQ(stats->bytes, static_cast<int64_t>(file_size(container)));
+  EXPECT_LT(stats->ranks[1].touched_window, stats->ranks[1].touched);
+  EXPECT_TRUE(contains(to_json(*stats).text(), "\"touched_bytes_100_nodes\""));
+
+  const auto unpacked = unpack_job({.path = container, .output = folder_.path("out"), .ranks = {1}});
+  ASSERT_TRUE(unpacked) << unpacked.error().message();
+  ASSERT_EQ(unpacked->outputs.size(), 1u);
+  EXPECT_EQ(must_read(unpacked->outputs[0]), must_read(trace(1)));
+  const auto window =
+      unpack_job({.path = container, .output = folder_.path("some"), .nodes = "100:7", .to = "json.gz"});
+  ASSERT_TRUE(window) << window.error().message();
+  EXPECT_EQ(window->nodes, 14);
+  EXPECT_EQ(tag_of(unpack_job({.path = container, .output = "x", .nodes = "7:"})), "cli.usage");
+  EXPECT_EQ(tag_of(unpack_job({.path = container, .output = "x", .to = "et.xz"})), "cli.usage");
+}
+
+TEST_F(Files, AreImported) {
+  ImportOptions o{.input = folder_.write("work.txt", kWorkload), .output = folder_.path("work/")};
+  o.read.num_npus = 2;
+  auto imported = import_job(o);
+  ASSERT_TRUE(imported) << imported.error().message();
+  EXPECT_EQ(imported->ranks, 2u);
+  ASSERT_EQ(imported->outputs.size(), 2u);
+  EXPECT_FALSE(is_file(imported->outputs[0]));
+  EXPECT_FALSE(imported->report);
+  ASSERT_TRUE(imported->commit());
+  const auto trace = io::read_et(imported->outputs[1]);
+  ASSERT_TRUE(trace) << trace.error().message();
+  EXPECT_EQ(2 * trace->size(), imported->nodes);
+  EXPECT_TRUE(contains(to_text(*imported), "2 ranks"));
+  EXPECT_TRUE(contains(to_json(*imported).text(), "\"outputs\""));
+  o.output = folder_.path("other/");
+  o.report = folder_.path("work.txt/report.json");
+  EXPECT_EQ(tag_of(import_job(o)), "base.file.create");
+  EXPECT_FALSE(is_directory(o.output));
+  o.given = {"--coll-size"};
+  EXPECT_EQ(tag_of(import_job(o)), "cli.usage");
+}
+
+TEST_F(Files, AreSummarized) {
+  const auto summary = summarize_job(traces());
+  ASSERT_TRUE(summary) << summary.error().message();
+  ASSERT_EQ(summary->traces.size(), 2u);
+  const TraceSummary& one = summary->traces[1];
+  EXPECT_EQ(one.rank, 1);
+  int64_t nodes = 0;
+  for (const auto& [type, count] : one.types) nodes += count;
+  EXPECT_EQ(nodes, one.nodes);
+  EXPECT_FALSE(one.communication.empty());
+  ASSERT_TRUE(one.replay);
+  EXPECT_GT(one.replay->measured_ps, 0);
+  EXPECT_TRUE(contains(to_text(*summary), "trace.1.et: rank 1\n  nodes          "));
+  EXPECT_TRUE(contains(to_json(*summary).text(), "\"replayed_ns\""));
+}
+
+TEST_F(Files, AreCompared) {
+  const auto same = diff_jobs({.a = trace(0), .b = trace(0), .threshold = 5});
+  ASSERT_TRUE(same) << same.error().message();
+  EXPECT_TRUE(same->exceeding.empty());
+  EXPECT_TRUE(same->rows(false).rows.empty());
+  EXPECT_FALSE(same->rows(true).rows.empty());
+  EXPECT_TRUE(contains(to_text(*same), "no kind of node differs"));
+  const auto diff = diff_jobs({.a = traces(), .b = trace(0), .threshold = 5});
+  ASSERT_TRUE(diff) << diff.error().message();
+  EXPECT_EQ(diff->ranks_a, 2u);
+  EXPECT_GT(diff->diff.removed, 0);
+  EXPECT_FALSE(diff->exceeding.empty());
+  EXPECT_TRUE(contains(to_json(*diff).text(), "\"threshold_percent\": 5"));
+}
+
+TEST_F(Files, AreExamined) {
+  const auto recordings = examine_files(kRecordings);
+  ASSERT_TRUE(recordings) << recordings.error().message();
+  EXPECT_TRUE(recordings->ok());
+  EXPECT_EQ(recordings->files.size(), 4u);
+  EXPECT_EQ(recordings->next.size(), 1u);
+  const std::string bytes = must_read(trace(0));
+  folder_.write("trace.3.et", std::string_view(bytes).substr(0, bytes.size() / 2));
+  const auto cut = examine_files(folder_.path());
+  ASSERT_TRUE(cut) << cut.error().message();
+  EXPECT_FALSE(cut->ok());
+  EXPECT_EQ(cut->files[0].kind, ExaminedFile::Kind::trace);
+  EXPECT_TRUE(contains(to_text(*cut), "trace.3.et"));
+  EXPECT_EQ(tag_of(examine_files(folder_.path("nowhere"))), "base.file.open");
+}
+
+TEST(Installation, IsCheckedByRows) {
+  TemporaryFolder folder;
+  const Installation installation{folder.write("bin/chakra", ""), {"chakra_converter"}};
+  folder.write("share/chakra/examples/traces/README", "");
+  const auto check = [&](std::string_view name) {
+    const auto row = std::find_if(kInstallationChecks.begin(), kInstallationChecks.end(),
+                                  [&](const InstallationCheck& r) { return r.name == name; });
+    return row == kInstallationChecks.end() ? Checked{Checked::Status::wrong, "no such row"} : row->check(installation);
+  };
+  const CheckedInstallation before = check_installation(installation);
+  ASSERT_EQ(before.rows.size(), kInstallationChecks.size());
+  EXPECT_EQ(check("names").status, Checked::Status::note);
+  std::filesystem::create_symlink("chakra", folder.path("bin/chakra_converter"));
+  EXPECT_EQ(check("names").status, Checked::Status::ok);
+  EXPECT_EQ(check("examples").text, folder.path("share/chakra/examples"));
+  EXPECT_TRUE(contains(to_json(before).text(), "\"name\": \"temporary files\""));
+}
+
+TEST(Kinds, AreTablesOfTextsByName) {
+  for (size_t i = 0; i < kKinds.size(); ++i) {
+    const table::Table table = kKinds[i].table();
+    EXPECT_TRUE(i == 0 || kKinds[i - 1].name < kKinds[i].name);
+    ASSERT_FALSE(table.rows.empty()) << kKinds[i].name;
+    for (const auto& row : table.rows) {
+      ASSERT_EQ(row.size(), table.columns.size());
+      for (const table::Table::Cell& cell : row) EXPECT_TRUE(std::holds_alternative<std::string>(cell));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chakra::job

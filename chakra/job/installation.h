@@ -1,0 +1,49 @@
+// Whether this installation is as it should be: what `chakra doctor` does without a path, as a call. A check is a row.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/table/table.h"
+
+namespace chakra::job {
+
+/// A program and its names.
+struct Installation {
+  std::string command;             ///< the path of the program
+  std::vector<std::string> names;  ///< that should lead to it, in its folder
+};
+
+/// The answer of a check, and advice where it is not ok.
+struct Checked {
+  enum class Status : uint8_t { ok, note, wrong } status = Status::ok;
+  std::string text, advice = {};
+};
+inline constexpr std::array<std::string_view, 3> kStatusNames{"ok", "note", "wrong"};
+
+struct InstallationCheck {
+  std::string_view name;
+  std::string_view looks_at;
+  Checked (*check)(const Installation& installation);
+};
+extern const std::array<InstallationCheck, 8> kInstallationChecks;
+
+struct CheckedInstallation {
+  struct Row {
+    std::string_view name;  ///< of the check
+    Checked checked;
+  };
+  std::vector<Row> rows;  ///< as those of kInstallationChecks
+
+  bool ok() const;  ///< nothing is wrong
+};
+/// All rows, in their order. They look at the environment (PATH, TMPDIR) and the machine; none of them fails.
+CheckedInstallation check_installation(const Installation& installation);
+std::string to_text(const CheckedInstallation& checked);
+table::Json to_json(const CheckedInstallation& checked);
+
+}  // namespace chakra::job

@@ -1,0 +1,118 @@
+#include "chakra/job/kinds.h"
+
+#include <fmt/core.h>
+
+#include <string>
+
+#include "chakra/analyze/analyze.h"
+#include "chakra/check/check.h"
+#include "chakra/coll/coll.h"
+#include "chakra/feed/feed.h"
+#include "chakra/foreign/foreign.h"
+#include "chakra/gen/gen.h"
+#include "chakra/io/io.h"
+#include "chakra/link/link.h"
+#include "chakra/net/net.h"
+#include "chakra/recording/recording.h"
+#include "chakra/view/view.h"
+
+namespace chakra::job {
+
+namespace {
+
+using table::Table;
+
+/// Without rows, all columns texts.
+Table columns(std::initializer_list<const char*> names) {
+  Table table;
+  for (const char* name : names) table.columns.push_back({name, Table::Kind::text});
+  return table;
+}
+
+template <class Rows>
+void add_formats(Table& table, const Rows& rows) {
+  for (const auto& row : rows)
+    table.rows.push_back({std::string(row.name), std::string(row.files), std::string(row.description)});
+}
+
+Table analyses() { return list_rows("analysis", analyze::kAnalyses); }
+Table checks() { return list_rows("check", check::kRules); }
+Table edges() { return list_rows("edge kind", trace::kEdgeKinds); }
+Table policies() { return list_rows("policy", feed::kPolicies); }
+Table presets() { return list_rows("preset", gen::kPresets); }
+
+Table models() {
+  Table table = list_rows("model", gen::models());
+  for (const gen::ModelTypeRow& row : gen::model_types())
+    table.rows.push_back({std::string(row.name), fmt::format("a config.json of this model_type: {}", row.source)});
+  return table;
+}
+
+Table schedules() {
+  Table table = columns({"schedule", "what it is", "idle time of a stage"});
+  for (const gen::ScheduleRow& row : gen::schedules())
+    table.rows.push_back({std::string(row.name), std::string(row.description), std::string(row.idle_formula)});
+  return table;
+}
+
+Table topologies() {
+  Table table = list_rows("topology", net::kTopologies);
+  for (const net::ShapeRow& row : net::kShapes)
+    table.rows.push_back({std::string(row.name), std::string(row.description)});
+  return table;
+}
+
+Table collectives() {
+  Table table = columns({"algorithm", "operations", "what it is", "cost"});
+  for (const coll::AlgorithmRow& row : coll::kAlgorithms) {
+    std::string types;
+    for (size_t t = 0; t < trace::kCommTypeNames.size(); ++t)
+      if (row.does(static_cast<trace::CommType>(t)))
+        types += fmt::format("{}{}", types.empty() ? "" : ", ", trace::kCommTypeNames[t]);
+    table.rows.push_back({std::string(row.name), types, std::string(row.description), std::string(row.cost)});
+  }
+  return table;
+}
+
+Table formats() {
+  Table table = columns({"format", "files", "what it is"});
+  add_formats(table, io::kFormats);
+  add_formats(table, foreign::kForms);
+  add_formats(table, recording::kFormats);
+  add_formats(table, view::kForms);
+  return table;
+}
+
+Table routings() {
+  Table table = columns({"routing", "a message takes", "stands for"});
+  for (const net::RoutingRow& row : net::kRoutings)
+    table.rows.push_back({std::string(row.name), std::string(row.description), std::string(row.stands_for)});
+  return table;
+}
+
+Table work() {
+  Table table = columns({"kind", "operations", "bytes", "operators"});
+  for (const link::WorkRow& row : link::kWorkRows)
+    table.rows.push_back({std::string(link::name(row.kind)), std::string(row.operations), std::string(row.bytes),
+                          std::string(row.names)});
+  return table;
+}
+
+}  // namespace
+
+const std::array<KindRow, 12> kKinds{{
+    {"analyses", "answers of 'chakra analyze'", analyses},
+    {"checks", "rules of 'chakra check'", checks},
+    {"collectives", "algorithms: their operations and what they cost", collectives},
+    {"edges", "why a node waits for another", edges},
+    {"formats", "files that can be read or written", formats},
+    {"models", "models of 'chakra gen step --model'", models},
+    {"policies", "which ready node a feeder hands out first", policies},
+    {"presets", "models on ranks: 'chakra gen step --preset'", presets},
+    {"routing", "which of several shortest routes messages take", routings},
+    {"schedules", "pipeline schedules of 'chakra gen step'", schedules},
+    {"topologies", "networks of 'chakra sim'", topologies},
+    {"work", "operators of recordings: how their operations and bytes are counted", work},
+}};
+
+}  // namespace chakra::job

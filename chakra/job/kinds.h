@@ -1,0 +1,28 @@
+// What there is of a kind: algorithms, checks, formats, ... What `chakra list` shows, as tables.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "chakra/base/base.h"
+#include "chakra/table/table.h"
+
+namespace chakra::job {
+
+struct KindRow {
+  std::string_view name;
+  std::string_view description;
+  table::Table (*table)();  ///< all cells are texts
+};
+extern const std::array<KindRow, 12> kKinds;  ///< by name, ascending
+
+/// A table of rows that have a name and a description.
+template <class Rows>
+table::Table list_rows(const char* first, const Rows& rows) {
+  using table::Table;
+  Table table{"", {{first, Table::Kind::text}, {"what it is", Table::Kind::text}}, {}};
+  for (const auto& row : rows) table.rows.push_back({std::string(row.name), std::string(row.description)});
+  return table;
+}
+
+}  // namespace chakra::job

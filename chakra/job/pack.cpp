@@ -1,0 +1,184 @@
+#include "chakra/job/pack.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "chakra/io/io.h"
+#include "chakra/job/paths.h"
+
+namespace chakra::job {
+
+using pack::Container;
+using pack::ContainerPtr;
+using table::Json;
+
+// ---- packing -----------------------------------------------------------------------------------------------
+
+Result<PackedJob> pack_job(const PackOptions& o) {
+  std::vector<io::RankFile> files;
+  std::vector<std::string> inputs;
+  for (const std::string& path : o.paths) {
+    CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
+    files.insert(files.end(), ranks.begin(), ranks.end());
+    CHAKRA_ASSIGN(const std::vector<std::string> some, job_files(path));
+    inputs.insert(inputs.end(), some.begin(), some.end());
+  }
+  CHAKRA_TRY(keep_apart(inputs, {o.output}, o.report));
+  CHAKRA_ASSIGN(pack::Packer packer,
+                o.append ? pack::Packer::append(o.output) : pack::Packer::create(o.output, o.group_nodes));
+  PackedJob packed{o.output, files.size(), 0, o.append};
+  for (const io::RankFile& file : files) {
+    CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(file));
+    CHAKRA_ASSIGN(const int64_t added,
+                  io::add_rank(packer, file.named ? std::optional(file.rank) : std::nullopt, *source));
+    packed.nodes += added;
+  }
+  CHAKRA_TRY(packer.finish());
+  return packed;
+}
+
+std::string to_text(const PackedJob& job) {
+  return fmt::format("{}: {} rank{}, {} nodes {}\n", job.output, job.ranks, job.ranks == 1 ? "" : "s",
+                     show_count(job.nodes), job.appended ? "added" : "packed");
+}
+
+// ---- what reading takes --------------------------------------------------------------------------------------
+
+namespace {
+
+/// Bytes that a fresh reader reads for some nodes of a rank.
+Result<int64_t> touched_by(const std::string& path, int64_t rank, int64_t first, int64_t count) {
+  CHAKRA_ASSIGN(const ContainerPtr container, Container::open(path));
+  CHAKRA_ASSIGN(const auto source, io::open_rank(*container, rank, first, count));
+  std::string_view message;
+  for (;;) {
+    CHAKRA_ASSIGN(const bool more, source->next(message));
+    if (!more) return container->touched();
+  }
+}
+
+}  // namespace
+
+Result<ContainerStats> container_stats(const std::string& path) {
+  CHAKRA_ASSIGN(const ContainerPtr container, Container::open(path));
+  ContainerStats stats{path, container->size(), 0, {}};
+  for (const int64_t number : container->ranks()) {
+    ContainerStats::Rank rank;
+    rank.rank = number;
+    CHAKRA_ASSIGN(rank.info, container->info(number));
+    CHAKRA_ASSIGN(rank.touched, touched_by(path, number, 0, Container::kAll));
+    CHAKRA_ASSIGN(rank.touched_window, touched_by(path, number, rank.info.nodes / 2, ContainerStats::kWindow));
+    stats.nodes += rank.info.nodes;
+    stats.ranks.push_back(rank);
+  }
+  return stats;
+}
+
+std::string to_text(const ContainerStats& stats) {
+  const auto share = [&](int64_t bytes) {
+    return show_percent(static_cast<double>(bytes) / static_cast<double>(stats.bytes));
+  };
+  std::string text = fmt::format("  {:>10}  {:>12}  {:>10}  {:>8}  {:>21}  {:>21}\n", "rank", "nodes", "bytes",
+                                 "master", "reading it (bytes)", "100 nodes (bytes)");
+  int64_t most_rank = 0, most_window = 0;
+  for (const auto& [rank, info, touched, window] : stats.ranks) {
+    most_rank = std::max(most_rank, touched);
+    most_window = std::max(most_window, window);
+    text += fmt::format("  {:>10}  {:>12}  {:>10}  {:>8}  {:>10} ({:>7})  {:>10} ({:>7})\n", rank, info.nodes,
+                        info.bytes, info.master == rank ? std::string("-") : fmt::format("{}", info.master), touched,
+                        share(touched), window, share(window));
+  }
+  return text + fmt::format(
+                    "  {} bytes for {} ranks and {} nodes; one rank reads at most {} bytes, {} nodes at most "
+                    "{}\n",
+                    show_count(stats.bytes), stats.ranks.size(), show_count(stats.nodes), show_count(most_rank),
+                    ContainerStats::kWindow, show_count(most_window));
+}
+
+Json to_json(const ContainerStats& stats) {
+  Json ranks = Json::array();
+  for (const auto& [rank, info, touched, window] : stats.ranks)
+    ranks.push_back({{"rank", rank},
+                     {"nodes", info.nodes},
+                     {"bytes", info.bytes},
+                     {"master", info.master},
+                     {"touched_bytes", touched},
+                     {"touched_bytes_100_nodes", window}});
+  return {{"file", stats.path}, {"bytes", stats.bytes}, {"nodes", stats.nodes}, {"ranks", std::move(ranks)}};
+}
+
+// ---- unpacking -----------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Form {
+  const io::FormatRow* row = nullptr;
+  std::string packing;  ///< "", ".gz" or ".zst"
+};
+
+/// "et", "jsonl.gz"
+Result<Form> form_of(const std::string& text) {
+  const size_t dot = std::min(text.find('.'), text.size());
+  Form form{io::find_format(text.substr(0, dot)), text.substr(dot)};
+  if (!form.row || !form.row->create || !(form.packing.empty() || form.packing == ".gz" || form.packing == ".zst"))
+    return fail(Code::usage, "cli.usage",
+                fmt::format("no form {} can be written; known: et, json, jsonl, with .gz or .zst", quote(text)));
+  return form;
+}
+
+struct Window {
+  int64_t first = 0, count = Container::kAll;
+};
+
+/// "FIRST", "FIRST:COUNT" or "".
+Result<Window> window_of(const std::string& text) {
+  Window window;
+  if (text.empty()) return window;
+  const size_t colon = text.find(':');
+  if (!parse_decimal(std::string_view(text).substr(0, colon), window.first) || window.first < 0 ||
+      (colon != text.npos &&
+       (!parse_decimal(std::string_view(text).substr(colon + 1), window.count) || window.count < 0)))
+    return fail(Code::usage, "cli.usage", fmt::format("--nodes {} is not FIRST or FIRST:COUNT", quote(text)));
+  return window;
+}
+
+}  // namespace
+
+Result<UnpackedJob> unpack_job(const UnpackOptions& o) {
+  CHAKRA_ASSIGN(const Form form, form_of(o.to));
+  CHAKRA_ASSIGN(const Window window, window_of(o.nodes));
+  CHAKRA_ASSIGN(const ContainerPtr container, Container::open(o.path));
+  const std::vector<int64_t>& ranks = o.ranks.empty() ? container->ranks() : o.ranks;
+  UnpackedJob unpacked;
+  unpacked.output = o.output;
+  for (const int64_t rank : ranks)
+    unpacked.outputs.push_back(
+        (std::filesystem::path(o.output) / fmt::format("trace.{}{}{}", rank, form.row->ending, form.packing)).string());
+  CHAKRA_TRY(keep_apart({o.path}, unpacked.outputs));
+  std::vector<Container::RankInfo> infos;
+  for (const int64_t rank : ranks) {
+    CHAKRA_ASSIGN(infos.emplace_back(), container->info(rank));
+  }
+  CHAKRA_TRY(make_directories(o.output));
+  FilesTogether<PackedFile> written;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    CHAKRA_ASSIGN(const auto source, io::open_rank(*container, ranks[i], window.first, window.count));
+    CHAKRA_ASSIGN(PackedFile file, PackedFile::create(unpacked.outputs[i]));
+    const int64_t count = std::min(window.count, std::max<int64_t>(infos[i].nodes - window.first, 0));
+    const io::RecordSinkPtr sink = form.row->create(file, count);
+    CHAKRA_ASSIGN(const io::Converted copied, io::copy_records(*source, *sink, o.nodes.empty()));
+    unpacked.nodes += copied.nodes;
+    CHAKRA_TRY(written.add(std::move(file)));
+  }
+  CHAKRA_TRY(written.commit());
+  return unpacked;
+}
+
+std::string to_text(const UnpackedJob& job) {
+  return fmt::format("{}: {} rank{}, {} nodes\n", job.output, job.outputs.size(), job.outputs.size() == 1 ? "" : "s",
+                     show_count(job.nodes));
+}
+
+}  // namespace chakra::job

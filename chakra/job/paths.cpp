@@ -1,0 +1,66 @@
+#include "chakra/job/paths.h"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "chakra/io/io.h"
+
+namespace chakra::job {
+
+namespace fs = std::filesystem;
+
+Result<std::vector<std::string>> job_files(const std::string& path) {
+  if (io::is_class_job(path)) {
+    const std::string folder = fs::path(path).parent_path().string();
+    return std::vector<std::string>{is_directory(path) ? path : folder.empty() ? "." : folder};
+  }
+  CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
+  std::vector<std::string> files;
+  for (const io::RankFile& rank : ranks) files.push_back(rank.path);
+  return files;
+}
+
+Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std::string> outputs,
+                        const std::string& json) {
+  if (std::find(outputs.begin(), outputs.end(), "-") != outputs.end())
+    return fail(Code::usage, "cli.usage", "only JSON can go to standard output, by --json -");
+  if (json != "-") outputs.push_back(json);
+  std::erase(outputs, "");
+  if (outputs.empty()) return {};
+  std::error_code ignored;
+  std::set<std::string> read, written;  // files by their place, and those that exist also by what they are (links)
+  const auto add = [&](std::set<std::string>& to, const std::string& path) {
+    struct stat status {};
+    to.insert(resolve_links(path));
+    if (stat(path.c_str(), &status) == 0) to.insert(fmt::format("{}:{}", status.st_dev, status.st_ino));
+  };
+  for (const std::string& input : inputs) {
+    if (!is_directory(input)) {
+      if (!input.empty()) add(read, input);
+      continue;
+    }
+    CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(input));
+    for (const std::string& name : names)
+      if (const fs::path path = fs::path(input) / name; !is_directory(path.string())) add(read, path.string());
+  }
+  for (const std::string& output : outputs) {
+    // Devices and pipes take what they get.
+    if (fs::exists(output, ignored) && !is_file(output) && !is_directory(output)) continue;
+    std::set<std::string> self;
+    add(self, output);
+    for (const std::string& identity : self) {
+      if (read.contains(identity))
+        return fail(Code::usage, "cli.usage", fmt::format("{} is an input; it would be lost", quote(output, 200)));
+      if (written.contains(identity))
+        return fail(Code::usage, "cli.usage", fmt::format("two results would go to {}", quote(output, 200)));
+    }
+    written.merge(self);
+  }
+  return {};
+}
+
+}  // namespace chakra::job
