@@ -95,10 +95,6 @@ Result<void> prepare_csv(const std::vector<table::NamedTable>& tables, const std
   return {};
 }
 
-std::string show_some(const table::Table& table, size_t most, const char* what) {
-  return view::to_text(table::Report{{table::first_rows(table, most, what)}});
-}
-
 Option json_option(std::string& path) {
   return {.names = "--json",
           .target = &path,

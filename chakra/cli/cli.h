@@ -66,8 +66,6 @@ Result<void> write_json(const Json& json, const std::string& path);
 
 std::string to_text(const Json& json);
 
-/// The first rows, and how many there are beside them.
-std::string show_some(const table::Table& table, size_t most, const char* what);
 
 /// What `make` says, where --json asks for it: of a large result it takes several times the memory of the result.
 template <class Make>
