@@ -84,7 +84,7 @@ class Writer {
       q = matmul("attention.q_down", q, {Dim::latent, real(a.q_rank)}, Dim::none, a.q_bias);
       q = norm("attention.q_norm", q, real(a.q_rank));
     }
-    q = matmul(latent && a.q_rank > 0 ? "attention.q_up" : "attention.q", q, heads, Dim::heads, !latent && a.q_bias);
+    q = matmul(latent && a.q_rank > 0 ? "attention.q_up" : "attention.q", q, heads, Dim::heads, q == x && a.q_bias);
     std::vector<size_t> inputs{q};
     double widths = real(a.head_dim + a.value_dim);
     if (latent) {
@@ -119,7 +119,7 @@ class Writer {
     const size_t done = mlp("experts", routed, e.width, true, e.bias);
     size_t y = op(OpKind::combine, "combine", {done, choice}, tokens(hidden())).output;
     if (e.shared_width == 0) return y;
-    size_t shared = mlp("shared", x, e.shared_width, true, e.bias);
+    size_t shared = mlp("shared", x, e.shared_width, true, e.shared_bias);
     if (e.shared_gate) {
       const size_t gate = matmul("shared_gate", x, {Dim::none, 1}, Dim::none, false);
       shared = like(OpKind::activation, "shared.scale", {shared, gate});

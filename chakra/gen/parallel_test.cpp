@@ -295,6 +295,20 @@ TEST(Schedules, TwoCopiesOfTheModel) {
   EXPECT_DOUBLE_EQ(all->operations, operations(o));
 }
 
+/// Weights of operators, counted one by one, are what the model counts by parts.
+TEST(Models, HaveTheSameParametersInOperators) {
+  for (const ModelRow& row : models()) {
+    StepOptions o;
+    o.model = row.model;
+    o.sequence = 64;
+    o.micro_batches = 1;
+    const auto job = step(o);
+    ASSERT_TRUE(job) << row.name << job.error().message();
+    const StepStats all = stats(o, *job).value();
+    EXPECT_EQ(all.classes[0].parameters, real(parameters(row.model))) << row.name;
+  }
+}
+
 TEST(Meshes, GroupsPartitionTheRanks) {
   for (const auto& [tp, cp, dp, pp, etp, ep] :
        {std::array<int64_t, 6>{2, 3, 4, 2, 2, 4}, {1, 1, 8, 2, 1, 8}, {4, 2, 2, 3, 1, 16}}) {
