@@ -11,13 +11,13 @@
 namespace chakra::cli {
 namespace {
 
-struct Options {
+struct AnalyzeOptions {
   std::string path, groups, json, csv, svg, launched = "all";
   std::vector<std::string> only;
 };
 
 /// PREFIX.<table>.csv, the picture and the JSON: all of them or none.
-Result<void> write_files(const Options& o, const job::AnalyzedJob& job, const Json& json) {
+Result<void> write_files(const AnalyzeOptions& o, const job::AnalyzedJob& job, const Json& json) {
   std::vector<AtomicFile> files;
   if (!o.csv.empty()) CHAKRA_TRY(prepare_csv(job.tables, o.csv, files));
   if (!o.svg.empty()) {
@@ -31,7 +31,7 @@ Result<void> write_files(const Options& o, const job::AnalyzedJob& job, const Js
   return {};
 }
 
-Result<void> run_analyze(const Options& o) {
+Result<void> run_analyze(const AnalyzeOptions& o) {
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.path));
   files.push_back(o.groups);
   const auto scope = std::find(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end(), o.launched);
@@ -55,7 +55,7 @@ Result<void> run_analyze(const Options& o) {
 }  // namespace
 
 Syntax analyze_syntax() {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<AnalyzeOptions>();
   return {
       .options =
           {{.names = "path",

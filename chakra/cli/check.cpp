@@ -5,12 +5,12 @@
 namespace chakra::cli {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::vector<std::string> paths;
   std::string groups, expand, json;
 };
 
-Result<int> run_check(const Options& o) {
+Result<int> run_check(const CheckOptions& o) {
   std::vector<std::string> files{o.groups};
   for (const std::string& path : o.paths) {
     CHAKRA_ASSIGN(const std::vector<std::string> ranks, job_files(path));
@@ -34,7 +34,7 @@ Result<int> run_check(const Options& o) {
 }  // namespace
 
 Syntax check_syntax() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   return {.options = {{.names = "paths",
                        .target = &options->paths,
                        .help = "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; each is a job of its own",

@@ -5,12 +5,12 @@
 namespace chakra::cli {
 namespace {
 
-struct Options {
+struct DiffOptions {
   job::DiffOptions call;
   std::string json, csv;
 };
 
-Result<int> run_diff(const Options& o) {
+Result<int> run_diff(const DiffOptions& o) {
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.call.a));
   CHAKRA_ASSIGN(const std::vector<std::string> others, job_files(o.call.b));
   files.insert(files.end(), others.begin(), others.end());
@@ -27,7 +27,7 @@ Result<int> run_diff(const Options& o) {
 }  // namespace
 
 Syntax diff_syntax() {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<DiffOptions>();
   return {
       .options =
           {{.names = "a",

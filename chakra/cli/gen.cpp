@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kMostRate = 1e15;
 
-struct Options {
+struct StepOptions {
   std::string preset, model, folder, order, schedule, context, recompute, json;
   std::array<std::optional<int64_t>, gen::kNumbers.size()> numbers;  ///< parallel to gen::kNumbers
   std::array<std::optional<bool>, gen::kSwitches.size()> switches;   ///< parallel to gen::kSwitches
@@ -46,7 +46,7 @@ Result<gen::Model> find_model(const std::string& text) {
   return model;
 }
 
-Result<gen::StepOptions> settle(const Options& o) {
+Result<gen::StepOptions> settle(const StepOptions& o) {
   gen::StepOptions step;
   for (const gen::PresetRow& row : gen::kPresets)
     if (row.name == o.preset) step = row.options();
@@ -73,7 +73,7 @@ std::string rank_file(const std::string& folder, int64_t rank) {
 }
 
 /// What is in the folder already must not become part of the job, nor hide it.
-Result<void> check_folder(const Options& o, const trace::ClassJob& job) {
+Result<void> check_folder(const StepOptions& o, const trace::ClassJob& job) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   const auto place = [&](const fs::path& path) { return fs::weakly_canonical(fs::absolute(path), ignored); };
@@ -95,14 +95,14 @@ Result<void> check_folder(const Options& o, const trace::ClassJob& job) {
   return {};
 }
 
-Result<void> write_all_ranks(const Options& o, const trace::ClassJob& job) {
+Result<void> write_all_ranks(const StepOptions& o, const trace::ClassJob& job) {
   CHAKRA_TRY(make_directories(o.folder));
   for (size_t i = 0; i < job.ranks.size(); ++i)
     CHAKRA_TRY(io::write_et(trace::concrete(job, i), rank_file(o.folder, job.ranks[i].rank)));
   return {};
 }
 
-Result<void> run_step(const Options& o) {
+Result<void> run_step(const StepOptions& o) {
   if (o.folder.empty() && !o.stats && o.json.empty())
     return fail(Code::usage, "cli.usage", "give a folder with -o, or --stats to write no job");
   CHAKRA_ASSIGN(const gen::StepOptions step, settle(o));
@@ -129,7 +129,7 @@ void add_numbers(const Rows& rows, const Targets& target, std::vector<Option>& o
                        .accepted = whole_number(rows[i].least, rows[i].most)});
 }
 
-std::vector<Option> step_options(Options& o) {
+std::vector<Option> step_options(StepOptions& o) {
   std::vector<std::string> schedules;
   for (const gen::ScheduleRow& row : gen::schedules()) schedules.emplace_back(row.name);
   return {{.names = "--gated",
@@ -186,8 +186,8 @@ std::vector<Option> step_options(Options& o) {
 }
 
 Syntax step_syntax() {
-  auto options = std::make_shared<Options>();
-  Options* const o = options.get();
+  auto options = std::make_shared<StepOptions>();
+  StepOptions* const o = options.get();
   std::vector<std::string> presets;
   for (const gen::PresetRow& row : gen::kPresets) presets.emplace_back(row.name);
   Syntax syntax{.options = {{.names = "-o,--output",

@@ -8,14 +8,14 @@
 namespace chakra::cli {
 namespace {
 
-struct Options {
+struct CaseOptions {
   std::string output, json;
   int64_t ranks = 1;
   int64_t runtime_us = 5;
   gen::CaseOptions cases;
 };
 
-Result<void> run_cases(Options& o) {
+Result<void> run_cases(CaseOptions& o) {
   o.cases.runtime = o.runtime_us * kPsPerUs;
   CHAKRA_TRY(make_directories(o.output));
   Json json = Json::array();
@@ -35,7 +35,7 @@ Result<void> run_cases(Options& o) {
 }  // namespace
 
 Syntax gen_cases_syntax() {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CaseOptions>();
   return {.options = {{.names = "-o,--output",
                        .target = &o->output,
                        .help = "Writes DIR/<case>.<rank>.et",

@@ -10,7 +10,7 @@
 namespace chakra::cli {
 namespace {
 
-struct Options {
+struct ImportOptions {
   job::ImportOptions call;  ///< its report is that of --json
   std::string dims, run_time;
 };
@@ -47,7 +47,7 @@ Result<Picoseconds> time_of(const std::string& text) {
   return value * unit;
 }
 
-Result<void> run_import(Options& o) {
+Result<void> run_import(ImportOptions& o) {
   CHAKRA_ASSIGN(o.call.read.dims, list_of(o.dims));
   if (!o.run_time.empty()) {
     CHAKRA_ASSIGN(o.call.read.default_run_time, time_of(o.run_time));
@@ -66,7 +66,7 @@ Result<void> run_import(Options& o) {
 }  // namespace
 
 Syntax import_syntax() {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ImportOptions>();
   std::string forms;
   for (const foreign::FormRow& row : foreign::kForms) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", row.name);
   return {.options = {{.names = "file",

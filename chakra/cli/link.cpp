@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMostRanks = 1 << 30;
 constexpr int64_t kMostJobs = 256;
 
-struct Options {
+struct LinkOptions {
   job::LinkJobOptions call;
   std::string json, steps, fit_steps;
 };
@@ -32,7 +32,7 @@ Result<std::optional<std::pair<int64_t, int64_t>>> read_steps(const char* option
   return std::pair(first, last);
 }
 
-Result<void> run_link(Options o) {
+Result<void> run_link(LinkOptions o) {
   CHAKRA_TRY(keep_apart(o.call.inputs, {o.call.output}, o.json));
   CHAKRA_ASSIGN(o.call.link.steps, read_steps("--steps", o.steps));
   CHAKRA_ASSIGN(o.call.link.fit_steps, read_steps("--fit-steps", o.fit_steps));
@@ -51,7 +51,7 @@ Result<void> run_link(Options o) {
 }  // namespace
 
 Syntax link_syntax() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LinkOptions>();
   return {
       .options =
           {{.names = "inputs",

@@ -6,7 +6,7 @@
 namespace chakra::cli {
 namespace {
 
-constexpr int64_t kMostRanks = 1 << 30;
+constexpr int64_t kMostRanksViewed = 1 << 30;
 constexpr int64_t kMostHops = 1'000'000;
 constexpr int64_t kMostBoxes = 1'000;
 
@@ -39,7 +39,7 @@ std::vector<Option> file_rows(ViewOptions& o) {
        .target = &o.call.rank,
        .help = "Only this rank; a graph is drawn of one",
        .value = "N",
-       .accepted = whole_number(0, kMostRanks)},
+       .accepted = whole_number(0, kMostRanksViewed)},
       some_ranks,
   };
 }
@@ -82,7 +82,7 @@ std::vector<Option> csv_rows(ViewOptions& o) {
        .target = &o.csv_ranks,
        .help = "CSV: expect N ranks; others are an error (default: all)",
        .value = "N",
-       .accepted = whole_number(1, kMostRanks)},
+       .accepted = whole_number(1, kMostRanksViewed)},
       {.names = "--npu-frequency,--npu_frequency",
        .target = &o.frequency,
        .help = "CSV: ticks per second: MHz, or with a unit, such as 1.5GHz (default: 1GHz)",

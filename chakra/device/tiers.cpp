@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include "chakra/device/units.h"
+
 namespace chakra::device {
 namespace {
 
-constexpr double kGiga = 1e9;
-constexpr double kLeastGb = 1e-6, kMostGb = 1e9;  ///< a kilobyte a second, a million times today's
+constexpr double kLeastTierGb = 1e-6, kMostTierGb = 1e9;  ///< a kilobyte a second, a million times today's
 constexpr double kMostNs = 1e15;
 
 Result<double> number(const Spec& row, const char* key, double least, double most) {
@@ -39,7 +40,7 @@ Result<Tier> tier(const std::string& name, const Spec& row) {
   Tier tier;
   tier.name = name;
   CHAKRA_ASSIGN(tier.scope, scope_of(row));
-  CHAKRA_ASSIGN(const double gb_per_s, number(row, "bandwidth", kLeastGb, kMostGb));
+  CHAKRA_ASSIGN(const double gb_per_s, number(row, "bandwidth", kLeastTierGb, kMostTierGb));
   CHAKRA_ASSIGN(const double latency_ns, number(row, "latency-ns", 0, kMostNs));
   tier.bytes_per_s = gb_per_s * kGiga;
   tier.latency_ps = picoseconds(latency_ns * 1e-9);

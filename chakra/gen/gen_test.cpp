@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/gen/real.h"
 #include "chakra/gen/testing/outcome.h"
 
 namespace chakra::gen {
@@ -22,8 +23,6 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 using trace::TraceSet;
-
-double real(int64_t n) { return static_cast<double>(n); }
 
 Model small_model(int64_t layers) {
   ModelChange change;

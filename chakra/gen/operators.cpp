@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chakra/gen/real.h"
+
 namespace chakra::gen {
 namespace {
-
-double real(int64_t n) { return static_cast<double>(n); }
 
 /// Writes a graph down, an operator a line.
 class Writer {

@@ -9,6 +9,7 @@
 #include "chakra/gen/gen.h"
 #include "chakra/gen/mesh.h"
 #include "chakra/gen/placement.h"
+#include "chakra/gen/real.h"
 #include "chakra/gen/testing/outcome.h"
 
 namespace chakra::gen {
@@ -20,8 +21,6 @@ using trace::CommType;
 using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
-
-double real(int64_t n) { return static_cast<double>(n); }
 
 constexpr int64_t kHidden = 64, kHeads = 8, kKvHeads = 4, kHead = 8, kWords = 128, kTokens = 64, kWidth = 128;
 

@@ -5,13 +5,14 @@
 
 #include <algorithm>
 
+#include "chakra/gen/real.h"
+
 namespace chakra::gen {
 namespace {
 
 constexpr double kMostRanks = 1 << 22;
 constexpr double kMostNodes = 50e6;  // of all classes
 
-double real(int64_t n) { return static_cast<double>(n); }
 tl::unexpected<Error> wrong(const char* tag, std::string text) { return fail(Code::usage, tag, std::move(text)); }
 
 Result<void> multiple(const char* what, int64_t of, const char* by, int64_t n) {

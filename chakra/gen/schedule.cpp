@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "chakra/gen/real.h"
+
 namespace chakra::gen {
 namespace {
 
@@ -13,7 +15,6 @@ void assert_runs(const Pipeline& p, int64_t stage) {
   CHAKRA_ASSERT(stage >= 0 && stage < p.stages);
 }
 
-double real(int64_t n) { return static_cast<double>(n); }
 double sum(const PassTimes& t) { return t.forward + t.input_gradient + t.weight_gradient; }
 
 // ---- one chunk a stage -----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 
 #include "chakra/gen/nodes.h"
 #include "chakra/gen/plan.h"
+#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 namespace {
@@ -16,8 +17,6 @@ using trace::NodeType;
 using trace::Trace;
 
 constexpr double kOptimizerBytes = 12;  // of Adam: the parameter in 32 bits and two moments
-
-double real(int64_t n) { return static_cast<double>(n); }
 
 /// Of a collective with `bytes` put in: the larger of in and out, and what a rank sends with a ring.
 std::pair<double, double> buffer_and_wire(CommType type, double bytes, double ranks) {

@@ -13,7 +13,7 @@ namespace {
 
 using table::Table;
 
-constexpr size_t kRowsShown = 12;
+constexpr size_t kTableRowsShown = 12;
 constexpr size_t kRowsDrawn = 100;
 
 Result<std::vector<const analyze::AnalysisRow*>> chosen(const std::vector<std::string>& only) {
@@ -57,7 +57,8 @@ table::Report report_of(const AnalyzedJob& job) {
   table::Report report;
   report.parts.emplace_back(fmt::format("{}: {} rank{}\n", job.path, job.ranks, job.ranks == 1 ? "" : "s"));
   for (const table::NamedTable& t : job.tables)
-    if (!t.table.rows.empty() && !t.detail) report.parts.emplace_back(table::first_rows(t.table, kRowsShown, "rows"));
+    if (!t.table.rows.empty() && !t.detail)
+      report.parts.emplace_back(table::first_rows(t.table, kTableRowsShown, "rows"));
   if (job.findings.empty()) return report;
   report.parts.emplace_back("\n");
   report.parts.emplace_back(table::Report::Found{job.findings, false});

@@ -13,7 +13,7 @@ using table::Json;
 using table::Report;
 using table::Table;
 
-constexpr size_t kRowsShown = 24;
+constexpr size_t kChangesShown = 24;
 
 std::string who(const sim::DelayRule& rule) {
   return rule.rank ? fmt::format("rank {}: {}", *rule.rank, rule.pattern) : rule.pattern;
@@ -106,8 +106,8 @@ void add_parts(const DelayStudy& study, Report& report) {
   report.parts.emplace_back(fmt::format("\n  delayed: the job takes {} instead of {}, {}\n",
                                         show_time(study.job.after_ps), show_time(study.job.before_ps),
                                         signed_text(study.job.change(), study.job.before_ps)));
-  report.parts.emplace_back(table::first_rows(rule_table(study), kRowsShown, "rules"));
-  report.parts.emplace_back(table::first_rows(change_table(study), kRowsShown, "rows"));
+  report.parts.emplace_back(table::first_rows(rule_table(study), kChangesShown, "rules"));
+  report.parts.emplace_back(table::first_rows(change_table(study), kChangesShown, "rows"));
 }
 
 }  // namespace chakra::job

@@ -34,7 +34,7 @@ Table device_table(const sim::SimReport& report) {
 namespace {
 
 /// The least and the most of a figure over the actors that have it, with a unit of its size: "31.2 to 40.1 TFLOP/s".
-struct Range {
+struct RateRange {
   double least = 0, most = 0;
   bool any = false;
   void add(double value) {
@@ -53,7 +53,7 @@ std::string show_ops(double per_s) {
 }
 
 template <class Show>
-std::string show(const Range& range, const Show& one) {
+std::string show(const RateRange& range, const Show& one) {
   const std::string least = one(range.least), most = one(range.most);
   return least == most ? most : fmt::format("{} to {}", least, most);
 }
@@ -61,7 +61,7 @@ std::string show(const Range& range, const Show& one) {
 }  // namespace
 
 std::string rates_line(const sim::SimReport& report) {
-  Range ops, bytes, mfu;
+  RateRange ops, bytes, mfu;
   std::set<std::string> devices;
   for (const sim::ActorReport& actor : report.actors) {
     if (actor.work.all_ops() == 0 && actor.work.bytes == 0) continue;

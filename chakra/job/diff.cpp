@@ -29,7 +29,7 @@ Result<JobsDiff> diff_jobs(const DiffOptions& o) {
 
 namespace {
 
-constexpr size_t kRowsShown = 20;
+constexpr size_t kDifferencesShown = 20;
 
 /// b / a; words where one of them has none.
 Table::Cell ratio(int64_t a, int64_t b) {
@@ -93,7 +93,7 @@ namespace {
 
 std::string rows_shown(Table rows) {
   if (rows.rows.empty()) return "  no kind of node differs\n";
-  const size_t shown = std::min(rows.rows.size(), kRowsShown), more = rows.rows.size() - shown;
+  const size_t shown = std::min(rows.rows.size(), kDifferencesShown), more = rows.rows.size() - shown;
   rows.rows.resize(shown);
   return "\n" + view::to_text(rows) + (more ? fmt::format("  ... and {} more rows (--json has all)\n", more) : "");
 }
@@ -113,9 +113,9 @@ std::string to_text(const JobsDiff& d) {
   if (d.threshold) {
     text += d.exceeding.empty() ? fmt::format("\nnothing differs by more than {:g} %\n", *d.threshold)
                                 : fmt::format("\nmore than {:g} %:\n", *d.threshold);
-    for (size_t i = 0; i < std::min(d.exceeding.size(), kRowsShown); ++i) text += "  " + d.exceeding[i] + "\n";
-    if (d.exceeding.size() > kRowsShown)
-      text += fmt::format("  ... and {} more (--json has all)\n", d.exceeding.size() - kRowsShown);
+    for (size_t i = 0; i < std::min(d.exceeding.size(), kDifferencesShown); ++i) text += "  " + d.exceeding[i] + "\n";
+    if (d.exceeding.size() > kDifferencesShown)
+      text += fmt::format("  ... and {} more (--json has all)\n", d.exceeding.size() - kDifferencesShown);
   }
   return text + view::to_text(d.findings, "");
 }

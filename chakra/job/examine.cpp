@@ -240,13 +240,13 @@ bool ExaminedFiles::ok() const {
 }
 
 Result<ExaminedFiles> examine_files(const std::string& path) {
-  using Kind = ExaminedFile::Kind;
+  using Holds = ExaminedFile::Kind;
   ExaminedFiles folder;
   folder.path = path;
   CHAKRA_TRY(list_files(folder));
   for (ExaminedFile& file : folder.files) look_at_file(folder, file);
-  const bool traces = has(folder, Kind::trace), classes = has(folder, Kind::classes);
-  const bool recordings = has(folder, Kind::host) || has(folder, Kind::kineto);
+  const bool traces = has(folder, Holds::trace), classes = has(folder, Holds::classes);
+  const bool recordings = has(folder, Holds::host) || has(folder, Holds::kineto);
   if (classes) {
     folder.next.push_back(fmt::format("chakra info {}", path));
     folder.next.push_back(fmt::format("chakra sim {} --network NETWORK.yml", path));

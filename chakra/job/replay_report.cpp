@@ -16,14 +16,14 @@ using sim::TransferKind;
 using table::Json;
 using table::Table;
 
-constexpr std::array<TransferKind, 2> kKinds{TransferKind::recorded, TransferKind::simulated};
-constexpr size_t kRowsShown = 16;
+constexpr std::array<TransferKind, 2> kRuns{TransferKind::recorded, TransferKind::simulated};
+constexpr size_t kReplaysShown = 16;
 
 Json time(Picoseconds ps, std::string_view unit) { return unit == "ns" ? table::json_ns(ps) : Json(ps); }
 
-Json to_json(const Compared& times, std::string_view unit, Json json) {
+Json compared_json(const Compared& times, std::string_view unit, Json json) {
   json[fmt::format("measured_{}", unit)] = time(times.measured_ps, unit);
-  for (const TransferKind kind : kKinds) {
+  for (const TransferKind kind : kRuns) {
     Json& run = json[fmt::format("{}_transfers", sim::kTransferKinds[static_cast<size_t>(kind)])];
     if (times.has(kind))
       run = {{fmt::format("time_{}", unit), time(times.run(kind), unit)}, {"error", times.error(kind)}};
@@ -33,7 +33,7 @@ Json to_json(const Compared& times, std::string_view unit, Json json) {
 
 /// By how much the two kinds of runs are off; of those that there are the first that tests the graph.
 double badness(const Compared& times) {
-  for (const TransferKind kind : kKinds)
+  for (const TransferKind kind : kRuns)
     if (times.has(kind)) return std::abs(times.error(kind));
   return 0;
 }
@@ -44,19 +44,20 @@ table::Json to_json(const JobReplay& replay, std::string_view unit) {
   Json ranks = Json::array();
   for (const JobReplay::Rank& rank : replay.ranks()) {
     Json steps = Json::array();
-    for (const JobReplay::Step& step : rank.steps) steps.push_back(to_json(step.times, unit, {{"name", step.name}}));
-    Json json = to_json(rank.times, unit, {{"rank", rank.rank}});
+    for (const JobReplay::Step& step : rank.steps)
+      steps.push_back(compared_json(step.times, unit, {{"name", step.name}}));
+    Json json = compared_json(rank.times, unit, {{"rank", rank.rank}});
     json["steps"] = std::move(steps);
     ranks.push_back(std::move(json));
   }
-  Json json = to_json(replay.job(), unit, Json::object());
+  Json json = compared_json(replay.job(), unit, Json::object());
   json["ranks"] = std::move(ranks);
   return json;
 }
 
 table::Report::Rows rows_of(const JobReplay& replay) {
   Table table{"", {{"measured / simulated", Table::Kind::text}, {"measured", Table::Kind::time_ps}}, {}};
-  for (const TransferKind kind : kKinds)
+  for (const TransferKind kind : kRuns)
     if (replay.job().has(kind)) {
       const std::string_view name = sim::kTransferKinds[static_cast<size_t>(kind)];
       table.columns.push_back({fmt::format("{} transfers", name), Table::Kind::time_ps});
@@ -64,7 +65,7 @@ table::Report::Rows rows_of(const JobReplay& replay) {
     }
   const auto add = [&](std::string label, const Compared& times) {
     std::vector<Table::Cell> row{std::move(label), times.measured_ps};
-    for (const TransferKind kind : kKinds)
+    for (const TransferKind kind : kRuns)
       if (replay.job().has(kind)) {
         row.emplace_back(times.has(kind) ? times.run(kind) : Picoseconds{0});
         row.emplace_back(times.has(kind) ? fmt::format("{:+.2f} %", 100 * times.error(kind)) : std::string("-"));
@@ -85,7 +86,7 @@ table::Report::Rows rows_of(const JobReplay& replay) {
   }
   for (const std::string_view name : names)
     add(fmt::format("{} (worst: rank {})", name, worst[name].second), worst[name].first->times);
-  return table::first_rows(table, kRowsShown, "rows");
+  return table::first_rows(table, kReplaysShown, "rows");
 }
 
 }  // namespace chakra::job

@@ -11,14 +11,14 @@ namespace {
 
 constexpr uint64_t kMostTransfers = uint64_t{1} << 19;
 
-struct Traffic {
+struct MemberTraffic {
   uint32_t from, to;  ///< members of the plan
   double bytes;
 };
 
 /// What members send each other in all rounds together. Shift rounds that repeat are added up first.
-std::vector<Traffic> traffic_of(const coll::Plan& plan) {
-  std::vector<Traffic> all;
+std::vector<MemberTraffic> traffic_of(const coll::Plan& plan) {
+  std::vector<MemberTraffic> all;
   using Shift = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
   absl::flat_hash_map<Shift, std::pair<const coll::Round*, double>> shifts;
   std::vector<Shift> in_order;
@@ -44,12 +44,12 @@ std::vector<Traffic> traffic_of(const coll::Plan& plan) {
 void SharedLinks::add(const coll::Plan& plan, std::span<const uint32_t> order,
                       std::span<const std::vector<int64_t>> groups, uint64_t flow, int64_t times) {
   if (plan.rounds.empty()) return;
-  const std::vector<Traffic> traffic = traffic_of(plan);
+  const std::vector<MemberTraffic> traffic = traffic_of(plan);
   std::vector<net::Use> uses;
   // onto(trunk, bytes) for what a group sends.
   const auto carry = [&](const std::vector<int64_t>& ranks, const auto& onto) {
     const auto rank = [&](uint32_t member) { return ranks[order.empty() ? member : order[member]]; };
-    for (const Traffic& t : traffic) {
+    for (const MemberTraffic& t : traffic) {
       uses.clear();
       fabric_.uses(rank(t.from), rank(t.to), flow, uses);
       for (const net::Use& use : uses) onto(use.trunk, t.bytes * use.share * static_cast<double>(times));

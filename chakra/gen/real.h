@@ -1,0 +1,10 @@
+// Whole numbers in formulas.
+#pragma once
+
+#include <cstdint>
+
+namespace chakra::gen {
+
+inline double real(int64_t n) { return static_cast<double>(n); }
+
+}  // namespace chakra::gen
