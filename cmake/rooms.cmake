@@ -48,7 +48,7 @@ function(chakra_room room deps)
   list(FILTER benchmarks INCLUDE REGEX "_bench\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|_bench|/main)\\.cpp$")
 
-  if(CHAKRA_UNITY)
+  if(CHAKRA_UNITY AND NOT separate_${room})
     chakra_unity(${room} sources)
   endif()
   add_library(chakra_${room} STATIC ${sources})

@@ -66,7 +66,6 @@ Result<void> write_json(const Json& json, const std::string& path);
 
 std::string to_text(const Json& json);
 
-
 /// What `make` says, where --json asks for it: of a large result it takes several times the memory of the result.
 template <class Make>
 Json json_if_asked(const std::string& path, const Make& make) {
