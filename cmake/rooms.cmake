@@ -16,20 +16,26 @@ function(chakra_rooms file)
   endforeach()
 endfunction()
 
-# chakra_unity(ROOM LIST): replaces the sources in LIST by files that each include CHAKRA_UNITY of them, so that the headers
-# that all of them need are parsed once for each of these files. They are included by paths below the root, so that a
-# compiler cache finds them again in another folder.
+# chakra_unity(ROOM LIST): replaces the sources in LIST by files that each include some of them, up to CHAKRA_UNITY bytes,
+# so that the headers that all of them need are parsed once for each of these files. They are included by paths below the
+# root, so that a compiler cache finds them again in another folder.
 function(chakra_unity room list)
+  set(unit 0)
+  set(bytes 0)
+  foreach(source IN LISTS ${list})
+    file(SIZE ${source} size)
+    math(EXPR bytes "${bytes} + ${size}")
+    if(bytes GREATER CHAKRA_UNITY AND text_${unit})
+      math(EXPR unit "${unit} + 1")
+      set(bytes ${size})
+    endif()
+    file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${source})
+    string(APPEND text_${unit} "#include \"${path}\"\n")
+  endforeach()
   set(units)
-  list(LENGTH ${list} count)
-  math(EXPR last "${count} - 1")
-  foreach(first RANGE 0 ${last} ${CHAKRA_UNITY})
-    list(SUBLIST ${list} ${first} ${CHAKRA_UNITY} some)
-    list(TRANSFORM some REPLACE "^${CMAKE_SOURCE_DIR}/(.*)$" "#include \"\\1\"\n")
-    list(JOIN some "" text)
-    set(unit ${CMAKE_BINARY_DIR}/unity/${room}_${first}.cpp)
-    file(CONFIGURE OUTPUT ${unit} CONTENT "${text}" @ONLY)
-    list(APPEND units ${unit})
+  foreach(number RANGE ${unit})
+    list(APPEND units ${CMAKE_BINARY_DIR}/unity/${room}_${number}.cpp)
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/unity/${room}_${number}.cpp CONTENT "${text_${number}}" @ONLY)
   endforeach()
   set(${list} ${units} PARENT_SCOPE)
 endfunction()
