@@ -185,6 +185,34 @@ def check_public_headers(texts, allowed):
                     yield path, number, f"{found.group(1)} comes with the public header of {room}; include it in a .cpp"
 
 
+def hidden_names(text):
+    """Yields (number, name) of types, constants and functions (with their parameters' types) in anonymous namespaces."""
+    inside, before = False, ""
+    for number, line in enumerate(sizes.blanked(text).splitlines(), 1):
+        inside = line.startswith("namespace {") or (inside and not (line.startswith("}") and not before.strip()))
+        before = line
+        if not inside:
+            continue
+        if found := re.match(r"(?:struct|class|enum class|union) (\w+)\b(?!.*;)", line):
+            yield number, found[1]
+        elif re.match(r"(?:inline )?constexpr [^(]*[={]", line):
+            yield from ((number, name) for name in re.findall(r"\b(k[A-Z]\w*)\s*[={]", line))
+        elif found := re.match(r"(?!using|return|template|constexpr|namespace|\s)[\w:<>,&* ]+?[ &*](\w+)(\(.*)", line):
+            yield number, found[1] + re.sub(r"\b\w+(?=[,)])|\s", "", found[2])
+
+
+def check_hidden_names(texts):
+    """Sources of a room may be compiled together (CHAKRA_UNITY), so names in their anonymous namespaces differ."""
+    seen = {}
+    for path, text in sorted(texts.items()):
+        if not (found := re.match(r"chakra/(?!compat/)(\w+)/.*(?<!_test)(?<!_fuzz)(?<!_bench)(?<!/main)\.cpp$", path)):
+            continue
+        for number, name in hidden_names(text):
+            other = seen.setdefault((found[1], name), path)
+            if other != path:
+                yield path, number, f"{name.split('(')[0]} is also in the anonymous namespace of {other}"
+
+
 def check_tags(texts):
     """Every tag in the code is documented, and every documented tag is in the code."""
     documented = set(re.findall(r"^\| `([a-z_.]+)`", read("docs/reference/errors.md"), re.M))
@@ -246,6 +274,7 @@ def main():
             findings.append(f"rooms.txt:1: room {room} has no test and no case")
     findings += [f"{path}:{number}: {what}" for path, number, what in check_tags(texts)]
     findings += [f"{path}:{number}: {what}" for path, number, what in check_public_headers(texts, allowed)]
+    findings += [f"{path}:{number}: {what}" for path, number, what in check_hidden_names(texts)]
     findings += [f"{path}:{number}: {what}" for path, number, what in sizes.check(texts)]
     findings += check_format([path for path in texts if re.search(r"\.(cpp|h)$", path)])
     findings += check_python()

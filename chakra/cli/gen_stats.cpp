@@ -44,10 +44,10 @@ std::string step_text(const std::string& folder, const gen::StepOptions& step, c
   if (step.ep > 1) shape += fmt::format("; ep {}", step.ep);
   return fmt::format(
       "{}: {} ranks ({}) in {} classes, {} to {} nodes each\n"
-      "{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}\n",
+      "{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}{}\n",
       folder.empty() ? "step" : folder, show_count(static_cast<int64_t>(job.ranks.size())), shape, job.classes.size(),
       show_count(least), show_count(most), static_cast<double>(stats.parameters), stats.tokens, stats.operations,
-      show_percent(stats.bubble));
+      show_percent(stats.bubble), stats.bubble_depends ? " where forward and both gradients take the same time" : "");
 }
 
 std::string stats_text(const gen::StepStats& stats, double device_memory_gib) {
@@ -96,6 +96,7 @@ Json step_json(const std::string& folder, const trace::ClassJob& job, const gen:
   json["operations"] = stats.operations;
   json["ideal_bubble"] = stats.bubble;
   json["memory_per_rank"] = memory_json(fullest(stats).memory);
+  json["surplus"] = Json::array();
   for (const gen::Surplus& row : stats.surplus)
     json["surplus"].push_back({{"name", row.name}, {"operations", row.operations}});
   json["rank_count"] = job.ranks.size();

@@ -39,9 +39,10 @@ struct Arrow {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-class Parser {
+class FlexFlowParser {
  public:
-  Parser(std::string_view text, const std::string& file, Picoseconds unit) : text_(text), file_(file), unit_(unit) {}
+  FlexFlowParser(std::string_view text, const std::string& file, Picoseconds unit)
+      : text_(text), file_(file), unit_(unit) {}
 
   std::vector<Task> tasks;
   std::vector<Arrow> arrows;
@@ -215,7 +216,7 @@ struct Placed {
 
 class Assembler {
  public:
-  Assembler(const Parser& graph, const std::string& file) : graph_(graph), file_(file) {}
+  Assembler(const FlexFlowParser& graph, const std::string& file) : graph_(graph), file_(file) {}
 
   Result<TraceSet> run(Findings& findings) {
     CHAKRA_TRY(number_rows());
@@ -352,7 +353,7 @@ class Assembler {
     builders_[to.src].dep(to.begins, recv, kGiven);
   }
 
-  const Parser& graph_;
+  const FlexFlowParser& graph_;
   const std::string& file_;
   absl::flat_hash_map<uint64_t, NodeId> row_of_;
   std::vector<Arrow> arrows_;    ///< between rows of tasks
@@ -369,7 +370,7 @@ Result<TraceSet> read_flexflow(ByteSource source, const Options& options, Findin
   const std::string file = source.file();
   CHAKRA_ASSIGN(const Picoseconds unit, unit_ps(options.time_unit, "ms"));
   CHAKRA_ASSIGN(const std::string text, read_all(std::move(source)));
-  Parser graph(text, file, unit);
+  FlexFlowParser graph(text, file, unit);
   CHAKRA_TRY(graph.run());
   if (graph.tasks.size() + graph.arrows.size() > kMostNodes)
     return fail(Code::bad_input, "foreign.large", fmt::format("more than {} nodes and arrows", kMostNodes), {file});

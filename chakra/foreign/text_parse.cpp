@@ -59,9 +59,9 @@ std::vector<Line> lines_of(std::string_view text) {
   return out;
 }
 
-class Parser {
+class TextParser {
  public:
-  Parser(Workload& out, Picoseconds unit) : out_(out), unit_(unit) {}
+  TextParser(Workload& out, Picoseconds unit) : out_(out), unit_(unit) {}
 
   Result<void> run() {
     const std::vector<Line> lines = lines_of(out_.text);
@@ -183,7 +183,7 @@ class Parser {
 
 }  // namespace
 
-Result<void> parse(Workload& out, Picoseconds unit) { return Parser(out, unit).run(); }
+Result<void> parse(Workload& out, Picoseconds unit) { return TextParser(out, unit).run(); }
 
 }  // namespace text_form
 

@@ -49,7 +49,7 @@ const std::array<NumberRow, 14> kNumbers{{
 }};
 
 const std::array<ModelNumberRow, 7> kModelNumbers{{
-    {"layers", "Layers of the model", &ModelChange::layers, 1, kMuch},
+    {"layers", "Layers of the model", &ModelChange::layers, 1, 1 << 16},
     {"hidden", "Width of the model", &ModelChange::hidden, 1, kMuch},
     {"ffn", "Width of the MLP between its matrices", &ModelChange::ffn, 1, kMuch},
     {"heads", "Attention heads", &ModelChange::heads, 1, kMuch},
@@ -106,6 +106,25 @@ Model default_model() {
   return model;
 }
 
+namespace {
+
+/// What has no effect on a kind of layer is refused, so that no number seems to follow from it.
+Result<void> check_change(const Block& block, const ModelChange& change) {
+  const auto refuse = [](const char* text) { return fail(Code::usage, "gen.step.unsupported", text); };
+  if (change.gated && block.experts) return refuse("gated: experts are always gated");
+  if (block.attention.kv_rank == 0) return {};
+  if (change.kv_heads) return refuse("kv-heads: latent attention has as many as heads");
+  if (change.head_dim) return refuse("head-dim: the widths of latent attention come with its model");
+  return {};
+}
+
+/// The width of a norm of all heads, or of each, when these change.
+int64_t norm_width(int64_t width, int64_t heads_before, int64_t dim_before, int64_t heads, int64_t dim) {
+  return width == dim_before ? dim : width == heads_before * dim_before ? heads * dim : width;
+}
+
+}  // namespace
+
 Result<Model> changed(Model model, const ModelChange& change) {
   for (const ModelNumberRow& row : kModelNumbers)
     if (const std::optional<int64_t> n = change.*row.value; n && (*n < row.least || *n > row.most))
@@ -117,7 +136,9 @@ Result<Model> changed(Model model, const ModelChange& change) {
   model.vocabulary = change.vocabulary.value_or(model.vocabulary);
   model.causal = change.causal.value_or(model.causal);
   for (Block& block : model.blocks) {
+    CHAKRA_TRY(check_change(block, change));
     Attention& a = block.attention;
+    const Attention before = a;
     const bool all_heads = a.kv_heads == a.heads;
     a.heads = change.heads.value_or(a.heads);
     const int64_t kv = change.kv_heads.value_or(all_heads ? 0 : a.kv_heads);
@@ -135,6 +156,8 @@ Result<Model> changed(Model model, const ModelChange& change) {
     } else {
       a.head_dim = a.value_dim = model.hidden / a.heads;
     }
+    a.q_norm = norm_width(a.q_norm, before.heads, before.head_dim, a.heads, a.head_dim);
+    a.k_norm = norm_width(a.k_norm, before.kv_heads, before.head_dim, a.kv_heads, a.head_dim);
     block.mlp.width = change.ffn.value_or(block.mlp.width);
     if (block.experts && change.ffn) block.experts->width = *change.ffn;
     block.mlp.gated = change.gated.value_or(block.mlp.gated);

@@ -128,7 +128,9 @@ struct Surplus {
 };
 struct StepStats {
   int64_t parameters = 0, active_parameters = 0;
-  double tokens = 0, operations = 0, bubble = 0;
+  double tokens = 0, operations = 0;
+  double bubble = 0;  ///< the schedule's idle time over its work, where a forward takes as long as each gradient
+  bool bubble_depends = false;  ///< it is another one where they take different times
   std::vector<ClassStats> classes;
   std::vector<Surplus> surplus;
 };

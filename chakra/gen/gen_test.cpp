@@ -502,6 +502,27 @@ TEST(Step, RefusesWhatCannotBe) {
   change.heads = 8;
   change.kv_heads = 3;
   EXPECT_EQ(tag_of(changed(default_model(), change)), "gen.step.divide");
+  EXPECT_EQ(tag([](StepOptions& o) { o.etp = 2, o.tp = 2; }), "gen.step.divide");
+  EXPECT_EQ(tag([](StepOptions& o) { o.model = known("gpt3-175b"), o.sequence = 8192; }), "gen.step.range");
+  change = {};
+  change.gated = false;
+  EXPECT_EQ(tag_of(changed(known("mixtral-8x7b"), change)), "gen.step.unsupported");
+  for (std::optional<int64_t> ModelChange::*number : {&ModelChange::kv_heads, &ModelChange::head_dim}) {
+    change = {};
+    change.*number = 64;
+    EXPECT_EQ(tag_of(changed(known("deepseek-v3"), change)), "gen.step.unsupported");
+  }
+}
+
+/// Qwen 3 normalises each head's queries and keys, so another width of heads also changes these norms.
+TEST(Models, ChangedWidthsReachTheNormsOfHeads) {
+  ModelChange change;
+  change.head_dim = 64;
+  const Model model = changed(known("qwen3-8b"), change).value();
+  const int64_t d = 4096, h = 64, ffn = 12288,
+                layer = d * 32 * h + 2 * d * 8 * h + 32 * h * d + 2 * d + 2 * h + 3 * d * ffn;
+  EXPECT_EQ(parameters(model), 2 * d * 151936 + 36 * layer + d);
+  EXPECT_EQ(parameters(model), 7'435'756'032);
 }
 
 }  // namespace

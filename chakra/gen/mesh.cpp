@@ -13,7 +13,7 @@ int64_t Mesh::moved(int64_t rank, Axis axis, int64_t steps) const {
 }
 
 Result<Mesh> ordered(Mesh mesh, std::string_view order) {
-  const auto wrong = [&](const char* why) {
+  const auto wrong = [order](const char* why) {
     return fail(Code::usage, "gen.step.order",
                 fmt::format("{} is not an order of ranks such as tp-cp-ep-dp-pp: {}", quote(order), why));
   };

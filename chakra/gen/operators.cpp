@@ -101,8 +101,13 @@ class Writer {
     }
     if (a.q_norm > 0) inputs[0] = norm("attention.q_norm", inputs[0], real(a.q_norm));
     if (a.k_norm > 0) inputs[1] = norm("attention.k_norm", inputs[1], real(a.k_norm));
-    for (size_t i = 0; i < (latent ? 1 : 2) && rotary; ++i)
-      inputs[i] = like(OpKind::rotate, i == 0 ? "attention.rotate_q" : "attention.rotate_k", {inputs[i]});
+    if (rotary) inputs[0] = like(OpKind::rotate, "attention.rotate_q", {inputs[0]});
+    if (latent) {  // the rotary numbers of a token become a part of each head's key
+      const Extent whole{Dim::kv_heads, real(a.heads), widths};
+      inputs[1] = this->op(OpKind::rotate, "attention.rotate_k", {inputs[1]}, tokens(whole)).output;
+    } else if (rotary) {
+      inputs[1] = like(OpKind::rotate, "attention.rotate_k", {inputs[1]});
+    }
     Op& op = this->op(OpKind::attention, "attention", inputs, tokens({Dim::heads, real(a.heads), real(a.value_dim)}));
     op.keys = average_keys(b_.tokens, m_.causal, a.window);
     op.widths = widths;

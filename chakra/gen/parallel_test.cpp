@@ -192,6 +192,23 @@ TEST(Context, CommunicationIsTheFormulas) {
   EXPECT_EQ(tag_of(step(o)), "gen.step.divide");
 }
 
+/// The rotary part of latent attention is one for all heads, and goes round as a part of each head's key.
+TEST(Context, LatentAttentionSendsWholeKeys) {
+  ModelChange change;
+  change.layers = 4;
+  change.heads = 16;
+  StepOptions o;
+  const auto row =
+      std::find_if(models().begin(), models().end(), [](const ModelRow& r) { return r.name == "deepseek-v3"; });
+  o.model = changed(row->model, change).value();
+  o.sequence = 1024;
+  o.cp = 4;
+  o.micro_batches = 1;
+  o.ends = false;
+  const double part = 1024.0 / 4 * 16 * (128 + 64 + 128) * 2;  // nope, rope, values
+  EXPECT_EQ(sums(o)["cp SEND"], std::pair(int64_t{4 * 9}, 4 * 9 * part));
+}
+
 TEST(Recompute, OperationsAndMemoryAreTheFormulas) {
   const int64_t layers = 3;
   StepOptions o = options(dense_model(layers));

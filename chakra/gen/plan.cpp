@@ -55,9 +55,13 @@ Result<void> check_block(const StepOptions& o, const Block& block) {
   return {};
 }
 
+bool has_experts(const Model& model) {
+  return std::any_of(model.blocks.begin(), model.blocks.end(),
+                     [](const Block& block) { return block.experts.has_value(); });
+}
+
 Result<void> check_shares(const StepOptions& o) {
-  const bool experts = std::any_of(o.model.blocks.begin(), o.model.blocks.end(),
-                                   [](const Block& block) { return block.experts.has_value(); });
+  const bool experts = has_experts(o.model);
   if (o.ep > 1 && !experts) return wrong("gen.step.divide", "the model has no experts; ep must be 1");
   for (const Block& block : o.model.blocks) CHAKRA_TRY(check_block(o, block));
   if (o.sequence_parallel || o.cp > 1)
@@ -170,6 +174,10 @@ Result<Plan> plan(const StepOptions& options) {
   CHAKRA_TRY(check_ranges(o));
   CHAKRA_TRY(check_model(o.model));
   if (o.sequence == 0) o.sequence = o.model.sequence > 0 ? o.model.sequence : 2048;
+  if (o.model.learned_positions > 0 && o.sequence > o.model.learned_positions)
+    return wrong("gen.step.range", fmt::format("sequence is {}; the model has positions for {} tokens", o.sequence,
+                                               o.model.learned_positions));
+  if (o.etp > 0 && !has_experts(o.model)) return wrong("gen.step.divide", "the model has no experts; leave out etp");
   if (o.etp == 0) o.etp = o.tp;
   if (!o.dropout) o.dropout = o.model.learned_positions > 0;
   const double ranks = real(o.tp) * real(o.cp) * real(o.pp) * real(o.dp);

@@ -17,7 +17,7 @@ using trace::NodeType;
 
 // Bytes of Adam with parameters kept in 32 bits: reads gradient, parameter and two moments, writes parameter and
 // moments.
-constexpr double kOptimizerBytes = 28;
+constexpr double kOptimizerTraffic = 28;
 
 /// A part of the model with the names of its nodes.
 struct Placed {
@@ -272,7 +272,7 @@ class Stage {
         const Placed& placed = parts[i];
         const double own = updated(placed.dense, p_.data) + updated(placed.experts, p_.experts);
         for (const NodeId node : placed.reduced) n_.wait(node);
-        n_.compute(placed.part.name + ".optimizer", {0, own * (kOptimizerBytes + element)});
+        n_.compute(placed.part.name + ".optimizer", {0, own * (kOptimizerTraffic + element)});
         if (o_.zero == 1 || o_.zero == 2) gather_parameters(placed);
       }
   }

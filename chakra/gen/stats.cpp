@@ -143,7 +143,12 @@ Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job) 
   result.active_parameters = active_parameters(o.model);
   result.tokens = real(o.sequence) * real(o.micro_batch_size) * real(o.micro_batches) * real(o.dp);
   const double work = 3.0 * real(o.micro_batches) * real(plan.pipeline.chunks) / real(plan.schedule->copies);
-  result.bubble = plan.schedule->ideal_idle(plan.pipeline, {1, 1, 1, 3}) / work;
+  const auto share = [&](const PassTimes& times) {
+    return plan.schedule->ideal_idle(plan.pipeline, times) /
+           (times.forward + times.input_gradient + times.weight_gradient);
+  };
+  result.bubble = 3 * share({1, 1, 1, 3}) / work;
+  result.bubble_depends = std::abs(share({1, 1, 1, 3}) - share({1, 2, 1, 4})) > 1e-9;
   for (size_t cls = 0; cls < job.classes.size(); ++cls) {
     const Trace& t = job.classes[cls];
     ClassStats& stats = result.classes.emplace_back();

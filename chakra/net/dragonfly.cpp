@@ -8,15 +8,15 @@
 namespace chakra::net {
 namespace {
 
-struct Numbers {
+struct DragonflyNumbers {
   int64_t ranks, routers, global, groups;
-  explicit Numbers(ShapeNumbers n) : ranks(n[0][0]), routers(n[1][0]), global(n[2][0]), groups(n[3][0]) {}
+  explicit DragonflyNumbers(ShapeNumbers n) : ranks(n[0][0]), routers(n[1][0]), global(n[2][0]), groups(n[3][0]) {}
 };
 
 }  // namespace
 
 ShapeSize dragonfly_size(ShapeNumbers numbers) {
-  const Numbers n(numbers);
+  const DragonflyNumbers n(numbers);
   const auto groups = static_cast<double>(n.groups), routers = static_cast<double>(n.routers);
   const double most = routers * static_cast<double>(n.global) + 1;
   if (groups > most)
@@ -29,7 +29,7 @@ ShapeSize dragonfly_size(ShapeNumbers numbers) {
 
 void build_dragonfly(ShapeNumbers numbers, ShapeBuilder& out) {
   enum Kind : uint8_t { kRank, kLocal, kGlobal };
-  const Numbers n(numbers);
+  const DragonflyNumbers n(numbers);
   for (int64_t g = 0; g < n.groups; ++g)
     for (int64_t r = 0; r < n.routers; ++r) out.add_switch(fmt::format("router {}.{}", g, r));
   const int64_t ranks = out.graph.ranks;

@@ -9,15 +9,15 @@
 namespace chakra::net {
 namespace {
 
-struct Numbers {
+struct RailNumbers {
   int64_t rails, nodes, pods, spines;
-  explicit Numbers(ShapeNumbers n) : rails(n[0][0]), nodes(n[1][0]), pods(n[2][0]), spines(n[3][0]) {}
+  explicit RailNumbers(ShapeNumbers n) : rails(n[0][0]), nodes(n[1][0]), pods(n[2][0]), spines(n[3][0]) {}
 };
 
 }  // namespace
 
 ShapeSize rails_size(ShapeNumbers numbers) {
-  const Numbers n(numbers);
+  const RailNumbers n(numbers);
   const auto rails = static_cast<double>(n.rails), pods = static_cast<double>(n.pods);
   const double nodes = static_cast<double>(n.nodes) * pods, leaves = pods * rails;
   const auto spines = static_cast<double>(n.spines);
@@ -29,7 +29,7 @@ ShapeSize rails_size(ShapeNumbers numbers) {
 
 void build_rails(ShapeNumbers numbers, ShapeBuilder& out) {
   enum Kind : uint8_t { kNode, kLeaf, kSpine };
-  const Numbers n(numbers);
+  const RailNumbers n(numbers);
   const int64_t ranks = out.graph.ranks, nodes = n.nodes * n.pods, leaves = n.pods * n.rails;
   for (int64_t node = 0; node < nodes; ++node) out.add_switch(fmt::format("node {}", node));
   for (int64_t leaf = 0; leaf < leaves; ++leaf)

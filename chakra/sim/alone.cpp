@@ -5,7 +5,7 @@
 namespace chakra::sim {
 namespace {
 
-constexpr uint64_t kMostTransfers = uint64_t{1} << 14;
+constexpr uint64_t kMostTransfersAlone = uint64_t{1} << 14;
 /// Candidates whose price is at most this many times the least price are run: prices may be 41 % too low.
 constexpr double kNear = 1.7;
 
@@ -33,7 +33,7 @@ void choose_by_running(coll::Choice& choice, const coll::Operation& op, const co
   Picoseconds least = net::kNever;
   for (const coll::Candidate& c : choice.candidates)
     if (c.predicted_ps) least = std::min(least, *c.predicted_ps);
-  if (choice.by_rule || least == net::kNever || transfers_of(choice.plan) > kMostTransfers) return;
+  if (choice.by_rule || least == net::kNever || transfers_of(choice.plan) > kMostTransfersAlone) return;
   const std::vector<uint32_t> near = coll::near_order(place);
   const coll::Reordered reordered(op, place, near);
   Picoseconds best = time_alone(*place.fabric, Congestion::fluid, choice.plan, choice.order, place.ranks, place.flow);
@@ -42,7 +42,7 @@ void choose_by_running(coll::Choice& choice, const coll::Operation& op, const co
     if (!c.predicted_ps || static_cast<double>(*c.predicted_ps) > kNear * static_cast<double>(least)) continue;
     if (c.algorithm == choice.algorithm && c.near == !choice.order.empty()) continue;
     coll::Plan plan = c.near ? c.algorithm->plan(reordered.op, reordered.place) : c.algorithm->plan(op, place);
-    if (transfers_of(plan) > kMostTransfers) continue;
+    if (transfers_of(plan) > kMostTransfersAlone) continue;
     const std::span<const uint32_t> order = c.near ? std::span<const uint32_t>(near) : std::span<const uint32_t>();
     const Picoseconds time = time_alone(*place.fabric, Congestion::fluid, plan, order, place.ranks, place.flow);
     if (static_cast<double>(time) >= bar) continue;

@@ -13,7 +13,7 @@ namespace {
 using trace::NodeId;
 using trace::Trace;
 
-constexpr double kErrorToName = 0.01;
+constexpr double kJobErrorToName = 0.01;
 
 Picoseconds measured_end(const Trace& t, NodeId n) { return add_saturated(t.start_ps[n], t.dur_ps[n]); }
 
@@ -96,7 +96,7 @@ const JobReplay::Step* JobReplay::worst_step(TransferKind kind) const {
 }
 
 Findings JobReplay::findings() const {
-  if (!job_.has(TransferKind::recorded) || std::abs(job_.error(TransferKind::recorded)) <= kErrorToName) return {};
+  if (!job_.has(TransferKind::recorded) || std::abs(job_.error(TransferKind::recorded)) <= kJobErrorToName) return {};
   return {{"sim.job.error", Severity::warning, -1, -1,
            fmt::format("with transfers as recorded the job takes {}, {} were measured: the error of {:+.2f} % is the "
                        "graph's, so what is simulated from it is no better",

@@ -16,7 +16,7 @@ using trace::Trace;
 constexpr std::string_view kStart = "rank_start_ns", kDrift = "clock_drift_ppb";
 constexpr int64_t kMostStartNs = kLongestPs / kPsPerNs;
 constexpr int64_t kMostDriftPpb = 100'000'000;
-constexpr size_t kRanksNamed = 6;
+constexpr size_t kUnknownRanksNamed = 6;
 
 /// An attribute of the metadata; nothing where there is none of that name.
 Result<std::optional<int64_t>> number(const Trace& t, std::string_view name, int64_t most) {
@@ -162,12 +162,13 @@ Result<void> begin_as_recorded(SimInput& input, Findings& findings) {
     const device::RankTraits& known = input.system.traits(ranks[i].first);
     if (known.start_given) continue;
     if (starts[i]) input.system.unlike[ranks[i].first].start_ps = (starts[i]->start_ns - first_ns) * kPsPerNs;
-    else if (++without <= kRanksNamed) unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", ranks[i].first);
+    else if (++without <= kUnknownRanksNamed)
+      unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", ranks[i].first);
   }
   if (without > 0)
     findings.push_back({"sim.start.unknown", Severity::warning, -1, -1,
                         fmt::format("{} of {} ranks have no recorded start and begin with the first rank: {}{}",
-                                    without, ranks.size(), unknown, without > kRanksNamed ? ", ..." : "")});
+                                    without, ranks.size(), unknown, without > kUnknownRanksNamed ? ", ..." : "")});
   return {};
 }
 

@@ -6,7 +6,7 @@
 namespace chakra::view {
 namespace {
 
-struct Writer {
+struct ReportWriter {
   std::string out;
   void operator()(const std::string& lines) { out += lines; }
   void operator()(const table::Report::Fact& fact) { out += fmt::format("  {:<15}{}\n", fact.label, fact.text); }
@@ -31,7 +31,7 @@ std::string to_text(const Findings& findings, std::string_view indent) {
 }
 
 std::string to_text(const table::Report& report) {
-  Writer writer;
+  ReportWriter writer;
   for (const table::Report::Part& part : report.parts) std::visit(writer, part);
   return std::move(writer.out);
 }
