@@ -37,9 +37,8 @@ Enum chosen(const Rows& rows, const std::string& name) {
 }
 
 /// A model by its name, or as a config.json.
-Result<gen::Model> find_model(const std::string& text) {
-  for (const gen::ModelRow& row : gen::models())
-    if (row.name == text) return row.model;
+Result<gen::Model> model_of(const std::string& text) {
+  if (const gen::ModelRow* const row = gen::find_model(text)) return row->model;
   Findings findings;
   CHAKRA_ASSIGN(gen::Model model, gen::read_config(text, findings));
   if (!findings.empty()) print_error(to_text(findings, ""));
@@ -51,7 +50,7 @@ Result<gen::StepOptions> settle(const StepOptions& o) {
   for (const gen::PresetRow& row : gen::kPresets)
     if (row.name == o.preset) step = row.options();
   if (!o.model.empty()) {
-    CHAKRA_ASSIGN(step.model, find_model(o.model));
+    CHAKRA_ASSIGN(step.model, model_of(o.model));
   }
   CHAKRA_ASSIGN(step.model, gen::changed(std::move(step.model), o.change));
   for (size_t i = 0; i < o.numbers.size(); ++i)

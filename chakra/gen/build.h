@@ -9,8 +9,6 @@
 
 namespace chakra::gen::build {
 
-inline constexpr int64_t kMostLayers = 1 << 16;
-
 /// The keys that nearly all have.
 inline Model outer(Keys& k, Norm norm) {
   Model m;
@@ -38,6 +36,9 @@ inline Attention with_width(int64_t heads, int64_t kv_heads, int64_t head_dim) {
   return a;
 }
 inline void set_biases(Attention& a, bool bias) { a.q_bias = a.kv_bias = a.out_bias = bias; }
+
+/// Tokens that layers with a window look back at; 0 without one.
+inline int64_t window_of(Keys& k) { return k.maybe("sliding_window", 0).value_or(0); }
 
 /// Heads, those of keys and values, and their width, which a key gives, or hidden / heads without the rest.
 inline Attention grouped(Keys& k, const Model& m) {
@@ -97,7 +98,7 @@ inline void norm_widths(Attention& a) {
 
 /// The window of a Qwen; 0 where it is not in use.
 inline int64_t qwen_window(Keys& k) {
-  const int64_t window = k.maybe("sliding_window", 0).value_or(0);
+  const int64_t window = window_of(k);
   return k.flag("use_sliding_window") ? window : 0;
 }
 
@@ -108,7 +109,6 @@ Model qwen3(Keys& k);
 Model gemma(Keys& k);
 Model gemma2(Keys& k);
 Model gemma3(Keys& k);
-Model phi3(Keys& k);
 Model olmo(Keys& k);
 Model olmo2(Keys& k);
 Model smollm3(Keys& k);

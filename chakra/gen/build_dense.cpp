@@ -34,7 +34,7 @@ Model gemma_windowed(Keys& k, bool head_norms, int64_t period) {
   Block b = gemma_block(k, m);
   b.norms = 4;
   if (head_norms) b.attention.q_norm = b.attention.k_norm = b.attention.head_dim;
-  const int64_t window = k.maybe("sliding_window", 0).value_or(0);
+  const int64_t window = window_of(k);
   add_windowed_layers(
       k, m, window, [&](int64_t) { return b; }, [&](int64_t i) { return (i + 1) % period != 0; });
   return m;
@@ -58,7 +58,7 @@ Model mistral(Keys& k) {
   Model m = outer(k, Norm::rms);
   Block b;
   b.attention = grouped(k, m);
-  b.attention.window = k.maybe("sliding_window", 0).value_or(0);
+  b.attention.window = window_of(k);
   b.mlp.width = k.number("intermediate_size");
   add_equal_layers(k, m, b);
   return m;
@@ -75,16 +75,6 @@ Model gemma(Keys& k) {
 
 Model gemma2(Keys& k) { return gemma_windowed(k, false, 2); }
 Model gemma3(Keys& k) { return gemma_windowed(k, true, k.maybe("sliding_window_pattern").value_or(6)); }
-
-Model phi3(Keys& k) {
-  Model m = outer(k, Norm::rms);
-  Block b;
-  b.attention = grouped(k, m);
-  b.attention.window = k.maybe("sliding_window", 0).value_or(0);
-  b.mlp.width = k.number("intermediate_size");
-  add_equal_layers(k, m, b);
-  return m;
-}
 
 Model olmo(Keys& k) {
   Model m = outer(k, Norm::layer);
@@ -107,7 +97,7 @@ Model smollm3(Keys& k) {
   b.mlp.bias = k.flag("mlp_bias");
   if (k.flag("use_sliding_window") && k.words("layer_types").empty())
     k.unsupported("use_sliding_window", "use_sliding_window without layer_types is not understood");
-  const int64_t window = k.maybe("sliding_window", 0).value_or(0);
+  const int64_t window = window_of(k);
   add_windowed_layers(
       k, m, window, [&](int64_t) { return b; }, [](int64_t) { return false; });
   return m;
@@ -218,7 +208,7 @@ Model starcoder2(Keys& k) {
   b.attention = grouped(k, m);
   const bool bias = k.flag("use_bias");
   set_biases(b.attention, bias);
-  b.attention.window = k.maybe("sliding_window", 0).value_or(0);
+  b.attention.window = window_of(k);
   b.mlp = {k.number("intermediate_size"), false, bias};
   add_equal_layers(k, m, b);
   return m;

@@ -71,7 +71,7 @@ Model mixtral(Keys& k) {
   Model m = outer(k, Norm::rms);
   Block b;
   b.attention = grouped(k, m);
-  b.attention.window = k.maybe("sliding_window", 0).value_or(0);
+  b.attention.window = window_of(k);
   b.experts = experts(k, "num_local_experts", "intermediate_size");
   add_equal_layers(k, m, b);
   return m;
@@ -97,7 +97,7 @@ Model gpt_oss(Keys& k) {
   b.attention.sinks = true;
   b.experts = experts(k, "num_local_experts", "intermediate_size");
   b.experts->bias = b.experts->router_bias = true;
-  const int64_t window = k.maybe("sliding_window", 0).value_or(0);
+  const int64_t window = window_of(k);
   add_windowed_layers(
       k, m, window, [&](int64_t) { return b; }, [](int64_t i) { return i % 2 == 0; });
   return m;

@@ -14,9 +14,8 @@ struct Ranks {
   int64_t tp, pp, virtual_stages, dp, micro_batches;
 };
 StepOptions spread(std::string_view name, const Ranks& r) {
-  const std::span<const ModelRow> rows = models();
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const ModelRow& m) { return m.name == name; });
-  CHAKRA_ASSERT(row != rows.end());
+  const ModelRow* const row = find_model(name);
+  CHAKRA_ASSERT(row);
   StepOptions o;
   o.model = row->model;
   o.tp = r.tp;
@@ -49,7 +48,7 @@ const std::array<NumberRow, 14> kNumbers{{
 }};
 
 const std::array<ModelNumberRow, 7> kModelNumbers{{
-    {"layers", "Layers of the model", &ModelChange::layers, 1, 1 << 16},
+    {"layers", "Layers of the model", &ModelChange::layers, 1, kMostLayers},
     {"hidden", "Width of the model", &ModelChange::hidden, 1, kMuch},
     {"ffn", "Width of the MLP between its matrices", &ModelChange::ffn, 1, kMuch},
     {"heads", "Attention heads", &ModelChange::heads, 1, kMuch},

@@ -41,9 +41,7 @@ StepOptions small(int64_t layers = 8) {
   return o;
 }
 
-const Model& known(std::string_view name) {
-  return std::find_if(models().begin(), models().end(), [&](const ModelRow& row) { return row.name == name; })->model;
-}
+const Model& known(std::string_view name) { return find_model(name)->model; }
 
 /// Count and bytes put in of what a class does, by group and type; messages in group "pp".
 using Sums = std::map<std::string, std::pair<int64_t, double>>;

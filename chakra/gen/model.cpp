@@ -9,7 +9,7 @@
 namespace chakra::gen {
 namespace {
 
-constexpr int64_t kMostWidth = int64_t{1} << 28, kMostHeads = 1 << 20, kMostLayers = 1 << 16;
+constexpr int64_t kMostWidth = int64_t{1} << 28, kMostHeads = 1 << 20;
 /// Sums of elements stay far below 2^63, so that bytes and operations of them fit as well.
 constexpr double kMostElements = 1e17;
 

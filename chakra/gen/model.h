@@ -15,6 +15,8 @@
 
 namespace chakra::gen {
 
+inline constexpr int64_t kMostLayers = 1 << 16;
+
 enum class Norm : uint8_t { rms, layer };
 
 /// Grouped-query attention; multi-head with kv_heads = heads, multi-query with kv_heads = 1. Latent (DeepSeek-V2) where
@@ -163,5 +165,7 @@ struct ModelRow {
 };
 /// Models by name, the presets.
 std::span<const ModelRow> models();
+/// Null where there is none of that name.
+const ModelRow* find_model(std::string_view name);
 
 }  // namespace chakra::gen

@@ -16,8 +16,7 @@ namespace {
 using testing::tag_of;
 
 const Model& preset(std::string_view name) {
-  for (const ModelRow& row : models())
-    if (row.name == name) return row.model;
+  if (const ModelRow* const row = find_model(name)) return row->model;
   static const Model none;
   ADD_FAILURE() << "no preset " << name;
   return none;

@@ -36,7 +36,7 @@ const std::vector<ModelTypeRow> kRows{
      build::gemma3,
      {262208, 2304, 9216, 26, 8, 4, 256, 131072, 1},
      {{"sliding_window", 4096}}},
-    {"phi3", "Phi3ForCausalLM", build::phi3, {32064, 3072, 8192, 32, 32, kNone, kNone, 4096, 0}, {}},
+    {"phi3", "Phi3ForCausalLM", build::mistral, {32064, 3072, 8192, 32, 32, kNone, kNone, 4096, 0}, {}},
     {"olmo", "OlmoForCausalLM", build::olmo, {50304, 4096, 11008, 32, 32, kNone, kNone, 2048, 0}, {}},
     {"olmo2", "Olmo2ForCausalLM", build::olmo2, {50304, 4096, 11008, 32, 32, kNone, kNone, 2048, 0}, {}},
     {"smollm3", "SmolLM3ForCausalLM", build::smollm3, {128256, 2048, 11008, 36, 16, 4, kNone, 32768, 1}, {}},

@@ -126,4 +126,10 @@ std::span<const ModelRow> models() {
   return rows;
 }
 
+const ModelRow* find_model(std::string_view name) {
+  const std::span<const ModelRow> rows = models();
+  const auto row = std::ranges::find(rows, name, &ModelRow::name);
+  return row == rows.end() ? nullptr : &*row;
+}
+
 }  // namespace chakra::gen

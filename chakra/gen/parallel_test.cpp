@@ -198,9 +198,7 @@ TEST(Context, LatentAttentionSendsWholeKeys) {
   change.layers = 4;
   change.heads = 16;
   StepOptions o;
-  const auto row =
-      std::find_if(models().begin(), models().end(), [](const ModelRow& r) { return r.name == "deepseek-v3"; });
-  o.model = changed(row->model, change).value();
+  o.model = changed(find_model("deepseek-v3")->model, change).value();
   o.sequence = 1024;
   o.cp = 4;
   o.micro_batches = 1;

@@ -225,13 +225,7 @@ Result<void> read_nodes(RecordSource& source, const ReadOptions& options, int64_
 
 Result<Trace> read_trace(RecordSource& source, const ReadOptions& options) {
   std::string_view message;
-  CHAKRA_ASSIGN(const bool any, source.next(message));
-  if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {source.place().file});
-  // Other files may look like a message by chance, but hardly like one of this kind.
-  MetadataRecord metadata;
-  if (!decode(message, metadata) || !is_metadata(metadata))
-    return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace",
-                source.place());
+  CHAKRA_ASSIGN(const MetadataRecord metadata, first_record(source, message));
   Builder builder;
   Trace& trace = builder.trace;
   trace.file = source.place().file;

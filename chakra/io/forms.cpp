@@ -110,6 +110,16 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
   return form->open(std::move(source));
 }
 
+Result<MetadataRecord> first_record(RecordSource& source, std::string_view& message) {
+  CHAKRA_ASSIGN(const bool any, source.next(message));
+  if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {source.place().file});
+  MetadataRecord metadata;
+  if (!decode(message, metadata) || !is_metadata(metadata))
+    return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace",
+                source.place());
+  return metadata;
+}
+
 Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whole) {
   Converted converted;
   int64_t announced = -1;
@@ -118,12 +128,7 @@ Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whol
     return result;
   };
   std::string_view message;
-  CHAKRA_ASSIGN(const bool any, source.next(message));
-  if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {source.place().file});
-  MetadataRecord metadata;
-  if (!decode(message, metadata) || !is_metadata(metadata))
-    return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace",
-                source.place());
+  CHAKRA_ASSIGN(MetadataRecord metadata, first_record(source, message));
   for (const AttrRecord& attr : metadata.attrs) {
     int64_t number = 0;
     if (attr.name == kNodeCount) (void)attr.as_integer(announced);

@@ -18,12 +18,7 @@ struct Stream {
 
   Result<void> begin() {
     std::string_view message;
-    CHAKRA_ASSIGN(const bool any, file->next(message));
-    if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {file->place().file});
-    MetadataRecord metadata;
-    if (!decode(message, metadata) || (!metadata.unknown.empty() && metadata.version.empty() && metadata.attrs.empty()))
-      return fail(Code::bad_input, "io.et.not_a_trace", "the file does not begin with the metadata of a Chakra trace",
-                  file->place());
+    CHAKRA_ASSIGN(const MetadataRecord metadata, first_record(*file, message));
     for (const AttrRecord& attr : metadata.attrs)
       if (int64_t number = 0; attr.name == "chakra_nodes" && attr.as_integer(number)) announced = number;
     return {};

@@ -15,6 +15,10 @@ using schema::ListValue;
 /// As protobuf's JSON mapping names a field: "data_deps" is "dataDeps".
 std::string json_name(std::string_view name);
 
+/// The metadata, with which a trace begins. `message`: its bytes, valid until the next one is read.
+/// Errors: io.et.empty, io.et.not_a_trace, those of the source.
+Result<MetadataRecord> first_record(RecordSource& source, std::string_view& message);
+
 /// An empty message is a node of which everything is a default, its id 0, too. One may be. A second would have the
 /// same id: zero bytes are empty messages, and a crash or a copy that was cut may leave many of them.
 class EmptyNodes {

@@ -89,17 +89,6 @@ Table JobsDiff::rows(bool all) const {
 
 // ---- as text and as JSON -------------------------------------------------------------------------------------
 
-namespace {
-
-std::string rows_shown(Table rows) {
-  if (rows.rows.empty()) return "  no kind of node differs\n";
-  const size_t shown = std::min(rows.rows.size(), kDifferencesShown), more = rows.rows.size() - shown;
-  rows.rows.resize(shown);
-  return "\n" + view::to_text(rows) + (more ? fmt::format("  ... and {} more rows (--json has all)\n", more) : "");
-}
-
-}  // namespace
-
 std::string to_text(const JobsDiff& d) {
   const analyze::Diff& all = d.diff;
   std::string text = fmt::format("a: {} ({} rank{})\nb: {} ({} rank{})\n\n", d.a, d.ranks_a, d.ranks_a == 1 ? "" : "s",
@@ -109,7 +98,9 @@ std::string to_text(const JobsDiff& d) {
       "  {} nodes added, {} removed, {} with other shapes, types or dependencies; {} dependencies added, {} removed\n",
       show_count(all.added), show_count(all.removed), show_count(all.changed), show_count(all.edges_added),
       show_count(all.edges_removed));
-  text += rows_shown(d.rows(false));
+  const Table rows = d.rows(false);
+  text += rows.rows.empty() ? "  no kind of node differs\n"
+                            : view::to_text(table::Report{{table::first_rows(rows, kDifferencesShown, "rows")}});
   if (d.threshold) {
     text += d.exceeding.empty() ? fmt::format("\nnothing differs by more than {:g} %\n", *d.threshold)
                                 : fmt::format("\nmore than {:g} %:\n", *d.threshold);
