@@ -31,7 +31,8 @@ Json memory_json(const gen::Memory& memory) {
   return {{"parameters", whole(memory.parameters)},
           {"gradients", whole(memory.gradients)},
           {"optimizer", whole(memory.optimizer)},
-          {"activations_peak", whole(memory.activations_peak)}};
+          {"activations_peak", whole(memory.activations_peak)},
+          {"working", whole(memory.working)}};
 }
 
 }  // namespace
@@ -67,6 +68,7 @@ std::string stats_text(const gen::StepStats& stats, double device_memory_gib) {
   line("gradients", m.gradients, "likewise; ZeRO 2 and 3: its share");
   line("optimizer", m.optimizer, "Adam: 12 bytes an element; ZeRO 1 to 3: of its share");
   line("activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight");
+  line("working", m.working, "of the part at work: computed again, gathered, not yet reduced");
   line("sum", m.sum(), m.sum() <= device_memory_gib * kGib ? "fits into the device" : "does not fit into the device");
   table::Table table{"",
                      {{"rank", table::Table::Kind::text},

@@ -17,7 +17,7 @@ class Compiler {
   void backward(Program& inputs, Program& weights);
   Parameters parameters() const;
   /// Bytes that forward keeps for backward; of what is handed on.
-  double kept() const;
+  double kept(Recompute recompute) const;
   double passed() const;
 
  private:

@@ -105,7 +105,8 @@ Result<trace::ClassJob> step(const StepOptions& options);
 /// Bytes that a rank holds while it does the step.
 struct Memory {
   double parameters = 0, gradients = 0, optimizer = 0, activations_peak = 0;
-  double sum() const { return parameters + gradients + optimizer + activations_peak; }
+  double working = 0;  ///< at the peak, of the part at work: what is computed again, gathered, not yet reduced
+  double sum() const { return parameters + gradients + optimizer + activations_peak + working; }
 };
 /// What a rank does of one type in one group during the step.
 struct Communication {

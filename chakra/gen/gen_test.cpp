@@ -407,6 +407,40 @@ TEST(Step, MemoryIsTheFormulas) {
   EXPECT_DOUBLE_EQ(peaks()[0], 4 + 3 / 2.0);
 }
 
+TEST(Step, MemoryHoldsWhatIsAtWork) {
+  StepOptions o;
+  o.model = known("gpt3-175b");
+  o.model.layers.resize(4);
+  o.ends = false;
+  o.micro_batches = 1;
+  o.zero = 0;
+  const double sbd = 2048.0 * 12288, scores = 5.0 * 96 * 2048 / 12288;
+  const auto memory = [&] { return stats(o, *step(o))->classes[0].memory; };
+  EXPECT_EQ(memory().working, 0);
+  o.recompute = Recompute::full;  // a layer's activations, less its input, which is kept
+  EXPECT_DOUBLE_EQ(memory().activations_peak, 4 * 2 * sbd);
+  EXPECT_DOUBLE_EQ(memory().working, 32 * sbd);
+  o.schedule = "zb-h1";  // the weights' gradients of all layers come after the inputs'
+  EXPECT_DOUBLE_EQ(memory().working, 4 * 32 * sbd);
+  o.schedule = "";
+  o.recompute = Recompute::selective;
+  o.fused_attention = false;
+  EXPECT_DOUBLE_EQ(memory().activations_peak, 4 * 34 * sbd);
+  EXPECT_DOUBLE_EQ(memory().working, scores * sbd);
+  o.recompute = Recompute::none;
+  o.dp = 4;
+  const double layer = memory().parameters / 4 / 2;
+  // Most is needed when backward has come to its second layer and the first one's activations are gone: the rest of a
+  // layer's parameters and of the next one's, of its gradients and of those before, which are being reduced.
+  const double gone = (34 + scores) * sbd;
+  o.zero = 3;
+  EXPECT_DOUBLE_EQ(memory().working, layer * 3 / 4 * (2 * 2 + 2 * 4) - gone);
+  o.zero = 2;
+  EXPECT_DOUBLE_EQ(memory().working, layer * 3 / 4 * (2 * 4) - gone);
+  o.zero = 1;
+  EXPECT_EQ(memory().working, 0);
+}
+
 TEST(Step, ZeroSharesOutMemory) {  // Rajbhandari et al. 2020, figure 1, with gradients of 2 bytes
   StepOptions o = small(4);
   o.dp = 64;

@@ -292,14 +292,14 @@ Parameters Compiler::parameters() const {
   return sum;
 }
 
-double Compiler::kept() const {
-  if (s_.recompute == Recompute::full && g_.input != Graph::kNone) return bytes(g_.input, natural(g_.input));
+double Compiler::kept(Recompute recompute) const {
+  if (recompute == Recompute::full && g_.input != Graph::kNone) return bytes(g_.input, natural(g_.input));
   std::set<std::pair<size_t, Placements>> tensors;
   double sum = 0;
   for (const Op& op : g_.ops) {
     const Placements out = values_[made_[op.output]].at;
     if (op.mask && op.kind == OpKind::add) sum += elements(g_.tensors[op.output].dims, out, s_.mesh);
-    if (op.kind == OpKind::attention && !s_.fused_attention && s_.recompute == Recompute::none) {
+    if (op.kind == OpKind::attention && !s_.fused_attention && recompute == Recompute::none) {
       const Tensor& q = g_.tensors[op.inputs[0]];
       const double scores = elements(q.dims, out, s_.mesh) / q.dims.back().unit * q.dims[1].count;
       sum += scores * (s_.element + (op.mask ? 1 + s_.element : 0));  // softmax; its mask; the scores that pass it
@@ -327,7 +327,8 @@ Unit compile(const Graph& graph, const Spread& spread) {
   compiler.backward(unit.backward, unit.backward);
   compiler.backward(unit.input_gradient, unit.weight_gradient);
   unit.parameters = compiler.parameters();
-  unit.kept = compiler.kept();
+  unit.kept = compiler.kept(spread.recompute);
+  unit.computed_again = compiler.kept(Recompute::none) - unit.kept;
   unit.passed = compiler.passed();
   return unit;
 }

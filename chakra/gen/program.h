@@ -50,8 +50,9 @@ struct Unit {
   Program forward, backward;                ///< backward: both gradients
   Program input_gradient, weight_gradient;  ///< the same in two
   Parameters parameters;
-  double kept = 0;    ///< bytes that forward leaves for backward
-  double passed = 0;  ///< bytes of what it hands on, and of that's gradient
+  double kept = 0;            ///< bytes that forward leaves for backward
+  double computed_again = 0;  ///< further bytes while backward is at work: of what it computes again
+  double passed = 0;          ///< bytes of what it hands on, and of that's gradient
 };
 
 Unit compile(const Graph& graph, const Spread& spread);

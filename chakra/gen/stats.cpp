@@ -69,41 +69,79 @@ std::vector<Communication> communication(const Plan& plan, const Trace& t, const
   return result;
 }
 
-/// The most that forward passes have left for backward passes to come.
-double most_kept(const Plan& plan, int64_t stage) {
-  std::vector<double> kept;
-  for (int64_t chunk = 0; chunk < plan.pipeline.chunks; ++chunk) {
-    kept.push_back(0);
-    for (const Part& part : plan.parts(plan.piece(stage, chunk))) kept.back() += part.unit->kept;
+/// Elements of a rank's share.
+double share(double elements, const Slot& slot) { return std::ceil(elements / real(slot.size)); }
+
+/// Bytes of a part.
+struct Working {
+  double kept = 0, again = 0;          ///< activations
+  double gathered = 0, gradients = 0;  ///< beyond the rank's share of them
+};
+
+/// What lies in memory while the tasks of a stage go by.
+class Activations {
+ public:
+  Activations(const Plan& plan, int64_t stage) {
+    const StepOptions& o = plan.o;
+    const auto beyond = [](double elements, const Slot& slot) { return elements - share(elements, slot); };
+    for (int64_t chunk = 0; chunk < plan.pipeline.chunks; ++chunk) {
+      std::vector<Working>& parts = chunks_.emplace_back();
+      for (const Part& part : plan.parts(plan.piece(stage, chunk))) {
+        const double others = beyond(part.parameters.dense, plan.data) + beyond(part.parameters.experts, plan.experts);
+        parts.push_back({part.unit->kept, part.unit->computed_again,
+                         o.zero == 3 ? real(o.bytes_per_element) * others : 0,
+                         o.zero >= 2 ? real(o.gradient_bytes) * others : 0});
+      }
+    }
+    for (const Task& task : plan.schedule->tasks(plan.pipeline, stage)) add(task);
   }
-  double now = 0, most = 0;
-  for (const Task& task : plan.schedule->tasks(plan.pipeline, stage)) {
-    const double bytes = kept[static_cast<size_t>(task.chunk)];
-    if (task.pass == Pass::forward) now += bytes;
-    most = std::max(most, now);
-    if (task.pass == Pass::backward || task.pass == Pass::weight_gradient) now -= bytes;
+  /// The most that forward passes have left for backward passes to come; the most with what is at work.
+  double most_kept() const { return most_kept_; }
+  double most() const { return most_; }
+
+ private:
+  void add(const Task& task) {
+    const std::vector<Working>& parts = chunks_[static_cast<size_t>(task.chunk)];
+    const bool forward = task.pass == Pass::forward;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const size_t at = forward ? i : parts.size() - 1 - i;  // the next is gathered, the one before reduced meanwhile
+      const Working& now = parts[at];
+      const Working* const next = i + 1 < parts.size() ? &parts[forward ? at + 1 : at - 1] : nullptr;
+      const Working* const before = i > 0 ? &parts[forward ? at - 1 : at + 1] : nullptr;
+      double work = 0;
+      if (task.pass != Pass::weight_gradient) work += now.gathered + (next ? next->gathered : 0);
+      if (task.pass == Pass::backward || task.pass == Pass::weight_gradient)
+        work += now.gradients + (before ? before->gradients : 0);
+      if (forward) kept_ += now.kept;
+      if (task.pass == Pass::input_gradient) again_ += now.again;  // the weights' gradients need it, too
+      most_kept_ = std::max(most_kept_, kept_);
+      most_ = std::max(most_, kept_ + again_ + work + (task.pass == Pass::backward ? now.again : 0));
+      if (task.pass == Pass::weight_gradient) again_ -= now.again;
+      if (task.pass == Pass::backward || task.pass == Pass::weight_gradient) kept_ -= now.kept;
+    }
   }
-  return most;
-}
+
+  std::vector<std::vector<Working>> chunks_;
+  double kept_ = 0, again_ = 0, most_kept_ = 0, most_ = 0;
+};
 
 /// Of a stage: elements of parameters, and bytes by the formulas of ZeRO (Rajbhandari et al. 2020).
 void add_memory(const Plan& plan, int64_t stage, ClassStats& stats) {
   const StepOptions& o = plan.o;
-  const auto share = [](double elements, const Slot& slot, bool shared) {
-    return shared ? std::ceil(elements / real(slot.size)) : elements;
-  };
   for (int64_t chunk = 0; chunk < plan.pipeline.chunks; ++chunk)
     for (const Part& part : plan.parts(plan.piece(stage, chunk))) {
       const Parameters& p = part.parameters;
       const auto both = [&](int64_t level) {
-        return share(p.dense, plan.data, o.zero >= level) + share(p.experts, plan.experts, o.zero >= level);
+        return o.zero >= level ? share(p.dense, plan.data) + share(p.experts, plan.experts) : p.dense + p.experts;
       };
       stats.parameters += p.dense + p.experts;
       stats.memory.parameters += real(o.bytes_per_element) * both(3);
       stats.memory.gradients += real(o.gradient_bytes) * both(2);
       stats.memory.optimizer += kOptimizerBytes * both(1);
     }
-  stats.memory.activations_peak = most_kept(plan, stage);
+  const Activations activations(plan, stage);
+  stats.memory.activations_peak = activations.most_kept();
+  stats.memory.working = activations.most() - activations.most_kept();
 }
 
 /// What all ranks of a stage do beyond what one rank alone would: heads that are repeated, tokens that all have.
