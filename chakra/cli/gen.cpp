@@ -19,7 +19,7 @@ struct StepOptions {
   std::array<std::optional<int64_t>, gen::kNumbers.size()> numbers;  ///< parallel to gen::kNumbers
   std::array<std::optional<bool>, gen::kSwitches.size()> switches;   ///< parallel to gen::kSwitches
   gen::ModelChange change;
-  std::optional<double> peak_tflops, memory_gb_per_s, efficiency;
+  std::optional<double> peak_tflops, memory_gb_per_s, efficiency, expert_skew;
   double memory_gib = 80;
   bool all_ranks = false, stats = false;
 };
@@ -62,6 +62,7 @@ Result<gen::StepOptions> settle(const StepOptions& o) {
   step.schedule = o.schedule;
   if (o.peak_tflops) step.peak_flop_per_s = *o.peak_tflops * 1e12;
   if (o.memory_gb_per_s) step.memory_bytes_per_s = *o.memory_gb_per_s * 1e9;
+  step.expert_skew = o.expert_skew.value_or(step.expert_skew);
   step.efficiency = o.efficiency.value_or(step.efficiency);
   if (!o.order.empty()) step.order = o.order;
   return step;
@@ -155,6 +156,11 @@ std::vector<Option> step_options(StepOptions& o) {
            .target = &o.order,
            .help = "Of ranks, neighbours first: tp-cp-ep-dp-pp, tp-pp-dp, ...",
            .value = "ORDER"},
+          {.names = "--expert-skew",
+           .target = &o.expert_skew,
+           .help = "Zipf's exponent: the r-th most popular expert is chosen as often as 1 / r^X (0: all alike)",
+           .value = "X",
+           .accepted = real_number(0, 10)},
           {.names = "--device-peak-tflops",
            .target = &o.peak_tflops,
            .help = "Peak of a device, in 10^12 operations per second",

@@ -52,7 +52,10 @@ class Compiler {
   void compute(std::string name, const Work& work, const std::vector<size_t>& inputs);
   bool rings(const Op& op) const;
   void ring(const Op& op, const std::string& name, const Work& work, bool gradients, const std::vector<size_t>& inputs);
+  /// Of a tensor: elements that a rank has.
+  double count(const std::vector<Extent>& dims, const Placements& at) const;
   double bytes(size_t tensor, const Placements& at) const;
+  void split(Step& step, const Value& from) const;
   Work work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const;
   Work matmul(const Op& op, const Placements& x) const;
 

@@ -28,7 +28,7 @@ StepOptions spread(std::string_view name, const Ranks& r) {
 
 }  // namespace
 
-const std::array<NumberRow, 14> kNumbers{{
+const std::array<NumberRow, 15> kNumbers{{
     {"sequence", "Tokens of a sequence; 0: the model's", &StepOptions::sequence, 0, kVeryMuch},
     {"micro-batches", "Micro-batches of a step, per pipeline", &StepOptions::micro_batches, 1, kMuch},
     {"micro-batch-size", "Sequences of a micro-batch", &StepOptions::micro_batch_size, 1, kMuch},
@@ -43,6 +43,7 @@ const std::array<NumberRow, 14> kNumbers{{
      &StepOptions::zero, 0, 3},
     {"zero-ranks", "Data-parallel ranks that share out among them, a divisor of --dp; 0: all", &StepOptions::zero_ranks,
      0, kMuch},
+    {"seed", "Of --expert-skew: which experts are popular", &StepOptions::seed, 0, kVeryMuch},
     {"bytes-per-element", "Bytes of a parameter or an activation", &StepOptions::bytes_per_element, 1, 16},
     {"gradient-bytes", "Bytes of an element of a gradient", &StepOptions::gradient_bytes, 1, 16},
 }};

@@ -56,6 +56,10 @@ struct StepOptions {
   std::optional<bool> dropout;    ///< masks are kept; absent: with learned positions, as GPT-2's family
   ContextKind context = ContextKind::ring;
   Recompute recompute = Recompute::none;
+  /// Experts are chosen by Zipf's law: the r-th most popular 1 / r^skew as often, in an order of each layer by the
+  /// seed.
+  double expert_skew = 0;
+  int64_t seed = 0;
   bool overlap = true;  ///< computations that need no result of a collective run beside it
   bool clip = false;    ///< gradients are scaled by their norm
   bool ends = true;     ///< with embedding, head and loss
@@ -74,7 +78,7 @@ struct NumberRow {
   int64_t StepOptions::*value;
   int64_t least, most;
 };
-extern const std::array<NumberRow, 14> kNumbers;
+extern const std::array<NumberRow, 15> kNumbers;
 struct ModelNumberRow {
   std::string_view name;
   std::string_view description;

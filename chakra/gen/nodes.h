@@ -44,6 +44,18 @@ class StageNodes {
   /// it.
   trace::NodeId collective(StringId name, trace::CommType type, double bytes, StringId group, Stream stream,
                            std::span<const trace::NodeId> on = {});
+  /// The parts of an uneven all-to-all, as trace::Comm has them; empty: even.
+  struct Split {
+    std::string_view in, out;
+  };
+  Split split(std::string_view in, std::string_view out) {
+    return in.empty() ? Split{} : Split{b_.trace.texts.add(in), b_.trace.texts.add(out)};
+  }
+  void set(trace::NodeId node, const Split& split) {
+    if (split.in.empty()) return;
+    b_.comm(node).in_split = split.in;
+    b_.comm(node).out_split = split.out;
+  }
   /// A message to or from the rank that is so far along an axis.
   trace::NodeId message(StringId name, trace::NodeType type, Stream stream, std::pair<Axis, int64_t> neighbour,
                         int64_t tag, double bytes, trace::NodeId after);

@@ -6,11 +6,13 @@
 #include <algorithm>
 
 #include "chakra/gen/real.h"
+#include "chakra/gen/skew.h"
 
 namespace chakra::gen {
 namespace {
 
 constexpr double kMostRanks = 1 << 22;
+constexpr double kMostSkew = 10;
 constexpr double kMostNodes = 50e6;  // of all classes
 
 tl::unexpected<Error> wrong(const char* tag, std::string text) { return fail(Code::usage, tag, std::move(text)); }
@@ -60,9 +62,26 @@ bool has_experts(const Model& model) {
                      [](const Block& block) { return block.experts.has_value(); });
 }
 
+/// That a rank's tokens of a micro-batch make.
+int64_t choices(const StepOptions& o, const Experts& experts) {
+  return o.micro_batch_size * o.sequence / (o.tp * o.cp) * experts.active;
+}
+
+Result<void> check_skew(const StepOptions& o) {
+  if (!(o.expert_skew >= 0 && o.expert_skew <= kMostSkew))
+    return wrong("gen.step.range",
+                 fmt::format("expert-skew is {}; from 0 to {} is possible", o.expert_skew, kMostSkew));
+  if (o.expert_skew == 0)
+    return o.seed == 0 ? Result<void>{} : wrong("gen.step.divide", "a seed has no effect without --expert-skew");
+  if (o.ep == 1)
+    return wrong("gen.step.divide", "expert-skew has no effect with ep 1: each rank has all experts of a layer");
+  return {};
+}
+
 Result<void> check_shares(const StepOptions& o) {
   const bool experts = has_experts(o.model);
   if (o.ep > 1 && !experts) return wrong("gen.step.divide", "the model has no experts; ep must be 1");
+  CHAKRA_TRY(check_skew(o));
   for (const Block& block : o.model.blocks) CHAKRA_TRY(check_block(o, block));
   if (o.sequence_parallel || o.cp > 1)
     CHAKRA_TRY(multiple("sequence", o.sequence, o.cp > 1 ? "tp x cp" : "tp", (o.sequence_parallel ? o.tp : 1) * o.cp));
@@ -102,23 +121,33 @@ Result<void> choose_schedule(Plan& plan) {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Unit>> compile_parts(const StepOptions& o, const Mesh& mesh) {
+namespace {
+
+Spread spread_of(const StepOptions& o, const Mesh& mesh) {
   Spread spread;
   spread.mesh = mesh;
   spread.sequence_parallel = o.sequence_parallel && mesh.of(Axis::tp) > 1;
   spread.keep_gathered = o.keep_gathered;
   spread.fused_attention = o.fused_attention;
   spread.context = o.context;
+  spread.recompute = o.recompute;
   spread.element = real(o.bytes_per_element);
-  const Batch batch{real(o.micro_batch_size) * real(o.dp), real(o.sequence), *o.dropout};
-  std::vector<std::unique_ptr<Unit>> units;
-  const auto add = [&](const Graph& graph, Recompute recompute) {
-    spread.recompute = recompute;
-    units.push_back(std::make_unique<Unit>(compile(graph, spread)));
-  };
-  for (const Block& block : o.model.blocks) add(layer_graph(o.model, block, batch), o.recompute);
-  add(embedding_graph(o.model, batch), Recompute::none);
-  add(head_graph(o.model, batch), Recompute::none);
+  return spread;
+}
+
+Batch batch_of(const StepOptions& o) { return {real(o.micro_batch_size) * real(o.dp), real(o.sequence), *o.dropout}; }
+
+}  // namespace
+
+std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& o, const Mesh& mesh) {
+  Spread spread = spread_of(o, mesh);
+  const Batch batch = batch_of(o);
+  std::vector<std::shared_ptr<const Unit>> units;
+  const auto add = [&](const Graph& graph) { units.push_back(std::make_shared<Unit>(compile(graph, spread))); };
+  for (const Block& block : o.model.blocks) add(layer_graph(o.model, block, batch));
+  spread.recompute = Recompute::none;
+  add(embedding_graph(o.model, batch));
+  add(head_graph(o.model, batch));
   return units;
 }
 
@@ -133,15 +162,26 @@ int64_t Plan::holder(int64_t piece, int64_t chunk) const {
   return other;
 }
 
-std::vector<Part> Plan::parts(int64_t piece) const {
+/// A layer whose experts are not chosen alike.
+std::shared_ptr<const Unit> Plan::skewed(const Block& block, int64_t layer, int64_t place) const {
+  Spread spread = spread_of(o, mesh);
+  spread.choices = choices_by_place(*block.experts, choices(o, *block.experts), o.ep, {o.expert_skew, o.seed}, layer);
+  spread.place = place;
+  return std::make_shared<Unit>(compile(layer_graph(o.model, block, batch_of(o)), spread));
+}
+
+std::vector<Part> Plan::parts(int64_t piece, int64_t place) const {
   std::vector<Part> result;
   const auto at = [](int64_t n) { return static_cast<size_t>(n); };
   const auto add = [&](std::string name, size_t kind) {
-    result.push_back({std::move(name), kinds[kind].get(), kinds[kind]->parameters});
+    result.push_back({std::move(name), kinds[kind], kinds[kind]->parameters});
   };
   if (piece == 0 && o.ends) add("embedding", kinds.size() - 2);
-  for (int64_t layer = first_layers[at(piece)]; layer < first_layers[at(piece + 1)]; ++layer)
+  for (int64_t layer = first_layers[at(piece)]; layer < first_layers[at(piece + 1)]; ++layer) {
     add(fmt::format("layer{}", layer), o.model.layers[at(layer)]);
+    const Block& block = o.model.blocks[o.model.layers[at(layer)]];
+    if (places() > 1 && block.experts) result.back().unit = skewed(block, layer, place);
+  }
   if (piece + 1 == pieces() && o.ends) {
     add("head", kinds.size() - 1);
     if (o.model.tied && !tied_apart()) result.back().parameters.dense -= result.back().parameters.largest;
@@ -189,7 +229,8 @@ Result<Plan> plan(const StepOptions& options) {
                 pieces = gen::pieces(*plan.schedule, plan.pipeline);
   if (pieces > layers + (o.ends ? 2 : 0))
     return wrong("gen.step.layers", fmt::format("{} layers cannot be dealt out to {} pieces", layers, pieces));
-  if (const double nodes = real(o.micro_batches) * (60 * real(layers) + 30 * real(pieces)); nodes > kMostNodes)
+  if (const double nodes = real(plan.places()) * real(o.micro_batches) * (60 * real(layers) + 30 * real(pieces));
+      nodes > kMostNodes)
     return wrong("gen.step.large", fmt::format("about {:.3g} nodes; at most {:.3g} are possible", nodes, kMostNodes));
   plan.mesh.size = {o.tp, o.cp, o.dp, o.etp, o.ep, o.tp * o.cp * o.dp / (o.etp * o.ep), o.pp};
   CHAKRA_ASSIGN(plan.mesh, ordered(plan.mesh, o.order));

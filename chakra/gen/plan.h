@@ -12,7 +12,7 @@ namespace chakra::gen {
 /// A part of the model on a stage.
 struct Part {
   std::string name;  ///< "layer3", "embedding", "head"
-  const Unit* unit;
+  std::shared_ptr<const Unit> unit;
   Parameters parameters;
 };
 
@@ -21,8 +21,8 @@ struct Plan {
   Mesh mesh;
   Pipeline pipeline;
   const ScheduleRow* schedule = nullptr;
-  std::vector<std::unique_ptr<Unit>> kinds;  ///< of layers; then embedding, head
-  std::vector<int64_t> first_layers;         ///< of each piece of the model, and their number
+  std::vector<std::shared_ptr<const Unit>> kinds;  ///< of layers, all experts chosen alike; then embedding, head
+  std::vector<int64_t> first_layers;               ///< of each piece of the model, and their number
   /// Whose ranks sum gradients, and share things out: of dense parts, of experts.
   Slot data, experts;
   Slot replicas;  ///< further ranks that sum gradients, and share nothing out; size 1: none
@@ -31,15 +31,21 @@ struct Plan {
   int64_t piece(int64_t stage, int64_t chunk) const { return schedule->piece(pipeline, stage, chunk); }
   /// The stage that has the piece and works with this chunk's micro-batches.
   int64_t holder(int64_t piece, int64_t chunk) const;
-  std::vector<Part> parts(int64_t piece) const;
+  /// What a rank does whose experts are those of this place of ep. Cost: compiles layers whose experts are skewed.
+  std::vector<Part> parts(int64_t piece, int64_t place) const;
+  /// Ranks of a stage do different work: by their place of ep.
+  int64_t places() const { return o.expert_skew > 0 ? o.ep : 1; }
   /// First and last stage have the same table, and each a part of its gradient.
   bool tied_apart() const { return o.model.tied && o.ends && pipeline.stages > 1 && schedule->copies == 1; }
   std::vector<Slot> slots(int64_t stage) const;
+
+ private:
+  std::shared_ptr<const Unit> skewed(const Block& block, int64_t layer, int64_t place) const;
 };
 
 /// Errors: those of step().
 Result<Plan> plan(const StepOptions& options);
 /// Parts spread over `mesh`: of layers, embedding, head.
-std::vector<std::unique_ptr<Unit>> compile_parts(const StepOptions& options, const Mesh& mesh);
+std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& options, const Mesh& mesh);
 
 }  // namespace chakra::gen

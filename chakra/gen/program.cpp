@@ -2,6 +2,7 @@
 #include "chakra/gen/program.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "chakra/gen/compiler.h"
@@ -147,9 +148,36 @@ Placements Compiler::result(const Op& op, const std::vector<Placements>& inputs)
 
 // ---- steps -----------------------------------------------------------------------------------------------------
 
+double Spread::load() const {
+  if (choices.empty()) return 1;
+  const auto sum = static_cast<double>(std::accumulate(choices.begin(), choices.end(), int64_t{0}));
+  return static_cast<double>(choices[static_cast<size_t>(place)]) * static_cast<double>(choices.size()) / sum;
+}
+
+double Compiler::count(const std::vector<Extent>& dims, const Placements& at) const {
+  const bool taken = dims.size() > 1 && dims[1].dim == Dim::slots && at[index(Axis::ep)] == sharded(Dim::experts);
+  return elements(dims, at, s_.mesh) * (taken ? s_.load() : 1);
+}
+
 double Compiler::bytes(size_t tensor, const Placements& at) const {
   const Tensor& t = g_.tensors[tensor];
-  return elements(t.dims, at, s_.mesh) * (t.wide ? 4 : s_.element);
+  return count(t.dims, at) * (t.wide ? 4 : s_.element);
+}
+
+/// Tokens go to the ranks of the experts that they chose, or come back.
+void Compiler::split(Step& step, const Value& from) const {
+  if (s_.choices.empty() || step.axis != Axis::ep || step.type != CommType::all_to_all) return;
+  const std::vector<Extent>& dims = g_.tensors[from.tensor].dims;
+  const auto width = static_cast<int64_t>(elements({dims.begin() + 2, dims.end()}, from.at, s_.mesh));
+  const auto list = [&](auto choices_of) {
+    std::string text;
+    for (size_t i = 0; i < s_.choices.size(); ++i)
+      text += (i == 0 ? "[" : ", ") + std::to_string(choices_of(i) * width);
+    return text + "]";
+  };
+  step.in_split = list([&](size_t i) { return s_.choices[i]; });
+  step.out_split = list([&](size_t) { return s_.choices[static_cast<size_t>(s_.place)]; });
+  if (from.at[index(Axis::ep)] == sharded(Dim::experts)) std::swap(step.in_split, step.out_split);
 }
 
 size_t Compiler::convert(size_t v, const Placements& to, const char* suffix) {
@@ -168,8 +196,8 @@ size_t Compiler::convert(size_t v, const Placements& to, const char* suffix) {
                 {},
                 *m.collective,
                 bytes(from.tensor, from.at),
-                static_cast<Axis>(a),
-                {}};
+                static_cast<Axis>(a)};
+      split(step, from);
       if (from.program == to_ && from.wait != kNone) step.waits.push_back(from.wait);
       Placements at = from.at;
       at[a] = to[a];
@@ -230,7 +258,7 @@ Work Compiler::matmul(const Op& op, const Placements& x) const {
   const Weight& matrix = op.weights[0];
   const Placements w = weight_at(matrix);
   const std::vector<Extent>& dims = g_.tensors[op.inputs[0]].dims;
-  const double rows = elements({dims.begin(), dims.end() - 1}, x, s_.mesh);
+  const double rows = count({dims.begin(), dims.end() - 1}, x);
   const double in = elements({in_of(matrix)}, w, s_.mesh), out = elements({matrix.dims.back()}, w, s_.mesh);
   return {2 * rows * in * out, s_.element * (rows * (in + out) + elements(matrix.dims, w, s_.mesh))};
 }

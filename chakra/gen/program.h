@@ -18,6 +18,12 @@ struct Spread {
   ContextKind context = ContextKind::ring;
   Recompute recompute = Recompute::none;
   double element = 2;  ///< bytes
+  /// Of a rank's choices of experts, those that fall on each place of ep, and which place is this one; empty: all
+  /// alike.
+  std::vector<int64_t> choices;
+  int64_t place = 0;
+  /// What this rank's experts take, over the mean.
+  double load() const;
 };
 
 struct Step {
@@ -34,7 +40,8 @@ struct Step {
   double bytes = 0;  ///< what this rank puts in
   Axis axis = Axis::tp;
   /// Steps of the program before, no computations, that it needs besides the computation before it.
-  std::vector<size_t> waits;
+  std::vector<size_t> waits = {};
+  std::string in_split = {}, out_split = {};  ///< of an uneven all-to-all, as trace::Comm has them
 };
 using Program = std::vector<Step>;
 

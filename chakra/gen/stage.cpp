@@ -22,21 +22,22 @@ constexpr double kOptimizerTraffic = 28;
 /// A part of the model with the names of its nodes.
 struct Placed {
   Part part;
-  std::array<std::vector<StringId>, 4> names;  ///< by Which
-  double dense = 0, experts = 0;               ///< elements of gradients
+  std::array<std::vector<StringId>, 4> names;  ///< by Which, then step; of uneven all-to-alls their parts
+  std::array<std::vector<StageNodes::Split>, 4> splits;
+  double dense = 0, experts = 0;  ///< elements of gradients
   std::vector<NodeId> reduced;
 };
 enum Which : uint8_t { kForward, kBackward, kInputs, kWeights };
 
 class Stage {
  public:
-  Stage(const Plan& plan, int64_t stage) : p_(plan), o_(plan.o), n_(plan.o), stage_(stage) {
+  Stage(const Plan& plan, int64_t stage, int64_t place) : p_(plan), o_(plan.o), n_(plan.o), stage_(stage) {
     for (const std::string_view axis : kAxisNames) axis_groups_.push_back(n_.intern(axis));
     for (int64_t chunk = 0; chunk < p_.pipeline.chunks; ++chunk) {
       std::vector<Placed>& parts = chunks_.emplace_back();
-      for (Part& part : p_.parts(p_.piece(stage, chunk))) {
+      for (Part& part : p_.parts(p_.piece(stage, chunk), place)) {
         const double dense = part.parameters.dense, experts = part.parameters.experts;
-        parts.push_back({std::move(part), {}, dense, experts, {}});
+        parts.push_back({std::move(part), {}, {}, dense, experts, {}});
       }
     }
   }
@@ -85,8 +86,12 @@ class Stage {
                                                  &unit.weight_gradient};
     const Program& program = *programs[which];
     std::vector<StringId>& names = placed.names[which];
+    std::vector<StageNodes::Split>& splits = placed.splits[which];
     if (names.empty())
-      for (const Step& step : program) names.push_back(n_.intern(placed.part.name + "." + step.name));
+      for (const Step& step : program) {
+        names.push_back(n_.intern(placed.part.name + "." + step.name));
+        splits.push_back(n_.split(step.in_split, step.out_split));
+      }
     std::vector<NodeId>&nodes = nodes_, &on = on_;
     std::vector<uint8_t>& awaited = awaited_;
     nodes.assign(program.size(), kNoNode);
@@ -101,6 +106,7 @@ class Stage {
       if (step.kind == Step::Kind::collective) {
         nodes[i] =
             n_.collective(names[i], step.type, step.bytes, axis_groups_[index(step.axis)], stream(step.axis), on);
+        n_.set(nodes[i], splits[i]);
         continue;
       }
       for (const NodeId node : on) n_.wait(node);
@@ -291,6 +297,8 @@ class Stage {
 
 }  // namespace
 
-Result<StageTrace> build_stage(const Plan& plan, int64_t stage) { return Stage(plan, stage).build(); }
+Result<StageTrace> build_stage(const Plan& plan, int64_t stage, int64_t place) {
+  return Stage(plan, stage, place).build();
+}
 
 }  // namespace chakra::gen

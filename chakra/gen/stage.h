@@ -1,4 +1,4 @@
-// The trace of one pipeline stage of a training step.
+// The trace of one pipeline stage of a training step, as the ranks of a place of ep run it (Plan::places).
 #pragma once
 
 #include <utility>
@@ -15,6 +15,6 @@ struct StageTrace {
 };
 
 /// Errors: gen.step.large.
-Result<StageTrace> build_stage(const Plan& plan, int64_t stage);
+Result<StageTrace> build_stage(const Plan& plan, int64_t stage, int64_t place);
 
 }  // namespace chakra::gen

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "chakra/gen/nodes.h"
@@ -27,7 +28,22 @@ std::pair<double, double> buffer_and_wire(CommType type, double bytes, double ra
   }
 }
 
-std::vector<Communication> communication(const Plan& plan, const Trace& t, const std::vector<Slot>& slots) {
+struct Moved {
+  double bytes = 0, wire_bytes = 0;
+};
+/// Of an all-to-all with parts of its own, seen by the member `place`.
+Moved uneven(const trace::Comm& c, int64_t place, int64_t element) {
+  std::vector<uint64_t> in, out;
+  trace::parse_split(c.in_split, in);
+  trace::parse_split(c.out_split, out);
+  const uint64_t sent = std::accumulate(in.begin(), in.end(), uint64_t{0}),
+                 received = std::accumulate(out.begin(), out.end(), uint64_t{0});
+  return {real(element) * static_cast<double>(std::max(sent, received)),
+          real(element) * static_cast<double>(sent - in[static_cast<size_t>(place)])};
+}
+
+std::vector<Communication> communication(const Plan& plan, const Trace& t, const std::vector<Slot>& slots,
+                                         int64_t place) {
   struct Kind {
     NodeType node;
     CommType type;
@@ -35,25 +51,40 @@ std::vector<Communication> communication(const Plan& plan, const Trace& t, const
     bool ring;
     bool operator==(const Kind&) const = default;
   };
-  std::vector<std::pair<Kind, Communication>> sums;
+  struct Sum {
+    Kind kind;
+    Communication all;
+    Moved uneven;
+  };
+  std::vector<Sum> sums;
+  std::map<const char*, Moved> splits;  // equal ones share their text
   for (NodeId n = 0; n < t.size(); ++n) {
     if (!is_comm(t.type[n])) continue;
     const trace::Comm& c = *t.comm(n);
     const int64_t stream = t.lanes[t.lane[n]].index;
     const Kind kind{t.type[n], c.type, c.group,
                     stream == StageNodes::kContextSend || stream == StageNodes::kContextReceive};
-    auto sum = std::find_if(sums.begin(), sums.end(), [&](const auto& s) { return s.first == kind; });
-    if (sum == sums.end()) sum = sums.insert(sum, {kind, {}});
-    ++sum->second.count;
-    sum->second.bytes += static_cast<double>(c.bytes);
+    auto sum = std::find_if(sums.begin(), sums.end(), [&](const Sum& s) { return s.kind == kind; });
+    if (sum == sums.end()) sum = sums.insert(sum, {kind, {}, {}});
+    ++sum->all.count;
+    if (c.in_split.empty()) {
+      sum->all.bytes += static_cast<double>(c.bytes);
+      continue;
+    }
+    const auto [split, added] = splits.try_emplace(c.in_split.data());
+    if (added) split->second = uneven(c, place, plan.o.bytes_per_element);
+    sum->uneven.bytes += split->second.bytes;
+    sum->uneven.wire_bytes += split->second.wire_bytes;
   }
   std::vector<Communication> result;
-  for (auto& [kind, sum] : sums) {
+  for (auto& [kind, sum, uneven] : sums) {
     if (kind.node == NodeType::coll) {
       sum.group = std::string(t.strings[kind.group]);
       const auto slot = std::find_if(slots.begin(), slots.end(), [&](const Slot& s) { return s.name == sum.group; });
       const double ranks = real(slot == slots.end() ? plan.mesh.ranks() : slot->size);
       std::tie(sum.bytes, sum.wire_bytes) = buffer_and_wire(kind.type, sum.bytes, ranks);
+      sum.bytes += uneven.bytes;
+      sum.wire_bytes += uneven.wire_bytes;
       sum.type = std::string(trace::name(kind.type));
       if (sum.group.empty()) sum.group = "all";
     } else {
@@ -81,12 +112,12 @@ struct Working {
 /// What lies in memory while the tasks of a stage go by.
 class Activations {
  public:
-  Activations(const Plan& plan, int64_t stage) {
+  Activations(const Plan& plan, int64_t stage, int64_t place) {
     const StepOptions& o = plan.o;
     const auto beyond = [](double elements, const Slot& slot) { return elements - share(elements, slot); };
     for (int64_t chunk = 0; chunk < plan.pipeline.chunks; ++chunk) {
       std::vector<Working>& parts = chunks_.emplace_back();
-      for (const Part& part : plan.parts(plan.piece(stage, chunk))) {
+      for (const Part& part : plan.parts(plan.piece(stage, chunk), place)) {
         const double others = beyond(part.parameters.dense, plan.data) + beyond(part.parameters.experts, plan.experts);
         parts.push_back({part.unit->kept, part.unit->computed_again,
                          o.zero == 3 ? real(o.bytes_per_element) * others : 0,
@@ -126,10 +157,10 @@ class Activations {
 };
 
 /// Of a stage: elements of parameters, and bytes by the formulas of ZeRO (Rajbhandari et al. 2020).
-void add_memory(const Plan& plan, int64_t stage, ClassStats& stats) {
+void add_memory(const Plan& plan, int64_t stage, int64_t place, ClassStats& stats) {
   const StepOptions& o = plan.o;
   for (int64_t chunk = 0; chunk < plan.pipeline.chunks; ++chunk)
-    for (const Part& part : plan.parts(plan.piece(stage, chunk))) {
+    for (const Part& part : plan.parts(plan.piece(stage, chunk), place)) {
       const Parameters& p = part.parameters;
       const auto both = [&](int64_t level) {
         return o.zero >= level ? share(p.dense, plan.data) + share(p.experts, plan.experts) : p.dense + p.experts;
@@ -139,7 +170,7 @@ void add_memory(const Plan& plan, int64_t stage, ClassStats& stats) {
       stats.memory.gradients += real(o.gradient_bytes) * both(2);
       stats.memory.optimizer += kOptimizerBytes * both(1);
     }
-  const Activations activations(plan, stage);
+  const Activations activations(plan, stage, place);
   stats.memory.activations_peak = activations.most_kept();
   stats.memory.working = activations.most() - activations.most_kept();
 }
@@ -147,7 +178,7 @@ void add_memory(const Plan& plan, int64_t stage, ClassStats& stats) {
 /// What all ranks of a stage do beyond what one rank alone would: heads that are repeated, tokens that all have.
 std::vector<Surplus> surplus(const Plan& plan) {
   StepOptions o = plan.o;
-  const auto sums = [&](const std::vector<std::unique_ptr<Unit>>& units, double ranks) {
+  const auto sums = [&](const std::vector<std::shared_ptr<const Unit>>& units, double ranks) {
     std::map<std::string, double> by_name;
     std::vector<double> times(units.size(), o.ends ? 1 : 0);
     for (size_t kind = 0; kind + 2 < units.size(); ++kind)
@@ -191,12 +222,12 @@ Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job) 
     const Trace& t = job.classes[cls];
     ClassStats& stats = result.classes.emplace_back();
     stats.first_rank = t.rank;
-    stats.ranks = plan.mesh.ranks() / plan.pipeline.stages;
+    stats.ranks = plan.mesh.ranks() / plan.pipeline.stages / plan.places();
     for (const uint64_t ops : t.num_ops) stats.operations += static_cast<double>(ops);
     result.operations += stats.operations * real(stats.ranks);
-    const auto stage = static_cast<int64_t>(cls);
-    add_memory(plan, stage, stats);
-    stats.communication = communication(plan, t, plan.slots(stage));
+    const int64_t stage = static_cast<int64_t>(cls) / plan.places(), place = static_cast<int64_t>(cls) % plan.places();
+    add_memory(plan, stage, place, stats);
+    stats.communication = communication(plan, t, plan.slots(stage), place);
   }
   result.surplus = surplus(plan);
   return result;

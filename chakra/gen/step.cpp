@@ -30,12 +30,14 @@ Result<ClassJob> step(const StepOptions& options) {
   std::vector<std::vector<Slot>> slots;
   std::vector<std::vector<std::pair<Axis, int64_t>>> peers;
   std::map<std::string, std::vector<uint32_t>> group_of;  // by slot, then rank
-  for (int64_t stage = 0; stage < plan.pipeline.stages; ++stage) {
-    CHAKRA_ASSIGN(StageTrace built, build_stage(plan, stage));
+  const int64_t places = plan.places();
+  for (int64_t cls = 0; cls < plan.pipeline.stages * places; ++cls) {
+    const int64_t stage = cls / places, place = cls % places;
+    CHAKRA_ASSIGN(StageTrace built, build_stage(plan, stage, place));
     peers.push_back(std::move(built.peers));
     trace::Trace& t = job.classes.emplace_back(std::move(built.trace));
-    t.file = fmt::format("stage {}", stage);
-    t.rank = stage * plan.mesh.stride[index(Axis::pp)];
+    t.file = places > 1 ? fmt::format("stage {}, place {} of ep", stage, place) : fmt::format("stage {}", stage);
+    t.rank = stage * plan.mesh.stride[index(Axis::pp)] + place * plan.mesh.stride[index(Axis::ep)];
     t.says_rank = true;
     std::vector<std::string>& names = job.group_slots.emplace_back();
     for (const Slot& slot : slots.emplace_back(plan.slots(stage))) {
@@ -45,18 +47,19 @@ Result<ClassJob> step(const StepOptions& options) {
     }
     job.peer_slots.push_back(static_cast<uint32_t>(peers.back().size()));
   }
-  std::vector<std::vector<const std::vector<uint32_t>*>> tables;  // by stage and slot
+  std::vector<std::vector<const std::vector<uint32_t>*>> tables;  // by class and slot
   for (const std::vector<Slot>& stage : slots) {
     std::vector<const std::vector<uint32_t>*>& row = tables.emplace_back();
     for (const Slot& slot : stage) row.push_back(&group_of[slot.name]);
   }
   job.ranks.reserve(static_cast<size_t>(plan.mesh.ranks()));
   for (int64_t rank = 0; rank < plan.mesh.ranks(); ++rank) {
-    const auto stage = static_cast<size_t>(plan.mesh.place(rank, Axis::pp));
-    job.ranks.push_back({rank, static_cast<uint32_t>(stage), static_cast<uint32_t>(job.group_of.size()),
+    const int64_t place = places > 1 ? plan.mesh.place(rank, Axis::ep) : 0;
+    const auto cls = static_cast<size_t>(plan.mesh.place(rank, Axis::pp) * places + place);
+    job.ranks.push_back({rank, static_cast<uint32_t>(cls), static_cast<uint32_t>(job.group_of.size()),
                          static_cast<uint32_t>(job.peer_of.size())});
-    for (const auto* table : tables[stage]) job.group_of.push_back((*table)[static_cast<size_t>(rank)]);
-    for (const auto& [axis, steps] : peers[stage]) job.peer_of.push_back(plan.mesh.moved(rank, axis, steps));
+    for (const auto* table : tables[cls]) job.group_of.push_back((*table)[static_cast<size_t>(rank)]);
+    for (const auto& [axis, steps] : peers[cls]) job.peer_of.push_back(plan.mesh.moved(rank, axis, steps));
   }
   return job;
 }
