@@ -58,6 +58,11 @@ function(chakra_room room deps)
     chakra_unity(${room} sources)
   endif()
   add_library(chakra_${room} STATIC ${sources})
+  if(TARGET chakra_precompiled)
+    target_precompile_headers(chakra_${room} REUSE_FROM chakra_precompiled)
+    # For the compiler cache; false alarms of GCC 12 in std::string, which it does not take for the system's in this way.
+    target_compile_options(chakra_${room} PRIVATE -fpch-preprocess -Wno-array-bounds)
+  endif()
   if(CHAKRA_UNITY)  # names of one source are visible in the next; sanitizers compile each by itself, and warn
     target_compile_options(chakra_${room} PRIVATE -Wno-shadow)
   endif()
