@@ -184,7 +184,8 @@ struct Selection {
 
 /// "allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", on one line or several, `#` begins a comment. Names of
 /// operations as in the schema, in any case, with or without "_" and
-/// "-". Sizes in B, KiB, MiB, GiB, TiB or KB, MB, GB, TB.
+/// "-". Sizes in B, KiB, MiB, GiB, TiB or KB, MB, GB, TB. An algorithm alone, "ring", is for every operation that it
+/// can do, after what is said of each.
 /// Errors, with the line: coll.selection.syntax, .type, .algorithm, .size. O(text).
 Result<Selection> parse_selection(std::string_view text, std::string file = "collectives");
 

@@ -137,6 +137,7 @@ Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Finding
   }
   CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.ranks, o.compat ? input.fabric.size() : -1, findings));
   CHAKRA_TRY(expand_job(o.expand, input.job, input.groups, findings));
+  if (o.compat) number_groups(input.job, input.groups, findings);
   return check_before(o, input);
 }
 
