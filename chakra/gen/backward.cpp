@@ -71,8 +71,9 @@ void Compiler::gradients_of(const Op& op) {
     case OpKind::matmul: return matmul_gradients(op, dy);
     case OpKind::attention: {
       const Work w = same(1);
+      const double scores = g_.tensors[op.inputs[0]].dims.back().unit / op.widths;  // the share of queries times keys
       if (s_.recompute == Recompute::selective)  // fused: only the scores; else all of it
-        compute(op.name + ".again", {w.flops * (s_.fused_attention ? 0.5 : 1), w.bytes}, {});
+        compute(op.name + ".again", {w.flops * (s_.fused_attention ? scores : 1), w.bytes}, {});
       const Work twice{2 * w.flops, 2 * w.bytes};
       if (rings(op)) ring(op, op.name + ".grad", twice, true, {dy});
       else compute(op.name + ".grad", twice, {dy});
