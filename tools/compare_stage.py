@@ -3,7 +3,7 @@
 
     compare_stage.py [--bin DIR] [--data DIR] [--every-rank] [JOB...]
 
-For every rank (of jobs with more than 64 ranks: the first and the last of each stage, unless --every-rank) and every kind and group: how
+For every rank (of jobs with more than 8 ranks: the first and the last of each stage, unless --every-rank) and every kind and group: how
 many there are of what, in both. All counts on both sides must be those of the closed forms below, so that a difference without a reason
 fails. docs/reference/stage.md shows the tables and gives the reasons.
 """
@@ -153,24 +153,31 @@ def show(name, job, by_stage):
     print()
 
 
+def ranks_of(job, every):
+    """(rank, stage, first of its stage) of those that are compared."""
+    size = job.dp * job.tp * job.cp
+    chosen = range(size) if every or size * job.pp <= 8 else (0, size - 1)
+    return [(stage * size + at, stage, at == 0) for stage, at in itertools.product(range(job.pp), chosen)]
+
+
 def compare(options, name, folder):
     job = JOBS[name]
+    chosen = ranks_of(job, options.every_rank)
     archive = subprocess.run(["zstd", "-dc", "--long=27", f"{options.data}/{name}.tar.zst"], capture_output=True, check=True).stdout
-    subprocess.run(["tar", "x", "-C", folder], input=archive, check=True)
+    files = [f"{name}/workload.{part}" for part in ["json", *(f"{rank}.et" for rank, _, _ in chosen)]]
+    subprocess.run(["tar", "x", "-C", folder, *files], input=archive, check=True)
     theirs, ours = os.path.join(folder, name), os.path.join(folder, "ours")
     given = (f"{MODEL} --layers {job.layers} --dp {job.dp} --tp {job.tp} --cp {job.cp} --pp {job.pp} --context gather --order dp-tp-cp-pp "
              f"--zero {3 if job.fsdp else 0} --micro-batches {job.micro_batches} --micro-batch-size {job.sequences}")
     subprocess.run([os.path.join(options.bin, "chakra"), "gen", "step", *given.split(), "--all-ranks", "-o", ours], check=True, capture_output=True)
-    groups = json.load(open(f"{theirs}/workload.json"))
-    stage_ranks = job.dp * job.tp * job.cp
+    with open(f"{theirs}/workload.json", encoding="utf-8") as file:
+        groups = json.load(file)
     wrong, by_stage = [], []
-    for stage, at in itertools.product(range(job.pp), range(stage_ranks)):
-        if stage_ranks * job.pp > 64 and not options.every_rank and at not in (0, stage_ranks - 1):
-            continue
-        rank, should = stage * stage_ranks + at, expected(job, stage)
+    for rank, stage, first in chosen:
+        should = expected(job, stage)
         sides = (communication(job, f"{theirs}/workload.{rank}.et", rank, groups), communication(job, f"{ours}/step.{rank}.et", rank, {}))
         wrong += findings(name, rank, *sides, should)
-        if at == 0:
+        if first:
             by_stage.append((*sides, should))
     show(name, job, by_stage)
     return wrong
