@@ -228,10 +228,8 @@ SEEDS = {
     "selection_fuzz": lambda: [b"allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", b"Reduce-Scatter: -1GB hierarchical # big\nbarrier: tree"],
     "ranks_fuzz": lambda: [json.dumps(RANKS).encode()],
     "network_fuzz": lambda: [SLOW_TORUS, GRAPH, FAT_TREE, DRAGONFLY, RAILS],
-    "text_fuzz": lambda: [text.encode() for text in TEXT],
-    "flexflow_fuzz": lambda: [FLEXFLOW.encode()],
-    "msccl_fuzz": lambda: [msccl("allreduce", 2), msccl("allgather", 2)],
-    "json_forms_fuzz": lambda: [json.dumps(FEEDER).encode(), json.dumps(LINKED).encode()],
+    "forms_fuzz": lambda: [*(text.encode() for text in (*TEXT, FLEXFLOW)), msccl("allreduce", 2), msccl("allgather", 2),
+                           json.dumps(FEEDER).encode(), json.dumps(LINKED).encode()],
     "model_fuzz": lambda: [*model_seeds(), OWN_MODEL],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }

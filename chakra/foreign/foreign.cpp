@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
 #include <map>
 
 #include "chakra/foreign/forms.h"
@@ -11,31 +9,38 @@
 
 namespace chakra::foreign {
 
-namespace {
+// The functions of the rows: each form has a file of its own.
+using Matches = bool(std::string_view head);
+using Read = Result<trace::TraceSet>(ByteSource source, const Options& options, Findings& findings);
+using Write = Result<std::string>(const trace::TraceSet& job);
+Matches is_text_form, is_flexflow, is_msccl, is_feeder_json, is_linked_json;
+Read read_text, read_flexflow, read_msccl, read_feeder_json, read_linked_json;
+Write write_text;
 
-constexpr std::array<FormRow, 5> kRows{{
-    {"text", "*.txt", "ASTRA-sim 1.0 workload: layers with compute times and collectives; read and written", read_text,
-     write_text},
-    {"flexflow", "*.graph", "FlexFlow task graph (Graphviz); read", read_flexflow, nullptr},
-    {"msccl", "*.xml", "MSCCL algorithm of a collective, verified; read", read_msccl, nullptr},
-    {"feeder-json", "*.json", "JSON that mlcommons/chakra's feeder reads (workload_graph); read", read_feeder_json,
-     nullptr},
-    {"linked-json", "*.json", "JSON that mlcommons/chakra's linker writes (ET+); read", read_linked_json, nullptr},
-}};
-
-}  // namespace
-
-constinit const std::span<const FormRow> kForms = kRows;
+constexpr FormRow kFormRows[] = {
+    {"text", "*.txt", "ASTRA-sim 1.0 workload: layers with compute times and collectives; read and written",
+     is_text_form, read_text, write_text},
+    {"flexflow", "*.graph", "FlexFlow task graph (Graphviz); read", is_flexflow, read_flexflow, nullptr},
+    {"msccl", "*.xml", "MSCCL algorithm of a collective, verified; read", is_msccl, read_msccl, nullptr},
+    {"feeder-json", "*.json", "JSON that mlcommons/chakra's feeder reads (workload_graph); read", is_feeder_json,
+     read_feeder_json, nullptr},
+    {"linked-json", "*.json", "JSON that mlcommons/chakra's linker writes (ET+); read", is_linked_json,
+     read_linked_json, nullptr},
+};
+constinit const std::span<const FormRow> kForms = kFormRows;
 
 const FormRow* find(std::string_view name) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(),
-                                [lower = to_lower(name)](const FormRow& form) { return form.name == lower; });
-  return row == kRows.end() ? nullptr : &*row;
+  const std::string lower = to_lower(name);
+  for (const FormRow& row : kFormRows)
+    if (row.name == lower) return &row;
+  return nullptr;
 }
 
 const FormRow* form_of(std::string_view bytes) {
-  const kind::Row* const row = kind::recognise(bytes, kind::Group::workload);
-  return row ? find(row->name) : nullptr;
+  const std::string_view head = bytes.substr(0, kind::kHead);
+  for (const FormRow& row : kFormRows)
+    if (row.matches(head)) return &row;
+  return nullptr;
 }
 
 namespace {

@@ -28,16 +28,19 @@ struct FormRow {
   std::string_view name;
   std::string_view files;
   std::string_view description;
+  /// Whether a file that begins like this (its first kind::kHead bytes) has this form.
+  bool (*matches)(std::string_view head);
   Result<trace::TraceSet> (*read)(ByteSource source, const Options& options, Findings& findings);
   /// The file's text, or null where the form cannot hold what our traces hold.
   Result<std::string> (*write)(const trace::TraceSet& job);
 };
+/// In the order in which they are tried.
 extern const std::span<const FormRow> kForms;
 
 /// The row of that name, in any case; null where there is none.
 const FormRow* find(std::string_view name);
 
-/// Which form the bytes are of, by their beginning (kind::kKinds, by the same names); null where by none.
+/// Which form the bytes are of, by their beginning; null where of none.
 const FormRow* form_of(std::string_view bytes);
 
 /// Reads a file, packed or not, as the form of that name ("": told by its contents). Omissions and assumptions are in

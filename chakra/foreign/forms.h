@@ -1,4 +1,4 @@
-// What the forms share inside the room: their functions, the unit of time, and the start of a Trace.
+// What the forms share inside the room: limits, the unit of time, and the start of a Trace.
 #pragma once
 
 #include <string>
@@ -7,13 +7,6 @@
 #include "chakra/foreign/foreign.h"
 
 namespace chakra::foreign {
-
-using Read = Result<trace::TraceSet>(ByteSource source, const Options& options, Findings& findings);
-using Write = Result<std::string>(const trace::TraceSet& job);
-
-// The functions of the rows: each form in a file of its own.
-Read read_text, read_flexflow, read_msccl, read_feeder_json, read_linked_json;
-Write write_text;
 
 /// The most nodes and edges of a job, of all ranks together. Larger jobs are refused.
 inline constexpr uint64_t kMostNodes = 20'000'000;

@@ -65,10 +65,11 @@ Result<std::optional<trace::TraceSet>> foreign_job(const ConvertOptions& o, Find
     CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.paths[0]));
     CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
     const kind::Row* const row = kind::recognise(head, kind::kAllGroups);
-    if (row && row->group == kind::Group::recording)
+    const bool is_foreign = !(row && row->marked) && foreign::form_of(head);
+    if (!is_foreign && row && row->group == kind::Group::recording)
       return fail(Code::bad_input, "cli.convert.recording",
                   "this is a recording of PyTorch; 'chakra link' makes a trace of it", {o.paths[0]});
-    if (!row || row->group != kind::Group::workload) return std::nullopt;
+    if (!is_foreign) return std::nullopt;
   } else if (io::find_format(o.from) || !foreign::find(o.from)) {
     return std::nullopt;
   }
