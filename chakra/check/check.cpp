@@ -88,7 +88,11 @@ void collectives_agree(const trace::TraceSet&, const match::Matching& matching, 
 
 }  // namespace
 
-const std::array<RuleRow, 8> kRules{{
+// Rules that have a file of their own.
+using RuleOfJob = void(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
+RuleOfJob waits_refer_back, no_deadlock;
+
+constexpr RuleRow kRuleRows[] = {
     {"ids", "every id is used once", ids_unique, nullptr},
     {"dependencies", "every dependency is in the file", dependencies_exist, nullptr},
     {"types", "every node has a type", types_known, nullptr},
@@ -100,7 +104,8 @@ const std::array<RuleRow, 8> kRules{{
     {"waits", "who waits for a request comes after it, and every request is waited for", nullptr, waits_refer_back},
     {"deadlock", "no node waits for itself, on its rank or through collectives, messages and queues", nullptr,
      no_deadlock},
-}};
+};
+constinit const std::span<const RuleRow> kRules = kRuleRows;
 
 Findings prove(const trace::TraceSet& job, const match::Matching& matching) {
   Findings findings;

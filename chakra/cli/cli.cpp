@@ -8,7 +8,11 @@ namespace chakra::cli {
 
 const std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 
-const std::array<CommandRow, 14> kCommands{{
+// Each has a file of its own.
+Syntax link_syntax(), check_syntax(), sim_syntax(), view_syntax(), import_syntax(), analyze_syntax(), diff_syntax(),
+    gen_syntax(), info_syntax(), convert_syntax(), pack_syntax(), unpack_syntax(), list_syntax(), doctor_syntax();
+
+constexpr CommandRow kCommandRows[] = {
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
@@ -60,7 +64,8 @@ const std::array<CommandRow, 14> kCommands{{
      "chakra doctor recordings/    # the files, the missing files, the next command\n"
      "chakra doctor --repair job.chakra    # adding to it was interrupted, or it was cut",
      doctor_syntax},
-}};
+};
+constinit const std::span<const CommandRow> kCommands = kCommandRows;
 
 int report(const Error& error) {
   print_error("chakra: " + error.message() + "\n");

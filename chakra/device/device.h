@@ -45,7 +45,7 @@ struct DeviceRow {
   std::string_view recorded_as;  ///< names without the vendor's and family's, split by |
   std::string_view source;
 };
-extern const std::array<DeviceRow, 53> kDevices;
+extern const std::span<const DeviceRow> kDevices;
 
 Device device(const DeviceRow& row);
 

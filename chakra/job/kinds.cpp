@@ -100,7 +100,7 @@ Table work() {
 
 }  // namespace
 
-const std::array<KindRow, 12> kKinds{{
+constexpr KindRow kKindRows[] = {
     {"analyses", "answers of 'chakra analyze'", analyses},
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
@@ -113,6 +113,7 @@ const std::array<KindRow, 12> kKinds{{
     {"schedules", "pipeline schedules of 'chakra gen step'", schedules},
     {"topologies", "networks of 'chakra sim'", topologies},
     {"work", "operators of recordings: how their operations and bytes are counted", work},
-}};
+};
+constinit const std::span<const KindRow> kKinds = kKindRows;
 
 }  // namespace chakra::job

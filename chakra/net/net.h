@@ -99,6 +99,7 @@ struct ShapeRow {
   ShapeSize (*size)(ShapeNumbers numbers);
   /// Adds the switches and cables that size() counts. Cost: O(cables).
   void (*build)(ShapeNumbers numbers, ShapeBuilder& out);
+  std::string_view example;  ///< a small one: the keys as a file has them, which the tests route
 };
 extern const std::span<const ShapeRow> kShapes;
 
