@@ -287,6 +287,7 @@ Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
 
 // ---- memory -------------------------------------------------------------------------------------------
 
+// `analyze.no_tensors` (finding): nodes name no tensors: the bytes live are not known.
 Result<std::vector<NamedTable>> memory(const Job& job, Findings& findings) {
   Table peaks{"Bytes of tensors live",
               {{"rank", Kind::count},

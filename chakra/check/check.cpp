@@ -21,12 +21,15 @@ void add(LimitedFindings& findings, const Trace& t, std::string tag, Severity se
                 std::move(text)});
 }
 
+// `check.id.duplicate` (error): an id that is used twice.
 void ids_unique(const Trace& t, LimitedFindings& findings) {
   for (const Defect& d : t.defects)
     if (d.kind == Defect::Kind::duplicate_id)
       add(findings, t, "check.id.duplicate", Severity::error, d.node, fmt::format("the id {} is used before", d.id));
 }
 
+// `check.dep.dangling` (error): a dependency that is not in the file.
+// `check.ctrl.dangling` (warning): a caller that is not in the file.
 void dependencies_exist(const Trace& t, LimitedFindings& findings) {
   for (const Defect& d : t.defects) {
     if (d.kind == Defect::Kind::dangling_dep)
@@ -38,6 +41,7 @@ void dependencies_exist(const Trace& t, LimitedFindings& findings) {
   }
 }
 
+// `check.type.invalid` (error): a node without a valid type.
 void types_known(const Trace& t, LimitedFindings& findings) {
   for (NodeId n = 0; n < t.size(); ++n) {
     if (t.type[n] != NodeType::invalid) continue;
@@ -48,6 +52,8 @@ void types_known(const Trace& t, LimitedFindings& findings) {
   }
 }
 
+// `check.comm.size` (error): communication of more than 1 PiB.
+// `check.size.negative` (error): a negative number of bytes or operations.
 void sizes_sane(const Trace& t, LimitedFindings& findings) {
   for (NodeId n = 0; n < t.size(); ++n) {
     const trace::Comm* comm = t.comm(n);
@@ -60,6 +66,8 @@ void sizes_sane(const Trace& t, LimitedFindings& findings) {
       add(findings, t, "check.size.negative", Severity::error, d.node, "a number of bytes or operations is negative");
 }
 
+// `check.time.order` (warning): a node that began before what it waits for.
+// `check.duration.missing` (note): compute without duration or number of operations.
 void durations_sane(const Trace& t, LimitedFindings& findings) {
   NodeId timed = 0, untimed_work = trace::kNoNode;
   for (NodeId n = 0; n < t.size(); ++n) {
