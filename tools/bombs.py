@@ -315,7 +315,7 @@ KINDS = {
     "rules": ("rules.txt", seed_of("selection_fuzz"), [], ["sim {t} --network {net} --collectives {f}"]),
     "csv": ("events.csv", seed_of("event_csv_fuzz"), [], ["view {f} -o {o}.json"]),
     "msccl": ("a.xml", lambda world: fuzz_seeds.msccl("allreduce", 2), [xml_bombs], ["import {f} -o {o}", "import {f} --from msccl -o {o}"]),
-    "text": ("w.txt", lambda world: fuzz_seeds.TEXT[1].encode(), [text_bombs],
+    "text": ("w.txt", seed_of("text_fuzz", 1), [text_bombs],
              ["import {f} -o {o} --dims 2", "import {f} --from text -o {o} --dims 2", "import {f} -o {o} --num-npus 4294967295"]),
     "flexflow": ("g.graph", lambda world: fuzz_seeds.FLEXFLOW.encode(), [dot_bombs], ["import {f} -o {o}", "import {f} --from flexflow -o {o}"]),
     "feeder-json": ("f.json", lambda world: json.dumps(fuzz_seeds.FEEDER).encode(), [json_bombs],

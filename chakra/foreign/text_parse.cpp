@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
+#include <array>
 #include <limits>
 
 #include "chakra/foreign/text.h"
@@ -13,7 +13,7 @@ namespace {
 
 using trace::CommType;
 
-constexpr PolicyRow kPolicies[] = {
+constexpr std::array<PolicyRow, 8> kPolicies{{
     {"MICRO", Loop::micro, Over::all, Over::all},
     {"DATA", Loop::data, Over::all, Over::all},
     {"MODEL", Loop::model, Over::all, Over::all},
@@ -22,18 +22,9 @@ constexpr PolicyRow kPolicies[] = {
     {"HYBRID_TRANSFORMER", Loop::hybrid, Over::first_dims, Over::other_dims},
     {"HYBRID_DLRM", Loop::dlrm, Over::all, Over::all},
     {"HYBRID_DLRM_ENHANCED", Loop::dlrm, Over::all, Over::all},
-};
-constexpr std::string_view kRefused[] = {"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_CUSTOMIZED",
-                                         "DISTRIBUTED_INFERENCE"};
-
-const PolicyRow* find_policy(std::string_view name) {
-  const auto* row = std::find_if(std::begin(kPolicies), std::end(kPolicies),
-                                 [&](const PolicyRow& policy) { return policy.name == name; });
-  return row == std::end(kPolicies) ? nullptr : row;
-}
-bool is_refused(std::string_view policy) {
-  return std::find(std::begin(kRefused), std::end(kRefused), policy) != std::end(kRefused);
-}
+}};
+constexpr std::array<std::string_view, 3> kRefused{"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_CUSTOMIZED",
+                                                   "DISTRIBUTED_INFERENCE"};
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> out;
   for (size_t at = 0; at < line.size();) {
@@ -106,14 +97,16 @@ class TextParser {
   }
 
   Result<void> header(const std::vector<std::string_view>& w) {
-    const PolicyRow* const row = find_policy(w[0]);
-    if (!row) {
+    const auto row =
+        std::find_if(kPolicies.begin(), kPolicies.end(), [&](const PolicyRow& p) { return p.name == w[0]; });
+    if (row == kPolicies.end()) {
       std::string known;
       for (const PolicyRow& p : kPolicies) known += fmt::format("{}{}", known.empty() ? "" : ", ", p.name);
+      const bool refused = std::find(kRefused.begin(), kRefused.end(), w[0]) != kRefused.end();
       return bad("foreign.text.policy", fmt::format("the parallelism {} is {}; known: {}", quote(w[0]),
-                                                    is_refused(w[0]) ? "not carried out" : "not known", known));
+                                                    refused ? "not carried out" : "not known", known));
     }
-    out_.policy = row;
+    out_.policy = &*row;
     if (row->loop == Loop::dlrm) {
       if (w.size() != 2 || !parse_decimal(w[1], out_.last_bottom))
         return bad("foreign.text.header",
@@ -194,7 +187,10 @@ bool is_text_form(std::string_view head) {
   const std::vector<Line> lines = lines_of(head.substr(0, kind::kTraceHead));
   if (lines.size() < 2) return false;
   const std::string_view policy = words(lines[0].text)[0], count = words(lines[1].text)[0];
-  return (find_policy(policy) || is_refused(policy)) && count.find_first_of("0123456789") == 0;
+  const bool known =
+      std::any_of(kPolicies.begin(), kPolicies.end(), [&](const PolicyRow& row) { return row.name == policy; }) ||
+      std::find(kRefused.begin(), kRefused.end(), policy) != kRefused.end();
+  return known && count.find_first_of("0123456789") == 0;
 }
 
 }  // namespace chakra::foreign
