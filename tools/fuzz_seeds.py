@@ -131,7 +131,13 @@ RANKS = {"schema": "chakra-ranks-1", "classes": [{"file": "class0.et", "group_sl
 TEXT = ["MICRO\n1\nconv1 -1 5 NONE 0 5 NONE 0 5  ALLTOALL 1048576 5\n"] + [
     f"{header}\n3\n" + "".join(f"l{i} -1 10 ALLGATHER 500 11 REDUCESCATTER 600 12 ALLREDUCE 700 10\n" for i in range(3))
     for header in ("DATA", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_DLRM 1",
-                   "HYBRID_TRANSFORMER model_parallel_NPU_group: 2")]
+                   "HYBRID_TRANSFORMER model_parallel_NPU_group: 2", "DISTRIBUTED_INFERENCE",
+                   "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 checkpoints: 1 0 checkpoint_initiates: 1 2")] + [
+    "HYBRID_CUSTOMIZED\n2\n" + "".join(f"l -1 10 ALLGATHER 500 11 REDUCESCATTER 600 12 ALLREDUCE 700 10 {policy}\n"
+                                       for policy in ("HYBRID_MODEL_DATA", "DATA")),
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 ep: 2 pp: 2 vpp: 2 ga: 2 all_gpus: 4 checkpoints: 0 "
+    "checkpoint_initiates: 0 pp_comm: 64\n7\n" + "grad_a -1 1 BROADCAST 4 1 NONE 0 1 ALLGATHER_DP_EP 8 1\n" +
+    "l -1 10 ALLTOALL_EP 500 11 NONE 0 12 REDUCESCATTER 700 10\n" * 4 + "opt -1 1 NONE 7 1 NONE 0 0 NONE 0 1\n" * 2]
 
 FLEXFLOW = """digraph taskgraph {  node0 [color=red,label="{device_id=0|Dense|Forward|COMP_NODE|simulated_run_time=0.0205}",shape=record];
   node0 -> node1;

@@ -14,8 +14,8 @@ namespace chakra::foreign {
 namespace {
 
 constexpr std::array<FormRow, 5> kRows{{
-    {"text", "*.txt", "ASTRA-sim 1.0 workload: layers with compute times and collectives; read and written", read_text,
-     write_text},
+    {"text", "*.txt", "ASTRA-sim 1.0 or SimAI workload: rows of compute times and collectives; read and written",
+     read_text, write_text, read_text_job},
     {"flexflow", "*.graph", "FlexFlow task graph (Graphviz); read", read_flexflow, nullptr},
     {"msccl", "*.xml", "MSCCL algorithm of a collective, verified; read", read_msccl, nullptr},
     {"feeder-json", "*.json", "JSON that mlcommons/chakra's feeder reads (workload_graph); read", read_feeder_json,
@@ -72,16 +72,24 @@ Result<trace::TraceSet> read(std::string_view form, ByteSource source, const Opt
   return row->read(std::move(source), options, findings);
 }
 
-Result<std::string> to_text(std::string_view form, const trace::TraceSet& job) {
+Result<Job> read_job(std::string_view form, ByteSource source, const Options& options, Findings& findings) {
+  const FormRow* row = find(form);
+  if (!row) return no_form(form, {source.file()});
+  if (row->read_job) return row->read_job(std::move(source), options, findings);
+  CHAKRA_ASSIGN(trace::TraceSet job, row->read(std::move(source), options, findings));
+  return Job(std::move(job));
+}
+
+Result<std::string> to_text(std::string_view form, const Job& job, Findings& findings) {
   const FormRow* row = find(form);
   if (!row) return no_form(form);
   if (!row->write)
     return fail(Code::usage, "foreign.write.none", fmt::format("the form {} is only read, not written", row->name));
-  return row->write(job);
+  return row->write(job, findings);
 }
 
-Result<void> write(std::string_view form, const trace::TraceSet& job, const std::string& path) {
-  CHAKRA_ASSIGN(const std::string text, to_text(form, job));
+Result<void> write(std::string_view form, const Job& job, const std::string& path, Findings& findings) {
+  CHAKRA_ASSIGN(const std::string text, to_text(form, job, findings));
   return write_file(path, text);
 }
 
@@ -108,6 +116,25 @@ Result<Picoseconds> unit_ps(const std::string& name, std::string_view otherwise)
   if (found == units.end())
     return fail(Code::usage, "foreign.time_unit", fmt::format("no unit of time {}; known: ns, us, ms, s", quote(name)));
   return found->second;
+}
+
+Result<trace::TraceSet> rank_by_rank(Job&& job) {
+  if (auto* set = std::get_if<trace::TraceSet>(&job)) return std::move(*set);
+  const auto& classes = std::get<trace::ClassJob>(job);
+  uint64_t size = 0;  // in nodes; what else a trace carries counts by its bytes
+  for (const trace::ClassJob::Rank& rank : classes.ranks) {
+    const trace::Trace& t = classes.classes[rank.cls];
+    size += t.size();
+    for (const trace::Attr& attr : t.metadata) size += attr.text().value_or("").size() / 64;
+    for (size_t slot = 0; slot < classes.group_slots[rank.cls].size(); ++slot)
+      size += classes.groups[classes.group_of[rank.first_group + slot]].ranks.size() / 8;
+  }
+  if (size > kMostNodes)
+    return fail(Code::bad_input, "foreign.large",
+                fmt::format("{} ranks one by one are more than {} nodes; by classes they may be (--classes)",
+                            classes.ranks.size(), kMostNodes),
+                {classes.classes[0].file});
+  return trace::expand(classes);
 }
 
 void begin_trace(trace::Builder& builder, int64_t rank, const std::string& file) {

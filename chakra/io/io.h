@@ -179,6 +179,9 @@ Result<trace::ClassJob> parse_class_job(std::string_view json, const std::string
 /// last. Errors: those of read_class_job for an invalid job,
 /// those of AtomicFile.
 Result<void> write_class_job(const trace::ClassJob& job, const std::string& folder);
+/// The same into files that the caller commits. Returns their paths, ranks.json last.
+Result<std::vector<std::string>> write_class_job(const trace::ClassJob& job, const std::string& folder,
+                                                 FilesTogether<AtomicFile>& files);
 
 // ---- nodes one after the other -------------------------------------------------------------------------
 

@@ -92,12 +92,17 @@ Result<void> write_foreign(const ConvertOptions& o, Input&& in, ConvertedJob& co
     CHAKRA_ASSIGN(in.paths, job_files(o.paths[0]));
   }
   CHAKRA_TRY(keep_apart(in.paths, {o.output}));
-  if (!in.job) {
-    CHAKRA_ASSIGN(in.job, io::read_job(o.paths[0], {.texts = true}));
+  foreign::Job job;
+  if (in.job) {
+    job = std::move(*in.job);
+  } else if (io::is_class_job(o.paths[0])) {
+    CHAKRA_ASSIGN(job, io::read_class_job(o.paths[0], {.texts = true}));
+  } else {
+    CHAKRA_ASSIGN(job, io::read_job(o.paths[0], {.texts = true}));
   }
   converted.outputs = {o.output};
-  converted.ranks = in.job->ranks.size();
-  return foreign::write(o.to, *in.job, o.output);
+  converted.ranks = std::visit([](const auto& any) { return any.ranks.size(); }, job);
+  return foreign::write(o.to, job, o.output, converted.findings);
 }
 
 Result<void> find_files(const ConvertOptions& o, Input& in) {
