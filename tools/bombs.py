@@ -317,6 +317,8 @@ KINDS = {
     "msccl": ("a.xml", seed_of("msccl_fuzz"), [xml_bombs], ["import {f} -o {o}", "import {f} --from msccl -o {o}"]),
     "text": ("w.txt", seed_of("text_fuzz", 1), [text_bombs],
              ["import {f} -o {o} --dims 2", "import {f} --from text -o {o} --dims 2", "import {f} -o {o} --num-npus 4294967295"]),
+    "rows": ("r.txt", seed_of("text_fuzz", 10), [text_bombs],
+             ["import {f} -o {o}", "import {f} -o {o} --classes", "import {f} -o {o} --num-npus 262144 --classes"]),
     "flexflow": ("g.graph", seed_of("flexflow_fuzz"), [dot_bombs], ["import {f} -o {o}", "import {f} --from flexflow -o {o}"]),
     "feeder-json": ("f.json", seed_of("json_forms_fuzz"), [json_bombs], ["import {f} -o {o}", "import {f} --from feeder-json -o {o}"]),
     "linked-json": ("l.json", seed_of("json_forms_fuzz", 1), [json_bombs], ["import {f} -o {o}", "import {f} --from linked-json -o {o}"]),

@@ -118,9 +118,7 @@ Result<Picoseconds> unit_ps(const std::string& name, std::string_view otherwise)
   return found->second;
 }
 
-Result<trace::TraceSet> rank_by_rank(Job&& job) {
-  if (auto* set = std::get_if<trace::TraceSet>(&job)) return std::move(*set);
-  const auto& classes = std::get<trace::ClassJob>(job);
+Result<trace::TraceSet> rank_by_rank(const trace::ClassJob& classes) {
   uint64_t size = 0;  // in nodes; what else a trace carries counts by its bytes
   for (const trace::ClassJob::Rank& rank : classes.ranks) {
     const trace::Trace& t = classes.classes[rank.cls];

@@ -61,7 +61,7 @@ Result<trace::TraceSet> read(std::string_view form, ByteSource source, const Opt
 Result<Job> read_job(std::string_view form, ByteSource source, const Options& options, Findings& findings);
 
 /// Errors: foreign.large above kMostNodes, groups and texts of the ranks included.
-Result<trace::TraceSet> rank_by_rank(Job&& job);
+Result<trace::TraceSet> rank_by_rank(const trace::ClassJob& job);
 
 /// Writes the job in that form. What comes out has been read again. It is the same job, or `findings` say what the form
 /// leaves out; a form that cannot hold it is refused, with what differs.

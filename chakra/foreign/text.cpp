@@ -279,9 +279,10 @@ void text_form::note_unused(const Workload& work, Findings& findings) {
     note(findings, "foreign.text.unused", Severity::warning,
          fmt::format("{} computations of gradients are left out: {} only goes forward", computations,
                      work.policy->name));
-  for (const std::string& key : work.unknown_keys)
+  if (!work.unknown_keys.empty())
     note(findings, "foreign.text.key", Severity::warning,
-         fmt::format("the key {} of the header is not known and changes nothing", quote(key)));
+         fmt::format("{} unknown keys of the header change nothing: the first is {}", work.unknown_keys.size(),
+                     quote(work.unknown_keys[0])));
   if (work.sized_nones > 0)
     note(findings, "foreign.text.none", Severity::note,
          fmt::format("{} times NONE has a size: nothing is communicated there", work.sized_nones));
@@ -316,7 +317,8 @@ Result<Job> read_text_job(ByteSource source, const Options& options, Findings& f
 
 Result<TraceSet> read_text(ByteSource source, const Options& options, Findings& findings) {
   CHAKRA_ASSIGN(Job job, read_text_job(std::move(source), options, findings));
-  return rank_by_rank(std::move(job));
+  if (auto* set = std::get_if<TraceSet>(&job)) return std::move(*set);
+  return rank_by_rank(std::get<ClassJob>(job));
 }
 
 namespace {
@@ -387,8 +389,8 @@ Result<std::string> text_again(const Job& job, const Origin& origin) {
     CHAKRA_ASSIGN(Job read, read_text_job(std::move(source), options, ignored));
     if (by_classes && std::holds_alternative<TraceSet>(read))
       read = trace::by_class(std::move(std::get<TraceSet>(read)));
-    if (!by_classes) {
-      CHAKRA_ASSIGN(read, rank_by_rank(std::move(read)));
+    if (!by_classes && std::holds_alternative<ClassJob>(read)) {
+      CHAKRA_ASSIGN(read, rank_by_rank(std::get<ClassJob>(read)));
     }
     return read;
   };

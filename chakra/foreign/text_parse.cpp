@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 
 #include "chakra/foreign/text.h"
 #include "chakra/kind/kind.h"
@@ -181,20 +182,19 @@ class TextParser {
                                                 {"ga", &Spread::ga},
                                                 {"all_gpus", &Spread::ranks}}};
 
-  Result<void> spread(std::vector<std::string_view> w) {
-    for (size_t i = 1; i < w.size(); ++i)  // "key:7" is "key: 7"
-      if (const size_t colon = w[i].find(':'); colon != std::string_view::npos && colon + 1 < w[i].size()) {
-        w.insert(w.begin() + static_cast<std::ptrdiff_t>(i) + 1, w[i].substr(colon + 1));
-        w[i] = w[i].substr(0, colon + 1);
-      }
-    std::vector<std::string_view> seen;
+  Result<void> spread(const std::vector<std::string_view>& header) {
+    std::vector<std::string_view> w;
+    for (const std::string_view word : header) {  // "key:7" is "key: 7"
+      const size_t end = std::min(word.find(':'), word.size() - 1) + 1;
+      w.push_back(word.substr(0, end));
+      if (end < word.size()) w.push_back(word.substr(end));
+    }
+    std::set<std::string_view> seen;
     for (size_t i = 1; i < w.size();) {
       if (!w[i].ends_with(':') && w[i] != "pp_comm")
-        return bad("foreign.text.header", fmt::format("{} is no key with a ':' behind it", quote(w[i])));
+        return bad("foreign.text.header", fmt::format("{} is not a key, which ends in ':'", quote(w[i])));
       const std::string_view key = w[i].substr(0, w[i].find(':'));
-      if (std::find(seen.begin(), seen.end(), key) != seen.end())
-        return bad("foreign.text.header", fmt::format("{} stands there twice", quote(key)));
-      seen.push_back(key);
+      if (!seen.insert(key).second) return bad("foreign.text.header", fmt::format("duplicate key {}", quote(key)));
       CHAKRA_ASSIGN(i, take_key(w, key, i + 1));
     }
     return {};

@@ -47,7 +47,7 @@ std::vector<int64_t> RowMesh::members(Over over, int64_t rank) const {
 
 namespace {
 
-constexpr int64_t kMostRowRanks = 1 << 20;
+constexpr int64_t kMostRowRanks = 1 << 18;
 
 struct Rows {
   size_t begin = 0, end = 0;
@@ -70,18 +70,21 @@ struct Pieces {
   }
 };
 
-/// The longest rows that follow each other `times` times with the same kinds; empty where there are none.
+/// The longest rows that follow each other exactly `times` times with the same kinds; empty where there are none.
 Rows find_repeated(std::span<const uint32_t> kinds, size_t times) {
   constexpr size_t kMostSteps = size_t{1} << 31;
   const size_t n = kinds.size();
   size_t steps = 0;
   for (size_t length = n / times; length > 0 && steps < kMostSteps; --length, steps += n) {
     const size_t wanted = (times - 1) * length;
-    size_t run = 0;
-    if (wanted == 0) return {0, length};
-    for (size_t i = 0; i + length < n; ++i) {
-      run = kinds[i] == kinds[i + length] ? run + 1 : 0;
-      if (run == wanted) return {i + 1 - run, i + 1 - run + length};
+    size_t run = 0;  // of rows that are like the one `length` further on
+    for (size_t i = 0; i + length <= n; ++i) {
+      if (i + length < n && kinds[i] == kinds[i + length]) {
+        ++run;
+        continue;
+      }
+      if (run >= wanted && run < wanted + length) return {i - run, i - run + length};
+      run = 0;
     }
   }
   return {};
@@ -99,7 +102,7 @@ std::vector<uint32_t> kinds_of(const std::vector<Layer>& layers) {
   return kinds;
 }
 
-/// Of the only micro-batch: what AICB writes before and behind it has these names.
+/// Of the only micro-batch: the rows that AICB writes before and after have these names.
 Rows only_micro_batch(const std::vector<Layer>& layers) {
   constexpr std::array<std::string_view, 5> kBefore{"grad_", "moe_grad_norm", "layernorm", "embedding_grads", "norm"};
   constexpr std::array<std::string_view, 2> kBehind{"cross_entropy", "optimizer"};
@@ -428,8 +431,8 @@ Result<ClassJob> spread_rows(const Workload& work, const Options& options, Findi
   double each =
       6.0 * static_cast<double>(work.layers.size()) + 4.0 * static_cast<double>(pieces.micro_batches * pieces.chunks);
   for (size_t i = 0; i < work.spread.initiates.size(); ++i) each += 2.0 * static_cast<double>(work.layers.size());
-  const double text = static_cast<double>(work.text.size()) / 64;
-  if ((each * static_cast<double>(options.num_passes) + text) * static_cast<double>(stages) >
+  const double trace = 1000 + static_cast<double>(work.text.size()) / 64;  // what a trace costs besides its nodes
+  if ((each * static_cast<double>(options.num_passes) + trace) * static_cast<double>(stages) >
       static_cast<double>(kMostNodes))
     return fail(Code::bad_input, "foreign.large",
                 fmt::format("{} rows, {} stages and {} passes are more than {} nodes", work.layers.size(), stages,

@@ -129,7 +129,7 @@ struct Sample {
   int64_t outside_ns = 0;                   ///< of rows outside the micro-batches
 };
 
-/// Micro-batches of equal chunks. With `experts` also rows of a step before and behind them, and collectives.
+/// Micro-batches of equal chunks; unless `equal`, with rows of a step before and after.
 Sample random_rows(Prng& prng, int64_t pp, bool equal) {
   Sample s;
   s.mesh = {1, prng.between(1, 3), prng.between(1, 3), pp};
@@ -204,7 +204,7 @@ Picoseconds free_end(const ClassJob& job) {
           Picoseconds sent = -2;
           for (NodeId s = 0; s < sender.size(); ++s)
             if (sender.type[s] == NodeType::send && sender.comm(s)->tag == t.comm(n)->tag) sent = ends[other][s];
-          EXPECT_NE(sent, -2) << "nobody sends tag " << t.comm(n)->tag;
+          EXPECT_NE(sent, -2) << "no rank sends tag " << t.comm(n)->tag;
           if (sent < 0) continue;
           start = std::max(start, sent);
         }

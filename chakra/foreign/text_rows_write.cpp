@@ -132,6 +132,13 @@ class ClassReader {
     else if (__builtin_mul_overflow(comm.bytes, ranks, &said.bytes)) said.group = nullptr;
     return said;
   }
+  /// A message to or from a rank with the same place in another stage.
+  bool is_between_stages(NodeId node) const {
+    const trace::Comm& comm = *t_.comm(node);
+    const auto slot = static_cast<uint64_t>(t_.type[node] == NodeType::send ? comm.dst : comm.src);
+    if (mesh_.pp == 1 || slot >= job_.peer_slots[rank_.cls]) return false;
+    return (job_.peer_of[rank_.first_peer + slot] - rank_.rank) % mesh_.stage_ranks() == 0;
+  }
   const Trace& trace() const { return t_; }
 
  private:
@@ -205,7 +212,7 @@ struct Run {
 class RowWriter {
  public:
   RowWriter(const ClassJob& job, const ClassJob::Rank& rank, const RowMesh& mesh)
-      : job_(job), rank_(rank), mesh_(mesh), reader_(job, rank, mesh), t_(reader_.trace()) {
+      : reader_(job, rank, mesh), t_(reader_.trace()) {
     count_micro_batches();
     forward_.resize(static_cast<size_t>(batches_));
     backward_.resize(static_cast<size_t>(batches_));
@@ -217,8 +224,9 @@ class RowWriter {
     for (const NodeId node : order.order) {
       if (t_.type[node] == NodeType::comp && !t_.on_cpu(node)) compute(node);
       else if (t_.type[node] == NodeType::coll) collective(node);
-      else if (t_.type[node] == NodeType::send || t_.type[node] == NodeType::recv) message(node);
-      else ++sums_.others;
+      else if (t_.type[node] != NodeType::send && t_.type[node] != NodeType::recv) ++sums_.others;
+      else if (!reader_.is_between_stages(node)) ++sums_.hops;
+      else if (t_.type[node] == NodeType::send) ++sums_.messages[t_.comm(node)->bytes];
     }
     return {};
   }
@@ -309,7 +317,7 @@ class RowWriter {
     Direction direction = direction_of(t_.name_of(node));
     const auto both = [](const auto& pair) { return pair.second.comm != "NONE"; };
     const auto either = [](const auto& pair) { return pair.first.comm != "NONE" || pair.second.comm != "NONE"; };
-    if (said.group->over == Over::dp || said.group->over == Over::edp) {  // beside the backward pass, or behind it
+    if (said.group->over == Over::dp || said.group->over == Over::edp) {  // beside the backward pass, or after
       sums_.moved += last_ == Direction::forward && !stepping_;
       auto& pair = stepping_ ? cells(node, Direction::step, both)
                              : cells_of(part_of(t_.name_of(node)), Direction::backward, both);
@@ -318,17 +326,6 @@ class RowWriter {
     }
     if (stepping_) direction = Direction::step;
     put(cells(node, direction, either).first, said.group->activations);
-  }
-
-  /// The rank at the other end has the same place in another stage; else it is no message of the pipeline.
-  void message(NodeId node) {
-    const trace::Comm& comm = *t_.comm(node);
-    const bool sends = t_.type[node] == NodeType::send;
-    const auto slot = static_cast<uint64_t>(sends ? comm.dst : comm.src);
-    const bool known = slot < job_.peer_slots[rank_.cls];
-    const int64_t distance = known ? job_.peer_of[rank_.first_peer + slot] - rank_.rank : 1;
-    if (mesh_.pp == 1 || distance % mesh_.stage_ranks() != 0) ++sums_.hops;
-    else if (sends) ++sums_.messages[comm.bytes];
   }
 
   /// Forward runs in order, backward ones beside those of the same part in the opposite order.
@@ -356,9 +353,6 @@ class RowWriter {
     while (j > 0) add(nullptr, &backward[--j]);
   }
 
-  const ClassJob& job_;
-  const ClassJob::Rank& rank_;
-  const RowMesh& mesh_;
   ClassReader reader_;
   const Trace& t_;
   int64_t batches_ = 1;
@@ -367,7 +361,7 @@ class RowWriter {
   std::vector<Run> step_;                             ///< one pair of cells each
   size_t batch_ = 0;                                  ///< of the last node
   bool stepping_ = false;                             ///< the optimizer has begun
-  Direction last_ = Direction::forward;               ///< of the last node that stands in a micro-batch
+  Direction last_ = Direction::forward;               ///< of the last node of a micro-batch
   RowSums sums_;
 };
 

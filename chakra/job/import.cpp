@@ -45,10 +45,9 @@ foreign::Job settle_classes(foreign::Job&& job, bool asked, Findings& findings) 
   }
   const auto& classes = std::get<trace::ClassJob>(job);
   if (asked) return std::move(job);
-  foreign::Job copy = job;
-  if (auto set = foreign::rank_by_rank(std::move(copy))) return std::move(*set);
+  if (auto set = foreign::rank_by_rank(classes)) return std::move(*set);
   findings.push_back(
-      {"import.classes", Severity::note, -1, -1,
+      {"job.import.classes", Severity::note, -1, -1,
        fmt::format("{} ranks with {} nodes are too many for a file per rank: the job is a folder with "
                    "classes of ranks (as with --classes)",
                    show_count(static_cast<int64_t>(classes.ranks.size())), show_count(count_nodes(classes)))});
