@@ -318,7 +318,7 @@ KINDS = {
     "text": ("w.txt", seed_of("text_fuzz", 1), [text_bombs],
              ["import {f} -o {o} --dims 2", "import {f} --from text -o {o} --dims 2", "import {f} -o {o} --num-npus 4294967295"]),
     "rows": ("r.txt", seed_of("text_fuzz", 10), [text_bombs],
-             ["import {f} -o {o}", "import {f} -o {o} --classes", "import {f} -o {o} --num-npus 262144 --classes"]),
+             ["import {f} -o {o}", "import {f} -o {o} --classes"]),
     "flexflow": ("g.graph", seed_of("flexflow_fuzz"), [dot_bombs], ["import {f} -o {o}", "import {f} --from flexflow -o {o}"]),
     "feeder-json": ("f.json", seed_of("json_forms_fuzz"), [json_bombs], ["import {f} -o {o}", "import {f} --from feeder-json -o {o}"]),
     "linked-json": ("l.json", seed_of("json_forms_fuzz", 1), [json_bombs], ["import {f} -o {o}", "import {f} --from linked-json -o {o}"]),

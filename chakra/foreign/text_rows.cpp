@@ -47,7 +47,8 @@ std::vector<int64_t> RowMesh::members(Over over, int64_t rank) const {
 
 namespace {
 
-constexpr int64_t kMostRowRanks = 1 << 18;
+constexpr int64_t kMostRanksSaid = 1 << 15, kMostRowRanks = 1 << 18;  ///< by a small file alone; if they are asked for
+constexpr double kTraceNodes = 10'000;                                ///< what a trace costs besides its nodes
 
 struct Rows {
   size_t begin = 0, end = 0;
@@ -338,9 +339,12 @@ Result<RowMesh> mesh_of(const Workload& work, const Options& options, Findings& 
   if (s.ranks > 0 && !said)
     note(findings, "foreign.text.ranks", Severity::warning,
          fmt::format("the file is for {} ranks (all_gpus), the job has {}", s.ranks, mesh.ranks));
-  if (mesh.ranks > kMostRowRanks)
-    return fail(said ? Code::bad_input : Code::usage, "foreign.large",
-                fmt::format("{} ranks; at most {} are possible", mesh.ranks, kMostRowRanks), {work.file, -1, 1});
+  const bool asked = options.num_npus > 0 || !options.dims.empty();
+  if (mesh.ranks > (asked ? kMostRowRanks : kMostRanksSaid))
+    return fail(
+        asked ? Code::usage : Code::bad_input, "foreign.large",
+        fmt::format("{} ranks; at most {} are possible, {} with --num-npus", mesh.ranks, kMostRanksSaid, kMostRowRanks),
+        {work.file, -1, 1});
   if (mesh.tp == 0 && options.dims.empty())
     return fail(Code::usage, "foreign.text.groups",
                 "the file does not say model_parallel_NPU_group: give --dims, of which the first is model parallel",
@@ -431,7 +435,7 @@ Result<ClassJob> spread_rows(const Workload& work, const Options& options, Findi
   double each =
       6.0 * static_cast<double>(work.layers.size()) + 4.0 * static_cast<double>(pieces.micro_batches * pieces.chunks);
   for (size_t i = 0; i < work.spread.initiates.size(); ++i) each += 2.0 * static_cast<double>(work.layers.size());
-  const double trace = 1000 + static_cast<double>(work.text.size()) / 64;  // what a trace costs besides its nodes
+  const double trace = kTraceNodes + static_cast<double>(work.text.size()) / 64;
   if ((each * static_cast<double>(options.num_passes) + trace) * static_cast<double>(stages) >
       static_cast<double>(kMostNodes))
     return fail(Code::bad_input, "foreign.large",

@@ -385,6 +385,8 @@ TEST(Rows, RefusesByTag) {
       {" model_parallel_NPU_group: 9223372036854775807 ep: 9223372036854775807 pp: 1 all_gpus: 8",
        "foreign.text.groups"},
       {" model_parallel_NPU_group: 2 all_gpus: 9223372036854775806", "foreign.large"},
+      {" model_parallel_NPU_group: 2 all_gpus: 32770", "foreign.large"},
+      {" model_parallel_NPU_group: 1 pp: 32768 all_gpus: 32768", "foreign.large"},
       {" model_parallel_NPU_group: 2", "foreign.text.ranks"},
   };
   for (const auto& [header, tag] : all)
