@@ -323,6 +323,7 @@ TEST(Rows, AJobThatForgotItsTextSaysTheSame) {
     const auto text = write_memory("text", *job, &findings);
     ASSERT_TRUE(text) << text.error().message() << s.text;
     for (const Finding& finding : findings) EXPECT_EQ(finding.severity, Severity::note) << finding.text;
+    EXPECT_TRUE(contains(*text, " ga: 1 ")) << "no name says what a micro-batch is";
     const auto again = read_rows(*text);
     ASSERT_TRUE(again);
     EXPECT_EQ(again->ranks.size(), job->ranks.size());

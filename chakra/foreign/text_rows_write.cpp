@@ -75,8 +75,6 @@ struct TextRow {
   std::string name;
   Cell forward, input, weights;
 };
-/// Rows of equal name, in order.
-using Part = std::vector<TextRow>;
 
 /// Collectives by slot and type: how many, and the sum of what SimAI calls their size.
 using Tally = std::map<std::pair<std::string, std::string>, std::pair<int64_t, uint64_t>>;
@@ -246,19 +244,17 @@ class RowWriter {
   const RowSums& sums() const { return sums_; }
 
  private:
-  /// As often as the first computation is done.
+  /// As often as the first computation is done, if the names say what is backward; else one.
   void count_micro_batches() {
-    std::string_view first;
+    std::optional<StringId> first;
+    bool backward = false;
     for (NodeId node = 0; node < t_.size(); ++node) {
       ++times_[t_.name[node]];
-      if (first.empty() && t_.type[node] == NodeType::comp && direction_of(t_.name_of(node)) == Direction::forward)
-        first = t_.name_of(node);
+      const Direction direction = direction_of(t_.name_of(node));
+      backward |= direction == Direction::backward;
+      if (!first && t_.type[node] == NodeType::comp && direction == Direction::forward) first = t_.name[node];
     }
-    for (NodeId node = 0; node < t_.size() && !first.empty(); ++node)
-      if (t_.name_of(node) == first) {
-        batches_ = times_[t_.name[node]];
-        break;
-      }
+    if (first && backward) batches_ = times_[*first];
   }
   size_t batch_of(NodeId node) {
     const int64_t all = times_[t_.name[node]], before = done_[t_.name[node]]++;
