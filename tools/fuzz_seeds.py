@@ -203,6 +203,11 @@ other
 
 OWN_MODEL = b"model_type: transformer\nname: m\nhidden: 64\nvocabulary: 100\nsequence: 64\nlayers: 3\nheads: 8\nwidth: 128\n" \
             b"experts: 4\nactive_experts: 2\nexpert_width: 32\nkv_rank: 8\nrope_dim: 4\nmtp_layers: 1\n"
+OTHER_MODELS = [
+    b"model_type: dit\ninput_size: 8\nhidden_size: 32\nnum_heads: 4\ndepth: 2\nclass_dropout_prob: 0.1\nlearn_sigma: false\n",
+    b"model_type: dlrm\ndense: 4\nhidden: 8\ntables: 3\nrows: 5\nlookups: 2\nbottom: [6, 8]\ntop: [4, 1]\n",
+    b"model_type: mlp\nname: m\nhidden: 8\nlayers: 3\nbias: true\n",
+]
 
 
 def model_seeds():
@@ -232,7 +237,7 @@ SEEDS = {
     "flexflow_fuzz": lambda: [FLEXFLOW.encode()],
     "msccl_fuzz": lambda: [msccl("allreduce", 2), msccl("allgather", 2)],
     "json_forms_fuzz": lambda: [json.dumps(FEEDER).encode(), json.dumps(LINKED).encode()],
-    "model_fuzz": lambda: [*model_seeds(), OWN_MODEL],
+    "model_fuzz": lambda: [*model_seeds(), OWN_MODEL, *OTHER_MODELS],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 

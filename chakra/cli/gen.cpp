@@ -21,7 +21,7 @@ struct StepOptions {
   gen::ModelChange change;
   std::optional<double> peak_tflops, memory_gb_per_s, efficiency;
   double memory_gib = 80;
-  bool all_ranks = false, stats = false;
+  bool all_ranks = false, stats = false, mtp = false;
 };
 
 constexpr std::array<std::string_view, 3> kContexts{"ring", "gather", "all-to-all"};
@@ -37,11 +37,18 @@ Enum chosen(const Rows& rows, const std::string& name) {
 }
 
 /// A model by its name, or as a config.json.
-Result<gen::Model> model_of(const std::string& text) {
-  if (const gen::ModelRow* const row = gen::find_model(text)) return row->model;
+Result<gen::Model> model_of(const std::string& text, bool mtp) {
   Findings findings;
-  CHAKRA_ASSIGN(gen::Model model, gen::read_config(text, findings));
+  gen::Model model;
+  if (const gen::ModelRow* const row = gen::find_model(text)) {
+    model = row->model;
+    if (mtp) model.mtp_layers = row->mtp_layers;
+  } else {
+    CHAKRA_ASSIGN(model, gen::read_config(text, findings, {mtp}));
+  }
   if (!findings.empty()) print_error(to_text(findings, ""));
+  if (mtp && model.mtp_layers == 0)
+    return fail(Code::usage, "gen.step.unsupported", "mtp: the model has no layers of multi-token prediction");
   return model;
 }
 
@@ -50,13 +57,21 @@ Result<gen::StepOptions> settle(const StepOptions& o) {
   for (const gen::PresetRow& row : gen::kPresets)
     if (row.name == o.preset) step = row.options();
   if (!o.model.empty()) {
-    CHAKRA_ASSIGN(step.model, model_of(o.model));
+    CHAKRA_ASSIGN(step.model, model_of(o.model, o.mtp));
+  } else if (o.mtp) {
+    return fail(Code::usage, "gen.step.unsupported", "mtp: give a --model that has layers of multi-token prediction");
   }
   CHAKRA_ASSIGN(step.model, gen::changed(std::move(step.model), o.change));
   for (size_t i = 0; i < o.numbers.size(); ++i)
     if (o.numbers[i]) step.*gen::kNumbers[i].value = *o.numbers[i];
   for (size_t i = 0; i < o.switches.size(); ++i)
-    if (o.switches[i]) step.*gen::kSwitches[i].value = *o.switches[i];
+    if (o.switches[i]) {
+      step.*gen::kSwitches[i].value = *o.switches[i];
+      if (gen::kSwitches[i].value == &gen::StepOptions::sequence_parallel && *o.switches[i] &&
+          !step.model.shares_tokens())
+        return fail(Code::usage, "gen.step.unsupported",
+                    "sequence-parallel: the model has no tokens that ranks could share out");
+    }
   if (!o.context.empty()) step.context = chosen<gen::ContextKind>(kContexts, o.context);
   if (!o.recompute.empty()) step.recompute = chosen<gen::Recompute>(kRecomputes, o.recompute);
   step.schedule = o.schedule;
@@ -212,6 +227,8 @@ Syntax step_syntax() {
                               .target = &o->switches[i],
                               .help = std::string(gen::kSwitches[i].description),
                               .value = "BOOL"});
+  syntax.options.push_back(
+      {.names = "--mtp", .target = &o->mtp, .help = "With the model's layers of multi-token prediction (DeepSeek-V3)"});
   const std::vector<Option> others = step_options(*o);
   syntax.options.insert(syntax.options.end(), others.begin(), others.end());
   return syntax;
@@ -221,7 +238,7 @@ Syntax step_syntax() {
 
 Syntax gen_syntax() {
   return {.below = {{"cases", "Write the named test cases of the ecosystem: one or two nodes each", gen_cases_syntax()},
-                    {"step", "One training step of a transformer, as a job by classes of ranks", step_syntax()}}};
+                    {"step", "One training step of a model, as a job by classes of ranks", step_syntax()}}};
 }
 
 }  // namespace chakra::cli

@@ -40,7 +40,10 @@ class Compiler {
   /// Where an operator needs its inputs, and where its output is then; where it needs the gradient of its output.
   std::vector<Placements> needs(const Op& op) const;
   Placements result(const Op& op, const std::vector<Placements>& inputs) const;
-  static Placements dual(Placements at);
+  Placements wanted(const Op& op) const;
+  /// Where the gradient of a tensor is kept.
+  Placements gradient_at(size_t tensor) const;
+  bool is_source(size_t tensor) const;
 
   // ---- steps ---------------------------------------------------------------------------------------------------
   size_t value(size_t tensor, const Placements& at) {
@@ -59,6 +62,7 @@ class Compiler {
   // ---- backward ------------------------------------------------------------------------------------------------
   Placements kept_at(const Op& op, size_t input, const Placements& needed) const;
   void recompute();
+  void count_terms();
   void gradients_of(const Op& op);
   void matmul_gradients(const Op& op, size_t dy);
   void contribute(size_t tensor, size_t gradient);

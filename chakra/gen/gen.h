@@ -1,6 +1,6 @@
-// Workloads made from a description of a model and of how it is spread over ranks: the trace of a training step of a
-// transformer, as a job by classes of ranks (docs/reference/generating.md says what it holds and what it omits); and
-// small named cases (cases.h).
+// Workloads made from a description of a model and of how it is spread over ranks: the trace of a training step, as a
+// job by classes of ranks (docs/reference/generating.md says what it holds and what it omits); and small named cases
+// (cases.h).
 #pragma once
 
 #include <array>
@@ -48,17 +48,18 @@ struct StepOptions {
   std::string order = "tp-cp-ep-dp-pp";  ///< of ranks: neighbours in the first have neighbouring numbers
   std::string schedule;                  ///< of kSchedules; empty: 1f1b, or interleaved with virtual stages
 
-  bool sequence_parallel = true;  ///< between the tensor-parallel parts a rank has a share of the tokens
-  bool keep_gathered = false;     ///< what is gathered for a product is kept for backward
-  int64_t zero = 1;               ///< what data-parallel ranks share out: 1 optimizer, 2 also gradients, 3 parameters
-  int64_t zero_ranks = 0;         ///< neighbours of dp that share out, others have copies; 0: all of dp
-  bool fused_attention = true;    ///< its scores never reach memory
-  std::optional<bool> dropout;    ///< masks are kept; absent: with learned positions, as GPT-2's family
+  /// Between the tensor-parallel parts a rank has a share of the tokens, where the model lets share them out.
+  bool sequence_parallel = true;
+  bool keep_gathered = false;   ///< what is gathered for a product is kept for backward
+  int64_t zero = 1;             ///< what data-parallel ranks share out: 1 optimizer, 2 also gradients, 3 parameters
+  int64_t zero_ranks = 0;       ///< neighbours of dp that share out, others have copies; 0: all of dp
+  bool fused_attention = true;  ///< its scores never reach memory
+  std::optional<bool> dropout;  ///< masks are kept; absent: with learned positions, as GPT-2's family
   ContextKind context = ContextKind::ring;
   Recompute recompute = Recompute::none;
   bool overlap = true;  ///< computations that need no result of a collective run beside it
   bool clip = false;    ///< gradients are scaled by their norm
-  bool ends = true;     ///< with embedding, head and loss
+  bool ends = true;     ///< with embedding, head and loss; an MLP has none
 
   int64_t bytes_per_element = 2;  ///< of parameters and activations
   int64_t gradient_bytes = 4;     ///< of an element of the gradients
@@ -95,6 +96,14 @@ struct PresetRow {
   StepOptions (*options)();
 };
 extern const std::array<PresetRow, 5> kPresets;
+
+/// A kind of block that models are made of.
+struct BlockKind {
+  std::string_view name, place, description;
+  std::string_view sample;  ///< a model that has it
+  std::string operators;    ///< of that model's
+};
+std::vector<BlockKind> block_kinds();
 
 /// A class for each pipeline stage. Group slots "tp", "dp" ("dp-cp" where context is parallel), "cp", "ep", "etp",
 /// "edp", "tied"; groups "tp0", ... Cost: O(nodes of the classes + ranks).

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "chakra/gen/blocks.h"
 #include "chakra/gen/real.h"
 
 namespace chakra::gen {
@@ -29,9 +30,8 @@ Result<void> check_ranges(const StepOptions& o) {
   if (!positive(o.peak_flop_per_s) || !positive(o.memory_bytes_per_s) || !positive(o.efficiency) || o.efficiency > 1)
     return wrong("gen.step.range",
                  "the device's peak and bandwidth are above 0, its efficiency is above 0 and at most 1");
-  if (o.model.layers.empty()) return wrong("gen.step.range", "the model has no layer");
-  if (o.model.mtp_layers > 0)
-    return wrong("gen.step.unsupported", "steps of layers of multi-token prediction are not known; leave out --mtp");
+  if (o.model.layers.empty() && o.model.family != Family::recommender)
+    return wrong("gen.step.range", "the model has no layer");
   return {};
 }
 
@@ -45,6 +45,7 @@ Result<void> check_attention(const StepOptions& o, const Attention& a) {
 }
 
 Result<void> check_block(const StepOptions& o, const Block& block) {
+  if (o.model.family == Family::mlp) return multiple("hidden", o.model.hidden, "tp", o.tp);
   CHAKRA_TRY(check_attention(o, block.attention));
   if (!block.experts) return multiple("ffn", block.mlp.width, "tp", o.tp);
   CHAKRA_TRY(multiple("experts", block.experts->count, "ep", o.ep));
@@ -53,6 +54,26 @@ Result<void> check_block(const StepOptions& o, const Block& block) {
   if (o.tp > 1 && !o.sequence_parallel)
     return wrong("gen.step.divide", "experts with tensor parallelism need sequence parallelism");
   return {};
+}
+
+/// What only some kinds of models can do.
+Result<void> check_family(const StepOptions& o) {
+  const Model& m = o.model;
+  const auto refuse = [&](const char* what) {
+    return wrong("gen.step.unsupported", fmt::format("{} is a model without {}", m.name, what));
+  };
+  if (m.mtp_layers > 0 && (m.head_bias || !m.final_norm))
+    return wrong("gen.step.unsupported", "multi-token prediction needs a final norm, and a head without a bias");
+  if (m.family == Family::decoder) return {};
+  if (o.sequence != m.sequence)
+    return wrong("gen.step.range", fmt::format("sequence is {}; {} has always {}", o.sequence, m.name, m.sequence));
+  if (!m.shares_tokens() && o.cp > 1) return refuse("tokens that ranks could share out; cp must be 1");
+  if (m.family != Family::recommender) return {};
+  if (o.tp > 1) return refuse("products that ranks could share out; tp must be 1");
+  if (o.pp > 1) return refuse("layers; pp must be 1");
+  if (o.zero_ranks > 0) return refuse("copies of its tables; leave out zero-ranks");
+  if (!o.ends) return refuse("layers; nothing is left without its ends");
+  return multiple("tables", m.recommender.tables, "dp", o.dp);
 }
 
 bool has_experts(const Model& model) {
@@ -64,6 +85,7 @@ Result<void> check_shares(const StepOptions& o) {
   const bool experts = has_experts(o.model);
   if (o.ep > 1 && !experts) return wrong("gen.step.divide", "the model has no experts; ep must be 1");
   for (const Block& block : o.model.blocks) CHAKRA_TRY(check_block(o, block));
+  CHAKRA_TRY(check_family(o));
   if (o.sequence_parallel || o.cp > 1)
     CHAKRA_TRY(multiple("sequence", o.sequence, o.cp > 1 ? "tp x cp" : "tp", (o.sequence_parallel ? o.tp : 1) * o.cp));
   if (o.zero_ranks > 0) {
@@ -116,9 +138,13 @@ std::vector<std::unique_ptr<Unit>> compile_parts(const StepOptions& o, const Mes
     spread.recompute = recompute;
     units.push_back(std::make_unique<Unit>(compile(graph, spread)));
   };
-  for (const Block& block : o.model.blocks) add(layer_graph(o.model, block, batch), o.recompute);
-  add(embedding_graph(o.model, batch), Recompute::none);
-  add(head_graph(o.model, batch), Recompute::none);
+  using Place = BlockRow::Place;
+  const Block none;
+  for (const Block& block : o.model.blocks) add(block_graph(Place::layer, o.model, block, batch), o.recompute);
+  add(block_graph(Place::front, o.model, none, batch), Recompute::none);
+  add(block_graph(Place::end, o.model, none, batch), Recompute::none);
+  if (o.model.mtp_layers > 0)
+    add(block_graph(Place::prediction, o.model, o.model.block(o.model.layers.size() - 1), batch), o.recompute);
   return units;
 }
 
@@ -136,15 +162,20 @@ int64_t Plan::holder(int64_t piece, int64_t chunk) const {
 std::vector<Part> Plan::parts(int64_t piece) const {
   std::vector<Part> result;
   const auto at = [](int64_t n) { return static_cast<size_t>(n); };
-  const auto add = [&](std::string name, size_t kind) {
-    result.push_back({std::move(name), kinds[kind].get(), kinds[kind]->parameters});
+  const auto add = [&](std::string name, const Unit& unit) -> Parameters& {
+    return result.emplace_back(Part{std::move(name), &unit, unit.parameters}).parameters;
   };
-  if (piece == 0 && o.ends) add("embedding", kinds.size() - 2);
+  if (piece == 0 && o.ends) add("embedding", front());
   for (int64_t layer = first_layers[at(piece)]; layer < first_layers[at(piece + 1)]; ++layer)
-    add(fmt::format("layer{}", layer), o.model.layers[at(layer)]);
-  if (piece + 1 == pieces() && o.ends) {
-    add("head", kinds.size() - 1);
-    if (o.model.tied && !tied_apart()) result.back().parameters.dense -= result.back().parameters.largest;
+    add(fmt::format("layer{}", layer), *kinds[o.model.layers[at(layer)]]);
+  if (piece + 1 < pieces() || !o.ends) return result;
+  const double table = end().parameters.largest;
+  Parameters& head = add("head", end());
+  if (o.model.tied && !tied_apart()) head.dense -= table;
+  for (int64_t i = 0; i < o.model.mtp_layers; ++i) {
+    Parameters& layer = add(fmt::format("mtp{}", i), prediction());
+    if (i == 0 && tied_apart() && !o.model.tied) layer.dense += layer.borrowed;  // the first stage's table
+    add(fmt::format("mtp{}.head", i), end()).dense -= table;
   }
   return result;
 }
@@ -160,6 +191,7 @@ std::vector<Slot> Plan::slots(int64_t stage) const {
     std::erase_if(result, [](const Slot& slot) { return slot.axes[0] == Axis::etp || slot.axes[0] == Axis::ep; });
   if (data.size > 1) result.push_back(data);
   if (has_experts && experts.size > 1) result.push_back(experts);
+  if (o.model.family == Family::recommender && o.dp > 1) result.push_back({"tables", {Axis::dp}, o.dp});
   if (replicas.size > 1) result.push_back(replicas);
   if (schedule->copies > 1) result.push_back({"copy", {Axis::pp}, 2, Slot::Places::mirrored});
   if (tied_apart() && (stage == 0 || stage + 1 == pipeline.stages))
@@ -179,7 +211,9 @@ Result<Plan> plan(const StepOptions& options) {
                                                o.model.learned_positions));
   if (o.etp > 0 && !has_experts(o.model)) return wrong("gen.step.divide", "the model has no experts; leave out etp");
   if (o.etp == 0) o.etp = o.tp;
-  if (!o.dropout) o.dropout = o.model.learned_positions > 0;
+  if (!o.dropout) o.dropout = o.model.family == Family::decoder && o.model.learned_positions > 0;
+  if (!o.model.shares_tokens()) o.sequence_parallel = false;
+  if (o.model.family == Family::mlp) o.ends = false;
   const double ranks = real(o.tp) * real(o.cp) * real(o.pp) * real(o.dp);
   if (ranks > kMostRanks)
     return wrong("gen.step.large", fmt::format("{} ranks; at most {} are possible", ranks, kMostRanks));

@@ -21,8 +21,9 @@ struct Plan {
   Mesh mesh;
   Pipeline pipeline;
   const ScheduleRow* schedule = nullptr;
-  std::vector<std::unique_ptr<Unit>> kinds;  ///< of layers; then embedding, head
-  std::vector<int64_t> first_layers;         ///< of each piece of the model, and their number
+  /// Of layers; then what is before and after them, and a layer of multi-token prediction.
+  std::vector<std::unique_ptr<Unit>> kinds;
+  std::vector<int64_t> first_layers;  ///< of each piece of the model, and their number
   /// Whose ranks sum gradients, and share things out: of dense parts, of experts.
   Slot data, experts;
   Slot replicas;  ///< further ranks that sum gradients, and share nothing out; size 1: none
@@ -32,14 +33,19 @@ struct Plan {
   /// The stage that has the piece and works with this chunk's micro-batches.
   int64_t holder(int64_t piece, int64_t chunk) const;
   std::vector<Part> parts(int64_t piece) const;
+  const Unit& front() const { return *kinds[o.model.blocks.size()]; }
+  const Unit& end() const { return *kinds[o.model.blocks.size() + 1]; }
+  const Unit& prediction() const { return *kinds[o.model.blocks.size() + 2]; }
   /// First and last stage have the same table, and each a part of its gradient.
-  bool tied_apart() const { return o.model.tied && o.ends && pipeline.stages > 1 && schedule->copies == 1; }
+  bool tied_apart() const {
+    return (o.model.tied || o.model.mtp_layers > 0) && o.ends && pipeline.stages > 1 && schedule->copies == 1;
+  }
   std::vector<Slot> slots(int64_t stage) const;
 };
 
 /// Errors: those of step().
 Result<Plan> plan(const StepOptions& options);
-/// Parts spread over `mesh`: of layers, embedding, head.
+/// Parts spread over `mesh`, as Plan::kinds.
 std::vector<std::unique_ptr<Unit>> compile_parts(const StepOptions& options, const Mesh& mesh);
 
 }  // namespace chakra::gen

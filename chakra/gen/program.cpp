@@ -12,7 +12,25 @@ namespace {
 using trace::CommType;
 
 bool is_expert(const Weight& weight) { return weight.dims.size() == 3 && weight.dims[0].dim == Dim::experts; }
+bool has(const std::vector<Extent>& dims, Dim dim) {
+  return std::any_of(dims.begin(), dims.end(), [dim](const Extent& extent) { return extent.dim == dim; });
+}
 const Extent& in_of(const Weight& matrix) { return matrix.dims[matrix.dims.size() - 2]; }
+
+/// Whether backward needs what went in.
+bool keeps_inputs(OpKind kind) {
+  switch (kind) {
+    case OpKind::matmul:
+    case OpKind::norm:
+    case OpKind::attention:
+    case OpKind::activation:
+    case OpKind::modulate:
+    case OpKind::interact:
+    case OpKind::loss:
+    case OpKind::combine: return true;
+    default: return false;
+  }
+}
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -40,8 +58,8 @@ Placements Compiler::natural(size_t tensor) const {
     for (const Axis axis : {Axis::etp, Axis::ep, Axis::edp}) spread(axis, Dim::slots);
     return at;
   }
-  if (s_.sequence_parallel) spread(Axis::tp, Dim::sequence);
-  spread(Axis::cp, Dim::sequence);
+  if (s_.sequence_parallel && has(dims, Dim::sequence)) spread(Axis::tp, Dim::sequence);
+  if (has(dims, Dim::sequence)) spread(Axis::cp, Dim::sequence);
   spread(Axis::dp, Dim::batch);
   return at;
 }
@@ -54,7 +72,22 @@ Placements Compiler::settled(const Placements& at, size_t tensor) const {
   return result;
 }
 
-Placements Compiler::dual(Placements at) {
+bool Compiler::is_source(size_t tensor) const {
+  return std::any_of(g_.ops.begin(), g_.ops.end(),
+                     [tensor](const Op& op) { return op.kind == OpKind::source && op.output == tensor; });
+}
+
+Placements Compiler::gradient_at(size_t tensor) const {
+  Placements at = settled(values_[made_[tensor]].at, tensor);
+  if (g_.tensors[tensor].condition)
+    for (const Axis axis : {Axis::tp, Axis::cp})
+      if (s_.mesh.of(axis) > 1 && at[index(axis)] == kReplicated) at[index(axis)] = kPartial;
+  return at;
+}
+
+Placements Compiler::wanted(const Op& op) const {
+  if (g_.tensors[op.output].condition) return gradient_at(op.output);
+  Placements at = values_[made_[op.output]].at;
   for (Placement& p : at)
     if (p == kPartial) p = kReplicated;
   return at;
@@ -66,6 +99,10 @@ Placements Compiler::weight_at(const Weight& weight) const {
   const Axis cut = expert ? Axis::etp : Axis::tp;
   if (weight.cut != Dim::none && s_.mesh.of(cut) > 1) at[index(cut)] = sharded(weight.cut);
   if (expert && s_.mesh.of(Axis::ep) > 1) at[index(Axis::ep)] = sharded(Dim::experts);
+  if (weight.cut == Dim::tables) {
+    at[index(cut)] = kReplicated;
+    if (s_.mesh.of(Axis::dp) > 1) at[index(Axis::dp)] = sharded(Dim::tables);
+  }
   return at;
 }
 
@@ -105,6 +142,11 @@ std::vector<Placements> Compiler::needs(const Op& op) const {
           for (Placements& at : result) at[a] = kPartial;
       break;
     }
+    case OpKind::modulate: {  // all numbers, of the examples that the tokens are of
+      result[1] = natural(op.inputs[1]);
+      break;
+    }
+    case OpKind::interact:
     case OpKind::dispatch:
     case OpKind::combine: {
       for (size_t i = 0; i < op.inputs.size(); ++i) result[i] = natural(op.inputs[i]);
@@ -120,7 +162,9 @@ Placements Compiler::result(const Op& op, const std::vector<Placements>& inputs)
     case OpKind::lookup: {
       Placements at = natural(op.output);
       const size_t tp = index(Axis::tp);
-      if (weight_at(op.weights[0])[tp] == sharded(Dim::vocabulary)) at[tp] = kPartial;
+      const Placements table = weight_at(op.weights[0]);
+      if (table[tp] == sharded(Dim::vocabulary)) at[tp] = kPartial;
+      if (table[index(Axis::dp)] == sharded(Dim::tables)) at[index(Axis::dp)] = sharded(Dim::tables);
       return at;
     }
     case OpKind::matmul: {
@@ -138,6 +182,8 @@ Placements Compiler::result(const Op& op, const std::vector<Placements>& inputs)
         if (p == sharded(Dim::vocabulary)) p = kPartial;
       return at;
     }
+    case OpKind::source:
+    case OpKind::interact:
     case OpKind::dispatch:
     case OpKind::combine:
     case OpKind::loss: return natural(op.output);
@@ -248,16 +294,23 @@ Work Compiler::work(const Op& op, const std::vector<Placements>& inputs, const P
       return {2 * queries * op.keys * op.widths, in + out + scores};
     }
     case OpKind::reduce: return {0, op.reads * in + out};
-    case OpKind::lookup:
+    case OpKind::lookup: return {0, (1 + op.reads) * out};
+    case OpKind::source:
+    case OpKind::select:
     case OpKind::dispatch: return {0, 2 * out};
-    case OpKind::loss: return {0, 4 * out};
+    case OpKind::modulate: return {0, bytes(op.inputs[0], inputs[0]) + op.reads * bytes(op.inputs[1], inputs[1]) + out};
+    case OpKind::interact: {
+      const double examples = elements({g_.tensors[op.output].dims[0]}, output, s_.mesh);
+      return {2 * examples * op.keys * op.keys * op.widths, in + out};
+    }
+    case OpKind::loss: return {0, op.reads * in + 4 * out};
     default: return {0, in + out};
   }
 }
 
 void Compiler::forward(Program& program) {
   to_ = &program;
-  if (g_.input != Graph::kNone) made_[g_.input] = value(g_.input, natural(g_.input));
+  for (const size_t input : g_.inputs) made_[input] = value(input, natural(input));
   for (const Op& op : g_.ops) {
     const std::vector<Placements> at = needs(op);
     std::vector<size_t> inputs;
@@ -266,10 +319,10 @@ void Compiler::forward(Program& program) {
     const Work cost = work(op, at, values_[made_[op.output]].at);
     if (rings(op)) ring(op, op.name, cost, false, inputs);
     else compute(op.name, cost, inputs);
+    if (op.kind == OpKind::lookup && op.weights[0].cut == Dim::tables)
+      convert(made_[op.output], natural(op.output), "");
   }
-  if (g_.output == Graph::kNone) return;
-  const size_t out = made_[g_.output];
-  convert(out, settled(values_[out].at, g_.output), "");
+  for (const size_t output : g_.outputs) convert(made_[output], natural(output), "");
 }
 
 // ---- sums ------------------------------------------------------------------------------------------------------
@@ -281,21 +334,28 @@ Parameters Compiler::parameters() const {
       const Weight& weight = op.weights[i];
       const bool expert = is_expert(weight);
       const double own = elements(weight.dims, weight_at(weight), s_.mesh);
+      if (weight.borrowed || weight.cut == Dim::tables) {
+        (weight.borrowed ? sum.borrowed : sum.tables) += own;
+        continue;
+      }
       (expert ? sum.experts : sum.dense) += own;
       sum.largest = std::max(sum.largest, own);
       const size_t axis = index(expert ? Axis::etp : Axis::tp);
       if (s_.mesh.size[axis] == 1 || weight.cut != Dim::none) continue;
       // Ranks with other tokens have other terms. A bias is added to sums that are complete.
-      const Placements out = settled(values_[made_[op.output]].at, op.output);
-      if (out[axis].kind == Placement::Kind::sharded) (expert ? sum.shared_experts : sum.shared_dense) += own;
+      const Placements out = gradient_at(op.output);
+      if (out[axis].kind != Placement::Kind::replicated) (expert ? sum.shared_experts : sum.shared_dense) += own;
     }
   return sum;
 }
 
 double Compiler::kept() const {
-  if (s_.recompute == Recompute::full && g_.input != Graph::kNone) return bytes(g_.input, natural(g_.input));
   std::set<std::pair<size_t, Placements>> tensors;
   double sum = 0;
+  if (s_.recompute == Recompute::full && !g_.inputs.empty()) {
+    for (const size_t input : g_.inputs) sum += bytes(input, natural(input));
+    return sum;
+  }
   for (const Op& op : g_.ops) {
     const Placements out = values_[made_[op.output]].at;
     if (op.mask && op.kind == OpKind::add) sum += elements(g_.tensors[op.output].dims, out, s_.mesh);
@@ -304,13 +364,10 @@ double Compiler::kept() const {
       const double scores = elements(q.dims, out, s_.mesh) / q.dims.back().unit * q.dims[1].count;
       sum += scores * (s_.element + (op.mask ? 1 + s_.element : 0));  // softmax; its mask; the scores that pass it
     }
-    if (op.kind == OpKind::add || op.kind == OpKind::reduce || op.kind == OpKind::rotate) continue;
+    if (!keeps_inputs(op.kind)) continue;
     const std::vector<Placements> at = needs(op);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const size_t input = op.inputs[i];
-      const bool product = op.kind == OpKind::matmul || op.kind == OpKind::norm || op.kind == OpKind::attention ||
-                           op.kind == OpKind::activation || op.kind == OpKind::loss || op.kind == OpKind::combine;
-      if (!product) continue;
       const Placements place = kept_at(op, i, at[i]);
       if (tensors.insert({input, place}).second) sum += bytes(input, place);
     }
@@ -318,7 +375,11 @@ double Compiler::kept() const {
   return sum;
 }
 
-double Compiler::passed() const { return g_.output == Graph::kNone ? 0 : bytes(g_.output, natural(g_.output)); }
+double Compiler::passed() const {
+  double sum = 0;
+  for (const size_t output : g_.outputs) sum += bytes(output, natural(output));
+  return sum;
+}
 
 Unit compile(const Graph& graph, const Spread& spread) {
   Unit unit;

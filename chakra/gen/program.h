@@ -43,7 +43,9 @@ struct Parameters {
   double dense = 0, experts = 0;  ///< of two kinds: their gradients are summed by other ranks
   /// Of them those that ranks of a tensor-parallel group have in common and whose gradients are terms of a sum there.
   double shared_dense = 0, shared_experts = 0;
-  double largest = 0;  ///< elements of the largest tensor
+  double largest = 0;   ///< elements of the largest tensor
+  double tables = 0;    ///< that no other rank has; their update is part of the node of their gradient
+  double borrowed = 0;  ///< that another part of the model has
 };
 
 struct Unit {

@@ -31,7 +31,7 @@ enum Which : uint8_t { kForward, kBackward, kInputs, kWeights };
 class Stage {
  public:
   Stage(const Plan& plan, int64_t stage) : p_(plan), o_(plan.o), n_(plan.o), stage_(stage) {
-    for (const std::string_view axis : kAxisNames) axis_groups_.push_back(n_.intern(axis));
+    for (const std::string_view axis : kAxisNames) axis_groups_.push_back(n_.intern(axis == "dp" ? "tables" : axis));
     for (int64_t chunk = 0; chunk < p_.pipeline.chunks; ++chunk) {
       std::vector<Placed>& parts = chunks_.emplace_back();
       for (Part& part : p_.parts(p_.piece(stage, chunk))) {
@@ -241,7 +241,7 @@ class Stage {
     sum("norms.gradients.all_reduce", "tp", dense);
     sum("norms.experts.gradients.all_reduce", "etp", experts);
     if (p_.tied_apart() && (stage_ == 0 || stage_ + 1 == p_.pipeline.stages)) {
-      const Parameters& table = p_.kinds.back()->parameters;
+      const Parameters& table = p_.end().parameters;
       wait_for_all();
       n_.wait(n_.collective(n_.intern("embedding.gradients.all_reduce"), CommType::all_reduce,
                             updated(table.largest, p_.data) * bytes, n_.intern("tied"), StageNodes::kData));

@@ -16,7 +16,8 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
-constexpr double kOptimizerBytes = 12;  // of Adam: the parameter in 32 bits and two moments
+constexpr double kOptimizerBytes = 12;      // of Adam: the parameter in 32 bits and two moments
+constexpr double kTableOptimizerBytes = 4;  // of Adagrad: a number for each row of a table
 
 /// Of a collective with `bytes` put in: the larger of in and out, and what a rank sends with a ring.
 std::pair<double, double> buffer_and_wire(CommType type, double bytes, double ranks) {
@@ -98,10 +99,10 @@ void add_memory(const Plan& plan, int64_t stage, ClassStats& stats) {
       const auto both = [&](int64_t level) {
         return share(p.dense, plan.data, o.zero >= level) + share(p.experts, plan.experts, o.zero >= level);
       };
-      stats.parameters += p.dense + p.experts;
-      stats.memory.parameters += real(o.bytes_per_element) * both(3);
+      stats.parameters += p.dense + p.experts + p.tables;
+      stats.memory.parameters += real(o.bytes_per_element) * (both(3) + p.tables);
       stats.memory.gradients += real(o.gradient_bytes) * both(2);
-      stats.memory.optimizer += kOptimizerBytes * both(1);
+      stats.memory.optimizer += kOptimizerBytes * both(1) + kTableOptimizerBytes * p.tables / real(o.model.hidden);
     }
   stats.memory.activations_peak = most_kept(plan, stage);
 }
@@ -111,9 +112,11 @@ std::vector<Surplus> surplus(const Plan& plan) {
   StepOptions o = plan.o;
   const auto sums = [&](const std::vector<std::unique_ptr<Unit>>& units, double ranks) {
     std::map<std::string, double> by_name;
-    std::vector<double> times(units.size(), o.ends ? 1 : 0);
-    for (size_t kind = 0; kind + 2 < units.size(); ++kind)
-      times[kind] = real(std::count(o.model.layers.begin(), o.model.layers.end(), kind));
+    std::vector<double> times;
+    for (size_t kind = 0; kind < o.model.blocks.size(); ++kind)
+      times.push_back(real(std::count(o.model.layers.begin(), o.model.layers.end(), kind)));
+    for (const int64_t n : {int64_t{1}, 1 + o.model.mtp_layers, o.model.mtp_layers})
+      times.push_back(o.ends ? real(n) : 0);
     for (size_t u = 0; u < units.size(); ++u)
       for (const Program* program : {&units[u]->forward, &units[u]->backward})
         for (const Step& step : *program)

@@ -1,4 +1,4 @@
-// A training step of a transformer: the trace of each pipeline stage, and which rank is in which.
+// A training step: the trace of each pipeline stage, and which rank is in which.
 #include <fmt/core.h>
 
 #include <map>

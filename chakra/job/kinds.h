@@ -14,7 +14,7 @@ struct KindRow {
   std::string_view description;
   table::Table (*table)();  ///< all cells are texts
 };
-extern const std::array<KindRow, 12> kKinds;  ///< by name, ascending
+extern const std::array<KindRow, 13> kKinds;  ///< by name, ascending
 
 /// A table of rows that have a name and a description.
 template <class Rows>
