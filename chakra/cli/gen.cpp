@@ -2,12 +2,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "chakra/cli/cli.h"
 #include "chakra/cli/gen_stats.h"
 #include "chakra/gen/gen.h"
-#include "chakra/io/io.h"
 
 namespace chakra::cli {
 namespace {
@@ -23,9 +21,6 @@ struct StepOptions {
   double memory_gib = 80;
   bool all_ranks = false, stats = false;
 };
-
-constexpr std::array<std::string_view, 3> kContexts{"ring", "gather", "all-to-all"};
-constexpr std::array<std::string_view, 3> kRecomputes{"none", "selective", "full"};
 
 template <class Rows>
 std::vector<std::string> texts(const Rows& rows) {
@@ -57,8 +52,8 @@ Result<gen::StepOptions> settle(const StepOptions& o) {
     if (o.numbers[i]) step.*gen::kNumbers[i].value = *o.numbers[i];
   for (size_t i = 0; i < o.switches.size(); ++i)
     if (o.switches[i]) step.*gen::kSwitches[i].value = *o.switches[i];
-  if (!o.context.empty()) step.context = chosen<gen::ContextKind>(kContexts, o.context);
-  if (!o.recompute.empty()) step.recompute = chosen<gen::Recompute>(kRecomputes, o.recompute);
+  if (!o.context.empty()) step.context = chosen<gen::ContextKind>(gen::kContextNames, o.context);
+  if (!o.recompute.empty()) step.recompute = chosen<gen::Recompute>(gen::kRecomputeNames, o.recompute);
   step.schedule = o.schedule;
   if (o.peak_tflops) step.peak_flop_per_s = *o.peak_tflops * 1e12;
   if (o.memory_gb_per_s) step.memory_bytes_per_s = *o.memory_gb_per_s * 1e9;
@@ -67,53 +62,16 @@ Result<gen::StepOptions> settle(const StepOptions& o) {
   return step;
 }
 
-std::string rank_file(const std::string& folder, int64_t rank) {
-  return (std::filesystem::path(folder) / fmt::format("step.{}.et", rank)).string();
-}
-
-/// What is in the folder already must not become part of the job, nor hide it.
-Result<void> check_folder(const StepOptions& o, const trace::ClassJob& job) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  const auto place = [&](const fs::path& path) { return fs::weakly_canonical(fs::absolute(path), ignored); };
-  const std::string json = fs::path(o.json).filename().string();
-  if (!o.json.empty() && (json == "ranks.json" || json.ends_with(".et")) &&
-      place(o.json).parent_path() == place(fs::path(o.folder) / "").parent_path())
-    return fail(Code::usage, "cli.usage", fmt::format("two results would go to {}", quote(o.json, 200)));
-  if (!is_directory(o.folder)) return {};
-  if (io::is_class_job(o.folder)) {
-    if (!o.all_ranks) return {};  // it is replaced
-    return fail(Code::usage, "cli.usage", "the folder holds a job by classes (ranks.json); give another", {o.folder});
-  }
-  const auto there = io::find_ranks(o.folder);
-  if (!there) return {};  // none, or what no rank's name is
-  for (const io::RankFile& file : *there)
-    if (!o.all_ranks || file.rank >= static_cast<int64_t>(job.ranks.size()) ||
-        file.path != rank_file(o.folder, file.rank))
-      return fail(Code::usage, "cli.usage", "the folder holds traces of another job; give another", {file.path});
-  return {};
-}
-
-Result<void> write_all_ranks(const StepOptions& o, const trace::ClassJob& job) {
-  CHAKRA_TRY(make_directories(o.folder));
-  for (size_t i = 0; i < job.ranks.size(); ++i)
-    CHAKRA_TRY(io::write_et(trace::concrete(job, i), rank_file(o.folder, job.ranks[i].rank)));
-  return {};
-}
-
 Result<void> run_step(const StepOptions& o) {
   if (o.folder.empty() && !o.stats && o.json.empty())
     return fail(Code::usage, "cli.usage", "give a folder with -o, or --stats to write no job");
   CHAKRA_ASSIGN(const gen::StepOptions step, settle(o));
   CHAKRA_ASSIGN(const trace::ClassJob job, gen::step(step));
-  if (!o.folder.empty()) {
-    CHAKRA_TRY(check_folder(o, job));
-    CHAKRA_TRY(o.all_ranks ? write_all_ranks(o, job) : io::write_class_job(job, o.folder));
-  }
+  CHAKRA_ASSIGN(const job::GeneratedJob files, job::generate_job(job, {o.folder, "step", o.all_ranks, o.json}));
   CHAKRA_ASSIGN(const gen::StepStats stats, gen::stats(step, job));
-  if (!o.json.empty()) CHAKRA_TRY(write_json(step_json(o.folder, job, stats), o.json));
+  if (!o.json.empty()) CHAKRA_TRY(write_json(step_json(files, stats), o.json));
   if (o.json == "-") return {};
-  print(step_text(o.folder, step, job, stats));
+  print(step_text(files, step, stats));
   if (o.stats) print(stats_text(stats, o.memory_gib));
   return {};
 }
@@ -145,12 +103,12 @@ std::vector<Option> step_options(StepOptions& o) {
            .target = &o.context,
            .help = "How context-parallel ranks share keys and values",
            .value = "KIND",
-           .accepted = one_of(texts(kContexts))},
+           .accepted = one_of(texts(gen::kContextNames))},
           {.names = "--recompute",
            .target = &o.recompute,
            .help = "What backward computes again, not to keep it",
            .value = "KIND",
-           .accepted = one_of(texts(kRecomputes))},
+           .accepted = one_of(texts(gen::kRecomputeNames))},
           {.names = "--order",
            .target = &o.order,
            .help = "Of ranks, neighbours first: tp-cp-ep-dp-pp, tp-pp-dp, ...",

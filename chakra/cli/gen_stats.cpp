@@ -12,13 +12,6 @@ namespace {
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
-std::pair<size_t, size_t> fewest_and_most_nodes(const trace::ClassJob& job) {
-  const auto [least, most] =
-      std::minmax_element(job.classes.begin(), job.classes.end(),
-                          [](const trace::Trace& a, const trace::Trace& b) { return a.size() < b.size(); });
-  return {least->size(), most->size()};
-}
-
 const gen::ClassStats& fullest(const gen::StepStats& stats) {
   return *std::max_element(
       stats.classes.begin(), stats.classes.end(),
@@ -36,18 +29,14 @@ Json memory_json(const gen::Memory& memory) {
 
 }  // namespace
 
-std::string step_text(const std::string& folder, const gen::StepOptions& step, const trace::ClassJob& job,
-                      const gen::StepStats& stats) {
-  const auto [least, most] = fewest_and_most_nodes(job);
+std::string step_text(const job::GeneratedJob& files, const gen::StepOptions& step, const gen::StepStats& stats) {
   std::string shape = fmt::format("tp {} x pp {} x dp {}", step.tp, step.pp, step.dp);
   if (step.cp > 1) shape = fmt::format("tp {} x cp {} x pp {} x dp {}", step.tp, step.cp, step.pp, step.dp);
   if (step.ep > 1) shape += fmt::format("; ep {}", step.ep);
-  return fmt::format(
-      "{}: {} ranks ({}) in {} classes, {} to {} nodes each\n"
-      "{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}{}\n",
-      folder.empty() ? "step" : folder, show_count(static_cast<int64_t>(job.ranks.size())), shape, job.classes.size(),
-      show_count(least), show_count(most), static_cast<double>(stats.parameters), stats.tokens, stats.operations,
-      show_percent(stats.bubble), stats.bubble_depends ? " where forward and both gradients take the same time" : "");
+  return to_text(files, shape) +
+         fmt::format("{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}{}\n",
+                     static_cast<double>(stats.parameters), stats.tokens, stats.operations, show_percent(stats.bubble),
+                     stats.bubble_depends ? " where forward and both gradients take the same time" : "");
 }
 
 std::string stats_text(const gen::StepStats& stats, double device_memory_gib) {
@@ -84,12 +73,8 @@ std::string stats_text(const gen::StepStats& stats, double device_memory_gib) {
   return text + "\n" + view::to_text(table, SIZE_MAX);
 }
 
-Json step_json(const std::string& folder, const trace::ClassJob& job, const gen::StepStats& stats) {
-  const auto [least, most] = fewest_and_most_nodes(job);
-  Json json;
-  if (!folder.empty()) json["folder"] = folder;
-  json["classes"] = job.classes.size();
-  json["nodes_per_rank"] = {{"least", least}, {"most", most}};
+Json step_json(const job::GeneratedJob& files, const gen::StepStats& stats) {
+  Json json = to_json(files);
   json["parameters"] = stats.parameters;
   json["active_parameters"] = stats.active_parameters;
   json["tokens"] = stats.tokens;
@@ -99,7 +84,7 @@ Json step_json(const std::string& folder, const trace::ClassJob& job, const gen:
   json["surplus"] = Json::array();
   for (const gen::Surplus& row : stats.surplus)
     json["surplus"].push_back({{"name", row.name}, {"operations", row.operations}});
-  json["rank_count"] = job.ranks.size();
+  json["rank_count"] = files.ranks;
   for (const gen::ClassStats& rank : stats.classes) {
     Json communication = Json::array();
     for (const gen::Communication& c : rank.communication)

@@ -8,11 +8,10 @@
 
 namespace chakra::cli {
 
-/// Two lines: ranks and nodes, parameters and operations. `folder`: empty where nothing was written.
-std::string step_text(const std::string& folder, const gen::StepOptions& step, const trace::ClassJob& job,
-                      const gen::StepStats& stats);
+/// Two lines: ranks and nodes, parameters and operations.
+std::string step_text(const job::GeneratedJob& files, const gen::StepOptions& step, const gen::StepStats& stats);
 /// Parameters, operations, communication and memory, each with its formula.
 std::string stats_text(const gen::StepStats& stats, double device_memory_gib);
-Json step_json(const std::string& folder, const trace::ClassJob& job, const gen::StepStats& stats);
+Json step_json(const job::GeneratedJob& files, const gen::StepStats& stats);
 
 }  // namespace chakra::cli

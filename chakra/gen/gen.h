@@ -31,7 +31,9 @@ Model default_model();
 Result<Model> changed(Model model, const ModelChange& change);
 
 enum class ContextKind : uint8_t { ring, gather, all_to_all };
+inline constexpr std::array<std::string_view, 3> kContextNames{"ring", "gather", "all-to-all"};  ///< by ContextKind
 enum class Recompute : uint8_t { none, selective, full };
+inline constexpr std::array<std::string_view, 3> kRecomputeNames{"none", "selective", "full"};  ///< by Recompute
 
 /// One training step, and the ranks that do it: tp x cp x dp x pp. The experts of a layer see the ranks of a stage as
 /// etp x ep x (tp x cp x dp / (etp x ep)).
