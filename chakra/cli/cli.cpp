@@ -38,6 +38,7 @@ const std::array<CommandRow, 14> kCommands{{
     {"gen", "Make the traces of a described workload",
      "chakra gen step --preset llama3-405b --dp 1024 -o job         # 131,072 ranks in 16 classes\n"
      "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
+     "chakra gen serve --model llama3-70b --tp 8 --batch 16 -o job  # prefill, a step of decode\n"
      "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
      gen_syntax},
     {"info", "Summarise traces", "chakra info traces/trace.0.et", info_syntax},

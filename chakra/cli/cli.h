@@ -98,6 +98,7 @@ Syntax list_syntax();
 Syntax import_syntax();
 Syntax gen_syntax();
 Syntax gen_cases_syntax();
+Syntax gen_serve_syntax();
 Syntax doctor_syntax();
 
 }  // namespace chakra::cli

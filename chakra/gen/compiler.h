@@ -19,6 +19,9 @@ class Compiler {
   /// Bytes that forward keeps for backward; of what is handed on.
   double kept() const;
   double passed() const;
+  Reads reads() const;
+  /// Bytes of the inputs and the output of an operator, the most of them all.
+  double largest() const;
 
  private:
   static constexpr size_t kNone = SIZE_MAX;
@@ -58,6 +61,10 @@ class Compiler {
   double bytes(size_t tensor, const Placements& at) const;
   Work work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const;
   Work matmul(const Op& op, const Placements& x) const;
+  double weights_read(const Op& op, const Placements& x) const;
+  double cache_read(const Op& op, const std::vector<Placements>& inputs) const;
+  /// Ranks of a tensor-parallel group have the same tokens, those of the experts included.
+  bool same_tokens() const { return !s_.sequence_parallel && s_.mesh.of(Axis::tp) > 1; }
 
   // ---- backward ------------------------------------------------------------------------------------------------
   Placements kept_at(const Op& op, size_t input, const Placements& needed) const;

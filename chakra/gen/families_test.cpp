@@ -161,6 +161,36 @@ TEST(Families, RefuseWhatTheyHaveNot) {
     EXPECT_FALSE(parse_config(text, "config.json", findings)) << text;
 }
 
+/// All ranks together write each element once, with Adam's 12 bytes; of tables Adagrad's 4 of a row.
+TEST(Families, CheckpointsHoldEachElementOnce) {
+  for (const auto& [model, tp, pp, dp] :
+       std::vector<std::tuple<Model, int64_t, int64_t, int64_t>>{{small_vit(4), 2, 2, 2},
+                                                                 {small_dit(4), 2, 2, 2},
+                                                                 {small_mlp(6, 16), 4, 1, 2},
+                                                                 {small_dlrm(), 1, 1, 4},
+                                                                 {from(kLatent, true), 1, 2, 2},
+                                                                 {from(kLatent, true), 2, 1, 2}}) {
+    StepOptions o = options(model);
+    o.tp = tp;
+    o.pp = pp;
+    o.dp = dp;
+    o.storage.checkpoint_tier = "disk";
+    double written = 0, ranks = 0;
+    for (const ClassStats& rank : all_of(o).classes) {
+      ASSERT_EQ(rank.storage.size(), 1U);
+      written += rank.storage[0].bytes * real(rank.ranks);
+      ranks += real(rank.ranks);
+    }
+    const double rows = real(model.recommender.rows), tables = rows * real(model.hidden);
+    EXPECT_NEAR(written, 14 * (real(parameters(model)) - tables) + 2 * tables + 4 * rows, ranks) << model.name;
+  }
+  StepOptions o = options(small_vit(2));
+  o.storage.data_tier = "disk";
+  EXPECT_EQ(tag_of(step(o)), "gen.step.unsupported");
+  o.storage.sample_bytes = 100'000;
+  EXPECT_EQ(all_of(o).classes[0].storage[0].bytes, 3 * 2 * 100'000);
+}
+
 TEST(Families, OfAnyMeshCanBeCarriedOut) {
   Prng random(7);
   int made = 0;

@@ -12,8 +12,10 @@
 
 #include "chakra/base/base.h"
 #include "chakra/gen/cases.h"  // IWYU pragma: export
+#include "chakra/gen/communication.h"
 #include "chakra/gen/model.h"
 #include "chakra/gen/schedule.h"
+#include "chakra/gen/serve.h"  // IWYU pragma: export
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {
@@ -31,7 +33,19 @@ Model default_model();
 Result<Model> changed(Model model, const ModelChange& change);
 
 enum class ContextKind : uint8_t { ring, gather, all_to_all };
+inline constexpr std::array<std::string_view, 3> kContextNames{"ring", "gather", "all-to-all"};  ///< by ContextKind
 enum class Recompute : uint8_t { none, selective, full };
+inline constexpr std::array<std::string_view, 3> kRecomputeNames{"none", "selective", "full"};  ///< by Recompute
+
+inline constexpr int64_t kMostSampleBytes = int64_t{1} << 40;
+/// What of a step is read from or written to tiers of storage; an empty tier: nothing.
+struct StepStorage {
+  std::string data_tier;           ///< the first stage reads a micro-batch before its forward pass
+  int64_t sample_bytes = 0;        ///< of a sequence; 0: 4 a token
+  std::string checkpoint_tier;     ///< parameters and optimizer are written, each element by one rank
+  bool checkpoint_behind = false;  ///< those of the step before, beside this step, until the optimizer changes them
+  std::string restart_tier;        ///< at the beginning each rank reads what it holds
+};
 
 /// One training step, and the ranks that do it: tp x cp x dp x pp. The experts of a layer see the ranks of a stage as
 /// etp x ep x (tp x cp x dp / (etp x ep)).
@@ -60,6 +74,7 @@ struct StepOptions {
   bool overlap = true;  ///< computations that need no result of a collective run beside it
   bool clip = false;    ///< gradients are scaled by their norm
   bool ends = true;     ///< with embedding, head and loss; an MLP has none
+  StepStorage storage;
 
   int64_t bytes_per_element = 2;  ///< of parameters and activations
   int64_t gradient_bytes = 4;     ///< of an element of the gradients
@@ -116,19 +131,12 @@ struct Memory {
   double parameters = 0, gradients = 0, optimizer = 0, activations_peak = 0;
   double sum() const { return parameters + gradients + optimizer + activations_peak; }
 };
-/// What a rank does of one type in one group during the step.
-struct Communication {
-  std::string group;  ///< the slot; of messages "pp" or "cp"
-  std::string type;
-  int64_t count = 0;
-  double bytes = 0;       ///< sum of the buffers: the larger of in and out
-  double wire_bytes = 0;  ///< what it sends, with a ring
-};
 struct ClassStats {
   int64_t first_rank = 0, ranks = 0;
   double parameters = 0, operations = 0;  ///< of a rank
   Memory memory;
   std::vector<Communication> communication;
+  std::vector<StorageSum> storage;
 };
 /// A kind of operator whose work some ranks do more than once.
 struct Surplus {

@@ -2,6 +2,7 @@
 // sizes of its tensors, what it communicates from their placements (placement.h); no operator knows of ranks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ enum class OpKind : uint8_t {
   source,      ///< numbers that come with the data; they need no gradient
   lookup,      ///< rows of a table, or of several tables that ranks have shared out
   matmul,      ///< the last dimension of the input times weights[0]; a bias follows
+  per_head,    ///< the last dimension of the input times weights[0], each head with its part: heads, in, out
   norm,        ///< along the last dimension
   rotate,      ///< positions into queries or keys
   attention,   ///< inputs: queries; keys; values (absent: in the keys' tensor)
@@ -60,6 +62,10 @@ struct Op {
   double widths = 0;  ///< attention: elements of a key and of a value; interact: of a vector
   double reads = 1;   ///< passes over the inputs; lookup: rows that are summed up; modulate: over the second, a part
   bool mask = false;  ///< a byte per element of the output is kept for backward (dropout)
+  /// Attention where there is a cache: the keys and values that are read, instead of those of the inputs, and the bytes
+  /// of an element.
+  std::vector<Extent> cache = {};
+  double cache_element = 0;
 };
 
 struct Graph {
@@ -69,11 +75,23 @@ struct Graph {
   std::vector<size_t> inputs, outputs;  ///< what comes from the part before, and goes to the one after
 };
 
+/// What attention meets where tokens of earlier passes are in a cache.
+struct Cached {
+  double keys = 0;     ///< that a query is multiplied with, on average
+  double tokens = 0;   ///< of a data-parallel rank, whose keys and values are read: those of this pass included
+  double element = 2;  ///< bytes of an element of the cache
+  bool over_latents =
+      false;  ///< latent attention multiplies with what it keeps; else with keys and values of all heads
+};
 /// Of a micro-batch, all data-parallel ranks' together.
 struct Batch {
   double sequences = 1, tokens = 1;  ///< tokens of a sequence
   bool dropout = false;
+  std::optional<Cached> cached = {};
 };
+
+/// What a token leaves in the cache of a layer.
+Extent cache_extent(const Attention& attention, bool over_latents);
 
 /// Keys that a query of a sequence meets, on average: half of it where tokens look back only.
 double average_keys(double tokens, bool causal, int64_t window);

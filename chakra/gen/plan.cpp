@@ -32,6 +32,16 @@ Result<void> check_ranges(const StepOptions& o) {
                  "the device's peak and bandwidth are above 0, its efficiency is above 0 and at most 1");
   if (o.model.layers.empty() && o.model.family != Family::recommender)
     return wrong("gen.step.range", "the model has no layer");
+  const StepStorage& s = o.storage;
+  if (s.sample_bytes < 0 || s.sample_bytes > kMostSampleBytes)
+    return wrong("gen.step.range",
+                 fmt::format("sample-bytes is {}; from 0 to {} are possible", s.sample_bytes, kMostSampleBytes));
+  if (s.sample_bytes > 0 && s.data_tier.empty())
+    return wrong("gen.step.unsupported", "sample-bytes: there is no data tier to read from");
+  if (s.sample_bytes == 0 && !s.data_tier.empty() && o.model.family != Family::decoder)
+    return wrong("gen.step.unsupported", "data-tier: give the bytes of an example with sample-bytes");
+  if (s.checkpoint_behind && s.checkpoint_tier.empty())
+    return wrong("gen.step.unsupported", "checkpoint-behind: there is no checkpoint tier to write to");
   return {};
 }
 
@@ -96,19 +106,6 @@ Result<void> check_shares(const StepOptions& o) {
   return multiple("tp x cp x dp", o.tp * o.cp * o.dp, "etp x ep", o.etp * o.ep);
 }
 
-/// Where the layers cannot be dealt out evenly, the embedding and the head count as a layer each, and the remaining
-/// ones go to the pieces after the first.
-std::vector<int64_t> deal_layers(int64_t layers, int64_t pieces, bool ends) {
-  const bool count = ends && layers % pieces != 0;
-  const int64_t dealt = count ? layers + 2 : layers, rest = dealt % pieces, from = count ? 1 : 0;
-  std::vector<int64_t> first{0};
-  for (int64_t s = 0; s < pieces; ++s) {
-    const bool end = count && (s == 0 || s + 1 == pieces);
-    first.push_back(first.back() + dealt / pieces + (s >= from && s < from + rest) - end);
-  }
-  return first;
-}
-
 Result<void> choose_schedule(Plan& plan) {
   StepOptions& o = plan.o;
   if (o.schedule.empty()) o.schedule = o.virtual_stages > 1 ? "interleaved" : "1f1b";
@@ -123,6 +120,17 @@ Result<void> choose_schedule(Plan& plan) {
 }
 
 }  // namespace
+
+std::vector<int64_t> deal_layers(int64_t layers, int64_t pieces, bool ends) {
+  const bool count = ends && layers % pieces != 0;
+  const int64_t dealt = count ? layers + 2 : layers, rest = dealt % pieces, from = count ? 1 : 0;
+  std::vector<int64_t> first{0};
+  for (int64_t s = 0; s < pieces; ++s) {
+    const bool end = count && (s == 0 || s + 1 == pieces);
+    first.push_back(first.back() + dealt / pieces + (s >= from && s < from + rest) - end);
+  }
+  return first;
+}
 
 std::vector<std::unique_ptr<Unit>> compile_parts(const StepOptions& o, const Mesh& mesh) {
   Spread spread;
@@ -170,12 +178,16 @@ std::vector<Part> Plan::parts(int64_t piece) const {
     add(fmt::format("layer{}", layer), *kinds[o.model.layers[at(layer)]]);
   if (piece + 1 < pieces() || !o.ends) return result;
   const double table = end().parameters.largest;
+  const double once = real(o.model.vocabulary) * real(o.model.hidden) / real(o.tp);  // without padding
   Parameters& head = add("head", end());
+  if (o.model.tied) head.once_dense -= once;
   if (o.model.tied && !tied_apart()) head.dense -= table;
   for (int64_t i = 0; i < o.model.mtp_layers; ++i) {
     Parameters& layer = add(fmt::format("mtp{}", i), prediction());
     if (i == 0 && tied_apart() && !o.model.tied) layer.dense += layer.borrowed;  // the first stage's table
-    add(fmt::format("mtp{}.head", i), end()).dense -= table;
+    Parameters& next = add(fmt::format("mtp{}.head", i), end());
+    next.dense -= table;
+    next.once_dense -= once;
   }
   return result;
 }

@@ -45,6 +45,9 @@ struct Plan {
 
 /// Errors: those of step().
 Result<Plan> plan(const StepOptions& options);
+/// The first layer of each of the pieces, and the number of layers. Where the layers cannot be dealt out evenly, the
+/// embedding and the head (`ends`) count as a layer each, and the remaining ones go to the pieces after the first.
+std::vector<int64_t> deal_layers(int64_t layers, int64_t pieces, bool ends);
 /// Parts spread over `mesh`, as Plan::kinds.
 std::vector<std::unique_ptr<Unit>> compile_parts(const StepOptions& options, const Mesh& mesh);
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "chakra/gen/compiler.h"
+#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 namespace {
@@ -55,7 +56,8 @@ Placements Compiler::natural(size_t tensor) const {
     if (s_.mesh.of(axis) > 1) at[index(axis)] = sharded(dim);
   };
   if (dims[0].dim == Dim::experts) {
-    for (const Axis axis : {Axis::etp, Axis::ep, Axis::edp}) spread(axis, Dim::slots);
+    for (const Axis axis : {Axis::etp, Axis::ep, Axis::edp})
+      if (axis != Axis::etp || !same_tokens()) spread(axis, Dim::slots);
     return at;
   }
   if (s_.sequence_parallel && has(dims, Dim::sequence)) spread(Axis::tp, Dim::sequence);
@@ -150,6 +152,10 @@ std::vector<Placements> Compiler::needs(const Op& op) const {
     case OpKind::dispatch:
     case OpKind::combine: {
       for (size_t i = 0; i < op.inputs.size(); ++i) result[i] = natural(op.inputs[i]);
+      // The terms of an expert's results are summed after those of a token's experts are.
+      if (Placement& terms = result[0][index(Axis::etp)];
+          same_tokens() && values_[made_[op.inputs[0]]].at[index(Axis::etp)] == kPartial)
+        terms = kPartial;
       break;
     }
     default: break;
@@ -182,10 +188,14 @@ Placements Compiler::result(const Op& op, const std::vector<Placements>& inputs)
         if (p == sharded(Dim::vocabulary)) p = kPartial;
       return at;
     }
+    case OpKind::combine: {
+      Placements at = natural(op.output);
+      if (inputs[0][index(Axis::etp)] == kPartial) at[index(Axis::tp)] = kPartial;
+      return at;
+    }
     case OpKind::source:
     case OpKind::interact:
     case OpKind::dispatch:
-    case OpKind::combine:
     case OpKind::loss: return natural(op.output);
     default: return inputs[0];
   }
@@ -278,7 +288,19 @@ Work Compiler::matmul(const Op& op, const Placements& x) const {
   const std::vector<Extent>& dims = g_.tensors[op.inputs[0]].dims;
   const double rows = elements({dims.begin(), dims.end() - 1}, x, s_.mesh);
   const double in = elements({in_of(matrix)}, w, s_.mesh), out = elements({matrix.dims.back()}, w, s_.mesh);
-  return {2 * rows * in * out, s_.element * (rows * (in + out) + elements(matrix.dims, w, s_.mesh))};
+  return {2 * rows * in * out, s_.element * rows * (in + out) + weights_read(op, x)};
+}
+
+/// Bytes of the matrix. Where an expert has less than a token, on average, some have one and the others are not read.
+double Compiler::weights_read(const Op& op, const Placements& x) const {
+  const Weight& matrix = op.weights[0];
+  const double all = s_.element * elements(matrix.dims, weight_at(matrix), s_.mesh);
+  if (!is_expert(matrix)) return all;
+  return all * std::min(1.0, elements({g_.tensors[op.inputs[0]].dims[1]}, x, s_.mesh));
+}
+
+double Compiler::cache_read(const Op& op, const std::vector<Placements>& inputs) const {
+  return op.cache.empty() ? 0 : op.cache_element * elements(op.cache, inputs[1], s_.mesh);
 }
 
 Work Compiler::work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const {
@@ -287,11 +309,18 @@ Work Compiler::work(const Op& op, const std::vector<Placements>& inputs, const P
   const double out = bytes(op.output, output);
   switch (op.kind) {
     case OpKind::matmul: return matmul(op, inputs[0]);
+    case OpKind::per_head: {
+      const std::vector<Extent>& part = op.weights[0].dims;
+      const double vectors =
+          elements(g_.tensors[op.inputs[0]].dims, inputs[0], s_.mesh) / g_.tensors[op.inputs[0]].dims.back().unit;
+      return {2 * vectors * part[1].count * part[2].count, in + out + weights_read(op, inputs[0])};
+    }
     case OpKind::attention: {
       const Tensor& q = g_.tensors[op.inputs[0]];
       const double queries = elements(q.dims, inputs[0], s_.mesh) / q.dims.back().unit;
       const double scores = s_.fused_attention ? 0 : 2 * queries * q.dims[1].count * s_.element;
-      return {2 * queries * op.keys * op.widths, in + out + scores};
+      const double read = op.cache.empty() ? in : bytes(op.inputs[0], inputs[0]) + cache_read(op, inputs);
+      return {2 * queries * op.keys * op.widths, read + out + scores};
     }
     case OpKind::reduce: return {0, op.reads * in + out};
     case OpKind::lookup: return {0, (1 + op.reads) * out};
@@ -340,6 +369,8 @@ Parameters Compiler::parameters() const {
       }
       (expert ? sum.experts : sum.dense) += own;
       sum.largest = std::max(sum.largest, own);
+      const double sharers = real(expert ? s_.mesh.of(Axis::etp) * s_.mesh.of(Axis::ep) : s_.mesh.of(Axis::tp));
+      (expert ? sum.once_experts : sum.once_dense) += elements(weight.dims, {}, Mesh{}) / sharers;
       const size_t axis = index(expert ? Axis::etp : Axis::tp);
       if (s_.mesh.size[axis] == 1 || weight.cut != Dim::none) continue;
       // Ranks with other tokens have other terms. A bias is added to sums that are complete.
@@ -375,6 +406,28 @@ double Compiler::kept() const {
   return sum;
 }
 
+Reads Compiler::reads() const {
+  Reads sum;
+  for (const Op& op : g_.ops) {
+    const std::vector<Placements> at = needs(op);
+    if (op.kind == OpKind::matmul || op.kind == OpKind::per_head) sum.parameters += weights_read(op, at[0]);
+    if (op.kind == OpKind::lookup) sum.parameters += bytes(op.output, values_[made_[op.output]].at);
+    sum.cache += cache_read(op, at);
+  }
+  return sum;
+}
+
+double Compiler::largest() const {
+  double most = 0;
+  for (const Op& op : g_.ops) {
+    const std::vector<Placements> at = needs(op);
+    double sum = bytes(op.output, values_[made_[op.output]].at);
+    for (size_t i = 0; i < op.inputs.size(); ++i) sum += bytes(op.inputs[i], at[i]);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
 double Compiler::passed() const {
   double sum = 0;
   for (const size_t output : g_.outputs) sum += bytes(output, natural(output));
@@ -390,6 +443,17 @@ Unit compile(const Graph& graph, const Spread& spread) {
   unit.parameters = compiler.parameters();
   unit.kept = compiler.kept();
   unit.passed = compiler.passed();
+  return unit;
+}
+
+Unit compile_forward(const Graph& graph, const Spread& spread) {
+  Unit unit;
+  Compiler compiler(graph, spread);
+  compiler.forward(unit.forward);
+  unit.parameters = compiler.parameters();
+  unit.passed = compiler.passed();
+  unit.reads = compiler.reads();
+  unit.largest = compiler.largest();
   return unit;
 }
 

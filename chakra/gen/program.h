@@ -46,6 +46,15 @@ struct Parameters {
   double largest = 0;   ///< elements of the largest tensor
   double tables = 0;    ///< that no other rank has; their update is part of the node of their gradient
   double borrowed = 0;  ///< that another part of the model has
+  /// Where the ranks of a tensor-parallel group share out what they all have; without padding, tables and what is
+  /// borrowed.
+  double once_dense = 0, once_experts = 0;
+};
+
+/// Bytes that a rank reads in forward.
+struct Reads {
+  double parameters = 0;  ///< matrices, of experts those that tokens take, and rows of tables
+  double cache = 0;
 };
 
 struct Unit {
@@ -54,8 +63,12 @@ struct Unit {
   Parameters parameters;
   double kept = 0;    ///< bytes that forward leaves for backward
   double passed = 0;  ///< bytes of what it hands on, and of that's gradient
+  Reads reads;
+  double largest = 0;  ///< bytes of the inputs and the output of an operator, the most of them all
 };
 
 Unit compile(const Graph& graph, const Spread& spread);
+/// Without backward, and what is kept for it.
+Unit compile_forward(const Graph& graph, const Spread& spread);
 
 }  // namespace chakra::gen

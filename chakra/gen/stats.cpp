@@ -1,4 +1,6 @@
 // Answers without simulating: sums over the nodes of a job, and memory by formulas.
+#include "chakra/gen/stats.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -28,7 +30,10 @@ std::pair<double, double> buffer_and_wire(CommType type, double bytes, double ra
   }
 }
 
-std::vector<Communication> communication(const Plan& plan, const Trace& t, const std::vector<Slot>& slots) {
+}  // namespace
+
+std::vector<Communication> communication(const Trace& t, const std::vector<Slot>& slots, double all_ranks,
+                                         std::string_view others) {
   struct Kind {
     NodeType node;
     CommType type;
@@ -53,12 +58,12 @@ std::vector<Communication> communication(const Plan& plan, const Trace& t, const
     if (kind.node == NodeType::coll) {
       sum.group = std::string(t.strings[kind.group]);
       const auto slot = std::find_if(slots.begin(), slots.end(), [&](const Slot& s) { return s.name == sum.group; });
-      const double ranks = real(slot == slots.end() ? plan.mesh.ranks() : slot->size);
+      const double ranks = slot == slots.end() ? all_ranks : real(slot->size);
       std::tie(sum.bytes, sum.wire_bytes) = buffer_and_wire(kind.type, sum.bytes, ranks);
       sum.type = std::string(trace::name(kind.type));
       if (sum.group.empty()) sum.group = "all";
     } else {
-      sum.group = kind.ring ? "cp" : "pp";
+      sum.group = kind.ring ? others : "pp";
       sum.type = kind.node == NodeType::send ? "SEND" : "RECV";
       sum.wire_bytes = kind.node == NodeType::send ? sum.bytes : 0;
     }
@@ -69,6 +74,29 @@ std::vector<Communication> communication(const Plan& plan, const Trace& t, const
   });
   return result;
 }
+
+std::vector<StorageSum> storage(const Trace& t) {
+  const StringId tier = t.strings.find("storage_tier"), kind = t.strings.find("io_kind"),
+                 bytes = t.strings.find("bytes");
+  std::map<std::pair<std::string, std::string>, StorageSum> sums;
+  for (NodeId n = 0; n < t.size(); ++n) {
+    if (t.type[n] != NodeType::mem_load && t.type[n] != NodeType::mem_store) continue;
+    StorageSum one{"", "", 1, 0};
+    for (const trace::Attr& attr : t.attrs_of(n)) {
+      if (attr.name == tier) one.tier = attr.text().value_or("");
+      if (attr.name == kind) one.kind = attr.text().value_or("");
+      if (attr.name == bytes) one.bytes = real(attr.integer().value_or(0));
+    }
+    StorageSum& sum = sums.try_emplace({one.tier, one.kind}, StorageSum{one.tier, one.kind}).first->second;
+    sum.count += one.count;
+    sum.bytes += one.bytes;
+  }
+  std::vector<StorageSum> result;
+  for (const auto& [key, sum] : sums) result.push_back(sum);
+  return result;
+}
+
+namespace {
 
 /// The most that forward passes have left for backward passes to come.
 double most_kept(const Plan& plan, int64_t stage) {
@@ -161,7 +189,8 @@ Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job) 
     result.operations += stats.operations * real(stats.ranks);
     const auto stage = static_cast<int64_t>(cls);
     add_memory(plan, stage, stats);
-    stats.communication = communication(plan, t, plan.slots(stage));
+    stats.communication = communication(t, plan.slots(stage), real(plan.mesh.ranks()), "cp");
+    stats.storage = storage(t);
   }
   result.surplus = surplus(plan);
   return result;

@@ -28,7 +28,7 @@ Result<ClassJob> step(const StepOptions& options) {
   CHAKRA_ASSIGN(const Plan plan, gen::plan(options));
   ClassJob job;
   std::vector<std::vector<Slot>> slots;
-  std::vector<std::vector<std::pair<Axis, int64_t>>> peers;
+  std::vector<std::vector<Neighbour>> peers;
   std::map<std::string, std::vector<uint32_t>> group_of;  // by slot, then rank
   for (int64_t stage = 0; stage < plan.pipeline.stages; ++stage) {
     CHAKRA_ASSIGN(StageTrace built, build_stage(plan, stage));
@@ -56,7 +56,7 @@ Result<ClassJob> step(const StepOptions& options) {
     job.ranks.push_back({rank, static_cast<uint32_t>(stage), static_cast<uint32_t>(job.group_of.size()),
                          static_cast<uint32_t>(job.peer_of.size())});
     for (const auto* table : tables[stage]) job.group_of.push_back((*table)[static_cast<size_t>(rank)]);
-    for (const auto& [axis, steps] : peers[stage]) job.peer_of.push_back(plan.mesh.moved(rank, axis, steps));
+    for (const Neighbour& to : peers[stage]) job.peer_of.push_back(plan.mesh.moved(rank, to.axis, to.steps));
   }
   return job;
 }

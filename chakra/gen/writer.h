@@ -114,6 +114,16 @@ class Writer {
     return op.output;
   }
 
+  /// `width`: of a head's output, where some of it is not a product.
+  size_t per_head(const std::string& name, size_t x, int64_t in, int64_t out, int64_t width) {
+    std::vector<Extent> result = dims(x);
+    const double heads = result.back().count;
+    result.back().unit = real(width);
+    Op& op = this->op(OpKind::per_head, name, {x}, std::move(result));
+    op.weights.push_back({{{Dim::heads, heads}, {Dim::none, real(in)}, {Dim::none, real(out)}}, Dim::heads});
+    return op.output;
+  }
+
   size_t mlp(const std::string& name, size_t x, int64_t width, bool gated, bool bias) {
     const Extent inner{Dim::inner, real(width)};
     std::vector<size_t> in;
@@ -125,6 +135,7 @@ class Writer {
 
   size_t attention(const Attention& a, size_t x) {
     const bool latent = a.kv_rank > 0, rotary = m_.family == Family::decoder && m_.learned_positions == 0;
+    const bool over_latents = latent && b_.cached && b_.cached->over_latents;
     const Extent heads{Dim::heads, real(a.heads), real(a.head_dim)};
     size_t q = x;
     if (latent && a.q_rank > 0) {
@@ -139,7 +150,8 @@ class Writer {
       size_t kv = matmul("attention.kv_down", x, both, Dim::none, a.kv_bias);
       kv = norm("attention.kv_norm", kv, real(a.kv_rank));
       const Extent wide{Dim::kv_heads, real(a.heads), real(a.head_dim - a.rope_dim + a.value_dim)};
-      inputs.push_back(matmul("attention.kv_up", kv, wide, Dim::kv_heads, false, {Dim::latent, real(a.kv_rank)}));
+      if (!over_latents) kv = matmul("attention.kv_up", kv, wide, Dim::kv_heads, false, {Dim::latent, real(a.kv_rank)});
+      inputs.push_back(kv);
     } else {
       inputs.push_back(
           matmul("attention.k", x, {Dim::kv_heads, real(a.kv_heads), real(a.head_dim)}, Dim::kv_heads, a.kv_bias));
@@ -149,18 +161,29 @@ class Writer {
     if (a.q_norm > 0) inputs[0] = norm("attention.q_norm", inputs[0], real(a.q_norm));
     if (a.k_norm > 0) inputs[1] = norm("attention.k_norm", inputs[1], real(a.k_norm));
     if (rotary) inputs[0] = like(OpKind::rotate, "attention.rotate_q", {inputs[0]});
-    if (latent) {  // the rotary numbers of a token become a part of each head's key
+    if (over_latents) {
+      inputs[1] = like(OpKind::rotate, "attention.rotate_k", {inputs[1]});
+      inputs[0] = per_head("attention.q_absorb", inputs[0], a.head_dim - a.rope_dim, a.kv_rank, a.kv_rank + a.rope_dim);
+      widths = real(2 * a.kv_rank + a.rope_dim);
+    } else if (latent) {  // the rotary numbers of a token become a part of each head's key
       const Extent whole{Dim::kv_heads, real(a.heads), widths};
       inputs[1] = this->op(OpKind::rotate, "attention.rotate_k", {inputs[1]}, tokens(whole)).output;
     } else if (rotary) {
       inputs[1] = like(OpKind::rotate, "attention.rotate_k", {inputs[1]});
     }
-    Op& op = this->op(OpKind::attention, "attention", inputs, tokens({Dim::heads, real(a.heads), real(a.value_dim)}));
-    op.keys = average_keys(b_.tokens, m_.causal, a.window);
+    const int64_t value = over_latents ? a.kv_rank : a.value_dim;
+    Op& op = this->op(OpKind::attention, "attention", inputs, tokens({Dim::heads, real(a.heads), real(value)}));
+    op.keys = b_.cached ? b_.cached->keys : average_keys(b_.tokens, m_.causal, a.window);
+    if (b_.cached) {
+      op.cache = {{Dim::batch, b_.sequences}, {Dim::none, b_.cached->tokens}, cache_extent(a, over_latents)};
+      op.cache_element = b_.cached->element;
+    }
     op.widths = widths;
     op.mask = b_.dropout;
     if (a.sinks) op.weights.push_back({{{Dim::heads, real(a.heads)}}, Dim::heads});
-    return matmul("attention.out", op.output, hidden(), Dim::heads, a.out_bias);
+    size_t y = op.output;
+    if (over_latents) y = per_head("attention.v_absorb", y, a.kv_rank, a.value_dim, a.value_dim);
+    return matmul("attention.out", y, hidden(), Dim::heads, a.out_bias);
   }
 
   size_t experts(const Experts& e, size_t x) {
