@@ -8,7 +8,7 @@ namespace chakra::cli {
 
 const std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 
-const std::array<CommandRow, 14> kCommands{{
+const std::array<CommandRow, 15> kCommands{{
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
@@ -40,6 +40,10 @@ const std::array<CommandRow, 14> kCommands{{
      "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
      "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
      gen_syntax},
+    {"calibrate", "Fit a device to measured kernel times",
+     "chakra calibrate device --from gemm.csv.gz --device H100-SXM -o h100.json\n"
+     "chakra sim job/ --network net.yml --device h100.json",
+     calibrate_syntax},
     {"info", "Summarise traces", "chakra info traces/trace.0.et", info_syntax},
     {"convert", "Write traces in another form, with nothing lost",
      "chakra convert trace.0.et -o trace.0.json\n"

@@ -30,7 +30,7 @@ struct CommandRow {
   std::string_view example;  ///< a worked example for --help
   Syntax (*syntax)();
 };
-extern const std::array<CommandRow, 14> kCommands;
+extern const std::array<CommandRow, 15> kCommands;
 extern const std::string_view kVersionText;  ///< "chakra 1.2.3"
 
 /// A command of mlcommons/chakra, as which this one can be called through a link of that name
@@ -98,6 +98,8 @@ Syntax list_syntax();
 Syntax import_syntax();
 Syntax gen_syntax();
 Syntax gen_cases_syntax();
+Syntax calibrate_syntax();
+Syntax calibrate_device_syntax();
 Syntax doctor_syntax();
 
 }  // namespace chakra::cli

@@ -1,0 +1,10 @@
+// chakra calibrate
+#include "chakra/cli/cli.h"
+
+namespace chakra::cli {
+
+Syntax calibrate_syntax() {
+  return {.below = {{"device", "Fit a device file to measured kernel times", calibrate_device_syntax()}}};
+}
+
+}  // namespace chakra::cli
