@@ -101,8 +101,7 @@ void Compiler::matmul_gradients(const Op& op, size_t dy) {
     x = found->second;
   }
   if (weights_ == to_) x = convert(x, at, ".again");
-  const Work w = matmul(op, at);
-  compute(op.name + ".dgrad", w, {dy});
+  compute(op.name + ".dgrad", matmul(op, at), {dy}, product(op, at, {0, 2, 1}));
   late_.push_back({static_cast<size_t>(&op - g_.ops.data()), dy, x});
   // Sharded outputs: each rank has a term of the gradient. Sharded inputs: each has its part.
   const Placements weight = weight_at(op.weights[0]);
@@ -148,7 +147,7 @@ void Compiler::late_gradients() {
     }
     const Placements at = needs(op)[0];
     const size_t x = convert(late.x, at, ".again");
-    compute(op.name + ".wgrad", matmul(op, at), {late.dy, x});
+    compute(op.name + ".wgrad", matmul(op, at), {late.dy, x}, product(op, at, {2, 1, 0}));
   }
   late_.clear();
   to_ = inputs;

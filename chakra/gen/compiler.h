@@ -1,7 +1,9 @@
 // The compiler of program.h: forward in program.cpp, backward in backward.cpp.
 #pragma once
 
+#include <array>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "chakra/gen/program.h"
@@ -49,7 +51,7 @@ class Compiler {
   }
   /// The value moved to where it is needed: the collectives come from move(), reductions first, gathers last.
   size_t convert(size_t v, const Placements& to, const char* suffix);
-  void compute(std::string name, const Work& work, const std::vector<size_t>& inputs);
+  void compute(std::string name, const Work& work, const std::vector<size_t>& inputs, std::string kernel = {});
   bool rings(const Op& op) const;
   void ring(const Op& op, const std::string& name, const Work& work, bool gradients, const std::vector<size_t>& inputs);
   /// Of a tensor: elements that a rank has.
@@ -58,6 +60,9 @@ class Compiler {
   void split(Step& step, const Value& from) const;
   Work work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const;
   Work matmul(const Op& op, const Placements& x) const;
+  /// Step::kernel of a matrix product, with m, n and k in that order for `order` {0, 1, 2}.
+  std::string product(const Op& op, const Placements& x, const std::array<size_t, 3>& order) const;
+  std::string kernel(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const;
 
   // ---- backward ------------------------------------------------------------------------------------------------
   Placements kept_at(const Op& op, size_t input, const Placements& needed) const;

@@ -38,7 +38,7 @@ uint64_t StageNodes::exact(double number) {
   return too_large_ ? 0 : static_cast<uint64_t>(std::ceil(number));
 }
 
-NodeId StageNodes::compute(StringId name, const Work& work) {
+NodeId StageNodes::compute(StringId name, const Work& work, std::string_view kernel) {
   const NodeId n = add(name, NodeType::comp, kCompute);
   dep(n, computed_, EdgeKind::stream);
   await(n);
@@ -49,6 +49,7 @@ NodeId StageNodes::compute(StringId name, const Work& work) {
   too_large_ |= time >= kLongestPs || !(work.flops < 9e18);
   b_.trace.dur_ps.edit(n) = std::max<Picoseconds>((time + kPsPerNs - 1) / kPsPerNs, 1) * kPsPerNs;
   b_.trace.flags.edit(n) |= trace::kHasDuration;
+  if (!kernel.empty()) b_.attr({intern("kernel"), kernel});
   b_.trace.num_ops.resize(n + 1);
   b_.trace.tensor_bytes.resize(n + 1);
   b_.trace.op_dtype.resize(n + 1, static_cast<uint8_t>(dtype(o_.bytes_per_element)));

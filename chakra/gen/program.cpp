@@ -2,6 +2,7 @@
 #include "chakra/gen/program.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -11,6 +12,17 @@ namespace chakra::gen {
 namespace {
 
 using trace::CommType;
+
+/// "gemm:4096,4096,1024"; "" where a size is not a whole number above 0.
+std::string named_kernel(std::string_view name, std::initializer_list<double> sizes) {
+  constexpr double kMost = 1e15;
+  std::string text(name);
+  for (const double size : sizes) {
+    if (!(size >= 1 && size <= kMost && size == std::floor(size))) return "";
+    text += (text.size() == name.size() ? ":" : ",") + std::to_string(static_cast<int64_t>(size));
+  }
+  return text;
+}
 
 bool is_expert(const Weight& weight) { return weight.dims.size() == 3 && weight.dims[0].dim == Dim::experts; }
 const Extent& in_of(const Weight& matrix) { return matrix.dims[matrix.dims.size() - 2]; }
@@ -215,10 +227,11 @@ size_t Compiler::convert(size_t v, const Placements& to, const char* suffix) {
   return found->second = last;
 }
 
-void Compiler::compute(std::string name, const Work& work, const std::vector<size_t>& inputs) {
+void Compiler::compute(std::string name, const Work& work, const std::vector<size_t>& inputs, std::string kernel) {
   Step step;
   step.name = std::move(name);
   step.work = work;
+  step.kernel = std::move(kernel);
   for (const size_t v : inputs)
     if (values_[v].program == to_ && values_[v].wait != kNone) {
       step.waits.push_back(values_[v].wait);
@@ -263,6 +276,42 @@ Work Compiler::matmul(const Op& op, const Placements& x) const {
   return {2 * rows * in * out, s_.element * (rows * (in + out) + elements(matrix.dims, w, s_.mesh))};
 }
 
+std::string Compiler::product(const Op& op, const Placements& x, const std::array<size_t, 3>& order) const {
+  const Weight& matrix = op.weights[0];
+  if (is_expert(matrix)) return "";  // one product for each expert
+  const Placements w = weight_at(matrix);
+  const std::vector<Extent>& dims = g_.tensors[op.inputs[0]].dims;
+  const std::array<double, 3> sizes{count({dims.begin(), dims.end() - 1}, x),
+                                    elements({matrix.dims.back()}, w, s_.mesh), elements({in_of(matrix)}, w, s_.mesh)};
+  return named_kernel("gemm", {sizes[order[0]], sizes[order[1]], sizes[order[2]]});
+}
+
+std::string Compiler::kernel(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const {
+  const std::vector<Extent>& dims = g_.tensors[op.output].dims;
+  const double rows = count({dims.begin(), dims.end() - 1}, output),
+               width = bytes(op.output, output) / s_.element / rows;
+  switch (op.kind) {
+    case OpKind::matmul: return product(op, inputs[0], {0, 1, 2});
+    case OpKind::norm: return named_kernel("norm", {rows, width});
+    case OpKind::lookup: return named_kernel("embedding", {rows, width});
+    case OpKind::rotate: return named_kernel("rope", {rows, width});
+    case OpKind::add: return op.inputs.size() == 2 ? named_kernel("add", {rows, width}) : "";
+    case OpKind::activation: return op.inputs.size() == 2 ? named_kernel("activation", {rows, width}) : "";
+    case OpKind::attention: {
+      const std::vector<Extent>&q = g_.tensors[op.inputs[0]].dims, &k = g_.tensors[op.inputs[1]].dims;
+      const double tokens = q[1].count, width_of_head = q.back().unit;
+      // Only causal attention to whole sequences, whose keys and values are as wide as queries.
+      if (!s_.fused_attention || s_.mesh.of(Axis::cp) > 1 || op.inputs.size() < 3 || op.keys != tokens / 2 ||
+          op.widths != 2 * width_of_head)
+        return "";
+      return named_kernel("attention", {elements({q[0]}, inputs[0], s_.mesh), tokens,
+                                        elements({q.back()}, inputs[0], s_.mesh) / width_of_head,
+                                        elements({k.back()}, inputs[1], s_.mesh) / k.back().unit, width_of_head});
+    }
+    default: return "";
+  }
+}
+
 Work Compiler::work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const {
   double in = 0;
   for (size_t i = 0; i < inputs.size(); ++i) in += bytes(op.inputs[i], inputs[i]);
@@ -293,7 +342,7 @@ void Compiler::forward(Program& program) {
     made_[op.output] = value(op.output, result(op, at));
     const Work cost = work(op, at, values_[made_[op.output]].at);
     if (rings(op)) ring(op, op.name, cost, false, inputs);
-    else compute(op.name, cost, inputs);
+    else compute(op.name, cost, inputs, kernel(op, at, values_[made_[op.output]].at));
   }
   if (g_.output == Graph::kNone) return;
   const size_t out = made_[g_.output];

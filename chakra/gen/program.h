@@ -41,6 +41,7 @@ struct Step {
   Axis axis = Axis::tp;
   /// Steps of the program before, no computations, that it needs besides the computation before it.
   std::vector<size_t> waits = {};
+  std::string kernel = {};  ///< of a computation: the node's attribute (docs/reference/formats/et.md); "": not known
   std::string in_split = {}, out_split = {};  ///< of an uneven all-to-all, as trace::Comm has them
 };
 using Program = std::vector<Step>;

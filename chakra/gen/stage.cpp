@@ -110,7 +110,7 @@ class Stage {
         continue;
       }
       for (const NodeId node : on) n_.wait(node);
-      if (step.kind == Step::Kind::compute) nodes[i] = n_.compute(names[i], step.work);
+      if (step.kind == Step::Kind::compute) nodes[i] = n_.compute(names[i], step.work, step.kernel);
       else nodes[i] = hop(names[i], step);
     }
     for (size_t i = 0; i < program.size(); ++i)

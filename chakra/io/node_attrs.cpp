@@ -21,7 +21,8 @@ void keep(const AttrRecord& attr, NodeDraft& node) {
   const trace::NodeType type = node.builder.trace.type[node.row];
   const bool charged = (type == trace::NodeType::mem_load || type == trace::NodeType::mem_store) &&
                        (attr.name == "storage_tier" || attr.name == "io_kind" || attr.name == "bytes");  // to a tier
-  if (!node.texts && !checked && !charged) return;
+  const bool priced = type == trace::NodeType::comp && attr.name == "kernel";  // by a device's measured times
+  if (!node.texts && !checked && !charged && !priced) return;
   if (const auto value = kept(attr, node.builder.trace)) node.builder.attr(*value);
 }
 
