@@ -41,6 +41,9 @@ Result<FittedDevice> fit_device(const DeviceOptions& options);
 /// A row for each kernel: shapes, constants, range, errors.
 table::Table kernel_table(const FittedDevice& fitted);
 
+/// The same for programs, with numbers: shares where the table has percents, null where a kernel is not judged.
+table::Json to_json(const FittedDevice& fitted);
+
 /// The device file, in the form of docs/reference/formats/device.md.
 std::string to_device_file(const device::Device& device);
 

@@ -125,6 +125,39 @@ Table kernel_table(const FittedDevice& fitted) {
   return table;
 }
 
+table::Json to_json(const FittedDevice& fitted) {
+  using table::Json;
+  Json kernels = Json::array();
+  for (size_t i = 0; i < fitted.device.kernels.size(); ++i) {
+    const KernelTable& k = fitted.device.kernels[i];
+    const KernelFit& fit = fitted.fits[i];
+    const auto constant = [](double value, double error) {
+      return Json::object({{"value", value}, {"error", error < kUndetermined ? Json(error) : Json()}});
+    };
+    const bool multiplies = k.kind().ops(k.measured()[0].sizes) > 0;
+    Json row =
+        Json::object({{"kernel", k.name()},
+                      {"type", trace::name(k.type())},
+                      {"rows", fit.rows},
+                      {"shapes", k.measured().size()},
+                      {"ops_time", multiplies ? constant(k.constants().ops_time, fit.accuracy.ops_time) : Json()},
+                      {"bytes_time", constant(k.constants().bytes_time, fit.accuracy.bytes_time)},
+                      {"fixed_us", constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s)},
+                      {"judged", Json()}});
+    if (k.error)
+      row["judged"] = Json::object({{"random", k.error->random},
+                                    {"random_95", fit.random_95},
+                                    {"block", k.error->block},
+                                    {"worst", k.error->worst},
+                                    {"worst_of", k.error->worst_of},
+                                    {"extrapolated", fit.extrapolated},
+                                    {"roofline", k.error->roofline}});
+    kernels.push_back(std::move(row));
+  }
+  return Json::object(
+      {{"device", fitted.device.name}, {"kernels", std::move(kernels)}, {"findings", table::to_json(fitted.findings)}});
+}
+
 std::string to_device_file(const device::Device& device) {
   const auto quoted = [](std::string_view text) { return table::Json(text).text(); };
   std::string peaks, names, kernels;

@@ -17,11 +17,7 @@ Result<void> run_calibrate_device(const CalibrateDeviceOptions& o) {
   CHAKRA_ASSIGN(const calibrate::FittedDevice fitted, calibrate::fit_device(o.call));
   CHAKRA_TRY(write_file(o.output, calibrate::to_device_file(fitted.device)));
   const table::Table kernels = calibrate::kernel_table(fitted);
-  if (!o.json.empty())
-    CHAKRA_TRY(write_json(Json::object({{"device", fitted.device.name},
-                                        {"kernels", table::to_json(kernels)},
-                                        {"findings", table::to_json(fitted.findings)}}),
-                          o.json));
+  if (!o.json.empty()) CHAKRA_TRY(write_json(calibrate::to_json(fitted), o.json));
   if (o.json == "-") return {};
   table::Report report;
   report.parts.emplace_back(fmt::format("{}: {}\n", o.output, fitted.device.name));
