@@ -14,6 +14,9 @@ using device::DType;
 using device::KernelKind;
 using device::MeasuredKernel;
 
+constexpr double kMost = 1e9;                       ///< of sizes, and of times in ms or us
+constexpr double kLeastUs = 1e-6, kLeastMs = 1e-9;  ///< a picosecond
+
 /// The cells of a line; one in quotes may hold commas, and "" for a quote.
 std::vector<std::string> cells_of(std::string_view line) {
   std::vector<std::string> cells(1);
@@ -39,12 +42,12 @@ class Row {
 
   bool has(std::string_view column) const { return find(column) != nullptr && !find(column)->empty(); }
   std::string text(std::string_view column) const { return has(column) ? *find(column) : ""; }
-  /// A number above 0.
-  Result<double> number(std::string_view column) const {
+  /// A number of at least `least` and at most kMost.
+  Result<double> number(std::string_view column, double least = 1) const {
     double value = 0;
-    if (!has(column) || !parse_decimal(*find(column), value) || !(value > 0))
-      return error("calibrate.csv.value",
-                   fmt::format("{} is {}; it is a number above 0", quote(column), quote(text(column))));
+    if (!has(column) || !parse_decimal(*find(column), value) || !(value >= least && value <= kMost))
+      return error("calibrate.csv.value", fmt::format("{} is {}; it is at least {:g} and at most {:g}", quote(column),
+                                                      quote(text(column)), least, kMost));
     return value;
   }
   tl::unexpected<Error> error(std::string tag, std::string what) const {
@@ -84,7 +87,7 @@ Result<Sample> own_row(const Row& row) {
   for (size_t i = 0; i < kind->size(); ++i) {
     CHAKRA_ASSIGN(sample.measured.sizes[i], row.number(kind->sizes[i]));
   }
-  CHAKRA_ASSIGN(const double us, row.number("time_us"));
+  CHAKRA_ASSIGN(const double us, row.number("time_us", kLeastUs));
   sample.measured.seconds = us * 1e-6;
   return sample;
 }
@@ -111,7 +114,7 @@ Result<void> set_aic_type(const Row& row, std::string_view column, Sample& sampl
   sample.type = type->type;
   sample.kernel += type->variant;
   sample.device = row.text("device");
-  CHAKRA_ASSIGN(const double ms, row.number("latency"));
+  CHAKRA_ASSIGN(const double ms, row.number("latency", kLeastMs));
   sample.measured.seconds = ms * 1e-3;
   return {};
 }
@@ -173,8 +176,12 @@ Result<Sample> vidur(const Row& row) {
   sample.kernel = op->kernel;
   sample.type = "f16";
   sample.measured.sizes = op->sizes;
+  const size_t sizes = device::find_kernel_kind(sample.kernel)->size();
+  if (std::any_of(op->sizes.begin(), op->sizes.begin() + sizes, [](double size) { return size < 1; }))
+    sample.skipped = "sizes below 1";
   double ms = 0;
-  if (!parse_decimal(row.text("median_ms"), ms) || !(ms > 0)) sample.skipped = "times that are not above 0";
+  if (!parse_decimal(row.text("median_ms"), ms) || !(ms >= kLeastMs && ms <= kMost))
+    sample.skipped = "times that are not above 0";
   sample.measured.seconds = ms * 1e-3;
   return sample;
 }
