@@ -35,7 +35,7 @@ Syntax calibrate_device_syntax() {
                        .target = &o->call.files,
                        .help = "Tables of measured kernels: CSV of our own form, of aiconfigurator or of Vidur; also "
                                "packed",
-                       .value = "FILE...",
+                       .value = "FILE",
                        .required = true},
                       {.names = "-o,--output",
                        .target = &o->output,
