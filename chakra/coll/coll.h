@@ -265,6 +265,11 @@ struct Choice {
 /// repeat.
 Choice choose(const Selection& selection, const Operation& op, const Place& place, double close = 1.005);
 
+/// What the network's fits (net::CollectiveFit) say that an operation takes from when the last member has come, or none
+/// where they say nothing: another operation, uneven splits, members that differ in several dimensions. O(members +
+/// fits).
+std::optional<net::FittedTime> fitted_time(const Operation& op, const Place& place);
+
 /// The members in an order in which those that follow each other are near: along a line of links there and back, in a
 /// graph from each to the nearest one that is left. Empty where the group lists them so already. Cost: O(members^2)
 /// paths for up to 256 members of a graph, else O(members).

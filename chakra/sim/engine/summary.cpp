@@ -65,6 +65,13 @@ CollectiveReport report_of(const CollectiveKind& kind, const CollectiveTotals& t
   c.near = totals.near;
   c.by_rule = totals.by_rule;
   c.candidates = totals.candidates;
+  if (const auto& known = totals.fitted)
+    c.fitted = {std::string(known->fit->form->algorithm),
+                known->protocol->name,
+                known->fit->error_percent,
+                known->fit->worst_percent,
+                known->other_ranks,
+                known->other_bytes};
   if (totals.time > 0) {
     c.algorithm_bytes_per_s = coll::algorithm_factor(c.type, c.members) * static_cast<double>(c.bytes) *
                               static_cast<double>(totals.count) / (static_cast<double>(totals.time) / kPsPerSecond);
@@ -111,6 +118,49 @@ void look_at_shared_links(Run& run, const Totals& totals) {
                    busiest.link, show_time(picoseconds(busiest.seconds)), show_time(run.report.makespan_ps))});
 }
 
+/// How far the network's fits can be trusted, and where the job goes beyond them.
+void look_at_fits(Run& run) {
+  const auto& fits = run.in.fabric.fits;
+  if (fits.empty()) return;
+  const auto note = [&](const char* tag, Severity severity, std::string text) {
+    run.report.findings.push_back({tag, severity, -1, -1, std::move(text)});
+  };
+  if (run.traffic)
+    return note(
+        "sim.fitted.not_used", Severity::warning,
+        "the network's measured 'collectives' hold without congestion only: here links and plans say the times");
+  int64_t fitted = 0, beyond = 0, other = 0;
+  double error = -1, worst = -1;
+  for (const CollectiveReport& c : run.report.collectives) {
+    if (!c.fitted) {
+      if (!c.by_rule) other += c.count;
+      continue;
+    }
+    fitted += c.count;
+    if (c.fitted->other_ranks || c.fitted->other_bytes) beyond += c.count;
+    error = std::max(error, c.fitted->error_percent);
+    worst = std::max(worst, c.fitted->worst_percent);
+  }
+  if (fitted > 0)
+    note(
+        "sim.fitted.error", Severity::note,
+        error < 0
+            ? fmt::format("{} of the collectives take what the network file's fits say, whose error it does not say",
+                          show_count(fitted))
+            : fmt::format("{} of the collectives take what the network file's fits say; on measurements that were kept "
+                          "out these were {:.1f} % off, {:.1f} % at worst",
+                          show_count(fitted), error, worst));
+  if (beyond > 0)
+    note("sim.fitted.beyond", Severity::warning,
+         fmt::format("{} of the collectives have other sizes or numbers of members than were measured: their times are "
+                     "extrapolated, and the error does not hold for them",
+                     show_count(beyond)));
+  if (other > 0)
+    note("sim.fitted.none", Severity::warning,
+         fmt::format("the network file has no fit for {} of the collectives: links and plans say their times",
+                     show_count(other)));
+}
+
 void summarize_links(Run& run) {
   const net::Fabric& fabric = run.in.fabric;
   for (const net::LinkTotal& total : run.traffic->totals()) {
@@ -128,6 +178,7 @@ void summarize(Run& run, const Totals& totals) {
   summarize_collectives(run, totals);
   if (run.traffic) summarize_links(run);
   else look_at_shared_links(run, totals);
+  look_at_fits(run);
 }
 
 }  // namespace chakra::sim
