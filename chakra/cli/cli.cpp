@@ -40,8 +40,9 @@ const std::array<CommandRow, 15> kCommands{{
      "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
      "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
      gen_syntax},
-    {"calibrate", "Fit a device to measured kernel times",
+    {"calibrate", "Fit devices and networks to measured times",
      "chakra calibrate device --from gemm.csv.gz --device H100-SXM -o h100.json\n"
+     "chakra calibrate network --from all_reduce.log -o net.yml\n"
      "chakra sim job/ --network net.yml --device h100.json",
      calibrate_syntax},
     {"info", "Summarise traces", "chakra info traces/trace.0.et", info_syntax},

@@ -100,6 +100,7 @@ Syntax gen_syntax();
 Syntax gen_cases_syntax();
 Syntax calibrate_syntax();
 Syntax calibrate_device_syntax();
+Syntax calibrate_network_syntax();
 Syntax doctor_syntax();
 
 }  // namespace chakra::cli
