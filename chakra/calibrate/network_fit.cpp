@@ -21,9 +21,9 @@ using net::CollectiveForm;
 using net::ProtocolFit;
 
 constexpr size_t kMostProtocols = 4, kMostTurns = 12, kLeastRun = 2;
-constexpr size_t kMostSizes = 256;  ///< of one number of ranks that are looked at
-constexpr size_t kMostFolds = 8;    ///< of sizes that are kept out in turn
-constexpr double kNearlyAsGood = 0.1;
+constexpr size_t kMostSizes = 256;       ///< of one number of ranks that are looked at
+constexpr size_t kMostFolds = 8;         ///< of sizes that are kept out in turn
+constexpr double kNearlyAsGood = 0.1;    ///< times that differ by less need no limit
 constexpr double kWorthAProtocol = 0.9;  ///< one more must make the error on kept-out sizes this much smaller
 /// An all-reduce with so much more bus bandwidth than any all-gather or reduce-scatter is no ring: switches reduce.
 constexpr double kBeyondARing = 1.2;

@@ -31,6 +31,9 @@ void add_fitted(const sim::FittedCollective& fitted, Json& json) {
   json["protocol"] = fitted.protocol;
   json["fitted_error_percent"] = fitted.error_percent < 0 ? Json(nullptr) : Json(fitted.error_percent);
   json["fitted_worst_percent"] = fitted.worst_percent < 0 ? Json(nullptr) : Json(fitted.worst_percent);
+  json["fitted_ranks"] = fitted.ranks;
+  json["fitted_from_bytes"] = fitted.from_bytes;
+  json["fitted_to_bytes"] = fitted.to_bytes;
   json["extrapolated"] = fitted.other_ranks || fitted.other_bytes;
 }
 

@@ -55,6 +55,21 @@ TEST(CollectiveFits, SayWhereTheyGoBeyondWhatWasMeasured) {
   EXPECT_FALSE(fitted_time(f.fits, "all_gather", 0, 1, 2048));
 }
 
+TEST(CollectiveFits, FasterPartsAreNeverSlower) {
+  const Fabric f = fabric();
+  for (const auto part :
+       {&ProtocolFit::op_ns, &ProtocolFit::step_ns, &ProtocolFit::wire_gib_per_s, &ProtocolFit::local_gib_per_s})
+    for (size_t k = 0; k < 2; ++k) {
+      Fabric faster = f;
+      const bool is_rate = part == &ProtocolFit::wire_gib_per_s || part == &ProtocolFit::local_gib_per_s;
+      faster.fits[0].protocols[k].*part *= is_rate ? 1.1 : 0.9;
+      for (const int64_t n : {2, 4, 5, 8, 64})
+        for (uint64_t bytes = 1; bytes < uint64_t{1} << 40; bytes *= 3)
+          EXPECT_LE(fitted_time(faster.fits, "all_gather", 0, n, bytes)->ns,
+                    fitted_time(f.fits, "all_gather", 0, n, bytes)->ns);
+    }
+}
+
 TEST(CollectiveFits, FormsSendWhatTheOperationNeeds) {
   // Of n members each must get the (n - 1) / n that it has not; a ring all-reduce moves that twice.
   for (const CollectiveForm& form : kCollectiveForms) {

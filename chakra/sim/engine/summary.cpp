@@ -70,6 +70,9 @@ CollectiveReport report_of(const CollectiveKind& kind, const CollectiveTotals& t
                 known->protocol->name,
                 known->fit->error_percent,
                 known->fit->worst_percent,
+                known->fit->ranks,
+                known->fit->from_bytes,
+                known->fit->to_bytes,
                 known->other_ranks,
                 known->other_bytes};
   if (totals.time > 0) {
@@ -118,10 +121,45 @@ void look_at_shared_links(Run& run, const Totals& totals) {
                    busiest.link, show_time(picoseconds(busiest.seconds)), show_time(run.report.makespan_ps))});
 }
 
+/// What the fits that a job used say together.
+struct FitsUsed {
+  int64_t fitted = 0, beyond = 0, other = 0;  ///< collectives
+  double error = -1, worst = -1;
+  int64_t least_ranks = INT64_MAX, most_ranks = 0;
+  uint64_t from_bytes = UINT64_MAX, to_bytes = 0;
+
+  void add(const CollectiveReport& c) {
+    if (!c.fitted) {
+      if (!c.by_rule) other += c.count;
+      return;
+    }
+    fitted += c.count;
+    if (c.fitted->other_ranks || c.fitted->other_bytes) beyond += c.count;
+    error = std::max(error, c.fitted->error_percent);
+    worst = std::max(worst, c.fitted->worst_percent);
+    least_ranks = std::min(least_ranks, c.fitted->ranks.front());
+    most_ranks = std::max(most_ranks, c.fitted->ranks.back());
+    from_bytes = std::min(from_bytes, c.fitted->from_bytes);
+    to_bytes = std::max(to_bytes, c.fitted->to_bytes);
+  }
+  std::string range() const {
+    return fmt::format(
+        "measured with {} ranks and {}",
+        least_ranks == most_ranks ? fmt::format("{}", most_ranks) : fmt::format("{} to {}", least_ranks, most_ranks),
+        to_bytes == UINT64_MAX ? "any size"
+                               : fmt::format("{} to {}", show_bytes(static_cast<double>(from_bytes)),
+                                             show_bytes(static_cast<double>(to_bytes))));
+  }
+  std::string off() const {
+    return error < 0 ? "the file does not say how far they are off"
+                     : fmt::format("on measurements that were kept out they were {:.1f} % off, {:.1f} % at worst",
+                                   error, std::max(error, worst));
+  }
+};
+
 /// How far the network's fits can be trusted, and where the job goes beyond them.
 void look_at_fits(Run& run) {
-  const auto& fits = run.in.fabric.fits;
-  if (fits.empty()) return;
+  if (run.in.fabric.fits.empty()) return;
   const auto note = [&](const char* tag, Severity severity, std::string text) {
     run.report.findings.push_back({tag, severity, -1, -1, std::move(text)});
   };
@@ -129,36 +167,21 @@ void look_at_fits(Run& run) {
     return note(
         "sim.fitted.not_used", Severity::warning,
         "the network's measured 'collectives' hold without congestion only: here links and plans say the times");
-  int64_t fitted = 0, beyond = 0, other = 0;
-  double error = -1, worst = -1;
-  for (const CollectiveReport& c : run.report.collectives) {
-    if (!c.fitted) {
-      if (!c.by_rule) other += c.count;
-      continue;
-    }
-    fitted += c.count;
-    if (c.fitted->other_ranks || c.fitted->other_bytes) beyond += c.count;
-    error = std::max(error, c.fitted->error_percent);
-    worst = std::max(worst, c.fitted->worst_percent);
-  }
-  if (fitted > 0)
-    note(
-        "sim.fitted.error", Severity::note,
-        error < 0
-            ? fmt::format("{} of the collectives take what the network file's fits say, whose error it does not say",
-                          show_count(fitted))
-            : fmt::format("{} of the collectives take what the network file's fits say; on measurements that were kept "
-                          "out these were {:.1f} % off, {:.1f} % at worst",
-                          show_count(fitted), error, worst));
-  if (beyond > 0)
+  FitsUsed used;
+  for (const CollectiveReport& c : run.report.collectives) used.add(c);
+  if (used.fitted > 0)
+    note("sim.fitted.error", Severity::note,
+         fmt::format("{} of the collectives take what the network file's fits say, {}; {}", show_count(used.fitted),
+                     used.range(), used.off()));
+  if (used.beyond > 0)
     note("sim.fitted.beyond", Severity::warning,
          fmt::format("{} of the collectives have other sizes or numbers of members than were measured: their times are "
                      "extrapolated, and the error does not hold for them",
-                     show_count(beyond)));
-  if (other > 0)
+                     show_count(used.beyond)));
+  if (used.other > 0)
     note("sim.fitted.none", Severity::warning,
          fmt::format("the network file has no fit for {} of the collectives: links and plans say their times",
-                     show_count(other)));
+                     show_count(used.other)));
 }
 
 void summarize_links(Run& run) {
