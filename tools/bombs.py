@@ -314,12 +314,16 @@ KINDS = {
     "device": ("own.yml", lambda world: DEVICE, [yaml_bombs], ["sim {t} --network {net} --device {f}"]),
     "rules": ("rules.txt", seed_of("selection_fuzz"), [], ["sim {t} --network {net} --collectives {f}"]),
     "csv": ("events.csv", seed_of("event_csv_fuzz"), [], ["view {f} -o {o}.json"]),
-    "msccl": ("a.xml", seed_of("msccl_fuzz"), [xml_bombs], ["import {f} -o {o}", "import {f} --from msccl -o {o}"]),
+    "msccl": ("a.xml", lambda world: fuzz_seeds.msccl("allreduce", 2), [xml_bombs], ["import {f} -o {o}", "import {f} --from msccl -o {o}"]),
     "text": ("w.txt", seed_of("text_fuzz", 1), [text_bombs],
              ["import {f} -o {o} --dims 2", "import {f} --from text -o {o} --dims 2", "import {f} -o {o} --num-npus 4294967295"]),
-    "flexflow": ("g.graph", seed_of("flexflow_fuzz"), [dot_bombs], ["import {f} -o {o}", "import {f} --from flexflow -o {o}"]),
-    "feeder-json": ("f.json", seed_of("json_forms_fuzz"), [json_bombs], ["import {f} -o {o}", "import {f} --from feeder-json -o {o}"]),
-    "linked-json": ("l.json", seed_of("json_forms_fuzz", 1), [json_bombs], ["import {f} -o {o}", "import {f} --from linked-json -o {o}"]),
+    "rows": ("r.txt", seed_of("text_fuzz", 10), [text_bombs],
+             ["import {f} -o {o}", "import {f} -o {o} --classes"]),
+    "flexflow": ("g.graph", lambda world: fuzz_seeds.FLEXFLOW.encode(), [dot_bombs], ["import {f} -o {o}", "import {f} --from flexflow -o {o}"]),
+    "feeder-json": ("f.json", lambda world: json.dumps(fuzz_seeds.FEEDER).encode(), [json_bombs],
+                    ["import {f} -o {o}", "import {f} --from feeder-json -o {o}"]),
+    "linked-json": ("l.json", lambda world: json.dumps(fuzz_seeds.LINKED).encode(), [json_bombs],
+                    ["import {f} -o {o}", "import {f} --from linked-json -o {o}"]),
 }
 
 

@@ -131,7 +131,13 @@ RANKS = {"schema": "chakra-ranks-1", "classes": [{"file": "class0.et", "group_sl
 TEXT = ["MICRO\n1\nconv1 -1 5 NONE 0 5 NONE 0 5  ALLTOALL 1048576 5\n"] + [
     f"{header}\n3\n" + "".join(f"l{i} -1 10 ALLGATHER 500 11 REDUCESCATTER 600 12 ALLREDUCE 700 10\n" for i in range(3))
     for header in ("DATA", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_DLRM 1",
-                   "HYBRID_TRANSFORMER model_parallel_NPU_group: 2")]
+                   "HYBRID_TRANSFORMER model_parallel_NPU_group: 2", "DISTRIBUTED_INFERENCE",
+                   "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 checkpoints: 1 0 checkpoint_initiates: 1 2")] + [
+    "HYBRID_CUSTOMIZED\n2\n" + "".join(f"l -1 10 ALLGATHER 500 11 REDUCESCATTER 600 12 ALLREDUCE 700 10 {policy}\n"
+                                       for policy in ("HYBRID_MODEL_DATA", "DATA")),
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 ep: 2 pp: 2 vpp: 2 ga: 2 all_gpus: 4 checkpoints: 0 "
+    "checkpoint_initiates: 0 pp_comm: 64\n7\n" + "grad_a -1 1 BROADCAST 4 1 NONE 0 1 ALLGATHER_DP_EP 8 1\n" +
+    "l -1 10 ALLTOALL_EP 500 11 NONE 0 12 REDUCESCATTER 700 10\n" * 4 + "opt -1 1 NONE 7 1 NONE 0 0 NONE 0 1\n" * 2]
 
 FLEXFLOW = """digraph taskgraph {  node0 [color=red,label="{device_id=0|Dense|Forward|COMP_NODE|simulated_run_time=0.0205}",shape=record];
   node0 -> node1;
@@ -203,6 +209,11 @@ other
 
 OWN_MODEL = b"model_type: transformer\nname: m\nhidden: 64\nvocabulary: 100\nsequence: 64\nlayers: 3\nheads: 8\nwidth: 128\n" \
             b"experts: 4\nactive_experts: 2\nexpert_width: 32\nkv_rank: 8\nrope_dim: 4\nmtp_layers: 1\n"
+OTHER_MODELS = [
+    b"model_type: dit\ninput_size: 8\nhidden_size: 32\nnum_heads: 4\ndepth: 2\nclass_dropout_prob: 0.1\nlearn_sigma: false\n",
+    b"model_type: dlrm\ndense: 4\nhidden: 8\ntables: 3\nrows: 5\nlookups: 2\nbottom: [6, 8]\ntop: [4, 1]\n",
+    b"model_type: mlp\nname: m\nhidden: 8\nlayers: 3\nbias: true\n",
+]
 
 
 def model_seeds():
@@ -229,10 +240,9 @@ SEEDS = {
     "ranks_fuzz": lambda: [json.dumps(RANKS).encode()],
     "network_fuzz": lambda: [SLOW_TORUS, GRAPH, FAT_TREE, DRAGONFLY, RAILS],
     "text_fuzz": lambda: [text.encode() for text in TEXT],
-    "flexflow_fuzz": lambda: [FLEXFLOW.encode()],
-    "msccl_fuzz": lambda: [msccl("allreduce", 2), msccl("allgather", 2)],
-    "json_forms_fuzz": lambda: [json.dumps(FEEDER).encode(), json.dumps(LINKED).encode()],
-    "model_fuzz": lambda: [*model_seeds(), OWN_MODEL],
+    "forms_fuzz": lambda: [TEXT[1].encode(), FLEXFLOW.encode(), msccl("allreduce", 2), msccl("allgather", 2),
+                           json.dumps(FEEDER).encode(), json.dumps(LINKED).encode()],
+    "model_fuzz": lambda: [*model_seeds(), OWN_MODEL, *OTHER_MODELS],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 

@@ -15,7 +15,7 @@ import sys
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 import torch  # noqa: E402
-from transformers import AutoConfig, AutoModelForCausalLM  # noqa: E402
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageClassification  # noqa: E402
 
 TOKENS = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 0}
 
@@ -209,6 +209,23 @@ def deepseek_v3(r):
     return latent(r) | {"num_nextn_predict_layers": r.choice([0, 1])}
 
 
+def vit(r):
+    heads = r.choice([2, 3, 4])
+    c = {
+        "hidden_size": heads * r.choice([8, 16]),
+        "num_attention_heads": heads,
+        "num_hidden_layers": r.randint(1, 6),
+        "intermediate_size": width(r),
+        "image_size": r.choice([32, 50, 224, [64, 96]]),
+        "patch_size": r.choice([4, 14, 16, [8, 16]]),
+        "num_channels": r.choice([1, 3]),
+        "num_labels": r.randint(1, 30),
+    }
+    if r.random() < 0.5:
+        c["id2label"] = {str(i): f"label {i}" for i in range(c.pop("num_labels"))}
+    return c | flags(r, "qkv_bias")
+
+
 KINDS = {
     "llama": llama,
     "mistral": mistral,
@@ -240,6 +257,7 @@ KINDS = {
     "qwen3_moe": qwen3_moe,
     "deepseek_v2": deepseek_v2,
     "deepseek_v3": deepseek_v3,
+    "vit": vit,
 }
 # Absent, they leave a model that transformers does not make, or too large a one to make often.
 NEEDED = {"num_experts_per_tok", "num_hidden_layers", "n_layer", "moe_layer_freq"}
@@ -253,9 +271,10 @@ def count(config):
         kv_heads = made.num_kv_heads
     if kv_heads and heads % kv_heads != 0:
         raise ValueError("heads of keys and values that do not divide the heads: it is made, and cannot run")
-    _ = AutoModelForCausalLM._model_mapping[type(made)]  # imported here: some of it cannot be on the meta device
+    models = AutoModelForImageClassification if made.model_type == "vit" else AutoModelForCausalLM
+    _ = models._model_mapping[type(made)]  # imported here: some of it cannot be on the meta device
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(made)
+        model = models.from_config(made)
     return sum(p.numel() for p in model.parameters())
 
 

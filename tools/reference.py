@@ -4,9 +4,14 @@
     reference.py [--bin DIR] [--check]
 
 command_line.md comes from --help of every subcommand, tables.md from 'chakra list', cpp_api.md from the headers of the
-rooms that programs use. --check compares, and exits with 1 where a page differs.
+rooms that programs use. In errors.md the rows of tags that a source explains beside its code come from there, each
+
+    // `check.dep.cycle` (error): a node that waits for itself.
+
+--check compares, and exits with 1 where a page differs.
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -117,7 +122,40 @@ def cpp_api(_):
     return "\n".join(text)
 
 
-PAGES = {"command_line.md": command_line, "tables.md": tables, "cpp_api.md": cpp_api}
+def explained_tags():
+    """tag -> its row of errors.md, from the comments of the sources."""
+    rows = {}
+    for path in sorted(glob.glob(os.path.join(ROOT, "chakra", "*", "**", "*.cpp"), recursive=True)):
+        with open(path, encoding="utf-8") as file:
+            source = file.read()
+        for tag, severity, said in re.findall(r"^// `([a-z_]+\.[a-z_.]+)` \(([^)]*)\): ((?:.*\n)(?:// (?!`).*\n)*)", source, re.MULTILINE):
+            when = " ".join(line.removeprefix("//").strip() for line in said.splitlines()).removesuffix(".")
+            rows[tag] = f"| `{tag}` | {severity} | {when} |"
+    return rows
+
+
+def errors(_):
+    """The page as it is, with those rows; a new one comes after the last whose tag has most words in common with its own."""
+    with open(os.path.join(ROOT, "docs", "reference", "errors.md"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+
+    def tag_of(line):
+        found = re.match(r"\| `([a-z_.]+)`", line)
+        return found[1] if found else ""
+
+    for tag, row in explained_tags().items():
+        words, at = tag.split("."), [i for i, line in enumerate(lines) if tag_of(line) == tag]
+        if at:
+            lines[at[0]] = row
+            continue
+        while words and not at:
+            words.pop()
+            at = [i for i, line in enumerate(lines) if tag_of(line).startswith(".".join([*words, ""]))]
+        lines.insert(at[-1] + 1, row)
+    return "\n".join(lines)
+
+
+PAGES = {"command_line.md": command_line, "tables.md": tables, "cpp_api.md": cpp_api, "errors.md": errors}
 
 
 def main():

@@ -32,7 +32,7 @@ def read(path):
 
 
 # Error tags begin with one of these. They are stable, so they outlive the names of rooms.
-TAG_PREFIXES = ("analyze", "base", "check", "cli", "coll", "compat", "des", "device", "edit", "feed", "foreign", "gen", "io", "job",
+TAG_PREFIXES = ("analyze", "base", "calibrate", "check", "cli", "coll", "compat", "des", "device", "edit", "feed", "foreign", "gen", "io", "job",
                 "json", "link", "match", "net", "pytorch", "recording", "sim", "table", "trace", "view")
 
 

@@ -224,7 +224,7 @@ struct AnalysisRow {
   std::string_view description;
   Result<std::vector<NamedTable>> (*run)(const Job& job, Findings& findings);
 };
-extern const std::array<AnalysisRow, 12> kAnalyses;
+extern const std::span<const AnalysisRow> kAnalyses;
 
 /// Findings that say the same of several ranks as one of none. Cost: O(findings log findings).
 void join_ranks(Findings& findings);

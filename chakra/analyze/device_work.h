@@ -56,12 +56,4 @@ DeviceWork device_work(const Job& job, size_t rank);
 int64_t stream_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not said
 int64_t device_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not said
 
-// Each of these analyses has a file of its own and a row of kAnalyses.
-Result<std::vector<NamedTable>> kernels(const Job& job, Findings& findings);
-Result<std::vector<NamedTable>> operators(const Job& job, Findings& findings);
-Result<std::vector<NamedTable>> launches(const Job& job, Findings& findings);
-Result<std::vector<NamedTable>> queues(const Job& job, Findings& findings);
-Result<std::vector<NamedTable>> bandwidth(const Job& job, Findings& findings);
-Result<std::vector<NamedTable>> work(const Job& job, Findings& findings);
-
 }  // namespace chakra::analyze

@@ -142,6 +142,7 @@ Result<void> add_devices(const Trace& t, const DeviceWork& work, Tables& tables)
   return {};
 }
 
+// `analyze.scope` (finding): device operations that `--launched` leaves out.
 void find_left_out(const Trace& t, const DeviceWork& work, Findings& findings) {
   if (work.left_out > 0)
     findings.push_back({"analyze.scope", Severity::note, t.rank, -1,
@@ -152,6 +153,7 @@ void find_left_out(const Trace& t, const DeviceWork& work, Findings& findings) {
 
 }  // namespace
 
+// `analyze.no_device` (finding): no node runs on a device: no kernels, launches or queues.
 Result<std::vector<NamedTable>> kernels(const Job& job, Findings& findings) {
   Tables tables;
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {

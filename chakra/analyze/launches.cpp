@@ -63,6 +63,8 @@ int64_t correlation_of(const Trace& t, NodeId n, StringId name) {
   return -1;
 }
 
+// `analyze.no_launch` (finding): device operations whose launch is not recorded: the tables of launches and queue
+// lengths leave them out.
 void find_without_launch(const Trace& t, const DeviceWork& work, Findings& findings) {
   int64_t count = 0;
   Picoseconds time = 0;

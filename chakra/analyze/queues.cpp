@@ -75,6 +75,7 @@ std::vector<Table::Cell> summary(int64_t rank, int64_t device, int64_t stream, c
 
 }  // namespace
 
+// `analyze.graph_launch` (finding): device operations that graphs launched: queue lengths leave them out.
 Result<std::vector<NamedTable>> queues(const Job& job, Findings& findings) {
   Table lengths{"Queue lengths: launched operations that have not begun, at each change",
                 {{"rank", Kind::count},

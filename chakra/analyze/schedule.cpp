@@ -11,6 +11,12 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
+// `analyze.cycle` (1): a trace whose dependencies form a cycle.
+// `analyze.not_measured` (finding): no start times were measured: nodes are taken to run as early as their dependencies
+// allow.
+// `analyze.partly_measured` (finding): nodes without a measured start in a measured trace: they take no time.
+// `analyze.no_time` (finding): a trace without durations, such as a generator's with numbers of operations: simulate
+// it.
 Result<Schedule> schedule_of(const Trace& t, Findings& findings) {
   for (const trace::Defect& defect : t.defects)
     if (defect.kind == trace::Defect::Kind::self_dep)
@@ -60,6 +66,7 @@ Result<Schedule> schedule_of(const Trace& t, Findings& findings) {
   return s;
 }
 
+// `analyze.time` (finding): times add up to more than can be counted (27 days): sums stay there; also of `info`.
 void find_long_times(Picoseconds sum, int64_t rank, Findings& findings) {
   if (sum >= kLongestPs)
     findings.push_back({"analyze.time", Severity::warning, rank, -1,
@@ -90,6 +97,7 @@ Bound bound_of(const Trace& t, NodeId n) {
   return t.on_device(n) && (name.starts_with("Memcpy") || name.starts_with("Memset")) ? Bound::memory : Bound::compute;
 }
 
+// `analyze.sum` (1): parts that do not add up to their whole: a defect of the program, to be reported.
 Result<void> check_sum(std::string_view what, uint64_t whole, std::span<const uint64_t> parts) {
   unsigned __int128 sum = 0;
   for (const uint64_t part : parts) sum += part;

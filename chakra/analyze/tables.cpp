@@ -287,6 +287,7 @@ Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
 
 // ---- memory -------------------------------------------------------------------------------------------
 
+// `analyze.no_tensors` (finding): nodes name no tensors: the bytes live are not known.
 Result<std::vector<NamedTable>> memory(const Job& job, Findings& findings) {
   Table peaks{"Bytes of tensors live",
               {{"rank", Kind::count},
@@ -358,7 +359,11 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
 
 }  // namespace
 
-const std::array<AnalysisRow, 12> kAnalyses{{
+// Analyses that have a file of their own.
+using Analysis = Result<std::vector<NamedTable>>(const Job& job, Findings& findings);
+Analysis kernels, operators, launches, queues, bandwidth, work;
+
+constexpr AnalysisRow kAnalysisRows[] = {
     {"critical_path", "the chain of nodes that ends last, and what bounds it", critical_paths},
     {"time", "what overlaps, what communication is exposed, and why nothing runs", times},
     {"bytes", "what communication moves, by type, group and size", bytes},
@@ -371,7 +376,8 @@ const std::array<AnalysisRow, 12> kAnalyses{{
     {"queues", "launched operations that wait on each stream (measured traces)", queues},
     {"bandwidth", "bytes per second of measured collectives", bandwidth},
     {"work", "operations and bytes per second over the steps", work},
-}};
+};
+constinit const std::span<const AnalysisRow> kAnalyses = kAnalysisRows;
 
 void join_ranks(Findings& findings) {
   std::map<std::pair<std::string, std::string>, std::pair<size_t, int64_t>> seen;  // first, how often

@@ -66,6 +66,7 @@ Sums add_up(const Trace& t, const Schedule& s, const DeviceWork& work) {
 
 }  // namespace
 
+// `analyze.no_work` (finding): no node says how much work it is: operations per second are not known.
 Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
   Table table{"Work over the steps",
               {{"rank", Kind::count},

@@ -21,12 +21,15 @@ void add(LimitedFindings& findings, const Trace& t, std::string tag, Severity se
                 std::move(text)});
 }
 
+// `check.id.duplicate` (error): an id that is used twice.
 void ids_unique(const Trace& t, LimitedFindings& findings) {
   for (const Defect& d : t.defects)
     if (d.kind == Defect::Kind::duplicate_id)
       add(findings, t, "check.id.duplicate", Severity::error, d.node, fmt::format("the id {} is used before", d.id));
 }
 
+// `check.dep.dangling` (error): a dependency that is not in the file.
+// `check.ctrl.dangling` (warning): a caller that is not in the file.
 void dependencies_exist(const Trace& t, LimitedFindings& findings) {
   for (const Defect& d : t.defects) {
     if (d.kind == Defect::Kind::dangling_dep)
@@ -38,6 +41,7 @@ void dependencies_exist(const Trace& t, LimitedFindings& findings) {
   }
 }
 
+// `check.type.invalid` (error): a node without a valid type.
 void types_known(const Trace& t, LimitedFindings& findings) {
   for (NodeId n = 0; n < t.size(); ++n) {
     if (t.type[n] != NodeType::invalid) continue;
@@ -48,6 +52,8 @@ void types_known(const Trace& t, LimitedFindings& findings) {
   }
 }
 
+// `check.comm.size` (error): communication of more than 1 PiB.
+// `check.size.negative` (error): a negative number of bytes or operations.
 void sizes_sane(const Trace& t, LimitedFindings& findings) {
   for (NodeId n = 0; n < t.size(); ++n) {
     const trace::Comm* comm = t.comm(n);
@@ -60,6 +66,8 @@ void sizes_sane(const Trace& t, LimitedFindings& findings) {
       add(findings, t, "check.size.negative", Severity::error, d.node, "a number of bytes or operations is negative");
 }
 
+// `check.time.order` (warning): a node that began before what it waits for.
+// `check.duration.missing` (note): compute without duration or number of operations.
 void durations_sane(const Trace& t, LimitedFindings& findings) {
   NodeId timed = 0, untimed_work = trace::kNoNode;
   for (NodeId n = 0; n < t.size(); ++n) {
@@ -88,7 +96,11 @@ void collectives_agree(const trace::TraceSet&, const match::Matching& matching, 
 
 }  // namespace
 
-const std::array<RuleRow, 8> kRules{{
+// Rules that have a file of their own.
+using RuleOfJob = void(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
+RuleOfJob waits_refer_back, no_deadlock;
+
+constexpr RuleRow kRuleRows[] = {
     {"ids", "every id is used once", ids_unique, nullptr},
     {"dependencies", "every dependency is in the file", dependencies_exist, nullptr},
     {"types", "every node has a type", types_known, nullptr},
@@ -100,7 +112,8 @@ const std::array<RuleRow, 8> kRules{{
     {"waits", "who waits for a request comes after it, and every request is waited for", nullptr, waits_refer_back},
     {"deadlock", "no node waits for itself, on its rank or through collectives, messages and queues", nullptr,
      no_deadlock},
-}};
+};
+constinit const std::span<const RuleRow> kRules = kRuleRows;
 
 Findings prove(const trace::TraceSet& job, const match::Matching& matching) {
   Findings findings;

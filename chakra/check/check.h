@@ -1,7 +1,7 @@
 // Rules that a trace, or all traces of a job, must keep. A rule looks and reports; it changes nothing.
 #pragma once
 
-#include <array>
+#include <span>
 #include <string_view>
 
 #include "chakra/base/base.h"
@@ -17,7 +17,7 @@ struct RuleRow {
   void (*of_rank)(const trace::Trace& trace, LimitedFindings& findings);
   void (*of_job)(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
 };
-extern const std::array<RuleRow, 8> kRules;
+extern const std::span<const RuleRow> kRules;
 
 /// Applies all rules. At most `limit` findings per tag and rank are listed; one more then says how many there are.
 /// Errors first; of equal severity, in the order of the rules. Cost: O(nodes + edges), and that of match.

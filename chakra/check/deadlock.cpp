@@ -158,6 +158,9 @@ class Reporter {
 
 }  // namespace
 
+// `check.dep.cycle` (error): a node that waits for itself.
+// `check.deadlock` (error): ranks that wait for each other in a circle.
+// `check.deadlock.size` (warning): a job too large to look for circles.
 void no_deadlock(const trace::TraceSet& job, const match::Matching& matching, Findings& findings) {
   const std::optional<Communication> comms = order_ranks(job, matching, findings);
   if (!comms) return;

@@ -16,17 +16,11 @@ namespace chakra::check {
 std::vector<bool> joined(const trace::Trace& trace, std::span<const trace::NodeId> order,
                          std::span<const std::pair<trace::NodeId, trace::NodeId>> pairs, bool otherwise);
 
-/// check.wait.unknown, .early, .missing, .request
-void waits_refer_back(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
-
 /// Per rank: its communication in an order in which it can run.
 using Communication = std::vector<std::vector<trace::NodeId>>;
 /// Whether it works even if each rank runs one node after the other, in that order, always the lowest row that is
 /// ready: all rules hold then, so there is no circle. Cost: O(communication).
 bool runs_one_by_one(const trace::TraceSet& job, const match::Matching& matching, const Communication& comms);
-
-/// check.dep.cycle, check.deadlock, check.deadlock.size
-void no_deadlock(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
 
 /// The facts of a communication node: group and index, or sender, receiver, message_tag and index; else none.
 std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank,

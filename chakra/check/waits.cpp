@@ -83,6 +83,10 @@ std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& ma
   return {{"sender", from}, {"receiver", to}, {"message_tag", comm.tag}, {"index", int64_t{id - first}}};
 }
 
+// `check.wait.unknown` (error): a wait for a request that nobody starts.
+// `check.wait.early` (error): a wait that no dependency puts behind its request.
+// `check.wait.missing` (error): a request that no node waits for.
+// `check.wait.request` (error): a request's number that is used twice.
 /// A communication node may name the request that it starts (comm_request), another node the request that it waits
 /// for (comm_wait): docs/reference/formats/et.md.
 void waits_refer_back(const trace::TraceSet& job, const match::Matching& matching, Findings& findings) {

@@ -8,7 +8,12 @@ namespace chakra::cli {
 
 const std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 
-const std::array<CommandRow, 14> kCommands{{
+// Each has a file of its own.
+Syntax link_syntax(), check_syntax(), sim_syntax(), view_syntax(), import_syntax(), analyze_syntax(), diff_syntax(),
+    gen_syntax(), calibrate_syntax(), info_syntax(), convert_syntax(), pack_syntax(), unpack_syntax(), list_syntax(),
+    doctor_syntax();
+
+constexpr CommandRow kCommandRows[] = {
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
@@ -38,8 +43,14 @@ const std::array<CommandRow, 14> kCommands{{
     {"gen", "Make the traces of a described workload",
      "chakra gen step --preset llama3-405b --dp 1024 -o job         # 131,072 ranks in 16 classes\n"
      "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
+     "chakra gen serve --model llama3-70b --tp 8 --batch 16 -o job  # prefill, a step of decode\n"
      "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
      gen_syntax},
+    {"calibrate", "Fit devices and networks to measured times",
+     "chakra calibrate device --from gemm.csv.gz --device H100-SXM -o h100.json\n"
+     "chakra calibrate network --from all_reduce.log -o net.yml\n"
+     "chakra sim job/ --network net.yml --device h100.json",
+     calibrate_syntax},
     {"info", "Summarise traces", "chakra info traces/trace.0.et", info_syntax},
     {"convert", "Write traces in another form, with nothing lost",
      "chakra convert trace.0.et -o trace.0.json\n"
@@ -60,7 +71,8 @@ const std::array<CommandRow, 14> kCommands{{
      "chakra doctor recordings/    # the files, the missing files, the next command\n"
      "chakra doctor --repair job.chakra    # adding to it was interrupted, or it was cut",
      doctor_syntax},
-}};
+};
+constinit const std::span<const CommandRow> kCommands = kCommandRows;
 
 int report(const Error& error) {
   print_error("chakra: " + error.message() + "\n");

@@ -2,8 +2,8 @@
 // the command line.
 #pragma once
 
-#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +30,7 @@ struct CommandRow {
   std::string_view example;  ///< a worked example for --help
   Syntax (*syntax)();
 };
-extern const std::array<CommandRow, 14> kCommands;
+extern const std::span<const CommandRow> kCommands;
 extern const std::string_view kVersionText;  ///< "chakra 1.2.3"
 
 /// A command of mlcommons/chakra, as which this one can be called through a link of that name
@@ -46,7 +46,7 @@ struct NameRow {
   Result<Translated> (*translate)(const std::vector<std::string>& args);
   std::string (*flags)();  ///< for --help
 };
-extern const std::array<NameRow, 6> kNames;
+extern const std::span<const NameRow> kNames;
 /// By the last part of a path; null where it is none of them.
 const NameRow* find_name(std::string_view argv0);
 
@@ -83,21 +83,9 @@ Option expand_option(std::string& text);                  ///< --expand N[:RANK]
 Option ranks_option(std::string& text);                   ///< --ranks FIRST:COUNT
 Option max_error_option(std::optional<double>& percent);  ///< --max-error P
 
-// The rows of the table.
-Syntax link_syntax();
-Syntax check_syntax();
-Syntax sim_syntax();
-Syntax view_syntax();
-Syntax analyze_syntax();
-Syntax diff_syntax();
-Syntax info_syntax();
-Syntax convert_syntax();
-Syntax pack_syntax();
-Syntax unpack_syntax();
-Syntax list_syntax();
-Syntax import_syntax();
-Syntax gen_syntax();
-Syntax gen_cases_syntax();
-Syntax doctor_syntax();
+Syntax gen_cases_syntax();          ///< below `gen`
+Syntax gen_serve_syntax();          ///< likewise
+Syntax calibrate_device_syntax();   ///< below `calibrate`
+Syntax calibrate_network_syntax();  ///< likewise
 
 }  // namespace chakra::cli

@@ -37,7 +37,7 @@ Syntax convert_syntax() {
            {.names = "--to",
             .target = &options->to,
             .help = "Form of the output: " + job::known_forms(true) +
-                    ", or text (ASTRA-sim 1.0) of a job that is one; else told by its name",
+                    ", or text (ASTRA-sim 1.0, SimAI); else told by its name",
             .value = "FORM"}},
       .run = exits_with_zero([options] { return run_convert(*options); })};
 }

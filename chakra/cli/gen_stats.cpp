@@ -10,22 +10,11 @@
 namespace chakra::cli {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
-
-std::pair<size_t, size_t> fewest_and_most_nodes(const trace::ClassJob& job) {
-  const auto [least, most] =
-      std::minmax_element(job.classes.begin(), job.classes.end(),
-                          [](const trace::Trace& a, const trace::Trace& b) { return a.size() < b.size(); });
-  return {least->size(), most->size()};
-}
-
 const gen::ClassStats& fullest(const gen::StepStats& stats) {
   return *std::max_element(
       stats.classes.begin(), stats.classes.end(),
       [](const gen::ClassStats& a, const gen::ClassStats& b) { return a.memory.sum() < b.memory.sum(); });
 }
-
-int64_t whole(double bytes) { return std::llround(bytes); }
 
 Json memory_json(const gen::Memory& memory) {
   return {{"parameters", whole(memory.parameters)},
@@ -37,18 +26,14 @@ Json memory_json(const gen::Memory& memory) {
 
 }  // namespace
 
-std::string step_text(const std::string& folder, const gen::StepOptions& step, const trace::ClassJob& job,
-                      const gen::StepStats& stats) {
-  const auto [least, most] = fewest_and_most_nodes(job);
+std::string step_text(const job::GeneratedJob& files, const gen::StepOptions& step, const gen::StepStats& stats) {
   std::string shape = fmt::format("tp {} x pp {} x dp {}", step.tp, step.pp, step.dp);
   if (step.cp > 1) shape = fmt::format("tp {} x cp {} x pp {} x dp {}", step.tp, step.cp, step.pp, step.dp);
   if (step.ep > 1) shape += fmt::format("; ep {}", step.ep);
-  return fmt::format(
-      "{}: {} ranks ({}) in {} classes, {} to {} nodes each\n"
-      "{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}{}\n",
-      folder.empty() ? "step" : folder, show_count(static_cast<int64_t>(job.ranks.size())), shape, job.classes.size(),
-      show_count(least), show_count(most), static_cast<double>(stats.parameters), stats.tokens, stats.operations,
-      show_percent(stats.bubble), stats.bubble_depends ? " where forward and both gradients take the same time" : "");
+  return to_text(files, shape) +
+         fmt::format("{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}{}\n",
+                     static_cast<double>(stats.parameters), stats.tokens, stats.operations, show_percent(stats.bubble),
+                     stats.bubble_depends ? " where forward and both gradients take the same time" : "");
 }
 
 std::string stats_text(const gen::StepStats& stats, double device_memory_gib) {
@@ -70,28 +55,56 @@ std::string stats_text(const gen::StepStats& stats, double device_memory_gib) {
   line("activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight");
   line("working", m.working, "of the part at work: computed again, gathered, not yet reduced");
   line("sum", m.sum(), m.sum() <= device_memory_gib * kGib ? "fits into the device" : "does not fit into the device");
-  table::Table table{"",
-                     {{"rank", table::Table::Kind::text},
-                      {"group", table::Table::Kind::text},
-                      {"type", table::Table::Kind::text},
-                      {"count", table::Table::Kind::text},
-                      {"buffers", table::Table::Kind::text},
-                      {"sent with a ring", table::Table::Kind::text}},
-                     {}};
+  RankTables tables;
   for (const gen::ClassStats& rank : stats.classes)
-    for (const gen::Communication& c : rank.communication)
-      table.rows.push_back({fmt::format("{} ({} alike)", rank.first_rank, rank.ranks), c.group, c.type,
-                            show_count(c.count), fmt::format("{:.4f} GiB", c.bytes / kGib),
-                            fmt::format("{:.4f} GiB", c.wire_bytes / kGib)});
-  return text + "\n" + view::to_text(table, SIZE_MAX);
+    tables.add(fmt::format("{} ({} alike)", rank.first_rank, rank.ranks), rank.communication, rank.storage);
+  return text + tables.text();
 }
 
-Json step_json(const std::string& folder, const trace::ClassJob& job, const gen::StepStats& stats) {
-  const auto [least, most] = fewest_and_most_nodes(job);
-  Json json;
-  if (!folder.empty()) json["folder"] = folder;
-  json["classes"] = job.classes.size();
-  json["nodes_per_rank"] = {{"least", least}, {"most", most}};
+RankTables::RankTables() {
+  for (const char* name : {"rank", "group", "type", "count", "buffers", "sent with a ring"})
+    communication_.columns.push_back({name, table::Table::Kind::text});
+  for (const char* name : {"rank", "tier", "kind", "count", "bytes"})
+    storage_.columns.push_back({name, table::Table::Kind::text});
+}
+
+void RankTables::add(const std::string& ranks, const std::vector<gen::Communication>& communication,
+                     const std::vector<gen::StorageSum>& storage) {
+  for (const gen::Communication& c : communication)
+    communication_.rows.push_back({ranks, c.group, c.type, show_count(c.count),
+                                   fmt::format("{:.4f} GiB", c.bytes / kGib),
+                                   fmt::format("{:.4f} GiB", c.wire_bytes / kGib)});
+  for (const gen::StorageSum& io : storage)
+    storage_.rows.push_back({ranks, io.tier, io.kind, show_count(io.count), show_count(whole(io.bytes))});
+}
+
+std::string RankTables::text() const {
+  std::string text;
+  if (!communication_.rows.empty()) text += "\n" + view::to_text(communication_, SIZE_MAX);
+  if (!storage_.rows.empty()) text += "\n" + view::to_text(storage_, SIZE_MAX);
+  return text;
+}
+
+Json communication_json(const std::vector<gen::Communication>& communication) {
+  Json json = Json::array();
+  for (const gen::Communication& c : communication)
+    json.push_back({{"group", c.group},
+                    {"type", c.type},
+                    {"count", c.count},
+                    {"bytes", whole(c.bytes)},
+                    {"wire_bytes", whole(c.wire_bytes)}});
+  return json;
+}
+
+Json storage_json(const std::vector<gen::StorageSum>& storage) {
+  Json json = Json::array();
+  for (const gen::StorageSum& io : storage)
+    json.push_back({{"tier", io.tier}, {"io_kind", io.kind}, {"count", io.count}, {"bytes", whole(io.bytes)}});
+  return json;
+}
+
+Json step_json(const job::GeneratedJob& files, const gen::StepStats& stats) {
+  Json json = to_json(files);
   json["parameters"] = stats.parameters;
   json["active_parameters"] = stats.active_parameters;
   json["tokens"] = stats.tokens;
@@ -101,21 +114,15 @@ Json step_json(const std::string& folder, const trace::ClassJob& job, const gen:
   json["surplus"] = Json::array();
   for (const gen::Surplus& row : stats.surplus)
     json["surplus"].push_back({{"name", row.name}, {"operations", row.operations}});
-  json["rank_count"] = job.ranks.size();
+  json["rank_count"] = files.ranks;
   for (const gen::ClassStats& rank : stats.classes) {
-    Json communication = Json::array();
-    for (const gen::Communication& c : rank.communication)
-      communication.push_back({{"group", c.group},
-                               {"type", c.type},
-                               {"count", c.count},
-                               {"bytes", whole(c.bytes)},
-                               {"wire_bytes", whole(c.wire_bytes)}});
     json["ranks"].push_back({{"first_rank", rank.first_rank},
                              {"count", rank.ranks},
                              {"parameters", whole(rank.parameters)},
                              {"operations", rank.operations},
                              {"memory_per_rank", memory_json(rank.memory)},
-                             {"communication", communication}});
+                             {"communication", communication_json(rank.communication)}});
+    if (!rank.storage.empty()) json["ranks"].back()["storage"] = storage_json(rank.storage);
   }
   return json;
 }

@@ -1,18 +1,35 @@
-// What 'chakra gen step' says of a step, as text and as JSON.
+// What generators say of a job, as text and as JSON.
 #pragma once
 
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "chakra/cli/cli.h"
 #include "chakra/gen/gen.h"
 
 namespace chakra::cli {
 
-/// Two lines: ranks and nodes, parameters and operations. `folder`: empty where nothing was written.
-std::string step_text(const std::string& folder, const gen::StepOptions& step, const trace::ClassJob& job,
-                      const gen::StepStats& stats);
+/// Two lines: ranks and nodes, parameters and operations.
+std::string step_text(const job::GeneratedJob& files, const gen::StepOptions& step, const gen::StepStats& stats);
 /// Parameters, operations, communication and memory, each with its formula.
 std::string stats_text(const gen::StepStats& stats, double device_memory_gib);
-Json step_json(const std::string& folder, const trace::ClassJob& job, const gen::StepStats& stats);
+Json step_json(const job::GeneratedJob& files, const gen::StepStats& stats);
+
+/// What ranks of each class send, read and write.
+class RankTables {
+ public:
+  RankTables();
+  void add(const std::string& ranks, const std::vector<gen::Communication>& communication,
+           const std::vector<gen::StorageSum>& storage);
+  std::string text() const;  ///< each table after an empty line; those without rows are left out
+
+ private:
+  table::Table communication_, storage_;
+};
+Json communication_json(const std::vector<gen::Communication>& communication);
+Json storage_json(const std::vector<gen::StorageSum>& storage);
+inline constexpr double kGib = 1024.0 * 1024 * 1024;
+inline int64_t whole(double bytes) { return std::llround(bytes); }
 
 }  // namespace chakra::cli

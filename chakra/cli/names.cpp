@@ -217,7 +217,7 @@ std::string help_of(std::span<const Flag> flags) {
 }  // namespace
 
 // cmake/install.cmake reads the names from these lines.
-const std::array<NameRow, 6> kNames{{
+constexpr NameRow kNameRows[] = {
     {"chakra_trace_link", "Link the recordings of a rank: chakra link", trace_link, [] { return help_of(kLinkFlags); }},
     {"chakra_converter",
      "Make traces of other tools' files: chakra convert, chakra import; the first word is PyTorch or Text", converter,
@@ -229,7 +229,8 @@ const std::array<NameRow, 6> kNames{{
     {"chakra_jsonizer", "Write a trace as JSON: chakra convert", jsonizer, [] { return help_of(kFileFlags); }},
     {"chakra_timeline_visualizer", "Make a timeline of a simulator's CSV: chakra view", timeline_visualizer,
      [] { return help_of(kTimelineFlags); }},
-}};
+};
+constinit const std::span<const NameRow> kNames = kNameRows;
 
 const NameRow* find_name(std::string_view argv0) {
   const std::string_view name = argv0.substr(argv0.rfind('/') + 1);

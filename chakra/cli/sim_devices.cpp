@@ -1,6 +1,7 @@
 #include "chakra/cli/sim_devices.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "chakra/device/device.h"
 
@@ -22,6 +23,16 @@ Table list_devices() {
     for (size_t at = 0; (at = names.find('|', at)) != std::string::npos; at += 2) names.replace(at, 1, ", ");
     cells.insert(cells.end(), {number(row.gb_per_s), number(row.memory_gb), names, std::string(row.source)});
     table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+Table list_kernels() {
+  Table table{"", {}, {}};
+  for (const char* column : {"kernel", "sizes", "what it is"}) table.columns.push_back({column, Table::Kind::text});
+  for (const device::KernelKind& row : device::kKernelKinds) {
+    const std::span sizes(row.sizes.data(), row.size());
+    table.rows.push_back({std::string(row.name), fmt::format("{}", fmt::join(sizes, ", ")), std::string(row.meaning)});
   }
   return table;
 }

@@ -1,4 +1,4 @@
-// The table of devices.
+// The tables of devices and of their kernels.
 #pragma once
 
 #include "chakra/table/table.h"
@@ -7,5 +7,7 @@ namespace chakra::cli {
 
 /// The rows of 'chakra list devices'.
 table::Table list_devices();
+/// The rows of 'chakra list kernels'.
+table::Table list_kernels();
 
 }  // namespace chakra::cli

@@ -6,6 +6,7 @@
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/check/check.h"
+#include "chakra/device/device.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
 #include "chakra/sim/sim.h"
@@ -67,6 +68,28 @@ TEST(GeneratedStep, IsTheSameAsTheFilesOfAllItsRanks) {
   }
 }
 
+/// The work that follows from a node's kernel and sizes is the node's. Returns how many nodes have a kernel.
+size_t expect_kernels_to_have_their_work(const trace::ClassJob& job, const std::string& shape) {
+  size_t found = 0;
+  for (const trace::Trace& t : job.classes) {
+    const StringId name = t.strings.find("kernel");
+    for (trace::NodeId n = 0; n < t.size(); ++n) {
+      const trace::Attrs::Range attrs = t.attrs_of(n);
+      for (auto at = attrs.begin(); at != attrs.end(); ++at) {
+        const trace::Attr attr = *at;
+        if (name == 0 || attr.name != name) continue;
+        const auto kernel = device::parse_kernel(attr.text().value());
+        if (!kernel) return ADD_FAILURE() << *attr.text(), 0;
+        ++found;
+        EXPECT_EQ(static_cast<double>(t.num_ops[n]), kernel->kind->ops(kernel->sizes)) << t.name_of(n) << shape;
+        EXPECT_EQ(static_cast<double>(t.tensor_bytes[n]), 2 * kernel->kind->elements(kernel->sizes))
+            << t.name_of(n) << " " << *attr.text() << shape;
+      }
+    }
+  }
+  return found;
+}
+
 /// Experts, context, schedules: the check proves the job, and it simulates to the end.
 TEST(GeneratedStep, OfRandomMeshesIsProvenAndRuns) {
   Prng random(5);
@@ -100,6 +123,7 @@ TEST(GeneratedStep, OfRandomMeshesIsProvenAndRuns) {
     ++made;
     const std::string shape =
         fmt::format("{}: tp {} cp {} dp {} pp {} ep {} etp {} {}", i, o.tp, o.cp, o.dp, o.pp, o.ep, o.etp, o.schedule);
+    EXPECT_GT(expect_kernels_to_have_their_work(*job, shape), 0U);
     const trace::TraceSet all = trace::expand(*job);
     const Findings findings = check::check(all);
     EXPECT_TRUE(findings.empty()) << shape << " " << findings.size() << " "

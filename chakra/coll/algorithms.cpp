@@ -1,9 +1,16 @@
 // The table of algorithms.
 #include "chakra/coll/algorithms.h"
 
-#include <array>
-
 namespace chakra::coll {
+
+// Each pair has a file of its own, named after the algorithm.
+using OutlineOf = Outline(const Operation& op, const Place& place);
+using RoundOf = void(const Outline& o, uint32_t k, uint32_t senders, Round& head, Moves& moves);
+OutlineOf ring, bidirectional_ring, direct, halving_doubling, double_binary_tree, tree, binary_tree, chain, linear,
+    pairwise, bruck, dissemination, hierarchical;
+RoundOf ring_round, bidirectional_ring_round, direct_round, halving_doubling_round, pipelined_tree_round, tree_round,
+    chain_round, linear_round, pairwise_round, bruck_round, dissemination_round, hierarchical_round;
+
 namespace {
 
 constexpr uint32_t bit(CommType type) { return 1u << static_cast<unsigned>(type); }
@@ -14,7 +21,7 @@ constexpr uint32_t kRooted =
     bit(CommType::broadcast) | bit(CommType::reduce) | bit(CommType::gather) | bit(CommType::scatter);
 
 /// In the cost, K = ceil(log2 n); p pieces of at least 128 KiB, at most 64.
-constexpr std::array<AlgorithmRow, 13> kRows{{
+constexpr AlgorithmRow kAlgorithmRows[] = {
     {"ring", "each member passes blocks on to the next one",
      "all-reduce 2 (n-1) (L + S/(n B)); reduce-scatter (n-1) (L + S/(n B)); all-gather (n-1) (L + S/B); "
      "all-to-all (n-1) L + (n-1) S/(2 B)",
@@ -58,15 +65,16 @@ constexpr std::array<AlgorithmRow, 13> kRows{{
      "members that fill a grid of two or more dimensions",
      "per chunk and dimension ring's, or direct's on FullyConnected, for the part that is left; c chunks overlap",
      kSums | bit(CommType::all_gather) | bit(CommType::all_to_all), false, true, hierarchical, hierarchical_round},
-}};
+};
 
 }  // namespace
 
-constinit const std::span<const AlgorithmRow> kAlgorithms = kRows;
+constinit const std::span<const AlgorithmRow> kAlgorithms = kAlgorithmRows;
 
 const AlgorithmRow* find_algorithm(std::string_view name) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const auto& r) { return r.name == name; });
-  return row == kRows.end() ? nullptr : &*row;
+  for (const AlgorithmRow& row : kAlgorithmRows)
+    if (row.name == name) return &row;
+  return nullptr;
 }
 
 }  // namespace chakra::coll

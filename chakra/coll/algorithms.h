@@ -1,5 +1,4 @@
-// What the algorithms share: the functions of their rows, each pair in a file of its own, and small arithmetic on
-// members and blocks.
+// What the algorithms share: small arithmetic on members and blocks.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +11,6 @@ namespace chakra::coll {
 
 using trace::CommType;
 using Moves = std::vector<Move>;
-
-using OutlineOf = Outline(const Operation& op, const Place& place);
-using RoundOf = void(const Outline& o, uint32_t k, uint32_t senders, Round& head, Moves& moves);
-
-OutlineOf ring, bidirectional_ring, direct, halving_doubling, double_binary_tree, tree, binary_tree, chain, linear,
-    pairwise, bruck, dissemination, hierarchical;
-RoundOf ring_round, bidirectional_ring_round, direct_round, halving_doubling_round, pipelined_tree_round, tree_round,
-    chain_round, linear_round, pairwise_round, bruck_round, dissemination_round, hierarchical_round;
 
 /// The grid that ascending ranks fill: each combination of the coordinates that occur, once. Dimensions in which
 /// they do not differ are left out; empty where the ranks are not a grid.

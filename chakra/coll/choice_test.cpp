@@ -36,6 +36,18 @@ TEST(Selection, IsReadable) {
             "all_reduce: 0-64KiB tree, 64KiB- ring\nbroadcast: 1KB-2KB chain, 0-1KB tree\nall_to_all: bruck\n");
 }
 
+TEST(Selection, AnAlgorithmAloneIsForAllThatItCanDo) {
+  const net::Fabric net = fabric(TopologyKind::ring, 8);
+  const auto parsed = parse_selection("ring; alltoall: 0-1KiB bruck");
+  ASSERT_TRUE(parsed) << parsed.error().message();
+  for (size_t t = 0; t < trace::kCommTypeNames.size(); ++t) {
+    const auto type = static_cast<CommType>(t);
+    const bool ruled = by_rule(*parsed, {type, 1024, 0, {}}, Place{&net, first_ranks(8)}) == find_algorithm("ring");
+    EXPECT_EQ(ruled, find_algorithm("ring")->does(type)) << trace::kCommTypeNames[t];
+  }
+  EXPECT_EQ(chosen(*parsed, CommType::all_to_all, 1023, net), "bruck");
+}
+
 TEST(Selection, RulesHoldWhereTheyCan) {
   const net::Fabric line = fabric(TopologyKind::ring, 8);
   const std::vector<uint64_t> splits(64, 1);
@@ -156,7 +168,8 @@ TEST(Selection, ComesBackFromItsDescription) {
 
 TEST(Selection, SaysWhatIsWrongAndWhere) {
   const auto tag = [](std::string_view text) { return chakra::testing::tag_of(parse_selection(text)); };
-  EXPECT_EQ(tag("ring"), "coll.selection.syntax");
+  EXPECT_EQ(tag("rung"), "coll.selection.syntax");
+  EXPECT_EQ(tag("ring, tree"), "coll.selection.syntax");
   EXPECT_EQ(tag("allreduce:"), "coll.selection.syntax");
   EXPECT_EQ(tag("allreduce: ring,,tree"), "coll.selection.syntax");
   EXPECT_EQ(tag("allreduce: 0-1KiB"), "coll.selection.algorithm");

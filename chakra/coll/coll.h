@@ -184,7 +184,8 @@ struct Selection {
 
 /// "allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", on one line or several, `#` begins a comment. Names of
 /// operations as in the schema, in any case, with or without "_" and
-/// "-". Sizes in B, KiB, MiB, GiB, TiB or KB, MB, GB, TB.
+/// "-". Sizes in B, KiB, MiB, GiB, TiB or KB, MB, GB, TB. An algorithm alone, "ring", is for every operation that it
+/// can do, after what is said of each.
 /// Errors, with the line: coll.selection.syntax, .type, .algorithm, .size. O(text).
 Result<Selection> parse_selection(std::string_view text, std::string file = "collectives");
 
@@ -264,6 +265,11 @@ struct Choice {
 /// Requires a known type. Cost: that of a plan and its price for each candidate; keep the answer for operations that
 /// repeat.
 Choice choose(const Selection& selection, const Operation& op, const Place& place, double close = 1.005);
+
+/// What the network's fits (net::CollectiveFit) say that an operation takes from when the last member has come, or none
+/// where they say nothing: another operation, uneven splits, members that differ in several dimensions. O(members +
+/// fits).
+std::optional<net::FittedTime> fitted_time(const Operation& op, const Place& place);
 
 /// The members in an order in which those that follow each other are near: along a line of links there and back, in a
 /// graph from each to the nearest one that is left. Empty where the group lists them so already. Cost: O(members^2)

@@ -82,6 +82,18 @@ std::string known(CommType type) {
   return names;
 }
 
+/// An algorithm alone is for every operation that it can do.
+Result<std::vector<Rule>> rules_of_all(std::string_view name, const ::chakra::Place& place) {
+  const AlgorithmRow* const row = find_algorithm(name);
+  if (!row)
+    return fail(Code::bad_input, "coll.selection.syntax",
+                fmt::format("{} is neither an algorithm nor an operation, ':' and algorithms", quote(name)), place);
+  std::vector<Rule> rules;
+  for (size_t t = 0; t < trace::kCommTypeNames.size(); ++t)
+    if (const auto type = static_cast<CommType>(t); row->does(type)) rules.push_back({type, 0, UINT64_MAX, row});
+  return rules;
+}
+
 /// "0-64KiB tree", "64KiB- ring", "ring"
 Result<Rule> parse_rule(CommType type, std::string_view text, const ::chakra::Place& place) {
   const auto error = [&](const char* tag, std::string sentence) {
@@ -120,6 +132,7 @@ Result<Rule> parse_rule(CommType type, std::string_view text, const ::chakra::Pl
 
 Result<Selection> parse_selection(std::string_view text, std::string file) {
   Selection selection;
+  std::vector<Rule> of_all;  // what is said of an operation comes first
   ::chakra::Place place{std::move(file), -1, 0};
   while (!text.empty()) {
     std::string_view line = cut(text, "\n");
@@ -129,9 +142,11 @@ Result<Selection> parse_selection(std::string_view text, std::string file) {
       std::string_view statement = trim(cut(line, ";"));
       if (statement.empty()) continue;
       const size_t colon = statement.find(':');
-      if (colon == std::string_view::npos)
-        return fail(Code::bad_input, "coll.selection.syntax",
-                    fmt::format("{} without ':' between the operation and its algorithms", quote(statement)), place);
+      if (colon == std::string_view::npos) {
+        CHAKRA_ASSIGN(const std::vector<Rule> rules, rules_of_all(statement, place));
+        of_all.insert(of_all.end(), rules.begin(), rules.end());
+        continue;
+      }
       const std::string_view name = trim(statement.substr(0, colon));
       const auto type = parse_type(name);
       if (!type) {
@@ -148,6 +163,7 @@ Result<Selection> parse_selection(std::string_view text, std::string file) {
       } while (!statement.empty());
     }
   }
+  selection.rules.insert(selection.rules.end(), of_all.begin(), of_all.end());
   return selection;
 }
 

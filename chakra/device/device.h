@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/device/kernels.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::device {
@@ -34,6 +35,7 @@ struct Device {
   double memory_bytes = 0;                 ///< 0: not said
   std::vector<std::string> recorded_as{};  ///< its names in recordings
   std::string source{};                    ///< of the numbers
+  std::vector<KernelTable> kernels{};      ///< measured; one for a kernel and element type
 };
 
 /// A row of the table, in the units of data sheets.
@@ -45,7 +47,7 @@ struct DeviceRow {
   std::string_view recorded_as;  ///< names without the vendor's and family's, split by |
   std::string_view source;
 };
-extern const std::array<DeviceRow, 53> kDevices;
+extern const std::span<const DeviceRow> kDevices;
 
 Device device(const DeviceRow& row);
 

@@ -51,7 +51,110 @@ Result<void> read_names(const Spec& value, Device& device) {
   return {};
 }
 
+// ---- measured kernels ----------------------------------------------------------------------------------------------
+
+constexpr double kMostSize = 1e15, kMostUs = 1e12, kMostTimes = 1e6;
+
+/// A number from `least` to `most`.
+Result<double> within(const Spec& value, std::string_view key, double least, double most) {
+  CHAKRA_ASSIGN(const double number, value.number());
+  if (!(number >= least && number <= most))
+    return value.error("device.file.value", fmt::format("{} is {}; it is at least {:g} and at most {:g}", quote(key),
+                                                        quote(value.scalar), least, most));
+  return number;
+}
+
+Result<void> read_error(const Spec& value, KernelError& error) {
+  for (const auto& [key, of] : value.fields) {
+    if (key == "worst-of") {
+      CHAKRA_ASSIGN(error.worst_of, of.string());
+      continue;
+    }
+    double* const to = key == "random"     ? &error.random
+                       : key == "block"    ? &error.block
+                       : key == "worst"    ? &error.worst
+                       : key == "roofline" ? &error.roofline
+                                           : nullptr;
+    if (!to)
+      return of.error("device.file.key",
+                      fmt::format("the key {} is not known; an error has 'random', 'block', 'worst', "
+                                  "'worst-of' and 'roofline'",
+                                  quote(key)));
+    CHAKRA_ASSIGN(*to, within(of, key, 0, 1e9));
+  }
+  return {};
+}
+
+Result<std::vector<MeasuredKernel>> read_measured(const Spec& value, const KernelKind& kind) {
+  std::vector<MeasuredKernel> measured;
+  for (const Spec& row : value.items) {
+    if (row.items.size() != kind.size() + 1)
+      return row.error("device.file.value",
+                       fmt::format("a measured {} is {} sizes and microseconds", quote(kind.name), kind.size()));
+    MeasuredKernel m;
+    for (size_t i = 0; i < kind.size(); ++i) {
+      CHAKRA_ASSIGN(m.sizes[i], within(row.items[i], kind.sizes[i], 1, kMostSize));
+    }
+    CHAKRA_ASSIGN(const double us, within(row.items.back(), "microseconds", 1e-6, kMostUs));
+    m.seconds = us * kMicro;
+    measured.push_back(m);
+  }
+  return measured;
+}
+
+Result<void> read_kernel_number(const std::string& key, const Spec& value, KernelConstants& constants) {
+  double* const to = key == "ops-time"     ? &constants.ops_time
+                     : key == "bytes-time" ? &constants.bytes_time
+                     : key == "fixed-us"   ? &constants.fixed_s
+                                           : nullptr;
+  if (!to)
+    return value.error("device.file.key",
+                       fmt::format("the key {} is not known; a kernel has 'kernel', 'type', 'sizes', 'ops-time', "
+                                   "'bytes-time', 'fixed-us', 'error', 'source' and 'measured'",
+                                   quote(key)));
+  CHAKRA_ASSIGN(*to,
+                within(value, key, key == "bytes-time" ? 1e-12 : 0, to == &constants.fixed_s ? kMostUs : kMostTimes));
+  if (to == &constants.fixed_s) *to *= kMicro;
+  return {};
+}
+
+Result<void> read_kernel(const Spec& spec, Device& device) {
+  for (const char* needed : {"kernel", "type", "measured"})
+    if (!spec.find(needed)) return spec.error("device.file.key", fmt::format("a kernel needs {}", quote(needed)));
+  CHAKRA_ASSIGN(const std::string name, spec.find("kernel")->string());
+  const KernelKind* kind = find_kernel_kind(name);
+  if (!kind)
+    return spec.error("device.file.value",
+                      fmt::format("the kernel {} is not known ('chakra list kernels')", quote(name)));
+  CHAKRA_ASSIGN(const std::string type_name, spec.find("type")->string());
+  const DType type = trace::dtype_of(type_name);
+  if (type == DType::unknown)
+    return spec.error("device.file.value", fmt::format("the element type {} is not known", quote(type_name)));
+  if (const KernelTable* other = find_table(device, name, type); other && other->type() == type)
+    return spec.error("device.file.value", fmt::format("two tables of {} in {}", quote(name), type_name));
+  KernelConstants constants;
+  std::optional<KernelError> error;
+  std::string source;
+  for (const auto& [key, value] : spec.fields) {
+    if (key == "kernel" || key == "type" || key == "measured" || key == "sizes") continue;
+    if (key == "error") {
+      CHAKRA_TRY(read_error(value, error.emplace()));
+    } else if (key == "source") {
+      CHAKRA_ASSIGN(source, value.string());
+    } else {
+      CHAKRA_TRY(read_kernel_number(key, value, constants));
+    }
+  }
+  CHAKRA_ASSIGN(const std::vector<MeasuredKernel> measured, read_measured(*spec.find("measured"), *kind));
+  if (measured.empty()) return spec.error("device.file.value", fmt::format("nothing is measured of {}", quote(name)));
+  device.kernels.emplace_back(device, name, type, constants, measured);
+  device.kernels.back().source = source;
+  device.kernels.back().error = error;
+  return {};
+}
+
 Result<void> read_field(const std::string& key, const Spec& value, Device& device) {
+  if (key == "kernels") return {};  // they need the peaks
   if (key == "peaks") return read_peaks(value, device);
   if (key == "recorded-as") return read_names(value, device);
   if (key == "memory-bandwidth") {
@@ -68,7 +171,7 @@ Result<void> read_field(const std::string& key, const Spec& value, Device& devic
   }
   return value.error("device.file.key",
                      fmt::format("the key {} is not known; a device has 'name', 'peaks', 'memory-bandwidth', 'memory', "
-                                 "'recorded-as' and 'source'",
+                                 "'recorded-as', 'source' and 'kernels'",
                                  quote(key)));
 }
 
@@ -81,6 +184,8 @@ Result<Device> load(const std::string& path) {
   for (const auto& [key, value] : spec.fields) CHAKRA_TRY(read_field(key, value, device));
   for (const char* needed : {"name", "peaks", "memory-bandwidth"})
     if (!spec.find(needed)) return spec.error("device.file.key", fmt::format("a device needs {}", quote(needed)));
+  if (const Spec* kernels = spec.find("kernels"))
+    for (const Spec& kernel : kernels->items) CHAKRA_TRY(read_kernel(kernel, device));
   return device;
 }
 

@@ -5,7 +5,7 @@
 namespace chakra::device {
 
 // 10^12 operations/s:        f64    f32    tf32   f16     bf16    f8      f4    i8;       GB/s, GB
-const std::array<DeviceRow, 53> kDevices{{
+constexpr DeviceRow kDeviceRows[] = {
     {"P100-SXM2", {5.3, 10.6, 0, 21.2, 0, 0, 0, 0}, 732, 16, "P100-SXM2-16GB", "NVIDIA Tesla P100 data sheet, 2016"},
     {"P100-PCIe",
      {4.7, 9.3, 0, 18.7, 0, 0, 0, 0},
@@ -204,6 +204,7 @@ const std::array<DeviceRow, 53> kDevices{{
      288,
      "MI355X VF",
      "AMD Instinct MI355X product page, 2025 (f4: the CDNA 4 white paper has 10,000)"},
-}};
+};
+constinit const std::span<const DeviceRow> kDevices = kDeviceRows;
 
 }  // namespace chakra::device

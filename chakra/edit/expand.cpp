@@ -22,40 +22,6 @@ bool has(const Members& members, int64_t rank) {
   return std::find(members.begin(), members.end(), rank) != members.end();
 }
 
-Trace copy_of(const Trace& t, int64_t rank) {
-  Trace copy;
-  copy.file = t.file;
-  copy.rank = rank;
-  copy.says_rank = true;
-  copy.base_ns = t.base_ns;
-  for (StringId s = 0; s < t.strings.size(); ++s) copy.strings.intern(t.strings[s]);
-  copy.id = t.id;
-  copy.name = t.name;
-  copy.type = t.type;
-  copy.flags = t.flags;
-  copy.start_ps = t.start_ps;
-  copy.dur_ps = t.dur_ps;
-  copy.part_of = t.part_of;
-  copy.lane = t.lane;
-  copy.comm_row = t.comm_row;
-  copy.io_row = t.io_row;
-  copy.attr_begin = t.attr_begin;
-  copy.num_ops = t.num_ops;
-  copy.tensor_bytes = t.tensor_bytes;
-  copy.op_dtype = t.op_dtype;
-  copy.deps = t.deps;
-  copy.ctrl = t.ctrl;
-  copy.lanes = t.lanes;
-  copy.comms = t.comms;
-  copy.ios = t.ios;
-  copy.attrs = t.attrs;
-  copy.groups = t.groups;
-  copy.metadata = t.metadata;
-  copy.defects = t.defects;
-  trace::assert_whole(copy);
-  return copy;
-}
-
 class Expansion {
  public:
   Expansion(trace::TraceSet& job, match::GroupTable& groups, int64_t ranks, int64_t like)
@@ -138,7 +104,9 @@ class Expansion {
   }
 
   Result<Trace> make(const Trace& like, int64_t rank) {
-    Trace t = copy_of(like, rank);
+    Trace t = like;
+    t.rank = rank;
+    t.says_rank = true;
     absl::flat_hash_map<StringId, StringId> group_of;
     for (NodeId n = 0; n < t.size(); ++n) {
       if (!trace::is_comm(t.type[n]) || t.comm_row[n] == trace::kNoRow) continue;

@@ -46,6 +46,15 @@ bool same_attrs(const Trace& a, const Trace& b, NodeId n) {
   return at == left.end() && other == right.end();
 }
 
+/// The first column that is an attribute of its own and differs; "" if none does.
+std::string_view different_attribute_column(const Trace& a, const Trace& b, NodeId n) {
+  std::string_view first;
+  trace::each_column([&](const auto& row) {
+    if (row.is_attribute() && first.empty() && row.of(a, n) != row.of(b, n)) first = row.wire;
+  });
+  return first;
+}
+
 }  // namespace
 
 std::string difference(const Trace& a, const Trace& b) {
@@ -70,9 +79,8 @@ std::string difference(const Trace& a, const Trace& b) {
     const trace::Lane& lane = t.lanes[t.lane[n]];
     return std::tuple(static_cast<int>(lane.kind), lane.process, lane.index);
   };
-  const auto work = [](std::span<const uint64_t> column, NodeId n) { return n < column.size() ? column[n] : 0; };
   for (NodeId n = 0; n < a.size(); ++n) {
-    const auto differs = [&](const char* what) {
+    const auto differs = [&](std::string_view what) {
       return fmt::format("rank {}, node {}: the {} differs", a.rank, a.id[n], what);
     };
     if (a.id[n] != b.id[n]) return differs("id");
@@ -83,9 +91,8 @@ std::string difference(const Trace& a, const Trace& b) {
     if (((a.flags[n] ^ b.flags[n]) & (trace::kOnCpu | trace::kSaysCpuOrNot)) != 0) return differs("is_cpu_op");
     if (a.part_of[n] != b.part_of[n]) return differs("part_of");
     if (lane_of(a, n) != lane_of(b, n)) return differs("lane");
-    if (work(a.num_ops, n) != work(b.num_ops, n)) return differs("num_ops");
-    if (work(a.tensor_bytes, n) != work(b.tensor_bytes, n)) return differs("tensor_size");
-    if (a.dtype_of(n) != b.dtype_of(n)) return differs("op_dtype");
+    if (const std::string_view attribute = different_attribute_column(a, b, n); !attribute.empty())
+      return differs(attribute);
     const trace::Comm *x = a.comm(n), *y = b.comm(n);
     if (!x != !y || (x && !same_comm(a, *x, b, *y))) return differs("communication");
     if ((a.io_row[n] == trace::kNoRow) != (b.io_row[n] == trace::kNoRow)) return differs("tensors");

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "chakra/foreign/json_fields.h"
+#include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
 namespace {
@@ -101,6 +102,10 @@ class FeederReader {
 };
 
 }  // namespace
+
+bool is_feeder_json(std::string_view head) {
+  return kind::trimmed(head).starts_with('{') && contains(head, "\"workload_graph\"");
+}
 
 Result<TraceSet> read_feeder_json(ByteSource source, const Options&, Findings& findings) {
   const std::string file = source.file();

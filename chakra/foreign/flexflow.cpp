@@ -11,6 +11,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include "chakra/foreign/forms.h"
+#include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
 namespace {
@@ -365,6 +366,11 @@ class Assembler {
 };
 
 }  // namespace
+
+bool is_flexflow(std::string_view head) {
+  return kind::trimmed(head).starts_with("digraph") &&
+         (contains(head, "COMP_NODE") || contains(head, "COMM_SEND_RECV_NODE"));
+}
 
 Result<TraceSet> read_flexflow(ByteSource source, const Options& options, Findings& findings) {
   const std::string file = source.file();

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
 #include <map>
 
 #include "chakra/foreign/forms.h"
@@ -11,31 +9,39 @@
 
 namespace chakra::foreign {
 
-namespace {
+// The functions of the rows: each form has a file of its own.
+using Matches = bool(std::string_view head);
+using Read = Result<trace::TraceSet>(ByteSource source, const Options& options, Findings& findings);
+using Write = Result<std::string>(const Job& job, Findings& findings);
+Matches is_text_form, is_flexflow, is_msccl, is_feeder_json, is_linked_json;
+Read read_text, read_flexflow, read_msccl, read_feeder_json, read_linked_json;
+Write write_text;
+Result<Job> read_text_job(ByteSource source, const Options& options, Findings& findings);
 
-constexpr std::array<FormRow, 5> kRows{{
-    {"text", "*.txt", "ASTRA-sim 1.0 workload: layers with compute times and collectives; read and written", read_text,
-     write_text},
-    {"flexflow", "*.graph", "FlexFlow task graph (Graphviz); read", read_flexflow, nullptr},
-    {"msccl", "*.xml", "MSCCL algorithm of a collective, verified; read", read_msccl, nullptr},
-    {"feeder-json", "*.json", "JSON that mlcommons/chakra's feeder reads (workload_graph); read", read_feeder_json,
-     nullptr},
-    {"linked-json", "*.json", "JSON that mlcommons/chakra's linker writes (ET+); read", read_linked_json, nullptr},
-}};
-
-}  // namespace
-
-constinit const std::span<const FormRow> kForms = kRows;
+constexpr FormRow kFormRows[] = {
+    {"text", "*.txt", "ASTRA-sim 1.0 or SimAI workload: rows of compute times and collectives; read and written",
+     is_text_form, read_text, write_text, read_text_job},
+    {"flexflow", "*.graph", "FlexFlow task graph (Graphviz); read", is_flexflow, read_flexflow, nullptr},
+    {"msccl", "*.xml", "MSCCL algorithm of a collective, verified; read", is_msccl, read_msccl, nullptr},
+    {"feeder-json", "*.json", "JSON that mlcommons/chakra's feeder reads (workload_graph); read", is_feeder_json,
+     read_feeder_json, nullptr},
+    {"linked-json", "*.json", "JSON that mlcommons/chakra's linker writes (ET+); read", is_linked_json,
+     read_linked_json, nullptr},
+};
+constinit const std::span<const FormRow> kForms = kFormRows;
 
 const FormRow* find(std::string_view name) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(),
-                                [lower = to_lower(name)](const FormRow& form) { return form.name == lower; });
-  return row == kRows.end() ? nullptr : &*row;
+  const std::string lower = to_lower(name);
+  for (const FormRow& row : kFormRows)
+    if (row.name == lower) return &row;
+  return nullptr;
 }
 
 const FormRow* form_of(std::string_view bytes) {
-  const kind::Row* const row = kind::recognise(bytes, kind::Group::workload);
-  return row ? find(row->name) : nullptr;
+  const std::string_view head = bytes.substr(0, kind::kHead);
+  for (const FormRow& row : kFormRows)
+    if (row.matches(head)) return &row;
+  return nullptr;
 }
 
 namespace {
@@ -72,16 +78,24 @@ Result<trace::TraceSet> read(std::string_view form, ByteSource source, const Opt
   return row->read(std::move(source), options, findings);
 }
 
-Result<std::string> to_text(std::string_view form, const trace::TraceSet& job) {
+Result<Job> read_job(std::string_view form, ByteSource source, const Options& options, Findings& findings) {
+  const FormRow* row = find(form);
+  if (!row) return no_form(form, {source.file()});
+  if (row->read_job) return row->read_job(std::move(source), options, findings);
+  CHAKRA_ASSIGN(trace::TraceSet job, row->read(std::move(source), options, findings));
+  return Job(std::move(job));
+}
+
+Result<std::string> to_text(std::string_view form, const Job& job, Findings& findings) {
   const FormRow* row = find(form);
   if (!row) return no_form(form);
   if (!row->write)
     return fail(Code::usage, "foreign.write.none", fmt::format("the form {} is only read, not written", row->name));
-  return row->write(job);
+  return row->write(job, findings);
 }
 
-Result<void> write(std::string_view form, const trace::TraceSet& job, const std::string& path) {
-  CHAKRA_ASSIGN(const std::string text, to_text(form, job));
+Result<void> write(std::string_view form, const Job& job, const std::string& path, Findings& findings) {
+  CHAKRA_ASSIGN(const std::string text, to_text(form, job, findings));
   return write_file(path, text);
 }
 
@@ -108,6 +122,23 @@ Result<Picoseconds> unit_ps(const std::string& name, std::string_view otherwise)
   if (found == units.end())
     return fail(Code::usage, "foreign.time_unit", fmt::format("no unit of time {}; known: ns, us, ms, s", quote(name)));
   return found->second;
+}
+
+Result<trace::TraceSet> rank_by_rank(const trace::ClassJob& classes) {
+  uint64_t size = 0;  // in nodes; what else a trace carries counts by its bytes
+  for (const trace::ClassJob::Rank& rank : classes.ranks) {
+    const trace::Trace& t = classes.classes[rank.cls];
+    size += t.size();
+    for (const trace::Attr& attr : t.metadata) size += attr.text().value_or("").size() / 64;
+    for (size_t slot = 0; slot < classes.group_slots[rank.cls].size(); ++slot)
+      size += classes.groups[classes.group_of[rank.first_group + slot]].ranks.size() / 8;
+  }
+  if (size > kMostNodes)
+    return fail(Code::bad_input, "foreign.large",
+                fmt::format("{} ranks one by one are more than {} nodes; by classes they may be (--classes)",
+                            classes.ranks.size(), kMostNodes),
+                {classes.classes[0].file});
+  return trace::expand(classes);
 }
 
 void begin_trace(trace::Builder& builder, int64_t rank, const std::string& file) {

@@ -1,4 +1,4 @@
-// What the forms share inside the room: their functions, the unit of time, and the start of a Trace.
+// What the forms share inside the room: limits, the unit of time, and the start of a Trace.
 #pragma once
 
 #include <string>
@@ -8,15 +8,10 @@
 
 namespace chakra::foreign {
 
-using Read = Result<trace::TraceSet>(ByteSource source, const Options& options, Findings& findings);
-using Write = Result<std::string>(const trace::TraceSet& job);
-
-// The functions of the rows: each form in a file of its own.
-Read read_text, read_flexflow, read_msccl, read_feeder_json, read_linked_json;
-Write write_text;
-
-/// The most nodes and edges of a job, of all ranks together. Larger jobs are refused.
-inline constexpr uint64_t kMostNodes = 20'000'000;
+inline tl::unexpected<Error> cannot_hold(const std::string& why) {
+  return fail(Code::bad_input, "foreign.write.cannot_hold",
+              "a text of ASTRA-sim or SimAI cannot hold this job: " + why);
+}
 
 /// All of the source. Errors: those of ByteSource, foreign.large.
 Result<std::string> read_all(ByteSource source);

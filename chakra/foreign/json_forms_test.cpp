@@ -219,7 +219,7 @@ TEST(Forms, AreToldApartByTheirBeginning) {
 TEST(Forms, TableAndErrors) {
   for (const FormRow& row : kForms) {
     EXPECT_EQ(find(row.name), &row);
-    const Result<std::string> text = to_text(row.name, trace::TraceSet());
+    const Result<std::string> text = testing::write_memory(row.name, trace::TraceSet());
     ASSERT_FALSE(text);
     const std::string expected = row.write == nullptr ? "foreign.write.none" : "foreign.write.cannot_hold";
     EXPECT_EQ(text.error().tag, expected);

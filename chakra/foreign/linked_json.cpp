@@ -5,6 +5,7 @@
 #include "chakra/base/text_map.h"
 #include "chakra/foreign/json_fields.h"
 #include "chakra/foreign/linked_json.h"
+#include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
 namespace {
@@ -207,6 +208,10 @@ class LinkedReader {
 };
 
 }  // namespace
+
+bool is_linked_json(std::string_view head) {
+  return kind::trimmed(head).starts_with('{') && contains(head, "\"nodes\"") && contains(head, "\"exclusive_dur\"");
+}
 
 Result<TraceSet> read_linked_json(ByteSource source, const Options&, Findings& findings) {
   const std::string file = source.file();

@@ -1,6 +1,7 @@
 // MSCCL algorithms as jobs. Before anything is made of one, it is carried out on symbols and has to deliver what its
 // collective promises (docs/reference/formats/msccl.md).
 #include "chakra/foreign/msccl.h"
+#include "chakra/kind/kind.h"
 
 #include <fmt/core.h>
 
@@ -75,6 +76,8 @@ trace::Trace trace_of(const Algorithm& a, size_t rank, const Options& options) {
 }
 
 }  // namespace
+
+bool is_msccl(std::string_view head) { return kind::trimmed(head).starts_with('<') && contains(head, "<algo"); }
 
 Result<TraceSet> read_msccl(ByteSource source, const Options& options, Findings& findings) {
   Algorithm algorithm;

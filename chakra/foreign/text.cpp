@@ -7,6 +7,22 @@
 #include <algorithm>
 
 namespace chakra::foreign {
+
+Result<int64_t> text_form::rank_count(const Options& options, int64_t said) {
+  int64_t product = 1;
+  for (const int64_t size : options.dims)
+    if (size < 1 || __builtin_mul_overflow(product, size, &product))
+      return fail(Code::usage, "foreign.text.ranks",
+                  "a dimension has at least one rank, and all together fewer than 2^63");
+  const int64_t ranks = options.dims.empty() ? (options.num_npus == 0 ? said : options.num_npus) : product;
+  if (options.num_npus != 0 && options.num_npus != ranks)
+    return fail(Code::usage, "foreign.text.ranks",
+                fmt::format("--num-npus says {} ranks, --dims {}", options.num_npus, ranks));
+  if (ranks < 1)
+    return fail(Code::usage, "foreign.text.ranks", "the form does not say how many ranks: --num-npus or --dims");
+  return ranks;
+}
+
 namespace {
 
 using text_form::Layer;
@@ -16,6 +32,7 @@ using text_form::Phase;
 using text_form::PolicyRow;
 using text_form::Workload;
 using trace::Builder;
+using trace::ClassJob;
 using trace::kNoNode;
 using trace::NodeId;
 using trace::NodeType;
@@ -31,26 +48,13 @@ struct Layout {
   int64_t outer() const { return ranks / inner; }
 };
 
-/// The ranks that --dims and --num-npus ask for.
-Result<int64_t> rank_count(const Options& options) {
-  int64_t product = 1;
-  for (const int64_t size : options.dims)
-    if (size < 1 || __builtin_mul_overflow(product, size, &product))
-      return fail(Code::usage, "foreign.text.ranks",
-                  "a dimension has at least one rank, and all together fewer than 2^63");
-  const int64_t ranks = options.dims.empty() ? options.num_npus : product;
-  if (options.num_npus != 0 && options.num_npus != ranks)
-    return fail(Code::usage, "foreign.text.ranks",
-                fmt::format("--num-npus says {} ranks, --dims {}", options.num_npus, ranks));
-  if (ranks < 1)
-    return fail(Code::usage, "foreign.text.ranks", "the form does not say how many ranks: --num-npus or --dims");
-  return ranks;
-}
-
 Result<Layout> layout_of(const Workload& work, const Options& options, Findings& findings) {
   Layout layout;
-  CHAKRA_ASSIGN(layout.ranks, rank_count(options));
-  if (work.policy->activations == Over::all) return layout;
+  CHAKRA_ASSIGN(layout.ranks, text_form::rank_count(options, 0));
+  const bool by_dims = std::any_of(work.layers.begin(), work.layers.end(), [](const Layer& layer) {
+    return layer.forward.over == Over::first_dims || layer.forward.over == Over::other_dims;
+  });
+  if (!by_dims) return layout;
   if (work.model_group > 0) {  // of its own accord cuts dimensions where it has to
     const std::vector<int64_t> dims = options.dims.empty() ? std::vector{layout.ranks} : options.dims;
     int64_t inner = 1;
@@ -112,6 +116,8 @@ class RankBuilder {
         case Loop::dlrm: data_pass(); break;
         case Loop::model:
         case Loop::hybrid: model_pass(); break;
+        case Loop::inference: inference_pass(); break;
+        case Loop::rows: break;  // spread_rows()
       }
     return std::move(builder_).finish();
   }
@@ -127,6 +133,7 @@ class RankBuilder {
   };
 
   std::string describe(Over over) const {
+    if (work_.policy->name == "HYBRID_CUSTOMIZED") return over == Over::first_dims ? "first dimension" : "others";
     return work_.policy->activations == over ? "model parallel" : "data parallel";
   }
   void meta(std::string_view name, std::string_view text) {
@@ -145,8 +152,8 @@ class RankBuilder {
     return node;
   }
   /// kNoNode where the layer communicates nothing there.
-  NodeId collective(const Layer& layer, const Phase& phase, Over over, NodeId after, std::string_view infix = "") {
-    if (!phase.comm) return kNoNode;
+  NodeId collective(const Layer& layer, const Phase& phase, NodeId after, std::string_view infix = "") {
+    if (!phase.comm || phase.over == Over::nobody) return kNoNode;
     Trace& t = builder_.trace;
     const NodeId node = builder_.add(
         t.size(), t.strings.intern(fmt::format("COMM_COLL_NODE_{}{}_{}", layer.name, infix, phase.comm_name)),
@@ -154,13 +161,14 @@ class RankBuilder {
     trace::Comm& comm = builder_.comm(node);
     comm.type = *phase.comm;
     comm.bytes = phase.bytes;
-    if (layout_.inner > 0 && over != Over::all) comm.group = over == Over::first_dims ? first_group_ : other_group_;
+    if (layout_.inner > 0 && phase.over != Over::all)
+      comm.group = phase.over == Over::first_dims ? first_group_ : other_group_;
     wait(node, after);
     return node;
   }
 
   void micro_pass() {
-    for (const Layer& layer : work_.layers) collective(layer, layer.weight_gradient, Over::all, kNoNode);
+    for (const Layer& layer : work_.layers) collective(layer, layer.weight_gradient, kNoNode);
   }
 
   /// DATA, and with the exchange of embeddings HYBRID_DLRM.
@@ -173,7 +181,7 @@ class RankBuilder {
       wait(node, done_[i].weights());  // of the previous pass
       if (i > 0) wait(node, done_[i - 1].forward);
       if (dlrm && static_cast<int64_t>(i) == work_.last_bottom) wait(node, embeddings);
-      if (dlrm && i == 0) embeddings = collective(layers[0], layers[0].forward, Over::all, node);
+      if (dlrm && i == 0) embeddings = collective(layers[0], layers[0].forward, node);
       done_[i].forward = node;
     }
     embeddings = kNoNode;
@@ -181,13 +189,12 @@ class RankBuilder {
       done_[i].weight_gradient = compute(layers[i], "BWD_WG", layers[i].weight_gradient.time);
       wait(done_[i].weight_gradient, i + 1 == layers.size() ? done_[i].forward : done_[i + 1].input_gradient);
       if (i == 0) wait(done_[i].weight_gradient, embeddings);
-      done_[i].weight_gradient_comm =
-          collective(layers[i], layers[i].weight_gradient, Over::all, done_[i].weight_gradient);
+      done_[i].weight_gradient_comm = collective(layers[i], layers[i].weight_gradient, done_[i].weight_gradient);
       if (i == 0) break;
       done_[i].input_gradient = compute(layers[i], "BWD_IG", layers[i].input_gradient.time);
       wait(done_[i].input_gradient, done_[i].weight_gradient);
       if (dlrm && static_cast<int64_t>(i) == work_.last_bottom + 1)
-        embeddings = collective(layers[0], layers[0].input_gradient, Over::all, done_[i].input_gradient);
+        embeddings = collective(layers[0], layers[0].input_gradient, done_[i].input_gradient);
     }
   }
 
@@ -199,7 +206,7 @@ class RankBuilder {
       wait(node, done_[i].weights());  // of the previous pass
       if (i > 0) wait(node, done_[i - 1].activations());
       done_[i].forward = node;
-      done_[i].forward_comm = collective(layers[i], layers[i].forward, policy.activations, node);
+      done_[i].forward_comm = collective(layers[i], layers[i].forward, node);
     }
     for (size_t i = layers.size(); i-- > 0;) {
       const NodeId input = compute(layers[i], "BWD_IG", layers[i].input_gradient.time);
@@ -212,12 +219,23 @@ class RankBuilder {
       done_[i].input_gradient = input;
       if (i > 0)
         done_[i].input_gradient_comm =
-            collective(layers[i], layers[i].input_gradient, policy.activations, input, policy.input_gradient_infix);
+            collective(layers[i], layers[i].input_gradient, input, policy.input_gradient_infix);
       done_[i].weight_gradient = compute(layers[i], "BWD_WG", layers[i].weight_gradient.time);
       wait(done_[i].weight_gradient, input);
       if (policy.loop == Loop::hybrid)
-        done_[i].weight_gradient_comm =
-            collective(layers[i], layers[i].weight_gradient, policy.weights, done_[i].weight_gradient);
+        done_[i].weight_gradient_comm = collective(layers[i], layers[i].weight_gradient, done_[i].weight_gradient);
+    }
+  }
+
+  /// Forward alone; a pass begins when the one before is done.
+  void inference_pass() {
+    const auto& layers = work_.layers;
+    NodeId before = done_.back().activations();
+    for (size_t i = 0; i < layers.size(); ++i) {
+      done_[i].forward = compute(layers[i], "FWD", layers[i].forward.time);
+      wait(done_[i].forward, before);
+      done_[i].forward_comm = collective(layers[i], layers[i].forward, done_[i].forward);
+      before = done_[i].activations();
     }
   }
 
@@ -229,35 +247,58 @@ class RankBuilder {
   StringId first_group_ = 0, other_group_ = 0;
 };
 
-/// Collectives that the loop of the policy has no place for.
-void count_unused(const Workload& work, Findings& findings) {
-  int64_t unused = 0;
+}  // namespace
+
+void text_form::note_unused(const Workload& work, Findings& findings) {
+  const auto lost = [](const Phase& phase) { return phase.comm.has_value(); };
+  const auto hidden = [](const Phase& phase) { return phase.comm && phase.over == Over::nobody; };
+  int64_t unused = 0, computations = 0;
   for (size_t i = 0; i < work.layers.size(); ++i) {
     const Layer& layer = work.layers[i];
-    const int64_t activations = layer.forward.comm.has_value() + layer.input_gradient.comm.has_value();
+    const int64_t activations = lost(layer.forward) + lost(layer.input_gradient);
     switch (work.policy->loop) {
       case Loop::micro:
       case Loop::data: unused += activations; break;
       case Loop::dlrm: unused += i == 0 ? 0 : activations; break;
-      case Loop::model: unused += layer.weight_gradient.comm.has_value(); break;
-      case Loop::hybrid: break;
+      case Loop::model: unused += lost(layer.weight_gradient); break;
+      case Loop::hybrid:
+        unused += hidden(layer.forward) + hidden(layer.input_gradient) + hidden(layer.weight_gradient);
+        break;
+      case Loop::inference:
+        unused += lost(layer.input_gradient) + lost(layer.weight_gradient);
+        computations += (layer.input_gradient.time > 0) + (layer.weight_gradient.time > 0);
+        break;
+      case Loop::rows: break;
     }
   }
   if (unused > 0)
     note(
         findings, "foreign.text.unused", Severity::warning,
         fmt::format("{} collectives of the file stand where {} has none, and are left out", unused, work.policy->name));
+  if (computations > 0)
+    note(findings, "foreign.text.unused", Severity::warning,
+         fmt::format("{} computations of gradients are left out: {} only goes forward", computations,
+                     work.policy->name));
+  if (!work.unknown_keys.empty())
+    note(findings, "foreign.text.key", Severity::warning,
+         fmt::format("{} unknown keys of the header change nothing: the first is {}", work.unknown_keys.size(),
+                     quote(work.unknown_keys[0])));
+  if (work.sized_nones > 0)
+    note(findings, "foreign.text.none", Severity::note,
+         fmt::format("{} times NONE has a size: nothing is communicated there", work.sized_nones));
 }
 
-}  // namespace
-
-Result<TraceSet> read_text(ByteSource source, const Options& options, Findings& findings) {
+Result<Job> read_text_job(ByteSource source, const Options& options, Findings& findings) {
   Workload work;
   work.file = source.file();
-  CHAKRA_ASSIGN(const Picoseconds unit, unit_ps(options.time_unit, "us"));
   CHAKRA_ASSIGN(work.text, read_all(std::move(source)));
-  CHAKRA_TRY(text_form::parse(work, unit));
+  CHAKRA_TRY(text_form::parse(work, options.time_unit));
   if (options.num_passes < 1) return fail(Code::usage, "foreign.text.passes", "there is at least one pass");
+  if (work.policy->loop == Loop::rows) {
+    note_unused(work, findings);
+    CHAKRA_ASSIGN(ClassJob job, spread_rows(work, options, findings));
+    return Job(std::move(job));
+  }
   CHAKRA_ASSIGN(const Layout layout, layout_of(work, options, findings));
   const double groups = layout.inner == 0 ? 0 : static_cast<double>(layout.inner + layout.outer());
   const double each = 6.0 * static_cast<double>(work.layers.size()) * static_cast<double>(options.num_passes) + groups +
@@ -267,54 +308,118 @@ Result<TraceSet> read_text(ByteSource source, const Options& options, Findings& 
                 fmt::format("{} ranks with {} layers and {} passes are more than {} nodes", layout.ranks,
                             work.layers.size(), options.num_passes, kMostNodes),
                 {work.file});
-  count_unused(work, findings);
+  note_unused(work, findings);
   TraceSet job;
   for (int64_t rank = 0; rank < layout.ranks; ++rank)
     job.ranks.push_back(RankBuilder(work, layout, options, rank).run());
-  return job;
+  return Job(std::move(job));
 }
 
-Result<std::string> write_text(const TraceSet& job) {
-  const auto refuse = [](std::string text) {
-    return fail(Code::bad_input, "foreign.write.cannot_hold",
-                "an ASTRA-sim 1.0 workload cannot hold this job: " + text);
-  };
-  if (job.ranks.empty()) return refuse("it has no ranks");
-  const Trace& first = job.ranks[0];
+Result<TraceSet> read_text(ByteSource source, const Options& options, Findings& findings) {
+  CHAKRA_ASSIGN(Job job, read_text_job(std::move(source), options, findings));
+  if (auto* set = std::get_if<TraceSet>(&job)) return std::move(*set);
+  return rank_by_rank(std::get<ClassJob>(job));
+}
+
+namespace {
+
+/// What of the job's metadata a text is read with again.
+struct Origin {
+  std::string text;
+  Options options;
+};
+Result<Origin> origin_of(const Trace& first, size_t ranks) {
   const auto meta = [&](std::string_view name) -> std::string {
     for (const trace::Attr& attr : first.metadata)
       if (const auto text = attr.text(); text && first.strings[attr.name] == name) return std::string(*text);
     return "";
   };
-  // Only the table of layers says what the graph does not show (update times, which layer is which); so it travels in
-  // the metadata, and whether it still says what the job is, is found out by reading it.
-  const std::string text = meta("input_file");
-  if (text.empty()) return refuse("it does not come from such a file (metadata input_file)");
-  Options options;
-  options.num_npus = static_cast<int64_t>(job.ranks.size());
-  options.time_unit = meta("time_unit");
+  Origin origin{meta("input_file"), {}};
+  origin.options.num_npus = static_cast<int64_t>(ranks);
+  origin.options.time_unit = meta("time_unit");
   const std::string dims = meta("dims");
   for (std::string_view rest = dims; !rest.empty();) {
     const size_t comma = std::min(rest.find(','), rest.size());
     int64_t size = 0;
-    if (!parse_decimal(rest.substr(0, comma), size)) return refuse("its metadata dims are no numbers");
-    options.dims.push_back(size);
+    if (!parse_decimal(rest.substr(0, comma), size)) return cannot_hold("its metadata dims are no numbers");
+    origin.options.dims.push_back(size);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
-  Findings ignored;
-  const auto again = [&]() -> Result<TraceSet> {
-    CHAKRA_ASSIGN(ByteSource source, ByteSource::from_memory(text, "input_file"));
-    return read_text(std::move(source), options, ignored);
+  return origin;
+}
+
+const Trace* first_trace(const Job& job) {
+  if (const auto* set = std::get_if<TraceSet>(&job)) return set->ranks.empty() ? nullptr : &set->ranks[0];
+  const auto& classes = std::get<ClassJob>(job);
+  return classes.ranks.empty() ? nullptr : &classes.classes[classes.ranks[0].cls];
+}
+
+/// What differs, in words; "" where nothing does. Both are rank by rank, or both by classes.
+std::string job_difference(const Job& a, const Job& b) {
+  if (const auto* left = std::get_if<TraceSet>(&a)) {
+    const auto& right = std::get<TraceSet>(b);
+    for (size_t r = 0; r < right.ranks.size(); ++r)
+      if (std::string differs = difference(left->ranks[r], right.ranks[r]); !differs.empty()) return differs;
+    return "";
+  }
+  const auto &left = std::get<ClassJob>(a), &right = std::get<ClassJob>(b);
+  if (left.classes.size() != right.classes.size() || left.group_slots != right.group_slots) return "the classes differ";
+  for (size_t c = 0; c < left.classes.size(); ++c)
+    if (std::string differs = difference(left.classes[c], right.classes[c]); !differs.empty()) return differs;
+  const auto same_group = [&](uint32_t x, uint32_t y) {
+    return std::tie(left.groups[x].name, left.groups[x].ranks) == std::tie(right.groups[y].name, right.groups[y].ranks);
   };
-  CHAKRA_ASSIGN(const TraceSet once, again());
-  const NodeId pass = once.ranks[0].size();
+  const auto same_rank = [](const ClassJob::Rank& x, const ClassJob::Rank& y) {
+    return x.rank == y.rank && x.cls == y.cls;
+  };
+  const bool same =
+      std::equal(left.ranks.begin(), left.ranks.end(), right.ranks.begin(), right.ranks.end(), same_rank) &&
+      std::equal(left.group_of.begin(), left.group_of.end(), right.group_of.begin(), right.group_of.end(),
+                 same_group) &&
+      left.peer_of == right.peer_of;
+  return same ? "" : "the groups or the partners of the ranks differ";
+}
+
+/// The text that the job was read from, if it still says what the job is.
+Result<std::string> text_again(const Job& job, const Origin& origin) {
+  Findings ignored;
+  const bool by_classes = std::holds_alternative<ClassJob>(job);
+  const auto again = [&](const Options& options) -> Result<Job> {
+    CHAKRA_ASSIGN(ByteSource source, ByteSource::from_memory(origin.text, "input_file"));
+    CHAKRA_ASSIGN(Job read, read_text_job(std::move(source), options, ignored));
+    if (by_classes && std::holds_alternative<TraceSet>(read))
+      read = trace::by_class(std::move(std::get<TraceSet>(read)));
+    if (!by_classes && std::holds_alternative<ClassJob>(read)) {
+      CHAKRA_ASSIGN(read, rank_by_rank(std::get<ClassJob>(read)));
+    }
+    return read;
+  };
+  Options options = origin.options;
+  CHAKRA_ASSIGN(const Job once, again(options));
+  const Trace& first = *first_trace(job);
+  const NodeId pass = first_trace(once)->size();
   if (pass == 0 || first.size() % pass != 0 || first.size() == 0)
-    return refuse(fmt::format("rank {} has {} nodes, one pass of its table has {}", first.rank, first.size(), pass));
+    return cannot_hold(
+        fmt::format("rank {} has {} nodes, one pass of its table has {}", first.rank, first.size(), pass));
   options.num_passes = first.size() / pass;
-  CHAKRA_ASSIGN(const TraceSet all, again());
-  for (size_t r = 0; r < all.ranks.size(); ++r)
-    if (const std::string differs = difference(job.ranks[r], all.ranks[r]); !differs.empty()) return refuse(differs);
-  return text;
+  CHAKRA_ASSIGN(const Job all, again(options));
+  if (const std::string differs = job_difference(job, all); !differs.empty()) return cannot_hold(differs);
+  return origin.text;
+}
+
+}  // namespace
+
+// Only the table of layers says what the graph does not show (update times, which layer is which); so it travels in the
+// metadata, and whether it still says what the job is, is found out by reading it.
+Result<std::string> write_text(const Job& job, Findings& findings) {
+  const Trace* const first = first_trace(job);
+  if (!first) return cannot_hold("it has no ranks");
+  const size_t ranks = std::holds_alternative<TraceSet>(job) ? std::get<TraceSet>(job).ranks.size()
+                                                             : std::get<ClassJob>(job).ranks.size();
+  CHAKRA_ASSIGN(const Origin origin, origin_of(*first, ranks));
+  if (!origin.text.empty()) return text_again(job, origin);
+  if (const auto* classes = std::get_if<ClassJob>(&job)) return text_form::write_rows(*classes, findings);
+  return text_form::write_rows(trace::by_class(TraceSet(std::get<TraceSet>(job))), findings);
 }
 
 }  // namespace chakra::foreign

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 
 #include "chakra/foreign/text.h"
 #include "chakra/kind/kind.h"
@@ -13,7 +14,7 @@ namespace {
 
 using trace::CommType;
 
-constexpr std::array<PolicyRow, 8> kPolicies{{
+constexpr std::array<PolicyRow, 11> kPolicies{{
     {"MICRO", Loop::micro, Over::all, Over::all},
     {"DATA", Loop::data, Over::all, Over::all},
     {"MODEL", Loop::model, Over::all, Over::all},
@@ -22,14 +23,47 @@ constexpr std::array<PolicyRow, 8> kPolicies{{
     {"HYBRID_TRANSFORMER", Loop::hybrid, Over::first_dims, Over::other_dims},
     {"HYBRID_DLRM", Loop::dlrm, Over::all, Over::all},
     {"HYBRID_DLRM_ENHANCED", Loop::dlrm, Over::all, Over::all},
+    {"HYBRID_TRANSFORMER_FWD_IN_BCKWD", Loop::rows, Over::tp, Over::dp, "", "ns"},
+    {"HYBRID_CUSTOMIZED", Loop::hybrid, Over::first_dims, Over::other_dims},
+    {"DISTRIBUTED_INFERENCE", Loop::inference, Over::all, Over::nobody},
 }};
-constexpr std::array<std::string_view, 3> kRefused{"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_CUSTOMIZED",
-                                                   "DISTRIBUTED_INFERENCE"};
-/// A file is told by these.
-static_assert(std::equal(kind::kTextPolicies.begin(), kind::kTextPolicies.begin() + kPolicies.size(), kPolicies.begin(),
-                         [](std::string_view name, const PolicyRow& row) { return name == row.name; }));
-static_assert(std::equal(kRefused.begin(), kRefused.end(), kind::kTextPolicies.begin() + kPolicies.size(),
-                         kind::kTextPolicies.end()));
+/// What column 13 of HYBRID_CUSTOMIZED says of a layer.
+struct LayerPolicyRow {
+  std::string_view name;
+  Over activations, weights;
+};
+constexpr std::array<LayerPolicyRow, 4> kLayerPolicies{{
+    {"DATA", Over::nobody, Over::all},
+    {"MODEL", Over::all, Over::nobody},
+    {"HYBRID_DATA_MODEL", Over::first_dims, Over::other_dims},
+    {"HYBRID_MODEL_DATA", Over::other_dims, Over::first_dims},
+}};
+
+struct CollectiveRow {
+  std::string_view name;
+  CommType type;
+};
+constexpr std::array<CollectiveRow, 5> kCollectives{{
+    {"ALLREDUCE", CommType::all_reduce},
+    {"ALLTOALL", CommType::all_to_all},
+    {"ALLGATHER", CommType::all_gather},
+    {"REDUCESCATTER", CommType::reduce_scatter},
+    {"BROADCAST", CommType::broadcast},  // AICB writes it, ASTRA-sim 1.0 does not know it
+}};
+/// Endings of names that SimAI knows: which ranks take part.
+constexpr std::array<std::pair<std::string_view, Over>, 2> kEndings{{{"_DP_EP", Over::edp}, {"_EP", Over::ep}}};
+
+template <class Rows>
+std::string names_of(const Rows& rows) {
+  std::string names;
+  for (const auto& row : rows) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+  return names;
+}
+template <class Rows>
+auto find_row(const Rows& rows, std::string_view name) -> decltype(&*rows.begin()) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.name == name; });
+  return row == rows.end() ? nullptr : &*row;
+}
 
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> out;
@@ -61,13 +95,14 @@ std::vector<Line> lines_of(std::string_view text) {
 
 class TextParser {
  public:
-  TextParser(Workload& out, Picoseconds unit) : out_(out), unit_(unit) {}
+  TextParser(Workload& out, const std::string& time_unit) : out_(out), time_unit_(time_unit) {}
 
   Result<void> run() {
     const std::vector<Line> lines = lines_of(out_.text);
     if (lines.empty()) return fail(Code::bad_input, "foreign.text.truncated", "the file is empty", {out_.file});
     number_ = lines[0].number;
     CHAKRA_TRY(header(words(lines[0].text)));
+    CHAKRA_ASSIGN(unit_, unit_ps(time_unit_, out_.policy->time_unit));
     if (lines.size() < 2) return truncated("the number of layers is missing", lines.back().number);
     number_ = lines[1].number;
     const auto count_words = words(lines[1].text);
@@ -84,6 +119,10 @@ class TextParser {
     if (found > count) {
       number_ = lines[static_cast<size_t>(count) + 2].number;
       return bad("foreign.text.layers", fmt::format("{} layers are announced, {} are there", count, found));
+    }
+    if (out_.policy->loop == Loop::rows) {
+      number_ = lines[0].number;
+      CHAKRA_TRY(check_checkpoints(count));
     }
     if (out_.policy->loop == Loop::dlrm && (out_.last_bottom < 1 || out_.last_bottom > count - 2)) {
       number_ = lines[0].number;
@@ -103,16 +142,12 @@ class TextParser {
   }
 
   Result<void> header(const std::vector<std::string_view>& w) {
-    const auto row =
-        std::find_if(kPolicies.begin(), kPolicies.end(), [&](const PolicyRow& p) { return p.name == w[0]; });
-    if (row == kPolicies.end()) {
-      std::string known;
-      for (const PolicyRow& p : kPolicies) known += fmt::format("{}{}", known.empty() ? "" : ", ", p.name);
-      const bool refused = std::find(kRefused.begin(), kRefused.end(), w[0]) != kRefused.end();
-      return bad("foreign.text.policy", fmt::format("the parallelism {} is {}; known: {}", quote(w[0]),
-                                                    refused ? "not carried out" : "not known", known));
-    }
-    out_.policy = &*row;
+    const PolicyRow* const row = find_row(kPolicies, w[0]);
+    if (!row)
+      return bad("foreign.text.policy",
+                 fmt::format("the parallelism {} is not known; known: {}", quote(w[0]), names_of(kPolicies)));
+    out_.policy = row;
+    if (row->loop == Loop::rows) return spread(w);
     if (row->loop == Loop::dlrm) {
       if (w.size() != 2 || !parse_decimal(w[1], out_.last_bottom))
         return bad("foreign.text.header",
@@ -130,18 +165,116 @@ class TextParser {
     return {};
   }
 
+  // ---- the header of HYBRID_TRANSFORMER_FWD_IN_BCKWD: keys and numbers ---------------------------------------------
+
+  struct KeyRow {
+    std::string_view name;
+    int64_t Spread::*value;
+  };
+  static constexpr std::array<KeyRow, 6> kKeys{{{"model_parallel_NPU_group", &Spread::tp},
+                                                {"ep", &Spread::ep},
+                                                {"pp", &Spread::pp},
+                                                {"vpp", &Spread::vpp},
+                                                {"ga", &Spread::ga},
+                                                {"all_gpus", &Spread::ranks}}};
+
+  Result<void> spread(const std::vector<std::string_view>& header) {
+    std::vector<std::string_view> w;
+    for (const std::string_view word : header) {  // "key:7" is "key: 7"
+      const size_t end = std::min(word.find(':'), word.size() - 1) + 1;
+      w.push_back(word.substr(0, end));
+      if (end < word.size()) w.push_back(word.substr(end));
+    }
+    std::set<std::string_view> seen;
+    for (size_t i = 1; i < w.size();) {
+      if (!w[i].ends_with(':') && w[i] != "pp_comm")
+        return bad("foreign.text.header", fmt::format("{} is not a key, which ends in ':'", quote(w[i])));
+      const std::string_view key = w[i].substr(0, w[i].find(':'));
+      if (!seen.insert(key).second) return bad("foreign.text.header", fmt::format("duplicate key {}", quote(key)));
+      CHAKRA_ASSIGN(i, take_key(w, key, i + 1));
+    }
+    return {};
+  }
+
+  /// Reads what belongs to a key. Returns where the next one is.
+  Result<size_t> take_key(const std::vector<std::string_view>& w, std::string_view key, size_t at) {
+    const auto expect = [&](std::string_view what) {
+      return bad("foreign.text.header", fmt::format("{}: is followed by {}", quote(key), what));
+    };
+    if (key == "checkpoints" || key == "checkpoint_initiates") {
+      std::vector<int64_t>& list = key == "checkpoints" ? out_.spread.checkpoints : out_.spread.initiates;
+      int64_t count = 0;
+      if (at >= w.size() || !parse_decimal(w[at], count) || count < 0 || count > static_cast<int64_t>(w.size()))
+        return expect("how many rows, and their numbers");
+      for (++at; count > 0; --count, ++at)
+        if (at >= w.size() || !parse_decimal(w[at], list.emplace_back()))
+          return expect("how many rows, and their numbers");
+      return at;
+    }
+    if (at >= w.size()) return expect("a number");
+    if (key == "pp_comm") {
+      std::string_view number = w[at];
+      if (number.ends_with(".0")) number.remove_suffix(2);  // AICB divides in floating point
+      if (!parse_decimal(number, out_.spread.pp_bytes) || out_.spread.pp_bytes > std::numeric_limits<int64_t>::max())
+        return expect("a number of bytes");
+    } else if (const KeyRow* const row = find_row(kKeys, key)) {
+      if (!parse_decimal(w[at], out_.spread.*row->value) || out_.spread.*row->value < 1)
+        return expect("a whole number from 1");
+    } else {
+      out_.unknown_keys.emplace_back(key);
+    }
+    return at + 1;
+  }
+
+  /// Each row that initiates has a checkpoint before it, and no other such row between the two.
+  Result<void> check_checkpoints(int64_t rows) {
+    Spread& s = out_.spread;
+    for (std::vector<int64_t>* list : {&s.checkpoints, &s.initiates}) {
+      std::sort(list->begin(), list->end());
+      if (!list->empty() && (list->front() < 0 || list->back() >= rows))
+        return bad("foreign.text.header", fmt::format("a checkpoint stands in no row from 0 to {}", rows - 1));
+    }
+    for (size_t i = 0; i < s.initiates.size(); ++i) {
+      const int64_t row = s.initiates[i];
+      const auto after = std::upper_bound(s.checkpoints.begin(), s.checkpoints.end(), row);
+      if (after == s.checkpoints.begin() || *(after - 1) == row || (i > 0 && s.initiates[i - 1] > *(after - 1)))
+        return bad("foreign.text.header",
+                   fmt::format("row {} initiates, and the row before it that does the same or a checkpoint is not "
+                               "where the forward could begin again",
+                               row));
+    }
+    return {};
+  }
+
+  // ---- layers ------------------------------------------------------------------------------------------------------
+
   Result<void> layer(const std::vector<std::string_view>& w, bool last_line) {
-    constexpr size_t kColumns = 12;
-    if (w.size() < kColumns && last_line)
-      return truncated(fmt::format("the file ends in column {} of 12 of a layer", w.size()), number_);
-    if (w.size() != kColumns)
-      return bad("foreign.text.layer", fmt::format("a layer has 12 columns, this one has {}", w.size()));
+    const bool customized = out_.policy->name == "HYBRID_CUSTOMIZED";
+    const size_t columns = customized ? 13 : 12;
+    if (w.size() < columns && last_line)
+      return truncated(fmt::format("the file ends in column {} of {} of a layer", w.size(), columns), number_);
+    if (w.size() != columns)
+      return bad("foreign.text.layer", fmt::format("a layer has {} columns, this one has {}", columns, w.size()));
     Layer layer{w[0], {}, {}, {}};
     int64_t ignored = 0;
     for (const size_t column : {size_t{1}, size_t{11}})
       if (!parse_decimal(w[column], ignored)) return no_number(w[column], column);
+    Over activations = out_.policy->activations, weights = out_.policy->weights;
+    if (customized) {
+      const LayerPolicyRow* const row = find_row(kLayerPolicies, w[12]);
+      if (!row && last_line && std::any_of(kLayerPolicies.begin(), kLayerPolicies.end(), [&](const LayerPolicyRow& p) {
+            return p.name.starts_with(w[12]);
+          }))
+        return truncated("the file ends in the parallelism of a layer", number_);
+      if (!row)
+        return bad("foreign.text.policy", fmt::format("the parallelism {} of a layer is not known; known: {}",
+                                                      quote(w[12]), names_of(kLayerPolicies)));
+      activations = row->activations;
+      weights = row->weights;
+    }
     size_t column = 2;
     for (Phase* phase : {&layer.forward, &layer.input_gradient, &layer.weight_gradient}) {
+      phase->over = phase == &layer.weight_gradient ? weights : activations;
       CHAKRA_TRY(this->phase(w, column, *phase));
       column += 3;
     }
@@ -160,31 +293,50 @@ class TextParser {
       return no_number(w[column], column);
     phase.time = static_cast<Picoseconds>(time) * unit_;
     phase.comm_name = w[column + 1];
-    if (phase.comm_name == "ALLREDUCE") phase.comm = CommType::all_reduce;
-    else if (phase.comm_name == "ALLTOALL") phase.comm = CommType::all_to_all;
-    else if (phase.comm_name == "ALLGATHER") phase.comm = CommType::all_gather;
-    else if (phase.comm_name == "REDUCESCATTER") phase.comm = CommType::reduce_scatter;
+    const bool rows = out_.policy->loop == Loop::rows;
+    std::string_view kind = phase.comm_name;
+    if (rows)
+      for (const auto& [ending, over] : kEndings)
+        if (kind.ends_with(ending)) {
+          kind.remove_suffix(ending.size());
+          phase.over = over;
+          break;
+        }
+    if (const CollectiveRow* const row = find_row(kCollectives, kind); row && (rows || kind != "BROADCAST"))
+      phase.comm = row->type;
     else if (phase.comm_name != "NONE")
       return bad("foreign.text.collective",
-                 fmt::format("{} is no collective; known: ALLREDUCE, ALLTOALL, ALLGATHER, REDUCESCATTER, NONE",
-                             quote(phase.comm_name)));
+                 fmt::format("{} is no collective; known: {}, NONE", quote(phase.comm_name), names_of(kCollectives)));
     if (!parse_decimal(w[column + 2], phase.bytes) || phase.bytes > std::numeric_limits<int64_t>::max())
       return no_number(w[column + 2], column + 2);
-    if (!phase.comm && phase.bytes != 0)
+    if (phase.comm || phase.bytes == 0) return {};
+    if (!rows)
       return bad("foreign.text.collective",
                  fmt::format("NONE with a size of {} in column {}", phase.bytes, column + 3));
+    ++out_.sized_nones;  // AICB leaves the size that another option would have
+    phase.bytes = 0;
     return {};
   }
 
   Workload& out_;
-  Picoseconds unit_;
+  const std::string& time_unit_;
+  Picoseconds unit_ = 0;
   int64_t number_ = 1;
 };
 
 }  // namespace
 
-Result<void> parse(Workload& out, Picoseconds unit) { return TextParser(out, unit).run(); }
+Result<void> parse(Workload& out, const std::string& time_unit) { return TextParser(out, time_unit).run(); }
 
 }  // namespace text_form
+
+/// The parallelism, then a number on the next line.
+bool is_text_form(std::string_view head) {
+  using namespace text_form;
+  const std::vector<Line> lines = lines_of(head.substr(0, kind::kTraceHead));
+  if (lines.size() < 2) return false;
+  const std::string_view policy = words(lines[0].text)[0], count = words(lines[1].text)[0];
+  return find_row(kPolicies, policy) && count.find_first_of("0123456789") == 0;
+}
 
 }  // namespace chakra::foreign

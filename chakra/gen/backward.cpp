@@ -10,6 +10,7 @@ Placements Compiler::kept_at(const Op& op, size_t input, const Placements& neede
   Placements at = needed;
   const size_t tp = index(Axis::tp);
   const Placement made = settled(values_[made_[op.inputs[input]]].at, op.inputs[input])[tp];
+  if (op.kind == OpKind::modulate) return at;  // few numbers
   if (!s_.keep_gathered && made.kind == Placement::Kind::sharded && at[tp] == kReplicated) at[tp] = made;
   return at;
 }
@@ -19,19 +20,33 @@ void Compiler::backward(Program& inputs, Program& weights) {
   weights_ = &weights;
   moved_.clear();
   late_.clear();
+  if (s_.recompute == Recompute::full && !g_.inputs.empty() && !g_.outputs.empty()) recompute();
+  count_terms();
+  for (const Op& op : g_.ops)  // beside what is done before it is needed
+    if (op.kind == OpKind::lookup && op.weights[0].cut == Dim::tables)
+      gradient_[op.output] = convert(gradient_[op.output], wanted(op), ".grad");
+  for (size_t i = g_.ops.size(); i-- > 0;)
+    if (g_.ops[i].kind != OpKind::reduce && g_.ops[i].kind != OpKind::source) gradients_of(g_.ops[i]);
+  late_gradients();
+}
+
+/// How many terms each gradient has; what comes from the part after is one, or all of it.
+void Compiler::count_terms() {
   terms_.assign(g_.tensors.size(), {});
   gradient_.assign(g_.tensors.size(), kNone);
   left_.assign(g_.tensors.size(), 0);
-  if (s_.recompute == Recompute::full && g_.input != Graph::kNone && g_.output != Graph::kNone) recompute();
   for (const Op& op : g_.ops) {
     if (op.kind == OpKind::reduce) continue;
     const size_t numbers = op.kind == OpKind::loss ? 1 : op.inputs.size();  // those of a token have no gradient
     for (size_t i = 0; i < numbers; ++i) ++left_[op.inputs[i]];
   }
-  if (g_.output != Graph::kNone) gradient_[g_.output] = value(g_.output, natural(g_.output));
-  for (size_t i = g_.ops.size(); i-- > 0;)
-    if (g_.ops[i].kind != OpKind::reduce) gradients_of(g_.ops[i]);
-  late_gradients();
+  for (const size_t output : g_.outputs) {
+    Placements at = natural(output);
+    if (g_.tensors[output].condition) at = gradient_at(output);
+    const size_t arrived = value(output, at);
+    if (left_[output] > 0) terms_[output].push_back(arrived);
+    else gradient_[output] = arrived;
+  }
 }
 
 /// The forward pass again. What it gathers is not kept by it either.
@@ -61,7 +76,7 @@ void Compiler::gradients_of(const Op& op) {
     for (const size_t input : op.inputs) contribute(input, arrived);
     return;
   }
-  const Placements needed = dual(values_[made_[op.output]].at);
+  const Placements needed = wanted(op);
   if (op.kind == OpKind::lookup) {
     late_.push_back({static_cast<size_t>(&op - g_.ops.data()), arrived, kNone});
     return late_gradients();
@@ -71,13 +86,17 @@ void Compiler::gradients_of(const Op& op) {
     case OpKind::matmul: return matmul_gradients(op, dy);
     case OpKind::attention: {
       const Work w = same(1);
+      const double scores = g_.tensors[op.inputs[0]].dims.back().unit / op.widths;  // the share of queries times keys
       if (s_.recompute == Recompute::selective)  // fused: only the scores; else all of it
-        compute(op.name + ".again", {w.flops * (s_.fused_attention ? 0.5 : 1), w.bytes}, {});
+        compute(op.name + ".again", {w.flops * (s_.fused_attention ? scores : 1), w.bytes}, {});
       const Work twice{2 * w.flops, 2 * w.bytes};
       if (rings(op)) ring(op, op.name + ".grad", twice, true, {dy});
       else compute(op.name + ".grad", twice, {dy});
       break;
     }
+    case OpKind::select:
+      compute(op.name + ".grad", {0, bytes(op.inputs[0], needs(op)[0]) + bytes(op.output, needed)}, {dy});
+      break;
     default: compute(op.name + ".grad", same(2), {dy});
   }
   const std::vector<Placements> at = needs(op);
@@ -86,6 +105,10 @@ void Compiler::gradients_of(const Op& op) {
     // Every rank's queries met these keys and values.
     if (op.kind == OpKind::attention && s_.mesh.of(Axis::cp) > 1 && s_.context == ContextKind::gather && i > 0)
       gradient[index(Axis::cp)] = kPartial;
+    if (op.kind == OpKind::modulate && i > 0)  // a term of each token
+      for (const Axis axis : {Axis::tp, Axis::cp})
+        if (at[0][index(axis)] == sharded(Dim::sequence)) gradient[index(axis)] = kPartial;
+    if (op.kind != OpKind::modulate && g_.tensors[op.inputs[i]].condition) gradient = gradient_at(op.inputs[i]);
     contribute(op.inputs[i], value(op.inputs[i], gradient));
   }
 }
@@ -101,14 +124,15 @@ void Compiler::matmul_gradients(const Op& op, size_t dy) {
     x = found->second;
   }
   if (weights_ == to_) x = convert(x, at, ".again");
-  const Work w = matmul(op, at);
-  compute(op.name + ".dgrad", w, {dy});
   late_.push_back({static_cast<size_t>(&op - g_.ops.data()), dy, x});
+  if (is_source(input)) return late_gradients();
+  compute(op.name + ".dgrad", matmul(op, at), {dy}, product(op, at, {0, 2, 1}));
   // Sharded outputs: each rank has a term of the gradient. Sharded inputs: each has its part.
   const Placements weight = weight_at(op.weights[0]);
   Placements gradient = at;
   for (size_t a = 0; a < at.size(); ++a)
     if (weight[a] != kReplicated && at[a] == kReplicated) gradient[a] = kPartial;
+  if (g_.tensors[input].condition) gradient = gradient_at(input);
   contribute(input, value(input, gradient));
 }
 
@@ -121,7 +145,7 @@ void Compiler::contribute(size_t tensor, size_t gradient) {
 
 /// Terms that are at the same places are added up before they move.
 void Compiler::finish_gradient(size_t tensor) {
-  const Placements target = settled(values_[made_[tensor]].at, tensor);
+  const Placements target = gradient_at(tensor);
   const std::string name = g_.tensors[tensor].name + ".grad.sum";
   const auto sum = [&](const std::vector<size_t>& terms) {
     if (terms.size() == 1) return terms[0];
@@ -142,13 +166,13 @@ void Compiler::late_gradients() {
   for (const LateGradient& late : late_) {
     const Op& op = g_.ops[late.op];
     if (op.kind == OpKind::lookup) {
-      const size_t dy = convert(late.dy, dual(values_[made_[op.output]].at), ".grad");
-      compute(op.name + ".grad", {0, 3 * bytes(op.output, values_[dy].at)}, {dy});
+      const size_t dy = convert(late.dy, wanted(op), ".grad");
+      compute(op.name + ".grad", {0, (1 + 2 * op.reads) * bytes(op.output, values_[dy].at)}, {dy});
       continue;
     }
     const Placements at = needs(op)[0];
     const size_t x = convert(late.x, at, ".again");
-    compute(op.name + ".wgrad", matmul(op, at), {late.dy, x});
+    compute(op.name + ".wgrad", matmul(op, at), {late.dy, x}, product(op, at, {2, 1, 0}));
   }
   late_.clear();
   to_ = inputs;

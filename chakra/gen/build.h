@@ -60,15 +60,18 @@ inline Attention multi_head(Keys& k, const Model& m) {
 
 /// `block_of(i)`: the kind of layer i.
 template <class F>
-void add_layers(Keys& k, Model& m, const F& block_of) {
-  const int64_t count = k.number("num_hidden_layers");
+void add_layers(Keys& k, Model& m, std::string_view key, const F& block_of) {
+  const int64_t count = k.number(key);
   if (count > kMostLayers)
-    k.refuse("num_hidden_layers", "gen.model.range",
-             fmt::format("num_hidden_layers is {}; from 1 to {} are possible", count, kMostLayers));
+    k.refuse(key, "gen.model.range", fmt::format("{} is {}; from 1 to {} are possible", key, count, kMostLayers));
   for (int64_t i = 0; i < count && !k.failed(); ++i) add_layer(m, block_of(i));
 }
-inline void add_equal_layers(Keys& k, Model& m, const Block& block) {
-  add_layers(k, m, [&](int64_t) -> const Block& { return block; });
+template <class F>
+void add_layers(Keys& k, Model& m, const F& block_of) {
+  add_layers(k, m, "num_hidden_layers", block_of);
+}
+inline void add_equal_layers(Keys& k, Model& m, const Block& block, std::string_view key = "num_hidden_layers") {
+  add_layers(k, m, key, [&](int64_t) -> const Block& { return block; });
 }
 
 /// Layers that look back only so far: those that layer_types names, or else those of which `windowed` is true.
@@ -131,5 +134,9 @@ Model deepseek(Keys& k);
 Model deepseek_v2(Keys& k);
 Model deepseek_v3(Keys& k);
 Model own(Keys& k);
+Model vit(Keys& k);
+Model dit(Keys& k);
+Model mlp(Keys& k);
+Model dlrm(Keys& k);
 
 }  // namespace chakra::gen::build

@@ -1,12 +1,18 @@
-// The compiler of program.h: forward in program.cpp, backward in backward.cpp.
+// The compiler of program.h: forward in program.cpp, backward in backward.cpp, what it all costs in cost.cpp.
 #pragma once
 
+#include <array>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "chakra/gen/program.h"
 
 namespace chakra::gen {
+
+inline bool is_expert(const Weight& weight) { return weight.dims.size() == 3 && weight.dims[0].dim == Dim::experts; }
+/// Of a matrix.
+inline const Extent& in_of(const Weight& matrix) { return matrix.dims[matrix.dims.size() - 2]; }
 
 class Compiler {
  public:
@@ -19,6 +25,9 @@ class Compiler {
   /// Bytes that forward keeps for backward; of what is handed on.
   double kept(Recompute recompute) const;
   double passed() const;
+  Reads reads() const;
+  /// Bytes of the inputs and the output of an operator, the most of them all.
+  double largest() const;
 
  private:
   static constexpr size_t kNone = SIZE_MAX;
@@ -40,7 +49,10 @@ class Compiler {
   /// Where an operator needs its inputs, and where its output is then; where it needs the gradient of its output.
   std::vector<Placements> needs(const Op& op) const;
   Placements result(const Op& op, const std::vector<Placements>& inputs) const;
-  static Placements dual(Placements at);
+  Placements wanted(const Op& op) const;
+  /// Where the gradient of a tensor is kept.
+  Placements gradient_at(size_t tensor) const;
+  bool is_source(size_t tensor) const;
 
   // ---- steps ---------------------------------------------------------------------------------------------------
   size_t value(size_t tensor, const Placements& at) {
@@ -49,7 +61,7 @@ class Compiler {
   }
   /// The value moved to where it is needed: the collectives come from move(), reductions first, gathers last.
   size_t convert(size_t v, const Placements& to, const char* suffix);
-  void compute(std::string name, const Work& work, const std::vector<size_t>& inputs);
+  void compute(std::string name, const Work& work, const std::vector<size_t>& inputs, std::string kernel = {});
   bool rings(const Op& op) const;
   void ring(const Op& op, const std::string& name, const Work& work, bool gradients, const std::vector<size_t>& inputs);
   /// Of a tensor: elements that a rank has.
@@ -58,10 +70,18 @@ class Compiler {
   void split(Step& step, const Value& from) const;
   Work work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const;
   Work matmul(const Op& op, const Placements& x) const;
+  double weights_read(const Op& op, const Placements& x) const;
+  double cache_read(const Op& op, const std::vector<Placements>& inputs) const;
+  /// Ranks of a tensor-parallel group have the same tokens, those of the experts included.
+  bool same_tokens() const { return !s_.sequence_parallel && s_.mesh.of(Axis::tp) > 1; }
+  /// Step::kernel of a matrix product, with m, n and k in that order for `order` {0, 1, 2}.
+  std::string product(const Op& op, const Placements& x, const std::array<size_t, 3>& order) const;
+  std::string kernel(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const;
 
   // ---- backward ------------------------------------------------------------------------------------------------
   Placements kept_at(const Op& op, size_t input, const Placements& needed) const;
   void recompute();
+  void count_terms();
   void gradients_of(const Op& op);
   void matmul_gradients(const Op& op, size_t dy);
   void contribute(size_t tensor, size_t gradient);

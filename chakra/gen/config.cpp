@@ -19,7 +19,7 @@ constexpr auto kNoEffect = std::to_array<std::string_view>(
      "use_cache", "use_flash_attn", "output_attentions", "output_hidden_states", "output_router_logits",
      "gradient_checkpointing", "cache_implementation", "pretraining_tp", "ep_size", "tokenizer_class",
      "task_specific_params", "prefix", "unsloth_version", "unsloth_fixed", "quantization_config",
-     "keys_to_ignore_at_inference", "attn_config_version",
+     "keys_to_ignore_at_inference", "attn_config_version", "encoder_stride", "pooler_act", "pooler_output_size",
      // Tokens and labels.
      "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "unk_token_id", "decoder_start_token_id",
      "bad_words_ids", "id2label", "label2id", "num_labels", "problem_type", "finetuning_task",
@@ -204,6 +204,26 @@ std::vector<std::string> Keys::words(std::string_view key) {
     stop({Code::bad_input, "gen.model.key", fmt::format("{} is {}, not a list", key, shown(*list)), list->place()});
   for (const Spec& item : list->items) words.push_back(item.scalar);
   return words;
+}
+
+std::optional<int64_t> Keys::entries(std::string_view key) {
+  const Spec* value = find(key);
+  if (!value || is_null(*value)) return {};
+  if (value->kind == Spec::Kind::map) return static_cast<int64_t>(value->fields.size());
+  stop({Code::bad_input, "gen.model.key", fmt::format("{} is {}, not a map", key, shown(*value)), value->place()});
+  return {};
+}
+
+std::array<int64_t, 2> Keys::pair(std::string_view key) {
+  const Spec* value = find(key);
+  if (!value || value->kind != Spec::Kind::list) {
+    const int64_t both = number(key);
+    return {both, both};
+  }
+  if (value->items.size() == 2) return {number_of(value->items[0], key, 1), number_of(value->items[1], key, 1)};
+  stop({Code::bad_input, "gen.model.key", fmt::format("{} has {} numbers, not two", key, value->items.size()),
+        value->place()});
+  return {1, 1};
 }
 
 std::string Keys::word(std::string_view key) {

@@ -1,6 +1,7 @@
 // The keys of a config.json as the builders of models read them.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ class Keys {
   std::vector<std::string> words(std::string_view key);
   /// Empty where the key is null or absent.
   std::string word(std::string_view key);
+  /// How many keys the map has; nothing where the key is null or absent.
+  std::optional<int64_t> entries(std::string_view key);
+  /// Two numbers, or one for both.
+  std::array<int64_t, 2> pair(std::string_view key);
   /// Where a key is absent, it has a value that others determine.
   bool flag_or(std::string_view key, bool otherwise) { return config_.find(key) ? flag(key) : otherwise; }
 

@@ -109,6 +109,20 @@ Model default_model() {
 namespace {
 
 /// What has no effect on a kind of layer is refused, so that no number seems to follow from it.
+Result<void> check_change(const Model& model, const ModelChange& change) {
+  if (model.family != Family::mlp && model.family != Family::recommender) return {};
+  const auto refuse = [&](std::string_view name) {
+    return fail(Code::usage, "gen.step.unsupported", fmt::format("{}: {} has none", name, model.name));
+  };
+  const bool recommender = model.family == Family::recommender;
+  for (const ModelNumberRow& row : kModelNumbers) {
+    const bool width = row.value == &ModelChange::hidden, count = row.value == &ModelChange::layers;
+    if (change.*row.value && (recommender || (!width && !count))) return refuse(row.name);
+  }
+  if (change.gated) return refuse("gated");
+  if (change.causal) return refuse("causal");
+  return {};
+}
 Result<void> check_change(const Block& block, const ModelChange& change) {
   const auto refuse = [](const char* text) { return fail(Code::usage, "gen.step.unsupported", text); };
   if (change.gated && block.experts) return refuse("gated: experts are always gated");
@@ -130,11 +144,19 @@ Result<Model> changed(Model model, const ModelChange& change) {
     if (const std::optional<int64_t> n = change.*row.value; n && (*n < row.least || *n > row.most))
       return fail(Code::usage, "gen.step.range",
                   fmt::format("{} is {}; from {} to {} are possible", row.name, *n, row.least, row.most));
+  CHAKRA_TRY(check_change(model, change));
+  if (model.family == Family::recommender) return model;
   if (model.layers.empty()) return fail(Code::usage, "gen.step.range", "the model has no layer");
+  if (change.layers && model.blocks[model.layers.back()].first) {  // of an MLP only the first layer is
+    Block next = model.blocks[model.layers.back()];
+    next.first = false;
+    add_layer(model, next);
+  }
   if (change.layers) model.layers.resize(static_cast<size_t>(*change.layers), model.layers.back());
   model.hidden = change.hidden.value_or(model.hidden);
   model.vocabulary = change.vocabulary.value_or(model.vocabulary);
   model.causal = change.causal.value_or(model.causal);
+  if (model.family == Family::mlp) return model;
   for (Block& block : model.blocks) {
     CHAKRA_TRY(check_change(block, change));
     Attention& a = block.attention;

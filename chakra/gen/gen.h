@@ -1,6 +1,6 @@
-// Workloads made from a description of a model and of how it is spread over ranks: the trace of a training step of a
-// transformer, as a job by classes of ranks (docs/reference/generating.md says what it holds and what it omits); and
-// small named cases (cases.h).
+// Workloads made from a description of a model and of how it is spread over ranks: the trace of a training step, as a
+// job by classes of ranks (docs/reference/generating.md says what it holds and what it omits); and small named cases
+// (cases.h).
 #pragma once
 
 #include <array>
@@ -12,8 +12,10 @@
 
 #include "chakra/base/base.h"
 #include "chakra/gen/cases.h"  // IWYU pragma: export
+#include "chakra/gen/communication.h"
 #include "chakra/gen/model.h"
 #include "chakra/gen/schedule.h"
+#include "chakra/gen/serve.h"  // IWYU pragma: export
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {
@@ -31,7 +33,19 @@ Model default_model();
 Result<Model> changed(Model model, const ModelChange& change);
 
 enum class ContextKind : uint8_t { ring, gather, all_to_all };
+inline constexpr std::array<std::string_view, 3> kContextNames{"ring", "gather", "all-to-all"};  ///< by ContextKind
 enum class Recompute : uint8_t { none, selective, full };
+inline constexpr std::array<std::string_view, 3> kRecomputeNames{"none", "selective", "full"};  ///< by Recompute
+
+inline constexpr int64_t kMostSampleBytes = int64_t{1} << 40;
+/// What of a step is read from or written to tiers of storage; an empty tier: nothing.
+struct StepStorage {
+  std::string data_tier;           ///< the first stage reads a micro-batch before its forward pass
+  int64_t sample_bytes = 0;        ///< of a sequence; 0: 4 a token
+  std::string checkpoint_tier;     ///< parameters and optimizer are written, each element by one rank
+  bool checkpoint_behind = false;  ///< those of the step before, beside this step, until the optimizer changes them
+  std::string restart_tier;        ///< at the beginning each rank reads what it holds
+};
 
 /// One training step, and the ranks that do it: tp x cp x dp x pp. The experts of a layer see the ranks of a stage as
 /// etp x ep x (tp x cp x dp / (etp x ep)).
@@ -48,12 +62,13 @@ struct StepOptions {
   std::string order = "tp-cp-ep-dp-pp";  ///< of ranks: neighbours in the first have neighbouring numbers
   std::string schedule;                  ///< of kSchedules; empty: 1f1b, or interleaved with virtual stages
 
-  bool sequence_parallel = true;  ///< between the tensor-parallel parts a rank has a share of the tokens
-  bool keep_gathered = false;     ///< what is gathered for a product is kept for backward
-  int64_t zero = 1;               ///< what data-parallel ranks share out: 1 optimizer, 2 also gradients, 3 parameters
-  int64_t zero_ranks = 0;         ///< neighbours of dp that share out, others have copies; 0: all of dp
-  bool fused_attention = true;    ///< its scores never reach memory
-  std::optional<bool> dropout;    ///< masks are kept; absent: with learned positions, as GPT-2's family
+  /// Between the tensor-parallel parts a rank has a share of the tokens, where the model lets share them out.
+  bool sequence_parallel = true;
+  bool keep_gathered = false;   ///< what is gathered for a product is kept for backward
+  int64_t zero = 1;             ///< what data-parallel ranks share out: 1 optimizer, 2 also gradients, 3 parameters
+  int64_t zero_ranks = 0;       ///< neighbours of dp that share out, others have copies; 0: all of dp
+  bool fused_attention = true;  ///< its scores never reach memory
+  std::optional<bool> dropout;  ///< masks are kept; absent: with learned positions, as GPT-2's family
   ContextKind context = ContextKind::ring;
   Recompute recompute = Recompute::none;
   /// Experts are chosen by Zipf's law: the r-th most popular 1 / r^skew as often, in an order of each layer by the
@@ -62,7 +77,8 @@ struct StepOptions {
   int64_t seed = 0;
   bool overlap = true;  ///< computations that need no result of a collective run beside it
   bool clip = false;    ///< gradients are scaled by their norm
-  bool ends = true;     ///< with embedding, head and loss
+  bool ends = true;     ///< with embedding, head and loss; an MLP has none
+  StepStorage storage;
 
   int64_t bytes_per_element = 2;  ///< of parameters and activations
   int64_t gradient_bytes = 4;     ///< of an element of the gradients
@@ -100,6 +116,14 @@ struct PresetRow {
 };
 extern const std::array<PresetRow, 5> kPresets;
 
+/// A kind of block that models are made of.
+struct BlockKind {
+  std::string_view name, place, description;
+  std::string_view sample;  ///< a model that has it
+  std::string operators;    ///< of that model's
+};
+std::vector<BlockKind> block_kinds();
+
 /// A class for each pipeline stage. Group slots "tp", "dp" ("dp-cp" where context is parallel), "cp", "ep", "etp",
 /// "edp", "tied"; groups "tp0", ... Cost: O(nodes of the classes + ranks).
 /// Errors (all usage): gen.step.range, gen.step.divide (what must be a multiple of what), gen.step.layers,
@@ -112,19 +136,12 @@ struct Memory {
   double working = 0;  ///< at the peak, of the part at work: what is computed again, gathered, not yet reduced
   double sum() const { return parameters + gradients + optimizer + activations_peak + working; }
 };
-/// What a rank does of one type in one group during the step.
-struct Communication {
-  std::string group;  ///< the slot; of messages "pp" or "cp"
-  std::string type;
-  int64_t count = 0;
-  double bytes = 0;       ///< sum of the buffers: the larger of in and out
-  double wire_bytes = 0;  ///< what it sends, with a ring
-};
 struct ClassStats {
   int64_t first_rank = 0, ranks = 0;
   double parameters = 0, operations = 0;  ///< of a rank
   Memory memory;
   std::vector<Communication> communication;
+  std::vector<StorageSum> storage;
 };
 /// A kind of operator whose work some ranks do more than once.
 struct Surplus {

@@ -16,8 +16,19 @@
 namespace chakra::gen {
 
 inline constexpr int64_t kMostLayers = 1 << 16;
+/// Numbers that describe a point in time to a diffusion transformer.
+inline constexpr int64_t kTimeWidth = 256;
 
 enum class Norm : uint8_t { rms, layer };
+
+/// What goes into the first layer, and what comes out of the last.
+enum class Family : uint8_t {
+  decoder,     ///< words, and the next word of each
+  vision,      ///< patches of a picture and a class token, and the picture's class (ViT)
+  diffusion,   ///< patches of a noisy picture, and its noise; its time and label modulate each norm (DiT)
+  mlp,         ///< numbers: a chain of products
+  recommender  ///< rows of tables and numbers of an example, and whether it is clicked (DLRM)
+};
 
 /// Grouped-query attention; multi-head with kv_heads = heads, multi-query with kv_heads = 1. Latent (DeepSeek-V2) where
 /// kv_rank > 0: keys and values come from kv_rank + rope_dim numbers of a token, and these are the KV cache.
@@ -57,20 +68,37 @@ struct Experts {
   bool operator==(const Experts&) const = default;
 };
 
-/// One kind of layer.
+/// One kind of layer. Of an MLP: one product, with the width of the model in and out.
 struct Block {
   Attention attention;
   Mlp mlp;                         ///< where there are no experts
   std::optional<Experts> experts;  ///< instead of the MLP
   int64_t norms = 2;               ///< Gemma 2 has 4, Falcon-7B 1
   bool parallel = false;           ///< attention and MLP take the same input (GPT-NeoX, Falcon)
+  bool first = false;              ///< of an MLP: its input is the data, which needs no gradient
 
   bool operator==(const Block&) const = default;
 };
 
+/// Square or not, a picture is a row of patches.
+struct Patches {
+  int64_t count = 0;
+  int64_t width = 0;  ///< numbers of a patch, all channels
+};
+
+/// What turns the numbers of an example into two MLPs' and tables' (DLRM). The model's hidden width is that of a row.
+struct Recommender {
+  int64_t dense = 0;                 ///< numbers that go into the first MLP
+  int64_t tables = 0, rows = 0;      ///< rows of all tables together
+  int64_t lookups = 1;               ///< rows of each table for an example; their sum counts
+  std::vector<int64_t> bottom, top;  ///< widths after each product
+};
+
 struct Model {
   std::string name;  ///< of the preset, or the model_type
-  int64_t hidden = 0, vocabulary = 0;
+  Family family = Family::decoder;
+  int64_t hidden = 0;
+  int64_t vocabulary = 0;         ///< of pictures: their classes, with one for none where it is trained
   int64_t learned_positions = 0;  ///< rows of their table; 0: rotary or none
   int64_t sequence = 0;           ///< the longest it was made for; a default for steps
   Norm norm = Norm::rms;
@@ -82,7 +110,12 @@ struct Model {
   /// Multi-token prediction (DeepSeek-V3): layers behind the last one, of its kind, each with a projection of two
   /// hidden vectors to one and three norms. They use the model's embedding and head.
   int64_t mtp_layers = 0;
+  Patches patches;          ///< of vision and diffusion
+  int64_t noise_width = 0;  ///< diffusion: numbers that come out for a patch
+  Recommender recommender;
 
+  /// Whether ranks can share out the tokens of a sequence. A class token makes their number one that does not divide.
+  bool shares_tokens() const { return family == Family::decoder || family == Family::diffusion; }
   const Block& block(size_t layer) const { return blocks[layers[layer]]; }
 };
 
@@ -91,36 +124,45 @@ void add_layer(Model& model, const Block& block);
 
 /// Elements of the parameters of a layer, with biases, by part.
 struct LayerParameters {
-  int64_t query = 0;      ///< latent: both projections and the norm between them
-  int64_t key_value = 0;  ///< likewise
-  int64_t output = 0;     ///< with the sinks
-  int64_t norms = 0;      ///< of the block, of queries and of keys
-  int64_t mlp = 0;        ///< of a layer without experts
-  int64_t router = 0;     ///< with the gate of the shared experts
-  int64_t expert = 0;     ///< one of `experts`
-  int64_t experts = 0;    ///< how many
-  int64_t shared = 0;     ///< the shared experts, together
+  int64_t query = 0;       ///< latent: both projections and the norm between them
+  int64_t key_value = 0;   ///< likewise
+  int64_t output = 0;      ///< with the sinks
+  int64_t norms = 0;       ///< of the block, of queries and of keys
+  int64_t modulation = 0;  ///< diffusion: of shifts, scales and gates from time and label
+  int64_t mlp = 0;         ///< of a layer without experts
+  int64_t router = 0;      ///< with the gate of the shared experts
+  int64_t expert = 0;      ///< one of `experts`
+  int64_t experts = 0;     ///< how many
+  int64_t shared = 0;      ///< the shared experts, together
 
   int64_t attention() const { return query + key_value + output; }
-  int64_t with_experts(int64_t count) const { return attention() + norms + mlp + router + count * expert + shared; }
+  int64_t with_experts(int64_t count) const {
+    return attention() + norms + modulation + mlp + router + count * expert + shared;
+  }
   int64_t total() const { return with_experts(experts); }
 };
 LayerParameters layer_parameters(const Model& model, const Block& block);
 
 /// Elements of what is not in a layer.
 struct OuterParameters {
-  int64_t embedding = 0, positions = 0, embedding_norm = 0, final_norm = 0;
-  int64_t head = 0;  ///< its bias alone where the embedding is tied
+  /// Of words; of patches and the class token; of patches, times and labels; tables and the first MLP.
+  int64_t embedding = 0;
+  int64_t positions = 0, embedding_norm = 0, final_norm = 0;
+  int64_t head = 0;  ///< its bias alone where the embedding is tied; of a recommender its last MLP
   int64_t mtp = 0;   ///< projection and norms of one layer of multi-token prediction
 };
 OuterParameters outer_parameters(const Model& model);
+/// Recommender: numbers of an example that go into the last MLP: those of the first one, and the product of each pair
+/// of vectors.
+int64_t interaction_width(const Model& model);
 
 /// Elements of all parameters; those of tied embeddings count once. Requires a model that check_model() takes.
 /// O(layers).
 int64_t parameters(const Model& model);
 /// Of them those that a token meets: of experts only the active ones.
 int64_t active_parameters(const Model& model);
-/// Bytes of keys and values that a token leaves in the cache, all layers; without those of multi-token prediction.
+/// Bytes of keys and values that a token leaves in the cache, all layers; without those of multi-token prediction. 0
+/// where nothing is written word by word.
 int64_t kv_bytes_per_token(const Model& model, int64_t bytes_per_element);
 
 /// Every width is in its range, heads divide, and the sums above fit.
@@ -162,6 +204,7 @@ struct ModelRow {
   std::string_view name;
   std::string_view description;  ///< with the source of its sizes
   Model model;
+  int64_t mtp_layers = 0;  ///< that it has where they are asked for
 };
 /// Models by name, the presets.
 std::span<const ModelRow> models();

@@ -87,6 +87,65 @@ Model qwen3(std::string_view name, const Sizes& s, bool tied) {
   return m;
 }
 
+/// Dosovitskiy et al. 2021: pictures of 224 x 224 with three colours, 1,000 classes.
+Model vit(std::string_view name, int64_t layers, int64_t hidden, int64_t heads, int64_t patch) {
+  Block b = dense({layers, hidden, heads, heads, hidden / heads, 4 * hidden, 0, 0});
+  b.mlp.gated = false;
+  b.mlp.bias = b.attention.q_bias = b.attention.kv_bias = b.attention.out_bias = true;
+  const int64_t side = 224 / patch, tokens = side * side + 1;
+  Model m = repeated(name, {layers, hidden, heads, heads, hidden / heads, 4 * hidden, tokens, 1000}, b);
+  m.family = Family::vision;
+  m.patches = {side * side, 3 * patch * patch};
+  m.learned_positions = tokens;
+  m.norm = Norm::layer;
+  m.norm_bias = m.head_bias = true;
+  m.causal = false;
+  return m;
+}
+
+/// Peebles and Xie 2023: latents of 32 x 32 with four channels, 1,000 classes and none, a variance for each number.
+Model dit(std::string_view name, int64_t layers, int64_t hidden, int64_t heads, int64_t patch) {
+  Block b = dense({layers, hidden, heads, heads, hidden / heads, 4 * hidden, 0, 0});
+  b.mlp.gated = false;
+  b.mlp.bias = b.attention.q_bias = b.attention.kv_bias = b.attention.out_bias = true;
+  const int64_t side = 32 / patch;
+  Model m = repeated(name, {layers, hidden, heads, heads, hidden / heads, 4 * hidden, side * side, 1001}, b);
+  m.family = Family::diffusion;
+  m.patches = {side * side, 4 * patch * patch};
+  m.noise_width = 2 * m.patches.width;
+  m.norm = Norm::layer;
+  m.norm_weight = false;
+  m.causal = false;
+  return m;
+}
+
+/// As the simulations of the Chakra paper have them: products only.
+Model mlp(std::string_view name, int64_t layers, int64_t width) {
+  Model m;
+  m.name = name;
+  m.family = Family::mlp;
+  m.hidden = width;
+  m.sequence = 1;
+  m.final_norm = false;
+  for (int64_t i = 0; i < layers; ++i) {
+    Block b;
+    b.first = i == 0;
+    add_layer(m, b);
+  }
+  return m;
+}
+
+Model dlrm(std::string_view name, int64_t width, const Recommender& recommender) {
+  Model m;
+  m.name = name;
+  m.family = Family::recommender;
+  m.hidden = width;
+  m.sequence = 1;
+  m.final_norm = false;
+  m.recommender = recommender;
+  return m;
+}
+
 }  // namespace
 
 std::span<const ModelRow> models() {
@@ -121,7 +180,20 @@ std::span<const ModelRow> models() {
                 {160, 6, 1536, 2 * 1536})},
       {"deepseek-v3", "DeepSeek-V3, 671 billion parameters (arXiv 2412.19437)",
        deepseek("deepseek-v3", {61, 7168, 128, 128, 128, 18432, 163840, 129280}, latent(128, 1536), 3,
-                {256, 8, 2048, 2048})},
+                {256, 8, 2048, 2048}),
+       1},
+      {"vit-b16", "Vision transformer, 87 million parameters, patches of 16 x 16 (arXiv 2010.11929)",
+       vit("vit-b16", 12, 768, 12, 16)},
+      {"vit-l16", "Vision transformer, 304 million parameters (arXiv 2010.11929)", vit("vit-l16", 24, 1024, 16, 16)},
+      {"vit-h14", "Vision transformer, 632 million parameters, patches of 14 x 14 (arXiv 2010.11929)",
+       vit("vit-h14", 32, 1280, 16, 14)},
+      {"dit-s2", "Diffusion transformer, 33 million parameters (arXiv 2212.09748)", dit("dit-s2", 12, 384, 6, 2)},
+      {"dit-b2", "Diffusion transformer, 130 million parameters (arXiv 2212.09748)", dit("dit-b2", 12, 768, 12, 2)},
+      {"dit-l2", "Diffusion transformer, 458 million parameters (arXiv 2212.09748)", dit("dit-l2", 24, 1024, 16, 2)},
+      {"dit-xl2", "Diffusion transformer, 675 million parameters (arXiv 2212.09748)", dit("dit-xl2", 28, 1152, 16, 2)},
+      {"mlp-6", "Six products of width 512 (arXiv 2305.14516)", mlp("mlp-6", 6, 512)},
+      {"dlrm", "Recommender with 24 billion parameters in 26 tables (MLPerf Training 1.0, arXiv 1906.00091)",
+       dlrm("dlrm", 128, {13, 26, 187'767'399, 1, {512, 256, 128}, {1024, 1024, 512, 256, 1}})},
   };
   return rows;
 }

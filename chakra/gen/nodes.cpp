@@ -1,5 +1,7 @@
 #include "chakra/gen/nodes.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -27,6 +29,12 @@ trace::DType dtype(int64_t bytes) {
 
 }  // namespace
 
+StageNodes::StageNodes(const StepOptions& options, std::string_view prefix) : o_(options) {
+  last_.fill(trace::kNoNode);
+  for (size_t axis = 0; axis < groups_.size(); ++axis)
+    groups_[axis] = intern(fmt::format("{}{}", prefix, kAxisNames[axis] == "dp" ? "tables" : kAxisNames[axis]));
+}
+
 NodeId StageNodes::add(StringId name, NodeType type, Stream stream) {
   const NodeId n = b_.add(b_.trace.size() + 1, name, type);
   b_.trace.flags.edit(n) = trace::kSaysCpuOrNot;
@@ -38,7 +46,7 @@ uint64_t StageNodes::exact(double number) {
   return too_large_ ? 0 : static_cast<uint64_t>(std::ceil(number));
 }
 
-NodeId StageNodes::compute(StringId name, const Work& work) {
+NodeId StageNodes::compute(StringId name, const Work& work, std::string_view kernel) {
   const NodeId n = add(name, NodeType::comp, kCompute);
   dep(n, computed_, EdgeKind::stream);
   await(n);
@@ -49,6 +57,7 @@ NodeId StageNodes::compute(StringId name, const Work& work) {
   too_large_ |= time >= kLongestPs || !(work.flops < 9e18);
   b_.trace.dur_ps.edit(n) = std::max<Picoseconds>((time + kPsPerNs - 1) / kPsPerNs, 1) * kPsPerNs;
   b_.trace.flags.edit(n) |= trace::kHasDuration;
+  if (!kernel.empty()) b_.attr({intern("kernel"), kernel});
   b_.trace.num_ops.resize(n + 1);
   b_.trace.tensor_bytes.resize(n + 1);
   b_.trace.op_dtype.resize(n + 1, static_cast<uint8_t>(dtype(o_.bytes_per_element)));
@@ -77,7 +86,7 @@ NodeId StageNodes::collective(StringId name, CommType type, double bytes, String
   return n;
 }
 
-NodeId StageNodes::message(StringId name, NodeType type, Stream stream, std::pair<Axis, int64_t> neighbour, int64_t tag,
+NodeId StageNodes::message(StringId name, NodeType type, Stream stream, const Neighbour& neighbour, int64_t tag,
                            double bytes, NodeId after) {
   const NodeId n = add(name, type, stream);
   dep(n, after, EdgeKind::data);
@@ -91,6 +100,66 @@ NodeId StageNodes::message(StringId name, NodeType type, Stream stream, std::pai
   if (slot == peers_.end()) peers_.push_back(neighbour);
   comm.tag = tag;
   return n;
+}
+
+NodeId StageNodes::storage(StringId name, NodeType type, const StorageUse& use, std::span<const NodeId> after) {
+  const Stream stream = type == NodeType::mem_load ? kLoad : kStore;
+  const NodeId n = add(name, type, stream);
+  for (const NodeId node : after) dep(n, node, EdgeKind::data);
+  if (std::find(after.begin(), after.end(), last_[stream]) == after.end()) dep(n, last_[stream], EdgeKind::stream);
+  last_[stream] = n;
+  b_.attr({intern("storage_tier"), use.tier});
+  b_.attr({intern("io_kind"), use.kind});
+  b_.attr({intern("bytes"), static_cast<int64_t>(exact(use.bytes))});
+  return n;
+}
+
+NodeId StageNodes::hop(StringId name, const Step& step) {
+  const bool send = step.kind == Step::Kind::send;
+  return message(name, send ? NodeType::send : NodeType::recv, send ? kContextSend : kContextReceive,
+                 {step.axis, send ? 1 : -1}, 0, step.bytes, computed_);
+}
+
+StageNodes::Labels StageNodes::labels(const Program& program, const std::string& part) {
+  Labels labels;
+  for (const Step& step : program) {
+    labels.names.push_back(intern(part + "." + step.name));
+    if (step.in_split.empty()) labels.splits.emplace_back();
+    else labels.splits.emplace_back(b_.trace.texts.add(step.in_split), b_.trace.texts.add(step.out_split));
+  }
+  return labels;
+}
+
+void StageNodes::run(const Program& program, const Labels& labels) {
+  const std::vector<StringId>& names = labels.names;
+  const auto stream = [](Axis axis) {
+    if (axis == Axis::tp) return kTensor;
+    return axis == Axis::cp ? kContext : kExperts;
+  };
+  nodes_.assign(program.size(), trace::kNoNode);
+  step_awaited_.assign(program.size(), 0);
+  for (size_t i = 0; i < program.size(); ++i) {
+    const Step& step = program[i];
+    on_.clear();
+    for (const size_t wait : step.waits) {
+      step_awaited_[wait] = 1;
+      on_.push_back(nodes_[wait]);
+    }
+    if (step.kind == Step::Kind::collective) {
+      nodes_[i] = collective(names[i], step.type, step.bytes, groups_[index(step.axis)], stream(step.axis), on_);
+      if (const auto& [in, out] = labels.splits[i]; !in.empty()) {
+        trace::Comm& comm = b_.comm(nodes_[i]);
+        comm.in_split = in;
+        comm.out_split = out;
+      }
+      continue;
+    }
+    for (const NodeId node : on_) wait(node);
+    nodes_[i] = step.kind == Step::Kind::compute ? compute(names[i], step.work, step.kernel) : hop(names[i], step);
+  }
+  for (size_t i = 0; i < program.size(); ++i)
+    if (!step_awaited_[i] && (program[i].kind == Step::Kind::collective || program[i].kind == Step::Kind::receive))
+      wait(nodes_[i]);
 }
 
 }  // namespace chakra::gen

@@ -1,4 +1,4 @@
-// The nodes of a stage: streams, what each waits for, and the places of neighbours.
+// The nodes of a stage: streams, what each waits for, the places of neighbours, what storage reads and writes.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,20 @@
 #include "chakra/gen/plan.h"
 
 namespace chakra::gen {
+
+/// A rank that messages go to or come from.
+struct Neighbour {
+  Axis axis = Axis::pp;
+  int64_t steps = 0;    ///< along the axis
+  bool listed = false;  ///< instead: `steps` is its position in a list that belongs to the rank
+  bool operator==(const Neighbour&) const = default;
+};
+
+/// Data that a tier of storage gives or takes (docs/reference/formats/system.md).
+struct StorageUse {
+  std::string_view tier, kind;  ///< kind: io_kind
+  double bytes = 0;
+};
 
 class StageNodes {
  public:
@@ -26,10 +40,13 @@ class StageNodes {
     kExperts,
     kContextSend,
     kContextReceive,
+    kLoad,
+    kStore,
     kStreams
   };
 
-  explicit StageNodes(const StepOptions& options) : o_(options) { last_.fill(trace::kNoNode); }
+  /// `prefix`: of the names of groups.
+  explicit StageNodes(const StepOptions& options, std::string_view prefix = "");
 
   StringId intern(std::string_view text) { return b_.trace.strings.intern(text); }
 
@@ -38,31 +55,29 @@ class StageNodes {
     if (node != trace::kNoNode && std::find(awaited_.begin(), awaited_.end(), node) == awaited_.end())
       awaited_.push_back(node);
   }
-  trace::NodeId compute(StringId name, const Work& work);
+  trace::NodeId compute(StringId name, const Work& work, std::string_view kernel = {});
   trace::NodeId compute(std::string_view name, const Work& work) { return compute(intern(name), work); }
   /// A collective after the last computation and the nodes `on`; where nothing overlaps, the next computation waits for
   /// it.
   trace::NodeId collective(StringId name, trace::CommType type, double bytes, StringId group, Stream stream,
                            std::span<const trace::NodeId> on = {});
-  /// The parts of an uneven all-to-all, as trace::Comm has them; empty: even.
-  struct Split {
-    std::string_view in, out;
+  trace::NodeId message(StringId name, trace::NodeType type, Stream stream, const Neighbour& neighbour, int64_t tag,
+                        double bytes, trace::NodeId after);
+  /// A MEM_LOAD or MEM_STORE of its bytes, rounded up. Requires that `after` has no node twice.
+  trace::NodeId storage(StringId name, trace::NodeType type, const StorageUse& use,
+                        std::span<const trace::NodeId> after);
+  /// By step of a program its name, after `part` and a point; and of an uneven all-to-all its parts, in and out.
+  struct Labels {
+    std::vector<StringId> names;
+    std::vector<std::pair<std::string_view, std::string_view>> splits;
   };
-  Split split(std::string_view in, std::string_view out) {
-    return in.empty() ? Split{} : Split{b_.trace.texts.add(in), b_.trace.texts.add(out)};
-  }
-  void set(trace::NodeId node, const Split& split) {
-    if (split.in.empty()) return;
-    b_.comm(node).in_split = split.in;
-    b_.comm(node).out_split = split.out;
-  }
-  /// A message to or from the rank that is so far along an axis.
-  trace::NodeId message(StringId name, trace::NodeType type, Stream stream, std::pair<Axis, int64_t> neighbour,
-                        int64_t tag, double bytes, trace::NodeId after);
+  Labels labels(const Program& program, const std::string& part);
+  /// The steps of a program.
+  void run(const Program& program, const Labels& labels);
 
   trace::NodeId computed() const { return computed_; }  ///< the last computation
   /// Which neighbour each peer slot is.
-  const std::vector<std::pair<Axis, int64_t>>& peers() const { return peers_; }
+  const std::vector<Neighbour>& peers() const { return peers_; }
   /// A node has more operations or bytes, or takes longer, than files can hold.
   bool too_large() const { return too_large_; }
   trace::Trace take() { return std::move(b_).finish(); }
@@ -72,6 +87,7 @@ class StageNodes {
   void dep(trace::NodeId node, trace::NodeId on, trace::EdgeKind kind) {
     if (on != trace::kNoNode) b_.dep(node, on, static_cast<uint8_t>(kind));
   }
+  trace::NodeId hop(StringId name, const Step& step);
   uint64_t exact(double number);
   void await(trace::NodeId by) {
     for (const trace::NodeId node : awaited_) dep(by, node, trace::EdgeKind::comm);
@@ -82,8 +98,12 @@ class StageNodes {
   trace::NodeId computed_ = trace::kNoNode;
   std::array<trace::NodeId, kStreams> last_;  ///< of each stream but the first
   std::vector<trace::NodeId> awaited_;
-  std::vector<std::pair<Axis, int64_t>> peers_;
+  std::vector<Neighbour> peers_;
   bool too_large_ = false;
+  std::array<StringId, kAxisNames.size()> groups_;  ///< by axis
+  // Of run(): by step its node, and whether another waits for it; what the step waits for.
+  std::vector<trace::NodeId> nodes_, on_;
+  std::vector<uint8_t> step_awaited_;
 };
 
 }  // namespace chakra::gen

@@ -1,4 +1,3 @@
-// The blocks, operator by operator.
 #include "chakra/gen/operators.h"
 
 #include <algorithm>
@@ -7,197 +6,16 @@
 #include "chakra/gen/real.h"
 
 namespace chakra::gen {
-namespace {
 
-/// Writes a graph down, an operator a line.
-class Writer {
- public:
-  Graph g;
-
-  Writer(const Model& model, const Batch& batch) : m_(model), b_(batch) {}
-
-  std::vector<Extent> tokens(Extent width) const {
-    return {{Dim::batch, b_.sequences}, {Dim::sequence, b_.tokens}, width};
-  }
-  Extent hidden() const { return {Dim::hidden, real(m_.hidden)}; }
-
-  size_t tensor(std::string name, std::vector<Extent> dims, bool wide = false) {
-    g.tensors.push_back({std::move(name), std::move(dims), wide});
-    return g.tensors.size() - 1;
-  }
-  Op& op(OpKind kind, std::string name, std::vector<size_t> inputs, std::vector<Extent> dims, bool wide = false) {
-    const size_t output = tensor(name, std::move(dims), wide);
-    g.ops.push_back({kind, std::move(name), std::move(inputs), output, {}});
-    return g.ops.back();
-  }
-  const std::vector<Extent>& dims(size_t t) const { return g.tensors[t].dims; }
-
-  /// `in`: what is multiplied of the input's last dimension, where that is not all of it.
-  size_t matmul(const std::string& name, size_t x, Extent out, Dim cut, bool bias, Extent in = {}) {
-    std::vector<Extent> result = dims(x);
-    if (in.dim == Dim::none) in = result.back();
-    Weight matrix{{in, out}, cut};
-    if (result[0].dim == Dim::experts) matrix.dims.insert(matrix.dims.begin(), result[0]);
-    result.back() = out;
-    Op& op = this->op(OpKind::matmul, name, {x}, std::move(result));
-    op.weights.push_back(std::move(matrix));
-    if (!bias) return op.output;
-    Weight numbers{{out}, cut == out.dim ? cut : Dim::none};
-    if (op.weights[0].dims.size() == 3) numbers.dims.insert(numbers.dims.begin(), {dims(x)[0], Extent{}});
-    op.weights.push_back(std::move(numbers));
-    return op.output;
-  }
-  /// `width`: elements that are normalised together.
-  size_t norm(const std::string& name, size_t x, double width) {
-    const Extent last = dims(x).back();
-    // Numbers of heads that each have their own weight are dealt out with the heads.
-    const bool all_heads = (last.dim == Dim::heads || last.dim == Dim::kv_heads) && width == last.count * last.unit;
-    Op& op = this->op(OpKind::norm, name, {x}, dims(x));
-    op.weights.push_back(
-        {{{all_heads ? last.dim : Dim::none, all_heads ? last.count : width, all_heads ? last.unit : 1},
-          {Dim::none, (m_.norm_weight ? 1.0 : 0.0) + (m_.norm_bias ? 1.0 : 0.0)}},
-         all_heads ? last.dim : Dim::none});
-    return op.output;
-  }
-  size_t norm(const std::string& name, size_t x) { return norm(name, x, real(m_.hidden)); }
-  size_t like(OpKind kind, const std::string& name, std::vector<size_t> inputs, bool mask = false) {
-    std::vector<Extent> same = dims(inputs[0]);
-    Op& op = this->op(kind, name, std::move(inputs), std::move(same));
-    op.mask = mask && b_.dropout;
-    return op.output;
-  }
-
-  size_t mlp(const std::string& name, size_t x, int64_t width, bool gated, bool bias) {
-    const Extent inner{Dim::inner, real(width)};
-    std::vector<size_t> in;
-    if (gated) in.push_back(matmul(name + ".gate", x, inner, Dim::inner, bias));
-    in.push_back(matmul(name + ".up", x, inner, Dim::inner, bias));
-    const size_t active = like(OpKind::activation, name + ".activation", in);
-    return matmul(name + ".down", active, hidden(), Dim::inner, bias);
-  }
-
-  size_t attention(const Attention& a, size_t x) {
-    const bool latent = a.kv_rank > 0, rotary = m_.learned_positions == 0;
-    const Extent heads{Dim::heads, real(a.heads), real(a.head_dim)};
-    size_t q = x;
-    if (latent && a.q_rank > 0) {
-      q = matmul("attention.q_down", q, {Dim::latent, real(a.q_rank)}, Dim::none, a.q_bias);
-      q = norm("attention.q_norm", q, real(a.q_rank));
-    }
-    q = matmul(latent && a.q_rank > 0 ? "attention.q_up" : "attention.q", q, heads, Dim::heads, q == x && a.q_bias);
-    std::vector<size_t> inputs{q};
-    double widths = real(a.head_dim + a.value_dim);
-    if (latent) {
-      const Extent both{Dim::latent, real(a.kv_rank + a.rope_dim)};
-      size_t kv = matmul("attention.kv_down", x, both, Dim::none, a.kv_bias);
-      kv = norm("attention.kv_norm", kv, real(a.kv_rank));
-      const Extent wide{Dim::kv_heads, real(a.heads), real(a.head_dim - a.rope_dim + a.value_dim)};
-      inputs.push_back(matmul("attention.kv_up", kv, wide, Dim::kv_heads, false, {Dim::latent, real(a.kv_rank)}));
-    } else {
-      inputs.push_back(
-          matmul("attention.k", x, {Dim::kv_heads, real(a.kv_heads), real(a.head_dim)}, Dim::kv_heads, a.kv_bias));
-      inputs.push_back(
-          matmul("attention.v", x, {Dim::kv_heads, real(a.kv_heads), real(a.value_dim)}, Dim::kv_heads, a.kv_bias));
-    }
-    if (a.q_norm > 0) inputs[0] = norm("attention.q_norm", inputs[0], real(a.q_norm));
-    if (a.k_norm > 0) inputs[1] = norm("attention.k_norm", inputs[1], real(a.k_norm));
-    if (rotary) inputs[0] = like(OpKind::rotate, "attention.rotate_q", {inputs[0]});
-    if (latent) {  // the rotary numbers of a token become a part of each head's key
-      const Extent whole{Dim::kv_heads, real(a.heads), widths};
-      inputs[1] = this->op(OpKind::rotate, "attention.rotate_k", {inputs[1]}, tokens(whole)).output;
-    } else if (rotary) {
-      inputs[1] = like(OpKind::rotate, "attention.rotate_k", {inputs[1]});
-    }
-    Op& op = this->op(OpKind::attention, "attention", inputs, tokens({Dim::heads, real(a.heads), real(a.value_dim)}));
-    op.keys = average_keys(b_.tokens, m_.causal, a.window);
-    op.widths = widths;
-    op.mask = b_.dropout;
-    if (a.sinks) op.weights.push_back({{{Dim::heads, real(a.heads)}}, Dim::heads});
-    return matmul("attention.out", op.output, hidden(), Dim::heads, a.out_bias);
-  }
-
-  size_t experts(const Experts& e, size_t x) {
-    const Extent count{Dim::experts, real(e.count)};
-    const size_t choice = matmul("router", x, count, Dim::none, e.router_bias);
-    const Extent slots{Dim::slots, b_.sequences * b_.tokens * real(e.active) / real(e.count)};
-    const size_t routed = op(OpKind::dispatch, "dispatch", {x, choice}, {count, slots, hidden()}).output;
-    const size_t done = mlp("experts", routed, e.width, true, e.bias);
-    size_t y = op(OpKind::combine, "combine", {done, choice}, tokens(hidden())).output;
-    if (e.shared_width == 0) return y;
-    size_t shared = mlp("shared", x, e.shared_width, true, e.shared_bias);
-    if (e.shared_gate) {
-      const size_t gate = matmul("shared_gate", x, {Dim::none, 1}, Dim::none, false);
-      shared = like(OpKind::activation, "shared.scale", {shared, gate});
-    }
-    return like(OpKind::add, "experts.sum", {y, shared});
-  }
-
- private:
-  const Model& m_;
-  const Batch& b_;
-};
-
-}  // namespace
+Extent cache_extent(const Attention& a, bool over_latents) {
+  if (over_latents) return {Dim::kv_heads, 1, real(a.kv_rank + a.rope_dim)};
+  return {Dim::kv_heads, real(a.kv_rank > 0 ? a.heads : a.kv_heads), real(a.head_dim + a.value_dim)};
+}
 
 double average_keys(double tokens, bool causal, int64_t window) {
   const double w = window > 0 ? std::min(real(window), tokens) : tokens;
   if (causal) return w - w * w / (2 * tokens);  // the first tokens have fewer before them
   return window > 0 ? std::min(2 * w, tokens) : tokens;
-}
-
-Graph layer_graph(const Model& model, const Block& block, const Batch& batch) {
-  Writer w(model, batch);
-  const bool after = block.norms >= 4;
-  const size_t x = w.g.input = w.tensor("input", w.tokens(w.hidden()));
-  const auto second = [&](size_t in) {
-    return block.experts ? w.experts(*block.experts, in)
-                         : w.mlp("mlp", in, block.mlp.width, block.mlp.gated, block.mlp.bias);
-  };
-  const size_t first = w.norm("attention.norm", x);
-  size_t y = w.attention(block.attention, first);
-  if (block.parallel) {
-    const size_t in = block.norms >= 2 ? w.norm("mlp.norm", x) : first;
-    y = w.like(OpKind::add, "mlp.sum", {y, second(in)});
-    w.g.output = w.like(OpKind::add, "residual", {x, y}, true);
-    return std::move(w.g);
-  }
-  if (after) y = w.norm("attention.post_norm", y);
-  const size_t middle = w.like(OpKind::add, "attention.residual", {x, y}, true);
-  y = second(w.norm("mlp.norm", middle));
-  if (after) y = w.norm("mlp.post_norm", y);
-  w.g.output = w.like(OpKind::add, "mlp.residual", {middle, y}, true);
-  return std::move(w.g);
-}
-
-Graph embedding_graph(const Model& model, const Batch& batch) {
-  Writer w(model, batch);
-  Op& op = w.op(OpKind::lookup, "embedding", {}, w.tokens(w.hidden()));
-  op.weights.push_back({{{Dim::vocabulary, real(model.vocabulary)}, w.hidden()}, Dim::vocabulary});
-  w.g.output = op.output;
-  if (model.learned_positions > 0) {
-    Op& positions = w.op(OpKind::lookup, "positions", {}, w.tokens(w.hidden()));
-    positions.weights.push_back({{{Dim::none, real(model.learned_positions)}, w.hidden()}});
-    w.g.output = w.like(OpKind::add, "embedding.sum", {w.g.output, positions.output}, true);
-  }
-  if (model.embedding_norm) w.g.output = w.norm("embedding.norm", w.g.output);
-  return std::move(w.g);
-}
-
-Graph head_graph(const Model& model, const Batch& batch) {
-  Writer w(model, batch);
-  size_t x = w.g.input = w.tensor("head.input", w.tokens(w.hidden()));
-  if (model.final_norm) x = w.norm("head.norm", x);
-  const size_t logits =
-      w.matmul("head", x, {Dim::vocabulary, real(model.vocabulary)}, Dim::vocabulary, model.head_bias);
-  std::vector<size_t> inputs{logits};
-  const Extent one{Dim::none, 1};
-  for (const auto& [name, reads] : {std::pair("loss.max", 1.0), {"loss.target", 0.0}, {"loss.sum", 1.0}}) {
-    Op& number = w.op(OpKind::reduce, name, {logits}, w.tokens(one), true);
-    number.reads = reads;
-    inputs.push_back(number.output);
-  }
-  w.op(OpKind::loss, "loss", inputs, w.tokens(one), true).reads = 0;
-  return std::move(w.g);
 }
 
 double elements(const std::vector<Extent>& dims, const Placements& at, const Mesh& mesh) {

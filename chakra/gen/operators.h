@@ -2,6 +2,7 @@
 // sizes of its tensors, what it communicates from their placements (placement.h); no operator knows of ranks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,24 +20,34 @@ struct Tensor {
   std::string name;
   std::vector<Extent> dims;
   bool wide = false;  ///< 32 bits an element, whatever the model's are
+  /// Of an example, and read for each of its tokens. Its gradient stays a sum of terms over the ranks that have
+  /// different tokens, up to the weights'.
+  bool condition = false;
 };
 
 /// Parameters. `cut`: the dimension along which the tensor-parallel ranks have parts of it; none: each has all of it.
 struct Weight {
   std::vector<Extent> dims;
   Dim cut = Dim::none;
+  bool borrowed = false;  ///< another part of the model has it
 };
 
 enum class OpKind : uint8_t {
-  lookup,      ///< rows of a table
+  source,      ///< numbers that come with the data; they need no gradient
+  lookup,      ///< rows of a table, or of several tables that ranks have shared out
   matmul,      ///< the last dimension of the input times weights[0]; a bias follows
+  per_head,    ///< the last dimension of the input times weights[0], each head with its part: heads, in, out
   norm,        ///< along the last dimension
   rotate,      ///< positions into queries or keys
   attention,   ///< inputs: queries; keys; values (absent: in the keys' tensor)
   activation,  ///< of one input, or of one times the other
   add,
+  append,    ///< inputs one after the other, and a learned token
+  select,    ///< one token of a sequence
+  modulate,  ///< inputs: tokens; numbers of the example that scale and shift them
+  interact,  ///< products of each pair of vectors; inputs: one; the others
   reduce,    ///< one number of the last dimension
-  loss,      ///< inputs: logits; numbers about them
+  loss,      ///< inputs: what came out; numbers about it
   dispatch,  ///< tokens to the experts they take: inputs: tokens; router's choice
   combine    ///< and back: inputs: tokens of experts; router's choice
 };
@@ -47,29 +58,40 @@ struct Op {
   std::vector<size_t> inputs;  ///< into Block graph's tensors
   size_t output = 0;
   std::vector<Weight> weights;
-  double keys = 0;    ///< attention: that a query is multiplied with, on average
-  double widths = 0;  ///< attention: elements of a key and of a value
-  double reads = 1;   ///< passes over the inputs
+  double keys = 0;    ///< attention: that a query is multiplied with, on average; interact: vectors
+  double widths = 0;  ///< attention: elements of a key and of a value; interact: of a vector
+  double reads = 1;   ///< passes over the inputs; lookup: rows that are summed up; modulate: over the second, a part
   bool mask = false;  ///< a byte per element of the output is kept for backward (dropout)
+  /// Attention where there is a cache: the keys and values that are read, instead of those of the inputs, and the bytes
+  /// of an element.
+  std::vector<Extent> cache = {};
+  double cache_element = 0;
 };
 
 struct Graph {
   std::vector<Tensor> tensors;
   std::vector<Op> ops;  ///< each after what it needs
   static constexpr size_t kNone = SIZE_MAX;
-  size_t input = kNone, output = kNone;  ///< what comes from the part before, and goes to the one after
+  std::vector<size_t> inputs, outputs;  ///< what comes from the part before, and goes to the one after
 };
 
+/// What attention meets where tokens of earlier passes are in a cache.
+struct Cached {
+  double keys = 0;     ///< that a query is multiplied with, on average
+  double tokens = 0;   ///< of a data-parallel rank, whose keys and values are read: those of this pass included
+  double element = 2;  ///< bytes of an element of the cache
+  bool over_latents =
+      false;  ///< latent attention multiplies with what it keeps; else with keys and values of all heads
+};
 /// Of a micro-batch, all data-parallel ranks' together.
 struct Batch {
   double sequences = 1, tokens = 1;  ///< tokens of a sequence
   bool dropout = false;
+  std::optional<Cached> cached = {};
 };
 
-/// A layer of that kind; the embedding; the last norm, the head and the loss.
-Graph layer_graph(const Model& model, const Block& block, const Batch& batch);
-Graph embedding_graph(const Model& model, const Batch& batch);
-Graph head_graph(const Model& model, const Batch& batch);
+/// What a token leaves in the cache of a layer.
+Extent cache_extent(const Attention& attention, bool over_latents);
 
 /// Keys that a query of a sequence meets, on average: half of it where tokens look back only.
 double average_keys(double tokens, bool causal, int64_t window);

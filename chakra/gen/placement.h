@@ -23,6 +23,7 @@ enum class Dim : uint8_t {
   inner,       ///< width between the matrices of an MLP
   vocabulary,  ///< different tokens
   experts,     ///< of a layer
+  tables,      ///< of a recommender
   slots        ///< of an expert: tokens that it takes
 };
 

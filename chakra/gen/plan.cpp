@@ -31,9 +31,18 @@ Result<void> check_ranges(const StepOptions& o) {
   if (!positive(o.peak_flop_per_s) || !positive(o.memory_bytes_per_s) || !positive(o.efficiency) || o.efficiency > 1)
     return wrong("gen.step.range",
                  "the device's peak and bandwidth are above 0, its efficiency is above 0 and at most 1");
-  if (o.model.layers.empty()) return wrong("gen.step.range", "the model has no layer");
-  if (o.model.mtp_layers > 0)
-    return wrong("gen.step.unsupported", "steps of layers of multi-token prediction are not known; leave out --mtp");
+  if (o.model.layers.empty() && o.model.family != Family::recommender)
+    return wrong("gen.step.range", "the model has no layer");
+  const StepStorage& s = o.storage;
+  if (s.sample_bytes < 0 || s.sample_bytes > kMostSampleBytes)
+    return wrong("gen.step.range",
+                 fmt::format("sample-bytes is {}; from 0 to {} are possible", s.sample_bytes, kMostSampleBytes));
+  if (s.sample_bytes > 0 && s.data_tier.empty())
+    return wrong("gen.step.unsupported", "sample-bytes: there is no data tier to read from");
+  if (s.sample_bytes == 0 && !s.data_tier.empty() && o.model.family != Family::decoder)
+    return wrong("gen.step.unsupported", "data-tier: give the bytes of an example with sample-bytes");
+  if (s.checkpoint_behind && s.checkpoint_tier.empty())
+    return wrong("gen.step.unsupported", "checkpoint-behind: there is no checkpoint tier to write to");
   return {};
 }
 
@@ -47,6 +56,7 @@ Result<void> check_attention(const StepOptions& o, const Attention& a) {
 }
 
 Result<void> check_block(const StepOptions& o, const Block& block) {
+  if (o.model.family == Family::mlp) return multiple("hidden", o.model.hidden, "tp", o.tp);
   CHAKRA_TRY(check_attention(o, block.attention));
   if (!block.experts) return multiple("ffn", block.mlp.width, "tp", o.tp);
   CHAKRA_TRY(multiple("experts", block.experts->count, "ep", o.ep));
@@ -55,6 +65,26 @@ Result<void> check_block(const StepOptions& o, const Block& block) {
   if (o.tp > 1 && !o.sequence_parallel)
     return wrong("gen.step.divide", "experts with tensor parallelism need sequence parallelism");
   return {};
+}
+
+/// What only some kinds of models can do.
+Result<void> check_family(const StepOptions& o) {
+  const Model& m = o.model;
+  const auto refuse = [&](const char* what) {
+    return wrong("gen.step.unsupported", fmt::format("{} is a model without {}", m.name, what));
+  };
+  if (m.mtp_layers > 0 && (m.head_bias || !m.final_norm))
+    return wrong("gen.step.unsupported", "multi-token prediction needs a final norm, and a head without a bias");
+  if (m.family == Family::decoder) return {};
+  if (o.sequence != m.sequence)
+    return wrong("gen.step.range", fmt::format("sequence is {}; {} has always {}", o.sequence, m.name, m.sequence));
+  if (!m.shares_tokens() && o.cp > 1) return refuse("tokens that ranks could share out; cp must be 1");
+  if (m.family != Family::recommender) return {};
+  if (o.tp > 1) return refuse("products that ranks could share out; tp must be 1");
+  if (o.pp > 1) return refuse("layers; pp must be 1");
+  if (o.zero_ranks > 0) return refuse("copies of its tables; leave out zero-ranks");
+  if (!o.ends) return refuse("layers; nothing is left without its ends");
+  return multiple("tables", m.recommender.tables, "dp", o.dp);
 }
 
 bool has_experts(const Model& model) {
@@ -83,6 +113,7 @@ Result<void> check_shares(const StepOptions& o) {
   if (o.ep > 1 && !experts) return wrong("gen.step.divide", "the model has no experts; ep must be 1");
   CHAKRA_TRY(check_skew(o));
   for (const Block& block : o.model.blocks) CHAKRA_TRY(check_block(o, block));
+  CHAKRA_TRY(check_family(o));
   if (o.sequence_parallel || o.cp > 1)
     CHAKRA_TRY(multiple("sequence", o.sequence, o.cp > 1 ? "tp x cp" : "tp", (o.sequence_parallel ? o.tp : 1) * o.cp));
   if (o.zero_ranks > 0) {
@@ -91,19 +122,6 @@ Result<void> check_shares(const StepOptions& o) {
     if (o.zero == 0) return wrong("gen.step.divide", "zero-ranks need --zero 1, 2 or 3");
   }
   return multiple("tp x cp x dp", o.tp * o.cp * o.dp, "etp x ep", o.etp * o.ep);
-}
-
-/// Where the layers cannot be dealt out evenly, the embedding and the head count as a layer each, and the remaining
-/// ones go to the pieces after the first.
-std::vector<int64_t> deal_layers(int64_t layers, int64_t pieces, bool ends) {
-  const bool count = ends && layers % pieces != 0;
-  const int64_t dealt = count ? layers + 2 : layers, rest = dealt % pieces, from = count ? 1 : 0;
-  std::vector<int64_t> first{0};
-  for (int64_t s = 0; s < pieces; ++s) {
-    const bool end = count && (s == 0 || s + 1 == pieces);
-    first.push_back(first.back() + dealt / pieces + (s >= from && s < from + rest) - end);
-  }
-  return first;
 }
 
 Result<void> choose_schedule(Plan& plan) {
@@ -120,6 +138,17 @@ Result<void> choose_schedule(Plan& plan) {
 }
 
 }  // namespace
+
+std::vector<int64_t> deal_layers(int64_t layers, int64_t pieces, bool ends) {
+  const bool count = ends && layers % pieces != 0;
+  const int64_t dealt = count ? layers + 2 : layers, rest = dealt % pieces, from = count ? 1 : 0;
+  std::vector<int64_t> first{0};
+  for (int64_t s = 0; s < pieces; ++s) {
+    const bool end = count && (s == 0 || s + 1 == pieces);
+    first.push_back(first.back() + dealt / pieces + (s >= from && s < from + rest) - end);
+  }
+  return first;
+}
 
 namespace {
 
@@ -140,14 +169,19 @@ Batch batch_of(const StepOptions& o) { return {real(o.micro_batch_size) * real(o
 }  // namespace
 
 std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& o, const Mesh& mesh) {
-  Spread spread = spread_of(o, mesh);
+  using Place = BlockRow::Place;
   const Batch batch = batch_of(o);
   std::vector<std::shared_ptr<const Unit>> units;
-  const auto add = [&](const Graph& graph) { units.push_back(std::make_shared<Unit>(compile(graph, spread))); };
-  for (const Block& block : o.model.blocks) add(layer_graph(o.model, block, batch));
-  spread.recompute = Recompute::none;
-  add(embedding_graph(o.model, batch));
-  add(head_graph(o.model, batch));
+  Spread spread = spread_of(o, mesh);
+  const auto add = [&](Place place, const Block& block, Recompute recompute) {
+    spread.recompute = recompute;
+    units.push_back(std::make_shared<Unit>(compile(block_graph(place, o.model, block, batch), spread)));
+  };
+  const Block none;
+  for (const Block& block : o.model.blocks) add(Place::layer, block, o.recompute);
+  add(Place::front, none, Recompute::none);
+  add(Place::end, none, Recompute::none);
+  if (o.model.mtp_layers > 0) add(Place::prediction, o.model.block(o.model.layers.size() - 1), o.recompute);
   return units;
 }
 
@@ -162,29 +196,41 @@ int64_t Plan::holder(int64_t piece, int64_t chunk) const {
   return other;
 }
 
-/// A layer whose experts are not chosen alike.
-std::shared_ptr<const Unit> Plan::skewed(const Block& block, int64_t layer, int64_t place) const {
+/// A layer, or one of multi-token prediction, whose experts are not chosen alike.
+std::shared_ptr<const Unit> Plan::skewed(BlockRow::Place kind, const Block& block, int64_t layer, int64_t place) const {
   Spread spread = spread_of(o, mesh);
   spread.choices = choices_by_place(*block.experts, choices(o, *block.experts), o.ep, {o.expert_skew, o.seed}, layer);
   spread.place = place;
-  return std::make_shared<Unit>(compile(layer_graph(o.model, block, batch_of(o)), spread));
+  return std::make_shared<Unit>(compile(block_graph(kind, o.model, block, batch_of(o)), spread));
 }
 
 std::vector<Part> Plan::parts(int64_t piece, int64_t place) const {
   std::vector<Part> result;
   const auto at = [](int64_t n) { return static_cast<size_t>(n); };
-  const auto add = [&](std::string name, size_t kind) {
-    result.push_back({std::move(name), kinds[kind], kinds[kind]->parameters});
+  const auto add = [&](std::string name, const std::shared_ptr<const Unit>& unit) -> Parameters& {
+    return result.emplace_back(Part{std::move(name), unit, unit->parameters}).parameters;
   };
-  if (piece == 0 && o.ends) add("embedding", kinds.size() - 2);
+  if (piece == 0 && o.ends) add("embedding", front());
   for (int64_t layer = first_layers[at(piece)]; layer < first_layers[at(piece + 1)]; ++layer) {
-    add(fmt::format("layer{}", layer), o.model.layers[at(layer)]);
+    add(fmt::format("layer{}", layer), kinds[o.model.layers[at(layer)]]);
     const Block& block = o.model.blocks[o.model.layers[at(layer)]];
-    if (places() > 1 && block.experts) result.back().unit = skewed(block, layer, place);
+    if (places() > 1 && block.experts) result.back().unit = skewed(BlockRow::Place::layer, block, layer, place);
   }
-  if (piece + 1 == pieces() && o.ends) {
-    add("head", kinds.size() - 1);
-    if (o.model.tied && !tied_apart()) result.back().parameters.dense -= result.back().parameters.largest;
+  if (piece + 1 < pieces() || !o.ends) return result;
+  const double table = end()->parameters.largest;
+  const double once = real(o.model.vocabulary) * real(o.model.hidden) / real(o.tp);  // without padding
+  Parameters& head = add("head", end());
+  if (o.model.tied) head.once_dense -= once;
+  if (o.model.tied && !tied_apart()) head.dense -= table;
+  for (int64_t i = 0; i < o.model.mtp_layers; ++i) {
+    Parameters& layer = add(fmt::format("mtp{}", i), prediction());
+    if (i == 0 && tied_apart() && !o.model.tied) layer.dense += layer.borrowed;  // the first stage's table
+    const auto layers = static_cast<int64_t>(o.model.layers.size());
+    if (const Block& block = o.model.block(at(layers - 1)); places() > 1 && block.experts)
+      result.back().unit = skewed(BlockRow::Place::prediction, block, layers + i, place);
+    Parameters& next = add(fmt::format("mtp{}.head", i), end());
+    next.dense -= table;
+    next.once_dense -= once;
   }
   return result;
 }
@@ -200,6 +246,7 @@ std::vector<Slot> Plan::slots(int64_t stage) const {
     std::erase_if(result, [](const Slot& slot) { return slot.axes[0] == Axis::etp || slot.axes[0] == Axis::ep; });
   if (data.size > 1) result.push_back(data);
   if (has_experts && experts.size > 1) result.push_back(experts);
+  if (o.model.family == Family::recommender && o.dp > 1) result.push_back({"tables", {Axis::dp}, o.dp});
   if (replicas.size > 1) result.push_back(replicas);
   if (schedule->copies > 1) result.push_back({"copy", {Axis::pp}, 2, Slot::Places::mirrored});
   if (tied_apart() && (stage == 0 || stage + 1 == pipeline.stages))
@@ -219,7 +266,9 @@ Result<Plan> plan(const StepOptions& options) {
                                                o.model.learned_positions));
   if (o.etp > 0 && !has_experts(o.model)) return wrong("gen.step.divide", "the model has no experts; leave out etp");
   if (o.etp == 0) o.etp = o.tp;
-  if (!o.dropout) o.dropout = o.model.learned_positions > 0;
+  if (!o.dropout) o.dropout = o.model.family == Family::decoder && o.model.learned_positions > 0;
+  if (!o.model.shares_tokens()) o.sequence_parallel = false;
+  if (o.model.family == Family::mlp) o.ends = false;
   const double ranks = real(o.tp) * real(o.cp) * real(o.pp) * real(o.dp);
   if (ranks > kMostRanks)
     return wrong("gen.step.large", fmt::format("{} ranks; at most {} are possible", ranks, kMostRanks));

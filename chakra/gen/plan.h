@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "chakra/gen/blocks.h"
 #include "chakra/gen/program.h"
 
 namespace chakra::gen {
@@ -21,8 +22,9 @@ struct Plan {
   Mesh mesh;
   Pipeline pipeline;
   const ScheduleRow* schedule = nullptr;
-  std::vector<std::shared_ptr<const Unit>> kinds;  ///< of layers, all experts chosen alike; then embedding, head
-  std::vector<int64_t> first_layers;               ///< of each piece of the model, and their number
+  /// Of layers, all experts chosen alike; then what is before and after them, and a layer of multi-token prediction.
+  std::vector<std::shared_ptr<const Unit>> kinds;
+  std::vector<int64_t> first_layers;  ///< of each piece of the model, and their number
   /// Whose ranks sum gradients, and share things out: of dense parts, of experts.
   Slot data, experts;
   Slot replicas;  ///< further ranks that sum gradients, and share nothing out; size 1: none
@@ -35,17 +37,25 @@ struct Plan {
   std::vector<Part> parts(int64_t piece, int64_t place) const;
   /// Ranks of a stage do different work: by their place of ep.
   int64_t places() const { return o.expert_skew > 0 ? o.ep : 1; }
+  const std::shared_ptr<const Unit>& front() const { return kinds[o.model.blocks.size()]; }
+  const std::shared_ptr<const Unit>& end() const { return kinds[o.model.blocks.size() + 1]; }
+  const std::shared_ptr<const Unit>& prediction() const { return kinds[o.model.blocks.size() + 2]; }
   /// First and last stage have the same table, and each a part of its gradient.
-  bool tied_apart() const { return o.model.tied && o.ends && pipeline.stages > 1 && schedule->copies == 1; }
+  bool tied_apart() const {
+    return (o.model.tied || o.model.mtp_layers > 0) && o.ends && pipeline.stages > 1 && schedule->copies == 1;
+  }
   std::vector<Slot> slots(int64_t stage) const;
 
  private:
-  std::shared_ptr<const Unit> skewed(const Block& block, int64_t layer, int64_t place) const;
+  std::shared_ptr<const Unit> skewed(BlockRow::Place kind, const Block& block, int64_t layer, int64_t place) const;
 };
 
 /// Errors: those of step().
 Result<Plan> plan(const StepOptions& options);
-/// Parts spread over `mesh`: of layers, embedding, head.
+/// The first layer of each of the pieces, and the number of layers. Where the layers cannot be dealt out evenly, the
+/// embedding and the head (`ends`) count as a layer each, and the remaining ones go to the pieces after the first.
+std::vector<int64_t> deal_layers(int64_t layers, int64_t pieces, bool ends);
+/// Parts spread over `mesh`, as Plan::kinds.
 std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& options, const Mesh& mesh);
 
 }  // namespace chakra::gen

@@ -1,9 +1,7 @@
-// Forward: where operators need their tensors, what brings them there, and what they cost.
+// Forward: where operators need their tensors, and what brings them there.
 #include "chakra/gen/program.h"
 
 #include <algorithm>
-#include <numeric>
-#include <set>
 
 #include "chakra/gen/compiler.h"
 
@@ -12,8 +10,9 @@ namespace {
 
 using trace::CommType;
 
-bool is_expert(const Weight& weight) { return weight.dims.size() == 3 && weight.dims[0].dim == Dim::experts; }
-const Extent& in_of(const Weight& matrix) { return matrix.dims[matrix.dims.size() - 2]; }
+bool has(const std::vector<Extent>& dims, Dim dim) {
+  return std::any_of(dims.begin(), dims.end(), [dim](const Extent& extent) { return extent.dim == dim; });
+}
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -38,11 +37,12 @@ Placements Compiler::natural(size_t tensor) const {
     if (s_.mesh.of(axis) > 1) at[index(axis)] = sharded(dim);
   };
   if (dims[0].dim == Dim::experts) {
-    for (const Axis axis : {Axis::etp, Axis::ep, Axis::edp}) spread(axis, Dim::slots);
+    for (const Axis axis : {Axis::etp, Axis::ep, Axis::edp})
+      if (axis != Axis::etp || !same_tokens()) spread(axis, Dim::slots);
     return at;
   }
-  if (s_.sequence_parallel) spread(Axis::tp, Dim::sequence);
-  spread(Axis::cp, Dim::sequence);
+  if (s_.sequence_parallel && has(dims, Dim::sequence)) spread(Axis::tp, Dim::sequence);
+  if (has(dims, Dim::sequence)) spread(Axis::cp, Dim::sequence);
   spread(Axis::dp, Dim::batch);
   return at;
 }
@@ -55,7 +55,22 @@ Placements Compiler::settled(const Placements& at, size_t tensor) const {
   return result;
 }
 
-Placements Compiler::dual(Placements at) {
+bool Compiler::is_source(size_t tensor) const {
+  return std::any_of(g_.ops.begin(), g_.ops.end(),
+                     [tensor](const Op& op) { return op.kind == OpKind::source && op.output == tensor; });
+}
+
+Placements Compiler::gradient_at(size_t tensor) const {
+  Placements at = settled(values_[made_[tensor]].at, tensor);
+  if (g_.tensors[tensor].condition)
+    for (const Axis axis : {Axis::tp, Axis::cp})
+      if (s_.mesh.of(axis) > 1 && at[index(axis)] == kReplicated) at[index(axis)] = kPartial;
+  return at;
+}
+
+Placements Compiler::wanted(const Op& op) const {
+  if (g_.tensors[op.output].condition) return gradient_at(op.output);
+  Placements at = values_[made_[op.output]].at;
   for (Placement& p : at)
     if (p == kPartial) p = kReplicated;
   return at;
@@ -67,6 +82,10 @@ Placements Compiler::weight_at(const Weight& weight) const {
   const Axis cut = expert ? Axis::etp : Axis::tp;
   if (weight.cut != Dim::none && s_.mesh.of(cut) > 1) at[index(cut)] = sharded(weight.cut);
   if (expert && s_.mesh.of(Axis::ep) > 1) at[index(Axis::ep)] = sharded(Dim::experts);
+  if (weight.cut == Dim::tables) {
+    at[index(cut)] = kReplicated;
+    if (s_.mesh.of(Axis::dp) > 1) at[index(Axis::dp)] = sharded(Dim::tables);
+  }
   return at;
 }
 
@@ -106,9 +125,18 @@ std::vector<Placements> Compiler::needs(const Op& op) const {
           for (Placements& at : result) at[a] = kPartial;
       break;
     }
+    case OpKind::modulate: {  // all numbers, of the examples that the tokens are of
+      result[1] = natural(op.inputs[1]);
+      break;
+    }
+    case OpKind::interact:
     case OpKind::dispatch:
     case OpKind::combine: {
       for (size_t i = 0; i < op.inputs.size(); ++i) result[i] = natural(op.inputs[i]);
+      // The terms of an expert's results are summed after those of a token's experts are.
+      if (Placement& terms = result[0][index(Axis::etp)];
+          same_tokens() && values_[made_[op.inputs[0]]].at[index(Axis::etp)] == kPartial)
+        terms = kPartial;
       break;
     }
     default: break;
@@ -121,7 +149,9 @@ Placements Compiler::result(const Op& op, const std::vector<Placements>& inputs)
     case OpKind::lookup: {
       Placements at = natural(op.output);
       const size_t tp = index(Axis::tp);
-      if (weight_at(op.weights[0])[tp] == sharded(Dim::vocabulary)) at[tp] = kPartial;
+      const Placements table = weight_at(op.weights[0]);
+      if (table[tp] == sharded(Dim::vocabulary)) at[tp] = kPartial;
+      if (table[index(Axis::dp)] == sharded(Dim::tables)) at[index(Axis::dp)] = sharded(Dim::tables);
       return at;
     }
     case OpKind::matmul: {
@@ -139,30 +169,20 @@ Placements Compiler::result(const Op& op, const std::vector<Placements>& inputs)
         if (p == sharded(Dim::vocabulary)) p = kPartial;
       return at;
     }
+    case OpKind::combine: {
+      Placements at = natural(op.output);
+      if (inputs[0][index(Axis::etp)] == kPartial) at[index(Axis::tp)] = kPartial;
+      return at;
+    }
+    case OpKind::source:
+    case OpKind::interact:
     case OpKind::dispatch:
-    case OpKind::combine:
     case OpKind::loss: return natural(op.output);
     default: return inputs[0];
   }
 }
 
 // ---- steps -----------------------------------------------------------------------------------------------------
-
-double Spread::load() const {
-  if (choices.empty()) return 1;
-  const auto sum = static_cast<double>(std::accumulate(choices.begin(), choices.end(), int64_t{0}));
-  return static_cast<double>(choices[static_cast<size_t>(place)]) * static_cast<double>(choices.size()) / sum;
-}
-
-double Compiler::count(const std::vector<Extent>& dims, const Placements& at) const {
-  const bool taken = dims.size() > 1 && dims[1].dim == Dim::slots && at[index(Axis::ep)] == sharded(Dim::experts);
-  return elements(dims, at, s_.mesh) * (taken ? s_.load() : 1);
-}
-
-double Compiler::bytes(size_t tensor, const Placements& at) const {
-  const Tensor& t = g_.tensors[tensor];
-  return count(t.dims, at) * (t.wide ? 4 : s_.element);
-}
 
 /// Tokens go to the ranks of the experts that they chose, or come back.
 void Compiler::split(Step& step, const Value& from) const {
@@ -215,10 +235,11 @@ size_t Compiler::convert(size_t v, const Placements& to, const char* suffix) {
   return found->second = last;
 }
 
-void Compiler::compute(std::string name, const Work& work, const std::vector<size_t>& inputs) {
+void Compiler::compute(std::string name, const Work& work, const std::vector<size_t>& inputs, std::string kernel) {
   Step step;
   step.name = std::move(name);
   step.work = work;
+  step.kernel = std::move(kernel);
   for (const size_t v : inputs)
     if (values_[v].program == to_ && values_[v].wait != kNone) {
       step.waits.push_back(values_[v].wait);
@@ -254,38 +275,9 @@ void Compiler::ring(const Op& op, const std::string& name, const Work& work, boo
   }
 }
 
-Work Compiler::matmul(const Op& op, const Placements& x) const {
-  const Weight& matrix = op.weights[0];
-  const Placements w = weight_at(matrix);
-  const std::vector<Extent>& dims = g_.tensors[op.inputs[0]].dims;
-  const double rows = count({dims.begin(), dims.end() - 1}, x);
-  const double in = elements({in_of(matrix)}, w, s_.mesh), out = elements({matrix.dims.back()}, w, s_.mesh);
-  return {2 * rows * in * out, s_.element * (rows * (in + out) + elements(matrix.dims, w, s_.mesh))};
-}
-
-Work Compiler::work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const {
-  double in = 0;
-  for (size_t i = 0; i < inputs.size(); ++i) in += bytes(op.inputs[i], inputs[i]);
-  const double out = bytes(op.output, output);
-  switch (op.kind) {
-    case OpKind::matmul: return matmul(op, inputs[0]);
-    case OpKind::attention: {
-      const Tensor& q = g_.tensors[op.inputs[0]];
-      const double queries = elements(q.dims, inputs[0], s_.mesh) / q.dims.back().unit;
-      const double scores = s_.fused_attention ? 0 : 2 * queries * q.dims[1].count * s_.element;
-      return {2 * queries * op.keys * op.widths, in + out + scores};
-    }
-    case OpKind::reduce: return {0, op.reads * in + out};
-    case OpKind::lookup:
-    case OpKind::dispatch: return {0, 2 * out};
-    case OpKind::loss: return {0, 4 * out};
-    default: return {0, in + out};
-  }
-}
-
 void Compiler::forward(Program& program) {
   to_ = &program;
-  if (g_.input != Graph::kNone) made_[g_.input] = value(g_.input, natural(g_.input));
+  for (const size_t input : g_.inputs) made_[input] = value(input, natural(input));
   for (const Op& op : g_.ops) {
     const std::vector<Placements> at = needs(op);
     std::vector<size_t> inputs;
@@ -293,60 +285,12 @@ void Compiler::forward(Program& program) {
     made_[op.output] = value(op.output, result(op, at));
     const Work cost = work(op, at, values_[made_[op.output]].at);
     if (rings(op)) ring(op, op.name, cost, false, inputs);
-    else compute(op.name, cost, inputs);
+    else compute(op.name, cost, inputs, kernel(op, at, values_[made_[op.output]].at));
+    if (op.kind == OpKind::lookup && op.weights[0].cut == Dim::tables)
+      convert(made_[op.output], natural(op.output), "");
   }
-  if (g_.output == Graph::kNone) return;
-  const size_t out = made_[g_.output];
-  convert(out, settled(values_[out].at, g_.output), "");
+  for (const size_t output : g_.outputs) convert(made_[output], natural(output), "");
 }
-
-// ---- sums ------------------------------------------------------------------------------------------------------
-
-Parameters Compiler::parameters() const {
-  Parameters sum;
-  for (const Op& op : g_.ops)
-    for (size_t i = 0; i < op.weights.size(); ++i) {
-      const Weight& weight = op.weights[i];
-      const bool expert = is_expert(weight);
-      const double own = elements(weight.dims, weight_at(weight), s_.mesh);
-      (expert ? sum.experts : sum.dense) += own;
-      sum.largest = std::max(sum.largest, own);
-      const size_t axis = index(expert ? Axis::etp : Axis::tp);
-      if (s_.mesh.size[axis] == 1 || weight.cut != Dim::none) continue;
-      // Ranks with other tokens have other terms. A bias is added to sums that are complete.
-      const Placements out = settled(values_[made_[op.output]].at, op.output);
-      if (out[axis].kind == Placement::Kind::sharded) (expert ? sum.shared_experts : sum.shared_dense) += own;
-    }
-  return sum;
-}
-
-double Compiler::kept(Recompute recompute) const {
-  if (recompute == Recompute::full && g_.input != Graph::kNone) return bytes(g_.input, natural(g_.input));
-  std::set<std::pair<size_t, Placements>> tensors;
-  double sum = 0;
-  for (const Op& op : g_.ops) {
-    const Placements out = values_[made_[op.output]].at;
-    if (op.mask && op.kind == OpKind::add) sum += elements(g_.tensors[op.output].dims, out, s_.mesh);
-    if (op.kind == OpKind::attention && !s_.fused_attention && recompute == Recompute::none) {
-      const Tensor& q = g_.tensors[op.inputs[0]];
-      const double scores = elements(q.dims, out, s_.mesh) / q.dims.back().unit * q.dims[1].count;
-      sum += scores * (s_.element + (op.mask ? 1 + s_.element : 0));  // softmax; its mask; the scores that pass it
-    }
-    if (op.kind == OpKind::add || op.kind == OpKind::reduce || op.kind == OpKind::rotate) continue;
-    const std::vector<Placements> at = needs(op);
-    for (size_t i = 0; i < op.inputs.size(); ++i) {
-      const size_t input = op.inputs[i];
-      const bool product = op.kind == OpKind::matmul || op.kind == OpKind::norm || op.kind == OpKind::attention ||
-                           op.kind == OpKind::activation || op.kind == OpKind::loss || op.kind == OpKind::combine;
-      if (!product) continue;
-      const Placements place = kept_at(op, i, at[i]);
-      if (tensors.insert({input, place}).second) sum += bytes(input, place);
-    }
-  }
-  return sum;
-}
-
-double Compiler::passed() const { return g_.output == Graph::kNone ? 0 : bytes(g_.output, natural(g_.output)); }
 
 Unit compile(const Graph& graph, const Spread& spread) {
   Unit unit;
@@ -358,6 +302,17 @@ Unit compile(const Graph& graph, const Spread& spread) {
   unit.kept = compiler.kept(spread.recompute);
   unit.computed_again = compiler.kept(Recompute::none) - unit.kept;
   unit.passed = compiler.passed();
+  return unit;
+}
+
+Unit compile_forward(const Graph& graph, const Spread& spread) {
+  Unit unit;
+  Compiler compiler(graph, spread);
+  compiler.forward(unit.forward);
+  unit.parameters = compiler.parameters();
+  unit.passed = compiler.passed();
+  unit.reads = compiler.reads();
+  unit.largest = compiler.largest();
   return unit;
 }
 

@@ -41,6 +41,7 @@ struct Step {
   Axis axis = Axis::tp;
   /// Steps of the program before, no computations, that it needs besides the computation before it.
   std::vector<size_t> waits = {};
+  std::string kernel = {};  ///< of a computation: the node's attribute (docs/reference/formats/et.md); "": not known
   std::string in_split = {}, out_split = {};  ///< of an uneven all-to-all, as trace::Comm has them
 };
 using Program = std::vector<Step>;
@@ -50,7 +51,18 @@ struct Parameters {
   double dense = 0, experts = 0;  ///< of two kinds: their gradients are summed by other ranks
   /// Of them those that ranks of a tensor-parallel group have in common and whose gradients are terms of a sum there.
   double shared_dense = 0, shared_experts = 0;
-  double largest = 0;  ///< elements of the largest tensor
+  double largest = 0;   ///< elements of the largest tensor
+  double tables = 0;    ///< that no other rank has; their update is part of the node of their gradient
+  double borrowed = 0;  ///< that another part of the model has
+  /// Where the ranks of a tensor-parallel group share out what they all have; without padding, tables and what is
+  /// borrowed.
+  double once_dense = 0, once_experts = 0;
+};
+
+/// Bytes that a rank reads in forward.
+struct Reads {
+  double parameters = 0;  ///< matrices, of experts those that tokens take, and rows of tables
+  double cache = 0;
 };
 
 struct Unit {
@@ -60,8 +72,12 @@ struct Unit {
   double kept = 0;            ///< bytes that forward leaves for backward
   double computed_again = 0;  ///< further bytes while backward is at work: of what it computes again
   double passed = 0;          ///< bytes of what it hands on, and of that's gradient
+  Reads reads;
+  double largest = 0;  ///< bytes of the inputs and the output of an operator, the most of them all
 };
 
 Unit compile(const Graph& graph, const Spread& spread);
+/// Without backward, and what is kept for it.
+Unit compile_forward(const Graph& graph, const Spread& spread);
 
 }  // namespace chakra::gen

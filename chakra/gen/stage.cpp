@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "chakra/gen/nodes.h"
+#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 namespace {
@@ -18,13 +19,14 @@ using trace::NodeType;
 // Bytes of Adam with parameters kept in 32 bits: reads gradient, parameter and two moments, writes parameter and
 // moments.
 constexpr double kOptimizerTraffic = 28;
+constexpr double kOptimizerState = 12;  // and what it keeps: the parameter and two moments
+constexpr double kRowState = 4;         // of a row of a table
 
 /// A part of the model with the names of its nodes.
 struct Placed {
   Part part;
-  std::array<std::vector<StringId>, 4> names;  ///< by Which, then step; of uneven all-to-alls their parts
-  std::array<std::vector<StageNodes::Split>, 4> splits;
-  double dense = 0, experts = 0;  ///< elements of gradients
+  std::array<StageNodes::Labels, 4> labels;  ///< by Which
+  double dense = 0, experts = 0;             ///< elements of gradients
   std::vector<NodeId> reduced;
 };
 enum Which : uint8_t { kForward, kBackward, kInputs, kWeights };
@@ -32,12 +34,11 @@ enum Which : uint8_t { kForward, kBackward, kInputs, kWeights };
 class Stage {
  public:
   Stage(const Plan& plan, int64_t stage, int64_t place) : p_(plan), o_(plan.o), n_(plan.o), stage_(stage) {
-    for (const std::string_view axis : kAxisNames) axis_groups_.push_back(n_.intern(axis));
     for (int64_t chunk = 0; chunk < p_.pipeline.chunks; ++chunk) {
       std::vector<Placed>& parts = chunks_.emplace_back();
       for (Part& part : p_.parts(p_.piece(stage, chunk), place)) {
         const double dense = part.parameters.dense, experts = part.parameters.experts;
-        parts.push_back({std::move(part), {}, {}, dense, experts, {}});
+        parts.push_back({std::move(part), {}, dense, experts, {}});
       }
     }
   }
@@ -46,6 +47,7 @@ class Stage {
     const std::vector<Task> tasks = p_.schedule->tasks(p_.pipeline, stage_);
     std::vector<size_t> last(chunks_.size());
     for (size_t t = 0; t < tasks.size(); ++t) last[static_cast<size_t>(tasks[t].chunk)] = t;
+    begin_storage();
     for (size_t t = 0; t < tasks.size(); ++t) {
       const Task& task = tasks[t];
       const bool pair = t + 1 < tasks.size() && tasks[t + 1].with_previous;
@@ -60,7 +62,9 @@ class Stage {
       ends_.push_back(n_.computed());
     }
     finish_gradients();
+    n_.wait(checkpoint_);
     update();
+    if (!o_.storage.checkpoint_behind) write_checkpoint();
     if (n_.too_large())
       return fail(Code::usage, "gen.step.large",
                   "a node has more operations or bytes, or takes longer, than can be told");
@@ -72,11 +76,6 @@ class Stage {
   /// Posted when the task before the one before has ended: one buffer is filled while one is used.
   NodeId buffer_free() const { return ends_.size() < 2 ? kNoNode : ends_[ends_.size() - 2]; }
 
-  static StageNodes::Stream stream(Axis axis) {
-    if (axis == Axis::tp) return StageNodes::kTensor;
-    return axis == Axis::cp ? StageNodes::kContext : StageNodes::kExperts;
-  }
-
   // ---- passes --------------------------------------------------------------------------------------------------
 
   /// The steps of a program as nodes.
@@ -85,44 +84,9 @@ class Stage {
     const std::array<const Program*, 4> programs{&unit.forward, &unit.backward, &unit.input_gradient,
                                                  &unit.weight_gradient};
     const Program& program = *programs[which];
-    std::vector<StringId>& names = placed.names[which];
-    std::vector<StageNodes::Split>& splits = placed.splits[which];
-    if (names.empty())
-      for (const Step& step : program) {
-        names.push_back(n_.intern(placed.part.name + "." + step.name));
-        splits.push_back(n_.split(step.in_split, step.out_split));
-      }
-    std::vector<NodeId>&nodes = nodes_, &on = on_;
-    std::vector<uint8_t>& awaited = awaited_;
-    nodes.assign(program.size(), kNoNode);
-    awaited.assign(program.size(), 0);
-    for (size_t i = 0; i < program.size(); ++i) {
-      const Step& step = program[i];
-      on.clear();
-      for (const size_t wait : step.waits) {
-        awaited[wait] = 1;
-        on.push_back(nodes[wait]);
-      }
-      if (step.kind == Step::Kind::collective) {
-        nodes[i] =
-            n_.collective(names[i], step.type, step.bytes, axis_groups_[index(step.axis)], stream(step.axis), on);
-        n_.set(nodes[i], splits[i]);
-        continue;
-      }
-      for (const NodeId node : on) n_.wait(node);
-      if (step.kind == Step::Kind::compute) nodes[i] = n_.compute(names[i], step.work);
-      else nodes[i] = hop(names[i], step);
-    }
-    for (size_t i = 0; i < program.size(); ++i)
-      if (!awaited[i] && (program[i].kind == Step::Kind::collective || program[i].kind == Step::Kind::receive))
-        n_.wait(nodes[i]);
-  }
-
-  NodeId hop(StringId name, const Step& step) {
-    const bool send = step.kind == Step::Kind::send;
-    return n_.message(name, send ? NodeType::send : NodeType::recv,
-                      send ? StageNodes::kContextSend : StageNodes::kContextReceive, {step.axis, send ? 1 : -1}, 0,
-                      step.bytes, n_.computed());
+    StageNodes::Labels& labels = placed.labels[which];
+    if (labels.names.empty()) labels = n_.labels(program, placed.part.name);
+    n_.run(program, labels);
   }
 
   /// All parts of a chunk. Their parameters, where ranks share them out, are gathered while the part before is done.
@@ -145,6 +109,7 @@ class Stage {
 
   void forward(int64_t chunk) {
     const int64_t piece = p_.piece(stage_, chunk);
+    if (piece == 0) read_data();
     if (piece > 0) receive("recv activations", StageNodes::kReceiveForward, p_.holder(piece - 1, chunk), 2 * piece);
     pass(chunk, false, true, [&](Placed& placed) { run(placed, kForward); });
     if (piece + 1 < p_.pieces())
@@ -247,7 +212,7 @@ class Stage {
     sum("norms.gradients.all_reduce", "tp", dense);
     sum("norms.experts.gradients.all_reduce", "etp", experts);
     if (p_.tied_apart() && (stage_ == 0 || stage_ + 1 == p_.pipeline.stages)) {
-      const Parameters& table = p_.kinds.back()->parameters;
+      const Parameters& table = p_.end()->parameters;
       wait_for_all();
       n_.wait(n_.collective(n_.intern("embedding.gradients.all_reduce"), CommType::all_reduce,
                             updated(table.largest, p_.data) * bytes, n_.intern("tied"), StageNodes::kData));
@@ -283,16 +248,59 @@ class Stage {
       }
   }
 
+  // ---- storage -------------------------------------------------------------------------------------------------
+
+  void read_data() {
+    const double sample = o_.storage.sample_bytes > 0 ? real(o_.storage.sample_bytes) : 4 * real(o_.sequence);
+    if (!o_.storage.data_tier.empty())
+      n_.wait(n_.storage(n_.intern("data.read"), NodeType::mem_load,
+                         {o_.storage.data_tier, "dataloader", real(o_.micro_batch_size) * sample},
+                         std::array{buffer_free()}));
+  }
+
+  double table_bytes(const Placed& placed) const {
+    const double elements = placed.part.parameters.tables;
+    return elements * real(o_.bytes_per_element) + kRowState * elements / real(o_.model.hidden);
+  }
+
+  void begin_storage() {
+    if (o_.storage.checkpoint_behind) write_checkpoint();
+    if (o_.storage.restart_tier.empty()) return;
+    double bytes = 0;
+    for (const std::vector<Placed>& parts : chunks_)
+      for (const Placed& placed : parts) {
+        const double own = updated(placed.dense, p_.data) + updated(placed.experts, p_.experts);
+        bytes +=
+            kOptimizerState * own + real(o_.bytes_per_element) * (o_.zero == 3 ? own : placed.dense + placed.experts);
+        bytes += table_bytes(placed);
+      }
+    n_.wait(n_.storage(n_.intern("restart.read"), NodeType::mem_load, {o_.storage.restart_tier, "ckpt_read", bytes},
+                       std::array{kNoNode}));
+  }
+
+  /// Ranks that hold the same write an equal part of it each.
+  void write_checkpoint() {
+    if (o_.storage.checkpoint_tier.empty()) return;
+    double elements = 0, tables = 0;
+    const double data_ranks = real(p_.mesh.of(Axis::dp) * p_.mesh.of(Axis::cp)), edp = real(p_.mesh.of(Axis::edp));
+    for (const std::vector<Placed>& parts : chunks_)
+      for (const Placed& placed : parts) {
+        const Parameters& p = placed.part.parameters;
+        elements += p.once_dense / data_ranks + p.once_experts / edp;
+        tables += table_bytes(placed);
+      }
+    const double bytes = elements / real(p_.schedule->copies) * (real(o_.bytes_per_element) + kOptimizerState) + tables;
+    checkpoint_ = n_.storage(n_.intern("checkpoint.write"), NodeType::mem_store,
+                             {o_.storage.checkpoint_tier, "ckpt_write", bytes}, std::array{n_.computed()});
+  }
+
   const Plan& p_;
   const StepOptions& o_;
   StageNodes n_;
   const int64_t stage_;
   std::vector<std::vector<Placed>> chunks_;
-  std::vector<NodeId> ends_;  ///< of each task so far, its last computation
-  std::vector<StringId> axis_groups_;
-  // Of run(): by step its node, and whether another waits for it; what the step waits for.
-  std::vector<NodeId> nodes_, on_;
-  std::vector<uint8_t> awaited_;
+  std::vector<NodeId> ends_;     ///< of each task so far, its last computation
+  NodeId checkpoint_ = kNoNode;  ///< its writing; the optimizer waits for one that began with the step
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Answers without simulating: sums over the nodes of a job, and memory by formulas.
+#include "chakra/gen/stats.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,7 +19,8 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
-constexpr double kOptimizerBytes = 12;  // of Adam: the parameter in 32 bits and two moments
+constexpr double kOptimizerBytes = 12;      // of Adam: the parameter in 32 bits and two moments
+constexpr double kTableOptimizerBytes = 4;  // of Adagrad: a number for each row of a table
 
 /// Of a collective with `bytes` put in: the larger of in and out, and what a rank sends with a ring.
 std::pair<double, double> buffer_and_wire(CommType type, double bytes, double ranks) {
@@ -42,8 +45,10 @@ Moved uneven(const trace::Comm& c, int64_t place, int64_t element) {
           real(element) * static_cast<double>(sent - in[static_cast<size_t>(place)])};
 }
 
-std::vector<Communication> communication(const Plan& plan, const Trace& t, const std::vector<Slot>& slots,
-                                         int64_t place) {
+}  // namespace
+
+std::vector<Communication> communication(const Trace& t, const std::vector<Slot>& slots, double all_ranks,
+                                         std::string_view others, int64_t place, int64_t element) {
   struct Kind {
     NodeType node;
     CommType type;
@@ -72,7 +77,7 @@ std::vector<Communication> communication(const Plan& plan, const Trace& t, const
       continue;
     }
     const auto [split, added] = splits.try_emplace(c.in_split.data());
-    if (added) split->second = uneven(c, place, plan.o.bytes_per_element);
+    if (added) split->second = uneven(c, place, element);
     sum->uneven.bytes += split->second.bytes;
     sum->uneven.wire_bytes += split->second.wire_bytes;
   }
@@ -81,14 +86,14 @@ std::vector<Communication> communication(const Plan& plan, const Trace& t, const
     if (kind.node == NodeType::coll) {
       sum.group = std::string(t.strings[kind.group]);
       const auto slot = std::find_if(slots.begin(), slots.end(), [&](const Slot& s) { return s.name == sum.group; });
-      const double ranks = real(slot == slots.end() ? plan.mesh.ranks() : slot->size);
+      const double ranks = slot == slots.end() ? all_ranks : real(slot->size);
       std::tie(sum.bytes, sum.wire_bytes) = buffer_and_wire(kind.type, sum.bytes, ranks);
       sum.bytes += uneven.bytes;
       sum.wire_bytes += uneven.wire_bytes;
       sum.type = std::string(trace::name(kind.type));
       if (sum.group.empty()) sum.group = "all";
     } else {
-      sum.group = kind.ring ? "cp" : "pp";
+      sum.group = kind.ring ? others : "pp";
       sum.type = kind.node == NodeType::send ? "SEND" : "RECV";
       sum.wire_bytes = kind.node == NodeType::send ? sum.bytes : 0;
     }
@@ -99,6 +104,29 @@ std::vector<Communication> communication(const Plan& plan, const Trace& t, const
   });
   return result;
 }
+
+std::vector<StorageSum> storage(const Trace& t) {
+  const StringId tier = t.strings.find("storage_tier"), kind = t.strings.find("io_kind"),
+                 bytes = t.strings.find("bytes");
+  std::map<std::pair<std::string, std::string>, StorageSum> sums;
+  for (NodeId n = 0; n < t.size(); ++n) {
+    if (t.type[n] != NodeType::mem_load && t.type[n] != NodeType::mem_store) continue;
+    StorageSum one{"", "", 1, 0};
+    for (const trace::Attr& attr : t.attrs_of(n)) {
+      if (attr.name == tier) one.tier = attr.text().value_or("");
+      if (attr.name == kind) one.kind = attr.text().value_or("");
+      if (attr.name == bytes) one.bytes = real(attr.integer().value_or(0));
+    }
+    StorageSum& sum = sums.try_emplace({one.tier, one.kind}, StorageSum{one.tier, one.kind}).first->second;
+    sum.count += one.count;
+    sum.bytes += one.bytes;
+  }
+  std::vector<StorageSum> result;
+  for (const auto& [key, sum] : sums) result.push_back(sum);
+  return result;
+}
+
+namespace {
 
 /// Elements of a rank's share.
 double share(double elements, const Slot& slot) { return std::ceil(elements / real(slot.size)); }
@@ -165,10 +193,10 @@ void add_memory(const Plan& plan, int64_t stage, int64_t place, ClassStats& stat
       const auto both = [&](int64_t level) {
         return o.zero >= level ? share(p.dense, plan.data) + share(p.experts, plan.experts) : p.dense + p.experts;
       };
-      stats.parameters += p.dense + p.experts;
-      stats.memory.parameters += real(o.bytes_per_element) * both(3);
+      stats.parameters += p.dense + p.experts + p.tables;
+      stats.memory.parameters += real(o.bytes_per_element) * (both(3) + p.tables);
       stats.memory.gradients += real(o.gradient_bytes) * both(2);
-      stats.memory.optimizer += kOptimizerBytes * both(1);
+      stats.memory.optimizer += kOptimizerBytes * both(1) + kTableOptimizerBytes * p.tables / real(o.model.hidden);
     }
   const Activations activations(plan, stage, place);
   stats.memory.activations_peak = activations.most_kept();
@@ -180,9 +208,11 @@ std::vector<Surplus> surplus(const Plan& plan) {
   StepOptions o = plan.o;
   const auto sums = [&](const std::vector<std::shared_ptr<const Unit>>& units, double ranks) {
     std::map<std::string, double> by_name;
-    std::vector<double> times(units.size(), o.ends ? 1 : 0);
-    for (size_t kind = 0; kind + 2 < units.size(); ++kind)
-      times[kind] = real(std::count(o.model.layers.begin(), o.model.layers.end(), kind));
+    std::vector<double> times;
+    for (size_t kind = 0; kind < o.model.blocks.size(); ++kind)
+      times.push_back(real(std::count(o.model.layers.begin(), o.model.layers.end(), kind)));
+    for (const int64_t n : {int64_t{1}, 1 + o.model.mtp_layers, o.model.mtp_layers})
+      times.push_back(o.ends ? real(n) : 0);
     for (size_t u = 0; u < units.size(); ++u)
       for (const Program* program : {&units[u]->forward, &units[u]->backward})
         for (const Step& step : *program)
@@ -227,7 +257,9 @@ Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job) 
     result.operations += stats.operations * real(stats.ranks);
     const int64_t stage = static_cast<int64_t>(cls) / plan.places(), place = static_cast<int64_t>(cls) % plan.places();
     add_memory(plan, stage, place, stats);
-    stats.communication = communication(plan, t, plan.slots(stage), place);
+    stats.communication =
+        communication(t, plan.slots(stage), real(plan.mesh.ranks()), "cp", place, o.bytes_per_element);
+    stats.storage = storage(t);
   }
   result.surplus = surplus(plan);
   return result;

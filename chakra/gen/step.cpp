@@ -1,4 +1,4 @@
-// A training step of a transformer: the trace of each pipeline stage, and which rank is in which.
+// A training step: the trace of each pipeline stage, and which rank is in which.
 #include <fmt/core.h>
 
 #include <map>
@@ -28,7 +28,7 @@ Result<ClassJob> step(const StepOptions& options) {
   CHAKRA_ASSIGN(const Plan plan, gen::plan(options));
   ClassJob job;
   std::vector<std::vector<Slot>> slots;
-  std::vector<std::vector<std::pair<Axis, int64_t>>> peers;
+  std::vector<std::vector<Neighbour>> peers;
   std::map<std::string, std::vector<uint32_t>> group_of;  // by slot, then rank
   const int64_t places = plan.places();
   for (int64_t cls = 0; cls < plan.pipeline.stages * places; ++cls) {
@@ -59,7 +59,7 @@ Result<ClassJob> step(const StepOptions& options) {
     job.ranks.push_back({rank, static_cast<uint32_t>(cls), static_cast<uint32_t>(job.group_of.size()),
                          static_cast<uint32_t>(job.peer_of.size())});
     for (const auto* table : tables[cls]) job.group_of.push_back((*table)[static_cast<size_t>(rank)]);
-    for (const auto& [axis, steps] : peers[cls]) job.peer_of.push_back(plan.mesh.moved(rank, axis, steps));
+    for (const Neighbour& to : peers[cls]) job.peer_of.push_back(plan.mesh.moved(rank, to.axis, to.steps));
   }
   return job;
 }

@@ -171,10 +171,7 @@ class Writer {
     AttrWriter attrs(out_, schema::kNodeAttr);
     for (const trace::Attr& attr : t_.attrs_of(n)) attrs.any(t_.strings[attr.name], attr);
     if (t_.flags[n] & trace::kSaysCpuOrNot) attrs.boolean("is_cpu_op", t_.on_cpu(n));
-    if (!t_.num_ops.empty() && t_.num_ops[n]) attrs.integer("num_ops", static_cast<int64_t>(t_.num_ops[n]));
-    if (!t_.tensor_bytes.empty() && t_.tensor_bytes[n]) attrs.natural("tensor_size", t_.tensor_bytes[n]);
-    if (const trace::DType type = t_.dtype_of(n); type != trace::DType::unknown)
-      attrs.text("op_dtype", trace::name(type));
+    trace::each_column([&](const auto& row) { put_column(attrs, row, n); });
     if (const trace::Comm* comm = t_.comm(n)) put_comm(attrs, *comm);
     if (t_.has_start(n)) attrs.integer("ts_ns", start_ns);
     if (t_.flags[n] & trace::kHasDuration) attrs.integer("dur_ns", dur_ns);
@@ -197,6 +194,20 @@ class Writer {
       for (size_t e = first; e < last; ++e)
         any |= lags_ns_.emplace_back(static_cast<uint64_t>(t_.deps.lag_of(e) / kPsPerNs));
       if (any != 0) attrs.list("dep_lag_ns", schema::kInt64List, lags_ns_, [](uint64_t lag) { return lag; });
+    }
+  }
+
+  /// Of a column that is an attribute of its own.
+  template <class T>
+  void put_column(AttrWriter& attrs, const trace::ColumnRow<T>& row, NodeId n) {
+    if (!row.is_attribute()) return;
+    const T value = row.of(t_, n);
+    if (value == row.fill) return;
+    switch (row.stored) {
+      case trace::Stored::by_hand: break;
+      case trace::Stored::int64: return attrs.integer(row.wire, static_cast<int64_t>(value));
+      case trace::Stored::uint64: return attrs.natural(row.wire, static_cast<uint64_t>(value));
+      case trace::Stored::dtype: return attrs.text(row.wire, trace::name(static_cast<trace::DType>(value)));
     }
   }
 

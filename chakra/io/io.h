@@ -120,8 +120,8 @@ const FormatRow* format_of_name(std::string_view path);
 // ---- whole files ---------------------------------------------------------------------------------
 
 struct ReadOptions {
-  /// Keep tensors and attributes that have no column. Without it only comm_request, comm_wait, and storage_tier,
-  /// io_kind and bytes of loads and stores.
+  /// Keep tensors and attributes that have no column. Without it only comm_request, comm_wait, kernel of computations,
+  /// and storage_tier, io_kind and bytes of loads and stores.
   bool texts = false;
 };
 /// Errors: io.et.empty, io.et.not_a_trace, io.et.truncated, io.et.damaged, io.et.range, and those of the
@@ -179,6 +179,9 @@ Result<trace::ClassJob> parse_class_job(std::string_view json, const std::string
 /// last. Errors: those of read_class_job for an invalid job,
 /// those of AtomicFile.
 Result<void> write_class_job(const trace::ClassJob& job, const std::string& folder);
+/// The same into files that the caller commits. Returns their paths, ranks.json last.
+Result<std::vector<std::string>> write_class_job(const trace::ClassJob& job, const std::string& folder,
+                                                 FilesTogether<AtomicFile>& files);
 
 // ---- nodes one after the other -------------------------------------------------------------------------
 

@@ -21,7 +21,8 @@ void keep(const AttrRecord& attr, NodeDraft& node) {
   const trace::NodeType type = node.builder.trace.type[node.row];
   const bool charged = (type == trace::NodeType::mem_load || type == trace::NodeType::mem_store) &&
                        (attr.name == "storage_tier" || attr.name == "io_kind" || attr.name == "bytes");  // to a tier
-  if (!node.texts && !checked && !charged) return;
+  const bool priced = type == trace::NodeType::comp && attr.name == "kernel";  // by a device's measured times
+  if (!node.texts && !checked && !charged && !priced) return;
   if (const auto value = kept(attr, node.builder.trace)) node.builder.attr(*value);
 }
 
@@ -88,22 +89,21 @@ void pg_name(const AttrRecord& attr, NodeDraft& node) {
     comm(node).group = trace.strings.intern(fmt::format("{}", number));
 }
 
-template <auto Member>
-void size_column(const AttrRecord& attr, NodeDraft& node) {
-  if (uint64_t number = 0; attr.as_natural(number)) {
-    Column<uint64_t>& column = node.builder.trace.*Member;
-    column.resize(node.row + 1);
-    column.edit(node.row) = number;
-  } else {
-    note_negative(attr, node);
+/// Into row I of trace::kColumns, which is an attribute of its own.
+template <size_t I>
+void take_column(const AttrRecord& attr, NodeDraft& node) {
+  constexpr auto kRow = std::get<I>(trace::kColumns);
+  decltype(kRow.fill) value{};
+  if constexpr (kRow.stored == trace::Stored::dtype) {
+    const auto type = is_text(attr) ? trace::dtype_of(attr.bytes) : trace::DType::unknown;
+    if (type == trace::DType::unknown) return keep(attr, node);  // another tool's
+    value = static_cast<uint8_t>(type);
+  } else if (!attr.as_natural(value)) {
+    return note_negative(attr, node);
   }
-}
-void op_dtype(const AttrRecord& attr, NodeDraft& node) {
-  const auto type = is_text(attr) ? trace::dtype_of(attr.bytes) : trace::DType::unknown;
-  if (type == trace::DType::unknown) return keep(attr, node);  // another tool's
-  Column<uint8_t>& column = node.builder.trace.op_dtype;
-  column.resize(node.row + 1);
-  column.edit(node.row) = static_cast<uint8_t>(type);
+  auto& column = node.builder.trace.*kRow.column;
+  column.resize(node.row + 1, kRow.fill);
+  column.edit(node.row) = value;
 }
 void is_cpu_op(const AttrRecord& attr, NodeDraft& node) {
   if (int64_t says = 0; attr.as_integer(says))
@@ -113,7 +113,8 @@ void part_of(const AttrRecord& attr, NodeDraft& node) {
   if (uint64_t whole = 0; attr.as_natural(whole)) node.builder.part_by_id(node.row, whole);
 }
 
-constexpr std::array<AttrRow, 28> kAttrs{{
+/// Attributes that are in a column or a side table together with others, or each in one by a rule of its own.
+constexpr std::array<AttrRow, 25> kAttrs{{
     {"is_cpu_op", is_cpu_op},
     {"comm_type", comm_type},
     {"comm_size", comm_size},
@@ -130,9 +131,6 @@ constexpr std::array<AttrRow, 28> kAttrs{{
     {"comm_dtype", comm_dtype},
     {"involved_dim", involved_dim},
     {"pg_name", pg_name},
-    {"num_ops", size_column<&Trace::num_ops>},
-    {"tensor_size", size_column<&Trace::tensor_bytes>},
-    {"op_dtype", op_dtype},
     {"ts_ns", draft_integer<&NodeDraft::start_ns>},
     {"dur_ns", draft_integer<&NodeDraft::duration_ns>},
     {"dep_kinds", draft_list<&NodeDraft::dep_kinds>},
@@ -144,10 +142,23 @@ constexpr std::array<AttrRow, 28> kAttrs{{
     {"stream", draft_integer<&NodeDraft::stream>},
 }};
 
+/// The row of column I of trace::kColumns; without a name where the column is not an attribute of its own.
+template <size_t I>
+constexpr AttrRow column_attr() {
+  if constexpr (std::get<I>(trace::kColumns).is_attribute()) return {std::get<I>(trace::kColumns).wire, take_column<I>};
+  else return {};
+}
+constexpr std::array kColumnAttrs = []<size_t... I>(std::index_sequence<I...>) {
+  return std::array{column_attr<I>()...};
+}
+(std::make_index_sequence<std::tuple_size_v<decltype(trace::kColumns)>>());
+
 const AttrRow* find_attr(std::string_view name) {
   static const TextMap<const AttrRow*> by_name = [] {
     TextMap<const AttrRow*> rows;
     for (const AttrRow& row : kAttrs) rows.emplace(row.name, &row);
+    for (const AttrRow& row : kColumnAttrs)
+      if (row.take) rows.emplace(row.name, &row);
     return rows;
   }();
   const auto found = by_name.find(name);

@@ -40,7 +40,7 @@ struct AttrRow {
   std::string_view name;
   /// Takes the attribute, or leaves it out where its value has a wrong type. Errors go to NodeDraft::lists: a Result
   /// for each of millions of attributes costs time.
-  void (*take)(const AttrRecord& attr, NodeDraft& node);
+  void (*take)(const AttrRecord& attr, NodeDraft& node) = nullptr;
 };
 
 /// Puts attributes where the table says. Nodes of a file mostly have the same attributes at the same places, so it

@@ -445,10 +445,16 @@ Result<ClassJob> read_class_job(const std::string& path, const ReadOptions& opti
 }
 
 Result<void> write_class_job(const ClassJob& job, const std::string& folder) {
+  FilesTogether<AtomicFile> files;
+  CHAKRA_TRY(write_class_job(job, folder, files));
+  return files.commit();
+}
+
+Result<std::vector<std::string>> write_class_job(const ClassJob& job, const std::string& folder,
+                                                 FilesTogether<AtomicFile>& files) {
   const std::string path = (fs::path(folder) / kRanksFile).string();
   CHAKRA_TRY(Validator(job, path).run());
   CHAKRA_TRY(make_directories(folder));
-  FilesTogether<AtomicFile> files;
   std::vector<std::string> names;
   for (size_t c = 0; c < job.classes.size(); ++c) {
     names.push_back(fmt::format("class{}.et", c));
@@ -459,7 +465,10 @@ Result<void> write_class_job(const ClassJob& job, const std::string& folder) {
   CHAKRA_ASSIGN(AtomicFile ranks, AtomicFile::create(path));
   CHAKRA_TRY(ranks.write(to_json(job, names)));
   CHAKRA_TRY(files.add(std::move(ranks)));
-  return files.commit();
+  std::vector<std::string> paths;
+  for (const std::string& name : names) paths.push_back((fs::path(folder) / name).string());
+  paths.push_back(path);
+  return paths;
 }
 
 }  // namespace chakra::io

@@ -65,10 +65,11 @@ Result<std::optional<trace::TraceSet>> foreign_job(const ConvertOptions& o, Find
     CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.paths[0]));
     CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
     const kind::Row* const row = kind::recognise(head, kind::kAllGroups);
-    if (row && row->group == kind::Group::recording)
+    const bool is_foreign = !(row && row->marked) && foreign::form_of(head);
+    if (!is_foreign && row && row->group == kind::Group::recording)
       return fail(Code::bad_input, "cli.convert.recording",
                   "this is a recording of PyTorch; 'chakra link' makes a trace of it", {o.paths[0]});
-    if (!row || row->group != kind::Group::workload) return std::nullopt;
+    if (!is_foreign) return std::nullopt;
   } else if (io::find_format(o.from) || !foreign::find(o.from)) {
     return std::nullopt;
   }
@@ -92,12 +93,17 @@ Result<void> write_foreign(const ConvertOptions& o, Input&& in, ConvertedJob& co
     CHAKRA_ASSIGN(in.paths, job_files(o.paths[0]));
   }
   CHAKRA_TRY(keep_apart(in.paths, {o.output}));
-  if (!in.job) {
-    CHAKRA_ASSIGN(in.job, io::read_job(o.paths[0], {.texts = true}));
+  foreign::Job job;
+  if (in.job) {
+    job = std::move(*in.job);
+  } else if (io::is_class_job(o.paths[0])) {
+    CHAKRA_ASSIGN(job, io::read_class_job(o.paths[0], {.texts = true}));
+  } else {
+    CHAKRA_ASSIGN(job, io::read_job(o.paths[0], {.texts = true}));
   }
   converted.outputs = {o.output};
-  converted.ranks = in.job->ranks.size();
-  return foreign::write(o.to, *in.job, o.output);
+  converted.ranks = std::visit([](const auto& any) { return any.ranks.size(); }, job);
+  return foreign::write(o.to, job, o.output, converted.findings);
 }
 
 Result<void> find_files(const ConvertOptions& o, Input& in) {

@@ -31,6 +31,56 @@ Result<void> check_given(const std::vector<std::string>& given, const std::strin
   return {};
 }
 
+int64_t count_nodes(const trace::ClassJob& job) {
+  int64_t nodes = 0;
+  for (const trace::ClassJob::Rank& rank : job.ranks) nodes += job.classes[rank.cls].size();
+  return nodes;
+}
+
+/// By classes if that is asked for, or if there is no room for a file per rank.
+foreign::Job settle_classes(foreign::Job&& job, bool asked, Findings& findings) {
+  if (auto* const set = std::get_if<trace::TraceSet>(&job)) {
+    if (asked) return trace::by_class(std::move(*set));
+    return std::move(job);
+  }
+  const auto& classes = std::get<trace::ClassJob>(job);
+  if (asked) return std::move(job);
+  if (auto set = foreign::rank_by_rank(classes)) return std::move(*set);
+  findings.push_back(
+      {"job.import.classes", Severity::note, -1, -1,
+       fmt::format("{} ranks with {} nodes are too many for a file per rank: the job is a folder with "
+                   "classes of ranks (as with --classes)",
+                   show_count(static_cast<int64_t>(classes.ranks.size())), show_count(count_nodes(classes)))});
+  return std::move(job);
+}
+
+Result<void> write_ranks(const ImportOptions& o, const trace::TraceSet& job, ImportedJob& imported) {
+  const bool folder = is_directory(o.output) || o.output.ends_with('/');
+  imported.prefix = folder ? (std::filesystem::path(o.output) / "trace").string() : o.output;
+  for (const trace::Trace& trace : job.ranks) {
+    imported.outputs.push_back(fmt::format("{}.{}.et", imported.prefix, trace.rank));
+    imported.nodes += trace.size();
+  }
+  for (const std::string& output : imported.outputs)  // which differ from one another
+    CHAKRA_TRY(keep_apart({o.input}, {output}, o.report));
+  if (folder) CHAKRA_TRY(make_directories(o.output));
+  for (size_t r = 0; r < job.ranks.size(); ++r) {
+    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(imported.outputs[r]));
+    CHAKRA_TRY(io::write_et(job.ranks[r], file));
+    CHAKRA_TRY(imported.files.add(std::move(file)));
+  }
+  return {};
+}
+
+Result<void> write_classes(const ImportOptions& o, const trace::ClassJob& job, ImportedJob& imported) {
+  imported.prefix = o.output;
+  imported.classes = job.classes.size();
+  imported.nodes = count_nodes(job);
+  CHAKRA_ASSIGN(imported.outputs, io::write_class_job(job, o.output, imported.files));
+  for (const std::string& output : imported.outputs) CHAKRA_TRY(keep_apart({o.input}, {output}, o.report));
+  return {};
+}
+
 }  // namespace
 
 Result<ImportedJob> import_job(const ImportOptions& o) {
@@ -43,31 +93,22 @@ Result<ImportedJob> import_job(const ImportOptions& o) {
     if (const foreign::FormRow* const row = foreign::form_of(head)) form = row->name;
   }
   CHAKRA_TRY(check_given(o.given, form, o.input));
-  CHAKRA_ASSIGN(const trace::TraceSet job, foreign::read(form, std::move(source), o.read, imported.findings));
-  imported.ranks = job.ranks.size();
-  const bool folder = is_directory(o.output) || o.output.ends_with('/');
-  imported.prefix = folder ? (std::filesystem::path(o.output) / "trace").string() : o.output;
-  for (const trace::Trace& trace : job.ranks) {
-    imported.outputs.push_back(fmt::format("{}.{}.et", imported.prefix, trace.rank));
-    imported.nodes += trace.size();
-  }
-  for (const std::string& output : imported.outputs)  // which differ from one another
-    CHAKRA_TRY(keep_apart({o.input}, {output}, o.report));
+  CHAKRA_ASSIGN(foreign::Job read, foreign::read_job(form, std::move(source), o.read, imported.findings));
+  const foreign::Job job = settle_classes(std::move(read), o.classes, imported.findings);
+  imported.ranks = std::visit([](const auto& any) { return any.ranks.size(); }, job);
   if (!o.report.empty() && o.report != "-") {
     CHAKRA_ASSIGN(imported.report, AtomicFile::create(o.report));
   }
-  if (folder) CHAKRA_TRY(make_directories(o.output));
-  for (size_t r = 0; r < job.ranks.size(); ++r) {
-    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(imported.outputs[r]));
-    CHAKRA_TRY(io::write_et(job.ranks[r], file));
-    CHAKRA_TRY(imported.files.add(std::move(file)));
-  }
+  if (const auto* const set = std::get_if<trace::TraceSet>(&job)) CHAKRA_TRY(write_ranks(o, *set, imported));
+  else CHAKRA_TRY(write_classes(o, std::get<trace::ClassJob>(job), imported));
   return imported;
 }
 
 std::string to_text(const ImportedJob& job) {
-  return fmt::format("{}: {} ranks, {} nodes -> {}.<rank>.et\n", job.input, show_count(static_cast<int64_t>(job.ranks)),
-                     show_count(job.nodes), job.prefix) +
+  const std::string where = job.classes > 0 ? fmt::format("{} classes in {}", job.classes, job.prefix)
+                                            : fmt::format("{}.<rank>.et", job.prefix);
+  return fmt::format("{}: {} ranks, {} nodes -> {}\n", job.input, show_count(static_cast<int64_t>(job.ranks)),
+                     show_count(job.nodes), where) +
          view::to_text(job.findings);
 }
 

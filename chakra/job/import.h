@@ -15,6 +15,7 @@ struct ImportOptions {
   std::string input;           ///< a workload of another tool, packed or not
   std::string output;          ///< prefix of the traces; a folder, made where it ends in "/", for trace.<rank>.et
   std::string form = {};       ///< a name of foreign::kForms; empty: told by the beginning
+  bool classes = false;        ///< a folder with a job by classes, not a file per rank
   foreign::Options read = {};  ///< what the file does not say
   std::vector<std::string> given = {};  ///< options of the command that were given: refused if not for the form
   /// A file that the caller writes, to appear with the traces: not the input and not one of them. "" and "-": none.
@@ -23,7 +24,8 @@ struct ImportOptions {
 
 struct ImportedJob {
   std::string input;
-  std::string prefix;  ///< of the traces
+  std::string prefix;  ///< of the traces; the folder of a job by classes
+  size_t classes = 0;  ///< 0: a file per rank
   size_t ranks = 0;
   int64_t nodes = 0;
   std::vector<std::string> outputs;  ///< by rank
@@ -35,6 +37,8 @@ struct ImportedJob {
   Result<void> commit() { return files.commit(); }
 };
 
+/// A job that is too large for a file per rank (foreign::kMostNodes) is written by classes, with a finding, if its form
+/// has classes.
 /// Errors: cli.usage for options that are not for the form and for outputs that would replace the input, those of
 /// foreign::read and io::write_et. Cost: that of foreign::read; the job is in memory.
 Result<ImportedJob> import_job(const ImportOptions& options);

@@ -109,7 +109,7 @@ Checked check_terminal(const Installation&) {
 
 }  // namespace
 
-const std::array<InstallationCheck, 8> kInstallationChecks{{
+constexpr InstallationCheck kInstallationRows[] = {
     {"command", "its version and where it is", check_command},
     {"path", "whether the shell finds it, and not another one", check_path},
     {"names", "whether the names of the Chakra tools lead to it", check_names},
@@ -118,7 +118,8 @@ const std::array<InstallationCheck, 8> kInstallationChecks{{
     {"temporary files", "whether TMPDIR or /tmp can be written, and its room", check_temporary_files},
     {"graphviz", "whether there is the program dot", check_graphviz},
     {"terminal", "whether standard error is a terminal, and its width", check_terminal},
-}};
+};
+constinit const std::span<const InstallationCheck> kInstallationChecks = kInstallationRows;
 
 bool CheckedInstallation::ok() const {
   return std::none_of(rows.begin(), rows.end(), [](const Row& row) { return row.checked.status == Status::wrong; });

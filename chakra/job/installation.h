@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,7 @@ struct InstallationCheck {
   std::string_view looks_at;
   Checked (*check)(const Installation& installation);
 };
-extern const std::array<InstallationCheck, 8> kInstallationChecks;
+extern const std::span<const InstallationCheck> kInstallationChecks;
 
 struct CheckedInstallation {
   struct Row {

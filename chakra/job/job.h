@@ -9,6 +9,7 @@
 #include "chakra/job/delays.h"        // IWYU pragma: export
 #include "chakra/job/diff.h"          // IWYU pragma: export
 #include "chakra/job/examine.h"       // IWYU pragma: export
+#include "chakra/job/generate.h"      // IWYU pragma: export
 #include "chakra/job/import.h"        // IWYU pragma: export
 #include "chakra/job/installation.h"  // IWYU pragma: export
 #include "chakra/job/kinds.h"         // IWYU pragma: export

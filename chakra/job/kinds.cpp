@@ -41,6 +41,14 @@ Table edges() { return list_rows("edge kind", trace::kEdgeKinds); }
 Table policies() { return list_rows("policy", feed::kPolicies); }
 Table presets() { return list_rows("preset", gen::kPresets); }
 
+Table blocks() {
+  Table table = columns({"block", "where", "what it is", "model that has it", "its operators there"});
+  for (const gen::BlockKind& kind : gen::block_kinds())
+    table.rows.push_back({std::string(kind.name), std::string(kind.place), std::string(kind.description),
+                          std::string(kind.sample), kind.operators});
+  return table;
+}
+
 Table models() {
   Table table = list_rows("model", gen::models());
   for (const gen::ModelTypeRow& row : gen::model_types())
@@ -100,8 +108,9 @@ Table work() {
 
 }  // namespace
 
-const std::array<KindRow, 12> kKinds{{
+constexpr KindRow kKindRows[] = {
     {"analyses", "answers of 'chakra analyze'", analyses},
+    {"blocks", "what models of 'chakra gen step' are made of", blocks},
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
     {"edges", "why a node waits for another", edges},
@@ -113,6 +122,7 @@ const std::array<KindRow, 12> kKinds{{
     {"schedules", "pipeline schedules of 'chakra gen step'", schedules},
     {"topologies", "networks of 'chakra sim'", topologies},
     {"work", "operators of recordings: how their operations and bytes are counted", work},
-}};
+};
+constinit const std::span<const KindRow> kKinds = kKindRows;
 
 }  // namespace chakra::job

@@ -1,7 +1,7 @@
 // What there is of a kind: algorithms, checks, formats, ... What `chakra list` shows, as tables.
 #pragma once
 
-#include <array>
+#include <span>
 #include <string_view>
 
 #include "chakra/base/base.h"
@@ -14,7 +14,7 @@ struct KindRow {
   std::string_view description;
   table::Table (*table)();  ///< all cells are texts
 };
-extern const std::array<KindRow, 12> kKinds;  ///< by name, ascending
+extern const std::span<const KindRow> kKinds;  ///< by name, ascending
 
 /// A table of rows that have a name and a description.
 template <class Rows>

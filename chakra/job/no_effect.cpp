@@ -51,7 +51,7 @@ Why device_time(const sim::SimReport& report, const std::string& to, std::string
   std::set<std::string_view> reasons;
   for (const sim::ScaledTime& row : report.devices) {
     if (row.to != to) continue;
-    const Picoseconds time = std::max<Picoseconds>(row.how == sim::Scaling::work ? row.after_ps : row.before_ps, 1);
+    const Picoseconds time = std::max<Picoseconds>(is_predicted(row.how) ? row.after_ps : row.before_ps, 1);
     all = add_saturated(all, time);
     const sim::ScalingRow& scaling = sim::kScalings[static_cast<size_t>(row.how)];
     if (scaling.changes && row.before_ps != row.after_ps) continue;

@@ -20,4 +20,9 @@ Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& t
 /// Nothing where `text` is empty. Errors: cli.usage, edit.expand.*
 Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::GroupTable& groups, Findings& findings);
 
+/// ASTRA-sim knows groups by number, and their members from the groups file. Each group that the traces list under
+/// another name and `groups` lacks gets the next free number, in the order of ranks, and is added to `groups`; a
+/// finding (sim.compat.numbered) says so. Cost: O(groups + communication nodes).
+void number_groups(trace::TraceSet& job, match::GroupTable& groups, Findings& findings);
+
 }  // namespace chakra::job

@@ -116,6 +116,9 @@ Result<void> check_options(const SimulateOptions& o) {
 Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Findings& findings) {
   CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
   CHAKRA_TRY(set_routing(o, input.fabric, findings));
+  if (o.compat && !input.fabric.fits.empty())
+    findings.push_back({"sim.fitted.not_used", Severity::warning, -1, -1,
+                        "ASTRA-sim knows no measured 'collectives': the network file's have no effect"});
   if (!o.system.empty()) {
     CHAKRA_ASSIGN(input.system, device::load_system(o.system, findings));
   }
@@ -137,6 +140,7 @@ Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Finding
   }
   CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.ranks, o.compat ? input.fabric.size() : -1, findings));
   CHAKRA_TRY(expand_job(o.expand, input.job, input.groups, findings));
+  if (o.compat) number_groups(input.job, input.groups, findings);
   return check_before(o, input);
 }
 

@@ -25,6 +25,18 @@ void add_algorithm(const sim::CollectiveReport& c, Json& json) {
   json["candidates"] = std::move(candidates);
 }
 
+/// Which fit of the network file says the time, and how far off it is.
+void add_fitted(const sim::FittedCollective& fitted, Json& json) {
+  json["algorithm"] = fitted.algorithm;
+  json["protocol"] = fitted.protocol;
+  json["fitted_error_percent"] = fitted.error_percent < 0 ? Json(nullptr) : Json(fitted.error_percent);
+  json["fitted_worst_percent"] = fitted.worst_percent < 0 ? Json(nullptr) : Json(fitted.worst_percent);
+  json["fitted_ranks"] = fitted.ranks;
+  json["fitted_from_bytes"] = fitted.from_bytes;
+  json["fitted_to_bytes"] = fitted.to_bytes;
+  json["extrapolated"] = fitted.other_ranks || fitted.other_bytes;
+}
+
 Json ranks_json(const sim::SimReport& report, bool native) {
   Json ranks = Json::array();
   for (const sim::RankReport& r : report.ranks) {
@@ -57,6 +69,7 @@ Json collectives_json(const sim::SimReport& report) {
                            {"algorithm_bytes_per_s", c.algorithm_bytes_per_s},
                            {"bus_bytes_per_s", c.bus_bytes_per_s}});
     if (c.algorithm) add_algorithm(c, collectives.back());
+    if (c.fitted) add_fitted(*c.fitted, collectives.back());
   }
   return collectives;
 }

@@ -21,6 +21,11 @@ std::string rank_label(const sim::SimReport& report, const sim::RankReport& r) {
 
 /// "direct, near", and why: "asked for", or the next best algorithm and how much longer it would take alone.
 std::pair<std::string, std::string> algorithm_text(const sim::CollectiveReport& c) {
+  if (c.fitted)
+    return {fmt::format("{} {}", c.fitted->algorithm, c.fitted->protocol),
+            c.fitted->other_ranks || c.fitted->other_bytes ? "fitted, extrapolated"
+            : c.fitted->error_percent < 0                  ? "fitted"
+                                                           : fmt::format("fitted +-{:.1f} %", c.fitted->error_percent)};
   if (!c.algorithm) return {};
   std::string name = fmt::format("{}{}", c.algorithm->name, c.near ? ", near" : "");
   if (c.by_rule) return {std::move(name), "asked for"};
@@ -83,7 +88,7 @@ Table collective_table(const sim::SimReport& report, bool all) {
                {"bus", Table::Kind::rate_bytes_per_s}},
               {}};
   const bool native = std::any_of(report.collectives.begin(), report.collectives.end(),
-                                  [](const sim::CollectiveReport& c) { return c.algorithm; });
+                                  [](const sim::CollectiveReport& c) { return c.algorithm || c.fitted; });
   if (native) {
     table.columns.push_back({"taken", Table::Kind::text});
     table.columns.push_back({"next best", Table::Kind::text});

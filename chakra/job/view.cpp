@@ -96,12 +96,7 @@ Result<Report> view_graph(const ViewOptions& o, const trace::TraceSet& job) {
                 {o.path});
   const trace::Trace& t = job.ranks[0];
   Findings findings;
-  const bool graphml = o.form == "graphml";
-  CHAKRA_ASSIGN(
-      const view::GraphCounts counts,
-      graphml || o.form == "dot"
-          ? view::write_graph(t, graphml ? view::GraphForm::graphml : view::GraphForm::dot, o.graph, o.output, findings)
-          : view::draw_graph(t, o.form, o.graph, o.output, findings));
+  CHAKRA_ASSIGN(const view::GraphCounts counts, view::write_graph(t, o.form, o.graph, o.output, findings));
   Report report;
   report.parts.emplace_back(graph_line(o, counts));
   report.parts.emplace_back(Report::Found{std::move(findings)});

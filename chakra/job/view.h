@@ -22,8 +22,8 @@ struct ViewOptions {
 
 /// Writes the file. The report says what is in it. Requires the form timeline for a CSV. Errors: cli.usage for a rank
 /// that the job lacks and for a graph of several ranks; view.large for a timeline that no viewer opens, unless `ranks`
-/// names all that are in it; those of reading, view::timeline_of, view::read_event_csv, view::write_graph and
-/// view::draw_graph. Cost: that of these.
+/// names all that are in it; those of reading, view::timeline_of, view::read_event_csv and view::write_graph.
+/// Cost: that of these.
 Result<table::Report> view_job(const ViewOptions& options);
 
 }  // namespace chakra::job

@@ -23,23 +23,6 @@ std::string dense(std::string_view head) {
   return text;
 }
 
-/// From the first byte that is not blank on.
-std::string_view trimmed(std::string_view head) {
-  head.remove_prefix(std::min(head.find_first_not_of(kBlanks), head.size()));
-  return head;
-}
-
-/// The first word of the next line that has one; `text` goes on behind that line.
-std::string_view first_word(std::string_view& text) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (!line.empty()) return line.substr(0, line.find_first_of(" \t\r"));
-  }
-  return {};
-}
-
 template <class Read>
 bool guarded(const Read& read) {
   try {
@@ -47,42 +30,6 @@ bool guarded(const Read& read) {
   } catch (const protozero::exception&) {
     return false;
   }
-}
-
-}  // namespace
-
-const Row* recognise(std::string_view head, unsigned groups) {
-  head = head.substr(0, kHead);
-  for (const Row& row : kKinds)
-    if ((groups & static_cast<unsigned>(row.group)) != 0 && row.matches && row.matches(head)) return &row;
-  return nullptr;
-}
-
-Result<const Row*> recognise(const std::string& path, unsigned groups) {
-  constexpr auto kTraces = static_cast<unsigned>(Group::trace);
-  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
-  CHAKRA_ASSIGN(const std::string_view head, source.peek(groups == kTraces ? kTraceHead : kHead));
-  if (const Row* const row = recognise(head, groups)) return row;
-  const std::string name = std::filesystem::path(path).filename().string();
-  for (const Row& row : kKinds)
-    if ((groups & static_cast<unsigned>(row.group)) != 0 && !row.file_name.empty() && row.file_name == name)
-      return &row;
-  return nullptr;
-}
-
-bool is_json_object(std::string_view head) {
-  const std::string_view object = trimmed(head);
-  return object.starts_with('{') && trimmed(object.substr(1)).starts_with('"');
-}
-
-std::string_view member(std::string_view head, std::string_view key) {
-  const std::string quoted = "\"" + std::string(key) + "\"";
-  size_t at = head.find(quoted);
-  if (at == std::string_view::npos) return {};
-  at = head.find_first_not_of(" \t\r\n:", at + quoted.size());
-  if (at == std::string_view::npos || head[at] != '"') return {};
-  const size_t end = head.find('"', at + 1);
-  return end == std::string_view::npos ? std::string_view() : head.substr(at + 1, end - at - 1);
 }
 
 // ---- traces --------------------------------------------------------------------------------------
@@ -131,30 +78,6 @@ bool is_et(std::string_view head) {
   });
 }
 
-// ---- workloads of other tools --------------------------------------------------------------------
-
-/// The parallelism, then a number on the next line.
-bool is_text(std::string_view head) {
-  std::string_view text = without_mark(head.substr(0, kTraceHead));
-  const std::string_view policy = first_word(text), count = first_word(text);
-  return std::find(kTextPolicies.begin(), kTextPolicies.end(), policy) != kTextPolicies.end() &&
-         count.find_first_of("0123456789") == 0;
-}
-
-bool is_flexflow(std::string_view head) {
-  return trimmed(head).starts_with("digraph") && (contains(head, "COMP_NODE") || contains(head, "COMM_SEND_RECV_NODE"));
-}
-
-bool is_msccl(std::string_view head) { return trimmed(head).starts_with('<') && contains(head, "<algo"); }
-
-bool is_feeder_json(std::string_view head) {
-  return trimmed(head).starts_with('{') && contains(head, "\"workload_graph\"");
-}
-
-bool is_linked_json(std::string_view head) {
-  return trimmed(head).starts_with('{') && contains(head, "\"nodes\"") && contains(head, "\"exclusive_dur\"");
-}
-
 // ---- recordings ----------------------------------------------------------------------------------
 
 bool is_host_trace(std::string_view head) {
@@ -166,6 +89,62 @@ bool is_kineto(std::string_view head) {
   return is_json_object(head) && !is_host_trace(head) &&
          (contains(head, "\"traceEvents\"") || contains(head, "\"schemaVersion\"") ||
           contains(head, "\"deviceProperties\""));
+}
+
+// ---- the table ------------------------------------------------------------------------------------
+
+/// In the order in which they are tried. The two that are protobuf come last: any bytes may look like a message by
+/// chance.
+constexpr Row kKinds[] = {
+    {"container", Group::trace, is_container, true},
+    {"json", Group::trace, is_json, true},
+    {"jsonl", Group::trace, is_json_lines, true},
+    {"host", Group::recording, is_host_trace},
+    {"kineto", Group::recording, is_kineto},
+    {"eg", Group::trace, is_eg},
+    {"et", Group::trace, is_et},
+    {.name = "ranks", .group = Group::trace, .matches = nullptr, .file_name = "ranks.json"},
+};
+
+}  // namespace
+
+const Row* recognise(std::string_view head, unsigned groups) {
+  head = head.substr(0, kHead);
+  for (const Row& row : kKinds)
+    if ((groups & static_cast<unsigned>(row.group)) != 0 && row.matches && row.matches(head)) return &row;
+  return nullptr;
+}
+
+Result<const Row*> recognise(const std::string& path, unsigned groups) {
+  constexpr auto kTraces = static_cast<unsigned>(Group::trace);
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
+  CHAKRA_ASSIGN(const std::string_view head, source.peek(groups == kTraces ? kTraceHead : kHead));
+  if (const Row* const row = recognise(head, groups)) return row;
+  const std::string name = std::filesystem::path(path).filename().string();
+  for (const Row& row : kKinds)
+    if ((groups & static_cast<unsigned>(row.group)) != 0 && !row.file_name.empty() && row.file_name == name)
+      return &row;
+  return nullptr;
+}
+
+std::string_view trimmed(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text;
+}
+
+bool is_json_object(std::string_view head) {
+  const std::string_view object = trimmed(head);
+  return object.starts_with('{') && trimmed(object.substr(1)).starts_with('"');
+}
+
+std::string_view member(std::string_view head, std::string_view key) {
+  const std::string quoted = "\"" + std::string(key) + "\"";
+  size_t at = head.find(quoted);
+  if (at == std::string_view::npos) return {};
+  at = head.find_first_not_of(" \t\r\n:", at + quoted.size());
+  if (at == std::string_view::npos || head[at] != '"') return {};
+  const size_t end = head.find('"', at + 1);
+  return end == std::string_view::npos ? std::string_view() : head.substr(at + 1, end - at - 1);
 }
 
 }  // namespace chakra::kind

@@ -318,6 +318,9 @@ class DeviceWork {
     for (const uint32_t d : group) whole += p_.device_ops[d].dur_ns;
     const DType type = computed_in(row, known.work.dtype, kernel);
     const uint64_t operations = known.work.operations.value(), bytes = known.work.bytes.value();
+    const auto [m, n, k] = known.work.product;
+    const StringId product =
+        m > 0 && n > 0 && k > 0 ? l_.trace.strings.intern(fmt::format("gemm:{},{},{}", m, n, k)) : 0;
     add(l_.report.work, row.kind, known.work, whole);
     for (const uint32_t d : group) {
       const int64_t after = before + p_.device_ops[d].dur_ns;
@@ -326,6 +329,7 @@ class DeviceWork {
         work = {share(operations, after, whole) - share(operations, before, whole),
                 share(bytes, after, whole) - share(bytes, before, whole), type};
       else if (d == group[0]) work = {operations, bytes, type};
+      if (work.operations > 0) work.kernel = product;
       before = after;
     }
   }

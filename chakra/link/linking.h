@@ -133,6 +133,7 @@ struct HostComm {
 struct NodeWork {
   uint64_t operations = 0, bytes = 0;
   trace::DType dtype = trace::DType::unknown;
+  StringId kernel = 0;  ///< the node's attribute of that name (docs/reference/formats/et.md)
 };
 
 // ---- what the steps fill, part by part (Part in steps.h) -----------------------------------------------------------

@@ -24,7 +24,8 @@ NodeWriter::Names::Names(StringPool& s)
       unrecorded(s.intern(trace::kUnrecorded)),
       correlation(s.intern("correlation")),
       source(s.intern("source")),
-      rf_id(s.intern("rf_id")) {}
+      rf_id(s.intern("rf_id")),
+      kernel(s.intern("kernel")) {}
 
 NodeWriter::NodeWriter(Linking& l, trace::Builder& builder)
     : l_(l), p_(l.profile()), b_(builder), t_(builder.trace), comms_(l), names_(t_.strings) {}
@@ -163,6 +164,7 @@ void NodeWriter::put_work(NodeId node, const NodeWork& work, int64_t begin_ns, i
 void NodeWriter::put_device_work(NodeId node, uint32_t record) {
   if (l_.graph.work.empty()) return;
   const DeviceOp& op = p_.device_ops[record];
+  if (const StringId kernel = l_.graph.work[record].kernel; kernel != 0) b_.attr({names_.kernel, t_.strings[kernel]});
   put_work(node, l_.graph.work[record], t_.start_ps[node] / kPsPerNs + l_.graph.begin_ns - op.start_ns, op.dur_ns);
 }
 

@@ -47,7 +47,7 @@ class NodeWriter {
 
   struct Names {
     StringId fw_parent, seq_id, scope, fw_tid, op_schema, bytes, call_late_ns, call_dur_ns;
-    StringId host_gap, remainder, initial, unrecorded, correlation, source, rf_id;
+    StringId host_gap, remainder, initial, unrecorded, correlation, source, rf_id, kernel;
     explicit Names(StringPool& s);
   };
 

@@ -39,7 +39,8 @@ struct Work {
   Count operations;  ///< a multiply-add counts 2
   Count bytes;       ///< inputs read once, outputs written once
   trace::DType dtype = trace::DType::unknown;
-  bool estimated = false;  ///< what is not recorded was assumed, as the row says
+  bool estimated = false;             ///< what is not recorded was assumed, as the row says
+  std::array<uint64_t, 3> product{};  ///< m, n, k of one product of matrices and nothing else; zeros: it is not one
 };
 
 struct WorkRow;

@@ -88,6 +88,7 @@ bool matrix_product(const WorkRow&, std::string_view, const Arguments& arguments
   if (k != other_k || !broadcast(batches, batch)) return false;
   const Count out = batch * m * n;
   work.operations = out * k * 2;
+  if (batch == Count(1)) work.product = {m, n, k};
   work.bytes = a->bytes() + b->bytes() + written(arguments, out * std::max<uint64_t>(a->element_bytes, 2));
   for (size_t i = 0; i < A; ++i) work.bytes = work.bytes + bytes_of(arguments, i);
   work.dtype = a->dtype;
@@ -100,6 +101,7 @@ bool linear(const WorkRow&, std::string_view, const Arguments& arguments, Work& 
   if (!x || !w || x->rank() == 0 || w->rank() != 2 || x->last() != w->last() || x->element_bytes == 0) return false;
   const Count out = product(leading(*x, 1)) * (*w)[0];
   work.operations = out * x->last() * 2;
+  work.product = {product(leading(*x, 1)).value(), (*w)[0], x->last()};
   work.bytes = x->bytes() + w->bytes() + bytes_of(arguments, 2) + written(arguments, out * x->element_bytes);
   work.dtype = x->dtype;
   return true;

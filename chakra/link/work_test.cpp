@@ -48,6 +48,11 @@ TEST(Work, OfProducts) {
   expect({"aten::bmm", "[[2, 3, 5], [2, 5, 7]]", R"(["double", "double"])"}, 420, 2 * 71 * 8, DType::f64);
   expect({"aten::linear", "[[2, 3, 5], [7, 5], [7]]", R"(["c10::Half", "c10::Half", "c10::Half"])"}, 420,
          2 * (30 + 35 + 7 + 42), DType::f16);
+  using Product = std::array<uint64_t, 3>;  // m, n, k of one product
+  EXPECT_EQ(work({"aten::mm", "[[3, 5], [5, 7]]", R"(["float", "float"])"})->product, (Product{3, 7, 5}));
+  EXPECT_EQ(work({"aten::bmm", "[[2, 3, 5], [2, 5, 7]]", R"(["double", "double"])"})->product, Product{});
+  EXPECT_EQ(work({"aten::linear", "[[2, 3, 5], [7, 5], [7]]", R"(["c10::Half", "c10::Half", "c10::Half"])"})->product,
+            (Product{6, 7, 5}));
   EXPECT_FALSE(work({"aten::mm", "[[3, 5], [4, 7]]", R"(["float", "float"])"}));
   EXPECT_FALSE(work({"aten::mm", "[[], []]", R"(["float", "float"])"}));
   EXPECT_FALSE(work({"aten::mm", "[[3, 5]]", R"(["float"])"}));

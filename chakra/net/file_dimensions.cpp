@@ -40,8 +40,8 @@ void note_unknown_keys(const Spec& spec, Findings& findings) {
   LimitedFindings unknown;
   for (const SpecField& field : spec.fields)
     if (const auto& key = field.key; key != "topology" && key != "npus_count" && key != "bandwidth" &&
-                                     key != "latency" && key != "slow_links" && key != "routing" && key != "channels" &&
-                                     key != "seed")
+                                     key != "latency" && key != "slow_links" && key != "collectives" &&
+                                     key != "routing" && key != "channels" && key != "seed")
       unknown.add({"net.file.unknown_key", Severity::warning, -1, -1,
                    fmt::format("{}: the key {} has no effect", field.value.place().text(), quote(key))});
   std::move(unknown).append_to(findings);
@@ -101,6 +101,12 @@ Result<Fabric> parse_dimensions(const Spec& spec, Findings* findings) {
   if (links >= kMostLinks)
     return counts->error("net.file.value", fmt::format("{} links; at most {}", links, kMostLinks - 1));
   if (const Spec* slow = spec.find("slow_links")) CHAKRA_TRY(read_slow_links(*slow, fabric));
+  if (const Spec* fits = spec.find("collectives")) {
+    if (!fabric.odd_links.empty())
+      return fits->error("net.file.value",
+                         "'collectives' were measured on links that are alike: leave out 'slow_links'");
+    CHAKRA_TRY(read_fits(*fits, fabric));
+  }
   return fabric;
 }
 

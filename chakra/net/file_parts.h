@@ -37,6 +37,9 @@ struct LinkEntry {
 /// Errors: net.file.key, net.file.value.
 Result<LinkEntry> read_link(const Spec& spec);
 
+/// 'collectives', of a fabric that has its dimensions. Errors: net.file.key, net.file.value.
+Result<void> read_fits(const Spec& list, Fabric& fabric);
+
 /// 'metric' and 'forwarding'. Errors: net.file.value.
 Result<void> read_graph_options(const Spec& spec, Graph& graph);
 /// That ranks times the devices that pass messages on are few enough to keep routes for. Errors: net.graph.large.

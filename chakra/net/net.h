@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -99,11 +100,64 @@ struct ShapeRow {
   ShapeSize (*size)(ShapeNumbers numbers);
   /// Adds the switches and cables that size() counts. Cost: O(cables).
   void (*build)(ShapeNumbers numbers, ShapeBuilder& out);
+  std::string_view example;  ///< a small one: the keys as a file has them, which the tests route
 };
 extern const std::span<const ShapeRow> kShapes;
 
 /// The row of that name, or null.
 const ShapeRow* find_shape(std::string_view name);
+
+// ---- fitted collectives ----------------------------------------------------------------------------------------
+
+/// What an algorithm does for n members, in units that a fit can price: a form of NCCL's own model
+/// (time = latency + bytes / rate, per algorithm and protocol), with the bytes that stay on a device beside those that
+/// leave it. S: bytes of the whole buffer of a member, of gathers what it ends with.
+struct CollectiveForm {
+  std::string_view operation;  ///< as in the file: "all_reduce"
+  std::string_view algorithm;
+  double (*steps)(double n);  ///< one after the other
+  double (*wire)(double n);   ///< of S, what a member sends
+  double (*local)(double n);  ///< of S, what it copies on its own device beside that
+};
+extern const std::array<CollectiveForm, 7> kCollectiveForms;
+/// Or null.
+const CollectiveForm* find_collective_form(std::string_view operation, std::string_view algorithm);
+
+/// One protocol: time = op + steps * step + wire bytes / wire rate + local bytes / local rate. A rate of 0: such bytes
+/// cost nothing.
+struct ProtocolFit {
+  std::string name;
+  double op_ns = 0, step_ns = 0;
+  double wire_gib_per_s = 0, local_gib_per_s = 0;
+  /// For each of CollectiveFit::ranks, up to which S it is taken; kAnySize: the least time decides. Empty: so for all.
+  std::vector<uint64_t> up_to_bytes;
+
+  static constexpr uint64_t kAnySize = UINT64_MAX;
+  double time_ns(const CollectiveForm& form, double members, double bytes) const;
+};
+
+/// What one operation takes among members that differ in one dimension alone.
+struct CollectiveFit {
+  const CollectiveForm* form = nullptr;
+  uint32_t dimension = 0;
+  std::vector<int64_t> ranks;                     ///< numbers of members it was fitted to, ascending
+  uint64_t from_bytes = 0, to_bytes = 0;          ///< S it was fitted to
+  double error_percent = -1, worst_percent = -1;  ///< on measurements that were kept out; -1: not said
+  std::vector<ProtocolFit> protocols;             ///< by size: what is for small sizes first
+};
+
+struct FittedTime {
+  const CollectiveFit* fit = nullptr;
+  const ProtocolFit* protocol = nullptr;
+  double ns = 0;
+  bool other_ranks = false;  ///< another number of members than it was fitted to
+  bool other_bytes = false;  ///< a size outside the fitted ones
+};
+/// What an operation takes, or none where no fit is for it. Of the numbers of members that were fitted, the nearest
+/// one (by ratio) says which protocols there are. Of these, in the file's order, the least time is taken; but where one
+/// has a limit that the size does not exceed, later ones are not asked. O(fits).
+std::optional<FittedTime> fitted_time(std::span<const CollectiveFit> fits, std::string_view operation,
+                                      uint32_t dimension, int64_t members, uint64_t bytes);
 
 // ---- links and paths -------------------------------------------------------------------------------
 
@@ -197,6 +251,7 @@ struct Fabric {
   std::vector<OddLink> odd_links = {};      ///< by link, each once
   std::shared_ptr<const Graph> graph = {};  ///< of a network given as devices and links; shared, and safe to share
   RoutingOptions routing = {};
+  std::vector<CollectiveFit> fits = {};  ///< measured collectives; only for networks of dimensions
 
   int64_t size() const;  ///< ranks
   bool has(int64_t rank) const { return rank >= 0 && rank < size(); }

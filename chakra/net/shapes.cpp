@@ -1,44 +1,52 @@
 // The table of whole networks.
 #include "chakra/net/shapes.h"
 
-#include <algorithm>
-
 namespace chakra::net {
+
+// Each pair has a file of its own.
+using SizeOf = ShapeSize(ShapeNumbers);
+using BuildOf = void(ShapeNumbers, ShapeBuilder&);
+SizeOf fat_tree_size, dragonfly_size, rails_size;
+BuildOf build_fat_tree, build_dragonfly, build_rails;
+
 namespace {
 
-constexpr std::array<ShapeKey, 2> kFatTreeKeys{{
+constexpr ShapeKey kFatTreeKeys[] = {
     {"down", "by level: devices of the level below that a switch has below it", 1, true},
     {"up", "by level: switches of the level that a device of the level below has above it", 1, true},
-}};
-constexpr std::array<ShapeKey, 4> kDragonflyKeys{{
+};
+constexpr ShapeKey kDragonflyKeys[] = {
     {"ranks_per_router", "ranks of a router"},
     {"routers", "routers of a group, each linked with each other"},
     {"global", "ports of a router to other groups", 0},
     {"groups", "groups, at most routers * global + 1; one cable between any two"},
-}};
-constexpr std::array<ShapeKey, 4> kRailsKeys{{
+};
+constexpr ShapeKey kRailsKeys[] = {
     {"ranks_per_node", "ranks of a node, on one switch inside it; the i-th of each node is on rail i"},
     {"nodes", "nodes of a pod"},
     {"pods", "pods, each with one leaf per rail"},
     {"spines", "spines, each linked with all leaves; 0: none", 0},
-}};
+};
 
-constexpr std::array<ShapeRow, 3> kRows{{
+constexpr ShapeRow kShapeRows[] = {
     {"FatTree", "levels of switches: leaf-spine, fat trees of any number of levels and of any oversubscription",
-     kFatTreeKeys, "one per level, from the ranks up", fat_tree_size, build_fat_tree},
+     kFatTreeKeys, "one per level, from the ranks up", fat_tree_size, build_fat_tree, "down: [4, 3]\nup: [1, 2]"},
     {"Dragonfly", "groups of routers: all linked within a group, one link between any two groups", kDragonflyKeys,
-     "ranks to routers, within a group, between groups", dragonfly_size, build_dragonfly},
+     "ranks to routers, within a group, between groups", dragonfly_size, build_dragonfly,
+     "ranks_per_router: 2\nrouters: 3\nglobal: 1\ngroups: 4"},
     {"Rails", "rail-optimised leaf-spine: nodes of ranks on one switch, and a leaf for the i-th rank of each node",
-     kRailsKeys, "within a node, ranks to leaves, leaves to spines", rails_size, build_rails},
-}};
+     kRailsKeys, "within a node, ranks to leaves, leaves to spines", rails_size, build_rails,
+     "ranks_per_node: 4\nnodes: 3\npods: 2\nspines: 2"},
+};
 
 }  // namespace
 
-constinit const std::span<const ShapeRow> kShapes = kRows;
+constinit const std::span<const ShapeRow> kShapes = kShapeRows;
 
 const ShapeRow* find_shape(std::string_view name) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const ShapeRow& r) { return r.name == name; });
-  return row == kRows.end() ? nullptr : &*row;
+  for (const ShapeRow& row : kShapeRows)
+    if (row.name == name) return &row;
+  return nullptr;
 }
 
 uint32_t ShapeBuilder::add_switch(std::string name) {

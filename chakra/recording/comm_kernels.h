@@ -17,7 +17,7 @@ struct CommKernelRow {
   bool of_c10d = false;          ///< c10d's records say what it moves
 };
 
-inline constexpr std::array<CommKernelRow, 23> kCommKernels{{
+inline constexpr auto kCommKernels = std::to_array<CommKernelRow>({
     {"NCCL", "nccl*Kernel*", trace::CommType::unknown, "", true},
     {"RCCL", "rccl*Kernel*", trace::CommType::unknown, "", true},
     {"MSCCL", "msccl*Kernel*", trace::CommType::unknown, "", true},
@@ -43,7 +43,7 @@ inline constexpr std::array<CommKernelRow, 23> kCommKernels{{
     {"TensorRT-LLM", "*allreduce_fusion*", trace::CommType::all_reduce},
     {"TensorRT-LLM", "*oneShotAllReduceKernel*", trace::CommType::all_reduce},
     {"TensorRT-LLM", "*twoShotAllReduceKernel*", trace::CommType::all_reduce},
-}};
+});
 
 /// "void deep_ep::intranode::dispatch<int, 8>(...)" -> "deep_ep::intranode::dispatch"; unnamed namespaces are left out.
 /// Cost: O(name).

@@ -18,10 +18,10 @@ struct VendorRow {
   int64_t dispatch_gap_ns;  ///< between two kernels of a stream, where the recording does not tell
 };
 /// The last row is for all others.
-inline constexpr std::array<VendorRow, 2> kVendors{{
+inline constexpr auto kVendors = std::to_array<VendorRow>({
     {"AMD", "hip", 0},
     {"NVIDIA and others", "", 1'000},
-}};
+});
 /// Row of kVendors.
 size_t vendor_of_call(std::string_view call);
 
@@ -50,7 +50,7 @@ struct NameRow {
 };
 
 /// The first row that fits decides.
-inline constexpr std::array<NameRow<CallKind>, 23> kCallNames{{
+inline constexpr auto kCallNames = std::to_array<NameRow<CallKind>>({
     {"CUDA, HIP", "DeviceSynchronize", CallKind::device_sync},
     {"CUDA, HIP", "CtxSynchronize", CallKind::device_sync},
     {"CUDA, HIP", "ThreadSynchronize", CallKind::device_sync},
@@ -74,7 +74,7 @@ inline constexpr std::array<NameRow<CallKind>, 23> kCallNames{{
     {"all", "memcpy", CallKind::copy, "Async"},
     {"all", "Memcpy", CallKind::blocking_copy},
     {"all", "memcpy", CallKind::blocking_copy},
-}};
+});
 /// Cost: O(rows x name).
 CallKind call_kind(std::string_view call);
 /// Whether a call that launches device operations launches a whole graph.
@@ -84,12 +84,12 @@ bool launches_graph(std::string_view call);
 
 enum class CopyKind : uint8_t { other, pageable_to_host, pageable_to_device, device_to_device };
 
-inline constexpr std::array<NameRow<CopyKind>, 4> kCopyNames{{
+inline constexpr auto kCopyNames = std::to_array<NameRow<CopyKind>>({
     {"all", "DtoH", CopyKind::pageable_to_host, "", "Pinned"},
     {"all", "HtoD", CopyKind::pageable_to_device, "Pageable"},
     {"all", "DtoD", CopyKind::device_to_device},
     {"AMD", "DeviceToDevice", CopyKind::device_to_device},
-}};
+});
 CopyKind copy_kind(std::string_view device_op);
 
 // ---- communication libraries ---------------------------------------------------------------------------------------
@@ -99,7 +99,8 @@ struct BackendRow {
   std::string_view name;
   bool on_cpu;  ///< CPU threads carry its communication out
 };
-inline constexpr std::array<BackendRow, 4> kBackends{{{"nccl", false}, {"gloo", true}, {"mpi", true}, {"ucc", true}}};
+inline constexpr auto kBackends =
+    std::to_array<BackendRow>({{"nccl", false}, {"gloo", true}, {"mpi", true}, {"ucc", true}});
 /// The backend whose annotation it is; null: none.
 const BackendRow* backend_of(std::string_view annotation);
 

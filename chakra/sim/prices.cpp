@@ -1,5 +1,7 @@
 #include "chakra/sim/prices.h"
 
+#include <algorithm>
+
 #include "chakra/sim/alone.h"
 
 namespace chakra::sim {
@@ -49,7 +51,18 @@ Prices::Priced& Prices::chosen(uint32_t shape, const coll::Operation& op) {
   return *plans_.emplace(key, std::move(made)).first->second;
 }
 
+std::optional<net::FittedTime> Prices::fitted(uint32_t shape, const coll::Operation& op) const {
+  if (shared_ || fabric_.fits.empty()) return std::nullopt;
+  const coll::Place place{&fabric_, standings_[shape]->ranks, standings_[shape]->flow};
+  return coll::by_rule(selection_, op, place) ? std::nullopt : coll::fitted_time(op, place);
+}
+
 void Prices::run(uint32_t shape, const coll::Operation& op, std::span<Picoseconds> ready) {
+  if (const auto known = fitted(shape, op)) {
+    const Picoseconds last = *std::max_element(ready.begin(), ready.end());
+    std::fill(ready.begin(), ready.end(), add_saturated(last, picoseconds(known->ns * 1e-9)));
+    return;
+  }
   Priced& priced = chosen(shape, op);
   const std::vector<uint32_t>& order = priced.choice.order;
   if (!priced.costs) priced.costs = coll::price(priced.choice.plan, {&fabric_, priced.ranks, standings_[shape]->flow});

@@ -41,6 +41,9 @@ class Prices {
 
   /// What an operation of members that stand like that is done with; valid until the next call.
   const coll::Choice& choice(uint32_t shape, const coll::Operation& op) { return chosen(shape, op).choice; }
+  /// What the network's fits say that it takes; none where they say nothing, where a rule names an algorithm, and on
+  /// shared links.
+  std::optional<net::FittedTime> fitted(uint32_t shape, const coll::Operation& op) const;
   /// When each member ends if all begin at 0; valid until the next call. Cost: that of coll::run_closed, once.
   const std::vector<Picoseconds>& together(uint32_t shape, const coll::Operation& op);
   /// ready: when each member begins, overwritten with when it ends. Cost: that of coll::run_closed.

@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "chakra/sim/kernel_times.h"
+
 namespace chakra::sim {
 namespace {
 
@@ -36,7 +38,7 @@ bool is_communication(std::string_view name) {
 /// Gives the nodes of one trace their time on one device.
 class Carrier {
  public:
-  Carrier(Trace& t, const device::System& system, const Device& to) : t_(t), system_(system), to_(to) {}
+  Carrier(Trace& t, const device::System& system, const Device& to) : t_(t), system_(system), to_(to), kernels_(t) {}
 
   Result<void> run() {
     std::vector<double> factor(t_.size(), 1);
@@ -50,6 +52,8 @@ class Carrier {
         if (first) CHAKRA_TRY(choose(n, how[n], factor[n]));
         else how[n] = how[t_.part_of[n]], factor[n] = factor[t_.part_of[n]];  // of the same operation
         if (factor[n] != 1) t_.dur_ps.edit(n) = picoseconds(static_cast<double>(before) / kPsPerSecond * factor[n]);
+      } else if (const auto time = kernels_.on(to_, n)) {
+        take(n, *time, how[n]);
       } else if (const device::Work work = device::work_of(t_, n); roofline(to_, work) > 0) {
         how[n] = Scaling::work;
         t_.dur_ps.edit(n) = picoseconds(roofline(to_, work));
@@ -68,6 +72,7 @@ class Carrier {
   }
 
   std::map<std::pair<std::string, Scaling>, ScaledTime> rows;
+  std::map<const device::KernelTable*, TableUse> tables;
   std::map<std::tuple<std::string, trace::DType, trace::DType>, double> stand_ins;  ///< device, type, in its place: ops
   double ops = 0;                                                                   ///< of all nodes
   Picoseconds too_fast_ps = 0;  ///< in nodes that took less time than the operations can on the recording's device
@@ -76,6 +81,31 @@ class Carrier {
  private:
   static double roofline(const Device& device, const device::Work& work) {
     return device::roofline_seconds(device, work);
+  }
+
+  void take(NodeId n, const KernelTime& time, Scaling& how) {
+    how = time.extrapolated ? Scaling::extrapolated : Scaling::table;
+    t_.dur_ps.edit(n) = picoseconds(time.seconds);
+    t_.flags.edit(n) |= trace::kHasDuration;
+    count(time, t_.dur_ps[n]);
+  }
+  void count(const KernelTime& time, Picoseconds after) {
+    TableUse& use = tables[time.table];
+    use.all_ps = add_saturated(use.all_ps, after);
+    if (time.extrapolated) use.extrapolated_ps = add_saturated(use.extrapolated_ps, after);
+  }
+
+  /// A measured node on a device with measured kernels, unless it was recorded there. False where they say nothing.
+  bool choose_kernel(NodeId n, Scaling& how, double& factor) {
+    const auto here = kernels_.on(to_, n);
+    const Device* from = from_of(n);
+    const double measured = static_cast<double>(t_.dur_ps[n]) / kPsPerSecond;
+    if (!here || !(measured > 0) || (from && from->name == to_.name)) return false;
+    const auto there = from ? kernels_.on(*from, n) : std::nullopt;
+    how = here->extrapolated || (there && there->extrapolated) ? Scaling::extrapolated : Scaling::table;
+    factor = here->seconds / (there ? there->seconds : measured);
+    count(*here, picoseconds(measured * factor));
+    return true;
   }
 
   Result<void> choose(NodeId n, Scaling& how, double& factor) {
@@ -87,6 +117,7 @@ class Carrier {
     const bool unrecorded = name == trace::kUnrecorded;
     how = Scaling::kept_unrecorded;
     if (unrecorded && system_.keep_unrecorded) return {};
+    if (choose_kernel(n, how, factor)) return {};
     how = Scaling::unknown;
     CHAKRA_ASSIGN(const Device* from, find_from(n));
     if (!from) return {};
@@ -144,13 +175,15 @@ class Carrier {
   Trace& t_;
   const device::System& system_;
   const Device& to_;
+  KernelTimes kernels_;
   std::map<int64_t, std::optional<Device>> from_;  ///< by the device's number in the recording
 };
 
 /// What all carriers found, by ranks.
 class Summary {
  public:
-  void add(const Carrier& carrier, const std::string& to, int64_t ranks) {
+  void add(const Carrier& carrier, const Device& device, int64_t ranks) {
+    const std::string& to = device.name;
     const auto times = [&](Picoseconds time) { return time > kLongestPs / ranks ? kLongestPs : time * ranks; };
     for (const auto& [key, row] : carrier.rows) {
       ScaledTime& sum = rows_[{key.first, to, key.second}];
@@ -160,6 +193,12 @@ class Summary {
       sum.nodes += row.nodes * ranks;
       sum.before_ps = add_saturated(sum.before_ps, times(row.before_ps));
       sum.after_ps = add_saturated(sum.after_ps, times(row.after_ps));
+    }
+    for (const auto& [table, use] : carrier.tables) {
+      TableUse& sum = tables_[{device.name, table->name(), table->type()}].first;
+      sum.all_ps = add_saturated(sum.all_ps, times(use.all_ps));
+      sum.extrapolated_ps = add_saturated(sum.extrapolated_ps, times(use.extrapolated_ps));
+      tables_[{device.name, table->name(), table->type()}].second = {&device, table};
     }
     const auto weight = static_cast<double>(ranks);
     for (const auto& [key, ops] : carrier.stand_ins) stand_ins_[key] += weight * ops;
@@ -174,7 +213,7 @@ class Summary {
     std::array<Picoseconds, kScalings.size()> by{};
     for (const auto& [key, row] : rows_) {
       rows.push_back(row);
-      const Picoseconds time = row.how == Scaling::work ? row.after_ps : row.before_ps;
+      const Picoseconds time = is_predicted(row.how) ? row.after_ps : row.before_ps;
       all = add_saturated(all, time);
       by[static_cast<size_t>(row.how)] = add_saturated(by[static_cast<size_t>(row.how)], time);
     }
@@ -189,6 +228,10 @@ class Summary {
     for (size_t i = 0; i < by.size(); ++i)
       if (by[i] > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", share(by[i], all), kScalings[i].text);
     find("sim.device.scaled", Severity::note, fmt::format("of {} of device time: {}", show_time(all), text));
+    for (const auto& [key, use] : tables_)
+      find(use.first.extrapolated_ps > 0 ? "sim.device.extrapolated" : "sim.device.kernels",
+           use.first.extrapolated_ps > 0 ? Severity::warning : Severity::note,
+           describe(*use.second.first, *use.second.second, use.first));
     if (const std::string which = stand_ins(); !which.empty()) find("sim.device.peak", Severity::warning, which);
     if (static_cast<double>(too_fast_) > kTooFastShare * static_cast<double>(all))
       find("sim.device.too_fast", Severity::warning,
@@ -221,6 +264,10 @@ class Summary {
 
   std::map<std::tuple<std::string, std::string, Scaling>, ScaledTime> rows_;
   std::map<std::tuple<std::string, trace::DType, trace::DType>, double> stand_ins_;
+  /// By device, kernel and element type.
+  std::map<std::tuple<std::string, std::string, trace::DType>,
+           std::pair<TableUse, std::pair<const Device*, const device::KernelTable*>>>
+      tables_;
   double ops_ = 0;
   Picoseconds too_fast_ = 0;
   std::string too_fast_on_;
@@ -255,7 +302,7 @@ Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::Sys
       if (!to) continue;
       Carrier carrier(job.classes[cls], system, *to);
       CHAKRA_TRY(carrier.run());
-      summary.add(carrier, to->name, ranks);
+      summary.add(carrier, *to, ranks);
     }
   }
   return summary.finish(findings);

@@ -26,13 +26,15 @@ enum class Scaling : uint8_t {
   unrecorded,       ///< as bandwidth: device work that was not recorded
   kept_unrecorded,  ///< as measured: the same, with System::keep_unrecorded
   unknown,          ///< as measured: the roofline is given by the system file, and the recording's device is not known
+  table,         ///< the device's measured kernels, by shape; measured time by the ratio where both devices have some
+  extrapolated,  ///< the same, outside of the measured shapes
 };
 struct ScalingRow {
   std::string_view name;  ///< in results
   std::string_view text;
   bool changes;
 };
-inline constexpr std::array<ScalingRow, 9> kScalings{{
+inline constexpr std::array<ScalingRow, 11> kScalings{{
     {"roofline", "by ratio of rooflines", true},
     {"bandwidth", "by ratio of memory bandwidths", true},
     {"work", "from work by roofline", true},
@@ -42,7 +44,14 @@ inline constexpr std::array<ScalingRow, 9> kScalings{{
     {"unrecorded", "device work that was not recorded, by ratio of memory bandwidths", true},
     {"kept_unrecorded", "unchanged: device work that was not recorded", false},
     {"unknown", "unchanged: recorded on an unknown device", false},
+    {"table", "from shape by measured kernels", true},
+    {"extrapolated", "from shape by measured kernels, extrapolated", true},
 }};
+
+/// Whether the time before says nothing of the recording: the node was not measured.
+constexpr bool is_predicted(Scaling how) {
+  return how == Scaling::work || how == Scaling::table || how == Scaling::extrapolated;
+}
 
 /// Nodes of all ranks that came from one device to another in one way.
 struct ScaledTime {
@@ -55,8 +64,8 @@ struct ScaledTime {
 
 /// Gives the compute nodes of ranks with a device (System::device_of) their time on it; ranks of a class that are on
 /// different devices get classes of their own. The rest keeps its time.
-/// Findings: sim.device.scaled, sim.device.peak, sim.device.too_fast. Errors: sim.device.unknown.
-/// Cost: O(ranks + nodes of the classes, once for each device).
+/// Findings: sim.device.scaled, sim.device.peak, sim.device.too_fast, sim.device.kernels, sim.device.extrapolated.
+/// Errors: sim.device.unknown. Cost: O(ranks + nodes of the classes, once for each device).
 Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::System& system, Findings& findings);
 
 /// The device on which a trace was recorded: `system.recorded`, else what its metadata says, if that is one name and

@@ -91,6 +91,16 @@ struct ActorReport {
   device::Rates rates;           ///< of that work, by the time from the rank's start to its finish
 };
 
+/// Which of the network's fits (net::CollectiveFit) says what a collective takes, and how far it can be trusted.
+struct FittedCollective {
+  std::string algorithm, protocol;
+  double error_percent = -1, worst_percent = -1;  ///< on measurements that were kept out; -1: not said
+  // What was measured: numbers of members, and bytes of a whole buffer.
+  std::vector<int64_t> ranks;
+  uint64_t from_bytes = 0, to_bytes = 0;
+  bool other_ranks = false, other_bytes = false;  ///< beyond what was measured
+};
+
 /// All collectives of one group, type and size.
 struct CollectiveReport {
   std::string group;
@@ -107,6 +117,7 @@ struct CollectiveReport {
   bool near = false;                        ///< with the members in the order of coll::near_order
   bool by_rule = false;                     ///< as SimInput::collectives says
   std::vector<coll::Candidate> candidates;  ///< what was looked at
+  std::optional<FittedCollective> fitted;   ///< where the network's fits say the time; then there is no algorithm
 };
 
 /// What a link of a shared network carried.

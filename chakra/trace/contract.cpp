@@ -18,7 +18,7 @@ void assert_whole(const Trace& t) {
   const size_t nodes = t.id.size();
   each_column([&](const auto& row) {
     [[maybe_unused]] const auto& column = t.*row.column;
-    CHAKRA_ASSERT(column.size() == nodes || (row.optional && column.empty()));
+    CHAKRA_ASSERT(column.size() == nodes || (row.is_attribute() && column.empty()));
   });
   CHAKRA_ASSERT(t.attr_begin.size() == nodes + 1);
   assert_whole(t.deps, t.size());

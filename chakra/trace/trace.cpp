@@ -13,7 +13,7 @@ NodeId Builder::add(uint64_t id, StringId name, NodeType type) {
   const NodeId node = trace.size();
   trace.id.push_back(id);
   each_column([&](const auto& row) {
-    if (!row.optional) (trace.*row.column).push_back(row.fill);
+    if (!row.is_attribute()) (trace.*row.column).push_back(row.fill);
   });
   trace.name.edit(node) = name;
   trace.type.edit(node) = type;
@@ -77,7 +77,7 @@ void Builder::resolve_ids() {
 Trace Builder::finish() && {
   trace.attr_begin.push_back(trace.attrs.position());
   each_column([&](const auto& row) {
-    if (auto& column = trace.*row.column; row.optional && !column.empty()) column.resize(trace.size(), row.fill);
+    if (auto& column = trace.*row.column; row.is_attribute() && !column.empty()) column.resize(trace.size(), row.fill);
   });
   resolve_ids();
   const auto handed_out = [](const EdgeList& list, bool to_itself) {

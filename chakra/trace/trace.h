@@ -213,30 +213,49 @@ struct Trace {
   }
 };
 
+/// How a column is written. One that is an attribute of its own is empty where no node has it, and needs no code to be
+/// read, written, copied and compared.
+enum class Stored : uint8_t {
+  by_hand,  ///< a field, several attributes, or a side table: by code of its own
+  int64,    ///< as an attribute: a number from 0
+  uint64,   ///< the same, in another member of the attribute's oneof
+  dtype     ///< the name of a DType
+};
+
 /// A column of nodes: what it says, how it is called on disk (docs/reference/formats/et.md), and what a new node has.
 template <class T>
 struct ColumnRow {
   std::string_view name;
   Column<T> Trace::*column;
   T fill;
-  bool optional;  ///< it is empty where no node has it
+  Stored stored;
   std::string_view wire, meaning;
+
+  constexpr bool is_attribute() const { return stored != Stored::by_hand; }
+  T of(const Trace& trace, NodeId node) const {
+    const Column<T>& values = trace.*column;
+    return node < values.size() ? values[node] : fill;
+  }
 };
 
-/// Every column but the ids and attr_begin. Building, comparing and the contract walk this table.
+/// Every column but the ids and attr_begin. Building, reading, writing, copying, comparing and the contract walk it.
 inline constexpr std::tuple kColumns{
-    ColumnRow<StringId>{"name", &Trace::name, 0, false, "name", "what it is called; of Trace::strings"},
-    ColumnRow<NodeType>{"type", &Trace::type, NodeType::invalid, false, "type", "what kind of node it is"},
-    ColumnRow<uint8_t>{"flags", &Trace::flags, 0, false, "is_cpu_op", "bits: kOnCpu, kHasStart and so on"},
-    ColumnRow<Picoseconds>{"start_ps", &Trace::start_ps, 0, false, "ts_ns", "when it began, since base_ns"},
-    ColumnRow<Picoseconds>{"dur_ps", &Trace::dur_ps, 0, false, "dur_ns", "how long it took"},
-    ColumnRow<NodeId>{"part_of", &Trace::part_of, kNoNode, false, "part_of", "the node that it continues, or kNoNode"},
-    ColumnRow<uint32_t>{"lane", &Trace::lane, kNoLane, false, "tid, device, stream", "into lanes, or kNoLane"},
-    ColumnRow<uint32_t>{"comm_row", &Trace::comm_row, kNoRow, false, "comm_*", "into comms, or kNoRow"},
-    ColumnRow<uint32_t>{"io_row", &Trace::io_row, kNoRow, false, "inputs, outputs", "into ios, or kNoRow"},
-    ColumnRow<uint64_t>{"num_ops", &Trace::num_ops, 0, true, "num_ops", "operations; a multiply-add counts 2"},
-    ColumnRow<uint64_t>{"tensor_bytes", &Trace::tensor_bytes, 0, true, "tensor_size", "bytes read and written"},
-    ColumnRow<uint8_t>{"op_dtype", &Trace::op_dtype, 0, true, "op_dtype", "DType that the operations are done in"},
+    ColumnRow<StringId>{"name", &Trace::name, 0, Stored::by_hand, "name", "what it is called; of Trace::strings"},
+    ColumnRow<NodeType>{"type", &Trace::type, NodeType::invalid, Stored::by_hand, "type", "what kind of node it is"},
+    ColumnRow<uint8_t>{"flags", &Trace::flags, 0, Stored::by_hand, "is_cpu_op", "bits: kOnCpu, kHasStart and so on"},
+    ColumnRow<Picoseconds>{"start_ps", &Trace::start_ps, 0, Stored::by_hand, "ts_ns", "when it began, since base_ns"},
+    ColumnRow<Picoseconds>{"dur_ps", &Trace::dur_ps, 0, Stored::by_hand, "dur_ns", "how long it took"},
+    ColumnRow<NodeId>{"part_of", &Trace::part_of, kNoNode, Stored::by_hand, "part_of",
+                      "the node that it continues, or kNoNode"},
+    ColumnRow<uint32_t>{"lane", &Trace::lane, kNoLane, Stored::by_hand, "tid, device, stream",
+                        "into lanes, or kNoLane"},
+    ColumnRow<uint32_t>{"comm_row", &Trace::comm_row, kNoRow, Stored::by_hand, "comm_*", "into comms, or kNoRow"},
+    ColumnRow<uint32_t>{"io_row", &Trace::io_row, kNoRow, Stored::by_hand, "inputs, outputs", "into ios, or kNoRow"},
+    ColumnRow<uint64_t>{"num_ops", &Trace::num_ops, 0, Stored::int64, "num_ops", "operations; a multiply-add counts 2"},
+    ColumnRow<uint64_t>{"tensor_bytes", &Trace::tensor_bytes, 0, Stored::uint64, "tensor_size",
+                        "bytes read and written"},
+    ColumnRow<uint8_t>{"op_dtype", &Trace::op_dtype, 0, Stored::dtype, "op_dtype",
+                       "DType that the operations are done in"},
 };
 /// visit(row) for each of them.
 template <class Visit>

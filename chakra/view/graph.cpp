@@ -335,29 +335,11 @@ Result<GraphCounts> draw(const Trace& t, const GraphOptions& options, Pen pen, F
                                       show_count(hubs), hubs == 1 ? "" : "s", hubs == 1 ? "s" : "ve", kHub,
                                       hubs == 1 ? "is" : "are")});
   }
-  CHAKRA_TRY(pen.begin(fmt::format("{}: rank {}", t.file, t.rank)));
+  pen.begin(fmt::format("{}: rank {}", t.file, t.rank));
   CHAKRA_ASSIGN(const GraphCounts counts, options.group ? draw_groups(t, keep, options, pen)
                                                         : draw_nodes(t, keep, options, focus, pen, findings));
   CHAKRA_TRY(pen.end());
   return counts;
-}
-
-Result<GraphCounts> write_graph(const Trace& t, GraphForm form, const GraphOptions& options, const std::string& path,
-                                Findings& findings) {
-  CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
-  CHAKRA_ASSIGN(const GraphCounts counts,
-                draw(t, options, Pen(form, [&](std::string_view text) { return file.write(text); }), findings));
-  CHAKRA_TRY(file.commit());
-  return counts;
-}
-
-std::string_view form_of(std::string_view path) {
-  const size_t dot = path.rfind('.');
-  const std::string ending = dot == std::string_view::npos ? "" : to_lower(path.substr(dot));
-  for (const FormRow& row : kForms)
-    for (size_t at = 0; (at = row.files.find("*.", at)) != std::string_view::npos; ++at)
-      if (row.files.substr(at + 1, row.files.find(',', at) - at - 1) == ending && !ending.empty()) return row.name;
-  return "";
 }
 
 }  // namespace chakra::view

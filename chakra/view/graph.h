@@ -1,4 +1,4 @@
-// What the pictures of a graph share: what a node looks like, and who draws what.
+// What the pictures of a graph share: what a node looks like, and what draws it.
 #pragma once
 
 #include <string>
@@ -18,5 +18,10 @@ Result<GraphCounts> draw(const trace::Trace& trace, const GraphOptions& options,
 /// Boxes that stand for the kept nodes together, at most options.boxes, and the arrows between them.
 Result<GraphCounts> draw_groups(const trace::Trace& trace, const std::vector<char>& keep, const GraphOptions& options,
                                 Pen& pen);
+
+extern const PenWords kDotWords;  ///< also what Graphviz reads
+/// write_graph for a form that Graphviz writes.
+Result<GraphCounts> lay_out(const trace::Trace& trace, std::string_view form, const GraphOptions& options,
+                            const std::string& path, Findings& findings);
 
 }  // namespace chakra::view

@@ -77,15 +77,15 @@ Result<void> run_dot(std::string_view form, std::FILE* in, std::FILE* out, std::
 
 }  // namespace
 
-Result<GraphCounts> draw_graph(const trace::Trace& t, std::string_view form, const GraphOptions& options,
-                               const std::string& path, Findings& findings) {
+Result<GraphCounts> lay_out(const trace::Trace& t, std::string_view form, const GraphOptions& options,
+                            const std::string& path, Findings& findings) {
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
   CHAKRA_ASSIGN(Scratch in, make_scratch());
   const auto write = [&](std::string_view text) -> Result<void> {
     if (std::fwrite(text.data(), 1, text.size(), in.get()) == text.size()) return {};
     return fail(Code::io, "view.graphviz.failed", "cannot write the graph for Graphviz to a temporary file");
   };
-  CHAKRA_ASSIGN(const GraphCounts counts, draw(t, options, Pen(GraphForm::dot, write), findings));
+  CHAKRA_ASSIGN(const GraphCounts counts, draw(t, options, Pen(kDotWords, write), findings));
   if (counts.boxes + counts.absent > kMostLaidOut)
     return fail(
         Code::usage, "view.graphviz.large",

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -59,39 +60,29 @@ struct GraphCounts {
   int64_t to_absent = 0;                        ///< arrows from them, also counted as data or control
 };
 
-enum class GraphForm : uint8_t { dot, graphml };
-/// Nothing is laid out: the file grows as the graph is walked. Data dependencies and the call tree are both drawn, as
-/// dependency = data and dependency = control.
-/// Errors: view.graph.focus (no such node), base.file.*. Findings: view.graph.cut (too many indirect edges: some
-/// were left out), view.graph.hub (nodes with too many edges: a focus is not widened through them). Cost: O(nodes +
-/// edges); with `only` some more, each hidden node passes at most 32 others on.
-Result<GraphCounts> write_graph(const trace::Trace& trace, GraphForm form, const GraphOptions& options,
+/// `form`: the name of a row of kForms, but for the timeline. Those with PenWords are not laid out: the file grows as
+/// the graph is walked. The others are laid out by Graphviz's program `dot`, a process of its own, with DOT text on its
+/// standard input. Data dependencies and the call tree are both drawn, as dependency = data and dependency = control.
+/// Errors: view.graph.focus (no such node), base.file.*; of Graphviz view.graphviz.missing (no such program), .large
+/// (more than kMostLaidOut boxes: it would take hours), .failed. Findings: view.graph.cut (too many indirect edges:
+/// some were left out), view.graph.hub (nodes with too many edges: a focus is not widened through them).
+/// Cost: O(nodes + edges); with `only` some more, each hidden node passes at most 32 others on; that of Graphviz.
+Result<GraphCounts> write_graph(const trace::Trace& trace, std::string_view form, const GraphOptions& options,
                                 const std::string& path, Findings& findings);
-
-/// The same laid out by Graphviz's program `dot` as `form`: svg, pdf, png. It is run as a process of its own, with
-/// its DOT text on standard input.
-/// Errors: view.graphviz.missing (no such program), view.graphviz.large (more than kMostLaidOut boxes: it would take
-/// hours), view.graphviz.failed, and those of write_graph.
-Result<GraphCounts> draw_graph(const trace::Trace& trace, std::string_view form, const GraphOptions& options,
-                               const std::string& path, Findings& findings);
 inline constexpr int64_t kMostLaidOut = 1500;
 
 // ---- what there is --------------------------------------------------------------------------------------
+
+struct PenWords;
 
 struct FormRow {
   std::string_view name;
   std::string_view files;
   std::string_view description;
+  const PenWords* words = nullptr;  ///< of graphs that are not laid out
 };
 /// What `chakra view` writes.
-inline constexpr std::array<FormRow, 6> kForms{{
-    {"timeline", "*.json", "what ran when, for ui.perfetto.dev and chrome://tracing; written"},
-    {"dot", "*.dot, *.gv", "the graph as DOT, the language of Graphviz; written"},
-    {"graphml", "*.graphml", "the graph as GraphML, for Gephi, yEd, networkx; written"},
-    {"svg", "*.svg", "the graph as a picture, by Graphviz; written"},
-    {"pdf", "*.pdf", "the graph as a page, by Graphviz; written"},
-    {"png", "*.png", "the graph as an image, by Graphviz; written"},
-}};
+extern const std::span<const FormRow> kForms;
 /// The form that a file's ending stands for, or "".
 std::string_view form_of(std::string_view path);
 

@@ -143,8 +143,8 @@ TEST(Graph, HasEveryNodeAndEdgeInEveryForm) {
       control += d.kind == trace::Defect::Kind::dangling_ctrl;
     }
     Findings findings;
-    const auto dot = write_graph(t, GraphForm::dot, {}, folder.path("g.dot"), findings);
-    const auto xml = write_graph(t, GraphForm::graphml, {}, folder.path("g.graphml"), findings);
+    const auto dot = write_graph(t, "dot", {}, folder.path("g.dot"), findings);
+    const auto xml = write_graph(t, "graphml", {}, folder.path("g.graphml"), findings);
     ASSERT_TRUE(dot && xml);
     EXPECT_EQ(dot->data, data);
     EXPECT_EQ(dot->control, control);
@@ -160,7 +160,7 @@ TEST(Graph, HasEveryNodeAndEdgeInEveryForm) {
     GraphOptions grouped;
     grouped.group = true;
     grouped.boxes = 2 + random.below(8);
-    const auto few = write_graph(t, GraphForm::dot, grouped, folder.path("g.dot"), findings);
+    const auto few = write_graph(t, "dot", grouped, folder.path("g.dot"), findings);
     ASSERT_TRUE(few);
     EXPECT_LE(few->boxes, static_cast<int64_t>(grouped.boxes));
     int64_t self = 0;  // of a node to itself: inside no box's count
@@ -173,7 +173,7 @@ TEST(Graph, IsXmlThatAnotherReaderAccepts) {
   TemporaryFolder folder;
   Prng random(4);
   Findings findings;
-  ASSERT_TRUE(write_graph(random_graph(random, 60, true), GraphForm::graphml, {}, folder.path("g.graphml"), findings));
+  ASSERT_TRUE(write_graph(random_graph(random, 60, true), "graphml", {}, folder.path("g.graphml"), findings));
   EXPECT_EQ(std::system(("python3 -c \"import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])\" '" +
                          folder.path("g.graphml") + "'")
                             .c_str()),
@@ -188,7 +188,7 @@ TEST(Graph, OnlySomeNodesKeepWhoWaitsForWhom) {
     Findings findings;
     GraphOptions options;
     options.only = Only::comm;
-    const auto counts = write_graph(t, GraphForm::dot, options, folder.path("g.dot"), findings);
+    const auto counts = write_graph(t, "dot", options, folder.path("g.dot"), findings);
     ASSERT_TRUE(counts);
     // All paths through nodes that are left out.
     const auto is_shown = [&](trace::NodeId n) { return trace::is_comm(t.type[n]); };
@@ -220,8 +220,7 @@ TEST(Graph, AFocusThatIsNotThereIsAnError) {
   Findings findings;
   GraphOptions options;
   options.focus = 999;
-  const auto counts =
-      write_graph(random_graph(random, 5, false), GraphForm::dot, options, folder.path("g.dot"), findings);
+  const auto counts = write_graph(random_graph(random, 5, false), "dot", options, folder.path("g.dot"), findings);
   ASSERT_FALSE(counts);
   EXPECT_EQ(counts.error().tag, "view.graph.focus");
   EXPECT_FALSE(is_file(folder.path("g.dot")));

@@ -17,6 +17,11 @@ inline Result<trace::TraceSet> read_memory(std::string_view form, std::string_vi
   return read(form, std::move(*source), options, findings ? *findings : ignored);
 }
 
+inline Result<std::string> write_memory(std::string_view form, const Job& job, Findings* findings = nullptr) {
+  Findings ignored;
+  return to_text(form, job, findings ? *findings : ignored);
+}
+
 /// "" or the tag of the error.
 inline std::string tag_of_memory(std::string_view form, std::string_view text, const Options& options = {}) {
   const auto job = read_memory(form, text, options);

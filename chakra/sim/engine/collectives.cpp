@@ -57,8 +57,11 @@ void Collectives::begin(uint32_t id, uint32_t a, NodeId n) {
 /// What the first of some equal collectives is done with.
 void Collectives::note_choice(const match::Collective& c, uint32_t a, NodeId n) {
   CollectiveTotals& totals = totals_[{c.group, c.type, c.bytes}];
-  if (totals.algorithm) return;
-  const coll::Choice& choice = run_.prices.choice(run_.job.group_of(c).shape, operations_.of(c, a, n));
+  if (totals.algorithm || totals.fitted) return;
+  const uint32_t shape = run_.job.group_of(c).shape;
+  const coll::Operation op = operations_.of(c, a, n);
+  if ((totals.fitted = run_.prices.fitted(shape, op))) return;
+  const coll::Choice& choice = run_.prices.choice(shape, op);
   totals.algorithm = choice.algorithm;
   totals.near = !choice.order.empty();
   totals.by_rule = choice.by_rule;

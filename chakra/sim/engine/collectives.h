@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct CollectiveTotals {
   bool near = false, by_rule = false;
   std::vector<coll::Candidate> candidates;
   uint32_t root = 0;
+  std::optional<net::FittedTime> fitted;  ///< of the first of them, where the network's fits say the time
 };
 using CollectiveKind = std::tuple<uint32_t, trace::CommType, uint64_t>;
 

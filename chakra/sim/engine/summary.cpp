@@ -65,6 +65,16 @@ CollectiveReport report_of(const CollectiveKind& kind, const CollectiveTotals& t
   c.near = totals.near;
   c.by_rule = totals.by_rule;
   c.candidates = totals.candidates;
+  if (const auto& known = totals.fitted)
+    c.fitted = {std::string(known->fit->form->algorithm),
+                known->protocol->name,
+                known->fit->error_percent,
+                known->fit->worst_percent,
+                known->fit->ranks,
+                known->fit->from_bytes,
+                known->fit->to_bytes,
+                known->other_ranks,
+                known->other_bytes};
   if (totals.time > 0) {
     c.algorithm_bytes_per_s = coll::algorithm_factor(c.type, c.members) * static_cast<double>(c.bytes) *
                               static_cast<double>(totals.count) / (static_cast<double>(totals.time) / kPsPerSecond);
@@ -111,6 +121,69 @@ void look_at_shared_links(Run& run, const Totals& totals) {
                    busiest.link, show_time(picoseconds(busiest.seconds)), show_time(run.report.makespan_ps))});
 }
 
+/// What the fits that a job used say together.
+struct FitsUsed {
+  int64_t fitted = 0, beyond = 0, other = 0;  ///< collectives
+  double error = -1, worst = -1;
+  int64_t least_ranks = INT64_MAX, most_ranks = 0;
+  uint64_t from_bytes = UINT64_MAX, to_bytes = 0;
+
+  void add(const CollectiveReport& c) {
+    if (!c.fitted) {
+      if (!c.by_rule) other += c.count;
+      return;
+    }
+    fitted += c.count;
+    if (c.fitted->other_ranks || c.fitted->other_bytes) beyond += c.count;
+    error = std::max(error, c.fitted->error_percent);
+    worst = std::max(worst, c.fitted->worst_percent);
+    least_ranks = std::min(least_ranks, c.fitted->ranks.front());
+    most_ranks = std::max(most_ranks, c.fitted->ranks.back());
+    from_bytes = std::min(from_bytes, c.fitted->from_bytes);
+    to_bytes = std::max(to_bytes, c.fitted->to_bytes);
+  }
+  std::string range() const {
+    return fmt::format(
+        "measured with {} ranks and {}",
+        least_ranks == most_ranks ? fmt::format("{}", most_ranks) : fmt::format("{} to {}", least_ranks, most_ranks),
+        to_bytes == UINT64_MAX ? "any size"
+                               : fmt::format("{} to {}", show_bytes(static_cast<double>(from_bytes)),
+                                             show_bytes(static_cast<double>(to_bytes))));
+  }
+  std::string off() const {
+    return error < 0 ? "the file does not say how far they are off"
+                     : fmt::format("on measurements that were kept out they were {:.1f} % off, {:.1f} % at worst",
+                                   error, std::max(error, worst));
+  }
+};
+
+/// How far the network's fits can be trusted, and where the job goes beyond them.
+void look_at_fits(Run& run) {
+  if (run.in.fabric.fits.empty()) return;
+  const auto note = [&](const char* tag, Severity severity, std::string text) {
+    run.report.findings.push_back({tag, severity, -1, -1, std::move(text)});
+  };
+  if (run.traffic)
+    return note(
+        "sim.fitted.not_used", Severity::warning,
+        "the network's measured 'collectives' hold without congestion only: here links and plans say the times");
+  FitsUsed used;
+  for (const CollectiveReport& c : run.report.collectives) used.add(c);
+  if (used.fitted > 0)
+    note("sim.fitted.error", Severity::note,
+         fmt::format("{} of the collectives take what the network file's fits say, {}; {}", show_count(used.fitted),
+                     used.range(), used.off()));
+  if (used.beyond > 0)
+    note("sim.fitted.beyond", Severity::warning,
+         fmt::format("{} of the collectives have other sizes or numbers of members than were measured: their times are "
+                     "extrapolated, and the error does not hold for them",
+                     show_count(used.beyond)));
+  if (used.other > 0)
+    note("sim.fitted.none", Severity::warning,
+         fmt::format("the network file has no fit for {} of the collectives: links and plans say their times",
+                     show_count(used.other)));
+}
+
 void summarize_links(Run& run) {
   const net::Fabric& fabric = run.in.fabric;
   for (const net::LinkTotal& total : run.traffic->totals()) {
@@ -128,6 +201,7 @@ void summarize(Run& run, const Totals& totals) {
   summarize_collectives(run, totals);
   if (run.traffic) summarize_links(run);
   else look_at_shared_links(run, totals);
+  look_at_fits(run);
 }
 
 }  // namespace chakra::sim

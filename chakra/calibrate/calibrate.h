@@ -1,0 +1,111 @@
+// Calibration: from measured times to a file that predicts others, and how far it can be trusted.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/device/device.h"
+#include "chakra/net/net.h"
+#include "chakra/table/table.h"
+
+namespace chakra::calibrate {
+
+// ---- devices -------------------------------------------------------------------------------------------------------
+
+struct DeviceOptions {
+  std::vector<std::string> files;  ///< CSV, docs/reference/formats/measured_kernels.md
+  std::string device;              ///< a name or a device file; "": the device that the files name
+};
+
+/// How a kernel's table was made and judged.
+struct KernelFit {
+  int64_t rows = 0;                  ///< measured
+  device::KernelConstants accuracy;  ///< one standard error of each constant, as a share of it
+  double extrapolated = 0;           ///< of the blocks' shapes, the share that is marked as extrapolated
+  double random_95 = 0;              ///< the error that 95 % of the random third do not exceed
+};
+
+struct FittedDevice {
+  device::Device device;        ///< with kernels
+  std::vector<KernelFit> fits;  ///< of Device::kernels, in the same order
+  Findings findings;
+};
+
+/// Fits a table for each kernel and element type that the files have, and judges it on shapes that were kept out.
+/// Findings: calibrate.device.other (rows name another device), calibrate.device.skipped (rows),
+/// calibrate.device.undetermined (constants), calibrate.device.few (too few shapes to judge). Errors:
+/// calibrate.device.unknown, calibrate.device.several, calibrate.device.rows, calibrate.csv.*, and those of
+/// device::find_or_load and read_file. Cost: O(rows^2) of a kernel; 10,000 rows in 3 s.
+Result<FittedDevice> fit_device(const DeviceOptions& options);
+
+/// A row for each kernel: shapes, constants, range, errors.
+table::Table kernel_table(const FittedDevice& fitted);
+
+/// The same for programs, with numbers: shares where the table has percents, null where a kernel is not judged.
+table::Json to_json(const FittedDevice& fitted);
+
+/// The device file, in the form of docs/reference/formats/device.md.
+std::string to_device_file(const device::Device& device);
+
+// ---- networks ------------------------------------------------------------------------------------------------------
+
+struct NetworkOptions {
+  std::vector<std::string> files;  ///< nccl-tests logs and CSV, docs/reference/formats/measured_collectives.md
+  std::vector<std::string> where;  ///< "COLUMN=VALUE": rows of CSV that count
+  std::string operation;           ///< of logs that do not say it: "all_reduce"
+  std::optional<int64_t> ranks;    ///< of the network to write; else the most that were measured
+};
+
+/// One measured time: the median of all rows that agree in the rest.
+struct CollectiveSample {
+  std::string operation;  ///< as in network files: "all_reduce"
+  int64_t ranks = 0;
+  uint64_t bytes = 0;  ///< of the whole buffer of a member, as nccl-tests counts
+  double ns = 0;
+
+  auto operator<=>(const CollectiveSample&) const = default;
+};
+/// The samples of files, ascending. Findings: calibrate.network.skipped (operations and rows that no form is for).
+/// Errors: calibrate.network.columns, .row, .operation, .where, and those of read_file. Cost: O(rows log rows).
+Result<std::vector<CollectiveSample>> read_collectives(const NetworkOptions& options, Findings& findings);
+
+/// A parameter and its standard error; `determined`: it is more than twice that.
+struct Parameter {
+  double value = 0, error = 0;
+  bool determined = false;
+};
+struct ProtocolParameters {
+  Parameter op_ns, step_ns, wire_ns_per_byte, local_ns_per_byte;
+};
+/// What is off by how much: exp(mean |ln(predicted / measured)|) - 1, and the worst likewise, as shares.
+struct FitError {
+  double mean = 0, worst = 0;
+  int64_t points = 0;
+};
+struct FittedOperation {
+  net::CollectiveFit fit;                      ///< its protocols are named by size: small, middle, large
+  std::vector<ProtocolParameters> parameters;  ///< of its protocols
+  FitError held_out;                           ///< of each eighth of the sizes predicted from the others
+};
+/// By operation, in the order of net::kCollectiveForms. The parameters are the least squares of relative errors, none
+/// negative; up to four protocols, as many as predict kept-out sizes best. Cost: O(operations * sizes^2).
+std::vector<FittedOperation> fit_collectives(const std::vector<CollectiveSample>& samples);
+/// How far off fits are on samples. Those that no fit is for do not count.
+FitError judge(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples);
+
+struct FittedNetwork {
+  std::vector<FittedOperation> operations;
+  std::string text;  ///< the network file
+  table::Report report;
+  table::Table table;  ///< the parameters
+  FitError held_out;   ///< of all operations
+  Findings findings;
+};
+/// Errors: calibrate.network.few (nothing to fit), and those of read_collectives().
+Result<FittedNetwork> fit_network(const NetworkOptions& options);
+
+}  // namespace chakra::calibrate

@@ -1,0 +1,197 @@
+#include <fmt/core.h>
+
+#include <array>
+
+#include "chakra/calibrate/calibrate.h"
+#include "chakra/calibrate/device_fit.h"
+#include "chakra/calibrate/device_rows.h"
+
+namespace chakra::calibrate {
+namespace {
+
+using device::KernelTable;
+using table::Table;
+
+constexpr double kUndetermined = 0.5;  ///< a standard error, as a share of the constant
+
+Result<device::Device> measured_device(const DeviceOptions& options, const MeasuredRows& rows) {
+  if (!options.device.empty()) return device::find_or_load(options.device);
+  if (rows.devices.size() > 1)
+    return fail(Code::bad_input, "calibrate.device.several",
+                fmt::format("the rows are of several devices ({} and {}); a device file is for one",
+                            quote(*rows.devices.begin()), quote(*rows.devices.rbegin())));
+  if (!rows.devices.empty())
+    if (const device::DeviceRow* row = device::find(*rows.devices.begin())) return device::device(*row);
+  return fail(Code::bad_input, "calibrate.device.unknown",
+              rows.devices.empty()
+                  ? "the files do not say which device was measured; --device NAME|FILE does"
+                  : fmt::format("the device {} is not in 'chakra list devices'; --device NAME|FILE says what it is{}",
+                                quote(*rows.devices.begin()), device::similar(*rows.devices.begin())));
+}
+
+void note_undetermined(const KernelData& data, const device::KernelConstants& errors, Findings& findings) {
+  const bool multiplies = device::find_kernel_kind(data.name)->ops(data.measured[0].sizes) > 0;
+  std::string which;
+  const auto look = [&](double error, const char* name) {
+    if (!(error < kUndetermined)) which += (which.empty() ? "" : ", ") + std::string(name);
+  };
+  if (multiplies) look(errors.ops_time, "ops-time");
+  look(errors.bytes_time, "bytes-time");
+  look(errors.fixed_s, "fixed-us");
+  if (which.empty()) return;
+  findings.push_back({"calibrate.device.undetermined", Severity::warning, -1, -1,
+                      fmt::format("{} in {}: the measured shapes do not determine {}; far outside of their range the "
+                                  "table says nothing",
+                                  data.name, trace::name(data.type), which)});
+}
+
+std::string share(double error) { return show_percent(error); }
+
+}  // namespace
+
+Result<FittedDevice> fit_device(const DeviceOptions& options) {
+  MeasuredRows rows;
+  for (const std::string& file : options.files) CHAKRA_TRY(read_measured_kernels(file, rows));
+  if (rows.kernels.empty()) return fail(Code::bad_input, "calibrate.device.rows", "the files have no measured kernel");
+  FittedDevice fitted;
+  CHAKRA_ASSIGN(fitted.device, measured_device(options, rows));
+  for (const std::string& name : rows.devices)
+    if (const device::DeviceRow* row = device::find(name); row && row->name != fitted.device.name)
+      fitted.findings.push_back({"calibrate.device.other", Severity::warning, -1, -1,
+                                 fmt::format("rows say that {} was measured, not {}", row->name, fitted.device.name)});
+  fitted.device.kernels.clear();
+  const device::Device bare = fitted.device;
+  for (auto& [key, measured] : rows.kernels) {
+    KernelFit fit{static_cast<int64_t>(measured.size()), {}, 0, 0};
+    const KernelData data{&bare, key.first, key.second, medians(std::move(measured))};
+    const FittedConstants constants = fit_constants(data);
+    fit.accuracy = constants.errors;
+    KernelTable table(bare, data.name, data.type, constants.constants, data.measured);
+    table.source = rows.source;
+    note_undetermined(data, constants.errors, fitted.findings);
+    if (data.measured.size() >= kFewest) {
+      const KernelJudgement judgement = judge_kernel(data);
+      table.error = judgement.error;
+      fit.extrapolated = judgement.extrapolated;
+      fit.random_95 = judgement.random_95;
+    } else {
+      fitted.findings.push_back({"calibrate.device.few", Severity::warning, -1, -1,
+                                 fmt::format("{} in {}: {} shapes are too few to keep some out; its error is not known",
+                                             data.name, trace::name(data.type), data.measured.size())});
+    }
+    fitted.device.kernels.push_back(std::move(table));
+    fitted.fits.push_back(fit);
+  }
+  for (const auto& [reason, count] : rows.skipped)
+    fitted.findings.push_back({"calibrate.device.skipped", Severity::note, -1, -1,
+                               fmt::format("{} rows are not used: {}", show_count(count), reason)});
+  return fitted;
+}
+
+Table kernel_table(const FittedDevice& fitted) {
+  using Kind = Table::Kind;
+  Table table{"Kernels",
+              {{"kernel", Kind::text},
+               {"type", Kind::text},
+               {"shapes", Kind::count},
+               {"ops time", Kind::text},
+               {"bytes time", Kind::text},
+               {"fixed us", Kind::text},
+               {"random third", Kind::text},
+               {"95 % of it", Kind::text},
+               {"blocks", Kind::text},
+               {"worst block", Kind::text},
+               {"marked", Kind::text},
+               {"roofline", Kind::text}},
+              {}};
+  for (size_t i = 0; i < fitted.device.kernels.size(); ++i) {
+    const KernelTable& k = fitted.device.kernels[i];
+    const KernelFit& fit = fitted.fits[i];
+    const auto constant = [](double value, double error) {
+      return error < kUndetermined ? fmt::format("{:.3f} +- {:.1f} %", value, 100 * error)
+                                   : std::string("undetermined");
+    };
+    const bool multiplies = k.kind().ops(k.measured()[0].sizes) > 0;
+    const device::KernelError none, &error = k.error ? *k.error : none;
+    const auto judged = [&](const std::string& text) { return k.error ? text : std::string("not judged"); };
+    table.rows.push_back({k.name(), std::string(trace::name(k.type())), static_cast<int64_t>(k.measured().size()),
+                          multiplies ? constant(k.constants().ops_time, fit.accuracy.ops_time) : std::string("-"),
+                          constant(k.constants().bytes_time, fit.accuracy.bytes_time),
+                          constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s), judged(share(error.random)),
+                          judged(share(fit.random_95)), judged(share(error.block)),
+                          judged(fmt::format("{} ({})", share(error.worst), error.worst_of)),
+                          judged(share(fit.extrapolated)), judged(share(error.roofline))});
+  }
+  return table;
+}
+
+table::Json to_json(const FittedDevice& fitted) {
+  using table::Json;
+  Json kernels = Json::array();
+  for (size_t i = 0; i < fitted.device.kernels.size(); ++i) {
+    const KernelTable& k = fitted.device.kernels[i];
+    const KernelFit& fit = fitted.fits[i];
+    const auto constant = [](double value, double error) {
+      return Json::object({{"value", value}, {"error", error < kUndetermined ? Json(error) : Json()}});
+    };
+    const bool multiplies = k.kind().ops(k.measured()[0].sizes) > 0;
+    Json row =
+        Json::object({{"kernel", k.name()},
+                      {"type", trace::name(k.type())},
+                      {"rows", fit.rows},
+                      {"shapes", k.measured().size()},
+                      {"ops_time", multiplies ? constant(k.constants().ops_time, fit.accuracy.ops_time) : Json()},
+                      {"bytes_time", constant(k.constants().bytes_time, fit.accuracy.bytes_time)},
+                      {"fixed_us", constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s)},
+                      {"judged", Json()}});
+    if (k.error)
+      row["judged"] = Json::object({{"random", k.error->random},
+                                    {"random_95", fit.random_95},
+                                    {"block", k.error->block},
+                                    {"worst", k.error->worst},
+                                    {"worst_of", k.error->worst_of},
+                                    {"extrapolated", fit.extrapolated},
+                                    {"roofline", k.error->roofline}});
+    kernels.push_back(std::move(row));
+  }
+  return Json::object(
+      {{"device", fitted.device.name}, {"kernels", std::move(kernels)}, {"findings", table::to_json(fitted.findings)}});
+}
+
+std::string to_device_file(const device::Device& device) {
+  const auto quoted = [](std::string_view text) { return table::Json(text).text(); };
+  std::string peaks, names, kernels;
+  for (size_t i = 0; i < device::kPeakTypes.size(); ++i)
+    if (device.ops_per_s[i] > 0)
+      peaks += fmt::format("{}\"{}\": {}", peaks.empty() ? "" : ", ", trace::name(device::kPeakTypes[i]),
+                           device.ops_per_s[i] / 1e12);
+  for (const std::string& name : device.recorded_as) names += (names.empty() ? "" : ", ") + quoted(name);
+  for (const KernelTable& k : device.kernels) {
+    std::string sizes, error, measured;
+    const size_t n = k.kind().size();
+    for (size_t i = 0; i < n; ++i) sizes += fmt::format("{}, ", quoted(k.kind().sizes[i]));
+    if (k.error)
+      error = fmt::format(
+          "     \"error\": {{\"random\": {:.4f}, \"block\": {:.4f}, \"worst\": {:.4f}, \"worst-of\": {}, "
+          "\"roofline\": {:.4f}}},\n",
+          k.error->random, k.error->block, k.error->worst, quoted(k.error->worst_of), k.error->roofline);
+    for (const device::MeasuredKernel& m : k.measured()) {
+      measured += measured.empty() ? "[" : ",\n      [";
+      for (size_t i = 0; i < n; ++i) measured += fmt::format("{}, ", m.sizes[i]);
+      measured += fmt::format("{:.6g}]", m.seconds * 1e6);
+    }
+    kernels += fmt::format(
+        "{}\n    {{\"kernel\": {}, \"type\": \"{}\", \"source\": {},\n"
+        "     \"ops-time\": {:.6g}, \"bytes-time\": {:.6g}, \"fixed-us\": {:.6g},\n"
+        "{}     \"sizes\": [{}\"us\"],\n     \"measured\": [\n      {}]}}",
+        kernels.empty() ? "" : ",", quoted(k.name()), trace::name(k.type()), quoted(k.source), k.constants().ops_time,
+        k.constants().bytes_time, k.constants().fixed_s * 1e6, error, sizes, measured);
+  }
+  std::string text = fmt::format("{{\n  \"name\": {},\n  \"peaks\": {{{}}},\n  \"memory-bandwidth\": {},\n",
+                                 quoted(device.name), peaks, device.memory_bytes_per_s / 1e9);
+  if (device.memory_bytes > 0) text += fmt::format("  \"memory\": {},\n", device.memory_bytes / 1e9);
+  return text + fmt::format("  \"recorded-as\": [{}],\n  \"source\": {},\n  \"kernels\": [{}\n  ]\n}}\n", names,
+                            quoted(device.source), kernels);
+}
+
+}  // namespace chakra::calibrate

@@ -1,0 +1,222 @@
+#include "chakra/calibrate/device_fit.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+namespace chakra::calibrate {
+namespace {
+
+using device::KernelConstants;
+using device::KernelTable;
+using device::MeasuredKernel;
+using device::Sizes;
+
+using Three = std::array<double, 3>;
+using Matrix3 = std::array<Three, 3>;
+
+constexpr double kRobust = 0.1;  ///< the s of the sum
+constexpr double kNoise = 0.01;
+constexpr size_t kMostBlocks = 24;  ///< of a size
+
+/// The inverse of a symmetric, positive definite matrix.
+Matrix3 inverse(const Matrix3& m) {
+  Matrix3 result{};
+  const auto minor = [&](size_t i, size_t j) {
+    const size_t a = (i + 1) % 3, b = (i + 2) % 3, c = (j + 1) % 3, d = (j + 2) % 3;
+    return m[a][c] * m[b][d] - m[a][d] * m[b][c];
+  };
+  const double determinant = m[0][0] * minor(0, 0) + m[0][1] * minor(0, 1) + m[0][2] * minor(0, 2);
+  for (size_t i = 0; i < 3; ++i)
+    for (size_t j = 0; j < 3; ++j) result[i][j] = minor(j, i) / determinant;
+  return result;
+}
+
+/// The parts of the base for each shape, at constants of 1 (1 us for the fixed part), and the measured time.
+struct Terms {
+  Three parts{};
+  double seconds = 0;
+};
+
+std::vector<Terms> terms_of(const KernelData& data) {
+  std::vector<Terms> terms;
+  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
+  for (const MeasuredKernel& m : data.measured) {
+    const device::RooflineParts parts = device::roofline_parts(*data.device, kind, data.type, m.sizes);
+    terms.push_back({{parts.ops_s, parts.bytes_s, 1e-6}, m.seconds});
+  }
+  return terms;
+}
+
+/// The sum to minimise, its gradient and the matrix of second derivatives as Gauss and Newton take them.
+struct Sum {
+  double value = 0;
+  Three gradient{};
+  Matrix3 curvature{};
+};
+Sum sum_at(const std::vector<Terms>& terms, const Three& logs) {
+  Sum sum;
+  const Three times{std::exp(logs[0]), std::exp(logs[1]), std::exp(logs[2])};
+  for (const Terms& t : terms) {
+    Three part{};
+    double base = 0;
+    for (size_t i = 0; i < 3; ++i) base += part[i] = times[i] * t.parts[i];
+    const double r = std::log(base / t.seconds), root = std::sqrt(1 + r * r / (kRobust * kRobust));
+    sum.value += 2 * (root - 1);
+    for (size_t i = 0; i < 3; ++i) {
+      sum.gradient[i] += r / root * part[i] / base;
+      for (size_t j = 0; j < 3; ++j) sum.curvature[i][j] += part[i] * part[j] / (root * base * base);
+    }
+  }
+  return sum;
+}
+
+void keep_in_range(Three& logs) {
+  for (double& value : logs) value = std::clamp(value, -20.0, 12.0);
+}
+
+double quantile_95(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(0.95 * static_cast<double>(values.size() - 1))];
+}
+
+KernelData without(const KernelData& data, const std::vector<bool>& out, std::vector<MeasuredKernel>& kept_out) {
+  KernelData rest{data.device, data.name, data.type, {}};
+  for (size_t i = 0; i < out.size(); ++i) (out[i] ? kept_out : rest.measured).push_back(data.measured[i]);
+  return rest;
+}
+
+double roofline_error(const KernelData& data, const std::vector<MeasuredKernel>& kept_out) {
+  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
+  double sum = 0;
+  for (const MeasuredKernel& m : kept_out) {
+    const device::RooflineParts parts = device::roofline_parts(*data.device, kind, data.type, m.sizes);
+    sum += std::abs(std::log(std::max(parts.ops_s, parts.bytes_s) / m.seconds));
+  }
+  return std::exp(sum / static_cast<double>(kept_out.size())) - 1;
+}
+
+/// The values of a size in groups of neighbours, at most kMostBlocks: the least and the most of each.
+std::vector<std::pair<double, double>> blocks_of(const KernelData& data, size_t size) {
+  std::set<double> distinct;
+  for (const MeasuredKernel& m : data.measured) distinct.insert(m.sizes[size]);
+  const std::vector<double> values(distinct.begin(), distinct.end());
+  const size_t count = std::min(kMostBlocks, values.size());
+  std::vector<std::pair<double, double>> blocks;
+  for (size_t b = 0; b < count && values.size() > 1; ++b)
+    blocks.emplace_back(values[b * values.size() / count], values[(b + 1) * values.size() / count - 1]);
+  return blocks;
+}
+
+}  // namespace
+
+std::vector<MeasuredKernel> medians(std::vector<MeasuredKernel> measured) {
+  std::sort(measured.begin(), measured.end(), [](const MeasuredKernel& a, const MeasuredKernel& b) {
+    return std::tie(a.sizes, a.seconds) < std::tie(b.sizes, b.seconds);
+  });
+  std::vector<MeasuredKernel> result;
+  for (size_t first = 0, last = 0; first < measured.size(); first = last) {
+    while (last < measured.size() && measured[last].sizes == measured[first].sizes) ++last;
+    const double low = measured[first + (last - first - 1) / 2].seconds, high = measured[(first + last) / 2].seconds;
+    result.push_back({measured[first].sizes, (low + high) / 2});
+  }
+  return result;
+}
+
+FittedConstants fit_constants(const KernelData& data) {
+  const std::vector<Terms> terms = terms_of(data);
+  Three logs{0.3, 0.3, 1.4};  // 1.35 times the roofline's, 4 us
+  Sum sum = sum_at(terms, logs);
+  double damping = 1e-3;
+  for (int step = 0; step < 60 && damping < 1e8; ++step) {
+    Matrix3 matrix = sum.curvature;
+    for (size_t i = 0; i < 3; ++i) matrix[i][i] += damping * matrix[i][i] + 1e-9 * static_cast<double>(terms.size());
+    const Matrix3 inverted = inverse(matrix);
+    Three next = logs;
+    for (size_t i = 0; i < 3; ++i)
+      for (size_t j = 0; j < 3; ++j) next[i] -= inverted[i][j] * sum.gradient[j];
+    keep_in_range(next);
+    const Sum there = sum_at(terms, next);
+    const bool better = there.value < sum.value;
+    const bool settled = better && sum.value - there.value < 1e-9 * sum.value;
+    if (better) {
+      logs = next;
+      sum = there;
+    }
+    damping = better ? std::max(damping / 5, 1e-9) : damping * 5;
+    if (settled) break;
+  }
+  FittedConstants fitted{{std::exp(logs[0]), std::exp(logs[1]), std::exp(logs[2]) * 1e-6}, {}};
+  for (size_t i = 0; i < 3; ++i) sum.curvature[i][i] += 1e-9 * static_cast<double>(terms.size());
+  const Matrix3 inverted = inverse(sum.curvature);
+  // The residuals' mean square as far as the robust sum counts them; a measurement is not better than kNoise.
+  const double variance =
+      std::max(kNoise * kNoise, sum.value * kRobust * kRobust / std::max(1.0, static_cast<double>(terms.size()) - 3));
+  fitted.errors = {std::sqrt(variance * inverted[0][0]), std::sqrt(variance * inverted[1][1]),
+                   std::sqrt(variance * inverted[2][2])};
+  return fitted;
+}
+
+KernelTable make_table(const KernelData& data) {
+  return {*data.device, data.name, data.type, fit_constants(data).constants, data.measured};
+}
+
+Judgement judge(const KernelTable& table, const std::vector<MeasuredKernel>& kept_out) {
+  Judgement judgement;
+  std::vector<double> errors;
+  double sum = 0;
+  for (const MeasuredKernel& m : kept_out) {
+    const KernelTable::Prediction predicted = table.predict(m.sizes);
+    errors.push_back(std::abs(std::log(predicted.seconds / m.seconds)));
+    sum += errors.back();
+    judgement.extrapolated += predicted.extrapolated;
+  }
+  const auto count = static_cast<double>(kept_out.size());
+  judgement.error = std::exp(sum / count) - 1;
+  judgement.error_95 = std::exp(quantile_95(std::move(errors))) - 1;
+  judgement.extrapolated /= count;
+  return judgement;
+}
+
+KernelJudgement judge_kernel(const KernelData& data) {
+  CHAKRA_ASSERT(data.measured.size() >= kFewest);
+  KernelJudgement result;
+  std::vector<bool> out;
+  Prng random(1);
+  for (size_t i = 0; i < data.measured.size(); ++i) out.push_back(random.chance(1.0 / 3));
+  std::vector<MeasuredKernel> kept_out;
+  const KernelTable of_rest = make_table(without(data, out, kept_out));
+  const Judgement third = judge(of_rest, kept_out);
+  result.error.random = third.error;
+  result.random_95 = third.error_95;
+  result.error.roofline = roofline_error(data, kept_out);
+  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
+  double blocks = 0, shapes = 0;
+  for (size_t size = 0; size < kind.size(); ++size)
+    for (const auto& [least, most] : blocks_of(data, size)) {
+      for (size_t i = 0; i < out.size(); ++i) {
+        const double value = data.measured[i].sizes[size];
+        out[i] = value >= least && value <= most;
+      }
+      kept_out.clear();
+      const Judgement block = judge(make_table(without(data, out, kept_out)), kept_out);
+      result.error.block += block.error;
+      const auto count = static_cast<double>(kept_out.size());
+      result.extrapolated += block.extrapolated * count;
+      shapes += count;
+      ++blocks;
+      if (block.error <= result.error.worst) continue;
+      result.error.worst = block.error;
+      result.error.worst_of = least == most ? fmt::format("{} = {:g}", kind.sizes[size], least)
+                                            : fmt::format("{} = {:g} to {:g}", kind.sizes[size], least, most);
+    }
+  if (blocks == 0) return result;
+  result.error.block /= blocks;
+  result.extrapolated /= shapes;
+  return result;
+}
+
+}  // namespace chakra::calibrate

@@ -1,0 +1,257 @@
+#include "chakra/calibrate/device_rows.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <functional>
+
+namespace chakra::calibrate {
+namespace {
+
+using device::DType;
+using device::KernelKind;
+using device::MeasuredKernel;
+
+constexpr double kMost = 1e9;                       ///< of sizes, and of times in ms or us
+constexpr double kLeastUs = 1e-6, kLeastMs = 1e-9;  ///< a picosecond
+
+/// The cells of a line; one in quotes may hold commas, and "" for a quote.
+std::vector<std::string> cells_of(std::string_view line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') {
+      if (quoted && i + 1 < line.size() && line[i + 1] == '"') cells.back() += line[i++];
+      else quoted = !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back() += line[i];
+    }
+  }
+  return cells;
+}
+
+/// A row and what its columns are called.
+class Row {
+ public:
+  Row(const std::vector<std::string>& columns, std::vector<std::string> cells, Place place)
+      : columns_(columns), cells_(std::move(cells)), place_(std::move(place)) {}
+
+  bool has(std::string_view column) const { return find(column) != nullptr && !find(column)->empty(); }
+  std::string text(std::string_view column) const { return has(column) ? *find(column) : ""; }
+  /// A number of at least `least` and at most kMost.
+  Result<double> number(std::string_view column, double least = 1) const {
+    double value = 0;
+    if (!has(column) || !parse_decimal(*find(column), value) || !(value >= least && value <= kMost))
+      return error("calibrate.csv.value", fmt::format("{} is {}; it is at least {:g} and at most {:g}", quote(column),
+                                                      quote(text(column)), least, kMost));
+    return value;
+  }
+  tl::unexpected<Error> error(std::string tag, std::string what) const {
+    return fail(Code::bad_input, std::move(tag), std::move(what), place_);
+  }
+
+ private:
+  const std::string* find(std::string_view column) const {
+    const auto found = std::find(columns_.begin(), columns_.end(), column);
+    return found == columns_.end() ? nullptr : &cells_[static_cast<size_t>(found - columns_.begin())];
+  }
+  const std::vector<std::string>& columns_;
+  std::vector<std::string> cells_;
+  Place place_;
+};
+
+/// What a row says; without a kernel where it is skipped.
+struct Sample {
+  std::string kernel, type;
+  MeasuredKernel measured;
+  std::string device, skipped;
+};
+
+Result<void> set_sizes(const Row& row, std::initializer_list<std::string_view> columns, Sample& sample) {
+  size_t i = 0;
+  for (const std::string_view column : columns) {
+    CHAKRA_ASSIGN(sample.measured.sizes[i++], row.number(column));
+  }
+  return {};
+}
+
+/// kernel, type, the kind's sizes by name, time_us; a device.
+Result<Sample> own_row(const Row& row) {
+  Sample sample{row.text("kernel"), row.text("type"), {}, row.text("device"), ""};
+  const KernelKind* kind = device::find_kernel_kind(sample.kernel);
+  if (!kind) return row.error("calibrate.csv.value", fmt::format("the kernel {} is not known", quote(sample.kernel)));
+  for (size_t i = 0; i < kind->size(); ++i) {
+    CHAKRA_ASSIGN(sample.measured.sizes[i], row.number(kind->sizes[i]));
+  }
+  CHAKRA_ASSIGN(const double us, row.number("time_us", kLeastUs));
+  sample.measured.seconds = us * 1e-6;
+  return sample;
+}
+
+/// aiconfigurator's names of element types and of the ways to compute in them.
+struct AicType {
+  std::string_view name, type, variant;
+};
+constexpr std::array<AicType, 7> kAicTypes{{{"bfloat16", "bf16", ""},
+                                            {"float16", "f16", ""},
+                                            {"half", "f16", ""},
+                                            {"fp8", "f8", ""},
+                                            {"fp8_block", "f8", ".fp8_block"},
+                                            {"int8_wo", "bf16", ".int8_wo"},
+                                            {"int8", "i8", ""}}};
+
+Result<void> set_aic_type(const Row& row, std::string_view column, Sample& sample) {
+  const std::string name = row.text(column);
+  const auto type = std::find_if(kAicTypes.begin(), kAicTypes.end(), [&](const auto& t) { return t.name == name; });
+  if (type == kAicTypes.end()) {
+    sample.skipped = fmt::format("element type {}", quote(name));
+    return {};
+  }
+  sample.type = type->type;
+  sample.kernel += type->variant;
+  sample.device = row.text("device");
+  CHAKRA_ASSIGN(const double ms, row.number("latency", kLeastMs));
+  sample.measured.seconds = ms * 1e-3;
+  return {};
+}
+
+Result<Sample> aic_gemm(const Row& row) {
+  Sample sample;
+  sample.kernel = "gemm";
+  CHAKRA_TRY(set_sizes(row, {"m", "n", "k"}, sample));
+  CHAKRA_TRY(set_aic_type(row, "gemm_dtype", sample));
+  return sample;
+}
+
+Result<Sample> aic_attention(const Row& row) {
+  Sample sample;
+  sample.kernel = "attention";
+  if (row.text("op_name") != "context_attention") sample.skipped = "attention that is not of a context";
+  else if (row.text("beam_width") != "1") sample.skipped = "a beam wider than 1";
+  else if (row.has("step") && row.text("step") != "0") sample.skipped = "attention to tokens that came before";
+  else if (row.text("kv_cache_dtype") != row.text("attn_dtype")) sample.skipped = "keys of another element type";
+  if (!sample.skipped.empty()) return sample;
+  CHAKRA_TRY(set_sizes(row, {"batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim"}, sample));
+  CHAKRA_TRY(set_aic_type(row, "attn_dtype", sample));
+  return sample;
+}
+
+/// Vidur's operators of a layer, by the sizes of the model and the number of ranks that share it.
+Result<Sample> vidur(const Row& row) {
+  CHAKRA_ASSIGN(const double tokens, row.number("num_tokens"));
+  CHAKRA_ASSIGN(const double ranks, row.number("num_tensor_parallel_workers"));
+  CHAKRA_ASSIGN(const double heads, row.number("n_head"));
+  CHAKRA_ASSIGN(const double kv_heads, row.number("n_kv_head"));
+  CHAKRA_ASSIGN(const double width, row.number("n_embd"));
+  CHAKRA_ASSIGN(const double hidden, row.number("n_expanded_embd"));
+  const bool gated = row.text("use_gated_mlp") == "True";
+  const double head = width / heads;
+  struct Operator {
+    std::string_view name, kernel;
+    device::Sizes sizes;
+  };
+  const std::array<Operator, 10> operators{{
+      {"attn_pre_proj", "gemm", {tokens, (heads + 2 * kv_heads) * head / ranks, width}},
+      {"attn_post_proj", "gemm", {tokens, width, width / ranks}},
+      {"mlp_up_proj", "gemm", {tokens, (gated ? 2 : 1) * hidden / ranks, width}},
+      {"mlp_down_proj", "gemm", {tokens, width, hidden / ranks}},
+      {"input_layernorm", "norm", {tokens, width}},
+      {"post_attention_layernorm", "norm", {tokens, width}},
+      {"emb", "embedding", {tokens, width}},
+      {"attn_rope", "rope", {tokens, (heads + kv_heads) * head / ranks}},
+      {"mlp_act", "activation", {tokens, hidden / ranks}},
+      {"add", "add", {tokens, width}},
+  }};
+  const std::string name = row.text("op");
+  const auto op = std::find_if(operators.begin(), operators.end(), [&](const Operator& o) { return o.name == name; });
+  Sample sample;
+  if (op == operators.end()) {
+    sample.skipped = fmt::format("operator {}", quote(name));
+    return sample;
+  }
+  sample.kernel = op->kernel;
+  sample.type = "f16";
+  sample.measured.sizes = op->sizes;
+  const size_t sizes = device::find_kernel_kind(sample.kernel)->size();
+  if (std::any_of(op->sizes.begin(), op->sizes.begin() + sizes, [](double size) { return size < 1; }))
+    sample.skipped = "sizes below 1";
+  double ms = 0;
+  if (!parse_decimal(row.text("median_ms"), ms) || !(ms >= kLeastMs && ms <= kMost))
+    sample.skipped = "times that are not above 0";
+  sample.measured.seconds = ms * 1e-3;
+  return sample;
+}
+
+/// The forms of tables, by columns that they have.
+struct Form {
+  std::array<std::string_view, 3> columns;
+  Result<Sample> (*read)(const Row& row);
+};
+constexpr std::array<Form, 4> kForms{{
+    {{"kernel", "type", "time_us"}, own_row},
+    {{"gemm_dtype", "k", "latency"}, aic_gemm},
+    {{"attn_dtype", "isl", "latency"}, aic_attention},
+    {{"op", "num_tokens", "median_ms"}, vidur},
+}};
+
+Result<const Form*> form_of(const std::vector<std::string>& columns, const std::string& path) {
+  for (const Form& form : kForms)
+    if (std::all_of(form.columns.begin(), form.columns.end(), [&](std::string_view column) {
+          return std::find(columns.begin(), columns.end(), column) != columns.end();
+        }))
+      return &form;
+  return fail(
+      Code::bad_input, "calibrate.csv.columns",
+      "the first line is not that of a known table: it needs the columns kernel, type, time_us and those of the "
+      "kernel's sizes",
+      {path, -1, 1});
+}
+
+void add(const Sample& sample, MeasuredRows& rows) {
+  if (!sample.device.empty()) rows.devices.insert(sample.device);
+  if (!sample.skipped.empty()) {
+    ++rows.skipped[sample.skipped];
+    return;
+  }
+  rows.kernels[{sample.kernel, trace::dtype_of(sample.type)}].push_back(sample.measured);
+}
+
+}  // namespace
+
+Result<void> read_measured_kernels(const std::string& path, MeasuredRows& rows) {
+  CHAKRA_ASSIGN(const std::string text, read_file(path));
+  rows.source += (rows.source.empty() ? "" : ", ") + std::filesystem::path(path).filename().string();
+  std::string_view left = text;
+  if (left.starts_with("\xef\xbb\xbf")) left.remove_prefix(3);
+  std::vector<std::string> columns;
+  const Form* form = nullptr;
+  for (int64_t line = 1; !left.empty(); ++line) {
+    const size_t end = std::min(left.find('\n'), left.size());
+    std::string_view one = left.substr(0, end);
+    left.remove_prefix(std::min(end + 1, left.size()));
+    if (one.ends_with('\r')) one.remove_suffix(1);
+    if (one.empty()) continue;
+    std::vector<std::string> cells = cells_of(one);
+    if (!form) {
+      columns = std::move(cells);
+      CHAKRA_ASSIGN(form, form_of(columns, path));
+      continue;
+    }
+    if (cells.size() != columns.size())
+      return fail(Code::bad_input, "calibrate.csv.row",
+                  fmt::format("{} cells under {} columns", cells.size(), columns.size()), {path, -1, line});
+    const Row row(columns, std::move(cells), {path, -1, line});
+    CHAKRA_ASSIGN(const Sample sample, form->read(row));
+    if (sample.skipped.empty() && trace::dtype_of(sample.type) == DType::unknown)
+      return row.error("calibrate.csv.value", fmt::format("the element type {} is not known", quote(sample.type)));
+    add(sample, rows);
+  }
+  if (!form) return fail(Code::bad_input, "calibrate.csv.columns", "the file is empty", {path});
+  return {};
+}
+
+}  // namespace chakra::calibrate

@@ -1,0 +1,191 @@
+// Fits to laws that are known, and to public measurements of which a part is kept out.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/calibrate/calibrate.h"
+#include "chakra/calibrate/device_fit.h"
+
+namespace chakra::calibrate {
+namespace {
+
+using device::DType;
+using device::KernelTable;
+using device::Sizes;
+
+std::string measured(const std::string& name) { return testing::data_folder() + "/measured/" + name; }
+
+// 20 ops / 156e12 and so on: the law's constants over those of the data sheet come back.
+TEST(Fit, FindsTheConstantsOfALaw) {
+  const device::Device a100 = device::device(*device::find("A100-SXM-80GB"));
+  KernelData data{&a100, "gemm", DType::bf16, {}};
+  for (double m = 1; m <= 16384; m *= 4)
+    for (double k = 64; k <= 16384; k *= 2)
+      data.measured.push_back(
+          {{m, 2048, k}, 1.5 * 2 * m * 2048 * k / 312e12 + 1.2 * 2 * (m * k + 2048 * k + m * 2048) / 2.039e12 + 6e-6});
+  data.measured.push_back({{4096, 4096, 4096}, 1});  // an outlier of a second
+  const FittedConstants fitted = fit_constants(data);
+  EXPECT_NEAR(fitted.constants.ops_time, 1.5, 0.03);
+  EXPECT_NEAR(fitted.constants.bytes_time, 1.2, 0.03);
+  EXPECT_NEAR(fitted.constants.fixed_s, 6e-6, 0.1e-6);
+  data.measured.pop_back();
+  const FittedConstants exact = fit_constants(data);
+  EXPECT_NEAR(exact.constants.ops_time, 1.5, 1e-5);
+  EXPECT_NEAR(exact.constants.fixed_s, 6e-6, 1e-10);
+  EXPECT_LT(exact.errors.ops_time, 0.01);
+}
+
+TEST(Fit, SaysWhatIsNotDetermined) {  // all shapes take the fixed time alone
+  const testing::TemporaryFolder folder;
+  std::string csv = "kernel,type,rows,width,time_us\n";
+  for (int rows = 1; rows < 9; ++rows) csv += "norm,bf16," + std::to_string(rows) + ",64,5\n";
+  const auto fitted = fit_device({{folder.write("t.csv", csv)}, "A100-SXM-80GB"});
+  ASSERT_TRUE(fitted) << fitted.error().message();
+  std::string tags;
+  for (const Finding& finding : fitted->findings) tags += finding.tag + std::string(" ");
+  EXPECT_EQ(tags, "calibrate.device.undetermined calibrate.device.few ");
+  EXPECT_FALSE(fitted->device.kernels[0].error);
+  EXPECT_NEAR(fitted->device.kernels[0].predict({3, 64}).seconds, 5e-6, 1e-9);
+}
+
+TEST(Fit, TakesTheMedianOfAShape) {
+  const auto one = medians({{{1, 2}, 9}, {{1, 2}, 1}, {{1, 2}, 2}, {{1, 1}, 4}, {{1, 1}, 6}});
+  ASSERT_EQ(one.size(), 2U);
+  EXPECT_EQ(one[0].seconds, 5);
+  EXPECT_EQ(one[1].seconds, 2);
+}
+
+TEST(Rows, AreRefusedWithTheirLine) {
+  const testing::TemporaryFolder folder;
+  const auto tag_of = [&](const std::string& text, const std::string& device = "A100-SXM-80GB") {
+    const auto fitted = fit_device({{folder.write("t.csv", text)}, device});
+    return fitted ? "" : fitted.error().tag;
+  };
+  const std::string head = "kernel,type,rows,width,time_us\n";
+  EXPECT_EQ(tag_of(""), "calibrate.csv.columns");
+  EXPECT_EQ(tag_of("a,b\n1,2\n"), "calibrate.csv.columns");
+  EXPECT_EQ(tag_of(head), "calibrate.device.rows");
+  EXPECT_EQ(tag_of(head + "norm,bf16,1,1\n"), "calibrate.csv.row");
+  for (const char* row : {"norm,bf16,0,1,1", "norm,bf16,1,x,1", "norm,bf16,1,1,0", "norm,bf16,1,1,nan",
+                          "norm,bf17,1,1,1", "gemm,bf16,1,1,1", "nrm,bf16,1,1,1"})
+    EXPECT_EQ(tag_of(head + row + "\n"), "calibrate.csv.value") << row;
+  EXPECT_EQ(tag_of(head + "norm,bf16,1,1,1\n", ""), "calibrate.device.unknown");
+  EXPECT_EQ(tag_of("\xef\xbb\xbf" + head + "\"norm\",bf16,1,1,1\r\n"), "");
+}
+
+TEST(File, ComesBackAsItWas) {
+  const testing::TemporaryFolder folder;
+  std::string csv = "kernel,type,m,n,k,time_us\n";
+  for (int m = 1; m < 600; m += 7)
+    csv += "gemm,bf16," + std::to_string(m) + ",4096,1024," + std::to_string(5 + 0.01 * m) + "\n";
+  const auto fitted = fit_device({{folder.write("t \"x\".csv", csv)}, "H100-SXM"});
+  ASSERT_TRUE(fitted) << fitted.error().message();
+  const auto loaded = device::load(folder.write("d.json", to_device_file(fitted->device)));
+  ASSERT_TRUE(loaded) << loaded.error().message();
+  EXPECT_EQ(loaded->ops_per_s, fitted->device.ops_per_s);
+  EXPECT_EQ(loaded->recorded_as, fitted->device.recorded_as);
+  const KernelTable &before = fitted->device.kernels[0], &after = loaded->kernels.at(0);
+  EXPECT_EQ(after.source, "t \"x\".csv");
+  EXPECT_EQ(after.error->worst_of, before.error->worst_of);
+  for (const Sizes& sizes : {Sizes{50, 4096, 1024}, Sizes{5000, 512, 64}})
+    EXPECT_NEAR(after.predict(sizes).seconds / before.predict(sizes).seconds, 1, 1e-4);
+}
+
+// ---- public measurements: docs/explanation/calibration.md has the table
+// ----------------------------------------------
+
+constexpr double kRandom = 0.08, kBlock = 0.15;
+
+/// Fits a file and holds each kernel's errors against the limits; `worst`: blocks that are farther off, and how far.
+void expect_judged(const std::string& file, const std::string& device,
+                   const std::map<std::string, double>& worst = {}) {
+  const auto fitted = fit_device({{measured(file)}, device});
+  ASSERT_TRUE(fitted) << fitted.error().message();
+  for (const KernelTable& table : fitted->device.kernels) {
+    const device::KernelError& error = table.error.value();
+    const std::string what = file + " " + table.name() + " " + std::string(trace::name(table.type())) + ", worst " +
+                             error.worst_of + " " + std::to_string(error.worst);
+    std::cout << what << ", random " << error.random << ", blocks " << error.block << "\n";
+    EXPECT_LE(error.random, kRandom) << what;
+    EXPECT_LE(error.block, kBlock) << what;
+    EXPECT_LT(error.random, error.roofline) << what;
+    const auto named = worst.find(table.name() + " " + std::string(trace::name(table.type())));
+    EXPECT_LE(error.worst, named == worst.end() ? kBlock : named->second) << what;
+  }
+}
+
+TEST(Measured, MatrixProductsOfAnA100) {
+  CHAKRA_NEEDS_DATA();
+  expect_judged("aic_gemm_a100_sxm.csv.gz", "");
+}
+TEST(Measured, AttentionOfAnA100) {
+  CHAKRA_NEEDS_DATA();
+  expect_judged("aic_attention_ctx_a100.csv.gz", "", {{"attention bf16", 0.35}});
+}
+TEST(Measured, MatrixProductsOfAnH100) {
+  CHAKRA_NEEDS_DATA();
+  expect_judged("aic_gemm_h100_sglang.csv.gz", "",
+                {{"gemm f8", 0.40}, {"gemm.fp8_block f8", 0.25}, {"gemm.int8_wo bf16", 0.40}});
+}
+TEST(Measured, LayersOfAnA100) {
+  CHAKRA_NEEDS_DATA();
+  expect_judged("vidur_compute_a100.csv.gz", "A100-SXM-80GB",
+                {{"activation f16", 0.35}, {"embedding f16", 0.45}, {"gemm f16", 0.42}, {"norm f16", 0.47}});
+}
+TEST(Measured, LayersOfAnH100) {
+  CHAKRA_NEEDS_DATA();
+  expect_judged("vidur_compute_h100.csv.gz", "H100-SXM",
+                {{"activation f16", 0.28},
+                 {"add f16", 0.35},
+                 {"embedding f16", 0.45},
+                 {"gemm f16", 0.22},
+                 {"norm f16", 0.30},
+                 {"rope f16", 0.30}});
+}
+
+/// The lines of a table for which `keep` is true, and its first.
+template <class Keep>
+std::string lines_of(const std::string& text, const Keep& keep) {
+  std::istringstream in(text);
+  std::string line, kept;
+  for (bool first = true; std::getline(in, line); first = false)
+    if (first || keep(line)) kept += line + "\n";
+  return kept;
+}
+
+// The files themselves are cut, so that nothing of the model that is judged can be in the fit.
+TEST(Measured, OneModelPredictsTheOther) {
+  CHAKRA_NEEDS_DATA();
+  const testing::TemporaryFolder folder;
+  const auto text = read_file(measured("vidur_compute_h100.csv.gz"));
+  ASSERT_TRUE(text);
+  const auto has = [](const char* model) {
+    return [model](const std::string& line) { return line.find(model) != std::string::npos; };
+  };
+  const std::string llama = folder.write("llama.csv", lines_of(*text, has("Llama-2-7b")));
+  const std::string code = folder.write("code.csv", lines_of(*text, has("CodeLlama-34b")));
+  for (const auto& [from, to] : {std::pair(llama, code), std::pair(code, llama)}) {
+    const auto fitted = fit_device({{from}, "H100-SXM"}), truth = fit_device({{to}, "H100-SXM"});
+    ASSERT_TRUE(fitted && truth);
+    for (const KernelTable& table : truth->device.kernels) {
+      const KernelTable* by = device::find_table(fitted->device, table.name(), table.type());
+      ASSERT_NE(by, nullptr);
+      double sum = 0, marked = 0;
+      for (const device::MeasuredKernel& m : table.measured()) {
+        const KernelTable::Prediction predicted = by->predict(m.sizes);
+        sum += std::abs(std::log(predicted.seconds / m.seconds));
+        marked += predicted.extrapolated;
+      }
+      const auto count = static_cast<double>(table.measured().size());
+      const double error = std::exp(sum / count) - 1;
+      std::cout << from.substr(from.rfind('/') + 1) << " -> " << table.name() << ": " << error << ", marked "
+                << marked / count << "\n";
+      EXPECT_LE(error, kBlock) << table.name() << " from " << from;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chakra::calibrate

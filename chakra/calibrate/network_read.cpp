@@ -1,0 +1,207 @@
+// Measured collectives: logs of nccl-tests and rccl-tests, and CSV.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "chakra/calibrate/calibrate.h"
+
+namespace chakra::calibrate {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+/// A form of CSV: its columns, of which `nodes` and `element` may be "". `size` counts bytes, or elements of `element`.
+/// `per_node`: `nodes` is the number of ranks on a node.
+struct Layout {
+  std::string_view operation, ranks, size, time, nodes, element;
+  double time_ns;  ///< of a unit of `time`
+  bool per_node;
+};
+constexpr Layout kLayouts[] = {
+    {"collective", "ranks", "size_bytes", "time_us", "", "", 1e3, false},
+    {"collective", "ranks", "size_bytes", "oop_time_us", "nodes", "", 1e3, false},                       // nccl-tests
+    {"op_name", "num_gpus", "message_size", "latency", "", "nccl_dtype", 1e6, false},                    // aic
+    {"collective", "num_workers", "size_as_recorded", "median_ms", "devices_per_node", "", 1e6, true}};  // vidur
+
+constexpr std::pair<std::string_view, uint64_t> kElements[] = {
+    {"int8", 1}, {"uint8", 1}, {"half", 2}, {"bfloat16", 2}, {"float", 4}, {"int32", 4}, {"double", 8}, {"int64", 8}};
+
+/// "AllReduce", "all_reduce_perf" -> "all_reduce"; empty where no form is for it. Longer names come first: "reduce" is
+/// part of others.
+std::string operation_in(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"allreduce", "all_reduce"}, {"allgather", "all_gather"}, {"reducescatter", "reduce_scatter"},
+      {"alltoall", "all_to_all"},  {"broadcast", "broadcast"},  {"reduce", "reduce"}};
+  std::string plain = to_lower(text);
+  std::erase_if(plain, [](char c) { return c == '_' || c == '-'; });
+  for (const auto& [name, operation] : kNames)
+    if (contains(plain, name)) return std::string(operation);
+  return {};
+}
+
+Texts split(std::string_view line, char at) {
+  Texts cells(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"' && at == ',') quoted = !quoted;
+    else if (c == at && !quoted) cells.emplace_back();
+    else if (c != '\r') cells.back() += c;
+  }
+  return cells;
+}
+Texts words(std::string_view line) {
+  Texts all = split(line, ' ');
+  std::erase_if(all, [](const std::string& word) { return word.empty(); });
+  return all;
+}
+
+class Reader {
+ public:
+  Reader(const NetworkOptions& options, Findings& findings) : options_(options), findings_(findings) {}
+
+  Result<void> read(const std::string& path) {
+    CHAKRA_ASSIGN(const std::string text, read_file(path));
+    Texts lines = split(text, '\n');
+    file_ = path;
+    const bool is_csv = contains(lines[0], ",") && !lines[0].starts_with("#");
+    return is_csv ? read_csv(lines) : read_log(lines);
+  }
+
+  std::vector<CollectiveSample> finish() && {
+    std::vector<CollectiveSample> samples;
+    for (auto& [key, times] : times_) {
+      std::sort(times.begin(), times.end());
+      const double median = (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
+      samples.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), median});
+    }
+    for (const auto& [why, rows] : skipped_)
+      findings_.push_back({"calibrate.network.skipped", Severity::warning, -1, -1,
+                           fmt::format("left out {} rows: {}", show_count(rows), why)});
+    return samples;
+  }
+
+ private:
+  void add(const std::string& operation, int64_t ranks, uint64_t bytes, double ns) {
+    if (bytes == 0) return;
+    times_[{operation, ranks, bytes}].push_back(ns);
+  }
+  tl::unexpected<Error> bad(std::string text, size_t line) const {
+    return fail(Code::bad_input, "calibrate.network.row", std::move(text), {file_, -1, static_cast<int64_t>(line) + 1});
+  }
+
+  // ---- CSV ---------------------------------------------------------------------------------------------------
+
+  Result<void> read_csv(const Texts& lines) {
+    const Texts header = split(lines[0], ',');
+    const auto column = [&](std::string_view name) {
+      return static_cast<size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+    };
+    const auto has = [&](std::string_view name) { return name.empty() || column(name) < header.size(); };
+    const Layout* layout = std::find_if(std::begin(kLayouts), std::end(kLayouts), [&](const Layout& l) {
+      return has(l.operation) && has(l.ranks) && has(l.size) && has(l.time) && has(l.nodes) && has(l.element);
+    });
+    if (layout == std::end(kLayouts))
+      return fail(Code::bad_input, "calibrate.network.columns",
+                  "a table of collectives needs the columns collective, ranks, size_bytes and time_us", {file_, -1, 1});
+    std::vector<std::pair<size_t, std::string>> where;
+    for (const std::string& text : options_.where) {
+      const size_t at = text.find('=');
+      const size_t found = at == std::string::npos ? header.size() : column(text.substr(0, at));
+      if (found == header.size())
+        return fail(Code::usage, "calibrate.network.where",
+                    fmt::format("{} is not COLUMN=VALUE with a column of the table", quote(text)), {file_});
+      where.emplace_back(found, text.substr(at + 1));
+    }
+    for (size_t i = 1; i < lines.size(); ++i) {
+      if (lines[i].empty() || lines[i] == "\r") continue;
+      const Texts cells = split(lines[i], ',');
+      if (cells.size() != header.size()) return bad(fmt::format("{} cells, not {}", cells.size(), header.size()), i);
+      if (std::all_of(where.begin(), where.end(), [&](const auto& w) { return cells[w.first] == w.second; }))
+        CHAKRA_TRY(read_row(
+            *layout, [&](std::string_view name) -> const std::string& { return cells[column(name)]; }, i));
+    }
+    return {};
+  }
+
+  template <class Cell>
+  Result<void> read_row(const Layout& layout, const Cell& cell, size_t line) {
+    int64_t ranks = 0, nodes = layout.per_node ? 0 : 1;
+    uint64_t bytes = 0;
+    double time = 0;
+    if (!parse_decimal(cell(layout.ranks), ranks) || !parse_decimal(cell(layout.size), bytes) ||
+        !parse_decimal(cell(layout.time), time) || ranks < 1 || ranks > (1 << 24) || bytes > (uint64_t{1} << 50) ||
+        time < 1e-6 || time > 1e12 || (!layout.nodes.empty() && !parse_decimal(cell(layout.nodes), nodes)))
+      return bad("the row is not ranks, a size and a time above 0", line);
+    if (!layout.element.empty()) {
+      const auto* element = std::find_if(std::begin(kElements), std::end(kElements),
+                                         [&](const auto& e) { return e.first == cell(layout.element); });
+      if (element == std::end(kElements))
+        return bad(fmt::format("no element type {}", quote(cell(layout.element))), line);
+      bytes *= element->second;
+    }
+    const std::string operation = operation_in(cell(layout.operation));
+    if (operation.empty()) ++skipped_[fmt::format("no form is for {}", quote(cell(layout.operation)))];
+    else if (layout.per_node ? nodes < ranks : nodes > 1) ++skipped_["collectives of several nodes are not fitted"];
+    else if (ranks < 2) ++skipped_["one rank alone"];
+    else add(operation, ranks, bytes, time * layout.time_ns);
+    return {};
+  }
+
+  // ---- logs --------------------------------------------------------------------------------------------------
+
+  Result<void> read_log(const Texts& lines) {
+    const size_t slash = file_.rfind('/');
+    std::string operation = options_.operation.empty() ? std::string() : operation_in(options_.operation);
+    int64_t ranks = 0;
+    std::set<std::string> hosts;
+    const size_t before = times_.size();
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const Texts cells = words(lines[i]);
+      if (cells.empty()) continue;
+      if (cells[0] == "#") {
+        if (contains(lines[i], "Collective test starting:")) operation = operation_in(cells.back());
+        if (cells.size() < 3 || cells[1] != "Rank") continue;
+        ++ranks;
+        const auto on = std::find(cells.begin(), cells.end(), "on");
+        if (on != cells.end() && on + 1 != cells.end()) hosts.insert(*(on + 1));
+        continue;
+      }
+      // size, count, type, perhaps an operator and a root, then time, rates and errors out of place and in place.
+      uint64_t bytes = 0, count = 0;
+      double time = 0;
+      if (cells.size() < 11 || !parse_decimal(cells[0], bytes) || !parse_decimal(cells[1], count)) continue;
+      if (!parse_decimal(cells[cells.size() - 8], time) || time < 1e-6 || time > 1e12 || bytes > (uint64_t{1} << 50))
+        return bad("the row has no time", i);
+      if (operation.empty()) operation = operation_in(std::string_view(file_).substr(slash + 1));
+      if (operation.empty())
+        return fail(Code::usage, "calibrate.network.operation",
+                    "the log does not say which collective it is: --operation all_reduce", {file_});
+      if (hosts.size() > 1) ++skipped_["collectives of several nodes are not fitted"];
+      else if (ranks > 1) add(operation, ranks, bytes, time * 1e3);
+    }
+    if (times_.size() == before && skipped_.empty())
+      return fail(Code::bad_input, "calibrate.network.columns", "neither a table (CSV) nor a log of nccl-tests",
+                  {file_});
+    return {};
+  }
+
+  const NetworkOptions& options_;
+  Findings& findings_;
+  std::string file_;
+  std::map<std::tuple<std::string, int64_t, uint64_t>, std::vector<double>> times_;
+  std::map<std::string, int64_t> skipped_;
+};
+
+}  // namespace
+
+Result<std::vector<CollectiveSample>> read_collectives(const NetworkOptions& options, Findings& findings) {
+  if (!options.operation.empty() && operation_in(options.operation).empty())
+    return fail(Code::usage, "calibrate.network.operation", fmt::format("no operation {}", quote(options.operation)));
+  Reader reader(options, findings);
+  for (const std::string& file : options.files) CHAKRA_TRY(reader.read(file));
+  return std::move(reader).finish();
+}
+
+}  // namespace chakra::calibrate

@@ -1,0 +1,301 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/calibrate/least_squares.h"
+
+namespace chakra::calibrate {
+namespace {
+
+using chakra::testing::data_folder;
+using chakra::testing::TemporaryFolder;
+
+// ---- what made the times is found again ---------------------------------------------------------------------------
+
+TEST(LeastSquares, FindsWhatMadeTheNumbersAndNothingNegative) {
+  Gram exact, falling;
+  for (const double n : {2.0, 4.0, 8.0})
+    for (const double bytes : {1e3, 1e6, 1e9}) {
+      const Features f{1, n - 1, (n - 1) / n * bytes, bytes / n};
+      exact.add(f, 7 * f[0] + 3 * f[1] + 0.5 * f[2] + 0.25 * f[3]);
+      falling.add(f, 0.5 * f[2] - 1);  // would need a negative constant
+    }
+  const Solution s = least_squares(exact);
+  const Features truth{7, 3, 0.5, 0.25};
+  for (size_t p = 0; p < kParameters; ++p) EXPECT_NEAR(s.value[p], truth[p], 1e-6 * truth[p]);
+  EXPECT_LT(s.residual, 1e-9);
+  for (const double value : least_squares(falling).value) EXPECT_GE(value, 0);
+}
+
+TEST(LeastSquares, OfOneNumberOfRanksTellsNoStepsFromTheRest) {
+  Gram gram;
+  for (const double bytes : {1e3, 1e6, 1e9}) gram.add({1, 7, 7.0 / 8 * bytes, bytes / 8}, 10 + bytes);
+  const Solution s = least_squares(gram);
+  EXPECT_NEAR(s.value[0], 10, 1e-6);
+  EXPECT_EQ(s.value[1], 0);
+  EXPECT_NEAR(s.value[2], 8.0 / 7, 1e-9);
+  EXPECT_EQ(s.value[3], 0);
+}
+
+/// An operation of two protocols, the first one up to `limit` bytes, or both by least time where that is 0.
+net::CollectiveFit truth(const char* operation, const char* algorithm, uint64_t limit) {
+  net::CollectiveFit fit;
+  fit.form = net::find_collective_form(operation, algorithm);
+  fit.ranks = {2, 4, 8};
+  fit.protocols = {{"small", 8000, 1000, 20, 10, {}}, {"large", 25000, 6000, 200, 400, {}}};
+  if (limit) {
+    fit.protocols[0].up_to_bytes.assign(3, limit);
+    fit.protocols[1].up_to_bytes.assign(3, net::ProtocolFit::kAnySize);
+  }
+  return fit;
+}
+std::vector<CollectiveSample> times_of(const net::CollectiveFit& fit) {
+  std::vector<CollectiveSample> samples;
+  for (const int64_t n : fit.ranks)
+    for (uint64_t bytes = 512; bytes <= uint64_t{1} << 29; bytes *= 2)
+      samples.push_back({std::string(fit.form->operation), n, bytes,
+                         net::fitted_time({&fit, 1}, fit.form->operation, 0, n, bytes)->ns});
+  return samples;
+}
+
+TEST(FitCollectives, FindsTheParametersThatMadeTheTimes) {
+  // Without a limit; with one up to which the small protocol is the slower one; with one beyond which it would be
+  // faster.
+  for (const uint64_t limit : {uint64_t{0}, uint64_t{3} << 20, uint64_t{3} << 14}) {
+    const net::CollectiveFit made_by = truth("all_gather", "ring", limit);
+    const std::vector<CollectiveSample> samples = times_of(made_by);
+    const std::vector<FittedOperation> found = fit_collectives(samples);
+    ASSERT_EQ(found.size(), 1u);
+    ASSERT_EQ(found[0].fit.protocols.size(), 2u) << limit;
+    for (size_t k = 0; k < 2; ++k) {
+      const net::ProtocolFit &is = found[0].fit.protocols[k], &was = made_by.protocols[k];
+      EXPECT_NEAR(is.op_ns, was.op_ns, 1e-4 * was.op_ns);
+      EXPECT_NEAR(is.step_ns, was.step_ns, 1e-4 * was.step_ns);
+      EXPECT_NEAR(is.wire_gib_per_s, was.wire_gib_per_s, 1e-4 * was.wire_gib_per_s);
+      EXPECT_NEAR(is.local_gib_per_s, was.local_gib_per_s, 1e-4 * was.local_gib_per_s);
+      EXPECT_TRUE(found[0].parameters[k].step_ns.determined);
+    }
+    EXPECT_LT(judge({found[0].fit}, samples).worst, 1e-4) << limit;
+    EXPECT_EQ(found[0].fit.from_bytes, 512u);
+    EXPECT_EQ(found[0].fit.to_bytes, uint64_t{1} << 29);
+  }
+}
+
+TEST(FitCollectives, TellsSwitchesThatReduceFromARing) {
+  std::vector<CollectiveSample> samples;
+  for (const int64_t n : {4, 8})
+    for (uint64_t bytes = 1 << 20; bytes <= 1 << 30; bytes *= 2) {
+      const double others = static_cast<double>(n - 1) / static_cast<double>(n), s = static_cast<double>(bytes);
+      samples.push_back({"all_gather", n, bytes, 1e4 + s * others / 350});
+      samples.push_back({"all_reduce", n, bytes, n == 4 ? 1e4 + 2 * s * others / 350 : 2e4 + s / 275});
+    }
+  const std::vector<FittedOperation> found = fit_collectives(samples);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].fit.form->algorithm, "ring");
+  EXPECT_EQ(found[0].fit.ranks, std::vector<int64_t>{4});
+  EXPECT_EQ(found[1].fit.form->algorithm, "nvls");
+  EXPECT_EQ(found[1].fit.ranks, std::vector<int64_t>{8});
+  EXPECT_NEAR(found[1].fit.protocols[0].wire_gib_per_s, 275e9 / 1073741824, 0.01);
+}
+
+TEST(FitCollectives, TakesFewSamples) {
+  const std::vector<FittedOperation> one = fit_collectives({{"all_gather", 8, 1024, 9000}});
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].fit.error_percent, -1);  // nothing could be kept out
+  EXPECT_FALSE(one[0].parameters[0].op_ns.determined);
+  EXPECT_NEAR(net::fitted_time({&one[0].fit, 1}, "all_gather", 0, 8, 1024)->ns, 9000, 1e-6);
+  EXPECT_TRUE(fit_collectives({}).empty());
+}
+
+// ---- files ----------------------------------------------------------------------------------------------------------
+
+Result<std::vector<CollectiveSample>> read(const std::string& file, NetworkOptions options = {}) {
+  Findings findings;
+  options.files = {file};
+  return read_collectives(options, findings);
+}
+
+TEST(ReadCollectives, TakesTheMedianOfEqualRows) {
+  const TemporaryFolder folder;
+  const std::string table = folder.write("t.csv",
+                                         "collective,ranks,size_bytes,time_us,node\n"
+                                         "AllGather,4,1024,10,a\nall_gather,4,1024,30,a\nallgather,4,1024,11,b\n"
+                                         "sendrecv,4,1024,5,a\n");
+  const auto all = read(table);
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(*all, (std::vector<CollectiveSample>{{"all_gather", 4, 1024, 11000}}));
+  NetworkOptions of_a;
+  of_a.where = {"node=a"};
+  EXPECT_EQ(*read(table, of_a), (std::vector<CollectiveSample>{{"all_gather", 4, 1024, 20000}}));
+  of_a.where = {"rack=a"};
+  EXPECT_EQ(read(table, of_a).error().tag, "calibrate.network.where");
+}
+
+TEST(ReadCollectives, CountsElementsAsBytes) {
+  const TemporaryFolder folder;
+  const auto samples = read(folder.write("t.csv",
+                                         "op_name,num_gpus,nccl_dtype,message_size,latency\n"
+                                         "all_reduce,8,half,512,0.02\nall_reduce,8,int8,512,0.01\n"));
+  ASSERT_TRUE(samples) << samples.error().message();
+  EXPECT_EQ(*samples, (std::vector<CollectiveSample>{{"all_reduce", 8, 512, 1e4}, {"all_reduce", 8, 1024, 2e4}}));
+}
+
+const char* const kLog =
+    "# nThread 1 nGpus 2 minBytes 8\n# Using devices\n"
+    "#   Rank  0 Pid 1 on hostA device  0 [0x00] A100\n#   Rank  1 Pid 1 on hostA device  1 [0x00] A100\n"
+    "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
+    "           0             0   float     sum    35.20    0.00    0.00    N/A    34.05    0.00    0.00    N/A\n"
+    "        1024           256   float     sum    36.07    0.03    0.05    N/A    35.77    0.03    0.05    N/A\n"
+    "# Out of bounds values : 0 OK\n";
+
+TEST(ReadCollectives, ReadsLogs) {
+  const TemporaryFolder folder;
+  const std::vector<CollectiveSample> expected{{"all_reduce", 2, 1024, 36070}};
+  EXPECT_EQ(*read(folder.write("nccl_allreduce.log", kLog)), expected);
+  const std::string nameless = folder.write("run.log", kLog);
+  EXPECT_EQ(read(nameless).error().tag, "calibrate.network.operation");
+  NetworkOptions options;
+  options.operation = "all_reduce";
+  EXPECT_EQ(*read(nameless, options), expected);
+  EXPECT_EQ(*read(folder.write("x.log", std::string("# Collective test starting: all_reduce_perf\n") + kLog)),
+            expected);
+}
+
+TEST(ReadCollectives, RefusesWhatItCannotRead) {
+  const TemporaryFolder folder;
+  const auto tag = [&](const char* text) { return read(folder.write("t.csv", text)).error().tag; };
+  EXPECT_EQ(tag("a,b\n1,2\n"), "calibrate.network.columns");
+  EXPECT_EQ(tag(""), "calibrate.network.columns");
+  EXPECT_EQ(tag("collective,ranks,size_bytes,time_us\nallreduce,8,1024\n"), "calibrate.network.row");
+  EXPECT_EQ(tag("collective,ranks,size_bytes,time_us\nallreduce,8,1024,-1\n"), "calibrate.network.row");
+  EXPECT_EQ(tag("collective,ranks,size_bytes,time_us\nallreduce,8,x,1\n"), "calibrate.network.row");
+}
+
+TEST(FitNetwork, WritesAFileThatSaysTheSame) {
+  const TemporaryFolder folder;
+  std::string table = "collective,ranks,size_bytes,time_us\n";
+  const net::CollectiveFit made_by = truth("all_gather", "ring", uint64_t{3} << 14);
+  for (const CollectiveSample& s : times_of(made_by))
+    table += "all_gather," + std::to_string(s.ranks) + "," + std::to_string(s.bytes) + "," +
+             std::to_string(s.ns / 1000) + "\n";
+  NetworkOptions options;
+  options.files = {folder.write("t.csv", table)};
+  options.ranks = 16;
+  const auto fitted = fit_network(options);
+  ASSERT_TRUE(fitted) << fitted.error().message();
+  const auto fabric = net::load_fabric(folder.write("net.yml", fitted->text));
+  ASSERT_TRUE(fabric) << fabric.error().message();
+  EXPECT_EQ(fabric->size(), 16);
+  EXPECT_LT(judge(fabric->fits, times_of(made_by)).worst, 1e-3);
+}
+
+// ---- measured machines
+// ------------------------------------------------------------------------------------------------
+
+/// The rows of a table that `keep` wants, by the values of their columns.
+using Row = std::map<std::string, std::string>;
+std::string rows_of(const std::string& file, const std::function<bool(const Row&)>& keep) {
+  const std::string text = chakra::testing::must_read(data_folder() + "/measured/" + file);
+  const auto cells_of = [](const std::string& line) {
+    std::vector<std::string> cells(1);
+    for (const char c : line)
+      if (c == ',') cells.emplace_back();
+      else cells.back() += c;
+    return cells;
+  };
+  std::string out, line;
+  std::vector<std::string> header;
+  for (const char c : text) {
+    if (c != '\n') {
+      if (c != '\r') line += c;
+      continue;
+    }
+    const std::vector<std::string> cells = cells_of(line);
+    if (header.empty()) header = cells;
+    Row row;
+    for (size_t i = 0; i < std::min(cells.size(), header.size()); ++i) row[header[i]] = cells[i];
+    if (cells == header || keep(row)) out += line + "\n";
+    line.clear();
+  }
+  return out;
+}
+
+/// Fits to the rows that `learn` wants, and says how far off that is on those that `test` wants.
+FitError error_on(const std::string& file, const std::function<bool(const Row&)>& learn,
+                  const std::function<bool(const Row&)>& test) {
+  const TemporaryFolder folder;
+  NetworkOptions options;
+  options.files = {folder.write("learn.csv", rows_of(file, learn))};
+  const auto fitted = fit_network(options);
+  EXPECT_TRUE(fitted) << (fitted ? "" : fitted.error().message());
+  const auto fabric = net::load_fabric(folder.write("net.yml", fitted->text));
+  EXPECT_TRUE(fabric) << (fabric ? "" : fabric.error().message());
+  const FitError error = judge(fabric->fits, *read(folder.write("test.csv", rows_of(file, test))));
+  printf("%s: %.2f %% over %lld points, worst %.1f %%\n", file.c_str(), 100 * error.mean,
+         static_cast<long long>(error.points), 100 * error.worst);
+  return error;
+}
+
+/// How often 2 goes into the size of a row.
+int power(const Row& row, const char* column) { return std::ilogb(std::stod(row.at(column))); }
+
+TEST(Measured, OneNodeOfH100) {
+  CHAKRA_NEEDS_DATA();
+  // Half of the nodes, cnode3-002 ... , and every second size; judged on the other nodes and sizes.
+  const auto part = [](int which) {
+    return [which](const Row& row) {
+      const std::string& source = row.at("source");
+      const int node = std::stoi(source.substr(source.rfind("cnode3-") + 7, 3));
+      return node % 2 == which && power(row, "size_bytes") % 2 == which && row.at("collective") != "sendrecv";
+    };
+  };
+  for (const int learn : {0, 1}) {
+    const FitError error = error_on("nccl_tests_h100_single_node.csv.gz", part(learn), part(1 - learn));
+    EXPECT_EQ(error.points, 40);
+    EXPECT_LT(error.mean, 0.03);
+    EXPECT_LT(error.worst, 0.10);
+  }
+}
+
+TEST(Measured, EightA100From32BytesOn) {
+  CHAKRA_NEEDS_DATA();
+  const auto part = [](int which) {
+    return [which](const Row& row) { return power(row, "size_bytes") >= 5 && power(row, "size_bytes") % 2 == which; };
+  };
+  // With sizes of odd powers of two; with the others the places where NCCL changes protocols lie further off.
+  const FitError odd = error_on("nccl_tests_a100_8gpu_superbench.csv", part(1), part(0));
+  EXPECT_LT(odd.mean, 0.05);
+  EXPECT_LT(odd.worst, 0.20);
+  const FitError even = error_on("nccl_tests_a100_8gpu_superbench.csv", part(0), part(1));
+  EXPECT_LT(even.mean, 0.05);
+  EXPECT_LT(even.worst, 0.30);
+}
+
+TEST(Measured, TwoToEightA100) {
+  CHAKRA_NEEDS_DATA();
+  const auto of = [](const char* element) {
+    return [element](const Row& row) { return row.at("nccl_dtype") == element; };
+  };
+  const FitError int8 = error_on("aic_nccl_a100_sxm.csv.gz", of("half"), of("int8"));
+  EXPECT_LT(int8.mean, 0.05);
+  EXPECT_LT(int8.worst, 0.25);
+  const FitError half = error_on("aic_nccl_a100_sxm.csv.gz", of("int8"), of("half"));
+  EXPECT_LT(half.mean, 0.05);
+  EXPECT_LT(half.worst, 0.20);
+  // Every second size. What is 50 % off and more lies between two sizes among which NCCL changes protocols: half of
+  // the sizes do not say where.
+  const auto part = [](int which) {
+    return [which](const Row& row) {
+      return (power(row, "message_size") + (row.at("nccl_dtype") == "half" ? 1 : 0)) % 2 == which;
+    };
+  };
+  EXPECT_LT(error_on("aic_nccl_a100_sxm.csv.gz", part(0), part(1)).mean, 0.06);
+  EXPECT_LT(error_on("aic_nccl_a100_sxm.csv.gz", part(1), part(0)).mean, 0.06);
+}
+
+}  // namespace
+}  // namespace chakra::calibrate

@@ -1,0 +1,74 @@
+// chakra calibrate network
+#include "chakra/calibrate/calibrate.h"
+#include "chakra/cli/cli.h"
+#include "chakra/view/view.h"
+
+namespace chakra::cli {
+namespace {
+
+struct CalibrateNetworkOptions {
+  calibrate::NetworkOptions call;
+  std::string output, json;
+};
+
+Json error_json(const calibrate::FitError& error) {
+  return {{"points", error.points}, {"error", error.mean}, {"worst", error.worst}};
+}
+
+Json to_json(const calibrate::FittedNetwork& fitted) {
+  Json json{{"held_out", error_json(fitted.held_out)}};
+  Json& operations = json["operations"] = Json::array();
+  for (const calibrate::FittedOperation& o : fitted.operations)
+    operations.push_back({{"operation", o.fit.form->operation},
+                          {"algorithm", o.fit.form->algorithm},
+                          {"ranks", o.fit.ranks},
+                          {"from_bytes", o.fit.from_bytes},
+                          {"to_bytes", o.fit.to_bytes},
+                          {"held_out", error_json(o.held_out)}});
+  json["parameters"] = table::to_json(fitted.table);
+  json["findings"] = table::to_json(fitted.findings);
+  return json;
+}
+
+Result<void> run_calibrate_network(const CalibrateNetworkOptions& o) {
+  CHAKRA_ASSIGN(const calibrate::FittedNetwork fitted, calibrate::fit_network(o.call));
+  CHAKRA_TRY(write_file(o.output, fitted.text));
+  if (!o.json.empty()) CHAKRA_TRY(write_json(to_json(fitted), o.json));
+  if (o.json != "-") print(view::to_text(fitted.report));
+  print_error(view::to_text(fitted.findings));
+  return {};
+}
+
+}  // namespace
+
+Syntax calibrate_network_syntax() {
+  auto o = std::make_shared<CalibrateNetworkOptions>();
+  return {.options = {{.names = "--from",
+                       .target = &o->call.files,
+                       .help = "Measured collectives: logs of nccl-tests and rccl-tests, tables (CSV); also packed",
+                       .value = "FILE",
+                       .required = true},
+                      {.names = "-o,--output",
+                       .target = &o->output,
+                       .help = "The network file to write",
+                       .value = "FILE",
+                       .required = true},
+                      {.names = "--where",
+                       .target = &o->call.where,
+                       .help = "Rows of tables that count, e.g. sku=h100_dgx; may be repeated",
+                       .value = "COLUMN=VALUE",
+                       .one_each = true},
+                      {.names = "--operation",
+                       .target = &o->call.operation,
+                       .help = "Which collective the logs are of, where neither they nor their names say it",
+                       .value = "NAME"},
+                      {.names = "--npus",
+                       .target = &o->call.ranks,
+                       .help = "Ranks of the network to write; else as many as were measured",
+                       .value = "N",
+                       .accepted = whole_number(2, int64_t{1} << 24)},
+                      json_option(o->json)},
+          .run = exits_with_zero([o] { return run_calibrate_network(*o); })};
+}
+
+}  // namespace chakra::cli

@@ -1,0 +1,221 @@
+#include "chakra/device/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "chakra/device/device.h"
+
+namespace chakra::device {
+namespace {
+
+double no_ops(const Sizes&) { return 0; }
+template <int Passes>
+double passes(const Sizes& s) {
+  return Passes * s[0] * s[1];
+}
+
+using Equations = std::array<std::array<double, kMostSizes + 1>, kMostSizes>;
+
+/// Solves equations with a symmetric, positive definite matrix, by elimination; the right sides are the last column.
+Sizes solve(Equations& rows, size_t n) {
+  for (size_t i = 0; i < n; ++i)
+    for (size_t j = i + 1; j < n; ++j) {
+      const double times = rows[j][i] / rows[i][i];
+      for (size_t c = i; c < n; ++c) rows[j][c] -= times * rows[i][c];
+      rows[j][kMostSizes] -= times * rows[i][kMostSizes];
+    }
+  Sizes solution{};
+  for (size_t i = n; i-- > 0;) {
+    double sum = rows[i][kMostSizes];
+    for (size_t j = i + 1; j < n; ++j) sum -= rows[i][j] * solution[j];
+    solution[i] = sum / rows[i][i];
+  }
+  return solution;
+}
+
+Sizes octaves(const Sizes& sizes, size_t n) {
+  Sizes at{};
+  for (size_t i = 0; i < n; ++i) at[i] = std::log2(sizes[i]);
+  return at;
+}
+
+}  // namespace
+
+const std::array<KernelKind, 8> kKernelKinds{{
+    {"gemm",
+     {"m", "n", "k"},
+     [](const Sizes& s) { return 2 * s[0] * s[1] * s[2]; },
+     [](const Sizes& s) { return s[0] * s[2] + s[1] * s[2] + s[0] * s[1]; },
+     "matrices of m x k and k x n, multiplied"},
+    {"attention",
+     {"batch", "tokens", "heads", "kv_heads", "head_dim"},
+     [](const Sizes& s) { return 2 * s[0] * s[2] * s[1] * s[1] * s[4]; },
+     [](const Sizes& s) { return 2 * s[0] * s[1] * (s[2] + s[3]) * s[4]; },
+     "causal attention, forward, in one kernel"},
+    {"norm", {"rows", "width"}, no_ops, passes<2>, "normalisation along the width"},
+    {"embedding", {"rows", "width"}, no_ops, passes<2>, "rows of a table, looked up"},
+    {"rope", {"rows", "width"}, no_ops, passes<2>, "positions rotated into queries and keys, which are width wide"},
+    {"add", {"rows", "width"}, no_ops, passes<3>, "two tensors added"},
+    {"activation", {"rows", "width"}, no_ops, passes<3>, "a function of one tensor times another tensor"},
+    {"copy", {"elements"}, no_ops, [](const Sizes& s) { return 2 * s[0]; }, "a copy within the device's memory"},
+}};
+
+size_t KernelKind::size() const {
+  size_t n = 0;
+  while (n < kMostSizes && !sizes[n].empty()) ++n;
+  return n;
+}
+
+const KernelKind* find_kernel_kind(std::string_view name) {
+  const std::string_view kind = name.substr(0, name.find('.'));
+  const auto row =
+      std::find_if(kKernelKinds.begin(), kKernelKinds.end(), [&](const auto& r) { return r.name == kind; });
+  return row == kKernelKinds.end() ? nullptr : &*row;
+}
+
+std::optional<KernelShape> parse_kernel(std::string_view text) {
+  KernelShape shape;
+  size_t end = std::min(text.find(':'), text.size());
+  shape.name = text.substr(0, end);
+  shape.kind = find_kernel_kind(shape.name);
+  if (!shape.kind) return std::nullopt;
+  for (size_t i = 0; i < shape.kind->size(); ++i) {
+    if (end >= text.size()) return std::nullopt;
+    const size_t begin = end + 1;
+    end = std::min(text.find(',', begin), text.size());
+    uint64_t size = 0;
+    if (!parse_decimal(text.substr(begin, end - begin), size) || size == 0) return std::nullopt;
+    shape.sizes[i] = static_cast<double>(size);
+  }
+  if (end != text.size()) return std::nullopt;
+  return shape;
+}
+
+double bytes_of(trace::DType type) {
+  using trace::DType;
+  switch (type) {
+    case DType::complex:
+    case DType::f64:
+    case DType::i64: return 8;
+    case DType::f32:
+    case DType::tf32:
+    case DType::i32: return 4;
+    case DType::f8:
+    case DType::i8:
+    case DType::boolean: return 1;
+    case DType::f4: return 0.5;
+    default: return 2;
+  }
+}
+
+RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace::DType type, const Sizes& sizes) {
+  const double ops = kind.ops(sizes), most = peak(device, type).ops_per_s;
+  return {ops > 0 && most > 0 ? ops / most : 0, kind.elements(sizes) * bytes_of(type) / device.memory_bytes_per_s};
+}
+
+KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
+                         const std::vector<MeasuredKernel>& measured)
+    : name_(std::move(name)), type_(type), kind_(find_kernel_kind(name_)), constants_(constants) {
+  CHAKRA_ASSERT(kind_ && !measured.empty());
+  const double most_ops = peak(device, type).ops_per_s;
+  seconds_per_op_ = most_ops > 0 ? 1 / most_ops : 0;
+  seconds_per_element_ = bytes_of(type) / device.memory_bytes_per_s;
+  const size_t n = kind_->size();
+  points_.reserve(measured.size());
+  least_ = most_ = octaves(measured[0].sizes, n);
+  for (const MeasuredKernel& m : measured) {
+    const double base = base_seconds(m.sizes);
+    CHAKRA_ASSERT(m.seconds > 0 && base > 0);
+    points_.push_back({m, octaves(m.sizes, n), std::log(m.seconds / base)});
+    for (size_t i = 0; i < n; ++i) {
+      least_[i] = std::min(least_[i], points_.back().at[i]);
+      most_[i] = std::max(most_[i], points_.back().at[i]);
+    }
+  }
+}
+
+double KernelTable::base_seconds(const Sizes& sizes) const {
+  return constants_.ops_time * kind_->ops(sizes) * seconds_per_op_ +
+         constants_.bytes_time * kind_->elements(sizes) * seconds_per_element_ + constants_.fixed_s;
+}
+
+double KernelTable::interpolate(const Sizes& at, std::span<const std::pair<double, uint32_t>> nearest) const {
+  constexpr double kHere = 1e-6;  // keeps the weight of a measured shape finite, and a million times that of others
+  const size_t n = kind_->size();
+  Sizes mean{};
+  double mean_rest = 0, weights = 0;
+  std::array<double, kNeighbours> weight{};
+  for (size_t p = 0; p < nearest.size(); ++p) {
+    const Point& point = points_[nearest[p].second];
+    weight[p] = 1 / (std::pow(nearest[p].first, 1.5) + kHere);
+    weights += weight[p];
+    mean_rest += weight[p] * point.rest;
+    for (size_t i = 0; i < n; ++i) mean[i] += weight[p] * point.at[i];
+  }
+  for (double& value : mean) value /= weights;
+  mean_rest /= weights;
+  Equations rows{};
+  for (size_t p = 0; p < nearest.size(); ++p) {
+    const Point& point = points_[nearest[p].second];
+    for (size_t i = 0; i < n; ++i) {
+      const double from_mean = weight[p] / weights * (point.at[i] - mean[i]);
+      for (size_t j = 0; j < n; ++j) rows[i][j] += from_mean * (point.at[j] - mean[j]);
+      rows[i][kMostSizes] += from_mean * (point.rest - mean_rest);
+    }
+  }
+  double square = 0;
+  for (size_t i = 0; i < n; ++i) square += rows[i][i];
+  for (size_t i = 0; i < n; ++i) rows[i][i] += kFlattening * square / static_cast<double>(n) + 1e-12;
+  const Sizes slope = solve(rows, n);
+  double rest = mean_rest;
+  for (size_t i = 0; i < n; ++i) rest += slope[i] * (at[i] - mean[i]);
+  return rest;
+}
+
+KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
+  constexpr double kRounding = 1e-9;
+  const size_t n = kind_->size();
+  const Sizes at = octaves(sizes, n);
+  Prediction prediction;
+  for (size_t i = 0; i < n; ++i)
+    prediction.extrapolated |= at[i] < least_[i] - kRounding || at[i] > most_[i] + kRounding;
+  std::vector<std::pair<double, uint32_t>> nearest(points_.size());
+  for (uint32_t p = 0; p < points_.size(); ++p) {
+    double square = 0;
+    for (size_t i = 0; i < n; ++i) square += (points_[p].at[i] - at[i]) * (points_[p].at[i] - at[i]);
+    nearest[p] = {square, p};
+  }
+  const size_t most = std::min(kNeighbours, nearest.size());
+  std::partial_sort(nearest.begin(), nearest.begin() + static_cast<ptrdiff_t>(most), nearest.end());
+  prediction.extrapolated |= nearest[0].first > kFar * kFar + kRounding;
+  prediction.seconds = base_seconds(sizes) * std::exp(interpolate(at, std::span(nearest).first(most)));
+  return prediction;
+}
+
+std::vector<MeasuredKernel> KernelTable::measured() const {
+  std::vector<MeasuredKernel> all;
+  all.reserve(points_.size());
+  for (const Point& point : points_) all.push_back(point.measured);
+  return all;
+}
+
+std::pair<Sizes, Sizes> KernelTable::range() const {
+  Sizes least = points_[0].measured.sizes, most = least;
+  for (const Point& point : points_)
+    for (size_t i = 0; i < kMostSizes; ++i) {
+      least[i] = std::min(least[i], point.measured.sizes[i]);
+      most[i] = std::max(most[i], point.measured.sizes[i]);
+    }
+  return {least, most};
+}
+
+const KernelTable* find_table(const Device& device, std::string_view name, trace::DType type) {
+  using trace::DType;
+  const DType alike = type == DType::bf16 ? DType::f16 : type == DType::f16 ? DType::bf16 : type;
+  const KernelTable* found = nullptr;
+  for (const KernelTable& table : device.kernels)
+    if (table.name() == name && (table.type() == type || (table.type() == alike && !found))) found = &table;
+  return found;
+}
+
+}  // namespace chakra::device

@@ -1,0 +1,127 @@
+// Measured kernels of a device: tables from a kernel's shape to its time. Between measured shapes the time is
+// interpolated: its logarithm, less that of a base (three constants over the roofline), is fitted by a plane through
+// the nearest measured shapes, in logarithms of the shape. docs/explanation/calibration.md says why, and how good it
+// is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::device {
+
+struct Device;
+
+/// A shape is at most that many sizes, each above 0.
+inline constexpr size_t kMostSizes = 5;
+using Sizes = std::array<double, kMostSizes>;
+
+/// A kind of kernel. What it takes by its shape, in operations and in elements that are read and written.
+struct KernelKind {
+  std::string_view name;
+  std::array<std::string_view, kMostSizes> sizes;  ///< what they are called; "" after the last
+  double (*ops)(const Sizes& sizes);
+  double (*elements)(const Sizes& sizes);
+  std::string_view meaning;
+  size_t size() const;
+};
+extern const std::array<KernelKind, 8> kKernelKinds;
+/// By the name, or what is before its dot: "gemm.fp8_block" is a gemm. Null where there is none.
+const KernelKind* find_kernel_kind(std::string_view name);
+
+/// A shape of a kernel, as nodes have it in their attribute "kernel": "gemm:4096,4096,1024".
+struct KernelShape {
+  std::string_view name;
+  const KernelKind* kind = nullptr;
+  Sizes sizes{};
+};
+/// Nothing where the text is not a known kernel with as many sizes as its kind has.
+std::optional<KernelShape> parse_kernel(std::string_view text);
+
+/// What the fit was found to be: times that were kept out while the rest was fitted, against the fit. An error is
+/// exp(mean of abs(ln(predicted / measured))) - 1.
+struct KernelError {
+  double random = 0;     ///< a third of the shapes, chosen at random, kept out
+  double block = 0;      ///< all shapes with the same value of a size kept out: the mean over values
+  double worst = 0;      ///< the largest of these
+  double roofline = 0;   ///< the data sheet's, for the same third
+  std::string worst_of;  ///< "n = 65536"
+};
+
+/// A shape and how long it took.
+struct MeasuredKernel {
+  Sizes sizes{};
+  double seconds = 0;
+};
+
+/// base = ops_time * ops / peak + bytes_time * bytes / memory bandwidth + fixed.
+struct KernelConstants {
+  double ops_time = 1, bytes_time = 1, fixed_s = 0;
+};
+
+/// The measured times of a kernel and element type on a device.
+class KernelTable {
+ public:
+  /// Requires: one measured shape or more, sizes and times above 0, a kernel of find_kernel_kind, a base above 0.
+  KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
+              const std::vector<MeasuredKernel>& measured);
+
+  struct Prediction {
+    double seconds = 0;
+    bool extrapolated = false;  ///< outside the measured sizes, or farther than kFar from all that was measured
+  };
+  static constexpr double kFar = 0.5;         ///< octaves: the root of the sum of squares over the sizes
+  static constexpr size_t kNeighbours = 20;   ///< that a time is interpolated from
+  static constexpr double kFlattening = 0.3;  ///< ridge, as a share of the neighbours' mean square distance
+  /// Cost: O(measured shapes).
+  Prediction predict(const Sizes& sizes) const;
+
+  const std::string& name() const { return name_; }
+  trace::DType type() const { return type_; }
+  const KernelKind& kind() const { return *kind_; }
+  const KernelConstants& constants() const { return constants_; }
+  std::vector<MeasuredKernel> measured() const;
+  std::pair<Sizes, Sizes> range() const;  ///< the least and the most of each size
+
+  std::string source;
+  std::optional<KernelError> error;  ///< none: nothing was kept out
+
+ private:
+  struct Point {
+    MeasuredKernel measured;
+    Sizes at{};       ///< logarithms of the sizes, in octaves
+    double rest = 0;  ///< ln(measured / base)
+  };
+  double base_seconds(const Sizes& sizes) const;
+  /// ln(measured / base) at a place, by the nearest points; `nearest`: squared distances and points.
+  double interpolate(const Sizes& at, std::span<const std::pair<double, uint32_t>> nearest) const;
+
+  std::string name_;
+  trace::DType type_;
+  const KernelKind* kind_;
+  KernelConstants constants_;
+  double seconds_per_op_, seconds_per_element_;  ///< of the roofline
+  std::vector<Point> points_;
+  Sizes least_{}, most_{};  ///< of Point::at
+};
+
+/// ops / peak and bytes / bandwidth of a shape, in seconds.
+struct RooflineParts {
+  double ops_s = 0, bytes_s = 0;
+};
+RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace::DType type, const Sizes& sizes);
+
+/// Bytes of an element; 2 where the type is not known.
+double bytes_of(trace::DType type);
+
+/// The table of a kernel and element type, or of the other of bf16 and f16; null where the device has none.
+const KernelTable* find_table(const Device& device, std::string_view name, trace::DType type);
+
+}  // namespace chakra::device

@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/device/device.h"
+
+namespace chakra::device {
+namespace {
+
+const Device kPlain = plain("plain", 1e14, 1e12);
+
+TEST(Kernels, ShapesAreReadAsNodesHaveThem) {
+  const auto gemm = parse_kernel("gemm:4096,12288,1024");
+  ASSERT_TRUE(gemm);
+  EXPECT_EQ(gemm->kind->name, "gemm");
+  EXPECT_EQ(gemm->sizes, (Sizes{4096, 12288, 1024}));
+  EXPECT_EQ(parse_kernel("gemm.fp8_block:1,2,3")->kind->name, "gemm");
+  for (const char* wrong : {"", "gemm", "gemm:", "gemm:1,2", "gemm:1,2,3,4", "gemm:1,0,3", "gemm:1,2,3,", "gemm:1,,3",
+                            "gemm:-1,2,3", "gemm:1,2,x", "gemm:1, 2,3", "conv:1,2,3", "gemm:1,2,99999999999999999999"})
+    EXPECT_FALSE(parse_kernel(wrong)) << wrong;
+}
+
+// By hand: 2 x 8 x 4 x 16 operations, 8 x 16 + 4 x 16 + 8 x 4 elements; 2 queries' heads of width 8 over 16 tokens.
+TEST(Kernels, WorkFollowsFromShapes) {
+  const KernelKind &gemm = *find_kernel_kind("gemm"), &attention = *find_kernel_kind("attention");
+  EXPECT_EQ(gemm.ops({8, 4, 16}), 1024);
+  EXPECT_EQ(gemm.elements({8, 4, 16}), 224);
+  // Of each token and head, 16 / 2 keys on average, times 8 for the score and 8 for the sum, 2 operations each.
+  EXPECT_EQ(attention.ops({3, 16, 2, 1, 8}), 3 * 16 * 2 * (16 / 2) * (8 + 8) * 2);
+  EXPECT_EQ(attention.elements({3, 16, 2, 1, 8}), 3 * 16 * (2 + 2 * 1 + 2) * 8);  // queries, keys and values, results
+  const RooflineParts parts = roofline_parts(kPlain, gemm, DType::bf16, {8, 4, 16});
+  EXPECT_DOUBLE_EQ(parts.ops_s, 1024 / 1e14);
+  EXPECT_DOUBLE_EQ(parts.bytes_s, 448 / 1e12);
+}
+
+/// 2 x ops / peak + 3 x bytes / bandwidth + 5 us, times `factor` of the sizes.
+template <class Factor>
+std::vector<MeasuredKernel> made(const Factor& factor) {
+  std::vector<MeasuredKernel> measured;
+  for (double m = 64; m <= 4096; m *= 2)
+    for (double n = 64; n <= 4096; n *= 2)
+      for (double k = 64; k <= 4096; k *= 2) {
+        const Sizes sizes{m, n, k};
+        const RooflineParts parts = roofline_parts(kPlain, *find_kernel_kind("gemm"), DType::bf16, sizes);
+        measured.push_back({sizes, (2 * parts.ops_s + 3 * parts.bytes_s + 5e-6) * factor(sizes)});
+      }
+  return measured;
+}
+double law(const Sizes& sizes) {
+  const RooflineParts parts = roofline_parts(kPlain, *find_kernel_kind("gemm"), DType::bf16, sizes);
+  return 2 * parts.ops_s + 3 * parts.bytes_s + 5e-6;
+}
+
+TEST(Kernels, TheBaseIsExactEverywhere) {
+  const KernelTable table(kPlain, "gemm", DType::bf16, {2, 3, 5e-6}, made([](const Sizes&) { return 1; }));
+  for (const Sizes& sizes : {Sizes{64, 64, 64}, Sizes{100, 3000, 777}, Sizes{1, 1, 1}, Sizes{1e5, 1e5, 1e5}})
+    EXPECT_NEAR(table.predict(sizes).seconds / law(sizes), 1, 1e-12);
+}
+
+TEST(Kernels, AFactorOverTheBaseIsKept) {  // the slowness of a device, the same for all shapes
+  const KernelTable table(kPlain, "gemm", DType::bf16, {2, 3, 5e-6}, made([](const Sizes&) { return 1.7; }));
+  EXPECT_NEAR(table.predict({300, 300, 300}).seconds / law({300, 300, 300}), 1.7, 1e-9);
+  EXPECT_NEAR(table.predict({1e6, 1e6, 1e6}).seconds / law({1e6, 1e6, 1e6}), 1.7, 1e-9);
+}
+
+TEST(Kernels, MeasuredShapesGiveTheirOwnTime) {
+  const auto wild = [](const Sizes& s) { return 1 + 0.5 * std::sin(s[0] + 3 * s[1] + 7 * s[2]); };
+  const std::vector<MeasuredKernel> measured = made(wild);
+  const KernelTable table(kPlain, "gemm", DType::bf16, {2, 3, 5e-6}, measured);
+  for (const MeasuredKernel& m : measured) EXPECT_NEAR(table.predict(m.sizes).seconds / m.seconds, 1, 1e-4);
+}
+
+TEST(Kernels, APowerLawIsInterpolated) {  // ln of the factor is a plane; the flattening leaves part of its slope
+  const auto power = [](const Sizes& s) { return std::pow(s[0] / 512, 0.1) * std::pow(s[2] / 512, -0.2); };
+  const KernelTable table(kPlain, "gemm", DType::bf16, {2, 3, 5e-6}, made(power));
+  for (const Sizes& sizes : {Sizes{300, 200, 700}, Sizes{1500, 90, 3000}, Sizes{512, 512, 600}})
+    EXPECT_NEAR(table.predict(sizes).seconds / (law(sizes) * power(sizes)), 1, 0.03);
+}
+
+TEST(Kernels, ExtrapolationIsMarked) {
+  const KernelTable table(kPlain, "gemm", DType::bf16, {2, 3, 5e-6}, made([](const Sizes&) { return 1; }));
+  EXPECT_FALSE(table.predict({64, 64, 4096}).extrapolated);
+  EXPECT_FALSE(table.predict({90, 64, 4096}).extrapolated);  // 0.49 octaves from the nearest
+  EXPECT_TRUE(table.predict({64, 64, 4097}).extrapolated);   // beyond the measured sizes
+  EXPECT_TRUE(table.predict({63, 64, 64}).extrapolated);
+  EXPECT_TRUE(table.predict({90, 90, 1024}).extrapolated);  // 0.7 octaves from the nearest
+}
+
+TEST(Kernels, HalfPrecisionStandsForTheOther) {
+  Device device = kPlain;
+  device.kernels.emplace_back(kPlain, "norm", DType::f16, KernelConstants{},
+                              std::vector<MeasuredKernel>{{{8, 8}, 1e-6}});
+  EXPECT_EQ(find_table(device, "norm", DType::bf16), &device.kernels[0]);
+  EXPECT_EQ(find_table(device, "norm", DType::f32), nullptr);
+  EXPECT_EQ(find_table(device, "add", DType::f16), nullptr);
+  device.kernels.emplace_back(kPlain, "norm", DType::bf16, KernelConstants{},
+                              std::vector<MeasuredKernel>{{{8, 8}, 1e-6}});
+  EXPECT_EQ(find_table(device, "norm", DType::bf16), &device.kernels[1]);
+}
+
+TEST(KernelFile, IsReadAndRefused) {
+  const testing::TemporaryFolder folder;
+  const auto load_text = [&](const std::string& kernels) {
+    return load(folder.write(
+        "d.json", R"({"name": "d", "peaks": {"f16": 100}, "memory-bandwidth": 1000, "kernels": [)" + kernels + "]}"));
+  };
+  const auto good = load_text(
+      R"({"kernel": "norm", "type": "f16", "ops-time": 1, "bytes-time": 2, "fixed-us": 3, "source": "s",
+          "error": {"random": 0.05, "worst-of": "rows = 1"}, "sizes": ["rows", "width", "us"],
+          "measured": [[16, 64, 3.5], [32, 64, 4]]})");
+  ASSERT_TRUE(good) << good.error().message();
+  const KernelTable& table = good->kernels.at(0);
+  EXPECT_EQ(table.constants().bytes_time, 2);
+  EXPECT_DOUBLE_EQ(table.constants().fixed_s, 3e-6);
+  EXPECT_EQ(table.error->random, 0.05);
+  EXPECT_EQ(table.error->worst_of, "rows = 1");
+  EXPECT_NEAR(table.predict({16, 64}).seconds, 3.5e-6, 1e-10);
+  const std::string value = "device.file.value", key = "device.file.key";
+  for (const auto& [text, tag] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"kernel": "gem", "type": "f16", "measured": [[1, 1, 1]]})", value},
+           {R"({"kernel": "norm", "type": "f17", "measured": [[1, 1, 1]]})", value},
+           {R"({"kernel": "norm", "type": "f16", "measured": []})", value},
+           {R"({"kernel": "norm", "type": "f16", "measured": [[1, 1]]})", value},
+           {R"({"kernel": "norm", "type": "f16", "measured": [[0, 1, 1]]})", value},
+           {R"({"kernel": "norm", "type": "f16", "measured": [[1, 1, 0]]})", value},
+           {R"({"kernel": "norm", "type": "f16", "bytes-time": 0, "measured": [[1, 1, 1]]})", value},
+           {R"({"kernel": "norm", "type": "f16"})", key},
+           {R"({"kernel": "norm", "type": "f16", "slope": 1, "measured": [[1, 1, 1]]})", key},
+           {R"({"kernel": "norm", "type": "f16", "error": {"mean": 1}, "measured": [[1, 1, 1]]})", key}}) {
+    const auto loaded = load_text(text);
+    ASSERT_FALSE(loaded) << text;
+    EXPECT_EQ(loaded.error().tag, tag) << text;
+  }
+}
+
+}  // namespace
+}  // namespace chakra::device

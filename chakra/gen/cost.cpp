@@ -1,0 +1,228 @@
+// What operators cost: operations and bytes, the kernel that does them, what stays in memory.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "chakra/gen/compiler.h"
+#include "chakra/gen/real.h"
+
+namespace chakra::gen {
+namespace {
+
+/// "gemm:4096,4096,1024"; "" where a size is not a whole number above 0.
+std::string named_kernel(std::string_view name, std::initializer_list<double> sizes) {
+  constexpr double kMost = 1e15;
+  std::string text(name);
+  for (const double size : sizes) {
+    if (!(size >= 1 && size <= kMost && size == std::floor(size))) return "";
+    text += (text.size() == name.size() ? ":" : ",") + std::to_string(static_cast<int64_t>(size));
+  }
+  return text;
+}
+
+/// Whether backward needs what went in.
+bool keeps_inputs(OpKind kind) {
+  switch (kind) {
+    case OpKind::matmul:
+    case OpKind::norm:
+    case OpKind::attention:
+    case OpKind::activation:
+    case OpKind::modulate:
+    case OpKind::interact:
+    case OpKind::loss:
+    case OpKind::combine: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+double Spread::load() const {
+  if (choices.empty()) return 1;
+  const auto sum = static_cast<double>(std::accumulate(choices.begin(), choices.end(), int64_t{0}));
+  return static_cast<double>(choices[static_cast<size_t>(place)]) * static_cast<double>(choices.size()) / sum;
+}
+
+double Compiler::count(const std::vector<Extent>& dims, const Placements& at) const {
+  const bool taken = dims.size() > 1 && dims[1].dim == Dim::slots && at[index(Axis::ep)] == sharded(Dim::experts);
+  return elements(dims, at, s_.mesh) * (taken ? s_.load() : 1);
+}
+
+double Compiler::bytes(size_t tensor, const Placements& at) const {
+  const Tensor& t = g_.tensors[tensor];
+  return count(t.dims, at) * (t.wide ? 4 : s_.element);
+}
+
+Work Compiler::matmul(const Op& op, const Placements& x) const {
+  const Weight& matrix = op.weights[0];
+  const Placements w = weight_at(matrix);
+  const std::vector<Extent>& dims = g_.tensors[op.inputs[0]].dims;
+  const double rows = count({dims.begin(), dims.end() - 1}, x);
+  const double in = elements({in_of(matrix)}, w, s_.mesh), out = elements({matrix.dims.back()}, w, s_.mesh);
+  return {2 * rows * in * out, s_.element * rows * (in + out) + weights_read(op, x)};
+}
+
+/// Bytes of the matrix. Where an expert has less than a token, on average, some have one and the others are not read.
+double Compiler::weights_read(const Op& op, const Placements& x) const {
+  const Weight& matrix = op.weights[0];
+  const double all = s_.element * elements(matrix.dims, weight_at(matrix), s_.mesh);
+  if (!is_expert(matrix)) return all;
+  return all * std::min(1.0, elements({g_.tensors[op.inputs[0]].dims[1]}, x, s_.mesh) * s_.load());
+}
+
+double Compiler::cache_read(const Op& op, const std::vector<Placements>& inputs) const {
+  return op.cache.empty() ? 0 : op.cache_element * elements(op.cache, inputs[1], s_.mesh);
+}
+
+std::string Compiler::product(const Op& op, const Placements& x, const std::array<size_t, 3>& order) const {
+  const Weight& matrix = op.weights[0];
+  if (is_expert(matrix)) return "";  // one product for each expert
+  const Placements w = weight_at(matrix);
+  const std::vector<Extent>& dims = g_.tensors[op.inputs[0]].dims;
+  const std::array<double, 3> sizes{count({dims.begin(), dims.end() - 1}, x),
+                                    elements({matrix.dims.back()}, w, s_.mesh), elements({in_of(matrix)}, w, s_.mesh)};
+  return named_kernel("gemm", {sizes[order[0]], sizes[order[1]], sizes[order[2]]});
+}
+
+std::string Compiler::kernel(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const {
+  const std::vector<Extent>& dims = g_.tensors[op.output].dims;
+  const double rows = count({dims.begin(), dims.end() - 1}, output),
+               width = bytes(op.output, output) / s_.element / rows;
+  switch (op.kind) {
+    case OpKind::matmul: return product(op, inputs[0], {0, 1, 2});
+    case OpKind::norm: return named_kernel("norm", {rows, width});
+    case OpKind::lookup: return named_kernel("embedding", {rows, width});
+    case OpKind::rotate: return named_kernel("rope", {rows, width});
+    case OpKind::add: return op.inputs.size() == 2 ? named_kernel("add", {rows, width}) : "";
+    case OpKind::activation: return op.inputs.size() == 2 ? named_kernel("activation", {rows, width}) : "";
+    case OpKind::attention: {
+      const std::vector<Extent>&q = g_.tensors[op.inputs[0]].dims, &k = g_.tensors[op.inputs[1]].dims;
+      const double tokens = q[1].count, width_of_head = q.back().unit;
+      // Only causal attention to whole sequences, without a cache, whose keys and values are as wide as queries.
+      if (!s_.fused_attention || s_.mesh.of(Axis::cp) > 1 || op.inputs.size() < 3 || !op.cache.empty() ||
+          op.keys != tokens / 2 || op.widths != 2 * width_of_head)
+        return "";
+      return named_kernel("attention", {elements({q[0]}, inputs[0], s_.mesh), tokens,
+                                        elements({q.back()}, inputs[0], s_.mesh) / width_of_head,
+                                        elements({k.back()}, inputs[1], s_.mesh) / k.back().unit, width_of_head});
+    }
+    default: return "";
+  }
+}
+
+Work Compiler::work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const {
+  double in = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) in += bytes(op.inputs[i], inputs[i]);
+  const double out = bytes(op.output, output);
+  switch (op.kind) {
+    case OpKind::matmul: return matmul(op, inputs[0]);
+    case OpKind::per_head: {
+      const std::vector<Extent>& part = op.weights[0].dims;
+      const double vectors =
+          elements(g_.tensors[op.inputs[0]].dims, inputs[0], s_.mesh) / g_.tensors[op.inputs[0]].dims.back().unit;
+      return {2 * vectors * part[1].count * part[2].count, in + out + weights_read(op, inputs[0])};
+    }
+    case OpKind::attention: {
+      const Tensor& q = g_.tensors[op.inputs[0]];
+      const double queries = elements(q.dims, inputs[0], s_.mesh) / q.dims.back().unit;
+      const double scores = s_.fused_attention ? 0 : 2 * queries * q.dims[1].count * s_.element;
+      const double read = op.cache.empty() ? in : bytes(op.inputs[0], inputs[0]) + cache_read(op, inputs);
+      return {2 * queries * op.keys * op.widths, read + out + scores};
+    }
+    case OpKind::reduce: return {0, op.reads * in + out};
+    case OpKind::lookup: return {0, (1 + op.reads) * out};
+    case OpKind::source:
+    case OpKind::select:
+    case OpKind::dispatch: return {0, 2 * out};
+    case OpKind::modulate: return {0, bytes(op.inputs[0], inputs[0]) + op.reads * bytes(op.inputs[1], inputs[1]) + out};
+    case OpKind::interact: {
+      const double examples = elements({g_.tensors[op.output].dims[0]}, output, s_.mesh);
+      return {2 * examples * op.keys * op.keys * op.widths, in + out};
+    }
+    case OpKind::loss: return {0, op.reads * in + 4 * out};
+    default: return {0, in + out};
+  }
+}
+
+// ---- sums ------------------------------------------------------------------------------------------------------
+
+Parameters Compiler::parameters() const {
+  Parameters sum;
+  for (const Op& op : g_.ops)
+    for (size_t i = 0; i < op.weights.size(); ++i) {
+      const Weight& weight = op.weights[i];
+      const bool expert = is_expert(weight);
+      const double own = elements(weight.dims, weight_at(weight), s_.mesh);
+      if (weight.borrowed || weight.cut == Dim::tables) {
+        (weight.borrowed ? sum.borrowed : sum.tables) += own;
+        continue;
+      }
+      (expert ? sum.experts : sum.dense) += own;
+      sum.largest = std::max(sum.largest, own);
+      const double sharers = real(expert ? s_.mesh.of(Axis::etp) * s_.mesh.of(Axis::ep) : s_.mesh.of(Axis::tp));
+      (expert ? sum.once_experts : sum.once_dense) += elements(weight.dims, {}, Mesh{}) / sharers;
+      const size_t axis = index(expert ? Axis::etp : Axis::tp);
+      if (s_.mesh.size[axis] == 1 || weight.cut != Dim::none) continue;
+      // Ranks with other tokens have other terms. A bias is added to sums that are complete.
+      const Placements out = gradient_at(op.output);
+      if (out[axis].kind != Placement::Kind::replicated) (expert ? sum.shared_experts : sum.shared_dense) += own;
+    }
+  return sum;
+}
+
+double Compiler::kept(Recompute recompute) const {
+  std::set<std::pair<size_t, Placements>> tensors;
+  double sum = 0;
+  if (recompute == Recompute::full && !g_.inputs.empty()) {
+    for (const size_t input : g_.inputs) sum += bytes(input, natural(input));
+    return sum;
+  }
+  for (const Op& op : g_.ops) {
+    const Placements out = values_[made_[op.output]].at;
+    if (op.mask && op.kind == OpKind::add) sum += elements(g_.tensors[op.output].dims, out, s_.mesh);
+    if (op.kind == OpKind::attention && !s_.fused_attention && recompute == Recompute::none) {
+      const Tensor& q = g_.tensors[op.inputs[0]];
+      const double scores = elements(q.dims, out, s_.mesh) / q.dims.back().unit * q.dims[1].count;
+      sum += scores * (s_.element + (op.mask ? 1 + s_.element : 0));  // softmax; its mask; the scores that pass it
+    }
+    if (!keeps_inputs(op.kind)) continue;
+    const std::vector<Placements> at = needs(op);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const size_t input = op.inputs[i];
+      const Placements place = kept_at(op, i, at[i]);
+      if (tensors.insert({input, place}).second) sum += bytes(input, place);
+    }
+  }
+  return sum;
+}
+
+Reads Compiler::reads() const {
+  Reads sum;
+  for (const Op& op : g_.ops) {
+    const std::vector<Placements> at = needs(op);
+    if (op.kind == OpKind::matmul || op.kind == OpKind::per_head) sum.parameters += weights_read(op, at[0]);
+    if (op.kind == OpKind::lookup) sum.parameters += op.reads * bytes(op.output, values_[made_[op.output]].at);
+    sum.cache += cache_read(op, at);
+  }
+  return sum;
+}
+
+double Compiler::largest() const {
+  double most = 0;
+  for (const Op& op : g_.ops) {
+    const std::vector<Placements> at = needs(op);
+    double sum = bytes(op.output, values_[made_[op.output]].at);
+    for (size_t i = 0; i < op.inputs.size(); ++i) sum += bytes(op.inputs[i], at[i]);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+double Compiler::passed() const {
+  double sum = 0;
+  for (const size_t output : g_.outputs) sum += bytes(output, natural(output));
+  return sum;
+}
+
+}  // namespace chakra::gen

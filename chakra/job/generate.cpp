@@ -1,0 +1,75 @@
+#include "chakra/job/generate.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "chakra/io/io.h"
+
+namespace chakra::job {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string rank_file(const GenerateOptions& o, int64_t rank) {
+  return (fs::path(o.output) / fmt::format("{}.{}.et", o.name, rank)).string();
+}
+
+Result<void> check_folder(const GenerateOptions& o, const trace::ClassJob& job) {
+  std::error_code ignored;
+  const auto place = [&](const fs::path& path) { return fs::weakly_canonical(fs::absolute(path), ignored); };
+  const std::string report = fs::path(o.report).filename().string();
+  if (!o.report.empty() && (report == "ranks.json" || report.ends_with(".et")) &&
+      place(o.report).parent_path() == place(fs::path(o.output) / "").parent_path())
+    return fail(Code::usage, "cli.usage", fmt::format("two results would go to {}", quote(o.report, 200)));
+  if (!is_directory(o.output)) return {};
+  if (io::is_class_job(o.output)) {
+    if (!o.all_ranks) return {};  // it is replaced
+    return fail(Code::usage, "cli.usage", "the folder holds a job by classes (ranks.json); give another", {o.output});
+  }
+  const auto found = io::find_ranks(o.output);
+  if (!found) return {};  // the folder has no trace of a rank
+  for (const io::RankFile& file : *found)
+    if (!o.all_ranks || file.rank >= static_cast<int64_t>(job.ranks.size()) || file.path != rank_file(o, file.rank))
+      return fail(Code::usage, "cli.usage", "the folder holds traces of another job; give another", {file.path});
+  return {};
+}
+
+Result<void> write_all_ranks(const GenerateOptions& o, const trace::ClassJob& job) {
+  CHAKRA_TRY(make_directories(o.output));
+  for (size_t i = 0; i < job.ranks.size(); ++i)
+    CHAKRA_TRY(io::write_et(trace::concrete(job, i), rank_file(o, job.ranks[i].rank)));
+  return {};
+}
+
+}  // namespace
+
+Result<GeneratedJob> generate_job(const trace::ClassJob& job, const GenerateOptions& o) {
+  CHAKRA_ASSERT(!job.classes.empty());
+  if (!o.output.empty()) {
+    CHAKRA_TRY(check_folder(o, job));
+    CHAKRA_TRY(o.all_ranks ? write_all_ranks(o, job) : io::write_class_job(job, o.output));
+  }
+  const auto [least, most] =
+      std::minmax_element(job.classes.begin(), job.classes.end(),
+                          [](const trace::Trace& a, const trace::Trace& b) { return a.size() < b.size(); });
+  return GeneratedJob{o.output, o.name, job.ranks.size(), job.classes.size(), least->size(), most->size()};
+}
+
+std::string to_text(const GeneratedJob& job, const std::string& shape) {
+  return fmt::format("{}: {} ranks ({}) in {} classes, {} to {} nodes each\n",
+                     job.folder.empty() ? job.name : job.folder, show_count(static_cast<int64_t>(job.ranks)), shape,
+                     job.classes, show_count(static_cast<int64_t>(job.least_nodes)),
+                     show_count(static_cast<int64_t>(job.most_nodes)));
+}
+
+table::Json to_json(const GeneratedJob& job) {
+  table::Json json;
+  if (!job.folder.empty()) json["folder"] = job.folder;
+  json["classes"] = job.classes;
+  json["nodes_per_rank"] = {{"least", job.least_nodes}, {"most", job.most_nodes}};
+  return json;
+}
+
+}  // namespace chakra::job

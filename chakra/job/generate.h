@@ -1,0 +1,34 @@
+// A generated job as files: what the generators of `chakra gen` do behind their options, as a call.
+#pragma once
+
+#include <string>
+
+#include "chakra/base/base.h"
+#include "chakra/table/table.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::job {
+
+struct GenerateOptions {
+  std::string output;       ///< the folder of the job; empty: nothing is written
+  std::string name;         ///< what the job is, such as "step"; its ranks are <name>.<rank>.et
+  bool all_ranks = false;   ///< a file for each rank, instead of classes
+  std::string report = {};  ///< a file that the caller writes: not one of the job. "" and "-": none
+};
+
+struct GeneratedJob {
+  std::string folder;  ///< empty: nothing was written
+  std::string name;
+  size_t ranks = 0, classes = 0;
+  size_t least_nodes = 0, most_nodes = 0;  ///< of a rank
+};
+
+/// Writes a job that has a class. What the folder holds already must neither become part of the job nor hide it.
+/// Errors: cli.usage (the folder holds another job, or the report would be a file of the job), those of
+/// io::write_class_job and io::write_et. Cost: O(nodes written).
+Result<GeneratedJob> generate_job(const trace::ClassJob& job, const GenerateOptions& options);
+/// Its first words: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
+std::string to_text(const GeneratedJob& job, const std::string& shape);
+table::Json to_json(const GeneratedJob& job);
+
+}  // namespace chakra::job

@@ -1,0 +1,46 @@
+#include "chakra/sim/kernel_times.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace chakra::sim {
+
+std::optional<KernelTime> KernelTimes::on(const device::Device& device, trace::NodeId node) {
+  if (attr_ == 0 || device.kernels.empty()) return std::nullopt;
+  std::string_view text;
+  const trace::Attrs::Range attrs = t_.attrs_of(node);
+  for (auto at = attrs.begin(); at != attrs.end(); ++at)
+    if (const trace::Attr attr = *at; attr.name == attr_) text = attr.text().value_or("");
+  const std::optional<device::KernelShape> shape = device::parse_kernel(text);
+  if (!shape) return std::nullopt;
+  const device::Work work = device::work_of(t_, node);
+  const device::KernelTable* table = device::find_table(device, shape->name, work.type);
+  if (!table) return std::nullopt;
+  const auto [found, added] = known_.try_emplace({table, std::string(text)});
+  if (added) found->second = table->predict(shape->sizes);
+  const double ops = shape->kind->ops(shape->sizes);
+  const double bytes = shape->kind->elements(shape->sizes) * device::bytes_of(work.type);
+  double part = 1;
+  if (work.ops > 0 && ops > 0) part = std::min(1.0, static_cast<double>(work.ops) / ops);
+  else if (work.bytes > 0 && ops == 0) part = std::min(1.0, static_cast<double>(work.bytes) / bytes);
+  return KernelTime{found->second.seconds * part, found->second.extrapolated, table};
+}
+
+std::string describe(const device::Device& device, const device::KernelTable& table, const TableUse& use) {
+  const auto [least, most] = table.range();
+  std::string sizes;
+  for (size_t i = 0; i < table.kind().size(); ++i)
+    sizes += fmt::format("{}{} {:g} to {:g}", i == 0 ? "" : ", ", table.kind().sizes[i], least[i], most[i]);
+  std::string text = fmt::format("{}, {} in {}: {} of device time from measured {}", device.name, table.name(),
+                                 trace::name(table.type()), show_time(use.all_ps), sizes);
+  if (!table.error) return text + "; its error is not known";
+  text += fmt::format("; off by {} on shapes kept out", show_percent(table.error->random));
+  if (use.extrapolated_ps > 0)
+    text += fmt::format("; {} of it is extrapolated: by {} where a whole size was kept out, {} at worst ({})",
+                        show_percent(static_cast<double>(use.extrapolated_ps) / static_cast<double>(use.all_ps)),
+                        show_percent(table.error->block), show_percent(table.error->worst), table.error->worst_of);
+  return text;
+}
+
+}  // namespace chakra::sim

@@ -1,0 +1,116 @@
+// Times from measured kernels: the devices here take the same time for every norm of their tables.
+#include "chakra/sim/kernel_times.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "chakra/sim/retarget.h"
+
+namespace chakra::sim {
+namespace {
+
+using device::DType;
+using device::MeasuredKernel;
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
+
+device::Device measured_device(const std::string& name, double us) {
+  device::Device device = device::plain(name, 1e12, 1e9);
+  std::vector<MeasuredKernel> rows;
+  for (double width = 256; width <= 4096; width *= 2) rows.push_back({{1024, width}, us * 1e-6});
+  // A base without bytes, so that a time between the measured ones is theirs.
+  device.kernels.emplace_back(device, "norm", DType::f16, device::KernelConstants{0, 1e-12, us * 1e-6}, rows);
+  return device;
+}
+
+/// A rank that was recorded on an H100 and does a norm of 1024 x `width` in 10 us, then half of one in 4 us.
+trace::ClassJob recorded(const std::string& kernel, bool measured = true) {
+  trace::Builder builder;
+  Trace& t = builder.trace;
+  t.metadata.push_back({t.strings.intern("device_name"), t.texts.add("NVIDIA H100 80GB HBM3")});
+  const std::array<Picoseconds, 2> times{10 * kPsPerUs, 4 * kPsPerUs};
+  for (size_t i = 0; i < 2; ++i) {
+    const NodeId n = builder.add(i + 1, t.strings.intern("k"), NodeType::comp);
+    builder.attr({t.strings.intern("kernel"), std::string_view(kernel)});
+    t.flags.edit(n) = trace::kSaysCpuOrNot | (measured ? trace::kHasStart | trace::kHasDuration : 0);
+    if (measured) t.dur_ps.edit(n) = times[i];
+    t.lane.edit(n) = builder.lane({trace::Lane::Kind::stream, 0, 7});
+    t.num_ops.resize(n + 1, 0);
+    t.tensor_bytes.resize(n + 1, i == 0 ? 2 * 1024 * 1000 * 2 : 2 * 1024 * 1000);
+    t.op_dtype.resize(n + 1, static_cast<uint8_t>(DType::f16));
+    if (n > 0) builder.dep(n, n - 1, 0);
+  }
+  trace::TraceSet set;
+  set.ranks.push_back(std::move(builder).finish());
+  return trace::by_class(std::move(set));
+}
+
+struct Priced {
+  std::vector<Picoseconds> times;
+  std::vector<std::string_view> how;
+  std::string tags, error;
+};
+Priced price(trace::ClassJob job, const device::System& system) {
+  Priced priced;
+  Findings findings;
+  const auto rows = retarget(job, system, findings);
+  if (!rows) return {{}, {}, "", rows.error().tag};
+  for (const ScaledTime& row : *rows) priced.how.push_back(kScalings[static_cast<size_t>(row.how)].name);
+  const Trace& t = job.classes[0];
+  for (NodeId n = 0; n < t.size(); ++n) priced.times.push_back(t.dur_ps[n]);
+  for (const Finding& finding : findings) priced.tags += finding.tag + std::string(" ");
+  return priced;
+}
+
+using Times = std::vector<Picoseconds>;
+using How = std::vector<std::string_view>;
+
+TEST(KernelTimes, GiveNodesTheirTimeByShape) {
+  device::System system;
+  system.target = measured_device("new", 3);
+  const Priced made = price(recorded("norm:1024,1000", false), system);
+  EXPECT_EQ(made.times, (Times{3 * kPsPerUs, 3 * kPsPerUs / 2}));
+  EXPECT_EQ(made.how, How{"table"});
+  EXPECT_EQ(made.tags, "sim.device.scaled sim.device.kernels ");
+  // What was measured elsewhere is replaced.
+  EXPECT_EQ(price(recorded("norm:1024,1000"), system).times, made.times);
+}
+
+TEST(KernelTimes, ScaleWhatWasMeasuredWhereBothDevicesHaveTables) {
+  device::System system;
+  system.target = measured_device("new", 3);
+  system.recorded = measured_device("old", 6);
+  EXPECT_EQ(price(recorded("norm:1024,1000"), system).times, (Times{5 * kPsPerUs, 2 * kPsPerUs}));
+}
+
+TEST(KernelTimes, LeaveWhatWasMeasuredOnTheDevice) {
+  device::System system;
+  system.target = measured_device("H100-SXM", 3);
+  const device::DeviceRow& row = *device::find("H100-SXM");
+  system.target->ops_per_s = device::device(row).ops_per_s;
+  system.target->memory_bytes_per_s = device::device(row).memory_bytes_per_s;
+  EXPECT_EQ(price(recorded("norm:1024,1000"), system).times, (Times{10 * kPsPerUs, 4 * kPsPerUs}));
+}
+
+TEST(KernelTimes, SayWhatIsExtrapolated) {
+  device::System system;
+  system.target = measured_device("new", 3);
+  const Priced outside = price(recorded("norm:1024,8192", false), system);
+  EXPECT_EQ(outside.how, How{"extrapolated"});
+  EXPECT_EQ(outside.tags, "sim.device.scaled sim.device.extrapolated ");
+}
+
+TEST(KernelTimes, LeaveOtherKernelsToTheRoofline) {  // 4.096 MB and 2.048 MB at 1 GB/s
+  device::System system;
+  system.target = measured_device("new", 3);
+  for (const char* kernel : {"add:1024,1000", "gemm:1,2", "", "norm.own:1024,1000"}) {
+    const Priced priced = price(recorded(kernel, false), system);
+    EXPECT_EQ(priced.times, (Times{4096 * kPsPerUs, 2048 * kPsPerUs})) << kernel;
+    EXPECT_EQ(priced.how, How{"work"});
+  }
+}
+
+}  // namespace
+}  // namespace chakra::sim
