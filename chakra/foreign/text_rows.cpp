@@ -40,9 +40,9 @@ int64_t RowMesh::size(Over over) const { return progression(*this, over, 0).coun
 int64_t RowMesh::group(Over over, int64_t rank) const { return progression(*this, over, rank).number; }
 std::vector<int64_t> RowMesh::members(Over over, int64_t rank) const {
   const Progression group = progression(*this, over, rank);
-  std::vector<int64_t> ranks;
-  for (int64_t i = 0; i < group.count; ++i) ranks.push_back(group.first + i * group.stride);
-  return ranks;
+  std::vector<int64_t> result;
+  for (int64_t i = 0; i < group.count; ++i) result.push_back(group.first + i * group.stride);
+  return result;
 }
 
 namespace {
