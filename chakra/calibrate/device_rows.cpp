@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <functional>
 
+#include "chakra/base/rows.h"
+
 namespace chakra::calibrate {
 namespace {
 
@@ -106,8 +108,8 @@ constexpr std::array<AicType, 7> kAicTypes{{{"bfloat16", "bf16", ""},
 
 Result<void> set_aic_type(const Row& row, std::string_view column, Sample& sample) {
   const std::string name = row.text(column);
-  const auto type = std::find_if(kAicTypes.begin(), kAicTypes.end(), [&](const auto& t) { return t.name == name; });
-  if (type == kAicTypes.end()) {
+  const auto* const type = find_row(kAicTypes, name);
+  if (!type) {
     sample.skipped = fmt::format("element type {}", quote(name));
     return {};
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "chakra/base/rows.h"
 #include "chakra/cli/cli.h"
 #include "chakra/foreign/foreign.h"
 
@@ -67,8 +68,7 @@ Result<void> run_import(ImportOptions& o) {
 
 Syntax import_syntax() {
   auto o = std::make_shared<ImportOptions>();
-  std::string forms;
-  for (const foreign::FormRow& row : foreign::kForms) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", row.name);
+  const std::string forms = names_of(foreign::kForms);
   return {.options = {{.names = "file",
                        .target = &o->call.input,
                        .help = "A workload of another tool, packed or not",

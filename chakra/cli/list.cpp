@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "chakra/base/rows.h"
 #include "chakra/cli/cli.h"
 #include "chakra/cli/sim_devices.h"
 
@@ -29,12 +30,8 @@ std::vector<job::KindRow> all_kinds() {
 Result<Table> table_of(const std::string& kind) {
   const std::vector<job::KindRow> kinds = all_kinds();
   if (kind.empty()) return job::list_rows("kind", kinds);
-  std::string known;
-  for (const job::KindRow& row : kinds) {
-    if (row.name == kind) return row.table();
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
-  }
-  return fail(Code::usage, "cli.usage", fmt::format("no kind {}; known: {}", quote(kind), known));
+  if (const job::KindRow* row = find_row(kinds, kind)) return row->table();
+  return fail(Code::usage, "cli.usage", fmt::format("no kind {}; known: {}", quote(kind), names_of(kinds)));
 }
 
 Result<void> run_list(const std::string& kind, const std::string& json_path) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chakra/base/rows.h"
 #include "chakra/device/device.h"
 
 namespace chakra::device {
@@ -67,10 +68,7 @@ size_t KernelKind::size() const {
 }
 
 const KernelKind* find_kernel_kind(std::string_view name) {
-  const std::string_view kind = name.substr(0, name.find('.'));
-  const auto row =
-      std::find_if(kKernelKinds.begin(), kKernelKinds.end(), [&](const auto& r) { return r.name == kind; });
-  return row == kKernelKinds.end() ? nullptr : &*row;
+  return find_row(kKernelKinds, name.substr(0, name.find('.')));
 }
 
 std::optional<KernelShape> parse_kernel(std::string_view text) {

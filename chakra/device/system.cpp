@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 
+#include "chakra/base/rows.h"
 #include "chakra/device/device.h"
 #include "chakra/device/tiers.h"
 
@@ -236,8 +237,8 @@ Result<void> load_memory(const std::string& path, System& system) {
                                              {"PER_NPU_MEMORY_EXPANSION", MemoryKind::per_rank},
                                              {"PER_NODE_MEMORY_EXPANSION", MemoryKind::per_node},
                                              {"MEMORY_POOL", MemoryKind::pool}}};
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.name == name; });
-  if (row == kRows.end()) return type->error("sim.memory.value", fmt::format("no memory type {}", quote(name)));
+  const Row* const row = find_row(kRows, name);
+  if (!row) return type->error("sim.memory.value", fmt::format("no memory type {}", quote(name)));
   system.memory = row->kind;
   if (system.memory == MemoryKind::none) return {};
   const auto number = [&](const char* key, double& to) -> Result<void> {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "chakra/base/rows.h"
 #include "chakra/device/units.h"
 
 namespace chakra::device {
@@ -71,11 +72,10 @@ Result<void> read_rules(const Spec& value, System& system) {
       return of.error("sim.system.value", fmt::format("no kind of I/O {}; known: {}, {}", quote(what),
                                                       fmt::join(kIoKinds, ", "), fmt::join(kOtherIo, ", ")));
     CHAKRA_ASSIGN(const std::string name, of.string());
-    const auto found =
-        std::find_if(system.tiers.begin(), system.tiers.end(), [&](const Tier& tier) { return tier.name == name; });
-    if (found == system.tiers.end())
+    const Tier* const found = find_row(system.tiers, name);
+    if (!found)
       return of.error("sim.system.value", fmt::format("'tiers' has no tier {}", quote(name)));
-    system.tier_of[what] = static_cast<uint32_t>(found - system.tiers.begin());
+    system.tier_of[what] = static_cast<uint32_t>(found - system.tiers.data());
   }
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "chakra/base/rows.h"
 #include "chakra/foreign/forms.h"
 #include "chakra/kind/kind.h"
 
@@ -47,8 +48,7 @@ const FormRow* form_of(std::string_view bytes) {
 namespace {
 
 tl::unexpected<Error> no_form(std::string_view name, Place place = {}) {
-  std::string known;
-  for (const FormRow& row : kForms) known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
+  const std::string known = names_of(kForms);
   return name.empty()
              ? fail(Code::bad_input, "foreign.form",
                     fmt::format("the file is of no form that is known by its beginning: {}", known), std::move(place))

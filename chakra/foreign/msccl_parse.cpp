@@ -1,10 +1,10 @@
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <pugixml.hpp>
 
+#include "chakra/base/rows.h"
 #include "chakra/foreign/msccl.h"
 
 namespace chakra::foreign::msccl {
@@ -50,15 +50,10 @@ class Parser {
       return bad("foreign.msccl.element", "there is something beside <algo>", document.last_child());
     out_.name = algo.attribute("name").value();
     const std::string_view coll = algo.attribute("coll").value();
-    const auto row = std::find_if(kColls.begin(), kColls.end(), [&](const CollRow& c) {
-      return c.name == coll || (c.coll == Coll::reduce_scatter && coll == "reducescatter");
-    });
-    if (row == kColls.end()) {
-      std::string known;
-      for (const CollRow& c : kColls) known += fmt::format("{}{}", known.empty() ? "" : ", ", c.name);
+    const CollRow* const row = find_row(kColls, coll == "reducescatter" ? "reduce_scatter" : coll);
+    if (!row)
       return bad("foreign.msccl.collective",
-                 fmt::format("what {} promises is not known; known: {}", quote(coll), known), algo);
-    }
+                 fmt::format("what {} promises is not known; known: {}", quote(coll), names_of(kColls)), algo);
     out_.coll = row->coll;
     out_.coll_name = row->name;
     CHAKRA_ASSIGN(const int64_t gpus, integer(algo, "ngpus", 1, kMostGpus));
@@ -167,10 +162,10 @@ class Parser {
       Step step;
       step.byte = static_cast<int64_t>(child.offset_debug());
       const std::string_view type = child.attribute("type").value();
-      const auto row = std::find_if(kOps.begin(), kOps.end(), [&](const OpRow& op) { return op.name == type; });
-      if (row == kOps.end())
+      const OpRow* const row = find_row(kOps, type);
+      if (!row)
         return bad("foreign.msccl.attribute", fmt::format("there is no type {} of steps", quote(type)), child);
-      step.op = &*row;
+      step.op = row;
       if ((row->sends && block.send < 0) || (row->receives && block.recv < 0))
         return bad("foreign.msccl.connection",
                    fmt::format("a step {} in a thread block that is not connected to anybody", type), child);

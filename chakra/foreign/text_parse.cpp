@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "chakra/base/rows.h"
 #include "chakra/foreign/text.h"
 #include "chakra/kind/kind.h"
 
@@ -52,18 +53,6 @@ constexpr std::array<CollectiveRow, 5> kCollectives{{
 }};
 /// Endings of names that SimAI knows: which ranks take part.
 constexpr std::array<std::pair<std::string_view, Over>, 2> kEndings{{{"_DP_EP", Over::edp}, {"_EP", Over::ep}}};
-
-template <class Rows>
-std::string names_of(const Rows& rows) {
-  std::string names;
-  for (const auto& row : rows) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-  return names;
-}
-template <class Rows>
-auto find_row(const Rows& rows, std::string_view name) -> decltype(&*rows.begin()) {
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.name == name; });
-  return row == rows.end() ? nullptr : &*row;
-}
 
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> out;

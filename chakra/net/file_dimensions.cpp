@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "chakra/base/rows.h"
 #include "chakra/net/file_parts.h"
 
 namespace chakra::net {
@@ -49,11 +50,8 @@ void note_unknown_keys(const Spec& spec, Findings& findings) {
 
 Result<TopologyKind> read_topology(const Spec& spec) {
   CHAKRA_ASSIGN(const std::string name, spec.string());
-  const auto row = std::find_if(kTopologies.begin(), kTopologies.end(), [&](const auto& r) { return r.name == name; });
-  if (row != kTopologies.end()) return row->kind;
-  std::string known;
-  for (const TopologyRow& r : kTopologies) known += fmt::format("{}{}", known.empty() ? "" : ", ", r.name);
-  return spec.error("net.file.value", fmt::format("no topology {}; known: {}", quote(name), known));
+  if (const TopologyRow* row = find_row(kTopologies, name)) return row->kind;
+  return spec.error("net.file.value", fmt::format("no topology {}; known: {}", quote(name), names_of(kTopologies)));
 }
 
 }  // namespace
@@ -64,8 +62,7 @@ Result<Fabric> parse_dimensions(const Spec& spec, Findings* findings) {
     if (found && found->kind == Spec::Kind::list && !found->items.empty()) return found;
     std::string or_shape;
     if (found && found->kind == Spec::Kind::scalar && key == std::string_view("topology"))
-      for (const ShapeRow& row : kShapes)
-        or_shape += fmt::format("{}{}", or_shape.empty() ? "; or one of " : ", ", row.name);
+      or_shape = "; or one of " + names_of(kShapes);
     return spec.error("net.file.key",
                       fmt::format("the network needs a list {}, one entry per dimension{}", quote(key), or_shape));
   };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "chakra/base/rows.h"
 #include "chakra/net/graph.h"
 #include "chakra/net/levels.h"
 #include "chakra/net/net.h"
@@ -141,12 +142,8 @@ Result<RoutingOptions> parse_routing(std::string_view text) {
   RoutingOptions options;
   const auto refuse = [&](std::string sentence) { return fail(Code::bad_input, "net.routing", std::move(sentence)); };
   const std::string_view name = text.substr(0, text.find(','));
-  const auto row = std::find_if(kRoutings.begin(), kRoutings.end(), [&](const auto& r) { return r.name == name; });
-  if (row == kRoutings.end()) {
-    std::string known;
-    for (const RoutingRow& r : kRoutings) known += fmt::format("{}{}", known.empty() ? "" : ", ", r.name);
-    return refuse(fmt::format("no routing {}; known: {}", quote(name), known));
-  }
+  const RoutingRow* const row = find_row(kRoutings, name);
+  if (!row) return refuse(fmt::format("no routing {}; known: {}", quote(name), names_of(kRoutings)));
   options.kind = row->kind;
   text.remove_prefix(std::min(text.size(), name.size() + 1));
   while (!text.empty()) {

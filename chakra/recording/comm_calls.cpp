@@ -5,6 +5,7 @@
 #include <array>
 
 #include "chakra/base/base.h"
+#include "chakra/base/rows.h"
 #include "chakra/recording/arguments.h"
 
 namespace chakra::recording {
@@ -100,8 +101,7 @@ int64_t members_of(const CommCall& call) {
 const CommCallRow* find_comm_call(std::string_view op) {
   if (!op.starts_with("c10d::")) return nullptr;
   op.remove_prefix(6);
-  const auto row = std::find_if(kCalls.begin(), kCalls.end(), [&](const CommCallRow& r) { return r.name == op; });
-  return row == kCalls.end() ? nullptr : &*row;
+  return find_row(kCalls, op);
 }
 
 bool is_comm_wait(std::string_view op) { return op.ends_with("c10d_functional::wait_tensor"); }

@@ -1,6 +1,6 @@
 // The table of forms, and the file of one of them.
-#include <algorithm>
 
+#include "chakra/base/rows.h"
 #include "chakra/view/graph.h"
 
 namespace chakra::view {
@@ -29,8 +29,8 @@ std::string_view form_of(std::string_view path) {
 
 Result<GraphCounts> write_graph(const trace::Trace& t, std::string_view form, const GraphOptions& options,
                                 const std::string& path, Findings& findings) {
-  const auto row = std::find_if(kForms.begin(), kForms.end(), [&](const FormRow& r) { return r.name == form; });
-  CHAKRA_ASSERT(row != kForms.end() && form != "timeline");
+  const FormRow* const row = find_row(kForms, form);
+  CHAKRA_ASSERT(row && form != "timeline");
   if (!row->words) return lay_out(t, form, options, path, findings);
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
   CHAKRA_ASSIGN(const GraphCounts counts,
