@@ -66,6 +66,7 @@ function(chakra_room room deps)
   if(CHAKRA_UNITY)  # names of one source are visible in the next; sanitizers compile each by itself, and warn
     target_compile_options(chakra_${room} PRIVATE -Wno-shadow)
   endif()
+  target_compile_options(chakra_${room} PRIVATE ${options_${room}})
   set_target_properties(chakra_${room} PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(chakra_${room} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
   foreach(include IN LISTS includes_${room})  # folders of headers that are included by their bare names
