@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/job/job.h"
 #include "chakra/link/link.h"
 #include "chakra/recording/recording.h"
 #include "chakra/recording/testing/device_programs.h"
@@ -66,9 +67,9 @@ trace::Trace record_and_link(const Program& program, uint64_t seed, const Machin
   return linked ? std::move(linked->trace) : trace::Trace();
 }
 
-class WhatIfTruth : public ::testing::TestWithParam<Program> {};
+class WhatIfPrograms : public ::testing::TestWithParam<Program> {};
 
-TEST_P(WhatIfTruth, ARuleGivesWhatTheChangedMachineTakes) {
+TEST_P(WhatIfPrograms, ARuleGivesWhatTheChangedMachineTakes) {
   const Program& program = GetParam();
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     MachineOptions options;
@@ -96,6 +97,114 @@ TEST_P(WhatIfTruth, ARuleGivesWhatTheChangedMachineTakes) {
   }
 }
 
+// ---- jobs: ranks that wait for each other ------------------------------------------------------------------------
+
+struct JobOptions {
+  std::vector<MachineOptions> ranks = std::vector<MachineOptions>(3);
+  double transfer_scale = 1;
+};
+struct JobChange {
+  std::vector<std::pair<const char*, const char*>> rules;
+  void (*make)(JobOptions& job);
+};
+
+constexpr int kJobSteps = 6;
+
+/// Data-parallel steps: kernels, an all-reduce on a stream of its own beside further kernels, which the last kernels
+/// wait for by an event.
+std::vector<Machine> run_job(uint64_t seed, JobOptions options) {
+  std::vector<Machine> machines;
+  const int count = static_cast<int>(options.ranks.size());
+  for (int r = 0; r < count; ++r) {
+    MachineOptions& machine = options.ranks[static_cast<size_t>(r)];
+    machine.rank = r;
+    machine.ranks = count;
+    machines.emplace_back(seed + 100 * static_cast<uint64_t>(r), machine);
+  }
+  Prng network(seed);
+  for (int step = 0; step < kJobSteps; ++step) {
+    const auto transfer =
+        static_cast<int64_t>(static_cast<double>(network.between(500'000, 2'000'000)) * options.transfer_scale);
+    int64_t come = 0;
+    for (Machine& m : machines) {
+      for (int k = 0; k < 20; ++k) recording::testing::kernel_op(m, 7, 40'000, 120'000, 3'000, 8'000);
+      m.op("c10d::allreduce_", [&] {
+        m.record_event(1, 7);
+        m.wait_event(1, 20);
+        come = std::max(come, m.launch_all_reduce(20, 4 << 20));
+      });
+    }
+    for (Machine& m : machines) {
+      m.end_all_reduce(20, come + transfer);
+      m.op("c10d::wait", [&] { m.record_event(2, 20); });
+      for (int k = 0; k < 5; ++k) recording::testing::kernel_op(m, 7, 40'000, 120'000, 3'000, 8'000);
+      m.op("aten::add_", [&] {
+        m.wait_event(2, 7);
+        m.launch(7, 50'000, 80'000);
+      });
+      m.op("aten::item", [&] { m.synchronize_stream(7); });
+    }
+  }
+  return machines;
+}
+
+double span(const std::vector<Machine>& machines) {
+  int64_t last = 0;
+  for (const Machine& m : machines) last = std::max(last, m.span());
+  return static_cast<double>(last);
+}
+
+TEST(WhatIfTruth, AJobTakesWhatTheChangedJobTakes) {
+  const JobChange changes[] = {
+      {{{"scale", "compute=1"}}, [](JobOptions&) {}},
+      {{{"scale", "device=0.7"}},
+       [](JobOptions& job) {
+         for (MachineOptions& m : job.ranks) m.device_scale = 0.7;
+       }},
+      {{{"speed", "1=0.5"}}, [](JobOptions& job) { job.ranks[1].device_scale = 2; }},
+      {{{"speed", "0=2"}, {"speed", "2=0.8"}},
+       [](JobOptions& job) { job.ranks[0].device_scale = 0.5, job.ranks[2].device_scale = 1 / 0.8; }},
+      {{{"scale", "all_reduce=0.25"}}, [](JobOptions& job) { job.transfer_scale = 0.25; }},
+      {{{"scale", "communication=3"}, {"scale", "cpu=1.2"}},
+       [](JobOptions& job) {
+         job.transfer_scale = 3;
+         for (MachineOptions& m : job.ranks) m.host_scale = 1.2;
+       }},
+  };
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    ::chakra::testing::TemporaryFolder folder;
+    const std::vector<Machine> machines = run_job(seed, {});
+    for (size_t r = 0; r < machines.size(); ++r)
+      (void)folder.write(fmt::format("recordings/device.{}.json", r), machines[r].kineto());
+    job::LinkJobOptions link;
+    link.inputs = {folder.path("recordings")};
+    link.output = folder.path("traces");
+    auto linked = job::link_job(link);
+    ASSERT_TRUE(linked) << linked.error().message();
+    ASSERT_TRUE(linked->commit());
+    for (const JobChange& change : changes) {
+      job::WhatIfOptions options;
+      options.path = folder.path("traces");
+      std::string asked;
+      for (const auto& [rule, value] : change.rules) {
+        asked += fmt::format(" --{} {}", rule, value);
+        for (const whatif::ChangeRow& row : whatif::kChanges)
+          if (row.name == rule) options.changes.emplace_back(&row, value);
+      }
+      SCOPED_TRACE(fmt::format("seed {},{}", seed, asked));
+      const auto result = job::what_if(options);
+      ASSERT_TRUE(result) << result.error().message();
+      JobOptions changed;
+      change.make(changed);
+      const double truth = span(run_job(seed, changed));
+      EXPECT_NEAR(static_cast<double>(result->change.job.after_ps) / kPsPerNs / truth, 1, kTolerance)
+          << "unchanged " << span(machines) << " ns, changed " << truth << " ns";
+      ASSERT_TRUE(result->error());
+      EXPECT_NEAR(*result->error(), 0, kTolerance);
+    }
+  }
+}
+
 std::string test_name(const ::testing::TestParamInfo<Program>& program) {
   std::string name;
   for (const char c : std::string_view(program.param.name))
@@ -103,8 +212,8 @@ std::string test_name(const ::testing::TestParamInfo<Program>& program) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, WhatIfTruth, ::testing::ValuesIn(recording::testing::programs()), test_name);
-INSTANTIATE_TEST_SUITE_P(DevicePrograms, WhatIfTruth, ::testing::ValuesIn(recording::testing::device_programs()),
+INSTANTIATE_TEST_SUITE_P(Programs, WhatIfPrograms, ::testing::ValuesIn(recording::testing::programs()), test_name);
+INSTANTIATE_TEST_SUITE_P(DevicePrograms, WhatIfPrograms, ::testing::ValuesIn(recording::testing::device_programs()),
                          test_name);
 
 }  // namespace

@@ -85,6 +85,21 @@ Result<void> give_transfers(sim::SimInput& input, Findings& findings) {
   return {};
 }
 
+/// Gives nodes their times on the devices of the system now: rules change these times, not the measured ones.
+Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Findings& findings) {
+  input.system.use_roofline();
+  if (!input.system.target && input.system.devices.empty()) return std::vector<sim::ScaledTime>();
+  trace::ClassJob classes = trace::by_class(std::move(input.job));
+  CHAKRA_ASSIGN(std::vector<sim::ScaledTime> rows, sim::retarget(classes, input.system, findings));
+  input.job = trace::expand(classes);
+  input.matching.reset();
+  input.system.roofline = false;
+  input.system.target.reset();
+  input.system.devices.clear();
+  for (auto& [rank, traits] : input.system.unlike) traits.device = -1;
+  return rows;
+}
+
 Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, Findings& findings) {
   sim::SimInput input;
   CHAKRA_TRY(read_input(unchanged(o), input, findings));
@@ -92,6 +107,12 @@ Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, Findings& findings)
     CHAKRA_ASSIGN(input.job, io::expand(*input.classes, o.path));
     input.classes.reset();
   }
+  const bool on_devices = input.system.target || input.system.roofline || !input.system.devices.empty();
+  if (on_devices && !o.devices.device.empty())
+    return fail(Code::usage, "cli.usage",
+                "--device and a system file that gives devices or a roofline exclude each other; put the devices into "
+                "the system file of one call, and compare two calls");
+  CHAKRA_TRY(bring_to_devices(input, findings));
   if (o.from_network.empty()) {
     if (input.job.ranks.empty())
       return fail(Code::bad_input, "whatif.network",
@@ -128,9 +149,12 @@ Result<void> change_network(const WhatIfOptions& o, sim::SimInput& input, WhatIf
   return {};
 }
 
-Result<void> apply(const WhatIfOptions& o, const sim::SimReport& before, sim::SimInput& input, WhatIf& out) {
+/// Returns how times came to another device.
+Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, const sim::SimReport& before, sim::SimInput& input,
+                                           WhatIf& out) {
   CHAKRA_TRY(change_network(o, input, out));
   CHAKRA_TRY(use_devices(o.devices, true, input.system));
+  CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, bring_to_devices(input, out.findings));
   whatif::Situation situation{input, before, out.findings};
   for (const whatif::ChangeRow& row : whatif::kChanges)
     for (const auto& [asked, value] : o.changes) {
@@ -138,7 +162,7 @@ Result<void> apply(const WhatIfOptions& o, const sim::SimReport& before, sim::Si
       CHAKRA_ASSIGN(const whatif::Reached reached, row.apply(value, situation));
       out.applied.push_back({&row, value, reached});
     }
-  return {};
+  return devices;
 }
 
 bool needs_times(const WhatIfOptions& o) {
@@ -167,9 +191,10 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   out.change.take(before, &RunChange::Change::before_ps);
   out.changed = !o.changes.empty() || !o.network.empty() || !o.devices.device.empty();
   if (out.changed) {
-    CHAKRA_TRY(apply(o, before, input, out));
+    CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, before, input, out));
     if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
     CHAKRA_ASSIGN(out.report, sim::simulate(whatif::copy_of(input)));
+    out.report.devices = std::move(devices);
   } else {
     if (!o.devices.from_device.empty() || !o.devices.unrecorded.empty())
       return fail(Code::usage, "cli.usage", "--from-device and --unrecorded are for --device");

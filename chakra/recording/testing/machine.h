@@ -17,6 +17,7 @@
 namespace chakra::recording::testing {
 
 struct MachineOptions {
+  int rank = 0, ranks = 1;       ///< of a job; each rank is a machine
   double device_scale = 1;       ///< kernels and copies take this much of their time
   bool scale_unrecorded = true;  ///< those that are not recorded, too
   double host_scale = 1;         ///< the host takes this much of its time
@@ -87,6 +88,24 @@ class Machine {
     body();
     thread_ = caller;
     now_ += host(10'000, 20'000);
+  }
+
+  /// Launches the kernel of an all-reduce of all ranks and returns when it begins, which is when this rank has come.
+  int64_t launch_all_reduce(int64_t stream, int64_t bytes) {
+    const int64_t begin = now_;
+    now_ += host(3'000, 6'000);
+    const int64_t correlation = call("cudaLaunchKernel", begin, now_);
+    enqueue("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", stream, correlation, now_ + latency(),
+            0);
+    device_ops_.back().all_reduce_bytes = bytes;
+    return device_ops_.back().start;
+  }
+  /// The all-reduce that was launched last on this rank ends.
+  void end_all_reduce(int64_t stream, int64_t end) {
+    DeviceOp& op = device_ops_.back();
+    op.dur = end - op.start;
+    stream_of(stream).end = end;
+    stream_of(stream).ends.back() = end;
   }
 
   struct GraphNode {
@@ -184,10 +203,10 @@ class Machine {
   }
 
   std::string kineto() const {
-    std::string out =
-        "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 0, \"world_size\": 1}, \"baseTimeNanoseconds\": "
-        "1700000000000000000,\n"
-        "\"traceEvents\": [";
+    std::string out = fmt::format(
+        "{{\"schemaVersion\": 1, \"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, "
+        "\"world_size\": {}}}, \"baseTimeNanoseconds\": 1700000000000000000,\n\"traceEvents\": [",
+        o_.rank, o_.ranks);
     bool first = true;
     const auto event = [&](std::string_view cat, std::string_view name, int64_t pid, int64_t tid, int64_t start,
                            int64_t dur, const std::string& args) {
@@ -207,8 +226,8 @@ class Machine {
             fmt::format("\"cbid\": 211, \"correlation\": {}", c.correlation));
     for (const DeviceOp& d : device_ops_)
       event(d.category, d.name, d.device, d.stream, d.start, d.dur,
-            fmt::format("\"device\": {}, \"context\": 1, \"stream\": {}, \"correlation\": {}", d.device, d.stream,
-                        d.correlation));
+            fmt::format("\"device\": {}, \"context\": 1, \"stream\": {}, \"correlation\": {}{}", d.device, d.stream,
+                        d.correlation, all_reduce_args(d)));
     for (const Sync& s : syncs_)
       event("cuda_sync", s.kind, s.device, s.stream, s.start, s.dur,
             fmt::format("\"cuda_sync_kind\": \"{}\", \"stream\": {}, \"correlation\": {}, \"wait_on_stream\": {}, "
@@ -260,6 +279,7 @@ class Machine {
   struct DeviceOp {
     std::string category, name;
     int64_t device, stream, correlation, start, dur;
+    int64_t all_reduce_bytes = 0;
   };
   struct Sync {
     std::string kind;
@@ -276,6 +296,15 @@ class Machine {
     std::optional<int64_t> end;
   };
 
+  std::string all_reduce_args(const DeviceOp& op) const {
+    if (op.all_reduce_bytes == 0) return "";
+    std::string ranks;
+    for (int r = 0; r < o_.ranks; ++r) ranks += fmt::format("{}{}", r > 0 ? ", " : "", r);
+    return fmt::format(
+        ", \"Collective name\": \"allreduce\", \"In msg nelems\": {0}, \"Out msg nelems\": {0}, \"Group size\": {1}, "
+        "\"dtype\": \"Float\", \"Process Group Name\": \"0\", \"Process Group Ranks\": \"[{2}]\"",
+        op.all_reduce_bytes / 4, o_.ranks, ranks);
+  }
   static std::string us(int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
   int64_t latency() { return o_.launch_latency_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns); }
   int64_t gap() { return o_.dispatch_gap_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns); }
@@ -307,7 +336,7 @@ class Machine {
     s.start = start;
     s.end = start + dur;
     s.ends.push_back(start + dur);
-    device_ops_.push_back({category, std::string(name), on_device_, stream, correlation, start, dur});
+    device_ops_.push_back({category, std::string(name), on_device_, stream, correlation, start, dur, 0});
     return start + dur;
   }
   void sync(const char* kind, int64_t correlation, int64_t begin, int64_t end, int64_t stream, int64_t source_stream,
