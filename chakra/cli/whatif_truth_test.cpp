@@ -81,11 +81,8 @@ TEST_P(WhatIfPrograms, ARuleGivesWhatTheChangedMachineTakes) {
       sim::SimInput input;
       input.job.ranks.push_back(trace);
       input.fabric.dimensions.push_back({net::TopologyKind::switch_, 2, 1, 0});
-      const sim::SimReport before;
-      Findings findings;
-      whatif::Situation situation{input, before, findings};
       for (const whatif::ChangeRow& row : whatif::kChanges)
-        if (row.name == change.rule && !row.apply(change.value, situation)) return;  // the program has no such node
+        if (row.name == change.rule && !row.apply(change.value, input)) return;  // the program has no such node
       const auto after = sim::simulate(std::move(input));
       ASSERT_TRUE(after) << after.error().message();
       MachineOptions changed = options;

@@ -150,23 +150,17 @@ Result<void> change_network(const WhatIfOptions& o, sim::SimInput& input, WhatIf
 }
 
 /// Returns how times came to another device.
-Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, const sim::SimReport& before, sim::SimInput& input,
-                                           WhatIf& out) {
+Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput& input, WhatIf& out) {
   CHAKRA_TRY(change_network(o, input, out));
   CHAKRA_TRY(use_devices(o.devices, true, input.system));
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, bring_to_devices(input, out.findings));
-  whatif::Situation situation{input, before, out.findings};
   for (const whatif::ChangeRow& row : whatif::kChanges)
     for (const auto& [asked, value] : o.changes) {
       if (asked != &row) continue;
-      CHAKRA_ASSIGN(const whatif::Reached reached, row.apply(value, situation));
+      CHAKRA_ASSIGN(const whatif::Reached reached, row.apply(value, input));
       out.applied.push_back({&row, value, reached});
     }
   return devices;
-}
-
-bool needs_times(const WhatIfOptions& o) {
-  return std::any_of(o.changes.begin(), o.changes.end(), [](const auto& change) { return change.first->needs_times; });
 }
 
 }  // namespace
@@ -185,13 +179,12 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   out.recorded_transfers = input.transfers.has_value();
   CHAKRA_ASSIGN(out.measured_ps, measured(input.job));
   out.change = RunChange::of(input.job);
-  input.fold = !needs_times(o);
-  input.node_times = needs_times(o) || out.change.has_steps();
+  input.node_times = out.change.has_steps();
   CHAKRA_ASSIGN(sim::SimReport before, sim::simulate(whatif::copy_of(input)));
   out.change.take(before, &RunChange::Change::before_ps);
   out.changed = !o.changes.empty() || !o.network.empty() || !o.devices.device.empty();
   if (out.changed) {
-    CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, before, input, out));
+    CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, input, out));
     if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
     CHAKRA_ASSIGN(out.report, sim::simulate(whatif::copy_of(input)));
     out.report.devices = std::move(devices);

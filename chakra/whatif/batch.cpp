@@ -95,13 +95,13 @@ class Batch {
 
 }  // namespace
 
-Result<Reached> change_batch(std::string_view value, Situation& s) {
+Result<Reached> change_batch(std::string_view value, sim::SimInput& input) {
   double factor = 0;
   if (!parse_decimal(value, factor) || !(factor > 0 && factor <= kMostFactor))
     return fail(Code::usage, "whatif.rule.form",
                 fmt::format("{} is not a factor of the batch, above 0 and up to {:g}", quote(value), kMostFactor));
-  if (!s.input.matching) s.input.matching = match::match(s.input.job, s.input.groups);
-  return reached_something(Batch(s.input, factor).run(), "batch", value, "the job computes nothing");
+  if (!input.matching) input.matching = match::match(input.job, input.groups);
+  return reached_something(Batch(input, factor).run(), "batch", value, "the job computes nothing");
 }
 
 }  // namespace chakra::whatif

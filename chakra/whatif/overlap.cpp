@@ -30,10 +30,23 @@ trace::Edges with_edges(const Trace& t, const std::vector<NewEdge>& more) {
   });
 }
 
-/// Starts and ends in the run of the unchanged job.
-struct Ran {
-  const sim::SimReport& report;
-  const sim::NodeTimes& of(size_t rank) const { return report.times[report.ranks[rank].actor]; }
+/// Starts and ends of the nodes, every rank for itself.
+class Ran {
+ public:
+  static Result<Ran> of(const sim::SimInput& input) {
+    sim::SimInput run = copy_of(input);
+    run.node_times = true;
+    run.fold = run.decisive_path = false;
+    Ran ran;
+    CHAKRA_ASSIGN(ran.report_, sim::simulate(std::move(run)));
+    if (ran.report_.interrupted)
+      return fail(Code::interrupted, "sim.interrupted", "stopped before there was an answer");
+    return ran;
+  }
+  const sim::NodeTimes& of(size_t rank) const { return report_.times[report_.ranks[rank].actor]; }
+
+ private:
+  sim::SimReport report_;
 };
 
 // ---- off ------------------------------------------------------------------------------------------------
@@ -107,13 +120,12 @@ class Separator {
   std::vector<NodeId> since_;     ///< communications since then
 };
 
-Reached separate(Situation& s) {
-  if (!s.input.matching) s.input.matching = match::match(s.input.job, s.input.groups);
-  const Ran ran{s.before};
-  const auto begin = moving(s.input, ran);
+Reached separate(sim::SimInput& input, const Ran& ran) {
+  if (!input.matching) input.matching = match::match(input.job, input.groups);
+  const auto begin = moving(input, ran);
   Reached reached;
-  for (size_t r = 0; r < s.input.job.ranks.size(); ++r) {
-    Trace& t = s.input.job.ranks[r];
+  for (size_t r = 0; r < input.job.ranks.size(); ++r) {
+    Trace& t = input.job.ranks[r];
     const Separator separator(t, ran.of(r), begin[r]);
     if (separator.edges.empty()) continue;
     t.deps = with_edges(t, separator.edges);
@@ -180,14 +192,15 @@ Reached release(Trace& t, const sim::NodeTimes& times) {
 
 }  // namespace
 
-Result<Reached> change_overlap(std::string_view value, Situation& s) {
+Result<Reached> change_overlap(std::string_view value, sim::SimInput& input) {
   if (value != "on" && value != "off")
     return fail(Code::usage, "whatif.rule.form", fmt::format("--overlap is on or off, not {}", quote(value)));
-  if (value == "off") return reached_something(separate(s), "overlap", value, "no rank both computes and communicates");
+  CHAKRA_ASSIGN(const Ran ran, Ran::of(input));
+  if (value == "off")
+    return reached_something(separate(input, ran), "overlap", value, "no rank both computes and communicates");
   Reached all;
-  const Ran ran{s.before};
-  for (size_t r = 0; r < s.input.job.ranks.size(); ++r) {
-    const Reached reached = release(s.input.job.ranks[r], ran.of(r));
+  for (size_t r = 0; r < input.job.ranks.size(); ++r) {
+    const Reached reached = release(input.job.ranks[r], ran.of(r));
     all.nodes += reached.nodes;
     all.time_ps = add_saturated(all.time_ps, reached.time_ps);
   }

@@ -255,15 +255,15 @@ bool is_data_parallel(std::string_view name) {
 // `whatif.dp.groups` (1): groups that do not divide the ranks of the job into data-parallel replicas
 // `whatif.dp.span` (1): a group or message that joins several replicas beside the data-parallel groups
 // `whatif.dp.alone` (1): several replicas of a recorded job that has one, without a network
-Result<Reached> change_dp(std::string_view value, Situation& s) {
+Result<Reached> change_dp(std::string_view value, sim::SimInput& input) {
   const size_t colon = value.find(':');
   int64_t wanted = 0;
   if (!parse_decimal(value.substr(0, colon), wanted) || wanted < 1 || wanted > kMostReplicas)
     return fail(Code::usage, "whatif.rule.form",
                 fmt::format("{} is not of the form N or N:PATTERN, N a whole number from 1 to {}", quote(value),
                             kMostReplicas));
-  if (!s.input.matching) s.input.matching = match::match(s.input.job, s.input.groups);
-  Replicas replicas(s.input, wanted);
+  if (!input.matching) input.matching = match::match(input.job, input.groups);
+  Replicas replicas(input, wanted);
   CHAKRA_TRY(replicas.find(colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1)));
   return replicas.run();
 }

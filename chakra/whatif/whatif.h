@@ -111,21 +111,13 @@ Reached remove(sim::SimInput& input, const Selector& selector);
 
 // ---- changes ---------------------------------------------------------------------------------------
 
-/// What a change may look at.
-struct Situation {
-  sim::SimInput& input;          ///< the job, which it changes
-  const sim::SimReport& before;  ///< the unchanged job, with node times and unfolded
-  Findings& findings;
-};
-
 struct ChangeRow {
   std::string_view name;         ///< the option is --name
   std::string_view value;        ///< as --help calls it
   std::string_view description;  ///< what it does
   std::string_view assumes;
-  bool needs_times;  ///< of the unchanged job's nodes
   /// Errors: those of the value, and those of a rule that the job has nothing for (whatif.rule.nothing).
-  Result<Reached> (*apply)(std::string_view value, Situation& situation);
+  Result<Reached> (*apply)(std::string_view value, sim::SimInput& input);
 };
 /// In the order in which they are applied.
 extern const std::span<const ChangeRow> kChanges;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "chakra/net/change.h"
 #include "chakra/trace/testing/random_job.h"
 #include "chakra/trace/testing/small_job.h"
 
@@ -87,6 +88,33 @@ TEST(Sensitivity, TheSlopeIsTheDifferenceOfTwoSimulations) {
   RecordProperty("exceptions", exceptions);
 }
 
+TEST(Sensitivity, TheSlopeOfLinksIsTheDifferenceOfTwoSimulations) {
+  constexpr double kStep = 0.001, kTolerance = 0.01;
+  constexpr Picoseconds kRounding = 300;
+  Prng random(17);
+  int compared = 0;
+  for (int round = 0; round < rounds(); ++round) {
+    sim::SimInput in = random_input(random, true);
+    fix_algorithms(in);
+    const Picoseconds before = makespan(in);
+    const auto rows = link_rows(in);
+    ASSERT_TRUE(rows) << rows.error().message();
+    for (const Sensitivity::Row& row : *rows) {
+      const bool bandwidth = row.name.starts_with("bandwidth");
+      sim::SimInput less = copy_of(in), more = copy_of(in);
+      for (auto& [changed, part] : {std::pair(&less, 1 - kStep), std::pair(&more, 1 + kStep)})
+        changed->fabric = net::with_class(in.fabric, 0, bandwidth ? 1 / part : 1, bandwidth ? 1 : part);
+      const auto saved = static_cast<double>(before - makespan(less));
+      const auto lost = static_cast<double>(makespan(more) - before);
+      const double slope = kStep * static_cast<double>(row.on_path_ps);
+      EXPECT_GE(slope, std::min(saved, lost) * (1 - kTolerance) - kRounding) << round << " " << row.name;
+      EXPECT_LE(slope, std::max(saved, lost) * (1 + kTolerance) + kRounding) << round << " " << row.name;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, rounds());
+}
+
 TEST(Identity, AFactorOfOneChangesNothing) {
   Prng random(11);
   for (int round = 0; round < 20; ++round) {
@@ -104,14 +132,15 @@ TEST(Physics, NothingFasterMakesAJobSlower) {
   Prng random(13);
   int exceptions = 0, compared = 0;
   for (int round = 0; round < rounds(); ++round) {
-    const bool chained = round % 2 == 0;
-    const sim::SimInput in = random_input(random, chained);
+    const bool chained = round % 2 == 0, fixed = round % 4 < 2;
+    sim::SimInput in = random_input(random, chained);
+    if (fixed) fix_algorithms(in);
     const Picoseconds before = makespan(in);
     const auto expect_not_slower = [&](const sim::SimInput& faster, const char* what) {
       const Picoseconds after = makespan(faster);
       ++compared;
       exceptions += after > before + 100;
-      if (chained) EXPECT_LE(after, before + 100) << round << " " << what;  // a picosecond for each rounding
+      if (chained && fixed) EXPECT_LE(after, before + 100) << round << " " << what;  // a picosecond for each rounding
     };
     sim::SimInput wider = copy_of(in), nearer = copy_of(in), quicker = copy_of(in);
     wider.fabric.dimensions[0].gib_per_s *= 1.3;
@@ -121,6 +150,7 @@ TEST(Physics, NothingFasterMakesAJobSlower) {
     expect_not_slower(nearer, "less latency");
     expect_not_slower(quicker, "a faster device");
   }
+  // Queues take what is ready first (below), and an algorithm is chosen as if all members came together.
   EXPECT_LE(exceptions, compared / 20) << "of " << compared;
   RecordProperty("exceptions", exceptions);
 }
@@ -210,12 +240,9 @@ TEST(Rules, Names) {
 
 TEST(Rules, EachRefusesValuesOfAnotherForm) {
   sim::SimInput in = two_ranks();
-  const sim::SimReport before;
-  Findings findings;
-  Situation situation{in, before, findings};
   for (const ChangeRow& row : kChanges)
     for (const char* value : {"", "=", "nothing of the kind", "compute=", "compute=-1", "compute=nan", "=2", "9=2"}) {
-      const auto reached = row.apply(value, situation);
+      const auto reached = row.apply(value, in);
       EXPECT_FALSE(reached) << row.name << " " << value;
       if (!reached) EXPECT_TRUE(reached.error().tag.starts_with("whatif.")) << row.name << " " << value;
     }
