@@ -204,9 +204,9 @@ class Machine {
 
   std::string kineto() const {
     std::string out = fmt::format(
-        "{{\"schemaVersion\": 1, \"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, "
+        "{{\"schemaVersion\": 1, \"distributedInfo\": {{{}\"rank\": {}, "
         "\"world_size\": {}}}, \"baseTimeNanoseconds\": 1700000000000000000,\n\"traceEvents\": [",
-        o_.rank, o_.ranks);
+        o_.ranks > 1 ? "\"backend\": \"nccl\", " : "", o_.rank, o_.ranks);
     bool first = true;
     const auto event = [&](std::string_view cat, std::string_view name, int64_t pid, int64_t tid, int64_t start,
                            int64_t dur, const std::string& args) {
