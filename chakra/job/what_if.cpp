@@ -100,29 +100,6 @@ Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Find
   return rows;
 }
 
-Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, Findings& findings) {
-  sim::SimInput input;
-  CHAKRA_TRY(read_input(unchanged(o), input, findings));
-  if (input.classes) {
-    CHAKRA_ASSIGN(input.job, io::expand(*input.classes, o.path));
-    input.classes.reset();
-  }
-  const bool on_devices = input.system.target || input.system.roofline || !input.system.devices.empty();
-  if (on_devices && !o.devices.device.empty())
-    return fail(Code::usage, "cli.usage",
-                "--device and a system file that gives devices or a roofline exclude each other; put the devices into "
-                "the system file of one call, and compare two calls");
-  CHAKRA_TRY(bring_to_devices(input, findings));
-  if (o.from_network.empty()) {
-    if (input.job.ranks.empty())
-      return fail(Code::bad_input, "whatif.network",
-                  "the job has no ranks; --from-network FILE lets it run on a network");
-    input.fabric = any_fabric(input.job);
-    if (communicates(input.job)) CHAKRA_TRY(give_transfers(input, findings));
-  }
-  return input;
-}
-
 /// How long the job took by its recording.
 Result<std::optional<Picoseconds>> measured(const trace::TraceSet& job) {
   if (sim::JobReplay::possible(job)) {
@@ -132,6 +109,32 @@ Result<std::optional<Picoseconds>> measured(const trace::TraceSet& job) {
   if (job.ranks.size() != 1) return std::optional<Picoseconds>();
   const auto replay = sim::self_replay(job.ranks.front());
   return replay ? std::optional(replay->measured_ps) : std::nullopt;
+}
+
+/// The job as it was recorded, then on the devices of the system file.
+Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
+  sim::SimInput input;
+  CHAKRA_TRY(read_input(unchanged(o), input, out.findings));
+  if (input.classes) {
+    CHAKRA_ASSIGN(input.job, io::expand(*input.classes, o.path));
+    input.classes.reset();
+  }
+  const bool on_devices = input.system.target || input.system.roofline || !input.system.devices.empty();
+  if (on_devices && !o.devices.device.empty())
+    return fail(Code::usage, "cli.usage",
+                "--device and a system file that gives devices or a roofline exclude each other; put the devices into "
+                "the system file of one call, and compare two calls");
+  CHAKRA_ASSIGN(out.measured_ps, measured(input.job));
+  out.change = RunChange::of(input.job);
+  if (o.from_network.empty()) {
+    if (input.job.ranks.empty())
+      return fail(Code::bad_input, "whatif.network",
+                  "the job has no ranks; --from-network FILE lets it run on a network");
+    input.fabric = any_fabric(input.job);
+    if (communicates(input.job)) CHAKRA_TRY(give_transfers(input, out.findings));
+  }
+  CHAKRA_TRY(bring_to_devices(input, out.findings));
+  return input;
 }
 
 // `whatif.network.unchecked` (finding): the unchanged job has recorded transfers and the changed one those of a network
@@ -173,12 +176,10 @@ std::optional<double> WhatIf::error() const {
 Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   WhatIf out;
   out.path = o.path;
-  CHAKRA_ASSIGN(sim::SimInput input, read_unchanged(o, out.findings));
+  CHAKRA_ASSIGN(sim::SimInput input, read_unchanged(o, out));
   input.stop = stop;
   input.decisive_path = true;
   out.recorded_transfers = input.transfers.has_value();
-  CHAKRA_ASSIGN(out.measured_ps, measured(input.job));
-  out.change = RunChange::of(input.job);
   input.node_times = out.change.has_steps();
   CHAKRA_ASSIGN(sim::SimReport before, sim::simulate(whatif::copy_of(input)));
   out.change.take(before, &RunChange::Change::before_ps);
@@ -206,7 +207,9 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   if (o.sensitivity || (!out.changed && o.jitter.empty())) {
     CHAKRA_ASSIGN(out.sensitivity, whatif::sensitivity(input, out.report));
   }
-  out.findings.insert(out.findings.end(), out.report.findings.begin(), out.report.findings.end());
+  const bool network = !o.from_network.empty() || !o.network.empty();
+  for (const Finding& finding : out.report.findings)  // without a network its size is ours
+    if (network || finding.tag != "sim.rank.missing") out.findings.push_back(finding);
   return out;
 }
 
