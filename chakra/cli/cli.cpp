@@ -11,7 +11,7 @@ const std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 // Each has a file of its own.
 Syntax link_syntax(), check_syntax(), sim_syntax(), view_syntax(), import_syntax(), analyze_syntax(), diff_syntax(),
     gen_syntax(), calibrate_syntax(), info_syntax(), convert_syntax(), pack_syntax(), unpack_syntax(), list_syntax(),
-    doctor_syntax();
+    doctor_syntax(), whatif_syntax();
 
 constexpr CommandRow kCommandRows[] = {
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
@@ -22,6 +22,11 @@ constexpr CommandRow kCommandRows[] = {
     {"check", "Check each trace, and the traces of a job against each other", "chakra check traces/", check_syntax},
     {"sim", "Run a job on a described system",
      "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", sim_syntax},
+    {"whatif", "Change a job, or find out what less of each kind of time would save, and how far that is off",
+     "chakra whatif traces/                                         # where to spend money\n"
+     "chakra whatif traces/ --scale all_reduce=0.5 --speed 3=0.8    # several changes at once\n"
+     "chakra whatif traces/ --device H100-SXM --json answer.json",
+     whatif_syntax},
     {"view", "Write a timeline for ui.perfetto.dev, or a picture of a trace's graph",
      "chakra view traces/ -o timeline.json                          # what ran when\n"
      "chakra view trace.0.et -o graph.graphml                       # the graph, every node and edge\n"

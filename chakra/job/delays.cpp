@@ -4,30 +4,20 @@
 
 #include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
+#include "chakra/whatif/whatif.h"
 
 namespace chakra::job {
-namespace {
 
-/// The same run again; what only the caller's run is for (timeline, progress) is left out.
-sim::SimInput copy_of(const sim::SimInput& input) {
-  sim::SimInput copy;
-  for (const trace::Trace& t : input.job.ranks) copy.job.ranks.push_back(t);
-  copy.fabric = input.fabric;
-  copy.system = input.system;
-  copy.groups = input.groups;
-  copy.matching = input.matching;
-  copy.collectives = input.collectives;
-  copy.congestion = input.congestion;
-  copy.packets = input.packets;
-  copy.align_starts = input.align_starts;
-  copy.transfers = input.transfers;
-  copy.node_times = input.node_times;
-  copy.fold = input.fold;
-  copy.stop = input.stop;
-  return copy;
+RunChange RunChange::of(const trace::TraceSet& job) {
+  RunChange out;
+  const bool measured = sim::JobReplay::possible(job);
+  for (const trace::Trace& t : job.ranks) {
+    out.ranks.push_back({t.rank, {}, {}});
+    if (measured) out.steps.push_back(sim::find_steps(t));
+    if (measured) out.ranks.back().steps.resize(out.steps.back().names.size());
+  }
+  return out;
 }
-
-}  // namespace
 
 Result<DelayStudy> DelayStudy::begin(const std::vector<std::string>& delays, const std::string& path,
                                      sim::SimInput& input, Findings& findings) {
@@ -52,14 +42,9 @@ Result<DelayStudy> DelayStudy::begin(const std::vector<std::string>& delays, con
                                         rule.rank ? fmt::format(" of rank {}", *rule.rank) : "", quote(rule.pattern))));
     else if (rule.time_ps == 0) findings.push_back(no_effect(option, "the time is 0"));
   }
-  const bool measured = sim::JobReplay::possible(input.job);
-  for (const trace::Trace& t : input.job.ranks) {
-    study.ranks.push_back({t.rank, {}, {}});
-    if (measured) study.steps.push_back(sim::find_steps(t));
-    if (measured) study.ranks.back().steps.resize(study.steps.back().names.size());
-  }
-  input.node_times = input.node_times || measured;
-  CHAKRA_ASSIGN(const sim::SimReport before, sim::simulate(copy_of(input)));
+  static_cast<RunChange&>(study) = RunChange::of(input.job);
+  input.node_times = input.node_times || study.has_steps();
+  CHAKRA_ASSIGN(const sim::SimReport before, sim::simulate(whatif::copy_of(input)));
   study.take(before, &Change::before_ps);
   input.delays = std::move(found);
   return study;
@@ -67,10 +52,11 @@ Result<DelayStudy> DelayStudy::begin(const std::vector<std::string>& delays, con
 
 void DelayStudy::add(const sim::SimReport& report) { take(report, &Change::after_ps); }
 
-void DelayStudy::take(const sim::SimReport& report, Picoseconds Change::*when) {
+void RunChange::take(const sim::SimReport& report, Picoseconds Change::*when) {
   job.*when = report.makespan_ps;
   for (size_t i = 0; i < ranks.size() && i < report.ranks.size(); ++i) {  // both ascending, and of the same job
     const sim::RankReport& r = report.ranks[i];
+    CHAKRA_ASSERT(r.rank == ranks[i].rank);
     ranks[i].finish.*when = r.finish_ps;
     if (steps.empty() || r.actor >= report.times.size()) continue;
     const sim::NodeTimes& times = report.times[r.actor];

@@ -1,4 +1,5 @@
-// What delays of some nodes change: the same run without them and with them.
+// What delays of some nodes change: the same run without them and with them. RunChange is what any two runs of the same
+// ranks differ in.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 namespace chakra::job {
 
 /// By how much the job, its ranks and their steps change.
-struct DelayStudy {
+struct RunChange {
   struct Change {
     Picoseconds before_ps = 0, after_ps = 0;
     Picoseconds change() const { return after_ps - before_ps; }
@@ -18,13 +19,23 @@ struct DelayStudy {
   struct Rank {
     int64_t rank = 0;
     Change finish;
-    std::vector<Change> steps;  ///< parallel to those of DelayStudy::steps
+    std::vector<Change> steps;  ///< parallel to those of RunChange::steps
   };
-  std::vector<sim::DelayRule> rules;
-  std::vector<int64_t> nodes;  ///< that each rule delays
   Change job;
   std::vector<Rank> ranks;
   std::vector<sim::Steps> steps;  ///< parallel to ranks; empty where nothing was measured
+
+  /// The ranks of a job, and their steps where the job was measured. Cost: that of sim::find_steps.
+  static RunChange of(const trace::TraceSet& job);
+  bool has_steps() const { return !steps.empty(); }
+  /// A run of these ranks; of steps only where it has node times.
+  void take(const sim::SimReport& report, Picoseconds Change::*when);
+};
+
+/// What delays change.
+struct DelayStudy : RunChange {
+  std::vector<sim::DelayRule> rules;
+  std::vector<int64_t> nodes;  ///< that each rule delays
 
   /// Runs the job of `input` without delays, then puts the delays into `input` for the caller's run. A job by classes
   /// is written out. Findings: sim.option.no_effect for a rule that names no node. Errors: sim.delay, those of
@@ -33,9 +44,6 @@ struct DelayStudy {
                                   Findings& findings);
   /// The caller's run.
   void add(const sim::SimReport& report);
-
- private:
-  void take(const sim::SimReport& report, Picoseconds Change::*when);
 };
 
 }  // namespace chakra::job

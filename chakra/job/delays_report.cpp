@@ -19,14 +19,7 @@ std::string who(const sim::DelayRule& rule) {
   return rule.rank ? fmt::format("rank {}: {}", *rule.rank, rule.pattern) : rule.pattern;
 }
 
-/// "+144.6 ms (+56.48 %)".
-std::string signed_text(Picoseconds change, Picoseconds before) {
-  const std::string time = fmt::format("{}{}", change > 0 ? "+" : "", show_time(change));
-  if (before == 0) return time;
-  return fmt::format("{} ({:+.2f} %)", time, 100 * static_cast<double>(change) / static_cast<double>(before));
-}
-
-Json to_json(const DelayStudy::Change& change, Json json) {
+Json to_json(const RunChange::Change& change, Json json) {
   json["before_ps"] = change.before_ps;
   json["after_ps"] = change.after_ps;
   json["change_ps"] = change.change();
@@ -47,19 +40,27 @@ Table rule_table(const DelayStudy& study) {
   return table;
 }
 
-Table change_table(const DelayStudy& study) {
+}  // namespace
+
+std::string signed_text(Picoseconds change, Picoseconds before) {
+  const std::string time = fmt::format("{}{}", change > 0 ? "+" : "", show_time(change));
+  if (before == 0) return time;
+  return fmt::format("{} ({:+.2f} %)", time, 100 * static_cast<double>(change) / static_cast<double>(before));
+}
+
+Table change_table(const RunChange& study) {
   Table table{"",
               {{"predicted", Table::Kind::text},
                {"before", Table::Kind::time_ps},
                {"after", Table::Kind::time_ps},
                {"change", Table::Kind::text}},
               {}};
-  const auto add = [&](std::string label, const DelayStudy::Change& c) {
+  const auto add = [&](std::string label, const RunChange::Change& c) {
     table.rows.push_back({std::move(label), c.before_ps, c.after_ps, signed_text(c.change(), c.before_ps)});
   };
   add("job", study.job);
   struct Most {
-    const DelayStudy::Change* change;
+    const RunChange::Change* change;
     int64_t rank;
   };
   std::map<std::string_view, Most> most;
@@ -67,7 +68,7 @@ Table change_table(const DelayStudy& study) {
   for (size_t i = 0; i < study.ranks.size(); ++i) {
     add(fmt::format("rank {}", study.ranks[i].rank), study.ranks[i].finish);
     for (size_t s = 0; s < study.ranks[i].steps.size(); ++s) {
-      const DelayStudy::Change& change = study.ranks[i].steps[s];
+      const RunChange::Change& change = study.ranks[i].steps[s];
       if (change.before_ps == 0 && change.after_ps == 0) continue;
       const auto [known, added] = most.try_emplace(study.steps[i].names[s], Most{&change, study.ranks[i].rank});
       if (added) names.push_back(known->first);
@@ -80,15 +81,8 @@ Table change_table(const DelayStudy& study) {
   return table;
 }
 
-}  // namespace
-
-table::Json to_json(const DelayStudy& study) {
-  Json rules = Json::array(), ranks = Json::array();
-  for (size_t r = 0; r < study.rules.size(); ++r)
-    rules.push_back({{"rank", study.rules[r].rank ? Json(*study.rules[r].rank) : Json(nullptr)},
-                     {"pattern", study.rules[r].pattern},
-                     {"time_ps", study.rules[r].time_ps},
-                     {"nodes", study.nodes[r]}});
+table::Json to_json(const RunChange& study) {
+  Json ranks = Json::array();
   for (size_t i = 0; i < study.ranks.size(); ++i) {
     Json steps = Json::array();
     for (size_t s = 0; s < study.ranks[i].steps.size(); ++s)
@@ -97,8 +91,20 @@ table::Json to_json(const DelayStudy& study) {
     rank["steps"] = std::move(steps);
     ranks.push_back(std::move(rank));
   }
-  Json json = to_json(study.job, {{"rules", std::move(rules)}});
+  Json json = to_json(study.job, Json::object());
   json["ranks"] = std::move(ranks);
+  return json;
+}
+
+table::Json to_json(const DelayStudy& study) {
+  Json rules = Json::array();
+  for (size_t r = 0; r < study.rules.size(); ++r)
+    rules.push_back({{"rank", study.rules[r].rank ? Json(*study.rules[r].rank) : Json(nullptr)},
+                     {"pattern", study.rules[r].pattern},
+                     {"time_ps", study.rules[r].time_ps},
+                     {"nodes", study.nodes[r]}});
+  Json json = to_json(static_cast<const RunChange&>(study));
+  json["rules"] = std::move(rules);
   return json;
 }
 

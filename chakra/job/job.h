@@ -23,3 +23,4 @@
 #include "chakra/job/simulate.h"      // IWYU pragma: export
 #include "chakra/job/summarize.h"     // IWYU pragma: export
 #include "chakra/job/view.h"          // IWYU pragma: export
+#include "chakra/job/what_if.h"       // IWYU pragma: export

@@ -15,6 +15,7 @@
 #include "chakra/net/net.h"
 #include "chakra/recording/recording.h"
 #include "chakra/view/view.h"
+#include "chakra/whatif/whatif.h"
 
 namespace chakra::job {
 
@@ -36,6 +37,20 @@ void add_formats(Table& table, const Rows& rows) {
 }
 
 Table analyses() { return list_rows("analysis", analyze::kAnalyses); }
+Table changes() {
+  Table table = columns({"change", "value", "what it does", "what it assumes"});
+  for (const whatif::ChangeRow& row : whatif::kChanges)
+    table.rows.push_back(
+        {std::string(row.name), std::string(row.value), std::string(row.description), std::string(row.assumes)});
+  return table;
+}
+Table distributions() { return list_rows("distribution", whatif::kDistributions); }
+Table times() {
+  Table table = list_rows("kind of time", whatif::kKinds);
+  for (const whatif::SumRow& row : whatif::kSums)
+    table.rows.push_back({std::string(row.name), std::string(row.description)});
+  return table;
+}
 Table checks() { return list_rows("check", check::kRules); }
 Table edges() { return list_rows("edge kind", trace::kEdgeKinds); }
 Table policies() { return list_rows("policy", feed::kPolicies); }
@@ -111,8 +126,10 @@ Table work() {
 constexpr KindRow kKindRows[] = {
     {"analyses", "answers of 'chakra analyze'", analyses},
     {"blocks", "what models of 'chakra gen step' are made of", blocks},
+    {"changes", "changes of 'chakra whatif'", changes},
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
+    {"distributions", "of 'chakra whatif --jitter'", distributions},
     {"edges", "why a node waits for another", edges},
     {"formats", "files that can be read or written", formats},
     {"models", "models of 'chakra gen step --model'", models},
@@ -120,6 +137,7 @@ constexpr KindRow kKindRows[] = {
     {"presets", "models on ranks: 'chakra gen step --preset'", presets},
     {"routing", "which of several shortest routes messages take", routings},
     {"schedules", "pipeline schedules of 'chakra gen step'", schedules},
+    {"times", "kinds of time of 'chakra whatif'", times},
     {"topologies", "networks of 'chakra sim'", topologies},
     {"work", "operators of recordings: how their operations and bytes are counted", work},
 };

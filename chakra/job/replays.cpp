@@ -54,13 +54,6 @@ void drop_texts(trace::Trace& t) {
   trace::assert_whole(t);
 }
 
-/// One switch for all ranks: a run whose transfers are given asks it for nothing but its size.
-net::Fabric any_fabric(const trace::TraceSet& job) {
-  net::Fabric fabric;
-  fabric.dimensions.push_back({net::TopologyKind::switch_, std::max<int64_t>(2, job.ranks.back().rank + 1), 1, 0});
-  return fabric;
-}
-
 Result<void> give_transfers(const RecordingOptions& o, sim::SimInput& input, Findings& findings) {
   constexpr std::string_view kOption = "--transfers recorded";
   if (!input.matching) input.matching = match::match(input.job, input.groups);
@@ -82,6 +75,12 @@ Result<void> give_transfers(const RecordingOptions& o, sim::SimInput& input, Fin
 }
 
 }  // namespace
+
+net::Fabric any_fabric(const trace::TraceSet& job) {
+  net::Fabric fabric;
+  fabric.dimensions.push_back({net::TopologyKind::switch_, std::max<int64_t>(2, job.ranks.back().rank + 1), 1, 0});
+  return fabric;
+}
 
 void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& findings) {
   const int64_t reference = main_reference(times.clocks);

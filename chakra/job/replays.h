@@ -16,6 +16,9 @@ void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& 
 /// Findings: sim.job.not_replayed, and those of sim::replay_recorded and sim::JobReplay.
 std::optional<sim::JobReplay> replay_linked(trace::TraceSet&& job, Findings& findings);
 
+/// One switch for all ranks: a run whose transfers are given asks it for nothing but its size. Requires a rank.
+net::Fabric any_fabric(const trace::TraceSet& job);
+
 struct RecordingOptions {
   std::string path;  ///< of the job
   bool compat = false, align_starts = false, recorded_transfers = false;

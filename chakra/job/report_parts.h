@@ -17,10 +17,18 @@ namespace chakra::job {
 table::Report::Rows rows_of(const sim::JobReplay& replay);
 table::Json to_json(const sim::JobReplay& replay, std::string_view unit);
 
+// What two runs differ in.
+/// "+144.6 ms (+56.48 %)".
+std::string signed_text(Picoseconds change, Picoseconds before);
+/// The job, its ranks, and of each step the rank where it changes most.
+table::Table change_table(const RunChange& change);
+/// `before_ps`, `after_ps`, `change_ps`, `ranks[]`.
+table::Json to_json(const RunChange& change);
+
 // What delays change.
 /// A line with the change of the total, the rules, and what changes; of each step the rank where it changes most.
 void add_parts(const DelayStudy& study, table::Report& report);
-/// `rules[]`, `before_ps`, `after_ps`, `change_ps`, `ranks[]`.
+/// That of the change, and `rules[]`.
 table::Json to_json(const DelayStudy& study);
 
 // Devices.

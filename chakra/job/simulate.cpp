@@ -9,6 +9,7 @@
 #include "chakra/job/no_effect.h"
 #include "chakra/job/ranks.h"
 #include "chakra/job/replays.h"
+#include "chakra/job/simulate_input.h"
 
 namespace chakra::job {
 namespace {
@@ -71,19 +72,6 @@ Result<void> check_before(const SimulateOptions& o, sim::SimInput& input) {
               {o.path});
 }
 
-Result<void> use_devices(const DeviceOptions& options, bool native, device::System& system) {
-  if (!native && !(options.device.empty() && options.from_device.empty() && options.unrecorded.empty()))
-    return fail(Code::usage, "cli.usage", "--device, --from-device and --unrecorded are for the native mode");
-  system.keep_unrecorded = options.unrecorded == "keep";
-  if (!options.device.empty()) {
-    CHAKRA_ASSIGN(system.target, device::find_or_load(options.device));
-  }
-  if (!options.from_device.empty()) {
-    CHAKRA_ASSIGN(system.recorded, device::find_or_load(options.from_device));
-  }
-  return {};
-}
-
 /// --routing instead of what the network file says.
 Result<void> set_routing(const SimulateOptions& o, net::Fabric& fabric, Findings& findings) {
   const bool asked = !o.routing.empty();
@@ -114,8 +102,10 @@ Result<void> check_options(const SimulateOptions& o) {
 
 /// The network, the system and all else that is said beside the job.
 Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Findings& findings) {
-  CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
-  CHAKRA_TRY(set_routing(o, input.fabric, findings));
+  if (!o.network.empty()) {
+    CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
+    CHAKRA_TRY(set_routing(o, input.fabric, findings));
+  }
   if (o.compat && !input.fabric.fits.empty())
     findings.push_back({"sim.fitted.not_used", Severity::warning, -1, -1,
                         "ASTRA-sim knows no measured 'collectives': the network file's have no effect"});
@@ -185,6 +175,27 @@ Result<sim::SimReport> simulate_as_astra(const SimulateOptions& o, sim::SimInput
 
 }  // namespace
 
+Result<void> use_devices(const DeviceOptions& options, bool native, device::System& system) {
+  if (!native && !(options.device.empty() && options.from_device.empty() && options.unrecorded.empty()))
+    return fail(Code::usage, "cli.usage", "--device, --from-device and --unrecorded are for the native mode");
+  system.keep_unrecorded = options.unrecorded == "keep";
+  if (!options.device.empty()) {
+    CHAKRA_ASSIGN(system.target, device::find_or_load(options.device));
+  }
+  if (!options.from_device.empty()) {
+    CHAKRA_ASSIGN(system.recorded, device::find_or_load(options.from_device));
+  }
+  return {};
+}
+
+Result<match::GroupTable> read_input(const SimulateOptions& o, sim::SimInput& input, Findings& findings) {
+  CHAKRA_TRY(read_system(o, input, findings));
+  match::GroupTable groups = input.groups;
+  CHAKRA_TRY(read_traces(o, input, findings));
+  CHAKRA_TRY(set_options(o, input));
+  return groups;
+}
+
 Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hooks) {
   CHAKRA_TRY(check_options(o));
   sim::SimInput input;
@@ -192,10 +203,7 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   result.path = o.path;
   result.compat = o.compat;
   Findings findings;
-  CHAKRA_TRY(read_system(o, input, findings));
-  const match::GroupTable groups = input.groups;
-  CHAKRA_TRY(read_traces(o, input, findings));
-  CHAKRA_TRY(set_options(o, input));
+  CHAKRA_ASSIGN(const match::GroupTable groups, read_input(o, input, findings));
   Custom custom;
   if (o.compat) {
     CHAKRA_ASSIGN(custom, read_custom_collectives(input.system));

@@ -5,12 +5,7 @@
 #include <algorithm>
 
 namespace chakra::net {
-namespace {
-
-/// Ranks times the devices that pass messages on: what ways between them there are to keep, at 32 bytes each.
-constexpr int64_t kMostWays = int64_t{1} << 26;
-
-}  // namespace
+namespace {}  // namespace
 
 double bytes_per_s(double gib_per_s) { return Dimension{.gib_per_s = gib_per_s}.bytes_per_s(); }
 Picoseconds latency_ps(double ns) { return Dimension{.latency_ns = ns}.latency_ps(); }

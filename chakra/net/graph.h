@@ -14,6 +14,9 @@
 
 namespace chakra::net {
 
+/// Ranks times the devices that pass messages on: what ways between them there are to keep, at 32 bytes each.
+inline constexpr int64_t kMostWays = int64_t{1} << 26;
+
 struct Graph {
   std::string title = "graph";  ///< the name of the shape that built it
   int64_t ranks = 0;

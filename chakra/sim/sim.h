@@ -52,7 +52,15 @@ struct SimInput {
   /// ranks of `job` or `classes`, which are then not folded.
   std::optional<Transfers> transfers;
   std::optional<Delays> delays;  ///< of nodes of `job`, whose ranks are then not folded
-  bool node_times = false;       ///< fill SimReport::times
+  /// Communication that the network prices takes this much of its time: of a collective each round, of a message
+  /// latency and bytes. By rank of `job`, which is then not folded, and row of Trace::comms; the same for all that take
+  /// part. Empty: all of its time. Requires the congestion `closed`.
+  std::vector<std::vector<double>> transfer_factors;
+  /// Of a collective that the network prices, the critical path goes on with the member whose arrival decided its end,
+  /// which need not be the last one: then the path's times are slopes. Of the congestion `closed`.
+  bool decisive_path = false;
+  std::vector<net::Fabric> other_fabrics = {};  ///< for SimReport::path_longer; of the congestion `closed`
+  bool node_times = false;                      ///< fill SimReport::times
   bool fold = true;  ///< simulate ranks that nothing tells apart once (closed only: links are shared by all)
   std::vector<Wait>* waits = nullptr;             ///< filled where the run ends with sim.stuck
   const std::atomic<bool>* stop = nullptr;        ///< end early when it becomes true, with what there is
@@ -159,7 +167,9 @@ struct PathPiece {
     storage
   } kind = Kind::lag;
   int64_t rank = 0;
-  uint64_t node = 0;  ///< id in the rank's trace
+  uint64_t node = 0;                   ///< id in the rank's trace
+  uint32_t actor = 0;                  ///< into SimReport::actors
+  trace::NodeId row = trace::kNoNode;  ///< in the actor's trace
   std::string name;
   std::string group;  ///< of a collective
   std::string tier;   ///< of storage
@@ -179,7 +189,10 @@ struct SimReport {
   std::vector<LinkReport> links;         ///< those that carried something; none in closed form
   std::vector<TierReport> tiers;         ///< those that were used, as the system has them; native mode
   std::vector<PathPiece> critical_path;  ///< from time 0 to the makespan; native mode
-  bool interrupted = false;              ///< what there was when it was stopped; finishes are those so far
+  /// For each of SimInput::other_fabrics, by how much longer the critical path is there: its transfers are priced
+  /// there, and all that take part in them come when they did here.
+  std::vector<Picoseconds> path_longer;
+  bool interrupted = false;  ///< what there was when it was stopped; finishes are those so far
   uint64_t events = 0;
   std::vector<NodeTimes> times;  ///< per actor, where they are asked for
   table::Timeline timeline;

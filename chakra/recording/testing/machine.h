@@ -17,8 +17,14 @@
 namespace chakra::recording::testing {
 
 struct MachineOptions {
+  int rank = 0, ranks = 1;       ///< of a job; each rank is a machine
   double device_scale = 1;       ///< kernels and copies take this much of their time
   bool scale_unrecorded = true;  ///< those that are not recorded, too
+  double host_scale = 1;         ///< the host takes this much of its time
+  bool name_thirds = false;      ///< every third kernel that a program gives no name is called third_kernel
+  std::string named;             ///< kernels of this name ...
+  double named_scale = 1;        ///< ... take this much of their time
+  bool named_dropped = false;    ///< ... or do not run, though the host launches them
   int64_t launch_latency_ns = 1'600;
   int64_t dispatch_gap_ns = 1'100;
   int64_t graph_latency_ns = 14'000;
@@ -51,7 +57,7 @@ class Machine {
   void annotation(const std::string& name, const std::function<void()>& body) { op(name, body, true); }
 
   /// Host work of a random duration.
-  void work(int64_t least, int64_t most) { now_ += host_.between(least, most); }
+  void work(int64_t least, int64_t most) { now_ += host(least, most); }
   int64_t choose(int64_t least, int64_t most) { return host_.between(least, most); }
 
   /// Launches and waits are for this device from now on.
@@ -60,24 +66,46 @@ class Machine {
   /// Launches a kernel of a random duration. One that fills the device lets nothing else begin while
   /// it runs.
   void launch(int64_t stream, int64_t least, int64_t most, bool fills_device = false,
-              const char* name = "some_kernel") {
+              std::string_view name = kSomeKernel) {
+    if (o_.name_thirds && name == kSomeKernel && ++unnamed_ % 3 == 0) name = "third_kernel";
     const int64_t begin = now_;
     wait_for_room(stream);
-    now_ += host_.between(3'000, 6'000);
+    now_ += host(3'000, 6'000);
     const int64_t correlation = call("cudaLaunchKernel", begin, now_);
+    const int64_t earliest = now_ + latency(), time = scaled(device_.between(least, most));
+    const bool is_named = o_.named == name;
+    if (is_named && o_.named_dropped) return void(gap());  // drawn as if it ran
     const int64_t end =
-        enqueue("kernel", name, stream, correlation, now_ + latency(), scaled(device_.between(least, most)));
+        enqueue("kernel", name, stream, correlation, earliest, is_named ? part(time, o_.named_scale) : time);
     if (fills_device) full_until_[on_device_] = end;
   }
 
   /// Another thread does `body` while this one waits, in no operator; each hand-over takes a while.
   void on_thread(int64_t thread, const std::function<void()>& body) {
     const int64_t caller = thread_;
-    now_ += host_.between(10'000, 20'000);
+    now_ += host(10'000, 20'000);
     thread_ = thread;
     body();
     thread_ = caller;
-    now_ += host_.between(10'000, 20'000);
+    now_ += host(10'000, 20'000);
+  }
+
+  /// Launches the kernel of an all-reduce of all ranks and returns when it begins, which is when this rank has come.
+  int64_t launch_all_reduce(int64_t stream, int64_t bytes) {
+    const int64_t begin = now_;
+    now_ += host(3'000, 6'000);
+    const int64_t correlation = call("cudaLaunchKernel", begin, now_);
+    enqueue("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", stream, correlation, now_ + latency(),
+            0);
+    device_ops_.back().all_reduce_bytes = bytes;
+    return device_ops_.back().start;
+  }
+  /// The all-reduce that was launched last on this rank ends.
+  void end_all_reduce(int64_t stream, int64_t end) {
+    DeviceOp& op = device_ops_.back();
+    op.dur = end - op.start;
+    stream_of(stream).end = end;
+    stream_of(stream).ends.back() = end;
   }
 
   struct GraphNode {
@@ -88,7 +116,7 @@ class Machine {
   /// Launches a graph: its first kernels begin a while after the call began.
   void launch_graph(const std::vector<GraphNode>& nodes) {
     const int64_t begin = now_;
-    now_ += host_.between(20'000, 30'000);
+    now_ += host(20'000, 30'000);
     const int64_t correlation = call("cudaGraphLaunch", begin, now_);
     const int64_t earliest = begin + o_.graph_latency_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns);
     std::vector<int64_t> ends;
@@ -105,12 +133,12 @@ class Machine {
 
   void record_event(int64_t event, int64_t stream) {
     const int64_t begin = now_;
-    now_ += host_.between(500, 1'000);
+    now_ += host(500, 1'000);
     events_[event] = {stream, call("cudaEventRecord", begin, now_), last_end(stream)};
   }
   void wait_event(int64_t event, int64_t stream) {
     const int64_t begin = now_;
-    now_ += host_.between(500, 1'000);
+    now_ += host(500, 1'000);
     const int64_t correlation = call("cudaStreamWaitEvent", begin, now_);
     Stream& s = stream_of(stream);
     if (events_[event].end) s.not_before = std::max(s.not_before.value_or(0), *events_[event].end + gap());
@@ -131,11 +159,11 @@ class Machine {
   /// A copy to pageable memory: the call returns when the copy has ended.
   void copy_to_host(int64_t stream, int64_t least, int64_t most) {
     const int64_t begin = now_;
-    now_ += host_.between(3'000, 6'000);
+    now_ += host(3'000, 6'000);
     const int64_t correlation = next_correlation_++;
     const int64_t end = enqueue("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", stream, correlation, now_ + latency(),
                                 scaled(device_.between(least, most)));
-    now_ = end + host_.between(3'000, 6'000);
+    now_ = end + host(3'000, 6'000);
     calls_.push_back({"cudaMemcpyAsync", begin, now_, correlation, thread_});
   }
 
@@ -143,24 +171,24 @@ class Machine {
   /// returns a little before the copy ends.
   void copy_from_host(int64_t stream, int64_t least, int64_t most) {
     const int64_t begin = now_;
-    now_ += host_.between(3'000, 6'000);
+    now_ += host(3'000, 6'000);
     const int64_t correlation = next_correlation_++;
     enqueue("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", stream, correlation, now_ + latency(),
             scaled(device_.between(least, most)));
-    now_ = device_ops_.back().start + host_.between(least / 3, least / 2);
+    now_ = device_ops_.back().start + host(least / 3, least / 2);
     calls_.push_back({"cudaMemcpyAsync", begin, now_, correlation, thread_});
   }
 
   /// A wait that nothing records: inside an operator, until the stream has nothing left to do.
   void wait_silently(int64_t stream) {
     if (const auto end = last_end(stream); end && *end > now_) now_ = *end;
-    now_ += host_.between(2'000, 4'000);
+    now_ += host(2'000, 4'000);
   }
 
   /// The CPU reads memory until the last kernel of a stream has written it, `percent` of its time after it began.
   void spin(int64_t stream, int64_t percent) {
     const Stream& s = stream_of(stream);
-    now_ = std::max(now_, s.start + (*s.end - s.start) * percent / 100) + host_.between(200, 500);
+    now_ = std::max(now_, s.start + (*s.end - s.start) * percent / 100) + host(200, 500);
     ++spins_;
   }
 
@@ -175,10 +203,10 @@ class Machine {
   }
 
   std::string kineto() const {
-    std::string out =
-        "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 0, \"world_size\": 1}, \"baseTimeNanoseconds\": "
-        "1700000000000000000,\n"
-        "\"traceEvents\": [";
+    std::string out = fmt::format(
+        "{{\"schemaVersion\": 1, \"distributedInfo\": {{{}\"rank\": {}, "
+        "\"world_size\": {}}}, \"baseTimeNanoseconds\": 1700000000000000000,\n\"traceEvents\": [",
+        o_.ranks > 1 ? "\"backend\": \"nccl\", " : "", o_.rank, o_.ranks);
     bool first = true;
     const auto event = [&](std::string_view cat, std::string_view name, int64_t pid, int64_t tid, int64_t start,
                            int64_t dur, const std::string& args) {
@@ -198,8 +226,8 @@ class Machine {
             fmt::format("\"cbid\": 211, \"correlation\": {}", c.correlation));
     for (const DeviceOp& d : device_ops_)
       event(d.category, d.name, d.device, d.stream, d.start, d.dur,
-            fmt::format("\"device\": {}, \"context\": 1, \"stream\": {}, \"correlation\": {}", d.device, d.stream,
-                        d.correlation));
+            fmt::format("\"device\": {}, \"context\": 1, \"stream\": {}, \"correlation\": {}{}", d.device, d.stream,
+                        d.correlation, all_reduce_args(d)));
     for (const Sync& s : syncs_)
       event("cuda_sync", s.kind, s.device, s.stream, s.start, s.dur,
             fmt::format("\"cuda_sync_kind\": \"{}\", \"stream\": {}, \"correlation\": {}, \"wait_on_stream\": {}, "
@@ -251,6 +279,7 @@ class Machine {
   struct DeviceOp {
     std::string category, name;
     int64_t device, stream, correlation, start, dur;
+    int64_t all_reduce_bytes = 0;
   };
   struct Sync {
     std::string kind;
@@ -267,10 +296,21 @@ class Machine {
     std::optional<int64_t> end;
   };
 
+  std::string all_reduce_args(const DeviceOp& op) const {
+    if (op.all_reduce_bytes == 0) return "";
+    std::string ranks;
+    for (int r = 0; r < o_.ranks; ++r) ranks += fmt::format("{}{}", r > 0 ? ", " : "", r);
+    return fmt::format(
+        ", \"Collective name\": \"allreduce\", \"In msg nelems\": {0}, \"Out msg nelems\": {0}, \"Group size\": {1}, "
+        "\"dtype\": \"Float\", \"Process Group Name\": \"0\", \"Process Group Ranks\": \"[{2}]\"",
+        op.all_reduce_bytes / 4, o_.ranks, ranks);
+  }
   static std::string us(int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
   int64_t latency() { return o_.launch_latency_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns); }
   int64_t gap() { return o_.dispatch_gap_ns + jitter_.between(-o_.jitter_ns, o_.jitter_ns); }
-  int64_t scaled(int64_t ns) const { return static_cast<int64_t>(static_cast<double>(ns) * o_.device_scale); }
+  static int64_t part(int64_t ns, double scale) { return static_cast<int64_t>(static_cast<double>(ns) * scale); }
+  int64_t scaled(int64_t ns) const { return part(ns, o_.device_scale); }
+  int64_t host(int64_t least, int64_t most) { return part(host_.between(least, most), o_.host_scale); }
   void wait_for_room(int64_t stream) {
     const std::vector<int64_t>& ends = stream_of(stream).ends;
     if (ends.size() >= o_.queue_limit) now_ = std::max(now_, ends[ends.size() - o_.queue_limit]);
@@ -282,7 +322,7 @@ class Machine {
     calls_.push_back({name, begin, end, next_correlation_, thread_});
     return next_correlation_++;
   }
-  int64_t enqueue(const char* category, const char* name, int64_t stream, int64_t correlation, int64_t earliest,
+  int64_t enqueue(const char* category, std::string_view name, int64_t stream, int64_t correlation, int64_t earliest,
                   int64_t dur) {
     Stream& s = stream_of(stream);
     // Drawn whether it matters or not: the same program, the same numbers.
@@ -296,7 +336,7 @@ class Machine {
     s.start = start;
     s.end = start + dur;
     s.ends.push_back(start + dur);
-    device_ops_.push_back({category, name, on_device_, stream, correlation, start, dur});
+    device_ops_.push_back({category, std::string(name), on_device_, stream, correlation, start, dur, 0});
     return start + dur;
   }
   void sync(const char* kind, int64_t correlation, int64_t begin, int64_t end, int64_t stream, int64_t source_stream,
@@ -305,7 +345,7 @@ class Machine {
   }
   void blocking(const char* name, const char* kind, int64_t stream, std::optional<int64_t> until) {
     const int64_t begin = now_;
-    const int64_t returning = host_.between(2'000, 4'000);
+    const int64_t returning = host(2'000, 4'000);
     now_ = std::max(now_, until.value_or(0)) + returning;
     const int64_t correlation = call(name, begin, now_);
     if (o_.record_syncs) sync(kind, correlation, begin, now_, stream, -1, -1);
@@ -320,7 +360,8 @@ class Machine {
   std::vector<Call> calls_;
   std::vector<DeviceOp> device_ops_;
   std::vector<Sync> syncs_;
-  int64_t on_device_ = 0, spins_ = 0, unrecorded_ = 0;
+  static constexpr std::string_view kSomeKernel = "some_kernel";
+  int64_t on_device_ = 0, spins_ = 0, unrecorded_ = 0, unnamed_ = 0;
   std::map<std::pair<int64_t, int64_t>, Stream> streams_;  ///< by device and number
   std::map<int64_t, int64_t> full_until_;                  ///< by device
   std::map<int64_t, Event> events_;

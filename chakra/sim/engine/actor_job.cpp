@@ -111,8 +111,10 @@ void find_places(ActorJob& job) {
 }  // namespace
 
 Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report) {
+  CHAKRA_ASSERT((in.transfer_factors.empty() && !in.decisive_path) || in.congestion == Congestion::closed);
   CHAKRA_TRY(begin_as_recorded(in, report.findings));
-  const bool whole = !in.fold || in.transfers || in.delays || in.congestion != Congestion::closed;
+  const bool whole =
+      !in.fold || in.transfers || in.delays || !in.transfer_factors.empty() || in.congestion != Congestion::closed;
   CHAKRA_TRY(check_job(in, report.findings));
   CHAKRA_TRY(check_fabric(in, report.findings));
   in.system.use_roofline();

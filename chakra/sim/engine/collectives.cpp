@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "chakra/base/times.h"
+
 namespace chakra::sim {
 
 using trace::CommType;
@@ -77,14 +79,19 @@ void Collectives::price(uint32_t id, uint32_t a, NodeId n) {
   const Folded::Group& group = run_.job.group_of(c);
   const GroupPlaces& places = run_.job.places[c.group];
   const coll::Operation op = operations_.of(c, a, n);
-  if (state.first == state.last) {
+  const double factor = run_.transfer_factor(a, n);
+  if (state.first == state.last || factor == 0) {
     const std::vector<Picoseconds>& after = run_.prices.together(group.shape, op);
-    for (uint32_t m = 0; m < c.members.size(); ++m) end_member(id, m, add_saturated(now, after[places.first_place[m]]));
+    for (uint32_t m = 0; m < c.members.size(); ++m)
+      end_member(id, m, add_saturated(now, times(after[places.first_place[m]], factor)));
     return;
   }
+  // Where every cost is `factor` of its own, the arrivals are 1 / factor as far apart beside the costs.
   ends_.resize(group.ranks.size());
-  for (size_t p = 0; p < ends_.size(); ++p) ends_[p] = state.arrival[places.member_at[p]];
+  for (size_t p = 0; p < ends_.size(); ++p)
+    ends_[p] = times(state.arrival[places.member_at[p]] - state.first, 1 / factor);
   run_.prices.run(group.shape, op, ends_);
+  for (Picoseconds& end : ends_) end = add_saturated(state.first, times(end, factor));
   for (uint32_t m = 0; m < c.members.size(); ++m)
     end_member(id, m, std::max(now, ends_[places.first_place[m]]));  // none leaves before the last has come
 }

@@ -8,6 +8,7 @@
 #include "chakra/sim/engine/messages.h"
 #include "chakra/sim/engine/packet_count.h"
 #include "chakra/sim/engine/path.h"
+#include "chakra/sim/engine/reprice.h"
 #include "chakra/sim/engine/run.h"
 #include "chakra/sim/engine/standstill.h"
 #include "chakra/sim/engine/summary.h"
@@ -244,6 +245,7 @@ class Engine {
     summarize(run_, collectives_.totals());
     tiers_.summarize();
     if (!out.interrupted) out.critical_path = find_critical_path(run_, messages_);
+    if (!run_.in.other_fabrics.empty()) out.path_longer = reprice_path(run_);
     if (timeline_) timeline_->finish();
     if (run_.in.node_times)
       for (Actor& actor : run_.actors) out.times.push_back(std::move(actor.times));

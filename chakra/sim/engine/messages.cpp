@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "chakra/base/times.h"
+
 namespace chakra::sim {
 namespace {
 
@@ -45,9 +47,11 @@ Result<void> Messages::send(uint32_t a, NodeId n) {
     return {};
   }
   const net::Path path = fabric.alone(t.rank, to);
-  const Picoseconds left = add_saturated(agenda.now, net::serialization(message.bytes, path.bytes_per_s));
+  const double factor = run_.transfer_factor(a, n);
+  const Picoseconds left =
+      add_saturated(agenda.now, times(net::serialization(message.bytes, path.bytes_per_s), factor));
   m.there = true;
-  m.arrival = add_saturated(left, path.latency_ps);
+  m.arrival = add_saturated(left, times(path.latency_ps, factor));
   agenda.end_at(a, n, left);
   deliver(id);
   return {};

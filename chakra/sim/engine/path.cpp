@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "chakra/sim/engine/collective_ends.h"
+
 namespace chakra::sim {
 namespace {
 
@@ -13,7 +15,7 @@ using trace::Trace;
 
 class PathFinder {
  public:
-  PathFinder(const Run& run, const Messages& messages) : run_(run), messages_(messages) {}
+  PathFinder(Run& run, const Messages& messages) : run_(run), messages_(messages), ends_(run, run.prices) {}
 
   std::vector<PathPiece> find() {
     cursor_ = run_.report.makespan_ps;
@@ -50,15 +52,24 @@ class PathFinder {
     if (type == NodeType::coll) {
       for (const NodeRef& other : run_.job.collective_of(at.rank, at.node).members)
         if (started(other) > started(begun)) begun = other;
+      if (run_.in.decisive_path && !run_.transfer(at.rank, at.node)) begun = ends_.decisive(at);
       add(PathPiece::Kind::collective, at, started(begun));
     } else if (trace::is_comm(type)) {
       const uint32_t id = run_.job.match_of(at.rank, at.node);
-      if (type == NodeType::recv && messages_.arrival(id) > started(at)) begun = run_.job.matching.messages[id].send;
+      const match::Message& message = run_.job.matching.messages[id];
+      if (type == NodeType::recv && messages_.arrival(id) > started(at)) begun = message.send;
+      if (type == NodeType::send && waits_for_receive(at) && started(message.recv) > started(at)) begun = message.recv;
       add(PathPiece::Kind::message, at, started(begun));
     } else {
       add(kind_of(at), at, started(at));
     }
     return begun;
+  }
+
+  /// A send whose time is given, and which ends with its receive.
+  bool waits_for_receive(NodeRef send) const {
+    const Transfers::Row* given = run_.transfer(send.rank, send.node);
+    return given && given->send_ps < 0;
   }
 
   /// Of a node that is not communication.
@@ -79,6 +90,8 @@ class PathFinder {
     piece.kind = kind;
     piece.rank = t.rank;
     piece.node = t.id[ref.node];
+    piece.actor = ref.rank;
+    piece.row = ref.node;
     piece.name = t.name_of(ref.node);
     piece.start_ps = start;
     piece.end_ps = std::exchange(cursor_, start);
@@ -107,13 +120,14 @@ class PathFinder {
 
   const Run& run_;
   const Messages& messages_;
+  CollectiveEnds ends_;
   Picoseconds cursor_ = 0;
   std::vector<PathPiece> path_;
 };
 
 }  // namespace
 
-std::vector<PathPiece> find_critical_path(const Run& run, const Messages& messages) {
+std::vector<PathPiece> find_critical_path(Run& run, const Messages& messages) {
   return PathFinder(run, messages).find();
 }
 

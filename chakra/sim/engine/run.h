@@ -84,6 +84,10 @@ struct Run {
 
   /// By how much the caller delays the node.
   Picoseconds delay(uint32_t a, trace::NodeId n) const { return in.delays ? in.delays->of(a, n) : 0; }
+  /// How much of its time priced communication takes.
+  double transfer_factor(uint32_t a, trace::NodeId n) const {
+    return in.transfer_factors.empty() ? 1 : in.transfer_factors[a][job.trace(a).comm_row[n]];
+  }
   /// How long communication takes once all have come, where the caller says it.
   const Transfers::Row* transfer(uint32_t a, trace::NodeId n) const {
     return in.transfers ? in.transfers->find(a, job.trace(a).comm_row[n]) : nullptr;

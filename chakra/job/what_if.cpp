@@ -1,0 +1,216 @@
+#include "chakra/job/what_if.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "chakra/io/io.h"
+#include "chakra/job/replays.h"
+#include "chakra/job/simulate_input.h"
+
+namespace chakra::job {
+namespace {
+
+using trace::NodeId;
+using trace::Trace;
+
+constexpr int64_t kUsualRepeats = 100;
+
+SimulateOptions unchanged(const WhatIfOptions& o) {
+  SimulateOptions options;
+  options.path = o.path;
+  options.network = o.from_network;
+  options.system = o.system;
+  options.groups = o.groups;
+  options.ranks = o.ranks;
+  return options;
+}
+
+bool communicates(const trace::TraceSet& job) {
+  return std::any_of(job.ranks.begin(), job.ranks.end(), [](const Trace& t) {
+    return std::any_of(t.type.begin(), t.type.end(), [](trace::NodeType type) { return trace::is_comm(type); });
+  });
+}
+
+/// Of a communication node that has a measured time of its own: that time. Of several members of a collective the
+/// shortest, since who comes last waits least.
+class OwnTimes {
+ public:
+  OwnTimes(const sim::SimInput& input, sim::Transfers& transfers) : job_(input.job), transfers_(transfers) {
+    for (const match::Collective& c : input.matching->collectives) fill({c.members.begin(), c.members.end()});
+    for (const match::Message& m : input.matching->messages) fill({m.send, m.recv});
+  }
+  int64_t filled = 0, unmeasured = 0;
+
+ private:
+  sim::Transfers::Row& row(const match::NodeRef& ref) {
+    return transfers_.rows[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]];
+  }
+  void fill(std::vector<match::NodeRef> refs) {
+    std::erase_if(refs, [](const match::NodeRef& ref) { return ref.node == trace::kNoNode; });
+    if (refs.empty() || row(refs.front()).known()) return;
+    Picoseconds shortest = INT64_MAX;
+    for (const match::NodeRef& ref : refs) {
+      const Trace& t = job_.ranks[ref.rank];
+      if (t.has_start(ref.node)) shortest = std::min(shortest, t.dur_ps[ref.node]);
+    }
+    ++(shortest == INT64_MAX ? unmeasured : filled);
+    if (shortest == INT64_MAX) return;
+    for (const match::NodeRef& ref : refs) row(ref) = {shortest, -1};
+  }
+
+  const trace::TraceSet& job_;
+  sim::Transfers& transfers_;
+};
+
+/// Without a network, all communication takes as long as it was recorded to.
+// `whatif.network` (1): nothing says how long communication takes: the job was not recorded, and no network is given
+// `whatif.transfer.own` (finding): collectives or messages that are not recorded on all their ranks by one clock: each
+// takes its own measured time, waiting included
+Result<void> give_transfers(sim::SimInput& input, Findings& findings) {
+  if (!input.matching) input.matching = match::match(input.job, input.groups);
+  CHAKRA_ASSIGN(sim::Transfers transfers, sim::recorded_transfers(input.job, *input.matching));
+  const OwnTimes own(input, transfers);
+  if (own.unmeasured > 0)
+    return fail(Code::bad_input, "whatif.network",
+                fmt::format("{} collectives and messages have no measured time, so nothing says how long they take; "
+                            "--from-network FILE says on which network the job runs",
+                            show_count(own.unmeasured)));
+  if (own.filled > 0)
+    findings.push_back({"whatif.transfer.own", Severity::warning, -1, -1,
+                        fmt::format("{} of {} collectives and messages are not recorded on all of their ranks by one "
+                                    "clock: each takes its own measured time, waiting included",
+                                    show_count(own.filled), show_count(transfers.known + transfers.unknown))});
+  input.transfers = std::move(transfers);
+  return {};
+}
+
+/// Gives nodes their times on the devices of the system now: rules change these times, not the measured ones.
+Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Findings& findings) {
+  input.system.use_roofline();
+  if (!input.system.target && input.system.devices.empty()) return std::vector<sim::ScaledTime>();
+  trace::ClassJob classes = trace::by_class(std::move(input.job));
+  CHAKRA_ASSIGN(std::vector<sim::ScaledTime> rows, sim::retarget(classes, input.system, findings));
+  input.job = trace::expand(classes);
+  input.matching.reset();
+  input.system.roofline = false;
+  input.system.target.reset();
+  input.system.devices.clear();
+  for (auto& [rank, traits] : input.system.unlike) traits.device = -1;
+  return rows;
+}
+
+/// How long the job took by its recording.
+Result<std::optional<Picoseconds>> measured(const trace::TraceSet& job) {
+  if (sim::JobReplay::possible(job)) {
+    CHAKRA_ASSIGN(const sim::JobReplay replay, sim::JobReplay::measure(job));
+    return std::optional(replay.job().measured_ps);
+  }
+  if (job.ranks.size() != 1) return std::optional<Picoseconds>();
+  const auto replay = sim::self_replay(job.ranks.front());
+  return replay ? std::optional(replay->measured_ps) : std::nullopt;
+}
+
+/// The job as it was recorded, then on the devices of the system file.
+Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
+  sim::SimInput input;
+  CHAKRA_TRY(read_input(unchanged(o), input, out.findings));
+  if (input.classes) {
+    CHAKRA_ASSIGN(input.job, io::expand(*input.classes, o.path));
+    input.classes.reset();
+  }
+  const bool on_devices = input.system.target || input.system.roofline || !input.system.devices.empty();
+  if (on_devices && !o.devices.device.empty())
+    return fail(Code::usage, "cli.usage",
+                "--device and a system file that gives devices or a roofline exclude each other; put the devices into "
+                "the system file of one call, and compare two calls");
+  CHAKRA_ASSIGN(out.measured_ps, measured(input.job));
+  out.change = RunChange::of(input.job);
+  if (o.from_network.empty()) {
+    if (input.job.ranks.empty())
+      return fail(Code::bad_input, "whatif.network",
+                  "the job has no ranks; --from-network FILE lets it run on a network");
+    input.fabric = any_fabric(input.job);
+    if (communicates(input.job)) CHAKRA_TRY(give_transfers(input, out.findings));
+  }
+  CHAKRA_TRY(bring_to_devices(input, out.findings));
+  return input;
+}
+
+// `whatif.network.unchecked` (finding): the unchanged job has recorded transfers and the changed one those of a network
+// file, whose error is not known
+Result<void> change_network(const WhatIfOptions& o, sim::SimInput& input, WhatIf& out) {
+  if (o.network.empty()) return {};
+  CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &out.findings));
+  out.network = input.fabric.describe();
+  if (input.transfers)
+    out.findings.push_back({"whatif.network.unchecked", Severity::warning, -1, -1,
+                            "the unchanged job has its recorded transfers, the changed one those of the network file, "
+                            "whose error nobody measured here; --from-network FILE describes the network of the "
+                            "recording, so that both come from network files and the error counts for both"});
+  input.transfers.reset();
+  return {};
+}
+
+/// Returns how times came to another device.
+Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput& input, WhatIf& out) {
+  CHAKRA_TRY(change_network(o, input, out));
+  CHAKRA_TRY(use_devices(o.devices, true, input.system));
+  CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, bring_to_devices(input, out.findings));
+  for (const whatif::ChangeRow& row : whatif::kChanges)
+    for (const auto& [asked, value] : o.changes) {
+      if (asked != &row) continue;
+      CHAKRA_ASSIGN(const whatif::Reached reached, row.apply(value, input));
+      out.applied.push_back({&row, value, reached});
+    }
+  return devices;
+}
+
+}  // namespace
+
+std::optional<double> WhatIf::error() const {
+  if (!measured_ps || *measured_ps == 0) return std::nullopt;
+  return static_cast<double>(change.job.before_ps) / static_cast<double>(*measured_ps) - 1;
+}
+
+Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
+  WhatIf out;
+  out.path = o.path;
+  CHAKRA_ASSIGN(sim::SimInput input, read_unchanged(o, out));
+  input.stop = stop;
+  input.decisive_path = true;
+  out.recorded_transfers = input.transfers.has_value();
+  input.node_times = out.change.has_steps();
+  CHAKRA_ASSIGN(sim::SimReport before, sim::simulate(whatif::copy_of(input)));
+  out.change.take(before, &RunChange::Change::before_ps);
+  out.changed = !o.changes.empty() || !o.network.empty() || !o.devices.device.empty();
+  if (out.changed) {
+    CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, input, out));
+    if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
+    CHAKRA_ASSIGN(out.report, sim::simulate(whatif::copy_of(input)));
+    out.report.devices = std::move(devices);
+  } else {
+    if (!o.devices.from_device.empty() || !o.devices.unrecorded.empty())
+      return fail(Code::usage, "cli.usage", "--from-device and --unrecorded are for --device");
+    out.report = std::move(before);
+  }
+  out.change.take(out.report, &RunChange::Change::after_ps);
+  if (out.report.interrupted) return fail(Code::interrupted, "sim.interrupted", "stopped before there was an answer");
+  if (!o.jitter.empty()) {
+    std::vector<whatif::Jitter> jitters;
+    for (const std::string& text : o.jitter) {
+      CHAKRA_ASSIGN(whatif::Jitter jitter, whatif::parse_jitter(text));
+      jitters.push_back(std::move(jitter));
+    }
+    CHAKRA_ASSIGN(out.noise, whatif::noise(input, jitters, o.repeats > 0 ? o.repeats : kUsualRepeats, o.seed));
+  }
+  if (o.sensitivity || (!out.changed && o.jitter.empty())) {
+    CHAKRA_ASSIGN(out.sensitivity, whatif::sensitivity(input, out.report));
+  }
+  const bool network = !o.from_network.empty() || !o.network.empty();
+  for (const Finding& finding : out.report.findings)  // without a network its size is ours
+    if (network || finding.tag != "sim.rank.missing") out.findings.push_back(finding);
+  return out;
+}
+
+}  // namespace chakra::job

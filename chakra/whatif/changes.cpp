@@ -1,0 +1,102 @@
+// The rules by which a job becomes another one, in the order in which they are applied.
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "chakra/whatif/rules.h"
+#include "chakra/whatif/whatif.h"
+
+namespace chakra::whatif {
+namespace {
+
+constexpr ChangeRow kChangeRows[] = {
+    {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names their groups (default: dp, ddp, fsdp, data)",
+     "Each replica keeps its batch. What all gather together stays as large. Recorded transfers of these groups take "
+     "time in proportion to (n-1)/n of n members; new replicas copy those that there are.",
+     change_dp},
+    {"batch", "X", "Each replica has X times its batch",
+     "Computation and copies take time in proportion to it, but those of the optimizer (by its name, or its callers'); "
+     "so do messages and collectives, but those of data-parallel groups, which move parameters. Host time stays.",
+     change_batch},
+    {"slow-link", "A-B=X", "The link between two devices of the network has X of its rate, both ways",
+     "Collectives choose their algorithm for the network with the slow link.", change_slow_link},
+    {"fail-link", "A-B", "The link between two devices of the network is gone, both ways",
+     "Messages take the shortest routes that are left; no time goes by until they are found.", change_fail_link},
+    {"overlap", "on|off", "Whether communication runs beside the computation of a rank",
+     "off: what a rank computed before all who take part had come is done before the transfer, the rest after it. on: "
+     "what waits for communication by the order of a stream or thread alone does not need its result: a lower bound.",
+     change_overlap},
+    {"scale", "KIND=X", "Nodes of a kind take X of their time",
+     "The nodes stay what they are. Host time, launches and waiting are not scaled along; waiting follows.",
+     change_scale},
+    {"scale-node", "PATTERN=X", "Nodes whose name matches PATTERN (* any text, ? any character) take X of their time",
+     "As scale. Of an operation of the CPU its own time counts, not that of what it calls.", change_scale_node},
+    {"remove", "KIND", "Nodes of a kind take no time, and no rank waits for another at them",
+     "What waited for such a node waits for what it waited for. The calls that launched it stay.", change_remove},
+    {"speed", "RANK=X", "The rank computes X times as fast (0.5: half as fast)",
+     "Computation alone: host time on a rank that has a device, lags and communication stay.", change_speed},
+};
+
+}  // namespace
+
+constinit const std::span<const ChangeRow> kChanges = kChangeRows;
+
+// `whatif.rule.form` (2): the value of a change does not have the form that `--help` shows
+Result<Scaled> parse_scaled(std::string_view text, std::string_view form, double least, double most) {
+  const size_t equals = text.rfind('=');
+  double factor = 0;
+  if (equals == std::string_view::npos || equals == 0 || !parse_decimal(text.substr(equals + 1), factor) ||
+      !(factor >= least && factor <= most))
+    return fail(Code::usage, "whatif.rule.form",
+                fmt::format("{} is not of the form {}, X a number from {:g} to {:g}", quote(text), form, least, most));
+  return Scaled{text.substr(0, equals), factor};
+}
+
+// `whatif.rule.nothing` (1): the job has nothing that the change is for
+Result<Reached> reached_something(Reached reached, std::string_view option, std::string_view value,
+                                  const std::string& why) {
+  if (reached.nodes > 0) return reached;
+  return fail(Code::bad_input, "whatif.rule.nothing", fmt::format("--{} {} changes nothing: {}", option, value, why));
+}
+
+Result<Reached> change_scale(std::string_view value, sim::SimInput& input) {
+  CHAKRA_ASSIGN(const Scaled scaled, parse_scaled(value, "KIND=X", 0, kMostFactor));
+  CHAKRA_ASSIGN(const Selector selector, parse_selector(scaled.what));
+  if ((selector.kinds & bit(Kind::storage)) && scaled.factor == 0)
+    return fail(Code::usage, "whatif.rule.form", "storage cannot take 0 of its time; --remove storage leaves it out");
+  return reached_something(scale(input, selector, scaled.factor), "scale", value, "the job has no time of that kind");
+}
+
+Result<Reached> change_scale_node(std::string_view value, sim::SimInput& input) {
+  CHAKRA_ASSIGN(const Scaled scaled, parse_scaled(value, "PATTERN=X", 0, kMostFactor));
+  return reached_something(scale_named(input, scaled.what, scaled.factor), "scale-node", value,
+                           "no node of the job has such a name");
+}
+
+Result<Reached> change_remove(std::string_view value, sim::SimInput& input) {
+  CHAKRA_ASSIGN(const Selector selector, parse_selector(value));
+  return reached_something(remove(input, selector), "remove", value, "the job has no time of that kind");
+}
+
+Result<Reached> change_speed(std::string_view value, sim::SimInput& input) {
+  CHAKRA_ASSIGN(const Scaled scaled, parse_scaled(value, "RANK=X", 1 / kMostFactor, kMostFactor));
+  int64_t rank = 0;
+  if (!parse_decimal(scaled.what, rank))
+    return fail(Code::usage, "whatif.rule.form", fmt::format("{} is not a rank", quote(scaled.what)));
+  const trace::Trace* const t = input.job.find(rank);
+  if (!t)
+    return fail(Code::bad_input, "whatif.rule.nothing",
+                fmt::format("--speed {} changes nothing: the job has no rank {}", value, rank));
+  device::RankTraits traits = input.system.traits(rank);
+  traits.speed *= scaled.factor;
+  input.system.unlike[rank] = traits;
+  Reached reached;
+  for (trace::NodeId n = 0; n < t->size(); ++n)
+    if (t->type[n] == trace::NodeType::comp) {
+      ++reached.nodes;
+      reached.time_ps = add_saturated(reached.time_ps, t->dur_ps[n]);
+    }
+  return reached_something(reached, "speed", value, fmt::format("rank {} computes nothing", rank));
+}
+
+}  // namespace chakra::whatif

@@ -1,0 +1,47 @@
+// Noise: times that vary from run to run, drawn from seeded distributions, and what they make of the total.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/sim/sim.h"
+
+namespace chakra::whatif {
+
+struct Selector;
+
+/// A factor of a time. `width` is that of the option.
+struct DistributionRow {
+  std::string_view name, description;
+  double (*draw)(double width, Prng& random);
+};
+extern const std::array<DistributionRow, 4> kDistributions;
+
+/// "KIND=DISTRIBUTION:WIDTH".
+struct Jitter {
+  std::string kind;
+  const DistributionRow* distribution = nullptr;
+  double width = 0;
+};
+/// Errors: whatif.rule.form, whatif.kind.unknown.
+Result<Jitter> parse_jitter(std::string_view text);
+
+struct Noise {
+  static constexpr std::array<double, 5> kQuantiles{0.05, 0.25, 0.5, 0.75, 0.95};
+  int64_t repeats = 0;
+  uint64_t seed = 0;
+  double mean_ps = 0;
+  std::array<Picoseconds, kQuantiles.size()>
+      quantile_ps{};  ///< of the total; the smallest that this part of the runs does not exceed
+  Picoseconds least_ps = 0, most_ps = 0;
+};
+/// Runs the job `repeats` times; each time every node of a kind takes its own factor of its time, a collective or a
+/// message one for all its ranks. The same seed, the same result. Requires a repeat.
+/// Errors: whatif.rule.nothing, those of simulate. Cost: a simulation each time.
+Result<Noise> noise(const sim::SimInput& input, const std::vector<Jitter>& jitters, int64_t repeats, uint64_t seed);
+
+}  // namespace chakra::whatif

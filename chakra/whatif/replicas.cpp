@@ -1,0 +1,271 @@
+// More or fewer data-parallel replicas.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "chakra/base/times.h"
+#include "chakra/whatif/rules.h"
+
+namespace chakra::whatif {
+namespace {
+
+using trace::CommType;
+using trace::NodeId;
+using trace::NodeType;
+using trace::Trace;
+
+constexpr int64_t kMostReplicas = 1 << 16;
+constexpr std::array<std::string_view, 4> kDataParallel{"dp", "ddp", "fsdp", "data"};
+
+/// What a rank is in a job of replicas: the same number in each replica, and which replica.
+struct Seat {
+  size_t number = 0, replica = 0;
+};
+
+class Replicas {
+ public:
+  Replicas(sim::SimInput& input, int64_t wanted) : in_(input), wanted_(static_cast<size_t>(wanted)) {
+    for (const Trace& t : in_.job.ranks) {
+      index_of_.emplace(t.rank, ranks_.size());
+      ranks_.push_back(t.rank);
+    }
+  }
+
+  /// The data-parallel groups by name, else the one group of all ranks.
+  Result<void> find(std::string_view pattern) {
+    const match::Matching& matching = *in_.matching;
+    std::map<std::string, std::string, std::less<>> described;
+    for (const Trace& t : in_.job.ranks)
+      for (const trace::ProcessGroup& group : t.groups) described.emplace(group.name, group.description);
+    for (uint32_t g = 0; g < matching.groups.size(); ++g) {
+      const match::Group& group = matching.groups[g];
+      const auto text = described.find(group.name);
+      const bool named =
+          pattern.empty() ? is_data_parallel(group.name) || (text != described.end() && is_data_parallel(text->second))
+                          : sim::matches_pattern(pattern, group.name);
+      if (named) groups_.push_back(g);
+    }
+    if (groups_.empty() && pattern.empty() && matching.groups.size() == 1 &&
+        matching.groups.front().ranks.size() == in_.job.ranks.size())
+      groups_.push_back(0);
+    if (groups_.empty())
+      return fail(Code::bad_input, "whatif.dp.groups",
+                  pattern.empty() ? "the job has no group called dp, ddp, fsdp or data; --dp N:PATTERN names its "
+                                    "data-parallel groups"
+                                  : fmt::format("no group of the job matches {}", quote(pattern)));
+    return seat();
+  }
+
+  Result<Reached> run() {
+    CHAKRA_TRY(check_groups());
+    CHAKRA_TRY(check_transfers());
+    Reached reached;
+    match::GroupTable table = new_groups();
+    std::vector<Rank> ranks;
+    for (size_t p = wanted_; p-- > 0;)  // copies first: those that they copy are changed and moved
+      for (size_t g = 0; g < groups_.size(); ++g) {
+        CHAKRA_ASSIGN(Rank rank, make({g, p}, reached));
+        ranks.push_back(std::move(rank));
+      }
+    std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return a.trace.rank < b.trace.rank; });
+    in_.job.ranks.clear();
+    if (in_.transfers) in_.transfers->rows.clear();
+    for (Rank& rank : ranks) {
+      if (rank.traits) in_.system.unlike[rank.trace.rank] = *rank.traits;
+      if (in_.transfers) in_.transfers->rows.push_back(std::move(rank.transfers));
+      in_.job.ranks.push_back(std::move(rank.trace));
+    }
+    in_.groups = std::move(table);
+    in_.matching.reset();
+    const int64_t most = in_.job.ranks.back().rank + 1;
+    if (in_.transfers && in_.fabric.size() < most)  // which is only asked for its size
+      in_.fabric = {{{net::TopologyKind::switch_, most, 1, 0}}};
+    return reached;
+  }
+
+ private:
+  struct Rank {
+    Trace trace;
+    std::vector<sim::Transfers::Row> transfers;
+    std::optional<device::RankTraits> traits;
+  };
+
+  /// A copy refers to texts of the trace that it copies, which stays in the job.
+  Result<Rank> make(Seat at, Reached& reached) {
+    const size_t like = index_of_[rank_at({at.number, at.replica % old_})];
+    Rank rank;
+    if (in_.transfers) rank.transfers = scaled_rows(like);
+    const auto traits = in_.system.unlike.find(ranks_[like]);
+    if (traits != in_.system.unlike.end()) rank.traits = traits->second;
+    rank.trace = at.replica < old_ ? std::move(in_.job.ranks[like]) : in_.job.ranks[like];
+    rank.trace.rank = rank_at(at);
+    CHAKRA_TRY(settle(rank.trace, like, at, reached));
+    return rank;
+  }
+
+  Result<void> seat() {
+    old_ = in_.matching->groups[groups_.front()].ranks.size();
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      const match::Group& group = in_.matching->groups[groups_[g]];
+      if (group.ranks.size() != old_)
+        return wrong(fmt::format("groups {} and {} have different sizes",
+                                 quote(in_.matching->groups[groups_.front()].name), quote(group.name)));
+      for (size_t p = 0; p < group.ranks.size(); ++p)
+        if (!seats_.emplace(group.ranks[p], Seat{g, p}).second)
+          return wrong(fmt::format("rank {} is in two of them", group.ranks[p]));
+    }
+    for (const Trace& t : in_.job.ranks)
+      if (!seats_.contains(t.rank)) return wrong(fmt::format("rank {} is in none of them", t.rank));
+    if (seats_.size() != in_.job.ranks.size()) return wrong("some of their ranks have no trace");
+    return {};
+  }
+  static tl::unexpected<Error> wrong(const std::string& why) {
+    return fail(Code::bad_input, "whatif.dp.groups",
+                fmt::format("the data-parallel groups do not divide the ranks into replicas: {}; --dp N:PATTERN names "
+                            "others",
+                            why));
+  }
+
+  bool is_data(const std::string& name) const {
+    return std::any_of(groups_.begin(), groups_.end(),
+                       [&](uint32_t g) { return in_.matching->groups[g].name == name; });
+  }
+  /// New replicas are numbered after the ranks that there are.
+  int64_t rank_at(Seat at) const {
+    if (at.replica < old_) return in_.matching->groups[groups_[at.number]].ranks[at.replica];
+    return ranks_.back() + 1 + static_cast<int64_t>((at.replica - old_) * groups_.size() + at.number);
+  }
+
+  /// Every other group lies in one replica, or has all ranks.
+  Result<void> check_groups() const {
+    for (const match::Group& group : in_.matching->groups) {
+      if (is_data(group.name) || group.ranks.size() == ranks_.size() || group.ranks.empty()) continue;
+      const size_t replica = seats_.at(group.ranks.front()).replica;
+      for (const int64_t rank : group.ranks)
+        if (seats_.at(rank).replica != replica)
+          return fail(Code::bad_input, "whatif.dp.span",
+                      fmt::format("group {} has ranks of several replicas, so nothing says who is in it with more",
+                                  quote(group.name)));
+    }
+    return {};
+  }
+  Result<void> check_transfers() const {
+    if (in_.transfers && old_ == 1 && wanted_ > 1)
+      return fail(Code::bad_input, "whatif.dp.alone",
+                  "the job has one replica, so no recorded transfer says what several would exchange; --network FILE "
+                  "prices it");
+    return {};
+  }
+
+  match::GroupTable new_groups() const {
+    match::GroupTable table;
+    for (const match::Group& group : in_.matching->groups) {
+      if (group.ranks.empty()) continue;
+      if (is_data(group.name) || group.ranks.size() == ranks_.size()) {
+        std::vector<int64_t>& members = table[group.name];
+        for (size_t p = 0; p < wanted_; ++p)
+          for (size_t g = 0; g < groups_.size(); ++g)
+            if (!is_data(group.name) || in_.matching->groups[groups_[g]].name == group.name)
+              members.push_back(rank_at({g, p}));
+        continue;
+      }
+      const size_t replica = seats_.at(group.ranks.front()).replica;
+      for (size_t p = replica; p < wanted_; p += old_)
+        for (const int64_t rank : group.ranks)
+          table[name_in(group.name, p)].push_back(rank_at({seats_.at(rank).number, p}));
+    }
+    return table;
+  }
+  std::string name_in(const std::string& name, size_t replica) const {
+    return replica < old_ ? name : fmt::format("{}@{}", name, replica);
+  }
+
+  Result<int64_t> moved(int64_t rank, Seat at) const {
+    if (rank < 0) return rank;
+    const auto seat = seats_.find(rank);
+    if (seat == seats_.end() || seat->second.replica != at.replica % old_)
+      return fail(Code::bad_input, "whatif.dp.span",
+                  fmt::format("a message or root leads to rank {} of another replica", rank));
+    return rank_at({seat->second.number, at.replica});
+  }
+
+  /// The trace of a rank becomes that of one at another seat.
+  Result<void> settle(Trace& t, size_t like, Seat at, Reached& reached) const {
+    t.groups.clear();  // the table has them
+    for (NodeId n = 0; n < t.size(); ++n) {
+      if (!trace::is_comm(t.type[n])) continue;
+      trace::Comm& comm = t.comms.edit(t.comm_row[n]);
+      if (t.type[n] != NodeType::coll) {
+        CHAKRA_ASSIGN(comm.src, moved(comm.src, at));
+        CHAKRA_ASSIGN(comm.dst, moved(comm.dst, at));
+        continue;
+      }
+      const uint32_t id = in_.matching->of_comm[like][t.comm_row[n]];
+      if (id == trace::kNoRow) continue;
+      const match::Group& group = in_.matching->groups[in_.matching->collectives[id].group];
+      if (is_data(group.name)) {
+        ++reached.nodes;
+        if (comm.type == CommType::all_gather)  // what all gather together stays as large
+          comm.bytes = static_cast<uint64_t>(static_cast<double>(comm.bytes) * static_cast<double>(old_) /
+                                             static_cast<double>(wanted_));
+        comm.in_split = comm.out_split = {};
+      } else if (group.ranks.size() != ranks_.size()) {
+        comm.group = t.strings.intern(name_in(group.name, at.replica));
+        CHAKRA_ASSIGN(comm.root, moved(comm.root, at));
+      }
+    }
+    return {};
+  }
+
+  /// The same rate of the links: time in proportion to what a ring sends.
+  std::vector<sim::Transfers::Row> scaled_rows(size_t like) const {
+    std::vector<sim::Transfers::Row> rows = in_.transfers->rows[like];
+    const Trace& t = in_.job.ranks[like];
+    for (NodeId n = 0; n < t.size() && old_ > 1; ++n) {
+      if (t.type[n] != NodeType::coll) continue;
+      const uint32_t row = t.comm_row[n], id = in_.matching->of_comm[like][row];
+      if (id == trace::kNoRow || !rows[row].known()) continue;
+      const match::Collective& c = in_.matching->collectives[id];
+      if (!is_data(in_.matching->groups[c.group].name)) continue;
+      rows[row].transfer_ps = times(rows[row].transfer_ps, trace::bus_factor(c.type, static_cast<uint32_t>(wanted_)) /
+                                                               trace::bus_factor(c.type, static_cast<uint32_t>(old_)));
+    }
+    return rows;
+  }
+
+  sim::SimInput& in_;
+  size_t wanted_, old_ = 1;
+  std::vector<uint32_t> groups_;  ///< data-parallel ones, into the matching's
+  std::map<int64_t, Seat> seats_;
+  std::vector<int64_t> ranks_;          ///< of the job as it was
+  std::map<int64_t, size_t> index_of_;  ///< into it
+};
+
+}  // namespace
+
+bool is_data_parallel(std::string_view name) {
+  const std::string small = to_lower(name);
+  return std::any_of(kDataParallel.begin(), kDataParallel.end(), [&](std::string_view begin) {
+    return small.starts_with(begin) &&
+           (small.size() == begin.size() || !std::isalpha(static_cast<unsigned char>(small[begin.size()])));
+  });
+}
+
+// `whatif.dp.groups` (1): groups that do not divide the ranks of the job into data-parallel replicas
+// `whatif.dp.span` (1): a group or message that joins several replicas beside the data-parallel groups
+// `whatif.dp.alone` (1): several replicas of a recorded job that has one, without a network
+Result<Reached> change_dp(std::string_view value, sim::SimInput& input) {
+  const size_t colon = value.find(':');
+  int64_t wanted = 0;
+  if (!parse_decimal(value.substr(0, colon), wanted) || wanted < 1 || wanted > kMostReplicas)
+    return fail(Code::usage, "whatif.rule.form",
+                fmt::format("{} is not of the form N or N:PATTERN, N a whole number from 1 to {}", quote(value),
+                            kMostReplicas));
+  if (!input.matching) input.matching = match::match(input.job, input.groups);
+  Replicas replicas(input, wanted);
+  CHAKRA_TRY(replicas.find(colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1)));
+  return replicas.run();
+}
+
+}  // namespace chakra::whatif

@@ -1,0 +1,38 @@
+// The rules of kChanges, and what their values have in common. Inside whatif.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "chakra/whatif/whatif.h"
+
+namespace chakra::whatif {
+
+inline constexpr double kMostFactor = 1e6;
+inline constexpr double kMostWidth = 10;  ///< of a distribution
+
+/// WHAT=X.
+struct Scaled {
+  std::string_view what;
+  double factor = 1;
+};
+/// Errors: whatif.rule.form.
+Result<Scaled> parse_scaled(std::string_view text, std::string_view form, double least, double most);
+/// Errors: whatif.rule.nothing.
+Result<Reached> reached_something(Reached reached, std::string_view option, std::string_view value,
+                                  const std::string& why);
+
+Result<Reached> change_scale(std::string_view value, sim::SimInput& input);
+Result<Reached> change_scale_node(std::string_view value, sim::SimInput& input);
+Result<Reached> change_remove(std::string_view value, sim::SimInput& input);
+/// Whether a group is data-parallel by its name or description: dp, ddp, fsdp or data, and what follows is no letter.
+bool is_data_parallel(std::string_view name);
+
+Result<Reached> change_dp(std::string_view value, sim::SimInput& input);
+Result<Reached> change_batch(std::string_view value, sim::SimInput& input);
+Result<Reached> change_slow_link(std::string_view value, sim::SimInput& input);
+Result<Reached> change_fail_link(std::string_view value, sim::SimInput& input);
+Result<Reached> change_overlap(std::string_view value, sim::SimInput& input);
+Result<Reached> change_speed(std::string_view value, sim::SimInput& input);
+
+}  // namespace chakra::whatif

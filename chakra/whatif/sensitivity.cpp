@@ -1,0 +1,144 @@
+// What less of each kind of time saves: along the critical path, and simulated.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "chakra/net/change.h"
+#include "chakra/whatif/whatif.h"
+
+namespace chakra::whatif {
+namespace {
+
+/// Of more pairs of a type and a group than these, types are looked at as a whole.
+constexpr size_t kMostGroups = 12;
+constexpr double kShareThatCounts = 1e-3;
+constexpr size_t kMostLinkClasses = 8;  ///< of more classes none is looked at
+constexpr double kSlopeStep = 1e-3;     ///< of latency and time per byte
+
+bool disagree(double a, double b, Picoseconds total) {
+  const double gap = std::abs(a - b);
+  return gap > kPathChanges * std::max(std::abs(a), std::abs(b)) && gap > kShareThatCounts * static_cast<double>(total);
+}
+
+/// Less time per byte, or less latency, on one class of links.
+struct LinkChange {
+  std::string name;
+  size_t link_class;
+  bool bandwidth;
+
+  net::Fabric on(const net::Fabric& fabric, double part) const {
+    return bandwidth ? net::with_class(fabric, link_class, 1 / part, 1) : net::with_class(fabric, link_class, 1, part);
+  }
+};
+
+std::vector<LinkChange> link_changes(const net::Fabric& fabric) {
+  std::vector<LinkChange> changes;
+  const std::vector<net::LinkClass> classes = net::link_classes(fabric);
+  for (size_t c = 0; c < classes.size() && classes.size() <= kMostLinkClasses; ++c)
+    for (const bool bandwidth : {true, false})
+      changes.push_back({fmt::format("{} of {}", bandwidth ? "bandwidth" : "latency", classes[c].name), c, bandwidth});
+  return changes;
+}
+
+/// Whether the network prices something.
+bool prices_transfers(const sim::SimInput& input) {
+  const auto communicates = [](const trace::Trace& t) {
+    return std::any_of(t.type.begin(), t.type.end(), [](trace::NodeType type) { return trace::is_comm(type); });
+  };
+  if (!std::any_of(input.job.ranks.begin(), input.job.ranks.end(), communicates)) return false;
+  if (!input.transfers) return true;
+  for (const auto& rows : input.transfers->rows)
+    if (std::any_of(rows.begin(), rows.end(), [](const sim::Transfers::Row& row) { return !row.known(); })) return true;
+  return false;
+}
+
+}  // namespace
+
+sim::SimInput copy_of(const sim::SimInput& input) {
+  sim::SimInput copy;
+  for (const trace::Trace& t : input.job.ranks) copy.job.ranks.push_back(t);
+  copy.classes = input.classes;
+  copy.fabric = input.fabric;
+  copy.system = input.system;
+  copy.groups = input.groups;
+  copy.matching = input.matching;
+  copy.collectives = input.collectives;
+  copy.congestion = input.congestion;
+  copy.packets = input.packets;
+  copy.align_starts = input.align_starts;
+  copy.transfers = input.transfers;
+  copy.transfer_factors = input.transfer_factors;
+  copy.delays = input.delays;
+  copy.node_times = input.node_times;
+  copy.decisive_path = input.decisive_path;
+  copy.fold = input.fold;
+  copy.stop = input.stop;
+  return copy;
+}
+
+std::vector<Sensitivity::Row> path_classes(const sim::SimReport& report) {
+  std::map<TimeClass, Picoseconds> time;
+  for (const sim::PathPiece& piece : report.critical_path)
+    if (std::optional<TimeClass> of = class_of(piece)) time[*of] += piece.end_ps - piece.start_ps;
+  const auto collectives = static_cast<size_t>(
+      std::count_if(time.begin(), time.end(), [](const auto& entry) { return entry.first.kind == Kind::collective; }));
+  std::map<TimeClass, Picoseconds> merged;
+  for (const auto& [of, on_path] : time) {
+    TimeClass key = of;
+    if (collectives > kMostGroups && key.kind == Kind::collective) key.group = "*";
+    merged[key] += on_path;
+  }
+  std::vector<Sensitivity::Row> rows;
+  for (const auto& [of, on_path] : merged)
+    rows.push_back({name(of), of, on_path, kLess * static_cast<double>(on_path), 0, false});
+  return rows;
+}
+
+Result<std::vector<Sensitivity::Row>> link_rows(const sim::SimInput& input) {
+  std::vector<Sensitivity::Row> rows;
+  if (!prices_transfers(input)) return rows;
+  const std::vector<LinkChange> changes = link_changes(input.fabric);
+  sim::SimInput priced = copy_of(input);
+  priced.decisive_path = true;
+  for (const LinkChange& change : changes) priced.other_fabrics.push_back(change.on(input.fabric, 1 - kSlopeStep));
+  CHAKRA_ASSIGN(const sim::SimReport report, sim::simulate(std::move(priced)));
+  for (size_t c = 0; c < changes.size(); ++c) {
+    const double on_path = static_cast<double>(-report.path_longer[c]) / kSlopeStep;
+    if (on_path == 0) continue;
+    sim::SimInput less = copy_of(input);
+    less.node_times = false;
+    less.fabric = changes[c].on(input.fabric, 1 - kLess);
+    CHAKRA_ASSIGN(const sim::SimReport after, sim::simulate(std::move(less)));
+    rows.push_back({changes[c].name,
+                    {},
+                    static_cast<Picoseconds>(on_path),
+                    kLess * on_path,
+                    report.makespan_ps - after.makespan_ps,
+                    false});
+  }
+  return rows;
+}
+
+Result<Sensitivity> sensitivity(const sim::SimInput& input, const sim::SimReport& before) {
+  Sensitivity out;
+  out.total_ps = before.makespan_ps;
+  out.rows = path_classes(before);
+  for (Sensitivity::Row& row : out.rows) {
+    sim::SimInput less = copy_of(input);
+    less.node_times = false;
+    scale(less, selector_of(*row.time), 1 - kLess);
+    CHAKRA_ASSIGN(const sim::SimReport after, sim::simulate(std::move(less)));
+    row.saved_ps = before.makespan_ps - after.makespan_ps;
+  }
+  CHAKRA_ASSIGN(const std::vector<Sensitivity::Row> links, link_rows(input));
+  out.rows.insert(out.rows.end(), links.begin(), links.end());
+  for (Sensitivity::Row& row : out.rows)
+    row.path_changes = disagree(row.slope_ps, static_cast<double>(row.saved_ps), out.total_ps);
+  std::stable_sort(out.rows.begin(), out.rows.end(),
+                   [](const auto& a, const auto& b) { return a.saved_ps > b.saved_ps; });
+  return out;
+}
+
+}  // namespace chakra::whatif
