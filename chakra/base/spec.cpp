@@ -221,12 +221,14 @@ Result<std::string> Spec::string() const {
   return scalar;
 }
 
-Result<Spec> parse_spec(std::string_view text, std::string file) {
+namespace {
+
+Result<Spec> parse(std::string_view text, std::string file, std::string_view kept) {
   auto shared = std::make_shared<const std::string>(std::move(file));
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool flow = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
   if (flow) {
-    CHAKRA_ASSIGN(std::optional<Spec> json, parse_json_spec(text, shared));
+    CHAKRA_ASSIGN(std::optional<Spec> json, parse_json_spec(text, shared, kept));
     if (json) return std::move(*json);
   }
   if (text.size() > kLargestYaml)
@@ -250,9 +252,15 @@ Result<Spec> parse_spec(std::string_view text, std::string file) {
   }
 }
 
-Result<Spec> load_spec(const std::string& path) {
+}  // namespace
+
+Result<Spec> parse_spec(std::string_view text, std::string file) { return parse(text, std::move(file), ""); }
+
+Result<Spec> load_spec(const std::string& path) { return load_spec_keeping(path, ""); }
+
+Result<Spec> load_spec_keeping(const std::string& path, std::string_view kept) {
   CHAKRA_ASSIGN(const std::string text, read_file(path, kLargest));
-  return parse_spec(text, path);
+  return parse(text, path, kept);
 }
 
 }  // namespace chakra

@@ -55,7 +55,8 @@ void append_utf8(std::string& out, uint32_t code) {
 
 class JsonSpec {
  public:
-  JsonSpec(std::string_view text, const std::shared_ptr<const std::string>& file) : text_(text), file_(file) {}
+  JsonSpec(std::string_view text, const std::shared_ptr<const std::string>& file, std::string_view kept)
+      : text_(text), file_(file), kept_(kept) {}
 
   /// How many values each list and map holds, in the order in which they open. False where brackets do not fit.
   bool count() {
@@ -129,7 +130,9 @@ class JsonSpec {
     const int64_t line = line_;
     if (!string(key) || !take(':')) return false;
     SpecField& field = in.fields.emplace_back(SpecField{std::move(key), {}});
-    if (!open_.back().keys.insert(field.key).second || !value(field.value)) return false;
+    if (!open_.back().keys.insert(field.key).second) return false;
+    const bool keep = !kept_.empty() && field.key == kept_ && peek() == '[';
+    if (!(keep ? keep_list(field.value) : value(field.value))) return false;
     field.value.line = line;
     return true;
   }
@@ -166,6 +169,25 @@ class JsonSpec {
     }
     spec.scalar = word;
     return is_plain(word);
+  }
+
+  /// A list as text. count() has seen that its brackets fit.
+  bool keep_list(Spec& spec) {
+    const size_t first = at_;
+    size_t depth = 0;
+    do {
+      const char c = text_[at_++];
+      if (c == '[' || c == '{') ++depth, ++next_;
+      else if (c == ']' || c == '}') --depth;
+      else if (c == '\n') ++line_;
+      else if (c == '"')
+        for (; at_ < text_.size() && text_[at_] != '"'; ++at_) at_ += text_[at_] == '\\';
+      if (c == '"') ++at_;
+    } while (depth > 0 && at_ < text_.size());
+    spec.kind = Spec::Kind::list;
+    spec.file = file_;
+    spec.scalar = text_.substr(first, at_ - first);
+    return depth == 0;
   }
 
   bool string(std::string& out) {
@@ -223,6 +245,7 @@ class JsonSpec {
 
   std::string_view text_;
   const std::shared_ptr<const std::string>& file_;
+  std::string_view kept_;
   std::vector<uint32_t> counts_;
   size_t values_ = 0, next_ = 0, at_ = 0;
   int64_t line_ = 1;
@@ -231,8 +254,9 @@ class JsonSpec {
 
 }  // namespace
 
-Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::shared_ptr<const std::string>& file) {
-  JsonSpec json(text, file);
+Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::shared_ptr<const std::string>& file,
+                                            std::string_view kept) {
+  JsonSpec json(text, file, kept);
   if (!json.count()) return std::nullopt;
   if (json.values() > std::max(kManyJsonValues, text.size() / kBytesOfJsonValue))
     return fail(Code::bad_input, "base.spec.large",

@@ -11,14 +11,16 @@
 #include "chakra/device/device.h"
 #include "chakra/net/net.h"
 #include "chakra/table/table.h"
+#include "chakra/trace/trace.h"
 
 namespace chakra::calibrate {
 
 // ---- devices -------------------------------------------------------------------------------------------------------
 
 struct DeviceOptions {
-  std::vector<std::string> files;  ///< CSV, docs/reference/formats/measured_kernels.md
-  std::string device;              ///< a name or a device file; "": the device that the files name
+  std::vector<std::string> files;         ///< CSV, docs/reference/formats/measured_kernels.md
+  std::string device;                     ///< a name or a device file; "": the device that the files name
+  std::vector<trace::Trace> traces = {};  ///< linked: their measured nodes with a kernel's shape count, too
 };
 
 /// How a kernel's table was made and judged.

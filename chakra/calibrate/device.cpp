@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 #include "chakra/calibrate/calibrate.h"
@@ -16,17 +17,46 @@ constexpr double kUndetermined = 0.5;  ///< a standard error, as a share of the 
 
 Result<device::Device> measured_device(const DeviceOptions& options, const MeasuredRows& rows) {
   if (!options.device.empty()) return device::find_or_load(options.device);
-  if (rows.devices.size() > 1)
+  std::vector<std::string_view> named;
+  for (const auto& [name, kernels] : rows.kernels)
+    if (!name.empty()) named.push_back(name);
+  if (named.size() > 1)
     return fail(Code::bad_input, "calibrate.device.several",
-                fmt::format("the rows are of several devices ({} and {}); a device file is for one",
-                            quote(*rows.devices.begin()), quote(*rows.devices.rbegin())));
-  if (!rows.devices.empty())
-    if (const device::DeviceRow* row = device::find(*rows.devices.begin())) return device::device(*row);
+                fmt::format("the rows are of several devices ({} and {}); --device NAME says whose rows count",
+                            quote(named.front()), quote(named.back())));
+  if (!named.empty())
+    if (const device::DeviceRow* row = device::find(named[0])) return device::device(*row);
   return fail(Code::bad_input, "calibrate.device.unknown",
-              rows.devices.empty()
+              named.empty()
                   ? "the files do not say which device was measured; --device NAME|FILE does"
                   : fmt::format("the device {} is not in 'chakra list devices'; --device NAME|FILE says what it is{}",
-                                quote(*rows.devices.begin()), device::similar(*rows.devices.begin())));
+                                quote(named[0]), device::similar(named[0])));
+}
+
+/// The rows that are of a device: those that name it and those that name none; all of them where none names it.
+MeasuredRows::Kernels rows_of(const device::Device& device, MeasuredRows& rows, Findings& findings) {
+  const auto is_it = [&](const std::string& name) {
+    const device::DeviceRow* row = device::find(name);
+    return row && row->name == device.name;
+  };
+  const bool any = std::any_of(rows.kernels.begin(), rows.kernels.end(), [&](const auto& r) { return is_it(r.first); });
+  MeasuredRows::Kernels kernels;
+  for (auto& [name, of_name] : rows.kernels) {
+    const device::DeviceRow* row = device::find(name);
+    const bool other = row && row->name != device.name;
+    if (other && !any)
+      findings.push_back({"calibrate.device.other", Severity::warning, -1, -1,
+                          fmt::format("rows say that {} was measured, not {}", row->name, device.name)});
+    for (auto& [key, measured] : of_name) {
+      if (any && !name.empty() && !is_it(name)) {
+        rows.skipped[fmt::format("measured on {}", quote(name))] += static_cast<int64_t>(measured.size());
+        continue;
+      }
+      std::vector<device::MeasuredKernel>& to = kernels[key];
+      to.insert(to.end(), measured.begin(), measured.end());
+    }
+  }
+  return kernels;
 }
 
 void note_undetermined(const KernelData& data, const device::KernelConstants& errors, Findings& findings) {
@@ -52,16 +82,14 @@ std::string share(double error) { return show_percent(error); }
 Result<FittedDevice> fit_device(const DeviceOptions& options) {
   MeasuredRows rows;
   for (const std::string& file : options.files) CHAKRA_TRY(read_measured_kernels(file, rows));
+  for (const trace::Trace& trace : options.traces) add_measured_kernels(trace, rows);
   if (rows.kernels.empty()) return fail(Code::bad_input, "calibrate.device.rows", "the files have no measured kernel");
   FittedDevice fitted;
   CHAKRA_ASSIGN(fitted.device, measured_device(options, rows));
-  for (const std::string& name : rows.devices)
-    if (const device::DeviceRow* row = device::find(name); row && row->name != fitted.device.name)
-      fitted.findings.push_back({"calibrate.device.other", Severity::warning, -1, -1,
-                                 fmt::format("rows say that {} was measured, not {}", row->name, fitted.device.name)});
+  MeasuredRows::Kernels kernels = rows_of(fitted.device, rows, fitted.findings);
   fitted.device.kernels.clear();
   const device::Device bare = fitted.device;
-  for (auto& [key, measured] : rows.kernels) {
+  for (auto& [key, measured] : kernels) {
     KernelFit fit{static_cast<int64_t>(measured.size()), {}, 0, 0};
     const KernelData data{&bare, key.first, key.second, medians(std::move(measured))};
     const FittedConstants constants = fit_constants(data);
@@ -189,6 +217,10 @@ std::string to_device_file(const device::Device& device) {
   }
   std::string text = fmt::format("{{\n  \"name\": {},\n  \"peaks\": {{{}}},\n  \"memory-bandwidth\": {},\n",
                                  quoted(device.name), peaks, device.memory_bytes_per_s / 1e9);
+  if (device.others)
+    text += fmt::format("  \"others\": {{\"ops-time\": {:.6g}, \"bytes-time\": {:.6g}, \"fixed-us\": {:.6g}}},\n",
+                        device.others->ops_time, device.others->bytes_time, device.others->fixed_s * 1e6);
+  if (device.host_s > 0) text += fmt::format("  \"host-us\": {:.6g},\n", device.host_s * 1e6);
   if (device.memory_bytes > 0) text += fmt::format("  \"memory\": {},\n", device.memory_bytes / 1e9);
   return text + fmt::format("  \"recorded-as\": [{}],\n  \"source\": {},\n  \"kernels\": [{}\n  ]\n}}\n", names,
                             quoted(device.source), kernels);

@@ -188,16 +188,115 @@ Result<Sample> vidur(const Row& row) {
   return sample;
 }
 
+// ---- NeuSight ------------------------------------------------------------------------------------------------------
+
+std::string torch_type(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTypes{
+      {{"torch.float32", "f32"}, {"torch.float16", "f16"}, {"torch.bfloat16", "bf16"}}};
+  for (const auto& [torch, type] : kTypes)
+    if (torch == name) return std::string(type);
+  return "";
+}
+
+/// The numbers of each innermost list: of "[[4, 8], [8]]" 4 8 and 8.
+std::vector<std::vector<double>> shapes_of(std::string_view text) {
+  std::vector<std::vector<double>> shapes;
+  bool open = false;
+  for (size_t i = 0; i < text.size();) {
+    if (text[i] == '[' || text[i] == '(') open = false;
+    size_t end = i;
+    while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+    double number = 0;
+    if (end > i && parse_decimal(text.substr(i, end - i), number)) {
+      if (!open) shapes.emplace_back();
+      open = true;
+      shapes.back().push_back(number);
+    }
+    i = std::max(end, i + 1);
+  }
+  return shapes;
+}
+
+/// A tensor as rows of its last dimension.
+std::pair<double, double> rows_and_width(const std::vector<double>& shape) {
+  double rows = 1;
+  for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+  return {rows, shape.back()};
+}
+
+/// Operators of a model as torch.fx names them, with the time of their forward pass. That of backward is of several
+/// kernels.
+Result<Sample> neusight(const Row& row) {
+  Sample sample;
+  sample.type = torch_type(row.text("dtype"));
+  const auto in = shapes_of(row.text("input_shapes")), out = shapes_of(row.text("output_shape"));
+  const std::string target = row.text("target"), type = row.text("type");
+  const bool product = contains(target, "addmm") && in.size() == 3;
+  double ms = 0;
+  if (sample.type.empty()) sample.skipped = "other element types than float32, float16 and bfloat16";
+  else if (in.empty() || out.empty()) sample.skipped = "operators without shapes";
+  else if (!parse_decimal(row.text("fw_latency"), ms) || !(ms >= kLeastMs && ms <= kMost))
+    sample.skipped = "times that are not above 0";
+  if (!sample.skipped.empty()) return sample;
+  const auto [rows, width] = rows_and_width(out[0]);
+  sample.measured = {{rows, width}, ms * 1e-3};
+  if (product || contains(type, "linear.Linear")) {
+    sample.kernel = "gemm";
+    sample.measured.sizes[2] = in[product ? 1 : 0].back();
+  } else if (contains(type, "LayerNorm")) {
+    sample.kernel = "norm";
+  } else if (contains(type, "sparse.Embedding")) {
+    sample.kernel = "embedding";
+  } else if (contains(target, "function add>") && in.size() == 2 && in[0] == in[1]) {
+    sample.kernel = "add";
+  } else {
+    sample.skipped = "operators other than products with a matrix, norms, lookups and sums of two tensors";
+  }
+  return sample;
+}
+
+// ---- Liger-Kernel -------------------------------------------------------------------------------------------------
+
+/// The forward passes of norms and lookups; PyTorch's own, and as a variant Liger's.
+Result<Sample> liger(const Row& row) {
+  Sample sample;
+  const std::string name = row.text("kernel_name"), provider = row.text("kernel_provider");
+  const bool norm = name == "layer_norm" || name == "rms_norm", lookup = name == "embedding";
+  if (row.text("metric_name") != "speed") sample.skipped = "measurements of memory";
+  else if (row.text("kernel_operation_mode") != "forward") sample.skipped = "backward passes";
+  else if (!norm && !lookup) sample.skipped = fmt::format("kernel {}", quote(name));
+  else if (provider != "huggingface" && provider != "torch" && provider != "liger")
+    sample.skipped = fmt::format("kernels of {}", quote(provider));
+  if (!sample.skipped.empty()) return sample;
+  sample.device = row.text("gpu_name");
+  sample.kernel = std::string(norm ? "norm" : "embedding") + (provider == "liger" ? ".liger" : "");
+  const auto config = parse_spec(row.text("extra_benchmark_config_str"), "extra_benchmark_config_str");
+  const auto number = [&](const char* key) {
+    const Spec* found = config ? config->find(key) : nullptr;
+    return found ? found->number().value_or(0) : 0;
+  };
+  if (const Spec* type = config ? config->find("dtype") : nullptr) sample.type = torch_type(type->scalar);
+  CHAKRA_ASSIGN(const double x, row.number("x_value"));
+  sample.measured.sizes = norm ? device::Sizes{number("M"), x} : device::Sizes{number("B") * number("T"), number("D")};
+  CHAKRA_ASSIGN(const double ms, row.number("y_value_50", kLeastMs));
+  sample.measured.seconds = ms * 1e-3;
+  if (sample.type.empty() || !(sample.measured.sizes[0] >= 1 && sample.measured.sizes[1] >= 1))
+    sample.skipped = "rows that do not say element type and sizes";
+  return sample;
+}
+
 /// The forms of tables, by columns that they have.
 struct Form {
   std::array<std::string_view, 3> columns;
   Result<Sample> (*read)(const Row& row);
 };
-constexpr std::array<Form, 4> kForms{{
+constexpr std::array<Form, 6> kForms{{
     {{"kernel", "type", "time_us"}, own_row},
     {{"gemm_dtype", "k", "latency"}, aic_gemm},
     {{"attn_dtype", "isl", "latency"}, aic_attention},
     {{"op", "num_tokens", "median_ms"}, vidur},
+    {{"target", "input_shapes", "fw_latency"}, neusight},
+    {{"kernel_name", "kernel_provider", "y_value_50"}, liger},
 }};
 
 Result<const Form*> form_of(const std::vector<std::string>& columns, const std::string& path) {
@@ -214,12 +313,11 @@ Result<const Form*> form_of(const std::vector<std::string>& columns, const std::
 }
 
 void add(const Sample& sample, MeasuredRows& rows) {
-  if (!sample.device.empty()) rows.devices.insert(sample.device);
   if (!sample.skipped.empty()) {
     ++rows.skipped[sample.skipped];
     return;
   }
-  rows.kernels[{sample.kernel, trace::dtype_of(sample.type)}].push_back(sample.measured);
+  rows.kernels[sample.device][{sample.kernel, trace::dtype_of(sample.type)}].push_back(sample.measured);
 }
 
 }  // namespace

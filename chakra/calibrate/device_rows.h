@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -12,9 +11,9 @@
 namespace chakra::calibrate {
 
 struct MeasuredRows {
-  /// By kernel and element type.
-  std::map<std::pair<std::string, device::DType>, std::vector<device::MeasuredKernel>> kernels;
-  std::set<std::string> devices;           ///< that the rows name
+  /// By what the rows call the device ("" where they do not say), then by kernel and element type.
+  using Kernels = std::map<std::pair<std::string, device::DType>, std::vector<device::MeasuredKernel>>;
+  std::map<std::string, Kernels> kernels;
   std::map<std::string, int64_t> skipped;  ///< rows, by the reason
   std::string source;                      ///< names of the files
 };
@@ -22,5 +21,9 @@ struct MeasuredRows {
 /// Adds the rows of a file. Errors: calibrate.csv.columns, calibrate.csv.row, calibrate.csv.value, and those of
 /// read_file.
 Result<void> read_measured_kernels(const std::string& path, MeasuredRows& rows);
+
+/// Adds the nodes of a linked trace that were measured and say their kernel, its shape and element type. A node that
+/// does a part of its kernel is skipped.
+void add_measured_kernels(const trace::Trace& trace, MeasuredRows& rows);
 
 }  // namespace chakra::calibrate

@@ -75,6 +75,75 @@ TEST(Rows, AreRefusedWithTheirLine) {
   EXPECT_EQ(tag_of("\xef\xbb\xbf" + head + "\"norm\",bf16,1,1,1\r\n"), "");
 }
 
+TEST(Rows, OfPublicCollections) {
+  const testing::TemporaryFolder folder;
+  const std::string neusight = folder.write(
+      "n.csv",
+      "target,type,input_shapes,fw_latency,output_shape,dtype\n"
+      "h.mlp,<class 'torch.nn.modules.linear.Linear'>,\"[[4, 8, 16]]\",0.5,\"(4, 8, 32)\",torch.float32\n"
+      "<built-in method addmm of type object at 0x1>,,\"[[48], [2, 3], [3, 48]]\",0.25,\"(2, 48)\",torch.float32\n"
+      "ln,<class 'torch.nn.modules.normalization.LayerNorm'>,\"[[4, 8, 16]]\",0.1,\"(4, 8, 16)\",torch.float32\n"
+      "<built-in function add>,,\"[[4, 8, 16], [4, 8, 16]]\",0.2,\"(4, 8, 16)\",torch.float16\n"
+      "<built-in function add>,,\"[[4, 8, 16], [16]]\",0.2,\"(4, 8, 16)\",torch.float16\n"
+      "view,,\"[[4, 8, 16], [1]]\",0.01,\"(64, 8)\",\n");
+  const std::string config = R"("{""M"": 2048, ""dtype"": ""torch.bfloat16""}")";
+  const std::string liger = folder.write(
+      "l.csv", std::string("kernel_name,kernel_provider,kernel_operation_mode,metric_name,x_name,x_value,y_value_50,") +
+                   "extra_benchmark_config_str,gpu_name\n" + "rms_norm,huggingface,forward,speed,H,1024,0.3," + config +
+                   ",NVIDIA A100-SXM4-80GB\n" + "rms_norm,liger,forward,speed,H,1024,0.1," + config +
+                   ",NVIDIA H100 80GB HBM3\n" + "rms_norm,liger,backward,speed,H,1024,0.2," + config +
+                   ",NVIDIA A100-SXM4-80GB\n");
+  const auto fitted = fit_device({{neusight, liger}, "A100-SXM-80GB"});
+  ASSERT_TRUE(fitted) << fitted.error().message();
+  std::string rows;
+  for (const KernelTable& table : fitted->device.kernels)
+    for (const device::MeasuredKernel& m : table.measured()) {
+      rows += table.name() + " " + std::string(trace::name(table.type()));
+      for (size_t i = 0; i < table.kind().size(); ++i) rows += " " + std::to_string(std::lround(m.sizes[i]));
+      rows += " " + std::to_string(std::lround(m.seconds * 1e6)) + "\n";
+    }
+  EXPECT_EQ(rows,
+            "add f16 32 16 200\ngemm f32 2 48 3 250\ngemm f32 32 32 16 500\nnorm f32 32 16 100\n"
+            "norm bf16 2048 1024 300\n");
+  std::string skipped;
+  for (const Finding& finding : fitted->findings)
+    if (finding.tag == std::string("calibrate.device.skipped")) skipped += finding.text + "\n";
+  EXPECT_NE(skipped.find("1 rows are not used: measured on \"NVIDIA H100 80GB HBM3\""), std::string::npos) << skipped;
+  EXPECT_NE(skipped.find("1 rows are not used: backward passes"), std::string::npos) << skipped;
+}
+
+TEST(Traces, GiveTheirMeasuredKernels) {
+  trace::Builder builder;
+  trace::Trace& t = builder.trace;
+  t.file = "job/a.0.et";
+  t.metadata.push_back({t.strings.intern("device_name"), t.texts.add("NVIDIA H100 80GB HBM3")});
+  const auto add = [&](const char* kernel, uint64_t ops, Picoseconds time, uint8_t flags) {
+    const trace::NodeId n = builder.add(t.size() + 1, t.strings.intern("k"), trace::NodeType::comp);
+    builder.attr({t.strings.intern("kernel"), std::string_view(kernel)});
+    t.flags.edit(n) = flags;
+    t.dur_ps.edit(n) = time;
+    t.lane.edit(n) = builder.lane({trace::Lane::Kind::stream, 0, 7});
+    t.num_ops.resize(n + 1, ops);
+    t.op_dtype.resize(n + 1, static_cast<uint8_t>(DType::bf16));
+  };
+  constexpr uint8_t kMeasured = trace::kSaysCpuOrNot | trace::kHasStart | trace::kHasDuration;
+  add("gemm:64,32,16", 2 * 64 * 32 * 16, 5 * kPsPerUs, kMeasured);
+  add("gemm:64,32,16", 2 * 64 * 32 * 16, 7 * kPsPerUs, kMeasured);
+  add("gemm:64,32,16", 64 * 32 * 16, 2 * kPsPerUs, kMeasured);                        // half of it
+  add("gemm:64,32,8", 2 * 64 * 32 * 8, 2 * kPsPerUs, kMeasured & ~trace::kHasStart);  // not measured
+  DeviceOptions options;
+  options.traces.push_back(std::move(builder).finish());
+  const auto fitted = fit_device(options);
+  ASSERT_TRUE(fitted) << fitted.error().message();
+  EXPECT_EQ(fitted->device.name, "H100-SXM");
+  ASSERT_EQ(fitted->device.kernels.size(), 1U);
+  const auto measured = fitted->device.kernels[0].measured();
+  ASSERT_EQ(measured.size(), 1U);
+  EXPECT_NEAR(measured[0].seconds, 6e-6, 1e-12);
+  EXPECT_EQ(fitted->device.kernels[0].source, "a.0.et");
+  EXPECT_EQ(fitted->findings.back().text, "1 rows are not used: nodes that do a part of their kernel");
+}
+
 TEST(File, ComesBackAsItWas) {
   const testing::TemporaryFolder folder;
   std::string csv = "kernel,type,m,n,k,time_us\n";

@@ -1,20 +1,41 @@
 // chakra calibrate device
 #include <fmt/core.h>
 
+#include <filesystem>
+
 #include "chakra/calibrate/calibrate.h"
 #include "chakra/cli/cli.h"
+#include "chakra/io/io.h"
 
 namespace chakra::cli {
 namespace {
 
 struct CalibrateDeviceOptions {
   calibrate::DeviceOptions call;
+  std::vector<std::string> from;
   std::string output, json;
 };
 
+/// A trace or a folder of traces; all else is a table.
+bool is_job(const std::string& path) {
+  std::string name = std::filesystem::path(path).filename().string();
+  for (const char* packed : {".gz", ".zst"})
+    if (name.ends_with(packed)) name.resize(name.size() - std::string_view(packed).size());
+  return name.ends_with(".et") || std::filesystem::is_directory(path);
+}
+
 Result<void> run_calibrate_device(const CalibrateDeviceOptions& o) {
-  CHAKRA_TRY(keep_apart(o.call.files, {o.output}, o.json));
-  CHAKRA_ASSIGN(const calibrate::FittedDevice fitted, calibrate::fit_device(o.call));
+  CHAKRA_TRY(keep_apart(o.from, {o.output}, o.json));
+  calibrate::DeviceOptions call = o.call;
+  for (const std::string& path : o.from) {
+    if (!is_job(path)) {
+      call.files.push_back(path);
+      continue;
+    }
+    CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(path));
+    for (trace::Trace& trace : job.ranks) call.traces.push_back(std::move(trace));
+  }
+  CHAKRA_ASSIGN(const calibrate::FittedDevice fitted, calibrate::fit_device(call));
   CHAKRA_TRY(write_file(o.output, calibrate::to_device_file(fitted.device)));
   const table::Table kernels = calibrate::kernel_table(fitted);
   if (!o.json.empty()) CHAKRA_TRY(write_json(calibrate::to_json(fitted), o.json));
@@ -32,10 +53,10 @@ Result<void> run_calibrate_device(const CalibrateDeviceOptions& o) {
 Syntax calibrate_device_syntax() {
   auto o = std::make_shared<CalibrateDeviceOptions>();
   return {.options = {{.names = "--from",
-                       .target = &o->call.files,
-                       .help = "Tables of measured kernels: CSV of our own form, of aiconfigurator or of Vidur; also "
-                               "packed",
-                       .value = "FILE",
+                       .target = &o->from,
+                       .help = "Measured kernels: tables in CSV of our own form, of aiconfigurator, Vidur, NeuSight or "
+                               "Liger-Kernel, also packed; or linked traces (.et) and folders of them",
+                       .value = "PATH",
                        .required = true},
                       {.names = "-o,--output",
                        .target = &o->output,

@@ -2,11 +2,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "chakra/cli/cli.h"
 #include "chakra/cli/gen_options.h"
 #include "chakra/cli/gen_stats.h"
+#include "chakra/device/device.h"
 #include "chakra/gen/gen.h"
+#include "chakra/sim/sim.h"
 
 namespace chakra::cli {
 namespace {
@@ -19,6 +22,7 @@ struct StepOptions {
   std::optional<double> expert_skew;
   gen::StepStorage storage;
   DeviceOptions device;
+  std::string device_name;  ///< or its file
   bool all_ranks = false, stats = false, mtp = false;
 };
 
@@ -61,17 +65,42 @@ Result<gen::StepOptions> settle(const StepOptions& o) {
   return step;
 }
 
+/// Gives the nodes the times that `chakra sim --device` would give them. What is said of them goes to stderr.
+Result<void> use_device(const device::Device& device, trace::ClassJob& job) {
+  device::System system;
+  system.target = device;
+  Findings findings;
+  CHAKRA_TRY(sim::retarget(job, system, findings));
+  if (!findings.empty()) print_error(to_text(findings, ""));
+  return {};
+}
+
+Result<std::optional<device::Device>> find_device(const StepOptions& o) {
+  if (o.device_name.empty()) return std::nullopt;
+  if (o.device.peak_tflops || o.device.memory_gb_per_s || o.device.efficiency)
+    return fail(Code::usage, "cli.usage",
+                "--device says how fast the device is; leave out --device-peak-tflops, --device-mem-gb-per-s and "
+                "--efficiency");
+  CHAKRA_ASSIGN(device::Device device, device::find_or_load(o.device_name));
+  return device;
+}
+
 Result<void> run_step(const StepOptions& o) {
   if (o.folder.empty() && !o.stats && o.json.empty())
     return fail(Code::usage, "cli.usage", "give a folder with -o, or --stats to write no job");
-  CHAKRA_ASSIGN(const gen::StepOptions step, settle(o));
-  CHAKRA_ASSIGN(const trace::ClassJob job, gen::step(step));
+  CHAKRA_ASSIGN(gen::StepOptions step, settle(o));
+  CHAKRA_ASSIGN(const std::optional<device::Device> device, find_device(o));
+  if (device) step.host_ns = std::llround(device->host_s * 1e9);
+  CHAKRA_ASSIGN(trace::ClassJob job, gen::step(step));
+  if (device) CHAKRA_TRY(use_device(*device, job));
   CHAKRA_ASSIGN(const job::GeneratedJob files, job::generate_job(job, {o.folder, "step", o.all_ranks, o.json}));
   CHAKRA_ASSIGN(const gen::StepStats stats, gen::stats(step, job));
   if (!o.json.empty()) CHAKRA_TRY(write_json(step_json(files, stats), o.json));
   if (o.json == "-") return {};
   print(step_text(files, step, stats));
-  if (o.stats) print(stats_text(stats, o.device.memory_gib));
+  const double memory_gib =
+      device && device->memory_bytes > 0 ? device->memory_bytes / kGib : DeviceOptions::kMemoryGib;
+  if (o.stats) print(stats_text(stats, o.device.memory_gib.value_or(memory_gib)));
   return {};
 }
 
@@ -131,6 +160,11 @@ Syntax step_syntax() {
   add(model_switches(o->change));
   add(step_options(*o));
   add(storage_options(o->storage));
+  add({{.names = "--device",
+        .target = &o->device_name,
+        .help = "The device that computes (chakra list devices, or a device file): nodes take the times that 'chakra "
+                "sim --device' gives them; with the file's host-us a host launches them",
+        .value = "NAME|FILE"}});
   add(device_options(o->device));
   add({stats_option(o->stats), all_ranks_option(o->all_ranks, "step"), json_option(o->json)});
   return syntax;

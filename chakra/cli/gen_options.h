@@ -16,7 +16,8 @@ Result<gen::Model> model_of(const std::string& text, bool mtp = false);
 
 struct DeviceOptions {
   std::optional<double> peak_tflops, memory_gb_per_s, efficiency;
-  double memory_gib = 80;
+  std::optional<double> memory_gib;  ///< for --stats
+  static constexpr double kMemoryGib = 80;
 
   /// Into options of a generator that have a device.
   template <class To>

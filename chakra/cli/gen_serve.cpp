@@ -151,7 +151,7 @@ Result<void> run_serve(const ServeOptions& o) {
   if (!o.json.empty()) CHAKRA_TRY(write_json(serve_json(files, stats), o.json));
   if (o.json == "-") return {};
   print(serve_text(files, serve, stats));
-  if (o.stats) print(serve_stats_text(stats, o.device.memory_gib));
+  if (o.stats) print(serve_stats_text(stats, o.device.memory_gib.value_or(DeviceOptions::kMemoryGib)));
   return {};
 }
 

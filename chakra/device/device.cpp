@@ -116,6 +116,14 @@ double roofline_seconds(const Device& device, const Work& work) {
                   static_cast<double>(work.bytes) / device.memory_bytes_per_s);
 }
 
+double predicted_seconds(const Device& device, const Work& work) {
+  if (!device.others || (work.ops == 0 && work.bytes == 0)) return roofline_seconds(device, work);
+  const double best = work.ops > 0 ? peak(device, work.type).ops_per_s : 0;
+  return (best > 0 ? device.others->ops_time * static_cast<double>(work.ops) / best : 0) +
+         device.others->bytes_time * static_cast<double>(work.bytes) / device.memory_bytes_per_s +
+         device.others->fixed_s;
+}
+
 void WorkSum::add(const Work& work) {
   uint64_t& sum = ops[static_cast<size_t>(work.type)];
   sum = add_bytes(sum, work.ops);

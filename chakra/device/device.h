@@ -32,10 +32,12 @@ struct Device {
   /// 0: the source says nothing.
   std::array<double, kPeakTypes.size()> ops_per_s{};
   double memory_bytes_per_s = 0;
-  double memory_bytes = 0;                 ///< 0: not said
-  std::vector<std::string> recorded_as{};  ///< its names in recordings
-  std::string source{};                    ///< of the numbers
-  std::vector<KernelTable> kernels{};      ///< measured; one for a kernel and element type
+  double memory_bytes = 0;                  ///< 0: not said
+  std::vector<std::string> recorded_as{};   ///< its names in recordings
+  std::string source{};                     ///< of the numbers
+  std::vector<KernelTable> kernels{};       ///< measured; one for a kernel and element type
+  std::optional<KernelConstants> others{};  ///< of what `kernels` have no table for; without them a roofline
+  double host_s = 0;                        ///< that a host needs to launch an operation; 0: not known
 };
 
 /// A row of the table, in the units of data sheets.
@@ -93,6 +95,9 @@ Work work_of(const trace::Trace& trace, trace::NodeId node);
 /// max(ops / peak, bytes / memory bandwidth), in seconds: S. Williams et al., "Roofline", 2009. Operations for which
 /// the device has no peak do not count.
 double roofline_seconds(const Device& device, const Work& work);
+
+/// What a node takes that no table is for: by Device::others, else the roofline. 0 where the work is.
+double predicted_seconds(const Device& device, const Work& work);
 
 /// Work of many nodes. Sums stay at the largest number where they would not fit.
 struct WorkSum {

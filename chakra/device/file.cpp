@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "chakra/base/spec_json.h"
 #include "chakra/device/device.h"
 #include "chakra/device/units.h"
 
@@ -53,7 +54,7 @@ Result<void> read_names(const Spec& value, Device& device) {
 
 // ---- measured kernels ----------------------------------------------------------------------------------------------
 
-constexpr double kMostSize = 1e15, kMostUs = 1e12, kMostTimes = 1e6;
+constexpr double kMostSize = 1e15, kMostUs = 1e12, kMostTimes = 1e6, kMostHostUs = 1e6, kLeastUs = 1e-6;
 
 /// A number from `least` to `most`.
 Result<double> within(const Spec& value, std::string_view key, double least, double most) {
@@ -85,7 +86,62 @@ Result<void> read_error(const Spec& value, KernelError& error) {
   return {};
 }
 
+bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+/// Rows of numbers in brackets, each with `columns`, as JSON writes them: a table has thousands. Nothing where it is
+/// anything else, which read_measured() then reports.
+std::optional<std::vector<double>> numbers_of(std::string_view text, size_t columns) {
+  std::vector<double> numbers;
+  size_t at = 0;
+  const auto take = [&](char c) {
+    while (at < text.size() && is_blank(text[at])) ++at;
+    const bool is = at < text.size() && text[at] == c;
+    at += is;
+    return is;
+  };
+  if (!take('[')) return std::nullopt;
+  do {
+    if (!take('[')) return std::nullopt;
+    for (size_t i = 0; i < columns; ++i) {
+      if (i > 0 && !take(',')) return std::nullopt;
+      while (at < text.size() && is_blank(text[at])) ++at;
+      const size_t end = std::min(text.find_first_of(", \n\r\t]", at), text.size());
+      if (!parse_decimal(text.substr(at, end - at), numbers.emplace_back())) return std::nullopt;
+      at = end;
+    }
+    if (!take(']')) return std::nullopt;
+  } while (take(','));
+  return take(']') && at == text.size() ? std::optional(std::move(numbers)) : std::nullopt;
+}
+
+Result<std::vector<MeasuredKernel>> read_measured(const Spec& value, const KernelKind& kind);
+
+/// The same from text that load_spec_keeping() kept.
+Result<std::vector<MeasuredKernel>> read_kept(const Spec& value, const KernelKind& kind) {
+  const size_t columns = kind.size() + 1;
+  std::vector<MeasuredKernel> measured;
+  bool good = false;
+  if (const auto numbers = numbers_of(value.scalar, columns)) {
+    good = true;
+    measured.resize(numbers->size() / columns);
+    for (size_t row = 0; row < measured.size(); ++row) {
+      const double* const cells = numbers->data() + row * columns;
+      for (size_t i = 0; i + 1 < columns; ++i) {
+        measured[row].sizes[i] = cells[i];
+        good &= cells[i] >= 1 && cells[i] <= kMostSize;
+      }
+      measured[row].seconds = cells[columns - 1] * kMicro;
+      good &= cells[columns - 1] >= kLeastUs && cells[columns - 1] <= kMostUs;
+    }
+  }
+  if (good) return measured;
+  const std::string lines(static_cast<size_t>(std::max<int64_t>(value.line - 1, 0)), '\n');
+  CHAKRA_ASSIGN(const Spec tree, parse_spec(lines + value.scalar, value.file ? *value.file : ""));
+  return read_measured(tree, kind);
+}
+
 Result<std::vector<MeasuredKernel>> read_measured(const Spec& value, const KernelKind& kind) {
+  if (value.kind == Spec::Kind::list && !value.scalar.empty()) return read_kept(value, kind);
   std::vector<MeasuredKernel> measured;
   for (const Spec& row : value.items) {
     if (row.items.size() != kind.size() + 1)
@@ -95,23 +151,24 @@ Result<std::vector<MeasuredKernel>> read_measured(const Spec& value, const Kerne
     for (size_t i = 0; i < kind.size(); ++i) {
       CHAKRA_ASSIGN(m.sizes[i], within(row.items[i], kind.sizes[i], 1, kMostSize));
     }
-    CHAKRA_ASSIGN(const double us, within(row.items.back(), "microseconds", 1e-6, kMostUs));
+    CHAKRA_ASSIGN(const double us, within(row.items.back(), "microseconds", kLeastUs, kMostUs));
     m.seconds = us * kMicro;
     measured.push_back(m);
   }
   return measured;
 }
 
-Result<void> read_kernel_number(const std::string& key, const Spec& value, KernelConstants& constants) {
+/// `more`: what there is besides the constants, for people.
+Result<void> read_constant(const std::string& key, const Spec& value, std::string_view more,
+                           KernelConstants& constants) {
   double* const to = key == "ops-time"     ? &constants.ops_time
                      : key == "bytes-time" ? &constants.bytes_time
                      : key == "fixed-us"   ? &constants.fixed_s
                                            : nullptr;
   if (!to)
-    return value.error("device.file.key",
-                       fmt::format("the key {} is not known; a kernel has 'kernel', 'type', 'sizes', 'ops-time', "
-                                   "'bytes-time', 'fixed-us', 'error', 'source' and 'measured'",
-                                   quote(key)));
+    return value.error(
+        "device.file.key",
+        fmt::format("the key {} is not known; known: 'ops-time', 'bytes-time', 'fixed-us'{}", quote(key), more));
   CHAKRA_ASSIGN(*to,
                 within(value, key, key == "bytes-time" ? 1e-12 : 0, to == &constants.fixed_s ? kMostUs : kMostTimes));
   if (to == &constants.fixed_s) *to *= kMicro;
@@ -142,7 +199,7 @@ Result<void> read_kernel(const Spec& spec, Device& device) {
     } else if (key == "source") {
       CHAKRA_ASSIGN(source, value.string());
     } else {
-      CHAKRA_TRY(read_kernel_number(key, value, constants));
+      CHAKRA_TRY(read_constant(key, value, ", 'kernel', 'type', 'sizes', 'error', 'source', 'measured'", constants));
     }
   }
   CHAKRA_ASSIGN(const std::vector<MeasuredKernel> measured, read_measured(*spec.find("measured"), *kind));
@@ -153,7 +210,21 @@ Result<void> read_kernel(const Spec& spec, Device& device) {
   return {};
 }
 
+Result<void> read_others(const Spec& value, Device& device) {
+  if (value.kind != Spec::Kind::map)
+    return value.error("device.file.value", "'others' is a map of 'ops-time', 'bytes-time' and 'fixed-us'");
+  device.others.emplace();
+  for (const auto& [key, of] : value.fields) CHAKRA_TRY(read_constant(key, of, "", *device.others));
+  return {};
+}
+
 Result<void> read_field(const std::string& key, const Spec& value, Device& device) {
+  if (key == "others") return read_others(value, device);
+  if (key == "host-us") {
+    CHAKRA_ASSIGN(const double us, within(value, key, 0, kMostHostUs));
+    device.host_s = us * kMicro;
+    return {};
+  }
   if (key == "kernels") return {};  // they need the peaks
   if (key == "peaks") return read_peaks(value, device);
   if (key == "recorded-as") return read_names(value, device);
@@ -171,14 +242,14 @@ Result<void> read_field(const std::string& key, const Spec& value, Device& devic
   }
   return value.error("device.file.key",
                      fmt::format("the key {} is not known; a device has 'name', 'peaks', 'memory-bandwidth', 'memory', "
-                                 "'recorded-as', 'source' and 'kernels'",
+                                 "'recorded-as', 'source', 'kernels', 'others' and 'host-us'",
                                  quote(key)));
 }
 
 }  // namespace
 
 Result<Device> load(const std::string& path) {
-  CHAKRA_ASSIGN(const Spec spec, load_spec(path));
+  CHAKRA_ASSIGN(const Spec spec, load_spec_keeping(path, "measured"));
   if (spec.kind != Spec::Kind::map) return spec.error("device.file.value", "a device file is a map");
   Device device;
   for (const auto& [key, value] : spec.fields) CHAKRA_TRY(read_field(key, value, device));

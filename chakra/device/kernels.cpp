@@ -9,6 +9,8 @@
 namespace chakra::device {
 namespace {
 
+constexpr double kRounding = 1e-9;  ///< of octaves
+
 double no_ops(const Sizes&) { return 0; }
 template <int Passes>
 double passes(const Sizes& s) {
@@ -120,14 +122,14 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
   seconds_per_element_ = bytes_of(type) / device.memory_bytes_per_s;
   const size_t n = kind_->size();
   points_.reserve(measured.size());
-  least_ = most_ = octaves(measured[0].sizes, n);
   for (const MeasuredKernel& m : measured) {
     const double base = base_seconds(m.sizes);
     CHAKRA_ASSERT(m.seconds > 0 && base > 0);
     points_.push_back({m, octaves(m.sizes, n), std::log(m.seconds / base)});
     for (size_t i = 0; i < n; ++i) {
-      least_[i] = std::min(least_[i], points_.back().at[i]);
-      most_[i] = std::max(most_[i], points_.back().at[i]);
+      const double value = points_.back().at[i];
+      const auto place = std::lower_bound(values_[i].begin(), values_[i].end(), value);
+      if (place == values_[i].end() || *place != value) values_[i].insert(place, value);
     }
   }
 }
@@ -170,13 +172,19 @@ double KernelTable::interpolate(const Sizes& at, std::span<const std::pair<doubl
   return rest;
 }
 
+bool KernelTable::is_covered(size_t size, double at) const {
+  const std::vector<double>& values = values_[size];
+  const auto above = std::lower_bound(values.begin(), values.end(), at - kRounding);
+  if (above == values.end()) return false;
+  if (*above <= at + kRounding) return true;
+  return above != values.begin() && *above - *(above - 1) <= kGap;
+}
+
 KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
-  constexpr double kRounding = 1e-9;
   const size_t n = kind_->size();
   const Sizes at = octaves(sizes, n);
   Prediction prediction;
-  for (size_t i = 0; i < n; ++i)
-    prediction.extrapolated |= at[i] < least_[i] - kRounding || at[i] > most_[i] + kRounding;
+  for (size_t i = 0; i < n; ++i) prediction.extrapolated |= !is_covered(i, at[i]);
   std::vector<std::pair<double, uint32_t>> nearest(points_.size());
   for (uint32_t p = 0; p < points_.size(); ++p) {
     double square = 0;

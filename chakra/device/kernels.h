@@ -75,9 +75,12 @@ class KernelTable {
 
   struct Prediction {
     double seconds = 0;
-    bool extrapolated = false;  ///< outside the measured sizes, or farther than kFar from all that was measured
+    /// Farther than kFar from all that was measured; or a size is outside of the measured ones, or was not measured
+    /// itself and is in a gap of more than kGap between those that were.
+    bool extrapolated = false;
   };
   static constexpr double kFar = 0.5;         ///< octaves: the root of the sum of squares over the sizes
+  static constexpr double kGap = 0.4;         ///< octaves between neighbouring values of a size
   static constexpr size_t kNeighbours = 20;   ///< that a time is interpolated from
   static constexpr double kFlattening = 0.3;  ///< ridge, as a share of the neighbours' mean square distance
   /// Cost: O(measured shapes).
@@ -100,6 +103,7 @@ class KernelTable {
     double rest = 0;  ///< ln(measured / base)
   };
   double base_seconds(const Sizes& sizes) const;
+  bool is_covered(size_t size, double at) const;  ///< measured, or in no gap of more than kGap
   /// ln(measured / base) at a place, by the nearest points; `nearest`: squared distances and points.
   double interpolate(const Sizes& at, std::span<const std::pair<double, uint32_t>> nearest) const;
 
@@ -109,7 +113,7 @@ class KernelTable {
   KernelConstants constants_;
   double seconds_per_op_, seconds_per_element_;  ///< of the roofline
   std::vector<Point> points_;
-  Sizes least_{}, most_{};  ///< of Point::at
+  std::array<std::vector<double>, kMostSizes> values_;  ///< of Point::at, by size: ascending, each once
 };
 
 /// ops / peak and bytes / bandwidth of a shape, in seconds.

@@ -81,10 +81,26 @@ TEST(Kernels, APowerLawIsInterpolated) {  // ln of the factor is a plane; the fl
 TEST(Kernels, ExtrapolationIsMarked) {
   const KernelTable table(kPlain, "gemm", DType::bf16, {2, 3, 5e-6}, made([](const Sizes&) { return 1; }));
   EXPECT_FALSE(table.predict({64, 64, 4096}).extrapolated);
-  EXPECT_FALSE(table.predict({90, 64, 4096}).extrapolated);  // 0.49 octaves from the nearest
-  EXPECT_TRUE(table.predict({64, 64, 4097}).extrapolated);   // beyond the measured sizes
+  EXPECT_TRUE(table.predict({90, 64, 4096}).extrapolated);  // in a gap of an octave
+  EXPECT_TRUE(table.predict({64, 64, 4097}).extrapolated);  // beyond the measured sizes
   EXPECT_TRUE(table.predict({63, 64, 64}).extrapolated);
-  EXPECT_TRUE(table.predict({90, 90, 1024}).extrapolated);  // 0.7 octaves from the nearest
+  std::vector<MeasuredKernel> diagonal;  // dense in each size, but not in both
+  for (double size = 64; size <= 4096; size *= 1.2) diagonal.push_back({{size, size}, 1e-6});
+  const KernelTable norms(kPlain, "norm", DType::bf16, {1, 1, 1e-6}, diagonal);
+  EXPECT_FALSE(norms.predict({100, 100}).extrapolated);
+  EXPECT_TRUE(norms.predict({100, 200}).extrapolated);  // 0.7 octaves from the nearest
+}
+
+TEST(Kernels, AllOfAValueThatIsKeptOutIsMarked) {  // of a grid in steps of a fifth of an octave
+  for (double kept_out = 64; kept_out <= 1024; kept_out *= std::exp2(0.21)) {
+    std::vector<MeasuredKernel> rest;
+    for (double rows = 64; rows <= 1024; rows *= std::exp2(0.21))
+      for (double width = 64; width <= 1024; width *= std::exp2(0.21))
+        if (rows != kept_out) rest.push_back({{rows, width}, 1e-6});
+    const KernelTable table(kPlain, "norm", DType::bf16, {1, 1, 1e-6}, rest);
+    for (double width = 64; width <= 1024; width *= std::exp2(0.21))
+      EXPECT_TRUE(table.predict({kept_out, width}).extrapolated) << kept_out << " x " << width;
+  }
 }
 
 TEST(Kernels, HalfPrecisionStandsForTheOther) {

@@ -85,6 +85,9 @@ struct StepOptions {
   double peak_flop_per_s = 989e12;
   double memory_bytes_per_s = 3350e9;
   double efficiency = 0.6;  ///< the share of the peak that a matrix product reaches
+  /// What a host needs to launch an operation. It runs ahead of the device, until a message of another stage comes. 0:
+  /// the trace has no host.
+  int64_t host_ns = 0;
 };
 
 /// The whole numbers among the options: name on the command line, bounds, meaning.

@@ -36,10 +36,24 @@ StageNodes::StageNodes(const StepOptions& options, std::string_view prefix) : o_
 }
 
 NodeId StageNodes::add(StringId name, NodeType type, Stream stream) {
+  const NodeId by = o_.host_ns > 0 && stream < kLoad ? launch() : trace::kNoNode;
   const NodeId n = b_.add(b_.trace.size() + 1, name, type);
   b_.trace.flags.edit(n) = trace::kSaysCpuOrNot;
   b_.trace.lane.edit(n) = b_.lane({trace::Lane::Kind::stream, 0, stream});
+  dep(n, by, EdgeKind::launch);
   return n;
+}
+
+/// The host's turn: what it launches is the next node.
+NodeId StageNodes::launch() {
+  const NodeId n = b_.add(b_.trace.size() + 1, intern("launch"), NodeType::comp);
+  b_.trace.flags.edit(n) = trace::kSaysCpuOrNot | trace::kOnCpu | trace::kHasDuration;
+  b_.trace.lane.edit(n) = b_.lane({trace::Lane::Kind::thread, 0, 0});
+  b_.trace.dur_ps.edit(n) = o_.host_ns * kPsPerNs;
+  dep(n, host_.last, EdgeKind::program);
+  dep(n, host_.arrived, EdgeKind::sync);
+  host_.arrived = trace::kNoNode;
+  return host_.last = n;
 }
 uint64_t StageNodes::exact(double number) {
   too_large_ |= !(number < kLargest);
@@ -93,6 +107,7 @@ NodeId StageNodes::message(StringId name, NodeType type, Stream stream, const Ne
   dep(n, last_[stream], EdgeKind::stream);
   last_[stream] = n;
   if (type == NodeType::send) await(n);
+  else host_.arrived = n;
   trace::Comm& comm = b_.comm(n);
   comm.bytes = exact(bytes);
   const auto slot = std::find(peers_.begin(), peers_.end(), neighbour);

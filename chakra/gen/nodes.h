@@ -84,6 +84,7 @@ class StageNodes {
 
  private:
   trace::NodeId add(StringId name, trace::NodeType type, Stream stream);
+  trace::NodeId launch();
   void dep(trace::NodeId node, trace::NodeId on, trace::EdgeKind kind) {
     if (on != trace::kNoNode) b_.dep(node, on, static_cast<uint8_t>(kind));
   }
@@ -96,6 +97,10 @@ class StageNodes {
   const StepOptions& o_;
   trace::Builder b_;
   trace::NodeId computed_ = trace::kNoNode;
+  struct {
+    trace::NodeId last = trace::kNoNode;
+    trace::NodeId arrived = trace::kNoNode;  ///< a message that it has to wait for before it goes on
+  } host_;
   std::array<trace::NodeId, kStreams> last_;  ///< of each stream but the first
   std::vector<trace::NodeId> awaited_;
   std::vector<Neighbour> peers_;

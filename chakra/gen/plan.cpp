@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kMostRanks = 1 << 22;
 constexpr double kMostSkew = 10;
+constexpr int64_t kMostHostNs = 1'000'000'000;
 constexpr double kMostNodes = 50e6;  // of all classes
 
 tl::unexpected<Error> wrong(const char* tag, std::string text) { return fail(Code::usage, tag, std::move(text)); }
@@ -28,6 +29,8 @@ Result<void> check_ranges(const StepOptions& o) {
       return wrong("gen.step.range",
                    fmt::format("{} is {}; from {} to {} are possible", row.name, value, row.least, row.most));
   const auto positive = [](double x) { return x > 0 && x <= 1e24; };
+  if (o.host_ns < 0 || o.host_ns > kMostHostNs)
+    return wrong("gen.step.range", "a host needs at most a second to launch an operation");
   if (!positive(o.peak_flop_per_s) || !positive(o.memory_bytes_per_s) || !positive(o.efficiency) || o.efficiency > 1)
     return wrong("gen.step.range",
                  "the device's peak and bandwidth are above 0, its efficiency is above 0 and at most 1");

@@ -6,25 +6,38 @@
 
 namespace chakra::sim {
 
+KernelTimes::Known KernelTimes::look_up(const device::Device& device, device::DType type, std::string_view text) {
+  Known known{&device, type, {}, 0, 0};
+  const std::optional<device::KernelShape> shape = device::parse_kernel(text);
+  if (!shape) return known;
+  known.time.table = device::find_table(device, shape->name, type);
+  if (!known.time.table) return known;
+  const auto [seconds, extrapolated] = known.time.table->predict(shape->sizes);
+  known.time.seconds = seconds;
+  known.time.extrapolated = extrapolated;
+  known.ops = shape->kind->ops(shape->sizes);
+  known.bytes = shape->kind->elements(shape->sizes) * device::bytes_of(type);
+  return known;
+}
+
 std::optional<KernelTime> KernelTimes::on(const device::Device& device, trace::NodeId node) {
   if (attr_ == 0 || device.kernels.empty()) return std::nullopt;
   std::string_view text;
   const trace::Attrs::Range attrs = t_.attrs_of(node);
   for (auto at = attrs.begin(); at != attrs.end(); ++at)
     if (const trace::Attr attr = *at; attr.name == attr_) text = attr.text().value_or("");
-  const std::optional<device::KernelShape> shape = device::parse_kernel(text);
-  if (!shape) return std::nullopt;
+  if (text.empty()) return std::nullopt;
   const device::Work work = device::work_of(t_, node);
-  const device::KernelTable* table = device::find_table(device, shape->name, work.type);
-  if (!table) return std::nullopt;
-  const auto [found, added] = known_.try_emplace({table, std::string(text)});
-  if (added) found->second = table->predict(shape->sizes);
-  const double ops = shape->kind->ops(shape->sizes);
-  const double bytes = shape->kind->elements(shape->sizes) * device::bytes_of(work.type);
-  double part = 1;
-  if (work.ops > 0 && ops > 0) part = std::min(1.0, static_cast<double>(work.ops) / ops);
-  else if (work.bytes > 0 && ops == 0) part = std::min(1.0, static_cast<double>(work.bytes) / bytes);
-  return KernelTime{found->second.seconds * part, found->second.extrapolated, table};
+  std::vector<Known>& same = known_[std::string(text)];
+  auto known = std::find_if(same.begin(), same.end(),
+                            [&](const Known& k) { return k.device == &device && k.type == work.type; });
+  if (known == same.end()) known = same.insert(same.end(), look_up(device, work.type, text));
+  if (!known->time.table) return std::nullopt;
+  KernelTime time = known->time;
+  if (work.ops > 0 && known->ops > 0) time.seconds *= std::min(1.0, static_cast<double>(work.ops) / known->ops);
+  else if (work.bytes > 0 && known->ops == 0)
+    time.seconds *= std::min(1.0, static_cast<double>(work.bytes) / known->bytes);
+  return time;
 }
 
 std::string describe(const device::Device& device, const device::KernelTable& table, const TableUse& use) {

@@ -1,10 +1,11 @@
 // The times of nodes whose kernel and shape are known, on a device with measured kernels (device::KernelTable).
 #pragma once
 
-#include <map>
+#include <absl/container/flat_hash_map.h>
+
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "chakra/base/base.h"
 #include "chakra/device/device.h"
@@ -28,9 +29,18 @@ class KernelTimes {
   std::optional<KernelTime> on(const device::Device& device, trace::NodeId node);
 
  private:
+  /// What the tables of a device say of a shape in an element type; without a table: nothing.
+  struct Known {
+    const device::Device* device = nullptr;
+    device::DType type = device::DType::unknown;
+    KernelTime time;
+    double ops = 0, bytes = 0;  ///< of the whole kernel
+  };
+  static Known look_up(const device::Device& device, device::DType type, std::string_view text);
+
   const trace::Trace& t_;
   StringId attr_;
-  std::map<std::pair<const device::KernelTable*, std::string>, device::KernelTable::Prediction, std::less<>> known_;
+  absl::flat_hash_map<std::string, std::vector<Known>> known_;  ///< by the shape as nodes write it
 };
 
 /// How much of what a job does came from each table.

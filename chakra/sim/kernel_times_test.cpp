@@ -19,8 +19,7 @@ using trace::Trace;
 device::Device measured_device(const std::string& name, double us) {
   device::Device device = device::plain(name, 1e12, 1e9);
   std::vector<MeasuredKernel> rows;
-  for (double width = 256; width <= 4096; width *= 2) rows.push_back({{1024, width}, us * 1e-6});
-  // A base without bytes, so that a time between the measured ones is theirs.
+  for (const double width : {256, 1000, 4096}) rows.push_back({{1024, width}, us * 1e-6});
   device.kernels.emplace_back(device, "norm", DType::f16, device::KernelConstants{0, 1e-12, us * 1e-6}, rows);
   return device;
 }
@@ -100,6 +99,16 @@ TEST(KernelTimes, SayWhatIsExtrapolated) {
   const Priced outside = price(recorded("norm:1024,8192", false), system);
   EXPECT_EQ(outside.how, How{"extrapolated"});
   EXPECT_EQ(outside.tags, "sim.device.scaled sim.device.extrapolated ");
+}
+
+TEST(KernelTimes, LeaveOtherKernelsToTheConstantsOfOthers) {  // 2 x 4.096 MB at 1 GB/s, and 7 us
+  device::System system;
+  system.target = measured_device("new", 3);
+  system.target->others = device::KernelConstants{1, 2, 7e-6};
+  const Priced priced = price(recorded("add:1024,1000", false), system);
+  EXPECT_EQ(priced.times, (Times{8199 * kPsPerUs, 4103 * kPsPerUs}));
+  EXPECT_EQ(priced.how, How{"others"});
+  EXPECT_EQ(price(recorded("norm:1024,1000", false), system).how, How{"table"});
 }
 
 TEST(KernelTimes, LeaveOtherKernelsToTheRoofline) {  // 4.096 MB and 2.048 MB at 1 GB/s

@@ -44,6 +44,7 @@ class Carrier {
     std::vector<double> factor(t_.size(), 1);
     std::vector<Scaling> how(t_.size(), Scaling::given);
     for (NodeId n = 0; n < t_.size(); ++n) {
+      has_host |= t_.on_cpu(n);
       if (t_.type[n] != NodeType::comp || t_.on_cpu(n)) continue;
       const Picoseconds before = t_.dur_ps[n];
       ops += static_cast<double>(device::work_of(t_, n).ops);
@@ -54,9 +55,9 @@ class Carrier {
         if (factor[n] != 1) t_.dur_ps.edit(n) = picoseconds(static_cast<double>(before) / kPsPerSecond * factor[n]);
       } else if (const auto time = kernels_.on(to_, n)) {
         take(n, *time, how[n]);
-      } else if (const device::Work work = device::work_of(t_, n); roofline(to_, work) > 0) {
-        how[n] = Scaling::work;
-        t_.dur_ps.edit(n) = picoseconds(roofline(to_, work));
+      } else if (const device::Work work = device::work_of(t_, n); device::predicted_seconds(to_, work) > 0) {
+        how[n] = to_.others ? Scaling::others : Scaling::work;
+        t_.dur_ps.edit(n) = picoseconds(device::predicted_seconds(to_, work));
         t_.flags.edit(n) |= trace::kHasDuration;
         note_types(to_, work);
       } else if (before == 0) {
@@ -77,6 +78,7 @@ class Carrier {
   double ops = 0;                                                                   ///< of all nodes
   Picoseconds too_fast_ps = 0;  ///< in nodes that took less time than the operations can on the recording's device
   std::string too_fast_on;
+  bool has_host = false;
 
  private:
   static double roofline(const Device& device, const device::Work& work) {
@@ -205,6 +207,7 @@ class Summary {
     ops_ += weight * carrier.ops;
     too_fast_ = add_saturated(too_fast_, times(carrier.too_fast_ps));
     if (!carrier.too_fast_on.empty()) too_fast_on_ = carrier.too_fast_on;
+    if (device.host_s > 0 && !carrier.has_host) without_host_ = to;
   }
 
   std::vector<ScaledTime> finish(Findings& findings) const {
@@ -233,6 +236,10 @@ class Summary {
            use.first.extrapolated_ps > 0 ? Severity::warning : Severity::note,
            describe(*use.second.first, *use.second.second, use.first));
     if (const std::string which = stand_ins(); !which.empty()) find("sim.device.peak", Severity::warning, which);
+    if (!without_host_.empty())
+      find("sim.device.host", Severity::warning,
+           fmt::format("host-us of {} has no effect: the traces have no host; 'chakra gen step --device' adds one",
+                       without_host_));
     if (static_cast<double>(too_fast_) > kTooFastShare * static_cast<double>(all))
       find("sim.device.too_fast", Severity::warning,
            fmt::format("{} of the device time is in kernels that took less time than {} needs at its peak for their "
@@ -271,6 +278,7 @@ class Summary {
   double ops_ = 0;
   Picoseconds too_fast_ = 0;
   std::string too_fast_on_;
+  std::string without_host_;  ///< a device with host-us whose ranks have no host
 };
 
 }  // namespace

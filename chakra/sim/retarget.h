@@ -20,6 +20,7 @@ enum class Scaling : uint8_t {
   roofline,         ///< measured, times the ratio of the devices' rooflines for its work
   bandwidth,        ///< measured, times the ratio of the devices' memory bandwidths: its work is not known
   work,             ///< not measured: the device's roofline for its work
+  others,           ///< the same, by the device's constants for operations without a table
   host_copy,        ///< as measured: a copy from or to the host
   communication,    ///< as measured: a kernel of a communication library whose record is missing
   given,            ///< as given: neither measured nor with known work
@@ -34,10 +35,11 @@ struct ScalingRow {
   std::string_view text;
   bool changes;
 };
-inline constexpr std::array<ScalingRow, 11> kScalings{{
+inline constexpr std::array<ScalingRow, 12> kScalings{{
     {"roofline", "by ratio of rooflines", true},
     {"bandwidth", "by ratio of memory bandwidths", true},
     {"work", "from work by roofline", true},
+    {"others", "from work by the constants of 'others'", true},
     {"host_copy", "unchanged: copies from or to the host", false},
     {"communication", "unchanged: communication without a record", false},
     {"given", "unchanged: given, without work", false},
@@ -50,7 +52,7 @@ inline constexpr std::array<ScalingRow, 11> kScalings{{
 
 /// Whether the time before says nothing of the recording: the node was not measured.
 constexpr bool is_predicted(Scaling how) {
-  return how == Scaling::work || how == Scaling::table || how == Scaling::extrapolated;
+  return how == Scaling::work || how == Scaling::others || how == Scaling::table || how == Scaling::extrapolated;
 }
 
 /// Nodes of all ranks that came from one device to another in one way.
@@ -64,7 +66,8 @@ struct ScaledTime {
 
 /// Gives the compute nodes of ranks with a device (System::device_of) their time on it; ranks of a class that are on
 /// different devices get classes of their own. The rest keeps its time.
-/// Findings: sim.device.scaled, sim.device.peak, sim.device.too_fast, sim.device.kernels, sim.device.extrapolated.
+/// Findings: sim.device.scaled, sim.device.peak, sim.device.too_fast, sim.device.kernels, sim.device.extrapolated,
+/// sim.device.host.
 /// Errors: sim.device.unknown. Cost: O(ranks + nodes of the classes, once for each device).
 Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::System& system, Findings& findings);
 

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Measured training steps against steps that `chakra gen step` makes and `chakra sim` runs.
+
+    predict_steps.py SET [--bin DIR] [--data DIR] [--rows N] [--markdown]
+
+SET is `vtrain` (GPTs on 2, 4 and 8 A100 of one node, 18 divisions into tensor, data and pipeline parallel ranks) or `neusight` (one A100,
+forward and backward of five models in 32 bits). For each measured step it makes the step of that model and mesh with a device file and runs
+it on a network file. Both files are fitted to other data: measured kernels and collectives. Then it fits the constants of CONSTANTS, which
+are part of the device file, to some of the steps, and judges the others:
+
+- vtrain: fitted to the rows of two hidden sizes and judged on all others. The public table has two only; so they are also fitted to one of
+  the two and judged on the other.
+- neusight: fitted to all models but one, and judged on that one; the kernels of that model are not in the device file either.
+
+Attention in several kernels computes all scores, those of later words too: --causal false.
+
+It prints the error of each group, exp(mean |ln(simulated / measured)|) - 1, with the fitted constants and without them. --rows N: fits to at
+most N rows, evenly taken (36). It exits with 1 where a group of a set that is not the fitted one is off by more than 15 %.
+"""
+import argparse
+import collections
+import csv
+import gzip
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MOST_ERROR = 0.15
+# The constants, by name, and where they begin: keys of device files; link-time divides the bandwidths of the network file.
+START = {"host-us": 90.0, "ops-time": 1.5, "bytes-time": 2.0, "fixed-us": 5.0, "link-time": 1.2}
+Row = collections.namedtuple("Row", "group hidden ranks options measured_ms forward_backward_only")
+Result = collections.namedtuple("Result", "row plain_ms fitted_ms")
+
+
+def vtrain_rows(data):
+    """GPTs of Megatron-LM: float16, unfused attention with dropout, tensor parallelism without sequence parallelism, gradients are
+    all-reduced. Their vocabulary has 51,200 words."""
+    rows = []
+    with open(os.path.join(data, "vtrain_single_node_a100.csv"), encoding="utf-8-sig", newline="") as file:
+        for cells in list(csv.reader(file))[1:]:
+            ranks, batch, micro, hidden, heads, layers, sequence, tp, dp, pp = (int(cell) for cell in cells[:10])
+            options = {"layers": layers, "hidden": hidden, "ffn": 4 * hidden, "heads": heads, "kv-heads": heads, "head-dim": hidden // heads,
+                       "vocab": 51200, "sequence": sequence, "causal": "false", "tp": tp, "dp": dp, "pp": pp, "micro-batch-size": micro,
+                       "micro-batches": batch // micro // dp}
+            fixed = ["--model", "gpt3-175b", "--sequence-parallel", "false", "--zero", "0", "--fused-attention", "false",
+                     "--gradient-bytes", "2"]
+            rows.append(Row(f"tp {tp} dp {dp} pp {pp}", hidden, ranks, fixed + [f"--{k}={v}" for k, v in options.items()], float(cells[10]), False))
+    return rows
+
+
+# name of NeuSight's files -> layers, hidden, heads, vocabulary
+NEUSIGHT = {"bert_large": (24, 1024, 16, 30522), "gpt2_large": (36, 1280, 20, 50257), "gpt3_27": (32, 2560, 32, 50257),
+            "gpt3_xl": (24, 3072, 24, 50257), "opt_13": (24, 2048, 32, 50272)}
+
+
+def neusight_files(data):
+    with tarfile.open(os.path.join(data, "neusight_label_NVIDIA_A100_80GB_PCIe.tar.gz")) as files:
+        for member in sorted(files.getmembers(), key=lambda m: m.name):
+            yield member.name.rsplit("/", 1)[-1], files.extractfile(member).read().decode()
+
+
+def neusight_rows(data):
+    rows = []
+    for name, text in neusight_files(data):
+        if not name.endswith(".json"):
+            continue
+        model, _, sequence, batch = name[:-5].split("-")
+        layers, hidden, heads, vocabulary = NEUSIGHT[model]
+        options = {"layers": layers, "hidden": hidden, "ffn": 4 * hidden, "heads": heads, "kv-heads": heads, "head-dim": hidden // heads,
+                   "vocab": vocabulary, "sequence": sequence, "micro-batch-size": batch, "micro-batches": 1, "causal": "false"}
+        fixed = ["--model", "gpt3-175b", "--zero", "0", "--fused-attention", "false", "--bytes-per-element", "4"]
+        rows.append(Row(model, hidden, 1, fixed + [f"--{k}={v}" for k, v in options.items()], json.loads(text)["e2e_latency"], True))
+    return rows
+
+
+class Machine:
+    """Device and network files made of other data than the steps."""
+
+    def __init__(self, chakra, folder, name, kernels, data):
+        self.chakra, self.folder, self.data, self.count = chakra, folder, data, 0
+        self.device = os.path.join(folder, f"{name}.json")
+        self.run("calibrate", "device", "--from", *kernels, "--device", "A100-PCIe-80GB" if name.startswith("neusight") else "A100-SXM-80GB",
+                 "-o", self.device)
+        with open(self.device, encoding="utf-8") as file:
+            self.fields = json.load(file)
+
+    def run(self, *arguments):
+        done = subprocess.run([self.chakra, *arguments], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"predict_steps: chakra {' '.join(arguments)}\n{done.stderr}")
+        return done.stdout
+
+    def networks(self, ranks, link_time):
+        """A network file for each number of ranks, whose bandwidths are divided by `link_time`."""
+        paths = {1: os.path.join(self.folder, "1.yml")}
+        with open(paths[1], "w", encoding="utf-8") as file:
+            file.write("topology: [ Ring ]\nnpus_count: [ 1 ]\nbandwidth: [ 100 ]\nlatency: [ 500 ]\n")
+        for count in sorted(set(ranks) - {1}):
+            path = os.path.join(self.folder, f"{count}.yml")
+            if not os.path.exists(path):
+                self.run("calibrate", "network", "--from", os.path.join(self.data, "aic_nccl_a100_sxm.csv.gz"), "--where", "nccl_dtype=half",
+                         "--npus", str(count), "-o", path)
+            paths[count] = os.path.join(self.folder, f"{count}-{link_time:.6g}.yml")
+            with open(path, encoding="utf-8") as file:
+                text = re.sub(r"(bandwidth: (?:\[ )?)([0-9.]+)", lambda m: f"{m[1]}{float(m[2]) / link_time:.8g}", file.read())
+            with open(paths[count], "w", encoding="utf-8") as file:
+                file.write(text)
+        return paths
+
+    def with_constants(self, constants):
+        """A device file with them; nothing fitted: without."""
+        self.count += 1
+        path = os.path.join(self.folder, f"constants{self.count}.json")
+        fields = dict(self.fields)
+        if constants:
+            fields["host-us"] = constants["host-us"]
+            fields["others"] = {key: constants[key] for key in ("ops-time", "bytes-time", "fixed-us")}
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(fields, file)
+        return path
+
+    def milliseconds(self, row, device, network):
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            job = os.path.join(folder, "job")
+            self.run("gen", "step", *row.options, "--device", device, "-o", job)
+            more = ["--timeline", os.path.join(folder, "t.json")] if row.forward_backward_only else []
+            report = json.loads(self.run("sim", job, "--device", device, "--network", network, "--json", "-", *more))
+            if not more:
+                return report["makespan_ps"] / 1e9
+            with open(more[1], encoding="utf-8") as file:
+                events = json.load(file)["traceEvents"]
+            return min(e["ts"] for e in events if e.get("name", "").endswith(".optimizer")) / 1e3
+
+    def all(self, rows, constants):
+        device = self.with_constants(constants)
+        networks = self.networks({row.ranks for row in rows}, constants["link-time"] if constants else 1)
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            return list(pool.map(lambda row: self.milliseconds(row, device, networks[row.ranks]), rows))
+
+
+def solve(matrix, right):
+    """Of a small symmetric matrix, by elimination."""
+    rows = [line[:] + [value] for line, value in zip(matrix, right)]
+    for i in range(len(rows)):
+        for j in range(i + 1, len(rows)):
+            times = rows[j][i] / rows[i][i]
+            rows[j] = [a - times * b for a, b in zip(rows[j], rows[i])]
+    solution = [0.0] * len(rows)
+    for i in reversed(range(len(rows))):
+        solution[i] = (rows[i][-1] - sum(rows[i][j] * solution[j] for j in range(i + 1, len(rows)))) / rows[i][i]
+    return solution
+
+
+def fit(machine, rows, most):
+    """Gauss and Newton's method on the logarithms of the constants; a quarter of a prior keeps those that the rows do not determine where
+    they begin."""
+    rows = [rows[i * len(rows) // min(most, len(rows))] for i in range(min(most, len(rows)))]
+    constants = dict(START)
+    residuals = None
+    for turn in range(5):
+        at = machine.all(rows, constants)
+        residuals = [math.log(ms / row.measured_ms) for ms, row in zip(at, rows)]
+        slopes = []
+        for name in START:
+            moved = dict(constants, **{name: constants[name] * 1.1})
+            slopes.append([math.log(b / a) / math.log(1.1) for a, b in zip(at, machine.all(rows, moved))])
+        weights = [1 / math.sqrt(1 + (r / 0.1) ** 2) for r in residuals]
+        matrix = [[sum(w * a * b for w, a, b in zip(weights, one, two)) for two in slopes] for one in slopes]
+        for i, name in enumerate(START):
+            matrix[i][i] += 0.02
+        step = solve(matrix, [-sum(w * s * r for w, s, r in zip(weights, line, residuals)) - 0.02 * math.log(constants[name] / START[name])
+                              for line, name in zip(slopes, START)])
+        constants = {name: constants[name] * math.exp(max(-1, min(1, d))) for name, d in zip(START, step)}
+        print(f"  turn {turn}: {error(residuals):.1%} before; now " + ", ".join(f"{k} {v:.3g}" for k, v in constants.items()), file=sys.stderr)
+        if max(abs(d) for d in step) < 0.03:
+            break
+    return constants
+
+
+def error(logs):
+    return math.exp(sum(abs(x) for x in logs) / len(logs)) - 1
+
+
+def table(title, rows, plain, fitted):
+    """Markdown; whether all groups are within MOST_ERROR."""
+    print(f"\n{title}\n\n| | steps | nothing fitted | constants fitted | worst step | mean simulated / measured |\n|---|---|---|---|---|---|")
+    good = True
+    for group in [*dict.fromkeys(row.group for row in rows), "all"]:
+        of = [i for i, row in enumerate(rows) if group in (row.group, "all")]
+        logs = [[math.log(times[i] / rows[i].measured_ms) for i in of] for times in (plain, fitted)]
+        good &= error(logs[1]) <= MOST_ERROR
+        print(f"| {group} | {len(of)} | {error(logs[0]):.1%} | {error(logs[1]):.1%} | {math.exp(max(abs(x) for x in logs[1])) - 1:.0%} | "
+              f"{math.exp(sum(logs[1]) / len(of)):.2f} |")
+    return good
+
+
+def vtrain(arguments, chakra, folder):
+    kernels = [os.path.join(arguments.data, f"{name}.csv.gz") for name in ("aic_gemm_a100_sxm", "aic_attention_ctx_a100", "vidur_compute_a100")]
+    machine = Machine(chakra, folder, "vtrain", kernels, arguments.data)
+    rows = vtrain_rows(arguments.data)
+    hidden = sorted({row.hidden for row in rows})
+    splits = [((size,), [h for h in hidden if h != size]) for size in hidden[:2]]
+    if len(hidden) > 2:
+        splits = [(tuple(hidden[:2]), hidden[2:])]
+    good = True
+    for of, others in splits:
+        constants = fit(machine, [row for row in rows if row.hidden in of], arguments.rows)
+        judged = [row for row in rows if row.hidden in others][::arguments.every]
+        good &= table(f"Fitted to width {', '.join(map(str, of))}, judged on width {', '.join(map(str, others))}: "
+                      + ", ".join(f"{k} {v:.3g}" for k, v in constants.items()), judged, machine.all(judged, None), machine.all(judged, constants))
+    return good
+
+
+def neusight(arguments, chakra, folder):
+    rows, judged, plain, fitted = neusight_rows(arguments.data), [], [], []
+    for model in NEUSIGHT:
+        kernels = []
+        for name, text in neusight_files(arguments.data):
+            if name.endswith(".csv") and not name.startswith(model):
+                kernels.append(os.path.join(folder, name))
+                with open(kernels[-1], "w", encoding="utf-8") as file:
+                    file.write(text)
+        machine = Machine(chakra, folder, f"neusight-{model}", kernels, arguments.data)
+        constants = fit(machine, [row for row in rows if row.group != model], arguments.rows)
+        of = [row for row in rows if row.group == model]
+        judged += of
+        plain += machine.all(of, None)
+        fitted += machine.all(of, constants)
+    return table("Each model judged with files and constants of the other four", judged, plain, fitted)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("set", choices=("vtrain", "neusight"))
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"))
+    parser.add_argument("--data", default=os.path.join(ROOT, "../shared/data/measured"))
+    parser.add_argument("--rows", type=int, default=36)
+    parser.add_argument("--every", type=int, default=1, help="judge every N-th row only")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        judge = vtrain if arguments.set == "vtrain" else neusight
+        sys.exit(0 if judge(arguments, os.path.join(arguments.bin, "chakra"), folder) else 1)
+
+
+if __name__ == "__main__":
+    main()
