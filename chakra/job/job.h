@@ -19,6 +19,7 @@
 #include "chakra/job/pack.h"          // IWYU pragma: export
 #include "chakra/job/paths.h"         // IWYU pragma: export
 #include "chakra/job/ranks.h"         // IWYU pragma: export
+#include "chakra/job/replay.h"        // IWYU pragma: export
 #include "chakra/job/replays.h"       // IWYU pragma: export
 #include "chakra/job/simulate.h"      // IWYU pragma: export
 #include "chakra/job/summarize.h"     // IWYU pragma: export

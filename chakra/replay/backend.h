@@ -52,7 +52,7 @@ struct Operation {
   /// What this rank puts in and gets out. Types of which it does one only: 0 for the other (broadcast: in at the root,
   /// out elsewhere; reduce and gather: out at the root only; scatter: in at the root only).
   uint64_t in_bytes = 0, out_bytes = 0;
-  /// Memory of so many bytes, where the back end moves data (BackendRow::moves_data); else empty. They do not overlap.
+  /// Memory of these sizes, where the back end moves data (BackendRow::moves_data); else empty. They do not overlap.
   std::span<const std::byte> in;
   std::span<std::byte> out;
 
@@ -75,8 +75,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Does not block. `ticket` names none that is under way. Errors: those of the back end; the session is then of no
-  /// use but for abort().
+  /// Does not block. `ticket` names none that is under way. Errors: those of the back end; the session can then only
+  /// be aborted.
   virtual Result<void> start(const Operation& operation, Ticket ticket) = 0;
   /// Moves data, and appends the tickets of operations that have ended since the last call. Comes back as soon as there
   /// is one, after `patience` at the latest; with a patience of 0 at once. Does not keep a core busy while it waits for
@@ -103,8 +103,6 @@ struct BackendRow {
   bool moves_data = false;  ///< operations need memory
   /// All ranks may run as threads of one process; else each is a process of its own.
   bool threads = true;
-  /// Operations of a group must be started in the order of their indices, as MPI and NCCL want it.
-  bool in_order = false;
   /// Empty where it can be used; else why not: "built without MPI".
   std::string_view (*missing)() = nullptr;
   /// Opens the rank's session; called by all ranks, so it may exchange() addresses. `world` and `rendezvous` outlive

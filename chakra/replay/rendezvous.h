@@ -82,8 +82,10 @@ class Rendezvous {
   Result<void> meet(std::string_view key, uint32_t members, std::string_view bring, bool tell = true);
   /// Appends meetings that have ended since the last call. Comes back as soon as something has come, after `patience`
   /// at the latest. Errors, with Code::stuck: replay.rank.died, which names the rank; replay.rank.aborted, with the
-  /// reason that a rank gave to abort().
+  /// reason with which a rank gave up.
   Result<void> poll(std::chrono::nanoseconds patience, std::vector<Met>& met);
+  /// Reads what has come, without waiting; meetings stay for poll(). Errors: those of poll().
+  Result<void> look();
   /// Readable when poll() has something to say: for back ends that wait for descriptors of their own.
   int descriptor() const;
 
