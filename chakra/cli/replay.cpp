@@ -93,6 +93,10 @@ std::vector<Option> replay_job_rows(ReplayOptions& o) {
        .help = "Computation takes X times its recorded time (default: 1)",
        .value = "X",
        .accepted = real_number(0, 1e6)},
+      {.names = "--verify",
+       .target = &o.call.verify,
+       .help =
+           "Give every operation known data, and end with exit code 4 where what comes out is not what it promises"},
       {.names = "--no-check", .target = &o.no_check, .help = "Run also what 'chakra check' says cannot run"},
       {.names = "--timeout",
        .target = &o.call.timeout_s,

@@ -25,6 +25,7 @@ Result<replay::JobOptions> job_options(const ReplayOptions& o) {
   options.run.scale_compute = o.scale_compute;
   options.run.warmup = static_cast<uint32_t>(o.warmup);
   options.run.repetitions = static_cast<uint32_t>(o.repetitions);
+  options.run.verify = o.verify;
   options.agree = o.check;
   return options;
 }
@@ -93,6 +94,8 @@ Findings without_effect(const ReplayOptions& o, const ReplayedJob& job, const ma
   if (o.scale_compute != 1 && (o.compute == "none" || !computes))
     findings.push_back(no_effect("--scale-compute", o.compute == "none" ? "with --compute none nothing takes time"
                                                                         : "no node that is selected has a duration"));
+  if (o.verify && !replay::find_backend(o.backend)->moves_data)
+    findings.push_back(no_effect("--verify", fmt::format("the back end {} moves no data", o.backend)));
   return findings;
 }
 
@@ -123,6 +126,14 @@ Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& wor
     replay::World all;
     all.timeout = std::chrono::milliseconds(static_cast<int64_t>(o.timeout_s * 1000));
     CHAKRA_ASSIGN(job.runs, replay::run_all(job.plans, all, options));
+  }
+  if (options.run.verify && options.backend->moves_data) {
+    int64_t operations = 0;
+    for (const replay::RankRun& done : job.runs) operations += done.collectives + done.messages;
+    // `replay.verified` (note): the data that every operation left are what it promises.
+    job.findings.push_back(
+        {"replay.verified", Severity::note, -1, -1,
+         fmt::format("the data of {} operations in each repetition are what they promise", show_count(operations))});
   }
   if (o.timeline) job.timeline = replay::timeline_of(job.plans, job.runs, options);
   if (const Finding late = lateness(job);

@@ -39,6 +39,7 @@ struct ReplayOptions {
   std::optional<int64_t> rank, ranks;  ///< this process is one rank; none: what the launcher says, else all
   std::string rendezvous;
   ReplaySelection selection;
+  bool verify = false;  ///< compare what every operation leaves with what it promises
   bool dry_run = false;
   bool check = true;      ///< prove the job before it runs
   bool timeline = false;  ///< fill ReplayedJob::timeline

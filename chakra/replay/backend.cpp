@@ -7,6 +7,7 @@
 namespace chakra::replay {
 
 Result<std::unique_ptr<Session>> open_null(const World& world, Rendezvous& rendezvous, const Settings& settings);
+Result<std::unique_ptr<Session>> open_fabric(const World& world, Rendezvous& rendezvous, const Settings& settings);
 
 namespace {
 
@@ -14,11 +15,26 @@ constexpr std::array<SettingRow, 1> kNullSettings{{
     {"scale", "factor of the recorded durations; 0: collectives and messages take no time (default: 1)"},
 }};
 
-constexpr std::array<BackendRow, 1> kRows{{
+constexpr std::array<SettingRow, 7> kFabricSettings{{
+    {"network", "network file that plans are chosen for, as `chakra sim --network` (default: a switch of all ranks)"},
+    {"collectives", "rules of algorithms, as `chakra sim --collectives` (default: the least predicted time)"},
+    {"rate", "rate of each rank's link, both ways, such as 200Mbit/s or 25GB/s (default: as fast as it goes)"},
+    {"address", "address or interface of this rank for the others (default: 127.0.0.1)"},
+    {"wire", "what carries the data: sockets or libfabric (default: sockets)"},
+    {"provider", "provider of libfabric (default: tcp;ofi_rxm)"},
+    {"log", "write the flows that each rank received to LOG.RANK.csv"},
+}};
+
+constexpr std::array<BackendRow, 2> kRows{{
     {.name = "null",
      .description = "nothing is sent: partners wait for each other, then for the shortest time recorded by any of them",
      .settings = kNullSettings,
      .open = open_null},
+    {.name = "fabric",
+     .description = "the plans that the simulator prices, sent between the ranks with their data",
+     .settings = kFabricSettings,
+     .moves_data = true,
+     .open = open_fabric},
 }};
 
 }  // namespace

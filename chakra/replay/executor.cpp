@@ -8,6 +8,7 @@
 
 #include "chakra/des/des.h"
 #include "chakra/feed/feed.h"
+#include "chakra/replay/data.h"
 #include "chakra/replay/memory.h"
 #include "chakra/replay/standstill.h"
 
@@ -166,6 +167,7 @@ class Repetition {
     CHAKRA_TRY(handle_events(time));  // what came before
     for (const Ticket ticket : ended) {
       CHAKRA_ASSERT(std::erase(open_.under_way, ticket) == 1);
+      if (verifies()) CHAKRA_TRY(verify_output(operation(ticket)));
       b_.memory.give_back(operation(ticket));
       finish(ticket, time);
     }
@@ -179,6 +181,7 @@ class Repetition {
     ready_.clear();
   }
 
+  bool verifies() const { return b_.options.verify && b_.backend.moves_data; }
   bool runs(NodeId n) const { return b_.options.selected.empty() || b_.options.selected[n]; }
 
   Result<void> enqueue(NodeId n, Picoseconds time) {
@@ -219,6 +222,8 @@ class Repetition {
     Operation& op = operation(n) = step.operation;
     op.index += number_ * step.per_repetition;
     if (b_.backend.moves_data) CHAKRA_TRY(b_.memory.lend(op));
+    // The memory is this rank's own; back ends only read it.
+    if (verifies()) fill_input(op, {const_cast<std::byte*>(op.in.data()), op.in.size()});
     times_.start[n] = now();
     b_.late.push_back(times_.start[n] - time);
     open_.under_way.push_back(n);

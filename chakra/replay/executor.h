@@ -19,6 +19,7 @@ struct RunOptions {
   double scale_compute = 1;
   uint32_t warmup = 0;              ///< repetitions before those that count
   uint32_t repetitions = 1;         ///< that count
+  bool verify = false;              ///< fill inputs and compare outputs (data.h), where the back end moves data
   std::vector<bool> selected = {};  ///< per node: whether it runs; others take no time. Empty: all run
 };
 
@@ -40,8 +41,8 @@ struct RankRun {
 /// have ended and its lane is free, and ends after its time; late looks at the clock do not add up, since these times
 /// are computed. Communication starts and ends when the back end was really told, and has told. Errors, with
 /// Code::stuck: replay.stuck (who waits for whom: when for World::timeout no operation has ended and no rank computed),
-/// replay.stuck.local (nodes of this rank wait for each other), those of Rendezvous::poll() and of the session. After
-/// an error the caller aborts the session and the rendezvous. Cost: O((nodes + edges) log) a repetition.
+/// replay.stuck.local (nodes of this rank wait for each other), replay.verify, those of Rendezvous::poll() and of the
+/// session. After an error the caller aborts the session and the rendezvous. Cost: O((nodes + edges) log) a repetition.
 Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& rendezvous, Session& session,
                          const BackendRow& backend, const RunOptions& options);
 
