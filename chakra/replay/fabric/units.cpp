@@ -37,8 +37,19 @@ Units::Units(const Operation& operation, const UnitLayout& layout) : operation_(
     return;
   }
   work_in(layout.units * layout.unit_bytes);
-  if (gathers()) copy(operation.in, {block(operation.place), per_member_ * layout.unit_bytes});
-  else copy(operation.in, whole_);
+  const uint64_t of_member = per_member_ * layout.unit_bytes;
+  if (gathers()) {
+    copy(operation.in, {block(operation.place), of_member});
+    return;
+  }
+  if (per_member_ == 0) {
+    if (whole_.data() != operation.in.data()) copy(operation.in, whole_);
+    return;
+  }
+  const uint64_t part = part_bytes(operation);
+  for (uint32_t j = 0; j < n() && j * part < operation.in.size(); ++j)
+    copy(operation.in.subspan(j * part, std::min<uint64_t>(part, operation.in.size() - j * part)),
+         {block(j), of_member});
 }
 
 /// The output itself where all of it are units, or the input that is only sent; else memory of its own.
