@@ -12,7 +12,8 @@ constexpr int64_t kMostRepetitions = 1'000'000;
 
 struct ReplayOptions {
   job::ReplayOptions call;
-  std::string output, timeline, json, csv;
+  job::FlowsOptions flows;
+  std::string output, timeline, json, csv, flows_file;
   bool no_check = false;
 };
 
@@ -51,11 +52,36 @@ Result<void> check_outputs(const ReplayOptions& o) {
   return keep_apart(files, outputs, o.json);
 }
 
+/// The schedule of flows instead of a run.
+Result<void> write_flows(const ReplayOptions& o) {
+  if (!o.output.empty() || !o.timeline.empty() || !o.csv.empty() || !o.json.empty() || o.call.dry_run || o.call.compare)
+    return fail(
+        Code::usage, "cli.usage",
+        "with --flows nothing runs: --output, --timeline, --csv, --json, --compare and --dry-run have no meaning");
+  CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.call.path));
+  files.insert(files.end(), {o.call.groups, o.flows.network, o.flows.collectives});
+  CHAKRA_TRY(keep_apart(files, {o.flows_file}));
+  CHAKRA_ASSIGN(const replay::FlowSchedule schedule, job::job_flows(o.call, o.flows));
+  const table::Table table = replay::table_of(schedule);
+  const bool as_json = o.flows_file.ends_with(".json");
+  CHAKRA_TRY(write_file(o.flows_file, as_json ? to_text(table::to_json(table)) : view::to_csv(table)));
+  uint64_t bytes = 0;
+  for (const replay::Flow& flow : schedule.flows) bytes = add_bytes(bytes, flow.bytes);
+  print(fmt::format(
+      "{}: {} flows of {} operations, {}\n", o.flows_file, show_count(static_cast<int64_t>(schedule.flows.size())),
+      show_count(static_cast<int64_t>(schedule.operations.size())), show_bytes(static_cast<double>(bytes))));
+  return {};
+}
+
 Result<void> run_replay(ReplayOptions o) {
-  if (o.call.dry_run && (!o.output.empty() || !o.timeline.empty()))
-    return fail(Code::usage, "cli.usage", "--dry-run runs nothing, so there is nothing for --output and --timeline");
-  CHAKRA_TRY(check_outputs(o));
   o.call.check = !o.no_check;
+  if (!o.flows_file.empty()) return write_flows(o);
+  if (!o.flows.network.empty() || !o.flows.collectives.empty())
+    return fail(Code::usage, "cli.usage", "--network and --collectives are for --flows");
+  if (o.call.dry_run && (!o.output.empty() || !o.timeline.empty() || o.call.compare))
+    return fail(Code::usage, "cli.usage",
+                "--dry-run runs nothing, so there is nothing for --output, --timeline and --compare");
+  CHAKRA_TRY(check_outputs(o));
   o.call.timeline = !o.timeline.empty();
   CHAKRA_ASSIGN(const job::ReplayedJob job, job::replay_job(o.call));
   const Json json = json_if_asked(o.json, [&] { return to_json(job); });
@@ -179,10 +205,26 @@ std::vector<Option> replay_output_rows(ReplayOptions& o) {
        .target = &o.output,
        .help = "Write the traces with the times of the last repetition as PREFIX.<rank>.et",
        .value = "PREFIX"},
+      {.names = "--compare",
+       .target = &o.call.compare,
+       .help = "Say how alike the times are to those that were recorded, as 'chakra diff --timing' does"},
       {.names = "--timeline",
        .target = &o.timeline,
        .help = "Write when everything ran, for https://ui.perfetto.dev",
        .value = "FILE"},
+      {.names = "--flows",
+       .target = &o.flows_file,
+       .help =
+           "Run nothing: write which rank sends how much to which after what, as CSV, or as JSON to a name in .json",
+       .value = "FILE"},
+      {.names = "--network",
+       .target = &o.flows.network,
+       .help = "With --flows: the network that algorithms of collectives are chosen for (default: one switch)",
+       .value = "FILE"},
+      {.names = "--collectives",
+       .target = &o.flows.collectives,
+       .help = "With --flows: which algorithms, as text or in a file (chakra list collectives)",
+       .value = "RULES"},
       {.names = "--csv", .target = &o.csv, .help = "Write the tables as PREFIX.<table>.csv", .value = "PREFIX"},
       json_option(o.json),
   };

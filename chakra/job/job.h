@@ -23,4 +23,5 @@
 #include "chakra/job/replays.h"       // IWYU pragma: export
 #include "chakra/job/simulate.h"      // IWYU pragma: export
 #include "chakra/job/summarize.h"     // IWYU pragma: export
+#include "chakra/job/timing.h"        // IWYU pragma: export
 #include "chakra/job/view.h"          // IWYU pragma: export

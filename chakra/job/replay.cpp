@@ -114,6 +114,18 @@ Finding lateness(const ReplayedJob& job) {
                       median > kMuch ? ": this machine has too few cores for these ranks" : "")};
 }
 
+/// What was recorded of the nodes that ran.
+trace::TraceSet recorded_part(const ReplayedJob& job) {
+  trace::TraceSet set;
+  for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
+    trace::Trace t = job.recorded.ranks[r];
+    for (trace::NodeId n = 0; n < t.size(); ++n)
+      if (!job.ran(r, n)) t.flags.edit(n) &= static_cast<uint8_t>(~trace::kHasStart);
+    set.ranks.push_back(std::move(t));
+  }
+  return set;
+}
+
 Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& world, replay::JobOptions options,
                  ReplayedJob& job) {
   if (world) {
@@ -173,7 +185,42 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
   }
   job.findings = without_effect(o, job, groups);
   if (!o.dry_run) CHAKRA_TRY(run(o, world, options, job));
+  if (o.compare) {
+    std::vector<trace::TraceSet> repetitions;
+    for (int64_t i = 0; i < o.repetitions; ++i) repetitions.push_back(replayed_traces(job, static_cast<size_t>(i)));
+    CHAKRA_ASSIGN(job.compared, compare_times(recorded_part(job), repetitions, groups));
+  }
   return job;
+}
+
+Result<replay::FlowSchedule> job_flows(const ReplayOptions& o, const FlowsOptions& f) {
+  ReplayOptions dry = o;
+  dry.dry_run = true;
+  if (o.rank) return fail(Code::usage, "cli.usage", "--flows is of the whole job: leave --rank out");
+  CHAKRA_ASSIGN(const ReplayedJob job, replay_job(dry));
+  match::GroupTable groups;
+  if (!o.groups.empty()) {
+    CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
+  }
+  net::Fabric fabric;
+  fabric.dimensions.push_back({net::TopologyKind::switch_, std::max<int64_t>(2, job.ranks), 100, 1000});
+  if (!f.network.empty()) {
+    CHAKRA_ASSIGN(fabric, net::load_fabric(f.network));
+    if (fabric.size() < job.ranks)
+      return fail(Code::usage, "cli.usage",
+                  fmt::format("--network {}: it has {} ranks, the job {}", quote(f.network), fabric.size(), job.ranks));
+  }
+  coll::Selection rules;
+  if (!f.collectives.empty()) {
+    const bool file = is_file(f.collectives);
+    std::string text = f.collectives;
+    if (file) {
+      CHAKRA_ASSIGN(text, read_file(f.collectives));
+    }
+    CHAKRA_ASSIGN(rules, coll::parse_selection(text, file ? f.collectives : "--collectives"));
+  }
+  return replay::flows_of(job.plans, match::match(job.recorded, groups), rules, fabric,
+                          o.compute == "none" ? 0 : o.scale_compute, job.selected);
 }
 
 trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/job/timing.h"
 #include "chakra/replay/replay.h"
 #include "chakra/table/table.h"
 
@@ -43,6 +44,7 @@ struct ReplayOptions {
   bool dry_run = false;
   bool check = true;      ///< prove the job before it runs
   bool timeline = false;  ///< fill ReplayedJob::timeline
+  bool compare = false;   ///< fill ReplayedJob::compared
 };
 
 struct ReplayedJob {
@@ -55,6 +57,7 @@ struct ReplayedJob {
   std::vector<replay::RankRun> runs;        ///< parallel; none of a dry run
   std::vector<std::vector<bool>> selected;  ///< parallel; empty: all nodes
   table::Timeline timeline;
+  std::optional<TimesCompared> compared;  ///< with the recorded times
   Findings findings;
 
   bool ran(size_t r, trace::NodeId n) const { return selected.empty() || selected[r].empty() || selected[r][n]; }
@@ -64,6 +67,15 @@ struct ReplayedJob {
 /// that do not go together, those of reading, check::prove, match::load_groups, replay::plan_rank, replay::run_one and
 /// replay::run_all.
 Result<ReplayedJob> replay_job(const ReplayOptions& options);
+
+/// Which rank sends how much to which, after what: nothing runs. Docs: docs/reference/replay.md, Flows.
+struct FlowsOptions {
+  std::string network;      ///< for which algorithms are chosen; empty: one switch
+  std::string collectives;  ///< rules, or a file with them
+};
+/// Errors: those of replay_job() before it runs, of net::load_fabric, coll::parse_selection and replay::flows_of;
+/// cli.usage for a single rank.
+Result<replay::FlowSchedule> job_flows(const ReplayOptions& options, const FlowsOptions& flows);
 
 /// The ranks that ran, with the times of a repetition instead of the recorded ones; by one clock. Nodes that were not
 /// selected have none. Cost: O(nodes).

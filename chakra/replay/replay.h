@@ -11,6 +11,7 @@
 #include "chakra/replay/backend.h"     // IWYU pragma: export
 #include "chakra/replay/compute.h"     // IWYU pragma: export
 #include "chakra/replay/executor.h"    // IWYU pragma: export
+#include "chakra/replay/flows.h"       // IWYU pragma: export
 #include "chakra/replay/plan.h"        // IWYU pragma: export
 #include "chakra/replay/rendezvous.h"  // IWYU pragma: export
 #include "chakra/table/table.h"
