@@ -147,7 +147,7 @@ TEST(Replay, WhoWaitsForWhomIsNamed) {
     const Whole whole(std::move(set));
     JobOptions options = options_for(*find_backend("null"));
     options.agree = false;
-    return run_all(whole.plans, within(milliseconds(300)), options);
+    return run_all(whole.plans, within(milliseconds(1000)), options);
   };
   {  // rank 2 lacks the second collective
     Job job(3);
