@@ -75,7 +75,8 @@ Table operations_timing(const JobTiming& recorded, std::span<const JobTiming> re
   for (const char* name : {"p50", "p50 replayed"}) t.columns.push_back({name, TimingKind::time_ps});
   for (const char* name : {"ratio", "noise"}) t.columns.push_back({name, TimingKind::text});
   for (const char* name : {"p95", "p95 replayed"}) t.columns.push_back({name, TimingKind::time_ps});
-  for (const char* name : {"bus bandwidth", "replayed"}) t.columns.push_back({name, TimingKind::rate_bytes_per_s});
+  for (const char* name : {"bus bandwidth", "bus bandwidth replayed"})
+    t.columns.push_back({name, TimingKind::rate_bytes_per_s});
   std::map<OperationKey, bool> keys;
   for (const auto& [key, times] : recorded.operations) keys[key] = true;
   for (const JobTiming& repetition : replayed)
@@ -138,8 +139,8 @@ Table kinds_timing(const JobTiming& recorded, std::span<const JobTiming> replaye
            {"time", TimingKind::time_ps},
            {"time replayed", TimingKind::time_ps},
            {"ratio", TimingKind::text},
-           {"Kolmogorov-Smirnov", TimingKind::share},
-           {"Wasserstein", TimingKind::time_ps}},
+           {"kolmogorov-smirnov", TimingKind::share},
+           {"wasserstein", TimingKind::time_ps}},
           {}};
   for (const auto& [kind, was] : recorded.kinds) {
     Repeated time, share, shift;

@@ -70,7 +70,7 @@ class Watch {
     CHAKRA_TRY(rendezvous_.look());
     if (const auto answers = rendezvous_.answers()) {
       asked_ = at;
-      if (const auto text = who_waits(*answers, world_.ranks, world_.timeout.count() / 2))
+      if (const auto text = who_waits(*answers, world_.timeout.count() / 2))
         return fail(Code::stuck, "replay.stuck", *text);
     }
     const bool asked = asked_ && at - *asked_ < world_.timeout;
@@ -108,7 +108,7 @@ class Repetition {
     if (!ran && ran.error().tag == "replay.rank.died" && !open_.under_way.empty())
       ran.error().text += fmt::format("; rank {} waited in {}", t_.rank, describe(operation(open_.under_way[0])));
     CHAKRA_TRY(ran);
-    b_.rendezvous.describe_with([] { return to_answer({Doing::State::has_finished}); });
+    b_.rendezvous.describe_with([] { return to_answer({Doing::State::has_finished, 0}); });
     return std::move(times_);
   }
 
@@ -245,7 +245,7 @@ class Repetition {
   // -----------------------------------------------------------------------------------------------
 
   Doing doing() const {
-    Doing doing{open_.under_way.empty() || !events_.empty() ? Doing::State::works : Doing::State::waits,
+    Doing doing{open_.under_way.empty() || !events_.empty() ? Doing::State::works : Doing::State::waits, t_.rank,
                 watch_.idle_ms()};
     for (const Ticket ticket : open_.under_way) doing.operations.push_back(&open_.operations[t_.comm_row[ticket]]);
     return doing;

@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 #include <numeric>
-#include <optional>
+#include <tuple>
 
 namespace chakra::replay {
 namespace {
@@ -122,7 +122,8 @@ class Scheduler {
 
   bool always_sends(uint32_t r, NodeId n) const {
     const Operation& op = plans_[r].step(n).operation;
-    return op.kind == Operation::Kind::send || (op.kind == Operation::Kind::collective && !trace::has_root(op.type));
+    return op.kind == Operation::Kind::send ||
+           (op.kind == Operation::Kind::collective && !trace::has_root(op.type) && op.in_split.empty());
   }
   const Before& start(const match::NodeRef& ref) const {
     return starts_[ref.rank][plans_[ref.rank].trace->comm_row[ref.node]];
@@ -149,7 +150,14 @@ class Scheduler {
     if (splits.size() != op.members.size() * op.members.size()) splits.clear();
     const coll::Place place{&fabric_, op.members};
     const coll::Operation wanted{op.type, c.bytes, op.root, splits};
-    const coll::Choice choice = coll::choose(rules_, wanted, place);
+    if (!splits.empty()) return add_chosen(number, c, op, coll::choose(rules_, wanted, place));
+    const auto [chosen, is_new] = choices_.try_emplace({c.group, op.type, c.bytes, op.root});
+    if (is_new) chosen->second = coll::choose(rules_, wanted, place);
+    return add_chosen(number, c, op, chosen->second);
+  }
+
+  Result<void> add_chosen(uint32_t number, const match::Collective& c, const Operation& op,
+                          const coll::Choice& choice) {
     if (!choice.algorithm)
       return fail(Code::bad_input, "replay.flows.missing",
                   fmt::format("no algorithm can do {}; 'chakra list collectives' has what each does", describe(op)));
@@ -209,7 +217,8 @@ class Scheduler {
   FlowSchedule out_;
   std::vector<Source> sources_;                ///< by number of the operation
   std::vector<std::vector<uint32_t>> number_;  ///< per rank and row of Trace::comms
-  std::vector<std::vector<Before>> starts_;    ///< likewise
+  std::map<std::tuple<uint32_t, CommType, uint64_t, uint32_t>, coll::Choice> choices_;  ///< of what repeats
+  std::vector<std::vector<Before>> starts_;                                             ///< likewise
 };
 
 }  // namespace

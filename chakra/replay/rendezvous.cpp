@@ -29,7 +29,7 @@ class Rendezvous::State {
         BodyWriter().number(kWireVersion).number(world_.rank).number(world_.ranks).number(world_.timeout.count()).body);
     const auto deadline = Clock::now() + 2 * world_.timeout + kBetweenLooks;  // the server says it earlier
     while (!welcome_) {
-      CHAKRA_TRY(look(kBetweenLooks));
+      if (const Result<void> looked = look(kBetweenLooks); !welcome_ && !looked) return looked;
       if (!welcome_ && Clock::now() > deadline)
         return fail(
             Code::stuck, "replay.rendezvous.timeout",
@@ -58,14 +58,15 @@ class Rendezvous::State {
   Result<std::vector<std::string>> exchange(std::string_view mine) {
     const std::string key = fmt::format("{}{}", kExchange, exchanges_++);
     meet(key, static_cast<uint32_t>(world_.ranks), mine, true);
-    for (;;) {
+    for (Result<void> looked;;) {  // what has come before an error still counts
       const auto found = std::find_if(met_.begin(), met_.end(), [&](const Met& met) { return met.key == key; });
       if (found != met_.end()) {
         std::vector<std::string> all = std::move(found->brought);
         met_.erase(found);
         return all;
       }
-      CHAKRA_TRY(look(kBetweenLooks));
+      CHAKRA_TRY(looked);
+      looked = look(kBetweenLooks);
     }
   }
 

@@ -107,14 +107,16 @@ TEST(Rendezvous, RanksThatDoNotFitAreRefused) {
     return Rendezvous::join(world);
   };
   EXPECT_EQ(tag_of(join(0, 3)), "replay.rendezvous.rank");
-  std::thread first([&] { EXPECT_TRUE(join(0, 2)); });
+  Result<std::unique_ptr<Rendezvous>> of_first, of_second;  // which hold their connections until both are there
+  std::thread first([&] { of_first = join(0, 2); });
   std::thread second([&] {
     std::this_thread::sleep_for(milliseconds(100));
     EXPECT_EQ(tag_of(join(0, 2)), "replay.rendezvous.rank");  // while the first waits for rank 1
-    EXPECT_TRUE(join(1, 2));
+    of_second = join(1, 2);
   });
   first.join();
   second.join();
+  EXPECT_TRUE(of_first && of_second);
   for (const char* address : {"nowhere", "127.0.0.1:", "127.0.0.1:70000", ":1"})
     EXPECT_EQ(tag_of(Server::start(address, 1)), "replay.rendezvous.address") << address;
   EXPECT_EQ(tag_of(Server::start(std::string(200, '/'), 1)), "replay.rendezvous.address");

@@ -147,7 +147,7 @@ TEST(Replay, WhoWaitsForWhomIsNamed) {
     const Whole whole(std::move(set));
     JobOptions options = options_for(*find_backend("null"));
     options.agree = false;
-    return run_all(whole.plans, within(milliseconds(300)), options);
+    return run_all(whole.plans, within(milliseconds(1000)), options);
   };
   {  // rank 2 lacks the second collective
     Job job(3);
@@ -160,8 +160,7 @@ TEST(Replay, WhoWaitsForWhomIsNamed) {
     EXPECT_EQ(result.error().code, Code::stuck);
     EXPECT_NE(result.error().text.find("ranks 0, 1 wait in ALL_GATHER number 1"), std::string::npos)
         << result.error().text;
-    EXPECT_NE(result.error().text.find("for rank 2, of which 2 has finished"), std::string::npos)
-        << result.error().text;
+    EXPECT_NE(result.error().text.find("for rank 2, which has finished"), std::string::npos) << result.error().text;
   }
   {  // each waits for the message of the other before it sends its own
     Job job(2);
@@ -172,7 +171,9 @@ TEST(Replay, WhoWaitsForWhomIsNamed) {
     }
     const auto result = run(job.finish());
     ASSERT_EQ(tag_of(result), "replay.stuck");
-    EXPECT_NE(result.error().text.find("for rank 1"), std::string::npos) << result.error().text;
+    EXPECT_NE(result.error().text.find("message number 0 from rank 1 to rank 0 with tag 0 for rank 1"),
+              std::string::npos)
+        << result.error().text;
   }
   {  // a node waits for itself
     Job job(1);

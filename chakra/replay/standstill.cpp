@@ -25,13 +25,13 @@ struct Answer {
   std::vector<Wait> waits;
 };
 
-/// The ends of a message have different words for it, so that it is told by its channel.
-Wait wait_of(const Operation& op) {
+Wait wait_of(const Operation& op, int64_t own) {
   if (op.kind == Operation::Kind::collective)
     return {fmt::format("{} number {} of group {}", trace::name(op.type), op.index, quote(op.group)),
             {op.members.begin(), op.members.end()}};
-  return {fmt::format("{} number {} with tag {}", op.kind == Operation::Kind::send ? "a send" : "a receive", op.index,
-                      op.tag),
+  const bool sends = op.kind == Operation::Kind::send;
+  return {fmt::format("message number {} from rank {} to rank {} with tag {}", op.index, sends ? own : op.partner,
+                      sends ? op.partner : own, op.tag),
           {op.partner}};
 }
 
@@ -55,14 +55,14 @@ std::string to_answer(const Doing& doing) {
   out.number(static_cast<int64_t>(doing.state)).number(doing.idle_ms);
   out.number(static_cast<int64_t>(doing.operations.size()));
   for (const Operation* op : doing.operations) {
-    const Wait wait = wait_of(*op);
+    const Wait wait = wait_of(*op, doing.rank);
     out.text(wait.what).number(static_cast<int64_t>(wait.members.size()));
     for (const int64_t rank : wait.members) out.number(rank);
   }
   return out.body;
 }
 
-std::optional<std::string> who_waits(const Met& answers, int64_t ranks, int64_t idle_ms) {
+std::optional<std::string> who_waits(const Met& answers, int64_t idle_ms) {
   std::map<int64_t, Answer> by_rank;
   for (size_t i = 0; i < answers.ranks.size(); ++i) by_rank[answers.ranks[i]] = read_answer(answers.brought[i]);
   for (const auto& [rank, answer] : by_rank)
@@ -95,9 +95,10 @@ std::optional<std::string> who_waits(const Met& answers, int64_t ranks, int64_t 
     else text += fmt::format(" for {}", show_ranks({place.missing.begin(), place.missing.end()}));
     for (const int64_t rank : place.missing) {
       const auto other = by_rank.find(rank);
-      if (rank < ranks && other == by_rank.end()) text += fmt::format(", of which {} does not answer", rank);
-      else if (rank < ranks && other->second.state == Doing::State::has_finished)
-        text += fmt::format(", of which {} has finished", rank);
+      const bool silent = other == by_rank.end();
+      if (silent || other->second.state == Doing::State::has_finished)
+        text += fmt::format(", {} {}", place.missing.size() == 1 ? "which" : fmt::format("of which {}", rank),
+                            silent ? "does not answer" : "has finished");
     }
   }
   if (places.size() > kWaitsNamed) text += fmt::format("; and {} more", places.size() - kWaitsNamed);
