@@ -33,7 +33,7 @@ def read(path):
 
 # Error tags begin with one of these. They are stable, so they outlive the names of rooms.
 TAG_PREFIXES = ("analyze", "base", "calibrate", "check", "cli", "coll", "compat", "des", "device", "edit", "feed", "foreign", "gen", "io", "job",
-                "json", "link", "match", "net", "pytorch", "recording", "sim", "table", "trace", "view",
+                "json", "link", "match", "net", "pytorch", "recording", "replay", "sim", "table", "trace", "view",
                 "whatif")
 
 
@@ -265,7 +265,7 @@ def main():
             findings += [f"{path}:{number}: {what}" for number, what in check_includes(path, text, allowed)]
             if not path.startswith(("chakra/cli/", "chakra/base/assert.")) and not re.search(r"_(test|fuzz|bench)\.cpp$", path):
                 for number, line in enumerate(text.splitlines(), 1):
-                    if re.search(r"\b(printf|std::cout|std::cerr|std::exit|abort)\b", line):
+                    if re.search(r"\b(printf|std::cout|std::cerr|std::exit|std::abort)\b|\babort\(\)", line):
                         findings.append(f"{path}:{number}: only the command prints and exits")
     for room in allowed:
         for needed in (f"chakra/{room}/{room}.h", f"chakra/{room}/README.md"):

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/analyze/timing.h"  // IWYU pragma: export
 #include "chakra/base/base.h"
 #include "chakra/match/match.h"
 #include "chakra/table/table.h"

@@ -9,9 +9,9 @@ namespace chakra::cli {
 const std::string_view kVersionText = "chakra " CHAKRA_VERSION;
 
 // Each has a file of its own.
-Syntax link_syntax(), check_syntax(), sim_syntax(), view_syntax(), import_syntax(), analyze_syntax(), diff_syntax(),
-    gen_syntax(), calibrate_syntax(), info_syntax(), convert_syntax(), pack_syntax(), unpack_syntax(), list_syntax(),
-    doctor_syntax(), whatif_syntax();
+Syntax link_syntax(), check_syntax(), sim_syntax(), replay_syntax(), view_syntax(), import_syntax(), analyze_syntax(),
+    diff_syntax(), gen_syntax(), calibrate_syntax(), info_syntax(), convert_syntax(), pack_syntax(), unpack_syntax(),
+    list_syntax(), doctor_syntax(), whatif_syntax();
 
 constexpr CommandRow kCommandRows[] = {
     {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
@@ -51,6 +51,11 @@ constexpr CommandRow kCommandRows[] = {
      "chakra gen serve --model llama3-70b --tp 8 --batch 16 -o job  # prefill, a step of decode\n"
      "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
      gen_syntax},
+    {"replay", "Run a job for real, by the wall clock: every lane, every operation, in order",
+     "chakra replay job/                                            # all ranks here, nothing is sent\n"
+     "chakra replay job/ --compute none --dry-run                   # what would run\n"
+     "chakra replay job/ --rank 3 --ranks 8 --rendezvous node0:4000 # one of eight processes",
+     replay_syntax},
     {"calibrate", "Fit devices and networks to measured times",
      "chakra calibrate device --from gemm.csv.gz --device H100-SXM -o h100.json\n"
      "chakra calibrate network --from all_reduce.log -o net.yml\n"

@@ -1,4 +1,6 @@
 // chakra diff
+#include <fmt/core.h>
+
 #include "chakra/cli/cli.h"
 #include "chakra/view/view.h"
 
@@ -8,13 +10,33 @@ namespace {
 struct DiffOptions {
   job::DiffOptions call;
   std::string json, csv;
+  bool timing = false;
 };
+
+/// How alike the times are, instead of what the jobs differ in.
+Result<int> run_timing(const DiffOptions& o) {
+  if (o.call.threshold || o.call.least_share != 1)
+    return fail(Code::usage, "cli.usage", "--threshold and --least-share are not for --timing");
+  CHAKRA_ASSIGN(const job::TimesCompared compared, job::compare_times(o.call.a, o.call.b));
+  std::vector<AtomicFile> files;
+  if (!o.csv.empty()) CHAKRA_TRY(prepare_csv(compared.tables, o.csv, files));
+  const Json json = json_if_asked(o.json, [&] { return to_json(compared); });
+  CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
+  if (json_file) files.push_back(std::move(*json_file));
+  for (AtomicFile& file : files) CHAKRA_TRY(file.commit());
+  table::Report report;
+  report.parts.emplace_back(fmt::format("recorded: {}\nreplayed: {}\n", o.call.a, o.call.b));
+  add_parts(compared, report);
+  print(o.json == "-" ? to_text(json) : view::to_text(report));
+  return 0;
+}
 
 Result<int> run_diff(const DiffOptions& o) {
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.call.a));
   CHAKRA_ASSIGN(const std::vector<std::string> others, job_files(o.call.b));
   files.insert(files.end(), others.begin(), others.end());
   CHAKRA_TRY(keep_apart(files, {o.csv}, o.json));
+  if (o.timing) return run_timing(o);
   CHAKRA_ASSIGN(const job::JobsDiff diff, job::diff_jobs(o.call));
   const Json json = json_if_asked(o.json, [&] { return to_json(diff); });
   CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
@@ -46,7 +68,13 @@ Syntax diff_syntax() {
             .help = "Times of operators and kernels count from P percent of all time on (default: 1)",
             .value = "P",
             .accepted = real_number(0, 100)},
-           {.names = "--csv", .target = &o->csv, .help = "Write the rows as CSV", .value = "FILE"},
+           {.names = "--timing",
+            .target = &o->timing,
+            .help = "Say how alike the measured times are: B is a replay of A, or another run of it"},
+           {.names = "--csv",
+            .target = &o->csv,
+            .help = "Write the rows as CSV; with --timing each table as FILE.<table>.csv",
+            .value = "FILE"},
            json_option(o->json)},
       .run = [o] { return run_diff(*o); }};
 }

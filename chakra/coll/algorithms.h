@@ -50,7 +50,8 @@ inline Outline outline_of(const Operation& op, const Place& place, uint64_t part
   o.units = op.type == CommType::barrier                          ? o.members
             : gathers(op.type) || op.type == CommType::all_to_all ? o.members * parts
                                                                   : parts;
-  o.unit_bytes = op.type == CommType::barrier ? 0 : op.bytes / parts + (op.bytes % parts != 0);
+  const auto split = [](uint64_t whole, uint64_t into) { return whole / into + (whole % into != 0); };
+  o.unit_bytes = op.type == CommType::barrier ? 0 : times(split(split(op.bytes, op.element), parts), op.element);
   return o;
 }
 

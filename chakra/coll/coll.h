@@ -79,6 +79,8 @@ struct Operation {
   uint32_t root = 0;  ///< a member
   /// All-to-all with sizes of its own: n x n bytes, row = sender. Empty: even. What is 0 is not sent.
   std::span<const uint64_t> splits;
+  /// Bytes that no part cuts: of an element where data are sent and summed. The parts are multiples of it.
+  uint64_t element = 1;
 };
 
 /// Where the members stand: member i is rank ranks[i] of the fabric.
@@ -163,6 +165,30 @@ struct AlgorithmRow {
 extern const std::span<const AlgorithmRow> kAlgorithms;
 
 const AlgorithmRow* find_algorithm(std::string_view name);  ///< or null
+
+// ---- one member's part -------------------------------------------------------------------------------------
+
+/// What a member sends to another one, or gets from it, in a round. The moves say which units, in the order in which
+/// their bytes stand in the message.
+struct PartTransfer {
+  uint32_t other = 0;
+  uint64_t bytes = 0;
+  std::vector<Move> moves;
+};
+
+/// A round in which the member has a part. It begins when the member has ended its part before in the lane, and part
+/// `after`; it ends when all sends have left and all that comes has arrived. Sends take units as they are when it
+/// begins; what comes is combined or stored when it ends.
+struct Part {
+  uint32_t round = 0, lane = 0;
+  int32_t before = -1;  ///< the part before it in its lane, or -1
+  int32_t after = -1;   ///< a part of another lane, or -1
+  std::vector<PartTransfer> sends, receives;
+};
+
+/// All parts of a member in the plan of this algorithm, by round: what row.plan() counts, and row.moves() moves.
+/// Requires row.can(op, place) and a member. Cost: O(moves of all members).
+std::vector<Part> parts_of(const AlgorithmRow& row, const Operation& op, const Place& place, uint32_t member);
 
 /// Bytes of a unit: Outline::unit_bytes, or what Operation::splits says.
 uint64_t unit_bytes(const Outline& outline, uint64_t unit);

@@ -222,6 +222,77 @@ TEST(Algorithms, SplitsAreSentAsGiven) {
   }
 }
 
+/// The parts of all members together are the plan: the same rounds, lanes, order and bytes, each transfer at both ends.
+void check_parts(const AlgorithmRow& row, const Operation& op, const Place& place) {
+  const Plan plan = row.plan(op, place);
+  std::vector<Pairs> sent(plan.rounds.size()), received(plan.rounds.size());
+  for (uint32_t member = 0; member < place.members(); ++member) {
+    const std::vector<Part> parts = parts_of(row, op, place, member);
+    std::vector<int32_t> last(plan.lanes, -1);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      const Part& part = parts[p];
+      ASSERT_LT(part.round, plan.rounds.size());
+      ASSERT_EQ(part.lane, plan.rounds[part.round].lane);
+      ASSERT_EQ(part.before, last[part.lane]);
+      // The last part up to `after` in that lane.
+      int32_t must = -1;
+      if (const int32_t after = plan.rounds[part.round].after; after >= 0)
+        for (size_t q = 0; q < p; ++q)
+          if (parts[q].lane == plan.rounds[static_cast<size_t>(after)].lane &&
+              parts[q].round <= static_cast<uint32_t>(after))
+            must = static_cast<int32_t>(q);
+      ASSERT_EQ(part.after, must);
+      last[part.lane] = static_cast<int32_t>(p);
+      for (const PartTransfer& t : part.sends) sent[part.round][{member, t.other}] += t.bytes;
+      for (const PartTransfer& t : part.receives) received[part.round][{t.other, member}] += t.bytes;
+    }
+  }
+  for (size_t k = 0; k < plan.rounds.size(); ++k) {
+    const Pairs planned = expand(plan, plan.rounds[k]);
+    ASSERT_EQ(sent[k], planned) << "round " << k;
+    ASSERT_EQ(received[k], planned) << "round " << k;
+  }
+}
+
+TEST(Parts, AreThePlanMemberByMember) {
+  Prng random(17);
+  for (const AlgorithmRow& row : kAlgorithms)
+    for (const CommType type : types_of(row))
+      for (int i = 0; i < 30; ++i) {
+        const net::Fabric net = random_fabric(random, 16);
+        const auto n = static_cast<uint32_t>(net.size());
+        const std::vector<int64_t> ranks = first_ranks(n);
+        std::vector<uint64_t> splits;
+        if (type == CommType::all_to_all && row.splits && i % 2)
+          for (uint32_t k = 0; k < n * n; ++k) splits.push_back(random.chance(0.4) ? 0 : random.below(1000));
+        const Operation op{type, random.below(9 << 20), trace::has_root(type) ? n - 1 : 0, splits};
+        const Place place{&net, ranks};
+        if (!row.can(op, place)) continue;
+        check_parts(row, op, place);
+        if (HasFailure()) FAIL() << row.name << " " << trace::name(type) << " on " << net.describe();
+      }
+}
+
+TEST(Algorithms, NoPartCutsAnElement) {
+  for (const AlgorithmRow& row : kAlgorithms)
+    for (const CommType type : types_of(row))
+      for (const uint32_t n : {2u, 3u, 7u, 8u}) {
+        const net::Fabric net = fabric(TopologyKind::switch_, n);
+        const std::vector<int64_t> ranks = first_ranks(n);
+        const Place place{&net, ranks};
+        for (const uint64_t elements : {0u, 1u, 1000u, 1'000'003u}) {
+          const Operation op{type, 8 * elements, 0, {}, 8};
+          if (!row.can(op, place)) continue;
+          const Outline o = row.outline(op, place);
+          EXPECT_EQ(o.unit_bytes % 8, 0u) << row.name;
+          const Outline whole = row.outline({type, elements, 0, {}}, place);
+          if (o.units == whole.units) {  // as many parts as of one byte an element
+            EXPECT_EQ(o.unit_bytes, 8 * whole.unit_bytes) << row.name;
+          }
+        }
+      }
+}
+
 TEST(Algorithms, EveryOperationHasOneForAnySize) {
   for (size_t t = 0; t < trace::kCommTypeNames.size(); ++t)
     for (const uint32_t n : {1u, 2u, 3u, 64u, 1000u})

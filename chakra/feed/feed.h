@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/feed/queues.h"  // IWYU pragma: export
 #include "chakra/feed/stream.h"  // IWYU pragma: export
 #include "chakra/trace/trace.h"
 

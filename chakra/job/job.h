@@ -19,8 +19,10 @@
 #include "chakra/job/pack.h"          // IWYU pragma: export
 #include "chakra/job/paths.h"         // IWYU pragma: export
 #include "chakra/job/ranks.h"         // IWYU pragma: export
+#include "chakra/job/replay.h"        // IWYU pragma: export
 #include "chakra/job/replays.h"       // IWYU pragma: export
 #include "chakra/job/simulate.h"      // IWYU pragma: export
 #include "chakra/job/summarize.h"     // IWYU pragma: export
+#include "chakra/job/timing.h"        // IWYU pragma: export
 #include "chakra/job/view.h"          // IWYU pragma: export
 #include "chakra/job/what_if.h"       // IWYU pragma: export

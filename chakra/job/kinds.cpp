@@ -14,6 +14,7 @@
 #include "chakra/link/link.h"
 #include "chakra/net/net.h"
 #include "chakra/recording/recording.h"
+#include "chakra/replay/replay.h"
 #include "chakra/view/view.h"
 #include "chakra/whatif/whatif.h"
 
@@ -97,6 +98,20 @@ Table collectives() {
   return table;
 }
 
+Table replays() {
+  Table table = columns({"option", "value", "what it is"});
+  for (const replay::BackendRow& row : replay::kBackends) {
+    const std::string_view missing = row.missing ? row.missing() : "";
+    table.rows.push_back({"--backend", std::string(row.name),
+                          fmt::format("{}{}", row.description, missing.empty() ? "" : fmt::format(" ({})", missing))});
+    for (const replay::SettingRow& setting : row.settings)
+      table.rows.push_back({"--backend-option", fmt::format("{}=", setting.name), std::string(setting.description)});
+  }
+  for (const replay::ComputeRow& row : replay::kComputes)
+    table.rows.push_back({"--compute", std::string(row.name), std::string(row.description)});
+  return table;
+}
+
 Table formats() {
   Table table = columns({"format", "files", "what it is"});
   add_formats(table, io::kFormats);
@@ -135,6 +150,7 @@ constexpr KindRow kKindRows[] = {
     {"models", "models of 'chakra gen step --model'", models},
     {"policies", "which ready node a feeder hands out first", policies},
     {"presets", "models on ranks: 'chakra gen step --preset'", presets},
+    {"replay", "back ends and computations of 'chakra replay', and their options", replays},
     {"routing", "which of several shortest routes messages take", routings},
     {"schedules", "pipeline schedules of 'chakra gen step'", schedules},
     {"times", "kinds of time of 'chakra whatif'", times},

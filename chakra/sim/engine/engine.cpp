@@ -152,9 +152,9 @@ class Engine {
     if (t.type[n] == NodeType::coll && run_.job.match_of(a, n) == trace::kNoRow)
       return fail(Code::bad_input, "sim.comm.type",
                   fmt::format("node {} of rank {} belongs to no group", t.id[n], t.rank), {t.file});
-    Queues& queues = run_.actors[a].queues;
+    feed::Queues& queues = run_.actors[a].queues;
     const uint32_t q = queues.of(n);
-    if (q == Queues::kNone) return start(a, n);
+    if (q == feed::Queues::kNone) return start(a, n);
     queues.push(q, n);
     touched_.push_back({a, q});
     return {};
@@ -218,7 +218,7 @@ class Engine {
     actor.feeder.done(n, now, ready_);
     announce(a, now);
     const uint32_t q = actor.queues.of(n);
-    if (q == Queues::kNone) return;
+    if (q == feed::Queues::kNone) return;
     actor.queues.release(q);
     touched_.push_back({a, q});
   }

@@ -11,7 +11,6 @@
 #include "chakra/feed/feed.h"
 #include "chakra/sim/engine/account.h"
 #include "chakra/sim/engine/actor_job.h"
-#include "chakra/sim/engine/queues.h"
 #include "chakra/sim/prices.h"
 #include "chakra/sim/sim.h"
 #include "chakra/trace/trace.h"
@@ -34,14 +33,24 @@ struct Agenda {
   }
 };
 
+/// The places of an actor's collectives in the matching, by row of Trace::comms. Cost: O(nodes).
+inline std::vector<feed::Queues::Turn> turns_of(const ActorJob& job, uint32_t a) {
+  const trace::Trace& t = job.trace(a);
+  std::vector<feed::Queues::Turn> turns(t.comms.size());
+  for (trace::NodeId n = 0; n < t.size(); ++n)
+    if (t.type[n] == trace::NodeType::coll && job.match_of(a, n) != trace::kNoRow)
+      turns[t.comm_row[n]] = {job.collective_of(a, n).group, job.collective_of(a, n).index};
+  return turns;
+}
+
 /// Ranks that nothing tells apart, on their way through their trace.
 struct Actor {
   Actor(const ActorJob& job, uint32_t a, const device::RankTraits& of_rank, feed::Graphs& graphs)
-      : trace(&job.trace(a)), feeder(*trace, false, &graphs), queues(job, a), traits(of_rank) {}
+      : trace(&job.trace(a)), feeder(*trace, false, &graphs), queues(*trace, turns_of(job, a)), traits(of_rank) {}
 
   const trace::Trace* trace;
   feed::Feeder feeder;
-  Queues queues;
+  feed::Queues queues;
   device::RankTraits traits;
   bool has_device = false;
   Account account;

@@ -16,21 +16,16 @@ TimelineWriter::TimelineWriter(Run& run) : run_(run), timeline_(run.report.timel
     const Trace& t = *actor.trace;
     slice_of_.emplace_back(t.size(), kNoSlice);
     first_track_.push_back(static_cast<uint32_t>(timeline_.tracks.size()));
-    for (const trace::Lane& lane : t.lanes)
-      timeline_.tracks.push_back({t.rank, lane.kind == trace::Lane::Kind::thread
-                                              ? fmt::format("thread {}", lane.index)
-                                              : fmt::format("device {} stream {}", lane.process, lane.index)});
-    // As Queues::Own, and one for nodes without a queue.
-    for (const char* name : {"CPU", "compute", "memory", "sends", "receives"})
-      timeline_.tracks.push_back({t.rank, name});
+    for (uint32_t queue = 0; queue <= actor.queues.fixed(); ++queue)  // the last: nodes without a queue
+      timeline_.tracks.push_back({t.rank, feed::queue_name(t, queue)});
   }
 }
 
 uint32_t TimelineWriter::track_of(uint32_t a, NodeId n) {
-  const Queues& queues = run_.actors[a].queues;
+  const feed::Queues& queues = run_.actors[a].queues;
   const Trace& t = run_.job.trace(a);
   const uint32_t q = queues.of(n);
-  if (q == Queues::kNone) return first_track_[a] + queues.fixed();
+  if (q == feed::Queues::kNone) return first_track_[a] + queues.fixed();
   if (q < queues.fixed()) return first_track_[a] + q;
   const auto [found, added] = group_tracks_.emplace(std::pair(a, q), static_cast<uint32_t>(timeline_.tracks.size()));
   if (added)

@@ -1,41 +1,44 @@
-// The queues of an actor: which node runs where, and which one is next.
+// Which queue runs a node, and which node a queue runs next: what simulation and replay have in common. Each queue runs
+// one node at a time: a thread, a stream, or, where the trace names none, the rank's processor, device, memory or
+// sends, or a group's collectives.
 #pragma once
-
-#include <absl/container/flat_hash_map.h>
 
 #include <cstdint>
 #include <functional>
 #include <queue>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/sim/engine/actor_job.h"
 #include "chakra/trace/trace.h"
 
-namespace chakra::sim {
+namespace chakra::feed {
 
-/// Each queue runs one node at a time: a thread, a stream, or, where the trace names none, the rank's processor,
-/// device, memory or sends, or a group's collectives. Ready nodes wait by row; those of a group's queue run strictly in
-/// the order of the matching.
+/// Ready nodes wait by row; those of a group's queue run strictly in the order of their turns.
 class Queues {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
   /// The queues after those of the lanes, in this order.
   enum class Own : uint32_t { cpu, device, memory, sends, count };
+  /// Which collective of its group a node is, as those who match ranks number both.
+  struct Turn {
+    uint32_t group = kNone, index = 0;
+  };
 
-  /// The job must outlive it. Cost: O(nodes log nodes).
-  Queues(const ActorJob& job, uint32_t actor);
+  /// `turns`: by row of Trace::comms; those of collectives are read. The trace must outlive it.
+  /// Cost: O(nodes + collectives log collectives).
+  Queues(const trace::Trace& trace, std::span<const Turn> turns);
 
-  /// The queue that runs a node; kNone: it starts when it is ready. Requires of a collective that it is in the
-  /// matching.
+  /// The queue that runs a node; kNone: it starts when it is ready. Requires of a collective that it has a turn.
   uint32_t of(trace::NodeId n) const {
-    const trace::Trace& t = job_->trace(actor_);
+    const trace::Trace& t = *trace_;
     const trace::NodeType type = t.type[n];
     if (type == trace::NodeType::metadata) return kNone;
     if (t.lane[n] != trace::kNoLane) return t.lane[n];
     switch (type) {
-      case trace::NodeType::coll: return group_queues_.find(job_->collective_of(actor_, n).group)->second;
+      case trace::NodeType::coll: return turns_[t.comm_row[n]].group;
       case trace::NodeType::send: return own(Own::sends);
       case trace::NodeType::recv: return kNone;
       case trace::NodeType::mem_load:
@@ -51,7 +54,7 @@ class Queues {
   /// A node that is ready.
   void push(uint32_t q, trace::NodeId n) {
     Queue& queue = queues_[q];
-    queue.pending.push({queue.order.empty() ? n : job_->collective_of(actor_, n).index, n});
+    queue.pending.push({queue.order.empty() ? n : turns_[trace_->comm_row[n]].index, n});
   }
   /// Takes the node that a queue runs now; kNoNode: it is busy, empty, or the collective that is due is not ready.
   trace::NodeId take(uint32_t q) {
@@ -86,12 +89,15 @@ class Queues {
 
   uint32_t own(Own which) const { return lanes_ + static_cast<uint32_t>(which); }
 
-  const ActorJob* job_;
-  uint32_t actor_;
+  const trace::Trace* trace_;
   uint32_t lanes_;
+  std::vector<Turn> turns_;  ///< by row of Trace::comms; group: the queue of the group
   std::vector<Queue> queues_;
-  absl::flat_hash_map<uint32_t, uint32_t> group_queues_;  ///< group of the matching -> its queue
-  std::vector<trace::NodeId> before_;                     ///< per node
+  std::vector<trace::NodeId> before_;  ///< per node
 };
 
-}  // namespace chakra::sim
+/// What a queue is called: "thread 3235", "device 0 stream 7", "CPU", "compute", "memory", "sends"; "receives" for
+/// `queue` == fixed(), where nodes without a queue are shown. Requires a queue up to there.
+std::string queue_name(const trace::Trace& trace, uint32_t queue);
+
+}  // namespace chakra::feed

@@ -1,0 +1,55 @@
+// How alike the times of two jobs are that did the same: a recording and its replay, or two runs. Durations by kind of
+// node and by operation, as distributions; and where the time of each rank went.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/match/match.h"
+#include "chakra/table/table.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::analyze {
+
+/// Communication of one kind: its name, element type, comm_size and members (2 of a message).
+using OperationKey = std::tuple<std::string, std::string, uint64_t, uint32_t>;
+
+/// The measured times of a job, or of one repetition of it.
+struct JobTiming {
+  struct Rank {
+    int64_t rank = 0;
+    Picoseconds span = 0, compute = 0, communication = 0, exposed = 0;  ///< compute + exposed <= span
+    Picoseconds overlap() const { return communication - exposed; }
+  };
+  std::vector<Rank> ranks;
+  /// From each member's start to its end: waiting for the others is in it. Sorted.
+  std::map<OperationKey, std::vector<Picoseconds>> operations;
+  std::map<std::string, std::vector<Picoseconds>> kinds;  ///< by name of the Bound; sorted
+};
+/// Nodes without measured times are left out. Errors: analyze.cycle, analyze.sum; analyze.timing.none where no node has
+/// a measured start. Cost: O(nodes log nodes).
+Result<JobTiming> timing_of(const trace::TraceSet& job, const match::GroupTable& groups, Findings& findings);
+
+/// The largest difference between the shares of values that are at most x, over all x (Kolmogorov, Smirnov): 0 .. 1.
+/// Of sorted values that are not empty. Cost: O(a + b).
+double largest_share_difference(std::span<const Picoseconds> a, std::span<const Picoseconds> b);
+/// How far values have to be moved on average to make one distribution of the other: the area between the two
+/// distribution functions (Wasserstein's first distance). As above.
+double mean_shift_ps(std::span<const Picoseconds> a, std::span<const Picoseconds> b);
+
+/// `operations`, `ranks` and `kinds`; `replayed` are repetitions, at least one. A figure of the replay is the median
+/// over repetitions of the repetition's own; `noise` is half the range of these medians over their middle, for two
+/// repetitions or more. Bandwidth is bus bandwidth with the factors of nccl-tests and PARAM, from p50.
+std::vector<table::NamedTable> timing_tables(const JobTiming& recorded, std::span<const JobTiming> replayed);
+
+/// The kind of node whose sum of times differs most, in a sentence.
+std::string largest_difference(const JobTiming& recorded, std::span<const JobTiming> replayed);
+
+/// Of a sorted list: the value that `percent` of them do not exceed; 0 of none.
+Picoseconds percentile_of(std::span<const Picoseconds> sorted, double percent);
+
+}  // namespace chakra::analyze

@@ -1,0 +1,253 @@
+#include "chakra/job/replay.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "chakra/check/check.h"
+#include "chakra/io/io.h"
+#include "chakra/job/no_effect.h"
+#include "chakra/sim/sim.h"
+
+namespace chakra::job {
+namespace {
+
+/// Options as the room wants them.
+Result<replay::JobOptions> job_options(const ReplayOptions& o) {
+  replay::JobOptions options;
+  options.backend = replay::find_backend(o.backend);
+  options.run.compute = replay::find_compute(o.compute);
+  if (!options.backend || !options.run.compute)
+    return fail(Code::usage, "cli.usage",
+                fmt::format("no {} {}: 'chakra list replay' has them", options.backend ? "computation" : "back end",
+                            quote(options.backend ? o.compute : o.backend)));
+  CHAKRA_ASSIGN(options.settings, replay::parse_settings(*options.backend, o.settings));
+  options.run.scale_compute = o.scale_compute;
+  options.run.warmup = static_cast<uint32_t>(o.warmup);
+  options.run.repetitions = static_cast<uint32_t>(o.repetitions);
+  options.run.verify = o.verify;
+  options.agree = o.check;
+  return options;
+}
+
+/// Which rank this is; none: all of them, in this process.
+Result<std::optional<replay::World>> world_of(const ReplayOptions& o) {
+  replay::World world;
+  world.rendezvous = o.rendezvous;
+  world.timeout = std::chrono::milliseconds(static_cast<int64_t>(o.timeout_s * 1000));
+  if (o.rank || o.ranks) {
+    if (!o.rank || !o.ranks || *o.rank >= *o.ranks)
+      return fail(Code::usage, "cli.usage", "--rank and --ranks go together, and ranks count from 0");
+    world.rank = *o.rank;
+    world.ranks = *o.ranks;
+  } else {
+    CHAKRA_ASSIGN(const bool launched, replay::world_from_launcher(world));
+    if (!launched) {
+      if (!o.rendezvous.empty())
+        return fail(Code::usage, "cli.usage", "--rendezvous is for --rank and --ranks, or a launcher that says them");
+      return std::optional<replay::World>();
+    }
+  }
+  if (world.rendezvous.empty())
+    return fail(Code::usage, "cli.usage",
+                fmt::format("rank {} of {} does not know where the ranks meet: give all of them the same --rendezvous, "
+                            "\"host:port\" or the path of a socket",
+                            world.rank, world.ranks));
+  return std::optional(std::move(world));
+}
+
+Result<trace::TraceSet> read_own(const ReplayOptions& o, const replay::World& world) {
+  CHAKRA_ASSIGN(std::vector<io::RankFile> files, io::find_ranks(o.path));
+  const auto own = std::find_if(files.begin(), files.end(), [&](const auto& file) { return file.rank == world.rank; });
+  if (own == files.end() || static_cast<int64_t>(files.size()) != world.ranks)
+    return fail(Code::usage, "cli.usage",
+                fmt::format("rank {} of {} is asked for, and {} has traces of {} ranks{}", world.rank, world.ranks,
+                            quote(o.path), files.size(), own == files.end() ? ", without this one" : ""));
+  CHAKRA_ASSIGN(trace::Trace trace, io::read_rank(*own, {.texts = true}));
+  return replay::alone(std::move(trace), world.ranks);
+}
+
+/// What a proof calls an error is the job's error, before it runs.
+Result<void> prove(const ReplayOptions& o, const trace::TraceSet& job, const match::Matching& matching) {
+  for (const Finding& f : check::prove(job, matching))
+    if (f.severity == Severity::error)
+      return fail(Code::bad_input, f.tag,
+                  fmt::format("{}{} ('chakra check' says more, --no-check runs it nevertheless)",
+                              f.rank < 0 ? "" : fmt::format("rank {}: ", f.rank), f.text),
+                  {o.path});
+  return {};
+}
+
+/// Parts that are asked for and are nowhere, and options that change nothing.
+Findings without_effect(const ReplayOptions& o, const ReplayedJob& job, const match::GroupTable& groups) {
+  Findings findings = groups_without_effect(groups, job.recorded.ranks);
+  bool communicates = false, computes = false;
+  for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
+    const trace::Trace& t = job.recorded.ranks[r];
+    for (trace::NodeId n = 0; n < t.size(); ++n) {
+      const bool comm = trace::is_comm(t.type[n]);
+      communicates |= comm && job.ran(r, n);
+      computes |= !comm && job.ran(r, n) && t.dur_ps[n] > 0;
+    }
+  }
+  if (!communicates) findings.push_back(no_effect("--backend " + o.backend, "nothing that is selected communicates"));
+  if (o.scale_compute != 1 && (o.compute == "none" || !computes))
+    findings.push_back(no_effect("--scale-compute", o.compute == "none" ? "with --compute none nothing takes time"
+                                                                        : "no node that is selected has a duration"));
+  if (o.verify && !replay::find_backend(o.backend)->moves_data)
+    findings.push_back(no_effect("--verify", fmt::format("the back end {} moves no data", o.backend)));
+  return findings;
+}
+
+/// Ranks that ran late did not wait for what they should have: the times are then those of this machine.
+Finding lateness(const ReplayedJob& job) {
+  Picoseconds median = 0, most = 0;
+  for (const replay::RankRun& run : job.runs) {
+    median = std::max(median, run.late_median_ps);
+    most = std::max(most, run.late_max_ps);
+  }
+  constexpr Picoseconds kMuch = 1'000'000'000;  // 1 ms
+  return {"replay.late", median > kMuch ? Severity::warning : Severity::note, -1, -1,
+          fmt::format("operations were started up to {} later than they could have been, half of those of each rank up "
+                      "to {}{}",
+                      show_time(most), show_time(median),
+                      median > kMuch ? ": this machine has too few cores for these ranks" : "")};
+}
+
+/// What was recorded of the nodes that ran.
+trace::TraceSet recorded_part(const ReplayedJob& job) {
+  trace::TraceSet set;
+  for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
+    trace::Trace t = job.recorded.ranks[r];
+    for (trace::NodeId n = 0; n < t.size(); ++n)
+      if (!job.ran(r, n)) t.flags.edit(n) &= static_cast<uint8_t>(~trace::kHasStart);
+    set.ranks.push_back(std::move(t));
+  }
+  return set;
+}
+
+Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& world, replay::JobOptions options,
+                 ReplayedJob& job) {
+  if (world) {
+    options.selected.resize(static_cast<size_t>(world->ranks));
+    if (!job.selected.empty()) options.selected[static_cast<size_t>(world->rank)] = job.selected[0];
+    CHAKRA_ASSIGN(replay::RankRun own, replay::run_one(job.plans[0], *world, options));
+    job.runs.push_back(std::move(own));
+  } else {
+    options.selected = job.selected;
+    replay::World all;
+    all.timeout = std::chrono::milliseconds(static_cast<int64_t>(o.timeout_s * 1000));
+    CHAKRA_ASSIGN(job.runs, replay::run_all(job.plans, all, options));
+  }
+  if (options.run.verify && options.backend->moves_data) {
+    int64_t operations = 0;
+    for (const replay::RankRun& done : job.runs) operations += done.collectives + done.messages;
+    // `replay.verified` (note): the data that every operation left are what it promises.
+    job.findings.push_back(
+        {"replay.verified", Severity::note, -1, -1,
+         fmt::format("the data of {} operations in each repetition are what they promise", show_count(operations))});
+  }
+  if (o.timeline) job.timeline = replay::timeline_of(job.plans, job.runs, options);
+  if (const Finding late = lateness(job);
+      std::any_of(job.runs.begin(), job.runs.end(), [](const auto& r) { return r.collectives + r.messages > 0; }))
+    job.findings.push_back(late);
+  return {};
+}
+
+}  // namespace
+
+Result<ReplayedJob> replay_job(const ReplayOptions& o) {
+  CHAKRA_ASSIGN(const replay::JobOptions options, job_options(o));
+  CHAKRA_ASSIGN(const std::optional<replay::World> world, world_of(o));
+  match::GroupTable groups;
+  if (!o.groups.empty()) {
+    CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
+  }
+  CHAKRA_ASSIGN(trace::TraceSet all, world ? read_own(o, *world) : io::read_job(o.path, {.texts = true}));
+  const match::Matching matching = match::match(all, groups);
+  if (o.check && !world) CHAKRA_TRY(prove(o, all, matching));
+  ReplayedJob job;
+  job.path = o.path;
+  job.backend = o.backend;
+  job.compute = o.compute;
+  job.ranks = static_cast<int64_t>(all.ranks.size());
+  job.repetitions = o.repetitions;
+  job.dry = o.dry_run;
+  if (world) job.recorded.ranks.push_back(all.ranks[static_cast<size_t>(world->rank)]);
+  else job.recorded.ranks = all.ranks;
+  for (const trace::Trace& t : job.recorded.ranks) {
+    CHAKRA_ASSIGN(replay::RankPlan plan, replay::plan_rank(all, matching, static_cast<uint32_t>(t.rank)));
+    job.plans.push_back(std::move(plan));
+    job.plans.back().trace = &t;
+    if (!o.selection.any()) continue;
+    CHAKRA_ASSIGN(std::vector<bool> selected, select_nodes(t, o.selection));
+    job.selected.push_back(std::move(selected));
+  }
+  job.findings = without_effect(o, job, groups);
+  if (!o.dry_run) CHAKRA_TRY(run(o, world, options, job));
+  if (o.compare) {
+    std::vector<trace::TraceSet> repetitions;
+    for (int64_t i = 0; i < o.repetitions; ++i) repetitions.push_back(replayed_traces(job, static_cast<size_t>(i)));
+    CHAKRA_ASSIGN(job.compared, compare_times(recorded_part(job), repetitions, groups));
+  }
+  return job;
+}
+
+Result<replay::FlowSchedule> job_flows(const ReplayOptions& o, const FlowsOptions& f) {
+  ReplayOptions dry = o;
+  dry.dry_run = true;
+  if (o.rank) return fail(Code::usage, "cli.usage", "--flows is of the whole job: leave --rank out");
+  CHAKRA_ASSIGN(const ReplayedJob job, replay_job(dry));
+  match::GroupTable groups;
+  if (!o.groups.empty()) {
+    CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
+  }
+  net::Fabric fabric;
+  fabric.dimensions.push_back({net::TopologyKind::switch_, std::max<int64_t>(2, job.ranks), 100, 1000});
+  if (!f.network.empty()) {
+    CHAKRA_ASSIGN(fabric, net::load_fabric(f.network));
+    if (fabric.size() < job.ranks)
+      return fail(Code::usage, "cli.usage",
+                  fmt::format("--network {}: it has {} ranks, the job {}", quote(f.network), fabric.size(), job.ranks));
+  }
+  coll::Selection rules;
+  if (!f.collectives.empty()) {
+    const bool file = is_file(f.collectives);
+    std::string text = f.collectives;
+    if (file) {
+      CHAKRA_ASSIGN(text, read_file(f.collectives));
+    }
+    CHAKRA_ASSIGN(rules, coll::parse_selection(text, file ? f.collectives : "--collectives"));
+  }
+  return replay::flows_of(job.plans, match::match(job.recorded, groups), rules, fabric,
+                          o.compute == "none" ? 0 : o.scale_compute, job.selected);
+}
+
+trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition) {
+  CHAKRA_ASSERT(job.runs.size() == job.recorded.ranks.size());
+  Picoseconds first = INT64_MAX;  // by the clock of the job, so that ranks keep their distance
+  for (size_t r = 0; r < job.runs.size(); ++r)
+    for (trace::NodeId n = 0; n < job.recorded.ranks[r].size(); ++n)
+      if (job.ran(r, n)) first = std::min(first, job.runs[r].times[repetition].start[n]);
+  trace::TraceSet set;
+  for (size_t r = 0; r < job.runs.size(); ++r) {
+    trace::Trace t = job.recorded.ranks[r];
+    const replay::NodeTimes& times = job.runs[r].times[repetition];
+    const std::span<Picoseconds> start = t.start_ps.edit(), dur = t.dur_ps.edit();
+    const std::span<uint8_t> flags = t.flags.edit();
+    Picoseconds own_first = INT64_MAX;
+    for (trace::NodeId n = 0; n < t.size(); ++n) {
+      const bool ran = job.ran(r, n) && t.type[n] != trace::NodeType::metadata;
+      start[n] = ran ? times.start[n] - first : 0;
+      dur[n] = ran ? times.end[n] - times.start[n] : 0;
+      if (ran) own_first = std::min(own_first, start[n]);
+      flags[n] = static_cast<uint8_t>(ran ? flags[n] | trace::kHasStart | trace::kHasDuration
+                                          : flags[n] & ~(trace::kHasStart | trace::kHasDuration));
+    }
+    if (own_first != INT64_MAX) sim::set_recorded_start(t, {own_first / kPsPerNs, 0});
+    set.ranks.push_back(std::move(t));
+  }
+  return set;
+}
+
+}  // namespace chakra::job

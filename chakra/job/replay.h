@@ -1,0 +1,91 @@
+// A job run for real: what `chakra replay` does, as a call.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/job/timing.h"
+#include "chakra/replay/replay.h"
+#include "chakra/table/table.h"
+
+namespace chakra::job {
+
+/// Which part of a trace runs; what is empty or -1 leaves nothing out. Docs: docs/reference/replay.md.
+struct ReplaySelection {
+  std::string steps;               ///< "N" or "FIRST:COUNT", of the numbers in ProfilerStep#N
+  std::string subgraph;            ///< nodes of this name, and all that they call
+  std::vector<std::string> types;  ///< of communication: "all_reduce", "send", in any form of the name
+  std::vector<std::string> groups;
+  int64_t min_bytes = -1, max_bytes = -1;  ///< comm_size
+
+  bool any() const {
+    return !steps.empty() || !subgraph.empty() || !types.empty() || !groups.empty() || min_bytes >= 0 || max_bytes >= 0;
+  }
+};
+/// Per node whether it runs. Errors: cli.usage for a step or a name that the trace lacks, and unknown types.
+Result<std::vector<bool>> select_nodes(const trace::Trace& trace, const ReplaySelection& selection);
+
+/// Files, and the options of the command (`chakra replay --help` says what each is). Only path is needed.
+struct ReplayOptions {
+  std::string path;  ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
+  std::string groups;
+  std::string backend = "null";
+  std::vector<std::string> settings;  ///< KEY=VALUE
+  std::string compute = "sleep";
+  double scale_compute = 1;
+  int64_t warmup = 0, repetitions = 1;
+  double timeout_s = 30;
+  std::optional<int64_t> rank, ranks;  ///< this process is one rank; none: what the launcher says, else all
+  std::string rendezvous;
+  ReplaySelection selection;
+  bool verify = false;  ///< compare what every operation leaves with what it promises
+  bool dry_run = false;
+  bool check = true;      ///< prove the job before it runs
+  bool timeline = false;  ///< fill ReplayedJob::timeline
+  bool compare = false;   ///< fill ReplayedJob::compared
+};
+
+struct ReplayedJob {
+  std::string path, backend, compute;
+  int64_t ranks = 0;  ///< of the job
+  int64_t repetitions = 1;
+  bool dry = false;                         ///< nothing ran
+  trace::TraceSet recorded;                 ///< the ranks that this process ran, as they were read
+  std::vector<replay::RankPlan> plans;      ///< parallel; they refer to the job that was read
+  std::vector<replay::RankRun> runs;        ///< parallel; none of a dry run
+  std::vector<std::vector<bool>> selected;  ///< parallel; empty: all nodes
+  table::Timeline timeline;
+  std::optional<TimesCompared> compared;  ///< with the recorded times
+  Findings findings;
+
+  bool ran(size_t r, trace::NodeId n) const { return selected.empty() || selected[r].empty() || selected[r][n]; }
+};
+
+/// Reads, proves and runs a job, or with `rank` (or under a launcher) this rank of it. Errors: cli.usage for options
+/// that do not go together, those of reading, check::prove, match::load_groups, replay::plan_rank, replay::run_one and
+/// replay::run_all.
+Result<ReplayedJob> replay_job(const ReplayOptions& options);
+
+/// Which rank sends how much to which, after what: nothing runs. Docs: docs/reference/replay.md, Flows.
+struct FlowsOptions {
+  std::string network;      ///< for which algorithms are chosen; empty: one switch
+  std::string collectives;  ///< rules, or a file with them
+};
+/// Errors: those of replay_job() before it runs, of net::load_fabric, coll::parse_selection and replay::flows_of;
+/// cli.usage for a single rank.
+Result<replay::FlowSchedule> job_flows(const ReplayOptions& options, const FlowsOptions& flows);
+
+/// The ranks that ran, with the times of a repetition instead of the recorded ones; by one clock. Nodes that were not
+/// selected have none. Cost: O(nodes).
+trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition);
+
+/// What people read: what ran, how long it took, operations by type and size, findings.
+table::Report report_of(const ReplayedJob& job);
+/// docs/reference/formats/results.md has the keys.
+table::Json to_json(const ReplayedJob& job);
+/// `ranks` and `operations`, for CSV.
+std::vector<table::NamedTable> tables_of(const ReplayedJob& job);
+
+}  // namespace chakra::job

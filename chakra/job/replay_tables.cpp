@@ -1,0 +1,134 @@
+// What people and programs read of a replay.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "chakra/job/replay.h"
+
+namespace chakra::job {
+namespace {
+
+using table::Report;
+using table::Table;
+using trace::NodeId;
+using Kind = Table::Kind;
+
+constexpr size_t kReplayRowsShown = 24;
+
+Picoseconds percentile(std::vector<Picoseconds>& sorted, size_t percent) {
+  return sorted.empty() ? 0 : sorted[std::min(sorted.size() - 1, sorted.size() * percent / 100)];
+}
+
+/// Operations of one type, element type, size and number of members, over all ranks and repetitions.
+Table operations_table(const ReplayedJob& job) {
+  struct Row {
+    int64_t count = 0;  ///< of a repetition
+    std::vector<Picoseconds> times{};
+  };
+  using Key = std::tuple<std::string, std::string, uint64_t, uint32_t>;
+  std::map<Key, Row> rows;
+  for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
+    const trace::Trace& t = job.recorded.ranks[r];
+    for (NodeId n = 0; n < t.size(); ++n) {
+      if (!trace::is_comm(t.type[n]) || !job.ran(r, n)) continue;
+      const replay::Operation& op = job.plans[r].step(n).operation;
+      const bool is_collective = op.kind == replay::Operation::Kind::collective;
+      Row& row =
+          rows[{std::string(is_collective ? trace::name(op.type) : trace::name(t.type[n])), std::string(op.dtype),
+                t.comm(n)->bytes, is_collective ? static_cast<uint32_t>(op.members.size()) : 2}];
+      ++row.count;
+      for (const auto& times : job.runs.empty() ? std::span<const replay::NodeTimes>() : std::span(job.runs[r].times))
+        row.times.push_back(times.end[n] - times.start[n]);
+    }
+  }
+  Table out{"",
+            {{"operation", Kind::text},
+             {"type", Kind::text},
+             {"bytes", Kind::bytes},
+             {"members", Kind::count},
+             {"count", Kind::count}},
+            {}};
+  if (!job.dry)
+    for (const char* name : {"p50", "p95"}) out.columns.push_back({name, Kind::time_ps});
+  for (auto& [key, row] : rows) {
+    const auto& [name, dtype, bytes, members] = key;
+    auto& cells = out.rows.emplace_back(std::vector<Table::Cell>{
+        name, dtype, static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)), int64_t{members}, row.count});
+    if (job.dry) continue;
+    std::sort(row.times.begin(), row.times.end());
+    cells.emplace_back(percentile(row.times, 50));
+    cells.emplace_back(percentile(row.times, 95));
+  }
+  return out;
+}
+
+/// From the first start to the last end of a rank, median over repetitions; and what it did.
+Table ranks_table(const ReplayedJob& job) {
+  Table out{
+      "", {{"rank", Kind::count}, {"nodes", Kind::count}, {"collectives", Kind::count}, {"messages", Kind::count}}, {}};
+  if (!job.dry)
+    for (const char* name : {"span", "longest span"}) out.columns.push_back({name, Kind::time_ps});
+  for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
+    const trace::Trace& t = job.recorded.ranks[r];
+    int64_t nodes = 0, collectives = 0, messages = 0;
+    for (NodeId n = 0; n < t.size(); ++n) {
+      if (!job.ran(r, n) || t.type[n] == trace::NodeType::metadata) continue;
+      ++nodes;
+      collectives += t.type[n] == trace::NodeType::coll;
+      messages += t.type[n] == trace::NodeType::send || t.type[n] == trace::NodeType::recv;
+    }
+    auto& cells = out.rows.emplace_back(std::vector<Table::Cell>{t.rank, nodes, collectives, messages});
+    if (job.dry) continue;
+    std::vector<Picoseconds> spans;
+    for (const replay::NodeTimes& times : job.runs[r].times) {
+      Picoseconds begin = INT64_MAX, end = 0;
+      for (NodeId n = 0; n < t.size(); ++n) {
+        if (!job.ran(r, n) || t.type[n] == trace::NodeType::metadata) continue;
+        begin = std::min(begin, times.start[n]);
+        end = std::max(end, times.end[n]);
+      }
+      spans.push_back(begin > end ? 0 : end - begin);
+    }
+    std::sort(spans.begin(), spans.end());
+    cells.emplace_back(percentile(spans, 50));
+    cells.emplace_back(spans.back());
+  }
+  return out;
+}
+
+}  // namespace
+
+Report report_of(const ReplayedJob& job) {
+  Report out;
+  out.parts.emplace_back(fmt::format("{}: {} of {} rank{} {}, communication by {}, computation by {}{}\n", job.path,
+                                     job.recorded.ranks.size(), job.ranks, job.ranks == 1 ? "" : "s",
+                                     job.dry ? "would run" : "ran", job.backend, job.compute,
+                                     job.repetitions == 1 ? "" : fmt::format(", {} repetitions", job.repetitions)));
+  out.parts.emplace_back(table::first_rows(ranks_table(job), kReplayRowsShown, "ranks"));
+  if (const Table operations = operations_table(job); !operations.rows.empty())
+    out.parts.emplace_back(table::first_rows(operations, kReplayRowsShown, "rows"));
+  if (job.compared) add_parts(*job.compared, out);
+  out.parts.emplace_back(Report::Found{job.findings, false});
+  return out;
+}
+
+table::Json to_json(const ReplayedJob& job) {
+  return {{"path", job.path},
+          {"backend", job.backend},
+          {"compute", job.compute},
+          {"dry_run", job.dry},
+          {"repetitions", job.repetitions},
+          {"job_ranks", job.ranks},
+          {"ranks", table::to_json(ranks_table(job))},
+          {"operations", table::to_json(operations_table(job))},
+          {"compared", job.compared ? to_json(*job.compared) : table::Json(nullptr)},
+          {"findings", table::to_json(job.findings)}};
+}
+
+std::vector<table::NamedTable> tables_of(const ReplayedJob& job) {
+  return {{"ranks", ranks_table(job)}, {"operations", operations_table(job)}};
+}
+
+}  // namespace chakra::job

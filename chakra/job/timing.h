@@ -1,0 +1,32 @@
+// How alike the times of two jobs are that did the same: what `chakra diff --timing` and `chakra replay --compare` do,
+// as a call.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/match/match.h"
+#include "chakra/table/table.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::job {
+
+struct TimesCompared {
+  std::vector<table::NamedTable> tables;  ///< `operations`, `ranks`, `kinds`, and `steps` of recordings that have them
+  std::string sentence;                   ///< what differs most
+  Findings findings;
+};
+
+/// `replayed`: repetitions of the same job, at least one. Errors: those of analyze::timing_of.
+Result<TimesCompared> compare_times(const trace::TraceSet& recorded, std::span<const trace::TraceSet> replayed,
+                                    const match::GroupTable& groups);
+/// The same of two jobs by their paths. Errors: also those of reading.
+Result<TimesCompared> compare_times(const std::string& recorded, const std::string& replayed);
+
+void add_parts(const TimesCompared& compared, table::Report& report);
+/// `sentence`, and each table under its name.
+table::Json to_json(const TimesCompared& compared);
+
+}  // namespace chakra::job

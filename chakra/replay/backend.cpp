@@ -1,0 +1,83 @@
+#include "chakra/replay/backend.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace chakra::replay {
+
+Result<std::unique_ptr<Session>> open_null(const World& world, Rendezvous& rendezvous, const Settings& settings);
+Result<std::unique_ptr<Session>> open_fabric(const World& world, Rendezvous& rendezvous, const Settings& settings);
+
+namespace {
+
+constexpr std::array<SettingRow, 1> kNullSettings{{
+    {"scale", "factor of the recorded durations; 0: collectives and messages take no time (default: 1)"},
+}};
+
+constexpr std::array<SettingRow, 7> kFabricSettings{{
+    {"network", "network file that plans are chosen for, as `chakra sim --network` (default: a switch of all ranks)"},
+    {"collectives", "rules of algorithms, as `chakra sim --collectives` (default: the least predicted time)"},
+    {"rate", "rate of each rank's link, both ways, such as 200Mbit/s or 25GB/s (default: as fast as it goes)"},
+    {"address", "address or interface of this rank for the others (default: 127.0.0.1)"},
+    {"wire", "what carries the data: sockets or libfabric (default: sockets)"},
+    {"provider", "provider of libfabric (default: tcp;ofi_rxm)"},
+    {"log", "write the flows that each rank received to LOG.RANK.csv"},
+}};
+
+constexpr std::array<BackendRow, 2> kRows{{
+    {.name = "null",
+     .description = "nothing is sent: partners wait for each other, then for the shortest time recorded by any of them",
+     .settings = kNullSettings,
+     .open = open_null},
+    {.name = "fabric",
+     .description = "the plans that the simulator prices, sent between the ranks with their data",
+     .settings = kFabricSettings,
+     .moves_data = true,
+     .open = open_fabric},
+}};
+
+}  // namespace
+
+const std::span<const BackendRow> kBackends = kRows;
+
+const BackendRow* find_backend(std::string_view name) {
+  const auto found =
+      std::find_if(kBackends.begin(), kBackends.end(), [&](const auto& row) { return row.name == name; });
+  return found == kBackends.end() ? nullptr : &*found;
+}
+
+Result<Settings> parse_settings(const BackendRow& backend, const std::vector<std::string>& texts) {
+  Settings settings;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    std::string known;
+    bool found = false;
+    for (const SettingRow& row : backend.settings) {
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
+      found |= row.name == name;
+    }
+    if (equals == text.npos || !found)
+      return fail(Code::usage, "cli.usage",
+                  fmt::format("--backend-option {}: KEY=VALUE is expected, and the back end {} has {}", quote(text),
+                              backend.name, known.empty() ? "no keys" : "the keys " + known));
+    if (!settings.emplace(name, text.substr(equals + 1)).second)
+      return fail(Code::usage, "cli.usage", fmt::format("--backend-option {}: {} is a duplicate", quote(text), name));
+  }
+  return settings;
+}
+
+std::string describe(const Operation& op) {
+  switch (op.kind) {
+    case Operation::Kind::send:
+      return fmt::format("send number {} to rank {} with tag {} (node {})", op.index, op.partner, op.tag, op.node);
+    case Operation::Kind::receive:
+      return fmt::format("receive number {} from rank {} with tag {} (node {})", op.index, op.partner, op.tag, op.node);
+    default:
+      return fmt::format("{} number {} of group {} (node {})", trace::name(op.type), op.index, quote(op.group),
+                         op.node);
+  }
+}
+
+}  // namespace chakra::replay

@@ -1,0 +1,41 @@
+#include "chakra/replay/compute.h"
+
+#include <algorithm>
+
+namespace chakra::replay {
+namespace {
+
+constexpr int kTurnsBetweenLooks = 256;
+
+}  // namespace
+
+const ComputeRow* find_compute(std::string_view name) {
+  const auto found =
+      std::find_if(kComputes.begin(), kComputes.end(), [&](const auto& row) { return row.name == name; });
+  return found == kComputes.end() ? nullptr : &*found;
+}
+
+void BusyThreads::keep(uint32_t threads) {
+  threads = std::min(threads, std::max(1U, std::thread::hardware_concurrency()) - 1);  // the caller has one
+  if (busy_.load(std::memory_order_relaxed) == threads) return;
+  while (threads_.size() < threads)
+    threads_.emplace_back([this, number = static_cast<uint32_t>(threads_.size())] { run(number); });
+  busy_ = threads;
+  busy_.notify_all();
+}
+
+void BusyThreads::run(uint32_t number) {
+  for (uint32_t busy = busy_; busy != kEnd; busy = busy_) {
+    if (number >= busy) busy_.wait(busy);
+    else
+      for (int turn = 0; turn < kTurnsBetweenLooks; ++turn) std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+}
+
+BusyThreads::~BusyThreads() {
+  busy_ = kEnd;
+  busy_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+}  // namespace chakra::replay

@@ -1,0 +1,173 @@
+// The table of element types, and their arithmetic.
+#include "chakra/replay/elements.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace chakra::replay {
+namespace {
+
+template <class T>
+T load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+template <class T>
+void store(std::byte* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+/// Types that the processor has. Integers are added and multiplied without a sign, which wraps around.
+template <class T, class Wrapping = T>
+struct Native {
+  static constexpr uint32_t kBytes = sizeof(T);
+  using Value = T;
+  static T get(const std::byte* at) { return load<T>(at); }
+  static void put(std::byte* at, T value) { store(at, value); }
+  static T add(T a, T b) { return static_cast<T>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b)); }
+  static T multiply(T a, T b) { return static_cast<T>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b)); }
+  static T quotient(T a, uint32_t n) {
+    if constexpr (sizeof(T) < 4) return static_cast<T>(int64_t{a} / int64_t{n});
+    else if constexpr (std::is_signed_v<T> || std::is_floating_point_v<T>) return a / static_cast<T>(n);
+    else return static_cast<T>(a / n);
+  }
+};
+
+struct Bool {
+  static constexpr uint32_t kBytes = 1;
+  using Value = bool;
+  static bool get(const std::byte* at) { return *at != std::byte{0}; }
+  static void put(std::byte* at, bool value) { *at = std::byte{value}; }
+  static bool add(bool a, bool b) { return a || b; }
+  static bool multiply(bool a, bool b) { return a && b; }
+  static bool quotient(bool a, uint32_t) { return a; }
+};
+
+/// Floating-point numbers narrower than the processor's: computed as float and rounded to nearest, ties to even.
+template <unsigned kExponent, unsigned kMantissa, class Bits>
+struct Narrow {
+  static constexpr uint32_t kBytes = sizeof(Bits);
+  static constexpr int kBias = (1 << (kExponent - 1)) - 1;
+  using Value = float;
+  static float get(const std::byte* at) {
+    const uint32_t bits = load<Bits>(at);
+    const int exponent = static_cast<int>(bits >> kMantissa & ((1u << kExponent) - 1));
+    const auto mantissa = static_cast<float>(bits & ((1u << kMantissa) - 1));
+    const int scale = 1 - kBias - static_cast<int>(kMantissa);
+    const float one = exponent == 0 ? std::ldexp(mantissa, scale)
+                                    : std::ldexp(mantissa + static_cast<float>(1u << kMantissa), scale + exponent - 1);
+    return bits >> (kExponent + kMantissa) ? -one : one;
+  }
+  /// What is too large becomes the largest finite number.
+  static void put(std::byte* at, float value) {
+    const uint32_t sign = std::signbit(value) ? 1u << (kExponent + kMantissa) : 0;
+    int exponent = 0;
+    const float size = std::fabs(value);
+    std::frexp(size, &exponent);  // size = f * 2^exponent, f in [0.5, 1)
+    const int lowest = 1 - kBias;
+    const int at_exponent = std::max(exponent - 1, lowest);
+    float steps = std::nearbyint(std::ldexp(size, static_cast<int>(kMantissa) - at_exponent));
+    // `steps` carries into the exponent by itself: 2^mantissa stands for the next one.
+    const double bits = steps + static_cast<double>(at_exponent - lowest) * (1u << kMantissa);
+    constexpr double kMost = static_cast<double>((1u << (kExponent + kMantissa)) - (1u << kMantissa) - 1);
+    store(at, static_cast<Bits>(sign | static_cast<uint32_t>(size == 0 ? 0 : std::min(bits, kMost))));
+  }
+  static float add(float a, float b) { return a + b; }
+  static float multiply(float a, float b) { return a * b; }
+  static float quotient(float a, uint32_t n) { return a / static_cast<float>(n); }
+};
+
+template <class Type, class Combine>
+void each(std::span<std::byte> into, std::span<const std::byte> from, const Combine& combine) {
+  for (size_t i = 0; i + Type::kBytes <= into.size(); i += Type::kBytes)
+    Type::put(&into[i], static_cast<typename Type::Value>(combine(Type::get(&into[i]), Type::get(&from[i]))));
+}
+
+template <class Type>
+void combine(ReduceOp op, std::span<std::byte> into, std::span<const std::byte> from) {
+  CHAKRA_ASSERT(into.size() == from.size() && into.size() % Type::kBytes == 0);
+  using Value = typename Type::Value;
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::average: return each<Type>(into, from, Type::add);
+    case ReduceOp::product: return each<Type>(into, from, Type::multiply);
+    case ReduceOp::minimum: return each<Type>(into, from, [](Value a, Value b) { return b < a ? b : a; });
+    case ReduceOp::maximum: return each<Type>(into, from, [](Value a, Value b) { return a < b ? b : a; });
+  }
+}
+
+template <class Type>
+void divide(std::span<std::byte> values, uint32_t n) {
+  for (size_t i = 0; i + Type::kBytes <= values.size(); i += Type::kBytes)
+    Type::put(&values[i], Type::quotient(Type::get(&values[i]), n));
+}
+
+template <class Type>
+void set(std::byte* element, uint32_t value) {
+  Type::put(element, static_cast<typename Type::Value>(value));
+}
+
+/// A pair of numbers: (value, 0).
+template <class Part>
+void set_pair(std::byte* element, uint32_t value) {
+  set<Part>(element, value);
+  set<Part>(element + Part::kBytes, 0);
+}
+
+template <class Type>
+constexpr ElementRow row(std::string_view names, uint32_t exact) {
+  return {names, Type::kBytes, exact, true, combine<Type>, divide<Type>, set<Type>};
+}
+template <class Part>
+constexpr ElementRow pair(std::string_view names, uint32_t exact) {
+  return {names, 2 * Part::kBytes, exact, false, combine<Part>, divide<Part>, set_pair<Part>};
+}
+
+constexpr uint32_t kMany = 1u << 24;
+constexpr std::array kElements{
+    row<Native<uint8_t, uint32_t>>("byte uint8 u8 unsigned_char", 255),
+    row<Native<float>>("float float32 f32", kMany),
+    row<Native<double>>("double float64 f64", kMany),
+    row<Narrow<5, 10, uint16_t>>("half float16 f16 fp16", 2048),
+    row<Narrow<8, 7, uint16_t>>("bfloat16 bf16", 256),
+    row<Narrow<4, 3, uint8_t>>("float8_e4m3fn float8_e4m3fnuz float8 f8 fp8", 16),
+    row<Narrow<5, 2, uint8_t>>("float8_e5m2 float8_e5m2fnuz", 8),
+    row<Native<int8_t, uint32_t>>("char int8 i8 signed_char", 127),
+    row<Native<int16_t, uint32_t>>("short int16 i16", 32767),
+    row<Native<uint16_t, uint32_t>>("uint16 u16", 65535),
+    row<Native<int32_t, uint32_t>>("int int32 i32", kMany),
+    row<Native<uint32_t>>("uint32 u32", kMany),
+    row<Native<int64_t, uint64_t>>("long int64 i64", kMany),
+    row<Native<uint64_t>>("uint64 u64", kMany),
+    row<Bool>("bool", 1),
+    pair<Native<float>>("complexfloat complex64 complex<float>", kMany),
+    pair<Native<double>>("complexdouble complex128 complex<double>", kMany),
+};
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (size_t at = 0; at < words.size();) {
+    const size_t end = std::min(words.find(' ', at), words.size());
+    if (words.substr(at, end - at) == word) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const ElementRow> elements() { return kElements; }
+
+const ElementRow& element_of(std::string_view dtype) {
+  std::string name = to_lower(dtype);
+  for (const std::string_view prefix : {"c10::", "at::", "torch."})
+    if (name.starts_with(prefix)) name.erase(0, prefix.size());
+  const auto found =
+      std::find_if(kElements.begin(), kElements.end(), [&](const ElementRow& r) { return has_word(r.names, name); });
+  return found == kElements.end() ? kElements.front() : *found;
+}
+
+}  // namespace chakra::replay

@@ -1,0 +1,339 @@
+#include "chakra/replay/executor.h"
+
+#include <fmt/core.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "chakra/des/des.h"
+#include "chakra/feed/feed.h"
+#include "chakra/replay/data.h"
+#include "chakra/replay/memory.h"
+#include "chakra/replay/standstill.h"
+
+namespace chakra::replay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using trace::NodeId;
+using trace::NodeType;
+
+constexpr auto kLongestNap = std::chrono::milliseconds(20);  ///< between looks at the other ranks
+constexpr auto kNoPatience = std::chrono::nanoseconds(0);
+constexpr unsigned long kTimerSlackNs = 1000;  ///< else the system may wake us 50 us late
+
+/// Lets this thread be woken when it asked for it, while it exists.
+class ExactTimers {
+ public:
+  ExactTimers() : before_(prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0)) { prctl(PR_SET_TIMERSLACK, kTimerSlackNs, 0, 0, 0); }
+  ExactTimers(const ExactTimers&) = delete;
+  ExactTimers& operator=(const ExactTimers&) = delete;
+  ~ExactTimers() {
+    if (before_ > 0) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(before_), 0, 0, 0);
+  }
+
+ private:
+  int before_;
+};
+
+/// What lasts from one repetition to the next.
+struct Bench {
+  const RankPlan& plan;
+  const World& world;
+  Rendezvous& rendezvous;
+  Session& session;
+  const BackendRow& backend;
+  const RunOptions& options;
+  Clock::time_point zero{};
+  Memory memory{};
+  BusyThreads busy{};
+  std::vector<Picoseconds> late{};
+};
+
+/// Whether the other ranks are alive, and what they are doing where nothing has happened for long.
+class Watch {
+ public:
+  Watch(const World& world, Rendezvous& rendezvous) : world_(world), rendezvous_(rendezvous) {}
+
+  void begin() { last_change_ = last_look_ = Clock::now(); }
+  void changed() { last_change_ = Clock::now(); }
+  int64_t idle_ms() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - last_change_).count();
+  }
+
+  /// `computes`: this rank does, so it is not stuck.
+  Result<void> look(bool computes) {
+    const auto at = Clock::now();
+    if (at - last_look_ < kLongestNap) return {};
+    last_look_ = at;
+    CHAKRA_TRY(rendezvous_.look());
+    if (const auto answers = rendezvous_.answers()) {
+      asked_ = at;
+      if (const auto text = who_waits(*answers, world_.timeout.count() / 2))
+        return fail(Code::stuck, "replay.stuck", *text);
+    }
+    const bool asked = asked_ && at - *asked_ < world_.timeout;
+    if (at - last_change_ < world_.timeout || asked || computes) return {};
+    asked_ = at;
+    return rendezvous_.ask();
+  }
+
+ private:
+  const World& world_;
+  Rendezvous& rendezvous_;
+  Clock::time_point last_change_{}, last_look_{};
+  std::optional<Clock::time_point> asked_;
+};
+
+/// One repetition.
+class Repetition {
+ public:
+  Repetition(Bench& bench, uint32_t number, feed::Graphs& graphs)
+      : b_(bench),
+        t_(*bench.plan.trace),
+        number_(number),
+        feeder_(t_, false, &graphs),
+        queues_(t_, bench.plan.turns),
+        open_{std::vector<Operation>(t_.comms.size()), {}},
+        watch_(bench.world, bench.rendezvous) {
+    times_.start.assign(t_.size(), 0);
+    times_.end.assign(t_.size(), -1);
+  }
+
+  Result<NodeTimes> run() {
+    b_.rendezvous.describe_with([this] { return to_answer(doing()); });
+    Result<void> ran = loop();
+    b_.busy.keep(0);
+    if (!ran && ran.error().tag == "replay.rank.died" && !open_.under_way.empty())
+      ran.error().text += fmt::format("; rank {} waited in {}", t_.rank, describe(operation(open_.under_way[0])));
+    CHAKRA_TRY(ran);
+    b_.rendezvous.describe_with([] { return to_answer({Doing::State::has_finished, 0}); });
+    return std::move(times_);
+  }
+
+ private:
+  struct Event {
+    NodeId node;
+    bool done;  ///< else ready
+  };
+
+  Result<void> loop() {
+    watch_.begin();
+    const Picoseconds begin = now();
+    feeder_.start(ready_);
+    announce(begin);
+    for (;;) {
+      CHAKRA_TRY(handle_events(now()));
+      if (feeder_.remaining() == 0) return {};
+      if (events_.empty() && open_.under_way.empty()) return stuck_here();
+      CHAKRA_TRY(progress());
+      CHAKRA_TRY(watch_.look(computing_ > 0));
+    }
+  }
+
+  Picoseconds now() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - b_.zero).count() * kPsPerNs;
+  }
+
+  // ---- the loop: all that happens at a time happens before a queue chooses what it runs next ---------------------
+
+  Result<void> handle_events(Picoseconds until) {
+    while (!events_.empty() && events_.next_time() <= until) {
+      const Picoseconds time = events_.next_time();
+      while (!events_.empty() && events_.next_time() == time) {
+        const Event event = events_.pop();
+        if (event.done) finish(event.node, time);
+        else CHAKRA_TRY(enqueue(event.node, time));
+      }
+      CHAKRA_TRY(serve(time));
+      watch_.changed();
+    }
+    return {};
+  }
+
+  Result<void> progress() {
+    const bool busy = b_.options.compute->keeps_busy && computing_ > 0;
+    if (b_.options.compute->keeps_busy) b_.busy.keep(computing_ > 0 ? computing_ - 1 : 0);
+    std::chrono::nanoseconds patience = kLongestNap;
+    if (!events_.empty())
+      patience = std::clamp<std::chrono::nanoseconds>(
+          std::chrono::nanoseconds((events_.next_time() - now()) / kPsPerNs), kNoPatience, patience);
+    std::vector<Ticket> ended;
+    CHAKRA_TRY(b_.session.progress(busy ? kNoPatience : patience, ended));
+    if (ended.empty()) return {};
+    watch_.changed();
+    const Picoseconds time = now();
+    CHAKRA_TRY(handle_events(time));  // what came before
+    for (const Ticket ticket : ended) {
+      CHAKRA_ASSERT(std::erase(open_.under_way, ticket) == 1);
+      if (verifies()) CHAKRA_TRY(verify_output(operation(ticket)));
+      b_.memory.give_back(operation(ticket));
+      finish(ticket, time);
+    }
+    return serve(time);
+  }
+
+  // ---- a node: ready, started, finished ----------------------------------------------------------------------------
+
+  void announce(Picoseconds earliest) {
+    for (const feed::Ready& ready : ready_) events_.push(std::max(ready.time, earliest), {ready.node, false});
+    ready_.clear();
+  }
+
+  bool verifies() const { return b_.options.verify && b_.backend.moves_data; }
+  bool runs(NodeId n) const { return b_.options.selected.empty() || b_.options.selected[n]; }
+
+  Result<void> enqueue(NodeId n, Picoseconds time) {
+    const uint32_t q = queues_.of(n);
+    if (q == feed::Queues::kNone) return start(n, time);
+    queues_.push(q, n);
+    touched_.push_back(q);
+    return {};
+  }
+
+  Result<void> serve(Picoseconds time) {
+    for (const uint32_t q : touched_) {
+      const NodeId n = queues_.take(q);
+      if (n != trace::kNoNode) CHAKRA_TRY(start(n, time));
+    }
+    touched_.clear();
+    return {};
+  }
+
+  Result<void> start(NodeId n, Picoseconds time) {
+    times_.start[n] = time;
+    if (trace::is_comm(t_.type[n]) && runs(n)) return start_operation(n, time);
+    const Picoseconds takes = compute_time(n);
+    computing_ += takes > 0;
+    events_.push(add_saturated(time, takes), {n, true});
+    return {};
+  }
+
+  Picoseconds compute_time(NodeId n) const {
+    if (!runs(n) || !b_.options.compute->takes_time || trace::is_comm(t_.type[n])) return 0;
+    if (t_.type[n] == NodeType::metadata) return 0;
+    if (b_.options.scale_compute == 1) return std::max<Picoseconds>(0, t_.dur_ps[n]);
+    return picoseconds(std::max(0.0, b_.options.scale_compute * static_cast<double>(t_.dur_ps[n]) / kPsPerSecond));
+  }
+
+  Result<void> start_operation(NodeId n, Picoseconds time) {
+    const RankPlan::Step& step = b_.plan.step(n);
+    Operation& op = operation(n) = step.operation;
+    op.index += number_ * step.per_repetition;
+    if (b_.backend.moves_data) CHAKRA_TRY(b_.memory.lend(op));
+    // The memory is this rank's own; back ends only read it.
+    if (verifies()) fill_input(op, {const_cast<std::byte*>(op.in.data()), op.in.size()});
+    times_.start[n] = now();
+    b_.late.push_back(times_.start[n] - time);
+    open_.under_way.push_back(n);
+    return b_.session.start(op, n);
+  }
+
+  void finish(NodeId n, Picoseconds time) {
+    times_.end[n] = time;
+    if (compute_time(n) > 0) --computing_;
+    feeder_.done(n, time, ready_);
+    announce(time);
+    const uint32_t q = queues_.of(n);
+    if (q == feed::Queues::kNone) return;
+    queues_.release(q);
+    touched_.push_back(q);
+  }
+
+  // ---- the other ranks
+  // -----------------------------------------------------------------------------------------------
+
+  Doing doing() const {
+    Doing doing{open_.under_way.empty() || !events_.empty() ? Doing::State::works : Doing::State::waits, t_.rank,
+                watch_.idle_ms()};
+    for (const Ticket ticket : open_.under_way) doing.operations.push_back(&open_.operations[t_.comm_row[ticket]]);
+    return doing;
+  }
+
+  /// Nothing is under way, and nothing can begin.
+  tl::unexpected<Error> stuck_here() const {
+    const trace::Order order = trace::topological_order(t_.deps);
+    for (NodeId n = 0; n < t_.size(); ++n)
+      if (order.cycle.empty() ? !feeder_.is_done(n) && feeder_.is_ready(n) : n == order.cycle[0])
+        return fail(
+            Code::stuck, "replay.stuck.local",
+            fmt::format("rank {} cannot finish: node {} ({}) waits for {}; 'chakra check' says more", t_.rank, t_.id[n],
+                        quote(t_.name_of(n)), order.cycle.empty() ? "nodes that its lane runs later" : "itself"),
+            {t_.file});
+    return fail(Code::stuck, "replay.stuck.local", fmt::format("rank {} cannot finish", t_.rank), {t_.file});
+  }
+
+  Operation& operation(NodeId n) { return open_.operations[t_.comm_row[n]]; }
+
+  struct Open {
+    std::vector<Operation> operations;  ///< by row of Trace::comms: those that were started
+    std::vector<Ticket> under_way;
+  };
+  Bench& b_;
+  const trace::Trace& t_;
+  uint32_t number_;
+  feed::Feeder feeder_;
+  feed::Queues queues_;
+  des::EventQueue<Event> events_;
+  Open open_;
+  uint32_t computing_ = 0;  ///< lanes
+  NodeTimes times_;
+  Watch watch_;
+  std::vector<feed::Ready> ready_;
+  std::vector<uint32_t> touched_;
+};
+
+/// The zero of the job's clock: ranks of one machine have one clock, and take the latest of their times.
+Result<Clock::time_point> common_zero(Rendezvous& rendezvous) {
+  std::string machine = "?";
+  if (auto id = read_file("/proc/sys/kernel/random/boot_id")) machine = *id;
+  const auto own = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+  CHAKRA_ASSIGN(const auto all, rendezvous.exchange(fmt::format("{} {}", own, machine)));
+  int64_t latest = own;
+  for (const std::string& other : all) {
+    const size_t space = other.find(' ');
+    int64_t time = 0;
+    if (space != other.npos && other.substr(space + 1) == machine && parse_integer(other.substr(0, space), time))
+      latest = std::max(latest, time);
+  }
+  return Clock::time_point(std::chrono::nanoseconds(latest));
+}
+
+}  // namespace
+
+Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& rendezvous, Session& session,
+                         const BackendRow& backend, const RunOptions& options) {
+  CHAKRA_ASSERT(options.selected.empty() || options.selected.size() == plan.trace->size());
+  CHAKRA_ASSERT(options.compute && options.repetitions > 0 && options.scale_compute >= 0);
+  const ExactTimers exact;
+  Bench bench{plan, world, rendezvous, session, backend, options};
+  RankRun run;
+  feed::Graphs graphs;
+  for (uint32_t r = 0; r < options.warmup + options.repetitions; ++r) {
+    Repetition repetition(bench, r, graphs);
+    if (r <= options.warmup) {
+      CHAKRA_ASSIGN(bench.zero, common_zero(rendezvous));
+      bench.late.clear();
+    } else {
+      CHAKRA_TRY(rendezvous.barrier());
+    }
+    CHAKRA_ASSIGN(NodeTimes times, repetition.run());
+    if (r >= options.warmup) run.times.push_back(std::move(times));
+  }
+  CHAKRA_TRY(rendezvous.barrier());
+  std::sort(bench.late.begin(), bench.late.end());
+  if (!bench.late.empty()) {
+    run.late_median_ps = bench.late[bench.late.size() / 2];
+    run.late_max_ps = bench.late.back();
+  }
+  for (trace::NodeId n = 0; n < plan.trace->size(); ++n) {
+    if (!trace::is_comm(plan.trace->type[n]) || !(options.selected.empty() || options.selected[n])) continue;
+    const Operation& op = plan.step(n).operation;
+    ++(op.kind == Operation::Kind::collective ? run.collectives : run.messages);
+    run.bytes = add_bytes(run.bytes, op.in_bytes);
+  }
+  return run;
+}
+
+}  // namespace chakra::replay

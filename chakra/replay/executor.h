@@ -1,0 +1,49 @@
+// A rank's trace by the wall clock: what the simulator does in simulated time. One thread has one loop: it starts
+// nodes whose dependencies have ended and whose lane is free, ends computation when its time is up, and asks the back
+// end which operations have ended.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/replay/backend.h"
+#include "chakra/replay/compute.h"
+#include "chakra/replay/plan.h"
+
+namespace chakra::replay {
+
+struct RunOptions {
+  const ComputeRow* compute = &kComputes[1];
+  double scale_compute = 1;
+  uint32_t warmup = 0;              ///< repetitions before those that count
+  uint32_t repetitions = 1;         ///< that count
+  bool verify = false;              ///< fill inputs and compare outputs (data.h), where the back end moves data
+  std::vector<bool> selected = {};  ///< per node: whether it runs; others take no time. Empty: all run
+};
+
+struct NodeTimes {
+  std::vector<Picoseconds> start, end;
+};
+
+struct RankRun {
+  /// Of each repetition that counts, by node: when it ran, by the clock of the job, whose zero is when the first of
+  /// these repetitions began.
+  std::vector<NodeTimes> times;
+  /// Operations that were started later than they could have been, because the loop or the machine was late.
+  Picoseconds late_median_ps = 0, late_max_ps = 0;
+  int64_t collectives = 0, messages = 0;  ///< of a repetition
+  uint64_t bytes = 0;                     ///< that this rank put into them
+};
+
+/// Runs the plan, together with all other ranks, which do the same. A node of computation starts when its dependencies
+/// have ended and its lane is free, and ends after its time; late looks at the clock do not add up, since these times
+/// are computed. Communication starts and ends when the back end was really told, and has told. Errors, with
+/// Code::stuck: replay.stuck (who waits for whom: when for World::timeout no operation has ended and no rank computed),
+/// replay.stuck.local (nodes of this rank wait for each other), replay.verify, those of Rendezvous::poll() and of the
+/// session. After an error the caller aborts the session and the rendezvous. Cost: O((nodes + edges) log) a repetition.
+Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& rendezvous, Session& session,
+                         const BackendRow& backend, const RunOptions& options);
+
+}  // namespace chakra::replay

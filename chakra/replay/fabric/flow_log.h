@@ -1,0 +1,31 @@
+// What a rank received, message by message: for setting emulated traffic beside a simulation or a switch's counters.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/replay/backend.h"
+
+namespace chakra::replay::fabric {
+
+/// Nanoseconds since 1970.
+int64_t now_ns();
+
+class FlowLog {
+ public:
+  /// `name` empty: nothing is kept.
+  FlowLog(std::string name, int64_t rank) : name_(std::move(name)), rank_(rank) {}
+
+  void add(const Operation& operation, uint32_t round, int64_t source, uint64_t bytes, int64_t first_ns);
+  /// Writes NAME.RANK.csv. Errors: those of write_file.
+  Result<void> write() const;
+
+ private:
+  std::string name_;
+  int64_t rank_;
+  std::string rows_;
+};
+
+}  // namespace chakra::replay::fabric

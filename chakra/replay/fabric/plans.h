@@ -1,0 +1,44 @@
+// What the fabric does for an operation: the plan that the simulator would price, from this rank's side.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chakra/coll/coll.h"
+#include "chakra/net/net.h"
+#include "chakra/replay/backend.h"
+#include "chakra/replay/fabric/units.h"
+
+namespace chakra::replay::fabric {
+
+/// This rank's parts of an operation. A message is a plan of one part; who sends or receives is member 0.
+struct Prepared {
+  /// Must be the same text at all who take part: "ALL_REDUCE of 4096 bytes by ring among 4".
+  std::string agreement;
+  UnitLayout layout;
+  std::vector<coll::Part> parts;
+};
+
+/// Chooses algorithms as the simulator does, on the same network and by the same rules.
+class Plans {
+ public:
+  Plans(net::Fabric network, coll::Selection selection)
+      : network_(std::move(network)), selection_(std::move(selection)) {}
+
+  /// Answers are kept by operation, size and members; those of all-to-alls with sizes of their own are not.
+  /// Errors: replay.fabric.bytes, replay.fabric.splits, replay.fabric.ranks. Cost: coll::choose()
+  /// and coll::parts_of() for a new one.
+  Result<std::shared_ptr<const Prepared>> prepare(const Operation& operation);
+
+ private:
+  Result<std::shared_ptr<const Prepared>> make(const Operation& operation) const;
+  Result<void> make_uneven(const Operation& operation, const coll::Place& place, Prepared& prepared) const;
+
+  net::Fabric network_;
+  coll::Selection selection_;
+  std::map<std::string, std::shared_ptr<const Prepared>> kept_;
+};
+
+}  // namespace chakra::replay::fabric

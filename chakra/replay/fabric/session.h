@@ -1,0 +1,102 @@
+// The back end `fabric`: operations under way, who is ready for which, and what each rank is sent next.
+//
+// A rank that has started an operation tells those that send to it (Header::Kind::ready); data go only to who is ready.
+// So no rank has to keep data of operations that it does not know yet, whatever the order in which ranks start them.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chakra/replay/backend.h"
+#include "chakra/replay/fabric/flight.h"
+#include "chakra/replay/fabric/flow_log.h"
+#include "chakra/replay/fabric/pace.h"
+#include "chakra/replay/fabric/plans.h"
+#include "chakra/replay/fabric/wire.h"
+
+namespace chakra::replay::fabric {
+
+class FabricSession final : public Session, private Receiver {
+ public:
+  FabricSession(const World& world, Rendezvous& rendezvous, Plans plans, double bytes_per_s, std::string log);
+
+  Result<void> connect(const WireRow& row, const WireOptions& options);
+
+  Result<void> start(const Operation& operation, Ticket ticket) override;
+  Result<void> progress(std::chrono::nanoseconds patience, std::vector<Ticket>& ended) override;
+  Result<void> close() override;
+  void abort(std::string_view reason) override;
+
+ private:
+  using Key = std::pair<uint64_t, uint64_t>;  ///< Header::operation and index
+  struct Active {
+    std::unique_ptr<Flight> flight;
+    std::set<int64_t> ready;                                    ///< ranks that have started it
+    std::vector<MessageId> held;                                ///< sends to ranks that have not
+    std::map<std::pair<uint32_t, uint32_t>, int64_t> first_ns;  ///< of messages that come, when the first byte did
+  };
+  /// What is sent to a rank: a message, or a frame with a text.
+  struct Outgoing {
+    Header header;
+    std::string text;
+    Active* active = nullptr;  ///< of messages
+    MessageId message;
+    std::vector<std::span<const std::byte>> pieces;
+    size_t piece = 0, offset = 0;
+    bool begun = false;
+    bool whole() const { return begun && piece == pieces.size(); }
+  };
+  struct Peer {
+    std::list<Outgoing> queue;  ///< messages by turns, texts first
+    bool busy = false;          ///< a frame of the queue's first entry is under way
+    bool bye = false;           ///< it said so
+    std::string text;           ///< that comes
+  };
+
+  Result<std::span<std::byte>> room(int64_t from, const Header& header) override;
+  Result<void> landed(int64_t from, const Header& header) override;
+  void left(int64_t to) override { left_.push_back(to); }
+  Result<void> lost(int64_t rank, std::string_view why) override;
+  bool may_receive() override { return link_.in.may(Pace::Clock::now()); }
+  void received(uint64_t bytes) override { link_.in.take(Pace::Clock::now(), bytes); }
+
+  Peer& peer(int64_t rank) { return peers_[static_cast<size_t>(rank)]; }
+  Key key_of(const Operation& operation) const;
+  Result<void> got_ready(int64_t from, Active& active, std::string_view text);
+  void post(Active& active, MessageId send);
+  void post_text(int64_t to, Header::Kind kind, Key key, std::string text);
+  Result<void> go_on(Key key);
+  Result<void> settle(int64_t to);
+  Result<void> send_next(int64_t to);
+  Result<bool> pump();
+  std::chrono::nanoseconds until_free() const;
+  Result<void> lost_for_good();
+
+  struct Link {
+    Pace in, out;
+  };
+  struct Lost {
+    int64_t rank;
+    std::string why;
+  };
+  const World world_;
+  Rendezvous& rendezvous_;
+  Plans plans_;
+  Link link_;
+  FlowLog log_;
+  std::unique_ptr<Wire> wire_;
+  std::vector<Peer> peers_;  ///< by rank
+  std::map<Key, Active> active_;
+  std::map<Key, std::map<int64_t, std::string>> early_;  ///< what ranks said that are ready before this one
+  std::vector<int64_t> left_;                            ///< ranks to which a frame has left
+  std::vector<Ticket> ended_;
+  std::optional<Lost> lost_;
+};
+
+}  // namespace chakra::replay::fabric

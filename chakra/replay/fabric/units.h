@@ -1,0 +1,56 @@
+// The units of a plan (coll.h, Move) in one member's memory: where each one's bytes stand, how the operation's input
+// becomes units and how units become its output.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "chakra/coll/coll.h"
+#include "chakra/replay/backend.h"
+
+namespace chakra::replay::fabric {
+
+/// What a plan needs to know of its units.
+struct UnitLayout {
+  uint64_t units = 0, unit_bytes = 0;
+  /// Member p of the plan is member order[p] of the operation; empty: member p.
+  std::vector<uint32_t> order;
+  std::vector<uint64_t> splits;  ///< of all-to-all with sizes of its own: bytes of each unit
+
+  uint32_t member(uint32_t p) const { return order.empty() ? p : order[p]; }
+  uint64_t bytes(uint64_t unit) const { return splits.empty() ? unit_bytes : splits[unit]; }
+};
+
+class Units {
+ public:
+  /// Copies the input into units. `operation` and `layout` must outlive it. Requires a collective other than barrier.
+  /// O(bytes + units of all-to-all).
+  Units(const Operation& operation, const UnitLayout& layout);
+
+  /// The bytes of a unit; of all-to-alls memory of its own from the first use on.
+  std::span<std::byte> at(uint64_t unit);
+  /// Appends the bytes of the move's units, those that follow each other as one piece.
+  void pieces_of(const coll::Move& move, std::vector<std::span<std::byte>>& pieces);
+  /// Copies what the operation promises to its output. Averages are divided.
+  void deliver();
+
+ private:
+  uint32_t n() const { return static_cast<uint32_t>(operation_.members.size()); }
+  bool all_to_all() const { return operation_.type == trace::CommType::all_to_all; }
+  bool gathers() const;
+  std::byte* block(uint32_t member) { return whole_.data() + uint64_t{member} * per_member_ * layout_.unit_bytes; }
+  void work_in(uint64_t bytes);
+  void exchange(bool from_input);
+
+  const Operation& operation_;
+  const UnitLayout& layout_;
+  uint64_t per_member_ = 0;     ///< units that belong to a member, of types where they do; of all-to-alls to a pair
+  std::span<std::byte> whole_;  ///< all units, but of all-to-alls: memory of the operation, or own_
+  std::unique_ptr<std::byte[]> own_;
+  std::vector<std::unique_ptr<std::byte[]>> parts_;  ///< of all-to-alls, by unit
+};
+
+}  // namespace chakra::replay::fabric

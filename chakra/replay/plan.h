@@ -1,0 +1,49 @@
+// What one rank of a replay does: its trace, and each of its communication nodes as an operation of a back end.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/feed/feed.h"
+#include "chakra/match/match.h"
+#include "chakra/replay/backend.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::replay {
+
+struct RankPlan {
+  /// An operation, and by how much its index rises from one repetition to the next.
+  struct Step {
+    Operation operation;
+    uint64_t per_repetition = 0;
+  };
+
+  const trace::Trace* trace = nullptr;
+  int64_t ranks = 0;                      ///< of the job
+  std::vector<Step> steps;                ///< by row of Trace::comms
+  std::vector<feed::Queues::Turn> turns;  ///< likewise
+
+  // What the operations refer to.
+  std::vector<match::Group> groups;
+  std::vector<std::unique_ptr<std::vector<uint64_t>>> splits;
+
+  const Step& step(trace::NodeId n) const { return steps[trace->comm_row[n]]; }
+};
+
+/// The job as a rank that reads only its own trace knows it: of the others there are their numbers.
+trace::TraceSet alone(trace::Trace trace, int64_t ranks);
+
+/// Of rank job.ranks[rank]. `matching`: of the job. The job must outlive the plan. Ranks are 0 .. ranks-1. Errors:
+/// replay.job.ranks (a rank of the job is missing), replay.comm.type, replay.comm.group, replay.comm.partner,
+/// replay.comm.split, feed::check_defects. Cost: O(nodes + members of groups).
+Result<RankPlan> plan_rank(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank);
+
+/// What a member of a collective puts in and gets out: docs/reference/replay.md has the table. `bytes`: comm_size.
+struct Sizes {
+  uint64_t in = 0, out = 0;
+};
+Sizes sizes_of(trace::CommType type, uint64_t bytes, uint64_t members, bool is_root);
+
+}  // namespace chakra::replay

@@ -1,0 +1,210 @@
+#include "chakra/replay/rendezvous.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "chakra/replay/server_frames.h"
+#include "chakra/replay/wire.h"
+
+namespace chakra::replay {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
+constexpr std::string_view kExchange = "#";  ///< and a number: meetings of exchange()
+
+}  // namespace
+
+class Rendezvous::State {
+ public:
+  State(const World& world, std::unique_ptr<Server> server, int fd)
+      : world_(world), server_(std::move(server)), link_(fd) {}
+
+  Result<void> come_in() {
+    link_.send(
+        Say::hello,
+        BodyWriter().number(kWireVersion).number(world_.rank).number(world_.ranks).number(world_.timeout.count()).body);
+    const auto deadline = Clock::now() + 2 * world_.timeout + kBetweenLooks;  // the server says it earlier
+    while (!welcome_) {
+      if (const Result<void> looked = look(kBetweenLooks); !welcome_ && !looked) return looked;
+      if (!welcome_ && Clock::now() > deadline)
+        return fail(
+            Code::stuck, "replay.rendezvous.timeout",
+            fmt::format("the rendezvous {} does not answer: is it another program's?", quote(world_.rendezvous)));
+    }
+    return {};
+  }
+
+  Result<void> look(std::chrono::nanoseconds patience) {
+    if (error_) return tl::unexpected<Error>(*error_);
+    link_.flush();
+    wait_for(link_.fd(), link_.has_unsent(), patience);
+    frames_.clear();
+    const bool open = link_.receive(frames_);
+    for (const Frame& frame : frames_) handle(frame);
+    if (!open && !error_)
+      note({Code::stuck,
+            "replay.rank.died",
+            world_.served ? std::string("the program that started the ranks has ended")
+                          : std::string("rank 0 has ended: the rendezvous is gone with it"),
+            {}});
+    if (error_) return tl::unexpected<Error>(*error_);
+    return {};
+  }
+
+  Result<std::vector<std::string>> exchange(std::string_view mine) {
+    const std::string key = fmt::format("{}{}", kExchange, exchanges_++);
+    meet(key, static_cast<uint32_t>(world_.ranks), mine, true);
+    for (Result<void> looked;;) {  // what has come before an error still counts
+      const auto found = std::find_if(met_.begin(), met_.end(), [&](const Met& met) { return met.key == key; });
+      if (found != met_.end()) {
+        std::vector<std::string> all = std::move(found->brought);
+        met_.erase(found);
+        return all;
+      }
+      CHAKRA_TRY(looked);
+      looked = look(kBetweenLooks);
+    }
+  }
+
+  void meet(std::string_view key, uint32_t members, std::string_view bring, bool tell) {
+    link_.send(Say::meet, BodyWriter().number(tell).number(members).text(key).text(bring).body);
+  }
+
+  void take(std::vector<Met>& met) {
+    const auto mine =
+        std::stable_partition(met_.begin(), met_.end(), [](const Met& m) { return m.key.starts_with(kExchange); });
+    std::move(mine, met_.end(), std::back_inserter(met));
+    met_.erase(mine, met_.end());
+  }
+  bool has_news() const {
+    return answers_ ||
+           std::any_of(met_.begin(), met_.end(), [](const Met& m) { return !m.key.starts_with(kExchange); });
+  }
+
+  /// What was said last must leave before the connection ends.
+  void say_last(Say say, std::string_view body) {
+    link_.send(say, body);
+    for (int tries = 0; link_.has_unsent() && tries < 10; ++tries) {
+      wait_for(link_.fd(), true, std::chrono::milliseconds(100));
+      link_.flush();
+    }
+  }
+
+  std::optional<Met> answers() { return std::exchange(answers_, std::nullopt); }
+  int descriptor() const { return link_.fd(); }
+  Connection& link() { return link_; }
+
+  std::function<std::string()> describe;
+
+ private:
+  void note(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+
+  void handle(const Frame& frame) {
+    BodyReader read(frame.body);
+    switch (frame.say) {
+      case Say::welcome: welcome_ = true; return;
+      case Say::missing: {
+        std::vector<int64_t> ranks;
+        while (ranks.size() < frame.body.size() / 8) ranks.push_back(read.number());
+        return note(
+            {Code::stuck,
+             "replay.rendezvous.timeout",
+             fmt::format("{} of {} did not come to the rendezvous {} within {:.0f} s", show_ranks(ranks), world_.ranks,
+                         quote(world_.rendezvous), static_cast<double>(world_.timeout.count()) / 1e3),
+             {}});
+      }
+      case Say::refused: {
+        const std::string tag(read.text());
+        return note({Code::usage, tag, std::string(read.text()), {}});
+      }
+      case Say::met: {
+        Met met;
+        met.key = read.text();
+        read_brought(read, met);
+        met_.push_back(std::move(met));
+        return;
+      }
+      case Say::asked: link_.send(Say::answer, BodyWriter().text(describe ? describe() : "").body); return;
+      case Say::answers:
+        answers_.emplace();
+        read_brought(read, *answers_);
+        return;
+      case Say::aborted: {
+        const int64_t rank = read.number();
+        return note({Code::stuck, "replay.rank.aborted", fmt::format("rank {} gave up: {}", rank, read.text()), {}});
+      }
+      case Say::died:
+        return note({Code::stuck,
+                     "replay.rank.died",
+                     fmt::format("rank {} has ended before the job was done", read.number()),
+                     {}});
+      default: return;
+    }
+  }
+
+  const World world_;
+  std::unique_ptr<Server> server_;  ///< at rank 0, unless the caller has one; ends after the connection
+  Connection link_;
+  bool welcome_ = false;
+  int64_t exchanges_ = 0;
+  std::vector<Frame> frames_;
+  std::vector<Met> met_;
+  std::optional<Met> answers_;
+  std::optional<Error> error_;
+};
+
+Result<std::unique_ptr<Rendezvous>> Rendezvous::join(const World& world) {
+  CHAKRA_ASSERT(world.rank >= 0 && world.rank < world.ranks);
+  const auto deadline = Clock::now() + world.timeout;
+  std::unique_ptr<Server> server;
+  if (world.rank == 0 && !world.served) {
+    CHAKRA_ASSIGN(server, Server::start(world.rendezvous, world.ranks));
+  }
+  CHAKRA_ASSIGN(const int fd, connect_to(world.rendezvous, deadline));
+  auto state = std::make_unique<State>(world, std::move(server), fd);
+  CHAKRA_TRY(state->come_in());
+  return std::unique_ptr<Rendezvous>(new Rendezvous(std::move(state)));
+}
+
+Rendezvous::Rendezvous(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Rendezvous::~Rendezvous() = default;
+
+Result<std::vector<std::string>> Rendezvous::exchange(std::string_view mine) { return state_->exchange(mine); }
+
+Result<void> Rendezvous::barrier() {
+  CHAKRA_TRY(state_->exchange(""));
+  return {};
+}
+
+Result<void> Rendezvous::meet(std::string_view key, uint32_t members, std::string_view bring, bool tell) {
+  CHAKRA_ASSERT(members > 0 && !key.starts_with(kExchange));
+  state_->meet(key, members, bring, tell);
+  return state_->look(std::chrono::nanoseconds(0));
+}
+
+Result<void> Rendezvous::poll(std::chrono::nanoseconds patience, std::vector<Met>& met) {
+  CHAKRA_TRY(state_->look(state_->has_news() ? std::chrono::nanoseconds(0) : patience));
+  state_->take(met);
+  return {};
+}
+
+Result<void> Rendezvous::look() { return state_->look(std::chrono::nanoseconds(0)); }
+int Rendezvous::descriptor() const { return state_->descriptor(); }
+void Rendezvous::describe_with(std::function<std::string()> describe) { state_->describe = std::move(describe); }
+
+Result<void> Rendezvous::ask() {
+  state_->link().send(Say::ask);
+  return state_->look(std::chrono::nanoseconds(0));
+}
+
+std::optional<Met> Rendezvous::answers() { return state_->answers(); }
+void Rendezvous::leave() { state_->say_last(Say::leave, {}); }
+void Rendezvous::abort(std::string_view reason) { state_->say_last(Say::abort, BodyWriter().text(reason).body); }
+
+}  // namespace chakra::replay

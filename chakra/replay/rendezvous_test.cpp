@@ -1,0 +1,167 @@
+// Ranks as threads that find each other, meet, and go.
+#include "chakra/replay/rendezvous.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/replay/replay.h"
+
+namespace chakra::replay {
+namespace {
+
+using chakra::testing::tag_of;
+using chakra::testing::TemporaryFolder;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+World world_of(int64_t rank, int64_t ranks, const std::string& address, milliseconds timeout = seconds(10)) {
+  World world;
+  world.rank = rank;
+  world.ranks = ranks;
+  world.rendezvous = address;
+  world.timeout = timeout;
+  return world;
+}
+
+/// Does it as every rank at once.
+template <class Do>
+void as_each(int64_t ranks, const Do& as_rank) {
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < ranks; ++rank) threads.emplace_back([&as_rank, rank] { as_rank(rank); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// A port that was free a moment ago, on loopback.
+std::string free_port() {
+  for (uint64_t port = 20'000 + Prng(static_cast<uint64_t>(::getpid())).below(20'000);; ++port)
+    if (Server::start("127.0.0.1:" + std::to_string(port), 1)) return "127.0.0.1:" + std::to_string(port);
+}
+
+TEST(Rendezvous, ExchangesAndMeetings) {
+  const TemporaryFolder folder;
+  for (const std::string& address : {folder.path("socket"), free_port()}) {
+    SCOPED_TRACE(address);
+    as_each(4, [&](int64_t rank) {
+      auto joined = Rendezvous::join(world_of(rank, 4, address));
+      ASSERT_TRUE(joined) << joined.error().message();
+      Rendezvous& all = **joined;
+      for (int i = 0; i < 20; ++i) {
+        const auto brought = all.exchange(std::string(static_cast<size_t>(rank) * 100'000, 'x') + std::to_string(i));
+        ASSERT_TRUE(brought) << brought.error().message();
+        for (size_t r = 0; r < 4; ++r) ASSERT_EQ((*brought)[r], std::string(r * 100'000, 'x') + std::to_string(i));
+      }
+      if (rank > 0) {  // 1, 2 and 3 meet, rank 2 does not care to know
+        ASSERT_TRUE(all.meet("here", 3, std::to_string(rank), rank != 2));
+        std::vector<Met> met;
+        while (rank != 2 && met.empty()) ASSERT_TRUE(all.poll(seconds(1), met));
+        if (rank != 2) {
+          EXPECT_EQ(met[0].key, "here");
+          EXPECT_EQ(met[0].ranks, (std::vector<int64_t>{1, 2, 3}));
+          EXPECT_EQ(met[0].brought, (std::vector<std::string>{"1", "2", "3"}));
+        }
+      }
+      ASSERT_TRUE(all.barrier());
+      all.leave();
+    });
+  }
+  EXPECT_FALSE(is_file(folder.path("socket")));
+}
+
+TEST(Rendezvous, ARankThatDiesIsNamedToAllOthers) {
+  const TemporaryFolder folder;
+  as_each(4, [&](int64_t rank) {
+    auto joined = Rendezvous::join(world_of(rank, 4, folder.path("s")));
+    ASSERT_TRUE(joined);
+    if (rank == 2) return;  // its connection ends without a word
+    std::vector<Met> met;
+    Result<void> polled;
+    while (polled) polled = (*joined)->poll(seconds(1), met);
+    EXPECT_EQ(polled.error().tag, "replay.rank.died");
+    EXPECT_NE(polled.error().text.find("rank 2"), std::string::npos) << polled.error().text;
+    EXPECT_EQ(polled.error().code, Code::stuck);
+  });
+}
+
+TEST(Rendezvous, WhoNeverComesIsNamed) {
+  const TemporaryFolder folder;
+  as_each(3, [&](int64_t rank) {
+    if (rank == 1) return;
+    const auto joined = Rendezvous::join(world_of(rank, 3, folder.path("s"), milliseconds(300)));
+    ASSERT_EQ(tag_of(joined), "replay.rendezvous.timeout");
+    EXPECT_NE(joined.error().text.find("rank 1 of 3 did not come"), std::string::npos) << joined.error().text;
+  });
+  EXPECT_EQ(tag_of(Rendezvous::join(world_of(1, 2, folder.path("nobody"), milliseconds(100)))),
+            "replay.rendezvous.timeout");
+}
+
+TEST(Rendezvous, RanksThatDoNotFitAreRefused) {
+  const auto server = Server::start_private(2);
+  ASSERT_TRUE(server);
+  const auto join = [&](int64_t rank, int64_t ranks) {
+    World world = world_of(rank, ranks, (*server)->address(), milliseconds(2000));
+    world.served = true;
+    return Rendezvous::join(world);
+  };
+  EXPECT_EQ(tag_of(join(0, 3)), "replay.rendezvous.rank");
+  Result<std::unique_ptr<Rendezvous>> of_first, of_second;  // which hold their connections until both are there
+  std::thread first([&] { of_first = join(0, 2); });
+  std::thread second([&] {
+    std::this_thread::sleep_for(milliseconds(100));
+    EXPECT_EQ(tag_of(join(0, 2)), "replay.rendezvous.rank");  // while the first waits for rank 1
+    of_second = join(1, 2);
+  });
+  first.join();
+  second.join();
+  EXPECT_TRUE(of_first && of_second);
+  for (const char* address : {"nowhere", "127.0.0.1:", "127.0.0.1:70000", ":1"})
+    EXPECT_EQ(tag_of(Server::start(address, 1)), "replay.rendezvous.address") << address;
+  EXPECT_EQ(tag_of(Server::start(std::string(200, '/'), 1)), "replay.rendezvous.address");
+  EXPECT_EQ(tag_of(Server::start("/no/such/folder/socket", 1)), "replay.rendezvous.listen");
+}
+
+TEST(Rendezvous, TellsWhatAllAreDoing) {
+  const TemporaryFolder folder;
+  as_each(3, [&](int64_t rank) {
+    auto joined = Rendezvous::join(world_of(rank, 3, folder.path("s")));
+    ASSERT_TRUE(joined);
+    Rendezvous& all = **joined;
+    all.describe_with([rank] { return "rank " + std::to_string(rank); });
+    ASSERT_TRUE(all.barrier());
+    if (rank == 1) ASSERT_TRUE(all.ask());
+    std::vector<Met> met;
+    std::optional<Met> answers;
+    while (!(answers = all.answers())) ASSERT_TRUE(all.poll(seconds(1), met));
+    EXPECT_EQ(answers->brought, (std::vector<std::string>{"rank 0", "rank 1", "rank 2"}));
+    ASSERT_TRUE(all.barrier());
+    all.leave();
+  });
+}
+
+TEST(World, IsWhatTheLauncherSays) {
+  const auto with = [](std::vector<std::pair<const char*, const char*>> variables) {
+    for (const auto& [name, value] : variables) ::setenv(name, value, 1);
+    World world;
+    Result<bool> found = world_from_launcher(world);
+    for (const auto& [name, value] : variables) ::unsetenv(name);
+    return std::pair(found, world);
+  };
+  const auto [none, default_world] = with({});
+  EXPECT_TRUE(none && !*none);
+  const auto [mpi, of_mpi] = with({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}});
+  EXPECT_TRUE(mpi && *mpi);
+  EXPECT_EQ(of_mpi.rank, 3);
+  EXPECT_EQ(of_mpi.ranks, 4);
+  const auto [torch, of_torch] =
+      with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29500"}});
+  EXPECT_TRUE(torch && *torch);
+  EXPECT_EQ(of_torch.rendezvous, "127.0.0.1:29501");
+  for (const char* rank : {"4", "-1", "x", ""})
+    EXPECT_EQ(tag_of(with({{"PMI_RANK", rank}, {"PMI_SIZE", "4"}}).first), "replay.world.launcher") << rank;
+}
+
+}  // namespace
+}  // namespace chakra::replay

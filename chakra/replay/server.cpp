@@ -1,0 +1,264 @@
+// The server of a rendezvous: one thread, which alone knows who has come to which meeting.
+#include <fmt/core.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "chakra/replay/rendezvous.h"
+#include "chakra/replay/server_frames.h"
+#include "chakra/replay/wire.h"
+
+namespace chakra::replay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kAnswersWithin = std::chrono::seconds(5);  ///< who says nothing by then does not answer
+constexpr auto kFarewell = std::chrono::seconds(2);       ///< for ranks to leave when the server ends
+
+/// Those who are connected, and what they wait for. Used by the server's thread alone.
+class Table {
+ public:
+  explicit Table(int64_t ranks) : ranks_(ranks), by_rank_(static_cast<size_t>(ranks), nullptr) {}
+
+  void add(int fd) { clients_.push_back(std::make_unique<Client>(fd)); }
+  void list(std::vector<pollfd>& waits) const {
+    for (const auto& client : clients_)
+      waits.push_back({client->link.fd(), static_cast<short>(POLLIN | (client->link.has_unsent() ? POLLOUT : 0)), 0});
+  }
+  bool empty() const { return clients_.empty(); }
+
+  /// Whatever has come from anybody.
+  void serve() {
+    for (size_t i = 0; i < clients_.size(); ++i) {
+      Client& client = *clients_[i];
+      client.link.flush();
+      frames_.clear();
+      client.gone = !client.link.receive(frames_);
+      for (const Frame& frame : frames_) handle(client, frame);
+      if (client.gone) part(client);
+    }
+    std::erase_if(clients_, [](const auto& client) { return client->gone; });
+    look_at_clock();
+  }
+  /// When look_at_clock() has something to do.
+  std::optional<Clock::time_point> alarm() const {
+    if (ask_until_) return ask_until_;
+    return joined_ < ranks_ ? join_until_ : std::nullopt;
+  }
+
+ private:
+  struct Client {
+    explicit Client(int fd) : link(fd) {}
+    Connection link;
+    int64_t rank = -1;  ///< before its hello
+    bool left = false, gone = false;
+  };
+  struct Meeting {
+    int64_t members = 0;
+    std::map<int64_t, std::string> brought;  ///< by rank
+    std::vector<int64_t> tell;
+  };
+
+  void handle(Client& client, const Frame& frame) {
+    BodyReader read(frame.body);
+    if (client.rank < 0) return hello(client, frame, read);
+    switch (frame.say) {
+      case Say::meet: return meet(client, read);
+      case Say::ask: return ask();
+      case Say::answer: answers_[client.rank] = read.text(); return tell_answers(false);
+      case Say::leave: client.left = true; return tell_answers(false);
+      case Say::abort:
+        broadcast(Say::aborted, BodyWriter().number(client.rank).text(read.text()).body);
+        client.left = true;
+        return;
+      default: client.gone = true;
+    }
+  }
+
+  void hello(Client& client, const Frame& frame, BodyReader& read) {
+    const int64_t version = read.number(), rank = read.number(), ranks = read.number(), timeout_ms = read.number();
+    if (frame.say != Say::hello || !read.ok() || version != kWireVersion) {
+      client.gone = true;  // not one of us
+      return;
+    }
+    const auto refuse = [&](std::string text) {
+      client.link.send(Say::refused, BodyWriter().text("replay.rendezvous.rank").text(text).body);
+      client.gone = true;
+    };
+    if (ranks != ranks_)
+      return refuse(fmt::format("rank {} is started as one of {} ranks, others as one of {}", rank, ranks, ranks_));
+    if (rank < 0 || rank >= ranks_) return refuse(fmt::format("rank {} is not one of {} ranks", rank, ranks_));
+    if (by_rank_[static_cast<size_t>(rank)])
+      return refuse(fmt::format("rank {} was started a second time; give every rank a number of its own", rank));
+    client.rank = rank;
+    by_rank_[static_cast<size_t>(rank)] = &client;
+    if (joined_++ == 0) join_until_ = Clock::now() + std::chrono::milliseconds(timeout_ms);
+    if (joined_ == ranks_) broadcast(Say::welcome);
+  }
+
+  void meet(Client& client, BodyReader& read) {
+    const bool tell = read.number() != 0;
+    const int64_t members = read.number();
+    const std::string_view key = read.text(), bring = read.text();
+    Meeting& meeting = meetings_[std::string(key)];
+    if (meeting.members == 0) meeting.members = members;
+    if (meeting.members != members || members < 1 || !meeting.brought.try_emplace(client.rank, bring).second)
+      return broadcast(Say::aborted, BodyWriter()
+                                         .number(client.rank)
+                                         .text(fmt::format("ranks do not agree on {}: rank {} comes as one of {}, "
+                                                           "others as one of {}",
+                                                           quote(key), client.rank, members, meeting.members))
+                                         .body);
+    if (tell) meeting.tell.push_back(client.rank);
+    if (static_cast<int64_t>(meeting.brought.size()) < members) return;
+    BodyWriter met;
+    met.text(key);
+    write_brought(met, meeting.brought);
+    for (const int64_t rank : meeting.tell) send(rank, Say::met, met.body);
+    meetings_.erase(std::string(key));
+  }
+
+  void ask() {
+    if (ask_until_) return;
+    ask_until_ = Clock::now() + kAnswersWithin;
+    answers_.clear();
+    broadcast(Say::asked);
+  }
+
+  /// When all have answered who have not left, or when it is `late`.
+  void tell_answers(bool late) {
+    if (!ask_until_) return;
+    for (const Client* client : by_rank_)
+      if (!late && client && !client->left && !answers_.contains(client->rank)) return;
+    ask_until_.reset();
+    BodyWriter all;
+    write_brought(all, answers_);
+    broadcast(Say::answers, all.body);
+  }
+
+  void look_at_clock() {
+    const auto now = Clock::now();
+    if (ask_until_ && now >= *ask_until_) tell_answers(true);
+    if (joined_ == ranks_ || !join_until_ || now < *join_until_) return;
+    BodyWriter missing;
+    for (int64_t rank = 0; rank < ranks_; ++rank)
+      if (!by_rank_[static_cast<size_t>(rank)]) missing.number(rank);
+    broadcast(Say::missing, missing.body);
+    join_until_.reset();
+  }
+
+  /// A connection has ended.
+  void part(Client& client) {
+    if (client.rank < 0) return;
+    Client*& place = by_rank_[static_cast<size_t>(client.rank)];
+    if (place != &client) return;
+    place = nullptr;
+    if (!client.left) broadcast(Say::died, BodyWriter().number(client.rank).body);
+    tell_answers(false);
+  }
+
+  void send(int64_t rank, Say say, std::string_view body) {
+    Client* client = by_rank_[static_cast<size_t>(rank)];
+    if (client && !client->gone) client->link.send(say, body);
+  }
+  void broadcast(Say say, std::string_view body = {}) {
+    for (int64_t rank = 0; rank < ranks_; ++rank) send(rank, say, body);
+  }
+
+  int64_t ranks_, joined_ = 0;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::vector<Client*> by_rank_;
+  std::map<std::string, Meeting, std::less<>> meetings_;
+  std::map<int64_t, std::string> answers_;  ///< by rank
+  std::optional<Clock::time_point> join_until_, ask_until_;
+  std::vector<Frame> frames_;
+};
+
+}  // namespace
+
+class Server::State {
+ public:
+  State(std::string address, int listener, int64_t ranks)
+      : address_(std::move(address)), listener_(listener), wake_(eventfd(0, EFD_CLOEXEC)), table_(ranks) {
+    if (is_socket_file(address_)) remove_on_signal(address_);
+    thread_ = std::thread([this] { run(); });
+  }
+  ~State() {
+    ends_ = true;
+    const uint64_t one = 1;
+    while (write(wake_, &one, sizeof one) < 0 && errno == EINTR) continue;
+    thread_.join();
+    close(wake_);
+    close(listener_);
+    if (!is_socket_file(address_)) return;
+    unlink(address_.c_str());
+    forget(address_);
+    if (!folder.empty()) rmdir(folder.c_str());
+  }
+
+  const std::string& address() const { return address_; }
+
+  std::string folder;  ///< goes with the server
+
+ private:
+  void run() {
+    std::optional<Clock::time_point> last;  // once it is to end
+    for (std::vector<pollfd> waits; !(last && (table_.empty() || Clock::now() >= *last));) {
+      waits.assign({{wake_, static_cast<short>(last ? 0 : POLLIN), 0}, {listener_, POLLIN, 0}});
+      table_.list(waits);
+      poll(waits.data(), waits.size(), patience(last));
+      if (waits[1].revents & POLLIN)
+        if (const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC); fd >= 0) table_.add(fd);
+      table_.serve();
+      if (ends_ && !last) last = Clock::now() + kFarewell;
+    }
+  }
+
+  int patience(std::optional<Clock::time_point> until) const {
+    if (const auto alarm = table_.alarm(); alarm && (!until || *alarm < *until)) until = alarm;
+    if (!until) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now()).count();
+    return static_cast<int>(std::clamp<int64_t>(left, 0, 1000));
+  }
+
+  std::string address_;
+  int listener_, wake_;
+  std::atomic<bool> ends_{false};
+  Table table_;
+  std::thread thread_;
+};
+
+Result<std::unique_ptr<Server>> Server::start(const std::string& address, int64_t ranks) {
+  CHAKRA_ASSERT(ranks > 0);
+  CHAKRA_ASSIGN(const int listener, listen_at(address));
+  return std::unique_ptr<Server>(new Server(std::make_unique<State>(address, listener, ranks)));
+}
+
+Result<std::unique_ptr<Server>> Server::start_private(int64_t ranks) {
+  std::error_code none;
+  std::string folder = (std::filesystem::temp_directory_path(none) / "chakra-replay-XXXXXX").string();
+  if (!mkdtemp(folder.data()))
+    return fail(Code::io, "replay.rendezvous.listen",
+                fmt::format("no folder for the ranks' socket can be made: {}", std::strerror(errno)), {folder});
+  CHAKRA_ASSIGN(auto server, start(folder + "/socket", ranks));
+  server->state_->folder = std::move(folder);
+  return server;
+}
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Server::~Server() = default;
+const std::string& Server::address() const { return state_->address(); }
+
+}  // namespace chakra::replay

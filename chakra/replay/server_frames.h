@@ -1,0 +1,25 @@
+// Frames that have a list in them, written by the server and read by ranks. Inside replay.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "chakra/replay/rendezvous.h"
+#include "chakra/replay/wire.h"
+
+namespace chakra::replay {
+
+inline constexpr int64_t kWireVersion = 1;  ///< of what hello says; ranks of other versions are not understood
+
+inline void write_brought(BodyWriter& out, const std::map<int64_t, std::string>& brought) {
+  out.number(static_cast<int64_t>(brought.size()));
+  for (const auto& [rank, what] : brought) out.number(rank).text(what);
+}
+inline void read_brought(BodyReader& in, Met& met) {
+  for (int64_t left = in.number(); left > 0 && in.ok(); --left) {
+    met.ranks.push_back(in.number());
+    met.brought.emplace_back(in.text());
+  }
+}
+
+}  // namespace chakra::replay
