@@ -20,7 +20,6 @@ most N rows, evenly taken (36). It exits with 1 where a group of a set that is n
 import argparse
 import collections
 import csv
-import gzip
 import json
 import math
 import os

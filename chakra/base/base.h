@@ -9,5 +9,6 @@
 #include "chakra/base/prng.h"       // IWYU pragma: export
 #include "chakra/base/quantity.h"   // IWYU pragma: export
 #include "chakra/base/result.h"     // IWYU pragma: export
+#include "chakra/base/rows.h"       // IWYU pragma: export
 #include "chakra/base/spec.h"       // IWYU pragma: export
 #include "chakra/base/strings.h"    // IWYU pragma: export

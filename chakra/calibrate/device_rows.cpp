@@ -7,8 +7,6 @@
 #include <filesystem>
 #include <functional>
 
-#include "chakra/base/rows.h"
-
 namespace chakra::calibrate {
 namespace {
 

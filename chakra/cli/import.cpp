@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "chakra/base/rows.h"
 #include "chakra/cli/cli.h"
 #include "chakra/foreign/foreign.h"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "chakra/base/rows.h"
 #include "chakra/cli/cli.h"
 #include "chakra/cli/sim_devices.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "chakra/base/rows.h"
 #include "chakra/device/device.h"
 
 namespace chakra::device {

@@ -5,7 +5,6 @@
 #include <array>
 #include <filesystem>
 
-#include "chakra/base/rows.h"
 #include "chakra/device/device.h"
 #include "chakra/device/tiers.h"
 

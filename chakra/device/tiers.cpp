@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "chakra/base/rows.h"
 #include "chakra/device/units.h"
 
 namespace chakra::device {
@@ -73,8 +72,7 @@ Result<void> read_rules(const Spec& value, System& system) {
                                                       fmt::join(kIoKinds, ", "), fmt::join(kOtherIo, ", ")));
     CHAKRA_ASSIGN(const std::string name, of.string());
     const Tier* const found = find_row(system.tiers, name);
-    if (!found)
-      return of.error("sim.system.value", fmt::format("'tiers' has no tier {}", quote(name)));
+    if (!found) return of.error("sim.system.value", fmt::format("'tiers' has no tier {}", quote(name)));
     system.tier_of[what] = static_cast<uint32_t>(found - system.tiers.data());
   }
   return {};

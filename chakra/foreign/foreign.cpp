@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "chakra/base/rows.h"
 #include "chakra/foreign/forms.h"
 #include "chakra/kind/kind.h"
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <pugixml.hpp>
 
-#include "chakra/base/rows.h"
 #include "chakra/foreign/msccl.h"
 
 namespace chakra::foreign::msccl {
@@ -163,8 +162,7 @@ class Parser {
       step.byte = static_cast<int64_t>(child.offset_debug());
       const std::string_view type = child.attribute("type").value();
       const OpRow* const row = find_row(kOps, type);
-      if (!row)
-        return bad("foreign.msccl.attribute", fmt::format("there is no type {} of steps", quote(type)), child);
+      if (!row) return bad("foreign.msccl.attribute", fmt::format("there is no type {} of steps", quote(type)), child);
       step.op = row;
       if ((row->sends && block.send < 0) || (row->receives && block.recv < 0))
         return bad("foreign.msccl.connection",

@@ -5,7 +5,6 @@
 #include <limits>
 #include <set>
 
-#include "chakra/base/rows.h"
 #include "chakra/foreign/text.h"
 #include "chakra/kind/kind.h"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "chakra/base/rows.h"
 #include "chakra/net/file_parts.h"
 
 namespace chakra::net {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "chakra/base/rows.h"
 #include "chakra/net/graph.h"
 #include "chakra/net/levels.h"
 #include "chakra/net/net.h"

@@ -5,7 +5,6 @@
 #include <array>
 
 #include "chakra/base/base.h"
-#include "chakra/base/rows.h"
 #include "chakra/recording/arguments.h"
 
 namespace chakra::recording {

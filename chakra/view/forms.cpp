@@ -1,6 +1,5 @@
 // The table of forms, and the file of one of them.
 
-#include "chakra/base/rows.h"
 #include "chakra/view/graph.h"
 
 namespace chakra::view {
