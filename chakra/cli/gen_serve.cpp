@@ -75,28 +75,21 @@ std::string serve_text(const job::GeneratedJob& files, const gen::ServeOptions& 
 std::string serve_stats_text(const gen::ServeStats& stats, double device_memory_gib) {
   const gen::ServeClassStats& most = fullest_of(stats);
   const gen::ServeMemory& m = most.memory;
-  std::string text = fmt::format(
-      "\nparameters          {} (tied once), {} active for a token\n"
-      "cache               {} bytes a token, all layers\n",
-      show_count(stats.parameters), show_count(stats.active_parameters), show_count(stats.kv_bytes_per_token));
+  std::string text =
+      parameters_text(stats.parameters, stats.active_parameters) +
+      fmt::format("cache               {} bytes a token, all layers\n", show_count(stats.kv_bytes_per_token));
   if (stats.transfer_bytes > 0)
     text +=
         fmt::format("moved               {:.4f} GiB of the cache, to ranks that decode\n", stats.transfer_bytes / kGib);
   if (const double surplus = stats.prefill.surplus + stats.decode.surplus; surplus > 0.5)
     text += fmt::format("surplus             {:.6g} operations: ranks do the same, or padding\n", surplus);
-  text += fmt::format("memory of rank {}, which needs most\n", most.first_rank);
-  const auto line = [&](const char* name, double bytes, const char* why) {
-    text += fmt::format("  {:<14} {:>11.2f} GiB  {}\n", name, bytes / kGib, why);
-  };
-  line("parameters", m.parameters, "elements of the rank");
-  line("cache", m.cache, "keys and values of its layers and heads, when all is done");
-  if (m.expanded > 0) line("expanded", m.expanded, "keys and values of all heads, between chunks of a prompt");
-  line("activations", m.activations, "inputs and output of an operator, the most of them all");
-  line("sum", m.sum(), m.sum() <= device_memory_gib * kGib ? "fits into the device" : "does not fit into the device");
-  RankTables tables;
-  for (const gen::ServeClassStats& rank : stats.classes)
-    tables.add(fmt::format("{} ({} alike)", rank.first_rank, rank.ranks), rank.communication, rank.storage);
-  return text + tables.text();
+  std::vector<MemoryLine> lines{{"parameters", m.parameters, "elements of the rank"},
+                                {"cache", m.cache, "keys and values of its layers and heads, when all is done"}};
+  if (m.expanded > 0)
+    lines.push_back({"expanded", m.expanded, "keys and values of all heads, between chunks of a prompt"});
+  lines.push_back({"activations", m.activations, "inputs and output of an operator, the most of them all"});
+  text += memory_text(most.first_rank, lines, device_memory_gib);
+  return text + rank_tables(stats.classes);
 }
 
 Json phase_json(const gen::PhaseStats& phase) {

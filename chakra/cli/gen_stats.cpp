@@ -39,26 +39,39 @@ std::string step_text(const job::GeneratedJob& files, const gen::StepOptions& st
 std::string stats_text(const gen::StepStats& stats, double device_memory_gib) {
   const gen::ClassStats& most = fullest(stats);
   const gen::Memory& m = most.memory;
-  std::string text = fmt::format(
-      "\nparameters          {} (tied once), {} active for a token\n"
-      "operations          {:.6g} of all ranks: products only, a multiply-add counts 2\n",
-      show_count(stats.parameters), show_count(stats.active_parameters), stats.operations);
+  std::string text = parameters_text(stats.parameters, stats.active_parameters) +
+                     fmt::format("operations          {:.6g} of all ranks: products only, a multiply-add counts 2\n",
+                                 stats.operations);
   for (const gen::Surplus& row : stats.surplus)
     text += fmt::format("  surplus           {:.6g} in {}: ranks do the same, or padding\n", row.operations, row.name);
-  const auto line = [&](const char* name, double bytes, const char* formula) {
-    text += fmt::format("  {:<18}{:8.2f} GiB  {}\n", name, bytes / kGib, formula);
+  text +=
+      memory_text(most.first_rank,
+                  {{"parameters", m.parameters, "elements of the rank; ZeRO 3: its share"},
+                   {"gradients", m.gradients, "likewise; ZeRO 2 and 3: its share"},
+                   {"optimizer", m.optimizer, "Adam: 12 bytes an element; ZeRO 1 to 3: of its share"},
+                   {"activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight"},
+                   {"working", m.working, "of the part at work: computed again, gathered, not yet reduced"}},
+                  device_memory_gib);
+  return text + rank_tables(stats.classes);
+}
+
+std::string parameters_text(int64_t parameters, int64_t active) {
+  return fmt::format("\nparameters          {} (tied once), {} active for a token\n", show_count(parameters),
+                     show_count(active));
+}
+
+std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib) {
+  std::string text = fmt::format("memory of rank {}, which needs most\n", rank);
+  double sum = 0;
+  const auto add = [&](const MemoryLine& line) {
+    text += fmt::format("  {:<14}{:>12.2f} GiB  {}\n", line.name, line.bytes / kGib, line.formula);
   };
-  text += fmt::format("memory of rank {}, which needs most\n", most.first_rank);
-  line("parameters", m.parameters, "elements of the rank; ZeRO 3: its share");
-  line("gradients", m.gradients, "likewise; ZeRO 2 and 3: its share");
-  line("optimizer", m.optimizer, "Adam: 12 bytes an element; ZeRO 1 to 3: of its share");
-  line("activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight");
-  line("working", m.working, "of the part at work: computed again, gathered, not yet reduced");
-  line("sum", m.sum(), m.sum() <= device_memory_gib * kGib ? "fits into the device" : "does not fit into the device");
-  RankTables tables;
-  for (const gen::ClassStats& rank : stats.classes)
-    tables.add(fmt::format("{} ({} alike)", rank.first_rank, rank.ranks), rank.communication, rank.storage);
-  return text + tables.text();
+  for (const MemoryLine& line : lines) {
+    add(line);
+    sum += line.bytes;
+  }
+  add({"sum", sum, sum <= device_memory_gib * kGib ? "fits into the device" : "does not fit into the device"});
+  return text;
 }
 
 RankTables::RankTables() {

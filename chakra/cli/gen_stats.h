@@ -1,6 +1,8 @@
 // What generators say of a job, as text and as JSON.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <string>
 #include <vector>
@@ -27,6 +29,24 @@ class RankTables {
  private:
   table::Table communication_, storage_;
 };
+/// Of the classes of StepStats or ServeStats.
+template <class Classes>
+std::string rank_tables(const Classes& classes) {
+  RankTables tables;
+  for (const auto& rank : classes)
+    tables.add(fmt::format("{} ({} alike)", rank.first_rank, rank.ranks), rank.communication, rank.storage);
+  return tables.text();
+}
+
+/// After an empty line.
+std::string parameters_text(int64_t parameters, int64_t active);
+struct MemoryLine {
+  const char* name;
+  double bytes;
+  const char* formula;
+};
+/// Of the rank that needs most, with the sum, and whether it fits.
+std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib);
 Json communication_json(const std::vector<gen::Communication>& communication);
 Json storage_json(const std::vector<gen::StorageSum>& storage);
 inline constexpr double kGib = 1024.0 * 1024 * 1024;

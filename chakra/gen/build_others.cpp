@@ -66,12 +66,7 @@ Model dit(Keys& k) {
 }
 
 Model mlp(Keys& k) {
-  Model m;
-  m.family = Family::mlp;
-  m.name = k.word("name");
-  m.hidden = k.number("hidden");
-  m.sequence = 1;
-  m.final_norm = false;
+  Model m = without_tokens(k.word("name"), Family::mlp, k.number("hidden"));
   Block block;
   block.mlp.bias = k.flag("bias");
   add_layers(k, m, "layers", [&](int64_t i) {
@@ -82,12 +77,7 @@ Model mlp(Keys& k) {
 }
 
 Model dlrm(Keys& k) {
-  Model m;
-  m.family = Family::recommender;
-  m.name = k.word("name");
-  m.hidden = k.number("hidden");
-  m.sequence = 1;
-  m.final_norm = false;
+  Model m = without_tokens(k.word("name"), Family::recommender, k.number("hidden"));
   Recommender& r = m.recommender;
   r.dense = k.number("dense");
   r.tables = k.number("tables");

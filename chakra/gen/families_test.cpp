@@ -5,19 +5,13 @@
 #include <algorithm>
 #include <map>
 
-#include "chakra/base/testing/testing.h"
-#include "chakra/gen/gen.h"
 #include "chakra/gen/real.h"
-#include "chakra/gen/testing/outcome.h"
+#include "chakra/gen/testing/sums.h"
 
 namespace chakra::gen {
 namespace {
 
-using chakra::testing::Outcome;
-using chakra::testing::tag_of;
-using trace::NodeId;
-using trace::NodeType;
-using trace::Trace;
+using namespace chakra::testing;
 
 Model from(std::string_view text, bool mtp = false) {
   Findings findings;
@@ -26,7 +20,6 @@ Model from(std::string_view text, bool mtp = false) {
   EXPECT_TRUE(findings.empty());
   return std::move(*model);
 }
-const Model& known(std::string_view name) { return find_model(name)->model; }
 
 /// 16 patches of 12 numbers, one token more; width 32, 4 heads, 10 classes.
 Model small_vit(int64_t layers) {
@@ -62,23 +55,6 @@ StepOptions options(Model model) {
   return o;
 }
 
-using Sums = std::map<std::string, std::pair<int64_t, double>>;
-/// Count and sum of the buffers, by group and type.
-Sums sums(const StepOptions& o, size_t cls = 0) {
-  const auto job = step(o);
-  EXPECT_TRUE(job) << job.error().message();
-  Sums result;
-  if (!job) return result;
-  const StepStats all = stats(o, *job).value();
-  for (const Communication& c : all.classes[cls].communication) result[c.group + " " + c.type] = {c.count, c.bytes};
-  return result;
-}
-StepStats all_of(const StepOptions& o) {
-  const auto job = step(o);
-  EXPECT_TRUE(job) << job.error().message();
-  return job ? stats(o, *job).value() : StepStats{};
-}
-
 TEST(Families, HaveThePublishedParameters) {
   // ViT: transformers' ViTForImageClassification with 1,000 labels. DiT: its own class in torch, positions left out,
   // which are not trained. DLRM: torch.
@@ -109,7 +85,7 @@ TEST(Families, HaveTheOperationsThatTorchCounts) {
   for (const auto& [name, count] : {std::pair("vit-b16", 210'303'516'672.0), {"dit-xl2", 1'423'437'004'800.0}}) {
     StepOptions o = options(known(name));
     o.micro_batches = 1;
-    EXPECT_EQ(all_of(o).operations, count) << name;
+    EXPECT_EQ(stats_of(o).operations, count) << name;
   }
 }
 
@@ -176,7 +152,7 @@ TEST(Families, CheckpointsHoldEachElementOnce) {
     o.dp = dp;
     o.storage.checkpoint_tier = "disk";
     double written = 0, ranks = 0;
-    for (const ClassStats& rank : all_of(o).classes) {
+    for (const ClassStats& rank : stats_of(o).classes) {
       ASSERT_EQ(rank.storage.size(), 1U);
       written += rank.storage[0].bytes * real(rank.ranks);
       ranks += real(rank.ranks);
@@ -188,7 +164,7 @@ TEST(Families, CheckpointsHoldEachElementOnce) {
   o.storage.data_tier = "disk";
   EXPECT_EQ(tag_of(step(o)), "gen.step.unsupported");
   o.storage.sample_bytes = 100'000;
-  EXPECT_EQ(all_of(o).classes[0].storage[0].bytes, 3 * 2 * 100'000);
+  EXPECT_EQ(stats_of(o).classes[0].storage[0].bytes, 3 * 2 * 100'000);
 }
 
 TEST(Families, OfAnyMeshCanBeCarriedOut) {
@@ -250,7 +226,7 @@ TEST(Vision, OperationsAreTheFormulas) {
     o.pp = pp;
     o.dp = dp;
     o.model.vocabulary = 12;
-    const StepStats s = all_of(o);
+    const StepStats s = stats_of(o);
     const double head = pictures * 3 * 2 * kWidth * 2.0;  // 12 classes instead of 10
     const double surplus = real(tp - 1) * pictures * 2 * patches;
     EXPECT_DOUBLE_EQ(s.operations, all + head + surplus) << tp << pp;
@@ -264,7 +240,7 @@ TEST(Vision, OperationsAreTheFormulas) {
   o.micro_batches = o.micro_batch_size = 1;
   const double forward = vit_forward(12, 196, 768, 768, 3072, 1000);
   EXPECT_NEAR(forward / 2, 17.56e9, 0.02e9);  // multiply-adds, as published for ViT-B/16
-  EXPECT_DOUBLE_EQ(all_of(o).operations, 3 * forward - 2.0 * 196 * 768 * 768);
+  EXPECT_DOUBLE_EQ(stats_of(o).operations, 3 * forward - 2.0 * 196 * 768 * 768);
 }
 
 TEST(Vision, CommunicationIsTheFormulas) {
@@ -310,7 +286,7 @@ TEST(Diffusion, OperationsAreTheFormulas) {
     o.cp = cp;
     o.pp = pp;
     o.dp = 4;
-    const StepStats s = all_of(o);
+    const StepStats s = stats_of(o);
     // Every rank of a picture does its time; those with other tokens its modulation.
     const double surplus = time * real(tp * cp - 1) + modulation * real(cp - 1);
     EXPECT_DOUBLE_EQ(s.operations, all + surplus) << tp << cp << pp;
@@ -346,7 +322,7 @@ TEST(Diffusion, CommunicationIsTheFormulas) {
   s = sums(o);
   EXPECT_EQ(s["pp SEND"], std::pair(m, real(m) * (n / 4 + vector)));
   EXPECT_EQ(s["cp SEND"], std::pair(m * 2 * 9, real(m) * 2 * 9 * 2 * n / 4));
-  EXPECT_EQ(s["dp-cp ALL_REDUCE"].second, 4 * all_of(o).classes[0].parameters);
+  EXPECT_EQ(s["dp-cp ALL_REDUCE"].second, 4 * stats_of(o).classes[0].parameters);
   EXPECT_EQ(s.size(), 5U);
 }
 
@@ -357,9 +333,9 @@ TEST(Diffusion, MemoryIsTheFormula) {
   o.micro_batches = 1;
   o.ends = false;
   const double n = 2 * 16 * kWidth * 2, vector = 2 * kWidth * 2;
-  EXPECT_DOUBLE_EQ(all_of(o).classes[0].memory.activations_peak, 4 * ((12 + 2 * 2) * n + 8 * vector));
+  EXPECT_DOUBLE_EQ(stats_of(o).classes[0].memory.activations_peak, 4 * ((12 + 2 * 2) * n + 8 * vector));
   o.recompute = Recompute::full;
-  EXPECT_DOUBLE_EQ(all_of(o).classes[0].memory.activations_peak, 4 * (n + vector));
+  EXPECT_DOUBLE_EQ(stats_of(o).classes[0].memory.activations_peak, 4 * (n + vector));
 }
 
 // ---- plain numbers ---------------------------------------------------------------------------------------------
@@ -388,7 +364,7 @@ TEST(Mlp, CommunicationIsThePapers) {
       ++kinds;
     }
     EXPECT_EQ(s.size(), kinds);
-    EXPECT_DOUBLE_EQ(all_of(o).operations, (3 * 6 - 1) * 2 * width * width * width);
+    EXPECT_DOUBLE_EQ(stats_of(o).operations, (3 * 6 - 1) * 2 * width * width * width);
   }
 }
 
@@ -427,7 +403,7 @@ TEST(Recommender, CommunicationAndOperationsAreTheFormulas) {
     const double in = 16 + pairs, top = in * 48 + 48 + 48 * 24 + 24 + 24 + 1;
     EXPECT_EQ(s["dp ALL_REDUCE"], std::pair(int64_t{2}, 4 * (bottom + top)));
     EXPECT_EQ(s.size(), 2U);
-    const StepStats stats = all_of(o);
+    const StepStats stats = stats_of(o);
     const double forward = 2 * (13 * 64 + 64 * 16) + 2 * 13 * 13 * 16 + 2 * (in * 48 + 48 * 24 + 24);
     EXPECT_DOUBLE_EQ(stats.operations, real(m) * all * (3 * forward - 2 * 13 * 64));
     EXPECT_TRUE(stats.surplus.empty());
@@ -458,7 +434,7 @@ TEST(Prediction, AddsWhatItsLayersHave) {
                        64.0 * 8 * (12 + 8) + 2.0 * 64 * 8 + 3 * 3 * 2.0 * 64 * 32;
   for (const auto& [tp, pp, dp, ep] : {std::array<int64_t, 4>{1, 1, 1, 1}, {2, 2, 2, 2}, {1, 4, 1, 1}}) {
     for (StepOptions* o : {&with, &without}) o->tp = tp, o->pp = pp, o->dp = dp, o->ep = ep;
-    const StepStats a = all_of(with), b = all_of(without);
+    const StepStats a = stats_of(with), b = stats_of(without);
     EXPECT_DOUBLE_EQ(a.operations - b.operations,
                      2 * 3 * tokens * real(dp) * (layer + 2.0 * 128 * 64 + 2.0 * 64 * 128));
     EXPECT_EQ(a.parameters - b.parameters, parameters(with.model) - parameters(without.model));
@@ -467,14 +443,14 @@ TEST(Prediction, AddsWhatItsLayersHave) {
 
 TEST(Prediction, SharesTheTablesOfTheModel) {
   StepOptions o = options(from(kLatent, true));
-  EXPECT_EQ(all_of(o).classes[0].parameters, real(parameters(o.model)));
+  EXPECT_EQ(stats_of(o).classes[0].parameters, real(parameters(o.model)));
   o.pp = 2;
-  const StepStats two = all_of(o);
+  const StepStats two = stats_of(o);
   const double table = 128 * 64;  // the last stage has one, too
   EXPECT_EQ(two.classes[0].parameters + two.classes[1].parameters, real(parameters(o.model)) + table);
   for (const size_t stage : {0, 1}) EXPECT_EQ(sums(o, stage)["tied ALL_REDUCE"], std::pair(int64_t{1}, 4 * table));
   o.model.tied = true;  // then it has one anyway
-  const StepStats tied = all_of(o);
+  const StepStats tied = stats_of(o);
   EXPECT_EQ(tied.classes[0].parameters + tied.classes[1].parameters, real(parameters(o.model)) + table);
   o.model.mtp_layers = 0;
   EXPECT_EQ(sums(o, 1)["tied ALL_REDUCE"], std::pair(int64_t{1}, 4 * table));

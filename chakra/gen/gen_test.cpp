@@ -9,20 +9,14 @@
 #include <map>
 #include <tuple>
 
-#include "chakra/base/testing/testing.h"
 #include "chakra/gen/real.h"
-#include "chakra/gen/testing/outcome.h"
+#include "chakra/gen/testing/sums.h"
 
 namespace chakra::gen {
 namespace {
 
-using chakra::testing::Outcome;
-using chakra::testing::tag_of;
+using namespace chakra::testing;
 using trace::CommType;
-using trace::NodeId;
-using trace::NodeType;
-using trace::Trace;
-using trace::TraceSet;
 
 Model small_model(int64_t layers) {
   ModelChange change;
@@ -41,10 +35,18 @@ StepOptions small(int64_t layers = 8) {
   return o;
 }
 
-const Model& known(std::string_view name) { return find_model(name)->model; }
+/// Four layers of GPT-3, one micro-batch.
+StepOptions four_layers() {
+  StepOptions o;
+  o.model = known("gpt3-175b");
+  o.model.layers.resize(4);
+  o.ends = false;
+  o.micro_batches = 1;
+  return o;
+}
+constexpr double kSbd = 2048.0 * 12288, kScores = 5.0 * 96 * 2048 / 12288;  // elements; bytes an element
 
 /// Count and bytes put in of what a class does, by group and type; messages in group "pp".
-using Sums = std::map<std::string, std::pair<int64_t, double>>;
 Sums sums(const Trace& t) {
   Sums result;
   for (NodeId n = 0; n < t.size(); ++n) {
@@ -371,23 +373,18 @@ TEST(Step, MessagesAndTiedEmbeddings) {
 
 TEST(Step, MemoryIsTheFormulas) {
   // Korthikanti et al. 2022: activations of a layer of GPT, with masks, in bytes.
-  StepOptions o;
-  o.model = known("gpt3-175b");
-  o.model.layers.resize(4);
-  o.ends = false;
-  o.micro_batches = 1;
-  const double sbd = 2048.0 * 12288, scores = 5.0 * 96 * 2048 / 12288;
+  StepOptions o = four_layers();
   for (const int64_t tp : {1, 8}) {
     o.tp = tp;
     o.fused_attention = true;
     const auto peak = [&] { return stats(o, *step(o))->classes[0].memory.activations_peak; };
-    EXPECT_DOUBLE_EQ(peak(), 4 * sbd * 34 / real(tp));
+    EXPECT_DOUBLE_EQ(peak(), 4 * kSbd * 34 / real(tp));
     o.fused_attention = false;
-    EXPECT_DOUBLE_EQ(peak(), 4 * sbd * (34 + scores) / real(tp));
+    EXPECT_DOUBLE_EQ(peak(), 4 * kSbd * (34 + kScores) / real(tp));
   }
   o.fused_attention = o.keep_gathered = true;
   EXPECT_DOUBLE_EQ(stats(o, *step(o))->classes[0].memory.activations_peak,
-                   4 * sbd * (34 / 8.0 + 2 * 2 * 7 / 8.0));  // two tensors of 2 bytes an element, whole
+                   4 * kSbd * (34 / 8.0 + 2 * 2 * 7 / 8.0));  // two tensors of 2 bytes an element, whole
   o.keep_gathered = false;
   // In flight: 1F1B p - i, GPipe all, interleaved p + (p - 1) / v, of the stage's share of the layers.
   o.model.layers.resize(16, 0);
@@ -396,7 +393,7 @@ TEST(Step, MemoryIsTheFormulas) {
   const auto peaks = [&] {
     std::vector<double> result;
     const StepStats all = stats(o, *step(o)).value();
-    for (const ClassStats& c : all.classes) result.push_back(c.memory.activations_peak / (sbd * 34 / 8 * 4));
+    for (const ClassStats& c : all.classes) result.push_back(c.memory.activations_peak / (kSbd * 34 / 8 * 4));
     return result;
   };
   EXPECT_EQ(peaks(), (std::vector<double>{4, 3, 2, 1}));
@@ -408,31 +405,26 @@ TEST(Step, MemoryIsTheFormulas) {
 }
 
 TEST(Step, MemoryHoldsWhatIsAtWork) {
-  StepOptions o;
-  o.model = known("gpt3-175b");
-  o.model.layers.resize(4);
-  o.ends = false;
-  o.micro_batches = 1;
+  StepOptions o = four_layers();
   o.zero = 0;
-  const double sbd = 2048.0 * 12288, scores = 5.0 * 96 * 2048 / 12288;
   const auto memory = [&] { return stats(o, *step(o))->classes[0].memory; };
   EXPECT_EQ(memory().working, 0);
   o.recompute = Recompute::full;  // a layer's activations, less its input, which is kept
-  EXPECT_DOUBLE_EQ(memory().activations_peak, 4 * 2 * sbd);
-  EXPECT_DOUBLE_EQ(memory().working, 32 * sbd);
+  EXPECT_DOUBLE_EQ(memory().activations_peak, 4 * 2 * kSbd);
+  EXPECT_DOUBLE_EQ(memory().working, 32 * kSbd);
   o.schedule = "zb-h1";  // the weights' gradients of all layers come after the inputs'
-  EXPECT_DOUBLE_EQ(memory().working, 4 * 32 * sbd);
+  EXPECT_DOUBLE_EQ(memory().working, 4 * 32 * kSbd);
   o.schedule = "";
   o.recompute = Recompute::selective;
   o.fused_attention = false;
-  EXPECT_DOUBLE_EQ(memory().activations_peak, 4 * 34 * sbd);
-  EXPECT_DOUBLE_EQ(memory().working, scores * sbd);
+  EXPECT_DOUBLE_EQ(memory().activations_peak, 4 * 34 * kSbd);
+  EXPECT_DOUBLE_EQ(memory().working, kScores * kSbd);
   o.recompute = Recompute::none;
   o.dp = 4;
   const double layer = memory().parameters / 4 / 2;
   // Most is needed when backward has come to its second layer and the first one's activations are gone: the rest of a
   // layer's parameters and of the next one's, of its gradients and of those before, which are being reduced.
-  const double gone = (34 + scores) * sbd;
+  const double gone = (34 + kScores) * kSbd;
   o.zero = 3;
   EXPECT_DOUBLE_EQ(memory().working, layer * 3 / 4 * (2 * 2 + 2 * 4) - gone);
   o.zero = 2;

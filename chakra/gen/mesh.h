@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,9 @@ struct Slot {
   int64_t size = 1;  ///< ranks of a group
   Places places = Places::all;
   int64_t block = 1;
+
+  /// Elements that one of its ranks has where they share them out: the number rounded up.
+  double share(double elements) const { return std::ceil(elements / static_cast<double>(size)); }
 };
 
 /// All groups of that kind. Members ascend. Cost: O(ranks).

@@ -53,6 +53,16 @@ double upper_bound(const Model& m) {
 
 }  // namespace
 
+Model without_tokens(std::string name, Family family, int64_t hidden) {
+  Model m;
+  m.name = std::move(name);
+  m.family = family;
+  m.hidden = hidden;
+  m.sequence = 1;
+  m.final_norm = false;
+  return m;
+}
+
 void add_layer(Model& model, const Block& block) {
   const auto at = std::find(model.blocks.begin(), model.blocks.end(), block) - model.blocks.begin();
   CHAKRA_ASSERT(at < 256);

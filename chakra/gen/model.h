@@ -2,6 +2,7 @@
 // a preset (kModels) or from Hugging Face's config.json (docs/reference/models.md).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -117,7 +118,13 @@ struct Model {
   /// Whether ranks can share out the tokens of a sequence. A class token makes their number one that does not divide.
   bool shares_tokens() const { return family == Family::decoder || family == Family::diffusion; }
   const Block& block(size_t layer) const { return blocks[layers[layer]]; }
+  bool has_experts() const {
+    return std::any_of(blocks.begin(), blocks.end(), [](const Block& block) { return block.experts.has_value(); });
+  }
 };
+
+/// A model of one vector an example, without layers yet and without a norm after them.
+Model without_tokens(std::string name, Family family, int64_t hidden);
 
 /// Appends a layer, and its kind where it is new. Requires fewer than 256 kinds.
 void add_layer(Model& model, const Block& block);

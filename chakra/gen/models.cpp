@@ -29,27 +29,28 @@ Model repeated(std::string_view name, const Sizes& s, const Block& block) {
 
 Model llama(std::string_view name, const Sizes& s) { return repeated(name, s, dense(s)); }
 
-Model gpt(std::string_view name, const Sizes& s, bool tied) {
+/// As GPT-2: an MLP of two matrices, biases, norms that take the mean away.
+Model with_biases(std::string_view name, const Sizes& s) {
   Block b = dense(s);
   b.mlp.gated = false;
   b.mlp.bias = b.attention.q_bias = b.attention.kv_bias = b.attention.out_bias = true;
   Model m = repeated(name, s, b);
-  m.learned_positions = s.sequence;
   m.norm = Norm::layer;
+  return m;
+}
+
+Model gpt(std::string_view name, const Sizes& s, bool tied) {
+  Model m = with_biases(name, s);
+  m.learned_positions = s.sequence;
   m.norm_bias = true;
   m.tied = tied;
   return m;
 }
 
-Model with_experts(std::string_view name, const Sizes& s, const Experts& experts) {
+/// `head_norms`: queries and keys of each head are normalised.
+Model with_experts(std::string_view name, const Sizes& s, const std::optional<Experts>& experts, bool head_norms) {
   Block b = dense(s);
-  b.experts = experts;
-  return repeated(name, s, b);
-}
-
-Model qwen3_moe(std::string_view name, const Sizes& s, const Experts& experts) {
-  Block b = dense(s);
-  b.attention.q_norm = b.attention.k_norm = s.head_dim;
+  if (head_norms) b.attention.q_norm = b.attention.k_norm = s.head_dim;
   b.experts = experts;
   return repeated(name, s, b);
 }
@@ -79,25 +80,13 @@ Attention latent(int64_t heads, int64_t q_rank) {
   return a;
 }
 
-Model qwen3(std::string_view name, const Sizes& s, bool tied) {
-  Block b = dense(s);
-  b.attention.q_norm = b.attention.k_norm = s.head_dim;
-  Model m = repeated(name, s, b);
-  m.tied = tied;
-  return m;
-}
-
 /// Dosovitskiy et al. 2021: pictures of 224 x 224 with three colours, 1,000 classes.
 Model vit(std::string_view name, int64_t layers, int64_t hidden, int64_t heads, int64_t patch) {
-  Block b = dense({layers, hidden, heads, heads, hidden / heads, 4 * hidden, 0, 0});
-  b.mlp.gated = false;
-  b.mlp.bias = b.attention.q_bias = b.attention.kv_bias = b.attention.out_bias = true;
   const int64_t side = 224 / patch, tokens = side * side + 1;
-  Model m = repeated(name, {layers, hidden, heads, heads, hidden / heads, 4 * hidden, tokens, 1000}, b);
+  Model m = with_biases(name, {layers, hidden, heads, heads, hidden / heads, 4 * hidden, tokens, 1000});
   m.family = Family::vision;
   m.patches = {side * side, 3 * patch * patch};
   m.learned_positions = tokens;
-  m.norm = Norm::layer;
   m.norm_bias = m.head_bias = true;
   m.causal = false;
   return m;
@@ -105,15 +94,11 @@ Model vit(std::string_view name, int64_t layers, int64_t hidden, int64_t heads, 
 
 /// Peebles and Xie 2023: latents of 32 x 32 with four channels, 1,000 classes and none, a variance for each number.
 Model dit(std::string_view name, int64_t layers, int64_t hidden, int64_t heads, int64_t patch) {
-  Block b = dense({layers, hidden, heads, heads, hidden / heads, 4 * hidden, 0, 0});
-  b.mlp.gated = false;
-  b.mlp.bias = b.attention.q_bias = b.attention.kv_bias = b.attention.out_bias = true;
   const int64_t side = 32 / patch;
-  Model m = repeated(name, {layers, hidden, heads, heads, hidden / heads, 4 * hidden, side * side, 1001}, b);
+  Model m = with_biases(name, {layers, hidden, heads, heads, hidden / heads, 4 * hidden, side * side, 1001});
   m.family = Family::diffusion;
   m.patches = {side * side, 4 * patch * patch};
   m.noise_width = 2 * m.patches.width;
-  m.norm = Norm::layer;
   m.norm_weight = false;
   m.causal = false;
   return m;
@@ -121,12 +106,7 @@ Model dit(std::string_view name, int64_t layers, int64_t hidden, int64_t heads, 
 
 /// As the simulations of the Chakra paper have them: products only.
 Model mlp(std::string_view name, int64_t layers, int64_t width) {
-  Model m;
-  m.name = name;
-  m.family = Family::mlp;
-  m.hidden = width;
-  m.sequence = 1;
-  m.final_norm = false;
+  Model m = without_tokens(std::string(name), Family::mlp, width);
   for (int64_t i = 0; i < layers; ++i) {
     Block b;
     b.first = i == 0;
@@ -136,12 +116,7 @@ Model mlp(std::string_view name, int64_t layers, int64_t width) {
 }
 
 Model dlrm(std::string_view name, int64_t width, const Recommender& recommender) {
-  Model m;
-  m.name = name;
-  m.family = Family::recommender;
-  m.hidden = width;
-  m.sequence = 1;
-  m.final_norm = false;
+  Model m = without_tokens(std::string(name), Family::recommender, width);
   m.recommender = recommender;
   return m;
 }
@@ -167,11 +142,11 @@ std::span<const ModelRow> models() {
       {"gpt3-175b", "GPT-3, 175 billion parameters (arXiv 2005.14165)",
        gpt("gpt3-175b", {96, 12288, 96, 96, 128, 49152, 2048, 50257}, true)},
       {"qwen3-8b", "Qwen 3, 8 billion parameters (arXiv 2505.09388)",
-       qwen3("qwen3-8b", {36, 4096, 32, 8, 128, 12288, 40960, 151936}, false)},
+       with_experts("qwen3-8b", {36, 4096, 32, 8, 128, 12288, 40960, 151936}, std::nullopt, true)},
       {"qwen3-30b-a3b", "Qwen 3, 30 billion parameters in experts, 3 active (arXiv 2505.09388)",
-       qwen3_moe("qwen3-30b-a3b", {48, 2048, 32, 4, 128, 0, 40960, 151936}, {128, 8, 768})},
+       with_experts("qwen3-30b-a3b", {48, 2048, 32, 4, 128, 0, 40960, 151936}, Experts{128, 8, 768}, true)},
       {"mixtral-8x7b", "Mixtral, 47 billion parameters in 8 experts (arXiv 2401.04088)",
-       with_experts("mixtral-8x7b", {32, 4096, 32, 8, 128, 0, 32768, 32000}, {8, 2, 14336})},
+       with_experts("mixtral-8x7b", {32, 4096, 32, 8, 128, 0, 32768, 32000}, Experts{8, 2, 14336}, false)},
       {"deepseek-moe-16b", "DeepSeekMoE, 16 billion parameters (arXiv 2401.06066)",
        deepseek("deepseek-moe-16b", {28, 2048, 16, 16, 128, 10944, 4096, 102400},
                 dense({0, 0, 16, 16, 128, 0, 0, 0}).attention, 1, {64, 6, 1408, 2 * 1408})},

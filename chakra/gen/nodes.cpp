@@ -1,6 +1,6 @@
 #include "chakra/gen/nodes.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -135,12 +135,16 @@ NodeId StageNodes::hop(StringId name, const Step& step) {
                  {step.axis, send ? 1 : -1}, 0, step.bytes, computed_);
 }
 
+std::string_view StageNodes::split(const std::vector<int64_t>& elements) {
+  return b_.trace.texts.add(fmt::format("[{}]", fmt::join(elements, ", ")));
+}
+
 StageNodes::Labels StageNodes::labels(const Program& program, const std::string& part) {
   Labels labels;
   for (const Step& step : program) {
     labels.names.push_back(intern(part + "." + step.name));
     if (step.in_split.empty()) labels.splits.emplace_back();
-    else labels.splits.emplace_back(b_.trace.texts.add(step.in_split), b_.trace.texts.add(step.out_split));
+    else labels.splits.emplace_back(split(step.in_split), split(step.out_split));
   }
   return labels;
 }

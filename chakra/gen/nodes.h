@@ -89,6 +89,7 @@ class StageNodes {
     if (on != trace::kNoNode) b_.dep(node, on, static_cast<uint8_t>(kind));
   }
   trace::NodeId hop(StringId name, const Step& step);
+  std::string_view split(const std::vector<int64_t>& elements);  ///< as trace::Comm has it
   uint64_t exact(double number);
   void await(trace::NodeId by) {
     for (const trace::NodeId node : awaited_) dep(by, node, trace::EdgeKind::comm);

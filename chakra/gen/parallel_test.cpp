@@ -5,22 +5,16 @@
 #include <algorithm>
 #include <map>
 
-#include "chakra/base/testing/testing.h"
-#include "chakra/gen/gen.h"
 #include "chakra/gen/mesh.h"
 #include "chakra/gen/placement.h"
 #include "chakra/gen/real.h"
-#include "chakra/gen/testing/outcome.h"
+#include "chakra/gen/testing/sums.h"
 
 namespace chakra::gen {
 namespace {
 
-using chakra::testing::Outcome;
-using chakra::testing::tag_of;
+using namespace chakra::testing;
 using trace::CommType;
-using trace::NodeId;
-using trace::NodeType;
-using trace::Trace;
 
 constexpr int64_t kHidden = 64, kHeads = 8, kKvHeads = 4, kHead = 8, kWords = 128, kTokens = 64, kWidth = 128;
 
@@ -50,22 +44,6 @@ StepOptions options(Model model) {
   o.sequence = kTokens;
   o.micro_batches = 4;
   return o;
-}
-
-using Sums = std::map<std::string, std::pair<int64_t, double>>;
-Sums sums(const StepOptions& o, size_t cls = 0) {
-  const auto job = step(o);
-  EXPECT_TRUE(job) << job.error().message();
-  Sums result;
-  const auto all = stats(o, *job);
-  EXPECT_TRUE(all);
-  for (const Communication& c : all->classes[cls].communication) result[c.group + " " + c.type] = {c.count, c.bytes};
-  return result;
-}
-double operations(const StepOptions& o) {
-  const auto job = step(o);
-  EXPECT_TRUE(job) << job.error().message();
-  return job ? stats(o, *job)->operations : 0;
 }
 
 TEST(Experts, CommunicationIsTheFormulas) {

@@ -90,11 +90,6 @@ Result<void> check_family(const StepOptions& o) {
   return multiple("tables", m.recommender.tables, "dp", o.dp);
 }
 
-bool has_experts(const Model& model) {
-  return std::any_of(model.blocks.begin(), model.blocks.end(),
-                     [](const Block& block) { return block.experts.has_value(); });
-}
-
 /// That a rank's tokens of a micro-batch make.
 int64_t choices(const StepOptions& o, const Experts& experts) {
   return o.micro_batch_size * o.sequence / (o.tp * o.cp) * experts.active;
@@ -112,7 +107,7 @@ Result<void> check_skew(const StepOptions& o) {
 }
 
 Result<void> check_shares(const StepOptions& o) {
-  const bool experts = has_experts(o.model);
+  const bool experts = o.model.has_experts();
   if (o.ep > 1 && !experts) return wrong("gen.step.divide", "the model has no experts; ep must be 1");
   CHAKRA_TRY(check_skew(o));
   for (const Block& block : o.model.blocks) CHAKRA_TRY(check_block(o, block));
@@ -242,13 +237,11 @@ std::vector<Slot> Plan::slots(int64_t stage) const {
   std::vector<Slot> result;
   for (const Axis axis : {Axis::tp, Axis::cp, Axis::etp, Axis::ep})
     if (mesh.of(axis) > 1) result.push_back({std::string(kAxisNames[index(axis)]), {axis}, mesh.of(axis)});
-  const bool has_experts = std::any_of(o.model.blocks.begin(), o.model.blocks.end(),
-                                       [](const Block& block) { return block.experts.has_value(); });
   if (o.context == ContextKind::ring) std::erase_if(result, [](const Slot& slot) { return slot.axes[0] == Axis::cp; });
-  if (!has_experts)
+  if (!o.model.has_experts())
     std::erase_if(result, [](const Slot& slot) { return slot.axes[0] == Axis::etp || slot.axes[0] == Axis::ep; });
   if (data.size > 1) result.push_back(data);
-  if (has_experts && experts.size > 1) result.push_back(experts);
+  if (o.model.has_experts() && experts.size > 1) result.push_back(experts);
   if (o.model.family == Family::recommender && o.dp > 1) result.push_back({"tables", {Axis::dp}, o.dp});
   if (replicas.size > 1) result.push_back(replicas);
   if (schedule->copies > 1) result.push_back({"copy", {Axis::pp}, 2, Slot::Places::mirrored});
@@ -267,7 +260,7 @@ Result<Plan> plan(const StepOptions& options) {
   if (o.model.learned_positions > 0 && o.sequence > o.model.learned_positions)
     return wrong("gen.step.range", fmt::format("sequence is {}; the model has positions for {} tokens", o.sequence,
                                                o.model.learned_positions));
-  if (o.etp > 0 && !has_experts(o.model)) return wrong("gen.step.divide", "the model has no experts; leave out etp");
+  if (o.etp > 0 && !o.model.has_experts()) return wrong("gen.step.divide", "the model has no experts; leave out etp");
   if (o.etp == 0) o.etp = o.tp;
   if (!o.dropout) o.dropout = o.model.family == Family::decoder && o.model.learned_positions > 0;
   if (!o.model.shares_tokens()) o.sequence_parallel = false;

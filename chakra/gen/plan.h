@@ -37,6 +37,11 @@ struct Plan {
   std::vector<Part> parts(int64_t piece, int64_t place) const;
   /// Ranks of a stage do different work: by their place of ep.
   int64_t places() const { return o.expert_skew > 0 ? o.ep : 1; }
+  /// Elements of a part that a rank has, where ZeRO shares them out from this level on: of the optimizer 1, of
+  /// gradients 2, of parameters 3.
+  double held(const Parameters& part, int64_t level) const {
+    return o.zero >= level ? data.share(part.dense) + experts.share(part.experts) : part.dense + part.experts;
+  }
   const std::shared_ptr<const Unit>& front() const { return kinds[o.model.blocks.size()]; }
   const std::shared_ptr<const Unit>& end() const { return kinds[o.model.blocks.size() + 1]; }
   const std::shared_ptr<const Unit>& prediction() const { return kinds[o.model.blocks.size() + 2]; }

@@ -189,14 +189,8 @@ void Compiler::split(Step& step, const Value& from) const {
   if (s_.choices.empty() || step.axis != Axis::ep || step.type != CommType::all_to_all) return;
   const std::vector<Extent>& dims = g_.tensors[from.tensor].dims;
   const auto width = static_cast<int64_t>(elements({dims.begin() + 2, dims.end()}, from.at, s_.mesh));
-  const auto list = [&](auto choices_of) {
-    std::string text;
-    for (size_t i = 0; i < s_.choices.size(); ++i)
-      text += (i == 0 ? "[" : ", ") + std::to_string(choices_of(i) * width);
-    return text + "]";
-  };
-  step.in_split = list([&](size_t i) { return s_.choices[i]; });
-  step.out_split = list([&](size_t) { return s_.choices[static_cast<size_t>(s_.place)]; });
+  for (const int64_t choices : s_.choices) step.in_split.push_back(choices * width);
+  step.out_split.assign(s_.choices.size(), s_.choices[static_cast<size_t>(s_.place)] * width);
   if (from.at[index(Axis::ep)] == sharded(Dim::experts)) std::swap(step.in_split, step.out_split);
 }
 

@@ -2,6 +2,7 @@
 // and collectives in order, forward and backward.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,8 @@ struct Step {
   /// Steps of the program before, no computations, that it needs besides the computation before it.
   std::vector<size_t> waits = {};
   std::string kernel = {};  ///< of a computation: the node's attribute (docs/reference/formats/et.md); "": not known
-  std::string in_split = {}, out_split = {};  ///< of an uneven all-to-all, as trace::Comm has them
+  /// Of an uneven all-to-all: elements that this rank sends to each place of the axis, and that it gets from each.
+  std::vector<int64_t> in_split = {}, out_split = {};
 };
 using Program = std::vector<Step>;
 
@@ -74,6 +76,10 @@ struct Unit {
   double passed = 0;          ///< bytes of what it hands on, and of that's gradient
   Reads reads;
   double largest = 0;  ///< bytes of the inputs and the output of an operator, the most of them all
+
+  const Program& program(Pass pass) const {
+    return *std::array{&forward, &backward, &input_gradient, &weight_gradient}[static_cast<size_t>(pass)];
+  }
 };
 
 Unit compile(const Graph& graph, const Spread& spread);

@@ -351,8 +351,7 @@ Result<ServePlan> serve_plan(const ServeOptions& options) {
     for (int64_t ServeMesh::*size : {&ServeMesh::tp, &ServeMesh::pp, &ServeMesh::dp, &ServeMesh::ep})
       o.prefill.*size = std::max<int64_t>(o.prefill.*size, 1);
   CHAKRA_TRY(check_model_and_contexts(o));
-  plan.experts = std::any_of(o.model.blocks.begin(), o.model.blocks.end(),
-                             [](const Block& block) { return block.experts.has_value(); });
+  plan.experts = o.model.has_experts();
   CHAKRA_TRY(check_mesh(o, o.mesh, plan.experts));
   if (o.separate()) CHAKRA_TRY(check_mesh(o, o.prefill, plan.experts));
   const Lengths contexts = lengths(o, o.batch);

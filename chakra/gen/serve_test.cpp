@@ -17,12 +17,8 @@
 namespace chakra::gen {
 namespace {
 
-using chakra::testing::Outcome;
-using chakra::testing::tag_of;
+using namespace chakra::testing;
 using trace::ClassJob;
-using trace::NodeId;
-using trace::NodeType;
-using trace::Trace;
 
 ServeOptions served(std::string_view name) {
   ServeOptions o;

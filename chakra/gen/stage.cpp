@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "chakra/gen/nodes.h"
 #include "chakra/gen/real.h"
@@ -25,21 +24,16 @@ constexpr double kRowState = 4;         // of a row of a table
 /// A part of the model with the names of its nodes.
 struct Placed {
   Part part;
-  std::array<StageNodes::Labels, 4> labels;  ///< by Which
-  double dense = 0, experts = 0;             ///< elements of gradients
-  std::vector<NodeId> reduced;
+  std::array<StageNodes::Labels, 4> labels = {};  ///< by Pass
+  std::vector<NodeId> reduced = {};
 };
-enum Which : uint8_t { kForward, kBackward, kInputs, kWeights };
 
 class Stage {
  public:
   Stage(const Plan& plan, int64_t stage, int64_t place) : p_(plan), o_(plan.o), n_(plan.o), stage_(stage) {
     for (int64_t chunk = 0; chunk < p_.pipeline.chunks; ++chunk) {
       std::vector<Placed>& parts = chunks_.emplace_back();
-      for (Part& part : p_.parts(p_.piece(stage, chunk), place)) {
-        const double dense = part.parameters.dense, experts = part.parameters.experts;
-        parts.push_back({std::move(part), {}, dense, experts, {}});
-      }
+      for (Part& part : p_.parts(p_.piece(stage, chunk), place)) parts.push_back({std::move(part)});
     }
   }
 
@@ -55,8 +49,8 @@ class Stage {
       const bool ready = o_.zero >= 2 || last[static_cast<size_t>(task.chunk)] == t;
       switch (task.pass) {
         case Pass::forward: forward(task.chunk); break;
-        case Pass::backward: backward(task, kBackward, ready); break;
-        case Pass::input_gradient: backward(task, kInputs, false); break;
+        case Pass::backward: backward(task, ready); break;
+        case Pass::input_gradient: backward(task, false); break;
         case Pass::weight_gradient: weights(task.chunk, ready); break;
       }
       ends_.push_back(n_.computed());
@@ -79,12 +73,9 @@ class Stage {
   // ---- passes --------------------------------------------------------------------------------------------------
 
   /// The steps of a program as nodes.
-  void run(Placed& placed, Which which) {
-    const Unit& unit = *placed.part.unit;
-    const std::array<const Program*, 4> programs{&unit.forward, &unit.backward, &unit.input_gradient,
-                                                 &unit.weight_gradient};
-    const Program& program = *programs[which];
-    StageNodes::Labels& labels = placed.labels[which];
+  void run(Placed& placed, Pass pass) {
+    const Program& program = placed.part.unit->program(pass);
+    StageNodes::Labels& labels = placed.labels[static_cast<size_t>(pass)];
     if (labels.names.empty()) labels = n_.labels(program, placed.part.name);
     n_.run(program, labels);
   }
@@ -111,7 +102,7 @@ class Stage {
     const int64_t piece = p_.piece(stage_, chunk);
     if (piece == 0) read_data();
     if (piece > 0) receive("recv activations", StageNodes::kReceiveForward, p_.holder(piece - 1, chunk), 2 * piece);
-    pass(chunk, false, true, [&](Placed& placed) { run(placed, kForward); });
+    pass(chunk, false, true, [&](Placed& placed) { run(placed, Pass::forward); });
     if (piece + 1 < p_.pieces())
       send("send activations", StageNodes::kSendForward, p_.holder(piece + 1, chunk), 2 * (piece + 1));
   }
@@ -122,11 +113,11 @@ class Stage {
       receive("recv gradients", StageNodes::kReceiveBackward, p_.holder(piece + 1, chunk), 2 * piece + 1);
   }
 
-  void backward(const Task& task, Which which, bool ready) {
+  void backward(const Task& task, bool ready) {
     const int64_t chunk = task.chunk, piece = p_.piece(stage_, chunk);
     if (!task.with_previous) receive_gradient(chunk);
     pass(chunk, true, true, [&](Placed& placed) {
-      run(placed, which);
+      run(placed, task.pass);
       if (ready) reduce(placed);
     });
     if (piece > 0) send("send gradients", StageNodes::kSendBackward, p_.holder(piece - 1, chunk), 2 * (piece - 1) + 1);
@@ -134,7 +125,7 @@ class Stage {
 
   void weights(int64_t chunk, bool ready) {
     pass(chunk, true, false, [&](Placed& placed) {
-      run(placed, kWeights);
+      run(placed, Pass::weight_gradient);
       if (ready) reduce(placed);
     });
   }
@@ -150,11 +141,8 @@ class Stage {
 
   // ---- gradients and parameters over the data-parallel ranks ---------------------------------------------------
 
-  /// Elements of a rank's share.
-  static double share(double elements, const Slot& slot) {
-    return std::ceil(elements / static_cast<double>(slot.size));
-  }
-  double updated(double elements, const Slot& slot) const { return o_.zero == 0 ? elements : share(elements, slot); }
+  /// Elements that the optimizer of a rank has.
+  double updated(const Placed& placed) const { return p_.held(placed.part.parameters, 1); }
 
   NodeId over(const Slot& slot, const std::string& name, CommType type, double bytes) {
     return n_.collective(n_.intern(name), type, bytes, n_.intern(slot.name), StageNodes::kData);
@@ -162,8 +150,9 @@ class Stage {
 
   template <class Each>
   void each_kind(const Placed& placed, const Each& each) const {
-    if (placed.dense > 0) each(p_.data, placed.dense, placed.part.name);
-    if (placed.experts > 0) each(p_.experts, placed.experts, placed.part.name + ".experts");
+    const Parameters& p = placed.part.parameters;
+    if (p.dense > 0) each(p_.data, p.dense, placed.part.name);
+    if (p.experts > 0) each(p_.experts, p.experts, placed.part.name + ".experts");
   }
 
   std::vector<NodeId> gather_parameters(const Placed& placed) {
@@ -171,7 +160,7 @@ class Stage {
     each_kind(placed, [&](const Slot& slot, double elements, const std::string& name) {
       if (slot.size > 1)
         gathered.push_back(over(slot, name + ".parameters.all_gather", CommType::all_gather,
-                                share(elements, slot) * static_cast<double>(o_.bytes_per_element)));
+                                slot.share(elements) * static_cast<double>(o_.bytes_per_element)));
     });
     return gathered;
   }
@@ -187,10 +176,10 @@ class Stage {
         placed.reduced.push_back(
             o_.zero == 0 ? over(slot, name + ".gradients.all_reduce", CommType::all_reduce, elements * bytes)
                          : over(slot, name + ".gradients.reduce_scatter", CommType::reduce_scatter,
-                                share(elements, slot) * static_cast<double>(slot.size) * bytes));
+                                slot.share(elements) * static_cast<double>(slot.size) * bytes));
       if (copies.size > 1)
         placed.reduced.push_back(
-            over(copies, name + ".gradients.all_reduce", CommType::all_reduce, share(elements, slot) * bytes));
+            over(copies, name + ".gradients.all_reduce", CommType::all_reduce, slot.share(elements) * bytes));
     });
   }
 
@@ -201,7 +190,7 @@ class Stage {
       for (const Placed& placed : parts) {
         dense += placed.part.unit->parameters.shared_dense;
         experts += placed.part.unit->parameters.shared_experts;
-        own += updated(placed.dense, p_.data) + updated(placed.experts, p_.experts);
+        own += updated(placed);
       }
     const auto bytes = static_cast<double>(o_.gradient_bytes);
     const auto sum = [&](const char* name, std::string_view group, double elements) {
@@ -215,7 +204,8 @@ class Stage {
       const Parameters& table = p_.end()->parameters;
       wait_for_all();
       n_.wait(n_.collective(n_.intern("embedding.gradients.all_reduce"), CommType::all_reduce,
-                            updated(table.largest, p_.data) * bytes, n_.intern("tied"), StageNodes::kData));
+                            (o_.zero == 0 ? table.largest : p_.data.share(table.largest)) * bytes, n_.intern("tied"),
+                            StageNodes::kData));
     }
     if (p_.schedule->copies > 1) {  // two stages have the same parts, and each the gradients of half of the work
       wait_for_all();
@@ -241,9 +231,8 @@ class Stage {
     for (const std::vector<Placed>& parts : chunks_)
       for (size_t i = parts.size(); i-- > 0;) {
         const Placed& placed = parts[i];
-        const double own = updated(placed.dense, p_.data) + updated(placed.experts, p_.experts);
         for (const NodeId node : placed.reduced) n_.wait(node);
-        n_.compute(placed.part.name + ".optimizer", {0, own * (kOptimizerTraffic + element)});
+        n_.compute(placed.part.name + ".optimizer", {0, updated(placed) * (kOptimizerTraffic + element)});
         if (o_.zero == 1 || o_.zero == 2) gather_parameters(placed);
       }
   }
@@ -269,10 +258,8 @@ class Stage {
     double bytes = 0;
     for (const std::vector<Placed>& parts : chunks_)
       for (const Placed& placed : parts) {
-        const double own = updated(placed.dense, p_.data) + updated(placed.experts, p_.experts);
-        bytes +=
-            kOptimizerState * own + real(o_.bytes_per_element) * (o_.zero == 3 ? own : placed.dense + placed.experts);
-        bytes += table_bytes(placed);
+        bytes += kOptimizerState * updated(placed) + real(o_.bytes_per_element) * p_.held(placed.part.parameters, 3) +
+                 table_bytes(placed);
       }
     n_.wait(n_.storage(n_.intern("restart.read"), NodeType::mem_load, {o_.storage.restart_tier, "ckpt_read", bytes},
                        std::array{kNoNode}));

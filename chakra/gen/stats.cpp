@@ -31,24 +31,10 @@ std::pair<double, double> buffer_and_wire(CommType type, double bytes, double ra
   }
 }
 
-struct Moved {
-  double bytes = 0, wire_bytes = 0;
-};
-/// Of an all-to-all with parts of its own, seen by the member `place`.
-Moved uneven(const trace::Comm& c, int64_t place, int64_t element) {
-  std::vector<uint64_t> in, out;
-  trace::parse_split(c.in_split, in);
-  trace::parse_split(c.out_split, out);
-  const uint64_t sent = std::accumulate(in.begin(), in.end(), uint64_t{0}),
-                 received = std::accumulate(out.begin(), out.end(), uint64_t{0});
-  return {real(element) * static_cast<double>(std::max(sent, received)),
-          real(element) * static_cast<double>(sent - in[static_cast<size_t>(place)])};
-}
-
 }  // namespace
 
 std::vector<Communication> communication(const Trace& t, const std::vector<Slot>& slots, double all_ranks,
-                                         std::string_view others, int64_t place, int64_t element) {
+                                         std::string_view others, const Moved& uneven) {
   struct Kind {
     NodeType node;
     CommType type;
@@ -59,10 +45,9 @@ std::vector<Communication> communication(const Trace& t, const std::vector<Slot>
   struct Sum {
     Kind kind;
     Communication all;
-    Moved uneven;
+    bool uneven;
   };
   std::vector<Sum> sums;
-  std::map<const char*, Moved> splits;  // equal ones share their text
   for (NodeId n = 0; n < t.size(); ++n) {
     if (!is_comm(t.type[n])) continue;
     const trace::Comm& c = *t.comm(n);
@@ -70,26 +55,20 @@ std::vector<Communication> communication(const Trace& t, const std::vector<Slot>
     const Kind kind{t.type[n], c.type, c.group,
                     stream == StageNodes::kContextSend || stream == StageNodes::kContextReceive};
     auto sum = std::find_if(sums.begin(), sums.end(), [&](const Sum& s) { return s.kind == kind; });
-    if (sum == sums.end()) sum = sums.insert(sum, {kind, {}, {}});
+    if (sum == sums.end()) sum = sums.insert(sum, {kind, {}, false});
     ++sum->all.count;
-    if (c.in_split.empty()) {
-      sum->all.bytes += static_cast<double>(c.bytes);
-      continue;
-    }
-    const auto [split, added] = splits.try_emplace(c.in_split.data());
-    if (added) split->second = uneven(c, place, element);
-    sum->uneven.bytes += split->second.bytes;
-    sum->uneven.wire_bytes += split->second.wire_bytes;
+    if (c.in_split.empty()) sum->all.bytes += static_cast<double>(c.bytes);
+    else sum->uneven = true;
   }
   std::vector<Communication> result;
-  for (auto& [kind, sum, uneven] : sums) {
+  for (auto& [kind, sum, has_uneven] : sums) {
     if (kind.node == NodeType::coll) {
       sum.group = std::string(t.strings[kind.group]);
       const auto slot = std::find_if(slots.begin(), slots.end(), [&](const Slot& s) { return s.name == sum.group; });
       const double ranks = slot == slots.end() ? all_ranks : real(slot->size);
       std::tie(sum.bytes, sum.wire_bytes) = buffer_and_wire(kind.type, sum.bytes, ranks);
-      sum.bytes += uneven.bytes;
-      sum.wire_bytes += uneven.wire_bytes;
+      sum.bytes += has_uneven ? uneven.bytes : 0;
+      sum.wire_bytes += has_uneven ? uneven.wire_bytes : 0;
       sum.type = std::string(trace::name(kind.type));
       if (sum.group.empty()) sum.group = "all";
     } else {
@@ -128,8 +107,30 @@ std::vector<StorageSum> storage(const Trace& t) {
 
 namespace {
 
-/// Elements of a rank's share.
-double share(double elements, const Slot& slot) { return std::ceil(elements / real(slot.size)); }
+/// The parts of a stage, by chunk.
+using Chunks = std::vector<std::vector<Part>>;
+Chunks chunks_of(const Plan& plan, int64_t stage, int64_t place) {
+  Chunks chunks;
+  for (int64_t chunk = 0; chunk < plan.pipeline.chunks; ++chunk)
+    chunks.push_back(plan.parts(plan.piece(stage, chunk), place));
+  return chunks;
+}
+
+/// Of the all-to-alls with parts of their own that the member `place` takes part in.
+Moved uneven(const Plan& plan, const Chunks& chunks, int64_t stage, int64_t place) {
+  Moved sum;
+  if (plan.places() == 1) return sum;
+  for (const Task& task : plan.schedule->tasks(plan.pipeline, stage))
+    for (const Part& part : chunks[static_cast<size_t>(task.chunk)])
+      for (const Step& step : part.unit->program(task.pass)) {
+        if (step.in_split.empty()) continue;
+        const int64_t sent = std::accumulate(step.in_split.begin(), step.in_split.end(), int64_t{0}),
+                      received = std::accumulate(step.out_split.begin(), step.out_split.end(), int64_t{0});
+        sum.bytes += real(plan.o.bytes_per_element) * real(std::max(sent, received));
+        sum.wire_bytes += real(plan.o.bytes_per_element) * real(sent - step.in_split[static_cast<size_t>(place)]);
+      }
+  return sum;
+}
 
 /// Bytes of a part.
 struct Working {
@@ -140,17 +141,15 @@ struct Working {
 /// What lies in memory while the tasks of a stage go by.
 class Activations {
  public:
-  Activations(const Plan& plan, int64_t stage, int64_t place) {
+  Activations(const Plan& plan, const Chunks& chunks, int64_t stage) {
     const StepOptions& o = plan.o;
-    const auto beyond = [](double elements, const Slot& slot) { return elements - share(elements, slot); };
-    for (int64_t chunk = 0; chunk < plan.pipeline.chunks; ++chunk) {
+    const auto beyond = [&](const Parameters& p, int64_t level) { return p.dense + p.experts - plan.held(p, level); };
+    for (const std::vector<Part>& chunk : chunks) {
       std::vector<Working>& parts = chunks_.emplace_back();
-      for (const Part& part : plan.parts(plan.piece(stage, chunk), place)) {
-        const double others = beyond(part.parameters.dense, plan.data) + beyond(part.parameters.experts, plan.experts);
+      for (const Part& part : chunk)
         parts.push_back({part.unit->kept, part.unit->computed_again,
-                         o.zero == 3 ? real(o.bytes_per_element) * others : 0,
-                         o.zero >= 2 ? real(o.gradient_bytes) * others : 0});
-      }
+                         real(o.bytes_per_element) * beyond(part.parameters, 3),
+                         real(o.gradient_bytes) * beyond(part.parameters, 2)});
     }
     for (const Task& task : plan.schedule->tasks(plan.pipeline, stage)) add(task);
   }
@@ -185,20 +184,18 @@ class Activations {
 };
 
 /// Of a stage: elements of parameters, and bytes by the formulas of ZeRO (Rajbhandari et al. 2020).
-void add_memory(const Plan& plan, int64_t stage, int64_t place, ClassStats& stats) {
+void add_memory(const Plan& plan, const Chunks& chunks, int64_t stage, ClassStats& stats) {
   const StepOptions& o = plan.o;
-  for (int64_t chunk = 0; chunk < plan.pipeline.chunks; ++chunk)
-    for (const Part& part : plan.parts(plan.piece(stage, chunk), place)) {
+  for (const std::vector<Part>& chunk : chunks)
+    for (const Part& part : chunk) {
       const Parameters& p = part.parameters;
-      const auto both = [&](int64_t level) {
-        return o.zero >= level ? share(p.dense, plan.data) + share(p.experts, plan.experts) : p.dense + p.experts;
-      };
       stats.parameters += p.dense + p.experts + p.tables;
-      stats.memory.parameters += real(o.bytes_per_element) * (both(3) + p.tables);
-      stats.memory.gradients += real(o.gradient_bytes) * both(2);
-      stats.memory.optimizer += kOptimizerBytes * both(1) + kTableOptimizerBytes * p.tables / real(o.model.hidden);
+      stats.memory.parameters += real(o.bytes_per_element) * (plan.held(p, 3) + p.tables);
+      stats.memory.gradients += real(o.gradient_bytes) * plan.held(p, 2);
+      stats.memory.optimizer +=
+          kOptimizerBytes * plan.held(p, 1) + kTableOptimizerBytes * p.tables / real(o.model.hidden);
     }
-  const Activations activations(plan, stage, place);
+  const Activations activations(plan, chunks, stage);
   stats.memory.activations_peak = activations.most_kept();
   stats.memory.working = activations.most() - activations.most_kept();
 }
@@ -256,9 +253,10 @@ Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job) 
     for (const uint64_t ops : t.num_ops) stats.operations += static_cast<double>(ops);
     result.operations += stats.operations * real(stats.ranks);
     const int64_t stage = static_cast<int64_t>(cls) / plan.places(), place = static_cast<int64_t>(cls) % plan.places();
-    add_memory(plan, stage, place, stats);
+    const Chunks chunks = chunks_of(plan, stage, place);
+    add_memory(plan, chunks, stage, stats);
     stats.communication =
-        communication(t, plan.slots(stage), real(plan.mesh.ranks()), "cp", place, o.bytes_per_element);
+        communication(t, plan.slots(stage), real(plan.mesh.ranks()), "cp", uneven(plan, chunks, stage, place));
     stats.storage = storage(t);
   }
   result.surplus = surplus(plan);
