@@ -228,7 +228,9 @@ Result<Sample> neusight(const Row& row) {
   Sample sample;
   sample.type = torch_type(row.text("dtype"));
   const auto in = shapes_of(row.text("input_shapes")), out = shapes_of(row.text("output_shape"));
-  const std::string target = row.text("target"), type = row.text("type");
+  // Of a module, the last class that its path names is its own.
+  const std::string target = row.text("target"), meta = row.text("op") == "call_module" ? row.text("meta") : "";
+  const std::string type = meta.substr(std::min(meta.rfind("<class '"), meta.size()));
   const bool product = contains(target, "addmm") && in.size() == 3;
   double ms = 0;
   if (sample.type.empty()) sample.skipped = "other element types than float32, float16 and bfloat16";
@@ -255,19 +257,21 @@ Result<Sample> neusight(const Row& row) {
 
 // ---- Liger-Kernel -------------------------------------------------------------------------------------------------
 
-/// The forward passes of norms and lookups; PyTorch's own, and as a variant Liger's.
+/// The forward passes of norms and lookups; PyTorch's own, and as variants Liger's and Hugging Face's RMS norm.
 Result<Sample> liger(const Row& row) {
   Sample sample;
   const std::string name = row.text("kernel_name"), provider = row.text("kernel_provider");
   const bool norm = name == "layer_norm" || name == "rms_norm", lookup = name == "embedding";
   if (row.text("metric_name") != "speed") sample.skipped = "measurements of memory";
   else if (row.text("kernel_operation_mode") != "forward") sample.skipped = "backward passes";
-  else if (!norm && !lookup) sample.skipped = fmt::format("kernel {}", quote(name));
+  else if (!norm && !lookup) sample.skipped = "kernels other than norms and lookups";
   else if (provider != "huggingface" && provider != "torch" && provider != "liger")
     sample.skipped = fmt::format("kernels of {}", quote(provider));
   if (!sample.skipped.empty()) return sample;
   sample.device = row.text("gpu_name");
-  sample.kernel = std::string(norm ? "norm" : "embedding") + (provider == "liger" ? ".liger" : "");
+  sample.kernel = norm ? "norm" : "embedding";
+  if (provider == "liger") sample.kernel += ".liger";
+  else if (name == "rms_norm") sample.kernel += ".huggingface";  // several kernels, one after the other
   const auto config = parse_spec(row.text("extra_benchmark_config_str"), "extra_benchmark_config_str");
   const auto number = [&](const char* key) {
     const Spec* found = config ? config->find(key) : nullptr;

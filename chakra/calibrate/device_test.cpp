@@ -79,13 +79,16 @@ TEST(Rows, OfPublicCollections) {
   const testing::TemporaryFolder folder;
   const std::string neusight = folder.write(
       "n.csv",
-      "target,type,input_shapes,fw_latency,output_shape,dtype\n"
-      "h.mlp,<class 'torch.nn.modules.linear.Linear'>,\"[[4, 8, 16]]\",0.5,\"(4, 8, 32)\",torch.float32\n"
-      "<built-in method addmm of type object at 0x1>,,\"[[48], [2, 3], [3, 48]]\",0.25,\"(2, 48)\",torch.float32\n"
-      "ln,<class 'torch.nn.modules.normalization.LayerNorm'>,\"[[4, 8, 16]]\",0.1,\"(4, 8, 16)\",torch.float32\n"
-      "<built-in function add>,,\"[[4, 8, 16], [4, 8, 16]]\",0.2,\"(4, 8, 16)\",torch.float16\n"
-      "<built-in function add>,,\"[[4, 8, 16], [16]]\",0.2,\"(4, 8, 16)\",torch.float16\n"
-      "view,,\"[[4, 8, 16], [1]]\",0.01,\"(64, 8)\",\n");
+      "op,target,meta,input_shapes,fw_latency,output_shape,dtype\n"
+      "call_module,h.mlp,\"{'h': <class 'own.Block'>, 'h.mlp': <class 'torch.nn.modules.linear.Linear'>}\","
+      "\"[[4, 8, 16]]\",0.5,\"(4, 8, 32)\",torch.float32\n"
+      "call_function,<built-in method addmm of type object at 0x1>,,\"[[48], [2, 3], [3, 48]]\",0.25,\"(2, "
+      "48)\",torch.float32\n"
+      "call_module,ln,<class 'torch.nn.modules.normalization.LayerNorm'>,\"[[4, 8, 16]]\",0.1,\"(4, 8, "
+      "16)\",torch.float32\n"
+      "call_function,<built-in function add>,,\"[[4, 8, 16], [4, 8, 16]]\",0.2,\"(4, 8, 16)\",torch.float16\n"
+      "call_function,<built-in function add>,,\"[[4, 8, 16], [16]]\",0.2,\"(4, 8, 16)\",torch.float16\n"
+      "call_method,view,,\"[[4, 8, 16], [1]]\",0.01,\"(64, 8)\",\n");
   const std::string config = R"("{""M"": 2048, ""dtype"": ""torch.bfloat16""}")";
   const std::string liger = folder.write(
       "l.csv", std::string("kernel_name,kernel_provider,kernel_operation_mode,metric_name,x_name,x_value,y_value_50,") +
@@ -104,7 +107,7 @@ TEST(Rows, OfPublicCollections) {
     }
   EXPECT_EQ(rows,
             "add f16 32 16 200\ngemm f32 2 48 3 250\ngemm f32 32 32 16 500\nnorm f32 32 16 100\n"
-            "norm bf16 2048 1024 300\n");
+            "norm.huggingface bf16 2048 1024 300\n");
   std::string skipped;
   for (const Finding& finding : fitted->findings)
     if (finding.tag == std::string("calibrate.device.skipped")) skipped += finding.text + "\n";

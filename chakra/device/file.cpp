@@ -105,7 +105,8 @@ std::optional<std::vector<double>> numbers_of(std::string_view text, size_t colu
     for (size_t i = 0; i < columns; ++i) {
       if (i > 0 && !take(',')) return std::nullopt;
       while (at < text.size() && is_blank(text[at])) ++at;
-      const size_t end = std::min(text.find_first_of(", \n\r\t]", at), text.size());
+      size_t end = at;
+      while (end < text.size() && text[end] != ',' && text[end] != ']' && !is_blank(text[end])) ++end;
       if (!parse_decimal(text.substr(at, end - at), numbers.emplace_back())) return std::nullopt;
       at = end;
     }

@@ -107,7 +107,7 @@ NodeId StageNodes::message(StringId name, NodeType type, Stream stream, const Ne
   dep(n, last_[stream], EdgeKind::stream);
   last_[stream] = n;
   if (type == NodeType::send) await(n);
-  else host_.arrived = n;
+  else if (neighbour.axis == Axis::pp) host_.arrived = n;
   trace::Comm& comm = b_.comm(n);
   comm.bytes = exact(bytes);
   const auto slot = std::find(peers_.begin(), peers_.end(), neighbour);

@@ -6,8 +6,10 @@
 
 namespace chakra::sim {
 
-KernelTimes::Known KernelTimes::look_up(const device::Device& device, device::DType type, std::string_view text) {
-  Known known{&device, type, {}, 0, 0};
+namespace {
+
+KnownShapes::Known predict(const device::Device& device, device::DType type, std::string_view text) {
+  KnownShapes::Known known{&device, type, {}, 0, 0};
   const std::optional<device::KernelShape> shape = device::parse_kernel(text);
   if (!shape) return known;
   known.time.table = device::find_table(device, shape->name, type);
@@ -20,6 +22,16 @@ KernelTimes::Known KernelTimes::look_up(const device::Device& device, device::DT
   return known;
 }
 
+}  // namespace
+
+const KnownShapes::Known& KnownShapes::look_up(const device::Device& device, device::DType type,
+                                               std::string_view shape) {
+  std::vector<Known>& same = known_[std::string(shape)];
+  for (const Known& known : same)
+    if (known.device == &device && known.type == type) return known;
+  return same.emplace_back(predict(device, type, shape));
+}
+
 std::optional<KernelTime> KernelTimes::on(const device::Device& device, trace::NodeId node) {
   if (attr_ == 0 || device.kernels.empty()) return std::nullopt;
   std::string_view text;
@@ -28,15 +40,12 @@ std::optional<KernelTime> KernelTimes::on(const device::Device& device, trace::N
     if (const trace::Attr attr = *at; attr.name == attr_) text = attr.text().value_or("");
   if (text.empty()) return std::nullopt;
   const device::Work work = device::work_of(t_, node);
-  std::vector<Known>& same = known_[std::string(text)];
-  auto known = std::find_if(same.begin(), same.end(),
-                            [&](const Known& k) { return k.device == &device && k.type == work.type; });
-  if (known == same.end()) known = same.insert(same.end(), look_up(device, work.type, text));
-  if (!known->time.table) return std::nullopt;
-  KernelTime time = known->time;
-  if (work.ops > 0 && known->ops > 0) time.seconds *= std::min(1.0, static_cast<double>(work.ops) / known->ops);
-  else if (work.bytes > 0 && known->ops == 0)
-    time.seconds *= std::min(1.0, static_cast<double>(work.bytes) / known->bytes);
+  const KnownShapes::Known& known = shapes_.look_up(device, work.type, text);
+  if (!known.time.table) return std::nullopt;
+  KernelTime time = known.time;
+  if (work.ops > 0 && known.ops > 0) time.seconds *= std::min(1.0, static_cast<double>(work.ops) / known.ops);
+  else if (work.bytes > 0 && known.ops == 0)
+    time.seconds *= std::min(1.0, static_cast<double>(work.bytes) / known.bytes);
   return time;
 }
 

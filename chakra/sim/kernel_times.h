@@ -20,27 +20,35 @@ struct KernelTime {
   const device::KernelTable* table = nullptr;
 };
 
-/// Looks up the kernels of a trace's nodes; each shape is predicted once.
+/// What the tables of devices say of shapes: each is predicted once for all traces of a job.
+class KnownShapes {
+ public:
+  struct Known {
+    const device::Device* device = nullptr;
+    device::DType type = device::DType::unknown;
+    KernelTime time;            ///< without a table: nothing
+    double ops = 0, bytes = 0;  ///< of the whole kernel
+  };
+  /// `shape`: as nodes write it. Valid until the next call; the device stays where it is.
+  const Known& look_up(const device::Device& device, device::DType type, std::string_view shape);
+
+ private:
+  absl::flat_hash_map<std::string, std::vector<Known>> known_;
+};
+
+/// Looks up the kernels of a trace's nodes.
 class KernelTimes {
  public:
-  explicit KernelTimes(const trace::Trace& trace) : t_(trace), attr_(trace.strings.find("kernel")) {}
+  KernelTimes(const trace::Trace& trace, KnownShapes& shapes)
+      : t_(trace), shapes_(shapes), attr_(trace.strings.find("kernel")) {}
   /// Nothing where the node names no kernel, or the device has no table of it. A node that does a part of the kernel's
   /// operations (of its bytes, where it has none) takes that part of the time.
   std::optional<KernelTime> on(const device::Device& device, trace::NodeId node);
 
  private:
-  /// What the tables of a device say of a shape in an element type; without a table: nothing.
-  struct Known {
-    const device::Device* device = nullptr;
-    device::DType type = device::DType::unknown;
-    KernelTime time;
-    double ops = 0, bytes = 0;  ///< of the whole kernel
-  };
-  static Known look_up(const device::Device& device, device::DType type, std::string_view text);
-
   const trace::Trace& t_;
+  KnownShapes& shapes_;
   StringId attr_;
-  absl::flat_hash_map<std::string, std::vector<Known>> known_;  ///< by the shape as nodes write it
 };
 
 /// How much of what a job does came from each table.

@@ -38,7 +38,8 @@ bool is_communication(std::string_view name) {
 /// Gives the nodes of one trace their time on one device.
 class Carrier {
  public:
-  Carrier(Trace& t, const device::System& system, const Device& to) : t_(t), system_(system), to_(to), kernels_(t) {}
+  Carrier(Trace& t, const device::System& system, const Device& to, KnownShapes& shapes)
+      : t_(t), system_(system), to_(to), kernels_(t, shapes) {}
 
   Result<void> run() {
     std::vector<double> factor(t_.size(), 1);
@@ -143,11 +144,11 @@ class Carrier {
 
   /// The device on which a node was recorded; null where it is not known.
   const Device* from_of(NodeId n) {
+    if (system_.recorded) return &*system_.recorded;
     const auto [found, added] = from_.try_emplace(number_of(n));
     if (added) {
       const std::string_view name = name_of_device(n);
-      if (system_.recorded) found->second = system_.recorded;
-      else if (const device::DeviceRow* row = name.empty() ? nullptr : device::find(name))
+      if (const device::DeviceRow* row = name.empty() ? nullptr : device::find(name))
         found->second = device::device(*row);
     }
     return found->second ? &*found->second : nullptr;
@@ -285,6 +286,7 @@ class Summary {
 
 Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::System& system, Findings& findings) {
   Summary summary;
+  KnownShapes shapes;
   if (!system.target && system.devices.empty()) return std::vector<ScaledTime>();
   // The ranks of each class by device, in the order of the system's devices; null: as recorded.
   using Key = std::pair<uint32_t, int64_t>;
@@ -308,7 +310,7 @@ Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::Sys
     for (const auto& [cls, to] : of) {
       const auto ranks = static_cast<int64_t>((group++)->second.size());
       if (!to) continue;
-      Carrier carrier(job.classes[cls], system, *to);
+      Carrier carrier(job.classes[cls], system, *to, shapes);
       CHAKRA_TRY(carrier.run());
       summary.add(carrier, *to, ranks);
     }
