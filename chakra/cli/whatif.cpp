@@ -7,7 +7,7 @@
 namespace chakra::cli {
 namespace {
 
-std::atomic<bool> stop_asked{false};
+std::atomic<bool> no_longer_wanted{false};
 
 struct WhatIfOptions {
   job::WhatIfOptions call;
@@ -23,8 +23,8 @@ Result<void> run_whatif(WhatIfOptions o) {
   CHAKRA_TRY(keep_apart(files, {}, o.json));
   for (size_t r = 0; r < o.values.size(); ++r)
     for (const std::string& value : o.values[r]) o.call.changes.emplace_back(&whatif::kChanges[r], value);
-  std::signal(SIGINT, [](int) { stop_asked = true; });
-  CHAKRA_ASSIGN(const job::WhatIf result, job::what_if(o.call, &stop_asked));
+  std::signal(SIGINT, [](int) { no_longer_wanted = true; });
+  CHAKRA_ASSIGN(const job::WhatIf result, job::what_if(o.call, &no_longer_wanted));
   end_on_signals();
   const Json json = json_if_asked(o.json, [&] { return to_json(result); });
   if (!o.json.empty()) CHAKRA_TRY(write_json(json, o.json));

@@ -12,6 +12,11 @@
 
 namespace chakra::job {
 
+/// 0 where there is no whole.
+inline double share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
 // A job against its own measurement. `unit`: "ns" or "ps", the ending of the keys.
 /// The job, its ranks, and of each step the rank where it is off most.
 table::Report::Rows rows_of(const sim::JobReplay& replay);

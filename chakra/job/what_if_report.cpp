@@ -13,10 +13,6 @@ using table::Table;
 
 constexpr size_t kChangeRowsShown = 24;
 
-double share(Picoseconds part, Picoseconds whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 /// "unchanged: 22.00 ms measured, 21.90 ms simulated, off by -0.45 %".
 std::string trust(const WhatIf& result) {
   const std::string simulated = show_time(result.change.job.before_ps);

@@ -21,10 +21,6 @@ std::string show_operations(uint64_t count) {
   return unit == 0 ? fmt::format("{}", count) : fmt::format("{:.1f}{}", value, kUnits[unit]);
 }
 
-double share(int64_t part, int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
 }  // namespace
 
 table::Json to_json(const link::WorkReport& work) {
