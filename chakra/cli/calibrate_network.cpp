@@ -17,11 +17,13 @@ Json error_json(const calibrate::FitError& error) {
 
 Json to_json(const calibrate::FittedNetwork& fitted) {
   Json json{{"held_out", error_json(fitted.held_out)}};
+  json["scale"] = fitted.scale.points > 0 ? error_json(fitted.scale) : Json(nullptr);
   Json& operations = json["operations"] = Json::array();
   for (const calibrate::FittedOperation& o : fitted.operations)
     operations.push_back({{"operation", o.fit.form->operation},
                           {"algorithm", o.fit.form->algorithm},
                           {"ranks", o.fit.ranks},
+                          {"nodes", o.fit.across ? Json(o.fit.nodes) : Json(nullptr)},
                           {"from_bytes", o.fit.from_bytes},
                           {"to_bytes", o.fit.to_bytes},
                           {"held_out", error_json(o.held_out)}});
@@ -63,10 +65,12 @@ Syntax calibrate_network_syntax() {
                        .help = "Which collective the logs are of, where neither they nor their names say it",
                        .value = "NAME"},
                       {.names = "--npus",
-                       .target = &o->call.ranks,
-                       .help = "Ranks of the network to write; else as many as were measured",
-                       .value = "N",
-                       .accepted = whole_number(2, int64_t{1} << 24)},
+                       .target = &o->call.npus,
+                       .help = "Of the network to write: ranks, or GPUS,NODES; else as many as were measured",
+                       .value = "N[,N]",
+                       .accepted = whole_number(1, int64_t{1} << 24),
+                       .one_each = true,
+                       .delimiter = ','},
                       json_option(o->json)},
           .run = exits_with_zero([o] { return run_calibrate_network(*o); })};
 }

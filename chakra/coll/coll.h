@@ -293,8 +293,8 @@ struct Choice {
 Choice choose(const Selection& selection, const Operation& op, const Place& place, double close = 1.005);
 
 /// What the network's fits (net::CollectiveFit) say that an operation takes from when the last member has come, or none
-/// where they say nothing: another operation, uneven splits, members that differ in several dimensions. O(members +
-/// fits).
+/// where they say nothing: another operation, uneven splits, members that differ in several dimensions other than as
+/// many of each of several nodes. O(members + nodes + fits).
 std::optional<net::FittedTime> fitted_time(const Operation& op, const Place& place);
 
 /// The members in an order in which those that follow each other are near: along a line of links there and back, in a

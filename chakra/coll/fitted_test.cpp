@@ -54,5 +54,21 @@ TEST(Fitted, IsForMembersThatDifferInTheDimensionAlone) {
   EXPECT_FALSE(fitted_time(op(CommType::barrier, 0), {&f, node}));
 }
 
+TEST(Fitted, AcrossNodesIsForAsManyMembersOfEach) {
+  net::Fabric f = fabric();
+  f.fits[0].across = true;
+  f.fits[0].protocols[0].rail_gib_per_s = 1e9 / 1073741824.0;
+  const auto known = [&](std::vector<int64_t> ranks) {
+    return fitted_time(op(CommType::all_gather, 1000), {&f, ranks});
+  };
+  ASSERT_TRUE(known({0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_NEAR(known({0, 1, 2, 3, 4, 5, 6, 7})->ns, 7000 + 1000, 1e-6);  // the node's links, and a part copied
+  EXPECT_TRUE(known({1, 3, 5, 6}));
+  EXPECT_FALSE(known({1, 3, 5}));     // uneven
+  EXPECT_FALSE(known({0, 1, 2, 3}));  // one node
+  ASSERT_TRUE(known({2, 6}));         // one of each node: its rail
+  EXPECT_NEAR(known({2, 6})->ns, 1000 + 1000, 1e-6);
+}
+
 }  // namespace
 }  // namespace chakra::coll

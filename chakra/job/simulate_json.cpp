@@ -32,6 +32,8 @@ void add_fitted(const sim::FittedCollective& fitted, Json& json) {
   json["fitted_error_percent"] = fitted.error_percent < 0 ? Json(nullptr) : Json(fitted.error_percent);
   json["fitted_worst_percent"] = fitted.worst_percent < 0 ? Json(nullptr) : Json(fitted.worst_percent);
   json["fitted_ranks"] = fitted.ranks;
+  json["fitted_nodes"] = fitted.nodes;
+  json["fitted_from_parts"] = fitted.from_parts;
   json["fitted_from_bytes"] = fitted.from_bytes;
   json["fitted_to_bytes"] = fitted.to_bytes;
   json["extrapolated"] = fitted.other_ranks || fitted.other_bytes;

@@ -23,9 +23,10 @@ std::string rank_label(const sim::SimReport& report, const sim::RankReport& r) {
 std::pair<std::string, std::string> algorithm_text(const sim::CollectiveReport& c) {
   if (c.fitted)
     return {fmt::format("{} {}", c.fitted->algorithm, c.fitted->protocol),
-            c.fitted->other_ranks || c.fitted->other_bytes ? "fitted, extrapolated"
-            : c.fitted->error_percent < 0                  ? "fitted"
-                                                           : fmt::format("fitted +-{:.1f} %", c.fitted->error_percent)};
+            c.fitted->from_parts                             ? "fitted, from parts"
+            : c.fitted->other_ranks || c.fitted->other_bytes ? "fitted, extrapolated"
+            : c.fitted->error_percent < 0                    ? "fitted"
+                                          : fmt::format("fitted +-{:.1f} %", c.fitted->error_percent)};
   if (!c.algorithm) return {};
   std::string name = fmt::format("{}{}", c.algorithm->name, c.near ? ", near" : "");
   if (c.by_rule) return {std::move(name), "asked for"};

@@ -8,7 +8,7 @@
 namespace chakra::net {
 namespace {
 
-constexpr size_t kMostFits = 1000, kMostProtocols = 16, kMostFittedRanks = 64;
+constexpr size_t kMostFits = 1000, kMostProtocols = 16, kMostFittedRanks = 64, kMostCorrections = 4096;
 
 /// A number that is not negative, or `absent` where the key is.
 Result<double> read_parameter(const Spec& spec, std::string_view key, double absent) {
@@ -40,8 +40,8 @@ Result<void> read_limits(const Spec& list, size_t ranks, ProtocolFit& protocol) 
 }
 
 Result<ProtocolFit> read_protocol(const Spec& spec, size_t ranks) {
-  if (const SpecField* field =
-          unknown_key(spec, {"protocol", "op_ns", "step_ns", "wire_bandwidth", "local_bandwidth", "up_to_bytes"}))
+  if (const SpecField* field = unknown_key(spec, {"protocol", "op_ns", "step_ns", "wire_bandwidth", "local_bandwidth",
+                                                  "node_step_ns", "rail_bandwidth", "peer_bandwidth", "up_to_bytes"}))
     return field->value.error("net.file.key", fmt::format("a protocol has no {}", quote(field->key)));
   const Spec* name = spec.find("protocol");
   if (!name) return spec.error("net.file.key", "a protocol is written {protocol: LL, op_ns: 8000, wire_bandwidth: 20}");
@@ -51,20 +51,36 @@ Result<ProtocolFit> read_protocol(const Spec& spec, size_t ranks) {
   CHAKRA_ASSIGN(protocol.step_ns, read_parameter(spec, "step_ns", 0));
   CHAKRA_ASSIGN(protocol.wire_gib_per_s, read_parameter(spec, "wire_bandwidth", 0));
   CHAKRA_ASSIGN(protocol.local_gib_per_s, read_parameter(spec, "local_bandwidth", 0));
+  CHAKRA_ASSIGN(protocol.node_step_ns, read_parameter(spec, "node_step_ns", 0));
+  CHAKRA_ASSIGN(protocol.rail_gib_per_s, read_parameter(spec, "rail_bandwidth", 0));
+  CHAKRA_ASSIGN(protocol.peer_gib_per_s, read_parameter(spec, "peer_bandwidth", 0));
   if (const Spec* limits = spec.find("up_to_bytes")) CHAKRA_TRY(read_limits(*limits, ranks, protocol));
   return protocol;
 }
 
-Result<void> read_ranks(const Spec& spec, CollectiveFit& fit) {
-  const Spec* list = spec.find("ranks");
-  if (!list || list->kind != Spec::Kind::list || list->items.empty() || list->items.size() > kMostFittedRanks)
-    return spec.error("net.file.key", "a collective needs a list 'ranks': the numbers of members that were measured");
-  for (const Spec& item : list->items) {
+/// Ascending whole numbers, each `least` or more.
+Result<std::vector<int64_t>> read_counts(const Spec& list, int64_t least, std::string_view what) {
+  if (list.kind != Spec::Kind::list || list.items.empty() || list.items.size() > kMostFittedRanks)
+    return list.error("net.file.key", fmt::format("{} is a list of 1 to {} numbers", what, kMostFittedRanks));
+  std::vector<int64_t> counts;
+  for (const Spec& item : list.items) {
     CHAKRA_ASSIGN(const int64_t n, item.integer());
-    if (n < 2 || n > kMostRanks || (!fit.ranks.empty() && n <= fit.ranks.back()))
-      return item.error("net.file.value", fmt::format("{} ranks; expected 2 or more, ascending", n));
-    fit.ranks.push_back(n);
+    if (n < least || n > kMostRanks || (!counts.empty() && n <= counts.back()))
+      return item.error("net.file.value", fmt::format("{} in {}; expected {} or more, ascending", n, what, least));
+    counts.push_back(n);
   }
+  return counts;
+}
+
+/// 'ranks', and of a fit across nodes 'nodes'.
+Result<void> read_members(const Spec& spec, CollectiveFit& fit) {
+  const Spec *ranks = spec.find("ranks"), *nodes = spec.find("nodes");
+  if (!ranks)
+    return spec.error("net.file.key", "a collective needs a list 'ranks': the numbers of members that were measured");
+  fit.across = nodes != nullptr;
+  CHAKRA_ASSIGN(fit.ranks, read_counts(*ranks, fit.across ? 1 : 2, "'ranks'"));
+  if (!nodes || (nodes->kind == Spec::Kind::scalar && nodes->scalar == "any")) return {};
+  CHAKRA_ASSIGN(fit.nodes, read_counts(*nodes, 2, "'nodes'"));
   return {};
 }
 
@@ -79,9 +95,43 @@ Result<void> read_range(const Spec& spec, CollectiveFit& fit) {
   return {};
 }
 
+/// [{ranks: 8, bytes: [1024, 2048], factors: [1.1, 0.98]}]
+Result<void> read_corrections(const Spec& list, CollectiveFit& fit) {
+  const auto bad = [](const Spec& at) {
+    return at.error(
+        "net.file.value",
+        fmt::format("'corrections' is a list of {{ranks: N, bytes: [..], factors: [..]}}: N one of 'ranks', "
+                    "up to {} ascending sizes, and a factor above 0 for each",
+                    kMostCorrections));
+  };
+  if (list.kind != Spec::Kind::list) return bad(list);
+  fit.corrections.resize(fit.ranks.size());
+  for (const Spec& item : list.items) {
+    if (const SpecField* field = unknown_key(item, {"ranks", "bytes", "factors"}))
+      return field->value.error("net.file.key", fmt::format("a correction has no {}", quote(field->key)));
+    const Spec *ranks = item.find("ranks"), *bytes = item.find("bytes"), *factors = item.find("factors");
+    if (!ranks || !bytes || !factors || bytes->kind != Spec::Kind::list || factors->kind != Spec::Kind::list ||
+        bytes->items.size() != factors->items.size() || bytes->items.size() > kMostCorrections)
+      return bad(item);
+    CHAKRA_ASSIGN(const int64_t n, ranks->integer());
+    const auto at = std::find(fit.ranks.begin(), fit.ranks.end(), n);
+    if (at == fit.ranks.end()) return bad(*ranks);
+    Correction& c = fit.corrections[static_cast<size_t>(at - fit.ranks.begin())];
+    if (!c.bytes.empty()) return bad(*ranks);
+    for (size_t i = 0; i < bytes->items.size(); ++i) {
+      CHAKRA_ASSIGN(const uint64_t size, read_size(bytes->items[i]));
+      CHAKRA_ASSIGN(const double factor, factors->items[i].number());
+      if ((i > 0 && size <= c.bytes.back()) || !(factor > 0) || factor > 1e6) return bad(bytes->items[i]);
+      c.bytes.push_back(size);
+      c.factors.push_back(factor);
+    }
+  }
+  return {};
+}
+
 Result<CollectiveFit> read_fit(const Spec& spec, size_t dimensions) {
-  if (const SpecField* field = unknown_key(spec, {"operation", "algorithm", "dimension", "ranks", "bytes",
-                                                  "error_percent", "worst_percent", "protocols"}))
+  if (const SpecField* field = unknown_key(spec, {"operation", "algorithm", "dimension", "ranks", "nodes", "bytes",
+                                                  "error_percent", "worst_percent", "protocols", "corrections"}))
     return field->value.error("net.file.key", fmt::format("a collective has no {}", quote(field->key)));
   const Spec *operation = spec.find("operation"), *algorithm = spec.find("algorithm");
   if (!operation || !algorithm) return spec.error("net.file.key", "a collective needs 'operation' and 'algorithm'");
@@ -102,7 +152,10 @@ Result<CollectiveFit> read_fit(const Spec& spec, size_t dimensions) {
       return dimension->error("net.file.value", fmt::format("dimension {} of {}; the first is 0", d, dimensions));
     fit.dimension = static_cast<uint32_t>(d);
   }
-  CHAKRA_TRY(read_ranks(spec, fit));
+  CHAKRA_TRY(read_members(spec, fit));
+  if (fit.across && (spec.find("dimension") || dimensions < 2))
+    return spec.error("net.file.value",
+                      "a collective across 'nodes' has no 'dimension': a node is dimension 0, the nodes dimension 1");
   CHAKRA_TRY(read_range(spec, fit));
   CHAKRA_ASSIGN(fit.error_percent, read_parameter(spec, "error_percent", -1));
   CHAKRA_ASSIGN(fit.worst_percent, read_parameter(spec, "worst_percent", -1));
@@ -114,6 +167,7 @@ Result<CollectiveFit> read_fit(const Spec& spec, size_t dimensions) {
     CHAKRA_ASSIGN(ProtocolFit protocol, read_protocol(item, fit.ranks.size()));
     fit.protocols.push_back(std::move(protocol));
   }
+  if (const Spec* corrections = spec.find("corrections")) CHAKRA_TRY(read_corrections(*corrections, fit));
   return fit;
 }
 

@@ -109,55 +109,86 @@ const ShapeRow* find_shape(std::string_view name);
 
 // ---- fitted collectives ----------------------------------------------------------------------------------------
 
-/// What an algorithm does for n members, in units that a fit can price: a form of NCCL's own model
-/// (time = latency + bytes / rate, per algorithm and protocol), with the bytes that stay on a device beside those that
-/// leave it. S: bytes of the whole buffer of a member, of gathers what it ends with.
+/// Members of a collective: N of each of M nodes. Along one dimension alone: of one node.
+struct Members {
+  double per_node = 2, nodes = 1;
+
+  double count() const { return per_node * nodes; }
+};
+
+/// What an algorithm does, in units that a fit can price: a form of NCCL's own model (time = latency + bytes / rate,
+/// per algorithm and protocol), with the bytes that stay on a device beside those that leave it. S: bytes of the whole
+/// buffer of a member, of gathers what it ends with.
 struct CollectiveForm {
   std::string_view operation;  ///< as in the file: "all_reduce"
   std::string_view algorithm;
-  double (*steps)(double n);  ///< one after the other
-  double (*wire)(double n);   ///< of S, what a member sends
-  double (*local)(double n);  ///< of S, what it copies on its own device beside that
+  double (*steps)(Members);       ///< inside nodes, one after the other
+  double (*wire)(Members);        ///< of S, what a member sends inside its node
+  double (*local)(Members);       ///< of S, what it copies on its own device beside that
+  double (*node_steps)(Members);  ///< between nodes, one after the other
+  double (*rail)(Members);        ///< of S, what a member sends to other nodes on its rail: a network card for each
 };
-extern const std::array<CollectiveForm, 7> kCollectiveForms;
+extern const std::array<CollectiveForm, 8> kCollectiveForms;
 /// Or null.
 const CollectiveForm* find_collective_form(std::string_view operation, std::string_view algorithm);
 
-/// One protocol: time = op + steps * step + wire bytes / wire rate + local bytes / local rate. A rate of 0: such bytes
-/// cost nothing.
+/// One protocol: time = op + steps * step + node steps * node step + max(wire bytes / wire rate, rail bytes / rail
+/// rate)
+/// + local bytes / local rate. A rate of 0: such bytes cost nothing. What leaves a node passes beside what stays in it.
 struct ProtocolFit {
   std::string name;
   double op_ns = 0, step_ns = 0;
   double wire_gib_per_s = 0, local_gib_per_s = 0;
   /// For each of CollectiveFit::ranks, up to which S it is taken; kAnySize: the least time decides. Empty: so for all.
-  std::vector<uint64_t> up_to_bytes;
+  std::vector<uint64_t> up_to_bytes = {};
+  // Across nodes.
+  double node_step_ns = 0, rail_gib_per_s = 0;
+  double peer_gib_per_s = 0;  ///< of an all-to-all: what one peer on another node gets at most; 0: the rail's rate
 
   static constexpr uint64_t kAnySize = UINT64_MAX;
-  double time_ns(const CollectiveForm& form, double members, double bytes) const;
+  double time_ns(const CollectiveForm& form, Members members, double bytes) const;
 };
 
-/// What one operation takes among members that differ in one dimension alone.
+/// What protocols leave of the measured times: measured / predicted at some sizes, ascending. Between two of them the
+/// time is a straight line; outside the factor is that of the nearest one.
+struct Correction {
+  std::vector<uint64_t> bytes;
+  std::vector<double> factors;
+};
+
+/// What one operation takes among members that differ in one dimension alone; or `across` nodes: the nodes' members
+/// differ in dimension 0, the nodes in dimension 1.
 struct CollectiveFit {
   const CollectiveForm* form = nullptr;
   uint32_t dimension = 0;
-  std::vector<int64_t> ranks;                     ///< numbers of members it was fitted to, ascending
+  bool across = false;
+  std::vector<int64_t> ranks;                     ///< numbers of members (of a node) it was fitted to, ascending
+  std::vector<int64_t> nodes;                     ///< likewise of nodes; empty: put together from parts, not measured
   uint64_t from_bytes = 0, to_bytes = 0;          ///< S it was fitted to
   double error_percent = -1, worst_percent = -1;  ///< on measurements that were kept out; -1: not said
   std::vector<ProtocolFit> protocols;             ///< by size: what is for small sizes first
+  std::vector<Correction> corrections = {};       ///< for each of `ranks`, or empty; for these numbers of members alone
 };
 
+/// Who takes part in an operation that is looked up.
+struct FitQuery {
+  uint32_t dimension = 0;  ///< in which members of a node differ; across nodes it has no meaning
+  int64_t per_node = 2, nodes = 1;
+  bool across = false;
+};
 struct FittedTime {
   const CollectiveFit* fit = nullptr;
   const ProtocolFit* protocol = nullptr;
   double ns = 0;
-  bool other_ranks = false;  ///< another number of members than it was fitted to
+  bool other_ranks = false;  ///< another number of members, or of nodes, than it was fitted to
   bool other_bytes = false;  ///< a size outside the fitted ones
 };
-/// What an operation takes, or none where no fit is for it. Of the numbers of members that were fitted, the nearest
-/// one (by ratio) says which protocols there are. Of these, in the file's order, the least time is taken; but where one
-/// has a limit that the size does not exceed, later ones are not asked. O(fits).
+/// What an operation takes, or none where no fit is for it. Of the numbers of members (and nodes) that were fitted, the
+/// nearest one (by ratio) says which protocols there are. Of these, in the file's order, the least time is taken; but
+/// where one has a limit that the size does not exceed, later ones are not asked. For numbers that were fitted the
+/// fit's correction holds. O(fits), and O(log sizes) of a correction.
 std::optional<FittedTime> fitted_time(std::span<const CollectiveFit> fits, std::string_view operation,
-                                      uint32_t dimension, int64_t members, uint64_t bytes);
+                                      const FitQuery& query, uint64_t bytes);
 
 // ---- links and paths -------------------------------------------------------------------------------
 

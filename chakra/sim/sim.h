@@ -103,10 +103,11 @@ struct ActorReport {
 struct FittedCollective {
   std::string algorithm, protocol;
   double error_percent = -1, worst_percent = -1;  ///< on measurements that were kept out; -1: not said
-  // What was measured: numbers of members, and bytes of a whole buffer.
-  std::vector<int64_t> ranks;
+  // What was measured: numbers of members, and bytes of a whole buffer. Across nodes: members of a node, and nodes.
+  std::vector<int64_t> ranks, nodes;
   uint64_t from_bytes = 0, to_bytes = 0;
   bool other_ranks = false, other_bytes = false;  ///< beyond what was measured
+  bool from_parts = false;                        ///< across nodes, where it was not measured for any number of them
 };
 
 /// All collectives of one group, type and size.

@@ -71,10 +71,12 @@ CollectiveReport report_of(const CollectiveKind& kind, const CollectiveTotals& t
                 known->fit->error_percent,
                 known->fit->worst_percent,
                 known->fit->ranks,
+                known->fit->nodes,
                 known->fit->from_bytes,
                 known->fit->to_bytes,
                 known->other_ranks,
-                known->other_bytes};
+                known->other_bytes,
+                known->fit->across && known->fit->nodes.empty()};
   if (totals.time > 0) {
     c.algorithm_bytes_per_s = coll::algorithm_factor(c.type, c.members) * static_cast<double>(c.bytes) *
                               static_cast<double>(totals.count) / (static_cast<double>(totals.time) / kPsPerSecond);
@@ -123,9 +125,9 @@ void look_at_shared_links(Run& run, const Totals& totals) {
 
 /// What the fits that a job used say together.
 struct FitsUsed {
-  int64_t fitted = 0, beyond = 0, other = 0;  ///< collectives
+  int64_t fitted = 0, beyond = 0, parts = 0, other = 0;  ///< collectives
   double error = -1, worst = -1;
-  int64_t least_ranks = INT64_MAX, most_ranks = 0;
+  int64_t least_ranks = INT64_MAX, most_ranks = 0, most_nodes = 1;
   uint64_t from_bytes = UINT64_MAX, to_bytes = 0;
 
   void add(const CollectiveReport& c) {
@@ -134,6 +136,11 @@ struct FitsUsed {
       return;
     }
     fitted += c.count;
+    if (c.fitted->from_parts) {
+      parts += c.count;
+      return;
+    }
+    if (!c.fitted->nodes.empty()) most_nodes = std::max(most_nodes, c.fitted->nodes.back());
     if (c.fitted->other_ranks || c.fitted->other_bytes) beyond += c.count;
     error = std::max(error, c.fitted->error_percent);
     worst = std::max(worst, c.fitted->worst_percent);
@@ -144,8 +151,9 @@ struct FitsUsed {
   }
   std::string range() const {
     return fmt::format(
-        "measured with {} ranks and {}",
+        "measured with {} ranks{} and {}",
         least_ranks == most_ranks ? fmt::format("{}", most_ranks) : fmt::format("{} to {}", least_ranks, most_ranks),
+        most_nodes > 1 ? fmt::format(" of each of up to {} nodes", most_nodes) : "",
         to_bytes == UINT64_MAX ? "any size"
                                : fmt::format("{} to {}", show_bytes(static_cast<double>(from_bytes)),
                                              show_bytes(static_cast<double>(to_bytes))));
@@ -169,10 +177,16 @@ void look_at_fits(Run& run) {
         "the network's measured 'collectives' hold without congestion only: here links and plans say the times");
   FitsUsed used;
   for (const CollectiveReport& c : run.report.collectives) used.add(c);
-  if (used.fitted > 0)
+  if (used.fitted > used.parts)
     note("sim.fitted.error", Severity::note,
-         fmt::format("{} of the collectives take what the network file's fits say, {}; {}", show_count(used.fitted),
-                     used.range(), used.off()));
+         fmt::format("{} of the collectives take what the network file's fits say, {}; {}",
+                     show_count(used.fitted - used.parts), used.range(), used.off()));
+  if (used.parts > 0)
+    note("sim.fitted.parts", Severity::warning,
+         fmt::format("{} of the collectives were not measured across nodes: their times are put together from what was "
+                     "measured inside a node, the rate between nodes and assumed times of a step, and no measurement "
+                     "says how far they are off",
+                     show_count(used.parts)));
   if (used.beyond > 0)
     note("sim.fitted.beyond", Severity::warning,
          fmt::format("{} of the collectives have other sizes or numbers of members than were measured: their times are "
