@@ -107,8 +107,8 @@ class Repetition {
     b_.busy.keep(0);
     if (!ran && ran.error().tag == "replay.rank.died" && !open_.under_way.empty())
       ran.error().text += fmt::format("; rank {} waited in {}", t_.rank, describe(operation(open_.under_way[0])));
+    b_.rendezvous.describe_with([] { return to_answer({Doing::State::has_finished, 0}); });  // this one is gone then
     CHAKRA_TRY(ran);
-    b_.rendezvous.describe_with([] { return to_answer({Doing::State::has_finished, 0}); });
     return std::move(times_);
   }
 
@@ -241,8 +241,7 @@ class Repetition {
     touched_.push_back(q);
   }
 
-  // ---- the other ranks
-  // -----------------------------------------------------------------------------------------------
+  // ---- the other ranks ---------------------------------------------------------------------------------------------
 
   Doing doing() const {
     Doing doing{open_.under_way.empty() || !events_.empty() ? Doing::State::works : Doing::State::waits, t_.rank,
