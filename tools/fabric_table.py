@@ -141,12 +141,12 @@ def write_job(folder, groups, comm_type, sizes):
     listed += [{"pg_name": f"g{i}", "ranks": group, "group_size": len(group)} for i, group in enumerate(groups)]
     for rank in ranks:
         group = next(i for i, members in enumerate(groups) if rank in members)
-        lines = ["metadata rank=%d process_groups=%s" % (rank, json.dumps(listed).replace(" ", ""))]
+        lines = [f"metadata rank={rank} process_groups={json.dumps(listed).replace(chr(32), str())}"]
         node = 0
         for size in sizes:
             own = comm_size(comm_type, size, len(groups[group]))
             for repeat in range(REPEATS):
-                for what in (f"COLL barrier comm_type=BARRIER comm_size=0 pg_name=all",
+                for what in ("COLL barrier comm_type=BARRIER comm_size=0 pg_name=all",
                              f"COLL {size}.{repeat} comm_type={comm_type} comm_size={own} comm_dtype=Float "
                              f"comm_root={groups[group][0]} pg_name=g{group}"):
                     node += 1

@@ -80,7 +80,8 @@ Result<void> prove(const ReplayOptions& o, const trace::TraceSet& job, const mat
 
 /// Parts that are asked for and are nowhere, and options that change nothing.
 Findings without_effect(const ReplayOptions& o, const ReplayedJob& job, const match::GroupTable& groups) {
-  Findings findings = groups_without_effect(groups, job.recorded.ranks);
+  Findings findings;
+  if (!o.groups.empty()) findings = groups_without_effect(groups, job.recorded.ranks);
   bool communicates = false, computes = false;
   for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
     const trace::Trace& t = job.recorded.ranks[r];
