@@ -141,7 +141,8 @@ def write_job(folder, groups, comm_type, sizes):
     listed += [{"pg_name": f"g{i}", "ranks": group, "group_size": len(group)} for i, group in enumerate(groups)]
     for rank in ranks:
         group = next(i for i, members in enumerate(groups) if rank in members)
-        lines = [f"metadata rank={rank} process_groups={json.dumps(listed).replace(chr(32), str())}"]
+        groups_text = json.dumps(listed, separators=(',', ':'))
+        lines = [f"metadata rank={rank} process_groups={groups_text}"]
         node = 0
         for size in sizes:
             own = comm_size(comm_type, size, len(groups[group]))
