@@ -41,20 +41,20 @@ install(TARGETS chakra_all EXPORT chakra-targets)
 install(FILES cmake/chakra.h DESTINATION include/chakra)
 
 # The feeder classes of mlcommons/chakra need libprotobuf, the rest does not.
-chakra_install_room(compat chakra-compat-targets)
+chakra_install_room(feeders chakra-feeders-targets)
 set_target_properties(et_def PROPERTIES OUTPUT_NAME chakra_et_def)
-install(TARGETS et_def EXPORT chakra-compat-targets ARCHIVE DESTINATION lib)
-install(FILES ${CMAKE_BINARY_DIR}/generated/et_def.pb.h DESTINATION include/chakra/compat/include)
+install(TARGETS et_def EXPORT chakra-feeders-targets ARCHIVE DESTINATION lib)
+install(FILES ${CMAKE_BINARY_DIR}/generated/et_def.pb.h DESTINATION include/chakra/feeders/include)
 
 install(EXPORT chakra-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra)
-install(EXPORT chakra-compat-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra)
+install(EXPORT chakra-feeders-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra)
 configure_package_config_file(cmake/chakra-config.cmake.in chakra-config.cmake INSTALL_DESTINATION lib/cmake/chakra)
 write_basic_package_version_file(chakra-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/chakra-config.cmake ${CMAKE_BINARY_DIR}/chakra-config-version.cmake
         DESTINATION lib/cmake/chakra)
 configure_file(cmake/chakra.pc.in chakra.pc @ONLY)
-configure_file(cmake/chakra-compat.pc.in chakra-compat.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/chakra.pc ${CMAKE_BINARY_DIR}/chakra-compat.pc DESTINATION lib/pkgconfig)
+configure_file(cmake/chakra-feeders.pc.in chakra-feeders.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/chakra.pc ${CMAKE_BINARY_DIR}/chakra-feeders.pc DESTINATION lib/pkgconfig)
 
 # ---- the command -------------------------------------------------------------------------------------
 # DT_RPATH, not DT_RUNPATH: it holds for what the libraries in lib/chakra need themselves, too.

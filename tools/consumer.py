@@ -74,7 +74,7 @@ def main():
 
         # pkg-config
         environment = dict(os.environ, PKG_CONFIG_PATH=where("moved", "lib", "pkgconfig"))
-        programs = (("chakra", "feed_trace", ["2"], STREAMED), ("chakra-compat", "peer_feeder", [], PEER), ("chakra-compat", "free_nodes", [], FREE))
+        programs = (("chakra", "feed_trace", ["2"], STREAMED), ("chakra-feeders", "peer_feeder", [], PEER), ("chakra-feeders", "free_nodes", [], FREE))
         for package, program, words, wanted in programs:
             flags = run("pkg-config", "--cflags", "--libs", package, env=environment).split()
             run("g++", "-o", where(program), os.path.join(example, program + ".cpp"), *flags)

@@ -32,8 +32,8 @@ def read(path):
 
 
 # Error tags begin with one of these. They are stable, so they outlive the names of rooms.
-TAG_PREFIXES = ("analyze", "base", "calibrate", "check", "cli", "coll", "compat", "des", "device", "edit", "feed", "foreign", "gen", "io", "job",
-                "json", "link", "match", "net", "pytorch", "recording", "replay", "sim", "table", "trace", "view",
+TAG_PREFIXES = ("analyze", "base", "calibrate", "check", "cli", "coll", "des", "device", "edit", "feed", "feeders", "foreign", "gen", "io", "job",
+                "json", "link", "match", "net", "pytorch", "recording", "replay", "result", "sim", "trace", "view",
                 "whatif")
 
 
@@ -206,7 +206,7 @@ def check_hidden_names(texts):
     """Sources of a room may be compiled together (CHAKRA_UNITY), so names in their anonymous namespaces differ."""
     seen = {}
     for path, text in sorted(texts.items()):
-        if not (found := re.match(r"chakra/(?!compat/)(\w+)/.*(?<!_test)(?<!_fuzz)(?<!_bench)(?<!/main)\.cpp$", path)):
+        if not (found := re.match(r"chakra/(?!feeders/)(\w+)/.*(?<!_test)(?<!_fuzz)(?<!_bench)(?<!/main)\.cpp$", path)):
             continue
         for number, name in hidden_names(text):
             other = seen.setdefault((found[1], name), path)

@@ -10,10 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "chakra/analyze/timing.h"  // IWYU pragma: export
+#include "chakra/analyze/self_replay.h"  // IWYU pragma: export
+#include "chakra/analyze/steps.h"        // IWYU pragma: export
+#include "chakra/analyze/timing.h"       // IWYU pragma: export
 #include "chakra/base/base.h"
 #include "chakra/match/match.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::analyze {
@@ -218,7 +220,7 @@ struct Job {
 /// Errors: those of schedule_of.
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings);
 
-using table::NamedTable;
+using result::NamedTable;
 
 struct AnalysisRow {
   std::string_view name;

@@ -10,7 +10,7 @@
 namespace chakra::analyze {
 namespace {
 
-using table::Table;
+using result::Table;
 using trace::CommType;
 using Kind = Table::Kind;
 

@@ -82,20 +82,23 @@ Random random_trace(uint64_t seed) {
 }
 
 /// A table's rows, by the text in one column.
-std::map<std::string, std::vector<table::Table::Cell>> rows_of(const Job& job, std::string_view analysis, size_t which,
-                                                               size_t column) {
-  std::map<std::string, std::vector<table::Table::Cell>> rows;
+std::map<std::string, std::vector<result::Table::Cell>> rows_of(const Job& job, std::string_view analysis, size_t which,
+                                                                size_t column) {
+  std::map<std::string, std::vector<result::Table::Cell>> rows;
   Findings findings;
   for (const AnalysisRow& row : kAnalyses) {
     if (row.name != analysis) continue;
     auto tables = row.run(job, findings);
     EXPECT_TRUE(tables) << tables.error().text;
     if (!tables) continue;
-    for (auto& cells : (*tables)[which].table.rows) rows[table::show(cells[column], table::Table::Kind::text)] = cells;
+    for (auto& cells : (*tables)[which].table.rows)
+      rows[result::show(cells[column], result::Table::Kind::text)] = cells;
   }
   return rows;
 }
-int64_t number(const std::vector<table::Table::Cell>& cells, size_t column) { return std::get<int64_t>(cells[column]); }
+int64_t number(const std::vector<result::Table::Cell>& cells, size_t column) {
+  return std::get<int64_t>(cells[column]);
+}
 
 TEST(DeviceTables, EqualWhatLookingAtEveryMomentFinds) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {

@@ -9,7 +9,7 @@
 namespace chakra::analyze {
 namespace {
 
-using table::Table;
+using result::Table;
 using trace::kNoNode;
 using trace::NodeId;
 using trace::Trace;

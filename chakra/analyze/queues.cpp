@@ -13,7 +13,7 @@
 namespace chakra::analyze {
 namespace {
 
-using table::Table;
+using result::Table;
 using trace::Trace;
 using Kind = Table::Kind;
 

@@ -12,7 +12,7 @@
 namespace chakra::analyze {
 namespace {
 
-using table::Table;
+using result::Table;
 using trace::NodeId;
 using trace::Trace;
 using Kind = Table::Kind;

@@ -11,7 +11,7 @@
 namespace chakra::analyze {
 namespace {
 
-using table::Table;
+using result::Table;
 using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
@@ -231,7 +231,7 @@ Result<JobTiming> timing_of(const trace::TraceSet& job, const match::GroupTable&
   return out;
 }
 
-std::vector<table::NamedTable> timing_tables(const JobTiming& recorded, std::span<const JobTiming> replayed) {
+std::vector<result::NamedTable> timing_tables(const JobTiming& recorded, std::span<const JobTiming> replayed) {
   CHAKRA_ASSERT(!replayed.empty());
   return {{"operations", operations_timing(recorded, replayed)},
           {"ranks", ranks_timing(recorded, replayed)},

@@ -10,7 +10,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/match/match.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::analyze {
@@ -44,7 +44,7 @@ double mean_shift_ps(std::span<const Picoseconds> a, std::span<const Picoseconds
 /// `operations`, `ranks` and `kinds`; `replayed` are repetitions, at least one. A figure of the replay is the median
 /// over repetitions of the repetition's own; `noise` is half the range of these medians over their middle, for two
 /// repetitions or more. Bandwidth is bus bandwidth with the factors of nccl-tests and PARAM, from p50.
-std::vector<table::NamedTable> timing_tables(const JobTiming& recorded, std::span<const JobTiming> replayed);
+std::vector<result::NamedTable> timing_tables(const JobTiming& recorded, std::span<const JobTiming> replayed);
 
 /// The kind of node whose sum of times differs most, in a sentence.
 std::string largest_difference(const JobTiming& recorded, std::span<const JobTiming> replayed);

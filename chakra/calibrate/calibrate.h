@@ -10,7 +10,7 @@
 #include "chakra/base/base.h"
 #include "chakra/device/device.h"
 #include "chakra/net/net.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::calibrate {
@@ -45,10 +45,10 @@ struct FittedDevice {
 Result<FittedDevice> fit_device(const DeviceOptions& options);
 
 /// A row for each kernel: shapes, constants, range, errors.
-table::Table kernel_table(const FittedDevice& fitted);
+result::Table kernel_table(const FittedDevice& fitted);
 
 /// The same for programs, with numbers: shares where the table has percents, null where a kernel is not judged.
-table::Json to_json(const FittedDevice& fitted);
+result::Json to_json(const FittedDevice& fitted);
 
 /// The device file, in the form of docs/reference/formats/device.md.
 std::string to_device_file(const device::Device& device);
@@ -108,9 +108,9 @@ FitError judge(const std::vector<net::CollectiveFit>& fits, const std::vector<Co
 struct FittedNetwork {
   std::vector<FittedOperation> operations;
   std::string text;  ///< the network file
-  table::Report report;
-  table::Table table;  ///< the parameters
-  FitError held_out;   ///< of all operations
+  result::Report report;
+  result::Table table;  ///< the parameters
+  FitError held_out;    ///< of all operations
   /// Across nodes: what was measured with more ranks a node, predicted from the fewest and from one node.
   FitError scale;
   Findings findings;

@@ -11,7 +11,7 @@ namespace chakra::calibrate {
 namespace {
 
 using device::KernelTable;
-using table::Table;
+using result::Table;
 
 constexpr double kUndetermined = 0.5;  ///< a standard error, as a share of the constant
 
@@ -153,8 +153,8 @@ Table kernel_table(const FittedDevice& fitted) {
   return table;
 }
 
-table::Json to_json(const FittedDevice& fitted) {
-  using table::Json;
+result::Json to_json(const FittedDevice& fitted) {
+  using result::Json;
   Json kernels = Json::array();
   for (size_t i = 0; i < fitted.device.kernels.size(); ++i) {
     const KernelTable& k = fitted.device.kernels[i];
@@ -182,12 +182,13 @@ table::Json to_json(const FittedDevice& fitted) {
                                     {"roofline", k.error->roofline}});
     kernels.push_back(std::move(row));
   }
-  return Json::object(
-      {{"device", fitted.device.name}, {"kernels", std::move(kernels)}, {"findings", table::to_json(fitted.findings)}});
+  return Json::object({{"device", fitted.device.name},
+                       {"kernels", std::move(kernels)},
+                       {"findings", result::to_json(fitted.findings)}});
 }
 
 std::string to_device_file(const device::Device& device) {
-  const auto quoted = [](std::string_view text) { return table::Json(text).text(); };
+  const auto quoted = [](std::string_view text) { return result::Json(text).text(); };
   std::string peaks, names, kernels;
   for (size_t i = 0; i < device::kPeakTypes.size(); ++i)
     if (device.ops_per_s[i] > 0)

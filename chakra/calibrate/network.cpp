@@ -11,7 +11,7 @@
 namespace chakra::calibrate {
 namespace {
 
-using table::Table;
+using result::Table;
 
 constexpr double kFarSize = 0.405;  ///< ln 1.5
 
@@ -181,15 +181,15 @@ std::string across_text(const FittedNetwork& fitted) {
                     fmt::join(parts, ", "), rail * 1.073741824, kNodeStepNs * 1e-3);
 }
 
-table::Report report_of(const FittedNetwork& fitted, size_t samples) {
-  table::Report report;
+result::Report report_of(const FittedNetwork& fitted, size_t samples) {
+  result::Report report;
   report.parts.push_back(fmt::format("{} measured times (medians of equal rows)\n", samples));
   report.parts.push_back(fmt::format(
       "Error on sizes that were kept out, each eighth predicted from the others: {} over {} points, worst {}\n",
       show_percent(fitted.held_out.mean), fitted.held_out.points, show_percent(fitted.held_out.worst)));
-  report.parts.push_back(table::Report::Rows{error_table(fitted), 0});
+  report.parts.push_back(result::Report::Rows{error_table(fitted), 0});
   report.parts.push_back(std::string("\nParameters, and how far they may be off (one standard error)\n"));
-  report.parts.push_back(table::Report::Rows{fitted.table, 0});
+  report.parts.push_back(result::Report::Rows{fitted.table, 0});
   if (std::any_of(fitted.operations.begin(), fitted.operations.end(), [](const auto& o) { return o.fit.across; }))
     report.parts.push_back(across_text(fitted));
   if (fitted.scale.points > 0)

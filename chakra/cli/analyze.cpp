@@ -44,7 +44,7 @@ Result<void> run_analyze(const AnalyzeOptions& o) {
                                   .imbalances = !o.svg.empty()}));
   std::vector<std::string> outputs{o.svg};
   if (!o.csv.empty())
-    for (const table::NamedTable& t : job.tables) outputs.push_back(fmt::format("{}.{}.csv", o.csv, t.name));
+    for (const result::NamedTable& t : job.tables) outputs.push_back(fmt::format("{}.{}.csv", o.csv, t.name));
   CHAKRA_TRY(keep_apart(files, outputs, o.json));
   const Json json = json_if_asked(o.json, [&] { return to_json(job); });
   CHAKRA_TRY(write_files(o, job, json));

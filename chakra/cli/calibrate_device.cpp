@@ -37,13 +37,13 @@ Result<void> run_calibrate_device(const CalibrateDeviceOptions& o) {
   }
   CHAKRA_ASSIGN(const calibrate::FittedDevice fitted, calibrate::fit_device(call));
   CHAKRA_TRY(write_file(o.output, calibrate::to_device_file(fitted.device)));
-  const table::Table kernels = calibrate::kernel_table(fitted);
+  const result::Table kernels = calibrate::kernel_table(fitted);
   if (!o.json.empty()) CHAKRA_TRY(write_json(calibrate::to_json(fitted), o.json));
   if (o.json == "-") return {};
-  table::Report report;
+  result::Report report;
   report.parts.emplace_back(fmt::format("{}: {}\n", o.output, fitted.device.name));
-  report.parts.emplace_back(table::first_rows(kernels, kernels.rows.size(), "kernels"));
-  report.parts.emplace_back(table::Report::Found{fitted.findings, false});
+  report.parts.emplace_back(result::first_rows(kernels, kernels.rows.size(), "kernels"));
+  report.parts.emplace_back(result::Report::Found{fitted.findings, false});
   print(to_text(report));
   return {};
 }

@@ -27,8 +27,8 @@ Json to_json(const calibrate::FittedNetwork& fitted) {
                           {"from_bytes", o.fit.from_bytes},
                           {"to_bytes", o.fit.to_bytes},
                           {"held_out", error_json(o.held_out)}});
-  json["parameters"] = table::to_json(fitted.table);
-  json["findings"] = table::to_json(fitted.findings);
+  json["parameters"] = result::to_json(fitted.table);
+  json["findings"] = result::to_json(fitted.findings);
   return json;
 }
 

@@ -107,9 +107,9 @@ Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::stri
   return std::optional(std::move(file));
 }
 
-Result<void> prepare_csv(const std::vector<table::NamedTable>& tables, const std::string& prefix,
+Result<void> prepare_csv(const std::vector<result::NamedTable>& tables, const std::string& prefix,
                          std::vector<AtomicFile>& files) {
-  for (const table::NamedTable& t : tables) {
+  for (const result::NamedTable& t : tables) {
     CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(fmt::format("{}.{}.csv", prefix, t.name)));
     CHAKRA_TRY(file.write(view::to_csv(t.table)));
     files.push_back(std::move(file));

@@ -12,16 +12,16 @@
 #include "chakra/cli/options.h"
 #include "chakra/job/job.h"
 #include "chakra/match/match.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 #include "chakra/view/view.h"
 
 namespace chakra::cli {
 
 using job::job_files;
 using job::keep_apart;
-using table::Json;
-using table::json_ns;
-using table::to_json;
+using result::Json;
+using result::json_ns;
+using result::to_json;
 using view::to_text;
 
 struct CommandRow {
@@ -74,7 +74,7 @@ Json json_if_asked(const std::string& path, const Make& make) {
 /// JSON that is to appear together with other files: in a file that the caller commits. None for "-" and "".
 Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path);
 /// A file PREFIX.<name>.csv for each table, among `files` that the caller commits. Errors: base.file.*.
-Result<void> prepare_csv(const std::vector<table::NamedTable>& tables, const std::string& prefix,
+Result<void> prepare_csv(const std::vector<result::NamedTable>& tables, const std::string& prefix,
                          std::vector<AtomicFile>& files);
 // Options of several subcommands.
 Option max_unpacked_option();

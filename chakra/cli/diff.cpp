@@ -24,7 +24,7 @@ Result<int> run_timing(const DiffOptions& o) {
   CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
   if (json_file) files.push_back(std::move(*json_file));
   for (AtomicFile& file : files) CHAKRA_TRY(file.commit());
-  table::Report report;
+  result::Report report;
   report.parts.emplace_back(fmt::format("recorded: {}\nreplayed: {}\n", o.call.a, o.call.b));
   add_parts(compared, report);
   print(o.json == "-" ? to_text(json) : view::to_text(report));

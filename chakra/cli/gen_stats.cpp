@@ -76,9 +76,9 @@ std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, doub
 
 RankTables::RankTables() {
   for (const char* name : {"rank", "group", "type", "count", "buffers", "sent with a ring"})
-    communication_.columns.push_back({name, table::Table::Kind::text});
+    communication_.columns.push_back({name, result::Table::Kind::text});
   for (const char* name : {"rank", "tier", "kind", "count", "bytes"})
-    storage_.columns.push_back({name, table::Table::Kind::text});
+    storage_.columns.push_back({name, result::Table::Kind::text});
 }
 
 void RankTables::add(const std::string& ranks, const std::vector<gen::Communication>& communication,

@@ -27,7 +27,7 @@ class RankTables {
   std::string text() const;  ///< each table after an empty line; those without rows are left out
 
  private:
-  table::Table communication_, storage_;
+  result::Table communication_, storage_;
 };
 /// Of the classes of StepStats or ServeStats.
 template <class Classes>

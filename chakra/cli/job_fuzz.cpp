@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "chakra/analyze/analyze.h"
 #include "chakra/astra/astra.h"
 #include "chakra/check/check.h"
 #include "chakra/io/io.h"
@@ -55,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   input.fabric = *net::parse_fabric(
       *parse_spec("topology: [Ring]\nnpus_count: [8]\nbandwidth: [50]\nlatency: [500]\n", "net.yml"));
   input.timeline = true;
-  (void)sim::self_replay(*read);
+  (void)analyze::self_replay(*read);
   input.job.ranks.push_back(std::move(*read));
   (void)check::check(input.job);
   Findings findings;

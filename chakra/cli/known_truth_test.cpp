@@ -96,7 +96,7 @@ TEST_P(KnownTruth, ReplayAndHalvedReplayEqualIt) {
         Truth truth;
         const trace::Trace t = record_and_link(program, seed, options, with_host, truth);
         ASSERT_GT(t.size(), 0u);
-        auto replay = sim::self_replay(t);
+        auto replay = analyze::self_replay(t);
         ASSERT_TRUE(replay) << replay.error().message();
         EXPECT_NEAR(off(replay->replayed_ps, truth.full_ns), 0, kTolerance);
         EXPECT_NEAR(off(replay->half_device_ps, truth.half_ns), 0, kTolerance);
@@ -115,7 +115,7 @@ TEST_P(KnownTruth, AGraphWithoutLaunchAndSyncEdgesIsFoundOut) {
   if (!program.edges_matter) return;
   Truth truth;
   const trace::Trace t = record_and_link(program, 1, {}, true, truth);
-  auto replay = sim::self_replay(without(t, trace::EdgeKind::launch, trace::EdgeKind::sync));
+  auto replay = analyze::self_replay(without(t, trace::EdgeKind::launch, trace::EdgeKind::sync));
   ASSERT_TRUE(replay);
   EXPECT_GT(std::max({std::abs(off(replay->replayed_ps, truth.full_ns)),
                       std::abs(off(replay->half_device_ps, truth.half_ns)), std::abs(replay->worst_error)}),

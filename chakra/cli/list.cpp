@@ -9,7 +9,7 @@
 namespace chakra::cli {
 namespace {
 
-using table::Table;
+using result::Table;
 
 /// What only the command has.
 constexpr std::array<job::KindRow, 4> kOwnKinds{{

@@ -62,9 +62,9 @@ Result<void> write_flows(const ReplayOptions& o) {
   files.insert(files.end(), {o.call.groups, o.flows.network, o.flows.collectives});
   CHAKRA_TRY(keep_apart(files, {o.flows_file}));
   CHAKRA_ASSIGN(const replay::FlowSchedule schedule, job::job_flows(o.call, o.flows));
-  const table::Table table = replay::table_of(schedule);
+  const result::Table table = replay::table_of(schedule);
   const bool as_json = o.flows_file.ends_with(".json");
-  CHAKRA_TRY(write_file(o.flows_file, as_json ? to_text(table::to_json(table)) : view::to_csv(table)));
+  CHAKRA_TRY(write_file(o.flows_file, as_json ? to_text(result::to_json(table)) : view::to_csv(table)));
   uint64_t bytes = 0;
   for (const replay::Flow& flow : schedule.flows) bytes = add_bytes(bytes, flow.bytes);
   print(fmt::format(

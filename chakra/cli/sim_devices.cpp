@@ -7,7 +7,7 @@
 
 namespace chakra::cli {
 
-using table::Table;
+using result::Table;
 
 Table list_devices() {
   Table table{"", {{"device", Table::Kind::text}}, {}};

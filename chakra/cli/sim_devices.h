@@ -1,13 +1,13 @@
 // The tables of devices and of their kernels.
 #pragma once
 
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 
 namespace chakra::cli {
 
 /// The rows of 'chakra list devices'.
-table::Table list_devices();
+result::Table list_devices();
 /// The rows of 'chakra list kernels'.
-table::Table list_kernels();
+result::Table list_kernels();
 
 }  // namespace chakra::cli

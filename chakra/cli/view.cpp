@@ -46,7 +46,7 @@ Result<void> run_view(ViewOptions o) {
   }
   const auto only = std::find(view::kOnlyNames.begin(), view::kOnlyNames.end(), o.only);
   o.call.graph.only = static_cast<view::Only>(only - view::kOnlyNames.begin());
-  CHAKRA_ASSIGN(const table::Report report, job::view_job(o.call));
+  CHAKRA_ASSIGN(const result::Report report, job::view_job(o.call));
   print(view::to_text(report));
   return {};
 }

@@ -11,7 +11,7 @@
 namespace chakra::job {
 namespace {
 
-using table::Table;
+using result::Table;
 
 constexpr size_t kTableRowsShown = 12;
 constexpr size_t kRowsDrawn = 100;
@@ -53,22 +53,22 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
   return analyzed;
 }
 
-table::Report report_of(const AnalyzedJob& job) {
-  table::Report report;
+result::Report report_of(const AnalyzedJob& job) {
+  result::Report report;
   report.parts.emplace_back(fmt::format("{}: {} rank{}\n", job.path, job.ranks, job.ranks == 1 ? "" : "s"));
-  for (const table::NamedTable& t : job.tables)
+  for (const result::NamedTable& t : job.tables)
     if (!t.table.rows.empty() && !t.detail)
-      report.parts.emplace_back(table::first_rows(t.table, kTableRowsShown, "rows"));
+      report.parts.emplace_back(result::first_rows(t.table, kTableRowsShown, "rows"));
   if (job.findings.empty()) return report;
   report.parts.emplace_back("\n");
-  report.parts.emplace_back(table::Report::Found{job.findings, false});
+  report.parts.emplace_back(result::Report::Found{job.findings, false});
   return report;
 }
 
-table::Json to_json(const AnalyzedJob& job) {
-  table::Json json{{"path", job.path}, {"ranks", job.ranks}};
-  for (const table::NamedTable& t : job.tables) json[t.name] = table::to_json(t.table);
-  json["findings"] = table::to_json(job.findings);
+result::Json to_json(const AnalyzedJob& job) {
+  result::Json json{{"path", job.path}, {"ranks", job.ranks}};
+  for (const result::NamedTable& t : job.tables) json[t.name] = result::to_json(t.table);
+  json["findings"] = result::to_json(job.findings);
   return json;
 }
 

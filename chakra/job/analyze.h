@@ -6,7 +6,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/base.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -22,7 +22,7 @@ struct AnalyzeOptions {
 struct AnalyzedJob {
   std::string path;  ///< the job, as it was asked for
   size_t ranks = 0;
-  std::vector<table::NamedTable> tables;
+  std::vector<result::NamedTable> tables;
   std::vector<analyze::Imbalance> imbalances;
   Findings findings;
 };
@@ -31,11 +31,11 @@ struct AnalyzedJob {
 Result<AnalyzedJob> analyze_job(const AnalyzeOptions& options);
 
 /// What people read: the first rows of each table that is for people, and the findings.
-table::Report report_of(const AnalyzedJob& job);
+result::Report report_of(const AnalyzedJob& job);
 /// Each table under its name; docs/reference/analysing.md has the keys. Cost: O(cells).
-table::Json to_json(const AnalyzedJob& job);
+result::Json to_json(const AnalyzedJob& job);
 /// The most unbalanced group and type, for view::to_heat_map(): a row for each collective, a column for each rank.
 /// Where nothing is unbalanced it has no rows, and its title says so.
-table::Table picture_of(const std::vector<analyze::Imbalance>& imbalances);
+result::Table picture_of(const std::vector<analyze::Imbalance>& imbalances);
 
 }  // namespace chakra::job

@@ -35,24 +35,24 @@ Result<CheckedJob> check_job(const CheckOptions& o) {
   return checked;
 }
 
-table::Report report_of(const CheckedJob& job) {
+result::Report report_of(const CheckedJob& job) {
   const size_t found = job.findings.size();
-  table::Report report;
+  result::Report report;
   report.parts.emplace_back(fmt::format(
       "{}: {} rank{}, {} nodes: {}\n", job.path, job.ranks, job.ranks == 1 ? "" : "s", show_count(job.nodes),
       found == 0 ? "nothing found" : fmt::format("{} finding{}", found, found == 1 ? "" : "s")));
-  report.parts.emplace_back(table::Report::Found{job.findings});
+  report.parts.emplace_back(result::Report::Found{job.findings});
   return report;
 }
 
-table::Json to_json(std::span<const CheckedJob> jobs) {
-  table::Json list = table::Json::array();
+result::Json to_json(std::span<const CheckedJob> jobs) {
+  result::Json list = result::Json::array();
   Findings all;
   for (const CheckedJob& job : jobs) {
     list.push_back({{"path", job.path}, {"ranks", job.ranks}, {"nodes", job.nodes}});
     all.insert(all.end(), job.findings.begin(), job.findings.end());
   }
-  return {{"ok", !check::any_error(all)}, {"jobs", std::move(list)}, {"findings", table::to_json(all)}};
+  return {{"ok", !check::any_error(all)}, {"jobs", std::move(list)}, {"findings", result::to_json(all)}};
 }
 
 }  // namespace chakra::job

@@ -6,7 +6,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/check/check.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -29,8 +29,8 @@ struct CheckedJob {
 Result<CheckedJob> check_job(const CheckOptions& options);
 
 /// What people read: a line of how much was looked at, and the findings.
-table::Report report_of(const CheckedJob& job);
+result::Report report_of(const CheckedJob& job);
 /// `ok` (no error in any of the jobs), `jobs[]`, and the findings of all. Cost: O(findings).
-table::Json to_json(std::span<const CheckedJob> jobs);
+result::Json to_json(std::span<const CheckedJob> jobs);
 
 }  // namespace chakra::job

@@ -10,10 +10,10 @@ namespace chakra::job {
 
 RunChange RunChange::of(const trace::TraceSet& job) {
   RunChange out;
-  const bool measured = sim::JobReplay::possible(job);
+  const bool measured = JobReplay::possible(job);
   for (const trace::Trace& t : job.ranks) {
     out.ranks.push_back({t.rank, {}, {}});
-    if (measured) out.steps.push_back(sim::find_steps(t));
+    if (measured) out.steps.push_back(analyze::find_steps(t));
     if (measured) out.ranks.back().steps.resize(out.steps.back().names.size());
   }
   return out;
@@ -60,7 +60,7 @@ void RunChange::take(const sim::SimReport& report, Picoseconds Change::*when) {
     ranks[i].finish.*when = r.finish_ps;
     if (steps.empty() || r.actor >= report.times.size()) continue;
     const sim::NodeTimes& times = report.times[r.actor];
-    const std::vector<sim::StepSpan> spans = sim::step_spans(
+    const std::vector<analyze::StepSpan> spans = analyze::step_spans(
         steps[i], [&](trace::NodeId n) { return times.start[n]; }, [&](trace::NodeId n) { return times.end[n]; });
     for (size_t s = 0; s < spans.size(); ++s) ranks[i].steps[s].*when = spans[s].length();
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "chakra/analyze/analyze.h"
 #include "chakra/base/base.h"
 #include "chakra/sim/sim.h"
 
@@ -23,9 +24,9 @@ struct RunChange {
   };
   Change job;
   std::vector<Rank> ranks;
-  std::vector<sim::Steps> steps;  ///< parallel to ranks; empty where nothing was measured
+  std::vector<analyze::Steps> steps;  ///< parallel to ranks; empty where nothing was measured
 
-  /// The ranks of a job, and their steps where the job was measured. Cost: that of sim::find_steps.
+  /// The ranks of a job, and their steps where the job was measured. Cost: that of analyze::find_steps.
   static RunChange of(const trace::TraceSet& job);
   bool has_steps() const { return !steps.empty(); }
   /// A run of these ranks; of steps only where it has node times.

@@ -9,9 +9,9 @@
 namespace chakra::job {
 namespace {
 
-using table::Json;
-using table::Report;
-using table::Table;
+using result::Json;
+using result::Report;
+using result::Table;
 
 constexpr size_t kChangesShown = 24;
 
@@ -81,7 +81,7 @@ Table change_table(const RunChange& study) {
   return table;
 }
 
-table::Json to_json(const RunChange& study) {
+result::Json to_json(const RunChange& study) {
   Json ranks = Json::array();
   for (size_t i = 0; i < study.ranks.size(); ++i) {
     Json steps = Json::array();
@@ -96,7 +96,7 @@ table::Json to_json(const RunChange& study) {
   return json;
 }
 
-table::Json to_json(const DelayStudy& study) {
+result::Json to_json(const DelayStudy& study) {
   Json rules = Json::array();
   for (size_t r = 0; r < study.rules.size(); ++r)
     rules.push_back({{"rank", study.rules[r].rank ? Json(*study.rules[r].rank) : Json(nullptr)},
@@ -112,8 +112,8 @@ void add_parts(const DelayStudy& study, Report& report) {
   report.parts.emplace_back(fmt::format("\n  delayed: the job takes {} instead of {}, {}\n",
                                         show_time(study.job.after_ps), show_time(study.job.before_ps),
                                         signed_text(study.job.change(), study.job.before_ps)));
-  report.parts.emplace_back(table::first_rows(rule_table(study), kChangesShown, "rules"));
-  report.parts.emplace_back(table::first_rows(change_table(study), kChangesShown, "rows"));
+  report.parts.emplace_back(result::first_rows(rule_table(study), kChangesShown, "rules"));
+  report.parts.emplace_back(result::first_rows(change_table(study), kChangesShown, "rows"));
 }
 
 }  // namespace chakra::job

@@ -9,8 +9,8 @@
 
 namespace chakra::job {
 
-using table::Json;
-using table::Table;
+using result::Json;
+using result::Table;
 
 Table device_table(const sim::SimReport& report) {
   Table table{"",

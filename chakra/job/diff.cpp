@@ -10,9 +10,9 @@
 namespace chakra::job {
 
 using analyze::DiffRow;
-using table::Json;
-using table::json_ns;
-using table::Table;
+using result::Json;
+using result::json_ns;
+using result::Table;
 using Kind = Table::Kind;
 
 Result<JobsDiff> diff_jobs(const DiffOptions& o) {
@@ -100,7 +100,7 @@ std::string to_text(const JobsDiff& d) {
       show_count(all.edges_removed));
   const Table rows = d.rows(false);
   text += rows.rows.empty() ? "  no kind of node differs\n"
-                            : view::to_text(table::Report{{table::first_rows(rows, kDifferencesShown, "rows")}});
+                            : view::to_text(result::Report{{result::first_rows(rows, kDifferencesShown, "rows")}});
   if (d.threshold) {
     text += d.exceeding.empty() ? fmt::format("\nnothing differs by more than {:g} %\n", *d.threshold)
                                 : fmt::format("\nmore than {:g} %:\n", *d.threshold);
@@ -129,8 +129,8 @@ Json to_json(const JobsDiff& d) {
       {"edges", {{"a", all.edges_a}, {"b", all.edges_b}, {"added", all.edges_added}, {"removed", all.edges_removed}}},
       {"threshold_percent", d.threshold ? Json(*d.threshold) : Json(nullptr)},
       {"exceeding", d.exceeding},
-      {"rows", table::to_json(d.rows(true))},
-      {"findings", table::to_json(d.findings)}};
+      {"rows", result::to_json(d.rows(true))},
+      {"findings", result::to_json(d.findings)}};
 }
 
 }  // namespace chakra::job

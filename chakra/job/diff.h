@@ -7,7 +7,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/base.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -26,13 +26,13 @@ struct JobsDiff {
   Findings findings;
 
   /// A row for each operator, kernel and type of communication; else only those that differ, without means and bytes.
-  table::Table rows(bool all) const;
+  result::Table rows(bool all) const;
 };
 
 /// Errors: those of reading and analyze::diff. Cost: both jobs are in memory.
 Result<JobsDiff> diff_jobs(const DiffOptions& options);
 /// A summary, the rows that differ most, and what exceeds the threshold.
 std::string to_text(const JobsDiff& diff);
-table::Json to_json(const JobsDiff& diff);
+result::Json to_json(const JobsDiff& diff);
 
 }  // namespace chakra::job

@@ -15,7 +15,7 @@ namespace chakra::job {
 namespace {
 
 namespace fs = std::filesystem;
-using table::Json;
+using result::Json;
 
 constexpr size_t kListed = 40;  ///< files without a problem that are listed
 
@@ -301,7 +301,7 @@ Json to_json(const ExaminedFiles& folder) {
                      {"nodes", file.nodes < 0 ? Json(nullptr) : Json(file.nodes)},
                      {"error", file.wrong ? Json(file.wrong->tag) : Json(nullptr)}});
   return {
-      {"path", folder.path}, {"files", files}, {"findings", table::to_json(folder.findings)}, {"next", folder.next}};
+      {"path", folder.path}, {"files", files}, {"findings", result::to_json(folder.findings)}, {"next", folder.next}};
 }
 
 }  // namespace chakra::job

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -42,6 +42,6 @@ struct ExaminedFiles {
 /// base.file.open. Cost: traces are read to their ends, recordings are unpacked.
 Result<ExaminedFiles> examine_files(const std::string& path);
 std::string to_text(const ExaminedFiles& files);
-table::Json to_json(const ExaminedFiles& files);
+result::Json to_json(const ExaminedFiles& files);
 
 }  // namespace chakra::job

@@ -181,12 +181,12 @@ TEST(Installation, IsCheckedByRows) {
 
 TEST(Kinds, AreTablesOfTextsByName) {
   for (size_t i = 0; i < kKinds.size(); ++i) {
-    const table::Table table = kKinds[i].table();
+    const result::Table table = kKinds[i].table();
     EXPECT_TRUE(i == 0 || kKinds[i - 1].name < kKinds[i].name);
     ASSERT_FALSE(table.rows.empty()) << kKinds[i].name;
     for (const auto& row : table.rows) {
       ASSERT_EQ(row.size(), table.columns.size());
-      for (const table::Table::Cell& cell : row) EXPECT_TRUE(std::holds_alternative<std::string>(cell));
+      for (const result::Table::Cell& cell : row) EXPECT_TRUE(std::holds_alternative<std::string>(cell));
     }
   }
 }

@@ -64,8 +64,8 @@ std::string to_text(const GeneratedJob& job, const std::string& shape) {
                      show_count(static_cast<int64_t>(job.most_nodes)));
 }
 
-table::Json to_json(const GeneratedJob& job) {
-  table::Json json;
+result::Json to_json(const GeneratedJob& job) {
+  result::Json json;
   if (!job.folder.empty()) json["folder"] = job.folder;
   json["classes"] = job.classes;
   json["nodes_per_rank"] = {{"least", job.least_nodes}, {"most", job.most_nodes}};

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "chakra/base/base.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::job {
@@ -29,6 +29,6 @@ struct GeneratedJob {
 Result<GeneratedJob> generate_job(const trace::ClassJob& job, const GenerateOptions& options);
 /// Its first words: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
 std::string to_text(const GeneratedJob& job, const std::string& shape);
-table::Json to_json(const GeneratedJob& job);
+result::Json to_json(const GeneratedJob& job);
 
 }  // namespace chakra::job

@@ -112,12 +112,12 @@ std::string to_text(const ImportedJob& job) {
          view::to_text(job.findings);
 }
 
-table::Json to_json(const ImportedJob& job) {
+result::Json to_json(const ImportedJob& job) {
   return {{"file", job.input},
           {"ranks", job.ranks},
           {"nodes", job.nodes},
           {"outputs", job.outputs},
-          {"findings", table::to_json(job.findings)}};
+          {"findings", result::to_json(job.findings)}};
 }
 
 }  // namespace chakra::job

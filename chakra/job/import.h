@@ -7,7 +7,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/foreign/foreign.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -43,6 +43,6 @@ struct ImportedJob {
 /// foreign::read and io::write_et. Cost: that of foreign::read; the job is in memory.
 Result<ImportedJob> import_job(const ImportOptions& options);
 std::string to_text(const ImportedJob& job);
-table::Json to_json(const ImportedJob& job);
+result::Json to_json(const ImportedJob& job);
 
 }  // namespace chakra::job

@@ -14,7 +14,7 @@ namespace chakra::job {
 namespace {
 
 namespace fs = std::filesystem;
-using table::Json;
+using result::Json;
 using Status = Checked::Status;
 
 constexpr uint64_t kLittleRoom = 1ULL << 30;  ///< bytes of disk or memory below which things are tight

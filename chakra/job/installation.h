@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -45,6 +45,6 @@ struct CheckedInstallation {
 /// All rows, in their order. They look at the environment (PATH, TMPDIR) and the machine; none of them fails.
 CheckedInstallation check_installation(const Installation& installation);
 std::string to_text(const CheckedInstallation& checked);
-table::Json to_json(const CheckedInstallation& checked);
+result::Json to_json(const CheckedInstallation& checked);
 
 }  // namespace chakra::job

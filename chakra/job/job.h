@@ -12,6 +12,7 @@
 #include "chakra/job/generate.h"      // IWYU pragma: export
 #include "chakra/job/import.h"        // IWYU pragma: export
 #include "chakra/job/installation.h"  // IWYU pragma: export
+#include "chakra/job/job_replay.h"    // IWYU pragma: export
 #include "chakra/job/kinds.h"         // IWYU pragma: export
 #include "chakra/job/link.h"          // IWYU pragma: export
 #include "chakra/job/max_error.h"     // IWYU pragma: export

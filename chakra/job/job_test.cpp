@@ -96,7 +96,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
   EXPECT_TRUE(view::to_text(astra_report_of(*simulated)).starts_with("sys[0] finished, "));
   EXPECT_TRUE(contains(to_json(*simulated).text(), "\"mode\": \"native\""));
   std::vector<std::string> names;
-  for (const table::NamedTable& t : tables_of(*simulated)) {
+  for (const result::NamedTable& t : tables_of(*simulated)) {
     names.push_back(t.name);
     EXPECT_FALSE(t.table.rows.empty()) << t.name;
   }

@@ -22,7 +22,7 @@ namespace chakra::job {
 
 namespace {
 
-using table::Table;
+using result::Table;
 
 /// Without rows, all columns texts.
 Table columns(std::initializer_list<const char*> names) {

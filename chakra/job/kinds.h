@@ -5,21 +5,21 @@
 #include <string_view>
 
 #include "chakra/base/base.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 
 namespace chakra::job {
 
 struct KindRow {
   std::string_view name;
   std::string_view description;
-  table::Table (*table)();  ///< all cells are texts
+  result::Table (*table)();  ///< all cells are texts
 };
 extern const std::span<const KindRow> kKinds;  ///< by name, ascending
 
 /// A table of rows that have a name and a description.
 template <class Rows>
-table::Table list_rows(const char* first, const Rows& rows) {
-  using table::Table;
+result::Table list_rows(const char* first, const Rows& rows) {
+  using result::Table;
   Table table{"", {{first, Table::Kind::text}, {"what it is", Table::Kind::text}}, {}};
   for (const auto& row : rows) table.rows.push_back({std::string(row.name), std::string(row.description)});
   return table;

@@ -111,7 +111,7 @@ class LinkJob {
       rank.explanation = view::explain(linked.trace, static_cast<trace::NodeId>(found));
     }
     if (o_.of_folders()) traces_[i].communication = analyze::communication_of(linked.trace);
-    if (auto replay = sim::self_replay(linked.trace)) {
+    if (auto replay = analyze::self_replay(linked.trace)) {
       rank.replay = std::move(*replay);
       rank.replayed = true;
       Findings& findings = rank.report.findings;

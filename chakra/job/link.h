@@ -7,11 +7,12 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/base.h"
+#include "chakra/job/job_replay.h"
 #include "chakra/job/max_error.h"
 #include "chakra/link/link.h"
 #include "chakra/recording/recording.h"
+#include "chakra/result/result.h"
 #include "chakra/sim/sim.h"
-#include "chakra/table/table.h"
 
 namespace chakra::job {
 
@@ -32,7 +33,7 @@ struct LinkedRank {
   recording::RankInput input;
   std::string output;
   link::LinkingReport report;
-  sim::SelfReplay replay;
+  analyze::SelfReplay replay;
   bool replayed = false;
   int64_t rank = 0;
   int64_t nodes = 0;
@@ -43,7 +44,7 @@ struct LinkedJob {
   std::vector<LinkedRank> ranks;
   analyze::JobTimes times;  ///< of several ranks: clocks, stragglers, waiting and transfer
   Findings mismatches;      ///< of the communication of several ranks
-  std::optional<sim::JobReplay> replay;
+  std::optional<JobReplay> replay;
   std::vector<Replayed> replays;
   Findings findings;
   std::vector<AtomicFile> files;  ///< by rank; written, and not there yet
@@ -53,13 +54,14 @@ struct LinkedJob {
 };
 
 /// Errors: cli.usage for inputs and options that do not go together; those of recording::pair_*, link::link_rank,
-/// sim::self_replay, io::write_et. Cost: that of linking; several ranks are all in memory until their clocks are known.
+/// analyze::self_replay, io::write_et. Cost: that of linking; several ranks are all in memory until their clocks are
+/// known.
 Result<LinkedJob> link_job(const LinkJobOptions& options);
 
 /// What people read: of each rank its facts, or the explanation that was asked for; then what the ranks say together.
 /// Cost: O(ranks + findings).
-table::Report report_of(const LinkedJob& linked);
+result::Report report_of(const LinkedJob& linked);
 /// docs/reference/formats/results.md has the keys. Cost: O(ranks + steps + findings).
-table::Json to_json(const LinkedJob& linked);
+result::Json to_json(const LinkedJob& linked);
 
 }  // namespace chakra::job

@@ -7,7 +7,7 @@
 namespace chakra::job {
 namespace {
 
-using table::Json;
+using result::Json;
 
 Json constants_json(const link::LinkingReport& report) {
   Json json = Json::object();
@@ -22,15 +22,15 @@ Json constants_json(const link::LinkingReport& report) {
 
 Json rank_json(const LinkedRank& rank) {
   const link::LinkingReport& r = rank.report;
-  const sim::SelfReplay& s = rank.replay;
+  const analyze::SelfReplay& s = rank.replay;
   Json edges = Json::object();
   for (size_t i = 0; i < r.edges.size(); ++i)
     if (r.edges[i] > 0) edges[std::string(trace::kEdgeKinds[i].name)] = r.edges[i];
   Json steps = Json::array();
   for (const auto& step : s.steps)
-    steps.push_back({{"name", step.name}, {"measured_ns", table::json_ns(step.measured_ps)}, {"error", step.error}});
+    steps.push_back({{"name", step.name}, {"measured_ns", result::json_ns(step.measured_ps)}, {"error", step.error}});
   Json path = Json::object();
-  for (size_t i = 0; i < s.critical_path.size(); ++i) path[std::string(sim::kPathParts[i])] = s.critical_path[i];
+  for (size_t i = 0; i < s.critical_path.size(); ++i) path[std::string(analyze::kPathParts[i])] = s.critical_path[i];
   return {
       {"rank", rank.rank},
       {"host", rank.input.host.empty() ? Json(nullptr) : Json(rank.input.host)},
@@ -51,21 +51,21 @@ Json rank_json(const LinkedRank& rank) {
       {"comm_nodes", r.comm_nodes},
       {"comm_bytes", r.comm_bytes},
       {"work", to_json(r.work)},
-      {"measured_ns", table::json_ns(s.measured_ps)},
-      {"replayed_ns", table::json_ns(s.replayed_ps)},
+      {"measured_ns", result::json_ns(s.measured_ps)},
+      {"replayed_ns", result::json_ns(s.replayed_ps)},
       {"self_replay_error", s.error},
       {"steps", steps},
       {"step_error", {{"median", s.median_error}, {"worst", s.worst_error}}},
-      {"half_device_ns", table::json_ns(s.half_device_ps)},
-      {"half_recorded_ns", table::json_ns(s.half_recorded_ps)},
+      {"half_device_ns", result::json_ns(s.half_device_ps)},
+      {"half_recorded_ns", result::json_ns(s.half_recorded_ps)},
       {"unrecorded", {{"count", r.unrecorded}, {"time_ns", r.unrecorded_ns}}},
       {"critical_path", path},
       {"informative", s.informative},
       {"device_start_error_ns",
-       {{"median", table::json_ns(s.start_error_median_ps)}, {"max", table::json_ns(s.start_error_max_ps)}}},
+       {{"median", result::json_ns(s.start_error_median_ps)}, {"max", result::json_ns(s.start_error_max_ps)}}},
       {"stream_stall_share", s.stream_stall_share},
       {"unattributed_sync_ns", r.unattributed_sync_ns},
-      {"findings", table::to_json(r.findings)}};
+      {"findings", result::to_json(r.findings)}};
 }
 
 Json times_json(const analyze::JobTimes& times, const Findings& mismatches) {
@@ -88,7 +88,7 @@ Json times_json(const analyze::JobTimes& times, const Findings& mismatches) {
                            {"count", c.count},
                            {"wait_ns", c.wait_ns},
                            {"transfer_ns", c.transfer_ns}});
-  return {{"mismatches", table::to_json(mismatches)},
+  return {{"mismatches", result::to_json(mismatches)},
           {"clock", clocks},
           {"stragglers", stragglers},
           {"collectives", collectives}};
@@ -102,7 +102,7 @@ Json to_json(const LinkedJob& linked) {
   for (const LinkedRank& rank : linked.ranks) json["ranks"].push_back(rank_json(rank));
   if (linked.ranks.size() > 1) json["job"] = times_json(linked.times, linked.mismatches);
   if (linked.replay) json["job"]["measured"] = to_json(*linked.replay, "ns");
-  json["findings"] = table::to_json(linked.findings);
+  json["findings"] = result::to_json(linked.findings);
   return json;
 }
 

@@ -10,7 +10,7 @@
 namespace chakra::job {
 namespace {
 
-using table::Report;
+using result::Report;
 
 constexpr size_t kStepsShown = 6;
 constexpr size_t kStragglersShown = 4;
@@ -87,7 +87,7 @@ void add_linking(const LinkedRank& rank, Report& report) {
   for (std::string& line : work_lines(r.work)) add_fact(report, std::exchange(label, ""), std::move(line));
 }
 
-void add_steps(const sim::SelfReplay& s, Report& report) {
+void add_steps(const analyze::SelfReplay& s, Report& report) {
   const size_t shown = std::min(s.steps.size(), kStepsShown);
   for (size_t i = 0; i < shown; ++i)
     add_fact(report, "",
@@ -100,7 +100,7 @@ void add_steps(const sim::SelfReplay& s, Report& report) {
 }
 
 /// How the replay treats device operations.
-void add_device_replay(const link::LinkingReport& r, const sim::SelfReplay& s, Report& report) {
+void add_device_replay(const link::LinkingReport& r, const analyze::SelfReplay& s, Report& report) {
   const auto halved = [&](Picoseconds span) {
     const double change = s.replayed_ps ? static_cast<double>(span) / static_cast<double>(s.replayed_ps) - 1 : 0;
     return fmt::format("{} ({})", show_time(span), signed_percent(change));
@@ -119,7 +119,7 @@ void add_device_replay(const link::LinkingReport& r, const sim::SelfReplay& s, R
 }
 
 /// The trace, run again on its own graph.
-void add_replay(const link::LinkingReport& r, const sim::SelfReplay& s, Report& report) {
+void add_replay(const link::LinkingReport& r, const analyze::SelfReplay& s, Report& report) {
   add_fact(report, "self-replay",
            fmt::format("{} measured, {} replayed: error {}", show_time(s.measured_ps), show_time(s.replayed_ps),
                        signed_percent(s.error)));
@@ -127,7 +127,7 @@ void add_replay(const link::LinkingReport& r, const sim::SelfReplay& s, Report& 
   std::string path;
   for (size_t i = 0; i < s.critical_path.size(); ++i)
     if (s.critical_path[i] > 0)
-      append(path, fmt::format("{} {}", sim::kPathParts[i], show_percent(s.critical_path[i])));
+      append(path, fmt::format("{} {}", analyze::kPathParts[i], show_percent(s.critical_path[i])));
   add_fact(report, "critical path", std::move(path));
   if (r.device_ops > 0) add_device_replay(r, s, report);
   if (!s.informative && r.device_ops > 0)

@@ -9,9 +9,8 @@
 
 namespace chakra::job {
 
-std::vector<Replayed> replayed_job(const std::optional<sim::JobReplay>& job, const Findings& findings) {
-  if (job && job->job().has(sim::TransferKind::recorded))
-    return {{"the job", job->job().error(sim::TransferKind::recorded)}};
+std::vector<Replayed> replayed_job(const std::optional<JobReplay>& job, const Findings& findings) {
+  if (job && job->job().has(TransferKind::recorded)) return {{"the job", job->job().error(TransferKind::recorded)}};
   const bool failed = std::any_of(findings.begin(), findings.end(),
                                   [](const Finding& finding) { return finding.tag == "sim.job.not_replayed"; });
   return failed ? std::vector<Replayed>{{"the job", std::nullopt}} : std::vector<Replayed>();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "chakra/job/job_replay.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::job {
@@ -16,7 +17,7 @@ struct Replayed {
 };
 /// The job with recorded transfers, where it was compared; else nothing, or an error that is not known if `findings`
 /// say that it could not run.
-std::vector<Replayed> replayed_job(const std::optional<sim::JobReplay>& job, const Findings& findings);
+std::vector<Replayed> replayed_job(const std::optional<JobReplay>& job, const Findings& findings);
 
 /// That the option has no effect, where nothing was replayed.
 Findings max_error_without_effect(std::optional<double> percent, const std::vector<Replayed>& replays);

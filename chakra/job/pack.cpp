@@ -12,7 +12,7 @@ namespace chakra::job {
 
 using pack::Container;
 using pack::ContainerPtr;
-using table::Json;
+using result::Json;
 
 // ---- packing -----------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/pack/pack.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -48,7 +48,7 @@ struct ContainerStats {
 /// Errors: those of pack::Container. Cost: reads all ranks.
 Result<ContainerStats> container_stats(const std::string& path);
 std::string to_text(const ContainerStats& stats);
-table::Json to_json(const ContainerStats& stats);
+result::Json to_json(const ContainerStats& stats);
 
 struct UnpackOptions {
   std::string path;                 ///< the container

@@ -8,7 +8,7 @@
 #include "chakra/base/base.h"
 #include "chakra/job/timing.h"
 #include "chakra/replay/replay.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -56,7 +56,7 @@ struct ReplayedJob {
   std::vector<replay::RankPlan> plans;      ///< parallel; they refer to the job that was read
   std::vector<replay::RankRun> runs;        ///< parallel; none of a dry run
   std::vector<std::vector<bool>> selected;  ///< parallel; empty: all nodes
-  table::Timeline timeline;
+  result::Timeline timeline;
   std::optional<TimesCompared> compared;  ///< with the recorded times
   Findings findings;
 
@@ -82,10 +82,10 @@ Result<replay::FlowSchedule> job_flows(const ReplayOptions& options, const Flows
 trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition);
 
 /// What people read: what ran, how long it took, operations by type and size, findings.
-table::Report report_of(const ReplayedJob& job);
+result::Report report_of(const ReplayedJob& job);
 /// docs/reference/formats/results.md has the keys.
-table::Json to_json(const ReplayedJob& job);
+result::Json to_json(const ReplayedJob& job);
 /// `ranks` and `operations`, for CSV.
-std::vector<table::NamedTable> tables_of(const ReplayedJob& job);
+std::vector<result::NamedTable> tables_of(const ReplayedJob& job);
 
 }  // namespace chakra::job

@@ -10,21 +10,18 @@
 namespace chakra::job {
 namespace {
 
-using sim::Compared;
-using sim::JobReplay;
-using sim::TransferKind;
-using table::Json;
-using table::Table;
+using result::Json;
+using result::Table;
 
 constexpr std::array<TransferKind, 2> kRuns{TransferKind::recorded, TransferKind::simulated};
 constexpr size_t kReplaysShown = 16;
 
-Json time(Picoseconds ps, std::string_view unit) { return unit == "ns" ? table::json_ns(ps) : Json(ps); }
+Json time(Picoseconds ps, std::string_view unit) { return unit == "ns" ? result::json_ns(ps) : Json(ps); }
 
 Json compared_json(const Compared& times, std::string_view unit, Json json) {
   json[fmt::format("measured_{}", unit)] = time(times.measured_ps, unit);
   for (const TransferKind kind : kRuns) {
-    Json& run = json[fmt::format("{}_transfers", sim::kTransferKinds[static_cast<size_t>(kind)])];
+    Json& run = json[fmt::format("{}_transfers", kTransferKinds[static_cast<size_t>(kind)])];
     if (times.has(kind))
       run = {{fmt::format("time_{}", unit), time(times.run(kind), unit)}, {"error", times.error(kind)}};
   }
@@ -40,7 +37,7 @@ double badness(const Compared& times) {
 
 }  // namespace
 
-table::Json to_json(const JobReplay& replay, std::string_view unit) {
+result::Json to_json(const JobReplay& replay, std::string_view unit) {
   Json ranks = Json::array();
   for (const JobReplay::Rank& rank : replay.ranks()) {
     Json steps = Json::array();
@@ -55,11 +52,11 @@ table::Json to_json(const JobReplay& replay, std::string_view unit) {
   return json;
 }
 
-table::Report::Rows rows_of(const JobReplay& replay) {
+result::Report::Rows rows_of(const JobReplay& replay) {
   Table table{"", {{"measured / simulated", Table::Kind::text}, {"measured", Table::Kind::time_ps}}, {}};
   for (const TransferKind kind : kRuns)
     if (replay.job().has(kind)) {
-      const std::string_view name = sim::kTransferKinds[static_cast<size_t>(kind)];
+      const std::string_view name = kTransferKinds[static_cast<size_t>(kind)];
       table.columns.push_back({fmt::format("{} transfers", name), Table::Kind::time_ps});
       table.columns.push_back({kind == TransferKind::recorded ? "error" : "difference", Table::Kind::text});
     }
@@ -86,7 +83,7 @@ table::Report::Rows rows_of(const JobReplay& replay) {
   }
   for (const std::string_view name : names)
     add(fmt::format("{} (worst: rank {})", name, worst[name].second), worst[name].first->times);
-  return table::first_rows(table, kReplaysShown, "rows");
+  return result::first_rows(table, kReplaysShown, "rows");
 }
 
 }  // namespace chakra::job

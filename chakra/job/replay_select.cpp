@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "chakra/analyze/analyze.h"
 #include "chakra/job/replay.h"
-#include "chakra/sim/sim.h"
 
 namespace chakra::job {
 namespace {
@@ -66,7 +66,7 @@ Result<void> by_step(const Trace& t, const std::string& text, std::vector<bool>&
   if (!parse_decimal(std::string_view(text).substr(0, colon), first) ||
       (colon != text.npos && (!parse_decimal(std::string_view(text).substr(colon + 1), count) || count < 1)))
     return fail(Code::usage, "cli.usage", fmt::format("--steps {}: a number or FIRST:COUNT is expected", quote(text)));
-  const sim::Steps steps = sim::find_steps(t);
+  const analyze::Steps steps = analyze::find_steps(t);
   std::vector<bool> wanted(steps.names.size());
   std::string known;
   bool any = false;

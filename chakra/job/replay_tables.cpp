@@ -10,8 +10,8 @@
 namespace chakra::job {
 namespace {
 
-using table::Report;
-using table::Table;
+using result::Report;
+using result::Table;
 using trace::NodeId;
 using Kind = Table::Kind;
 
@@ -106,28 +106,28 @@ Report report_of(const ReplayedJob& job) {
                                      job.recorded.ranks.size(), job.ranks, job.ranks == 1 ? "" : "s",
                                      job.dry ? "would run" : "ran", job.backend, job.compute,
                                      job.repetitions == 1 ? "" : fmt::format(", {} repetitions", job.repetitions)));
-  out.parts.emplace_back(table::first_rows(ranks_table(job), kReplayRowsShown, "ranks"));
+  out.parts.emplace_back(result::first_rows(ranks_table(job), kReplayRowsShown, "ranks"));
   if (const Table operations = operations_table(job); !operations.rows.empty())
-    out.parts.emplace_back(table::first_rows(operations, kReplayRowsShown, "rows"));
+    out.parts.emplace_back(result::first_rows(operations, kReplayRowsShown, "rows"));
   if (job.compared) add_parts(*job.compared, out);
   out.parts.emplace_back(Report::Found{job.findings, false});
   return out;
 }
 
-table::Json to_json(const ReplayedJob& job) {
+result::Json to_json(const ReplayedJob& job) {
   return {{"path", job.path},
           {"backend", job.backend},
           {"compute", job.compute},
           {"dry_run", job.dry},
           {"repetitions", job.repetitions},
           {"job_ranks", job.ranks},
-          {"ranks", table::to_json(ranks_table(job))},
-          {"operations", table::to_json(operations_table(job))},
-          {"compared", job.compared ? to_json(*job.compared) : table::Json(nullptr)},
-          {"findings", table::to_json(job.findings)}};
+          {"ranks", result::to_json(ranks_table(job))},
+          {"operations", result::to_json(operations_table(job))},
+          {"compared", job.compared ? to_json(*job.compared) : result::Json(nullptr)},
+          {"findings", result::to_json(job.findings)}};
 }
 
-std::vector<table::NamedTable> tables_of(const ReplayedJob& job) {
+std::vector<result::NamedTable> tables_of(const ReplayedJob& job) {
   return {{"ranks", ranks_table(job)}, {"operations", operations_table(job)}};
 }
 

@@ -117,18 +117,18 @@ void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& 
   analyze::join_ranks(findings);
 }
 
-std::optional<sim::JobReplay> replay_linked(trace::TraceSet&& job, Findings& findings) {
-  if (!sim::JobReplay::possible(job)) return std::nullopt;
-  const auto run = [&]() -> Result<sim::JobReplay> {
-    CHAKRA_ASSIGN(sim::JobReplay replay, sim::JobReplay::measure(job));
+std::optional<JobReplay> replay_linked(trace::TraceSet&& job, Findings& findings) {
+  if (!JobReplay::possible(job)) return std::nullopt;
+  const auto run = [&]() -> Result<JobReplay> {
+    CHAKRA_ASSIGN(JobReplay replay, JobReplay::measure(job));
     sim::SimInput input;
     input.fabric = any_fabric(job);
     for (trace::Trace& t : job.ranks) drop_texts(t);
     input.job = std::move(job);
-    CHAKRA_TRY(sim::replay_recorded(std::move(input), replay, findings));
+    CHAKRA_TRY(replay_recorded(std::move(input), replay, findings));
     return replay;
   };
-  Result<sim::JobReplay> replay = run();
+  Result<JobReplay> replay = run();
   if (!replay) {
     findings.push_back(
         {"sim.job.not_replayed", Severity::warning, -1, -1,
@@ -140,14 +140,13 @@ std::optional<sim::JobReplay> replay_linked(trace::TraceSet&& job, Findings& fin
   return std::move(*replay);
 }
 
-Result<std::optional<sim::JobReplay>> use_recording(const RecordingOptions& o, sim::SimInput& input,
-                                                    Findings& findings) {
+Result<std::optional<JobReplay>> use_recording(const RecordingOptions& o, sim::SimInput& input, Findings& findings) {
   const bool starts = input.classes ? sim::has_recorded_starts(*input.classes) : sim::has_recorded_starts(input.job);
   if (o.compat) {
     if (starts)
       findings.push_back({"sim.compat.ignored", Severity::warning, -1, -1,
                           "the recorded starts of the ranks have no effect here, nor in ASTRA-sim: all begin at 0"});
-    return std::optional<sim::JobReplay>();
+    return std::optional<JobReplay>();
   }
   input.align_starts = o.align_starts;
   if (o.align_starts && !starts) findings.push_back(no_effect("--align-starts", "no trace says when its rank began"));
@@ -156,15 +155,15 @@ Result<std::optional<sim::JobReplay>> use_recording(const RecordingOptions& o, s
     input.classes.reset();
   }
   if (o.recorded_transfers) CHAKRA_TRY(give_transfers(o, input, findings));
-  if (!sim::JobReplay::possible(input.job)) return std::optional<sim::JobReplay>();
-  CHAKRA_ASSIGN(sim::JobReplay replay, sim::JobReplay::measure(input.job));
+  if (!JobReplay::possible(input.job)) return std::optional<JobReplay>();
+  CHAKRA_ASSIGN(JobReplay replay, JobReplay::measure(input.job));
   sim::SimInput again;
   for (const trace::Trace& t : input.job.ranks) again.job.ranks.push_back(t);
   again.fabric = input.fabric;
   again.groups = input.groups;
   again.matching = input.matching;
   again.stop = input.stop;
-  CHAKRA_TRY(sim::replay_recorded(std::move(again), replay, findings));
+  CHAKRA_TRY(replay_recorded(std::move(again), replay, findings));
   const Findings of_replay = replay.findings();
   findings.insert(findings.end(), of_replay.begin(), of_replay.end());
   input.node_times = true;

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "chakra/job/delays.h"
+#include "chakra/job/job_replay.h"
 #include "chakra/link/link.h"
+#include "chakra/result/result.h"
 #include "chakra/sim/sim.h"
-#include "chakra/table/table.h"
 
 namespace chakra::job {
 
@@ -19,52 +20,52 @@ inline double share(int64_t part, int64_t whole) {
 
 // A job against its own measurement. `unit`: "ns" or "ps", the ending of the keys.
 /// The job, its ranks, and of each step the rank where it is off most.
-table::Report::Rows rows_of(const sim::JobReplay& replay);
-table::Json to_json(const sim::JobReplay& replay, std::string_view unit);
+result::Report::Rows rows_of(const JobReplay& replay);
+result::Json to_json(const JobReplay& replay, std::string_view unit);
 
 // What two runs differ in.
 /// "+144.6 ms (+56.48 %)".
 std::string signed_text(Picoseconds change, Picoseconds before);
 /// The job, its ranks, and of each step the rank where it changes most.
-table::Table change_table(const RunChange& change);
+result::Table change_table(const RunChange& change);
 /// `before_ps`, `after_ps`, `change_ps`, `ranks[]`.
-table::Json to_json(const RunChange& change);
+result::Json to_json(const RunChange& change);
 
 // What delays change.
 /// A line with the change of the total, the rules, and what changes; of each step the rank where it changes most.
-void add_parts(const DelayStudy& study, table::Report& report);
+void add_parts(const DelayStudy& study, result::Report& report);
 /// That of the change, and `rules[]`.
-table::Json to_json(const DelayStudy& study);
+result::Json to_json(const DelayStudy& study);
 
 // Devices.
 /// One row for each pair of devices and way of scaling.
-table::Table device_table(const sim::SimReport& report);
-table::Json devices_json(const sim::SimReport& report);
+result::Table device_table(const sim::SimReport& report);
+result::Json devices_json(const sim::SimReport& report);
 /// "rates per rank: 31.20 to 40.10 TFLOP/s, 820.1 GB/s, MFU 4.1 % of H100-SXM", a line; "" where no work is known.
 std::string rates_line(const sim::SimReport& report);
 /// Adds `device`, `ops`, `bytes`, `ops_per_s`, `bytes_per_s` and `mfu` (null where it is not known) of each rank of an
 /// actor.
-void add_rates(const sim::ActorReport& actor, table::Json& json);
+void add_rates(const sim::ActorReport& actor, result::Json& json);
 
 // A simulation.
 /// One row per rank; unless all are wanted, of ranks that were simulated as one the first.
-table::Table rank_table(const sim::SimReport& report, bool all);
+result::Table rank_table(const sim::SimReport& report, bool all);
 /// A row per group; unless all are wanted, groups of which the same is to be said share one.
-table::Table collective_table(const sim::SimReport& report, bool all);
-table::Table link_table(const sim::SimReport& report);
+result::Table collective_table(const sim::SimReport& report, bool all);
+result::Table link_table(const sim::SimReport& report);
 /// What the critical path is made of, the largest first; adds up to the makespan.
-table::Table path_table(const sim::SimReport& report);
+result::Table path_table(const sim::SimReport& report);
 
 // Storage.
 /// A row per tier that was used.
-table::Table tier_table(const sim::SimReport& report);
+result::Table tier_table(const sim::SimReport& report);
 /// `tiers[]` of the results.
-table::Json tiers_json(const sim::SimReport& report);
+result::Json tiers_json(const sim::SimReport& report);
 
 // Work that comes from shapes.
 /// Lines, each without its label, none where there is nothing to say.
 std::vector<std::string> work_lines(const link::WorkReport& work);
 /// The keys are in docs/explanation/linking.md, Work.
-table::Json to_json(const link::WorkReport& work);
+result::Json to_json(const link::WorkReport& work);
 
 }  // namespace chakra::job

@@ -227,7 +227,7 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   result.replays = replayed_job(result.replay, findings);
   for (Finding& finding : max_error_without_effect(o.max_error, result.replays)) findings.push_back(std::move(finding));
   if (result.replay && !report.interrupted && !result.recorded_transfers)
-    result.replay->add(sim::TransferKind::simulated, report);
+    result.replay->add(TransferKind::simulated, report);
   if (result.delays) result.delays->add(report);
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
   for (Finding& finding : options_without_effect(o, facts, report)) report.findings.push_back(std::move(finding));

@@ -10,9 +10,10 @@
 #include "chakra/astra/astra.h"
 #include "chakra/base/base.h"
 #include "chakra/job/delays.h"
+#include "chakra/job/job_replay.h"
 #include "chakra/job/max_error.h"
+#include "chakra/result/result.h"
 #include "chakra/sim/sim.h"
-#include "chakra/table/table.h"
 
 namespace chakra::job {
 
@@ -57,7 +58,7 @@ struct SimulateResult {
   sim::SimReport report;
   std::string network;              ///< what it was
   bool recorded_transfers = false;  ///< messages and collectives took as long as they were recorded
-  std::optional<sim::JobReplay> replay;
+  std::optional<JobReplay> replay;
   std::optional<DelayStudy> delays;
   std::vector<Replayed> replays;
 };
@@ -69,15 +70,15 @@ Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks
 
 /// What people read: the total, ranks, devices, collectives, links, the critical path, findings.
 /// Cost: O(all that the result has).
-table::Report report_of(const SimulateResult& result);
+result::Report report_of(const SimulateResult& result);
 /// The lines that ASTRA-sim prints and that scripts look for, and the findings.
-table::Report astra_report_of(const SimulateResult& result);
+result::Report astra_report_of(const SimulateResult& result);
 /// The result whole; docs/reference/formats/results.md has the keys. Cost: several times the memory of the result.
-table::Json to_json(const SimulateResult& result);
+result::Json to_json(const SimulateResult& result);
 /// `ranks`, `collectives`, and where there are any `links` and `critical_path`: whole, for CSV.
-std::vector<table::NamedTable> tables_of(const SimulateResult& result);
+std::vector<result::NamedTable> tables_of(const SimulateResult& result);
 
 /// Why there is no result: `error` {tag, text} and `waits[]`, of which the error's text names the first.
-table::Json waits_json(const Error& error, const std::vector<sim::Wait>& waits);
+result::Json waits_json(const Error& error, const std::vector<sim::Wait>& waits);
 
 }  // namespace chakra::job

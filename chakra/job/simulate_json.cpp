@@ -5,7 +5,7 @@
 namespace chakra::job {
 namespace {
 
-using table::Json;
+using result::Json;
 
 /// "ALL_REDUCE" or "messages".
 std::string what(const sim::ActorReport::Exposed& e) {
@@ -137,7 +137,7 @@ Json to_json(const SimulateResult& result) {
             {"ranks", ranks_json(report, !result.compat)},
             {"collectives", collectives_json(report)}};
   if (!result.compat) add_native(result, json);
-  json["findings"] = table::to_json(report.findings);
+  json["findings"] = result::to_json(report.findings);
   return json;
 }
 

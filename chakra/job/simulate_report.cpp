@@ -9,8 +9,8 @@
 namespace chakra::job {
 namespace {
 
-using table::Report;
-using table::Table;
+using result::Report;
+using result::Table;
 
 constexpr size_t kRanksShown = 16;
 constexpr size_t kCollectivesShown = 24;
@@ -42,7 +42,7 @@ void add_links(const sim::SimReport& report, Report& out) {
   std::stable_sort(links.rows.begin(), links.rows.end(),
                    [](const auto& x, const auto& y) { return std::get<int64_t>(x[3]) > std::get<int64_t>(y[3]); });
   add_bars(links);
-  out.parts.emplace_back(table::first_rows(links, kRowsShown, "links"));
+  out.parts.emplace_back(result::first_rows(links, kRowsShown, "links"));
   out.parts.emplace_back(link_summary(report));
 }
 
@@ -52,14 +52,14 @@ Report report_of(const SimulateResult& result) {
   const sim::SimReport& report = result.report;
   Report out;
   const auto add_rows = [&out](const Table& table, size_t most, std::string_view of) {
-    if (!table.rows.empty()) out.parts.emplace_back(table::first_rows(table, most, of));
+    if (!table.rows.empty()) out.parts.emplace_back(result::first_rows(table, most, of));
   };
   out.parts.emplace_back(fmt::format("{}: {} ranks on a {}{}{}\n{} after {}\n", result.path, report.ranks.size(),
                                      result.network, result.compat ? ", by the rules of astra-sim" : "",
                                      result.recorded_transfers ? ", transfers as recorded" : "",
                                      report.interrupted ? "stopped" : "finished", show_time(report.makespan_ps)));
   if (result.delays) add_parts(*result.delays, out);
-  out.parts.emplace_back(table::first_rows(rank_table(report, false), kRanksShown, "ranks"));
+  out.parts.emplace_back(result::first_rows(rank_table(report, false), kRanksShown, "ranks"));
   out.parts.emplace_back(rates_line(report));
   add_rows(device_table(report), kRowsShown, "rows");
   add_rows(collective_table(report, false), kCollectivesShown, "rows");
@@ -80,10 +80,10 @@ Report astra_report_of(const SimulateResult& result) {
   return out;
 }
 
-std::vector<table::NamedTable> tables_of(const SimulateResult& result) {
+std::vector<result::NamedTable> tables_of(const SimulateResult& result) {
   const sim::SimReport& report = result.report;
-  std::vector<table::NamedTable> tables{{"ranks", rank_table(report, true)},
-                                        {"collectives", collective_table(report, true)}};
+  std::vector<result::NamedTable> tables{{"ranks", rank_table(report, true)},
+                                         {"collectives", collective_table(report, true)}};
   if (!report.links.empty()) tables.push_back({"links", link_table(report)});
   if (!report.tiers.empty()) tables.push_back({"tiers", tier_table(report)});
   if (!report.critical_path.empty()) tables.push_back({"critical_path", path_table(report)});

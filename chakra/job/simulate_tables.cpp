@@ -9,7 +9,7 @@
 
 namespace chakra::job {
 
-using table::Table;
+using result::Table;
 
 namespace {
 

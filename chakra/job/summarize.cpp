@@ -9,8 +9,8 @@
 
 namespace chakra::job {
 
-using table::Json;
-using table::json_ns;
+using result::Json;
+using result::json_ns;
 
 TraceSummary summarize(const trace::Trace& t) {
   TraceSummary s;
@@ -71,7 +71,7 @@ Result<JobSummary> summarize_job(const std::string& path) {
     CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(file));
     TraceSummary& s = summary.traces.emplace_back(summarize(t));
     if (!t.defects.empty()) continue;
-    if (const auto replayed = sim::self_replay(t))
+    if (const auto replayed = analyze::self_replay(t))
       s.replay = {replayed->measured_ps, replayed->replayed_ps, replayed->error};
   }
   return summary;
@@ -113,7 +113,7 @@ Json to_json(const TraceSummary& s, bool of_class) {
             {"metadata", metadata},
             {"measured_ns", s.replay ? json_ns(s.replay->measured_ps) : Json(nullptr)},
             {"replayed_ns", s.replay ? json_ns(s.replay->replayed_ps) : Json(nullptr)},
-            {"findings", table::to_json(s.findings)}};
+            {"findings", result::to_json(s.findings)}};
   if (of_class) json["ranks"] = s.ranks;
   return json;
 }

@@ -3,8 +3,8 @@
 
 namespace chakra::job {
 
-using table::Json;
-using table::Table;
+using result::Json;
+using result::Table;
 
 namespace {
 

@@ -12,7 +12,7 @@
 namespace chakra::job {
 namespace {
 
-using table::Table;
+using result::Table;
 
 constexpr size_t kTimingRowsShown = 24;
 
@@ -22,8 +22,8 @@ using StepTimes = std::vector<std::pair<std::string, Picoseconds>>;
 StepTimes step_times(const trace::TraceSet& job) {
   StepTimes times;
   for (const trace::Trace& t : job.ranks) {
-    const sim::Steps steps = sim::find_steps(t);
-    const auto spans = sim::step_spans(
+    const analyze::Steps steps = analyze::find_steps(t);
+    const auto spans = analyze::step_spans(
         steps, [&](trace::NodeId n) { return t.start_ps[n]; },
         [&](trace::NodeId n) { return add_saturated(t.start_ps[n], t.dur_ps[n]); });
     for (size_t s = 0; s < spans.size(); ++s) {
@@ -89,17 +89,17 @@ Result<TimesCompared> compare_times(const std::string& recorded, const std::stri
   return compare_times(a, std::span(&b, 1), {});
 }
 
-void add_parts(const TimesCompared& compared, table::Report& report) {
+void add_parts(const TimesCompared& compared, result::Report& report) {
   report.parts.emplace_back(fmt::format("\n{}\n", compared.sentence));
-  for (const table::NamedTable& t : compared.tables)
-    if (!t.table.rows.empty()) report.parts.emplace_back(table::first_rows(t.table, kTimingRowsShown, "rows"));
-  report.parts.emplace_back(table::Report::Found{compared.findings, false});
+  for (const result::NamedTable& t : compared.tables)
+    if (!t.table.rows.empty()) report.parts.emplace_back(result::first_rows(t.table, kTimingRowsShown, "rows"));
+  report.parts.emplace_back(result::Report::Found{compared.findings, false});
 }
 
-table::Json to_json(const TimesCompared& compared) {
-  table::Json json{{"sentence", compared.sentence}};
-  for (const table::NamedTable& t : compared.tables) json[t.name] = table::to_json(t.table);
-  json["findings"] = table::to_json(compared.findings);
+result::Json to_json(const TimesCompared& compared) {
+  result::Json json{{"sentence", compared.sentence}};
+  for (const result::NamedTable& t : compared.tables) json[t.name] = result::to_json(t.table);
+  json["findings"] = result::to_json(compared.findings);
   return json;
 }
 

@@ -8,14 +8,14 @@
 
 #include "chakra/base/base.h"
 #include "chakra/match/match.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::job {
 
 struct TimesCompared {
-  std::vector<table::NamedTable> tables;  ///< `operations`, `ranks`, `kinds`, and `steps` of recordings that have them
-  std::string sentence;                   ///< what differs most
+  std::vector<result::NamedTable> tables;  ///< `operations`, `ranks`, `kinds`, and `steps` of recordings that have them
+  std::string sentence;                    ///< what differs most
   Findings findings;
 };
 
@@ -25,8 +25,8 @@ Result<TimesCompared> compare_times(const trace::TraceSet& recorded, std::span<c
 /// The same of two jobs by their paths. Errors: also those of reading.
 Result<TimesCompared> compare_times(const std::string& recorded, const std::string& replayed);
 
-void add_parts(const TimesCompared& compared, table::Report& report);
+void add_parts(const TimesCompared& compared, result::Report& report);
 /// `sentence`, and each table under its name.
-table::Json to_json(const TimesCompared& compared);
+result::Json to_json(const TimesCompared& compared);
 
 }  // namespace chakra::job

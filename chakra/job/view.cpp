@@ -11,15 +11,15 @@
 namespace chakra::job {
 namespace {
 
-using table::Report;
+using result::Report;
 
 /// About what the file has for a slice beside its name and for an arrow, and how much of it viewers still open.
 constexpr uint64_t kSliceBytes = 120, kArrowBytes = 240, kMostBytes = uint64_t{500} << 20;
 
 /// A file that no viewer opens is not written unasked.
-Result<void> check_size(const ViewOptions& o, const table::Timeline& timeline, size_t ranks) {
+Result<void> check_size(const ViewOptions& o, const result::Timeline& timeline, size_t ranks) {
   uint64_t bytes = kArrowBytes * timeline.flows.size();
-  for (const table::Timeline::Slice& slice : timeline.slices)
+  for (const result::Timeline::Slice& slice : timeline.slices)
     bytes += kSliceBytes + timeline.strings[slice.name].size();
   if (bytes <= kMostBytes || ranks < 2 || !o.ranks.empty()) return {};
   const uint64_t fit = std::max<uint64_t>(1, ranks * kMostBytes / bytes);
@@ -31,12 +31,12 @@ Result<void> check_size(const ViewOptions& o, const table::Timeline& timeline, s
               {o.path});
 }
 
-Result<Report> write_timeline(const table::Timeline& timeline, const std::string& output, Findings findings) {
+Result<Report> write_timeline(const result::Timeline& timeline, const std::string& output, Findings findings) {
   CHAKRA_TRY(view::write_chrome_trace(timeline, output));
   analyze::join_ranks(findings);
   size_t ranks = 0;
   int64_t last = -1;
-  for (const table::Timeline::Track& track : timeline.tracks) ranks += track.rank != last, last = track.rank;
+  for (const result::Timeline::Track& track : timeline.tracks) ranks += track.rank != last, last = track.rank;
   Report report;
   report.parts.emplace_back(fmt::format(
       "{}: {} slices on {} tracks of {} ranks, {} arrows, {}; open it in https://ui.perfetto.dev\n", output,
@@ -49,7 +49,7 @@ Result<Report> write_timeline(const table::Timeline& timeline, const std::string
 Result<Report> view_csv(const ViewOptions& o) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.path));
   Findings findings;
-  CHAKRA_ASSIGN(const table::Timeline timeline, view::read_event_csv(std::move(source), *o.event_csv, findings));
+  CHAKRA_ASSIGN(const result::Timeline timeline, view::read_event_csv(std::move(source), *o.event_csv, findings));
   return write_timeline(timeline, o.output, std::move(findings));
 }
 
@@ -112,7 +112,7 @@ Result<Report> view_job(const ViewOptions& o) {
   CHAKRA_ASSIGN(const trace::TraceSet job, read(o));
   if (!timeline) return view_graph(o, job);
   Findings findings;
-  CHAKRA_ASSIGN(const table::Timeline slices, view::timeline_of(job, findings));
+  CHAKRA_ASSIGN(const result::Timeline slices, view::timeline_of(job, findings));
   CHAKRA_TRY(check_size(o, slices, job.ranks.size()));
   return write_timeline(slices, o.output, std::move(findings));
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "chakra/base/base.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -24,6 +24,6 @@ struct ViewOptions {
 /// that the job lacks and for a graph of several ranks; view.large for a timeline that no viewer opens, unless `ranks`
 /// names all that are in it; those of reading, view::timeline_of, view::read_event_csv and view::write_graph.
 /// Cost: that of these.
-Result<table::Report> view_job(const ViewOptions& options);
+Result<result::Report> view_job(const ViewOptions& options);
 
 }  // namespace chakra::job

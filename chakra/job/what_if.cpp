@@ -102,12 +102,12 @@ Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Find
 
 /// How long the job took by its recording.
 Result<std::optional<Picoseconds>> measured(const trace::TraceSet& job) {
-  if (sim::JobReplay::possible(job)) {
-    CHAKRA_ASSIGN(const sim::JobReplay replay, sim::JobReplay::measure(job));
+  if (JobReplay::possible(job)) {
+    CHAKRA_ASSIGN(const JobReplay replay, JobReplay::measure(job));
     return std::optional(replay.job().measured_ps);
   }
   if (job.ranks.size() != 1) return std::optional<Picoseconds>();
-  const auto replay = sim::self_replay(job.ranks.front());
+  const auto replay = analyze::self_replay(job.ranks.front());
   return replay ? std::optional(replay->measured_ps) : std::nullopt;
 }
 

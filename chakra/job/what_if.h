@@ -9,7 +9,7 @@
 #include "chakra/base/base.h"
 #include "chakra/job/delays.h"
 #include "chakra/job/simulate.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 #include "chakra/whatif/whatif.h"
 
 namespace chakra::job {
@@ -58,8 +58,8 @@ struct WhatIf {
 Result<WhatIf> what_if(const WhatIfOptions& options, const std::atomic<bool>* stop = nullptr);
 
 /// What people read: the answer with its error in the first line, changes, ranks and steps, sensitivity, findings.
-table::Report report_of(const WhatIf& result);
+result::Report report_of(const WhatIf& result);
 /// docs/reference/whatif.md has the keys.
-table::Json to_json(const WhatIf& result);
+result::Json to_json(const WhatIf& result);
 
 }  // namespace chakra::job

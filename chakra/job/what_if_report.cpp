@@ -7,9 +7,9 @@
 namespace chakra::job {
 namespace {
 
-using table::Json;
-using table::Report;
-using table::Table;
+using result::Json;
+using result::Report;
+using result::Table;
 
 constexpr size_t kChangeRowsShown = 24;
 
@@ -94,13 +94,13 @@ Report report_of(const WhatIf& result) {
     out.parts.emplace_back(fmt::format("  --{} {}: {} nodes of {}. {}\n", a.row->name, a.value,
                                        show_count(a.reached.nodes), show_time(a.reached.time_ps), a.row->assumes));
   if (result.changed) {
-    out.parts.emplace_back(table::first_rows(change_table(result.change), kChangeRowsShown, "rows"));
+    out.parts.emplace_back(result::first_rows(change_table(result.change), kChangeRowsShown, "rows"));
     if (const Table devices = device_table(result.report); !devices.rows.empty())
-      out.parts.emplace_back(table::first_rows(devices, kChangeRowsShown, "rows"));
+      out.parts.emplace_back(result::first_rows(devices, kChangeRowsShown, "rows"));
   }
   if (result.noise) out.parts.emplace_back(noise_line(*result.noise));
   if (result.sensitivity)
-    out.parts.emplace_back(table::first_rows(sensitivity_table(*result.sensitivity), kChangeRowsShown, "kinds"));
+    out.parts.emplace_back(result::first_rows(sensitivity_table(*result.sensitivity), kChangeRowsShown, "kinds"));
   out.parts.emplace_back(Report::Found{result.findings, false});
   return out;
 }
@@ -124,7 +124,7 @@ Json to_json(const WhatIf& result) {
   json["devices"] = devices_json(result.report);
   if (result.sensitivity) json["sensitivity"] = sensitivity_json(*result.sensitivity);
   if (result.noise) json["noise"] = noise_json(*result.noise);
-  json["findings"] = table::to_json(result.findings);
+  json["findings"] = result::to_json(result.findings);
   return json;
 }
 

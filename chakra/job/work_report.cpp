@@ -8,7 +8,7 @@
 namespace chakra::job {
 namespace {
 
-using table::Json;
+using result::Json;
 
 constexpr size_t kShownRest = 4;
 
@@ -23,7 +23,7 @@ std::string show_operations(uint64_t count) {
 
 }  // namespace
 
-table::Json to_json(const link::WorkReport& work) {
+result::Json to_json(const link::WorkReport& work) {
   Json kinds = Json::object(), rest = Json::array();
   for (size_t i = 0; i < work.kinds.size(); ++i)
     if (const auto& kind = work.kinds[i]; kind.bytes > 0 || kind.operations > 0)

@@ -230,22 +230,22 @@ Result<FlowSchedule> flows_of(const std::vector<RankPlan>& plans, const match::M
   return Scheduler(plans, matching, selection, fabric, scale_compute, selected).run();
 }
 
-table::Table table_of(const FlowSchedule& schedule) {
-  using Kind = table::Table::Kind;
-  table::Table t{"",
-                 {{"flow", Kind::count},
-                  {"operation", Kind::count},
-                  {"type", Kind::text},
-                  {"group", Kind::text},
-                  {"index", Kind::count},
-                  {"algorithm", Kind::text},
-                  {"round", Kind::count},
-                  {"source", Kind::count},
-                  {"destination", Kind::count},
-                  {"bytes", Kind::bytes},
-                  {"after flows", Kind::text},
-                  {"after operations", Kind::text}},
-                 {}};
+result::Table table_of(const FlowSchedule& schedule) {
+  using Kind = result::Table::Kind;
+  result::Table t{"",
+                  {{"flow", Kind::count},
+                   {"operation", Kind::count},
+                   {"type", Kind::text},
+                   {"group", Kind::text},
+                   {"index", Kind::count},
+                   {"algorithm", Kind::text},
+                   {"round", Kind::count},
+                   {"source", Kind::count},
+                   {"destination", Kind::count},
+                   {"bytes", Kind::bytes},
+                   {"after flows", Kind::text},
+                   {"after operations", Kind::text}},
+                  {}};
   for (size_t f = 0; f < schedule.flows.size(); ++f) {
     const Flow& flow = schedule.flows[f];
     const FlowOperation& of = schedule.operations[flow.operation];

@@ -11,7 +11,7 @@
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
 #include "chakra/replay/plan.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::replay {
@@ -50,6 +50,6 @@ Result<FlowSchedule> flows_of(const std::vector<RankPlan>& plans, const match::M
                               const std::vector<std::vector<bool>>& selected);
 
 /// A row for each flow; docs/reference/replay.md has the columns.
-table::Table table_of(const FlowSchedule& schedule);
+result::Table table_of(const FlowSchedule& schedule);
 
 }  // namespace chakra::replay

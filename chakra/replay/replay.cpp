@@ -153,10 +153,10 @@ Result<std::vector<RankRun>> run_all(const std::vector<RankPlan>& plans, const W
   return runs;
 }
 
-table::Timeline timeline_of(const std::vector<RankPlan>& plans, const std::vector<RankRun>& runs,
-                            const JobOptions& options) {
+result::Timeline timeline_of(const std::vector<RankPlan>& plans, const std::vector<RankRun>& runs,
+                             const JobOptions& options) {
   CHAKRA_ASSERT(plans.size() == runs.size());
-  table::Timeline timeline;
+  result::Timeline timeline;
   for (size_t r = 0; r < plans.size(); ++r) {
     const trace::Trace& t = *plans[r].trace;
     const feed::Queues queues(t, plans[r].turns);

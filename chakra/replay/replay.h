@@ -14,7 +14,7 @@
 #include "chakra/replay/flows.h"       // IWYU pragma: export
 #include "chakra/replay/plan.h"        // IWYU pragma: export
 #include "chakra/replay/rendezvous.h"  // IWYU pragma: export
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::replay {
@@ -40,7 +40,7 @@ Result<std::vector<RankRun>> run_all(const std::vector<RankPlan>& plans, const W
 
 /// A track for each lane and each group without one, a slice for each node that ran and took part. `runs` is parallel
 /// to `plans`. Cost: O(nodes of all repetitions).
-table::Timeline timeline_of(const std::vector<RankPlan>& plans, const std::vector<RankRun>& runs,
-                            const JobOptions& options);
+result::Timeline timeline_of(const std::vector<RankPlan>& plans, const std::vector<RankRun>& runs,
+                             const JobOptions& options);
 
 }  // namespace chakra::replay

@@ -4,72 +4,19 @@
 #include <gtest/gtest.h>
 
 #include "chakra/sim/sim.h"
+#include "chakra/sim/testing/recorded_ranks.h"
 
 namespace chakra::sim {
 namespace {
 
-using trace::Builder;
+using testing::input_of;
+using testing::job;
+using testing::Rank;
 using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
 constexpr Picoseconds kUs = kPsPerUs;
-
-/// A rank's trace, node by node, each waiting for the one before.
-class Rank {
- public:
-  explicit Rank(int64_t rank) {
-    b_.trace.rank = rank;
-    b_.trace.says_rank = true;
-  }
-  Rank& start(int64_t us, int64_t drift_ppb = 0) {
-    set_recorded_start(b_.trace, {us * 1000, drift_ppb});
-    return *this;
-  }
-  Rank& comp(int64_t start_us, int64_t us) { return add(NodeType::comp, start_us, us), *this; }
-  Rank& coll(trace::CommType type, int64_t start_us, int64_t us) {
-    trace::Comm& c = b_.comm(add(NodeType::coll, start_us, us));
-    c.type = type;
-    c.bytes = 1 << 20;
-    return *this;
-  }
-  Rank& message(NodeType type, int64_t peer, int64_t start_us, int64_t us) {
-    trace::Comm& c = b_.comm(add(type, start_us, us));
-    (type == NodeType::send ? c.dst : c.src) = peer;
-    c.tag = 0;
-    c.bytes = 1 << 20;
-    return *this;
-  }
-  Trace finish() && { return std::move(b_).finish(); }
-
- private:
-  /// start_us < 0: it has none.
-  NodeId add(NodeType type, int64_t start_us, int64_t us) {
-    const NodeId n = b_.add(static_cast<uint64_t>(last_) + 1, 0, type);
-    b_.trace.flags.edit(n) = trace::kSaysCpuOrNot | trace::kHasDuration | (start_us >= 0 ? trace::kHasStart : 0);
-    b_.trace.start_ps.edit(n) = std::max<int64_t>(0, start_us) * kUs;
-    b_.trace.dur_ps.edit(n) = us * kUs;
-    if (last_ > 0) b_.dep(n, n - 1, 0);
-    ++last_;
-    return n;
-  }
-  Builder b_;
-  int64_t last_ = 0;
-};
-
-trace::TraceSet job(Rank&& a, Rank&& b) {
-  trace::TraceSet set;
-  set.ranks.push_back(std::move(a).finish());
-  set.ranks.push_back(std::move(b).finish());
-  return set;
-}
-
-SimInput input_of(trace::TraceSet&& set) {
-  SimInput input;
-  input.fabric.dimensions.push_back({net::TopologyKind::switch_, 2, 1, 0});
-  input.job = std::move(set);
-  return input;
-}
 
 /// Finishes in us with recorded transfers.
 std::vector<int64_t> run(trace::TraceSet&& set, Congestion congestion = Congestion::closed) {
@@ -188,43 +135,6 @@ TEST(Recorded, ClocksThatNothingJoinsTellNoTransfer) {
   const trace::TraceSet set = job(std::move(Rank(0).start(0).comp(0, 10).coll(kType, 10, 45)),
                                   std::move(Rank(1).comp(0, 30).coll(kType, 30, 7)));
   EXPECT_EQ(recorded_transfers(set, match::match(set))->known, 0);
-  EXPECT_FALSE(JobReplay::possible(set));
-}
-
-TEST(Recorded, TheJobIsComparedAsAWholeAndByRank) {
-  const auto made = [] {
-    return job(std::move(Rank(0).start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 47).comp(57, 5)),
-               std::move(Rank(1).start(20).comp(0, 30).coll(trace::CommType::all_reduce, 30, 7).comp(37, 8)));
-  };
-  const trace::TraceSet set = made();
-  ASSERT_TRUE(JobReplay::possible(set));
-  JobReplay replay = *JobReplay::measure(set);
-  Findings findings;
-  ASSERT_TRUE(replay_recorded(input_of(made()), replay, findings));
-  EXPECT_TRUE(findings.empty());
-  EXPECT_EQ(replay.job().measured_ps, 65 * kUs);
-  EXPECT_EQ(replay.job().run(TransferKind::recorded), 65 * kUs);
-  EXPECT_FALSE(replay.job().has(TransferKind::simulated));
-  EXPECT_EQ(replay.ranks()[0].times.measured_ps, 62 * kUs);
-  EXPECT_EQ(replay.ranks()[0].times.run(TransferKind::recorded), 62 * kUs);
-  EXPECT_EQ(replay.ranks()[1].times.measured_ps, 45 * kUs);
-  EXPECT_EQ(replay.ranks()[1].times.run(TransferKind::recorded), 45 * kUs);
-  EXPECT_TRUE(replay.findings().empty());
-}
-
-TEST(Recorded, AGraphThatIsOffIsAWarning) {
-  // The second compute began 30 after the collective had ended, and nothing says why: 95 were measured, 65 come out.
-  const auto made = [] {
-    return job(std::move(Rank(0).start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 47).comp(57, 5)),
-               std::move(Rank(1).start(20).comp(0, 30).coll(trace::CommType::all_reduce, 30, 7).comp(67, 8)));
-  };
-  JobReplay replay = *JobReplay::measure(made());
-  Findings findings;
-  ASSERT_TRUE(replay_recorded(input_of(made()), replay, findings));
-  EXPECT_EQ(replay.job().measured_ps, 95 * kUs);
-  EXPECT_EQ(replay.job().run(TransferKind::recorded), 65 * kUs);
-  ASSERT_EQ(replay.findings().size(), 1u);
-  EXPECT_EQ(replay.findings()[0].tag, "sim.job.error");
 }
 
 }  // namespace

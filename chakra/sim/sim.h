@@ -1,5 +1,5 @@
 // Runs traces in simulated time. Every stream and thread of a rank runs as its trace has
-// it, collectives are priced from their plans on the network. Self-replay: a linked trace against its own measurement.
+// it, collectives are priced from their plans on the network.
 #pragma once
 
 #include <array>
@@ -15,14 +15,12 @@
 #include "chakra/device/device.h"
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
-#include "chakra/sim/delays.h"       // IWYU pragma: export
-#include "chakra/sim/job_replay.h"   // IWYU pragma: export
-#include "chakra/sim/recorded.h"     // IWYU pragma: export
-#include "chakra/sim/retarget.h"     // IWYU pragma: export
-#include "chakra/sim/self_replay.h"  // IWYU pragma: export
-#include "chakra/sim/stuck.h"        // IWYU pragma: export
-#include "chakra/sim/traffic.h"      // IWYU pragma: export
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
+#include "chakra/sim/delays.h"    // IWYU pragma: export
+#include "chakra/sim/recorded.h"  // IWYU pragma: export
+#include "chakra/sim/retarget.h"  // IWYU pragma: export
+#include "chakra/sim/stuck.h"     // IWYU pragma: export
+#include "chakra/sim/traffic.h"   // IWYU pragma: export
 #include "chakra/trace/trace.h"
 
 namespace chakra::sim {
@@ -180,6 +178,11 @@ struct PathPiece {
 inline constexpr std::array<std::string_view, 9> kPathKindNames{
     "compute", "host", "memory", "collective", "message", "lag", "start", "unrecorded", "storage"};
 
+/// When the nodes of an actor ran.
+struct NodeTimes {
+  std::vector<Picoseconds> start, end;
+};
+
 struct SimReport {
   Picoseconds makespan_ps = 0;
   std::vector<RankReport> ranks;  ///< ascending
@@ -196,7 +199,7 @@ struct SimReport {
   bool interrupted = false;  ///< what there was when it was stopped; finishes are those so far
   uint64_t events = 0;
   std::vector<NodeTimes> times;  ///< per actor, where they are asked for
-  table::Timeline timeline;
+  result::Timeline timeline;
   Findings findings;
 };
 

@@ -516,48 +516,5 @@ TEST(Shared, RandomJobsRunOnEveryNetwork) {
   }
 }
 
-// ---- self-replay -----------------------------------------------------------------------------------------
-
-TEST(SelfReplay, AWaitThatTheGraphKnows) {
-  // Host: launch 10, then blocked until the kernel of 100 ends, then 5 more; all known.
-  Builder b;
-  const uint32_t thread = b.lane({trace::Lane::Kind::thread, 1, 1}), stream = b.lane({trace::Lane::Kind::stream, 0, 7});
-  const auto add = [&](const char* name, uint32_t lane, Picoseconds start, Picoseconds dur) {
-    const NodeId n = b.add(b.trace.size() + 1, b.trace.strings.intern(name), NodeType::comp);
-    b.trace.flags.edit(n) = static_cast<uint8_t>(trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot |
-                                                 (lane == thread ? trace::kOnCpu : 0));
-    b.trace.start_ps.edit(n) = start;
-    b.trace.dur_ps.edit(n) = dur;
-    b.trace.lane.edit(n) = lane;
-    return n;
-  };
-  const NodeId launch = add("cudaLaunchKernel", thread, 0, 10), kernel = add("k", stream, 12, 100);
-  const NodeId rest = add("[chakra|sync_remainder]", thread, 112, 5);
-  b.dep(kernel, launch, static_cast<uint8_t>(trace::EdgeKind::launch), 2);
-  b.dep(rest, launch, static_cast<uint8_t>(trace::EdgeKind::program));
-  b.dep(rest, kernel, static_cast<uint8_t>(trace::EdgeKind::sync));
-  const Trace t = std::move(b).finish();
-  auto replay = self_replay(t);
-  ASSERT_TRUE(replay);
-  EXPECT_EQ(replay->measured_ps, 117);
-  EXPECT_EQ(replay->replayed_ps, 117);
-  EXPECT_EQ(replay->half_device_ps, 67);
-  EXPECT_TRUE(replay->informative);
-  const auto share = [&](PathPart part) { return replay->critical_path[static_cast<size_t>(part)]; };
-  EXPECT_DOUBLE_EQ(share(PathPart::device), 100.0 / 117);
-  EXPECT_DOUBLE_EQ(share(PathPart::constants), 2.0 / 117);
-  EXPECT_DOUBLE_EQ(share(PathPart::host_op), 10.0 / 117);
-  EXPECT_DOUBLE_EQ(share(PathPart::sync_remainder), 5.0 / 117);
-  EXPECT_EQ(replay->steps.at(0).name, "recording");
-  EXPECT_EQ(replay->start_error_max_ps, 0);
-  EXPECT_EQ(replay->stream_stall_share, 0);
-}
-
-TEST(SelfReplay, NothingToCompareWith) {
-  Job job(1);
-  job.compute(0, 5);
-  EXPECT_EQ(testing::tag_of(self_replay(job.finish().ranks[0])), "sim.replay.no_times");
-}
-
 }  // namespace
 }  // namespace chakra::sim

@@ -9,7 +9,7 @@
 namespace chakra::view {
 namespace {
 
-using table::Timeline;
+using result::Timeline;
 
 constexpr size_t kEventBytes = size_t{1} << 20;
 

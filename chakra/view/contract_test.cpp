@@ -9,7 +9,7 @@ namespace chakra::view {
 namespace {
 
 using chakra::testing::literal;
-using table::Table;
+using result::Table;
 
 TEST(Contract, OfExplaining) {
   trace::Builder b;

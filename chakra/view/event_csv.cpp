@@ -11,7 +11,7 @@
 namespace chakra::view {
 namespace {
 
-using table::Timeline;
+using result::Timeline;
 
 constexpr size_t kLongestLine = size_t{1} << 20;
 constexpr size_t kReadAtOnce = size_t{1} << 16;

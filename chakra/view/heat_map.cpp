@@ -13,7 +13,7 @@ namespace {
 constexpr int kLabel = 210, kWidth = 960, kHead = 62, kBars = 110;
 constexpr double kFullColour = 1;  ///< octaves from the mean
 
-double number(const table::Table::Cell& cell) {
+double number(const result::Table::Cell& cell) {
   CHAKRA_ASSERT(!std::holds_alternative<std::string>(cell));
   const auto* whole = std::get_if<int64_t>(&cell);
   return whole ? static_cast<double>(*whole) : std::get<double>(cell);
@@ -30,7 +30,7 @@ std::string colour(double value, double mean) {
 
 }  // namespace
 
-std::string to_heat_map(const table::Table& table) {
+std::string to_heat_map(const result::Table& table) {
   const size_t columns = table.columns.empty() ? 0 : table.columns.size() - 1, rows = table.rows.size();
   const double width = columns ? static_cast<double>(kWidth - kLabel) / static_cast<double>(columns) : 0;
   const double height = rows > 60 ? 8 : 20;
@@ -63,7 +63,7 @@ std::string to_heat_map(const table::Table& table) {
     for (size_t c = 0; c < columns; ++c) {
       const double value = number(row[c + 1]), x = kLabel + width * static_cast<double>(c);
       sums[c] += value;
-      const std::string shown = table::show(row[c + 1], table.columns[c + 1].kind);
+      const std::string shown = result::show(row[c + 1], table.columns[c + 1].kind);
       fmt::format_to(std::back_inserter(out),
                      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\" stroke=\"#ddd\" "
                      "stroke-width=\"0.5\"><title>{}</title></rect>\n",
@@ -79,8 +79,8 @@ std::string to_heat_map(const table::Table& table) {
     fmt::format_to(std::back_inserter(out),
                    "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
                    "fill=\"#5b8e7d\"><title>{}</title></rect>\n",
-                   x + width * 0.1, bottom + kBars - tall, width * 0.8, tall, table::show(sums[c], kind));
-    if (width > 52) text(x + width / 2, bottom + kBars - tall - 4, "middle", table::show(sums[c], kind), 9);
+                   x + width * 0.1, bottom + kBars - tall, width * 0.8, tall, result::show(sums[c], kind));
+    if (width > 52) text(x + width / 2, bottom + kBars - tall - 4, "middle", result::show(sums[c], kind), 9);
     if (c % every == 0) text(x + width / 2, bottom + kBars + 14, "middle", table.columns[c + 1].name);
   }
   return out + "</svg>\n";

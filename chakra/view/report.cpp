@@ -9,12 +9,12 @@ namespace {
 struct ReportWriter {
   std::string out;
   void operator()(const std::string& lines) { out += lines; }
-  void operator()(const table::Report::Fact& fact) { out += fmt::format("  {:<15}{}\n", fact.label, fact.text); }
-  void operator()(const table::Report::Rows& rows) {
+  void operator()(const result::Report::Fact& fact) { out += fmt::format("  {:<15}{}\n", fact.label, fact.text); }
+  void operator()(const result::Report::Rows& rows) {
     out += "\n" + to_text(rows.table);
     if (rows.more) out += fmt::format("  ... and {} more {} (--json has all)\n", rows.more, rows.of);
   }
-  void operator()(const table::Report::Found& found) { out += to_text(found.findings, found.indented ? "  " : ""); }
+  void operator()(const result::Report::Found& found) { out += to_text(found.findings, found.indented ? "  " : ""); }
 };
 
 }  // namespace
@@ -30,9 +30,9 @@ std::string to_text(const Findings& findings, std::string_view indent) {
   return out;
 }
 
-std::string to_text(const table::Report& report) {
+std::string to_text(const result::Report& report) {
   ReportWriter writer;
-  for (const table::Report::Part& part : report.parts) std::visit(writer, part);
+  for (const result::Report::Part& part : report.parts) std::visit(writer, part);
   return std::move(writer.out);
 }
 

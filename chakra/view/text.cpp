@@ -14,8 +14,8 @@ size_t width(std::string_view text) {
 }
 
 /// Names come from files: long ones are cut, and what a terminal would obey is shown as bytes.
-std::string shown(const table::Table::Cell& cell, table::Table::Kind kind, size_t widest) {
-  std::string text = table::show(cell, kind);
+std::string shown(const result::Table::Cell& cell, result::Table::Kind kind, size_t widest) {
+  std::string text = result::show(cell, kind);
   if (!std::holds_alternative<std::string>(cell)) return text;
   bool plain = text.size() <= widest;
   for (size_t i = 0; i < text.size() && plain;) {
@@ -28,7 +28,7 @@ std::string shown(const table::Table::Cell& cell, table::Table::Kind kind, size_
 
 }  // namespace
 
-std::string to_text(const table::Table& table, size_t widest) {
+std::string to_text(const result::Table& table, size_t widest) {
   std::vector<std::vector<std::string>> cells;
   std::vector<size_t> widths;
   for (const auto& column : table.columns) widths.push_back(width(column.name));
@@ -46,7 +46,7 @@ std::string to_text(const table::Table& table, size_t widest) {
     for (size_t i = 0; i < table.columns.size(); ++i) {
       const std::string& cell = text_of(i);
       const std::string pad(widths[i] - width(cell), ' ');
-      text += table.columns[i].kind == table::Table::Kind::text ? " " + cell + pad : " " + pad + cell;
+      text += table.columns[i].kind == result::Table::Kind::text ? " " + cell + pad : " " + pad + cell;
       text += ' ';
     }
     while (!text.empty() && text.back() == ' ') text.pop_back();
@@ -57,8 +57,8 @@ std::string to_text(const table::Table& table, size_t widest) {
   return out;
 }
 
-std::string to_csv(const table::Table& table) {
-  using Kind = table::Table::Kind;
+std::string to_csv(const result::Table& table) {
+  using Kind = result::Table::Kind;
   const auto quoted = [](std::string_view text) {
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
     std::string out(1, '"');
@@ -66,7 +66,7 @@ std::string to_csv(const table::Table& table) {
     out += '"';
     return out;
   };
-  const auto header = [](const table::Table::Column& column) {
+  const auto header = [](const result::Table::Column& column) {
     const std::string name = column.name.empty() ? "share" : column.name;
     switch (column.kind) {
       case Kind::time_ps: return name + " (ps)";

@@ -17,7 +17,7 @@ class TimelineBuilder {
  public:
   TimelineBuilder(const trace::TraceSet& job, Findings& findings) : job_(job), findings_(findings) {}
 
-  Result<table::Timeline> run() {
+  Result<result::Timeline> run() {
     int64_t zero_ns = INT64_MAX;
     for (const Trace& t : job_.ranks)
       if (is_measured(t)) zero_ns = std::min(zero_ns, t.base_ns);
@@ -98,13 +98,13 @@ class TimelineBuilder {
 
   const trace::TraceSet& job_;
   Findings& findings_;
-  table::Timeline timeline_;
+  result::Timeline timeline_;
   std::vector<uint32_t> slice_of_;
 };
 
 }  // namespace
 
-Result<table::Timeline> timeline_of(const trace::TraceSet& job, Findings& findings) {
+Result<result::Timeline> timeline_of(const trace::TraceSet& job, Findings& findings) {
   return TimelineBuilder(job, findings).run();
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "chakra/base/base.h"
-#include "chakra/table/table.h"
+#include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::view {
@@ -19,12 +19,12 @@ namespace chakra::view {
 /// streams, arrows for launches and communication. Time zero is the earliest start of any rank. Ranks
 /// without measured times are laid out as early as their dependencies allow, and a finding says so.
 /// Errors: view.cycle. Cost: O(nodes + edges).
-Result<table::Timeline> timeline_of(const trace::TraceSet& job, Findings& findings);
+Result<result::Timeline> timeline_of(const trace::TraceSet& job, Findings& findings);
 
 /// Chrome's trace event format (docs/reference/formats/timeline.md): a process per rank, a thread per track,
 /// times in microseconds. On one track slices nest; where they would not, the later one moves to a
 /// second track of the same name. Errors: base.file.*. Cost: O(slices log slices).
-Result<void> write_chrome_trace(const table::Timeline& timeline, const std::string& path);
+Result<void> write_chrome_trace(const result::Timeline& timeline, const std::string& path);
 
 struct EventCsvOptions {
   int64_t ranks = 0;            ///< more are an error; 0: as many as there are
@@ -34,7 +34,7 @@ struct EventCsvOptions {
 /// (docs/reference/formats/event_csv.md): a slice from a node's issue to its callback.
 /// Errors: view.csv.form, .rank, .time, .issued_twice, .not_issued, and those of ByteSource. Findings:
 /// view.csv.unfinished, .kind, .skipped. Cost: O(file); memory for what is shown.
-Result<table::Timeline> read_event_csv(ByteSource source, const EventCsvOptions& options, Findings& findings);
+Result<result::Timeline> read_event_csv(ByteSource source, const EventCsvOptions& options, Findings& findings);
 /// "1500" (MHz), "1.5GHz", "800 MHz" in Hz. Errors: view.csv.frequency.
 Result<uint64_t> parse_frequency(std::string_view text);
 
@@ -95,16 +95,16 @@ std::string explain(const trace::Trace& trace, trace::NodeId node);
 /// A picture (SVG): a row of cells for each row, whose first column is its label, coloured by how each number compares
 /// with the mean of its row; below, the sum of each column as a bar. Requires a text in the first column and numbers in
 /// the others.
-std::string to_heat_map(const table::Table& table);
+std::string to_heat_map(const result::Table& table);
 
 /// Columns aligned, units with every number. Texts of more than `widest` bytes are cut, and those with control
 /// characters quoted: CSV and JSON have them whole.
-std::string to_text(const table::Table& table, size_t widest = 60);
+std::string to_text(const result::Table& table, size_t widest = 60);
 /// A line per finding.
 std::string to_text(const Findings& findings, std::string_view indent = "  ");
 /// All parts in their order. Cost: O(what is shown + findings).
-std::string to_text(const table::Report& report);
+std::string to_text(const result::Report& report);
 /// RFC 4180, a header line, the unit of each column in its name: ps, bytes, bytes/s.
-std::string to_csv(const table::Table& table);
+std::string to_csv(const result::Table& table);
 
 }  // namespace chakra::view

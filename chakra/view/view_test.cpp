@@ -19,7 +19,7 @@ TEST(ChromeTrace, RandomSlicesNestOnTheirTracks) {
   TemporaryFolder folder;
   Prng random(1);
   for (int round = 0; round < 20; ++round) {
-    table::Timeline t;
+    result::Timeline t;
     for (int64_t rank = 0; rank < 3; ++rank)
       for (int i = 0; i < 2; ++i) t.tracks.push_back({rank, "track \"" + std::to_string(i)});
     for (int i = 0; i < 300; ++i) {
@@ -38,7 +38,7 @@ TEST(ChromeTrace, RandomSlicesNestOnTheirTracks) {
 
 TEST(ChromeTrace, TimesAreExactMicroseconds) {
   TemporaryFolder folder;
-  table::Timeline t;
+  result::Timeline t;
   t.tracks.push_back({0, "x"});
   t.slices.push_back({0, t.strings.intern("s"), 0, 1'234'567'891, 1'234'567'891 + 500, 1});
   ASSERT_TRUE(write_chrome_trace(t, folder.path("t.json")));
@@ -246,7 +246,7 @@ constexpr std::string_view kEvents =
     "other\n"
     "issue,a=1,b=5000,c=8,d=what";
 
-Result<table::Timeline> read_events(std::string_view text, Findings& findings, EventCsvOptions options = {}) {
+Result<result::Timeline> read_events(std::string_view text, Findings& findings, EventCsvOptions options = {}) {
   auto source = ByteSource::from_memory(text, "x.csv");
   if (!source) return tl::unexpected(source.error());
   return read_event_csv(std::move(*source), options, findings);
@@ -314,7 +314,7 @@ TEST(EventCsv, FrequenciesHaveUnits) {
 }
 
 TEST(HeatMap, IsXmlWithACellForEachNumber) {
-  using table::Table;
+  using result::Table;
   TemporaryFolder folder;
   const Table t{"a < b & \"c\"",
                 {{"", Table::Kind::text}, {"rank 0", Table::Kind::bytes}, {"rank 1", Table::Kind::bytes}},
@@ -330,7 +330,7 @@ TEST(HeatMap, IsXmlWithACellForEachNumber) {
 }
 
 TEST(Text, ColumnsAlign) {
-  using table::Table;
+  using result::Table;
   const Table t{"title",
                 {{"name", Table::Kind::text}, {"time", Table::Kind::time_ps}},
                 {{std::string("\xc3\xbc"), int64_t{1'500'000}}, {std::string("long"), int64_t{0}}}};
@@ -338,8 +338,8 @@ TEST(Text, ColumnsAlign) {
 }
 
 TEST(Text, AReportIsItsPartsInOrder) {
-  using table::Report;
-  const table::Table t{"", {{"rank", table::Table::Kind::count}}, {{int64_t{0}}, {int64_t{1}}, {int64_t{2}}}};
+  using result::Report;
+  const result::Table t{"", {{"rank", result::Table::Kind::count}}, {{int64_t{0}}, {int64_t{1}}, {int64_t{2}}}};
   const Findings findings{{"a.b", Severity::error, 1, 2, "wrong"}};
   const Report report{{"job\n", Report::Fact{"graph", "2 nodes"}, Report::Fact{"", "3 edges"},
                        first_rows(t, 2, "ranks"), first_rows(t, 3, "ranks"), Report::Found{findings},

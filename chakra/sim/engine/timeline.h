@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "chakra/result/result.h"
 #include "chakra/sim/engine/run.h"
-#include "chakra/table/table.h"
 
 namespace chakra::sim {
 
@@ -25,7 +25,7 @@ class TimelineWriter {
   uint32_t track_of(uint32_t a, trace::NodeId n);
 
   Run& run_;
-  table::Timeline& timeline_;
+  result::Timeline& timeline_;
   std::vector<std::vector<uint32_t>> slice_of_;                     ///< per actor and node; kNobody: none
   std::vector<uint32_t> first_track_;                               ///< per actor
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> group_tracks_;  ///< of actors' queues for groups

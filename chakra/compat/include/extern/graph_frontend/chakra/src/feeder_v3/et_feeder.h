@@ -1,4 +1,0 @@
-// Where ASTRA-sim includes this header from.
-#pragma once
-
-#include "chakra/compat/include/feeder_v3/et_feeder.h"  // IWYU pragma: export

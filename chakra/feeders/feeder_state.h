@@ -1,0 +1,63 @@
+// What mlcommons/chakra's feeder knows: which nodes are issuable, issued, freed, removed. Ids of the file are rows of
+// an Index; nodes that the program adds lie beside them.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chakra/feeders/include/et_feeder_node.h"
+#include "chakra/feeders/index.h"
+
+namespace Chakra {
+
+struct FeederState : std::enable_shared_from_this<FeederState> {
+  using Row = chakra::feeders::Index::Row;
+  using NodePtr = std::shared_ptr<ETFeederNode>;
+
+  enum Flag : uint8_t { kReady = 1, kIssued = 2, kFreed = 4, kRemoved = 8 };
+  struct Added {
+    NodePtr node;
+    std::vector<uint64_t> missing;  ///< dependencies not freed yet
+  };
+
+  FeederState(const std::string& path, uint64_t cached_bytes);
+
+  void add(NodePtr node);
+  void remove(uint64_t id);
+  NodePtr next();
+  void push_back(uint64_t id);
+  NodePtr lookup(uint64_t id);
+  void free(uint64_t id);
+  bool empty() const { return alive_ == 0; }
+  /// The children in the file, also those that were removed.
+  std::vector<NodePtr> children(uint64_t id);
+
+ private:
+  uint8_t& flags(uint64_t id);
+  bool known(uint64_t id) const { return index_->find(id) || outside_.contains(id); }
+  bool in_feeder(uint64_t id);
+  void require(uint64_t id);
+  uint64_t missing(uint64_t id) const;
+  NodePtr make(Row row);
+  void settle(uint64_t id);
+  void make_ready(uint64_t id);
+  void one_freed(uint64_t child, uint64_t parent);
+  [[noreturn]] void explain();
+
+  std::shared_ptr<chakra::feeders::Index> index_;
+  std::vector<uint32_t> missing_;                ///< by row: dependencies not freed yet
+  std::vector<uint8_t> flags_;                   ///< by row
+  absl::flat_hash_map<uint64_t, NodePtr> held_;  ///< handed out and not removed
+  absl::flat_hash_map<uint64_t, Added> added_;
+  absl::flat_hash_map<uint64_t, uint8_t> outside_;                ///< flags of ids that are not in the file
+  absl::flat_hash_map<uint64_t, std::vector<uint64_t>> waiters_;  ///< by what the index does not say, who waits
+  std::vector<uint64_t> ready_;  ///< a heap, the lowest id first; one whose flag is not kReady is out of date
+  uint64_t alive_ = 0, waiting_ = 0;
+  uint64_t unfreed_ = 0;  ///< nodes that were issued and not freed: more may come of them
+};
+
+}  // namespace Chakra

@@ -1,0 +1,38 @@
+// The ids of a file's nodes by row, which is a node's place in the file, and the other way round.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::feeders {
+
+using Row = uint32_t;
+
+/// Memory: 8 bytes per node, 4 more where ids do not ascend.
+class Ids {
+ public:
+  Row size() const { return static_cast<Row>(ids_.size()); }
+  uint64_t operator[](Row row) const { return ids_[row]; }
+
+  void push_back(uint64_t id) {
+    ascend_ = ascend_ && (ids_.empty() || ids_.back() < id);
+    ids_.push_back(id);
+  }
+  bool ascend() const { return ascend_; }
+  /// Once all are there. Errors: feed.id.duplicate.
+  Result<void> sort(const std::string& file);
+
+  /// Requires that ids ascend, or are sorted. Cost: O(1) where ids are dense, else O(log nodes).
+  std::optional<Row> find(uint64_t id) const;
+
+ private:
+  std::vector<uint64_t> ids_;
+  std::vector<Row> by_id_;  ///< rows by ascending id; empty where rows are
+  bool ascend_ = true;
+};
+
+}  // namespace chakra::feeders

@@ -1,0 +1,36 @@
+#include "chakra/result/result.h"
+
+#include <gtest/gtest.h>
+
+namespace chakra::result {
+namespace {
+
+TEST(Show, EveryKindHasItsUnit) {
+  EXPECT_EQ(show(std::string("x"), Table::Kind::text), "x");
+  EXPECT_EQ(show(int64_t{1234}, Table::Kind::text), "1234");
+  EXPECT_EQ(show(int64_t{1234}, Table::Kind::count), "1,234");
+  EXPECT_EQ(show(2048.0, Table::Kind::bytes), "2.0 KiB");
+  EXPECT_EQ(show(int64_t{2'000'000}, Table::Kind::time_ps), "2.000 us");
+  EXPECT_EQ(show(5e9, Table::Kind::rate_bytes_per_s), "5.0 GB/s");
+  EXPECT_EQ(show(0.25, Table::Kind::share), "25.00 %");
+}
+
+TEST(ToJson, ATableIsAListOfObjects) {
+  const Table t{"",
+                {{"exposed comm", Table::Kind::time_ps}, {"Size (all)", Table::Kind::bytes}, {"", Table::Kind::share}},
+                {{int64_t{1500}, 2048.0, 0.25}, {int64_t{2000}, 1.0, 0.5}}};
+  const Json expected{{{"exposed_comm_ns", 1.5}, {"size_all_bytes", 2048.0}, {"", 0.25}},
+                      {{"exposed_comm_ns", 2}, {"size_all_bytes", 1.0}, {"", 0.5}}};
+  EXPECT_EQ(to_json(t).text(), expected.text());
+  EXPECT_EQ(to_json(Table()).text(), "[]");
+}
+
+TEST(ToJson, AFindingSaysNoRankAsNull) {
+  const Findings findings{{"a.b", Severity::warning, -1, 3, "text"}};
+  const Json expected =
+      Json::Array{Json{{"tag", "a.b"}, {"severity", "warning"}, {"rank", nullptr}, {"node", 3}, {"text", "text"}}};
+  EXPECT_EQ(to_json(findings).text(), expected.text());
+}
+
+}  // namespace
+}  // namespace chakra::result
