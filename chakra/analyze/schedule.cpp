@@ -18,21 +18,14 @@ using trace::Trace;
 // `analyze.no_time` (finding): a trace without durations, such as a generator's with numbers of operations: simulate
 // it.
 Result<Schedule> schedule_of(const Trace& t, Findings& findings) {
-  for (const trace::Defect& defect : t.defects)
-    if (defect.kind == trace::Defect::Kind::self_dep)
-      return fail(Code::bad_input, "analyze.cycle", fmt::format("node {} waits for itself", t.id[defect.node]),
-                  {t.file});
-  const trace::Order order = trace::topological_order(t.deps);
-  if (!order.cycle.empty())
-    return fail(Code::bad_input, "analyze.cycle",
-                fmt::format("the dependencies of node {} form a cycle", t.id[order.cycle[0]]), {t.file});
+  CHAKRA_ASSIGN(const std::vector<NodeId> order, trace::running_order(t, "analyze.cycle"));
   Schedule s;
   const auto starts = std::count_if(t.flags.begin(), t.flags.end(), [](uint8_t f) { return f & trace::kHasStart; });
   s.measured = starts > 0;
   s.start.resize(t.size());
   s.end.resize(t.size());
   int64_t without = 0;
-  for (const NodeId n : order.order) {
+  for (const NodeId n : order) {
     if (s.measured && t.has_start(n)) {
       s.start[n] = t.start_ps[n];
       s.end[n] = add_saturated(t.start_ps[n], t.dur_ps[n]);

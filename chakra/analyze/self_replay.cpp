@@ -27,17 +27,14 @@ class Replayer {
     if (last_ == 0)
       return fail(Code::bad_input, "sim.replay.no_times",
                   "the trace holds no measured start times, so there is nothing to compare a replay with", {t_.file});
-    const trace::Order order = trace::topological_order(t_.deps);
-    if (!order.cycle.empty())
-      return fail(Code::bad_input, "sim.replay.cycle",
-                  fmt::format("the dependencies of node {} form a cycle", t_.id[order.cycle[0]]), {t_.file});
+    CHAKRA_ASSIGN(const std::vector<NodeId> order, trace::running_order(t_, "sim.replay.cycle"));
 
-    end_ = trace::earliest_ends(t_, order.order, t_.dur_ps);
+    end_ = trace::earliest_ends(t_, order, t_.dur_ps);
     result_.measured_ps = last_;
     result_.replayed_ps = *std::max_element(end_.begin(), end_.end());
     result_.error = ratio(result_.replayed_ps, result_.measured_ps);
-    result_.half_device_ps = half_device(order.order, true);
-    result_.half_recorded_ps = half_device(order.order, false);
+    result_.half_device_ps = half_device(order, true);
+    result_.half_recorded_ps = half_device(order, false);
     walk_critical_path();
     find_steps();
     compare_device();

@@ -1,5 +1,7 @@
 #include "chakra/trace/trace.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -164,6 +166,18 @@ Order topological_order(const Edges& edges) {
   }
   result.cycle.assign(path.begin() + seen_at[n], path.end());
   return result;
+}
+
+Result<std::vector<NodeId>> running_order(const Trace& trace, std::string_view tag) {
+  for (const Defect& defect : trace.defects)
+    if (defect.kind == Defect::Kind::self_dep)
+      return fail(Code::bad_input, std::string(tag), fmt::format("node {} waits for itself", trace.id[defect.node]),
+                  {trace.file});
+  Order found = topological_order(trace.deps);
+  if (!found.cycle.empty())
+    return fail(Code::bad_input, std::string(tag),
+                fmt::format("the dependencies of node {} form a cycle", trace.id[found.cycle[0]]), {trace.file});
+  return std::move(found.order);
 }
 
 std::vector<Picoseconds> earliest_ends(const Trace& trace, std::span<const NodeId> order,

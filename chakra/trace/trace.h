@@ -423,6 +423,8 @@ struct Order {
   std::vector<NodeId> cycle;
 };
 Order topological_order(const Edges& edges);  ///< requires whole edges
+/// All nodes in such an order. Errors, under the caller's tag: a node waits for itself, at once or along a cycle.
+Result<std::vector<NodeId>> running_order(const Trace& trace, std::string_view tag);
 
 /// Who waits for each node: `edges` turned round (kinds and lags left out).
 Edges reversed(const Edges& edges);

@@ -38,17 +38,10 @@ class TimelineBuilder {
   }
 
   Result<void> add_as_early_as_possible(const Trace& t) {
-    for (const trace::Defect& defect : t.defects)
-      if (defect.kind == trace::Defect::Kind::self_dep)
-        return fail(Code::bad_input, "view.cycle", fmt::format("node {} waits for itself", t.id[defect.node]),
-                    {t.file});
-    const trace::Order order = trace::topological_order(t.deps);
-    if (!order.cycle.empty())
-      return fail(Code::bad_input, "view.cycle",
-                  fmt::format("the dependencies of node {} form a cycle", t.id[order.cycle[0]]), {t.file});
+    CHAKRA_ASSIGN(const std::vector<NodeId> order, trace::running_order(t, "view.cycle"));
     findings_.push_back({"view.not_measured", Severity::note, t.rank, -1,
                          "no start times were measured; nodes stand as early as their dependencies allow"});
-    const std::vector<Picoseconds> ends = trace::earliest_ends(t, order.order, t.dur_ps);
+    const std::vector<Picoseconds> ends = trace::earliest_ends(t, order, t.dur_ps);
     std::vector<Picoseconds> starts(t.size());
     for (NodeId n = 0; n < t.size(); ++n) starts[n] = ends[n] - t.dur_ps[n];
     add(t, ends, starts, 0);
