@@ -53,6 +53,13 @@ Table times() {
   return table;
 }
 Table checks() { return list_rows("check", check::kRules); }
+Table columns_of_traces() {
+  Table table = columns({"column", "on disk", "what it says"});
+  trace::each_column([&](const auto& row) {
+    table.rows.push_back({std::string(row.name), std::string(row.wire), std::string(row.meaning)});
+  });
+  return table;
+}
 Table edges() { return list_rows("edge kind", trace::kEdgeKinds); }
 Table policies() { return list_rows("policy", feed::kPolicies); }
 Table presets() { return list_rows("preset", gen::kPresets); }
@@ -144,6 +151,7 @@ constexpr KindRow kKindRows[] = {
     {"changes", "changes of 'chakra whatif'", changes},
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
+    {"columns", "what a trace says of each node, and by which attribute", columns_of_traces},
     {"distributions", "of 'chakra whatif --jitter'", distributions},
     {"edges", "why a node waits for another", edges},
     {"formats", "files that can be read or written", formats},
