@@ -44,26 +44,26 @@ Outline hierarchical(const Operation& op, const Place& place) {
   Outline o = outline_of(op, place, op.type == CommType::all_gather ? chunks : uint64_t{n} * chunks);
   o.pieces = o.lanes = chunks;
   o.grid = grid_of(place);
-  struct Part {
+  struct Leg {
     Phase::Kind kind;
     uint32_t dimension;
   };
-  std::vector<Part> way;
+  std::vector<Leg> way;
   const auto dimensions = static_cast<uint32_t>(o.grid.size());
   for (uint32_t d = 0; d < dimensions && op.type != CommType::all_gather; ++d)
     way.push_back({op.type == CommType::all_to_all ? Phase::Kind::exchange : Phase::Kind::reduce_scatter, d});
   if (op.type == CommType::all_reduce || op.type == CommType::all_gather)
     for (uint32_t d = dimensions; d-- > 0;) way.push_back({Phase::Kind::all_gather, d});
-  // A chunk enters a part of the way when the chunk before it has left it; listed diagonal by diagonal, the
+  // A chunk enters a leg of the way when the chunk before it has left it; listed diagonal by diagonal, the
   // chunk behind first, so that what it waits for is the last that is listed of the chunk before it.
   std::vector<int32_t> last(chunks, -1);
-  const auto parts = static_cast<uint32_t>(way.size());
-  for (uint32_t diagonal = 0; diagonal + 1 < chunks + parts; ++diagonal)
-    for (uint32_t c = std::min(diagonal, chunks - 1) + 1; c-- > 0 && diagonal - c < parts;) {
-      const Part& part = way[diagonal - c];
-      const GridDimension& d = o.grid[part.dimension];
+  const auto legs = static_cast<uint32_t>(way.size());
+  for (uint32_t diagonal = 0; diagonal + 1 < chunks + legs; ++diagonal)
+    for (uint32_t c = std::min(diagonal, chunks - 1) + 1; c-- > 0 && diagonal - c < legs;) {
+      const Leg& leg = way[diagonal - c];
+      const GridDimension& d = o.grid[leg.dimension];
       const uint32_t rounds = d.direct ? 1 : d.extent - 1;
-      o.phases.push_back({part.kind, part.dimension, c, o.rounds, rounds, c > 0 ? last[c - 1] : -1});
+      o.phases.push_back({leg.kind, leg.dimension, c, o.rounds, rounds, c > 0 ? last[c - 1] : -1});
       o.rounds += rounds;
       last[c] = static_cast<int32_t>(o.rounds) - 1;
     }
