@@ -119,7 +119,7 @@ class JsonSpec {
 
  private:
   struct Brackets {
-    size_t end = 0;                    ///< behind the closing one
+    size_t end = 0;                   ///< behind the closing one
     uint32_t values = 0, inside = 0;  ///< brackets that open inside, itself too
   };
   struct Open {

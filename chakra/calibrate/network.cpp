@@ -189,10 +189,11 @@ table::Report report_of(const FittedNetwork& fitted, size_t samples) {
       show_percent(fitted.held_out.mean), fitted.held_out.points, show_percent(fitted.held_out.worst)));
   report.parts.push_back(table::Report::Rows{error_table(fitted), 0});
   if (fitted.judged.points > 0) {
-    report.parts.push_back(fmt::format("\nError on the measurements of --judge: {} over {} points, 95 % of them at most "
-                                       "{}, worst {}\n",
-                                       show_percent(fitted.judged.mean), fitted.judged.points,
-                                       show_percent(fitted.judged.most_of_95), show_percent(fitted.judged.worst)));
+    report.parts.push_back(
+        fmt::format("\nError on the measurements of --judge: {} over {} points, 95 % of them at most "
+                    "{}, worst {}\n",
+                    show_percent(fitted.judged.mean), fitted.judged.points, show_percent(fitted.judged.most_of_95),
+                    show_percent(fitted.judged.worst)));
     report.parts.push_back(table::Report::Rows{fitted.judged_table, 0});
   }
   report.parts.push_back(std::string("\nParameters, and how far they may be off (one standard error)\n"));

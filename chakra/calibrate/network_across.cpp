@@ -22,7 +22,8 @@ constexpr double kTellsTheFixedPart = 0.05;
 /// the default constants of version 2.28.3 (src/graph/tuning.cc: latencies of NVLink and of the network; nvls: those of
 /// its tree over nodes), checked against that source. No measurement that we have tells them: sizes across nodes begin
 /// at 32 MiB (cluster00), where a step of 14 us is 1 % of the time, or at 4 GiB (cluster01). Left out of its model:
-/// ring all-reduce of Simple over nodes has 1.4 times its latency, one rank a node has the tree's, LL has an upper limit.
+/// ring all-reduce of Simple over nodes has 1.4 times its latency, one rank a node has the tree's, LL has an upper
+/// limit.
 struct Steps {
   std::string_view algorithm, protocol;
   double inside_ns, between_ns, share;

@@ -24,8 +24,7 @@ struct Off {
 /// "all_gather of 8, 64.0 MiB", across nodes "of 8 x 2".
 std::string name_of(const CollectiveSample& s) {
   const std::string nodes = s.nodes > 1 ? fmt::format(" x {}", s.nodes) : "";
-  return fmt::format("{} of {}{}, {}", s.operation, s.ranks / s.nodes, nodes,
-                     show_bytes(static_cast<double>(s.bytes)));
+  return fmt::format("{} of {}{}, {}", s.operation, s.ranks / s.nodes, nodes, show_bytes(static_cast<double>(s.bytes)));
 }
 
 }  // namespace
@@ -83,9 +82,9 @@ Result<void> judge_on_files(const NetworkOptions& options, const std::vector<Col
          name_of(*std::max_element(list.begin(), list.end())->sample)});
   }
   if (without > 0)
-    fitted.findings.push_back({"calibrate.network.skipped", Severity::warning, -1, -1,
-                               fmt::format("{} measurements to judge are of operations that were not fitted",
-                                           show_count(without))});
+    fitted.findings.push_back(
+        {"calibrate.network.skipped", Severity::warning, -1, -1,
+         fmt::format("{} measurements to judge are of operations that were not fitted", show_count(without))});
   if (2 * same > fitted.judged.points)
     fitted.findings.push_back({"calibrate.network.same", Severity::warning, -1, -1,
                                fmt::format("{} of {} measurements to judge are among those of --from: their error says "

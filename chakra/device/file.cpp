@@ -92,7 +92,8 @@ bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; 
 /// their quotient is rounded once: the nearest double.
 bool parse_short(std::string_view text, double& value) {
   constexpr size_t kExact = 15;
-  constexpr double kTens[kExact + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  constexpr double kTens[kExact + 1] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   uint64_t digits = 0;
   size_t point = text.size();
   for (size_t i = 0; i < text.size() && text.size() <= kExact; ++i) {

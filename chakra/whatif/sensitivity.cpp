@@ -38,7 +38,8 @@ std::vector<LinkChange> link_changes(const net::Fabric& fabric) {
   const std::vector<net::LinkClass> classes = net::link_classes(fabric);
   for (size_t c = 0; c < classes.size() && classes.size() <= kMostLinkClasses; ++c)
     for (const bool bandwidth : {true, false})
-      changes.push_back({fmt::format("{} of {}", bandwidth ? "bandwidth" : "latency", classes[c].name), c, bandwidth});
+      changes.push_back(
+          {fmt::format("{} of {}", bandwidth ? "time per byte" : "latency", classes[c].name), c, bandwidth});
   return changes;
 }
 

@@ -118,6 +118,7 @@ struct ChangeRow {
   std::string_view assumes;
   /// Errors: those of the value, and those of a rule that the job has nothing for (whatif.rule.nothing).
   Result<Reached> (*apply)(std::string_view value, sim::SimInput& input);
+  bool once = false;  ///< a second one would contradict the first
 };
 /// In the order in which they are applied.
 extern const std::span<const ChangeRow> kChanges;
@@ -131,7 +132,7 @@ inline constexpr double kPathChanges = 0.20;
 
 struct Sensitivity {
   struct Row {
-    std::string name;               ///< "compute", "all_reduce:dp", "bandwidth of dimension 0 (Ring)"
+    std::string name;               ///< "compute", "all_reduce:dp", "time per byte of dimension 0 (Ring)"
     std::optional<TimeClass> time;  ///< none: a class of links
     Picoseconds on_path_ps = 0;  ///< of the critical path; of links: in proportion to their latency, or time per byte
     double slope_ps = 0;         ///< what kLess saves by the slope: kLess x on_path_ps
