@@ -63,8 +63,8 @@ class OwnTimes {
   sim::Transfers& transfers_;
 };
 
-/// Nobody waits for ranks that are not there: groups are those of their ranks that the job has.
-// `whatif.rank.missing` (finding): ranks of groups have no trace; nobody waits for them
+/// No rank waits for those that are not there: groups are those of their ranks that the job has.
+// `whatif.rank.missing` (finding): ranks of groups have no trace; no rank waits for them
 void leave_out_missing(sim::SimInput& input, Findings& findings) {
   input.matching = match::match(input.job, input.groups);
   match::GroupTable there;
@@ -79,7 +79,7 @@ void leave_out_missing(sim::SimInput& input, Findings& findings) {
   for (Trace& t : input.job.ranks) t.groups.clear();  // the table has them
   input.matching = match::match(input.job, input.groups);
   findings.push_back({"whatif.rank.missing", Severity::warning, -1, -1,
-                      fmt::format("the job has {} ranks, its groups have more: nobody waits for the ranks without a "
+                      fmt::format("the job has {} ranks, its groups have more: no rank waits for those without a "
                                   "trace, so what they would change is not in the answer",
                                   input.job.ranks.size())});
 }
