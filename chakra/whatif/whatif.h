@@ -70,7 +70,7 @@ inline constexpr std::array<SumRow, 3> kSums{{
 struct TimeClass {
   Kind kind = Kind::compute;
   trace::CommType type = trace::CommType::unknown;  ///< of collectives; unknown: all
-  std::string group;                                ///< of collectives; "*": all. "" is the group of all ranks
+  std::string group;  ///< of collectives, a pattern; "*": all. "" is the group of all ranks
   auto operator<=>(const TimeClass&) const = default;
 };
 /// "compute", "all_reduce", "all_reduce:dp".
@@ -80,7 +80,7 @@ std::string name(const TimeClass& time);
 struct Selector {
   uint32_t kinds = 0;  ///< bits, by Kind
   std::optional<trace::CommType> type;
-  std::optional<std::string> group;
+  std::optional<std::string> group;  ///< a pattern (sim::matches_pattern)
 };
 Selector selector_of(const TimeClass& time);
 /// A name of kKinds or kSums, the name of a collective in small letters ("all_reduce"), or "collective", followed by
