@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,18 @@ constexpr size_t kMostInBrackets = 200'000;
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// What is part of numbers and names: most of a large file, and of no interest where only its form is looked at.
+constexpr std::array<bool, 256> kInWords = [] {
+  std::array<bool, 256> in{};
+  for (const char c : std::string_view("0123456789.+-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"))
+    in[static_cast<unsigned char>(c)] = true;
+  return in;
+}();
+size_t behind_word(std::string_view text, size_t at) {
+  while (at < text.size() && kInWords[static_cast<unsigned char>(text[at])]) ++at;
+  return at;
+}
 
 /// A number as JSON writes it, true or false.
 bool is_plain(std::string_view text) {
@@ -58,28 +71,35 @@ class JsonSpec {
   JsonSpec(std::string_view text, const std::shared_ptr<const std::string>& file, std::string_view kept)
       : text_(text), file_(file), kept_(kept) {}
 
-  /// How many values each list and map holds, in the order in which they open. False where brackets do not fit.
+  /// Finds all lists and maps. False where brackets do not fit.
   bool count() {
     std::vector<size_t> open;
     bool empty = true;  // behind an opening bracket
     for (size_t i = 0; i < text_.size(); ++i) {
+      if (const size_t behind = behind_word(text_, i); behind > i) {
+        empty = false;
+        if (behind == text_.size()) break;
+        i = behind;
+      }
       const char c = text_[i];
       if (is_blank(c)) continue;
       if (c == ']' || c == '}') {
         if (open.empty()) return false;
-        if (!empty) ++counts_[open.back()];
+        if (!empty) ++lists_[open.back()].values;
+        lists_[open.back()].end = i + 1;
+        lists_[open.back()].inside = static_cast<uint32_t>(lists_.size() - open.back());
         open.pop_back();
         empty = false;
         continue;
       }
-      if (c == ',' && !open.empty()) ++counts_[open.back()], ++values_;
+      if (c == ',' && !open.empty()) ++lists_[open.back()].values, ++values_;
       empty = false;
       if (c == '"') {
         for (++i; i < text_.size() && text_[i] != '"'; ++i) i += text_[i] == '\\';
       } else if (c == '[' || c == '{') {
         if (open.size() == kDeepestSpec) return false;
-        open.push_back(counts_.size());
-        counts_.push_back(0);
+        open.push_back(lists_.size());
+        lists_.emplace_back();
         ++values_;
         empty = true;
       }
@@ -98,6 +118,10 @@ class JsonSpec {
   }
 
  private:
+  struct Brackets {
+    size_t end = 0;                   ///< behind the closing one
+    uint32_t values = 0, inside = 0;  ///< brackets that open inside, itself too
+  };
   struct Open {
     Spec* spec;
     absl::flat_hash_set<std::string_view> keys = {};
@@ -142,9 +166,9 @@ class JsonSpec {
     spec.file = file_;
     spec.line = line_;
     if (c == '[' || c == '{') {
-      if (next_ == counts_.size()) return false;
+      if (next_ == lists_.size()) return false;
       ++at_;
-      const size_t inside = counts_[next_++];
+      const size_t inside = lists_[next_++].values;
       spec.kind = c == '[' ? Spec::Kind::list : Spec::Kind::map;
       open_.push_back({&spec});
       if (c == '[') {
@@ -173,21 +197,15 @@ class JsonSpec {
 
   /// A list as text. count() has seen that its brackets fit.
   bool keep_list(Spec& spec) {
+    if (next_ == lists_.size()) return false;
     const size_t first = at_;
-    size_t depth = 0;
-    do {
-      const char c = text_[at_++];
-      if (c == '[' || c == '{') ++depth, ++next_;
-      else if (c == ']' || c == '}') --depth;
-      else if (c == '\n') ++line_;
-      else if (c == '"')
-        for (; at_ < text_.size() && text_[at_] != '"'; ++at_) at_ += text_[at_] == '\\';
-      if (c == '"') ++at_;
-    } while (depth > 0 && at_ < text_.size());
+    at_ = lists_[next_].end;
+    next_ += lists_[next_].inside;
     spec.kind = Spec::Kind::list;
     spec.file = file_;
     spec.scalar = text_.substr(first, at_ - first);
-    return depth == 0;
+    line_ += std::count(spec.scalar.begin(), spec.scalar.end(), '\n');
+    return true;
   }
 
   bool string(std::string& out) {
@@ -246,7 +264,7 @@ class JsonSpec {
   std::string_view text_;
   const std::shared_ptr<const std::string>& file_;
   std::string_view kept_;
-  std::vector<uint32_t> counts_;
+  std::vector<Brackets> lists_;  ///< and maps, in the order in which they open
   size_t values_ = 0, next_ = 0, at_ = 0;
   int64_t line_ = 1;
   std::vector<Open> open_;

@@ -14,7 +14,7 @@ inline constexpr size_t kDeepestSpec = 100;  ///< levels of lists and maps
 
 /// Nothing where the text is not strict JSON of at most kDeepestSpec levels with unique keys: then it may be YAML,
 /// whose parser reports the error. Errors: base.spec.large (beyond 400,000 values, more than one in four bytes).
-/// Cost: O(text); memory: the Spec, and 4 bytes for each list and map.
+/// Cost: O(text); memory: the Spec, and 16 bytes for each list and map.
 /// Lists under the key `kept` stay text, in `scalar`: tables of numbers that are read without a tree.
 Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::shared_ptr<const std::string>& file,
                                             std::string_view kept = "");

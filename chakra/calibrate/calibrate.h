@@ -57,6 +57,7 @@ std::string to_device_file(const device::Device& device);
 
 struct NetworkOptions {
   std::vector<std::string> files;  ///< nccl-tests logs and CSV, docs/reference/formats/measured_collectives.md
+  std::vector<std::string> judge;  ///< files of the same forms, to which nothing is fitted
   std::vector<std::string> where;  ///< "COLUMN=VALUE": rows of CSV that count
   std::string operation;           ///< of logs that do not say it: "all_reduce"
   /// Of the network to write: ranks; or GPUs of a node, and nodes. Empty: the most that were measured.
@@ -90,6 +91,7 @@ struct ProtocolParameters {
 struct FitError {
   double mean = 0, worst = 0;
   int64_t points = 0;
+  double most_of_95 = 0;  ///< what 95 % of the points do not exceed; 0 where it is not known
 };
 struct FittedOperation {
   net::CollectiveFit fit;                      ///< its protocols are named by size: small, middle, large
@@ -102,6 +104,8 @@ struct FittedOperation {
 std::vector<FittedOperation> fit_collectives(const std::vector<CollectiveSample>& samples);
 /// |ln(predicted / measured)| of each sample that a fit is for.
 std::vector<double> offs(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples);
+/// Of |ln(predicted / measured)|.
+FitError error_of(std::vector<double> offs);
 /// How far off fits are on samples. Those that no fit is for do not count.
 FitError judge(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples);
 
@@ -113,6 +117,8 @@ struct FittedNetwork {
   FitError held_out;    ///< of all operations
   /// Across nodes: what was measured with more ranks a node, predicted from the fewest and from one node.
   FitError scale;
+  FitError judged;            ///< on NetworkOptions::judge
+  table::Table judged_table;  ///< by operation and ranks
   Findings findings;
 };
 /// Errors: calibrate.network.few (nothing to fit), and those of read_collectives().

@@ -188,6 +188,14 @@ result::Report report_of(const FittedNetwork& fitted, size_t samples) {
       "Error on sizes that were kept out, each eighth predicted from the others: {} over {} points, worst {}\n",
       show_percent(fitted.held_out.mean), fitted.held_out.points, show_percent(fitted.held_out.worst)));
   report.parts.push_back(result::Report::Rows{error_table(fitted), 0});
+  if (fitted.judged.points > 0) {
+    report.parts.push_back(
+        fmt::format("\nError on the measurements of --judge: {} over {} points, 95 % of them at most "
+                    "{}, worst {}\n",
+                    show_percent(fitted.judged.mean), fitted.judged.points, show_percent(fitted.judged.most_of_95),
+                    show_percent(fitted.judged.worst)));
+    report.parts.push_back(result::Report::Rows{fitted.judged_table, 0});
+  }
   report.parts.push_back(std::string("\nParameters, and how far they may be off (one standard error)\n"));
   report.parts.push_back(result::Report::Rows{fitted.table, 0});
   if (std::any_of(fitted.operations.begin(), fitted.operations.end(), [](const auto& o) { return o.fit.across; }))
@@ -294,6 +302,7 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
   if (fitted.operations.empty())
     return fail(Code::bad_input, "calibrate.network.few", "no measured collective that a form is for");
   for (const FittedOperation& o : fitted.operations) fitted.held_out = together(fitted.held_out, o.held_out);
+  if (!options.judge.empty()) CHAKRA_TRY(judge_on_files(options, samples, fitted));
   fitted.table = parameter_table(fitted.operations);
   fitted.text = file_text(fitted, options.npus.empty() ? measured_npus(samples) : options.npus, messages);
   fitted.report = report_of(fitted, samples.size());

@@ -360,11 +360,7 @@ std::vector<double> offs(const std::vector<net::CollectiveFit>& fits, const std:
 }
 
 FitError judge(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples) {
-  const std::vector<double> all = offs(fits, samples);
-  if (all.empty()) return {};
-  const double sum = std::accumulate(all.begin(), all.end(), 0.0);
-  return {std::expm1(sum / static_cast<double>(all.size())), std::expm1(*std::max_element(all.begin(), all.end())),
-          std::ssize(all)};
+  return error_of(offs(fits, samples));
 }
 
 }  // namespace chakra::calibrate

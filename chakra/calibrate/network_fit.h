@@ -45,6 +45,10 @@ struct FittedAcross {
 /// parts: inside a node as there, between nodes the rail's rate and NCCL's own times of a step. Cost: O(samples^2).
 FittedAcross fit_across(const std::vector<CollectiveSample>& samples, const std::vector<FittedOperation>& one_node);
 
+/// Fills FittedNetwork::judged and its table from NetworkOptions::judge.
+Result<void> judge_on_files(const NetworkOptions& options, const std::vector<CollectiveSample>& fitted_to,
+                            FittedNetwork& fitted);
+
 /// How far off it is to predict what was measured across nodes with more members a node from the fewest, and the
 /// operations of one node; no points where only one number was measured. Messages count as operations.
 FitError judge_scale(const std::vector<CollectiveSample>& samples, const std::vector<FittedOperation>& one_node);

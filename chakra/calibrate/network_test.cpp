@@ -277,8 +277,8 @@ TEST(Measured, OneNodeOfH100) {
   for (const int learn : {0, 1}) {
     const ErrorOn error = error_on("nccl_tests_h100_single_node.csv.gz", part(learn), part(1 - learn));
     EXPECT_EQ(error.points, 40);
-    EXPECT_LT(error.mean, 0.03);
-    EXPECT_LT(error.worst, 0.10);
+    EXPECT_LT(error.mean, 0.015);
+    EXPECT_LT(error.worst, 0.07);
   }
 }
 
@@ -287,13 +287,11 @@ TEST(Measured, EightA100From32BytesOn) {
   const auto part = [](int which) {
     return [which](const Row& row) { return power(row, "size_bytes") >= 5 && power(row, "size_bytes") % 2 == which; };
   };
-  // With sizes of odd powers of two; with the others the places where NCCL changes protocols lie further off.
-  const ErrorOn odd = error_on("nccl_tests_a100_8gpu_superbench.csv", part(1), part(0));
-  EXPECT_LT(odd.mean, 0.05);
-  EXPECT_LT(odd.worst, 0.20);
-  const ErrorOn even = error_on("nccl_tests_a100_8gpu_superbench.csv", part(0), part(1));
-  EXPECT_LT(even.mean, 0.05);
-  EXPECT_LT(even.worst, 0.30);
+  for (const int learn : {0, 1}) {
+    const ErrorOn error = error_on("nccl_tests_a100_8gpu_superbench.csv", part(learn), part(1 - learn));
+    EXPECT_LT(error.mean, 0.03);
+    EXPECT_LT(error.worst, 0.20);
+  }
 }
 
 TEST(Measured, TwoToEightA100) {
@@ -301,13 +299,13 @@ TEST(Measured, TwoToEightA100) {
   const auto of = [](const char* element) {
     return [element](const Row& row) { return row.at("nccl_dtype") == element; };
   };
-  const ErrorOn int8 = error_on("aic_nccl_a100_sxm.csv.gz", of("half"), of("int8"));
-  EXPECT_LT(int8.mean, 0.05);
-  // The same all-to-all of 8 takes 12.6 or 16.3 us: the largest errors are the data's own.
-  EXPECT_LT(int8.worst, 0.26);
-  const ErrorOn half = error_on("aic_nccl_a100_sxm.csv.gz", of("int8"), of("half"));
-  EXPECT_LT(half.mean, 0.05);
-  EXPECT_LT(half.worst, 0.26);
+  for (const auto& [learn, test] : {std::pair("half", "int8"), std::pair("int8", "half")}) {
+    const ErrorOn error = error_on("aic_nccl_a100_sxm.csv.gz", of(learn), of(test));
+    EXPECT_LT(error.mean, 0.035);
+    EXPECT_LT(error.most_of_95, 0.12);
+    // The same all-to-all of 8 takes 12.6 or 16.3 us: the largest errors are the data's own.
+    EXPECT_LT(error.worst, 0.26);
+  }
   // Every second size. What is 50 % off and more lies between two sizes among which NCCL changes protocols: half of
   // the sizes do not say where.
   const auto part = [](int which) {
@@ -315,8 +313,8 @@ TEST(Measured, TwoToEightA100) {
       return (power(row, "message_size") + (row.at("nccl_dtype") == "half" ? 1 : 0)) % 2 == which;
     };
   };
-  EXPECT_LT(error_on("aic_nccl_a100_sxm.csv.gz", part(0), part(1)).mean, 0.06);
-  EXPECT_LT(error_on("aic_nccl_a100_sxm.csv.gz", part(1), part(0)).mean, 0.06);
+  EXPECT_LT(error_on("aic_nccl_a100_sxm.csv.gz", part(0), part(1)).mean, 0.05);
+  EXPECT_LT(error_on("aic_nccl_a100_sxm.csv.gz", part(1), part(0)).mean, 0.05);
 }
 
 TEST(Measured, ManySizesOfH100) {
@@ -330,8 +328,8 @@ TEST(Measured, ManySizesOfH100) {
   };
   const ErrorOn error = error_on("vidur_network_h100.csv.gz", part(false), part(true));
   EXPECT_GT(error.points, 200);
-  EXPECT_LT(error.mean, 0.05);
-  EXPECT_LT(error.most_of_95, 0.28);  // 1.25 times the spread of neighbouring sizes
+  EXPECT_LT(error.mean, 0.04);
+  EXPECT_LT(error.most_of_95, 0.24);  // that of a size against the line between its neighbours: 21.7 %
 }
 
 TEST(Measured, PairsOfNodes) {
@@ -344,9 +342,10 @@ TEST(Measured, PairsOfNodes) {
   };
   for (const int learn : {0, 1}) {
     const ErrorOn error = error_on("nccl_tests_cluster00_2node_pairwise.csv.gz", part(learn), part(1 - learn));
-    // The data's own spread is 20.6 % (each row against the median of the others), all of it with eight GPUs a node.
+    // The data's own spread is 25.0 % (each row against the median of its equals), all of it with eight GPUs a node,
+    // where half of the pairs are up to 4.6 times as slow as the other half.
     EXPECT_EQ(error.points, 30);
-    EXPECT_LT(error.mean, 0.20);
+    EXPECT_LT(error.mean, 0.19);
   }
 }
 
@@ -359,7 +358,7 @@ TEST(Measured, OneGpuANodePredictsMore) {
   const auto one = fits_of(folder, {{node, all}, {pairs, with(true)}});
   const ErrorOn all_to_all = error_on(one, pairs, with(false));
   EXPECT_EQ(all_to_all.points, 9);
-  EXPECT_LT(all_to_all.mean, 0.22);
+  EXPECT_LT(all_to_all.mean, 0.21);
   // All that was measured, messages among it, as the program says it.
   NetworkOptions options;
   options.files = {data_folder() + "/measured/" + node, data_folder() + "/measured/" + pairs};
@@ -369,7 +368,7 @@ TEST(Measured, OneGpuANodePredictsMore) {
   printf("scale: %.2f %% over %lld points, worst %.1f %%\n", 100 * fitted->scale.mean,
          static_cast<long long>(fitted->scale.points), 100 * fitted->scale.worst);
   EXPECT_EQ(fitted->scale.points, 18);
-  EXPECT_LT(fitted->scale.mean, 0.15);
+  EXPECT_LT(fitted->scale.mean, 0.12);
 }
 
 TEST(Measured, TenNodesAreNotFasterThanTheirRails) {

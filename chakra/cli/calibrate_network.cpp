@@ -18,6 +18,11 @@ Json error_json(const calibrate::FitError& error) {
 Json to_json(const calibrate::FittedNetwork& fitted) {
   Json json{{"held_out", error_json(fitted.held_out)}};
   json["scale"] = fitted.scale.points > 0 ? error_json(fitted.scale) : Json(nullptr);
+  json["judged"] = fitted.judged.points > 0 ? error_json(fitted.judged) : Json(nullptr);
+  if (fitted.judged.points > 0) {
+    json["judged"]["most_of_95"] = fitted.judged.most_of_95;
+    json["judged"]["groups"] = table::to_json(fitted.judged_table);
+  }
   Json& operations = json["operations"] = Json::array();
   for (const calibrate::FittedOperation& o : fitted.operations)
     operations.push_back({{"operation", o.fit.form->operation},
@@ -55,6 +60,10 @@ Syntax calibrate_network_syntax() {
                        .help = "The network file to write",
                        .value = "FILE",
                        .required = true},
+                      {.names = "--judge",
+                       .target = &o->call.judge,
+                       .help = "Other measurements, to which nothing is fitted: how far off is the fit there?",
+                       .value = "FILE"},
                       {.names = "--where",
                        .target = &o->call.where,
                        .help = "Rows of tables that count, e.g. sku=h100_dgx; may be repeated",

@@ -21,8 +21,13 @@ Result<void> run_whatif(WhatIfOptions o) {
   for (const std::string& file : {o.call.from_network, o.call.network, o.call.system, o.call.groups})
     files.push_back(file);
   CHAKRA_TRY(keep_apart(files, {}, o.json));
-  for (size_t r = 0; r < o.values.size(); ++r)
+  for (size_t r = 0; r < o.values.size(); ++r) {
+    if (whatif::kChanges[r].once && o.values[r].size() > 1)
+      return fail(
+          Code::usage, "cli.usage",
+          fmt::format("--{} was given {} times; one of them can hold", whatif::kChanges[r].name, o.values[r].size()));
     for (const std::string& value : o.values[r]) o.call.changes.emplace_back(&whatif::kChanges[r], value);
+  }
   std::signal(SIGINT, [](int) { no_longer_wanted = true; });
   CHAKRA_ASSIGN(const job::WhatIf result, job::what_if(o.call, &no_longer_wanted));
   end_on_signals();

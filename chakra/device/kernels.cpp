@@ -124,9 +124,14 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
   for (const MeasuredKernel& m : measured) {
     const double base = base_seconds(m.sizes);
     CHAKRA_ASSERT(m.seconds > 0 && base > 0);
-    points_.push_back({m, octaves(m.sizes, n), std::log(m.seconds / base)});
+    const Point* const before = points_.empty() ? nullptr : &points_.back();
+    Sizes at{};
+    for (size_t i = 0; i < n; ++i)  // tables go through one size after the other
+      at[i] = before && before->measured.sizes[i] == m.sizes[i] ? before->at[i] : std::log2(m.sizes[i]);
+    points_.push_back({m, at, std::log(m.seconds / base)});
     for (size_t i = 0; i < n; ++i) {
-      const double value = points_.back().at[i];
+      const double value = at[i];
+      if (points_.size() > 1 && points_[points_.size() - 2].at[i] == value) continue;
       const auto place = std::lower_bound(values_[i].begin(), values_[i].end(), value);
       if (place == values_[i].end() || *place != value) values_[i].insert(place, value);
     }

@@ -63,12 +63,33 @@ class OwnTimes {
   sim::Transfers& transfers_;
 };
 
+/// No rank waits for those that are not there: groups are those of their ranks that the job has.
+// `whatif.rank.missing` (finding): ranks of groups have no trace; no rank waits for them
+void leave_out_missing(sim::SimInput& input, Findings& findings) {
+  input.matching = match::match(input.job, input.groups);
+  match::GroupTable there;
+  bool missing = false;
+  for (const match::Group& group : input.matching->groups) {
+    std::vector<int64_t>& ranks = there[group.name] = group.ranks;
+    missing |=
+        std::erase_if(ranks, [&](int64_t rank) { return !input.job.find(rank); }) > 0 || group.size > std::ssize(ranks);
+  }
+  if (!missing) return;
+  input.groups = std::move(there);
+  for (Trace& t : input.job.ranks) t.groups.clear();  // the table has them
+  input.matching = match::match(input.job, input.groups);
+  findings.push_back({"whatif.rank.missing", Severity::warning, -1, -1,
+                      fmt::format("the job has {} ranks, its groups have more: no rank waits for those without a "
+                                  "trace, so what they would change is not in the answer",
+                                  input.job.ranks.size())});
+}
+
 /// Without a network, all communication takes as long as it was recorded to.
 // `whatif.network` (1): nothing says how long communication takes: the job was not recorded, and no network is given
 // `whatif.transfer.own` (finding): collectives or messages that are not recorded on all their ranks by one clock: each
 // takes its own measured time, waiting included
 Result<void> give_transfers(sim::SimInput& input, Findings& findings) {
-  if (!input.matching) input.matching = match::match(input.job, input.groups);
+  leave_out_missing(input, findings);
   CHAKRA_ASSIGN(sim::Transfers transfers, sim::recorded_transfers(input.job, *input.matching));
   const OwnTimes own(input, transfers);
   if (own.unmeasured > 0)

@@ -13,7 +13,7 @@ constexpr ChangeRow kChangeRows[] = {
     {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names their groups (default: dp, ddp, fsdp, data)",
      "Each replica keeps its batch. What all gather together stays as large. Recorded transfers of these groups take "
      "time in proportion to (n-1)/n of n members; new replicas copy those that there are.",
-     change_dp},
+     change_dp, true},
     {"batch", "X", "Each replica has X times its batch",
      "Computation and copies take time in proportion to it, but those of the optimizer (by its name, or its callers'); "
      "so do messages and collectives, but those of data-parallel groups, which move parameters. Host time stays.",
@@ -25,10 +25,9 @@ constexpr ChangeRow kChangeRows[] = {
     {"overlap", "on|off", "Whether communication runs beside the computation of a rank",
      "off: what a rank computed before all who take part had come is done before the transfer, the rest after it. on: "
      "what waits for communication by the order of a stream or thread alone does not need its result: a lower bound.",
-     change_overlap},
+     change_overlap, true},
     {"scale", "KIND=X", "Nodes of a kind take X of their time",
-     "The nodes stay what they are. Host time, launches and waiting are not scaled along; waiting follows.",
-     change_scale},
+     "The nodes stay what they are. Host time and launches are not scaled along; waiting follows.", change_scale},
     {"scale-node", "PATTERN=X", "Nodes whose name matches PATTERN (* any text, ? any character) take X of their time",
      "As scale. Of an operation of the CPU its own time counts, not that of what it calls.", change_scale_node},
     {"remove", "KIND", "Nodes of a kind take no time, and no rank waits for another at them",

@@ -206,6 +206,8 @@ class Replicas {
       const match::Group& group = in_.matching->groups[in_.matching->collectives[id].group];
       if (is_data(group.name)) {
         ++reached.nodes;
+        if (at.replica < old_ && in_.transfers)
+          reached.time_ps = add_saturated(reached.time_ps, in_.transfers->rows[like][t.comm_row[n]].transfer_ps);
         if (comm.type == CommType::all_gather)  // what all gather together stays as large
           comm.bytes = static_cast<uint64_t>(static_cast<double>(comm.bytes) * static_cast<double>(old_) /
                                              static_cast<double>(wanted_));

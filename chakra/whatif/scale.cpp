@@ -67,7 +67,8 @@ class CommFilter {
     if (selector_.type && comm.type != *selector_.type) return false;
     if (!matching_) return true;
     const uint32_t id = matching_->of_comm[rank][t.comm_row[n]];
-    return id != trace::kNoRow && matching_->groups[matching_->collectives[id].group].name == *selector_.group;
+    return id != trace::kNoRow &&
+           sim::matches_pattern(*selector_.group, matching_->groups[matching_->collectives[id].group].name);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "chakra/net/change.h"
 #include "chakra/whatif/whatif.h"
@@ -38,7 +39,8 @@ std::vector<LinkChange> link_changes(const net::Fabric& fabric) {
   const std::vector<net::LinkClass> classes = net::link_classes(fabric);
   for (size_t c = 0; c < classes.size() && classes.size() <= kMostLinkClasses; ++c)
     for (const bool bandwidth : {true, false})
-      changes.push_back({fmt::format("{} of {}", bandwidth ? "bandwidth" : "latency", classes[c].name), c, bandwidth});
+      changes.push_back(
+          {fmt::format("{} of {}", bandwidth ? "time per byte" : "latency", classes[c].name), c, bandwidth});
   return changes;
 }
 
@@ -52,6 +54,24 @@ bool prices_transfers(const sim::SimInput& input) {
   for (const auto& rows : input.transfers->rows)
     if (std::any_of(rows.begin(), rows.end(), [](const sim::Transfers::Row& row) { return !row.known(); })) return true;
   return false;
+}
+
+using Groups = std::map<trace::CommType, std::set<std::string>>;
+
+/// The groups that have collectives of a type.
+Groups groups_of(const sim::SimReport& report) {
+  Groups groups;
+  for (const sim::CollectiveReport& c : report.collectives) groups[c.type].insert(c.group);
+  return groups;
+}
+
+/// "tp*" for "tp0" where there is another one: such groups do the same side by side, so less of one saves nothing.
+std::string alike(const std::string& group, const std::set<std::string>& groups) {
+  const auto stem = [](const std::string& name) { return name.substr(0, name.find_last_not_of("0123456789") + 1); };
+  const std::string own = stem(group);
+  const auto others =
+      std::count_if(groups.begin(), groups.end(), [&](const std::string& name) { return stem(name) == own; });
+  return own.empty() || own == group || others < 2 ? group : own + "*";
 }
 
 }  // namespace
@@ -84,11 +104,19 @@ std::vector<Sensitivity::Row> path_classes(const sim::SimReport& report) {
     if (std::optional<TimeClass> of = class_of(piece)) time[*of] += piece.end_ps - piece.start_ps;
   const auto collectives = static_cast<size_t>(
       std::count_if(time.begin(), time.end(), [](const auto& entry) { return entry.first.kind == Kind::collective; }));
+  const Groups groups = groups_of(report);
   std::map<TimeClass, Picoseconds> merged;
   for (const auto& [of, on_path] : time) {
-    TimeClass key = of;
-    if (collectives > kMostGroups && key.kind == Kind::collective) key.group = "*";
-    merged[key] += on_path;
+    if (of.kind != Kind::collective) {
+      merged[of] += on_path;
+      continue;
+    }
+    const std::set<std::string>& same = groups.at(of.type);
+    const TimeClass all{of.kind, of.type, "*"};
+    if (same.size() > 1) merged[all] += on_path;
+    TimeClass some = of;
+    some.group = collectives > kMostGroups ? "*" : alike(of.group, same);
+    if (some != all || same.size() == 1) merged[some] += on_path;
   }
   std::vector<Sensitivity::Row> rows;
   for (const auto& [of, on_path] : merged)

@@ -70,7 +70,7 @@ inline constexpr std::array<SumRow, 3> kSums{{
 struct TimeClass {
   Kind kind = Kind::compute;
   trace::CommType type = trace::CommType::unknown;  ///< of collectives; unknown: all
-  std::string group;                                ///< of collectives; "*": all. "" is the group of all ranks
+  std::string group;  ///< of collectives, a pattern; "*": all. "" is the group of all ranks
   auto operator<=>(const TimeClass&) const = default;
 };
 /// "compute", "all_reduce", "all_reduce:dp".
@@ -80,7 +80,7 @@ std::string name(const TimeClass& time);
 struct Selector {
   uint32_t kinds = 0;  ///< bits, by Kind
   std::optional<trace::CommType> type;
-  std::optional<std::string> group;
+  std::optional<std::string> group;  ///< a pattern (sim::matches_pattern)
 };
 Selector selector_of(const TimeClass& time);
 /// A name of kKinds or kSums, the name of a collective in small letters ("all_reduce"), or "collective", followed by
@@ -118,6 +118,7 @@ struct ChangeRow {
   std::string_view assumes;
   /// Errors: those of the value, and those of a rule that the job has nothing for (whatif.rule.nothing).
   Result<Reached> (*apply)(std::string_view value, sim::SimInput& input);
+  bool once = false;  ///< a second one would contradict the first
 };
 /// In the order in which they are applied.
 extern const std::span<const ChangeRow> kChanges;
@@ -131,7 +132,7 @@ inline constexpr double kPathChanges = 0.20;
 
 struct Sensitivity {
   struct Row {
-    std::string name;               ///< "compute", "all_reduce:dp", "bandwidth of dimension 0 (Ring)"
+    std::string name;               ///< "compute", "all_reduce:dp", "time per byte of dimension 0 (Ring)"
     std::optional<TimeClass> time;  ///< none: a class of links
     Picoseconds on_path_ps = 0;  ///< of the critical path; of links: in proportion to their latency, or time per byte
     double slope_ps = 0;         ///< what kLess saves by the slope: kLess x on_path_ps

@@ -36,8 +36,14 @@ Picoseconds CollectiveEnds::ends(match::NodeRef at, const std::vector<Picosecond
   return std::max(last, times(ready_[places.first_place[member]], factor));
 }
 
-Picoseconds CollectiveEnds::since_first(match::NodeRef at) {
-  return ends(at, arrivals(run_, run_.job.collective_of(at.rank, at.node)));
+Picoseconds CollectiveEnds::since(match::NodeRef at, Picoseconds start) {
+  std::vector<Picoseconds> came;
+  for (const match::NodeRef& member : run_.job.collective_of(at.rank, at.node).members) {
+    const Picoseconds time = run_.actors[member.rank].times.start[member.node];
+    // So early that what depends on it ends before `start`.
+    came.push_back(time == start ? 0 : -(run_.actors[at.rank].times.end[at.node] - std::min(time, start)));
+  }
+  return ends(at, came);
 }
 
 match::NodeRef CollectiveEnds::decisive(match::NodeRef at) {

@@ -15,8 +15,9 @@ class CollectiveEnds {
   /// Both must outlive it.
   CollectiveEnds(const Run& run, Prices& prices) : run_(run), prices_(prices), operations_(run.job) {}
 
-  /// When the node ends, since the first member came. Cost: that of Prices::run.
-  Picoseconds since_first(match::NodeRef at);
+  /// When the node ends, since `start`, by the members that came then alone: those of the critical path. The others
+  /// move with the network, too, so no end may be held against the time at which they came. Cost: that of Prices::run.
+  Picoseconds since(match::NodeRef at, Picoseconds start);
   /// The member whose arrival decided when the node ended: if it had come earlier, the node would have ended earlier
   /// (if others had, it would not). Cost: that of Prices::run, log members times.
   match::NodeRef decisive(match::NodeRef at);

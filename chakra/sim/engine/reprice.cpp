@@ -17,7 +17,8 @@ class Repricer {
     Picoseconds sum = 0;
     for (const PathPiece& piece : run_.report.critical_path) {
       const NodeRef at{piece.actor, piece.row};
-      if (piece.kind == PathPiece::Kind::collective && !run_.transfer(at.rank, at.node)) sum += ends_.since_first(at);
+      if (piece.kind == PathPiece::Kind::collective && !run_.transfer(at.rank, at.node))
+        sum += ends_.since(at, piece.start_ps);
       if (piece.kind == PathPiece::Kind::message && !run_.transfer(at.rank, at.node)) sum += message_time(at);
     }
     return sum;
