@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/gen_no_effect.h"
 #include "chakra/cli/gen_options.h"
 #include "chakra/cli/gen_stats.h"
 #include "chakra/device/device.h"
@@ -23,7 +24,9 @@ struct StepOptions {
   gen::StepStorage storage;
   DeviceOptions device;
   std::string device_name;  ///< or its file
-  bool all_ranks = false, stats = false, mtp = false;
+  std::optional<double> fp8_tflops;
+  bool all_ranks = false, stats = false, mtp = false, fp8 = false;
+  std::vector<std::string> given;
 };
 
 template <class Rows>
@@ -61,6 +64,8 @@ Result<gen::StepOptions> settle(const StepOptions& o) {
   step.expert_skew = o.expert_skew.value_or(step.expert_skew);
   step.storage = o.storage;
   o.device.settle(step);
+  step.fp8 = o.fp8;
+  if (o.fp8_tflops) step.fp8_flop_per_s = *o.fp8_tflops * 1e12;
   if (!o.order.empty()) step.order = o.order;
   return step;
 }
@@ -77,10 +82,10 @@ Result<void> use_device(const device::Device& device, trace::ClassJob& job) {
 
 Result<std::optional<device::Device>> find_device(const StepOptions& o) {
   if (o.device_name.empty()) return std::nullopt;
-  if (o.device.peak_tflops || o.device.memory_gb_per_s || o.device.efficiency)
+  if (o.device.peak_tflops || o.device.memory_gb_per_s || o.device.efficiency || o.fp8_tflops)
     return fail(Code::usage, "cli.usage",
-                "--device says how fast the device is; leave out --device-peak-tflops, --device-mem-gb-per-s and "
-                "--efficiency");
+                "--device says how fast the device is; leave out --device-peak-tflops, --device-fp8-tflops, "
+                "--device-mem-gb-per-s and --efficiency");
   CHAKRA_ASSIGN(device::Device device, device::find_or_load(o.device_name));
   return device;
 }
@@ -95,7 +100,9 @@ Result<void> run_step(const StepOptions& o) {
   if (device) CHAKRA_TRY(use_device(*device, job));
   CHAKRA_ASSIGN(const job::GeneratedJob files, job::generate_job(job, {o.folder, "step", o.all_ranks, o.json}));
   CHAKRA_ASSIGN(const gen::StepStats stats, gen::stats(step, job));
-  if (!o.json.empty()) CHAKRA_TRY(write_json(step_json(files, stats), o.json));
+  const Findings ignored = options_without_effect(o.given, {!o.folder.empty(), o.stats}, step, stats);
+  if (!ignored.empty()) print_error(to_text(ignored, ""));
+  if (!o.json.empty()) CHAKRA_TRY(write_json(step_json(files, stats, ignored), o.json));
   if (o.json == "-") return {};
   print(step_text(files, step, stats));
   const double memory_gib =
@@ -122,6 +129,9 @@ std::vector<Option> step_options(StepOptions& o) {
            .help = "What backward computes again, not to keep it",
            .value = "KIND",
            .accepted = one_of(texts(gen::kRecomputeNames))},
+          {.names = "--fp8",
+           .target = &o.fp8,
+           .help = "Products of the layers read their inputs in 8 bits; all else keeps --bytes-per-element"},
           {.names = "--order",
            .target = &o.order,
            .help = "Of ranks, neighbours first: tp-cp-ep-dp-pp, tp-pp-dp, ...",
@@ -166,7 +176,13 @@ Syntax step_syntax() {
                 "sim --device' gives them; with the file's host-us a host launches them",
         .value = "NAME|FILE"}});
   add(device_options(o->device));
+  add({{.names = "--device-fp8-tflops",
+        .target = &o->fp8_tflops,
+        .help = "Its peak for products with 8-bit inputs, likewise (twice the other)",
+        .value = "X",
+        .accepted = real_number(0, 1e15)}});
   add({stats_option(o->stats), all_ranks_option(o->all_ranks, "step"), json_option(o->json)});
+  syntax.given = &o->given;
   return syntax;
 }
 

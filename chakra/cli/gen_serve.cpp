@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/gen_no_effect.h"
 #include "chakra/cli/gen_options.h"
 #include "chakra/cli/gen_stats.h"
 #include "chakra/gen/gen.h"
@@ -21,6 +22,7 @@ struct ServeOptions {
   std::optional<double> kv_tier_share;
   DeviceOptions device;
   bool all_ranks = false, stats = false;
+  std::vector<std::string> given;
 };
 
 Result<gen::ServeOptions> settle(const ServeOptions& o) {
@@ -106,8 +108,9 @@ Json serve_memory_json(const gen::ServeMemory& memory) {
           {"activations", whole(memory.activations)}};
 }
 
-Json serve_json(const job::GeneratedJob& files, const gen::ServeStats& stats) {
+Json serve_json(const job::GeneratedJob& files, const gen::ServeStats& stats, const Findings& findings) {
   Json json = to_json(files);
+  if (!findings.empty()) json["findings"] = to_json(findings);
   json["parameters"] = stats.parameters;
   json["active_parameters"] = stats.active_parameters;
   json["kv_bytes_per_token"] = stats.kv_bytes_per_token;
@@ -141,7 +144,9 @@ Result<void> run_serve(const ServeOptions& o) {
   CHAKRA_ASSIGN(const trace::ClassJob job, gen::serve(serve));
   CHAKRA_ASSIGN(const job::GeneratedJob files, job::generate_job(job, {o.folder, "serve", o.all_ranks, o.json}));
   CHAKRA_ASSIGN(const gen::ServeStats stats, gen::serve_stats(serve, job));
-  if (!o.json.empty()) CHAKRA_TRY(write_json(serve_json(files, stats), o.json));
+  const Findings ignored = options_without_effect(o.given, {!o.folder.empty(), o.stats}, serve, stats);
+  if (!ignored.empty()) print_error(to_text(ignored, ""));
+  if (!o.json.empty()) CHAKRA_TRY(write_json(serve_json(files, stats, ignored), o.json));
   if (o.json == "-") return {};
   print(serve_text(files, serve, stats));
   if (o.stats) print(serve_stats_text(stats, o.device.memory_gib.value_or(DeviceOptions::kMemoryGib)));
@@ -181,6 +186,7 @@ Syntax gen_serve_syntax() {
         .accepted = real_number(0, 1)}});
   add(device_options(o->device));
   add({stats_option(o->stats), all_ranks_option(o->all_ranks, "serve"), json_option(o->json)});
+  syntax.given = &o->given;
   return syntax;
 }
 

@@ -42,11 +42,14 @@ std::string stats_text(const gen::StepStats& stats, double device_memory_gib) {
   std::string text = parameters_text(stats.parameters, stats.active_parameters) +
                      fmt::format("operations          {:.6g} of all ranks: products only, a multiply-add counts 2\n",
                                  stats.operations);
+  if (stats.fp8_operations > 0) text += fmt::format("  with 8-bit inputs {:.6g}\n", stats.fp8_operations);
   for (const gen::Surplus& row : stats.surplus)
     text += fmt::format("  surplus           {:.6g} in {}: ranks do the same, or padding\n", row.operations, row.name);
   text +=
       memory_text(most.first_rank,
-                  {{"parameters", m.parameters, "elements of the rank; ZeRO 3: its share"},
+                  {{"parameters", m.parameters,
+                    stats.fp8_operations > 0 ? "elements of the rank, matrices also in 8 bits; ZeRO 3: its share"
+                                             : "elements of the rank; ZeRO 3: its share"},
                    {"gradients", m.gradients, "likewise; ZeRO 2 and 3: its share"},
                    {"optimizer", m.optimizer, "Adam: 12 bytes an element; ZeRO 1 to 3: of its share"},
                    {"activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight"},
@@ -116,12 +119,14 @@ Json storage_json(const std::vector<gen::StorageSum>& storage) {
   return json;
 }
 
-Json step_json(const job::GeneratedJob& files, const gen::StepStats& stats) {
+Json step_json(const job::GeneratedJob& files, const gen::StepStats& stats, const Findings& findings) {
   Json json = to_json(files);
+  if (!findings.empty()) json["findings"] = to_json(findings);
   json["parameters"] = stats.parameters;
   json["active_parameters"] = stats.active_parameters;
   json["tokens"] = stats.tokens;
   json["operations"] = stats.operations;
+  if (stats.fp8_operations > 0) json["fp8_operations"] = stats.fp8_operations;
   json["ideal_bubble"] = stats.bubble;
   json["memory_per_rank"] = memory_json(fullest(stats).memory);
   json["surplus"] = Json::array();
@@ -135,6 +140,7 @@ Json step_json(const job::GeneratedJob& files, const gen::StepStats& stats) {
                              {"operations", rank.operations},
                              {"memory_per_rank", memory_json(rank.memory)},
                              {"communication", communication_json(rank.communication)}});
+    if (rank.fp8_operations > 0) json["ranks"].back()["fp8_operations"] = rank.fp8_operations;
     if (!rank.storage.empty()) json["ranks"].back()["storage"] = storage_json(rank.storage);
   }
   return json;

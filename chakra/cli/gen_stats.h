@@ -16,7 +16,7 @@ namespace chakra::cli {
 std::string step_text(const job::GeneratedJob& files, const gen::StepOptions& step, const gen::StepStats& stats);
 /// Parameters, operations, communication and memory, each with its formula.
 std::string stats_text(const gen::StepStats& stats, double device_memory_gib);
-Json step_json(const job::GeneratedJob& files, const gen::StepStats& stats);
+Json step_json(const job::GeneratedJob& files, const gen::StepStats& stats, const Findings& findings);
 
 /// What ranks of each class send, read and write.
 class RankTables {

@@ -81,7 +81,7 @@ void Compiler::gradients_of(const Op& op) {
     late_.push_back({static_cast<size_t>(&op - g_.ops.data()), arrived, kNone});
     return late_gradients();
   }
-  const size_t dy = convert(arrived, needed, ".grad");
+  const size_t dy = operand(op, arrived, needed, 1, ".grad");
   switch (op.kind) {
     case OpKind::matmul: return matmul_gradients(op, dy);
     case OpKind::attention: {
@@ -118,15 +118,15 @@ void Compiler::matmul_gradients(const Op& op, size_t dy) {
   const size_t input = op.inputs[0], made = made_[input];
   const Placements at = needs(op)[0], kept = kept_at(op, 0, at);
   size_t x = made;
-  if (kept != values_[made].at) {
-    const auto [found, added] = moved_.try_emplace({made, kept}, kNone);
-    if (added) found->second = value(input, kept);
+  if (kept != values_[made].at || reads_fp8(op)) {
+    const auto [found, added] = moved_.try_emplace({made, kept, element_read(op)}, kNone);
+    if (added) found->second = value(input, kept, element_read(op));
     x = found->second;
   }
   if (weights_ == to_) x = convert(x, at, ".again");
   late_.push_back({static_cast<size_t>(&op - g_.ops.data()), dy, x});
   if (is_source(input)) return late_gradients();
-  compute(op.name + ".dgrad", matmul(op, at), {dy}, product(op, at, {0, 2, 1}));
+  multiply(op, Product::input_gradient, {dy});
   // Sharded outputs: each rank has a term of the gradient. Sharded inputs: each has its part.
   const Placements weight = weight_at(op.weights[0]);
   Placements gradient = at;
@@ -134,6 +134,14 @@ void Compiler::matmul_gradients(const Op& op, size_t dy) {
     if (weight[a] != kReplicated && at[a] == kReplicated) gradient[a] = kPartial;
   if (g_.tensors[input].condition) gradient = gradient_at(input);
   contribute(input, value(input, gradient));
+}
+
+void Compiler::multiply(const Op& op, Product product, const std::vector<size_t>& inputs) {
+  const Placements at = needs(op)[0];
+  if (product == Product::input_gradient)
+    compute(op.name + ".dgrad", matmul(op, at, product), inputs, this->product(op, at, {0, 2, 1}));
+  else compute(op.name + ".wgrad", matmul(op, at, product), inputs, this->product(op, at, {2, 1, 0}));
+  to_->back().fp8 = reads_fp8(op);
 }
 
 void Compiler::contribute(size_t tensor, size_t gradient) {
@@ -172,7 +180,7 @@ void Compiler::late_gradients() {
     }
     const Placements at = needs(op)[0];
     const size_t x = convert(late.x, at, ".again");
-    compute(op.name + ".wgrad", matmul(op, at), {late.dy, x}, product(op, at, {2, 1, 0}));
+    multiply(op, Product::weight_gradient, {late.dy, x});
   }
   late_.clear();
   to_ = inputs;

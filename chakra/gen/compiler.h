@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "chakra/gen/program.h"
@@ -13,6 +14,8 @@ namespace chakra::gen {
 inline bool is_expert(const Weight& weight) { return weight.dims.size() == 3 && weight.dims[0].dim == Dim::experts; }
 /// Of a matrix.
 inline const Extent& in_of(const Weight& matrix) { return matrix.dims[matrix.dims.size() - 2]; }
+
+enum class Product : uint8_t { forward, input_gradient, weight_gradient };
 
 class Compiler {
  public:
@@ -35,6 +38,7 @@ class Compiler {
   struct Value {
     size_t tensor;
     Placements at;
+    double element = 0;                ///< bytes; 0: the tensor's own
     const Program* program = nullptr;  ///< whose step `wait` brings it
     size_t wait = kNone;
   };
@@ -55,21 +59,35 @@ class Compiler {
   bool is_source(size_t tensor) const;
 
   // ---- steps ---------------------------------------------------------------------------------------------------
-  size_t value(size_t tensor, const Placements& at) {
-    values_.push_back({tensor, at});
+  size_t value(size_t tensor, const Placements& at, double element = 0) {
+    values_.push_back({tensor, at, element});
     return values_.size() - 1;
   }
   /// The value moved to where it is needed: the collectives come from move(), reductions first, gathers last.
   size_t convert(size_t v, const Placements& to, const char* suffix);
   void compute(std::string name, const Work& work, const std::vector<size_t>& inputs, std::string kernel = {});
+  /// One of the two products of a matmul's backward pass.
+  void multiply(const Op& op, Product product, const std::vector<size_t>& inputs);
+
+  // ---- products with 8-bit inputs --------------------------------------------------------------------------------
+  bool reads_fp8(const Op& op) const { return s_.fp8 && op.kind == OpKind::matmul && !op.precise; }
+  /// The value moved to where an operator needs it, in the element that it reads. `share`: of each vector's numbers,
+  /// those that are multiplied. What is only gathered is cast before.
+  size_t operand(const Op& op, size_t v, const Placements& to, double share, const char* suffix);
+  size_t cast(size_t v, double share, const char* suffix);
+  /// Bytes of an element of the input of a matmul, on average, as the product reads it; 0: the tensor's own.
+  double element_read(const Op& op) const { return reads_fp8(op) ? cast_element(multiplied(op)) : 0; }
+  double cast_element(double share) const { return share + (1 - share) * s_.element; }
+  double multiplied(const Op& op) const;
+
   bool rings(const Op& op) const;
   void ring(const Op& op, const std::string& name, const Work& work, bool gradients, const std::vector<size_t>& inputs);
   /// Of a tensor: elements that a rank has.
   double count(const std::vector<Extent>& dims, const Placements& at) const;
-  double bytes(size_t tensor, const Placements& at) const;
+  double bytes(size_t tensor, const Placements& at, double element = 0) const;
   void split(Step& step, const Value& from) const;
   Work work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const;
-  Work matmul(const Op& op, const Placements& x) const;
+  Work matmul(const Op& op, const Placements& x, Product product = Product::forward) const;
   double weights_read(const Op& op, const Placements& x) const;
   double cache_read(const Op& op, const std::vector<Placements>& inputs) const;
   /// Ranks of a tensor-parallel group have the same tokens, those of the experts included.
@@ -91,8 +109,9 @@ class Compiler {
   const Graph& g_;
   const Spread& s_;
   std::vector<Value> values_;
-  std::vector<size_t> made_;                               ///< by tensor
-  std::map<std::pair<size_t, Placements>, size_t> moved_;  ///< value, where to
+  std::vector<size_t> made_;                                        ///< by tensor
+  std::map<std::tuple<size_t, Placements, double>, size_t> moved_;  ///< value, where to, bytes of an element
+  std::map<size_t, size_t> cast_;                                   ///< value, the same in 8 bits
   Program *to_ = nullptr, *weights_ = nullptr;
   std::vector<std::vector<size_t>> terms_;  ///< of gradients, by tensor
   std::vector<size_t> left_, gradient_;     ///< by tensor: operators that have not given their term

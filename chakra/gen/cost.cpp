@@ -49,18 +49,25 @@ double Compiler::count(const std::vector<Extent>& dims, const Placements& at) co
   return elements(dims, at, s_.mesh) * (taken ? s_.load() : 1);
 }
 
-double Compiler::bytes(size_t tensor, const Placements& at) const {
+double Compiler::bytes(size_t tensor, const Placements& at, double element) const {
   const Tensor& t = g_.tensors[tensor];
-  return count(t.dims, at) * (t.wide ? 4 : s_.element);
+  return count(t.dims, at) * (element > 0 ? element : t.wide ? 4 : s_.element);
 }
 
-Work Compiler::matmul(const Op& op, const Placements& x) const {
+Work Compiler::matmul(const Op& op, const Placements& x, Product product) const {
   const Weight& matrix = op.weights[0];
   const Placements w = weight_at(matrix);
   const std::vector<Extent>& dims = g_.tensors[op.inputs[0]].dims;
   const double rows = count({dims.begin(), dims.end() - 1}, x);
   const double in = elements({in_of(matrix)}, w, s_.mesh), out = elements({matrix.dims.back()}, w, s_.mesh);
-  return {2 * rows * in * out, s_.element * rows * (in + out) + weights_read(op, x)};
+  const double flops = 2 * rows * in * out, matrix_bytes = weights_read(op, x);
+  if (!reads_fp8(op)) return {flops, s_.element * rows * (in + out) + matrix_bytes};
+  switch (product) {  // 8 bits are read, what comes out has the model's element
+    case Product::forward: return {flops, rows * (in + s_.element * out) + matrix_bytes / s_.element};
+    case Product::input_gradient: return {flops, rows * (out + s_.element * in) + matrix_bytes / s_.element};
+    case Product::weight_gradient: return {flops, rows * (in + out) + matrix_bytes};
+  }
+  return {};
 }
 
 /// Bytes of the matrix. Where an expert has less than a token, on average, some have one and the others are not read.
@@ -153,6 +160,7 @@ Parameters Compiler::parameters() const {
     for (size_t i = 0; i < op.weights.size(); ++i) {
       const Weight& weight = op.weights[i];
       const bool expert = is_expert(weight);
+      if (i == 0 && reads_fp8(op)) sum.fp8 += elements(weight.dims, weight_at(weight), s_.mesh);
       const double own = elements(weight.dims, weight_at(weight), s_.mesh);
       if (weight.borrowed || weight.cut == Dim::tables) {
         (weight.borrowed ? sum.borrowed : sum.tables) += own;
@@ -172,8 +180,11 @@ Parameters Compiler::parameters() const {
 }
 
 double Compiler::kept(Recompute recompute) const {
-  std::set<std::pair<size_t, Placements>> tensors;
+  std::set<std::tuple<size_t, Placements, double>> tensors;  // with the bytes of an element
   double sum = 0;
+  const auto keep = [&](size_t tensor, const Placements& at, double element) {
+    if (tensors.emplace(tensor, at, element).second) sum += bytes(tensor, at, element);
+  };
   if (recompute == Recompute::full && !g_.inputs.empty()) {
     for (const size_t input : g_.inputs) sum += bytes(input, natural(input));
     return sum;
@@ -186,13 +197,11 @@ double Compiler::kept(Recompute recompute) const {
       const double scores = elements(q.dims, out, s_.mesh) / q.dims.back().unit * q.dims[1].count;
       sum += scores * (s_.element + (op.mask ? 1 + s_.element : 0));  // softmax; its mask; the scores that pass it
     }
+    // One kernel computes the scores again from its result. Without 8 bits that is what the next product keeps.
+    if (op.kind == OpKind::attention && s_.fused_attention && s_.fp8) keep(op.output, out, 0);
     if (!keeps_inputs(op.kind)) continue;
     const std::vector<Placements> at = needs(op);
-    for (size_t i = 0; i < op.inputs.size(); ++i) {
-      const size_t input = op.inputs[i];
-      const Placements place = kept_at(op, i, at[i]);
-      if (tensors.insert({input, place}).second) sum += bytes(input, place);
-    }
+    for (size_t i = 0; i < op.inputs.size(); ++i) keep(op.inputs[i], kept_at(op, i, at[i]), element_read(op));
   }
   return sum;
 }

@@ -82,7 +82,10 @@ struct StepOptions {
 
   int64_t bytes_per_element = 2;  ///< of parameters and activations
   int64_t gradient_bytes = 4;     ///< of an element of the gradients
+  /// Products of the layers read their inputs in 8 bits (generating.md, "8 bits").
+  bool fp8 = false;
   double peak_flop_per_s = 989e12;
+  double fp8_flop_per_s = 0;  ///< the peak of these products; 0: twice the other
   double memory_bytes_per_s = 3350e9;
   double efficiency = 0.6;  ///< the share of the peak that a matrix product reaches
   /// What a host needs to launch an operation. It runs ahead of the device, until a message of another stage comes. 0:
@@ -142,6 +145,7 @@ struct Memory {
 struct ClassStats {
   int64_t first_rank = 0, ranks = 0;
   double parameters = 0, operations = 0;  ///< of a rank
+  double fp8_operations = 0;              ///< of them those of products with 8-bit inputs (StepOptions::fp8)
   Memory memory;
   std::vector<Communication> communication;
   std::vector<StorageSum> storage;
@@ -153,7 +157,7 @@ struct Surplus {
 };
 struct StepStats {
   int64_t parameters = 0, active_parameters = 0;
-  double tokens = 0, operations = 0;
+  double tokens = 0, operations = 0, fp8_operations = 0;
   double bubble = 0;  ///< the schedule's idle time over its work, where a forward takes as long as each gradient
   bool bubble_depends = false;  ///< it is another one where they take different times
   std::vector<ClassStats> classes;

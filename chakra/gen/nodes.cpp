@@ -60,14 +60,15 @@ uint64_t StageNodes::exact(double number) {
   return too_large_ ? 0 : static_cast<uint64_t>(std::ceil(number));
 }
 
-NodeId StageNodes::compute(StringId name, const Work& work, std::string_view kernel) {
+NodeId StageNodes::compute(StringId name, const Work& work, std::string_view kernel, bool fp8) {
   const NodeId n = add(name, NodeType::comp, kCompute);
   dep(n, computed_, EdgeKind::stream);
   await(n);
   awaited_.clear();
   computed_ = n;
+  const double peak = !fp8 ? o_.peak_flop_per_s : o_.fp8_flop_per_s > 0 ? o_.fp8_flop_per_s : 2 * o_.peak_flop_per_s;
   const Picoseconds time =
-      picoseconds(std::max(work.flops / (o_.peak_flop_per_s * o_.efficiency), work.bytes / o_.memory_bytes_per_s));
+      picoseconds(std::max(work.flops / (peak * o_.efficiency), work.bytes / o_.memory_bytes_per_s));
   too_large_ |= time >= kLongestPs || !(work.flops < 9e18);
   b_.trace.dur_ps.edit(n) = std::max<Picoseconds>((time + kPsPerNs - 1) / kPsPerNs, 1) * kPsPerNs;
   b_.trace.flags.edit(n) |= trace::kHasDuration;
@@ -75,6 +76,7 @@ NodeId StageNodes::compute(StringId name, const Work& work, std::string_view ker
   b_.trace.num_ops.resize(n + 1);
   b_.trace.tensor_bytes.resize(n + 1);
   b_.trace.op_dtype.resize(n + 1, static_cast<uint8_t>(dtype(o_.bytes_per_element)));
+  if (fp8) b_.trace.op_dtype.edit(n) = static_cast<uint8_t>(trace::DType::f8);
   if (too_large_) return n;
   b_.trace.num_ops.edit(n) = static_cast<uint64_t>(std::llround(work.flops));
   b_.trace.tensor_bytes.edit(n) = exact(work.bytes);
@@ -174,7 +176,8 @@ void StageNodes::run(const Program& program, const Labels& labels) {
       continue;
     }
     for (const NodeId node : on_) wait(node);
-    nodes_[i] = step.kind == Step::Kind::compute ? compute(names[i], step.work, step.kernel) : hop(names[i], step);
+    nodes_[i] =
+        step.kind == Step::Kind::compute ? compute(names[i], step.work, step.kernel, step.fp8) : hop(names[i], step);
   }
   for (size_t i = 0; i < program.size(); ++i)
     if (!step_awaited_[i] && (program[i].kind == Step::Kind::collective || program[i].kind == Step::Kind::receive))

@@ -55,7 +55,8 @@ class StageNodes {
     if (node != trace::kNoNode && std::find(awaited_.begin(), awaited_.end(), node) == awaited_.end())
       awaited_.push_back(node);
   }
-  trace::NodeId compute(StringId name, const Work& work, std::string_view kernel = {});
+  /// `fp8`: a product with 8-bit inputs.
+  trace::NodeId compute(StringId name, const Work& work, std::string_view kernel = {}, bool fp8 = false);
   trace::NodeId compute(std::string_view name, const Work& work) { return compute(intern(name), work); }
   /// A collective after the last computation and the nodes `on`; where nothing overlaps, the next computation waits for
   /// it.

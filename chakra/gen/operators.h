@@ -58,10 +58,11 @@ struct Op {
   std::vector<size_t> inputs;  ///< into Block graph's tensors
   size_t output = 0;
   std::vector<Weight> weights;
-  double keys = 0;    ///< attention: that a query is multiplied with, on average; interact: vectors
-  double widths = 0;  ///< attention: elements of a key and of a value; interact: of a vector
-  double reads = 1;   ///< passes over the inputs; lookup: rows that are summed up; modulate: over the second, a part
-  bool mask = false;  ///< a byte per element of the output is kept for backward (dropout)
+  double keys = 0;       ///< attention: that a query is multiplied with, on average; interact: vectors
+  double widths = 0;     ///< attention: elements of a key and of a value; interact: of a vector
+  double reads = 1;      ///< passes over the inputs; lookup: rows that are summed up; modulate: over the second, a part
+  bool precise = false;  ///< matmul: its inputs never have 8 bits
+  bool mask = false;     ///< a byte per element of the output is kept for backward (dropout)
   /// Attention where there is a cache: the keys and values that are read, instead of those of the inputs, and the bytes
   /// of an element.
   std::vector<Extent> cache = {};

@@ -150,7 +150,7 @@ std::vector<int64_t> deal_layers(int64_t layers, int64_t pieces, bool ends) {
 
 namespace {
 
-Spread spread_of(const StepOptions& o, const Mesh& mesh) {
+Spread spread_of(const StepOptions& o, const Mesh& mesh, BlockRow::Place place) {
   Spread spread;
   spread.mesh = mesh;
   spread.sequence_parallel = o.sequence_parallel && mesh.of(Axis::tp) > 1;
@@ -159,6 +159,7 @@ Spread spread_of(const StepOptions& o, const Mesh& mesh) {
   spread.context = o.context;
   spread.recompute = o.recompute;
   spread.element = real(o.bytes_per_element);
+  spread.fp8 = o.fp8 && (place == BlockRow::Place::layer || place == BlockRow::Place::prediction);
   return spread;
 }
 
@@ -170,8 +171,8 @@ std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& o, con
   using Place = BlockRow::Place;
   const Batch batch = batch_of(o);
   std::vector<std::shared_ptr<const Unit>> units;
-  Spread spread = spread_of(o, mesh);
   const auto add = [&](Place place, const Block& block, Recompute recompute) {
+    Spread spread = spread_of(o, mesh, place);
     spread.recompute = recompute;
     units.push_back(std::make_shared<Unit>(compile(block_graph(place, o.model, block, batch), spread)));
   };
@@ -196,7 +197,7 @@ int64_t Plan::holder(int64_t piece, int64_t chunk) const {
 
 /// A layer, or one of multi-token prediction, whose experts are not chosen alike.
 std::shared_ptr<const Unit> Plan::skewed(BlockRow::Place kind, const Block& block, int64_t layer, int64_t place) const {
-  Spread spread = spread_of(o, mesh);
+  Spread spread = spread_of(o, mesh, kind);
   spread.choices = choices_by_place(*block.experts, choices(o, *block.experts), o.ep, {o.expert_skew, o.seed}, layer);
   spread.place = place;
   return std::make_shared<Unit>(compile(block_graph(kind, o.model, block, batch_of(o)), spread));
@@ -265,6 +266,7 @@ Result<Plan> plan(const StepOptions& options) {
   if (!o.dropout) o.dropout = o.model.family == Family::decoder && o.model.learned_positions > 0;
   if (!o.model.shares_tokens()) o.sequence_parallel = false;
   if (o.model.family == Family::mlp) o.ends = false;
+  if (o.bytes_per_element == 1) o.fp8 = false;  // nothing to cast
   const double ranks = real(o.tp) * real(o.cp) * real(o.pp) * real(o.dp);
   if (ranks > kMostRanks)
     return wrong("gen.step.large", fmt::format("{} ranks; at most {} are possible", ranks, kMostRanks));
@@ -274,7 +276,8 @@ Result<Plan> plan(const StepOptions& options) {
                 pieces = gen::pieces(*plan.schedule, plan.pipeline);
   if (pieces > layers + (o.ends ? 2 : 0))
     return wrong("gen.step.layers", fmt::format("{} layers cannot be dealt out to {} pieces", layers, pieces));
-  if (const double nodes = real(plan.places()) * real(o.micro_batches) * (60 * real(layers) + 30 * real(pieces));
+  const double each = o.fp8 ? 80 : 60;  // of a layer
+  if (const double nodes = real(plan.places()) * real(o.micro_batches) * (each * real(layers) + 30 * real(pieces));
       nodes > kMostNodes)
     return wrong("gen.step.large", fmt::format("about {:.3g} nodes; at most {:.3g} are possible", nodes, kMostNodes));
   plan.mesh.size = {o.tp, o.cp, o.dp, o.etp, o.ep, o.tp * o.cp * o.dp / (o.etp * o.ep), o.pp};

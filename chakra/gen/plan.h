@@ -42,6 +42,8 @@ struct Plan {
   double held(const Parameters& part, int64_t level) const {
     return o.zero >= level ? data.share(part.dense) + experts.share(part.experts) : part.dense + part.experts;
   }
+  /// Ranks share its parameters out: no rank has them all for longer than it works with them.
+  bool gathers(const Parameters& part) const { return held(part, 3) < part.dense + part.experts; }
   const std::shared_ptr<const Unit>& front() const { return kinds[o.model.blocks.size()]; }
   const std::shared_ptr<const Unit>& end() const { return kinds[o.model.blocks.size() + 1]; }
   const std::shared_ptr<const Unit>& prediction() const { return kinds[o.model.blocks.size() + 2]; }

@@ -196,7 +196,7 @@ void Compiler::split(Step& step, const Value& from) const {
 
 size_t Compiler::convert(size_t v, const Placements& to, const char* suffix) {
   if (values_[v].at == to) return v;
-  const auto [found, added] = moved_.try_emplace({v, to}, kNone);
+  const auto [found, added] = moved_.try_emplace({v, to, values_[v].element}, kNone);
   if (!added && values_[found->second].program == to_) return found->second;
   size_t last = v;
   for (int now = 0; now < 3; ++now)
@@ -209,20 +209,20 @@ size_t Compiler::convert(size_t v, const Placements& to, const char* suffix) {
                 Step::Kind::collective,
                 {},
                 *m.collective,
-                bytes(from.tensor, from.at),
+                bytes(from.tensor, from.at, from.element),
                 static_cast<Axis>(a)};
       split(step, from);
       if (from.program == to_ && from.wait != kNone) step.waits.push_back(from.wait);
       Placements at = from.at;
       at[a] = to[a];
-      last = value(from.tensor, at);
+      last = value(from.tensor, at, from.element);
       values_[last].program = to_;
       values_[last].wait = to_->size();
       to_->push_back(std::move(step));
     }
   if (values_[last].at != to) {  // the other moves cost nothing
     const Value from = values_[last];
-    last = value(from.tensor, to);
+    last = value(from.tensor, to, from.element);
     values_[last].program = to_;
     values_[last].wait = from.program == to_ ? from.wait : kNone;
   }
@@ -240,6 +240,30 @@ void Compiler::compute(std::string name, const Work& work, const std::vector<siz
       values_[v].wait = kNone;  // computations follow each other
     }
   to_->push_back(std::move(step));
+}
+
+double Compiler::multiplied(const Op& op) const {
+  const Extent &in = in_of(op.weights[0]), &all = g_.tensors[op.inputs[0]].dims.back();
+  return in.count * in.unit / (all.count * all.unit);
+}
+
+/// Two copies, one of them transposed: the gradient of the weights needs it so.
+size_t Compiler::cast(size_t v, double share, const char* suffix) {
+  if (const auto found = cast_.find(v); found != cast_.end()) return found->second;
+  const Value from = values_[v];
+  const double elements = share * count(g_.tensors[from.tensor].dims, from.at);
+  compute(g_.tensors[from.tensor].name + suffix + ".cast", {0, (s_.element + 2) * elements}, {v});
+  const size_t to = value(from.tensor, from.at, cast_element(share));
+  values_[to].program = to_;
+  return cast_[v] = to;
+}
+
+size_t Compiler::operand(const Op& op, size_t v, const Placements& to, double share, const char* suffix) {
+  if (!reads_fp8(op)) return convert(v, to, suffix);
+  bool gathered = !is_expert(op.weights[0]);
+  for (size_t a = 0; a < to.size(); ++a)
+    gathered &= move(values_[v].at[a], to[a]).collective.value_or(CommType::all_gather) == CommType::all_gather;
+  return gathered ? convert(cast(v, share, suffix), to, suffix) : cast(convert(v, to, suffix), share, suffix);
 }
 
 bool Compiler::rings(const Op& op) const {
@@ -275,11 +299,13 @@ void Compiler::forward(Program& program) {
   for (const Op& op : g_.ops) {
     const std::vector<Placements> at = needs(op);
     std::vector<size_t> inputs;
-    for (size_t i = 0; i < op.inputs.size(); ++i) inputs.push_back(convert(made_[op.inputs[i]], at[i], ""));
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+      inputs.push_back(operand(op, made_[op.inputs[i]], at[i], reads_fp8(op) ? multiplied(op) : 1, ""));
     made_[op.output] = value(op.output, result(op, at));
     const Work cost = work(op, at, values_[made_[op.output]].at);
     if (rings(op)) ring(op, op.name, cost, false, inputs);
     else compute(op.name, cost, inputs, kernel(op, at, values_[made_[op.output]].at));
+    to_->back().fp8 = reads_fp8(op);
     if (op.kind == OpKind::lookup && op.weights[0].cut == Dim::tables)
       convert(made_[op.output], natural(op.output), "");
   }

@@ -19,6 +19,7 @@ struct Spread {
   ContextKind context = ContextKind::ring;
   Recompute recompute = Recompute::none;
   double element = 2;  ///< bytes
+  bool fp8 = false;    ///< products read 8 bits an element
   /// Of a rank's choices of experts, those that fall on each place of ep, and which place is this one; empty: all
   /// alike.
   std::vector<int64_t> choices;
@@ -42,6 +43,7 @@ struct Step {
   Axis axis = Axis::tp;
   /// Steps of the program before, no computations, that it needs besides the computation before it.
   std::vector<size_t> waits = {};
+  bool fp8 = false;         ///< of a computation: a product with 8-bit inputs
   std::string kernel = {};  ///< of a computation: the node's attribute (docs/reference/formats/et.md); "": not known
   /// Of an uneven all-to-all: elements that this rank sends to each place of the axis, and that it gets from each.
   std::vector<int64_t> in_split = {}, out_split = {};
@@ -56,6 +58,7 @@ struct Parameters {
   double largest = 0;   ///< elements of the largest tensor
   double tables = 0;    ///< that no other rank has; their update is part of the node of their gradient
   double borrowed = 0;  ///< that another part of the model has
+  double fp8 = 0;       ///< that products with 8-bit inputs multiply with
   /// Where the ranks of a tensor-parallel group share out what they all have; without padding, tables and what is
   /// borrowed.
   double once_dense = 0, once_experts = 0;

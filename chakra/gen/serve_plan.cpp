@@ -25,7 +25,7 @@ tl::unexpected<Error> cannot_serve(const char* tag, std::string text) {
 
 Result<void> divides(const char* what, int64_t of, const char* by, int64_t n) {
   if (of % n == 0) return {};
-  return cannot_serve("gen.serve.divide", fmt::format("{}, {}, is not a divides of {}, {}", what, of, by, n));
+  return cannot_serve("gen.serve.divide", fmt::format("{}, {}, is not a multiple of {}, {}", what, of, by, n));
 }
 
 // ---- what attention meets --------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ struct Placed {
   Part part;
   std::array<StageNodes::Labels, 4> labels = {};  ///< by Pass
   std::vector<NodeId> reduced = {};
+  bool cast = false;  ///< its matrices have their copies in 8 bits
 };
 
 class Stage {
@@ -72,8 +73,19 @@ class Stage {
 
   // ---- passes --------------------------------------------------------------------------------------------------
 
+  /// The matrices of products with 8-bit inputs: two copies for the whole step, one of them transposed. Where ranks
+  /// share parameters out, one after each gathering.
+  void cast_weights(Placed& placed, Pass pass) {
+    const double elements = placed.part.parameters.fp8, element = real(o_.bytes_per_element);
+    const bool gathers = p_.gathers(placed.part.parameters);
+    if (elements == 0 || pass == Pass::weight_gradient || (placed.cast && !gathers)) return;
+    placed.cast = true;
+    n_.compute(placed.part.name + ".weights.cast", {0, elements * (element + (gathers ? 1 : 2))});
+  }
+
   /// The steps of a program as nodes.
   void run(Placed& placed, Pass pass) {
+    cast_weights(placed, pass);
     const Program& program = placed.part.unit->program(pass);
     StageNodes::Labels& labels = placed.labels[static_cast<size_t>(pass)];
     if (labels.names.empty()) labels = n_.labels(program, placed.part.name);

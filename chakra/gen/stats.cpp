@@ -136,6 +136,7 @@ Moved uneven(const Plan& plan, const Chunks& chunks, int64_t stage, int64_t plac
 struct Working {
   double kept = 0, again = 0;          ///< activations
   double gathered = 0, gradients = 0;  ///< beyond the rank's share of them
+  double cast = 0;                     ///< matrices in 8 bits, where they are not kept
 };
 
 /// What lies in memory while the tasks of a stage go by.
@@ -149,7 +150,8 @@ class Activations {
       for (const Part& part : chunk)
         parts.push_back({part.unit->kept, part.unit->computed_again,
                          real(o.bytes_per_element) * beyond(part.parameters, 3),
-                         real(o.gradient_bytes) * beyond(part.parameters, 2)});
+                         real(o.gradient_bytes) * beyond(part.parameters, 2),
+                         plan.gathers(part.parameters) ? part.parameters.fp8 : 0});
     }
     for (const Task& task : plan.schedule->tasks(plan.pipeline, stage)) add(task);
   }
@@ -167,7 +169,7 @@ class Activations {
       const Working* const next = i + 1 < parts.size() ? &parts[forward ? at + 1 : at - 1] : nullptr;
       const Working* const before = i > 0 ? &parts[forward ? at - 1 : at + 1] : nullptr;
       double work = 0;
-      if (task.pass != Pass::weight_gradient) work += now.gathered + (next ? next->gathered : 0);
+      if (task.pass != Pass::weight_gradient) work += now.gathered + now.cast + (next ? next->gathered : 0);
       if (task.pass == Pass::backward || task.pass == Pass::weight_gradient)
         work += now.gradients + (before ? before->gradients : 0);
       if (forward) kept_ += now.kept;
@@ -190,7 +192,8 @@ void add_memory(const Plan& plan, const Chunks& chunks, int64_t stage, ClassStat
     for (const Part& part : chunk) {
       const Parameters& p = part.parameters;
       stats.parameters += p.dense + p.experts + p.tables;
-      stats.memory.parameters += real(o.bytes_per_element) * (plan.held(p, 3) + p.tables);
+      stats.memory.parameters +=
+          real(o.bytes_per_element) * (plan.held(p, 3) + p.tables) + (plan.gathers(p) ? 0 : 2 * p.fp8);
       stats.memory.gradients += real(o.gradient_bytes) * plan.held(p, 2);
       stats.memory.optimizer +=
           kOptimizerBytes * plan.held(p, 1) + kTableOptimizerBytes * p.tables / real(o.model.hidden);
@@ -250,8 +253,12 @@ Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job) 
     ClassStats& stats = result.classes.emplace_back();
     stats.first_rank = t.rank;
     stats.ranks = plan.mesh.ranks() / plan.pipeline.stages / plan.places();
-    for (const uint64_t ops : t.num_ops) stats.operations += static_cast<double>(ops);
+    for (NodeId n = 0; n < t.num_ops.size(); ++n) {
+      stats.operations += static_cast<double>(t.num_ops[n]);
+      if (o.fp8 && t.dtype_of(n) == trace::DType::f8) stats.fp8_operations += static_cast<double>(t.num_ops[n]);
+    }
     result.operations += stats.operations * real(stats.ranks);
+    result.fp8_operations += stats.fp8_operations * real(stats.ranks);
     const int64_t stage = static_cast<int64_t>(cls) / plan.places(), place = static_cast<int64_t>(cls) % plan.places();
     const Chunks chunks = chunks_of(plan, stage, place);
     add_memory(plan, chunks, stage, stats);

@@ -43,6 +43,11 @@ class Writer {
     return t;
   }
 
+  /// The product that was just written: of few numbers, or one that decides.
+  size_t precise(size_t t) {
+    g.ops.back().precise = true;
+    return t;
+  }
   /// `in`: what is multiplied of the input's last dimension, where that is not all of it.
   size_t matmul(const std::string& name, size_t x, Extent out, Dim cut, bool bias, Extent in = {}) {
     std::vector<Extent> result = dims(x);
@@ -104,7 +109,7 @@ class Writer {
   /// `times` numbers for each one of a token's vector.
   size_t modulation(size_t x, double times) {
     const size_t active = condition(like(OpKind::activation, "modulation.activation", {x}));
-    return condition(matmul("modulation", active, {Dim::inner, times * real(m_.hidden)}, Dim::inner, true));
+    return condition(precise(matmul("modulation", active, {Dim::inner, times * real(m_.hidden)}, Dim::inner, true)));
   }
   /// `part`: of the numbers that are used here.
   size_t modulate(const std::string& name, size_t x, size_t numbers, double part) {
@@ -188,7 +193,7 @@ class Writer {
 
   size_t experts(const Experts& e, size_t x) {
     const Extent count{Dim::experts, real(e.count)};
-    const size_t choice = matmul("router", x, count, Dim::none, e.router_bias);
+    const size_t choice = precise(matmul("router", x, count, Dim::none, e.router_bias));
     const Extent slots{Dim::slots, b_.sequences * b_.tokens * real(e.active) / real(e.count)};
     const size_t routed = op(OpKind::dispatch, "dispatch", {x, choice}, {count, slots, hidden()}).output;
     const size_t done = mlp("experts", routed, e.width, true, e.bias);
@@ -196,7 +201,7 @@ class Writer {
     if (e.shared_width == 0) return y;
     size_t shared = mlp("shared", x, e.shared_width, true, e.shared_bias);
     if (e.shared_gate) {
-      const size_t gate = matmul("shared_gate", x, {Dim::none, 1}, Dim::none, false);
+      const size_t gate = precise(matmul("shared_gate", x, {Dim::none, 1}, Dim::none, false));
       shared = like(OpKind::activation, "shared.scale", {shared, gate});
     }
     return like(OpKind::add, "experts.sum", {y, shared});

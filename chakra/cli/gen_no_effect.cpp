@@ -1,0 +1,170 @@
+#include "chakra/cli/gen_no_effect.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "chakra/cli/cli.h"
+
+namespace chakra::cli {
+namespace {
+
+struct StepFacts {
+  const Generated& to;
+  const gen::StepOptions& o;
+  const gen::StepStats& stats;
+};
+struct ServeFacts {
+  const Generated& to;
+  const gen::ServeOptions& o;
+  const gen::ServeStats& stats;
+};
+
+template <class Facts>
+struct Row {
+  std::string_view option;
+  std::string (*why)(const Facts&);  ///< empty: it had an effect, or has its default
+};
+
+// ---- both ------------------------------------------------------------------------------------------------------
+
+constexpr const char* kNoJob = "without -o no job is written";
+
+template <class Facts>
+std::string why_job(const Facts& f) {
+  return f.to.writes ? "" : kNoJob;
+}
+template <class Facts>
+std::string why_memory(const Facts& f) {
+  return f.to.shows ? "" : "only --stats says whether it fits into the device";
+}
+template <class Facts>
+std::string why_overlap(const Facts& f) {
+  const auto& all = f.stats.classes;
+  const auto silent = [](const auto& rank) { return rank.communication.empty(); };
+  return std::all_of(all.begin(), all.end(), silent) ? "nothing communicates" : why_job(f);
+}
+
+// ---- step ------------------------------------------------------------------------------------------------------
+
+bool has_attention(const gen::Model& model) {
+  return model.family != gen::Family::mlp && model.family != gen::Family::recommender;
+}
+
+std::string why_sequence(const StepFacts& f) {
+  if (!f.o.model.shares_tokens()) return "the model has no tokens that ranks could share out";
+  return f.o.tp == 1 ? "tp is 1" : "";
+}
+std::string why_gathered(const StepFacts& f) {
+  if (!f.o.keep_gathered) return "";
+  if (f.o.tp == 1) return "tp is 1";
+  return f.o.sequence_parallel && f.o.model.shares_tokens() ? "" : "without sequence parallelism nothing is gathered";
+}
+std::string why_fused(const StepFacts& f) { return has_attention(f.o.model) ? "" : "the model has no attention"; }
+std::string why_context(const StepFacts& f) { return f.o.cp > 1 ? "" : "cp is 1"; }
+std::string why_recompute(const StepFacts& f) {
+  const gen::Model& model = f.o.model;
+  if (f.o.recompute == gen::Recompute::none) return "";
+  if (model.family == gen::Family::recommender) return "the model has no layers";
+  if (f.o.recompute == gen::Recompute::selective) return why_fused(f);
+  const auto first = [&](size_t layer) { return model.block(layer).first; };
+  return model.layers.size() == 1 && first(0) ? "the only layer multiplies the data" : "";
+}
+std::string why_zero(const StepFacts& f) {
+  const gen::StepOptions& o = f.o;
+  if (o.dp * o.cp > 1) return "";
+  const int64_t etp = o.etp > 0 ? o.etp : o.tp;
+  if (o.model.has_experts() && o.tp > etp * o.ep) return "";  // copies of experts
+  return "dp and cp are 1: there is no one to share with";
+}
+std::string why_order(const StepFacts& f) {
+  const std::array<int64_t, 5> sizes{f.o.tp, f.o.cp, f.o.ep, f.o.dp, f.o.pp};
+  return std::count_if(sizes.begin(), sizes.end(), [](int64_t n) { return n > 1; }) > 1 ? "" : "ranks lie in one row";
+}
+std::string why_virtual(const StepFacts& f) {
+  const gen::ScheduleRow* const schedule = gen::find_schedule(f.o.schedule);
+  if (!schedule || schedule->chunks < 2 || f.o.virtual_stages == 1) return "";
+  return fmt::format("{} has always {} pieces of the model on a stage", schedule->name, schedule->chunks);
+}
+std::string why_ends(const StepFacts& f) {
+  return f.o.model.family == gen::Family::mlp ? "an MLP has no embedding, head or loss" : "";
+}
+std::string why_mtp(const StepFacts& f) { return f.o.ends ? "" : "--ends false leaves these layers out"; }
+std::string why_fp8(const StepFacts& f) {
+  if (f.stats.fp8_operations > 0) return "";
+  if (f.o.bytes_per_element == 1) return "with --bytes-per-element 1 all products read 8 bits";
+  if (f.o.model.family == gen::Family::recommender) return "it is for products of layers, and the model has none";
+  return "no layer has a product";
+}
+std::string why_fp8_rate(const StepFacts& f) {
+  if (!f.o.fp8) return "without --fp8 there are no products with 8-bit inputs";
+  return f.stats.fp8_operations > 0 ? why_job(f) : "no product reads 8 bits";
+}
+/// A device also says how much memory there is.
+std::string why_device(const StepFacts& f) { return f.to.shows ? "" : why_job(f); }
+
+constexpr std::array<Row<StepFacts>, 19> kStepRows{{
+    {"--all-ranks", why_job<StepFacts>},
+    {"--device-memory-gib", why_memory<StepFacts>},
+    {"--device", why_device},
+    {"--device-peak-tflops", why_job<StepFacts>},
+    {"--device-mem-gb-per-s", why_job<StepFacts>},
+    {"--efficiency", why_job<StepFacts>},
+    {"--device-fp8-tflops", why_fp8_rate},
+    {"--fp8", why_fp8},
+    {"--overlap", why_overlap<StepFacts>},
+    {"--sequence-parallel", why_sequence},
+    {"--keep-gathered", why_gathered},
+    {"--fused-attention", why_fused},
+    {"--context", why_context},
+    {"--recompute", why_recompute},
+    {"--zero", why_zero},
+    {"--order", why_order},
+    {"--virtual-stages", why_virtual},
+    {"--ends", why_ends},
+    {"--mtp", why_mtp},
+}};
+
+// ---- serve -----------------------------------------------------------------------------------------------------
+
+std::string why_chunk(const ServeFacts& f) {
+  const int64_t longest = *std::max_element(f.o.contexts.begin(), f.o.contexts.end());
+  return f.o.chunk == 0 || f.o.chunk < longest ? "" : "no prompt is longer";
+}
+std::string why_causal(const ServeFacts& f) { return f.o.prompts ? "" : "decode only looks back"; }
+
+constexpr std::array<Row<ServeFacts>, 8> kServeRows{{
+    {"--all-ranks", why_job<ServeFacts>},
+    {"--device-memory-gib", why_memory<ServeFacts>},
+    {"--device-peak-tflops", why_job<ServeFacts>},
+    {"--device-mem-gb-per-s", why_job<ServeFacts>},
+    {"--efficiency", why_job<ServeFacts>},
+    {"--overlap", why_overlap<ServeFacts>},
+    {"--chunk", why_chunk},
+    {"--causal", why_causal},
+}};
+
+template <class Facts, size_t N>
+Findings find(const std::vector<std::string>& given, const std::array<Row<Facts>, N>& rows, const Facts& facts) {
+  Findings findings;
+  for (const Row<Facts>& row : rows) {
+    if (std::find(given.begin(), given.end(), row.option) == given.end()) continue;
+    if (const std::string why = row.why(facts); !why.empty()) findings.push_back(job::no_effect(row.option, why));
+  }
+  return findings;
+}
+
+}  // namespace
+
+Findings options_without_effect(const std::vector<std::string>& given, const Generated& to,
+                                const gen::StepOptions& step, const gen::StepStats& stats) {
+  return find<StepFacts>(given, kStepRows, {to, step, stats});
+}
+Findings options_without_effect(const std::vector<std::string>& given, const Generated& to,
+                                const gen::ServeOptions& serve, const gen::ServeStats& stats) {
+  return find<ServeFacts>(given, kServeRows, {to, serve, stats});
+}
+
+}  // namespace chakra::cli
