@@ -21,7 +21,11 @@ Result<replay::JobOptions> job_options(const ReplayOptions& o) {
     return fail(Code::usage, "cli.usage",
                 fmt::format("no {} {}: 'chakra list replay' has them", options.backend ? "computation" : "back end",
                             quote(options.backend ? o.compute : o.backend)));
-  CHAKRA_ASSIGN(options.settings, replay::parse_settings(*options.backend, o.settings));
+  CHAKRA_ASSIGN(options.settings, replay::parse_settings(fmt::format("the back end {}", o.backend), "--backend-option",
+                                                         options.backend->settings, o.settings));
+  CHAKRA_ASSIGN(options.run.compute_settings,
+                replay::parse_settings(fmt::format("--compute {}", o.compute), "--compute-option",
+                                       options.run.compute->settings, o.compute_settings));
   options.run.scale_compute = o.scale_compute;
   options.run.warmup = static_cast<uint32_t>(o.warmup);
   options.run.repetitions = static_cast<uint32_t>(o.repetitions);
@@ -148,6 +152,7 @@ Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& wor
         {"replay.verified", Severity::note, -1, -1,
          fmt::format("the data of {} operations in each repetition are what they promise", show_count(operations))});
   }
+  add_computed_findings(job);
   if (o.timeline) job.timeline = replay::timeline_of(job.plans, job.runs, options);
   if (const Finding late = lateness(job);
       std::any_of(job.runs.begin(), job.runs.end(), [](const auto& r) { return r.collectives + r.messages > 0; }))

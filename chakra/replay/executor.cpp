@@ -21,6 +21,7 @@ using trace::NodeType;
 
 constexpr auto kLongestNap = std::chrono::milliseconds(20);  ///< between looks at the other ranks
 constexpr auto kNoPatience = std::chrono::nanoseconds(0);
+constexpr auto kShortNap = std::chrono::microseconds(100);  ///< between looks at operators and communication in turn
 constexpr unsigned long kTimerSlackNs = 1000;  ///< else the system may wake us 50 us late
 
 /// Lets this thread be woken when it asked for it, while it exists.
@@ -45,6 +46,7 @@ struct Bench {
   Session& session;
   const BackendRow& backend;
   const RunOptions& options;
+  Computer* computer = nullptr;  ///< or null
   Clock::time_point zero{};
   Memory memory{};
   BusyThreads busy{};
@@ -126,14 +128,15 @@ class Repetition {
     for (;;) {
       CHAKRA_TRY(handle_events(now()));
       if (feeder_.remaining() == 0) return {};
-      if (events_.empty() && open_.under_way.empty()) return stuck_here();
+      if (events_.empty() && open_.under_way.empty() && running_ == 0) return stuck_here();
       CHAKRA_TRY(progress());
-      CHAKRA_TRY(watch_.look(computing_ > 0));
+      CHAKRA_TRY(watch_.look(computing_ > 0 || running_ > 0));
     }
   }
 
-  Picoseconds now() const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - b_.zero).count() * kPsPerNs;
+  Picoseconds now() const { return since_zero(Clock::now()); }
+  Picoseconds since_zero(Clock::time_point time) const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time - b_.zero).count() * kPsPerNs;
   }
 
   // ---- the loop: all that happens at a time happens before a queue chooses what it runs next ---------------------
@@ -159,6 +162,7 @@ class Repetition {
     if (!events_.empty())
       patience = std::clamp<std::chrono::nanoseconds>(
           std::chrono::nanoseconds((events_.next_time() - now()) / kPsPerNs), kNoPatience, patience);
+    CHAKRA_TRY(progress_computer(patience));
     std::vector<Ticket> ended;
     CHAKRA_TRY(b_.session.progress(busy ? kNoPatience : patience, ended));
     if (ended.empty()) return {};
@@ -170,6 +174,27 @@ class Repetition {
       if (verifies()) CHAKRA_TRY(verify_output(operation(ticket)));
       b_.memory.give_back(operation(ticket));
       finish(ticket, time);
+    }
+    return serve(time);
+  }
+
+  /// `patience`: in, how long there is; out, how long is left for communication.
+  Result<void> progress_computer(std::chrono::nanoseconds& patience) {
+    if (running_ == 0) return {};
+    std::vector<Computer::Ended> ended;
+    const bool alone = open_.under_way.empty();
+    b_.computer->progress(alone ? patience : kNoPatience, ended);
+    patience = alone || !ended.empty() ? kNoPatience : std::min<std::chrono::nanoseconds>(patience, kShortNap);
+    if (ended.empty()) return {};
+    watch_.changed();
+    const Picoseconds time = now();
+    CHAKRA_TRY(handle_events(time));  // what came before
+    for (const Computer::Ended& e : ended) {
+      --running_;
+      times_.start[e.node] = since_zero(e.begin);
+      const Picoseconds end = add_saturated(times_.start[e.node], compute_time(e.node));
+      if (e.ran || end <= time) finish(e.node, time);
+      else events_.push(end, {e.node, true});
     }
     return serve(time);
   }
@@ -206,11 +231,21 @@ class Repetition {
     if (trace::is_comm(t_.type[n]) && runs(n)) return start_operation(n, time);
     const Picoseconds takes = compute_time(n);
     computing_ += takes > 0;
+    if (part(n) == Computer::Part::runs) {
+      ++running_;
+      b_.computer->start(n);
+      return {};
+    }
     events_.push(add_saturated(time, takes), {n, true});
     return {};
   }
 
+  Computer::Part part(NodeId n) const {
+    return b_.computer && runs(n) ? b_.computer->part(n) : Computer::Part::timed;
+  }
+
   Picoseconds compute_time(NodeId n) const {
+    if (part(n) == Computer::Part::covered) return 0;
     if (!runs(n) || !b_.options.compute->takes_time || trace::is_comm(t_.type[n])) return 0;
     if (t_.type[n] == NodeType::metadata) return 0;
     if (b_.options.scale_compute == 1) return std::max<Picoseconds>(0, t_.dur_ps[n]);
@@ -244,7 +279,7 @@ class Repetition {
   // ---- the other ranks ---------------------------------------------------------------------------------------------
 
   Doing doing() const {
-    Doing doing{open_.under_way.empty() || !events_.empty() ? Doing::State::works : Doing::State::waits, t_.rank,
+    Doing doing{open_.under_way.empty() || !events_.empty() || running_ > 0 ? Doing::State::works : Doing::State::waits, t_.rank,
                 watch_.idle_ms()};
     for (const Ticket ticket : open_.under_way) doing.operations.push_back(&open_.operations[t_.comm_row[ticket]]);
     return doing;
@@ -277,6 +312,7 @@ class Repetition {
   des::EventQueue<Event> events_;
   Open open_;
   uint32_t computing_ = 0;  ///< lanes
+  uint32_t running_ = 0;    ///< nodes that the computer has
   NodeTimes times_;
   Watch watch_;
   std::vector<feed::Ready> ready_;
@@ -307,6 +343,11 @@ Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& r
   CHAKRA_ASSERT(options.compute && options.repetitions > 0 && options.scale_compute >= 0);
   const ExactTimers exact;
   Bench bench{plan, world, rendezvous, session, backend, options};
+  std::unique_ptr<Computer> computer;
+  if (options.compute->open) {
+    CHAKRA_ASSIGN(computer, options.compute->open(*plan.trace, options.selected, options.compute_settings));
+    bench.computer = computer.get();
+  }
   RankRun run;
   feed::Graphs graphs;
   for (uint32_t r = 0; r < options.warmup + options.repetitions; ++r) {
@@ -317,8 +358,12 @@ Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& r
     } else {
       CHAKRA_TRY(rendezvous.barrier());
     }
+    if (computer) computer->begin();
     CHAKRA_ASSIGN(NodeTimes times, repetition.run());
     if (r >= options.warmup) run.times.push_back(std::move(times));
+  }
+  if (computer) {
+    CHAKRA_ASSIGN(run.computed, computer->close());
   }
   CHAKRA_TRY(rendezvous.barrier());
   std::sort(bench.late.begin(), bench.late.end());
