@@ -182,12 +182,15 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
   if (world) job.recorded.ranks.push_back(all.ranks[static_cast<size_t>(world->rank)]);
   else job.recorded.ranks = all.ranks;
   for (const trace::Trace& t : job.recorded.ranks) {
-    CHAKRA_ASSIGN(replay::RankPlan plan, replay::plan_rank(all, matching, static_cast<uint32_t>(t.rank)));
+    std::vector<bool> selected;
+    if (o.selection.any()) {
+      CHAKRA_ASSIGN(selected, select_nodes(t, o.selection));
+    }
+    CHAKRA_ASSIGN(replay::RankPlan plan,
+                  replay::plan_rank(all, matching, static_cast<uint32_t>(t.rank), selected));
     job.plans.push_back(std::move(plan));
     job.plans.back().trace = &t;
-    if (!o.selection.any()) continue;
-    CHAKRA_ASSIGN(std::vector<bool> selected, select_nodes(t, o.selection));
-    job.selected.push_back(std::move(selected));
+    if (o.selection.any()) job.selected.push_back(std::move(selected));
   }
   job.findings = without_effect(o, job, groups);
   if (!o.dry_run) CHAKRA_TRY(run(o, world, options, job));

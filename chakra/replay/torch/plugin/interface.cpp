@@ -26,8 +26,8 @@ c10::optional<c10::OperatorHandle> find_operator(const char* name, const char* o
 }
 
 /// A substitute, where it stands for the operator.
-const Substitute* substitute_of(const char* name, bool known) {
-  const Substitute* const substitute = find_substitute(name);
+const Substitute* substitute_of(const chakra_torch_operator& op, bool known) {
+  const Substitute* const substitute = find_substitute(op.name, op.overload);
   return substitute && (substitute->always || !known) ? substitute : nullptr;
 }
 
@@ -96,10 +96,10 @@ Values call(const c10::OperatorHandle& handle, Values arguments, chakra_torch_re
 void run_operator(chakra_torch_session& session, const chakra_torch_operator& op, chakra_torch_result& result) {
   const auto handle = find_operator(op.name, op.overload);
   Values given;
-  if (const Substitute* const substitute = substitute_of(op.name, handle.has_value())) {
+  if (const Substitute* const substitute = substitute_of(op, handle.has_value())) {
     for (at::Tensor& t : substitute->run(Recorded(op, substitute->arguments, session.storages)))
       given.emplace_back(std::move(t));
-    add_missing_outputs(op, given);
+    match_outputs(op, given);
     result.substituted = 1;
   } else if (handle) {
     Values arguments = bind(handle->schema(), op, session.storages, result.unknown_inputs);
@@ -138,7 +138,7 @@ int32_t run(chakra_torch_session* session, const chakra_torch_operator* op, chak
 }
 
 int32_t knows(const char* name, const char* overload) {
-  return find_operator(name, overload).has_value() || find_substitute(name) != nullptr;
+  return find_operator(name, overload).has_value() || find_substitute(name, overload) != nullptr;
 }
 
 const char* load_library(const char* path) { return dlopen(path, RTLD_NOW | RTLD_GLOBAL) ? nullptr : dlerror(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 
 namespace chakra_torch {
 namespace {
@@ -12,9 +13,8 @@ using Tensors = std::vector<at::Tensor>;
 // ---- what a CPU needs not do ---------------------------------------------------------------------------------------
 
 Tensors self_again(const Recorded& r) { return {r.tensor("self")}; }
-Tensors nothing(const Recorded&) { return {}; }
+Tensors nothing(const Recorded&) { return {}; }  // what comes out is made as recorded: match_outputs()
 Tensors copied(const Recorded& r) { return {r.tensor("self").clone()}; }
-Tensors made(const Recorded&) { return {}; }  // as recorded: add_missing_outputs()
 
 // ---- vendors' convolutions and norms -------------------------------------------------------------------------------
 
@@ -139,8 +139,10 @@ constexpr std::array kRows{
     Substitute{"aten::record_stream", "self s", nothing, true},
     Substitute{"aten::_pin_memory", "self device", copied, true},
     Substitute{"aten::pin_memory", "self device", copied, true},
+    Substitute{"aten::set_.source_Storage", "self source", nothing, true},
+    Substitute{"aten::set_.source_Storage_storage_offset", "self source", nothing, true},
     Substitute{"aten::lift_fresh", "self", self_again},
-    Substitute{"aten::_cudnn_init_dropout_state", "dropout train dropout_seed", made, true},
+    Substitute{"aten::_cudnn_init_dropout_state", "dropout train dropout_seed", nothing, true},
     Substitute{"aten::cudnn_convolution", kConvolution, convolution, true},
     Substitute{"aten::miopen_convolution", "self weight bias padding stride dilation groups", convolution, true},
     Substitute{"aten::mkldnn_convolution", "self weight bias padding stride dilation groups", convolution, true},
@@ -162,18 +164,21 @@ constexpr std::array kRows{
 
 }  // namespace
 
-const Substitute* find_substitute(std::string_view name) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Substitute& s) { return s.name == name; });
+const Substitute* find_substitute(const char* name, const char* overload) {
+  const std::string whole = std::string(name) + "." + overload;
+  const auto row =
+      std::find_if(kRows.begin(), kRows.end(), [&](const Substitute& s) { return s.name == name || s.name == whole; });
   return row == kRows.end() ? nullptr : &*row;
 }
 
-void add_missing_outputs(const chakra_torch_operator& op, Values& given) {
+void match_outputs(const chakra_torch_operator& op, Values& given) {
   size_t there = 0, recorded = 0;
   for (const c10::IValue& value : given) for_each_tensor(value, [&](const at::Tensor& t) { there += t.defined(); });
   for (uint32_t i = 0; i < op.outputs; ++i)
     for_each_tensor(op.output[i], [&](const chakra_torch_tensor& t) {
       if (recorded++ >= there) given.emplace_back(at::zeros(sizes_of(t), element_type(t)));
     });
+  if (given.size() > recorded) given.resize(recorded);
 }
 
 const chakra_torch_value* Recorded::find(std::string_view name) const {

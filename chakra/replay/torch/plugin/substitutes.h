@@ -28,16 +28,16 @@ class Recorded {
 };
 
 struct Substitute {
-  std::string_view name;       ///< of the recorded operator
+  std::string_view name;       ///< of the recorded operator; with ".overload" of that one
   std::string_view arguments;  ///< their names, in order
-  /// The outputs; those behind the last are made with their recorded shapes.
+  /// The outputs; match_outputs() sees to their number.
   std::vector<at::Tensor> (*run)(const Recorded&);
   bool always = false;  ///< also where this libtorch has the operator, since it does not run on a CPU
 };
 /// Null where there is none.
-const Substitute* find_substitute(std::string_view name);
+const Substitute* find_substitute(const char* name, const char* overload);
 
-/// Outputs that the substitute did not give: memory of the recorded shape.
-void add_missing_outputs(const chakra_torch_operator& op, Values& given);
+/// As many outputs as were recorded: those that the substitute did not give are memory of the recorded shape.
+void match_outputs(const chakra_torch_operator& op, Values& given);
 
 }  // namespace chakra_torch
