@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Replays host traces with --compute torch and counts the operators that ran with the recorded shapes.
 
-    torch_table.py [--check] [--bin DIR] [--plugin FILE] [NAME...]
+    torch_table.py [--check] [--quick] [--memory] [--bin DIR] [--plugin FILE] [NAME...]
 
-NAME is a part of a trace's name. --check fails where a trace has less than its limit. It needs the plugin (./dev torch); the
+NAME is a part of a trace's name. --check fails where a trace has less than its limit, --quick leaves out those that
+take long, --memory counts in a second run that may have the live tensors plus 10 % and 512 MiB and no byte more. It needs the plugin (./dev torch); the
 traces that lie in the test data are left out where those are absent.
 """
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tarfile
@@ -18,7 +20,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATA = os.environ.get("CHAKRA_TEST_DATA", os.path.join(ROOT, "..", "shared", "data"))
 SKIPPED = 77
 
-# (name, archive or trace, member of the archive or ranks to link, least share with the recorded shapes in percent)
+LONG = {"resnet 1.1.1", "resnet 1.0.3", "resnet 1.0.1"}  # tens of seconds each
+
+# (name, archive or trace, member of the archive, least share with the recorded shapes in percent)
 TRACES = [
     ("linear", "pairs/linear_2080ti/linear_et.json.gz", "", 99),
     ("resnet 1.1.1", "et_json/resnet_1gpu_et_1.1.1.json.tar.gz", "resnet_1gpu_et.json", 99),
@@ -35,8 +39,13 @@ TRACES = [
     ("recorded pp", "recorded/pp-2.6.0/host.2.json.gz", "", 95)]
 
 
-def run(command):
-    return subprocess.run(command, capture_output=True, text=True)
+LIBRARIES = 512 << 20  # bytes that libraries may have, beside the live tensors and a tenth of them
+
+
+def run(command, data_limit=resource.RLIM_INFINITY):
+    """With at most so many bytes of memory that is this process's own."""
+    return subprocess.run(command, capture_output=True, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (data_limit, data_limit)))
 
 
 def unpack(source, member, folder):
@@ -56,16 +65,21 @@ def replay(args, source, member, folder):
     command = [args.chakra, "replay", job, "--allow-ops", "none", "--no-check", "--compute", "torch", "--json", "-"]
     if args.plugin:
         command += ["--compute-option", f"plugin={args.plugin}"]
-    done = run(command)
-    if done.returncode != 0:
-        return (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-    result = json.loads(done.stdout)
+    limit = resource.RLIM_INFINITY
+    for _ in range(2 if args.memory else 1):
+        done = run(command, limit)
+        if done.returncode != 0:
+            return (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+        result = json.loads(done.stdout)
+        limit = result["computed"][0]["live_bytes"] * 11 // 10 + LIBRARIES
     return dict(result["computed"][0], span_ns=result["ranks"][0]["span_ns"])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--memory", action="store_true")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--plugin", default="")
     parser.add_argument("names", nargs="*")
@@ -76,6 +90,8 @@ def main():
     for name, path, member, least in TRACES:
         source = os.path.join(DATA, path)
         if (args.names and not any(part in name for part in args.names)) or not os.path.exists(source):
+            continue
+        if args.quick and name in LONG:
             continue
         with tempfile.TemporaryDirectory() as folder:
             row = replay(args, source, member, folder)
