@@ -20,7 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATA = os.environ.get("CHAKRA_TEST_DATA", os.path.join(ROOT, "..", "shared", "data"))
 SKIPPED = 77
 
-LONG = {"resnet 1.1.1", "resnet 1.0.3", "resnet 1.0.1"}  # tens of seconds each
+LONG = {"resnet 1.1.1", "resnet 1.0.3", "resnet 1.0.1", "hoti"}  # tens of seconds each
 
 # (name, archive or trace, member of the archive, least share with the recorded shapes in percent)
 TRACES = [
@@ -36,7 +36,7 @@ TRACES = [
     ("simple add", "pairs/simple_add_a100/benchmark_simple_add_et.json.gz", "", 95),
 ] + [(f"recorded {job}", f"recorded/{job}-2.6.0/host.0.json.gz", "", 95)
      for job in ("Pasync_base", "async", "batchp2p", "funcol", "mesh", "moe", "names", "threads", "tp", "zoo")] + [
-    ("recorded pp", "recorded/pp-2.6.0/host.2.json.gz", "", 95)]
+    ("recorded pp", "recorded/pp-2.6.0/host.0.json.gz", "", 95)]
 
 
 LIBRARIES = 512 << 20  # bytes that libraries may have, beside the live tensors and a tenth of them

@@ -186,8 +186,7 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
     if (o.selection.any()) {
       CHAKRA_ASSIGN(selected, select_nodes(t, o.selection));
     }
-    CHAKRA_ASSIGN(replay::RankPlan plan,
-                  replay::plan_rank(all, matching, static_cast<uint32_t>(t.rank), selected));
+    CHAKRA_ASSIGN(replay::RankPlan plan, replay::plan_rank(all, matching, static_cast<uint32_t>(t.rank), selected));
     job.plans.push_back(std::move(plan));
     job.plans.back().trace = &t;
     if (o.selection.any()) job.selected.push_back(std::move(selected));

@@ -83,7 +83,6 @@ Json computed_json(const ReplayedJob& job) {
                      {"same_shapes", c.same_shapes},
                      {"substituted", c.substituted},
                      {"in_float", c.in_float},
-                     {"decomposed", c.decomposed},
                      {"unknown_inputs", c.unknown_inputs},
                      {"live_bytes", c.live_bytes},
                      {"not_run", reasons_json(c.not_run)},
@@ -115,11 +114,6 @@ void add_computed_findings(ReplayedJob& job) {
       add("replay.torch.shapes", Severity::warning,
           fmt::format("{} operators gave other shapes than were recorded: {}", sum(c.other_shapes),
                       show_reasons(c.other_shapes)));
-    // `replay.torch.decomposed` (note): operators that this libtorch does not have ran as what they called.
-    if (c.decomposed > 0)
-      add("replay.torch.decomposed", Severity::note,
-          fmt::format("{} operators that this libtorch does not have ran as the operators that they called",
-                      c.decomposed));
     // `replay.torch.inputs` (note): recorded arguments that the local operators do not have were left out.
     if (c.unknown_inputs > 0)
       add("replay.torch.inputs", Severity::note,

@@ -22,7 +22,7 @@ using trace::NodeType;
 constexpr auto kLongestNap = std::chrono::milliseconds(20);  ///< between looks at the other ranks
 constexpr auto kNoPatience = std::chrono::nanoseconds(0);
 constexpr auto kShortNap = std::chrono::microseconds(100);  ///< between looks at operators and communication in turn
-constexpr unsigned long kTimerSlackNs = 1000;  ///< else the system may wake us 50 us late
+constexpr unsigned long kTimerSlackNs = 1000;               ///< else the system may wake us 50 us late
 
 /// Lets this thread be woken when it asked for it, while it exists.
 class ExactTimers {
@@ -240,9 +240,7 @@ class Repetition {
     return {};
   }
 
-  Computer::Part part(NodeId n) const {
-    return b_.computer && runs(n) ? b_.computer->part(n) : Computer::Part::timed;
-  }
+  Computer::Part part(NodeId n) const { return b_.computer && runs(n) ? b_.computer->part(n) : Computer::Part::timed; }
 
   Picoseconds compute_time(NodeId n) const {
     if (part(n) == Computer::Part::covered) return 0;
@@ -279,8 +277,8 @@ class Repetition {
   // ---- the other ranks ---------------------------------------------------------------------------------------------
 
   Doing doing() const {
-    Doing doing{open_.under_way.empty() || !events_.empty() || running_ > 0 ? Doing::State::works : Doing::State::waits, t_.rank,
-                watch_.idle_ms()};
+    Doing doing{open_.under_way.empty() || !events_.empty() || running_ > 0 ? Doing::State::works : Doing::State::waits,
+                t_.rank, watch_.idle_ms()};
     for (const Ticket ticket : open_.under_way) doing.operations.push_back(&open_.operations[t_.comm_row[ticket]]);
     return doing;
   }

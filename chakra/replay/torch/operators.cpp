@@ -114,8 +114,10 @@ class Lives {
   void add(const Trace& t, const trace::Io& io, OperatorPlan::Operator& op) {
     op_ = &op;
     own_.clear();
-    const auto& inputs = read_values(t, io.inputs, plan_, [this](auto& tensor, int64_t storage) { take(tensor, storage, false); });
-    const auto& outputs = read_values(t, io.outputs, plan_, [this](auto& tensor, int64_t storage) { take(tensor, storage, true); });
+    const auto& inputs =
+        read_values(t, io.inputs, plan_, [this](auto& tensor, int64_t storage) { take(tensor, storage, false); });
+    const auto& outputs =
+        read_values(t, io.outputs, plan_, [this](auto& tensor, int64_t storage) { take(tensor, storage, true); });
     op.call.inputs = static_cast<uint32_t>(inputs.size());
     op.call.input = inputs.data();
     op.call.outputs = static_cast<uint32_t>(outputs.size());
@@ -128,7 +130,8 @@ class Lives {
 
   /// All operators are in: tensors learn how far their storages go.
   void finish() {
-    for (chakra_torch_tensor& tensor : plan_.tensors) tensor.storage_bytes = bytes_[tensor.storage];
+    for (chakra_torch_tensor& tensor : plan_.tensors)
+      if (tensor.storage != CHAKRA_TORCH_NO_STORAGE) tensor.storage_bytes = bytes_[tensor.storage];
     std::vector<uint64_t> begins(plan_.operators.size() + 1), ends(plan_.operators.size() + 1);
     for (size_t s = 0; s < bytes_.size(); ++s) {
       begins[first_[s]] = add_bytes(begins[first_[s]], bytes_[s]);
@@ -143,15 +146,24 @@ class Lives {
   }
 
  private:
+  struct Life {
+    uint32_t storage = 0;
+    bool whole = false;  ///< the elements are whole numbers
+  };
+
   void take(chakra_torch_tensor& tensor, int64_t recorded, bool given) {
-    auto [life, added] = lives_.try_emplace(recorded, 0);
+    if (tensor.storage == CHAKRA_TORCH_NO_STORAGE) return;
+    const auto [life, added] = lives_.try_emplace(recorded);
     const bool own = std::find(own_.begin(), own_.end(), recorded) != own_.end();
-    if (added || (given && !own)) life->second = begin();
+    const bool whole = holds_whole_numbers(tensor.dtype);
+    // Numbers that were of the other kind were overwritten by what the recording does not show.
+    if (added || (!own && (given || whole != life->second.whole))) life->second.storage = begin();
+    life->second.whole = whole;
     if (!own) {
       own_.push_back(recorded);
-      op_->storages.push_back(life->second);
+      op_->storages.push_back(life->second.storage);
     }
-    tensor.storage = life->second;
+    tensor.storage = life->second.storage;
     bytes_[tensor.storage] = std::max(bytes_[tensor.storage], reach(tensor));
   }
 
@@ -161,6 +173,11 @@ class Lives {
     first_.push_back(static_cast<uint32_t>(plan_.operators.size()));
     last_.push_back(first_.back());
     return static_cast<uint32_t>(bytes_.size() - 1);
+  }
+
+  static bool holds_whole_numbers(std::string_view dtype) {
+    return !contains(dtype, "float") && !contains(dtype, "Float") && !contains(dtype, "double") &&
+           !contains(dtype, "Half") && !contains(dtype, "complex");
   }
 
   static uint64_t reach(const chakra_torch_tensor& t) {
@@ -173,13 +190,14 @@ class Lives {
       end = add_bytes(end, step);
     }
     end = add_bytes(end, static_cast<uint64_t>(t.offset));
-    return end > UINT64_MAX / static_cast<uint64_t>(t.item_bytes) ? UINT64_MAX : end * static_cast<uint64_t>(t.item_bytes);
+    return end > UINT64_MAX / static_cast<uint64_t>(t.item_bytes) ? UINT64_MAX
+                                                                  : end * static_cast<uint64_t>(t.item_bytes);
   }
 
   OperatorPlan& plan_;
   OperatorPlan::Operator* op_ = nullptr;
-  std::vector<int64_t> own_;                      // recorded storages of this operator
-  absl::flat_hash_map<int64_t, uint32_t> lives_;  // by recorded storage: the current one
+  std::vector<int64_t> own_;                  // recorded storages of this operator
+  absl::flat_hash_map<int64_t, Life> lives_;  // by recorded storage: the current one
   std::vector<uint64_t> bytes_;
   std::vector<uint32_t> first_, last_;  // operators
 };
@@ -209,14 +227,13 @@ OperatorPlan plan_operators(const Trace& t, const KnowsOperator& knows, const st
       continue;
     }
     if (roles.schema(n).empty() || (!selected.empty() && !selected[n])) continue;
-    if (!roles.stands(n)) {
-      plan.counts.decomposed += roles.decomposed(n);
-      continue;
-    }
+    const bool decomposed = roles.decomposed(n);
+    if (!roles.stands(n) && !decomposed) continue;
     ++plan.counts.operators;
-    const OperatorSchema schema = parse_schema(roles.schema(n));
-    if (!roles.known(n)) {
-      ++plan.counts.not_run[{std::string(schema.name), "this libtorch does not have it"}];
+    if (decomposed || !roles.known(n)) {
+      ++plan.counts.not_run[{std::string(parse_schema(roles.schema(n)).name),
+                             decomposed ? "this libtorch does not have it; what it called ran instead"
+                                        : "this libtorch does not have it"}];
       continue;
     }
     OperatorPlan::Operator op;

@@ -37,8 +37,8 @@ struct OperatorPlan {
 };
 
 /// The operators that were called by no other operator, in the order of the trace: what they called is covered by them,
-/// device operations included. One that `knows` does not know is left to what it called, where that was recorded. Nothing
-/// that communicates is among them. `selected`: per node; empty: all.
+/// device operations included. One that `knows` does not know is left to what it called, where that was recorded.
+/// Nothing that communicates is among them. `selected`: per node; empty: all.
 ///
 /// A recorded storage has one life from each operator that gives it, and is not given it, to the next: recorders name
 /// storages by their address, which is used again. Cost: O(nodes + values).

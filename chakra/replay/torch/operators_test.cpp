@@ -44,12 +44,13 @@ constexpr std::string_view kRelu = "aten::relu(Tensor self) -> Tensor";
 bool knows_aten(const char* name, const char*) { return std::string_view(name).starts_with("aten::"); }
 
 TEST(Operators, ReadsSchemas) {
-  const OperatorSchema add =
-      parse_schema("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1, int[2] to=[0, 1]) -> (Tensor, Tensor)");
+  const OperatorSchema add = parse_schema(
+      "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1, int[2] to=[0, 1]) -> (Tensor, Tensor)");
   EXPECT_EQ(add.name, "aten::add");
   EXPECT_EQ(add.overload, "Tensor");
   EXPECT_EQ(add.arguments, (std::vector<std::string_view>{"self", "other", "alpha", "to"}));
-  const OperatorSchema write = parse_schema("aten::add_(Tensor(a!) self, Tensor? b=None, str c=\"a,b)\") -> Tensor(a!)");
+  const OperatorSchema write =
+      parse_schema("aten::add_(Tensor(a!) self, Tensor? b=None, str c=\"a,b)\") -> Tensor(a!)");
   EXPECT_EQ(write.overload, "");
   EXPECT_EQ(write.arguments, (std::vector<std::string_view>{"self", "b", "c"}));
   EXPECT_TRUE(parse_schema("no schema").arguments.empty());
@@ -96,13 +97,14 @@ TEST(Operators, ReadsValues) {
 
 TEST(Operators, RefusesTensorsThatCannotBe) {
   trace::Trace t;
-  for (const auto& [value, shape] : std::vector<std::pair<const char*, const char*>>{
-           {"[[5, 6, -1, 12, 4, 'cpu']]", "[[3, 4]]"},
-           {"[[5, 6, 0, 13, 4, 'cpu']]", "[[3, 4]]"},
-           {"[[5, 6, 0, 12, 0, 'cpu']]", "[[3, 4]]"},
-           {"[[5, 6]]", "[[3, 4]]"},
-           {"[[5, 6, 0, 12, 4, 'cpu']]", "[[-3, -4]]"},
-           {"[[5, 6, 0, 0, 4, 'cpu']]", "[[4294967296, 4294967296]]"}}) {
+  for (const auto& [value, shape] :
+       std::vector<std::pair<const char*, const char*>>{{"[[5, 6, -1, 12, 4, 'cpu']]", "[[3, 4]]"},
+                                                        {"[[5, 6, 0, 13, 4, 'cpu']]", "[[3, 4]]"},
+                                                        {"[[5, 6, 0, 12, 0, 'cpu']]", "[[3, 4]]"},
+                                                        {"[[5, 6, 0, 0, 0, 'cpu']]", "[[3, 4]]"},
+                                                        {"[[5, 6]]", "[[3, 4]]"},
+                                                        {"[[5, 6, 0, 12, 4, 'cpu']]", "[[-3, -4]]"},
+                                                        {"[[5, 6, 0, 0, 4, 'cpu']]", "[[4294967296, 4294967296]]"}}) {
     OperatorPlan plan;
     const trace::Tensors tensors{value, t.strings.intern(shape), t.strings.intern("['Tensor(float)']"), 0};
     const auto& values = read_values(t, tensors, plan, [](auto&, int64_t) { FAIL(); });
@@ -137,10 +139,10 @@ TEST(Operators, RunsWhatNoOperatorCalled) {
   EXPECT_EQ(plan.part[wrapper], Part::timed);
   EXPECT_EQ(plan.part[in_wrapper], Part::runs);
   EXPECT_EQ(plan.part[call], Part::timed);
-  EXPECT_EQ(plan.counts.operators, 4);  // with new::leaf
-  EXPECT_EQ(plan.counts.decomposed, 1);
-  ASSERT_EQ(plan.counts.not_run.size(), 1u);
+  EXPECT_EQ(plan.counts.operators, 5);  // with those that are not known here
+  ASSERT_EQ(plan.counts.not_run.size(), 2u);
   EXPECT_EQ(plan.counts.not_run.begin()->first.first, "new::leaf");
+  EXPECT_EQ(plan.counts.not_run.rbegin()->first.first, "new::op");
 
   std::vector<bool> selected(t.size(), true);
   selected[outer] = false;
@@ -149,13 +151,37 @@ TEST(Operators, RunsWhatNoOperatorCalled) {
   EXPECT_EQ(part.operators.size(), 2u);
 }
 
+TEST(Operators, KnowsTensorsWithoutStorageByTheirIds) {
+  Recording r;
+  r.tensors(r.node("aten::coalesce", trace::kNoNode, kRelu), "[[7, 0, 0, 0, 0, '']]", "[[50, 50]]", "['Tensor(float)']",
+            "[[8, 0, 0, 0, 0, '']]", "[[50, 50]]");
+  const trace::Trace t = std::move(r).finish();
+  const OperatorPlan plan = plan_operators(t, knows_aten, {});
+  ASSERT_EQ(plan.operators.size(), 1u);
+  EXPECT_EQ(plan.operators[0].call.input[0].tensor->storage, CHAKRA_TORCH_NO_STORAGE);
+  EXPECT_EQ(plan.operators[0].call.output[0].tensor->id, 8);
+  EXPECT_TRUE(plan.operators[0].storages.empty());
+}
+
+TEST(Operators, BeginsALifeWhereNumbersAreOfAnotherKind) {
+  Recording r;
+  const NodeId a = r.node("aten::relu", trace::kNoNode, kRelu), b = r.node("aten::relu", trace::kNoNode, kRelu);
+  r.tensors(a, "[[1, 10, 0, 8, 4, 'cpu']]", "[[8]]", "['Tensor(float)']", "[[2, 20, 0, 8, 4, 'cpu']]", "[[8]]");
+  r.tensors(b, "[[1, 10, 0, 8, 4, 'cpu'], [2, 20, 0, 4, 8, 'cpu']]", "[[8], [4]]",
+            "['Tensor(float)', 'Tensor(long int)']", "[[3, 30, 0, 8, 4, 'cpu']]", "[[8]]");
+  const trace::Trace t = std::move(r).finish();
+  const OperatorPlan plan = plan_operators(t, knows_aten, {});
+  EXPECT_EQ(plan.operators[0].call.input[0].tensor->storage, plan.operators[1].call.input[0].tensor->storage);
+  EXPECT_NE(plan.operators[0].call.output[0].tensor->storage, plan.operators[1].call.input[1].tensor->storage);
+}
+
 TEST(Operators, GivesStoragesTheirLives) {
   constexpr std::string_view kTypes = "['Tensor(float)']";
   Recording r;
   std::vector<NodeId> n;
   for (int i = 0; i < 4; ++i) n.push_back(r.node("aten::relu", trace::kNoNode, kRelu));
   r.tensors(n[0], "[[1, 10, 0, 100, 4, 'cpu']]", "[[100]]", kTypes, "[[2, 20, 0, 50, 4, 'cpu']]", "[[50]]");
-  r.tensors(n[1], "[[2, 20, 0, 50, 4, 'cpu']]", "[[50]]", kTypes, "[[3, 20, 10, 40, 4, 'cpu']]", "[[40]]");  // a view
+  r.tensors(n[1], "[[2, 20, 0, 50, 4, 'cpu']]", "[[50]]", kTypes, "[[3, 20, 10, 40, 4, 'cpu']]", "[[40]]");   // a view
   r.tensors(n[2], "[[1, 10, 0, 100, 4, 'cpu']]", "[[100]]", kTypes, "[[4, 20, 0, 70, 4, 'cpu']]", "[[70]]");  // another
   r.tensors(n[3], "[[4, 20, 60, 20, 4, 'cpu']]", "[[20]]", kTypes, "[[5, 50, 0, 20, 4, 'cpu']]", "[[20]]");
   const trace::Trace t = std::move(r).finish();

@@ -52,7 +52,8 @@ std::string_view unquoted(std::string_view text) {
 /// What stands in the brackets of "Tensor(float)", "GenericList[Int,Int]".
 std::string_view inner(std::string_view type) {
   const size_t open = type.find_first_of("([");
-  return open == type.npos || type.size() < open + 2 ? std::string_view() : type.substr(open + 1, type.size() - open - 2);
+  return open == type.npos || type.size() < open + 2 ? std::string_view()
+                                                     : type.substr(open + 1, type.size() - open - 2);
 }
 
 bool is_number(std::string_view text, double& value) {
@@ -131,14 +132,16 @@ class Reader {
     if (fields.size() < 5 || !parse_integer(fields[0], t.id) || !parse_integer(fields[1], storage) ||
         !parse_integer(fields[2], t.offset) || !parse_integer(fields[3], t.elements) ||
         !parse_integer(fields[4], t.item_bytes) || !numbers(r.shape, sizes) || !numbers(r.strides, strides) ||
-        t.offset < 0 || t.item_bytes <= 0 || t.item_bytes > 64)
+        t.offset < 0 || t.item_bytes < 0 || t.item_bytes > 64 || (t.item_bytes == 0 && t.elements > 0))
       return unknown("Tensor");
     uint64_t elements = 1;
     for (const int64_t size : sizes)
-      if (size < 0 || __builtin_mul_overflow(elements, static_cast<uint64_t>(size), &elements)) return unknown("Tensor");
+      if (size < 0 || __builtin_mul_overflow(elements, static_cast<uint64_t>(size), &elements))
+        return unknown("Tensor");
     for (const int64_t stride : strides)
       if (stride < 0) return unknown("Tensor");
-    if (elements != static_cast<uint64_t>(t.elements)) return unknown("Tensor");
+    if (storage == 0 && t.elements == 0 && elements > 0) t.storage = CHAKRA_TORCH_NO_STORAGE;
+    else if (elements != static_cast<uint64_t>(t.elements)) return unknown("Tensor");
     t.dtype = keep(dtype);
     t.dims = static_cast<uint32_t>(sizes.size());
     const bool has_strides = !r.strides.empty() && strides.size() == sizes.size();
@@ -200,7 +203,8 @@ OperatorSchema parse_schema(std::string_view text) {
 
 const std::vector<chakra_torch_value>& read_values(const trace::Trace& trace, const trace::Tensors& tensors,
                                                    OperatorPlan& plan, const TensorSeen& seen) {
-  const std::vector<std::string_view> values = list_items(tensors.values), types = list_items(trace.strings[tensors.types]),
+  const std::vector<std::string_view> values = list_items(tensors.values),
+                                      types = list_items(trace.strings[tensors.types]),
                                       shapes = list_items(trace.strings[tensors.shapes]),
                                       strides = list_items(trace.strings[tensors.strides]);
   Reader reader(plan, seen);

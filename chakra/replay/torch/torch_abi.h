@@ -14,9 +14,12 @@ extern "C" {
 /* Rises with every change of what is below. */
 #define CHAKRA_TORCH_ABI 1
 
+/* chakra_torch_tensor::storage of a sparse tensor and the like: it is known by its id alone. */
+#define CHAKRA_TORCH_NO_STORAGE UINT32_MAX
+
 typedef struct chakra_torch_tensor {
-  int64_t id;             /* recorded; ids are used again */
-  uint32_t storage;       /* number of the piece of memory it lies in: of one life of a recorded storage */
+  int64_t id;       /* recorded; ids are used again */
+  uint32_t storage; /* number of the piece of memory it lies in: of one life of a recorded storage */
   uint32_t dims;
   uint64_t storage_bytes; /* how far the furthest use of that memory goes */
   int64_t offset;         /* in elements */
@@ -31,10 +34,10 @@ enum chakra_torch_kind {
   CHAKRA_TORCH_INTEGER,
   CHAKRA_TORCH_REAL,
   CHAKRA_TORCH_BOOLEAN,
-  CHAKRA_TORCH_TEXT,    /* a string or a device */
+  CHAKRA_TORCH_TEXT, /* a string or a device */
   CHAKRA_TORCH_TENSOR,
   CHAKRA_TORCH_LIST,
-  CHAKRA_TORCH_UNKNOWN  /* what the recording has no value of: a stream, a storage, an object; `text` says what */
+  CHAKRA_TORCH_UNKNOWN /* what the recording has no value of: a stream, a storage, an object; `text` says what */
 };
 
 typedef struct chakra_torch_value {
@@ -58,10 +61,10 @@ typedef struct chakra_torch_operator {
 typedef struct chakra_torch_result {
   /* Whether the outputs have the recorded shapes; 1 also where none are tensors. */
   int32_t same_shapes;
-  int32_t substituted;    /* another operator or a function of the plugin stood for it */
-  int32_t in_float;       /* done in float32, since this libtorch has no kernel of the recorded type */
+  int32_t substituted;     /* another operator or a function of the plugin stood for it */
+  int32_t in_float;        /* done in float32, since this libtorch has no kernel of the recorded type */
   uint32_t unknown_inputs; /* recorded arguments that the local schema does not have */
-  char message[480];      /* why it did not run, or which shape differs */
+  char message[480];       /* why it did not run, or which shape differs */
 } chakra_torch_result;
 
 typedef struct chakra_torch_session chakra_torch_session;

@@ -84,7 +84,8 @@ class TorchComputer : public Computer {
   Result<void> record_to(const std::string& file) {
     // `replay.torch.record`: PyTorch's observer does not record the replay.
     if (const char* const problem = table_.record(file.c_str()))
-      return fail(Code::usage, "replay.torch.record", fmt::format("the replay is not recorded to {}: {}", file, problem));
+      return fail(Code::usage, "replay.torch.record",
+                  fmt::format("the replay is not recorded to {}: {}", file, problem));
     records_ = true;
     return {};
   }

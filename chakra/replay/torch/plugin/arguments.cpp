@@ -92,7 +92,8 @@ Values bind(const c10::FunctionSchema& schema, const chakra_torch_operator& op, 
 
 bool keep_outputs(const chakra_torch_operator& op, const Values& given, Storages& storages, std::string& message) {
   std::vector<at::Tensor> tensors;
-  for (const c10::IValue& value : given) for_each_tensor(value, [&](const at::Tensor& t) {
+  for (const c10::IValue& value : given)
+    for_each_tensor(value, [&](const at::Tensor& t) {
       if (t.defined()) tensors.push_back(t);
     });
   size_t recorded = 0;

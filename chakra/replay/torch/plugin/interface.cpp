@@ -49,9 +49,9 @@ Values in_float(const c10::FunctionSchema& schema, const Values& arguments,
       if (writes) written.emplace_back(t, more);
       return more;
     };
-    const bool dtype = argument.name() == "dtype" && value.isInt() &&
-                       (value.toInt() == static_cast<int64_t>(at::kHalf) ||
-                        value.toInt() == static_cast<int64_t>(at::kBFloat16));
+    const bool dtype =
+        argument.name() == "dtype" && value.isInt() &&
+        (value.toInt() == static_cast<int64_t>(at::kHalf) || value.toInt() == static_cast<int64_t>(at::kBFloat16));
     if (value.isTensor()) {
       wide.emplace_back(widen(value.toTensor()));
     } else if (value.isTensorList()) {
@@ -156,8 +156,8 @@ void close(chakra_torch_session* session) { delete session; }
 
 void release(chakra_torch_session* session, uint32_t storage) { session->storages.release(storage); }
 
-constexpr chakra_torch_interface_table kTable{CHAKRA_TORCH_ABI, TORCH_VERSION, load_library, set_threads, knows, open,
-                                              close,            run,           release,      record};
+constexpr chakra_torch_interface_table kTable{
+    CHAKRA_TORCH_ABI, TORCH_VERSION, load_library, set_threads, knows, open, close, run, release, record};
 
 }  // namespace
 }  // namespace chakra_torch

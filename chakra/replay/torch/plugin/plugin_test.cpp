@@ -62,8 +62,9 @@ class Replay {
 
   bool run(const char* name, const char* overload, std::vector<chakra_torch_value> in,
            std::vector<chakra_torch_value> out, std::vector<const char*> names = {}) {
-    const chakra_torch_operator op{name,       overload,   static_cast<uint32_t>(in.size()), static_cast<uint32_t>(out.size()),
-                                   in.data(), out.data(), names.empty() ? nullptr : names.data()};
+    const chakra_torch_operator op{
+        name,      overload,   static_cast<uint32_t>(in.size()),      static_cast<uint32_t>(out.size()),
+        in.data(), out.data(), names.empty() ? nullptr : names.data()};
     return table().run(session_, &op, &result) != 0;
   }
   void release(uint32_t storage) { table().release(session_, storage); }
@@ -131,19 +132,22 @@ TEST(Plugin, KeepsMemoryOfStorages) {
   // A storage of ones, written through a view of its second half, read as a whole mask: six are left.
   EXPECT_TRUE(r.run("aten::zero_", "", {r.tensor(20, {6}, "bool", 1, 6)}, {r.tensor(20, {6}, "bool", 1, 6)}));
   EXPECT_TRUE(r.run("aten::sum", "", {r.tensor(20, {12}, "bool", 1)}, {r.tensor(21, {}, "long int", 8)}));
-  EXPECT_TRUE(r.run("aten::repeat_interleave", "Tensor", {r.tensor(21, {1}, "long int", 8)}, {r.tensor(22, {6}, "long int", 8)}));
+  EXPECT_TRUE(r.run("aten::repeat_interleave", "Tensor", {r.tensor(21, {1}, "long int", 8)},
+                    {r.tensor(22, {6}, "long int", 8)}));
   EXPECT_TRUE(r.result.same_shapes) << r.result.message;
   // After its release it is made again, of ones.
   r.release(20);
   EXPECT_TRUE(r.run("aten::sum", "", {r.tensor(20, {12}, "bool", 1)}, {r.tensor(23, {}, "long int", 8)}));
-  EXPECT_TRUE(r.run("aten::repeat_interleave", "Tensor", {r.tensor(23, {1}, "long int", 8)}, {r.tensor(24, {12}, "long int", 8)}));
+  EXPECT_TRUE(r.run("aten::repeat_interleave", "Tensor", {r.tensor(23, {1}, "long int", 8)},
+                    {r.tensor(24, {12}, "long int", 8)}));
   EXPECT_TRUE(r.result.same_shapes) << r.result.message;
 }
 
 TEST(Plugin, BringsIndicesIntoRange) {
   Replay r;
   // Ones are out of range here.
-  EXPECT_TRUE(r.run("aten::embedding", "", {r.tensor(0, {1, 8}), r.tensor(1, {5}, "long int", 8)}, {r.tensor(2, {5, 8})}))
+  EXPECT_TRUE(
+      r.run("aten::embedding", "", {r.tensor(0, {1, 8}), r.tensor(1, {5}, "long int", 8)}, {r.tensor(2, {5, 8})}))
       << r.result.message;
   EXPECT_TRUE(r.run("aten::index_select", "", {r.tensor(0, {1, 8}), r.integer(0), r.tensor(3, {5}, "int", 4)},
                     {r.tensor(4, {5, 8})}))
@@ -155,7 +159,9 @@ TEST(Plugin, BringsIndicesIntoRange) {
 
 TEST(Plugin, WidensWhatHasNoKernel) {
   Replay r;
-  const auto half = [&](uint32_t storage, std::vector<int64_t> sizes) { return r.tensor(storage, sizes, "c10::Half", 2); };
+  const auto half = [&](uint32_t storage, std::vector<int64_t> sizes) {
+    return r.tensor(storage, sizes, "c10::Half", 2);
+  };
   EXPECT_TRUE(r.run("aten::mm", "", {half(0, {3, 4}), half(1, {4, 5})}, {half(2, {3, 5})})) << r.result.message;
   EXPECT_TRUE(r.result.same_shapes);
   EXPECT_TRUE(r.run("aten::mm", "", {half(2, {3, 5}), half(3, {5, 2})}, {half(4, {3, 2})})) << r.result.message;
@@ -170,11 +176,11 @@ TEST(Plugin, Substitutes) {
                     {r.tensor(4, {2, 4, 8, 16}), r.tensor(5, {2, 4, 8}), r.tensor(6, {2}, "long int", 8)},
                     {"query", "key", "value"}));
   EXPECT_TRUE(r.result.same_shapes) << r.result.message;
-  EXPECT_TRUE(r.run("aten::_scaled_dot_product_flash_attention_backward", "",
-                    {r.tensor(4, {2, 4, 8, 16}), r.tensor(1, {2, 4, 8, 16}), r.tensor(2, {2, 2, 8, 16}),
-                     r.tensor(3, {2, 2, 8, 16})},
-                    {r.tensor(7, {2, 4, 8, 16}), r.tensor(8, {2, 2, 8, 16}), r.tensor(9, {2, 2, 8, 16})},
-                    {"grad_out", "query", "key", "value"}));
+  EXPECT_TRUE(r.run(
+      "aten::_scaled_dot_product_flash_attention_backward", "",
+      {r.tensor(4, {2, 4, 8, 16}), r.tensor(1, {2, 4, 8, 16}), r.tensor(2, {2, 2, 8, 16}), r.tensor(3, {2, 2, 8, 16})},
+      {r.tensor(7, {2, 4, 8, 16}), r.tensor(8, {2, 2, 8, 16}), r.tensor(9, {2, 2, 8, 16})},
+      {"grad_out", "query", "key", "value"}));
   EXPECT_TRUE(r.result.same_shapes) << r.result.message;
 }
 

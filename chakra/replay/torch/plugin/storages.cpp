@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace chakra_torch {
 namespace {
@@ -80,8 +81,8 @@ std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& sizes) {
 }  // namespace
 
 at::ScalarType element_type(const chakra_torch_tensor& recorded) {
-  const auto row = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                [&](const TypeRow& r) { return r.name == recorded.dtype; });
+  const auto row =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeRow& r) { return r.name == recorded.dtype; });
   if (row == std::end(kTypes)) throw Unable(std::string("elements of type ") + recorded.dtype + " are not known here");
   return row->type;
 }
@@ -97,6 +98,12 @@ std::vector<int64_t> Storages::strides_of(const chakra_torch_tensor& recorded,
 }
 
 at::Tensor Storages::view(const chakra_torch_tensor& recorded) {
+  if (recorded.storage == CHAKRA_TORCH_NO_STORAGE) {
+    const auto found = without_storage_.find(recorded.id);
+    if (found == without_storage_.end())
+      throw Unable("no operator before it gave a tensor without storage that it needs");
+    return found->second;
+  }
   const at::ScalarType type = element_type(recorded);
   const auto item = static_cast<int64_t>(at::elementSize(type));
   const std::vector<int64_t> sizes = sizes_of(recorded), strides = strides_of(recorded, sizes);
@@ -115,6 +122,10 @@ at::Tensor Storages::view(const chakra_torch_tensor& recorded) {
 }
 
 void Storages::keep(const chakra_torch_tensor& recorded, at::Tensor given) {
+  if (recorded.storage == CHAKRA_TORCH_NO_STORAGE) {
+    without_storage_[recorded.id] = std::move(given);
+    return;
+  }
   if (!given.defined() || !given.has_storage()) return;
   if (!has(recorded.storage)) {
     const at::ScalarType type = element_type(recorded);

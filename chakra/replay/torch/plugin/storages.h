@@ -1,4 +1,5 @@
-// The memory of a replay's tensors, by the numbers that the plan gave to the lives of recorded storages. Inside the plugin.
+// The memory of a replay's tensors, by the numbers that the plan gave to the lives of recorded storages. Inside the
+// plugin.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -38,12 +39,13 @@ class Storages {
   };
   struct Held {
     c10::Storage storage;
-    int64_t shift_bytes = 0;  ///< of what the recording calls 0
+    int64_t shift_bytes = 0;                      ///< of what the recording calls 0
     std::unordered_map<int64_t, Layout> layouts;  ///< by recorded tensor id: where it does not say strides
   };
   std::vector<int64_t> strides_of(const chakra_torch_tensor& recorded, const std::vector<int64_t>& sizes) const;
 
   std::unordered_map<uint32_t, Held> held_;
+  std::unordered_map<int64_t, at::Tensor> without_storage_;  ///< by recorded tensor id
 };
 
 }  // namespace chakra_torch

@@ -123,6 +123,38 @@ Tensors attention_backward(const Recorded& r) {
           add_up_shared(a, of_value).to(a.type)};
 }
 
+// ---- tables of embeddings, as torchrec's library has them ----------------------------------------------------------
+
+at::Tensor in_range(const at::Tensor& index, int64_t bound) {
+  return index.reshape({-1}).to(at::kLong).clamp(0, std::max<int64_t>(0, bound - 1));
+}
+
+Tensors complete_cumsum(const Recorded& r) {
+  const at::Tensor in = r.tensor("t_in");
+  at::Tensor sums = at::zeros({in.numel() + 1}, in.scalar_type());
+  sums.slice(0, 1).copy_(in.reshape({-1}).cumsum(0));
+  return {sums};
+}
+
+/// Rows of lengths in another order, and the values that belong to them; without values of lengths, as many each.
+Tensors permute_sparse(const Recorded& r) {
+  const at::Tensor lengths = r.tensor("lengths"), values = r.tensor("values"), weights = r.tensor("weights");
+  const at::Tensor order = in_range(r.tensor("permute"), lengths.size(0));
+  const int64_t each = lengths.numel() == 0 ? 0 : values.numel() / lengths.numel();
+  const at::Tensor rows = order.unsqueeze(1).mul(lengths.numel() / std::max<int64_t>(1, lengths.size(0)) * each);
+  const int64_t row = order.numel() == 0 ? 0 : values.numel() / order.numel();
+  const at::Tensor places = in_range(rows + at::arange(row, at::kLong).unsqueeze(0), values.numel());
+  Tensors out{lengths.index_select(0, order), values.reshape({-1}).index_select(0, places)};
+  if (weights.defined()) out.push_back(weights.reshape({-1}).index_select(0, places));
+  return out;
+}
+
+Tensors check_bounds(const Recorded& r) {
+  const at::Tensor rows = r.tensor("rows_per_table");
+  if (rows.numel() > 0) r.tensor("indices").clamp_(0, std::max<int64_t>(0, rows.min().item<int64_t>() - 1));
+  return {};
+}
+
 // ---- the table -----------------------------------------------------------------------------------------------------
 
 constexpr std::string_view kAttention = "query key value attn_mask dropout_p is_causal";
@@ -150,6 +182,9 @@ constexpr std::array kRows{
     Substitute{"aten::miopen_batch_norm", kNorm, batch_norm, true},
     Substitute{"aten::cudnn_batch_norm_backward", kNormBackward, batch_norm_backward, true},
     Substitute{"aten::miopen_batch_norm_backward", kNormBackward, batch_norm_backward, true},
+    Substitute{"fbgemm::asynchronous_complete_cumsum", "t_in", complete_cumsum},
+    Substitute{"fbgemm::permute_2D_sparse_data", "permute lengths values weights", permute_sparse},
+    Substitute{"fbgemm::bounds_check_indices", "rows_per_table indices offsets", check_bounds},
     Substitute{"aten::scaled_dot_product_attention", kAttention, attention},
     Substitute{"aten::_scaled_dot_product_attention_math", kAttention, attention_with_weights},
     Substitute{"aten::_scaled_dot_product_flash_attention", kFlash, attention, true},
