@@ -43,7 +43,7 @@ LIBRARIES = 512 << 20  # bytes that libraries may have, beside the live tensors 
 
 
 def run(command, data_limit=resource.RLIM_INFINITY):
-    """With at most so many bytes of memory that is this process's own."""
+    """With at most data_limit bytes of memory that is this process's own."""
     return subprocess.run(command, capture_output=True, text=True,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (data_limit, data_limit)))
 

@@ -173,7 +173,8 @@ std::vector<Option> replay_part_rows(ReplayOptions& o) {
        .value = "NAME"},
       {.names = "--allow-ops",
        .target = &o.call.selection.types,
-       .help = "Communicate only by these operations, separated by commas: all_reduce, all_to_allv, send, ...; none: by none, "
+       .help = "Communicate only by these operations, separated by commas: all_reduce, all_to_allv, send, ...; none: "
+               "by none, "
                "so that partners are not needed",
        .value = "NAMES",
        .delimiter = ','},

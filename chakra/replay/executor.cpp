@@ -97,7 +97,7 @@ class Repetition {
         number_(number),
         feeder_(t_, false, &graphs),
         queues_(t_, bench.plan.turns),
-        open_{std::vector<Operation>(t_.comms.size()), {}},
+        open_{std::vector<Operation>(t_.comms.size()), {}, 0},
         watch_(bench.world, bench.rendezvous) {
     times_.start.assign(t_.size(), 0);
     times_.end.assign(t_.size(), -1);
@@ -128,9 +128,9 @@ class Repetition {
     for (;;) {
       CHAKRA_TRY(handle_events(now()));
       if (feeder_.remaining() == 0) return {};
-      if (events_.empty() && open_.under_way.empty() && running_ == 0) return stuck_here();
+      if (events_.empty() && open_.under_way.empty() && open_.computed == 0) return stuck_here();
       CHAKRA_TRY(progress());
-      CHAKRA_TRY(watch_.look(computing_ > 0 || running_ > 0));
+      CHAKRA_TRY(watch_.look(computing_ > 0 || open_.computed > 0));
     }
   }
 
@@ -180,7 +180,7 @@ class Repetition {
 
   /// `patience`: in, how long there is; out, how long is left for communication.
   Result<void> progress_computer(std::chrono::nanoseconds& patience) {
-    if (running_ == 0) return {};
+    if (open_.computed == 0) return {};
     std::vector<Computer::Ended> ended;
     const bool alone = open_.under_way.empty();
     b_.computer->progress(alone ? patience : kNoPatience, ended);
@@ -190,7 +190,7 @@ class Repetition {
     const Picoseconds time = now();
     CHAKRA_TRY(handle_events(time));  // what came before
     for (const Computer::Ended& e : ended) {
-      --running_;
+      --open_.computed;
       times_.start[e.node] = since_zero(e.begin);
       const Picoseconds end = add_saturated(times_.start[e.node], compute_time(e.node));
       if (e.ran || end <= time) finish(e.node, time);
@@ -232,7 +232,7 @@ class Repetition {
     const Picoseconds takes = compute_time(n);
     computing_ += takes > 0;
     if (part(n) == Computer::Part::runs) {
-      ++running_;
+      ++open_.computed;
       b_.computer->start(n);
       return {};
     }
@@ -277,7 +277,7 @@ class Repetition {
   // ---- the other ranks ---------------------------------------------------------------------------------------------
 
   Doing doing() const {
-    Doing doing{open_.under_way.empty() || !events_.empty() || running_ > 0 ? Doing::State::works : Doing::State::waits,
+    Doing doing{open_.under_way.empty() || !events_.empty() || open_.computed > 0 ? Doing::State::works : Doing::State::waits,
                 t_.rank, watch_.idle_ms()};
     for (const Ticket ticket : open_.under_way) doing.operations.push_back(&open_.operations[t_.comm_row[ticket]]);
     return doing;
@@ -301,6 +301,7 @@ class Repetition {
   struct Open {
     std::vector<Operation> operations;  ///< by row of Trace::comms: those that were started
     std::vector<Ticket> under_way;
+    uint32_t computed = 0;  ///< nodes that the computer has
   };
   Bench& b_;
   const trace::Trace& t_;
@@ -310,7 +311,6 @@ class Repetition {
   des::EventQueue<Event> events_;
   Open open_;
   uint32_t computing_ = 0;  ///< lanes
-  uint32_t running_ = 0;    ///< nodes that the computer has
   NodeTimes times_;
   Watch watch_;
   std::vector<feed::Ready> ready_;

@@ -45,7 +45,8 @@ struct RankRun {
 /// are computed. Communication starts and ends when the back end was really told, and has told. Errors, with
 /// Code::stuck: replay.stuck (who waits for whom: when for World::timeout no operation has ended and no rank computed),
 /// replay.stuck.local (nodes of this rank wait for each other), replay.verify, those of Rendezvous::poll(), of the
-/// session and of the Computer. After an error the caller aborts the session and the rendezvous. Cost: O((nodes + edges) log) a repetition.
+/// session and of the Computer. After an error the caller aborts the session and the rendezvous. Cost: O((nodes +
+/// edges) log) a repetition.
 Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& rendezvous, Session& session,
                          const BackendRow& backend, const RunOptions& options);
 

@@ -24,8 +24,7 @@ uint64_t part_of_bytes(uint64_t bytes, uint64_t members) { return bytes / member
 
 class Planner {
  public:
-  Planner(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank,
-          const std::vector<bool>& selected)
+  Planner(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank, const std::vector<bool>& selected)
       : t_(job.ranks[rank]),
         rank_(rank),
         matching_(matching),

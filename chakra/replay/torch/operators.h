@@ -26,7 +26,7 @@ struct OperatorPlan {
   std::vector<uint32_t> row;         ///< per node: its operator, or trace::kNoRow
   std::vector<Operator> operators;   ///< in the order of the trace
   std::vector<uint32_t> uses;        ///< per storage: operators that have it
-  Computed counts;                   ///< what is known before anything runs
+  Computed counts;                   ///< as far as they are known before anything runs
 
   // What the calls refer to.
   std::deque<std::vector<chakra_torch_value>> values;

@@ -17,7 +17,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Parts between commas that stand in no bracket and no quotes.
+/// Parts between commas outside brackets and quotes.
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
   size_t begin = 0, depth = 0;

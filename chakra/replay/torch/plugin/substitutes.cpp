@@ -167,7 +167,7 @@ constexpr std::string_view kNorm =
 constexpr std::string_view kNormBackward =
     "input grad_output weight running_mean running_var save_mean save_var epsilon reserveSpace";
 
-constexpr std::array kRows{
+constexpr std::array kSubstitutes{
     Substitute{"aten::record_stream", "self s", nothing, true},
     Substitute{"aten::_pin_memory", "self device", copied, true},
     Substitute{"aten::pin_memory", "self device", copied, true},
@@ -201,9 +201,9 @@ constexpr std::array kRows{
 
 const Substitute* find_substitute(const char* name, const char* overload) {
   const std::string whole = std::string(name) + "." + overload;
-  const auto row =
-      std::find_if(kRows.begin(), kRows.end(), [&](const Substitute& s) { return s.name == name || s.name == whole; });
-  return row == kRows.end() ? nullptr : &*row;
+  const auto row = std::find_if(kSubstitutes.begin(), kSubstitutes.end(),
+                                [&](const Substitute& s) { return s.name == name || s.name == whole; });
+  return row == kSubstitutes.end() ? nullptr : &*row;
 }
 
 void match_outputs(const chakra_torch_operator& op, Values& given) {
