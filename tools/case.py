@@ -7,6 +7,7 @@ A case is chakra/*/cases/NAME.case. Its sections begin with lines of two dashes:
 
     What it shows, in a sentence.
     -- needs data               skip where the test data is absent ($DATA in commands)
+    -- needs torch              skip where the plugin of --compute torch is not built (./dev torch)
     -- file net.yml             a file with the following lines
     -- trace job.0.et           a trace, in the text form of tools/et.py
     -- run                      shell lines, run in an empty folder with chakra in the path
@@ -80,6 +81,12 @@ def make_file(section, folder):
         file.write(et.encode(section.text()) if section.kind == "trace" else section.text().encode())
 
 
+def has_torch_plugin(bin_dir):
+    """Where the command itself looks."""
+    return any(os.path.exists(os.path.join(bin_dir, place, "libchakra_replay_torch.so"))
+               for place in ("../lib/chakra", ".", "../../torch"))
+
+
 def run_case(path, bin_dir, update):
     """None if it passed, else the problems; 'skip: ...' if it could not run."""
     title, sections = parse(path)
@@ -99,6 +106,8 @@ def run_case(path, bin_dir, update):
             if kind == "needs":
                 if section.argument == "data" and not os.path.isdir(data):
                     return "skip: no test data"
+                if section.argument == "torch" and not has_torch_plugin(bin_dir):
+                    return "skip: the plugin of --compute torch is not built (./dev torch)"
             elif kind in ("file", "trace"):
                 make_file(section, folder)
             elif kind == "run":

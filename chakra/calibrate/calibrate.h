@@ -118,7 +118,7 @@ struct FittedNetwork {
   /// Across nodes: what was measured with more ranks a node, predicted from the fewest and from one node.
   FitError scale;
   FitError judged;            ///< on NetworkOptions::judge
-  table::Table judged_table;  ///< by operation and ranks
+  result::Table judged_table;  ///< by operation and ranks
   Findings findings;
 };
 /// Errors: calibrate.network.few (nothing to fit), and those of read_collectives().

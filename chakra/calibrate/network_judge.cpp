@@ -12,7 +12,7 @@
 namespace chakra::calibrate {
 namespace {
 
-using table::Table;
+using result::Table;
 
 struct Off {
   double off = 0;  ///< |ln(predicted / measured)|

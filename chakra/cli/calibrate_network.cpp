@@ -21,7 +21,7 @@ Json to_json(const calibrate::FittedNetwork& fitted) {
   json["judged"] = fitted.judged.points > 0 ? error_json(fitted.judged) : Json(nullptr);
   if (fitted.judged.points > 0) {
     json["judged"]["most_of_95"] = fitted.judged.most_of_95;
-    json["judged"]["groups"] = table::to_json(fitted.judged_table);
+    json["judged"]["groups"] = result::to_json(fitted.judged_table);
   }
   Json& operations = json["operations"] = Json::array();
   for (const calibrate::FittedOperation& o : fitted.operations)

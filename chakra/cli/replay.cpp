@@ -114,6 +114,11 @@ std::vector<Option> replay_job_rows(ReplayOptions& o) {
        .help = "What stands for computation ('chakra list replay')",
        .value = "NAME",
        .shows_default = true},
+      {.names = "--compute-option",
+       .target = &o.call.compute_settings,
+       .help = "An option of the computation ('chakra list replay'). May be given several times",
+       .value = "KEY=VALUE",
+       .one_each = true},
       {.names = "--scale-compute",
        .target = &o.call.scale_compute,
        .help = "Computation takes X times its recorded time (default: 1)",
@@ -168,7 +173,9 @@ std::vector<Option> replay_part_rows(ReplayOptions& o) {
        .value = "NAME"},
       {.names = "--allow-ops",
        .target = &o.call.selection.types,
-       .help = "Communicate only by these operations, separated by commas: all_reduce, all_to_allv, send, ...",
+       .help = "Communicate only by these operations, separated by commas: all_reduce, all_to_allv, send, ...; none: "
+               "by none, "
+               "so that partners are not needed",
        .value = "NAMES",
        .delimiter = ','},
       {.names = "--only-groups",

@@ -114,8 +114,11 @@ Table replays() {
     for (const replay::SettingRow& setting : row.settings)
       table.rows.push_back({"--backend-option", fmt::format("{}=", setting.name), std::string(setting.description)});
   }
-  for (const replay::ComputeRow& row : replay::kComputes)
+  for (const replay::ComputeRow& row : replay::kComputes) {
     table.rows.push_back({"--compute", std::string(row.name), std::string(row.description)});
+    for (const replay::SettingRow& setting : row.settings)
+      table.rows.push_back({"--compute-option", fmt::format("{}=", setting.name), std::string(setting.description)});
+  }
   return table;
 }
 

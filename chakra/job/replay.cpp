@@ -21,7 +21,11 @@ Result<replay::JobOptions> job_options(const ReplayOptions& o) {
     return fail(Code::usage, "cli.usage",
                 fmt::format("no {} {}: 'chakra list replay' has them", options.backend ? "computation" : "back end",
                             quote(options.backend ? o.compute : o.backend)));
-  CHAKRA_ASSIGN(options.settings, replay::parse_settings(*options.backend, o.settings));
+  CHAKRA_ASSIGN(options.settings, replay::parse_settings(fmt::format("the back end {}", o.backend), "--backend-option",
+                                                         options.backend->settings, o.settings));
+  CHAKRA_ASSIGN(options.run.compute_settings,
+                replay::parse_settings(fmt::format("--compute {}", o.compute), "--compute-option",
+                                       options.run.compute->settings, o.compute_settings));
   options.run.scale_compute = o.scale_compute;
   options.run.warmup = static_cast<uint32_t>(o.warmup);
   options.run.repetitions = static_cast<uint32_t>(o.repetitions);
@@ -148,6 +152,7 @@ Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& wor
         {"replay.verified", Severity::note, -1, -1,
          fmt::format("the data of {} operations in each repetition are what they promise", show_count(operations))});
   }
+  add_computed_findings(job);
   if (o.timeline) job.timeline = replay::timeline_of(job.plans, job.runs, options);
   if (const Finding late = lateness(job);
       std::any_of(job.runs.begin(), job.runs.end(), [](const auto& r) { return r.collectives + r.messages > 0; }))
@@ -177,12 +182,14 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
   if (world) job.recorded.ranks.push_back(all.ranks[static_cast<size_t>(world->rank)]);
   else job.recorded.ranks = all.ranks;
   for (const trace::Trace& t : job.recorded.ranks) {
-    CHAKRA_ASSIGN(replay::RankPlan plan, replay::plan_rank(all, matching, static_cast<uint32_t>(t.rank)));
+    std::vector<bool> selected;
+    if (o.selection.any()) {
+      CHAKRA_ASSIGN(selected, select_nodes(t, o.selection));
+    }
+    CHAKRA_ASSIGN(replay::RankPlan plan, replay::plan_rank(all, matching, static_cast<uint32_t>(t.rank), selected));
     job.plans.push_back(std::move(plan));
     job.plans.back().trace = &t;
-    if (!o.selection.any()) continue;
-    CHAKRA_ASSIGN(std::vector<bool> selected, select_nodes(t, o.selection));
-    job.selected.push_back(std::move(selected));
+    if (o.selection.any()) job.selected.push_back(std::move(selected));
   }
   job.findings = without_effect(o, job, groups);
   if (!o.dry_run) CHAKRA_TRY(run(o, world, options, job));

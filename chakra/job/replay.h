@@ -34,6 +34,7 @@ struct ReplayOptions {
   std::string backend = "null";
   std::vector<std::string> settings;  ///< KEY=VALUE
   std::string compute = "sleep";
+  std::vector<std::string> compute_settings;  ///< KEY=VALUE
   double scale_compute = 1;
   int64_t warmup = 0, repetitions = 1;
   double timeout_s = 30;
@@ -85,6 +86,10 @@ trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition);
 result::Report report_of(const ReplayedJob& job);
 /// docs/reference/formats/results.md has the keys.
 result::Json to_json(const ReplayedJob& job);
+/// Of the operators that ran (--compute torch): a row per rank, the same with reasons as JSON, and findings.
+result::Table computed_table(const ReplayedJob& job);
+result::Json computed_json(const ReplayedJob& job);
+void add_computed_findings(ReplayedJob& job);
 /// `ranks` and `operations`, for CSV.
 std::vector<result::NamedTable> tables_of(const ReplayedJob& job);
 

@@ -32,11 +32,12 @@ std::string type_of(const Trace& t, NodeId n) {
 
 Result<std::set<std::string>> wanted_types(const std::vector<std::string>& names) {
   std::set<std::string> known{"send", "recv"}, wanted;
-  std::string list = "send, recv";
+  std::string list = "none, send, recv";
   for (const std::string_view type : trace::kCommTypeNames) {
     known.insert(plain_name(type));
     list += fmt::format(", {}", to_lower(type));
   }
+  if (names.size() == 1 && plain_name(names[0]) == "none") return wanted;
   for (const std::string& name : names) {
     if (!known.contains(plain_name(name)))
       return fail(Code::usage, "cli.usage", fmt::format("no type of communication {}; known: {}", quote(name), list));
@@ -55,7 +56,7 @@ Result<void> by_communication(const Trace& t, const ReplaySelection& s, std::vec
     const bool right_size = (s.min_bytes < 0 || comm.bytes >= static_cast<uint64_t>(s.min_bytes)) &&
                             (s.max_bytes < 0 || comm.bytes <= static_cast<uint64_t>(s.max_bytes));
     const bool right_group = groups.empty() || (t.type[n] == NodeType::coll && groups.contains(t.strings[comm.group]));
-    if (!right_size || !right_group || (!types.empty() && !types.contains(type_of(t, n)))) selected[n] = false;
+    if (!right_size || !right_group || (!s.types.empty() && !types.contains(type_of(t, n)))) selected[n] = false;
   }
   return {};
 }

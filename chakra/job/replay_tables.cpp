@@ -109,6 +109,8 @@ Report report_of(const ReplayedJob& job) {
   out.parts.emplace_back(result::first_rows(ranks_table(job), kReplayRowsShown, "ranks"));
   if (const Table operations = operations_table(job); !operations.rows.empty())
     out.parts.emplace_back(result::first_rows(operations, kReplayRowsShown, "rows"));
+  if (const Table computed = computed_table(job); !computed.rows.empty())
+    out.parts.emplace_back(result::first_rows(computed, kReplayRowsShown, "ranks"));
   if (job.compared) add_parts(*job.compared, out);
   out.parts.emplace_back(Report::Found{job.findings, false});
   return out;
@@ -123,6 +125,7 @@ result::Json to_json(const ReplayedJob& job) {
           {"job_ranks", job.ranks},
           {"ranks", result::to_json(ranks_table(job))},
           {"operations", result::to_json(operations_table(job))},
+          {"computed", computed_json(job)},
           {"compared", job.compared ? to_json(*job.compared) : result::Json(nullptr)},
           {"findings", result::to_json(job.findings)}};
 }

@@ -47,23 +47,24 @@ const BackendRow* find_backend(std::string_view name) {
   return found == kBackends.end() ? nullptr : &*found;
 }
 
-Result<Settings> parse_settings(const BackendRow& backend, const std::vector<std::string>& texts) {
+Result<Settings> parse_settings(std::string_view of, std::string_view option, std::span<const SettingRow> rows,
+                                const std::vector<std::string>& texts) {
   Settings settings;
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     std::string known;
     bool found = false;
-    for (const SettingRow& row : backend.settings) {
+    for (const SettingRow& row : rows) {
       known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
       found |= row.name == name;
     }
     if (equals == text.npos || !found)
       return fail(Code::usage, "cli.usage",
-                  fmt::format("--backend-option {}: KEY=VALUE is expected, and the back end {} has {}", quote(text),
-                              backend.name, known.empty() ? "no keys" : "the keys " + known));
+                  fmt::format("{} {}: KEY=VALUE is expected, and {} has {}", option, quote(text), of,
+                              known.empty() ? "no keys" : "the keys " + known));
     if (!settings.emplace(name, text.substr(equals + 1)).second)
-      return fail(Code::usage, "cli.usage", fmt::format("--backend-option {}: {} is a duplicate", quote(text), name));
+      return fail(Code::usage, "cli.usage", fmt::format("{} {}: {} is a duplicate", option, quote(text), name));
   }
   return settings;
 }

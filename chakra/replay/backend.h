@@ -113,7 +113,9 @@ struct BackendRow {
 extern const std::span<const BackendRow> kBackends;
 const BackendRow* find_backend(std::string_view name);  ///< or null
 
-/// "KEY=VALUE" for each. Errors: cli.usage for another form, a name that the back end lacks, a duplicate.
-Result<Settings> parse_settings(const BackendRow& backend, const std::vector<std::string>& texts);
+/// "KEY=VALUE" for each. `of`: whose they are, and `option` that gave them, for messages. Errors: cli.usage for another
+/// form, a name that is not in `rows`, a duplicate.
+Result<Settings> parse_settings(std::string_view of, std::string_view option, std::span<const SettingRow> rows,
+                                const std::vector<std::string>& texts);
 
 }  // namespace chakra::replay

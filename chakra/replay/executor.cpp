@@ -21,7 +21,8 @@ using trace::NodeType;
 
 constexpr auto kLongestNap = std::chrono::milliseconds(20);  ///< between looks at the other ranks
 constexpr auto kNoPatience = std::chrono::nanoseconds(0);
-constexpr unsigned long kTimerSlackNs = 1000;  ///< else the system may wake us 50 us late
+constexpr auto kShortNap = std::chrono::microseconds(100);  ///< between looks at operators and communication in turn
+constexpr unsigned long kTimerSlackNs = 1000;               ///< else the system may wake us 50 us late
 
 /// Lets this thread be woken when it asked for it, while it exists.
 class ExactTimers {
@@ -45,6 +46,7 @@ struct Bench {
   Session& session;
   const BackendRow& backend;
   const RunOptions& options;
+  Computer* computer = nullptr;  ///< or null
   Clock::time_point zero{};
   Memory memory{};
   BusyThreads busy{};
@@ -95,7 +97,7 @@ class Repetition {
         number_(number),
         feeder_(t_, false, &graphs),
         queues_(t_, bench.plan.turns),
-        open_{std::vector<Operation>(t_.comms.size()), {}},
+        open_{std::vector<Operation>(t_.comms.size()), {}, 0},
         watch_(bench.world, bench.rendezvous) {
     times_.start.assign(t_.size(), 0);
     times_.end.assign(t_.size(), -1);
@@ -126,14 +128,15 @@ class Repetition {
     for (;;) {
       CHAKRA_TRY(handle_events(now()));
       if (feeder_.remaining() == 0) return {};
-      if (events_.empty() && open_.under_way.empty()) return stuck_here();
+      if (events_.empty() && open_.under_way.empty() && open_.computed == 0) return stuck_here();
       CHAKRA_TRY(progress());
-      CHAKRA_TRY(watch_.look(computing_ > 0));
+      CHAKRA_TRY(watch_.look(computing_ > 0 || open_.computed > 0));
     }
   }
 
-  Picoseconds now() const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - b_.zero).count() * kPsPerNs;
+  Picoseconds now() const { return since_zero(Clock::now()); }
+  Picoseconds since_zero(Clock::time_point time) const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time - b_.zero).count() * kPsPerNs;
   }
 
   // ---- the loop: all that happens at a time happens before a queue chooses what it runs next ---------------------
@@ -159,6 +162,7 @@ class Repetition {
     if (!events_.empty())
       patience = std::clamp<std::chrono::nanoseconds>(
           std::chrono::nanoseconds((events_.next_time() - now()) / kPsPerNs), kNoPatience, patience);
+    CHAKRA_TRY(progress_computer(patience));
     std::vector<Ticket> ended;
     CHAKRA_TRY(b_.session.progress(busy ? kNoPatience : patience, ended));
     if (ended.empty()) return {};
@@ -170,6 +174,27 @@ class Repetition {
       if (verifies()) CHAKRA_TRY(verify_output(operation(ticket)));
       b_.memory.give_back(operation(ticket));
       finish(ticket, time);
+    }
+    return serve(time);
+  }
+
+  /// `patience`: in, how long there is; out, how long is left for communication.
+  Result<void> progress_computer(std::chrono::nanoseconds& patience) {
+    if (open_.computed == 0) return {};
+    std::vector<Computer::Ended> ended;
+    const bool alone = open_.under_way.empty();
+    b_.computer->progress(alone ? patience : kNoPatience, ended);
+    patience = alone || !ended.empty() ? kNoPatience : std::min<std::chrono::nanoseconds>(patience, kShortNap);
+    if (ended.empty()) return {};
+    watch_.changed();
+    const Picoseconds time = now();
+    CHAKRA_TRY(handle_events(time));  // what came before
+    for (const Computer::Ended& e : ended) {
+      --open_.computed;
+      times_.start[e.node] = since_zero(e.begin);
+      const Picoseconds end = add_saturated(times_.start[e.node], compute_time(e.node));
+      if (e.ran || end <= time) finish(e.node, time);
+      else events_.push(end, {e.node, true});
     }
     return serve(time);
   }
@@ -206,11 +231,19 @@ class Repetition {
     if (trace::is_comm(t_.type[n]) && runs(n)) return start_operation(n, time);
     const Picoseconds takes = compute_time(n);
     computing_ += takes > 0;
+    if (part(n) == Computer::Part::runs) {
+      ++open_.computed;
+      b_.computer->start(n);
+      return {};
+    }
     events_.push(add_saturated(time, takes), {n, true});
     return {};
   }
 
+  Computer::Part part(NodeId n) const { return b_.computer && runs(n) ? b_.computer->part(n) : Computer::Part::timed; }
+
   Picoseconds compute_time(NodeId n) const {
+    if (part(n) == Computer::Part::covered) return 0;
     if (!runs(n) || !b_.options.compute->takes_time || trace::is_comm(t_.type[n])) return 0;
     if (t_.type[n] == NodeType::metadata) return 0;
     if (b_.options.scale_compute == 1) return std::max<Picoseconds>(0, t_.dur_ps[n]);
@@ -244,8 +277,8 @@ class Repetition {
   // ---- the other ranks ---------------------------------------------------------------------------------------------
 
   Doing doing() const {
-    Doing doing{open_.under_way.empty() || !events_.empty() ? Doing::State::works : Doing::State::waits, t_.rank,
-                watch_.idle_ms()};
+    Doing doing{open_.under_way.empty() || !events_.empty() || open_.computed > 0 ? Doing::State::works : Doing::State::waits,
+                t_.rank, watch_.idle_ms()};
     for (const Ticket ticket : open_.under_way) doing.operations.push_back(&open_.operations[t_.comm_row[ticket]]);
     return doing;
   }
@@ -268,6 +301,7 @@ class Repetition {
   struct Open {
     std::vector<Operation> operations;  ///< by row of Trace::comms: those that were started
     std::vector<Ticket> under_way;
+    uint32_t computed = 0;  ///< nodes that the computer has
   };
   Bench& b_;
   const trace::Trace& t_;
@@ -307,6 +341,11 @@ Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& r
   CHAKRA_ASSERT(options.compute && options.repetitions > 0 && options.scale_compute >= 0);
   const ExactTimers exact;
   Bench bench{plan, world, rendezvous, session, backend, options};
+  std::unique_ptr<Computer> computer;
+  if (options.compute->open) {
+    CHAKRA_ASSIGN(computer, options.compute->open(*plan.trace, options.selected, options.compute_settings));
+    bench.computer = computer.get();
+  }
   RankRun run;
   feed::Graphs graphs;
   for (uint32_t r = 0; r < options.warmup + options.repetitions; ++r) {
@@ -317,8 +356,12 @@ Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& r
     } else {
       CHAKRA_TRY(rendezvous.barrier());
     }
+    if (computer) computer->begin();
     CHAKRA_ASSIGN(NodeTimes times, repetition.run());
     if (r >= options.warmup) run.times.push_back(std::move(times));
+  }
+  if (computer) {
+    CHAKRA_ASSIGN(run.computed, computer->close());
   }
   CHAKRA_TRY(rendezvous.barrier());
   std::sort(bench.late.begin(), bench.late.end());

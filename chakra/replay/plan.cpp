@@ -24,8 +24,12 @@ uint64_t part_of_bytes(uint64_t bytes, uint64_t members) { return bytes / member
 
 class Planner {
  public:
-  Planner(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank)
-      : t_(job.ranks[rank]), rank_(rank), matching_(matching), ranks_(static_cast<int64_t>(job.ranks.size())) {}
+  Planner(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank, const std::vector<bool>& selected)
+      : t_(job.ranks[rank]),
+        rank_(rank),
+        matching_(matching),
+        selected_(selected),
+        ranks_(static_cast<int64_t>(job.ranks.size())) {}
 
   Result<RankPlan> run() {
     plan_.trace = &t_;
@@ -36,7 +40,8 @@ class Planner {
     for (NodeId n = 0; n < t_.size(); ++n) {
       if (!trace::is_comm(t_.type[n])) continue;
       const bool is_coll = t_.type[n] == NodeType::coll;
-      CHAKRA_TRY(is_coll ? collective(n) : message(n));
+      const Result<void> planned = is_coll ? collective(n) : message(n);
+      if (selected_.empty() || selected_[n]) CHAKRA_TRY(planned);
     }
     number_messages();
     for (RankPlan::Step& step : plan_.steps)
@@ -182,6 +187,7 @@ class Planner {
   const Trace& t_;
   uint32_t rank_;
   const match::Matching& matching_;
+  const std::vector<bool>& selected_;
   int64_t ranks_;
   RankPlan plan_;
   std::map<std::string_view, uint32_t> group_of_;
@@ -219,14 +225,15 @@ trace::TraceSet alone(Trace trace, int64_t ranks) {
   return job;
 }
 
-Result<RankPlan> plan_rank(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank) {
+Result<RankPlan> plan_rank(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank,
+                           const std::vector<bool>& selected) {
   CHAKRA_ASSERT(rank < job.ranks.size());
   for (size_t r = 0; r < job.ranks.size(); ++r)
     if (job.ranks[r].rank != static_cast<int64_t>(r))
       return fail(Code::bad_input, "replay.job.ranks",
                   fmt::format("the job has no trace of rank {}: a replay needs all ranks from 0 on", r));
   CHAKRA_TRY(feed::check_defects(job.ranks[rank]));
-  return Planner(job, matching, rank).run();
+  return Planner(job, matching, rank, selected).run();
 }
 
 }  // namespace chakra::replay

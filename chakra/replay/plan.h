@@ -35,10 +35,12 @@ struct RankPlan {
 /// The job as a rank that reads only its own trace knows it: of the others there are their numbers.
 trace::TraceSet alone(trace::Trace trace, int64_t ranks);
 
-/// Of rank job.ranks[rank]. `matching`: of the job. The job must outlive the plan. Ranks are 0 .. ranks-1. Errors:
-/// replay.job.ranks (a rank of the job is missing), replay.comm.type, replay.comm.group, replay.comm.partner,
-/// replay.comm.split, feed::check_defects. Cost: O(nodes + members of groups).
-Result<RankPlan> plan_rank(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank);
+/// Of rank job.ranks[rank]. `matching`: of the job. The job must outlive the plan. Ranks are 0 .. ranks-1. `selected`:
+/// per node of the rank, empty: all; of communication that is not selected errors are none. Errors: replay.job.ranks (a
+/// rank of the job is missing), replay.comm.type, replay.comm.group, replay.comm.partner, replay.comm.split,
+/// feed::check_defects. Cost: O(nodes + members of groups).
+Result<RankPlan> plan_rank(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank,
+                           const std::vector<bool>& selected = {});
 
 /// What a member of a collective puts in and gets out: docs/reference/replay.md has the table. `bytes`: comm_size.
 struct Sizes {

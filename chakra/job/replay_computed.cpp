@@ -1,0 +1,129 @@
+// What became of the operators of a replay that ran them (--compute torch).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "chakra/job/replay.h"
+#include "chakra/job/report_parts.h"
+
+namespace chakra::job {
+namespace {
+
+using replay::Computed;
+using result::Json;
+using result::Table;
+
+constexpr size_t kReasonsShown = 8;
+
+Json reasons_json(const Computed::Reasons& reasons) {
+  Json list = Json::array();
+  for (const auto& [what, count] : reasons)
+    list.push_back({{"operator", what.first}, {"why", what.second}, {"count", count}});
+  return list;
+}
+
+/// The most frequent first.
+std::string show_reasons(const Computed::Reasons& reasons) {
+  std::multimap<int64_t, std::string, std::greater<>> by_count;
+  for (const auto& [what, count] : reasons)
+    by_count.emplace(count, fmt::format("{} {} ({})", count, what.first, what.second));
+  std::string text;
+  size_t shown = 0;
+  for (const auto& [count, one] : by_count) {
+    if (shown++ == kReasonsShown) break;
+    text += fmt::format("{}{}", text.empty() ? "" : "; ", one);
+  }
+  if (by_count.size() > kReasonsShown)
+    text += fmt::format("; and {} more, which --json lists", by_count.size() - kReasonsShown);
+  return text;
+}
+
+int64_t sum(const Computed::Reasons& reasons) {
+  int64_t all = 0;
+  for (const auto& [what, count] : reasons) all += count;
+  return all;
+}
+
+std::string percent(int64_t part, int64_t whole) {
+  return whole == 0 ? "-" : fmt::format("{:.2f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+}  // namespace
+
+Table computed_table(const ReplayedJob& job) {
+  Table out{"operators",
+            {{"rank", Table::Kind::count},
+             {"top-level operators", Table::Kind::count},
+             {"ran", Table::Kind::count},
+             {"with the recorded shapes", Table::Kind::count},
+             {"share", Table::Kind::text},
+             {"by substitutes", Table::Kind::count},
+             {"most live tensors", Table::Kind::bytes}},
+            {}};
+  for (size_t r = 0; r < job.runs.size(); ++r) {
+    if (!job.runs[r].computed) continue;
+    const Computed& c = *job.runs[r].computed;
+    out.rows.push_back({job.recorded.ranks[r].rank, c.operators, c.ran, c.same_shapes,
+                        percent(c.same_shapes, c.operators), c.substituted,
+                        static_cast<int64_t>(std::min<uint64_t>(c.live_bytes, INT64_MAX))});
+  }
+  return out;
+}
+
+Json computed_json(const ReplayedJob& job) {
+  Json ranks = Json::array();
+  for (size_t r = 0; r < job.runs.size(); ++r) {
+    if (!job.runs[r].computed) continue;
+    const Computed& c = *job.runs[r].computed;
+    ranks.push_back({{"rank", job.recorded.ranks[r].rank},
+                     {"operators", c.operators},
+                     {"ran", c.ran},
+                     {"same_shapes", c.same_shapes},
+                     {"substituted", c.substituted},
+                     {"in_float", c.in_float},
+                     {"unknown_inputs", c.unknown_inputs},
+                     {"live_bytes", c.live_bytes},
+                     {"not_run", reasons_json(c.not_run)},
+                     {"other_shapes", reasons_json(c.other_shapes)}});
+  }
+  return ranks.empty() ? Json(nullptr) : ranks;
+}
+
+void add_computed_findings(ReplayedJob& job) {
+  for (size_t r = 0; r < job.runs.size(); ++r) {
+    if (!job.runs[r].computed) continue;
+    const Computed& c = *job.runs[r].computed;
+    const int64_t rank = job.recorded.ranks[r].rank;
+    const auto add = [&](std::string_view tag, Severity severity, std::string text) {
+      job.findings.push_back({std::string(tag), severity, rank, -1, std::move(text)});
+    };
+    // `replay.torch.none` (warning): the trace has no operators with a schema, so none could run.
+    if (c.operators == 0)
+      add("replay.torch.none", Severity::warning,
+          "no node is an operator with a schema ('chakra link' keeps those of a host trace): all take their recorded "
+          "time");
+    // `replay.torch.not_run` (warning): operators that could not run took their recorded time.
+    if (!c.not_run.empty())
+      add("replay.torch.not_run", Severity::warning,
+          fmt::format("{} of {} operators could not run and took their recorded time: {}", sum(c.not_run), c.operators,
+                      show_reasons(c.not_run)));
+    // `replay.torch.shapes` (warning): outputs of operators that ran do not have the recorded shapes.
+    if (!c.other_shapes.empty())
+      add("replay.torch.shapes", Severity::warning,
+          fmt::format("{} operators gave other shapes than were recorded: {}", sum(c.other_shapes),
+                      show_reasons(c.other_shapes)));
+    // `replay.torch.inputs` (note): recorded arguments that the local operators do not have were left out.
+    if (c.unknown_inputs > 0)
+      add("replay.torch.inputs", Severity::note,
+          fmt::format("{} recorded arguments are not in this libtorch's schemas and were left out", c.unknown_inputs));
+    // `replay.torch.in_float` (note): operators ran in float32 where this libtorch has no kernel of the recorded type.
+    if (c.in_float > 0)
+      add("replay.torch.in_float", Severity::note,
+          fmt::format("{} operators ran in float32, since this libtorch has none of the recorded type on the CPU",
+                      c.in_float));
+  }
+}
+
+}  // namespace chakra::job
