@@ -9,6 +9,9 @@ namespace chakra::replay {
 Result<std::unique_ptr<Session>> open_null(const World& world, Rendezvous& rendezvous, const Settings& settings);
 Result<std::unique_ptr<Session>> open_fabric(const World& world, Rendezvous& rendezvous, const Settings& settings);
 
+Result<std::unique_ptr<Session>> open_mpi(const World& world, Rendezvous& rendezvous, const Settings& settings);
+std::string_view missing_mpi();
+
 namespace {
 
 constexpr std::array<SettingRow, 1> kNullSettings{{
@@ -25,7 +28,7 @@ constexpr std::array<SettingRow, 7> kFabricSettings{{
     {"log", "write the flows that each rank received to LOG.RANK.csv"},
 }};
 
-constexpr std::array<BackendRow, 2> kRows{{
+constexpr std::array<BackendRow, 3> kRows{{
     {.name = "null",
      .description = "nothing is sent: partners wait for each other, then for the shortest time recorded by any of them",
      .settings = kNullSettings,
@@ -35,6 +38,13 @@ constexpr std::array<BackendRow, 2> kRows{{
      .settings = kFabricSettings,
      .moves_data = true,
      .open = open_fabric},
+    {.name = "mpi",
+     .description = "MPI's own operations, between processes that mpirun starts",
+     .settings = {},
+     .moves_data = true,
+     .threads = false,
+     .missing = missing_mpi,
+     .open = open_mpi},
 }};
 
 }  // namespace

@@ -68,6 +68,8 @@ std::string describe(const Operation& operation);
 /// Names an operation that was started and has not ended; the caller chooses it.
 using Ticket = uint32_t;
 
+struct Party;  // parties.h
+
 class Session {
  public:
   virtual ~Session() = default;
@@ -75,6 +77,11 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  /// What this rank will do with whom, and whether its data will be looked at: called once, by all ranks, before the
+  /// first start(). May wait for the other ranks.
+  virtual Result<void> prepare([[maybe_unused]] std::span<const Party> parties, [[maybe_unused]] bool verify) {
+    return {};
+  }
   /// Does not block. `ticket` names none that is under way. Errors: those of the back end; the session can then only
   /// be aborted.
   virtual Result<void> start(const Operation& operation, Ticket ticket) = 0;
@@ -101,6 +108,8 @@ struct BackendRow {
   std::string_view description;
   std::span<const SettingRow> settings;
   bool moves_data = false;  ///< operations need memory
+  /// They have it elsewhere, on a device: Operation::in and out are needed only where their data will be looked at.
+  bool own_memory = false;
   /// All ranks may run as threads of one process; else each is a process of its own.
   bool threads = true;
   /// Empty where it can be used; else why not: "built without MPI".

@@ -221,7 +221,7 @@ class Repetition {
     const RankPlan::Step& step = b_.plan.step(n);
     Operation& op = operation(n) = step.operation;
     op.index += number_ * step.per_repetition;
-    if (b_.backend.moves_data) CHAKRA_TRY(b_.memory.lend(op));
+    if (b_.backend.moves_data && (verifies() || !b_.backend.own_memory)) CHAKRA_TRY(b_.memory.lend(op));
     // The memory is this rank's own; back ends only read it.
     if (verifies()) fill_input(op, {const_cast<std::byte*>(op.in.data()), op.in.size()});
     times_.start[n] = now();
