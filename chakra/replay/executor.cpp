@@ -125,11 +125,22 @@ class Repetition {
     announce(begin);
     for (;;) {
       CHAKRA_TRY(handle_events(now()));
-      if (feeder_.remaining() == 0) return {};
+      if (feeder_.remaining() == 0) return drain();
       if (events_.empty() && open_.under_way.empty()) return stuck_here();
       CHAKRA_TRY(progress());
       CHAKRA_TRY(watch_.look(computing_ > 0));
     }
+  }
+
+  /// Sends that have ended here may still have to arrive.
+  Result<void> drain() {
+    b_.rendezvous.describe_with([] { return to_answer({Doing::State::has_finished, 0}); });
+    while (!b_.session.quiet()) {
+      std::vector<Ticket> none;
+      CHAKRA_TRY(b_.session.progress(kLongestNap, none));
+      CHAKRA_TRY(watch_.look(false));
+    }
+    return {};
   }
 
   Picoseconds now() const {

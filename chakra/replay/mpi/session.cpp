@@ -14,12 +14,12 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <thread>
 
 #include "chakra/replay/backend.h"
 #include "chakra/replay/data.h"
 #include "chakra/replay/elements.h"
 #include "chakra/replay/mpi/mpi_api.h"
+#include "chakra/replay/naps.h"
 #include "chakra/replay/parties.h"
 #include "chakra/replay/plugin.h"
 
@@ -256,30 +256,22 @@ class MpiSession final : public Session {
                             bring(op, op.in_split.empty() && op.out_split.empty() ? whole_bytes(op) : 0));
   }
 
-  /// MPI has nothing that one could sleep at. What has waited for long looks less often: the time that a look comes too
-  /// late stays a small part of the time that was waited.
   Result<void> progress(std::chrono::nanoseconds patience, std::vector<Ticket>& ended) override {
-    const Clock::time_point begin = Clock::now(), end = begin + patience;
-    for (;;) {
+    const Clock::time_point end = Clock::now() + patience;
+    for (std::vector<Met> met;; met.clear()) {
       CHAKRA_TRY(test(ended));
-      met_.clear();
-      CHAKRA_TRY(rendezvous_.poll(0ns, met_));
-      for (const Met& met : met_) CHAKRA_TRY(begin_met(met));
-      const Clock::time_point now = Clock::now();
-      if (!ended.empty()) last_ended_ = now;
-      if (!ended.empty() || now >= end) return {};
-      const auto nap = std::min<std::chrono::nanoseconds>({(now - last_ended_) / kLookEvery, kLongestNap, end - now});
-      if (flying_.empty()) CHAKRA_TRY(rendezvous_.poll(end - now, met_wait_));
-      else if (nap < kShortestNap) std::this_thread::yield();
-      else std::this_thread::sleep_for(nap);
-      for (const Met& met : met_wait_) CHAKRA_TRY(begin_met(met));
-      met_wait_.clear();
+      // Where MPI has nothing to do, one can sleep at the rendezvous.
+      const bool sleeps = flying_.empty() && ended.empty();
+      CHAKRA_TRY(rendezvous_.poll(sleeps ? std::max<std::chrono::nanoseconds>(end - Clock::now(), 0ns) : 0ns, met));
+      for (const Met& one : met) CHAKRA_TRY(begin_met(one));
+      if (!ended.empty()) naps_.wake();
+      if (!ended.empty() || Clock::now() >= end) return {};
+      if (met.empty()) naps_.nap(end);
     }
   }
 
+  bool quiet() const override { return flying_.empty(); }
   Result<void> close() override {
-    std::vector<Ticket> none;
-    while (!flying_.empty()) CHAKRA_TRY(progress(10ms, none));  // sends whose end was told; their receivers have ended
     if (const char* why = api_.close()) return mpi_failed("communicators cannot be let go", why);
     return {};
   }
@@ -292,9 +284,6 @@ class MpiSession final : public Session {
  private:
   static constexpr int32_t kCreationTag = 1;
   static constexpr auto kPatienceOfSends = 50ms;
-  static constexpr int kLookEvery = 200;
-  static constexpr auto kShortestNap = 20us;
-  static constexpr std::chrono::nanoseconds kLongestNap = 1ms;
 
   struct Group {
     int32_t communicator = 0;
@@ -341,7 +330,7 @@ class MpiSession final : public Session {
     int32_t number = 0;
     if (const char* why = api_.start(&flying->call, &number)) return failed_at(describe(op), why);
     CHAKRA_ASSERT(flying_.emplace(number, std::move(flying)).second);
-    last_ended_ = Clock::now();
+    naps_.wake();
     return {};
   }
 
@@ -389,8 +378,7 @@ class MpiSession final : public Session {
   std::map<std::tuple<int64_t, int64_t, int64_t>, Channel> channels_;  ///< by sender, receiver, tag
   std::map<int32_t, std::unique_ptr<Flying>> flying_;                  ///< by number of the call
   std::map<std::string, std::pair<Operation, Ticket>> meeting_;        ///< operations whose members are not all there
-  std::vector<Met> met_, met_wait_;
-  Clock::time_point last_ended_ = Clock::now();
+  Naps naps_;
 };
 
 void combine(int32_t type, int32_t reduce, void* into, const void* from, uint64_t bytes) {
