@@ -64,6 +64,39 @@ TEST(Replay, EveryCollectiveByFabric) {
   }
 }
 
+TEST(Replay, EveryCollectiveByTheStandInForNccl) {
+  std::vector<Collective> all = every_collective(asks_for_all());
+  std::erase_if(all, [](const Collective& c) {  // sums of a type that NCCL has not
+    const auto type = static_cast<CommType>(c[kType]);
+    const std::string_view names = elements()[c[kDtype]].names;
+    return (type == CommType::all_reduce || type == CommType::reduce || type == CommType::reduce_scatter ||
+            type == CommType::reduce_scatter_block) &&
+           (names.starts_with("short") || names.starts_with("uint16"));
+  });
+  EveryCollective every(all, asks_for_all());
+  const Whole whole(every.finish(), every.groups());
+  ASSERT_EQ(whole.plans.size(), kCollectiveRanks);
+  JobOptions options = options_for(*find_backend("nccl"), "none");
+  options.run.verify = true;
+  const auto runs = run_all(whole.plans, within(milliseconds(60'000)), options);
+  ASSERT_TRUE(runs) << runs.error().message();
+  const auto library = open_library(options.settings["library"]);
+  ASSERT_TRUE(library);
+  uint64_t (*calls)(const char*) = nullptr;
+  ASSERT_TRUE(find_function(*library, "nccl_stand_in_calls", calls));
+  for (const char* name : {"ncclAllReduce", "ncclReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter",
+                           "ncclSend", "ncclRecv"})
+    EXPECT_GT(calls(name), 0) << name;
+
+  Job job(2);
+  for (size_t r = 0; r < 2; ++r) {
+    const NodeId sum = job.collective(r, CommType::all_reduce, 8);
+    job.builders[r].comm(sum).dtype = job.builders[r].trace.strings.intern("short");
+  }
+  const Whole other(job.finish());
+  EXPECT_EQ(tag_of(run_all(other.plans, within(milliseconds(5'000)), options)), "replay.nccl.type");
+}
+
 TEST(Replay, TheNullBackEndTakesTheShortestRecordedTime) {
   Job job(2);
   for (size_t r = 0; r < 2; ++r) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "chakra/replay/plugin.h"
 #include "chakra/replay/replay.h"
 #include "chakra/trace/trace.h"
 
@@ -37,6 +38,7 @@ struct Whole {
 inline JobOptions options_for(const BackendRow& backend, const char* compute = "sleep") {
   JobOptions options;
   options.backend = &backend;
+  if (backend.name == "nccl") options.settings["library"] = options.settings["driver"] = find_plugin("nccl_stand_in");
   options.run.compute = find_compute(compute);
   return options;
 }
