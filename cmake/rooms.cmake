@@ -3,6 +3,7 @@
 #   *_test.cpp   one GoogleTest binary <room>_test,
 #   *_fuzz.cpp   one binary <file> each (our own driver, or libFuzzer with CHAKRA_LIBFUZZER),
 #   *_bench.cpp  one Google Benchmark binary <room>_bench,
+#   NAME_plugin.cpp  one shared library libchakra_<room>_NAME.so where plugin_NAME names what it is linked with,
 # and for the room cli the command itself from main.cpp.
 function(chakra_rooms file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
@@ -40,6 +41,24 @@ function(chakra_unity room list)
   set(${list} ${units} PARENT_SCOPE)
 endfunction()
 
+# chakra_plugin(ROOM SOURCE): a shared library beside the command, which opens it when it is wanted. It stands by itself:
+# of the rooms it has headers only.
+function(chakra_plugin room source)
+  get_filename_component(name ${source} NAME_WE)
+  string(REPLACE "_plugin" "" name ${name})
+  if(NOT plugin_${name})
+    return()
+  endif()
+  add_library(chakra_${room}_${name} MODULE ${source})
+  set_target_properties(chakra_${room}_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
+                        CXX_VISIBILITY_PRESET hidden)
+  target_include_directories(chakra_${room}_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(chakra_${room}_${name} PRIVATE ${plugin_${name}})
+  if(NOT source MATCHES "/testing/")
+    install(TARGETS chakra_${room}_${name} LIBRARY DESTINATION lib/chakra)
+  endif()
+endfunction()
+
 function(chakra_room room deps)
   set(folder ${CMAKE_SOURCE_DIR}/chakra/${room})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
@@ -51,10 +70,15 @@ function(chakra_room room deps)
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   set(fuzzers ${sources})
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
+  set(plugins ${sources})
+  list(FILTER plugins INCLUDE REGEX "_plugin\\.cpp$")
   set(benchmarks ${sources})
   list(FILTER benchmarks INCLUDE REGEX "_bench\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|_bench|/main)\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|_bench|_plugin|/main)\\.cpp$")
 
+  foreach(plugin IN LISTS plugins)
+    chakra_plugin(${room} ${plugin})
+  endforeach()
   if(CHAKRA_UNITY AND NOT separate_${room})
     chakra_unity(${room} sources)
   endif()

@@ -8,6 +8,7 @@ A case is chakra/*/cases/NAME.case. Its sections begin with lines of two dashes:
     What it shows, in a sentence.
     -- needs data               skip where the test data is absent ($DATA in commands)
     -- needs torch              skip where the plugin of --compute torch is not built (./dev torch)
+    -- needs mpi                skip where mpirun or the plugin for it is absent
     -- file net.yml             a file with the following lines
     -- trace job.0.et           a trace, in the text form of tools/et.py
     -- run                      shell lines, run in an empty folder with chakra in the path
@@ -24,6 +25,7 @@ import concurrent.futures
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -108,6 +110,9 @@ def run_case(path, bin_dir, update):
                     return "skip: no test data"
                 if section.argument == "torch" and not has_torch_plugin(bin_dir):
                     return "skip: the plugin of --compute torch is not built (./dev torch)"
+                plugin = os.path.join(bin_dir, "libchakra_replay_mpi.so")
+                if section.argument == "mpi" and not (shutil.which("mpirun") and os.path.exists(plugin)):
+                    return "skip: no MPI"
             elif kind in ("file", "trace"):
                 make_file(section, folder)
             elif kind == "run":

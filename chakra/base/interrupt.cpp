@@ -32,7 +32,8 @@ void lock() {
 
 void end(int signal) {
   lock();
-  for (const std::string& name : names()) ::unlink(name.c_str());
+  for (auto name = names().rbegin(); name != names().rend(); ++name)  // files or folders; what is in one stands behind it
+    if (::unlink(name->c_str()) != 0) ::rmdir(name->c_str());
   constexpr std::string_view kText =
       "chakra: interrupted ["
       "base.interrupted"

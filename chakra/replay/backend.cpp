@@ -9,6 +9,10 @@ namespace chakra::replay {
 Result<std::unique_ptr<Session>> open_null(const World& world, Rendezvous& rendezvous, const Settings& settings);
 Result<std::unique_ptr<Session>> open_fabric(const World& world, Rendezvous& rendezvous, const Settings& settings);
 
+Result<std::unique_ptr<Session>> open_mpi(const World& world, Rendezvous& rendezvous, const Settings& settings);
+std::string_view missing_mpi();
+Result<std::unique_ptr<Session>> open_nccl(const World& world, Rendezvous& rendezvous, const Settings& settings);
+
 namespace {
 
 constexpr std::array<SettingRow, 1> kNullSettings{{
@@ -25,7 +29,13 @@ constexpr std::array<SettingRow, 7> kFabricSettings{{
     {"log", "write the flows that each rank received to LOG.RANK.csv"},
 }};
 
-constexpr std::array<BackendRow, 2> kRows{{
+constexpr std::array<SettingRow, 3> kNcclSettings{{
+    {"library", "NCCL's library, a path or a name (default: libnccl.so.2)"},
+    {"driver", "CUDA's driver library (default: libcuda.so.1)"},
+    {"device", "number of this rank's GPU (default: the rank's number on its machine)"},
+}};
+
+constexpr std::array<BackendRow, 4> kRows{{
     {.name = "null",
      .description = "nothing is sent: partners wait for each other, then for the shortest time recorded by any of them",
      .settings = kNullSettings,
@@ -35,6 +45,19 @@ constexpr std::array<BackendRow, 2> kRows{{
      .settings = kFabricSettings,
      .moves_data = true,
      .open = open_fabric},
+    {.name = "mpi",
+     .description = "MPI's own operations, between processes that mpirun starts",
+     .settings = {},
+     .moves_data = true,
+     .threads = false,
+     .missing = missing_mpi,
+     .open = open_mpi},
+    {.name = "nccl",
+     .description = "NCCL's operations between GPUs; all-to-all, gather and scatter as groups of sends and receives",
+     .settings = kNcclSettings,
+     .moves_data = true,
+     .own_memory = true,
+     .open = open_nccl},
 }};
 
 }  // namespace

@@ -68,6 +68,8 @@ std::string describe(const Operation& operation);
 /// Names an operation that was started and has not ended; the caller chooses it.
 using Ticket = uint32_t;
 
+struct Party;  // parties.h
+
 class Session {
  public:
   virtual ~Session() = default;
@@ -75,6 +77,11 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  /// What this rank will do with whom, and whether its data will be looked at: called once, by all ranks, before the
+  /// first start(). May wait for the other ranks.
+  virtual Result<void> prepare([[maybe_unused]] std::span<const Party> parties, [[maybe_unused]] bool verify) {
+    return {};
+  }
   /// Does not block. `ticket` names none that is under way. Errors: those of the back end; the session can then only
   /// be aborted.
   virtual Result<void> start(const Operation& operation, Ticket ticket) = 0;
@@ -82,6 +89,8 @@ class Session {
   /// is one, after `patience` at the latest; with a patience of 0 at once. Does not keep a core busy while it waits for
   /// more than some microseconds.
   virtual Result<void> progress(std::chrono::nanoseconds patience, std::vector<Ticket>& ended) = 0;
+  /// Nothing is left to move: false where operations have ended whose data have not arrived yet.
+  virtual bool quiet() const { return true; }
   /// All operations of all ranks have ended: lets go of what it holds. May wait for the other ranks.
   virtual Result<void> close() = 0;
   /// Lets go of what it holds and waits for nobody: another rank is gone, or the job is stuck. Operations under way
@@ -101,6 +110,8 @@ struct BackendRow {
   std::string_view description;
   std::span<const SettingRow> settings;
   bool moves_data = false;  ///< operations need memory
+  /// They have it elsewhere, on a device: Operation::in and out are needed only where their data will be looked at.
+  bool own_memory = false;
   /// All ranks may run as threads of one process; else each is a process of its own.
   bool threads = true;
   /// Empty where it can be used; else why not: "built without MPI".

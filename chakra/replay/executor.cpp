@@ -127,11 +127,22 @@ class Repetition {
     announce(begin);
     for (;;) {
       CHAKRA_TRY(handle_events(now()));
-      if (feeder_.remaining() == 0) return {};
+      if (feeder_.remaining() == 0) return drain();
       if (events_.empty() && open_.under_way.empty() && open_.computed == 0) return stuck_here();
       CHAKRA_TRY(progress());
       CHAKRA_TRY(watch_.look(computing_ > 0 || open_.computed > 0));
     }
+  }
+
+  /// Sends that have ended here may still have to arrive.
+  Result<void> drain() {
+    b_.rendezvous.describe_with([] { return to_answer({Doing::State::has_finished, 0}); });
+    while (!b_.session.quiet()) {
+      std::vector<Ticket> none;
+      CHAKRA_TRY(b_.session.progress(kLongestNap, none));
+      CHAKRA_TRY(watch_.look(false));
+    }
+    return {};
   }
 
   Picoseconds now() const { return since_zero(Clock::now()); }
@@ -254,7 +265,7 @@ class Repetition {
     const RankPlan::Step& step = b_.plan.step(n);
     Operation& op = operation(n) = step.operation;
     op.index += number_ * step.per_repetition;
-    if (b_.backend.moves_data) CHAKRA_TRY(b_.memory.lend(op));
+    if (b_.backend.moves_data && (verifies() || !b_.backend.own_memory)) CHAKRA_TRY(b_.memory.lend(op));
     // The memory is this rank's own; back ends only read it.
     if (verifies()) fill_input(op, {const_cast<std::byte*>(op.in.data()), op.in.size()});
     times_.start[n] = now();

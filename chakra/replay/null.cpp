@@ -7,7 +7,7 @@
 #include <queue>
 
 #include "chakra/replay/backend.h"
-#include "chakra/replay/wire.h"
+#include "chakra/replay/parties.h"
 
 namespace chakra::replay {
 
@@ -38,14 +38,14 @@ class NullSession : public Session {
   Result<void> start(const Operation& op, Ticket ticket) override {
     if (op.kind == Operation::Kind::send) {
       ended_.push_back(ticket);
-      return rendezvous_.meet(message_key(rank_, op.partner, op), 2, brought(op), false);
+      return rendezvous_.meet(meeting_key(op, rank_), 2, brought(op), false);
     }
     const bool receives = op.kind == Operation::Kind::receive;
     if (!receives && op.members.size() == 1) {
       end_after(op.recorded_ps, ticket);
       return {};
     }
-    const std::string key = receives ? message_key(op.partner, rank_, op) : fmt::format("c{} {}", op.index, op.group);
+    const std::string key = meeting_key(op, rank_);
     CHAKRA_ASSERT(open_.emplace(key, Open{ticket, describe(op)}).second);
     return rendezvous_.meet(key, receives ? 2 : static_cast<uint32_t>(op.members.size()), brought(op));
   }
@@ -73,38 +73,15 @@ class NullSession : public Session {
   };
   using End = std::pair<Clock::time_point, Ticket>;
 
-  static std::string message_key(int64_t from, int64_t to, const Operation& op) {
-    return fmt::format("m{} {} {} {}", op.index, from, to, op.tag);
-  }
   static std::string brought(const Operation& op) {
-    const bool is_collective = op.kind == Operation::Kind::collective;
-    const uint64_t bytes = is_collective ? common_bytes(op) : std::max(op.in_bytes, op.out_bytes);
-    return BodyWriter()
-        .number(op.recorded_ps)
-        .text(is_collective ? fmt::format("{}{}{}", trace::name(op.type),
-                                          trace::has_root(op.type) ? fmt::format(" from or to member {}", op.root) : "",
-                                          bytes > 0 ? fmt::format(" of {} bytes", bytes) : "")
-                            : fmt::format("a message of {} bytes", bytes))
-        .body;
+    return bring(op, op.kind == Operation::Kind::collective ? common_bytes(op) : std::max(op.in_bytes, op.out_bytes));
   }
 
   /// All have come.
   Result<void> begin(const Met& met) {
     const auto open = open_.find(met.key);
     CHAKRA_ASSERT(open != open_.end());
-    Picoseconds least = -1;
-    std::string what;
-    for (size_t i = 0; i < met.brought.size(); ++i) {
-      BodyReader read(met.brought[i]);
-      const Picoseconds recorded = read.number();
-      if (recorded >= 0) least = least < 0 ? recorded : std::min(least, recorded);
-      const std::string_view does = read.text();
-      if (i == 0) what = does;
-      else if (does != what)
-        return fail(Code::bad_input, "replay.comm.differ",
-                    fmt::format("in {}, rank {} does {}, and rank {} does {}; 'chakra check' says where they part",
-                                open->second.described, met.ranks[0], what, met.ranks[i], does));
-    }
+    CHAKRA_ASSIGN(const Picoseconds least, compare_brought(met, open->second.described));
     end_after(least, open->second.ticket);
     open_.erase(open);
     return {};

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "chakra/replay/server_frames.h"
 #include "chakra/replay/wire.h"
@@ -16,12 +17,44 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 constexpr std::string_view kExchange = "#";  ///< and a number: meetings of exchange()
 
+/// A launcher ends all processes with SIGTERM as soon as one has ended. This one may then still have to say which rank
+/// that was, so in this thread, and those that it starts from now on, the signal waits for a while.
+class EndHeld {
+ public:
+  EndHeld() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~EndHeld() {
+    if (release_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  EndHeld(const EndHeld&) = delete;
+  EndHeld& operator=(const EndHeld&) = delete;
+
+  /// Lets the signal through when nothing has come that says more.
+  void look() {
+    sigset_t pending;
+    if (::sigpending(&pending) != 0 || sigismember(&pending, SIGTERM) != 1) return;
+    if (!since_) since_ = Clock::now();
+    if (Clock::now() - *since_ > kForTheReason) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  /// The rank is done; after an error the process ends soon, and has to say so.
+  void done() { release_ = true; }
+
+ private:
+  static constexpr auto kForTheReason = std::chrono::milliseconds(300);
+  sigset_t signal_{}, before_{};
+  std::optional<Clock::time_point> since_;
+  bool release_ = false;
+};
+
 }  // namespace
 
 class Rendezvous::State {
  public:
-  State(const World& world, std::unique_ptr<Server> server, int fd)
-      : world_(world), server_(std::move(server)), link_(fd) {}
+  State(const World& world, std::unique_ptr<EndHeld> signal, std::unique_ptr<Server> server, int fd)
+      : world_(world), signal_(std::move(signal)), server_(std::move(server)), link_(fd) {}
 
   Result<void> come_in() {
     link_.send(
@@ -40,6 +73,7 @@ class Rendezvous::State {
 
   Result<void> look(std::chrono::nanoseconds patience) {
     if (error_) return tl::unexpected<Error>(*error_);
+    if (signal_) signal_->look();
     link_.flush();
     wait_for(link_.fd(), link_.has_unsent(), patience);
     frames_.clear();
@@ -58,6 +92,8 @@ class Rendezvous::State {
   Result<std::vector<std::string>> exchange(std::string_view mine) {
     const std::string key = fmt::format("{}{}", kExchange, exchanges_++);
     meet(key, static_cast<uint32_t>(world_.ranks), mine, true);
+    auto asked = Clock::now();
+    std::vector<int64_t> silent;  // at the last time
     for (Result<void> looked;;) {  // what has come before an error still counts
       const auto found = std::find_if(met_.begin(), met_.end(), [&](const Met& met) { return met.key == key; });
       if (found != met_.end()) {
@@ -67,7 +103,24 @@ class Rendezvous::State {
       }
       CHAKRA_TRY(looked);
       looked = look(kBetweenLooks);
+      if (answers_) CHAKRA_TRY(all_answer(*std::exchange(answers_, std::nullopt), silent));
+      if (Clock::now() - asked < world_.timeout) continue;
+      asked = Clock::now();
+      link_.send(Say::ask);
     }
+  }
+
+  /// Others may compute for long, but a rank that twice in a row says nothing is stopped, or has left.
+  Result<void> all_answer(const Met& answers, std::vector<int64_t>& silent) const {
+    std::vector<int64_t> now, both;
+    for (int64_t rank = 0; rank < world_.ranks; ++rank)
+      if (!std::binary_search(answers.ranks.begin(), answers.ranks.end(), rank)) now.push_back(rank);
+    std::set_intersection(now.begin(), now.end(), silent.begin(), silent.end(), std::back_inserter(both));
+    silent = std::move(now);
+    if (both.empty()) return {};
+    return fail(Code::stuck, "replay.rendezvous.timeout",
+                fmt::format("rank {} waits for all ranks at the rendezvous, and {} did not answer for {:.0f} s",
+                            world_.rank, show_ranks(both), static_cast<double>(world_.timeout.count()) / 1e3));
   }
 
   void meet(std::string_view key, uint32_t members, std::string_view bring, bool tell) {
@@ -94,6 +147,9 @@ class Rendezvous::State {
     }
   }
 
+  void release_signal() {
+    if (signal_) signal_->done();
+  }
   std::optional<Met> answers() { return std::exchange(answers_, std::nullopt); }
   int descriptor() const { return link_.fd(); }
   Connection& link() { return link_; }
@@ -149,6 +205,7 @@ class Rendezvous::State {
   }
 
   const World world_;
+  std::unique_ptr<EndHeld> signal_;  ///< of ranks that are processes
   std::unique_ptr<Server> server_;  ///< at rank 0, unless the caller has one; ends after the connection
   Connection link_;
   bool welcome_ = false;
@@ -162,12 +219,13 @@ class Rendezvous::State {
 Result<std::unique_ptr<Rendezvous>> Rendezvous::join(const World& world) {
   CHAKRA_ASSERT(world.rank >= 0 && world.rank < world.ranks);
   const auto deadline = Clock::now() + world.timeout;
+  auto signal = world.served ? nullptr : std::make_unique<EndHeld>();
   std::unique_ptr<Server> server;
   if (world.rank == 0 && !world.served) {
     CHAKRA_ASSIGN(server, Server::start(world.rendezvous, world.ranks));
   }
   CHAKRA_ASSIGN(const int fd, connect_to(world.rendezvous, deadline));
-  auto state = std::make_unique<State>(world, std::move(server), fd);
+  auto state = std::make_unique<State>(world, std::move(signal), std::move(server), fd);
   CHAKRA_TRY(state->come_in());
   return std::unique_ptr<Rendezvous>(new Rendezvous(std::move(state)));
 }
@@ -204,7 +262,10 @@ Result<void> Rendezvous::ask() {
 }
 
 std::optional<Met> Rendezvous::answers() { return state_->answers(); }
-void Rendezvous::leave() { state_->say_last(Say::leave, {}); }
+void Rendezvous::leave() {
+  state_->say_last(Say::leave, {});
+  state_->release_signal();
+}
 void Rendezvous::abort(std::string_view reason) { state_->say_last(Say::abort, BodyWriter().text(reason).body); }
 
 }  // namespace chakra::replay

@@ -72,7 +72,8 @@ class Rendezvous {
   Rendezvous& operator=(const Rendezvous&) = delete;
 
   // ---- all ranks, blocking; in the same order everywhere ---------------------------------------------------------
-  /// What each rank brought, by rank. Errors: those of poll(); with Code::stuck replay.rendezvous.timeout.
+  /// What each rank brought, by rank. Others may take as long as they like to come, if they answer meanwhile.
+  /// Errors: those of poll(); with Code::stuck replay.rendezvous.timeout: a rank did not answer for World::timeout.
   Result<std::vector<std::string>> exchange(std::string_view mine);
   Result<void> barrier();
 

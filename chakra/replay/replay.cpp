@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include "chakra/replay/wire.h"
+#include "chakra/replay/parties.h"
 
 namespace chakra::replay {
 namespace {
@@ -19,80 +19,15 @@ bool is_selected(const JobOptions& options, int64_t rank, NodeId n) {
   return r >= options.selected.size() || options.selected[r].empty() || options.selected[r][n];
 }
 
-/// What a rank has to do with others in a group or a channel.
-struct Dealing {
-  std::vector<int64_t> partners;  ///< all who take part, ascending
-  std::string what;               ///< the same at all of them
-};
-using Dealings = std::map<std::string, Dealing>;
-
-Dealings dealings_of(const RankPlan& plan, const JobOptions& options) {
-  struct Sum {
-    Dealing dealing;
-    uint64_t count = 0, types = 0;
-  };
-  std::map<std::string, Sum> sums;
-  const trace::Trace& t = *plan.trace;
-  for (NodeId n = 0; n < t.size(); ++n) {
-    if (!trace::is_comm(t.type[n]) || !is_selected(options, t.rank, n)) continue;
-    const Operation& op = plan.step(n).operation;
-    const bool is_collective = op.kind == Operation::Kind::collective;
-    const bool sends = op.kind == Operation::Kind::send;
-    Sum& sum = sums[is_collective ? fmt::format("group {}", quote(op.group))
-                                  : fmt::format("messages from rank {} to rank {} with tag {}",
-                                                sends ? t.rank : op.partner, sends ? op.partner : t.rank, op.tag)];
-    if (sum.count++ == 0) {
-      if (is_collective) sum.dealing.partners.assign(op.members.begin(), op.members.end());
-      else sum.dealing.partners = {t.rank, op.partner};
-      std::sort(sum.dealing.partners.begin(), sum.dealing.partners.end());
-    }
-    // In any order, since lanes are listed in any order.
-    if (is_collective) sum.types += (op.index + 1) * 0x9e3779b97f4a7c15 * (1 + static_cast<uint64_t>(op.type));
-  }
-  Dealings all;
-  for (auto& [key, sum] : sums) {
-    sum.dealing.what = fmt::format("{} of {} ranks/{:x}", sum.count, sum.dealing.partners.size(), sum.types);
-    all.emplace(key, std::move(sum.dealing));
-  }
-  return all;
-}
-
-/// Every rank of the same mind about who does what with whom.
-Result<void> compare_dealings(const RankPlan& plan, const JobOptions& options, Rendezvous& rendezvous) {
-  const Dealings own = dealings_of(plan, options);
-  BodyWriter mine;
-  for (const auto& [key, dealing] : own) mine.text(key).text(dealing.what);
-  CHAKRA_ASSIGN(const std::vector<std::string> all, rendezvous.exchange(mine.body));
-  std::vector<std::map<std::string_view, std::string_view>> said(all.size());
-  for (size_t r = 0; r < all.size(); ++r) {
-    BodyReader read(all[r]);
-    for (std::string_view key = read.text(); read.ok(); key = read.text()) said[r][key] = read.text();
-  }
-  for (const auto& [key, dealing] : own)
-    for (const int64_t rank : dealing.partners) {
-      const auto& its = said[static_cast<size_t>(rank)];
-      const auto found = its.find(key);
-      if (found != its.end() && found->second == dealing.what) continue;
-      const auto count = [](std::string_view what) { return what.substr(0, what.find(' ')); };
-      return fail(
-          Code::bad_input, "replay.comm.differ",
-          fmt::format("{}: rank {} would run {}, and rank {} {}{}; 'chakra check' says where they part, "
-                      "--no-check runs them nevertheless",
-                      key, plan.trace->rank, count(dealing.what), rank, found == its.end() ? "0" : count(found->second),
-                      found != its.end() && count(found->second) == count(dealing.what)
-                          ? " of other types or with other members"
-                          : ""));
-    }
-  return {};
-}
-
 Result<RankRun> run_joined(const RankPlan& plan, const World& world, Rendezvous& rendezvous,
                            const JobOptions& options) {
-  if (options.agree) CHAKRA_TRY(compare_dealings(plan, options, rendezvous));
-  CHAKRA_ASSIGN(const auto session, options.backend->open(world, rendezvous, options.settings));
   RunOptions run = options.run;
   if (static_cast<size_t>(world.rank) < options.selected.size())
     run.selected = options.selected[static_cast<size_t>(world.rank)];
+  std::vector<Party> parties = parties_of(plan, run.selected);
+  CHAKRA_TRY(compare_parties(parties, world.rank, options.agree, rendezvous));
+  CHAKRA_ASSIGN(const auto session, options.backend->open(world, rendezvous, options.settings));
+  CHAKRA_TRY(session->prepare(parties, run.verify));
   Result<RankRun> result = run_rank(plan, world, rendezvous, *session, *options.backend, run);
   if (!result) {
     session->abort(result.error().text);

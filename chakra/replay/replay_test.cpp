@@ -8,90 +8,25 @@
 #include <map>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/coll/coll.h"
+#include "chakra/replay/testing/every_collective.h"
+#include "chakra/replay/testing/whole_job.h"
 #include "chakra/trace/testing/random_job.h"
 #include "chakra/trace/testing/small_job.h"
 
 namespace chakra::replay {
 namespace {
 
+using namespace testing;
 using chakra::testing::tag_of;
-using std::chrono::milliseconds;
 using trace::CommType;
-using trace::NodeId;
 using trace::NodeType;
 using trace::testing::Job;
 using trace::testing::random_job;
 using trace::testing::RandomJob;
 
-/// A job with all that a replay of it needs.
-struct Whole {
-  trace::TraceSet job;
-  match::Matching matching;
-  std::vector<RankPlan> plans;
-
-  explicit Whole(trace::TraceSet set, const match::GroupTable& groups = {})
-      : job(std::move(set)), matching(match::match(job, groups)) {
-    for (uint32_t r = 0; r < job.ranks.size(); ++r) {
-      auto plan = plan_rank(job, matching, r);
-      EXPECT_TRUE(plan) << plan.error().message();
-      if (plan) plans.push_back(std::move(*plan));
-    }
-  }
-};
-
-JobOptions options_for(const BackendRow& backend, const char* compute = "sleep") {
-  JobOptions options;
-  options.backend = &backend;
-  options.run.compute = find_compute(compute);
-  return options;
-}
-
-World within(milliseconds timeout) {
-  World world;
-  world.timeout = timeout;
-  return world;
-}
-
-/// Dependencies and lanes of one rank.
-void expect_in_order(const RankPlan& plan, const NodeTimes& times) {
-  const trace::Trace& t = *plan.trace;
-  const feed::Queues queues(t, plan.turns);
-  std::map<uint32_t, std::vector<std::pair<Picoseconds, Picoseconds>>> by_queue;
-  for (NodeId n = 0; n < t.size(); ++n) {
-    ASSERT_LE(times.start[n], times.end[n]) << "rank " << t.rank << " node " << t.id[n];
-    for (const NodeId on : t.deps.of(n))
-      ASSERT_GE(times.start[n], times.end[on]) << "rank " << t.rank << ": node " << t.id[n] << " began before node "
-                                               << t.id[on] << ", for which it waits, had ended";
-    if (queues.of(n) != feed::Queues::kNone) by_queue[queues.of(n)].emplace_back(times.start[n], times.end[n]);
-  }
-  for (auto& [queue, spans] : by_queue) {
-    std::sort(spans.begin(), spans.end());
-    for (size_t i = 1; i < spans.size(); ++i)
-      ASSERT_GE(spans[i].first, spans[i - 1].second) << "rank " << t.rank << ": lane " << queue << " runs two nodes";
-  }
-}
-
-/// Nobody leaves a collective before the last has come, nor has a message before it was sent. Ranks have one clock.
-void expect_meetings(const Whole& whole, const std::vector<const NodeTimes*>& times) {
-  for (const match::Collective& c : whole.matching.collectives) {
-    Picoseconds last = INT64_MIN, first_end = INT64_MAX;
-    for (const match::NodeRef& ref : c.members) {
-      ASSERT_NE(ref.node, trace::kNoNode);
-      last = std::max(last, times[ref.rank]->start[ref.node]);
-      first_end = std::min(first_end, times[ref.rank]->end[ref.node]);
-    }
-    if (!trace::has_root(c.type)) ASSERT_GE(first_end, last) << "collective " << c.index;
-  }
-  for (const match::Message& m : whole.matching.messages)
-    ASSERT_GE(times[m.recv.rank]->end[m.recv.node], times[m.send.rank]->start[m.send.node]);
-}
-
-uint64_t jobs_to_try() {
-  const char* given = std::getenv("CHAKRA_TEST_JOBS");
-  return given ? std::strtoull(given, nullptr, 10) : 60;
-}
-
 TEST(Replay, RandomJobsRunInOrderAndMeetTheirPartners) {
+  const char* const only = std::getenv("CHAKRA_TEST_BACKEND");
   Prng random(20261123);
   for (uint64_t i = 0; i < jobs_to_try(); ++i) {
     SCOPED_TRACE("job " + std::to_string(i));
@@ -100,23 +35,66 @@ TEST(Replay, RandomJobsRunInOrderAndMeetTheirPartners) {
     ASSERT_EQ(whole.plans.size(), whole.job.ranks.size());
     for (const BackendRow& backend : kBackends) {
       if (!backend.threads || (backend.missing && !backend.missing().empty())) continue;
+      if (only && backend.name != only) continue;
       SCOPED_TRACE(std::string(backend.name));
-      JobOptions options = options_for(backend, i % 3 == 0 ? "none" : "sleep");
-      options.run.warmup = i % 4 == 0;
-      options.run.repetitions = 1 + i % 2;
-      const auto runs = run_all(whole.plans, within(milliseconds(20'000)), options);
+      const auto runs = run_all(whole.plans, within(milliseconds(20'000)), random_options(backend, i));
       ASSERT_TRUE(runs) << runs.error().message();
-      for (size_t repetition = 0; repetition < options.run.repetitions; ++repetition) {
-        std::vector<const NodeTimes*> times;
-        for (size_t r = 0; r < runs->size(); ++r) {
-          times.push_back(&(*runs)[r].times[repetition]);
-          expect_in_order(whole.plans[r], *times.back());
-        }
-        expect_meetings(whole, times);
-      }
+      std::vector<std::vector<NodeTimes>> times;
+      for (const RankRun& run : *runs) times.push_back(run.times);
+      expect_well_run(whole, times);
       if (HasFatalFailure()) return;
     }
   }
+}
+
+/// Each of our algorithms, for what it can do.
+TEST(Replay, EveryCollectiveByFabric) {
+  for (const coll::AlgorithmRow& algorithm : coll::kAlgorithms) {
+    SCOPED_TRACE(std::string(algorithm.name));
+    std::vector<Collective> all = every_collective(asks_for_all());
+    std::erase_if(all, [&](const Collective& c) { return !algorithm.does(static_cast<CommType>(c[kType])); });
+    EveryCollective every(all, false);
+    const Whole whole(every.finish(), every.groups());
+    ASSERT_EQ(whole.plans.size(), kCollectiveRanks);
+    JobOptions options = options_for(*find_backend("fabric"), "none");
+    options.settings["collectives"] = algorithm.name;
+    options.run.verify = true;
+    const auto runs = run_all(whole.plans, within(milliseconds(60'000)), options);
+    EXPECT_TRUE(runs) << runs.error().message();
+  }
+}
+
+TEST(Replay, EveryCollectiveByTheStandInForNccl) {
+  std::vector<Collective> all = every_collective(asks_for_all());
+  std::erase_if(all, [](const Collective& c) {  // sums of a type that NCCL has not
+    const auto type = static_cast<CommType>(c[kType]);
+    const std::string_view names = elements()[c[kDtype]].names;
+    return (type == CommType::all_reduce || type == CommType::reduce || type == CommType::reduce_scatter ||
+            type == CommType::reduce_scatter_block) &&
+           (names.starts_with("short") || names.starts_with("uint16"));
+  });
+  EveryCollective every(all, asks_for_all());
+  const Whole whole(every.finish(), every.groups());
+  ASSERT_EQ(whole.plans.size(), kCollectiveRanks);
+  JobOptions options = options_for(*find_backend("nccl"), "none");
+  options.run.verify = true;
+  const auto runs = run_all(whole.plans, within(milliseconds(60'000)), options);
+  ASSERT_TRUE(runs) << runs.error().message();
+  const auto library = open_library(options.settings["library"]);
+  ASSERT_TRUE(library);
+  uint64_t (*calls)(const char*) = nullptr;
+  ASSERT_TRUE(find_function(*library, "nccl_stand_in_calls", calls));
+  for (const char* name : {"ncclAllReduce", "ncclReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter",
+                           "ncclSend", "ncclRecv"})
+    EXPECT_GT(calls(name), 0) << name;
+
+  Job job(2);
+  for (size_t r = 0; r < 2; ++r) {
+    const NodeId sum = job.collective(r, CommType::all_reduce, 8);
+    job.builders[r].comm(sum).dtype = job.builders[r].trace.strings.intern("short");
+  }
+  const Whole other(job.finish());
+  EXPECT_EQ(tag_of(run_all(other.plans, within(milliseconds(5'000)), options)), "replay.nccl.type");
 }
 
 TEST(Replay, TheNullBackEndTakesTheShortestRecordedTime) {

@@ -205,7 +205,9 @@ class Server::State {
     if (!is_socket_file(address_)) return;
     unlink(address_.c_str());
     forget(address_);
-    if (!folder.empty()) rmdir(folder.c_str());
+    if (folder.empty()) return;
+    rmdir(folder.c_str());
+    forget(folder);
   }
 
   const std::string& address() const { return address_; }
@@ -252,8 +254,13 @@ Result<std::unique_ptr<Server>> Server::start_private(int64_t ranks) {
   if (!mkdtemp(folder.data()))
     return fail(Code::io, "replay.rendezvous.listen",
                 fmt::format("no folder for the ranks' socket can be made: {}", std::strerror(errno)), {folder});
-  CHAKRA_ASSIGN(auto server, start(folder + "/socket", ranks));
-  server->state_->folder = std::move(folder);
+  remove_on_signal(folder);
+  auto server = start(folder + "/socket", ranks);
+  if (server) (*server)->state_->folder = std::move(folder);
+  else {
+    rmdir(folder.c_str());
+    forget(folder);
+  }
   return server;
 }
 

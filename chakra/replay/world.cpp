@@ -28,6 +28,15 @@ std::string torchrun_rendezvous() {
   return fmt::format("{}:{}", name.find(':') == name.npos ? name : fmt::format("[{}]", name), number + 1);
 }
 
+/// OpenMPI has a folder for each run, which it removes; where all ranks are on one machine they meet in it.
+std::string openmpi_rendezvous() {
+  const char *folder = std::getenv("OMPI_MCA_orte_jobfam_session_dir"), *here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE"),
+             *all = std::getenv("OMPI_COMM_WORLD_SIZE");
+  if (!folder) folder = std::getenv("PMIX_SERVER_TMPDIR");  // from version 5 on
+  if (!folder || !here || !all || std::string_view(here) != all) return {};
+  return std::string(folder) + "/chakra";
+}
+
 }  // namespace
 
 Result<bool> world_from_launcher(World& world) {
@@ -40,6 +49,7 @@ Result<bool> world_from_launcher(World& world) {
           Code::usage, "replay.world.launcher",
           fmt::format("the launcher says {}={} and {}={}, which is not a rank of a job; give --rank and --ranks",
                       row.rank, quote(rank), row.ranks, quote(ranks)));
+    if (world.rendezvous.empty()) world.rendezvous = openmpi_rendezvous();
     if (world.rendezvous.empty()) world.rendezvous = torchrun_rendezvous();
     return true;
   }
