@@ -30,7 +30,6 @@ CHANGES = [
     ("a layer three times as wide", ["--wide", "3"],
      ["--scale-node", "aten::bmm=3", "--scale-node", "aten::clamp_min*=3", "--scale-node", "aten::threshold_backward=3", "--scale", "all_reduce={more}"]),
     ("rank 1 has half of a core", ["--share-core", "1"], ["--speed", "1=0.5"]),
-    ("all layers twice", ["--layers", str(2 * LAYERS)], ["--scale", "compute=2", "--scale", "all_reduce=2", "--scale", "host_gap=2"]),
 ]
 
 
@@ -72,7 +71,7 @@ def train(rank, o):
     try:
         if rank == 1 and o.share_core:  # inherits core and priority
             other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-        layers = [Block() for _ in range(o.layers)] + ([Wide() for _ in range(o.layers // LAYERS)])
+        layers = [*(Block() for _ in range(LAYERS)), Wide()]
         model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers), bucket_cap_mb=100)
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
         x = torch.randn(o.batch, SEQUENCE, HIDDEN)
@@ -156,7 +155,7 @@ def main():
     parser.add_argument("--keep", help="a folder for the linked jobs")
     of_job = parser.add_argument_group("of the job that is recorded (internal)")
     of_job.add_argument("--record", help=argparse.SUPPRESS)
-    for name, default in (("--batch", BATCH), ("--layers", LAYERS), ("--wide", 1), ("--share-core", 0), ("--port", 29531)):
+    for name, default in (("--batch", BATCH), ("--wide", 1), ("--share-core", 0), ("--port", 29531)):
         of_job.add_argument(name, type=int, default=default, help=argparse.SUPPRESS)
     o = parser.parse_args()
     if o.record:
