@@ -76,3 +76,7 @@ endforeach()
 install(DIRECTORY docs DESTINATION share/doc/chakra PATTERN plan.md EXCLUDE PATTERN design EXCLUDE)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/chakra)
 install(DIRECTORY examples DESTINATION share/chakra)
+
+# The plugin of PyTorch's operators is built where it runs, against the torch that is there.
+install(FILES chakra/replay/torch/torch_abi.h DESTINATION share/chakra/plugins/chakra/replay/torch)
+install(DIRECTORY chakra/replay/torch/plugin DESTINATION share/chakra/plugins/chakra/replay/torch)

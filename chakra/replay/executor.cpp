@@ -288,8 +288,9 @@ class Repetition {
   // ---- the other ranks ---------------------------------------------------------------------------------------------
 
   Doing doing() const {
-    Doing doing{open_.under_way.empty() || !events_.empty() || open_.computed > 0 ? Doing::State::works : Doing::State::waits,
-                t_.rank, watch_.idle_ms()};
+    Doing doing{
+        open_.under_way.empty() || !events_.empty() || open_.computed > 0 ? Doing::State::works : Doing::State::waits,
+        t_.rank, watch_.idle_ms()};
     for (const Ticket ticket : open_.under_way) doing.operations.push_back(&open_.operations[t_.comm_row[ticket]]);
     return doing;
   }

@@ -1,5 +1,6 @@
 // The plugin: operators of a recording through libtorch's dispatcher.
 #include <ATen/Parallel.h>
+#include <ATen/record_function.h>
 #include <c10/core/InferenceMode.h>
 #include <dlfcn.h>
 #include <malloc.h>
@@ -80,6 +81,7 @@ Values call(const c10::OperatorHandle& handle, Values arguments, chakra_torch_re
   for (const c10::IValue& value : arguments) for_each_tensor(value, [&](const at::Tensor& t) { halves |= is_half(t); });
   const Values before = halves ? arguments : Values();
   try {
+    const at::RecordFunctionGuard recorded(true);
     handle.callBoxed(&arguments);
     return arguments;
   } catch (const std::exception& error) {
@@ -87,7 +89,10 @@ Values call(const c10::OperatorHandle& handle, Values arguments, chakra_torch_re
   }
   std::vector<std::pair<at::Tensor, at::Tensor>> written;
   Values again = in_float(handle.schema(), before, written);
-  handle.callBoxed(&again);
+  {
+    const at::RecordFunctionGuard recorded(true);
+    handle.callBoxed(&again);
+  }
   for (const auto& [narrow, wide] : written) narrow.copy_(wide);
   result.in_float = 1;
   return again;
@@ -97,6 +102,7 @@ void run_operator(chakra_torch_session& session, const chakra_torch_operator& op
   const auto handle = find_operator(op.name, op.overload);
   Values given;
   if (const Substitute* const substitute = substitute_of(op, handle.has_value())) {
+    const at::RecordFunctionGuard recorded(true);
     for (at::Tensor& t : substitute->run(Recorded(op, substitute->arguments, session.storages)))
       given.emplace_back(std::move(t));
     match_outputs(op, given);
@@ -124,6 +130,7 @@ void say(chakra_torch_result& result, std::string text) {
 int32_t run(chakra_torch_session* session, const chakra_torch_operator* op, chakra_torch_result* result) {
   *result = {};
   const c10::InferenceMode no_gradients;
+  const at::RecordFunctionGuard unrecorded(false);  // what stands around an operator is not part of the job
   try {
     run_operator(*session, *op, *result);
     return 1;

@@ -136,14 +136,12 @@ Tensors complete_cumsum(const Recorded& r) {
   return {sums};
 }
 
-/// Rows of lengths in another order, and the values that belong to them; without values of lengths, as many each.
+/// Lengths in another order of rows, and as many values as belong to them, in another order, too.
 Tensors permute_sparse(const Recorded& r) {
   const at::Tensor lengths = r.tensor("lengths"), values = r.tensor("values"), weights = r.tensor("weights");
   const at::Tensor order = in_range(r.tensor("permute"), lengths.size(0));
-  const int64_t each = lengths.numel() == 0 ? 0 : values.numel() / lengths.numel();
-  const at::Tensor rows = order.unsqueeze(1).mul(lengths.numel() / std::max<int64_t>(1, lengths.size(0)) * each);
-  const int64_t row = order.numel() == 0 ? 0 : values.numel() / order.numel();
-  const at::Tensor places = in_range(rows + at::arange(row, at::kLong).unsqueeze(0), values.numel());
+  const auto count = static_cast<int64_t>(r.real("permuted_lengths_sum", static_cast<double>(values.numel())));
+  const at::Tensor places = in_range(at::arange(count, at::kLong).flip(0), values.numel());
   Tensors out{lengths.index_select(0, order), values.reshape({-1}).index_select(0, places)};
   if (weights.defined()) out.push_back(weights.reshape({-1}).index_select(0, places));
   return out;
@@ -183,7 +181,7 @@ constexpr std::array kSubstitutes{
     Substitute{"aten::cudnn_batch_norm_backward", kNormBackward, batch_norm_backward, true},
     Substitute{"aten::miopen_batch_norm_backward", kNormBackward, batch_norm_backward, true},
     Substitute{"fbgemm::asynchronous_complete_cumsum", "t_in", complete_cumsum},
-    Substitute{"fbgemm::permute_2D_sparse_data", "permute lengths values weights", permute_sparse},
+    Substitute{"fbgemm::permute_2D_sparse_data", "permute lengths values weights permuted_lengths_sum", permute_sparse},
     Substitute{"fbgemm::bounds_check_indices", "rows_per_table indices offsets", check_bounds},
     Substitute{"aten::scaled_dot_product_attention", kAttention, attention},
     Substitute{"aten::_scaled_dot_product_attention_math", kAttention, attention_with_weights},
