@@ -84,8 +84,8 @@ TEST(Replay, EveryCollectiveByTheStandInForNccl) {
   ASSERT_TRUE(library);
   uint64_t (*calls)(const char*) = nullptr;
   ASSERT_TRUE(find_function(*library, "nccl_stand_in_calls", calls));
-  for (const char* name : {"ncclAllReduce", "ncclReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter",
-                           "ncclSend", "ncclRecv"})
+  for (const char* name :
+       {"ncclAllReduce", "ncclReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter", "ncclSend", "ncclRecv"})
     EXPECT_GT(calls(name), 0) << name;
 
   Job job(2);
