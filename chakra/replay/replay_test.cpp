@@ -35,7 +35,7 @@ TEST(Replay, RandomJobsRunInOrderAndMeetTheirPartners) {
     ASSERT_EQ(whole.plans.size(), whole.job.ranks.size());
     for (const BackendRow& backend : kBackends) {
       if (!backend.threads || (backend.missing && !backend.missing().empty())) continue;
-      if (only && backend.name != only) continue;
+      if (only ? backend.name != only : backend.name == "nccl" && i % 10 != 0) continue;  // many threads: slow
       SCOPED_TRACE(std::string(backend.name));
       const auto runs = run_all(whole.plans, within(milliseconds(20'000)), random_options(backend, i));
       ASSERT_TRUE(runs) << runs.error().message();
