@@ -32,7 +32,7 @@ void lock() {
 
 void end(int signal) {
   lock();
-  for (auto name = names().rbegin(); name != names().rend(); ++name)  // files or folders; what is in one stands behind it
+  for (auto name = names().rbegin(); name != names().rend(); ++name)  // files or folders; what is in one comes after it
     if (::unlink(name->c_str()) != 0) ::rmdir(name->c_str());
   constexpr std::string_view kText =
       "chakra: interrupted ["

@@ -26,8 +26,8 @@ uint64_t size_digest(const Operation& op) {
 std::string key_of(const Operation& op, int64_t own) {
   if (op.kind == Operation::Kind::collective) return fmt::format("group {}", quote(op.group));
   const bool sends = op.kind == Operation::Kind::send;
-  return fmt::format("messages from rank {} to rank {} with tag {}", sends ? own : op.partner,
-                     sends ? op.partner : own, op.tag);
+  return fmt::format("messages from rank {} to rank {} with tag {}", sends ? own : op.partner, sends ? op.partner : own,
+                     op.tag);
 }
 
 Party party_of(const Operation& op, int64_t own, std::string key) {
@@ -64,13 +64,11 @@ void find_orders(const RankPlan& plan, std::vector<Party>& parties, std::vector<
   std::vector<uint32_t> last(t.size());
   uint64_t looks = 0;
   for (size_t p = 0; p < parties.size(); ++p) {
-    std::sort(nodes[p].begin(), nodes[p].end(), [&](NodeId a, NodeId b) {
-      return plan.step(a).operation.index < plan.step(b).operation.index;
-    });
+    std::sort(nodes[p].begin(), nodes[p].end(),
+              [&](NodeId a, NodeId b) { return plan.step(a).operation.index < plan.step(b).operation.index; });
     // A group without lanes has a queue of its own, which runs them in this order.
-    const bool own_queue = parties[p].is_group && std::all_of(nodes[p].begin(), nodes[p].end(), [&](NodeId n) {
-                             return t.lane[n] == trace::kNoLane;
-                           });
+    const bool own_queue = parties[p].is_group && std::all_of(nodes[p].begin(), nodes[p].end(),
+                                                              [&](NodeId n) { return t.lane[n] == trace::kNoLane; });
     if (own_queue || nodes[p].size() == 1) parties[p].in_order = true;
     else if ((looks += t.size()) < kMostLooks) parties[p].in_order = chained(t, order, nodes[p], last);
   }
@@ -123,7 +121,8 @@ Result<void> compare_parties(std::vector<Party>& own, int64_t rank, bool strict,
     BodyReader read(all[r]);
     for (std::string_view key = read.text(); read.ok(); key = read.text()) {
       Said& s = said[r][key];
-      for (uint64_t* number : {&s.count, &s.types, &s.sizes, &s.members}) *number = static_cast<uint64_t>(read.number());
+      for (uint64_t* number : {&s.count, &s.types, &s.sizes, &s.members})
+        *number = static_cast<uint64_t>(read.number());
       s.in_order = read.number() != 0;
     }
   }

@@ -93,7 +93,7 @@ class Rendezvous::State {
     const std::string key = fmt::format("{}{}", kExchange, exchanges_++);
     meet(key, static_cast<uint32_t>(world_.ranks), mine, true);
     auto asked = Clock::now();
-    std::vector<int64_t> silent;  // at the last time
+    std::vector<int64_t> silent;   // at the last time
     for (Result<void> looked;;) {  // what has come before an error still counts
       const auto found = std::find_if(met_.begin(), met_.end(), [&](const Met& met) { return met.key == key; });
       if (found != met_.end()) {
@@ -206,7 +206,7 @@ class Rendezvous::State {
 
   const World world_;
   std::unique_ptr<EndHeld> signal_;  ///< of ranks that are processes
-  std::unique_ptr<Server> server_;  ///< at rank 0, unless the caller has one; ends after the connection
+  std::unique_ptr<Server> server_;   ///< at rank 0, unless the caller has one; ends after the connection
   Connection link_;
   bool welcome_ = false;
   int64_t exchanges_ = 0;

@@ -35,7 +35,7 @@ TEST(Replay, RandomJobsRunInOrderAndMeetTheirPartners) {
     ASSERT_EQ(whole.plans.size(), whole.job.ranks.size());
     for (const BackendRow& backend : kBackends) {
       if (!backend.threads || (backend.missing && !backend.missing().empty())) continue;
-      if (only && backend.name != only) continue;
+      if (only ? backend.name != only : backend.name == "nccl" && i % 10 != 0) continue;  // many threads: slow
       SCOPED_TRACE(std::string(backend.name));
       const auto runs = run_all(whole.plans, within(milliseconds(20'000)), random_options(backend, i));
       ASSERT_TRUE(runs) << runs.error().message();
@@ -84,8 +84,8 @@ TEST(Replay, EveryCollectiveByTheStandInForNccl) {
   ASSERT_TRUE(library);
   uint64_t (*calls)(const char*) = nullptr;
   ASSERT_TRUE(find_function(*library, "nccl_stand_in_calls", calls));
-  for (const char* name : {"ncclAllReduce", "ncclReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter",
-                           "ncclSend", "ncclRecv"})
+  for (const char* name :
+       {"ncclAllReduce", "ncclReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter", "ncclSend", "ncclRecv"})
     EXPECT_GT(calls(name), 0) << name;
 
   Job job(2);

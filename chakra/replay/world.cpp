@@ -30,8 +30,8 @@ std::string torchrun_rendezvous() {
 
 /// OpenMPI has a folder for each run, which it removes; where all ranks are on one machine they meet in it.
 std::string openmpi_rendezvous() {
-  const char *folder = std::getenv("OMPI_MCA_orte_jobfam_session_dir"), *here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE"),
-             *all = std::getenv("OMPI_COMM_WORLD_SIZE");
+  const char *folder = std::getenv("OMPI_MCA_orte_jobfam_session_dir"),
+             *here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE"), *all = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (!folder) folder = std::getenv("PMIX_SERVER_TMPDIR");  // from version 5 on
   if (!folder || !here || !all || std::string_view(here) != all) return {};
   return std::string(folder) + "/chakra";

@@ -1,6 +1,6 @@
 // What the back end `mpi` asks of its plugin, libchakra_replay_mpi.so: plain data, so that the plugin can be built by
-// itself against any MPI. Functions return null, or why they could not do it, valid until the next call. Calls come from
-// one thread.
+// itself against any MPI. Functions return null, or why they could not do it, valid until the next call. Calls come
+// from one thread.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ struct Started {
 
 /// A call that has ended.
 struct Ended {
-  int32_t call = 0;     ///< as start() numbered it
-  uint64_t bytes = 0;   ///< that came, of receive
+  int32_t call = 0;    ///< as start() numbered it
+  uint64_t bytes = 0;  ///< that came, of receive
 };
 
 struct Api {

@@ -1,4 +1,5 @@
-// The plugin of the back end `mpi`: the only source that knows MPI. It has nothing of the rest of the house but mpi_api.h.
+// The plugin of the back end `mpi`: the only source that knows MPI. It has nothing of the rest of the house but
+// mpi_api.h.
 #include <mpi.h>
 
 #include <array>
@@ -46,17 +47,17 @@ const char* error_of(int code) {
   return plugin().error.c_str();
 }
 
-#define TRY_MPI(call)                                        \
-  if (const int code = (call); code != MPI_SUCCESS) {        \
-    return error_of(code);                                   \
+#define TRY_MPI(call)                                 \
+  if (const int code = (call); code != MPI_SUCCESS) { \
+    return error_of(code);                            \
   }
 
 // ---- types that MPI has, and operators for those that it has not ---------------------------------------------------
 
 MPI_Datatype native_type(std::string_view name) {
   const std::pair<std::string_view, MPI_Datatype> all[] = {
-      {"byte", MPI_UINT8_T},  {"float", MPI_FLOAT},      {"double", MPI_DOUBLE}, {"char", MPI_INT8_T},
-      {"short", MPI_INT16_T}, {"uint16", MPI_UINT16_T},  {"int", MPI_INT32_T},   {"uint32", MPI_UINT32_T},
+      {"byte", MPI_UINT8_T},  {"float", MPI_FLOAT},     {"double", MPI_DOUBLE}, {"char", MPI_INT8_T},
+      {"short", MPI_INT16_T}, {"uint16", MPI_UINT16_T}, {"int", MPI_INT32_T},   {"uint32", MPI_UINT32_T},
       {"long", MPI_INT64_T},  {"uint64", MPI_UINT64_T}};
   for (const auto& [known, type] : all)
     if (known == name) return type;
@@ -155,17 +156,13 @@ int call_mpi(const Call& c, MPI_Request* request) {
     case CallKind::barrier: return MPI_Ibarrier(comm, request);
     case CallKind::all_reduce: return MPI_Iallreduce(c.in, c.out, c.in_count, summed, op, comm, request);
     case CallKind::reduce: return MPI_Ireduce(c.in, c.out, c.in_count, summed, op, c.root, comm, request);
-    case CallKind::reduce_scatter:
-      return MPI_Ireduce_scatter(c.in, c.out, c.out_counts, summed, op, comm, request);
+    case CallKind::reduce_scatter: return MPI_Ireduce_scatter(c.in, c.out, c.out_counts, summed, op, comm, request);
     case CallKind::broadcast: return MPI_Ibcast(c.out, c.out_count, moved, c.root, comm, request);
-    case CallKind::all_gather:
-      return MPI_Iallgather(c.in, c.in_count, moved, c.out, c.in_count, moved, comm, request);
-    case CallKind::gather:
-      return MPI_Igather(c.in, c.in_count, moved, c.out, c.in_count, moved, c.root, comm, request);
+    case CallKind::all_gather: return MPI_Iallgather(c.in, c.in_count, moved, c.out, c.in_count, moved, comm, request);
+    case CallKind::gather: return MPI_Igather(c.in, c.in_count, moved, c.out, c.in_count, moved, c.root, comm, request);
     case CallKind::scatter:
       return MPI_Iscatter(c.in, c.out_count, moved, c.out, c.out_count, moved, c.root, comm, request);
-    case CallKind::all_to_all:
-      return MPI_Ialltoall(c.in, c.in_count, moved, c.out, c.out_count, moved, comm, request);
+    case CallKind::all_to_all: return MPI_Ialltoall(c.in, c.in_count, moved, c.out, c.out_count, moved, comm, request);
     case CallKind::all_to_all_parts:
       return MPI_Ialltoallv(c.in, c.in_counts, c.in_places, moved, c.out, c.out_counts, c.out_places, moved, comm,
                             request);

@@ -26,7 +26,7 @@ std::string why_not() {
   return std::string(find_backend("mpi")->missing());
 }
 
-/// Runs a test of MpiRank as so many ranks.
+/// Runs a test of MpiRank in a process for each rank.
 void with_mpirun(int ranks, const std::string& test, const std::string& variables = "") {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   // As root, in containers, with fewer cores than ranks.

@@ -1,11 +1,11 @@
 // The back end `mpi`: each operation is MPI's own, non-blocking call in a communicator of its group.
 //
 // Calls in a communicator must come in the same order at all members. Where every rank's trace says that its operations
-// of a group start in the order of their indices, they do. Where it does not, members meet at the rendezvous first, which
-// tells all of them of the meetings in the same order. Messages need no order: their number is part of their tag.
+// of a group start in the order of their indices, they do. Where it does not, members meet at the rendezvous first,
+// which tells all of them of the meetings in the same order. Messages need no order: their number is part of their tag.
 //
-// In the simulator a sender does not wait for its receiver, and jobs are proved by that. MPI makes it wait where a message
-// is long. So a send whose receiver does not come counts as ended after a while; its data wait in a copy.
+// In the simulator a sender does not wait for its receiver, and jobs are proved by that. MPI makes it wait where a
+// message is long. So a send whose receiver does not come counts as ended after a while; its data wait in a copy.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -101,10 +101,11 @@ class Shaper {
   // `replay.mpi.size` (error): an operation of more elements than MPI counts.
   Result<void> count(uint64_t elements, int32_t& into) const {
     if (elements > INT32_MAX)
-      return fail(Code::bad_input, "replay.mpi.size",
-                  fmt::format("{}: MPI takes at most {} elements in a call, and this is {}; replay it with --max-size, or "
-                              "by another back end",
-                              describe(o_), INT32_MAX, elements));
+      return fail(
+          Code::bad_input, "replay.mpi.size",
+          fmt::format("{}: MPI takes at most {} elements in a call, and this is {}; replay it with --max-size, or "
+                      "by another back end",
+                      describe(o_), INT32_MAX, elements));
     into = static_cast<int32_t>(elements);
     return {};
   }
@@ -237,8 +238,8 @@ class MpiSession final : public Session {
       group.at_once = p.agreed;
       const std::vector<int32_t> ranks(p.members.begin(), p.members.end());
       // All ranks make theirs in the order of the keys.
-      if (const char* why = api_.communicator(ranks.data(), static_cast<int32_t>(ranks.size()), kCreationTag,
-                                              &group.communicator))
+      if (const char* why =
+              api_.communicator(ranks.data(), static_cast<int32_t>(ranks.size()), kCreationTag, &group.communicator))
         return mpi_failed(fmt::format("a communicator for {} cannot be made", p.key), why);
     }
     for (auto& [key, channel] : channels_)

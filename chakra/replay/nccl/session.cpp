@@ -1,7 +1,7 @@
 // The back end `nccl`: NCCL's operations in the memory of a GPU for each rank. Each group, and the messages from one
-// rank to another with a tag, have a communicator and a stream of their own, in which all members must put operations in
-// the same order: where their traces do not say so, they meet at the rendezvous first. NCCL has no all-to-all, gather
-// and scatter: they are groups of sends and receives. A barrier is an all-reduce of a byte.
+// rank to another with a tag, have a communicator and a stream of their own, in which all members must put operations
+// in the same order: where their traces do not say so, they meet at the rendezvous first. NCCL has no all-to-all,
+// gather and scatter: they are groups of sends and receives. A barrier is an all-reduce of a byte.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -167,8 +167,7 @@ class Putter {
       case CommType::broadcast:
         return ok(a_.broadcast(at(op_.place == op_.root ? in_ : out_), at(out_), out_bytes(op_), kUint8, root, c_.comm,
                                c_.stream));
-      case CommType::all_gather:
-        return ok(a_.all_gather(at(in_), at(out_), op_.in_bytes, kUint8, c_.comm, c_.stream));
+      case CommType::all_gather: return ok(a_.all_gather(at(in_), at(out_), op_.in_bytes, kUint8, c_.comm, c_.stream));
       case CommType::barrier: return ok(a_.all_reduce(at(in_), at(out_), 1, kUint8, kSum, c_.comm, c_.stream));
       default: break;
     }
@@ -213,8 +212,7 @@ class Putter {
     if (op_.type == CommType::scatter) CHAKRA_TRY(put_one(false, out_, op_.out_bytes, op_.root));
     DevicePointer in = in_, out = out_;
     for (uint64_t j = 0; j < n_; ++j) {
-      if (op_.type == CommType::gather && is_root)
-        CHAKRA_TRY(put_one(false, out_ + j * op_.in_bytes, op_.in_bytes, j));
+      if (op_.type == CommType::gather && is_root) CHAKRA_TRY(put_one(false, out_ + j * op_.in_bytes, op_.in_bytes, j));
       if (op_.type == CommType::scatter && is_root)
         CHAKRA_TRY(put_one(true, in_ + j * op_.out_bytes, op_.out_bytes, j));
       if (op_.type != CommType::all_to_all) continue;
@@ -258,8 +256,8 @@ class NcclSession final : public Session {
       Channel& c = channels_[place_of(p.is_group, p.group, p.members[0], p.members[1 % p.members.size()], p.tag)];
       const auto place = std::find(p.members.begin(), p.members.end(), world_.rank) - p.members.begin();
       c.at_once = p.agreed;
-      CHAKRA_TRY(nccl_ok(
-          api_, api_.init_rank(&c.comm, static_cast<int>(p.members.size()), id, static_cast<int>(place)), p.key));
+      CHAKRA_TRY(nccl_ok(api_, api_.init_rank(&c.comm, static_cast<int>(p.members.size()), id, static_cast<int>(place)),
+                         p.key));
       CHAKRA_TRY(cuda_ok(api_, api_.stream_create(&c.stream, kStreamNonBlocking), "a stream cannot be made"));
     }
     return {};

@@ -89,7 +89,7 @@ class EveryCollective {
     const uint64_t n = members.size();
     const std::string_view names = elements()[c[kDtype]].names;
     if (type == trace::CommType::all_gather || type == trace::CommType::gather) bytes /= n;  // of each
-    if (bytes > 1000) bytes -= bytes % elements()[c[kDtype]].bytes * (c[kRoot] == 0);  // some with half elements
+    if (bytes > 1000) bytes -= bytes % elements()[c[kDtype]].bytes * (c[kRoot] == 0);        // some with half elements
     for (size_t place = 0; place < n; ++place) {
       const auto rank = static_cast<size_t>(members[place]);
       // Some wait for the one before, others are under way at the same time.

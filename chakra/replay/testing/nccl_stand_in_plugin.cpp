@@ -31,9 +31,9 @@ enum Type { kI8, kU8, kI32, kU32, kI64, kU64, kF16, kF32, kF64, kBf16, kE4m3, kE
 constexpr std::array<size_t, 12> kBytes{1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
 /// A narrow float by its bits: all its values, so that the nearest can be looked up.
-struct Narrow {
+struct NarrowFloat {
   std::vector<double> values;  // of the codes without a sign, up to the greatest finite one; ascending
-  Narrow(int exponent_bits, int mantissa_bits, size_t codes) {
+  NarrowFloat(int exponent_bits, int mantissa_bits, size_t codes) {
     const int bias = (1 << (exponent_bits - 1)) - 1;
     for (size_t code = 0; code < codes; ++code) {
       const int exponent = static_cast<int>(code >> mantissa_bits);
@@ -75,7 +75,7 @@ void combine_as(void* into, const void* from, size_t count, int op) {
   }
 }
 template <class Bits>
-void combine_narrow(const Narrow& format, void* into, const void* from, size_t count, int op) {
+void combine_narrow(const NarrowFloat& format, void* into, const void* from, size_t count, int op) {
   constexpr size_t kSign = size_t{1} << (8 * sizeof(Bits) - 1);
   for (size_t i = 0; i < count; ++i) {
     Bits a, b;
@@ -87,7 +87,7 @@ void combine_narrow(const Narrow& format, void* into, const void* from, size_t c
 }
 
 void combine(int type, void* into, const void* from, size_t count, int op) {
-  static const Narrow half(5, 10, 0x7c00), bfloat(8, 7, 0x7f80), e4m3(4, 3, 0x7f), e5m2(5, 2, 0x7c);
+  static const NarrowFloat half(5, 10, 0x7c00), bfloat(8, 7, 0x7f80), e4m3(4, 3, 0x7f), e5m2(5, 2, 0x7c);
   switch (type) {
     case kI8: return combine_as<int8_t>(into, from, count, op);
     case kU8: return combine_as<uint8_t>(into, from, count, op);
@@ -160,7 +160,7 @@ struct Part {
     return kind == o.kind && count == o.count && type == o.type && op == o.op && root == o.root;
   }
 };
-struct Slot {
+struct MeetingSlot {
   std::map<int, Part> parts;
   size_t done = 0;
 };
@@ -176,7 +176,7 @@ struct Shared {
   std::condition_variable changed;
   int ranks = 0, joined = 0;
   bool aborted = false;
-  std::map<uint64_t, Slot> slots;                                           // by number of the operation
+  std::map<uint64_t, MeetingSlot> slots;                                     // by number of the operation
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Message>>> mail;  // by sender and receiver
 };
 struct Comm {
@@ -210,7 +210,7 @@ void compute(const Part& mine, const std::map<int, Part>& all, int rank) {
 
 bool meet(Shared& s, int rank, uint64_t number, const Part& mine) {
   std::unique_lock lock(s.mutex);
-  Slot& slot = s.slots[number];
+  MeetingSlot& slot = s.slots[number];
   slot.parts[rank] = mine;
   s.changed.notify_all();
   const auto all = static_cast<size_t>(s.ranks);
