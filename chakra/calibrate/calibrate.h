@@ -117,7 +117,7 @@ struct FittedNetwork {
   FitError held_out;    ///< of all operations
   /// Across nodes: what was measured with more ranks a node, predicted from the fewest and from one node.
   FitError scale;
-  FitError judged;            ///< on NetworkOptions::judge
+  FitError judged;             ///< on NetworkOptions::judge
   result::Table judged_table;  ///< by operation and ranks
   Findings findings;
 };

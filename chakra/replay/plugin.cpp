@@ -29,7 +29,7 @@ std::string find_plugin(std::string_view name) {
   return found.empty() ? in(beside.parent_path() / "lib" / "chakra") : found;
 }
 
-// `replay.library` (error): a library that a back end needs cannot be opened, or lacks a function.
+// `replay.library` (2): a plugin or a library of a back end that cannot be opened, or lacks a function.
 Result<void*> open_library(const std::string& file) {
   if (void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) return library;
   return fail(Code::usage, "replay.library", fmt::format("{} cannot be opened: {}", quote(file), last_error()));

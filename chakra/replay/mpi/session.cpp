@@ -35,7 +35,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 using trace::CommType;
 
-// `replay.mpi` (error): MPI could not do something, and said why.
+// `replay.mpi` (4): MPI could not do something, and said why.
 tl::unexpected<Error> mpi_failed(std::string_view doing, const char* why) {
   return fail(Code::stuck, "replay.mpi", fmt::format("{}: MPI says: {}", doing, why));
 }
@@ -98,7 +98,7 @@ class Shaper {
 
  private:
   /// MPI counts elements with 31 bits.
-  // `replay.mpi.size` (error): an operation of more elements than MPI counts.
+  // `replay.mpi.size` (1): an operation of more elements than MPI counts.
   Result<void> count(uint64_t elements, int32_t& into) const {
     if (elements > INT32_MAX)
       return fail(
@@ -427,7 +427,7 @@ std::string_view missing_mpi() {
                                     : "";
 }
 
-// `replay.mpi.world` (error): MPI was started for other ranks than this replay.
+// `replay.mpi.world` (2): ranks that MPI's launcher has not started, or has started with other numbers.
 Result<std::unique_ptr<Session>> open_mpi(const World& world, Rendezvous& rendezvous, const Settings&) {
   CHAKRA_ASSIGN(const mpi::Api* const api, mpi::open_plugin());
   CHAKRA_ASSIGN(const mpi::Started started, mpi::start_mpi(*api));

@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 using NcclClock = std::chrono::steady_clock;
 using trace::CommType;
 
-// `replay.nccl` (error): NCCL or CUDA could not do something, and said why.
+// `replay.nccl` (2, 4): NCCL or CUDA could not do something, and said why; or the machine has no GPU.
 Result<void> nccl_ok(const Api& api, int code, std::string_view doing) {
   if (code == 0) return {};
   return fail(Code::stuck, "replay.nccl", fmt::format("{}: NCCL says: {}", doing, api.nccl_error(code)));
@@ -44,40 +44,40 @@ Result<void> cuda_ok(const Api& api, int code, std::string_view doing) {
 }
 
 /// How NCCL adds up an element type.
-struct TypeRow {
+struct NcclType {
   std::string_view name;  ///< first name of its ElementRow
   int type;
   int parts = 1;            ///< values of that type in an element
   bool is_boolean = false;  ///< "or" is the maximum, "and" the minimum
 };
-constexpr std::array<TypeRow, 15> kTypes{{{"byte", kUint8},
-                                          {"float", kFloat},
-                                          {"double", kDouble},
-                                          {"half", kHalf},
-                                          {"bfloat16", kBfloat16},
-                                          {"float8_e4m3fn", kE4m3},
-                                          {"float8_e5m2", kE5m2},
-                                          {"char", kInt8},
-                                          {"int", kInt32},
-                                          {"uint32", kUint32},
-                                          {"long", kInt64},
-                                          {"uint64", kUint64},
-                                          {"bool", kUint8, 1, true},
-                                          {"complexfloat", kFloat, 2},
-                                          {"complexdouble", kDouble, 2}}};
+constexpr std::array<NcclType, 15> kTypes{{{"byte", kUint8},
+                                           {"float", kFloat},
+                                           {"double", kDouble},
+                                           {"half", kHalf},
+                                           {"bfloat16", kBfloat16},
+                                           {"float8_e4m3fn", kE4m3},
+                                           {"float8_e5m2", kE5m2},
+                                           {"char", kInt8},
+                                           {"int", kInt32},
+                                           {"uint32", kUint32},
+                                           {"long", kInt64},
+                                           {"uint64", kUint64},
+                                           {"bool", kUint8, 1, true},
+                                           {"complexfloat", kFloat, 2},
+                                           {"complexdouble", kDouble, 2}}};
 
-// `replay.nccl.type` (error): values of a type that NCCL cannot add up.
-Result<const TypeRow*> type_of(const Operation& op) {
+// `replay.nccl.type` (1): a sum of elements of 16-bit integers, which NCCL does not have.
+Result<const NcclType*> type_of(const Operation& op) {
   const ElementRow& element = element_of(op.dtype);
   const std::string_view name = element.names.substr(0, element.names.find(' '));
-  for (const TypeRow& row : kTypes)
+  for (const NcclType& row : kTypes)
     if (row.name == name) return &row;
   return fail(Code::bad_input, "replay.nccl.type",
               fmt::format("{}: NCCL cannot combine values of the type {}; leave such operations out (--allow-ops)",
                           describe(op), quote(op.dtype)));
 }
 
-int reduce_of(ReduceOp op, const TypeRow& type) {
+int reduce_of(ReduceOp op, const NcclType& type) {
   switch (op) {
     case ReduceOp::sum: return type.is_boolean ? kMaximum : kSum;
     case ReduceOp::product: return type.is_boolean ? kMinimum : kProduct;
@@ -186,7 +186,7 @@ class Putter {
   Result<void> ok(int code) const { return nccl_ok(a_, code, describe(op_)); }
 
   Result<void> sum(int root) const {
-    CHAKRA_ASSIGN(const TypeRow* const row, type_of(op_));
+    CHAKRA_ASSIGN(const NcclType* const row, type_of(op_));
     const ElementRow& element = element_of(op_.dtype);
     const int op = reduce_of(op_.reduce, *row);
     const uint64_t count = op_.in_bytes / element.bytes * static_cast<uint64_t>(row->parts);

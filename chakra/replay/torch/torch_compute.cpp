@@ -36,7 +36,7 @@ std::vector<std::string> plugin_places(const Settings& settings) {
 }
 
 Result<const Table*> open_plugin(const Settings& settings) {
-  // `replay.torch.plugin`: the plugin of --compute torch is not there, or is not of this version.
+  // `replay.torch.plugin` (2): the plugin of --compute torch is not there, or is not of this version.
   constexpr std::string_view kTag = "replay.torch.plugin";
   std::string why;
   for (const std::string& place : plugin_places(settings)) {
@@ -82,7 +82,7 @@ class TorchComputer : public Computer {
   }
 
   Result<void> record_to(const std::string& file) {
-    // `replay.torch.record`: PyTorch's observer does not record the replay.
+    // `replay.torch.record` (2): PyTorch's observer does not record the replay.
     if (const char* const problem = table_.record(file.c_str()))
       return fail(Code::usage, "replay.torch.record",
                   fmt::format("the replay is not recorded to {}: {}", file, problem));
@@ -181,7 +181,7 @@ Result<std::unique_ptr<Computer>> open_torch(const trace::Trace& trace, const st
   for (std::string rest = setting(settings, "libraries"); !rest.empty();) {
     const std::string path = rest.substr(0, rest.find(':'));
     rest.erase(0, path.size() + 1);
-    // `replay.torch.library`: a library with more operators cannot be opened.
+    // `replay.torch.library` (2): a library with more operators cannot be opened.
     if (const char* const problem = path.empty() ? nullptr : table->load_library(path.c_str()))
       return fail(Code::usage, "replay.torch.library", fmt::format("{} cannot be opened: {}", path, problem));
   }

@@ -8,11 +8,11 @@
 namespace chakra_torch {
 namespace {
 
-struct TypeRow {
+struct NamedType {
   std::string_view name;
   at::ScalarType type;
 };
-constexpr TypeRow kTypes[] = {
+constexpr NamedType kTypes[] = {
     {"float", at::kFloat},
     {"double", at::kDouble},
     {"int", at::kInt},
@@ -82,7 +82,7 @@ std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& sizes) {
 
 at::ScalarType element_type(const chakra_torch_tensor& recorded) {
   const auto row =
-      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeRow& r) { return r.name == recorded.dtype; });
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const NamedType& r) { return r.name == recorded.dtype; });
   if (row == std::end(kTypes)) throw Unable(std::string("elements of type ") + recorded.dtype + " are not known here");
   return row->type;
 }

@@ -136,7 +136,7 @@ Tensors complete_cumsum(const Recorded& r) {
   return {sums};
 }
 
-/// Lengths in another order of rows, and as many values as belong to them, in another order, too.
+/// Lengths in another order of rows, and as many values as belong to them, also in another order.
 Tensors permute_sparse(const Recorded& r) {
   const at::Tensor lengths = r.tensor("lengths"), values = r.tensor("values"), weights = r.tensor("weights");
   const at::Tensor order = in_range(r.tensor("permute"), lengths.size(0));
