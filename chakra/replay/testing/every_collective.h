@@ -67,8 +67,9 @@ inline bool asks_for_all() { return std::getenv("CHAKRA_TEST_FULL") != nullptr; 
 
 class EveryCollective {
  public:
-  /// `large`: one of each type besides, with 64 MiB.
-  explicit EveryCollective(const std::vector<Collective>& collectives, bool large) : job_(kCollectiveRanks) {
+  /// `large`: one of each type besides, with 64 MiB. `whole`: all bytes are whole elements; else some are not.
+  explicit EveryCollective(const std::vector<Collective>& collectives, bool large, bool whole = false)
+      : job_(kCollectiveRanks), whole_(whole) {
     for (const size_t size : kGroupSizes) {  // not in the order of their ranks, and not from 0 on
       std::vector<int64_t> members;
       for (size_t i = 0; i < size; ++i) members.push_back(static_cast<int64_t>((2 * i + size) % kCollectiveRanks));
@@ -89,7 +90,7 @@ class EveryCollective {
     const uint64_t n = members.size();
     const std::string_view names = elements()[c[kDtype]].names;
     if (type == trace::CommType::all_gather || type == trace::CommType::gather) bytes /= n;  // of each
-    if (bytes > 1000) bytes -= bytes % elements()[c[kDtype]].bytes * (c[kRoot] == 0);        // some with half elements
+    if (whole_ || (bytes > 1000 && c[kRoot] == 0)) bytes -= bytes % elements()[c[kDtype]].bytes;
     for (size_t place = 0; place < n; ++place) {
       const auto rank = static_cast<size_t>(members[place]);
       // Some wait for the one before, others are under way at the same time.
@@ -126,6 +127,7 @@ class EveryCollective {
   }
 
   trace::testing::Job job_;
+  bool whole_;
   std::vector<std::pair<std::string, std::vector<int64_t>>> groups_;
   std::vector<std::vector<trace::NodeId>> last_;
   size_t count_ = 0;
