@@ -1,4 +1,6 @@
 // chakra whatif
+#include <fmt/core.h>
+
 #include <atomic>
 #include <csignal>
 
