@@ -23,6 +23,11 @@
 
 namespace {
 
+/// Also of nothing, from nowhere.
+void copy_bytes(void* to, const void* from, size_t bytes) {
+  if (bytes > 0) std::memmove(to, from, bytes);
+}
+
 constexpr int kOk = 0, kInvalidArgument = 4, kNotReady = 600, kFailed = 719;
 
 // ---- arithmetic ----------------------------------------------------------------------------------------------------
@@ -191,11 +196,11 @@ void compute(const Part& mine, const std::map<int, Part>& all, int rank) {
   const int ranks = static_cast<int>(all.size());
   switch (mine.kind) {
     case Kind::broadcast:
-      if (mine.out != part(mine.root)) std::memmove(mine.out, part(mine.root), bytes);
+      if (mine.out != part(mine.root)) copy_bytes(mine.out, part(mine.root), bytes);
       return;
     case Kind::all_gather:
       for (int r = 0; r < ranks; ++r)
-        std::memcpy(static_cast<char*>(mine.out) + static_cast<size_t>(r) * bytes, part(r), bytes);
+        copy_bytes(static_cast<char*>(mine.out) + static_cast<size_t>(r) * bytes, part(r), bytes);
       return;
     case Kind::reduce:
       if (rank != mine.root) return;
@@ -205,7 +210,7 @@ void compute(const Part& mine, const std::map<int, Part>& all, int rank) {
   const size_t from = mine.kind == Kind::reduce_scatter ? static_cast<size_t>(rank) * bytes : 0;
   std::vector<char> sum(part(0) + from, part(0) + from + bytes);
   for (int r = 1; r < ranks; ++r) combine(mine.type, sum.data(), part(r) + from, mine.count, mine.op);
-  std::memcpy(mine.out, sum.data(), bytes);
+  copy_bytes(mine.out, sum.data(), bytes);
 }
 
 bool meet(Shared& s, int rank, uint64_t number, const Part& mine) {
@@ -253,7 +258,7 @@ bool exchange(Shared& s, int rank, const std::vector<PointToPoint>& group) {
     const std::shared_ptr<Message> message = mail.front();
     mail.pop_front();
     fits = fits && message->bytes == p.bytes;
-    if (fits) std::memcpy(p.at, message->from, p.bytes);
+    if (fits) copy_bytes(p.at, message->from, p.bytes);
     message->taken = true;
     s.changed.notify_all();
   }
@@ -412,11 +417,11 @@ EXPORT int cuMemFree_v2(unsigned long long at) {
   return kOk;
 }
 EXPORT int cuMemcpyHtoD_v2(unsigned long long to, const void* from, size_t bytes) {
-  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  copy_bytes(reinterpret_cast<void*>(to), from, bytes);
   return kOk;
 }
 EXPORT int cuMemcpyDtoH_v2(void* to, unsigned long long from, size_t bytes) {
-  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  copy_bytes(to, reinterpret_cast<const void*>(from), bytes);
   return kOk;
 }
 EXPORT int cuEventCreate(Event** event, unsigned) {
