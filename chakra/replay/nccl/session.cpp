@@ -98,7 +98,7 @@ class DeviceMemory {
  public:
   explicit DeviceMemory(const Api& api) : api_(api) {}
   ~DeviceMemory() {
-    for (const auto& [size, at] : free_) api_.release(at);
+    for (const DevicePointer at : all_) api_.release(at);
   }
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -116,12 +116,14 @@ class DeviceMemory {
     }
     Block block{bytes, 0};
     CHAKRA_TRY(cuda_ok(api_, api_.allocate(&block.at, bytes), fmt::format("{} bytes on the device", bytes)));
+    all_.push_back(block.at);
     return block;
   }
   void give(const Block& block) { free_.emplace(block.size, block.at); }
 
  private:
   const Api& api_;
+  std::vector<DevicePointer> all_;
   std::multimap<size_t, DevicePointer> free_;  ///< by size
 };
 
@@ -301,6 +303,11 @@ class NcclSession final : public Session {
   void abort(std::string_view) override {
     for (auto& [place, c] : channels_)
       if (c.comm) api_.abort(c.comm);
+    for (auto& [place, c] : channels_)
+      if (c.stream) api_.stream_destroy(c.stream);
+    for (const InStream& o : running_) api_.event_destroy(o.event);
+    channels_.clear();
+    running_.clear();
   }
 
  private:

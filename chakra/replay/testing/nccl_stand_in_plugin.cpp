@@ -379,9 +379,11 @@ EXPORT int ncclCommDestroy(Comm* comm) {
   return kOk;
 }
 EXPORT int ncclCommAbort(Comm* comm) {
-  const std::lock_guard lock(comm->shared->mutex);
-  comm->shared->aborted = true;
-  comm->shared->changed.notify_all();
+  const std::shared_ptr<Shared> shared = comm->shared;  // what is in streams still needs it
+  delete comm;
+  const std::lock_guard lock(shared->mutex);
+  shared->aborted = true;
+  shared->changed.notify_all();
   return kOk;
 }
 EXPORT const char* ncclGetErrorString(int code) { return code == kInvalidArgument ? "invalid argument" : "stand-in"; }
