@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -278,6 +279,25 @@ TEST(Strings, DecimalNumbers) {
     EXPECT_FALSE(parse_decimal(wrong, whole)) << wrong;
   for (const char* wrong : {"", "0x1p3", "010.5", "1_0.5", "inf", "nan", "1.5x", "1e999"})
     EXPECT_FALSE(parse_decimal(wrong, real)) << wrong;
+}
+
+TEST(Strings, ShortDecimalNumbersAreTheNearest) {
+  Prng random(15);
+  for (int round = 0; round < 100'000; ++round) {
+    std::string text = std::to_string(random.below(uint64_t{1} << random.below(50)));
+    if (const size_t point = random.below(text.size() + 1); point > 0 && point < text.size()) text.insert(point, ".");
+    if (text.size() > 1 && text[0] == '0' && text[1] != '.') continue;
+    double read = 0;
+    ASSERT_TRUE(parse_decimal(text, read)) << text;
+    ASSERT_EQ(read, std::strtod(text.c_str(), nullptr)) << text;
+  }
+  for (const char* wrong : {".5", "5.", "1.2.3", "."}) {
+    double read = 0;
+    double expected = 0;
+    const std::string_view text = wrong;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), expected);
+    EXPECT_EQ(parse_decimal(text, read), error == std::errc() && end == text.data() + text.size()) << wrong;
+  }
 }
 
 TEST(Quantity, ShowsUnits) {

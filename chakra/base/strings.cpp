@@ -83,12 +83,32 @@ bool parse(std::string_view text, T& value) {
 
 namespace {
 
+/// A number of at most 15 digits is a whole number by a power of ten, both exact as a double, so their quotient is
+/// rounded once: the nearest double, sooner than by from_chars. False where the text is not that short and plain.
+bool parse_short(std::string_view text, double& value) {
+  constexpr size_t kExact = 15;
+  constexpr double kTens[kExact + 1] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  if (text.empty() || text.size() > kExact) return false;
+  uint64_t digits = 0;
+  size_t point = text.size();
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] >= '0' && text[i] <= '9') digits = 10 * digits + static_cast<uint64_t>(text[i] - '0');
+    else if (text[i] == '.' && point == text.size() && i > 0 && i + 1 < text.size()) point = i;
+    else return false;
+  }
+  value = static_cast<double>(digits) / kTens[point == text.size() ? 0 : text.size() - point - 1];
+  return true;
+}
+
 /// From the first digit on: nothing, or a 0 that no digit follows, or another digit.
 template <class T>
 bool parse_plain(std::string_view text, T& value) {
   const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
   const auto is_digit = [&](size_t at) { return at < digits.size() && digits[at] >= '0' && digits[at] <= '9'; };
   if (is_digit(0) && digits[0] == '0' && is_digit(1)) return false;
+  if constexpr (std::is_same_v<T, double>)
+    if (parse_short(text, value)) return true;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }

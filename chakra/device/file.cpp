@@ -88,28 +88,6 @@ Result<void> read_error(const Spec& value, KernelError& error) {
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-/// As parse_decimal(). A number of at most 15 digits is a whole number by a power of ten, both exact as a double, so
-/// their quotient is rounded once: the nearest double.
-bool parse_short(std::string_view text, double& value) {
-  constexpr size_t kExact = 15;
-  constexpr double kTens[kExact + 1] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  uint64_t digits = 0;
-  size_t point = text.size();
-  for (size_t i = 0; i < text.size() && text.size() <= kExact; ++i) {
-    if (text[i] >= '0' && text[i] <= '9') {
-      digits = 10 * digits + static_cast<uint64_t>(text[i] - '0');
-    } else if (text[i] == '.' && point == text.size() && i > 0 && i + 1 < text.size()) {
-      point = i;
-    } else {
-      return parse_decimal(text, value);
-    }
-  }
-  if (text.empty() || text.size() > kExact) return parse_decimal(text, value);
-  value = static_cast<double>(digits) / kTens[point == text.size() ? 0 : text.size() - point - 1];
-  return true;
-}
-
 /// Rows of numbers in brackets, each with `columns`, as JSON writes them: a table has thousands. Nothing where it is
 /// anything else, which read_measured() then reports.
 std::optional<std::vector<double>> numbers_of(std::string_view text, size_t columns) {
@@ -129,7 +107,7 @@ std::optional<std::vector<double>> numbers_of(std::string_view text, size_t colu
       while (at < text.size() && is_blank(text[at])) ++at;
       size_t end = at;
       while (end < text.size() && text[end] != ',' && text[end] != ']' && !is_blank(text[end])) ++end;
-      if (!parse_short(text.substr(at, end - at), numbers.emplace_back())) return std::nullopt;
+      if (!parse_decimal(text.substr(at, end - at), numbers.emplace_back())) return std::nullopt;
       at = end;
     }
     if (!take(']')) return std::nullopt;

@@ -140,6 +140,7 @@ TEST(KernelFile, IsReadAndRefused) {
            {R"({"kernel": "norm", "type": "f16", "measured": [[1, 1]]})", value},
            {R"({"kernel": "norm", "type": "f16", "measured": [[0, 1, 1]]})", value},
            {R"({"kernel": "norm", "type": "f16", "measured": [[1, 1, 0]]})", value},
+           {R"({"kernel": "norm", "type": "f16", "measured": [[1, 007, 1]]})", "base.spec.type"},
            {R"({"kernel": "norm", "type": "f16", "bytes-time": 0, "measured": [[1, 1, 1]]})", value},
            {R"({"kernel": "norm", "type": "f16"})", key},
            {R"({"kernel": "norm", "type": "f16", "slope": 1, "measured": [[1, 1, 1]]})", key},
