@@ -70,6 +70,11 @@ const BackendRow* find_backend(std::string_view name) {
   return found == kBackends.end() ? nullptr : &*found;
 }
 
+std::string setting(const Settings& settings, std::string_view name, std::string_view otherwise) {
+  const auto found = settings.find(name);
+  return found == settings.end() ? std::string(otherwise) : found->second;
+}
+
 Result<Settings> parse_settings(std::string_view of, std::string_view option, std::span<const SettingRow> rows,
                                 const std::vector<std::string>& texts) {
   Settings settings;

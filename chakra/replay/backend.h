@@ -100,6 +100,8 @@ class Session {
 
 /// KEY=VALUE, of the rows in BackendRow::settings.
 using Settings = std::map<std::string, std::string, std::less<>>;
+/// The value of that key, or `otherwise` where it was not given.
+std::string setting(const Settings& settings, std::string_view name, std::string_view otherwise = "");
 struct SettingRow {
   std::string_view name;
   std::string_view description;

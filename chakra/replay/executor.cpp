@@ -181,7 +181,8 @@ class Repetition {
     const Picoseconds time = now();
     CHAKRA_TRY(handle_events(time));  // what came before
     for (const Ticket ticket : ended) {
-      CHAKRA_ASSERT(std::erase(open_.under_way, ticket) == 1);
+      const size_t erased = std::erase(open_.under_way, ticket);
+      CHAKRA_ASSERT(erased == 1);
       if (verifies()) CHAKRA_TRY(verify_output(operation(ticket)));
       b_.memory.give_back(operation(ticket));
       finish(ticket, time);

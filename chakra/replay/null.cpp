@@ -1,13 +1,12 @@
 // The back end that sends nothing: partners meet at the server of the rendezvous, and the operation then takes as long
 // as the member for which it took the shortest time, who came last and waited for nobody.
-#include <absl/container/flat_hash_map.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <queue>
 
 #include "chakra/replay/backend.h"
-#include "chakra/replay/parties.h"
+#include "chakra/replay/meetings.h"
 
 namespace chakra::replay {
 
@@ -18,8 +17,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using trace::CommType;
 
-/// Bytes that all members of a collective must agree on; 0 where theirs may differ.
+/// Bytes that all who take part must agree on; 0 where theirs may differ.
 uint64_t common_bytes(const Operation& op) {
+  if (op.kind != Operation::Kind::collective) return std::max(op.in_bytes, op.out_bytes);
   switch (op.type) {
     case CommType::all_reduce:
     case CommType::reduce:
@@ -38,16 +38,13 @@ class NullSession : public Session {
   Result<void> start(const Operation& op, Ticket ticket) override {
     if (op.kind == Operation::Kind::send) {
       ended_.push_back(ticket);
-      return rendezvous_.meet(meeting_key(op, rank_), 2, brought(op), false);
+      return rendezvous_.meet(meeting_key(op, rank_), 2, bring(op, common_bytes(op)), false);
     }
-    const bool receives = op.kind == Operation::Kind::receive;
-    if (!receives && op.members.size() == 1) {
+    if (op.kind == Operation::Kind::collective && op.members.size() == 1) {
       end_after(op.recorded_ps, ticket);
       return {};
     }
-    const std::string key = meeting_key(op, rank_);
-    CHAKRA_ASSERT(open_.emplace(key, Open{ticket, describe(op)}).second);
-    return rendezvous_.meet(key, receives ? 2 : static_cast<uint32_t>(op.members.size()), brought(op));
+    return meetings_.come(op, ticket, common_bytes(op));
   }
 
   Result<void> progress(std::chrono::nanoseconds patience, std::vector<Ticket>& ended) override {
@@ -67,23 +64,12 @@ class NullSession : public Session {
   void abort(std::string_view) override {}
 
  private:
-  struct Open {
-    Ticket ticket;
-    std::string described;
-  };
   using End = std::pair<Clock::time_point, Ticket>;
-
-  static std::string brought(const Operation& op) {
-    return bring(op, op.kind == Operation::Kind::collective ? common_bytes(op) : std::max(op.in_bytes, op.out_bytes));
-  }
 
   /// All have come.
   Result<void> begin(const Met& met) {
-    const auto open = open_.find(met.key);
-    CHAKRA_ASSERT(open != open_.end());
-    CHAKRA_ASSIGN(const Picoseconds least, compare_brought(met, open->second.described));
-    end_after(least, open->second.ticket);
-    open_.erase(open);
+    CHAKRA_ASSIGN(const Meetings::Complete found, meetings_.complete(met));
+    end_after(found.least_ps, found.ticket);
     return {};
   }
 
@@ -95,7 +81,7 @@ class NullSession : public Session {
   int64_t rank_;
   Rendezvous& rendezvous_;
   double scale_;
-  absl::flat_hash_map<std::string, Open> open_;  ///< by key of the meeting
+  Meetings meetings_{rank_, rendezvous_};
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::vector<Ticket> ended_;
   std::vector<Met> met_;

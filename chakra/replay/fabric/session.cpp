@@ -355,10 +355,7 @@ Result<const WireRow*> find_wire(std::string_view name) {
 }  // namespace fabric
 
 Result<std::unique_ptr<Session>> open_fabric(const World& world, Rendezvous& rendezvous, const Settings& settings) {
-  const auto given = [&](std::string_view name) {
-    const auto at = settings.find(name);
-    return at == settings.end() ? std::string() : at->second;
-  };
+  const auto given = [&](std::string_view name) { return setting(settings, name); };
   double bytes_per_s = 0;
   if (settings.contains("rate") && !fabric::parse_rate(given("rate"), bytes_per_s))
     return fail(Code::usage, "cli.usage",
@@ -368,9 +365,7 @@ Result<std::unique_ptr<Session>> open_fabric(const World& world, Rendezvous& ren
     CHAKRA_ASSIGN(network, net::load_fabric(given("network")));
   }
   CHAKRA_ASSIGN(coll::Selection selection, coll::parse_selection(given("collectives")));
-  CHAKRA_ASSIGN(
-      const fabric::WireRow* wire,
-      fabric::find_wire(settings.contains("wire") ? given("wire") : std::string(fabric::kWires.front().name)));
+  CHAKRA_ASSIGN(const fabric::WireRow* wire, fabric::find_wire(setting(settings, "wire", fabric::kWires.front().name)));
   auto session = std::make_unique<fabric::FabricSession>(
       world, rendezvous, fabric::Plans(std::move(network), std::move(selection)), bytes_per_s, given("log"));
   CHAKRA_TRY(session->connect(*wire, {given("address"), given("provider")}));

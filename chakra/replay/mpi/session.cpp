@@ -18,6 +18,7 @@
 #include "chakra/replay/backend.h"
 #include "chakra/replay/data.h"
 #include "chakra/replay/elements.h"
+#include "chakra/replay/meetings.h"
 #include "chakra/replay/mpi/mpi_api.h"
 #include "chakra/replay/naps.h"
 #include "chakra/replay/parties.h"
@@ -251,24 +252,13 @@ class MpiSession final : public Session {
     if (op.kind != Operation::Kind::collective) return start_message(op, ticket);
     const auto group = groups_.find(op.group);
     if (group != groups_.end() && group->second.at_once) return call(op, ticket, group->second.communicator, 0);
-    const std::string key = meeting_key(op, world_.rank);
-    CHAKRA_ASSERT(meeting_.emplace(key, std::pair(op, ticket)).second);
-    return rendezvous_.meet(key, static_cast<uint32_t>(op.members.size()),
-                            bring(op, op.in_split.empty() && op.out_split.empty() ? whole_bytes(op) : 0));
+    return meetings_.come(op, ticket, op.in_split.empty() && op.out_split.empty() ? whole_bytes(op) : 0);
   }
 
   Result<void> progress(std::chrono::nanoseconds patience, std::vector<Ticket>& ended) override {
-    const Clock::time_point end = Clock::now() + patience;
-    for (std::vector<Met> met;; met.clear()) {
-      CHAKRA_TRY(test(ended));
-      // Where MPI has nothing to do, one can sleep at the rendezvous.
-      const bool sleeps = flying_.empty() && ended.empty();
-      CHAKRA_TRY(rendezvous_.poll(sleeps ? std::max<std::chrono::nanoseconds>(end - Clock::now(), 0ns) : 0ns, met));
-      for (const Met& one : met) CHAKRA_TRY(begin_met(one));
-      if (!ended.empty()) naps_.wake();
-      if (!ended.empty() || Clock::now() >= end) return {};
-      if (met.empty()) naps_.nap(end);
-    }
+    return progress_by_looks(
+        rendezvous_, naps_, flying_, patience, ended, [this](std::vector<Ticket>& done) { return test(done); },
+        [this](const Met& met) { return begin_met(met); });
   }
 
   bool quiet() const override { return flying_.empty(); }
@@ -306,16 +296,13 @@ class MpiSession final : public Session {
   }
 
   Result<void> begin_met(const Met& met) {
-    const auto at = meeting_.find(met.key);
-    CHAKRA_ASSERT(at != meeting_.end());
-    const auto [op, ticket] = std::move(at->second);
-    meeting_.erase(at);
-    CHAKRA_TRY(compare_brought(met, describe(op)));
+    CHAKRA_ASSIGN(const Meetings::Complete found, meetings_.complete(met));
+    const Operation& op = found.operation;
     const auto group = groups_.find(op.group);
     if (group == groups_.end())
       return fail(Code::bad_input, "replay.comm.differ",
                   fmt::format("{}: its members do not agree on who they are", describe(op)));
-    return call(op, ticket, group->second.communicator, 0);
+    return call(op, found.ticket, group->second.communicator, 0);
   }
 
   Result<void> call(const Operation& op, Ticket ticket, int32_t communicator, int32_t tag) {
@@ -330,7 +317,8 @@ class MpiSession final : public Session {
     }
     int32_t number = 0;
     if (const char* why = api_.start(&flying->call, &number)) return failed_at(describe(op), why);
-    CHAKRA_ASSERT(flying_.emplace(number, std::move(flying)).second);
+    const bool is_new = flying_.emplace(number, std::move(flying)).second;
+    CHAKRA_ASSERT(is_new);
     naps_.wake();
     return {};
   }
@@ -378,7 +366,7 @@ class MpiSession final : public Session {
   std::map<std::string, Group, std::less<>> groups_;
   std::map<std::tuple<int64_t, int64_t, int64_t>, Channel> channels_;  ///< by sender, receiver, tag
   std::map<int32_t, std::unique_ptr<Flying>> flying_;                  ///< by number of the call
-  std::map<std::string, std::pair<Operation, Ticket>> meeting_;        ///< operations whose members are not all there
+  Meetings meetings_{world_.rank, rendezvous_};
   Naps naps_;
 };
 

@@ -15,6 +15,7 @@
 #include "chakra/replay/backend.h"
 #include "chakra/replay/data.h"
 #include "chakra/replay/elements.h"
+#include "chakra/replay/meetings.h"
 #include "chakra/replay/naps.h"
 #include "chakra/replay/nccl/api.h"
 #include "chakra/replay/parties.h"
@@ -269,25 +270,13 @@ class NcclSession final : public Session {
     const auto found = channels_.find(place_of(op));
     if (found == channels_.end() && op.kind != Operation::Kind::collective) return {};  // its partner never comes
     if (found != channels_.end() && found->second.at_once) return put(op, ticket, found->second);
-    const std::string key = meeting_key(op, world_.rank);
-    CHAKRA_ASSERT(meeting_.emplace(key, std::pair(op, ticket)).second);
-    const bool is_collective = op.kind == Operation::Kind::collective;
-    const bool any = !op.in_split.empty() || !op.out_split.empty();
-    return rendezvous_.meet(key, is_collective ? static_cast<uint32_t>(op.members.size()) : 2,
-                            bring(op, any ? 0 : whole_bytes(op)));
+    return meetings_.come(op, ticket, op.in_split.empty() && op.out_split.empty() ? whole_bytes(op) : 0);
   }
 
   Result<void> progress(std::chrono::nanoseconds patience, std::vector<Ticket>& ended) override {
-    const NcclClock::time_point end = NcclClock::now() + patience;
-    for (std::vector<Met> met;; met.clear()) {
-      CHAKRA_TRY(look(ended));
-      const bool sleeps = running_.empty() && ended.empty();
-      CHAKRA_TRY(rendezvous_.poll(sleeps ? std::max<std::chrono::nanoseconds>(end - NcclClock::now(), 0ns) : 0ns, met));
-      for (const Met& one : met) CHAKRA_TRY(begin_met(one));
-      if (!ended.empty()) naps_.wake();
-      if (!ended.empty() || NcclClock::now() >= end) return {};
-      if (met.empty()) naps_.nap(end);
-    }
+    return progress_by_looks(
+        rendezvous_, naps_, running_, patience, ended, [this](std::vector<Ticket>& done) { return look(done); },
+        [this](const Met& met) { return begin_met(met); });
   }
 
   bool quiet() const override { return running_.empty(); }
@@ -324,13 +313,10 @@ class NcclSession final : public Session {
   }
 
   Result<void> begin_met(const Met& met) {
-    const auto at = meeting_.find(met.key);
-    CHAKRA_ASSERT(at != meeting_.end());
-    const auto [op, ticket] = std::move(at->second);
-    meeting_.erase(at);
-    CHAKRA_TRY(compare_brought(met, describe(op)));
+    CHAKRA_ASSIGN(const Meetings::Complete found, meetings_.complete(met));
+    const Operation& op = found.operation;
     const auto channel = channels_.find(place_of(op));
-    if (channel != channels_.end()) return put(op, ticket, channel->second);
+    if (channel != channels_.end()) return put(op, found.ticket, channel->second);
     return fail(Code::bad_input, "replay.comm.differ",
                 fmt::format("{}: its members do not agree on who they are", describe(op)));
   }
@@ -378,7 +364,7 @@ class NcclSession final : public Session {
   DeviceMemory memory_;
   std::map<Place, Channel> channels_;
   std::vector<InStream> running_;
-  std::map<std::string, std::pair<Operation, Ticket>> meeting_;  ///< operations whose members are not all there
+  Meetings meetings_{world_.rank, rendezvous_};
   Naps naps_;
 };
 
@@ -394,20 +380,18 @@ int64_t local_rank(const World& world) {
 }  // namespace nccl
 
 Result<std::unique_ptr<Session>> open_nccl(const World& world, Rendezvous& rendezvous, const Settings& settings) {
-  const auto given = [&](std::string_view name, std::string_view otherwise) {
-    const auto at = settings.find(name);
-    return at == settings.end() ? std::string(otherwise) : at->second;
-  };
-  CHAKRA_ASSIGN(const nccl::Api api, nccl::open_api(given("library", "libnccl.so.2"), given("driver", "libcuda.so.1")));
+  CHAKRA_ASSIGN(const nccl::Api api, nccl::open_api(setting(settings, "library", "libnccl.so.2"),
+                                                    setting(settings, "driver", "libcuda.so.1")));
   int count = 0, device = 0;
   nccl::Context context = nullptr;
   CHAKRA_TRY(nccl::cuda_ok(api, api.init(0), "CUDA does not start"));
   CHAKRA_TRY(nccl::cuda_ok(api, api.device_count(&count), "devices cannot be counted"));
   if (count < 1) return fail(Code::usage, "replay.nccl", "this machine has no GPU");
   int64_t wanted = nccl::local_rank(world) % count;
-  if (settings.contains("device") && !(parse_integer(given("device", ""), wanted) && wanted >= 0 && wanted < count))
+  const std::string named = setting(settings, "device");
+  if (settings.contains("device") && !(parse_integer(named, wanted) && wanted >= 0 && wanted < count))
     return fail(Code::usage, "cli.usage",
-                fmt::format("--backend-option device={}: a number below {} is expected", given("device", ""), count));
+                fmt::format("--backend-option device={}: a number below {} is expected", named, count));
   CHAKRA_TRY(nccl::cuda_ok(api, api.device(&device, static_cast<int>(wanted)), "the device is not there"));
   CHAKRA_TRY(nccl::cuda_ok(api, api.retain_context(&context, device), "the device gives no context"));
   CHAKRA_TRY(nccl::cuda_ok(api, api.set_context(context), "the device's context cannot be used"));

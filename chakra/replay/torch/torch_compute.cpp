@@ -15,14 +15,9 @@ namespace chakra::replay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Table = chakra_torch_interface_table;
+using Interface = chakra_torch_interface_table;
 
 constexpr std::string_view kPluginFile = "libchakra_replay_torch.so";
-
-std::string setting(const Settings& settings, std::string_view name) {
-  const auto found = settings.find(name);
-  return found == settings.end() ? std::string() : found->second;
-}
 
 /// Where the plugin may be: of an installation, of a build, of `./dev torch`.
 std::vector<std::string> plugin_places(const Settings& settings) {
@@ -35,7 +30,7 @@ std::vector<std::string> plugin_places(const Settings& settings) {
   return places;
 }
 
-Result<const Table*> open_plugin(const Settings& settings) {
+Result<const Interface*> open_plugin(const Settings& settings) {
   // `replay.torch.plugin` (2): the plugin of --compute torch is not there, or is not of this version.
   constexpr std::string_view kTag = "replay.torch.plugin";
   std::string why;
@@ -51,7 +46,7 @@ Result<const Table*> open_plugin(const Settings& settings) {
     if (!symbol)
       return fail(Code::usage, std::string(kTag),
                   fmt::format("{} cannot be opened: {}", place, problem ? problem : "it is not this plugin"));
-    const Table* const table = reinterpret_cast<decltype(&chakra_torch_interface)>(symbol)();
+    const Interface* const table = reinterpret_cast<decltype(&chakra_torch_interface)>(symbol)();
     if (table->abi != CHAKRA_TORCH_ABI)
       return fail(Code::usage, std::string(kTag),
                   fmt::format("{} is of another version of chakra: build it again", place));
@@ -65,7 +60,7 @@ Result<const Table*> open_plugin(const Settings& settings) {
 
 class TorchComputer : public Computer {
  public:
-  TorchComputer(const trace::Trace& trace, const Table& table, const std::vector<bool>& selected)
+  TorchComputer(const trace::Trace& trace, const Interface& table, const std::vector<bool>& selected)
       : table_(table),
         plan_(plan_operators(
             trace, [&](const char* name, const char* overload) { return table.knows(name, overload) != 0; }, selected)),
@@ -159,7 +154,7 @@ class TorchComputer : public Computer {
     if (!result.same_shapes) ++counts_.other_shapes[{op.call.name, result.message}];
   }
 
-  const Table& table_;
+  const Interface& table_;
   const OperatorPlan plan_;
   std::vector<uint32_t> uses_;  ///< per storage: operators that have not run; of the thread
   bool records_ = false;
@@ -177,7 +172,7 @@ class TorchComputer : public Computer {
 
 Result<std::unique_ptr<Computer>> open_torch(const trace::Trace& trace, const std::vector<bool>& selected,
                                              const Settings& settings) {
-  CHAKRA_ASSIGN(const Table* const table, open_plugin(settings));
+  CHAKRA_ASSIGN(const Interface* const table, open_plugin(settings));
   for (std::string rest = setting(settings, "libraries"); !rest.empty();) {
     const std::string path = rest.substr(0, rest.find(':'));
     rest.erase(0, path.size() + 1);
