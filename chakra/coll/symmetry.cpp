@@ -47,12 +47,24 @@ Symmetry::Symmetry(const Place& place) : fabric_(*place.fabric) {
     inner *= d.ranks;
   }
   grid_ = stride == place.ranks.size() && fabric_.odd_links.empty() && !fabric_.graph;
-  const int64_t base = place.ranks.empty() ? 0 : place.ranks[0];
-  for (size_t i = 0; i < place.ranks.size() && grid_; ++i) {
-    int64_t rank = base;
-    for (const Dimension& d : dimensions_) rank += (d.at[i / d.stride % d.extent] - d.at[0]) * d.inner;
-    grid_ = rank == place.ranks[i];
+  grid_ = grid_ && fills_in_order(place);
+}
+
+/// Whether the members are all places of the grid, the first dimension's fastest.
+bool Symmetry::fills_in_order(const Place& place) const {
+  std::vector<size_t> at(dimensions_.size(), 0);
+  int64_t expected = place.ranks.empty() ? 0 : place.ranks[0];
+  for (const int64_t rank : place.ranks) {
+    if (rank != expected) return false;
+    for (size_t k = 0; k < at.size(); ++k) {
+      const Dimension& d = dimensions_[k];
+      const size_t before = at[k];
+      at[k] = before + 1 < d.at.size() ? before + 1 : 0;
+      expected += (d.at[at[k]] - d.at[before]) * d.inner;
+      if (at[k] > 0) break;
+    }
   }
+  return true;
 }
 
 const Symmetry::Dimension* Symmetry::turns(const Targets& t) const {

@@ -39,6 +39,8 @@ class Symmetry {
   Crowd ways(const Dimension& d, const Targets& t, uint32_t q) const;
 
  private:
+  bool fills_in_order(const Place& place) const;
+
   const net::Fabric& fabric_;
   std::vector<Dimension> dimensions_;
   bool grid_ = false;
