@@ -109,6 +109,9 @@ Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Finding
   if (o.compat && !input.fabric.fits.empty())
     findings.push_back({"sim.fitted.not_used", Severity::warning, -1, -1,
                         "ASTRA-sim knows no measured 'collectives': the network file's have no effect"});
+  if (o.compat && input.fabric.burst_bytes > 0)
+    findings.push_back({"sim.burst.not_used", Severity::warning, -1, -1,
+                        "ASTRA-sim knows no 'burst': the network file's has no effect"});
   if (!o.system.empty()) {
     CHAKRA_ASSIGN(input.system, device::load_system(o.system, findings));
   }

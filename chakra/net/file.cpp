@@ -1,10 +1,12 @@
-// Network files: which form they have, and which routes messages take (docs/reference/formats/network.md).
+// Network files: which form they have, and what holds in each form (docs/reference/formats/network.md).
 #include <fmt/core.h>
 
 #include "chakra/net/file_parts.h"
 
 namespace chakra::net {
 namespace {
+
+constexpr double kMostBurst = 1099511627776;  // bytes
 
 /// 'routing', 'channels' and 'seed'.
 Result<void> read_routing(const Spec& spec, RoutingOptions& options, Findings* findings) {
@@ -32,6 +34,15 @@ Result<void> read_routing(const Spec& spec, RoutingOptions& options, Findings* f
   return {};
 }
 
+/// 'burst'.
+Result<void> read_burst(const Spec& spec, double& bytes) {
+  const Spec* burst = spec.find("burst");
+  if (!burst) return {};
+  CHAKRA_ASSIGN(bytes, burst->number());
+  if (bytes >= 0 && bytes <= kMostBurst) return {};
+  return burst->error("net.file.value", fmt::format("a burst of {} bytes; expected 0 to 2^40", bytes));
+}
+
 }  // namespace
 
 Result<Fabric> parse_fabric(const Spec& spec, Findings* findings) {
@@ -44,6 +55,7 @@ Result<Fabric> parse_fabric(const Spec& spec, Findings* findings) {
   };
   CHAKRA_ASSIGN(Fabric fabric, fabric_of());
   CHAKRA_TRY(read_routing(spec, fabric.routing, findings));
+  CHAKRA_TRY(read_burst(spec, fabric.burst_bytes));
   return fabric;
 }
 

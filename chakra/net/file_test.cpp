@@ -69,6 +69,15 @@ TEST(File, NamesKeysWithoutEffect) {
   EXPECT_EQ(findings[0].tag, "net.file.unknown_key");
 }
 
+TEST(File, KnowsBurstsInEachForm) {
+  const std::string row = "topology: [Ring]\nnpus_count: [8]\nbandwidth: [50]\nlatency: [500]\n";
+  EXPECT_EQ(must_parse(row).burst_bytes, 0);
+  EXPECT_EQ(must_parse(row + "burst: 5e4\n").burst_bytes, 5e4);
+  EXPECT_EQ(must_parse("ranks: 2\nlinks: [{from: 0, to: 1, bandwidth: 5, latency: 5}]\nburst: 7\n").burst_bytes, 7);
+  for (const char* wrong : {"burst: -1\n", "burst: 2e12\n"}) EXPECT_EQ(tag_of(row + wrong), "net.file.value");
+  EXPECT_EQ(tag_of(row + "burst: much\n"), "base.spec.type");
+}
+
 TEST(File, RefusesWhatCannotBe) {
   EXPECT_EQ(tag_of("topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50 ]\n"), "net.file.key");
   EXPECT_EQ(tag_of("topology: Ring\nnpus_count: [ 8 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n"), "net.file.key");

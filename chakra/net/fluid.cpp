@@ -23,6 +23,11 @@ struct FluidNetwork::State {
     uint32_t visit = 0;
     uint32_t local = 0;
     bool changed = false;  ///< its flows are others than when rates were shared out
+    // Of a link with a burst:
+    double bucket = 0;  ///< bytes that it passes at once when it was idle
+    double tokens = 0;  ///< the same at the time `since`
+    double used = 0;    ///< bytes per second that its flows take from then on
+    Picoseconds since = 0;
   };
 
   /// What share_out() works with.
@@ -93,7 +98,40 @@ struct FluidNetwork::State {
   }
 
   uint32_t slot_of(TrunkId id) {
-    return table.slot(id, [&](double rate, Picoseconds) { links.push_back({rate, {}}); });
+    return table.slot(id, [&](double rate, Picoseconds) {
+      LinkState& link = links.emplace_back(LinkState{rate, {}});
+      link.bucket = link.tokens = fabric.burst_bytes * (fabric.routing.kind == Routing::spread ? fabric.trunk(id).links : 1);
+    });
+  }
+
+  // ---- bursts ------------------------------------------------------------------------------------------
+
+  /// The link's tokens at `now`, of the bucket that its burst is.
+  double& tokens_of(LinkState& link) {
+    const double spare = std::max(link.bytes_per_s - link.used, 0.0);
+    const double seconds = static_cast<double>(now - link.since) / kPsPerSecond;
+    link.tokens = std::min(link.tokens + spare * seconds, link.bucket);
+    link.since = now;
+    return link.tokens;
+  }
+
+  /// Takes what all of a flow's links pass at once out of what it has left.
+  void take_burst(Flow& flow) {
+    double at_once = flow.remaining;
+    for (const Flow::Use& use : flow.uses) at_once = std::min(at_once, tokens_of(links[use.link]) / use.share);
+    for (const Flow::Use& use : flow.uses) links[use.link].tokens -= at_once * use.share;
+    flow.remaining -= at_once;
+  }
+
+  /// For a link whose flows have other rates from `now` on.
+  void settle_tokens(uint32_t number) {
+    LinkState& link = links[number];
+    tokens_of(link);
+    link.used = 0;
+    for (const Member& member : link.flows) {
+      const Flow& flow = flows[member.flow];
+      link.used += flow.rate * flow.uses[member.use].share;
+    }
   }
 
   /// A flow over `route`, of a message or of a part of it.
@@ -117,6 +155,7 @@ struct FluidNetwork::State {
       flow.uses.push_back({link, static_cast<uint32_t>(links[link].flows.size()), use.share});
       links[link].flows.push_back({number, static_cast<uint32_t>(flow.uses.size() - 1)});
     }
+    if (fabric.burst_bytes > 0) take_burst(flow);
   }
 
   void finish(uint32_t number, std::vector<Delivery>& done) {
@@ -161,9 +200,11 @@ struct FluidNetwork::State {
     ++near.visit;
     near.links.clear();
     near.flows.clear();
+    const bool bursts = fabric.burst_bytes > 0;
     for (const uint32_t link : changed) {
       links[link].changed = false;
       if (!links[link].flows.empty()) visit_link(link);
+      else if (bursts) settle_tokens(link);
     }
     changed.clear();
     for (size_t at = 0; at < near.links.size(); ++at)
@@ -203,6 +244,8 @@ struct FluidNetwork::State {
       flow.end = add_saturated(now, picoseconds(flow.remaining / flow.rate));
       flows.end_changed(near.flows[i]);
     }
+    if (bursts)
+      for (const uint32_t link : near.links) settle_tokens(link);
   }
 
   Picoseconds next_event_time() const {

@@ -132,6 +132,58 @@ TEST(Fluid, FlowsShareALink) {
             (std::vector<Delivery>{{0, 7, 7}, {1, 7, 1007}}));
 }
 
+TEST(Fluid, IdleLinksPassABurstAtOnce) {
+  Fabric ring{{{TopologyKind::ring, 8, kBytePerPs, 1}}};
+  ring.burst_bytes = 400;
+  const auto carried = [&](const std::vector<Sent>& sent) { return by_token(FluidNetwork(ring), sent); };
+  // All of a message that is no larger; of two links as much as each has.
+  EXPECT_EQ(carried({{5, {0, 1, 400, 0}}, {5, {2, 4, 1000, 1}}}),
+            (std::vector<Delivery>{{0, 5, 1005}, {1, 605, 2605}}));
+  // What follows at once gets nothing; after 100 ps without work the link has 100 bytes again, and never above 400.
+  EXPECT_EQ(carried({{0, {0, 1, 1000, 0}}, {600, {0, 1, 1000, 1}}, {1700, {0, 1, 1000, 2}}, {9999, {0, 1, 1000, 3}}}),
+            (std::vector<Delivery>{{0, 600, 1600}, {1, 1600, 2600}, {2, 2600, 3600}, {3, 10599, 11599}}));
+  // Two at once: what the first one leaves is for the second one.
+  EXPECT_EQ(carried({{0, {0, 1, 300, 0}}, {0, {0, 1, 1000, 1}}}), (std::vector<Delivery>{{0, 0, 1000}, {1, 900, 1900}}));
+  // A link that carries less than it could saves the rest: 2 -> 3 carries half of its rate, since 1 -> 2 is shared.
+  EXPECT_EQ(carried({{0, {1, 3, 1000, 0}}, {0, {1, 2, 1000, 1}}, {400, {2, 3, 500, 2}}})[2], (Delivery{2, 1000, 2000}));
+}
+
+TEST(Fluid, NoLinkPassesMoreThanItsRateAndABurst) {
+  Prng random(23);
+  for (int trial = 0; trial < 300; ++trial) {
+    Fabric fabric = random_network(random);
+    fabric.routing.kind = Routing::single;
+    fabric.burst_bytes = static_cast<double>(random.below(uint64_t{1} << random.between(1, 20)));
+    std::vector<Sent> sent;
+    Picoseconds at = 0;
+    for (uint64_t i = 0; i < 30; ++i) {
+      at += random.chance(0.5) ? 0 : random.between(0, 1'000'000);
+      sent.push_back({at, {random.between(0, fabric.size() - 1), random.between(0, fabric.size() - 1),
+                           random.below(uint64_t{1} << random.between(1, 20)), i}});
+    }
+    const auto all = by_token(FluidNetwork(fabric), sent);
+    std::map<LinkId, std::vector<size_t>> users;
+    std::vector<LinkId> route;
+    for (size_t i = 0; i < sent.size(); ++i) {
+      route.clear();
+      fabric.route(sent[i].message.from, sent[i].message.to, route);
+      for (const LinkId link : route) users[link].push_back(i);
+    }
+    // What begins and ends in a span of time has passed in it.
+    for (const auto& [link, messages] : users)
+      for (const size_t first : messages)
+        for (const size_t last : messages) {
+          const Picoseconds from = sent[first].at, to = all[last].left_ps;
+          double bytes = 0;
+          for (const size_t i : messages)
+            if (sent[i].at >= from && all[i].left_ps <= to) bytes += static_cast<double>(sent[i].message.bytes);
+          if (bytes == 0) continue;
+          const double most = fabric.burst_bytes + fabric.link(link).bytes_per_s * static_cast<double>(to - from + 2) / 1e12;
+          ASSERT_LE(bytes, most * (1 + 1e-9)) << "link " << link;
+        }
+  }
+}
+
 /// All rates anew at each event, for all flows.
 std::vector<Delivery> fluid_oracle(const Fabric& fabric, const std::vector<Sent>& sent) {
   struct Flow {

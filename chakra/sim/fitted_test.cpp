@@ -78,5 +78,18 @@ TEST(Fitted, RulesAndSharedLinksGoBeforeThem) {
   EXPECT_TRUE(has(*simulate(std::move(shared)), "sim.fitted.not_used"));
 }
 
+TEST(Burst, IsForFluidCongestionAlone) {
+  for (const Congestion congestion : {Congestion::closed, Congestion::fluid, Congestion::packet}) {
+    SimInput with = input(false), without = input(false);
+    with.congestion = without.congestion = congestion;
+    with.fabric.burst_bytes = 1e4;
+    const auto a = simulate(std::move(with)), b = simulate(std::move(without));
+    ASSERT_TRUE(a && b);
+    EXPECT_EQ(has(*a, "sim.burst.not_used"), congestion != Congestion::fluid);
+    if (congestion == Congestion::fluid) EXPECT_LT(a->makespan_ps, b->makespan_ps);
+    else EXPECT_EQ(a->makespan_ps, b->makespan_ps);
+  }
+}
+
 }  // namespace
 }  // namespace chakra::sim

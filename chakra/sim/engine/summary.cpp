@@ -198,6 +198,12 @@ void look_at_fits(Run& run) {
                      show_count(used.other)));
 }
 
+void look_at_burst(Run& run) {
+  if (run.in.fabric.burst_bytes > 0 && run.in.congestion != Congestion::fluid)
+    run.report.findings.push_back({"sim.burst.not_used", Severity::warning, -1, -1,
+                                   "the network's 'burst' has no effect: only fluid congestion knows it"});
+}
+
 void summarize_links(Run& run) {
   const net::Fabric& fabric = run.in.fabric;
   for (const net::LinkTotal& total : run.traffic->totals()) {
@@ -216,6 +222,7 @@ void summarize(Run& run, const Totals& totals) {
   if (run.traffic) summarize_links(run);
   else look_at_shared_links(run, totals);
   look_at_fits(run);
+  look_at_burst(run);
 }
 
 }  // namespace chakra::sim
