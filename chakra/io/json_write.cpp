@@ -63,8 +63,10 @@ class Text {
 
   std::optional<Error> damage;  ///< what was to be written was none of the schema
 
-  void raw(std::string_view text) { out_.end(wire::bytes_at(out_.room(text.size() + 16), text)); }
-  void byte(char c) {
+  [[gnu::always_inline]] void raw(std::string_view text) {
+    out_.end(wire::bytes_at(out_.room(text.size() + 16), text));
+  }
+  [[gnu::always_inline]] void byte(char c) {
     char* at = out_.room(1);
     *at = c;
     out_.end(at + 1);
@@ -142,7 +144,7 @@ class Object {
  public:
   explicit Object(Text& text) : text_(text) { text_.byte('{'); }
   /// `key` with quotes and colon.
-  Text& member(std::string_view key) {
+  [[gnu::always_inline]] Text& member(std::string_view key) {
     if (!std::exchange(first_, false)) text_.byte(',');
     text_.raw(key);
     return text_;

@@ -73,8 +73,8 @@ Result<void> read_links(const Spec& list, const TextMap<int64_t>& numbers, Graph
 }  // namespace
 
 Result<Fabric> parse_graph(const Spec& spec) {
-  if (const SpecField* field =
-          unknown_key(spec, {"ranks", "switches", "links", "routing", "channels", "seed", "burst", "metric", "forwarding"}))
+  if (const SpecField* field = unknown_key(
+          spec, {"ranks", "switches", "links", "routing", "channels", "seed", "burst", "metric", "forwarding"}))
     return field->value.error("net.file.key", fmt::format("a network given as a graph has no {}", quote(field->key)));
   const Spec* ranks = spec.find("ranks");
   const Spec* list = spec.find("links");

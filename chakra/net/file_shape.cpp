@@ -64,8 +64,8 @@ Result<ShapeSize> check_size(const Spec& spec, const ShapeRow& row, ShapeNumbers
 }  // namespace
 
 Result<Fabric> parse_shape(const Spec& spec, const ShapeRow& row) {
-  std::vector<std::string_view> known{"topology", "bandwidth", "latency", "routing",
-                                      "channels", "seed",      "burst",   "metric",  "forwarding"};
+  std::vector<std::string_view> known{"topology", "bandwidth", "latency", "routing",   "channels",
+                                      "seed",     "burst",     "metric",  "forwarding"};
   for (const ShapeKey& key : row.keys) known.push_back(key.name);
   if (const SpecField* field = unknown_key(spec, known))
     return field->value.error("net.file.key", fmt::format("a {} has no {}", row.name, quote(field->key)));

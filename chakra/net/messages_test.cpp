@@ -143,7 +143,8 @@ TEST(Fluid, IdleLinksPassABurstAtOnce) {
   EXPECT_EQ(carried({{0, {0, 1, 1000, 0}}, {600, {0, 1, 1000, 1}}, {1700, {0, 1, 1000, 2}}, {9999, {0, 1, 1000, 3}}}),
             (std::vector<Delivery>{{0, 600, 1600}, {1, 1600, 2600}, {2, 2600, 3600}, {3, 10599, 11599}}));
   // Two at once: what the first one leaves is for the second one.
-  EXPECT_EQ(carried({{0, {0, 1, 300, 0}}, {0, {0, 1, 1000, 1}}}), (std::vector<Delivery>{{0, 0, 1000}, {1, 900, 1900}}));
+  EXPECT_EQ(carried({{0, {0, 1, 300, 0}}, {0, {0, 1, 1000, 1}}}),
+            (std::vector<Delivery>{{0, 0, 1000}, {1, 900, 1900}}));
   // A link that carries less than it could saves the rest: 2 -> 3 carries half of its rate, since 1 -> 2 is shared.
   EXPECT_EQ(carried({{0, {1, 3, 1000, 0}}, {0, {1, 2, 1000, 1}}, {400, {2, 3, 500, 2}}})[2], (Delivery{2, 1000, 2000}));
 }
@@ -158,8 +159,9 @@ TEST(Fluid, NoLinkPassesMoreThanItsRateAndABurst) {
     Picoseconds at = 0;
     for (uint64_t i = 0; i < 30; ++i) {
       at += random.chance(0.5) ? 0 : random.between(0, 1'000'000);
-      sent.push_back({at, {random.between(0, fabric.size() - 1), random.between(0, fabric.size() - 1),
-                           random.below(uint64_t{1} << random.between(1, 20)), i}});
+      sent.push_back({at,
+                      {random.between(0, fabric.size() - 1), random.between(0, fabric.size() - 1),
+                       random.below(uint64_t{1} << random.between(1, 20)), i}});
     }
     const auto all = by_token(FluidNetwork(fabric), sent);
     std::map<LinkId, std::vector<size_t>> users;
@@ -178,7 +180,8 @@ TEST(Fluid, NoLinkPassesMoreThanItsRateAndABurst) {
           for (const size_t i : messages)
             if (sent[i].at >= from && all[i].left_ps <= to) bytes += static_cast<double>(sent[i].message.bytes);
           if (bytes == 0) continue;
-          const double most = fabric.burst_bytes + fabric.link(link).bytes_per_s * static_cast<double>(to - from + 2) / 1e12;
+          const double most =
+              fabric.burst_bytes + fabric.link(link).bytes_per_s * static_cast<double>(to - from + 2) / 1e12;
           ASSERT_LE(bytes, most * (1 + 1e-9)) << "link " << link;
         }
   }

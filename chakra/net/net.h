@@ -282,7 +282,7 @@ struct Fabric {
   std::vector<OddLink> odd_links = {};      ///< by link, each once
   std::shared_ptr<const Graph> graph = {};  ///< of a network given as devices and links; shared, and safe to share
   RoutingOptions routing = {};
-  /// Of every link: a link that was idle passes so many bytes at once. What it may so pass grows at its rate while it
+  /// Of every link: one that was idle passes this many bytes at once. What it may so pass grows at its rate while it
   /// carries less (a token bucket, as traffic shapers have it). FluidNetwork alone knows it.
   double burst_bytes = 0;
   std::vector<CollectiveFit> fits = {};  ///< measured collectives; only for networks of dimensions

@@ -26,19 +26,22 @@ class Bytes {
   std::string_view view() const { return {data_.get(), size_}; }
 
   /// Where at least `most` bytes may be written; end() says how far they were.
-  char* room(size_t most) {
-    if (capacity_ - size_ < most) {
-      capacity_ = std::max<size_t>(capacity_ * 2, size_ + most + 256);
-      auto larger = std::make_unique_for_overwrite<char[]>(capacity_);
-      if (size_ > 0) std::memcpy(larger.get(), data_.get(), size_);
-      data_ = std::move(larger);
-    }
+  [[gnu::always_inline]] char* room(size_t most) {
+    if (capacity_ - size_ < most) [[unlikely]]
+      grow(most);
     return data_.get() + size_;
   }
   char* at(size_t index) { return data_.get() + index; }
   void end(const char* at) { size_ = static_cast<size_t>(at - data_.get()); }
 
  private:
+  [[gnu::noinline]] void grow(size_t most) {
+    capacity_ = std::max<size_t>(capacity_ * 2, size_ + most + 256);
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity_);
+    if (size_ > 0) std::memcpy(larger.get(), data_.get(), size_);
+    data_ = std::move(larger);
+  }
+
   std::unique_ptr<char[]> data_;
   size_t size_ = 0, capacity_ = 0;
 };
