@@ -41,7 +41,8 @@ def times(binary, pattern):
     command = [binary, "--benchmark_format=json", "--benchmark_min_time=0.1", f"--benchmark_filter={pattern}"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     unit = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
-    return {row["name"]: row["cpu_time"] * unit[row["time_unit"]] for row in json.loads(said or '{"benchmarks": []}')["benchmarks"]}
+    rows = json.loads(said or '{"benchmarks": []}')["benchmarks"]
+    return {row["name"]: row["cpu_time"] * unit[row["time_unit"]] for row in rows if not row.get("error_occurred")}
 
 
 def main():
