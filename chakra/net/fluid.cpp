@@ -118,10 +118,10 @@ struct FluidNetwork::State {
 
   /// Takes what all of a flow's links pass at once out of what it has left.
   void take_burst(Flow& flow) {
-    double at_once = flow.remaining;
-    for (const Flow::Use& use : flow.uses) at_once = std::min(at_once, tokens_of(links[use.link]) / use.share);
-    for (const Flow::Use& use : flow.uses) links[use.link].tokens -= at_once * use.share;
-    flow.remaining -= at_once;
+    double passed = flow.remaining;
+    for (const Flow::Use& use : flow.uses) passed = std::min(passed, tokens_of(links[use.link]) / use.share);
+    for (const Flow::Use& use : flow.uses) links[use.link].tokens -= passed * use.share;
+    flow.remaining -= passed;
   }
 
   /// For a link whose flows have other rates from `now` on.
