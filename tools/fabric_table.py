@@ -387,7 +387,7 @@ Connections stay open, and windows are not closed between operations, so no slow
 queues are long enough that nothing is dropped. A connection may have as much under way as its link
 carries in half a millisecond (`tcp_wmem`; 32 KiB at least), and 1.3 milliseconds in its rank's own
 queue (`tcp_limit_output_bytes`; 16 KiB at least): with more, acknowledgements wait behind data, and
-all-to-alls took up to 1.8 times as long. The ranks run before other programs (`chrt -f 5`): a
+all-to-alls took up to 1.7 times as long. The ranks run before other programs (`chrt -f 5`): a
 program that is woken late sends late. They keep their memory from one operation to the next.
 
 *measured*: median of {repeats} repetitions, from the last rank's start to the last one's end.
@@ -400,8 +400,8 @@ is measured: two cores cannot keep the ranks in step. Such a row stands apart, n
 **Where it is off.** All-to-alls of eight ranks: their rounds drift apart, and where two rounds meet at
 a rank TCP shares its link by what each connection has under way, not evenly. In the flows that the
 ranks log (`log=`) the later round got as little as a quarter, which makes it later still; `fluid`
-gives each its half, and there drift costs nothing. Of 64 KiB at 1,000 Mbit/s most is what two cores
-need to wake the ranks.
+gives each its half, and there drift costs nothing. Of 64 KiB at 1,000 Mbit/s the reason was not
+looked for: two cores that wake the ranks late may be it.
 
 """
 

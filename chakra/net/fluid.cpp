@@ -100,8 +100,9 @@ struct FluidNetwork::State {
   uint32_t slot_of(TrunkId id) {
     return table.slot(id, [&](double rate, Picoseconds) {
       LinkState& link = links.emplace_back(LinkState{rate, {}});
-      link.bucket = link.tokens =
-          fabric.burst_bytes * (fabric.routing.kind == Routing::spread ? fabric.trunk(id).links : 1);
+      if (fabric.burst_bytes > 0)
+        link.bucket = link.tokens =
+            fabric.burst_bytes * (fabric.routing.kind == Routing::spread ? fabric.trunk(id).links : 1);
     });
   }
 
