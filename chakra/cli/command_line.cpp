@@ -21,7 +21,7 @@ CLI::Option* add_one(CLI::App& app, const Option& o, T target) {
 
 void add_option(CLI::App& app, const Option& o) {
   CLI::Option* const option = std::visit([&](const auto& target) { return add_one(app, o, target); }, o.target);
-  if (!o.value.empty()) option->type_name(o.value);
+  if (!o.value.empty()) option->type_name(std::string(o.value));
   if (o.accepted.refuse)
     option->check(CLI::Validator([refuse = o.accepted.refuse](const std::string& text) { return refuse(text); },
                                  o.accepted.shown));
@@ -31,8 +31,8 @@ void add_option(CLI::App& app, const Option& o) {
   if (o.one_each) option->allow_extra_args(false);
   if (o.delimiter) option->delimiter(o.delimiter);
   if (o.most) option->expected(1, o.most);
-  if (!o.needs.empty()) option->needs(app.get_option(o.needs));
-  if (!o.excludes.empty()) option->excludes(app.get_option(o.excludes));
+  if (!o.needs.empty()) option->needs(app.get_option(std::string(o.needs)));
+  if (!o.excludes.empty()) option->excludes(app.get_option(std::string(o.excludes)));
 }
 
 void add_syntax(CLI::App& app, const Syntax& syntax, int& exit_code) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -36,7 +37,7 @@ struct Option {
   std::string names;  ///< "path": by its place; "-o,--output"
   Target target;
   std::string help;
-  std::string value = {};  ///< what --help calls the value; empty: by its type
+  std::string_view value = {};  ///< what --help calls the value; empty: by its type
   Accepted accepted = {};
   bool required = false;
   bool hidden = false;                    ///< --help does not show it
@@ -44,7 +45,7 @@ struct Option {
   bool one_each = false;                  ///< a list by name: a value each time it is given, not all words that follow
   char delimiter = 0;                     ///< of a list, between its items
   int most = 0;                           ///< of a list by its place: at most this number of values; 0: any number
-  std::string needs = {}, excludes = {};  ///< the name of another one
+  std::string_view needs = {}, excludes = {};  ///< the name of another one
 };
 
 /// The targets live as long as `run`.

@@ -112,7 +112,7 @@ std::vector<Option> rows(WhatIfOptions& o) {
     all.push_back({.names = "--" + std::string(change.name),
                    .target = &o.values[r],
                    .help = std::string(change.description),
-                   .value = std::string(change.value),
+                   .value = change.value,
                    .one_each = true});
   }
   for (Option& row : noise_rows(o)) all.push_back(std::move(row));

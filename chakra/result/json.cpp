@@ -87,6 +87,23 @@ void print_items(std::string& out, const Items& items, const char* brackets, siz
 
 }  // namespace
 
+Json::Json(std::nullptr_t) {}
+Json::Json(const Json& other) = default;
+Json::Json(Json&& other) noexcept = default;
+Json& Json::operator=(Json other) noexcept {
+  value_.swap(other.value_);
+  return *this;
+}
+Json::~Json() = default;
+Json::Json(bool value) : value_(value) {}
+Json::Json(Number, int64_t value) : value_(value) {}
+Json::Json(Number, uint64_t value) : value_(value) {}
+Json::Json(double value) : value_(value) {}
+Json::Json(std::string_view text) : value_(Box<std::string>(std::string(text))) {}
+Json::Json(std::string text) : value_(Box<std::string>(std::move(text))) {}
+Json::Json(const char* text) : Json(std::string_view(text)) {}
+Json::Json(Array items) : value_(Box<Array>(std::move(items))) {}
+
 Json::Json(std::initializer_list<Item> items) {
   const auto is_member = [](const Item& item) {
     const auto* pair = std::get_if<Box<Array>>(&item.value.value_);

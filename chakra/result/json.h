@@ -21,16 +21,19 @@ class Json {
   using Object = std::vector<std::pair<std::string, Json>>;
   struct Item;
 
-  Json(std::nullptr_t = nullptr) {}    // NOLINT: values become Json by themselves
-  Json(bool value) : value_(value) {}  // NOLINT
+  Json(std::nullptr_t = nullptr);  // NOLINT: values become Json by themselves
+  Json(const Json& other);         // out of line, as the rest: each source of results would make its own
+  Json(Json&& other) noexcept;
+  Json& operator=(Json other) noexcept;
+  ~Json();
+  Json(bool value);  // NOLINT
   template <std::integral T>
-  Json(T value) : value_(widest(value)) {}  // NOLINT
-  template <std::floating_point T>
-  Json(T value) : value_(static_cast<double>(value)) {}                         // NOLINT: null unless finite
-  Json(std::string_view text) : value_(Box<std::string>(std::string(text))) {}  // NOLINT
-  Json(std::string text) : value_(Box<std::string>(std::move(text))) {}         // NOLINT
-  Json(const char* text) : Json(std::string_view(text)) {}                      // NOLINT
-  Json(Array items) : value_(Box<Array>(std::move(items))) {}                   // NOLINT
+  Json(T value) : Json(Number{}, widest(value)) {}  // NOLINT
+  Json(double value);                               // NOLINT: null unless finite
+  Json(std::string_view text);                      // NOLINT
+  Json(std::string text);                           // NOLINT
+  Json(const char* text);                           // NOLINT
+  Json(Array items);                                // NOLINT
   template <std::ranges::input_range Range>
   requires(!std::convertible_to<Range, std::string_view> && !std::same_as<std::remove_cvref_t<Range>, Json>)
       Json(const Range& items)
@@ -73,6 +76,9 @@ class Json {
    private:
     std::unique_ptr<T> value_;
   };
+  struct Number {};
+  Json(Number, int64_t value);
+  Json(Number, uint64_t value);
   template <std::integral T>
   static auto widest(T value) {
     if constexpr (std::signed_integral<T>) return int64_t{value};

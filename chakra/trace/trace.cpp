@@ -11,6 +11,13 @@
 
 namespace chakra::trace {
 
+Trace::Trace() = default;
+Trace::Trace(const Trace& other) = default;
+Trace::Trace(Trace&& other) noexcept = default;
+Trace& Trace::operator=(const Trace& other) = default;
+Trace& Trace::operator=(Trace&& other) noexcept = default;
+Trace::~Trace() = default;
+
 NodeId Builder::add(uint64_t id, StringId name, NodeType type) {
   const NodeId node = trace.size();
   trace.id.push_back(id);

@@ -199,6 +199,14 @@ struct Trace {
   std::vector<Attr> metadata;  ///< of the file
   std::vector<Defect> defects;
 
+  // Made once, in trace.cpp: each source that has a trace would make its own.
+  Trace();
+  Trace(const Trace& other);
+  Trace(Trace&& other) noexcept;
+  Trace& operator=(const Trace& other);
+  Trace& operator=(Trace&& other) noexcept;
+  ~Trace();
+
   NodeId size() const { return static_cast<NodeId>(id.size()); }
   bool on_cpu(NodeId n) const { return flags[n] & kOnCpu; }
   bool has_start(NodeId n) const { return flags[n] & kHasStart; }
