@@ -40,11 +40,11 @@ struct Option {
   std::string_view value = {};  ///< what --help calls the value; empty: by its type
   Accepted accepted = {};
   bool required = false;
-  bool hidden = false;                    ///< --help does not show it
-  bool shows_default = false;             ///< --help shows what the target has
-  bool one_each = false;                  ///< a list by name: a value each time it is given, not all words that follow
-  char delimiter = 0;                     ///< of a list, between its items
-  int most = 0;                           ///< of a list by its place: at most this number of values; 0: any number
+  bool hidden = false;         ///< --help does not show it
+  bool shows_default = false;  ///< --help shows what the target has
+  bool one_each = false;       ///< a list by name: a value each time it is given, not all words that follow
+  char delimiter = 0;          ///< of a list, between its items
+  int most = 0;                ///< of a list by its place: at most this number of values; 0: any number
   std::string_view needs = {}, excludes = {};  ///< the name of another one
 };
 
