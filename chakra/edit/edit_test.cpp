@@ -91,6 +91,8 @@ JobNode message(NodeType type, int64_t partner) {
   return n;
 }
 
+uint64_t of_four(std::string_view) { return 4; }
+
 RandomJob job_of(std::vector<std::vector<JobNode>> ranks) {
   RandomJob job;
   for (auto& nodes : ranks) {
@@ -131,7 +133,7 @@ std::vector<std::string> tags_of(const Findings& findings) {
 TEST(Shrink, LeavesOutWhatRanksThatAreGoneSendAndGet) {
   match::GroupTable groups{{"odd", {1, 3}}};
   Findings findings;
-  const auto job = shrink(four_ranks().build(), groups, 3, findings);
+  const auto job = shrink(four_ranks().build(), groups, 3, of_four, findings);
   ASSERT_TRUE(job) << job.error().message();
   ASSERT_EQ(job->ranks.size(), 3u);
   const trace::Trace& one = job->ranks[1];
@@ -152,6 +154,23 @@ TEST(Shrink, LeavesOutWhatRanksThatAreGoneSendAndGet) {
                                                          "edit.shrink.roots"}));
 }
 
+TEST(Shrink, PartsAreWholeElements) {
+  const auto shrunk = [](uint64_t bytes, int64_t from, int64_t to) {
+    match::GroupTable groups;
+    Findings findings;
+    const JobNode node = with(CommType::reduce_scatter, "", bytes);
+    const auto job = shrink(job_of(std::vector(static_cast<size_t>(from), std::vector{node})).build(), groups, to,
+                            of_four, findings);
+    return job ? job->ranks[0].comm(0)->bytes : 0;
+  };
+  EXPECT_EQ(shrunk(48, 4, 3), 36u);
+  EXPECT_EQ(shrunk(40, 4, 3), 36u);  // 12, 12, 12 and 4 bytes
+  EXPECT_EQ(shrunk(40, 3, 2), 32u);
+  EXPECT_EQ(shrunk(8, 4, 3), 8u);
+  EXPECT_EQ(shrunk(10, 4, 2), 6u);  // not elements of 4 bytes
+  EXPECT_EQ(shrunk(UINT64_MAX, 3, 2), UINT64_MAX / 3 * 2);
+}
+
 TEST(Shrink, GroupsAreThoseThatTracesDescribe) {
   RandomJob job = job_of({{with(CommType::all_gather, "g", 60)}, {}, {with(CommType::all_gather, "g", 60)}});
   trace::TraceSet set = job.build();
@@ -163,11 +182,11 @@ TEST(Shrink, GroupsAreThoseThatTracesDescribe) {
   }
   match::GroupTable groups;
   Findings findings;
-  const auto all = shrink(set, groups, 3, findings);
+  const auto all = shrink(set, groups, 3, of_four, findings);
   ASSERT_TRUE(all);
   EXPECT_EQ(all->ranks[0].comm(0)->bytes, 60u);
   EXPECT_EQ(all->ranks[0].groups[0].ranks, (std::vector<int64_t>{2, 0}));
-  const auto two = shrink(set, groups, 2, findings);
+  const auto two = shrink(set, groups, 2, of_four, findings);
   ASSERT_TRUE(two);
   ASSERT_EQ(two->ranks[0].groups.size(), 2u);  // a size does not say who is in it
   EXPECT_EQ(two->ranks[0].groups[0].ranks, (std::vector<int64_t>{0}));
@@ -182,7 +201,7 @@ TEST(Shrink, RefusesWhatNothingSays) {
     trace::TraceSet set = job_of({{node}, {node}, {node}}).build();
     for (trace::Trace& t : set.ranks)
       if (node.comm == CommType::all_to_all) t.comms.edit(0).in_bytes = 8, t.comms.edit(0).out_bytes = 16;
-    const auto job = shrink(std::move(set), groups, ranks, findings);
+    const auto job = shrink(std::move(set), groups, ranks, of_four, findings);
     return job ? std::string() : job.error().tag;
   };
   EXPECT_EQ(tag(with(CommType::all_to_all, "", 8), 2), "edit.parts");
@@ -199,7 +218,7 @@ TEST(Shrink, RefusesWhatNothingSays) {
 TEST(Replicate, GroupsOfAllRanksGrow) {
   match::GroupTable groups{{"odd", {1, 3}}};
   Findings findings;
-  const auto job = replicate(four_ranks().build(), groups, 2, findings);
+  const auto job = replicate(four_ranks().build(), groups, 2, of_four, findings);
   ASSERT_TRUE(job) << job.error().message();
   ASSERT_EQ(job->ranks.size(), 8u);
   const trace::Trace& five = job->ranks[5];
@@ -224,7 +243,8 @@ TEST(Replicate, GroupsOfAllRanksGrow) {
 TEST(Replicate, Refuses) {
   const auto tag = [](match::GroupTable groups, int64_t times) {
     Findings findings;
-    const auto job = replicate(job_of({{collective("a")}, {collective("a")}}).build(), groups, times, findings);
+    const auto job =
+        replicate(job_of({{collective("a")}, {collective("a")}}).build(), groups, times, of_four, findings);
     return job ? std::string() : job.error().tag;
   };
   EXPECT_EQ(tag({{"a", {0, 1, 2}}}, 2), "edit.replicate.group");

@@ -15,8 +15,6 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
-constexpr uint64_t kWidestElement = 16;
-
 tl::unexpected<Error> refuse(const Trace& t, NodeId n, const char* tag, const std::string& why) {
   return fail(Code::bad_input, tag,
               fmt::format("node {} ({}) of rank {}: {}", t.id[n], quote(t.name_of(n)), t.rank, why), {t.file});
@@ -32,11 +30,10 @@ uint64_t element_of(const std::vector<uint64_t>& list, uint64_t bytes) {
 
 }  // namespace
 
-uint64_t part_of(uint64_t bytes, uint64_t members) {
-  CHAKRA_ASSERT(members > 0);
-  if (bytes % members == 0) return bytes / members;
-  const uint64_t whole = std::gcd(bytes, kWidestElement), part = bytes / members + 1;
-  return (part + whole - 1) / whole * whole;
+uint64_t part_of(uint64_t bytes, uint64_t members, uint64_t element_bytes) {
+  CHAKRA_ASSERT(members > 0 && element_bytes > 0);
+  const uint64_t whole = bytes % element_bytes == 0 ? element_bytes : 1, elements = bytes / whole;
+  return (elements / members + (elements % members != 0)) * whole;
 }
 
 // `edit.parts` (exit 1): an all-to-all of which nothing says how much goes to whom, in a group that gets other members

@@ -15,9 +15,8 @@ namespace chakra::edit {
 inline constexpr int64_t kMostRanks = 1 << 20;
 inline constexpr int64_t kMostNodes = int64_t{1} << 31;
 
-/// The same part of a buffer for each of `members`, rounded up; to whole elements where it is not a whole number of
-/// bytes: elements are at most 16 bytes, and a power of two.
-uint64_t part_of(uint64_t bytes, uint64_t members);
+/// The same part of a buffer for each of `members`, rounded up to whole elements where the buffer has whole elements.
+uint64_t part_of(uint64_t bytes, uint64_t members, uint64_t element_bytes);
 
 /// What an all-to-all with lists sends to each member, and gets from each, in elements.
 struct Parts {

@@ -17,12 +17,13 @@ using trace::Trace;
 
 class Replication {
  public:
-  Replication(const trace::TraceSet& job, const match::GroupTable& groups, int64_t times)
+  Replication(const trace::TraceSet& job, const match::GroupTable& groups, int64_t times, ElementBytes element)
       : job_(job),
         matching_(match::match(job, groups)),
         listed_(listed_groups(job, groups, matching_)),
         ranks_(static_cast<int64_t>(job.ranks.size())),
-        times_(times) {}
+        times_(times),
+        element_(element) {}
 
   Result<trace::TraceSet> run() {
     CHAKRA_TRY(check_groups());
@@ -139,16 +140,18 @@ class Replication {
   /// A member puts in and gets out as much as before.
   Result<void> share(Trace& t, NodeId n, CommType type, uint64_t replica) const {
     Comm& comm = t.comms.edit(t.comm_row[n]);
-    const auto times = static_cast<uint64_t>(times_);
+    const auto part = [&](uint64_t bytes) {
+      return part_of(bytes, static_cast<uint64_t>(times_), element_(t.strings[comm.dtype]));
+    };
     switch (type) {
       case CommType::all_gather:
       case CommType::gather:
-        comm.bytes = part_of(comm.bytes, times);
-        comm.in_bytes = part_of(comm.in_bytes, times);
+        comm.bytes = part(comm.bytes);
+        comm.in_bytes = part(comm.in_bytes);
         break;
       case CommType::scatter:
       case CommType::reduce_scatter:
-      case CommType::reduce_scatter_block: comm.out_bytes = part_of(comm.out_bytes, times); break;
+      case CommType::reduce_scatter_block: comm.out_bytes = part(comm.out_bytes); break;
       case CommType::all_to_all: {
         if (!has_parts(comm)) break;
         CHAKRA_ASSIGN(Parts parts, parts_of(t, n, job_.ranks.size(), false));
@@ -176,6 +179,7 @@ class Replication {
   const match::Matching matching_;
   const GroupLists listed_;
   const int64_t ranks_, times_;
+  const ElementBytes element_;
 };
 
 }  // namespace
@@ -184,7 +188,8 @@ class Replication {
 // `edit.replicate.apart` (warning): replicas of a job without a group of all ranks
 // `edit.replicate.group` (exit 1): a group with ranks that the job lacks, or with the name that a copy would have
 // `edit.replicate.ranks` (exit 2): no replica, or more ranks than can be
-Result<trace::TraceSet> replicate(trace::TraceSet job, match::GroupTable& groups, int64_t times, Findings& findings) {
+Result<trace::TraceSet> replicate(trace::TraceSet job, match::GroupTable& groups, int64_t times, ElementBytes element,
+                                  Findings& findings) {
   const auto ranks = static_cast<int64_t>(job.ranks.size());
   int64_t nodes = 0;
   for (const Trace& t : job.ranks) nodes += t.size();
@@ -192,7 +197,7 @@ Result<trace::TraceSet> replicate(trace::TraceSet job, match::GroupTable& groups
     return fail(Code::usage, "edit.replicate.ranks",
                 fmt::format("{} replicas of {} ranks with {} nodes are too many, or none", times, ranks, nodes));
   CHAKRA_ASSERT(job.ranks.front().rank == 0 && job.ranks.back().rank == ranks - 1);
-  Replication replication(job, groups, times);
+  Replication replication(job, groups, times, element);
   CHAKRA_ASSIGN(trace::TraceSet made, replication.run());
   replication.say(findings);
   groups = replication.table(groups);

@@ -18,8 +18,8 @@ using trace::Trace;
 
 class Shrinking {
  public:
-  Shrinking(trace::TraceSet& job, const match::GroupTable& groups, int64_t ranks)
-      : job_(job), matching_(match::match(job, groups)), ranks_(ranks) {
+  Shrinking(trace::TraceSet& job, const match::GroupTable& groups, int64_t ranks, ElementBytes element)
+      : job_(job), matching_(match::match(job, groups)), ranks_(ranks), element_(element) {
     for (const auto& [name, members] : listed_groups(job, groups, matching_)) {
       NewGroup& now = known_[name];
       now.name = name;
@@ -57,7 +57,7 @@ class Shrinking {
     add("edit.shrink", Severity::note, 1,
         fmt::format("{} of the {} ranks stay; {} groups have fewer members, {} collectives of theirs put in {} instead "
                     "of {}",
-                    ranks_, before_, groups, show_count(fewer_.nodes), bytes(now_bytes_), bytes(fewer_.bytes)),
+                    ranks_, before_, groups, show_count(fewer_.nodes), bytes(fewer_.now_bytes), bytes(fewer_.bytes)),
         {{"ranks", ranks_}, {"recorded", before_}, {"groups", groups}, {"collectives", fewer_.nodes}});
     add("edit.shrink.messages", Severity::warning, messages_.nodes,
         fmt::format("{} messages with ranks that are gone, {}, are left out and take no time",
@@ -78,7 +78,8 @@ class Shrinking {
 
   struct Count {
     int64_t nodes = 0;
-    uint64_t bytes = 0;  ///< comm_size
+    uint64_t bytes = 0;  ///< comm_size, as recorded
+    uint64_t now_bytes = 0;
     void add(uint64_t more) {
       ++nodes;
       bytes = add_bytes(bytes, more);
@@ -121,7 +122,7 @@ class Shrinking {
     if (parts) CHAKRA_TRY(keep_parts(t, n, group));
     else CHAKRA_TRY(keep_share(t, n, type, group.ranks.size(), left.size()));
     fewer_.add(then);
-    now_bytes_ = add_bytes(now_bytes_, t.comm(n)->bytes);
+    fewer_.now_bytes = add_bytes(fewer_.now_bytes, t.comm(n)->bytes);
     return {};
   }
 
@@ -144,7 +145,7 @@ class Shrinking {
   Result<void> keep_share(Trace& t, NodeId n, CommType type, uint64_t then, uint64_t now) {
     Comm& comm = t.comms.edit(t.comm_row[n]);
     const auto share = [&](uint64_t& bytes) {
-      const uint64_t part = part_of(bytes, then);
+      const uint64_t part = part_of(bytes, then, element_(t.strings[comm.dtype]));
       bytes = part > bytes / now ? bytes : part * now;
     };
     if (type == CommType::all_to_all && comm.in_bytes > 0 && comm.out_bytes > 0 && comm.in_bytes != comm.out_bytes)
@@ -171,12 +172,12 @@ class Shrinking {
   trace::TraceSet& job_;
   const match::Matching matching_;
   const int64_t ranks_;
+  const ElementBytes element_;
   int64_t before_ = 0;
   NewGroups known_;
   std::vector<std::vector<int64_t>> left_;  ///< by group of the matching: those of its ranks that stay
   std::set<std::string> groups_;            ///< with fewer members
-  Count messages_, alone_, fewer_;          ///< left out; with fewer members, which put in `now_bytes_` instead
-  uint64_t now_bytes_ = 0;
+  Count messages_, alone_, fewer_;          ///< left out; with fewer members
   int64_t roots_ = 0;
 };
 
@@ -187,12 +188,13 @@ class Shrinking {
 // `edit.shrink.alone` (warning): collectives of groups with one member left
 // `edit.shrink.roots` (note): collectives that get another root
 // `edit.shrink.ranks` (exit 2): more ranks than the job has, or none
-Result<trace::TraceSet> shrink(trace::TraceSet job, match::GroupTable& groups, int64_t ranks, Findings& findings) {
+Result<trace::TraceSet> shrink(trace::TraceSet job, match::GroupTable& groups, int64_t ranks, ElementBytes element,
+                               Findings& findings) {
   const auto there = static_cast<int64_t>(job.ranks.size());
   if (ranks < 1 || ranks > there)
     return fail(Code::usage, "edit.shrink.ranks", fmt::format("a job of {} ranks cannot shrink to {}", there, ranks));
   CHAKRA_ASSERT(job.ranks.front().rank == 0 && job.ranks.back().rank == there - 1);
-  Shrinking shrinking(job, groups, ranks);
+  Shrinking shrinking(job, groups, ranks, element);
   CHAKRA_TRY(shrinking.run());
   shrinking.say(findings);
   for (auto group = groups.begin(); group != groups.end();) {
