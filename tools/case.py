@@ -9,6 +9,7 @@ A case is chakra/*/cases/NAME.case. Its sections begin with lines of two dashes:
     -- needs data               skip where the test data is absent ($DATA in commands)
     -- needs torch              skip where the plugin of --compute torch is not built (./dev torch)
     -- needs mpi                skip where mpirun or the plugin for it is absent
+    -- needs tmpfs              skip where 'unshare -rm' cannot mount a file system in memory
     -- file net.yml             a file with the following lines
     -- trace job.0.et           a trace, in the text form of tools/et.py
     -- run                      shell lines, run in an empty folder with chakra in the path
@@ -91,6 +92,13 @@ def has_torch_plugin(bin_dir):
                for place in ("../lib/chakra", ".", "../../torch"))
 
 
+def mounts_tmpfs(folder):
+    try:
+        return subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", folder], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
 def run_case(path, bin_dir, update):
     """None if it passed, else the problems; 'skip: ...' if it could not run."""
     title, sections = parse(path)
@@ -115,6 +123,8 @@ def run_case(path, bin_dir, update):
                 plugin = os.path.join(bin_dir, "libchakra_replay_mpi.so")
                 if section.argument == "mpi" and not (shutil.which("mpirun") and os.path.exists(plugin)):
                     return "skip: no MPI"
+                if section.argument == "tmpfs" and not mounts_tmpfs(folder):
+                    return "skip: no file system in memory can be mounted"
             elif kind in ("file", "trace"):
                 make_file(section, folder)
             elif kind == "run":

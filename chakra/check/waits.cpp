@@ -111,7 +111,9 @@ void waits_refer_back(const trace::TraceSet& job, const match::Matching& matchin
         const auto number = attr.name != 0 ? number_of(attr) : std::nullopt;
         if (!number) continue;
         if (attr.name == wait_name) waits.emplace_back(n, *number);
-        if (attr.name != request_name || !trace::is_comm(t.type[n])) continue;
+        // What an edit leaves out does not communicate any more; its wait stays.
+        const bool starts_one = trace::is_comm(t.type[n]) || t.type[n] == trace::NodeType::metadata;
+        if (attr.name != request_name || !starts_one) continue;
         if (const auto [found, added] = requests.emplace(*number, Request{n}); added) starts.emplace_back(n, *number);
         else
           add("check.wait.request", n, n,

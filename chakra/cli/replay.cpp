@@ -39,6 +39,32 @@ Result<void> write_files(const ReplayOptions& o, const job::ReplayedJob& job, co
   return files.commit();
 }
 
+/// In names of files `{rank}` is the number of a rank that is a process. A launcher gives all processes the same names.
+Result<void> name_outputs(ReplayOptions& o) {
+  constexpr std::string_view kRank = "{rank}";
+  CHAKRA_ASSIGN(const job::ReplayProcess process, job::replay_process(o.call));
+  struct Output {
+    const char* option;
+    std::string& name;
+    bool has_rank;  ///< without it
+  };
+  for (const auto& [option, name, has_rank] :
+       {Output{"--output", o.output, true}, Output{"--timeline", o.timeline, false}, Output{"--csv", o.csv, false},
+        Output{"--json", o.json, false}}) {
+    size_t at = name.find(kRank);
+    if (at == name.npos && !name.empty() && name != "-" && !has_rank && process.launched && process.ranks > 1)
+      return fail(Code::usage, "cli.usage",
+                  fmt::format("{} {}: {} ranks would write the same file; put {} into its name", option, quote(name),
+                              process.ranks, kRank));
+    if (at != name.npos && !process.rank)
+      return fail(
+          Code::usage, "cli.usage",
+          fmt::format("{} {}: this process runs all ranks, so {} stands for none of them", option, quote(name), kRank));
+    for (; at != name.npos; at = name.find(kRank, at)) name.replace(at, kRank.size(), std::to_string(*process.rank));
+  }
+  return {};
+}
+
 Result<void> check_outputs(const ReplayOptions& o) {
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.call.path));
   files.push_back(o.call.groups);
@@ -46,6 +72,8 @@ Result<void> check_outputs(const ReplayOptions& o) {
   if (!o.output.empty()) {
     CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(o.call.path));
     for (const io::RankFile& rank : ranks) outputs.push_back(fmt::format("{}.{}.et", o.output, rank.rank));
+    for (auto rank = static_cast<int64_t>(ranks.size()); rank < o.call.expand; ++rank)
+      outputs.push_back(fmt::format("{}.{}.et", o.output, rank));
   }
   if (!o.csv.empty())
     for (const char* name : {"ranks", "operations"}) outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
@@ -81,6 +109,7 @@ Result<void> run_replay(ReplayOptions o) {
   if (o.call.dry_run && (!o.output.empty() || !o.timeline.empty() || o.call.compare))
     return fail(Code::usage, "cli.usage",
                 "--dry-run runs nothing, so there is nothing for --output, --timeline and --compare");
+  CHAKRA_TRY(name_outputs(o));
   CHAKRA_TRY(check_outputs(o));
   o.call.timeline = !o.timeline.empty();
   CHAKRA_ASSIGN(const job::ReplayedJob job, job::replay_job(o.call));
@@ -156,6 +185,21 @@ std::vector<Option> replay_rank_rows(ReplayOptions& o) {
        .target = &o.call.rendezvous,
        .help = "Where the ranks meet: host:port of rank 0, or on one machine the path of a socket, with a / in it",
        .value = "PLACE"},
+      {.names = "--shrink",
+       .target = &o.call.shrink,
+       .help = "Run the first N ranks of the job: the others leave their groups, and what they would get is left out",
+       .value = "N",
+       .accepted = whole_number(1, INT32_MAX)},
+      {.names = "--auto-shrink",
+       .target = &o.call.auto_shrink,
+       .help = "Run the first ranks of the job: as many as --ranks or the launcher says"},
+      {.names = "--expand",
+       .target = &o.call.expand,
+       .help =
+           "Run N ranks, a multiple of M that were recorded: rank R does what rank R mod M did, groups of all ranks "
+           "grow, others are copied",
+       .value = "N",
+       .accepted = whole_number(1, INT32_MAX)},
   };
 }
 
@@ -217,7 +261,9 @@ std::vector<Option> replay_output_rows(ReplayOptions& o) {
        .help = "Say how alike the times are to those that were recorded, as 'chakra diff --timing' does"},
       {.names = "--timeline",
        .target = &o.timeline,
-       .help = "Write when everything ran, for https://ui.perfetto.dev",
+       .help =
+           "Write when everything ran, for https://ui.perfetto.dev. In names of files {rank} is the rank of a process; "
+           "under a launcher each rank needs a file of its own",
        .value = "FILE"},
       {.names = "--flows",
        .target = &o.flows_file,

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "chakra/edit/edit.h"
+#include "chakra/edit/members.h"
 
 namespace chakra::edit {
 namespace {
@@ -13,9 +14,6 @@ namespace {
 using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
-
-constexpr int64_t kMostRanks = 1 << 20;
-constexpr int64_t kMostNodes = int64_t{1} << 31;
 
 using Members = std::vector<int64_t>;
 bool has(const Members& members, int64_t rank) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "chakra/check/check.h"
-#include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
+#include "chakra/job/replay_ranks.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::job {
@@ -36,39 +36,24 @@ Result<replay::JobOptions> job_options(const ReplayOptions& o) {
 
 /// Which rank this is; none: all of them, in this process.
 Result<std::optional<replay::World>> world_of(const ReplayOptions& o) {
+  CHAKRA_ASSIGN(const ReplayProcess process, replay_process(o));
+  if (!process.rank) {
+    if (!o.rendezvous.empty())
+      return fail(Code::usage, "cli.usage", "--rendezvous is for --rank and --ranks, or a launcher that says them");
+    return std::optional<replay::World>();
+  }
   replay::World world;
   world.rendezvous = o.rendezvous;
+  if (process.launched) CHAKRA_TRY(replay::world_from_launcher(world));  // it may also say where ranks meet
+  world.rank = *process.rank;
+  world.ranks = process.ranks;
   world.timeout = std::chrono::milliseconds(static_cast<int64_t>(o.timeout_s * 1000));
-  if (o.rank || o.ranks) {
-    if (!o.rank || !o.ranks || *o.rank >= *o.ranks)
-      return fail(Code::usage, "cli.usage", "--rank and --ranks go together, and ranks count from 0");
-    world.rank = *o.rank;
-    world.ranks = *o.ranks;
-  } else {
-    CHAKRA_ASSIGN(const bool launched, replay::world_from_launcher(world));
-    if (!launched) {
-      if (!o.rendezvous.empty())
-        return fail(Code::usage, "cli.usage", "--rendezvous is for --rank and --ranks, or a launcher that says them");
-      return std::optional<replay::World>();
-    }
-  }
   if (world.rendezvous.empty())
     return fail(Code::usage, "cli.usage",
                 fmt::format("rank {} of {} does not know where the ranks meet: give all of them the same --rendezvous, "
                             "\"host:port\" or the path of a socket",
                             world.rank, world.ranks));
   return std::optional(std::move(world));
-}
-
-Result<trace::TraceSet> read_own(const ReplayOptions& o, const replay::World& world) {
-  CHAKRA_ASSIGN(std::vector<io::RankFile> files, io::find_ranks(o.path));
-  const auto own = std::find_if(files.begin(), files.end(), [&](const auto& file) { return file.rank == world.rank; });
-  if (own == files.end() || static_cast<int64_t>(files.size()) != world.ranks)
-    return fail(Code::usage, "cli.usage",
-                fmt::format("rank {} of {} is asked for, and {} has traces of {} ranks{}", world.rank, world.ranks,
-                            quote(o.path), files.size(), own == files.end() ? ", without this one" : ""));
-  CHAKRA_ASSIGN(trace::Trace trace, io::read_rank(*own, {.texts = true}));
-  return replay::alone(std::move(trace), world.ranks);
 }
 
 /// What a proof calls an error is the job's error, before it runs.
@@ -83,9 +68,8 @@ Result<void> prove(const ReplayOptions& o, const trace::TraceSet& job, const mat
 }
 
 /// Parts that are asked for and are nowhere, and options that change nothing.
-Findings without_effect(const ReplayOptions& o, const ReplayedJob& job, const match::GroupTable& groups) {
+Findings without_effect(const ReplayOptions& o, const ReplayedJob& job) {
   Findings findings;
-  if (!o.groups.empty()) findings = groups_without_effect(groups, job.recorded.ranks);
   bool communicates = false, computes = false;
   for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
     const trace::Trace& t = job.recorded.ranks[r];
@@ -119,14 +103,36 @@ Finding lateness(const ReplayedJob& job) {
                       median > kMuch ? ": this machine has too few cores for these ranks" : "")};
 }
 
-/// What was recorded of the nodes that ran.
-trace::TraceSet recorded_part(const ReplayedJob& job) {
-  trace::TraceSet set;
-  for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
-    trace::Trace t = job.recorded.ranks[r];
+// `replay.resized.null` (warning): communication with other ranks than recorded, which takes its recorded time
+// `replay.resized.compare` (warning): communication with other ranks than recorded, which is not compared
+/// Recorded times of communication are those of the groups that were recorded.
+Findings about_changed(const ReplayOptions& o, const ReplayedJob& job) {
+  int64_t nodes = 0;
+  for (size_t r = 0; r < job.changed.size(); ++r)
+    for (trace::NodeId n = 0; n < job.changed[r].size(); ++n)
+      nodes += job.changed[r][n] && job.ran(r, n) && trace::is_comm(job.recorded.ranks[r].type[n]);
+  Findings findings;
+  if (nodes > 0 && o.backend == "null" && !o.dry_run)
+    findings.push_back({"replay.resized.null", Severity::warning, -1, -1,
+                        fmt::format("{} collectives have other members than recorded; the back end null gives them the "
+                                    "time that was recorded with those",
+                                    show_count(nodes))});
+  if (!job.changed.empty() && o.compare)
+    findings.push_back(
+        {"replay.resized.compare", Severity::warning, -1, -1,
+         fmt::format("{} collectives have other members than recorded and are not compared; the spans of "
+                     "ranks and steps are compared with those of {} ranks",
+                     show_count(nodes), job.recorded_ranks)});
+  return findings;
+}
+
+/// The nodes whose times can be compared: those that ran, as they were recorded.
+trace::TraceSet comparable_part(const ReplayedJob& job, trace::TraceSet set) {
+  for (size_t r = 0; r < set.ranks.size(); ++r) {
+    trace::Trace& t = set.ranks[r];
     for (trace::NodeId n = 0; n < t.size(); ++n)
-      if (!job.ran(r, n)) t.flags.edit(n) &= static_cast<uint8_t>(~trace::kHasStart);
-    set.ranks.push_back(std::move(t));
+      if (!job.ran(r, n) || (!job.changed.empty() && job.changed[r][n]))
+        t.flags.edit(n) &= static_cast<uint8_t>(~trace::kHasStart);
   }
   return set;
 }
@@ -162,41 +168,62 @@ Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& wor
 
 }  // namespace
 
+Result<ReplayProcess> replay_process(const ReplayOptions& o) {
+  if (o.rank || o.ranks) {
+    if (!o.rank || !o.ranks || *o.rank >= *o.ranks)
+      return fail(Code::usage, "cli.usage", "--rank and --ranks go together, and ranks count from 0");
+    return ReplayProcess{o.rank, *o.ranks, false};
+  }
+  replay::World world;
+  CHAKRA_ASSIGN(const bool launched, replay::world_from_launcher(world));
+  if (!launched) return ReplayProcess{};
+  return ReplayProcess{world.rank, world.ranks, true};
+}
+
 Result<ReplayedJob> replay_job(const ReplayOptions& o) {
   CHAKRA_ASSIGN(const replay::JobOptions options, job_options(o));
   CHAKRA_ASSIGN(const std::optional<replay::World> world, world_of(o));
-  match::GroupTable groups;
-  if (!o.groups.empty()) {
-    CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
-  }
-  CHAKRA_ASSIGN(trace::TraceSet all, world ? read_own(o, *world) : io::read_job(o.path, {.texts = true}));
-  const match::Matching matching = match::match(all, groups);
-  if (o.check && !world) CHAKRA_TRY(prove(o, all, matching));
+  CHAKRA_ASSIGN(const ReplayRanks ranks, replay_ranks(o, world));
   ReplayedJob job;
+  if (!o.groups.empty()) {
+    CHAKRA_ASSIGN(job.groups, match::load_groups(o.groups));
+  }
+  CHAKRA_ASSIGN(trace::TraceSet all, read_recorded(o, ranks));
+  if (!o.groups.empty()) job.findings = groups_without_effect(job.groups, all.ranks);
+  for (int64_t rank = ranks.first(); o.selection.any() && rank < ranks.end(); ++rank) {
+    // By what was recorded, so that all replicas of a rank do the same.
+    CHAKRA_ASSIGN(std::vector<bool> selected,
+                  select_nodes(all.ranks[static_cast<size_t>(ranks.plays(rank))], o.selection));
+    job.selected.push_back(std::move(selected));
+  }
+  CHAKRA_TRY(resize(ranks, all, job.groups, job.changed, job.findings));
+  const match::Matching matching = match::match(all, job.groups);
+  if (o.check && !world) CHAKRA_TRY(prove(o, all, matching));
   job.path = o.path;
   job.backend = o.backend;
   job.compute = o.compute;
   job.ranks = static_cast<int64_t>(all.ranks.size());
+  job.recorded_ranks = ranks.recorded;
   job.repetitions = o.repetitions;
   job.dry = o.dry_run;
   if (world) job.recorded.ranks.push_back(all.ranks[static_cast<size_t>(world->rank)]);
   else job.recorded.ranks = all.ranks;
-  for (const trace::Trace& t : job.recorded.ranks) {
-    std::vector<bool> selected;
-    if (o.selection.any()) {
-      CHAKRA_ASSIGN(selected, select_nodes(t, o.selection));
-    }
-    CHAKRA_ASSIGN(replay::RankPlan plan, replay::plan_rank(all, matching, static_cast<uint32_t>(t.rank), selected));
+  for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
+    const trace::Trace& t = job.recorded.ranks[r];
+    CHAKRA_ASSIGN(replay::RankPlan plan,
+                  replay::plan_rank(all, matching, static_cast<uint32_t>(world ? world->rank : static_cast<int64_t>(r)),
+                                    o.selection.any() ? job.selected[r] : std::vector<bool>()));
     job.plans.push_back(std::move(plan));
     job.plans.back().trace = &t;
-    if (o.selection.any()) job.selected.push_back(std::move(selected));
   }
-  job.findings = without_effect(o, job, groups);
+  for (Findings more : {without_effect(o, job), about_changed(o, job)})
+    job.findings.insert(job.findings.end(), more.begin(), more.end());
   if (!o.dry_run) CHAKRA_TRY(run(o, world, options, job));
   if (o.compare) {
     std::vector<trace::TraceSet> repetitions;
-    for (int64_t i = 0; i < o.repetitions; ++i) repetitions.push_back(replayed_traces(job, static_cast<size_t>(i)));
-    CHAKRA_ASSIGN(job.compared, compare_times(recorded_part(job), repetitions, groups));
+    for (int64_t i = 0; i < o.repetitions; ++i)
+      repetitions.push_back(comparable_part(job, replayed_traces(job, static_cast<size_t>(i))));
+    CHAKRA_ASSIGN(job.compared, compare_times(comparable_part(job, job.recorded), repetitions, job.groups));
   }
   return job;
 }
@@ -206,10 +233,6 @@ Result<replay::FlowSchedule> job_flows(const ReplayOptions& o, const FlowsOption
   dry.dry_run = true;
   if (o.rank) return fail(Code::usage, "cli.usage", "--flows is of the whole job: leave --rank out");
   CHAKRA_ASSIGN(const ReplayedJob job, replay_job(dry));
-  match::GroupTable groups;
-  if (!o.groups.empty()) {
-    CHAKRA_ASSIGN(groups, match::load_groups(o.groups));
-  }
   net::Fabric fabric;
   fabric.dimensions.push_back({net::TopologyKind::switch_, std::max<int64_t>(2, job.ranks), 100, 1000});
   if (!f.network.empty()) {
@@ -227,7 +250,7 @@ Result<replay::FlowSchedule> job_flows(const ReplayOptions& o, const FlowsOption
     }
     CHAKRA_ASSIGN(rules, coll::parse_selection(text, file ? f.collectives : "--collectives"));
   }
-  return replay::flows_of(job.plans, match::match(job.recorded, groups), rules, fabric,
+  return replay::flows_of(job.plans, match::match(job.recorded, job.groups), rules, fabric,
                           o.compute == "none" ? 0 : o.scale_compute, job.selected);
 }
 

@@ -40,6 +40,9 @@ struct ReplayOptions {
   double timeout_s = 30;
   std::optional<int64_t> rank, ranks;  ///< this process is one rank; none: what the launcher says, else all
   std::string rendezvous;
+  int64_t shrink = 0;        ///< the first N ranks run; 0: all
+  bool auto_shrink = false;  ///< the first ones run: as many as `ranks` or the launcher says
+  int64_t expand = 0;        ///< N ranks run what fewer were recorded to do; 0: those
   ReplaySelection selection;
   bool verify = false;  ///< compare what every operation leaves with what it promises
   bool dry_run = false;
@@ -50,13 +53,16 @@ struct ReplayOptions {
 
 struct ReplayedJob {
   std::string path, backend, compute;
-  int64_t ranks = 0;  ///< of the job
+  int64_t ranks = 0;           ///< of the job that ran
+  int64_t recorded_ranks = 0;  ///< of the job that was read
   int64_t repetitions = 1;
   bool dry = false;                         ///< nothing ran
-  trace::TraceSet recorded;                 ///< the ranks that this process ran, as they were read
+  match::GroupTable groups;                 ///< of --groups, as the ranks that run have them
+  trace::TraceSet recorded;                 ///< the ranks that this process ran, with their recorded times
   std::vector<replay::RankPlan> plans;      ///< parallel; they refer to the job that was read
   std::vector<replay::RankRun> runs;        ///< parallel; none of a dry run
   std::vector<std::vector<bool>> selected;  ///< parallel; empty: all nodes
+  std::vector<std::vector<bool>> changed;   ///< parallel: communication with other ranks than recorded; empty: none
   result::Timeline timeline;
   std::optional<TimesCompared> compared;  ///< with the recorded times
   Findings findings;
@@ -64,9 +70,18 @@ struct ReplayedJob {
   bool ran(size_t r, trace::NodeId n) const { return selected.empty() || selected[r].empty() || selected[r][n]; }
 };
 
+/// Which ranks this process runs.
+struct ReplayProcess {
+  std::optional<int64_t> rank;  ///< none: all of them
+  int64_t ranks = 1;            ///< with `rank`: of the job
+  bool launched = false;        ///< a launcher says so, which gives all processes the same arguments
+};
+/// Errors: cli.usage for `rank` and `ranks` that do not go together, replay.world.launcher.
+Result<ReplayProcess> replay_process(const ReplayOptions& options);
+
 /// Reads, proves and runs a job, or with `rank` (or under a launcher) this rank of it. Errors: cli.usage for options
-/// that do not go together, those of reading, check::prove, match::load_groups, replay::plan_rank, replay::run_one and
-/// replay::run_all.
+/// that do not go together, those of reading, edit::shrink, edit::replicate, check::prove, match::load_groups,
+/// replay::plan_rank, replay::run_one and replay::run_all.
 Result<ReplayedJob> replay_job(const ReplayOptions& options);
 
 /// Which rank sends how much to which, after what: nothing runs. Docs: docs/reference/replay.md, Flows.

@@ -123,6 +123,7 @@ result::Json to_json(const ReplayedJob& job) {
           {"dry_run", job.dry},
           {"repetitions", job.repetitions},
           {"job_ranks", job.ranks},
+          {"recorded_ranks", job.recorded_ranks},
           {"ranks", result::to_json(ranks_table(job))},
           {"operations", result::to_json(operations_table(job))},
           {"computed", computed_json(job)},

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "chakra/replay/plan.h"
+
 namespace chakra::replay {
 namespace {
 
@@ -160,6 +162,8 @@ bool has_word(std::string_view words, std::string_view word) {
 }  // namespace
 
 std::span<const ElementRow> elements() { return kElements; }
+
+uint64_t element_bytes(std::string_view dtype) { return element_of(dtype).bytes; }
 
 const ElementRow& element_of(std::string_view dtype) {
   std::string name = to_lower(dtype);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -47,5 +48,8 @@ struct Sizes {
   uint64_t in = 0, out = 0;
 };
 Sizes sizes_of(trace::CommType type, uint64_t bytes, uint64_t members, bool is_root);
+
+/// Bytes of an element of a type, by the name that traces have for it; 1 for names that are not known.
+uint64_t element_bytes(std::string_view dtype);
 
 }  // namespace chakra::replay

@@ -92,7 +92,11 @@ class Rendezvous::State {
   Result<std::vector<std::string>> exchange(std::string_view mine) {
     const std::string key = fmt::format("{}{}", kExchange, exchanges_++);
     meet(key, static_cast<uint32_t>(world_.ranks), mine, true);
-    auto asked = Clock::now();
+    // Others may compute for long. A rank that says nothing when it is asked, two times in a row, is stopped: this is
+    // known when the timeout is over.
+    const auto pause = std::max<Clock::duration>(kBetweenLooks, world_.timeout / 2 - answers_within(world_.timeout));
+    const auto begin = Clock::now();
+    auto next = begin + pause;     // time to ask
     std::vector<int64_t> silent;   // at the last time
     for (Result<void> looked;;) {  // what has come before an error still counts
       const auto found = std::find_if(met_.begin(), met_.end(), [&](const Met& met) { return met.key == key; });
@@ -103,24 +107,30 @@ class Rendezvous::State {
       }
       CHAKRA_TRY(looked);
       looked = look(kBetweenLooks);
-      if (answers_) CHAKRA_TRY(all_answer(*std::exchange(answers_, std::nullopt), silent));
-      if (Clock::now() - asked < world_.timeout) continue;
-      asked = Clock::now();
+      const auto now = Clock::now();
+      if (answers_) {
+        const std::vector<int64_t> again = still_silent(*std::exchange(answers_, std::nullopt), silent);
+        if (!again.empty() && now - begin >= world_.timeout) return no_answer(again, now - begin);
+      }
+      if (now < next) continue;
+      next = now + pause + answers_within(world_.timeout);
       link_.send(Say::ask);
     }
   }
 
-  /// Others may compute for long, but a rank that twice in a row says nothing is stopped, or has left.
-  Result<void> all_answer(const Met& answers, std::vector<int64_t>& silent) const {
+  /// Ranks that did not answer this time and the last time; `silent` becomes those of this time.
+  std::vector<int64_t> still_silent(const Met& answers, std::vector<int64_t>& silent) const {
     std::vector<int64_t> now, both;
     for (int64_t rank = 0; rank < world_.ranks; ++rank)
       if (!std::binary_search(answers.ranks.begin(), answers.ranks.end(), rank)) now.push_back(rank);
     std::set_intersection(now.begin(), now.end(), silent.begin(), silent.end(), std::back_inserter(both));
     silent = std::move(now);
-    if (both.empty()) return {};
+    return both;
+  }
+  tl::unexpected<Error> no_answer(const std::vector<int64_t>& silent, Clock::duration since) const {
     return fail(Code::stuck, "replay.rendezvous.timeout",
-                fmt::format("rank {} waits for all ranks at the rendezvous, and {} did not answer for {:.0f} s",
-                            world_.rank, show_ranks(both), static_cast<double>(world_.timeout.count()) / 1e3));
+                fmt::format("rank {} has waited for all ranks at the rendezvous for {:.0f} s, and {} did not answer",
+                            world_.rank, std::chrono::duration<double>(since).count(), show_ranks(silent)));
   }
 
   void meet(std::string_view key, uint32_t members, std::string_view bring, bool tell) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <thread>
 
@@ -83,6 +84,63 @@ TEST(Rendezvous, ARankThatDiesIsNamedToAllOthers) {
     EXPECT_EQ(polled.error().tag, "replay.rank.died");
     EXPECT_NE(polled.error().text.find("rank 2"), std::string::npos) << polled.error().text;
     EXPECT_EQ(polled.error().code, Code::stuck);
+  });
+}
+
+TEST(Rendezvous, ARankThatDiesIsNamedToThoseThatExchange) {
+  const TemporaryFolder folder;
+  for (const int64_t dies : {0, 2}) {  // rank 0 has the server
+    SCOPED_TRACE(dies);
+    as_each(3, [&](int64_t rank) {
+      auto joined = Rendezvous::join(world_of(rank, 3, folder.path("s")));
+      ASSERT_TRUE(joined);
+      ASSERT_TRUE((*joined)->barrier());
+      const auto begin = std::chrono::steady_clock::now();
+      if (rank == dies) return;
+      const auto brought = (*joined)->exchange("mine");
+      ASSERT_EQ(tag_of(brought), "replay.rank.died");
+      EXPECT_NE(brought.error().text.find("rank " + std::to_string(dies)), std::string::npos) << brought.error().text;
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(5));
+    });
+  }
+}
+
+TEST(Rendezvous, ARankThatIsSilentIsNamedWhenTheTimeoutIsOver) {
+  const TemporaryFolder folder;
+  std::atomic<int> told{0};
+  as_each(3, [&](int64_t rank) {
+    auto joined = Rendezvous::join(world_of(rank, 3, folder.path("s"), milliseconds(3000)));
+    ASSERT_TRUE(joined);
+    ASSERT_TRUE((*joined)->barrier());
+    const auto begin = std::chrono::steady_clock::now();
+    if (rank == 2) {  // connected and alive
+      while (told < 2) std::this_thread::sleep_for(milliseconds(10));
+      return;
+    }
+    const auto brought = (*joined)->exchange("mine");
+    const auto took = std::chrono::steady_clock::now() - begin;
+    ++told;
+    ASSERT_EQ(tag_of(brought), "replay.rendezvous.timeout");
+    EXPECT_NE(brought.error().text.find("and rank 2 did not answer"), std::string::npos) << brought.error().text;
+    EXPECT_EQ(brought.error().code, Code::stuck);
+    EXPECT_GE(took, milliseconds(3000));
+    EXPECT_LT(took, milliseconds(6000));
+  });
+}
+
+TEST(Rendezvous, ARankThatAnswersMayComeLate) {
+  const TemporaryFolder folder;
+  as_each(2, [&](int64_t rank) {
+    auto joined = Rendezvous::join(world_of(rank, 2, folder.path("s"), milliseconds(500)));
+    ASSERT_TRUE(joined);
+    const auto begin = std::chrono::steady_clock::now();
+    while (rank == 1 && std::chrono::steady_clock::now() - begin < milliseconds(4000)) {
+      std::this_thread::sleep_for(milliseconds(20));
+      ASSERT_TRUE((*joined)->look());
+    }
+    const auto brought = (*joined)->exchange(std::to_string(rank));
+    ASSERT_TRUE(brought) << brought.error().message();
+    (*joined)->leave();
   });
 }
 

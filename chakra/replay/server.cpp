@@ -24,8 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kAnswersWithin = std::chrono::seconds(5);  ///< who says nothing by then does not answer
-constexpr auto kFarewell = std::chrono::seconds(2);       ///< for ranks to leave when the server ends
+constexpr auto kFarewell = std::chrono::seconds(2);  ///< for ranks to leave when the server ends
 
 /// Those who are connected, and what they wait for. Used by the server's thread alone.
 class Table {
@@ -104,7 +103,9 @@ class Table {
       return refuse(fmt::format("rank {} was started a second time; give every rank a number of its own", rank));
     client.rank = rank;
     by_rank_[static_cast<size_t>(rank)] = &client;
-    if (joined_++ == 0) join_until_ = Clock::now() + std::chrono::milliseconds(timeout_ms);
+    const std::chrono::milliseconds timeout(timeout_ms);
+    timeout_ = std::max(timeout_, timeout);
+    if (joined_++ == 0) join_until_ = Clock::now() + timeout;
     if (joined_ == ranks_) broadcast(Say::welcome);
   }
 
@@ -132,7 +133,7 @@ class Table {
 
   void ask() {
     if (ask_until_) return;
-    ask_until_ = Clock::now() + kAnswersWithin;
+    ask_until_ = Clock::now() + answers_within(timeout_);
     answers_.clear();
     broadcast(Say::asked);
   }
@@ -182,6 +183,7 @@ class Table {
   std::vector<Client*> by_rank_;
   std::map<std::string, Meeting, std::less<>> meetings_;
   std::map<int64_t, std::string> answers_;  ///< by rank
+  std::chrono::milliseconds timeout_{0};    ///< the longest of the ranks'
   std::optional<Clock::time_point> join_until_, ask_until_;
   std::vector<Frame> frames_;
 };

@@ -1,6 +1,8 @@
 // Frames that have a list in them, written by the server and read by ranks. Inside replay.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <string>
 
@@ -10,6 +12,11 @@
 namespace chakra::replay {
 
 inline constexpr int64_t kWireVersion = 1;  ///< of what hello says; ranks of other versions are not understood
+
+/// A rank that says nothing for this long when it is asked does not answer.
+inline std::chrono::milliseconds answers_within(std::chrono::milliseconds timeout) {
+  return std::clamp<std::chrono::milliseconds>(timeout / 2, std::chrono::seconds(1), std::chrono::seconds(5));
+}
 
 inline void write_brought(BodyWriter& out, const std::map<int64_t, std::string>& brought) {
   out.number(static_cast<int64_t>(brought.size()));
