@@ -35,9 +35,28 @@ StageNodes::StageNodes(const StepOptions& options, std::string_view prefix) : o_
     groups_[axis] = intern(fmt::format("{}{}", prefix, kAxisNames[axis] == "dp" ? "tables" : kAxisNames[axis]));
 }
 
+void StageNodes::describe(std::string_view schedule, const Pipeline& pipeline, int64_t stage) {
+  trace::Trace& t = b_.trace;
+  t.metadata.push_back({intern("schedule"), schedule});
+  t.metadata.push_back({intern("stages"), pipeline.stages});
+  t.metadata.push_back({intern("stage"), stage});
+  t.metadata.push_back({intern("chunks"), pipeline.chunks});
+}
+
+void StageNodes::say_pass() {
+  if (next_pass_.name.empty()) return;
+  b_.attr({intern("pass"), next_pass_.name});
+  if (next_pass_.micro_batch >= 0) {
+    b_.attr({intern("micro_batch"), next_pass_.micro_batch});
+    b_.attr({intern("chunk"), next_pass_.chunk});
+  }
+  next_pass_.name = {};
+}
+
 NodeId StageNodes::add(StringId name, NodeType type, Stream stream) {
   const NodeId by = o_.host_ns > 0 && stream < kLoad ? launch() : trace::kNoNode;
   const NodeId n = b_.add(b_.trace.size() + 1, name, type);
+  say_pass();
   b_.trace.flags.edit(n) = trace::kSaysCpuOrNot;
   b_.trace.lane.edit(n) = b_.lane({trace::Lane::Kind::stream, 0, stream});
   dep(n, by, EdgeKind::launch);
@@ -47,6 +66,7 @@ NodeId StageNodes::add(StringId name, NodeType type, Stream stream) {
 /// The host's turn: what it launches is the next node.
 NodeId StageNodes::launch() {
   const NodeId n = b_.add(b_.trace.size() + 1, intern("launch"), NodeType::comp);
+  say_pass();
   b_.trace.flags.edit(n) = trace::kSaysCpuOrNot | trace::kOnCpu | trace::kHasDuration;
   b_.trace.lane.edit(n) = b_.lane({trace::Lane::Kind::thread, 0, 0});
   b_.trace.dur_ps.edit(n) = o_.host_ns * kPsPerNs;
@@ -157,31 +177,32 @@ void StageNodes::run(const Program& program, const Labels& labels) {
     if (axis == Axis::tp) return kTensor;
     return axis == Axis::cp ? kContext : kExperts;
   };
-  nodes_.assign(program.size(), trace::kNoNode);
-  step_awaited_.assign(program.size(), 0);
+  run_.nodes.assign(program.size(), trace::kNoNode);
+  run_.awaited.assign(program.size(), 0);
   for (size_t i = 0; i < program.size(); ++i) {
     const Step& step = program[i];
-    on_.clear();
+    run_.on.clear();
     for (const size_t wait : step.waits) {
-      step_awaited_[wait] = 1;
-      on_.push_back(nodes_[wait]);
+      run_.awaited[wait] = 1;
+      run_.on.push_back(run_.nodes[wait]);
     }
     if (step.kind == Step::Kind::collective) {
-      nodes_[i] = collective(names[i], step.type, step.bytes, groups_[index(step.axis)], stream(step.axis), on_);
+      run_.nodes[i] =
+          collective(names[i], step.type, step.bytes, groups_[index(step.axis)], stream(step.axis), run_.on);
       if (const auto& [in, out] = labels.splits[i]; !in.empty()) {
-        trace::Comm& comm = b_.comm(nodes_[i]);
+        trace::Comm& comm = b_.comm(run_.nodes[i]);
         comm.in_split = in;
         comm.out_split = out;
       }
       continue;
     }
-    for (const NodeId node : on_) wait(node);
-    nodes_[i] =
+    for (const NodeId node : run_.on) wait(node);
+    run_.nodes[i] =
         step.kind == Step::Kind::compute ? compute(names[i], step.work, step.kernel, step.fp8) : hop(names[i], step);
   }
   for (size_t i = 0; i < program.size(); ++i)
-    if (!step_awaited_[i] && (program[i].kind == Step::Kind::collective || program[i].kind == Step::Kind::receive))
-      wait(nodes_[i]);
+    if (!run_.awaited[i] && (program[i].kind == Step::Kind::collective || program[i].kind == Step::Kind::receive))
+      wait(run_.nodes[i]);
 }
 
 }  // namespace chakra::gen

@@ -76,6 +76,13 @@ class StageNodes {
   /// The steps of a program.
   void run(const Program& program, const Labels& labels);
 
+  /// The next node is the first of a pass, or of what comes after all passes. It says so in attributes
+  /// (docs/reference/formats/et.md).
+  void begin(const Task& task) { next_pass_ = {name(task.pass), task.micro_batch, task.chunk}; }
+  void begin_update() { next_pass_ = {kUpdate, -1, 0}; }
+  /// Which place in the pipeline this is, in the metadata.
+  void describe(std::string_view schedule, const Pipeline& pipeline, int64_t stage);
+
   trace::NodeId computed() const { return computed_; }  ///< the last computation
   /// Which neighbour each peer slot is.
   const std::vector<Neighbour>& peers() const { return peers_; }
@@ -86,6 +93,7 @@ class StageNodes {
  private:
   trace::NodeId add(StringId name, trace::NodeType type, Stream stream);
   trace::NodeId launch();
+  void say_pass();
   void dep(trace::NodeId node, trace::NodeId on, trace::EdgeKind kind) {
     if (on != trace::kNoNode) b_.dep(node, on, static_cast<uint8_t>(kind));
   }
@@ -108,9 +116,15 @@ class StageNodes {
   std::vector<Neighbour> peers_;
   bool too_large_ = false;
   std::array<StringId, kAxisNames.size()> groups_;  ///< by axis
-  // Of run(): by step its node, and whether another waits for it; what the step waits for.
-  std::vector<trace::NodeId> nodes_, on_;
-  std::vector<uint8_t> step_awaited_;
+  struct {
+    std::string_view name = {};  ///< "": the next node begins none
+    int64_t micro_batch = -1, chunk = 0;
+  } next_pass_;
+  /// Of run(): by step its node, and whether another waits for it; what the step waits for.
+  struct {
+    std::vector<trace::NodeId> nodes, on;
+    std::vector<uint8_t> awaited;
+  } run_;
 };
 
 }  // namespace chakra::gen

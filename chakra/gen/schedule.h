@@ -2,6 +2,7 @@
 // the graph. docs/reference/schedules.md has pictures, formulas and sources.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,6 +15,10 @@ namespace chakra::gen {
 
 /// What a stage does with a micro-batch. `backward` is both gradients at once, that of the inputs first.
 enum class Pass : uint8_t { forward, backward, input_gradient, weight_gradient };
+inline constexpr std::array<std::string_view, 4> kPassNames{"forward", "backward", "input_gradient", "weight_gradient"};
+inline std::string_view name(Pass pass) { return kPassNames[static_cast<size_t>(pass)]; }
+/// What comes after all passes: sums of gradients over a step, and the optimizer.
+inline constexpr std::string_view kUpdate = "update";
 
 struct Task {
   Pass pass = Pass::forward;

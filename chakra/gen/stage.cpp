@@ -42,10 +42,12 @@ class Stage {
     const std::vector<Task> tasks = p_.schedule->tasks(p_.pipeline, stage_);
     std::vector<size_t> last(chunks_.size());
     for (size_t t = 0; t < tasks.size(); ++t) last[static_cast<size_t>(tasks[t].chunk)] = t;
+    n_.describe(p_.schedule->name, p_.pipeline, stage_);
     begin_storage();
     for (size_t t = 0; t < tasks.size(); ++t) {
       const Task& task = tasks[t];
       const bool pair = t + 1 < tasks.size() && tasks[t + 1].with_previous;
+      n_.begin(task);
       if (pair) receive_gradient(tasks[t + 1].chunk);  // it begins when both have their inputs
       const bool ready = o_.zero >= 2 || last[static_cast<size_t>(task.chunk)] == t;
       switch (task.pass) {
@@ -56,6 +58,7 @@ class Stage {
       }
       ends_.push_back(n_.computed());
     }
+    n_.begin_update();
     finish_gradients();
     n_.wait(checkpoint_);
     update();

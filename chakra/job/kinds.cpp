@@ -48,6 +48,8 @@ Table changes() {
 Table distributions() { return list_rows("distribution", whatif::kDistributions); }
 Table times() {
   Table table = list_rows("kind of time", whatif::kKinds);
+  for (const whatif::KindRow& row : whatif::kWorks)
+    table.rows.push_back({std::string(row.name), std::string(row.description)});
   for (const whatif::SumRow& row : whatif::kSums)
     table.rows.push_back({std::string(row.name), std::string(row.description)});
   return table;

@@ -14,6 +14,12 @@ constexpr ChangeRow kChangeRows[] = {
      "Each replica keeps its batch. What all gather together stays as large. Recorded transfers of these groups take "
      "time in proportion to (n-1)/n of n members; new replicas copy those that there are.",
      change_dp, true},
+    {"micro-batches", "N", "A step of N micro-batches, each as large as before; only of generated jobs",
+     "Passes follow the job's schedule. A further micro-batch takes what those take that are neither first nor last; "
+     "what is done once a step (sums of gradients, the optimizer) stays. The step has N micro-batches' samples: for "
+     "the "
+     "samples of M in N parts add --batch M/N as a number.",
+     change_micro_batches, true},
     {"batch", "X", "Each replica has X times its batch",
      "Computation and copies take time in proportion to it, but those of the optimizer (by its name, or its callers'); "
      "so do messages and collectives, but those of data-parallel groups, which move parameters. Host time stays.",

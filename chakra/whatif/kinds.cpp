@@ -37,6 +37,7 @@ bool is_copy(std::string_view text) {
 }  // namespace
 
 std::string name(const TimeClass& time) {
+  if (time.kind == Kind::compute && time.work) return std::string(kWorks[static_cast<size_t>(*time.work)].name);
   if (time.kind != Kind::collective) return std::string(kKinds[static_cast<size_t>(time.kind)].name);
   std::string text = time.type == CommType::unknown ? std::string(kKinds[static_cast<size_t>(time.kind)].name)
                                                     : in_small_letters(trace::name(time.type));
@@ -45,7 +46,7 @@ std::string name(const TimeClass& time) {
 }
 
 Selector selector_of(const TimeClass& time) {
-  Selector selector{bit(time.kind), {}, {}};
+  Selector selector{bit(time.kind), time.work ? bit(*time.work) : 0, {}, {}};
   if (time.kind != Kind::collective) return selector;
   if (time.type != CommType::unknown) selector.type = time.type;
   if (time.group != "*") selector.group = time.group;
@@ -59,6 +60,8 @@ Result<Selector> parse_selector(std::string_view text) {
   Selector selector;
   for (size_t k = 0; k < kKinds.size(); ++k)
     if (kKinds[k].name == kind) selector.kinds = 1u << k;
+  for (size_t w = 0; w < kWorks.size(); ++w)
+    if (kWorks[w].name == kind) selector.kinds = bit(Kind::compute), selector.works = 1u << w;
   for (const SumRow& sum : kSums)
     if (sum.name == kind) selector.kinds = sum.kinds;
   for (size_t type = 0; type < trace::kCommTypeNames.size(); ++type)
@@ -69,8 +72,9 @@ Result<Selector> parse_selector(std::string_view text) {
   if (selector.kinds == 0)
     return fail(
         Code::usage, "whatif.kind.unknown",
-        fmt::format("{} is not a kind of time; there are {}, {}, and collectives as all_reduce or all_reduce:GROUP",
-                    quote(kind), names_of(kKinds), names_of(kSums)));
+        fmt::format("{} is not a kind of time; there are {}, {}, of compute {}, and collectives as all_reduce or "
+                    "all_reduce:GROUP",
+                    quote(kind), names_of(kKinds), names_of(kSums), names_of(kWorks)));
   if (colon == std::string_view::npos) return selector;
   if (selector.kinds != bit(Kind::collective))
     return fail(Code::usage, "whatif.kind.unknown",
@@ -82,11 +86,11 @@ Result<Selector> parse_selector(std::string_view text) {
 
 std::optional<TimeClass> class_of(const sim::PathPiece& piece) {
   using Piece = sim::PathPiece::Kind;
-  const auto of = [](Kind kind) { return TimeClass{kind, CommType::unknown, "*"}; };
+  const auto of = [](Kind kind) { return TimeClass{kind, CommType::unknown, "*", {}}; };
   switch (piece.kind) {
     case Piece::compute: return of(is_copy(piece.name) ? Kind::copy : Kind::compute);
     case Piece::memory: return of(Kind::memory);
-    case Piece::collective: return TimeClass{Kind::collective, piece.type, piece.group};
+    case Piece::collective: return TimeClass{Kind::collective, piece.type, piece.group, {}};
     case Piece::message: return of(Kind::message);
     case Piece::lag: return of(Kind::lag);
     case Piece::unrecorded: return of(Kind::unrecorded);

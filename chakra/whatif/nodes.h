@@ -1,7 +1,8 @@
-// The kind of time of each node of a trace. Inside whatif.
+// The kind of time of each node of a trace, and what it computes. Inside whatif.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "chakra/trace/trace.h"
 #include "chakra/whatif/whatif.h"
@@ -19,6 +20,17 @@ class NodeKinds {
  private:
   const trace::Trace& t_;
   bool has_device_ = false;
+};
+
+/// What each node computes (works.cpp has the rule).
+class NodeWorks {
+ public:
+  /// Cost: O(nodes + edges), and looking up each name.
+  explicit NodeWorks(const trace::Trace& t);
+  Work of(trace::NodeId n) const { return works_[n]; }  ///< of nodes of Kind::compute
+
+ private:
+  std::vector<Work> works_;
 };
 
 }  // namespace chakra::whatif

@@ -29,6 +29,7 @@ Result<Reached> change_remove(std::string_view value, sim::SimInput& input);
 bool is_data_parallel(std::string_view name);
 
 Result<Reached> change_dp(std::string_view value, sim::SimInput& input);
+Result<Reached> change_micro_batches(std::string_view value, sim::SimInput& input);
 Result<Reached> change_batch(std::string_view value, sim::SimInput& input);
 Result<Reached> change_slow_link(std::string_view value, sim::SimInput& input);
 Result<Reached> change_fail_link(std::string_view value, sim::SimInput& input);

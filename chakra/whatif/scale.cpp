@@ -76,6 +76,22 @@ class CommFilter {
   const match::Matching* matching_ = nullptr;
 };
 
+/// Whether the selector is for a node that does not communicate.
+class NodeFilter {
+ public:
+  NodeFilter(const Trace& t, const Selector& selector) : selector_(selector) {
+    if (selector.works != 0) works_.emplace(t);
+  }
+  bool takes(NodeId n, Kind kind) const {
+    if (!(selector_.kinds & bit(kind))) return false;
+    return kind != Kind::compute || !works_ || (selector_.works & bit(works_->of(n)));
+  }
+
+ private:
+  const Selector& selector_;
+  std::optional<NodeWorks> works_;
+};
+
 void scale_transfer(sim::Transfers::Row& row, double factor) {
   row.transfer_ps = times(row.transfer_ps, factor);
   if (row.send_ps >= 0) row.send_ps = times(row.send_ps, factor);
@@ -160,8 +176,10 @@ Reached scale_nodes(sim::SimInput& input, const Next& next, const Takes& takes) 
 
 Reached scale_each(sim::SimInput& input, const Selector& selector, const std::function<double()>& next) {
   const CommFilter comms(input, selector);
+  std::vector<NodeFilter> nodes;
+  for (const Trace& t : input.job.ranks) nodes.emplace_back(t, selector);
   Reached reached = scale_nodes(input, next, [&](const Trace& t, size_t r, NodeId n, Kind kind) {
-    return trace::is_comm(t.type[n]) ? comms.takes(t, r, n, kind) : (selector.kinds & bit(kind)) != 0;
+    return trace::is_comm(t.type[n]) ? comms.takes(t, r, n, kind) : nodes[r].takes(n, kind);
   });
   for (Trace& t : input.job.ranks)
     if (selector.kinds & bit(Kind::lag))
@@ -203,12 +221,13 @@ Reached remove(sim::SimInput& input, const Selector& selector) {
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     const Trace& t = input.job.ranks[r];
     const NodeKinds kinds(t);
+    const NodeFilter nodes(t, selector);
     gone.emplace_back(t.size(), 0);
     for (NodeId n = 0; n < t.size(); ++n) {
       const std::optional<Kind> kind = kinds.of(n);
       if (!kind) continue;
       if (trace::is_comm(t.type[n])) marks[r][t.comm_row[n]] = comms.takes(t, r, n, *kind);
-      else gone[r][n] = *kind == Kind::memory ? loads : (selector.kinds & bit(*kind)) != 0;
+      else gone[r][n] = *kind == Kind::memory ? loads : nodes.takes(n, *kind);
     }
   }
   mark_partners(input, marks);

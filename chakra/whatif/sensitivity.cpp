@@ -7,6 +7,7 @@
 #include <set>
 
 #include "chakra/net/change.h"
+#include "chakra/whatif/nodes.h"
 #include "chakra/whatif/whatif.h"
 
 namespace chakra::whatif {
@@ -98,10 +99,18 @@ sim::SimInput copy_of(const sim::SimInput& input) {
   return copy;
 }
 
-std::vector<Sensitivity::Row> path_classes(const sim::SimReport& report) {
+std::vector<Sensitivity::Row> path_classes(const sim::SimInput& input, const sim::SimReport& report) {
   std::map<TimeClass, Picoseconds> time;
-  for (const sim::PathPiece& piece : report.critical_path)
-    if (std::optional<TimeClass> of = class_of(piece)) time[*of] += piece.end_ps - piece.start_ps;
+  std::map<Work, Picoseconds> computed;
+  std::map<int64_t, NodeWorks> works;  // by rank
+  for (const sim::PathPiece& piece : report.critical_path) {
+    const std::optional<TimeClass> of = class_of(piece);
+    if (!of) continue;
+    time[*of] += piece.end_ps - piece.start_ps;
+    if (of->kind != Kind::compute) continue;
+    const NodeWorks& known = works.try_emplace(piece.rank, *input.job.find(piece.rank)).first->second;
+    computed[known.of(piece.row)] += piece.end_ps - piece.start_ps;
+  }
   const auto collectives = static_cast<size_t>(
       std::count_if(time.begin(), time.end(), [](const auto& entry) { return entry.first.kind == Kind::collective; }));
   const Groups groups = groups_of(report);
@@ -112,12 +121,14 @@ std::vector<Sensitivity::Row> path_classes(const sim::SimReport& report) {
       continue;
     }
     const std::set<std::string>& same = groups.at(of.type);
-    const TimeClass all{of.kind, of.type, "*"};
+    const TimeClass all{of.kind, of.type, "*", {}};
     if (same.size() > 1) merged[all] += on_path;
     TimeClass some = of;
     some.group = collectives > kMostGroups ? "*" : alike(of.group, same);
     if (some != all || same.size() == 1) merged[some] += on_path;
   }
+  if (computed.size() > 1 || (!computed.empty() && !computed.contains(Work::other)))
+    for (const auto& [work, on_path] : computed) merged[{Kind::compute, trace::CommType::unknown, "*", work}] = on_path;
   std::vector<Sensitivity::Row> rows;
   for (const auto& [of, on_path] : merged)
     rows.push_back({name(of), of, on_path, kLess * static_cast<double>(on_path), 0, false});
@@ -152,7 +163,7 @@ Result<std::vector<Sensitivity::Row>> link_rows(const sim::SimInput& input) {
 Result<Sensitivity> sensitivity(const sim::SimInput& input, const sim::SimReport& before) {
   Sensitivity out;
   out.total_ps = before.makespan_ps;
-  out.rows = path_classes(before);
+  out.rows = path_classes(input, before);
   for (Sensitivity::Row& row : out.rows) {
     sim::SimInput less = copy_of(input);
     less.node_times = false;

@@ -66,24 +66,67 @@ inline constexpr std::array<SumRow, 3> kSums{{
     {"communication", "message and collective", bit(Kind::message) | bit(Kind::collective)},
 }};
 
-/// A kind of time; of collectives also which ones.
+/// What is computed: kinds of Kind::compute, those of operators that `chakra list work` has. All of them together are
+/// it.
+enum class Work : uint8_t {
+  matrix,
+  convolution,
+  attention,
+  normalization,
+  softmax,
+  elementwise,
+  reduction,
+  pooling,
+  lookup,
+  loss,
+  optimizer,
+  random,
+  device_copy,
+  fill,
+  compiled,
+  other
+};
+inline constexpr std::array<KindRow, 16> kWorks{{
+    {"matrix", "of compute: products of matrices"},
+    {"convolution", "of compute: convolutions"},
+    {"attention", "of compute: attention in one kernel"},
+    {"normalization", "of compute: normalisation along a dimension"},
+    {"softmax", "of compute: softmax, where it is a kernel of its own"},
+    {"elementwise", "of compute: functions and sums of elements, rotations"},
+    {"reduction", "of compute: sums, means and largest elements"},
+    {"pooling", "of compute: pooling"},
+    {"lookup", "of compute: rows of tables"},
+    {"loss", "of compute: losses"},
+    {"optimizer", "of compute: updates of parameters"},
+    {"random", "of compute: random numbers, dropout"},
+    {"device_copy", "of compute: copies within a device"},
+    {"fill", "of compute: memory that is set"},
+    {"compiled", "of compute: kernels that a compiler made of several operators"},
+    {"other", "of compute: what nothing tells the kind of"},
+}};
+constexpr uint32_t bit(Work work) { return 1u << static_cast<uint32_t>(work); }
+
+/// A kind of time; of computation and collectives also which ones.
 struct TimeClass {
   Kind kind = Kind::compute;
   trace::CommType type = trace::CommType::unknown;  ///< of collectives; unknown: all
-  std::string group;  ///< of collectives, a pattern; "*": all. "" is the group of all ranks
+  std::string group;              ///< of collectives, a pattern; "*": all. "" is the group of all ranks
+  std::optional<Work> work = {};  ///< of computation; none: all
   auto operator<=>(const TimeClass&) const = default;
 };
 /// "compute", "all_reduce", "all_reduce:dp".
 std::string name(const TimeClass& time);
 
-/// What a rule is for: kinds, or collectives of a type, or of a type and a group.
+/// What a rule is for: kinds, or computations of a kind, or collectives of a type, or of a type and a group.
 struct Selector {
   uint32_t kinds = 0;  ///< bits, by Kind
+  uint32_t works = 0;  ///< of compute: bits, by Work; 0: all
   std::optional<trace::CommType> type;
   std::optional<std::string> group;  ///< a pattern (sim::matches_pattern)
 };
 Selector selector_of(const TimeClass& time);
-/// A name of kKinds or kSums, the name of a collective in small letters ("all_reduce"), or "collective", followed by
+/// A name of kKinds, kWorks or kSums, the name of a collective in small letters ("all_reduce"), or "collective",
+/// followed by
 /// ":GROUP" for those of one group. Errors: whatif.kind.unknown.
 Result<Selector> parse_selector(std::string_view text);
 
@@ -143,9 +186,9 @@ struct Sensitivity {
   std::vector<Row> rows;  ///< by saved_ps, the most first
 };
 
-/// The kinds of time of a run's critical path, with their time on it: slopes, if the run had
-/// SimInput::decisive_path. Cost: O(pieces).
-std::vector<Sensitivity::Row> path_classes(const sim::SimReport& report);
+/// The kinds of time of the critical path of a run of `input`, with their time on it: slopes, if the run had
+/// SimInput::decisive_path. Cost: O(pieces + nodes of the ranks on the path).
+std::vector<Sensitivity::Row> path_classes(const sim::SimInput& input, const sim::SimReport& report);
 
 /// Rows of classes of links, where the network prices transfers; the slopes by pricing the critical path's transfers
 /// again. Errors: those of simulate.

@@ -66,7 +66,7 @@ TEST(Sensitivity, TheSlopeIsTheDifferenceOfTwoSimulations) {
     const sim::SimInput in = random_input(random, chained);
     const auto before = sim::simulate(copy_of(in));
     ASSERT_TRUE(before) << round << " " << before.error().message();
-    for (const Sensitivity::Row& row : path_classes(*before)) {
+    for (const Sensitivity::Row& row : path_classes(in, *before)) {
       sim::SimInput less = copy_of(in), more = copy_of(in);
       scale(less, selector_of(*row.time), 1 - kStep);
       scale(more, selector_of(*row.time), 1 + kStep);
