@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/analyze/order.h"        // IWYU pragma: export
 #include "chakra/analyze/self_replay.h"  // IWYU pragma: export
 #include "chakra/analyze/steps.h"        // IWYU pragma: export
 #include "chakra/analyze/timing.h"       // IWYU pragma: export

@@ -76,7 +76,7 @@ Result<void> check_outputs(const ReplayOptions& o) {
       outputs.push_back(fmt::format("{}.{}.et", o.output, rank));
   }
   if (!o.csv.empty())
-    for (const char* name : {"ranks", "operations"}) outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
+    for (const std::string_view name : job::kReplayTables) outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
   return keep_apart(files, outputs, o.json);
 }
 
@@ -150,9 +150,21 @@ std::vector<Option> replay_job_rows(ReplayOptions& o) {
        .one_each = true},
       {.names = "--scale-compute",
        .target = &o.call.scale_compute,
-       .help = "Computation takes X times its recorded time (default: 1)",
+       .help = "Computation takes X times its recorded time; with --compute work X times its operations and bytes "
+               "(default: 1)",
        .value = "X",
        .accepted = real_number(0, 1e6)},
+      {.names = "--files",
+       .target = &o.call.files,
+       .help =
+           "Carry out loads and stores as reads and writes of their bytes, in files in this folder. Without it they "
+           "take what --compute says",
+       .value = "FOLDER"},
+      {.names = "--file-cache",
+       .target = &o.call.file_cache,
+       .help = "With --files: what the page cache may do ('chakra list replay')",
+       .value = "HOW",
+       .shows_default = true},
       {.names = "--verify",
        .target = &o.call.verify,
        .help =

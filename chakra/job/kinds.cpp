@@ -121,6 +121,8 @@ Table replays() {
     for (const replay::SettingRow& setting : row.settings)
       table.rows.push_back({"--compute-option", fmt::format("{}=", setting.name), std::string(setting.description)});
   }
+  for (const replay::FileCacheRow& row : replay::kFileCaches)
+    table.rows.push_back({"--file-cache", std::string(row.name), std::string(row.description)});
   return table;
 }
 

@@ -5,9 +5,11 @@
 #include <algorithm>
 
 #include "chakra/check/check.h"
+#include "chakra/device/device.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/replay_ranks.h"
 #include "chakra/sim/sim.h"
+#include "chakra/trace/storage.h"
 
 namespace chakra::job {
 namespace {
@@ -26,6 +28,13 @@ Result<replay::JobOptions> job_options(const ReplayOptions& o) {
   CHAKRA_ASSIGN(options.run.compute_settings,
                 replay::parse_settings(fmt::format("--compute {}", o.compute), "--compute-option",
                                        options.run.compute->settings, o.compute_settings));
+  options.run.files = o.files;
+  options.run.file_cache = replay::find_file_cache(o.file_cache);
+  if (!options.run.file_cache)
+    return fail(Code::usage, "cli.usage",
+                fmt::format("no way of the page cache {}: 'chakra list replay' has them", quote(o.file_cache)));
+  if (o.files.empty() && o.file_cache != ReplayOptions().file_cache)
+    return fail(Code::usage, "cli.usage", "--file-cache is for --files");
   options.run.scale_compute = o.scale_compute;
   options.run.warmup = static_cast<uint32_t>(o.warmup);
   options.run.repetitions = static_cast<uint32_t>(o.repetitions);
@@ -67,22 +76,33 @@ Result<void> prove(const ReplayOptions& o, const trace::TraceSet& job, const mat
   return {};
 }
 
+bool works(const trace::Trace& t, trace::NodeId n) {
+  const device::Work work = device::work_of(t, n);
+  return t.type[n] == trace::NodeType::comp && (work.ops > 0 || work.bytes > 0);
+}
+
 /// Parts that are asked for and are nowhere, and options that change nothing.
 Findings without_effect(const ReplayOptions& o, const ReplayedJob& job) {
   Findings findings;
-  bool communicates = false, computes = false;
+  bool communicates = false, computes = false, stores = false;
   for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
     const trace::Trace& t = job.recorded.ranks[r];
+    const trace::StorageReader reader(t);
     for (trace::NodeId n = 0; n < t.size(); ++n) {
       const bool comm = trace::is_comm(t.type[n]);
       communicates |= comm && job.ran(r, n);
-      computes |= !comm && job.ran(r, n) && t.dur_ps[n] > 0;
+      computes |= !comm && job.ran(r, n) && (t.dur_ps[n] > 0 || (o.compute == "work" && works(t, n)));
+      stores |= trace::is_memory(t.type[n]) && job.ran(r, n) && reader.of(n).bytes.value_or(0) > 0;
     }
   }
   if (!communicates) findings.push_back(no_effect("--backend " + o.backend, "nothing that is selected communicates"));
   if (o.scale_compute != 1 && (o.compute == "none" || !computes))
     findings.push_back(no_effect("--scale-compute", o.compute == "none" ? "with --compute none nothing takes time"
-                                                                        : "no node that is selected has a duration"));
+                                                    : o.compute == "work"
+                                                        ? "no node that is selected has work or a duration"
+                                                        : "no node that is selected has a duration"));
+  if (!o.files.empty() && !stores)
+    findings.push_back(no_effect("--files", "no node that is selected loads or stores and says its bytes"));
   if (o.verify && !replay::find_backend(o.backend)->moves_data)
     findings.push_back(no_effect("--verify", fmt::format("the back end {} moves no data", o.backend)));
   return findings;
@@ -159,6 +179,7 @@ Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& wor
          fmt::format("the data of {} operations in each repetition are what they promise", show_count(operations))});
   }
   add_computed_findings(job);
+  add_work_findings(o, job);
   if (o.timeline) job.timeline = replay::timeline_of(job.plans, job.runs, options);
   if (const Finding late = lateness(job);
       std::any_of(job.runs.begin(), job.runs.end(), [](const auto& r) { return r.collectives + r.messages > 0; }))

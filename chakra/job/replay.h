@@ -1,8 +1,10 @@
 // A job run for real: what `chakra replay` does, as a call.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -36,6 +38,8 @@ struct ReplayOptions {
   std::string compute = "sleep";
   std::vector<std::string> compute_settings;  ///< KEY=VALUE
   double scale_compute = 1;
+  std::string files;                  ///< folder for files of loads and stores; empty: none
+  std::string file_cache = "cached";  ///< of replay::kFileCaches
   int64_t warmup = 0, repetitions = 1;
   double timeout_s = 30;
   std::optional<int64_t> rank, ranks;  ///< this process is one rank; none: what the launcher says, else all
@@ -105,7 +109,14 @@ result::Json to_json(const ReplayedJob& job);
 result::Table computed_table(const ReplayedJob& job);
 result::Json computed_json(const ReplayedJob& job);
 void add_computed_findings(ReplayedJob& job);
-/// `ranks` and `operations`, for CSV.
+/// Work that was done (--compute work): a row per rank; loads and stores in files (--files): one per rank and tier.
+result::Table work_table(const ReplayedJob& job);
+result::Table files_table(const ReplayedJob& job);
+void add_work_findings(const ReplayOptions& options, ReplayedJob& job);
+/// The tables under the names in kReplayTables, without those that are empty but for the first two; for CSV.
+inline constexpr std::array<std::string_view, 9> kReplayTables{
+    "ranks",          "operations",     "work",           "files",         "compared_operations",
+    "compared_ranks", "compared_kinds", "compared_order", "compared_steps"};
 std::vector<result::NamedTable> tables_of(const ReplayedJob& job);
 
 }  // namespace chakra::job

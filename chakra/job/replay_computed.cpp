@@ -11,13 +11,13 @@
 namespace chakra::job {
 namespace {
 
-using replay::Computed;
+using replay::OperatorsRun;
 using result::Json;
 using result::Table;
 
 constexpr size_t kReasonsShown = 8;
 
-Json reasons_json(const Computed::Reasons& reasons) {
+Json reasons_json(const OperatorsRun::Reasons& reasons) {
   Json list = Json::array();
   for (const auto& [what, count] : reasons)
     list.push_back({{"operator", what.first}, {"why", what.second}, {"count", count}});
@@ -25,7 +25,7 @@ Json reasons_json(const Computed::Reasons& reasons) {
 }
 
 /// The most frequent first.
-std::string show_reasons(const Computed::Reasons& reasons) {
+std::string show_reasons(const OperatorsRun::Reasons& reasons) {
   std::multimap<int64_t, std::string, std::greater<>> by_count;
   for (const auto& [what, count] : reasons)
     by_count.emplace(count, fmt::format("{} {} ({})", count, what.first, what.second));
@@ -40,7 +40,7 @@ std::string show_reasons(const Computed::Reasons& reasons) {
   return text;
 }
 
-int64_t sum(const Computed::Reasons& reasons) {
+int64_t sum(const OperatorsRun::Reasons& reasons) {
   int64_t all = 0;
   for (const auto& [what, count] : reasons) all += count;
   return all;
@@ -63,8 +63,8 @@ Table computed_table(const ReplayedJob& job) {
              {"most live tensors", Table::Kind::bytes}},
             {}};
   for (size_t r = 0; r < job.runs.size(); ++r) {
-    if (!job.runs[r].computed) continue;
-    const Computed& c = *job.runs[r].computed;
+    if (!job.runs[r].computed.operators) continue;
+    const OperatorsRun& c = *job.runs[r].computed.operators;
     out.rows.push_back({job.recorded.ranks[r].rank, c.operators, c.ran, c.same_shapes,
                         percent(c.same_shapes, c.operators), c.substituted,
                         static_cast<int64_t>(std::min<uint64_t>(c.live_bytes, INT64_MAX))});
@@ -75,8 +75,8 @@ Table computed_table(const ReplayedJob& job) {
 Json computed_json(const ReplayedJob& job) {
   Json ranks = Json::array();
   for (size_t r = 0; r < job.runs.size(); ++r) {
-    if (!job.runs[r].computed) continue;
-    const Computed& c = *job.runs[r].computed;
+    if (!job.runs[r].computed.operators) continue;
+    const OperatorsRun& c = *job.runs[r].computed.operators;
     ranks.push_back({{"rank", job.recorded.ranks[r].rank},
                      {"operators", c.operators},
                      {"ran", c.ran},
@@ -93,8 +93,8 @@ Json computed_json(const ReplayedJob& job) {
 
 void add_computed_findings(ReplayedJob& job) {
   for (size_t r = 0; r < job.runs.size(); ++r) {
-    if (!job.runs[r].computed) continue;
-    const Computed& c = *job.runs[r].computed;
+    if (!job.runs[r].computed.operators) continue;
+    const OperatorsRun& c = *job.runs[r].computed.operators;
     const int64_t rank = job.recorded.ranks[r].rank;
     const auto add = [&](std::string_view tag, Severity severity, std::string text) {
       job.findings.push_back({std::string(tag), severity, rank, -1, std::move(text)});

@@ -109,8 +109,8 @@ Report report_of(const ReplayedJob& job) {
   out.parts.emplace_back(result::first_rows(ranks_table(job), kReplayRowsShown, "ranks"));
   if (const Table operations = operations_table(job); !operations.rows.empty())
     out.parts.emplace_back(result::first_rows(operations, kReplayRowsShown, "rows"));
-  if (const Table computed = computed_table(job); !computed.rows.empty())
-    out.parts.emplace_back(result::first_rows(computed, kReplayRowsShown, "ranks"));
+  for (const Table& table : {computed_table(job), work_table(job), files_table(job)})
+    if (!table.rows.empty()) out.parts.emplace_back(result::first_rows(table, kReplayRowsShown, "ranks"));
   if (job.compared) add_parts(*job.compared, out);
   out.parts.emplace_back(Report::Found{job.findings, false});
   return out;
@@ -127,12 +127,24 @@ result::Json to_json(const ReplayedJob& job) {
           {"ranks", result::to_json(ranks_table(job))},
           {"operations", result::to_json(operations_table(job))},
           {"computed", computed_json(job)},
+          {"work", result::to_json(work_table(job))},
+          {"files", result::to_json(files_table(job))},
           {"compared", job.compared ? to_json(*job.compared) : result::Json(nullptr)},
           {"findings", result::to_json(job.findings)}};
 }
 
 std::vector<result::NamedTable> tables_of(const ReplayedJob& job) {
-  return {{"ranks", ranks_table(job)}, {"operations", operations_table(job)}};
+  std::vector<result::NamedTable> tables{{"ranks", ranks_table(job)}, {"operations", operations_table(job)}};
+  const auto add = [&](std::string name, Table table) {
+    CHAKRA_ASSERT(std::find(kReplayTables.begin(), kReplayTables.end(), name) != kReplayTables.end());
+    if (!table.rows.empty()) tables.push_back({std::move(name), std::move(table)});
+  };
+  add("work", work_table(job));
+  add("files", files_table(job));
+  if (job.compared)
+    for (const result::NamedTable& table : job.compared->tables)
+      add(fmt::format("compared_{}", table.name), table.table);
+  return tables;
 }
 
 }  // namespace chakra::job

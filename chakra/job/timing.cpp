@@ -75,8 +75,10 @@ Result<TimesCompared> compare_times(const trace::TraceSet& recorded, std::span<c
     CHAKRA_ASSIGN(analyze::JobTiming timing, analyze::timing_of(job, groups, is.empty() ? out.findings : again));
     is.push_back(std::move(timing));
   }
+  Table order = analyze::order_timing(recorded, replayed, out.findings);
   analyze::join_ranks(out.findings);
   out.tables = analyze::timing_tables(was, is);
+  if (!order.rows.empty()) out.tables.push_back({"order", std::move(order)});
   if (Table steps = steps_timing(recorded, replayed); !steps.rows.empty())
     out.tables.push_back({"steps", std::move(steps)});
   out.sentence = analyze::largest_difference(was, is);

@@ -14,8 +14,9 @@
 namespace chakra::job {
 
 struct TimesCompared {
-  std::vector<result::NamedTable> tables;  ///< `operations`, `ranks`, `kinds`, and `steps` of recordings that have them
-  std::string sentence;                    ///< what differs most
+  std::vector<result::NamedTable>
+      tables;            ///< `operations`, `ranks`, `kinds`, `order`, and `steps` of recordings that have them
+  std::string sentence;  ///< what differs most
   Findings findings;
 };
 

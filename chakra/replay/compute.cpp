@@ -1,5 +1,7 @@
 #include "chakra/replay/compute.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace chakra::replay {
@@ -13,6 +15,18 @@ const ComputeRow* find_compute(std::string_view name) {
   const auto found =
       std::find_if(kComputes.begin(), kComputes.end(), [&](const auto& row) { return row.name == name; });
   return found == kComputes.end() ? nullptr : &*found;
+}
+
+Result<std::optional<int64_t>> number_setting(const Settings& settings, std::string_view name, int64_t least,
+                                              int64_t most) {
+  const std::string text = setting(settings, name);
+  if (text.empty() && !settings.contains(name)) return std::optional<int64_t>();
+  int64_t number = 0;
+  if (!parse_decimal(text, number) || number < least || number > most)
+    return fail(Code::usage, "cli.usage",
+                fmt::format("--compute-option {}={}: a number from {} to {} is expected", name, text, show_count(least),
+                            show_count(most)));
+  return std::optional(number);
 }
 
 void BusyThreads::keep(uint32_t threads) {

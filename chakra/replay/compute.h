@@ -1,66 +1,22 @@
-// What stands for computation in a replay, and the threads that keep cores busy meanwhile.
+// What stands for computation, loads and stores in a replay, and the threads that keep cores busy meanwhile.
 #pragma once
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
 #include "chakra/replay/backend.h"
-#include "chakra/trace/trace.h"
+#include "chakra/replay/computer.h"
 
 namespace chakra::replay {
-
-/// What a Computer did in the last repetition: operators by how they ran.
-struct Computed {
-  int64_t operators = 0;                  ///< top-level ones
-  int64_t ran = 0;                        ///< without an error
-  int64_t same_shapes = 0;                ///< of those that ran: their outputs have the recorded shapes
-  int64_t substituted = 0, in_float = 0;  ///< of those that ran: another did it; in a wider type
-  int64_t unknown_inputs = 0;             ///< recorded arguments that the local operator does not have
-  uint64_t live_bytes = 0;                ///< the most that tensors need at a time, in the order of the trace
-  using Reasons = std::map<std::pair<std::string, std::string>, int64_t>;  ///< (name, why) -> how often
-  Reasons not_run, other_shapes;
-};
-
-/// Carries out nodes of computation of a rank for real, one after the other, in a thread of its own.
-class Computer {
- public:
-  enum class Part : uint8_t {
-    timed,   ///< the executor lets the node take its recorded time
-    runs,    ///< start() carries it out
-    covered  ///< by a node that runs: takes no time
-  };
-  struct Ended {
-    trace::NodeId node = 0;
-    bool ran = false;  ///< else it takes its recorded time, since its begin
-    std::chrono::steady_clock::time_point begin{};
-  };
-
-  virtual ~Computer() = default;
-  Computer() = default;
-  Computer(const Computer&) = delete;
-  Computer& operator=(const Computer&) = delete;
-
-  virtual Part part(trace::NodeId node) const = 0;
-  /// A repetition begins; nothing is under way.
-  virtual void begin() = 0;
-  /// Does not block. Requires part() runs.
-  virtual void start(trace::NodeId node) = 0;
-  /// Appends what has ended since the last call; waits for the first of them, `patience` at most.
-  virtual void progress(std::chrono::nanoseconds patience, std::vector<Ended>& ended) = 0;
-  /// Nothing is under way, and nothing follows. Errors: those of the computer.
-  virtual Result<Computed> close() = 0;
-};
 
 struct ComputeRow {
   std::string_view name;
@@ -68,13 +24,11 @@ struct ComputeRow {
   bool takes_time = false;
   bool keeps_busy = false;  ///< a core for each lane that computes
   std::span<const SettingRow> settings = {};
-  /// Null where the clock alone decides. `trace` outlives what it gives; `selected`: per node, empty: all. Errors:
-  /// those of the computer.
-  Result<std::unique_ptr<Computer>> (*open)(const trace::Trace& trace, const std::vector<bool>& selected,
-                                            const Settings& settings) = nullptr;
+  /// Null where the clock alone decides. Errors: those of the computer.
+  Result<std::unique_ptr<Computer>> (*open)(const ComputerInput& input) = nullptr;
 };
-Result<std::unique_ptr<Computer>> open_torch(const trace::Trace& trace, const std::vector<bool>& selected,
-                                             const Settings& settings);
+Result<std::unique_ptr<Computer>> open_torch(const ComputerInput& input);
+Result<std::unique_ptr<Computer>> open_work(const ComputerInput& input);
 inline constexpr std::array<SettingRow, 4> kTorchSettings{{
     {"plugin",
      "the plugin, built by `./dev torch` (default: libchakra_replay_torch.so in lib/chakra or beside chakra)"},
@@ -82,14 +36,51 @@ inline constexpr std::array<SettingRow, 4> kTorchSettings{{
     {"threads", "threads that an operator takes (default: what libtorch takes)"},
     {"record", "have PyTorch record the replay, as PREFIX.RANK.json for `chakra link`; one rank to a process"},
 }};
-inline constexpr std::array<ComputeRow, 4> kComputes{{
+inline constexpr std::array<SettingRow, 4> kWorkSettings{{
+    {"library", "the BLAS, a path or a name (default: libopenblas.so.0, libblas.so.3 or libcblas.so.3)"},
+    {"threads", "threads of the BLAS (default: what it takes)"},
+    {"size", "rows and columns of the matrices, 16 to 4096 (default: 512)"},
+    {"buffer", "MiB of memory that copies go through, of all ranks of a process together (default: 256)"},
+}};
+inline constexpr std::array<ComputeRow, 5> kComputes{{
     {"none", "takes no time: communication and its order remain"},
     {"sleep", "takes its recorded time, and no core", true},
     {"spin", "takes its recorded time, and keeps a core busy for each lane that computes", true, true},
     {"torch", "the recorded operators themselves, on the CPU, by libtorch; what cannot run takes its recorded time",
      true, false, kTorchSettings, open_torch},
+    {"work",
+     "matrix products through BLAS and copies, with each node's operations and bytes; nodes without them take "
+     "their recorded time",
+     true, false, kWorkSettings, open_work},
 }};
 const ComputeRow* find_compute(std::string_view name);  ///< or null
+
+/// A whole number of --compute-option; nothing where it was not given. Errors: cli.usage.
+Result<std::optional<int64_t>> number_setting(const Settings& settings, std::string_view name, int64_t least,
+                                              int64_t most);
+
+/// What the page cache of the system may do with the files of loads and stores.
+enum class FileCache : uint8_t { cached, synced, direct };
+struct FileCacheRow {
+  std::string_view name;
+  std::string_view description;
+  FileCache cache = FileCache::cached;
+};
+inline constexpr std::array<FileCacheRow, 3> kFileCaches{{
+    {"cached", "reads and writes end when the page cache has given or taken the bytes", FileCache::cached},
+    {"synced", "a write ends with fdatasync; before a read the page cache lets go of the file", FileCache::synced},
+    {"direct", "past the page cache (O_DIRECT), in whole blocks of 4,096 bytes", FileCache::direct},
+}};
+const FileCacheRow* find_file_cache(std::string_view name);  ///< or null
+
+/// Loads and stores for real: reads and writes of files without a name in `folder`, which are gone with the process,
+/// however it ends. A rank has a file for each tier of storage that its nodes name, as large as the largest of them. It
+/// is written full here, so that each load finds its bytes, and no store has to find room. A load or a store is a read
+/// or a write of its bytes (trace::StorageUse) from the beginning of the file; one that does not say them, or says 0,
+/// is left to the clock. Errors, also those of running: replay.files.create, replay.files.direct, replay.files.read,
+/// replay.files.write, replay.memory. Cost: O(bytes of the files).
+Result<std::unique_ptr<Computer>> open_files(const ComputerInput& input, const std::string& folder,
+                                             const FileCacheRow& cache);
 
 /// Threads that do nothing, as fast as they can.
 class BusyThreads {

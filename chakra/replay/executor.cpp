@@ -4,6 +4,8 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <optional>
 
 #include "chakra/des/des.h"
@@ -46,7 +48,7 @@ struct Bench {
   Session& session;
   const BackendRow& backend;
   const RunOptions& options;
-  Computer* computer = nullptr;  ///< or null
+  Crew crew;  ///< perhaps without computers
   Clock::time_point zero{};
   Memory memory{};
   BusyThreads busy{};
@@ -173,7 +175,7 @@ class Repetition {
     if (!events_.empty())
       patience = std::clamp<std::chrono::nanoseconds>(
           std::chrono::nanoseconds((events_.next_time() - now()) / kPsPerNs), kNoPatience, patience);
-    CHAKRA_TRY(progress_computer(patience));
+    CHAKRA_TRY(progress_computers(patience));
     std::vector<Ticket> ended;
     CHAKRA_TRY(b_.session.progress(busy ? kNoPatience : patience, ended));
     if (ended.empty()) return {};
@@ -191,17 +193,17 @@ class Repetition {
   }
 
   /// `patience`: in, how long there is; out, how long is left for communication.
-  Result<void> progress_computer(std::chrono::nanoseconds& patience) {
+  Result<void> progress_computers(std::chrono::nanoseconds& patience) {
     if (open_.computed == 0) return {};
-    std::vector<Computer::Ended> ended;
+    std::vector<Crew::Ended> ended;
     const bool alone = open_.under_way.empty();
-    b_.computer->progress(alone ? patience : kNoPatience, ended);
+    CHAKRA_TRY(b_.crew.progress(alone ? patience : kNoPatience, ended));
     patience = alone || !ended.empty() ? kNoPatience : std::min<std::chrono::nanoseconds>(patience, kShortNap);
     if (ended.empty()) return {};
     watch_.changed();
     const Picoseconds time = now();
     CHAKRA_TRY(handle_events(time));  // what came before
-    for (const Computer::Ended& e : ended) {
+    for (const Crew::Ended& e : ended) {
       --open_.computed;
       times_.start[e.node] = since_zero(e.begin);
       const Picoseconds end = add_saturated(times_.start[e.node], compute_time(e.node));
@@ -245,14 +247,14 @@ class Repetition {
     computing_ += takes > 0;
     if (part(n) == Computer::Part::runs) {
       ++open_.computed;
-      b_.computer->start(n);
+      b_.crew.start(n);
       return {};
     }
     events_.push(add_saturated(time, takes), {n, true});
     return {};
   }
 
-  Computer::Part part(NodeId n) const { return b_.computer && runs(n) ? b_.computer->part(n) : Computer::Part::timed; }
+  Computer::Part part(NodeId n) const { return runs(n) ? b_.crew.part(n) : Computer::Part::timed; }
 
   Picoseconds compute_time(NodeId n) const {
     if (part(n) == Computer::Part::covered) return 0;
@@ -314,7 +316,7 @@ class Repetition {
   struct Open {
     std::vector<Operation> operations;  ///< by row of Trace::comms: those that were started
     std::vector<Ticket> under_way;
-    uint32_t computed = 0;  ///< nodes that the computer has
+    uint32_t computed = 0;  ///< nodes that computers have
   };
   Bench& b_;
   const trace::Trace& t_;
@@ -346,6 +348,36 @@ Result<Clock::time_point> common_zero(Rendezvous& rendezvous) {
   return Clock::time_point(std::chrono::nanoseconds(latest));
 }
 
+using Computers = std::vector<std::unique_ptr<Computer>>;
+
+/// In the order in which they are asked for a node.
+Result<Computers> open_computers(const trace::Trace& trace, const RunOptions& options, const std::atomic<bool>& stop) {
+  Computers computers;
+  const ComputerInput input{trace, options.selected, options.compute_settings, options.scale_compute, stop};
+  if (options.compute->open) {
+    CHAKRA_ASSIGN(std::unique_ptr<Computer> computer, options.compute->open(input));
+    computers.push_back(std::move(computer));
+  }
+  if (!options.files.empty()) {
+    CHAKRA_ASSIGN(std::unique_ptr<Computer> computer, open_files(input, options.files, *options.file_cache));
+    computers.push_back(std::move(computer));
+  }
+  return computers;
+}
+
+/// The same, which may take long; ranks that wait for this one are answered meanwhile.
+Result<Computers> open_and_answer(const trace::Trace& trace, const RunOptions& options, Rendezvous& rendezvous) {
+  if (!options.compute->open && options.files.empty()) return Computers();
+  std::atomic<bool> stop{false};
+  auto opening = std::async(std::launch::async, [&] { return open_computers(trace, options, stop); });
+  Result<void> looked;
+  while (looked && opening.wait_for(kLongestNap) != std::future_status::ready) looked = rendezvous.look();
+  stop = !looked;
+  Result<Computers> computers = opening.get();
+  CHAKRA_TRY(looked);
+  return computers;
+}
+
 }  // namespace
 
 Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& rendezvous, Session& session,
@@ -353,12 +385,8 @@ Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& r
   CHAKRA_ASSERT(options.selected.empty() || options.selected.size() == plan.trace->size());
   CHAKRA_ASSERT(options.compute && options.repetitions > 0 && options.scale_compute >= 0);
   const ExactTimers exact;
-  Bench bench{plan, world, rendezvous, session, backend, options};
-  std::unique_ptr<Computer> computer;
-  if (options.compute->open) {
-    CHAKRA_ASSIGN(computer, options.compute->open(*plan.trace, options.selected, options.compute_settings));
-    bench.computer = computer.get();
-  }
+  CHAKRA_ASSIGN(Computers computers, open_and_answer(*plan.trace, options, rendezvous));
+  Bench bench{plan, world, rendezvous, session, backend, options, Crew(std::move(computers))};
   RankRun run;
   feed::Graphs graphs;
   for (uint32_t r = 0; r < options.warmup + options.repetitions; ++r) {
@@ -369,13 +397,11 @@ Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& r
     } else {
       CHAKRA_TRY(rendezvous.barrier());
     }
-    if (computer) computer->begin();
+    bench.crew.begin();
     CHAKRA_ASSIGN(NodeTimes times, repetition.run());
     if (r >= options.warmup) run.times.push_back(std::move(times));
   }
-  if (computer) {
-    CHAKRA_ASSIGN(run.computed, computer->close());
-  }
+  run.computed = bench.crew.close();
   CHAKRA_TRY(rendezvous.barrier());
   std::sort(bench.late.begin(), bench.late.end());
   if (!bench.late.empty()) {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -19,6 +19,8 @@ struct RunOptions {
   const ComputeRow* compute = &kComputes[1];
   Settings compute_settings = {};
   double scale_compute = 1;
+  std::string files = {};  ///< folder for the files of loads and stores; empty: they take their recorded time
+  const FileCacheRow* file_cache = &kFileCaches[0];
   uint32_t warmup = 0;              ///< repetitions before those that count
   uint32_t repetitions = 1;         ///< that count
   bool verify = false;              ///< fill inputs and compare outputs (data.h), where the back end moves data
@@ -37,7 +39,7 @@ struct RankRun {
   Picoseconds late_median_ps = 0, late_max_ps = 0;
   int64_t collectives = 0, messages = 0;  ///< of a repetition
   uint64_t bytes = 0;                     ///< that this rank put into them
-  std::optional<Computed> computed;       ///< of the last repetition, where a Computer ran nodes
+  Computed computed;                      ///< of the last repetition
 };
 
 /// Runs the plan, together with all other ranks, which do the same. A node of computation starts when its dependencies
@@ -45,7 +47,7 @@ struct RankRun {
 /// are computed. Communication starts and ends when the back end was really told, and has told. Errors, with
 /// Code::stuck: replay.stuck (who waits for whom: when for World::timeout no operation has ended and no rank computed),
 /// replay.stuck.local (nodes of this rank wait for each other), replay.verify, those of Rendezvous::poll(), of the
-/// session and of the Computer. After an error the caller aborts the session and the rendezvous. Cost: O((nodes +
+/// session and of the computers. After an error the caller aborts the session and the rendezvous. Cost: O((nodes +
 /// edges) log) a repetition.
 Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& rendezvous, Session& session,
                          const BackendRow& backend, const RunOptions& options);

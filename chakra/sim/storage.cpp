@@ -6,21 +6,14 @@
 #include <optional>
 #include <set>
 
+#include "chakra/trace/storage.h"
+
 namespace chakra::sim {
 namespace {
 
 using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
-
-bool moves_data(NodeType type) { return type == NodeType::mem_load || type == NodeType::mem_store; }
-
-/// What a node says about its I/O.
-struct Said {
-  std::optional<std::string_view> tier;
-  std::string_view kind;
-  std::optional<trace::Attr> bytes;
-};
 
 class StorageFinder {
  public:
@@ -33,43 +26,26 @@ class StorageFinder {
 
  private:
   Result<void> look_at(const Trace& t) {
-    const StringId tier = t.strings.find("storage_tier"), bytes = t.strings.find("bytes"),
-                   kind = t.strings.find("io_kind");
+    const trace::StorageReader reader(t);
     std::vector<TierUse>& uses = storage_.of_class.emplace_back();
     for (NodeId n = 0; n < t.size(); ++n) {
-      if (!moves_data(t.type[n])) continue;
-      Said said;
-      for (const trace::Attr& attr : t.attrs_of(n)) {
-        if (attr.name == 0) continue;
-        if (attr.name == tier) said.tier = attr.text().value_or("");
-        if (attr.name == kind) said.kind = attr.text().value_or("");
-        if (attr.name == bytes) said.bytes = attr;
-      }
+      if (!trace::is_memory(t.type[n])) continue;
+      trace::StorageUse said = reader.of(n);
       CHAKRA_ASSIGN(const std::optional<uint32_t> charged, tier_of(t, n, said));
       if (!charged) continue;
-      const std::optional<uint64_t> size = bytes_of(t, n, said);
-      if (!size)
-        return bad(t, n, "sim.tier.bytes",
-                   fmt::format("is for the tier {}, but {}", quote(system_.tiers[*charged].name),
-                               said.bytes ? "its 'bytes' are not a size" : "has neither 'bytes' nor 'tensor_size'"));
+      if (!said.bytes)
+        return bad(
+            t, n, "sim.tier.bytes",
+            fmt::format("is for the tier {}, but {}", quote(system_.tiers[*charged].name),
+                        said.says_bytes ? "its 'bytes' are not a size" : "has neither 'bytes' nor 'tensor_size'"));
       if (said.kind.empty()) said.kind = other_kind(t.type[n]);
-      uses.push_back({n, *charged, kind_number(said.kind), *size});
+      uses.push_back({n, *charged, kind_number(said.kind), *said.bytes});
     }
     return {};
   }
 
-  static std::optional<uint64_t> bytes_of(const Trace& t, NodeId n, const Said& said) {
-    if (said.bytes) {
-      if (const auto* natural = std::get_if<uint64_t>(&said.bytes->value)) return *natural;
-      const int64_t integer = said.bytes->integer().value_or(-1);
-      return integer < 0 ? std::nullopt : std::optional(static_cast<uint64_t>(integer));
-    }
-    const uint64_t tensors = t.tensor_bytes.empty() ? 0 : t.tensor_bytes[n];
-    return tensors == 0 ? std::nullopt : std::optional(tensors);
-  }
-
   /// The tier that is charged with a node, if one is.
-  Result<std::optional<uint32_t>> tier_of(const Trace& t, NodeId n, const Said& said) const {
+  Result<std::optional<uint32_t>> tier_of(const Trace& t, NodeId n, const trace::StorageUse& said) const {
     if (!said.tier) {
       auto rule = system_.tier_of.find(said.kind);
       if (rule == system_.tier_of.end()) rule = system_.tier_of.find(other_kind(t.type[n]));
@@ -113,7 +89,7 @@ void note_unpriced(const trace::ClassJob& job, Findings& findings) {
     const Trace& t = job.classes[c];
     const StringId tier = t.strings.find("storage_tier");
     for (NodeId n = 0; tier != 0 && n < t.size(); ++n) {
-      if (!moves_data(t.type[n])) continue;
+      if (!trace::is_memory(t.type[n])) continue;
       for (const trace::Attr& attr : t.attrs_of(n)) {
         if (attr.name != tier) continue;
         nodes += ranks[c];

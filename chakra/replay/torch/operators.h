@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "chakra/replay/compute.h"
+#include "chakra/replay/computer.h"
 #include "chakra/replay/torch/torch_abi.h"
 #include "chakra/trace/trace.h"
 
@@ -26,7 +26,7 @@ struct OperatorPlan {
   std::vector<uint32_t> row;         ///< per node: its operator, or trace::kNoRow
   std::vector<Operator> operators;   ///< in the order of the trace
   std::vector<uint32_t> uses;        ///< per storage: operators that have it
-  Computed counts;                   ///< as far as they are known before anything runs
+  OperatorsRun counts;               ///< as far as they are known before anything runs
 
   // What the calls refer to.
   std::deque<std::vector<chakra_torch_value>> values;

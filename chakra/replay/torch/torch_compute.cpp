@@ -1,11 +1,8 @@
-// Computation by the recorded operators: the plugin, opened on demand, and the thread that runs them.
+// Computation by the recorded operators: the plugin, opened on demand.
 #include <dlfcn.h>
 #include <fmt/core.h>
 
-#include <condition_variable>
-#include <deque>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 
 #include "chakra/replay/compute.h"
@@ -14,7 +11,6 @@
 namespace chakra::replay {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Interface = chakra_torch_interface_table;
 
 constexpr std::string_view kPluginFile = "libchakra_replay_torch.so";
@@ -60,19 +56,15 @@ Result<const Interface*> open_plugin(const Settings& settings) {
 
 class TorchComputer : public Computer {
  public:
-  TorchComputer(const trace::Trace& trace, const Interface& table, const std::vector<bool>& selected)
+  TorchComputer(const ComputerInput& input, const Interface& table)
       : table_(table),
         plan_(plan_operators(
-            trace, [&](const char* name, const char* overload) { return table.knows(name, overload) != 0; }, selected)),
-        thread_([this] { work(); }) {}
+            input.trace, [&](const char* name, const char* overload) { return table.knows(name, overload) != 0; },
+            input.selected)),
+        session_(table.open()) {}
 
   ~TorchComputer() override {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
+    table_.close(session_);
     if (records_) table_.record(nullptr);
   }
 
@@ -88,59 +80,27 @@ class TorchComputer : public Computer {
   Part part(trace::NodeId node) const override { return plan_.part[node]; }
 
   void begin() override {
-    const std::lock_guard lock(mutex_);
-    CHAKRA_ASSERT(waiting_.empty() && ended_.empty());
     counts_ = plan_.counts;
     uses_ = plan_.uses;
   }
 
-  void start(trace::NodeId node) override {
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_.push_back(node);
-    }
-    changed_.notify_all();
+  Result<bool> run(trace::NodeId node, const std::atomic<bool>&) override {
+    chakra_torch_result result{};
+    const OperatorPlan::Operator& op = plan_.operators[plan_.row[node]];
+    const bool ran = table_.run(session_, &op.call, &result) != 0;
+    for (const uint32_t storage : op.storages)
+      if (--uses_[storage] == 0) table_.release(session_, storage);
+    count(op, ran, result);
+    return ran;
   }
 
-  void progress(std::chrono::nanoseconds patience, std::vector<Ended>& ended) override {
-    std::unique_lock lock(mutex_);
-    if (patience.count() > 0) changed_.wait_for(lock, patience, [this] { return !ended_.empty(); });
-    ended.insert(ended.end(), ended_.begin(), ended_.end());
-    ended_.clear();
-  }
-
-  Result<Computed> close() override {
-    const std::lock_guard lock(mutex_);
+  void close(Computed& into) override {
     if (records_) table_.record(nullptr);
     records_ = false;
-    return counts_;
+    into.operators = counts_;
   }
 
  private:
-  void work() {
-    chakra_torch_session* const session = table_.open();
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
-      if (ends_) break;
-      const trace::NodeId node = waiting_.front();
-      waiting_.pop_front();
-      lock.unlock();
-      Ended ended{node, false, Clock::now()};
-      chakra_torch_result result{};
-      const OperatorPlan::Operator& op = plan_.operators[plan_.row[node]];
-      ended.ran = table_.run(session, &op.call, &result) != 0;
-      for (const uint32_t storage : op.storages)
-        if (--uses_[storage] == 0) table_.release(session, storage);
-      lock.lock();
-      count(op, ended.ran, result);
-      ended_.push_back(ended);
-      changed_.notify_all();
-    }
-    lock.unlock();
-    table_.close(session);
-  }
-
   void count(const OperatorPlan::Operator& op, bool ran, const chakra_torch_result& result) {
     if (!ran) {
       ++counts_.not_run[{op.call.name, result.message}];
@@ -156,22 +116,16 @@ class TorchComputer : public Computer {
 
   const Interface& table_;
   const OperatorPlan plan_;
-  std::vector<uint32_t> uses_;  ///< per storage: operators that have not run; of the thread
+  chakra_torch_session* const session_;
+  std::vector<uint32_t> uses_;  ///< per storage: operators that have not run
   bool records_ = false;
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<trace::NodeId> waiting_;
-  std::vector<Ended> ended_;
-  Computed counts_;
-  bool ends_ = false;
-  std::thread thread_;  ///< last: it uses the others
+  OperatorsRun counts_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Computer>> open_torch(const trace::Trace& trace, const std::vector<bool>& selected,
-                                             const Settings& settings) {
+Result<std::unique_ptr<Computer>> open_torch(const ComputerInput& input) {
+  const Settings& settings = input.settings;
   CHAKRA_ASSIGN(const Interface* const table, open_plugin(settings));
   for (std::string rest = setting(settings, "libraries"); !rest.empty();) {
     const std::string path = rest.substr(0, rest.find(':'));
@@ -180,16 +134,11 @@ Result<std::unique_ptr<Computer>> open_torch(const trace::Trace& trace, const st
     if (const char* const problem = path.empty() ? nullptr : table->load_library(path.c_str()))
       return fail(Code::usage, "replay.torch.library", fmt::format("{} cannot be opened: {}", path, problem));
   }
-  if (const std::string threads = setting(settings, "threads"); !threads.empty()) {
-    int64_t number = 0;
-    if (!parse_decimal(threads, number) || number < 1 || number > 1024)
-      return fail(Code::usage, "cli.usage",
-                  fmt::format("--compute-option threads={}: a number from 1 to 1,024 is expected", threads));
-    table->set_threads(static_cast<int32_t>(number));
-  }
-  auto computer = std::make_unique<TorchComputer>(trace, *table, selected);
+  CHAKRA_ASSIGN(const std::optional<int64_t> threads, number_setting(settings, "threads", 1, 1024));
+  if (threads) table->set_threads(static_cast<int32_t>(*threads));
+  auto computer = std::make_unique<TorchComputer>(input, *table);
   if (const std::string prefix = setting(settings, "record"); !prefix.empty())
-    CHAKRA_TRY(computer->record_to(fmt::format("{}.{}.json", prefix, trace.rank)));
+    CHAKRA_TRY(computer->record_to(fmt::format("{}.{}.json", prefix, input.trace.rank)));
   return computer;
 }
 

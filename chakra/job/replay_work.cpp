@@ -1,0 +1,145 @@
+// What a replay really worked (--compute work), and what it moved from and to files (--files).
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "chakra/analyze/analyze.h"
+#include "chakra/job/no_effect.h"
+#include "chakra/job/replay.h"
+
+namespace chakra::job {
+namespace {
+
+using replay::FilesMoved;
+using replay::WorkDone;
+using result::Table;
+
+Table::Cell whole(uint64_t number) { return static_cast<int64_t>(std::min<uint64_t>(number, INT64_MAX)); }
+
+double per_second(uint64_t amount, Picoseconds time) {
+  return time <= 0 ? 0 : static_cast<double>(amount) / (static_cast<double>(time) / kPsPerSecond);
+}
+
+/// Options of --compute work that nothing needed.
+void add_unneeded_options(const ReplayOptions& o, const ReplayedJob& job, Findings& findings) {
+  uint64_t operations = 0, bytes = 0;
+  const WorkDone* of_any = nullptr;
+  for (const replay::RankRun& run : job.runs) {
+    if (!run.computed.work) continue;
+    of_any = &*run.computed.work;
+    operations = add_bytes(operations, of_any->wanted_operations);
+    bytes = add_bytes(bytes, of_any->wanted_bytes);
+  }
+  if (!of_any) return;
+  for (const std::string& text : o.compute_settings) {
+    const std::string name = text.substr(0, text.find('='));
+    const std::string option = fmt::format("--compute-option {}", text);
+    if (name == "buffer" && bytes == 0) findings.push_back(no_effect(option, "no node has bytes to copy"));
+    else if (name != "buffer" && operations == 0) findings.push_back(no_effect(option, "no node has operations"));
+    else if (name == "threads" && of_any->threads_without_effect)
+      findings.push_back(no_effect(option, fmt::format("{} cannot set its threads", of_any->library)));
+  }
+}
+
+// `replay.work.none` (warning): no node of a rank says its work, so `--compute work` did none.
+// `replay.work.timed` (note): nodes without operations and bytes took their recorded time.
+// `replay.work.type` (note): operations of other element types were done in float32.
+void add_findings_of_work(const WorkDone& w, int64_t rank, Findings& findings) {
+  const auto add = [&](std::string_view tag, Severity severity, std::string text) {
+    findings.push_back({std::string(tag), severity, rank, -1, std::move(text)});
+  };
+  const int64_t without = w.timed + w.silent;
+  const std::string rest =
+      fmt::format("{} took their recorded time, {} in all{}", show_count(w.timed), show_time(w.timed_ps),
+                  w.silent == 0 ? "" : fmt::format(", and {} have neither and took none", show_count(w.silent)));
+  if (w.nodes == 0)
+    add("replay.work.none", Severity::warning,
+        without == 0 ? "the rank has no nodes of computation: no work was done"
+                     : fmt::format("no node says its operations or bytes (num_ops, tensor_size), so no work was done: "
+                                   "of {} nodes of computation {}",
+                                   show_count(without), rest));
+  else if (without > 0)
+    add("replay.work.timed", Severity::note,
+        fmt::format("{} of {} nodes of computation say neither operations nor bytes: {}", show_count(without),
+                    show_count(w.nodes + without), rest));
+  if (w.other_types > 0)
+    add("replay.work.type", Severity::note,
+        fmt::format("{} nodes have operations in another type than float32 (op_dtype): they were done in float32",
+                    show_count(w.other_types)));
+}
+
+}  // namespace
+
+Table work_table(const ReplayedJob& job) {
+  using Kind = Table::Kind;
+  Table out{"work",
+            {{"rank", Kind::count},
+             {"nodes", Kind::count},
+             {"operations", Kind::count},
+             {"operations wanted", Kind::count},
+             {"operations per s", Kind::count},
+             {"bytes", Kind::bytes},
+             {"bytes wanted", Kind::bytes},
+             {"rate", Kind::rate_bytes_per_s},
+             {"by recorded time", Kind::count},
+             {"recorded time", Kind::time_ps}},
+            {}};
+  for (size_t r = 0; r < job.runs.size(); ++r) {
+    if (!job.runs[r].computed.work) continue;
+    const WorkDone& w = *job.runs[r].computed.work;
+    out.rows.push_back({job.recorded.ranks[r].rank, w.nodes, whole(w.operations), whole(w.wanted_operations),
+                        per_second(w.operations, w.product_ps), whole(w.bytes), whole(w.wanted_bytes),
+                        per_second(w.bytes, w.copy_ps), w.timed, w.timed_ps});
+  }
+  return out;
+}
+
+Table files_table(const ReplayedJob& job) {
+  using Kind = Table::Kind;
+  Table out{"files",
+            {{"rank", Kind::count},
+             {"tier", Kind::text},
+             {"loads", Kind::count},
+             {"read", Kind::bytes},
+             {"read rate", Kind::rate_bytes_per_s},
+             {"stores", Kind::count},
+             {"written", Kind::bytes},
+             {"write rate", Kind::rate_bytes_per_s}},
+            {}};
+  for (size_t r = 0; r < job.runs.size(); ++r) {
+    if (!job.runs[r].computed.files) continue;
+    for (const FilesMoved::Tier& tier : job.runs[r].computed.files->tiers)
+      out.rows.push_back({job.recorded.ranks[r].rank, tier.name, tier.loads, whole(tier.read_bytes),
+                          per_second(tier.read_bytes, tier.read_ps), tier.stores, whole(tier.written_bytes),
+                          per_second(tier.written_bytes, tier.write_ps)});
+  }
+  return out;
+}
+
+// `replay.files.untold` (note): loads and stores that do not say their bytes used no file.
+// `replay.files.cached` (note): rates of files are those of the page cache.
+void add_work_findings(const ReplayOptions& o, ReplayedJob& job) {
+  Findings findings;
+  add_unneeded_options(o, job, findings);
+  bool moved = false;
+  for (size_t r = 0; r < job.runs.size(); ++r) {
+    const int64_t rank = job.recorded.ranks[r].rank;
+    if (const auto& work = job.runs[r].computed.work) add_findings_of_work(*work, rank, findings);
+    const auto& files = job.runs[r].computed.files;
+    if (!files) continue;
+    moved |= !files->tiers.empty();
+    if (files->untold > 0)
+      findings.push_back({"replay.files.untold", Severity::note, rank, -1,
+                          fmt::format("{} loads and stores do not say their bytes (bytes, tensor_size): they used "
+                                      "no file, and took the time of --compute {}",
+                                      show_count(files->untold), job.compute)});
+  }
+  if (moved && o.file_cache == "cached")
+    findings.push_back({"replay.files.cached", Severity::note, -1, -1,
+                        "files were read and written through the page cache, whose rates these are: --file-cache "
+                        "synced or direct reaches the disk"});
+  analyze::join_ranks(findings);
+  job.findings.insert(job.findings.end(), findings.begin(), findings.end());
+}
+
+}  // namespace chakra::job
