@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
 """Measures collectives on a network of known rates and sets the simulator's predictions beside them.
 
-    fabric_table.py --bin DIR [--quick] [--note TEXT]   writes docs/reference/fabric_table.md; needs root
+    fabric_table.py --bin DIR [--mpi] [--quick] [--note TEXT]   writes docs/reference/fabric_table.md; needs root
 
 Ranks stand in network namespaces of their own, joined by a bridge; a token bucket (tc tbf) limits each rank's link in
 both directions. They run collectives with `chakra replay --backend fabric`; `chakra sim --congestion fluid` predicts
 the same job. Three constants are fitted to runs of two ranks on sizes that are not judged. The same runs without a
 limit show what the processors take; where that is much, a row is not judged. All addresses are of these namespaces,
-which are removed at the end. Beside them stand the same collectives by `--backend mpi`, whose algorithms are the MPI
-library's own: the page names that one of ours whose predicted time is the nearest. --quick: few of the rows, to see
-that it works; writes no page.
+which are removed at the end. --mpi: instead the same collectives by `--backend mpi`, to docs/reference/mpi_table.md.
+Their algorithms are the MPI library's own: the page names that one of ours whose predicted time is the nearest.
+--quick: few of the rows, to see that it works; writes no page.
 """
 import argparse
 import itertools
 import json
 import math
 import os
-import shutil
 import signal
 import statistics
 import subprocess
@@ -271,12 +270,12 @@ def start_ranks(chakra, folder, ranks, algorithm):
         return [start_rank(chakra, folder, rank, ranks, algorithm) for rank in range(ranks)]
     # Not by chrt: MPI waits by looking again and again, and would not let the other ranks run.
     rank = f'ip netns exec {PREFIX}$OMPI_COMM_WORLD_RANK "$0" replay "$1/job" --backend mpi --rendezvous "$1/meet" --compute none ' \
-           '--timeline "$1/times.$OMPI_COMM_WORLD_RANK.json"'
+           '--timeline "$1/times.{rank}.json"'
     # The launcher and the ranks speak over the bridge, and MPI's messages take nothing but the limited interface.
     known = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PMIX_MCA_ptl_base_if_include": "e0",
              "PMIX_MCA_ptl_base_remote_connections": "1", "PMIX_MCA_ptl_tcp_if_include": "e0", "PMIX_MCA_ptl_tcp_remote_connections": "1"}
-    command = ["nice", "-n", "-10", "ip", "netns", "exec", f"{PREFIX}l", "mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), "--mca", "pml", "ob1",
-               "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "e0", "sh", "-c", f"exec {rank}", chakra, folder]
+    command = ["nice", "-n", "-10", "ip", "netns", "exec", f"{PREFIX}l", "mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks),
+               "--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "e0", "sh", "-c", f"exec {rank}", chakra, folder]
     return [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
                              env={**os.environ, **KEEP_MEMORY, **known})]
 
@@ -526,22 +525,27 @@ def listed(rows):
     return "\n".join(lines)
 
 
-MPI_HEAD = """## The same by MPI
+MPI_HEAD = """# Collectives by MPI on a limited network
 
-`--backend mpi` (OpenMPI {version}, over TCP, on the same networks). Which algorithm it takes is its own choice. *nearest*: that
-one of ours whose predicted time is the nearest to the measured one, with the constants above; its
-algorithm must have been this one, or one that sends as much in as many rounds, where the error is
-small, and another one where it is not. OpenMPI sends through a launcher's processes and in eager
-and rendezvous protocols of its own, for which no constant was fitted. {left_out} rows are left out: without a
-limit they take more than {most:.0f} % of the predicted time.
+Made by `tools/fabric_table.py --mpi`: the networks of [the table of `fabric`](fabric_table.md), and
+on them `--backend mpi` with OpenMPI {version} over TCP (`--mca btl self,tcp`). Which algorithm an
+operation takes is OpenMPI's choice, and it does not say which.
+
+*nearest*: that of our algorithms whose time, as `chakra sim --congestion fluid` predicts it, is the
+nearest to the measured one. Where the error is small, OpenMPI's must have been this one, or one that
+sends as much in as many rounds; where it is not, it is none of ours. The constants are fitted
+to runs of `fabric`, not of MPI: {share:.4f} of the rate carries data, a message takes {message:.0f} us, an operation
+{operation:.0f} us. *spread*, *processors*: as in that table; {left_out} rows that take more than {most:.0f} % of the
+predicted time without a limit are left out.
 
 """
 
 
-def mpi_part(all_rows):
+def mpi_page(all_rows, constants, note):
     rows = [row for row in all_rows if row.judged()]
     version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0].split()[-1]
-    text = MPI_HEAD.format(version=version, most=100 * MOST_OF_PROCESSORS, left_out=len(all_rows) - len(rows))
+    text = MPI_HEAD.format(version=version, most=100 * MOST_OF_PROCESSORS, left_out=len(all_rows) - len(rows), share=constants["share"],
+                           message=constants["message_ns"] / 1e3, operation=constants["operation_ns"] / 1e3) + (f"{note}\n\n" if note else "")
     lines = ["| | rows | nearest, how often | median | worst |", "|---|---|---|---|---|"]
     for comm_type, _ in BY_MPI:
         of = [row for row in rows if row.comm_type == comm_type]
@@ -550,10 +554,10 @@ def mpi_part(all_rows):
             lines.append(f"| {comm_type} | {len(of)} | {counts} | {100 * statistics.median(abs(row.error) for row in of):.1f} % "
                          f"| {100 * max((row.error for row in of), key=abs):+.1f} % |")
     table = ["| operation | ranks | Mbit/s | KiB | measured | spread | processors | nearest | predicted | error |", "|---|---|---|---|---|---|---|---|---|---|"]
-    return text + "\n".join(lines) + "\n\n" + "\n".join(table + [mpi_line(row) for row in rows]) + "\n\n"
+    return text + "\n".join(lines) + "\n\n## All rows\n\n" + "\n".join(table + [mpi_line(row) for row in rows]) + "\n"
 
 
-def page(all_rows, by_mpi, constants, count, left, note):
+def page(all_rows, constants, count, left, note):
     rows = [row for row in all_rows if row.judged()]
     errors = [abs(row.error) for row in rows]
     text = HEAD.format(repeats=REPEATS - 1, most=100 * MOST_OF_PROCESSORS, apart=100 * MOST_BETWEEN_STARTS) + (f"{note}\n\n" if note else "")
@@ -563,13 +567,14 @@ def page(all_rows, by_mpi, constants, count, left, note):
     for title, key in (("By shape", lambda r: r.shape), ("By rate, Mbit/s", lambda r: r.mbit),
                        ("By ranks", lambda r: r.ranks), ("By size, KiB", lambda r: r.size // KIB)):
         text += f"## {title}\n\n{summary(rows, key)}\n\n"
-    text += f"## All rows\n\n{listed(rows)}\n\n" + (mpi_part(by_mpi) if by_mpi else "")
+    text += f"## All rows\n\n{listed(rows)}\n\n"
     return text + f"## Not judged: the processors decide\n\n{listed(row for row in all_rows if not row.judged())}\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True)
+    parser.add_argument("--mpi", action="store_true")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--note", default="", help="a sentence for the page, about the machine")
     args = parser.parse_args()
@@ -580,15 +585,16 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that namespaces are removed
     constants, count, left = fit_constants(chakra, [200] if args.quick else RATES)
     print(constants, f"{100 * left:.1f} %")
-    rows = rows_of(chakra, constants, [200] if args.quick else RATES, [3] if args.quick else [2, 3, 4, 8], SIZES[:2] if args.quick else SIZES)
-    by_mpi = []
-    if shutil.which("mpirun"):
-        by_mpi = rows_by_mpi(chakra, constants, [200] if args.quick else RATES, [3] if args.quick else [2, 3, 4, 8],
-                             SIZES[:2] if args.quick else SIZES)
+    which = ([200], [3], SIZES[:2]) if args.quick else (RATES, [2, 3, 4, 8], SIZES)
+    if args.mpi:
+        rows = rows_by_mpi(chakra, constants, *(which if args.quick else (RATES, [2, 4, 8], SIZES[::2])))
+        name, text = "mpi_table.md", mpi_page(rows, constants, args.note)
+    else:
+        name, text = "fabric_table.md", page(rows_of(chakra, constants, *which), constants, count, left, args.note)
     if args.quick:
         return
-    with open(os.path.join(ROOT, "docs", "reference", "fabric_table.md"), "w", encoding="utf-8") as file:
-        file.write(page(rows, by_mpi, constants, count, left, args.note))
+    with open(os.path.join(ROOT, "docs", "reference", name), "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 if __name__ == "__main__":
