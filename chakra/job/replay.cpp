@@ -210,6 +210,7 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
     CHAKRA_ASSIGN(replay::RankPlan plan, replay::plan_rank(all, matching, static_cast<uint32_t>(t.rank), selected));
     job.plans.push_back(std::move(plan));
     job.plans.back().trace = &t;
+    if (o.dry_run && o.compute == "work") job.asked.push_back(replay::asked_work(t, selected, o.scale_compute));
     if (o.selection.any()) job.selected.push_back(std::move(selected));
   }
   job.findings = without_effect(o, job, groups);

@@ -61,6 +61,7 @@ struct ReplayedJob {
   std::vector<replay::RankPlan> plans;      ///< parallel; they refer to the job that was read
   std::vector<replay::RankRun> runs;        ///< parallel; none of a dry run
   std::vector<std::vector<bool>> selected;  ///< parallel; empty: all nodes
+  std::vector<replay::WorkDone> asked;      ///< of a dry run with --compute work: parallel; else empty
   result::Timeline timeline;
   std::optional<TimesCompared> compared;  ///< with the recorded times
   Findings findings;
