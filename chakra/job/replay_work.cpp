@@ -16,8 +16,10 @@ using result::Table;
 
 Table::Cell whole(uint64_t number) { return static_cast<int64_t>(std::min<uint64_t>(number, INT64_MAX)); }
 
-double per_second(uint64_t amount, Picoseconds time) {
-  return time <= 0 ? 0 : static_cast<double>(amount) / (static_cast<double>(time) / kPsPerSecond);
+/// "" where nothing was done.
+Table::Cell per_second(uint64_t amount, Picoseconds time) {
+  if (time <= 0) return std::string();
+  return static_cast<double>(amount) / (static_cast<double>(time) / kPsPerSecond);
 }
 
 /// Options of --compute work that nothing needed.
