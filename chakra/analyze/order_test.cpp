@@ -36,6 +36,7 @@ TEST(Order, ByHand) {
   EXPECT_EQ(moved.first->is, 2);
   const auto at_once = order_difference(Times{5, 5, 5}, Times{2, 3, 1});
   EXPECT_EQ(at_once.pairs, 0);
+  EXPECT_EQ(at_once.neighbours, 0);
   EXPECT_EQ(at_once.distance() + at_once.neighbours_share(), 0);
   EXPECT_FALSE(at_once.first);
   EXPECT_EQ(order_difference({}, {}).pairs, 0);

@@ -236,6 +236,9 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
                                     o.selection.any() ? job.selected[r] : std::vector<bool>()));
     job.plans.push_back(std::move(plan));
     job.plans.back().trace = &t;
+    if (o.dry_run && o.compute == "work")
+      job.asked.push_back(
+          replay::asked_work(t, o.selection.any() ? job.selected[r] : std::vector<bool>(), o.scale_compute));
   }
   for (Findings more : {without_effect(o, job), about_changed(o, job)})
     job.findings.insert(job.findings.end(), more.begin(), more.end());

@@ -67,6 +67,7 @@ struct ReplayedJob {
   std::vector<replay::RankRun> runs;        ///< parallel; none of a dry run
   std::vector<std::vector<bool>> selected;  ///< parallel; empty: all nodes
   std::vector<std::vector<bool>> changed;   ///< parallel: communication with other ranks than recorded; empty: none
+  std::vector<replay::WorkDone> asked;      ///< of a dry run with --compute work: parallel; else empty
   result::Timeline timeline;
   std::optional<TimesCompared> compared;  ///< with the recorded times
   Findings findings;

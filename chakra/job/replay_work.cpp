@@ -16,8 +16,10 @@ using result::Table;
 
 Table::Cell whole(uint64_t number) { return static_cast<int64_t>(std::min<uint64_t>(number, INT64_MAX)); }
 
-double per_second(uint64_t amount, Picoseconds time) {
-  return time <= 0 ? 0 : static_cast<double>(amount) / (static_cast<double>(time) / kPsPerSecond);
+/// "" where nothing was done.
+Table::Cell per_second(uint64_t amount, Picoseconds time) {
+  if (time <= 0) return std::string();
+  return static_cast<double>(amount) / (static_cast<double>(time) / kPsPerSecond);
 }
 
 /// Options of --compute work that nothing needed.
@@ -72,24 +74,31 @@ void add_findings_of_work(const WorkDone& w, int64_t rank, Findings& findings) {
 
 Table work_table(const ReplayedJob& job) {
   using Kind = Table::Kind;
-  Table out{"work",
-            {{"rank", Kind::count},
-             {"nodes", Kind::count},
-             {"operations", Kind::count},
-             {"operations wanted", Kind::count},
-             {"operations per s", Kind::count},
-             {"bytes", Kind::bytes},
-             {"bytes wanted", Kind::bytes},
-             {"rate", Kind::rate_bytes_per_s},
-             {"by recorded time", Kind::count},
-             {"recorded time", Kind::time_ps}},
-            {}};
-  for (size_t r = 0; r < job.runs.size(); ++r) {
-    if (!job.runs[r].computed.work) continue;
-    const WorkDone& w = *job.runs[r].computed.work;
-    out.rows.push_back({job.recorded.ranks[r].rank, w.nodes, whole(w.operations), whole(w.wanted_operations),
-                        per_second(w.operations, w.product_ps), whole(w.bytes), whole(w.wanted_bytes),
-                        per_second(w.bytes, w.copy_ps), w.timed, w.timed_ps});
+  Table out{"work", {}, {}};
+  const auto column = [&](const char* name, Kind kind, bool of_run = false) {
+    if (!of_run || !job.dry) out.columns.push_back({name, kind});
+  };
+  column("rank", Kind::count);
+  column("nodes", Kind::count);
+  column("operations", Kind::count, true);
+  column("operations wanted", Kind::count);
+  column("operations per s", Kind::count, true);
+  column("bytes", Kind::bytes, true);
+  column("bytes wanted", Kind::bytes);
+  column("rate", Kind::rate_bytes_per_s, true);
+  column("by recorded time", Kind::count);
+  column("recorded time", Kind::time_ps);
+  for (size_t r = 0; r < std::max(job.runs.size(), job.asked.size()); ++r) {
+    const std::optional<WorkDone> work = job.dry ? job.asked[r] : job.runs[r].computed.work;
+    if (!work) continue;
+    const WorkDone& w = *work;
+    const int64_t rank = job.recorded.ranks[r].rank;
+    if (job.dry)
+      out.rows.push_back({rank, w.nodes, whole(w.wanted_operations), whole(w.wanted_bytes), w.timed, w.timed_ps});
+    else
+      out.rows.push_back({rank, w.nodes, whole(w.operations), whole(w.wanted_operations),
+                          per_second(w.operations, w.product_ps), whole(w.bytes), whole(w.wanted_bytes),
+                          per_second(w.bytes, w.copy_ps), w.timed, w.timed_ps});
   }
   return out;
 }

@@ -36,6 +36,8 @@ inline constexpr std::array<SettingRow, 4> kTorchSettings{{
     {"threads", "threads that an operator takes (default: what libtorch takes)"},
     {"record", "have PyTorch record the replay, as PREFIX.RANK.json for `chakra link`; one rank to a process"},
 }};
+/// What `--compute work` would have to do; nothing is done of it. Cost: O(nodes).
+WorkDone asked_work(const trace::Trace& trace, const std::vector<bool>& selected, double scale);
 inline constexpr std::array<SettingRow, 4> kWorkSettings{{
     {"library", "the BLAS, a path or a name (default: libopenblas.so.0, libblas.so.3 or libcblas.so.3)"},
     {"threads", "threads of the BLAS (default: what it takes)"},

@@ -45,29 +45,6 @@ Result<Matrices> make_matrices(int size) {
   return m;
 }
 
-/// Nodes, and the work that they ask for.
-WorkDone expected_work(const ComputerInput& input) {
-  WorkDone all;
-  const trace::Trace& t = input.trace;
-  for (trace::NodeId n = 0; n < t.size(); ++n) {
-    if (t.type[n] != trace::NodeType::comp || !input.selects(n)) continue;
-    if (says_work(t, n)) {
-      const device::Work work = device::work_of(t, n);
-      ++all.nodes;
-      all.other_types += work.ops > 0 && work.type != trace::DType::f32 && work.type != trace::DType::unknown;
-      all.wanted_operations = add_bytes(all.wanted_operations, scaled(work.ops, input.scale));
-      all.wanted_bytes = add_bytes(all.wanted_bytes, scaled(work.bytes, input.scale));
-    } else if (t.dur_ps[n] > 0) {
-      ++all.timed;
-      all.timed_ps =
-          add_saturated(all.timed_ps, picoseconds(static_cast<double>(t.dur_ps[n]) * input.scale / kPsPerSecond));
-    } else {
-      ++all.silent;
-    }
-  }
-  return all;
-}
-
 class WorkComputer : public Computer {
  public:
   /// `room`: null where no node says bytes.
@@ -123,12 +100,32 @@ class WorkComputer : public Computer {
 
 }  // namespace
 
+WorkDone asked_work(const trace::Trace& t, const std::vector<bool>& selected, double scale) {
+  WorkDone all;
+  for (trace::NodeId n = 0; n < t.size(); ++n) {
+    if (t.type[n] != trace::NodeType::comp || !(selected.empty() || selected[n])) continue;
+    if (says_work(t, n)) {
+      const device::Work work = device::work_of(t, n);
+      ++all.nodes;
+      all.other_types += work.ops > 0 && work.type != trace::DType::f32 && work.type != trace::DType::unknown;
+      all.wanted_operations = add_bytes(all.wanted_operations, scaled(work.ops, scale));
+      all.wanted_bytes = add_bytes(all.wanted_bytes, scaled(work.bytes, scale));
+    } else if (t.dur_ps[n] > 0) {
+      ++all.timed;
+      all.timed_ps = add_saturated(all.timed_ps, picoseconds(static_cast<double>(t.dur_ps[n]) * scale / kPsPerSecond));
+    } else {
+      ++all.silent;
+    }
+  }
+  return all;
+}
+
 Result<std::unique_ptr<Computer>> open_work(const ComputerInput& input) {
   CHAKRA_ASSIGN(const std::optional<int64_t> threads, number_setting(input.settings, "threads", 1, 1024));
   CHAKRA_ASSIGN(const std::optional<int64_t> size, number_setting(input.settings, "size", kLeastSize, kMostSize));
   CHAKRA_ASSIGN(const std::optional<int64_t> buffer, number_setting(input.settings, "buffer", 2, kMostBuffer));
   CHAKRA_ASSIGN(Blas blas, open_blas(setting(input.settings, "library"), threads));
-  WorkDone expected = expected_work(input);
+  WorkDone expected = asked_work(input.trace, input.selected, input.scale);
   expected.library = blas.library;
   expected.threads_without_effect = threads && !blas.sets_threads;
   const auto rows = static_cast<int>(size.value_or(kUsualSize));
