@@ -249,9 +249,15 @@ TEST(Replicate, Refuses) {
   };
   EXPECT_EQ(tag({{"a", {0, 1, 2}}}, 2), "edit.replicate.group");
   EXPECT_EQ(tag({{"a", {0, 1}}, {"b", {0}}, {"b@1", {1}}}, 2), "edit.replicate.group");
+  EXPECT_EQ(tag({{"a", {0, 1, -1}}}, 2), "edit.replicate.group");
   EXPECT_EQ(tag({{"a", {0, 1}}}, 0), "edit.replicate.ranks");
   EXPECT_EQ(tag({{"a", {0, 1}}}, int64_t{1} << 40), "edit.replicate.ranks");
   EXPECT_EQ(tag({{"a", {0, 1}}}, 3), "");
+  match::GroupTable groups;
+  Findings findings;
+  const auto job = replicate(job_of({{message(NodeType::send, 2)}, {}}).build(), groups, 2, of_four, findings);
+  ASSERT_FALSE(job);  // rank 2 would be the other replica's
+  EXPECT_EQ(job.error().tag, "edit.replicate.partner");
 }
 
 }  // namespace
