@@ -163,7 +163,7 @@ class Replication {
       case CommType::reduce_scatter_block: comm.out_bytes = part(comm.out_bytes); break;
       case CommType::all_to_all: {
         if (!has_parts(comm)) break;
-        CHAKRA_ASSIGN(Parts parts, parts_of(t, n, job_.ranks.size(), false));
+        CHAKRA_ASSIGN(Parts parts, parts_of(t, n, job_.ranks.size()));
         divide(parts.in, replica);
         divide(parts.out, replica);
         set_parts(t, n, parts);
