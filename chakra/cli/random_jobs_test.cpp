@@ -8,6 +8,7 @@
 #include "chakra/astra/astra.h"
 #include "chakra/check/check.h"
 #include "chakra/edit/edit.h"
+#include "chakra/replay/replay.h"
 #include "chakra/sim/sim.h"
 #include "chakra/trace/testing/random_job.h"
 
@@ -146,6 +147,14 @@ TEST(RandomJobs, EndInBothSimulatorsAsTheCheckSays) {
     const auto more = edit::expand(job.build(), groups, random.between(1, 20), random.between(-1, 8), expanded);
     if (more) (void)check::check(*more, groups);
     else EXPECT_TRUE(more.error().tag.starts_with("edit.expand.")) << more.error().tag;
+    for (const bool fewer : {true, false}) {
+      groups = in.groups;
+      const auto other =
+          fewer ? edit::shrink(job.build(), groups, random.between(1, 8), replay::element_bytes, expanded)
+                : edit::replicate(job.build(), groups, random.between(1, 4), replay::element_bytes, expanded);
+      if (other) (void)check::check(*other, groups);
+      else EXPECT_TRUE(other.error().tag.starts_with("edit.")) << other.error().tag;
+    }
   }
   EXPECT_GT(finished, rounds() / 3);
   EXPECT_GT(finished_compat, rounds() / 20);

@@ -47,7 +47,8 @@ Result<trace::TraceSet> shrink(trace::TraceSet job, match::GroupTable& groups, i
 /// Members of groups that grow put in and get out as much as before: parts of all-to-alls are divided among the
 /// replicas, shards of all-gathers and gathers become smaller. Findings: edit.replicate, .apart. Requires ranks
 /// 0, 1, ... in the set. Errors: edit.replicate.ranks (too many nodes), edit.replicate.group (a group with ranks that
-/// the job lacks, a name that exists), edit.parts, edit.root. Cost: O(nodes + times * communication).
+/// the job lacks, a name that exists), edit.replicate.partner, edit.parts, edit.root. Cost: O(nodes + times *
+/// communication).
 Result<trace::TraceSet> replicate(trace::TraceSet job, match::GroupTable& groups, int64_t times, ElementBytes element,
                                   Findings& findings);
 

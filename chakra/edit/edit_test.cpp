@@ -194,6 +194,19 @@ TEST(Shrink, GroupsAreThoseThatTracesDescribe) {
   EXPECT_EQ(two->ranks[0].groups[1].ranks, (std::vector<int64_t>{1}));
 }
 
+TEST(Shrink, ListsOfPartsSayHowManyRanksThereWere) {
+  JobNode parts = with(CommType::all_to_all, "", 4 * 36);
+  parts.in_split = parts.out_split = {1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector nodes{parts, with(CommType::reduce_scatter, "", 64)};
+  match::GroupTable groups;
+  Findings findings;
+  const auto job = shrink(job_of({nodes, nodes}).build(), groups, 2, of_four, findings);  // of eight ranks
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_EQ(job->ranks[0].comm(0)->in_split, "[1, 2]");
+  EXPECT_EQ(job->ranks[0].comm(0)->bytes, 12u);
+  EXPECT_EQ(job->ranks[0].comm(1)->bytes, 16u);
+}
+
 TEST(Shrink, RefusesWhatNothingSays) {
   const auto tag = [](JobNode node, int64_t ranks) {
     match::GroupTable groups;
@@ -249,9 +262,15 @@ TEST(Replicate, Refuses) {
   };
   EXPECT_EQ(tag({{"a", {0, 1, 2}}}, 2), "edit.replicate.group");
   EXPECT_EQ(tag({{"a", {0, 1}}, {"b", {0}}, {"b@1", {1}}}, 2), "edit.replicate.group");
+  EXPECT_EQ(tag({{"a", {0, 1, -1}}}, 2), "edit.replicate.group");
   EXPECT_EQ(tag({{"a", {0, 1}}}, 0), "edit.replicate.ranks");
   EXPECT_EQ(tag({{"a", {0, 1}}}, int64_t{1} << 40), "edit.replicate.ranks");
   EXPECT_EQ(tag({{"a", {0, 1}}}, 3), "");
+  match::GroupTable groups;
+  Findings findings;
+  const auto job = replicate(job_of({{message(NodeType::send, 2)}, {}}).build(), groups, 2, of_four, findings);
+  ASSERT_FALSE(job);  // rank 2 would be the other replica's
+  EXPECT_EQ(job.error().tag, "edit.replicate.partner");
 }
 
 }  // namespace

@@ -37,15 +37,14 @@ uint64_t part_of(uint64_t bytes, uint64_t members, uint64_t element_bytes) {
 }
 
 // `edit.parts` (exit 1): an all-to-all of which nothing says how much goes to whom, in a group that gets other members
-Result<Parts> parts_of(const Trace& t, NodeId n, size_t members, bool of_more) {
+Result<Parts> parts_of(const Trace& t, NodeId n, size_t members) {
   const Comm& comm = *t.comm(n);
   Parts parts;
   const auto read = [&](std::string_view text, std::vector<uint64_t>& list) {
     if (text.empty()) return true;
-    return trace::parse_split(text, list) && (of_more ? list.size() >= members : list.size() == members);
+    return trace::parse_split(text, list) && list.size() == members;
   };
-  if (!read(comm.in_split, parts.in) || !read(comm.out_split, parts.out) ||
-      (!parts.in.empty() && !parts.out.empty() && parts.in.size() != parts.out.size()))
+  if (!read(comm.in_split, parts.in) || !read(comm.out_split, parts.out))
     return refuse(t, n, "edit.parts",
                   fmt::format("its parts {} and {} are not lists of {} sizes", quote(comm.in_split),
                               quote(comm.out_split), members));
@@ -55,10 +54,9 @@ Result<Parts> parts_of(const Trace& t, NodeId n, size_t members, bool of_more) {
   if (parts.element_bytes == 0) parts.element_bytes = element_of(parts.out, out_bytes > 0 ? out_bytes : in_bytes);
   if (out_bytes == 0)
     out_bytes = sum(parts.in) > 0 && !parts.out.empty() ? parts.element_bytes * sum(parts.out) : in_bytes;
-  const size_t count = std::max(parts.in.size(), parts.out.size());
   for (const auto& [list, bytes] : {std::pair(&parts.in, in_bytes), std::pair(&parts.out, out_bytes)}) {
     const uint64_t elements = parts.element_bytes == 0 ? 0 : bytes / parts.element_bytes;
-    if (list->empty() && elements % count == 0) list->assign(count, elements / count);
+    if (list->empty() && elements % members == 0) list->assign(members, elements / members);
     if (list->empty() ||
         (parts.element_bytes > 0 && (sum(*list) != elements || elements * parts.element_bytes != bytes)))
       return refuse(t, n, "edit.parts",

@@ -24,9 +24,9 @@ struct Parts {
   uint64_t element_bytes = 0;  ///< 0: nothing moves
 };
 inline bool has_parts(const trace::Comm& comm) { return !comm.in_split.empty() || !comm.out_split.empty(); }
-/// Of a node with a list; a direction without one is even. `of_more`: lists may be of more members.
+/// Of a node with a list; a direction without one is even.
 /// Errors: edit.parts for lists of another length, or that are not those of its sizes.
-Result<Parts> parts_of(const trace::Trace& trace, trace::NodeId node, size_t members, bool of_more);
+Result<Parts> parts_of(const trace::Trace& trace, trace::NodeId node, size_t members);
 /// Lists, and the sizes that they add up to.
 void set_parts(trace::Trace& trace, trace::NodeId node, const Parts& parts);
 

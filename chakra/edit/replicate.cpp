@@ -68,9 +68,12 @@ class Replication {
   }
 
  private:
-  bool is_whole(const std::vector<int64_t>& members) const {
-    return static_cast<int64_t>(members.size()) == ranks_ &&
-           std::all_of(members.begin(), members.end(), [&](int64_t rank) { return rank < ranks_; });
+  bool is_rank(int64_t rank) const { return rank >= 0 && rank < ranks_; }
+  /// Each rank once.
+  bool is_whole(std::vector<int64_t> members) const {
+    std::sort(members.begin(), members.end());
+    return static_cast<int64_t>(members.size()) == ranks_ && members.front() == 0 && members.back() == ranks_ - 1 &&
+           std::adjacent_find(members.begin(), members.end()) == members.end();
   }
   std::string name_in(const std::string& name, int64_t replica) const {
     return replica == 0 ? name : fmt::format("{}@{}", name, replica);
@@ -78,7 +81,7 @@ class Replication {
 
   Result<void> check_groups() const {
     for (const match::Group& group : matching_.groups) {
-      const auto beyond = std::find_if(group.ranks.begin(), group.ranks.end(), [&](int64_t r) { return r >= ranks_; });
+      const auto beyond = std::find_if(group.ranks.begin(), group.ranks.end(), [&](int64_t r) { return !is_rank(r); });
       if (group.known && beyond != group.ranks.end())
         return fail(
             Code::bad_input, "edit.replicate.group",
@@ -103,7 +106,7 @@ class Replication {
       now.name = whole ? name : name_in(name, replica);
       for (int64_t i = whole ? 0 : replica; i < (whole ? times_ : replica + 1); ++i)
         for (const int64_t rank : members)
-          if (rank < ranks_) now.ranks.push_back(rank + i * ranks_);
+          if (is_rank(rank)) now.ranks.push_back(rank + i * ranks_);
     }
     return groups;
   }
@@ -114,8 +117,14 @@ class Replication {
       if (!trace::is_comm(t.type[n]) || t.comm_row[n] == trace::kNoRow) continue;
       if (t.type[n] != NodeType::coll) {
         Comm& comm = t.comms.edit(t.comm_row[n]);
-        moved(comm.src);
-        moved(comm.dst);
+        int64_t& partner = t.type[n] == NodeType::send ? comm.dst : comm.src;
+        if (partner >= ranks_)
+          return fail(Code::bad_input, "edit.replicate.partner",
+                      fmt::format("node {} ({}) of rank {} is a message with rank {}, which is not one of the {} "
+                                  "recorded ranks",
+                                  t.id[n], quote(t.name_of(n)), job_.ranks[r].rank, partner, ranks_),
+                      {t.file});
+        moved(partner);
         continue;
       }
       const uint32_t id = matching_.of_comm[r][t.comm_row[n]];
@@ -154,7 +163,7 @@ class Replication {
       case CommType::reduce_scatter_block: comm.out_bytes = part(comm.out_bytes); break;
       case CommType::all_to_all: {
         if (!has_parts(comm)) break;
-        CHAKRA_ASSIGN(Parts parts, parts_of(t, n, job_.ranks.size(), false));
+        CHAKRA_ASSIGN(Parts parts, parts_of(t, n, job_.ranks.size()));
         divide(parts.in, replica);
         divide(parts.out, replica);
         set_parts(t, n, parts);
@@ -187,6 +196,7 @@ class Replication {
 // `edit.replicate` (note): how many ranks do what those of a job do, and which groups grew
 // `edit.replicate.apart` (warning): replicas of a job without a group of all ranks
 // `edit.replicate.group` (exit 1): a group with ranks that the job lacks, or with the name that a copy would have
+// `edit.replicate.partner` (exit 1): a message with a rank that the job lacks
 // `edit.replicate.ranks` (exit 2): no replica, or more ranks than can be
 Result<trace::TraceSet> replicate(trace::TraceSet job, match::GroupTable& groups, int64_t times, ElementBytes element,
                                   Findings& findings) {

@@ -26,6 +26,7 @@ class Shrinking {
       for (const int64_t rank : members)
         if (stays(rank)) now.ranks.push_back(rank);
     }
+    for (size_t r = 0; r < job.ranks.size(); ++r) widen_groups(r);
     for (const match::Group& group : matching_.groups) {
       std::vector<int64_t>& left = left_.emplace_back();
       std::copy_if(group.ranks.begin(), group.ranks.end(), std::back_inserter(left),
@@ -76,6 +77,21 @@ class Shrinking {
  private:
   bool stays(int64_t rank) const { return rank < ranks_; }
 
+  /// Lists of parts say how many ranks a job had of which not all have a trace.
+  void widen_groups(size_t r) {
+    const Trace& t = job_.ranks[r];
+    for (NodeId n = 0; n < t.size(); ++n) {
+      if (t.type[n] != NodeType::coll || t.comm_row[n] == trace::kNoRow || !has_parts(*t.comm(n))) continue;
+      const uint32_t id = matching_.of_comm[r][t.comm_row[n]];
+      if (id == trace::kNoRow) continue;
+      match::Group& group = matching_.groups[matching_.collectives[id].group];
+      for (const std::string_view list : {t.comm(n)->in_split, t.comm(n)->out_split})
+        for (auto more = std::count(list.begin(), list.end(), ',') + 1;
+             group.assumed && more < kMostRanks && more > static_cast<int64_t>(group.ranks.size());)
+          group.ranks.push_back(static_cast<int64_t>(group.ranks.size()));
+    }
+  }
+
   struct Count {
     int64_t nodes = 0;
     uint64_t bytes = 0;  ///< comm_size, as recorded
@@ -108,9 +124,9 @@ class Shrinking {
     const std::vector<int64_t>& left = left_[g];
     const CommType type = type_of(t, n, matching_.collectives[id]);
     const bool parts = type == CommType::all_to_all && has_parts(*t.comm(n));
-    if (!group.known || (left.size() == group.ranks.size() && !(parts && group.assumed))) return {};
-    if (left.size() < group.ranks.size()) groups_.insert(group.name);
-    if (left.size() == 1 && group.ranks.size() > 1) {
+    if (!group.known || left.size() == group.ranks.size()) return {};
+    groups_.insert(group.name);
+    if (left.size() == 1) {
       leave_out(t, n, alone_);
       return {};
     }
@@ -126,13 +142,12 @@ class Shrinking {
     return {};
   }
 
-  /// Lists of a group that is assumed may be those of a larger job.
   Result<void> keep_parts(Trace& t, NodeId n, const match::Group& group) {
-    CHAKRA_ASSIGN(Parts parts, parts_of(t, n, group.ranks.size(), group.assumed));
+    CHAKRA_ASSIGN(Parts parts, parts_of(t, n, group.ranks.size()));
     const auto keep = [&](std::vector<uint64_t>& list) {
       size_t kept = 0;
       for (size_t i = 0; i < list.size(); ++i)
-        if (stays(i < group.ranks.size() ? group.ranks[i] : static_cast<int64_t>(i))) list[kept++] = list[i];
+        if (stays(group.ranks[i])) list[kept++] = list[i];
       list.resize(kept);
     };
     keep(parts.in);
@@ -170,7 +185,7 @@ class Shrinking {
   }
 
   trace::TraceSet& job_;
-  const match::Matching matching_;
+  match::Matching matching_;
   const int64_t ranks_;
   const ElementBytes element_;
   int64_t before_ = 0;

@@ -66,7 +66,8 @@ std::vector<bool> changed_nodes(const trace::Trace& before, const std::vector<si
   for (NodeId n = 0; n < before.size(); ++n) {
     if (!trace::is_comm(before.type[n]) || before.comm_row[n] == trace::kNoRow) continue;
     const uint32_t row = before.comm_row[n];
-    changed[n] = after.type[n] != before.type[n] || members_after[row] != members_before[row];
+    changed[n] = after.type[n] != before.type[n] || members_after[row] != members_before[row] ||
+                 after.comms[row].bytes != before.comms[row].bytes;
   }
   return changed;
 }
