@@ -77,7 +77,7 @@ bool read_number(const char*& at, const char* end, double& value) {
 }
 
 /// The rows of numbers that begin at `at`, in one pass: files of measurements have a hundred thousand. Moves `at`
-/// behind them; nothing where there is something else, or more than `most` numbers.
+/// to their end; nothing where there is something else, or more than `most` numbers.
 std::optional<NumberTable> read_rows(const char*& at, const char* end, size_t most) {
   const char* p = at;
   NumberTable table;

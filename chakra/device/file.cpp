@@ -103,7 +103,7 @@ Result<std::vector<MeasuredKernel>> read_measured(const Spec& value, const Kerne
   return measured;
 }
 
-/// The same of a table. What is wrong in it has no line: load() then reads the file as a tree.
+/// The same of a table, whose numbers have no lines: where one is wrong, load() reads the file as a tree.
 Result<std::vector<MeasuredKernel>> read_table(const Spec& value, const NumberTable& table, const KernelKind& kind) {
   const size_t sizes = kind.size();
   std::vector<MeasuredKernel> measured(table.cells.size() / table.columns);
