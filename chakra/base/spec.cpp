@@ -223,12 +223,12 @@ Result<std::string> Spec::string() const {
 
 namespace {
 
-Result<Spec> parse(std::string_view text, std::string file, std::string_view kept) {
+Result<SpecWithTables> parse(std::string_view text, std::string file, std::string_view kept) {
   auto shared = std::make_shared<const std::string>(std::move(file));
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool flow = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
   if (flow) {
-    CHAKRA_ASSIGN(std::optional<Spec> json, parse_json_spec(text, shared, kept));
+    CHAKRA_ASSIGN(std::optional<SpecWithTables> json, parse_json_tables(text, shared, kept));
     if (json) return std::move(*json);
   }
   if (text.size() > kLargestYaml)
@@ -244,7 +244,7 @@ Result<Spec> parse(std::string_view text, std::string file, std::string_view kep
     (void)parser.HandleNextDocument(builder);
     if (parser.HandleNextDocument(nothing))
       return fail(Code::bad_input, "base.spec.syntax", "there is more behind the end of the document", {*shared});
-    return builder.take();
+    return SpecWithTables{builder.take(), {}};
   } catch (const SpecBuilder::Stop& stop) {
     return tl::unexpected<Error>(stop.error);
   } catch (const YAML::Exception& error) {
@@ -254,11 +254,17 @@ Result<Spec> parse(std::string_view text, std::string file, std::string_view kep
 
 }  // namespace
 
-Result<Spec> parse_spec(std::string_view text, std::string file) { return parse(text, std::move(file), ""); }
+Result<Spec> parse_spec(std::string_view text, std::string file) {
+  CHAKRA_ASSIGN(SpecWithTables parsed, parse(text, std::move(file), ""));
+  return std::move(parsed.spec);
+}
 
-Result<Spec> load_spec(const std::string& path) { return load_spec_keeping(path, ""); }
+Result<Spec> load_spec(const std::string& path) {
+  CHAKRA_ASSIGN(SpecWithTables parsed, load_spec_tables(path, ""));
+  return std::move(parsed.spec);
+}
 
-Result<Spec> load_spec_keeping(const std::string& path, std::string_view kept) {
+Result<SpecWithTables> load_spec_tables(const std::string& path, std::string_view kept) {
   CHAKRA_ASSIGN(const std::string text, read_file(path, kLargest));
   return parse(text, path, kept);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,55 @@ bool is_plain(std::string_view text) {
   return i == text.size();
 }
 
+size_t most_values(std::string_view text) { return std::max(kManyJsonValues, text.size() / kBytesOfJsonValue); }
+
+/// A number as JSON writes it that a comma or bracket follows, at once or behind blanks. Whole numbers of up to 15
+/// digits, most of what is measured, are read on the way.
+bool read_number(const char*& at, const char* end, double& value) {
+  constexpr ptrdiff_t kMostDigits = 15;  // exact as a double
+  const char* p = at;
+  uint64_t digits = 0;
+  while (p < end && is_digit(*p)) digits = 10 * digits + static_cast<uint64_t>(*p++ - '0');
+  if (p < end && (*p == ',' || *p == ']') && p > at && p - at <= kMostDigits && (*at != '0' || p - at == 1)) {
+    value = static_cast<double>(digits);
+    at = p;
+    return true;
+  }
+  while (p < end && *p != ',' && *p != ']' && !is_blank(*p)) ++p;
+  const std::string_view word(at, static_cast<size_t>(p - at));
+  at = p;
+  return is_plain(word) && parse_decimal(word, value);
+}
+
+/// The rows of numbers that begin at `at`, in one pass: files of measurements have a hundred thousand. Moves `at`
+/// to their end; nothing where there is something else, or more than `most` numbers.
+std::optional<NumberTable> read_rows(const char*& at, const char* end, size_t most) {
+  const char* p = at;
+  NumberTable table;
+  const auto take = [&](char c) {
+    while (p < end && is_blank(*p)) ++p;
+    const bool is = p < end && *p == c;
+    p += is;
+    return is;
+  };
+  if (!take('[')) return std::nullopt;
+  do {
+    const size_t before = table.cells.size();
+    if (!take('[')) return std::nullopt;
+    do {
+      while (p < end && is_blank(*p)) ++p;
+      double value = 0;
+      if (!read_number(p, end, value)) return std::nullopt;
+      table.cells.push_back(value);
+    } while (take(','));
+    if (table.columns == 0) table.columns = table.cells.size();
+    if (!take(']') || table.cells.size() - before != table.columns || table.cells.size() > most) return std::nullopt;
+  } while (take(','));
+  if (!take(']')) return std::nullopt;
+  at = p;
+  return table;
+}
+
 void append_utf8(std::string& out, uint32_t code) {
   if (code < 0x80) {
     out += static_cast<char>(code);
@@ -86,8 +136,6 @@ class JsonSpec {
       if (c == ']' || c == '}') {
         if (open.empty()) return false;
         if (!empty) ++lists_[open.back()].values;
-        lists_[open.back()].end = i + 1;
-        lists_[open.back()].inside = static_cast<uint32_t>(lists_.size() - open.back());
         open.pop_back();
         empty = false;
         continue;
@@ -95,7 +143,9 @@ class JsonSpec {
       if (c == ',' && !open.empty()) ++lists_[open.back()].values, ++values_;
       empty = false;
       if (c == '"') {
+        const size_t first = i + 1;
         for (++i; i < text_.size() && text_[i] != '"'; ++i) i += text_[i] == '\\';
+        if (!kept_.empty() && i < text_.size() && text_.substr(first, i - first) == kept_) i = keep_table(i);
       } else if (c == '[' || c == '{') {
         if (open.size() == kDeepestSpec) return false;
         open.push_back(lists_.size());
@@ -107,6 +157,7 @@ class JsonSpec {
     return open.empty();
   }
   size_t values() const { return values_; }
+  std::vector<NumberTable> take_tables() { return std::move(tables_); }
 
   std::optional<Spec> parse() {
     Spec root;
@@ -119,8 +170,7 @@ class JsonSpec {
 
  private:
   struct Brackets {
-    size_t end = 0;                   ///< behind the closing one
-    uint32_t values = 0, inside = 0;  ///< brackets that open inside, itself too
+    uint32_t values = 0;
   };
   struct Open {
     Spec* spec;
@@ -155,8 +205,8 @@ class JsonSpec {
     if (!string(key) || !take(':')) return false;
     SpecField& field = in.fields.emplace_back(SpecField{std::move(key), {}});
     if (!open_.back().keys.insert(field.key).second) return false;
-    const bool keep = !kept_.empty() && field.key == kept_ && peek() == '[';
-    if (!(keep ? keep_list(field.value) : value(field.value))) return false;
+    const bool keep = !kept_.empty() && field.key == kept_ && peek() == '[' && places_.contains(at_);
+    if (!(keep ? take_table(field.value) : value(field.value))) return false;
     field.value.line = line;
     return true;
   }
@@ -195,16 +245,33 @@ class JsonSpec {
     return is_plain(word);
   }
 
-  /// A list as text. count() has seen that its brackets fit.
-  bool keep_list(Spec& spec) {
-    if (next_ == lists_.size()) return false;
-    const size_t first = at_;
-    at_ = lists_[next_].end;
-    next_ += lists_[next_].inside;
+  /// Behind the key at whose last byte count() is: a table, or nothing. Where it is, then.
+  size_t keep_table(size_t at) {
+    size_t begin = at + 1;
+    const auto blanks = [&] {
+      while (begin < text_.size() && is_blank(text_[begin])) ++begin;
+    };
+    blanks();
+    if (begin >= text_.size() || text_[begin] != ':') return at;
+    ++begin;
+    blanks();
+    const char* behind = text_.data() + begin;
+    std::optional<NumberTable> table = read_rows(behind, text_.data() + text_.size(), most_values(text_));
+    if (!table) return at;
+    const auto end = static_cast<size_t>(behind - text_.data());
+    values_ += table->cells.size();
+    places_[begin] = {tables_.size(), end};
+    tables_.push_back(std::move(*table));
+    return end - 1;
+  }
+  bool take_table(Spec& spec) {
+    const auto [table, end] = places_.at(at_);
     spec.kind = Spec::Kind::list;
     spec.file = file_;
-    spec.scalar = text_.substr(first, at_ - first);
-    line_ += std::count(spec.scalar.begin(), spec.scalar.end(), '\n');
+    spec.scalar = std::to_string(table);
+    const auto offset = [&](size_t at) { return text_.begin() + static_cast<ptrdiff_t>(at); };
+    line_ += std::count(offset(at_), offset(end), '\n');
+    at_ = end;
     return true;
   }
 
@@ -264,7 +331,9 @@ class JsonSpec {
   std::string_view text_;
   const std::shared_ptr<const std::string>& file_;
   std::string_view kept_;
-  std::vector<Brackets> lists_;  ///< and maps, in the order in which they open
+  std::vector<Brackets> lists_;                         ///< and maps, in the order in which they open
+  std::vector<NumberTable> tables_;                     ///< their brackets are not among the lists
+  std::map<size_t, std::pair<size_t, size_t>> places_;  ///< by where one begins: its place in tables_, its end
   size_t values_ = 0, next_ = 0, at_ = 0;
   int64_t line_ = 1;
   std::vector<Open> open_;
@@ -272,15 +341,29 @@ class JsonSpec {
 
 }  // namespace
 
-Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::shared_ptr<const std::string>& file,
-                                            std::string_view kept) {
+Result<std::optional<SpecWithTables>> parse_json_tables(std::string_view text,
+                                                        const std::shared_ptr<const std::string>& file,
+                                                        std::string_view kept) {
   JsonSpec json(text, file, kept);
   if (!json.count()) return std::nullopt;
-  if (json.values() > std::max(kManyJsonValues, text.size() / kBytesOfJsonValue))
+  if (json.values() > most_values(text))
     return fail(Code::bad_input, "base.spec.large",
                 fmt::format("{} values are more than a configuration of {} bytes may have", json.values(), text.size()),
                 {*file});
-  return json.parse();
+  std::optional<Spec> spec = json.parse();
+  if (!spec) return std::nullopt;
+  return SpecWithTables{std::move(*spec), json.take_tables()};
+}
+
+Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::shared_ptr<const std::string>& file) {
+  CHAKRA_ASSIGN(std::optional<SpecWithTables> parsed, parse_json_tables(text, file, ""));
+  return parsed ? std::optional(std::move(parsed->spec)) : std::nullopt;
+}
+
+const NumberTable* SpecWithTables::table_of(const Spec& list) const {
+  size_t at = 0;
+  const bool is = list.kind == Spec::Kind::list && parse_decimal(list.scalar, at);
+  return is ? &tables[at] : nullptr;
 }
 
 bool too_many_in_brackets(std::string_view text) {

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "chakra/base/base.h"
 
 namespace chakra {
@@ -70,6 +72,42 @@ TEST(SpecJson, LeavesAllElseToTheYamlParser) {
   EXPECT_FALSE(*parse_json_spec(std::string(101, '[') + std::string(101, ']'), file));
   EXPECT_TRUE(*parse_json_spec(std::string(100, '[') + std::string(100, ']'), file));
   EXPECT_EQ((*parse_json_spec("[\"\\ud83d\\ude00\"]", file))->items[0].scalar, "\xf0\x9f\x98\x80");
+}
+
+TEST(SpecJson, TablesAreWhatTheTreeHas) {
+  const auto file = std::make_shared<const std::string>("f");
+  const std::string text = R"({"name": "measured", "kernels": [
+  {"measured": [[1, 2.5], [30, 4e-3],
+    [5, 0.125] ], "after": 1},
+  {"measured": [], "x": [[1, 2]]}, {"measured": [[1, 2], [3]]}, {"measured": [[1, 02]]}, {"measured": [[1, true]]},
+  {"measured" : [[7]]}]})";
+  const std::string plain = [&] {  // what is no JSON number is none here
+    std::string all = text;
+    return all.replace(all.find("02"), 2, "-2");
+  }();
+  EXPECT_FALSE(*parse_json_tables(text, file, "measured"));
+  const auto parsed = parse_json_tables(plain, file, "measured");
+  ASSERT_TRUE(parsed && *parsed);
+  const Spec tree = parse_json_spec(plain, file).value().value();
+  const Spec& kernels = *(*parsed)->spec.find("kernels");
+  std::vector<std::vector<double>> tables;
+  for (size_t k = 0; k < kernels.items.size(); ++k) {
+    const Spec &kept = *kernels.items[k].find("measured"), &whole = *tree.find("kernels")->items[k].find("measured");
+    EXPECT_EQ(kept.line, whole.line);
+    const NumberTable* const table = (*parsed)->table_of(kept);
+    if (!table) {
+      EXPECT_EQ(kept.items.size(), whole.items.size());
+      tables.emplace_back();
+      continue;
+    }
+    tables.push_back(table->cells);
+    ASSERT_EQ(table->cells.size(), table->columns * whole.items.size());
+    for (size_t i = 0; i < table->cells.size(); ++i)
+      EXPECT_EQ(table->cells[i], whole.items[i / table->columns].items[i % table->columns].number().value());
+  }
+  EXPECT_EQ(tables, (std::vector<std::vector<double>>{{1, 2.5, 30, 4e-3, 5, 0.125}, {}, {}, {1, -2}, {}, {7}}));
+  EXPECT_EQ(kernels.items[0].find("after")->line, 3);
+  EXPECT_EQ(kernels.items[1].find("x")->items.size(), 1u);
 }
 
 TEST(SpecJson, BoundsWhatAFileMayCost) {

@@ -86,63 +86,7 @@ Result<void> read_error(const Spec& value, KernelError& error) {
   return {};
 }
 
-bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-/// Rows of numbers in brackets, each with `columns`, as JSON writes them: a table has thousands. Nothing where it is
-/// anything else, which read_measured() then reports.
-std::optional<std::vector<double>> numbers_of(std::string_view text, size_t columns) {
-  std::vector<double> numbers;
-  size_t at = 0;
-  const auto take = [&](char c) {
-    while (at < text.size() && is_blank(text[at])) ++at;
-    const bool is = at < text.size() && text[at] == c;
-    at += is;
-    return is;
-  };
-  if (!take('[')) return std::nullopt;
-  do {
-    if (!take('[')) return std::nullopt;
-    for (size_t i = 0; i < columns; ++i) {
-      if (i > 0 && !take(',')) return std::nullopt;
-      while (at < text.size() && is_blank(text[at])) ++at;
-      size_t end = at;
-      while (end < text.size() && text[end] != ',' && text[end] != ']' && !is_blank(text[end])) ++end;
-      if (!parse_decimal(text.substr(at, end - at), numbers.emplace_back())) return std::nullopt;
-      at = end;
-    }
-    if (!take(']')) return std::nullopt;
-  } while (take(','));
-  return take(']') && at == text.size() ? std::optional(std::move(numbers)) : std::nullopt;
-}
-
-Result<std::vector<MeasuredKernel>> read_measured(const Spec& value, const KernelKind& kind);
-
-/// The same from text that load_spec_keeping() kept.
-Result<std::vector<MeasuredKernel>> read_kept(const Spec& value, const KernelKind& kind) {
-  const size_t columns = kind.size() + 1;
-  std::vector<MeasuredKernel> measured;
-  bool good = false;
-  if (const auto numbers = numbers_of(value.scalar, columns)) {
-    good = true;
-    measured.resize(numbers->size() / columns);
-    for (size_t row = 0; row < measured.size(); ++row) {
-      const double* const cells = numbers->data() + row * columns;
-      for (size_t i = 0; i + 1 < columns; ++i) {
-        measured[row].sizes[i] = cells[i];
-        good &= cells[i] >= 1 && cells[i] <= kMostSize;
-      }
-      measured[row].seconds = cells[columns - 1] * kMicro;
-      good &= cells[columns - 1] >= kLeastUs && cells[columns - 1] <= kMostUs;
-    }
-  }
-  if (good) return measured;
-  const std::string lines(static_cast<size_t>(std::max<int64_t>(value.line - 1, 0)), '\n');
-  CHAKRA_ASSIGN(const Spec tree, parse_spec(lines + value.scalar, value.file ? *value.file : ""));
-  return read_measured(tree, kind);
-}
-
 Result<std::vector<MeasuredKernel>> read_measured(const Spec& value, const KernelKind& kind) {
-  if (value.kind == Spec::Kind::list && !value.scalar.empty()) return read_kept(value, kind);
   std::vector<MeasuredKernel> measured;
   for (const Spec& row : value.items) {
     if (row.items.size() != kind.size() + 1)
@@ -156,6 +100,25 @@ Result<std::vector<MeasuredKernel>> read_measured(const Spec& value, const Kerne
     m.seconds = us * kMicro;
     measured.push_back(m);
   }
+  return measured;
+}
+
+/// The same of a table, whose numbers have no lines: where one is wrong, load() reads the file as a tree.
+Result<std::vector<MeasuredKernel>> read_table(const Spec& value, const NumberTable& table, const KernelKind& kind) {
+  const size_t sizes = kind.size();
+  std::vector<MeasuredKernel> measured(table.cells.size() / table.columns);
+  bool good = table.columns == sizes + 1;
+  const double* cell = table.cells.data();
+  for (size_t row = 0; row < measured.size() && good; ++row) {
+    for (size_t i = 0; i < sizes; ++i, ++cell) {
+      measured[row].sizes[i] = *cell;
+      good &= *cell >= 1 && *cell <= kMostSize;
+    }
+    measured[row].seconds = *cell * kMicro;
+    good &= *cell >= kLeastUs && *cell <= kMostUs;
+    ++cell;
+  }
+  if (!good) return value.error("device.file.value", "a measured time or size cannot be");
   return measured;
 }
 
@@ -176,7 +139,7 @@ Result<void> read_constant(const std::string& key, const Spec& value, std::strin
   return {};
 }
 
-Result<void> read_kernel(const Spec& spec, Device& device) {
+Result<void> read_kernel(const Spec& spec, const SpecWithTables& file, Device& device) {
   for (const char* needed : {"kernel", "type", "measured"})
     if (!spec.find(needed)) return spec.error("device.file.key", fmt::format("a kernel needs {}", quote(needed)));
   CHAKRA_ASSIGN(const std::string name, spec.find("kernel")->string());
@@ -203,7 +166,10 @@ Result<void> read_kernel(const Spec& spec, Device& device) {
       CHAKRA_TRY(read_constant(key, value, ", 'kernel', 'type', 'sizes', 'error', 'source', 'measured'", constants));
     }
   }
-  CHAKRA_ASSIGN(const std::vector<MeasuredKernel> measured, read_measured(*spec.find("measured"), *kind));
+  const Spec& rows = *spec.find("measured");
+  const NumberTable* const table = file.table_of(rows);
+  CHAKRA_ASSIGN(const std::vector<MeasuredKernel> measured,
+                table ? read_table(rows, *table, *kind) : read_measured(rows, *kind));
   if (measured.empty()) return spec.error("device.file.value", fmt::format("nothing is measured of {}", quote(name)));
   device.kernels.emplace_back(device, name, type, constants, measured);
   device.kernels.back().source = source;
@@ -247,10 +213,8 @@ Result<void> read_field(const std::string& key, const Spec& value, Device& devic
                                  quote(key)));
 }
 
-}  // namespace
-
-Result<Device> load(const std::string& path) {
-  CHAKRA_ASSIGN(const Spec spec, load_spec_keeping(path, "measured"));
+Result<Device> read_device(const SpecWithTables& file) {
+  const Spec& spec = file.spec;
   if (spec.kind != Spec::Kind::map) return spec.error("device.file.value", "a device file is a map");
   Device device;
   for (const auto& [key, value] : spec.fields) CHAKRA_TRY(read_field(key, value, device));
@@ -258,9 +222,18 @@ Result<Device> load(const std::string& path) {
     if (!spec.find(needed)) return spec.error("device.file.key", fmt::format("a device needs {}", quote(needed)));
   if (const Spec* kernels = spec.find("kernels")) {
     device.kernels.reserve(kernels->items.size());
-    for (const Spec& kernel : kernels->items) CHAKRA_TRY(read_kernel(kernel, device));
+    for (const Spec& kernel : kernels->items) CHAKRA_TRY(read_kernel(kernel, file, device));
   }
   return device;
+}
+
+}  // namespace
+
+Result<Device> load(const std::string& path) {
+  CHAKRA_ASSIGN(const SpecWithTables file, load_spec_tables(path, "measured"));
+  if (auto device = read_device(file)) return device;
+  CHAKRA_ASSIGN(Spec tree, load_spec(path));  // whose values know their lines
+  return read_device({std::move(tree), {}});
 }
 
 Result<Device> find_or_load(const std::string& name_or_file, const std::string& folder) {

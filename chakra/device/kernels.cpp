@@ -1,5 +1,7 @@
 #include "chakra/device/kernels.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -120,22 +122,49 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
   seconds_per_op_ = most_ops > 0 ? 1 / most_ops : 0;
   seconds_per_element_ = bytes_of(type) / device.memory_bytes_per_s;
   const size_t n = kind_->size();
-  points_.reserve(measured.size());
+  rows_.reserve(n * measured.size());
+  seconds_.reserve(measured.size());
+  std::array<absl::flat_hash_map<double, uint32_t>, kMostSizes> known;  // of sizes, their places in values_
+  std::array<uint32_t, kMostSizes> last{};
   for (const MeasuredKernel& m : measured) {
-    const double base = base_seconds(m.sizes);
-    CHAKRA_ASSERT(m.seconds > 0 && base > 0);
-    const Point* const before = points_.empty() ? nullptr : &points_.back();
-    Sizes at{};
-    for (size_t i = 0; i < n; ++i)  // tables go through one size after the other
-      at[i] = before && before->measured.sizes[i] == m.sizes[i] ? before->at[i] : std::log2(m.sizes[i]);
-    points_.push_back({m, at, std::log(m.seconds / base)});
+    CHAKRA_ASSERT(m.seconds > 0);
     for (size_t i = 0; i < n; ++i) {
-      const double value = at[i];
-      if (points_.size() > 1 && points_[points_.size() - 2].at[i] == value) continue;
-      const auto place = std::lower_bound(values_[i].begin(), values_[i].end(), value);
-      if (place == values_[i].end() || *place != value) values_[i].insert(place, value);
+      Values& values = values_[i];
+      const double size = m.sizes[i];
+      const auto is = [&](uint32_t at) { return at < values.sizes.size() && values.sizes[at] == size; };
+      if (!is(last[i])) {  // tables go through one size after the other
+        if (is(last[i] + 1)) {
+          ++last[i];
+        } else {
+          const auto [found, added] = known[i].try_emplace(size, static_cast<uint32_t>(values.sizes.size()));
+          if (added) values.sizes.push_back(size), values.at.push_back(std::log2(size));
+          last[i] = found->second;
+        }
+      }
+      rows_.push_back(last[i]);
     }
+    const auto row = static_cast<uint32_t>(seconds_.size());
+    if (runs_.empty() || runs_.back().value != last[0]) runs_.push_back({last[0], row, row});
+    runs_.back().end = row + 1;
+    seconds_.push_back(m.seconds);
   }
+  for (Values& values : values_) {
+    values.ascending = values.at;
+    std::sort(values.ascending.begin(), values.ascending.end());
+  }
+}
+
+Sizes KernelTable::sizes_of(uint32_t row) const {
+  Sizes sizes{};
+  const size_t n = kind_->size();
+  for (size_t i = 0; i < n; ++i) sizes[i] = values_[i].sizes[rows_[row * n + i]];
+  return sizes;
+}
+Sizes KernelTable::at_of(uint32_t row) const {
+  Sizes at{};
+  const size_t n = kind_->size();
+  for (size_t i = 0; i < n; ++i) at[i] = values_[i].at[rows_[row * n + i]];
+  return at;
 }
 
 double KernelTable::base_seconds(const Sizes& sizes) const {
@@ -143,14 +172,22 @@ double KernelTable::base_seconds(const Sizes& sizes) const {
          constants_.bytes_time * kind_->elements(sizes) * seconds_per_element_ + constants_.fixed_s;
 }
 
-double KernelTable::interpolate(const Sizes& at, std::span<const std::pair<double, uint32_t>> nearest) const {
+double KernelTable::interpolate(const Sizes& at, const Nearest& nearest) const {
   constexpr double kHere = 1e-6;  // keeps the weight of a measured shape finite, and a million times that of others
   const size_t n = kind_->size();
+  struct Point {
+    Sizes at{};
+    double rest = 0;  // ln(measured / base)
+  };
+  std::array<Point, kNeighbours> points;
   Sizes mean{};
   double mean_rest = 0, weights = 0;
   std::array<double, kNeighbours> weight{};
   for (size_t p = 0; p < nearest.size(); ++p) {
-    const Point& point = points_[nearest[p].second];
+    const uint32_t row = nearest[p].second;
+    const double base = base_seconds(sizes_of(row));
+    CHAKRA_ASSERT(base > 0);
+    const Point& point = points[p] = {at_of(row), std::log(seconds_[row] / base)};
     weight[p] = 1 / (std::pow(nearest[p].first, 1.5) + kHere);
     weights += weight[p];
     mean_rest += weight[p] * point.rest;
@@ -160,7 +197,7 @@ double KernelTable::interpolate(const Sizes& at, std::span<const std::pair<doubl
   mean_rest /= weights;
   Equations rows{};
   for (size_t p = 0; p < nearest.size(); ++p) {
-    const Point& point = points_[nearest[p].second];
+    const Point& point = points[p];
     for (size_t i = 0; i < n; ++i) {
       const double from_mean = weight[p] / weights * (point.at[i] - mean[i]);
       for (size_t j = 0; j < n; ++j) rows[i][j] += from_mean * (point.at[j] - mean[j]);
@@ -177,11 +214,39 @@ double KernelTable::interpolate(const Sizes& at, std::span<const std::pair<doubl
 }
 
 bool KernelTable::is_covered(size_t size, double at) const {
-  const std::vector<double>& values = values_[size];
+  const std::vector<double>& values = values_[size].ascending;
   const auto above = std::lower_bound(values.begin(), values.end(), at - kRounding);
   if (above == values.end()) return false;
   if (*above <= at + kRounding) return true;
   return above != values.begin() && *above - *(above - 1) <= kGap;
+}
+
+/// Runs nearest in their first size come first, so that most rows are never looked at.
+KernelTable::Nearest KernelTable::nearest(const Sizes& at) const {
+  const size_t n = kind_->size(), most = std::min(kNeighbours, seconds_.size());
+  std::array<std::vector<double>, kMostSizes> squares;  // of distances, by value
+  for (size_t i = 0; i < n; ++i)
+    for (const double value : values_[i].at) squares[i].push_back((value - at[i]) * (value - at[i]));
+  Nearest runs, nearest;
+  for (uint32_t r = 0; r < runs_.size(); ++r) runs.emplace_back(squares[0][runs_[r].value], r);
+  std::sort(runs.begin(), runs.end());
+  for (const auto& [first, r] : runs) {
+    if (nearest.size() == most && first > nearest.front().first) break;
+    for (uint32_t row = runs_[r].begin; row < runs_[r].end; ++row) {
+      double square = first;
+      for (size_t i = 1; i < n; ++i) square += squares[i][rows_[row * n + i]];
+      const std::pair<double, uint32_t> candidate{square, row};
+      if (nearest.size() == most) {
+        if (candidate >= nearest.front()) continue;
+        std::pop_heap(nearest.begin(), nearest.end());
+        nearest.pop_back();
+      }
+      nearest.push_back(candidate);
+      std::push_heap(nearest.begin(), nearest.end());
+    }
+  }
+  std::sort_heap(nearest.begin(), nearest.end());
+  return nearest;
 }
 
 KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
@@ -189,33 +254,25 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
   const Sizes at = octaves(sizes, n);
   Prediction prediction;
   for (size_t i = 0; i < n; ++i) prediction.extrapolated |= !is_covered(i, at[i]);
-  std::vector<std::pair<double, uint32_t>> nearest(points_.size());
-  for (uint32_t p = 0; p < points_.size(); ++p) {
-    double square = 0;
-    for (size_t i = 0; i < n; ++i) square += (points_[p].at[i] - at[i]) * (points_[p].at[i] - at[i]);
-    nearest[p] = {square, p};
-  }
-  const size_t most = std::min(kNeighbours, nearest.size());
-  std::partial_sort(nearest.begin(), nearest.begin() + static_cast<ptrdiff_t>(most), nearest.end());
-  prediction.extrapolated |= nearest[0].first > kFar * kFar + kRounding;
-  prediction.seconds = base_seconds(sizes) * std::exp(interpolate(at, std::span(nearest).first(most)));
+  const Nearest rows = nearest(at);
+  prediction.extrapolated |= rows[0].first > kFar * kFar + kRounding;
+  prediction.seconds = base_seconds(sizes) * std::exp(interpolate(at, rows));
   return prediction;
 }
 
 std::vector<MeasuredKernel> KernelTable::measured() const {
   std::vector<MeasuredKernel> all;
-  all.reserve(points_.size());
-  for (const Point& point : points_) all.push_back(point.measured);
+  all.reserve(seconds_.size());
+  for (uint32_t row = 0; row < seconds_.size(); ++row) all.push_back({sizes_of(row), seconds_[row]});
   return all;
 }
 
 std::pair<Sizes, Sizes> KernelTable::range() const {
-  Sizes least = points_[0].measured.sizes, most = least;
-  for (const Point& point : points_)
-    for (size_t i = 0; i < kMostSizes; ++i) {
-      least[i] = std::min(least[i], point.measured.sizes[i]);
-      most[i] = std::max(most[i], point.measured.sizes[i]);
-    }
+  Sizes least{}, most{};
+  for (size_t i = 0; i < kind_->size(); ++i) {
+    const auto [from, to] = std::minmax_element(values_[i].sizes.begin(), values_[i].sizes.end());
+    least[i] = *from, most[i] = *to;
+  }
   return {least, most};
 }
 

@@ -83,7 +83,7 @@ class KernelTable {
   static constexpr double kGap = 0.4;         ///< octaves between neighbouring values of a size
   static constexpr size_t kNeighbours = 20;   ///< that a time is interpolated from
   static constexpr double kFlattening = 0.3;  ///< ridge, as a share of the neighbours' mean square distance
-  /// Cost: O(measured shapes).
+  /// Cost: O(measured shapes); for tables by ascending sizes those with a first size nearby.
   Prediction predict(const Sizes& sizes) const;
 
   const std::string& name() const { return name_; }
@@ -97,23 +97,34 @@ class KernelTable {
   std::optional<KernelError> error;  ///< none: nothing was kept out
 
  private:
-  struct Point {
-    MeasuredKernel measured;
-    Sizes at{};       ///< logarithms of the sizes, in octaves
-    double rest = 0;  ///< ln(measured / base)
+  /// What is measured of a size, by first use. Tables have a hundred values and ten thousand rows.
+  struct Values {
+    std::vector<double> sizes, at;  ///< at: their logarithms, in octaves
+    std::vector<double> ascending;  ///< of at
   };
+  /// Rows that follow each other with the same first size.
+  struct Run {
+    uint32_t value, begin, end;
+  };
+  using Nearest = std::vector<std::pair<double, uint32_t>>;  ///< squared distances and rows, ascending
+
+  Sizes sizes_of(uint32_t row) const;
+  Sizes at_of(uint32_t row) const;
   double base_seconds(const Sizes& sizes) const;
   bool is_covered(size_t size, double at) const;  ///< measured, or in no gap of more than kGap
-  /// ln(measured / base) at a place, by the nearest points; `nearest`: squared distances and points.
-  double interpolate(const Sizes& at, std::span<const std::pair<double, uint32_t>> nearest) const;
+  Nearest nearest(const Sizes& at) const;
+  /// ln(measured / base) at a place, by the nearest rows.
+  double interpolate(const Sizes& at, const Nearest& nearest) const;
 
   std::string name_;
   trace::DType type_;
   const KernelKind* kind_;
   KernelConstants constants_;
   double seconds_per_op_, seconds_per_element_;  ///< of the roofline
-  std::vector<Point> points_;
-  std::array<std::vector<double>, kMostSizes> values_;  ///< of Point::at, by size: ascending, each once
+  std::array<Values, kMostSizes> values_;
+  std::vector<uint32_t> rows_;   ///< each size of each row, into values_
+  std::vector<double> seconds_;  ///< by row
+  std::vector<Run> runs_;
 };
 
 /// ops / peak and bytes / bandwidth of a shape, in seconds.

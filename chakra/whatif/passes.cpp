@@ -203,7 +203,7 @@ Result<std::vector<Copied>> pieces_with(const Stage& stage, int64_t micro_batche
 
 namespace {
 
-struct NewEdge {
+struct PassEdge {
   NodeId node, on;
   uint8_t kind;
 };
@@ -265,7 +265,7 @@ class Sequence {
   }
 
   const std::vector<NodeId>& like() const { return like_; }  ///< by node which one of the trace it copies
-  const std::vector<NewEdge>& edges() const { return edges_; }
+  const std::vector<PassEdge>& edges() const { return edges_; }
 
  private:
   void edge(NodeId node, NodeId on, EdgeKind kind) {
@@ -300,7 +300,7 @@ class Sequence {
   const Trace& t_;
   const Stage& s_;
   std::vector<NodeId> like_;
-  std::vector<NewEdge> edges_;
+  std::vector<PassEdge> edges_;
   std::vector<NodeId> last_;     ///< by lane
   std::vector<uint32_t> seen_;   ///< by lane: the number of the last piece that used it
   std::vector<NodeId> copy_of_;  ///< by piece: where its last copy begins
@@ -312,12 +312,12 @@ class Sequence {
 
 /// The dependencies, each node's in one order.
 trace::Edges edges_of(NodeId nodes, const Sequence& sequence) {
-  std::vector<NewEdge> edges = sequence.edges();
-  std::sort(edges.begin(), edges.end(), [](const NewEdge& a, const NewEdge& b) {
+  std::vector<PassEdge> edges = sequence.edges();
+  std::sort(edges.begin(), edges.end(), [](const PassEdge& a, const PassEdge& b) {
     return std::tie(a.node, a.on, a.kind) < std::tie(b.node, b.on, b.kind);
   });
   return trace::make_edges(nodes, true, [&](const auto& visit) {
-    for (const NewEdge& e : edges) visit(e.node, e.on, e.kind, 0);
+    for (const PassEdge& e : edges) visit(e.node, e.on, e.kind, 0);
   });
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "chakra/gen/schedule.h"
+#include "chakra/gen/gen.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::whatif {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "chakra/device/kernels.h"
-#include "chakra/link/work.h"
+#include "chakra/device/device.h"
+#include "chakra/link/link.h"
 #include "chakra/whatif/nodes.h"
 
 namespace chakra::whatif {
