@@ -123,6 +123,23 @@ TEST(Replay, TheNullBackEndTakesTheShortestRecordedTime) {
   EXPECT_EQ((*again)[0].times[0].end[0] - (*again)[0].times[0].start[0], 20'000'000'000);
 }
 
+TEST(Replay, ASenderDoesNotWaitForItsReceiver) {
+  Job job(2);
+  for (size_t r = 0; r < 2; ++r) {
+    const auto other = static_cast<int64_t>(1 - r);
+    const NodeId sent = job.message(r, NodeType::send, other, 1 << 20);
+    job.message(r, NodeType::recv, other, 1 << 20, {sent});
+  }
+  const Whole whole(job.finish());
+  for (const char* const backend : {"null", "fabric"}) {
+    JobOptions options = options_for(*find_backend(backend));
+    options.run.verify = true;
+    options.run.repetitions = 2;
+    const auto runs = run_all(whole.plans, within(milliseconds(5000)), options);
+    ASSERT_TRUE(runs) << backend << ": " << runs.error().message();
+  }
+}
+
 TEST(Replay, WhoWaitsForWhomIsNamed) {
   const auto run = [](trace::TraceSet set) {
     const Whole whole(std::move(set));

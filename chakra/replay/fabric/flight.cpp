@@ -105,6 +105,12 @@ void Flight::left(MessageId id) {
   --states_[id.part].sends_left;
 }
 
+void Flight::keep_input() {
+  CHAKRA_ASSERT(operation_.kind == Operation::Kind::send);
+  kept_.assign(operation_.in.begin(), operation_.in.end());
+  operation_.in = kept_;
+}
+
 std::optional<MessageId> Flight::find_receive(int64_t from, uint32_t round) const {
   const std::vector<coll::Part>& parts = prepared_->parts;
   const auto part =

@@ -41,6 +41,9 @@ class Flight {
   /// What a send consists of; stays as it is until left() was called for it.
   void pieces_of(MessageId send, std::vector<std::span<const std::byte>>& pieces);
   void left(MessageId send);
+  /// From now on the input lies in a copy, so that its owner may use the memory again. Requires a message that is sent,
+  /// none of whose pieces are in use.
+  void keep_input();
 
   /// The message that comes from a rank in a round, or none if the plan has none.
   std::optional<MessageId> find_receive(int64_t from, uint32_t round) const;
@@ -67,6 +70,7 @@ class Flight {
   void store(const coll::PartTransfer& transfer, const std::byte* bytes);
 
   Operation operation_;
+  std::vector<std::byte> kept_;  ///< the input, where it is in a copy
   Ticket ticket_;
   std::shared_ptr<const Prepared> prepared_;
   std::unique_ptr<Units> units_;  ///< none for messages and barriers

@@ -62,6 +62,7 @@ Result<void> FabricSession::start(const Operation& operation, Ticket ticket) {
   CHAKRA_ASSERT(added);
   Active& active = at->second;
   active.flight = std::make_unique<Flight>(operation, ticket, std::move(prepared));
+  active.since = Clock::now();
   for (const int64_t source : active.flight->sources())
     post_text(source, Header::Kind::ready, key, active.flight->prepared().agreement);
   if (const auto early = early_.find(key); early != early_.end()) {
@@ -94,10 +95,22 @@ Result<void> FabricSession::go_on(Key key) {
   active.flight->advance(sends);
   for (const MessageId send : sends) post(active, send);
   if (active.flight->done()) {
-    ended_.push_back(active.flight->ticket());
+    if (!active.told) ended_.push_back(active.flight->ticket());
     active_.erase(at);
   }
   return {};
+}
+
+/// Sends whose receiver has not come for long.
+void FabricSession::end_old_sends() {
+  constexpr auto kPatience = 50ms;
+  for (auto& [key, active] : active_) {
+    const bool waits = active.flight->operation().kind == Operation::Kind::send && !active.held.empty() && !active.told;
+    if (!waits || Clock::now() - active.since <= kPatience) continue;
+    active.flight->keep_input();
+    active.told = true;
+    ended_.push_back(active.flight->ticket());
+  }
 }
 
 // ---- what goes out
@@ -266,6 +279,7 @@ Result<void> FabricSession::progress(std::chrono::nanoseconds patience, std::vec
   for (;;) {
     CHAKRA_ASSIGN(const bool more, pump());
     if (lost_) return lost_for_good();
+    end_old_sends();
     CHAKRA_TRY(rendezvous_.poll(0ns, met));
     const std::chrono::nanoseconds left = std::max<std::chrono::nanoseconds>(end - Clock::now(), 0ns);
     const bool wait = !more && ended_.empty();
