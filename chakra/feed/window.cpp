@@ -15,8 +15,7 @@ uint64_t bytes_of(const trace::StreamedNode& node) {
 uint32_t Window::add(trace::StreamedNode&& node, uint64_t arrived) {
   uint32_t slot;
   if (free_.empty()) {
-    slot = static_cast<uint32_t>(slots_.size());
-    slots_.emplace_back();
+    slot = slots_.grow();
   } else {
     slot = free_.back();
     free_.pop_back();
@@ -108,8 +107,8 @@ void Window::rank() {
     for (const uint64_t dep : s.node.deps)
       if (const auto found = live_.find(dep); found != live_.end()) use(found->second);
   };
-  for (const Slot& s : slots_)
-    if (s.is != Slot::Is::free) each_dep(s, [&](uint32_t dep) { ++dependants[dep]; });
+  for (uint32_t slot = 0; slot < slots_.size(); ++slot)
+    if (slots_[slot].is != Slot::Is::free) each_dep(slots_[slot], [&](uint32_t dep) { ++dependants[dep]; });
   for (uint32_t slot = 0; slot < slots_.size(); ++slot)
     if (slots_[slot].is != Slot::Is::free && dependants[slot] == 0) sinks.push_back(slot);
   while (!sinks.empty()) {

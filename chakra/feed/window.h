@@ -5,7 +5,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -23,6 +23,24 @@ struct Slot {
   uint64_t watched = 0;        ///< waiting: a dependency that is not done
   uint32_t next = UINT32_MAX;  ///< waiting: who else waits for it
   uint64_t bytes = 0;
+};
+
+/// Slots that stay where they are, in blocks so large that the list of blocks stays in the processor's cache.
+class Slots {
+ public:
+  uint32_t size() const { return size_; }
+  Slot& operator[](uint32_t i) { return blocks_[i / kBlock][i % kBlock]; }
+  const Slot& operator[](uint32_t i) const { return blocks_[i / kBlock][i % kBlock]; }
+  /// Returns the new one.
+  uint32_t grow() {
+    if (size_ % kBlock == 0) blocks_.push_back(std::make_unique<Slot[]>(kBlock));
+    return size_++;
+  }
+
+ private:
+  static constexpr uint32_t kBlock = 1024;
+  std::vector<std::unique_ptr<Slot[]>> blocks_;
+  uint32_t size_ = 0;
 };
 
 class Window {
@@ -87,7 +105,7 @@ class Window {
   void sort_by_arrival(std::vector<uint32_t>& slots) const;
 
   const FeedOptions& options_;
-  std::deque<Slot> slots_;
+  Slots slots_;
   std::vector<uint32_t> free_;
   absl::flat_hash_map<uint64_t, uint32_t> live_;      ///< id -> slot
   absl::flat_hash_map<uint64_t, uint32_t> watchers_;  ///< id -> first slot of those that wait for it

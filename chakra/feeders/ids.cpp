@@ -17,13 +17,7 @@ Result<void> Ids::sort(const std::string& file) {
   return fail(Code::bad_input, "feed.id.duplicate", fmt::format("node {} is a duplicate", ids_[*twice]), {file});
 }
 
-std::optional<Row> Ids::find(uint64_t id) const {
-  CHAKRA_ASSERT(ascend_ || !by_id_.empty());
-  if (ids_.empty()) return std::nullopt;
-  const uint64_t lowest = by_id_.empty() ? ids_.front() : ids_[by_id_.front()];
-  const auto row_at = [&](size_t i) { return by_id_.empty() ? static_cast<Row>(i) : by_id_[i]; };
-  if (id < lowest) return std::nullopt;
-  if (id - lowest < ids_.size() && ids_[row_at(id - lowest)] == id) return row_at(id - lowest);
+std::optional<Row> Ids::search(uint64_t id) const {
   size_t low = 0, high = ids_.size();
   while (low < high) {
     const size_t middle = low + (high - low) / 2;

@@ -20,6 +20,7 @@ class Ids {
 
   void push_back(uint64_t id) {
     ascend_ = ascend_ && (ids_.empty() || ids_.back() < id);
+    if (ids_.empty() || id < lowest_) lowest_ = id;
     ids_.push_back(id);
   }
   bool ascend() const { return ascend_; }
@@ -27,11 +28,20 @@ class Ids {
   Result<void> sort(const std::string& file);
 
   /// Requires that ids ascend, or are sorted. Cost: O(1) where ids are dense, else O(log nodes).
-  std::optional<Row> find(uint64_t id) const;
+  std::optional<Row> find(uint64_t id) const {
+    CHAKRA_ASSERT(ascend_ || !by_id_.empty());
+    const uint64_t place = id - lowest_;  // of dense ids; large where the id is less than the lowest
+    if (place < ids_.size() && ids_[row_at(place)] == id) return row_at(place);
+    return search(id);
+  }
 
  private:
+  Row row_at(size_t i) const { return by_id_.empty() ? static_cast<Row>(i) : by_id_[i]; }
+  std::optional<Row> search(uint64_t id) const;
+
   std::vector<uint64_t> ids_;
   std::vector<Row> by_id_;  ///< rows by ascending id; empty where rows are
+  uint64_t lowest_ = 0;
   bool ascend_ = true;
 };
 
