@@ -30,7 +30,7 @@ KIB, MIB = 1 << 10, 1 << 20
 PREFIX = "chk"                 # of namespaces and interfaces
 ADDRESS = "10.213.77."
 LAUNCHER = 200                 # of ADDRESS: where mpirun is
-REPEATS = 10                   # the first one opens windows and empties buckets, and does not count
+REPEATS, SMALL_REPEATS = 10, 40  # the first one opens windows and empties buckets, and does not count
 LONGEST_S = 0.8                # a run that is predicted to take longer is left out
 # Of the predicted time. A row is not judged that takes longer than this without any limit, or whose ranks start so far apart.
 MOST_OF_PROCESSORS, MOST_BETWEEN_STARTS = 0.2, 0.1
@@ -177,8 +177,13 @@ def comm_size(comm_type, size, ranks):
     return part if comm_type in ("ALL_GATHER", "GATHER") else part * ranks if comm_type == "ALL_TO_ALL" else size
 
 
+def repeats_of(size):
+    """Short operations are disturbed more often."""
+    return SMALL_REPEATS if size < MIB else REPEATS
+
+
 def write_job(folder, groups, comm_type, sizes):
-    """A trace for each rank: each size REPEATS times, behind a barrier of all."""
+    """A trace for each rank: each size `repeats_of` times, behind a barrier of all."""
     ranks = sorted(itertools.chain(*groups))
     listed = [{"pg_name": "all", "ranks": ranks, "group_size": len(ranks)}]
     listed += [{"pg_name": f"g{i}", "ranks": group, "group_size": len(group)} for i, group in enumerate(groups)]
@@ -189,7 +194,7 @@ def write_job(folder, groups, comm_type, sizes):
         node = 0
         for size in sizes:
             own = comm_size(comm_type, size, len(groups[group]))
-            for repeat in range(REPEATS):
+            for repeat in range(repeats_of(size)):
                 for what in ("COLL barrier comm_type=BARRIER comm_size=0 pg_name=all",
                              f"COLL {size}.{repeat} comm_type={comm_type} comm_size={own} comm_dtype=Float "
                              f"comm_root={groups[group][0]} pg_name=g{group}"):
@@ -474,18 +479,18 @@ queue (`tcp_limit_output_bytes`; 16 KiB at least): with more, acknowledgements w
 all-to-alls took up to 1.7 times as long. The ranks run before other programs (`chrt -f 5`): a
 program that is woken late sends late. They keep their memory from one operation to the next.
 
-*measured*: median of {repeats} repetitions, from the last rank's start to the last one's end.
+*measured*: median of {repeats} repetitions, {small} where the size is less than 1 MiB, from the last
+rank's start to the last one's end.
 *spread*: largest less smallest of them, of the median. *processors*: what the same operations take
 without a limit, of the predicted time. *starts*: time between the first rank's start and the last
 one's, likewise (median). Above {most:.0f} % of processors or {apart:.0f} % of starts it is no longer the link that
 is measured: two cores cannot keep the ranks in step. Such a row stands apart, not judged.
 *error*: predicted / measured - 1.
 
-**Where it is off.** All-to-alls of eight ranks: their rounds drift apart, and where two rounds meet at
-a rank TCP shares its link by what each connection has under way, not evenly. In the flows that the
-ranks log (`log=`) the later round got as little as a quarter, which makes it later still; `fluid`
-gives each its half, and there drift costs nothing. Of 64 KiB at 1,000 Mbit/s the reason was not
-looked for: two cores that wake the ranks late may be it.
+**Where it is off.** Small all-to-alls of eight ranks: blocks of 8 to 32 KiB are as large as what waits
+in the queues, so rounds still meet at a rank, where TCP shares its link by what each connection has
+under way, not evenly; `fluid` gives each its half. Short operations have two kinds of repetitions, one
+half as long again as the other (*spread*); which kind is the median differs from run to run.
 
 """
 
@@ -560,7 +565,8 @@ def mpi_page(all_rows, constants, note):
 def page(all_rows, constants, count, left, note):
     rows = [row for row in all_rows if row.judged()]
     errors = [abs(row.error) for row in rows]
-    text = HEAD.format(repeats=REPEATS - 1, most=100 * MOST_OF_PROCESSORS, apart=100 * MOST_BETWEEN_STARTS) + (f"{note}\n\n" if note else "")
+    text = HEAD.format(repeats=REPEATS - 1, small=SMALL_REPEATS - 1, most=100 * MOST_OF_PROCESSORS, apart=100 * MOST_BETWEEN_STARTS)
+    text += f"{note}\n\n" if note else ""
     text += (f"**{len(rows)} rows: median error {100 * statistics.median(errors):.1f} %, worst {100 * max(errors):.1f} %, "
              f"{sum(e > 0.15 for e in errors)} above 15 %.** {len(all_rows) - len(rows)} rows are not judged.\n\n")
     text += constants_text(constants, count, left)

@@ -172,8 +172,8 @@ std::vector<Option> replay_job_rows(ReplayOptions& o) {
       {.names = "--no-check", .target = &o.no_check, .help = "Run also what 'chakra check' says cannot run"},
       {.names = "--timeout",
        .target = &o.call.timeout_s,
-       .help = "End with exit code 4 and who waits for whom when within this time no operation ends and no rank "
-               "computes, or ranks do not come (default: 30)",
+       .help = "End with exit code 4 and who waits for whom when within this time nothing moves and no rank "
+               "computes, or ranks do not come (default: 8)",
        .value = "SECONDS",
        .accepted = real_number(0.1, 1e6)},
   };

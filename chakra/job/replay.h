@@ -41,7 +41,7 @@ struct ReplayOptions {
   std::string files;                  ///< folder for files of loads and stores; empty: none
   std::string file_cache = "cached";  ///< of replay::kFileCaches
   int64_t warmup = 0, repetitions = 1;
-  double timeout_s = 30;
+  double timeout_s = 8;
   std::optional<int64_t> rank, ranks;  ///< this process is one rank; none: what the launcher says, else all
   std::string rendezvous;
   int64_t shrink = 0;        ///< the first N ranks run; 0: all

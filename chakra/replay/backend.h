@@ -89,6 +89,8 @@ class Session {
   /// is one, after `patience` at the latest; with a patience of 0 at once. Does not keep a core busy while it waits for
   /// more than some microseconds.
   virtual Result<void> progress(std::chrono::nanoseconds patience, std::vector<Ticket>& ended) = 0;
+  /// Bytes that this rank has sent and received; 0 where the back end cannot tell. While they grow nobody is stuck.
+  virtual uint64_t moved_bytes() const { return 0; }
   /// Nothing is left to move: false where operations have ended whose data have not arrived yet.
   virtual bool quiet() const { return true; }
   /// All operations of all ranks have ended: lets go of what it holds. May wait for the other ranks.

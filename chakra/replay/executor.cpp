@@ -7,6 +7,7 @@
 #include <atomic>
 #include <future>
 #include <optional>
+#include <utility>
 
 #include "chakra/des/des.h"
 #include "chakra/feed/feed.h"
@@ -62,6 +63,10 @@ class Watch {
 
   void begin() { last_change_ = last_look_ = Clock::now(); }
   void changed() { last_change_ = Clock::now(); }
+  /// `bytes`: as many as have moved so far.
+  void moved(uint64_t bytes) {
+    if (std::exchange(moved_bytes_, bytes) != bytes) changed();
+  }
   int64_t idle_ms() const {
     return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - last_change_).count();
   }
@@ -88,6 +93,7 @@ class Watch {
   Rendezvous& rendezvous_;
   Clock::time_point last_change_{}, last_look_{};
   std::optional<Clock::time_point> asked_;
+  uint64_t moved_bytes_ = 0;
 };
 
 /// One repetition.
@@ -178,6 +184,7 @@ class Repetition {
     CHAKRA_TRY(progress_computers(patience));
     std::vector<Ticket> ended;
     CHAKRA_TRY(b_.session.progress(busy ? kNoPatience : patience, ended));
+    watch_.moved(b_.session.moved_bytes());
     if (ended.empty()) return {};
     watch_.changed();
     const Picoseconds time = now();

@@ -25,8 +25,8 @@ struct World {
   /// ranks on one machine, whatever network namespaces they are in. Rank 0 listens there unless `served`.
   std::string rendezvous;
   bool served = false;  ///< a Server of the caller listens at `rendezvous`
-  /// How long to wait for ranks at the start; and how long an operation may last with no rank working.
-  std::chrono::milliseconds timeout{30'000};
+  /// How long to wait for ranks at the start; and how long nothing may happen with no rank working.
+  std::chrono::milliseconds timeout{8'000};
 };
 
 /// Fills rank, ranks and rendezvous from what launchers say, where they say it: OMPI_COMM_WORLD_RANK and _SIZE,

@@ -18,9 +18,8 @@ Flight::Flight(const Operation& operation, Ticket ticket, std::shared_ptr<const 
     states_[p].receives_left = static_cast<uint32_t>(parts[p].receives.size());
     states_[p].coming.resize(parts[p].receives.size());
     if (parts[p].lane >= lanes_.size()) lanes_.resize(parts[p].lane + 1);
-    lanes_[parts[p].lane].push_back(p);
+    lanes_[parts[p].lane].parts.push_back(p);
   }
-  next_.resize(lanes_.size());
   if (parts.empty() && units_) units_->deliver();
 }
 
@@ -29,13 +28,18 @@ int64_t Flight::rank_of(const coll::PartTransfer& transfer) const {
   return operation_.members[prepared_->layout.member(transfer.other)];
 }
 
-std::vector<int64_t> Flight::sources() const {
-  std::vector<int64_t> ranks;
-  for (const coll::Part& part : prepared_->parts)
-    for (const coll::PartTransfer& transfer : part.receives) ranks.push_back(rank_of(transfer));
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
+void Flight::invite(uint64_t ahead, std::vector<int64_t>& ranks) {
+  for (Lane& lane : lanes_)
+    while (lane.invited < lane.parts.size() && lane.due <= ahead) {
+      const uint32_t p = lane.parts[lane.invited++];
+      const coll::Part& part = prepared_->parts[p];
+      states_[p].invited = true;
+      for (uint32_t t = 0; t < part.receives.size(); ++t) {
+        lane.due += part.receives[t].bytes - states_[p].coming[t].count;
+        const int64_t source = rank_of(part.receives[t]);
+        if (invited_.insert(source).second) ranks.push_back(source);
+      }
+    }
 }
 
 bool Flight::may_begin(const coll::Part& part) const {
@@ -47,9 +51,9 @@ void Flight::advance(std::vector<MessageId>& sends) {
   const size_t done_before = parts_done_;
   for (bool moved = true; moved;) {
     moved = false;
-    for (size_t lane = 0; lane < lanes_.size(); ++lane)
-      while (next_[lane] < lanes_[lane].size()) {
-        const uint32_t p = lanes_[lane][next_[lane]];
+    for (Lane& lane : lanes_)
+      while (lane.next < lane.parts.size()) {
+        const uint32_t p = lane.parts[lane.next];
         State& state = states_[p];
         if (!state.begun && may_begin(prepared_->parts[p])) {
           state.begun = true;
@@ -57,7 +61,7 @@ void Flight::advance(std::vector<MessageId>& sends) {
         }
         if (!state.begun || state.sends_left > 0 || state.receives_left > 0) break;
         finish(p);
-        ++next_[lane];
+        ++lane.next;
         moved = true;
       }
   }
@@ -133,6 +137,7 @@ bool Flight::came(MessageId id, uint64_t bytes) {
   State& state = states_[id.part];
   Coming& coming = state.coming[id.transfer];
   coming.count += bytes;
+  if (state.invited) lanes_[prepared_->parts[id.part].lane].due -= bytes;
   CHAKRA_ASSERT(coming.count <= receive(id).bytes && !coming.whole);
   if (coming.count < receive(id).bytes) return false;
   coming.whole = true;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -30,8 +31,9 @@ class Flight {
   Ticket ticket() const { return ticket_; }
   /// The global rank of a transfer's other side.
   int64_t rank_of(const coll::PartTransfer& transfer) const;
-  /// Ranks that send something to this one, each once, ascending.
-  std::vector<int64_t> sources() const;
+  /// Appends ranks that may send to this one from now on, each once in an operation. The source of a round may when of
+  /// the rounds before it in its lane at most `ahead` bytes are still to come. Amortized O(1) per message.
+  void invite(uint64_t ahead, std::vector<int64_t>& ranks);
 
   /// Begins and ends all parts that can, and appends the sends of those that begin. The output is complete when done()
   /// is true after it.
@@ -61,9 +63,16 @@ class Flight {
     bool whole = false;
   };
   struct State {
-    bool begun = false, done = false;
+    bool begun = false, done = false, invited = false;
     uint32_t sends_left = 0, receives_left = 0;
     std::vector<Coming> coming;
+  };
+  /// Parts that run one after the other.
+  struct Lane {
+    std::vector<uint32_t> parts;
+    size_t next = 0;     ///< into parts: the one that runs or will be the next
+    size_t invited = 0;  ///< into parts: how many have their sources invited
+    uint64_t due = 0;    ///< bytes of those that have not come
   };
   bool may_begin(const coll::Part& part) const;
   void finish(uint32_t part);
@@ -75,8 +84,8 @@ class Flight {
   std::shared_ptr<const Prepared> prepared_;
   std::unique_ptr<Units> units_;  ///< none for messages and barriers
   std::vector<State> states_;     ///< by part
-  std::vector<std::vector<uint32_t>> lanes_;
-  std::vector<size_t> next_;  ///< by lane: into it, the part that runs or will be the next
+  std::vector<Lane> lanes_;
+  std::set<int64_t> invited_;
   size_t parts_done_ = 0;
 };
 

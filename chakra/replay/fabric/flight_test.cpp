@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 #include <map>
 #include <numeric>
@@ -92,7 +93,8 @@ void begin(Job& job, const Operation& like, uint64_t bytes, std::string_view rul
 
 using Pairs = std::map<std::pair<int64_t, int64_t>, uint64_t>;
 
-/// Delivers until nothing moves; returns what was sent by pair of ranks.
+/// Delivers until nothing moves; returns what was sent by pair of ranks. Nobody gets anything from a rank that it has
+/// not invited.
 Pairs run(Job& job, Prng& random) {
   struct Mail {
     uint32_t from;
@@ -106,9 +108,17 @@ Pairs run(Job& job, Prng& random) {
   const auto place_of = [&](int64_t rank) {
     return static_cast<uint32_t>(std::find(job.ranks.begin(), job.ranks.end(), rank) - job.ranks.begin());
   };
+  const std::array<uint64_t, 4> aheads{0, 1, 100, ~uint64_t{0}};
+  const uint64_t ahead = aheads[random.below(aheads.size())];
+  std::vector<std::vector<int64_t>> invited(job.members.size());
+  const auto may_go = [&](const Mail& mail) {
+    const std::vector<int64_t>& ranks = invited[static_cast<size_t>(mail.to - job.members.data())];
+    return std::find(ranks.begin(), ranks.end(), job.ranks[mail.from]) != ranks.end();
+  };
   const auto advance = [&](uint32_t i) {
     std::vector<MessageId> sends;
     Flight& flight = *job.members[i].flight;
+    flight.invite(ahead, invited[i]);
     flight.advance(sends);
     for (const MessageId id : sends) {
       const coll::PartTransfer& transfer = flight.send(id);
@@ -130,7 +140,14 @@ Pairs run(Job& job, Prng& random) {
   };
   for (uint32_t i = 0; i < job.members.size(); ++i) advance(i);
   while (!under_way.empty()) {
-    const size_t k = random.below(under_way.size());
+    std::vector<size_t> free;
+    for (size_t i = 0; i < under_way.size(); ++i)
+      if (may_go(under_way[i])) free.push_back(i);
+    if (free.empty()) {
+      ADD_FAILURE() << "nobody may send, with " << ahead << " bytes ahead";
+      return sent;
+    }
+    const size_t k = free[random.below(free.size())];
     Mail& mail = under_way[k];
     const size_t left = mail.bytes.size() - mail.given;
     const size_t count = left == 0 ? 0 : static_cast<size_t>(random.between(1, static_cast<int64_t>(left)));
@@ -138,7 +155,9 @@ Pairs run(Job& job, Prng& random) {
     EXPECT_GE(room.size(), count);
     std::copy_n(mail.bytes.begin() + static_cast<int64_t>(mail.given), count, room.begin());
     mail.given += count;
-    if (!mail.to->flight->came(mail.receive, count)) continue;
+    const bool whole = mail.to->flight->came(mail.receive, count);
+    mail.to->flight->invite(ahead, invited[static_cast<size_t>(mail.to - job.members.data())]);
+    if (!whole) continue;
     const Mail done = std::move(mail);
     under_way[k] = std::move(under_way.back());
     under_way.pop_back();
@@ -147,6 +166,8 @@ Pairs run(Job& job, Prng& random) {
     advance(static_cast<uint32_t>(done.to - job.members.data()));
   }
   for (Member& m : job.members) EXPECT_TRUE(m.flight->done());
+  for (const std::vector<int64_t>& ranks : invited)  // each once
+    EXPECT_EQ(std::set<int64_t>(ranks.begin(), ranks.end()).size(), ranks.size());
   return sent;
 }
 

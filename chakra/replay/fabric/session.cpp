@@ -31,7 +31,7 @@ FabricSession::FabricSession(const World& world, Rendezvous& rendezvous, Plans p
     : world_(world),
       rendezvous_(rendezvous),
       plans_(std::move(plans)),
-      link_{{bytes_per_s, {}}, {bytes_per_s, {}}},
+      link_{{bytes_per_s, {}}, {bytes_per_s, {}}, 0},
       log_(std::move(log), world.rank),
       peers_(static_cast<size_t>(world.ranks)) {}
 
@@ -63,14 +63,23 @@ Result<void> FabricSession::start(const Operation& operation, Ticket ticket) {
   Active& active = at->second;
   active.flight = std::make_unique<Flight>(operation, ticket, std::move(prepared));
   active.since = Clock::now();
-  for (const int64_t source : active.flight->sources())
-    post_text(source, Header::Kind::ready, key, active.flight->prepared().agreement);
+  invite(key, active);
   if (const auto early = early_.find(key); early != early_.end()) {
     for (const auto& [rank, text] : early->second) CHAKRA_TRY(got_ready(rank, active, text));
     early_.erase(early);
   }
   CHAKRA_TRY(go_on(key));
   return pump().map([](bool) {});
+}
+
+/// Tells those whose data may come now that this rank is ready for them.
+void FabricSession::invite(Key key, Active& active) {
+  // As much as a link carries while the invitation is on its way. With more, two rounds share this rank's link: TCP
+  // shares unevenly, and the round that is late becomes later. With less, links stand still between small messages.
+  constexpr uint64_t kAhead = 16 << 10;
+  std::vector<int64_t> sources;
+  active.flight->invite(kAhead, sources);
+  for (const int64_t source : sources) post_text(source, Header::Kind::ready, key, active.flight->prepared().agreement);
 }
 
 /// Another rank has started the operation.
@@ -170,6 +179,7 @@ Result<void> FabricSession::settle(int64_t to) {
   Peer& p = peer(to);
   CHAKRA_ASSERT(p.busy && !p.queue.empty());
   p.busy = false;
+  link_.moved_bytes += sizeof(Header) + p.queue.front().header.bytes;
   if (!p.queue.front().whole()) {
     p.queue.splice(p.queue.end(), p.queue, p.queue.begin());
     return {};
@@ -241,7 +251,9 @@ Result<void> FabricSession::landed(int64_t from, const Header& header) {
   Active& active = at->second;
   const std::optional<MessageId> id = active.flight->find_receive(from, header.round);
   CHAKRA_ASSERT(id);
-  if (!active.flight->came(*id, header.bytes)) return {};
+  const bool whole = active.flight->came(*id, header.bytes);
+  invite(key, active);
+  if (!whole) return {};
   const auto first = active.first_ns.find({id->part, id->transfer});
   log_.add(active.flight->operation(), header.round, from, active.flight->receive(*id).bytes, first->second);
   active.first_ns.erase(first);

@@ -1,7 +1,9 @@
 // The back end `fabric`: operations under way, who is ready for which, and what each rank is sent next.
 //
-// A rank that has started an operation tells those that send to it (Header::Kind::ready); data go only to who is ready.
-// So no rank has to keep data of operations that it does not know yet, whatever the order in which ranks start them.
+// A rank that has started an operation invites those that send to it (Header::Kind::ready); data go only to who has
+// invited them. So no rank has to keep data of operations that it does not know yet, whatever the order in which ranks
+// start them; and the sources of later rounds, which are invited when the rounds before are nearly whole, do not take
+// the link from those of the round that runs.
 //
 // In the simulator a sender does not wait for its receiver, and jobs are proved by that. So a send whose receiver does
 // not come counts as ended after a while; its data wait in a copy.
@@ -34,6 +36,7 @@ class FabricSession final : public Session, private Receiver {
   Result<void> start(const Operation& operation, Ticket ticket) override;
   Result<void> progress(std::chrono::nanoseconds patience, std::vector<Ticket>& ended) override;
   bool quiet() const override { return active_.empty(); }
+  uint64_t moved_bytes() const override { return link_.moved_bytes; }
   Result<void> close() override;
   void abort(std::string_view reason) override;
 
@@ -42,7 +45,7 @@ class FabricSession final : public Session, private Receiver {
   struct Active {
     std::unique_ptr<Flight> flight;
     Pace::Clock::time_point since;
-    std::set<int64_t> ready;                                    ///< ranks that have started it
+    std::set<int64_t> ready;                                    ///< ranks that have invited data
     std::vector<MessageId> held;                                ///< sends to ranks that have not
     bool told = false;                                          ///< it counts as ended
     std::map<std::pair<uint32_t, uint32_t>, int64_t> first_ns;  ///< of messages that come, when the first byte did
@@ -70,13 +73,17 @@ class FabricSession final : public Session, private Receiver {
   void left(int64_t to) override { left_.push_back(to); }
   Result<void> lost(int64_t rank, std::string_view why) override;
   bool may_receive() override { return link_.in.may(Pace::Clock::now()); }
-  void received(uint64_t bytes) override { link_.in.take(Pace::Clock::now(), bytes); }
+  void received(uint64_t bytes) override {
+    link_.in.take(Pace::Clock::now(), bytes);
+    link_.moved_bytes += bytes;
+  }
 
   Peer& peer(int64_t rank) { return peers_[static_cast<size_t>(rank)]; }
   Key key_of(const Operation& operation) const;
   Result<void> got_ready(int64_t from, Active& active, std::string_view text);
   void post(Active& active, MessageId send);
   void post_text(int64_t to, Header::Kind kind, Key key, std::string text);
+  void invite(Key key, Active& active);
   Result<void> go_on(Key key);
   void end_old_sends();
   Result<void> settle(int64_t to);
@@ -87,6 +94,7 @@ class FabricSession final : public Session, private Receiver {
 
   struct Link {
     Pace in, out;
+    uint64_t moved_bytes = 0;
   };
   struct Lost {
     int64_t rank;

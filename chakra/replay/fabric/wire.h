@@ -21,7 +21,7 @@ inline constexpr uint32_t kFrameBytes = 64 << 10;
 /// In the byte order of the machine: all ranks run on machines of one kind.
 struct Header {
   enum class Kind : uint32_t {
-    ready,  ///< the sender of the frame has started the operation; the payload is Prepared::agreement
+    ready,  ///< the sender of the frame invites data of the operation; the payload is Prepared::agreement
     data,   ///< bytes of a message
     bye     ///< no frame follows
   };
