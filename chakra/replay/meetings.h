@@ -25,15 +25,31 @@ class Meetings {
   struct Complete {
     Operation operation;
     Ticket ticket = 0;
-    Picoseconds least_ps = -1;  ///< the shortest recorded time of its members, or -1
+    Picoseconds least_ps = -1;    ///< the shortest recorded time of its members, or -1
+    bool told = false;            ///< it counts as ended
+    std::vector<std::byte> kept;  ///< then its input, which nobody else keeps
   };
   /// The operation whose members have all come. Errors: replay.comm.differ.
   Result<Complete> complete(const Met& met);
 
+  /// Jobs are proved with senders that do not wait for receivers. So a send whose receiver has not come within
+  /// `patience` counts as ended: its ticket is appended, and its data wait in a copy.
+  void end_old_sends(std::chrono::nanoseconds patience, std::vector<Ticket>& ended);
+  /// Data wait in copies.
+  bool keeps() const { return kept_ > 0; }
+
  private:
+  struct Waiting {
+    Operation operation;
+    Ticket ticket = 0;
+    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+    bool told = false;
+    std::vector<std::byte> kept{};
+  };
   int64_t rank_;
   Rendezvous& rendezvous_;
-  std::map<std::string, std::pair<Operation, Ticket>> open_;  ///< by key of the meeting
+  std::map<std::string, Waiting> open_;  ///< by key of the meeting
+  size_t kept_ = 0;                      ///< of them, those that count as ended
 };
 
 /// Session::progress() of a back end that has to be looked at: look(ended) appends what has ended, begin(met) starts an

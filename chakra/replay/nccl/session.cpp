@@ -269,7 +269,7 @@ class NcclSession final : public Session {
   Result<void> start(const Operation& op, Ticket ticket) override {
     const auto found = channels_.find(place_of(op));
     if (found == channels_.end() && op.kind != Operation::Kind::collective) return {};  // its partner never comes
-    if (found != channels_.end() && found->second.at_once) return put(op, ticket, found->second);
+    if (found != channels_.end() && found->second.at_once) return put(op, ticket, false, found->second);
     return meetings_.come(op, ticket, op.in_split.empty() && op.out_split.empty() ? whole_bytes(op) : 0);
   }
 
@@ -279,7 +279,7 @@ class NcclSession final : public Session {
         [this](const Met& met) { return begin_met(met); });
   }
 
-  bool quiet() const override { return running_.empty(); }
+  bool quiet() const override { return running_.empty() && !meetings_.keeps(); }
 
   Result<void> close() override {
     for (auto& [place, c] : channels_) {
@@ -316,14 +316,14 @@ class NcclSession final : public Session {
     CHAKRA_ASSIGN(const Meetings::Complete found, meetings_.complete(met));
     const Operation& op = found.operation;
     const auto channel = channels_.find(place_of(op));
-    if (channel != channels_.end()) return put(op, found.ticket, channel->second);
+    if (channel != channels_.end()) return put(op, found.ticket, found.told, channel->second);
     return fail(Code::bad_input, "replay.comm.differ",
                 fmt::format("{}: its members do not agree on who they are", describe(op)));
   }
 
-  /// Data come from the host only where they will be looked at.
-  Result<void> put(const Operation& op, Ticket ticket, const Channel& channel) {
-    InStream o{.op = op, .ticket = ticket};
+  /// Data come from the host only where they will be looked at. `told`: the operation counts as ended.
+  Result<void> put(const Operation& op, Ticket ticket, bool told, const Channel& channel) {
+    InStream o{.op = op, .ticket = ticket, .told = told};
     CHAKRA_ASSIGN(o.in, memory_.take(Putter::in_bytes(op)));
     CHAKRA_ASSIGN(o.out, memory_.take(Putter::out_bytes(op)));
     if (!op.in.empty())
@@ -337,6 +337,7 @@ class NcclSession final : public Session {
   }
 
   Result<void> look(std::vector<Ticket>& ended) {
+    meetings_.end_old_sends(kPatienceOfSends, ended);
     for (size_t i = 0; i < running_.size();) {
       InStream& o = running_[i];
       const int state = api_.event_query(o.event);
