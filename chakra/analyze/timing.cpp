@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "chakra/analyze/analyze.h"
 
@@ -22,8 +23,9 @@ struct Repeated {
   std::vector<double> values;
 
   void add(double value) { values.push_back(value); }
+  /// NaN of none.
   double middle() {
-    if (values.empty()) return 0;
+    if (values.empty()) return std::nan("");
     std::sort(values.begin(), values.end());
     const size_t half = values.size() / 2;
     return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
@@ -31,14 +33,18 @@ struct Repeated {
   /// "" of a single repetition.
   Table::Cell noise() {
     const double mid = middle();
-    if (values.size() < 2 || mid == 0) return std::string();
+    if (values.size() < 2 || !(mid > 0)) return std::string();
     return (values.back() - values.front()) / 2 / mid;
   }
 };
 
 Table::Cell cell_of(double time_ps) { return static_cast<int64_t>(std::llround(time_ps)); }
+/// Empty where there is none.
+Table::Cell cell_of(Repeated& figure) {
+  return figure.values.empty() ? Table::Cell(std::string()) : cell_of(figure.middle());
+}
 Table::Cell ratio_of(double recorded, double replayed) {
-  if (recorded == 0) return std::string();
+  if (recorded == 0 || std::isnan(replayed)) return std::string();
   return std::round(replayed / recorded * 1e4) / 1e4;
 }
 
@@ -94,10 +100,12 @@ Table operations_timing(const JobTiming& recorded, std::span<const JobTiming> re
     }
     const auto was50 = static_cast<double>(percentile_of(was, 50));
     const auto& [name, dtype, bytes, members] = key;
+    const auto recorded_cell = [&](Table::Cell cell) { return was.empty() ? Table::Cell(std::string()) : cell; };
     t.rows.push_back({name, dtype, static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)), int64_t{members},
-                      static_cast<int64_t>(was.size()), count, cell_of(was50), cell_of(p50.middle()),
-                      ratio_of(was50, p50.middle()), p50.noise(), percentile_of(was, 95), cell_of(p95.middle()),
-                      bus_rate(key, was50), bus_rate(key, p50.middle())});
+                      static_cast<int64_t>(was.size()), count, recorded_cell(cell_of(was50)), cell_of(p50),
+                      ratio_of(was50, p50.middle()), p50.noise(), recorded_cell(percentile_of(was, 95)), cell_of(p95),
+                      recorded_cell(bus_rate(key, was50)),
+                      p50.values.empty() ? Table::Cell(std::string()) : bus_rate(key, p50.middle())});
   }
   return t;
 }
@@ -136,23 +144,34 @@ Table kinds_timing(const JobTiming& recorded, std::span<const JobTiming> replaye
   Table t{"kinds of nodes",
           {{"kind", TimingKind::text},
            {"count", TimingKind::count},
+           {"count replayed", TimingKind::count},
            {"time", TimingKind::time_ps},
            {"time replayed", TimingKind::time_ps},
            {"ratio", TimingKind::text},
            {"kolmogorov-smirnov", TimingKind::share},
            {"wasserstein", TimingKind::time_ps}},
           {}};
-  for (const auto& [kind, was] : recorded.kinds) {
+  std::set<std::string> kinds;
+  for (const auto& [kind, times] : recorded.kinds) kinds.insert(kind);
+  for (const JobTiming& repetition : replayed)
+    for (const auto& [kind, times] : repetition.kinds) kinds.insert(kind);
+  for (const std::string& kind : kinds) {
+    static const std::vector<Picoseconds> none;
+    const auto found = recorded.kinds.find(kind);
+    const std::vector<Picoseconds>& was = found == recorded.kinds.end() ? none : found->second;
     Repeated time, share, shift;
+    int64_t count = 0;
     for (const JobTiming& repetition : replayed)
       if (const auto is = repetition.kinds.find(kind); is != repetition.kinds.end()) {
+        count = std::ssize(is->second);
         time.add(sum_of(is->second));
+        if (was.empty()) continue;
         share.add(largest_share_difference(was, is->second));
         shift.add(mean_shift_ps(was, is->second));
       }
-    if (time.values.empty()) continue;
-    t.rows.push_back({kind, static_cast<int64_t>(was.size()), cell_of(sum_of(was)), cell_of(time.middle()),
-                      ratio_of(sum_of(was), time.middle()), share.middle(), cell_of(shift.middle())});
+    t.rows.push_back({kind, std::ssize(was), count, was.empty() ? Table::Cell(std::string()) : cell_of(sum_of(was)),
+                      cell_of(time), ratio_of(sum_of(was), time.middle()),
+                      share.values.empty() ? Table::Cell(std::string()) : share.middle(), cell_of(shift)});
   }
   return t;
 }
@@ -241,12 +260,17 @@ std::vector<result::NamedTable> timing_tables(const JobTiming& recorded, std::sp
 std::string largest_difference(const JobTiming& recorded, std::span<const JobTiming> replayed) {
   std::string most;
   double largest = -1, was = 0, is = 0;
-  for (const auto& [kind, times] : recorded.kinds) {
+  std::map<std::string, double> sums_before;  // of kinds that the recording lacks: 0
+  for (const JobTiming& repetition : replayed)
+    for (const auto& [kind, times] : repetition.kinds) sums_before[kind] = 0;
+  for (const auto& [kind, times] : recorded.kinds) sums_before[kind] = sum_of(times);
+  for (const auto& [kind, before] : sums_before) {
     Repeated sums;
-    for (const JobTiming& repetition : replayed)
-      if (const auto found = repetition.kinds.find(kind); found != repetition.kinds.end())
-        sums.add(sum_of(found->second));
-    const double before = sum_of(times), after = sums.middle();
+    for (const JobTiming& repetition : replayed) {
+      const auto found = repetition.kinds.find(kind);
+      sums.add(found == repetition.kinds.end() ? 0 : sum_of(found->second));
+    }
+    const double after = sums.middle();
     if (std::abs(after - before) <= largest) continue;
     largest = std::abs(after - before);
     most = kind;

@@ -99,9 +99,10 @@ struct FittedOperation {
   FitError held_out;                           ///< of each eighth of the sizes predicted from the others
 };
 /// Of those on one node, by operation, in the order of net::kCollectiveForms. The parameters are the least squares of
-/// relative errors, none negative; up to four protocols, as many as predict kept-out sizes best. Cost: O(operations *
+/// relative errors, none negative; up to four protocols, as many as predict kept-out sizes best. Numbers of ranks
+/// with less than three sizes are left out, with a finding, where others have more. Cost: O(operations *
 /// sizes^2).
-std::vector<FittedOperation> fit_collectives(const std::vector<CollectiveSample>& samples);
+std::vector<FittedOperation> fit_collectives(const std::vector<CollectiveSample>& samples, Findings& findings);
 /// |ln(predicted / measured)| of each sample that a fit is for.
 std::vector<double> offs(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples);
 /// Of |ln(predicted / measured)|.

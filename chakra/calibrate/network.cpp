@@ -59,6 +59,11 @@ Table parameter_table(const std::vector<FittedOperation>& operations) {
 /// Not put together from parts.
 bool is_measured(const FittedOperation& o) { return !o.fit.across || !o.fit.nodes.empty(); }
 
+/// Empty where nothing was judged.
+Table::Cell share_of(const FitError& error, double share) {
+  return error.points > 0 ? Table::Cell(share) : Table::Cell(std::string());
+}
+
 Table error_table(const FittedNetwork& fitted) {
   Table table{"",
               {{"operation", Table::Kind::text},
@@ -73,7 +78,8 @@ Table error_table(const FittedNetwork& fitted) {
     if (is_measured(o))
       table.rows.push_back({fmt::format("{} {}", o.fit.form->operation, o.fit.form->algorithm), show_ranks(o.fit),
                             static_cast<double>(o.fit.from_bytes), static_cast<double>(o.fit.to_bytes),
-                            o.held_out.points, o.held_out.mean, o.held_out.worst});
+                            o.held_out.points, share_of(o.held_out, o.held_out.mean),
+                            share_of(o.held_out, o.held_out.worst)});
   return table;
 }
 
@@ -133,13 +139,15 @@ std::string fit_text(const net::CollectiveFit& fit) {
 /// What messages take: from a rank of a node to another one, and from node to node.
 struct Messages {
   double inside_gib_per_s = 1, inside_ns = 0, between_gib_per_s = 0, between_ns = 0;
+  bool rate_known = false;  ///< inside_gib_per_s was determined
 };
 
 std::string file_text(const FittedNetwork& fitted, const std::vector<int64_t>& npus, const Messages& messages) {
-  std::string text = fmt::format(
-      "# Written by 'chakra calibrate network'. GB/s of 2^30 bytes, ns, bytes of a whole buffer.\n"
-      "# On measurements that were kept out it is {:.1f} % off, {:.1f} % at worst.\n",
-      100 * fitted.held_out.mean, 100 * fitted.held_out.worst);
+  std::string text = "# Written by 'chakra calibrate network'. GB/s of 2^30 bytes, ns, bytes of a whole buffer.\n";
+  text += fitted.held_out.points > 0
+              ? fmt::format("# On measurements that were kept out it is {:.1f} % off, {:.1f} % at worst.\n",
+                            100 * fitted.held_out.mean, 100 * fitted.held_out.worst)
+              : "# Too few sizes were measured to keep any out: how far it is off is not known.\n";
   if (npus.size() > 1 && fitted.scale.points > 0)
     text += fmt::format(
         "# Several nodes, predicted from fewer ranks a node and from one node: {:.1f} % off, {:.1f} % at worst.\n",
@@ -153,9 +161,9 @@ std::string file_text(const FittedNetwork& fitted, const std::vector<int64_t>& n
         messages.between_ns / 2);
   else
     text += fmt::format(
-        "topology: [ Switch ]\nnpus_count: [ {} ]\nbandwidth: [ {:.6g} ]\nlatency: [ {:.6g} ]{}\n"
+        "topology: [ Switch ]\nnpus_count: [ {} ]\nbandwidth: [ {:.6g} ]{}\nlatency: [ {:.6g} ]{}\n"
         "collectives:\n",
-        npus[0], messages.inside_gib_per_s, messages.inside_ns / 2,
+        npus[0], messages.inside_gib_per_s, messages.rate_known ? "" : "   # not determined", messages.inside_ns / 2,
         messages.inside_ns > 0 ? "" : "   # not determined");
   for (const FittedOperation& o : fitted.operations)
     if (npus.size() > 1 || !o.fit.across) text += fit_text(o.fit);
@@ -184,9 +192,12 @@ std::string across_text(const FittedNetwork& fitted) {
 result::Report report_of(const FittedNetwork& fitted, size_t samples) {
   result::Report report;
   report.parts.push_back(fmt::format("{} measured times (medians of equal rows)\n", samples));
-  report.parts.push_back(fmt::format(
-      "Error on sizes that were kept out, each eighth predicted from the others: {} over {} points, worst {}\n",
-      show_percent(fitted.held_out.mean), fitted.held_out.points, show_percent(fitted.held_out.worst)));
+  report.parts.push_back(
+      fitted.held_out.points > 0
+          ? fmt::format("Error on sizes that were kept out, each eighth predicted from the others: {} over {} points, "
+                        "worst {}\n",
+                        show_percent(fitted.held_out.mean), fitted.held_out.points, show_percent(fitted.held_out.worst))
+          : std::string("Error: not known, since too few sizes were measured to keep any out\n"));
   report.parts.push_back(result::Report::Rows{error_table(fitted), 0});
   if (fitted.judged.points > 0) {
     report.parts.push_back(
@@ -237,7 +248,7 @@ Messages messages_of(const std::vector<CollectiveSample>& samples, const std::ve
                      const FittedAcross& across) {
   Messages m;
   const double rate = std::max(message_rate(samples), best_rate(one_node));
-  if (rate > 0) m.inside_gib_per_s = rate;
+  if (rate > 0) m.inside_gib_per_s = rate, m.rate_known = true;
   m.inside_ns = least_step_ns(one_node);
   m.between_gib_per_s = across.message_gib_per_s > 0 ? across.message_gib_per_s : across.rail_gib_per_s;
   m.between_ns = kNodeStepNs;
@@ -274,6 +285,24 @@ void note_outlying(const std::vector<FittedOperation>& operations, const std::ve
                                       show_bytes(static_cast<double>(of.bytes)), std::exp(of.most))});
 }
 
+// `calibrate.network.unjudged` (warning): of operations too few sizes were measured to keep any out
+// `calibrate.network.rate` (warning): no measurement says what a link carries; the file has 1 GB/s
+void note_unknown(const FittedNetwork& fitted, const Messages& messages, Findings& findings) {
+  std::vector<std::string> unjudged;
+  for (const FittedOperation& o : fitted.operations)
+    if (is_measured(o) && o.held_out.points == 0)
+      unjudged.push_back(fmt::format("{} {}", o.fit.form->operation, o.fit.form->algorithm));
+  if (!unjudged.empty())
+    findings.push_back({"calibrate.network.unjudged", Severity::warning, -1, -1,
+                        fmt::format("of {} too few sizes were measured to keep any out: how far the fit is off is not "
+                                    "known; measure three sizes or more of each number of ranks",
+                                    fmt::join(unjudged, ", "))});
+  if (!messages.rate_known)
+    findings.push_back({"calibrate.network.rate", Severity::warning, -1, -1,
+                        "no measurement says what a link carries: the file has 1 GB/s for messages and for operations "
+                        "that were not measured"});
+}
+
 }  // namespace
 
 Result<FittedNetwork> fit_network(const NetworkOptions& options) {
@@ -282,7 +311,7 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
                 "a network has N ranks, or N GPUs on each of M nodes: --npus 8 or --npus 8,10");
   FittedNetwork fitted;
   CHAKRA_ASSIGN(const std::vector<CollectiveSample> samples, read_collectives(options, fitted.findings));
-  fitted.operations = fit_collectives(samples);
+  fitted.operations = fit_collectives(samples, fitted.findings);
   const FittedAcross across = fit_across(samples, fitted.operations);
   if (options.npus.size() > 1 && !(across.rail_gib_per_s > 0))
     return fail(Code::bad_input, "calibrate.network.nodes",
@@ -303,6 +332,7 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
     return fail(Code::bad_input, "calibrate.network.few", "no measured collective that a form is for");
   for (const FittedOperation& o : fitted.operations) fitted.held_out = together(fitted.held_out, o.held_out);
   if (!options.judge.empty()) CHAKRA_TRY(judge_on_files(options, samples, fitted));
+  note_unknown(fitted, messages, fitted.findings);
   fitted.table = parameter_table(fitted.operations);
   fitted.text = file_text(fitted, options.npus.empty() ? measured_npus(samples) : options.npus, messages);
   fitted.report = report_of(fitted, samples.size());

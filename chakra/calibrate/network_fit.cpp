@@ -4,6 +4,8 @@
 // which parameters is found by turns: cut as best the parameters allow (dynamic programming), fit the parameters to the
 // cut (least squares of relative errors over all numbers of ranks together, none negative), until the cut stays. It
 // begins with the cut that straight lines of each number of ranks would make.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -329,7 +331,27 @@ double most_of_a_ring(const BySize& all) {
 
 }  // namespace
 
-std::vector<FittedOperation> fit_collectives(const std::vector<CollectiveSample>& samples) {
+namespace {
+
+/// A number of ranks with fewer sizes than can be judged is left out where others of the operation have enough: it
+/// would decide how many protocols are told apart, and nothing could be kept out.
+// `calibrate.network.skipped` (warning): measurements that are not used, and why
+void leave_out_small(const CollectiveForm& form, std::vector<SizedTimes>& all, Findings& findings) {
+  constexpr size_t kEnough = 3;
+  const auto small = [](const SizedTimes& sizes) { return sizes.count() < kEnough; };
+  if (std::all_of(all.begin(), all.end(), small)) return;
+  for (const SizedTimes& sizes : all)
+    if (small(sizes))
+      findings.push_back(
+          {"calibrate.network.skipped", Severity::warning, -1, -1,
+           fmt::format("left out {} of {} ranks: {} size{} cannot be judged, three can", form.operation,
+                       static_cast<int64_t>(sizes.members.count()), sizes.count(), sizes.count() == 1 ? "" : "s")});
+  std::erase_if(all, small);
+}
+
+}  // namespace
+
+std::vector<FittedOperation> fit_collectives(const std::vector<CollectiveSample>& samples, Findings& findings) {
   BySize by_size;
   for (const CollectiveSample& sample : samples)
     if (sample.nodes == 1) by_size[{sample.operation, sample.ranks}].push_back(&sample);
@@ -344,6 +366,7 @@ std::vector<FittedOperation> fit_collectives(const std::vector<CollectiveSample>
       if (key.first == form.operation && key.second > 1 &&
           (form.operation != "all_reduce" || (form.algorithm == "nvls") == (bus_rate(*list.back()) > most)))
         all.push_back(sizes_of({static_cast<double>(key.second)}, false, list));
+    leave_out_small(form, all, findings);
     if (!all.empty()) operations.push_back(fit_operation(all, form));
   }
   return operations;

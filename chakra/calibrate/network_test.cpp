@@ -63,12 +63,13 @@ std::vector<CollectiveSample> times_of(const net::CollectiveFit& fit) {
 }
 
 TEST(FitCollectives, FindsTheParametersThatMadeTheTimes) {
+  Findings none;
   // Without a limit; with one up to which the small protocol is the slower one; with one beyond which it would be
   // faster.
   for (const uint64_t limit : {uint64_t{0}, uint64_t{3} << 20, uint64_t{3} << 14}) {
     const net::CollectiveFit made_by = truth("all_gather", "ring", limit);
     const std::vector<CollectiveSample> samples = times_of(made_by);
-    const std::vector<FittedOperation> found = fit_collectives(samples);
+    const std::vector<FittedOperation> found = fit_collectives(samples, none);
     ASSERT_EQ(found.size(), 1u);
     ASSERT_EQ(found[0].fit.protocols.size(), 2u) << limit;
     for (size_t k = 0; k < 2; ++k) {
@@ -86,6 +87,7 @@ TEST(FitCollectives, FindsTheParametersThatMadeTheTimes) {
 }
 
 TEST(FitCollectives, TellsSwitchesThatReduceFromARing) {
+  Findings none;
   std::vector<CollectiveSample> samples;
   for (const int64_t n : {4, 8})
     for (uint64_t bytes = 1 << 20; bytes <= 1 << 30; bytes *= 2) {
@@ -93,7 +95,7 @@ TEST(FitCollectives, TellsSwitchesThatReduceFromARing) {
       samples.push_back({"all_gather", n, bytes, 1e4 + s * others / 350});
       samples.push_back({"all_reduce", n, bytes, n == 4 ? 1e4 + 2 * s * others / 350 : 2e4 + s / 275});
     }
-  const std::vector<FittedOperation> found = fit_collectives(samples);
+  const std::vector<FittedOperation> found = fit_collectives(samples, none);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].fit.form->algorithm, "ring");
   EXPECT_EQ(found[0].fit.ranks, std::vector<int64_t>{4});
@@ -103,12 +105,29 @@ TEST(FitCollectives, TellsSwitchesThatReduceFromARing) {
 }
 
 TEST(FitCollectives, TakesFewSamples) {
-  const std::vector<FittedOperation> one = fit_collectives({{"all_gather", 8, 1024, 9000}});
+  Findings none;
+  const std::vector<FittedOperation> one = fit_collectives({{"all_gather", 8, 1024, 9000}}, none);
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].fit.error_percent, -1);  // nothing could be kept out
   EXPECT_FALSE(one[0].parameters[0].op_ns.determined);
   EXPECT_NEAR(net::fitted_time({&one[0].fit, 1}, "all_gather", {0, 8}, 1024)->ns, 9000, 1e-6);
-  EXPECT_TRUE(fit_collectives({}).empty());
+  EXPECT_TRUE(fit_collectives({}, none).empty());
+  EXPECT_TRUE(none.empty());
+}
+
+TEST(FitCollectives, ASingleSizeDoesNotDecideForTheOthers) {
+  std::vector<CollectiveSample> samples = times_of(truth("all_gather", "ring", 0));
+  Findings findings;
+  const std::vector<FittedOperation> before = fit_collectives(samples, findings);
+  EXPECT_TRUE(findings.empty());
+  samples.push_back({"all_gather", 3, 1024, 1.6e6});
+  const std::vector<FittedOperation> after = fit_collectives(samples, findings);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].tag, "calibrate.network.skipped");
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_EQ(after[0].fit.ranks, before[0].fit.ranks);
+  EXPECT_EQ(after[0].held_out.points, before[0].held_out.points);
+  EXPECT_EQ(after[0].fit.protocols.size(), before[0].fit.protocols.size());
 }
 
 // ---- files ----------------------------------------------------------------------------------------------------------

@@ -11,14 +11,16 @@ struct CalibrateNetworkOptions {
   std::string output, json;
 };
 
+/// null where nothing was judged.
 Json error_json(const calibrate::FitError& error) {
+  if (error.points == 0) return nullptr;
   return {{"points", error.points}, {"error", error.mean}, {"worst", error.worst}};
 }
 
 Json to_json(const calibrate::FittedNetwork& fitted) {
   Json json{{"held_out", error_json(fitted.held_out)}};
-  json["scale"] = fitted.scale.points > 0 ? error_json(fitted.scale) : Json(nullptr);
-  json["judged"] = fitted.judged.points > 0 ? error_json(fitted.judged) : Json(nullptr);
+  json["scale"] = error_json(fitted.scale);
+  json["judged"] = error_json(fitted.judged);
   if (fitted.judged.points > 0) {
     json["judged"]["most_of_95"] = fitted.judged.most_of_95;
     json["judged"]["groups"] = result::to_json(fitted.judged_table);

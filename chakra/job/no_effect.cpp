@@ -64,8 +64,6 @@ Why device_time(const sim::SimReport& report, const std::string& to, std::string
   return {fmt::format("{} of the device time is {}", share, fmt::join(reasons, ", ")), left < all};
 }
 
-constexpr std::string_view kNoDeviceTime = "no rank has computation off the CPU that was measured or says its work";
-
 Why why_device(const SimulateOptions&, const JobFacts& job, const sim::SimReport& report) {
   const auto by_row = [&](int64_t rank) { return job.system.traits(rank).device >= 0; };
   if (std::all_of(job.ranks.begin(), job.ranks.end(), by_row))

@@ -21,6 +21,10 @@ Finding no_effect(std::string_view option, std::string_view why);
 /// "--device H100-SXM has no effect on a part: 2.50 % of the device time is unchanged: ..."
 Finding partial_effect(std::string_view option, std::string_view why);
 
+/// Why --device has no effect where nothing is scaled.
+inline constexpr std::string_view kNoDeviceTime =
+    "no rank has computation off the CPU that was measured or says its work";
+
 /// What a job has, as far as an option needs it. The job is gone once it is simulated.
 struct JobFacts {
   std::vector<int64_t> ranks;        ///< ascending

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/io/io.h"
@@ -63,11 +65,40 @@ Table steps_timing(const trace::TraceSet& recorded, std::span<const trace::Trace
   return t;
 }
 
+/// Leaves those ranks that all jobs have, by which alone they can be compared.
+// `analyze.timing.alone` (warning): ranks that one of two compared jobs lacks; they are in no figure
+// `analyze.timing.ranks` (1): two compared jobs have no rank in common
+Result<void> leave_common_ranks(trace::TraceSet& recorded, std::vector<trace::TraceSet>& replayed, Findings& findings) {
+  std::set<int64_t> common, all;
+  for (const trace::Trace& t : recorded.ranks) all.insert(t.rank);
+  common = all;
+  for (const trace::TraceSet& job : replayed) {
+    for (const trace::Trace& t : job.ranks) all.insert(t.rank);
+    std::erase_if(common, [&](int64_t rank) { return !job.find(rank); });
+  }
+  if (common.empty())
+    return fail(Code::bad_input, "analyze.timing.ranks",
+                "the two jobs have no rank in common, so nothing can be compared");
+  if (common.size() == all.size()) return {};
+  std::vector<int64_t> alone;
+  std::set_difference(all.begin(), all.end(), common.begin(), common.end(), std::back_inserter(alone));
+  findings.push_back({"analyze.timing.alone", Severity::warning, -1, -1,
+                      fmt::format("{} of {} ranks are in one job only, the first is rank {}: they are in no figure",
+                                  alone.size(), all.size(), alone[0])});
+  const auto leave = [&](trace::TraceSet& job) {
+    std::erase_if(job.ranks, [&](const trace::Trace& t) { return !common.contains(t.rank); });
+  };
+  leave(recorded);
+  std::for_each(replayed.begin(), replayed.end(), leave);
+  return {};
+}
+
 }  // namespace
 
-Result<TimesCompared> compare_times(const trace::TraceSet& recorded, std::span<const trace::TraceSet> replayed,
+Result<TimesCompared> compare_times(trace::TraceSet recorded, std::vector<trace::TraceSet> replayed,
                                     const match::GroupTable& groups) {
   TimesCompared out;
+  CHAKRA_TRY(leave_common_ranks(recorded, replayed, out.findings));
   CHAKRA_ASSIGN(const analyze::JobTiming was, analyze::timing_of(recorded, groups, out.findings));
   std::vector<analyze::JobTiming> is;
   for (const trace::TraceSet& job : replayed) {
@@ -86,9 +117,11 @@ Result<TimesCompared> compare_times(const trace::TraceSet& recorded, std::span<c
 }
 
 Result<TimesCompared> compare_times(const std::string& recorded, const std::string& replayed) {
-  CHAKRA_ASSIGN(const trace::TraceSet a, io::read_job(recorded, {.texts = true}));
-  CHAKRA_ASSIGN(const trace::TraceSet b, io::read_job(replayed, {.texts = true}));
-  return compare_times(a, std::span(&b, 1), {});
+  CHAKRA_ASSIGN(trace::TraceSet a, io::read_job(recorded, {.texts = true}));
+  CHAKRA_ASSIGN(trace::TraceSet b, io::read_job(replayed, {.texts = true}));
+  std::vector<trace::TraceSet> again;
+  again.push_back(std::move(b));
+  return compare_times(std::move(a), std::move(again), {});
 }
 
 void add_parts(const TimesCompared& compared, result::Report& report) {

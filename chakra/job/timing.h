@@ -20,8 +20,9 @@ struct TimesCompared {
   Findings findings;
 };
 
-/// `replayed`: repetitions of the same job, at least one. Errors: those of analyze::timing_of.
-Result<TimesCompared> compare_times(const trace::TraceSet& recorded, std::span<const trace::TraceSet> replayed,
+/// `replayed`: repetitions of the same job, at least one. Ranks that not all have are left out, with a finding. Errors:
+/// those of analyze::timing_of; analyze.timing.ranks.
+Result<TimesCompared> compare_times(trace::TraceSet recorded, std::vector<trace::TraceSet> replayed,
                                     const match::GroupTable& groups);
 /// The same of two jobs by their paths. Errors: also those of reading.
 Result<TimesCompared> compare_times(const std::string& recorded, const std::string& replayed);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "chakra/io/io.h"
+#include "chakra/job/no_effect.h"
 #include "chakra/job/replays.h"
 #include "chakra/job/simulate_input.h"
 
@@ -178,6 +179,9 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput
   CHAKRA_TRY(change_network(o, input, out));
   CHAKRA_TRY(use_devices(o.devices, true, input.system));
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, bring_to_devices(input, out.findings));
+  if (!o.devices.device.empty() && devices.empty())
+    return fail(Code::bad_input, "whatif.rule.nothing",
+                fmt::format("--device {} changes nothing: {}", o.devices.device, kNoDeviceTime));
   for (const whatif::ChangeRow& row : whatif::kChanges)
     for (const auto& [asked, value] : o.changes) {
       if (asked != &row) continue;
@@ -200,7 +204,7 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   CHAKRA_ASSIGN(sim::SimInput input, read_unchanged(o, out));
   input.stop = stop;
   input.decisive_path = true;
-  out.recorded_transfers = input.transfers.has_value();
+  out.transfers = !communicates(input.job) ? "none" : input.transfers ? "recorded" : "simulated";
   input.node_times = out.change.has_steps();
   CHAKRA_ASSIGN(sim::SimReport before, sim::simulate(whatif::copy_of(input)));
   out.change.take(before, &RunChange::Change::before_ps);

@@ -31,9 +31,9 @@ struct WhatIfOptions {
 
 struct WhatIf {
   std::string path;
-  bool changed = false;             ///< false: only the sensitivity was asked for
-  RunChange change;                 ///< before_ps: the unchanged job, simulated
-  bool recorded_transfers = false;  ///< of the unchanged job
+  bool changed = false;        ///< false: only the sensitivity was asked for
+  RunChange change;            ///< before_ps: the unchanged job, simulated
+  std::string_view transfers;  ///< of the unchanged job: "recorded", "simulated" or "none"
   /// How long the unchanged job took; none where nothing measured it by one clock.
   std::optional<Picoseconds> measured_ps;
   struct Applied {

@@ -88,7 +88,9 @@ Report report_of(const WhatIf& result) {
   Report out;
   out.parts.emplace_back(fmt::format("{}; {}\n", answer(result), trust(result)));
   out.parts.emplace_back(fmt::format("  transfers of the unchanged job: {}{}\n",
-                                     result.recorded_transfers ? "as recorded" : "by the network file",
+                                     result.transfers == "none"       ? "none"
+                                     : result.transfers == "recorded" ? "as recorded"
+                                                                      : "by the network file",
                                      result.network.empty() ? "" : "; of the changed one: " + result.network));
   for (const WhatIf::Applied& a : result.applied)
     out.parts.emplace_back(fmt::format("  --{} {}: {} nodes of {}. {}\n", a.row->name, a.value,
@@ -109,7 +111,7 @@ Json to_json(const WhatIf& result) {
   Json json = to_json(result.change);
   json["path"] = result.path;
   json["changed"] = result.changed;
-  json["transfers"] = result.recorded_transfers ? "recorded" : "simulated";
+  json["transfers"] = result.transfers;
   json["measured_ps"] = result.measured_ps ? Json(*result.measured_ps) : Json(nullptr);
   json["error"] = result.error() ? Json(*result.error()) : Json(nullptr);
   Json changes = Json::array();

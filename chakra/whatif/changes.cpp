@@ -96,8 +96,11 @@ Result<Reached> change_speed(std::string_view value, sim::SimInput& input) {
   traits.speed *= scaled.factor;
   input.system.unlike[rank] = traits;
   Reached reached;
+  bool has_device = false;  // then its host keeps its time, as in the simulation
+  for (trace::NodeId n = 0; n < t->size(); ++n) has_device |= t->type[n] == trace::NodeType::comp && t->on_device(n);
   for (trace::NodeId n = 0; n < t->size(); ++n)
-    if (t->type[n] == trace::NodeType::comp) {
+    if (t->type[n] == trace::NodeType::comp && !(has_device && t->on_cpu(n)) &&
+        !(input.system.keep_unrecorded && t->name_of(n) == trace::kUnrecorded)) {
       ++reached.nodes;
       reached.time_ps = add_saturated(reached.time_ps, t->dur_ps[n]);
     }
