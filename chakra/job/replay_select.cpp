@@ -61,6 +61,17 @@ Result<void> by_communication(const Trace& t, const ReplaySelection& s, std::vec
   return {};
 }
 
+/// A thread's gap between what is selected and what is not belongs to neither.
+void leave_out_last_gaps(const Trace& t, std::vector<bool>& selected) {
+  const auto is_gap = [&](NodeId n) { return t.name_of(n) == trace::kHostGap; };
+  const auto end = [&](NodeId n) { return add_saturated(t.start_ps[n], t.dur_ps[n]); };
+  Picoseconds last = 0;
+  for (NodeId n = 0; n < t.size(); ++n)
+    if (selected[n] && t.has_start(n) && !is_gap(n)) last = std::max(last, end(n));
+  for (NodeId n = 0; n < t.size(); ++n)
+    if (selected[n] && t.has_start(n) && is_gap(n) && end(n) > last) selected[n] = false;
+}
+
 Result<void> by_step(const Trace& t, const std::string& text, std::vector<bool>& selected) {
   int64_t first = 0, count = 1;
   const size_t colon = text.find(':');
@@ -83,6 +94,7 @@ Result<void> by_step(const Trace& t, const std::string& text, std::vector<bool>&
                             known.empty() ? "none at all" : known));
   for (NodeId n = 0; n < t.size(); ++n)
     if (steps.of[n] < 0 || !wanted[static_cast<size_t>(steps.of[n])]) selected[n] = false;
+  leave_out_last_gaps(t, selected);
   return {};
 }
 

@@ -64,25 +64,47 @@ class OwnTimes {
   sim::Transfers& transfers_;
 };
 
+/// Empties lists of what goes to each member where members are missing: in groups that are `smaller` than recorded, and
+/// in those that nobody lists but whose lists are for more ranks than there are, which are then `smaller`, too.
+void forget_splits(sim::SimInput& input, std::vector<char>& smaller) {
+  for (size_t r = 0; r < input.job.ranks.size(); ++r) {
+    Trace& t = input.job.ranks[r];
+    for (size_t row = 0; row < t.comms.size(); ++row) {
+      const trace::Comm& c = t.comms[row];
+      const uint32_t id = input.matching->of_comm[r][row];
+      if (id == trace::kNoRow || (c.in_split.empty() && c.out_split.empty())) continue;
+      const uint32_t g = input.matching->collectives[id].group;
+      const match::Group& group = input.matching->groups[g];
+      const auto numbers = [](std::string_view list) { return std::count(list.begin(), list.end(), ',') + 1; };
+      const bool larger =
+          group.assumed && std::max(numbers(c.in_split), numbers(c.out_split)) > std::ssize(group.ranks);
+      if (!smaller[g] && !larger) continue;
+      smaller[g] = 1;
+      t.comms.edit(row).in_split = t.comms.edit(row).out_split = {};
+    }
+  }
+}
+
 /// No rank waits for those that are not there: groups are those of their ranks that the job has.
 // `whatif.rank.missing` (finding): ranks of groups have no trace; no rank waits for them
 void leave_out_missing(sim::SimInput& input, Findings& findings) {
   input.matching = match::match(input.job, input.groups);
   match::GroupTable there;
-  bool missing = false;
+  std::vector<char> smaller;  // by group
   for (const match::Group& group : input.matching->groups) {
     std::vector<int64_t>& ranks = there[group.name] = group.ranks;
-    missing |=
-        std::erase_if(ranks, [&](int64_t rank) { return !input.job.find(rank); }) > 0 || group.size > std::ssize(ranks);
+    smaller.push_back(std::erase_if(ranks, [&](int64_t rank) { return !input.job.find(rank); }) > 0 ||
+                      group.size > std::ssize(ranks));
   }
-  if (!missing) return;
+  forget_splits(input, smaller);
+  if (std::find(smaller.begin(), smaller.end(), 1) == smaller.end()) return;
   input.groups = std::move(there);
   for (Trace& t : input.job.ranks) t.groups.clear();  // the table has them
   input.matching = match::match(input.job, input.groups);
   findings.push_back({"whatif.rank.missing", Severity::warning, -1, -1,
-                      fmt::format("the job has {} ranks, its groups have more: no rank waits for those without a "
+                      fmt::format("the job has {} rank{}, its groups have more: no rank waits for those without a "
                                   "trace, so what they would change is not in the answer",
-                                  input.job.ranks.size())});
+                                  input.job.ranks.size(), input.job.ranks.size() == 1 ? "" : "s")});
 }
 
 /// Without a network, all communication takes as long as it was recorded to.

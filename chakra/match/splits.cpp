@@ -60,7 +60,7 @@ void Agreement::compare_splits(const Group& group, uint32_t index, std::span<con
     if (member.node == trace::kNoNode) return;
     const Comm& c = comm(member);
     for (const std::string_view text : {c.in_split, c.out_split})
-      fits |= static_cast<size_t>(std::count(text.begin(), text.end(), ',')) + 1 == n;
+      fits |= !text.empty() && static_cast<size_t>(std::count(text.begin(), text.end(), ',')) + 1 == n;
   }
   Sides in(n), out(n);
   for (size_t m = 0; fits && m < n; ++m) {
