@@ -91,8 +91,8 @@ class Reader {
 
  private:
   void add(const std::string& operation, int64_t ranks, int64_t nodes, uint64_t bytes, double ns) {
-    if (bytes == 0) return;
-    if (nodes < 1 || ranks % nodes != 0) ++skipped_["nodes with different numbers of ranks"];
+    if (bytes == 0) ++skipped_["no bytes"];
+    else if (nodes < 1 || ranks % nodes != 0) ++skipped_["nodes with different numbers of ranks"];
     else times_[{operation, ranks, bytes, nodes}].push_back({ns, source_});
   }
 

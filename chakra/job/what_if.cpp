@@ -65,7 +65,7 @@ class OwnTimes {
 };
 
 /// Empties lists of what goes to each member where members are missing: in groups that are `smaller` than recorded, and
-/// in those that nobody lists but whose lists are for more ranks than there are, which are then `smaller`, too.
+/// in those that nobody lists but whose lists are for more ranks than there are; these are then also `smaller`.
 void forget_splits(sim::SimInput& input, std::vector<char>& smaller) {
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     Trace& t = input.job.ranks[r];

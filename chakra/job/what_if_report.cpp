@@ -93,8 +93,9 @@ Report report_of(const WhatIf& result) {
                                                                       : "by the network file",
                                      result.network.empty() ? "" : "; of the changed one: " + result.network));
   for (const WhatIf::Applied& a : result.applied)
-    out.parts.emplace_back(fmt::format("  --{} {}: {} nodes of {}. {}\n", a.row->name, a.value,
-                                       show_count(a.reached.nodes), show_time(a.reached.time_ps), a.row->assumes));
+    out.parts.emplace_back(fmt::format("  --{} {}: {} nodes{}. {}\n", a.row->name, a.value, show_count(a.reached.nodes),
+                                       a.reached.time_ps > 0 ? " of " + show_time(a.reached.time_ps) : "",
+                                       a.row->assumes));
   if (result.changed) {
     out.parts.emplace_back(result::first_rows(change_table(result.change), kChangeRowsShown, "rows"));
     if (const Table devices = device_table(result.report); !devices.rows.empty())

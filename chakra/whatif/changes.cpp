@@ -11,7 +11,8 @@ namespace {
 
 constexpr ChangeRow kChangeRows[] = {
     {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names their groups (default: dp, ddp, fsdp, data)",
-     "Each replica keeps its batch. What all gather together stays as large. Recorded transfers of these groups take "
+     "Each replica keeps its batch and its work, also that of a sharded optimizer. What all gather together stays as "
+     "large. Recorded transfers of these groups take "
      "time in proportion to (n-1)/n of n members; new replicas copy those that there are.",
      change_dp, true},
     {"micro-batches", "N", "A step of N micro-batches, each as large as before; only of generated jobs",
