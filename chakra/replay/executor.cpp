@@ -192,7 +192,7 @@ class Repetition {
     for (const Ticket ticket : ended) {
       const size_t erased = std::erase(open_.under_way, ticket);
       CHAKRA_ASSERT(erased == 1);
-      if (verifies()) CHAKRA_TRY(verify_output(operation(ticket)));
+      if (verifies()) CHAKRA_TRY(look_at(operation(ticket), verify_output));
       b_.memory.give_back(operation(ticket));
       finish(ticket, time);
     }
@@ -277,11 +277,32 @@ class Repetition {
     op.index += number_ * step.per_repetition;
     if (b_.backend.moves_data && (verifies() || !b_.backend.own_memory)) CHAKRA_TRY(b_.memory.lend(op));
     // The memory is this rank's own; back ends only read it.
-    if (verifies()) fill_input(op, {const_cast<std::byte*>(op.in.data()), op.in.size()});
+    if (verifies())
+      CHAKRA_TRY(look_at(op, [](const Operation& o) -> Result<void> {
+        fill_input(o, {const_cast<std::byte*>(o.in.data()), o.in.size()});
+        return {};
+      }));
     times_.start[n] = now();
     b_.late.push_back(times_.start[n] - time);
     open_.under_way.push_back(n);
     return b_.session.start(op, n);
+  }
+
+  /// Fills or verifies an operation's data. Where they are many it takes seconds: ranks that wait for this one are
+  /// answered meanwhile that it works.
+  template <class Look>
+  Result<void> look_at(const Operation& op, const Look& look) {
+    constexpr uint64_t kMany = 1 << 20;
+    if (op.in.size() + op.out.size() < kMany) return look(op);
+    ++open_.computed;
+    auto looking = std::async(std::launch::async, [&] { return look(op); });
+    Result<void> answered;
+    while (answered && looking.wait_for(kLongestNap) != std::future_status::ready) answered = b_.rendezvous.look();
+    const Result<void> right = looking.get();
+    --open_.computed;
+    watch_.changed();
+    CHAKRA_TRY(answered);
+    return right;
   }
 
   void finish(NodeId n, Picoseconds time) {
