@@ -33,12 +33,13 @@ struct Repeated {
   /// "" of a single repetition.
   Table::Cell noise() {
     const double mid = middle();
-    if (values.size() < 2 || !(mid > 0)) return std::string();
+    if (values.size() < 2 || mid == 0) return std::string();
     return (values.back() - values.front()) / 2 / mid;
   }
 };
 
 Table::Cell cell_of(double time_ps) { return static_cast<int64_t>(std::llround(time_ps)); }
+Table::Cell cell_if(bool there, Table::Cell cell) { return there ? cell : Table::Cell(std::string()); }
 /// Empty where there is none.
 Table::Cell cell_of(Repeated& figure) {
   return figure.values.empty() ? Table::Cell(std::string()) : cell_of(figure.middle());
@@ -61,8 +62,8 @@ double bus_rate(const OperationKey& key, double time_ps) {
   return factor * static_cast<double>(bytes) / (time_ps / kPsPerSecond);
 }
 
-const std::vector<Picoseconds>& times_of(const std::map<OperationKey, std::vector<Picoseconds>>& all,
-                                         const OperationKey& key) {
+template <class Key>
+const std::vector<Picoseconds>& times_of(const std::map<Key, std::vector<Picoseconds>>& all, const Key& key) {
   static const std::vector<Picoseconds> none;
   const auto found = all.find(key);
   return found == all.end() ? none : found->second;
@@ -100,12 +101,11 @@ Table operations_timing(const JobTiming& recorded, std::span<const JobTiming> re
     }
     const auto was50 = static_cast<double>(percentile_of(was, 50));
     const auto& [name, dtype, bytes, members] = key;
-    const auto recorded_cell = [&](Table::Cell cell) { return was.empty() ? Table::Cell(std::string()) : cell; };
     t.rows.push_back({name, dtype, static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)), int64_t{members},
-                      static_cast<int64_t>(was.size()), count, recorded_cell(cell_of(was50)), cell_of(p50),
-                      ratio_of(was50, p50.middle()), p50.noise(), recorded_cell(percentile_of(was, 95)), cell_of(p95),
-                      recorded_cell(bus_rate(key, was50)),
-                      p50.values.empty() ? Table::Cell(std::string()) : bus_rate(key, p50.middle())});
+                      static_cast<int64_t>(was.size()), count, cell_if(!was.empty(), cell_of(was50)), cell_of(p50),
+                      ratio_of(was50, p50.middle()), p50.noise(), cell_if(!was.empty(), percentile_of(was, 95)),
+                      cell_of(p95), cell_if(!was.empty(), bus_rate(key, was50)),
+                      cell_if(!p50.values.empty(), bus_rate(key, p50.middle()))});
   }
   return t;
 }
@@ -156,9 +156,7 @@ Table kinds_timing(const JobTiming& recorded, std::span<const JobTiming> replaye
   for (const JobTiming& repetition : replayed)
     for (const auto& [kind, times] : repetition.kinds) kinds.insert(kind);
   for (const std::string& kind : kinds) {
-    static const std::vector<Picoseconds> none;
-    const auto found = recorded.kinds.find(kind);
-    const std::vector<Picoseconds>& was = found == recorded.kinds.end() ? none : found->second;
+    const std::vector<Picoseconds>& was = times_of(recorded.kinds, kind);
     Repeated time, share, shift;
     int64_t count = 0;
     for (const JobTiming& repetition : replayed)
@@ -169,9 +167,9 @@ Table kinds_timing(const JobTiming& recorded, std::span<const JobTiming> replaye
         share.add(largest_share_difference(was, is->second));
         shift.add(mean_shift_ps(was, is->second));
       }
-    t.rows.push_back({kind, std::ssize(was), count, was.empty() ? Table::Cell(std::string()) : cell_of(sum_of(was)),
-                      cell_of(time), ratio_of(sum_of(was), time.middle()),
-                      share.values.empty() ? Table::Cell(std::string()) : share.middle(), cell_of(shift)});
+    t.rows.push_back({kind, std::ssize(was), count, cell_if(!was.empty(), cell_of(sum_of(was))), cell_of(time),
+                      ratio_of(sum_of(was), time.middle()), cell_if(!share.values.empty(), share.middle()),
+                      cell_of(shift)});
   }
   return t;
 }
@@ -266,10 +264,7 @@ std::string largest_difference(const JobTiming& recorded, std::span<const JobTim
   for (const auto& [kind, times] : recorded.kinds) sums_before[kind] = sum_of(times);
   for (const auto& [kind, before] : sums_before) {
     Repeated sums;
-    for (const JobTiming& repetition : replayed) {
-      const auto found = repetition.kinds.find(kind);
-      sums.add(found == repetition.kinds.end() ? 0 : sum_of(found->second));
-    }
+    for (const JobTiming& repetition : replayed) sums.add(sum_of(times_of(repetition.kinds, kind)));
     const double after = sums.middle();
     if (std::abs(after - before) <= largest) continue;
     largest = std::abs(after - before);

@@ -96,6 +96,14 @@ class Watch {
   uint64_t moved_bytes_ = 0;
 };
 
+/// Ranks that wait for this one are answered until the work is done that it does in another thread. Comes back at once
+/// with the errors of Rendezvous::look().
+template <class T>
+Result<void> answer_until(const std::future<T>& work, Rendezvous& rendezvous) {
+  while (work.wait_for(kLongestNap) != std::future_status::ready) CHAKRA_TRY(rendezvous.look());
+  return {};
+}
+
 /// One repetition.
 class Repetition {
  public:
@@ -296,8 +304,7 @@ class Repetition {
     if (op.in.size() + op.out.size() < kMany) return look(op);
     ++open_.computed;
     auto looking = std::async(std::launch::async, [&] { return look(op); });
-    Result<void> answered;
-    while (answered && looking.wait_for(kLongestNap) != std::future_status::ready) answered = b_.rendezvous.look();
+    const Result<void> answered = answer_until(looking, b_.rendezvous);
     const Result<void> right = looking.get();
     --open_.computed;
     watch_.changed();
@@ -398,8 +405,7 @@ Result<Computers> open_and_answer(const trace::Trace& trace, const RunOptions& o
   if (!options.compute->open && options.files.empty()) return Computers();
   std::atomic<bool> stop{false};
   auto opening = std::async(std::launch::async, [&] { return open_computers(trace, options, stop); });
-  Result<void> looked;
-  while (looked && opening.wait_for(kLongestNap) != std::future_status::ready) looked = rendezvous.look();
+  const Result<void> looked = answer_until(opening, rendezvous);
   stop = !looked;
   Result<Computers> computers = opening.get();
   CHAKRA_TRY(looked);
