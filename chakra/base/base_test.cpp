@@ -361,6 +361,43 @@ TEST(Spec, ErrorsSayTheLine) {
   EXPECT_EQ(number.error().message(), "net.yml:2: expected a decimal number, got 'x' [base.spec.type]");
 }
 
+TEST(Spec, YamlInBlocksWithAnchors) {
+  const auto spec = parse_spec(
+      "%YAML 1.2\n--- # one document\nlink: &fast {bandwidth: 100, name: '0'}\nlinks:\n  - *fast\n  - &fast 7\n  - "
+      "*fast\n"
+      "nothing:\nnone: ~\ntext: \"a\\tb\"\nlines: |\n  one\n  two\n...\n",
+      "net.yml");
+  ASSERT_TRUE(spec) << spec.error().message();
+  const std::vector<Spec>& links = spec->find("links")->items;
+  ASSERT_EQ(links.size(), 3);
+  EXPECT_EQ(*links[0].find("bandwidth")->integer(), 100);
+  EXPECT_EQ(links[0].line, 5);
+  EXPECT_TRUE(links[0].find("name")->was_quoted);
+  EXPECT_EQ(*links[2].integer(), 7);  // the name stands for the last that has it
+  EXPECT_EQ(spec->find("nothing")->kind, Spec::Kind::null);
+  EXPECT_EQ(spec->find("none")->kind, Spec::Kind::null);
+  EXPECT_EQ(*spec->find("text")->string(), "a\tb");
+  EXPECT_EQ(*spec->find("lines")->string(), "one\ntwo\n");
+  EXPECT_EQ(parse_spec("", "net.yml")->kind, Spec::Kind::null);
+}
+
+TEST(Spec, WrongYamlIsRefusedWithItsLine) {
+  for (const auto& [text, line] : std::vector<std::pair<const char*, int64_t>>{
+           {"a: 1\n---\nb: 2\n", 2},         // a second document
+           {"a: 1\nb: *unknown\n", 2},       // an alias for nothing
+           {"a: &a\n  - *a\n", 2},           // an alias for itself
+           {"a: &a 1\nb: &a\n  - *a\n", 3},  // likewise: the new name hides the old one
+           {"a: 1\n? [1, 2]\n: 3\n", 2},     // a list as key
+           {"a: 1\nb: \"x\n", 3},
+           {"a: 1\n# \xe9\n", 2},  // not UTF-8
+           {"a: 1\n b: 2\n", 2}}) {
+    const auto spec = parse_spec(text, "net.yml");
+    ASSERT_FALSE(spec) << text;
+    EXPECT_EQ(spec.error().tag, "base.spec.syntax") << text;
+    EXPECT_EQ(spec.error().place.line, line) << text;
+  }
+}
+
 TEST(Spec, NestingIsNoStackOverflow) {
   EXPECT_FALSE(parse_spec(std::string(100'000, '['), "deep"));
   EXPECT_FALSE(parse_spec(std::string(100'000, '{'), "deep"));

@@ -14,9 +14,12 @@ namespace chakra {
 Result<std::string> read_file(const std::string& path, size_t limit) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
   std::string text;
+  std::error_code unknown;
+  const uintmax_t size = std::filesystem::file_size(path, unknown);  // what is unpacked has more, a pipe has none
+  const size_t room = unknown ? 0 : std::min<uintmax_t>(size, limit) + 1;
   for (;;) {
     const size_t before = text.size();
-    text.resize(std::max<size_t>(size_t{1} << 16, before * 2));
+    text.resize(std::max({room, size_t{1} << 16, before * 2}));
     CHAKRA_ASSIGN(const size_t got, source.read({text.data() + before, text.size() - before}));
     const bool ended = got < text.size() - before;
     text.resize(before + got);

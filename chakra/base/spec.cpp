@@ -2,13 +2,12 @@
 
 #include <absl/container/flat_hash_set.h>
 #include <fmt/core.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
+#include <yaml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
-#include <sstream>
 
 #include "chakra/base/file.h"
 #include "chakra/base/spec_json.h"
@@ -18,7 +17,7 @@ namespace chakra {
 namespace {
 
 constexpr size_t kLargest = size_t{1} << 28;
-constexpr size_t kLargestYaml = size_t{1} << 24;  ///< its parser takes its time
+constexpr size_t kLargestYaml = size_t{1} << 24;  ///< a tree takes 20 times as much memory
 /// The most values and keys: 200,000 in any text, and one more per 12 bytes of the text.
 constexpr size_t kManyValues = 200'000, kBytesOfValue = 12;
 /// Bytes that copies for aliases and anchors may take: 64 KiB and 8 times those of the text.
@@ -34,14 +33,45 @@ const char* name(Spec::Kind kind) {
   return "";
 }
 
-/// Builds the tree from the parser's events. An error leaves it as an exception, which goes no
-/// further than parse_spec.
-class SpecBuilder : public YAML::EventHandler {
- public:
-  struct Stop {
-    Error error;
-  };
+/// Null as YAML spells it, without quotes.
+bool is_null(std::string_view plain) {
+  return plain.empty() || plain == "~" || plain == "null" || plain == "Null" || plain == "NULL";
+}
 
+/// The parser of libyaml, and the event that it is at.
+class Events {
+ public:
+  /// Requires a text that lives as long.
+  explicit Events(std::string_view text) {
+    CHAKRA_ASSERT(yaml_parser_initialize(&parser_) == 1);
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  }
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+  ~Events() {
+    yaml_event_delete(&event_);
+    yaml_parser_delete(&parser_);
+  }
+
+  bool next() {
+    yaml_event_delete(&event_);
+    return yaml_parser_parse(&parser_, &event_) == 1;
+  }
+  const yaml_event_t& event() const { return event_; }
+  const yaml_parser_t& parser() const { return parser_; }
+
+ private:
+  yaml_parser_t parser_{};
+  yaml_event_t event_{};
+};
+
+std::string_view text_of(const yaml_char_t* text) {
+  return text ? std::string_view(reinterpret_cast<const char*>(text)) : std::string_view();
+}
+
+/// Builds the tree of one document from the parser's events.
+class SpecBuilder {
+ public:
   /// Every value takes a byte of the text or more; only aliases can make a list or map hold more.
   SpecBuilder(std::shared_ptr<const std::string> file, size_t text_bytes)
       : file_(std::move(file)),
@@ -51,101 +81,112 @@ class SpecBuilder : public YAML::EventHandler {
 
   Spec take() { return std::move(root_); }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(make(mark, Spec::Kind::null), 1, anchor); }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
-    Spec spec = make(mark, Spec::Kind::scalar);
-    spec.scalar = value;
-    spec.was_quoted = tag == "!";
-    add(std::move(spec), 1, anchor, value.size());
+  Result<void> see(const yaml_event_t& event) {
+    const auto line = static_cast<int64_t>(event.start_mark.line) + 1;
+    const auto& is = event.data;
+    switch (event.type) {
+      case YAML_SCALAR_EVENT: return scalar(line, event);
+      case YAML_ALIAS_EVENT: return alias(line, text_of(is.alias.anchor));
+      case YAML_SEQUENCE_START_EVENT: return open(line, Spec::Kind::list, text_of(is.sequence_start.anchor));
+      case YAML_MAPPING_START_EVENT: return open(line, Spec::Kind::map, text_of(is.mapping_start.anchor));
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT: return close();
+      default: return {};
+    }
   }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) stop(mark.line, "base.spec.syntax", "an alias stands for what it is a part of");
-    const Anchored& anchored = found->second;
-    copy(mark.line, anchored.values + anchored.bytes);
-    Spec spec = anchored.spec;
-    spec.line = mark.line + 1;
-    add(std::move(spec), anchored.values, 0, anchored.bytes);
-  }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    open(make(mark, Spec::Kind::list), anchor);
-  }
-  void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    open(make(mark, Spec::Kind::map), anchor);
-  }
-  void OnMapEnd() override { close(); }
 
  private:
   struct Open {
     Spec spec;
-    YAML::anchor_t anchor = 0;
+    std::string anchor;
     size_t values = 1, bytes = 0;
     std::optional<Spec> key;
     absl::flat_hash_set<std::string> keys;
   };
 
-  [[noreturn]] void stop(int line, const char* tag, std::string text) const {
-    throw Stop{{Code::bad_input, tag, std::move(text), {*file_, -1, line + 1}}};
+  tl::unexpected<Error> wrong(int64_t line, const char* tag, std::string text) const {
+    return fail(Code::bad_input, tag, std::move(text), {*file_, -1, line});
   }
 
-  Spec make(const YAML::Mark& mark, Spec::Kind kind) const {
+  Spec make(int64_t line, Spec::Kind kind) const {
     Spec spec;
     spec.kind = kind;
     spec.file = file_;
-    spec.line = mark.line + 1;
+    spec.line = line;
     return spec;
   }
 
-  void open(Spec spec, YAML::anchor_t anchor) {
-    if (open_.size() >= kDeepestSpec)
-      stop(static_cast<int>(spec.line) - 1, "base.spec.syntax", "it is nested too deeply");
-    open_.push_back({std::move(spec), anchor, 1, 0, {}, {}});
-  }
-  void close() {
-    Open done = std::move(open_.back());
-    open_.pop_back();
-    add(std::move(done.spec), done.values, done.anchor, done.bytes);
+  Result<void> scalar(int64_t line, const yaml_event_t& event) {
+    const auto& is = event.data.scalar;
+    const std::string_view value(reinterpret_cast<const char*>(is.value), is.length);
+    const bool plain = is.style == YAML_PLAIN_SCALAR_STYLE;
+    if (plain && is.plain_implicit && is_null(value)) return add(make(line, Spec::Kind::null), 1, text_of(is.anchor));
+    Spec spec = make(line, Spec::Kind::scalar);
+    spec.scalar = value;
+    spec.was_quoted = !plain;
+    return add(std::move(spec), 1, text_of(is.anchor), value.size());
   }
 
-  void copy(int line, size_t bytes) {
+  Result<void> alias(int64_t line, std::string_view anchor) {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end())
+      return wrong(line, "base.spec.syntax",
+                   fmt::format("the alias {} stands for what it is a part of, or for nothing", quote(anchor)));
+    const Anchored& anchored = found->second;
+    CHAKRA_TRY(copy(line, anchored.values + anchored.bytes));
+    Spec spec = anchored.spec;
+    spec.line = line;
+    return add(std::move(spec), anchored.values, {}, anchored.bytes);
+  }
+
+  Result<void> open(int64_t line, Spec::Kind kind, std::string_view anchor) {
+    if (open_.size() >= kDeepestSpec) return wrong(line, "base.spec.syntax", "it is nested too deeply");
+    if (const auto old = anchors_.find(anchor); old != anchors_.end())
+      anchors_.erase(old);  // what has this name from here on is not yet complete
+    open_.push_back({make(line, kind), std::string(anchor), 1, 0, {}, {}});
+    return {};
+  }
+  Result<void> close() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    return add(std::move(done.spec), done.values, done.anchor, done.bytes);
+  }
+
+  Result<void> copy(int64_t line, size_t bytes) {
     copied_ += bytes;
-    if (copied_ > most_copied_) stop(line, "base.spec.syntax", "aliases make the file larger than its text");
+    if (copied_ > most_copied_) return wrong(line, "base.spec.syntax", "aliases make the file larger than its text");
+    return {};
   }
 
   /// A value is complete, with all in it; `bytes`: of its texts.
-  void add(Spec value, size_t values, YAML::anchor_t anchor, size_t bytes = 0) {
-    const auto line = static_cast<int>(value.line) - 1;
-    if (++added_ > most_added_) stop(line, "base.spec.large", "too many values for YAML; write them as JSON");
-    if (anchor != 0) {
-      copy(line, values + bytes);
-      anchors_[anchor] = {value, values, bytes};
+  Result<void> add(Spec value, size_t values, std::string_view anchor, size_t bytes = 0) {
+    const int64_t line = value.line;
+    if (++added_ > most_added_) return wrong(line, "base.spec.large", "too many values for YAML; write them as JSON");
+    if (!anchor.empty()) {
+      CHAKRA_TRY(copy(line, values + bytes));
+      anchors_.insert_or_assign(std::string(anchor), Anchored{value, values, bytes});
     }
     if (open_.empty()) {
       root_ = std::move(value);
-      return;
+      return {};
     }
     Open& in = open_.back();
     in.values += values;
     in.bytes += bytes;
-    if (in.values > most_values_) stop(line, "base.spec.syntax", "aliases make the file larger than its text");
+    if (in.values > most_values_) return wrong(line, "base.spec.syntax", "aliases make the file larger than its text");
     if (in.spec.kind == Spec::Kind::list) {
       in.spec.items.push_back(std::move(value));
     } else if (!in.key) {
-      if (value.kind != Spec::Kind::scalar) stop(line, "base.spec.syntax", "a key is not a plain value");
+      if (value.kind != Spec::Kind::scalar) return wrong(line, "base.spec.syntax", "a key is not a plain value");
       if (!in.keys.insert(value.scalar).second)
-        stop(line, "base.spec.duplicate_key", fmt::format("duplicate key {}", quote(value.scalar)));
+        return wrong(line, "base.spec.duplicate_key", fmt::format("duplicate key {}", quote(value.scalar)));
       in.key = std::move(value);
     } else {
       value.line = in.key->line;
       in.spec.fields.push_back({std::move(in.key->scalar), std::move(value)});
       in.key.reset();
     }
+    return {};
   }
 
   struct Anchored {
@@ -157,7 +198,7 @@ class SpecBuilder : public YAML::EventHandler {
   size_t most_values_, most_added_, most_copied_;
   size_t added_ = 0, copied_ = 0;
   std::vector<Open> open_;
-  std::map<YAML::anchor_t, Anchored> anchors_;
+  std::map<std::string, Anchored, std::less<>> anchors_;
   Spec root_;
 };
 
@@ -223,6 +264,17 @@ Result<std::string> Spec::string() const {
 
 namespace {
 
+/// What the parser stopped at.
+Error syntax_error(const yaml_parser_t& parser, std::string_view text, const std::string& file) {
+  int64_t line = static_cast<int64_t>(parser.problem_mark.line) + 1;
+  if (parser.error == YAML_READER_ERROR)
+    line = 1 + std::count(text.begin(),
+                          text.begin() + static_cast<int64_t>(std::min(parser.problem_offset, text.size())), '\n');
+  std::string why = parser.problem ? parser.problem : "it is not YAML";
+  if (parser.context) why += fmt::format(", {}", parser.context);
+  return {Code::bad_input, "base.spec.syntax", why, {file, -1, line}};
+}
+
 Result<SpecWithTables> parse(std::string_view text, std::string file, std::string_view kept) {
   auto shared = std::make_shared<const std::string>(std::move(file));
   const size_t first = text.find_first_not_of(" \t\r\n");
@@ -233,23 +285,20 @@ Result<SpecWithTables> parse(std::string_view text, std::string file, std::strin
   }
   if (text.size() > kLargestYaml)
     return fail(Code::bad_input, "base.spec.large", "YAML of more than 16 MiB; write it as JSON", {*shared});
-  if (too_many_in_brackets(text))
-    return fail(Code::bad_input, "base.spec.large",
-                "more than 200,000 values in brackets, and not whole as JSON; write them as JSON, or one a line",
-                {*shared});
-  try {
-    std::istringstream input(flow ? without_tabs(text) : std::string(text));
-    YAML::Parser parser(input);
-    SpecBuilder builder(shared, text.size()), nothing(shared, text.size());
-    (void)parser.HandleNextDocument(builder);
-    if (parser.HandleNextDocument(nothing))
-      return fail(Code::bad_input, "base.spec.syntax", "there is more behind the end of the document", {*shared});
-    return SpecWithTables{builder.take(), {}};
-  } catch (const SpecBuilder::Stop& stop) {
-    return tl::unexpected<Error>(stop.error);
-  } catch (const YAML::Exception& error) {
-    return fail(Code::bad_input, "base.spec.syntax", error.msg, {*shared, -1, error.mark.line + 1});
+  const std::string spaced = flow ? without_tabs(text) : std::string();
+  if (flow) text = spaced;
+  Events events(text);
+  SpecBuilder builder(shared, text.size());
+  size_t documents = 0;
+  while (events.next()) {
+    const yaml_event_t& event = events.event();
+    if (event.type == YAML_STREAM_END_EVENT) return SpecWithTables{builder.take(), {}};
+    if (event.type == YAML_DOCUMENT_START_EVENT && ++documents > 1)
+      return fail(Code::bad_input, "base.spec.syntax", "there is more behind the end of the document",
+                  {*shared, -1, static_cast<int64_t>(event.start_mark.line) + 1});
+    CHAKRA_TRY(builder.see(event));
   }
+  return tl::unexpected(syntax_error(events.parser(), text, *shared));
 }
 
 }  // namespace

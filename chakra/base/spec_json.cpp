@@ -15,7 +15,6 @@ namespace chakra {
 namespace {
 
 constexpr size_t kManyJsonValues = 400'000, kBytesOfJsonValue = 4;
-constexpr size_t kMostInBrackets = 200'000;
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -58,15 +57,26 @@ bool is_plain(std::string_view text) {
 
 size_t most_values(std::string_view text) { return std::max(kManyJsonValues, text.size() / kBytesOfJsonValue); }
 
-/// A number as JSON writes it that a comma or bracket follows, at once or behind blanks. Whole numbers of up to 15
-/// digits, most of what is measured, are read on the way.
+/// A number as JSON writes it that a comma or bracket follows, at once or behind blanks. Up to 15 digits with or
+/// without a point, nearly all that is measured, are read on the way: as a whole number and a power of ten they are
+/// exact, so that their quotient is the nearest number.
 bool read_number(const char*& at, const char* end, double& value) {
-  constexpr ptrdiff_t kMostDigits = 15;  // exact as a double
+  constexpr ptrdiff_t kMostDigits = 15;
+  constexpr std::array<double, kMostDigits + 1> kPowers{1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
   const char* p = at;
   uint64_t digits = 0;
-  while (p < end && is_digit(*p)) digits = 10 * digits + static_cast<uint64_t>(*p++ - '0');
-  if (p < end && (*p == ',' || *p == ']') && p > at && p - at <= kMostDigits && (*at != '0' || p - at == 1)) {
-    value = static_cast<double>(digits);
+  const auto read_digits = [&] {
+    while (p < end && is_digit(*p)) digits = 10 * digits + static_cast<uint64_t>(*p++ - '0');
+  };
+  read_digits();
+  const char* const whole = p;
+  const bool point = p < end && *p == '.';
+  if (point) ++p, read_digits();
+  const ptrdiff_t behind_point = point ? p - whole - 1 : 0, count = whole - at + behind_point;
+  if (p < end && (*p == ',' || *p == ']') && whole > at && count <= kMostDigits && (*at != '0' || whole - at == 1) &&
+      (!point || behind_point > 0)) {
+    value = static_cast<double>(digits) / kPowers[static_cast<size_t>(behind_point)];
     at = p;
     return true;
   }
@@ -364,19 +374,6 @@ const NumberTable* SpecWithTables::table_of(const Spec& list) const {
   size_t at = 0;
   const bool is = list.kind == Spec::Kind::list && parse_decimal(list.scalar, at);
   return is ? &tables[at] : nullptr;
-}
-
-bool too_many_in_brackets(std::string_view text) {
-  size_t depth = 0, values = 0;
-  for (const char c : text) {
-    if (c == '[' || c == '{') ++depth, ++values;
-    else if (c == ',' && depth > 0) ++values;
-    else if ((c == ']' || c == '}') && depth > 0) --depth;
-    else if (c == '\n' && depth == 0)
-      values = 0;  // the parser keeps all that could be a key, up to the end of the line
-    if (values > kMostInBrackets) return true;
-  }
-  return false;
 }
 
 }  // namespace chakra

@@ -1,4 +1,4 @@
-// JSON as a Spec, in little memory: yaml-cpp keeps some hundred bytes for each value of a list until the list ends.
+// JSON as a Spec, in little memory and time.
 #pragma once
 
 #include <memory>
@@ -37,9 +37,5 @@ Result<std::optional<SpecWithTables>> parse_json_tables(std::string_view text,
 
 /// As load_spec(), with tables where the file is JSON.
 Result<SpecWithTables> load_spec_tables(const std::string& path, std::string_view kept);
-
-/// Whether lists in brackets that begin in one line could hold enough values for yaml-cpp to need too much memory.
-/// This is an estimate: it also counts brackets in comments and texts.
-bool too_many_in_brackets(std::string_view text);
 
 }  // namespace chakra

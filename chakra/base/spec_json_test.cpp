@@ -110,6 +110,28 @@ TEST(SpecJson, TablesAreWhatTheTreeHas) {
   EXPECT_EQ(kernels.items[1].find("x")->items.size(), 1u);
 }
 
+TEST(SpecJson, NumbersOfTablesAreTheNearest) {
+  Prng random(3);
+  const auto file = std::make_shared<const std::string>("f");
+  std::string text = "{\"measured\": [";
+  for (int i = 0; i < 20'000; ++i) {
+    std::string number = std::to_string(random.next() >> random.below(64));
+    number.insert(number.size() - random.below(number.size()), random.chance(0.8) ? "." : "");
+    if (number.back() == '.') number += '5';
+    text += (i ? ",[" : "[") + number + "]";
+  }
+  text += "]}";
+  const auto parsed = parse_json_tables(text, file, "measured");
+  ASSERT_TRUE(parsed && *parsed);
+  const Spec tree = parse_json_spec(text, file).value().value();
+  const std::vector<Spec>& rows = tree.find("measured")->items;
+  ASSERT_EQ((*parsed)->tables.size(), 1);
+  ASSERT_EQ((*parsed)->tables[0].cells.size(), rows.size());
+  for (size_t i = 0; i < rows.size(); ++i)
+    ASSERT_EQ((*parsed)->tables[0].cells[i], std::strtod(rows[i].items[0].scalar.c_str(), nullptr))
+        << rows[i].items[0].scalar;
+}
+
 TEST(SpecJson, BoundsWhatAFileMayCost) {
   const auto file = std::make_shared<const std::string>("f");
   std::string many = "[1";
@@ -117,10 +139,10 @@ TEST(SpecJson, BoundsWhatAFileMayCost) {
   many += "]";
   EXPECT_EQ(parse_json_spec(many, file).error().tag, "base.spec.large");
   EXPECT_EQ(parse_spec("a: " + many, "f").error().tag, "base.spec.large");
-  EXPECT_EQ(parse_spec(std::string(1 << 20, '['), "f").error().tag, "base.spec.large");
-  std::string documents;  // in one line: the YAML parser would keep them all
+  EXPECT_EQ(parse_spec(std::string(1 << 20, '['), "f").error().tag, "base.spec.syntax");
+  std::string documents;
   for (int i = 0; i < 80'000; ++i) documents += R"({"a": [0, 1]})";
-  EXPECT_EQ(parse_spec(documents, "f").error().tag, "base.spec.large");
+  EXPECT_EQ(parse_spec(documents, "f").error().tag, "base.spec.syntax");
   std::string aliases = "a: &a " + std::string(1 << 16, 'x') + "\nb: [*a";
   for (int i = 0; i < 1 << 12; ++i) aliases += ",*a";
   EXPECT_EQ(parse_spec(aliases + "]\n", "f").error().tag, "base.spec.syntax");
