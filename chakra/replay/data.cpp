@@ -4,7 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <vector>
+#include <array>
+#include <cstring>
 
 #include "chakra/replay/elements.h"
 
@@ -25,27 +26,48 @@ uint64_t mixed(uint64_t a, uint64_t b, uint64_t c) {
   return Prng(a * 0x9e3779b97f4a7c15 ^ b * 0xd1b54a32d192ed03 ^ c).next();
 }
 
-/// Byte `i` of what `origin` has for `destination` (-1: for all).
-std::byte moved_byte(const Operation& o, int64_t origin, int64_t destination, uint64_t i) {
-  const uint64_t word = mixed(static_cast<uint64_t>(origin), static_cast<uint64_t>(destination) ^ o.index << 20, i / 8);
-  return static_cast<std::byte>(word >> (i % 8 * 8));
+/// What `origin` has for `destination` (-1: for all), from its byte `first` on.
+void fill_moved(const Operation& o, int64_t origin, int64_t destination, uint64_t first, std::span<std::byte> to) {
+  for (uint64_t at = 0; at < to.size();) {
+    const uint64_t i = first + at, skip = i % 8, count = std::min<uint64_t>(8 - skip, to.size() - at);
+    const uint64_t word =
+        mixed(static_cast<uint64_t>(origin), static_cast<uint64_t>(destination) ^ o.index << 20, i / 8) >> skip * 8;
+    std::memcpy(&to[at], &word, count);  // the low bytes first: x86 and ARM
+    at += count;
+  }
 }
 
-/// Element `i` of what the member at `place` adds.
+/// Element `i` of what the member at `place` adds. The sum of all members' is at most element.exact.
 uint32_t summand(const Operation& o, const ElementRow& element, uint64_t place, uint64_t i) {
-  const uint64_t n = o.members.size(), hash = mixed(static_cast<uint64_t>(o.members[place]), o.index, i);
+  const uint64_t n = o.members.size();
+  const auto random_to = [&](uint64_t most) {
+    const uint64_t hash = mixed(static_cast<uint64_t>(o.members[place]), o.index, i);
+    return static_cast<uint32_t>((hash >> 32) * (std::min<uint64_t>(most, 1000) + 1) >> 32);
+  };
   switch (o.reduce) {
     case ReduceOp::product: return (place + i) % n == 0 ? 2 % (element.exact + 1) : 1;
     case ReduceOp::minimum:
-    case ReduceOp::maximum: return static_cast<uint32_t>(hash % (uint64_t{std::min(element.exact, 1000u)} + 1));
+    case ReduceOp::maximum: return random_to(element.exact);
     default: break;
   }
-  if (n <= element.exact) return static_cast<uint32_t>(hash % (std::min<uint64_t>(element.exact / n, 1000) + 1));
+  if (n <= element.exact) return random_to(element.exact / n);
   return (place + i) % n < element.exact ? 1 : 0;  // few members of many add something
 }
 
-void fill_moved(const Operation& o, int64_t origin, int64_t destination, std::span<std::byte> to) {
-  for (uint64_t i = 0; i < to.size(); ++i) to[i] = moved_byte(o, origin, destination, i);
+/// What all members' elements `i` make together; a mean is not yet divided.
+uint32_t combined(const Operation& o, const ElementRow& element, uint64_t i) {
+  uint32_t all = summand(o, element, 0, i);
+  for (uint64_t place = 1; place < o.members.size(); ++place) {
+    const uint32_t one = summand(o, element, place, i);
+    switch (o.reduce) {
+      case ReduceOp::sum:
+      case ReduceOp::average: all += one; break;
+      case ReduceOp::product: all *= one; break;
+      case ReduceOp::minimum: all = std::min(all, one); break;
+      case ReduceOp::maximum: all = std::max(all, one); break;
+    }
+  }
+  return all;
 }
 
 Error wrong(const Operation& o, uint64_t byte, std::string_view why) {
@@ -53,35 +75,53 @@ Error wrong(const Operation& o, uint64_t byte, std::string_view why) {
       Code::stuck, "replay.verify", fmt::format("{}: byte {} of the output is wrong: {}", describe(o), byte, why), {}};
 }
 
+/// out[at, at + count), as far as there is any, must be what `expect(first, block)` writes: `block` stands for the
+/// bytes from at + first on. `why(found, expected)` says what is wrong.
+template <class Expect, class Why>
+Result<void> check_block_by_block(const Operation& o, uint64_t at, uint64_t count, const Expect& expect,
+                                  const Why& why) {
+  std::array<std::byte, 4096> must;  // whole elements of every type
+  at = std::min<uint64_t>(at, o.out.size());
+  count = std::min<uint64_t>(count, o.out.size() - at);
+  for (uint64_t first = 0; first < count; first += must.size()) {
+    const auto found = o.out.subspan(at + first, std::min<uint64_t>(must.size(), count - first));
+    const std::span<std::byte> block(must.data(), found.size());
+    expect(first, block);
+    const auto [is, should] = std::mismatch(found.begin(), found.end(), block.begin());
+    if (is != found.end())
+      return tl::unexpected(wrong(o, at + first + static_cast<uint64_t>(is - found.begin()),
+                                  why(static_cast<int>(*is), static_cast<int>(*should))));
+  }
+  return {};
+}
+
 /// out[at ...] must be what `origin` has for `destination`, from its byte `first` on.
 Result<void> check_moved(const Operation& o, uint64_t at, uint64_t count, int64_t origin, int64_t destination,
                          uint64_t first) {
-  for (uint64_t i = 0; i < count && at + i < o.out.size(); ++i)
-    if (const std::byte must = moved_byte(o, origin, destination, first + i); o.out[at + i] != must)
-      return tl::unexpected(wrong(o, at + i,
-                                  fmt::format("{}, but rank {} sent {}", static_cast<int>(o.out[at + i]),
-                                              origin == kOfMessages ? o.partner : origin, static_cast<int>(must))));
-  return {};
+  return check_block_by_block(
+      o, at, count,
+      [&](uint64_t from, std::span<std::byte> block) { fill_moved(o, origin, destination, first + from, block); },
+      [&](int found, int expected) {
+        return fmt::format("{}, but rank {} sent {}", found, origin == kOfMessages ? o.partner : origin, expected);
+      });
 }
 
 /// out[0 ...] must be the combination of all members' elements from `first` on, as far as there are any.
 Result<void> check_reduced(const Operation& o, uint64_t first) {
   const ElementRow& element = element_of(o.dtype);
   const uint64_t count = o.in_bytes / element.bytes;
-  std::vector<std::byte> must(element.bytes), one(element.bytes);
-  for (uint64_t i = 0; (i + 1) * element.bytes <= o.out.size() && first + i < count; ++i) {
-    element.set(must.data(), summand(o, element, 0, first + i));
-    for (uint64_t place = 1; place < o.members.size(); ++place) {
-      element.set(one.data(), summand(o, element, place, first + i));
-      element.combine(o.reduce, must, one);
-    }
-    if (o.reduce == ReduceOp::average) element.divide(must, static_cast<uint32_t>(o.members.size()));
-    if (!std::equal(must.begin(), must.end(), o.out.begin() + static_cast<int64_t>(i * element.bytes)))
-      return tl::unexpected(wrong(
-          o, i * element.bytes,
-          fmt::format("it is not the {} of what all members put in", kReduceOpNames[static_cast<size_t>(o.reduce)])));
-  }
-  return {};
+  const uint64_t there = std::min<uint64_t>(o.out.size() / element.bytes, count - std::min(first, count));
+  return check_block_by_block(
+      o, 0, there * element.bytes,
+      [&](uint64_t from, std::span<std::byte> block) {
+        for (uint64_t i = 0; i < block.size() / element.bytes; ++i)
+          element.set(&block[i * element.bytes], combined(o, element, first + from / element.bytes + i));
+        if (o.reduce == ReduceOp::average) element.divide(block, static_cast<uint32_t>(o.members.size()));
+      },
+      [&](int, int) {
+        return fmt::format("it is not the {} of what all members put in",
+                           kReduceOpNames[static_cast<size_t>(o.reduce)]);
+      });
 }
 
 /// Where the root's buffer has no n equal parts, the last fewer than n bytes of them all stand for nothing.
@@ -120,7 +160,7 @@ uint64_t whole_bytes(const Operation& o) {
 
 void fill_input(const Operation& o, std::span<std::byte> input) {
   CHAKRA_ASSERT(input.size() == o.in_bytes);
-  if (o.kind == Operation::Kind::send) return fill_moved(o, kOfMessages, o.tag, input);
+  if (o.kind == Operation::Kind::send) return fill_moved(o, kOfMessages, o.tag, 0, input);
   if (o.kind == Operation::Kind::receive) return;
   if (reduces(o)) {
     const ElementRow& element = element_of(o.dtype);
@@ -129,13 +169,13 @@ void fill_input(const Operation& o, std::span<std::byte> input) {
     return;
   }
   const int64_t me = o.members[o.place];
-  if (o.type != CommType::all_to_all) return fill_moved(o, me, -1, input);
+  if (o.type != CommType::all_to_all) return fill_moved(o, me, -1, 0, input);
   const uint64_t n = o.members.size();
   uint64_t at = 0;
   for (uint64_t j = 0; j < n; ++j) {
     const uint64_t count = o.in_split.empty() ? input.size() / n : o.in_split[j];
     if (at + count > input.size()) return;
-    fill_moved(o, me, o.members[j], input.subspan(at, count));
+    fill_moved(o, me, o.members[j], 0, input.subspan(at, count));
     at += count;
   }
 }

@@ -50,33 +50,36 @@ struct Bool {
 };
 
 /// Floating-point numbers narrower than the processor's: computed as float and rounded to nearest, ties to even.
-template <unsigned kExponent, unsigned kMantissa, class Bits>
+/// `kMost`: the bits of the largest finite one; the exponent of ones alone stands for others in most types.
+template <unsigned kExponent, unsigned kMantissa, class Bits,
+          uint32_t kMost = (1u << (kExponent + kMantissa)) - (1u << kMantissa) - 1>
 struct Narrow {
   static constexpr uint32_t kBytes = sizeof(Bits);
-  static constexpr int kBias = (1 << (kExponent - 1)) - 1;
+  static constexpr unsigned kBias = (1u << (kExponent - 1)) - 1, kShift = 23 - kMantissa;
+  static constexpr uint32_t kSign = 1u << (kExponent + kMantissa);
   using Value = float;
+  /// 2^exponent, of a normal float.
+  static constexpr float power(int exponent) {
+    return std::bit_cast<float>(static_cast<uint32_t>(exponent + 127) << 23);
+  }
+  /// The bits in the places of a float's are the value but for the bias, subnormal or not.
   static float get(const std::byte* at) {
     const uint32_t bits = load<Bits>(at);
-    const int exponent = static_cast<int>(bits >> kMantissa & ((1u << kExponent) - 1));
-    const auto mantissa = static_cast<float>(bits & ((1u << kMantissa) - 1));
-    const int scale = 1 - kBias - static_cast<int>(kMantissa);
-    const float one = exponent == 0 ? std::ldexp(mantissa, scale)
-                                    : std::ldexp(mantissa + static_cast<float>(1u << kMantissa), scale + exponent - 1);
-    return bits >> (kExponent + kMantissa) ? -one : one;
+    const float size = std::bit_cast<float>((bits & (kSign - 1)) << kShift) * power(127 - static_cast<int>(kBias));
+    return bits & kSign ? -size : size;
   }
   /// What is too large becomes the largest finite number.
   static void put(std::byte* at, float value) {
-    const uint32_t sign = std::signbit(value) ? 1u << (kExponent + kMantissa) : 0;
-    int exponent = 0;
     const float size = std::fabs(value);
-    std::frexp(size, &exponent);  // size = f * 2^exponent, f in [0.5, 1)
-    const int lowest = 1 - kBias;
-    const int at_exponent = std::max(exponent - 1, lowest);
-    float steps = std::nearbyint(std::ldexp(size, static_cast<int>(kMantissa) - at_exponent));
-    // `steps` carries into the exponent by itself: 2^mantissa stands for the next one.
-    const double bits = steps + static_cast<double>(at_exponent - lowest) * (1u << kMantissa);
-    constexpr double kMost = static_cast<double>((1u << (kExponent + kMantissa)) - (1u << kMantissa) - 1);
-    store(at, static_cast<Bits>(sign | static_cast<uint32_t>(size == 0 ? 0 : std::min(bits, kMost))));
+    const auto bits = std::bit_cast<uint32_t>(size);
+    // Adding a number whose last bit is worth the last bit of a subnormal result rounds to it.
+    constexpr float kRounder = power(24 - static_cast<int>(kBias + kMantissa));
+    const uint32_t subnormal = std::bit_cast<uint32_t>(size + kRounder) - std::bit_cast<uint32_t>(kRounder);
+    // A carry out of the mantissa goes into the exponent by itself.
+    const uint32_t even = bits >> kShift & 1;
+    const uint32_t normal = ((bits + (1u << (kShift - 1)) - 1 + even) >> kShift) - ((127 - kBias) << kMantissa);
+    const uint32_t rounded = size < power(1 - static_cast<int>(kBias)) ? subnormal : std::min(normal, kMost);
+    store(at, static_cast<Bits>((std::signbit(value) ? kSign : 0) | rounded));
   }
   static float add(float a, float b) { return a + b; }
   static float multiply(float a, float b) { return a * b; }
@@ -136,7 +139,7 @@ constexpr std::array kElements{
     row<Native<double>>("double float64 f64", kMany),
     row<Narrow<5, 10, uint16_t>>("half float16 f16 fp16", 2048),
     row<Narrow<8, 7, uint16_t>>("bfloat16 bf16", 256),
-    row<Narrow<4, 3, uint8_t>>("float8_e4m3fn float8_e4m3fnuz float8 f8 fp8", 16),
+    row<Narrow<4, 3, uint8_t, 0x7e>>("float8_e4m3fn float8_e4m3fnuz float8 f8 fp8", 16),
     row<Narrow<5, 2, uint8_t>>("float8_e5m2 float8_e5m2fnuz", 8),
     row<Native<int8_t, uint32_t>>("char int8 i8 signed_char", 127),
     row<Native<int16_t, uint32_t>>("short int16 i16", 32767),

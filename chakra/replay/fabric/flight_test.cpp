@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <numeric>
@@ -292,6 +294,56 @@ TEST(Flight, WrongDataAreFound) {
     const auto result = verify_output(m.operation);
     ASSERT_FALSE(result) << trace::name(type);
     EXPECT_EQ(result.error().tag, "replay.verify");
+  }
+}
+
+/// By the definition of such numbers, in double precision.
+double narrow_value(uint32_t bits, int exponent_bits, int mantissa_bits) {
+  const int exponent = static_cast<int>(bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
+  const int mantissa = static_cast<int>(bits) & ((1 << mantissa_bits) - 1);
+  const int lowest = 2 - (1 << (exponent_bits - 1)) - mantissa_bits;
+  const double size =
+      exponent == 0 ? std::ldexp(mantissa, lowest) : std::ldexp(mantissa + (1 << mantissa_bits), lowest + exponent - 1);
+  return bits >> (exponent_bits + mantissa_bits) & 1 ? -size : size;
+}
+
+TEST(Elements, SumsOfNarrowNumbersAreTheNearestEvenOnes) {
+  struct Form {
+    const char* name;
+    int exponent, mantissa;
+    uint32_t most;
+  };
+  Prng random(11);
+  for (const Form& form : {Form{"half", 5, 10, 0x7bff}, Form{"bfloat16", 8, 7, 0x7f7f},
+                           Form{"float8_e4m3fn", 4, 3, 0x7e}, Form{"float8_e5m2", 5, 2, 0x7b}}) {
+    const ElementRow& element = element_of(form.name);
+    const auto value = [&](uint32_t bits) { return narrow_value(bits, form.exponent, form.mantissa); };
+    const uint32_t sign = 1u << (form.exponent + form.mantissa);
+    for (int i = 0; i < 20'000; ++i) {
+      const auto some = [&] {
+        return static_cast<uint32_t>(random.below(form.most + 1)) | (random.chance(0.5) ? sign : 0);
+      };
+      const uint32_t a = some();
+      // Near enough that the sum is not just the larger one, and exact in a float.
+      const uint32_t b = random.chance(0.5) ? some() : a ^ static_cast<uint32_t>(random.below(16));
+      const double exact = value(a) + value(b);
+      if (static_cast<double>(static_cast<float>(exact)) != exact) continue;
+      uint32_t sum = 0;
+      std::vector<std::byte> into(element.bytes), from(element.bytes);
+      std::memcpy(into.data(), &a, element.bytes);
+      std::memcpy(from.data(), &b, element.bytes);
+      element.combine(ReduceOp::sum, into, from);
+      std::memcpy(&sum, into.data(), element.bytes);
+      const uint32_t size = sum & (sign - 1);
+      ASSERT_LE(size, form.most);
+      const double off = std::abs(value(sum) - exact);
+      const auto nearer_is = [&](uint32_t other) {
+        const double distance = std::abs(value((sum & sign) | other) - exact);
+        return distance < off || (distance == off && size % 2 == 1);
+      };
+      EXPECT_FALSE(size > 0 && nearer_is(size - 1)) << form.name << ": " << a << " + " << b << " gave " << sum;
+      EXPECT_FALSE(size < form.most && nearer_is(size + 1)) << form.name << ": " << a << " + " << b << " gave " << sum;
+    }
   }
 }
 
