@@ -1,9 +1,12 @@
 // Which rank this process is, by what launchers leave in its environment.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 
+#include "chakra/base/file.h"
 #include "chakra/replay/rendezvous.h"
 
 namespace chakra::replay {
@@ -37,6 +40,29 @@ std::string openmpi_rendezvous() {
   return std::string(folder) + "/chakra";
 }
 
+/// The parent of a process, 0 if nobody knows.
+int64_t parent_of(int64_t process) {
+  // "PID (NAME) STATE PARENT ...": the name may hold anything.
+  const Result<std::string> stat = read_file(fmt::format("/proc/{}/stat", process), 4096);
+  const size_t name_ends = stat ? stat->rfind(") ") : std::string::npos;
+  if (name_ends == std::string::npos) return 0;
+  const size_t first = name_ends + 4;
+  int64_t parent = 0;
+  return parse_decimal(std::string_view(*stat).substr(first, stat->find(' ', first) - first), parent) ? parent : 0;
+}
+
+/// MPICH's Hydra starts each rank in a session of its own, by one process on each machine: where that has started all
+/// ranks, they meet at a socket with its number.
+std::string mpich_rendezvous() {
+  const char *here = std::getenv("MPI_LOCALNRANKS"), *all = std::getenv("PMI_SIZE");
+  if (!here || !all || std::string_view(here) != all) return {};
+  const int64_t launcher = parent_of(getsid(0));
+  std::error_code none;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(none);
+  if (launcher <= 1 || none) return {};
+  return (folder / fmt::format("chakra.{}.{}", getuid(), launcher)).string();
+}
+
 }  // namespace
 
 Result<bool> world_from_launcher(World& world) {
@@ -50,6 +76,7 @@ Result<bool> world_from_launcher(World& world) {
           fmt::format("the launcher says {}={} and {}={}, which is not a rank of a job; give --rank and --ranks",
                       row.rank, quote(rank), row.ranks, quote(ranks)));
     if (world.rendezvous.empty()) world.rendezvous = openmpi_rendezvous();
+    if (world.rendezvous.empty()) world.rendezvous = mpich_rendezvous();
     if (world.rendezvous.empty()) world.rendezvous = torchrun_rendezvous();
     return true;
   }
