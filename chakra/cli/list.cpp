@@ -49,9 +49,7 @@ Result<void> run_list(const std::string& kind, const std::string& json_path) {
 
 Syntax list_syntax() {
   auto kind = std::make_shared<std::string>(), json = std::make_shared<std::string>();
-  return {.options =
-              {{.names = "kind", .target = kind.get(), .help = "What to list; without it, the kinds", .value = "KIND"},
-               json_option(*json)},
+  return {.options = {{"kind", kind.get(), "What to list; without it, the kinds", "KIND"}, json_option(*json)},
           .run = exits_with_zero([kind, json] { return run_list(*kind, *json); })};
 }
 

@@ -39,23 +39,15 @@ Result<void> run_unpack(const job::UnpackOptions& o) {
 
 Syntax pack_syntax() {
   auto options = std::make_shared<PackOptions>();
-  return {.options = {{.names = "paths",
-                       .target = &options->call.paths,
-                       .help = "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a job by classes "
-                               "(ranks.json); or, with "
-                               "--stats alone, a container",
-                       .value = "JOB...",
-                       .required = true},
-                      {.names = "-o,--output",
-                       .target = &options->call.output,
-                       .help = "The container to write",
-                       .value = "FILE.chakra"},
-                      {.names = "--append",
-                       .target = &options->call.append,
-                       .help = "Add the ranks to a container that is there; its blocks stay as they are"},
-                      {.names = "--stats",
-                       .target = &options->stats,
-                       .help = "Show the bytes of each rank, and how many reading it takes"},
+  return {.options = {required({"paths", &options->call.paths,
+                                "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a job by classes "
+                                "(ranks.json); or, with "
+                                "--stats alone, a container",
+                                "JOB..."}),
+                      {"-o,--output", &options->call.output, "The container to write", "FILE.chakra"},
+                      {"--append", &options->call.append,
+                       "Add the ranks to a container that is there; its blocks stay as they are"},
+                      {"--stats", &options->stats, "Show the bytes of each rank, and how many reading it takes"},
                       {.names = "--group",
                        .target = &options->call.group_nodes,
                        .help = "Nodes that are packed together: more pack better, fewer are found faster",
@@ -68,26 +60,16 @@ Syntax pack_syntax() {
 
 Syntax unpack_syntax() {
   auto options = std::make_shared<job::UnpackOptions>();
-  return {.options = {{.names = "path",
-                       .target = &options->path,
-                       .help = "The container",
-                       .value = "FILE.chakra",
-                       .required = true},
-                      {.names = "-o,--output",
-                       .target = &options->output,
-                       .help = "The folder to write trace.<rank>.et into",
-                       .value = "DIR",
-                       .required = true},
+  return {.options = {required({"path", &options->path, "The container", "FILE.chakra"}),
+                      required({"-o,--output", &options->output, "The folder to write trace.<rank>.et into", "DIR"}),
                       {.names = "--ranks",
                        .target = &options->ranks,
                        .help = "Only these",
                        .value = "R,R,...",
                        .accepted = whole_number(0, INT64_MAX),
                        .delimiter = ','},
-                      {.names = "--nodes",
-                       .target = &options->nodes,
-                       .help = "Only these nodes of each: the first, counted from 0, and how many",
-                       .value = "FIRST[:COUNT]"},
+                      {"--nodes", &options->nodes, "Only these nodes of each: the first, counted from 0, and how many",
+                       "FIRST[:COUNT]"},
                       {.names = "--to",
                        .target = &options->to,
                        .help = "The form: et, json, jsonl, with .gz or .zst behind to pack them",
