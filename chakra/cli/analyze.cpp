@@ -50,23 +50,22 @@ Result<void> run_analyze(const AnalyzeOptions& o) {
 
 Syntax analyze_syntax() {
   auto o = std::make_shared<AnalyzeOptions>();
-  return {
-      .options = {required({"path", &o->path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder", "PATH"}),
-                  {.names = "--only",
-                   .target = &o->only,
-                   .help = "Only these analyses ('chakra list analyses'), separated by commas",
-                   .value = "NAMES",
-                   .delimiter = ','},
-                  {"--groups", &o->groups, "Process groups, name -> ranks (JSON)", "FILE"},
-                  {"--launched", &o->launched,
-                   "Count device operations launched in all of the trace (the default), until the last ProfilerStep "
-                   "ends, or before it begins",
-                   "SCOPE",
-                   one_of(std::vector<std::string>(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end()))},
-                  {"--csv", &o->csv, "Write the tables as PREFIX.<table>.csv", "PREFIX"},
-                  {"--svg", &o->svg, "Draw the worst imbalance of collective sizes across ranks", "FILE"},
-                  json_option(o->json)},
-      .run = exits_with_zero([o] { return run_analyze(*o); })};
+  return {.options = {required({"path", &o->path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder", "PATH"}),
+                      {.names = "--only",
+                       .target = &o->only,
+                       .help = "Only these analyses ('chakra list analyses'), separated by commas",
+                       .value = "NAMES",
+                       .delimiter = ','},
+                      {"--groups", &o->groups, "Process groups, name -> ranks (JSON)", "FILE"},
+                      {"--launched", &o->launched,
+                       "Count device operations launched in all of the trace (the default), until the last "
+                       "ProfilerStep ends, or before it begins",
+                       "SCOPE",
+                       one_of(std::vector<std::string>(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end()))},
+                      {"--csv", &o->csv, "Write the tables as PREFIX.<table>.csv", "PREFIX"},
+                      {"--svg", &o->svg, "Draw the worst imbalance of collective sizes across ranks", "FILE"},
+                      json_option(o->json)},
+          .run = exits_with_zero([o] { return run_analyze(*o); })};
 }
 
 }  // namespace chakra::cli

@@ -18,8 +18,7 @@ Syntax convert_syntax() {
       .options =
           {required({"paths", &options->paths,
                      "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container, a job by classes "
-                     "(ranks.json); "
-                     "or one file of another tool's form ('chakra import' has options for those)",
+                     "(ranks.json); or one file of another tool's form ('chakra import' has options for those)",
                      "IN..."}),
            required(
                {"-o,--output", &options->output,

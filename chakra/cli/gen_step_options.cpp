@@ -45,8 +45,8 @@ std::vector<Option> step_rows(StepOptions& o) {
   add(step_options(o));
   add(storage_options(o.call.step.storage));
   add({{"--device", &o.call.device,
-        "The device that computes (chakra list devices, or a device file): nodes take the times that 'chakra "
-        "sim --device' gives them; with the file's host-us a host launches them",
+        "The device that computes (chakra list devices, or a device file): nodes take the times that 'chakra sim "
+        "--device' gives them; with the file's host-us a host launches them",
         "NAME|FILE"}});
   add(device_options(o.device));
   add({{"--device-fp8-tflops", &o.fp8_tflops, "Its peak for products with 8-bit inputs, likewise (twice the other)",

@@ -35,37 +35,36 @@ Result<void> run_link(LinkOptions o) {
 Syntax link_syntax() {
   auto options = std::make_shared<LinkOptions>();
   return {
-      .options =
-          {{.names = "inputs",
-            .target = &options->call.inputs,
-            .help = "A PyTorch execution trace and a Kineto trace of one rank, in any order; one of them alone; or the "
-                    "folder with those of a job, or two folders with its host traces and its Kineto traces",
-            .value = "HOST DEVICE | DEVICE | DIR [DIR]",
-            .required = true,
-            .most = 2},
-           required({"-o,--output", &options->call.output,
-                     "The trace to write; for folders, the folder for trace.<rank>.et", "PATH"}),
-           {"--rank", &options->call.link.rank, "The rank, where the files do not say it or say it wrongly", "N",
-            whole_number(0, kMostRanks)},
-           {"--steps", &options->steps, "Link only the ProfilerSteps A to B, both included", "A:B"},
-           {"--fit-steps", &options->fit_steps,
-            "Estimate launch latency and dispatch gap from the ProfilerSteps A to B only, so that the other steps "
-            "judge them",
-            "A:B"},
-           {"--iteration", &options->call.link.iteration,
-            "Where a Kineto trace of many iterations meets a host trace of one: which to link, from 0 "
-            "(default: the "
-            "one of median length)",
-            "N", whole_number(0, kMostRanks)},
-           {"--salvage", &options->call.link.salvage,
-            "Leave damaged records out, and keep the whole records of files that were cut; the report names "
-            "the lost part"},
-           max_error_option(options->call.max_error),
-           {"--explain", &options->call.explain, "Instead of the report, why each edge of a node is there", "NODE",
-            whole_number(0, INT64_MAX)},
-           {"--jobs", &options->call.jobs, "Ranks to link at the same time (default: one per core)", "N",
-            whole_number(1, kMostJobs)},
-           json_option(options->json)},
+      .options = {{.names = "inputs",
+                   .target = &options->call.inputs,
+                   .help =
+                       "A PyTorch execution trace and a Kineto trace of one rank, in any order; one of them alone; or "
+                       "the folder with those of a job, or two folders with its host traces and its Kineto traces",
+                   .value = "HOST DEVICE | DEVICE | DIR [DIR]",
+                   .required = true,
+                   .most = 2},
+                  required({"-o,--output", &options->call.output,
+                            "The trace to write; for folders, the folder for trace.<rank>.et", "PATH"}),
+                  {"--rank", &options->call.link.rank, "The rank, where the files do not say it or say it wrongly", "N",
+                   whole_number(0, kMostRanks)},
+                  {"--steps", &options->steps, "Link only the ProfilerSteps A to B, both included", "A:B"},
+                  {"--fit-steps", &options->fit_steps,
+                   "Estimate launch latency and dispatch gap from the ProfilerSteps A to B only, so that the other "
+                   "steps judge them",
+                   "A:B"},
+                  {"--iteration", &options->call.link.iteration,
+                   "Where a Kineto trace of many iterations meets a host trace of one: which to link, from 0 (default: "
+                   "the one of median length)",
+                   "N", whole_number(0, kMostRanks)},
+                  {"--salvage", &options->call.link.salvage,
+                   "Leave damaged records out, and keep the whole records of files that were cut; the report names the "
+                   "lost part"},
+                  max_error_option(options->call.max_error),
+                  {"--explain", &options->call.explain, "Instead of the report, why each edge of a node is there",
+                   "NODE", whole_number(0, INT64_MAX)},
+                  {"--jobs", &options->call.jobs, "Ranks to link at the same time (default: one per core)", "N",
+                   whole_number(1, kMostJobs)},
+                  json_option(options->json)},
       .run = exits_with_zero([options] { return run_link(*options); })};
 }
 

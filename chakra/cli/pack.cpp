@@ -41,8 +41,7 @@ Syntax pack_syntax() {
   auto options = std::make_shared<PackOptions>();
   return {.options = {required({"paths", &options->call.paths,
                                 "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a job by classes "
-                                "(ranks.json); or, with "
-                                "--stats alone, a container",
+                                "(ranks.json); or, with --stats alone, a container",
                                 "JOB..."}),
                       {"-o,--output", &options->call.output, "The container to write", "FILE.chakra"},
                       {"--append", &options->call.append,

@@ -32,12 +32,11 @@ std::vector<Option> replay_job_rows(ReplayOptions& o) {
        .value = "KEY=VALUE",
        .one_each = true},
       {"--scale-compute", &o.call.scale_compute,
-       "Computation takes X times its recorded time; with --compute work X times its operations and bytes "
-       "(default: 1)",
+       "Computation takes X times its recorded time; with --compute work X times its operations and bytes (default: 1)",
        "X", real_number(0, 1e6)},
       {"--files", &o.call.files,
-       "Carry out loads and stores as reads and writes of their bytes, in files in this folder. Without it they "
-       "take what --compute says",
+       "Carry out loads and stores as reads and writes of their bytes, in files in this folder. Without it they take "
+       "what --compute says",
        "FOLDER"},
       {.names = "--file-cache",
        .target = &o.call.file_cache,
@@ -48,8 +47,8 @@ std::vector<Option> replay_job_rows(ReplayOptions& o) {
        "Give every operation known data, and end with exit code 4 where what comes out is not what it promises"},
       {"--no-check", &o.no_check, "Run also what 'chakra check' says cannot run"},
       {"--timeout", &o.call.timeout_s,
-       "End with exit code 4 and who waits for whom when within this time nothing moves and no rank "
-       "computes, or ranks do not come (default: 8)",
+       "End with exit code 4 and who waits for whom when within this time nothing moves and no rank computes, or ranks "
+       "do not come (default: 8)",
        "SECONDS", real_number(0.1, 1e6)},
   };
 }
@@ -58,8 +57,8 @@ std::vector<Option> replay_job_rows(ReplayOptions& o) {
 std::vector<Option> replay_rank_rows(ReplayOptions& o) {
   return {
       {"--rank", &o.call.rank,
-       "This process is rank R of --ranks, and reads only its trace. Without it, and without a launcher "
-       "(mpirun, srun, torchrun), this process runs all ranks",
+       "This process is rank R of --ranks, and reads only its trace. Without it, and without a launcher (mpirun, srun, "
+       "torchrun), this process runs all ranks",
        "R", whole_number(0, INT32_MAX)},
       {"--ranks", &o.call.ranks, "With --rank: how many ranks there are", "N", whole_number(1, INT32_MAX)},
       {"--rendezvous", &o.call.rendezvous,
@@ -69,8 +68,8 @@ std::vector<Option> replay_rank_rows(ReplayOptions& o) {
        whole_number(1, INT32_MAX)},
       {"--auto-shrink", &o.call.auto_shrink, "Run the first ranks of the job: as many as --ranks or the launcher says"},
       {"--expand", &o.call.expand,
-       "Run N ranks, a multiple of M that were recorded: rank R does what rank R mod M did, groups of all ranks "
-       "grow, others are copied",
+       "Run N ranks, a multiple of M that were recorded: rank R does what rank R mod M did, groups of all ranks grow, "
+       "others are copied",
        "N", whole_number(1, INT32_MAX)},
   };
 }
@@ -85,8 +84,7 @@ std::vector<Option> replay_part_rows(ReplayOptions& o) {
       {.names = "--allow-ops",
        .target = &o.call.selection.types,
        .help = "Communicate only by these operations, separated by commas: all_reduce, all_to_allv, send, ...; none: "
-               "by none, "
-               "so that partners are not needed",
+               "by none, so that partners are not needed",
        .value = "NAMES",
        .delimiter = ','},
       {.names = "--only-groups",

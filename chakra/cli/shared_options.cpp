@@ -3,14 +3,14 @@
 
 namespace chakra::cli {
 Option max_unpacked_option() {
-  return {"--max-unpacked",
-          [](const std::string& text) { set_most_unpacked(bytes_of(text).value_or(0)); },
-          "Unpack an input, or read a pipe, up to this many bytes (default: 1,000 times the packed bytes, at most "
-          "16 GiB)",
-          "BYTES",
-          {[](const std::string& text) {
-            return bytes_of(text) ? std::string() : quote(text) + " is not a number of bytes, as 5000000 or 64GiB are";
-          }}};
+  return {
+      "--max-unpacked",
+      [](const std::string& text) { set_most_unpacked(bytes_of(text).value_or(0)); },
+      "Unpack an input, or read a pipe, up to this many bytes (default: 1,000 times the packed bytes, at most 16 GiB)",
+      "BYTES",
+      {[](const std::string& text) {
+        return bytes_of(text) ? std::string() : quote(text) + " is not a number of bytes, as 5000000 or 64GiB are";
+      }}};
 }
 
 Option ranks_option(std::string& text) {
@@ -24,8 +24,8 @@ Option expand_option(std::string& text) {
 
 Option max_error_option(std::optional<double>& percent) {
   return {"--max-error", &percent,
-          "Exit with 1 if a replay with recorded transfers is off the measurement by more than P percent, "
-          "up or down; the result is written all the same",
+          "Exit with 1 if a replay with recorded transfers is off the measurement by more than P percent, up or down; "
+          "the result is written all the same",
           "P", real_number(0, 1e6)};
 }
 

@@ -52,14 +52,12 @@ std::vector<Option> compat_rows(SimOptions& o) {
 std::vector<Option> network_rows(SimOptions& o) {
   return {
       {"--congestion", &o.call.congestion,
-       "Who shares links: closed (nobody: every transfer alone), fluid (max-min fair), packet (store and "
-       "forward)",
+       "Who shares links: closed (nobody: every transfer alone), fluid (max-min fair), packet (store and forward)",
        "MODEL", one_of({"closed", "fluid", "packet"})},
       {"--packet-bytes", &o.call.packet_bytes, "Of --congestion packet; 0: a message is one packet", "N",
        whole_number(0, kMostPacket)},
       {"--collectives", &o.call.collectives,
-       "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list "
-       "collectives)",
+       "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list collectives)",
        "RULES"},
       {"--routing", &o.call.routing,
        "Which of several shortest routes messages take: spread, ecmp[,channels=N][,seed=N], single, adaptive", "NAME"},
@@ -75,8 +73,8 @@ std::vector<Option> device_rows(SimOptions& o) {
       {"--from-device", &o.call.devices.from_device,
        "What was measured, was measured on this device, whatever the traces say", "NAME|FILE"},
       {"--unrecorded", &o.call.devices.unrecorded,
-       "Whether device work that was not recorded is scaled with the device and a rank's speed (scale, the "
-       "default), or takes its time (keep)",
+       "Whether device work that was not recorded is scaled with the device and a rank's speed (scale, the default), "
+       "or takes its time (keep)",
        "KIND", one_of({"scale", "keep"})},
   };
 }
@@ -85,13 +83,13 @@ std::vector<Option> device_rows(SimOptions& o) {
 std::vector<Option> recording_rows(SimOptions& o) {
   return {
       {"--transfers", &o.call.transfers,
-       "How long collectives and messages of a recorded job take once all have come: as the network says "
-       "(simulated, the default), or as they did (recorded)",
+       "How long collectives and messages of a recorded job take once all have come: as the network says (simulated, "
+       "the default), or as they did (recorded)",
        "KIND", one_of({"recorded", "simulated"})},
       {.names = "--delay",
        .target = &o.call.delays,
-       .help = "Delay each node of the rank (of all ranks without RANK:) whose name matches PATTERN (* any text, ? "
-               "any character) by TIME (ps, ns, us, ms, s), and say how the total changes. A recorded job keeps its "
+       .help = "Delay each node of the rank (of all ranks without RANK:) whose name matches PATTERN (* any text, ? any "
+               "character) by TIME (ps, ns, us, ms, s), and say how the total changes. A recorded job keeps its "
                "recorded transfers unless --transfers says otherwise. May be given several times",
        .value = "[RANK:]PATTERN=TIME",
        .one_each = true},
