@@ -110,7 +110,8 @@ void JobGraph::order_lanes(uint32_t r) {
 
 /// Appends what one member of a vertex waits for.
 void JobGraph::waits_of_node(NodeRef at, std::vector<Step>& steps) const {
-  const auto [r, n] = at;
+  const uint32_t r = at.rank;
+  const NodeId n = at.node;
   const Trace& t = job_.ranks[r];
   const auto on = [&](NodeId before, Why why) { steps.push_back({vertex(r, before), {r, before}, at, why}); };
   for (const NodeId before : t.deps.of(n)) on(before, Why::dependency);

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "chakra/check/proof.h"
 
@@ -78,8 +77,12 @@ std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& ma
     const trace::Comm& its = *of.comm(ref.node);
     return has_send ? std::tuple(of.rank, its.dst, its.tag) : std::tuple(its.src, of.rank, its.tag);
   };
-  const auto ids = std::views::iota(uint32_t{0}, id);
-  const uint32_t first = *std::ranges::partition_point(ids, [&](uint32_t m) { return channel(m) < channel(id); });
+  uint32_t first = 0;
+  for (uint32_t end = id; first < end;) {
+    const uint32_t middle = first + (end - first) / 2;
+    if (channel(middle) < channel(id)) first = middle + 1;
+    else end = middle;
+  }
   return {{"sender", from}, {"receiver", to}, {"message_tag", comm.tag}, {"index", int64_t{id - first}}};
 }
 

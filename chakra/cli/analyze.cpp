@@ -18,17 +18,11 @@ struct AnalyzeOptions {
 
 /// PREFIX.<table>.csv, the picture and the JSON: all of them or none.
 Result<void> write_files(const AnalyzeOptions& o, const job::AnalyzedJob& job, const Json& json) {
-  std::vector<AtomicFile> files;
-  if (!o.csv.empty()) CHAKRA_TRY(prepare_csv(job.tables, o.csv, files));
-  if (!o.svg.empty()) {
-    CHAKRA_ASSIGN(AtomicFile picture, AtomicFile::create(o.svg));
-    CHAKRA_TRY(picture.write(view::to_heat_map(job::picture_of(job.imbalances))));
-    files.push_back(std::move(picture));
-  }
-  CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
-  if (json_file) files.push_back(std::move(*json_file));
-  for (AtomicFile& file : files) CHAKRA_TRY(file.commit());
-  return {};
+  job::Outputs files;
+  CHAKRA_TRY(add_csv(files, o.csv, job.tables));
+  if (!o.svg.empty()) CHAKRA_TRY(add_text(files, o.svg, view::to_heat_map(job::picture_of(job.imbalances))));
+  CHAKRA_TRY(add_json(files, o.json, json));
+  return files.commit();
 }
 
 Result<void> run_analyze(const AnalyzeOptions& o) {
@@ -56,32 +50,22 @@ Result<void> run_analyze(const AnalyzeOptions& o) {
 
 Syntax analyze_syntax() {
   auto o = std::make_shared<AnalyzeOptions>();
-  return {
-      .options =
-          {{.names = "path",
-            .target = &o->path,
-            .help = "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder",
-            .value = "PATH",
-            .required = true},
-           {.names = "--only",
-            .target = &o->only,
-            .help = "Only these analyses ('chakra list analyses'), separated by commas",
-            .value = "NAMES",
-            .delimiter = ','},
-           {.names = "--groups", .target = &o->groups, .help = "Process groups, name -> ranks (JSON)", .value = "FILE"},
-           {.names = "--launched",
-            .target = &o->launched,
-            .help = "Count device operations launched in all of the trace (the default), until the last ProfilerStep "
-                    "ends, or before it begins",
-            .value = "SCOPE",
-            .accepted = one_of(std::vector<std::string>(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end()))},
-           {.names = "--csv", .target = &o->csv, .help = "Write the tables as PREFIX.<table>.csv", .value = "PREFIX"},
-           {.names = "--svg",
-            .target = &o->svg,
-            .help = "Draw the worst imbalance of collective sizes across ranks",
-            .value = "FILE"},
-           json_option(o->json)},
-      .run = exits_with_zero([o] { return run_analyze(*o); })};
+  return {.options = {required({"path", &o->path, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder", "PATH"}),
+                      {.names = "--only",
+                       .target = &o->only,
+                       .help = "Only these analyses ('chakra list analyses'), separated by commas",
+                       .value = "NAMES",
+                       .delimiter = ','},
+                      {"--groups", &o->groups, "Process groups, name -> ranks (JSON)", "FILE"},
+                      {"--launched", &o->launched,
+                       "Count device operations launched in all of the trace (the default), until the last "
+                       "ProfilerStep ends, or before it begins",
+                       "SCOPE",
+                       one_of(std::vector<std::string>(analyze::kLaunchScopes.begin(), analyze::kLaunchScopes.end()))},
+                      {"--csv", &o->csv, "Write the tables as PREFIX.<table>.csv", "PREFIX"},
+                      {"--svg", &o->svg, "Draw the worst imbalance of collective sizes across ranks", "FILE"},
+                      json_option(o->json)},
+          .run = exits_with_zero([o] { return run_analyze(*o); })};
 }
 
 }  // namespace chakra::cli

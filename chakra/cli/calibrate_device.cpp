@@ -52,22 +52,15 @@ Result<void> run_calibrate_device(const CalibrateDeviceOptions& o) {
 
 Syntax calibrate_device_syntax() {
   auto o = std::make_shared<CalibrateDeviceOptions>();
-  return {.options = {{.names = "--from",
-                       .target = &o->from,
-                       .help = "Measured kernels: tables in CSV of our own form, of aiconfigurator, Vidur, NeuSight or "
-                               "Liger-Kernel, also packed; or linked traces (.et) and folders of them",
-                       .value = "PATH",
-                       .required = true},
-                      {.names = "-o,--output",
-                       .target = &o->output,
-                       .help = "The device file to write",
-                       .value = "FILE",
-                       .required = true},
-                      {.names = "--device",
-                       .target = &o->call.device,
-                       .help = "The device that was measured: a name of 'chakra list devices', or a device file; "
-                               "without it, what the tables say",
-                       .value = "NAME|FILE"},
+  return {.options = {required({"--from", &o->from,
+                                "Measured kernels: tables in CSV of our own form, of aiconfigurator, Vidur, NeuSight "
+                                "or Liger-Kernel, also packed; or linked traces (.et) and folders of them",
+                                "PATH"}),
+                      required({"-o,--output", &o->output, "The device file to write", "FILE"}),
+                      {"--device", &o->call.device,
+                       "The device that was measured: a name of 'chakra list devices', or a device file; without it, "
+                       "what the tables say",
+                       "NAME|FILE"},
                       json_option(o->json)},
           .run = exits_with_zero([o] { return run_calibrate_device(*o); })};
 }

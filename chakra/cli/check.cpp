@@ -35,15 +35,10 @@ Result<int> run_check(const CheckOptions& o) {
 
 Syntax check_syntax() {
   auto options = std::make_shared<CheckOptions>();
-  return {.options = {{.names = "paths",
-                       .target = &options->paths,
-                       .help = "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; each is a job of its own",
-                       .value = "PATH...",
-                       .required = true},
-                      {.names = "--groups",
-                       .target = &options->groups,
-                       .help = "Process groups, name -> ranks (JSON)",
-                       .value = "FILE"},
+  return {.options = {required({"paths", &options->paths,
+                                "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; each is a job of its own",
+                                "PATH..."}),
+                      {"--groups", &options->groups, "Process groups, name -> ranks (JSON)", "FILE"},
                       expand_option(options->expand),
                       json_option(options->json)},
           .run = [options] { return run_check(*options); }};

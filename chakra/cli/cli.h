@@ -17,8 +17,12 @@
 
 namespace chakra::cli {
 
+using job::add_csv;
+using job::add_json;
+using job::add_text;
 using job::job_files;
 using job::keep_apart;
+using job::to_text;
 using result::Json;
 using result::json_ns;
 using result::to_json;
@@ -64,18 +68,11 @@ void print_error(std::string_view text);  ///< to stderr
 /// To stdout for "-", else to a file that appears whole or not at all.
 Result<void> write_json(const Json& json, const std::string& path);
 
-std::string to_text(const Json& json);
-
 /// What `make` says, where --json asks for it: of a large result it takes several times the memory of the result.
 template <class Make>
 Json json_if_asked(const std::string& path, const Make& make) {
   return path.empty() ? Json() : make();
 }
-/// JSON that is to appear together with other files: in a file that the caller commits. None for "-" and "".
-Result<std::optional<AtomicFile>> prepare_json(const Json& json, const std::string& path);
-/// A file PREFIX.<name>.csv for each table, among `files` that the caller commits. Errors: base.file.*.
-Result<void> prepare_csv(const std::vector<result::NamedTable>& tables, const std::string& prefix,
-                         std::vector<AtomicFile>& files);
 // Options of several subcommands.
 Option max_unpacked_option();
 Option json_option(std::string& path);                    ///< --json FILE

@@ -38,8 +38,8 @@ void add_option(CLI::App& app, const Option& o) {
 void add_syntax(CLI::App& app, const Syntax& syntax, int& exit_code) {
   for (const Option& option : syntax.options) add_option(app, option);
   if (!syntax.below.empty()) app.require_subcommand(1);
-  for (const Syntax::Below& below : syntax.below)
-    add_syntax(*app.add_subcommand(below.name, below.description), below.syntax, exit_code);
+  for (const BelowRow& below : syntax.below)
+    add_syntax(*app.add_subcommand(below.name, below.description), below.syntax(), exit_code);
   if (!syntax.run) return;
   app.callback([&app, run = syntax.run, given = syntax.given, &exit_code] {
     if (given)
@@ -73,36 +73,6 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const char* f
 }
 
 }  // namespace
-
-Accepted one_of(std::vector<std::string> values) {
-  std::string shown = "{";
-  for (const std::string& value : values) shown += (shown.size() > 1 ? "," : "") + value;
-  shown += "}";
-  return {[values = std::move(values), shown](const std::string& text) {
-            return std::find(values.begin(), values.end(), text) != values.end()
-                       ? std::string()
-                       : fmt::format("{} not in {}", text, shown);
-          },
-          shown};
-}
-
-Accepted whole_number(int64_t least, int64_t most) {
-  return {[=](const std::string& text) {
-    int64_t number = 0;
-    return parse_decimal(text, number) && number >= least && number <= most
-               ? std::string()
-               : fmt::format("{} is not a decimal whole number from {} to {}", quote(text), least, most);
-  }};
-}
-
-Accepted real_number(double least, double most) {
-  return {[=](const std::string& text) {
-    double number = 0;
-    return parse_decimal(text, number) && number >= least && number <= most
-               ? std::string()
-               : fmt::format("{} is not a decimal number from {:g} to {:g}", quote(text), least, most);
-  }};
-}
 
 int run_command_line(int argc, char** argv) {
   int exit_code = 0;

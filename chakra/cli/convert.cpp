@@ -16,29 +16,20 @@ Syntax convert_syntax() {
   auto options = std::make_shared<job::ConvertOptions>();
   return {
       .options =
-          {{.names = "paths",
-            .target = &options->paths,
-            .help = "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container, a job by classes "
-                    "(ranks.json); "
-                    "or one file of another tool's form ('chakra import' has options for those)",
-            .value = "IN...",
-            .required = true},
-           {.names = "-o,--output",
-            .target = &options->output,
-            .help =
+          {required({"paths", &options->paths,
+                     "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container, a job by classes "
+                     "(ranks.json); or one file of another tool's form ('chakra import' has options for those)",
+                     "IN..."}),
+           required(
+               {"-o,--output", &options->output,
                 "File to write; of several ranks a prefix (PREFIX.<rank>.et) or a folder; .gz or .zst at the end packs",
-            .value = "OUT",
-            .required = true},
-           {.names = "--from",
-            .target = &options->from,
-            .help = "Form of the inputs: " + job::known_forms(false) +
-                    ", or one of 'chakra import'; else told by the contents",
-            .value = "FORM"},
-           {.names = "--to",
-            .target = &options->to,
-            .help = "Form of the output: " + job::known_forms(true) +
-                    ", or text (ASTRA-sim 1.0, SimAI); else told by its name",
-            .value = "FORM"}},
+                "OUT"}),
+           {"--from", &options->from,
+            "Form of the inputs: " + job::known_forms(false) + ", or one of 'chakra import'; else told by the contents",
+            "FORM"},
+           {"--to", &options->to,
+            "Form of the output: " + job::known_forms(true) + ", or text (ASTRA-sim 1.0, SimAI); else told by its name",
+            "FORM"}},
       .run = exits_with_zero([options] { return run_convert(*options); })};
 }
 

@@ -18,12 +18,11 @@ Result<int> run_timing(const DiffOptions& o) {
   if (o.call.threshold || o.call.least_share != 1)
     return fail(Code::usage, "cli.usage", "--threshold and --least-share are not for --timing");
   CHAKRA_ASSIGN(const job::TimesCompared compared, job::compare_times(o.call.a, o.call.b));
-  std::vector<AtomicFile> files;
-  if (!o.csv.empty()) CHAKRA_TRY(prepare_csv(compared.tables, o.csv, files));
+  job::Outputs files;
+  CHAKRA_TRY(add_csv(files, o.csv, compared.tables));
   const Json json = json_if_asked(o.json, [&] { return to_json(compared); });
-  CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
-  if (json_file) files.push_back(std::move(*json_file));
-  for (AtomicFile& file : files) CHAKRA_TRY(file.commit());
+  CHAKRA_TRY(add_json(files, o.json, json));
+  CHAKRA_TRY(files.commit());
   result::Report report;
   report.parts.emplace_back(fmt::format("recorded: {}\nreplayed: {}\n", o.call.a, o.call.b));
   add_parts(compared, report);
@@ -39,9 +38,10 @@ Result<int> run_diff(const DiffOptions& o) {
   if (o.timing) return run_timing(o);
   CHAKRA_ASSIGN(const job::JobsDiff diff, job::diff_jobs(o.call));
   const Json json = json_if_asked(o.json, [&] { return to_json(diff); });
-  CHAKRA_ASSIGN(std::optional<AtomicFile> json_file, prepare_json(json, o.json));
-  if (!o.csv.empty()) CHAKRA_TRY(write_file(o.csv, view::to_csv(diff.rows(true))));
-  if (json_file) CHAKRA_TRY(json_file->commit());
+  job::Outputs outputs;
+  CHAKRA_TRY(add_json(outputs, o.json, json));
+  if (!o.csv.empty()) CHAKRA_TRY(add_text(outputs, o.csv, view::to_csv(diff.rows(true))));
+  CHAKRA_TRY(outputs.commit());
   print(o.json == "-" ? to_text(json) : to_text(diff));
   return diff.exceeding.empty() ? 0 : static_cast<int>(Code::bad_input);
 }
@@ -50,33 +50,18 @@ Result<int> run_diff(const DiffOptions& o) {
 
 Syntax diff_syntax() {
   auto o = std::make_shared<DiffOptions>();
-  return {
-      .options =
-          {{.names = "a",
-            .target = &o->call.a,
-            .help = "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder",
-            .value = "A",
-            .required = true},
-           {.names = "b", .target = &o->call.b, .help = "What to compare them with", .value = "B", .required = true},
-           {.names = "--threshold",
-            .target = &o->call.threshold,
-            .help = "Exit with 1 if something differs by more than P percent, up or down",
-            .value = "P",
-            .accepted = real_number(0, 1e6)},
-           {.names = "--least-share",
-            .target = &o->call.least_share,
-            .help = "Times of operators and kernels count from P percent of all time on (default: 1)",
-            .value = "P",
-            .accepted = real_number(0, 100)},
-           {.names = "--timing",
-            .target = &o->timing,
-            .help = "Say how alike the measured times are: B is a replay of A, or another run of it"},
-           {.names = "--csv",
-            .target = &o->csv,
-            .help = "Write the rows as CSV; with --timing each table as FILE.<table>.csv",
-            .value = "FILE"},
-           json_option(o->json)},
-      .run = [o] { return run_diff(*o); }};
+  return {.options = {required({"a", &o->call.a, "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder", "A"}),
+                      required({"b", &o->call.b, "What to compare them with", "B"}),
+                      {"--threshold", &o->call.threshold,
+                       "Exit with 1 if something differs by more than P percent, up or down", "P", real_number(0, 1e6)},
+                      {"--least-share", &o->call.least_share,
+                       "Times of operators and kernels count from P percent of all time on (default: 1)", "P",
+                       real_number(0, 100)},
+                      {"--timing", &o->timing,
+                       "Say how alike the measured times are: B is a replay of A, or another run of it"},
+                      {"--csv", &o->csv, "Write the rows as CSV; with --timing each table as FILE.<table>.csv", "FILE"},
+                      json_option(o->json)},
+          .run = [o] { return run_diff(*o); }};
 }
 
 }  // namespace chakra::cli

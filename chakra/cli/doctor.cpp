@@ -51,19 +51,13 @@ Result<int> run_repair(const std::string& path, const std::string& json_path) {
 Syntax doctor_syntax() {
   auto path = std::make_shared<std::string>(), json = std::make_shared<std::string>();
   auto repair = std::make_shared<bool>(false);
-  return {
-      .options =
-          {{.names = "path",
-            .target = path.get(),
-            .help = "Recordings or traces: a folder or a file; without it, the installation is looked at",
-            .value = "PATH"},
-           {.names = "--repair",
-            .target = repair.get(),
-            .help =
-                "Cut a container that does not end with its index behind the last one that it holds: what was in it "
-                "before adding was interrupted"},
-           json_option(*json)},
-      .run = [path, json, repair] { return *repair ? run_repair(*path, *json) : run_doctor(*path, *json); }};
+  return {.options = {{"path", path.get(),
+                       "Recordings or traces: a folder or a file; without it, the installation is looked at", "PATH"},
+                      {"--repair", repair.get(),
+                       "Cut a container that does not end with its index behind the last one that it holds: what was "
+                       "in it before adding was interrupted"},
+                      json_option(*json)},
+          .run = [path, json, repair] { return *repair ? run_repair(*path, *json) : run_doctor(*path, *json); }};
 }
 
 }  // namespace chakra::cli

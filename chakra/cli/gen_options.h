@@ -10,14 +10,12 @@
 
 namespace chakra::cli {
 
-/// A model by its name, or as a config.json; its findings go to stderr. `mtp`: with its layers of multi-token
-/// prediction. Errors: those of gen::read_config; gen.step.unsupported (it has none).
-Result<gen::Model> model_of(const std::string& text, bool mtp = false);
+/// Whether anything comes out: a job, numbers or JSON. Errors: cli.usage.
+Result<void> check_output(const job::GenerateOptions& files, bool stats);
 
 struct DeviceOptions {
   std::optional<double> peak_tflops, memory_gb_per_s, efficiency;
   std::optional<double> memory_gib;  ///< for --stats
-  static constexpr double kMemoryGib = 80;
 
   /// Into options of a generator that have a device.
   template <class To>

@@ -17,11 +17,7 @@ Result<void> run_info(const std::string& path, const std::string& json_path) {
 
 Syntax info_syntax() {
   auto path = std::make_shared<std::string>(), json = std::make_shared<std::string>();
-  return {.options = {{.names = "path",
-                       .target = path.get(),
-                       .help = "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder",
-                       .value = "PATH",
-                       .required = true},
+  return {.options = {required({"path", path.get(), "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder", "PATH"}),
                       json_option(*json)},
           .run = exits_with_zero([path, json] { return run_info(*path, *json); })};
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "chakra/cli/cli.h"
-#include "chakra/cli/sim_devices.h"
 
 namespace chakra::cli {
 namespace {
@@ -12,10 +11,8 @@ namespace {
 using result::Table;
 
 /// What only the command has.
-constexpr std::array<job::KindRow, 4> kOwnKinds{{
+constexpr std::array<job::KindRow, 2> kOwnKinds{{
     {"commands", "subcommands", [] { return job::list_rows("command", kCommands); }},
-    {"devices", "what they can do: peaks in 10^12 operations per second by element type, memory", list_devices},
-    {"kernels", "kernels that device files have measured times of, and their sizes", list_kernels},
     {"names", "names of other tools' commands that this one answers to", [] { return job::list_rows("name", kNames); }},
 }};
 
@@ -52,9 +49,7 @@ Result<void> run_list(const std::string& kind, const std::string& json_path) {
 
 Syntax list_syntax() {
   auto kind = std::make_shared<std::string>(), json = std::make_shared<std::string>();
-  return {.options =
-              {{.names = "kind", .target = kind.get(), .help = "What to list; without it, the kinds", .value = "KIND"},
-               json_option(*json)},
+  return {.options = {{"kind", kind.get(), "What to list; without it, the kinds", "KIND"}, json_option(*json)},
           .run = exits_with_zero([kind, json] { return run_list(*kind, *json); })};
 }
 

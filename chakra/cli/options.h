@@ -26,7 +26,17 @@ Accepted whole_number(int64_t least, int64_t most);
 /// Numbers from `least` to `most`; not "nan".
 Accepted real_number(double least, double most);
 
-/// One argument. Its target is written where it is given, and else keeps what it has.
+/// "5000000", "300 MiB", "64GiB"; nothing where it is none of these, or 0.
+std::optional<uint64_t> bytes_of(std::string_view text);
+/// "8,8" of --dims as numbers. Errors, of these functions: cli.usage.
+Result<std::vector<int64_t>> list_of(const std::string& text);
+/// "7", "7us", "250ns": microseconds unless a unit follows.
+Result<Picoseconds> time_of(const std::string& text);
+/// "3:5", "3:" or "3"; nothing of an empty text.
+Result<std::optional<std::pair<int64_t, int64_t>>> steps_of(const char* option, const std::string& text);
+
+/// One argument, a row: {name, target, help, value, accepted}. Its target is written where it is given, and else keeps
+/// what it has.
 struct Option {
   /// A bool is a flag, without a value.
   using Target =
@@ -48,18 +58,25 @@ struct Option {
   std::string_view needs = {}, excludes = {};  ///< the name of another one
 };
 
+/// The same, but it must be given.
+inline Option required(Option option) {
+  option.required = true;
+  return option;
+}
+
+struct Syntax;
+/// A subcommand below another one.
+struct BelowRow {
+  std::string name, description;
+  Syntax (*syntax)();
+};
 /// The targets live as long as `run`.
 struct Syntax {
   std::vector<Option> options = {};
   /// What the subcommand does. Returns the exit code; an error is reported and gives its own.
   std::function<Result<int>()> run = {};
   std::vector<std::string>* given = nullptr;  ///< takes the names of the options that were given, before `run`
-  struct Below;
-  std::vector<Below> below = {};  ///< one of these must follow; then nothing else is here
-};
-struct Syntax::Below {
-  std::string name, description;
-  Syntax syntax;
+  std::vector<BelowRow> below = {};           ///< one of these must follow; then nothing else is here
 };
 /// Syntax::run of what returns Result<void>: the exit code is 0 unless it fails.
 template <class Run>

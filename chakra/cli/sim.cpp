@@ -67,13 +67,12 @@ Result<void> run_sim(SimOptions o) {
   const Findings ignored = ignored_options(o);
   report.findings.insert(report.findings.begin(), ignored.begin(), ignored.end());
   const Json as_json = json_if_asked(o.json, [&] { return to_json(result); });
-  CHAKRA_ASSIGN(std::optional<AtomicFile> json, prepare_json(as_json, o.json));  // both files or none
+  job::Outputs files;
+  CHAKRA_TRY(add_json(files, o.json, as_json));
   if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(report.timeline, o.timeline));
-  std::vector<AtomicFile> tables;
-  if (!o.csv.empty()) CHAKRA_TRY(prepare_csv(tables_of(result), o.csv, tables));
-  for (AtomicFile& file : tables) CHAKRA_TRY(file.commit());
-  if (json) CHAKRA_TRY(json->commit());
-  if (o.json == "-") print(cli::to_text(as_json));
+  if (!o.csv.empty()) CHAKRA_TRY(add_csv(files, o.csv, tables_of(result)));
+  CHAKRA_TRY(files.commit());
+  if (o.json == "-") print(to_text(as_json));
   else print(view::to_text(o.astra_output ? astra_report_of(result) : report_of(result)));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");

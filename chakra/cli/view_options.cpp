@@ -17,44 +17,33 @@ std::vector<Option> file_rows(ViewOptions& o) {
   Option some_ranks = ranks_option(o.call.ranks);
   some_ranks.excludes = "--rank";
   return {
-      {.names = "path",
-       .target = &o.call.path,
-       .help = "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; or FILE.csv with issue and callback lines",
-       .value = "PATH",
-       .required = true},
-      {.names = "-o,--output",
-       .target = &o.call.output,
-       .help = "What to write; its ending says the form",
-       .value = "FILE",
-       .required = true},
-      {.names = "--to",
-       .target = &o.call.form,
-       .help = "The form, where the ending does not say it",
-       .accepted = one_of(forms)},
-      {.names = "--from",
-       .target = &o.from,
-       .help = "What PATH is, where its ending does not say it",
-       .accepted = one_of(std::vector<std::string>{"traces", "csv"})},
-      {.names = "--rank",
-       .target = &o.call.rank,
-       .help = "Only this rank; a graph is drawn of one",
-       .value = "N",
-       .accepted = whole_number(0, kMostRanksViewed)},
+      required({"path", &o.call.path,
+                "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; or FILE.csv with issue and callback lines",
+                "PATH"}),
+      required({"-o,--output", &o.call.output, "What to write; its ending says the form", "FILE"}),
+      {"--to", &o.call.form, "The form, where the ending does not say it", {}, one_of(forms)},
+      {"--from",
+       &o.from,
+       "What PATH is, where its ending does not say it",
+       {},
+       one_of(std::vector<std::string>{"traces", "csv"})},
+      {"--rank", &o.call.rank, "Only this rank; a graph is drawn of one", "N", whole_number(0, kMostRanksViewed)},
       some_ranks,
   };
 }
 
 std::vector<Option> graph_rows(ViewOptions& o) {
   return {
-      {.names = "--only",
-       .target = &o.only,
-       .help = "Graphs: only nodes of a kind, and who waits for whom through the others",
-       .accepted = one_of(std::vector<std::string>(view::kOnlyNames.begin(), view::kOnlyNames.end()))},
-      {.names = "--focus",
-       .target = &o.call.graph.focus,
-       .help = "Graphs: only what is near the node of this id",
-       .value = "NODE",
-       .accepted = {[](const std::string& text) {
+      {"--only",
+       &o.only,
+       "Graphs: only nodes of a kind, and who waits for whom through the others",
+       {},
+       one_of(std::vector<std::string>(view::kOnlyNames.begin(), view::kOnlyNames.end()))},
+      {"--focus",
+       &o.call.graph.focus,
+       "Graphs: only what is near the node of this id",
+       "NODE",
+       {[](const std::string& text) {
          uint64_t id = 0;
          return parse_decimal(text, id) ? std::string() : fmt::format("{} is not the id of a node", quote(text));
        }}},
@@ -64,9 +53,8 @@ std::vector<Option> graph_rows(ViewOptions& o) {
        .value = "N",
        .accepted = whole_number(0, kMostHops),
        .needs = "--focus"},
-      {.names = "--group",
-       .target = &o.call.graph.group,
-       .help = "Graphs: a box for many nodes, by lane and by what called them, repetitions as one"},
+      {"--group", &o.call.graph.group,
+       "Graphs: a box for many nodes, by lane and by what called them, repetitions as one"},
       {.names = "--boxes",
        .target = &o.call.graph.boxes,
        .help = "Graphs: at most N boxes with --group (default: 30)",
@@ -78,15 +66,10 @@ std::vector<Option> graph_rows(ViewOptions& o) {
 
 std::vector<Option> csv_rows(ViewOptions& o) {
   return {
-      {.names = "--num-npus,--num_npus",
-       .target = &o.csv_ranks,
-       .help = "CSV: expect N ranks; others are an error (default: all)",
-       .value = "N",
-       .accepted = whole_number(1, kMostRanksViewed)},
-      {.names = "--npu-frequency,--npu_frequency",
-       .target = &o.frequency,
-       .help = "CSV: ticks per second: MHz, or with a unit, such as 1.5GHz (default: 1GHz)",
-       .value = "FREQUENCY"},
+      {"--num-npus,--num_npus", &o.csv_ranks, "CSV: expect N ranks; others are an error (default: all)", "N",
+       whole_number(1, kMostRanksViewed)},
+      {"--npu-frequency,--npu_frequency", &o.frequency,
+       "CSV: ticks per second: MHz, or with a unit, such as 1.5GHz (default: 1GHz)", "FREQUENCY"},
   };
 }
 

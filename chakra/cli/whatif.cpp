@@ -42,20 +42,11 @@ Result<void> run_whatif(WhatIfOptions o) {
 /// The job as it is.
 std::vector<Option> job_rows(WhatIfOptions& o) {
   return {
-      {.names = "path",
-       .target = &o.call.path,
-       .help = "The job: a prefix (PREFIX.<rank>.et), a folder, or one trace",
-       .value = "PATH",
-       .required = true},
-      {.names = "--from-network",
-       .target = &o.call.from_network,
-       .help = "The network of the unchanged job (default: its transfers take as long as they were recorded to)",
-       .value = "FILE"},
-      {.names = "--system",
-       .target = &o.call.system,
-       .help = "What a rank of the unchanged job can do (JSON), as for 'chakra sim'",
-       .value = "FILE"},
-      {.names = "--groups", .target = &o.call.groups, .help = "Process groups, name -> ranks (JSON)", .value = "FILE"},
+      required({"path", &o.call.path, "The job: a prefix (PREFIX.<rank>.et), a folder, or one trace", "PATH"}),
+      {"--from-network", &o.call.from_network,
+       "The network of the unchanged job (default: its transfers take as long as they were recorded to)", "FILE"},
+      {"--system", &o.call.system, "What a rank of the unchanged job can do (JSON), as for 'chakra sim'", "FILE"},
+      {"--groups", &o.call.groups, "Process groups, name -> ranks (JSON)", "FILE"},
       ranks_option(o.call.ranks),
   };
 }
@@ -63,20 +54,15 @@ std::vector<Option> job_rows(WhatIfOptions& o) {
 /// Another network, other devices.
 std::vector<Option> system_rows(WhatIfOptions& o) {
   return {
-      {.names = "--network", .target = &o.call.network, .help = "The job on this network", .value = "FILE"},
-      {.names = "--device",
-       .target = &o.call.devices.device,
-       .help = "The job on this device: a name of 'chakra list devices' or a device file; measured times are scaled",
-       .value = "NAME|FILE"},
-      {.names = "--from-device",
-       .target = &o.call.devices.from_device,
-       .help = "What was measured, was measured on this device, whatever the traces say",
-       .value = "NAME|FILE"},
-      {.names = "--unrecorded",
-       .target = &o.call.devices.unrecorded,
-       .help = "Whether device work that was not recorded is scaled with the device (scale, the default) or not (keep)",
-       .value = "KIND",
-       .accepted = one_of({"scale", "keep"})},
+      {"--network", &o.call.network, "The job on this network", "FILE"},
+      {"--device", &o.call.devices.device,
+       "The job on this device: a name of 'chakra list devices' or a device file; measured times are scaled",
+       "NAME|FILE"},
+      {"--from-device", &o.call.devices.from_device,
+       "What was measured, was measured on this device, whatever the traces say", "NAME|FILE"},
+      {"--unrecorded", &o.call.devices.unrecorded,
+       "Whether device work that was not recorded is scaled with the device (scale, the default) or not (keep)", "KIND",
+       one_of({"scale", "keep"})},
   };
 }
 
@@ -116,10 +102,8 @@ std::vector<Option> rows(WhatIfOptions& o) {
                    .one_each = true});
   }
   for (Option& row : noise_rows(o)) all.push_back(std::move(row));
-  all.push_back(
-      {.names = "--sensitivity",
-       .target = &o.call.sensitivity,
-       .help = "Say what 10 % less of each kind of time would save; the answer where no change is asked for"});
+  all.push_back({"--sensitivity", &o.call.sensitivity,
+                 "Say what 10 % less of each kind of time would save; the answer where no change is asked for"});
   all.push_back(json_option(o.json));
   return all;
 }

@@ -33,7 +33,8 @@ Result<void> read_peaks(const Spec& value, Device& device) {
     return value.error("device.file.value",
                        fmt::format("'peaks' is a map from an element type ({}) to TFLOP/s", peak_types()));
   for (const auto& [type, of] : value.fields) {
-    const auto at = std::find_if(kPeakTypes.begin(), kPeakTypes.end(), [&](DType t) { return trace::name(t) == type; });
+    const auto at =
+        std::find_if(kPeakTypes.begin(), kPeakTypes.end(), [&type = type](DType t) { return trace::name(t) == type; });
     if (at == kPeakTypes.end())
       return of.error("device.file.key",
                       fmt::format("the element type {} has no peak; known: {}", quote(type), peak_types()));

@@ -66,7 +66,7 @@ Result<void> read_rules(const Spec& value, System& system) {
   if (value.kind != Spec::Kind::map)
     return value.error("sim.system.value", "'tier-of' is a map from a kind of I/O to the name of a tier");
   for (const auto& [what, of] : value.fields) {
-    const auto is = [&](std::string_view known) { return known == what; };
+    const auto is = [&what = what](std::string_view known) { return known == what; };
     if (std::none_of(kIoKinds.begin(), kIoKinds.end(), is) && std::none_of(kOtherIo.begin(), kOtherIo.end(), is))
       return of.error("sim.system.value", fmt::format("no kind of I/O {}; known: {}, {}", quote(what),
                                                       fmt::join(kIoKinds, ", "), fmt::join(kOtherIo, ", ")));

@@ -385,7 +385,7 @@ std::string row_difference(const RowSums& text, const RowSums& own) {
   Tally keys = text.said;
   keys.insert(own.said.begin(), own.said.end());
   for (const auto& [key, ignored] : keys) {
-    const auto in = [&](const Tally& tally) {
+    const auto in = [&key = key](const Tally& tally) {
       const auto found = tally.find(key);
       return found == tally.end() ? std::pair<int64_t, uint64_t>{} : found->second;
     };

@@ -242,9 +242,10 @@ void Keys::append_findings(Findings& findings) && {
   for (const auto& [key, value] : config_.fields) {
     if (is_null(value) || std::find(asked_.begin(), asked_.end(), &value) != asked_.end()) continue;
     if (std::find(kNoEffect.begin(), kNoEffect.end(), key) != kNoEffect.end()) continue;
-    const auto harmless = std::find_if(kHarmless.begin(), kHarmless.end(), [&](const Harmless& h) {
-      return h.key == key && h.value == value.scalar && value.fields.empty() && value.items.empty();
-    });
+    const auto harmless =
+        std::find_if(kHarmless.begin(), kHarmless.end(), [&key = key, &value = value](const Harmless& h) {
+          return h.key == key && h.value == value.scalar && value.fields.empty() && value.items.empty();
+        });
     if (harmless != kHarmless.end()) continue;
     findings_.add({"gen.model.unknown_key", Severity::warning, -1, -1,
                    fmt::format("{}: {} of {} is not understood; the model is built as if it were absent",

@@ -217,5 +217,8 @@ struct ModelRow {
 std::span<const ModelRow> models();
 /// Null where there is none of that name.
 const ModelRow* find_model(std::string_view name);
+/// A known model by its name, or as a config.json. Errors and findings: those of read_config; gen.step.unsupported
+/// (usage) where layers of multi-token prediction are asked for and it has none.
+Result<Model> find_or_read_model(const std::string& text, Findings& findings, const ConfigOptions& options = {});
 
 }  // namespace chakra::gen

@@ -179,4 +179,17 @@ const ModelRow* find_model(std::string_view name) {
   return row == rows.end() ? nullptr : &*row;
 }
 
+Result<Model> find_or_read_model(const std::string& text, Findings& findings, const ConfigOptions& options) {
+  Model model;
+  if (const ModelRow* const row = find_model(text)) {
+    model = row->model;
+    if (options.mtp) model.mtp_layers = row->mtp_layers;
+  } else {
+    CHAKRA_ASSIGN(model, read_config(text, findings, options));
+  }
+  if (options.mtp && model.mtp_layers == 0)
+    return fail(Code::usage, "gen.step.unsupported", "mtp: the model has no layers of multi-token prediction");
+  return model;
+}
+
 }  // namespace chakra::gen

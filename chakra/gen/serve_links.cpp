@@ -22,14 +22,14 @@ Range heads_of(int64_t heads, int64_t tp, int64_t rank) {
 }
 int64_t copies(int64_t heads, int64_t tp) { return std::max<int64_t>(tp / heads, 1); }
 
-struct Place {
+struct RankPlace {
   int64_t tp, dp, stage;
 };
-Place place(const Side& side, int64_t rank) {
+RankPlace place(const Side& side, int64_t rank) {
   const int64_t at = rank - side.first_rank;
   return {side.mesh.place(at, Axis::tp), side.mesh.place(at, Axis::dp), side.mesh.place(at, Axis::pp)};
 }
-int64_t rank_at(const Side& side, const Place& p) {
+int64_t rank_at(const Side& side, const RankPlace& p) {
   const auto along = [&](Axis axis, int64_t n) { return n * side.mesh.stride[index(axis)]; };
   return side.first_rank + along(Axis::tp, p.tp) + along(Axis::dp, p.dp) + along(Axis::pp, p.stage);
 }
@@ -56,10 +56,10 @@ Links ServePlan::links(size_t side, int64_t rank) const {
   if (!separate()) return result;
   const Side &own = sides[side], &other = sides[1 - side];
   const bool gives = side == 0;
-  const Place me = place(own, rank);
+  const RankPlace me = place(own, rank);
   const int64_t own_tp = own.mesh.of(Axis::tp), other_tp = other.mesh.of(Axis::tp);
   std::map<int64_t, int64_t> position;  // of ranks among the peers
-  const auto link = [&](std::vector<Link>& links, const Place& at, int64_t both, double width) {
+  const auto link = [&](std::vector<Link>& links, const RankPlace& at, int64_t both, double width) {
     const int64_t peer = rank_at(other, at);
     position.try_emplace(peer, 0);
     links.push_back({peer, both, width});

@@ -64,7 +64,8 @@ std::vector<Communication> communication(const Trace& t, const std::vector<Slot>
   for (auto& [kind, sum, has_uneven] : sums) {
     if (kind.node == NodeType::coll) {
       sum.group = std::string(t.strings[kind.group]);
-      const auto slot = std::find_if(slots.begin(), slots.end(), [&](const Slot& s) { return s.name == sum.group; });
+      const auto slot =
+          std::find_if(slots.begin(), slots.end(), [&sum = sum](const Slot& s) { return s.name == sum.group; });
       const double ranks = slot == slots.end() ? all_ranks : real(slot->size);
       std::tie(sum.bytes, sum.wire_bytes) = buffer_and_wire(kind.type, sum.bytes, ranks);
       sum.bytes += has_uneven ? uneven.bytes : 0;

@@ -19,7 +19,7 @@ std::string who(const sim::DelayRule& rule) {
   return rule.rank ? fmt::format("rank {}: {}", *rule.rank, rule.pattern) : rule.pattern;
 }
 
-Json to_json(const RunChange::Change& change, Json json) {
+Json with_change(const RunChange::Change& change, Json json) {
   json["before_ps"] = change.before_ps;
   json["after_ps"] = change.after_ps;
   json["change_ps"] = change.change();
@@ -86,12 +86,12 @@ result::Json to_json(const RunChange& study) {
   for (size_t i = 0; i < study.ranks.size(); ++i) {
     Json steps = Json::array();
     for (size_t s = 0; s < study.ranks[i].steps.size(); ++s)
-      steps.push_back(to_json(study.ranks[i].steps[s], {{"name", study.steps[i].names[s]}}));
-    Json rank = to_json(study.ranks[i].finish, {{"rank", study.ranks[i].rank}});
+      steps.push_back(with_change(study.ranks[i].steps[s], {{"name", study.steps[i].names[s]}}));
+    Json rank = with_change(study.ranks[i].finish, {{"rank", study.ranks[i].rank}});
     rank["steps"] = std::move(steps);
     ranks.push_back(std::move(rank));
   }
-  Json json = to_json(study.job, Json::object());
+  Json json = with_change(study.job, Json::object());
   json["ranks"] = std::move(ranks);
   return json;
 }

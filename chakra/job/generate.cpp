@@ -57,6 +57,17 @@ Result<GeneratedJob> generate_job(const trace::ClassJob& job, const GenerateOpti
   return GeneratedJob{o.output, o.name, job.ranks.size(), job.classes.size(), least->size(), most->size()};
 }
 
+Result<void> write_cases(const std::string& folder, int64_t ranks, const gen::CaseOptions& options) {
+  CHAKRA_TRY(make_directories(folder));
+  for (const gen::NamedCase& row : gen::cases())
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      const std::string path = fmt::format("{}/{}.{}.et", folder, row.name, rank);
+      if (row.file) CHAKRA_TRY(write_file(path, row.file(rank)));
+      else CHAKRA_TRY(io::write_et(row.trace(rank, ranks, options), path));
+    }
+  return {};
+}
+
 std::string to_text(const GeneratedJob& job, const std::string& shape) {
   return fmt::format("{}: {} ranks ({}) in {} classes, {} to {} nodes each\n",
                      job.folder.empty() ? job.name : job.folder, show_count(static_cast<int64_t>(job.ranks)), shape,

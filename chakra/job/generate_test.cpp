@@ -1,11 +1,14 @@
 // Generated jobs among other files: nothing that is there becomes a part of the job, and nothing is lost.
 #include "chakra/job/generate.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
+#include "chakra/job/generate_serve.h"
+#include "chakra/job/generate_step.h"
 
 namespace chakra::job {
 namespace {
@@ -41,6 +44,48 @@ TEST(Generate, WritesEitherFormAndOnlyReplacesTheSame) {
   EXPECT_EQ(tag_of(write("new", false, folder.path("new") + "/ranks.json")), "cli.usage");
   EXPECT_EQ(tag_of(write("new", true, folder.path("new") + "/step.0.et")), "cli.usage");
   EXPECT_TRUE(write("new", true, folder.path("new") + "/report.json"));
+}
+
+TEST(Generate, StepIsCountedAndSaysWhatHadNoEffect) {
+  StepJobOptions o;
+  o.step.model.layers.resize(1);
+  o.step.dp = 2;
+  o.given = {"--overlap", "--context", "--all-ranks"};
+  Findings findings;
+  const auto step = generate_step(o, findings);
+  ASSERT_TRUE(step);
+  EXPECT_EQ(step->files.ranks, 2U);
+  EXPECT_NE(to_json(*step).text().find(fmt::format("\"parameters\": {}", step->stats.parameters)), std::string::npos);
+  EXPECT_EQ(findings.size(), 3U);  // nothing is written, and cp is 1
+  EXPECT_EQ(findings[0].tag, "sim.option.no_effect");
+  EXPECT_NE(memory_text_of(*step).find("fits into the device"), std::string::npos);
+  EXPECT_EQ(memory_text_of(*step).find("does not fit"), std::string::npos);
+  o.device_memory_gib = 1e-6;
+  EXPECT_NE(memory_text_of(*generate_step(o, findings)).find("does not fit"), std::string::npos);
+  o.device = "H100-SXM";
+  o.device_memory_gib = {};
+  EXPECT_GT(generate_step(o, findings)->device_memory_gib, 70);
+  o.device = "no such device";
+  EXPECT_FALSE(generate_step(o, findings));
+}
+
+TEST(Generate, ServeIsCounted) {
+  ServeJobOptions o;
+  o.serve.model = gen::default_model();
+  o.given = {"--chunk"};
+  o.serve.chunk = 4096;
+  const auto serve = generate_serve(o);
+  ASSERT_TRUE(serve);
+  ASSERT_EQ(serve->ignored.size(), 1U);
+  EXPECT_NE(to_json(*serve).text().find("\"rank_count\": 1"), std::string::npos);
+  EXPECT_EQ(to_text(*serve).substr(0, 14), "serve: 1 ranks");
+}
+
+TEST(Generate, CasesAreFilesByRank) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_cases(folder.path("cases"), 2, {}));
+  for (const gen::NamedCase& row : gen::cases())
+    EXPECT_TRUE(is_file(folder.path("cases") + "/" + std::string(row.name) + ".1.et")) << row.name;
 }
 
 }  // namespace

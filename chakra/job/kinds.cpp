@@ -1,12 +1,13 @@
 #include "chakra/job/kinds.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <string>
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/check/check.h"
 #include "chakra/coll/coll.h"
+#include "chakra/device/device.h"
 #include "chakra/feed/feed.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/gen/gen.h"
@@ -135,6 +136,33 @@ Table formats() {
   return table;
 }
 
+Table devices() {
+  Table table = columns({"device"});
+  for (const device::DType type : device::kPeakTypes)
+    table.columns.push_back({std::string(trace::name(type)), Table::Kind::text});
+  for (const char* column : {"GB/s", "GB", "also called", "source"})
+    table.columns.push_back({column, Table::Kind::text});
+  const auto number = [](double value) { return value > 0 ? fmt::format("{:g}", value) : std::string("-"); };
+  for (const device::DeviceRow& row : device::kDevices) {
+    std::vector<Table::Cell> cells{std::string(row.name)};
+    for (const double peak : row.tera_ops_per_s) cells.push_back(number(peak));
+    std::string names(row.recorded_as);
+    for (size_t at = 0; (at = names.find('|', at)) != std::string::npos; at += 2) names.replace(at, 1, ", ");
+    cells.insert(cells.end(), {number(row.gb_per_s), number(row.memory_gb), names, std::string(row.source)});
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+Table kernels() {
+  Table table = columns({"kernel", "sizes", "what it is"});
+  for (const device::KernelKind& row : device::kKernelKinds) {
+    const std::span sizes(row.sizes.data(), row.size());
+    table.rows.push_back({std::string(row.name), fmt::format("{}", fmt::join(sizes, ", ")), std::string(row.meaning)});
+  }
+  return table;
+}
+
 Table routings() {
   Table table = columns({"routing", "a message takes", "stands for"});
   for (const net::RoutingRow& row : net::kRoutings)
@@ -159,9 +187,11 @@ constexpr KindRow kKindRows[] = {
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms: their operations and what they cost", collectives},
     {"columns", "what a trace says of each node, and by which attribute", columns_of_traces},
+    {"devices", "what they can do: peaks in 10^12 operations per second by element type, memory", devices},
     {"distributions", "of 'chakra whatif --jitter'", distributions},
     {"edges", "why a node waits for another", edges},
     {"formats", "files that can be read or written", formats},
+    {"kernels", "kernels that device files have measured times of, and their sizes", kernels},
     {"models", "models of 'chakra gen step --model'", models},
     {"policies", "which ready node a feeder hands out first", policies},
     {"presets", "models on ranks: 'chakra gen step --preset'", presets},

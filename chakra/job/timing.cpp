@@ -57,7 +57,7 @@ Table steps_timing(const trace::TraceSet& recorded, std::span<const trace::Trace
     if (is.empty()) continue;
     std::sort(is.begin(), is.end());
     const Picoseconds middle = analyze::percentile_of(is, 50);
-    const auto share = [&](double of) { return std::round(of / static_cast<double>(was) * 1e4) / 1e4; };
+    const auto share = [&was = was](double of) { return std::round(of / static_cast<double>(was) * 1e4) / 1e4; };
     t.rows.push_back({name, was, middle, share(static_cast<double>(middle)),
                       is.size() < 2 ? Table::Cell(std::string())
                                     : Table::Cell(share(static_cast<double>(is.back() - is.front()) / 2))});

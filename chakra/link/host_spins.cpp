@@ -80,7 +80,7 @@ uint32_t split(Linking& l, const Candidate& candidate) {
   return rest_id;
 }
 
-void report(Linking& l, const std::map<StringId, Share>& shares) {
+void report_spins(Linking& l, const std::map<StringId, Share>& shares) {
   l.report.host_spins = static_cast<int64_t>(l.graph.spins.size());
   if (l.graph.spins.empty()) return;
   std::string names;
@@ -111,7 +111,7 @@ void find_host_spins(Linking& l) {
     }
     chain = std::move(whole);
   }
-  report(l, shares);
+  report_spins(l, shares);
 }
 
 }  // namespace chakra::link

@@ -10,15 +10,15 @@ namespace chakra::net {
 namespace {
 
 /// Devices of a level, as subtrees x tops of each.
-struct Level {
+struct TreeLevel {
   double subtrees = 1, tops = 1;
   double devices() const { return subtrees * tops; }
 };
 
 /// Ranks first.
-std::vector<Level> levels(ShapeNumbers numbers) {
+std::vector<TreeLevel> levels(ShapeNumbers numbers) {
   const std::vector<int64_t>&down = numbers[0], &up = numbers[1];
-  std::vector<Level> levels(1);
+  std::vector<TreeLevel> levels(1);
   for (const int64_t m : down) levels[0].subtrees *= static_cast<double>(m);
   for (size_t i = 0; i < down.size(); ++i)
     levels.push_back({levels[i].subtrees / static_cast<double>(down[i]), levels[i].tops * static_cast<double>(up[i])});
@@ -30,7 +30,7 @@ std::vector<Level> levels(ShapeNumbers numbers) {
 ShapeSize fat_tree_size(ShapeNumbers numbers) {
   if (numbers[0].size() != numbers[1].size())
     return {.wrong = fmt::format("{} levels in 'down', but {} in 'up'", numbers[0].size(), numbers[1].size())};
-  const std::vector<Level> all = levels(numbers);
+  const std::vector<TreeLevel> all = levels(numbers);
   ShapeSize size{.ranks = all[0].devices(), .cable_kinds = all.size() - 1};
   for (size_t i = 1; i < all.size(); ++i) {
     size.switches += all[i].devices();
@@ -41,7 +41,7 @@ ShapeSize fat_tree_size(ShapeNumbers numbers) {
 
 void build_fat_tree(ShapeNumbers numbers, ShapeBuilder& out) {
   const std::vector<int64_t>&down = numbers[0], &up = numbers[1];
-  const std::vector<Level> all = levels(numbers);
+  const std::vector<TreeLevel> all = levels(numbers);
   uint32_t below = 0;  // the first device of the level below
   for (size_t i = 0; i < down.size(); ++i) {
     const auto first = static_cast<uint32_t>(out.graph.names.size());

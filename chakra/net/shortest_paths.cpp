@@ -156,6 +156,7 @@ double ShortestPaths::paths(int64_t from, int64_t to) const {
 void ShortestPaths::first_path(int64_t from, int64_t to, std::vector<LinkId>& out) const {
   thread_local std::vector<Next> nexts;
   const bool through = through_ranks(from, to);
+  // NOLINTNEXTLINE(bugprone-infinite-loop): it does not see that next() fills `nexts`
   for (auto device = static_cast<uint32_t>(from); device != to; device = nexts[0].hop->to) {
     next(device, to, through, nexts);
     out.push_back(nexts[0].hop->trunk);

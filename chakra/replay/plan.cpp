@@ -215,7 +215,7 @@ trace::TraceSet alone(Trace trace, int64_t ranks) {
   const int64_t own = trace.rank;
   for (int64_t rank = 0; rank < ranks; ++rank) {
     if (rank == own) {
-      job.ranks.push_back(std::move(trace));
+      job.ranks.push_back(std::move(trace));  // NOLINT(bugprone-use-after-move): one rank is its own
       continue;
     }
     trace::Builder nothing;

@@ -1,29 +1,28 @@
-#include "chakra/cli/gen_no_effect.h"
-
+// Options of generators that changed nothing, as rows.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
-#include <span>
 
-#include "chakra/cli/cli.h"
+#include "chakra/job/generate_parts.h"
+#include "chakra/job/no_effect.h"
 
-namespace chakra::cli {
+namespace chakra::job {
 namespace {
 
 struct StepFacts {
-  const Generated& to;
+  const StepJobOptions& asked;
   const gen::StepOptions& o;
   const gen::StepStats& stats;
 };
 struct ServeFacts {
-  const Generated& to;
+  const ServeJobOptions& asked;
   const gen::ServeOptions& o;
   const gen::ServeStats& stats;
 };
 
 template <class Facts>
-struct Row {
+struct IgnoredRow {
   std::string_view option;
   std::string (*why)(const Facts&);  ///< empty: it had an effect, or has its default
 };
@@ -34,11 +33,11 @@ constexpr const char* kNoJob = "without -o no job is written";
 
 template <class Facts>
 std::string why_job(const Facts& f) {
-  return f.to.writes ? "" : kNoJob;
+  return f.asked.files.output.empty() ? kNoJob : "";
 }
 template <class Facts>
 std::string why_memory(const Facts& f) {
-  return f.to.shows ? "" : "only --stats says whether it fits into the device";
+  return f.asked.shows_memory ? "" : "only --stats says whether it fits into the device";
 }
 template <class Facts>
 std::string why_overlap(const Facts& f) {
@@ -103,9 +102,9 @@ std::string why_fp8_rate(const StepFacts& f) {
   return f.stats.fp8_operations > 0 ? why_job(f) : "no product reads 8 bits";
 }
 /// A device also says how much memory there is.
-std::string why_device(const StepFacts& f) { return f.to.shows ? "" : why_job(f); }
+std::string why_device(const StepFacts& f) { return f.asked.shows_memory ? "" : why_job(f); }
 
-constexpr std::array<Row<StepFacts>, 19> kStepRows{{
+constexpr std::array<IgnoredRow<StepFacts>, 19> kStepRows{{
     {"--all-ranks", why_job<StepFacts>},
     {"--device-memory-gib", why_memory<StepFacts>},
     {"--device", why_device},
@@ -135,7 +134,7 @@ std::string why_chunk(const ServeFacts& f) {
 }
 std::string why_causal(const ServeFacts& f) { return f.o.prompts ? "" : "decode only looks back"; }
 
-constexpr std::array<Row<ServeFacts>, 8> kServeRows{{
+constexpr std::array<IgnoredRow<ServeFacts>, 8> kServeRows{{
     {"--all-ranks", why_job<ServeFacts>},
     {"--device-memory-gib", why_memory<ServeFacts>},
     {"--device-peak-tflops", why_job<ServeFacts>},
@@ -147,24 +146,23 @@ constexpr std::array<Row<ServeFacts>, 8> kServeRows{{
 }};
 
 template <class Facts, size_t N>
-Findings find(const std::vector<std::string>& given, const std::array<Row<Facts>, N>& rows, const Facts& facts) {
+Findings ignored(const std::array<IgnoredRow<Facts>, N>& rows, const Facts& facts) {
+  const std::vector<std::string>& given = facts.asked.given;
   Findings findings;
-  for (const Row<Facts>& row : rows) {
+  for (const IgnoredRow<Facts>& row : rows) {
     if (std::find(given.begin(), given.end(), row.option) == given.end()) continue;
-    if (const std::string why = row.why(facts); !why.empty()) findings.push_back(job::no_effect(row.option, why));
+    if (const std::string why = row.why(facts); !why.empty()) findings.push_back(no_effect(row.option, why));
   }
   return findings;
 }
 
 }  // namespace
 
-Findings options_without_effect(const std::vector<std::string>& given, const Generated& to,
-                                const gen::StepOptions& step, const gen::StepStats& stats) {
-  return find<StepFacts>(given, kStepRows, {to, step, stats});
+Findings options_without_effect(const StepJobOptions& options, const gen::StepStats& stats) {
+  return ignored<StepFacts>(kStepRows, {options, options.step, stats});
 }
-Findings options_without_effect(const std::vector<std::string>& given, const Generated& to,
-                                const gen::ServeOptions& serve, const gen::ServeStats& stats) {
-  return find<ServeFacts>(given, kServeRows, {to, serve, stats});
+Findings options_without_effect(const ServeJobOptions& options, const gen::ServeStats& stats) {
+  return ignored<ServeFacts>(kServeRows, {options, options.serve, stats});
 }
 
-}  // namespace chakra::cli
+}  // namespace chakra::job

@@ -1,0 +1,82 @@
+// The subcommands, as rows.
+#include "chakra/cli/cli.h"
+
+namespace chakra::cli {
+
+// Each has a file of its own.
+Syntax link_syntax(), check_syntax(), sim_syntax(), replay_syntax(), view_syntax(), import_syntax(), analyze_syntax(),
+    diff_syntax(), gen_syntax(), calibrate_syntax(), info_syntax(), convert_syntax(), pack_syntax(), unpack_syntax(),
+    list_syntax(), doctor_syntax(), whatif_syntax();
+
+constexpr CommandRow kCommandRows[] = {
+    {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
+     "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
+     "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
+     "chakra link kineto.json -o trace.0.et                         # a Kineto trace alone",
+     link_syntax},
+    {"check", "Check each trace, and the traces of a job against each other", "chakra check traces/", check_syntax},
+    {"sim", "Run a job on a described system",
+     "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", sim_syntax},
+    {"whatif", "Change a job, or find out what less of each kind of time would save, and how far that is off",
+     "chakra whatif traces/                                         # where to spend money\n"
+     "chakra whatif traces/ --scale all_reduce=0.5 --speed 3=0.8    # several changes at once\n"
+     "chakra whatif traces/ --device H100-SXM --json answer.json",
+     whatif_syntax},
+    {"view", "Write a timeline for ui.perfetto.dev, or a picture of a trace's graph",
+     "chakra view traces/ -o timeline.json                          # what ran when\n"
+     "chakra view trace.0.et -o graph.graphml                       # the graph, every node and edge\n"
+     "chakra view trace.0.et --group -o graph.svg                   # as some dozens of boxes, by Graphviz\n"
+     "chakra view trace.0.et --focus 8000 --hops 3 -o graph.pdf     # what is near a node\n"
+     "chakra view astra_sim.csv --npu-frequency 1.5GHz -o sim.json  # issue and callback lines",
+     view_syntax},
+    {"import", "Make traces of another tool's workload (ASTRA-sim text, FlexFlow, MSCCL, mlcommons/chakra's JSON)",
+     "chakra import MLP_HybridParallel_Data_Model.txt -o mlp --dims 8,8", import_syntax},
+    {"analyze", "Say what bounds the time, what overlaps, what is moved, who holds others up",
+     "chakra analyze traces/ --json analysis.json                   # every analysis\n"
+     "chakra analyze trace.0.et --only critical_path,time           # some\n"
+     "chakra analyze traces/ --only imbalance --svg imbalance.svg   # as a picture",
+     analyze_syntax},
+    {"diff", "Say what two jobs differ in, and whether by more than a threshold",
+     "chakra diff before/ after/\n"
+     "chakra diff before.0.et after.0.et --threshold 5              # in percent; exits with 1 beyond it",
+     diff_syntax},
+    {"gen", "Make the traces of a described workload",
+     "chakra gen step --preset llama3-405b --dp 1024 -o job         # 131,072 ranks in 16 classes\n"
+     "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
+     "chakra gen serve --model llama3-70b --tp 8 --batch 16 -o job  # prefill, a step of decode\n"
+     "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
+     gen_syntax},
+    {"replay", "Run a job for real, by the wall clock: every lane, every operation, in order",
+     "chakra replay job/                                            # all ranks here, nothing is sent\n"
+     "chakra replay job/ --compute none --dry-run                   # what would run\n"
+     "chakra replay job/ --rank 3 --ranks 8 --rendezvous node0:4000 # one of eight processes",
+     replay_syntax},
+    {"calibrate", "Fit devices and networks to measured times",
+     "chakra calibrate device --from gemm.csv.gz --device H100-SXM -o h100.json\n"
+     "chakra calibrate network --from all_reduce.log -o net.yml\n"
+     "chakra sim job/ --network net.yml --device h100.json",
+     calibrate_syntax},
+    {"info", "Summarise traces", "chakra info traces/trace.0.et", info_syntax},
+    {"convert", "Write traces in another form, with nothing lost",
+     "chakra convert trace.0.et -o trace.0.json\n"
+     "chakra convert traces/ -o lines --to jsonl     # lines.0.jsonl, lines.1.jsonl, ...",
+     convert_syntax},
+    {"pack", "Put all ranks of a job into one indexed file",
+     "chakra pack traces/ -o job.chakra --stats\n"
+     "chakra pack more/ -o job.chakra --append                # further ranks\n"
+     "chakra sim job.chakra --network net.yml                 # every command reads it like a folder",
+     pack_syntax},
+    {"unpack", "Write the ranks of a container as files again",
+     "chakra unpack job.chakra -o traces\n"
+     "chakra unpack job.chakra -o some --ranks 3,7 --nodes 5000:100",
+     unpack_syntax},
+    {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", list_syntax},
+    {"doctor", "Look whether this installation, or a folder of recordings or traces, is as it should be",
+     "chakra doctor                # the installation\n"
+     "chakra doctor recordings/    # the files, the missing files, the next command\n"
+     "chakra doctor --repair job.chakra    # adding to it was interrupted, or it was cut",
+     doctor_syntax},
+};
+constinit const std::span<const CommandRow> kCommands = kCommandRows;
+
+}  // namespace chakra::cli

@@ -1,0 +1,66 @@
+#include "chakra/job/generate_parts.h"
+
+#include <fmt/core.h>
+
+#include "chakra/view/view.h"
+
+namespace chakra::job {
+
+std::string parameters_text(int64_t parameters, int64_t active) {
+  return fmt::format("\nparameters          {} (tied once), {} active for a token\n", show_count(parameters),
+                     show_count(active));
+}
+
+std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib) {
+  std::string text = fmt::format("memory of rank {}, which needs most\n", rank);
+  double sum = 0;
+  const auto add = [&](const MemoryLine& line) {
+    text += fmt::format("  {:<14}{:>12.2f} GiB  {}\n", line.name, line.bytes / kGib, line.formula);
+  };
+  for (const MemoryLine& line : lines) {
+    add(line);
+    sum += line.bytes;
+  }
+  add({"sum", sum, sum <= device_memory_gib * kGib ? "fits into the device" : "does not fit into the device"});
+  return text;
+}
+
+std::string rank_tables(const std::vector<RankSums>& classes) {
+  result::Table communication, storage;
+  for (const char* name : {"rank", "group", "type", "count", "buffers", "sent with a ring"})
+    communication.columns.push_back({name, result::Table::Kind::text});
+  for (const char* name : {"rank", "tier", "kind", "count", "bytes"})
+    storage.columns.push_back({name, result::Table::Kind::text});
+  for (const RankSums& sums : classes) {
+    for (const gen::Communication& c : sums.communication)
+      communication.rows.push_back({sums.ranks, c.group, c.type, show_count(c.count),
+                                    fmt::format("{:.4f} GiB", c.bytes / kGib),
+                                    fmt::format("{:.4f} GiB", c.wire_bytes / kGib)});
+    for (const gen::StorageSum& io : sums.storage)
+      storage.rows.push_back({sums.ranks, io.tier, io.kind, show_count(io.count), show_count(whole(io.bytes))});
+  }
+  std::string text;
+  for (const result::Table* table : {&communication, &storage})
+    if (!table->rows.empty()) text += "\n" + view::to_text(*table, SIZE_MAX);
+  return text;
+}
+
+result::Json communication_json(const std::vector<gen::Communication>& communication) {
+  result::Json json = result::Json::array();
+  for (const gen::Communication& c : communication)
+    json.push_back({{"group", c.group},
+                    {"type", c.type},
+                    {"count", c.count},
+                    {"bytes", whole(c.bytes)},
+                    {"wire_bytes", whole(c.wire_bytes)}});
+  return json;
+}
+
+result::Json storage_json(const std::vector<gen::StorageSum>& storage) {
+  result::Json json = result::Json::array();
+  for (const gen::StorageSum& io : storage)
+    json.push_back({{"tier", io.tier}, {"io_kind", io.kind}, {"count", io.count}, {"bytes", whole(io.bytes)}});
+  return json;
+}
+
+}  // namespace chakra::job

@@ -1,0 +1,61 @@
+// What both kinds of generated jobs say. Inside job.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/gen/gen.h"
+#include "chakra/job/generate_serve.h"
+#include "chakra/job/generate_step.h"
+
+namespace chakra::job {
+
+inline constexpr double kGib = 1024.0 * 1024 * 1024;
+inline int64_t whole(double bytes) { return std::llround(bytes); }
+
+/// After an empty line.
+std::string parameters_text(int64_t parameters, int64_t active);
+struct MemoryLine {
+  const char* name;
+  double bytes;
+  const char* formula;
+};
+/// Of the rank that needs most, with the sum, and whether it fits.
+std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib);
+
+/// What ranks of a class send, read and write.
+struct RankSums {
+  std::string ranks;
+  const std::vector<gen::Communication>& communication;
+  const std::vector<gen::StorageSum>& storage;
+};
+/// Each table after an empty line; those without rows are left out.
+std::string rank_tables(const std::vector<RankSums>& classes);
+/// Of the classes of StepStats or ServeStats.
+template <class Classes>
+std::string tables_of_classes(const Classes& classes) {
+  std::vector<RankSums> sums;
+  for (const auto& rank : classes)
+    sums.push_back({std::to_string(rank.first_rank) + " (" + std::to_string(rank.ranks) + " alike)", rank.communication,
+                    rank.storage});
+  return rank_tables(sums);
+}
+/// The class whose ranks need the most memory.
+template <class Classes>
+const auto& fullest(const Classes& classes) {
+  const auto* most = &classes.front();
+  for (const auto& rank : classes)
+    if (rank.memory.sum() > most->memory.sum()) most = &rank;
+  return *most;
+}
+
+result::Json communication_json(const std::vector<gen::Communication>& communication);
+result::Json storage_json(const std::vector<gen::StorageSum>& storage);
+
+/// Options that changed nothing: a finding each (sim.option.no_effect).
+Findings options_without_effect(const StepJobOptions& options, const gen::StepStats& stats);
+Findings options_without_effect(const ServeJobOptions& options, const gen::ServeStats& stats);
+
+}  // namespace chakra::job

@@ -1,0 +1,118 @@
+#include "chakra/job/generate_serve.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "chakra/job/generate_parts.h"
+
+namespace chakra::job {
+namespace {
+
+std::string shape(const gen::ServeMesh& mesh) {
+  const std::string text = fmt::format("tp {} x pp {} x dp {}", mesh.tp, mesh.pp, mesh.dp);
+  return mesh.ep > 1 ? fmt::format("{}; ep {}", text, mesh.ep) : text;
+}
+
+result::Json phase_json(const gen::PhaseStats& phase) {
+  return {{"tokens", phase.tokens},
+          {"operations", phase.operations},
+          {"surplus", phase.surplus},
+          {"parameter_bytes", phase.parameter_bytes},
+          {"cache_bytes", phase.cache_bytes}};
+}
+result::Json serve_memory_json(const gen::ServeMemory& memory) {
+  return {{"parameters", whole(memory.parameters)},
+          {"cache", whole(memory.cache)},
+          {"expanded", whole(memory.expanded)},
+          {"activations", whole(memory.activations)}};
+}
+
+}  // namespace
+
+Result<ServeJob> generate_serve(const ServeJobOptions& o) {
+  CHAKRA_ASSIGN(const trace::ClassJob job, gen::serve(o.serve));
+  GenerateOptions files = o.files;
+  files.name = "serve";
+  ServeJob made;
+  made.serve = o.serve;
+  made.device_memory_gib = o.device_memory_gib;
+  CHAKRA_ASSIGN(made.files, generate_job(job, files));
+  CHAKRA_ASSIGN(made.stats, gen::serve_stats(o.serve, job));
+  made.ignored = options_without_effect(o, made.stats);
+  return made;
+}
+
+std::string to_text(const ServeJob& job) {
+  const gen::ServeOptions& serve = job.serve;
+  std::string ranks = shape(serve.mesh);
+  if (serve.separate()) {
+    gen::ServeMesh prefill = serve.prefill;
+    for (int64_t* const size : {&prefill.tp, &prefill.pp, &prefill.dp, &prefill.ep})
+      *size = std::max<int64_t>(*size, 1);
+    ranks = fmt::format("prefill {}, decode {}", shape(prefill), ranks);
+  }
+  std::string text = to_text(job.files, ranks);
+  const auto line = [&](const char* name, const gen::PhaseStats& phase) {
+    if (phase.tokens == 0) return;
+    text +=
+        fmt::format("{} {:.4g} tokens, {:.4g} operations, {:.4g} GB of parameters and {:.4g} GB of the cache read\n",
+                    name, phase.tokens, phase.operations, phase.parameter_bytes / 1e9, phase.cache_bytes / 1e9);
+  };
+  line("prefill:", job.stats.prefill);
+  line("decode: ", job.stats.decode);
+  return text;
+}
+
+std::string memory_text_of(const ServeJob& job) {
+  const gen::ServeStats& stats = job.stats;
+  const gen::ServeClassStats& most = fullest(stats.classes);
+  const gen::ServeMemory& m = most.memory;
+  std::string text =
+      parameters_text(stats.parameters, stats.active_parameters) +
+      fmt::format("cache               {} bytes a token, all layers\n", show_count(stats.kv_bytes_per_token));
+  if (stats.transfer_bytes > 0)
+    text +=
+        fmt::format("moved               {:.4f} GiB of the cache, to ranks that decode\n", stats.transfer_bytes / kGib);
+  if (const double surplus = stats.prefill.surplus + stats.decode.surplus; surplus > 0.5)
+    text += fmt::format("surplus             {:.6g} operations: ranks do the same, or padding\n", surplus);
+  std::vector<MemoryLine> lines{{"parameters", m.parameters, "elements of the rank"},
+                                {"cache", m.cache, "keys and values of its layers and heads, when all is done"}};
+  if (m.expanded > 0)
+    lines.push_back({"expanded", m.expanded, "keys and values of all heads, between chunks of a prompt"});
+  lines.push_back({"activations", m.activations, "inputs and output of an operator, the most of them all"});
+  text += memory_text(most.first_rank, lines, job.device_memory_gib);
+  return text + tables_of_classes(stats.classes);
+}
+
+result::Json to_json(const ServeJob& job) {
+  const gen::ServeStats& stats = job.stats;
+  result::Json json = to_json(job.files);
+  if (!job.ignored.empty()) json["findings"] = result::to_json(job.ignored);
+  json["parameters"] = stats.parameters;
+  json["active_parameters"] = stats.active_parameters;
+  json["kv_bytes_per_token"] = stats.kv_bytes_per_token;
+  json["prefill"] = phase_json(stats.prefill);
+  json["decode"] = phase_json(stats.decode);
+  json["operations"] = stats.prefill.operations + stats.decode.operations;
+  json["transfer_bytes"] = stats.transfer_bytes;
+  json["memory_per_rank"] = serve_memory_json(fullest(stats.classes).memory);
+  json["rank_count"] = job.files.ranks;
+  json["ranks"] = result::Json::array();
+  for (const gen::ServeClassStats& rank : stats.classes) {
+    json["ranks"].push_back({{"first_rank", rank.first_rank},
+                             {"count", rank.ranks},
+                             {"prefill", rank.prefill},
+                             {"decode", rank.decode},
+                             {"parameters", whole(rank.parameters)},
+                             {"operations", rank.operations},
+                             {"parameter_bytes", rank.parameter_bytes},
+                             {"cache_bytes", rank.cache_bytes},
+                             {"memory_per_rank", serve_memory_json(rank.memory)},
+                             {"communication", communication_json(rank.communication)}});
+    if (!rank.storage.empty()) json["ranks"].back()["storage"] = storage_json(rank.storage);
+  }
+  return json;
+}
+
+}  // namespace chakra::job

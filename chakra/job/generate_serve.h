@@ -1,0 +1,42 @@
+// Prefill and decode of a batch as a job: what `chakra gen serve` does, as a call.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/gen/gen.h"
+#include "chakra/job/generate.h"
+#include "chakra/job/generate_step.h"
+#include "chakra/result/result.h"
+
+namespace chakra::job {
+
+struct ServeJobOptions {
+  gen::ServeOptions serve;
+  double device_memory_gib = kUsualDeviceGib;
+  GenerateOptions files;                ///< its name is "serve"
+  std::vector<std::string> given = {};  ///< options of the command: those without effect are findings
+  bool shows_memory = false;            ///< memory_text_of() is shown
+};
+
+struct ServeJob {
+  GeneratedJob files;
+  gen::ServeOptions serve;
+  gen::ServeStats stats;
+  double device_memory_gib = kUsualDeviceGib;
+  Findings ignored;  ///< options without effect (sim.option.no_effect)
+};
+
+/// Makes the job, writes it and counts it. Errors: those of gen::serve and generate_job(). Cost: that of gen::serve,
+/// and O(nodes written).
+Result<ServeJob> generate_serve(const ServeJobOptions& options);
+/// Ranks and nodes; tokens, operations and bytes of prefill and of decode.
+std::string to_text(const ServeJob& job);
+/// Parameters, cache, communication and memory, each with its formula, and whether it fits into the device.
+std::string memory_text_of(const ServeJob& job);
+/// docs/reference/serving.md has the keys.
+result::Json to_json(const ServeJob& job);
+
+}  // namespace chakra::job

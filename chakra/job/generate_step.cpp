@@ -1,0 +1,116 @@
+#include "chakra/job/generate_step.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "chakra/device/device.h"
+#include "chakra/job/generate_parts.h"
+#include "chakra/sim/sim.h"
+
+namespace chakra::job {
+namespace {
+
+/// Gives the nodes the times that `chakra sim --device` would give them.
+Result<void> use_device(const device::Device& device, trace::ClassJob& job, Findings& findings) {
+  device::System system;
+  system.target = device;
+  CHAKRA_TRY(sim::retarget(job, system, findings));
+  return {};
+}
+
+result::Json memory_json(const gen::Memory& memory) {
+  return {{"parameters", whole(memory.parameters)},
+          {"gradients", whole(memory.gradients)},
+          {"optimizer", whole(memory.optimizer)},
+          {"activations_peak", whole(memory.activations_peak)},
+          {"working", whole(memory.working)}};
+}
+
+}  // namespace
+
+Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
+  StepJob made;
+  made.step = o.step;
+  made.device_memory_gib = o.device_memory_gib.value_or(kUsualDeviceGib);
+  std::optional<device::Device> device;
+  if (!o.device.empty()) {
+    CHAKRA_ASSIGN(device, device::find_or_load(o.device));
+    made.step.host_ns = std::llround(device->host_s * 1e9);
+    if (!o.device_memory_gib && device->memory_bytes > 0) made.device_memory_gib = device->memory_bytes / kGib;
+  }
+  CHAKRA_ASSIGN(trace::ClassJob job, gen::step(made.step));
+  if (device) CHAKRA_TRY(use_device(*device, job, findings));
+  GenerateOptions files = o.files;
+  files.name = "step";
+  CHAKRA_ASSIGN(made.files, generate_job(job, files));
+  CHAKRA_ASSIGN(made.stats, gen::stats(made.step, job));
+  made.ignored = options_without_effect(o, made.stats);
+  findings.insert(findings.end(), made.ignored.begin(), made.ignored.end());
+  return made;
+}
+
+std::string to_text(const StepJob& job) {
+  const gen::StepOptions& step = job.step;
+  const gen::StepStats& stats = job.stats;
+  std::string shape = fmt::format("tp {} x pp {} x dp {}", step.tp, step.pp, step.dp);
+  if (step.cp > 1) shape = fmt::format("tp {} x cp {} x pp {} x dp {}", step.tp, step.cp, step.pp, step.dp);
+  if (step.ep > 1) shape += fmt::format("; ep {}", step.ep);
+  return to_text(job.files, shape) +
+         fmt::format("{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}{}\n",
+                     static_cast<double>(stats.parameters), stats.tokens, stats.operations, show_percent(stats.bubble),
+                     stats.bubble_depends ? " where forward and both gradients take the same time" : "");
+}
+
+std::string memory_text_of(const StepJob& job) {
+  const gen::StepStats& stats = job.stats;
+  const gen::ClassStats& most = fullest(stats.classes);
+  const gen::Memory& m = most.memory;
+  std::string text = parameters_text(stats.parameters, stats.active_parameters) +
+                     fmt::format("operations          {:.6g} of all ranks: products only, a multiply-add counts 2\n",
+                                 stats.operations);
+  if (stats.fp8_operations > 0) text += fmt::format("  with 8-bit inputs {:.6g}\n", stats.fp8_operations);
+  for (const gen::Surplus& row : stats.surplus)
+    text += fmt::format("  surplus           {:.6g} in {}: ranks do the same, or padding\n", row.operations, row.name);
+  text +=
+      memory_text(most.first_rank,
+                  {{"parameters", m.parameters,
+                    stats.fp8_operations > 0 ? "elements of the rank, matrices also in 8 bits; ZeRO 3: its share"
+                                             : "elements of the rank; ZeRO 3: its share"},
+                   {"gradients", m.gradients, "likewise; ZeRO 2 and 3: its share"},
+                   {"optimizer", m.optimizer, "Adam: 12 bytes an element; ZeRO 1 to 3: of its share"},
+                   {"activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight"},
+                   {"working", m.working, "of the part at work: computed again, gathered, not yet reduced"}},
+                  job.device_memory_gib);
+  return text + tables_of_classes(stats.classes);
+}
+
+result::Json to_json(const StepJob& job) {
+  const gen::StepStats& stats = job.stats;
+  result::Json json = to_json(job.files);
+  if (!job.ignored.empty()) json["findings"] = result::to_json(job.ignored);
+  json["parameters"] = stats.parameters;
+  json["active_parameters"] = stats.active_parameters;
+  json["tokens"] = stats.tokens;
+  json["operations"] = stats.operations;
+  if (stats.fp8_operations > 0) json["fp8_operations"] = stats.fp8_operations;
+  json["ideal_bubble"] = stats.bubble;
+  json["memory_per_rank"] = memory_json(fullest(stats.classes).memory);
+  json["surplus"] = result::Json::array();
+  for (const gen::Surplus& row : stats.surplus)
+    json["surplus"].push_back({{"name", row.name}, {"operations", row.operations}});
+  json["rank_count"] = job.files.ranks;
+  for (const gen::ClassStats& rank : stats.classes) {
+    json["ranks"].push_back({{"first_rank", rank.first_rank},
+                             {"count", rank.ranks},
+                             {"parameters", whole(rank.parameters)},
+                             {"operations", rank.operations},
+                             {"memory_per_rank", memory_json(rank.memory)},
+                             {"communication", communication_json(rank.communication)}});
+    if (rank.fp8_operations > 0) json["ranks"].back()["fp8_operations"] = rank.fp8_operations;
+    if (!rank.storage.empty()) json["ranks"].back()["storage"] = storage_json(rank.storage);
+  }
+  return json;
+}
+
+}  // namespace chakra::job

@@ -1,0 +1,46 @@
+// A training step as a job: what `chakra gen step` does, as a call.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/gen/gen.h"
+#include "chakra/job/generate.h"
+#include "chakra/result/result.h"
+
+namespace chakra::job {
+
+inline constexpr double kUsualDeviceGib = 80;  ///< of memory, where nothing says another size
+
+struct StepJobOptions {
+  gen::StepOptions step;
+  std::string device;                       ///< its name or file: nodes take its times; empty: the rates of `step`
+  std::optional<double> device_memory_gib;  ///< else that of `device`, else kUsualDeviceGib
+  GenerateOptions files;                    ///< its name is "step"
+  std::vector<std::string> given = {};      ///< options of the command: those without effect are findings
+  bool shows_memory = false;                ///< memory_text_of() is shown
+};
+
+struct StepJob {
+  GeneratedJob files;
+  gen::StepOptions step;
+  gen::StepStats stats;
+  double device_memory_gib = kUsualDeviceGib;
+  Findings ignored;  ///< options without effect
+};
+
+/// Makes the job, gives its nodes the times of the device, writes it and counts it. `findings`: those of sim::retarget
+/// and the options without effect (sim.option.no_effect), also where the call fails.
+/// Errors: those of device::find_or_load, gen::step, sim::retarget and generate_job(). Cost: that of gen::step, and
+/// O(nodes written).
+Result<StepJob> generate_step(const StepJobOptions& options, Findings& findings);
+/// Two lines: ranks and nodes; parameters and operations.
+std::string to_text(const StepJob& job);
+/// Parameters, operations, communication and memory, each with its formula, and whether it fits into the device.
+std::string memory_text_of(const StepJob& job);
+/// docs/reference/generating.md has the keys.
+result::Json to_json(const StepJob& job);
+
+}  // namespace chakra::job

@@ -1,0 +1,29 @@
+#include "chakra/job/outputs.h"
+
+#include <fmt/core.h>
+
+#include "chakra/view/view.h"
+
+namespace chakra::job {
+
+std::string to_text(const result::Json& json) { return json.text() + "\n"; }
+
+Result<void> add_text(Outputs& outputs, const std::string& path, std::string_view text) {
+  CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  CHAKRA_TRY(file.write(text));
+  return outputs.add(std::move(file));
+}
+
+Result<void> add_json(Outputs& outputs, const std::string& path, const result::Json& json) {
+  if (path.empty() || path == "-") return {};
+  return add_text(outputs, path, to_text(json));
+}
+
+Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vector<result::NamedTable>& tables) {
+  if (prefix.empty()) return {};
+  for (const result::NamedTable& t : tables)
+    CHAKRA_TRY(add_text(outputs, fmt::format("{}.{}.csv", prefix, t.name), view::to_csv(t.table)));
+  return {};
+}
+
+}  // namespace chakra::job

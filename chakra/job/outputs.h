@@ -1,0 +1,24 @@
+// Results of a call as files: they are prepared one by one, and appear together with commit() or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/result/result.h"
+
+namespace chakra::job {
+
+using Outputs = FilesTogether<AtomicFile>;
+
+/// A file with this text. Errors: base.file.*, of these functions.
+Result<void> add_text(Outputs& outputs, const std::string& path, std::string_view text);
+/// A file with this JSON; none for "" and "-", which the caller prints.
+Result<void> add_json(Outputs& outputs, const std::string& path, const result::Json& json);
+/// A file PREFIX.<name>.csv for each table; none for "".
+Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vector<result::NamedTable>& tables);
+/// Text of a file of JSON.
+std::string to_text(const result::Json& json);
+
+}  // namespace chakra::job

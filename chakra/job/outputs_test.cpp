@@ -1,0 +1,47 @@
+// Files of results: their names, and that they appear together.
+#include "chakra/job/outputs.h"
+
+#include <gtest/gtest.h>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/gen/gen.h"
+#include "chakra/job/generate.h"
+#include "chakra/job/replay_outputs.h"
+
+namespace chakra::job {
+namespace {
+
+using chakra::testing::tag_of;
+using chakra::testing::TemporaryFolder;
+
+TEST(Outputs, AppearWhenTheyAreCommitted) {
+  const TemporaryFolder folder;
+  Outputs outputs;
+  ASSERT_TRUE(add_text(outputs, folder.path("a.svg"), "picture"));
+  ASSERT_TRUE(add_json(outputs, folder.path("b.json"), {{"ranks", 2}}));
+  ASSERT_TRUE(add_json(outputs, "-", {{"ranks", 2}}));
+  ASSERT_TRUE(add_csv(outputs, folder.path("c"), {{"ranks", {"", {{"rank"}}, {}}}}));
+  EXPECT_FALSE(is_file(folder.path("a.svg")));
+  ASSERT_TRUE(outputs.commit());
+  for (const char* name : {"a.svg", "b.json", "c.ranks.csv"}) EXPECT_TRUE(is_file(folder.path(name))) << name;
+  EXPECT_FALSE(is_file("-"));
+}
+
+TEST(Outputs, OfAReplayAreNamedByRankAndReplaceNoInput) {
+  const TemporaryFolder folder;
+  const std::string job = folder.path("job");
+  ASSERT_TRUE(write_cases(job, 2, {}));
+  ReplayOptions options;
+  options.path = job + "/" + std::string(gen::cases()[0].name);
+  const auto all = replay_outputs(options, {.traces = folder.path("out"), .timeline = folder.path("t.json")});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->timeline, folder.path("t.json"));
+  EXPECT_EQ(tag_of(replay_outputs(options, {.timeline = folder.path("t{rank}.json")})), "cli.usage");
+  EXPECT_EQ(tag_of(replay_outputs(options, {.traces = options.path})), "cli.usage");
+  options.rank = 1;
+  options.ranks = 2;
+  EXPECT_EQ(replay_outputs(options, {.csv = "r{rank}/x{rank}"})->csv, "r1/x1");
+}
+
+}  // namespace
+}  // namespace chakra::job
