@@ -209,7 +209,8 @@ class Reader {
     dom::object object;
     if (element.get_object().get(object)) return wrong("io.ranks.form", "an object is expected");
     for (const auto& [key, value] : object) {
-      const auto found = std::find_if(known.begin(), known.end(), [&](const Field& f) { return f.name == key; });
+      const std::string_view name = key;  // clang 14 does not capture structured bindings
+      const auto found = std::find_if(known.begin(), known.end(), [&](const Field& f) { return f.name == name; });
       if (found == known.end()) return wrong("io.ranks.form", fmt::format("unknown key {}", quote(key)));
       if (*found->value) return wrong("io.ranks.form", fmt::format("duplicate key {}", quote(key)));
       *found->value = value;

@@ -76,7 +76,7 @@ Error wrong(const Operation& o, uint64_t byte, std::string_view why) {
 }
 
 /// out[at, at + count), as far as there is any, must be what `expect(first, block)` writes: `block` stands for the
-/// bytes from at + first on. `why(found, expected)` says what is wrong.
+/// bytes from at + first on. `why(found, expected)` words the error.
 template <class Expect, class Why>
 Result<void> check_block_by_block(const Operation& o, uint64_t at, uint64_t count, const Expect& expect,
                                   const Why& why) {
