@@ -114,27 +114,27 @@ constexpr std::array<std::string_view, 5> kNames{"aten::mm", "gemm", trace::kHos
 /// Up to 12 nodes; those that are measured begin when their dependencies have ended, or later, or (`overlap`) earlier.
 trace::Trace random_trace(Prng& random, bool measured, bool overlap) {
   Builder b;
-  const auto nodes = static_cast<NodeId>(1 + random.below(12));
+  const auto nodes = static_cast<uint32_t>(1 + random.below(12));
   std::vector<std::vector<std::pair<NodeId, Picoseconds>>> deps(nodes);
   std::vector<NodeId> row(nodes);  // rows in any order
-  std::iota(row.begin(), row.end(), 0);
-  for (NodeId i = nodes; i-- > 1;) std::swap(row[i], row[random.below(i + 1)]);
-  for (NodeId i = 0; i < nodes; ++i) {
+  std::iota(row.begin(), row.end(), NodeId(0));
+  for (uint32_t i = nodes; i-- > 1;) std::swap(row[i], row[random.below(i + 1)]);
+  for (const NodeId i : ids<NodeId>(nodes)) {
     static constexpr std::array<NodeType, 4> kTypes{NodeType::comp, NodeType::coll, NodeType::mem_load, NodeType::recv};
     const NodeId n = b.add(i + 1, b.trace.strings.intern(kNames[random.below(kNames.size())]), kTypes[random.below(4)]);
     b.trace.flags.edit(n) = trace::kHasDuration | trace::kSaysCpuOrNot | (random.below(2) ? trace::kOnCpu : 0);
     b.trace.dur_ps.edit(n) = static_cast<Picoseconds>(random.below(8));
     if (trace::is_comm(b.trace.type[n])) b.comm(n).type = CommType::all_reduce;
   }
-  for (NodeId i = 1; i < nodes; ++i)
-    for (NodeId j = 0; j < i; ++j)
+  for (uint32_t i = 1; i < nodes; ++i)
+    for (uint32_t j = 0; j < i; ++j)
       if (random.below(3) == 0) {
         const auto lag = static_cast<Picoseconds>(random.below(4) == 0 ? random.below(5) : 0);
         b.dep(row[i], row[j], static_cast<uint8_t>(random.below(trace::kEdgeKinds.size())), lag);
         deps[i].emplace_back(row[j], lag);
       }
   if (measured)
-    for (NodeId i = 0; i < nodes; ++i) {
+    for (const NodeId i : ids<NodeId>(nodes)) {
       Picoseconds start = 100;
       for (const auto& [on, lag] : deps[i]) start = std::max(start, b.trace.start_ps[on] + b.trace.dur_ps[on] + lag);
       start += static_cast<Picoseconds>(random.below(4));
@@ -163,7 +163,7 @@ TEST(CriticalPath, IsTheLongestOfAllPathsOfTenThousandGraphs) {
     const auto path = critical_path(t, *schedule);
     ASSERT_TRUE(path) << path.error().message();
     Picoseconds longest = 0;
-    for (NodeId n = 0; n < t.size(); ++n) longest = std::max(longest, longest_from(t, n));
+    for (const NodeId n : t.nodes()) longest = std::max(longest, longest_from(t, n));
     ASSERT_EQ(path->longest_ps, longest);
     ASSERT_EQ(path->length_ps(), longest) << "round " << round;
     // Nodes of the path are a path: each begins where the one before, or its lag, ends, and nothing is unexplained.
@@ -199,7 +199,7 @@ TEST(CriticalPath, OfMeasuredTracesIsWithoutGapsAndSaysWhatItCannotExplain) {
     const auto path = critical_path(t, *schedule);
     ASSERT_TRUE(path) << path.error().message();
     Picoseconds first = INT64_MAX, last = 0;
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       first = std::min(first, t.start_ps[n]);
       last = std::max(last, t.start_ps[n] + t.dur_ps[n]);
     }
@@ -231,12 +231,12 @@ TEST(Time, EqualsWhatLookingAtEveryPicosecondFinds) {
     const auto budget = time_budget(t, *s);
     ASSERT_TRUE(budget) << budget.error().message();
     bool device = false;
-    for (NodeId n = 0; n < t.size(); ++n) device |= bound_of(t, n) == Bound::compute;
+    for (const NodeId n : t.nodes()) device |= bound_of(t, n) == Bound::compute;
     TimeBudget truth;
     Picoseconds idle = 0;
     for (Picoseconds at = s->first; at < s->last; ++at) {
       std::array<bool, kBounds.size()> runs{};
-      for (NodeId n = 0; n < t.size(); ++n)
+      for (const NodeId n : t.nodes())
         if (s->start[n] <= at && at < s->end[n]) runs[static_cast<size_t>(bound_of(t, n))] = true;
       const auto is = [&](Bound b) { return runs[static_cast<size_t>(b)]; };
       const bool computes = is(Bound::compute) || (!device && is(Bound::host));
@@ -277,8 +277,8 @@ TEST(Schedules, OfCyclesAreErrors) {
   Builder b;
   b.add(1, 0, NodeType::comp);
   b.add(2, 0, NodeType::comp);
-  b.dep(0, 1, 0);
-  b.dep(1, 0, 0);
+  b.dep(NodeId(0), NodeId(1), 0);
+  b.dep(NodeId(1), NodeId(0), 0);
   Findings findings;
   const auto schedule = schedule_of(std::move(b).finish(), findings);
   ASSERT_FALSE(schedule);

@@ -56,16 +56,16 @@ class Sweep {
 
   void collect() {
     bool device = false;
-    for (NodeId n = 0; n < t_.size() && !device; ++n) device = !t_.on_cpu(n) && bound_of(t_, n) == Bound::compute;
+    for (NodeId n{0}; n < t_.size() && !device; ++n) device = !t_.on_cpu(n) && bound_of(t_, n) == Bound::compute;
     host_computes_ = !device;
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (t_.type[n] == trace::NodeType::metadata || (s_.measured && !t_.has_start(n)) || s_.end[n] <= s_.start[n])
         continue;
       changes_.push_back({s_.start[n], true, n});
       changes_.push_back({s_.end[n], false, n});
     }
     // Who begins next, for the cause of idle time: also nodes that take no time.
-    for (NodeId n = 0; n < t_.size(); ++n)
+    for (const NodeId n : t_.nodes())
       if (t_.type[n] != trace::NodeType::metadata && (!s_.measured || t_.has_start(n)))
         begins_.emplace_back(s_.start[n], n);
     std::sort(begins_.begin(), begins_.end());

@@ -14,7 +14,7 @@ using trace::NodeId;
 using trace::NodeType;
 
 struct Launch {
-  NodeId call = 0, operation = 0;
+  NodeId call{0}, operation{0};
   int64_t call_start = 0, start = 0, dur = 0, stream = 0;
   size_t kind = 0;
 };
@@ -23,7 +23,7 @@ struct Random {
   trace::TraceSet set;
   std::vector<Launch> launches;
   std::vector<NodeId> caller;  ///< of each node; kNoNode: none
-  NodeId operators = 0;
+  uint32_t operators = 0;
 };
 
 constexpr int64_t kMoments = 120;
@@ -41,12 +41,12 @@ Random random_trace(uint64_t seed) {
     b.trace.start_ps.edit(n) = start;
     b.trace.dur_ps.edit(n) = dur;
   };
-  r.operators = static_cast<NodeId>(3 + below(12));
-  for (NodeId n = 0; n < r.operators; ++n) {
+  r.operators = static_cast<uint32_t>(3 + below(12));
+  for (const NodeId n : ids<NodeId>(r.operators)) {
     b.add(n + 1, b.trace.strings.intern("aten::" + std::to_string(below(4))), NodeType::comp);
     b.trace.flags.edit(n) |= trace::kOnCpu;
     place(n, below(kMoments), below(10));
-    r.caller.push_back(below(4) == 0 ? trace::kNoNode : static_cast<NodeId>(below(r.operators)));
+    r.caller.push_back(below(4) == 0 ? trace::kNoNode : NodeId(below(r.operators)));
     if (r.caller[n] != trace::kNoNode) b.ctrl(n, r.caller[n]);
   }
   const int64_t launches = 1 + below(20);
@@ -56,7 +56,7 @@ Random random_trace(uint64_t seed) {
     b.trace.flags.edit(l.call) |= trace::kOnCpu;
     l.call_start = below(kMoments / 2);
     place(l.call, l.call_start, below(5));
-    r.caller.push_back(static_cast<NodeId>(below(r.operators)));
+    r.caller.push_back(NodeId(below(r.operators)));
     b.ctrl(l.call, r.caller.back());
     l.kind = static_cast<size_t>(below(3));
     l.stream = 7 + below(2);

@@ -44,7 +44,7 @@ Limit limit_of(const Trace& t, const Schedule& s, LaunchScope scope) {
   if (scope == LaunchScope::all) return {};
   std::set<std::string_view> names;
   std::vector<NodeId> steps;
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (t.on_cpu(n) && is_step(t.name_of(n))) {
       names.insert(t.name_of(n));
       steps.push_back(n);
@@ -84,9 +84,9 @@ class Collector {
     const bool places = has_streams(t_);
     operation_of_.assign(t_.size(), trace::kNoRow);
     call_of_.assign(t_.size(), trace::kNoRow);
-    for (NodeId n = 0; n < t_.size(); ++n)
+    for (const NodeId n : t_.nodes())
       if (is_operation(t_, n, places)) add_operation(n);
-    for (NodeId n = 0; n < t_.size(); ++n)
+    for (const NodeId n : t_.nodes())
       if (const uint32_t call = call_of_[work_.whole[n]]; call != trace::kNoRow)
         work_.calls[call].end = std::max(work_.calls[call].end, s_.end[n]);
     correct_calls(t_, work_.calls);
@@ -157,7 +157,7 @@ class Collector {
 
 std::vector<NodeId> wholes(const Trace& t) {
   std::vector<NodeId> whole(t.size());
-  for (NodeId n = 0; n < t.size(); ++n) whole[n] = t.part_of[n] < n ? whole[t.part_of[n]] : n;
+  for (const NodeId n : t.nodes()) whole[n] = t.part_of[n] < n ? whole[t.part_of[n]] : n;
   return whole;
 }
 

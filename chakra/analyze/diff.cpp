@@ -101,12 +101,12 @@ uint32_t row_of(const Trace& t, NodeId n, Names& names) {
 
 void add_rank(const Trace& t, Names& names, Side& side) {
   std::vector<uint32_t> row(t.size());
-  for (NodeId n = 0; n < t.size(); ++n) row[n] = row_of(t, n, names);
+  for (const NodeId n : t.nodes()) row[n] = row_of(t, n, names);
   side.rows.resize(names.rows());
   const std::vector<NodeId> whole = wholes(t);
   std::string detail;
   std::vector<StringId> waits;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     Side::Row& in = side.rows[row[whole[n]]];
     in.time = add_saturated(in.time, t.dur_ps[n]);
     side.time = add_saturated(side.time, t.dur_ps[n]);
@@ -127,7 +127,7 @@ void add_rank(const Trace& t, Names& names, Side& side) {
     for (const StringId wait : waits) fmt::format_to(std::back_inserter(detail), "\n{}", wait);
     side.details.add(row[n], names.texts.intern(detail));
   }
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     for (const NodeId on : t.deps.of(n)) {
       side.edges.add(row[whole[on]], row[whole[n]]);
       ++side.edge_count;

@@ -83,7 +83,7 @@ LiveBytes live_bytes(const trace::Trace& t, const Schedule& s) {
       storage.last = std::max(storage.last, end_ps);
     });
   };
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (t.io_row[n] == trace::kNoRow) continue;
     const trace::Io& io = t.ios[t.io_row[n]];
     see(n, io.inputs.values, true);

@@ -53,7 +53,7 @@ class Operators {
         if (attr.name == correlation) return true;
       return false;
     };
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (!t_.on_cpu(n) || work_.whole[n] != n || t_.type[n] == trace::NodeType::metadata) continue;
       const std::string_view name = t_.name_of(n);
       const bool time = name == trace::kHostGap || name == trace::kSyncRemainder || name == trace::kInitialCondition;
@@ -87,7 +87,7 @@ class Operators {
   }
 
   void add_host_time() {
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       const NodeId whole = work_.whole[n];
       if (!is_operator_[whole]) continue;
       OperatorSums& sums = of(whole);
@@ -101,7 +101,7 @@ class Operators {
     if (device_.empty()) return;
     std::vector<uint32_t> begin(t_.size() + 1, 0);
     std::vector<NodeId> parents(t_.size(), kNoNode);
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (work_.whole[n] != n || !t_.on_cpu(n)) continue;
       const NodeId parent = parent_of(n);
       if (parent != n) parents[n] = parent;
@@ -110,12 +110,12 @@ class Operators {
     for (size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
     std::vector<NodeId> children(begin.back());
     std::vector<uint32_t> fill(begin.begin(), begin.end() - 1);
-    for (NodeId n = 0; n < t_.size(); ++n)
+    for (const NodeId n : t_.nodes())
       if (parents[n] != kNoNode) children[fill[parents[n]]++] = n;
     seen_.assign(t_.size(), 0);
     open_.assign(t_.strings.size(), 0);
     for (const bool roots : {true, false})
-      for (NodeId n = 0; n < t_.size(); ++n)
+      for (const NodeId n : t_.nodes())
         if (!seen_[n] && (!roots || parents[n] == kNoNode)) visit(n, begin, children);
   }
 

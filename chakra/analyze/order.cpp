@@ -59,7 +59,7 @@ bool has_order(const Trace& t, NodeId n) {
 using NodesByName = std::map<std::pair<std::string_view, trace::NodeType>, std::vector<NodeId>>;
 NodesByName nodes_by_name(const Trace& t) {
   std::map<std::pair<StringId, trace::NodeType>, std::vector<NodeId>> by_id;
-  for (NodeId n = 0; n < t.size(); ++n) by_id[{t.name[n], t.type[n]}].push_back(n);
+  for (const NodeId n : t.nodes()) by_id[{t.name[n], t.type[n]}].push_back(n);
   NodesByName by_name;
   for (auto& [key, nodes] : by_id) by_name[{t.strings[key.first], key.second}] = std::move(nodes);
   return by_name;
@@ -79,7 +79,7 @@ Counterparts counterparts(const Trace& a, const Trace& b) {
       both.is.push_back(others->second[i]);
     }
   }
-  for (NodeId n = 0; n < b.size(); ++n) both.only_is += has_order(b, n);
+  for (const NodeId n : ids<NodeId>(b.size())) both.only_is += has_order(b, n);
   both.only_is -= static_cast<int64_t>(both.is.size());
   return both;
 }

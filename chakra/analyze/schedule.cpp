@@ -37,7 +37,7 @@ Result<Schedule> schedule_of(const Trace& t, Findings& findings) {
     without += t.type[n] != NodeType::metadata;
   }
   bool any = false;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (s.measured && !t.has_start(n)) continue;
     s.first = any ? std::min(s.first, s.start[n]) : s.start[n];
     s.last = any ? std::max(s.last, s.end[n]) : s.end[n];
@@ -114,8 +114,8 @@ Result<CriticalPath> critical_path(const Trace& t, const Schedule& s) {
     if (p.end_ps > p.start_ps) path.pieces.push_back(p);
     at = p.start_ps;
   };
-  NodeId last = 0;
-  for (NodeId n = 1; n < t.size(); ++n)
+  NodeId last{0};
+  for (NodeId n{1}; n < t.size(); ++n)
     if (s.end[n] > s.end[last]) last = n;
   NodeId after = last;
   for (const trace::ChainLink& link : trace::latest_chain(t, last, s.end)) {

@@ -22,7 +22,7 @@ class Replayer {
   explicit Replayer(const Trace& trace) : t_(trace) {}
 
   Result<SelfReplay> run() {
-    for (NodeId n = 0; n < t_.size(); ++n)
+    for (const NodeId n : t_.nodes())
       if (t_.has_start(n)) last_ = std::max(last_, measured_end(n));
     if (last_ == 0)
       return fail(Code::bad_input, "sim.replay.no_times",
@@ -64,7 +64,7 @@ class Replayer {
 
   Picoseconds half_device(const std::vector<NodeId>& order, bool unrecorded_too) const {
     std::vector<Picoseconds> durations(t_.dur_ps.begin(), t_.dur_ps.end());
-    for (NodeId n = 0; n < t_.size(); ++n)
+    for (const NodeId n : t_.nodes())
       if (t_.on_device(n) && (unrecorded_too || !is_unrecorded(n))) durations[n] /= 2;
     const std::vector<Picoseconds> ends = trace::earliest_ends(t_, order, durations);
     return *std::max_element(ends.begin(), ends.end());
@@ -83,7 +83,7 @@ class Replayer {
   void walk_critical_path() {
     std::array<double, kPathParts.size()> time{};
     const auto add = [&](PathPart part, Picoseconds ps) { time[static_cast<size_t>(part)] += static_cast<double>(ps); };
-    const auto last = static_cast<NodeId>(std::max_element(end_.begin(), end_.end()) - end_.begin());
+    const auto last = NodeId(std::max_element(end_.begin(), end_.end()) - end_.begin());
     for (const trace::ChainLink& link : trace::latest_chain(t_, last, end_)) {
       add(part_of(link.node), t_.dur_ps[link.node]);
       if (replayed_start(link.node) <= 0) break;
@@ -123,7 +123,7 @@ class Replayer {
   void compare_device() {
     std::vector<Picoseconds> errors;
     std::vector<Picoseconds> stall(t_.lanes.size(), 0);
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (!t_.on_device(n) || !t_.has_start(n) || is_unrecorded(n)) continue;
       errors.push_back(std::abs(replayed_start(n) - t_.start_ps[n]));
       Picoseconds explained = 0;

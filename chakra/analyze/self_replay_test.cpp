@@ -52,17 +52,17 @@ TEST(Steps, AreNumberedAndNotInsideOfOthers) {
                                 {"ProfilerStep#", 20, 10},
                                 {"ProfilerStep#-5", 30, 10},
                                 {"ProfilerStep", 40, 10},
-                                {gap.c_str(), 50, 10, 0},
+                                {gap.c_str(), 50, 10, NodeId(0)},
                                 {"ProfilerStep#4", 60, 10},  // 6
-                                {gap.c_str(), 70, 10, 6},
-                                {"aten::f", 80, 10, 6},
-                                {"ProfilerStep#99", 90, 10, 8},
-                                {gap.c_str(), 100, 10, 9},
-                                {"ProfilerStep#98", 110, 10, 9},
-                                {gap.c_str(), 120, 10, 6},
-                                {"aten::late", 130, 10, 6},
-                                {"ProfilerStep#5", 140, 10, 13},  // the operator before seems to go on
-                                {"aten::g", 150, 10, 6}});
+                                {gap.c_str(), 70, 10, NodeId(6)},
+                                {"aten::f", 80, 10, NodeId(6)},
+                                {"ProfilerStep#99", 90, 10, NodeId(8)},
+                                {gap.c_str(), 100, 10, NodeId(9)},
+                                {"ProfilerStep#98", 110, 10, NodeId(9)},
+                                {gap.c_str(), 120, 10, NodeId(6)},
+                                {"aten::late", 130, 10, NodeId(6)},
+                                {"ProfilerStep#5", 140, 10, NodeId(13)},  // the operator before seems to go on
+                                {"aten::g", 150, 10, NodeId(6)}});
   EXPECT_EQ(find_steps(t).names, (std::vector<std::string>{"ProfilerStep#3", "ProfilerStep#4", "ProfilerStep#5"}));
 }
 

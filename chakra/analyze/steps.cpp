@@ -50,7 +50,7 @@ class StepFinder {
   /// Neither the tree of callers nor the times of what was called tell it: operators may end late or on other threads.
   void drop_nested() {
     std::vector<Picoseconds> last_own(t_.size(), 0);  // per step: when the last gap directly in it begins
-    for (NodeId n = 0; n < t_.size(); ++n)
+    for (const NodeId n : t_.nodes())
       if (is_host(n) && t_.name_of(n) == trace::kHostGap && t_.ctrl.begin[n] < t_.ctrl.begin[n + 1]) {
         const NodeId caller = t_.ctrl.node[t_.ctrl.begin[n]];
         if (t_.lane[caller] == t_.lane[n]) last_own[caller] = std::max(last_own[caller], t_.start_ps[n]);
@@ -66,7 +66,7 @@ class StepFinder {
 
   void find_windows() {
     const std::vector<Picoseconds> inclusive = trace::inclusive_ends(t_);
-    for (NodeId n = 0; n < t_.size(); ++n)
+    for (const NodeId n : t_.nodes())
       if (is_host(n) && t_.part_of[n] == trace::kNoNode && trace::step_number(t_.name_of(n)))
         windows_.push_back({n, t_.start_ps[n], inclusive[n]});
     std::stable_sort(windows_.begin(), windows_.end(),
@@ -83,7 +83,7 @@ class StepFinder {
   }
 
   void by_window() {
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (!is_host(n)) continue;
       const int32_t step = window_at(t_.start_ps[n]);
       // A gap of another thread may be its wait for the next step.
@@ -91,7 +91,7 @@ class StepFinder {
                          t_.lane[n] != t_.lane[windows_[static_cast<size_t>(step)].node];
       put(n, step, waits ? uint8_t{0} : kBoth);
     }
-    for (NodeId n = 0; n < t_.size(); ++n)
+    for (const NodeId n : t_.nodes())
       if (t_.on_device(n))
         if (const NodeId launch = launch_of(n); launch != trace::kNoNode) put(n, out_.of[launch], Steps::kEnds);
   }
@@ -104,7 +104,7 @@ class StepFinder {
 
   void the_iteration(int64_t number) {
     out_.names.push_back(fmt::format("iteration {}", number));
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (is_host(n)) put(n, 0, kBoth);
       else if (t_.on_device(n) && launch_of(n) != trace::kNoNode) put(n, 0, Steps::kEnds);
     }
@@ -112,7 +112,7 @@ class StepFinder {
 
   void one_step() {
     out_.names.emplace_back("recording");
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (!t_.on_device(n) || !t_.has_start(n)) continue;
       put(n, 0, Steps::kEnds);
       const NodeId launch = launch_of(n);

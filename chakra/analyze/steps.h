@@ -33,7 +33,7 @@ Steps find_steps(const trace::Trace& trace);
 template <class Start, class End>
 std::vector<StepSpan> step_spans(const Steps& steps, const Start& start, const End& end) {
   std::vector<StepSpan> spans(steps.names.size());
-  for (trace::NodeId n = 0; n < steps.of.size(); ++n) {
+  for (const trace::NodeId n : ids<trace::NodeId>(steps.of.size())) {
     if (steps.of[n] < 0) continue;
     StepSpan& span = spans[static_cast<size_t>(steps.of[n])];
     if (steps.roles[n] & Steps::kBegins) span.begin = std::min(span.begin, start(n));

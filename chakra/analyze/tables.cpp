@@ -182,7 +182,7 @@ Result<std::vector<NamedTable>> bytes(const Job& job, Findings&) {
   std::map<std::tuple<std::string, std::string, uint64_t>, Sum> sizes;
   uint64_t total = 0;
   for (const Trace& t : job.traces.ranks)
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       const trace::Comm* comm = t.comm(n);
       if (!comm || !trace::is_comm(t.type[n])) continue;
       const std::string type = comm_name(t.type[n], comm->type);

@@ -223,7 +223,7 @@ Result<JobTiming> timing_of(const trace::TraceSet& job, const match::GroupTable&
     const Picoseconds compute = budget.compute_alone + budget.overlapped;
     out.ranks.push_back({t.rank, budget.total, compute, budget.exposed + budget.overlapped, budget.exposed});
     any |= schedule.measured;
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!t.has_start(n) || t.type[n] == NodeType::metadata) continue;
       const Picoseconds takes = schedule.end[n] - schedule.start[n];
       out.kinds[std::string(kBounds[static_cast<size_t>(bound_of(t, n))])].push_back(takes);

@@ -27,7 +27,7 @@ void find_steps(const Trace& t, const Schedule& s, Sums& sums) {
   sums.last = s.last;
   const std::vector<Picoseconds> ends = trace::inclusive_ends(t);
   bool any = false;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (!t.on_cpu(n) || !is_step(t.name_of(n))) continue;
     sums.first = any ? std::min(sums.first, s.start[n]) : s.start[n];
     sums.last = any ? std::max(sums.last, ends[n]) : ends[n];
@@ -49,7 +49,7 @@ Sums add_up(const Trace& t, const Schedule& s, const DeviceWork& work) {
     sums.work.add(device::work_of(t, n));
     return true;
   };
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (!t.on_device(n) && !trace::is_comm(t.type[n])) add(n, s.start[n]);
   for (const DeviceOperation& operation : work.operations) {
     if (trace::is_comm(t.type[operation.node])) continue;

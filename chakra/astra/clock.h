@@ -32,7 +32,7 @@ struct Event {
     ring_ahead,   ///< rank, stream, number: when the rank's ring ends, as has been worked out
   } kind = Kind::node_done;
   uint32_t rank = 0;
-  trace::NodeId node = 0;
+  trace::NodeId node{0};
   uint32_t stream = 0;
   uint64_t number = 0;
 };

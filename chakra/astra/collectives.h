@@ -38,7 +38,7 @@ struct Custom {
 /// One rank's part in a collective that is under way.
 struct Call {
   uint32_t rank = 0;
-  trace::NodeId node = 0;
+  trace::NodeId node{0};
   uint64_t chunks_left = 0;
 };
 

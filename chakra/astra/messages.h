@@ -36,9 +36,9 @@ struct Channel {
 struct Party {
   enum class Kind : uint8_t { nobody, workload, phase, custom, receiver, sender } kind = Kind::nobody;
   uint32_t rank = 0;
-  trace::NodeId node = 0;  ///< of the workload or of the custom collective
-  uint32_t stream = 0;     ///< of the phase or of the custom collective
-  uint64_t number = 0;     ///< rendezvous: whose request has arrived, of askers; whose message may leave, of flights
+  trace::NodeId node{0};  ///< of the workload or of the custom collective
+  uint32_t stream = 0;    ///< of the phase or of the custom collective
+  uint64_t number = 0;    ///< rendezvous: whose request has arrived, of askers; whose message may leave, of flights
 };
 
 struct Traffic {

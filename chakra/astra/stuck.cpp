@@ -17,7 +17,7 @@ constexpr size_t kWaitsNamed = 6;
 /// The first node that has started and not ended.
 std::string describe_wait(const Rank& rank) {
   const trace::Trace& t = *rank.trace;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (!rank.feeder.is_ready(n) || rank.ready[rank.tasks[n].needs].contains(n)) continue;
     const trace::Comm* comm = t.comm(n);
     if (t.type[n] == NodeType::coll)

@@ -58,7 +58,7 @@ void add_tasks(const device::System& system, const Trace& t, Column<Task>& colum
   absl::flat_hash_map<Recipe, uint32_t, RecipeHash, RecipeEqual> known;
   column.resize(t.size());
   const std::span<Task> tasks = column.edit();
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     Task& task = tasks[n];
     task.time = own_time(system, t, n);
     task.type = t.type[n];

@@ -28,7 +28,7 @@ void add_measured_kernels(const trace::Trace& t, MeasuredRows& rows) {
   const std::string name = std::filesystem::path(t.file).filename().string();
   rows.source += (rows.source.empty() ? "" : ", ") + name;
   const StringId attr = t.strings.find("kernel");
-  for (trace::NodeId n = 0; attr != 0 && n < t.size(); ++n) {
+  for (trace::NodeId n{0}; attr != 0 && n < t.size(); ++n) {
     if (t.type[n] != trace::NodeType::comp || t.on_cpu(n) || !t.has_start(n) || t.dur_ps[n] <= 0) continue;
     const std::optional<device::KernelShape> shape = device::parse_kernel(text_of(t, n, attr));
     if (!shape) continue;

@@ -43,7 +43,7 @@ void dependencies_exist(const Trace& t, LimitedFindings& findings) {
 
 // `check.type.invalid` (error): a node without a valid type.
 void types_known(const Trace& t, LimitedFindings& findings) {
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (t.type[n] != NodeType::invalid) continue;
     const bool empty = t.id[n] == 0 && t.name[n] == 0 && t.deps.of(n).empty() && t.attr_begin[n] == t.attr_begin[n + 1];
     add(findings, t, "check.type.invalid", Severity::error, n,
@@ -55,7 +55,7 @@ void types_known(const Trace& t, LimitedFindings& findings) {
 // `check.comm.size` (error): communication of more than 1 PiB.
 // `check.size.negative` (error): a negative number of bytes or operations.
 void sizes_sane(const Trace& t, LimitedFindings& findings) {
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     const trace::Comm* comm = t.comm(n);
     if (!comm || !trace::is_comm(t.type[n])) continue;
     if (comm->bytes > kLargestMessage)
@@ -69,8 +69,9 @@ void sizes_sane(const Trace& t, LimitedFindings& findings) {
 // `check.time.order` (warning): a node that began before what it waits for.
 // `check.duration.missing` (note): compute without duration or number of operations.
 void durations_sane(const Trace& t, LimitedFindings& findings) {
-  NodeId timed = 0, untimed_work = trace::kNoNode;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  uint32_t timed = 0;
+  NodeId untimed_work = trace::kNoNode;
+  for (const NodeId n : t.nodes()) {
     timed += t.has_start(n);
     const bool described = !t.num_ops.empty() && t.num_ops[n] > 0;
     if (t.type[n] == NodeType::comp && !(t.flags[n] & trace::kHasDuration) && !described &&
@@ -82,7 +83,7 @@ void durations_sane(const Trace& t, LimitedFindings& findings) {
         fmt::format("{} has neither a duration nor a number of operations; it will take no time",
                     quote(t.name_of(untimed_work))));
   // A measured node that begins before what it waits for began was recorded with clocks that disagree.
-  for (NodeId n = 0; timed > 0 && n < t.size(); ++n)
+  for (NodeId n{0}; timed > 0 && n < t.size(); ++n)
     for (const NodeId on : t.deps.of(n))
       if (t.has_start(n) && t.has_start(on) && t.start_ps[n] < t.start_ps[on])
         add(findings, t, "check.time.order", Severity::warning, n,

@@ -17,9 +17,9 @@ Findings check_one(Builder b, size_t limit = 20) {
   return check(job, {}, limit);
 }
 
-Builder chain(NodeId nodes) {
+Builder chain(uint32_t nodes) {
   Builder b;
-  for (NodeId n = 0; n < nodes; ++n) {
+  for (const NodeId n : ids<NodeId>(nodes)) {
     b.add(n + 1, b.trace.strings.intern("op"), NodeType::comp);
     b.trace.flags.edit(n) |= trace::kHasDuration;
     if (n > 0) b.dep(n, n - 1, 0);
@@ -44,25 +44,25 @@ TEST(Check, EachRuleFindsItsDefect) {
   };
   for (const Row& row : {
            Row{"check.id.duplicate", true, [](Builder& b) { b.trace.id.set(2, 1); }},
-           Row{"check.dep.dangling", true, [](Builder& b) { b.dep_by_id(2, 77, 0, 0); }},
-           Row{"check.ctrl.dangling", false, [](Builder& b) { b.ctrl_by_id(2, 77); }},
-           Row{"check.dep.cycle", true, [](Builder& b) { b.dep(1, 3, 0); }},
-           Row{"check.dep.cycle", true, [](Builder& b) { b.dep(1, 1, 0); }},
+           Row{"check.dep.dangling", true, [](Builder& b) { b.dep_by_id(NodeId(2), 77, 0, 0); }},
+           Row{"check.ctrl.dangling", false, [](Builder& b) { b.ctrl_by_id(NodeId(2), 77); }},
+           Row{"check.dep.cycle", true, [](Builder& b) { b.dep(NodeId(1), NodeId(3), 0); }},
+           Row{"check.dep.cycle", true, [](Builder& b) { b.dep(NodeId(1), NodeId(1), 0); }},
            Row{"check.type.invalid", true, [](Builder& b) { b.trace.type.edit(2) = NodeType::invalid; }},
            Row{"check.comm.size", true,
                [](Builder& b) {
                  b.trace.type.edit(2) = NodeType::coll;
-                 b.comm(2).bytes = uint64_t{1} << 60;
-                 b.comm(2).type = trace::CommType::barrier;
+                 b.comm(NodeId(2)).bytes = uint64_t{1} << 60;
+                 b.comm(NodeId(2)).type = trace::CommType::barrier;
                }},
            Row{"check.size.negative", true,
                [](Builder& b) {
-                 b.trace.defects.push_back({trace::Defect::Kind::negative_size, 2, 0});
+                 b.trace.defects.push_back({trace::Defect::Kind::negative_size, NodeId(2), 0});
                }},
            Row{"match.collective.size_unknown", false,
                [](Builder& b) {
                  b.trace.type.edit(2) = NodeType::coll;
-                 b.comm(2).type = trace::CommType::all_reduce;
+                 b.comm(NodeId(2)).type = trace::CommType::all_reduce;
                }},
            Row{"check.duration.missing", false, [](Builder& b) { b.trace.flags.edit(2) = 0; }},
            Row{"check.time.order", false,
@@ -82,7 +82,7 @@ TEST(Check, EachRuleFindsItsDefect) {
 
 TEST(Check, ManyOfAKindAreCounted) {
   Builder b = chain(100);
-  for (NodeId n = 0; n < 100; ++n) b.dep_by_id(n, 1000, 0, 0);
+  for (const NodeId n : ids<NodeId>(100)) b.dep_by_id(n, 1000, 0, 0);
   const Findings findings = check_one(std::move(b), 5);
   ASSERT_EQ(findings.size(), 6u);
   EXPECT_EQ(findings.back().text, "and 95 more of these");
@@ -90,7 +90,7 @@ TEST(Check, ManyOfAKindAreCounted) {
 
 TEST(Check, ACycleIsNamedNodeByNode) {
   Builder b = chain(3);
-  b.dep(0, 2, 0);
+  b.dep(NodeId(0), NodeId(2), 0);
   const Findings findings = check_one(std::move(b));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_NE(findings[0].text.find("1 <- 3 <- 2"), std::string::npos) << findings[0].text;

@@ -55,7 +55,7 @@ uint32_t JobGraph::vertex(uint32_t r, NodeId n) const {
 
 NodeRef JobGraph::node_of(uint32_t vertex) const {
   const auto r = static_cast<uint32_t>(std::upper_bound(base_.begin(), base_.end(), vertex) - base_.begin() - 1);
-  return {r, vertex - base_[r]};
+  return {r, NodeId(vertex - base_[r])};
 }
 
 bool JobGraph::is_comm(uint32_t vertex) const {
@@ -82,7 +82,7 @@ void JobGraph::order_groups() {
 void JobGraph::order_lanes(uint32_t r) {
   const Trace& t = job_.ranks[r];
   std::vector<std::vector<NodeId>> lanes(t.lanes.size());
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (trace::is_comm(t.type[n]) && t.lane[n] != trace::kNoLane) lanes[t.lane[n]].push_back(n);
   const std::vector<NodeId> order = trace::topological_order(t.deps).order;
   std::vector<std::pair<NodeId, NodeId>> neighbours;  // before, after

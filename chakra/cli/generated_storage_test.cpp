@@ -175,7 +175,7 @@ TEST(GeneratedStorage, ACheckpointBehindCostsOnlyWhatIsExposed) {
   gen::StepOptions o = small_step();
   const auto job = gen::step(o);
   Picoseconds passes = 0, optimizer = 0;
-  for (trace::NodeId n = 0; n < job->classes[0].size(); ++n)
+  for (const trace::NodeId n : job->classes[0].nodes())
     (job->classes[0].name_of(n).ends_with(".optimizer") ? optimizer : passes) += job->classes[0].dur_ps[n];
   o.storage.checkpoint_tier = "pfs";
   o.storage.checkpoint_behind = true;
@@ -195,7 +195,7 @@ TEST(GeneratedStorage, DataIsReadAhead) {
   const trace::Trace& t = job->classes[0];
   Picoseconds forward = 0, passes = 0, optimizer = 0;
   bool first = true;
-  for (trace::NodeId n = 0; n < t.size(); ++n) {
+  for (const trace::NodeId n : t.nodes()) {
     first = first && t.name_of(n) != "head.loss.grad";
     if (first) forward += t.dur_ps[n];
     (t.name_of(n).ends_with(".optimizer") ? optimizer : passes) += t.dur_ps[n];

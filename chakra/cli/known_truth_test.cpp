@@ -67,7 +67,7 @@ trace::Trace without(const trace::Trace& t, trace::EdgeKind a, trace::EdgeKind b
   trace::Builder builder;
   trace::Trace& copy = builder.trace;
   for (const trace::Lane& lane : t.lanes) copy.lanes.push_back(lane);
-  for (trace::NodeId n = 0; n < t.size(); ++n) {
+  for (const trace::NodeId n : t.nodes()) {
     builder.add(t.id[n], copy.strings.intern(t.name_of(n)), t.type[n]);
     copy.flags.edit(n) = t.flags[n];
     copy.start_ps.edit(n) = t.start_ps[n];

@@ -209,7 +209,7 @@ std::string wrong_groups(const StepOptions& o, const trace::ClassJob& job) {
 std::string wrong_edges(const trace::ClassJob& job) {
   for (const trace::Trace& t : job.classes) {
     if (!t.defects.empty()) return "defects";
-    for (trace::NodeId n = 0; n < t.size(); ++n)
+    for (const trace::NodeId n : t.nodes())
       for (const trace::NodeId on : t.deps.of(n))
         if (on >= n) return fmt::format("node {} waits for {}", n, on);
   }

@@ -73,7 +73,7 @@ size_t expect_kernels_to_have_their_work(const trace::ClassJob& job, const std::
   size_t found = 0;
   for (const trace::Trace& t : job.classes) {
     const StringId name = t.strings.find("kernel");
-    for (trace::NodeId n = 0; n < t.size(); ++n) {
+    for (const trace::NodeId n : t.nodes()) {
       const trace::Attrs::Range attrs = t.attrs_of(n);
       for (auto at = attrs.begin(); at != attrs.end(); ++at) {
         const trace::Attr attr = *at;

@@ -8,6 +8,7 @@ namespace chakra::edit {
 namespace {
 
 using trace::CommType;
+using trace::NodeId;
 using trace::NodeType;
 using trace::testing::JobNode;
 using trace::testing::RandomJob;
@@ -31,7 +32,7 @@ Result<trace::TraceSet> expanded(std::vector<JobNode> nodes, match::GroupTable& 
   return expand(job.build(), groups, ranks, -1, findings);
 }
 
-std::string group_of(const trace::Trace& t, trace::NodeId n) { return std::string(t.strings[t.comm(n)->group]); }
+std::string group_of(const trace::Trace& t, uint32_t n) { return std::string(t.strings[t.comm(NodeId(n))->group]); }
 
 TEST(Expand, CopiesStandWhereTheOriginalStands) {
   match::GroupTable groups{{"tp", {0, 1}}, {"dp", {0, 2, 4, 6}}};
@@ -43,9 +44,9 @@ TEST(Expand, CopiesStandWhereTheOriginalStands) {
   EXPECT_EQ(five.rank, 5);
   EXPECT_EQ(group_of(five, 0), "");
   EXPECT_EQ(group_of(five, 1), "tp@4");
-  EXPECT_EQ(five.comm(1)->root, 5);
+  EXPECT_EQ(five.comm(NodeId(1))->root, 5);
   EXPECT_EQ(group_of(five, 2), "dp@1");
-  EXPECT_EQ(five.comm(2)->root, 3);
+  EXPECT_EQ(five.comm(NodeId(2))->root, 3);
   EXPECT_EQ(groups.at("dp@1"), (std::vector<int64_t>{1, 3, 5, 7}));
   EXPECT_EQ(group_of(job->ranks[1], 1), "tp");
   EXPECT_TRUE(match::match(*job, groups).findings.empty());
@@ -59,7 +60,7 @@ TEST(Expand, KnownGroupsGoBeforeThePattern) {
   const auto job = expanded({collective("a", 3)}, groups, 4, findings);
   ASSERT_TRUE(job) << job.error().message();
   EXPECT_EQ(group_of(job->ranks[1], 0), "b");
-  EXPECT_EQ(job->ranks[1].comm(0)->root, 1);
+  EXPECT_EQ(job->ranks[1].comm(NodeId(0))->root, 1);
   EXPECT_EQ(group_of(job->ranks[3], 0), "a");
   EXPECT_EQ(groups.size(), 2u);
 }
@@ -137,14 +138,14 @@ TEST(Shrink, LeavesOutWhatRanksThatAreGoneSendAndGet) {
   ASSERT_TRUE(job) << job.error().message();
   ASSERT_EQ(job->ranks.size(), 3u);
   const trace::Trace& one = job->ranks[1];
-  EXPECT_EQ(one.comm(0)->bytes, 64u);
-  EXPECT_EQ(one.comm(1)->bytes, 48u);  // a quarter for each
-  EXPECT_EQ(one.comm(2)->bytes, 64u);
-  EXPECT_EQ(one.comm(3)->root, 0);
-  EXPECT_EQ(one.comm(4)->bytes, 48u);
-  EXPECT_EQ(one.comm(5)->in_split, "[10, 11, 12]");
-  EXPECT_EQ(one.comm(5)->out_split, "[1, 11, 21]");
-  EXPECT_EQ(one.comm(5)->bytes, 4 * 33u);
+  EXPECT_EQ(one.comm(NodeId(0))->bytes, 64u);
+  EXPECT_EQ(one.comm(NodeId(1))->bytes, 48u);  // a quarter for each
+  EXPECT_EQ(one.comm(NodeId(2))->bytes, 64u);
+  EXPECT_EQ(one.comm(NodeId(3))->root, 0);
+  EXPECT_EQ(one.comm(NodeId(4))->bytes, 48u);
+  EXPECT_EQ(one.comm(NodeId(5))->in_split, "[10, 11, 12]");
+  EXPECT_EQ(one.comm(NodeId(5))->out_split, "[1, 11, 21]");
+  EXPECT_EQ(one.comm(NodeId(5))->bytes, 4 * 33u);
   EXPECT_EQ(one.type[6], NodeType::metadata);  // alone in its group
   EXPECT_EQ(one.type[7], NodeType::recv);
   EXPECT_EQ(one.type[8], NodeType::metadata);  // its receiver is gone
@@ -161,7 +162,7 @@ TEST(Shrink, PartsAreWholeElements) {
     const JobNode node = with(CommType::reduce_scatter, "", bytes);
     const auto job = shrink(job_of(std::vector(static_cast<size_t>(from), std::vector{node})).build(), groups, to,
                             of_four, findings);
-    return job ? job->ranks[0].comm(0)->bytes : 0;
+    return job ? job->ranks[0].comm(NodeId(0))->bytes : 0;
   };
   EXPECT_EQ(shrunk(48, 4, 3), 36u);
   EXPECT_EQ(shrunk(40, 4, 3), 36u);  // 12, 12, 12 and 4 bytes
@@ -184,7 +185,7 @@ TEST(Shrink, GroupsAreThoseThatTracesDescribe) {
   Findings findings;
   const auto all = shrink(set, groups, 3, of_four, findings);
   ASSERT_TRUE(all);
-  EXPECT_EQ(all->ranks[0].comm(0)->bytes, 60u);
+  EXPECT_EQ(all->ranks[0].comm(NodeId(0))->bytes, 60u);
   EXPECT_EQ(all->ranks[0].groups[0].ranks, (std::vector<int64_t>{2, 0}));
   const auto two = shrink(set, groups, 2, of_four, findings);
   ASSERT_TRUE(two);
@@ -202,9 +203,9 @@ TEST(Shrink, ListsOfPartsSayHowManyRanksThereWere) {
   Findings findings;
   const auto job = shrink(job_of({nodes, nodes}).build(), groups, 2, of_four, findings);  // of eight ranks
   ASSERT_TRUE(job) << job.error().message();
-  EXPECT_EQ(job->ranks[0].comm(0)->in_split, "[1, 2]");
-  EXPECT_EQ(job->ranks[0].comm(0)->bytes, 12u);
-  EXPECT_EQ(job->ranks[0].comm(1)->bytes, 16u);
+  EXPECT_EQ(job->ranks[0].comm(NodeId(0))->in_split, "[1, 2]");
+  EXPECT_EQ(job->ranks[0].comm(NodeId(0))->bytes, 12u);
+  EXPECT_EQ(job->ranks[0].comm(NodeId(1))->bytes, 16u);
 }
 
 TEST(Shrink, RefusesWhatNothingSays) {
@@ -236,17 +237,17 @@ TEST(Replicate, GroupsOfAllRanksGrow) {
   ASSERT_EQ(job->ranks.size(), 8u);
   const trace::Trace& five = job->ranks[5];
   EXPECT_EQ(five.rank, 5);
-  EXPECT_EQ(five.comm(0)->bytes, 64u);
-  EXPECT_EQ(five.comm(1)->bytes, 64u);
-  EXPECT_EQ(five.comm(2)->bytes, 32u);  // all gather as much as before
-  EXPECT_EQ(five.comm(3)->root, 3);
-  EXPECT_EQ(five.comm(4)->bytes, 64u);
-  EXPECT_EQ(five.comm(5)->in_split, "[5, 5, 6, 6, 5, 6, 6, 7]");  // of 10, 11, 12 and 13
-  EXPECT_EQ(five.comm(5)->bytes, 4 * 46u);
-  EXPECT_EQ(job->ranks[1].comm(5)->in_split, "[5, 6, 6, 7, 5, 5, 6, 6]");
+  EXPECT_EQ(five.comm(NodeId(0))->bytes, 64u);
+  EXPECT_EQ(five.comm(NodeId(1))->bytes, 64u);
+  EXPECT_EQ(five.comm(NodeId(2))->bytes, 32u);  // all gather as much as before
+  EXPECT_EQ(five.comm(NodeId(3))->root, 3);
+  EXPECT_EQ(five.comm(NodeId(4))->bytes, 64u);
+  EXPECT_EQ(five.comm(NodeId(5))->in_split, "[5, 5, 6, 6, 5, 6, 6, 7]");  // of 10, 11, 12 and 13
+  EXPECT_EQ(five.comm(NodeId(5))->bytes, 4 * 46u);
+  EXPECT_EQ(job->ranks[1].comm(NodeId(5))->in_split, "[5, 6, 6, 7, 5, 5, 6, 6]");
   EXPECT_EQ(group_of(five, 6), "odd@1");
-  EXPECT_EQ(five.comm(7)->src, 4);
-  EXPECT_EQ(five.comm(8)->dst, 7);
+  EXPECT_EQ(five.comm(NodeId(7))->src, 4);
+  EXPECT_EQ(five.comm(NodeId(8))->dst, 7);
   EXPECT_EQ(groups.at("odd"), (std::vector<int64_t>{1, 3}));
   EXPECT_EQ(groups.at("odd@1"), (std::vector<int64_t>{5, 7}));
   EXPECT_TRUE(match::match(*job, groups).findings.empty());

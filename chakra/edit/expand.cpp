@@ -106,7 +106,7 @@ class Expansion {
     t.rank = rank;
     t.says_rank = true;
     absl::flat_hash_map<StringId, StringId> group_of;
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!trace::is_comm(t.type[n]) || t.comm_row[n] == trace::kNoRow) continue;
       if (t.type[n] != NodeType::coll) {
         quieten(t, n);
@@ -139,7 +139,7 @@ class Expansion {
   /// A recorded rank among copies.
   void adapt(Trace& t) {
     const auto copied = [&](int64_t rank) { return rank >= 0 && rank < ranks_ && !recorded_.contains(rank); };
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!trace::is_comm(t.type[n]) || t.comm_row[n] == trace::kNoRow) continue;
       const trace::Comm& comm = t.comms[t.comm_row[n]];
       if (t.type[n] != NodeType::coll) {

@@ -100,7 +100,7 @@ void describe_groups(Trace& t, const NewGroups& known, int64_t before, int64_t r
   std::set<std::string, std::less<>> described;
   for (const trace::ProcessGroup& group : t.groups) described.insert(group.name);
   std::set<StringId> used;
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (t.type[n] == NodeType::coll && t.comm_row[n] != trace::kNoRow) used.insert(t.comm(n)->group);
   for (const StringId name : used)
     if (known.contains(t.strings[name]) && !described.contains(t.strings[name])) {

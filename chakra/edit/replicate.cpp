@@ -113,7 +113,7 @@ class Replication {
 
   Result<void> settle(Trace& t, uint32_t r, int64_t replica) const {
     const auto moved = [&](int64_t& rank) { rank += rank < 0 ? 0 : replica * ranks_; };
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!trace::is_comm(t.type[n]) || t.comm_row[n] == trace::kNoRow) continue;
       if (t.type[n] != NodeType::coll) {
         Comm& comm = t.comms.edit(t.comm_row[n]);

@@ -38,7 +38,7 @@ class Shrinking {
     for (uint32_t r = 0; r < static_cast<uint32_t>(ranks_); ++r) {
       Trace& t = job_.ranks[r];
       describe_groups(t, known_, static_cast<int64_t>(job_.ranks.size()), ranks_);
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         if (!trace::is_comm(t.type[n]) || t.comm_row[n] == trace::kNoRow) continue;
         if (t.type[n] == NodeType::coll) CHAKRA_TRY(collective(r, n));
         else message(t, n);
@@ -80,7 +80,7 @@ class Shrinking {
   /// Lists of parts say how many ranks a job had of which not all have a trace.
   void widen_groups(size_t r) {
     const Trace& t = job_.ranks[r];
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (t.type[n] != NodeType::coll || t.comm_row[n] == trace::kNoRow || !has_parts(*t.comm(n))) continue;
       const uint32_t id = matching_.of_comm[r][t.comm_row[n]];
       if (id == trace::kNoRow) continue;

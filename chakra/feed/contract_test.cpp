@@ -12,14 +12,14 @@ using chakra::testing::literal;
 TEST(Contract, OfTheFeeder) {
   trace::Builder b;
   for (uint64_t id = 0; id < 2; ++id) b.add(id, 0, trace::NodeType::comp);
-  b.dep(1, 0, 0);
+  b.dep(trace::NodeId(1), trace::NodeId(0), 0);
   const trace::Trace t = std::move(b).finish();
   std::vector<Ready> ready;
   Feeder feeder(t);
-  EXPECT_DEATH(feeder.done(2, 0, ready), literal("node < missing_.size()"));
-  EXPECT_DEATH(feeder.done(1, 0, ready), literal("is_ready(node)"));  // it waits
-  feeder.done(0, 0, ready);
-  EXPECT_DEATH(feeder.done(0, 0, ready), literal("is_ready(node)"));  // it is done
+  EXPECT_DEATH(feeder.done(trace::NodeId(2), 0, ready), literal("node < missing_.size()"));
+  EXPECT_DEATH(feeder.done(trace::NodeId(1), 0, ready), literal("is_ready(node)"));  // it waits
+  feeder.done(trace::NodeId(0), 0, ready);
+  EXPECT_DEATH(feeder.done(trace::NodeId(0), 0, ready), literal("is_ready(node)"));  // it is done
   const trace::Trace none;
   EXPECT_DEATH(Feeder{none}, literal("t.attr_begin.size() == nodes + 1"));
 }

@@ -13,11 +13,11 @@ Graph graph_of(const trace::Trace& trace, bool control) {
   trace::assert_whole(trace);
   Graph graph{trace.deps, trace.ctrl, {}, {}, {}, {}};
   const auto each = [&](const auto& use) {
-    for (NodeId n = 0; n < trace.size(); ++n)
+    for (const NodeId n : trace.nodes())
       for (uint32_t e = trace.deps.begin[n]; e < trace.deps.begin[n + 1]; ++e)
         use(n, trace.deps.node[e], trace.deps.lag_of(e));
     if (!control) return;
-    for (NodeId n = 0; n < trace.size(); ++n)
+    for (const NodeId n : trace.nodes())
       for (const NodeId caller : trace.ctrl.of(n)) use(n, caller, Picoseconds{0});
   };
   graph.missing.resize(trace.size());
@@ -60,7 +60,7 @@ Feeder::Feeder(const trace::Trace& trace, bool control, Graphs* graphs)
 }
 
 void Feeder::start(std::vector<Ready>& ready) {
-  for (NodeId n = 0; n < missing_.size(); ++n)
+  for (const NodeId n : ids<NodeId>(missing_.size()))
     if (missing_[n] == 0) ready.push_back({n, 0});
 }
 

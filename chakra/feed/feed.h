@@ -17,7 +17,7 @@
 namespace chakra::feed {
 
 struct Ready {
-  trace::NodeId node = 0;
+  trace::NodeId node{0};
   Picoseconds time = 0;  ///< latest end of a dependency plus its edge's lag; 0 without dependencies
 };
 
@@ -44,7 +44,7 @@ class Feeder {
   /// out and is not done.
   void done(trace::NodeId node, Picoseconds time, std::vector<Ready>& ready);
 
-  trace::NodeId remaining() const { return remaining_; }
+  uint32_t remaining() const { return remaining_; }
   bool is_done(trace::NodeId node) const { return missing_[node] == kDone; }
   /// Nodes whose dependencies are done but which are not: they wait for something outside the trace.
   bool is_ready(trace::NodeId node) const { return missing_[node] == 0; }
@@ -54,7 +54,7 @@ class Feeder {
   Graph graph_;
   std::vector<uint32_t> missing_;      ///< dependencies not done yet, per node
   std::vector<Picoseconds> ready_at_;  ///< of those that still wait: from when they may start
-  trace::NodeId remaining_ = 0;
+  uint32_t remaining_ = 0;
 };
 
 /// Refuses a trace that no simulation can run. Errors: sim.trace.defect; with Code::stuck sim.stuck.cycle for a node

@@ -11,13 +11,13 @@ using trace::Builder;
 using trace::NodeId;
 using trace::Trace;
 
-Trace random_trace(Prng& random, NodeId nodes) {
+Trace random_trace(Prng& random, uint32_t nodes) {
   Builder b;
-  for (NodeId n = 0; n < nodes; ++n) b.add(n, 0, trace::NodeType::comp);
-  for (NodeId n = 1; n < nodes; ++n) {
+  for (const NodeId n : ids<NodeId>(nodes)) b.add(n, 0, trace::NodeType::comp);
+  for (NodeId n{1}; n < nodes; ++n) {
     for (uint64_t edges = random.below(4); edges > 0; --edges)
-      b.dep(n, static_cast<NodeId>(random.below(n)), 0, static_cast<Picoseconds>(random.below(50)));
-    b.ctrl(n, static_cast<NodeId>(random.below(n)));
+      b.dep(n, NodeId(random.below(n)), 0, static_cast<Picoseconds>(random.below(50)));
+    b.ctrl(n, NodeId(random.below(n)));
   }
   return std::move(b).finish();
 }
@@ -26,7 +26,7 @@ TEST(Feeder, HandsOutEachNodeOnceAndNotTooEarly) {
   Prng random(1);
   for (const bool control : {false, true})
     for (int round = 0; round < 100; ++round) {
-      const Trace t = random_trace(random, static_cast<NodeId>(1 + random.below(80)));
+      const Trace t = random_trace(random, static_cast<uint32_t>(1 + random.below(80)));
       Graphs graphs;
       const Trace copy = t;
       const Feeder other(copy, control, &graphs);
@@ -63,21 +63,21 @@ TEST(Feeder, HandsOutEachNodeOnceAndNotTooEarly) {
 
 TEST(Feeder, StopsAtACycle) {
   Builder b;
-  for (NodeId n = 0; n < 4; ++n) b.add(n, 0, trace::NodeType::comp);
-  b.dep(1, 2, 0);
-  b.dep(2, 1, 0);
-  b.dep(3, 2, 0);
+  for (const NodeId n : ids<NodeId>(4)) b.add(n, 0, trace::NodeType::comp);
+  b.dep(NodeId(1), NodeId(2), 0);
+  b.dep(NodeId(2), NodeId(1), 0);
+  b.dep(NodeId(3), NodeId(2), 0);
   const Trace t = std::move(b).finish();
   Feeder feeder(t);
   std::vector<Ready> ready;
   feeder.start(ready);
   ASSERT_EQ(ready.size(), 1u);
   ready.clear();
-  feeder.done(0, 5, ready);
+  feeder.done(NodeId(0), 5, ready);
   EXPECT_TRUE(ready.empty());
   EXPECT_EQ(feeder.remaining(), 3u);
-  EXPECT_TRUE(feeder.is_done(0));
-  EXPECT_FALSE(feeder.is_ready(1));
+  EXPECT_TRUE(feeder.is_done(NodeId(0)));
+  EXPECT_FALSE(feeder.is_ready(NodeId(1)));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ Queues::Queues(const trace::Trace& trace, std::span<const Turn> turns)
   queues_.resize(fixed());
   before_.assign(trace.size(), trace::kNoNode);
   absl::flat_hash_map<uint32_t, uint32_t> queue_of;  // group -> its queue
-  for (NodeId n = 0; n < trace.size(); ++n) {
+  for (const NodeId n : trace.nodes()) {
     if (trace.type[n] != trace::NodeType::coll || trace.lane[n] != trace::kNoLane) continue;
     Turn& turn = turns_[trace.comm_row[n]];
     if (turn.group == kNone) continue;

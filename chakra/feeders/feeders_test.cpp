@@ -324,7 +324,7 @@ TEST(FeedAFile, TheStreamOfAFileIsThatOfTheTrace) {
       ASSERT_TRUE(source);
       chakra::feed::StreamFeeder feeder(std::move(*source), {.budget_bytes = budget});
       std::map<uint64_t, chakra::trace::NodeId> rows;
-      for (chakra::trace::NodeId n = 0; n < trace->size(); ++n) rows[trace->id[n]] = n;
+      for (const chakra::trace::NodeId n : trace->nodes()) rows[trace->id[n]] = n;
       size_t edges = 0;
       chakra::io::NodeRecord record;
       for (;;) {

@@ -79,7 +79,7 @@ std::string difference(const Trace& a, const Trace& b) {
     const trace::Lane& lane = t.lanes[t.lane[n]];
     return std::tuple(static_cast<int>(lane.kind), lane.process, lane.index);
   };
-  for (NodeId n = 0; n < a.size(); ++n) {
+  for (const NodeId n : ids<NodeId>(a.size())) {
     const auto differs = [&](std::string_view what) {
       return fmt::format("rank {}, node {}: the {} differs", a.rank, a.id[n], what);
     };

@@ -267,7 +267,7 @@ class Assembler {
     for (size_t i = 0; i < graph_.tasks.size(); ++i) {
       const Task& task = graph_.tasks[i];
       highest_ = std::max(highest_, task.number);
-      if (!row_of_.emplace(task.number, static_cast<NodeId>(i)).second)
+      if (!row_of_.emplace(task.number, NodeId(i)).second)
         return fail(Code::bad_input, "foreign.flexflow.duplicate", fmt::format("duplicate node{}", task.number),
                     {file_, task.byte});
     }
@@ -288,9 +288,9 @@ class Assembler {
   /// The file says what waits for what, not in which order a device takes up what does not wait. So tasks go on in the
   /// stream of one they wait for, and begin a new one where there is none to go on: nothing else orders them.
   Result<void> find_streams() {
-    const auto tasks = static_cast<NodeId>(graph_.tasks.size());
+    const auto tasks = static_cast<uint32_t>(graph_.tasks.size());
     const trace::Edges edges = trace::make_edges(tasks, false, [&](const auto& visit) {
-      for (const Arrow& arrow : arrows_) visit(static_cast<NodeId>(arrow.to), static_cast<NodeId>(arrow.from), 0, 0);
+      for (const Arrow& arrow : arrows_) visit(NodeId(arrow.to), NodeId(arrow.from), 0, 0);
     });
     const trace::Order order = trace::topological_order(edges);
     if (!order.cycle.empty()) {

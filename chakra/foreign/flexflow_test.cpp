@@ -77,8 +77,8 @@ Unrolled unroll(const TraceSet& job) {
   std::vector<std::pair<size_t, NodeId>> nodes;
   std::map<std::pair<size_t, NodeId>, NodeId> row;
   for (size_t r = 0; r < job.ranks.size(); ++r)
-    for (NodeId n = 0; n < job.ranks[r].size(); ++n) {
-      row[{r, n}] = static_cast<NodeId>(nodes.size());
+    for (const NodeId n : job.ranks[r].nodes()) {
+      row[{r, n}] = NodeId(nodes.size());
       nodes.emplace_back(r, n);
     }
   std::map<std::tuple<int64_t, int64_t, int64_t>, NodeId> sends;
@@ -93,7 +93,7 @@ Unrolled unroll(const TraceSet& job) {
     }
     EXPECT_TRUE(t.defects.empty());
   }
-  const trace::Edges edges = trace::make_edges(static_cast<NodeId>(nodes.size()), true, [&](const auto& visit) {
+  const trace::Edges edges = trace::make_edges(static_cast<uint32_t>(nodes.size()), true, [&](const auto& visit) {
     for (const auto& [r, n] : nodes) {
       const Trace& t = job.ranks[r];
       const NodeId at = row.at({r, n});

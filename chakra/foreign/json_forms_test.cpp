@@ -37,24 +37,24 @@ TEST(FeederJson, ReadsWhatTheFormHolds) {
   ASSERT_EQ(t.size(), 4U);
   EXPECT_EQ(t.rank, 0);
   EXPECT_EQ(std::vector(t.id.listed().begin(), t.id.listed().end()), (std::vector<uint64_t>{5, 7, 6, 8}));
-  EXPECT_EQ(t.name_of(2), "b b");
+  EXPECT_EQ(t.name_of(NodeId(2)), "b b");
   EXPECT_EQ(t.dur_ps[0], 3 * kPsPerUs);
   EXPECT_EQ(t.dur_ps[2], 250 * kPsPerNs);
   EXPECT_EQ(t.type[1], NodeType::coll);
   EXPECT_EQ(t.type[2], NodeType::mem_load);
-  EXPECT_TRUE(t.on_cpu(0));
-  EXPECT_FALSE(t.on_cpu(1));
-  EXPECT_EQ(t.comm(1)->type, CommType::all_gather);
-  EXPECT_EQ(t.comm(1)->bytes, 64U);
-  EXPECT_EQ(t.comm(1)->priority, 1);
-  EXPECT_EQ(t.strings[t.comm(1)->group], "2");
-  EXPECT_EQ(t.comm(3)->dst, 1);
-  EXPECT_EQ(t.comm(3)->tag, 4);
+  EXPECT_TRUE(t.on_cpu(NodeId(0)));
+  EXPECT_FALSE(t.on_cpu(NodeId(1)));
+  EXPECT_EQ(t.comm(NodeId(1))->type, CommType::all_gather);
+  EXPECT_EQ(t.comm(NodeId(1))->bytes, 64U);
+  EXPECT_EQ(t.comm(NodeId(1))->priority, 1);
+  EXPECT_EQ(t.strings[t.comm(NodeId(1))->group], "2");
+  EXPECT_EQ(t.comm(NodeId(3))->dst, 1);
+  EXPECT_EQ(t.comm(NodeId(3))->tag, 4);
   EXPECT_EQ(t.tensor_bytes[2], 99U);
-  const auto deps = t.deps.of(1);
-  EXPECT_EQ(std::vector<NodeId>(deps.begin(), deps.end()), (std::vector<NodeId>{0, 2}));
-  EXPECT_EQ(t.ctrl.of(1)[0], 0U);
-  const auto attr = *t.attrs_of(1).begin();
+  const auto deps = t.deps.of(NodeId(1));
+  EXPECT_EQ(std::vector<NodeId>(deps.begin(), deps.end()), (std::vector<NodeId>{NodeId(0), NodeId(2)}));
+  EXPECT_EQ(t.ctrl.of(NodeId(1))[0], 0U);
+  const auto attr = *t.attrs_of(NodeId(1)).begin();
   EXPECT_EQ(t.strings[attr.name], "extra");
   EXPECT_EQ(std::get<double>(attr.value), 1.5);
   std::set<std::string> tags;
@@ -133,29 +133,29 @@ TEST(LinkedJson, ReadsNodesTimesAndEdges) {
   EXPECT_EQ(t.dur_ps[2], 7250 * kPsPerNs);
   EXPECT_EQ(t.base_ns, 1000125);
   EXPECT_EQ(t.start_ps[3], 4875 * kPsPerNs);
-  EXPECT_FALSE(t.has_start(0));
+  EXPECT_FALSE(t.has_start(NodeId(0)));
   EXPECT_EQ(trace::Io(t.ios[t.io_row[2]]).inputs.values, "[[4, 5, 0, 6, 4, 'cuda:0'], True, None, 1.0, \"it's\"]");
-  EXPECT_TRUE(t.on_cpu(2));
-  EXPECT_TRUE(t.on_device(3));
+  EXPECT_TRUE(t.on_cpu(NodeId(2)));
+  EXPECT_TRUE(t.on_device(NodeId(3)));
   EXPECT_EQ(t.type[5], NodeType::coll);
-  EXPECT_EQ(t.comm(5)->type, CommType::all_reduce);
-  EXPECT_EQ(t.comm(5)->bytes, 600U);  // the tensors of the list, not the list of six numbers
-  EXPECT_EQ(t.strings[t.comm(5)->group], "3");
-  const auto edges = [&](NodeId n) {
-    std::set<std::pair<NodeId, EdgeKind>> out;
+  EXPECT_EQ(t.comm(NodeId(5))->type, CommType::all_reduce);
+  EXPECT_EQ(t.comm(NodeId(5))->bytes, 600U);  // the tensors of the list, not the list of six numbers
+  EXPECT_EQ(t.strings[t.comm(NodeId(5))->group], "3");
+  const auto edges = [&](uint32_t n) {
+    std::set<std::pair<uint32_t, EdgeKind>> out;
     for (size_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
       out.emplace(t.deps.node[e], trace::kind_of(t.deps.kind[e]));
     return out;
   };
-  using Edges = std::set<std::pair<NodeId, EdgeKind>>;
+  using Edges = std::set<std::pair<uint32_t, EdgeKind>>;
   EXPECT_EQ(edges(2), (Edges{{0, EdgeKind::program}}));
   EXPECT_EQ(edges(3), (Edges{{2, EdgeKind::launch}}));
   EXPECT_EQ(edges(4), (Edges{{2, EdgeKind::thread}}));
   EXPECT_EQ(edges(5), (Edges{{4, EdgeKind::launch}, {3, EdgeKind::stream}}));
   EXPECT_EQ(edges(6),
             (Edges{{2, EdgeKind::program}, {3, EdgeKind::sync}, {5, EdgeKind::sync}}));  // mlcommons/chakra loses these
-  EXPECT_EQ(t.ctrl.of(3)[0], 2U);
-  EXPECT_TRUE(t.ctrl.of(0).empty());  // the root's caller is itself
+  EXPECT_EQ(t.ctrl.of(NodeId(3))[0], 2U);
+  EXPECT_TRUE(t.ctrl.of(NodeId(0)).empty());  // the root's caller is itself
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].tag, "foreign.json.late_dep");  // on 99
 }

@@ -91,10 +91,10 @@ class Edges {
 
   Result<void> run(Findings& findings) {
     Trace& t = builder_.trace;
-    for (NodeId n = 0; n < t.size(); ++n) row_of_.try_emplace(t.id[n], n);
+    for (const NodeId n : t.nodes()) row_of_.try_emplace(t.id[n], n);
     CHAKRA_TRY(times());
     std::vector<NodeId> order(t.size());
-    for (NodeId n = 0; n < t.size(); ++n) order[n] = n;
+    for (const NodeId n : t.nodes()) order[n] = n;
     std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return t.id[a] < t.id[b]; });
     std::map<int64_t, NodeId> last_of_thread;
     int64_t ignored = 0;
@@ -151,7 +151,7 @@ class Edges {
     if (__builtin_sub_overflow(last, first, &span) || span > kLongestPs / kPsPerNs)
       return fail(Code::bad_input, "foreign.json.range", "start times are more than 26 days apart", {file_});
     t.base_ns = first;
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!linked_.nodes[n].has_ts) continue;
       t.start_ps.edit(n) = (linked_.nodes[n].ts_ns - first) * kPsPerNs;
       t.flags.edit(n) |= trace::kHasStart;
@@ -162,7 +162,7 @@ class Edges {
   void connect_streams() {
     const Trace& t = builder_.trace;
     std::vector<NodeId> device;
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       if (linked_.nodes[n].device) device.push_back(n);
     std::stable_sort(device.begin(), device.end(), [&](NodeId a, NodeId b) {
       return std::tuple(linked_.nodes[a].stream, linked_.nodes[a].ts_ns, t.id[a]) <

@@ -160,7 +160,7 @@ class LinkedReader {
       linked.has_elements = true;
     } else if (key == "pg_name") {
       CHAKRA_ASSIGN(const std::string name, text(key, value));
-      linked_.group.try_emplace(builder_.trace.size() - 1, builder_.trace.strings.intern(name));
+      linked_.group.try_emplace(NodeId(builder_.trace.size() - 1), builder_.trace.strings.intern(name));
     } else {
       keep_text_once(key, value);
     }

@@ -196,7 +196,7 @@ TEST(Msccl, RightAlgorithmsPass) {
           wanted[NodeType::send] += step.type.back() == 's';
           wanted[NodeType::comp] += contains(step.type, "rr") || step.type == "re" || step.type == "cpy";
         }
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         ++found[t.type[n]];
         if (t.type[n] == NodeType::send) ++balance[{t.comm(n)->src, t.comm(n)->dst}];
         if (t.type[n] == NodeType::recv) --balance[{t.comm(n)->src, t.comm(n)->dst}];
@@ -346,7 +346,7 @@ TEST(Msccl, RealAlgorithmsPassAndTheRingEqualsItsTraces) {
     const auto peer = chakra::testing::parse_peer(
         chakra::testing::must_read(folder.path(fmt::format("ring/custom_allreduce.{}.et", t.rank))));
     ASSERT_EQ(peer.nodes.size(), t.size());
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       const auto& node = peer.nodes[n];
       EXPECT_EQ(node.id(), t.id[n]);
       EXPECT_EQ(node.name(), t.name_of(n));

@@ -397,7 +397,7 @@ Result<std::string> text_again(const Job& job, const Origin& origin) {
   Options options = origin.options;
   CHAKRA_ASSIGN(const Job once, again(options));
   const Trace& first = *first_trace(job);
-  const NodeId pass = first_trace(once)->size();
+  const uint32_t pass = first_trace(once)->size();
   if (pass == 0 || first.size() % pass != 0 || first.size() == 0)
     return cannot_hold(
         fmt::format("rank {} has {} nodes, one pass of its table has {}", first.rank, first.size(), pass));

@@ -49,7 +49,7 @@ Sums sums_of(const Trace& t, const RowMesh& mesh) {
   const std::map<std::string, int64_t> sizes{
       {"tp", mesh.tp}, {"dp", mesh.dp()}, {"ep", mesh.ep}, {"edp", mesh.dp() / mesh.ep}};
   Sums sums;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (t.type[n] != NodeType::coll) continue;
     const trace::Comm& comm = *t.comm(n);
     const std::string slot(t.strings[comm.group]);
@@ -192,7 +192,7 @@ Picoseconds free_end(const ClassJob& job) {
     changed = false;
     for (size_t c = 0; c < job.classes.size(); ++c) {
       const Trace& t = job.classes[c];
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         Picoseconds start = 0;
         for (const NodeId on : t.deps.of(n)) start = ends[c][on] < 0 || start < 0 ? -1 : std::max(start, ends[c][on]);
         if (start < 0) continue;
@@ -202,7 +202,7 @@ Picoseconds free_end(const ClassJob& job) {
           const size_t other = job.ranks[static_cast<size_t>(from)].cls;
           const Trace& sender = job.classes[other];
           Picoseconds sent = -2;
-          for (NodeId s = 0; s < sender.size(); ++s)
+          for (const NodeId s : ids<NodeId>(sender.size()))
             if (sender.type[s] == NodeType::send && sender.comm(s)->tag == t.comm(n)->tag) sent = ends[other][s];
           EXPECT_NE(sent, -2) << "no rank sends tag " << t.comm(n)->tag;
           if (sent < 0) continue;
@@ -263,7 +263,7 @@ TEST(Rows, StagesSendWhatSimAICounts) {
     for (int64_t stage = 0; stage < pp; ++stage) {
       const Trace& t = job->classes[static_cast<size_t>(stage)];
       int64_t sends = 0, receives = 0;
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         sends += t.type[n] == NodeType::send;
         receives += t.type[n] == NodeType::recv;
         if (t.type[n] == NodeType::send) {
@@ -443,7 +443,7 @@ TEST(Rows, AnAllGatherCountsWhatComesOut) {
         size));
     EXPECT_TRUE(job);
     const Trace& t = job->classes[0];
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       if (t.comm(n) && t.comm(n)->type == CommType::all_gather)
         return std::pair(t.comm(n)->bytes, t.comm(n)->out_bytes);
     return std::pair(uint64_t{0}, uint64_t{0});

@@ -248,7 +248,7 @@ class RowWriter {
   void count_micro_batches() {
     std::optional<StringId> first;
     bool backward = false;
-    for (NodeId node = 0; node < t_.size(); ++node) {
+    for (const NodeId node : t_.nodes()) {
       ++times_[t_.name[node]];
       const Direction direction = direction_of(t_.name_of(node));
       backward |= direction == Direction::backward;

@@ -54,7 +54,7 @@ TEST(Text, EqualsThePeersOutputFieldByField) {
       // A difference: mlcommons/chakra numbers all ranks' nodes together, we begin each at 0
       // (docs/reference/formats/foreign.md).
       const uint64_t first = peer.nodes[0].id();
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         const auto& node = peer.nodes[n];
         const auto at = fmt::format("{}.{} node {}", name, r, n);
         EXPECT_EQ(node.id() - first, t.id[n]) << at;
@@ -174,7 +174,7 @@ TEST(Text, KeepsWhichCollectivesAreThereAndWhoWaitsForThem) {
     for (size_t l = 0; l < work.comms.size(); ++l)
       expected += work.comms[l][0] + (l > 0 && work.comms[l][1]) + work.comms[l][2];
     int64_t found = 0;
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (t.type[n] != NodeType::coll) continue;
       ++found;
       EXPECT_EQ(t.deps.of(n).size(), 1U);  // the computation whose result it exchanges
@@ -183,7 +183,7 @@ TEST(Text, KeepsWhichCollectivesAreThereAndWhoWaitsForThem) {
     EXPECT_EQ(found, expected) << work.text;
     // All forward and input-gradient collectives but the last are waited for: the layers go on with their result.
     const trace::Edges waiting = trace::reversed(t.deps);
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       if (t.type[n] == NodeType::coll && contains(t.name_of(t.deps.of(n)[0]), "_FWD"))
         EXPECT_FALSE(waiting.of(n).empty()) << t.name_of(n);
   }
@@ -217,7 +217,7 @@ TEST(Text, GivesEachCommunicationItsGroup) {
     std::map<std::string, std::vector<int64_t>> members;
     for (const Trace& t : job->ranks) {
       std::set<std::string> used;
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         if (t.type[n] != NodeType::coll) continue;
         const bool weights = t.comm(n)->bytes == 16;
         const std::string name(t.strings[t.comm(n)->group]);
@@ -389,7 +389,7 @@ TEST(Text, SaysWhatItLeavesOut) {
 /// A job's nodes, edges and what they move, without what only says where it comes from.
 std::string structure(const Trace& t) {
   std::string text;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     text += fmt::format("{} {}", static_cast<int>(t.type[n]), t.dur_ps[n]);
     for (const NodeId on : t.deps.of(n)) text += fmt::format(" <{}", on);
     if (const trace::Comm* comm = t.comm(n)) {
@@ -428,7 +428,7 @@ TEST(Text, LayersOfOnePolicyAreThatPolicy) {
   ASSERT_TRUE(data);
   int64_t collectives = 0;
   const Trace& t = data->ranks[4];
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (!t.comm(n)) continue;
     ++collectives;
     EXPECT_EQ(t.comm(n)->bytes, 32U);

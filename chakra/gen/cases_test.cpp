@@ -43,7 +43,7 @@ TEST(Cases, EqualThePeersFieldByField) {
       const Trace t = row.trace(rank, 2, {});
       ASSERT_EQ(t.size(), peer.nodes.size()) << name;
       EXPECT_EQ(t.metadata[0].text(), peer.metadata.version());
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         const auto& node = peer.nodes[n];
         EXPECT_EQ(t.id[n], node.id() - first) << name;
         EXPECT_EQ(t.name_of(n), node.name()) << name;
@@ -72,9 +72,9 @@ TEST(Cases, MessagesHaveTwoEnds) {  // those of mlcommons/chakra have none
     for (int64_t rank = 0; rank < 4; ++rank) {
       const Trace t = row.trace(rank, 4, {});
       const bool sends = row.name == "one_comm_send_node";
-      EXPECT_EQ(sends ? t.comm(0)->src : t.comm(0)->dst, rank);
-      partners.insert(sends ? t.comm(0)->dst : t.comm(0)->src);
-      EXPECT_EQ(t.comm(0)->bytes, 1024U);
+      EXPECT_EQ(sends ? t.comm(NodeId(0))->src : t.comm(NodeId(0))->dst, rank);
+      partners.insert(sends ? t.comm(NodeId(0))->dst : t.comm(NodeId(0))->src);
+      EXPECT_EQ(t.comm(NodeId(0))->bytes, 1024U);
     }
     EXPECT_EQ(partners.size(), 4U);
   }
@@ -87,7 +87,7 @@ TEST(Cases, OptionsReachTheNodes) {
   options.comm_bytes = 13;
   for (const NamedCase& row : cases()) {
     const Trace t = row.trace(0, 1, options);
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (t.type[n] == trace::NodeType::comp) EXPECT_EQ(t.dur_ps[n], options.runtime);
       if (t.type[n] == trace::NodeType::coll)
         EXPECT_EQ(t.comm(n)->bytes, t.comm(n)->type == trace::CommType::barrier ? 0U : 13U);

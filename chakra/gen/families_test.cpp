@@ -379,7 +379,7 @@ TEST(Mlp, TakesAsLongAsThePaperSays) {
   const trace::ClassJob job = step(o).value();
   const Trace& t = job.classes[0];
   int products = 0;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (t.type[n] == NodeType::coll) {
       const trace::Comm& c = *t.comm(n);
       EXPECT_EQ(c.bytes, c.type == trace::CommType::all_gather ? 8'192U : 524'288U);
@@ -414,7 +414,7 @@ TEST(Recommender, CommunicationAndOperationsAreTheFormulas) {
     const trace::ClassJob job = step(o).value();
     const Trace& t = job.classes[0];
     std::map<std::string_view, NodeId> first;
-    for (NodeId n = 0; n < t.size(); ++n) first.try_emplace(t.name_of(n), n);
+    for (const NodeId n : t.nodes()) first.try_emplace(t.name_of(n), n);
     EXPECT_EQ(t.tensor_bytes[first["embedding.tables"]], static_cast<uint64_t>((5 + 1) * vectors));
     EXPECT_EQ(t.tensor_bytes[first["embedding.tables.grad"]], static_cast<uint64_t>((2 * 5 + 1) * vectors));
     EXPECT_EQ(t.num_ops[first["head.interaction"]], static_cast<uint64_t>(2 * 2 * 13 * 13 * 16));

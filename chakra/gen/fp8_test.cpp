@@ -46,7 +46,7 @@ Work work_of(const StepOptions& o, const Chosen& chosen, size_t cls = 0) {
   const trace::ClassJob job = step(o).value();
   const Trace& t = job.classes[cls];
   Work sum;
-  for (NodeId n = 0; n < t.num_ops.size(); ++n)
+  for (const NodeId n : ids<NodeId>(t.num_ops.size()))
     if (t.type[n] == trace::NodeType::comp && chosen(t, n)) {
       ++sum.nodes;
       sum.ops += real(static_cast<int64_t>(t.num_ops[n]));
@@ -207,7 +207,7 @@ TEST(Fp8, ProductsTakeTheTimeOfTheirPeak) {
   const auto time = [&](const char* name) {
     const trace::ClassJob job = step(o).value();
     const Trace& t = job.classes[0];
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       if (t.name_of(n) == name) return t.dur_ps[n];
     return Picoseconds{-1};
   };

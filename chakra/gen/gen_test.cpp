@@ -49,7 +49,7 @@ constexpr double kSbd = 2048.0 * 12288, kScores = 5.0 * 96 * 2048 / 12288;  // e
 /// Count and bytes put in of what a class does, by group and type; messages in group "pp".
 Sums sums(const Trace& t) {
   Sums result;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (!is_comm(t.type[n])) continue;
     const trace::Comm& c = *t.comm(n);
     const std::string key = t.type[n] == NodeType::coll ? fmt::format("{} {}", t.strings[c.group], trace::name(c.type))
@@ -109,7 +109,7 @@ TEST(Step, OfAnyShapeCanBeCarriedOut) {
     ASSERT_EQ(all.ranks.size(), static_cast<size_t>(o.tp * o.pp * o.dp));
     for (const Trace& t : all.ranks) {
       EXPECT_TRUE(t.defects.empty());
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         std::vector<NodeId> on(t.deps.of(n).begin(), t.deps.of(n).end());
         for (const NodeId node : on) EXPECT_LT(node, n) << shape;
         std::sort(on.begin(), on.end());
@@ -145,7 +145,7 @@ TEST(Step, IdlesAsTheFormulaSays) {
         one.micro_batches = 1;
         const auto alone = step(one);
         ASSERT_TRUE(alone);
-        for (NodeId n = 0; n < alone->classes[0].size(); ++n)
+        for (const NodeId n : alone->classes[0].nodes())
           if (!alone->classes[0].name_of(n).ends_with("optimizer")) chunk += alone->classes[0].dur_ps[n];
         const Outcome run(trace::expand(*job));
         ASSERT_EQ(run.left, 0u);
@@ -158,7 +158,7 @@ TEST(Step, IdlesAsTheFormulaSays) {
 /// First layers of forward (F) and backward (B) tasks in the order in which a stage runs them.
 std::string schedule(const Trace& t) {
   std::string out;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     const std::string_view name = t.name_of(n);
     const std::string layer(name.substr(0, name.find('.')));
     if (name.ends_with(".attention.norm")) out += fmt::format("F{} ", layer.substr(5));
@@ -465,7 +465,7 @@ TEST(Step, OfTheLargestPresetHasWhatItShould) {
   int64_t tensor_collectives = 0, layers_forward = 0;
   for (const Trace& t : job->classes) {
     EXPECT_GE(t.size(), 10'000u);
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       const std::string_view name = t.name_of(n);
       tensor_collectives +=
           name.starts_with("layer") && t.type[n] == NodeType::coll && t.strings[t.comm(n)->group] == "tp";

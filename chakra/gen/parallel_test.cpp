@@ -246,7 +246,7 @@ Times times(StepOptions o, int64_t layers) {
   const Trace& t = job.classes[0];
   Times result;
   bool backward = false;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     const std::string_view name = t.name_of(n);
     if (name.ends_with("optimizer")) continue;
     backward |= name.find("grad") != std::string_view::npos;

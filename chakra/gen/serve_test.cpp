@@ -285,7 +285,7 @@ TEST(Serve, DecodeTakesAsLongAsItReads) {
   ASSERT_TRUE(job);
   Picoseconds busy = 0;
   const Trace& t = job->classes[0];
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (t.type[n] == NodeType::comp) busy += t.dur_ps[n];
   const ServeStats s = stats_of(o);
   const double read = (s.classes[0].parameter_bytes + s.classes[0].cache_bytes) / o.memory_bytes_per_s;
@@ -298,7 +298,7 @@ std::map<std::pair<int64_t, int64_t>, double> messages(const ClassJob& job, int6
   std::map<std::pair<int64_t, int64_t>, double> sums;
   const trace::TraceSet all = trace::expand(job);
   for (const Trace& t : all.ranks)
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       if (t.type[n] == NodeType::send && t.comm(n)->tag == tag)
         sums[{t.rank, t.comm(n)->dst}] += static_cast<double>(t.comm(n)->bytes);
   return sums;
@@ -415,7 +415,7 @@ TEST(Serve, OfAnyShapeCanBeCarriedOut) {
     const trace::TraceSet all = trace::expand(*job);
     for (const Trace& t : all.ranks) {
       EXPECT_TRUE(t.defects.empty());
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         const std::set<NodeId> on(t.deps.of(n).begin(), t.deps.of(n).end());
         EXPECT_EQ(on.size(), t.deps.of(n).size()) << t.name_of(n);
         EXPECT_TRUE(on.empty() || *on.rbegin() < n);
@@ -488,7 +488,7 @@ TEST(Serve, ATierGivesAndTakesItsShareOfTheCache) {
   std::map<std::string, double> sums;
   const StringId kind = t.strings.find("io_kind"), bytes = t.strings.find("bytes"),
                  tier = t.strings.find("storage_tier");
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (t.type[n] != NodeType::mem_load && t.type[n] != NodeType::mem_store) continue;
     std::string of;
     double size = 0;

@@ -48,7 +48,7 @@ std::vector<Communication> communication(const Trace& t, const std::vector<Slot>
     bool uneven;
   };
   std::vector<Sum> sums;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (!is_comm(t.type[n])) continue;
     const trace::Comm& c = *t.comm(n);
     const int64_t stream = t.lanes[t.lane[n]].index;
@@ -89,7 +89,7 @@ std::vector<StorageSum> storage(const Trace& t) {
   const StringId tier = t.strings.find("storage_tier"), kind = t.strings.find("io_kind"),
                  bytes = t.strings.find("bytes");
   std::map<std::pair<std::string, std::string>, StorageSum> sums;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (t.type[n] != NodeType::mem_load && t.type[n] != NodeType::mem_store) continue;
     StorageSum one{"", "", 1, 0};
     for (const trace::Attr& attr : t.attrs_of(n)) {
@@ -254,7 +254,7 @@ Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job) 
     ClassStats& stats = result.classes.emplace_back();
     stats.first_rank = t.rank;
     stats.ranks = plan.mesh.ranks() / plan.pipeline.stages / plan.places();
-    for (NodeId n = 0; n < t.num_ops.size(); ++n) {
+    for (const NodeId n : ids<NodeId>(t.num_ops.size())) {
       stats.operations += static_cast<double>(t.num_ops[n]);
       if (o.fp8 && t.dtype_of(n) == trace::DType::f8) stats.fp8_operations += static_cast<double>(t.num_ops[n]);
     }

@@ -94,7 +94,7 @@ Result<Announced> read_metadata(const MetadataRecord& record, const std::string&
 /// Starts from nanoseconds since whenever to picoseconds since the first of them.
 Result<void> rebase(Trace& t) {
   int64_t first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (t.has_start(n)) {
       first = std::min(first, t.start_ps[n]);
       last = std::max(last, t.start_ps[n]);
@@ -104,7 +104,7 @@ Result<void> rebase(Trace& t) {
   if (__builtin_sub_overflow(last, first, &span) || span > kLongestPs / kPsPerNs)
     return range("start times are more than 26 days apart", {t.file});
   t.base_ns = first;
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (t.has_start(n)) t.start_ps.edit(n) = (t.start_ps[n] - first) * kPsPerNs;
   return {};
 }

@@ -203,11 +203,12 @@ class Writer {
     if (!row.is_attribute()) return;
     const T value = row.of(t_, n);
     if (value == row.fill) return;
+    const auto number = static_cast<uint64_t>(value);
     switch (row.stored) {
       case trace::Stored::by_hand: break;
-      case trace::Stored::int64: return attrs.integer(row.wire, static_cast<int64_t>(value));
-      case trace::Stored::uint64: return attrs.natural(row.wire, static_cast<uint64_t>(value));
-      case trace::Stored::dtype: return attrs.text(row.wire, trace::name(static_cast<trace::DType>(value)));
+      case trace::Stored::int64: return attrs.integer(row.wire, static_cast<int64_t>(number));
+      case trace::Stored::uint64: return attrs.natural(row.wire, number);
+      case trace::Stored::dtype: return attrs.text(row.wire, trace::name(static_cast<trace::DType>(number)));
     }
   }
 
@@ -248,7 +249,7 @@ Result<void> write_pieces(const Trace& trace, const Sink& sink) {
   Bytes out;
   Writer writer(trace, out);
   writer.metadata();
-  for (NodeId n = 0; n < trace.size(); ++n) {
+  for (const NodeId n : trace.nodes()) {
     writer.node(n);
     if (out.size() >= kPiece) {
       CHAKRA_TRY(sink(out.view()));

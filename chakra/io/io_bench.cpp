@@ -5,13 +5,13 @@
 
 namespace {
 
-constexpr chakra::trace::NodeId kNodes = 1'000'000;
+constexpr uint32_t kNodes = 1'000'000;
 
 chakra::trace::Trace chain(int64_t rank = 0) {
   chakra::trace::Builder b;
   b.trace.rank = rank;
   const chakra::StringId name = b.trace.strings.intern("aten::some_operator");
-  for (chakra::trace::NodeId n = 0; n < kNodes; ++n) {
+  for (const chakra::trace::NodeId n : chakra::ids<chakra::trace::NodeId>(kNodes)) {
     b.add(n + 1, name, chakra::trace::NodeType::comp);
     b.trace.flags.edit(n) =
         chakra::trace::kHasStart | chakra::trace::kHasDuration | chakra::trace::kSaysCpuOrNot | chakra::trace::kOnCpu;

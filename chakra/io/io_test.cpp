@@ -286,14 +286,14 @@ TEST(Et, ReadsWhatItWrites) {
   EXPECT_EQ(read->dur_ps, t.dur_ps);
   EXPECT_EQ(read->base_ns + read->start_ps[2] / kPsPerNs, t.base_ns + t.start_ps[2] / kPsPerNs);
   EXPECT_EQ(read->groups.at(0).ranks, t.groups[0].ranks);
-  ASSERT_NE(read->comm(2), nullptr);
-  EXPECT_EQ(read->comm(2)->bytes, 1u << 20);
-  EXPECT_EQ(read->comm(2)->sequence, 5);
-  EXPECT_EQ(read->strings[read->comm(2)->group], "0");
-  EXPECT_EQ(read->comm(2)->involved, 0b101u);
-  EXPECT_EQ(read->comm(2)->involved_count, 3);
-  EXPECT_TRUE(read->on_device(2));
-  EXPECT_FALSE(read->on_device(1));
+  ASSERT_NE(read->comm(trace::NodeId(2)), nullptr);
+  EXPECT_EQ(read->comm(trace::NodeId(2))->bytes, 1u << 20);
+  EXPECT_EQ(read->comm(trace::NodeId(2))->sequence, 5);
+  EXPECT_EQ(read->strings[read->comm(trace::NodeId(2))->group], "0");
+  EXPECT_EQ(read->comm(trace::NodeId(2))->involved, 0b101u);
+  EXPECT_EQ(read->comm(trace::NodeId(2))->involved_count, 3);
+  EXPECT_TRUE(read->on_device(trace::NodeId(2)));
+  EXPECT_FALSE(read->on_device(trace::NodeId(1)));
 }
 
 TEST(Et, KeepsWork) {
@@ -310,7 +310,7 @@ TEST(Et, KeepsWork) {
     ASSERT_TRUE(read) << read.error().message();
     EXPECT_EQ(read->num_ops, t.num_ops);
     EXPECT_EQ(read->tensor_bytes, t.tensor_bytes);
-    EXPECT_EQ(read->dtype_of(2), static_cast<trace::DType>(type));
+    EXPECT_EQ(read->dtype_of(trace::NodeId(2)), static_cast<trace::DType>(type));
     EXPECT_EQ(trace::Trace(*read).op_dtype, read->op_dtype);
   }
 }

@@ -16,7 +16,7 @@ struct NodeDraft {
   trace::Builder& builder;
   bool texts = false;  ///< ReadOptions::texts
 
-  trace::NodeId row = 0;
+  trace::NodeId row{0};
   std::optional<int64_t> start_ns = {}, duration_ns = {}, tid = {}, stream = {};
   int64_t pid = 0, device = 0;
   AttrList dep_kinds = {}, dep_lags = {};  ///< parallel to the data_deps

@@ -93,7 +93,7 @@ class Validator {
     std::vector<bool> known(t.strings.size());
     known[0] = true;  // "": all ranks
     for (const std::string_view name : names) known[t.strings.find(name)] = true;
-    for (trace::NodeId n = 0; n < t.size(); ++n) {
+    for (const trace::NodeId n : t.nodes()) {
       const trace::Comm* comm = t.comm(n);
       if (!comm) continue;
       const auto node_wrong = [&](std::string text) {

@@ -14,10 +14,10 @@ std::string make_folder() {
   using namespace chakra;
   trace::Builder b;
   b.add(1, b.trace.strings.intern("reduce"), trace::NodeType::coll);
-  b.comm(0).type = trace::CommType::all_reduce;
-  b.comm(0).group = b.trace.strings.intern("tp");
+  b.comm(trace::NodeId(0)).type = trace::CommType::all_reduce;
+  b.comm(trace::NodeId(0)).group = b.trace.strings.intern("tp");
   b.add(2, b.trace.strings.intern("send"), trace::NodeType::send);
-  b.comm(1).dst = 0;
+  b.comm(trace::NodeId(1)).dst = 0;
   b.trace.groups.push_back({"tp", "", "", {}, 0});
   std::string folder = "/tmp/chakra-ranks-fuzz-XXXXXX";
   if (!mkdtemp(folder.data()) || !io::write_et(std::move(b).finish(), folder + "/class0.et")) __builtin_trap();

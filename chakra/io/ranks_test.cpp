@@ -31,13 +31,12 @@ Trace random_trace(uint64_t program, int64_t rank, const std::vector<trace::Proc
   t.file = fmt::format("file of {}", rank);
   if (random.chance(0.5)) t.strings.intern(fmt::format("only of {}", rank));  // ids differ, texts do not
   t.metadata.push_back({t.strings.intern("schema"), t.texts.add("1.1")});
-  const auto nodes = static_cast<NodeId>(random.between(0, 12));
-  for (NodeId n = 0; n < nodes; ++n) {
+  const auto nodes = static_cast<uint32_t>(random.between(0, 12));
+  for (const NodeId n : ids<NodeId>(nodes)) {
     const auto type = static_cast<NodeType>(random.between(1, 7));
     b.add(n + 1, t.strings.intern(fmt::format("node {}", random.below(4))), type);
     if (n > 0 && random.chance(0.7))
-      b.dep(n, static_cast<NodeId>(random.below(n)), static_cast<uint8_t>(random.below(10)),
-            random.between(0, 2) * kPsPerNs);
+      b.dep(n, NodeId(random.below(n)), static_cast<uint8_t>(random.below(10)), random.between(0, 2) * kPsPerNs);
     t.flags.edit(n) = trace::kSaysCpuOrNot | trace::kHasDuration;
     t.dur_ps.edit(n) = random.between(0, 100) * kPsPerNs;
     if (random.chance(0.5)) t.lane.edit(n) = b.lane({trace::Lane::Kind::stream, 0, random.between(0, 2)});
@@ -171,10 +170,10 @@ constexpr const char* kGood =
 Trace one_class(const char* group = "tp", int64_t peer = 0, const char* described = "tp") {
   trace::Builder b;
   b.add(1, b.trace.strings.intern("reduce"), NodeType::coll);
-  b.comm(0).type = CommType::all_reduce;
-  b.comm(0).group = b.trace.strings.intern(group);
+  b.comm(NodeId(0)).type = CommType::all_reduce;
+  b.comm(NodeId(0)).group = b.trace.strings.intern(group);
   b.add(2, b.trace.strings.intern("send"), NodeType::send);
-  b.comm(1).dst = peer;
+  b.comm(NodeId(1)).dst = peer;
   b.trace.groups.push_back({described, "", "", {}, 0});
   return std::move(b).finish();
 }
@@ -189,8 +188,8 @@ TEST(Ranks, AreReadAsTheyStand) {
   for (int64_t r = 0; r < 4; ++r) {
     const Trace& t = job->ranks[static_cast<size_t>(r)];
     EXPECT_EQ(t.rank, r);
-    EXPECT_EQ(t.strings[t.comm(0)->group], r < 2 ? "a" : "b");
-    EXPECT_EQ(t.comm(1)->dst, (std::array{3, 2, 0, 1}[static_cast<size_t>(r)]));
+    EXPECT_EQ(t.strings[t.comm(NodeId(0))->group], r < 2 ? "a" : "b");
+    EXPECT_EQ(t.comm(NodeId(1))->dst, (std::array{3, 2, 0, 1}[static_cast<size_t>(r)]));
     ASSERT_EQ(t.groups.size(), 1u);
     EXPECT_EQ(t.groups[0].ranks, r < 2 ? (std::vector<int64_t>{0, 1}) : (std::vector<int64_t>{2, 3}));
   }

@@ -46,7 +46,7 @@ Result<JobReplay> JobReplay::measure(const trace::TraceSet& job) {
   for (const Trace& t : job.ranks) {
     CHAKRA_ASSIGN(const sim::JobClock clock, sim::JobClock::of(t));
     Picoseconds begin = INT64_MAX, end = 0;
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!t.has_start(n)) continue;
       begin = std::min(begin, t.start_ps[n]);
       end = std::max(end, measured_end(t, n));

@@ -177,7 +177,7 @@ TEST(Compatible, GroupsOfOtherNamesGetFreeNumbers) {
   const std::vector<std::string_view> used{"4", "4", "5", ""};
   for (size_t r = 0; r < 4; ++r) {
     const trace::Trace& t = job.ranks[r];
-    EXPECT_EQ(t.strings[t.comm(0)->group], used[r]);
+    EXPECT_EQ(t.strings[t.comm(trace::NodeId(0))->group], used[r]);
     EXPECT_EQ(t.groups[r == 0 ? 1 : 0].name, "2");
   }
   ASSERT_EQ(findings.size(), 1u);

@@ -108,7 +108,7 @@ class LinkJob {
       if (found == ids.size())
         return fail(Code::usage, "cli.usage",
                     fmt::format("node {} is not in the trace; its nodes are 1 to {}", *o_.explain, ids.size()));
-      rank.explanation = view::explain(linked.trace, static_cast<trace::NodeId>(found));
+      rank.explanation = view::explain(linked.trace, trace::NodeId(found));
     }
     if (o_.of_folders()) traces_[i].communication = analyze::communication_of(linked.trace);
     if (auto replay = analyze::self_replay(linked.trace)) {

@@ -88,7 +88,7 @@ Findings without_effect(const ReplayOptions& o, const ReplayedJob& job) {
   for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
     const trace::Trace& t = job.recorded.ranks[r];
     const trace::StorageReader reader(t);
-    for (trace::NodeId n = 0; n < t.size(); ++n) {
+    for (const trace::NodeId n : t.nodes()) {
       const bool comm = trace::is_comm(t.type[n]);
       communicates |= comm && job.ran(r, n);
       computes |= !comm && job.ran(r, n) && (t.dur_ps[n] > 0 || (o.compute == "work" && works(t, n)));
@@ -129,7 +129,7 @@ Finding lateness(const ReplayedJob& job) {
 Findings about_changed(const ReplayOptions& o, const ReplayedJob& job) {
   int64_t nodes = 0;
   for (size_t r = 0; r < job.changed.size(); ++r)
-    for (trace::NodeId n = 0; n < job.changed[r].size(); ++n)
+    for (const trace::NodeId n : ids<trace::NodeId>(job.changed[r].size()))
       nodes += job.changed[r][n] && job.ran(r, n) && trace::is_comm(job.recorded.ranks[r].type[n]);
   Findings findings;
   if (nodes > 0 && o.backend == "null" && !o.dry_run)
@@ -150,7 +150,7 @@ Findings about_changed(const ReplayOptions& o, const ReplayedJob& job) {
 trace::TraceSet comparable_part(const ReplayedJob& job, trace::TraceSet set) {
   for (size_t r = 0; r < set.ranks.size(); ++r) {
     trace::Trace& t = set.ranks[r];
-    for (trace::NodeId n = 0; n < t.size(); ++n)
+    for (const trace::NodeId n : t.nodes())
       if (!job.ran(r, n) || (!job.changed.empty() && job.changed[r][n]))
         t.flags.edit(n) &= static_cast<uint8_t>(~trace::kHasStart);
   }
@@ -282,7 +282,7 @@ trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition) {
   CHAKRA_ASSERT(job.runs.size() == job.recorded.ranks.size());
   Picoseconds first = INT64_MAX;  // by the clock of the job, so that ranks keep their distance
   for (size_t r = 0; r < job.runs.size(); ++r)
-    for (trace::NodeId n = 0; n < job.recorded.ranks[r].size(); ++n)
+    for (const trace::NodeId n : job.recorded.ranks[r].nodes())
       if (job.ran(r, n)) first = std::min(first, job.runs[r].times[repetition].start[n]);
   trace::TraceSet set;
   for (size_t r = 0; r < job.runs.size(); ++r) {
@@ -291,7 +291,7 @@ trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition) {
     const std::span<Picoseconds> start = t.start_ps.edit(), dur = t.dur_ps.edit();
     const std::span<uint8_t> flags = t.flags.edit();
     Picoseconds own_first = INT64_MAX;
-    for (trace::NodeId n = 0; n < t.size(); ++n) {
+    for (const trace::NodeId n : t.nodes()) {
       const bool ran = job.ran(r, n) && t.type[n] != trace::NodeType::metadata;
       start[n] = ran ? times.start[n] - first : 0;
       dur[n] = ran ? times.end[n] - times.start[n] : 0;

@@ -52,7 +52,7 @@ Result<void> count_ranks(const ReplayOptions& o, const std::optional<replay::Wor
 /// Per collective of a rank, by row: the number of its members; 0: it is not in its group.
 std::vector<size_t> members_of(const match::Matching& matching, const trace::Trace& t, size_t r) {
   std::vector<size_t> members(t.comms.size(), 0);
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (t.type[n] != NodeType::coll || t.comm_row[n] == trace::kNoRow) continue;
     const uint32_t id = matching.of_comm[r][t.comm_row[n]];
     if (id != trace::kNoRow) members[t.comm_row[n]] = matching.groups[matching.collectives[id].group].ranks.size();
@@ -63,7 +63,7 @@ std::vector<size_t> members_of(const match::Matching& matching, const trace::Tra
 std::vector<bool> changed_nodes(const trace::Trace& before, const std::vector<size_t>& members_before,
                                 const trace::Trace& after, const std::vector<size_t>& members_after) {
   std::vector<bool> changed(before.size());
-  for (NodeId n = 0; n < before.size(); ++n) {
+  for (const NodeId n : ids<NodeId>(before.size())) {
     if (!trace::is_comm(before.type[n]) || before.comm_row[n] == trace::kNoRow) continue;
     const uint32_t row = before.comm_row[n];
     changed[n] = after.type[n] != before.type[n] || members_after[row] != members_before[row] ||

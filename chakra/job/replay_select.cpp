@@ -50,7 +50,7 @@ Result<std::set<std::string>> wanted_types(const std::vector<std::string>& names
 Result<void> by_communication(const Trace& t, const ReplaySelection& s, std::vector<bool>& selected) {
   CHAKRA_ASSIGN(const std::set<std::string> types, wanted_types(s.types));
   const std::set<std::string, std::less<>> groups(s.groups.begin(), s.groups.end());
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (!trace::is_comm(t.type[n])) continue;
     const trace::Comm& comm = *t.comm(n);
     const bool right_size = (s.min_bytes < 0 || comm.bytes >= static_cast<uint64_t>(s.min_bytes)) &&
@@ -66,9 +66,9 @@ void leave_out_last_gaps(const Trace& t, std::vector<bool>& selected) {
   const auto is_gap = [&](NodeId n) { return t.name_of(n) == trace::kHostGap; };
   const auto end = [&](NodeId n) { return add_saturated(t.start_ps[n], t.dur_ps[n]); };
   Picoseconds last = 0;
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (selected[n] && t.has_start(n) && !is_gap(n)) last = std::max(last, end(n));
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (selected[n] && t.has_start(n) && is_gap(n) && end(n) > last) selected[n] = false;
 }
 
@@ -92,7 +92,7 @@ Result<void> by_step(const Trace& t, const std::string& text, std::vector<bool>&
     return fail(Code::usage, "cli.usage",
                 fmt::format("--steps {}: rank {} has no such step, but {}", quote(text), t.rank,
                             known.empty() ? "none at all" : known));
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (steps.of[n] < 0 || !wanted[static_cast<size_t>(steps.of[n])]) selected[n] = false;
   leave_out_last_gaps(t, selected);
   return {};
@@ -103,7 +103,7 @@ Result<void> by_name(const Trace& t, const std::string& name, std::vector<bool>&
   enum : uint8_t { unknown, outside, inside };
   std::vector<uint8_t> state(t.size(), unknown);
   std::vector<NodeId> way;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     way.clear();
     NodeId at = n;
     while (state[at] == unknown) {  // up the callers; those of a circle are outside
@@ -117,12 +117,12 @@ Result<void> by_name(const Trace& t, const std::string& name, std::vector<bool>&
     }
     for (const NodeId on_way : way) state[on_way] = state[at];
   }
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
       if (trace::kind_of(t.deps.kind[e]) == trace::EdgeKind::launch) state[n] = state[t.deps.node[e]];
   if (std::find(state.begin(), state.end(), inside) == state.end())
     return fail(Code::usage, "cli.usage", fmt::format("--subgraph {}: rank {} has no such node", quote(name), t.rank));
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (state[n] != inside) selected[n] = false;
   return {};
 }

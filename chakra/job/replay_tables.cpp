@@ -31,7 +31,7 @@ Table operations_table(const ReplayedJob& job) {
   std::map<Key, Row> rows;
   for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
     const trace::Trace& t = job.recorded.ranks[r];
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!trace::is_comm(t.type[n]) || !job.ran(r, n)) continue;
       const replay::Operation& op = job.plans[r].step(n).operation;
       const bool is_collective = op.kind == replay::Operation::Kind::collective;
@@ -73,7 +73,7 @@ Table ranks_table(const ReplayedJob& job) {
   for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
     const trace::Trace& t = job.recorded.ranks[r];
     int64_t nodes = 0, collectives = 0, messages = 0;
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!job.ran(r, n) || t.type[n] == trace::NodeType::metadata) continue;
       ++nodes;
       collectives += t.type[n] == trace::NodeType::coll;
@@ -84,7 +84,7 @@ Table ranks_table(const ReplayedJob& job) {
     std::vector<Picoseconds> spans;
     for (const replay::NodeTimes& times : job.runs[r].times) {
       Picoseconds begin = INT64_MAX, end = 0;
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         if (!job.ran(r, n) || t.type[n] == trace::NodeType::metadata) continue;
         begin = std::min(begin, times.start[n]);
         end = std::max(end, times.end[n]);

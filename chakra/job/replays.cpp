@@ -29,7 +29,7 @@ struct Span {
 };
 Span span_of(const trace::Trace& t) {
   Span span;
-  for (trace::NodeId n = 0; n < t.size(); ++n) {
+  for (const trace::NodeId n : t.nodes()) {
     if (!t.has_start(n)) continue;
     span.begin = std::min(span.begin, t.start_ps[n]);
     span.end = std::max(span.end, add_saturated(t.start_ps[n], t.dur_ps[n]));

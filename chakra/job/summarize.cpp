@@ -17,7 +17,7 @@ TraceSummary summarize(const trace::Trace& t) {
   s.file = t.file;
   s.rank = t.rank;
   s.nodes = t.size();
-  for (trace::NodeId n = 0; n < t.size(); ++n) {
+  for (const trace::NodeId n : t.nodes()) {
     ++s.types[t.type[n]];
     s.on_device += t.on_device(n);
     s.duration = add_saturated(s.duration, t.dur_ps[n]);

@@ -23,7 +23,7 @@ Sums sums_of(const trace::ClassJob& job, size_t index) {
   const trace::ClassJob::Rank& rank = job.ranks[index];
   const trace::Trace& t = job.classes[rank.cls];
   Sums sums;
-  for (trace::NodeId n = 0; n < t.size(); ++n) {
+  for (const trace::NodeId n : t.nodes()) {
     if (t.type[n] != trace::NodeType::coll) continue;
     const trace::Comm& comm = *t.comm(n);
     const auto& slots = job.group_slots[rank.cls];
@@ -112,7 +112,7 @@ TEST(Texts, AStepGoesOutAndComesInAgain) {
     };
     const auto sum = [](const trace::Trace& t) {
       Picoseconds all = 0;
-      for (trace::NodeId n = 0; n < t.size(); ++n) all += t.type[n] == trace::NodeType::comp ? t.dur_ps[n] : 0;
+      for (const trace::NodeId n : t.nodes()) all += t.type[n] == trace::NodeType::comp ? t.dur_ps[n] : 0;
       return all;
     };
     const trace::Trace &before = job->classes[0], &after = again.classes[0];

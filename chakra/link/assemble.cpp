@@ -13,7 +13,7 @@ namespace {
 using trace::NodeId;
 using trace::NodeType;
 
-constexpr NodeId kSample = 16;  // the first 1 / kSample of the nodes tells the size of all
+constexpr uint32_t kSample = 16;  // the first 1 / kSample of the nodes tells the size of all
 
 /// What the steps needed; names of operators, calls and who encloses whom are still needed here.
 void drop_linking_state(Linking& l) {
@@ -44,7 +44,7 @@ Numbering number_nodes(const Linking& l, const std::vector<uint32_t>& order) {
   sort_rows(n.origins, [&](const Numbering::Origin& a, const Numbering::Origin& b) {
     return l.host().ops[a.record].id < l.host().ops[b.record].id;
   });
-  NodeId node = 0;
+  NodeId node{0};
   for (const Numbering::Origin& origin : n.origins) n.node_of_host[origin.record] = node++;
   n.origins.reserve(node + order.size());
   n.node_of_item.resize(l.graph.items.size());
@@ -128,7 +128,7 @@ LateCalls find_late_calls(const Linking& l) {
 void take_items(Linking& l, Numbering& n, trace::Builder& b) {
   const Profile& p = l.profile();
   trace::Trace& t = b.trace;
-  const trace::NodeId nodes = n.nodes();
+  const uint32_t nodes = n.nodes();
   t.flags.resize(nodes, trace::kOnCpu | trace::kSaysCpuOrNot);
   t.start_ps.resize(nodes);
   t.dur_ps.resize(nodes);
@@ -155,7 +155,7 @@ void take_items(Linking& l, Numbering& n, trace::Builder& b) {
   release(l.graph.items, n.node_of_item);
 }
 
-void make_other_columns(const Linking& l, trace::NodeId nodes, trace::Trace& t) {
+void make_other_columns(const Linking& l, uint32_t nodes, trace::Trace& t) {
   t.id = trace::Ids::counting(1, nodes);
   t.name.resize(nodes);
   t.type.resize(nodes, NodeType::comp);
@@ -188,9 +188,9 @@ trace::Trace assemble(Linking& l, trace::Builder& builder) {
   trace::Edges deps = take_deps(l, numbering), ctrl = callers(l, numbering);
   const LateCalls late_calls = find_late_calls(l);
   take_items(l, numbering, builder);
-  const NodeId nodes = numbering.nodes();
+  const uint32_t nodes = numbering.nodes();
   make_other_columns(l, nodes, t);
-  for (NodeId node = 0; node < nodes; ++node) {
+  for (const NodeId node : ids<NodeId>(nodes)) {
     if (node == nodes / kSample)  // from here on attributes take what they took so far, or little more
       t.attrs.reserve(t.attrs.position() * kSample / 100 * 108 + kSample);
     writer.write(node, numbering, late_calls);

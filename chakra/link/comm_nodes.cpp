@@ -289,7 +289,7 @@ std::string CommNodes::libraries() const {
 void CommNodes::finish(trace::Trace& trace) {
   absl::flat_hash_map<StringId, std::vector<Turn>> collectives;  // c10d counts messages by themselves
   size_t on_cpu = 0;
-  for (trace::NodeId node = 0; node < trace.size(); ++node) {
+  for (const trace::NodeId node : trace.nodes()) {
     const uint32_t row = trace.comm_row[node];
     if (row == trace::kNoRow) continue;
     const uint32_t turn = (trace.flags[node] & trace::kOnCpu) && on_cpu < turns_.size() ? turns_[on_cpu++] : kNone;

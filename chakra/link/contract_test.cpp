@@ -32,13 +32,13 @@ TEST(Contract, OfNodes) {
   Linking l{Recording{}, builder.trace, {}};
   NodeWriter writer(l, builder);
   Numbering numbering;
-  EXPECT_DEATH(writer.write(0, numbering, {}), literal("node < numbering.nodes()"));
+  EXPECT_DEATH(writer.write(trace::NodeId(0), numbering, {}), literal("node < numbering.nodes()"));
   numbering.origins.assign(2, {Item::Kind::gap, 0});
-  EXPECT_DEATH(writer.write(0, numbering, {}), literal("t_.type.size() == numbering.nodes()"));
+  EXPECT_DEATH(writer.write(trace::NodeId(0), numbering, {}), literal("t_.type.size() == numbering.nodes()"));
   for (int n = 0; n < 2; ++n) builder.trace.type.push_back(trace::NodeType::comp);
-  EXPECT_DEATH(writer.write(0, numbering, {}), literal("t_.start_ps.size() == numbering.nodes()"));
+  EXPECT_DEATH(writer.write(trace::NodeId(0), numbering, {}), literal("t_.start_ps.size() == numbering.nodes()"));
   builder.trace.start_ps.resize(2);
-  EXPECT_DEATH(writer.write(1, numbering, {}), literal("t_.attr_begin.size() == node"));
+  EXPECT_DEATH(writer.write(trace::NodeId(1), numbering, {}), literal("t_.attr_begin.size() == node"));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ const std::string kThree = kWorld + "," + group("1", "0, 1") + "," + group("2", 
 std::string groups_of(const Linked& linked) {
   std::map<uint64_t, std::string> by_bytes;
   const trace::Trace& t = linked.trace;
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (const trace::Comm* comm = t.comm(n)) by_bytes[comm->bytes] = t.strings[comm->group];
   std::string out;
   for (const auto& [bytes, name] : by_bytes) out += fmt::format("{}{}:{}", out.empty() ? "" : " ", bytes, name);
@@ -133,7 +133,7 @@ TEST(Gloo, TheCallSaysWhatTheRecordDoesNot) {
   const Linked linked = recording.link_it();
   const trace::Trace& t = linked.trace;
   int found = 0;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     const trace::Comm* comm = t.comm(n);
     if (t.name_of(n) == "aten::mm") EXPECT_EQ(t.dur_ps[n], 300 * kPsPerUs);
     if (!comm) continue;
@@ -155,7 +155,7 @@ TEST(Gloo, TheCallSaysWhatTheRecordDoesNot) {
   EXPECT_EQ(found, 2);
   // The thread waited from 1,400 to 1,840 us and went on 60 us later.
   int64_t gap = 0;
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (t.name_of(n) == trace::kHostGap && t.start_ps[n] >= 1'400 * kPsPerUs) gap += t.dur_ps[n];
   EXPECT_EQ(gap, 60 * kPsPerUs);
 }
@@ -241,7 +241,7 @@ TEST(Gloo, WaitTensorWaitsByAnyPrefix) {
     const trace::Trace& t = linked.trace;
     int64_t own = 0;
     bool waits = false;
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (t.name_of(n).ends_with("wait_tensor")) own += t.dur_ps[n];
       if (t.name_of(n) != trace::kSyncRemainder) continue;
       own += t.dur_ps[n];
@@ -261,7 +261,7 @@ TEST(Gloo, WorkThatHasANameIsNotAWait) {
     const Linked linked = recording.link_it();
     const trace::Trace& t = linked.trace;
     int64_t gaps = 0, waiting = 0;
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (t.lane[n] == t.lane[0] && t.name_of(n) == trace::kHostGap) gaps += t.dur_ps[n];
       for (const NodeId on : t.deps.of(n))
         if (t.comm(on) != nullptr) waiting = t.start_ps[n] / kPsPerUs;
@@ -282,7 +282,7 @@ TEST(Gloo, AnAnnotationThatOnceEndsSoonIsAWait) {
     const Linked linked = recording.link_it();
     const trace::Trace& t = linked.trace;
     int64_t gaps = 0;
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       if (t.lane[n] == t.lane[0] && t.name_of(n) == trace::kHostGap) gaps += t.dur_ps[n] / kPsPerUs;
     // Both parts take 23.9 ms, or the rest of them after the communication; beside them 50 us, 6 ms and 60 us.
     EXPECT_EQ(gaps, waits ? 18'000 + 200 + 6'110 : 2 * 23'900 + 6'110) << waits;
@@ -320,7 +320,7 @@ TEST(Gloo, AnyRecordsGiveASoundGraph) {
     const Linked linked = recording.link_it();
     const trace::Trace& t = linked.trace;
     ASSERT_TRUE(t.defects.empty());
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       ASSERT_GE(t.dur_ps[n], 0);
       ASSERT_GE(t.start_ps[n], 0);
       for (const NodeId on : t.deps.of(n)) ASSERT_LT(on, n);

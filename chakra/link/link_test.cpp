@@ -92,7 +92,7 @@ TEST(Link, WhateverTheTimesSayTheGraphIsSound) {
     const trace::Trace& t = linked->trace;
     ASSERT_TRUE(t.defects.empty());
     int64_t device = 0, unrecorded = 0, edges = 0;
-    for (trace::NodeId n = 0; n < t.size(); ++n) {
+    for (const trace::NodeId n : t.nodes()) {
       ASSERT_EQ(t.id[n], n + 1);
       ASSERT_GE(t.dur_ps[n], 0) << text;
       ASSERT_GE(t.start_ps[n], 0) << text;

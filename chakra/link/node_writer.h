@@ -18,7 +18,7 @@ struct Numbering {
   };
   std::vector<Origin> origins;  ///< per node
   std::vector<trace::NodeId> node_of_item, node_of_host;
-  trace::NodeId nodes() const { return static_cast<trace::NodeId>(origins.size()); }
+  uint32_t nodes() const { return static_cast<uint32_t>(origins.size()); }
 };
 
 /// Calls recorded with other times than their pieces have: how much later these begin.

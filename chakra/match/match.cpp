@@ -24,11 +24,11 @@ using trace::Trace;
 std::vector<NodeId> order_through_cycles(const trace::Edges& deps) {
   trace::Order order = trace::topological_order(deps);
   if (order.cycle.empty()) return std::move(order.order);
-  const auto nodes = static_cast<NodeId>(deps.begin.size() - 1);
+  const auto nodes = static_cast<uint32_t>(deps.begin.size() - 1);
   std::vector<bool> left(nodes, true);
   for (const NodeId n : order.order) left[n] = false;
   const trace::Edges open = trace::make_edges(nodes, false, [&](const auto& visit) {
-    for (NodeId n = 0; n < nodes; ++n)
+    for (const NodeId n : ids<NodeId>(nodes))
       for (const NodeId on : deps.of(n))
         if (!(left[n] && left[on] && on > n)) visit(n, on, uint8_t{0}, Picoseconds{0});
   });

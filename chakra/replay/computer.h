@@ -108,7 +108,7 @@ class Crew {
  public:
   using Clock = std::chrono::steady_clock;
   struct Ended {
-    trace::NodeId node = 0;
+    trace::NodeId node{0};
     bool ran = false;  ///< else it takes its recorded time, since its begin
     Clock::time_point begin{};
   };

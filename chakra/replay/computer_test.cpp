@@ -15,7 +15,7 @@ using chakra::testing::tag_of;
 using Part = Computer::Part;
 using trace::NodeId;
 
-constexpr NodeId kCovered = 7, kNotRun = 8, kFails = 9, kEndless = 10;
+constexpr NodeId kCovered{7}, kNotRun{8}, kFails{9}, kEndless{10};
 
 /// Takes the nodes from `first` on.
 class Recorder : public Computer {
@@ -47,8 +47,8 @@ struct Two {
 
   std::vector<std::unique_ptr<Computer>> make() {
     std::vector<std::unique_ptr<Computer>> computers;
-    computers.push_back(std::make_unique<Recorder>(5, first));
-    computers.push_back(std::make_unique<Recorder>(2, second));
+    computers.push_back(std::make_unique<Recorder>(NodeId(5), first));
+    computers.push_back(std::make_unique<Recorder>(NodeId(2), second));
     return computers;
   }
   Result<std::vector<Crew::Ended>> wait_for(size_t count) {
@@ -60,8 +60,8 @@ struct Two {
 
 TEST(Crew, TheFirstThatTakesANodeHasIt) {
   Two two;
-  EXPECT_EQ(two.crew.part(1), Part::timed);
-  EXPECT_EQ(two.crew.part(2), Part::runs);
+  EXPECT_EQ(two.crew.part(NodeId(1)), Part::timed);
+  EXPECT_EQ(two.crew.part(NodeId(2)), Part::runs);
   EXPECT_EQ(two.crew.part(kCovered), Part::covered);
   two.crew.begin();
   for (const NodeId n : {NodeId{2}, NodeId{5}, NodeId{3}, NodeId{6}, kNotRun}) two.crew.start(n);
@@ -69,8 +69,8 @@ TEST(Crew, TheFirstThatTakesANodeHasIt) {
   ASSERT_TRUE(ended);
   for (const Crew::Ended& e : *ended) EXPECT_EQ(e.ran, e.node != kNotRun);
   EXPECT_EQ(two.crew.close().work->nodes, 5);
-  EXPECT_EQ(two.first, (std::vector<NodeId>{5, 6, kNotRun}));
-  EXPECT_EQ(two.second, (std::vector<NodeId>{2, 3}));
+  EXPECT_EQ(two.first, (std::vector<NodeId>{NodeId(5), NodeId(6), kNotRun}));
+  EXPECT_EQ(two.second, (std::vector<NodeId>{NodeId(2), NodeId(3)}));
   two.crew.begin();
   EXPECT_EQ(two.crew.close().work->nodes, 0);
 }
@@ -78,9 +78,9 @@ TEST(Crew, TheFirstThatTakesANodeHasIt) {
 TEST(Crew, WithoutComputersAllIsTimed) {
   Crew crew({});
   crew.begin();
-  EXPECT_EQ(crew.part(3), Part::timed);
+  EXPECT_EQ(crew.part(NodeId(3)), Part::timed);
   EXPECT_FALSE(crew.close().work);
-  EXPECT_DEATH(crew.start(3), literal("takes != workers_.end()"));
+  EXPECT_DEATH(crew.start(NodeId(3)), literal("takes != workers_.end()"));
 }
 
 TEST(Crew, AnErrorEndsTheWait) {

@@ -198,11 +198,12 @@ class Repetition {
     const Picoseconds time = now();
     CHAKRA_TRY(handle_events(time));  // what came before
     for (const Ticket ticket : ended) {
-      const size_t erased = std::erase(open_.under_way, ticket);
+      const NodeId n(ticket);
+      const size_t erased = std::erase(open_.under_way, n);
       CHAKRA_ASSERT(erased == 1);
-      if (verifies()) CHAKRA_TRY(look_at(operation(ticket), verify_output));
-      b_.memory.give_back(operation(ticket));
-      finish(ticket, time);
+      if (verifies()) CHAKRA_TRY(look_at(operation(n), verify_output));
+      b_.memory.give_back(operation(n));
+      finish(n, time);
     }
     return serve(time);
   }
@@ -329,14 +330,14 @@ class Repetition {
     Doing doing{
         open_.under_way.empty() || !events_.empty() || open_.computed > 0 ? Doing::State::works : Doing::State::waits,
         t_.rank, watch_.idle_ms()};
-    for (const Ticket ticket : open_.under_way) doing.operations.push_back(&open_.operations[t_.comm_row[ticket]]);
+    for (const NodeId n : open_.under_way) doing.operations.push_back(&open_.operations[t_.comm_row[n]]);
     return doing;
   }
 
   /// Nothing is under way, and nothing can begin.
   tl::unexpected<Error> stuck_here() const {
     const trace::Order order = trace::topological_order(t_.deps);
-    for (NodeId n = 0; n < t_.size(); ++n)
+    for (const NodeId n : t_.nodes())
       if (order.cycle.empty() ? !feeder_.is_done(n) && feeder_.is_ready(n) : n == order.cycle[0])
         return fail(
             Code::stuck, "replay.stuck.local",
@@ -350,7 +351,7 @@ class Repetition {
 
   struct Open {
     std::vector<Operation> operations;  ///< by row of Trace::comms: those that were started
-    std::vector<Ticket> under_way;
+    std::vector<NodeId> under_way;
     uint32_t computed = 0;  ///< nodes that computers have
   };
   Bench& b_;
@@ -442,7 +443,7 @@ Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& r
     run.late_median_ps = bench.late[bench.late.size() / 2];
     run.late_max_ps = bench.late.back();
   }
-  for (trace::NodeId n = 0; n < plan.trace->size(); ++n) {
+  for (const trace::NodeId n : plan.trace->nodes()) {
     if (!trace::is_comm(plan.trace->type[n]) || !(options.selected.empty() || options.selected[n])) continue;
     const Operation& op = plan.step(n).operation;
     ++(op.kind == Operation::Kind::collective ? run.collectives : run.messages);

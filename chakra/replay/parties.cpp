@@ -79,7 +79,7 @@ void find_orders(const RankPlan& plan, std::vector<Party>& parties, std::vector<
 std::vector<Party> parties_of(const RankPlan& plan, const std::vector<bool>& selected) {
   const trace::Trace& t = *plan.trace;
   std::map<std::string, std::pair<Party, std::vector<NodeId>>> by_key;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (!trace::is_comm(t.type[n]) || !(selected.empty() || selected[n])) continue;
     const Operation& op = plan.step(n).operation;
     std::string key = key_of(op, t.rank);

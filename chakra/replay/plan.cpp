@@ -37,7 +37,7 @@ class Planner {
     plan_.groups = matching_.groups;
     plan_.steps.resize(t_.comms.size());
     plan_.turns.resize(t_.comms.size());
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (!trace::is_comm(t_.type[n])) continue;
       const bool is_coll = t_.type[n] == NodeType::coll;
       const Result<void> planned = is_coll ? collective(n) : message(n);

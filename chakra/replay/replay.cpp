@@ -109,7 +109,7 @@ result::Timeline timeline_of(const std::vector<RankPlan>& plans, const std::vect
       return found->second;
     };
     for (const NodeTimes& times : runs[r].times)
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         const std::string_view name = t.name_of(n);
         if (t.type[n] == trace::NodeType::metadata || name == trace::kHostGap || name == trace::kInitialCondition ||
             !is_selected(options, t.rank, n))

@@ -236,7 +236,7 @@ TEST(Plan, SizesAndPartsOfOperations) {
     job.builders[r].comm(uneven).out_split = out[r];
   }
   const Whole whole(job.finish());
-  const auto op = [&](size_t r, NodeId n) { return whole.plans[r].step(n).operation; };
+  const auto op = [&](size_t r, uint32_t n) { return whole.plans[r].step(NodeId(n)).operation; };
   EXPECT_EQ(op(0, 0).in_bytes, 10);
   EXPECT_EQ(op(0, 0).out_bytes, 30);
   EXPECT_EQ(op(0, 1).out_bytes, 4);

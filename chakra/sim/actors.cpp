@@ -87,7 +87,7 @@ class ActorMaker {
     std::vector<uint32_t>& root = out_.root.emplace_back(t.comms.size(), 0);
     absl::flat_hash_map<StringId, uint32_t> port_of;
     for (uint32_t p = 0; p < ties_.ports[rank.cls].size(); ++p) port_of.emplace(ties_.ports[rank.cls][p].name, p);
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (t.comm_row[n] == trace::kNoRow) continue;
       const uint32_t row = t.comm_row[n];
       Comm& c = t.comms.edit(row);

@@ -40,7 +40,7 @@ int64_t apply(const Trace& t, const DelayRule& rule, std::vector<Picoseconds>& r
   std::vector<char> named(t.strings.size(), 0);
   for (StringId id = 0; id < named.size(); ++id) named[id] = matches_pattern(rule.pattern, t.strings[id]);
   int64_t count = 0;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (!named[t.name[n]] || t.part_of[n] != trace::kNoNode) continue;
     if (row.empty()) row.assign(t.size(), 0);
     row[n] = add_saturated(row[n], rule.time_ps);

@@ -58,7 +58,7 @@ Priced price(trace::ClassJob job, const device::System& system) {
   if (!rows) return {{}, {}, "", rows.error().tag};
   for (const ScaledTime& row : *rows) priced.how.push_back(kScalings[static_cast<size_t>(row.how)].name);
   const Trace& t = job.classes[0];
-  for (NodeId n = 0; n < t.size(); ++n) priced.times.push_back(t.dur_ps[n]);
+  for (const NodeId n : t.nodes()) priced.times.push_back(t.dur_ps[n]);
   for (const Finding& finding : findings) priced.tags += finding.tag + std::string(" ");
   return priced;
 }

@@ -176,7 +176,7 @@ Result<JobClock> JobClock::of(const Trace& t) {
   JobClock clock;
   CHAKRA_ASSIGN(const auto start, recorded_start(t));
   clock.first_ = INT64_MAX;
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (t.has_start(n)) clock.first_ = std::min(clock.first_, t.start_ps[n]);
   if (clock.first_ == INT64_MAX) clock.first_ = 0;
   if (!start) return clock;

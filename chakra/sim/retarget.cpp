@@ -44,7 +44,7 @@ class Carrier {
   Result<void> run() {
     std::vector<double> factor(t_.size(), 1);
     std::vector<Scaling> how(t_.size(), Scaling::given);
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       has_host |= t_.on_cpu(n);
       if (t_.type[n] != NodeType::comp || t_.on_cpu(n)) continue;
       const Picoseconds before = t_.dur_ps[n];

@@ -98,7 +98,7 @@ TEST(Retarget, ScalesEachKernelByWhatBoundsIt) {
   const Carried c = carry(one(std::move(r)), on("H100-SXM"));
   ASSERT_EQ(c.error, "");
   const Trace& t = c.job.classes[0];
-  const auto us = [&](NodeId n) { return static_cast<double>(t.dur_ps[n]) / kUs; };
+  const auto us = [&](size_t n) { return static_cast<double>(t.dur_ps[n]) / kUs; };
   EXPECT_NEAR(us(0), 2000 * 125 / 989.4, 1e-5);
   EXPECT_NEAR(us(1), 1000 * 900.0 / 3350, 1e-5);
   EXPECT_NEAR(us(2), 200 * (80e6 / 3350e9) / 0.1e-3, 1e-5);

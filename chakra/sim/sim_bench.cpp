@@ -7,13 +7,13 @@ namespace {
 
 using namespace chakra;
 
-sim::SimInput job(int64_t ranks, trace::NodeId steps) {
+sim::SimInput job(int64_t ranks, uint32_t steps) {
   sim::SimInput in;
   in.fabric = {{{net::TopologyKind::ring, ranks, 1e12 / 1073741824.0, 1000}}};  // 1 byte per ps, 1 us per link
   for (int64_t r = 0; r < ranks; ++r) {
     trace::Builder b;
     b.trace.rank = r;
-    for (trace::NodeId n = 0; n < 2 * steps; ++n) {
+    for (const trace::NodeId n : ids<trace::NodeId>(2 * steps)) {
       b.add(n + 1, 0, n % 2 ? trace::NodeType::coll : trace::NodeType::comp);
       if (n > 0) b.dep(n, n - 1, 0);
       if (n % 2) {

@@ -28,7 +28,7 @@ class StorageFinder {
   Result<void> look_at(const Trace& t) {
     const trace::StorageReader reader(t);
     std::vector<TierUse>& uses = storage_.of_class.emplace_back();
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!trace::is_memory(t.type[n])) continue;
       trace::StorageUse said = reader.of(n);
       CHAKRA_ASSIGN(const std::optional<uint32_t> charged, tier_of(t, n, said));
@@ -88,7 +88,7 @@ void note_unpriced(const trace::ClassJob& job, Findings& findings) {
   for (size_t c = 0; c < job.classes.size(); ++c) {
     const Trace& t = job.classes[c];
     const StringId tier = t.strings.find("storage_tier");
-    for (NodeId n = 0; tier != 0 && n < t.size(); ++n) {
+    for (NodeId n{0}; tier != 0 && n < t.size(); ++n) {
       if (!trace::is_memory(t.type[n])) continue;
       for (const trace::Attr& attr : t.attrs_of(n)) {
         if (attr.name != tier) continue;

@@ -263,7 +263,7 @@ TEST(Storage, WhoComesAndGoesIsSharedAsTheOracleSays) {
       server_of.push_back(scope == TierScope::all    ? 0
                           : scope == TierScope::rank ? r
                                                      : r / static_cast<size_t>(per_node));
-      NodeId last = 0;
+      NodeId last{0};
       for (uint64_t i = 0, n = 1 + random.below(5); i < n; ++i) {
         programs[r].push_back({static_cast<Picoseconds>(random.below(most) * 1000), random.below(most)});
         last = job.compute(r, programs[r][i].first, i ? std::vector{last} : std::vector<NodeId>());

@@ -49,7 +49,7 @@ class TieFinder {
       const Trace& t = job_.classes[c];
       absl::flat_hash_map<StringId, uint32_t> port_of;
       std::set<std::tuple<StringId, CommType, uint64_t, int64_t>> seen;
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         const Comm* comm = t.comm(n);
         if (!comm || t.type[n] != NodeType::coll) continue;
         const auto [port, added] = port_of.try_emplace(comm->group, static_cast<uint32_t>(ties_.ports[c].size()));

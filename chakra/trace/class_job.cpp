@@ -15,7 +15,7 @@ class Content {
   explicit Content(const Trace& t) : t_(t), number_of_(t.strings.size(), UINT32_MAX) {
     number(t.size());
     number(static_cast<uint64_t>(t.base_ns));
-    for (NodeId n = 0; n < t.size(); ++n) number(t.id[n]);
+    for (const NodeId n : t.nodes()) number(t.id[n]);
     for (const StringId name : t.name) string(name);
     each_column([&](const auto& row) {
       if (row.name != "name") column(t.*row.column);
@@ -36,7 +36,7 @@ class Content {
         text(tensors->values);
         string(tensors->shapes), string(tensors->types), string(tensors->strides);
       }
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       for (const Attr& a : t.attrs_of(n)) attr(a);
       bytes_ += '\xff';  // no attribute begins so
     }

@@ -5,7 +5,7 @@
 
 namespace chakra::trace {
 
-void assert_whole(const Edges& edges, NodeId nodes) {
+void assert_whole(const Edges& edges, uint32_t nodes) {
   CHAKRA_ASSERT(edges.begin.size() == size_t{nodes} + 1);
   CHAKRA_ASSERT(edges.begin.front() == 0);
   CHAKRA_ASSERT(edges.begin.back() == edges.node.size());

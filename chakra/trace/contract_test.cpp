@@ -18,10 +18,10 @@ Trace whole() {
     b.trace.op_dtype.push_back(0);
   }
   b.attr({b.trace.strings.intern("a"), int64_t{1}});
-  b.comm(2).bytes = 8;
+  b.comm(NodeId(2)).bytes = 8;
   b.trace.ios.emplace_back(Io{}, b.trace.texts);
   b.trace.io_row.edit(2) = 0;
-  for (NodeId n = 1; n < 3; ++n) b.dep(n, n - 1, 0), b.ctrl(n, n - 1);
+  for (NodeId n{1}; n < 3; ++n) b.dep(n, n - 1, 0), b.ctrl(n, n - 1);
   return std::move(b).finish();
 }
 
@@ -93,20 +93,20 @@ TEST(Contract, RowsAndEdgesExist) {
 
 TEST(Contract, OfOrdersAndEnds) {
   const Trace t = whole();
-  const std::vector<NodeId> order{0, 1, 2}, part{0, 1};
+  const std::vector<NodeId> order{NodeId(0), NodeId(1), NodeId(2)}, part{NodeId(0), NodeId(1)};
   const std::vector<Picoseconds> times{1, 2, 3}, few{1, 2};
   Edges cut = t.deps;
   cut.node.resize(cut.node.size() - 1);
   EXPECT_DEATH((void)topological_order(cut), chakra::testing::literal("edges.begin.back() == edges.node.size()"));
   EXPECT_DEATH((void)earliest_ends(t, part, times), chakra::testing::literal("order.size() == trace.size()"));
   EXPECT_DEATH((void)earliest_ends(t, order, few), chakra::testing::literal("durations.size() == trace.size()"));
-  EXPECT_DEATH((void)latest_chain(t, 3, times), chakra::testing::literal("from < trace.size()"));
-  EXPECT_DEATH((void)latest_chain(t, 2, few), chakra::testing::literal("ends.size() == trace.size()"));
+  EXPECT_DEATH((void)latest_chain(t, NodeId(3), times), chakra::testing::literal("from < trace.size()"));
+  EXPECT_DEATH((void)latest_chain(t, NodeId(2), few), chakra::testing::literal("ends.size() == trace.size()"));
   Trace cycle = whole();
   cycle.deps.begin = {0, 1, 2, 3};
-  cycle.deps.node = {2, 0, 1};
+  cycle.deps.node = {NodeId(2), NodeId(0), NodeId(1)};
   cycle.deps.kind = {0, 0, 0};
-  EXPECT_DEATH((void)latest_chain(cycle, 2, times), chakra::testing::literal("chain.size() <= trace.size()"));
+  EXPECT_DEATH((void)latest_chain(cycle, NodeId(2), times), chakra::testing::literal("chain.size() <= trace.size()"));
   const ClassJob none;
   EXPECT_DEATH((void)concrete(none, 0), chakra::testing::literal("index < job.ranks.size()"));
 }

@@ -19,7 +19,7 @@ Trace& Trace::operator=(Trace&& other) noexcept = default;
 Trace::~Trace() = default;
 
 NodeId Builder::add(uint64_t id, StringId name, NodeType type) {
-  const NodeId node = trace.size();
+  const NodeId node(trace.size());
   trace.id.push_back(id);
   each_column([&](const auto& row) {
     if (!row.is_attribute()) (trace.*row.column).push_back(row.fill);
@@ -57,15 +57,15 @@ void Builder::resolve_ids() {
   if (trace.id.ascend() && deps_by_id_.empty() && ctrls_by_id_.empty() && parts_by_id_.empty()) return;
   const std::span<const uint64_t> listed = trace.id.listed();
   RowMap rows(listed, [](uint64_t id) { return std::optional(id); });
-  for (NodeId n = 0; n < listed.size(); ++n) {
-    NodeId& first = rows[listed[n]];
-    if (first != kNoNode) trace.defects.push_back({Defect::Kind::duplicate_id, n, listed[n]});
+  for (const NodeId n : ids<NodeId>(listed.size())) {
+    uint32_t& first = rows[listed[n]];
+    if (first != RowMap::kNoRow) trace.defects.push_back({Defect::Kind::duplicate_id, n, listed[n]});
     else first = n;
   }
   const auto row_of = [&](uint64_t id) -> NodeId {
-    if (!listed.empty()) return rows.find(id);
+    if (!listed.empty()) return NodeId(rows.find(id));  // no row is kNoNode
     const size_t row = trace.id.find(id);
-    return row == trace.size() ? kNoNode : static_cast<NodeId>(row);
+    return row == trace.size() ? kNoNode : NodeId(row);
   };
 
   const auto resolve = [&](EdgeList& from, EdgeList& to, Defect::Kind missing) {
@@ -92,7 +92,7 @@ Trace Builder::finish() && {
   const auto handed_out = [](const EdgeList& list, bool to_itself) {
     return [&list, to_itself](const auto& visit) {
       list.for_each([&](NodeId node, uint64_t on, uint8_t kind, Picoseconds lag) {
-        if (to_itself || node != on) visit(node, static_cast<NodeId>(on), kind, lag);
+        if (to_itself || node != on) visit(node, NodeId(on), kind, lag);
       });
     };
   };
@@ -121,30 +121,30 @@ Edges reversed(const Edges& edges) {
   out.node.resize(edges.node.size());
   const std::span<NodeId> waiting = out.node.edit();
   std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
-  for (NodeId n = 0; n < nodes; ++n)
+  for (const NodeId n : ids<NodeId>(nodes))
     for (const NodeId on : edges.of(n)) waiting[next[on]++] = n;
   return out;
 }
 
 Order topological_order(const Edges& edges) {
-  const auto nodes = static_cast<NodeId>(edges.begin.size() - 1);
+  const auto nodes = static_cast<uint32_t>(edges.begin.size() - 1);
   assert_whole(edges, nodes);
   Order result;
   result.order.reserve(nodes);
 
   bool backward_only = true;  // rows already stand in order, as in what we write
-  for (NodeId n = 0; n < nodes && backward_only; ++n)
+  for (NodeId n{0}; n < nodes && backward_only; ++n)
     for (const NodeId on : edges.of(n)) backward_only &= on < n;
   if (backward_only) {
     result.order.resize(nodes);
-    std::iota(result.order.begin(), result.order.end(), 0);
+    std::iota(result.order.begin(), result.order.end(), NodeId(0));
     return result;
   }
 
   const Edges waiting = reversed(edges);
   std::vector<uint32_t> missing(nodes);
   std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
-  for (NodeId n = 0; n < nodes; ++n) {
+  for (const NodeId n : ids<NodeId>(nodes)) {
     missing[n] = static_cast<uint32_t>(edges.of(n).size());
     if (missing[n] == 0) ready.push(n);
   }
@@ -158,7 +158,7 @@ Order topological_order(const Edges& edges) {
   if (result.order.size() == nodes) return result;
 
   // Every node left waits for another one left: walking from one to the next must come round.
-  NodeId n = 0;
+  NodeId n{0};
   while (missing[n] == 0) ++n;
   std::vector<NodeId> path;
   std::vector<uint32_t> seen_at(nodes, UINT32_MAX);
@@ -223,13 +223,13 @@ std::vector<ChainLink> latest_chain(const Trace& trace, NodeId from, std::span<c
 std::vector<Picoseconds> inclusive_ends(const Trace& trace) {
   assert_whole(trace);
   std::vector<Picoseconds> end(trace.size(), 0);
-  for (NodeId n = 0; n < trace.size(); ++n)
+  for (const NodeId n : trace.nodes())
     if (trace.has_start(n)) end[n] = add_saturated(trace.start_ps[n], trace.dur_ps[n]);
   const auto raise = [&](NodeId caller, NodeId n) {
     if (caller < n && trace.has_start(caller) && trace.has_start(n) && trace.lane[caller] == trace.lane[n])
       end[caller] = std::max(end[caller], end[n]);
   };
-  for (NodeId n = trace.size(); n-- > 0;) {  // callers stand before what they call
+  for (NodeId n(trace.size()); n-- > 0;) {  // callers stand before what they call
     if (trace.part_of[n] != kNoNode) raise(trace.part_of[n], n);
     for (const NodeId caller : trace.ctrl.of(n)) raise(caller, n);
   }
@@ -239,9 +239,9 @@ std::vector<Picoseconds> inclusive_ends(const Trace& trace) {
 std::vector<NodeId> shown_nodes(const Trace& trace) {
   assert_whole(trace);
   std::vector<NodeId> shown(trace.size());
-  std::iota(shown.begin(), shown.end(), 0);
+  std::iota(shown.begin(), shown.end(), NodeId(0));
   const StringId gap = trace.strings.find(kHostGap);
-  for (NodeId n = trace.size(); n-- > 0;) {
+  for (NodeId n(trace.size()); n-- > 0;) {
     if (trace.part_of[n] != kNoNode) shown[n] = trace.part_of[n];
     if (gap == 0 || trace.name[n] == gap) continue;
     for (uint32_t e = trace.deps.begin[n]; e < trace.deps.begin[n + 1]; ++e)

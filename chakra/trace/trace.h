@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/base/id.h"
 #include "chakra/trace/attrs.h"
 #include "chakra/trace/columns.h"
 #include "chakra/trace/dtype.h"
@@ -25,8 +26,8 @@
 
 namespace chakra::trace {
 
-using NodeId = uint32_t;  ///< a row; not the id in the file, which is Trace::id[row]
-inline constexpr NodeId kNoNode = UINT32_MAX;
+using NodeId = Id<struct NodeTag>;  ///< a row; not the id in the file, which is Trace::id[row]
+inline constexpr NodeId kNoNode{UINT32_MAX};
 inline constexpr uint32_t kNoLane = UINT32_MAX;
 inline constexpr uint32_t kNoRow = UINT32_MAX;
 
@@ -207,7 +208,8 @@ struct Trace {
   Trace& operator=(Trace&& other) noexcept;
   ~Trace();
 
-  NodeId size() const { return static_cast<NodeId>(id.size()); }
+  uint32_t size() const { return static_cast<uint32_t>(id.size()); }
+  IdRange<NodeId> nodes() const { return ids<NodeId>(size()); }
   bool on_cpu(NodeId n) const { return flags[n] & kOnCpu; }
   bool has_start(NodeId n) const { return flags[n] & kHasStart; }
   std::string_view name_of(NodeId n) const { return strings[name[n]]; }
@@ -275,7 +277,7 @@ constexpr void each_column(const Visit& visit) {
 /// Who makes or changes a trace ends with it, who takes one begins with it. Cost: O(1); with CHAKRA_SLOW_ASSERTIONS
 /// also each row and edge is looked at.
 void assert_whole(const Trace& trace);
-void assert_whole(const Edges& edges, NodeId nodes);
+void assert_whole(const Edges& edges, uint32_t nodes);
 
 /// Collects nodes and edges in any order and makes the Trace of them.
 class Builder {
@@ -351,7 +353,7 @@ class Builder {
 /// The edges that `for_each(visit)` hands out as visit(node, on, kind, lag), the same each of the two times
 /// that it is called; those of a node stay in that order. Cost: O(nodes + edges).
 template <class ForEach>
-Edges make_edges(NodeId nodes, bool with_kind, const ForEach& for_each) {
+Edges make_edges(uint32_t nodes, bool with_kind, const ForEach& for_each) {
   Edges edges;
   edges.begin.assign(nodes + 1, 0);
   const std::span<uint32_t> begin = edges.begin.edit();

@@ -11,22 +11,20 @@ namespace chakra::trace {
 namespace {
 
 /// A random graph whose edges go from later to earlier rows of a random permutation.
-Trace random_graph(Prng& random, NodeId nodes, bool cyclic) {
+Trace random_graph(Prng& random, uint32_t nodes, bool cyclic) {
   Builder b;
   std::vector<uint64_t> ids;
-  for (NodeId n = 0; n < nodes; ++n) ids.push_back(n * 3 + 7);
-  for (NodeId n = nodes; n > 1; --n) std::swap(ids[n - 1], ids[random.below(n)]);
+  for (const NodeId n : chakra::ids<NodeId>(nodes)) ids.push_back(n * 3 + 7);
+  for (uint32_t n = nodes; n > 1; --n) std::swap(ids[n - 1], ids[random.below(n)]);
   for (const uint64_t id : ids) b.add(id, b.trace.strings.intern("n"), NodeType::comp);
-  for (NodeId n = 0; n < nodes; ++n)
+  for (const NodeId n : chakra::ids<NodeId>(nodes))
     for (uint64_t edges = random.below(4); edges > 0 && ids[n] > 7; --edges) {
       const uint64_t on = random.below((ids[n] - 7) / 3) * 3 + 7;
       b.dep_by_id(n, on, static_cast<uint8_t>(EdgeKind::given), static_cast<Picoseconds>(random.below(5)));
       b.trace.dur_ps.edit(n) = static_cast<Picoseconds>(random.below(100));
     }
   if (cyclic) {
-    const auto at = [&](uint64_t id) {
-      return static_cast<NodeId>(std::find(ids.begin(), ids.end(), id) - ids.begin());
-    };
+    const auto at = [&](uint64_t id) { return NodeId(std::find(ids.begin(), ids.end(), id) - ids.begin()); };
     b.dep_by_id(at(7), 10, 0, 0);
     b.dep_by_id(at(10), 7, 0, 0);
   }
@@ -65,13 +63,13 @@ TEST(Attrs, AreReadAsTheyWereAdded) {
 TEST(Order, StandsBehindItsDependencies) {
   Prng random(1);
   for (int round = 0; round < 200; ++round) {
-    const Trace t = random_graph(random, static_cast<NodeId>(1 + random.below(60)), false);
+    const Trace t = random_graph(random, static_cast<uint32_t>(1 + random.below(60)), false);
     const Order order = topological_order(t.deps);
     ASSERT_EQ(order.order.size(), t.size());
     EXPECT_TRUE(order.cycle.empty());
     std::vector<size_t> place(t.size());
     for (size_t i = 0; i < order.order.size(); ++i) place[order.order[i]] = i;
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       for (const NodeId on : t.deps.of(n)) EXPECT_LT(place[on], place[n]);
   }
 }
@@ -79,7 +77,7 @@ TEST(Order, StandsBehindItsDependencies) {
 TEST(Order, NamesACycle) {
   Prng random(2);
   for (int round = 0; round < 100; ++round) {
-    const Trace t = random_graph(random, static_cast<NodeId>(2 + random.below(60)), true);
+    const Trace t = random_graph(random, static_cast<uint32_t>(2 + random.below(60)), true);
     const Order order = topological_order(t.deps);
     ASSERT_FALSE(order.cycle.empty());
     EXPECT_LT(order.order.size(), t.size());
@@ -93,9 +91,9 @@ TEST(Order, NamesACycle) {
 
 TEST(Order, LongChainsDoNotRecurse) {
   Builder b;
-  constexpr NodeId kNodes = 1'000'000;
-  for (NodeId n = 0; n < kNodes; ++n) b.add(n, 0, NodeType::comp);
-  for (NodeId n = 0; n + 1 < kNodes; ++n) b.dep(n, n + 1, 0);  // against the order of rows
+  constexpr uint32_t kNodes = 1'000'000;
+  for (const NodeId n : ids<NodeId>(kNodes)) b.add(n, 0, NodeType::comp);
+  for (NodeId n{0}; n + 1 < kNodes; ++n) b.dep(n, n + 1, 0);  // against the order of rows
   const Trace t = std::move(b).finish();
   EXPECT_EQ(topological_order(t.deps).order.front(), kNodes - 1);
 }
@@ -103,14 +101,14 @@ TEST(Order, LongChainsDoNotRecurse) {
 TEST(EarliestEnds, IsTheLongestPath) {
   Prng random(3);
   for (int round = 0; round < 100; ++round) {
-    const Trace t = random_graph(random, static_cast<NodeId>(1 + random.below(40)), false);
+    const Trace t = random_graph(random, static_cast<uint32_t>(1 + random.below(40)), false);
     const Order order = topological_order(t.deps);
     const std::vector<Picoseconds> ends = earliest_ends(t, order.order, t.dur_ps);
     // Until nothing changes: another way to the same numbers.
     std::vector<Picoseconds> slow(t.size(), 0);
     for (bool changed = true; changed;) {
       changed = false;
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         Picoseconds start = 0;
         for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
           start = std::max(start, slow[t.deps.node[e]] + t.deps.lag_of(e));
@@ -126,7 +124,7 @@ TEST(Reversed, TwiceIsTheSame) {
   Prng random(4);
   const Trace t = random_graph(random, 50, false);
   const Edges back = reversed(reversed(t.deps));
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     std::vector<NodeId> a(t.deps.of(n).begin(), t.deps.of(n).end()), b(back.of(n).begin(), back.of(n).end());
     std::sort(a.begin(), a.end());
     EXPECT_EQ(a, b);
@@ -136,9 +134,9 @@ TEST(Reversed, TwiceIsTheSame) {
 TEST(Builder, FindsDefects) {
   Builder b;
   for (const uint64_t id : {1, 2, 2, 4}) b.add(id, 0, NodeType::comp);
-  b.dep_by_id(1, 99, 0, 0);
-  b.dep_by_id(3, 4, 0, 0);
-  b.ctrl_by_id(3, 98);
+  b.dep_by_id(NodeId(1), 99, 0, 0);
+  b.dep_by_id(NodeId(3), 4, 0, 0);
+  b.ctrl_by_id(NodeId(3), 98);
   const Trace t = std::move(b).finish();
   ASSERT_EQ(t.defects.size(), 4u);
   EXPECT_EQ(t.defects[0].kind, Defect::Kind::duplicate_id);
@@ -233,9 +231,9 @@ TEST(Columns, TensorsComeBackAsTheyWere) {
 
 TEST(Trace, CopiesShareTheirColumnsUntilOneIsEdited) {
   Builder b;
-  for (NodeId n = 0; n < 3; ++n) b.add(n, b.trace.strings.intern("n"), NodeType::comp);
-  b.comm(1).bytes = 7;
-  b.dep(2, 1, 0);
+  for (const NodeId n : ids<NodeId>(3)) b.add(n, b.trace.strings.intern("n"), NodeType::comp);
+  b.comm(NodeId(1)).bytes = 7;
+  b.dep(NodeId(2), NodeId(1), 0);
   const Trace t = std::move(b).finish();
   Trace copy = t;
   each_column([&](const auto& row) { EXPECT_TRUE((t.*row.column).shares_with(copy.*row.column)) << row.name; });
@@ -251,10 +249,10 @@ TEST(Trace, CopiesShareTheirColumnsUntilOneIsEdited) {
 TEST(Trace, EqualTracesShareTheirMemory) {
   const auto make = [](std::string_view name, Picoseconds duration) {
     Builder b;
-    for (NodeId n = 0; n < 3; ++n) b.add(n, b.trace.strings.intern(name), NodeType::comp);
+    for (const NodeId n : ids<NodeId>(3)) b.add(n, b.trace.strings.intern(name), NodeType::comp);
     b.trace.dur_ps.edit(2) = duration;
-    b.comm(1).bytes = 7;
-    b.dep(2, 1, 0, 5);
+    b.comm(NodeId(1)).bytes = 7;
+    b.dep(NodeId(2), NodeId(1), 0, 5);
     return std::move(b).finish();
   };
   const Trace t = make("n", 1);
@@ -269,7 +267,7 @@ TEST(Trace, EqualTracesShareTheirMemory) {
   EXPECT_EQ(longer.dur_ps[2], 2);
   share_equal(other_name, t);  // its name has the same number and is another text
   EXPECT_FALSE(t.flags.shares_with(other_name.flags));
-  EXPECT_EQ(other_name.name_of(0), "m");
+  EXPECT_EQ(other_name.name_of(NodeId(0)), "m");
   equal.strings.intern("more");
   EXPECT_FALSE(share_all(t, equal));
 }

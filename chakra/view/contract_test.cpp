@@ -15,8 +15,8 @@ TEST(Contract, OfExplaining) {
   trace::Builder b;
   b.add(1, 0, trace::NodeType::comp);
   const trace::Trace trace = std::move(b).finish();
-  EXPECT_NE(explain(trace, 0), "");
-  EXPECT_DEATH((void)explain(trace, 1), literal("node < t.size()"));
+  EXPECT_NE(explain(trace, trace::NodeId(0)), "");
+  EXPECT_DEATH((void)explain(trace, trace::NodeId(1)), literal("node < t.size()"));
 }
 
 TEST(Contract, OfHeatMaps) {

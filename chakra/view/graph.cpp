@@ -49,7 +49,7 @@ int64_t keep_near(const Trace& t, NodeId focus, int64_t hops, std::vector<char>&
     }
     std::swap(front, next);
   }
-  for (NodeId n = 0; n < t.size(); ++n) keep[n] = static_cast<char>(keep[n] && near[n]);
+  for (const NodeId n : t.nodes()) keep[n] = static_cast<char>(keep[n] && near[n]);
   return hubs;
 }
 
@@ -171,7 +171,7 @@ class NodePicture {
   Result<void> boxes(NodeId focus) {
     std::vector<std::string> lanes;
     for (const trace::Lane& lane : t_.lanes) lanes.push_back(name_of(lane));
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (!keep_[n]) continue;
       ++counts_.boxes;
       CHAKRA_TRY(draw_box(t_, n, keys_.node(n, one_), lanes, n == focus, pen_));
@@ -202,7 +202,7 @@ class NodePicture {
   }
 
   Result<void> data_arrows() {
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (!keep_[n]) continue;
       for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e) {
         if (!keep_[t_.deps.node[e]]) continue;
@@ -218,7 +218,7 @@ class NodePicture {
 
   Result<void> indirect_arrows(Findings& findings) {
     Indirect indirect(t_, keep_);
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (!keep_[n]) continue;
       for (const NodeId on : indirect.of(n)) {
         ++counts_.indirect;
@@ -244,7 +244,7 @@ class NodePicture {
   }
 
   Result<void> control_arrows() {
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       if (!keep_[n]) continue;
       for (const NodeId caller : t_.ctrl.of(n)) {
         if (!keep_[caller]) continue;
@@ -320,14 +320,14 @@ std::string name_of(const trace::Lane& lane) {
 
 Result<GraphCounts> draw(const Trace& t, const GraphOptions& options, Pen pen, Findings& findings) {
   std::vector<char> keep(t.size(), 0);
-  for (NodeId n = 0; n < t.size(); ++n) keep[n] = is_wanted(t, n, options.only);
+  for (const NodeId n : t.nodes()) keep[n] = is_wanted(t, n, options.only);
   NodeId focus = trace::kNoNode;
   if (options.focus) {
     const size_t found = t.id.find(*options.focus);
     if (found == t.id.size())
       return fail(Code::usage, "view.graph.focus",
                   fmt::format("--focus names node {}, which the trace does not have", *options.focus), {t.file});
-    focus = static_cast<NodeId>(found);
+    focus = NodeId(found);
     keep[focus] = 1;
     if (const int64_t hubs = keep_near(t, focus, options.hops, keep); hubs > 0)
       findings.push_back({"view.graph.hub", Severity::note, t.rank, -1,

@@ -34,7 +34,7 @@ struct Grouped {
 std::vector<Sum> sum_up(const Grouped& g) {
   const Trace& t = g.trace;
   std::vector<Sum> sums(g.parts.size());
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (g.part_of[n] == kNone) continue;
     Sum& sum = sums[g.part_of[n]];
     ++sum.count;
@@ -134,7 +134,7 @@ Arrows bundle(const Grouped& g) {
     edges.one_kind &= edges.kind == kind;
   };
   const Trace& t = g.trace;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
       add(arrows.data, t.deps.node[e], n, t.deps.kind[e] & 0x7f);
     for (const NodeId caller : t.ctrl.of(n)) add(arrows.control, caller, n, 0);

@@ -164,7 +164,7 @@ PathTree grow_paths(const Trace& trace, const std::vector<char>& keep) {
   PathTree tree;
   tree.branch_of.assign(trace.size(), kNone);
   Planter planter(tree);
-  for (NodeId n = 0; n < trace.size(); ++n) {
+  for (const NodeId n : trace.nodes()) {
     if (!keep[n]) continue;
     tree.branch_of[n] = planter.plant(trace, n);
     Branch& branch = tree.branches[tree.branch_of[n]];

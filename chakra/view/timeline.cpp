@@ -43,7 +43,7 @@ class TimelineBuilder {
                          "no start times were measured; nodes stand as early as their dependencies allow"});
     const std::vector<Picoseconds> ends = trace::earliest_ends(t, order, t.dur_ps);
     std::vector<Picoseconds> starts(t.size());
-    for (NodeId n = 0; n < t.size(); ++n) starts[n] = ends[n] - t.dur_ps[n];
+    for (const NodeId n : t.nodes()) starts[n] = ends[n] - t.dur_ps[n];
     add(t, ends, starts, 0);
     return {};
   }
@@ -59,7 +59,7 @@ class TimelineBuilder {
     slice_of_.assign(t.size(), kNoSlice);
     StringPool& strings = timeline_.strings;
     if (job_.ranks.size() == 1) timeline_.slices.reserve(t.size());
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if ((measured && !t.has_start(n)) || t.part_of[n] != trace::kNoNode || t.type[n] == trace::NodeType::metadata)
         continue;
       const std::string_view name = t.name_of(n);
@@ -79,7 +79,7 @@ class TimelineBuilder {
                                   add_saturated(offset, starts[n]), add_saturated(offset, ends[n]), t.id[n]});
     }
     const std::vector<NodeId> shown = trace::shown_nodes(t);
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e) {
         const trace::EdgeKind kind = trace::kind_of(t.deps.kind[e]);
         if (kind != trace::EdgeKind::launch && kind != trace::EdgeKind::comm) continue;

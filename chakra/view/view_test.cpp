@@ -88,7 +88,7 @@ TEST(TimelineOf, WithoutTimesAsEarlyAsPossible) {
   trace::Builder b;
   for (int i = 0; i < 2; ++i) b.add(static_cast<uint64_t>(i), 0, trace::NodeType::comp);
   b.trace.dur_ps = {10, 20};
-  b.dep(1, 0, 0);
+  b.dep(trace::NodeId(1), trace::NodeId(0), 0);
   trace::TraceSet job;
   job.ranks.push_back(std::move(b).finish());
   Findings findings;
@@ -193,7 +193,7 @@ TEST(Graph, OnlySomeNodesKeepWhoWaitsForWhom) {
     // All paths through nodes that are left out.
     const auto is_shown = [&](trace::NodeId n) { return trace::is_comm(t.type[n]); };
     int64_t direct = 0, indirect = 0;
-    for (trace::NodeId n = 0; n < t.size(); ++n) {
+    for (const trace::NodeId n : t.nodes()) {
       if (!is_shown(n)) continue;
       std::vector<char> reached(t.size(), 0), waited(t.size(), 0);
       std::vector<trace::NodeId> stack;
@@ -207,7 +207,7 @@ TEST(Graph, OnlySomeNodesKeepWhoWaitsForWhom) {
           if (is_shown(on)) reached[on] = 1;
           else stack.push_back(on);
       }
-      for (trace::NodeId on = 0; on < t.size(); ++on) indirect += reached[on] && !waited[on];
+      for (const trace::NodeId on : t.nodes()) indirect += reached[on] && !waited[on];
     }
     EXPECT_EQ(counts->data, direct);
     EXPECT_EQ(counts->indirect, indirect);

@@ -25,7 +25,7 @@ std::vector<char> of_optimizer(const Trace& t) {
     is[n] = named[t.name[n]];
     for (const NodeId caller : t.ctrl.of(n)) is[n] |= is[caller];
   }
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1] && !t.deps.kind.empty(); ++e)
       if (trace::kind_of(t.deps.kind[e]) == trace::EdgeKind::launch) is[n] |= is[t.deps.node[e]];
   return is;
@@ -43,7 +43,7 @@ class Batch {
       Trace& t = in_.job.ranks[r];
       const NodeKinds kinds(t);
       const std::vector<char> fixed = of_optimizer(t);
-      for (NodeId n = 0; n < t.size(); ++n) {
+      for (const NodeId n : t.nodes()) {
         const std::optional<Kind> kind = kinds.of(n);
         if (!kind || fixed[n]) continue;
         if (trace::is_comm(t.type[n])) communicate(r, n);

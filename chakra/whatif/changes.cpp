@@ -98,8 +98,8 @@ Result<Reached> change_speed(std::string_view value, sim::SimInput& input) {
   input.system.unlike[rank] = traits;
   Reached reached;
   bool has_device = false;  // then its host keeps its time, as in the simulation
-  for (trace::NodeId n = 0; n < t->size(); ++n) has_device |= t->type[n] == trace::NodeType::comp && t->on_device(n);
-  for (trace::NodeId n = 0; n < t->size(); ++n)
+  for (const trace::NodeId n : t->nodes()) has_device |= t->type[n] == trace::NodeType::comp && t->on_device(n);
+  for (const trace::NodeId n : t->nodes())
     if (t->type[n] == trace::NodeType::comp && !(has_device && t->on_cpu(n)) &&
         !(input.system.keep_unrecorded && t->name_of(n) == trace::kUnrecorded)) {
       ++reached.nodes;

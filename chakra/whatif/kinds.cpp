@@ -106,7 +106,7 @@ std::optional<TimeClass> class_of(const sim::PathPiece& piece) {
 // ---- nodes -----------------------------------------------------------------------------------------
 
 NodeKinds::NodeKinds(const Trace& t) : t_(t) {
-  for (NodeId n = 0; n < t.size() && !has_device_; ++n) has_device_ = t.type[n] == NodeType::comp && t.on_device(n);
+  for (NodeId n{0}; n < t.size() && !has_device_; ++n) has_device_ = t.type[n] == NodeType::comp && t.on_device(n);
 }
 
 std::optional<Kind> NodeKinds::of(NodeId n) const {

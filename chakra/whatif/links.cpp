@@ -12,7 +12,7 @@ Result<Reached> priced(sim::SimInput& input, std::string_view option, std::strin
   Reached reached;
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     const trace::Trace& t = input.job.ranks[r];
-    for (trace::NodeId n = 0; n < t.size(); ++n)
+    for (const trace::NodeId n : t.nodes())
       reached.nodes += trace::is_comm(t.type[n]) &&
                        !(input.transfers && input.transfers->find(static_cast<uint32_t>(r), t.comm_row[n]));
   }

@@ -59,7 +59,7 @@ std::string difference(const trace::TraceSet& a, const trace::TraceSet& b) {
   if (a.ranks.size() != b.ranks.size()) return "ranks";
   for (size_t r = 0; r < a.ranks.size(); ++r) {
     const Trace &x = a.ranks[r], &y = b.ranks[r];
-    for (NodeId n = 0; n < std::min(x.size(), y.size()); ++n)
+    for (const NodeId n : ids<NodeId>(std::min(x.size(), y.size())))
       if (const std::string is = describe(x, n), wanted = describe(y, n); is != wanted)
         return fmt::format("rank {}, node {}:\n  {}\n  {}", x.rank, n, is, wanted);
     if (x.size() != y.size()) return fmt::format("rank {}: {} nodes, not {}", x.rank, x.size(), y.size());
@@ -197,10 +197,10 @@ TEST(MicroBatches, WhatIsNotKnownIsRefused) {
   // A dependency that the rule does not know.
   EXPECT_EQ(refused([](Trace& t) {
               t.deps = trace::make_edges(t.size(), true, [&](const auto& visit) {
-                for (NodeId n = 0; n < t.size(); ++n)
+                for (const NodeId n : t.nodes())
                   for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
                     visit(n, t.deps.node[e], t.deps.kind[e], 0);
-                visit(t.size() / 2, 0, 0, 0);
+                visit(NodeId(t.size() / 2), NodeId(0), 0, 0);
               });
             }),
             "whatif.micro_batches.form");

@@ -22,7 +22,7 @@ struct NewEdge {
 /// The dependencies of a trace with further ones.
 trace::Edges with_edges(const Trace& t, const std::vector<NewEdge>& more) {
   return trace::make_edges(t.size(), true, [&](const auto& visit) {
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
         visit(n, t.deps.node[e], t.deps.kind.empty() ? uint8_t{0} : t.deps.kind[e], t.deps.lag_of(e));
     for (const NewEdge& edge : more)
@@ -58,7 +58,7 @@ std::vector<std::vector<Picoseconds>> moving(const sim::SimInput& input, const R
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     const Trace& t = input.job.ranks[r];
     begin.emplace_back(t.comms.size(), 0);
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       if (trace::is_comm(t.type[n])) begin[r][t.comm_row[n]] = ran.of(r).start[n];
   }
   const auto at = [&](const match::NodeRef& ref) -> Picoseconds& {
@@ -129,7 +129,7 @@ Reached separate(sim::SimInput& input, const Ran& ran) {
     const Separator separator(t, ran.of(r), begin[r]);
     if (separator.edges.empty()) continue;
     t.deps = with_edges(t, separator.edges);
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!trace::is_comm(t.type[n])) continue;
       ++reached.nodes;
       reached.time_ps = add_saturated(reached.time_ps, ran.of(r).end[n] - ran.of(r).start[n]);
@@ -166,7 +166,7 @@ Reached release(Trace& t, const sim::NodeTimes& times) {
   }
   std::vector<char> counted(t.size(), 0);
   trace::Edges deps = trace::make_edges(t.size(), true, [&](const auto& visit) {
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e) {
         const NodeId on = t.deps.node[e];
         const bool freed = is_order(t.deps.kind[e]) && trace::is_comm(t.type[on]) && !trace::is_comm(t.type[n]);
@@ -178,14 +178,14 @@ Reached release(Trace& t, const sim::NodeTimes& times) {
         for (const Before& b : before[on]) visit(n, b.on, b.kind, b.lag);
       }
   });
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (!counted[n]) continue;
     ++reached.nodes;
     reached.time_ps = add_saturated(reached.time_ps, times.end[n] - times.start[n]);
   }
   if (reached.nodes == 0) return reached;
   t.deps = std::move(deps);
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (trace::is_comm(t.type[n]) && counted[n]) t.lane.edit(n) = trace::kNoLane;  // it holds the stream no longer
   return reached;
 }

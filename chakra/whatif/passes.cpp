@@ -61,7 +61,7 @@ bool cut(const Trace& t, std::vector<Piece>& pieces) {
                  chunk = t.strings.find("chunk");
   pieces.emplace_back();
   bool updates = false;
-  for (NodeId n = 0; n < t.size() && pass != 0; ++n) {
+  for (NodeId n{0}; n < t.size() && pass != 0; ++n) {
     const auto mark = mark_of(t, n, pass, micro_batch, chunk);
     if (!mark) continue;
     const auto* const name = std::find(gen::kPassNames.begin(), gen::kPassNames.end(), mark->pass);
@@ -73,7 +73,7 @@ bool cut(const Trace& t, std::vector<Piece>& pieces) {
     piece.begin = n;
     if (!update) piece.task = {static_cast<Pass>(name - gen::kPassNames.begin()), mark->micro_batch, mark->chunk};
   }
-  pieces.back().end = t.size();
+  pieces.back().end = NodeId(t.size());
   return updates || pieces.size() == 1;
 }
 
@@ -104,7 +104,7 @@ std::string not_plain(const Trace& t) {
   if (!t.deps.lag.empty()) return "dependencies have lags";
   if (!t.defects.empty()) return "the trace has defects";
   if (t.deps.kind.empty()) return "dependencies have no kinds";
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (t.has_start(n) || t.part_of[n] != kNoNode) return "nodes have times at which they began";
     for (const NodeId on : t.deps.of(n))
       if (on >= n) return "a node stands before what it waits for";
@@ -220,42 +220,42 @@ class Sequence {
 
   void add(size_t p) {
     const Piece& piece = s_.pieces[p];
-    const auto begin = static_cast<NodeId>(like_.size());
+    const auto begin = NodeId(like_.size());
     copy_of_[p] = begin;
     ++number_;
-    for (NodeId n = piece.begin; n < piece.end; ++n) {
-      const auto x = static_cast<NodeId>(like_.size());
+    for (const NodeId n : ids(piece.begin, piece.end)) {
+      const auto x = NodeId(like_.size());
       like_.push_back(n);
       for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e)
         if (t_.deps.node[e] >= piece.begin)
-          edge(x, t_.deps.node[e] - piece.begin + begin, trace::kind_of(t_.deps.kind[e]));
+          edge(x, begin + (t_.deps.node[e] - piece.begin), trace::kind_of(t_.deps.kind[e]));
       if (p > 0) arrive(piece, n, x);
       if (const uint32_t lane = t_.lane[n]; lane != trace::kNoLane) last_[lane] = x, seen_[lane] = number_;
     }
-    for (NodeId n = piece.begin; n < piece.end; ++n)
-      if (computes(t_, n)) computed_ = n - piece.begin + begin;
+    for (const NodeId n : ids(piece.begin, piece.end))
+      if (computes(t_, n)) computed_ = begin + (n - piece.begin);
     if (piece.computes != kNoNode) awaited_.clear();
-    for (const NodeId offset : piece.open) awaited_.push_back(begin + offset);
+    for (const uint32_t offset : piece.open) awaited_.push_back(begin + offset);
     if (p > 0) ends_.push_back(computed_);
   }
 
   /// What is after the passes waits for the last ones by their places in the trace. False where it waits for others.
   bool finish() {
     const Piece& piece = s_.pieces.back();
-    const auto begin = static_cast<NodeId>(like_.size());
+    const auto begin = NodeId(like_.size());
     std::vector<NodeId> last(t_.lanes.size(), kNoNode);  // before it in the trace, by lane
-    for (NodeId n = 0; n < piece.begin; ++n)
+    for (const NodeId n : ids(NodeId(0), piece.begin))
       if (t_.lane[n] != trace::kNoLane) last[t_.lane[n]] = n;
-    for (NodeId n = piece.begin; n < piece.end; ++n) {
-      const auto x = static_cast<NodeId>(like_.size());
+    for (const NodeId n : ids(piece.begin, piece.end)) {
+      const auto x = NodeId(like_.size());
       like_.push_back(n);
       for (uint32_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e) {
         const NodeId on = t_.deps.node[e];
         const uint32_t lane = t_.lane[on];
         NodeId to = kNoNode;
-        if (on >= piece.begin) to = on - piece.begin + begin;
+        if (on >= piece.begin) to = begin + (on - piece.begin);
         else if (const size_t p = piece_of(on); p == 0 || (s_.pieces[p].once && copy_of_[p] != kNoNode))
-          to = on - s_.pieces[p].begin + copy_of_[p];
+          to = copy_of_[p] + (on - s_.pieces[p].begin);
         else if (lane != trace::kNoLane && last[lane] == on) to = last_[lane];
         if (to == kNoNode) return false;
         edge(x, to, trace::kind_of(t_.deps.kind[e]));
@@ -311,7 +311,7 @@ class Sequence {
 };
 
 /// The dependencies, each node's in one order.
-trace::Edges edges_of(NodeId nodes, const Sequence& sequence) {
+trace::Edges edges_of(uint32_t nodes, const Sequence& sequence) {
   std::vector<PassEdge> edges = sequence.edges();
   std::sort(edges.begin(), edges.end(), [](const PassEdge& a, const PassEdge& b) {
     return std::tie(a.node, a.on, a.kind) < std::tie(b.node, b.on, b.kind);
@@ -328,7 +328,7 @@ bool follows_rule(const Trace& t, const Stage& stage) {
   if (!sequence.finish() || sequence.like().size() != t.size()) return false;
   const trace::Edges edges = edges_of(t.size(), sequence);
   std::vector<std::pair<NodeId, uint8_t>> own, made;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     own.clear(), made.clear();
     for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
       own.emplace_back(t.deps.node[e], static_cast<uint8_t>(trace::kind_of(t.deps.kind[e])));
@@ -345,7 +345,7 @@ void copy_attrs(const Trace& t, const std::vector<NodeId>& like, const std::map<
   const StringId number = t.strings.find("micro_batch");
   out.attrs = {};
   out.attr_begin = {};
-  for (NodeId n = 0; n < like.size(); ++n) {
+  for (const NodeId n : ids<NodeId>(like.size())) {
     out.attr_begin.push_back(out.attrs.position());
     const auto begins = micro_batches.find(n);
     const trace::Attrs::Range attrs = t.attrs_of(like[n]);
@@ -369,7 +369,7 @@ Result<Restaged> with_pieces(const Trace& t, const Stage& stage, const std::vect
   std::map<NodeId, int64_t> micro_batches;  // by the first node of a pass
   for (const Copied& copied : pieces) {
     if (copied.piece + 1 == stage.pieces.size()) break;
-    micro_batches[static_cast<NodeId>(sequence.like().size())] = copied.micro_batch;
+    micro_batches[NodeId(sequence.like().size())] = copied.micro_batch;
     sequence.add(copied.piece);
   }
   if (!sequence.finish()) return form(t, "what comes after its passes waits for others than the last ones");
@@ -378,8 +378,8 @@ Result<Restaged> with_pieces(const Trace& t, const Stage& stage, const std::vect
   Trace& out = restaged.trace;
   trace::each_column([&](const auto& row) { out.*row.column = picked(t.*row.column, like); });
   out.id = trace::Ids::counting(t.id.size() > 0 ? t.id[0] : 1, like.size());
-  out.deps = edges_of(static_cast<NodeId>(like.size()), sequence);
-  out.ctrl = trace::make_edges(static_cast<NodeId>(like.size()), false, [](const auto&) {});
+  out.deps = edges_of(static_cast<uint32_t>(like.size()), sequence);
+  out.ctrl = trace::make_edges(static_cast<uint32_t>(like.size()), false, [](const auto&) {});
   copy_attrs(t, like, micro_batches, out);
   for (uint32_t& row : out.comm_row.edit()) {
     if (row == trace::kNoRow) continue;

@@ -16,9 +16,9 @@ struct Piece {
   int paired = 0;  ///< 1: the pass after it is with_previous; 2: it is itself
   /// Of a forward, the first of its chunk; of another pass, the last pass of its chunk: some nodes are there only.
   bool once = false;
-  trace::NodeId begin = 0, end = 0;
+  trace::NodeId begin{0}, end{0};
   trace::NodeId computes = trace::kNoNode;  ///< its first computation on a device
-  std::vector<trace::NodeId> open;          ///< communication that nothing in it waits for, from its begin
+  std::vector<uint32_t> open;               ///< communication that nothing in it waits for, from its begin
 };
 
 /// A stage as its trace has it.
@@ -41,8 +41,8 @@ struct Copied {
 Result<std::vector<Copied>> pieces_with(const Stage& stage, int64_t micro_batches);
 
 /// The rows of a column that `like` names, in its order; none of a column without rows.
-template <class T>
-Column<T> picked(const Column<T>& from, const std::vector<uint32_t>& like) {
+template <class T, class Row>
+Column<T> picked(const Column<T>& from, const std::vector<Row>& like) {
   Column<T> column;
   if (from.empty()) return column;
   column.resize(like.size());

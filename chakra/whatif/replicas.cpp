@@ -193,7 +193,7 @@ class Replicas {
   /// The trace of a rank becomes that of one at another seat.
   Result<void> settle(Trace& t, size_t like, Seat at, Reached& reached) const {
     t.groups.clear();  // the table has them
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!trace::is_comm(t.type[n])) continue;
       trace::Comm& comm = t.comms.edit(t.comm_row[n]);
       if (t.type[n] != NodeType::coll) {
@@ -224,7 +224,7 @@ class Replicas {
   std::vector<sim::Transfers::Row> scaled_rows(size_t like) const {
     std::vector<sim::Transfers::Row> rows = in_.transfers->rows[like];
     const Trace& t = in_.job.ranks[like];
-    for (NodeId n = 0; n < t.size() && old_ > 1; ++n) {
+    for (NodeId n{0}; n < t.size() && old_ > 1; ++n) {
       if (t.type[n] != NodeType::coll) continue;
       const uint32_t row = t.comm_row[n], id = in_.matching->of_comm[like][row];
       if (id == trace::kNoRow || !rows[row].known()) continue;

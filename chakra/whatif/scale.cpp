@@ -160,7 +160,7 @@ Reached scale_nodes(sim::SimInput& input, const Next& next, const Takes& takes) 
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     Trace& t = input.job.ranks[r];
     const NodeKinds kinds(t);
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       const std::optional<Kind> kind = kinds.of(n);
       if (!kind || !takes(t, r, n, *kind)) continue;
       count(reached, time_of(input, r, t, n));
@@ -223,7 +223,7 @@ Reached remove(sim::SimInput& input, const Selector& selector) {
     const NodeKinds kinds(t);
     const NodeFilter nodes(t, selector);
     gone.emplace_back(t.size(), 0);
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       const std::optional<Kind> kind = kinds.of(n);
       if (!kind) continue;
       if (trace::is_comm(t.type[n])) marks[r][t.comm_row[n]] = comms.takes(t, r, n, *kind);
@@ -233,7 +233,7 @@ Reached remove(sim::SimInput& input, const Selector& selector) {
   mark_partners(input, marks);
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     Trace& t = input.job.ranks[r];
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       const bool comm = trace::is_comm(t.type[n]);
       if (comm ? !marks[r][t.comm_row[n]] : !gone[r][n]) continue;
       gone[r][n] = 1;

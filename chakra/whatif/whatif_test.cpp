@@ -224,7 +224,7 @@ TEST(Rules, ARemovedCollectiveHoldsNobodyUp) {
 TEST(Rules, ANameOnOneRankScalesTheWholeCollective) {
   sim::SimInput in = two_ranks();
   trace::Trace& t = in.job.ranks[1];
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (trace::is_comm(t.type[n])) t.name.edit(n) = t.strings.intern("only here");
   EXPECT_EQ(scale_named(in, "only*", 0.5).nodes, 1);
   EXPECT_EQ(makespan(in), 13 * kPsPerUs + kSum / 2);

@@ -91,7 +91,7 @@ std::optional<Work> by_kernel(const Trace& t, NodeId n, StringId kernel) {
 class GeneratedNames {
  public:
   GeneratedNames(const Trace& t, const std::vector<std::optional<Work>>& found) : t_(t), of_(t.strings.size()) {
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       if (found[n]) of_[t.name[n]] = found[n];
   }
   std::optional<Work> operator[](StringId id) const {
@@ -124,15 +124,15 @@ NodeWorks::NodeWorks(const Trace& t) : works_(t.size(), Work::other) {
     for (const NodeId caller : t.ctrl.of(n))
       if (!found[n]) found[n] = found[caller];
   }
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1] && !t.deps.kind.empty() && !found[n]; ++e)
       if (trace::kind_of(t.deps.kind[e]) == trace::EdgeKind::launch) found[n] = found[t.deps.node[e]];
   if (kernel != 0 && t.ctrl.node.empty()) {
     const GeneratedNames names(t, found);
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       if (!found[n]) found[n] = names[t.name[n]];
   }
-  for (NodeId n = 0; n < t.size(); ++n) works_[n] = found[n].value_or(Work::other);
+  for (const NodeId n : t.nodes()) works_[n] = found[n].value_or(Work::other);
 }
 
 }  // namespace chakra::whatif

@@ -58,7 +58,7 @@ Trace recorded() {
 
 std::string work_of(const Trace& t, std::string_view name) {
   const NodeWorks works(t);
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (t.name_of(n) == name) return std::string(kWorks[static_cast<size_t>(works.of(n))].name);
   return "no such node";
 }
@@ -88,7 +88,7 @@ TEST(Works, NothingOfAGeneratedStepIsOther) {
     const Trace& t = input.job.ranks[0];
     const NodeWorks works(t);
     const NodeKinds kinds(t);
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       if (kinds.of(n) == Kind::compute) EXPECT_NE(works.of(n), Work::other) << model << " " << t.name_of(n);
   }
 }
@@ -102,7 +102,7 @@ TEST(Works, ScalingAKindIsScalingItsNodes) {
     std::set<std::string> names;
     const Trace& t = before.job.ranks[0];
     const NodeWorks works(t);
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       if (t.type[n] == NodeType::comp && kWorks[static_cast<size_t>(works.of(n))].name == row.name)
         names.emplace(t.name_of(n));
     for (const std::string& name : names) scale_named(by_name, name, 0.5);

@@ -36,7 +36,7 @@ struct Outcome {
       match(r);
     }
     for (size_t r = 0; r < set.ranks.size(); ++r)
-      for (NodeId n = 0; n < set.ranks[r].size(); ++n) {
+      for (const NodeId n : set.ranks[r].nodes()) {
         missing_[r][n] = set.ranks[r].deps.of(n).size();
         if (missing_[r][n] == 0) ready_.emplace_back(r, n);
       }
@@ -59,7 +59,7 @@ struct Outcome {
   void match(size_t r) {
     const Trace& t = set_.ranks[r];
     std::map<std::string, int64_t> next;
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (!is_comm(t.type[n])) continue;
       const trace::Comm& c = *t.comm(n);
       const std::string group(t.strings[c.group]);

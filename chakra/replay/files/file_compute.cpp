@@ -123,7 +123,7 @@ class FileComputer : public Computer {
   std::vector<uint64_t> find_uses(const ComputerInput& input) {
     const trace::StorageReader reader(trace_);
     std::vector<uint64_t> sizes;
-    for (NodeId n = 0; n < trace_.size(); ++n) {
+    for (const NodeId n : trace_.nodes()) {
       if (!trace::is_memory(trace_.type[n]) || !input.selects(n)) continue;
       const trace::StorageUse use = reader.of(n);
       if (!use.bytes || *use.bytes == 0) {

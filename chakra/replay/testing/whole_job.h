@@ -54,7 +54,7 @@ inline void expect_in_order(const RankPlan& plan, const NodeTimes& times) {
   const trace::Trace& t = *plan.trace;
   const feed::Queues queues(t, plan.turns);
   std::map<uint32_t, std::vector<std::pair<Picoseconds, Picoseconds>>> by_queue;
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     ASSERT_LE(times.start[n], times.end[n]) << "rank " << t.rank << " node " << t.id[n];
     for (const NodeId on : t.deps.of(n))
       ASSERT_GE(times.start[n], times.end[on]) << "rank " << t.rank << ": node " << t.id[n] << " began before node "

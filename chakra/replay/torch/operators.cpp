@@ -26,7 +26,7 @@ class Roles {
   Roles(const Trace& t, const KnowsOperator& knows) : t_(t), knows_(knows) {
     const StringId schema = t.strings.find("op_schema"), kernel = t.strings.find("kernel_backend");
     schema_.resize(t.size());
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       for (const trace::Attr& attr : t.attrs_of(n)) {
         if (attr.name != schema && attr.name != kernel) continue;
         const auto text = attr.text();
@@ -34,7 +34,7 @@ class Roles {
       }
     has_comm_.resize(t.size());
     has_operator_.resize(t.size());
-    for (NodeId n = 0; n < t.size(); ++n) {
+    for (const NodeId n : t.nodes()) {
       if (trace::is_comm(t.type[n])) mark_callers(n, has_comm_);
       if (is_operator(n)) mark_callers(n, has_operator_);
     }
@@ -58,9 +58,9 @@ class Roles {
   std::vector<bool> covered() const {
     enum : uint8_t { unknown, no, yes };
     std::vector<uint8_t> state(t_.size(), unknown), stand(t_.size());
-    for (NodeId n = 0; n < t_.size(); ++n) stand[n] = stands(n);
+    for (const NodeId n : t_.nodes()) stand[n] = stands(n);
     std::vector<NodeId> way;
-    for (NodeId n = 0; n < t_.size(); ++n) {
+    for (const NodeId n : t_.nodes()) {
       way.clear();
       NodeId at = n;
       uint8_t found = no;
@@ -76,7 +76,7 @@ class Roles {
       }
     }
     std::vector<bool> covered(t_.size());
-    for (NodeId n = 0; n < t_.size(); ++n) covered[n] = state[n] == yes;
+    for (const NodeId n : t_.nodes()) covered[n] = state[n] == yes;
     return covered;
   }
 
@@ -221,7 +221,7 @@ OperatorPlan plan_operators(const Trace& t, const KnowsOperator& knows, const st
   plan.part.assign(t.size(), Part::timed);
   plan.row.assign(t.size(), trace::kNoRow);
   Lives lives(plan);
-  for (NodeId n = 0; n < t.size(); ++n) {
+  for (const NodeId n : t.nodes()) {
     if (covered[n]) {
       plan.part[n] = Part::covered;
       continue;

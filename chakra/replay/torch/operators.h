@@ -18,7 +18,7 @@ using KnowsOperator = std::function<bool(const char*, const char*)>;
 
 struct OperatorPlan {
   struct Operator {
-    trace::NodeId node = 0;
+    trace::NodeId node{0};
     chakra_torch_operator call{};
     std::vector<uint32_t> storages;  ///< that it needs or makes; unique
   };

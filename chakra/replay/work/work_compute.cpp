@@ -102,7 +102,7 @@ class WorkComputer : public Computer {
 
 WorkDone asked_work(const trace::Trace& t, const std::vector<bool>& selected, double scale) {
   WorkDone all;
-  for (trace::NodeId n = 0; n < t.size(); ++n) {
+  for (const trace::NodeId n : t.nodes()) {
     if (t.type[n] != trace::NodeType::comp || !(selected.empty() || selected[n])) continue;
     if (says_work(t, n)) {
       const device::Work work = device::work_of(t, n);

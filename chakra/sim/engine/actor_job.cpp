@@ -17,7 +17,7 @@ using trace::Trace;
 
 Result<void> check_trace(const Trace& t) {
   CHAKRA_TRY(feed::check_defects(t));
-  for (NodeId n = 0; n < t.size(); ++n)
+  for (const NodeId n : t.nodes())
     if (t.type[n] == trace::NodeType::invalid)
       return fail(Code::bad_input, "sim.trace.defect",
                   fmt::format("node {} of rank {} has no valid type", t.id[n], t.rank), {t.file});

@@ -68,7 +68,7 @@ class Engine {
     for (uint32_t a = 0; a < count; ++a) {
       const Trace& t = run_.job.trace(a);
       Actor& actor = run_.actors.emplace_back(run_.job, a, run_.in.system.traits(t.rank), graphs);
-      for (NodeId n = 0; n < t.size() && !actor.has_device; ++n)
+      for (NodeId n{0}; n < t.size() && !actor.has_device; ++n)
         actor.has_device = t.type[n] == NodeType::comp && t.on_device(n);
       actor.times.start.assign(t.size(), 0);
       actor.times.end.assign(t.size(), -1);

@@ -40,7 +40,7 @@ class PathFinder {
     for (uint32_t a = 0; a < run_.actors.size(); ++a) {
       const std::vector<Picoseconds>& ends = run_.actors[a].times.end;
       const auto found = std::find(ends.begin(), ends.end(), run_.report.makespan_ps);
-      if (found != ends.end()) return {a, static_cast<NodeId>(found - ends.begin())};
+      if (found != ends.end()) return {a, NodeId(found - ends.begin())};
     }
     return {0, trace::kNoNode};
   }

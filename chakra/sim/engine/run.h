@@ -37,7 +37,7 @@ struct Agenda {
 inline std::vector<feed::Queues::Turn> turns_of(const ActorJob& job, uint32_t a) {
   const trace::Trace& t = job.trace(a);
   std::vector<feed::Queues::Turn> turns(t.comms.size());
-  for (trace::NodeId n = 0; n < t.size(); ++n)
+  for (const trace::NodeId n : t.nodes())
     if (t.type[n] == trace::NodeType::coll && job.match_of(a, n) != trace::kNoRow)
       turns[t.comm_row[n]] = {job.collective_of(a, n).group, job.collective_of(a, n).index};
   return turns;

@@ -29,7 +29,7 @@ void summarize_ranks(Run& run) {
 /// What the actor did per second, and on what.
 void count_work(const Actor& actor, const device::System& system, ActorReport& report) {
   const trace::Trace& t = *actor.trace;
-  for (trace::NodeId n = 0; n < t.size(); ++n)
+  for (const trace::NodeId n : t.nodes())
     if (t.type[n] == trace::NodeType::comp && !t.on_cpu(n) && actor.times.end[n] >= 0)
       report.work.add(device::work_of(t, n));
   const device::Device* on = system.device_of(t.rank);

@@ -97,7 +97,7 @@ void Tiers::begin(uint32_t a, NodeId n, const TierUse& use) {
 void Tiers::expect_end(uint32_t server) {
   Server& s = servers_[server];
   const Picoseconds next = s.sharing.next_end();
-  if (!s.sharing.empty()) run_.agenda.events.push(next, {server, ++s.turn, Event::Kind::tier});
+  if (!s.sharing.empty()) run_.agenda.events.push(next, {server, NodeId(++s.turn), Event::Kind::tier});
 }
 
 void Tiers::advance(uint32_t server, uint32_t turn) {

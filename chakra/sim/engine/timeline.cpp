@@ -50,7 +50,7 @@ void TimelineWriter::finish() {
   for (uint32_t a = 0; a < run_.actors.size(); ++a) {
     const Trace& t = run_.job.trace(a);
     const std::vector<NodeId> shown = trace::shown_nodes(t);
-    for (NodeId n = 0; n < t.size(); ++n)
+    for (const NodeId n : t.nodes())
       for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
         if (const trace::EdgeKind kind = trace::kind_of(t.deps.kind[e]);
             kind == trace::EdgeKind::launch || kind == trace::EdgeKind::comm)
