@@ -290,7 +290,7 @@ TEST(Text, RefusesToWriteWhatItCannotHold) {
   job.ranks[0].comms.edit(0).bytes += 1;
   EXPECT_EQ(tag(job), refused);
   job = make();
-  job.ranks[1].deps.node.edit(job.ranks[1].deps.node.size() - 1) = 0;
+  job.ranks[1].deps.node.edit(job.ranks[1].deps.node.size() - 1) = NodeId(0);
   EXPECT_EQ(tag(job), refused);
   job = make();
   job.ranks.pop_back();  // the same table for fewer ranks is another job, but one that it can hold
