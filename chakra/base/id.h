@@ -2,8 +2,6 @@
 // compiler tells them apart: a kind of ids is `using NodeId = Id<struct NodeTag>`.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -116,11 +114,4 @@ constexpr IdRange<Kind> ids(Count count) {
 template <class Tag>
 struct std::hash<chakra::Id<Tag>> {
   size_t operator()(chakra::Id<Tag> id) const { return std::hash<uint32_t>()(id); }
-};
-template <class Tag>
-struct fmt::formatter<chakra::Id<Tag>> : fmt::formatter<uint32_t> {
-  template <class Context>
-  auto format(chakra::Id<Tag> id, Context& context) const {
-    return fmt::formatter<uint32_t>::format(id, context);
-  }
 };

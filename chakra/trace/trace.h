@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/base/id.h"
 #include "chakra/trace/attrs.h"
 #include "chakra/trace/columns.h"
 #include "chakra/trace/dtype.h"
