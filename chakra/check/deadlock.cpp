@@ -19,7 +19,7 @@ using trace::Trace;
 
 constexpr size_t kStepsNamed = 8;
 
-Finding cycle_of(const trace::TraceSet& job, const match::Matching& matching, uint32_t r,
+Finding cycle_of(const trace::TraceSet& job, const match::Matching& matching, trace::RankIndex r,
                  const std::vector<NodeId>& cycle, std::string text) {
   const Trace& t = job.ranks[r];
   Finding finding{"check.dep.cycle", Severity::error, t.rank, static_cast<int64_t>(t.id[cycle[0]]), std::move(text)};
@@ -33,7 +33,7 @@ std::optional<Communication> order_ranks(const trace::TraceSet& job, const match
                                          Findings& findings) {
   bool any = false;
   Communication comms;
-  for (uint32_t r = 0; r < job.ranks.size(); ++r) {
+  for (const trace::RankIndex r : job.indices()) {
     const Trace& t = job.ranks[r];
     for (const trace::Defect& d : t.defects)
       if (d.kind == trace::Defect::Kind::self_dep) {
@@ -84,7 +84,7 @@ class Reporter {
     std::vector<NodeRef> at_collective;
     for (const Step& step : circle)
       if (step.why != Why::message && collective(step.after)) at_collective.push_back(step.after);
-    NodeRef about{UINT32_MAX, kNoNode};
+    NodeRef about{trace::kNoRank, kNoNode};
     int64_t least = INT64_MAX;
     // From one collective to the next, on one rank or through messages.
     for (size_t i = 0; i < at_collective.size(); ++i) {
@@ -109,7 +109,7 @@ class Reporter {
           votes += place(a.rank, a.node) < place(b.rank, b.node) ? 1 : -1;
     return votes;
   }
-  uint32_t place(uint32_t r, NodeId n) {
+  uint32_t place(trace::RankIndex r, NodeId n) {
     auto [found, added] = places_.try_emplace(r);
     if (added) {
       const std::vector<NodeId> order = trace::topological_order(job_.ranks[r].deps).order;

@@ -43,10 +43,10 @@ JobGraph::JobGraph(const trace::TraceSet& job, const match::Matching& matching) 
   }
   base_.push_back(nodes);
   order_groups();
-  for (uint32_t r = 0; r < job_.ranks.size(); ++r) order_lanes(r);
+  for (const trace::RankIndex r : job_.indices()) order_lanes(r);
 }
 
-uint32_t JobGraph::vertex(uint32_t r, NodeId n) const {
+uint32_t JobGraph::vertex(trace::RankIndex r, NodeId n) const {
   if (const match::Collective* c = collective_of(job_, matching_, {r, n}))
     for (const NodeRef& ref : c->members)
       if (ref.node != kNoNode) return base_[ref.rank] + ref.node;
@@ -54,7 +54,7 @@ uint32_t JobGraph::vertex(uint32_t r, NodeId n) const {
 }
 
 NodeRef JobGraph::node_of(uint32_t vertex) const {
-  const auto r = static_cast<uint32_t>(std::upper_bound(base_.begin(), base_.end(), vertex) - base_.begin() - 1);
+  const trace::RankIndex r(std::upper_bound(base_.begin(), base_.end(), vertex) - base_.begin() - 1);
   return {r, NodeId(vertex - base_[r])};
 }
 
@@ -79,7 +79,7 @@ void JobGraph::order_groups() {
 
 /// A lane runs the lowest row of those that are ready. So a node runs before a later row of its lane for certain
 /// if it is ready whenever that one is: that one also waits for all that it waits for.
-void JobGraph::order_lanes(uint32_t r) {
+void JobGraph::order_lanes(trace::RankIndex r) {
   const Trace& t = job_.ranks[r];
   std::vector<std::vector<NodeId>> lanes(t.lanes.size());
   for (const NodeId n : t.nodes())
@@ -110,7 +110,7 @@ void JobGraph::order_lanes(uint32_t r) {
 
 /// Appends what one member of a vertex waits for.
 void JobGraph::waits_of_node(NodeRef at, std::vector<Step>& steps) const {
-  const uint32_t r = at.rank;
+  const trace::RankIndex r = at.rank;
   const NodeId n = at.node;
   const Trace& t = job_.ranks[r];
   const auto on = [&](NodeId before, Why why) { steps.push_back({vertex(r, before), {r, before}, at, why}); };

@@ -37,9 +37,9 @@ class JobGraph {
   void waits_of(uint32_t vertex, std::vector<Step>& steps) const;
 
  private:
-  uint32_t vertex(uint32_t r, trace::NodeId n) const;
+  uint32_t vertex(trace::RankIndex r, trace::NodeId n) const;
   void order_groups();
-  void order_lanes(uint32_t r);
+  void order_lanes(trace::RankIndex r);
   void waits_of_node(match::NodeRef at, std::vector<Step>& steps) const;
 
   const trace::TraceSet& job_;

@@ -23,7 +23,7 @@ using Communication = std::vector<std::vector<trace::NodeId>>;
 bool runs_one_by_one(const trace::TraceSet& job, const match::Matching& matching, const Communication& comms);
 
 /// The facts of a communication node: group and index, or sender, receiver, message_tag and index; else none.
-std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank,
+std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& matching, trace::RankIndex rank,
                            trace::NodeId node);
 
 }  // namespace chakra::check

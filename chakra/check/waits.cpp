@@ -56,7 +56,7 @@ std::vector<bool> joined(const Trace& t, std::span<const NodeId> order,
   return result;
 }
 
-std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& matching, uint32_t r, NodeId n) {
+std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& matching, trace::RankIndex r, NodeId n) {
   const Trace& t = job.ranks[r];
   if (!trace::is_comm(t.type[n]) || t.comm_row[n] == trace::kNoRow) return {};
   const uint32_t id = matching.of_comm[r][t.comm_row[n]];
@@ -93,7 +93,7 @@ std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& ma
 /// A communication node may name the request that it starts (comm_request), another node the request that it waits
 /// for (comm_wait): docs/reference/formats/et.md.
 void waits_refer_back(const trace::TraceSet& job, const match::Matching& matching, Findings& findings) {
-  for (uint32_t r = 0; r < job.ranks.size(); ++r) {
+  for (const trace::RankIndex r : job.indices()) {
     const Trace& t = job.ranks[r];
     const StringId request_name = t.strings.find("comm_request"), wait_name = t.strings.find("comm_wait");
     if (request_name == 0 && wait_name == 0) continue;

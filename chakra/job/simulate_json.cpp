@@ -52,7 +52,7 @@ Json ranks_json(const sim::SimReport& report, bool native) {
     }
     if (!report.tiers.empty()) rank["exposed_storage_ps"] = r.exposed_storage_ps;
     rank["idle_ps"] = r.idle_ps;
-    if (native) rank["actor"] = r.actor;
+    if (native) rank["actor"] = uint32_t{r.actor};
     ranks.push_back(std::move(rank));
   }
   return ranks;

@@ -23,7 +23,7 @@ struct Call {
 
 /// The collectives of one rank in a group, in order.
 struct MemberCalls {
-  uint32_t rank = 0;  ///< into TraceSet::ranks
+  trace::RankIndex rank{0};
   std::span<const Call> calls;
 };
 

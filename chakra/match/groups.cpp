@@ -58,7 +58,7 @@ Group find_group(const trace::TraceSet& job, const GroupTable& table, const std:
 
 void check_recorded_groups(const trace::TraceSet& job, const GroupTable& table, Agreement& agreement) {
   std::map<std::string_view, std::pair<uint32_t, std::vector<int64_t>>> known;
-  for (uint32_t r = 0; r < job.ranks.size(); ++r)
+  for (const trace::RankIndex r : job.indices())
     for (const trace::ProcessGroup& group : job.ranks[r].groups) {
       if (group.ranks.empty() || table.contains(group.name)) continue;
       std::vector<int64_t> members = group.ranks;

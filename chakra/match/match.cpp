@@ -17,6 +17,7 @@ using trace::Comm;
 using trace::CommType;
 using trace::NodeId;
 using trace::NodeType;
+using trace::RankIndex;
 using trace::Trace;
 
 /// The order in which a rank runs its nodes. Nodes in cycles, which never run, and those after them stand where
@@ -41,7 +42,7 @@ class Matcher {
 
   Matching run() {
     out_.of_comm.resize(job_.ranks.size());
-    for (uint32_t r = 0; r < job_.ranks.size(); ++r) collect(r);
+    for (const RankIndex r : job_.indices()) collect(r);
     for (uint32_t g = 0; g < calls_.size(); ++g) match_group(g);
     match_messages();
     check_recorded_groups(job_, table_, agreement_);
@@ -57,13 +58,13 @@ class Matcher {
   using MemberOf = absl::flat_hash_map<int64_t, size_t>;  ///< rank -> member of the group
   /// The collectives of a rank in a group, by key.
   struct RankCalls {
-    uint32_t rank;
+    RankIndex rank;
     bool numbered;
     std::vector<Call> nodes;
   };
 
   /// The communication nodes of a rank, per group, in the order in which the rank runs them.
-  void collect(uint32_t r) {
+  void collect(RankIndex r) {
     const Trace& t = job_.ranks[r];
     out_.of_comm[r].assign(t.comms.size(), trace::kNoRow);
     struct Found {
@@ -105,7 +106,7 @@ class Matcher {
     }
   }
 
-  uint32_t group_of(uint32_t r, NodeId n) {
+  uint32_t group_of(RankIndex r, NodeId n) {
     const Trace& t = job_.ranks[r];
     const std::string name(t.strings[t.comm(n)->group]);
     if (const auto found = group_ids_.find(name); found != group_ids_.end()) return found->second;
@@ -137,7 +138,7 @@ class Matcher {
       c.group = g;
       c.index = i;
       for (size_t m = 0; m < group.ranks.size(); ++m) {
-        c.members.push_back({calls_of[m] ? calls_of[m]->rank : UINT32_MAX, trace::kNoNode});
+        c.members.push_back({calls_of[m] ? calls_of[m]->rank : trace::kNoRank, trace::kNoNode});
         if (!calls_of[m] || next[m] == calls_of[m]->nodes.size() || calls_of[m]->nodes[next[m]].key != keys[i])
           continue;
         c.members.back().node = calls_of[m]->nodes[next[m]++].node;
@@ -189,7 +190,7 @@ class Matcher {
     for (size_t m = 0; m < group.ranks.size(); ++m) {
       const Trace* t = job_.find(group.ranks[m]);
       if (!t) continue;
-      present.push_back({static_cast<uint32_t>(t - job_.ranks.data()), {}});
+      present.push_back({RankIndex(t - job_.ranks.data()), {}});
       if (calls_of[m]) present.back().calls = calls_of[m]->nodes;
     }
     std::sort(present.begin(), present.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
@@ -284,7 +285,7 @@ class Matcher {
                     {{"group", group.name}, {"index", 0}});
   }
 
-  void add_message(uint32_t r, NodeId n) {
+  void add_message(RankIndex r, NodeId n) {
     const Trace& t = job_.ranks[r];
     const Comm& c = *t.comm(n);
     const bool send = t.type[n] == NodeType::send;

@@ -29,7 +29,7 @@ struct Group {
 
 /// Index into TraceSet::ranks and a row in that trace.
 struct NodeRef {
-  uint32_t rank = 0;
+  trace::RankIndex rank{0};
   trace::NodeId node = trace::kNoNode;
 };
 

@@ -85,7 +85,7 @@ class Scheduler {
     return {};
   }
 
-  Picoseconds time_of(uint32_t r, NodeId n) const {
+  Picoseconds time_of(trace::RankIndex r, NodeId n) const {
     const Trace& t = *plans_[r].trace;
     if (trace::is_comm(t.type[n]) || !runs({r, n})) return 0;
     return picoseconds(scale_ * static_cast<double>(std::max<Picoseconds>(0, t.dur_ps[n])) / kPsPerSecond);

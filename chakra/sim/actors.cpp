@@ -45,7 +45,7 @@ class ActorMaker {
       ++out_.count[color_[r]];
       if (stands_for_[color_[r]] == kNobody) stands_for_[color_[r]] = r;
     }
-    out_.actor_of = color_;
+    for (const uint32_t color : color_) out_.actor_of.emplace_back(color);
     for (const uint32_t r : stands_for_) out_.class_of.push_back(job_.ranks[r].cls);
   }
 

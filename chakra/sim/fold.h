@@ -14,6 +14,7 @@
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
 #include "chakra/sim/prices.h"
+#include "chakra/sim/sim.h"
 #include "chakra/sim/storage.h"
 #include "chakra/trace/trace.h"
 
@@ -25,7 +26,7 @@ struct Folded {
   /// One trace per actor: that of the first rank it stands for. Groups and peers are those of actors: a peer is
   /// the rank whose trace its actor has.
   trace::TraceSet actors;
-  std::vector<uint32_t> actor_of;  ///< per rank of the job
+  std::vector<ActorId> actor_of;   ///< per rank of the job
   std::vector<int64_t> ranks;      ///< of the job, ascending
   std::vector<int64_t> count;      ///< per actor: ranks that it stands for
   std::vector<uint32_t> class_of;  ///< per actor: into ClassJob::classes

@@ -25,6 +25,8 @@
 
 namespace chakra::sim {
 
+using ActorId = trace::RankIndex;  ///< ranks that nothing tells apart are one rank of the job that is simulated
+
 struct Progress {
   uint64_t events = 0;
   int64_t nodes_done = 0, nodes = 0;
@@ -80,7 +82,7 @@ struct RankReport {
   Picoseconds host_ps = 0;
   Picoseconds bubble_ps = 0;
   Picoseconds idle_ps = 0;
-  uint32_t actor = 0;  ///< into SimReport::actors; ranks with the same one were simulated as one
+  ActorId actor{0};  ///< into SimReport::actors; ranks with the same one were simulated as one
 };
 
 /// What ranks that were simulated as one have in common.
@@ -167,7 +169,7 @@ struct PathPiece {
   } kind = Kind::lag;
   int64_t rank = 0;
   uint64_t node = 0;                   ///< id in the rank's trace
-  uint32_t actor = 0;                  ///< into SimReport::actors
+  ActorId actor{0};                    ///< into SimReport::actors
   trace::NodeId row = trace::kNoNode;  ///< in the actor's trace
   std::string name;
   std::string group;  ///< of a collective

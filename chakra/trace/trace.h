@@ -387,9 +387,14 @@ struct StreamedNode {
 /// Fills in the next node, in any order of ids; false when there is none left.
 using NodeSource = std::function<Result<bool>(StreamedNode& node)>;
 
+/// The index of a rank in what holds the ranks of a job; its number is Trace::rank.
+using RankIndex = Id<struct RankTag>;
+inline constexpr RankIndex kNoRank{UINT32_MAX};
+
 /// The traces of a job, by ascending rank.
 struct TraceSet {
   std::vector<Trace> ranks;
+  IdRange<RankIndex> indices() const { return ids<RankIndex>(ranks.size()); }
   const Trace* find(int64_t rank) const;
 };
 

@@ -28,14 +28,14 @@ struct ActorJob {
   std::vector<GroupPlaces> places;               ///< per group of matching
   std::vector<std::vector<uint32_t>> member_of;  ///< per actor and row of Trace::comms: the member of its collective
 
-  const trace::Trace& trace(uint32_t a) const { return folded.actors.ranks[a]; }
+  const trace::Trace& trace(ActorId a) const { return folded.actors.ranks[a]; }
   /// Into Matching::collectives or Matching::messages; kNoRow: the node belongs to none.
-  uint32_t match_of(uint32_t a, trace::NodeId n) const { return matching.of_comm[a][trace(a).comm_row[n]]; }
-  const match::Collective& collective_of(uint32_t a, trace::NodeId n) const {
+  uint32_t match_of(ActorId a, trace::NodeId n) const { return matching.of_comm[a][trace(a).comm_row[n]]; }
+  const match::Collective& collective_of(ActorId a, trace::NodeId n) const {
     return matching.collectives[match_of(a, n)];
   }
   /// Null where no tier is charged with the node.
-  const TierUse* tier_use(uint32_t a, trace::NodeId n) const {
+  const TierUse* tier_use(ActorId a, trace::NodeId n) const {
     return storage.kinds.empty() ? nullptr : storage.find(folded.class_of[a], n);
   }
   const Folded::Group& group_of(const match::Collective& c) const { return folded.groups[places[c.group].folded]; }

@@ -13,7 +13,7 @@ using trace::CommType;
 using trace::NodeId;
 using trace::Trace;
 
-Result<void> Collectives::arrive(uint32_t a, NodeId n) {
+Result<void> Collectives::arrive(ActorId a, NodeId n) {
   const Trace& t = run_.job.trace(a);
   const uint32_t id = run_.job.match_of(a, n);
   const match::Collective& c = run_.job.matching.collectives[id];
@@ -43,7 +43,7 @@ Result<void> Collectives::arrive(uint32_t a, NodeId n) {
 }
 
 /// The first member has come.
-void Collectives::begin(uint32_t id, uint32_t a, NodeId n) {
+void Collectives::begin(uint32_t id, ActorId a, NodeId n) {
   const match::Collective& c = run_.job.matching.collectives[id];
   State& state = states_[id];
   state.arrival.assign(c.members.size(), -1);
@@ -57,7 +57,7 @@ void Collectives::begin(uint32_t id, uint32_t a, NodeId n) {
 }
 
 /// What the first of some equal collectives is done with.
-void Collectives::note_choice(const match::Collective& c, uint32_t a, NodeId n) {
+void Collectives::note_choice(const match::Collective& c, ActorId a, NodeId n) {
   CollectiveTotals& totals = totals_[{c.group, c.type, c.bytes}];
   if (totals.algorithm || totals.fitted) return;
   const uint32_t shape = run_.job.group_of(c).shape;
@@ -72,7 +72,7 @@ void Collectives::note_choice(const match::Collective& c, uint32_t a, NodeId n) 
 }
 
 /// All have come: when they end on an idle network.
-void Collectives::price(uint32_t id, uint32_t a, NodeId n) {
+void Collectives::price(uint32_t id, ActorId a, NodeId n) {
   const Picoseconds now = run_.agenda.now;
   const match::Collective& c = run_.job.matching.collectives[id];
   const State& state = states_[id];

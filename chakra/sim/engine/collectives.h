@@ -37,7 +37,7 @@ class Collectives {
   void prepare() { states_.resize(run_.job.matching.collectives.size()); }
 
   /// A member has come. Errors: sim.comm.type.
-  Result<void> arrive(uint32_t a, trace::NodeId n);
+  Result<void> arrive(ActorId a, trace::NodeId n);
   /// On a shared network a member has finished its part.
   void member_done(uint32_t id, uint32_t member);
 
@@ -57,9 +57,9 @@ class Collectives {
     Picoseconds first = 0, last = 0;   ///< arrivals
   };
 
-  void begin(uint32_t id, uint32_t a, trace::NodeId n);
-  void note_choice(const match::Collective& c, uint32_t a, trace::NodeId n);
-  void price(uint32_t id, uint32_t a, trace::NodeId n);
+  void begin(uint32_t id, ActorId a, trace::NodeId n);
+  void note_choice(const match::Collective& c, ActorId a, trace::NodeId n);
+  void price(uint32_t id, ActorId a, trace::NodeId n);
   void end_member(uint32_t id, uint32_t m, Picoseconds time);
 
   Run& run_;

@@ -31,7 +31,7 @@ class Engine {
 
   Result<SimReport> run() {
     CHAKRA_TRY(prepare());
-    for (uint32_t a = 0; a < run_.actors.size(); ++a) begin(a);
+    for (const ActorId a : ids<ActorId>(run_.actors.size())) begin(a);
     for (Picoseconds time = next_time(); time != net::kNever; time = next_time()) {
       if (time >= kLongestPs) return des::too_long();
       advance_to(time);
@@ -65,7 +65,7 @@ class Engine {
     feed::Graphs graphs;
     const auto count = static_cast<uint32_t>(run_.job.folded.actors.ranks.size());
     run_.actors.reserve(count);
-    for (uint32_t a = 0; a < count; ++a) {
+    for (const ActorId a : ids<ActorId>(count)) {
       const Trace& t = run_.job.trace(a);
       Actor& actor = run_.actors.emplace_back(run_.job, a, run_.in.system.traits(t.rank), graphs);
       for (NodeId n{0}; n < t.size() && !actor.has_device; ++n)
@@ -76,7 +76,7 @@ class Engine {
     }
   }
 
-  void begin(uint32_t a) {
+  void begin(ActorId a) {
     ready_.clear();
     run_.actors[a].feeder.start(ready_);
     announce(a, run_.actors[a].traits.start_ps);
@@ -140,14 +140,14 @@ class Engine {
   // ---- a node: ready, started, finished ----------------------------------------------------------------------
 
   /// Nodes in ready_ become ready at their times, but not before `earliest`; communication by its delay later.
-  void announce(uint32_t a, Picoseconds earliest) {
+  void announce(ActorId a, Picoseconds earliest) {
     for (const feed::Ready& ready : ready_) {
       const Picoseconds late = trace::is_comm(run_.job.trace(a).type[ready.node]) ? run_.delay(a, ready.node) : 0;
       run_.agenda.events.push(add_saturated(std::max(ready.time, earliest), late), {a, ready.node, Event::Kind::ready});
     }
   }
 
-  Result<void> enqueue(uint32_t a, NodeId n) {
+  Result<void> enqueue(ActorId a, NodeId n) {
     const Trace& t = run_.job.trace(a);
     if (t.type[n] == NodeType::coll && run_.job.match_of(a, n) == trace::kNoRow)
       return fail(Code::bad_input, "sim.comm.type",
@@ -160,7 +160,7 @@ class Engine {
     return {};
   }
 
-  Result<void> start(uint32_t a, NodeId n) {
+  Result<void> start(ActorId a, NodeId n) {
     Actor& actor = run_.actors[a];
     Account& account = actor.account;
     account.up_to(run_.agenda.now);
@@ -199,7 +199,7 @@ class Engine {
     return picoseconds(static_cast<double>(t.dur_ps[n]) / kPsPerSecond / actor.traits.speed);
   }
 
-  void finish(uint32_t a, NodeId n) {
+  void finish(ActorId a, NodeId n) {
     Actor& actor = run_.actors[a];
     const Picoseconds now = run_.agenda.now;
     actor.account.up_to(now);
@@ -257,7 +257,7 @@ class Engine {
   Messages messages_;
   Tiers tiers_;
   std::optional<TimelineWriter> timeline_;
-  std::vector<std::pair<uint32_t, uint32_t>> touched_;  ///< actors and queues in which something changed at this time
+  std::vector<std::pair<ActorId, uint32_t>> touched_;  ///< actors and queues in which something changed at this time
   std::vector<feed::Ready> ready_;
   std::vector<Traffic::Done> moved_;
   uint64_t next_look_ = kEventsBetweenLooks;

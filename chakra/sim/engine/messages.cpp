@@ -20,7 +20,7 @@ tl::unexpected<Error> no_peer(const Trace& t, NodeId n) {
 
 }  // namespace
 
-Result<void> Messages::send(uint32_t a, NodeId n) {
+Result<void> Messages::send(ActorId a, NodeId n) {
   const Trace& t = run_.job.trace(a);
   const net::Fabric& fabric = run_.in.fabric;
   Agenda& agenda = run_.agenda;
@@ -57,7 +57,7 @@ Result<void> Messages::send(uint32_t a, NodeId n) {
   return {};
 }
 
-Result<void> Messages::receive(uint32_t a, NodeId n) {
+Result<void> Messages::receive(ActorId a, NodeId n) {
   const uint32_t id = run_.job.match_of(a, n);
   if (id == trace::kNoRow) return no_peer(run_.job.trace(a), n);
   State& m = states_[id];

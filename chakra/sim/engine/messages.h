@@ -18,8 +18,8 @@ class Messages {
   void prepare() { states_.resize(run_.job.matching.messages.size()); }
 
   /// A send or a receive begins. Errors: sim.comm.peer, sim.fabric.small.
-  Result<void> send(uint32_t a, trace::NodeId n);
-  Result<void> receive(uint32_t a, trace::NodeId n);
+  Result<void> send(ActorId a, trace::NodeId n);
+  Result<void> receive(ActorId a, trace::NodeId n);
   /// On a shared network: the last byte has left the sender, or has come to the receiver.
   void left(uint32_t id);
   void arrived(uint32_t id);

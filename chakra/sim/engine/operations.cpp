@@ -7,7 +7,7 @@ namespace chakra::sim {
 using trace::CommType;
 using trace::NodeId;
 
-coll::Operation Operations::of(const match::Collective& c, uint32_t a, NodeId n) {
+coll::Operation Operations::of(const match::Collective& c, ActorId a, NodeId n) {
   coll::Operation op{c.type, c.bytes, job_.folded.root[a][job_.trace(a).comm_row[n]], {}};
   if (c.type != CommType::all_to_all) return op;  // the others have no sizes of their own, whatever a file says
   for (const match::NodeRef& ref : c.members)

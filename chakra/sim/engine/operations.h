@@ -16,7 +16,7 @@ class Operations {
 
   /// The collective in which node n of actor a takes part. Valid until the next call.
   /// Cost: O(members); of an all-to-all with splits O(members^2).
-  coll::Operation of(const match::Collective& c, uint32_t a, trace::NodeId n);
+  coll::Operation of(const match::Collective& c, ActorId a, trace::NodeId n);
 
  private:
   void find_shares(const match::Collective& c);

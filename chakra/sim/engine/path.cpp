@@ -37,12 +37,12 @@ class PathFinder {
 
   /// The first actor's first node that ends with the job.
   NodeRef last_node() const {
-    for (uint32_t a = 0; a < run_.actors.size(); ++a) {
+    for (const ActorId a : ids<ActorId>(run_.actors.size())) {
       const std::vector<Picoseconds>& ends = run_.actors[a].times.end;
       const auto found = std::find(ends.begin(), ends.end(), run_.report.makespan_ps);
       if (found != ends.end()) return {a, NodeId(found - ends.begin())};
     }
-    return {0, trace::kNoNode};
+    return {ActorId(0), trace::kNoNode};
   }
 
   /// The node that has to be explained next: the one whose beginning this one waited for, itself as a rule.

@@ -18,7 +18,7 @@
 namespace chakra::sim {
 
 struct Event {
-  uint32_t actor;
+  ActorId actor;
   trace::NodeId node;
   enum class Kind : uint32_t { ready, done, tier } kind;  ///< tier: server and turn instead (Tiers::advance)
 };
@@ -28,13 +28,13 @@ struct Agenda {
   Picoseconds now = 0;
   des::EventQueue<Event> events;
 
-  void end_at(uint32_t actor, trace::NodeId node, Picoseconds time) {
+  void end_at(ActorId actor, trace::NodeId node, Picoseconds time) {
     events.push(time, {actor, node, Event::Kind::done});
   }
 };
 
 /// The places of an actor's collectives in the matching, by row of Trace::comms. Cost: O(nodes).
-inline std::vector<feed::Queues::Turn> turns_of(const ActorJob& job, uint32_t a) {
+inline std::vector<feed::Queues::Turn> turns_of(const ActorJob& job, ActorId a) {
   const trace::Trace& t = job.trace(a);
   std::vector<feed::Queues::Turn> turns(t.comms.size());
   for (const trace::NodeId n : t.nodes())
@@ -45,7 +45,7 @@ inline std::vector<feed::Queues::Turn> turns_of(const ActorJob& job, uint32_t a)
 
 /// Ranks that nothing tells apart, on their way through their trace.
 struct Actor {
-  Actor(const ActorJob& job, uint32_t a, const device::RankTraits& of_rank, feed::Graphs& graphs)
+  Actor(const ActorJob& job, ActorId a, const device::RankTraits& of_rank, feed::Graphs& graphs)
       : trace(&job.trace(a)), feeder(*trace, false, &graphs), queues(*trace, turns_of(job, a)), traits(of_rank) {}
 
   const trace::Trace* trace;
@@ -92,13 +92,13 @@ struct Run {
   SimReport report;
 
   /// By how much the caller delays the node.
-  Picoseconds delay(uint32_t a, trace::NodeId n) const { return in.delays ? in.delays->of(a, n) : 0; }
+  Picoseconds delay(ActorId a, trace::NodeId n) const { return in.delays ? in.delays->of(a, n) : 0; }
   /// How much of its time priced communication takes.
-  double transfer_factor(uint32_t a, trace::NodeId n) const {
+  double transfer_factor(ActorId a, trace::NodeId n) const {
     return in.transfer_factors.empty() ? 1 : in.transfer_factors[a][job.trace(a).comm_row[n]];
   }
   /// How long communication takes once all have come, where the caller says it.
-  const Transfers::Row* transfer(uint32_t a, trace::NodeId n) const {
+  const Transfers::Row* transfer(ActorId a, trace::NodeId n) const {
     return in.transfers ? in.transfers->find(a, job.trace(a).comm_row[n]) : nullptr;
   }
 };

@@ -38,7 +38,7 @@ Wait wait_in_collective(const Run& run, const Collectives& collectives, size_t i
 Wait wait_for_message(const Run& run, size_t id) {
   const Folded& folded = run.job.folded;
   const match::Message& m = run.job.matching.messages[id];
-  const uint32_t a = m.recv.rank;
+  const ActorId a = m.recv.rank;
   const trace::Trace& t = run.job.trace(a);
   Wait wait{trace::CommType::unknown, {}, 0, t.comm(m.recv.node)->tag, {}, {}};
   for (uint32_t i = 0; i < folded.ranks.size(); ++i)
@@ -69,7 +69,7 @@ tl::unexpected<Error> stuck(const Run& run, const Collectives& collectives, cons
     if (messages.is_unsent(i)) waits.push_back(wait_for_message(run, i));
   int64_t behind = 0;
   int64_t unfinished = 0;
-  for (uint32_t a = 0; a < run.actors.size(); ++a) {
+  for (const ActorId a : ids<ActorId>(run.actors.size())) {
     const int64_t left = run.actors[a].feeder.remaining();
     behind += left * run.job.folded.count[a];
     if (left > 0) unfinished += run.job.folded.count[a];

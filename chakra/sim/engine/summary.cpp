@@ -40,7 +40,7 @@ void count_work(const Actor& actor, const device::System& system, ActorReport& r
 }
 
 void summarize_actors(Run& run) {
-  for (uint32_t a = 0; a < run.actors.size(); ++a) {
+  for (const ActorId a : ids<ActorId>(run.actors.size())) {
     ActorReport& actor = run.report.actors.emplace_back();
     actor.ranks = run.job.folded.count[a];
     count_work(run.actors[a], run.in.system, actor);

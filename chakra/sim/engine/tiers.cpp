@@ -28,7 +28,7 @@ void Tiers::prepare() {
     }
 }
 
-bool Tiers::uses(uint32_t a, uint32_t tier) const {
+bool Tiers::uses(ActorId a, uint32_t tier) const {
   const std::vector<uint32_t>& used = used_[run_.job.folded.class_of[a]];
   return std::binary_search(used.begin(), used.end(), tier);
 }
@@ -40,20 +40,20 @@ uint32_t Tiers::add_server(uint32_t tier, int64_t stands_for) {
 
 void Tiers::add_shared(uint32_t tier) {
   const uint32_t server = add_server(tier, 1);
-  for (uint32_t a = 0; a < places_.size(); ++a)
+  for (const ActorId a : ids<ActorId>(places_.size()))
     if (uses(a, tier)) places_[a].push_back({tier, server, static_cast<uint64_t>(run_.job.folded.count[a])});
 }
 
 void Tiers::add_per_rank(uint32_t tier) {
-  for (uint32_t a = 0; a < places_.size(); ++a)
+  for (const ActorId a : ids<ActorId>(places_.size()))
     if (uses(a, tier)) places_[a].push_back({tier, add_server(tier, run_.job.folded.count[a]), 1});
 }
 
 /// Nodes whose users are ranks of the same actors have one server.
 void Tiers::add_per_node(uint32_t tier) {
   const Folded& folded = run_.job.folded;
-  std::map<std::vector<uint32_t>, uint32_t> server_of;
-  std::vector<uint32_t> users;  // of a node: actors
+  std::map<std::vector<ActorId>, uint32_t> server_of;
+  std::vector<ActorId> users;  // of a node
   const auto add_node = [&] {
     if (users.empty()) return;
     std::sort(users.begin(), users.end());
@@ -76,7 +76,7 @@ void Tiers::add_per_node(uint32_t tier) {
   add_node();
 }
 
-const Tiers::Place& Tiers::place(uint32_t a, uint32_t tier) const {
+const Tiers::Place& Tiers::place(ActorId a, uint32_t tier) const {
   const auto found =
       std::find_if(places_[a].begin(), places_[a].end(), [&](const Place& place) { return place.tier == tier; });
   CHAKRA_ASSERT(found != places_[a].end());
@@ -88,7 +88,7 @@ Picoseconds Tiers::alone(const TierUse& use) const {
   return net::serialization(use.bytes, run_.in.system.tiers[use.tier].bytes_per_s);
 }
 
-void Tiers::begin(uint32_t a, NodeId n, const TierUse& use) {
+void Tiers::begin(ActorId a, NodeId n, const TierUse& use) {
   const Place& at = place(a, use.tier);
   servers_[at.server].sharing.add(run_.agenda.now, alone(use), at.weight, {a, n});
   expect_end(at.server);
@@ -97,7 +97,7 @@ void Tiers::begin(uint32_t a, NodeId n, const TierUse& use) {
 void Tiers::expect_end(uint32_t server) {
   Server& s = servers_[server];
   const Picoseconds next = s.sharing.next_end();
-  if (!s.sharing.empty()) run_.agenda.events.push(next, {server, NodeId(++s.turn), Event::Kind::tier});
+  if (!s.sharing.empty()) run_.agenda.events.push(next, {ActorId(server), NodeId(++s.turn), Event::Kind::tier});
 }
 
 void Tiers::advance(uint32_t server, uint32_t turn) {

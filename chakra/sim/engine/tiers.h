@@ -21,7 +21,7 @@ class Tiers {
   void prepare();
   /// A node begins, whose bytes then move at the rate that its server has for it; afterwards it takes the tier's
   /// latency and what the caller delays it by.
-  void begin(uint32_t a, trace::NodeId n, const TierUse& use);
+  void begin(ActorId a, trace::NodeId n, const TierUse& use);
   /// An Event::Kind::tier: something may have ended.
   void advance(uint32_t server, uint32_t turn);
 
@@ -29,7 +29,7 @@ class Tiers {
   void summarize() const;
 
  private:
-  using Node = std::pair<uint32_t, trace::NodeId>;  ///< of an actor
+  using Node = std::pair<ActorId, trace::NodeId>;  ///< of an actor
   struct Server {
     uint32_t tier;
     int64_t stands_for = 0;  ///< equal ones
@@ -47,8 +47,8 @@ class Tiers {
   void add_per_node(uint32_t tier);
   void add_per_rank(uint32_t tier);
   uint32_t add_server(uint32_t tier, int64_t stands_for);
-  bool uses(uint32_t a, uint32_t tier) const;
-  const Place& place(uint32_t a, uint32_t tier) const;
+  bool uses(ActorId a, uint32_t tier) const;
+  const Place& place(ActorId a, uint32_t tier) const;
   Picoseconds alone(const TierUse& use) const;
   void expect_end(uint32_t server);
   void count(const Node& node, const TierUse& use, Picoseconds end);

@@ -21,7 +21,7 @@ TimelineWriter::TimelineWriter(Run& run) : run_(run), timeline_(run.report.timel
   }
 }
 
-uint32_t TimelineWriter::track_of(uint32_t a, NodeId n) {
+uint32_t TimelineWriter::track_of(ActorId a, NodeId n) {
   const feed::Queues& queues = run_.actors[a].queues;
   const Trace& t = run_.job.trace(a);
   const uint32_t q = queues.of(n);
@@ -33,7 +33,7 @@ uint32_t TimelineWriter::track_of(uint32_t a, NodeId n) {
   return found->second;
 }
 
-void TimelineWriter::add(uint32_t a, NodeId n) {
+void TimelineWriter::add(ActorId a, NodeId n) {
   const Trace& t = run_.job.trace(a);
   const NodeTimes& times = run_.actors[a].times;
   const std::string_view name = t.name_of(n);
@@ -47,7 +47,7 @@ void TimelineWriter::finish() {
   const auto flow = [&](uint32_t from, uint32_t to, std::string_view name) {
     if (from != kNoSlice && to != kNoSlice) timeline_.flows.push_back({from, to, timeline_.strings.intern(name)});
   };
-  for (uint32_t a = 0; a < run_.actors.size(); ++a) {
+  for (const ActorId a : ids<ActorId>(run_.actors.size())) {
     const Trace& t = run_.job.trace(a);
     const std::vector<NodeId> shown = trace::shown_nodes(t);
     for (const NodeId n : t.nodes())

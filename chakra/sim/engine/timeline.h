@@ -17,12 +17,12 @@ class TimelineWriter {
   explicit TimelineWriter(Run& run);
 
   /// A node that has ended.
-  void add(uint32_t a, trace::NodeId n);
+  void add(ActorId a, trace::NodeId n);
   /// Flows between the slices. To be called once, at the end.
   void finish();
 
  private:
-  uint32_t track_of(uint32_t a, trace::NodeId n);
+  uint32_t track_of(ActorId a, trace::NodeId n);
 
   Run& run_;
   result::Timeline& timeline_;
