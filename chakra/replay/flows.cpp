@@ -40,7 +40,7 @@ class Scheduler {
   Result<FlowSchedule> run() {
     CHAKRA_TRY(number_operations());
     starts_.resize(plans_.size());
-    for (uint32_t r = 0; r < plans_.size(); ++r) find_starts(r);
+    for (const auto r : ids<trace::RankIndex>(plans_.size())) find_starts(r);
     for (const Source& source : sources_) CHAKRA_TRY(add_flows(source));
     return std::move(out_);
   }
@@ -92,7 +92,7 @@ class Scheduler {
   }
 
   /// Per communication node of a rank: what it waits for.
-  void find_starts(uint32_t r) {
+  void find_starts(trace::RankIndex r) {
     const Trace& t = *plans_[r].trace;
     starts_[r].resize(t.comms.size());
     std::vector<uint32_t> waiting(t.size(), 0);  // who still needs a node's list
@@ -120,7 +120,7 @@ class Scheduler {
     }
   }
 
-  bool always_sends(uint32_t r, NodeId n) const {
+  bool always_sends(trace::RankIndex r, NodeId n) const {
     const Operation& op = plans_[r].step(n).operation;
     return op.kind == Operation::Kind::send ||
            (op.kind == Operation::Kind::collective && !trace::has_root(op.type) && op.in_split.empty());
