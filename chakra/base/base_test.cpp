@@ -379,6 +379,8 @@ TEST(Spec, YamlInBlocksWithAnchors) {
   EXPECT_EQ(*spec->find("text")->string(), "a\tb");
   EXPECT_EQ(*spec->find("lines")->string(), "one\ntwo\n");
   EXPECT_EQ(parse_spec("", "net.yml")->kind, Spec::Kind::null);
+  EXPECT_EQ(parse_spec("# none\n", "net.yml")->place().file, "net.yml");
+  EXPECT_EQ(*parse_spec("'<<': 1\n", "net.yml")->find("<<")->integer(), 1);
 }
 
 TEST(Spec, WrongYamlIsRefusedWithItsLine) {
@@ -389,7 +391,8 @@ TEST(Spec, WrongYamlIsRefusedWithItsLine) {
            {"a: &a 1\nb: &a\n  - *a\n", 3},  // likewise: the new name hides the old one
            {"a: 1\n? [1, 2]\n: 3\n", 2},     // a list as key
            {"a: 1\nb: \"x\n", 3},
-           {"a: 1\n# \xe9\n", 2},  // not UTF-8
+           {"a: 1\n# \xe9\n", 2},                // not UTF-8
+           {"a: &a {b: 1}\nc:\n  <<: *a\n", 3},  // a merge key
            {"a: 1\n b: 2\n", 2}}) {
     const auto spec = parse_spec(text, "net.yml");
     ASSERT_FALSE(spec) << text;

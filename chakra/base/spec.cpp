@@ -77,7 +77,9 @@ class SpecBuilder {
       : file_(std::move(file)),
         most_values_(text_bytes + 1),
         most_added_(kManyValues + text_bytes / kBytesOfValue),
-        most_copied_(kMostCopied + kMostTimesCopied * text_bytes) {}
+        most_copied_(kMostCopied + kMostTimesCopied * text_bytes) {
+    root_.file = file_;  // of an empty text, too
+  }
 
   Spec take() { return std::move(root_); }
 
@@ -178,6 +180,8 @@ class SpecBuilder {
       in.spec.items.push_back(std::move(value));
     } else if (!in.key) {
       if (value.kind != Spec::Kind::scalar) return wrong(line, "base.spec.syntax", "a key is not a plain value");
+      if (value.scalar == "<<" && !value.was_quoted)
+        return wrong(line, "base.spec.syntax", "merge keys ('<<') are not supported: write the keys out");
       if (!in.keys.insert(value.scalar).second)
         return wrong(line, "base.spec.duplicate_key", fmt::format("duplicate key {}", quote(value.scalar)));
       in.key = std::move(value);

@@ -83,7 +83,14 @@ Result<FittedDevice> fit_device(const DeviceOptions& options) {
   MeasuredRows rows;
   for (const std::string& file : options.files) CHAKRA_TRY(read_measured_kernels(file, rows));
   for (const trace::Trace& trace : options.traces) add_measured_kernels(trace, rows);
-  if (rows.kernels.empty()) return fail(Code::bad_input, "calibrate.device.rows", "the files have no measured kernel");
+  if (rows.kernels.empty()) {
+    std::string why;
+    for (const auto& [reason, count] : rows.skipped)
+      why += fmt::format("{} {} rows are not used: {}", why.empty() ? ";" : ",", show_count(count), reason);
+    return fail(Code::bad_input, "calibrate.device.rows",
+                rows.source.empty() ? "the traces have no measured kernel" + why
+                                    : fmt::format("no measured kernel in {}{}", rows.source, why));
+  }
   FittedDevice fitted;
   CHAKRA_ASSIGN(fitted.device, measured_device(options, rows));
   MeasuredRows::Kernels kernels = rows_of(fitted.device, rows, fitted.findings);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <functional>
+#include <set>
 
 namespace chakra::calibrate {
 namespace {
@@ -50,6 +52,14 @@ class Row {
                                                       quote(text(column)), least, kMost));
     return value;
   }
+  /// A whole number from 1 to kMost.
+  Result<double> size(std::string_view column) const {
+    CHAKRA_ASSIGN(const double value, number(column));
+    if (value != std::floor(value))
+      return error("calibrate.csv.value",
+                   fmt::format("{} is {}; it is a whole number", quote(column), quote(text(column))));
+    return value;
+  }
   tl::unexpected<Error> error(std::string tag, std::string what) const {
     return fail(Code::bad_input, std::move(tag), std::move(what), place_);
   }
@@ -74,7 +84,7 @@ struct Sample {
 Result<void> set_sizes(const Row& row, std::initializer_list<std::string_view> columns, Sample& sample) {
   size_t i = 0;
   for (const std::string_view column : columns) {
-    CHAKRA_ASSIGN(sample.measured.sizes[i++], row.number(column));
+    CHAKRA_ASSIGN(sample.measured.sizes[i++], row.size(column));
   }
   return {};
 }
@@ -85,7 +95,7 @@ Result<Sample> own_row(const Row& row) {
   const KernelKind* kind = device::find_kernel_kind(sample.kernel);
   if (!kind) return row.error("calibrate.csv.value", fmt::format("the kernel {} is not known", quote(sample.kernel)));
   for (size_t i = 0; i < kind->size(); ++i) {
-    CHAKRA_ASSIGN(sample.measured.sizes[i], row.number(kind->sizes[i]));
+    CHAKRA_ASSIGN(sample.measured.sizes[i], row.size(kind->sizes[i]));
   }
   CHAKRA_ASSIGN(const double us, row.number("time_us", kLeastUs));
   sample.measured.seconds = us * 1e-6;
@@ -278,7 +288,7 @@ Result<Sample> liger(const Row& row) {
     return found ? found->number().value_or(0) : 0;
   };
   if (const Spec* type = config ? config->find("dtype") : nullptr) sample.type = torch_type(type->scalar);
-  CHAKRA_ASSIGN(const double x, row.number("x_value"));
+  CHAKRA_ASSIGN(const double x, row.size("x_value"));
   sample.measured.sizes = norm ? device::Sizes{number("M"), x} : device::Sizes{number("B") * number("T"), number("D")};
   CHAKRA_ASSIGN(const double ms, row.number("y_value_50", kLeastMs));
   sample.measured.seconds = ms * 1e-3;
@@ -324,6 +334,13 @@ void add(const Sample& sample, MeasuredRows& rows) {
 
 }  // namespace
 
+std::string duplicate_column(const std::vector<std::string>& columns) {
+  std::set<std::string_view> names;
+  for (const std::string& name : columns)
+    if (!name.empty() && !names.insert(name).second) return name;
+  return {};
+}
+
 Result<void> read_measured_kernels(const std::string& path, MeasuredRows& rows) {
   CHAKRA_ASSIGN(const std::string text, read_file(path));
   rows.source += (rows.source.empty() ? "" : ", ") + std::filesystem::path(path).filename().string();
@@ -341,6 +358,9 @@ Result<void> read_measured_kernels(const std::string& path, MeasuredRows& rows) 
     if (!form) {
       columns = std::move(cells);
       CHAKRA_ASSIGN(form, form_of(columns, path));
+      if (const std::string twice = duplicate_column(columns); !twice.empty())
+        return fail(Code::bad_input, "calibrate.csv.columns", fmt::format("duplicate column {}", quote(twice)),
+                    {path, -1, line});
       continue;
     }
     if (cells.size() != columns.size())

@@ -67,9 +67,11 @@ TEST(Rows, AreRefusedWithTheirLine) {
   EXPECT_EQ(tag_of(""), "calibrate.csv.columns");
   EXPECT_EQ(tag_of("a,b\n1,2\n"), "calibrate.csv.columns");
   EXPECT_EQ(tag_of(head), "calibrate.device.rows");
+  EXPECT_EQ(tag_of("kernel,type,rows,rows,width,time_us\nnorm,bf16,1,2,1,1\n"), "calibrate.csv.columns");
+  EXPECT_EQ(tag_of("kernel,type,rows,,width,,time_us\nnorm,bf16,1,,1,,1\n"), "");
   EXPECT_EQ(tag_of(head + "norm,bf16,1,1\n"), "calibrate.csv.row");
   for (const char* row : {"norm,bf16,0,1,1", "norm,bf16,1,x,1", "norm,bf16,1,1,0", "norm,bf16,1,1,nan",
-                          "norm,bf17,1,1,1", "gemm,bf16,1,1,1", "nrm,bf16,1,1,1"})
+                          "norm,bf17,1,1,1", "norm,bf16,1.5,1,1", "gemm,bf16,1,1,1", "nrm,bf16,1,1,1"})
     EXPECT_EQ(tag_of(head + row + "\n"), "calibrate.csv.value") << row;
   EXPECT_EQ(tag_of(head + "norm,bf16,1,1,1\n", ""), "calibrate.device.unknown");
   EXPECT_EQ(tag_of("\xef\xbb\xbf" + head + "\"norm\",bf16,1,1,1\r\n"), "");

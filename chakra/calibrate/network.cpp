@@ -328,8 +328,13 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
   else if (!across.operations.empty())
     fitted.findings.push_back({"calibrate.network.skipped", Severity::warning, -1, -1,
                                "left out what was measured across nodes: --npus GPUS,NODES writes it"});
-  if (fitted.operations.empty())
-    return fail(Code::bad_input, "calibrate.network.few", "no measured collective that a form is for");
+  if (fitted.operations.empty()) {
+    std::string why;
+    for (const Finding& finding : fitted.findings)
+      if (finding.tag == "calibrate.network.skipped") why += "; " + finding.text;
+    return fail(Code::bad_input, "calibrate.network.few",
+                fmt::format("no measured collective that a form is for in {}{}", fmt::join(options.files, ", "), why));
+  }
   for (const FittedOperation& o : fitted.operations) fitted.held_out = together(fitted.held_out, o.held_out);
   if (!options.judge.empty()) CHAKRA_TRY(judge_on_files(options, samples, fitted));
   note_unknown(fitted, messages, fitted.findings);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "chakra/calibrate/calibrate.h"
+#include "chakra/calibrate/device_rows.h"
 
 namespace chakra::calibrate {
 namespace {
@@ -21,6 +22,7 @@ struct Layout {
   bool per_node;
 };
 constexpr Layout kLayouts[] = {
+    {"collective", "ranks", "size_bytes", "time_us", "nodes", "", 1e3, false},
     {"collective", "ranks", "size_bytes", "time_us", "", "", 1e3, false},
     {"collective", "ranks", "size_bytes", "oop_time_us", "nodes", "", 1e3, false},                       // nccl-tests
     {"op_name", "num_gpus", "message_size", "latency", "", "nccl_dtype", 1e6, false},                    // aic
@@ -28,6 +30,7 @@ constexpr Layout kLayouts[] = {
 
 constexpr size_t kEqualRows = 3;  ///< from this number on the median says something about the others
 constexpr double kFar = 1.25;     ///< off the median
+constexpr size_t kLogCells = 11;  ///< of a row of a log, or more
 
 constexpr std::pair<std::string_view, uint64_t> kElements[] = {
     {"int8", 1}, {"uint8", 1}, {"half", 2}, {"bfloat16", 2}, {"float", 4}, {"int32", 4}, {"double", 8}, {"int64", 8}};
@@ -62,13 +65,31 @@ Texts words(std::string_view line) {
   return all;
 }
 
+/// What a log says of the run that it is in. A file may hold several runs, one after the other.
+struct Run {
+  std::string test, operation;   ///< "all_reduce_perf", and what it measures; empty: not said, and no form for it
+  std::set<std::string> header;  ///< its lines so far: "nThread", "Rank 0"
+  std::set<std::string> hosts, groups;
+  int64_t ranks = 0;
+  bool counts_wrong = false;  ///< rows end with numbers of wrong elements, not with an error
+  size_t cells = 0;           ///< of its first row; 0: no row yet
+
+  /// A line that is in the header already, or that comes after rows, belongs to another run.
+  void see_header(const std::string& line) {
+    if (cells > 0 || header.contains(line)) *this = Run{};
+    header.insert(line);
+  }
+};
+
 class Reader {
  public:
   Reader(const NetworkOptions& options, Findings& findings) : options_(options), findings_(findings) {}
 
   Result<void> read(const std::string& path) {
     CHAKRA_ASSIGN(const std::string text, read_file(path));
-    Texts lines = split(text, '\n');
+    std::string_view left = text;
+    if (left.starts_with("\xef\xbb\xbf")) left.remove_prefix(3);  // as spreadsheets write it
+    Texts lines = split(left, '\n');
     file_ = path;
     const bool is_csv = contains(lines[0], ",") && !lines[0].starts_with("#");
     return is_csv ? read_csv(lines) : read_log(lines);
@@ -174,6 +195,9 @@ class Reader {
                     fmt::format("{} is not COLUMN=VALUE with a column of the table", quote(text)), {file_});
       where.emplace_back(found, text.substr(at + 1));
     }
+    if (const std::string twice = duplicate_column(header); !twice.empty())
+      return fail(Code::bad_input, "calibrate.network.columns", fmt::format("duplicate column {}", quote(twice)),
+                  {file_, -1, 1});
     const size_t source = column("source");
     for (size_t i = 1; i < lines.size(); ++i) {
       if (lines[i].empty() || lines[i] == "\r") continue;
@@ -194,8 +218,14 @@ class Reader {
     double time = 0;
     if (!parse_decimal(cell(layout.ranks), ranks) || !parse_decimal(cell(layout.size), bytes) ||
         !parse_decimal(cell(layout.time), time) || ranks < 1 || ranks > (1 << 24) || bytes > (uint64_t{1} << 50) ||
-        time < 1e-6 || time > 1e12 || (!layout.nodes.empty() && !parse_decimal(cell(layout.nodes), nodes)))
+        time < 1e-6 || time > 1e12)
       return bad("the row is not ranks, a size and a time above 0", line);
+    if (!layout.nodes.empty() &&
+        (!parse_decimal(cell(layout.nodes), nodes) || (!layout.per_node && (nodes < 1 || ranks % nodes != 0))))
+      return bad(fmt::format("{} is {}; {}", quote(layout.nodes), quote(cell(layout.nodes)),
+                             layout.per_node ? "it is a whole number"
+                                             : fmt::format("it is a number that {} ranks can be divided by", ranks)),
+                 line);
     if (!layout.element.empty()) {
       const auto* element = std::find_if(std::begin(kElements), std::end(kElements),
                                          [&](const auto& e) { return e.first == cell(layout.element); });
@@ -216,38 +246,71 @@ class Reader {
   // ---- logs --------------------------------------------------------------------------------------------------
 
   Result<void> read_log(const Texts& lines) {
-    const size_t slash = file_.rfind('/');
-    std::string operation = options_.operation.empty() ? std::string() : operation_in(options_.operation);
-    int64_t ranks = 0;
     source_.clear();
-    std::set<std::string> hosts;
-    const size_t before = times_.size();
+    Run run;
+    bool any_row = false;
     for (size_t i = 0; i < lines.size(); ++i) {
       const Texts cells = words(lines[i]);
       if (cells.empty()) continue;
-      if (cells[0] == "#") {
-        if (contains(lines[i], "Collective test starting:")) operation = operation_in(cells.back());
-        if (cells.size() < 3 || cells[1] != "Rank") continue;
-        ++ranks;
-        const auto on = std::find(cells.begin(), cells.end(), "on");
-        if (on != cells.end() && on + 1 != cells.end()) hosts.insert(*(on + 1));
-        continue;
-      }
-      // size, count, type, perhaps an operator and a root, then time, rates and errors out of place and in place.
       uint64_t bytes = 0, count = 0;
-      double time = 0;
-      if (cells.size() < 11 || !parse_decimal(cells[0], bytes) || !parse_decimal(cells[1], count)) continue;
-      if (!parse_decimal(cells[cells.size() - 8], time) || time < 1e-6 || time > 1e12 || bytes > (uint64_t{1} << 50))
-        return bad("the row has no time", i);
-      if (operation.empty()) operation = operation_in(std::string_view(file_).substr(slash + 1));
-      if (operation.empty())
-        return fail(Code::usage, "calibrate.network.operation",
-                    "the log does not say which collective it is: --operation all_reduce", {file_});
-      if (ranks > 1) add(operation, ranks, std::max<int64_t>(1, std::ssize(hosts)), bytes, time * 1e3);
+      if (cells[0] == "#") {
+        read_header(cells, run);
+      } else if (parse_decimal(cells[0], bytes) && (cells.size() == 1 || parse_decimal(cells[1], count))) {
+        any_row |= cells.size() >= kLogCells || run.ranks > 0;
+        CHAKRA_TRY(read_log_row(cells, bytes, i, run));
+      }
     }
-    if (times_.size() == before && skipped_.empty())
+    if (!any_row)
       return fail(Code::bad_input, "calibrate.network.columns", "neither a table (CSV) nor a log of nccl-tests",
                   {file_});
+    return {};
+  }
+
+  static void read_header(const Texts& cells, Run& run) {
+    if (cells.size() < 2) return;
+    run.counts_wrong |= cells.back() == "#wrong";
+    const bool is_rank = cells[1] == "Rank" && cells.size() > 2;
+    if (is_rank || cells[1] == "nThread" || cells[1] == "Using" || cells[1] == "Collective")
+      run.see_header(is_rank ? "Rank " + cells[2] : cells[1]);
+    if (cells[1] == "Collective") run.test = cells.back(), run.operation = operation_in(run.test);
+    if (!is_rank) return;
+    ++run.ranks;
+    const auto after = [&](std::string_view word, std::set<std::string>& to) {
+      const auto found = std::find(cells.begin(), cells.end(), word);
+      if (found != cells.end() && found + 1 != cells.end()) to.insert(*(found + 1));
+    };
+    after("on", run.hosts);
+    after("Group", run.groups);
+  }
+
+  /// Size, count, type, perhaps an operator and a root, then time, rates and errors out of place and in place.
+  Result<void> read_log_row(const Texts& cells, uint64_t bytes, size_t line, Run& run) {
+    if (run.cells == 0) run.cells = std::max(cells.size(), kLogCells);
+    if (cells.size() < run.cells) {
+      ++skipped_["the log is cut in the row"];
+      return {};
+    }
+    double time = 0;
+    uint64_t wrong = 0, wrong_in_place = 0;
+    const auto from_end = [&](size_t n) -> const std::string& { return cells[cells.size() - n]; };
+    if (!parse_decimal(from_end(8), time) || time < 1e-6 || time > 1e12 || bytes > (uint64_t{1} << 50))
+      return bad("the row has no time", line);
+    if (run.operation.empty() && !run.test.empty()) {
+      ++skipped_[fmt::format("no form is for {}", quote(run.test))];
+      return {};
+    }
+    if (run.operation.empty()) run.operation = operation_in(options_.operation);
+    if (run.operation.empty()) run.operation = operation_in(std::string_view(file_).substr(file_.rfind('/') + 1));
+    if (run.operation.empty())
+      return fail(Code::usage, "calibrate.network.operation",
+                  "the log does not say which collective it is: --operation all_reduce", {file_});
+    if (run.counts_wrong && ((parse_decimal(from_end(5), wrong) && wrong > 0) ||
+                             (parse_decimal(from_end(1), wrong_in_place) && wrong_in_place > 0)))
+      ++skipped_["'#wrong' is above 0"];
+    else if (run.ranks == 0) ++skipped_["the log has no lines '# Rank'"];
+    else if (run.ranks == 1) ++skipped_["one rank alone"];
+    else if (run.groups.size() > 1) ++skipped_["several groups at once"];
+    else add(run.operation, run.ranks, std::max<int64_t>(1, std::ssize(run.hosts)), bytes, time * 1e3);
     return {};
   }
 

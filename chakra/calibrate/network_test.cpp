@@ -132,68 +132,6 @@ TEST(FitCollectives, ASingleSizeDoesNotDecideForTheOthers) {
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 
-Result<std::vector<CollectiveSample>> read(const std::string& file, NetworkOptions options = {}) {
-  Findings findings;
-  options.files = {file};
-  return read_collectives(options, findings);
-}
-
-TEST(ReadCollectives, TakesTheMedianOfEqualRows) {
-  const TemporaryFolder folder;
-  const std::string table = folder.write("t.csv",
-                                         "collective,ranks,size_bytes,time_us,node\n"
-                                         "AllGather,4,1024,10,a\nall_gather,4,1024,30,a\nallgather,4,1024,11,b\n"
-                                         "scatter,4,1024,5,a\n");
-  const auto all = read(table);
-  ASSERT_TRUE(all) << all.error().message();
-  EXPECT_EQ(*all, (std::vector<CollectiveSample>{{"all_gather", 4, 1024, 11000}}));
-  NetworkOptions of_a;
-  of_a.where = {"node=a"};
-  EXPECT_EQ(*read(table, of_a), (std::vector<CollectiveSample>{{"all_gather", 4, 1024, 20000}}));
-  of_a.where = {"rack=a"};
-  EXPECT_EQ(read(table, of_a).error().tag, "calibrate.network.where");
-}
-
-TEST(ReadCollectives, CountsElementsAsBytes) {
-  const TemporaryFolder folder;
-  const auto samples = read(folder.write("t.csv",
-                                         "op_name,num_gpus,nccl_dtype,message_size,latency\n"
-                                         "all_reduce,8,half,512,0.02\nall_reduce,8,int8,512,0.01\n"));
-  ASSERT_TRUE(samples) << samples.error().message();
-  EXPECT_EQ(*samples, (std::vector<CollectiveSample>{{"all_reduce", 8, 512, 1e4}, {"all_reduce", 8, 1024, 2e4}}));
-}
-
-const char* const kLog =
-    "# nThread 1 nGpus 2 minBytes 8\n# Using devices\n"
-    "#   Rank  0 Pid 1 on hostA device  0 [0x00] A100\n#   Rank  1 Pid 1 on hostA device  1 [0x00] A100\n"
-    "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
-    "           0             0   float     sum    35.20    0.00    0.00    N/A    34.05    0.00    0.00    N/A\n"
-    "        1024           256   float     sum    36.07    0.03    0.05    N/A    35.77    0.03    0.05    N/A\n"
-    "# Out of bounds values : 0 OK\n";
-
-TEST(ReadCollectives, ReadsLogs) {
-  const TemporaryFolder folder;
-  const std::vector<CollectiveSample> expected{{"all_reduce", 2, 1024, 36070}};
-  EXPECT_EQ(*read(folder.write("nccl_allreduce.log", kLog)), expected);
-  const std::string nameless = folder.write("run.log", kLog);
-  EXPECT_EQ(read(nameless).error().tag, "calibrate.network.operation");
-  NetworkOptions options;
-  options.operation = "all_reduce";
-  EXPECT_EQ(*read(nameless, options), expected);
-  EXPECT_EQ(*read(folder.write("x.log", std::string("# Collective test starting: all_reduce_perf\n") + kLog)),
-            expected);
-}
-
-TEST(ReadCollectives, RefusesWhatItCannotRead) {
-  const TemporaryFolder folder;
-  const auto tag = [&](const char* text) { return read(folder.write("t.csv", text)).error().tag; };
-  EXPECT_EQ(tag("a,b\n1,2\n"), "calibrate.network.columns");
-  EXPECT_EQ(tag(""), "calibrate.network.columns");
-  EXPECT_EQ(tag("collective,ranks,size_bytes,time_us\nallreduce,8,1024\n"), "calibrate.network.row");
-  EXPECT_EQ(tag("collective,ranks,size_bytes,time_us\nallreduce,8,1024,-1\n"), "calibrate.network.row");
-  EXPECT_EQ(tag("collective,ranks,size_bytes,time_us\nallreduce,8,x,1\n"), "calibrate.network.row");
-}
-
 TEST(FitNetwork, WritesAFileThatSaysTheSame) {
   const TemporaryFolder folder;
   std::string table = "collective,ranks,size_bytes,time_us\n";
@@ -265,7 +203,10 @@ struct ErrorOn : FitError {
 /// How far off it is on the rows that `test` wants.
 ErrorOn error_on(const std::vector<net::CollectiveFit>& fits, const std::string& file, const Wanted& test) {
   const TemporaryFolder folder;
-  const std::vector<CollectiveSample> samples = *read(folder.write("test.csv", rows_of(file, test)));
+  NetworkOptions tested;
+  tested.files = {folder.write("test.csv", rows_of(file, test))};
+  Findings findings;
+  const std::vector<CollectiveSample> samples = *read_collectives(tested, findings);
   ErrorOn error{judge(fits, samples)};
   std::vector<double> off = offs(fits, samples);
   std::sort(off.begin(), off.end());

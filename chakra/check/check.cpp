@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "chakra/check/proof.h"
 
@@ -91,6 +92,20 @@ void durations_sane(const Trace& t, LimitedFindings& findings) {
                         show_time(t.start_ps[on] - t.start_ps[n]), t.id[on]));
 }
 
+// `check.duration.two` (warning): `duration_micros` says another time than `dur_ns`, which counts.
+/// Reading keeps the former as an attribute where they differ by more than rounding.
+void one_duration(const Trace& t, LimitedFindings& findings) {
+  const StringId name = t.strings.find("duration_micros");
+  for (NodeId n = 0; name != 0 && n < t.size(); ++n)
+    for (const trace::Attr& attr : t.attrs_of(n)) {
+      const auto* micros = attr.name == name ? std::get_if<uint64_t>(&attr.value) : nullptr;
+      const double counts_us = static_cast<double>(t.dur_ps[n]) / kPsPerUs;
+      if (micros && std::abs(static_cast<double>(*micros) - counts_us) > 1)
+        add(findings, t, "check.duration.two", Severity::warning, n,
+            fmt::format("has a duration_micros of {} and a dur_ns of {:.0f}, which counts", *micros, 1e3 * counts_us));
+    }
+}
+
 void collectives_agree(const trace::TraceSet&, const match::Matching& matching, Findings& findings) {
   findings.insert(findings.end(), matching.findings.begin(), matching.findings.end());
 }
@@ -107,6 +122,7 @@ constexpr RuleRow kRuleRows[] = {
     {"types", "every node has a type", types_known, nullptr},
     {"sizes", "communication moves a sane number of bytes", sizes_sane, nullptr},
     {"durations", "times are there and in order", durations_sane, nullptr},
+    {"one duration", "a node has one duration, however often the file says it", one_duration, nullptr},
     {"communication",
      "groups are known; per group all ranks run the same collectives in the same order; messages have two ends",
      nullptr, collectives_agree},

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "chakra/io/io.h"
@@ -158,6 +159,10 @@ class NodeReader {
     if (!node_.duration_ns && record.duration_micros > 0) {
       CHAKRA_ASSIGN(node_.duration_ns, ns_from_us(record.duration_micros));
     }
+    // `chakra check` names it. With the fields' precision both say the same.
+    if (const double given = 1e3 * static_cast<double>(record.duration_micros);
+        given > 0 && node_.duration_ns && std::abs(given - static_cast<double>(*node_.duration_ns)) > 1e3)
+      builder_.attr({trace().strings.intern("duration_micros"), record.duration_micros});
     uint8_t& flags = trace().flags.edit(node_.row);
     if (node_.start_ns) {
       flags |= trace::kHasStart;

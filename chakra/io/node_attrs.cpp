@@ -17,7 +17,8 @@ using trace::Trace;
 bool is_text(const AttrRecord& attr) { return attr.field == schema::kString || attr.field == schema::kString + 2; }
 
 void keep(const AttrRecord& attr, NodeDraft& node) {
-  const bool checked = attr.name == "comm_request" || attr.name == "comm_wait";  // what waits for what
+  const bool checked = attr.name == "comm_request" || attr.name == "comm_wait" ||  // what waits for what
+                       attr.name == "duration_micros";                             // that is not dur_ns
   const trace::NodeType type = node.builder.trace.type[node.row];
   const bool charged = (type == trace::NodeType::mem_load || type == trace::NodeType::mem_store) &&
                        (attr.name == "storage_tier" || attr.name == "io_kind" || attr.name == "bytes");  // to a tier

@@ -178,6 +178,7 @@ TEST(CollectiveFits, RefuseWhatCannotBe) {
   EXPECT_EQ(tag_of(with("op_ns: 5000", "op_ns: -5")), "net.file.value");
   EXPECT_EQ(tag_of(with("op_ns: 5000", "op: 5")), "net.file.key");
   EXPECT_EQ(tag_of(with("[ 1024, 1048576 ]", "[ 1024 ]")), "net.file.value");
+  EXPECT_EQ(tag_of(with("[ 1024, 1048576 ]", "[ 1048576, 1024 ]")), "net.file.value");
   EXPECT_EQ(tag_of(with("algorithm: ring", "dimension: 1\n    algorithm: ring")), "net.file.value");
   EXPECT_EQ(tag_of(with("protocols:", "nodes: any\n    protocols:")), "net.file.value");  // one dimension
   const std::string across = kAcross;

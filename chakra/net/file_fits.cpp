@@ -92,6 +92,9 @@ Result<void> read_range(const Spec& spec, CollectiveFit& fit) {
     return bytes->error("net.file.value", "'bytes' is a list of the least and the largest measured size");
   CHAKRA_ASSIGN(fit.from_bytes, read_size(bytes->items[0]));
   CHAKRA_ASSIGN(fit.to_bytes, read_size(bytes->items[1]));
+  if (fit.from_bytes > fit.to_bytes)
+    return bytes->error("net.file.value", fmt::format("'bytes' goes from {} to {}; the least size comes first",
+                                                      fit.from_bytes, fit.to_bytes));
   return {};
 }
 

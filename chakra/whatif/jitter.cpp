@@ -23,13 +23,13 @@ double normal(Prng& random) {
 }  // namespace
 
 const std::array<DistributionRow, 4> kDistributions{{
-    {"uniform", "evenly between 1 - WIDTH and 1 + WIDTH",
-     [](double width, Prng& random) { return std::max(0.0, 1 + width * (2 * uniform(random) - 1)); }},
-    {"normal", "mean 1, standard deviation WIDTH; never below 0",
+    {"uniform", "evenly between 1 - WIDTH and 1 + WIDTH, which is at most 1", 1,
+     [](double width, Prng& random) { return 1 + width * (2 * uniform(random) - 1); }},
+    {"normal", "mean 1, standard deviation WIDTH, which is at most 0.5; never below 0", 0.5,  // mean 1.004 then
      [](double width, Prng& random) { return std::max(0.0, 1 + width * normal(random)); }},
-    {"lognormal", "mean 1; the logarithm has the standard deviation WIDTH",
+    {"lognormal", "mean 1; the logarithm has the standard deviation WIDTH", kMostWidth,
      [](double width, Prng& random) { return std::exp(width * normal(random) - width * width / 2); }},
-    {"exponential", "1 and a delay with the mean WIDTH",
+    {"exponential", "1 and a delay with the mean WIDTH", kMostWidth,
      [](double width, Prng& random) { return 1 - width * std::log(uniform(random)); }},
 }};
 
@@ -41,12 +41,14 @@ Result<Jitter> parse_jitter(std::string_view text) {
     for (const DistributionRow& row : kDistributions)
       if (row.name == distribution) jitter.distribution = &row;
   }
+  const double most = jitter.distribution ? jitter.distribution->most_width : kMostWidth;
   if (!jitter.distribution || !parse_decimal(text.substr(colon + 1), jitter.width) || !(jitter.width >= 0) ||
-      jitter.width > kMostWidth)
-    return fail(Code::usage, "whatif.rule.form",
-                fmt::format("{} is not of the form KIND=DISTRIBUTION:WIDTH, such as compute=lognormal:0.1; WIDTH is a "
-                            "number from 0 to {:g}, 'chakra list distributions' has the distributions",
-                            quote(text), kMostWidth));
+      jitter.width > most)
+    return fail(
+        Code::usage, "whatif.rule.form",
+        fmt::format("{} is not of the form KIND=DISTRIBUTION:WIDTH, such as compute=lognormal:0.1; WIDTH is a "
+                    "number from 0 to {:g}{}, 'chakra list distributions' has the distributions",
+                    quote(text), most, jitter.distribution ? fmt::format(" of {}", jitter.distribution->name) : ""));
   jitter.kind = std::string(text.substr(0, equals));
   CHAKRA_TRY(parse_selector(jitter.kind));
   return jitter;

@@ -14,9 +14,10 @@ namespace chakra::whatif {
 
 struct Selector;
 
-/// A factor of a time. `width` is that of the option.
+/// A factor of a time. `width` is that of the option, from 0 to `most_width`.
 struct DistributionRow {
   std::string_view name, description;
+  double most_width;
   double (*draw)(double width, Prng& random);
 };
 extern const std::array<DistributionRow, 4> kDistributions;
