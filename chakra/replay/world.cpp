@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "chakra/base/file.h"
+#include "chakra/base/base.h"
 #include "chakra/replay/rendezvous.h"
 
 namespace chakra::replay {
