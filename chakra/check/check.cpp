@@ -96,7 +96,7 @@ void durations_sane(const Trace& t, LimitedFindings& findings) {
 /// Reading keeps the former as an attribute where they differ by more than rounding.
 void one_duration(const Trace& t, LimitedFindings& findings) {
   const StringId name = t.strings.find("duration_micros");
-  for (NodeId n = 0; name != 0 && n < t.size(); ++n)
+  for (NodeId n{0}; name != 0 && n < t.size(); ++n)
     for (const trace::Attr& attr : t.attrs_of(n)) {
       const auto* micros = attr.name == name ? std::get_if<uint64_t>(&attr.value) : nullptr;
       const double counts_us = static_cast<double>(t.dur_ps[n]) / kPsPerUs;
