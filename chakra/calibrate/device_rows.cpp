@@ -7,7 +7,8 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
-#include <set>
+
+#include "chakra/calibrate/csv.h"
 
 namespace chakra::calibrate {
 namespace {
@@ -334,18 +335,10 @@ void add(const Sample& sample, MeasuredRows& rows) {
 
 }  // namespace
 
-std::string duplicate_column(const std::vector<std::string>& columns) {
-  std::set<std::string_view> names;
-  for (const std::string& name : columns)
-    if (!name.empty() && !names.insert(name).second) return name;
-  return {};
-}
-
 Result<void> read_measured_kernels(const std::string& path, MeasuredRows& rows) {
   CHAKRA_ASSIGN(const std::string text, read_file(path));
   rows.source += (rows.source.empty() ? "" : ", ") + std::filesystem::path(path).filename().string();
-  std::string_view left = text;
-  if (left.starts_with("\xef\xbb\xbf")) left.remove_prefix(3);
+  std::string_view left = without_byte_order_mark(text);
   std::vector<std::string> columns;
   const Form* form = nullptr;
   for (int64_t line = 1; !left.empty(); ++line) {

@@ -18,9 +18,6 @@ struct MeasuredRows {
   std::string source;                      ///< names of the files
 };
 
-/// The first column that stands twice, or "". Columns without a name may stand twice.
-std::string duplicate_column(const std::vector<std::string>& columns);
-
 /// Adds the rows of a file. Errors: calibrate.csv.columns, calibrate.csv.row, calibrate.csv.value, and those of
 /// read_file.
 Result<void> read_measured_kernels(const std::string& path, MeasuredRows& rows);

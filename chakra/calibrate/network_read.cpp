@@ -7,7 +7,7 @@
 #include <set>
 
 #include "chakra/calibrate/calibrate.h"
-#include "chakra/calibrate/device_rows.h"
+#include "chakra/calibrate/csv.h"
 
 namespace chakra::calibrate {
 namespace {
@@ -87,9 +87,7 @@ class Reader {
 
   Result<void> read(const std::string& path) {
     CHAKRA_ASSIGN(const std::string text, read_file(path));
-    std::string_view left = text;
-    if (left.starts_with("\xef\xbb\xbf")) left.remove_prefix(3);  // as spreadsheets write it
-    Texts lines = split(left, '\n');
+    Texts lines = split(without_byte_order_mark(text), '\n');
     file_ = path;
     const bool is_csv = contains(lines[0], ",") && !lines[0].starts_with("#");
     return is_csv ? read_csv(lines) : read_log(lines);
