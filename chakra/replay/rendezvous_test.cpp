@@ -1,10 +1,12 @@
 // Ranks as threads that find each other, meet, and go.
 #include "chakra/replay/rendezvous.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -219,6 +221,22 @@ TEST(World, IsWhatTheLauncherSays) {
   EXPECT_EQ(of_torch.rendezvous, "127.0.0.1:29501");
   for (const char* rank : {"4", "-1", "x", ""})
     EXPECT_EQ(tag_of(with({{"PMI_RANK", rank}, {"PMI_SIZE", "4"}}).first), "replay.world.launcher") << rank;
+}
+
+/// Hydra's proxy starts each rank as the leader of a session.
+TEST(World, RanksThatMpichStartsMeetAtTheirLauncher) {
+  const auto in_a_session = [](const char* here) {
+    ::setsid();
+    for (const auto& [name, value] : {std::pair("PMI_RANK", "1"), {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", here}})
+      ::setenv(name, value, 1);
+    World world;
+    const Result<bool> found = world_from_launcher(world);
+    std::fprintf(stderr, "met at %s.", found && *found ? world.rendezvous.c_str() : "an error");
+    std::_Exit(0);
+  };
+  const std::string place = fmt::format("met at .*/chakra\\.{}\\.{}\\.$", ::getuid(), ::getpid());
+  EXPECT_EXIT(in_a_session("2"), ::testing::ExitedWithCode(0), place);
+  EXPECT_EXIT(in_a_session("1"), ::testing::ExitedWithCode(0), "met at \\.$");  // the other one is on another machine
 }
 
 }  // namespace
