@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -319,6 +320,17 @@ TEST(Quantity, TimesDoNotOverflow) {
   EXPECT_EQ(picoseconds(1e-9), 1'000);
   EXPECT_EQ(picoseconds(1e300), kLongestPs);
   EXPECT_EQ(picoseconds(0.0 / 0.0), kLongestPs);
+}
+
+TEST(Quantity, PicosecondsRoundAsLlround) {
+  for (const double ps : {0.0, 0.5, -0.5, 1.5, 2.5, 0.49999999999999994, 4503599627370495.5, 9007199254740993.0})
+    EXPECT_EQ(picoseconds(ps / kPsPerSecond), std::llround(ps / kPsPerSecond * kPsPerSecond)) << ps;
+  Prng random(7);
+  for (int i = 0; i < 100'000; ++i) {
+    const double mantissa = static_cast<double>(random.between(-(int64_t{1} << 53), int64_t{1} << 53));
+    const double seconds = std::ldexp(mantissa, static_cast<int>(random.between(-110, -35)));  // below a ps to days
+    ASSERT_EQ(picoseconds(seconds), std::llround(seconds * kPsPerSecond)) << seconds;
+  }
 }
 
 TEST(LimitedFindings, CountsWhatItDoesNotList) {

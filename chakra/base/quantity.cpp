@@ -8,12 +8,6 @@
 
 namespace chakra {
 
-Picoseconds picoseconds(double seconds) {
-  const double value = seconds * kPsPerSecond;
-  if (!(std::abs(value) < static_cast<double>(kLongestPs))) return value < 0 ? -kLongestPs : kLongestPs;
-  return std::llround(value);
-}
-
 std::string show_time(Picoseconds time) {
   struct Unit {
     double ps;

@@ -30,8 +30,16 @@ constexpr uint64_t add_bytes(uint64_t left, uint64_t right) {
   return left > UINT64_MAX - right ? UINT64_MAX : left + right;
 }
 
-/// seconds as picoseconds, rounded to nearest; kLongestPs where it would not fit or is not a number.
-Picoseconds picoseconds(double seconds);
+/// seconds as picoseconds, rounded to nearest, halves away from 0 (as std::llround, which is a call); kLongestPs where
+/// it would not fit or is not a number.
+inline Picoseconds picoseconds(double seconds) {
+  const double value = seconds * kPsPerSecond;
+  constexpr auto kLongest = static_cast<double>(kLongestPs);
+  if (!(value > -kLongest && value < kLongest)) return value < 0 ? -kLongestPs : kLongestPs;
+  const auto whole = static_cast<Picoseconds>(value);
+  const double rest = value - static_cast<double>(whole);  // exact: whole has the bits of value above 1
+  return whole + (rest >= 0.5) - (rest <= -0.5);
+}
 
 // For people: "12.34 ms", "1.5 GiB", "50.0 GB/s", "3,774".
 std::string show_time(Picoseconds time);

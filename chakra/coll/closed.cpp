@@ -36,9 +36,20 @@ void turn_more(const double* __restrict begin, double* __restrict end, size_t me
     for (size_t i = by; i < block; ++i) out[i] = later(out[i], own[i - by] + arrive);
   }
 }
-/// The same with costs per sender: `end` holds what there is so far.
-void turn_each(const double* __restrict begin, double* __restrict end, const double* __restrict arrive, size_t members,
-               size_t block, size_t by) {
+/// The same with costs per member: until the sender has sent, and until what it sends has arrived.
+void turn_each(const double* __restrict begin, double* __restrict end, const double* __restrict left,
+               const double* __restrict arrive, size_t members, size_t block, size_t by) {
+  for (size_t b = 0; b < members; b += block) {
+    const double* __restrict own = begin + b;
+    const double* __restrict stay = left + b;
+    const double* __restrict cost = arrive + b;
+    double* __restrict out = end + b;
+    for (size_t i = 0; i < by; ++i) out[i] = later(own[i] + stay[i], own[i + block - by] + cost[i + block - by]);
+    for (size_t i = by; i < block; ++i) out[i] = later(own[i] + stay[i], own[i - by] + cost[i - by]);
+  }
+}
+void turn_more_each(const double* __restrict begin, double* __restrict end, const double* __restrict arrive,
+                    size_t members, size_t block, size_t by) {
   for (size_t b = 0; b < members; b += block) {
     const double* __restrict own = begin + b;
     const double* __restrict cost = arrive + b;
@@ -92,9 +103,9 @@ class Closed {
       for (uint32_t q = 1; q < targets.shifts; ++q) turn_more(from, to, n_, targets.block(), targets.by(q), arrive[q]);
     } else {
       arrive_each(round, targets, cost.first);
-      for (uint32_t i = 0; i < n_; ++i) to[i] = from[i] + left_[i];
-      for (uint32_t q = 0; q < targets.shifts; ++q)
-        turn_each(from, to, arrive_.data() + size_t{q} * n_, n_, targets.block(), targets.by(q));
+      turn_each(from, to, left_.data(), arrive_.data(), n_, targets.block(), targets.by(0));
+      for (uint32_t q = 1; q < targets.shifts; ++q)
+        turn_more_each(from, to, arrive_.data() + size_t{q} * n_, n_, targets.block(), targets.by(q));
     }
     done_[round.lane].swap(spare_);
   }

@@ -91,7 +91,7 @@ void Fares::of_list(const std::vector<Transfer>& list, std::vector<Fare>& out) {
     runs_.clear();
     of_lists_.clear();
   }
-  out.clear();
+  const size_t before = out.size();
   for (const Transfer& t : list) {
     const auto [known, fresh] = of_lists_.try_emplace(uint64_t{t.from} << 32 | t.to);
     if (fresh) known->second = find(t.from, t.to);
@@ -101,7 +101,7 @@ void Fares::of_list(const std::vector<Transfer>& list, std::vector<Fare>& out) {
     if (way.links.count == kNotKept) of_lists_.erase(known);
   }
   for (size_t t = 0; t < list.size(); ++t)
-    if (list[t].bytes > 0) out[t].ps_per_byte = busiest(list[t].from, list[t].to, ways_[t]);
+    if (list[t].bytes > 0) out[before + t].ps_per_byte = busiest(list[t].from, list[t].to, ways_[t]);
 }
 
 /// How long the busiest link of a transfer takes.

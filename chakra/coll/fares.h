@@ -18,7 +18,7 @@ class Fares {
 
   /// Per shift q and member i, at q * members + i: what the transfer costs, per byte. Cost: O(transfers x links).
   void of_shift(const Targets& targets, std::vector<PricedPlan::Fare>& out);
-  /// Per transfer, as a whole.
+  /// Appends, per transfer, what it costs as a whole.
   void of_list(const std::vector<Transfer>& list, std::vector<PricedPlan::Fare>& out);
   /// take(trunk, bytes) for each link and what it carries in the round asked for last; once. Of a shift round, per byte
   /// of a transfer.

@@ -124,10 +124,10 @@ class Pricing {
 
   void price_list(size_t k) {
     const Round& round = plan_.rounds[k];
-    priced_.rounds[k].first = static_cast<uint32_t>(priced_.fares.size());
-    fares_.of_list(round.list, scratch_);
-    priced_.fares.insert(priced_.fares.end(), scratch_.begin(), scratch_.end());
-    for (const Fare& fare : scratch_) carried_.saw(fare.latency_ps);
+    const size_t first = priced_.fares.size();
+    priced_.rounds[k].first = static_cast<uint32_t>(first);
+    fares_.of_list(round.list, priced_.fares);
+    for (size_t t = first; t < priced_.fares.size(); ++t) carried_.saw(priced_.fares[t].latency_ps);
     fares_.take_loads([&](net::TrunkId trunk, double bytes) { carried_.add(*place_.fabric, trunk, bytes); });
   }
 
