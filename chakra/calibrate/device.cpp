@@ -59,7 +59,9 @@ MeasuredRows::Kernels rows_of(const device::Device& device, MeasuredRows& rows, 
   return kernels;
 }
 
-void note_undetermined(const KernelData& data, const device::KernelConstants& errors, Findings& findings) {
+void note_undetermined(const KernelData& data, const FittedConstants& fitted, Findings& findings) {
+  const device::KernelConstants& errors = fitted.errors;
+  const bool steps = fitted.constants.step_s > 0;
   const bool multiplies = device::find_kernel_kind(data.name)->ops(data.measured[0].sizes) > 0;
   std::string which;
   const auto look = [&](double error, const char* name) {
@@ -68,6 +70,7 @@ void note_undetermined(const KernelData& data, const device::KernelConstants& er
   if (multiplies) look(errors.ops_time, "ops-time");
   look(errors.bytes_time, "bytes-time");
   look(errors.fixed_s, "fixed-us");
+  if (steps) look(errors.step_s, "step-ns");
   if (which.empty()) return;
   findings.push_back({"calibrate.device.undetermined", Severity::warning, -1, -1,
                       fmt::format("{} in {}: the measured shapes do not determine {}; far outside of their range the "
@@ -103,7 +106,7 @@ Result<FittedDevice> fit_device(const DeviceOptions& options) {
     fit.accuracy = constants.errors;
     KernelTable table(bare, data.name, data.type, constants.constants, data.measured);
     table.source = rows.source;
-    note_undetermined(data, constants.errors, fitted.findings);
+    note_undetermined(data, constants, fitted.findings);
     if (data.measured.size() >= kFewest) {
       const KernelJudgement judgement = judge_kernel(data);
       table.error = judgement.error;
@@ -132,6 +135,8 @@ Table kernel_table(const FittedDevice& fitted) {
                {"ops time", Kind::text},
                {"bytes time", Kind::text},
                {"fixed us", Kind::text},
+               {"step ns", Kind::text},
+               {"parts", Kind::text},
                {"random third", Kind::text},
                {"95 % of it", Kind::text},
                {"blocks", Kind::text},
@@ -152,7 +157,9 @@ Table kernel_table(const FittedDevice& fitted) {
     table.rows.push_back({k.name(), std::string(trace::name(k.type())), static_cast<int64_t>(k.measured().size()),
                           multiplies ? constant(k.constants().ops_time, fit.accuracy.ops_time) : std::string("-"),
                           constant(k.constants().bytes_time, fit.accuracy.bytes_time),
-                          constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s), judged(share(error.random)),
+                          constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s),
+                          k.constants().step_s > 0 ? constant(k.constants().step_s * 1e9, fit.accuracy.step_s) : "-",
+                          k.constants().overlap ? "overlap" : "add up", judged(share(error.random)),
                           judged(share(fit.random_95)), judged(share(error.block)),
                           judged(fmt::format("{} ({})", share(error.worst), error.worst_of)),
                           judged(share(fit.extrapolated)), judged(share(error.roofline))});
@@ -170,15 +177,17 @@ result::Json to_json(const FittedDevice& fitted) {
       return Json::object({{"value", value}, {"error", error < kUndetermined ? Json(error) : Json()}});
     };
     const bool multiplies = k.kind().ops(k.measured()[0].sizes) > 0;
-    Json row =
-        Json::object({{"kernel", k.name()},
-                      {"type", trace::name(k.type())},
-                      {"rows", fit.rows},
-                      {"shapes", k.measured().size()},
-                      {"ops_time", multiplies ? constant(k.constants().ops_time, fit.accuracy.ops_time) : Json()},
-                      {"bytes_time", constant(k.constants().bytes_time, fit.accuracy.bytes_time)},
-                      {"fixed_us", constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s)},
-                      {"judged", Json()}});
+    Json row = Json::object(
+        {{"kernel", k.name()},
+         {"type", trace::name(k.type())},
+         {"rows", fit.rows},
+         {"shapes", k.measured().size()},
+         {"ops_time", multiplies ? constant(k.constants().ops_time, fit.accuracy.ops_time) : Json()},
+         {"bytes_time", constant(k.constants().bytes_time, fit.accuracy.bytes_time)},
+         {"fixed_us", constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s)},
+         {"step_ns", k.constants().step_s > 0 ? constant(k.constants().step_s * 1e9, fit.accuracy.step_s) : Json()},
+         {"overlap", k.constants().overlap},
+         {"judged", Json()}});
     if (k.error)
       row["judged"] = Json::object({{"random", k.error->random},
                                     {"random_95", fit.random_95},
@@ -203,7 +212,7 @@ std::string to_device_file(const device::Device& device) {
                            device.ops_per_s[i] / 1e12);
   for (const std::string& name : device.recorded_as) names += (names.empty() ? "" : ", ") + quoted(name);
   for (const KernelTable& k : device.kernels) {
-    std::string sizes, error, measured;
+    std::string sizes, error, measured, overlap;
     const size_t n = k.kind().size();
     for (size_t i = 0; i < n; ++i) sizes += fmt::format("{}, ", quoted(k.kind().sizes[i]));
     if (k.error)
@@ -211,6 +220,8 @@ std::string to_device_file(const device::Device& device) {
           "     \"error\": {{\"random\": {:.4f}, \"block\": {:.4f}, \"worst\": {:.4f}, \"worst-of\": {}, "
           "\"roofline\": {:.4f}}},\n",
           k.error->random, k.error->block, k.error->worst, quoted(k.error->worst_of), k.error->roofline);
+    if (k.constants().step_s > 0) overlap = fmt::format(" \"step-ns\": {:.6g},", k.constants().step_s * 1e9);
+    if (k.constants().overlap) overlap += " \"overlap\": true,";
     for (const device::MeasuredKernel& m : k.measured()) {
       measured += measured.empty() ? "[" : ",\n      [";
       for (size_t i = 0; i < n; ++i) measured += fmt::format("{}, ", m.sizes[i]);
@@ -218,10 +229,10 @@ std::string to_device_file(const device::Device& device) {
     }
     kernels += fmt::format(
         "{}\n    {{\"kernel\": {}, \"type\": \"{}\", \"source\": {},\n"
-        "     \"ops-time\": {:.6g}, \"bytes-time\": {:.6g}, \"fixed-us\": {:.6g},\n"
+        "     \"ops-time\": {:.6g}, \"bytes-time\": {:.6g}, \"fixed-us\": {:.6g},{}\n"
         "{}     \"sizes\": [{}\"us\"],\n     \"measured\": [\n      {}]}}",
         kernels.empty() ? "" : ",", quoted(k.name()), trace::name(k.type()), quoted(k.source), k.constants().ops_time,
-        k.constants().bytes_time, k.constants().fixed_s * 1e6, error, sizes, measured);
+        k.constants().bytes_time, k.constants().fixed_s * 1e6, overlap, error, sizes, measured);
   }
   std::string text = fmt::format("{{\n  \"name\": {},\n  \"peaks\": {{{}}},\n  \"memory-bandwidth\": {},\n",
                                  quoted(device.name), peaks, device.memory_bytes_per_s / 1e9);

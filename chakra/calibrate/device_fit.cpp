@@ -15,38 +15,42 @@ using device::KernelTable;
 using device::MeasuredKernel;
 using device::Sizes;
 
-using Three = std::array<double, 3>;
-using Matrix3 = std::array<Three, 3>;
+using Parts = device::BaseParts;
+using Matrix = std::array<Parts, device::kBaseParts>;
 
 constexpr double kRobust = 0.1;  ///< the s of the sum
 constexpr double kNoise = 0.01;
 constexpr size_t kMostBlocks = 24;  ///< of a size
+constexpr double kEnd = 0.15;       ///< of a size's range in octaves, where a base is chosen
+constexpr size_t kMostTried = 500, kMostKeptOut = 100;
 
-/// The inverse of a symmetric, positive definite matrix.
-Matrix3 inverse(const Matrix3& m) {
-  Matrix3 result{};
-  const auto minor = [&](size_t i, size_t j) {
-    const size_t a = (i + 1) % 3, b = (i + 2) % 3, c = (j + 1) % 3, d = (j + 2) % 3;
-    return m[a][c] * m[b][d] - m[a][d] * m[b][c];
-  };
-  const double determinant = m[0][0] * minor(0, 0) + m[0][1] * minor(0, 1) + m[0][2] * minor(0, 2);
-  for (size_t i = 0; i < 3; ++i)
-    for (size_t j = 0; j < 3; ++j) result[i][j] = minor(j, i) / determinant;
+/// The inverse of a symmetric, positive definite matrix, by elimination.
+Matrix inverse(Matrix m) {
+  Matrix result{};
+  for (size_t i = 0; i < m.size(); ++i) result[i][i] = 1;
+  for (size_t i = 0; i < m.size(); ++i) {
+    const double pivot = m[i][i];
+    for (size_t c = 0; c < m.size(); ++c) m[i][c] /= pivot, result[i][c] /= pivot;
+    for (size_t j = 0; j < m.size(); ++j) {
+      const double times = j == i ? 0 : m[j][i];
+      for (size_t c = 0; c < m.size(); ++c) m[j][c] -= times * m[i][c], result[j][c] -= times * result[i][c];
+    }
+  }
   return result;
 }
 
-/// The parts of the base for each shape, at constants of 1 (1 us for the fixed part), and the measured time.
+/// The parts of the base for each shape, at constants of 1 (1 us for the fixed part, 1 ns a step), and the time.
 struct Terms {
-  Three parts{};
+  Parts parts{};
   double seconds = 0;
 };
 
-std::vector<Terms> terms_of(const KernelData& data) {
+std::vector<Terms> terms_of(const KernelData& data, bool overlap) {
   std::vector<Terms> terms;
   const device::KernelKind& kind = *device::find_kernel_kind(data.name);
   for (const MeasuredKernel& m : data.measured) {
     const device::RooflineParts parts = device::roofline_parts(*data.device, kind, data.type, m.sizes);
-    terms.push_back({{parts.ops_s, parts.bytes_s, 1e-6}, m.seconds});
+    terms.push_back({{parts.ops_s, parts.bytes_s, 1e-6, overlap ? kind.steps(m.sizes) * 1e-9 : 0}, m.seconds});
   }
   return terms;
 }
@@ -54,27 +58,32 @@ std::vector<Terms> terms_of(const KernelData& data) {
 /// The sum to minimise, its gradient and the matrix of second derivatives as Gauss and Newton take them.
 struct Sum {
   double value = 0;
-  Three gradient{};
-  Matrix3 curvature{};
+  Parts gradient{};
+  Matrix curvature{};
 };
-Sum sum_at(const std::vector<Terms>& terms, const Three& logs) {
+Sum sum_at(const std::vector<Terms>& terms, const Parts& logs, bool overlap) {
   Sum sum;
-  const Three times{std::exp(logs[0]), std::exp(logs[1]), std::exp(logs[2])};
+  Parts times{};
+  for (size_t i = 0; i < times.size(); ++i) times[i] = std::exp(logs[i]);
   for (const Terms& t : terms) {
-    Three part{};
-    double base = 0;
-    for (size_t i = 0; i < 3; ++i) base += part[i] = times[i] * t.parts[i];
+    Parts part{}, slope{};  // slope: of ln(base) by the logarithm of each constant
+    for (size_t i = 0; i < part.size(); ++i) part[i] = times[i] * t.parts[i];
+    const double base = device::join_parts(part, overlap);
+    for (size_t i = 0; i < part.size(); ++i) {
+      const double share = part[i] / base;
+      slope[i] = overlap ? share * std::sqrt(share) : share;
+    }
     const double r = std::log(base / t.seconds), root = std::sqrt(1 + r * r / (kRobust * kRobust));
     sum.value += 2 * (root - 1);
-    for (size_t i = 0; i < 3; ++i) {
-      sum.gradient[i] += r / root * part[i] / base;
-      for (size_t j = 0; j < 3; ++j) sum.curvature[i][j] += part[i] * part[j] / (root * base * base);
+    for (size_t i = 0; i < part.size(); ++i) {
+      sum.gradient[i] += r / root * slope[i];
+      for (size_t j = 0; j < part.size(); ++j) sum.curvature[i][j] += slope[i] * slope[j] / root;
     }
   }
   return sum;
 }
 
-void keep_in_range(Three& logs) {
+void keep_in_range(Parts& logs) {
   for (double& value : logs) value = std::clamp(value, -20.0, 12.0);
 }
 
@@ -87,6 +96,18 @@ KernelData without(const KernelData& data, const std::vector<bool>& out, std::ve
   KernelData rest{data.device, data.name, data.type, {}};
   for (size_t i = 0; i < out.size(); ++i) (out[i] ? kept_out : rest.measured).push_back(data.measured[i]);
   return rest;
+}
+
+/// At most `most` of them, evenly taken.
+std::vector<MeasuredKernel> some_of(const std::vector<MeasuredKernel>& all, size_t most) {
+  if (all.size() <= most) return all;
+  std::vector<MeasuredKernel> some;
+  for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
+  return some;
+}
+
+KernelTable make_table(const KernelData& data, bool overlap) {
+  return {*data.device, data.name, data.type, fit_constants(data, overlap).constants, data.measured};
 }
 
 double roofline_error(const KernelData& data, const std::vector<MeasuredKernel>& kept_out) {
@@ -126,20 +147,21 @@ std::vector<MeasuredKernel> medians(std::vector<MeasuredKernel> measured) {
   return result;
 }
 
-FittedConstants fit_constants(const KernelData& data) {
-  const std::vector<Terms> terms = terms_of(data);
-  Three logs{0.3, 0.3, 1.4};  // 1.35 times the roofline's, 4 us
-  Sum sum = sum_at(terms, logs);
+FittedConstants fit_constants(const KernelData& data, bool overlap) {
+  const std::vector<Terms> terms = terms_of(data, overlap);
+  const double tiny = 1e-9 * static_cast<double>(terms.size());
+  Parts logs{0.3, 0.3, 1.4, -2};  // 1.35 times the roofline's, 4 us, 0.14 ns
+  Sum sum = sum_at(terms, logs, overlap);
   double damping = 1e-3;
   for (int step = 0; step < 60 && damping < 1e8; ++step) {
-    Matrix3 matrix = sum.curvature;
-    for (size_t i = 0; i < 3; ++i) matrix[i][i] += damping * matrix[i][i] + 1e-9 * static_cast<double>(terms.size());
-    const Matrix3 inverted = inverse(matrix);
-    Three next = logs;
-    for (size_t i = 0; i < 3; ++i)
-      for (size_t j = 0; j < 3; ++j) next[i] -= inverted[i][j] * sum.gradient[j];
+    Matrix matrix = sum.curvature;
+    for (size_t i = 0; i < logs.size(); ++i) matrix[i][i] += damping * matrix[i][i] + tiny;
+    const Matrix inverted = inverse(matrix);
+    Parts next = logs;
+    for (size_t i = 0; i < logs.size(); ++i)
+      for (size_t j = 0; j < logs.size(); ++j) next[i] -= inverted[i][j] * sum.gradient[j];
     keep_in_range(next);
-    const Sum there = sum_at(terms, next);
+    const Sum there = sum_at(terms, next, overlap);
     const bool better = there.value < sum.value;
     const bool settled = better && sum.value - there.value < 1e-9 * sum.value;
     if (better) {
@@ -149,16 +171,45 @@ FittedConstants fit_constants(const KernelData& data) {
     damping = better ? std::max(damping / 5, 1e-9) : damping * 5;
     if (settled) break;
   }
-  FittedConstants fitted{{std::exp(logs[0]), std::exp(logs[1]), std::exp(logs[2]) * 1e-6}, {}};
-  for (size_t i = 0; i < 3; ++i) sum.curvature[i][i] += 1e-9 * static_cast<double>(terms.size());
-  const Matrix3 inverted = inverse(sum.curvature);
+  const bool steps = overlap && device::find_kernel_kind(data.name)->steps(data.measured[0].sizes) > 0;
+  FittedConstants fitted{
+      {std::exp(logs[0]), std::exp(logs[1]), std::exp(logs[2]) * 1e-6, steps ? std::exp(logs[3]) * 1e-9 : 0, overlap},
+      {}};
+  for (size_t i = 0; i < logs.size(); ++i) sum.curvature[i][i] += tiny;
+  const Matrix inverted = inverse(sum.curvature);
   // The residuals' mean square as far as the robust sum counts them; a measurement is not better than kNoise.
   const double variance =
       std::max(kNoise * kNoise, sum.value * kRobust * kRobust / std::max(1.0, static_cast<double>(terms.size()) - 3));
-  fitted.errors = {std::sqrt(variance * inverted[0][0]), std::sqrt(variance * inverted[1][1]),
-                   std::sqrt(variance * inverted[2][2])};
+  const auto error = [&](size_t i) { return std::sqrt(variance * inverted[i][i]); };
+  fitted.errors = {error(0), error(1), error(2), error(3)};
   return fitted;
 }
+
+bool parts_overlap(const KernelData& data) {
+  double add_up = 0, overlap = 0;  // sums of logarithms
+  for (size_t size = 0; size < device::find_kernel_kind(data.name)->size(); ++size) {
+    const auto [least, most] = std::minmax_element(data.measured.begin(), data.measured.end(),
+                                                   [&](auto& a, auto& b) { return a.sizes[size] < b.sizes[size]; });
+    const double from = std::log2(least->sizes[size]), to = std::log2(most->sizes[size]), end = kEnd * (to - from);
+    for (const auto& [low, high] : {std::pair(from, from + end), std::pair(to - end, to)}) {
+      std::vector<bool> out;
+      for (const MeasuredKernel& m : data.measured) {
+        const double at = std::log2(m.sizes[size]);
+        out.push_back(at >= low && at <= high);
+      }
+      std::vector<MeasuredKernel> kept_out;
+      KernelData rest = without(data, out, kept_out);
+      if (rest.measured.size() < kFewest) continue;  // of a size that does not vary, nothing is left
+      rest.measured = some_of(rest.measured, kMostTried);
+      kept_out = some_of(kept_out, kMostKeptOut);
+      add_up += std::log1p(judge(make_table(rest, false), kept_out).error);
+      overlap += std::log1p(judge(make_table(rest, true), kept_out).error);
+    }
+  }
+  return overlap < add_up;
+}
+
+FittedConstants fit_constants(const KernelData& data) { return fit_constants(data, parts_overlap(data)); }
 
 KernelTable make_table(const KernelData& data) {
   return {*data.device, data.name, data.type, fit_constants(data).constants, data.measured};

@@ -1,4 +1,4 @@
-// The fit of a kernel's table: three constants over the roofline, and what keeping measurements out shows of it.
+// The fit of a kernel's table: constants over the roofline, and what keeping measurements out shows of it.
 #pragma once
 
 #include <string>
@@ -25,7 +25,16 @@ struct FittedConstants {
   device::KernelConstants errors;  ///< one standard error of each, as a share of it
 };
 /// The constants that minimise the sum of 2 (sqrt(1 + (r / s)^2) - 1) over r = ln(base / measured), s = 0.1: as least
-/// squares near 0, as absolute values for outliers. Levenberg and Marquardt's method on their logarithms.
+/// squares near 0, as absolute values for outliers. Levenberg and Marquardt's method on their logarithms. Steps count
+/// only where parts overlap.
+FittedConstants fit_constants(const KernelData& data, bool overlap);
+
+/// Whether parts that overlap say more of shapes beyond the fitted ones than parts that add up: the shapes at either
+/// end of each size are kept out, and both bases fitted to the rest say what they take. False where there are too few.
+/// Cost: O(sizes * kMostTried * shapes to keep out).
+bool parts_overlap(const KernelData& data);
+
+/// With the base that parts_overlap chooses.
 FittedConstants fit_constants(const KernelData& data);
 
 /// The table of constants fitted to `data` and its shapes.

@@ -163,8 +163,16 @@ Result<void> read_kernel(const Spec& spec, const SpecWithTables& file, Device& d
       CHAKRA_TRY(read_error(value, error.emplace()));
     } else if (key == "source") {
       CHAKRA_ASSIGN(source, value.string());
+    } else if (key == "overlap") {
+      CHAKRA_ASSIGN(constants.overlap, value.boolean());
+    } else if (key == "step-ns") {
+      CHAKRA_ASSIGN(const double ns, within(value, key, 0, kMostUs));
+      constants.step_s = ns * kNano;
+      if (Sizes one; one.fill(1), kind->steps(one) == 0)
+        return value.error("device.file.value", fmt::format("{} has no steps", quote(name)));
     } else {
-      CHAKRA_TRY(read_constant(key, value, ", 'kernel', 'type', 'sizes', 'error', 'source', 'measured'", constants));
+      CHAKRA_TRY(read_constant(
+          key, value, ", 'step-ns', 'overlap', 'kernel', 'type', 'sizes', 'error', 'source', 'measured'", constants));
     }
   }
   const Spec& rows = *spec.find("measured");

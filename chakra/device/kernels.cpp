@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kRounding = 1e-9;  ///< of octaves
 
-double no_ops(const Sizes&) { return 0; }
+double none(const Sizes&) { return 0; }
 template <int Passes>
 double passes(const Sizes& s) {
   return Passes * s[0] * s[1];
@@ -50,18 +50,20 @@ const std::array<KernelKind, 8> kKernelKinds{{
      {"m", "n", "k"},
      [](const Sizes& s) { return 2 * s[0] * s[1] * s[2]; },
      [](const Sizes& s) { return s[0] * s[2] + s[1] * s[2] + s[0] * s[1]; },
+     [](const Sizes& s) { return s[2]; },
      "matrices of m x k and k x n, multiplied"},
     {"attention",
      {"batch", "tokens", "heads", "kv_heads", "head_dim"},
      [](const Sizes& s) { return 2 * s[0] * s[2] * s[1] * s[1] * s[4]; },
      [](const Sizes& s) { return 2 * s[0] * s[1] * (s[2] + s[3]) * s[4]; },
+     [](const Sizes& s) { return s[1]; },
      "causal attention, forward, in one kernel"},
-    {"norm", {"rows", "width"}, no_ops, passes<2>, "normalisation along the width"},
-    {"embedding", {"rows", "width"}, no_ops, passes<2>, "rows of a table, looked up"},
-    {"rope", {"rows", "width"}, no_ops, passes<2>, "positions rotated into queries and keys, which are width wide"},
-    {"add", {"rows", "width"}, no_ops, passes<3>, "two tensors added"},
-    {"activation", {"rows", "width"}, no_ops, passes<3>, "a function of one tensor times another tensor"},
-    {"copy", {"elements"}, no_ops, [](const Sizes& s) { return 2 * s[0]; }, "a copy within the device's memory"},
+    {"norm", {"rows", "width"}, none, passes<2>, none, "normalisation along the width"},
+    {"embedding", {"rows", "width"}, none, passes<2>, none, "rows of a table, looked up"},
+    {"rope", {"rows", "width"}, none, passes<2>, none, "positions rotated into queries and keys, which are width wide"},
+    {"add", {"rows", "width"}, none, passes<3>, none, "two tensors added"},
+    {"activation", {"rows", "width"}, none, passes<3>, none, "a function of one tensor times another tensor"},
+    {"copy", {"elements"}, none, [](const Sizes& s) { return 2 * s[0]; }, none, "a copy within the device's memory"},
 }};
 
 size_t KernelKind::size() const {
@@ -114,13 +116,19 @@ RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace
   return {ops > 0 && most > 0 ? ops / most : 0, kind.elements(sizes) * bytes_of(type) / device.memory_bytes_per_s};
 }
 
+double join_parts(const BaseParts& parts, bool overlap) {
+  double sum = 0;
+  for (const double part : parts) sum += overlap ? part * std::sqrt(part) : part;
+  return overlap ? std::cbrt(sum * sum) : sum;
+}
+
 KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
                          const std::vector<MeasuredKernel>& measured)
     : name_(std::move(name)), type_(type), kind_(find_kernel_kind(name_)), constants_(constants) {
   CHAKRA_ASSERT(kind_ && !measured.empty());
   const double most_ops = peak(device, type).ops_per_s;
-  seconds_per_op_ = most_ops > 0 ? 1 / most_ops : 0;
-  seconds_per_element_ = bytes_of(type) / device.memory_bytes_per_s;
+  seconds_per_op_ = most_ops > 0 ? constants.ops_time / most_ops : 0;
+  seconds_per_element_ = constants.bytes_time * bytes_of(type) / device.memory_bytes_per_s;
   const size_t n = kind_->size();
   rows_.reserve(n * measured.size());
   seconds_.reserve(measured.size());
@@ -168,8 +176,9 @@ Sizes KernelTable::at_of(uint32_t row) const {
 }
 
 double KernelTable::base_seconds(const Sizes& sizes) const {
-  return constants_.ops_time * kind_->ops(sizes) * seconds_per_op_ +
-         constants_.bytes_time * kind_->elements(sizes) * seconds_per_element_ + constants_.fixed_s;
+  return join_parts({kind_->ops(sizes) * seconds_per_op_, kind_->elements(sizes) * seconds_per_element_,
+                     constants_.fixed_s, constants_.step_s * kind_->steps(sizes)},
+                    constants_.overlap);
 }
 
 double KernelTable::interpolate(const Sizes& at, const Nearest& nearest) const {
@@ -228,6 +237,9 @@ KernelTable::Nearest KernelTable::nearest(const Sizes& at) const {
   for (size_t i = 0; i < n; ++i)
     for (const double value : values_[i].at) squares[i].push_back((value - at[i]) * (value - at[i]));
   Nearest runs, nearest;
+  const auto closer = [](const auto& a, const auto& b) {  // the pairs' own order takes three times as long
+    return a.first != b.first ? a.first < b.first : a.second < b.second;
+  };
   for (uint32_t r = 0; r < runs_.size(); ++r) runs.emplace_back(squares[0][runs_[r].value], r);
   std::sort(runs.begin(), runs.end());
   for (const auto& [first, r] : runs) {
@@ -237,15 +249,15 @@ KernelTable::Nearest KernelTable::nearest(const Sizes& at) const {
       for (size_t i = 1; i < n; ++i) square += squares[i][rows_[row * n + i]];
       const std::pair<double, uint32_t> candidate{square, row};
       if (nearest.size() == most) {
-        if (candidate >= nearest.front()) continue;
-        std::pop_heap(nearest.begin(), nearest.end());
+        if (!closer(candidate, nearest.front())) continue;
+        std::pop_heap(nearest.begin(), nearest.end(), closer);
         nearest.pop_back();
       }
       nearest.push_back(candidate);
-      std::push_heap(nearest.begin(), nearest.end());
+      std::push_heap(nearest.begin(), nearest.end(), closer);
     }
   }
-  std::sort_heap(nearest.begin(), nearest.end());
+  std::sort_heap(nearest.begin(), nearest.end(), closer);
   return nearest;
 }
 

@@ -1,5 +1,5 @@
 // Measured kernels of a device: tables from a kernel's shape to its time. Between measured shapes the time is
-// interpolated: its logarithm, less that of a base (three constants over the roofline), is fitted by a plane through
+// interpolated: its logarithm, less that of a base (constants over the roofline), is fitted by a plane through
 // the nearest measured shapes, in logarithms of the shape. docs/explanation/calibration.md says why, and how good it
 // is.
 #pragma once
@@ -23,12 +23,14 @@ struct Device;
 inline constexpr size_t kMostSizes = 5;
 using Sizes = std::array<double, kMostSizes>;
 
-/// A kind of kernel. What it takes by its shape, in operations and in elements that are read and written.
+/// A kind of kernel. What it takes by its shape: operations, elements that are read and written, and steps that follow
+/// each other in one unit of the device, however many units there are (a product's depth, the keys of attention).
 struct KernelKind {
   std::string_view name;
   std::array<std::string_view, kMostSizes> sizes;  ///< what they are called; "" after the last
   double (*ops)(const Sizes& sizes);
   double (*elements)(const Sizes& sizes);
+  double (*steps)(const Sizes& sizes);
   std::string_view meaning;
   size_t size() const;
 };
@@ -61,10 +63,16 @@ struct MeasuredKernel {
   double seconds = 0;
 };
 
-/// base = ops_time * ops / peak + bytes_time * bytes / memory bandwidth + fixed.
+/// The parts of a base: ops_time * ops / peak, bytes_time * bytes / memory bandwidth, fixed, step * steps. They add up,
+/// or overlap: then the base is between the longest of them and their sum (join_parts).
 struct KernelConstants {
-  double ops_time = 1, bytes_time = 1, fixed_s = 0;
+  double ops_time = 1, bytes_time = 1, fixed_s = 0, step_s = 0;
+  bool overlap = false;
 };
+inline constexpr size_t kBaseParts = 4;
+using BaseParts = std::array<double, kBaseParts>;
+/// Their sum; where they overlap (sum of part^1.5)^(2/3).
+double join_parts(const BaseParts& parts, bool overlap);
 
 /// The measured times of a kernel and element type on a device.
 class KernelTable {
@@ -120,7 +128,7 @@ class KernelTable {
   trace::DType type_;
   const KernelKind* kind_;
   KernelConstants constants_;
-  double seconds_per_op_, seconds_per_element_;  ///< of the roofline
+  double seconds_per_op_, seconds_per_element_;  ///< of the base
   std::array<Values, kMostSizes> values_;
   std::vector<uint32_t> rows_;   ///< each size of each row, into values_
   std::vector<double> seconds_;  ///< by row

@@ -132,6 +132,14 @@ TEST(KernelFile, IsReadAndRefused) {
   EXPECT_EQ(table.error->random, 0.05);
   EXPECT_EQ(table.error->worst_of, "rows = 1");
   EXPECT_NEAR(table.predict({16, 64}).seconds, 3.5e-6, 1e-10);
+  const auto steps = load_text(
+      R"({"kernel": "gemm", "type": "f16", "ops-time": 0, "bytes-time": 1e-9, "fixed-us": 8, "step-ns": 4,
+          "overlap": true, "measured": [[1, 1, 2000, 12]]})");
+  ASSERT_TRUE(steps) << steps.error().message();  // 8 us and 4 ns x 2000, by ^1.5: 2^(2/3) x 8 us = 12.699; 12 measured
+  EXPECT_NEAR(steps->kernels.at(0).predict({1, 1, 2000}).seconds, 12e-6, 1e-10);
+  const double parts_us[] = {std::pow(8, 1.5), std::pow(32, 1.5)};  // at four times the steps
+  EXPECT_NEAR(steps->kernels.at(0).predict({1, 1, 8000}).seconds,
+              12e-6 * std::pow((parts_us[0] + parts_us[1]) / (2 * parts_us[0]), 2.0 / 3), 1e-9);
   const std::string value = "device.file.value", key = "device.file.key";
   for (const auto& [text, tag] : std::vector<std::pair<std::string, std::string>>{
            {R"({"kernel": "gem", "type": "f16", "measured": [[1, 1, 1]]})", value},
@@ -142,6 +150,8 @@ TEST(KernelFile, IsReadAndRefused) {
            {R"({"kernel": "norm", "type": "f16", "measured": [[1, 1, 0]]})", value},
            {R"({"kernel": "norm", "type": "f16", "measured": [[1, 007, 1]]})", "base.spec.type"},
            {R"({"kernel": "norm", "type": "f16", "bytes-time": 0, "measured": [[1, 1, 1]]})", value},
+           {R"({"kernel": "norm", "type": "f16", "step-ns": 1, "measured": [[1, 1, 1]]})", value},
+           {R"({"kernel": "norm", "type": "f16", "overlap": 2, "measured": [[1, 1, 1]]})", "base.spec.type"},
            {R"({"kernel": "norm", "type": "f16"})", key},
            {R"({"kernel": "norm", "type": "f16", "slope": 1, "measured": [[1, 1, 1]]})", key},
            {R"({"kernel": "norm", "type": "f16", "error": {"mean": 1}, "measured": [[1, 1, 1]]})", key}}) {

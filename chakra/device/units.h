@@ -3,6 +3,6 @@
 
 namespace chakra::device {
 
-inline constexpr double kTera = 1e12, kGiga = 1e9, kMicro = 1e-6;
+inline constexpr double kTera = 1e12, kGiga = 1e9, kMicro = 1e-6, kNano = 1e-9;
 
 }  // namespace chakra::device
