@@ -16,6 +16,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLACE = os.path.join(ROOT, "build", "against")
+FORMER = {"feeders_bench": "compat_bench", "link_bench": "pytorch_bench"}  # what programs of earlier commits are called
 
 
 def build(ref):
@@ -57,9 +58,11 @@ def main():
     for turn in range(options.rounds):
         for binary in sorted(glob.glob(os.path.join(bins[1], "*_bench"))):
             for which in (0, 1) if turn % 2 == 0 else (1, 0):
-                path = os.path.join(bins[which], os.path.basename(binary))
-                if not os.path.exists(path):
+                program = os.path.basename(binary)
+                names = [name for name in (program, FORMER.get(program)) if name and os.path.exists(os.path.join(bins[which], name))]
+                if not names:
                     continue
+                path = os.path.join(bins[which], names[0])
                 for name, time in times(path, options.filter).items():
                     key = f"{os.path.basename(binary)[:-6]}: {name}"
                     best[which][key] = min(time, best[which].get(key, time))

@@ -212,7 +212,7 @@ std::string to_device_file(const device::Device& device) {
                            device.ops_per_s[i] / 1e12);
   for (const std::string& name : device.recorded_as) names += (names.empty() ? "" : ", ") + quoted(name);
   for (const KernelTable& k : device.kernels) {
-    std::string sizes, error, measured, overlap;
+    std::string sizes, error, measured, more;
     const size_t n = k.kind().size();
     for (size_t i = 0; i < n; ++i) sizes += fmt::format("{}, ", quoted(k.kind().sizes[i]));
     if (k.error)
@@ -220,8 +220,8 @@ std::string to_device_file(const device::Device& device) {
           "     \"error\": {{\"random\": {:.4f}, \"block\": {:.4f}, \"worst\": {:.4f}, \"worst-of\": {}, "
           "\"roofline\": {:.4f}}},\n",
           k.error->random, k.error->block, k.error->worst, quoted(k.error->worst_of), k.error->roofline);
-    if (k.constants().step_s > 0) overlap = fmt::format(" \"step-ns\": {:.6g},", k.constants().step_s * 1e9);
-    if (k.constants().overlap) overlap += " \"overlap\": true,";
+    if (k.constants().step_s > 0) more = fmt::format(" \"step-ns\": {:.6g},", k.constants().step_s * 1e9);
+    if (k.constants().overlap) more += " \"overlap\": true,";
     for (const device::MeasuredKernel& m : k.measured()) {
       measured += measured.empty() ? "[" : ",\n      [";
       for (size_t i = 0; i < n; ++i) measured += fmt::format("{}, ", m.sizes[i]);
@@ -232,7 +232,7 @@ std::string to_device_file(const device::Device& device) {
         "     \"ops-time\": {:.6g}, \"bytes-time\": {:.6g}, \"fixed-us\": {:.6g},{}\n"
         "{}     \"sizes\": [{}\"us\"],\n     \"measured\": [\n      {}]}}",
         kernels.empty() ? "" : ",", quoted(k.name()), trace::name(k.type()), quoted(k.source), k.constants().ops_time,
-        k.constants().bytes_time, k.constants().fixed_s * 1e6, overlap, error, sizes, measured);
+        k.constants().bytes_time, k.constants().fixed_s * 1e6, more, error, sizes, measured);
   }
   std::string text = fmt::format("{{\n  \"name\": {},\n  \"peaks\": {{{}}},\n  \"memory-bandwidth\": {},\n",
                                  quoted(device.name), peaks, device.memory_bytes_per_s / 1e9);

@@ -31,7 +31,7 @@ FittedConstants fit_constants(const KernelData& data, bool overlap);
 
 /// Whether parts that overlap say more of shapes beyond the fitted ones than parts that add up: the shapes at either
 /// end of each size are kept out, and both bases fitted to the rest say what they take. False where there are too few.
-/// Cost: O(sizes * kMostTried * shapes to keep out).
+/// Cost: O(sizes * shapes), and for each size 400 predictions from at most 500 shapes.
 bool parts_overlap(const KernelData& data);
 
 /// With the base that parts_overlap chooses.
