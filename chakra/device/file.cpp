@@ -168,7 +168,7 @@ Result<void> read_kernel(const Spec& spec, const SpecWithTables& file, Device& d
     } else if (key == "step-ns") {
       CHAKRA_ASSIGN(const double ns, within(value, key, 0, kMostUs));
       constants.step_s = ns * kNano;
-      if (Sizes one; one.fill(1), kind->steps(one) == 0)
+      if (kind->steps({1, 1, 1, 1, 1}) == 0)
         return value.error("device.file.value", fmt::format("{} has no steps", quote(name)));
     } else {
       CHAKRA_TRY(read_constant(

@@ -241,7 +241,7 @@ KernelTable::Nearest KernelTable::nearest(const Sizes& at) const {
     return a.first != b.first ? a.first < b.first : a.second < b.second;
   };
   for (uint32_t r = 0; r < runs_.size(); ++r) runs.emplace_back(squares[0][runs_[r].value], r);
-  std::sort(runs.begin(), runs.end());
+  std::sort(runs.begin(), runs.end(), closer);
   for (const auto& [first, r] : runs) {
     if (nearest.size() == most && first > nearest.front().first) break;
     for (uint32_t row = runs_[r].begin; row < runs_[r].end; ++row) {
