@@ -33,7 +33,7 @@ from concurrent.futures import ThreadPoolExecutor
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST_ERROR = 0.15
 # The constants, by name, and where they begin: keys of device files; link-time divides the bandwidths of the network file.
-START = {"host-us": 90.0, "ops-time": 1.5, "bytes-time": 2.0, "fixed-us": 5.0, "link-time": 1.2}
+START = {"host-us": 50.0, "ops-time": 1.5, "bytes-time": 1.5, "fixed-us": 5.0, "link-time": 1.2, "unaligned-time": 2.5}
 Row = collections.namedtuple("Row", "group hidden ranks options measured_ms forward_backward_only")
 Result = collections.namedtuple("Result", "row plain_ms fitted_ms")
 
@@ -46,10 +46,10 @@ def vtrain_rows(data):
         for cells in list(csv.reader(file))[1:]:
             ranks, batch, micro, hidden, heads, layers, sequence, tp, dp, pp = (int(cell) for cell in cells[:10])
             options = {"layers": layers, "hidden": hidden, "ffn": 4 * hidden, "heads": heads, "kv-heads": heads, "head-dim": hidden // heads,
-                       "vocab": 51200, "sequence": sequence, "causal": "false", "tp": tp, "dp": dp, "pp": pp, "micro-batch-size": micro,
+                       "vocab": 50257 // tp * tp, "sequence": sequence, "causal": "false", "tp": tp, "dp": dp, "pp": pp, "micro-batch-size": micro,
                        "micro-batches": batch // micro // dp}
             fixed = ["--model", "gpt3-175b", "--sequence-parallel", "false", "--zero", "0", "--fused-attention", "false",
-                     "--gradient-bytes", "2"]
+                     "--gradient-bytes", "2", "--host-waits", "parts"]
             rows.append(Row(f"tp {tp} dp {dp} pp {pp}", hidden, ranks, fixed + [f"--{k}={v}" for k, v in options.items()], float(cells[10]), False))
     return rows
 
@@ -119,7 +119,7 @@ class Machine:
         path = os.path.join(self.folder, f"constants{self.count}.json")
         fields = dict(self.fields)
         if constants:
-            fields["host-us"] = constants["host-us"]
+            fields.update({key: constants[key] for key in ("host-us", "unaligned-time")})
             fields["others"] = {key: constants[key] for key in ("ops-time", "bytes-time", "fixed-us")}
         with open(path, "w", encoding="utf-8") as file:
             json.dump(fields, file)

@@ -34,6 +34,7 @@ Result<void> settle(StepOptions& o, Findings& findings) {
     }
   if (!o.context.empty()) step.context = chosen<gen::ContextKind>(gen::kContextNames, o.context);
   if (!o.recompute.empty()) step.recompute = chosen<gen::Recompute>(gen::kRecomputeNames, o.recompute);
+  if (!o.host_waits.empty()) step.host_waits = chosen<gen::HostWaits>(gen::kHostWaitNames, o.host_waits);
   step.schedule = o.call.step.schedule;
   step.expert_skew = o.expert_skew.value_or(step.expert_skew);
   step.storage = o.call.step.storage;

@@ -14,7 +14,7 @@ namespace chakra::cli {
 
 struct StepOptions {
   job::StepJobOptions call;
-  std::string preset, model, order, context, recompute;
+  std::string preset, model, order, context, recompute, host_waits;
   std::array<std::optional<int64_t>, gen::kNumbers.size()> numbers;  ///< parallel to gen::kNumbers
   std::array<std::optional<bool>, gen::kSwitches.size()> switches;   ///< parallel to gen::kSwitches
   gen::ModelChange change;

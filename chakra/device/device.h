@@ -38,6 +38,7 @@ struct Device {
   std::vector<KernelTable> kernels{};       ///< measured; one for a kernel and element type
   std::optional<KernelConstants> others{};  ///< of what `kernels` have no table for; without them a roofline
   double host_s = 0;                        ///< that a host needs to launch an operation; 0: not known
+  double unaligned_time = 1;                ///< times what a table says, of a product whose rows are not whole pieces
 };
 
 /// A row of the table, in the units of data sheets.

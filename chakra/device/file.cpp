@@ -201,6 +201,10 @@ Result<void> read_field(const std::string& key, const Spec& value, Device& devic
     device.host_s = us * kMicro;
     return {};
   }
+  if (key == "unaligned-time") {
+    CHAKRA_ASSIGN(device.unaligned_time, within(value, key, 1, kMostTimes));
+    return {};
+  }
   if (key == "kernels") return {};  // they need the peaks
   if (key == "peaks") return read_peaks(value, device);
   if (key == "recorded-as") return read_names(value, device);
@@ -218,7 +222,7 @@ Result<void> read_field(const std::string& key, const Spec& value, Device& devic
   }
   return value.error("device.file.key",
                      fmt::format("the key {} is not known; a device has 'name', 'peaks', 'memory-bandwidth', 'memory', "
-                                 "'recorded-as', 'source', 'kernels', 'others' and 'host-us'",
+                                 "'recorded-as', 'source', 'kernels', 'others', 'host-us' and 'unaligned-time'",
                                  quote(key)));
 }
 

@@ -51,7 +51,8 @@ const std::array<KernelKind, 8> kKernelKinds{{
      [](const Sizes& s) { return 2 * s[0] * s[1] * s[2]; },
      [](const Sizes& s) { return s[0] * s[2] + s[1] * s[2] + s[0] * s[1]; },
      [](const Sizes& s) { return s[2]; },
-     "matrices of m x k and k x n, multiplied"},
+     "matrices of m x k and k x n, multiplied",
+     0b110},
     {"attention",
      {"batch", "tokens", "heads", "kv_heads", "head_dim"},
      [](const Sizes& s) { return 2 * s[0] * s[2] * s[1] * s[1] * s[4]; },
@@ -124,11 +125,16 @@ double join_parts(const BaseParts& parts, bool overlap) {
 
 KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
                          const std::vector<MeasuredKernel>& measured)
-    : name_(std::move(name)), type_(type), kind_(find_kernel_kind(name_)), constants_(constants) {
+    : name_(std::move(name)),
+      type_(type),
+      kind_(find_kernel_kind(name_)),
+      constants_(constants),
+      bytes_of_element_(bytes_of(type)),
+      unaligned_time_(device.unaligned_time) {
   CHAKRA_ASSERT(kind_ && !measured.empty());
   const double most_ops = peak(device, type).ops_per_s;
   seconds_per_op_ = most_ops > 0 ? constants.ops_time / most_ops : 0;
-  seconds_per_element_ = constants.bytes_time * bytes_of(type) / device.memory_bytes_per_s;
+  seconds_per_element_ = constants.bytes_time * bytes_of_element_ / device.memory_bytes_per_s;
   const size_t n = kind_->size();
   rows_.reserve(n * measured.size());
   seconds_.reserve(measured.size());
@@ -230,6 +236,12 @@ bool KernelTable::is_covered(size_t size, double at) const {
   return above != values.begin() && *above - *(above - 1) <= kGap;
 }
 
+bool KernelTable::is_aligned(const Sizes& sizes) const {
+  for (size_t i = 0; i < kind_->size(); ++i)
+    if ((kind_->rows >> i & 1) != 0 && std::fmod(sizes[i] * bytes_of_element_, kPieceBytes) != 0) return false;
+  return true;
+}
+
 /// Runs nearest in their first size come first, so that most rows are never looked at.
 KernelTable::Nearest KernelTable::nearest(const Sizes& at) const {
   const size_t n = kind_->size(), most = std::min(kNeighbours, seconds_.size());
@@ -269,6 +281,7 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
   const Nearest rows = nearest(at);
   prediction.extrapolated |= rows[0].first > kFar * kFar + kRounding;
   prediction.seconds = base_seconds(sizes) * std::exp(interpolate(at, rows));
+  if (rows[0].first > kRounding && !is_aligned(sizes)) prediction.seconds *= unaligned_time_;
   return prediction;
 }
 

@@ -32,8 +32,10 @@ struct KernelKind {
   double (*elements)(const Sizes& sizes);
   double (*steps)(const Sizes& sizes);
   std::string_view meaning;
+  uint32_t rows = 0;  ///< bit i: sizes[i] is the length of a row in memory, which is read in pieces of kPieceBytes
   size_t size() const;
 };
+inline constexpr double kPieceBytes = 16;
 extern const std::array<KernelKind, 8> kKernelKinds;
 /// By the name, or what is before its dot: "gemm.fp8_block" is a gemm. Null where there is none.
 const KernelKind* find_kernel_kind(std::string_view name);
@@ -119,6 +121,7 @@ class KernelTable {
   Sizes sizes_of(uint32_t row) const;
   Sizes at_of(uint32_t row) const;
   double base_seconds(const Sizes& sizes) const;
+  bool is_aligned(const Sizes& sizes) const;
   bool is_covered(size_t size, double at) const;  ///< measured, or in no gap of more than kGap
   Nearest nearest(const Sizes& at) const;
   /// ln(measured / base) at a place, by the nearest rows.
@@ -129,6 +132,7 @@ class KernelTable {
   const KernelKind* kind_;
   KernelConstants constants_;
   double seconds_per_op_, seconds_per_element_;  ///< of the base
+  double bytes_of_element_, unaligned_time_;
   std::array<Values, kMostSizes> values_;
   std::vector<uint32_t> rows_;   ///< each size of each row, into values_
   std::vector<double> seconds_;  ///< by row

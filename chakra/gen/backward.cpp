@@ -87,10 +87,13 @@ void Compiler::gradients_of(const Op& op) {
     case OpKind::attention: {
       const Work w = same(1);
       const double scores = g_.tensors[op.inputs[0]].dims.back().unit / op.widths;  // the share of queries times keys
-      if (s_.recompute == Recompute::selective)  // fused: only the scores; else all of it
-        compute(op.name + ".again", {w.flops * (s_.fused_attention ? scores : 1), w.bytes}, {});
+      if (s_.recompute == Recompute::selective) {  // fused: only the scores; else all of it
+        if (in_kernels(op)) attend(op, op.name + ".again", {});
+        else compute(op.name + ".again", {w.flops * (s_.fused_attention ? scores : 1), w.bytes}, {});
+      }
       const Work twice{2 * w.flops, 2 * w.bytes};
       if (rings(op)) ring(op, op.name + ".grad", twice, true, {dy});
+      else if (in_kernels(op)) attend_gradients(op, {dy});
       else compute(op.name + ".grad", twice, {dy});
       break;
     }

@@ -80,6 +80,10 @@ class Compiler {
   double cast_element(double share) const { return share + (1 - share) * s_.element; }
   double multiplied(const Op& op) const;
 
+  /// Attention in several kernels, its scores in memory between them; its gradients.
+  bool in_kernels(const Op& op) const { return op.kind == OpKind::attention && !s_.fused_attention && !rings(op); }
+  void attend(const Op& op, const std::string& name, const std::vector<size_t>& inputs);
+  void attend_gradients(const Op& op, const std::vector<size_t>& inputs);
   bool rings(const Op& op) const;
   void ring(const Op& op, const std::string& name, const Work& work, bool gradients, const std::vector<size_t>& inputs);
   /// Of a tensor: elements that a rank has.
@@ -88,6 +92,12 @@ class Compiler {
   void split(Step& step, const Value& from) const;
   Work work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const;
   Work matmul(const Op& op, const Placements& x, Product product = Product::forward) const;
+  /// Of attention: what is multiplied, and what is in memory, without the scores; their bytes, and those of the mask.
+  struct AttentionWork {
+    Work keys, values;
+    double scores = 0, mask = 0;
+  };
+  AttentionWork attention(const Op& op, const std::vector<Placements>& inputs) const;
   double weights_read(const Op& op, const Placements& x) const;
   double cache_read(const Op& op, const std::vector<Placements>& inputs) const;
   /// Ranks of a tensor-parallel group have the same tokens, those of the experts included.

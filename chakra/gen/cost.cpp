@@ -118,6 +118,22 @@ std::string Compiler::kernel(const Op& op, const std::vector<Placements>& inputs
   }
 }
 
+Compiler::AttentionWork Compiler::attention(const Op& op, const std::vector<Placements>& inputs) const {
+  const std::vector<Extent>& q = g_.tensors[op.inputs[0]].dims;
+  const double width = q.back().unit, queries = elements(q, inputs[0], s_.mesh) / width;
+  double both = cache_read(op, inputs);  // keys and values
+  if (op.cache.empty())
+    for (size_t i = 1; i < inputs.size(); ++i) both += bytes(op.inputs[i], inputs[i]);
+  const double of_keys = both * width / op.widths, pairs = queries * q[1].count;
+  AttentionWork w;
+  w.keys = {2 * queries * op.keys * width, bytes(op.inputs[0], inputs[0]) + of_keys};
+  w.values = {2 * queries * op.keys * (op.widths - width),
+              both - of_keys + queries * (op.widths - width) * s_.element};
+  w.scores = pairs * s_.element;
+  w.mask = pairs;
+  return w;
+}
+
 Work Compiler::work(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const {
   double in = 0;
   for (size_t i = 0; i < inputs.size(); ++i) in += bytes(op.inputs[i], inputs[i]);
@@ -131,11 +147,10 @@ Work Compiler::work(const Op& op, const std::vector<Placements>& inputs, const P
       return {2 * vectors * part[1].count * part[2].count, in + out + weights_read(op, inputs[0])};
     }
     case OpKind::attention: {
-      const Tensor& q = g_.tensors[op.inputs[0]];
-      const double queries = elements(q.dims, inputs[0], s_.mesh) / q.dims.back().unit;
-      const double scores = s_.fused_attention ? 0 : 2 * queries * q.dims[1].count * s_.element;
+      const AttentionWork w = attention(op, inputs);
       const double read = op.cache.empty() ? in : bytes(op.inputs[0], inputs[0]) + cache_read(op, inputs);
-      return {2 * queries * op.keys * op.widths, read + out + scores};
+      const double scores = s_.fused_attention ? 0 : 4 * w.scores + (op.mask ? 2 * w.scores + w.mask : 0);
+      return {w.keys.flops + w.values.flops, read + out + scores};
     }
     case OpKind::reduce: return {0, op.reads * in + out};
     case OpKind::lookup: return {0, (1 + op.reads) * out};

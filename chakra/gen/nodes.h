@@ -84,6 +84,8 @@ class StageNodes {
   void describe(std::string_view schedule, const Pipeline& pipeline, int64_t stage);
 
   trace::NodeId computed() const { return computed_; }  ///< the last computation
+  /// Has the host go on only when the last computation has ended.
+  void host_waits() { host_.computed = computed_; }
   /// Which neighbour each peer slot is.
   const std::vector<Neighbour>& peers() const { return peers_; }
   /// A node has more operations or bytes, or takes longer, than files can hold.
@@ -109,7 +111,8 @@ class StageNodes {
   trace::NodeId computed_ = trace::kNoNode;
   struct {
     trace::NodeId last = trace::kNoNode;
-    trace::NodeId arrived = trace::kNoNode;  ///< a message that it has to wait for before it goes on
+    trace::NodeId arrived = trace::kNoNode;   ///< a message that it has to wait for before it goes on
+    trace::NodeId computed = trace::kNoNode;  ///< a computation, likewise
   } host_;
   std::array<trace::NodeId, kStreams> last_;  ///< of each stream but the first
   std::vector<trace::NodeId> awaited_;

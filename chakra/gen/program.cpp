@@ -293,6 +293,26 @@ void Compiler::ring(const Op& op, const std::string& name, const Work& work, boo
   }
 }
 
+/// The softmax scales, masks and sums up in one kernel; dropout is one more, which writes a mask.
+void Compiler::attend(const Op& op, const std::string& name, const std::vector<size_t>& inputs) {
+  const AttentionWork w = attention(op, needs(op));
+  compute(name + ".scores", {w.keys.flops, w.keys.bytes + w.scores}, inputs);
+  compute(name + ".softmax", {0, 2 * w.scores}, {});
+  if (op.mask) compute(name + ".dropout", {0, 2 * w.scores + w.mask}, {});
+  compute(name + ".values", {w.values.flops, w.values.bytes + w.scores}, {});
+}
+
+void Compiler::attend_gradients(const Op& op, const std::vector<size_t>& inputs) {
+  const AttentionWork w = attention(op, needs(op));
+  const Work keys{w.keys.flops, w.keys.bytes + w.scores}, values{w.values.flops, w.values.bytes + w.scores};
+  compute(op.name + ".values.grad_scores", values, inputs);
+  compute(op.name + ".values.grad_v", values, {});
+  if (op.mask) compute(op.name + ".dropout.grad", {0, 2 * w.scores + w.mask}, {});
+  compute(op.name + ".softmax.grad", {0, 3 * w.scores}, {});
+  compute(op.name + ".scores.grad_q", keys, {});
+  compute(op.name + ".scores.grad_k", keys, {});
+}
+
 void Compiler::forward(Program& program) {
   to_ = &program;
   for (const size_t input : g_.inputs) made_[input] = value(input, natural(input));
@@ -304,6 +324,7 @@ void Compiler::forward(Program& program) {
     made_[op.output] = value(op.output, result(op, at));
     const Work cost = work(op, at, values_[made_[op.output]].at);
     if (rings(op)) ring(op, op.name, cost, false, inputs);
+    else if (in_kernels(op)) attend(op, op.name, inputs);
     else compute(op.name, cost, inputs, kernel(op, at, values_[made_[op.output]].at));
     to_->back().fp8 = reads_fp8(op);
     if (op.kind == OpKind::lookup && op.weights[0].cut == Dim::tables)

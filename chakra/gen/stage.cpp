@@ -56,6 +56,7 @@ class Stage {
         case Pass::input_gradient: backward(task, false); break;
         case Pass::weight_gradient: weights(task.chunk, ready); break;
       }
+      if (o_.host_waits == HostWaits::passes) n_.host_waits();
       ends_.push_back(n_.computed());
     }
     n_.begin_update();
@@ -110,6 +111,7 @@ class Stage {
       if (gathered && i + 1 < order.size()) next = gather_parameters(*order[i + 1]);
       for (const NodeId node : now) n_.wait(node);
       each(*order[i]);
+      if (o_.host_waits == HostWaits::parts) n_.host_waits();
     }
   }
 

@@ -104,10 +104,16 @@ std::string why_fp8_rate(const StepFacts& f) {
 /// A device also says how much memory there is.
 std::string why_device(const StepFacts& f) { return f.asked.shows_memory ? "" : why_job(f); }
 
-constexpr std::array<IgnoredRow<StepFacts>, 19> kStepRows{{
+std::string why_host_waits(const StepFacts& f) {
+  if (f.o.host_waits == gen::HostWaits::messages) return "";
+  return f.o.host_ns > 0 ? why_job(f) : "no host launches: there is no --device with host-us";
+}
+
+constexpr std::array<IgnoredRow<StepFacts>, 20> kStepRows{{
     {"--all-ranks", why_job<StepFacts>},
     {"--device-memory-gib", why_memory<StepFacts>},
     {"--device", why_device},
+    {"--host-waits", why_host_waits},
     {"--device-peak-tflops", why_job<StepFacts>},
     {"--device-mem-gb-per-s", why_job<StepFacts>},
     {"--efficiency", why_job<StepFacts>},
