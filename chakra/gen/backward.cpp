@@ -16,8 +16,8 @@ Placements Compiler::kept_at(const Op& op, size_t input, const Placements& neede
 }
 
 void Compiler::backward(Program& inputs, Program& weights) {
-  to_ = &inputs;
-  weights_ = &weights;
+  now_.to = &inputs;
+  now_.weights = &weights;
   moved_.clear();
   late_.clear();
   if (s_.recompute == Recompute::full && !g_.inputs.empty() && !g_.outputs.empty()) recompute();
@@ -52,8 +52,8 @@ void Compiler::count_terms() {
 /// The forward pass again. What it gathers is not kept by it either.
 void Compiler::recompute() {
   const std::vector<size_t> made = made_;
-  const size_t first = to_->size();
-  Program* const program = to_;
+  const size_t first = now_.to->size();
+  Program* const program = now_.to;
   forward(*program);
   for (size_t i = first; i < program->size(); ++i) (*program)[i].name += ".again";
   made_ = made;
@@ -61,6 +61,7 @@ void Compiler::recompute() {
 }
 
 void Compiler::gradients_of(const Op& op) {
+  now_.op = &op;
   const auto same = [&](double times) {  // passes over the tensors of forward
     std::vector<Placements> at = needs(op);
     Work w = work(op, at, result(op, at));
@@ -126,7 +127,7 @@ void Compiler::matmul_gradients(const Op& op, size_t dy) {
     if (added) found->second = value(input, kept, element_read(op));
     x = found->second;
   }
-  if (weights_ == to_) x = convert(x, at, ".again");
+  if (now_.weights == now_.to) x = convert(x, at, ".again");
   late_.push_back({static_cast<size_t>(&op - g_.ops.data()), dy, x});
   if (is_source(input)) return late_gradients();
   multiply(op, Product::input_gradient, {dy});
@@ -144,7 +145,7 @@ void Compiler::multiply(const Op& op, Product product, const std::vector<size_t>
   if (product == Product::input_gradient)
     compute(op.name + ".dgrad", matmul(op, at, product), inputs, this->product(op, at, {0, 2, 1}));
   else compute(op.name + ".wgrad", matmul(op, at, product), inputs, this->product(op, at, {2, 1, 0}));
-  to_->back().fp8 = reads_fp8(op);
+  now_.to->back().fp8 = reads_fp8(op);
 }
 
 void Compiler::contribute(size_t tensor, size_t gradient) {
@@ -172,10 +173,12 @@ void Compiler::finish_gradient(size_t tensor) {
 }
 
 void Compiler::late_gradients() {
-  Program* const inputs = to_;
-  to_ = weights_;
+  Program* const inputs = now_.to;
+  const Op* const doing = now_.op;
+  now_.to = now_.weights;
   for (const LateGradient& late : late_) {
     const Op& op = g_.ops[late.op];
+    now_.op = &op;
     if (op.kind == OpKind::lookup) {
       const size_t dy = convert(late.dy, wanted(op), ".grad");
       compute(op.name + ".grad", {0, (1 + 2 * op.reads) * bytes(op.output, values_[dy].at)}, {dy});
@@ -186,7 +189,8 @@ void Compiler::late_gradients() {
     multiply(op, Product::weight_gradient, {late.dy, x});
   }
   late_.clear();
-  to_ = inputs;
+  now_.to = inputs;
+  now_.op = doing;
 }
 
 }  // namespace chakra::gen

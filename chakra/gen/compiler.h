@@ -122,7 +122,10 @@ class Compiler {
   std::vector<size_t> made_;                                        ///< by tensor
   std::map<std::tuple<size_t, Placements, double>, size_t> moved_;  ///< value, where to, bytes of an element
   std::map<size_t, size_t> cast_;                                   ///< value, the same in 8 bits
-  Program *to_ = nullptr, *weights_ = nullptr;
+  struct {
+    Program *to = nullptr, *weights = nullptr;  ///< where steps go; the gradients of weights
+    const Op* op = nullptr;                     ///< whose steps are written
+  } now_;
   std::vector<std::vector<size_t>> terms_;  ///< of gradients, by tensor
   std::vector<size_t> left_, gradient_;     ///< by tensor: operators that have not given their term
   std::vector<LateGradient> late_;

@@ -127,8 +127,7 @@ Compiler::AttentionWork Compiler::attention(const Op& op, const std::vector<Plac
   const double of_keys = both * width / op.widths, pairs = queries * q[1].count;
   AttentionWork w;
   w.keys = {2 * queries * op.keys * width, bytes(op.inputs[0], inputs[0]) + of_keys};
-  w.values = {2 * queries * op.keys * (op.widths - width),
-              both - of_keys + queries * (op.widths - width) * s_.element};
+  w.values = {2 * queries * op.keys * (op.widths - width), both - of_keys + queries * (op.widths - width) * s_.element};
   w.scores = pairs * s_.element;
   w.mask = pairs;
   return w;

@@ -37,8 +37,8 @@ inline constexpr std::array<std::string_view, 3> kContextNames{"ring", "gather",
 enum class Recompute : uint8_t { none, selective, full };
 inline constexpr std::array<std::string_view, 3> kRecomputeNames{"none", "selective", "full"};  ///< by Recompute
 
-/// When a host waits until the device has done what it launched: never; at the end of each forward and backward pass, as
-/// a loop that reads the loss does; or at the end of each part (embedding, layer, head), as timers of layers do. For
+/// When a host waits until the device has done what it launched: never; at the end of each forward and backward pass,
+/// as a loop that reads the loss does; or at the end of each part (embedding, layer, head), as timers of layers do. For
 /// messages of other stages it always waits.
 enum class HostWaits : uint8_t { messages, passes, parts };
 inline constexpr std::array<std::string_view, 3> kHostWaitNames{"messages", "passes", "parts"};  ///< by HostWaits
@@ -93,8 +93,8 @@ struct StepOptions {
   double peak_flop_per_s = 989e12;
   double fp8_flop_per_s = 0;  ///< the peak of these products; 0: twice the other
   double memory_bytes_per_s = 3350e9;
-  double efficiency = 0.6;  ///< the share of the peak that a matrix product reaches
-  int64_t host_ns = 0;  ///< what a host needs to launch an operation; 0: the trace has no host
+  double efficiency = 0.6;                     ///< the share of the peak that a matrix product reaches
+  int64_t host_ns = 0;                         ///< what a host needs to launch an operation; 0: the trace has no host
   HostWaits host_waits = HostWaits::messages;  ///< otherwise it runs ahead of the device
 };
 

@@ -71,7 +71,8 @@ NodeId StageNodes::launch() {
   b_.trace.lane.edit(n) = b_.lane({trace::Lane::Kind::thread, 0, 0});
   b_.trace.dur_ps.edit(n) = o_.host_ns * kPsPerNs;
   dep(n, host_.last, EdgeKind::program);
-  for (NodeId* const waited : {&host_.arrived, &host_.computed}) dep(n, std::exchange(*waited, trace::kNoNode), EdgeKind::sync);
+  for (NodeId* const waited : {&host_.arrived, &host_.computed})
+    dep(n, std::exchange(*waited, trace::kNoNode), EdgeKind::sync);
   return host_.last = n;
 }
 uint64_t StageNodes::exact(double number) {

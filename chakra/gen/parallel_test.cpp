@@ -185,6 +185,34 @@ TEST(Context, LatentAttentionSendsWholeKeys) {
   EXPECT_EQ(sums(o)["cp SEND"], std::pair(int64_t{4 * 9}, 4 * 9 * part));
 }
 
+// Scores are written and read by each kernel: forward by the product, softmax (twice), dropout (twice) and the second
+// product; backward by two products, dropout (twice), softmax (three times) and two products. The mask has a byte.
+TEST(Attention, InKernelsMovesItsScores) {
+  StepOptions o = options(dense_model(1));
+  o.micro_batches = 1;
+  const auto bytes = [&](std::string_view begin) {
+    const auto job = step(o);
+    double sum = 0;
+    const trace::Trace& t = job->classes[0];
+    for (const trace::NodeId n : t.nodes())
+      if (t.name_of(n).starts_with(begin)) sum += real(static_cast<int64_t>(t.tensor_bytes[n]));
+    return sum;
+  };
+  const double scores = real(kHeads) * kTokens * kTokens, vectors = real(kTokens) * kHeads * kHead * 2;
+  for (const bool dropout : {false, true}) {
+    o.dropout = dropout;
+    o.fused_attention = false;
+    const double masks = dropout ? 2 * (2 * 2 + 1) * scores : 0;
+    double all = 0;
+    for (const char* kernel :
+         {"layer0.attention.scores", "layer0.attention.softmax", "layer0.attention.dropout", "layer0.attention.values"})
+      all += bytes(kernel);
+    EXPECT_DOUBLE_EQ(all, (4 + 7) * 2 * scores + masks + 9 * vectors);
+    o.fused_attention = true;
+    EXPECT_EQ(bytes("layer0.attention.scores"), 0);
+  }
+}
+
 TEST(Recompute, OperationsAndMemoryAreTheFormulas) {
   const int64_t layers = 3;
   StepOptions o = options(dense_model(layers));

@@ -197,7 +197,7 @@ void Compiler::split(Step& step, const Value& from) const {
 size_t Compiler::convert(size_t v, const Placements& to, const char* suffix) {
   if (values_[v].at == to) return v;
   const auto [found, added] = moved_.try_emplace({v, to, values_[v].element}, kNone);
-  if (!added && values_[found->second].program == to_) return found->second;
+  if (!added && values_[found->second].program == now_.to) return found->second;
   size_t last = v;
   for (int now = 0; now < 3; ++now)
     for (size_t a = 0; a < to.size(); ++a) {
@@ -212,19 +212,19 @@ size_t Compiler::convert(size_t v, const Placements& to, const char* suffix) {
                 bytes(from.tensor, from.at, from.element),
                 static_cast<Axis>(a)};
       split(step, from);
-      if (from.program == to_ && from.wait != kNone) step.waits.push_back(from.wait);
+      if (from.program == now_.to && from.wait != kNone) step.waits.push_back(from.wait);
       Placements at = from.at;
       at[a] = to[a];
       last = value(from.tensor, at, from.element);
-      values_[last].program = to_;
-      values_[last].wait = to_->size();
-      to_->push_back(std::move(step));
+      values_[last].program = now_.to;
+      values_[last].wait = now_.to->size();
+      now_.to->push_back(std::move(step));
     }
   if (values_[last].at != to) {  // the other moves cost nothing
     const Value from = values_[last];
     last = value(from.tensor, to, from.element);
-    values_[last].program = to_;
-    values_[last].wait = from.program == to_ ? from.wait : kNone;
+    values_[last].program = now_.to;
+    values_[last].wait = from.program == now_.to ? from.wait : kNone;
   }
   return found->second = last;
 }
@@ -234,12 +234,13 @@ void Compiler::compute(std::string name, const Work& work, const std::vector<siz
   step.name = std::move(name);
   step.work = work;
   step.kernel = std::move(kernel);
+  if (now_.op) step.of = now_.op->name;
   for (const size_t v : inputs)
-    if (values_[v].program == to_ && values_[v].wait != kNone) {
+    if (values_[v].program == now_.to && values_[v].wait != kNone) {
       step.waits.push_back(values_[v].wait);
       values_[v].wait = kNone;  // computations follow each other
     }
-  to_->push_back(std::move(step));
+  now_.to->push_back(std::move(step));
 }
 
 double Compiler::multiplied(const Op& op) const {
@@ -254,7 +255,7 @@ size_t Compiler::cast(size_t v, double share, const char* suffix) {
   const double elements = share * count(g_.tensors[from.tensor].dims, from.at);
   compute(g_.tensors[from.tensor].name + suffix + ".cast", {0, (s_.element + 2) * elements}, {v});
   const size_t to = value(from.tensor, from.at, cast_element(share));
-  values_[to].program = to_;
+  values_[to].program = now_.to;
   return cast_[v] = to;
 }
 
@@ -277,9 +278,9 @@ void Compiler::ring(const Op& op, const std::string& name, const Work& work, boo
   double block = 0;
   for (size_t i = 1; i < op.inputs.size(); ++i) block += bytes(op.inputs[i], needs(op)[i]);
   const auto hop = [&](const char* what, std::vector<size_t> waits) {
-    to_->push_back({name + what + "send", Step::Kind::send, {}, trace::CommType::unknown, block, Axis::cp, waits});
-    to_->push_back({name + what + "recv", Step::Kind::receive, {}, trace::CommType::unknown, block, Axis::cp, {}});
-    return to_->size() - 1;
+    now_.to->push_back({name + what + "send", Step::Kind::send, {}, trace::CommType::unknown, block, Axis::cp, waits});
+    now_.to->push_back({name + what + "recv", Step::Kind::receive, {}, trace::CommType::unknown, block, Axis::cp, {}});
+    return now_.to->size() - 1;
   };
   const int64_t ranks = s_.mesh.of(Axis::cp);
   std::vector<size_t> here;
@@ -287,7 +288,7 @@ void Compiler::ring(const Op& op, const std::string& name, const Work& work, boo
     std::vector<size_t> next;
     if (i + 1 < ranks) next.push_back(hop(".ring.", here));
     compute(name, {work.flops / static_cast<double>(ranks), work.bytes}, i == 0 ? inputs : std::vector<size_t>{});
-    for (const size_t wait : here) to_->back().waits.push_back(wait);
+    for (const size_t wait : here) now_.to->back().waits.push_back(wait);
     if (i + 1 < ranks && gradients) next.push_back(hop(".ring.grad.", {}));
     here = std::move(next);
   }
@@ -314,9 +315,10 @@ void Compiler::attend_gradients(const Op& op, const std::vector<size_t>& inputs)
 }
 
 void Compiler::forward(Program& program) {
-  to_ = &program;
+  now_.to = &program;
   for (const size_t input : g_.inputs) made_[input] = value(input, natural(input));
   for (const Op& op : g_.ops) {
+    now_.op = &op;
     const std::vector<Placements> at = needs(op);
     std::vector<size_t> inputs;
     for (size_t i = 0; i < op.inputs.size(); ++i)
@@ -326,7 +328,7 @@ void Compiler::forward(Program& program) {
     if (rings(op)) ring(op, op.name, cost, false, inputs);
     else if (in_kernels(op)) attend(op, op.name, inputs);
     else compute(op.name, cost, inputs, kernel(op, at, values_[made_[op.output]].at));
-    to_->back().fp8 = reads_fp8(op);
+    now_.to->back().fp8 = reads_fp8(op);
     if (op.kind == OpKind::lookup && op.weights[0].cut == Dim::tables)
       convert(made_[op.output], natural(op.output), "");
   }

@@ -45,6 +45,7 @@ struct Step {
   std::vector<size_t> waits = {};
   bool fp8 = false;         ///< of a computation: a product with 8-bit inputs
   std::string kernel = {};  ///< of a computation: the node's attribute (docs/reference/formats/et.md); "": not known
+  std::string of = {};      ///< of a computation: the operator that it is a part of
   /// Of an uneven all-to-all: elements that this rank sends to each place of the axis, and that it gets from each.
   std::vector<int64_t> in_split = {}, out_split = {};
 };

@@ -217,9 +217,7 @@ std::vector<Surplus> surplus(const Plan& plan) {
     for (size_t u = 0; u < units.size(); ++u)
       for (const Program* program : {&units[u]->forward, &units[u]->backward})
         for (const Step& step : *program)
-          if (step.work.flops > 0)
-            by_name[step.name.substr(0, std::min(step.name.rfind(".dgrad"), step.name.rfind(".wgrad")))] +=
-                step.work.flops * times[u] * ranks;
+          if (step.work.flops > 0) by_name[step.of] += step.work.flops * times[u] * ranks;
     return by_name;
   };
   const double stage_ranks = real(o.tp * o.cp * o.dp);
