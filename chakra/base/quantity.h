@@ -25,6 +25,11 @@ constexpr Picoseconds add_saturated(Picoseconds left, Picoseconds right) {
   return sum < -kLongestPs ? -kLongestPs : sum > kLongestPs ? kLongestPs : sum;
 }
 
+/// time * times, at most kLongestPs. Requires that neither is below 0.
+constexpr Picoseconds multiply_saturated(Picoseconds time, int64_t times) {
+  return times > 0 && time > kLongestPs / times ? kLongestPs : time * times;
+}
+
 /// left + right, at most UINT64_MAX.
 constexpr uint64_t add_bytes(uint64_t left, uint64_t right) {
   return left > UINT64_MAX - right ? UINT64_MAX : left + right;

@@ -64,11 +64,14 @@ void note_undetermined(const KernelData& data, const FittedConstants& fitted, Fi
   const bool steps = fitted.constants.step_s > 0;
   const bool multiplies = device::find_kernel_kind(data.name)->ops(data.measured[0].sizes) > 0;
   std::string which;
-  const auto look = [&](double error, const char* name) {
-    if (!(error < kUndetermined)) which += (which.empty() ? "" : ", ") + std::string(name);
+  const auto look = [&](double error, const std::string& name) {
+    if (!(error < kUndetermined)) which += (which.empty() ? "" : ", ") + name;
   };
   if (multiplies) look(errors.ops_time, "ops-time");
-  look(errors.bytes_time, "bytes-time");
+  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
+  for (size_t i = 0; i < kind.tensor_count(); ++i)
+    look(errors.bytes_time[i],
+         kind.tensor_count() == 1 ? "bytes-time" : fmt::format("bytes-time of {}", kind.tensors[i]));
   look(errors.fixed_s, "fixed-us");
   if (steps) look(errors.step_s, "step-ns");
   if (which.empty()) return;
@@ -76,6 +79,14 @@ void note_undetermined(const KernelData& data, const FittedConstants& fitted, Fi
                       fmt::format("{} in {}: the measured shapes do not determine {}; far outside of their range the "
                                   "table says nothing",
                                   data.name, trace::name(data.type), which)});
+}
+
+/// A text for each tensor of the kernel.
+template <class Text>
+std::string each_tensor(const KernelTable& table, const Text& text) {
+  std::string all;
+  for (size_t t = 0; t < table.kind().tensor_count(); ++t) all += (t == 0 ? "" : ", ") + text(t);
+  return all;
 }
 
 std::string share(double error) { return show_percent(error); }
@@ -154,15 +165,15 @@ Table kernel_table(const FittedDevice& fitted) {
     const bool multiplies = k.kind().ops(k.measured()[0].sizes) > 0;
     const device::KernelError none, &error = k.error ? *k.error : none;
     const auto judged = [&](const std::string& text) { return k.error ? text : std::string("not judged"); };
-    table.rows.push_back({k.name(), std::string(trace::name(k.type())), static_cast<int64_t>(k.measured().size()),
-                          multiplies ? constant(k.constants().ops_time, fit.accuracy.ops_time) : std::string("-"),
-                          constant(k.constants().bytes_time, fit.accuracy.bytes_time),
-                          constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s),
-                          k.constants().step_s > 0 ? constant(k.constants().step_s * 1e9, fit.accuracy.step_s) : "-",
-                          k.constants().overlap ? "overlap" : "add up", judged(share(error.random)),
-                          judged(share(fit.random_95)), judged(share(error.block)),
-                          judged(fmt::format("{} ({})", share(error.worst), error.worst_of)),
-                          judged(share(fit.extrapolated)), judged(share(error.roofline))});
+    table.rows.push_back(
+        {k.name(), std::string(trace::name(k.type())), static_cast<int64_t>(k.measured().size()),
+         multiplies ? constant(k.constants().ops_time, fit.accuracy.ops_time) : std::string("-"),
+         each_tensor(k, [&](size_t t) { return constant(k.constants().bytes_time[t], fit.accuracy.bytes_time[t]); }),
+         constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s),
+         k.constants().step_s > 0 ? constant(k.constants().step_s * 1e9, fit.accuracy.step_s) : "-",
+         k.constants().overlap ? "overlap" : "add up", judged(share(error.random)), judged(share(fit.random_95)),
+         judged(share(error.block)), judged(fmt::format("{} ({})", share(error.worst), error.worst_of)),
+         judged(share(fit.extrapolated)), judged(share(error.roofline))});
   }
   return table;
 }
@@ -177,13 +188,16 @@ result::Json to_json(const FittedDevice& fitted) {
       return Json::object({{"value", value}, {"error", error < kUndetermined ? Json(error) : Json()}});
     };
     const bool multiplies = k.kind().ops(k.measured()[0].sizes) > 0;
+    Json bytes_time = Json::array();
+    for (size_t t = 0; t < k.kind().tensor_count(); ++t)
+      bytes_time.push_back(constant(k.constants().bytes_time[t], fit.accuracy.bytes_time[t]));
     Json row = Json::object(
         {{"kernel", k.name()},
          {"type", trace::name(k.type())},
          {"rows", fit.rows},
          {"shapes", k.measured().size()},
          {"ops_time", multiplies ? constant(k.constants().ops_time, fit.accuracy.ops_time) : Json()},
-         {"bytes_time", constant(k.constants().bytes_time, fit.accuracy.bytes_time)},
+         {"bytes_time", std::move(bytes_time)},
          {"fixed_us", constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s)},
          {"step_ns", k.constants().step_s > 0 ? constant(k.constants().step_s * 1e9, fit.accuracy.step_s) : Json()},
          {"overlap", k.constants().overlap},
@@ -220,6 +234,9 @@ std::string to_device_file(const device::Device& device) {
           "     \"error\": {{\"random\": {:.4f}, \"block\": {:.4f}, \"worst\": {:.4f}, \"worst-of\": {}, "
           "\"roofline\": {:.4f}}},\n",
           k.error->random, k.error->block, k.error->worst, quoted(k.error->worst_of), k.error->roofline);
+    const std::string times =
+        each_tensor(k, [&](size_t t) { return fmt::format("{:.6g}", k.constants().bytes_time[t]); });
+    const std::string bytes_times = k.kind().tensor_count() == 1 ? times : "[" + times + "]";
     if (k.constants().step_s > 0) more = fmt::format(" \"step-ns\": {:.6g},", k.constants().step_s * 1e9);
     if (k.constants().overlap) more += " \"overlap\": true,";
     for (const device::MeasuredKernel& m : k.measured()) {
@@ -229,13 +246,14 @@ std::string to_device_file(const device::Device& device) {
     }
     kernels += fmt::format(
         "{}\n    {{\"kernel\": {}, \"type\": \"{}\", \"source\": {},\n"
-        "     \"ops-time\": {:.6g}, \"bytes-time\": {:.6g}, \"fixed-us\": {:.6g},{}\n"
+        "     \"ops-time\": {:.6g}, \"bytes-time\": {}, \"fixed-us\": {:.6g},{}\n"
         "{}     \"sizes\": [{}\"us\"],\n     \"measured\": [\n      {}]}}",
         kernels.empty() ? "" : ",", quoted(k.name()), trace::name(k.type()), quoted(k.source), k.constants().ops_time,
-        k.constants().bytes_time, k.constants().fixed_s * 1e6, more, error, sizes, measured);
+        bytes_times, k.constants().fixed_s * 1e6, more, error, sizes, measured);
   }
   std::string text = fmt::format("{{\n  \"name\": {},\n  \"peaks\": {{{}}},\n  \"memory-bandwidth\": {},\n",
                                  quoted(device.name), peaks, device.memory_bytes_per_s / 1e9);
+  if (device.unaligned_time != 1) text += fmt::format("  \"unaligned-time\": {:.6g},\n", device.unaligned_time);
   if (device.others)
     text += fmt::format("  \"others\": {{\"ops-time\": {:.6g}, \"bytes-time\": {:.6g}, \"fixed-us\": {:.6g}}},\n",
                         device.others->ops_time, device.others->bytes_time, device.others->fixed_s * 1e6);

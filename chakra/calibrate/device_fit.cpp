@@ -20,6 +20,7 @@ using Matrix = std::array<Parts, device::kBaseParts>;
 
 constexpr double kRobust = 0.1;  ///< the s of the sum
 constexpr double kNoise = 0.01;
+constexpr double kAlike = 0.03;     ///< how much tensors' times are drawn together, which decides where shapes do not
 constexpr size_t kMostBlocks = 24;  ///< of a size
 constexpr double kEnd = 0.15;       ///< of a size's range in octaves, where a base is chosen
 constexpr size_t kMostTried = 500, kMostKeptOut = 100;
@@ -50,12 +51,14 @@ std::vector<Terms> terms_of(const KernelData& data, bool overlap) {
   const device::KernelKind& kind = *device::find_kernel_kind(data.name);
   for (const MeasuredKernel& m : data.measured) {
     const device::RooflineParts parts = device::roofline_parts(*data.device, kind, data.type, m.sizes);
-    terms.push_back({{parts.ops_s, parts.bytes_s, 1e-6, overlap ? kind.steps(m.sizes) * 1e-9 : 0}, m.seconds});
+    const device::Tensors& bytes = parts.tensors_s;
+    const double steps = overlap ? kind.steps(m.sizes) * 1e-9 : 0;
+    terms.push_back({{parts.ops_s, bytes[0], bytes[1], bytes[2], 1e-6, steps}, m.seconds});
   }
   return terms;
 }
 
-/// The sum to minimise, its gradient and the matrix of second derivatives as Gauss and Newton take them.
+/// The sum to minimise (device_fit.h), its gradient and the matrix of second derivatives as Gauss and Newton take them.
 struct Sum {
   double value = 0;
   Parts gradient{};
@@ -76,15 +79,38 @@ Sum sum_at(const std::vector<Terms>& terms, const Parts& logs, bool overlap) {
     const double r = std::log(base / t.seconds), root = std::sqrt(1 + r * r / (kRobust * kRobust));
     sum.value += 2 * (root - 1);
     for (size_t i = 0; i < part.size(); ++i) {
-      sum.gradient[i] += r / root * slope[i];
-      for (size_t j = 0; j < part.size(); ++j) sum.curvature[i][j] += slope[i] * slope[j] / root;
+      const double weighted = slope[i] / root;
+      sum.gradient[i] += r * weighted;
+      for (size_t j = 0; j <= i; ++j) sum.curvature[i][j] += weighted * slope[j];
     }
+  }
+  for (size_t i = 0; i < times.size(); ++i)
+    for (size_t j = 0; j < i; ++j) sum.curvature[j][i] = sum.curvature[i][j];
+  constexpr size_t kFirst = 1, kBehind = 1 + device::kMostTensors;
+  const auto shapes = static_cast<double>(terms.size()) * kAlike * kAlike;
+  const double mean = (logs[1] + logs[2] + logs[3]) / 3;
+  for (size_t i = kFirst; i < kBehind; ++i) {
+    const double from_mean = logs[i] - mean;
+    sum.value += shapes * from_mean * from_mean;
+    sum.gradient[i] += shapes * kRobust * kRobust * from_mean;
+    for (size_t j = kFirst; j < kBehind; ++j)
+      sum.curvature[i][j] += shapes * kRobust * kRobust * ((i == j ? 1.0 : 0.0) - 1.0 / device::kMostTensors);
   }
   return sum;
 }
 
 void keep_in_range(Parts& logs) {
   for (double& value : logs) value = std::clamp(value, -20.0, 12.0);
+}
+
+/// Parts that the kernel does not have stay at the times of the data sheet.
+KernelConstants constants_of(const KernelData& data, const Parts& times, bool overlap) {
+  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
+  const Sizes& shape = data.measured[0].sizes;
+  KernelConstants constants{kind.ops(shape) > 0 ? times[0] : 1, {1, 1, 1}, times[4] * 1e-6, 0, overlap};
+  for (size_t i = 0; i < kind.tensor_count(); ++i) constants.bytes_time[i] = times[1 + i];
+  if (overlap && kind.steps(shape) > 0) constants.step_s = times[5] * 1e-9;
+  return constants;
 }
 
 double quantile_95(std::vector<double> values) {
@@ -115,7 +141,7 @@ double roofline_error(const KernelData& data, const std::vector<MeasuredKernel>&
   double sum = 0;
   for (const MeasuredKernel& m : kept_out) {
     const device::RooflineParts parts = device::roofline_parts(*data.device, kind, data.type, m.sizes);
-    sum += std::abs(std::log(std::max(parts.ops_s, parts.bytes_s) / m.seconds));
+    sum += std::abs(std::log(std::max(parts.ops_s, parts.bytes_s()) / m.seconds));
   }
   return std::exp(sum / static_cast<double>(kept_out.size())) - 1;
 }
@@ -150,7 +176,7 @@ std::vector<MeasuredKernel> medians(std::vector<MeasuredKernel> measured) {
 FittedConstants fit_constants(const KernelData& data, bool overlap) {
   const std::vector<Terms> terms = terms_of(data, overlap);
   const double tiny = 1e-9 * static_cast<double>(terms.size());
-  Parts logs{0.3, 0.3, 1.4, -2};  // 1.35 times the roofline's, 4 us, 0.14 ns
+  Parts logs{0.3, 0.3, 0.3, 0.3, 1.4, -2};  // 1.35 times the roofline's, 4 us, 0.14 ns
   Sum sum = sum_at(terms, logs, overlap);
   double damping = 1e-3;
   for (int step = 0; step < 60 && damping < 1e8; ++step) {
@@ -171,18 +197,17 @@ FittedConstants fit_constants(const KernelData& data, bool overlap) {
     damping = better ? std::max(damping / 5, 1e-9) : damping * 5;
     if (settled) break;
   }
-  const bool steps = overlap && device::find_kernel_kind(data.name)->steps(data.measured[0].sizes) > 0;
-  FittedConstants fitted{
-      {std::exp(logs[0]), std::exp(logs[1]), std::exp(logs[2]) * 1e-6, steps ? std::exp(logs[3]) * 1e-9 : 0, overlap},
-      {}};
   for (size_t i = 0; i < logs.size(); ++i) sum.curvature[i][i] += tiny;
   const Matrix inverted = inverse(sum.curvature);
   // The residuals' mean square as far as the robust sum counts them; a measurement is not better than kNoise.
   const double variance =
       std::max(kNoise * kNoise, sum.value * kRobust * kRobust / std::max(1.0, static_cast<double>(terms.size()) - 3));
-  const auto error = [&](size_t i) { return std::sqrt(variance * inverted[i][i]); };
-  fitted.errors = {error(0), error(1), error(2), error(3)};
-  return fitted;
+  Parts errors{};
+  for (size_t i = 0; i < logs.size(); ++i) {
+    errors[i] = std::sqrt(variance * inverted[i][i]);
+    logs[i] = std::exp(logs[i]);
+  }
+  return {constants_of(data, logs, overlap), {errors[0], {errors[1], errors[2], errors[3]}, errors[4], errors[5]}};
 }
 
 bool parts_overlap(const KernelData& data) {

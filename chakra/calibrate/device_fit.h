@@ -25,8 +25,9 @@ struct FittedConstants {
   device::KernelConstants errors;  ///< one standard error of each, as a share of it
 };
 /// The constants that minimise the sum of 2 (sqrt(1 + (r / s)^2) - 1) over r = ln(base / measured), s = 0.1: as least
-/// squares near 0, as absolute values for outliers. Levenberg and Marquardt's method on their logarithms. Steps count
-/// only where parts overlap.
+/// squares near 0, as absolute values for outliers; and over the tensors of (0.03 (ln(bytes time) - their mean))^2 for
+/// each shape, which decides only where the shapes do not determine them. Levenberg and Marquardt's method on their
+/// logarithms. Steps count only where parts overlap.
 FittedConstants fit_constants(const KernelData& data, bool overlap);
 
 /// Whether parts that overlap say more of shapes beyond the fitted ones than parts that add up: the shapes at either

@@ -26,19 +26,24 @@ using trace::DType;
 inline constexpr std::array<DType, 8> kPeakTypes{DType::f64,  DType::f32, DType::tf32, DType::f16,
                                                  DType::bf16, DType::f8,  DType::f4,   DType::i8};
 
+/// What an operation takes by its work alone: the times by which the data sheet's are multiplied, and a fixed part.
+struct WorkConstants {
+  double ops_time = 1, bytes_time = 1, fixed_s = 0;
+};
+
 struct Device {
   std::string name;
   /// Operations per second, dense (no structured sparsity), the fastest unit of the device; a multiply-add counts 2.
   /// 0: the source says nothing.
   std::array<double, kPeakTypes.size()> ops_per_s{};
   double memory_bytes_per_s = 0;
-  double memory_bytes = 0;                  ///< 0: not said
-  std::vector<std::string> recorded_as{};   ///< its names in recordings
-  std::string source{};                     ///< of the numbers
-  std::vector<KernelTable> kernels{};       ///< measured; one for a kernel and element type
-  std::optional<KernelConstants> others{};  ///< of what `kernels` have no table for; without them a roofline
-  double host_s = 0;                        ///< that a host needs to launch an operation; 0: not known
-  double unaligned_time = 1;                ///< times what a table says, of a product whose rows are not whole pieces
+  double memory_bytes = 0;                 ///< 0: not said
+  std::vector<std::string> recorded_as{};  ///< its names in recordings
+  std::string source{};                    ///< of the numbers
+  std::vector<KernelTable> kernels{};      ///< measured; one for a kernel and element type
+  std::optional<WorkConstants> others{};   ///< of what `kernels` have no table for; without them a roofline
+  double host_s = 0;                       ///< that a host needs to launch an operation; 0: not known
+  double unaligned_time = 1;               ///< of a product whose rows are not whole pieces, over what a table says
 };
 
 /// A row of the table, in the units of data sheets.

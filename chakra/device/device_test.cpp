@@ -274,10 +274,11 @@ TEST_F(File, SaysWhatADeviceCan) {
   EXPECT_TRUE(read("{\"name\": \"j\", \"peaks\": {\"i8\": 1}, \"memory-bandwidth\": 1}"));
   EXPECT_FALSE(d->others);
   const auto more = read(
-      "name: own\npeaks: {bf16: 100}\nmemory-bandwidth: 1000\nhost-us: 12\n"
+      "name: own\npeaks: {bf16: 100}\nmemory-bandwidth: 1000\nhost-us: 12\nunaligned-time: 2.5\n"
       "others: {ops-time: 2, bytes-time: 3, fixed-us: 4}\n");
   ASSERT_TRUE(more) << more.error().message();
   EXPECT_DOUBLE_EQ(more->host_s, 12e-6);
+  EXPECT_EQ(more->unaligned_time, 2.5);
   EXPECT_NEAR(predicted_seconds(*more, {1'000'000'000, 1'000'000, DType::bf16}), 2 * 10e-6 + 3 * 1e-6 + 4e-6, 1e-12);
   EXPECT_EQ(predicted_seconds(*more, {}), 0);
   EXPECT_NEAR(predicted_seconds(*d, {1'000'000'000, 1'000'000, DType::bf16}), 10e-6, 1e-12);
@@ -299,6 +300,7 @@ TEST_F(File, RefusesWhatIsNot) {
   EXPECT_EQ(error(good + "peaks: {f16: 1}\nrecorded-as: H\n"), "device.file.value:4");
   EXPECT_EQ(error("name: a\npeaks: {f16: 1}\nmemory-bandwidth: 0\n"), "device.file.value:3");
   EXPECT_EQ(error(good + "peaks: {f16: 1}\nhost-us: -1\n"), "device.file.value:4");
+  EXPECT_EQ(error(good + "peaks: {f16: 1}\nunaligned-time: 0.5\n"), "device.file.value:4");
   EXPECT_EQ(error(good + "peaks: {f16: 1}\nothers: 1\n"), "device.file.value:4");
   EXPECT_EQ(error(good + "peaks: {f16: 1}\nothers: {ops: 1}\n"), "device.file.key:4");
   // Tables in JSON are read without a tree; an error has its line all the same.

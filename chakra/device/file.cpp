@@ -123,21 +123,50 @@ Result<std::vector<MeasuredKernel>> read_table(const Spec& value, const NumberTa
   return measured;
 }
 
-/// `more`: what there is besides the constants, for people.
-Result<void> read_constant(const std::string& key, const Spec& value, std::string_view more,
+/// Microseconds, as seconds.
+Result<double> microseconds(const Spec& value, std::string_view key) {
+  CHAKRA_ASSIGN(const double us, within(value, key, 0, kMostUs));
+  return us * kMicro;
+}
+Result<double> bytes_time(const Spec& value) { return within(value, "bytes-time", 1e-12, kMostTimes); }
+
+/// One number, for all tensors, or a list of as many as the kernel has.
+Result<Tensors> read_bytes_times(const Spec& value, const KernelKind& kind) {
+  Tensors times{1, 1, 1};
+  if (value.kind != Spec::Kind::list) {
+    CHAKRA_ASSIGN(const double all, bytes_time(value));
+    times.fill(all);
+    return times;
+  }
+  if (value.items.size() != kind.tensor_count())
+    return value.error("device.file.value", fmt::format("'bytes-time' of a {} is a number or a list of {}",
+                                                        quote(kind.name), kind.tensor_count()));
+  for (size_t i = 0; i < value.items.size(); ++i) {
+    CHAKRA_ASSIGN(times[i], bytes_time(value.items[i]));
+  }
+  return times;
+}
+
+/// False where there is no constant of that name.
+Result<bool> read_constant(const std::string& key, const Spec& value, const KernelKind& kind,
                            KernelConstants& constants) {
-  double* const to = key == "ops-time"     ? &constants.ops_time
-                     : key == "bytes-time" ? &constants.bytes_time
-                     : key == "fixed-us"   ? &constants.fixed_s
-                                           : nullptr;
-  if (!to)
-    return value.error(
-        "device.file.key",
-        fmt::format("the key {} is not known; known: 'ops-time', 'bytes-time', 'fixed-us'{}", quote(key), more));
-  CHAKRA_ASSIGN(*to,
-                within(value, key, key == "bytes-time" ? 1e-12 : 0, to == &constants.fixed_s ? kMostUs : kMostTimes));
-  if (to == &constants.fixed_s) *to *= kMicro;
-  return {};
+  if (key == "ops-time") {
+    CHAKRA_ASSIGN(constants.ops_time, within(value, key, 0, kMostTimes));
+  } else if (key == "bytes-time") {
+    CHAKRA_ASSIGN(constants.bytes_time, read_bytes_times(value, kind));
+  } else if (key == "fixed-us") {
+    CHAKRA_ASSIGN(constants.fixed_s, microseconds(value, key));
+  } else if (key == "overlap") {
+    CHAKRA_ASSIGN(constants.overlap, value.boolean());
+  } else if (key == "step-ns") {
+    CHAKRA_ASSIGN(const double ns, within(value, key, 0, kMostUs));
+    constants.step_s = ns * kNano;
+    if (kind.steps({1, 1, 1, 1, 1}) == 0)
+      return value.error("device.file.value", fmt::format("{} has no steps", quote(kind.name)));
+  } else {
+    return false;
+  }
+  return true;
 }
 
 Result<void> read_kernel(const Spec& spec, const SpecWithTables& file, Device& device) {
@@ -163,16 +192,13 @@ Result<void> read_kernel(const Spec& spec, const SpecWithTables& file, Device& d
       CHAKRA_TRY(read_error(value, error.emplace()));
     } else if (key == "source") {
       CHAKRA_ASSIGN(source, value.string());
-    } else if (key == "overlap") {
-      CHAKRA_ASSIGN(constants.overlap, value.boolean());
-    } else if (key == "step-ns") {
-      CHAKRA_ASSIGN(const double ns, within(value, key, 0, kMostUs));
-      constants.step_s = ns * kNano;
-      if (kind->steps({1, 1, 1, 1, 1}) == 0)
-        return value.error("device.file.value", fmt::format("{} has no steps", quote(name)));
     } else {
-      CHAKRA_TRY(read_constant(
-          key, value, ", 'step-ns', 'overlap', 'kernel', 'type', 'sizes', 'error', 'source', 'measured'", constants));
+      CHAKRA_ASSIGN(const bool known, read_constant(key, value, *kind, constants));
+      if (!known)
+        return value.error("device.file.key",
+                           fmt::format("the key {} is not known; known: 'ops-time', 'bytes-time', 'fixed-us', "
+                                       "'step-ns', 'overlap', 'kernel', 'type', 'sizes', 'error', 'source', 'measured'",
+                                       quote(key)));
     }
   }
   const Spec& rows = *spec.find("measured");
@@ -189,8 +215,19 @@ Result<void> read_kernel(const Spec& spec, const SpecWithTables& file, Device& d
 Result<void> read_others(const Spec& value, Device& device) {
   if (value.kind != Spec::Kind::map)
     return value.error("device.file.value", "'others' is a map of 'ops-time', 'bytes-time' and 'fixed-us'");
-  device.others.emplace();
-  for (const auto& [key, of] : value.fields) CHAKRA_TRY(read_constant(key, of, "", *device.others));
+  WorkConstants& others = device.others.emplace();
+  for (const auto& [key, of] : value.fields) {
+    if (key == "ops-time") {
+      CHAKRA_ASSIGN(others.ops_time, within(of, key, 0, kMostTimes));
+    } else if (key == "bytes-time") {
+      CHAKRA_ASSIGN(others.bytes_time, bytes_time(of));
+    } else if (key == "fixed-us") {
+      CHAKRA_ASSIGN(others.fixed_s, microseconds(of, key));
+    } else {
+      return of.error("device.file.key",
+                      fmt::format("the key {} is not known; known: 'ops-time', 'bytes-time', 'fixed-us'", quote(key)));
+    }
+  }
   return {};
 }
 

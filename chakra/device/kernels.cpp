@@ -14,8 +14,8 @@ constexpr double kRounding = 1e-9;  ///< of octaves
 
 double none(const Sizes&) { return 0; }
 template <int Passes>
-double passes(const Sizes& s) {
-  return Passes * s[0] * s[1];
+Tensors passes(const Sizes& s) {
+  return {Passes * s[0] * s[1]};
 }
 
 using Equations = std::array<std::array<double, kMostSizes + 1>, kMostSizes>;
@@ -37,6 +37,18 @@ Sizes solve(Equations& rows, size_t n) {
   return solution;
 }
 
+/// Moves `at` to a size where it is the same or one of the next: tables go through one size after the other.
+bool advance(const std::vector<double>& sizes, double size, uint32_t& at) {
+  constexpr size_t kNext = 8;
+  for (size_t step = 0; step < std::min(kNext, sizes.size()); ++step) {
+    const size_t next = at + step < sizes.size() ? at + step : at + step - sizes.size();
+    if (sizes[next] != size) continue;
+    at = static_cast<uint32_t>(next);
+    return true;
+  }
+  return false;
+}
+
 Sizes octaves(const Sizes& sizes, size_t n) {
   Sizes at{};
   for (size_t i = 0; i < n; ++i) at[i] = std::log2(sizes[i]);
@@ -48,28 +60,50 @@ Sizes octaves(const Sizes& sizes, size_t n) {
 const std::array<KernelKind, 8> kKernelKinds{{
     {"gemm",
      {"m", "n", "k"},
+     {"m x k", "k x n", "m x n"},
      [](const Sizes& s) { return 2 * s[0] * s[1] * s[2]; },
-     [](const Sizes& s) { return s[0] * s[2] + s[1] * s[2] + s[0] * s[1]; },
+     [](const Sizes& s) {
+       return Tensors{s[0] * s[2], s[1] * s[2], s[0] * s[1]};
+     },
      [](const Sizes& s) { return s[2]; },
      "matrices of m x k and k x n, multiplied",
      0b110},
     {"attention",
      {"batch", "tokens", "heads", "kv_heads", "head_dim"},
+     {"all"},
      [](const Sizes& s) { return 2 * s[0] * s[2] * s[1] * s[1] * s[4]; },
-     [](const Sizes& s) { return 2 * s[0] * s[1] * (s[2] + s[3]) * s[4]; },
+     [](const Sizes& s) { return Tensors{2 * s[0] * s[1] * (s[2] + s[3]) * s[4]}; },
      [](const Sizes& s) { return s[1]; },
      "causal attention, forward, in one kernel"},
-    {"norm", {"rows", "width"}, none, passes<2>, none, "normalisation along the width"},
-    {"embedding", {"rows", "width"}, none, passes<2>, none, "rows of a table, looked up"},
-    {"rope", {"rows", "width"}, none, passes<2>, none, "positions rotated into queries and keys, which are width wide"},
-    {"add", {"rows", "width"}, none, passes<3>, none, "two tensors added"},
-    {"activation", {"rows", "width"}, none, passes<3>, none, "a function of one tensor times another tensor"},
-    {"copy", {"elements"}, none, [](const Sizes& s) { return 2 * s[0]; }, none, "a copy within the device's memory"},
+    {"norm", {"rows", "width"}, {"all"}, none, passes<2>, none, "normalisation along the width"},
+    {"embedding", {"rows", "width"}, {"all"}, none, passes<2>, none, "rows of a table, looked up"},
+    {"rope",
+     {"rows", "width"},
+     {"all"},
+     none,
+     passes<2>,
+     none,
+     "positions rotated into queries and keys, which are width wide"},
+    {"add", {"rows", "width"}, {"all"}, none, passes<3>, none, "two tensors added"},
+    {"activation", {"rows", "width"}, {"all"}, none, passes<3>, none, "a function of one tensor times another tensor"},
+    {"copy",
+     {"elements"},
+     {"all"},
+     none,
+     [](const Sizes& s) { return Tensors{2 * s[0]}; },
+     none,
+     "a copy within the device's memory"},
 }};
 
 size_t KernelKind::size() const {
   size_t n = 0;
   while (n < kMostSizes && !sizes[n].empty()) ++n;
+  return n;
+}
+
+size_t KernelKind::tensor_count() const {
+  size_t n = 0;
+  while (n < kMostTensors && !tensors[n].empty()) ++n;
   return n;
 }
 
@@ -114,13 +148,37 @@ double bytes_of(trace::DType type) {
 
 RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace::DType type, const Sizes& sizes) {
   const double ops = kind.ops(sizes), most = peak(device, type).ops_per_s;
-  return {ops > 0 && most > 0 ? ops / most : 0, kind.elements(sizes) * bytes_of(type) / device.memory_bytes_per_s};
+  RooflineParts parts{ops > 0 && most > 0 ? ops / most : 0, kind.elements(sizes)};
+  for (double& tensor : parts.tensors_s) tensor *= bytes_of(type) / device.memory_bytes_per_s;
+  return parts;
+}
+
+double all_elements(const KernelKind& kind, const Sizes& sizes) {
+  const Tensors each = kind.elements(sizes);
+  return each[0] + each[1] + each[2];
 }
 
 double join_parts(const BaseParts& parts, bool overlap) {
   double sum = 0;
-  for (const double part : parts) sum += overlap ? part * std::sqrt(part) : part;
+  for (const double part : parts)
+    if (part > 0) sum += overlap ? part * std::sqrt(part) : part;
   return overlap ? std::cbrt(sum * sum) : sum;
+}
+
+KernelBase::KernelBase(const Device& device, const KernelKind& kind, trace::DType type,
+                       const KernelConstants& constants)
+    : kind_(&kind), fixed_(constants.fixed_s), per_step_(constants.step_s), overlap_(constants.overlap) {
+  const double most_ops = peak(device, type).ops_per_s;
+  per_op_ = most_ops > 0 ? constants.ops_time / most_ops : 0;
+  per_element_ = constants.bytes_time;
+  for (double& tensor : per_element_) tensor *= bytes_of(type) / device.memory_bytes_per_s;
+}
+
+double KernelBase::seconds(const Sizes& sizes) const {
+  const Tensors elements = kind_->elements(sizes);
+  return join_parts({kind_->ops(sizes) * per_op_, elements[0] * per_element_[0], elements[1] * per_element_[1],
+                     elements[2] * per_element_[2], fixed_, per_step_ * kind_->steps(sizes)},
+                    overlap_);
 }
 
 KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
@@ -129,12 +187,9 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
       type_(type),
       kind_(find_kernel_kind(name_)),
       constants_(constants),
-      bytes_of_element_(bytes_of(type)),
-      unaligned_time_(device.unaligned_time) {
-  CHAKRA_ASSERT(kind_ && !measured.empty());
-  const double most_ops = peak(device, type).ops_per_s;
-  seconds_per_op_ = most_ops > 0 ? constants.ops_time / most_ops : 0;
-  seconds_per_element_ = constants.bytes_time * bytes_of_element_ / device.memory_bytes_per_s;
+      base_(device, *kind_, type, constants),
+      pieces_{bytes_of(type), device.unaligned_time} {
+  CHAKRA_ASSERT(!measured.empty());
   const size_t n = kind_->size();
   rows_.reserve(n * measured.size());
   seconds_.reserve(measured.size());
@@ -145,15 +200,10 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
     for (size_t i = 0; i < n; ++i) {
       Values& values = values_[i];
       const double size = m.sizes[i];
-      const auto is = [&](uint32_t at) { return at < values.sizes.size() && values.sizes[at] == size; };
-      if (!is(last[i])) {  // tables go through one size after the other
-        if (is(last[i] + 1)) {
-          ++last[i];
-        } else {
-          const auto [found, added] = known[i].try_emplace(size, static_cast<uint32_t>(values.sizes.size()));
-          if (added) values.sizes.push_back(size), values.at.push_back(std::log2(size));
-          last[i] = found->second;
-        }
+      if (!advance(values.sizes, size, last[i])) {
+        const auto [found, added] = known[i].try_emplace(size, static_cast<uint32_t>(values.sizes.size()));
+        if (added) values.sizes.push_back(size), values.at.push_back(std::log2(size));
+        last[i] = found->second;
       }
       rows_.push_back(last[i]);
     }
@@ -162,9 +212,11 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
     runs_.back().end = row + 1;
     seconds_.push_back(m.seconds);
   }
-  for (Values& values : values_) {
+  for (size_t i = 0; i < n; ++i) {
+    Values& values = values_[i];
     values.ascending = values.at;
     std::sort(values.ascending.begin(), values.ascending.end());
+    for (const double size : values.sizes) pieces_.all_whole &= is_whole(i, size);
   }
 }
 
@@ -181,12 +233,6 @@ Sizes KernelTable::at_of(uint32_t row) const {
   return at;
 }
 
-double KernelTable::base_seconds(const Sizes& sizes) const {
-  return join_parts({kind_->ops(sizes) * seconds_per_op_, kind_->elements(sizes) * seconds_per_element_,
-                     constants_.fixed_s, constants_.step_s * kind_->steps(sizes)},
-                    constants_.overlap);
-}
-
 double KernelTable::interpolate(const Sizes& at, const Nearest& nearest) const {
   constexpr double kHere = 1e-6;  // keeps the weight of a measured shape finite, and a million times that of others
   const size_t n = kind_->size();
@@ -200,7 +246,7 @@ double KernelTable::interpolate(const Sizes& at, const Nearest& nearest) const {
   std::array<double, kNeighbours> weight{};
   for (size_t p = 0; p < nearest.size(); ++p) {
     const uint32_t row = nearest[p].second;
-    const double base = base_seconds(sizes_of(row));
+    const double base = base_.seconds(sizes_of(row));
     CHAKRA_ASSERT(base > 0);
     const Point& point = points[p] = {at_of(row), std::log(seconds_[row] / base)};
     weight[p] = 1 / (std::pow(nearest[p].first, 1.5) + kHere);
@@ -236,9 +282,12 @@ bool KernelTable::is_covered(size_t size, double at) const {
   return above != values.begin() && *above - *(above - 1) <= kGap;
 }
 
-bool KernelTable::is_aligned(const Sizes& sizes) const {
+bool KernelTable::is_whole(size_t size, double value) const {
+  return (kind_->rows >> size & 1) == 0 || std::fmod(value * pieces_.element_bytes, kPieceBytes) == 0;
+}
+bool KernelTable::is_whole(const Sizes& sizes) const {
   for (size_t i = 0; i < kind_->size(); ++i)
-    if ((kind_->rows >> i & 1) != 0 && std::fmod(sizes[i] * bytes_of_element_, kPieceBytes) != 0) return false;
+    if (!is_whole(i, sizes[i])) return false;
   return true;
 }
 
@@ -280,8 +329,11 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
   for (size_t i = 0; i < n; ++i) prediction.extrapolated |= !is_covered(i, at[i]);
   const Nearest rows = nearest(at);
   prediction.extrapolated |= rows[0].first > kFar * kFar + kRounding;
-  prediction.seconds = base_seconds(sizes) * std::exp(interpolate(at, rows));
-  if (rows[0].first > kRounding && !is_aligned(sizes)) prediction.seconds *= unaligned_time_;
+  prediction.seconds = base_.seconds(sizes) * std::exp(interpolate(at, rows));
+  if (pieces_.all_whole && !is_whole(sizes)) {
+    prediction.seconds *= pieces_.time;
+    prediction.extrapolated = prediction.unaligned = true;
+  }
   return prediction;
 }
 

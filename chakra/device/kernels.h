@@ -23,18 +23,26 @@ struct Device;
 inline constexpr size_t kMostSizes = 5;
 using Sizes = std::array<double, kMostSizes>;
 
-/// A kind of kernel. What it takes by its shape: operations, elements that are read and written, and steps that follow
-/// each other in one unit of the device, however many units there are (a product's depth, the keys of attention).
+/// What a kernel reads and writes is in at most that many tensors.
+inline constexpr size_t kMostTensors = 3;
+using Tensors = std::array<double, kMostTensors>;
+
+/// A kind of kernel. What it takes by its shape: operations, elements of each tensor, and steps that follow each other
+/// in one unit of the device, however many units there are (a product's depth, the keys of attention).
 struct KernelKind {
   std::string_view name;
-  std::array<std::string_view, kMostSizes> sizes;  ///< what they are called; "" after the last
+  std::array<std::string_view, kMostSizes> sizes;      ///< what they are called; "" after the last
+  std::array<std::string_view, kMostTensors> tensors;  ///< likewise
   double (*ops)(const Sizes& sizes);
-  double (*elements)(const Sizes& sizes);
+  Tensors (*elements)(const Sizes& sizes);
   double (*steps)(const Sizes& sizes);
   std::string_view meaning;
-  uint32_t rows = 0;  ///< bit i: sizes[i] is the length of a row in memory, which is read in pieces of kPieceBytes
+  uint32_t rows = 0;  ///< bit i: sizes[i] is the length of a row in memory
   size_t size() const;
+  size_t tensor_count() const;
 };
+/// Rows of matrices are read in pieces of that many bytes. Libraries have slower kernels for rows that are not a whole
+/// number of pieces (NVIDIA, "Matrix Multiplication Background User's Guide": multiples of 16 bytes are fastest).
 inline constexpr double kPieceBytes = 16;
 extern const std::array<KernelKind, 8> kKernelKinds;
 /// By the name, or what is before its dot: "gemm.fp8_block" is a gemm. Null where there is none.
@@ -65,16 +73,32 @@ struct MeasuredKernel {
   double seconds = 0;
 };
 
-/// The parts of a base: ops_time * ops / peak, bytes_time * bytes / memory bandwidth, fixed, step * steps. They add up,
-/// or overlap: then the base is between the longest of them and their sum (join_parts).
+/// The parts of a base: ops_time * ops / peak, bytes_time * bytes / memory bandwidth of each tensor, fixed, step *
+/// steps. They add up, or overlap: then the base is between the longest of them and their sum (join_parts).
 struct KernelConstants {
-  double ops_time = 1, bytes_time = 1, fixed_s = 0, step_s = 0;
+  double ops_time = 1;
+  Tensors bytes_time{1, 1, 1};
+  double fixed_s = 0, step_s = 0;
   bool overlap = false;
 };
-inline constexpr size_t kBaseParts = 4;
-using BaseParts = std::array<double, kBaseParts>;
+inline constexpr size_t kBaseParts = kMostTensors + 3;
+using BaseParts = std::array<double, kBaseParts>;  ///< operations, tensors, fixed, steps
 /// Their sum; where they overlap (sum of part^1.5)^(2/3).
 double join_parts(const BaseParts& parts, bool overlap);
+
+/// What a shape takes by constants alone.
+class KernelBase {
+ public:
+  KernelBase(const Device& device, const KernelKind& kind, trace::DType type, const KernelConstants& constants);
+  double seconds(const Sizes& sizes) const;
+
+ private:
+  const KernelKind* kind_;
+  double per_op_;
+  Tensors per_element_;
+  double fixed_, per_step_;
+  bool overlap_;
+};
 
 /// The measured times of a kernel and element type on a device.
 class KernelTable {
@@ -86,8 +110,10 @@ class KernelTable {
   struct Prediction {
     double seconds = 0;
     /// Farther than kFar from all that was measured; or a size is outside of the measured ones, or was not measured
-    /// itself and is in a gap of more than kGap between those that were.
+    /// itself and is in a gap of more than kGap between those that were; or `unaligned`.
     bool extrapolated = false;
+    bool unaligned =
+        false;  ///< Device::unaligned_time is a factor: no measured row ends inside of a piece, this one does
   };
   static constexpr double kFar = 0.5;         ///< octaves: the root of the sum of squares over the sizes
   static constexpr double kGap = 0.4;         ///< octaves between neighbouring values of a size
@@ -120,8 +146,8 @@ class KernelTable {
 
   Sizes sizes_of(uint32_t row) const;
   Sizes at_of(uint32_t row) const;
-  double base_seconds(const Sizes& sizes) const;
-  bool is_aligned(const Sizes& sizes) const;
+  bool is_whole(size_t size, double value) const;  ///< no row of memory of that length ends inside of a piece
+  bool is_whole(const Sizes& sizes) const;
   bool is_covered(size_t size, double at) const;  ///< measured, or in no gap of more than kGap
   Nearest nearest(const Sizes& at) const;
   /// ln(measured / base) at a place, by the nearest rows.
@@ -131,8 +157,11 @@ class KernelTable {
   trace::DType type_;
   const KernelKind* kind_;
   KernelConstants constants_;
-  double seconds_per_op_, seconds_per_element_;  ///< of the base
-  double bytes_of_element_, unaligned_time_;
+  KernelBase base_;
+  struct {
+    double element_bytes, time;  ///< time: Device::unaligned_time
+    bool all_whole = true;       ///< so are all measured rows of memory
+  } pieces_;
   std::array<Values, kMostSizes> values_;
   std::vector<uint32_t> rows_;   ///< each size of each row, into values_
   std::vector<double> seconds_;  ///< by row
@@ -141,9 +170,14 @@ class KernelTable {
 
 /// ops / peak and bytes / bandwidth of a shape, in seconds.
 struct RooflineParts {
-  double ops_s = 0, bytes_s = 0;
+  double ops_s = 0;
+  Tensors tensors_s{};
+  double bytes_s() const { return tensors_s[0] + tensors_s[1] + tensors_s[2]; }
 };
 RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace::DType type, const Sizes& sizes);
+
+/// Elements of all tensors.
+double all_elements(const KernelKind& kind, const Sizes& sizes);
 
 /// Bytes of an element; 2 where the type is not known.
 double bytes_of(trace::DType type);

@@ -25,14 +25,17 @@ TEST(Kernels, ShapesAreReadAsNodesHaveThem) {
 TEST(Kernels, WorkFollowsFromShapes) {
   const KernelKind &gemm = *find_kernel_kind("gemm"), &attention = *find_kernel_kind("attention");
   EXPECT_EQ(gemm.ops({8, 4, 16}), 1024);
-  EXPECT_EQ(gemm.elements({8, 4, 16}), 224);
+  EXPECT_EQ(gemm.elements({8, 4, 16}), (Tensors{128, 64, 32}));
   // Of each token and head, 16 / 2 keys on average, times 8 for the score and 8 for the sum, 2 operations each.
   EXPECT_EQ(attention.ops({3, 16, 2, 1, 8}), 3 * 16 * 2 * (16 / 2) * (8 + 8) * 2);
-  EXPECT_EQ(attention.elements({3, 16, 2, 1, 8}), 3 * 16 * (2 + 2 * 1 + 2) * 8);  // queries, keys and values, results
+  EXPECT_EQ(all_elements(attention, {3, 16, 2, 1, 8}),
+            3 * 16 * (2 + 2 * 1 + 2) * 8);  // queries, keys and values, results
   const RooflineParts parts = roofline_parts(kPlain, gemm, DType::bf16, {8, 4, 16});
   EXPECT_DOUBLE_EQ(parts.ops_s, 1024 / 1e14);
-  EXPECT_DOUBLE_EQ(parts.bytes_s, 448 / 1e12);
+  EXPECT_DOUBLE_EQ(parts.bytes_s(), 448 / 1e12);
 }
+
+const KernelConstants kConstants{2, {3, 3, 3}, 5e-6};
 
 /// 2 x ops / peak + 3 x bytes / bandwidth + 5 us, times `factor` of the sizes.
 template <class Factor>
@@ -43,43 +46,69 @@ std::vector<MeasuredKernel> made(const Factor& factor) {
       for (double k = 64; k <= 4096; k *= 2) {
         const Sizes sizes{m, n, k};
         const RooflineParts parts = roofline_parts(kPlain, *find_kernel_kind("gemm"), DType::bf16, sizes);
-        measured.push_back({sizes, (2 * parts.ops_s + 3 * parts.bytes_s + 5e-6) * factor(sizes)});
+        measured.push_back({sizes, (2 * parts.ops_s + 3 * parts.bytes_s() + 5e-6) * factor(sizes)});
       }
   return measured;
 }
 double law(const Sizes& sizes) {
   const RooflineParts parts = roofline_parts(kPlain, *find_kernel_kind("gemm"), DType::bf16, sizes);
-  return 2 * parts.ops_s + 3 * parts.bytes_s + 5e-6;
+  return 2 * parts.ops_s + 3 * parts.bytes_s() + 5e-6;
 }
 
 TEST(Kernels, TheBaseIsExactEverywhere) {
-  const KernelTable table(kPlain, "gemm", DType::bf16, {2, 3, 5e-6}, made([](const Sizes&) { return 1; }));
+  const KernelTable table(kPlain, "gemm", DType::bf16, kConstants, made([](const Sizes&) { return 1; }));
   for (const Sizes& sizes : {Sizes{64, 64, 64}, Sizes{100, 3000, 777}, Sizes{1, 1, 1}, Sizes{1e5, 1e5, 1e5}})
     EXPECT_NEAR(table.predict(sizes).seconds / law(sizes), 1, 1e-12);
 }
 
+TEST(Kernels, EachTensorHasItsTime) {
+  const KernelBase base(kPlain, *find_kernel_kind("gemm"), DType::bf16, {0, {20, 1, 3}, 0});
+  EXPECT_DOUBLE_EQ(base.seconds({8, 4, 16}), (20 * 128 + 64 + 3 * 32) * 2 / 1e12);
+}
+
 TEST(Kernels, AFactorOverTheBaseIsKept) {  // the slowness of a device, the same for all shapes
-  const KernelTable table(kPlain, "gemm", DType::bf16, {2, 3, 5e-6}, made([](const Sizes&) { return 1.7; }));
+  const KernelTable table(kPlain, "gemm", DType::bf16, kConstants, made([](const Sizes&) { return 1.7; }));
   EXPECT_NEAR(table.predict({300, 300, 300}).seconds / law({300, 300, 300}), 1.7, 1e-9);
   EXPECT_NEAR(table.predict({1e6, 1e6, 1e6}).seconds / law({1e6, 1e6, 1e6}), 1.7, 1e-9);
+}
+
+TEST(Kernels, RowsThatAreNotWholePiecesTakeLonger) {  // of 16 bytes: 8 elements of bf16
+  Device slow = kPlain;
+  slow.unaligned_time = 3;
+  std::vector<MeasuredKernel> measured = made([](const Sizes&) { return 1; });
+  const KernelTable whole(slow, "gemm", DType::bf16, kConstants, measured);
+  const auto ratio = [](const KernelTable& table, const Sizes& sizes) {
+    return table.predict(sizes).seconds / law(sizes);
+  };
+  for (const Sizes& sizes : {Sizes{64, 64, 64}, Sizes{999, 2000, 1000}}) EXPECT_NEAR(ratio(whole, sizes), 1, 1e-12);
+  for (const Sizes& sizes : {Sizes{1000, 2001, 1000}, Sizes{1000, 1000, 2004}}) {
+    EXPECT_NEAR(ratio(whole, sizes), 3, 1e-12);
+    EXPECT_TRUE(whole.predict(sizes).extrapolated);
+  }
+  measured.push_back({{64, 2001, 64}, law({64, 2001, 64})});  // such rows were measured, too
+  const KernelTable both(slow, "gemm", DType::bf16, kConstants, measured);
+  EXPECT_NEAR(ratio(both, {1000, 2001, 1000}), 1, 1e-9);
+  // Four bytes an element: four of them are a piece.
+  const KernelTable wide(slow, "gemm", DType::f32, kConstants, made([](const Sizes&) { return 1; }));
+  EXPECT_LT(wide.predict({1000, 1004, 1000}).seconds, wide.predict({1000, 1002, 1000}).seconds / 2.9);
 }
 
 TEST(Kernels, MeasuredShapesGiveTheirOwnTime) {
   const auto wild = [](const Sizes& s) { return 1 + 0.5 * std::sin(s[0] + 3 * s[1] + 7 * s[2]); };
   const std::vector<MeasuredKernel> measured = made(wild);
-  const KernelTable table(kPlain, "gemm", DType::bf16, {2, 3, 5e-6}, measured);
+  const KernelTable table(kPlain, "gemm", DType::bf16, kConstants, measured);
   for (const MeasuredKernel& m : measured) EXPECT_NEAR(table.predict(m.sizes).seconds / m.seconds, 1, 1e-4);
 }
 
 TEST(Kernels, APowerLawIsInterpolated) {  // ln of the factor is a plane; the flattening leaves part of its slope
   const auto power = [](const Sizes& s) { return std::pow(s[0] / 512, 0.1) * std::pow(s[2] / 512, -0.2); };
-  const KernelTable table(kPlain, "gemm", DType::bf16, {2, 3, 5e-6}, made(power));
+  const KernelTable table(kPlain, "gemm", DType::bf16, kConstants, made(power));
   for (const Sizes& sizes : {Sizes{300, 200, 700}, Sizes{1500, 90, 3000}, Sizes{512, 512, 600}})
     EXPECT_NEAR(table.predict(sizes).seconds / (law(sizes) * power(sizes)), 1, 0.03);
 }
 
 TEST(Kernels, ExtrapolationIsMarked) {
-  const KernelTable table(kPlain, "gemm", DType::bf16, {2, 3, 5e-6}, made([](const Sizes&) { return 1; }));
+  const KernelTable table(kPlain, "gemm", DType::bf16, kConstants, made([](const Sizes&) { return 1; }));
   EXPECT_FALSE(table.predict({64, 64, 4096}).extrapolated);
   EXPECT_TRUE(table.predict({90, 64, 4096}).extrapolated);  // in a gap of an octave
   EXPECT_TRUE(table.predict({64, 64, 4097}).extrapolated);  // beyond the measured sizes
@@ -127,7 +156,7 @@ TEST(KernelFile, IsReadAndRefused) {
           "measured": [[16, 64, 3.5], [32, 64, 4]]})");
   ASSERT_TRUE(good) << good.error().message();
   const KernelTable& table = good->kernels.at(0);
-  EXPECT_EQ(table.constants().bytes_time, 2);
+  EXPECT_EQ(table.constants().bytes_time, (Tensors{2, 2, 2}));
   EXPECT_DOUBLE_EQ(table.constants().fixed_s, 3e-6);
   EXPECT_EQ(table.error->random, 0.05);
   EXPECT_EQ(table.error->worst_of, "rows = 1");

@@ -14,11 +14,10 @@ KnownShapes::Known predict(const device::Device& device, device::DType type, std
   if (!shape) return known;
   known.time.table = device::find_table(device, shape->name, type);
   if (!known.time.table) return known;
-  const auto [seconds, extrapolated] = known.time.table->predict(shape->sizes);
-  known.time.seconds = seconds;
-  known.time.extrapolated = extrapolated;
+  const device::KernelTable::Prediction predicted = known.time.table->predict(shape->sizes);
+  known.time = {predicted.seconds, predicted.extrapolated, predicted.unaligned, known.time.table};
   known.ops = shape->kind->ops(shape->sizes);
-  known.bytes = shape->kind->elements(shape->sizes) * device::bytes_of(type);
+  known.bytes = device::all_elements(*shape->kind, shape->sizes) * device::bytes_of(type);
   return known;
 }
 
@@ -49,6 +48,11 @@ std::optional<KernelTime> KernelTimes::on(const device::Device& device, trace::N
   return time;
 }
 
+void TableUse::add(const TableUse& more, int64_t times) {
+  for (Picoseconds TableUse::*const part : {&TableUse::all_ps, &TableUse::extrapolated_ps, &TableUse::unaligned_ps})
+    this->*part = add_saturated(this->*part, multiply_saturated(more.*part, times));
+}
+
 std::string describe(const device::Device& device, const device::KernelTable& table, const TableUse& use) {
   const auto [least, most] = table.range();
   std::string sizes;
@@ -62,6 +66,12 @@ std::string describe(const device::Device& device, const device::KernelTable& ta
     text += fmt::format("; {} of it is extrapolated: by {} where a whole size was kept out, {} at worst ({})",
                         show_percent(static_cast<double>(use.extrapolated_ps) / static_cast<double>(use.all_ps)),
                         show_percent(table.error->block), show_percent(table.error->worst), table.error->worst_of);
+  if (use.unaligned_ps > 0)
+    text += fmt::format(
+        "; {} of it is in shapes whose rows are not a multiple of {:g} bytes, and none of those was measured: {}",
+        show_percent(static_cast<double>(use.unaligned_ps) / static_cast<double>(use.all_ps)), device::kPieceBytes,
+        device.unaligned_time > 1 ? fmt::format("times {:g} (unaligned-time)", device.unaligned_time)
+                                  : "the device file has no unaligned-time for them");
   return text;
 }
 

@@ -16,7 +16,7 @@ namespace chakra::sim {
 /// What a node takes by a device's tables.
 struct KernelTime {
   double seconds = 0;
-  bool extrapolated = false;
+  bool extrapolated = false, unaligned = false;
   const device::KernelTable* table = nullptr;
 };
 
@@ -53,7 +53,8 @@ class KernelTimes {
 
 /// How much of what a job does came from each table.
 struct TableUse {
-  Picoseconds all_ps = 0, extrapolated_ps = 0;
+  Picoseconds all_ps = 0, extrapolated_ps = 0, unaligned_ps = 0;
+  void add(const TableUse& more, int64_t times = 1);
 };
 /// A table's range, and its error on measurements that its fit did not have: for people.
 std::string describe(const device::Device& device, const device::KernelTable& table, const TableUse& use);

@@ -20,7 +20,7 @@ device::Device measured_device(const std::string& name, double us) {
   device::Device device = device::plain(name, 1e12, 1e9);
   std::vector<MeasuredKernel> rows;
   for (const double width : {256, 1000, 4096}) rows.push_back({{1024, width}, us * 1e-6});
-  device.kernels.emplace_back(device, "norm", DType::f16, device::KernelConstants{0, 1e-12, us * 1e-6}, rows);
+  device.kernels.emplace_back(device, "norm", DType::f16, device::KernelConstants{0, {1e-12}, us * 1e-6}, rows);
   return device;
 }
 
@@ -104,7 +104,7 @@ TEST(KernelTimes, SayWhatIsExtrapolated) {
 TEST(KernelTimes, LeaveOtherKernelsToTheConstantsOfOthers) {  // 2 x 4.096 MB at 1 GB/s, and 7 us
   device::System system;
   system.target = measured_device("new", 3);
-  system.target->others = device::KernelConstants{1, 2, 7e-6};
+  system.target->others = device::WorkConstants{1, 2, 7e-6};
   const Priced priced = price(recorded("add:1024,1000", false), system);
   EXPECT_EQ(priced.times, (Times{8199 * kPsPerUs, 4103 * kPsPerUs}));
   EXPECT_EQ(priced.how, How{"others"});

@@ -93,9 +93,7 @@ class Carrier {
     count(time, t_.dur_ps[n]);
   }
   void count(const KernelTime& time, Picoseconds after) {
-    TableUse& use = tables[time.table];
-    use.all_ps = add_saturated(use.all_ps, after);
-    if (time.extrapolated) use.extrapolated_ps = add_saturated(use.extrapolated_ps, after);
+    tables[time.table].add({after, time.extrapolated ? after : 0, time.unaligned ? after : 0});
   }
 
   /// A measured node on a device with measured kernels, unless it was recorded there. False where they say nothing.
@@ -187,26 +185,24 @@ class Summary {
  public:
   void add(const Carrier& carrier, const Device& device, int64_t ranks) {
     const std::string& to = device.name;
-    const auto times = [&](Picoseconds time) { return time > kLongestPs / ranks ? kLongestPs : time * ranks; };
     for (const auto& [key, row] : carrier.rows) {
       ScaledTime& sum = rows_[{key.first, to, key.second}];
       sum.from = key.first;
       sum.to = to;
       sum.how = key.second;
       sum.nodes += row.nodes * ranks;
-      sum.before_ps = add_saturated(sum.before_ps, times(row.before_ps));
-      sum.after_ps = add_saturated(sum.after_ps, times(row.after_ps));
+      sum.before_ps = add_saturated(sum.before_ps, multiply_saturated(row.before_ps, ranks));
+      sum.after_ps = add_saturated(sum.after_ps, multiply_saturated(row.after_ps, ranks));
     }
     for (const auto& [table, use] : carrier.tables) {
-      TableUse& sum = tables_[{device.name, table->name(), table->type()}].first;
-      sum.all_ps = add_saturated(sum.all_ps, times(use.all_ps));
-      sum.extrapolated_ps = add_saturated(sum.extrapolated_ps, times(use.extrapolated_ps));
-      tables_[{device.name, table->name(), table->type()}].second = {&device, table};
+      auto& [sum, of] = tables_[{device.name, table->name(), table->type()}];
+      sum.add(use, ranks);
+      of = {&device, table};
     }
     const auto weight = static_cast<double>(ranks);
     for (const auto& [key, ops] : carrier.stand_ins) stand_ins_[key] += weight * ops;
     ops_ += weight * carrier.ops;
-    too_fast_ = add_saturated(too_fast_, times(carrier.too_fast_ps));
+    too_fast_ = add_saturated(too_fast_, multiply_saturated(carrier.too_fast_ps, ranks));
     if (!carrier.too_fast_on.empty()) too_fast_on_ = carrier.too_fast_on;
     if (device.host_s > 0 && !carrier.has_host) without_host_ = to;
   }
