@@ -5,8 +5,8 @@
 
 SET is `vtrain` (GPTs on 2, 4 and 8 A100 of one node, 18 divisions into tensor, data and pipeline parallel ranks) or `neusight` (one A100,
 forward and backward of five models in 32 bits). For each measured step it makes the step of that model and mesh with a device file and runs
-it on a network file. Both files are fitted to other data: measured kernels and collectives. Then it fits the constants of CONSTANTS, which
-are part of the device file, to some of the steps, and judges the others:
+it on a network file. Both files are fitted to other data: measured kernels and collectives. Then it fits six constants (START), all but one
+of them part of the device file, to some of the steps, and judges the others:
 
 - vtrain: fitted to the rows of two hidden sizes and judged on all others. The public table has two only; so they are also fitted to one of
   the two and judged on the other.
@@ -32,15 +32,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST_ERROR = 0.15
-# The constants, by name, and where they begin: keys of device files; link-time divides the bandwidths of the network file.
+# The constants, by name, and where their fit begins: keys of device files; link-time divides the bandwidths of the network file.
 START = {"host-us": 50.0, "ops-time": 1.5, "bytes-time": 1.5, "fixed-us": 5.0, "link-time": 1.2, "unaligned-time": 2.5}
 Row = collections.namedtuple("Row", "group hidden ranks options measured_ms forward_backward_only")
 Result = collections.namedtuple("Result", "row plain_ms fitted_ms")
 
 
 def vtrain_rows(data):
-    """GPTs of Megatron-LM: float16, unfused attention with dropout, tensor parallelism without sequence parallelism, gradients are
-    all-reduced. Their vocabulary has 51,200 words."""
+    """GPTs in float16, attention in several kernels with dropout, tensor parallelism without sequence parallelism, gradients are
+    all-reduced. Their vocabulary has 50,257 words, of which each rank has a whole number. The times are put together from parts that
+    were timed apart (docs/explanation/accuracy.md), so the host waits for the device after each part."""
     rows = []
     with open(os.path.join(data, "vtrain_single_node_a100.csv"), encoding="utf-8-sig", newline="") as file:
         for cells in list(csv.reader(file))[1:]:
@@ -163,7 +164,7 @@ def fit(machine, rows, most):
     rows = [rows[i * len(rows) // min(most, len(rows))] for i in range(min(most, len(rows)))]
     constants = dict(START)
     residuals = None
-    for turn in range(5):
+    for turn in range(12):
         at = machine.all(rows, constants)
         residuals = [math.log(ms / row.measured_ms) for ms, row in zip(at, rows)]
         slopes = []
