@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "chakra/device/device.h"
@@ -37,17 +38,24 @@ Sizes solve(Equations& rows, size_t n) {
   return solution;
 }
 
-/// Moves `at` to a size where it is the same or one of the next: tables go through one size after the other.
-bool advance(const std::vector<double>& sizes, double size, uint32_t& at) {
-  constexpr size_t kNext = 8;
-  for (size_t step = 0; step < std::min(kNext, sizes.size()); ++step) {
-    const size_t next = at + step < sizes.size() ? at + step : at + step - sizes.size();
-    if (sizes[next] != size) continue;
-    at = static_cast<uint32_t>(next);
-    return true;
+/// Numbers for sizes, by first use. Most are found in a slot that their bits say; tables have a hundred of them.
+class SizeNumbers {
+ public:
+  explicit SizeNumbers(std::vector<double>& sizes) : sizes_(sizes) {}
+  uint32_t number_of(double size) {
+    constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
+    const auto slot = static_cast<size_t>((std::bit_cast<uint64_t>(size) * kSpread) >> 56);
+    if (const uint32_t number = slots_[slot]; number < sizes_.size() && sizes_[number] == size) return number;
+    const auto [found, added] = all_.try_emplace(size, static_cast<uint32_t>(sizes_.size()));
+    if (added) sizes_.push_back(size);
+    return slots_[slot] = found->second;
   }
-  return false;
-}
+
+ private:
+  std::vector<double>& sizes_;
+  std::array<uint32_t, 256> slots_{};
+  absl::flat_hash_map<double, uint32_t> all_;
+};
 
 Sizes octaves(const Sizes& sizes, size_t n) {
   Sizes at{};
@@ -193,27 +201,21 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
   const size_t n = kind_->size();
   rows_.reserve(n * measured.size());
   seconds_.reserve(measured.size());
-  std::array<absl::flat_hash_map<double, uint32_t>, kMostSizes> known;  // of sizes, their places in values_
-  std::array<uint32_t, kMostSizes> last{};
+  std::vector<SizeNumbers> numbers;
+  for (size_t i = 0; i < n; ++i) numbers.emplace_back(values_[i].sizes);
   for (const MeasuredKernel& m : measured) {
     CHAKRA_ASSERT(m.seconds > 0);
-    for (size_t i = 0; i < n; ++i) {
-      Values& values = values_[i];
-      const double size = m.sizes[i];
-      if (!advance(values.sizes, size, last[i])) {
-        const auto [found, added] = known[i].try_emplace(size, static_cast<uint32_t>(values.sizes.size()));
-        if (added) values.sizes.push_back(size), values.at.push_back(std::log2(size));
-        last[i] = found->second;
-      }
-      rows_.push_back(last[i]);
-    }
+    const uint32_t first = numbers[0].number_of(m.sizes[0]);
+    rows_.push_back(first);
+    for (size_t i = 1; i < n; ++i) rows_.push_back(numbers[i].number_of(m.sizes[i]));
     const auto row = static_cast<uint32_t>(seconds_.size());
-    if (runs_.empty() || runs_.back().value != last[0]) runs_.push_back({last[0], row, row});
+    if (runs_.empty() || runs_.back().value != first) runs_.push_back({first, row, row});
     runs_.back().end = row + 1;
     seconds_.push_back(m.seconds);
   }
   for (size_t i = 0; i < n; ++i) {
     Values& values = values_[i];
+    for (const double size : values.sizes) values.at.push_back(std::log2(size));
     values.ascending = values.at;
     std::sort(values.ascending.begin(), values.ascending.end());
     for (const double size : values.sizes) pieces_.all_whole &= is_whole(i, size);
