@@ -86,6 +86,12 @@ Sum sum_at(const std::vector<Terms>& terms, const Parts& logs, bool overlap) {
   }
   for (size_t i = 0; i < times.size(); ++i)
     for (size_t j = 0; j < i; ++j) sum.curvature[j][i] = sum.curvature[i][j];
+  return sum;
+}
+
+/// With the term that draws the times of tensors together.
+Sum drawn_sum_at(const std::vector<Terms>& terms, const Parts& logs, bool overlap) {
+  Sum sum = sum_at(terms, logs, overlap);
   constexpr size_t kFirst = 1, kBehind = 1 + device::kMostTensors;
   const auto shapes = static_cast<double>(terms.size()) * kAlike * kAlike;
   const double mean = (logs[1] + logs[2] + logs[3]) / 3;
@@ -177,7 +183,7 @@ FittedConstants fit_constants(const KernelData& data, bool overlap) {
   const std::vector<Terms> terms = terms_of(data, overlap);
   const double tiny = 1e-9 * static_cast<double>(terms.size());
   Parts logs{0.3, 0.3, 0.3, 0.3, 1.4, -2};  // 1.35 times the roofline's, 4 us, 0.14 ns
-  Sum sum = sum_at(terms, logs, overlap);
+  Sum sum = drawn_sum_at(terms, logs, overlap);
   double damping = 1e-3;
   for (int step = 0; step < 60 && damping < 1e8; ++step) {
     Matrix matrix = sum.curvature;
@@ -187,7 +193,7 @@ FittedConstants fit_constants(const KernelData& data, bool overlap) {
     for (size_t i = 0; i < logs.size(); ++i)
       for (size_t j = 0; j < logs.size(); ++j) next[i] -= inverted[i][j] * sum.gradient[j];
     keep_in_range(next);
-    const Sum there = sum_at(terms, next, overlap);
+    const Sum there = drawn_sum_at(terms, next, overlap);
     const bool better = there.value < sum.value;
     const bool settled = better && sum.value - there.value < 1e-9 * sum.value;
     if (better) {
@@ -197,6 +203,7 @@ FittedConstants fit_constants(const KernelData& data, bool overlap) {
     damping = better ? std::max(damping / 5, 1e-9) : damping * 5;
     if (settled) break;
   }
+  sum = sum_at(terms, logs, overlap);  // what the shapes determine
   for (size_t i = 0; i < logs.size(); ++i) sum.curvature[i][i] += tiny;
   const Matrix inverted = inverse(sum.curvature);
   // The residuals' mean square as far as the robust sum counts them; a measurement is not better than kNoise.

@@ -49,6 +49,9 @@ TEST(Fit, TensorsThatShapesDoNotTellApartAreAlike) {
   const FittedConstants fitted = fit_constants(made_gemms(a100, {2048}));
   EXPECT_NEAR(fitted.constants.ops_time, 1.5, 1e-3);
   for (const double time : fitted.constants.bytes_time) EXPECT_NEAR(time, 1.2, 1e-3);
+  EXPECT_GT(fitted.errors.ops_time, 0.5);
+  EXPECT_GT(fitted.errors.bytes_time[0], 0.5);
+  EXPECT_LT(fitted.errors.bytes_time[1], 0.05);
 }
 
 // Times by either law: it is found out which, and shapes four times as deep as all that were measured follow it.

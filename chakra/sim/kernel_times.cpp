@@ -60,19 +60,20 @@ std::string describe(const device::Device& device, const device::KernelTable& ta
     sizes += fmt::format("{}{} {:g} to {:g}", i == 0 ? "" : ", ", table.kind().sizes[i], least[i], most[i]);
   std::string text = fmt::format("{}, {} in {}: {} of device time from measured {}", device.name, table.name(),
                                  trace::name(table.type()), show_time(use.all_ps), sizes);
-  if (!table.error) return text + "; its error is not known";
+  std::string unaligned;
+  if (use.unaligned_ps > 0)
+    unaligned = fmt::format(
+        "; {} of it is in shapes whose rows are not a multiple of {:g} bytes, and none of those was measured: {}",
+        show_percent(static_cast<double>(use.unaligned_ps) / static_cast<double>(use.all_ps)), device::kPieceBytes,
+        device.unaligned_time > 1 ? fmt::format("times {:g} (unaligned-time)", device.unaligned_time)
+                                  : "the device file has no unaligned-time for them");
+  if (!table.error) return text + "; its error is not known" + unaligned;
   text += fmt::format("; off by {} on shapes kept out", show_percent(table.error->random));
   if (use.extrapolated_ps > 0)
     text += fmt::format("; {} of it is extrapolated: by {} where a whole size was kept out, {} at worst ({})",
                         show_percent(static_cast<double>(use.extrapolated_ps) / static_cast<double>(use.all_ps)),
                         show_percent(table.error->block), show_percent(table.error->worst), table.error->worst_of);
-  if (use.unaligned_ps > 0)
-    text += fmt::format(
-        "; {} of it is in shapes whose rows are not a multiple of {:g} bytes, and none of those was measured: {}",
-        show_percent(static_cast<double>(use.unaligned_ps) / static_cast<double>(use.all_ps)), device::kPieceBytes,
-        device.unaligned_time > 1 ? fmt::format("times {:g} (unaligned-time)", device.unaligned_time)
-                                  : "the device file has no unaligned-time for them");
-  return text;
+  return text + unaligned;
 }
 
 }  // namespace chakra::sim
