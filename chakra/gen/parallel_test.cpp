@@ -213,6 +213,22 @@ TEST(Attention, InKernelsMovesItsScores) {
   }
 }
 
+// Each of two ranks has half of the queries, which meet the keys in two parts: queries and results move twice.
+TEST(Attention, OnARingMovesItsScoresOnce) {
+  StepOptions o = options(dense_model(1));
+  o.micro_batches = 1;
+  o.cp = 2;
+  o.fused_attention = false;
+  const auto job = step(o);
+  ASSERT_TRUE(job);
+  const trace::Trace& t = job->classes[0];
+  double bytes = 0;
+  for (const trace::NodeId n : t.nodes())
+    if (t.name_of(n) == "layer0.attention") bytes += real(static_cast<int64_t>(t.tensor_bytes[n]));
+  const double scores = real(kHeads) * kTokens / 2 * kTokens, vectors = real(kTokens) / 2 * kHeads * kHead * 2;
+  EXPECT_DOUBLE_EQ(bytes, 4 * 2 * scores + 2 * 3 * vectors);
+}
+
 TEST(Recompute, OperationsAndMemoryAreTheFormulas) {
   const int64_t layers = 3;
   StepOptions o = options(dense_model(layers));
