@@ -119,6 +119,14 @@ KernelConstants constants_of(const KernelData& data, const Parts& times, bool ov
   return constants;
 }
 
+/// How many constants the fit of a kernel has.
+double fitted_constants(const KernelData& data, bool overlap) {
+  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
+  const Sizes& shape = data.measured[0].sizes;
+  return static_cast<double>(kind.tensor_count()) + 1 + (kind.ops(shape) > 0 ? 1 : 0) +
+         (overlap && kind.steps(shape) > 0 ? 1 : 0);
+}
+
 double quantile_95(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[static_cast<size_t>(0.95 * static_cast<double>(values.size() - 1))];
@@ -208,7 +216,8 @@ FittedConstants fit_constants(const KernelData& data, bool overlap) {
   const Matrix inverted = inverse(sum.curvature);
   // The residuals' mean square as far as the robust sum counts them; a measurement is not better than kNoise.
   const double variance =
-      std::max(kNoise * kNoise, sum.value * kRobust * kRobust / std::max(1.0, static_cast<double>(terms.size()) - 3));
+      std::max(kNoise * kNoise, sum.value * kRobust * kRobust /
+                                    std::max(1.0, static_cast<double>(terms.size()) - fitted_constants(data, overlap)));
   Parts errors{};
   for (size_t i = 0; i < logs.size(); ++i) {
     errors[i] = std::sqrt(variance * inverted[i][i]);

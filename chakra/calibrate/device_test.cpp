@@ -198,11 +198,13 @@ TEST(File, ComesBackAsItWas) {
   std::string csv = "kernel,type,m,n,k,time_us\n";
   for (int m = 1; m < 600; m += 7)
     csv += "gemm,bf16," + std::to_string(m) + ",4096,1024," + std::to_string(5 + 0.01 * m) + "\n";
-  const auto fitted = fit_device({{folder.write("t \"x\".csv", csv)}, "H100-SXM"});
+  auto fitted = fit_device({{folder.write("t \"x\".csv", csv)}, "H100-SXM"});
   ASSERT_TRUE(fitted) << fitted.error().message();
+  fitted->device.unaligned_time = 2.5;
   const auto loaded = device::load(folder.write("d.json", to_device_file(fitted->device)));
   ASSERT_TRUE(loaded) << loaded.error().message();
   EXPECT_EQ(loaded->ops_per_s, fitted->device.ops_per_s);
+  EXPECT_EQ(loaded->unaligned_time, 2.5);
   EXPECT_EQ(loaded->recorded_as, fitted->device.recorded_as);
   const KernelTable &before = fitted->device.kernels[0], &after = loaded->kernels.at(0);
   EXPECT_EQ(after.source, "t \"x\".csv");

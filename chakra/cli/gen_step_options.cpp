@@ -49,8 +49,8 @@ std::vector<Option> step_rows(StepOptions& o) {
         "--device' gives them; with the file's host-us a host launches them",
         "NAME|FILE"},
        {"--host-waits", &o.host_waits,
-        "When that host waits for the device: for messages of other stages (messages), and at the end of each forward "
-        "and backward pass (passes), or of each part of them (parts)",
+        "What that host waits for: messages of other stages (messages), and the last computation of each forward and "
+        "backward pass (passes), or of each part of them (parts)",
         "WHEN", one_of(texts(gen::kHostWaitNames))}});
   add(device_options(o.device));
   add({{"--device-fp8-tflops", &o.fp8_tflops, "Its peak for products with 8-bit inputs, likewise (twice the other)",

@@ -279,6 +279,14 @@ TEST_F(File, SaysWhatADeviceCan) {
   ASSERT_TRUE(more) << more.error().message();
   EXPECT_DOUBLE_EQ(more->host_s, 12e-6);
   EXPECT_EQ(more->unaligned_time, 2.5);
+  for (const auto& [text, times] : {std::pair("3", Tensors{3, 3, 3}), {"[1, 2, 3]", Tensors{1, 2, 3}}}) {
+    const auto tables =
+        read(std::string("name: own\npeaks: {bf16: 100}\nmemory-bandwidth: 1000\nkernels:\n- kernel: gemm\n"
+                         "  type: f16\n  measured: [[1, 1, 1, 1]]\n  bytes-time: ") +
+             text + "\n");
+    ASSERT_TRUE(tables) << tables.error().message();
+    EXPECT_EQ(tables->kernels[0].constants().bytes_time, times);
+  }
   EXPECT_NEAR(predicted_seconds(*more, {1'000'000'000, 1'000'000, DType::bf16}), 2 * 10e-6 + 3 * 1e-6 + 4e-6, 1e-12);
   EXPECT_EQ(predicted_seconds(*more, {}), 0);
   EXPECT_NEAR(predicted_seconds(*d, {1'000'000'000, 1'000'000, DType::bf16}), 10e-6, 1e-12);
@@ -303,6 +311,11 @@ TEST_F(File, RefusesWhatIsNot) {
   EXPECT_EQ(error(good + "peaks: {f16: 1}\nunaligned-time: 0.5\n"), "device.file.value:4");
   EXPECT_EQ(error(good + "peaks: {f16: 1}\nothers: 1\n"), "device.file.value:4");
   EXPECT_EQ(error(good + "peaks: {f16: 1}\nothers: {ops: 1}\n"), "device.file.key:4");
+  const std::string gemm =
+      good + "peaks: {f16: 1}\nkernels:\n- kernel: gemm\n  type: f16\n  measured: [[1, 1, 1, 1]]\n";
+  for (const char* wrong : {"[]", "[1, 2]", "[1, 2, 3, 4]", "[1, 2, 0]", "-1", "0"})
+    EXPECT_EQ(error(gemm + "  bytes-time: " + wrong + "\n"), "device.file.value:8") << wrong;
+  EXPECT_EQ(error(good + "peaks: {f16: 1}\nothers: {bytes-time: [1, 2, 3]}\n"), "base.spec.type:4");
   // Tables in JSON are read without a tree; an error has its line all the same.
   EXPECT_EQ(error("{\"name\": \"j\", \"peaks\": {\"i8\": 1}, \"memory-bandwidth\": 1, \"kernels\": [\n"
                   "{\"kernel\": \"norm\", \"type\": \"f16\",\n\"measured\": [[1, 1, 1],\n[1, 2, 0]]}]}"),

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "chakra/gen/compiler.h"
+#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 
@@ -90,7 +91,8 @@ void Compiler::gradients_of(const Op& op) {
       const double scores = g_.tensors[op.inputs[0]].dims.back().unit / op.widths;  // the share of queries times keys
       if (s_.recompute == Recompute::selective) {  // fused: only the scores; else all of it
         if (in_kernels(op)) attend(op, op.name + ".again", {});
-        else compute(op.name + ".again", {w.flops * (s_.fused_attention ? scores : 1), w.bytes}, {});
+        else if (s_.fused_attention) compute(op.name + ".again", {w.flops * scores, w.bytes}, {});
+        else compute(op.name + ".again", {w.flops, w.bytes * real(s_.mesh.of(Axis::cp))}, {});  // on a ring, all parts
       }
       const Work twice{2 * w.flops, 2 * w.bytes};
       if (rings(op)) ring(op, op.name + ".grad", twice, true, {dy});

@@ -37,9 +37,9 @@ inline constexpr std::array<std::string_view, 3> kContextNames{"ring", "gather",
 enum class Recompute : uint8_t { none, selective, full };
 inline constexpr std::array<std::string_view, 3> kRecomputeNames{"none", "selective", "full"};  ///< by Recompute
 
-/// When a host waits until the device has done what it launched: never; at the end of each forward and backward pass,
-/// as a loop that reads the loss does; or at the end of each part (embedding, layer, head), as timers of layers do. For
-/// messages of other stages it always waits.
+/// Which computations a host waits for: none; the last one of each forward and backward pass, as a loop that reads the
+/// loss does; or the last one of each part (embedding, layer, head), as timers of layers do. For messages of other
+/// stages it always waits.
 enum class HostWaits : uint8_t { messages, passes, parts };
 inline constexpr std::array<std::string_view, 3> kHostWaitNames{"messages", "passes", "parts"};  ///< by HostWaits
 
@@ -95,7 +95,7 @@ struct StepOptions {
   double memory_bytes_per_s = 3350e9;
   double efficiency = 0.6;                     ///< the share of the peak that a matrix product reaches
   int64_t host_ns = 0;                         ///< what a host needs to launch an operation; 0: the trace has no host
-  HostWaits host_waits = HostWaits::messages;  ///< otherwise it runs ahead of the device
+  HostWaits host_waits = HostWaits::messages;  ///< what it waits for
 };
 
 /// The whole numbers among the options: name on the command line, bounds, meaning.

@@ -65,8 +65,9 @@ std::string describe(const device::Device& device, const device::KernelTable& ta
     unaligned = fmt::format(
         "; {} of it is in shapes whose rows are not a multiple of {:g} bytes, and none of those was measured: {}",
         show_percent(static_cast<double>(use.unaligned_ps) / static_cast<double>(use.all_ps)), device::kPieceBytes,
-        device.unaligned_time > 1 ? fmt::format("times {:g} (unaligned-time)", device.unaligned_time)
-                                  : "the device file has no unaligned-time for them");
+        device.unaligned_time > 1
+            ? fmt::format("times {:g} (unaligned-time), whose error is not known", device.unaligned_time)
+            : "the device file has no unaligned-time for them");
   if (!table.error) return text + "; its error is not known" + unaligned;
   text += fmt::format("; off by {} on shapes kept out", show_percent(table.error->random));
   if (use.extrapolated_ps > 0)
