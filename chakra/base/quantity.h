@@ -27,7 +27,8 @@ constexpr Picoseconds add_saturated(Picoseconds left, Picoseconds right) {
 
 /// time * times, at most kLongestPs. Requires that neither is below 0.
 constexpr Picoseconds multiply_saturated(Picoseconds time, int64_t times) {
-  return times > 0 && time > kLongestPs / times ? kLongestPs : time * times;
+  Picoseconds product = 0;
+  return __builtin_mul_overflow(time, times, &product) || product > kLongestPs ? kLongestPs : product;
 }
 
 /// left + right, at most UINT64_MAX.

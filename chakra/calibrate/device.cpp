@@ -62,13 +62,13 @@ MeasuredRows::Kernels rows_of(const device::Device& device, MeasuredRows& rows, 
 void note_undetermined(const KernelData& data, const FittedConstants& fitted, Findings& findings) {
   const device::KernelConstants& errors = fitted.errors;
   const bool steps = fitted.constants.step_s > 0;
-  const bool multiplies = device::find_kernel_kind(data.name)->ops(data.measured[0].sizes) > 0;
+  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
+  const bool multiplies = kind.ops(data.measured[0].sizes) > 0;
   std::string which;
   const auto look = [&](double error, const std::string& name) {
     if (!(error < kUndetermined)) which += (which.empty() ? "" : ", ") + name;
   };
   if (multiplies) look(errors.ops_time, "ops-time");
-  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
   for (size_t i = 0; i < kind.tensor_count(); ++i)
     look(errors.bytes_time[i],
          kind.tensor_count() == 1 ? "bytes-time" : fmt::format("bytes-time of {}", kind.tensors[i]));

@@ -92,15 +92,15 @@ Sum sum_at(const std::vector<Terms>& terms, const Parts& logs, bool overlap) {
 /// With the term that draws the times of tensors together.
 Sum drawn_sum_at(const std::vector<Terms>& terms, const Parts& logs, bool overlap) {
   Sum sum = sum_at(terms, logs, overlap);
-  constexpr size_t kFirst = 1, kBehind = 1 + device::kMostTensors;
-  const auto shapes = static_cast<double>(terms.size()) * kAlike * kAlike;
+  constexpr size_t kFirst = 1, kBehind = 1 + device::kMostTensors;  // of the tensors' parts
+  const auto weight = static_cast<double>(terms.size()) * kAlike * kAlike;
   const double mean = (logs[1] + logs[2] + logs[3]) / 3;
   for (size_t i = kFirst; i < kBehind; ++i) {
     const double from_mean = logs[i] - mean;
-    sum.value += shapes * from_mean * from_mean;
-    sum.gradient[i] += shapes * kRobust * kRobust * from_mean;
+    sum.value += weight * from_mean * from_mean;
+    sum.gradient[i] += weight * kRobust * kRobust * from_mean;
     for (size_t j = kFirst; j < kBehind; ++j)
-      sum.curvature[i][j] += shapes * kRobust * kRobust * ((i == j ? 1.0 : 0.0) - 1.0 / device::kMostTensors);
+      sum.curvature[i][j] += weight * kRobust * kRobust * ((i == j ? 1.0 : 0.0) - 1.0 / device::kMostTensors);
   }
   return sum;
 }
@@ -109,22 +109,18 @@ void keep_in_range(Parts& logs) {
   for (double& value : logs) value = std::clamp(value, -20.0, 12.0);
 }
 
-/// Parts that the kernel does not have stay at the times of the data sheet.
-KernelConstants constants_of(const KernelData& data, const Parts& times, bool overlap) {
+/// Which parts the base of a kernel has.
+std::array<bool, device::kBaseParts> parts_of(const KernelData& data, bool overlap) {
   const device::KernelKind& kind = *device::find_kernel_kind(data.name);
   const Sizes& shape = data.measured[0].sizes;
-  KernelConstants constants{kind.ops(shape) > 0 ? times[0] : 1, {1, 1, 1}, times[4] * 1e-6, 0, overlap};
-  for (size_t i = 0; i < kind.tensor_count(); ++i) constants.bytes_time[i] = times[1 + i];
-  if (overlap && kind.steps(shape) > 0) constants.step_s = times[5] * 1e-9;
-  return constants;
+  const size_t tensors = kind.tensor_count();
+  return {kind.ops(shape) > 0, tensors > 0, tensors > 1, tensors > 2, true, overlap && kind.steps(shape) > 0};
 }
 
-/// How many constants the fit of a kernel has.
-double fitted_constants(const KernelData& data, bool overlap) {
-  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
-  const Sizes& shape = data.measured[0].sizes;
-  return static_cast<double>(kind.tensor_count()) + 1 + (kind.ops(shape) > 0 ? 1 : 0) +
-         (overlap && kind.steps(shape) > 0 ? 1 : 0);
+/// Of parts that the base does not have: those of the data sheet, and no steps.
+KernelConstants constants_of(const Parts& times, const std::array<bool, device::kBaseParts>& has, bool overlap) {
+  const auto time = [&](size_t i) { return has[i] ? times[i] : 1; };
+  return {time(0), {time(1), time(2), time(3)}, times[4] * 1e-6, has[5] ? times[5] * 1e-9 : 0, overlap};
 }
 
 double quantile_95(std::vector<double> values) {
@@ -215,15 +211,15 @@ FittedConstants fit_constants(const KernelData& data, bool overlap) {
   for (size_t i = 0; i < logs.size(); ++i) sum.curvature[i][i] += tiny;
   const Matrix inverted = inverse(sum.curvature);
   // The residuals' mean square as far as the robust sum counts them; a measurement is not better than kNoise.
-  const double variance =
-      std::max(kNoise * kNoise, sum.value * kRobust * kRobust /
-                                    std::max(1.0, static_cast<double>(terms.size()) - fitted_constants(data, overlap)));
+  const auto has = parts_of(data, overlap);
+  const auto free = static_cast<double>(terms.size()) - static_cast<double>(std::count(has.begin(), has.end(), true));
+  const double variance = std::max(kNoise * kNoise, sum.value * kRobust * kRobust / std::max(1.0, free));
   Parts errors{};
   for (size_t i = 0; i < logs.size(); ++i) {
     errors[i] = std::sqrt(variance * inverted[i][i]);
     logs[i] = std::exp(logs[i]);
   }
-  return {constants_of(data, logs, overlap), {errors[0], {errors[1], errors[2], errors[3]}, errors[4], errors[5]}};
+  return {constants_of(logs, has, overlap), {errors[0], {errors[1], errors[2], errors[3]}, errors[4], errors[5]}};
 }
 
 bool parts_overlap(const KernelData& data) {

@@ -20,7 +20,7 @@ bool is_whole(const device::Work& work, const device::KernelShape& shape) {
   const double ops = shape.kind->ops(shape.sizes);
   if (ops > 0) return static_cast<double>(work.ops) >= kWhole * ops;
   return static_cast<double>(work.bytes) >=
-         kWhole * device::all_elements(*shape.kind, shape.sizes) * device::bytes_of(work.type);
+         kWhole * device::sum_of(shape.kind->elements(shape.sizes)) * device::bytes_of(work.type);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ size_t expect_kernels_to_have_their_work(const trace::ClassJob& job, const std::
         if (!kernel) return ADD_FAILURE() << *attr.text(), 0;
         ++found;
         EXPECT_EQ(static_cast<double>(t.num_ops[n]), kernel->kind->ops(kernel->sizes)) << t.name_of(n) << shape;
-        EXPECT_EQ(static_cast<double>(t.tensor_bytes[n]), 2 * device::all_elements(*kernel->kind, kernel->sizes))
+        EXPECT_EQ(static_cast<double>(t.tensor_bytes[n]), 2 * device::sum_of(kernel->kind->elements(kernel->sizes)))
             << t.name_of(n) << " " << *attr.text() << shape;
       }
     }

@@ -161,11 +161,6 @@ RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace
   return parts;
 }
 
-double all_elements(const KernelKind& kind, const Sizes& sizes) {
-  const Tensors each = kind.elements(sizes);
-  return each[0] + each[1] + each[2];
-}
-
 double join_parts(const BaseParts& parts, bool overlap) {
   double sum = 0;
   for (const double part : parts)
@@ -173,9 +168,10 @@ double join_parts(const BaseParts& parts, bool overlap) {
   return overlap ? std::cbrt(sum * sum) : sum;
 }
 
-KernelBase::KernelBase(const Device& device, const KernelKind& kind, trace::DType type,
+KernelBase::KernelBase(const Device& device, const KernelKind* kind, trace::DType type,
                        const KernelConstants& constants)
-    : kind_(&kind), fixed_(constants.fixed_s), per_step_(constants.step_s), overlap_(constants.overlap) {
+    : kind_(kind), fixed_(constants.fixed_s), per_step_(constants.step_s), overlap_(constants.overlap) {
+  CHAKRA_ASSERT(kind);
   const double most_ops = peak(device, type).ops_per_s;
   per_op_ = most_ops > 0 ? constants.ops_time / most_ops : 0;
   per_element_ = constants.bytes_time;
@@ -195,7 +191,7 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
       type_(type),
       kind_(find_kernel_kind(name_)),
       constants_(constants),
-      base_(device, *kind_, type, constants),
+      base_(device, kind_, type, constants),
       pieces_{bytes_of(type), device.unaligned_time} {
   CHAKRA_ASSERT(!measured.empty());
   const size_t n = kind_->size();
@@ -205,10 +201,9 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
   for (size_t i = 0; i < n; ++i) numbers.emplace_back(values_[i].sizes);
   for (const MeasuredKernel& m : measured) {
     CHAKRA_ASSERT(m.seconds > 0);
-    const uint32_t first = numbers[0].number_of(m.sizes[0]);
-    rows_.push_back(first);
-    for (size_t i = 1; i < n; ++i) rows_.push_back(numbers[i].number_of(m.sizes[i]));
+    for (size_t i = 0; i < n; ++i) rows_.push_back(numbers[i].number_of(m.sizes[i]));
     const auto row = static_cast<uint32_t>(seconds_.size());
+    const uint32_t first = rows_[row * n];
     if (runs_.empty() || runs_.back().value != first) runs_.push_back({first, row, row});
     runs_.back().end = row + 1;
     seconds_.push_back(m.seconds);

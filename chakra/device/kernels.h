@@ -26,6 +26,7 @@ using Sizes = std::array<double, kMostSizes>;
 /// What a kernel reads and writes is in at most that many tensors.
 inline constexpr size_t kMostTensors = 3;
 using Tensors = std::array<double, kMostTensors>;
+inline double sum_of(const Tensors& tensors) { return tensors[0] + tensors[1] + tensors[2]; }
 
 /// A kind of kernel. What it takes by its shape: operations, elements of each tensor, and steps that follow each other
 /// in one unit of the device, however many units there are (a product's depth, the keys of attention).
@@ -89,7 +90,8 @@ double join_parts(const BaseParts& parts, bool overlap);
 /// What a shape takes by constants alone.
 class KernelBase {
  public:
-  KernelBase(const Device& device, const KernelKind& kind, trace::DType type, const KernelConstants& constants);
+  /// Requires a kind.
+  KernelBase(const Device& device, const KernelKind* kind, trace::DType type, const KernelConstants& constants);
   double seconds(const Sizes& sizes) const;
 
  private:
@@ -112,8 +114,8 @@ class KernelTable {
     /// Farther than kFar from all that was measured; or a size is outside of the measured ones, or was not measured
     /// itself and is in a gap of more than kGap between those that were; or `unaligned`.
     bool extrapolated = false;
-    bool unaligned =
-        false;  ///< Device::unaligned_time is a factor: no measured row ends inside of a piece, this one does
+    /// Device::unaligned_time is a factor: a row of memory ends inside of a piece, and none of a measured shape does.
+    bool unaligned = false;
   };
   static constexpr double kFar = 0.5;         ///< octaves: the root of the sum of squares over the sizes
   static constexpr double kGap = 0.4;         ///< octaves between neighbouring values of a size
@@ -172,12 +174,9 @@ class KernelTable {
 struct RooflineParts {
   double ops_s = 0;
   Tensors tensors_s{};
-  double bytes_s() const { return tensors_s[0] + tensors_s[1] + tensors_s[2]; }
+  double bytes_s() const { return sum_of(tensors_s); }
 };
 RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace::DType type, const Sizes& sizes);
-
-/// Elements of all tensors.
-double all_elements(const KernelKind& kind, const Sizes& sizes);
 
 /// Bytes of an element; 2 where the type is not known.
 double bytes_of(trace::DType type);

@@ -28,7 +28,7 @@ TEST(Kernels, WorkFollowsFromShapes) {
   EXPECT_EQ(gemm.elements({8, 4, 16}), (Tensors{128, 64, 32}));
   // Of each token and head, 16 / 2 keys on average, times 8 for the score and 8 for the sum, 2 operations each.
   EXPECT_EQ(attention.ops({3, 16, 2, 1, 8}), 3 * 16 * 2 * (16 / 2) * (8 + 8) * 2);
-  EXPECT_EQ(all_elements(attention, {3, 16, 2, 1, 8}),
+  EXPECT_EQ(sum_of(attention.elements({3, 16, 2, 1, 8})),
             3 * 16 * (2 + 2 * 1 + 2) * 8);  // queries, keys and values, results
   const RooflineParts parts = roofline_parts(kPlain, gemm, DType::bf16, {8, 4, 16});
   EXPECT_DOUBLE_EQ(parts.ops_s, 1024 / 1e14);
@@ -62,7 +62,7 @@ TEST(Kernels, TheBaseIsExactEverywhere) {
 }
 
 TEST(Kernels, EachTensorHasItsTime) {
-  const KernelBase base(kPlain, *find_kernel_kind("gemm"), DType::bf16, {0, {20, 1, 3}, 0});
+  const KernelBase base(kPlain, find_kernel_kind("gemm"), DType::bf16, {0, {20, 1, 3}, 0});
   EXPECT_DOUBLE_EQ(base.seconds({8, 4, 16}), (20 * 128 + 64 + 3 * 32) * 2 / 1e12);
 }
 

@@ -234,7 +234,7 @@ void Compiler::compute(std::string name, const Work& work, const std::vector<siz
   step.name = std::move(name);
   step.work = work;
   step.kernel = std::move(kernel);
-  if (now_.op) step.of = now_.op->name;
+  step.of = now_.op->name;
   for (const size_t v : inputs)
     if (values_[v].program == now_.to && values_[v].wait != kNone) {
       step.waits.push_back(values_[v].wait);

@@ -17,7 +17,7 @@ KnownShapes::Known predict(const device::Device& device, device::DType type, std
   const device::KernelTable::Prediction predicted = known.time.table->predict(shape->sizes);
   known.time = {predicted.seconds, predicted.extrapolated, predicted.unaligned, known.time.table};
   known.ops = shape->kind->ops(shape->sizes);
-  known.bytes = device::all_elements(*shape->kind, shape->sizes) * device::bytes_of(type);
+  known.bytes = device::sum_of(shape->kind->elements(shape->sizes)) * device::bytes_of(type);
   return known;
 }
 
