@@ -17,6 +17,7 @@ namespace chakra {
 namespace {
 
 constexpr size_t kTarBlock = 512;
+constexpr size_t kHead = 4096;  ///< bytes that tell the packing, and a few more
 
 bool is_device(const struct stat& status) {
   const bool null = S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
@@ -128,7 +129,7 @@ ByteSource& ByteSource::operator=(ByteSource&&) noexcept = default;
 ByteSource::~ByteSource() = default;
 
 Result<ByteSource> ByteSource::open(const std::string& path) {
-  auto state = std::make_unique<State>();
+  auto state = std::make_unique_for_overwrite<State>();  // the state of gzip has 87 KB, for packed files
   state->raw.file = path;
   state->raw.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (state->raw.fd < 0) return io_error("base.file.open", "cannot open", path, errno);
@@ -138,21 +139,21 @@ Result<ByteSource> ByteSource::open(const std::string& path) {
     state->raw.file_size = static_cast<uint64_t>(status.st_size);
   if (is_device(status))
     return fail(Code::io, "base.file.device", "this is a device, which may never end; copy it into a file", {path});
-  state->raw.buffer.resize(kPackingBuffer);
-  // The first bytes tell the packing: a pipe may give them one at a time.
+  char* const buffer = (state->raw.buffer = std::make_unique_for_overwrite<char[]>(kPackingBuffer)).get();
+  // The first bytes tell the packing: a pipe may give them one at a time. What is not packed goes past the buffer.
   size_t got = 0;
   while (got < 4) {
-    CHAKRA_ASSIGN(const size_t more, state->raw.read(state->raw.buffer.data() + got, state->raw.buffer.size() - got));
+    CHAKRA_ASSIGN(const size_t more, state->raw.read(buffer + got, kHead - got));
     if (more == 0) break;
     got += more;
   }
-  state->raw.ready = {state->raw.buffer.data(), got};
+  state->raw.ready = {buffer, got};
   state->in.start();
   return ByteSource(std::move(state));
 }
 
 Result<ByteSource> ByteSource::from_memory(std::string_view text, std::string file) {
-  auto state = std::make_unique<State>();
+  auto state = std::make_unique_for_overwrite<State>();
   state->raw.file = std::move(file);
   state->raw.ready = text;
   state->raw.memory_size = text.size();

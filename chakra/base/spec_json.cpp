@@ -57,63 +57,86 @@ bool is_plain(std::string_view text) {
 
 size_t most_values(std::string_view text) { return std::max(kManyJsonValues, text.size() / kBytesOfJsonValue); }
 
-/// A number as JSON writes it that a comma or bracket follows, at once or behind blanks. Up to 15 digits with or
-/// without a point, nearly all that is measured, are read on the way: as a whole number and a power of ten they are
-/// exact, so that their quotient is the nearest number.
-bool read_number(const char*& at, const char* end, double& value) {
-  constexpr ptrdiff_t kMostDigits = 15;
-  constexpr std::array<double, kMostDigits + 1> kPowers{1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  const char* p = at;
-  uint64_t digits = 0;
-  const auto read_digits = [&] {
-    while (p < end && is_digit(*p)) digits = 10 * digits + static_cast<uint64_t>(*p++ - '0');
-  };
-  read_digits();
-  const char* const whole = p;
-  const bool point = p < end && *p == '.';
-  if (point) ++p, read_digits();
-  const ptrdiff_t behind_point = point ? p - whole - 1 : 0, count = whole - at + behind_point;
-  if (p < end && (*p == ',' || *p == ']') && whole > at && count <= kMostDigits && (*at != '0' || whole - at == 1) &&
-      (!point || behind_point > 0)) {
-    value = static_cast<double>(digits) / kPowers[static_cast<size_t>(behind_point)];
-    at = p;
-    return true;
-  }
-  while (p < end && *p != ',' && *p != ']' && !is_blank(*p)) ++p;
-  const std::string_view word(at, static_cast<size_t>(p - at));
-  at = p;
-  return is_plain(word) && parse_decimal(word, value);
-}
+/// Reads rows of numbers in one pass: files of measurements have a hundred thousand.
+class RowReader {
+ public:
+  /// Requires: text from `begin`.
+  RowReader(std::string_view text, size_t begin)
+      : text_(text), at_(text.data() + begin), end_(text.data() + text.size()) {}
 
-/// The rows of numbers that begin at `at`, in one pass: files of measurements have a hundred thousand. Moves `at`
-/// to their end; nothing where there is something else, or more than `most` numbers.
-std::optional<NumberTable> read_rows(const char*& at, const char* end, size_t most) {
-  const char* p = at;
-  NumberTable table;
-  const auto take = [&](char c) {
-    while (p < end && is_blank(*p)) ++p;
-    const bool is = p < end && *p == c;
-    p += is;
-    return is;
-  };
-  if (!take('[')) return std::nullopt;
-  do {
-    const size_t before = table.cells.size();
+  /// Nothing where there is something else, or more than `most` numbers.
+  std::optional<NumberTable> read(size_t most) {
+    NumberTable table;
     if (!take('[')) return std::nullopt;
     do {
-      while (p < end && is_blank(*p)) ++p;
-      double value = 0;
-      if (!read_number(p, end, value)) return std::nullopt;
-      table.cells.push_back(value);
+      const size_t before = table.cells.size();
+      if (!take('[')) return std::nullopt;
+      do {
+        double value = 0;
+        if (!number(value)) return std::nullopt;
+        table.cells.push_back(value);
+      } while (take(','));
+      if (table.columns == 0) table.columns = table.cells.size();
+      if (!take(']') || table.cells.size() - before != table.columns || table.cells.size() > most) return std::nullopt;
     } while (take(','));
-    if (table.columns == 0) table.columns = table.cells.size();
-    if (!take(']') || table.cells.size() - before != table.columns || table.cells.size() > most) return std::nullopt;
-  } while (take(','));
-  if (!take(']')) return std::nullopt;
-  at = p;
-  return table;
-}
+    if (!take(']')) return std::nullopt;
+    return table;
+  }
+  size_t end() const { return static_cast<size_t>(at_ - text_.data()); }  ///< where it stopped
+  int64_t lines() const { return lines_; }                                ///< that ended on the way
+
+ private:
+  void skip_blanks() {
+    for (; at_ < end_; ++at_) {
+      if (*at_ == ' ') continue;  // nearly all of them
+      if (!is_blank(*at_)) return;
+      lines_ += *at_ == '\n';
+    }
+  }
+  bool take(char c) {
+    if (at_ < end_ && *at_ != c) skip_blanks();
+    const bool is = at_ < end_ && *at_ == c;
+    at_ += is;
+    return is;
+  }
+
+  /// A number as JSON writes it that a comma or bracket follows, at once or behind blanks. Up to 15 digits with or
+  /// without a point, nearly all that is measured, are read on the way: as a whole number and a power of ten they are
+  /// exact, so that their quotient is the nearest number.
+  bool number(double& value) {
+    skip_blanks();
+    const char* p = at_;
+    uint64_t digits = 0;
+    const auto read_digits = [&] {
+      const char* const begin = p;
+      for (uint32_t digit; p < end_ && (digit = static_cast<unsigned char>(*p) - uint32_t{'0'}) < 10; ++p)
+        digits = 10 * digits + digit;
+      return p - begin;
+    };
+    const ptrdiff_t whole = read_digits();
+    const bool point = p < end_ && *p == '.';
+    ptrdiff_t behind_point = 0;
+    if (point) ++p, behind_point = read_digits();
+    if (p < end_ && (*p == ',' || *p == ']') && whole > 0 && whole + behind_point <= kMostDigits &&
+        (whole == 1 || *at_ != '0') && point == (behind_point > 0)) {
+      value = static_cast<double>(digits);
+      if (point) value /= kPowers[static_cast<size_t>(behind_point)];
+      at_ = p;
+      return true;
+    }
+    while (p < end_ && *p != ',' && *p != ']' && !is_blank(*p)) ++p;
+    const std::string_view word(at_, static_cast<size_t>(p - at_));
+    at_ = p;
+    return is_plain(word) && parse_decimal(word, value);
+  }
+
+  static constexpr ptrdiff_t kMostDigits = 15;
+  static constexpr std::array<double, kMostDigits + 1> kPowers{1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                               1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  std::string_view text_;
+  const char *at_, *end_;
+  int64_t lines_ = 0;
+};
 
 void append_utf8(std::string& out, uint32_t code) {
   if (code < 0x80) {
@@ -181,6 +204,11 @@ class JsonSpec {
  private:
   struct Brackets {
     uint32_t values = 0;
+  };
+  /// Of a table in the text.
+  struct Place {
+    size_t table, end;  ///< in tables_, in the text
+    int64_t lines;
   };
   struct Open {
     Spec* spec;
@@ -265,23 +293,21 @@ class JsonSpec {
     if (begin >= text_.size() || text_[begin] != ':') return at;
     ++begin;
     blanks();
-    const char* behind = text_.data() + begin;
-    std::optional<NumberTable> table = read_rows(behind, text_.data() + text_.size(), most_values(text_));
+    RowReader rows(text_, begin);
+    std::optional<NumberTable> table = rows.read(most_values(text_));
     if (!table) return at;
-    const auto end = static_cast<size_t>(behind - text_.data());
     values_ += table->cells.size();
-    places_[begin] = {tables_.size(), end};
+    places_[begin] = {tables_.size(), rows.end(), rows.lines()};
     tables_.push_back(std::move(*table));
-    return end - 1;
+    return rows.end() - 1;
   }
   bool take_table(Spec& spec) {
-    const auto [table, end] = places_.at(at_);
+    const Place& place = places_.at(at_);
     spec.kind = Spec::Kind::list;
     spec.file = file_;
-    spec.scalar = std::to_string(table);
-    const auto offset = [&](size_t at) { return text_.begin() + static_cast<ptrdiff_t>(at); };
-    line_ += std::count(offset(at_), offset(end), '\n');
-    at_ = end;
+    spec.scalar = std::to_string(place.table);
+    line_ += place.lines;
+    at_ = place.end;
     return true;
   }
 
@@ -341,9 +367,9 @@ class JsonSpec {
   std::string_view text_;
   const std::shared_ptr<const std::string>& file_;
   std::string_view kept_;
-  std::vector<Brackets> lists_;                         ///< and maps, in the order in which they open
-  std::vector<NumberTable> tables_;                     ///< their brackets are not among the lists
-  std::map<size_t, std::pair<size_t, size_t>> places_;  ///< by where one begins: its place in tables_, its end
+  std::vector<Brackets> lists_;      ///< and maps, in the order in which they open
+  std::vector<NumberTable> tables_;  ///< their brackets are not among the lists
+  std::map<size_t, Place> places_;   ///< by where one begins
   size_t values_ = 0, next_ = 0, at_ = 0;
   int64_t line_ = 1;
   std::vector<Open> open_;
@@ -370,7 +396,7 @@ Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::sh
   return parsed ? std::optional(std::move(parsed->spec)) : std::nullopt;
 }
 
-const NumberTable* SpecWithTables::table_of(const Spec& list) const {
+NumberTable* SpecWithTables::table_of(const Spec& list) {
   size_t at = 0;
   const bool is = list.kind == Spec::Kind::list && parse_decimal(list.scalar, at);
   return is ? &tables[at] : nullptr;

@@ -27,7 +27,7 @@ struct SpecWithTables {
   Spec spec;
   std::vector<NumberTable> tables;
   /// The table that stands for a list; null: the list has its items.
-  const NumberTable* table_of(const Spec& list) const;
+  NumberTable* table_of(const Spec& list);
 };
 /// The same, but lists under the key `kept` that are rows of numbers become tables, in a tenth of the time that a tree
 /// takes.

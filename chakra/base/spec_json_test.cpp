@@ -86,7 +86,7 @@ TEST(SpecJson, TablesAreWhatTheTreeHas) {
     return all.replace(all.find("02"), 2, "-2");
   }();
   EXPECT_FALSE(*parse_json_tables(text, file, "measured"));
-  const auto parsed = parse_json_tables(plain, file, "measured");
+  auto parsed = parse_json_tables(plain, file, "measured");
   ASSERT_TRUE(parsed && *parsed);
   const Spec tree = parse_json_spec(plain, file).value().value();
   const Spec& kernels = *(*parsed)->spec.find("kernels");

@@ -44,8 +44,8 @@ Result<void> RawInput::refill() {
     ended = true;
     return {};
   }
-  CHAKRA_ASSIGN(const size_t got, read(buffer.data(), buffer.size()));
-  ready = {buffer.data(), got};
+  CHAKRA_ASSIGN(const size_t got, read(buffer.get(), kPackingBuffer));
+  ready = {buffer.get(), got};
   ended = got == 0;
   return {};
 }

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "chakra/base/packing.h"
 
@@ -18,10 +17,10 @@ namespace chakra {
 /// Bytes as they come.
 struct RawInput {
   std::string file;
-  int fd = -1;  ///< -1: all of the input is in `ready`
-  std::vector<char> buffer;
-  std::string_view ready;    ///< bytes not used yet
-  uint64_t memory_size = 0;  ///< of a text that is read from memory
+  int fd = -1;                     ///< -1: all of the input is in `ready`
+  std::unique_ptr<char[]> buffer;  ///< kPackingBuffer bytes, of a file
+  std::string_view ready;          ///< bytes not used yet
+  uint64_t memory_size = 0;        ///< of a text that is read from memory
   bool ended = false;
   uint64_t file_size = 0, file_read = 0;  ///< 0: not known
 

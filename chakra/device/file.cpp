@@ -87,40 +87,34 @@ Result<void> read_error(const Spec& value, KernelError& error) {
   return {};
 }
 
-Result<std::vector<MeasuredKernel>> read_measured(const Spec& value, const KernelKind& kind) {
-  std::vector<MeasuredKernel> measured;
+/// The cells of a KernelTable.
+Result<std::vector<double>> read_measured(const Spec& value, const KernelKind& kind) {
+  std::vector<double> cells;
   for (const Spec& row : value.items) {
     if (row.items.size() != kind.size() + 1)
       return row.error("device.file.value",
                        fmt::format("a measured {} is {} sizes and microseconds", quote(kind.name), kind.size()));
-    MeasuredKernel m;
     for (size_t i = 0; i < kind.size(); ++i) {
-      CHAKRA_ASSIGN(m.sizes[i], within(row.items[i], kind.sizes[i], 1, kMostSize));
+      CHAKRA_ASSIGN(cells.emplace_back(), within(row.items[i], kind.sizes[i], 1, kMostSize));
     }
     CHAKRA_ASSIGN(const double us, within(row.items.back(), "microseconds", kLeastUs, kMostUs));
-    m.seconds = us * kMicro;
-    measured.push_back(m);
+    cells.push_back(us * kMicro);
   }
-  return measured;
+  return cells;
 }
 
 /// The same of a table, whose numbers have no lines: where one is wrong, load() reads the file as a tree.
-Result<std::vector<MeasuredKernel>> read_table(const Spec& value, const NumberTable& table, const KernelKind& kind) {
+Result<std::vector<double>> take_measured(const Spec& value, NumberTable& table, const KernelKind& kind) {
   const size_t sizes = kind.size();
-  std::vector<MeasuredKernel> measured(table.cells.size() / table.columns);
   bool good = table.columns == sizes + 1;
-  const double* cell = table.cells.data();
-  for (size_t row = 0; row < measured.size() && good; ++row) {
-    for (size_t i = 0; i < sizes; ++i, ++cell) {
-      measured[row].sizes[i] = *cell;
-      good &= *cell >= 1 && *cell <= kMostSize;
-    }
-    measured[row].seconds = *cell * kMicro;
-    good &= *cell >= kLeastUs && *cell <= kMostUs;
-    ++cell;
+  for (size_t cell = 0; cell < table.cells.size() && good; ++cell) {
+    for (const size_t us = cell + sizes; cell < us; ++cell)
+      good &= table.cells[cell] >= 1 && table.cells[cell] <= kMostSize;
+    good &= table.cells[cell] >= kLeastUs && table.cells[cell] <= kMostUs;
+    table.cells[cell] *= kMicro;
   }
   if (!good) return value.error("device.file.value", "a measured time or size cannot be");
-  return measured;
+  return std::move(table.cells);
 }
 
 /// Microseconds, as seconds.
@@ -169,7 +163,7 @@ Result<bool> read_constant(const std::string& key, const Spec& value, const Kern
   return true;
 }
 
-Result<void> read_kernel(const Spec& spec, const SpecWithTables& file, Device& device) {
+Result<void> read_kernel(const Spec& spec, SpecWithTables& file, Device& device) {
   for (const char* needed : {"kernel", "type", "measured"})
     if (!spec.find(needed)) return spec.error("device.file.key", fmt::format("a kernel needs {}", quote(needed)));
   CHAKRA_ASSIGN(const std::string name, spec.find("kernel")->string());
@@ -202,11 +196,10 @@ Result<void> read_kernel(const Spec& spec, const SpecWithTables& file, Device& d
     }
   }
   const Spec& rows = *spec.find("measured");
-  const NumberTable* const table = file.table_of(rows);
-  CHAKRA_ASSIGN(const std::vector<MeasuredKernel> measured,
-                table ? read_table(rows, *table, *kind) : read_measured(rows, *kind));
-  if (measured.empty()) return spec.error("device.file.value", fmt::format("nothing is measured of {}", quote(name)));
-  device.kernels.emplace_back(device, name, type, constants, measured);
+  NumberTable* const table = file.table_of(rows);
+  CHAKRA_ASSIGN(std::vector<double> cells, table ? take_measured(rows, *table, *kind) : read_measured(rows, *kind));
+  if (cells.empty()) return spec.error("device.file.value", fmt::format("nothing is measured of {}", quote(name)));
+  device.kernels.emplace_back(device, name, type, constants, std::move(cells));
   device.kernels.back().source = source;
   device.kernels.back().error = error;
   return {};
@@ -263,7 +256,8 @@ Result<void> read_field(const std::string& key, const Spec& value, Device& devic
                                  quote(key)));
 }
 
-Result<Device> read_device(const SpecWithTables& file) {
+/// Takes the tables.
+Result<Device> read_device(SpecWithTables& file) {
   const Spec& spec = file.spec;
   if (spec.kind != Spec::Kind::map) return spec.error("device.file.value", "a device file is a map");
   Device device;
@@ -280,10 +274,11 @@ Result<Device> read_device(const SpecWithTables& file) {
 }  // namespace
 
 Result<Device> load(const std::string& path) {
-  CHAKRA_ASSIGN(const SpecWithTables file, load_spec_tables(path, "measured"));
+  CHAKRA_ASSIGN(SpecWithTables file, load_spec_tables(path, "measured"));
   if (auto device = read_device(file)) return device;
   CHAKRA_ASSIGN(Spec tree, load_spec(path));  // whose values know their lines
-  return read_device({std::move(tree), {}});
+  SpecWithTables no_tables{std::move(tree), {}};
+  return read_device(no_tables);
 }
 
 Result<Device> find_or_load(const std::string& name_or_file, const std::string& folder) {

@@ -1,10 +1,9 @@
 #include "chakra/device/kernels.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <mutex>
 
 #include "chakra/device/device.h"
 
@@ -38,24 +37,33 @@ Sizes solve(Equations& rows, size_t n) {
   return solution;
 }
 
-/// Numbers for sizes, by first use. Most are found in a slot that their bits say; tables have a hundred of them.
-class SizeNumbers {
+/// Logarithms of sizes, in octaves. Most are found in a slot that the size's bits say: tables have a hundred sizes in
+/// ten thousand rows.
+class Octaves {
  public:
-  explicit SizeNumbers(std::vector<double>& sizes) : sizes_(sizes) {}
-  uint32_t number_of(double size) {
+  /// Appends to `added` what was in no slot: every size once or more.
+  double of(double size, std::vector<double>& added) {
     constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
-    const auto slot = static_cast<size_t>((std::bit_cast<uint64_t>(size) * kSpread) >> 56);
-    if (const uint32_t number = slots_[slot]; number < sizes_.size() && sizes_[number] == size) return number;
-    const auto [found, added] = all_.try_emplace(size, static_cast<uint32_t>(sizes_.size()));
-    if (added) sizes_.push_back(size);
-    return slots_[slot] = found->second;
+    auto& [known, octaves] = slots_[static_cast<size_t>((std::bit_cast<uint64_t>(size) * kSpread) >> 56)];
+    if (known != size) {
+      known = size;
+      octaves = std::log2(size);
+      added.push_back(octaves);
+    }
+    return octaves;
   }
 
  private:
-  std::vector<double>& sizes_;
-  std::array<uint32_t, 256> slots_{};
-  absl::flat_hash_map<double, uint32_t> all_;
+  std::array<std::pair<double, double>, 256> slots_{};  // no size is 0
 };
+
+/// Measured, or in no gap of more than KernelTable::kGap.
+bool is_covered(const std::vector<double>& ascending, double at) {
+  const auto above = std::lower_bound(ascending.begin(), ascending.end(), at - kRounding);
+  if (above == ascending.end()) return false;
+  if (*above <= at + kRounding) return true;
+  return above != ascending.begin() && *above - *(above - 1) <= KernelTable::kGap;
+}
 
 Sizes octaves(const Sizes& sizes, size_t n) {
   Sizes at{};
@@ -185,54 +193,85 @@ double KernelBase::seconds(const Sizes& sizes) const {
                     overlap_);
 }
 
+struct KernelTable::Index {
+  /// Rows that follow each other with the same first size.
+  struct Run {
+    double at;  ///< the first size
+    uint32_t begin, end;
+  };
+  std::vector<double> at;                                   ///< each size of each row
+  std::array<std::vector<double>, kMostSizes> ascending{};  ///< all values of a size
+  std::vector<Run> runs;                                    ///< by ascending first sizes
+  bool all_whole = true;                                    ///< all rows of memory: is_whole()
+};
+struct KernelTable::Measured {
+  explicit Measured(std::vector<double>&& c) : cells(std::move(c)) {}
+  const std::vector<double> cells;
+  std::once_flag once;  ///< the index is made
+  Index index;
+};
+
 KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
-                         const std::vector<MeasuredKernel>& measured)
+                         std::vector<double> cells)
     : name_(std::move(name)),
       type_(type),
       kind_(find_kernel_kind(name_)),
+      size_(kind_ ? kind_->size() : 0),
       constants_(constants),
       base_(device, kind_, type, constants),
-      pieces_{bytes_of(type), device.unaligned_time} {
-  CHAKRA_ASSERT(!measured.empty());
-  const size_t n = kind_->size();
-  rows_.reserve(n * measured.size());
-  seconds_.reserve(measured.size());
-  std::vector<SizeNumbers> numbers;
-  for (size_t i = 0; i < n; ++i) numbers.emplace_back(values_[i].sizes);
-  for (const MeasuredKernel& m : measured) {
-    CHAKRA_ASSERT(m.seconds > 0);
-    for (size_t i = 0; i < n; ++i) rows_.push_back(numbers[i].number_of(m.sizes[i]));
-    const auto row = static_cast<uint32_t>(seconds_.size());
-    const uint32_t first = rows_[row * n];
-    if (runs_.empty() || runs_.back().value != first) runs_.push_back({first, row, row});
-    runs_.back().end = row + 1;
-    seconds_.push_back(m.seconds);
-  }
-  for (size_t i = 0; i < n; ++i) {
-    Values& values = values_[i];
-    for (const double size : values.sizes) values.at.push_back(std::log2(size));
-    values.ascending = values.at;
-    std::sort(values.ascending.begin(), values.ascending.end());
-    for (const double size : values.sizes) pieces_.all_whole &= is_whole(i, size);
-  }
+      pieces_{bytes_of(type), device.unaligned_time},
+      measured_(std::make_shared<Measured>(std::move(cells))),
+      cells_(measured_->cells) {
+  CHAKRA_ASSERT(!cells_.empty() && cells_.size() % (size_ + 1) == 0);
 }
 
-Sizes KernelTable::sizes_of(uint32_t row) const {
+KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
+                         const std::vector<MeasuredKernel>& measured)
+    : KernelTable(device, name, type, constants, [&] {
+        const KernelKind* const kind = find_kernel_kind(name);
+        std::vector<double> cells;
+        for (const MeasuredKernel& m : measured) {
+          CHAKRA_ASSERT(kind && m.seconds > 0);
+          cells.insert(cells.end(), m.sizes.begin(), m.sizes.begin() + static_cast<ptrdiff_t>(kind->size()));
+          cells.push_back(m.seconds);
+        }
+        return cells;
+      }()) {}
+
+Sizes KernelTable::sizes_of(size_t row) const {
   Sizes sizes{};
-  const size_t n = kind_->size();
-  for (size_t i = 0; i < n; ++i) sizes[i] = values_[i].sizes[rows_[row * n + i]];
+  std::copy_n(this->row(row).begin(), size_, sizes.begin());
   return sizes;
 }
-Sizes KernelTable::at_of(uint32_t row) const {
-  Sizes at{};
-  const size_t n = kind_->size();
-  for (size_t i = 0; i < n; ++i) at[i] = values_[i].at[rows_[row * n + i]];
-  return at;
+
+KernelTable::Index KernelTable::make_index() const {
+  Index index;
+  index.at.reserve(row_count() * size_);
+  std::array<Octaves, kMostSizes> octaves;
+  for (uint32_t r = 0; r < row_count(); ++r) {
+    const std::span<const double> sizes = row(r);
+    for (size_t i = 0; i < size_; ++i) {
+      const size_t known = index.ascending[i].size();
+      index.at.push_back(octaves[i].of(sizes[i], index.ascending[i]));
+      if (index.ascending[i].size() > known) index.all_whole &= is_whole(i, sizes[i]);
+    }
+    const double first = index.at[r * size_];
+    if (index.runs.empty() || index.runs.back().at != first) index.runs.push_back({first, r, r});
+    index.runs.back().end = r + 1;
+  }
+  for (std::vector<double>& values : index.ascending) std::sort(values.begin(), values.end());
+  std::sort(index.runs.begin(), index.runs.end(), [](const Index::Run& a, const Index::Run& b) { return a.at < b.at; });
+  return index;
 }
 
-double KernelTable::interpolate(const Sizes& at, const Nearest& nearest) const {
+const KernelTable::Index& KernelTable::index() const {
+  std::call_once(measured_->once, [&] { measured_->index = make_index(); });
+  return measured_->index;
+}
+
+double KernelTable::interpolate(const Index& index, const Sizes& at, const Nearest& nearest) const {
   constexpr double kHere = 1e-6;  // keeps the weight of a measured shape finite, and a million times that of others
-  const size_t n = kind_->size();
+  const size_t n = size_;
   struct Point {
     Sizes at{};
     double rest = 0;  // ln(measured / base)
@@ -245,7 +284,9 @@ double KernelTable::interpolate(const Sizes& at, const Nearest& nearest) const {
     const uint32_t row = nearest[p].second;
     const double base = base_.seconds(sizes_of(row));
     CHAKRA_ASSERT(base > 0);
-    const Point& point = points[p] = {at_of(row), std::log(seconds_[row] / base)};
+    Point& point = points[p];
+    std::copy_n(&index.at[row * n], n, point.at.begin());
+    point.rest = std::log(this->row(row).back() / base);
     weight[p] = 1 / (std::pow(nearest[p].first, 1.5) + kHere);
     weights += weight[p];
     mean_rest += weight[p] * point.rest;
@@ -271,41 +312,36 @@ double KernelTable::interpolate(const Sizes& at, const Nearest& nearest) const {
   return rest;
 }
 
-bool KernelTable::is_covered(size_t size, double at) const {
-  const std::vector<double>& values = values_[size].ascending;
-  const auto above = std::lower_bound(values.begin(), values.end(), at - kRounding);
-  if (above == values.end()) return false;
-  if (*above <= at + kRounding) return true;
-  return above != values.begin() && *above - *(above - 1) <= kGap;
-}
-
 bool KernelTable::is_whole(size_t size, double value) const {
   return (kind_->rows >> size & 1) == 0 || std::fmod(value * pieces_.element_bytes, kPieceBytes) == 0;
 }
 bool KernelTable::is_whole(const Sizes& sizes) const {
-  for (size_t i = 0; i < kind_->size(); ++i)
+  for (size_t i = 0; i < size_; ++i)
     if (!is_whole(i, sizes[i])) return false;
   return true;
 }
 
 /// Runs nearest in their first size come first, so that most rows are never looked at.
-KernelTable::Nearest KernelTable::nearest(const Sizes& at) const {
-  const size_t n = kind_->size(), most = std::min(kNeighbours, seconds_.size());
-  std::array<std::vector<double>, kMostSizes> squares;  // of distances, by value
-  for (size_t i = 0; i < n; ++i)
-    for (const double value : values_[i].at) squares[i].push_back((value - at[i]) * (value - at[i]));
-  Nearest runs, nearest;
+KernelTable::Nearest KernelTable::nearest(const Index& index, const Sizes& at) const {
+  const size_t n = size_, most = std::min(kNeighbours, row_count());
+  Nearest nearest;
+  nearest.reserve(most);
   const auto closer = [](const auto& a, const auto& b) {  // the pairs' own order takes three times as long
     return a.first != b.first ? a.first < b.first : a.second < b.second;
   };
-  for (uint32_t r = 0; r < runs_.size(); ++r) runs.emplace_back(squares[0][runs_[r].value], r);
-  std::sort(runs.begin(), runs.end(), closer);
-  for (const auto& [first, r] : runs) {
+  const auto square = [](double distance) { return distance * distance; };
+  const std::vector<Index::Run>& runs = index.runs;
+  auto above = std::lower_bound(runs.begin(), runs.end(), at[0],
+                                [](const Index::Run& run, double first) { return run.at < first; });
+  for (auto below = above; below != runs.begin() || above != runs.end();) {
+    const bool down = above == runs.end() || (below != runs.begin() && at[0] - (below - 1)->at < above->at - at[0]);
+    const Index::Run& run = down ? *--below : *above++;
+    const double first = square(run.at - at[0]);
     if (nearest.size() == most && first > nearest.front().first) break;
-    for (uint32_t row = runs_[r].begin; row < runs_[r].end; ++row) {
-      double square = first;
-      for (size_t i = 1; i < n; ++i) square += squares[i][rows_[row * n + i]];
-      const std::pair<double, uint32_t> candidate{square, row};
+    for (uint32_t row = run.begin; row < run.end; ++row) {
+      const double* const there = &index.at[row * n];
+      std::pair<double, uint32_t> candidate{first, row};
+      for (size_t i = 1; i < n; ++i) candidate.first += square(there[i] - at[i]);
       if (nearest.size() == most) {
         if (!closer(candidate, nearest.front())) continue;
         std::pop_heap(nearest.begin(), nearest.end(), closer);
@@ -320,14 +356,14 @@ KernelTable::Nearest KernelTable::nearest(const Sizes& at) const {
 }
 
 KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
-  const size_t n = kind_->size();
-  const Sizes at = octaves(sizes, n);
+  const Index& index = this->index();
+  const Sizes at = octaves(sizes, size_);
   Prediction prediction;
-  for (size_t i = 0; i < n; ++i) prediction.extrapolated |= !is_covered(i, at[i]);
-  const Nearest rows = nearest(at);
+  for (size_t i = 0; i < size_; ++i) prediction.extrapolated |= !is_covered(index.ascending[i], at[i]);
+  const Nearest rows = nearest(index, at);
   prediction.extrapolated |= rows[0].first > kFar * kFar + kRounding;
-  prediction.seconds = base_.seconds(sizes) * std::exp(interpolate(at, rows));
-  if (pieces_.all_whole && !is_whole(sizes)) {
+  prediction.seconds = base_.seconds(sizes) * std::exp(interpolate(index, at, rows));
+  if (index.all_whole && !is_whole(sizes)) {
     prediction.seconds *= pieces_.time;
     prediction.extrapolated = prediction.unaligned = true;
   }
@@ -336,17 +372,18 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
 
 std::vector<MeasuredKernel> KernelTable::measured() const {
   std::vector<MeasuredKernel> all;
-  all.reserve(seconds_.size());
-  for (uint32_t row = 0; row < seconds_.size(); ++row) all.push_back({sizes_of(row), seconds_[row]});
+  all.reserve(row_count());
+  for (size_t row = 0; row < row_count(); ++row) all.push_back({sizes_of(row), this->row(row).back()});
   return all;
 }
 
 std::pair<Sizes, Sizes> KernelTable::range() const {
-  Sizes least{}, most{};
-  for (size_t i = 0; i < kind_->size(); ++i) {
-    const auto [from, to] = std::minmax_element(values_[i].sizes.begin(), values_[i].sizes.end());
-    least[i] = *from, most[i] = *to;
-  }
+  Sizes least = sizes_of(0), most = least;
+  for (size_t row = 1; row < row_count(); ++row)
+    for (size_t i = 0; i < size_; ++i) {
+      least[i] = std::min(least[i], this->row(row)[i]);
+      most[i] = std::max(most[i], this->row(row)[i]);
+    }
   return {least, most};
 }
 

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -105,7 +106,10 @@ class KernelBase {
 /// The measured times of a kernel and element type on a device.
 class KernelTable {
  public:
-  /// Requires: one measured shape or more, sizes and times above 0, a kernel of find_kernel_kind, a base above 0.
+  /// cells: the sizes and seconds of a shape, then those of the next. Requires: one shape or more, sizes and times
+  /// above 0, a kernel of find_kernel_kind, a base above 0.
+  KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
+              std::vector<double> cells);
   KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
               const std::vector<MeasuredKernel>& measured);
 
@@ -121,7 +125,8 @@ class KernelTable {
   static constexpr double kGap = 0.4;         ///< octaves between neighbouring values of a size
   static constexpr size_t kNeighbours = 20;   ///< that a time is interpolated from
   static constexpr double kFlattening = 0.3;  ///< ridge, as a share of the neighbours' mean square distance
-  /// Cost: O(measured shapes); for tables by ascending sizes those with a first size nearby.
+  /// Cost: O(measured shapes); for tables by ascending sizes those with a first size nearby. The first prediction also
+  /// makes the index: files have tables that a job does not use. Threads may share a table.
   Prediction predict(const Sizes& sizes) const;
 
   const std::string& name() const { return name_; }
@@ -135,39 +140,32 @@ class KernelTable {
   std::optional<KernelError> error;  ///< none: nothing was kept out
 
  private:
-  /// What is measured of a size, by first use. Tables have a hundred values and ten thousand rows.
-  struct Values {
-    std::vector<double> sizes, at;  ///< at: their logarithms, in octaves
-    std::vector<double> ascending;  ///< of at
-  };
-  /// Rows that follow each other with the same first size.
-  struct Run {
-    uint32_t value, begin, end;
-  };
+  struct Index;                                              ///< what predictions need of the cells, in logarithms
+  struct Measured;                                           ///< the cells and their index
   using Nearest = std::vector<std::pair<double, uint32_t>>;  ///< squared distances and rows, ascending
 
-  Sizes sizes_of(uint32_t row) const;
-  Sizes at_of(uint32_t row) const;
+  std::span<const double> row(size_t row) const { return cells_.subspan(row * (size_ + 1), size_ + 1); }
+  size_t row_count() const { return cells_.size() / (size_ + 1); }
+  Sizes sizes_of(size_t row) const;
   bool is_whole(size_t size, double value) const;  ///< no row of memory of that length ends inside of a piece
   bool is_whole(const Sizes& sizes) const;
-  bool is_covered(size_t size, double at) const;  ///< measured, or in no gap of more than kGap
-  Nearest nearest(const Sizes& at) const;
+  Index make_index() const;
+  const Index& index() const;
+  Nearest nearest(const Index& index, const Sizes& at) const;
   /// ln(measured / base) at a place, by the nearest rows.
-  double interpolate(const Sizes& at, const Nearest& nearest) const;
+  double interpolate(const Index& index, const Sizes& at, const Nearest& nearest) const;
 
   std::string name_;
   trace::DType type_;
   const KernelKind* kind_;
+  size_t size_;  ///< kind_->size()
   KernelConstants constants_;
   KernelBase base_;
   struct {
     double element_bytes, time;  ///< time: Device::unaligned_time
-    bool all_whole = true;       ///< so are all measured rows of memory
   } pieces_;
-  std::array<Values, kMostSizes> values_;
-  std::vector<uint32_t> rows_;   ///< each size of each row, into values_
-  std::vector<double> seconds_;  ///< by row
-  std::vector<Run> runs_;
+  std::shared_ptr<Measured> measured_;  ///< copies share it
+  std::span<const double> cells_;       ///< of measured_: the sizes and seconds of each row
 };
 
 /// ops / peak and bytes / bandwidth of a shape, in seconds.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/device/device.h"
@@ -98,6 +99,32 @@ TEST(Kernels, MeasuredShapesGiveTheirOwnTime) {
   const std::vector<MeasuredKernel> measured = made(wild);
   const KernelTable table(kPlain, "gemm", DType::bf16, kConstants, measured);
   for (const MeasuredKernel& m : measured) EXPECT_NEAR(table.predict(m.sizes).seconds / m.seconds, 1, 1e-4);
+}
+
+TEST(Kernels, TheOrderOfShapesAndThreadsDoNotMatter) {
+  const auto wild = [](const Sizes& s) { return 1 + 0.5 * std::sin(s[0] + 3 * s[1] + 7 * s[2]); };
+  std::vector<MeasuredKernel> measured = made(wild);
+  const KernelTable table(kPlain, "gemm", DType::bf16, kConstants, measured);
+  Prng random(2);
+  for (size_t i = measured.size(); i > 1; --i) std::swap(measured[i - 1], measured[random.below(i)]);
+  const KernelTable mixed(kPlain, "gemm", DType::bf16, kConstants, measured), copy = mixed;
+  std::vector<Sizes> shapes;
+  while (shapes.size() < 100)
+    shapes.push_back({1.0 + static_cast<double>(random.below(9000)), 77, 1.0 + static_cast<double>(random.below(200))});
+  std::vector<double> by_thread(shapes.size());
+  std::thread other([&] {  // each of the two may be the first to predict
+    for (size_t i = 0; i < shapes.size(); ++i) by_thread[i] = copy.predict(shapes[i]).seconds;
+  });
+  for (const Sizes& sizes : shapes) {
+    const KernelTable::Prediction one = table.predict(sizes), two = mixed.predict(sizes);
+    EXPECT_NEAR(one.seconds / two.seconds, 1, 1e-9) << sizes[0] << " x 77 x " << sizes[2];
+    EXPECT_EQ(one.extrapolated, two.extrapolated);
+  }
+  other.join();
+  for (size_t i = 0; i < shapes.size(); ++i) EXPECT_EQ(by_thread[i], mixed.predict(shapes[i]).seconds);
+  const auto [least, most] = mixed.range();
+  EXPECT_EQ(least, (Sizes{64, 64, 64}));
+  EXPECT_EQ(most, (Sizes{4096, 4096, 4096}));
 }
 
 TEST(Kernels, APowerLawIsInterpolated) {  // ln of the factor is a plane; the flattening leaves part of its slope
