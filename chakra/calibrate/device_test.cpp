@@ -7,6 +7,7 @@
 #include "chakra/base/testing/testing.h"
 #include "chakra/calibrate/calibrate.h"
 #include "chakra/calibrate/device_fit.h"
+#include "chakra/calibrate/device_rows.h"
 
 namespace chakra::calibrate {
 namespace {
@@ -79,6 +80,40 @@ TEST(Fit, ChoosesTheBaseThatHoldsBeyondTheShapes) {
     for (const Sizes& sizes : {Sizes{1, 64, 32768}, Sizes{256, 64, 32768}, Sizes{4096, 4096, 32768}})
       EXPECT_NEAR(table.predict(sizes).seconds / seconds(sizes), 1, 0.01);
   }
+}
+
+/// What fit_constants minimises.
+double sum_at(const KernelData& data, const device::KernelConstants& constants) {
+  const device::KernelBase base(*data.device, device::find_kernel_kind(data.name), data.type, constants);
+  const auto from_zero = [](double r, double s) { return 2 * (std::sqrt(1 + r * r / (s * s)) - 1); };
+  double sum = 0, mean = 0;
+  for (const device::MeasuredKernel& m : data.measured)
+    sum += from_zero(std::log(base.seconds(m.sizes) / m.seconds), 0.1);
+  for (const double time : constants.bytes_time) mean += std::log(time) / 3;
+  for (const double time : constants.bytes_time)
+    sum += static_cast<double>(data.measured.size()) * std::pow(0.03 * (std::log(time) - mean), 2);
+  return sum;
+}
+
+TEST(Fit, ToAPartIsNotWorseThanTheFitToAll) {  // on that part
+  const device::Device h100 = device::device(*device::find("H100-SXM"));
+  MeasuredRows rows;
+  ASSERT_TRUE(read_measured_kernels(measured("aic_gemm_h100_sglang.csv.gz"), rows));
+  Prng random(5);
+  for (const auto& [key, shapes] : rows.kernels.begin()->second)
+    for (const bool overlap : {false, true}) {
+      const KernelData all{&h100, key.first, key.second, medians(shapes)};
+      const device::KernelConstants whole = fit_constants(all, overlap).constants;
+      for (int part = 0; part < 100; ++part) {
+        const size_t size = random.below(3);
+        const double least = std::exp2(static_cast<double>(random.below(17))), share = random.chance(0.5) ? 0.3 : 1;
+        KernelData data{&h100, key.first, key.second, {}};
+        for (const device::MeasuredKernel& m : all.measured)
+          if ((m.sizes[size] < least || m.sizes[size] > 4 * least) && random.chance(share)) data.measured.push_back(m);
+        EXPECT_LE(sum_at(data, fit_constants(data, overlap).constants), sum_at(data, whole) * (1 + 1e-6))
+            << key.first << (overlap ? ", overlap, " : ", ") << data.measured.size() << " shapes, part " << part;
+      }
+    }
 }
 
 TEST(Fit, SaysWhatIsNotDetermined) {  // all shapes take the fixed time alone
