@@ -91,8 +91,7 @@ void Compiler::gradients_of(const Op& op) {
       const double scores = g_.tensors[op.inputs[0]].dims.back().unit / op.widths;  // the share of queries times keys
       if (s_.recompute == Recompute::selective) {  // fused: only the scores; else all of it
         if (in_kernels(op)) attend(op, op.name + ".again", {});
-        else if (s_.fused_attention) compute(op.name + ".again", {w.flops * scores, w.bytes}, {});
-        else compute(op.name + ".again", {w.flops, w.bytes * real(s_.mesh.of(Axis::cp))}, {});  // on a ring, all parts
+        else compute(op.name + ".again", {w.flops * (s_.fused_attention ? scores : 1), w.bytes}, {});
       }
       const Work twice{2 * w.flops, 2 * w.bytes};
       if (rings(op)) ring(op, op.name + ".grad", twice, true, {dy});

@@ -148,9 +148,9 @@ Work Compiler::work(const Op& op, const std::vector<Placements>& inputs, const P
     case OpKind::attention: {
       const AttentionWork w = attention(op, inputs);
       const double read = op.cache.empty() ? in : bytes(op.inputs[0], inputs[0]) + cache_read(op, inputs);
-      double scores = s_.fused_attention ? 0 : 4 * w.scores + (op.mask ? 2 * w.scores + w.mask : 0);
-      if (rings(op)) scores /= real(s_.mesh.of(Axis::cp));  // of one of the parts that go round
-      return {w.keys.flops + w.values.flops, read + out + scores};
+      const double scores = s_.fused_attention ? 0 : 4 * w.scores + (op.mask ? 2 * w.scores + w.mask : 0);
+      const double parts = rings(op) ? real(s_.mesh.of(Axis::cp)) : 1;  // of keys and values; each has its result
+      return {w.keys.flops + w.values.flops, parts * (read + out) + scores};
     }
     case OpKind::reduce: return {0, op.reads * in + out};
     case OpKind::lookup: return {0, (1 + op.reads) * out};

@@ -213,21 +213,25 @@ TEST(Attention, InKernelsMovesItsScores) {
   }
 }
 
-// Each of two ranks has half of the queries, which meet the keys in two parts: queries and results move twice.
+// Each of two ranks has half of the queries, which meet the keys in two parts: queries and results move twice, scores
+// once, where they are in memory.
 TEST(Attention, OnARingMovesItsScoresOnce) {
   StepOptions o = options(dense_model(1));
   o.micro_batches = 1;
   o.cp = 2;
-  o.fused_attention = false;
   o.recompute = Recompute::selective;
-  const auto job = step(o);
-  ASSERT_TRUE(job);
-  const trace::Trace& t = job->classes[0];
-  std::map<std::string_view, double> bytes;
-  for (const trace::NodeId n : t.nodes()) bytes[t.name_of(n)] += real(static_cast<int64_t>(t.tensor_bytes[n]));
   const double scores = real(kHeads) * kTokens / 2 * kTokens, vectors = real(kTokens) / 2 * kHeads * kHead * 2;
-  for (const char* name : {"layer0.attention", "layer0.attention.again"})
-    EXPECT_DOUBLE_EQ(bytes[name], 4 * 2 * scores + 2 * 3 * vectors) << name;
+  for (const bool fused : {false, true}) {
+    o.fused_attention = fused;
+    const auto job = step(o);
+    ASSERT_TRUE(job);
+    const trace::Trace& t = job->classes[0];
+    std::map<std::string_view, double> bytes;
+    for (const trace::NodeId n : t.nodes()) bytes[t.name_of(n)] += real(static_cast<int64_t>(t.tensor_bytes[n]));
+    for (const auto& [name, passes] : {std::pair("layer0.attention", 1), std::pair("layer0.attention.again", 1),
+                                       std::pair("layer0.attention.grad", 2)})
+      EXPECT_DOUBLE_EQ(bytes[name], passes * ((fused ? 0 : 4 * 2 * scores) + 2 * 3 * vectors)) << name << fused;
+  }
 }
 
 TEST(Recompute, OperationsAndMemoryAreTheFormulas) {

@@ -283,11 +283,12 @@ void Compiler::ring(const Op& op, const std::string& name, const Work& work, boo
     return now_.to->size() - 1;
   };
   const int64_t ranks = s_.mesh.of(Axis::cp);
+  const Work part{work.flops / real(ranks), work.bytes / real(ranks)};
   std::vector<size_t> here;
   for (int64_t i = 0; i < ranks; ++i) {
     std::vector<size_t> next;
     if (i + 1 < ranks) next.push_back(hop(".ring.", here));
-    compute(name, {work.flops / static_cast<double>(ranks), work.bytes}, i == 0 ? inputs : std::vector<size_t>{});
+    compute(name, part, i == 0 ? inputs : std::vector<size_t>{});
     for (const size_t wait : here) now_.to->back().waits.push_back(wait);
     if (i + 1 < ranks && gradients) next.push_back(hop(".ring.grad.", {}));
     here = std::move(next);
