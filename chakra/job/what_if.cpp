@@ -196,6 +196,17 @@ Result<void> change_network(const WhatIfOptions& o, sim::SimInput& input, WhatIf
   return {};
 }
 
+// `whatif.network.small` (1): the change adds ranks, and the network has no place for them
+Result<void> check_places(const WhatIfOptions& o, const sim::SimInput& input) {
+  const int64_t last = input.job.ranks.empty() ? -1 : input.job.ranks.back().rank;
+  if (!o.network.empty() || o.from_network.empty() || last < input.fabric.size()) return {};
+  return fail(Code::bad_input, "whatif.network.small",
+              fmt::format("the changed job has a rank {}, the network {} ranks; --network FILE is the network of the "
+                          "changed job",
+                          last, input.fabric.size()),
+              {o.from_network});
+}
+
 /// Returns how times came to another device.
 Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput& input, WhatIf& out) {
   CHAKRA_TRY(change_network(o, input, out));
@@ -233,6 +244,7 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   out.changed = !o.changes.empty() || !o.network.empty() || !o.devices.device.empty();
   if (out.changed) {
     CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, input, out));
+    CHAKRA_TRY(check_places(o, input));
     if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
     CHAKRA_ASSIGN(out.report, sim::simulate(whatif::copy_of(input)));
     out.report.devices = std::move(devices);

@@ -54,7 +54,8 @@ struct WhatIf {
 
 /// Reads, proves and simulates a job, changes it, and simulates it again. Without a change: its sensitivity.
 /// Findings: whatif.network.unchecked, whatif.transfer.own, and those of the simulation.
-/// Errors: whatif.network, whatif.rule.*, whatif.kind.unknown, cli.usage, and those of simulate_job().
+/// Errors: whatif.network, whatif.network.small, whatif.rule.*, whatif.kind.unknown, cli.usage, and those of
+/// simulate_job().
 Result<WhatIf> what_if(const WhatIfOptions& options, const std::atomic<bool>* stop = nullptr);
 
 /// What people read: the answer with its error in the first line, changes, ranks and steps, sensitivity, findings.
