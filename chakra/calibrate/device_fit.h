@@ -53,7 +53,7 @@ struct KernelJudgement {
   double random_95 = 0, extrapolated = 0;
 };
 /// Fits parts of the data and judges them on the rest. Requires kFewest shapes or more.
-/// Cost: O(sizes * shapes^2).
+/// Cost: O(sizes * shapes^2), on all cores.
 KernelJudgement judge_kernel(const KernelData& data);
 inline constexpr size_t kFewest = 30;
 
