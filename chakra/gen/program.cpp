@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "chakra/gen/compiler.h"
+#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 namespace {
