@@ -256,8 +256,7 @@ Result<void> read_field(const std::string& key, const Spec& value, Device& devic
                                  quote(key)));
 }
 
-/// Takes the tables.
-Result<Device> read_device(SpecWithTables& file) {
+Result<Device> read_device(SpecWithTables file) {
   const Spec& spec = file.spec;
   if (spec.kind != Spec::Kind::map) return spec.error("device.file.value", "a device file is a map");
   Device device;
@@ -275,10 +274,9 @@ Result<Device> read_device(SpecWithTables& file) {
 
 Result<Device> load(const std::string& path) {
   CHAKRA_ASSIGN(SpecWithTables file, load_spec_tables(path, "measured"));
-  if (auto device = read_device(file)) return device;
+  if (auto device = read_device(std::move(file))) return device;
   CHAKRA_ASSIGN(Spec tree, load_spec(path));  // whose values know their lines
-  SpecWithTables no_tables{std::move(tree), {}};
-  return read_device(no_tables);
+  return read_device({std::move(tree), {}});
 }
 
 Result<Device> find_or_load(const std::string& name_or_file, const std::string& folder) {
