@@ -12,10 +12,6 @@ namespace chakra::coll {
 using trace::CommType;
 using Moves = std::vector<Move>;
 
-/// The grid that ascending ranks fill: each combination of the coordinates that occur, once. Dimensions in which
-/// they do not differ are left out; empty where the ranks are not a grid.
-std::vector<GridDimension> grid_of(const Place& place);
-
 /// Sums and products stay at 2^64 - 1.
 inline uint64_t times(uint64_t count, uint64_t bytes) {
   uint64_t product = 0;
@@ -70,5 +66,40 @@ inline uint32_t pieces_of(uint64_t bytes, uint32_t n) {
   const uint64_t most = std::clamp<uint64_t>(kMostPieceTransfers / n, 1, kMostPieces);
   return static_cast<uint32_t>(std::clamp<uint64_t>(bytes / kPieceBytes, 1, most));
 }
+
+/// A hierarchy sends so much of the buffer at a time, while the chunk before it is on the next leg of its way.
+inline uint32_t chunks_of(const Operation& op, uint32_t members) {
+  constexpr uint64_t kChunkBytes = uint64_t{1} << 20, kMostChunks = 8;
+  const uint64_t whole = op.type == CommType::all_gather ? times(op.bytes, members) : op.bytes;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(whole / kChunkBytes, 1, kMostChunks));
+}
+
+/// Adds the phases of chunks that follow each other, each in a lane: a chunk enters a leg of the way when the chunk
+/// before it has left it. set(leg, phase) says what a phase is and how many rounds it has.
+template <class Set>
+void follow_each_other(Outline& o, uint32_t chunks, uint32_t legs, const Set& set) {
+  // Listed diagonal by diagonal, the chunk behind first, so that what it waits for is the last that is listed of the
+  // chunk before it.
+  std::vector<int32_t> last(chunks, -1);
+  for (uint32_t diagonal = 0; diagonal + 1 < chunks + legs; ++diagonal)
+    for (uint32_t c = std::min(diagonal, chunks - 1) + 1; c-- > 0 && diagonal - c < legs;) {
+      Phase& phase = o.phases.emplace_back();
+      phase.lane = phase.slice = c;
+      phase.first = o.rounds;
+      phase.after = c > 0 ? last[c - 1] : -1;
+      set(diagonal - c, phase);
+      o.rounds += phase.rounds;
+      last[c] = static_cast<int32_t>(o.rounds) - 1;
+    }
+}
+
+/// The phase of round k.
+inline const Phase& phase_of(const Outline& o, uint32_t k) {
+  return *std::prev(std::upper_bound(o.phases.begin(), o.phases.end(), k,
+                                     [](uint32_t round, const Phase& p) { return round < p.first; }));
+}
+
+/// Members by node, those of a node by their place in it: two nodes or more of two members or more; else empty.
+std::vector<std::vector<uint32_t>> nodes_of(const Place& place);
 
 }  // namespace chakra::coll

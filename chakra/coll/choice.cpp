@@ -136,8 +136,45 @@ std::vector<uint32_t> near_order(const Place& place) {
   return std::is_sorted(order.begin(), order.end()) ? std::vector<uint32_t>{} : order;
 }
 
+std::vector<uint32_t> grid_order(const Place& place) {
+  const std::vector<net::Axis> axes = place.fabric->axes();
+  if (axes.size() < 2 || place.ranks.size() < 3) return {};
+  // Along a line there and back, elsewhere upwards: the position of each place that occurs.
+  size_t differ = 0;
+  std::vector<std::vector<int64_t>> position(axes.size());
+  for (size_t a = 0; a < axes.size(); ++a) {
+    std::vector<int64_t>& of = position[a];
+    of.assign(static_cast<size_t>(axes[a].extent), -1);
+    for (const int64_t rank : place.ranks) of[static_cast<size_t>(axes[a].of(rank))] = 0;
+    const int64_t count = std::count(of.begin(), of.end(), 0);
+    differ += count > 1;
+    int64_t k = 0;
+    for (int64_t& p : of) {
+      if (p < 0) continue;
+      p = axes[a].form != net::RowForm::line ? k : k % 2 == 0 ? k / 2 : count - 1 - k / 2;
+      ++k;
+    }
+  }
+  if (differ < 2) return {};
+  std::vector<uint32_t> order(place.ranks.size());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto before = [&](uint32_t x, uint32_t y) {
+    for (size_t a = axes.size(); a-- > 0;) {
+      const int64_t px = position[a][static_cast<size_t>(axes[a].of(place.ranks[x]))];
+      const int64_t py = position[a][static_cast<size_t>(axes[a].of(place.ranks[y]))];
+      if (px != py) return px < py;
+    }
+    return false;
+  };
+  if (std::is_sorted(order.begin(), order.end(), before)) return {};
+  std::stable_sort(order.begin(), order.end(), before);
+  const Reordered seen({}, place, order);
+  return grid_of(seen.place).size() >= 2 ? order : std::vector<uint32_t>{};
+}
+
 Reordered::Reordered(const Operation& o, const Place& p, std::span<const uint32_t> order) : op(o), place(p) {
   if (order.empty()) return;
+  place.grid = nullptr;
   const size_t n = order.size();
   for (const uint32_t member : order) ranks_.push_back(p.ranks[member]);
   place.ranks = ranks_;
@@ -149,56 +186,105 @@ Reordered::Reordered(const Operation& o, const Place& p, std::span<const uint32_
   op.splits = splits_;
 }
 
+namespace {
+
+/// Tries rows of the table, and keeps the plan of the best one so far.
+class Trial {
+ public:
+  Trial(const Place& place, double close) : bounds_(*place.fabric), close_(close) {}
+
+  /// All rows that can do it with the members in this order, or those that need a grid; in large groups nodes are for
+  /// members that fill none.
+  void rows(const Operation& op, const Place& place, std::span<const uint32_t> order, bool grids_only) {
+    using Needs = AlgorithmRow::Needs;
+    for (const AlgorithmRow& row : kAlgorithms) {
+      if (grids_only && row.needs != Needs::grid) continue;
+      if (row.needs == Needs::nodes && place.members() > kMostNear && grid_of(place).size() >= 2) continue;
+      if (row.can(op, place)) one(row, op, place, order);
+    }
+  }
+  /// Without an algorithm where none could be priced.
+  Choice taken() && {
+    choice_.candidates = std::move(candidates_);
+    if (best_ != SIZE_MAX) choice_.algorithm = choice_.candidates[best_].algorithm;
+    return std::move(choice_);
+  }
+
+ private:
+  void one(const AlgorithmRow& row, const Operation& op, const Place& place, std::span<const uint32_t> order) {
+    candidates_.push_back({&row, !order.empty(), {}});
+    crowd_.push_back(0);
+    if (bounds_.least(row, op, place) > least_) return;
+    Plan plan = row.plan(op, place);
+    const auto priced = price(plan, place, kMostTransfers);
+    if (!priced) return;
+    candidates_.back().predicted_ps = priced->together_ps;
+    candidates_.back().sampled = priced->sampled;
+    crowd_.back() = at_a_time(plan);
+    least_ = std::min(least_, priced->together_ps);
+    // A tie is looked at by the transfers at a time.
+    const size_t here = candidates_.size() - 1;
+    if (!good(here) || (good(best_) && crowd_[best_] <= crowd_[here])) return;
+    best_ = here;
+    choice_.plan = std::move(plan);
+    choice_.order.assign(order.begin(), order.end());
+  }
+  bool good(size_t c) const {
+    return c != SIZE_MAX &&
+           static_cast<double>(*candidates_[c].predicted_ps) <= static_cast<double>(least_) * close_;
+  }
+
+  Bounds bounds_;
+  double close_;
+  std::vector<Candidate> candidates_;
+  std::vector<uint64_t> crowd_;  ///< of candidates
+  Picoseconds least_ = std::numeric_limits<Picoseconds>::max();
+  size_t best_ = SIZE_MAX;
+  Choice choice_;
+};
+
+/// What a rule says, with the members in an order in which the algorithm can do it.
+std::optional<Choice> ruled(const Selection& selection, const Operation& op, const Place& place) {
+  const AlgorithmRow* row = by_rule(selection, op, place);
+  std::vector<uint32_t> order;
+  if (!row && std::any_of(selection.rules.begin(), selection.rules.end(),
+                          [&](const Rule& rule) { return rule.covers(op) && rule.algorithm->needs == AlgorithmRow::Needs::grid; })) {
+    order = grid_order(place);
+    const Reordered seen(op, place, order);
+    row = by_rule(selection, seen.op, seen.place);
+  }
+  if (!row) return std::nullopt;
+  const Reordered seen(op, place, order);
+  Choice choice;
+  choice.algorithm = row;
+  choice.plan = row->plan(seen.op, seen.place);
+  choice.order = std::move(order);
+  choice.by_rule = true;
+  choice.candidates.push_back({row, !choice.order.empty(), {}});
+  return choice;
+}
+
+}  // namespace
+
 Choice choose(const Selection& selection, const Operation& op, const Place& place, double close) {
   CHAKRA_ASSERT(op.type != CommType::unknown);
   CHAKRA_ASSERT(close >= 1);
-  Choice choice;
-  if (const AlgorithmRow* row = by_rule(selection, op, place)) {
-    choice.algorithm = row;
-    choice.plan = row->plan(op, place);
-    choice.by_rule = true;
-    choice.candidates.push_back({row, false, {}});
-    return choice;
-  }
-  const std::vector<uint32_t> near = near_order(place);
-  const Reordered reordered(op, place, near);
-  const Bounds bounds(*place.fabric);
-  std::vector<uint64_t> crowd;  // of candidates
-  Picoseconds least = std::numeric_limits<Picoseconds>::max();
-  size_t best = SIZE_MAX;
-  for (const bool is_near : {false, true}) {
-    if (is_near && near.empty()) continue;
-    for (const AlgorithmRow& row : kAlgorithms) {
-      const Operation& this_op = is_near ? reordered.op : op;
-      const Place& this_place = is_near ? reordered.place : place;
-      if (!row.can(this_op, this_place)) continue;
-      choice.candidates.push_back({&row, is_near, {}});
-      crowd.push_back(0);
-      if (bounds.least(row, this_op, this_place) > least) continue;
-      Plan plan = row.plan(this_op, this_place);
-      const auto priced = price(plan, this_place, kMostTransfers);
-      if (!priced) continue;
-      choice.candidates.back().predicted_ps = priced->together_ps;
-      crowd.back() = at_a_time(plan);
-      least = std::min(least, priced->together_ps);
-      // The plan of the best so far is kept; a tie is looked at below.
-      const auto good = [&](size_t c) {
-        return c != SIZE_MAX &&
-               static_cast<double>(*choice.candidates[c].predicted_ps) <= static_cast<double>(least) * close;
-      };
-      const size_t here = choice.candidates.size() - 1;
-      if (!good(here) || (good(best) && crowd[best] <= crowd[here])) continue;
-      best = here;
-      choice.plan = std::move(plan);
-    }
-  }
-  if (best == SIZE_MAX) {
-    choice.algorithm = &simplest(op, place);
-    choice.plan = choice.algorithm->plan(op, place);
-    return choice;
-  }
-  choice.algorithm = choice.candidates[best].algorithm;
-  if (choice.candidates[best].near) choice.order = near;
+  if (auto choice = ruled(selection, op, place)) return std::move(*choice);
+  Trial trial(place, close);
+  const auto try_order = [&](std::span<const uint32_t> order, bool grids_only) {
+    Reordered seen(op, place, order);
+    const Grid grid = grid_of(seen.place);
+    seen.place.grid = &grid;
+    trial.rows(seen.op, seen.place, order, grids_only);
+  };
+  try_order({}, false);
+  const std::vector<uint32_t> near = near_order(place), by_grid = grid_order(place);
+  if (!near.empty()) try_order(near, false);
+  if (!by_grid.empty() && by_grid != near) try_order(by_grid, true);
+  Choice choice = std::move(trial).taken();
+  if (choice.algorithm) return choice;
+  choice.algorithm = &simplest(op, place);
+  choice.plan = choice.algorithm->plan(op, place);
   return choice;
 }
 

@@ -83,14 +83,29 @@ struct Operation {
   uint64_t element = 1;
 };
 
+/// An axis of the fabric along which members differ.
+struct GridAxis {
+  size_t axis = 0;  ///< into net::Fabric::axes()
+  net::RowForm form = net::RowForm::star;
+  uint32_t stride = 1, extent = 1;  ///< in members: member i is at at[i / stride % extent]
+  std::vector<int64_t> at;
+};
+/// Members that are all combinations of some places on the fabric's axes, the first axis' fastest; empty where they are
+/// not.
+using Grid = std::vector<GridAxis>;
+
 /// Where the members stand: member i is rank ranks[i] of the fabric.
 struct Place {
   const net::Fabric* fabric = nullptr;
   std::span<const int64_t> ranks;
   uint64_t flow = 0;  ///< what tells the group's flows from others of the same ranks (net::Message::flow)
+  const Grid* grid = nullptr;  ///< what grid_of() says of them, if it was asked already
 
   uint32_t members() const { return static_cast<uint32_t>(ranks.size()); }
 };
+
+/// The grid that members fill. Cost: O(members x axes); O(1) where the place knows it.
+Grid grid_of(const Place& place);
 
 /// Units of data that one member sends another in a round: block, block + step, ..., `count` of them. `reduce`:
 /// they are combined with what the receiver has. What a unit is depends on the operation:
@@ -104,17 +119,21 @@ struct Move {
   bool reduce = false;
 };
 
-/// One dimension's part of the way of one chunk through a grid of members: `rounds` rounds from `first` on.
+/// One dimension's part of the way of a lane's units through a grid of members: `rounds` rounds from `first` on.
 struct Phase {
   enum class Kind : uint8_t { reduce_scatter, all_gather, exchange } kind = Kind::reduce_scatter;
   uint32_t dimension = 0;  ///< into Outline::grid
-  uint32_t chunk = 0;
+  uint32_t passed = 0;     ///< bit d: sums were made in dimension d before; a member has the blocks of its own place there
+  uint32_t lane = 0;
+  uint32_t slice = 0, slices = 1;  ///< units of each block
+  bool down = false;               ///< round the ring downwards
   uint32_t first = 0, rounds = 0;
   int32_t after = -1;
 };
 struct GridDimension {
   uint32_t stride = 1, extent = 1;  ///< in members
-  bool direct = false;              ///< each pair has a link of its own: all at once instead of round the ring
+  /// How members of a row send: round a ring, all at once, or in log2(extent) rounds over growing distances.
+  enum class Scheme : uint8_t { ring, direct, doubling } scheme = Scheme::ring;
 };
 struct TreeEdge {
   uint32_t parent = 0, child = 0, tree = 0;
@@ -127,10 +146,12 @@ struct Outline {
   uint32_t members = 0, root = 0;
   uint32_t rounds = 0, lanes = 1;
   uint64_t units = 0, unit_bytes = 0;
-  uint32_t pieces = 1;  ///< of pipelines; chunks of a hierarchy
+  uint32_t pieces = 1;  ///< of pipelines; units of a block of a grid
   uint32_t steps = 0;   ///< of pipelined trees, one way
   std::vector<GridDimension> grid;
   std::vector<Phase> phases;
+  std::vector<std::vector<uint32_t>> nodes;  ///< members of each node, the first `columns` of them columns
+  uint32_t columns = 0;
   std::vector<TreeEdge> edges;
   std::span<const uint64_t> splits;
 };
@@ -145,7 +166,8 @@ struct AlgorithmRow {
   std::string_view cost;  ///< without contention: n members, S = bytes, latency L and rate B of a path
   uint32_t types = 0;     ///< bit t: does trace::CommType t
   bool splits = false;    ///< does all-to-all with sizes of its own, too
-  bool grid = false;      ///< needs members that fill a grid of two or more dimensions of the fabric
+  /// What it needs of its place: members that fill a grid of two or more axes, or several nodes of two members or more.
+  enum class Needs : uint8_t { nothing, grid, nodes } needs = Needs::nothing;
 
   Outline (*outline)(const Operation&, const Place&) = nullptr;
   /// Appends what members 0 .. senders-1 send in round k, transfer by transfer, and sets head.lane and
@@ -154,7 +176,7 @@ struct AlgorithmRow {
   void (*round)(const Outline&, uint32_t k, uint32_t senders, Round& head, std::vector<Move>& moves) = nullptr;
 
   bool does(trace::CommType type) const { return type != trace::CommType::unknown && types >> unsigned(type) & 1; }
-  /// O(members) for those that need a grid, otherwise O(1).
+  /// O(members) for those that need a grid or nodes, otherwise O(1).
   bool can(const Operation& op, const Place& place) const;
   /// Requires can(op, place) and a root that is a member. O(rounds) where all members do alike, otherwise
   /// O(transfers), which a limit on pieces keeps below some tens of millions.
@@ -199,6 +221,10 @@ struct Rule {
   trace::CommType type = trace::CommType::all_reduce;
   uint64_t from = 0, to = UINT64_MAX;  ///< sizes from <= bytes < to; the largest `to` has no end
   const AlgorithmRow* algorithm = nullptr;
+
+  bool covers(const Operation& op) const {
+    return type == op.type && from <= op.bytes && (op.bytes < to || to == UINT64_MAX);
+  }
 };
 
 /// Rules; the first one that fits the operation and its place holds.
@@ -227,6 +253,7 @@ struct PricedPlan {
   /// Every member does the same at the same cost: those that begin together end together.
   bool alike = false;
   Picoseconds together_ps = 0;  ///< how long it takes then
+  bool sampled = false;         ///< some of its shifts were looked at, and stand for the others
   /// What the busiest link needs for all rounds beyond what the rounds one after the other take: rounds of several
   /// lanes, or of members that do not wait for each other, meet there.
   double extra_ps = 0;
@@ -250,7 +277,8 @@ struct PricedPlan {
 };
 /// Each link is charged with all transfers of a round, under the fabric's routing (`adaptive` counts as `spread`): what
 /// passes the busiest link of its way ends when that link has carried all. `most`: transfers to look at, beyond which
-/// there is no answer. Cost: O(rounds) where all members stand alike in a network of dimensions, else O(different
+/// there is no answer; but exchanges among all members and shifts round all of them are priced for any number, by the
+/// busiest link or by a sample of the shifts. Cost: O(rounds) where all members stand alike in a network of dimensions, else O(different
 /// transfers x links of their ways).
 std::optional<PricedPlan> price(const Plan& plan, const Place& place, uint64_t most);
 PricedPlan price(const Plan& plan, const Place& place);
@@ -274,6 +302,7 @@ struct Candidate {
   /// When all have finished if all begin at 0; none where looking would have cost too much, or where the bytes alone
   /// take longer than another candidate.
   std::optional<Picoseconds> predicted_ps;
+  bool sampled = false;  ///< the prediction rests on a sample of the transfers
 };
 
 /// What an operation is done with.
@@ -301,6 +330,10 @@ std::optional<net::FittedTime> fitted_time(const Operation& op, const Place& pla
 /// graph from each to the nearest one that is left. Empty where the group lists them so already. Cost: O(members^2)
 /// paths for up to 256 members of a graph, else O(members).
 std::vector<uint32_t> near_order(const Place& place);
+
+/// The members in an order in which they fill a grid of two or more axes, and go along lines of links there and back.
+/// Empty where the group lists them so already, and where they fill none. O(members x axes x log members).
+std::vector<uint32_t> grid_order(const Place& place);
 
 /// A place and an operation as a plan for reordered members sees them; keeps what they refer to.
 struct Reordered {

@@ -1,111 +1,302 @@
-// Dimension by dimension of the fabric, for members that fill a grid.
+// Dimension by dimension of the fabric, for members that fill a grid: of nodes and what is in them, or of a torus.
+#include <bit>
+#include <numeric>
+
 #include "chakra/coll/algorithms.h"
 
 namespace chakra::coll {
 namespace {
 
-/// A hierarchy sends so much of the buffer at a time, while the chunk before it is in the next dimension.
-constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
-constexpr uint64_t kMostChunks = 8;
+using Scheme = GridDimension::Scheme;
+
+/// The grid, with this scheme in dimensions of switches.
+std::vector<GridDimension> dimensions_of(const Place& place, Scheme on_switches) {
+  std::vector<GridDimension> dimensions;
+  for (const GridAxis& g : grid_of(place)) {
+    const Scheme scheme = g.form == net::RowForm::pairs  ? Scheme::direct
+                          : g.form == net::RowForm::star ? on_switches
+                                                         : Scheme::ring;
+    dimensions.push_back({g.stride, g.extent, scheme});
+  }
+  return dimensions;
+}
+
+uint32_t rounds_of(const GridDimension& d, Phase::Kind kind) {
+  if (d.scheme == Scheme::direct) return 1;
+  return d.scheme == Scheme::doubling && kind != Phase::Kind::exchange ? doublings(d.extent) : d.extent - 1;
+}
+
+/// One leg of a lane's way.
+struct Leg {
+  Phase::Kind kind;
+  uint32_t dimension;
+  uint32_t passed;
+};
+
+/// Sums along `order`, results back.
+std::vector<Leg> way_of(CommType type, std::span<const uint32_t> order) {
+  std::vector<Leg> way;
+  uint32_t passed = 0;
+  for (const uint32_t d : order) {
+    way.push_back({type == CommType::all_to_all ? Phase::Kind::exchange : Phase::Kind::reduce_scatter, d, passed});
+    passed |= 1u << d;
+  }
+  if (type == CommType::all_reduce || type == CommType::all_gather)
+    for (size_t k = order.size(); k-- > 0;) way.push_back({Phase::Kind::all_gather, order[k], way[k].passed});
+  if (type == CommType::all_gather) way.erase(way.begin(), way.begin() + static_cast<ptrdiff_t>(order.size()));
+  return way;
+}
+
+void set_leg(const Outline& o, const Leg& leg, Phase& phase) {
+  phase.kind = leg.kind;
+  phase.dimension = leg.dimension;
+  phase.passed = leg.passed;
+  phase.rounds = rounds_of(o.grid[leg.dimension], leg.kind);
+}
+
+/// Chunks follow each other from the inside out and back.
+Outline in_chunks(const Operation& op, const Place& place, Scheme on_switches) {
+  const uint32_t chunks = chunks_of(op, place.members());
+  Outline o = outline_of(op, place, op.type == CommType::all_gather ? chunks : uint64_t{place.members()} * chunks);
+  o.pieces = o.lanes = chunks;
+  o.grid = dimensions_of(place, on_switches);
+  std::vector<uint32_t> inside_out(o.grid.size());
+  std::iota(inside_out.begin(), inside_out.end(), 0u);
+  const std::vector<Leg> way = way_of(op.type, inside_out);
+  follow_each_other(o, chunks, static_cast<uint32_t>(way.size()), [&](uint32_t leg, Phase& phase) {
+    set_leg(o, way[leg], phase);
+    phase.down = way[leg].kind == Phase::Kind::all_gather;  // sums go round one way, results the other way
+  });
+  return o;
+}
+
+// ---- all ports at once ---------------------------------------------------------------------------------------
+
+/// Orders of dimensions, each the one before turned by one.
+std::vector<uint32_t> turned(uint32_t dimensions, uint32_t by) {
+  std::vector<uint32_t> order(dimensions);
+  for (uint32_t k = 0; k < dimensions; ++k) order[k] = (by + k) % dimensions;
+  return order;
+}
+
+/// How long the ports of each dimension take per byte of what goes along an order.
+std::vector<double> loads_of(const Outline& o, std::span<const double> seconds, std::span<const uint32_t> order) {
+  std::vector<double> loads(o.grid.size());
+  double part = 1;
+  for (const uint32_t d : order) {
+    const double extent = o.grid[d].extent;
+    loads[d] = part * (extent - 1) / extent * seconds[d];
+    part /= extent;
+  }
+  return loads;
+}
+
+/// Of each dimension, the time per byte over all ports of a member.
+std::vector<double> port_seconds(const Outline& o, const Place& place) {
+  std::vector<double> seconds;
+  for (const GridAxis& g : grid_of(place)) {
+    const double rate = place.fabric->alone(place.ranks[0], place.ranks[g.stride]).bytes_per_s;
+    const double ports = g.form == net::RowForm::pairs ? g.extent - 1
+                         : g.form == net::RowForm::ring && g.extent > 2 ? 2
+                                                                        : 1;
+    seconds.push_back(1 / (ports * rate));
+  }
+  CHAKRA_ASSERT(seconds.size() == o.grid.size());
+  return seconds;
+}
+
+/// Shares of the orders in `units` parts: each part goes where it makes the busiest ports the least busy.
+struct Shares {
+  std::vector<uint32_t> of_order;
+  double busiest = 0;  ///< seconds per byte of the buffer
+};
+Shares share_out(const std::vector<std::vector<double>>& loads, uint32_t units) {
+  Shares shares{std::vector<uint32_t>(loads.size(), 0), 0};
+  std::vector<double> busy(loads.size(), 0);
+  for (uint32_t u = 0; u < units; ++u) {
+    size_t best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t r = 0; r < loads.size(); ++r) {
+      double most = 0;
+      for (size_t d = 0; d < busy.size(); ++d) most = std::max(most, busy[d] + loads[r][d] / units);
+      if (most < least * (1 - 1e-12)) least = most, best = r;
+    }
+    ++shares.of_order[best];
+    for (size_t d = 0; d < busy.size(); ++d) busy[d] += loads[best][d] / units;
+    shares.busiest = least;
+  }
+  return shares;
+}
+
+constexpr uint32_t kMostUnits = 32;
+
+/// The fewest units with which the ports are within 2 % of as evenly busy as with any number.
+Shares best_shares(const std::vector<std::vector<double>>& loads) {
+  std::vector<Shares> tried;
+  double least = std::numeric_limits<double>::infinity();
+  for (auto units = static_cast<uint32_t>(loads.size()); units <= kMostUnits; ++units) {
+    tried.push_back(share_out(loads, units));
+    least = std::min(least, tried.back().busiest);
+  }
+  return *std::find_if(tried.begin(), tried.end(), [&](const Shares& s) { return s.busiest <= 1.02 * least; });
+}
+
+// ---- blocks --------------------------------------------------------------------------------------------------
+
+/// emit(first, count, step) for runs of blocks that have given places in some dimensions (whose sum is `base`) and any
+/// place in those of `free`: the dimensions of the longest run of neighbours are one run, the others are walked.
+template <class Emit>
+void each_run(const Outline& o, uint32_t free, uint64_t base, const Emit& emit) {
+  if (free == 0) return emit(base, 1, 1);
+  uint32_t best = 0;
+  uint64_t longest = 0;
+  for (uint32_t d = 0; d < o.grid.size(); ++d) {
+    uint64_t run = 1;
+    for (uint32_t e = d; e < o.grid.size() && free >> e & 1; ++e) run *= o.grid[e].extent;
+    if (run > longest && free >> d & 1) longest = run, best = d;
+  }
+  uint32_t others = free;
+  for (uint32_t e = best; e < o.grid.size() && free >> e & 1; ++e) others &= ~(1u << e);
+  std::vector<uint32_t> walked, at;
+  for (uint32_t d = 0; d < o.grid.size(); ++d)
+    if (others >> d & 1) walked.push_back(d);
+  at.assign(walked.size(), 0);
+  for (;;) {
+    uint64_t first = base;
+    for (size_t w = 0; w < walked.size(); ++w) first += uint64_t{at[w]} * o.grid[walked[w]].stride;
+    emit(first, longest, o.grid[best].stride);
+    size_t w = 0;
+    while (w < at.size() && ++at[w] == o.grid[walked[w]].extent) at[w++] = 0;
+    if (w == at.size()) return;
+  }
+}
+
+/// What a member does in a round of a phase.
+class Sender {
+ public:
+  Sender(const Outline& o, const Phase& phase, uint32_t member, Moves& moves)
+      : o_(o), phase_(phase), d_(o.grid[phase.dimension]), i_(member), c_(member / d_.stride % d_.extent), moves_(moves) {
+    for (uint32_t d = 0; d < o.grid.size(); ++d) {
+      if (d == phase.dimension) continue;
+      if (phase.passed >> d & 1) base_ += uint64_t{i_ / o.grid[d].stride % o.grid[d].extent} * o.grid[d].stride;
+      else free_ |= 1u << d;
+    }
+  }
+
+  void round(uint32_t k) const {
+    if (phase_.kind == Phase::Kind::exchange) return exchanges(k);
+    const bool sums = phase_.kind == Phase::Kind::reduce_scatter;
+    if (d_.scheme == Scheme::direct) {
+      for (uint32_t q = 1; q < d_.extent; ++q) {
+        const uint32_t to = turn(c_, q, d_.extent);
+        send(to, sums ? to : c_, 1, sums);
+      }
+    } else if (d_.scheme == Scheme::doubling) {
+      doubling(k, sums);
+    } else {
+      const int64_t r = k, way = phase_.down ? -1 : 1;
+      // Sums: what ends at member c has come all the way; results begin at their member.
+      send(turn(c_, way, d_.extent), turn(c_, sums ? way * (-r - 1) : -way * r, d_.extent), 1, sums);
+    }
+  }
+
+ private:
+  uint32_t member(uint32_t coordinate) const { return i_ - c_ * d_.stride + coordinate * d_.stride; }
+
+  /// The blocks of `count` coordinates from `from` on.
+  void send(uint32_t to, uint32_t from, uint32_t count, bool reduce) const {
+    for (uint32_t x = 0; x < count; ++x)
+      each_run(o_, free_, base_ + uint64_t{turn(from, x, d_.extent)} * d_.stride,
+               [&](uint64_t first, uint64_t blocks, uint64_t step) {
+                 for (uint32_t s = phase_.slice; s < phase_.slice + phase_.slices; ++s)
+                   moves_.push_back({i_, member(to), first * o_.pieces + s, blocks, step * o_.pieces, reduce});
+               });
+  }
+
+  /// Results as Bruck et al. (1997) gather them: a member has the blocks of 2^k members from its own on, and passes them
+  /// 2^k places back. Sums take the same way in the opposite direction, the last round first: for any number of members
+  /// no byte more than round a ring (Traeff, "Optimal, non-pipelined reduce-scatter and allreduce", 2024).
+  void doubling(uint32_t k, bool sums) const {
+    const uint32_t step = 1u << (sums ? doublings(d_.extent) - 1 - k : k);
+    const uint32_t count = std::min(step, d_.extent - step);
+    if (sums) send(turn(c_, step, d_.extent), turn(c_, step, d_.extent), count, true);
+    else send(turn(c_, -int64_t{step}, d_.extent), c_, count, false);
+  }
+
+  void exchanges(uint32_t k) const {
+    if (d_.scheme != Scheme::direct) return exchange(turn(c_, k + 1, d_.extent));
+    for (uint32_t q = 1; q < d_.extent; ++q) exchange(turn(c_, q, d_.extent));
+  }
+  /// What comes from the members that differ from this one inside the dimension, and goes to `to` and those further out.
+  void exchange(uint32_t to) const {
+    const uint32_t inner = i_ % d_.stride, outer = d_.stride * d_.extent;
+    for (uint32_t x = 0; x < d_.stride; ++x)
+      moves_.push_back({i_, member(to),
+                        (uint64_t{i_ - inner + x} * o_.members + inner + uint64_t{to} * d_.stride) * o_.pieces +
+                            phase_.slice,
+                        o_.members / outer, uint64_t{outer} * o_.pieces, false});
+  }
+
+  const Outline& o_;
+  const Phase& phase_;
+  const GridDimension& d_;
+  const uint32_t i_, c_;
+  Moves& moves_;
+  uint64_t base_ = 0;
+  uint32_t free_ = 0;
+};
 
 }  // namespace
 
-std::vector<GridDimension> grid_of(const Place& place) {
-  std::vector<GridDimension> grid;
-  const size_t n = place.ranks.size();
-  if (!place.fabric || place.fabric->dimensions.size() < 2) return {};
-  for (size_t i = 1; i < n; ++i)
-    if (place.ranks[i - 1] >= place.ranks[i]) return {};
-  uint64_t product = 1;
-  uint32_t inner = 1;  // ranks are below 2^24, and numbers of 32 bits divide faster
-  std::vector<uint8_t> seen;
-  for (const net::Dimension& d : place.fabric->dimensions) {
-    const auto ranks = static_cast<uint32_t>(d.ranks);
-    seen.assign(ranks, 0);
-    for (const int64_t rank : place.ranks) seen[static_cast<uint32_t>(rank) / inner % ranks] = 1;
-    const auto extent = static_cast<uint32_t>(std::count(seen.begin(), seen.end(), 1));
-    if (extent > 1) grid.push_back({static_cast<uint32_t>(product), extent, d.topology().form == net::RowForm::pairs});
-    product *= std::max(extent, 1u);
-    if (product > n) return {};
-    inner *= ranks;
-  }
-  if (product != n) return {};
-  return grid;
+Outline hierarchical(const Operation& op, const Place& place) { return in_chunks(op, place, Scheme::ring); }
+Outline hierarchical_direct(const Operation& op, const Place& place) { return in_chunks(op, place, Scheme::direct); }
+Outline hierarchical_doubling(const Operation& op, const Place& place) {
+  return in_chunks(op, place, Scheme::doubling);
 }
 
-Outline hierarchical(const Operation& op, const Place& place) {
-  const uint32_t n = place.members();
-  const uint64_t whole = op.type == CommType::all_gather ? times(op.bytes, n) : op.bytes;
-  const auto chunks = static_cast<uint32_t>(std::clamp<uint64_t>(whole / kChunkBytes, 1, kMostChunks));
-  Outline o = outline_of(op, place, op.type == CommType::all_gather ? chunks : uint64_t{n} * chunks);
-  o.pieces = o.lanes = chunks;
-  o.grid = grid_of(place);
-  struct Leg {
-    Phase::Kind kind;
-    uint32_t dimension;
-  };
-  std::vector<Leg> way;
-  const auto dimensions = static_cast<uint32_t>(o.grid.size());
-  for (uint32_t d = 0; d < dimensions && op.type != CommType::all_gather; ++d)
-    way.push_back({op.type == CommType::all_to_all ? Phase::Kind::exchange : Phase::Kind::reduce_scatter, d});
-  if (op.type == CommType::all_reduce || op.type == CommType::all_gather)
-    for (uint32_t d = dimensions; d-- > 0;) way.push_back({Phase::Kind::all_gather, d});
-  // A chunk enters a leg of the way when the chunk before it has left it; listed diagonal by diagonal, the
-  // chunk behind first, so that what it waits for is the last that is listed of the chunk before it.
-  std::vector<int32_t> last(chunks, -1);
-  const auto legs = static_cast<uint32_t>(way.size());
-  for (uint32_t diagonal = 0; diagonal + 1 < chunks + legs; ++diagonal)
-    for (uint32_t c = std::min(diagonal, chunks - 1) + 1; c-- > 0 && diagonal - c < legs;) {
-      const Leg& leg = way[diagonal - c];
-      const GridDimension& d = o.grid[leg.dimension];
-      const uint32_t rounds = d.direct ? 1 : d.extent - 1;
-      o.phases.push_back({leg.kind, leg.dimension, c, o.rounds, rounds, c > 0 ? last[c - 1] : -1});
-      o.rounds += rounds;
-      last[c] = static_cast<int32_t>(o.rounds) - 1;
+/// Parts of the buffer run through the dimensions in different orders, half of each both ways round, so that all ports
+/// are busy in every phase.
+Outline multidimensional_ring(const Operation& op, const Place& place) {
+  Outline parts;
+  parts.grid = dimensions_of(place, Scheme::ring);
+  const std::vector<double> seconds = port_seconds(parts, place);
+  const auto dimensions = static_cast<uint32_t>(parts.grid.size());
+  std::vector<std::vector<double>> loads;
+  for (uint32_t r = 0; r < dimensions; ++r) loads.push_back(loads_of(parts, seconds, turned(dimensions, r)));
+  const Shares shares = best_shares(loads);
+  const uint32_t units = 2 * std::accumulate(shares.of_order.begin(), shares.of_order.end(), 0u);
+  Outline o = outline_of(op, place, op.type == CommType::all_gather ? units : uint64_t{place.members()} * units);
+  o.pieces = units;
+  o.grid = std::move(parts.grid);
+  o.lanes = 0;
+  uint32_t slice = 0;
+  for (uint32_t r = 0; r < dimensions; ++r)
+    for (const bool down : {false, true}) {
+      if (shares.of_order[r] == 0) continue;
+      for (const Leg& leg : way_of(op.type, turned(dimensions, r))) {
+        Phase& phase = o.phases.emplace_back();
+        set_leg(o, leg, phase);
+        phase.lane = o.lanes;
+        phase.slice = slice;
+        phase.slices = shares.of_order[r];
+        phase.down = down;
+        phase.first = o.rounds;
+        o.rounds += phase.rounds;
+      }
+      slice += shares.of_order[r];
+      ++o.lanes;
     }
   return o;
 }
-/// Within dimension d a member has the blocks whose coordinates inside d are its own; those further out vary.
+
 void hierarchical_round(const Outline& o, uint32_t k, uint32_t senders, Round& head, Moves& moves) {
-  const auto phase = std::prev(std::upper_bound(o.phases.begin(), o.phases.end(), k,
-                                                [](uint32_t round, const Phase& p) { return round < p.first; }));
-  const GridDimension& d = o.grid[phase->dimension];
-  const uint32_t n = o.members, outer = d.stride * d.extent;
-  const uint64_t chunks = o.pieces;
-  const int64_t r = k - phase->first;
+  const Phase& phase = phase_of(o, k);
+  const GridDimension& d = o.grid[phase.dimension];
   head.stride = d.stride;
   head.extent = d.extent;
-  head.lane = phase->chunk;
-  head.after = r == 0 ? phase->after : -1;
-  for (uint32_t i = 0; i < senders; ++i) {
-    const uint32_t inner = i % d.stride, c = i / d.stride % d.extent, further = i / outer * outer;
-    const auto member = [&](uint32_t coordinate) { return further + coordinate * d.stride + inner; };
-    // The blocks of all members whose coordinates up to d are `inner` and `coordinate`.
-    const auto send = [&](uint32_t to, uint32_t coordinate, bool reduce) {
-      moves.push_back({i, member(to), (inner + uint64_t{coordinate} * d.stride) * chunks + phase->chunk, n / outer,
-                       outer * chunks, reduce});
-    };
-    // What comes from the members that differ from i inside d, and goes to `to` and those further out of it.
-    const auto exchange = [&](uint32_t to) {
-      for (uint32_t x = 0; x < d.stride; ++x)
-        moves.push_back({i, member(to),
-                         (uint64_t{i - inner + x} * n + inner + uint64_t{to} * d.stride) * chunks + phase->chunk,
-                         n / outer, outer * chunks, false});
-    };
-    const bool sums = phase->kind == Phase::Kind::reduce_scatter;
-    if (phase->kind == Phase::Kind::exchange && !d.direct) {
-      exchange(turn(c, r + 1, d.extent));
-    } else if (!d.direct) {
-      // Sums go round one way, results the other way.
-      send(turn(c, sums ? 1 : -1, d.extent), turn(c, sums ? -r - 1 : r, d.extent), sums);
-    } else {
-      for (uint32_t q = 1; q < d.extent; ++q) {
-        const uint32_t to = turn(c, q, d.extent);
-        if (phase->kind == Phase::Kind::exchange) exchange(to);
-        else send(to, sums ? to : c, sums);
-      }
-    }
-  }
+  head.lane = phase.lane;
+  head.after = k == phase.first ? phase.after : -1;
+  for (uint32_t i = 0; i < senders; ++i) Sender(o, phase, i, moves).round(k - phase.first);
 }
 
 }  // namespace chakra::coll

@@ -25,7 +25,12 @@ uint64_t unit_bytes(const Outline& outline, uint64_t unit) {
 
 bool AlgorithmRow::can(const Operation& op, const Place& place) const {
   if (!does(op.type) || (!op.splits.empty() && !splits)) return false;
-  return !grid || grid_of(place).size() >= 2;
+  switch (needs) {
+    case Needs::nothing: return true;
+    case Needs::grid: return grid_of(place).size() >= 2;
+    case Needs::nodes: return !nodes_of(place).empty();
+  }
+  return false;
 }
 
 Plan AlgorithmRow::plan(const Operation& op, const Place& place) const {

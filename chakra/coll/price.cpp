@@ -17,6 +17,8 @@ using Fare = PricedPlan::Fare;
 
 /// Fares of members that differ are kept up to here; beyond, they are worked out anew in each run.
 constexpr size_t kMostFares = size_t{1} << 22;
+/// Members from which the latencies of an exchange are looked at.
+constexpr uint32_t kSenders = 16;
 /// Loads of different rounds are remembered up to here.
 constexpr size_t kMostLoads = size_t{1} << 20;
 
@@ -93,11 +95,12 @@ class Pricing {
     priced_.arrive_ps.reserve(plan_.rounds.size());
     if (plan_.members < 2) return std::move(priced_);
     by_form_ = follows_form();
+    if (!by_form_) thin_out();
     for (size_t k = 0; k < plan_.rounds.size(); ++k) {
       const Round& round = plan_.rounds[k];
       if (!round.list.empty()) price_list(k);
       else if (round.shift != 0) price_shift(k);
-      if (too_many_ || fares_.transfers() > most_) return std::nullopt;
+      if (too_many_ || (fares_.transfers() > most_ && !priced_.sampled)) return std::nullopt;
     }
     flush();
     run_together();
@@ -120,6 +123,30 @@ class Pricing {
       const Symmetry::Dimension* turns = symmetry_.turns(targets);
       return turns && (plan_.lanes == 1 || turns->form == net::RowForm::star || turns->turned_by(targets));
     });
+  }
+
+  /// Where rounds of more different shifts than can be looked at turn all members, some stand for those near them.
+  void thin_out() {
+    const uint64_t n = plan_.members;
+    uint64_t shifts = 0;
+    const Targets* last = nullptr;
+    std::optional<Targets> before;
+    for (const Round& round : plan_.rounds) {
+      if (!round.list.empty()) return;
+      if (round.shift == 0) continue;
+      const Targets targets(plan_, round);
+      if (targets.extent != n || targets.shifts > 1) return;
+      if (!last || !(targets == *before)) ++shifts;
+      before = targets;
+      last = &*before;
+    }
+    if (shifts * n <= most_ || most_ < n) return;
+    every_ = static_cast<uint32_t>((shifts * n + most_ - 1) / most_);
+    priced_.sampled = true;
+  }
+  Targets stands_for(Targets targets) const {
+    if (every_ > 1) targets.shift = std::max(1u, targets.shift / every_ * every_);
+    return targets;
   }
 
   void price_list(size_t k) {
@@ -146,7 +173,7 @@ class Pricing {
 
   void price_shift(size_t k) {
     const Round& round = plan_.rounds[k];
-    const Targets targets(plan_, round);
+    const Targets targets = stands_for(Targets(plan_, round));
     Known& known = known_of(targets);
     const auto bytes = static_cast<double>(round.bytes);
     known.bytes += bytes;
@@ -185,6 +212,7 @@ class Pricing {
     Known known;
     const uint32_t n = plan_.members;
     if (size_t{n} * targets.shifts > most_) {
+      if (targets.block() == n && targets.shifts + 1 == n && plan_.lanes == 1) return look_at_exchange(targets);
       too_many_ = true;
       return known;
     }
@@ -208,6 +236,49 @@ class Pricing {
       known.first = PricedPlan::kNotKept;
     }
     return known;
+  }
+
+  /// Each member sends to each other: all have left when the busiest link of all has carried its part. The form says
+  /// what that is, or the routes of all messages together, or a sample of the shifts.
+  Known look_at_exchange(const Targets& targets) {
+    const uint32_t n = plan_.members;
+    Known known;
+    known.uniform = true;
+    known.first = static_cast<uint32_t>(alike_.size());
+    double latency = 0;
+    for (uint32_t s = 0; s < kSenders; ++s) {
+      const auto from = static_cast<uint32_t>(uint64_t{s} * n / kSenders);
+      for (uint32_t to = 0; to < n; ++to)
+        latency = later(latency, static_cast<double>(place_.fabric->path(place_.ranks[from], place_.ranks[to]).latency_ps));
+    }
+    const double ps_per_byte = exchange_ps_per_byte(targets);
+    alike_.resize(alike_.size() + targets.shifts, Fare{ps_per_byte, latency});
+    carried_.saw(latency);
+    return known;
+  }
+
+  double exchange_ps_per_byte(const Targets& targets) {
+    if (const auto by_form = symmetry_.exchange_ps_per_byte()) return *by_form;
+    std::vector<double> bytes(place_.fabric->trunk_count(), 0);
+    double scale = 1, busiest = 0;
+    if (!place_.fabric->add_exchange(place_.ranks, bytes)) {
+      const uint32_t n = plan_.members, every = static_cast<uint32_t>(n / std::max<uint64_t>(1, most_ / n) + 1);
+      uint32_t looked_at = 0;
+      std::vector<Fare> fares;
+      for (uint32_t shift = 1 + every / 2; shift < n; shift += every, ++looked_at) {
+        Targets one = targets;
+        one.shift = shift;
+        one.shifts = 1;
+        fares_.of_shift(one, fares);
+        fares_.take_loads([&](net::TrunkId trunk, double load) { bytes[trunk] += load; });
+      }
+      scale = static_cast<double>(targets.shifts) / std::max(looked_at, 1u);
+      priced_.sampled = true;
+    }
+    for (net::TrunkId trunk = 0; trunk < bytes.size(); ++trunk)
+      if (bytes[trunk] > 0)
+        busiest = later(busiest, bytes[trunk] * std::min(kPsPerSecond / place_.fabric->trunk(trunk).bytes_per_s, kSlowest));
+    return busiest * scale;
   }
 
   /// Adds what the rounds that are known have put on links, and forgets them.
@@ -255,6 +326,7 @@ class Pricing {
   Fares fares_;
   uint64_t most_;
   bool by_form_ = false, too_many_ = false;
+  uint32_t every_ = 1;  ///< shifts, of which one is looked at
   PricedPlan priced_;
   KnownRounds known_;
   Carried carried_;

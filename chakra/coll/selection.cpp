@@ -185,9 +185,7 @@ std::string Selection::describe() const {
 
 const AlgorithmRow* by_rule(const Selection& selection, const Operation& op, const Place& place) {
   for (const Rule& rule : selection.rules)
-    if (rule.type == op.type && rule.from <= op.bytes && (op.bytes < rule.to || rule.to == UINT64_MAX) &&
-        rule.algorithm->can(op, place))
-      return rule.algorithm;
+    if (rule.covers(op) && rule.algorithm->can(op, place)) return rule.algorithm;
   return nullptr;
 }
 

@@ -1,22 +1,12 @@
 #include "chakra/coll/symmetry.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "chakra/coll/closed.h"
 
 namespace chakra::coll {
 namespace {
-
-/// Coordinates in a dimension, in the order of members that differ in this dimension only.
-std::vector<int64_t> coordinates(const Place& place, uint64_t stride, int64_t inner, int64_t ranks) {
-  std::vector<int64_t> at;
-  for (uint64_t i = 0; i < place.ranks.size(); i += stride) {
-    const int64_t c = place.ranks[i] / inner % ranks;
-    if (!at.empty() && c == at[0]) break;
-    at.push_back(c);
-  }
-  return at;
-}
 
 bool evenly_spaced(const std::vector<int64_t>& at, int64_t ranks) {
   const auto extent = static_cast<int64_t>(at.size());
@@ -26,7 +16,6 @@ bool evenly_spaced(const std::vector<int64_t>& at, int64_t ranks) {
   return true;
 }
 
-int64_t spacing(const Symmetry::Dimension& d) { return d.at.size() > 1 ? d.at[1] - d.at[0] : 1; }
 double steps(const Symmetry::Dimension& d, const Targets& t, uint32_t q) {
   return static_cast<double>(t.by(q) / d.stride);
 }
@@ -34,41 +23,15 @@ double steps(const Symmetry::Dimension& d, const Targets& t, uint32_t q) {
 }  // namespace
 
 Symmetry::Symmetry(const Place& place) : fabric_(*place.fabric) {
-  int64_t inner = 1;
-  uint64_t stride = 1;
-  for (const net::Dimension& d : fabric_.dimensions) {
-    std::vector<int64_t> at = coordinates(place, stride, inner, d.ranks);
-    const auto extent = static_cast<uint64_t>(at.size());
-    const double ps_per_byte = std::min(kPsPerSecond / d.bytes_per_s(), kSlowest);
-    const bool whole = evenly_spaced(at, d.ranks);
-    if (extent > 1)
-      dimensions_.push_back({stride, extent, d.topology().form, whole, inner, ps_per_byte, std::move(at)});
-    stride *= extent;
-    inner *= d.ranks;
+  if (fabric_.graph || !fabric_.odd_links.empty()) return;
+  for (const GridAxis& g : grid_of(place)) {
+    const net::Dimension& d = fabric_.dimensions[g.axis];
+    dimensions_.push_back({g.stride, g.extent, g.form, evenly_spaced(g.at, d.ranks), g.at[1] - g.at[0],
+                           std::min(kPsPerSecond / d.bytes_per_s(), kSlowest)});
   }
-  grid_ = stride == place.ranks.size() && fabric_.odd_links.empty() && !fabric_.graph;
-  grid_ = grid_ && fills_in_order(place);
-}
-
-/// Whether the members are all places of the grid, the first dimension's fastest.
-bool Symmetry::fills_in_order(const Place& place) const {
-  std::vector<size_t> at(dimensions_.size(), 0);
-  int64_t expected = place.ranks.empty() ? 0 : place.ranks[0];
-  for (const int64_t rank : place.ranks) {
-    if (rank != expected) return false;
-    for (size_t k = 0; k < at.size(); ++k) {
-      const Dimension& d = dimensions_[k];
-      const size_t before = at[k];
-      at[k] = before + 1 < d.at.size() ? before + 1 : 0;
-      expected += (d.at[at[k]] - d.at[before]) * d.inner;
-      if (at[k] > 0) break;
-    }
-  }
-  return true;
 }
 
 const Symmetry::Dimension* Symmetry::turns(const Targets& t) const {
-  if (!grid_) return nullptr;
   const uint64_t reach = t.block();
   for (const Dimension& d : dimensions_) {
     if (t.stride % d.stride != 0 || d.stride * d.extent % reach != 0) continue;
@@ -98,9 +61,34 @@ Symmetry::Crowd Symmetry::crowd(const Dimension& d, const Targets& t) const {
 Symmetry::Crowd Symmetry::ways(const Dimension& d, const Targets& t, uint32_t q) const {
   if (d.equidistant()) return {1, 0};
   const double up = steps(d, t, q), all = static_cast<double>(d.extent);
-  if (2 * up == all && all * static_cast<double>(spacing(d)) > 2 && fabric_.routing.kind != net::Routing::single)
+  if (2 * up == all && all * static_cast<double>(d.spacing) > 2 && fabric_.routing.kind != net::Routing::single)
     return {0.5, 0.5};
   return 2 * up <= all ? Crowd{1, 0} : Crowd{0, 1};
+}
+
+/// In each row of a dimension, members / extent messages go from each place to each other: the members of all places
+/// inside the dimension send to all places outside it.
+std::optional<double> Symmetry::exchange_ps_per_byte() const {
+  if (dimensions_.empty()) return std::nullopt;
+  double members = 1, longest = 0;
+  for (const Dimension& d : dimensions_) members *= static_cast<double>(d.extent);
+  for (const Dimension& d : dimensions_) {
+    const auto extent = static_cast<double>(d.extent);
+    double messages = 1;  // over the busiest link, of one from each place to each other
+    switch (d.form) {
+      case net::RowForm::pairs: break;
+      case net::RowForm::star: messages = extent - 1; break;
+      case net::RowForm::line: messages = std::floor(extent / 2) * std::ceil(extent / 2); break;
+      case net::RowForm::ring: {
+        if (!d.whole) return std::nullopt;
+        const double up = std::floor((extent - 1) / 2), opposite = d.extent % 2 == 0 ? extent / 2 : 0;
+        const bool spread = fabric_.routing.kind != net::Routing::single && fabric_.routing.kind != net::Routing::ecmp;
+        messages = up * (up + 1) / 2 + (spread && extent * static_cast<double>(d.spacing) > 2 ? opposite / 2 : opposite);
+      }
+    }
+    longest = later(longest, messages * members / extent * d.ps_per_byte);
+  }
+  return longest;
 }
 
 }  // namespace chakra::coll

@@ -1,6 +1,7 @@
 // Which rounds cost the same for all members, as far as the form of a fabric of dimensions alone says.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "chakra/coll/coll.h"
@@ -18,9 +19,8 @@ class Symmetry {
     uint64_t stride, extent;
     net::RowForm form;
     bool whole;  ///< evenly spaced all the way round a ring
-    int64_t inner;
+    int64_t spacing;
     double ps_per_byte;
-    std::vector<int64_t> at;
 
     /// Any two are as far from each other as any other two.
     bool equidistant() const { return form == net::RowForm::star || form == net::RowForm::pairs; }
@@ -37,13 +37,12 @@ class Symmetry {
   Crowd crowd(const Dimension& d, const Targets& t) const;
   /// The parts of shift q that go up and down: opposite places share both ways, if they are spread.
   Crowd ways(const Dimension& d, const Targets& t, uint32_t q) const;
+  /// How long the busiest link takes where each member sends each other one byte; none where the form does not say it.
+  std::optional<double> exchange_ps_per_byte() const;
 
  private:
-  bool fills_in_order(const Place& place) const;
-
   const net::Fabric& fabric_;
-  std::vector<Dimension> dimensions_;
-  bool grid_ = false;
+  std::vector<Dimension> dimensions_;  ///< none where members fill no grid of a fabric of dimensions whose links are alike
 };
 
 }  // namespace chakra::coll

@@ -33,6 +33,7 @@ template <class Change>
 std::shared_ptr<Graph> changed_graph(const Fabric& fabric, const Change& change) {
   auto graph = std::make_shared<Graph>();
   graph->ranks = fabric.size();
+  graph->axes = fabric.axes();
   if (fabric.graph) {
     graph->title = fabric.graph->title;
     graph->names = fabric.graph->names;

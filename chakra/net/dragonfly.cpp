@@ -30,6 +30,9 @@ ShapeSize dragonfly_size(ShapeNumbers numbers) {
 void build_dragonfly(ShapeNumbers numbers, ShapeBuilder& out) {
   enum Kind : uint8_t { kRank, kLocal, kGlobal };
   const DragonflyNumbers n(numbers);
+  out.axis(n.ranks, RowForm::star);
+  out.axis(n.routers, RowForm::pairs);
+  out.axis(n.groups, RowForm::pairs);
   for (int64_t g = 0; g < n.groups; ++g)
     for (int64_t r = 0; r < n.routers; ++r) out.add_switch(fmt::format("router {}.{}", g, r));
   const int64_t ranks = out.graph.ranks;

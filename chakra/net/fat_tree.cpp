@@ -42,6 +42,7 @@ ShapeSize fat_tree_size(ShapeNumbers numbers) {
 void build_fat_tree(ShapeNumbers numbers, ShapeBuilder& out) {
   const std::vector<int64_t>&down = numbers[0], &up = numbers[1];
   const std::vector<TreeLevel> all = levels(numbers);
+  for (const int64_t extent : down) out.axis(extent, RowForm::star);
   uint32_t below = 0;  // the first device of the level below
   for (size_t i = 0; i < down.size(); ++i) {
     const auto first = static_cast<uint32_t>(out.graph.names.size());

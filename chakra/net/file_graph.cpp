@@ -70,11 +70,23 @@ Result<void> read_links(const Spec& list, const TextMap<int64_t>& numbers, Graph
   return {};
 }
 
+/// Ranks that follow each other are a node.
+Result<void> read_nodes(const Spec& spec, Graph& graph) {
+  CHAKRA_ASSIGN(const int64_t per_node, spec.integer());
+  if (per_node < 1 || per_node > graph.ranks)
+    return spec.error("net.file.value",
+                      fmt::format("'ranks_per_node' is {}; expected 1 to {}", per_node, graph.ranks));
+  add_axis(graph.axes, per_node, RowForm::star);
+  add_axis(graph.axes, (graph.ranks + per_node - 1) / per_node, RowForm::star);
+  return {};
+}
+
 }  // namespace
 
 Result<Fabric> parse_graph(const Spec& spec) {
   if (const SpecField* field = unknown_key(
-          spec, {"ranks", "switches", "links", "routing", "channels", "seed", "burst", "metric", "forwarding"}))
+          spec, {"ranks", "switches", "links", "ranks_per_node", "routing", "channels", "seed", "burst", "metric",
+                 "forwarding"}))
     return field->value.error("net.file.key", fmt::format("a network given as a graph has no {}", quote(field->key)));
   const Spec* ranks = spec.find("ranks");
   const Spec* list = spec.find("links");
@@ -91,6 +103,7 @@ Result<Fabric> parse_graph(const Spec& spec) {
   for (int64_t d = 0; d < static_cast<int64_t>(graph->names.size()); ++d)
     if (std::string& name = graph->names[static_cast<size_t>(d)]; name.empty())
       name = d < graph->ranks ? fmt::format("{}", d) : fmt::format("switch {}", d - graph->ranks);
+  if (const Spec* per_node = spec.find("ranks_per_node")) CHAKRA_TRY(read_nodes(*per_node, *graph));
   CHAKRA_TRY(read_graph_options(spec, *graph));
   return finish_graph(std::move(graph), *ranks, *list);
 }

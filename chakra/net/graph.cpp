@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <numeric>
 
+#include "chakra/net/axes.h"
+
 namespace chakra::net {
 
 void Graph::finish() {
   const auto devices = static_cast<uint32_t>(names.size());
   trunks = find_trunks(ranks, devices, links);
   places = tree_places(ranks, trunks);
+  if (axes.empty()) axes = find_axes(*this);
   by_link = std::make_unique<ShortestPaths>(ranks, devices, each_link(links), metric, forwarding);
   by_trunk = std::make_unique<ShortestPaths>(ranks, trunks.devices, trunks.hops, metric, forwarding);
   // Without a circle there is one way between any two devices.

@@ -25,6 +25,8 @@ struct Graph {
   Metric metric = Metric::hops;
   bool forwarding = true;  ///< ranks pass messages on where no way leads through switches alone
 
+  std::vector<Axis> axes;  ///< where ranks stand; found by finish() where nobody said it
+
   Trunks trunks;
   std::optional<TreePlaces> places;
   std::unique_ptr<const ShortestPaths> by_link, by_trunk;

@@ -37,6 +37,18 @@ int64_t Fabric::size() const {
   return size;
 }
 
+void add_axis(std::vector<Axis>& axes, int64_t extent, RowForm form,
+              std::shared_ptr<const std::vector<uint32_t>> table) {
+  axes.push_back({extent, form, axes.empty() ? 1 : axes.back().inner * axes.back().extent, std::move(table)});
+}
+
+std::vector<Axis> Fabric::axes() const {
+  if (graph) return graph->axes;
+  std::vector<Axis> axes;
+  for (const Dimension& d : dimensions) add_axis(axes, d.ranks, d.topology().form);
+  return axes;
+}
+
 int64_t Fabric::devices() const {
   if (graph) return static_cast<int64_t>(graph->names.size());
   int64_t devices = size();

@@ -30,6 +30,7 @@ ShapeSize rails_size(ShapeNumbers numbers) {
 void build_rails(ShapeNumbers numbers, ShapeBuilder& out) {
   enum Kind : uint8_t { kNode, kLeaf, kSpine };
   const RailNumbers n(numbers);
+  for (const int64_t extent : {n.rails, n.nodes, n.pods}) out.axis(extent, RowForm::star);
   const int64_t ranks = out.graph.ranks, nodes = n.nodes * n.pods, leaves = n.pods * n.rails;
   for (int64_t node = 0; node < nodes; ++node) out.add_switch(fmt::format("node {}", node));
   for (int64_t leaf = 0; leaf < leaves; ++leaf)

@@ -187,6 +187,12 @@ void Fabric::links_of(TrunkId id, std::vector<LinkId>& out) const {
   out.insert(out.end(), trunks.links.begin() + trunks.first[id], trunks.links.begin() + trunks.first[id + size_t{1}]);
 }
 
+bool Fabric::add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const {
+  if (!joins_links(*this) || !graph->by_trunk->joined_by_switches()) return false;
+  graph->by_trunk->add_exchange(ranks, bytes);
+  return true;
+}
+
 Picoseconds Fabric::uses(int64_t from, int64_t to, uint64_t flow, std::vector<Use>& out) const {
   if (from == to) return 0;
   if (joins_links(*this)) return graph->by_trunk->uses(from, to, out);

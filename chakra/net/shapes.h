@@ -19,6 +19,8 @@ struct ShapeBuilder {
 
   /// Returns the device. Names are unique, and not whole numbers.
   uint32_t add_switch(std::string name);
+  /// Ranks are numbered along it, inside those that follow.
+  void axis(int64_t extent, RowForm form) { add_axis(graph.axes, extent, form); }
   /// Joins two devices both ways; the first cable comes first for Routing::single.
   void cable(uint32_t a, uint32_t b, size_t kind);
 };

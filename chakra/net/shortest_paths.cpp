@@ -1,9 +1,11 @@
 #include "chakra/net/shortest_paths.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 namespace chakra::net {
 namespace {
@@ -213,6 +215,47 @@ Picoseconds ShortestPaths::uses(int64_t from, int64_t to, std::vector<Use>& out)
     }
   }
   return latency;
+}
+
+/// For each root all that goes to its ranks flows together: from the ranks to the switches, then from switch to switch,
+/// the farthest ones first, so that all has come before it goes on.
+void ShortestPaths::add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const {
+  CHAKRA_ASSERT(joined_by_switches_);
+  std::map<uint32_t, std::vector<int64_t>> by_root;
+  for (const int64_t rank : ranks) by_root[root_of(rank)].push_back(rank);
+  std::vector<double> here(devices_, 0);
+  std::vector<uint32_t> order(devices_ - ranks_);
+  std::vector<Next> nexts;
+  for (const auto& [root, targets] : by_root) {
+    const auto pass = [&](uint32_t device, int64_t to, double amount) {
+      next(device, to, false, nexts);
+      double paths = 0;
+      for (const Next& n : nexts) paths += n.paths;
+      for (const Next& n : nexts) {
+        const double part = amount * (n.paths / paths);
+        bytes[n.hop->trunk] += part;
+        if (n.hop->to >= ranks_) here[n.hop->to] += part;
+      }
+    };
+    for (const int64_t rank : ranks) {
+      const bool inside = root_of(rank) == root;
+      if (inside && targets.size() == 1) continue;
+      const int64_t other = rank == targets[0] ? targets[1] : targets[0];
+      pass(static_cast<uint32_t>(rank), other, static_cast<double>(targets.size() - (inside ? 1 : 0)));
+    }
+    const Ways& ways = ways_to(root, false);
+    std::iota(order.begin(), order.end(), ranks_);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      const Way &wa = ways[a - ranks_], &wb = ways[b - ranks_];
+      return std::tuple(wa.far, wa.hops) > std::tuple(wb.far, wb.hops);
+    });
+    for (const uint32_t device : order) {
+      const double amount = std::exchange(here[device], 0);
+      if (amount > 0 && device != root) pass(device, targets[0], amount);
+    }
+    for (const int64_t target : targets)
+      if (root >= ranks_) bytes[in_[in_first_[static_cast<size_t>(target)]].trunk] += static_cast<double>(ranks.size() - 1);
+  }
 }
 
 std::vector<bool> ShortestPaths::reached(uint32_t device, bool back, bool through) const {

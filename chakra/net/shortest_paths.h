@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "chakra/net/net.h"
@@ -54,6 +55,10 @@ class ShortestPaths {
   /// Appends trunks with the share of a message that passes each where all shortest paths share it evenly, and returns
   /// the longest latency. Cost: O(hops on shortest paths x devices at one distance).
   Picoseconds uses(int64_t from, int64_t to, std::vector<Use>& out) const;
+
+  /// Adds, by trunk, what an exchange puts on it in which each of the ranks sends one byte to each other. Requires
+  /// joined_by_switches(). Cost: O(roots of ranks x (ranks + hops)).
+  void add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const;
 
   /// The first pair of ranks that no path joins; {-1, -1} if there is none. Cost: O(hops), where all ranks hang on
   /// switches that reach each other; else up to O(ranks x hops).

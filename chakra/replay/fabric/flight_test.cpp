@@ -225,7 +225,7 @@ TEST(Flight, BytesPerPairAreThePlans) {
   for (const coll::AlgorithmRow& row : coll::kAlgorithms)
     for (size_t t = 0; t < trace::kCommTypeNames.size(); ++t) {
       const auto type = static_cast<CommType>(t);
-      if (!row.does(type) || row.grid) continue;
+      if (!row.does(type) || row.needs != coll::AlgorithmRow::Needs::nothing) continue;
       for (const uint32_t n : {2u, 3u, 5u, 8u}) {
         Job job;
         job.ranks = some_ranks(n, random);
