@@ -7,7 +7,7 @@ namespace chakra::coll {
 using OutlineOf = Outline(const Operation& op, const Place& place);
 using RoundOf = void(const Outline& o, uint32_t k, uint32_t senders, Round& head, Moves& moves);
 OutlineOf ring, bidirectional_ring, direct, halving_doubling, double_binary_tree, tree, binary_tree, chain, linear,
-    pairwise, bruck, dissemination, hierarchical, hierarchical_doubling, hierarchical_direct, multidimensional_ring,
+    pairwise, bruck, dissemination, hierarchical, hierarchical_doubling, hierarchical_direct, multidimensional,
     node_columns;
 RoundOf ring_round, bidirectional_ring_round, direct_round, halving_doubling_round, pipelined_tree_round, tree_round,
     chain_round, linear_round, pairwise_round, bruck_round, dissemination_round, hierarchical_round, node_columns_round;
@@ -75,11 +75,11 @@ constexpr AlgorithmRow kAlgorithmRows[] = {
      "per chunk and dimension on switches L + (n-1) S/(n B) for the part that is left; c chunks overlap",
      kSums | bit(CommType::all_gather) | bit(CommType::all_to_all), false, Needs::grid, hierarchical_direct,
      hierarchical_round},
-    {"multidimensional_ring",
+    {"multidimensional",
      "parts of the buffer go through the dimensions in different orders, half of each either way round, so that all "
      "ports work at once; for members that fill a grid of two or more dimensions",
      "on a cube of d dimensions 2 d (n^(1/d) - 1) L + 2 (n-1) S/(2 d n B)", kSums | bit(CommType::all_gather), false,
-     Needs::grid, multidimensional_ring, hierarchical_round},
+     Needs::grid, multidimensional, hierarchical_round},
     {"node_columns",
      "nodes of any sizes: sums in the node onto as many members as the smallest node has, from node to node among those "
      "of equal place, and back",

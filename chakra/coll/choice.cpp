@@ -1,4 +1,6 @@
 // Which algorithm is taken: that of the least predicted time.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -243,16 +245,25 @@ class Trial {
   Choice choice_;
 };
 
-/// What a rule says, with the members in an order in which the algorithm can do it.
-std::optional<Choice> ruled(const Selection& selection, const Operation& op, const Place& place) {
-  const AlgorithmRow* row = by_rule(selection, op, place);
+/// The algorithm of the first rule that can do it, and the order of members in which it can.
+struct Ruled {
+  const AlgorithmRow* row = nullptr;
   std::vector<uint32_t> order;
-  if (!row && std::any_of(selection.rules.begin(), selection.rules.end(),
-                          [&](const Rule& rule) { return rule.covers(op) && rule.algorithm->needs == AlgorithmRow::Needs::grid; })) {
-    order = grid_order(place);
-    const Reordered seen(op, place, order);
-    row = by_rule(selection, seen.op, seen.place);
-  }
+};
+Ruled rule_for(const Selection& selection, const Operation& op, const Place& place) {
+  if (const AlgorithmRow* row = by_rule(selection, op, place)) return {row, {}};
+  if (std::none_of(selection.rules.begin(), selection.rules.end(), [&](const Rule& rule) {
+        return rule.covers(op) && rule.algorithm->needs == AlgorithmRow::Needs::grid;
+      }))
+    return {};
+  std::vector<uint32_t> order = grid_order(place);
+  const Reordered seen(op, place, order);
+  return {by_rule(selection, seen.op, seen.place), std::move(order)};
+}
+
+/// What a rule says.
+std::optional<Choice> ruled(const Selection& selection, const Operation& op, const Place& place) {
+  auto [row, order] = rule_for(selection, op, place);
   if (!row) return std::nullopt;
   const Reordered seen(op, place, order);
   Choice choice;
@@ -286,6 +297,17 @@ Choice choose(const Selection& selection, const Operation& op, const Place& plac
   choice.algorithm = &simplest(op, place);
   choice.plan = choice.algorithm->plan(op, place);
   return choice;
+}
+
+std::string refusal(const Selection& selection, const Operation& op, const Place& place) {
+  const auto names_it = [&](const Rule& rule) { return rule.covers(op) && !rule.alone; };
+  const auto rule = std::find_if(selection.rules.begin(), selection.rules.end(), names_it);
+  if (rule == selection.rules.end() || rule_for(selection, op, place).row) return {};
+  const AlgorithmRow& row = *rule->algorithm;
+  if (!op.splits.empty() && !row.splits) return fmt::format("{} has no parts of unequal sizes", row.name);
+  if (row.needs == AlgorithmRow::Needs::nodes)
+    return fmt::format("{} needs members on two nodes or more, two or more on each", row.name);
+  return fmt::format("{} needs members that fill a grid of two or more dimensions or of nodes", row.name);
 }
 
 }  // namespace chakra::coll

@@ -221,6 +221,7 @@ struct Rule {
   trace::CommType type = trace::CommType::all_reduce;
   uint64_t from = 0, to = UINT64_MAX;  ///< sizes from <= bytes < to; the largest `to` has no end
   const AlgorithmRow* algorithm = nullptr;
+  bool alone = false;  ///< an algorithm without an operation: where it cannot run, the default does
 
   bool covers(const Operation& op) const {
     return type == op.type && from <= op.bytes && (op.bytes < to || to == UINT64_MAX);
@@ -240,6 +241,9 @@ struct Selection {
 /// can do, after what is said of each.
 /// Errors, with the line: coll.selection.syntax, .type, .algorithm, .size. O(text).
 Result<Selection> parse_selection(std::string_view text, std::string file = "collectives");
+
+/// Why no rule that names the operation can do it here; empty where one can, and where none does. Cost: as by_rule().
+std::string refusal(const Selection& selection, const Operation& op, const Place& place);
 
 /// The first rule's algorithm that can do it, or null. The cost is that of AlgorithmRow::can.
 const AlgorithmRow* by_rule(const Selection& selection, const Operation& op, const Place& place);

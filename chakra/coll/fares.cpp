@@ -18,10 +18,17 @@ Fares::Fares(const Place& place) : place_(place), fabric_(*place.fabric) {
   if (fabric_.routing.kind == net::Routing::adaptive) fabric_.routing.kind = net::Routing::spread;
 }
 
+double Fares::ps_per_byte(net::TrunkId trunk) {
+  if (ps_per_byte_.empty()) ps_per_byte_.assign(fabric_.trunk_count(), 0);
+  double& known = ps_per_byte_[trunk];
+  if (known == 0) known = std::min(kPsPerSecond / fabric_.trunk(trunk).bytes_per_s, kSlowest);
+  return known;
+}
+
 void Fares::begin(size_t transfers) {
   if (bytes_.empty()) {
     bytes_.assign(fabric_.trunk_count(), 0);
-    ps_per_byte_.assign(bytes_.size(), 0);
+    ps_per_byte_.resize(bytes_.size(), 0);
   }
   take_loads([](net::TrunkId, double) {});  // of a round before, where nobody asked
   ways_.reserve(transfers);

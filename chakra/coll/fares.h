@@ -24,7 +24,7 @@ class Fares {
   /// of a transfer.
   template <class Take>
   void take_loads(const Take& take);
-  double ps_per_byte(net::TrunkId trunk) const { return ps_per_byte_[trunk]; }
+  double ps_per_byte(net::TrunkId trunk);
   uint64_t transfers() const { return transfers_; }  ///< looked at so far
 
  private:

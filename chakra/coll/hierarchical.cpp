@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/fares.h"
 
 namespace chakra::coll {
 namespace {
@@ -56,13 +57,16 @@ void set_leg(const Outline& o, const Leg& leg, Phase& phase) {
 
 /// Chunks follow each other from the inside out and back.
 Outline in_chunks(const Operation& op, const Place& place, Scheme on_switches) {
-  const uint32_t chunks = chunks_of(op, place.members());
-  Outline o = outline_of(op, place, op.type == CommType::all_gather ? chunks : uint64_t{place.members()} * chunks);
-  o.pieces = o.lanes = chunks;
-  o.grid = dimensions_of(place, on_switches);
-  std::vector<uint32_t> inside_out(o.grid.size());
+  std::vector<GridDimension> grid = dimensions_of(place, on_switches);
+  std::vector<uint32_t> inside_out(grid.size());
   std::iota(inside_out.begin(), inside_out.end(), 0u);
   const std::vector<Leg> way = way_of(op.type, inside_out);
+  uint32_t rounds = 0;
+  for (const Leg& leg : way) rounds += rounds_of(grid[leg.dimension], leg.kind);
+  const uint32_t chunks = chunks_of(op, place.members(), rounds);
+  Outline o = outline_of(op, place, op.type == CommType::all_gather ? chunks : uint64_t{place.members()} * chunks);
+  o.pieces = o.lanes = chunks;
+  o.grid = std::move(grid);
   follow_each_other(o, chunks, static_cast<uint32_t>(way.size()), [&](uint32_t leg, Phase& phase) {
     set_leg(o, way[leg], phase);
     phase.down = way[leg].kind == Phase::Kind::all_gather;  // sums go round one way, results the other way
@@ -91,17 +95,24 @@ std::vector<double> loads_of(const Outline& o, std::span<const double> seconds, 
   return loads;
 }
 
-/// Of each dimension, the time per byte over all ports of a member.
-std::vector<double> port_seconds(const Outline& o, const Place& place) {
+/// Of each dimension, the time per byte over all ports of a member: in a graph as long as the slowest takes when all
+/// send to the next one at once.
+std::vector<double> port_seconds(const Place& place) {
   std::vector<double> seconds;
   for (const GridAxis& g : grid_of(place)) {
-    const double rate = place.fabric->alone(place.ranks[0], place.ranks[g.stride]).bytes_per_s;
-    const double ports = g.form == net::RowForm::pairs ? g.extent - 1
+    const double ports = g.form == net::RowForm::pairs                  ? g.extent - 1
                          : g.form == net::RowForm::ring && g.extent > 2 ? 2
                                                                         : 1;
-    seconds.push_back(1 / (ports * rate));
+    double second = 0;
+    if (place.fabric->graph) {
+      std::vector<PricedPlan::Fare> fares;
+      Fares(place).of_shift(Targets(g.extent, g.stride), fares);
+      for (const PricedPlan::Fare& fare : fares) second = std::max(second, fare.ps_per_byte);
+    } else {
+      second = 1 / place.fabric->dimensions[g.axis].bytes_per_s();
+    }
+    seconds.push_back(second / ports);
   }
-  CHAKRA_ASSERT(seconds.size() == o.grid.size());
   return seconds;
 }
 
@@ -254,12 +265,12 @@ Outline hierarchical_doubling(const Operation& op, const Place& place) {
   return in_chunks(op, place, Scheme::doubling);
 }
 
-/// Parts of the buffer run through the dimensions in different orders, half of each both ways round, so that all ports
-/// are busy in every phase.
-Outline multidimensional_ring(const Operation& op, const Place& place) {
+/// Parts of the buffer run through the dimensions in different orders, half of each either way round, so that all ports
+/// are busy in every phase (orders that balance dimensions: Rashidi et al., "Themis", 2022).
+Outline multidimensional(const Operation& op, const Place& place) {
   Outline parts;
-  parts.grid = dimensions_of(place, Scheme::ring);
-  const std::vector<double> seconds = port_seconds(parts, place);
+  parts.grid = dimensions_of(place, Scheme::doubling);
+  const std::vector<double> seconds = port_seconds(place);
   const auto dimensions = static_cast<uint32_t>(parts.grid.size());
   std::vector<std::vector<double>> loads;
   for (uint32_t r = 0; r < dimensions; ++r) loads.push_back(loads_of(parts, seconds, turned(dimensions, r)));

@@ -114,14 +114,16 @@ Outline node_columns(const Operation& op, const Place& place) {
   std::vector<std::vector<uint32_t>> nodes = nodes_of(place);
   uint32_t columns = place.members();
   for (const std::vector<uint32_t>& node : nodes) columns = std::min(columns, static_cast<uint32_t>(node.size()));
-  const uint32_t chunks = chunks_of(op, place.members());
+  const std::vector<NodeLeg> way = node_way_of(op.type);
+  const uint32_t along = doublings(static_cast<uint32_t>(nodes.size()));
+  uint32_t rounds = 0;
+  for (const NodeLeg& leg : way) rounds += leg.dimension == kAlong ? along : 1;
+  const uint32_t chunks = chunks_of(op, place.members(), rounds);
   const uint64_t blocks = gathers(op.type) ? 1 : op.type == CommType::all_reduce ? nodes.size() : place.members();
   Outline o = outline_of(op, place, blocks * columns * chunks);
   o.columns = columns;
   o.pieces = o.lanes = chunks;
   o.nodes = std::move(nodes);
-  const std::vector<NodeLeg> way = node_way_of(op.type);
-  const uint32_t along = doublings(static_cast<uint32_t>(o.nodes.size()));
   follow_each_other(o, chunks, static_cast<uint32_t>(way.size()), [&](uint32_t leg, Phase& phase) {
     phase.kind = way[leg].kind;
     phase.dimension = way[leg].dimension;

@@ -17,6 +17,8 @@ using Fare = PricedPlan::Fare;
 
 /// Fares of members that differ are kept up to here; beyond, they are worked out anew in each run.
 constexpr size_t kMostFares = size_t{1} << 22;
+/// Transfers of a kind that are looked at one by one; beyond, and where that is too many, a sample of this size.
+constexpr uint64_t kMostOneByOne = uint64_t{1} << 21, kSample = uint64_t{1} << 17;
 /// Members from which the latencies of an exchange are looked at.
 constexpr uint32_t kSenders = 16;
 /// Loads of different rounds are remembered up to here.
@@ -35,7 +37,7 @@ struct Carried {
   void saw(double latency_ps) { least_latency = std::min(least_latency, latency_ps); }
 
   /// How long the busiest link takes, until the last has arrived.
-  double busiest_ps(const Fares& fares) const {
+  double busiest_ps(Fares& fares) const {
     double busiest = 0;
     for (net::TrunkId trunk = 0; trunk < bytes.size(); ++trunk)
       if (bytes[trunk] > 0) busiest = later(busiest, bytes[trunk] * fares.ps_per_byte(trunk));
@@ -129,23 +131,31 @@ class Pricing {
   void thin_out() {
     const uint64_t n = plan_.members;
     uint64_t shifts = 0;
-    const Targets* last = nullptr;
     std::optional<Targets> before;
     for (const Round& round : plan_.rounds) {
       if (!round.list.empty()) return;
       if (round.shift == 0) continue;
       const Targets targets(plan_, round);
       if (targets.extent != n || targets.shifts > 1) return;
-      if (!last || !(targets == *before)) ++shifts;
-      before = targets;
-      last = &*before;
+      if (!before || !(targets == *before)) ++shifts;
+      before.emplace(targets);
     }
-    if (shifts * n <= most_ || most_ < n) return;
-    every_ = static_cast<uint32_t>((shifts * n + most_ - 1) / most_);
+    if (shifts * n <= one_by_one()) return;
+    every_ = every_of(shifts);
     priced_.sampled = true;
   }
+  uint64_t one_by_one() const { return std::min(most_, kMostOneByOne); }
+  /// One of so many shifts is looked at.
+  uint32_t every_of(uint64_t shifts) const {
+    const uint64_t looked_at = std::max<uint64_t>(1, std::min(most_, kSample) / plan_.members);
+    return static_cast<uint32_t>((shifts + looked_at - 1) / looked_at);
+  }
+  /// The shift, of `every` from begin on, that stands for them: at random, so that no regular order of places is met.
+  static uint32_t drawn(uint32_t begin, uint32_t every, uint32_t extent) {
+    return std::clamp(begin + static_cast<uint32_t>(Prng(begin).below(every)), 1u, extent - 1);
+  }
   Targets stands_for(Targets targets) const {
-    if (every_ > 1) targets.shift = std::max(1u, targets.shift / every_ * every_);
+    if (every_ > 1) targets.shift = drawn(targets.shift / every_ * every_, every_, targets.extent);
     return targets;
   }
 
@@ -211,8 +221,9 @@ class Pricing {
   Known look_at_links(const Targets& targets) {
     Known known;
     const uint32_t n = plan_.members;
+    if (size_t{n} * targets.shifts > std::min(most_, kSample) && targets.shifts + 1 == targets.extent)
+      if (auto exchange = look_at_exchange(targets)) return *std::move(exchange);
     if (size_t{n} * targets.shifts > most_) {
-      if (targets.block() == n && targets.shifts + 1 == n && plan_.lanes == 1) return look_at_exchange(targets);
       too_many_ = true;
       return known;
     }
@@ -238,9 +249,9 @@ class Pricing {
     return known;
   }
 
-  /// Each member sends to each other: all have left when the busiest link of all has carried its part. The form says
-  /// what that is, or the routes of all messages together, or a sample of the shifts.
-  Known look_at_exchange(const Targets& targets) {
+  /// Each member of a row sends to each other: all have left when the busiest link of all has carried its part. The form
+  /// says what that is, or the routes of all messages together, or, of too many, a sample of the shifts.
+  std::optional<Known> look_at_exchange(const Targets& targets) {
     const uint32_t n = plan_.members;
     Known known;
     known.uniform = true;
@@ -248,37 +259,55 @@ class Pricing {
     double latency = 0;
     for (uint32_t s = 0; s < kSenders; ++s) {
       const auto from = static_cast<uint32_t>(uint64_t{s} * n / kSenders);
-      for (uint32_t to = 0; to < n; ++to)
-        latency = later(latency, static_cast<double>(place_.fabric->path(place_.ranks[from], place_.ranks[to]).latency_ps));
+      for (uint32_t q = 0; q < targets.shifts; ++q)
+        latency = later(latency, static_cast<double>(place_.fabric->path(place_.ranks[from], place_.ranks[targets.of(from, q)]).latency_ps));
     }
-    const double ps_per_byte = exchange_ps_per_byte(targets);
+    double ps_per_byte = 0;
+    if (const auto by_form = targets.block() == n && plan_.lanes == 1 ? symmetry_.exchange_ps_per_byte() : std::nullopt) {
+      ps_per_byte = *by_form;
+    } else {
+      known.loads = exchange_loads(targets);
+      if (known.loads.empty()) return std::nullopt;
+      for (const Known::Load& load : known.loads)
+        ps_per_byte = later(ps_per_byte, load.bytes * fares_.ps_per_byte(load.trunk));
+    }
     alike_.resize(alike_.size() + targets.shifts, Fare{ps_per_byte, latency});
     carried_.saw(latency);
     return known;
   }
 
-  double exchange_ps_per_byte(const Targets& targets) {
-    if (const auto by_form = symmetry_.exchange_ps_per_byte()) return *by_form;
+  /// Empty where transfers can be looked at one by one.
+  std::vector<Known::Load> exchange_loads(const Targets& targets) {
+    const uint32_t n = plan_.members;
     std::vector<double> bytes(place_.fabric->trunk_count(), 0);
-    double scale = 1, busiest = 0;
-    if (!place_.fabric->add_exchange(place_.ranks, bytes)) {
-      const uint32_t n = plan_.members, every = static_cast<uint32_t>(n / std::max<uint64_t>(1, most_ / n) + 1);
+    double scale = 1;
+    std::vector<int64_t> row;
+    bool by_routes = true;
+    for (uint32_t m = 0; m < n && by_routes; ++m) {
+      if (m / targets.stride % targets.extent != 0) continue;
+      row.assign(1, place_.ranks[m]);
+      for (uint32_t q = 0; q < targets.shifts; ++q) row.push_back(place_.ranks[targets.of(m, q)]);
+      by_routes = place_.fabric->add_exchange(row, bytes);
+    }
+    if (!by_routes) {
+      if (uint64_t{n} * targets.shifts <= one_by_one()) return {};
+      const uint32_t every = every_of(targets.shifts);
       uint32_t looked_at = 0;
       std::vector<Fare> fares;
-      for (uint32_t shift = 1 + every / 2; shift < n; shift += every, ++looked_at) {
-        Targets one = targets;
-        one.shift = shift;
-        one.shifts = 1;
+      Targets one = targets;
+      one.shifts = 1;
+      for (uint32_t begin = 0; begin < targets.extent; begin += every, ++looked_at) {
+        one.shift = drawn(begin, every, targets.extent);
         fares_.of_shift(one, fares);
         fares_.take_loads([&](net::TrunkId trunk, double load) { bytes[trunk] += load; });
       }
       scale = static_cast<double>(targets.shifts) / std::max(looked_at, 1u);
       priced_.sampled = true;
     }
+    std::vector<Known::Load> loads;
     for (net::TrunkId trunk = 0; trunk < bytes.size(); ++trunk)
-      if (bytes[trunk] > 0)
-        busiest = later(busiest, bytes[trunk] * std::min(kPsPerSecond / place_.fabric->trunk(trunk).bytes_per_s, kSlowest));
-    return busiest * scale;
+      if (bytes[trunk] > 0) loads.push_back({trunk, bytes[trunk] * scale});
+    return loads;
   }
 
   /// Adds what the rounds that are known have put on links, and forgets them.

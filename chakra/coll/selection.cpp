@@ -90,7 +90,7 @@ Result<std::vector<Rule>> rules_of_all(std::string_view name, const ::chakra::Pl
                 fmt::format("{} is neither an algorithm nor an operation, ':' and algorithms", quote(name)), place);
   std::vector<Rule> rules;
   for (size_t t = 0; t < trace::kCommTypeNames.size(); ++t)
-    if (const auto type = static_cast<CommType>(t); row->does(type)) rules.push_back({type, 0, UINT64_MAX, row});
+    if (const auto type = static_cast<CommType>(t); row->does(type)) rules.push_back({type, 0, UINT64_MAX, row, true});
   return rules;
 }
 
