@@ -195,14 +195,14 @@ class Trial {
  public:
   Trial(const Place& place, double close) : bounds_(*place.fabric), close_(close) {}
 
-  /// All rows that can do it with the members in this order, or those that need a grid; in large groups nodes are for
-  /// members that fill none.
-  void rows(const Operation& op, const Place& place, std::span<const uint32_t> order, bool grids_only) {
+  /// All rows that can do it with the members in this order, `by_grid` those that need a grid; in large groups nodes are
+  /// for members that fill none.
+  void rows(const Operation& op, const Place& place, std::span<const uint32_t> order, bool by_grid) {
     using Needs = AlgorithmRow::Needs;
     for (const AlgorithmRow& row : kAlgorithms) {
-      if (grids_only && row.needs != Needs::grid) continue;
+      if (by_grid && row.needs != Needs::grid) continue;
       if (row.needs == Needs::nodes && place.members() > kMostNear && grid_of(place).size() >= 2) continue;
-      if (row.can(op, place)) one(row, op, place, order);
+      if (row.can(op, place)) one(row, op, place, order, by_grid);
     }
   }
   /// Without an algorithm where none could be priced.
@@ -213,8 +213,9 @@ class Trial {
   }
 
  private:
-  void one(const AlgorithmRow& row, const Operation& op, const Place& place, std::span<const uint32_t> order) {
-    candidates_.push_back({&row, !order.empty(), {}});
+  void one(const AlgorithmRow& row, const Operation& op, const Place& place, std::span<const uint32_t> order,
+           bool by_grid) {
+    candidates_.push_back({&row, !order.empty() && !by_grid, by_grid, {}});
     crowd_.push_back(0);
     if (bounds_.least(row, op, place) > least_) return;
     Plan plan = row.plan(op, place);
@@ -271,7 +272,7 @@ std::optional<Choice> ruled(const Selection& selection, const Operation& op, con
   choice.plan = row->plan(seen.op, seen.place);
   choice.order = std::move(order);
   choice.by_rule = true;
-  choice.candidates.push_back({row, !choice.order.empty(), {}});
+  choice.candidates.push_back({row, false, !choice.order.empty(), {}});
   return choice;
 }
 
@@ -282,11 +283,11 @@ Choice choose(const Selection& selection, const Operation& op, const Place& plac
   CHAKRA_ASSERT(close >= 1);
   if (auto choice = ruled(selection, op, place)) return std::move(*choice);
   Trial trial(place, close);
-  const auto try_order = [&](std::span<const uint32_t> order, bool grids_only) {
+  const auto try_order = [&](std::span<const uint32_t> order, bool by_grid) {
     Reordered seen(op, place, order);
     const Grid grid = grid_of(seen.place);
     seen.place.grid = &grid;
-    trial.rows(seen.op, seen.place, order, grids_only);
+    trial.rows(seen.op, seen.place, order, by_grid);
   };
   try_order({}, false);
   const std::vector<uint32_t> near = near_order(place), by_grid = grid_order(place);

@@ -299,10 +299,11 @@ void run_closed(const Plan& plan, const Place& place, std::span<Picoseconds> rea
 
 // ---- the least predicted time ------------------------------------------------------------------------------------
 
-/// What was looked at: an algorithm, with the members as the group lists them or in the order of near_order().
+/// What was looked at: an algorithm, with the members as the group lists them or in another order.
 struct Candidate {
   const AlgorithmRow* algorithm = nullptr;
-  bool near = false;
+  bool near = false;     ///< in that of near_order(), or
+  bool by_grid = false;  ///< in that of grid_order()
   /// When all have finished if all begin at 0; none where looking would have cost too much, or where the bytes alone
   /// take longer than another candidate.
   std::optional<Picoseconds> predicted_ps;

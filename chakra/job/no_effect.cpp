@@ -155,12 +155,13 @@ Why why_collectives(const SimulateOptions&, const JobFacts& job, const sim::SimR
         used[i] = 1;
         break;
       }
-  std::set<std::string_view> idle;
-  for (size_t i = 0; i < used.size(); ++i)
-    if (!used[i]) idle.insert(trace::name(job.rules.rules[i].type));
-  if (idle.empty()) return {};
-  return {fmt::format("the job has nothing for its rules of {}", some(idle)),
-          std::find(used.begin(), used.end(), 1) != used.end()};
+  std::set<std::string_view> idle;  // rules may name operations that this job does not have
+  for (const coll::Rule& rule : job.rules.rules) idle.insert(trace::name(rule.type));
+  if (std::find(used.begin(), used.end(), 1) == used.end())
+    return {fmt::format("the job has nothing for its rules of {}", some(idle)), false};
+  const bool followed = std::any_of(report.collectives.begin(), report.collectives.end(),
+                                    [](const sim::CollectiveReport& c) { return c.by_rule; });
+  return {followed ? "" : "its algorithm cannot run where the groups stand", false};
 }
 
 Why why_groups(const SimulateOptions&, const JobFacts& job, const sim::SimReport&) {

@@ -34,16 +34,18 @@ void choose_by_running(coll::Choice& choice, const coll::Operation& op, const co
   for (const coll::Candidate& c : choice.candidates)
     if (c.predicted_ps) least = std::min(least, *c.predicted_ps);
   if (choice.by_rule || least == net::kNever || transfers_of(choice.plan) > kMostTransfersAlone) return;
-  const std::vector<uint32_t> near = coll::near_order(place);
-  const coll::Reordered reordered(op, place, near);
+  const std::vector<uint32_t> near = coll::near_order(place), by_grid = coll::grid_order(place);
   Picoseconds best = time_alone(*place.fabric, Congestion::fluid, choice.plan, choice.order, place.ranks, place.flow);
   double bar = static_cast<double>(best) / kSharedClose;
   for (const coll::Candidate& c : choice.candidates) {
     if (!c.predicted_ps || static_cast<double>(*c.predicted_ps) > kNear * static_cast<double>(least)) continue;
-    if (c.algorithm == choice.algorithm && c.near == !choice.order.empty()) continue;
-    coll::Plan plan = c.near ? c.algorithm->plan(reordered.op, reordered.place) : c.algorithm->plan(op, place);
+    const std::span<const uint32_t> order = c.near      ? std::span<const uint32_t>(near)
+                                            : c.by_grid ? std::span<const uint32_t>(by_grid)
+                                                        : std::span<const uint32_t>();
+    if (c.algorithm == choice.algorithm && std::ranges::equal(order, choice.order)) continue;
+    const coll::Reordered seen(op, place, order);
+    coll::Plan plan = c.algorithm->plan(seen.op, seen.place);
     if (transfers_of(plan) > kMostTransfersAlone) continue;
-    const std::span<const uint32_t> order = c.near ? std::span<const uint32_t>(near) : std::span<const uint32_t>();
     const Picoseconds time = time_alone(*place.fabric, Congestion::fluid, plan, order, place.ranks, place.flow);
     if (static_cast<double>(time) >= bar) continue;
     bar = static_cast<double>(time);

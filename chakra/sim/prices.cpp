@@ -57,6 +57,10 @@ std::optional<net::FittedTime> Prices::fitted(uint32_t shape, const coll::Operat
   return coll::by_rule(selection_, op, place) ? std::nullopt : coll::fitted_time(op, place);
 }
 
+std::string Prices::refusal(uint32_t shape, const coll::Operation& op) const {
+  return coll::refusal(selection_, op, {&fabric_, standings_[shape]->ranks, standings_[shape]->flow});
+}
+
 void Prices::run(uint32_t shape, const coll::Operation& op, std::span<Picoseconds> ready) {
   if (const auto known = fitted(shape, op)) {
     const Picoseconds last = *std::max_element(ready.begin(), ready.end());

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -44,6 +45,8 @@ class Prices {
   /// What the network's fits say that it takes; none where they say nothing, where a rule names an algorithm, and on
   /// shared links.
   std::optional<net::FittedTime> fitted(uint32_t shape, const coll::Operation& op) const;
+  /// Why no rule can be followed (coll::refusal).
+  std::string refusal(uint32_t shape, const coll::Operation& op) const;
   /// When each member ends if all begin at 0; valid until the next call. Cost: that of coll::run_closed, once.
   const std::vector<Picoseconds>& together(uint32_t shape, const coll::Operation& op);
   /// ready: when each member begins, overwritten with when it ends. Cost: that of coll::run_closed.

@@ -206,7 +206,8 @@ struct SimReport {
 };
 
 /// Errors: sim.start, sim.trace.defect, sim.time, sim.fabric.small, sim.device.unknown, sim.match (the ranks' traces
-/// contradict each other), sim.packets, sim.tier.unknown, sim.tier.bytes, sim.comm.type, sim.comm.peer; with
+/// contradict each other), sim.packets, sim.tier.unknown, sim.tier.bytes, sim.comm.type, sim.comm.peer,
+/// sim.collectives.cannot (a rule's algorithm cannot run where the group stands); with
 /// Code::stuck sim.stuck (who waits for whom) and sim.stuck.cycle. Cost: that of fold() and retarget(), and per actor
 /// O(events log events); per collective that of coll::run_closed, or of its messages on a shared network.
 Result<SimReport> simulate(SimInput input);

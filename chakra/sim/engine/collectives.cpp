@@ -22,7 +22,7 @@ Result<void> Collectives::arrive(ActorId a, NodeId n) {
                 fmt::format("node {} of rank {} is a collective that does not say which", t.id[n], t.rank), {t.file});
   const Picoseconds now = run_.agenda.now;
   State& state = states_[id];
-  if (state.arrived++ == 0) begin(id, a, n);
+  if (state.arrived++ == 0) CHAKRA_TRY(begin(id, a, n));
   const uint32_t member = run_.job.member_of[a][t.comm_row[n]];
   state.arrival[member] = now;
   state.last = now;
@@ -43,32 +43,42 @@ Result<void> Collectives::arrive(ActorId a, NodeId n) {
 }
 
 /// The first member has come.
-void Collectives::begin(uint32_t id, ActorId a, NodeId n) {
+Result<void> Collectives::begin(uint32_t id, ActorId a, NodeId n) {
   const match::Collective& c = run_.job.matching.collectives[id];
   State& state = states_[id];
   state.arrival.assign(c.members.size(), -1);
   state.first = run_.agenda.now;
-  if (run_.transfer(a, n)) return;
-  note_choice(c, a, n);
-  if (!run_.traffic) return;
+  if (run_.transfer(a, n)) return {};
+  CHAKRA_TRY(note_choice(c, a, n));
+  if (!run_.traffic) return {};
   const Folded::Group& group = run_.job.group_of(c);
   const coll::Choice& choice = run_.prices.choice(group.shape, operations_.of(c, a, n));
   run_.traffic->add(id, choice.plan, choice.order, group.ranks, group.flow);
+  return {};
 }
 
 /// What the first of some equal collectives is done with.
-void Collectives::note_choice(const match::Collective& c, ActorId a, NodeId n) {
+Result<void> Collectives::note_choice(const match::Collective& c, ActorId a, NodeId n) {
   CollectiveTotals& totals = totals_[{c.group, c.type, c.bytes}];
-  if (totals.algorithm || totals.fitted) return;
+  if (totals.algorithm || totals.fitted) return {};
   const uint32_t shape = run_.job.group_of(c).shape;
   const coll::Operation op = operations_.of(c, a, n);
-  if ((totals.fitted = run_.prices.fitted(shape, op))) return;
+  if (const std::string why = run_.prices.refusal(shape, op); !why.empty()) {
+    const Trace& t = run_.job.trace(a);
+    return fail(Code::bad_input, "sim.collectives.cannot",
+                fmt::format("the collectives' rules name no algorithm for the {} of {} members that node {} of rank {} "
+                            "takes part in: {}",
+                            trace::name(c.type), run_.job.group_of(c).ranks.size(), t.id[n], t.rank, why),
+                {t.file});
+  }
+  if ((totals.fitted = run_.prices.fitted(shape, op))) return {};
   const coll::Choice& choice = run_.prices.choice(shape, op);
   totals.algorithm = choice.algorithm;
   totals.near = !choice.order.empty();
   totals.by_rule = choice.by_rule;
   totals.candidates = choice.candidates;
   totals.root = run_.job.folded.root[a][run_.job.trace(a).comm_row[n]];
+  return {};
 }
 
 /// All have come: when they end on an idle network.

@@ -36,7 +36,7 @@ class Collectives {
   /// To be called once, when the run's job is known.
   void prepare() { states_.resize(run_.job.matching.collectives.size()); }
 
-  /// A member has come. Errors: sim.comm.type.
+  /// A member has come. Errors: sim.comm.type, sim.collectives.cannot.
   Result<void> arrive(ActorId a, trace::NodeId n);
   /// On a shared network a member has finished its part.
   void member_done(uint32_t id, uint32_t member);
@@ -57,8 +57,8 @@ class Collectives {
     Picoseconds first = 0, last = 0;   ///< arrivals
   };
 
-  void begin(uint32_t id, ActorId a, trace::NodeId n);
-  void note_choice(const match::Collective& c, ActorId a, trace::NodeId n);
+  Result<void> begin(uint32_t id, ActorId a, trace::NodeId n);
+  Result<void> note_choice(const match::Collective& c, ActorId a, trace::NodeId n);
   void price(uint32_t id, ActorId a, trace::NodeId n);
   void end_member(uint32_t id, uint32_t m, Picoseconds time);
 
