@@ -36,6 +36,7 @@ std::shared_ptr<Graph> changed_graph(const Fabric& fabric, const Change& change)
   if (fabric.graph) {
     graph->title = fabric.graph->title;
     graph->names = fabric.graph->names;
+    graph->groups = fabric.graph->groups;
     graph->metric = fabric.graph->metric;
     graph->forwarding = fabric.graph->forwarding;
   } else {

@@ -5,12 +5,25 @@
 
 namespace chakra::net {
 
+Picoseconds Graph::far(const Link& link) const {
+  switch (metric) {
+    case Metric::hops: return 0;
+    case Metric::latency: return link.latency_ps;
+    case Metric::groups: return groups[link.from] != groups[link.to];
+  }
+  return 0;
+}
+
 void Graph::finish() {
   const auto devices = static_cast<uint32_t>(names.size());
-  trunks = find_trunks(ranks, devices, links);
+  CHAKRA_ASSERT(groups.empty() ? metric != Metric::groups : groups.size() == devices);
+  trunks = find_trunks(ranks, devices, links, groups);
+  for (Hop& hop : trunks.hops) hop.far = far(links[trunks.links[trunks.first[hop.trunk]]]);
   places = tree_places(ranks, trunks);
-  by_link = std::make_unique<ShortestPaths>(ranks, devices, each_link(links), metric, forwarding);
-  by_trunk = std::make_unique<ShortestPaths>(ranks, trunks.devices, trunks.hops, metric, forwarding);
+  std::vector<Hop> hops = each_link(links);
+  for (Hop& hop : hops) hop.far = far(links[hop.trunk]);
+  by_link = std::make_unique<ShortestPaths>(ranks, devices, std::move(hops), forwarding);
+  by_trunk = std::make_unique<ShortestPaths>(ranks, trunks.devices, trunks.hops, forwarding);
   // Without a circle there is one way between any two devices.
   std::vector<uint32_t> parent(devices);
   std::iota(parent.begin(), parent.end(), 0u);

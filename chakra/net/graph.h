@@ -22,6 +22,8 @@ struct Graph {
   int64_t ranks = 0;
   std::vector<std::string> names;  ///< of all devices
   std::vector<Link> links;
+  /// Of every device, the group of a network of groups (Dragonfly); empty: the network has no groups.
+  std::vector<uint32_t> groups;
   Metric metric = Metric::hops;
   bool forwarding = true;  ///< ranks pass messages on where no way leads through switches alone
 
@@ -35,6 +37,9 @@ struct Graph {
   LinkId between(int64_t from, int64_t to) const;
 
  private:
+  /// What a link adds to the distance that the metric counts before hops.
+  Picoseconds far(const Link& link) const;
+
   struct ByDevice {
     std::vector<uint32_t> first;  ///< into links
     std::vector<LinkId> links;    ///< that begin at a device, one after the other

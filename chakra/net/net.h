@@ -225,8 +225,9 @@ struct Graph;
 
 // ---- which way ---------------------------------------------------------------------------------------
 
-/// Which routes are shortest: those of fewest links, or of least latency, and among these of fewest links.
-enum class Metric : uint8_t { hops, latency };
+/// Which routes are shortest: those of fewest links; or of least latency, and among these of fewest links; or of fewest
+/// links between groups (Graph::groups), and among these of fewest links.
+enum class Metric : uint8_t { hops, latency, groups };
 
 /// Which of the shortest routes a message takes.
 enum class Routing : uint8_t { spread, ecmp, single, adaptive };

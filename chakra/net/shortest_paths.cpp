@@ -24,10 +24,9 @@ void group(std::vector<Hop>& hops, size_t devices, const Device& device, std::ve
 
 }  // namespace
 
-ShortestPaths::ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> hops, Metric metric, bool forwarding)
+ShortestPaths::ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> hops, bool forwarding)
     : ranks_(static_cast<uint32_t>(ranks)),
       devices_(devices),
-      metric_(metric),
       forwarding_(forwarding),
       out_(hops),
       in_(std::move(hops)),
@@ -46,8 +45,7 @@ ShortestPaths::~ShortestPaths() {
 }
 
 ShortestPaths::Way ShortestPaths::step(const Hop& hop, const Way& rest) const {
-  return {metric_ == Metric::latency ? std::min(add_saturated(rest.far, hop.latency_ps), kLongestPs) : rest.far,
-          rest.hops + 1, std::min(rest.paths * hop.count, kMostPaths), add_saturated(rest.latency, hop.latency_ps)};
+  return {std::min(add_saturated(rest.far, hop.far), kLongestPs), rest.hops + 1, std::min(rest.paths * hop.count, kMostPaths), add_saturated(rest.latency, hop.latency_ps)};
 }
 
 /// Dijkstra's algorithm away from the root, against the hops: what is least far is settled first. With hops as the

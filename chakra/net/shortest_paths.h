@@ -2,7 +2,7 @@
 // spread evenly over the paths passes its hops. Paths to a rank are found when the first message goes there, for
 // all devices at once, and kept.
 //
-// Shortest is least (latency, hops) or least hops alone (Metric). A path leads through ranks only where none leads
+// Shortest is least (sum of Hop::far, hops): Metric decides what a hop is far. A path leads through ranks only where none leads
 // through switches alone.
 //
 // With d(v) the distance of device v from the rank, a hop v -> w lies on a shortest path where d(v) = d(w) + 1. The
@@ -25,12 +25,13 @@ struct Hop {
   LinkId trunk = 0;
   uint32_t count = 1;
   Picoseconds latency_ps = 0;
+  Picoseconds far = 0;  ///< what counts before hops
 };
 
 class ShortestPaths {
  public:
   /// Devices are ranks 0 .. ranks-1, then switches. Hops in any order; those of a device are tried by trunk.
-  ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> hops, Metric metric, bool forwarding);
+  ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> hops, bool forwarding);
   ~ShortestPaths();
   ShortestPaths(const ShortestPaths&) = delete;
   ShortestPaths& operator=(const ShortestPaths&) = delete;
@@ -64,7 +65,7 @@ class ShortestPaths {
  private:
   /// Of a device as seen from a rank.
   struct Way {
-    Picoseconds far = kNever;  ///< its sum of latencies where that is the metric, else 0
+    Picoseconds far = kNever;  ///< the sum of Hop::far
     uint32_t hops = 0;
     double paths = 0;
     Picoseconds latency = 0;  ///< the longest of the shortest paths
@@ -87,7 +88,6 @@ class ShortestPaths {
   bool find_whether_switches_join() const;
 
   uint32_t ranks_, devices_;
-  Metric metric_;
   bool forwarding_, joined_by_switches_ = false;
   std::vector<Hop> out_, in_;  ///< by the device where they begin, end; then by trunk
   std::vector<uint32_t> out_first_, in_first_;

@@ -26,8 +26,10 @@ struct Trunks {
   std::vector<uint32_t> first;
 };
 
+/// `groups`: of every device, or empty; switches of different groups are never alike.
 /// Cost: O(rounds x links log links); rounds of refinement, few as a rule, and 64 at most: then no links are joined.
-Trunks find_trunks(int64_t ranks, uint32_t devices, const std::vector<Link>& links);
+Trunks find_trunks(int64_t ranks, uint32_t devices, const std::vector<Link>& links,
+                   const std::vector<uint32_t>& groups);
 /// Each link its own trunk.
 std::vector<Hop> each_link(const std::vector<Link>& links);
 
