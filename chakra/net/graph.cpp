@@ -4,6 +4,12 @@
 #include <numeric>
 
 namespace chakra::net {
+namespace {
+
+/// Of the fastest link's rate: slower links count alike, so that no sum of weights is 0.
+constexpr double kLeastRate = 1e-100;
+
+}  // namespace
 
 Picoseconds Graph::far(const Link& link) const {
   switch (metric) {
@@ -18,10 +24,16 @@ void Graph::finish() {
   const auto devices = static_cast<uint32_t>(names.size());
   CHAKRA_ASSERT(groups.empty() ? metric != Metric::groups : groups.size() == devices);
   trunks = find_trunks(ranks, devices, links, groups);
-  for (Hop& hop : trunks.hops) hop.far = far(links[trunks.links[trunks.first[hop.trunk]]]);
+  double fastest = 0;
+  for (const Link& link : links) fastest = std::max(fastest, link.bytes_per_s);
+  const auto fill = [&](Hop& hop, const Link& link) {
+    hop.far = far(link);
+    hop.rate = std::max(link.bytes_per_s / fastest, kLeastRate);
+  };
+  for (Hop& hop : trunks.hops) fill(hop, links[trunks.links[trunks.first[hop.trunk]]]);
   places = tree_places(ranks, trunks);
   std::vector<Hop> hops = each_link(links);
-  for (Hop& hop : hops) hop.far = far(links[hop.trunk]);
+  for (Hop& hop : hops) fill(hop, links[hop.trunk]);
   by_link = std::make_unique<ShortestPaths>(ranks, devices, std::move(hops), forwarding);
   by_trunk = std::make_unique<ShortestPaths>(ranks, trunks.devices, trunks.hops, forwarding);
   // Without a circle there is one way between any two devices.

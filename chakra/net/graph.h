@@ -14,7 +14,7 @@
 
 namespace chakra::net {
 
-/// Ranks times the devices that pass messages on: what ways between them there are to keep, at 32 bytes each.
+/// Ranks times the devices that pass messages on: what ways between them there are to keep, at 48 bytes each.
 inline constexpr int64_t kMostWays = int64_t{1} << 26;
 
 struct Graph {

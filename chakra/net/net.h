@@ -267,11 +267,14 @@ struct Use {
 struct Ways {
   std::vector<LinkId> links;
   std::vector<uint32_t> first{0};
+  std::vector<double> shares;  ///< of the message, by part; empty: all parts are equal
 
   size_t parts() const { return first.size() - 1; }
+  double share(size_t part) const { return shares.empty() ? 1.0 / static_cast<double>(parts()) : shares[part]; }
   void clear() {
     links.clear();
     first.resize(1);
+    shares.clear();
   }
 };
 
@@ -330,8 +333,9 @@ struct Fabric {
   /// What a message that is alone pays under the routing: the latency of uses(), and the rate at which its slowest part
   /// leaves. Only these two are filled in. Cost: as uses().
   Path alone(int64_t from, int64_t to, uint64_t flow = 0) const;
-  /// The ways of the parts, of equal size, in which a message goes: with ecmp one per channel; with spread one per
-  /// shortest route, at most `most`, evenly among them, from `turn` on where there are more; else one. `load`, for
+  /// The ways of the parts in which a message goes: with ecmp one per channel; with spread one per shortest route, with
+  /// the shares of uses(), or, where there are more than `most`, that many equal parts on routes drawn by their shares
+  /// from `turn` on; else one. `load`, for
   /// adaptive: how busy a link is; the way whose busiest link is the least busy is taken. Overwrites `out`.
   void ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64_t turn,
             const std::function<double(LinkId)>& load, Ways& out) const;

@@ -36,21 +36,49 @@ struct Chooser {
   double fraction = 0;
   bool hashes = false;
   uint64_t hash = 0;
+  bool each = false;  ///< every route once, whatever it weighs
+  double share = 1;   ///< of a message that is spread, what the choices so far leave
 
-  /// A choice among weights whose sum is `total`.
-  template <class Weight>
-  size_t operator()(uint64_t device, size_t count, double total, const Weight& weight) {
-    if (count == 1) return 0;
+  /// A choice among options(0) .. options(count - 1).
+  template <class Options>
+  size_t operator()(uint64_t device, size_t count, const Options& options) {
     if (hashes) return static_cast<size_t>(Prng(mix(hash, device)).below(count));
+    double total = 0, weights = 0;
+    for (size_t i = 0; i < count; ++i) {
+      total += size_of(options(i));
+      weights += options(i).weight;
+    }
     double at = fraction * total;
     size_t i = 0;
-    for (; i + 1 < count && at >= weight(i); ++i) at -= weight(i);
-    fraction = std::clamp(at / weight(i), 0.0, 0x1.fffffffffffffp-1);
+    for (; i + 1 < count && at >= size_of(options(i)); ++i) at -= size_of(options(i));
+    fraction = std::clamp(at / size_of(options(i)), 0.0, 0x1.fffffffffffffp-1);
+    share *= options(i).weight / weights;
     return i;
+  }
+
+  template <class Option>
+  double size_of(const Option& option) const {
+    return each ? option.paths : option.weight;
   }
 };
 
+/// One of two ways round a ring.
+struct RingWay {
+  double paths, weight;
+};
+
 // ---- dimensions ----------------------------------------------------------------------------------------
+
+/// Both ways round a ring, from place a to the opposite one, by the rates of their narrowest links.
+std::array<RingWay, 2> ring_ways(const Fabric& fabric, const Level& level, int64_t row, int64_t a, int64_t b) {
+  if (fabric.odd_links.empty()) return {{{1, 1}, {1, 1}}};
+  std::array<double, 2> rate{};
+  rate.fill(std::numeric_limits<double>::infinity());
+  walk(level, row, a, b, [&](LinkId id) { rate[0] = std::min(rate[0], fabric.link(id).bytes_per_s); });
+  walk_down(level, row, a, b, [&](LinkId id) { rate[1] = std::min(rate[1], fabric.link(id).bytes_per_s); });
+  const double faster = std::max(rate[0], rate[1]);
+  return {{{1, rate[0] / faster}, {1, rate[1] / faster}}};
+}
 
 double ways_of(const Fabric& fabric, int64_t from, int64_t to) {
   double ways = 1;
@@ -83,10 +111,6 @@ void walk_graph(const ShortestPaths& paths, int64_t from, int64_t to, std::vecto
     out.push_back(hop.trunk);
     device = hop.to;
   }
-}
-
-double sum_of(const std::vector<ShortestPaths::Next>& nexts) {
-  return std::accumulate(nexts.begin(), nexts.end(), 0.0, [](double sum, const auto& n) { return sum + n.paths; });
 }
 
 /// For each device on a shortest way, the link with which the least busy way begins: its busiest link first, then the
@@ -128,7 +152,7 @@ absl::flat_hash_map<uint32_t, size_t> least_busy(const ShortestPaths& paths, int
 }  // namespace
 
 const std::array<RoutingRow, 4> kRoutings{{
-    {"spread", Routing::spread, "all shortest routes share a message evenly",
+    {"spread", Routing::spread, "all shortest routes share a message, by the rates of their narrowest links",
      "load balancing packet by packet (spraying), at its best"},
     {"ecmp", Routing::ecmp, "each switch hashes a flow (ranks, group, channel, seed) to one of its shortest next links",
      "equal-cost multipath with N channels (queue pairs) between two ranks"},
@@ -214,13 +238,12 @@ Picoseconds Fabric::uses(int64_t from, int64_t to, uint64_t flow, std::vector<Us
   }
   this->ways(from, to, flow, UINT32_MAX, 0, {}, ways);
   // Parts meet on links: each once, with what all parts make up.
-  const double share = 1.0 / static_cast<double>(ways.parts());
   const size_t begin = out.size();
   Picoseconds longest = 0;
   for (size_t i = 0; i < ways.parts(); ++i) {
     Picoseconds latency = 0;
     for (uint32_t k = ways.first[i]; k < ways.first[i + 1]; ++k) {
-      out.push_back({ways.links[k], share});
+      out.push_back({ways.links[k], ways.share(i)});
       latency = add_saturated(latency, link(ways.links[k]).latency_ps);
     }
     longest = std::max(longest, latency);
@@ -291,13 +314,15 @@ void Fabric::ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64
   const auto add = [&](Chooser chooser) {
     if (graph)
       walk_graph(*graph->by_link, from, to, out.links, [&](uint32_t device, const auto& nexts) {
-        return chooser(device, nexts.size(), sum_of(nexts), [&](size_t i) { return nexts[i].paths; });
+        return chooser(device, nexts.size(), [&](size_t i) -> const auto& { return nexts[i]; });
       });
     else
-      walk_dimensions(*this, from, to, out.links, [&](const Level& level, int64_t row, int64_t a, int64_t) {
-        return chooser(static_cast<uint64_t>(level.device_at(row, a)), 2, 2, [](size_t) { return 1.0; }) == 1;
+      walk_dimensions(*this, from, to, out.links, [&](const Level& level, int64_t row, int64_t a, int64_t b) {
+        const auto both = ring_ways(*this, level, row, a, b);
+        return chooser(static_cast<uint64_t>(level.device_at(row, a)), 2, [&](size_t i) { return both[i]; }) == 1;
       });
     out.first.push_back(static_cast<uint32_t>(out.links.size()));
+    return chooser.share;
   };
   switch (one_way(*this, from, to) ? Routing::single : routing.kind) {
     case Routing::single:
@@ -307,7 +332,7 @@ void Fabric::ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64
     case Routing::ecmp: {
       const auto ranks = static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to);
       const uint64_t key = mix(mix(mix(0, routing.seed), ranks), flow);
-      for (uint32_t c = 0; c < routing.channels; ++c) add({0, true, mix(key, c)});
+      for (uint32_t c = 0; c < routing.channels; ++c) add({.hashes = true, .hash = mix(key, c)});
       return;
     }
     case Routing::spread: {
@@ -316,7 +341,13 @@ void Fabric::ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64
       // With fewer parts than routes, later messages begin elsewhere: the golden ratio spreads them evenly.
       const double golden = static_cast<double>(turn) * 0.6180339887498949;
       const double shift = parts < all ? golden - std::floor(golden) : 0.5;
-      for (uint32_t i = 0; i < parts; ++i) add({(i + shift) / parts, false, 0});
+      const bool each = parts == all;
+      for (uint32_t i = 0; i < parts; ++i) {
+        const double share = add({.fraction = (i + shift) / parts, .each = each});
+        if (each) out.shares.push_back(share);
+      }
+      const auto [least, largest] = std::minmax_element(out.shares.begin(), out.shares.end());
+      if (each && *largest - *least <= 1e-9 * *largest) out.shares.clear();  // equal but for rounding
       return;
     }
     case Routing::adaptive:

@@ -45,7 +45,12 @@ ShortestPaths::~ShortestPaths() {
 }
 
 ShortestPaths::Way ShortestPaths::step(const Hop& hop, const Way& rest) const {
-  return {std::min(add_saturated(rest.far, hop.far), kLongestPs), rest.hops + 1, std::min(rest.paths * hop.count, kMostPaths), add_saturated(rest.latency, hop.latency_ps)};
+  const double paths = std::min(rest.paths * hop.count, kMostPaths);
+  return {.far = std::min(add_saturated(rest.far, hop.far), kLongestPs),
+          .paths = paths,
+          .weight = paths * std::min(hop.rate, rest.weight / rest.paths),
+          .latency = add_saturated(rest.latency, hop.latency_ps),
+          .hops = rest.hops + 1};
 }
 
 /// Dijkstra's algorithm away from the root, against the hops: what is least far is settled first. With hops as the
@@ -57,7 +62,7 @@ std::unique_ptr<const ShortestPaths::Ways> ShortestPaths::find(uint32_t root, bo
   const auto way = [&](uint32_t device) -> Way& { return device < base ? of_rank : (*found)[device - base]; };
   using Candidate = std::tuple<Picoseconds, uint32_t, uint32_t>;  // far, hops, device
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates;
-  way(root) = {0, 0, 1, 0};
+  way(root) = Way::at_root();
   candidates.emplace(0, 0, root);
   while (!candidates.empty()) {
     const auto [far, hops, device] = candidates.top();
@@ -72,6 +77,7 @@ std::unique_ptr<const ShortestPaths::Ways> ShortestPaths::find(uint32_t root, bo
       const auto better = std::tuple(by.far, by.hops) <=> std::tuple(known.far, known.hops);
       if (better == 0) {
         known.paths = std::min(known.paths + by.paths, kMostPaths);
+        known.weight = std::min(known.weight + by.weight, kMostPaths);
         known.latency = std::max(known.latency, by.latency);
         ++known.choices;
       } else if (better < 0) {
@@ -108,18 +114,18 @@ void ShortestPaths::next(uint32_t device, int64_t to, bool through, std::vector<
   // Distances count to the root, which all paths pass.
   if (device == root) {  // a switch with the one hop to the rank
     const Hop& hop = in_[in_first_[target]];
-    return out.push_back({&hop, static_cast<double>(hop.count), hop.latency_ps});
+    return out.push_back({&hop, static_cast<double>(hop.count), static_cast<double>(hop.count), hop.latency_ps});
   }
   if (device >= base && ways[device - base].choices == 1) {
     const Way& way = ways[device - base];
-    return out.push_back({&in_[way.hop], way.paths, way.latency});
+    return out.push_back({&in_[way.hop], way.paths, way.weight, way.latency});
   }
   Way best;
   for (uint32_t i = out_first_[device]; i < out_first_[device + 1]; ++i) {
     const Hop& hop = out_[i];
     Way rest;
     if (hop.to == target) {
-      rest = {0, 0, 1, 0};
+      rest = Way::at_root();
     } else if (hop.to >= base) {
       rest = ways[hop.to - base];
     }
@@ -131,7 +137,7 @@ void ShortestPaths::next(uint32_t device, int64_t to, bool through, std::vector<
       best = by;
       out.clear();
     }
-    out.push_back({&hop, by.paths, by.latency});
+    out.push_back({&hop, by.paths, by.weight, by.latency});
   }
 }
 
@@ -194,10 +200,10 @@ Picoseconds ShortestPaths::uses(int64_t from, int64_t to, std::vector<Use>& out)
     *farthest = front.back();
     front.pop_back();
     next(here.device, to, through, nexts);
-    double paths = 0;
-    for (const Next& n : nexts) paths += n.paths;
+    double weight = 0;
+    for (const Next& n : nexts) weight += n.weight;
     for (const Next& n : nexts) {
-      const double share = nexts.size() == 1 ? here.share : here.share * (n.paths / paths);
+      const double share = nexts.size() == 1 ? here.share : here.share * (n.weight / weight);
       out.push_back({n.hop->trunk, share});
       const uint32_t other = n.hop->to;
       if (other == to) continue;
