@@ -52,6 +52,7 @@ Fabric on_graph(const Fabric& fabric, std::shared_ptr<Graph> graph) {
   Fabric changed;
   changed.graph = std::move(graph);
   changed.routing = fabric.routing;
+  changed.burst_bytes = fabric.burst_bytes;
   return changed;
 }
 
