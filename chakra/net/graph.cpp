@@ -20,7 +20,8 @@ Picoseconds Graph::far(const Link& link) const {
   return 0;
 }
 
-void Graph::finish() {
+/// Trunks, and the ways over links and trunks.
+void Graph::find_paths() {
   const auto devices = static_cast<uint32_t>(names.size());
   CHAKRA_ASSERT(groups.empty() ? metric != Metric::groups : groups.size() == devices);
   trunks = find_trunks(ranks, devices, links, groups);
@@ -36,7 +37,16 @@ void Graph::finish() {
   for (Hop& hop : hops) fill(hop, links[hop.trunk]);
   by_link = std::make_unique<ShortestPaths>(ranks, devices, std::move(hops), forwarding);
   by_trunk = std::make_unique<ShortestPaths>(ranks, trunks.devices, trunks.hops, forwarding);
-  // Without a circle there is one way between any two devices.
+  std::vector<uint32_t> class_groups(groups.empty() ? 0 : trunks.devices);
+  for (size_t d = 0; d < groups.size(); ++d) class_groups[trunks.of[d]] = groups[d];
+  valiant_by_link = std::make_unique<Valiant>(Valiant::Devices{ranks, devices, {}, groups}, each_link(links), *by_link);
+  valiant_by_trunk = std::make_unique<Valiant>(
+      Valiant::Devices{ranks, trunks.devices, trunks.size, std::move(class_groups)}, trunks.hops, *by_trunk);
+}
+
+/// Without a circle there is one way between any two devices.
+bool Graph::find_choice() const {
+  const auto devices = static_cast<uint32_t>(names.size());
   std::vector<uint32_t> parent(devices);
   std::iota(parent.begin(), parent.end(), 0u);
   const auto top = [&](uint32_t d) {
@@ -49,11 +59,18 @@ void Graph::finish() {
   joined.erase(std::unique(joined.begin(), joined.end()), joined.end());
   for (const auto& [a, b] : joined) {
     const uint32_t x = top(a), y = top(b);
-    has_choice |= x == y;
+    if (x == y) return true;
     parent[x] = y;
   }
+  return false;
+}
+
+void Graph::finish() {
+  find_paths();
+  has_choice = find_choice();
+  const size_t devices = names.size();
   // Links by the device where they begin: a counting sort, which keeps them in order.
-  out_.first.assign(devices + size_t{1}, 0);
+  out_.first.assign(devices + 1, 0);
   for (const Link& link : links) ++out_.first[link.from + size_t{1}];
   for (size_t d = 0; d < devices; ++d) out_.first[d + 1] += out_.first[d];
   out_.links.resize(links.size());

@@ -11,6 +11,7 @@
 #include "chakra/net/shortest_paths.h"
 #include "chakra/net/tree_places.h"
 #include "chakra/net/trunks.h"
+#include "chakra/net/valiant.h"
 
 namespace chakra::net {
 
@@ -30,6 +31,7 @@ struct Graph {
   Trunks trunks;
   std::optional<TreePlaces> places;
   std::unique_ptr<const ShortestPaths> by_link, by_trunk;
+  std::unique_ptr<const Valiant> valiant_by_link, valiant_by_trunk;
   bool has_choice = false;  ///< two ranks may be joined by several shortest routes
 
   /// Fills the rest. To be called once, when links are complete.
@@ -39,6 +41,8 @@ struct Graph {
  private:
   /// What a link adds to the distance that the metric counts before hops.
   Picoseconds far(const Link& link) const;
+  void find_paths();
+  bool find_choice() const;
 
   struct ByDevice {
     std::vector<uint32_t> first;  ///< into links

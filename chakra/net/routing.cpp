@@ -14,7 +14,8 @@ namespace chakra::net {
 namespace {
 
 bool joins_links(const Fabric& fabric) {
-  return fabric.graph && (fabric.routing.kind == Routing::spread || fabric.routing.kind == Routing::adaptive);
+  return fabric.graph && (fabric.routing.kind == Routing::spread || fabric.routing.kind == Routing::adaptive ||
+                          fabric.routing.kind == Routing::valiant);
 }
 
 /// Whether a message has one way only, whatever the routing chooses from.
@@ -67,6 +68,12 @@ struct RingWay {
   double paths, weight;
 };
 
+/// What the hash of a flow begins with.
+uint64_t flow_key(const RoutingOptions& routing, int64_t from, int64_t to, uint64_t flow) {
+  const auto ranks = static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to);
+  return mix(mix(mix(0, routing.seed), ranks), flow);
+}
+
 // ---- dimensions ----------------------------------------------------------------------------------------
 
 /// Both ways round a ring, from place a to the opposite one, by the rates of their narrowest links.
@@ -113,6 +120,24 @@ void walk_graph(const ShortestPaths& paths, int64_t from, int64_t to, std::vecto
   }
 }
 
+/// Appends the links of a way over a random intermediate, from switch to switch by the same hash.
+void walk_valiant(const Graph& graph, int64_t from, int64_t to, uint64_t hash, std::vector<LinkId>& out) {
+  const auto choose = [&](uint32_t device, const auto& nexts) {
+    return static_cast<size_t>(Prng(mix(hash, device)).below(nexts.size()));
+  };
+  const ShortestPaths& paths = *graph.by_link;
+  std::vector<ShortestPaths::Next> firsts;
+  const bool through = paths.through_ranks(from, to);
+  paths.next(static_cast<uint32_t>(from), to, through, firsts);
+  const Hop& first = *firsts[firsts.size() == 1 ? 0 : choose(static_cast<uint32_t>(from), firsts)].hop;
+  const std::vector<uint32_t>* pool = through ? nullptr : &graph.valiant_by_link->pool(first.to, to).switches;
+  if (!pool || pool->empty()) return walk_graph(paths, from, to, out, choose);
+  const uint32_t middle = (*pool)[Prng(mix(hash, UINT64_MAX)).below(pool->size())];
+  out.push_back(first.trunk);
+  walk_graph(paths, first.to, middle, out, choose);
+  walk_graph(paths, middle, to, out, choose);
+}
+
 /// For each device on a shortest way, the link with which the least busy way begins: its busiest link first, then the
 /// sum over its links. Devices nearer to the receiver are settled before those that lead to them.
 absl::flat_hash_map<uint32_t, size_t> least_busy(const ShortestPaths& paths, int64_t from, int64_t to,
@@ -151,7 +176,7 @@ absl::flat_hash_map<uint32_t, size_t> least_busy(const ShortestPaths& paths, int
 
 }  // namespace
 
-const std::array<RoutingRow, 4> kRoutings{{
+const std::array<RoutingRow, 5> kRoutings{{
     {"spread", Routing::spread, "all shortest routes share a message, by the rates of their narrowest links",
      "load balancing packet by packet (spraying), at its best"},
     {"ecmp", Routing::ecmp, "each switch hashes a flow (ranks, group, channel, seed) to one of its shortest next links",
@@ -159,6 +184,9 @@ const std::array<RoutingRow, 4> kRoutings{{
     {"single", Routing::single, "the shortest route whose links the file names first", "static routes"},
     {"adaptive", Routing::adaptive, "the shortest route that is least busy when the message starts; closed: spread",
      "adaptive routing by flow or flowlet"},
+    {"valiant", Routing::valiant,
+     "to a random switch with ranks (hashed as by ecmp), then on; closed: the expected shares over all of them",
+     "Valiant's randomised routing, of dragonflies against adversarial traffic"},
 }};
 
 Result<RoutingOptions> parse_routing(std::string_view text) {
@@ -177,7 +205,8 @@ Result<RoutingOptions> parse_routing(std::string_view text) {
     uint64_t value = 0;
     if ((key != "channels" && key != "seed") || equals == item.size() || !parse_decimal(item.substr(equals + 1), value))
       return refuse(fmt::format("{} after a routing; write it like ecmp,channels=4,seed=7", quote(item)));
-    if (options.kind != Routing::ecmp) return refuse(fmt::format("{} is for ecmp, not for {}", quote(key), row->name));
+    if (!options.hashes())
+      return refuse(fmt::format("{} is for ecmp and valiant, not for {}", quote(key), row->name));
     if (key == "seed") {
       options.seed = value;
     } else if (value < 1 || value > kMostChannels) {
@@ -187,6 +216,19 @@ Result<RoutingOptions> parse_routing(std::string_view text) {
     }
   }
   return options;
+}
+
+// `net.routing` (1): an unknown routing, a number of channels or a seed that cannot be, or a routing that needs switches
+// on a network without them
+Result<void> check_routing(const Fabric& fabric) {
+  if (fabric.routing.kind != Routing::valiant) return {};
+  const char* const missing = !fabric.graph                            ? "this network has dimensions"
+                              : fabric.devices() == fabric.graph->ranks ? "this network has no switches"
+                                                                        : nullptr;
+  if (!missing) return {};
+  return fail(Code::bad_input, "net.routing",
+              fmt::format("'valiant' sends each message over a random switch of a graph or a whole network, and {}",
+                          missing));
 }
 
 bool Fabric::has_choice() const {
@@ -213,7 +255,9 @@ void Fabric::links_of(TrunkId id, std::vector<LinkId>& out) const {
 
 Picoseconds Fabric::uses(int64_t from, int64_t to, uint64_t flow, std::vector<Use>& out) const {
   if (from == to) return 0;
-  if (joins_links(*this)) return graph->by_trunk->uses(from, to, out);
+  if (joins_links(*this))
+    return routing.kind == Routing::valiant ? graph->valiant_by_trunk->uses(from, to, out)
+                                            : graph->by_trunk->uses(from, to, out);
   thread_local Ways ways;
   if (one_way(*this, from, to)) {
     if (graph) {
@@ -330,9 +374,16 @@ void Fabric::ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64
       out.first.push_back(static_cast<uint32_t>(out.links.size()));
       return;
     case Routing::ecmp: {
-      const auto ranks = static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to);
-      const uint64_t key = mix(mix(mix(0, routing.seed), ranks), flow);
+      const uint64_t key = flow_key(routing, from, to, flow);
       for (uint32_t c = 0; c < routing.channels; ++c) add({.hashes = true, .hash = mix(key, c)});
+      return;
+    }
+    case Routing::valiant: {
+      const uint64_t key = flow_key(routing, from, to, flow);
+      for (uint32_t c = 0; c < routing.channels; ++c) {
+        walk_valiant(*graph, from, to, mix(key, c), out.links);
+        out.first.push_back(static_cast<uint32_t>(out.links.size()));
+      }
       return;
     }
     case Routing::spread: {

@@ -41,6 +41,7 @@ struct Hop {
   double rate = 1;      ///< of a link, as a part of the fastest one's
 };
 
+/// Where ranks are asked for, `from` and `to` may be switches, too, that switches alone join.
 class ShortestPaths {
  public:
   /// Devices are ranks 0 .. ranks-1, then switches. Hops in any order; those of a device are tried by trunk.
@@ -73,6 +74,8 @@ class ShortestPaths {
   /// The first pair of ranks that no path joins; {-1, -1} if there is none. Cost: O(hops), where all ranks hang on
   /// switches that reach each other; else up to O(ranks x hops).
   std::pair<int64_t, int64_t> unreachable() const;
+  /// The one switch from which a rank is reached, or the rank itself: ranks of one switch share its ways.
+  uint32_t root_of(int64_t rank) const;
   /// Whether switches alone join all ranks, so that ways of switches are kept, and none of ranks.
   bool joined_by_switches() const { return joined_by_switches_; }
 
@@ -93,8 +96,6 @@ class ShortestPaths {
 
   std::unique_ptr<const Ways> find(uint32_t root, bool through) const;
   const Ways& ways_to(uint32_t root, bool through) const;
-  /// The one switch from which a rank is reached, or the rank itself: ranks of one switch share its ways.
-  uint32_t root_of(int64_t rank) const;
   Way step(const Hop& hop, const Way& rest) const;
   /// Devices reached from one, or with `back` those that reach it; ranks pass nothing on unless `through`.
   std::vector<bool> reached(uint32_t device, bool back, bool through) const;

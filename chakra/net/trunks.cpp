@@ -58,9 +58,10 @@ std::vector<Hop> each_link(const std::vector<Link>& links) {
 
 Trunks find_trunks(int64_t ranks, uint32_t devices, const std::vector<Link>& links,
                    const std::vector<uint32_t>& groups) {
-  const std::vector<uint32_t> color = classes_of(static_cast<uint32_t>(ranks), devices, links, groups);
   Trunks found;
-  std::vector<uint32_t> size;
+  found.of = classes_of(static_cast<uint32_t>(ranks), devices, links, groups);
+  const std::vector<uint32_t>& color = found.of;
+  std::vector<uint32_t>& size = found.size;
   for (const uint32_t c : color) {
     if (c >= size.size()) size.resize(c + size_t{1}, 0);
     ++size[c];

@@ -20,6 +20,8 @@ namespace chakra::net {
 struct Trunks {
   uint32_t devices = 0;  ///< ranks, then classes of switches
   std::vector<Hop> hops;
+  std::vector<uint32_t> size;  ///< by class: its devices
+  std::vector<uint32_t> of;    ///< by device of the graph: its class
   std::vector<Trunk> trunks;
   std::vector<uint32_t> kind;  ///< by trunk: equal for those that look alike
   uint32_t kinds = 0;
