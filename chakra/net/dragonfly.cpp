@@ -48,8 +48,7 @@ void build_dragonfly(ShapeNumbers numbers, ShapeBuilder& out) {
   out.graph.metric = Metric::groups;
   for (int64_t rank = 0; rank < ranks; ++rank)
     out.graph.groups.push_back(static_cast<uint32_t>(rank / (n.ranks * n.routers)));
-  for (int64_t r = 0; r < n.groups * n.routers; ++r)
-    out.graph.groups.push_back(static_cast<uint32_t>(r / n.routers));
+  for (int64_t r = 0; r < n.groups * n.routers; ++r) out.graph.groups.push_back(static_cast<uint32_t>(r / n.routers));
 }
 
 }  // namespace chakra::net

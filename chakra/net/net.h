@@ -251,8 +251,8 @@ inline constexpr uint32_t kMostChannels = 256;
 /// "ecmp", "ecmp,channels=4,seed=7". Errors: net.routing.
 Result<RoutingOptions> parse_routing(std::string_view text);
 
-/// Links that `spread` loads alike, as one (trunks.h), also for `adaptive` and `valiant`; with every other routing, and in
-/// networks of dimensions, a link.
+/// Links that `spread` loads alike, as one (trunks.h), also for `adaptive` and `valiant`; with every other routing, and
+/// in networks of dimensions, a link.
 using TrunkId = LinkId;
 struct Trunk {
   double bytes_per_s = 0;  ///< of all its links together
@@ -340,10 +340,10 @@ struct Fabric {
   /// What a message that is alone pays under the routing: the latency of uses(), and the rate at which its slowest part
   /// leaves. Only these two are filled in. Cost: as uses().
   Path alone(int64_t from, int64_t to, uint64_t flow = 0) const;
-  /// The ways of the parts in which a message goes: with ecmp and valiant one per channel; with spread one per shortest route, with
-  /// the shares of uses(), or, where there are more than `most`, that many equal parts on routes drawn by their shares
-  /// from `turn` on; else one. `load`, for
-  /// adaptive: how busy a link is; the way whose busiest link is the least busy is taken. Overwrites `out`.
+  /// The ways of the parts in which a message goes: with ecmp and valiant one per channel; with spread one per shortest
+  /// route, with the shares of uses(), or, where there are more than `most`, that many equal parts on routes drawn by
+  /// their shares from `turn` on; else one. `load`, for adaptive: how busy a link is; the way whose busiest link is the
+  /// least busy is taken. Overwrites `out`.
   void ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64_t turn,
             const std::function<double(LinkId)>& load, Ways& out) const;
 

@@ -205,8 +205,7 @@ Result<RoutingOptions> parse_routing(std::string_view text) {
     uint64_t value = 0;
     if ((key != "channels" && key != "seed") || equals == item.size() || !parse_decimal(item.substr(equals + 1), value))
       return refuse(fmt::format("{} after a routing; write it like ecmp,channels=4,seed=7", quote(item)));
-    if (!options.hashes())
-      return refuse(fmt::format("{} is for ecmp and valiant, not for {}", quote(key), row->name));
+    if (!options.hashes()) return refuse(fmt::format("{} is for ecmp and valiant, not for {}", quote(key), row->name));
     if (key == "seed") {
       options.seed = value;
     } else if (value < 1 || value > kMostChannels) {
@@ -218,17 +217,17 @@ Result<RoutingOptions> parse_routing(std::string_view text) {
   return options;
 }
 
-// `net.routing` (1): an unknown routing, a number of channels or a seed that cannot be, or a routing that needs switches
-// on a network without them
+// `net.routing` (1): an unknown routing, a number of channels or a seed that cannot be, or a routing that needs
+// switches on a network without them
 Result<void> check_routing(const Fabric& fabric) {
   if (fabric.routing.kind != Routing::valiant) return {};
-  const char* const missing = !fabric.graph                            ? "this network has dimensions"
+  const char* const missing = !fabric.graph                             ? "this network has dimensions"
                               : fabric.devices() == fabric.graph->ranks ? "this network has no switches"
                                                                         : nullptr;
   if (!missing) return {};
-  return fail(Code::bad_input, "net.routing",
-              fmt::format("'valiant' sends each message over a random switch of a graph or a whole network, and {}",
-                          missing));
+  return fail(
+      Code::bad_input, "net.routing",
+      fmt::format("'valiant' sends each message over a random switch of a graph or a whole network, and {}", missing));
 }
 
 bool Fabric::has_choice() const {
@@ -358,7 +357,8 @@ void Fabric::ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64
   const auto add = [&](Chooser chooser) {
     if (graph)
       walk_graph(*graph->by_link, from, to, out.links, [&](uint32_t device, const auto& nexts) {
-        return chooser(device, nexts.size(), [&](size_t i) -> const auto& { return nexts[i]; });
+        return chooser(
+            device, nexts.size(), [&](size_t i) -> const auto& { return nexts[i]; });
       });
     else
       walk_dimensions(*this, from, to, out.links, [&](const Level& level, int64_t row, int64_t a, int64_t b) {

@@ -242,8 +242,8 @@ void passes_one_link(const Fabric& fabric, int64_t routers, int64_t ranks, int64
     }
 }
 
-/// Minimal routes are local, global, local. By hops alone, two global links over one router of a third group are shorter;
-/// by latency they are not, if a global cable takes longer than two local ones.
+/// Minimal routes are local, global, local. By hops alone, two global links over one router of a third group are
+/// shorter; by latency they are not, if a global cable takes longer than two local ones.
 TEST(Dragonfly, PassesOneLinkBetweenGroups) {
   const int64_t routers = 4, ranks = 2, groups = 9;
   const std::string plain = dragonfly(routers, ranks, 2, groups);
@@ -255,7 +255,8 @@ TEST(Dragonfly, PassesOneLinkBetweenGroups) {
   for (const std::string& text : {plain, far}) passes_one_link(must_parse(text), routers, ranks, groups);
 }
 
-/// A Dragonfly with fewer groups than ports: one cable for each pair of groups, as many on each router as on the others.
+/// A Dragonfly with fewer groups than ports: one cable for each pair of groups, as many on each router as on the
+/// others.
 TEST(Dragonfly, SpreadsTheCablesOfFewGroupsOverAllRouters) {
   struct Row {
     int64_t routers, global, groups;

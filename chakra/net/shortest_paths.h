@@ -2,8 +2,8 @@
 // is spread over the paths passes its hops. Paths to a rank are found when the first message goes there, for
 // all devices at once, and kept.
 //
-// Shortest is least (sum of Hop::far, hops): Metric decides what a hop is far. A path leads through ranks only where none leads
-// through switches alone.
+// Shortest is least (sum of Hop::far, hops): Metric decides what a hop is far. A path leads through ranks only where
+// none leads through switches alone.
 //
 // With d(v) the distance of device v from the rank, a hop v -> w lies on a shortest path where d(v) = d(w) + 1. The
 // number of shortest paths from v is p(v) = sum of p(w) over these hops, for each of their links. Weights follow the
@@ -14,11 +14,11 @@
 // and of what comes to v the part c(v -> w) / c(v) goes on over the hop to w. c(w) / p(w) is the mean rate that a path
 // from w on has: a path counts as much as its narrowest link. So where all links are equal, each path carries the same;
 // a link of half the rate gets half of what its like get, and a link of rate 0 what a missing one gets. The last switch
-// before the rank has no limit, nor has the port behind it: all paths share them. Rates are parts of the graph's
+// before the rank has no limit, nor has the port after it: all paths share them. Rates are parts of the graph's
 // fastest link's, so that equal links have weights that are exactly their numbers of paths.
 //
-// Why paths and not the largest flow (min(rate, c(w)) alone): a switch with three of four uplinks passes on what several
-// switches below send. If each of these sent it as much as a whole one, its uplinks would carry four thirds.
+// Why paths and not the largest flow (min(rate, c(w)) alone): a switch with three of four uplinks passes on what
+// several switches below send. If each of these sent it as much as a whole one, its uplinks would carry four thirds.
 #pragma once
 
 #include <atomic>
@@ -67,8 +67,8 @@ class ShortestPaths {
   double paths(int64_t from, int64_t to) const;
   /// Appends the trunks of the path that takes the first hop everywhere. Cost: that of next() per hop.
   void first_path(int64_t from, int64_t to, std::vector<LinkId>& out) const;
-  /// Appends trunks with the share of a message that passes each where all shortest paths share it by their weights, and
-  /// returns the longest latency. Cost: O(hops on shortest paths x devices at one distance).
+  /// Appends trunks with the share of a message that passes each where all shortest paths share it by their weights,
+  /// and returns the longest latency. Cost: O(hops on shortest paths x devices at one distance).
   Picoseconds uses(int64_t from, int64_t to, std::vector<Use>& out) const;
 
   /// The first pair of ranks that no path joins; {-1, -1} if there is none. Cost: O(hops), where all ranks hang on
@@ -86,8 +86,8 @@ class ShortestPaths {
     double paths = 0, weight = 0;
     Picoseconds latency = 0;  ///< the longest of the shortest paths
     uint32_t hops = 0;
-    uint32_t hop = 0;         ///< with which one begins: into in_
-    uint32_t choices = 0;     ///< hops with which one begins
+    uint32_t hop = 0;      ///< with which one begins: into in_
+    uint32_t choices = 0;  ///< hops with which one begins
     bool reaches() const { return far != kNever; }
     static Way at_root() { return {.far = 0, .paths = 1, .weight = std::numeric_limits<double>::infinity()}; }
   };

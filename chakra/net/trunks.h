@@ -1,13 +1,13 @@
-// Links that carry alike. Where messages are spread over all shortest paths by their weights, switches that stand alike in the
-// graph carry alike: the eight spines of a leaf-spine fabric, the aggregation switches of a pod. Their links are one
-// trunk, with the sum of their rates, so that a fabric of many paths costs as much as one of few.
+// Links that carry alike. Where messages are spread over all shortest paths by their weights, switches that stand alike
+// in the graph carry alike: the eight spines of a leaf-spine fabric, the aggregation switches of a pod. Their links are
+// one trunk, with the sum of their rates, so that a fabric of many paths costs as much as one of few.
 //
 // Alike are devices of one class of the coarsest equitable partition of the graph in which each rank is a class of
 // its own: any two devices of class A have equally many links of each rate and latency to, and from, the devices of
 // class B. By induction over distances they are then as far from any rank, begin equally many shortest paths to it, and
-// these have equal weights (shortest_paths.h): a weight comes from the rate of a link and the weight of the class that it
-// leads to. By induction from the sender on, an equal share comes to each device of a class, and each passes it on by
-// equal weights: so the links from A to B of one rate and latency carry equal shares of every message.
+// these have equal weights (shortest_paths.h): a weight comes from the rate of a link and the weight of the class that
+// it leads to. By induction from the sender on, an equal share comes to each device of a class, and each passes it on
+// by equal weights: so the links from A to B of one rate and latency carry equal shares of every message.
 #pragma once
 
 #include <vector>

@@ -11,7 +11,8 @@ struct SwitchHops {
 };
 
 SwitchHops switch_hops(const Valiant::Devices& devices, std::span<const Hop> hops) {
-  SwitchHops found{std::vector<std::vector<uint32_t>>(devices.count), std::vector<std::vector<uint32_t>>(devices.count)};
+  SwitchHops found{std::vector<std::vector<uint32_t>>(devices.count),
+                   std::vector<std::vector<uint32_t>>(devices.count)};
   for (const Hop& hop : hops) {
     if (hop.from < devices.ranks || hop.to < devices.ranks) continue;
     found.to[hop.from].push_back(hop.to);
@@ -80,14 +81,22 @@ void merge_equal(std::vector<Use>& uses) {
   uses.resize(kept);
 }
 
-/// Appends both, each trunk once. Both are ascending.
+/// Appends both, each trunk once. Both are ascending. The loop has no branch that depends on the trunks: it is where
+/// the time goes.
 void append_sum(const std::vector<Use>& a, const std::vector<Use>& b, std::vector<Use>& out) {
-  size_t i = 0, j = 0;
-  while (i < a.size() || j < b.size()) {
-    if (j == b.size() || (i < a.size() && a[i].trunk < b[j].trunk)) out.push_back(a[i++]);
-    else if (i == a.size() || b[j].trunk < a[i].trunk) out.push_back(b[j++]);
-    else out.push_back({a[i].trunk, a[i].share + b[j++].share}), ++i;
+  const size_t before = out.size();
+  out.resize(before + a.size() + b.size());
+  Use* at = out.data() + before;
+  const Use *i = a.data(), *j = b.data(), *const i_end = i + a.size(), *const j_end = j + b.size();
+  while (i < i_end && j < j_end) {
+    const bool from_a = i->trunk <= j->trunk, from_b = j->trunk <= i->trunk;
+    *at++ = {from_a ? i->trunk : j->trunk, (from_a ? i->share : 0.0) + (from_b ? j->share : 0.0)};
+    i += from_a;
+    j += from_b;
   }
+  at = std::copy(i, i_end, at);
+  at = std::copy(j, j_end, at);
+  out.resize(static_cast<size_t>(at - out.data()));
 }
 
 }  // namespace
@@ -145,8 +154,7 @@ const Valiant::Leg& Valiant::leg(const Pool& pool, uint32_t device, bool back) c
   for (const uint32_t middle : pool.switches) {
     if (middle == device) continue;
     way.clear();
-    made->latency =
-        std::max(made->latency, back ? paths_.uses(middle, device, way) : paths_.uses(device, middle, way));
+    made->latency = std::max(made->latency, back ? paths_.uses(middle, device, way) : paths_.uses(device, middle, way));
     for (const Use& use : way) made->uses.push_back({use.trunk, use.share * size_of(middle) / pool.size});
   }
   merge_equal(made->uses);

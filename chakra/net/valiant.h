@@ -2,9 +2,10 @@
 // message goes to a random switch first, the intermediate, and then on to its receiver; both legs are shortest. Any
 // pattern of messages then loads the network as a random one does, at the price of ways twice as long.
 //
-// Intermediates are the switches with ranks that switches alone join with the sender's switch, all with one probability;
-// of a message within a group (Graph::groups) those of the group. The sender's and the receiver's own switch are among
-// them. Ranks of one switch send over it alone, and messages that pass through ranks take the shortest ways.
+// Intermediates are the switches with ranks that switches alone join with the sender's switch, all with one
+// probability; of a message within a group (Graph::groups) those of the group. The sender's and the receiver's own
+// switch are among them. Ranks of one switch send over it alone, and messages that pass through ranks take the shortest
+// ways.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>

@@ -48,7 +48,8 @@ double last_arrival(const Fabric& fabric, const Round& round, uint64_t bytes) {
 }
 
 /// By link: the mean over all switches with ranks of the way there and on, each leg spread.
-std::map<LinkId, double> over_all(const Fabric& fabric, int64_t from, int64_t to, const std::vector<uint32_t>& middles) {
+std::map<LinkId, double> over_all(const Fabric& fabric, int64_t from, int64_t to,
+                                  const std::vector<uint32_t>& middles) {
   std::map<LinkId, double> shares;
   std::vector<Use> uses;
   for (const uint32_t middle : middles) {
@@ -131,8 +132,10 @@ TEST(Valiant, CarriesWhatMinimalRoutesCannot) {
 TEST(Valiant, TakesTheShortestWaysWhereNoSwitchLeadsOn) {
   // Rails without spines: ranks pass on what changes the rail.
   const Fabric rails = must_parse(
-      "topology: Rails\nranks_per_node: 3\nnodes: 2\npods: 1\nspines: 0\nbandwidth: 50\nlatency: 0\nrouting: valiant\n");
-  const Fabric star = must_parse("topology: FatTree\ndown: [4]\nup: [1]\nbandwidth: 50\nlatency: 0\nrouting: valiant\n");
+      "topology: Rails\nranks_per_node: 3\nnodes: 2\npods: 1\nspines: 0\nbandwidth: 50\nlatency: 0\nrouting: "
+      "valiant\n");
+  const Fabric star =
+      must_parse("topology: FatTree\ndown: [4]\nup: [1]\nbandwidth: 50\nlatency: 0\nrouting: valiant\n");
   for (const Fabric& fabric : {rails, star})
     for (const auto& [from, to] : everybody(fabric.size())) {
       std::vector<Use> uses, shortest;
@@ -146,8 +149,10 @@ TEST(Valiant, TakesTheShortestWaysWhereNoSwitchLeadsOn) {
 }
 
 TEST(Valiant, NeedsSwitches) {
-  EXPECT_EQ(tag_of("topology: [Ring]\nnpus_count: [4]\nbandwidth: [50]\nlatency: [5]\nrouting: valiant\n"), "net.routing");
-  EXPECT_EQ(tag_of("ranks: 2\nlinks:\n- {from: 0, to: 1, bandwidth: 50, latency: 5}\nrouting: valiant\n"), "net.routing");
+  EXPECT_EQ(tag_of("topology: [Ring]\nnpus_count: [4]\nbandwidth: [50]\nlatency: [5]\nrouting: valiant\n"),
+            "net.routing");
+  EXPECT_EQ(tag_of("ranks: 2\nlinks:\n- {from: 0, to: 1, bandwidth: 50, latency: 5}\nrouting: valiant\n"),
+            "net.routing");
   EXPECT_EQ(must_parse(dragonfly(2, 1, 1, 3) + "routing: valiant\nchannels: 3\nseed: 5\n").routing.channels, 3u);
 }
 

@@ -98,18 +98,22 @@ Fabric random_network(Prng& random) {
   switch (random.below(4)) {
     case 0: {
       const bool three = random.chance(0.5);
-      const std::string down = fmt::format("{}, {}{}", some(1, 4), some(2, 4), three ? fmt::format(", {}", some(2, 3)) : "");
-      const std::string up = fmt::format("{}, {}{}", some(1, 2), some(1, 4), three ? fmt::format(", {}", some(1, 3)) : "");
+      const std::string down =
+          fmt::format("{}, {}{}", some(1, 4), some(2, 4), three ? fmt::format(", {}", some(2, 3)) : "");
+      const std::string up =
+          fmt::format("{}, {}{}", some(1, 2), some(1, 4), three ? fmt::format(", {}", some(1, 3)) : "");
       return must_parse(fmt::format("topology: FatTree\ndown: [{}]\nup: [{}]\nbandwidth: 50\nlatency: 0\n", down, up));
     }
     case 1:
-      return must_parse(fmt::format("topology: Rails\nranks_per_node: {}\nnodes: {}\npods: {}\nspines: {}\n"
-                                    "bandwidth: [400, 50, 50]\nlatency: 0\n",
-                                    some(2, 4), some(2, 3), some(1, 2), some(1, 3)));
+      return must_parse(
+          fmt::format("topology: Rails\nranks_per_node: {}\nnodes: {}\npods: {}\nspines: {}\n"
+                      "bandwidth: [400, 50, 50]\nlatency: 0\n",
+                      some(2, 4), some(2, 3), some(1, 2), some(1, 3)));
     case 2:
-      return must_parse(fmt::format("topology: Dragonfly\nranks_per_router: {}\nrouters: {}\nglobal: 2\ngroups: {}\n"
-                                    "bandwidth: 50\nlatency: 0\nmetric: {}\n",
-                                    some(1, 2), some(2, 3), some(2, 5), random.chance(0.5) ? "hops" : "groups"));
+      return must_parse(
+          fmt::format("topology: Dragonfly\nranks_per_router: {}\nrouters: {}\nglobal: 2\ngroups: {}\n"
+                      "bandwidth: 50\nlatency: 0\nmetric: {}\n",
+                      some(1, 2), some(2, 3), some(2, 5), random.chance(0.5) ? "hops" : "groups"));
     default: {
       const int64_t ranks = some(3, 8), switches = some(2, 6);
       std::string text = fmt::format("ranks: {}\nswitches: {}\nlinks:\n", ranks, switches);
@@ -149,10 +153,10 @@ struct Tally {
 };
 
 /// A message alone is never faster for a slower link. A round of messages may be: a slower link moves load away from
-/// another bottleneck behind it (as in Braess's paradox). Of 32,000 rounds on 2,000 networks 28 were, by up to 27 %, none
-/// of them on a FatTree, on Rails or on a Dragonfly with minimal routes. The largest flow (min(rate, c(w)) alone) does the
-/// same; even shares never do, but with them a third of the slow links are worse than missing ones. Of these weights 5
-/// of 9,700 were. CHAKRA_TEST_NETWORKS=N tries N networks and prints the counts.
+/// another bottleneck after it (as in Braess's paradox). Of 32,000 rounds on 2,000 networks 28 were, by up to 27 %,
+/// none of them on a FatTree, on Rails or on a Dragonfly with minimal routes. The largest flow (min(rate, c(w)) alone)
+/// does the same; even shares never do, but with them a third of the slow links are worse than missing ones. Of these
+/// weights 5 of 9,700 were. CHAKRA_TEST_NETWORKS=N tries N networks and prints the counts.
 TEST(Weights, SlowerLinksDoNotHelp) {
   const char* const asked = std::getenv("CHAKRA_TEST_NETWORKS");
   const int networks = asked ? std::atoi(asked) : 40;
@@ -175,7 +179,8 @@ TEST(Weights, SlowerLinksDoNotHelp) {
       const auto gone = without_link(whole, {link.from, link.to});
       if (gone && as_near(whole, *gone))
         for (const Round& round : some) failed.add(round_time(slow, round), round_time(*gone, round));
-      for (const auto& [a, b] : everybody(n)) alone.add(1 / whole.alone(a, b).bytes_per_s, 1 / slow.alone(a, b).bytes_per_s);
+      for (const auto& [a, b] : everybody(n))
+        alone.add(1 / whole.alone(a, b).bytes_per_s, 1 / slow.alone(a, b).bytes_per_s);
     }
   }
   EXPECT_EQ(alone.faster, 0) << "of " << alone.tried << ", by up to " << alone.most;

@@ -21,7 +21,8 @@ inline double round_time(const Fabric& fabric, const Round& round) {
     for (const Use& use : uses) bytes[use.trunk] += use.share;
   }
   double longest = 0;
-  for (TrunkId t = 0; t < fabric.trunk_count(); ++t) longest = std::max(longest, bytes[t] / fabric.trunk(t).bytes_per_s);
+  for (TrunkId t = 0; t < fabric.trunk_count(); ++t)
+    longest = std::max(longest, bytes[t] / fabric.trunk(t).bytes_per_s);
   return longest;
 }
 
