@@ -148,6 +148,43 @@ TEST(Valiant, TakesTheShortestWaysWhereNoSwitchLeadsOn) {
     }
 }
 
+/// On any graph, with links of one direction and ranks that pass messages on: what is expected is a flow from one rank
+/// to the other, and what messages take is a way.
+TEST(Valiant, IsAFlowOnAnyGraph) {
+  Prng random(31);
+  int detours = 0;
+  for (int i = 0; i < 150; ++i) {
+    Fabric fabric = testing::random_graph(random, true);
+    fabric.routing = *parse_routing("valiant,channels=3");
+    if (!check_routing(fabric)) continue;
+    for (const auto& [from, to] : everybody(fabric.size())) {
+      std::map<uint32_t, double> left;  // by class of devices: what leaves it beyond what comes
+      std::vector<Use> uses;
+      fabric.uses(from, to, 0, uses);
+      for (const Use& use : uses) {
+        const Hop& hop = fabric.graph->trunks.hops[use.trunk];
+        left[hop.from] += use.share;
+        left[hop.to] -= use.share;
+      }
+      for (const auto& [device, more] : left)
+        ASSERT_NEAR(more, device == from ? 1 : device == to ? -1 : 0, 1e-9) << i << ": " << from << " to " << to;
+      Ways ways;
+      fabric.ways(from, to, 0, 1, 0, {}, ways);
+      ASSERT_EQ(ways.parts(), 3u);
+      for (size_t p = 0; p < 3; ++p) {
+        auto at = static_cast<uint32_t>(from);
+        for (uint32_t k = ways.first[p]; k < ways.first[p + 1]; ++k) {
+          ASSERT_EQ(fabric.link(ways.links[k]).from, at);
+          at = fabric.link(ways.links[k]).to;
+        }
+        ASSERT_EQ(at, to);
+        detours += ways.first[p + 1] - ways.first[p] > fabric.path(from, to).links;
+      }
+    }
+  }
+  EXPECT_GT(detours, 100);
+}
+
 TEST(Valiant, NeedsSwitches) {
   EXPECT_EQ(tag_of("topology: [Ring]\nnpus_count: [4]\nbandwidth: [50]\nlatency: [5]\nrouting: valiant\n"),
             "net.routing");
