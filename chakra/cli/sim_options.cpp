@@ -60,7 +60,8 @@ std::vector<Option> network_rows(SimOptions& o) {
        "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list collectives)",
        "RULES"},
       {"--routing", &o.call.routing,
-       "Which of several shortest routes messages take: spread, ecmp[,channels=N][,seed=N], single, adaptive", "NAME"},
+       "Which of several shortest routes messages take: spread, ecmp[,channels=N][,seed=N], single, adaptive, valiant",
+       "NAME"},
   };
 }
 

@@ -290,7 +290,8 @@ class Pricing {
       by_routes = place_.fabric->add_exchange(row, bytes);
     }
     if (!by_routes) {
-      if (uint64_t{n} * targets.shifts <= one_by_one()) return {};
+      const bool long_ways = place_.fabric->routing.kind == net::Routing::valiant;
+      if (!long_ways && uint64_t{n} * targets.shifts <= one_by_one()) return {};
       const uint32_t every = every_of(targets.shifts);
       uint32_t looked_at = 0;
       std::vector<Fare> fares;

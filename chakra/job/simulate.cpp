@@ -79,11 +79,13 @@ Result<void> set_routing(const SimulateOptions& o, net::Fabric& fabric, Findings
     auto routing = net::parse_routing(o.routing);
     if (!routing) return fail(Code::usage, "cli.usage", fmt::format("--routing: {}", routing.error().text));
     fabric.routing = *routing;
+    if (auto checked = net::check_routing(fabric); !checked)
+      return fail(Code::usage, "cli.usage", fmt::format("--routing: {}", checked.error().text));
   }
   if (!asked && fabric.routing.kind == net::Routing::spread) return {};
   const char* option = asked ? "--routing" : "'routing' of the network file";
   if (o.compat) findings.push_back(no_effect(option, "ASTRA-sim's rules have routes of their own"));
-  else if (!fabric.has_choice())
+  else if (!fabric.has_choice() && fabric.routing.kind != net::Routing::valiant)
     findings.push_back(no_effect(option, "no two ranks of this network are joined by several shortest routes"));
   return {};
 }

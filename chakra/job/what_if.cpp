@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
@@ -224,6 +226,45 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput
   return devices;
 }
 
+std::string described(const sim::CollectiveReport& c) {
+  return fmt::format("{}{}", c.algorithm->name, c.near ? ", members in the order of the network" : "");
+}
+
+/// Where a link is slow or gone, another algorithm may be the fastest: then the change is not the link's alone.
+// `whatif.algorithm.changed` (finding): a collective is done by another algorithm than on the network without the
+// change of a link
+void compare_algorithms(const sim::SimReport& before, const WhatIf& now, Findings& findings) {
+  const bool links = std::any_of(now.applied.begin(), now.applied.end(), [](const WhatIf::Applied& a) {
+    return a.row->name == "fail-link" || a.row->name == "slow-link";
+  });
+  if (!links) return;
+  using Key = std::tuple<std::string, trace::CommType, uint64_t, uint32_t>;
+  const auto key = [](const sim::CollectiveReport& c) { return Key(c.group, c.type, c.bytes, c.members); };
+  std::map<Key, const sim::CollectiveReport*> known;
+  for (const sim::CollectiveReport& c : before.collectives) known.emplace(key(c), &c);
+  struct Changed {
+    int64_t kinds = 0;
+    const sim::CollectiveReport* first = nullptr;
+  };
+  std::map<std::tuple<std::string_view, std::string, std::string>, Changed> changes;  // operation, before, now
+  for (const sim::CollectiveReport& c : now.report.collectives) {
+    const auto found = known.find(key(c));
+    if (found == known.end() || !c.algorithm || !found->second->algorithm) continue;
+    if (described(c) == described(*found->second)) continue;
+    Changed& changed = changes[{trace::name(c.type), described(*found->second), described(c)}];
+    if (changed.kinds++ == 0) changed.first = &c;
+  }
+  for (const auto& [names, changed] : changes) {
+    const auto& [operation, old_way, new_way] = names;
+    const std::string others = changed.kinds > 1 ? fmt::format(" and {} more", changed.kinds - 1) : "";
+    findings.push_back({"whatif.algorithm.changed", Severity::note, -1, -1,
+                        fmt::format("{} of {} among {} ranks{}: {} on the whole network, {} on the changed one; a part "
+                                    "of the difference may be the algorithm's",
+                                    operation, show_bytes(static_cast<double>(changed.first->bytes)),
+                                    changed.first->members, others, old_way, new_way)});
+  }
+}
+
 }  // namespace
 
 std::optional<double> WhatIf::error() const {
@@ -248,6 +289,7 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
     if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
     CHAKRA_ASSIGN(out.report, sim::simulate(whatif::copy_of(input)));
     out.report.devices = std::move(devices);
+    compare_algorithms(before, out, out.findings);
   } else {
     if (!o.devices.from_device.empty() || !o.devices.unrecorded.empty())
       return fail(Code::usage, "cli.usage", "--from-device and --unrecorded are for --device");

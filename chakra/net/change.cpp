@@ -37,6 +37,7 @@ std::shared_ptr<Graph> changed_graph(const Fabric& fabric, const Change& change)
   if (fabric.graph) {
     graph->title = fabric.graph->title;
     graph->names = fabric.graph->names;
+    graph->groups = fabric.graph->groups;
     graph->metric = fabric.graph->metric;
     graph->forwarding = fabric.graph->forwarding;
   } else {
@@ -52,6 +53,7 @@ Fabric on_graph(const Fabric& fabric, std::shared_ptr<Graph> graph) {
   Fabric changed;
   changed.graph = std::move(graph);
   changed.routing = fabric.routing;
+  changed.burst_bytes = fabric.burst_bytes;
   return changed;
 }
 

@@ -1,6 +1,7 @@
 // Dragonflies: Kim et al., "Technology-driven, highly-scalable dragonfly topology" (2008). Routers of a group are all
-// linked with each other. One cable joins any two groups: the p-th other group, counted from a group upwards, is on its
-// router p / global.
+// linked with each other. One cable joins any two groups. Of the k other groups, counted from a group upwards, the p-th
+// is on its router p * routers / k: each router has k / routers cables, rounded down or up. With all groups that ports
+// allow, that is router p / global.
 #include <fmt/core.h>
 
 #include "chakra/net/shapes.h"
@@ -35,17 +36,22 @@ void build_dragonfly(ShapeNumbers numbers, ShapeBuilder& out) {
   out.axis(n.groups, RowForm::pairs);
   for (int64_t g = 0; g < n.groups; ++g)
     for (int64_t r = 0; r < n.routers; ++r) out.add_switch(fmt::format("router {}.{}", g, r));
-  const int64_t ranks = out.graph.ranks;
+  const int64_t ranks = out.graph.ranks, others = n.groups - 1;
   const auto router = [&](int64_t group, int64_t r) { return static_cast<uint32_t>(ranks + group * n.routers + r); };
   for (int64_t rank = 0; rank < ranks; ++rank) out.cable(static_cast<uint32_t>(rank), router(0, rank / n.ranks), kRank);
   for (int64_t g = 0; g < n.groups; ++g) {
     for (int64_t r = 0; r < n.routers; ++r)
       for (int64_t other = r + 1; other < n.routers; ++other) out.cable(router(g, r), router(g, other), kLocal);
     for (int64_t other = g + 1; other < n.groups; ++other) {
-      const int64_t there = other - g - 1, back = n.groups - 2 - there;  // which other group each is to the other one
-      out.cable(router(g, there / n.global), router(other, back / n.global), kGlobal);
+      const int64_t there = other - g - 1, back = others - 1 - there;  // which other group each is to the other one
+      out.cable(router(g, there * n.routers / others), router(other, back * n.routers / others), kGlobal);
     }
   }
+  // Minimal routes pass one cable between groups: two over a third group are never shorter.
+  out.graph.metric = Metric::groups;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    out.graph.groups.push_back(static_cast<uint32_t>(rank / (n.ranks * n.routers)));
+  for (int64_t r = 0; r < n.groups * n.routers; ++r) out.graph.groups.push_back(static_cast<uint32_t>(r / n.routers));
 }
 
 }  // namespace chakra::net

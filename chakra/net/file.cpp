@@ -24,10 +24,10 @@ Result<void> read_routing(const Spec& spec, RoutingOptions& options, Findings* f
     if (number < (is_seed ? 0 : 1) || (!is_seed && number > kMostChannels))
       return value->error("net.routing", fmt::format("{} is {}; expected {}", quote(key), number,
                                                      is_seed ? "a seed of 0 or more" : "1 to 256 channels"));
-    if (options.kind != Routing::ecmp && findings)
-      findings->push_back(
-          {"net.file.unknown_key", Severity::warning, -1, -1,
-           fmt::format("{}: the key {} has no effect: it is for 'routing: ecmp'", value->place().text(), quote(key))});
+    if (!options.hashes() && findings)
+      findings->push_back({"net.file.unknown_key", Severity::warning, -1, -1,
+                           fmt::format("{}: the key {} has no effect: it is for 'routing: ecmp' and 'valiant'",
+                                       value->place().text(), quote(key))});
     if (is_seed) options.seed = static_cast<uint64_t>(number);
     else options.channels = static_cast<uint32_t>(number);
   }
@@ -55,6 +55,10 @@ Result<Fabric> parse_fabric(const Spec& spec, Findings* findings) {
   };
   CHAKRA_ASSIGN(Fabric fabric, fabric_of());
   CHAKRA_TRY(read_routing(spec, fabric.routing, findings));
+  if (auto checked = check_routing(fabric); !checked) {
+    const Spec* routing = spec.find("routing");
+    return (routing ? *routing : spec).error(checked.error().tag, checked.error().text);
+  }
   CHAKRA_TRY(read_burst(spec, fabric.burst_bytes));
   return fabric;
 }

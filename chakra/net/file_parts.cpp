@@ -49,9 +49,11 @@ Result<LinkEntry> read_link(const Spec& spec) {
 Result<void> read_graph_options(const Spec& spec, Graph& graph) {
   if (const Spec* metric = spec.find("metric")) {
     CHAKRA_ASSIGN(const std::string text, metric->string());
-    if (text != "hops" && text != "latency")
-      return metric->error("net.file.value", fmt::format("no metric {}; known: hops, latency", quote(text)));
-    graph.metric = text == "hops" ? Metric::hops : Metric::latency;
+    if (text != "hops" && text != "latency" && text != "groups")
+      return metric->error("net.file.value", fmt::format("no metric {}; known: hops, latency, groups", quote(text)));
+    if (text == "groups" && graph.groups.empty())
+      return metric->error("net.file.value", "'metric: groups' needs a network of groups, as a Dragonfly is");
+    graph.metric = text == "hops" ? Metric::hops : text == "latency" ? Metric::latency : Metric::groups;
   }
   if (const Spec* forwarding = spec.find("forwarding")) {
     CHAKRA_ASSIGN(graph.forwarding, forwarding->boolean());

@@ -71,9 +71,10 @@ struct FluidNetwork::State {
     thread_local Ways ways;
     route.clear();
     const RoutingOptions& routing = fabric.routing;
-    const bool in_parts = routing.kind == Routing::adaptive || routing.channels > 1;
-    const Picoseconds latency = fabric.uses(message.from, message.to, message.flow, route);
-    if (route.empty() || message.bytes == 0) {
+    const bool in_parts = routing.kind == Routing::adaptive || routing.kind == Routing::valiant || routing.channels > 1;
+    const bool moves = message.from != message.to && message.bytes > 0;
+    const Picoseconds latency = in_parts && moves ? 0 : fabric.uses(message.from, message.to, message.flow, route);
+    if (!moves) {
       ++events;
       at_once.push_back({message.token, now, add_saturated(now, latency)});
       return;
@@ -90,7 +91,10 @@ struct FluidNetwork::State {
       route.clear();
       Picoseconds way = 0;
       for (uint32_t k = ways.first[i]; k < ways.first[i + 1]; ++k) {
-        route.push_back({ways.links[k], 1});
+        const auto again =
+            std::find_if(route.begin(), route.end(), [&](const Use& u) { return u.trunk == ways.links[k]; });
+        if (again != route.end()) ++again->share;  // a detour may pass a link twice
+        else route.push_back({ways.links[k], 1});
         way = add_saturated(way, fabric.link(ways.links[k]).latency_ps);
       }
       begin(message, route, static_cast<double>(message.bytes / count + (i < message.bytes % count)), way, whole);

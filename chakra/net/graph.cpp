@@ -6,15 +6,49 @@
 #include "chakra/net/axes.h"
 
 namespace chakra::net {
+namespace {
 
-void Graph::finish() {
+/// Of the fastest link's rate: slower links count alike, so that no sum of weights is 0.
+constexpr double kLeastRate = 1e-100;
+
+}  // namespace
+
+Picoseconds Graph::far(const Link& link) const {
+  switch (metric) {
+    case Metric::hops: return 0;
+    case Metric::latency: return link.latency_ps;
+    case Metric::groups: return groups[link.from] != groups[link.to];
+  }
+  return 0;
+}
+
+/// Trunks, and the ways over links and trunks.
+void Graph::find_paths() {
   const auto devices = static_cast<uint32_t>(names.size());
-  trunks = find_trunks(ranks, devices, links);
+  CHAKRA_ASSERT(groups.empty() ? metric != Metric::groups : groups.size() == devices);
+  trunks = find_trunks(ranks, devices, links, groups);
+  double fastest = 0;
+  for (const Link& link : links) fastest = std::max(fastest, link.bytes_per_s);
+  const auto fill = [&](Hop& hop, const Link& link) {
+    hop.far = far(link);
+    hop.rate = std::max(link.bytes_per_s / fastest, kLeastRate);
+  };
+  for (Hop& hop : trunks.hops) fill(hop, links[trunks.links[trunks.first[hop.trunk]]]);
   places = tree_places(ranks, trunks);
-  if (axes.empty()) axes = find_axes(*this);
-  by_link = std::make_unique<ShortestPaths>(ranks, devices, each_link(links), metric, forwarding);
-  by_trunk = std::make_unique<ShortestPaths>(ranks, trunks.devices, trunks.hops, metric, forwarding);
-  // Without a circle there is one way between any two devices.
+  std::vector<Hop> hops = each_link(links);
+  for (Hop& hop : hops) fill(hop, links[hop.trunk]);
+  by_link = std::make_unique<ShortestPaths>(ranks, devices, std::move(hops), forwarding);
+  by_trunk = std::make_unique<ShortestPaths>(ranks, trunks.devices, trunks.hops, forwarding);
+  std::vector<uint32_t> class_groups(groups.empty() ? 0 : trunks.devices);
+  for (size_t d = 0; d < groups.size(); ++d) class_groups[trunks.of[d]] = groups[d];
+  valiant_by_link = std::make_unique<Valiant>(Valiant::Devices{ranks, devices, {}, groups}, each_link(links), *by_link);
+  valiant_by_trunk = std::make_unique<Valiant>(
+      Valiant::Devices{ranks, trunks.devices, trunks.size, std::move(class_groups)}, trunks.hops, *by_trunk);
+}
+
+/// Without a circle there is one way between any two devices.
+bool Graph::find_choice() const {
+  const auto devices = static_cast<uint32_t>(names.size());
   std::vector<uint32_t> parent(devices);
   std::iota(parent.begin(), parent.end(), 0u);
   const auto top = [&](uint32_t d) {
@@ -27,11 +61,19 @@ void Graph::finish() {
   joined.erase(std::unique(joined.begin(), joined.end()), joined.end());
   for (const auto& [a, b] : joined) {
     const uint32_t x = top(a), y = top(b);
-    has_choice |= x == y;
+    if (x == y) return true;
     parent[x] = y;
   }
+  return false;
+}
+
+void Graph::finish() {
+  find_paths();
+  if (axes.empty()) axes = find_axes(*this);
+  has_choice = find_choice();
+  const size_t devices = names.size();
   // Links by the device where they begin: a counting sort, which keeps them in order.
-  out_.first.assign(devices + size_t{1}, 0);
+  out_.first.assign(devices + 1, 0);
   for (const Link& link : links) ++out_.first[link.from + size_t{1}];
   for (size_t d = 0; d < devices; ++d) out_.first[d + 1] += out_.first[d];
   out_.links.resize(links.size());

@@ -11,10 +11,11 @@
 #include "chakra/net/shortest_paths.h"
 #include "chakra/net/tree_places.h"
 #include "chakra/net/trunks.h"
+#include "chakra/net/valiant.h"
 
 namespace chakra::net {
 
-/// Ranks times the devices that pass messages on: what ways between them there are to keep, at 32 bytes each.
+/// Ranks times the devices that pass messages on: what ways between them there are to keep, at 48 bytes each.
 inline constexpr int64_t kMostWays = int64_t{1} << 26;
 
 struct Graph {
@@ -22,6 +23,8 @@ struct Graph {
   int64_t ranks = 0;
   std::vector<std::string> names;  ///< of all devices
   std::vector<Link> links;
+  /// Of every device, the group of a network of groups (Dragonfly); empty: the network has no groups.
+  std::vector<uint32_t> groups;
   Metric metric = Metric::hops;
   bool forwarding = true;  ///< ranks pass messages on where no way leads through switches alone
 
@@ -30,6 +33,7 @@ struct Graph {
   Trunks trunks;
   std::optional<TreePlaces> places;
   std::unique_ptr<const ShortestPaths> by_link, by_trunk;
+  std::unique_ptr<const Valiant> valiant_by_link, valiant_by_trunk;
   bool has_choice = false;  ///< two ranks may be joined by several shortest routes
 
   /// Fills the rest. To be called once, when links are complete.
@@ -37,6 +41,11 @@ struct Graph {
   LinkId between(int64_t from, int64_t to) const;
 
  private:
+  /// What a link adds to the distance that the metric counts before hops.
+  Picoseconds far(const Link& link) const;
+  void find_paths();
+  bool find_choice() const;
+
   struct ByDevice {
     std::vector<uint32_t> first;  ///< into links
     std::vector<LinkId> links;    ///< that begin at a device, one after the other

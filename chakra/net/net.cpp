@@ -166,7 +166,7 @@ std::vector<int64_t> Fabric::placement(std::span<const int64_t> ranks) const {
   std::vector<int64_t> out(ranks.size(), 0);
   int64_t weight = 1;
   if (graph) {
-    const bool spreads = routing.kind == Routing::spread || routing.kind == Routing::adaptive;
+    const bool spreads = routing.kind != Routing::ecmp && routing.kind != Routing::single;
     if (!graph->places || !(spreads || !has_choice())) return {ranks.begin(), ranks.end()};
     for (size_t level = 0; level < graph->places->children.size(); ++level) {
       const std::vector<uint32_t>& place = graph->places->place[level];

@@ -242,30 +242,34 @@ void add_axis(std::vector<Axis>& axes, int64_t extent, RowForm form,
 
 // ---- which way ---------------------------------------------------------------------------------------
 
-/// Which routes are shortest: those of fewest links, or of least latency, and among these of fewest links.
-enum class Metric : uint8_t { hops, latency };
+/// Which routes are shortest: those of fewest links; or of least latency, and among these of fewest links; or of fewest
+/// links between groups (Graph::groups), and among these of fewest links.
+enum class Metric : uint8_t { hops, latency, groups };
 
-/// Which of the shortest routes a message takes.
-enum class Routing : uint8_t { spread, ecmp, single, adaptive };
+/// Which of the shortest routes a message takes, or which detour (valiant.h).
+enum class Routing : uint8_t { spread, ecmp, single, adaptive, valiant };
 struct RoutingRow {
   std::string_view name;  ///< as in the file
   Routing kind;
   std::string_view description;
   std::string_view stands_for;  ///< in the field
 };
-extern const std::array<RoutingRow, 4> kRoutings;
+extern const std::array<RoutingRow, 5> kRoutings;
 
 struct RoutingOptions {
   Routing kind = Routing::spread;
-  uint64_t seed = 0;      ///< of ecmp's hash
-  uint32_t channels = 1;  ///< ecmp: flows of a message, each with a hash of its own
+  uint64_t seed = 0;      ///< of the hash of ecmp and valiant
+  uint32_t channels = 1;  ///< ecmp, valiant: flows of a message, each with a hash of its own
+
+  bool hashes() const { return kind == Routing::ecmp || kind == Routing::valiant; }
 };
 inline constexpr uint32_t kMostChannels = 256;
 
 /// "ecmp", "ecmp,channels=4,seed=7". Errors: net.routing.
 Result<RoutingOptions> parse_routing(std::string_view text);
 
-/// Links that `spread` loads alike, as one (trunks.h); with every other routing, and in networks of dimensions, a link.
+/// Links that `spread` loads alike, as one (trunks.h), also for `adaptive` and `valiant`; with every other routing, and
+/// in networks of dimensions, a link.
 using TrunkId = LinkId;
 struct Trunk {
   double bytes_per_s = 0;  ///< of all its links together
@@ -283,11 +287,14 @@ struct Use {
 struct Ways {
   std::vector<LinkId> links;
   std::vector<uint32_t> first{0};
+  std::vector<double> shares;  ///< of the message, by part; empty: all parts are equal
 
   size_t parts() const { return first.size() - 1; }
+  double share(size_t part) const { return shares.empty() ? 1.0 / static_cast<double>(parts()) : shares[part]; }
   void clear() {
     links.clear();
     first.resize(1);
+    shares.clear();
   }
 };
 
@@ -330,8 +337,11 @@ struct Fabric {
 
   /// Whether two ranks may be joined by several shortest routes. Cost: O(1).
   bool has_choice() const;
-  /// Whether every message has one way only: under Routing::single, and where no two ranks have a choice. Cost: O(1).
-  bool single_way() const { return routing.kind == Routing::single || !has_choice(); }
+  /// Whether every message has one way only: under Routing::single, and where no two ranks have a choice, but for the
+  /// detours of Routing::valiant. Cost: O(1).
+  bool single_way() const {
+    return routing.kind == Routing::single || (routing.kind != Routing::valiant && !has_choice());
+  }
   /// Trunks are 0 .. trunk_count()-1.
   TrunkId trunk_count() const;
   Trunk trunk(TrunkId id) const;
@@ -339,7 +349,8 @@ struct Fabric {
   void links_of(TrunkId id, std::vector<LinkId>& out) const;
   /// Appends the trunks that a message uses under the routing, each once at most, and returns the latency until its
   /// last part is there. `flow`: what tells its flow from others of the same ranks, for ecmp. `adaptive`, which depends
-  /// on what else is under way, counts as `spread`. Cost: O(links of the way) and that of the first path to a rank.
+  /// on what else is under way, counts as `spread`; `valiant` gives what is expected over all intermediates. Cost:
+  /// O(links of the way) and that of the first path to a rank.
   Picoseconds uses(int64_t from, int64_t to, uint64_t flow, std::vector<Use>& out) const;
   /// Adds, by trunk, what an exchange puts on it in which each of the ranks sends one byte to each other, where the
   /// graph spreads messages over switches; false, and nothing added, elsewhere. Cost: O(switches of ranks x (ranks +
@@ -354,9 +365,10 @@ struct Fabric {
   /// What a message that is alone pays under the routing: the latency of uses(), and the rate at which its slowest part
   /// leaves. Only these two are filled in. Cost: as uses().
   Path alone(int64_t from, int64_t to, uint64_t flow = 0) const;
-  /// The ways of the parts, of equal size, in which a message goes: with ecmp one per channel; with spread one per
-  /// shortest route, at most `most`, evenly among them, from `turn` on where there are more; else one. `load`, for
-  /// adaptive: how busy a link is; the way whose busiest link is the least busy is taken. Overwrites `out`.
+  /// The ways of the parts in which a message goes: with ecmp and valiant one per channel; with spread one per shortest
+  /// route, with the shares of uses(), or, where there are more than `most`, that many equal parts on routes drawn by
+  /// their shares from `turn` on; else one. `load`, for adaptive: how busy a link is; the way whose busiest link is the
+  /// least busy is taken. Overwrites `out`.
   void ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64_t turn,
             const std::function<double(LinkId)>& load, Ways& out) const;
 
@@ -374,6 +386,8 @@ struct Fabric {
 /// Errors: net.file.key, net.file.value, net.file.link, net.graph.device, net.graph.link, net.graph.large,
 /// net.graph.unreachable, and those of load_spec.
 Result<Fabric> load_fabric(const std::string& path, Findings* findings = nullptr);
+/// That the network has what its routing needs: valiant needs a graph with switches. Errors: net.routing.
+Result<void> check_routing(const Fabric& fabric);
 Result<Fabric> parse_fabric(const Spec& spec, Findings* findings = nullptr);
 
 // ---- messages over shared links --------------------------------------------------------------------

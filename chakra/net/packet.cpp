@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <utility>
@@ -70,12 +71,37 @@ struct PacketNetwork::State {
     };
     const auto most = static_cast<uint32_t>(std::min<uint64_t>(packets, kMostParts));
     fabric.ways(message.from, message.to, message.flow, most, counts.sent++, load, ways);
-    // Parts of equal numbers of packets; the last one of the message is the last of the last part.
-    const auto parts = static_cast<uint32_t>(std::min<uint64_t>(packets, ways.parts()));
-    const uint32_t whole = parts == 1 ? kNone : wholes.put({parts, parts, 0});
-    for (uint32_t i = 0; i < parts; ++i)
-      begin(message, std::span(ways.links).subspan(ways.first[i], ways.first[i + 1] - ways.first[i]),
-            packets / parts + (i < packets % parts), i + 1 == parts ? last : size, whole);
+    // The last packet of the message is the last of the last part that has any.
+    thread_local std::vector<uint64_t> counts_of;
+    share_packets(packets, ways, counts_of);
+    const auto with_any = [](uint64_t count) { return count > 0; };
+    auto left = static_cast<uint32_t>(std::count_if(counts_of.begin(), counts_of.end(), with_any));
+    const uint32_t whole = left == 1 ? kNone : wholes.put({left, left, 0});
+    for (size_t i = 0; i < counts_of.size(); ++i) {
+      if (counts_of[i] == 0) continue;
+      const bool is_last = --left == 0;
+      begin(message, std::span(ways.links).subspan(ways.first[i], ways.first[i + 1] - ways.first[i]), counts_of[i],
+            is_last ? last : size, whole);
+    }
+  }
+
+  /// How many packets of a message each of its parts has.
+  static void share_packets(uint64_t packets, const Ways& ways, std::vector<uint64_t>& out) {
+    const uint64_t parts = std::min<uint64_t>(packets, ways.parts());
+    out.clear();
+    if (ways.shares.empty()) {
+      for (uint64_t i = 0; i < parts; ++i) out.push_back(packets / parts + (i < packets % parts));
+      return;
+    }
+    double share = 0;
+    uint64_t given = 0;
+    for (size_t i = 0; i < ways.parts(); ++i) {
+      share += ways.shares[i];
+      const bool end = i + 1 == ways.parts();
+      const auto until = static_cast<uint64_t>(std::llround(share * static_cast<double>(packets)));
+      out.push_back((end ? packets : std::clamp(until, given, packets)) - given);
+      given += out.back();
+    }
   }
 
   /// A message, or a part of it: its packets, of which the last may be shorter, go over the links of `route`.

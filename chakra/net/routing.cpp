@@ -14,7 +14,8 @@ namespace chakra::net {
 namespace {
 
 bool joins_links(const Fabric& fabric) {
-  return fabric.graph && (fabric.routing.kind == Routing::spread || fabric.routing.kind == Routing::adaptive);
+  return fabric.graph && (fabric.routing.kind == Routing::spread || fabric.routing.kind == Routing::adaptive ||
+                          fabric.routing.kind == Routing::valiant);
 }
 
 /// Whether a message has one way only, whatever the routing chooses from.
@@ -36,21 +37,55 @@ struct Chooser {
   double fraction = 0;
   bool hashes = false;
   uint64_t hash = 0;
+  bool each = false;  ///< every route once, whatever it weighs
+  double share = 1;   ///< of a message that is spread, what the choices so far leave
 
-  /// A choice among weights whose sum is `total`.
-  template <class Weight>
-  size_t operator()(uint64_t device, size_t count, double total, const Weight& weight) {
-    if (count == 1) return 0;
+  /// A choice among options(0) .. options(count - 1).
+  template <class Options>
+  size_t operator()(uint64_t device, size_t count, const Options& options) {
     if (hashes) return static_cast<size_t>(Prng(mix(hash, device)).below(count));
+    double total = 0, weights = 0;
+    for (size_t i = 0; i < count; ++i) {
+      total += size_of(options(i));
+      weights += options(i).weight;
+    }
     double at = fraction * total;
     size_t i = 0;
-    for (; i + 1 < count && at >= weight(i); ++i) at -= weight(i);
-    fraction = std::clamp(at / weight(i), 0.0, 0x1.fffffffffffffp-1);
+    for (; i + 1 < count && at >= size_of(options(i)); ++i) at -= size_of(options(i));
+    fraction = std::clamp(at / size_of(options(i)), 0.0, 0x1.fffffffffffffp-1);
+    share *= options(i).weight / weights;
     return i;
+  }
+
+  template <class Option>
+  double size_of(const Option& option) const {
+    return each ? option.paths : option.weight;
   }
 };
 
+/// One of two ways round a ring.
+struct RingWay {
+  double paths, weight;
+};
+
+/// What the hash of a flow begins with.
+uint64_t flow_key(const RoutingOptions& routing, int64_t from, int64_t to, uint64_t flow) {
+  const auto ranks = static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to);
+  return mix(mix(mix(0, routing.seed), ranks), flow);
+}
+
 // ---- dimensions ----------------------------------------------------------------------------------------
+
+/// Both ways round a ring, from place a to the opposite one, by the rates of their narrowest links.
+std::array<RingWay, 2> ring_ways(const Fabric& fabric, const Level& level, int64_t row, int64_t a, int64_t b) {
+  if (fabric.odd_links.empty()) return {{{1, 1}, {1, 1}}};
+  std::array<double, 2> rate{};
+  rate.fill(std::numeric_limits<double>::infinity());
+  walk(level, row, a, b, [&](LinkId id) { rate[0] = std::min(rate[0], fabric.link(id).bytes_per_s); });
+  walk_down(level, row, a, b, [&](LinkId id) { rate[1] = std::min(rate[1], fabric.link(id).bytes_per_s); });
+  const double faster = std::max(rate[0], rate[1]);
+  return {{{1, rate[0] / faster}, {1, rate[1] / faster}}};
+}
 
 double ways_of(const Fabric& fabric, int64_t from, int64_t to) {
   double ways = 1;
@@ -85,8 +120,22 @@ void walk_graph(const ShortestPaths& paths, int64_t from, int64_t to, std::vecto
   }
 }
 
-double sum_of(const std::vector<ShortestPaths::Next>& nexts) {
-  return std::accumulate(nexts.begin(), nexts.end(), 0.0, [](double sum, const auto& n) { return sum + n.paths; });
+/// Appends the links of a way over a random intermediate, from switch to switch by the same hash.
+void walk_valiant(const Graph& graph, int64_t from, int64_t to, uint64_t hash, std::vector<LinkId>& out) {
+  const auto choose = [&](uint32_t device, const auto& nexts) {
+    return static_cast<size_t>(Prng(mix(hash, device)).below(nexts.size()));
+  };
+  const ShortestPaths& paths = *graph.by_link;
+  std::vector<ShortestPaths::Next> firsts;
+  const bool through = paths.through_ranks(from, to);
+  paths.next(static_cast<uint32_t>(from), to, through, firsts);
+  const Hop& first = *firsts[firsts.size() == 1 ? 0 : choose(static_cast<uint32_t>(from), firsts)].hop;
+  const std::vector<uint32_t>* pool = through ? nullptr : &graph.valiant_by_link->pool(first.to, to).switches;
+  if (!pool || pool->empty()) return walk_graph(paths, from, to, out, choose);
+  const uint32_t middle = (*pool)[Prng(mix(hash, UINT64_MAX)).below(pool->size())];
+  out.push_back(first.trunk);
+  walk_graph(paths, first.to, middle, out, choose);
+  walk_graph(paths, middle, to, out, choose);
 }
 
 /// For each device on a shortest way, the link with which the least busy way begins: its busiest link first, then the
@@ -127,14 +176,17 @@ absl::flat_hash_map<uint32_t, size_t> least_busy(const ShortestPaths& paths, int
 
 }  // namespace
 
-const std::array<RoutingRow, 4> kRoutings{{
-    {"spread", Routing::spread, "all shortest routes share a message evenly",
+const std::array<RoutingRow, 5> kRoutings{{
+    {"spread", Routing::spread, "all shortest routes share a message, by the rates of their narrowest links",
      "load balancing packet by packet (spraying), at its best"},
     {"ecmp", Routing::ecmp, "each switch hashes a flow (ranks, group, channel, seed) to one of its shortest next links",
      "equal-cost multipath with N channels (queue pairs) between two ranks"},
     {"single", Routing::single, "the shortest route whose links the file names first", "static routes"},
     {"adaptive", Routing::adaptive, "the shortest route that is least busy when the message starts; closed: spread",
      "adaptive routing by flow or flowlet"},
+    {"valiant", Routing::valiant,
+     "to a random switch with ranks (hashed as by ecmp), then on; closed: the expected shares over all of them",
+     "Valiant's randomised routing, of dragonflies against adversarial traffic"},
 }};
 
 Result<RoutingOptions> parse_routing(std::string_view text) {
@@ -153,7 +205,7 @@ Result<RoutingOptions> parse_routing(std::string_view text) {
     uint64_t value = 0;
     if ((key != "channels" && key != "seed") || equals == item.size() || !parse_decimal(item.substr(equals + 1), value))
       return refuse(fmt::format("{} after a routing; write it like ecmp,channels=4,seed=7", quote(item)));
-    if (options.kind != Routing::ecmp) return refuse(fmt::format("{} is for ecmp, not for {}", quote(key), row->name));
+    if (!options.hashes()) return refuse(fmt::format("{} is for ecmp and valiant, not for {}", quote(key), row->name));
     if (key == "seed") {
       options.seed = value;
     } else if (value < 1 || value > kMostChannels) {
@@ -163,6 +215,19 @@ Result<RoutingOptions> parse_routing(std::string_view text) {
     }
   }
   return options;
+}
+
+// `net.routing` (1): an unknown routing, a number of channels or a seed that cannot be, or a routing that needs
+// switches on a network without them
+Result<void> check_routing(const Fabric& fabric) {
+  if (fabric.routing.kind != Routing::valiant) return {};
+  const char* const missing = !fabric.graph                             ? "this network has dimensions"
+                              : fabric.devices() == fabric.graph->ranks ? "this network has no switches"
+                                                                        : nullptr;
+  if (!missing) return {};
+  return fail(
+      Code::bad_input, "net.routing",
+      fmt::format("'valiant' sends each message over a random switch of a graph or a whole network, and {}", missing));
 }
 
 bool Fabric::has_choice() const {
@@ -188,14 +253,16 @@ void Fabric::links_of(TrunkId id, std::vector<LinkId>& out) const {
 }
 
 bool Fabric::add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const {
-  if (!joins_links(*this) || !graph->by_trunk->joined_by_switches()) return false;
+  if (!joins_links(*this) || routing.kind == Routing::valiant || !graph->by_trunk->joined_by_switches()) return false;
   graph->by_trunk->add_exchange(ranks, bytes);
   return true;
 }
 
 Picoseconds Fabric::uses(int64_t from, int64_t to, uint64_t flow, std::vector<Use>& out) const {
   if (from == to) return 0;
-  if (joins_links(*this)) return graph->by_trunk->uses(from, to, out);
+  if (joins_links(*this))
+    return routing.kind == Routing::valiant ? graph->valiant_by_trunk->uses(from, to, out)
+                                            : graph->by_trunk->uses(from, to, out);
   thread_local Ways ways;
   if (one_way(*this, from, to)) {
     if (graph) {
@@ -220,13 +287,12 @@ Picoseconds Fabric::uses(int64_t from, int64_t to, uint64_t flow, std::vector<Us
   }
   this->ways(from, to, flow, UINT32_MAX, 0, {}, ways);
   // Parts meet on links: each once, with what all parts make up.
-  const double share = 1.0 / static_cast<double>(ways.parts());
   const size_t begin = out.size();
   Picoseconds longest = 0;
   for (size_t i = 0; i < ways.parts(); ++i) {
     Picoseconds latency = 0;
     for (uint32_t k = ways.first[i]; k < ways.first[i + 1]; ++k) {
-      out.push_back({ways.links[k], share});
+      out.push_back({ways.links[k], ways.share(i)});
       latency = add_saturated(latency, link(ways.links[k]).latency_ps);
     }
     longest = std::max(longest, latency);
@@ -297,13 +363,16 @@ void Fabric::ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64
   const auto add = [&](Chooser chooser) {
     if (graph)
       walk_graph(*graph->by_link, from, to, out.links, [&](uint32_t device, const auto& nexts) {
-        return chooser(device, nexts.size(), sum_of(nexts), [&](size_t i) { return nexts[i].paths; });
+        return chooser(
+            device, nexts.size(), [&](size_t i) -> const auto& { return nexts[i]; });
       });
     else
-      walk_dimensions(*this, from, to, out.links, [&](const Level& level, int64_t row, int64_t a, int64_t) {
-        return chooser(static_cast<uint64_t>(level.device_at(row, a)), 2, 2, [](size_t) { return 1.0; }) == 1;
+      walk_dimensions(*this, from, to, out.links, [&](const Level& level, int64_t row, int64_t a, int64_t b) {
+        const auto both = ring_ways(*this, level, row, a, b);
+        return chooser(static_cast<uint64_t>(level.device_at(row, a)), 2, [&](size_t i) { return both[i]; }) == 1;
       });
     out.first.push_back(static_cast<uint32_t>(out.links.size()));
+    return chooser.share;
   };
   switch (one_way(*this, from, to) ? Routing::single : routing.kind) {
     case Routing::single:
@@ -311,9 +380,16 @@ void Fabric::ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64
       out.first.push_back(static_cast<uint32_t>(out.links.size()));
       return;
     case Routing::ecmp: {
-      const auto ranks = static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to);
-      const uint64_t key = mix(mix(mix(0, routing.seed), ranks), flow);
-      for (uint32_t c = 0; c < routing.channels; ++c) add({0, true, mix(key, c)});
+      const uint64_t key = flow_key(routing, from, to, flow);
+      for (uint32_t c = 0; c < routing.channels; ++c) add({.hashes = true, .hash = mix(key, c)});
+      return;
+    }
+    case Routing::valiant: {
+      const uint64_t key = flow_key(routing, from, to, flow);
+      for (uint32_t c = 0; c < routing.channels; ++c) {
+        walk_valiant(*graph, from, to, mix(key, c), out.links);
+        out.first.push_back(static_cast<uint32_t>(out.links.size()));
+      }
       return;
     }
     case Routing::spread: {
@@ -322,7 +398,13 @@ void Fabric::ways(int64_t from, int64_t to, uint64_t flow, uint32_t most, uint64
       // With fewer parts than routes, later messages begin elsewhere: the golden ratio spreads them evenly.
       const double golden = static_cast<double>(turn) * 0.6180339887498949;
       const double shift = parts < all ? golden - std::floor(golden) : 0.5;
-      for (uint32_t i = 0; i < parts; ++i) add({(i + shift) / parts, false, 0});
+      const bool each = parts == all;
+      for (uint32_t i = 0; i < parts; ++i) {
+        const double share = add({.fraction = (i + shift) / parts, .each = each});
+        if (each) out.shares.push_back(share);
+      }
+      const auto [least, largest] = std::minmax_element(out.shares.begin(), out.shares.end());
+      if (each && *largest - *least <= 1e-9 * *largest) out.shares.clear();  // equal but for rounding
       return;
     }
     case Routing::adaptive:

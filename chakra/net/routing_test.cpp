@@ -101,27 +101,80 @@ Fabric random_graph(Prng& random) {
   return must_parse(text);
 }
 
-TEST(Spread, SharesAMessageEvenlyAmongAllShortestRoutes) {
+/// The shares of links by the formula of shortest_paths.h, over routes that are written out. `limited`: the links into
+/// the receiver limit, since there are several, or ranks pass the message on.
+class WeighedRoutes {
+ public:
+  WeighedRoutes(const Fabric& fabric, const std::vector<std::vector<LinkId>>& routes, int64_t to, bool limited)
+      : fabric_(fabric), to_(to), limited_(limited) {
+    for (const auto& route : routes)
+      for (const LinkId id : route) from_[fabric.link(id).from].insert(id);
+  }
+  /// Paths, and the sum of their weights.
+  std::pair<double, double> weigh(int64_t device) const {
+    double paths = 0, weight = 0;
+    for (const LinkId id : from_.at(device)) {
+      const auto [p, w] = weigh_link(id);
+      paths += p;
+      weight += w;
+    }
+    return {paths, weight};
+  }
+  void share(int64_t device, double share, std::map<LinkId, double>& out) const {
+    if (device == to_) return;
+    for (const LinkId id : from_.at(device)) {
+      const double part = share * weigh_link(id).second / weigh(device).second;
+      out[id] += part;
+      this->share(fabric_.link(id).to, part, out);
+    }
+  }
+
+ private:
+  std::pair<double, double> weigh_link(LinkId id) const {
+    const Link link = fabric_.link(id);
+    if (link.to == to_) return {1, limited_ ? link.bytes_per_s : 1e30};
+    const auto [paths, weight] = weigh(link.to);
+    return {paths, paths * std::min(link.bytes_per_s, weight / paths)};
+  }
+
+  const Fabric& fabric_;
+  const int64_t to_;
+  const bool limited_;
+  std::map<int64_t, std::set<LinkId>> from_;
+};
+
+TEST(Spread, SharesAMessageAmongAllShortestRoutesByTheirWeights) {
   Prng random(21);
   std::vector<Fabric> fabrics{must_parse(leaf_spine(3, 2, 4)), must_parse(fat_tree(4)), must_parse(dragonfly(2, 1, 2)),
                               Fabric{{{TopologyKind::ring, 6, 50, 500}, {TopologyKind::torus, 4, 25, 700}}}};
   for (int i = 0; i < 60; ++i) fabrics.push_back(random_graph(random));
-  int several = 0;
+  int several = 0, uneven = 0;
   for (const Fabric& fabric : fabrics)
     for (int64_t from = 0; from < fabric.size(); ++from)
       for (int64_t to = 0; to < fabric.size(); ++to) {
         if (from == to) continue;
         std::map<LinkId, double> expected;
         auto routes = fabric.graph ? all_routes(fabric, from, to, false) : all_dimension_routes(fabric, from, to);
-        if (routes.empty()) routes = all_routes(fabric, from, to, true);
+        const bool through = routes.empty();
+        if (through) routes = all_routes(fabric, from, to, true);
         Picoseconds longest = 0;
+        std::set<double> rates;
         for (const auto& route : routes) {
           Picoseconds latency = 0;
           for (const LinkId id : route) {
             expected[id] += 1.0 / static_cast<double>(routes.size());
             latency += fabric.link(id).latency_ps;
+            rates.insert(fabric.link(id).bytes_per_s);
           }
           longest = std::max(longest, latency);
+        }
+        if (rates.size() > 1 && routes.size() > 1) {
+          size_t ports = 0;
+          for (LinkId id = 0; id < fabric.link_count(); ++id) ports += fabric.link(id).to == to;
+          const bool port = ports == 1 && fabric.link(routes[0].back()).from >= fabric.size();
+          expected.clear();
+          WeighedRoutes(fabric, routes, to, through || !port).share(from, 1, expected);
+          ++uneven;
         }
         several += routes.size() > 1;
         std::vector<Use> uses;
@@ -129,16 +182,20 @@ TEST(Spread, SharesAMessageEvenlyAmongAllShortestRoutes) {
         const auto shares = by_link(fabric, uses);
         ASSERT_EQ(shares.size(), expected.size()) << fabric.describe() << ": " << from << " to " << to;
         for (const auto& [id, share] : expected) EXPECT_NEAR(shares.at(id), share, 1e-12);
-        // The parts of packets are those routes.
+        // The parts of packets are those routes, with the same shares.
         Ways ways;
         fabric.ways(from, to, 0, UINT32_MAX, 0, {}, ways);
         EXPECT_EQ(ways.parts(), routes.size());
         std::set<std::vector<LinkId>> found;
-        for (size_t p = 0; p < ways.parts(); ++p)
+        for (size_t p = 0; p < ways.parts(); ++p) {
           found.emplace(ways.links.begin() + ways.first[p], ways.links.begin() + ways.first[p + 1]);
+          for (uint32_t k = ways.first[p]; k < ways.first[p + 1]; ++k) expected[ways.links[k]] -= ways.share(p);
+        }
+        for (const auto& [id, rest] : expected) EXPECT_NEAR(rest, 0, 1e-9);
         EXPECT_EQ(found, std::set<std::vector<LinkId>>(routes.begin(), routes.end()));
       }
   EXPECT_GT(several, 500);
+  EXPECT_GT(uneven, 100);
 }
 
 TEST(Trunks, JoinWhatStandsAlike) {

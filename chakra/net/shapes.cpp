@@ -18,7 +18,7 @@ constexpr ShapeKey kFatTreeKeys[] = {
 constexpr ShapeKey kDragonflyKeys[] = {
     {"ranks_per_router", "ranks of a router"},
     {"routers", "routers of a group, each linked with each other"},
-    {"global", "ports of a router to other groups", 0},
+    {"global", "ports of a router to other groups; the cables of a group are spread over its routers", 0},
     {"groups", "groups, at most routers * global + 1; one cable between any two"},
 };
 constexpr ShapeKey kRailsKeys[] = {

@@ -215,13 +215,8 @@ TEST(FatTree, HasTheDistancesAndRoutesOfItsFormula) {
     EXPECT_TRUE(must_parse(sample->second).graph->places.has_value()) << sample->second;
 }
 
-/// As dragonflies are routed, if global cables are longer than two local ones. By hops alone, two global links over one
-/// router of a third group are shorter than a local, a global and a local one.
-TEST(Dragonfly, PassesOneLinkBetweenGroups) {
-  const int64_t routers = 4, ranks = 2, groups = 9;
-  std::string text = dragonfly(routers, ranks, 2, groups) + "metric: latency\n";
-  text.replace(text.find("latency: 500"), 12, "latency: [100, 100, 300]");
-  const Fabric fabric = must_parse(text);
+/// Every pair of ranks, and each router's cables to other groups.
+void passes_one_link(const Fabric& fabric, int64_t routers, int64_t ranks, int64_t groups) {
   EXPECT_EQ(fabric.size(), groups * routers * ranks);
   EXPECT_EQ(fabric.link_count(), 2u * (72 + 9 * 6 + 36));
   std::map<int64_t, int64_t> ports;  // to other groups, by router
@@ -245,6 +240,71 @@ TEST(Dragonfly, PassesOneLinkBetweenGroups) {
       EXPECT_EQ(between_groups, group(from) != group(to));
       EXPECT_LE(route.size(), group(from) == group(to) ? 3u : 5u);
     }
+}
+
+/// Minimal routes are local, global, local. By hops alone, two global links over one router of a third group are
+/// shorter; by latency they are not, if a global cable takes longer than two local ones.
+TEST(Dragonfly, PassesOneLinkBetweenGroups) {
+  const int64_t routers = 4, ranks = 2, groups = 9;
+  const std::string plain = dragonfly(routers, ranks, 2, groups);
+  std::string far = plain + "metric: latency\n";
+  far.replace(far.find("latency: 500"), 12, "latency: [100, 100, 300]");
+  EXPECT_EQ(must_parse(plain).graph->metric, Metric::groups);
+  EXPECT_EQ(must_parse(plain + "metric: groups\n").graph->metric, Metric::groups);
+  EXPECT_EQ(tag_of(fat_tree("4, 2", "1, 2") + "metric: groups\n"), "net.file.value");
+  for (const std::string& text : {plain, far}) passes_one_link(must_parse(text), routers, ranks, groups);
+}
+
+/// A Dragonfly with fewer groups than ports: one cable for each pair of groups, as many on each router as on the
+/// others.
+TEST(Dragonfly, SpreadsTheCablesOfFewGroupsOverAllRouters) {
+  struct Row {
+    int64_t routers, global, groups;
+  };
+  for (const Row& row : {Row{8, 8, 33}, Row{8, 8, 30}, Row{8, 8, 65}, Row{4, 3, 2}, Row{5, 2, 9}, Row{3, 1, 3}}) {
+    const Fabric fabric = must_parse(dragonfly(row.routers, 1, row.global, row.groups));
+    std::vector<int64_t> cables(static_cast<size_t>(row.groups * row.routers));
+    std::set<std::pair<int64_t, int64_t>> pairs;
+    for (const Link& link : fabric.graph->links) {
+      const int64_t from = link.from - fabric.size(), to = link.to - fabric.size();
+      if (from < 0 || to < 0 || from / row.routers == to / row.routers) continue;
+      ++cables[static_cast<size_t>(from)];
+      EXPECT_TRUE(pairs.emplace(from / row.routers, to / row.routers).second);
+    }
+    EXPECT_EQ(pairs.size(), static_cast<size_t>(row.groups * (row.groups - 1)));
+    const auto [least, most] = std::minmax_element(cables.begin(), cables.end());
+    EXPECT_LE(*most - *least, 1);
+    EXPECT_LE(*most, row.global);
+  }
+}
+
+/// An all-to-all of 2,112 ranks: a cable between groups carries 64 x 64 pairs, and no link between routers carries much
+/// more. All ranks of a router are alike, so one of each is looked at.
+TEST(Dragonfly, CarriesAnAllToAllAtTheRateOfItsCables) {
+  constexpr int64_t kRanks = 8, kRouters = 8;
+  const Fabric fabric = must_parse(dragonfly(kRouters, kRanks, 8, 33));
+  ASSERT_EQ(fabric.size(), 2112);
+  std::vector<double> pairs(fabric.trunk_count());
+  std::vector<Use> uses;
+  for (int64_t from = 0; from < fabric.size(); from += kRanks)
+    for (int64_t to = 0; to < fabric.size(); to += kRanks) {
+      if (from == to) continue;
+      uses.clear();
+      fabric.uses(from, to, 0, uses);
+      for (const Use& use : uses) pairs[use.trunk] += use.share * kRanks * kRanks;
+    }
+  double local = 0, global = 0;
+  std::vector<LinkId> links;
+  for (TrunkId t = 0; t < fabric.trunk_count(); ++t) {
+    links.clear();
+    fabric.links_of(t, links);
+    const Link link = fabric.link(links[0]);
+    if (link.from < fabric.size() || link.to < fabric.size()) continue;
+    const bool same = fabric.graph->groups[link.from] == fabric.graph->groups[link.to];
+    (same ? local : global) = std::max(same ? local : global, pairs[t] / static_cast<double>(links.size()));
+  }
+  EXPECT_EQ(global, 64 * 64);
+  EXPECT_EQ(local, 2 * 4 * 8 * 64 + 8 * 8);  // 4 groups on each router, there and back, and the own group
 }
 
 TEST(Rails, StayOnTheirLeaf) {

@@ -26,10 +26,9 @@ void group(std::vector<Hop>& hops, size_t devices, const Device& device, std::ve
 
 }  // namespace
 
-ShortestPaths::ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> hops, Metric metric, bool forwarding)
+ShortestPaths::ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> hops, bool forwarding)
     : ranks_(static_cast<uint32_t>(ranks)),
       devices_(devices),
-      metric_(metric),
       forwarding_(forwarding),
       out_(hops),
       in_(std::move(hops)),
@@ -48,8 +47,12 @@ ShortestPaths::~ShortestPaths() {
 }
 
 ShortestPaths::Way ShortestPaths::step(const Hop& hop, const Way& rest) const {
-  return {metric_ == Metric::latency ? std::min(add_saturated(rest.far, hop.latency_ps), kLongestPs) : rest.far,
-          rest.hops + 1, std::min(rest.paths * hop.count, kMostPaths), add_saturated(rest.latency, hop.latency_ps)};
+  const double paths = std::min(rest.paths * hop.count, kMostPaths);
+  return {.far = std::min(add_saturated(rest.far, hop.far), kLongestPs),
+          .paths = paths,
+          .weight = paths * std::min(hop.rate, rest.weight / rest.paths),
+          .latency = add_saturated(rest.latency, hop.latency_ps),
+          .hops = rest.hops + 1};
 }
 
 /// Dijkstra's algorithm away from the root, against the hops: what is least far is settled first. With hops as the
@@ -61,7 +64,7 @@ std::unique_ptr<const ShortestPaths::Ways> ShortestPaths::find(uint32_t root, bo
   const auto way = [&](uint32_t device) -> Way& { return device < base ? of_rank : (*found)[device - base]; };
   using Candidate = std::tuple<Picoseconds, uint32_t, uint32_t>;  // far, hops, device
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates;
-  way(root) = {0, 0, 1, 0};
+  way(root) = Way::at_root();
   candidates.emplace(0, 0, root);
   while (!candidates.empty()) {
     const auto [far, hops, device] = candidates.top();
@@ -76,6 +79,7 @@ std::unique_ptr<const ShortestPaths::Ways> ShortestPaths::find(uint32_t root, bo
       const auto better = std::tuple(by.far, by.hops) <=> std::tuple(known.far, known.hops);
       if (better == 0) {
         known.paths = std::min(known.paths + by.paths, kMostPaths);
+        known.weight = std::min(known.weight + by.weight, kMostPaths);
         known.latency = std::max(known.latency, by.latency);
         ++known.choices;
       } else if (better < 0) {
@@ -112,18 +116,18 @@ void ShortestPaths::next(uint32_t device, int64_t to, bool through, std::vector<
   // Distances count to the root, which all paths pass.
   if (device == root) {  // a switch with the one hop to the rank
     const Hop& hop = in_[in_first_[target]];
-    return out.push_back({&hop, static_cast<double>(hop.count), hop.latency_ps});
+    return out.push_back({&hop, static_cast<double>(hop.count), static_cast<double>(hop.count), hop.latency_ps});
   }
   if (device >= base && ways[device - base].choices == 1) {
     const Way& way = ways[device - base];
-    return out.push_back({&in_[way.hop], way.paths, way.latency});
+    return out.push_back({&in_[way.hop], way.paths, way.weight, way.latency});
   }
   Way best;
   for (uint32_t i = out_first_[device]; i < out_first_[device + 1]; ++i) {
     const Hop& hop = out_[i];
     Way rest;
     if (hop.to == target) {
-      rest = {0, 0, 1, 0};
+      rest = Way::at_root();
     } else if (hop.to >= base) {
       rest = ways[hop.to - base];
     }
@@ -135,7 +139,7 @@ void ShortestPaths::next(uint32_t device, int64_t to, bool through, std::vector<
       best = by;
       out.clear();
     }
-    out.push_back({&hop, by.paths, by.latency});
+    out.push_back({&hop, by.paths, by.weight, by.latency});
   }
 }
 
@@ -198,10 +202,10 @@ Picoseconds ShortestPaths::uses(int64_t from, int64_t to, std::vector<Use>& out)
     *farthest = front.back();
     front.pop_back();
     next(here.device, to, through, nexts);
-    double paths = 0;
-    for (const Next& n : nexts) paths += n.paths;
+    double weight = 0;
+    for (const Next& n : nexts) weight += n.weight;
     for (const Next& n : nexts) {
-      const double share = nexts.size() == 1 ? here.share : here.share * (n.paths / paths);
+      const double share = nexts.size() == 1 ? here.share : here.share * (n.weight / weight);
       out.push_back({n.hop->trunk, share});
       const uint32_t other = n.hop->to;
       if (other == to) continue;
@@ -229,10 +233,10 @@ void ShortestPaths::add_exchange(std::span<const int64_t> ranks, std::vector<dou
   for (const auto& [root, targets] : by_root) {
     const auto pass = [&](uint32_t device, int64_t to, double amount) {
       next(device, to, false, nexts);
-      double paths = 0;
-      for (const Next& n : nexts) paths += n.paths;
+      double weight = 0;
+      for (const Next& n : nexts) weight += n.weight;
       for (const Next& n : nexts) {
-        const double part = amount * (n.paths / paths);
+        const double part = amount * (n.weight / weight);
         bytes[n.hop->trunk] += part;
         if (n.hop->to >= ranks_) here[n.hop->to] += part;
       }

@@ -13,11 +13,12 @@ namespace {
 constexpr int kMostRounds = 64;
 
 /// Classes of devices, numbered by their first device: the coarsest equitable partition (colour refinement).
-std::vector<uint32_t> classes_of(uint32_t ranks, uint32_t devices, const std::vector<Link>& links) {
+std::vector<uint32_t> classes_of(uint32_t ranks, uint32_t devices, const std::vector<Link>& links,
+                                 const std::vector<uint32_t>& groups) {
   using End = std::array<int64_t, 4>;  // which way, class at the other end, rate, latency
   std::vector<uint32_t> color(devices);
-  for (uint32_t d = 0; d < devices; ++d) color[d] = std::min(d, ranks);
-  size_t count = std::min<size_t>(devices, ranks + size_t{1});
+  for (uint32_t d = 0; d < devices; ++d) color[d] = d < ranks ? d : ranks + (groups.empty() ? 0 : groups[d]);
+  size_t count = 0;
   std::vector<std::vector<End>> ends(devices);
   std::vector<int64_t> key;
   for (int round = 0; round < kMostRounds; ++round) {
@@ -55,10 +56,12 @@ std::vector<Hop> each_link(const std::vector<Link>& links) {
   return hops;
 }
 
-Trunks find_trunks(int64_t ranks, uint32_t devices, const std::vector<Link>& links) {
-  const std::vector<uint32_t> color = classes_of(static_cast<uint32_t>(ranks), devices, links);
+Trunks find_trunks(int64_t ranks, uint32_t devices, const std::vector<Link>& links,
+                   const std::vector<uint32_t>& groups) {
   Trunks found;
-  std::vector<uint32_t> size;
+  found.of = classes_of(static_cast<uint32_t>(ranks), devices, links, groups);
+  const std::vector<uint32_t>& color = found.of;
+  std::vector<uint32_t>& size = found.size;
   for (const uint32_t c : color) {
     if (c >= size.size()) size.resize(c + size_t{1}, 0);
     ++size[c];

@@ -1,0 +1,66 @@
+// Valiant routing (Valiant, "A scheme for fast parallel communication", 1982; for dragonflies Kim et al., 2008): a
+// message goes to a random switch first, the intermediate, and then on to its receiver; both legs are shortest. Any
+// pattern of messages then loads the network as a random one does, at the price of ways twice as long.
+//
+// Intermediates are the switches with ranks that switches alone join with the sender's switch, all with one
+// probability; of a message within a group (Graph::groups) those of the group. The sender's and the receiver's own
+// switch are among them. Ranks of one switch send over it alone, and messages that pass through ranks take the shortest
+// ways.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "chakra/net/net.h"
+#include "chakra/net/shortest_paths.h"
+
+namespace chakra::net {
+
+class Valiant {
+ public:
+  struct Devices {
+    int64_t ranks = 0;
+    uint32_t count = 0;
+    std::vector<uint32_t> sizes;   ///< by device: how many it stands for; empty: one
+    std::vector<uint32_t> groups;  ///< by device; empty: there are none
+  };
+  /// `paths` must outlive it. Cost: O(hops).
+  Valiant(Devices devices, std::span<const Hop> hops, const ShortestPaths& paths);
+
+  /// Switches among which the intermediate of a message is drawn; empty: the message takes the shortest ways.
+  struct Pool {
+    std::vector<uint32_t> switches;
+    double size = 0;     ///< how many these stand for
+    bool joined = true;  ///< by switches
+  };
+  /// Of a message that comes to the switch `first` and goes to rank `to`.
+  const Pool& pool(uint32_t first, int64_t to) const;
+  /// Appends the expected share of a message that passes each trunk, each once, over all intermediates, and returns the
+  /// longest latency of a first leg and a second one. Legs are spread over their shortest paths. Cost: O(trunks of the
+  /// ways), and that of all legs from a switch and to a rank's switch for the first message.
+  Picoseconds uses(int64_t from, int64_t to, std::vector<Use>& out) const;
+
+ private:
+  /// To all intermediates of a pool from a switch, or from all of them to a device: by trunk, as shares of a message.
+  struct Leg {
+    std::vector<Use> uses;
+    Picoseconds latency = 0;
+  };
+  const Leg& leg(const Pool& pool, uint32_t device, bool back) const;
+  uint32_t size_of(uint32_t device) const { return devices_.sizes.empty() ? 1 : devices_.sizes[device]; }
+
+  Devices devices_;
+  const ShortestPaths& paths_;
+  std::vector<uint32_t> component_;  ///< by device: into pools_
+  std::vector<Pool> pools_;          ///< of components, then of groups, then an empty one
+  size_t first_group_ = 0;
+  mutable std::mutex mutex_;
+  mutable absl::flat_hash_map<std::pair<const Pool*, uint64_t>, std::unique_ptr<const Leg>> legs_;
+};
+
+}  // namespace chakra::net
