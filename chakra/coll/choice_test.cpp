@@ -56,6 +56,11 @@ TEST(Selection, RulesHoldWhereTheyCan) {
   const auto asked = parse_selection("allreduce: hierarchical; alltoall: ring");
   EXPECT_EQ(by_rule(*asked, {CommType::all_reduce, 64, 0, {}}, place), nullptr);  // the line is not a grid
   EXPECT_FALSE(choose(*asked, {CommType::all_reduce, 64, 0, {}}, place).by_rule);
+  EXPECT_EQ(refusal(*asked, {CommType::all_reduce, 64, 0, {}}, place),
+            "hierarchical needs members that fill a grid of two or more dimensions or of nodes");
+  EXPECT_EQ(refusal(*asked, {CommType::all_to_all, 64, 0, splits}, place), "ring has no parts of unequal sizes");
+  EXPECT_EQ(refusal(*asked, {CommType::all_gather, 64, 0, {}}, place), "");
+  EXPECT_EQ(refusal(*parse_selection("hierarchical"), {CommType::all_reduce, 64, 0, {}}, place), "");
   EXPECT_EQ(by_rule(*asked, {CommType::all_to_all, 64, 0, {}}, place), find_algorithm("ring"));
   EXPECT_EQ(by_rule(*asked, {CommType::all_to_all, 64, 0, splits}, place), nullptr);
   EXPECT_TRUE(choose(*asked, {CommType::all_to_all, 64, 0, {}}, place).by_rule);

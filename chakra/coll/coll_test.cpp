@@ -118,6 +118,38 @@ void check_delivery(const AlgorithmRow& row, const Operation& op, const Place& p
   }
 }
 
+/// The parts of all members together are the plan: the same rounds, lanes, order and bytes, each transfer at both ends.
+void check_parts(const AlgorithmRow& row, const Operation& op, const Place& place) {
+  const Plan plan = row.plan(op, place);
+  std::vector<Pairs> sent(plan.rounds.size()), received(plan.rounds.size());
+  for (uint32_t member = 0; member < place.members(); ++member) {
+    const std::vector<Part> parts = parts_of(row, op, place, member);
+    std::vector<int32_t> last(plan.lanes, -1);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      const Part& part = parts[p];
+      ASSERT_LT(part.round, plan.rounds.size());
+      ASSERT_EQ(part.lane, plan.rounds[part.round].lane);
+      ASSERT_EQ(part.before, last[part.lane]);
+      // The last part up to `after` in that lane.
+      int32_t must = -1;
+      if (const int32_t after = plan.rounds[part.round].after; after >= 0)
+        for (size_t q = 0; q < p; ++q)
+          if (parts[q].lane == plan.rounds[static_cast<size_t>(after)].lane &&
+              parts[q].round <= static_cast<uint32_t>(after))
+            must = static_cast<int32_t>(q);
+      ASSERT_EQ(part.after, must);
+      last[part.lane] = static_cast<int32_t>(p);
+      for (const PartTransfer& t : part.sends) sent[part.round][{member, t.other}] += t.bytes;
+      for (const PartTransfer& t : part.receives) received[part.round][{t.other, member}] += t.bytes;
+    }
+  }
+  for (size_t k = 0; k < plan.rounds.size(); ++k) {
+    const Pairs planned = expand(plan, plan.rounds[k]);
+    ASSERT_EQ(sent[k], planned) << "round " << k;
+    ASSERT_EQ(received[k], planned) << "round " << k;
+  }
+}
+
 TEST(Algorithms, DeliverWhatTheOperationPromises) {
   for (const AlgorithmRow& row : kAlgorithms) {
     if (row.needs != AlgorithmRow::Needs::nothing) continue;
@@ -151,9 +183,8 @@ std::vector<int64_t> sub_grid(const net::Fabric& net, const std::vector<std::set
 }
 
 TEST(Hierarchical, DeliversOnGridsAndPartsOfThem) {
-  const AlgorithmRow& row = *find_algorithm("hierarchical");
   Prng random(7);
-  int grids = 0;
+  std::map<std::string_view, int> grids;
   for (int round = 0; round < 300; ++round) {
     const net::Fabric net = random_fabric(random, 40);
     std::vector<std::set<int64_t>> kept(net.dimensions.size());
@@ -166,17 +197,85 @@ TEST(Hierarchical, DeliversOnGridsAndPartsOfThem) {
     }
     const std::vector<int64_t> ranks = sub_grid(net, kept);
     const Place place{&net, ranks};
+    for (const AlgorithmRow& row : kAlgorithms) {
+      if (row.needs != AlgorithmRow::Needs::grid) continue;
+      for (const CommType type : types_of(row))
+        for (const uint64_t bytes : {uint64_t{0}, uint64_t{5}, kBytes}) {
+          const Operation op{type, bytes, 0, {}};
+          ASSERT_EQ(row.can(op, place), wide >= 2);
+          if (wide < 2) continue;
+          ++grids[row.name];
+          check_delivery(row, op, place);
+          if (HasFailure()) FAIL() << row.name << " " << trace::name(type) << " on " << net.describe() << ", " << bytes;
+        }
+    }
+  }
+  EXPECT_EQ(grids.size(), 4u);
+  for (const auto& [name, count] : grids) EXPECT_GT(count, 500) << name;
+}
+
+/// Any ranks of some nodes, in any order.
+std::vector<int64_t> some_of_nodes(Prng& random, int64_t per_node, int64_t nodes) {
+  std::vector<int64_t> ranks;
+  for (int64_t node = 0; node < nodes; ++node) {
+    std::vector<int64_t> of_node(static_cast<size_t>(per_node));
+    std::iota(of_node.begin(), of_node.end(), node * per_node);
+    while (static_cast<int64_t>(of_node.size()) > 2 && random.chance(0.4))
+      of_node.erase(of_node.begin() + static_cast<ptrdiff_t>(random.below(of_node.size())));
+    ranks.insert(ranks.end(), of_node.begin(), of_node.end());
+  }
+  for (size_t i = ranks.size(); i > 1; --i) std::swap(ranks[i - 1], ranks[random.below(i)]);
+  return ranks;
+}
+
+TEST(NodeColumns, DeliverOnNodesOfAnySizes) {
+  const AlgorithmRow& row = *find_algorithm("node_columns");
+  Prng random(29);
+  for (int round = 0; round < 60; ++round) {
+    const int64_t per_node = random.between(2, 5), nodes = random.between(2, 7);
+    const net::Fabric net{{{TopologyKind::switch_, per_node, 450, 250}, {TopologyKind::switch_, nodes, 50, 500}}};
+    const std::vector<int64_t> ranks = some_of_nodes(random, per_node, nodes);
+    const Place place{&net, ranks};
     for (const CommType type : types_of(row))
       for (const uint64_t bytes : {uint64_t{0}, uint64_t{5}, kBytes}) {
         const Operation op{type, bytes, 0, {}};
-        ASSERT_EQ(row.can(op, place), wide >= 2);
-        if (wide < 2) continue;
-        ++grids;
+        ASSERT_TRUE(row.can(op, place));
         check_delivery(row, op, place);
-        if (HasFailure()) FAIL() << trace::name(type) << " on " << net.describe() << ", " << bytes;
+        check_parts(row, op, place);
+        if (HasFailure()) FAIL() << trace::name(type) << " of " << ranks.size() << " on " << net.describe();
       }
   }
-  EXPECT_GT(grids, 500);
+}
+
+/// No NIC sends more than its part of what the smallest node has to.
+TEST(NodeColumns, UseAsManyCardsAsTheSmallestNodeHas) {
+  const net::Fabric net{{{TopologyKind::switch_, 8, 450, 250}, {TopologyKind::switch_, 3, 50, 500}}};
+  std::vector<int64_t> ranks = first_ranks(24);
+  ranks.erase(ranks.begin() + 20, ranks.end());  // 8, 8 and 4
+  const Place place{&net, ranks};
+  const Operation op{CommType::all_reduce, uint64_t{1} << 30, 0, {}};
+  const auto seconds = static_cast<double>(price(choose({}, op, place).plan, place).together_ps) * 1e-12;
+  const double bound = 2 * 2.0 / 3 / (4 * 50.0);  // (N-1)/N of the buffer out of the node with four cards, and back
+  EXPECT_GE(seconds, bound);
+  EXPECT_LE(seconds, 1.2 * bound);
+}
+
+TEST(Grid, IsSeenInGraphs) {
+  // Three nodes of two, written as a graph: fast links to a switch of the node, slow ones to one of two rails.
+  std::string text = "ranks: 6\nswitches: 5\nlinks:\n";
+  for (int r = 0; r < 6; ++r)
+    text += fmt::format("- {{from: {0}, to: {1}, bandwidth: 400, latency: 250}}\n- {{from: {0}, to: {2}, bandwidth: 50, "
+                        "latency: 500}}\n",
+                        r, 6 + r % 3, 9 + r / 3);
+  const net::Fabric graph = *net::parse_fabric(*parse_spec(text, "net.yml"));
+  const std::vector<int64_t> numbered = first_ranks(6), by_node{0, 3, 1, 4, 2, 5};
+  EXPECT_TRUE(grid_of({&graph, numbered}).empty());
+  const Grid grid = grid_of({&graph, by_node});
+  ASSERT_EQ(grid.size(), 2u);
+  EXPECT_EQ(grid[0].extent, 2u);
+  EXPECT_EQ(grid[1].extent, 3u);
+  EXPECT_EQ(grid_order({&graph, numbered}), (std::vector<uint32_t>{0, 3, 1, 4, 2, 5}));
+  EXPECT_TRUE(grid_order({&graph, by_node}).empty());
 }
 
 TEST(Hierarchical, NeedsAGrid) {
@@ -219,38 +318,6 @@ TEST(Algorithms, SplitsAreSentAsGiven) {
             EXPECT_EQ((sent[{from, to}]), splits[from * n + to]);
           }
     }
-  }
-}
-
-/// The parts of all members together are the plan: the same rounds, lanes, order and bytes, each transfer at both ends.
-void check_parts(const AlgorithmRow& row, const Operation& op, const Place& place) {
-  const Plan plan = row.plan(op, place);
-  std::vector<Pairs> sent(plan.rounds.size()), received(plan.rounds.size());
-  for (uint32_t member = 0; member < place.members(); ++member) {
-    const std::vector<Part> parts = parts_of(row, op, place, member);
-    std::vector<int32_t> last(plan.lanes, -1);
-    for (size_t p = 0; p < parts.size(); ++p) {
-      const Part& part = parts[p];
-      ASSERT_LT(part.round, plan.rounds.size());
-      ASSERT_EQ(part.lane, plan.rounds[part.round].lane);
-      ASSERT_EQ(part.before, last[part.lane]);
-      // The last part up to `after` in that lane.
-      int32_t must = -1;
-      if (const int32_t after = plan.rounds[part.round].after; after >= 0)
-        for (size_t q = 0; q < p; ++q)
-          if (parts[q].lane == plan.rounds[static_cast<size_t>(after)].lane &&
-              parts[q].round <= static_cast<uint32_t>(after))
-            must = static_cast<int32_t>(q);
-      ASSERT_EQ(part.after, must);
-      last[part.lane] = static_cast<int32_t>(p);
-      for (const PartTransfer& t : part.sends) sent[part.round][{member, t.other}] += t.bytes;
-      for (const PartTransfer& t : part.receives) received[part.round][{t.other, member}] += t.bytes;
-    }
-  }
-  for (size_t k = 0; k < plan.rounds.size(); ++k) {
-    const Pairs planned = expand(plan, plan.rounds[k]);
-    ASSERT_EQ(sent[k], planned) << "round " << k;
-    ASSERT_EQ(received[k], planned) << "round " << k;
   }
 }
 

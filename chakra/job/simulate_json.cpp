@@ -20,8 +20,9 @@ void add_algorithm(const sim::CollectiveReport& c, Json& json) {
   Json candidates = Json::array();
   for (const coll::Candidate& candidate : c.candidates)
     candidates.push_back({{"algorithm", candidate.algorithm->name},
-                          {"near_order", candidate.near},
-                          {"predicted_ps", candidate.predicted_ps ? Json(*candidate.predicted_ps) : Json(nullptr)}});
+                          {"near_order", candidate.near || candidate.by_grid},
+                          {"predicted_ps", candidate.predicted_ps ? Json(*candidate.predicted_ps) : Json(nullptr)},
+                          {"sampled", candidate.sampled}});
   json["candidates"] = std::move(candidates);
 }
 

@@ -32,7 +32,9 @@ std::pair<std::string, std::string> algorithm_text(const sim::CollectiveReport& 
   if (c.by_rule) return {std::move(name), "asked for"};
   const coll::Candidate *taken = nullptr, *next = nullptr;
   for (const coll::Candidate& other : c.candidates) {
-    if (other.algorithm == c.algorithm && other.near == c.near) taken = &other;
+    if (other.algorithm == c.algorithm && (other.near || other.by_grid) == c.near &&
+        (!taken || !taken->predicted_ps || (other.predicted_ps && *other.predicted_ps < *taken->predicted_ps)))
+      taken = &other;
     else if (other.algorithm != c.algorithm && other.predicted_ps &&
              (!next || *other.predicted_ps < *next->predicted_ps))
       next = &other;
