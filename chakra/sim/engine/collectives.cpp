@@ -75,7 +75,8 @@ void Collectives::note_choice(const match::Collective& c, ActorId a, NodeId n) {
 void Collectives::price(uint32_t id, ActorId a, NodeId n) {
   const Picoseconds now = run_.agenda.now;
   const match::Collective& c = run_.job.matching.collectives[id];
-  const State& state = states_[id];
+  State& state = states_[id];
+  state.priced = true;
   const Folded::Group& group = run_.job.group_of(c);
   const GroupPlaces& places = run_.job.places[c.group];
   const coll::Operation op = operations_.of(c, a, n);
@@ -107,6 +108,7 @@ void Collectives::end_member(uint32_t id, uint32_t m, Picoseconds time) {
   ++totals.count;
   totals.time = add_saturated(totals.time, longest - state.last);
   totals.wait = add_saturated(totals.wait, state.last - state.first);
+  if (state.priced) totals.when.push_back({state.first, state.last, longest});
   longest_.erase(id);
   state.arrival = {};
 }

@@ -25,6 +25,10 @@ struct CollectiveTotals {
   std::vector<coll::Candidate> candidates;
   uint32_t root = 0;
   std::optional<net::FittedTime> fitted;  ///< of the first of them, where the network's fits say the time
+  struct When {
+    Picoseconds first, last, end;  ///< arrivals, and the last end
+  };
+  std::vector<When> when;  ///< in closed form: of those that the network prices
 };
 using CollectiveKind = std::tuple<uint32_t, trace::CommType, uint64_t>;
 
@@ -55,6 +59,7 @@ class Collectives {
     std::vector<Picoseconds> arrival;  ///< per member
     std::vector<uint32_t> finished;    ///< on a shared network: members that wait for the last to arrive
     Picoseconds first = 0, last = 0;   ///< arrivals
+    bool priced = false;               ///< in closed form
   };
 
   void begin(uint32_t id, ActorId a, trace::NodeId n);
