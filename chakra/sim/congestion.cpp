@@ -80,6 +80,7 @@ Result<SimReport> simulate_automatically(SimInput input) {
                        "");
   if (!never.empty()) return stay_closed(std::move(closed), never, "run it with --congestion fluid, which ignores them");
   const double seconds = std::max(least, fluid_seconds(closed));
+  if (getenv("CHAKRA_DEBUG_FLOWS")) fprintf(stderr, "nodes %g flows %g\n", least * 1e6, closed.sharing.flows);
   if (seconds > kMostFluidSeconds)
     return stay_closed(std::move(closed),
                        fmt::format("links are shared, but fluid would take about {:.0f} s of processor time", seconds),

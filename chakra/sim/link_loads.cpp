@@ -8,7 +8,8 @@
 namespace chakra::sim {
 namespace {
 
-constexpr uint64_t kMostPairs = uint64_t{1} << 16;  ///< of a plan; of more, some shifts stand for all
+// Of a plan; of more pairs, some shifts stand for all. Of all groups of a plan.
+constexpr uint64_t kLeastPairs = uint64_t{1} << 10, kMostPairs = uint64_t{1} << 16;
 
 }  // namespace
 
@@ -111,19 +112,20 @@ uint32_t LinkLoads::slot_of(net::TrunkId trunk) {
 }
 
 void LinkLoads::add(uint32_t timeline, const coll::Plan& plan, std::span<const uint32_t> order,
-                    std::span<const std::vector<int64_t>> groups, uint64_t flow, double seconds) {
+                    std::span<const std::vector<int64_t>> groups, size_t count, uint64_t flow, double seconds) {
   if (plan.rounds.empty() || groups.empty() || seconds <= 0) return;
-  const Pattern pattern = pattern_of(plan, kMostPairs);
-  for (size_t g = 0; g < groups.size(); ++g) {
-    if (g > 0 && left_ < pattern.cost) {
-      by_kind_ = true;
-      return;
-    }
-    left_ -= std::min(left_, pattern.cost);
+  const uint64_t most = std::clamp(left_ / 8, kLeastPairs, kMostPairs);  // so that something is left for others
+  const Pattern pattern = pattern_of(plan, most);
+  uint64_t used = 0;
+  for (size_t g = 0; g < groups.size() && (g == 0 || used + pattern.cost <= most); ++g) {
+    used += pattern.cost;
     find_loads(pattern, groups[g], order, flow, seconds);
-    if (g == 0) put_by_kind(timeline, static_cast<double>(groups.size()));
+    if (g == 0) put_by_kind(timeline, static_cast<double>(count));
     put(timeline);
+    by_kind_ = by_kind_ || (g + 1 < count && used + pattern.cost > most);
   }
+  by_kind_ = by_kind_ || groups.size() < count;
+  left_ -= std::min(left_, used);
 }
 
 /// What a group puts on each link: Slot::mean and Slot::peak of touched_.
@@ -204,16 +206,15 @@ void LinkLoads::put_by_kind(uint32_t timeline, double groups) {
     auto known = std::find_if(kinds_.begin() + static_cast<ptrdiff_t>(first), kinds_.end(),
                               [&](const KindLoad& k) { return k.kind == kind; });
     if (known == kinds_.end()) {
-      kinds_.push_back({timeline, kind, 0, 0, 0});
+      kinds_.push_back({timeline, kind, 0, 0});
       known = kinds_.end() - 1;
     }
     known->mean += slots_[s].mean * groups;
     known->peak += slots_[s].peak * groups;
-    known->links += groups;
   }
 }
 
-/// Loads of a timeline on a kind of links, spread over as many links as it touches.
+/// The means of all links of a kind.
 void LinkLoads::add_kinds(std::vector<Place>& out) const {
   std::vector<double> links(fabric_.link_kinds(), 0);
   for (net::TrunkId t = 0; t < fabric_.trunk_count(); ++t) links[fabric_.link_kind(t)] += 1;
@@ -226,12 +227,10 @@ void LinkLoads::add_kinds(std::vector<Place>& out) const {
     for (++i; i < kinds.size() && kinds[i].kind == sum.kind && kinds[i].timeline == sum.timeline; ++i) {
       sum.mean += kinds[i].mean;
       sum.peak += kinds[i].peak;
-      sum.links += kinds[i].links;
     }
     if (out.empty() || out.back().trunk != net::kNoLink || out.back().kind != sum.kind)
       out.push_back({net::kNoLink, sum.kind, {}});
-    const double on = std::min(sum.links, links[sum.kind]);
-    out.back().loads.push_back({sum.timeline, sum.mean / on, sum.peak / on});
+    out.back().loads.push_back({sum.timeline, sum.mean / links[sum.kind], sum.peak / links[sum.kind]});
   }
 }
 

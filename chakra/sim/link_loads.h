@@ -22,16 +22,18 @@ struct LinkLoad {
 
 class LinkLoads {
  public:
-  /// The fabric must outlive it. `most`: transfers to look at one by one. Groups beyond are spread evenly over the links
-  /// of a kind; their loads are means, and the busiest link may carry more.
+  /// The fabric must outlive it. `most`: transfers to look at, about. Of many groups that stand alike the first ones
+  /// are looked at: the links near them have all that they carry, others less. Beside them stands the mean of all links
+  /// of a kind, which is never too high.
   LinkLoads(const net::Fabric& fabric, uint64_t most) : fabric_(fabric), left_(most) {}
 
-  /// A plan that takes `seconds` alone, run by each of the groups at once; `order` as in coll::Choice.
-  /// Cost: O(transfers that differ x links of their ways), for each group.
+  /// A plan that takes `seconds` alone, run by each of `count` groups at once, of which `groups` are the first; `order`
+  /// as in coll::Choice. Cost: O(transfers that differ x links of their ways), for each group that is looked at.
   void add(uint32_t timeline, const coll::Plan& plan, std::span<const uint32_t> order,
-           std::span<const std::vector<int64_t>> groups, uint64_t flow, double seconds);
+           std::span<const std::vector<int64_t>> groups, size_t count, uint64_t flow, double seconds);
+  static constexpr size_t kMostGroups = size_t{1} << 13;  ///< that are looked at
 
-  /// A link, or all links of a kind where groups were not looked at one by one.
+  /// A link, or the mean of all links of a kind where not all groups were looked at.
   struct Place {
     net::TrunkId trunk = net::kNoLink;  ///< kNoLink: of `kind`
     uint32_t kind = 0;
@@ -61,7 +63,7 @@ class LinkLoads {
   /// What the users of a timeline put on the links of a kind.
   struct KindLoad {
     uint32_t timeline = 0, kind = 0;
-    double mean = 0, peak = 0, links = 0;  ///< sums over the links
+    double mean = 0, peak = 0;  ///< sums over the links
   };
   class PatternMaker;
 
@@ -77,7 +79,7 @@ class LinkLoads {
 
   const net::Fabric& fabric_;
   uint64_t left_;
-  bool by_kind_ = false;  ///< some groups were not looked at one by one
+  bool by_kind_ = false;  ///< not all groups were looked at
   std::vector<uint32_t> slot_of_;
   std::vector<Slot> slots_;
   std::vector<KindLoad> kinds_;

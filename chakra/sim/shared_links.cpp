@@ -76,10 +76,10 @@ uint32_t SharedLinks::timeline(std::vector<Span>&& spans) {
 }
 
 void SharedLinks::add(const coll::Plan& plan, std::span<const uint32_t> order,
-                      std::span<const std::vector<int64_t>> groups, uint64_t flow, double seconds,
+                      std::span<const std::vector<int64_t>> groups, size_t count, uint64_t flow, double seconds,
                       std::vector<Span> spans) {
   if (spans.empty()) return;
-  loads_.add(timeline(std::move(spans)), plan, order, groups, flow, seconds);
+  loads_.add(timeline(std::move(spans)), plan, order, groups, count, flow, seconds);
 }
 
 /// One for all places with equal loads that may be asked for more than they have, the fullest first.

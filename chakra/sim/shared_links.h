@@ -28,9 +28,9 @@ class SharedLinks {
   /// The fabric must outlive it. `most`: transfers to look at one by one (LinkLoads).
   SharedLinks(const net::Fabric& fabric, uint64_t most) : fabric_(fabric), loads_(fabric, most) {}
 
-  /// A plan that takes `seconds` alone, and when the groups run it, all of them at once; `order` as in coll::Choice.
+  /// As LinkLoads::add, and when the groups run the plan, all of them at once.
   void add(const coll::Plan& plan, std::span<const uint32_t> order, std::span<const std::vector<int64_t>> groups,
-           uint64_t flow, double seconds, std::vector<Span> spans);
+           size_t count, uint64_t flow, double seconds, std::vector<Span> spans);
 
   /// To be called once. Cost: O(n log n) for the spans n of each timeline on each set of links that are loaded alike.
   Sharing find();

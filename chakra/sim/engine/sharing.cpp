@@ -16,7 +16,7 @@ double flows_of(const coll::Plan& plan) {
   return flows;
 }
 
-constexpr uint64_t kMostTransfers = uint64_t{1} << 18;
+constexpr uint64_t kMostTransfers = uint64_t{1} << 17;
 
 /// A collective whose members come one after the other mostly moves data when the last one has come.
 std::vector<Span> spans_of(const CollectiveTotals& totals, Picoseconds alone) {
@@ -38,15 +38,17 @@ void add_collectives(Run& run, const Collectives& collectives, SharedLinks& link
     const coll::Choice& choice = run.prices.choice(whole.shape, op);
     run.report.sharing.flows +=
         flows_of(choice.plan) * static_cast<double>(whole.places.size() * totals.when.size());
-    links.add(choice.plan, choice.order, whole.places, whole.flow, static_cast<double>(alone) / kPsPerSecond,
-              spans_of(totals, alone));
+    links.add(choice.plan, choice.order, whole.places, whole.places.size(), whole.flow,
+              static_cast<double>(alone) / kPsPerSecond, spans_of(totals, alone));
   }
 }
 
 void add_messages(Run& run, Messages& messages, SharedLinks& links) {
   const Folded& folded = run.job.folded;
+  if (messages.kinds().empty()) return;
   std::vector<std::vector<uint32_t>> ranks(folded.actors.ranks.size());  // by actor, into Folded::ranks
-  for (uint32_t i = 0; i < folded.ranks.size(); ++i) ranks[folded.actor_of[i]].push_back(i);
+  for (uint32_t i = 0; i < folded.ranks.size(); ++i)
+    if (ranks[folded.actor_of[i]].size() < LinkLoads::kMostGroups) ranks[folded.actor_of[i]].push_back(i);
   coll::Plan plan{2, 1, {}};
   plan.rounds.resize(1);
   std::vector<std::vector<int64_t>> pairs;
@@ -56,8 +58,9 @@ void add_messages(Run& run, Messages& messages, SharedLinks& links) {
     for (const uint32_t i : ranks[kind.actor])
       pairs.push_back({folded.ranks[i], folded.peer_of[folded.first_peer[i] + kind.slot]});
     const Span& first = kind.spans.front();
-    run.report.sharing.flows += static_cast<double>(pairs.size() * kind.spans.size());
-    links.add(plan, {}, pairs, 0, static_cast<double>(first.end - first.begin) / kPsPerSecond, std::move(kind.spans));
+    const auto count = static_cast<size_t>(folded.count[kind.actor]);
+    run.report.sharing.flows += static_cast<double>(count * kind.spans.size());
+    links.add(plan, {}, pairs, count, 0, static_cast<double>(first.end - first.begin) / kPsPerSecond, std::move(kind.spans));
   }
 }
 
