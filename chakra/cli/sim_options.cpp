@@ -53,7 +53,7 @@ std::vector<Option> network_rows(SimOptions& o) {
   return {
       {"--congestion", &o.call.congestion,
        "Contention model: closed (every collective alone), fluid (max-min fair), packet (store and forward), or "
-       "auto (the default): closed where no link is shared at the same time, else fluid if that takes below 10 s",
+       "auto (the default): fluid where links are shared at the same time and that takes up to 10 s, else closed",
        "MODEL", one_of({"auto", "closed", "fluid", "packet"})},
       {"--packet-bytes", &o.call.packet_bytes, "Of --congestion packet; 0: a message is one packet", "N",
        whole_number(0, kMostPacket)},

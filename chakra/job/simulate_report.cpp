@@ -59,9 +59,9 @@ Report report_of(const SimulateResult& result) {
                                      result.recorded_transfers ? ", transfers as recorded" : "",
                                      report.interrupted ? "stopped" : "finished", show_time(report.makespan_ps)));
   if (!result.compat)
-    out.parts.emplace_back(
-        fmt::format("congestion {}: {}\n", sim::kCongestionNames[static_cast<size_t>(report.congestion)],
-                    report.congestion_reason));
+    out.parts.emplace_back(fmt::format("congestion {}: {}\n",
+                                       sim::kCongestionNames[static_cast<size_t>(report.congestion)],
+                                       report.congestion_reason));
   if (result.delays) add_parts(*result.delays, out);
   out.parts.emplace_back(result::first_rows(rank_table(report, false), kRanksShown, "ranks"));
   out.parts.emplace_back(rates_line(report));

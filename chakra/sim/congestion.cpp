@@ -74,19 +74,19 @@ Result<SimReport> simulate_automatically(SimInput input) {
   const bool burst = again && again->fabric.burst_bytes > 0 && closed.sharing.flows > 0;
   if (!matters(closed) && !burst)
     return stay_closed(std::move(closed),
-                       closed.sharing.flows == 0   ? "the network carries nothing"
-                       : closed.sharing.count == 0 ? "no link is shared at the same time"
-                                                   : "links are shared at the same time, but for less than 2 % of the time",
+                       closed.sharing.flows == 0 ? "the network carries nothing"
+                       : closed.sharing.count == 0
+                           ? "no link is shared at the same time"
+                           : "links are shared at the same time, but for less than 2 % of the time",
                        "");
-  if (!never.empty()) return stay_closed(std::move(closed), never, "run it with --congestion fluid, which ignores them");
-  const double seconds = std::max(least, fluid_seconds(closed));
-  if (getenv("CHAKRA_DEBUG_FLOWS")) fprintf(stderr, "nodes %g flows %g\n", least * 1e6, closed.sharing.flows);
+  if (!never.empty())
+    return stay_closed(std::move(closed), never, "run it with --congestion fluid, which ignores them");
+  const double seconds = least + fluid_seconds(closed);
   if (seconds > kMostFluidSeconds)
     return stay_closed(std::move(closed),
                        fmt::format("links are shared, but fluid would take about {:.0f} s of processor time", seconds),
                        fmt::format("--congestion fluid would take about {:.0f} s of processor time", seconds));
-  std::string reason = burst && !matters(closed) ? "the network has a burst"
-                                                 : show_link(closed.sharing.links.front());
+  std::string reason = burst && !matters(closed) ? "the network has a burst" : show_link(closed.sharing.links.front());
   Sharing sharing = std::move(closed.sharing);
   closed = {};
   again->congestion = Congestion::fluid;

@@ -1,5 +1,5 @@
-// Which contention model a run takes by itself: the result is near that of fluid, or says that it is not, and jobs whose
-// links are not shared at the same time stay in closed form.
+// Which contention model a run takes by itself: the result is near that of fluid, or says that it is not, and jobs
+// whose links are not shared at the same time stay in closed form.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

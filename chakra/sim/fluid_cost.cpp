@@ -1,23 +1,31 @@
 #include "chakra/sim/fluid_cost.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace chakra::sim {
 namespace {
 
-constexpr double kNodeSeconds = 1e-6, kFlowSeconds = 1e-6;
+// Fitted to 17 runs of generated steps (llama3-8b, llama3-70b, mixtral-8x7b; 64 to 2,048 ranks; two Switch dimensions,
+// leaf-spine networks 1:1 and 4:1; 0.2 to 37 s), one core of a cloud machine of 2026: 0.5 to 1.7 times as long as
+// measured. Where more ranks run at a time, a flow that begins or ends changes the rates of more others.
+constexpr double kNodeSeconds = 0.06e-6;  ///< of a node, times the root of the number of ranks
+constexpr double kFlowSeconds = 0.5e-6, kRateSeconds = 0.2e-6;
 
 }  // namespace
 
 double least_fluid_seconds(const SimInput& input) {
-  double nodes = 0;
+  double nodes = 0, ranks = 0;
   for (const trace::Trace& t : input.job.ranks) nodes += t.size();
-  if (input.classes)
+  ranks += static_cast<double>(input.job.ranks.size());
+  if (input.classes) {
     for (const trace::ClassJob::Rank& rank : input.classes->ranks) nodes += input.classes->classes[rank.cls].size();
-  return nodes * kNodeSeconds;
+    ranks += static_cast<double>(input.classes->ranks.size());
+  }
+  return nodes * std::sqrt(ranks) * kNodeSeconds;
 }
 
-double fluid_seconds(const SimReport& closed) { return closed.sharing.flows * kFlowSeconds; }
+double fluid_seconds(const SimReport& closed) {
+  return closed.sharing.flows * kFlowSeconds + closed.sharing.rate_changes * kRateSeconds;
+}
 
 }  // namespace chakra::sim

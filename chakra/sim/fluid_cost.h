@@ -8,9 +8,9 @@ namespace chakra::sim {
 /// The most that is spent without being asked for.
 inline constexpr double kMostFluidSeconds = 10;
 
-/// What every rank's nodes take, whatever they do. Cost: O(ranks).
+/// Of the nodes of every rank. Cost: O(ranks).
 double least_fluid_seconds(const SimInput& input);
-/// By a run of the same job in closed form.
+/// Of the transfers beside that, as a run of the same job in closed form counted them.
 double fluid_seconds(const SimReport& closed);
 
 }  // namespace chakra::sim

@@ -43,8 +43,7 @@ class LinkLoads::PatternMaker {
   static Shift key(const coll::Round& r) { return {r.lane, r.shift, r.shifts, r.apart, r.stride, r.extent}; }
 
   uint32_t pair(uint32_t from, uint32_t to) {
-    const auto [known, added] =
-        pairs_.try_emplace(uint64_t{from} << 32 | to, static_cast<uint32_t>(out_.pairs.size()));
+    const auto [known, added] = pairs_.try_emplace(uint64_t{from} << 32 | to, static_cast<uint32_t>(out_.pairs.size()));
     if (added) out_.pairs.push_back({from, to});
     return known->second;
   }

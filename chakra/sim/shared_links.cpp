@@ -9,8 +9,8 @@
 namespace chakra::sim {
 namespace {
 
-constexpr double kRounding = 1e-6;     ///< of shares
-constexpr size_t kMostCombined = 6;    ///< loads that come and go, beyond which the others count by their mean
+constexpr double kRounding = 1e-6;   ///< of shares
+constexpr size_t kMostCombined = 6;  ///< loads that come and go, beyond which the others count by their mean
 constexpr size_t kMostLinksNamed = 8;
 
 struct Asked {
@@ -72,14 +72,54 @@ uint32_t SharedLinks::timeline(std::vector<Span>&& spans) {
   same_hash.push_back(static_cast<uint32_t>(timelines_.size()));
   timelines_.push_back(std::move(spans));
   most_at_once_.push_back(most);
+  flows_.emplace_back();
   return same_hash.back();
 }
 
-void SharedLinks::add(const coll::Plan& plan, std::span<const uint32_t> order,
-                      std::span<const std::vector<int64_t>> groups, size_t count, uint64_t flow, double seconds,
-                      std::vector<Span> spans) {
-  if (spans.empty()) return;
-  loads_.add(timeline(std::move(spans)), plan, order, groups, count, flow, seconds);
+uint32_t SharedLinks::add(const coll::Plan& plan, std::span<const uint32_t> order,
+                          std::span<const std::vector<int64_t>> groups, size_t count, uint64_t flow, double seconds,
+                          std::vector<Span> spans) {
+  CHAKRA_ASSERT(!spans.empty());
+  const uint32_t t = timeline(std::move(spans));
+  loads_.add(t, plan, order, groups, count, flow, seconds);
+  return t;
+}
+
+void SharedLinks::count(uint32_t timeline, const coll::Plan& plan, size_t groups) {
+  double transfers = 0, rounds = 0;
+  for (const coll::Round& round : plan.rounds) {
+    if (round.list.empty() && round.shift == 0) continue;
+    rounds += 1;
+    transfers += round.list.empty() ? static_cast<double>(uint64_t{round.shifts} * plan.members)
+                                    : static_cast<double>(round.list.size());
+  }
+  if (rounds == 0) return;
+  flows_[timeline].all += transfers * static_cast<double>(groups) * fabric_.routing.channels;
+  flows_[timeline].rounds = std::max(flows_[timeline].rounds, rounds);
+}
+
+/// Flows under way, summed over all beginnings and ends of rounds. Rounds of one timeline begin and end together.
+double SharedLinks::rate_changes() const {
+  struct Step {
+    Picoseconds time;
+    double flows, rounds;
+  };
+  std::vector<Step> steps;
+  for (size_t t = 0; t < timelines_.size(); ++t) {
+    const double at_once = flows_[t].all / flows_[t].rounds;
+    for (const Span& span : timelines_[t]) {
+      steps.push_back({span.begin, at_once, flows_[t].rounds});
+      steps.push_back({span.end, -at_once, 0});
+    }
+  }
+  std::sort(steps.begin(), steps.end(),
+            [](const Step& a, const Step& b) { return a.time != b.time ? a.time < b.time : a.flows < b.flows; });
+  double now = 0, sum = 0;
+  for (const Step& step : steps) {
+    now += step.flows;
+    sum += std::max(now, 0.0) * step.rounds;
+  }
+  return sum;
 }
 
 /// One for all places with equal loads that may be asked for more than they have, the fullest first.
@@ -120,7 +160,8 @@ SharedLink SharedLinks::look_at(const LinkLoads::Place& place, std::vector<Exces
   double lacks = 0;
   for (size_t e = 0; e < edges_.size();) {
     const Picoseconds now = edges_[e].time;
-    for (; e < edges_.size() && edges_[e].time == now; ++e) active_[edges_[e].load] += edges_[e].begins ? 1 : UINT32_MAX;
+    for (; e < edges_.size() && edges_[e].time == now; ++e)
+      active_[edges_[e].load] += edges_[e].begins ? 1 : UINT32_MAX;
     if (e == edges_.size()) break;
     asked.clear();
     double means = 0, peaks = 0;
@@ -154,6 +195,8 @@ std::string SharedLinks::name(const LinkLoads::Place& place) const {
 Sharing SharedLinks::find() {
   const std::vector<LinkLoads::Place> places = loads_.places();
   Sharing found;
+  for (size_t t = 0; t < timelines_.size(); ++t)
+    found.flows += flows_[t].all * static_cast<double>(timelines_[t].size());
   std::vector<Excess> excess;
   for (const Row& row : rows(places)) {
     SharedLink link = look_at(places[row.place], excess);
@@ -165,6 +208,7 @@ Sharing SharedLinks::find() {
   std::stable_sort(found.links.begin(), found.links.end(),
                    [](const SharedLink& a, const SharedLink& b) { return a.lacks_ps > b.lacks_ps; });
   if (found.links.size() > kMostLinksNamed) found.links.resize(kMostLinksNamed);
+  if (found.count > 0) found.rate_changes = rate_changes();
   // At each time the link that is asked for most.
   std::sort(excess.begin(), excess.end(), [](const Excess& a, const Excess& b) { return a.begin < b.begin; });
   const auto less = [](const Excess& a, const Excess& b) { return a.share < b.share; };

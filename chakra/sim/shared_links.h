@@ -28,10 +28,12 @@ class SharedLinks {
   /// The fabric must outlive it. `most`: transfers to look at one by one (LinkLoads).
   SharedLinks(const net::Fabric& fabric, uint64_t most) : fabric_(fabric), loads_(fabric, most) {}
 
-  /// As LinkLoads::add, and when the groups run the plan, all of them at once.
-  void add(const coll::Plan& plan, std::span<const uint32_t> order, std::span<const std::vector<int64_t>> groups,
-           size_t count, uint64_t flow, double seconds, std::vector<Span> spans);
+  /// As LinkLoads::add, and when the groups run the plan, all of them at once; at least one span. Returns the timeline.
+  uint32_t add(const coll::Plan& plan, std::span<const uint32_t> order, std::span<const std::vector<int64_t>> groups,
+               size_t count, uint64_t flow, double seconds, std::vector<Span> spans);
 
+  /// Count the plan's transfers, of `groups` groups, each time that the timeline has. For Sharing::flows.
+  void count(uint32_t timeline, const coll::Plan& plan, size_t groups);
   /// To be called once. Cost: O(n log n) for the spans n of each timeline on each set of links that are loaded alike.
   Sharing find();
 
@@ -52,7 +54,13 @@ class SharedLinks {
     double share;
   };
 
+  /// Transfers of all groups of a timeline, each time that it has.
+  struct Flows {
+    double all = 0, rounds = 1;
+  };
+
   uint32_t timeline(std::vector<Span>&& spans);
+  double rate_changes() const;
   std::vector<Row> rows(const std::vector<LinkLoads::Place>& places) const;
   SharedLink look_at(const LinkLoads::Place& place, std::vector<Excess>& out);
   std::string name(const LinkLoads::Place& place) const;
@@ -60,7 +68,8 @@ class SharedLinks {
   const net::Fabric& fabric_;
   LinkLoads loads_;
   std::vector<std::vector<Span>> timelines_;
-  std::vector<uint32_t> most_at_once_;                         ///< by timeline: spans that overlap
+  std::vector<Flows> flows_;                                    ///< by timeline
+  std::vector<uint32_t> most_at_once_;                          ///< by timeline: spans that overlap
   absl::flat_hash_map<uint64_t, std::vector<uint32_t>> known_;  ///< timelines by hash
   std::vector<Edge> edges_;
   std::vector<uint32_t> active_;

@@ -195,6 +195,7 @@ struct Sharing {
   std::vector<SharedLink> links;  ///< the worst first; one of those that look alike
   size_t count = 0;               ///< of links that lack anything
   double flows = 0;               ///< transfers of all collectives and messages, of all ranks
+  double rate_changes = 0;        ///< of those under way, whenever some begin or end; 0 where no link lacks anything
 };
 
 /// When the nodes of an actor ran.
@@ -207,14 +208,14 @@ struct SimReport {
   std::vector<RankReport> ranks;  ///< ascending
   std::vector<ActorReport> actors;
   std::vector<CollectiveReport> collectives;
-  int64_t distinct_traces = 0;           ///< ranks whose traces are equal count once; native mode
-  std::vector<ScaledTime> devices;       ///< where compute time came from, if ranks have devices; native mode
-  std::vector<LinkReport> links;         ///< those that carried something; none in closed form
+  int64_t distinct_traces = 0;                 ///< ranks whose traces are equal count once; native mode
+  std::vector<ScaledTime> devices;             ///< where compute time came from, if ranks have devices; native mode
+  std::vector<LinkReport> links;               ///< those that carried something; none in closed form
   Congestion congestion = Congestion::closed;  ///< what was simulated
   std::string congestion_reason;               ///< why
   Sharing sharing;                             ///< of a run in closed form
-  std::vector<TierReport> tiers;         ///< those that were used, as the system has them; native mode
-  std::vector<PathPiece> critical_path;  ///< from time 0 to the makespan; native mode
+  std::vector<TierReport> tiers;               ///< those that were used, as the system has them; native mode
+  std::vector<PathPiece> critical_path;        ///< from time 0 to the makespan; native mode
   /// For each of SimInput::other_fabrics, by how much longer the critical path is there: its transfers are priced
   /// there, and all that take part in them come when they did here.
   std::vector<Picoseconds> path_longer;

@@ -69,8 +69,8 @@ class CongestedJob {
         const int64_t down = one_of<int64_t>({2, 4, 8}), leaves = random_.between(2, 8);
         const int64_t up = one_of<int64_t>({1, 2, down, down});
         name_ = fmt::format("down {} x {} up {}", down, leaves, up);
-        fabric = parse(fmt::format("topology: FatTree\ndown: [{}, {}]\nup: [1, {}]\nbandwidth: {}\nlatency: 500\n", down,
-                                   leaves, up, gib));
+        fabric = parse(fmt::format("topology: FatTree\ndown: [{}, {}]\nup: [1, {}]\nbandwidth: {}\nlatency: 500\n",
+                                   down, leaves, up, gib));
         break;
       }
       case 5: fabric = parse(net::testing::fat_tree(4)); break;
@@ -150,8 +150,7 @@ class CongestedJob {
     const int64_t tag = tag_++;
     const trace::NodeId s =
         job_.message(from, trace::NodeType::send, static_cast<int64_t>(to), bytes, last_[from], tag);
-    const trace::NodeId n =
-        job_.message(to, trace::NodeType::recv, static_cast<int64_t>(from), bytes, last_[to], tag);
+    const trace::NodeId n = job_.message(to, trace::NodeType::recv, static_cast<int64_t>(from), bytes, last_[to], tag);
     if (blocks) last_[from] = {s};
     last_[to].push_back(n);
   }
@@ -215,7 +214,8 @@ class CongestedJob {
       if (static_cast<int64_t>(r) + row_ < ranks_) send(r, r + static_cast<size_t>(row_), activations, false);
     }
     if (random_.chance(0.5))
-      for (size_t r = 0; r < last_.size(); ++r) last_[r].push_back(collective(r, trace::CommType::all_reduce, gradients, 1));
+      for (size_t r = 0; r < last_.size(); ++r)
+        last_[r].push_back(collective(r, trace::CommType::all_reduce, gradients, 1));
   }
 
   Prng random_;
