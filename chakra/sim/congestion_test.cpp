@@ -192,6 +192,56 @@ TEST(Congestion, StaysClosedWhereFluidCannotAnswer) {
   EXPECT_TRUE(warns(chosen));
 }
 
+TEST(Congestion, StaysClosedWhereCollectivesAreMeasured) {
+  Job job(4);
+  for (size_t r = 1; r < 4; ++r) {
+    job.message(r, NodeType::send, 0, 16 * kMiB, {}, static_cast<int64_t>(r));
+    job.message(0, NodeType::recv, static_cast<int64_t>(r), 16 * kMiB, {}, static_cast<int64_t>(r));
+  }
+  SimInput in;
+  in.job = job.finish();
+  in.fabric = {{{net::TopologyKind::switch_, 4, 50, 500}}};
+  net::CollectiveFit fit;
+  fit.form = net::find_collective_form("all_reduce", "nvls");
+  fit.ranks = {4};
+  fit.to_bytes = 1 << 20;
+  fit.protocols.push_back({"all", 5000, 0, 1, 0, {}});
+  in.fabric.fits.push_back(fit);
+  const SimReport chosen = run(in, Congestion::automatic);
+  EXPECT_EQ(chosen.congestion, Congestion::closed);
+  EXPECT_EQ(chosen.congestion_reason, "the network's measured collectives hold in closed form only");
+  EXPECT_TRUE(warns(chosen));
+}
+
+TEST(Congestion, ABurstOfTheNetworkNeedsFluid) {
+  SimInput in = columns(kMs, "topology: FatTree\ndown: [8, 8]\nup: [1, 8]\nbandwidth: 50\nlatency: 500\n");
+  in.fabric.burst_bytes = kMiB;
+  const SimReport chosen = run(in, Congestion::automatic);
+  EXPECT_EQ(chosen.congestion, Congestion::fluid);
+  EXPECT_EQ(chosen.congestion_reason, "the network has a burst");
+}
+
+TEST(Congestion, StaysClosedWhereFluidIsTooExpensive) {
+  // 128 ranks send each other 16,256 messages of different sizes, all under way at once.
+  Job job(128);
+  for (size_t r = 0; r < 128; ++r)
+    for (size_t to = 0; to < 128; ++to) {
+      if (to == r) continue;
+      const auto tag = static_cast<int64_t>(128 * r + to);
+      const NodeId n = job.message(r, NodeType::send, static_cast<int64_t>(to), kMiB + 64 * (r * 128 + to), {}, tag);
+      job.builders[r].trace.lane.edit(n) =
+          job.builders[r].lane({trace::Lane::Kind::stream, 0, static_cast<int64_t>(to)});
+      job.message(to, NodeType::recv, static_cast<int64_t>(r), kMiB + 64 * (r * 128 + to), {}, tag);
+    }
+  SimInput in;
+  in.job = job.finish();
+  in.fabric = network("topology: FatTree\ndown: [8, 16]\nup: [1, 2]\nbandwidth: 50\nlatency: 500\n");
+  const SimReport chosen = run(in, Congestion::automatic);
+  EXPECT_EQ(chosen.congestion, Congestion::closed);
+  EXPECT_TRUE(chosen.congestion_reason.starts_with("links are shared, but fluid would take about "));
+  EXPECT_TRUE(warns(chosen));
+}
+
 TEST(Congestion, AJobWithoutCommunicationStaysClosed) {
   Job job(4);
   for (size_t r = 0; r < 4; ++r) job.compute(r, kMs);

@@ -9,8 +9,8 @@
 namespace chakra::sim {
 namespace {
 
-constexpr double kRounding = 1e-6;   ///< of shares
-constexpr size_t kMostCombined = 6;  ///< loads that come and go, beyond which the others count by their mean
+constexpr double kShareRounding = 1e-6;  ///< of shares
+constexpr size_t kMostCombined = 6;      ///< loads that come and go, beyond which the others count by their mean
 constexpr size_t kMostLinksNamed = 8;
 
 struct Asked {
@@ -23,11 +23,11 @@ double expected_excess(std::vector<Asked>& loads) {
   double always = 0, peaks = 0;
   std::erase_if(loads, [&](const Asked& a) {
     peaks += a.peak;
-    if (a.mean < a.peak * (1 - kRounding)) return false;
+    if (a.mean < a.peak * (1 - kShareRounding)) return false;
     always += a.mean;
     return true;
   });
-  if (peaks <= 1 + kRounding) return 0;
+  if (peaks <= 1 + kShareRounding) return 0;
   if (loads.size() > kMostCombined)
     std::sort(loads.begin(), loads.end(), [](const Asked& a, const Asked& b) { return a.peak > b.peak; });
   for (; loads.size() > kMostCombined; loads.pop_back()) always += loads.back().mean;
@@ -40,7 +40,7 @@ double expected_excess(std::vector<Asked>& loads) {
       probability *= there ? part : 1 - part;
       if (there) sum += loads[i].peak;
     }
-    excess += probability * std::max(0.0, sum - 1 - kRounding);
+    excess += probability * std::max(0.0, sum - 1 - kShareRounding);
   }
   return excess;
 }
@@ -132,10 +132,10 @@ std::vector<SharedLinks::Row> SharedLinks::rows(const std::vector<LinkLoads::Pla
     key.clear();
     for (const LinkLoad& load : places[p].loads) {
       peaks += load.peak * most_at_once_[load.timeline];
-      for (const double share : {load.mean, load.peak}) key.push_back(std::llround(share / kRounding));
+      for (const double share : {load.mean, load.peak}) key.push_back(std::llround(share / kShareRounding));
       key.push_back(load.timeline);
     }
-    if (peaks <= 1 + 2 * kRounding) continue;
+    if (peaks <= 1 + 2 * kShareRounding) continue;
     const auto [known, added] = numbers.try_emplace(key, rows.size());
     if (added) rows.push_back({p, 0, peaks});
     ++rows[known->second].count;
@@ -171,9 +171,9 @@ SharedLink SharedLinks::look_at(const LinkLoads::Place& place, std::vector<Exces
       means += asked.back().mean;
       peaks += asked.back().peak;
     }
-    if (peaks <= 1 + kRounding) continue;
+    if (peaks <= 1 + kShareRounding) continue;
     const double excess = expected_excess(asked);
-    if (excess <= kRounding) continue;
+    if (excess <= kShareRounding) continue;
     lacks += excess * static_cast<double>(edges_[e].time - now);
     link.most = std::max(link.most, peaks);
     out.push_back({now, edges_[e].time, excess});

@@ -13,10 +13,10 @@
 
 namespace chakra::sim {
 
-/// All messages of an actor to one peer, and of one size.
+/// All messages of an actor to one rank, and of one size.
 struct MessageKind {
   ActorId actor{0};
-  uint32_t slot = 0;  ///< of the peer (Folded::slot)
+  uint32_t slot = 0;  ///< of that rank (Folded::slot)
   uint64_t bytes = 0;
   std::vector<Span> spans;  ///< when they held their links
 };

@@ -47,7 +47,7 @@ class CongestedJob {
  private:
   using Deps = std::vector<trace::NodeId>;
 
-  static net::Fabric parse(const std::string& text) { return *net::parse_fabric(*parse_spec(text, "net.yml")); }
+  static net::Fabric parse(const std::string& text) { return *net::parse_fabric(*parse_spec(text, "network")); }
   template <class T>
   T one_of(std::initializer_list<T> of) {
     return of.begin()[random_.below(of.size())];
