@@ -13,8 +13,9 @@ namespace {
 /// Between the 1 % up to which a result in closed form counts as right and the 5 % from which it is wrong.
 constexpr double kWorthFluid = 0.02;
 constexpr size_t kLinksNamed = 3;
+constexpr const char* kRunFluid = "run it with --congestion fluid";
 
-/// What `fluid` cannot do, or must not replace; empty: it can.
+/// Why `fluid` cannot answer; empty: it can.
 std::string only_closed(const SimInput& in) {
   if (!in.fabric.fits.empty()) return "the network's measured collectives hold in closed form only";
   if (!in.transfer_factors.empty() || in.decisive_path || !in.other_fabrics.empty())
@@ -22,7 +23,7 @@ std::string only_closed(const SimInput& in) {
   return {};
 }
 
-/// By which part the job takes longer at most.
+/// How much longer the job takes at most, by its time in closed form.
 double share(const SimReport& closed) {
   return closed.makespan_ps == 0
              ? 0
@@ -34,7 +35,7 @@ std::string show_link(const SharedLink& link) {
   return fmt::format("{} is asked for up to {:.1f} times what it carries", link.name, link.most);
 }
 
-/// An estimate of the error, by link.
+// `sim.closed.shared` (warning): the error is estimated as a whole and by link.
 Finding shared_finding(const SimReport& closed, const std::string& remedy) {
   std::string links;
   for (size_t i = 0; i < std::min(kLinksNamed, closed.sharing.links.size()); ++i) {
@@ -53,7 +54,7 @@ Result<SimReport> simulate_as_asked(SimInput input) {
   CHAKRA_ASSIGN(SimReport report, run_engine(std::move(input)));
   report.congestion = asked;
   report.congestion_reason = "as asked for";
-  if (matters(report)) report.findings.push_back(shared_finding(report, "run it with --congestion fluid"));
+  if (matters(report)) report.findings.push_back(shared_finding(report, kRunFluid));
   return report;
 }
 
@@ -70,7 +71,7 @@ Result<SimReport> simulate_automatically(SimInput input) {
   if (never.empty() && least < kMostFluidSeconds) again = copy_whole(input);
   input.congestion = Congestion::closed;
   CHAKRA_ASSIGN(SimReport closed, run_engine(std::move(input)));
-  if (closed.interrupted) return stay_closed(std::move(closed), "stopped before more was known", "");
+  if (closed.interrupted) return stay_closed(std::move(closed), "stopped before more was known", kRunFluid);
   const bool burst = again && again->fabric.burst_bytes > 0 && closed.sharing.flows > 0;
   if (!matters(closed) && !burst)
     return stay_closed(std::move(closed),
@@ -78,7 +79,7 @@ Result<SimReport> simulate_automatically(SimInput input) {
                        : closed.sharing.count == 0
                            ? "no link is shared at the same time"
                            : "links are shared at the same time, but for less than 2 % of the time",
-                       "");
+                       kRunFluid);
   if (!never.empty())
     return stay_closed(std::move(closed), never, "run it with --congestion fluid, which ignores them");
   const double seconds = least + fluid_seconds(closed);

@@ -44,8 +44,8 @@ struct SimInput {
   bool timeline = false;                    ///< fill SimReport::timeline
 
   // Native mode.
-  coll::Selection collectives;  ///< which algorithm for which operation
-  Congestion congestion = Congestion::closed;
+  coll::Selection collectives;                 ///< which algorithm for which operation
+  Congestion congestion = Congestion::closed;  ///< automatic: one run more where it takes fluid
   net::PacketOptions packets;
   bool align_starts = false;  ///< ranks begin at 0, whatever was recorded; the system file's start-ns still counts
   /// What these know takes as long as they say after the last has come; the network prices the rest. By the
@@ -226,6 +226,7 @@ struct SimReport {
   Findings findings;
 };
 
+/// Findings: sim.closed.shared, where a run in closed form leaves out that links are shared, and others.
 /// Errors: sim.start, sim.trace.defect, sim.time, sim.fabric.small, sim.device.unknown, sim.match (the ranks' traces
 /// contradict each other), sim.packets, sim.tier.unknown, sim.tier.bytes, sim.comm.type, sim.comm.peer; with
 /// Code::stuck sim.stuck (who waits for whom) and sim.stuck.cycle. Cost: that of fold() and retarget(), and per actor
