@@ -222,20 +222,20 @@ TEST(Congestion, ABurstOfTheNetworkNeedsFluid) {
 }
 
 TEST(Congestion, StaysClosedWhereFluidIsTooExpensive) {
-  // 128 ranks send each other 16,256 messages of different sizes, all under way at once.
-  Job job(128);
-  for (size_t r = 0; r < 128; ++r)
-    for (size_t to = 0; to < 128; ++to) {
+  // 160 ranks send each other 25,440 messages of different sizes, all under way at once.
+  Job job(160);
+  for (size_t r = 0; r < 160; ++r)
+    for (size_t to = 0; to < 160; ++to) {
       if (to == r) continue;
-      const auto tag = static_cast<int64_t>(128 * r + to);
-      const NodeId n = job.message(r, NodeType::send, static_cast<int64_t>(to), kMiB + 64 * (r * 128 + to), {}, tag);
+      const auto tag = static_cast<int64_t>(160 * r + to);
+      const NodeId n = job.message(r, NodeType::send, static_cast<int64_t>(to), kMiB + 64 * (r * 160 + to), {}, tag);
       job.builders[r].trace.lane.edit(n) =
           job.builders[r].lane({trace::Lane::Kind::stream, 0, static_cast<int64_t>(to)});
-      job.message(to, NodeType::recv, static_cast<int64_t>(r), kMiB + 64 * (r * 128 + to), {}, tag);
+      job.message(to, NodeType::recv, static_cast<int64_t>(r), kMiB + 64 * (r * 160 + to), {}, tag);
     }
   SimInput in;
   in.job = job.finish();
-  in.fabric = network("topology: FatTree\ndown: [8, 16]\nup: [1, 2]\nbandwidth: 50\nlatency: 500\n");
+  in.fabric = network("topology: FatTree\ndown: [8, 20]\nup: [1, 2]\nbandwidth: 50\nlatency: 500\n");
   const SimReport chosen = run(in, Congestion::automatic);
   EXPECT_EQ(chosen.congestion, Congestion::closed);
   EXPECT_TRUE(chosen.congestion_reason.starts_with("links are shared, but fluid would take about "));
