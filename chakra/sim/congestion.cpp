@@ -35,7 +35,8 @@ std::string show_link(const SharedLink& link) {
   return fmt::format("{} is asked for up to {:.1f} times what it carries", link.name, link.most);
 }
 
-// `sim.closed.shared` (warning): the error is estimated as a whole and by link.
+// `sim.closed.shared` (warning): without congestion, collectives and messages need links at the same time, so that the
+// job may take more than 2 % longer; an estimate of the error, as a whole and by link.
 Finding shared_finding(const SimReport& closed, const std::string& remedy) {
   std::string links;
   for (size_t i = 0; i < std::min(kLinksNamed, closed.sharing.links.size()); ++i) {
