@@ -5,10 +5,10 @@
 namespace chakra::sim {
 namespace {
 
-// Fitted to 17 runs of generated steps (llama3-8b, llama3-70b, mixtral-8x7b; 64 to 2,048 ranks; two Switch dimensions,
-// leaf-spine networks 1:1 and 4:1; 0.2 to 37 s), one core of a cloud machine of 2026: 0.5 to 1.7 times as long as
-// measured. Where more ranks run at a time, a flow that begins or ends changes the rates of more others. Rates:
-// messages between all pairs of 32 to 128 ranks, all of different sizes (0.04 to 8 s).
+// Compared with 14 runs of generated steps (llama3-8b, llama3-70b, mixtral-8x7b; 64 to 2,048 ranks; leaf-spine networks
+// 1:1 and 4:1; 0.2 to 37 s), one core of a cloud machine of 2026: 0.4 to 1.5 times as long as measured. Where more
+// ranks run at a time, a flow that begins or ends changes the rates of more others. kRateSeconds: messages between all
+// pairs of 64 to 128 ranks, all of different sizes (0.5 to 8 s): 1.3 times as long as measured.
 constexpr double kNodeSeconds = 0.06e-6;  ///< of a node, times the root of the number of ranks
 constexpr double kFlowSeconds = 0.6e-6, kRateSeconds = 0.08e-6;
 
