@@ -33,8 +33,8 @@ RING_SENDS = {  # of the buffer, by a rank: an all-to-all goes through those bet
     "ALL_REDUCE": 2 * (RANKS - 1) / RANKS, "ALL_GATHER": (RANKS - 1) / RANKS, "REDUCE_SCATTER": (RANKS - 1) / RANKS, "ALL_TO_ALL": (RANKS - 1) / 2}
 WAYS = {  # -> whether the published law must hold, and the options of 'chakra sim'
     "ASTRA-sim's rules": (True, ["--compat", "astra-sim", "--system", "{data}/system.json"]),
-    "rings": (True, ["--collectives", "ring"]),
-    "default": (False, []),
+    "rings": (True, ["--congestion", "closed", "--collectives", "ring"]),
+    "default": (False, ["--congestion", "closed"]),
 }
 Fit = collections.namedtuple("Fit", "fixed per_bandwidth error")  # A in s, C in s GB/s, the largest relative error
 

@@ -52,8 +52,9 @@ std::vector<Option> compat_rows(SimOptions& o) {
 std::vector<Option> network_rows(SimOptions& o) {
   return {
       {"--congestion", &o.call.congestion,
-       "Who shares links: closed (nobody: every transfer alone), fluid (max-min fair), packet (store and forward)",
-       "MODEL", one_of({"closed", "fluid", "packet"})},
+       "Contention model: closed (every collective alone), fluid (max-min fair), packet (store and forward), or "
+       "auto (the default): fluid where links are shared at the same time and that takes up to 10 s, else closed",
+       "MODEL", one_of({"auto", "closed", "fluid", "packet"})},
       {"--packet-bytes", &o.call.packet_bytes, "Of --congestion packet; 0: a message is one packet", "N",
        whole_number(0, kMostPacket)},
       {"--collectives", &o.call.collectives,

@@ -46,6 +46,8 @@ Result<DelayStudy> DelayStudy::begin(const std::vector<std::string>& delays, con
   input.node_times = input.node_times || study.has_steps();
   CHAKRA_ASSIGN(const sim::SimReport before, sim::simulate(whatif::copy_of(input)));
   study.take(before, &Change::before_ps);
+  input.congestion = before.congestion;  // both runs share links in the same way
+  study.congestion_reason = before.congestion_reason;
   input.delays = std::move(found);
   return study;
 }

@@ -36,7 +36,8 @@ struct RunChange {
 /// What delays change.
 struct DelayStudy : RunChange {
   std::vector<sim::DelayRule> rules;
-  std::vector<int64_t> nodes;  ///< that each rule delays
+  std::vector<int64_t> nodes;     ///< that each rule delays
+  std::string congestion_reason;  ///< of the run without delays, whose contention model the other run takes, too
 
   /// Runs the job of `input` without delays, then puts the delays into `input` for the caller's run. A job by classes
   /// is written out. Findings: sim.option.no_effect for a rule that names no node. Errors: sim.delay, those of

@@ -171,8 +171,10 @@ Why why_groups(const SimulateOptions&, const JobFacts& job, const sim::SimReport
 }
 
 Why why_no_fold(const SimulateOptions& asked, const JobFacts& job, const sim::SimReport& report) {
-  if (!asked.congestion.empty() && asked.congestion != "closed")
-    return {fmt::format("--congestion {} simulates every rank", asked.congestion), false};
+  if (report.congestion != sim::Congestion::closed)
+    return {fmt::format("--congestion {} simulates every rank",
+                        sim::kCongestionNames[static_cast<size_t>(report.congestion)]),
+            false};
   if (asked.timeline && !job.classes) return {"--timeline shows every rank", false};
   if (report.distinct_traces >= static_cast<int64_t>(job.ranks.size()))
     return {"every rank has a trace of its own", false};
@@ -224,7 +226,9 @@ constexpr std::array<Row, 19> kRows{{
        return Why{j.copies == 0 ? "every rank has a trace" : "", false};
      }},
     {"--congestion",
-     [](const SimulateOptions& a, const JobFacts&) { return if_given(a.congestion == "closed" ? "" : a.congestion); },
+     [](const SimulateOptions& a, const JobFacts&) {
+       return if_given(a.congestion == "closed" || a.congestion == "auto" ? "" : a.congestion);
+     },
      [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
     {"--packet-bytes", [](const SimulateOptions& a, const JobFacts&) { return if_set(a.packet_bytes.has_value()); },
      [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},

@@ -143,6 +143,7 @@ Result<void> set_options(const SimulateOptions& o, sim::SimInput& input) {
   input.timeline = o.timeline;
   if (o.packet_bytes) input.packets.packet_bytes = static_cast<uint64_t>(*o.packet_bytes);
   input.fold = o.fold && (!o.timeline || input.classes);  // a timeline shows every rank
+  if (o.congestion == "auto") input.congestion = sim::Congestion::automatic;
   if (o.congestion == "fluid") input.congestion = sim::Congestion::fluid;
   if (o.congestion == "packet") input.congestion = sim::Congestion::packet;
   if (!o.collectives.empty()) {
@@ -213,6 +214,7 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   if (o.compat) {
     CHAKRA_ASSIGN(custom, read_custom_collectives(input.system));
   }
+  if (!o.compat && o.congestion.empty()) input.congestion = sim::Congestion::automatic;
   input.stop = hooks.stop;
   input.progress = hooks.progress;
   input.waits = hooks.waits;
@@ -222,9 +224,12 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   const JobFacts facts = facts_of(input, groups, findings);
   if (!o.delays.empty() && o.transfers.empty() && is_recorded(input)) o.transfers = "recorded";
   result.recorded_transfers = gives_transfers(o);
+  std::string reason;  // of the congestion, where another run decided it
   CHAKRA_ASSIGN(result.replay, use_recording(recording_options(o), input, findings));
   if (!o.delays.empty()) {
+    const bool automatic = input.congestion == sim::Congestion::automatic;
     CHAKRA_ASSIGN(result.delays, DelayStudy::begin(o.delays, o.path, input, findings));
+    if (automatic) reason = fmt::format("as without the delays: {}", result.delays->congestion_reason);
   }
   CHAKRA_ASSIGN(result.report,
                 o.compat ? simulate_as_astra(o, std::move(input), std::move(custom)) : sim::simulate(std::move(input)));
@@ -233,7 +238,10 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   for (Finding& finding : max_error_without_effect(o.max_error, result.replays)) findings.push_back(std::move(finding));
   if (result.replay && !report.interrupted && !result.recorded_transfers)
     result.replay->add(TransferKind::simulated, report);
-  if (result.delays) result.delays->add(report);
+  if (result.delays) {
+    result.delays->add(report);
+    if (!reason.empty()) report.congestion_reason = reason;
+  }
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
   for (Finding& finding : options_without_effect(o, facts, report)) report.findings.push_back(std::move(finding));
   return result;

@@ -30,7 +30,7 @@ struct SimulateOptions {
   std::string expand;   ///< "N[:RANK]"
   bool compat = false;  ///< by ASTRA-sim's rules
   astra::Options compat_options;
-  std::string congestion;   ///< "closed", "fluid" or "packet"
+  std::string congestion;   ///< "auto" (what empty stands for), "closed", "fluid" or "packet"
   std::string collectives;  ///< rules, or a file with them
   std::string routing;
   std::string transfers;  ///< "recorded" or "simulated"

@@ -77,9 +77,21 @@ Json collectives_json(const sim::SimReport& report) {
   return collectives;
 }
 
+/// Who shared links, why, and which links are shared at the same time.
+Json congestion_json(const sim::SimReport& report) {
+  Json links = Json::array();
+  for (const sim::SharedLink& link : report.sharing.links)
+    links.push_back({{"link", link.name}, {"asked", link.most}, {"lacks_ps", link.lacks_ps}});
+  return {{"mode", sim::kCongestionNames[static_cast<size_t>(report.congestion)]},
+          {"reason", report.congestion_reason},
+          {"closed_misses_ps", report.sharing.longer_ps},
+          {"shared_links", std::move(links)}};
+}
+
 /// What ASTRA-sim's rules do not give.
 void add_native(const SimulateResult& result, Json& json) {
   const sim::SimReport& report = result.report;
+  json["congestion"] = congestion_json(report);
   Json& actors = json["actors"] = Json::array();
   for (const sim::ActorReport& a : report.actors) {
     Json exposed = Json::array();

@@ -58,6 +58,10 @@ Report report_of(const SimulateResult& result) {
                                      result.network, result.compat ? ", by the rules of astra-sim" : "",
                                      result.recorded_transfers ? ", transfers as recorded" : "",
                                      report.interrupted ? "stopped" : "finished", show_time(report.makespan_ps)));
+  if (!result.compat)
+    out.parts.emplace_back(fmt::format("congestion {}: {}\n",
+                                       sim::kCongestionNames[static_cast<size_t>(report.congestion)],
+                                       report.congestion_reason));
   if (result.delays) add_parts(*result.delays, out);
   out.parts.emplace_back(result::first_rows(rank_table(report, false), kRanksShown, "ranks"));
   out.parts.emplace_back(rates_line(report));

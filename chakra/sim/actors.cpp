@@ -32,6 +32,8 @@ class ActorMaker {
       out_.actors.ranks.push_back(last_of[cls] == a ? std::move(job_.classes[cls]) : trace::Trace(job_.classes[cls]));
       put_in(out_.actors.ranks.back(), r);
     }
+    for (const ClassJob::Rank& rank : job_.ranks) out_.first_peer.push_back(rank.first_peer);
+    out_.peer_of = std::move(job_.peer_of);
     return std::move(out_);
   }
 
@@ -83,6 +85,7 @@ class ActorMaker {
     t.rank = rank.rank;
     t.groups.clear();  // the table says who is in them
     std::vector<int64_t>& peer = out_.peer.emplace_back(t.comms.size(), -1);
+    std::vector<uint32_t>& slot_of = out_.slot.emplace_back(t.comms.size(), kNobody);
     std::vector<uint32_t>& group = out_.group.emplace_back(t.comms.size(), kNobody);
     std::vector<uint32_t>& root = out_.root.emplace_back(t.comms.size(), 0);
     absl::flat_hash_map<StringId, uint32_t> port_of;
@@ -108,6 +111,7 @@ class ActorMaker {
       int64_t& end = t.type[n] == NodeType::send ? c.dst : c.src;
       if (end < 0) continue;
       const auto slot = static_cast<uint32_t>(end);
+      slot_of[row] = slot;
       end = peer[row] = job_.peer_of[rank.first_peer + slot];
       const uint32_t other = ties_.end_of[rank.first_peer + slot];
       if (other == kNobody) continue;

@@ -24,7 +24,8 @@ TEST(Contract, OfTraffic) {
   traffic.add(0, plan, {}, ranks, 0);
   EXPECT_DEATH(traffic.begin(0, 0, 4, done), literal("member < run.ranks.size()"));
   EXPECT_DEATH(traffic.begin(0, 1, 0, done), literal("id < runs_.size() && runs_[id]"));
-  EXPECT_DEATH(Traffic(fabric, Congestion::closed, {}), literal("congestion != Congestion::closed"));
+  EXPECT_DEATH(Traffic(fabric, Congestion::closed, {}),
+               literal("congestion == Congestion::fluid || congestion == Congestion::packet"));
 }
 
 TEST(Contract, OfFolding) {

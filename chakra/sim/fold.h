@@ -44,8 +44,13 @@ struct Folded {
 
   // Per actor, by row of Trace::comms.
   std::vector<std::vector<int64_t>> peer;    ///< the rank at the other end of a message, as the job has it
+  std::vector<std::vector<uint32_t>> slot;   ///< of the rank at the other end, in peer_of; or kNobody
   std::vector<std::vector<uint32_t>> group;  ///< into groups; kNobody for messages
   std::vector<std::vector<uint32_t>> root;   ///< member of the group; 0 where none is named
+
+  /// With which ranks those of the job exchange messages: ranks[i] from first_peer[i] on, by slot.
+  std::vector<int64_t> peer_of;
+  std::vector<uint32_t> first_peer;
 };
 
 /// Members of the groups are those of `table`, else those of the job. `whole`: every rank is its own actor.

@@ -1,96 +1,233 @@
 #include "chakra/sim/shared_links.h"
 
-#include <absl/container/flat_hash_map.h>
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <tuple>
+#include <cmath>
+#include <queue>
 
 namespace chakra::sim {
 namespace {
 
-constexpr uint64_t kMostTransfers = uint64_t{1} << 19;
+constexpr double kShareRounding = 1e-6;  ///< of shares
+constexpr size_t kMostCombined = 6;      ///< loads that come and go, beyond which the others count by their mean
+constexpr size_t kMostLinksNamed = 8;
 
-struct MemberTraffic {
-  uint32_t from, to;  ///< members of the plan
-  double bytes;
+struct Asked {
+  double mean = 0, peak = 0;
 };
 
-/// What members send each other in all rounds together. Shift rounds that repeat are added up first.
-std::vector<MemberTraffic> traffic_of(const coll::Plan& plan) {
-  std::vector<MemberTraffic> all;
-  using Shift = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
-  absl::flat_hash_map<Shift, std::pair<const coll::Round*, double>> shifts;
-  std::vector<Shift> in_order;
-  for (const coll::Round& round : plan.rounds) {
-    for (const coll::Transfer& t : round.list) all.push_back({t.from, t.to, static_cast<double>(t.bytes)});
-    if (!round.list.empty() || round.shift == 0) continue;
-    const Shift shift{round.shift, round.shifts, round.apart, round.stride, round.extent};
-    const auto [known, added] = shifts.try_emplace(shift, &round, 0.0);
-    if (added) in_order.push_back(shift);
-    known->second.second += static_cast<double>(round.bytes);
+/// How much more than its whole rate a link is asked for, on average, by loads that are at their peak for a part of the
+/// time and away for the rest of it, independently of each other.
+double expected_excess(std::vector<Asked>& loads) {
+  double always = 0, peaks = 0;
+  std::erase_if(loads, [&](const Asked& a) {
+    peaks += a.peak;
+    if (a.mean < a.peak * (1 - kShareRounding)) return false;
+    always += a.mean;
+    return true;
+  });
+  if (peaks <= 1 + kShareRounding) return 0;
+  if (loads.size() > kMostCombined)
+    std::sort(loads.begin(), loads.end(), [](const Asked& a, const Asked& b) { return a.peak > b.peak; });
+  for (; loads.size() > kMostCombined; loads.pop_back()) always += loads.back().mean;
+  double excess = 0;
+  for (size_t set = 0; set < size_t{1} << loads.size(); ++set) {
+    double probability = 1, sum = always;
+    for (size_t i = 0; i < loads.size(); ++i) {
+      const double part = loads[i].mean / loads[i].peak;
+      const bool there = set >> i & 1;
+      probability *= there ? part : 1 - part;
+      if (there) sum += loads[i].peak;
+    }
+    excess += probability * std::max(0.0, sum - 1 - kShareRounding);
   }
-  for (const Shift& shift : in_order) {
-    const auto& [round, bytes] = shifts.at(shift);
-    coll::each_transfer(plan, *round, [&, bytes = bytes](uint32_t from, uint32_t to, uint64_t) {
-      all.push_back({from, to, bytes});
-    });
+  return excess;
+}
+
+/// The most that overlap at a time. Sorts them.
+uint32_t most_at_once(std::vector<Span>& spans) {
+  const auto earlier = [](const Span& a, const Span& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(spans.begin(), spans.end(), earlier)) std::stable_sort(spans.begin(), spans.end(), earlier);
+  std::priority_queue<Picoseconds, std::vector<Picoseconds>, std::greater<>> ends;
+  size_t most = 0;
+  for (const Span& span : spans) {
+    while (!ends.empty() && ends.top() <= span.begin) ends.pop();
+    ends.push(span.end);
+    most = std::max(most, ends.size());
   }
-  return all;
+  return static_cast<uint32_t>(most);
 }
 
 }  // namespace
 
-void SharedLinks::add(const coll::Plan& plan, std::span<const uint32_t> order,
-                      std::span<const std::vector<int64_t>> groups, uint64_t flow, int64_t times) {
-  if (plan.rounds.empty()) return;
-  const std::vector<MemberTraffic> traffic = traffic_of(plan);
-  std::vector<net::Use> uses;
-  // onto(trunk, bytes) for what a group sends.
-  const auto carry = [&](const std::vector<int64_t>& ranks, const auto& onto) {
-    const auto rank = [&](uint32_t member) { return ranks[order.empty() ? member : order[member]]; };
-    for (const MemberTraffic& t : traffic) {
-      uses.clear();
-      fabric_.uses(rank(t.from), rank(t.to), flow, uses);
-      for (const net::Use& use : uses) onto(use.trunk, t.bytes * use.share * static_cast<double>(times));
-    }
-  };
-  if (looked_at_ + traffic.size() * groups.size() <= kMostTransfers) {
-    looked_at_ += traffic.size() * groups.size();
-    if (bytes_.empty()) bytes_.assign(fabric_.trunk_count(), 0);
-    for (const std::vector<int64_t>& ranks : groups)
-      carry(ranks, [&](net::TrunkId trunk, double bytes) { bytes_[trunk] += bytes; });
-    return;
-  }
-  if (traffic.size() > kMostTransfers) return;
-  // Groups that stand alike load the links of a kind alike on the whole: the mean, above which the busiest link is.
-  if (by_kind_.empty()) by_kind_.assign(fabric_.link_kinds(), 0);
-  carry(groups[0], [&](net::TrunkId trunk, double bytes) {
-    by_kind_[fabric_.link_kind(trunk)] += bytes * static_cast<double>(groups.size());
-  });
+uint32_t SharedLinks::timeline(std::vector<Span>&& spans) {
+  const uint32_t most = most_at_once(spans);
+  uint64_t hash = spans.size();
+  for (const Span& span : spans)
+    hash = (hash ^ static_cast<uint64_t>(span.begin) ^ static_cast<uint64_t>(span.end) << 20) * 0x9e3779b97f4a7c15 + 1;
+  std::vector<uint32_t>& same_hash = known_[hash];
+  for (const uint32_t t : same_hash)
+    if (timelines_[t] == spans) return t;
+  same_hash.push_back(static_cast<uint32_t>(timelines_.size()));
+  timelines_.push_back(std::move(spans));
+  most_at_once_.push_back(most);
+  flows_.emplace_back();
+  return same_hash.back();
 }
 
-SharedLinks::Busiest SharedLinks::busiest() const {
-  Busiest most;
-  std::vector<double> of_kind = fabric_.rates_by_kind();  // seconds
-  for (size_t k = 0; k < of_kind.size(); ++k) {
-    of_kind[k] = by_kind_.empty() || of_kind[k] == 0 ? 0 : by_kind_[k] / of_kind[k];
-    if (of_kind[k] > most.seconds) most = {of_kind[k], fmt::format("the mean link of kind {}", k + 1)};
+uint32_t SharedLinks::add(const coll::Plan& plan, std::span<const uint32_t> order,
+                          std::span<const std::vector<int64_t>> groups, size_t count, uint64_t flow, double seconds,
+                          std::vector<Span> spans) {
+  CHAKRA_ASSERT(!spans.empty());
+  const uint32_t t = timeline(std::move(spans));
+  loads_.add(t, plan, order, groups, count, flow, seconds);
+  return t;
+}
+
+void SharedLinks::count(uint32_t timeline, const coll::Plan& plan, size_t groups) {
+  double transfers = 0, rounds = 0;
+  for (const coll::Round& round : plan.rounds) {
+    if (round.list.empty() && round.shift == 0) continue;
+    rounds += 1;
+    transfers += round.list.empty() ? static_cast<double>(uint64_t{round.shifts} * plan.members)
+                                    : static_cast<double>(round.list.size());
   }
-  net::TrunkId busiest = net::kNoLink;
-  for (net::TrunkId t = 0; t < bytes_.size(); ++t) {
-    if (bytes_[t] == 0) continue;
-    const double seconds = bytes_[t] / fabric_.trunk(t).bytes_per_s + of_kind[fabric_.link_kind(t)];
-    if (seconds <= most.seconds) continue;
-    most.seconds = seconds;
-    busiest = t;
+  if (rounds == 0) return;
+  flows_[timeline].all += transfers * static_cast<double>(groups) * fabric_.routing.channels;
+  flows_[timeline].rounds = std::max(flows_[timeline].rounds, rounds);
+}
+
+/// Flows under way, summed over all beginnings and ends of rounds. Rounds of one timeline begin and end together.
+double SharedLinks::rate_changes() const {
+  struct Step {
+    Picoseconds time;
+    double flows, rounds;
+  };
+  std::vector<Step> steps;
+  for (size_t t = 0; t < timelines_.size(); ++t) {
+    const double at_once = flows_[t].all / flows_[t].rounds;
+    for (const Span& span : timelines_[t]) {
+      steps.push_back({span.begin, at_once, flows_[t].rounds});
+      steps.push_back({span.end, -at_once, 0});
+    }
   }
-  if (busiest == net::kNoLink) return most;
+  std::sort(steps.begin(), steps.end(),
+            [](const Step& a, const Step& b) { return a.time != b.time ? a.time < b.time : a.flows < b.flows; });
+  double now = 0, sum = 0;
+  for (const Step& step : steps) {
+    now += step.flows;
+    sum += std::max(now, 0.0) * step.rounds;
+  }
+  return sum;
+}
+
+/// One for all places with equal loads that may be asked for more than they have, the fullest first.
+std::vector<SharedLinks::Row> SharedLinks::rows(const std::vector<LinkLoads::Place>& places) const {
+  absl::flat_hash_map<std::vector<int64_t>, size_t> numbers;
+  std::vector<Row> rows;
+  std::vector<int64_t> key;
+  for (size_t p = 0; p < places.size(); ++p) {
+    double peaks = 0;
+    key.clear();
+    for (const LinkLoad& load : places[p].loads) {
+      peaks += load.peak * most_at_once_[load.timeline];
+      for (const double share : {load.mean, load.peak}) key.push_back(std::llround(share / kShareRounding));
+      key.push_back(load.timeline);
+    }
+    if (peaks <= 1 + 2 * kShareRounding) continue;
+    const auto [known, added] = numbers.try_emplace(key, rows.size());
+    if (added) rows.push_back({p, 0, peaks});
+    ++rows[known->second].count;
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.peaks > b.peaks; });
+  return rows;
+}
+
+/// Appends when the place is asked for more than it has.
+SharedLink SharedLinks::look_at(const LinkLoads::Place& place, std::vector<Excess>& out) {
+  edges_.clear();
+  for (uint32_t i = 0; i < place.loads.size(); ++i)
+    for (const Span& span : timelines_[place.loads[i].timeline]) {
+      if (span.begin == span.end) continue;
+      edges_.push_back({span.begin, i, true});
+      edges_.push_back({span.end, i, false});
+    }
+  std::stable_sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) { return a.time < b.time; });
+  active_.assign(place.loads.size(), 0);
+  std::vector<Asked> asked;
+  SharedLink link;
+  double lacks = 0;
+  for (size_t e = 0; e < edges_.size();) {
+    const Picoseconds now = edges_[e].time;
+    for (; e < edges_.size() && edges_[e].time == now; ++e)
+      active_[edges_[e].load] += edges_[e].begins ? 1 : UINT32_MAX;
+    if (e == edges_.size()) break;
+    asked.clear();
+    double means = 0, peaks = 0;
+    for (size_t i = 0; i < active_.size(); ++i) {
+      if (active_[i] == 0) continue;
+      asked.push_back({place.loads[i].mean * active_[i], place.loads[i].peak * active_[i]});
+      means += asked.back().mean;
+      peaks += asked.back().peak;
+    }
+    if (peaks <= 1 + kShareRounding) continue;
+    const double excess = expected_excess(asked);
+    if (excess <= kShareRounding) continue;
+    lacks += excess * static_cast<double>(edges_[e].time - now);
+    link.most = std::max(link.most, peaks);
+    out.push_back({now, edges_[e].time, excess});
+  }
+  link.lacks_ps = static_cast<Picoseconds>(std::min(lacks, static_cast<double>(kLongestPs)));
+  return link;
+}
+
+std::string SharedLinks::name(const LinkLoads::Place& place) const {
+  if (place.trunk == net::kNoLink) {
+    return fabric_.dimensions.empty() ? "an average link" : fmt::format("an average link of dimension {}", place.kind);
+  }
   std::vector<net::LinkId> links;
-  fabric_.links_of(busiest, links);
+  fabric_.links_of(place.trunk, links);
   const net::Link link = fabric_.link(links[0]);
-  most.link = fmt::format("the link {} -> {}", fabric_.device_name(link.from), fabric_.device_name(link.to));
-  return most;
+  return fmt::format("{} -> {}", fabric_.device_name(link.from), fabric_.device_name(link.to));
+}
+
+Sharing SharedLinks::find() {
+  const std::vector<LinkLoads::Place> places = loads_.places();
+  Sharing found;
+  for (size_t t = 0; t < timelines_.size(); ++t)
+    found.flows += flows_[t].all * static_cast<double>(timelines_[t].size());
+  std::vector<Excess> excess;
+  for (const Row& row : rows(places)) {
+    SharedLink link = look_at(places[row.place], excess);
+    if (link.lacks_ps == 0) continue;
+    found.count += row.count;
+    link.name = name(places[row.place]);
+    found.links.push_back(std::move(link));
+  }
+  std::stable_sort(found.links.begin(), found.links.end(),
+                   [](const SharedLink& a, const SharedLink& b) { return a.lacks_ps > b.lacks_ps; });
+  if (found.links.size() > kMostLinksNamed) found.links.resize(kMostLinksNamed);
+  if (found.count > 0) found.rate_changes = rate_changes();
+  // At each time the link that is asked for most.
+  std::sort(excess.begin(), excess.end(), [](const Excess& a, const Excess& b) { return a.begin < b.begin; });
+  const auto less = [](const Excess& a, const Excess& b) { return a.share < b.share; };
+  std::priority_queue<Excess, std::vector<Excess>, decltype(less)> open(less);
+  Picoseconds now = 0;
+  double longer = 0;
+  for (size_t i = 0; i < excess.size() || !open.empty();) {
+    while (!open.empty() && open.top().end <= now) open.pop();
+    if (open.empty()) {
+      if (i == excess.size()) break;
+      now = excess[i].begin;
+    }
+    while (i < excess.size() && excess[i].begin <= now) open.push(excess[i++]);
+    const Picoseconds next = i < excess.size() ? std::min(excess[i].begin, open.top().end) : open.top().end;
+    longer += open.top().share * static_cast<double>(next - now);
+    now = next;
+  }
+  found.longer_ps = static_cast<Picoseconds>(std::min(longer, static_cast<double>(kLongestPs)));
+  return found;
 }
 
 }  // namespace chakra::sim

@@ -1,6 +1,8 @@
-// What all collectives of a job put on each link together. In closed form collectives do not meet each other: where a
-// link would have to carry more than the job's time allows, the prices are too low, and the result says so.
+// Which links carry several collectives and messages at the same time, and how much longer these take for it. In closed
+// form collectives and messages do not meet each other, so there the prices are too low.
 #pragma once
+
+#include <absl/container/flat_hash_map.h>
 
 #include <cstdint>
 #include <span>
@@ -10,30 +12,67 @@
 #include "chakra/base/base.h"
 #include "chakra/coll/coll.h"
 #include "chakra/net/net.h"
+#include "chakra/sim/link_loads.h"
+#include "chakra/sim/sim.h"
 
 namespace chakra::sim {
 
+/// From when to when something uses the network.
+struct Span {
+  Picoseconds begin = 0, end = 0;
+  bool operator==(const Span&) const = default;
+};
+
 class SharedLinks {
  public:
-  /// The fabric must outlive it.
-  explicit SharedLinks(const net::Fabric& fabric) : fabric_(fabric) {}
+  /// The fabric must outlive it. `most`: transfers to look at one by one (LinkLoads).
+  SharedLinks(const net::Fabric& fabric, uint64_t most) : fabric_(fabric), loads_(fabric, most) {}
 
-  /// `times` runs of a plan by each of the groups, whose members stand alike; `order` as in coll::Choice. Groups beyond
-  /// what can be looked at count like the first one, evenly over the links of its kinds.
-  void add(const coll::Plan& plan, std::span<const uint32_t> order, std::span<const std::vector<int64_t>> groups,
-           uint64_t flow, int64_t times);
+  /// As LinkLoads::add, and when the groups run the plan, all of them at once; at least one span. Returns the timeline.
+  uint32_t add(const coll::Plan& plan, std::span<const uint32_t> order, std::span<const std::vector<int64_t>> groups,
+               size_t count, uint64_t flow, double seconds, std::vector<Span> spans);
 
-  struct Busiest {
-    double seconds = 0;  ///< that it would take for its bytes at its full rate
-    std::string link;    ///< "the link leaf0 -> spine1", or of which kind where only means are known
-  };
-  Busiest busiest() const;
+  /// Count the plan's transfers, of `groups` groups, each time that the timeline has. For Sharing::flows.
+  void count(uint32_t timeline, const coll::Plan& plan, size_t groups);
+  /// To be called once. Cost: O(n log n) for the spans n of each timeline on each set of links that are loaded alike.
+  Sharing find();
 
  private:
+  /// Places with equal loads.
+  struct Row {
+    size_t place = 0, count = 0;
+    double peaks = 0;
+  };
+  struct Edge {
+    Picoseconds time;
+    uint32_t load;  ///< of the place
+    bool begins;
+  };
+  /// Asked for more than there is: by which share of the rate.
+  struct Excess {
+    Picoseconds begin, end;
+    double share;
+  };
+
+  /// Transfers of all groups of a timeline, each time that it has.
+  struct Flows {
+    double all = 0, rounds = 1;
+  };
+
+  uint32_t timeline(std::vector<Span>&& spans);
+  double rate_changes() const;
+  std::vector<Row> rows(const std::vector<LinkLoads::Place>& places) const;
+  SharedLink look_at(const LinkLoads::Place& place, std::vector<Excess>& out);
+  std::string name(const LinkLoads::Place& place) const;
+
   const net::Fabric& fabric_;
-  std::vector<double> bytes_;    ///< by trunk
-  std::vector<double> by_kind_;  ///< bytes, by kind of link, of groups not looked at one by one
-  uint64_t looked_at_ = 0;       ///< transfers
+  LinkLoads loads_;
+  std::vector<std::vector<Span>> timelines_;
+  std::vector<Flows> flows_;                                    ///< by timeline
+  std::vector<uint32_t> most_at_once_;                          ///< by timeline: spans that overlap
+  absl::flat_hash_map<uint64_t, std::vector<uint32_t>> known_;  ///< timelines by hash
+  std::vector<Edge> edges_;
+  std::vector<uint32_t> active_;
 };
 
 }  // namespace chakra::sim

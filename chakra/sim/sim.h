@@ -44,8 +44,8 @@ struct SimInput {
   bool timeline = false;                    ///< fill SimReport::timeline
 
   // Native mode.
-  coll::Selection collectives;  ///< which algorithm for which operation
-  Congestion congestion = Congestion::closed;
+  coll::Selection collectives;                 ///< which algorithm for which operation
+  Congestion congestion = Congestion::closed;  ///< automatic: one run more where it takes fluid
   net::PacketOptions packets;
   bool align_starts = false;  ///< ranks begin at 0, whatever was recorded; the system file's start-ns still counts
   /// What these know takes as long as they say after the last has come; the network prices the rest. By the
@@ -180,6 +180,24 @@ struct PathPiece {
 inline constexpr std::array<std::string_view, 9> kPathKindNames{
     "compute", "host", "memory", "collective", "message", "lag", "start", "unrecorded", "storage"};
 
+/// A link that collectives and messages ask for more than it has.
+struct SharedLink {
+  std::string name;          ///< "leaf0 -> spine1", or of which kind where only means are known
+  Picoseconds lacks_ps = 0;  ///< how much longer it needs for what it is asked for
+  double most = 0;           ///< what it is asked for at a time, of its rate
+};
+
+/// What a run in closed form leaves out: collectives and messages that need a link at the same time.
+struct Sharing {
+  /// How much longer the job takes if all of it waits for the link that is asked for most at that time. What is
+  /// hidden behind computation, or waits anyway, adds less.
+  Picoseconds longer_ps = 0;
+  std::vector<SharedLink> links;  ///< the worst first; one of those that look alike
+  size_t count = 0;               ///< of links that lack anything
+  double flows = 0;               ///< transfers of all collectives and messages, of all ranks
+  double rate_changes = 0;        ///< of those under way, whenever some begin or end; 0 where no link lacks anything
+};
+
 /// When the nodes of an actor ran.
 struct NodeTimes {
   std::vector<Picoseconds> start, end;
@@ -190,11 +208,14 @@ struct SimReport {
   std::vector<RankReport> ranks;  ///< ascending
   std::vector<ActorReport> actors;
   std::vector<CollectiveReport> collectives;
-  int64_t distinct_traces = 0;           ///< ranks whose traces are equal count once; native mode
-  std::vector<ScaledTime> devices;       ///< where compute time came from, if ranks have devices; native mode
-  std::vector<LinkReport> links;         ///< those that carried something; none in closed form
-  std::vector<TierReport> tiers;         ///< those that were used, as the system has them; native mode
-  std::vector<PathPiece> critical_path;  ///< from time 0 to the makespan; native mode
+  int64_t distinct_traces = 0;                 ///< ranks whose traces are equal count once; native mode
+  std::vector<ScaledTime> devices;             ///< where compute time came from, if ranks have devices; native mode
+  std::vector<LinkReport> links;               ///< those that carried something; none in closed form
+  Congestion congestion = Congestion::closed;  ///< what was simulated
+  std::string congestion_reason;               ///< why
+  Sharing sharing;                             ///< of a run in closed form
+  std::vector<TierReport> tiers;               ///< those that were used, as the system has them; native mode
+  std::vector<PathPiece> critical_path;        ///< from time 0 to the makespan; native mode
   /// For each of SimInput::other_fabrics, by how much longer the critical path is there: its transfers are priced
   /// there, and all that take part in them come when they did here.
   std::vector<Picoseconds> path_longer;
@@ -205,11 +226,15 @@ struct SimReport {
   Findings findings;
 };
 
+/// Findings: sim.closed.shared, where a run in closed form leaves out that links are shared, and others.
 /// Errors: sim.start, sim.trace.defect, sim.time, sim.fabric.small, sim.device.unknown, sim.match (the ranks' traces
 /// contradict each other), sim.packets, sim.tier.unknown, sim.tier.bytes, sim.comm.type, sim.comm.peer,
 /// sim.collectives.cannot (a rule's algorithm cannot run where the group stands); with
 /// Code::stuck sim.stuck (who waits for whom) and sim.stuck.cycle. Cost: that of fold() and retarget(), and per actor
 /// O(events log events); per collective that of coll::run_closed, or of its messages on a shared network.
 Result<SimReport> simulate(SimInput input);
+
+/// The same once more. Columns of traces are shared.
+SimInput copy_whole(const SimInput& input);
 
 }  // namespace chakra::sim

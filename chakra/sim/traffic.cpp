@@ -7,7 +7,7 @@ namespace chakra::sim {
 namespace {
 std::variant<net::FluidNetwork, net::PacketNetwork> make_network(const net::Fabric& fabric, Congestion congestion,
                                                                  net::PacketOptions options) {
-  CHAKRA_ASSERT(congestion != Congestion::closed);
+  CHAKRA_ASSERT(congestion == Congestion::fluid || congestion == Congestion::packet);
   if (congestion == Congestion::fluid) return net::FluidNetwork(fabric);
   options.report_left = true;
   return net::PacketNetwork(fabric, options);

@@ -4,9 +4,11 @@
 // receives is there. Members begin when they arrive.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -16,7 +18,9 @@
 
 namespace chakra::sim {
 
-enum class Congestion : uint8_t { closed, fluid, packet };
+/// automatic: closed where no link is shared at the same time, else fluid where that does not take too long.
+enum class Congestion : uint8_t { closed, fluid, packet, automatic };
+inline constexpr std::array<std::string_view, 4> kCongestionNames{"closed", "fluid", "packet", "auto"};
 
 class Traffic {
  public:

@@ -78,24 +78,11 @@ std::string alike(const std::string& group, const std::set<std::string>& groups)
 }  // namespace
 
 sim::SimInput copy_of(const sim::SimInput& input) {
-  sim::SimInput copy;
-  for (const trace::Trace& t : input.job.ranks) copy.job.ranks.push_back(t);
-  copy.classes = input.classes;
-  copy.fabric = input.fabric;
-  copy.system = input.system;
-  copy.groups = input.groups;
-  copy.matching = input.matching;
-  copy.collectives = input.collectives;
-  copy.congestion = input.congestion;
-  copy.packets = input.packets;
-  copy.align_starts = input.align_starts;
-  copy.transfers = input.transfers;
-  copy.transfer_factors = input.transfer_factors;
-  copy.delays = input.delays;
-  copy.node_times = input.node_times;
-  copy.decisive_path = input.decisive_path;
-  copy.fold = input.fold;
-  copy.stop = input.stop;
+  sim::SimInput copy = sim::copy_whole(input);
+  copy.timeline = false;
+  copy.other_fabrics.clear();
+  copy.waits = nullptr;
+  copy.progress = nullptr;
   return copy;
 }
 

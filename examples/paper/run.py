@@ -178,7 +178,7 @@ class Lab:
                                "all-to-all-implementation": [exchange] * 2}, file)
                 self.call("sim", one, "--expand", str(npus), "--compat", "astra-sim", "--system", rules, "--network", network, "--json", result)
             else:
-                self.call("sim", prefix, "--network", network, "--collectives", NATIVE_ALGORITHMS, "--json", result)
+                self.call("sim", prefix, "--network", network, "--congestion", "closed", "--collectives", NATIVE_ALGORITHMS, "--json", result)
             with open(result, encoding="utf-8") as file:
                 told = json.load(file)
         last = max(told["ranks"], key=lambda rank: rank["finish_ps"])

@@ -13,6 +13,10 @@ using trace::CommType;
 using trace::NodeId;
 using trace::Trace;
 
+namespace {
+constexpr size_t kMostEarly = size_t{1} << 20;
+}  // namespace
+
 Result<void> Collectives::arrive(ActorId a, NodeId n) {
   const Trace& t = run_.job.trace(a);
   const uint32_t id = run_.job.match_of(a, n);
@@ -85,7 +89,8 @@ Result<void> Collectives::note_choice(const match::Collective& c, ActorId a, Nod
 void Collectives::price(uint32_t id, ActorId a, NodeId n) {
   const Picoseconds now = run_.agenda.now;
   const match::Collective& c = run_.job.matching.collectives[id];
-  const State& state = states_[id];
+  State& state = states_[id];
+  state.priced = true;
   const Folded::Group& group = run_.job.group_of(c);
   const GroupPlaces& places = run_.job.places[c.group];
   const coll::Operation op = operations_.of(c, a, n);
@@ -117,8 +122,18 @@ void Collectives::end_member(uint32_t id, uint32_t m, Picoseconds time) {
   ++totals.count;
   totals.time = add_saturated(totals.time, longest - state.last);
   totals.wait = add_saturated(totals.wait, state.last - state.first);
+  if (state.priced) note_times(state, longest, totals);
   longest_.erase(id);
   state.arrival = {};
+}
+
+void Collectives::note_times(const State& state, Picoseconds end, CollectiveTotals& totals) {
+  totals.when.push_back({state.first, state.last, end});
+  if (state.first == state.last || early_ > kMostEarly) return;
+  totals.early.resize(state.arrival.size());
+  for (size_t m = 0; m < state.arrival.size(); ++m)
+    if (state.arrival[m] < state.last) totals.early[m].emplace_back(state.arrival[m], end);
+  early_ += state.arrival.size();
 }
 
 void Collectives::member_done(uint32_t id, uint32_t member) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -25,6 +26,12 @@ struct CollectiveTotals {
   std::vector<coll::Candidate> candidates;
   uint32_t root = 0;
   std::optional<net::FittedTime> fitted;  ///< of the first of them, where the network's fits say the time
+  struct When {
+    Picoseconds first, last, end;  ///< arrivals, and the last end
+  };
+  std::vector<When> when;  ///< in closed form: of those that the network prices
+  /// By member: when it came before the last one, and when the collective ended. Not all of very many.
+  std::vector<std::vector<std::pair<Picoseconds, Picoseconds>>> early;
 };
 using CollectiveKind = std::tuple<uint32_t, trace::CommType, uint64_t>;
 
@@ -55,18 +62,21 @@ class Collectives {
     std::vector<Picoseconds> arrival;  ///< per member
     std::vector<uint32_t> finished;    ///< on a shared network: members that wait for the last to arrive
     Picoseconds first = 0, last = 0;   ///< arrivals
+    bool priced = false;               ///< in closed form
   };
 
   Result<void> begin(uint32_t id, ActorId a, trace::NodeId n);
   Result<void> note_choice(const match::Collective& c, ActorId a, trace::NodeId n);
   void price(uint32_t id, ActorId a, trace::NodeId n);
   void end_member(uint32_t id, uint32_t m, Picoseconds time);
+  void note_times(const State& state, Picoseconds end, CollectiveTotals& totals);
 
   Run& run_;
   Operations operations_;
   std::vector<State> states_;
   absl::flat_hash_map<uint32_t, Picoseconds> longest_;  ///< of collectives under way: the latest end so far
   std::map<CollectiveKind, CollectiveTotals> totals_;
+  size_t early_ = 0;                  ///< entries of CollectiveTotals::early
   std::vector<Picoseconds> ends_;     ///< of price()
   std::vector<Traffic::Done> moved_;  ///< of arrive()
 };

@@ -1,5 +1,7 @@
 // The native simulator: actors walk their traces, one event after the other; collectives and messages are priced on an
 // idle network or played out on a shared one.
+#include "chakra/sim/engine/engine.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,11 +12,11 @@
 #include "chakra/sim/engine/path.h"
 #include "chakra/sim/engine/reprice.h"
 #include "chakra/sim/engine/run.h"
+#include "chakra/sim/engine/sharing.h"
 #include "chakra/sim/engine/standstill.h"
 #include "chakra/sim/engine/summary.h"
 #include "chakra/sim/engine/tiers.h"
 #include "chakra/sim/engine/timeline.h"
-#include "chakra/sim/sim.h"
 
 namespace chakra::sim {
 namespace {
@@ -243,6 +245,7 @@ class Engine {
     SimReport& out = run_.report;
     if (run_.traffic) out.events += run_.traffic->events();
     summarize(run_, collectives_.totals());
+    if (!run_.traffic) find_sharing(run_, collectives_, messages_);
     tiers_.summarize();
     if (!out.interrupted) out.critical_path = find_critical_path(run_, messages_);
     if (!run_.in.other_fabrics.empty()) out.path_longer = reprice_path(run_);
@@ -266,6 +269,9 @@ class Engine {
 
 }  // namespace
 
-Result<SimReport> simulate(SimInput input) { return Engine(std::move(input)).run(); }
+Result<SimReport> run_engine(SimInput input) {
+  CHAKRA_ASSERT(input.congestion != Congestion::automatic);
+  return Engine(std::move(input)).run();
+}
 
 }  // namespace chakra::sim

@@ -53,8 +53,17 @@ Result<void> Messages::send(ActorId a, NodeId n) {
   m.there = true;
   m.arrival = add_saturated(left, times(path.latency_ps, factor));
   agenda.end_at(a, n, left);
+  note(a, n, message.bytes, left);
   deliver(id);
   return {};
+}
+
+void Messages::note(ActorId a, NodeId n, uint64_t bytes, Picoseconds left) {
+  const uint32_t slot = run_.job.folded.slot[a][run_.job.trace(a).comm_row[n]];
+  const auto [known, added] =
+      kind_of_.try_emplace(std::tuple(uint32_t{a}, slot, bytes), static_cast<uint32_t>(kinds_.size()));
+  if (added) kinds_.push_back({a, slot, bytes, {}});
+  kinds_[known->second].spans.push_back({run_.agenda.now, left});
 }
 
 Result<void> Messages::receive(ActorId a, NodeId n) {

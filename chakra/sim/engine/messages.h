@@ -1,13 +1,25 @@
 // Messages of a run: a send and its receive, which meet at the receiver.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "chakra/base/base.h"
 #include "chakra/sim/engine/run.h"
+#include "chakra/sim/shared_links.h"
 
 namespace chakra::sim {
+
+/// All messages of an actor to one rank, and of one size.
+struct MessageKind {
+  ActorId actor{0};
+  uint32_t slot = 0;  ///< of that rank (Folded::slot)
+  uint64_t bytes = 0;
+  std::vector<Span> spans;  ///< when they held their links
+};
 
 class Messages {
  public:
@@ -27,6 +39,8 @@ class Messages {
   /// A receive has begun, and its send has not.
   bool is_unsent(size_t id) const { return states_[id].posted && !states_[id].sent; }
   Picoseconds arrival(size_t id) const { return states_[id].arrival; }
+  /// In closed form: of those that the network prices, by first use.
+  std::vector<MessageKind>& kinds() { return kinds_; }
 
  private:
   struct State {
@@ -37,9 +51,12 @@ class Messages {
   void meet(uint32_t id, Picoseconds transfer_ps);
   void now_moving(const match::NodeRef& recv);
   void deliver(uint32_t id);
+  void note(ActorId a, trace::NodeId n, uint64_t bytes, Picoseconds left);
 
   Run& run_;
   std::vector<State> states_;
+  std::vector<MessageKind> kinds_;
+  absl::flat_hash_map<std::tuple<uint32_t, uint32_t, uint64_t>, uint32_t> kind_of_;  ///< actor, slot, bytes
 };
 
 }  // namespace chakra::sim

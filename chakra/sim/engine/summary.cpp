@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "chakra/sim/retarget.h"
-#include "chakra/sim/shared_links.h"
 
 namespace chakra::sim {
 namespace {
@@ -101,26 +100,6 @@ void summarize_collectives(Run& run, const Totals& totals) {
     return std::tuple(a.group.size(), std::string_view(a.group)) <
            std::tuple(b.group.size(), std::string_view(b.group));
   });
-}
-
-/// In closed form collectives do not meet: says so where they would have to.
-void look_at_shared_links(Run& run, const Totals& totals) {
-  SharedLinks links(run.in.fabric);
-  for (const auto& [kind, of_kind] : totals) {
-    const auto& [group, type, bytes] = kind;
-    if (of_kind.count == 0 || !of_kind.algorithm) continue;
-    const Folded::Group& whole = run.job.folded.groups[run.job.places[group].folded];
-    const coll::Choice& choice = run.prices.choice(whole.shape, {type, bytes, of_kind.root, {}});
-    links.add(choice.plan, choice.order, whole.places, whole.flow, of_kind.count);
-  }
-  const SharedLinks::Busiest busiest = links.busiest();
-  const double makespan = static_cast<double>(run.report.makespan_ps) / kPsPerSecond;
-  if (busiest.seconds <= makespan * 1.001) return;
-  run.report.findings.push_back(
-      {"sim.closed.shared", Severity::warning, -1, -1,
-       fmt::format("{} would take {} for what collectives send over it, but the job takes {}: without "
-                   "congestion they do not meet there; run it with --congestion fluid",
-                   busiest.link, show_time(picoseconds(busiest.seconds)), show_time(run.report.makespan_ps))});
 }
 
 /// What the fits that a job used say together.
@@ -220,7 +199,6 @@ void summarize(Run& run, const Totals& totals) {
   summarize_actors(run);
   summarize_collectives(run, totals);
   if (run.traffic) summarize_links(run);
-  else look_at_shared_links(run, totals);
   look_at_fits(run);
   look_at_burst(run);
 }

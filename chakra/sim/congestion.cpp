@@ -1,0 +1,135 @@
+// Which contention model a run takes, and why.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "chakra/sim/engine/engine.h"
+#include "chakra/sim/fluid_cost.h"
+#include "chakra/sim/sim.h"
+
+namespace chakra::sim {
+namespace {
+
+/// Between the 1 % up to which a result in closed form counts as right and the 5 % from which it is wrong.
+constexpr double kWorthFluid = 0.02;
+constexpr size_t kLinksNamed = 3;
+constexpr const char* kRunFluid = "run it with --congestion fluid";
+
+/// Why `fluid` cannot answer; empty: it can.
+std::string only_closed(const SimInput& in) {
+  if (!in.fabric.fits.empty()) return "the network's measured collectives hold in closed form only";
+  if (!in.transfer_factors.empty() || in.decisive_path || !in.other_fabrics.empty())
+    return "what is asked for is known in closed form only";
+  return {};
+}
+
+/// How much longer the job takes at most, by its time in closed form.
+double share(const SimReport& closed) {
+  return closed.makespan_ps == 0
+             ? 0
+             : static_cast<double>(closed.sharing.longer_ps) / static_cast<double>(closed.makespan_ps);
+}
+bool matters(const SimReport& closed) { return share(closed) > kWorthFluid; }
+
+std::string show_link(const SharedLink& link) {
+  return fmt::format("{} is asked for up to {:.1f} times what it carries", link.name, link.most);
+}
+
+// `sim.closed.shared` (warning): without congestion, collectives and messages need links at the same time, so that the
+// job may take more than 2 % longer; an estimate of the error, as a whole and by link.
+Finding shared_finding(const SimReport& closed, const std::string& remedy) {
+  std::string links;
+  for (size_t i = 0; i < std::min(kLinksNamed, closed.sharing.links.size()); ++i) {
+    const SharedLink& link = closed.sharing.links[i];
+    links += fmt::format("{}{} and lacks {}", i ? ", " : "", show_link(link), show_time(link.lacks_ps));
+  }
+  return {"sim.closed.shared", Severity::warning, -1, -1,
+          fmt::format("collectives and messages need {} links at the same time, which closed form leaves out: {}. "
+                      "The job may take up to {} ({}) longer; {}",
+                      show_count(static_cast<int64_t>(closed.sharing.count)), links,
+                      show_time(closed.sharing.longer_ps), show_percent(share(closed)), remedy)};
+}
+
+Result<SimReport> simulate_as_asked(SimInput input) {
+  const Congestion asked = input.congestion;
+  CHAKRA_ASSIGN(SimReport report, run_engine(std::move(input)));
+  report.congestion = asked;
+  report.congestion_reason = "as asked for";
+  if (matters(report)) report.findings.push_back(shared_finding(report, kRunFluid));
+  return report;
+}
+
+SimReport stay_closed(SimReport&& closed, std::string reason, const std::string& remedy) {
+  closed.congestion_reason = std::move(reason);
+  if (matters(closed)) closed.findings.push_back(shared_finding(closed, remedy));
+  return std::move(closed);
+}
+
+Result<SimReport> simulate_automatically(SimInput input) {
+  const std::string never = only_closed(input);
+  const double least = never.empty() ? least_fluid_seconds(input) : 0;
+  std::optional<SimInput> again;  // a copy shares the traces' columns
+  if (never.empty() && least < kMostFluidSeconds) again = copy_whole(input);
+  input.congestion = Congestion::closed;
+  CHAKRA_ASSIGN(SimReport closed, run_engine(std::move(input)));
+  if (closed.interrupted) return stay_closed(std::move(closed), "stopped before more was known", kRunFluid);
+  const bool burst = again && again->fabric.burst_bytes > 0 && closed.sharing.flows > 0;
+  if (!matters(closed) && !burst)
+    return stay_closed(std::move(closed),
+                       closed.sharing.flows == 0 ? "the network carries nothing"
+                       : closed.sharing.count == 0
+                           ? "no link is shared at the same time"
+                           : "links are shared at the same time, but for less than 2 % of the time",
+                       kRunFluid);
+  if (!never.empty())
+    return stay_closed(std::move(closed), never, "run it with --congestion fluid, which ignores them");
+  const double seconds = least + fluid_seconds(closed);
+  if (seconds > kMostFluidSeconds)
+    return stay_closed(std::move(closed),
+                       fmt::format("links are shared, but fluid would take about {:.0f} s of processor time", seconds),
+                       fmt::format("--congestion fluid would take about {:.0f} s of processor time", seconds));
+  std::string reason = burst && !matters(closed) ? "the network has a burst" : show_link(closed.sharing.links.front());
+  Sharing sharing = std::move(closed.sharing);
+  closed = {};
+  again->congestion = Congestion::fluid;
+  CHAKRA_ASSIGN(SimReport fluid, run_engine(std::move(*again)));
+  fluid.congestion = Congestion::fluid;
+  fluid.congestion_reason = std::move(reason);
+  fluid.sharing = std::move(sharing);
+  return fluid;
+}
+
+}  // namespace
+
+Result<SimReport> simulate(SimInput input) {
+  return input.congestion == Congestion::automatic ? simulate_automatically(std::move(input))
+                                                   : simulate_as_asked(std::move(input));
+}
+
+SimInput copy_whole(const SimInput& input) {
+  SimInput copy;
+  for (const trace::Trace& t : input.job.ranks) copy.job.ranks.push_back(t);
+  copy.classes = input.classes;
+  copy.fabric = input.fabric;
+  copy.system = input.system;
+  copy.groups = input.groups;
+  copy.matching = input.matching;
+  copy.timeline = input.timeline;
+  copy.collectives = input.collectives;
+  copy.congestion = input.congestion;
+  copy.packets = input.packets;
+  copy.align_starts = input.align_starts;
+  copy.transfers = input.transfers;
+  copy.delays = input.delays;
+  copy.transfer_factors = input.transfer_factors;
+  copy.decisive_path = input.decisive_path;
+  copy.other_fabrics = input.other_fabrics;
+  copy.node_times = input.node_times;
+  copy.fold = input.fold;
+  copy.waits = input.waits;
+  copy.stop = input.stop;
+  copy.progress = input.progress;
+  return copy;
+}
+
+}  // namespace chakra::sim

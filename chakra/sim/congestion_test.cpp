@@ -1,0 +1,255 @@
+// Which contention model a run takes by itself: the result is near that of fluid, or says that it is not, and jobs
+// whose links are not shared at the same time stay in closed form.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/sim/testing/congested_jobs.h"
+
+namespace chakra::sim {
+namespace {
+
+using trace::CommType;
+using trace::NodeId;
+using trace::NodeType;
+using trace::testing::Job;
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr Picoseconds kMs = 1'000'000'000;
+
+bool warns(const SimReport& report) {
+  return std::any_of(report.findings.begin(), report.findings.end(),
+                     [](const Finding& f) { return f.tag == "sim.closed.shared"; });
+}
+
+SimReport run(const SimInput& input, Congestion congestion) {
+  SimInput in = copy_whole(input);
+  in.congestion = congestion;
+  auto report = simulate(std::move(in));
+  EXPECT_TRUE(report) << report.error().message();
+  return report ? std::move(*report) : SimReport();
+}
+
+double error(const SimReport& of, const SimReport& truth) {
+  return static_cast<double>(of.makespan_ps) / static_cast<double>(truth.makespan_ps) - 1;
+}
+
+/// CHAKRA_TEST_CONGESTED=300 for the full test; CHAKRA_SHOW_CONGESTED=1 prints each job.
+TEST(Congestion, AutoIsNearFluidAndTakesItWhereItMust) {
+  const char* given = std::getenv("CHAKRA_TEST_CONGESTED");
+  const int rounds = given ? std::atoi(given) : 60;
+  const bool show = std::getenv("CHAKRA_SHOW_CONGESTED") != nullptr;
+  int right = 0, needless = 0, far = 0, moved = 0;
+  for (int seed = 0; seed < rounds; ++seed) {
+    testing::CongestedJob job(static_cast<uint64_t>(seed));
+    const SimInput in = job.make();
+    const SimReport closed = run(in, Congestion::closed), fluid = run(in, Congestion::fluid),
+                    chosen = run(in, Congestion::automatic);
+    ASSERT_GT(fluid.makespan_ps, 0) << job.name();
+    EXPECT_NE(chosen.congestion, Congestion::automatic);
+    EXPECT_FALSE(chosen.congestion_reason.empty());
+    const bool left = chosen.congestion == Congestion::fluid;
+    EXPECT_EQ(chosen.makespan_ps, left ? fluid.makespan_ps : closed.makespan_ps) << job.name();
+    EXPECT_EQ(warns(closed), left || warns(chosen)) << job.name();
+    moved += left;
+    if (std::abs(error(closed, fluid)) <= 0.01) {
+      ++right;
+      needless += left || warns(chosen);
+    }
+    const bool is_far = std::abs(error(chosen, fluid)) > 0.05 && !warns(chosen);
+    far += is_far;
+    if (show || is_far)
+      fmt::print("{:4} closed {:7.2f} % of fluid, misses at most {:7.2f} %, {:6} {}  {}: {}\n", seed,
+                 100 * error(closed, fluid),
+                 100 * static_cast<double>(closed.sharing.longer_ps) / static_cast<double>(closed.makespan_ps),
+                 kCongestionNames[static_cast<size_t>(chosen.congestion)], is_far ? "FAR" : "", job.name(),
+                 chosen.congestion_reason);
+    if (is_far)
+      for (const CollectiveReport& c : closed.collectives)
+        fmt::print("       {} {} {} x {} bytes, {} us, waits {} us, {}\n", c.group, trace::name(c.type), c.count,
+                   c.bytes, c.total_ps / 1000000, c.wait_ps / 1000000, c.algorithm ? c.algorithm->name : "");
+  }
+  fmt::print("{} jobs: {} took fluid; of {} that closed has right {} took it or warned; {} are more than 5 % off\n",
+             rounds, moved, right, needless, far);
+  EXPECT_LE(needless, right / 20);
+  EXPECT_LE(far, rounds / 50);
+  EXPECT_GT(moved, rounds / 10);
+  EXPECT_GT(right, rounds / 3);
+}
+
+net::Fabric network(const std::string& text) { return *net::parse_fabric(*parse_spec(text, "net.yml")); }
+
+/// The i-th ranks of eight leaves reduce together, after some compute.
+SimInput columns(Picoseconds compute, const std::string& fabric) {
+  Job job(64);
+  SimInput in;
+  for (size_t r = 0; r < 64; ++r) {
+    const std::string group = fmt::format("column{}", r % 8);
+    std::vector<NodeId> after;
+    if (compute > 0) after.push_back(job.compute(r, compute));
+    job.collective(r, CommType::all_reduce, 256 * kMiB, after, group.c_str());
+    in.groups[group].push_back(static_cast<int64_t>(r));
+  }
+  in.job = job.finish();
+  in.fabric = network(fabric);
+  return in;
+}
+constexpr const char* kOversubscribed =
+    "topology: FatTree\ndown: [8, 8]\nup: [1, 2]\nbandwidth: 46.5661287\nlatency: 500\n";
+
+TEST(Congestion, ABurstAfterComputeIsSeen) {
+  for (const Picoseconds compute : {0 * kMs, 20 * kMs, 29 * kMs, 2000 * kMs}) {
+    const SimInput in = columns(compute, kOversubscribed);
+    const SimReport closed = run(in, Congestion::closed), chosen = run(in, Congestion::automatic);
+    EXPECT_NEAR(static_cast<double>(closed.makespan_ps), static_cast<double>(compute) + 9.4 * kMs, 0.1 * kMs);
+    // 28 ms more of two seconds are less than 2 %.
+    const bool matters = compute < 2000 * kMs;
+    EXPECT_EQ(warns(closed), matters);
+    EXPECT_EQ(chosen.congestion, matters ? Congestion::fluid : Congestion::closed) << chosen.congestion_reason;
+    EXPECT_FALSE(warns(chosen));
+    EXPECT_NEAR(static_cast<double>(closed.sharing.longer_ps), 28.2 * kMs, 0.5 * kMs);
+    ASSERT_FALSE(closed.sharing.links.empty());
+    EXPECT_NEAR(closed.sharing.links[0].most, 4, 0.1);
+    const double truth = static_cast<double>(compute) + (matters ? 37.6 : 9.4) * kMs;
+    EXPECT_NEAR(static_cast<double>(chosen.makespan_ps), truth, 0.1 * kMs);
+  }
+}
+
+TEST(Congestion, ManyMessagesToOneRankAreSeen) {
+  Job job(16);
+  for (size_t r = 1; r < 16; ++r) {
+    job.message(r, NodeType::send, 0, 16 * kMiB, {}, static_cast<int64_t>(r));
+    job.message(0, NodeType::recv, static_cast<int64_t>(r), 16 * kMiB, {}, static_cast<int64_t>(r));
+  }
+  SimInput in;
+  in.job = job.finish();
+  in.fabric = network("topology: [Switch]\nnpus_count: [16]\nbandwidth: [46.5661287]\nlatency: [500]\n");
+  const SimReport closed = run(in, Congestion::closed), chosen = run(in, Congestion::automatic);
+  EXPECT_TRUE(warns(closed));
+  EXPECT_NEAR(static_cast<double>(closed.makespan_ps), 0.3365 * kMs, 0.001 * kMs);
+  EXPECT_EQ(chosen.congestion, Congestion::fluid);
+  EXPECT_NEAR(static_cast<double>(chosen.makespan_ps), 5.033 * kMs, 0.002 * kMs);
+  EXPECT_NEAR(static_cast<double>(closed.sharing.longer_ps), 14 * 0.3355 * kMs, 0.01 * kMs);
+}
+
+TEST(Congestion, MessagesThatAreSlowElsewhereShareALinkWithoutHarm) {
+  // 0 and 1 each send at half the rate of the link that both use.
+  const std::string text =
+      "ranks: 4\nswitches: [a, b]\nlinks:\n"
+      "- {from: 0, to: a, bandwidth: 50, latency: 0}\n- {from: 1, to: a, bandwidth: 50, latency: 0}\n"
+      "- {from: a, to: b, bandwidth: 100, latency: 0}\n"
+      "- {from: 2, to: b, bandwidth: 50, latency: 0}\n- {from: 3, to: b, bandwidth: 50, latency: 0}\n";
+  for (const bool third : {false, true}) {
+    Job job(4);
+    for (size_t r = 0; r < 2; ++r) {
+      job.message(r, NodeType::send, static_cast<int64_t>(r) + 2, 16 * kMiB);
+      job.message(r + 2, NodeType::recv, static_cast<int64_t>(r), 16 * kMiB);
+    }
+    if (third) {
+      job.message(0, NodeType::send, 3, 16 * kMiB, {}, 7);  // after the first, on the same queue, with the others gone
+      job.message(3, NodeType::recv, 0, 16 * kMiB, {}, 7);
+    }
+    SimInput in;
+    in.job = job.finish();
+    in.fabric = network(text);
+    const SimReport chosen = run(in, Congestion::automatic);
+    EXPECT_EQ(chosen.congestion, Congestion::closed) << chosen.congestion_reason;
+    EXPECT_EQ(chosen.congestion_reason, "no link is shared at the same time");
+    EXPECT_EQ(chosen.makespan_ps, run(in, Congestion::fluid).makespan_ps);
+  }
+}
+
+TEST(Congestion, HashedRoutesThatMeetAreSeen) {
+  SimInput in = columns(kMs, "topology: FatTree\ndown: [8, 8]\nup: [1, 8]\nbandwidth: 50\nlatency: 500\n");
+  EXPECT_EQ(run(in, Congestion::automatic).congestion, Congestion::closed);
+  in.fabric.routing = {net::Routing::ecmp, 1, 1};
+  const SimReport closed = run(in, Congestion::closed), chosen = run(in, Congestion::automatic);
+  EXPECT_TRUE(warns(closed));
+  EXPECT_EQ(chosen.congestion, Congestion::fluid);
+  EXPECT_GT(chosen.makespan_ps, 2 * closed.makespan_ps);
+}
+
+TEST(Congestion, FoldedRanksCountAsManyTimesAsTheyAre) {
+  // Rings of rows on the first dimension, and columns that all cross the second one: 64 ranks are few actors.
+  for (const bool fold : {true, false}) {
+    SimInput in = columns(kMs, kOversubscribed);
+    in.fold = fold;
+    const SimReport closed = run(in, Congestion::closed);
+    EXPECT_EQ(closed.actors.size() < 64, fold);
+    EXPECT_NEAR(static_cast<double>(closed.sharing.longer_ps), 28.2 * kMs, 0.5 * kMs);
+  }
+}
+
+TEST(Congestion, StaysClosedWhereFluidCannotAnswer) {
+  SimInput in = columns(kMs, kOversubscribed);
+  in.decisive_path = true;
+  const SimReport chosen = run(in, Congestion::automatic);
+  EXPECT_EQ(chosen.congestion, Congestion::closed);
+  EXPECT_EQ(chosen.congestion_reason, "what is asked for is known in closed form only");
+  EXPECT_TRUE(warns(chosen));
+}
+
+TEST(Congestion, StaysClosedWhereCollectivesAreMeasured) {
+  Job job(4);
+  for (size_t r = 1; r < 4; ++r) {
+    job.message(r, NodeType::send, 0, 16 * kMiB, {}, static_cast<int64_t>(r));
+    job.message(0, NodeType::recv, static_cast<int64_t>(r), 16 * kMiB, {}, static_cast<int64_t>(r));
+  }
+  SimInput in;
+  in.job = job.finish();
+  in.fabric = {{{net::TopologyKind::switch_, 4, 50, 500}}};
+  net::CollectiveFit fit;
+  fit.form = net::find_collective_form("all_reduce", "nvls");
+  fit.ranks = {4};
+  fit.to_bytes = 1 << 20;
+  fit.protocols.push_back({"all", 5000, 0, 1, 0, {}});
+  in.fabric.fits.push_back(fit);
+  const SimReport chosen = run(in, Congestion::automatic);
+  EXPECT_EQ(chosen.congestion, Congestion::closed);
+  EXPECT_EQ(chosen.congestion_reason, "the network's measured collectives hold in closed form only");
+  EXPECT_TRUE(warns(chosen));
+}
+
+TEST(Congestion, ABurstOfTheNetworkNeedsFluid) {
+  SimInput in = columns(kMs, "topology: FatTree\ndown: [8, 8]\nup: [1, 8]\nbandwidth: 50\nlatency: 500\n");
+  in.fabric.burst_bytes = kMiB;
+  const SimReport chosen = run(in, Congestion::automatic);
+  EXPECT_EQ(chosen.congestion, Congestion::fluid);
+  EXPECT_EQ(chosen.congestion_reason, "the network has a burst");
+}
+
+TEST(Congestion, StaysClosedWhereFluidIsTooExpensive) {
+  // 160 ranks send each other 25,440 messages of different sizes, all under way at once.
+  Job job(160);
+  for (size_t r = 0; r < 160; ++r)
+    for (size_t to = 0; to < 160; ++to) {
+      if (to == r) continue;
+      const auto tag = static_cast<int64_t>(160 * r + to);
+      const NodeId n = job.message(r, NodeType::send, static_cast<int64_t>(to), kMiB + 64 * (r * 160 + to), {}, tag);
+      job.builders[r].trace.lane.edit(n) =
+          job.builders[r].lane({trace::Lane::Kind::stream, 0, static_cast<int64_t>(to)});
+      job.message(to, NodeType::recv, static_cast<int64_t>(r), kMiB + 64 * (r * 160 + to), {}, tag);
+    }
+  SimInput in;
+  in.job = job.finish();
+  in.fabric = network("topology: FatTree\ndown: [8, 20]\nup: [1, 2]\nbandwidth: 50\nlatency: 500\n");
+  const SimReport chosen = run(in, Congestion::automatic);
+  EXPECT_EQ(chosen.congestion, Congestion::closed);
+  EXPECT_TRUE(chosen.congestion_reason.starts_with("links are shared, but fluid would take about "));
+  EXPECT_TRUE(warns(chosen));
+}
+
+TEST(Congestion, AJobWithoutCommunicationStaysClosed) {
+  Job job(4);
+  for (size_t r = 0; r < 4; ++r) job.compute(r, kMs);
+  SimInput in;
+  in.job = job.finish();
+  in.fabric = network(kOversubscribed);
+  EXPECT_EQ(run(in, Congestion::automatic).congestion_reason, "the network carries nothing");
+}
+
+}  // namespace
+}  // namespace chakra::sim
