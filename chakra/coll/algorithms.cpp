@@ -6,11 +6,13 @@ namespace chakra::coll {
 // Each pair has a file of its own, named after the algorithm.
 using OutlineOf = Outline(const Operation& op, const Place& place);
 using RoundOf = void(const Outline& o, uint32_t k, uint32_t senders, Round& head, Moves& moves);
+using TrafficOf = void(const Outline& o, uint32_t k, Round& round);
 OutlineOf ring, bidirectional_ring, direct, halving_doubling, double_binary_tree, tree, binary_tree, chain, linear,
     pairwise, bruck, dissemination, hierarchical, hierarchical_doubling, hierarchical_direct, multidimensional,
-    node_columns;
+    node_columns, in_network, hierarchical_in_network;
 RoundOf ring_round, bidirectional_ring_round, direct_round, halving_doubling_round, pipelined_tree_round, tree_round,
     chain_round, linear_round, pairwise_round, bruck_round, dissemination_round, hierarchical_round, node_columns_round;
+TrafficOf in_network_traffic, hierarchical_in_network_traffic;
 
 namespace {
 
@@ -86,6 +88,18 @@ constexpr AlgorithmRow kAlgorithmRows[] = {
      "g members in the smallest of N nodes: in the node direct's, between nodes 2 log2 N L + 2 (N-1) S/(g N B); c chunks "
      "overlap",
      kSums | bit(CommType::all_gather), false, Needs::nodes, node_columns, node_columns_round},
+    {"in_network",
+     "switches sum what members send up, and send results to all at once (NVLink SHARP, Quantum SHARP); for members below "
+     "switches that reduce ('reduction' in the network file)",
+     "R of the switches: all-reduce 2 L + l + S (1 + 1/n)/min(B, R), between switches S/min(B, R); reduce-scatter "
+     "L + l + S/min(B, R); all-gather L + l + n S/min(B, R)",
+     kSums | bit(CommType::all_gather), false, Needs::reduction, in_network, direct_round, in_network_traffic},
+    {"hierarchical_in_network",
+     "hierarchical, in_network in dimensions whose switches reduce, hierarchical_doubling in the others (NVLSTree)",
+     "per chunk in_network's for the dimensions whose switches reduce, hierarchical_doubling's for the others; c chunks "
+     "overlap",
+     kSums | bit(CommType::all_gather), false, Needs::grid_reduction, hierarchical_in_network, hierarchical_round,
+     hierarchical_in_network_traffic},
 };
 
 }  // namespace
