@@ -253,9 +253,8 @@ struct Ruled {
 };
 Ruled rule_for(const Selection& selection, const Operation& op, const Place& place) {
   if (const AlgorithmRow* row = by_rule(selection, op, place)) return {row, {}};
-  if (std::none_of(selection.rules.begin(), selection.rules.end(), [&](const Rule& rule) {
-        return rule.covers(op) && rule.algorithm->needs_grid();
-      }))
+  if (std::none_of(selection.rules.begin(), selection.rules.end(),
+                   [&](const Rule& rule) { return rule.covers(op) && rule.algorithm->needs_grid(); }))
     return {};
   std::vector<uint32_t> order = grid_order(place);
   const Reordered seen(op, place, order);
@@ -309,9 +308,11 @@ std::string refusal(const Selection& selection, const Operation& op, const Place
   if (row.needs == AlgorithmRow::Needs::nodes)
     return fmt::format("{} needs members on two nodes or more, two or more on each", row.name);
   if (row.needs == AlgorithmRow::Needs::reduction)
-    return fmt::format("{} needs a tree of switches with 'reduction' in the network file that joins all members", row.name);
-  return fmt::format("{} needs members that fill a grid of two or more dimensions or of nodes{}", row.name,
-                     row.needs == AlgorithmRow::Needs::grid ? "" : ", one of them with 'reduction' in the network file");
+    return fmt::format("{} needs a tree of switches with 'reduction' in the network file that joins all members",
+                       row.name);
+  return fmt::format(
+      "{} needs members that fill a grid of two or more dimensions or of nodes{}", row.name,
+      row.needs == AlgorithmRow::Needs::grid ? "" : ", one of them with 'reduction' in the network file");
 }
 
 }  // namespace chakra::coll

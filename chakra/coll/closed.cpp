@@ -126,7 +126,8 @@ class Closed {
 
   /// Times of a round that differ from member to member; kept while they repeat.
   void arrive_each(const Round& round, const Targets& targets, uint32_t first) {
-    if (have_ && targets == of_ && round.bytes == bytes_ && round.latency_ps == latency_ps_) return;
+    const std::pair sent(round.bytes, round.latency_ps);
+    if (have_ && targets == of_ && sent == sent_) return;
     const size_t count = size_t{n_} * targets.shifts;
     std::span<const Fare> fares;
     if (first != PricedPlan::kNotKept) {
@@ -137,8 +138,7 @@ class Closed {
     }
     have_ = true;
     of_ = targets;
-    bytes_ = round.bytes;
-    latency_ps_ = round.latency_ps;
+    sent_ = sent;
     const auto bytes = static_cast<double>(round.bytes);
     left_.assign(n_, 0);
     arrive_.resize(count);
@@ -171,7 +171,8 @@ class Closed {
       const Transfer& t = round.list[i];
       const double left = fares[i].ps_per_byte;
       done[t.from] = later(done[t.from], begin[t.from] + left);
-      done[t.to] = later(done[t.to], begin[t.from] + (left + (fares[i].latency_ps + static_cast<double>(round.latency_ps))));
+      done[t.to] =
+          later(done[t.to], begin[t.from] + (left + (fares[i].latency_ps + static_cast<double>(round.latency_ps))));
     }
   }
 
@@ -198,8 +199,7 @@ class Closed {
 
   bool have_ = false;
   Targets of_{Plan{1, 1, {}}, Round{}};
-  uint64_t bytes_ = 0;
-  Picoseconds latency_ps_ = 0;
+  std::pair<uint64_t, Picoseconds> sent_;  ///< bytes of a transfer, and its latency beyond that of its way
   std::vector<double> left_, arrive_;  ///< per member; per shift and member
   std::vector<Fare> scratch_;
 };

@@ -147,8 +147,8 @@ struct Phase {
 };
 struct GridDimension {
   uint32_t stride = 1, extent = 1;  ///< in members
-  /// How members of a row send: round a ring, all at once, in log2(extent) rounds over growing distances, or as `direct`
-  /// through switches that reduce.
+  /// How members of a row send: round a ring, all at once, in log2(extent) rounds over growing distances, or as
+  /// `direct` through switches that reduce.
   enum class Scheme : uint8_t { ring, direct, doubling, switches } scheme = Scheme::ring;
   // Of such switches, as in SwitchTraffic.
   double slowdown = 1;

@@ -195,7 +195,8 @@ TEST(InNetwork, DeliversWhatTheOperationPromises) {
   };
   for (int64_t n = 2; n <= 33; ++n)
     check("in_network",
-          fmt::format("topology: [Switch]\nnpus_count: [{}]\nbandwidth: [9]\nlatency: [9]\nreduction: {{bandwidth: 5}}", n),
+          fmt::format("topology: [Switch]\nnpus_count: [{}]\nbandwidth: [9]\nlatency: [9]\nreduction: {{bandwidth: 5}}",
+                      n),
           n);
   for (const char* reduces : {"[{bandwidth: 5}, none]", "[none, {bandwidth: 5}]", "{bandwidth: 5}"})
     for (const auto& [a, b] : {std::pair(2, 2), {4, 3}, {3, 5}, {8, 4}})

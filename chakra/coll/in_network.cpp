@@ -2,8 +2,8 @@
 // members send up, and later sends the result to all. The two overlap, so that a port carries S (1 + 1/n) each way.
 // Between switches of a tree a link carries S each way, whatever is below it.
 //
-// As transfers: each member sends to the next one in the order in which a walk round the tree meets them. The walk passes
-// each link of the tree once each way.
+// As transfers: each member sends to the next one in the order in which a walk round the tree meets them. The walk
+// passes each link of the tree once each way.
 #include <absl/container/flat_hash_map.h>
 
 #include <cmath>
@@ -125,7 +125,8 @@ class Walk {
     return std::all_of(carried_.begin(), carried_.end(), [&](const auto& entry) {
       const net::Link link = fabric_.link(entry.first);
       const auto back = carried_.find(fabric_.link_between(link.to, link.from));
-      return back != carried_.end() && std::abs(entry.second.units - back->second.units) <= kSame * entry.second.units &&
+      return back != carried_.end() &&
+             std::abs(entry.second.units - back->second.units) <= kSame * entry.second.units &&
              entry.second.walks <= 1 + kSame;
     });
   }

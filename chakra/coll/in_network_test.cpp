@@ -127,8 +127,8 @@ TEST(InNetwork, NeedsATreeOfSwitchesThatReduce) {
       "reduction: {bandwidth: 50}\n");
   EXPECT_TRUE(can("in_network", grid, {4, 5, 6}));
   EXPECT_TRUE(can("in_network", grid, {1, 5}));
-  EXPECT_FALSE(can("in_network", grid, {0, 8}));                    // round a ring
-  EXPECT_FALSE(can("in_network", grid, first_ranks(8)));            // ranks join the switches
+  EXPECT_FALSE(can("in_network", grid, {0, 8}));          // round a ring
+  EXPECT_FALSE(can("in_network", grid, first_ranks(8)));  // ranks join the switches
   EXPECT_TRUE(can("hierarchical_in_network", grid, first_ranks(8)));
   const net::Fabric rails = parse(
       "topology: Rails\nranks_per_node: 4\nnodes: 2\npods: 1\nspines: 2\nbandwidth: 50\nlatency: 0\n"

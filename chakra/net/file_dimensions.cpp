@@ -41,7 +41,8 @@ void note_unknown_keys(const Spec& spec, Findings& findings) {
   for (const SpecField& field : spec.fields)
     if (const auto& key = field.key; key != "topology" && key != "npus_count" && key != "bandwidth" &&
                                      key != "latency" && key != "slow_links" && key != "collectives" &&
-                                     key != "reduction" && key != "routing" && key != "channels" && key != "seed" && key != "burst")
+                                     key != "reduction" && key != "routing" && key != "channels" && key != "seed" &&
+                                     key != "burst")
       unknown.add({"net.file.unknown_key", Severity::warning, -1, -1,
                    fmt::format("{}: the key {} has no effect", field.value.place().text(), quote(key))});
   std::move(unknown).append_to(findings);

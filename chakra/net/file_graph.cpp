@@ -74,8 +74,7 @@ Result<void> read_links(const Spec& list, const TextMap<int64_t>& numbers, Graph
 Result<void> read_nodes(const Spec& spec, Graph& graph) {
   CHAKRA_ASSIGN(const int64_t per_node, spec.integer());
   if (per_node < 1 || per_node > graph.ranks)
-    return spec.error("net.file.value",
-                      fmt::format("'ranks_per_node' is {}; expected 1 to {}", per_node, graph.ranks));
+    return spec.error("net.file.value", fmt::format("'ranks_per_node' is {}; expected 1 to {}", per_node, graph.ranks));
   add_axis(graph.axes, per_node, RowForm::star);
   add_axis(graph.axes, (graph.ranks + per_node - 1) / per_node, RowForm::star);
   return {};
@@ -105,9 +104,8 @@ Result<std::vector<Reduction>> read_by_name(const Spec& spec, const TextMap<int6
 }  // namespace
 
 Result<Fabric> parse_graph(const Spec& spec) {
-  if (const SpecField* field = unknown_key(
-          spec, {"ranks", "switches", "links", "reduction", "ranks_per_node", "routing", "channels", "seed", "burst", "metric",
-                 "forwarding"}))
+  if (const SpecField* field = unknown_key(spec, {"ranks", "switches", "links", "reduction", "ranks_per_node",
+                                                  "routing", "channels", "seed", "burst", "metric", "forwarding"}))
     return field->value.error("net.file.key", fmt::format("a network given as a graph has no {}", quote(field->key)));
   const Spec* ranks = spec.find("ranks");
   const Spec* list = spec.find("links");

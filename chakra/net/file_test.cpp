@@ -71,7 +71,8 @@ std::vector<double> reductions_of(const std::string& text) {
 }
 
 TEST(File, SwitchesThatReduce) {
-  const std::string grid = "topology: [Switch, Ring, Switch]\nnpus_count: [2, 2, 2]\nbandwidth: [9, 9, 9]\nlatency: [9, 9, 9]\n";
+  const std::string grid =
+      "topology: [Switch, Ring, Switch]\nnpus_count: [2, 2, 2]\nbandwidth: [9, 9, 9]\nlatency: [9, 9, 9]\n";
   using Rates = std::vector<double>;
   EXPECT_EQ(reductions_of(grid), Rates(8, 0));
   EXPECT_EQ(reductions_of(grid + "reduction: [{bandwidth: 5, latency: 7}, none, {bandwidth: 3}]\n"),
@@ -99,7 +100,8 @@ TEST(File, SwitchesThatReduce) {
   wrong(grid + "reduction: []\n", "net.file.value", "0 entries in 'reduction'; expected one for all, or 3");
   wrong(grid + "reduction:\n- none\n- {bandwidth: 5}\n- none\n", "net.file.value", "line 7: a Ring has no switch");
   wrong(grid + "reduction: {latency: 5}\n", "net.file.key", "a reduction needs 'bandwidth'");
-  wrong(grid + "reduction:\n- none\n- none\n- {bandwith: 5}\n", "net.file.key", "line 8: a reduction has no 'bandwith'");
+  wrong(grid + "reduction:\n- none\n- none\n- {bandwith: 5}\n", "net.file.key",
+        "line 8: a reduction has no 'bandwith'");
   wrong(grid + "reduction: {bandwidth: 0}\n", "net.file.value", "a bandwidth of 0");
   wrong(grid + "reduction: {bandwidth: 5, latency: -1}\n", "net.file.value", "a latency of -1");
   wrong(grid + "reduction: {bandwidth: x}\n", "base.spec.type", "x");
@@ -108,9 +110,10 @@ TEST(File, SwitchesThatReduce) {
   wrong("topology: [Ring]\nnpus_count: [2]\nbandwidth: [9]\nlatency: [9]\nreduction: {bandwidth: 5}\n",
         "net.file.value", "no dimension has a switch");
   wrong(tree + "reduction: [none]\n", "net.file.value", "1 entries in 'reduction'; expected one for all, or 2");
-  wrong("topology: Dragonfly\nranks_per_router: 2\nrouters: 2\nglobal: 1\ngroups: 3\nbandwidth: 9\nlatency: 9\n"
-        "reduction: {bandwidth: 5}\n",
-        "net.file.key", "a Dragonfly has no 'reduction'");
+  wrong(
+      "topology: Dragonfly\nranks_per_router: 2\nrouters: 2\nglobal: 1\ngroups: 3\nbandwidth: 9\nlatency: 9\n"
+      "reduction: {bandwidth: 5}\n",
+      "net.file.key", "a Dragonfly has no 'reduction'");
   wrong(graph + "reduction: [{bandwidth: 5}]\n", "net.file.key", "needs 'switch'");
   wrong(graph + "reduction: [{switch: c, bandwidth: 5}]\n", "net.graph.device", "there is no device 'c'");
   wrong(graph + "reduction: [{switch: 1, bandwidth: 5}]\n", "net.graph.device", "1 is a rank");

@@ -84,10 +84,10 @@ using ShapeNumbers = std::span<const std::vector<int64_t>>;
 /// What numbers come to. Doubles, so that no product overflows.
 struct ShapeSize {
   double ranks = 0, switches = 0;
-  double cables = 0;       ///< a link there and a link back each
-  size_t cable_kinds = 0;  ///< entries of `bandwidth` and `latency`
+  double cables = 0;        ///< a link there and a link back each
+  size_t cable_kinds = 0;   ///< entries of `bandwidth` and `latency`
   size_t switch_kinds = 0;  ///< entries of `reduction`; 0: the switches of this shape form no trees
-  std::string wrong = {};  ///< why the numbers do not fit each other; empty: they do
+  std::string wrong = {};   ///< why the numbers do not fit each other; empty: they do
 };
 
 struct ShapeBuilder;
@@ -97,7 +97,7 @@ struct ShapeRow {
   std::string_view name;  ///< as in the file
   std::string_view description;
   std::span<const ShapeKey> keys;
-  std::string_view cable_kinds;  ///< in the order of `bandwidth` and `latency`
+  std::string_view cable_kinds;   ///< in the order of `bandwidth` and `latency`
   std::string_view switch_kinds;  ///< in the order of `reduction`
   ShapeSize (*size)(ShapeNumbers numbers);
   /// Adds the switches and cables that size() counts. Cost: O(cables).

@@ -30,7 +30,8 @@ constexpr ShapeKey kRailsKeys[] = {
 
 constexpr ShapeRow kShapeRows[] = {
     {"FatTree", "levels of switches: leaf-spine, fat trees of any number of levels and of any oversubscription",
-     kFatTreeKeys, "one per level, from the ranks up", "one per level, from the ranks up", fat_tree_size, build_fat_tree, "down: [4, 3]\nup: [1, 2]"},
+     kFatTreeKeys, "one per level, from the ranks up", "one per level, from the ranks up", fat_tree_size,
+     build_fat_tree, "down: [4, 3]\nup: [1, 2]"},
     {"Dragonfly", "groups of routers: all linked within a group, one link between any two groups", kDragonflyKeys,
      "ranks to routers, within a group, between groups", "", dragonfly_size, build_dragonfly,
      "ranks_per_router: 2\nrouters: 3\nglobal: 1\ngroups: 4"},
