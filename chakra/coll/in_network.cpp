@@ -3,7 +3,8 @@
 // Between switches of a tree a link carries S each way, whatever is below it.
 //
 // As transfers: each member sends to the next one in the order in which a walk round the tree meets them. The walk
-// passes each link of the tree once each way.
+// passes each link of the tree once each way. In a tree, the port of the first and of the last member on a switch so
+// carries S on one of its ways; the other way sets the time.
 #include <absl/container/flat_hash_map.h>
 
 #include <cmath>
@@ -55,22 +56,16 @@ class Walk {
 
   /// `port`: units through a member's port, `between`: through links between switches.
   std::optional<SwitchTraffic> traffic(double port, double between) {
-    const size_t n = order_.size();
-    std::vector<size_t> starts;  // members that another switch comes before
-    for (size_t i = 0; i < n; ++i) {
-      const uint32_t from = order_[i], to = order_[(i + 1) % n];
-      const bool crosses = links_between(from, to) > 2;
-      if (crosses) starts.push_back((i + 1) % n);
-      if (!add({from, to, crosses ? between : port}, crosses)) return std::nullopt;
-    }
-    // What the ports of the first and the last member on a switch carry beyond what leaves the switch.
-    for (size_t s = 0; s < starts.size() && port > between; ++s) {
-      const uint32_t first = order_[starts[s]], last = order_[(starts[(s + 1) % starts.size()] + n - 1) % n];
-      if (first != last && !add({last, first, port - between}, false)) return std::nullopt;
+    bool crossed = false;
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const uint32_t from = order_[i], to = order_[i + 1 < order_.size() ? i + 1 : 0];
+      const bool crosses = fabric_.path(place_.ranks[from], place_.ranks[to]).links > 2;
+      crossed = crossed || crosses;
+      if (!add({from, to, crosses ? between : port})) return std::nullopt;
     }
     if (!is_tree()) return std::nullopt;
     traffic_.slowdown = slowdown();
-    if (starts.empty() && std::is_sorted(order_.begin(), order_.end())) {
+    if (!crossed && std::is_sorted(order_.begin(), order_.end())) {
       traffic_.list.clear();
       traffic_.units = port;
     }
@@ -79,7 +74,7 @@ class Walk {
 
  private:
   struct Carried {
-    double units = 0, walks = 0;  ///< walks: between switches, how often the walk passes
+    double units = 0, passes = 0;
   };
 
   uint32_t first_device(uint32_t member) {
@@ -87,13 +82,9 @@ class Walk {
     fabric_.route(place_.ranks[member], place_.ranks[member == 0 ? 1 : 0], links_);
     return links_.empty() ? 0 : fabric_.link(links_[0]).to;
   }
-  uint32_t links_between(uint32_t from, uint32_t to) const {
-    return fabric_.path(place_.ranks[from], place_.ranks[to]).links;
-  }
-  bool is_rank(uint32_t device) const { return device < fabric_.size(); }
 
   /// False where the way leads over what does not reduce.
-  bool add(const SwitchTraffic::Load& load, bool crosses) {
+  bool add(const SwitchTraffic::Load& load) {
     traffic_.list.push_back(load);
     const int64_t from = place_.ranks[load.from], to = place_.ranks[load.to];
     uses_.clear();
@@ -104,10 +95,11 @@ class Walk {
       const double share = use.share / static_cast<double>(links_.size());
       for (const net::LinkId id : links_) {
         const net::Link link = fabric_.link(id);
-        if (!fabric_.reduction(link.to) && link.to != to) return false;
+        const bool arrives = link.to == to && fabric_.reduction(link.from);
+        if (!arrives && !fabric_.reduction(link.to)) return false;
         Carried& carried = carried_[id];
         carried.units += load.units * share;
-        if (crosses && !is_rank(link.from) && !is_rank(link.to)) carried.walks += share;
+        carried.passes += share;
       }
     }
     links_.clear();
@@ -120,14 +112,13 @@ class Walk {
     return true;
   }
 
-  /// A walk round a tree passes each link once each way.
+  /// A walk round a tree passes each link once each way, or as one of several that share what passes.
   bool is_tree() const {
     return std::all_of(carried_.begin(), carried_.end(), [&](const auto& entry) {
       const net::Link link = fabric_.link(entry.first);
+      const double passes = entry.second.passes;
       const auto back = carried_.find(fabric_.link_between(link.to, link.from));
-      return back != carried_.end() &&
-             std::abs(entry.second.units - back->second.units) <= kSame * entry.second.units &&
-             entry.second.walks <= 1 + kSame;
+      return passes <= 1 + kSame && back != carried_.end() && std::abs(passes - back->second.passes) <= kSame;
     });
   }
 
