@@ -146,7 +146,7 @@ class Closed {
       const double left = bytes * fares[f].ps_per_byte;
       double& all = left_[f % n_];
       all = later(all, left);
-      arrive_[f] = left + (fares[f].latency_ps + static_cast<double>(round.latency_ps));
+      arrive_[f] = left + later(fares[f].latency_ps, static_cast<double>(round.latency_ps));
     }
   }
 
@@ -172,7 +172,7 @@ class Closed {
       const double left = fares[i].ps_per_byte;
       done[t.from] = later(done[t.from], begin[t.from] + left);
       done[t.to] =
-          later(done[t.to], begin[t.from] + (left + (fares[i].latency_ps + static_cast<double>(round.latency_ps))));
+          later(done[t.to], begin[t.from] + (left + later(fares[i].latency_ps, static_cast<double>(round.latency_ps))));
     }
   }
 
@@ -187,7 +187,7 @@ class Closed {
       const Transfer& t = round.list[i];
       const double left = fares[i].ps_per_byte;
       done[t.from] = later(done[t.from], start + left);
-      done[t.to] = later(done[t.to], start + (left + (fares[i].latency_ps + latency)));
+      done[t.to] = later(done[t.to], start + (left + later(fares[i].latency_ps, latency)));
     }
   }
 

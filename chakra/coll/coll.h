@@ -45,7 +45,7 @@ struct Round {
   int32_t after = -1;
   // Of switches that reduce.
   bool together = false;       ///< bytes leave when all members of the row (of a list: all members) have begun
-  Picoseconds latency_ps = 0;  ///< of each transfer, beyond that of its way
+  Picoseconds latency_ps = 0;  ///< of each transfer, where that of its way is not longer
 };
 
 struct Plan {
@@ -145,20 +145,6 @@ struct Phase {
   uint32_t first = 0, rounds = 0;
   int32_t after = -1;
 };
-struct GridDimension {
-  uint32_t stride = 1, extent = 1;  ///< in members
-  /// How members of a row send: round a ring, all at once, in log2(extent) rounds over growing distances, or as
-  /// `direct` through switches that reduce.
-  enum class Scheme : uint8_t { ring, direct, doubling, switches } scheme = Scheme::ring;
-  // Of such switches, as in SwitchTraffic.
-  double slowdown = 1;
-  Picoseconds latency_ps = 0;
-};
-struct TreeEdge {
-  uint32_t parent = 0, child = 0, tree = 0;
-  uint32_t start = 0;  ///< step in which the first piece comes down it
-};
-
 /// What switches that reduce carry in place of the moves, as transfers between members. Those in `list`, or each member
 /// to the next one.
 struct SwitchTraffic {
@@ -169,7 +155,23 @@ struct SwitchTraffic {
   std::vector<Load> list;
   double units = 0;            ///< of each, where there is no list
   double slowdown = 1;         ///< units are as many times as large where the switches are slower than the links
-  Picoseconds latency_ps = 0;  ///< of the switches on the longest way
+  Picoseconds way_ps = 0;      ///< the latency of the longest way
+  Picoseconds latency_ps = 0;  ///< of the switches on it
+
+  /// Of a round: of the one that sums, the switches' too.
+  Picoseconds latency_of(bool sums) const { return sums ? add_saturated(way_ps, latency_ps) : way_ps; }
+};
+
+struct GridDimension {
+  uint32_t stride = 1, extent = 1;  ///< in members
+  /// How members of a row send: round a ring, all at once, in log2(extent) rounds over growing distances, or as
+  /// `direct` through switches that reduce.
+  enum class Scheme : uint8_t { ring, direct, doubling, switches } scheme = Scheme::ring;
+  SwitchTraffic switches = {};  ///< of a row
+};
+struct TreeEdge {
+  uint32_t parent = 0, child = 0, tree = 0;
+  uint32_t start = 0;  ///< step in which the first piece comes down it
 };
 
 /// An algorithm's parameters for one operation at one place.

@@ -36,8 +36,9 @@ void use_switches(const Place& place, std::vector<GridDimension>& dimensions) {
       const auto traffic = switch_traffic(CommType::all_reduce, {place.fabric, row});
       all = traffic && traffic->list.empty();
       if (!all) break;
-      with.slowdown = std::max(with.slowdown, traffic->slowdown);
-      with.latency_ps = std::max(with.latency_ps, traffic->latency_ps);
+      with.switches.slowdown = std::max(with.switches.slowdown, traffic->slowdown);
+      with.switches.way_ps = std::max(with.switches.way_ps, traffic->way_ps);
+      with.switches.latency_ps = std::max(with.switches.latency_ps, traffic->latency_ps);
     }
     if (all) d = with;
   }
@@ -351,11 +352,11 @@ void hierarchical_in_network_traffic(const Outline& o, uint32_t k, Round& round)
   const GridDimension& d = o.grid[phase.dimension];
   if (d.scheme != Scheme::switches) return;
   const double n = d.extent, units = o.type == CommType::all_reduce ? (n + 1) / 2 : n;
-  const double bytes = static_cast<double>(round.bytes) * units * d.slowdown;
+  const double bytes = static_cast<double>(round.bytes) * units * d.switches.slowdown;
   round.shift = round.shifts = round.apart = 1;
   round.bytes = bytes < 0x1p64 ? static_cast<uint64_t>(std::round(bytes)) : UINT64_MAX;
   round.together = true;
-  round.latency_ps = phase.kind == Phase::Kind::reduce_scatter || o.type == CommType::all_gather ? d.latency_ps : 0;
+  round.latency_ps = d.switches.latency_of(phase.kind == Phase::Kind::reduce_scatter || o.type == CommType::all_gather);
 }
 
 }  // namespace chakra::coll

@@ -32,8 +32,12 @@ std::optional<SwitchTraffic> on_one_switch(const Place& place, double units) {
   }
   if (!along || fabric.reductions[*along].bytes_per_s == 0) return std::nullopt;
   const net::Reduction& reduction = fabric.reductions[*along];
-  return SwitchTraffic{
-      {}, units, std::max(1.0, fabric.dimensions[*along].bytes_per_s() / reduction.bytes_per_s), reduction.latency_ps};
+  const net::Dimension& dimension = fabric.dimensions[*along];
+  return SwitchTraffic{.list = {},
+                       .units = units,
+                       .slowdown = std::max(1.0, dimension.bytes_per_s() / reduction.bytes_per_s),
+                       .way_ps = add_saturated(dimension.latency_ps(), dimension.latency_ps()),
+                       .latency_ps = reduction.latency_ps};
 }
 
 /// A walk round the tree of switches that joins the members.
@@ -88,7 +92,7 @@ class Walk {
     traffic_.list.push_back(load);
     const int64_t from = place_.ranks[load.from], to = place_.ranks[load.to];
     uses_.clear();
-    fabric_.uses(from, to, 0, uses_);
+    traffic_.way_ps = std::max(traffic_.way_ps, fabric_.uses(from, to, 0, uses_));
     for (const net::Use& use : uses_) {
       links_.clear();
       fabric_.links_of(use.trunk, links_);
@@ -175,7 +179,7 @@ void in_network_traffic(const Outline& o, uint32_t k, Round& round) {
     return o.rounds < 2 ? whole : k == 0 ? whole - whole / 2 : whole / 2;
   };
   round.together = true;
-  round.latency_ps = k == 0 ? switches.latency_ps : 0;
+  round.latency_ps = switches.latency_of(k == 0);
   if (switches.list.empty()) {
     round.shift = round.shifts = round.apart = 1;
     round.bytes = bytes_of(switches.units);

@@ -96,12 +96,12 @@ TEST(File, SwitchesThatReduce) {
     EXPECT_EQ(fabric.error().tag, tag) << text;
     EXPECT_NE(fabric.error().message().find(message), std::string::npos) << fabric.error().message();
   };
-  wrong(grid + "reduction: [none, none]\n", "net.file.value", "net.yml, line 5");
+  wrong(grid + "reduction: [none, none]\n", "net.file.value", "net.yml:5: 2 entries");
   wrong(grid + "reduction: []\n", "net.file.value", "0 entries in 'reduction'; expected one for all, or 3");
-  wrong(grid + "reduction:\n- none\n- {bandwidth: 5}\n- none\n", "net.file.value", "line 7: a Ring has no switch");
+  wrong(grid + "reduction:\n- none\n- {bandwidth: 5}\n- none\n", "net.file.value", "net.yml:7: a Ring has no switch");
   wrong(grid + "reduction: {latency: 5}\n", "net.file.key", "a reduction needs 'bandwidth'");
   wrong(grid + "reduction:\n- none\n- none\n- {bandwith: 5}\n", "net.file.key",
-        "line 8: a reduction has no 'bandwith'");
+        "net.yml:8: a reduction has no 'bandwith'");
   wrong(grid + "reduction: {bandwidth: 0}\n", "net.file.value", "a bandwidth of 0");
   wrong(grid + "reduction: {bandwidth: 5, latency: -1}\n", "net.file.value", "a latency of -1");
   wrong(grid + "reduction: {bandwidth: x}\n", "base.spec.type", "x");
@@ -195,7 +195,7 @@ TEST(File, ReadsWhatItsPageShows) {
     at += 8;
     fabrics.push_back(must_parse(page.substr(at, page.find("```", at) - at)));
   }
-  ASSERT_EQ(fabrics.size(), 7u);
+  ASSERT_EQ(fabrics.size(), 8u);
   ASSERT_EQ(fabrics[2].fits.size(), 1u);
   EXPECT_EQ(fabrics[2].fits[0].protocols.size(), 3u);
   EXPECT_EQ(std::erase_if(fabrics, [](const Fabric& fabric) { return !fabric.fits.empty(); }), 2u);
@@ -211,9 +211,10 @@ TEST(File, ReadsWhatItsPageShows) {
   std::vector<Use> uses;
   EXPECT_EQ(graph.uses(0, 2, 0, uses), 2'420'000);  // and over spine1
   EXPECT_EQ(uses.size(), 6u);
-  EXPECT_EQ(fabrics[4].routing.kind, Routing::ecmp);
-  EXPECT_EQ(fabrics[4].routing.channels, 4u);
-  EXPECT_EQ(fabrics[4].routing.seed, 7u);
+  EXPECT_EQ(fabrics[4].reductions, (std::vector<Reduction>{{285 * 1073741824.0, 59'000'000}, {}}));
+  EXPECT_EQ(fabrics[5].routing.kind, Routing::ecmp);
+  EXPECT_EQ(fabrics[5].routing.channels, 4u);
+  EXPECT_EQ(fabrics[5].routing.seed, 7u);
   EXPECT_EQ(graph.path(0, 2).bytes_per_s, 50 * 1073741824.0);
   EXPECT_EQ(graph.path(0, 3).latency_ps, 1'800'000);  // the link of their own
   EXPECT_EQ(graph.path(3, 0).links, 4u);              // that leads one way only

@@ -163,8 +163,9 @@ Picoseconds Traffic::advance_to(Picoseconds time, std::vector<Done>& done) {
   for (const net::Delivery& d : delivered_) {
     const auto token = static_cast<uint32_t>(d.token);
     const Flight flight = flights_[token];
-    const Picoseconds arrives =
-        d.arrived_ps == net::kNever ? net::kNever : add_saturated(d.arrived_ps, latency_of(flight));
+    const Picoseconds arrives = d.arrived_ps == net::kNever
+                                    ? net::kNever
+                                    : std::max(d.arrived_ps, add_saturated(d.left_ps, latency_of(flight)));
     if (!flight.left) {
       flights_[token].left = true;
       if (flight.round == kSingle) done.push_back({Done::Kind::left, flight.run, 0});

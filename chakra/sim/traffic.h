@@ -70,7 +70,7 @@ class Traffic {
 
   void start_round(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
   void launch(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
-  Picoseconds latency_of(const Flight& flight) const;  ///< beyond that of its way
+  Picoseconds latency_of(const Flight& flight) const;  ///< where that of its way is not longer
   void put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes, uint64_t flow);
   void settle(Picoseconds now, uint32_t id, uint32_t round, uint32_t member, std::vector<Done>& done);
   void arrive(Picoseconds now, uint32_t token, std::vector<Done>& done);
