@@ -52,6 +52,7 @@ latency: [500, 50, 5]
 slow_links:
 - {from: 1, to: 2, bandwidth: 5, latency: 900}
 - {from: 5, to: 25, latency: 1, both: false}
+reduction: [none, {bandwidth: 30, latency: 70}, none]
 """
 GRAPH = b"""ranks: [a, b, c]
 switches: 2
@@ -62,12 +63,14 @@ links:
 - {from: 4, to: c, bandwidth: 7, latency: 9, both: false}
 - {from: c, to: 4, bandwidth: 1e3, latency: 9, both: false}
 - {from: c, to: a, bandwidth: 7, latency: 9, both: false}
+reduction: [{switch: 3, bandwidth: 6}]
 """
 FAT_TREE = b"""topology: FatTree
 down: [2, 3]
 up: [1, 2]
 bandwidth: [50, 25]
 latency: 500
+reduction: [{bandwidth: 40, latency: 300}, none]
 """
 DRAGONFLY = b"""topology: Dragonfly
 ranks_per_router: 2
@@ -84,6 +87,7 @@ pods: 1
 spines: 0
 bandwidth: [400, 50, 50]
 latency: 500
+reduction: {bandwidth: 40}
 """
 
 JOB = """1 COMP a dur_us=5 is_cpu_op=true tid=1

@@ -6,11 +6,13 @@ namespace chakra::coll {
 // Each pair has a file of its own, named after the algorithm.
 using OutlineOf = Outline(const Operation& op, const Place& place);
 using RoundOf = void(const Outline& o, uint32_t k, uint32_t senders, Round& head, Moves& moves);
+using TrafficOf = void(const Outline& o, uint32_t k, Round& round);
 OutlineOf ring, bidirectional_ring, direct, halving_doubling, double_binary_tree, tree, binary_tree, chain, linear,
     pairwise, bruck, dissemination, hierarchical, hierarchical_doubling, hierarchical_direct, multidimensional,
-    node_columns;
+    node_columns, in_network, hierarchical_in_network;
 RoundOf ring_round, bidirectional_ring_round, direct_round, halving_doubling_round, pipelined_tree_round, tree_round,
     chain_round, linear_round, pairwise_round, bruck_round, dissemination_round, hierarchical_round, node_columns_round;
+TrafficOf in_network_traffic, hierarchical_in_network_traffic;
 
 namespace {
 
@@ -61,13 +63,14 @@ constexpr AlgorithmRow kAlgorithmRows[] = {
     {"bruck", "in round k what has to go on by bit k of its distance goes 2^k places",
      "n = 2^K: all-to-all K (L + S/(2 B)); all-gather K L + (n-1) S/B",
      bit(CommType::all_to_all) | bit(CommType::all_gather), true, Needs::nothing, bruck, bruck_round},
-    {"dissemination", "in round k each member tells the one 2^k places on", "K L", bit(CommType::barrier), false, Needs::nothing,
-     dissemination, dissemination_round},
+    {"dissemination", "in round k each member tells the one 2^k places on", "K L", bit(CommType::barrier), false,
+     Needs::nothing, dissemination, dissemination_round},
     {"hierarchical",
      "dimension by dimension, sums from the inside out, results back; chunks of 1 MiB and more follow each other. For "
      "members that fill a grid of two or more dimensions or of nodes",
      "per chunk and dimension ring's, or direct's on FullyConnected, for the part that is left; c chunks overlap",
-     kSums | bit(CommType::all_gather) | bit(CommType::all_to_all), false, Needs::grid, hierarchical, hierarchical_round},
+     kSums | bit(CommType::all_gather) | bit(CommType::all_to_all), false, Needs::grid, hierarchical,
+     hierarchical_round},
     {"hierarchical_doubling", "hierarchical, on switches in log2 n rounds over distances that double, for any n",
      "per chunk and dimension on switches K L + (n-1) S/(n B) for the part that is left; c chunks overlap",
      kSums | bit(CommType::all_gather), false, Needs::grid, hierarchical_doubling, hierarchical_round},
@@ -81,11 +84,27 @@ constexpr AlgorithmRow kAlgorithmRows[] = {
      "on a cube of d dimensions 2 d (n^(1/d) - 1) L + 2 (n-1) S/(2 d n B)", kSums | bit(CommType::all_gather), false,
      Needs::grid, multidimensional, hierarchical_round},
     {"node_columns",
-     "nodes of any sizes: sums in the node onto as many members as the smallest node has, from node to node among those "
+     "nodes of any sizes: sums in the node onto as many members as the smallest node has, from node to node among "
+     "those "
      "of equal place, and back",
-     "g members in the smallest of N nodes: in the node direct's, between nodes 2 log2 N L + 2 (N-1) S/(g N B); c chunks "
+     "g members in the smallest of N nodes: in the node direct's, between nodes 2 log2 N L + 2 (N-1) S/(g N B); c "
+     "chunks "
      "overlap",
      kSums | bit(CommType::all_gather), false, Needs::nodes, node_columns, node_columns_round},
+    {"in_network",
+     "switches sum what members send up, and send results to all at once (NVLink SHARP, Quantum SHARP); for members "
+     "below "
+     "switches that reduce ('reduction' in the network file)",
+     "R of the switches: all-reduce 2 L + l + S (1 + 1/n)/min(B, R), between switches S/min(B, R); reduce-scatter "
+     "L + l + S/min(B, R); all-gather L + l + n S/min(B, R)",
+     kSums | bit(CommType::all_gather), false, Needs::reduction, in_network, direct_round, in_network_traffic},
+    {"hierarchical_in_network",
+     "hierarchical, in_network in dimensions whose switches reduce, hierarchical_doubling in the others (NVLSTree)",
+     "per chunk in_network's for the dimensions whose switches reduce, hierarchical_doubling's for the others; c "
+     "chunks "
+     "overlap",
+     kSums | bit(CommType::all_gather), false, Needs::grid_reduction, hierarchical_in_network, hierarchical_round,
+     hierarchical_in_network_traffic},
 };
 
 }  // namespace

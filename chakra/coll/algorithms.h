@@ -102,6 +102,12 @@ inline const Phase& phase_of(const Outline& o, uint32_t k) {
                                      [](uint32_t round, const Phase& p) { return round < p.first; }));
 }
 
+/// What switches that reduce carry for these members; none where no tree of such switches joins them.
+std::optional<SwitchTraffic> switch_traffic(CommType type, const Place& place);
+
+/// Members fill a grid, and switches reduce in one of its dimensions or more.
+bool reduces_in_grid(const Place& place);
+
 /// Members by node, those of a node by their place in it: two nodes or more of two members or more; else empty.
 std::vector<std::vector<uint32_t>> nodes_of(const Place& place);
 

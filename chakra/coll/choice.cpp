@@ -200,7 +200,8 @@ class Trial {
   void rows(const Operation& op, const Place& place, std::span<const uint32_t> order, bool by_grid) {
     using Needs = AlgorithmRow::Needs;
     for (const AlgorithmRow& row : kAlgorithms) {
-      if (by_grid && row.needs != Needs::grid) continue;
+      if (by_grid && !row.needs_grid()) continue;
+      if (!order.empty() && row.needs == Needs::reduction) continue;  // it has an order of its own
       if (row.needs == Needs::nodes && place.members() > kMostNear && grid_of(place).size() >= 2) continue;
       if (row.can(op, place)) one(row, op, place, order, by_grid);
     }
@@ -253,9 +254,8 @@ struct Ruled {
 };
 Ruled rule_for(const Selection& selection, const Operation& op, const Place& place) {
   if (const AlgorithmRow* row = by_rule(selection, op, place)) return {row, {}};
-  if (std::none_of(selection.rules.begin(), selection.rules.end(), [&](const Rule& rule) {
-        return rule.covers(op) && rule.algorithm->needs == AlgorithmRow::Needs::grid;
-      }))
+  if (std::none_of(selection.rules.begin(), selection.rules.end(),
+                   [&](const Rule& rule) { return rule.covers(op) && rule.algorithm->needs_grid(); }))
     return {};
   std::vector<uint32_t> order = grid_order(place);
   const Reordered seen(op, place, order);
@@ -308,7 +308,12 @@ std::string refusal(const Selection& selection, const Operation& op, const Place
   if (!op.splits.empty() && !row.splits) return fmt::format("{} has no parts of unequal sizes", row.name);
   if (row.needs == AlgorithmRow::Needs::nodes)
     return fmt::format("{} needs members on two nodes or more, two or more on each", row.name);
-  return fmt::format("{} needs members that fill a grid of two or more dimensions or of nodes", row.name);
+  if (row.needs == AlgorithmRow::Needs::reduction)
+    return fmt::format("{} needs a tree of switches with 'reduction' in the network file that joins all members",
+                       row.name);
+  return fmt::format(
+      "{} needs members that fill a grid of two or more dimensions or of nodes{}", row.name,
+      row.needs == AlgorithmRow::Needs::grid ? "" : ", one of them with 'reduction' in the network file");
 }
 
 }  // namespace chakra::coll

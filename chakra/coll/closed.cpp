@@ -85,10 +85,24 @@ class Closed {
   /// When the members can begin a round of the lane.
   const double* begin(const Round& round) {
     const std::vector<double>& own = done_[round.lane];
-    if (round.after < 0) return own.data();
-    const std::vector<double>& other = done_[plan_.rounds[static_cast<size_t>(round.after)].lane];
-    for (uint32_t i = 0; i < n_; ++i) waiting_[i] = later(own[i], other[i]);
+    if (round.after < 0 && !round.together) return own.data();
+    waiting_ = own;
+    if (round.after >= 0) {
+      const std::vector<double>& other = done_[plan_.rounds[static_cast<size_t>(round.after)].lane];
+      for (uint32_t i = 0; i < n_; ++i) waiting_[i] = later(own[i], other[i]);
+    }
+    if (round.together) gather(round);
     return waiting_.data();
+  }
+
+  /// All members of a row begin when the last of them does.
+  void gather(const Round& round) {
+    const Rows rows(plan_, round);
+    for (uint32_t row = 0; row < rows.count(); ++row) {
+      double last = 0;
+      for (uint32_t c = 0; c < rows.extent; ++c) last = later(last, waiting_[rows.member(row, c)]);
+      for (uint32_t c = 0; c < rows.extent; ++c) waiting_[rows.member(row, c)] = last;
+    }
   }
 
   void run_shift(uint32_t k) {
@@ -112,7 +126,8 @@ class Closed {
 
   /// Times of a round that differ from member to member; kept while they repeat.
   void arrive_each(const Round& round, const Targets& targets, uint32_t first) {
-    if (have_ && targets == of_ && round.bytes == bytes_) return;
+    const std::pair sent(round.bytes, round.latency_ps);
+    if (have_ && targets == of_ && sent == sent_) return;
     const size_t count = size_t{n_} * targets.shifts;
     std::span<const Fare> fares;
     if (first != PricedPlan::kNotKept) {
@@ -123,7 +138,7 @@ class Closed {
     }
     have_ = true;
     of_ = targets;
-    bytes_ = round.bytes;
+    sent_ = sent;
     const auto bytes = static_cast<double>(round.bytes);
     left_.assign(n_, 0);
     arrive_.resize(count);
@@ -131,12 +146,13 @@ class Closed {
       const double left = bytes * fares[f].ps_per_byte;
       double& all = left_[f % n_];
       all = later(all, left);
-      arrive_[f] = left + fares[f].latency_ps;
+      arrive_[f] = left + later(fares[f].latency_ps, static_cast<double>(round.latency_ps));
     }
   }
 
   void run_list(uint32_t k) {
     const Round& round = plan_.rounds[k];
+    if (round.together) return run_list_together(k);
     const Fare* fares = priced_.fares.data() + priced_.rounds[k].first;
     std::vector<double>& done = done_[round.lane];
     std::vector<double>& begin = waiting_;
@@ -155,7 +171,23 @@ class Closed {
       const Transfer& t = round.list[i];
       const double left = fares[i].ps_per_byte;
       done[t.from] = later(done[t.from], begin[t.from] + left);
-      done[t.to] = later(done[t.to], begin[t.from] + (left + fares[i].latency_ps));
+      done[t.to] =
+          later(done[t.to], begin[t.from] + (left + later(fares[i].latency_ps, static_cast<double>(round.latency_ps))));
+    }
+  }
+
+  void run_list_together(uint32_t k) {
+    const Round& round = plan_.rounds[k];
+    const Fare* fares = priced_.fares.data() + priced_.rounds[k].first;
+    const double* from = begin(round);
+    std::vector<double>& done = done_[round.lane];
+    done.assign(from, from + n_);
+    const double start = n_ > 0 ? done[0] : 0, latency = static_cast<double>(round.latency_ps);
+    for (size_t i = 0; i < round.list.size(); ++i) {
+      const Transfer& t = round.list[i];
+      const double left = fares[i].ps_per_byte;
+      done[t.from] = later(done[t.from], start + left);
+      done[t.to] = later(done[t.to], start + (left + later(fares[i].latency_ps, latency)));
     }
   }
 
@@ -167,7 +199,7 @@ class Closed {
 
   bool have_ = false;
   Targets of_{Plan{1, 1, {}}, Round{}};
-  uint64_t bytes_ = 0;
+  std::pair<uint64_t, Picoseconds> sent_;  ///< bytes of a transfer, and its latency beyond that of its way
   std::vector<double> left_, arrive_;  ///< per member; per shift and member
   std::vector<Fare> scratch_;
 };

@@ -43,6 +43,9 @@ struct Round {
   /// An earlier round of another lane that a member must have finished before it begins this one, or -1. It is
   /// the last one of that lane listed before this one: "finished" is having done all listed there so far.
   int32_t after = -1;
+  // Of switches that reduce.
+  bool together = false;       ///< bytes leave when all members of the row (of a list: all members) have begun
+  Picoseconds latency_ps = 0;  ///< of each transfer, where that of its way is not longer
 };
 
 struct Plan {
@@ -67,6 +70,18 @@ void each_transfer(const Plan& plan, const Round& round, const Use& use) {
   if (!round.list.empty()) return;
   for (uint32_t from = 0; from < plan.members; ++from) each_transfer_of(plan, round, from, use);
 }
+
+/// The members of a round that turn among themselves: members that differ in its coordinate alone; of a list all.
+struct Rows {
+  uint32_t members, extent, stride;
+  Rows(const Plan& plan, const Round& round)
+      : members(plan.members),
+        extent(round.list.empty() && round.extent ? round.extent : plan.members),
+        stride(round.list.empty() ? round.stride : 1) {}
+  uint32_t count() const { return members / extent; }
+  uint32_t of(uint32_t member) const { return member / (stride * extent) * stride + member % stride; }
+  uint32_t member(uint32_t row, uint32_t c) const { return row / stride * stride * extent + row % stride + c * stride; }
+};
 
 /// Every member does the same by rotation or translation: no round is a list. O(rounds).
 bool rotation_symmetric(const Plan& plan);
@@ -130,10 +145,29 @@ struct Phase {
   uint32_t first = 0, rounds = 0;
   int32_t after = -1;
 };
+/// What switches that reduce carry in place of the moves, as transfers between members. Those in `list`, or each member
+/// to the next one.
+struct SwitchTraffic {
+  struct Load {
+    uint32_t from = 0, to = 0;
+    double units = 0;
+  };
+  std::vector<Load> list;
+  double units = 0;            ///< of each, where there is no list
+  double slowdown = 1;         ///< units are as many times as large where the switches are slower than the links
+  Picoseconds way_ps = 0;      ///< the latency of the longest way
+  Picoseconds latency_ps = 0;  ///< of the switches on it
+
+  /// Of a round: of the one that sums, the switches' too.
+  Picoseconds latency_of(bool sums) const { return sums ? add_saturated(way_ps, latency_ps) : way_ps; }
+};
+
 struct GridDimension {
   uint32_t stride = 1, extent = 1;  ///< in members
-  /// How members of a row send: round a ring, all at once, or in log2(extent) rounds over growing distances.
-  enum class Scheme : uint8_t { ring, direct, doubling } scheme = Scheme::ring;
+  /// How members of a row send: round a ring, all at once, in log2(extent) rounds over growing distances, or as
+  /// `direct` through switches that reduce.
+  enum class Scheme : uint8_t { ring, direct, doubling, switches } scheme = Scheme::ring;
+  SwitchTraffic switches = {};  ///< of a row
 };
 struct TreeEdge {
   uint32_t parent = 0, child = 0, tree = 0;
@@ -154,6 +188,7 @@ struct Outline {
   uint32_t columns = 0;
   std::vector<TreeEdge> edges;
   std::span<const uint64_t> splits;
+  SwitchTraffic switches;
 };
 
 /// The contract of every Plan: rounds of its lanes, each behind earlier ones, transfers between two of its members.
@@ -166,22 +201,26 @@ struct AlgorithmRow {
   std::string_view cost;  ///< without contention: n members, S = bytes, latency L and rate B of a path
   uint32_t types = 0;     ///< bit t: does trace::CommType t
   bool splits = false;    ///< does all-to-all with sizes of its own, too
-  /// What it needs of its place: members that fill a grid of two or more axes, or several nodes of two members or more.
-  enum class Needs : uint8_t { nothing, grid, nodes } needs = Needs::nothing;
+  /// What it needs of its place: members that fill a grid of two or more axes, several nodes of two members or more,
+  /// switches that reduce and join all members as a tree, or a grid with such switches in one dimension or more.
+  enum class Needs : uint8_t { nothing, grid, nodes, reduction, grid_reduction } needs = Needs::nothing;
+  bool needs_grid() const { return needs == Needs::grid || needs == Needs::grid_reduction; }
 
   Outline (*outline)(const Operation&, const Place&) = nullptr;
   /// Appends what members 0 .. senders-1 send in round k, transfer by transfer, and sets head.lane and
   /// head.after. It sets head.extent (and stride) where all members do what member 0 does, moved; it may then
   /// be asked for member 0 alone.
   void (*round)(const Outline&, uint32_t k, uint32_t senders, Round& head, std::vector<Move>& moves) = nullptr;
+  /// Puts what links carry in round k in place of the bytes of its moves; null: they carry these.
+  void (*traffic)(const Outline&, uint32_t k, Round& round) = nullptr;
 
   bool does(trace::CommType type) const { return type != trace::CommType::unknown && types >> unsigned(type) & 1; }
-  /// O(members) for those that need a grid or nodes, otherwise O(1).
+  /// O(members) for those that need a grid, nodes or (times the links of ways) switches, otherwise O(1).
   bool can(const Operation& op, const Place& place) const;
   /// Requires can(op, place) and a root that is a member. O(rounds) where all members do alike, otherwise
   /// O(transfers), which a limit on pieces keeps below some tens of millions.
   Plan plan(const Operation& op, const Place& place) const;
-  /// The blocks of round k of that plan.
+  /// The blocks of round k of that plan; its bytes are theirs where the row has no traffic of its own.
   std::vector<Move> moves(const Operation& op, const Place& place, uint32_t k) const;
 };
 extern const std::span<const AlgorithmRow> kAlgorithms;
@@ -208,7 +247,7 @@ struct Part {
   std::vector<PartTransfer> sends, receives;
 };
 
-/// All parts of a member in the plan of this algorithm, by round: what row.plan() counts, and row.moves() moves.
+/// All parts of a member in the plan of this algorithm, by round: what row.moves() moves.
 /// Requires row.can(op, place) and a member. Cost: O(moves of all members).
 std::vector<Part> parts_of(const AlgorithmRow& row, const Operation& op, const Place& place, uint32_t member);
 

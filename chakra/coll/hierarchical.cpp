@@ -1,5 +1,6 @@
 // Dimension by dimension of the fabric, for members that fill a grid: of nodes and what is in them, or of a torus.
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "chakra/coll/algorithms.h"
@@ -22,8 +23,29 @@ std::vector<GridDimension> dimensions_of(const Place& place, Scheme on_switches)
   return dimensions;
 }
 
+/// Dimensions with switches that reduce in all their rows are left to these.
+void use_switches(const Place& place, std::vector<GridDimension>& dimensions) {
+  for (GridDimension& d : dimensions) {
+    GridDimension with = d;
+    with.scheme = Scheme::switches;
+    std::vector<int64_t> row(d.extent);
+    bool all = true;
+    for (uint32_t first = 0; first < place.members() && all; ++first) {
+      if (first / d.stride % d.extent != 0) continue;
+      for (uint32_t c = 0; c < d.extent; ++c) row[c] = place.ranks[first + size_t{c} * d.stride];
+      const auto traffic = switch_traffic(CommType::all_reduce, {place.fabric, row});
+      all = traffic && traffic->list.empty();
+      if (!all) break;
+      with.switches.slowdown = std::max(with.switches.slowdown, traffic->slowdown);
+      with.switches.way_ps = std::max(with.switches.way_ps, traffic->way_ps);
+      with.switches.latency_ps = std::max(with.switches.latency_ps, traffic->latency_ps);
+    }
+    if (all) d = with;
+  }
+}
+
 uint32_t rounds_of(const GridDimension& d, Phase::Kind kind) {
-  if (d.scheme == Scheme::direct) return 1;
+  if (d.scheme == Scheme::direct || d.scheme == Scheme::switches) return 1;
   return d.scheme == Scheme::doubling && kind != Phase::Kind::exchange ? doublings(d.extent) : d.extent - 1;
 }
 
@@ -56,8 +78,7 @@ void set_leg(const Outline& o, const Leg& leg, Phase& phase) {
 }
 
 /// Chunks follow each other from the inside out and back.
-Outline in_chunks(const Operation& op, const Place& place, Scheme on_switches) {
-  std::vector<GridDimension> grid = dimensions_of(place, on_switches);
+Outline in_chunks(const Operation& op, const Place& place, std::vector<GridDimension> grid) {
   std::vector<uint32_t> inside_out(grid.size());
   std::iota(inside_out.begin(), inside_out.end(), 0u);
   const std::vector<Leg> way = way_of(op.type, inside_out);
@@ -197,7 +218,7 @@ class Sender {
   void round(uint32_t k) const {
     if (phase_.kind == Phase::Kind::exchange) return exchanges(k);
     const bool sums = phase_.kind == Phase::Kind::reduce_scatter;
-    if (d_.scheme == Scheme::direct) {
+    if (d_.scheme == Scheme::direct || d_.scheme == Scheme::switches) {
       for (uint32_t q = 1; q < d_.extent; ++q) {
         const uint32_t to = turn(c_, q, d_.extent);
         send(to, sums ? to : c_, 1, sums);
@@ -259,10 +280,25 @@ class Sender {
 
 }  // namespace
 
-Outline hierarchical(const Operation& op, const Place& place) { return in_chunks(op, place, Scheme::ring); }
-Outline hierarchical_direct(const Operation& op, const Place& place) { return in_chunks(op, place, Scheme::direct); }
+Outline hierarchical(const Operation& op, const Place& place) {
+  return in_chunks(op, place, dimensions_of(place, Scheme::ring));
+}
+Outline hierarchical_direct(const Operation& op, const Place& place) {
+  return in_chunks(op, place, dimensions_of(place, Scheme::direct));
+}
 Outline hierarchical_doubling(const Operation& op, const Place& place) {
-  return in_chunks(op, place, Scheme::doubling);
+  return in_chunks(op, place, dimensions_of(place, Scheme::doubling));
+}
+Outline hierarchical_in_network(const Operation& op, const Place& place) {
+  std::vector<GridDimension> grid = dimensions_of(place, Scheme::doubling);
+  use_switches(place, grid);
+  return in_chunks(op, place, std::move(grid));
+}
+bool reduces_in_grid(const Place& place) {
+  if (!place.fabric || place.fabric->reductions.empty() || grid_of(place).size() < 2) return false;
+  std::vector<GridDimension> grid = dimensions_of(place, Scheme::doubling);
+  use_switches(place, grid);
+  return std::any_of(grid.begin(), grid.end(), [](const GridDimension& d) { return d.scheme == Scheme::switches; });
 }
 
 /// Parts of the buffer run through the dimensions in different orders, half of each either way round, so that all ports
@@ -308,6 +344,19 @@ void hierarchical_round(const Outline& o, uint32_t k, uint32_t senders, Round& h
   head.lane = phase.lane;
   head.after = k == phase.first ? phase.after : -1;
   for (uint32_t i = 0; i < senders; ++i) Sender(o, phase, i, moves).round(k - phase.first);
+}
+
+/// Where switches reduce, what in_network has a port carry for a row: an all-reduce half of it on each way.
+void hierarchical_in_network_traffic(const Outline& o, uint32_t k, Round& round) {
+  const Phase& phase = phase_of(o, k);
+  const GridDimension& d = o.grid[phase.dimension];
+  if (d.scheme != Scheme::switches) return;
+  const double n = d.extent, units = o.type == CommType::all_reduce ? (n + 1) / 2 : n;
+  const double bytes = static_cast<double>(round.bytes) * units * d.switches.slowdown;
+  round.shift = round.shifts = round.apart = 1;
+  round.bytes = bytes < 0x1p64 ? static_cast<uint64_t>(std::round(bytes)) : UINT64_MAX;
+  round.together = true;
+  round.latency_ps = d.switches.latency_of(phase.kind == Phase::Kind::reduce_scatter || o.type == CommType::all_gather);
 }
 
 }  // namespace chakra::coll

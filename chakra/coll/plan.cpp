@@ -29,6 +29,8 @@ bool AlgorithmRow::can(const Operation& op, const Place& place) const {
     case Needs::nothing: return true;
     case Needs::grid: return grid_of(place).size() >= 2;
     case Needs::nodes: return !nodes_of(place).empty();
+    case Needs::reduction: return switch_traffic(op.type, place).has_value();
+    case Needs::grid_reduction: return reduces_in_grid(place);
   }
   return false;
 }
@@ -61,6 +63,7 @@ Plan AlgorithmRow::plan(const Operation& op, const Place& place) const {
     head.apart = head.shifts < 2 ? 1 : of_member_0[1].to / head.stride - head.shift;
     head.bytes = of_member_0[0].bytes;
     if (head.extent == o.members) head.extent = 0;
+    if (traffic) traffic(o, k, head);
   }
   assert_whole(plan);
   return plan;

@@ -196,7 +196,7 @@ class Pricing {
       const Fare& fare = alike_[known.first + q];
       const double left = bytes * fare.ps_per_byte;
       cost.left_ps = later(cost.left_ps, left);
-      priced_.arrive_ps.push_back(left + fare.latency_ps);
+      priced_.arrive_ps.push_back(left + later(fare.latency_ps, static_cast<double>(round.latency_ps)));
     }
   }
 

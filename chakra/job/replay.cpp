@@ -261,6 +261,7 @@ Result<replay::FlowSchedule> job_flows(const ReplayOptions& o, const FlowsOption
   fabric.dimensions.push_back({net::TopologyKind::switch_, std::max<int64_t>(2, job.ranks), 100, 1000});
   if (!f.network.empty()) {
     CHAKRA_ASSIGN(fabric, net::load_fabric(f.network));
+    fabric.reductions.clear();  // flows are the moves
     if (fabric.size() < job.ranks)
       return fail(Code::usage, "cli.usage",
                   fmt::format("--network {}: it has {} ranks, the job {}", quote(f.network), fabric.size(), job.ranks));

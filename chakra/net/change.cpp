@@ -51,6 +51,12 @@ std::shared_ptr<Graph> changed_graph(const Fabric& fabric, const Change& change)
 
 Fabric on_graph(const Fabric& fabric, std::shared_ptr<Graph> graph) {
   Fabric changed;
+  if (!fabric.reductions.empty())
+    for (int64_t device = fabric.size(); device < fabric.devices(); ++device) {
+      const Reduction* reduction = fabric.reduction(device);
+      changed.reductions.push_back(reduction ? *reduction : Reduction{});
+    }
+  graph->forget_places(changed.reductions);
   changed.graph = std::move(graph);
   changed.routing = fabric.routing;
   changed.burst_bytes = fabric.burst_bytes;

@@ -35,7 +35,7 @@ void build_dragonfly(ShapeNumbers numbers, ShapeBuilder& out) {
   out.axis(n.routers, RowForm::pairs);
   out.axis(n.groups, RowForm::pairs);
   for (int64_t g = 0; g < n.groups; ++g)
-    for (int64_t r = 0; r < n.routers; ++r) out.add_switch(fmt::format("router {}.{}", g, r));
+    for (int64_t r = 0; r < n.routers; ++r) out.add_switch(fmt::format("router {}.{}", g, r), 0);
   const int64_t ranks = out.graph.ranks, others = n.groups - 1;
   const auto router = [&](int64_t group, int64_t r) { return static_cast<uint32_t>(ranks + group * n.routers + r); };
   for (int64_t rank = 0; rank < ranks; ++rank) out.cable(static_cast<uint32_t>(rank), router(0, rank / n.ranks), kRank);

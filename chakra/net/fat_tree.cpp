@@ -31,7 +31,7 @@ ShapeSize fat_tree_size(ShapeNumbers numbers) {
   if (numbers[0].size() != numbers[1].size())
     return {.wrong = fmt::format("{} levels in 'down', but {} in 'up'", numbers[0].size(), numbers[1].size())};
   const std::vector<TreeLevel> all = levels(numbers);
-  ShapeSize size{.ranks = all[0].devices(), .cable_kinds = all.size() - 1};
+  ShapeSize size{.ranks = all[0].devices(), .cable_kinds = all.size() - 1, .switch_kinds = all.size() - 1};
   for (size_t i = 1; i < all.size(); ++i) {
     size.switches += all[i].devices();
     size.cables += all[i - 1].devices() * static_cast<double>(numbers[1][i - 1]);
@@ -47,7 +47,7 @@ void build_fat_tree(ShapeNumbers numbers, ShapeBuilder& out) {
   for (size_t i = 0; i < down.size(); ++i) {
     const auto first = static_cast<uint32_t>(out.graph.names.size());
     for (int64_t s = 0; s < static_cast<int64_t>(all[i + 1].devices()); ++s)
-      out.add_switch(fmt::format("switch {}.{}", i + 1, s));
+      out.add_switch(fmt::format("switch {}.{}", i + 1, s), i);
     const auto tops = static_cast<int64_t>(all[i].tops), devices = static_cast<int64_t>(all[i].devices());
     for (int64_t device = 0; device < devices; ++device) {
       const int64_t x = device / tops, y = device % tops;

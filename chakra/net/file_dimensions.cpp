@@ -41,7 +41,8 @@ void note_unknown_keys(const Spec& spec, Findings& findings) {
   for (const SpecField& field : spec.fields)
     if (const auto& key = field.key; key != "topology" && key != "npus_count" && key != "bandwidth" &&
                                      key != "latency" && key != "slow_links" && key != "collectives" &&
-                                     key != "routing" && key != "channels" && key != "seed" && key != "burst")
+                                     key != "reduction" && key != "routing" && key != "channels" && key != "seed" &&
+                                     key != "burst")
       unknown.add({"net.file.unknown_key", Severity::warning, -1, -1,
                    fmt::format("{}: the key {} has no effect", field.value.place().text(), quote(key))});
   std::move(unknown).append_to(findings);
@@ -51,6 +52,25 @@ Result<TopologyKind> read_topology(const Spec& spec) {
   CHAKRA_ASSIGN(const std::string name, spec.string());
   if (const TopologyRow* row = find_row(kTopologies, name)) return row->kind;
   return spec.error("net.file.value", fmt::format("no topology {}; known: {}", quote(name), names_of(kTopologies)));
+}
+
+/// 'reduction'. One for all dimensions is for those that have switches.
+Result<void> read_by_dimension(const Spec& spec, Fabric& fabric) {
+  CHAKRA_ASSIGN(fabric.reductions, read_reductions(spec, fabric.dimensions.size(), "one per dimension"));
+  bool any = false;
+  for (size_t d = 0; d < fabric.dimensions.size(); ++d) {
+    Reduction& reduction = fabric.reductions[d];
+    if (reduction.bytes_per_s == 0) continue;
+    const TopologyRow& topology = fabric.dimensions[d].topology();
+    if (topology.has_switch()) any = true;
+    else if (spec.kind != Spec::Kind::list) reduction = {};
+    else
+      return spec.items[d].error("net.file.value", fmt::format("a {} has no switch that could reduce", topology.name));
+  }
+  if (!any && spec.kind == Spec::Kind::map)
+    return spec.error("net.file.value", "no dimension has a switch that could reduce");
+  if (!any) fabric.reductions.clear();
+  return {};
 }
 
 }  // namespace
@@ -97,6 +117,7 @@ Result<Fabric> parse_dimensions(const Spec& spec, Findings* findings) {
   if (links >= kMostLinks)
     return counts->error("net.file.value", fmt::format("{} links; at most {}", links, kMostLinks - 1));
   if (const Spec* slow = spec.find("slow_links")) CHAKRA_TRY(read_slow_links(*slow, fabric));
+  if (const Spec* reduction = spec.find("reduction")) CHAKRA_TRY(read_by_dimension(*reduction, fabric));
   if (const Spec* fits = spec.find("collectives")) {
     if (!fabric.odd_links.empty())
       return fits->error("net.file.value",

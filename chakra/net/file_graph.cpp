@@ -74,19 +74,38 @@ Result<void> read_links(const Spec& list, const TextMap<int64_t>& numbers, Graph
 Result<void> read_nodes(const Spec& spec, Graph& graph) {
   CHAKRA_ASSIGN(const int64_t per_node, spec.integer());
   if (per_node < 1 || per_node > graph.ranks)
-    return spec.error("net.file.value",
-                      fmt::format("'ranks_per_node' is {}; expected 1 to {}", per_node, graph.ranks));
+    return spec.error("net.file.value", fmt::format("'ranks_per_node' is {}; expected 1 to {}", per_node, graph.ranks));
   add_axis(graph.axes, per_node, RowForm::star);
   add_axis(graph.axes, (graph.ranks + per_node - 1) / per_node, RowForm::star);
   return {};
 }
 
+/// 'reduction': one for all switches, or a list with the switches' names.
+Result<std::vector<Reduction>> read_by_name(const Spec& spec, const TextMap<int64_t>& numbers, const Graph& graph) {
+  const auto switches = graph.names.size() - static_cast<size_t>(graph.ranks);
+  if (switches == 0) return spec.error("net.file.value", "'reduction', but no switches");
+  if (spec.kind != Spec::Kind::list) return read_reductions(spec, switches, "");
+  std::vector<Reduction> reductions(switches);
+  for (const Spec& item : spec.items) {
+    const Spec* end = item.find("switch");
+    if (!end) return item.error("net.file.key", "an entry of 'reduction' needs 'switch', a switch's name");
+    CHAKRA_ASSIGN(const uint32_t device, read_end(*end, numbers, graph.names.size()));
+    if (device < graph.ranks)
+      return end->error("net.graph.device", fmt::format("{} is a rank, not a switch", end->scalar));
+    Reduction& reduction = reductions[device - static_cast<size_t>(graph.ranks)];
+    if (reduction.bytes_per_s > 0)
+      return item.error("net.file.value", fmt::format("a second reduction of {}", quote(end->scalar)));
+    CHAKRA_ASSIGN(reduction, read_reduction(item));
+  }
+  if (spec.items.empty()) reductions.clear();
+  return reductions;
+}
+
 }  // namespace
 
 Result<Fabric> parse_graph(const Spec& spec) {
-  if (const SpecField* field = unknown_key(
-          spec, {"ranks", "switches", "links", "ranks_per_node", "routing", "channels", "seed", "burst", "metric",
-                 "forwarding"}))
+  if (const SpecField* field = unknown_key(spec, {"ranks", "switches", "links", "reduction", "ranks_per_node",
+                                                  "routing", "channels", "seed", "burst", "metric", "forwarding"}))
     return field->value.error("net.file.key", fmt::format("a network given as a graph has no {}", quote(field->key)));
   const Spec* ranks = spec.find("ranks");
   const Spec* list = spec.find("links");
@@ -105,7 +124,15 @@ Result<Fabric> parse_graph(const Spec& spec) {
       name = d < graph->ranks ? fmt::format("{}", d) : fmt::format("switch {}", d - graph->ranks);
   if (const Spec* per_node = spec.find("ranks_per_node")) CHAKRA_TRY(read_nodes(*per_node, *graph));
   CHAKRA_TRY(read_graph_options(spec, *graph));
-  return finish_graph(std::move(graph), *ranks, *list);
+  std::vector<Reduction> reductions;
+  if (const Spec* reduction = spec.find("reduction")) {
+    CHAKRA_ASSIGN(reductions, read_by_name(*reduction, numbers, *graph));
+  }
+  const std::shared_ptr<Graph> kept = graph;
+  CHAKRA_ASSIGN(Fabric fabric, finish_graph(std::move(graph), *ranks, *list));
+  kept->forget_places(reductions);
+  fabric.reductions = std::move(reductions);
+  return fabric;
 }
 
 }  // namespace chakra::net

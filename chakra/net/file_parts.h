@@ -37,6 +37,12 @@ struct LinkEntry {
 /// Errors: net.file.key, net.file.value.
 Result<LinkEntry> read_link(const Spec& spec);
 
+/// A switch's {bandwidth, latency}, or 'none'. Errors: net.file.key, net.file.value.
+Result<Reduction> read_reduction(const Spec& spec);
+/// 'reduction': one for all `count`, or a list with an entry for each; `entries` says which these are. Errors:
+/// net.file.key, net.file.value.
+Result<std::vector<Reduction>> read_reductions(const Spec& spec, size_t count, std::string_view entries);
+
 /// 'collectives', of a fabric that has its dimensions. Errors: net.file.key, net.file.value.
 Result<void> read_fits(const Spec& list, Fabric& fabric);
 

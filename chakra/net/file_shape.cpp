@@ -1,6 +1,8 @@
 // Network files that name a whole network and give its numbers.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "chakra/net/file_parts.h"
 #include "chakra/net/shapes.h"
 
@@ -61,11 +63,22 @@ Result<ShapeSize> check_size(const Spec& spec, const ShapeRow& row, ShapeNumbers
   return size;
 }
 
+/// 'reduction', of the switches that were built.
+Result<std::vector<Reduction>> read_by_switch(const Spec& spec, const ShapeRow& row, const ShapeSize& size,
+                                              const std::vector<size_t>& switch_kinds) {
+  CHAKRA_ASSIGN(const std::vector<Reduction> of_kind, read_reductions(spec, size.switch_kinds, row.switch_kinds));
+  std::vector<Reduction> reductions;
+  if (std::any_of(of_kind.begin(), of_kind.end(), [](const Reduction& r) { return r.bytes_per_s > 0; }))
+    for (const size_t kind : switch_kinds) reductions.push_back(of_kind[kind]);
+  return reductions;
+}
+
 }  // namespace
 
 Result<Fabric> parse_shape(const Spec& spec, const ShapeRow& row) {
   std::vector<std::string_view> known{"topology", "bandwidth", "latency", "routing",   "channels",
                                       "seed",     "burst",     "metric",  "forwarding"};
+  if (!row.switch_kinds.empty()) known.push_back("reduction");
   for (const ShapeKey& key : row.keys) known.push_back(key.name);
   if (const SpecField* field = unknown_key(spec, known))
     return field->value.error("net.file.key", fmt::format("a {} has no {}", row.name, quote(field->key)));
@@ -94,7 +107,13 @@ Result<Fabric> parse_shape(const Spec& spec, const ShapeRow& row) {
   CHAKRA_ASSERT(static_cast<double>(graph->names.size()) == size.ranks + size.switches);
   CHAKRA_ASSERT(static_cast<double>(graph->links.size()) == 2 * size.cables);
   CHAKRA_TRY(read_graph_options(spec, *graph));
-  return finish_graph(std::move(graph), spec, spec);
+  std::vector<Reduction> reductions;
+  if (const Spec* reduction = spec.find("reduction")) {
+    CHAKRA_ASSIGN(reductions, read_by_switch(*reduction, row, size, builder.switch_kinds));
+  }
+  CHAKRA_ASSIGN(Fabric fabric, finish_graph(std::move(graph), spec, spec));
+  fabric.reductions = std::move(reductions);
+  return fabric;
 }
 
 }  // namespace chakra::net

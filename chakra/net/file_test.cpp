@@ -58,6 +58,71 @@ TEST(File, SlowLinks) {
   EXPECT_EQ(tag_of(torus + "slow_links: [{from: 0, to: x, latency: 9}]\n"), "base.spec.type");
 }
 
+/// Rates by switch; 0: it does not reduce.
+std::vector<double> reductions_of(const std::string& text) {
+  const Fabric fabric = must_parse(text);
+  std::vector<double> rates;
+  for (int64_t device = fabric.size(); device < fabric.devices(); ++device) {
+    const Reduction* reduction = fabric.reduction(device);
+    rates.push_back(reduction ? reduction->bytes_per_s / 1073741824.0 : 0);
+  }
+  EXPECT_EQ(fabric.reduction(0), nullptr);
+  return rates;
+}
+
+TEST(File, SwitchesThatReduce) {
+  const std::string grid =
+      "topology: [Switch, Ring, Switch]\nnpus_count: [2, 2, 2]\nbandwidth: [9, 9, 9]\nlatency: [9, 9, 9]\n";
+  using Rates = std::vector<double>;
+  EXPECT_EQ(reductions_of(grid), Rates(8, 0));
+  EXPECT_EQ(reductions_of(grid + "reduction: [{bandwidth: 5, latency: 7}, none, {bandwidth: 3}]\n"),
+            (Rates{5, 5, 5, 5, 3, 3, 3, 3}));
+  EXPECT_EQ(reductions_of(grid + "reduction: {bandwidth: 4}\n"), Rates(8, 4));
+  EXPECT_EQ(must_parse(grid + "reduction: {bandwidth: 4, latency: 7}\n").reduction(8)->latency_ps, 7000);
+  const std::string tree = "topology: FatTree\ndown: [2, 2]\nup: [1, 2]\nbandwidth: 9\nlatency: 9\n";
+  EXPECT_EQ(reductions_of(tree + "reduction: [none, {bandwidth: 3}]\n"), (Rates{0, 0, 3, 3}));
+  EXPECT_EQ(reductions_of("topology: Rails\nranks_per_node: 2\nnodes: 2\npods: 1\nspines: 1\nbandwidth: 9\nlatency: 9\n"
+                          "reduction: [{bandwidth: 7}, {bandwidth: 5}, none]\n"),
+            (Rates{7, 7, 5, 5, 0}));
+  const std::string graph =
+      "ranks: 2\nswitches: [a, b]\nlinks:\n- {from: 0, to: a, bandwidth: 5, latency: 5}\n"
+      "- {from: a, to: b, bandwidth: 5, latency: 5}\n- {from: b, to: 1, bandwidth: 5, latency: 5}\n";
+  EXPECT_EQ(reductions_of(graph + "reduction: [{switch: b, bandwidth: 5}]\n"), (Rates{0, 5}));
+  EXPECT_EQ(reductions_of(graph + "reduction: {bandwidth: 5}\n"), (Rates{5, 5}));
+
+  const auto wrong = [&](const std::string& text, const char* tag, const char* message) {
+    const auto fabric = parse_fabric(*parse_spec(text, "net.yml"));
+    ASSERT_FALSE(fabric) << text;
+    EXPECT_EQ(fabric.error().tag, tag) << text;
+    EXPECT_NE(fabric.error().message().find(message), std::string::npos) << fabric.error().message();
+  };
+  wrong(grid + "reduction: [none, none]\n", "net.file.value", "net.yml:5: 2 entries");
+  wrong(grid + "reduction: []\n", "net.file.value", "0 entries in 'reduction'; expected one for all, or 3");
+  wrong(grid + "reduction:\n- none\n- {bandwidth: 5}\n- none\n", "net.file.value", "net.yml:7: a Ring has no switch");
+  wrong(grid + "reduction: {latency: 5}\n", "net.file.key", "a reduction needs 'bandwidth'");
+  wrong(grid + "reduction:\n- none\n- none\n- {bandwith: 5}\n", "net.file.key",
+        "net.yml:8: a reduction has no 'bandwith'");
+  wrong(grid + "reduction: {bandwidth: 0}\n", "net.file.value", "a bandwidth of 0");
+  wrong(grid + "reduction: {bandwidth: 5, latency: -1}\n", "net.file.value", "a latency of -1");
+  wrong(grid + "reduction: {bandwidth: x}\n", "base.spec.type", "x");
+  wrong(grid + "reduction: 5\n", "net.file.key", "a reduction is written");
+  wrong(grid + "reduction: {bandwidth: 5, switch: 8}\n", "net.file.key", "networks given as a graph");
+  wrong("topology: [Ring]\nnpus_count: [2]\nbandwidth: [9]\nlatency: [9]\nreduction: {bandwidth: 5}\n",
+        "net.file.value", "no dimension has a switch");
+  wrong(tree + "reduction: [none]\n", "net.file.value", "1 entries in 'reduction'; expected one for all, or 2");
+  wrong(
+      "topology: Dragonfly\nranks_per_router: 2\nrouters: 2\nglobal: 1\ngroups: 3\nbandwidth: 9\nlatency: 9\n"
+      "reduction: {bandwidth: 5}\n",
+      "net.file.key", "a Dragonfly has no 'reduction'");
+  wrong(graph + "reduction: [{bandwidth: 5}]\n", "net.file.key", "needs 'switch'");
+  wrong(graph + "reduction: [{switch: c, bandwidth: 5}]\n", "net.graph.device", "there is no device 'c'");
+  wrong(graph + "reduction: [{switch: 1, bandwidth: 5}]\n", "net.graph.device", "1 is a rank");
+  wrong(graph + "reduction: [{switch: a, bandwidth: 5}, {switch: 2, bandwidth: 5}]\n", "net.file.value",
+        "a second reduction of '2'");
+  wrong("ranks: 2\nlinks: [{from: 0, to: 1, bandwidth: 5, latency: 5}]\nreduction: {bandwidth: 5}\n", "net.file.value",
+        "'reduction', but no switches");
+}
+
 TEST(File, NamesKeysWithoutEffect) {
   Findings findings;
   const auto fabric = parse_fabric(*parse_spec("topology: [Ring]\nnpus_count: [8]\nbandwidth: [50]\nlatency: [500]\n"
@@ -130,7 +195,7 @@ TEST(File, ReadsWhatItsPageShows) {
     at += 8;
     fabrics.push_back(must_parse(page.substr(at, page.find("```", at) - at)));
   }
-  ASSERT_EQ(fabrics.size(), 7u);
+  ASSERT_EQ(fabrics.size(), 8u);
   ASSERT_EQ(fabrics[2].fits.size(), 1u);
   EXPECT_EQ(fabrics[2].fits[0].protocols.size(), 3u);
   EXPECT_EQ(std::erase_if(fabrics, [](const Fabric& fabric) { return !fabric.fits.empty(); }), 2u);
@@ -146,9 +211,10 @@ TEST(File, ReadsWhatItsPageShows) {
   std::vector<Use> uses;
   EXPECT_EQ(graph.uses(0, 2, 0, uses), 2'420'000);  // and over spine1
   EXPECT_EQ(uses.size(), 6u);
-  EXPECT_EQ(fabrics[4].routing.kind, Routing::ecmp);
-  EXPECT_EQ(fabrics[4].routing.channels, 4u);
-  EXPECT_EQ(fabrics[4].routing.seed, 7u);
+  EXPECT_EQ(fabrics[4].reductions, (std::vector<Reduction>{{285 * 1073741824.0, 59'000'000}, {}}));
+  EXPECT_EQ(fabrics[5].routing.kind, Routing::ecmp);
+  EXPECT_EQ(fabrics[5].routing.channels, 4u);
+  EXPECT_EQ(fabrics[5].routing.seed, 7u);
   EXPECT_EQ(graph.path(0, 2).bytes_per_s, 50 * 1073741824.0);
   EXPECT_EQ(graph.path(0, 3).latency_ps, 1'800'000);  // the link of their own
   EXPECT_EQ(graph.path(3, 0).links, 4u);              // that leads one way only

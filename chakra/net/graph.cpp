@@ -81,6 +81,11 @@ void Graph::finish() {
   for (LinkId l = 0; l < links.size(); ++l) out_.links[at[links[l].from]++] = l;
 }
 
+void Graph::forget_places(const std::vector<Reduction>& reductions) {
+  if (std::adjacent_find(reductions.begin(), reductions.end(), std::not_equal_to<>()) != reductions.end())
+    places.reset();
+}
+
 LinkId Graph::between(int64_t from, int64_t to) const {
   const auto device = static_cast<size_t>(from);
   for (uint32_t i = out_.first[device]; i < out_.first[device + 1]; ++i)

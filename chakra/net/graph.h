@@ -39,6 +39,8 @@ struct Graph {
   /// Fills the rest. To be called once, when links are complete.
   void finish();
   LinkId between(int64_t from, int64_t to) const;
+  /// Groups under switches that reduce at different rates do not stand alike.
+  void forget_places(const std::vector<Reduction>& reductions);
 
  private:
   /// What a link adds to the distance that the metric counts before hops.

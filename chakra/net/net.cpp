@@ -65,6 +65,20 @@ std::string Fabric::device_name(uint32_t device) const {
   return number < 0 ? fmt::format("{}", device) : fmt::format("switch {}", number);
 }
 
+const Reduction* Fabric::reduction(int64_t device) const {
+  const int64_t number = device - size();
+  if (reductions.empty() || number < 0) return nullptr;
+  const Reduction* found = nullptr;
+  if (graph) found = &reductions[static_cast<size_t>(number)];
+  else
+    for_each_level(*this, [&](const Level& level) {
+      if (device < level.first_switch || device >= level.first_switch + level.switches) return false;
+      found = &reductions[static_cast<size_t>(level.dimension - dimensions.data())];
+      return true;
+    });
+  return found && found->bytes_per_s > 0 ? found : nullptr;
+}
+
 LinkId Fabric::link_count() const {
   if (graph) return static_cast<LinkId>(graph->links.size());
   int64_t count = 0;

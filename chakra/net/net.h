@@ -84,9 +84,10 @@ using ShapeNumbers = std::span<const std::vector<int64_t>>;
 /// What numbers come to. Doubles, so that no product overflows.
 struct ShapeSize {
   double ranks = 0, switches = 0;
-  double cables = 0;       ///< a link there and a link back each
-  size_t cable_kinds = 0;  ///< entries of `bandwidth` and `latency`
-  std::string wrong = {};  ///< why the numbers do not fit each other; empty: they do
+  double cables = 0;        ///< a link there and a link back each
+  size_t cable_kinds = 0;   ///< entries of `bandwidth` and `latency`
+  size_t switch_kinds = 0;  ///< entries of `reduction`; 0: the switches of this shape form no trees
+  std::string wrong = {};   ///< why the numbers do not fit each other; empty: they do
 };
 
 struct ShapeBuilder;
@@ -96,7 +97,8 @@ struct ShapeRow {
   std::string_view name;  ///< as in the file
   std::string_view description;
   std::span<const ShapeKey> keys;
-  std::string_view cable_kinds;  ///< in the order of `bandwidth` and `latency`
+  std::string_view cable_kinds;   ///< in the order of `bandwidth` and `latency`
+  std::string_view switch_kinds;  ///< in the order of `reduction`
   ShapeSize (*size)(ShapeNumbers numbers);
   /// Adds the switches and cables that size() counts. Cost: O(cables).
   void (*build)(ShapeNumbers numbers, ShapeBuilder& out);
@@ -214,6 +216,14 @@ struct Path {
 /// Time to push `bytes` out at a rate; kLongestPs where it would not fit.
 Picoseconds serialization(uint64_t bytes, double bytes_per_s);
 
+/// What a switch does that combines the data of several ports (NVLink SHARP, Quantum SHARP).
+struct Reduction {
+  double bytes_per_s = 0;      ///< of each port and direction; 0: the switch only passes data on
+  Picoseconds latency_ps = 0;  ///< added to each collective whose data pass the switch
+
+  bool operator==(const Reduction&) const = default;
+};
+
 /// A link that is not like the others of its dimension.
 struct OddLink {
   LinkId link = 0;
@@ -310,6 +320,8 @@ struct Fabric {
   /// carries less (a token bucket, as traffic shapers have it). FluidNetwork alone knows it.
   double burst_bytes = 0;
   std::vector<CollectiveFit> fits = {};  ///< measured collectives; only for networks of dimensions
+  /// Of the switches of each dimension; in a graph of each switch. Empty: no switch reduces.
+  std::vector<Reduction> reductions = {};
 
   int64_t size() const;  ///< ranks
   bool has(int64_t rank) const { return rank >= 0 && rank < size(); }
@@ -317,6 +329,9 @@ struct Fabric {
   int64_t devices() const;
   /// What people call a device: "3" is rank 3, "switch 0" the first switch; in a graph its own name.
   std::string device_name(uint32_t device) const;
+
+  /// What a device reduces, or null where it does not. O(dimensions).
+  const Reduction* reduction(int64_t device) const;
 
   /// Coordinates of the ranks, inner first: the dimensions; in a graph the levels of its shape, those that its file
   /// names, or what find_axes() sees. Empty where a graph has none.

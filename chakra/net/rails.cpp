@@ -24,7 +24,8 @@ ShapeSize rails_size(ShapeNumbers numbers) {
   return {.ranks = nodes * rails,
           .switches = nodes + leaves + spines,
           .cables = 2 * nodes * rails + leaves * spines,
-          .cable_kinds = 3};
+          .cable_kinds = 3,
+          .switch_kinds = 3};
 }
 
 void build_rails(ShapeNumbers numbers, ShapeBuilder& out) {
@@ -32,10 +33,10 @@ void build_rails(ShapeNumbers numbers, ShapeBuilder& out) {
   const RailNumbers n(numbers);
   for (const int64_t extent : {n.rails, n.nodes, n.pods}) out.axis(extent, RowForm::star);
   const int64_t ranks = out.graph.ranks, nodes = n.nodes * n.pods, leaves = n.pods * n.rails;
-  for (int64_t node = 0; node < nodes; ++node) out.add_switch(fmt::format("node {}", node));
+  for (int64_t node = 0; node < nodes; ++node) out.add_switch(fmt::format("node {}", node), kNode);
   for (int64_t leaf = 0; leaf < leaves; ++leaf)
-    out.add_switch(fmt::format("leaf {}.{}", leaf / n.rails, leaf % n.rails));
-  for (int64_t spine = 0; spine < n.spines; ++spine) out.add_switch(fmt::format("spine {}", spine));
+    out.add_switch(fmt::format("leaf {}.{}", leaf / n.rails, leaf % n.rails), kLeaf);
+  for (int64_t spine = 0; spine < n.spines; ++spine) out.add_switch(fmt::format("spine {}", spine), kSpine);
   const auto device = [](int64_t number) { return static_cast<uint32_t>(number); };
   for (int64_t rank = 0; rank < ranks; ++rank) {
     const int64_t node = rank / n.rails, leaf = node / n.nodes * n.rails + rank % n.rails;

@@ -30,12 +30,13 @@ constexpr ShapeKey kRailsKeys[] = {
 
 constexpr ShapeRow kShapeRows[] = {
     {"FatTree", "levels of switches: leaf-spine, fat trees of any number of levels and of any oversubscription",
-     kFatTreeKeys, "one per level, from the ranks up", fat_tree_size, build_fat_tree, "down: [4, 3]\nup: [1, 2]"},
+     kFatTreeKeys, "one per level, from the ranks up", "one per level, from the ranks up", fat_tree_size,
+     build_fat_tree, "down: [4, 3]\nup: [1, 2]"},
     {"Dragonfly", "groups of routers: all linked within a group, one link between any two groups", kDragonflyKeys,
-     "ranks to routers, within a group, between groups", dragonfly_size, build_dragonfly,
+     "ranks to routers, within a group, between groups", "", dragonfly_size, build_dragonfly,
      "ranks_per_router: 2\nrouters: 3\nglobal: 1\ngroups: 4"},
     {"Rails", "rail-optimised leaf-spine: nodes of ranks on one switch, and a leaf for the i-th rank of each node",
-     kRailsKeys, "within a node, ranks to leaves, leaves to spines", rails_size, build_rails,
+     kRailsKeys, "within a node, ranks to leaves, leaves to spines", "nodes, leaves, spines", rails_size, build_rails,
      "ranks_per_node: 4\nnodes: 3\npods: 2\nspines: 2"},
 };
 
@@ -49,7 +50,8 @@ const ShapeRow* find_shape(std::string_view name) {
   return nullptr;
 }
 
-uint32_t ShapeBuilder::add_switch(std::string name) {
+uint32_t ShapeBuilder::add_switch(std::string name, size_t kind) {
+  switch_kinds.push_back(kind);
   graph.names.push_back(std::move(name));
   return static_cast<uint32_t>(graph.names.size() - 1);
 }

@@ -16,9 +16,10 @@ struct ShapeBuilder {
 
   Graph& graph;  ///< has its ranks
   std::vector<CableKind> kinds;
+  std::vector<size_t> switch_kinds = {};  ///< of the switches added so far
 
   /// Returns the device. Names are unique, and not whole numbers.
-  uint32_t add_switch(std::string name);
+  uint32_t add_switch(std::string name, size_t kind);
   /// Ranks are numbered along it, inside those that follow.
   void axis(int64_t extent, RowForm form) { add_axis(graph.axes, extent, form); }
   /// Joins two devices both ways; the first cable comes first for Routing::single.

@@ -64,6 +64,15 @@ std::vector<Place> places() {
   add("FullyConnected of 4, Switch of 4",
       {{{TopologyKind::fully_connected, 4, 100, 500}, {TopologyKind::switch_, 4, 50, 1000}}});
   add("Switch of 8, Switch of 2", {{{TopologyKind::switch_, 8, 450, 500}, {TopologyKind::switch_, 2, 50, 2000}}});
+  graph("Switch of 8 that reduces",
+        "topology: [Switch]\nnpus_count: [8]\nbandwidth: [50]\nlatency: [500]\nreduction: [{bandwidth: 45, latency: "
+        "5000}]\n");
+  graph("Switch of 4 that reduces, Switch of 3",
+        "topology: [Switch, Switch]\nnpus_count: [4, 3]\nbandwidth: [300, 50]\nlatency: [500, 2000]\n"
+        "reduction: [{bandwidth: 200, latency: 5000}, none]\n");
+  graph("fat tree that reduces",
+        "topology: FatTree\ndown: [4, 4]\nup: [1, 2]\nbandwidth: [50, 50]\nlatency: 500\nreduction: {bandwidth: 40, "
+        "latency: 900}\n");
   add("Mesh of 3 x 3", {{{TopologyKind::mesh, 3, 50, 500}, {TopologyKind::mesh, 3, 50, 500}}});
   graph("leaf-spine 1:1", net::testing::leaf_spine(4, 4, 4));
   graph("leaf-spine 2:1", net::testing::leaf_spine(4, 4, 2));

@@ -37,6 +37,7 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const u
   run.plan = plan;
   run.behind.resize(plan.rounds.size());
   run.first_transfer.resize(plan.rounds.size());
+  run.missing.resize(plan.rounds.size());
   run.open.assign(plan.rounds.size() * n, 1);
   run.rounds_left.assign(n, static_cast<uint32_t>(plan.rounds.size()));
   run.members_left = n;
@@ -52,6 +53,7 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const u
       ++open[from];
       ++open[to];
     });
+    if (const coll::Rows rows(plan, round); round.together) run.missing[r].assign(rows.count(), rows.extent);
     if (round.list.empty()) continue;
     std::stable_sort(round.list.begin(), round.list.end(),
                      [](const coll::Transfer& a, const coll::Transfer& b) { return a.from < b.from; });
@@ -81,14 +83,27 @@ void Traffic::begin(Picoseconds now, uint32_t id, uint32_t member, std::vector<D
 }
 
 void Traffic::start_round(Picoseconds now, uint32_t id, uint32_t r, uint32_t member) {
+  Run& run = *runs_[id];
+  if (run.missing[r].empty()) return launch(now, id, r, member);
+  const coll::Rows rows(run.plan, run.plan.rounds[r]);
+  const uint32_t row = rows.of(member);
+  if (--run.missing[r][row] > 0) return;
+  for (uint32_t c = 0; c < rows.extent; ++c) launch(now, id, r, rows.member(row, c));
+}
+
+void Traffic::launch(Picoseconds now, uint32_t id, uint32_t r, uint32_t member) {
   const Run& run = *runs_[id];
   const coll::Round& round = run.plan.rounds[r];
-  const auto launch = [&](uint32_t from, uint32_t to, uint64_t bytes) {
+  const auto put_one = [&](uint32_t from, uint32_t to, uint64_t bytes) {
     put(now, {id, r, from, to, false}, run.ranks[from], run.ranks[to], bytes, run.flow);
   };
-  if (round.list.empty()) return coll::each_transfer_of(run.plan, round, member, launch);
+  if (round.list.empty()) return coll::each_transfer_of(run.plan, round, member, put_one);
   for (uint32_t t = run.first_transfer[r][member]; t < run.first_transfer[r][member + 1]; ++t)
-    launch(member, round.list[t].to, round.list[t].bytes);
+    put_one(member, round.list[t].to, round.list[t].bytes);
+}
+
+Picoseconds Traffic::latency_of(const Flight& flight) const {
+  return flight.round == kSingle ? 0 : runs_[flight.run]->plan.rounds[flight.round].latency_ps;
 }
 
 void Traffic::send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes) {
@@ -148,15 +163,18 @@ Picoseconds Traffic::advance_to(Picoseconds time, std::vector<Done>& done) {
   for (const net::Delivery& d : delivered_) {
     const auto token = static_cast<uint32_t>(d.token);
     const Flight flight = flights_[token];
+    const Picoseconds arrives = d.arrived_ps == net::kNever
+                                    ? net::kNever
+                                    : std::max(d.arrived_ps, add_saturated(d.left_ps, latency_of(flight)));
     if (!flight.left) {
       flights_[token].left = true;
       if (flight.round == kSingle) done.push_back({Done::Kind::left, flight.run, 0});
       else settle(now, flight.run, flight.round, flight.from, done);
     }
-    if (d.arrived_ps <= now) {
+    if (arrives <= now) {
       arrive(now, token, done);
-    } else if (d.arrived_ps != net::kNever) {
-      later_.push_back({d.arrived_ps, order_++, token});
+    } else if (arrives != net::kNever) {
+      later_.push_back({arrives, order_++, token});
       std::push_heap(later_.begin(), later_.end());
     }
   }

@@ -60,6 +60,7 @@ class Traffic {
     std::vector<int32_t> before;                        ///< per round: the one before in its lane, or -1
     std::vector<std::vector<uint32_t>> behind;          ///< per round: those that wait for it
     std::vector<std::vector<uint32_t>> first_transfer;  ///< per round with a list: by sender, members + 1 entries
+    std::vector<std::vector<uint32_t>> missing;  ///< per round of members that begin together: by row, who has not
     std::vector<uint32_t> open;         ///< per round and member: what it still waits for, its beginning included
     std::vector<uint32_t> rounds_left;  ///< per member
     uint32_t members_left = 0;
@@ -72,6 +73,8 @@ class Traffic {
   static constexpr uint32_t kSingle = UINT32_MAX;
 
   void start_round(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
+  void launch(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
+  Picoseconds latency_of(const Flight& flight) const;  ///< where that of its way is not longer
   void put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes, uint64_t flow);
   void settle(Picoseconds now, uint32_t id, uint32_t round, uint32_t member, std::vector<Done>& done);
   void arrive(Picoseconds now, uint32_t token, std::vector<Done>& done);
