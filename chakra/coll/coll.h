@@ -158,7 +158,7 @@ struct SwitchTraffic {
   Picoseconds way_ps = 0;      ///< the latency of the longest way
   Picoseconds latency_ps = 0;  ///< of the switches on it
 
-  /// Of a round: of the one that sums, the switches' too.
+  /// Of a round: the longest way and, in the round that sums, also the switches.
   Picoseconds latency_of(bool sums) const { return sums ? add_saturated(way_ps, latency_ps) : way_ps; }
 };
 
