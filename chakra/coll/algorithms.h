@@ -73,21 +73,21 @@ inline uint32_t pieces_of(uint64_t bytes, uint32_t n) {
 inline uint32_t chunks_of(const Operation& op, uint32_t members, uint32_t rounds) {
   constexpr uint64_t kChunkBytes = uint64_t{1} << 20, kFewChunks = 8, kMostChunks = 32, kRounds = 256;
   const uint64_t whole = op.type == CommType::all_gather ? times(op.bytes, members) : op.bytes;
-  const uint64_t most = std::clamp<uint64_t>(kRounds / std::max(rounds, 1u), kFewChunks, kMostChunks);
+  const uint64_t most = std::clamp<uint64_t>(std::bit_floor(kRounds / std::max(rounds, 1u)), kFewChunks, kMostChunks);
   return static_cast<uint32_t>(std::clamp<uint64_t>(whole / kChunkBytes, 1, most));
 }
 
 /// Adds the phases of chunks that follow each other, each in a lane: a chunk enters a leg of the way when the chunk
-/// before it has left it. set(leg, phase) says what a phase is and how many rounds it has.
+/// before it has left it. set(leg, phase) says what a phase is and how many rounds it has. `lane`: of the first chunk.
 template <class Set>
-void follow_each_other(Outline& o, uint32_t chunks, uint32_t legs, const Set& set) {
+void follow_each_other(Outline& o, uint32_t chunks, uint32_t legs, const Set& set, uint32_t lane = 0) {
   // Listed diagonal by diagonal, the chunk behind first, so that what it waits for is the last that is listed of the
   // chunk before it.
   std::vector<int32_t> last(chunks, -1);
   for (uint32_t diagonal = 0; diagonal + 1 < chunks + legs; ++diagonal)
     for (uint32_t c = std::min(diagonal, chunks - 1) + 1; c-- > 0 && diagonal - c < legs;) {
       Phase& phase = o.phases.emplace_back();
-      phase.lane = phase.slice = c;
+      phase.lane = phase.slice = lane + c;
       phase.first = o.rounds;
       phase.after = c > 0 ? last[c - 1] : -1;
       set(diagonal - c, phase);

@@ -140,7 +140,7 @@ struct Phase {
   uint32_t dimension = 0;  ///< into Outline::grid
   uint32_t passed = 0;     ///< bit d: sums were made in dimension d before; a member has the blocks of its own place there
   uint32_t lane = 0;
-  uint32_t slice = 0, slices = 1;  ///< units of each block
+  uint32_t slice = 0;  ///< the unit of each block
   bool down = false;               ///< round the ring downwards
   uint32_t first = 0, rounds = 0;
   int32_t after = -1;

@@ -160,13 +160,15 @@ Shares share_out(const std::vector<std::vector<double>>& loads, uint32_t units) 
   return shares;
 }
 
+constexpr uint64_t kUnitBytes = uint64_t{1} << 20;
 constexpr uint32_t kMostUnits = 32;
 
-/// The fewest units with which the ports are within 2 % of as evenly busy as with any number.
-Shares best_shares(const std::vector<std::vector<double>>& loads) {
+/// The fewest units, of `most` at most, with which the ports are within 2 % of as evenly busy as with any number.
+Shares best_shares(const std::vector<std::vector<double>>& loads, uint32_t most) {
   std::vector<Shares> tried;
   double least = std::numeric_limits<double>::infinity();
-  for (auto units = static_cast<uint32_t>(loads.size()); units <= kMostUnits; ++units) {
+  const auto few = static_cast<uint32_t>(loads.size());
+  for (uint32_t units = few; units <= std::max(few, most); ++units) {
     tried.push_back(share_out(loads, units));
     least = std::min(least, tried.back().busiest);
   }
@@ -240,8 +242,8 @@ class Sender {
     for (uint32_t x = 0; x < count; ++x)
       each_run(o_, free_, base_ + uint64_t{turn(from, x, d_.extent)} * d_.stride,
                [&](uint64_t first, uint64_t blocks, uint64_t step) {
-                 for (uint32_t s = phase_.slice; s < phase_.slice + phase_.slices; ++s)
-                   moves_.push_back({i_, member(to), first * o_.pieces + s, blocks, step * o_.pieces, reduce});
+                 moves_.push_back(
+                     {i_, member(to), first * o_.pieces + phase_.slice, blocks, step * o_.pieces, reduce});
                });
   }
 
@@ -301,8 +303,8 @@ bool reduces_in_grid(const Place& place) {
   return std::any_of(grid.begin(), grid.end(), [](const GridDimension& d) { return d.scheme == Scheme::switches; });
 }
 
-/// Parts of the buffer run through the dimensions in different orders, half of each either way round, so that all ports
-/// are busy in every phase (orders that balance dimensions: Rashidi et al., "Themis", 2022).
+/// Parts of the buffer run through the dimensions in different orders, half of each either way round rings, so that all
+/// ports are busy in every phase; units of one order follow each other (orders that balance dimensions: Rashidi et al., "Themis", 2022).
 Outline multidimensional(const Operation& op, const Place& place) {
   Outline parts;
   parts.grid = dimensions_of(place, Scheme::doubling);
@@ -310,28 +312,27 @@ Outline multidimensional(const Operation& op, const Place& place) {
   const auto dimensions = static_cast<uint32_t>(parts.grid.size());
   std::vector<std::vector<double>> loads;
   for (uint32_t r = 0; r < dimensions; ++r) loads.push_back(loads_of(parts, seconds, turned(dimensions, r)));
-  const Shares shares = best_shares(loads);
-  const uint32_t units = 2 * std::accumulate(shares.of_order.begin(), shares.of_order.end(), 0u);
+  const uint64_t whole = op.type == CommType::all_gather ? times(op.bytes, place.members()) : op.bytes;
+  const Shares shares = best_shares(loads, static_cast<uint32_t>(std::min<uint64_t>(whole / kUnitBytes, kMostUnits)));
+  // Only rings have two ways round.
+  const bool rings = std::any_of(parts.grid.begin(), parts.grid.end(), [](const GridDimension& d) {
+    return d.scheme == Scheme::ring && d.extent > 2;
+  });
+  const uint32_t ways = rings ? 2 : 1;
+  const uint32_t units = ways * std::accumulate(shares.of_order.begin(), shares.of_order.end(), 0u);
   Outline o = outline_of(op, place, op.type == CommType::all_gather ? units : uint64_t{place.members()} * units);
-  o.pieces = units;
+  o.pieces = o.lanes = units;
   o.grid = std::move(parts.grid);
-  o.lanes = 0;
-  uint32_t slice = 0;
+  uint32_t lane = 0;
   for (uint32_t r = 0; r < dimensions; ++r)
-    for (const bool down : {false, true}) {
-      if (shares.of_order[r] == 0) continue;
-      for (const Leg& leg : way_of(op.type, turned(dimensions, r))) {
-        Phase& phase = o.phases.emplace_back();
-        set_leg(o, leg, phase);
-        phase.lane = o.lanes;
-        phase.slice = slice;
-        phase.slices = shares.of_order[r];
-        phase.down = down;
-        phase.first = o.rounds;
-        o.rounds += phase.rounds;
-      }
-      slice += shares.of_order[r];
-      ++o.lanes;
+    for (uint32_t w = 0; w < ways; ++w) {
+      const std::vector<Leg> way = way_of(op.type, turned(dimensions, r));
+      const auto set = [&](uint32_t leg, Phase& phase) {
+        set_leg(o, way[leg], phase);
+        phase.down = w == 1;
+      };
+      follow_each_other(o, shares.of_order[r], static_cast<uint32_t>(way.size()), set, lane);
+      lane += shares.of_order[r];
     }
   return o;
 }

@@ -291,7 +291,7 @@ class Pricing {
     }
     if (!by_routes) {
       const bool long_ways = place_.fabric->routing.kind == net::Routing::valiant;
-      if (!long_ways && uint64_t{n} * targets.shifts <= one_by_one()) return {};
+      if (!long_ways && uint64_t{n} * targets.shifts <= one_by_one() / 2) return {};
       const uint32_t every = every_of(targets.shifts);
       uint32_t looked_at = 0;
       std::vector<Fare> fares;

@@ -91,7 +91,7 @@ TEST(Hierarchical, CostsWhatAPipelineDoes) {
                            {TopologyKind::switch_, 8, 50, 1000}}};
     for (const CommType type : {CommType::all_reduce, CommType::reduce_scatter, CommType::all_gather}) {
       const double whole = static_cast<double>(bytes) * (type == CommType::all_gather ? 64 : 1);
-      const double most = type == CommType::all_reduce ? 256 / 22 : 256 / 11;  // fewer chunks of more rounds
+      const double most = type == CommType::all_reduce ? 8 : 16;  // 22 rounds and 11: the power of two up to 256 in all
       const double chunks = std::clamp(whole / (1 << 20), 1.0, most), S = whole / chunks;
       std::vector<double> parts{3 * (500e-9 + S / 4 / (200 * GiB)), 700e-9 + S / 8 / (100 * GiB),
                                 7 * (2000e-9 + S / 64 / (50 * GiB))};
