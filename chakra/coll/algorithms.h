@@ -81,6 +81,7 @@ inline uint32_t chunks_of(const Operation& op, uint32_t members, uint32_t rounds
 /// before it has left it. set(leg, phase) says what a phase is and how many rounds it has. `lane`: of the first chunk.
 template <class Set>
 void follow_each_other(Outline& o, uint32_t chunks, uint32_t legs, const Set& set, uint32_t lane = 0) {
+  if (chunks == 0) return;
   // Listed diagonal by diagonal, the chunk behind first, so that what it waits for is the last that is listed of the
   // chunk before it.
   std::vector<int32_t> last(chunks, -1);
