@@ -157,7 +157,8 @@ TEST(Choice, UsesTheLinksThereAre) {
     }
 }
 
-/// One collective on leaf-spine fabrics: the price, flows and packets agree.
+/// One collective on leaf-spine fabrics: the price, flows and packets agree; of hierarchies as far as they say (the
+/// chunks of one meet at ports, where the price lets them pass each other).
 TEST(Choice, ModesAgreeOnLeafSpine) {
   for (const auto& [hosts, spines] : {std::pair(4, 4), std::pair(4, 2), std::pair(8, 1)}) {  // 1:1, 2:1, 8:1
     const net::Fabric fabric =
@@ -176,8 +177,9 @@ TEST(Choice, ModesAgreeOnLeafSpine) {
           static_cast<double>(time_alone(fabric, Congestion::packet, choice.plan, choice.order, ranks, 0));
       const std::string what = fmt::format("{} by {}, {} hosts a leaf and {} spines", trace::name(type),
                                            choice.algorithm->name, hosts, spines);
-      EXPECT_NEAR(closed, fluid, 0.05 * fluid) << what;
-      EXPECT_NEAR(packet, fluid, 0.05 * fluid) << what;
+      const double error = choice.plan.lanes > 1 ? 0.2 : 0.05;
+      EXPECT_NEAR(closed, fluid, error * fluid) << what;
+      EXPECT_NEAR(packet, fluid, error * fluid) << what;
     }
   }
 }
