@@ -67,8 +67,8 @@ inline uint32_t pieces_of(uint64_t bytes, uint32_t n) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(bytes / kPieceBytes, 1, most));
 }
 
-/// Into how many chunks a hierarchy cuts the buffer, each on its way while the one before it is on the next leg: of 1 MiB
-/// or more, and the more, the fewer rounds a chunk takes. On its first and last leg the other links idle: with 32
+/// Into how many chunks a hierarchy cuts the buffer, each on its way while the one before it is on the next leg: of 1
+/// MiB or more, and the more, the fewer rounds a chunk takes. On its first and last leg the other links idle: with 32
 /// chunks that is a thirty-second part.
 inline uint32_t chunks_of(const Operation& op, uint32_t members, uint32_t rounds) {
   constexpr uint64_t kChunkBytes = uint64_t{1} << 20, kFewChunks = 8, kMostChunks = 32, kRounds = 256;

@@ -30,7 +30,8 @@ net::Fabric parsed(const std::string& text) {
 /// The same machine, as each form of network file says it: nodes of eight, each GPU with a network card of its own.
 std::string rails(int64_t nodes) {
   return fmt::format(
-      "topology: Rails\nranks_per_node: 8\nnodes: {}\npods: 1\nspines: 8\nbandwidth: [450, 50, 50]\nlatency: [250, 500, "
+      "topology: Rails\nranks_per_node: 8\nnodes: {}\npods: 1\nspines: 8\nbandwidth: [450, 50, 50]\nlatency: [250, "
+      "500, "
       "500]",
       nodes);
 }
@@ -38,7 +39,8 @@ std::string fat_tree(int64_t nodes) {
   return fmt::format("topology: FatTree\ndown: [8, {}]\nup: [1, 8]\nbandwidth: [450, 50]\nlatency: [250, 500]", nodes);
 }
 std::string switches(int64_t nodes) {
-  return fmt::format("topology: [Switch, Switch]\nnpus_count: [8, {}]\nbandwidth: [450, 50]\nlatency: [250, 500]", nodes);
+  return fmt::format("topology: [Switch, Switch]\nnpus_count: [8, {}]\nbandwidth: [450, 50]\nlatency: [250, 500]",
+                     nodes);
 }
 /// Rank numbers go round the nodes, so that those that follow each other are on different ones.
 std::string by_hand(int64_t nodes) {
@@ -90,8 +92,9 @@ double nodes_bound(CommType type, double buffer, double nodes, double port) {
 
 TEST(Bounds, NodesOnRails) {
   const bool all = std::getenv("CHAKRA_TEST_FULL") != nullptr;
-  const std::vector<int64_t> counts = all ? std::vector<int64_t>{2, 3, 4, 5, 7, 8, 9, 10, 16, 17, 24, 32, 33, 64, 100, 128, 129, 256, 511, 512}
-                                          : std::vector<int64_t>{2, 3, 9, 10, 24};
+  const std::vector<int64_t> counts =
+      all ? std::vector<int64_t>{2, 3, 4, 5, 7, 8, 9, 10, 16, 17, 24, 32, 33, 64, 100, 128, 129, 256, 511, 512}
+          : std::vector<int64_t>{2, 3, 9, 10, 24};
   for (const int64_t nodes : counts)
     for (const CommType type : kSumsAndGathers) {
       double least = 1e9, most = 0;  // seconds
@@ -125,13 +128,15 @@ TEST(Bounds, OneMoreNode) {
         for (const uint64_t bytes : {uint64_t{1} << 20, uint64_t{1} << 23, uint64_t{1} << 26, kGiB}) {
           std::string taken;
           const double now = seconds(fabric, type, bytes, &taken);
-          if (nodes == last) show(fmt::format("{} {} {} {}: {:.1f} us {}", form.name, nodes, trace::name(type), bytes, now * 1e6, taken));
+          if (nodes == last)
+            show(
+                fmt::format("{} {} {} {}: {:.1f} us {}", form.name, nodes, trace::name(type), bytes, now * 1e6, taken));
           double& was = before[{type, bytes}];
           if (nodes > 3) {
             const auto n = static_cast<double>(nodes);
             const double more = nodes_bound(type, 1, n, form.port) / nodes_bound(type, 1, n - 1, form.port);
-            EXPECT_LE(now, 1.1 * was * more) << nodes << " nodes of " << form.name << ", " << trace::name(type) << " of "
-                                      << bytes << ", " << taken;
+            EXPECT_LE(now, 1.1 * was * more)
+                << nodes << " nodes of " << form.name << ", " << trace::name(type) << " of " << bytes << ", " << taken;
           }
           was = now;
         }
@@ -144,7 +149,8 @@ TEST(Bounds, ToriAndMeshes) {
     std::vector<net::Dimension> dimensions;
     double ports;  ///< GB/s of a rank, of a mesh that of a corner
   };
-  const auto torus = [](std::vector<int64_t> extents, std::vector<double> rates, TopologyKind kind = TopologyKind::torus) {
+  const auto torus = [](std::vector<int64_t> extents, std::vector<double> rates,
+                        TopologyKind kind = TopologyKind::torus) {
     Torus made{{}, 0};
     for (size_t d = 0; d < extents.size(); ++d) {
       made.dimensions.push_back({kind, extents[d], rates[d % rates.size()], 500});
@@ -152,10 +158,15 @@ TEST(Bounds, ToriAndMeshes) {
     }
     return made;
   };
-  const std::vector<Torus> tori{torus({8, 8}, {50}),       torus({4, 4, 4}, {50}), torus({8, 8, 8}, {50}),
-                                torus({16, 16, 16}, {50}), torus({8, 16}, {50}),   torus({4, 8, 16}, {50}),
+  const std::vector<Torus> tori{torus({8, 8}, {50}),
+                                torus({4, 4, 4}, {50}),
+                                torus({8, 8, 8}, {50}),
+                                torus({16, 16, 16}, {50}),
+                                torus({8, 16}, {50}),
+                                torus({4, 8, 16}, {50}),
                                 torus({8, 8}, {50, 200}),
-                                torus({8, 8}, {50, 100}),  torus({8, 8, 8}, {50, 75, 100}),
+                                torus({8, 8}, {50, 100}),
+                                torus({8, 8, 8}, {50, 75, 100}),
                                 torus({8, 8}, {50}, TopologyKind::mesh)};
   for (const Torus& t : tori)
     for (const CommType type : kSumsAndGathers) {
@@ -187,7 +198,8 @@ TEST(Bounds, ExchangesOfAnySize) {
   };
   const auto leaf_bound = [](double ranks) { return 16 * (ranks - 16) / ranks / 200 * 1e3; };
   const bool all = std::getenv("CHAKRA_TEST_FULL") != nullptr;
-  for (const int64_t count : all ? std::vector<int64_t>{64, 128, 256} : std::vector<int64_t>{128}) check(leaves(count), leaf_bound(16.0 * static_cast<double>(count)), 1.1);
+  for (const int64_t count : all ? std::vector<int64_t>{64, 128, 256} : std::vector<int64_t>{128})
+    check(leaves(count), leaf_bound(16.0 * static_cast<double>(count)), 1.1);
   const auto cube = [](std::vector<int64_t> extents) {
     net::Fabric fabric;
     for (const int64_t extent : extents) fabric.dimensions.push_back({TopologyKind::torus, extent, 50, 500});
@@ -196,7 +208,8 @@ TEST(Bounds, ExchangesOfAnySize) {
   check(cube({8, 16, 16}), 40.0, 1.1);  // extent / 8 GiB over each link of 50 GB/s
   check(cube({16, 16, 16}), 40.0, 1.1);
   // Between any two of 33 groups of 64 one cable.
-  check(parsed("topology: Dragonfly\nranks_per_router: 8\nrouters: 8\nglobal: 8\ngroups: 33\nbandwidth: 50\nlatency: 500"),
+  check(parsed(
+            "topology: Dragonfly\nranks_per_router: 8\nrouters: 8\nglobal: 8\ngroups: 33\nbandwidth: 50\nlatency: 500"),
         64.0 * 64 / 2112 / 50 * 1e3, 1.3);
 }
 

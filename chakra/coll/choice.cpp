@@ -195,8 +195,8 @@ class Trial {
  public:
   Trial(const Place& place, double close) : bounds_(*place.fabric), close_(close) {}
 
-  /// All rows that can do it with the members in this order, `by_grid` those that need a grid; in large groups nodes are
-  /// for members that fill none.
+  /// All rows that can do it with the members in this order, `by_grid` those that need a grid; in large groups nodes
+  /// are for members that fill none.
   void rows(const Operation& op, const Place& place, std::span<const uint32_t> order, bool by_grid) {
     using Needs = AlgorithmRow::Needs;
     for (const AlgorithmRow& row : kAlgorithms) {
@@ -234,8 +234,7 @@ class Trial {
     choice_.order.assign(order.begin(), order.end());
   }
   bool good(size_t c) const {
-    return c != SIZE_MAX &&
-           static_cast<double>(*candidates_[c].predicted_ps) <= static_cast<double>(least_) * close_;
+    return c != SIZE_MAX && static_cast<double>(*candidates_[c].predicted_ps) <= static_cast<double>(least_) * close_;
   }
 
   Bounds bounds_;

@@ -200,7 +200,7 @@ class Closed {
   bool have_ = false;
   Targets of_{Plan{1, 1, {}}, Round{}};
   std::pair<uint64_t, Picoseconds> sent_;  ///< bytes of a transfer, and its latency beyond that of its way
-  std::vector<double> left_, arrive_;  ///< per member; per shift and member
+  std::vector<double> left_, arrive_;      ///< per member; per shift and member
   std::vector<Fare> scratch_;
 };
 

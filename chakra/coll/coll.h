@@ -113,7 +113,7 @@ using Grid = std::vector<GridAxis>;
 struct Place {
   const net::Fabric* fabric = nullptr;
   std::span<const int64_t> ranks;
-  uint64_t flow = 0;  ///< what tells the group's flows from others of the same ranks (net::Message::flow)
+  uint64_t flow = 0;           ///< what tells the group's flows from others of the same ranks (net::Message::flow)
   const Grid* grid = nullptr;  ///< what grid_of() says of them, if it was asked already
 
   uint32_t members() const { return static_cast<uint32_t>(ranks.size()); }
@@ -138,10 +138,10 @@ struct Move {
 struct Phase {
   enum class Kind : uint8_t { reduce_scatter, all_gather, exchange } kind = Kind::reduce_scatter;
   uint32_t dimension = 0;  ///< into Outline::grid
-  uint32_t passed = 0;     ///< bit d: sums were made in dimension d before; a member has the blocks of its own place there
+  uint32_t passed = 0;  ///< bit d: sums were made in dimension d before; a member has the blocks of its own place there
   uint32_t lane = 0;
   uint32_t slice = 0;  ///< the unit of each block
-  bool down = false;               ///< round the ring downwards
+  bool down = false;   ///< round the ring downwards
   uint32_t first = 0, rounds = 0;
   int32_t after = -1;
 };
@@ -321,8 +321,8 @@ struct PricedPlan {
 /// Each link is charged with all transfers of a round, under the fabric's routing (`adaptive` counts as `spread`): what
 /// passes the busiest link of its way ends when that link has carried all. `most`: transfers to look at, beyond which
 /// there is no answer; but exchanges among all members and shifts round all of them are priced for any number, by the
-/// busiest link or by a sample of the shifts. Cost: O(rounds) where all members stand alike in a network of dimensions, else O(different
-/// transfers x links of their ways).
+/// busiest link or by a sample of the shifts. Cost: O(rounds) where all members stand alike in a network of dimensions,
+/// else O(different transfers x links of their ways).
 std::optional<PricedPlan> price(const Plan& plan, const Place& place, uint64_t most);
 PricedPlan price(const Plan& plan, const Place& place);
 

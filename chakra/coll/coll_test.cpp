@@ -266,9 +266,10 @@ TEST(Grid, IsSeenInGraphs) {
   // Three nodes of two, written as a graph: fast links to a switch of the node, slow ones to one of two rails.
   std::string text = "ranks: 6\nswitches: 5\nlinks:\n";
   for (int r = 0; r < 6; ++r)
-    text += fmt::format("- {{from: {0}, to: {1}, bandwidth: 400, latency: 250}}\n- {{from: {0}, to: {2}, bandwidth: 50, "
-                        "latency: 500}}\n",
-                        r, 6 + r % 3, 9 + r / 3);
+    text += fmt::format(
+        "- {{from: {0}, to: {1}, bandwidth: 400, latency: 250}}\n- {{from: {0}, to: {2}, bandwidth: 50, "
+        "latency: 500}}\n",
+        r, 6 + r % 3, 9 + r / 3);
   const net::Fabric graph = *net::parse_fabric(*parse_spec(text, "net.yml"));
   const std::vector<int64_t> numbered = first_ranks(6), by_node{0, 3, 1, 4, 2, 5};
   EXPECT_TRUE(grid_of({&graph, numbered}).empty());

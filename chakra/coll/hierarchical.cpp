@@ -209,7 +209,12 @@ void each_run(const Outline& o, uint32_t free, uint64_t base, const Emit& emit) 
 class Sender {
  public:
   Sender(const Outline& o, const Phase& phase, uint32_t member, Moves& moves)
-      : o_(o), phase_(phase), d_(o.grid[phase.dimension]), i_(member), c_(member / d_.stride % d_.extent), moves_(moves) {
+      : o_(o),
+        phase_(phase),
+        d_(o.grid[phase.dimension]),
+        i_(member),
+        c_(member / d_.stride % d_.extent),
+        moves_(moves) {
     for (uint32_t d = 0; d < o.grid.size(); ++d) {
       if (d == phase.dimension) continue;
       if (phase.passed >> d & 1) base_ += uint64_t{i_ / o.grid[d].stride % o.grid[d].extent} * o.grid[d].stride;
@@ -242,14 +247,13 @@ class Sender {
     for (uint32_t x = 0; x < count; ++x)
       each_run(o_, free_, base_ + uint64_t{turn(from, x, d_.extent)} * d_.stride,
                [&](uint64_t first, uint64_t blocks, uint64_t step) {
-                 moves_.push_back(
-                     {i_, member(to), first * o_.pieces + phase_.slice, blocks, step * o_.pieces, reduce});
+                 moves_.push_back({i_, member(to), first * o_.pieces + phase_.slice, blocks, step * o_.pieces, reduce});
                });
   }
 
-  /// Results as Bruck et al. (1997) gather them: a member has the blocks of 2^k members from its own on, and passes them
-  /// 2^k places back. Sums take the same way in the opposite direction, the last round first: for any number of members
-  /// no byte more than round a ring (Traeff, "Optimal, non-pipelined reduce-scatter and allreduce", 2024).
+  /// Results as Bruck et al. (1997) gather them: a member has the blocks of 2^k members from its own on, and passes
+  /// them 2^k places back. Sums take the same way in the opposite direction, the last round first: for any number of
+  /// members no byte more than round a ring (Traeff, "Optimal, non-pipelined reduce-scatter and allreduce", 2024).
   void doubling(uint32_t k, bool sums) const {
     const uint32_t step = 1u << (sums ? doublings(d_.extent) - 1 - k : k);
     const uint32_t count = std::min(step, d_.extent - step);
@@ -261,14 +265,15 @@ class Sender {
     if (d_.scheme != Scheme::direct) return exchange(turn(c_, k + 1, d_.extent));
     for (uint32_t q = 1; q < d_.extent; ++q) exchange(turn(c_, q, d_.extent));
   }
-  /// What comes from the members that differ from this one inside the dimension, and goes to `to` and those further out.
+  /// What comes from the members that differ from this one inside the dimension, and goes to `to` and those further
+  /// out.
   void exchange(uint32_t to) const {
     const uint32_t inner = i_ % d_.stride, outer = d_.stride * d_.extent;
     for (uint32_t x = 0; x < d_.stride; ++x)
-      moves_.push_back({i_, member(to),
-                        (uint64_t{i_ - inner + x} * o_.members + inner + uint64_t{to} * d_.stride) * o_.pieces +
-                            phase_.slice,
-                        o_.members / outer, uint64_t{outer} * o_.pieces, false});
+      moves_.push_back(
+          {i_, member(to),
+           (uint64_t{i_ - inner + x} * o_.members + inner + uint64_t{to} * d_.stride) * o_.pieces + phase_.slice,
+           o_.members / outer, uint64_t{outer} * o_.pieces, false});
   }
 
   const Outline& o_;
@@ -304,7 +309,8 @@ bool reduces_in_grid(const Place& place) {
 }
 
 /// Parts of the buffer run through the dimensions in different orders, half of each either way round rings, so that all
-/// ports are busy in every phase; units of one order follow each other (orders that balance dimensions: Rashidi et al., "Themis", 2022).
+/// ports are busy in every phase; units of one order follow each other (orders that balance dimensions: Rashidi et al.,
+/// "Themis", 2022).
 Outline multidimensional(const Operation& op, const Place& place) {
   Outline parts;
   parts.grid = dimensions_of(place, Scheme::doubling);
@@ -315,9 +321,8 @@ Outline multidimensional(const Operation& op, const Place& place) {
   const uint64_t whole = op.type == CommType::all_gather ? times(op.bytes, place.members()) : op.bytes;
   const Shares shares = best_shares(loads, static_cast<uint32_t>(std::min<uint64_t>(whole / kUnitBytes, kMostUnits)));
   // Only rings have two ways round.
-  const bool rings = std::any_of(parts.grid.begin(), parts.grid.end(), [](const GridDimension& d) {
-    return d.scheme == Scheme::ring && d.extent > 2;
-  });
+  const bool rings = std::any_of(parts.grid.begin(), parts.grid.end(),
+                                 [](const GridDimension& d) { return d.scheme == Scheme::ring && d.extent > 2; });
   const uint32_t ways = rings ? 2 : 1;
   const uint32_t units = ways * std::accumulate(shares.of_order.begin(), shares.of_order.end(), 0u);
   Outline o = outline_of(op, place, op.type == CommType::all_gather ? units : uint64_t{place.members()} * units);

@@ -17,15 +17,16 @@ struct NodeLeg {
 
 /// What a member puts in goes to the columns first, what it is to have comes from them last.
 std::vector<NodeLeg> node_way_of(CommType type) {
-  if (type == CommType::all_gather) return {{Kind::exchange, kInNode}, {Kind::all_gather, kAlong}, {Kind::all_gather, kInNode}};
+  if (type == CommType::all_gather)
+    return {{Kind::exchange, kInNode}, {Kind::all_gather, kAlong}, {Kind::all_gather, kInNode}};
   std::vector<NodeLeg> way{{Kind::reduce_scatter, kInNode}, {Kind::reduce_scatter, kAlong}};
   if (type != CommType::all_reduce) way.push_back({Kind::exchange, kInNode});
   else way.insert(way.end(), {{Kind::all_gather, kAlong}, {Kind::all_gather, kInNode}});
   return way;
 }
 
-/// A round of one chunk. Units of block b, column c: (b * columns + c) * chunks + chunk; all-reduce has a block for each
-/// node, the others one for each member.
+/// A round of one chunk. Units of block b, column c: (b * columns + c) * chunks + chunk; all-reduce has a block for
+/// each node, the others one for each member.
 class NodeRound {
  public:
   NodeRound(const Outline& o, const Phase& phase, Moves& moves)
@@ -101,9 +102,8 @@ std::vector<std::vector<uint32_t>> nodes_of(const Place& place) {
   }
   std::vector<std::vector<uint32_t>> all;
   for (auto& [outside, members] : nodes) {
-    std::sort(members.begin(), members.end(), [&](uint32_t a, uint32_t b) {
-      return axes[0].of(place.ranks[a]) < axes[0].of(place.ranks[b]);
-    });
+    std::sort(members.begin(), members.end(),
+              [&](uint32_t a, uint32_t b) { return axes[0].of(place.ranks[a]) < axes[0].of(place.ranks[b]); });
     if (members.size() < 2) return {};
     all.push_back(std::move(members));
   }

@@ -96,8 +96,8 @@ class Pricing {
     priced_.rounds.resize(plan_.rounds.size());
     priced_.arrive_ps.reserve(plan_.rounds.size());
     if (plan_.members < 2) return std::move(priced_);
-    by_form_ = follows_form();
-    if (!by_form_) thin_out();
+    every_ = follows_form() ? 0 : 1;
+    if (every_ > 0) thin_out();
     for (size_t k = 0; k < plan_.rounds.size(); ++k) {
       const Round& round = plan_.rounds[k];
       if (!round.list.empty()) price_list(k);
@@ -145,7 +145,7 @@ class Pricing {
     priced_.sampled = true;
   }
   uint64_t one_by_one() const { return std::min(most_, kMostOneByOne); }
-  /// One of so many shifts is looked at.
+  /// One of this many shifts is looked at.
   uint32_t every_of(uint64_t shifts) const {
     const uint64_t looked_at = std::max<uint64_t>(1, std::min(most_, kSample) / plan_.members);
     return static_cast<uint32_t>((shifts + looked_at - 1) / looked_at);
@@ -173,7 +173,7 @@ class Pricing {
     auto found = known_.by_targets.find(targets);
     if (found == known_.by_targets.end()) {
       if (known_.size > kMostLoads) flush();
-      found = known_.by_targets.emplace(targets, by_form_ ? look_at_form(targets) : look_at_links(targets)).first;
+      found = known_.by_targets.emplace(targets, every_ == 0 ? look_at_form(targets) : look_at_links(targets)).first;
       known_.size += found->second.loads.size() + 1;
     }
     known_.last = &found->second;
@@ -249,8 +249,8 @@ class Pricing {
     return known;
   }
 
-  /// Each member of a row sends to each other: all have left when the busiest link of all has carried its part. The form
-  /// says what that is, or the routes of all messages together, or, of too many, a sample of the shifts.
+  /// Each member of a row sends to each other: all have left when the busiest link of all has carried its part. The
+  /// form says what that is, or the routes of all messages together, or, of too many, a sample of the shifts.
   std::optional<Known> look_at_exchange(const Targets& targets) {
     const uint32_t n = plan_.members;
     Known known;
@@ -260,10 +260,13 @@ class Pricing {
     for (uint32_t s = 0; s < kSenders; ++s) {
       const auto from = static_cast<uint32_t>(uint64_t{s} * n / kSenders);
       for (uint32_t q = 0; q < targets.shifts; ++q)
-        latency = later(latency, static_cast<double>(place_.fabric->path(place_.ranks[from], place_.ranks[targets.of(from, q)]).latency_ps));
+        latency = later(
+            latency,
+            static_cast<double>(place_.fabric->path(place_.ranks[from], place_.ranks[targets.of(from, q)]).latency_ps));
     }
     double ps_per_byte = 0;
-    if (const auto by_form = targets.block() == n && plan_.lanes == 1 ? symmetry_.exchange_ps_per_byte() : std::nullopt) {
+    if (const auto by_form =
+            targets.block() == n && plan_.lanes == 1 ? symmetry_.exchange_ps_per_byte() : std::nullopt) {
       ps_per_byte = *by_form;
     } else {
       known.loads = exchange_loads(targets);
@@ -355,8 +358,8 @@ class Pricing {
   Symmetry symmetry_;
   Fares fares_;
   uint64_t most_;
-  bool by_form_ = false, too_many_ = false;
-  uint32_t every_ = 1;  ///< shifts, of which one is looked at
+  bool too_many_ = false;
+  uint32_t every_ = 1;  ///< shifts, of which one is looked at; 0: none, for the form says what they cost
   PricedPlan priced_;
   KnownRounds known_;
   Carried carried_;

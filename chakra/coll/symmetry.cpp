@@ -83,7 +83,8 @@ std::optional<double> Symmetry::exchange_ps_per_byte() const {
         if (!d.whole) return std::nullopt;
         const double up = std::floor((extent - 1) / 2), opposite = d.extent % 2 == 0 ? extent / 2 : 0;
         const bool spread = fabric_.routing.kind != net::Routing::single && fabric_.routing.kind != net::Routing::ecmp;
-        messages = up * (up + 1) / 2 + (spread && extent * static_cast<double>(d.spacing) > 2 ? opposite / 2 : opposite);
+        messages =
+            up * (up + 1) / 2 + (spread && extent * static_cast<double>(d.spacing) > 2 ? opposite / 2 : opposite);
       }
     }
     longest = later(longest, messages * members / extent * d.ps_per_byte);

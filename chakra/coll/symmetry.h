@@ -42,7 +42,8 @@ class Symmetry {
 
  private:
   const net::Fabric& fabric_;
-  std::vector<Dimension> dimensions_;  ///< none where members fill no grid of a fabric of dimensions whose links are alike
+  std::vector<Dimension>
+      dimensions_;  ///< none where members fill no grid of a fabric of dimensions whose links are alike
 };
 
 }  // namespace chakra::coll

@@ -161,7 +161,7 @@ Why why_collectives(const SimulateOptions&, const JobFacts& job, const sim::SimR
     return {fmt::format("the job has nothing for its rules of {}", some(idle)), false};
   const bool followed = std::any_of(report.collectives.begin(), report.collectives.end(),
                                     [](const sim::CollectiveReport& c) { return c.by_rule; });
-  return {followed ? "" : "its algorithm cannot run where the groups stand", false};
+  return {followed ? "" : "no collective is priced, or its algorithm cannot run where the groups stand", false};
 }
 
 Why why_groups(const SimulateOptions&, const JobFacts& job, const sim::SimReport&) {

@@ -33,12 +33,16 @@ std::vector<uint32_t> joined_by_fastest(const Graph& graph) {
 std::vector<uint32_t> ways_out(const Graph& graph, const std::vector<uint32_t>& node) {
   std::vector<uint32_t> out(static_cast<size_t>(graph.ranks), UINT32_MAX);
   for (const Link& link : graph.links)
-    if (link.from < graph.ranks && node[link.from] != node[link.to])
-      out[link.from] = std::min(out[link.from], link.to);
+    if (link.from < graph.ranks && node[link.from] != node[link.to]) out[link.from] = std::min(out[link.from], link.to);
   return out;
 }
 
 }  // namespace
+
+void add_axis(std::vector<Axis>& axes, int64_t extent, RowForm form,
+              std::shared_ptr<const std::vector<uint32_t>> table) {
+  axes.push_back({extent, form, axes.empty() ? 1 : axes.back().inner * axes.back().extent, std::move(table)});
+}
 
 std::vector<Axis> find_axes(const Graph& graph) {
   std::vector<Axis> axes;
@@ -59,7 +63,8 @@ std::vector<Axis> find_axes(const Graph& graph) {
   size_t most = 0;
   for (uint32_t k = 0; k < in_order.size(); ++k) {
     std::vector<uint32_t>& ranks = in_order[k];
-    std::sort(ranks.begin(), ranks.end(), [&](uint32_t a, uint32_t b) { return std::tie(out[a], a) < std::tie(out[b], b); });
+    std::sort(ranks.begin(), ranks.end(),
+              [&](uint32_t a, uint32_t b) { return std::tie(out[a], a) < std::tie(out[b], b); });
     for (uint32_t i = 0; i < ranks.size(); ++i) {
       within[ranks[i]] = i;
       number[ranks[i]] = k;
@@ -67,7 +72,8 @@ std::vector<Axis> find_axes(const Graph& graph) {
     most = std::max(most, ranks.size());
   }
   add_axis(axes, static_cast<int64_t>(most), RowForm::star, std::make_shared<const Table>(std::move(within)));
-  add_axis(axes, static_cast<int64_t>(in_order.size()), RowForm::star, std::make_shared<const Table>(std::move(number)));
+  add_axis(axes, static_cast<int64_t>(in_order.size()), RowForm::star,
+           std::make_shared<const Table>(std::move(number)));
   return axes;
 }
 

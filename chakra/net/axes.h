@@ -11,6 +11,10 @@ namespace chakra::net {
 
 struct Graph;
 
+/// Adds an axis outside the others.
+void add_axis(std::vector<Axis>& axes, int64_t extent, RowForm form,
+              std::shared_ptr<const std::vector<uint32_t>> table = {});
+
 /// Requires the graph's links, and its places where it is a tree. Empty where all ranks, or none, share a first device.
 /// Cost: O(links log ranks).
 std::vector<Axis> find_axes(const Graph& graph);

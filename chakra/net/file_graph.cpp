@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "chakra/base/text_map.h"
+#include "chakra/net/axes.h"
 #include "chakra/net/file_parts.h"
 
 namespace chakra::net {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "chakra/net/axes.h"
 #include "chakra/net/graph.h"
 #include "chakra/net/levels.h"
 
@@ -35,11 +36,6 @@ int64_t Fabric::size() const {
   int64_t size = 1;
   for (const Dimension& dimension : dimensions) size *= dimension.ranks;
   return size;
-}
-
-void add_axis(std::vector<Axis>& axes, int64_t extent, RowForm form,
-              std::shared_ptr<const std::vector<uint32_t>> table) {
-  axes.push_back({extent, form, axes.empty() ? 1 : axes.back().inner * axes.back().extent, std::move(table)});
 }
 
 std::vector<Axis> Fabric::axes() const {

@@ -233,22 +233,15 @@ struct OddLink {
 
 struct Graph;
 
-// ---- where ranks stand -------------------------------------------------------------------------------
-
-/// One coordinate of the ranks: a dimension, or a level of a network of switches (the ranks of a node, the nodes of a
-/// pod). Ranks that differ in one coordinate alone are joined in the way that `form` says.
+/// One coordinate of the ranks: a dimension, or a level of switches. `form`: what those that differ in it alone are.
 struct Axis {
   int64_t extent = 1;
   RowForm form = RowForm::star;
-  int64_t inner = 1;  ///< the product of the extents of the axes inside it
-  /// The place of each rank, where numbers do not say it.
-  std::shared_ptr<const std::vector<uint32_t>> table = {};
+  int64_t inner = 1;                                        ///< the product of the extents of the axes inside it
+  std::shared_ptr<const std::vector<uint32_t>> table = {};  ///< the place of each rank, where numbers do not say it
 
   int64_t of(int64_t rank) const { return table ? (*table)[static_cast<size_t>(rank)] : rank / inner % extent; }
 };
-/// Adds an axis outside the others.
-void add_axis(std::vector<Axis>& axes, int64_t extent, RowForm form,
-              std::shared_ptr<const std::vector<uint32_t>> table = {});
 
 // ---- which way ---------------------------------------------------------------------------------------
 
@@ -367,9 +360,8 @@ struct Fabric {
   /// on what else is under way, counts as `spread`; `valiant` gives what is expected over all intermediates. Cost:
   /// O(links of the way) and that of the first path to a rank.
   Picoseconds uses(int64_t from, int64_t to, uint64_t flow, std::vector<Use>& out) const;
-  /// Adds, by trunk, what an exchange puts on it in which each of the ranks sends one byte to each other, where the
-  /// graph spreads messages over switches; false, and nothing added, elsewhere. Cost: O(switches of ranks x (ranks +
-  /// hops)).
+  /// Adds, by trunk, an exchange in which each rank sends one byte to each other, where a graph spreads messages over
+  /// switches; elsewhere false. Cost: O(switches of ranks x (ranks + hops)).
   bool add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const;
   /// Kinds of trunks are 0 .. link_kinds()-1: in networks of dimensions a dimension's links, in a graph those that
   /// carry as much, as fast, as one trunk of as many links. O(dimensions).

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "chakra/net/axes.h"
 #include "chakra/net/graph.h"
 
 namespace chakra::net {

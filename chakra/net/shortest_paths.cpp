@@ -258,7 +258,8 @@ void ShortestPaths::add_exchange(std::span<const int64_t> ranks, std::vector<dou
       if (amount > 0 && device != root) pass(device, targets[0], amount);
     }
     for (const int64_t target : targets)
-      if (root >= ranks_) bytes[in_[in_first_[static_cast<size_t>(target)]].trunk] += static_cast<double>(ranks.size() - 1);
+      if (root >= ranks_)
+        bytes[in_[in_first_[static_cast<size_t>(target)]].trunk] += static_cast<double>(ranks.size() - 1);
   }
 }
 
