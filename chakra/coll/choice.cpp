@@ -300,6 +300,7 @@ Choice choose(const Selection& selection, const Operation& op, const Place& plac
 }
 
 std::string refusal(const Selection& selection, const Operation& op, const Place& place) {
+  if (place.members() < 2) return {};  // which has nothing to do
   const auto names_it = [&](const Rule& rule) { return rule.covers(op) && !rule.alone; };
   const auto rule = std::find_if(selection.rules.begin(), selection.rules.end(), names_it);
   if (rule == selection.rules.end() || rule_for(selection, op, place).row) return {};

@@ -60,6 +60,7 @@ TEST(Selection, RulesHoldWhereTheyCan) {
             "hierarchical needs members that fill a grid of two or more dimensions or of nodes");
   EXPECT_EQ(refusal(*asked, {CommType::all_to_all, 64, 0, splits}, place), "ring has no parts of unequal sizes");
   EXPECT_EQ(refusal(*asked, {CommType::all_gather, 64, 0, {}}, place), "");
+  EXPECT_EQ(refusal(*asked, {CommType::all_reduce, 64, 0, {}}, {&line, std::span(ranks).first(1)}), "");
   EXPECT_EQ(refusal(*parse_selection("hierarchical"), {CommType::all_reduce, 64, 0, {}}, place), "");
   EXPECT_EQ(by_rule(*asked, {CommType::all_to_all, 64, 0, {}}, place), find_algorithm("ring"));
   EXPECT_EQ(by_rule(*asked, {CommType::all_to_all, 64, 0, splits}, place), nullptr);

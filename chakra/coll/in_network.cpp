@@ -69,7 +69,7 @@ class Walk {
     }
     if (!is_tree()) return std::nullopt;
     traffic_.slowdown = slowdown();
-    if (!crossed && std::is_sorted(order_.begin(), order_.end())) {
+    if (!end_together(port / between) && !crossed && std::is_sorted(order_.begin(), order_.end())) {
       traffic_.list.clear();
       traffic_.units = port;
     }
@@ -93,7 +93,9 @@ class Walk {
     const int64_t from = place_.ranks[load.from], to = place_.ranks[load.to];
     uses_.clear();
     traffic_.way_ps = std::max(traffic_.way_ps, fabric_.uses(from, to, 0, uses_));
+    double& seconds = seconds_.emplace_back(0);
     for (const net::Use& use : uses_) {
+      seconds = std::max(seconds, load.units * use.share / fabric_.trunk(use.trunk).bytes_per_s);
       links_.clear();
       fabric_.links_of(use.trunk, links_);
       const double share = use.share / static_cast<double>(links_.size());
@@ -126,6 +128,19 @@ class Walk {
     });
   }
 
+  /// All results hang on all members: where a link is slow, no transfer takes less by more than the factor `apart`.
+  /// Returns whether some had to be longer.
+  bool end_together(double apart) {
+    const double longest = *std::max_element(seconds_.begin(), seconds_.end());
+    bool longer = false;
+    for (size_t i = 0; i < seconds_.size(); ++i) {
+      if (seconds_[i] * apart * (1 + kSame) >= longest) continue;
+      traffic_.list[i].units *= longest / seconds_[i];
+      longer = true;
+    }
+    return longer;
+  }
+
   double slowdown() const {
     double by_links = 0, by_all = 0;  // how long the busiest link takes
     for (const auto& [id, carried] : carried_) {
@@ -144,6 +159,7 @@ class Walk {
   std::vector<uint32_t> order_;
   SwitchTraffic traffic_;
   absl::flat_hash_map<net::LinkId, Carried> carried_;
+  std::vector<double> seconds_;  ///< per unit of bytes, of each transfer alone
   std::vector<net::Use> uses_;
   std::vector<net::LinkId> links_;
 };

@@ -70,6 +70,24 @@ TEST(InNetwork, TakesTheClosedFormOnOneSwitch) {
     }
 }
 
+/// No member has a result before the slowest port has sent its part.
+TEST(InNetwork, NobodyEndsBeforeTheSlowestPort) {
+  const net::Fabric star_of_4 = star(4, "slow_links: [{from: 3, to: 4, bandwidth: 1}]\nreduction: [{bandwidth: 40}]\n");
+  const net::Fabric tree = parse(
+      "topology: FatTree\ndown: [4, 2]\nup: [1, 1]\nbandwidth: [50, 1]\nlatency: 500\nreduction: {bandwidth: 40}\n");
+  for (const net::Fabric* net : {&star_of_4, &tree})
+    for (const CommType type : {CommType::all_reduce, CommType::reduce_scatter, CommType::all_gather}) {
+      const std::vector<int64_t> ranks = first_ranks(static_cast<uint32_t>(net->size()));
+      const Place place{net, ranks};
+      const Plan plan = find_algorithm("in_network")->plan({type, kBytes, 0, {}}, place);
+      std::vector<Picoseconds> ready(ranks.size(), 0);
+      run_closed(plan, place, ready);
+      // The slow link alone: each member's own part of the sums, or of the results.
+      const double least = static_cast<double>(kBytes) / kGiB * (type == CommType::all_gather ? 1 : 0.5);
+      for (const Picoseconds end : ready) EXPECT_GE(static_cast<double>(end) * 1e-12, least) << trace::name(type);
+    }
+}
+
 TEST(InNetwork, TheSlowestPortDecides) {
   const net::Fabric net = star(4, "slow_links: [{from: 2, to: 4, bandwidth: 20}]\nreduction: [{bandwidth: 30}]\n");
   EXPECT_NEAR(seconds("in_network", CommType::all_reduce, net, first_ranks(4)),

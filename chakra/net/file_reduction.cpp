@@ -30,7 +30,7 @@ Result<std::vector<Reduction>> read_reductions(const Spec& spec, size_t count, s
   std::vector<Reduction> reductions;
   for (const Spec& item : list ? std::span<const Spec>(spec.items) : std::span<const Spec>(&spec, 1)) {
     if (const Spec* named = item.find("switch"))
-      return named->error("net.file.key", "'switch' is for networks given as a graph");
+      return named->error("net.file.key", "entries with 'switch' are for networks given as a graph, in a list");
     CHAKRA_ASSIGN(const Reduction reduction, read_reduction(item));
     reductions.push_back(reduction);
   }

@@ -133,7 +133,8 @@ const Valiant::Pool& Valiant::pool(uint32_t first, int64_t to) const {
   if (root < devices_.ranks) {  // on several switches
     thread_local std::vector<ShortestPaths::Next> nexts;
     paths_.next(first, to, false, nexts);
-    return nexts[0].hop->to == root ? none : pools_[component_[first]];
+    // Without a way of switches other ranks pass messages on.
+    return nexts.empty() || nexts[0].hop->to == root ? none : pools_[component_[first]];
   }
   if (component_[root] != component_[first]) return none;
   const bool in_group = !devices_.groups.empty() && devices_.groups[first] == devices_.groups[root];
@@ -171,7 +172,7 @@ Picoseconds Valiant::uses(int64_t from, int64_t to, std::vector<Use>& out) const
   bool detour = !through;
   for (const ShortestPaths::Next& f : firsts) {
     total += f.weight;
-    detour &= !pool(f.hop->to, to).switches.empty();
+    detour = detour && !pool(f.hop->to, to).switches.empty();
   }
   if (!detour) return paths_.uses(from, to, out);
   const uint32_t root = paths_.root_of(to);

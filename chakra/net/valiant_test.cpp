@@ -185,6 +185,21 @@ TEST(Valiant, IsAFlowOnAnyGraph) {
   EXPECT_GT(detours, 100);
 }
 
+/// Rank 2 hangs on rank 1 alone, which passes its messages on.
+TEST(Valiant, RanksThatHangOnRanksAreReachedMinimally) {
+  const Fabric fabric = must_parse(
+      "ranks: 3\nswitches: 1\nrouting: valiant\nlinks:\n- {from: 0, to: 3, bandwidth: 50, latency: 5}\n"
+      "- {from: 1, to: 3, bandwidth: 50, latency: 5}\n- {from: 2, to: 1, bandwidth: 50, latency: 5}\n");
+  for (const auto& [from, to] : everybody(3)) {
+    std::vector<Use> uses;
+    fabric.uses(from, to, 0, uses);
+    EXPECT_EQ(uses.size(), fabric.path(from, to).links) << from << " to " << to;
+    Ways ways;
+    fabric.ways(from, to, 0, 1, 0, {}, ways);
+    EXPECT_EQ(ways.links.size(), fabric.path(from, to).links);
+  }
+}
+
 TEST(Valiant, NeedsSwitches) {
   EXPECT_EQ(tag_of("topology: [Ring]\nnpus_count: [4]\nbandwidth: [50]\nlatency: [5]\nrouting: valiant\n"),
             "net.routing");
