@@ -15,8 +15,8 @@ struct Targets {
         shift(round.shift % extent),
         shifts(round.shifts),
         apart(round.apart % extent) {}
-  /// To the next member along an axis of a grid.
-  Targets(uint32_t extent, uint32_t stride) : extent(extent), stride(stride), shift(1), shifts(1), apart(1) {}
+  /// To the next of `along` members that are `inner` apart.
+  Targets(uint32_t along, uint32_t inner) : extent(along), stride(inner), shift(1), shifts(1), apart(1) {}
   uint32_t of(uint32_t from, uint32_t q) const {
     const uint32_t c = from / stride % extent;
     const auto to = static_cast<uint32_t>((c + shift + uint64_t{q} * apart) % extent);
