@@ -51,6 +51,19 @@ inline Outline outline_of(const Operation& op, const Place& place, uint64_t part
   return o;
 }
 
+/// Whom one of n sends to in round k of doublings(n), and which blocks: `count` from `first` on, mod n. Results as
+/// Bruck et al. (1997) gather them: each has the blocks of 2^k from its own on, and passes them 2^k places back. Sums
+/// take the same way in the opposite direction, the last round first: for any n no byte more than round a ring (Traeff,
+/// "Optimal, non-pipelined reduce-scatter and allreduce", 2024).
+struct DoublingStep {
+  uint32_t to, first, count;
+};
+inline DoublingStep doubling_step(uint32_t i, uint32_t k, uint32_t n, bool sums) {
+  const uint32_t distance = 1u << (sums ? doublings(n) - 1 - k : k), count = std::min(distance, n - distance);
+  const uint32_t to = turn(i, sums ? int64_t{distance} : -int64_t{distance}, n);
+  return {to, sums ? to : i, count};
+}
+
 /// Units base + (first, first + 1, ... mod n).
 inline void move_wrapped(Moves& moves, uint32_t from, uint32_t to, uint64_t base, uint32_t first, uint32_t count,
                          uint32_t n) {

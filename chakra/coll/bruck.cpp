@@ -15,7 +15,8 @@ void bruck_round(const Outline& o, uint32_t k, uint32_t senders, Round& head, Mo
   head.extent = n;
   for (uint32_t i = 0; i < senders; ++i) {
     if (gathers(o.type)) {
-      move_wrapped(moves, i, turn(i, -int64_t{distance}, n), 0, i, std::min(distance, n - distance), n);
+      const DoublingStep step = doubling_step(i, k, n, false);
+      move_wrapped(moves, i, step.to, 0, step.first, step.count, n);
       continue;
     }
     const uint32_t to = turn(i, distance, n);

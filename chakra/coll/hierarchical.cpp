@@ -231,7 +231,8 @@ class Sender {
         send(to, sums ? to : c_, 1, sums);
       }
     } else if (d_.scheme == Scheme::doubling) {
-      doubling(k, sums);
+      const DoublingStep step = doubling_step(c_, k, d_.extent, sums);
+      send(step.to, step.first, step.count, sums);
     } else {
       const int64_t r = k, way = phase_.down ? -1 : 1;
       // Sums: what ends at member c has come all the way; results begin at their member.
@@ -249,16 +250,6 @@ class Sender {
                [&](uint64_t first, uint64_t blocks, uint64_t step) {
                  moves_.push_back({i_, member(to), first * o_.pieces + phase_.slice, blocks, step * o_.pieces, reduce});
                });
-  }
-
-  /// Results as Bruck et al. (1997) gather them: a member has the blocks of 2^k members from its own on, and passes
-  /// them 2^k places back. Sums take the same way in the opposite direction, the last round first: for any number of
-  /// members no byte more than round a ring (Traeff, "Optimal, non-pipelined reduce-scatter and allreduce", 2024).
-  void doubling(uint32_t k, bool sums) const {
-    const uint32_t step = 1u << (sums ? doublings(d_.extent) - 1 - k : k);
-    const uint32_t count = std::min(step, d_.extent - step);
-    if (sums) send(turn(c_, step, d_.extent), turn(c_, step, d_.extent), count, true);
-    else send(turn(c_, -int64_t{step}, d_.extent), c_, count, false);
   }
 
   void exchanges(uint32_t k) const {

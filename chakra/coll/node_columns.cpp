@@ -67,13 +67,14 @@ class NodeRound {
   void along(uint32_t k) const {
     const bool sums = phase_.kind == Kind::reduce_scatter;
     const auto nodes = static_cast<uint32_t>(o_.nodes.size());
-    const uint32_t step = 1u << (sums ? doublings(nodes) - 1 - k : k), count = std::min(step, nodes - step);
     for (uint32_t i = 0; i < nodes; ++i)
       for (uint32_t c = 0; c < columns_; ++c) {
-        const uint32_t to = turn(i, sums ? int64_t{step} : -int64_t{step}, nodes);
-        for (uint32_t x = 0; x < count; ++x) {
-          const uint32_t of = turn(sums ? to : i, x, nodes);
-          const auto send_block = [&](uint64_t block) { send(o_.nodes[i][c], o_.nodes[to][c], block, 1, c, sums); };
+        const DoublingStep step = doubling_step(i, k, nodes, sums);
+        for (uint32_t x = 0; x < step.count; ++x) {
+          const uint32_t of = turn(step.first, x, nodes);
+          const auto send_block = [&](uint64_t block) {
+            send(o_.nodes[i][c], o_.nodes[step.to][c], block, 1, c, sums);
+          };
           if (o_.type == CommType::all_reduce) send_block(of);
           else
             for (const uint32_t member : o_.nodes[of]) send_block(member);
