@@ -58,7 +58,8 @@ std::vector<Option> network_rows(SimOptions& o) {
       {"--packet-bytes", &o.call.packet_bytes, "Of --congestion packet; 0: a message is one packet", "N",
        whole_number(0, kMostPacket)},
       {"--collectives", &o.call.collectives,
-       "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list collectives)",
+       "Which algorithms, as text or in a file: \"allreduce: 0-64KiB tree, 64KiB- ring\" (chakra list collectives); an "
+       "algorithm may be an MSCCL file: \"allreduce: ring.xml\"",
        "RULES"},
       {"--routing", &o.call.routing,
        "Which of several shortest routes messages take: spread, ecmp[,channels=N][,seed=N], single, adaptive, valiant",

@@ -36,6 +36,12 @@ inline bool scatters_sum(CommType type) {
   return type == CommType::reduce_scatter || type == CommType::reduce_scatter_block;
 }
 
+/// One of `parts` equal parts of a buffer, whole elements.
+inline uint64_t part_bytes(const Operation& op, uint64_t parts) {
+  const auto split = [](uint64_t whole, uint64_t into) { return whole / into + (whole % into != 0); };
+  return times(split(split(op.bytes, op.element), parts), op.element);
+}
+
 /// `parts`: how many units `bytes` is cut into.
 inline Outline outline_of(const Operation& op, const Place& place, uint64_t parts) {
   Outline o;
@@ -46,8 +52,7 @@ inline Outline outline_of(const Operation& op, const Place& place, uint64_t part
   o.units = op.type == CommType::barrier                          ? o.members
             : gathers(op.type) || op.type == CommType::all_to_all ? o.members * parts
                                                                   : parts;
-  const auto split = [](uint64_t whole, uint64_t into) { return whole / into + (whole % into != 0); };
-  o.unit_bytes = op.type == CommType::barrier ? 0 : times(split(split(op.bytes, op.element), parts), op.element);
+  o.unit_bytes = op.type == CommType::barrier ? 0 : part_bytes(op, parts);
   return o;
 }
 
@@ -121,6 +126,11 @@ std::optional<SwitchTraffic> switch_traffic(CommType type, const Place& place);
 
 /// Members fill a grid, and switches reduce in one of its dimensions or more.
 bool reduces_in_grid(const Place& place);
+
+/// Why the program cannot do this operation of that many members; empty where it can. Requires the operation's type.
+std::string misfit(const Program& program, const Operation& op, uint32_t members);
+/// The program's plan for the operation's bytes.
+Plan scaled(const Program& program, const Operation& op);
 
 /// Members by node, those of a node by their place in it: two nodes or more of two members or more; else empty.
 std::vector<std::vector<uint32_t>> nodes_of(const Place& place);

@@ -306,6 +306,7 @@ std::string refusal(const Selection& selection, const Operation& op, const Place
   if (rule == selection.rules.end() || rule_for(selection, op, place).row) return {};
   const AlgorithmRow& row = *rule->algorithm;
   if (!op.splits.empty() && !row.splits) return fmt::format("{} has no parts of unequal sizes", row.name);
+  if (row.program) return misfit(*row.program, op, place.members());
   if (row.needs == AlgorithmRow::Needs::nodes)
     return fmt::format("{} needs members on two nodes or more, two or more on each", row.name);
   if (row.needs == AlgorithmRow::Needs::reduction)

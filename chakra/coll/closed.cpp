@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <tuple>
 
 #include "chakra/coll/fares.h"
 
@@ -67,6 +69,11 @@ class Closed {
     std::vector<double> start(n_);
     for (uint32_t i = 0; i < n_; ++i) start[i] = static_cast<double>(ready[i] - base);
     done_.assign(std::max(plan_.lanes, 1u), start);
+    for (const Round& round : plan_.rounds)
+      for (const int32_t wait : round.waits) {
+        kept_.resize(plan_.rounds.size());
+        kept_[static_cast<size_t>(wait)].awaited = true;
+      }
   }
 
   std::vector<double> run() {
@@ -82,6 +89,18 @@ class Closed {
   }
 
  private:
+  /// When the members with a part in a round that others name in Round::waits have finished it.
+  struct Kept {
+    bool awaited = false;
+    std::vector<std::pair<uint32_t, double>> ends;
+
+    double of(uint32_t member) const {
+      for (const auto& [m, end] : ends)
+        if (m == member) return end;
+      return 0;
+    }
+  };
+
   /// When the members can begin a round of the lane.
   const double* begin(const Round& round) {
     const std::vector<double>& own = done_[round.lane];
@@ -126,8 +145,9 @@ class Closed {
 
   /// Times of a round that differ from member to member; kept while they repeat.
   void arrive_each(const Round& round, const Targets& targets, uint32_t first) {
-    const std::pair sent(round.bytes, round.latency_ps);
-    if (have_ && targets == of_ && sent == sent_) return;
+    const std::tuple asked(targets, round.bytes, round.latency_ps);
+    if (times_of_ == asked) return;
+    times_of_ = asked;
     const size_t count = size_t{n_} * targets.shifts;
     std::span<const Fare> fares;
     if (first != PricedPlan::kNotKept) {
@@ -136,9 +156,6 @@ class Closed {
       Fares(priced_.place).of_shift(targets, scratch_);
       fares = scratch_;
     }
-    have_ = true;
-    of_ = targets;
-    sent_ = sent;
     const auto bytes = static_cast<double>(round.bytes);
     left_.assign(n_, 0);
     arrive_.resize(count);
@@ -158,11 +175,16 @@ class Closed {
     std::vector<double>& begin = waiting_;
     const std::vector<double>* other =
         round.after < 0 ? nullptr : &done_[plan_.rounds[static_cast<size_t>(round.after)].lane];
+    const auto begin_of = [&](uint32_t member) {
+      double time = other ? later(done[member], (*other)[member]) : done[member];
+      for (const int32_t wait : round.waits) time = later(time, kept_[static_cast<size_t>(wait)].of(member));
+      return time;
+    };
     for (const Transfer& t : round.list) {
-      begin[t.from] = other ? later(done[t.from], (*other)[t.from]) : done[t.from];
-      begin[t.to] = other ? later(done[t.to], (*other)[t.to]) : done[t.to];
+      begin[t.from] = begin_of(t.from);
+      begin[t.to] = begin_of(t.to);
     }
-    if (other)
+    if (other || !round.waits.empty())
       for (const Transfer& t : round.list) {
         done[t.from] = begin[t.from];
         done[t.to] = begin[t.to];
@@ -173,6 +195,11 @@ class Closed {
       done[t.from] = later(done[t.from], begin[t.from] + left);
       done[t.to] =
           later(done[t.to], begin[t.from] + (left + later(fares[i].latency_ps, static_cast<double>(round.latency_ps))));
+    }
+    if (kept_.empty() || !kept_[k].awaited) return;
+    for (const Transfer& t : round.list) {
+      kept_[k].ends.emplace_back(t.from, done[t.from]);
+      kept_[k].ends.emplace_back(t.to, done[t.to]);
     }
   }
 
@@ -196,11 +223,11 @@ class Closed {
   const uint32_t n_;
   std::vector<std::vector<double>> done_;  ///< per lane and member
   std::vector<double> spare_, waiting_;
+  std::vector<Kept> kept_;  ///< by round; empty where no round waits so
 
-  bool have_ = false;
-  Targets of_{Plan{1, 1, {}}, Round{}};
-  std::pair<uint64_t, Picoseconds> sent_;  ///< bytes of a transfer, and its latency beyond that of its way
-  std::vector<double> left_, arrive_;      ///< per member; per shift and member
+  /// Bytes of a transfer, and its latency beyond that of its way.
+  std::optional<std::tuple<Targets, uint64_t, Picoseconds>> times_of_;
+  std::vector<double> left_, arrive_;  ///< per member; per shift and member
   std::vector<Fare> scratch_;
 };
 

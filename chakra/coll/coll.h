@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,6 +45,10 @@ struct Round {
   /// An earlier round of another lane that a member must have finished before it begins this one, or -1. It is
   /// the last one of that lane listed before this one: "finished" is having done all listed there so far.
   int32_t after = -1;
+  /// Of programs: rounds of other lanes, each with a list, that a member with a part in them must also have finished.
+  std::vector<int32_t> waits;
+  /// Rounds of equal steps, other than 0, are priced as if they were under way together, each with a list.
+  uint32_t step = 0;
   // Of switches that reduce.
   bool together = false;       ///< bytes leave when all members of the row (of a list: all members) have begun
   Picoseconds latency_ps = 0;  ///< of each transfer, where that of its way is not longer
@@ -195,6 +201,8 @@ struct Outline {
 /// Cost: O(rounds); with CHAKRA_SLOW_ASSERTIONS also O(transfers).
 void assert_whole(const Plan& plan);
 
+struct Program;
+
 struct AlgorithmRow {
   std::string_view name;
   std::string_view description;
@@ -213,6 +221,8 @@ struct AlgorithmRow {
   void (*round)(const Outline&, uint32_t k, uint32_t senders, Round& head, std::vector<Move>& moves) = nullptr;
   /// Puts what links carry in round k in place of the bytes of its moves; null: they carry these.
   void (*traffic)(const Outline&, uint32_t k, Round& round) = nullptr;
+  /// A file states the plan; the row has neither outline nor rounds, and moves() is not for it.
+  const Program* program = nullptr;
 
   bool does(trace::CommType type) const { return type != trace::CommType::unknown && types >> unsigned(type) & 1; }
   /// O(members) for those that need a grid, nodes or (times the links of ways) switches, otherwise O(1).
@@ -226,6 +236,26 @@ struct AlgorithmRow {
 extern const std::span<const AlgorithmRow> kAlgorithms;
 
 const AlgorithmRow* find_algorithm(std::string_view name);  ///< or null
+
+/// An algorithm that a file states transfer by transfer, for one operation and groups of one size. Who makes one has
+/// proven that it delivers what the operation promises.
+struct Program {
+  std::string name;  ///< the file, as rules name it
+  trace::CommType type = trace::CommType::all_reduce;
+  uint32_t root = 0;                   ///< a member; of operations with a root
+  uint64_t parts = 1;                  ///< that Operation::bytes are cut into
+  uint64_t from = 0, to = UINT64_MAX;  ///< sizes it is meant for: from <= Operation::bytes < to, UINT64_MAX: no end
+  Plan plan;                           ///< its bytes are numbers of parts
+  AlgorithmRow row;                    ///< refers to this program
+
+  Program() = default;
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+};
+/// Sets `row`, which every other member of a program must precede.
+std::shared_ptr<const Program> finished(std::shared_ptr<Program> program);
+/// Reads the file that a rule names.
+using ProgramReader = std::function<Result<std::shared_ptr<const Program>>(const std::string& file)>;
 
 // ---- one member's part -------------------------------------------------------------------------------------
 
@@ -270,6 +300,7 @@ struct Rule {
 /// Rules; the first one that fits the operation and its place holds.
 struct Selection {
   std::vector<Rule> rules;
+  std::vector<std::shared_ptr<const Program>> programs;  ///< that rules refer to
 
   std::string describe() const;  ///< as parse_selection() reads it, one line per operation
 };
@@ -277,9 +308,11 @@ struct Selection {
 /// "allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", on one line or several, `#` begins a comment. Names of
 /// operations as in the schema, in any case, with or without "_" and
 /// "-". Sizes in B, KiB, MiB, GiB, TiB or KB, MB, GB, TB. An algorithm alone, "ring", is for every operation that it
-/// can do, after what is said of each.
-/// Errors, with the line: coll.selection.syntax, .type, .algorithm, .size. O(text).
-Result<Selection> parse_selection(std::string_view text, std::string file = "collectives");
+/// can do, after what is said of each. A name with a dot is a file, which `read` makes a program of; the rule then
+/// holds for the sizes that the program is meant for. Errors, with the line: coll.selection.syntax, .type, .algorithm,
+/// .size, and those of `read`. O(text and files).
+Result<Selection> parse_selection(std::string_view text, std::string file = "collectives",
+                                  const ProgramReader& read = {});
 
 /// Why no rule that names the operation can do it here; empty where one can, and where none does. Cost: as by_rule().
 std::string refusal(const Selection& selection, const Operation& op, const Place& place);

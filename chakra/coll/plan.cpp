@@ -25,6 +25,7 @@ uint64_t unit_bytes(const Outline& outline, uint64_t unit) {
 
 bool AlgorithmRow::can(const Operation& op, const Place& place) const {
   if (!does(op.type) || (!op.splits.empty() && !splits)) return false;
+  if (program) return misfit(*program, op, place.members()).empty();
   switch (needs) {
     case Needs::nothing: return true;
     case Needs::grid: return grid_of(place).size() >= 2;
@@ -39,6 +40,7 @@ Plan AlgorithmRow::plan(const Operation& op, const Place& place) const {
   CHAKRA_ASSERT(can(op, place));
   CHAKRA_ASSERT(!trace::has_root(op.type) || op.root < place.members());
   if (place.members() < 2) return {place.members(), 1, {}};
+  if (program) return scaled(*program, op);
   const Outline o = outline(op, place);
   CHAKRA_ASSERT(o.members == place.members());
   Plan plan{o.members, o.lanes, {}};
@@ -73,7 +75,10 @@ void assert_whole(const Plan& plan) {
   for (uint32_t k = 0; k < plan.rounds.size(); ++k) {
     const Round& round = plan.rounds[k];
     CHAKRA_ASSERT(round.lane < plan.lanes);
-    CHAKRA_ASSERT(round.after < static_cast<int64_t>(k));  // a round waits for an earlier one only
+    CHAKRA_ASSERT(round.after < static_cast<int64_t>(k));  // a round waits for earlier ones only
+    for (const int32_t wait : round.waits)
+      CHAKRA_ASSERT(wait >= 0 && wait < static_cast<int64_t>(k) &&
+                    plan.rounds[static_cast<size_t>(wait)].lane != round.lane);
     CHAKRA_ASSERT_SLOW(std::all_of(round.list.begin(), round.list.end(), [&](const Transfer& t) {
       return t.from < plan.members && t.to < plan.members && t.from != t.to;
     }));

@@ -98,10 +98,15 @@ class Pricing {
     if (plan_.members < 2) return std::move(priced_);
     every_ = follows_form() ? 0 : 1;
     if (every_ > 0) thin_out();
+    price_steps();
     for (size_t k = 0; k < plan_.rounds.size(); ++k) {
       const Round& round = plan_.rounds[k];
-      if (!round.list.empty()) price_list(k);
-      else if (round.shift != 0) price_shift(k);
+      if (!round.list.empty() && round.step == 0) {
+        priced_.rounds[k].first = static_cast<uint32_t>(priced_.fares.size());
+        price_list(round.list);
+      } else if (round.list.empty() && round.shift != 0) {
+        price_shift(k);
+      }
       if (too_many_ || (fares_.transfers() > most_ && !priced_.sampled)) return std::nullopt;
     }
     flush();
@@ -159,11 +164,25 @@ class Pricing {
     return targets;
   }
 
-  void price_list(size_t k) {
-    const Round& round = plan_.rounds[k];
+  /// Rounds that are priced together.
+  void price_steps() {
+    std::map<uint32_t, std::vector<size_t>> steps;
+    for (size_t k = 0; k < plan_.rounds.size(); ++k)
+      if (plan_.rounds[k].step > 0) steps[plan_.rounds[k].step].push_back(k);
+    std::vector<Transfer> list;
+    for (const auto& [step, rounds] : steps) {
+      list.clear();
+      for (const size_t k : rounds) {
+        priced_.rounds[k].first = static_cast<uint32_t>(priced_.fares.size() + list.size());
+        list.insert(list.end(), plan_.rounds[k].list.begin(), plan_.rounds[k].list.end());
+      }
+      price_list(list);
+    }
+  }
+
+  void price_list(const std::vector<Transfer>& list) {
     const size_t first = priced_.fares.size();
-    priced_.rounds[k].first = static_cast<uint32_t>(first);
-    fares_.of_list(round.list, priced_.fares);
+    fares_.of_list(list, priced_.fares);
     for (size_t t = first; t < priced_.fares.size(); ++t) carried_.saw(priced_.fares[t].latency_ps);
     fares_.take_loads([&](net::TrunkId trunk, double bytes) { carried_.add(*place_.fabric, trunk, bytes); });
   }

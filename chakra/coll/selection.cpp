@@ -82,30 +82,100 @@ std::string known(CommType type) {
   return names;
 }
 
-/// An algorithm alone is for every operation that it can do.
-Result<std::vector<Rule>> rules_of_all(std::string_view name, const ::chakra::Place& place) {
-  const AlgorithmRow* const row = find_algorithm(name);
-  if (!row)
-    return fail(Code::bad_input, "coll.selection.syntax",
-                fmt::format("{} is neither an algorithm nor an operation, ':' and algorithms", quote(name)), place);
-  std::vector<Rule> rules;
-  for (size_t t = 0; t < trace::kCommTypeNames.size(); ++t)
-    if (const auto type = static_cast<CommType>(t); row->does(type)) rules.push_back({type, 0, UINT64_MAX, row, true});
-  return rules;
-}
+/// Reads rules one by one.
+class RuleReader {
+ public:
+  RuleReader(std::string file, const ProgramReader& read) : place_{std::move(file), -1, 0}, read_(read) {}
 
-/// "0-64KiB tree", "64KiB- ring", "ring"
-Result<Rule> parse_rule(CommType type, std::string_view text, const ::chakra::Place& place) {
-  const auto error = [&](const char* tag, std::string sentence) {
-    return fail(Code::bad_input, tag, std::move(sentence), place);
-  };
-  Rule rule;
-  rule.type = type;
-  const size_t space = text.find_first_of(" \t");
-  std::string_view name = text;
-  if (space != std::string_view::npos) {
-    const std::string_view range = text.substr(0, space);
-    name = trim(text.substr(space));
+  Result<Selection> run(std::string_view text) && {
+    while (!text.empty()) {
+      std::string_view line = cut(text, "\n");
+      ++place_.line;
+      line = line.substr(0, line.find('#'));
+      while (!line.empty())
+        if (const std::string_view one = trim(cut(line, ";")); !one.empty()) CHAKRA_TRY(statement(one));
+    }
+    selection_.rules.insert(selection_.rules.end(), of_all_.begin(), of_all_.end());
+    return std::move(selection_);
+  }
+
+ private:
+  tl::unexpected<Error> error(const char* tag, std::string sentence) const {
+    return fail(Code::bad_input, tag, std::move(sentence), place_);
+  }
+
+  Result<void> statement(std::string_view text) {
+    const size_t colon = text.find(':');
+    if (colon == std::string_view::npos) return of_all(text);
+    const std::string_view name = trim(text.substr(0, colon));
+    const auto type = parse_type(name);
+    if (!type) {
+      std::string names;
+      for (const std::string_view n : trace::kCommTypeNames)
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", to_lower(n));
+      return error("coll.selection.type", fmt::format("no operation {}; known: {}", quote(name), names));
+    }
+    text.remove_prefix(colon + 1);
+    do {
+      CHAKRA_TRY(rule(*type, trim(cut(text, ","))));
+    } while (!text.empty());
+    return {};
+  }
+
+  /// The row of that name, or of the file of that name; null where there is none.
+  Result<const AlgorithmRow*> algorithm(std::string_view name) {
+    if (name.find('.') == std::string_view::npos) return find_algorithm(name);
+    if (!read_)
+      return error("coll.selection.algorithm",
+                   fmt::format("{} is a file, which simulations and flows can follow, but no run", quote(name)));
+    CHAKRA_ASSIGN(std::shared_ptr<const Program> program, read_(std::string(name)));
+    selection_.programs.push_back(std::move(program));
+    return &selection_.programs.back()->row;
+  }
+
+  /// An algorithm alone is for every operation that it can do.
+  Result<void> of_all(std::string_view name) {
+    CHAKRA_ASSIGN(const AlgorithmRow* const row, algorithm(name));
+    if (!row)
+      return error("coll.selection.syntax",
+                   fmt::format("{} is neither an algorithm nor an operation, ':' and algorithms", quote(name)));
+    for (size_t t = 0; t < trace::kCommTypeNames.size(); ++t) {
+      const auto type = static_cast<CommType>(t);
+      if (!row->does(type)) continue;
+      Rule rule{type, 0, UINT64_MAX, row, true};
+      if (row->program) CHAKRA_TRY(limit(rule));
+      of_all_.push_back(rule);
+    }
+    return {};
+  }
+
+  /// "0-64KiB tree", "64KiB- ring", "ring"
+  Result<void> rule(CommType type, std::string_view text) {
+    Rule rule;
+    rule.type = type;
+    const size_t space = text.find_first_of(" \t");
+    std::string_view name = text;
+    if (space != std::string_view::npos) {
+      CHAKRA_TRY(sizes(text.substr(0, space), rule));
+      name = trim(text.substr(space));
+    }
+    if (name.empty() || name.find_first_of(" \t") != std::string_view::npos)
+      return error("coll.selection.syntax",
+                   fmt::format("{} instead of an algorithm, such as 'ring' or '0-64KiB tree'", quote(text)));
+    CHAKRA_ASSIGN(rule.algorithm, algorithm(name));
+    if (rule.algorithm && rule.algorithm->program && !rule.algorithm->does(type))
+      return error("coll.selection.algorithm",
+                   fmt::format("{} is an algorithm for {}, not for {}", quote(name),
+                               trace::name(rule.algorithm->program->type), trace::name(type)));
+    if (!rule.algorithm || !rule.algorithm->does(type))
+      return error("coll.selection.algorithm",
+                   fmt::format("no algorithm {} for {}; known: {}", quote(name), trace::name(type), known(type)));
+    if (rule.algorithm->program) CHAKRA_TRY(limit(rule));
+    selection_.rules.push_back(rule);
+    return {};
+  }
+
+  Result<void> sizes(std::string_view range, Rule& rule) const {
     const size_t dash = range.find('-');
     const std::string_view low = range.substr(0, dash);
     const std::string_view high = dash == std::string_view::npos ? low : range.substr(dash + 1);
@@ -117,54 +187,32 @@ Result<Rule> parse_rule(CommType type, std::string_view text, const ::chakra::Pl
     if (*from >= *to) return error("coll.selection.size", fmt::format("no size is in {}", quote(range)));
     rule.from = *from;
     rule.to = *to;
+    return {};
   }
-  if (name.empty() || name.find_first_of(" \t") != std::string_view::npos)
-    return error("coll.selection.syntax",
-                 fmt::format("{} instead of an algorithm, such as 'ring' or '0-64KiB tree'", quote(text)));
-  rule.algorithm = find_algorithm(name);
-  if (!rule.algorithm || !rule.algorithm->does(type))
-    return error("coll.selection.algorithm",
-                 fmt::format("no algorithm {} for {}; known: {}", quote(name), trace::name(type), known(type)));
-  return rule;
-}
+
+  /// A program's rule covers the sizes that both name.
+  Result<void> limit(Rule& rule) const {
+    const Program& program = *rule.algorithm->program;
+    const uint64_t from = std::max(rule.from, program.from), to = std::min(rule.to, program.to);
+    if (from >= to)
+      return error("coll.selection.size",
+                   fmt::format("{} is for sizes from {} to below {}, none of which the rule covers", program.name,
+                               show_size(program.from), show_size(program.to)));
+    rule.from = from;
+    rule.to = to;
+    return {};
+  }
+
+  ::chakra::Place place_;
+  const ProgramReader& read_;
+  Selection selection_;
+  std::vector<Rule> of_all_;  ///< what is said of an operation comes first
+};
 
 }  // namespace
 
-Result<Selection> parse_selection(std::string_view text, std::string file) {
-  Selection selection;
-  std::vector<Rule> of_all;  // what is said of an operation comes first
-  ::chakra::Place place{std::move(file), -1, 0};
-  while (!text.empty()) {
-    std::string_view line = cut(text, "\n");
-    ++place.line;
-    line = line.substr(0, line.find('#'));
-    while (!line.empty()) {
-      std::string_view statement = trim(cut(line, ";"));
-      if (statement.empty()) continue;
-      const size_t colon = statement.find(':');
-      if (colon == std::string_view::npos) {
-        CHAKRA_ASSIGN(const std::vector<Rule> rules, rules_of_all(statement, place));
-        of_all.insert(of_all.end(), rules.begin(), rules.end());
-        continue;
-      }
-      const std::string_view name = trim(statement.substr(0, colon));
-      const auto type = parse_type(name);
-      if (!type) {
-        std::string names;
-        for (const std::string_view n : trace::kCommTypeNames)
-          names += fmt::format("{}{}", names.empty() ? "" : ", ", to_lower(n));
-        return fail(Code::bad_input, "coll.selection.type",
-                    fmt::format("no operation {}; known: {}", quote(name), names), place);
-      }
-      statement.remove_prefix(colon + 1);
-      do {
-        CHAKRA_ASSIGN(const Rule rule, parse_rule(*type, trim(cut(statement, ",")), place));
-        selection.rules.push_back(rule);
-      } while (!statement.empty());
-    }
-  }
-  selection.rules.insert(selection.rules.end(), of_all.begin(), of_all.end());
-  return selection;
+Result<Selection> parse_selection(std::string_view text, std::string file, const ProgramReader& read) {
+  return RuleReader(std::move(file), read).run(text);
 }
 
 std::string Selection::describe() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/coll/coll.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::foreign {
@@ -72,6 +74,11 @@ Result<trace::TraceSet> rank_by_rank(const trace::ClassJob& job);
 /// write_file.
 Result<void> write(std::string_view form, const Job& job, const std::string& path, Findings& findings);
 Result<std::string> to_text(std::string_view form, const Job& job, Findings& findings);
+
+/// An MSCCL file, packed or not, as an algorithm of collectives that rules call `name`. It has been carried out on
+/// symbols (docs/reference/formats/msccl.md). Errors: foreign.msccl.*, foreign.large, those of ByteSource. Cost:
+/// O(steps x ranks of a sum).
+Result<std::shared_ptr<const coll::Program>> read_program(ByteSource source, std::string name);
 
 /// What differs between two traces, in words; "" where nothing does that a file could show: texts are compared, not
 /// their ids in a pool, and edges as sets. Cost: O(nodes + edges log edges of a node).

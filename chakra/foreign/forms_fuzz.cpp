@@ -10,6 +10,16 @@ using namespace chakra;
 
 namespace {
 
+/// The algorithm of a collective: whole, or too large.
+void read_program(std::string_view bytes) {
+  auto source = ByteSource::from_memory(bytes);
+  if (!source) return;
+  const auto program = foreign::read_program(std::move(*source), "fuzz.xml");
+  if (program) coll::assert_whole((*program)->plan);
+  else if (program.error().tag != "foreign.large" && program.error().tag != "foreign.msccl.connection")
+    __builtin_trap();
+}
+
 void read_as(const foreign::FormRow& form, std::string_view bytes) {
   foreign::Options options;
   options.dims = {2, 2};
@@ -25,6 +35,7 @@ void read_as(const foreign::FormRow& form, std::string_view bytes) {
     trace::assert_whole(trace);
     if (!may_circle && !trace::topological_order(trace.deps).cycle.empty()) __builtin_trap();
   }
+  if (form.name == "msccl") read_program(bytes);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ trace::Trace trace_of(const Algorithm& a, size_t rank, const Options& options) {
   };
   std::vector<Wait> waits;
   for (const Block& block : blocks) {
+    const uint32_t lane = builder.lane({trace::Lane::Kind::stream, 0, block.id});
     NodeId previous = trace::kNoNode;
     std::vector<std::pair<int64_t, int64_t>> pending;  // of steps that became no node
     for (size_t s = 0; s < block.steps.size(); ++s) {
@@ -46,6 +47,8 @@ trace::Trace trace_of(const Algorithm& a, size_t rank, const Options& options) {
       const auto add = [&](NodeType type) {
         const NodeId node = builder.add(
             t.size(), t.strings.intern(fmt::format("{}_tb{}_step{}", trace::name(type), block.id, s)), type);
+        t.lane.edit(node) = lane;
+        t.flags.edit(node) |= trace::kSaysCpuOrNot;  // a stream is a device's
         if (previous != trace::kNoNode) builder.dep(node, previous, kGiven);
         for (const auto& [b, at] : pending) waits.push_back({node, b, at});
         pending.clear();

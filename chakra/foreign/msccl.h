@@ -64,8 +64,8 @@ struct Algorithm {
 /// Fills an algorithm whose `file` is set. Errors: foreign.msccl.*, foreign.large.
 Result<void> parse(std::string_view text, Algorithm& out);
 
-/// Carries the algorithm out on symbols, which has to deliver what its collective promises. Errors: foreign.msccl.*,
-/// foreign.large.
-Result<void> verify(const Algorithm& algorithm);
+/// Carries the algorithm out on symbols, which has to deliver what its collective promises. Returns the root of a
+/// broadcast, else 0. Errors: foreign.msccl.*, foreign.large.
+Result<int64_t> verify(const Algorithm& algorithm);
 
 }  // namespace chakra::foreign::msccl

@@ -131,7 +131,8 @@ class Execution {
     return {};
   }
 
-  Result<void> check() const {
+  /// Returns the root of a broadcast, else 0.
+  Result<int64_t> check() const {
     if (a_.coll == Coll::broadcast) return check_broadcast();
     const auto ranks = static_cast<int64_t>(a_.gpus.size());
     std::vector<uint32_t> all(a_.gpus.size()), sums;
@@ -150,7 +151,7 @@ class Execution {
         }
         CHAKRA_TRY(holds(r, at, promised));
       }
-    return {};
+    return 0;
   }
 
  private:
@@ -173,14 +174,15 @@ class Execution {
   }
 
   /// The root is not named: it is the rank whose input the first chunk came from.
-  Result<void> check_broadcast() const {
+  Result<int64_t> check_broadcast() const {
     for (int64_t root = 0; root < static_cast<int64_t>(a_.gpus.size()); ++root)
       if (output(0, 0) == values_.single(0, root)) {
         for (int64_t r = 0; r < static_cast<int64_t>(a_.gpus.size()); ++r)
           for (int64_t at = 0; at < a_.chunks; ++at) CHAKRA_TRY(holds(r, at, values_.single(at, root)));
-        return {};
+        return root;
       }
-    return holds(0, 0, values_.single(0, 0));
+    CHAKRA_TRY(holds(0, 0, values_.single(0, 0)));
+    return 0;
   }
 
   /// Steps of a block as far as it goes; wakes who waits for them.
@@ -307,7 +309,7 @@ Result<void> check_connections(const Algorithm& a) {
 
 }  // namespace
 
-Result<void> verify(const Algorithm& a) {
+Result<int64_t> verify(const Algorithm& a) {
   const auto ranks = static_cast<int64_t>(a.gpus.size());
   if (a.coll != Coll::all_reduce && a.coll != Coll::broadcast && a.chunks % ranks != 0)
     return fail(Code::bad_input, "foreign.msccl.attribute",
@@ -320,12 +322,13 @@ Result<void> verify(const Algorithm& a) {
   CHAKRA_TRY(check_connections(a));
   Values values;
   constexpr uint64_t kTurns = 4;
+  int64_t root = 0;
   for (uint64_t turn = 0; turn < kTurns; ++turn) {
     Execution execution(a, values);
     CHAKRA_TRY(execution.run(turn));
-    CHAKRA_TRY(execution.check());
+    CHAKRA_ASSIGN(root, execution.check());
   }
-  return {};
+  return root;
 }
 
 }  // namespace chakra::foreign::msccl

@@ -6,6 +6,7 @@
 
 #include "chakra/check/check.h"
 #include "chakra/device/device.h"
+#include "chakra/job/collectives.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/replay_ranks.h"
 #include "chakra/sim/sim.h"
@@ -266,15 +267,7 @@ Result<replay::FlowSchedule> job_flows(const ReplayOptions& o, const FlowsOption
       return fail(Code::usage, "cli.usage",
                   fmt::format("--network {}: it has {} ranks, the job {}", quote(f.network), fabric.size(), job.ranks));
   }
-  coll::Selection rules;
-  if (!f.collectives.empty()) {
-    const bool file = is_file(f.collectives);
-    std::string text = f.collectives;
-    if (file) {
-      CHAKRA_ASSIGN(text, read_file(f.collectives));
-    }
-    CHAKRA_ASSIGN(rules, coll::parse_selection(text, file ? f.collectives : "--collectives"));
-  }
+  CHAKRA_ASSIGN(const coll::Selection rules, read_collectives(f.collectives));
   return replay::flows_of(job.plans, match::match(job.recorded, job.groups), rules, fabric,
                           o.compute == "none" ? 0 : o.scale_compute, job.selected);
 }

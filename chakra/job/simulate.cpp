@@ -6,6 +6,7 @@
 
 #include "chakra/check/check.h"
 #include "chakra/io/io.h"
+#include "chakra/job/collectives.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/ranks.h"
 #include "chakra/job/replays.h"
@@ -146,14 +147,7 @@ Result<void> set_options(const SimulateOptions& o, sim::SimInput& input) {
   if (o.congestion == "auto") input.congestion = sim::Congestion::automatic;
   if (o.congestion == "fluid") input.congestion = sim::Congestion::fluid;
   if (o.congestion == "packet") input.congestion = sim::Congestion::packet;
-  if (!o.collectives.empty()) {
-    std::string text = o.collectives;
-    if (is_file(text)) {
-      CHAKRA_ASSIGN(text, read_file(o.collectives));
-    }
-    CHAKRA_ASSIGN(input.collectives,
-                  coll::parse_selection(text, is_file(o.collectives) ? o.collectives : "--collectives"));
-  }
+  CHAKRA_ASSIGN(input.collectives, read_collectives(o.collectives));
   return {};
 }
 

@@ -171,6 +171,8 @@ class Scheduler {
     // Per lane and member: the flows of its last round there.
     std::vector<std::vector<std::vector<uint32_t>>> last(plan.lanes, std::vector<std::vector<uint32_t>>(plan.members));
     std::vector<bool> begun(plan.members, false);
+    const bool waits = std::ranges::any_of(plan.rounds, [](const coll::Round& r) { return !r.waits.empty(); });
+    std::vector<std::vector<uint32_t>> in_round(waits ? plan.rounds.size() : 0);  // flows
     for (uint32_t k = 0; k < plan.rounds.size(); ++k) {
       const coll::Round& round = plan.rounds[k];
       std::map<uint32_t, std::vector<uint32_t>> now;  // member of the plan -> its flows of this round
@@ -190,12 +192,17 @@ class Scheduler {
         if (round.after >= 0) {
           const auto& other = last[plan.rounds[static_cast<size_t>(round.after)].lane][from];
           flow.after_flows.insert(flow.after_flows.end(), other.begin(), other.end());
-          std::sort(flow.after_flows.begin(), flow.after_flows.end());
         }
+        for (const int32_t wait : round.waits)
+          for (const uint32_t of : in_round[static_cast<size_t>(wait)])
+            if (out_.flows[of].source == flow.source || out_.flows[of].destination == flow.source)
+              flow.after_flows.push_back(of);
+        std::sort(flow.after_flows.begin(), flow.after_flows.end());
         if (!begun[from]) flow.after_operations = start(ref);
         senders.push_back(from);
         now[from].push_back(id);
         now[to].push_back(id);
+        if (!in_round.empty()) in_round[k].push_back(id);
         out_.flows.push_back(std::move(flow));
       });
       if (too_many)

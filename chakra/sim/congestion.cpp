@@ -102,8 +102,11 @@ Result<SimReport> simulate_automatically(SimInput input) {
 }  // namespace
 
 Result<SimReport> simulate(SimInput input) {
-  return input.congestion == Congestion::automatic ? simulate_automatically(std::move(input))
-                                                   : simulate_as_asked(std::move(input));
+  std::vector<std::shared_ptr<const coll::Program>> programs = input.collectives.programs;
+  auto report = input.congestion == Congestion::automatic ? simulate_automatically(std::move(input))
+                                                          : simulate_as_asked(std::move(input));
+  if (report) report->programs = std::move(programs);
+  return report;
 }
 
 SimInput copy_whole(const SimInput& input) {

@@ -208,7 +208,8 @@ struct SimReport {
   std::vector<RankReport> ranks;  ///< ascending
   std::vector<ActorReport> actors;
   std::vector<CollectiveReport> collectives;
-  int64_t distinct_traces = 0;                 ///< ranks whose traces are equal count once; native mode
+  std::vector<std::shared_ptr<const coll::Program>> programs;  ///< that `collectives` refer to
+  int64_t distinct_traces = 0;                                 ///< ranks whose traces are equal count once; native mode
   std::vector<ScaledTime> devices;             ///< where compute time came from, if ranks have devices; native mode
   std::vector<LinkReport> links;               ///< those that carried something; none in closed form
   Congestion congestion = Congestion::closed;  ///< what was simulated

@@ -48,6 +48,7 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const u
     last[round.lane] = static_cast<int32_t>(r);
     if (run.before[r] >= 0) run.behind[static_cast<size_t>(run.before[r])].push_back(r);
     if (round.after >= 0) run.behind[static_cast<size_t>(round.after)].push_back(r);
+    for (const int32_t wait : round.waits) run.behind[static_cast<size_t>(wait)].push_back(r);
     uint32_t* open = run.open.data() + size_t{r} * n;
     coll::each_transfer(plan, round, [&](uint32_t from, uint32_t to, uint64_t) {
       ++open[from];
@@ -76,7 +77,7 @@ void Traffic::begin(Picoseconds now, uint32_t id, uint32_t member, std::vector<D
     return;
   }
   for (uint32_t r = 0; runs_[id] && r < run.plan.rounds.size(); ++r)  // it may be over before all have begun
-    if (run.before[r] < 0 && run.plan.rounds[r].after < 0) {
+    if (run.before[r] < 0 && run.plan.rounds[r].after < 0 && run.plan.rounds[r].waits.empty()) {
       start_round(now, id, r, member);
       settle(now, id, r, member, done);  // it has begun
     }
@@ -138,7 +139,8 @@ void Traffic::settle(Picoseconds now, uint32_t id, uint32_t first, uint32_t memb
       return;
     }
     for (const uint32_t next : run.behind[r])
-      if (finished(run.before[next]) && finished(run.plan.rounds[next].after)) {
+      if (const coll::Round& round = run.plan.rounds[next];
+          finished(run.before[next]) && finished(round.after) && std::ranges::all_of(round.waits, finished)) {
         start_round(now, id, next, member);
         work_.push_back(next);
       }

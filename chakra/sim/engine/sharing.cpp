@@ -25,7 +25,7 @@ std::vector<coll::Transfer> first_transfers(const coll::Plan& plan) {
   std::vector<coll::Transfer> all;
   std::vector<char> begun(plan.lanes, 0);
   for (const coll::Round& round : plan.rounds) {
-    if (std::exchange(begun[round.lane], 1) || round.after >= 0) continue;
+    if (std::exchange(begun[round.lane], 1) || round.after >= 0 || !round.waits.empty()) continue;
     const uint64_t count = round.list.empty() ? uint64_t{round.shifts} * plan.members : round.list.size();
     if (all.size() + count > kMostFirstTransfers) return {};
     coll::each_transfer(plan, round, [&](uint32_t from, uint32_t to, uint64_t bytes) {
