@@ -69,11 +69,9 @@ class Closed {
     std::vector<double> start(n_);
     for (uint32_t i = 0; i < n_; ++i) start[i] = static_cast<double>(ready[i] - base);
     done_.assign(std::max(plan_.lanes, 1u), start);
-    for (const Round& round : plan_.rounds)
-      for (const int32_t wait : round.waits) {
-        kept_.resize(plan_.rounds.size());
-        kept_[static_cast<size_t>(wait)].awaited = true;
-      }
+    kept_.resize(plan_.behind.size());
+    for (size_t k = 0; k < plan_.behind.size(); ++k)
+      for (const int32_t wait : plan_.waits(k)) kept_[static_cast<size_t>(wait)].awaited = true;
   }
 
   std::vector<double> run() {
@@ -104,13 +102,13 @@ class Closed {
   /// When the members can begin a round of the lane.
   const double* begin(const Round& round) {
     const std::vector<double>& own = done_[round.lane];
-    if (round.after < 0 && !round.together) return own.data();
+    if (round.after < 0 && !round.together()) return own.data();
     waiting_ = own;
     if (round.after >= 0) {
       const std::vector<double>& other = done_[plan_.rounds[static_cast<size_t>(round.after)].lane];
       for (uint32_t i = 0; i < n_; ++i) waiting_[i] = later(own[i], other[i]);
     }
-    if (round.together) gather(round);
+    if (round.together()) gather(round);
     return waiting_.data();
   }
 
@@ -169,22 +167,23 @@ class Closed {
 
   void run_list(uint32_t k) {
     const Round& round = plan_.rounds[k];
-    if (round.together) return run_list_together(k);
+    if (round.together()) return run_list_together(k);
     const Fare* fares = priced_.fares.data() + priced_.rounds[k].first;
     std::vector<double>& done = done_[round.lane];
     std::vector<double>& begin = waiting_;
     const std::vector<double>* other =
         round.after < 0 ? nullptr : &done_[plan_.rounds[static_cast<size_t>(round.after)].lane];
+    const std::span<const int32_t> waits = plan_.waits(k);
     const auto begin_of = [&](uint32_t member) {
       double time = other ? later(done[member], (*other)[member]) : done[member];
-      for (const int32_t wait : round.waits) time = later(time, kept_[static_cast<size_t>(wait)].of(member));
+      for (const int32_t wait : waits) time = later(time, kept_[static_cast<size_t>(wait)].of(member));
       return time;
     };
     for (const Transfer& t : round.list) {
       begin[t.from] = begin_of(t.from);
       begin[t.to] = begin_of(t.to);
     }
-    if (other || !round.waits.empty())
+    if (other || !waits.empty())
       for (const Transfer& t : round.list) {
         done[t.from] = begin[t.from];
         done[t.to] = begin[t.to];

@@ -45,18 +45,28 @@ struct Round {
   /// An earlier round of another lane that a member must have finished before it begins this one, or -1. It is
   /// the last one of that lane listed before this one: "finished" is having done all listed there so far.
   int32_t after = -1;
-  /// Of programs: rounds of other lanes, each with a list, that a member with a part in them must also have finished.
+  /// Of switches that reduce, else -1: bytes leave when all members of the row (of a list: all members) have begun, and
+  /// each transfer takes this latency where that of its way is not longer.
+  Picoseconds latency_ps = -1;
+
+  bool together() const { return latency_ps >= 0; }
+};
+
+/// What a round of a program says beside its list.
+struct Behind {
+  /// Rounds of other lanes, each with a list, that a member with a part in them must also have finished.
   std::vector<int32_t> waits;
-  /// Rounds of equal steps, other than 0, are priced as if they were under way together, each with a list.
-  uint32_t step = 0;
-  // Of switches that reduce.
-  bool together = false;       ///< bytes leave when all members of the row (of a list: all members) have begun
-  Picoseconds latency_ps = 0;  ///< of each transfer, where that of its way is not longer
+  uint32_t step = 0;  ///< rounds of equal steps are priced as if they were under way together
 };
 
 struct Plan {
   uint32_t members = 0, lanes = 1;
   std::vector<Round> rounds;
+  std::vector<Behind> behind = {};  ///< by round; empty where no program states the plan
+
+  std::span<const int32_t> waits(size_t round) const {
+    return behind.empty() ? std::span<const int32_t>() : behind[round].waits;
+  }
 };
 
 /// use(from, to, bytes) for each transfer of a member in a round without a list, in the order in which they leave.

@@ -352,7 +352,6 @@ void hierarchical_in_network_traffic(const Outline& o, uint32_t k, Round& round)
   const double bytes = static_cast<double>(round.bytes) * units * d.switches.slowdown;
   round.shift = round.shifts = round.apart = 1;
   round.bytes = bytes < 0x1p64 ? static_cast<uint64_t>(std::round(bytes)) : UINT64_MAX;
-  round.together = true;
   round.latency_ps = d.switches.latency_of(phase.kind == Phase::Kind::reduce_scatter || o.type == CommType::all_gather);
 }
 

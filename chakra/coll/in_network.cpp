@@ -194,7 +194,6 @@ void in_network_traffic(const Outline& o, uint32_t k, Round& round) {
     const uint64_t whole = all < 0x1p64 ? static_cast<uint64_t>(std::round(all)) : UINT64_MAX;
     return o.rounds < 2 ? whole : k == 0 ? whole - whole / 2 : whole / 2;
   };
-  round.together = true;
   round.latency_ps = switches.latency_of(k == 0);
   if (switches.list.empty()) {
     round.shift = round.shifts = round.apart = 1;

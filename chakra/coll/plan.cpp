@@ -72,11 +72,12 @@ Plan AlgorithmRow::plan(const Operation& op, const Place& place) const {
 }
 
 void assert_whole(const Plan& plan) {
+  CHAKRA_ASSERT(plan.behind.empty() || plan.behind.size() == plan.rounds.size());
   for (uint32_t k = 0; k < plan.rounds.size(); ++k) {
     const Round& round = plan.rounds[k];
     CHAKRA_ASSERT(round.lane < plan.lanes);
     CHAKRA_ASSERT(round.after < static_cast<int64_t>(k));  // a round waits for earlier ones only
-    for (const int32_t wait : round.waits)
+    for (const int32_t wait : plan.waits(k))
       CHAKRA_ASSERT(wait >= 0 && wait < static_cast<int64_t>(k) &&
                     plan.rounds[static_cast<size_t>(wait)].lane != round.lane);
     CHAKRA_ASSERT_SLOW(std::all_of(round.list.begin(), round.list.end(), [&](const Transfer& t) {

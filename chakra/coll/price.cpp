@@ -101,7 +101,7 @@ class Pricing {
     price_steps();
     for (size_t k = 0; k < plan_.rounds.size(); ++k) {
       const Round& round = plan_.rounds[k];
-      if (!round.list.empty() && round.step == 0) {
+      if (!round.list.empty() && plan_.behind.empty()) {
         priced_.rounds[k].first = static_cast<uint32_t>(priced_.fares.size());
         price_list(round.list);
       } else if (round.list.empty() && round.shift != 0) {
@@ -164,11 +164,10 @@ class Pricing {
     return targets;
   }
 
-  /// Rounds that are priced together.
+  /// Rounds of programs that are priced together.
   void price_steps() {
     std::map<uint32_t, std::vector<size_t>> steps;
-    for (size_t k = 0; k < plan_.rounds.size(); ++k)
-      if (plan_.rounds[k].step > 0) steps[plan_.rounds[k].step].push_back(k);
+    for (size_t k = 0; k < plan_.behind.size(); ++k) steps[plan_.behind[k].step].push_back(k);
     std::vector<Transfer> list;
     for (const auto& [step, rounds] : steps) {
       list.clear();

@@ -81,7 +81,7 @@ class PlanMaker {
     else *same = std::max(*same, round);
   }
   uint32_t lane_of(int32_t round) const { return plan_.rounds[static_cast<size_t>(round)].lane; }
-  uint32_t step_of(int32_t round) const { return plan_.rounds[static_cast<size_t>(round)].step; }
+  uint32_t step_of(int32_t round) const { return plan_.behind[static_cast<size_t>(round)].step; }
 
   /// Steps of a block as far as it goes; whether there were any.
   bool go_on(uint32_t g, uint32_t b) {
@@ -115,8 +115,7 @@ class PlanMaker {
     std::erase_if(ended, [&](int32_t r) { return lane_of(r) == out.lane; });
     uint32_t after = out.sent.empty() ? 0 : step_of(out.sent.back());
     for (const int32_t wait : ended) after = std::max(after, step_of(wait));
-    round.step = after + 1;
-    round.waits = std::exchange(ended, {number});
+    plan_.behind.push_back({std::exchange(ended, {number}), after + 1});
     out.sent.push_back(number);
   }
 

@@ -171,8 +171,7 @@ class Scheduler {
     // Per lane and member: the flows of its last round there.
     std::vector<std::vector<std::vector<uint32_t>>> last(plan.lanes, std::vector<std::vector<uint32_t>>(plan.members));
     std::vector<bool> begun(plan.members, false);
-    const bool waits = std::ranges::any_of(plan.rounds, [](const coll::Round& r) { return !r.waits.empty(); });
-    std::vector<std::vector<uint32_t>> in_round(waits ? plan.rounds.size() : 0);  // flows
+    std::vector<std::vector<uint32_t>> in_round(plan.behind.size());  // flows
     for (uint32_t k = 0; k < plan.rounds.size(); ++k) {
       const coll::Round& round = plan.rounds[k];
       std::map<uint32_t, std::vector<uint32_t>> now;  // member of the plan -> its flows of this round
@@ -193,7 +192,7 @@ class Scheduler {
           const auto& other = last[plan.rounds[static_cast<size_t>(round.after)].lane][from];
           flow.after_flows.insert(flow.after_flows.end(), other.begin(), other.end());
         }
-        for (const int32_t wait : round.waits)
+        for (const int32_t wait : plan.waits(k))
           for (const uint32_t of : in_round[static_cast<size_t>(wait)])
             if (out_.flows[of].source == flow.source || out_.flows[of].destination == flow.source)
               flow.after_flows.push_back(of);

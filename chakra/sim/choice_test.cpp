@@ -80,7 +80,8 @@ std::vector<Place> places() {
   graph("fat tree of 4", net::testing::fat_tree(4));
   graph("dragonfly", net::testing::dragonfly(2, 2, 1));
   Prng random(77);
-  for (int i = 0; i < 20; ++i) add(fmt::format("random graph {}", i), random_graph(random));
+  const int graphs = std::getenv("CHAKRA_TEST_FULL") ? 100 : 20;
+  for (int i = 0; i < graphs; ++i) add(fmt::format("random graph {}", i), random_graph(random));
   return all;
 }
 

@@ -48,13 +48,13 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const u
     last[round.lane] = static_cast<int32_t>(r);
     if (run.before[r] >= 0) run.behind[static_cast<size_t>(run.before[r])].push_back(r);
     if (round.after >= 0) run.behind[static_cast<size_t>(round.after)].push_back(r);
-    for (const int32_t wait : round.waits) run.behind[static_cast<size_t>(wait)].push_back(r);
+    for (const int32_t wait : plan.waits(r)) run.behind[static_cast<size_t>(wait)].push_back(r);
     uint32_t* open = run.open.data() + size_t{r} * n;
     coll::each_transfer(plan, round, [&](uint32_t from, uint32_t to, uint64_t) {
       ++open[from];
       ++open[to];
     });
-    if (const coll::Rows rows(plan, round); round.together) run.missing[r].assign(rows.count(), rows.extent);
+    if (const coll::Rows rows(plan, round); round.together()) run.missing[r].assign(rows.count(), rows.extent);
     if (round.list.empty()) continue;
     std::stable_sort(round.list.begin(), round.list.end(),
                      [](const coll::Transfer& a, const coll::Transfer& b) { return a.from < b.from; });
@@ -77,7 +77,7 @@ void Traffic::begin(Picoseconds now, uint32_t id, uint32_t member, std::vector<D
     return;
   }
   for (uint32_t r = 0; runs_[id] && r < run.plan.rounds.size(); ++r)  // it may be over before all have begun
-    if (run.before[r] < 0 && run.plan.rounds[r].after < 0 && run.plan.rounds[r].waits.empty()) {
+    if (run.before[r] < 0 && run.plan.rounds[r].after < 0 && run.plan.waits(r).empty()) {
       start_round(now, id, r, member);
       settle(now, id, r, member, done);  // it has begun
     }
@@ -104,7 +104,7 @@ void Traffic::launch(Picoseconds now, uint32_t id, uint32_t r, uint32_t member) 
 }
 
 Picoseconds Traffic::latency_of(const Flight& flight) const {
-  return flight.round == kSingle ? 0 : runs_[flight.run]->plan.rounds[flight.round].latency_ps;
+  return flight.round == kSingle ? 0 : std::max<Picoseconds>(runs_[flight.run]->plan.rounds[flight.round].latency_ps, 0);
 }
 
 void Traffic::send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes) {
@@ -139,8 +139,8 @@ void Traffic::settle(Picoseconds now, uint32_t id, uint32_t first, uint32_t memb
       return;
     }
     for (const uint32_t next : run.behind[r])
-      if (const coll::Round& round = run.plan.rounds[next];
-          finished(run.before[next]) && finished(round.after) && std::ranges::all_of(round.waits, finished)) {
+      if (finished(run.before[next]) && finished(run.plan.rounds[next].after) &&
+          std::ranges::all_of(run.plan.waits(next), finished)) {
         start_round(now, id, next, member);
         work_.push_back(next);
       }

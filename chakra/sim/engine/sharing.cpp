@@ -24,8 +24,9 @@ std::vector<Span> spans_of(const CollectiveTotals& totals, Picoseconds alone) {
 std::vector<coll::Transfer> first_transfers(const coll::Plan& plan) {
   std::vector<coll::Transfer> all;
   std::vector<char> begun(plan.lanes, 0);
-  for (const coll::Round& round : plan.rounds) {
-    if (std::exchange(begun[round.lane], 1) || round.after >= 0 || !round.waits.empty()) continue;
+  for (size_t k = 0; k < plan.rounds.size(); ++k) {
+    const coll::Round& round = plan.rounds[k];
+    if (std::exchange(begun[round.lane], 1) || round.after >= 0 || !plan.waits(k).empty()) continue;
     const uint64_t count = round.list.empty() ? uint64_t{round.shifts} * plan.members : round.list.size();
     if (all.size() + count > kMostFirstTransfers) return {};
     coll::each_transfer(plan, round, [&](uint32_t from, uint32_t to, uint64_t bytes) {
