@@ -14,7 +14,7 @@ import sizes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Public headers that a room's own does not bring: few need them, and maps bring abseil with them, a second per file.
-BY_THEMSELVES = {"base/pool", "base/row_map", "base/spec_json", "base/text_map", "base/times", "net/change", "trace/share", "trace/storage"}
+BY_THEMSELVES = {"base/pool", "base/row_map", "base/spec_json", "base/text_map", "base/times", "net/change", "trace/share", "trace/sizes", "trace/storage"}
 # Of public headers: a value of JSON is read in line, and no other public header includes json.h.
 THIRD_PARTY = {("json", "simdjson.h"), ("base", "tl/expected.hpp")}
 LINE_LIMIT = {"cpp": 120, "h": 120}  # by ending; others 160
@@ -32,8 +32,8 @@ def read(path):
 
 
 # Error tags begin with one of these. They are stable, so they outlive the names of rooms.
-TAG_PREFIXES = ("analyze", "base", "calibrate", "check", "cli", "coll", "des", "device", "edit", "feed", "feeders", "foreign", "gen", "io", "job",
-                "json", "link", "match", "net", "pytorch", "recording", "replay", "result", "sim", "trace", "view",
+TAG_PREFIXES = ("analyze", "base", "calibrate", "check", "cli", "coll", "comm", "des", "device", "edit", "feed", "feeders", "foreign", "gen", "io", "job",
+                "json", "kind", "kineto", "link", "match", "net", "pytorch", "recording", "replay", "result", "sim", "trace", "view",
                 "whatif")
 
 

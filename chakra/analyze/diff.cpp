@@ -8,6 +8,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/analyze/device_work.h"
+#include "chakra/trace/sizes.h"
 
 namespace chakra::analyze {
 namespace {
@@ -238,9 +239,11 @@ std::vector<std::string> exceeding(const Diff& d, double threshold, double least
     if (large && exceeds(real(row.time_a), real(row.time_b)))
       out.push_back(fmt::format("{} {}: {} -> {} ({})", kind, quote(row.name, 80), show_time(row.time_a),
                                 show_time(row.time_b), change(real(row.time_a), real(row.time_b))));
-    else if (exceeds(real(row.bytes_a), real(row.bytes_b)))
-      out.push_back(fmt::format("{} {}: {} -> {} ({})", kind, quote(row.name, 80), show_bytes(real(row.bytes_a)),
-                                show_bytes(real(row.bytes_b)), change(real(row.bytes_a), real(row.bytes_b))));
+    else if (exceeds(real(row.bytes_a), real(row.bytes_b))) {
+      const auto [before, after] = show_bytes_apart(row.bytes_a, row.bytes_b);
+      out.push_back(fmt::format("{} {}: {} -> {} ({})", kind, quote(row.name, 80), before, after,
+                                change(real(row.bytes_a), real(row.bytes_b))));
+    }
   }
   return out;
 }

@@ -176,7 +176,7 @@ Result<std::vector<NamedTable>> operators(const Job& job, Findings&) {
     const DeviceWork work = device_work(job, r);
     Operators operators(t, job.schedules[r], work);
     auto named = operators.run();
-    if (named.empty()) continue;
+    if (named.empty() || work.operations.empty()) continue;  // a rank without a device has no such time
     if (operators.none.operations > 0) named["(no operator)"] = operators.none;
     Picoseconds total = 0;
     for (const DeviceOperation& operation : work.operations) total = add_saturated(total, operation.time());

@@ -8,6 +8,8 @@
 namespace chakra::io {
 namespace {
 
+constexpr unsigned kNoTraces =
+    static_cast<unsigned>(kind::Group::recording) | static_cast<unsigned>(kind::Group::other);
 constexpr std::string_view kNodeCount = "chakra_nodes";
 
 class EtSink : public RecordSink {
@@ -101,6 +103,8 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
   if (!form) {
     CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kTraceHead));
     form = form_of(head);
+    if (const kind::Row* const row = form ? nullptr : kind::recognise(head, kNoTraces))
+      return kind::refuse(*row, "a Chakra trace", file.path);
   }
   if (!form) form = format_of_name(file.path);
   if (!form) form = find_format("et");  // whose reader will report the error

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "chakra/io/io.h"
+#include "chakra/job/workloads.h"
 #include "chakra/kind/kind.h"
 #include "chakra/recording/recording.h"
 #include "chakra/view/view.h"
@@ -98,7 +99,17 @@ Result<void> look_at_contents(ExaminedFile& file) {
     return {};
   }
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
-  CHAKRA_ASSIGN(const std::string_view begin, source.peek(kind::kTraceHead));
+  CHAKRA_ASSIGN(const std::string_view begin, source.peek(kind::kHead));
+  if (const kind::Row* const row = kind::recognise(begin, kind::Group::other)) {
+    file.kind = ExaminedFile::Kind::foreign;
+    file.version = row->title;
+    return {};
+  }
+  if (const std::string_view form = workload_form(begin); !form.empty()) {
+    file.kind = ExaminedFile::Kind::foreign;
+    file.version = fmt::format("a workload of the form {}", form);
+    return {};
+  }
   const io::FormatRow* const named = io::format_of_name(file.name);
   const io::FormatRow* const form = io::form_of(begin);
   // A message may begin with the bytes of a JSON object by chance, and then only the name tells.
@@ -255,6 +266,8 @@ Result<ExaminedFiles> examine_files(const std::string& path) {
   }
   if (recordings) judge_recordings(folder);
   if (!traces && !classes && !recordings) judge_neither(folder);
+  for (const ExaminedFile& file : folder.files)
+    if (file.version.starts_with("a workload")) folder.next.push_back(fmt::format("chakra import {}", file.path));
   return folder;
 }
 
@@ -263,8 +276,9 @@ Result<ExaminedFiles> examine_files(const std::string& path) {
 namespace {
 
 std::string describe(const ExaminedFile& file) {
-  std::string text(kExaminedKindNames[static_cast<size_t>(file.kind)]);
-  if (!file.version.empty()) text += " " + file.version;
+  const bool is_foreign = file.kind == ExaminedFile::Kind::foreign;
+  std::string text(is_foreign ? file.version : kExaminedKindNames[static_cast<size_t>(file.kind)]);
+  if (!is_foreign && !file.version.empty()) text += " " + file.version;
   if (!file.packed.empty()) text += fmt::format(" ({})", file.packed);
   if (file.ranks > 1) text += fmt::format(", {} ranks", show_count(file.ranks));
   if (file.rank >= 0) text += fmt::format(", rank {}", file.rank);

@@ -15,17 +15,21 @@
 namespace chakra::job {
 
 struct ExaminedFile {
-  enum class Kind : uint8_t { other, trace, host, kineto, classes };
+  enum class Kind : uint8_t { other, trace, host, kineto, classes, foreign };
   std::string name, path;
   Kind kind = Kind::other;
   std::string packed = {};        ///< "gzip", "zstd" or ""
-  std::string version = {};       ///< of host traces; the form of traces that are not .et
+  std::string version = {};       ///< of host traces; the form of traces that are not .et; what another tool's file is
   int64_t rank = -1, nodes = -1;  ///< -1: not known
   int64_t ranks = 1;              ///< in it
   std::optional<Error> wrong = {};
 };
-inline constexpr std::array<std::string_view, 5> kExaminedKindNames{
-    "unknown", "Chakra trace", "PyTorch execution trace", "Kineto trace", "job by classes of ranks"};
+inline constexpr std::array<std::string_view, 6> kExaminedKindNames{"unknown",
+                                                                    "Chakra trace",
+                                                                    "PyTorch execution trace",
+                                                                    "Kineto trace",
+                                                                    "job by classes of ranks",
+                                                                    "file of another tool"};
 
 struct ExaminedFiles {
   std::string path;

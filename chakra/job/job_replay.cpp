@@ -103,6 +103,13 @@ Findings JobReplay::findings() const {
 }
 
 Result<void> replay_recorded(sim::SimInput input, JobReplay& replay, Findings& findings) {
+  if (const int64_t lost = sim::comms_without_duration(input.job); lost > 0) {
+    findings.push_back({"comm.no_kernel", Severity::warning, -1, -1,
+                        fmt::format("{} communications have no recorded duration, since their kernels were not "
+                                    "recorded: the job is not compared with its measurement",
+                                    show_count(lost))});
+    return {};
+  }
   if (!input.matching) input.matching = match::match(input.job, input.groups);
   CHAKRA_ASSIGN(sim::Transfers transfers, sim::recorded_transfers(input.job, *input.matching));
   if (transfers.unknown > 0)

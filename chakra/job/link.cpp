@@ -11,6 +11,7 @@
 #include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/replays.h"
+#include "chakra/job/workloads.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -63,7 +64,10 @@ class LinkJob {
       CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders(o_.inputs));
       inputs_ = std::move(pairing.ranks);
       job_.findings = std::move(pairing.findings);
-    } else if (o_.inputs.size() == 1) {
+      return {};
+    }
+    for (const std::string& file : o_.inputs) CHAKRA_TRY(refuse_workload(file, "a recording"));
+    if (o_.inputs.size() == 1) {
       CHAKRA_ASSIGN(recording::RankInput input, recording::pair_file(o_.inputs[0]));
       inputs_.push_back(std::move(input));
     } else {

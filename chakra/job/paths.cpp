@@ -8,6 +8,7 @@
 #include <set>
 
 #include "chakra/io/io.h"
+#include "chakra/kind/kind.h"
 
 namespace chakra::job {
 
@@ -23,6 +24,17 @@ Result<std::vector<std::string>> job_files(const std::string& path) {
   for (const io::RankFile& rank : ranks) files.push_back(rank.path);
   return files;
 }
+
+namespace {
+
+/// What a run before this one wrote into its input folder by --json.
+bool is_result(const std::string& path) {
+  if (!is_file(path)) return false;
+  const Result<const kind::Row*> row = kind::recognise(path, static_cast<unsigned>(kind::Group::other));
+  return row && *row && (*row)->name == kind::kResult;
+}
+
+}  // namespace
 
 Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std::string> outputs,
                         const std::string& json) {
@@ -45,7 +57,8 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
     }
     CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(input));
     for (const std::string& name : names)
-      if (const fs::path path = fs::path(input) / name; !is_directory(path.string())) add(read, path.string());
+      if (const fs::path path = fs::path(input) / name; !is_directory(path.string()) && !is_result(path.string()))
+        add(read, path.string());
   }
   for (const std::string& output : outputs) {
     // Devices and pipes take what they get.

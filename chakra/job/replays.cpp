@@ -56,6 +56,12 @@ void drop_texts(trace::Trace& t) {
 
 Result<void> give_transfers(const RecordingOptions& o, sim::SimInput& input, Findings& findings) {
   constexpr std::string_view kOption = "--transfers recorded";
+  if (const int64_t lost = sim::comms_without_duration(input.job); lost > 0)
+    return fail(Code::bad_input, "comm.no_kernel",
+                fmt::format("{} communications have no recorded duration, since their kernels were not recorded; leave "
+                            "out {}, and the network prices them by size",
+                            show_count(lost), kOption),
+                {o.path});
   if (!input.matching) input.matching = match::match(input.job, input.groups);
   CHAKRA_ASSIGN(sim::Transfers transfers, sim::recorded_transfers(input.job, *input.matching));
   const int64_t all = transfers.known + transfers.unknown;

@@ -4,6 +4,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/io/io.h"
+#include "chakra/job/workloads.h"
 #include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
 
@@ -65,6 +66,7 @@ Result<JobSummary> summarize_classes(const std::string& path) {
 
 Result<JobSummary> summarize_job(const std::string& path) {
   if (io::is_class_job(path)) return summarize_classes(path);
+  CHAKRA_TRY(refuse_workload(path, "a trace"));
   CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
   JobSummary summary{path, false, files.size(), 0, {}};
   for (const io::RankFile& file : files) {

@@ -1,5 +1,7 @@
 #include "chakra/kind/kind.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <protozero/pbf_reader.hpp>
@@ -93,25 +95,30 @@ bool is_kineto(std::string_view head) {
 
 // ---- the table ------------------------------------------------------------------------------------
 
-/// In the order in which they are tried. The two that are protobuf come last: any bytes may look like a message by
-/// chance.
+/// In the order in which they are tried, after those of other tools. The two that are protobuf come last: any bytes may
+/// look like a message by chance.
+constexpr std::string_view kLinkIt = "'chakra link' makes a trace of it", kReadIt = "'chakra info' reads it";
 constexpr Row kKinds[] = {
-    {"container", Group::trace, is_container, true},
-    {"json", Group::trace, is_json, true},
-    {"jsonl", Group::trace, is_json_lines, true},
-    {"host", Group::recording, is_host_trace},
-    {"kineto", Group::recording, is_kineto},
-    {"eg", Group::trace, is_eg},
-    {"et", Group::trace, is_et},
-    {.name = "ranks", .group = Group::trace, .matches = nullptr, .file_name = "ranks.json"},
+    {"container", Group::trace, is_container, true, "", "a packed job", kReadIt},
+    {"json", Group::trace, is_json, true, "", "a Chakra trace (json)", kReadIt},
+    {"jsonl", Group::trace, is_json_lines, true, "", "a Chakra trace (jsonl)", kReadIt},
+    {"host", Group::recording, is_host_trace, false, "", "a PyTorch execution trace", kLinkIt},
+    {"kineto", Group::recording, is_kineto, false, "", "a Kineto trace", kLinkIt},
+    {"eg", Group::trace, is_eg, false, "", "a Chakra trace (eg)", kReadIt},
+    {"et", Group::trace, is_et, false, "", "a Chakra trace", kReadIt},
+    {"ranks", Group::trace, nullptr, false, "ranks.json", "a job by classes of ranks", kReadIt},
 };
+
+bool asked_for(const Row& row, unsigned groups) { return (groups & static_cast<unsigned>(row.group)) != 0; }
 
 }  // namespace
 
 const Row* recognise(std::string_view head, unsigned groups) {
   head = head.substr(0, kHead);
+  for (const Row& row : kOthers)
+    if (row.matches(head)) return asked_for(row, groups) ? &row : nullptr;
   for (const Row& row : kKinds)
-    if ((groups & static_cast<unsigned>(row.group)) != 0 && row.matches && row.matches(head)) return &row;
+    if (asked_for(row, groups) && row.matches && row.matches(head)) return &row;
   return nullptr;
 }
 
@@ -122,9 +129,19 @@ Result<const Row*> recognise(const std::string& path, unsigned groups) {
   if (const Row* const row = recognise(head, groups)) return row;
   const std::string name = std::filesystem::path(path).filename().string();
   for (const Row& row : kKinds)
-    if ((groups & static_cast<unsigned>(row.group)) != 0 && !row.file_name.empty() && row.file_name == name)
-      return &row;
+    if (asked_for(row, groups) && !row.file_name.empty() && row.file_name == name) return &row;
   return nullptr;
+}
+
+tl::unexpected<Error> refuse(const Row& row, std::string_view expected, std::string file) {
+  return fail(Code::bad_input, "kind.other",
+              fmt::format("this is {}, not {}{}{}", row.title, expected, row.advice.empty() ? "" : "; ", row.advice),
+              {std::move(file)});
+}
+
+Result<void> refuse_others(std::string_view head, std::string_view expected, const std::string& file) {
+  if (const Row* const row = recognise(head, Group::other)) return refuse(*row, expected, file);
+  return {};
 }
 
 std::string_view trimmed(std::string_view text) {

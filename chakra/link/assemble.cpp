@@ -141,6 +141,10 @@ void take_items(Linking& l, Numbering& n, trace::Builder& b) {
       t.lane.edit(node) = b.lane({trace::Lane::Kind::thread, 0, l.host().threads[l.host().ops[item.record].thread]});
       continue;
     }
+    if (item.kind == Item::Kind::lost_message) {
+      t.flags.edit(node) &= static_cast<uint8_t>(~trace::kOnCpu);
+      continue;
+    }
     t.flags.edit(node) |= trace::kHasStart | trace::kHasDuration;
     t.start_ps.edit(node) = (item.start - l.graph.begin_ns) * kPsPerNs;
     t.dur_ps.edit(node) = item.dur * kPsPerNs;

@@ -142,6 +142,10 @@ bool CommNodes::message(uint32_t row, CommNode& node) {
   const CommKind kind = comm_kind(l_.text(record.collective));
   find_ends(record, kind, {});
   fill(node, kind, record, tensors, types, "nccl");
+  if (row >= l_.comms.first_lost) {
+    ++lost_;
+    lost_bytes_ = add_bytes(lost_bytes_, node.comm.bytes);
+  }
   return true;
 }
 
@@ -303,6 +307,17 @@ void CommNodes::finish(trace::Trace& trace) {
     number(comms);
   }
   trace.groups = groups_;
+  if (lost_ > 0)
+    l_.report.findings.push_back(
+        {"comm.no_kernel",
+         Severity::warning,
+         -1,
+         -1,
+         fmt::format(
+             "{} communications of {} have no kernel in the recording: they have no duration, nothing waits for "
+             "them, and simulations price them by their size",
+             show_count(lost_), show_bytes(static_cast<double>(lost_bytes_))),
+         {{"nodes", lost_}, {"bytes", static_cast<int64_t>(std::min<uint64_t>(lost_bytes_, INT64_MAX))}}});
   if (size_unknown_ > 0)
     l_.find("pytorch.comm.size_unknown", Severity::warning,
             fmt::format("{} communications do not say how much they move{}; they count as 0 bytes",

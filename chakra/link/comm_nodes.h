@@ -21,7 +21,7 @@ class CommNodes {
 
   /// Whether a device operation, or an operator, is a communication, and which.
   bool device(uint32_t op, CommNode& node);
-  /// One of Linking::messages: always.
+  /// One of Comms::messages: always.
   bool message(uint32_t row, CommNode& node);
   /// An operator of the Kineto trace: one of Linking::host_comms.
   bool host(uint32_t op, CommNode& node);
@@ -56,7 +56,8 @@ class CommNodes {
   std::vector<trace::ProcessGroup> groups_;
   std::vector<uint32_t> turns_;  ///< of the nodes that host() and record() described
   StringId last_noted_ = 0;
-  int64_t unnamed_groups_ = 0, size_unknown_ = 0;
+  int64_t unnamed_groups_ = 0, size_unknown_ = 0, lost_ = 0;
+  uint64_t lost_bytes_ = 0;
   std::map<std::string_view, int64_t> size_unknown_of_;  ///< by library, of device operations
 };
 

@@ -388,6 +388,7 @@ class DeviceWork {
 
 void derive_work(Linking& l) {
   if (!l.profile().device_ops.empty()) DeviceWork(l).run();
+  else if (l.recording.has_host) derive_host_work(l);
   if (l.comms.host_comms.empty()) release(l.profile().shapes);  // else assembling reads the arguments of c10d's calls
 }
 
@@ -403,6 +404,7 @@ void derive_host_work(Linking& l) {
     const HostOp& op = l.host().ops[h];
     const WorkRow* row = op.kind == HostOp::Kind::op ? rows[op.name] : nullptr;
     if (!row || op.io == trace::kNoRow) continue;
+    if (!l.profile().file.empty() && l.match.op_of_host[h] == kNone) continue;  // not covered, or left out
     const Known known = works.of_host(h);
     l.report.work.impossible += known.impossible;
     if (!known.sufficient) continue;

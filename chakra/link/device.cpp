@@ -10,6 +10,7 @@
 #include <queue>
 
 #include "chakra/base/row_map.h"
+#include "chakra/link/device_parts.h"
 #include "chakra/link/matching.h"
 
 namespace chakra::link {
@@ -56,10 +57,11 @@ void join_by_correlation(Linking& l) {
   l.device.call_of_op.assign(p.device_ops.size(), kNone);
   std::vector<uint32_t> count(p.calls.size(), 0);
   for (uint32_t i = 0; i < p.device_ops.size(); ++i)
-    if (const int64_t correlation = p.device_ops[i].correlation; correlation >= 0) {
+    if (const int64_t correlation = p.device_ops[i].correlation; correlation >= 0)
       l.device.call_of_op[i] = call_of.find(correlation);
-      if (l.device.call_of_op[i] != kNone) ++count[l.device.call_of_op[i]];
-    }
+  join_by_order(l);
+  for (uint32_t i = 0; i < p.device_ops.size(); ++i)
+    if (l.device.call_of_op[i] != kNone) ++count[l.device.call_of_op[i]];
   // Grouped by call, each group by start.
   uint32_t next = 0;
   std::vector<uint32_t> fill(p.calls.size());
@@ -133,23 +135,27 @@ void order_stream(Linking& l, const std::vector<uint32_t>& stream) {
   }
 }
 
-/// Calls that launched nothing, although calls of that name do in this recording.
+/// Calls that launched nothing, although calls of that name do in this recording; of a recording without any device
+/// operation, those whose name says so.
 void find_idle_launches(Linking& l) {
+  const bool none = l.profile().device_ops.empty();
   absl::flat_hash_set<StringId> launching;
   for (size_t call = 0; call < l.waits.roles.size(); ++call)
     if (l.waits.roles[call].launched() > 0) launching.insert(l.profile().calls[call].name);
   std::map<StringId, int64_t> idle;
   int64_t count = 0;
   for (size_t call = 0; call < l.waits.roles.size(); ++call)
-    if (l.waits.roles[call].launched() == 0 && launching.contains(l.profile().calls[call].name)) {
+    if (l.waits.roles[call].launched() == 0 && (launching.contains(l.profile().calls[call].name) ||
+                                                (none && is_launch(l.text(l.profile().calls[call].name))))) {
       ++idle[l.profile().calls[call].name];
       ++count;
     }
   if (count == 0) return;
   std::string names;
   for (const auto& [name, of] : idle) names += fmt::format("{}{} {}", names.empty() ? "" : ", ", of, l.text(name));
-  l.find("pytorch.device.no_operation", Severity::note,
-         fmt::format("{} launching calls have no device operation in the recording: {}", show_count(count), names));
+  l.find("pytorch.device.no_operation", none ? Severity::warning : Severity::note,
+         fmt::format("{} launching calls have no device operation in the recording{}: {}", show_count(count),
+                     none ? ", which has none at all (record ProfilerActivity.CUDA, too)" : "", names));
 }
 
 /// Names repeat, so each is looked up once.
@@ -193,9 +199,9 @@ void attach_device_ops(Linking& l) {
   sort_rows(l.device.ops_by_end, [&](uint32_t a, uint32_t b) {
     return std::pair(p.device_ops[a].end_ns(), a) < std::pair(p.device_ops[b].end_ns(), b);
   });
-  join_by_correlation(l);
   find_enclosing(l);
   find_comm_kernels(l);
+  join_by_correlation(l);
 
   l.threads.launches.assign(p.threads.size(), {});
   for (size_t thread = 0; thread < p.threads.size(); ++thread)

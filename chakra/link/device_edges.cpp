@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "chakra/link/device_parts.h"
 #include "chakra/link/linking.h"
 #include "chakra/link/unrecorded.h"
 
@@ -21,6 +22,7 @@ class DeviceEdges {
 
   void run() {
     add_device_items();
+    add_lost_comms(l_);
     add_syncs();
   }
 

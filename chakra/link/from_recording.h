@@ -38,6 +38,7 @@ using recording::is_comm_record;
 using recording::is_comm_wait;
 using recording::is_device_comm;
 using recording::is_host_comm;
+using recording::is_launch;
 using recording::kCommKernels;
 using recording::kShapesUnused;
 using recording::kVendors;

@@ -88,6 +88,7 @@ TEST(Link, WhateverTheTimesSayTheGraphIsSound) {
   for (int round = 0; round < 3000; ++round) {
     const std::string text = random_recording(random);
     auto linked = link_rank(std::nullopt, *ByteSource::from_memory(text), {}, {});
+    if (!linked && linked.error().tag == "pytorch.kineto.nothing") continue;  // synchronisation alone
     ASSERT_TRUE(linked) << linked.error().message() << "\n" << text;
     const trace::Trace& t = linked->trace;
     ASSERT_TRUE(t.defects.empty());

@@ -54,9 +54,10 @@ struct Item {
     initial_condition,  ///< stands for work before the recording
     unrecorded,         ///< stands for device work that was not recorded; record: the DeviceOp after it
     device,
-    device_rest,  ///< what a device operation does after another one of its stream began
-    message,      ///< one that a kernel carries beside others; takes no time of its own; record: messages
-    untimed,      ///< an operator of a host trace without a Kineto trace; record: HostOp
+    device_rest,   ///< what a device operation does after another one of its stream began
+    message,       ///< one that a kernel carries beside others; takes no time of its own; record: messages
+    lost_message,  ///< communication whose kernel is missing: without a time; record: messages
+    untimed,       ///< an operator of a host trace without a Kineto trace; record: HostOp
   } kind = Kind::op;
   bool waited = false;      ///< a gap that has shrunk to what followed a wait
   uint32_t record = kNone;  ///< CpuOp, RuntimeCall or DeviceOp
@@ -119,6 +120,13 @@ struct Message {
   bool receives = false;
 };
 
+/// A record of c10d in the order of calls, of a recording in which some have no kernel.
+struct CommTurn {
+  uint32_t op = 0;             ///< CpuOp
+  uint32_t device_op = kNone;  ///< its first kernel; kNone: missing
+  StringId group = 0;
+};
+
 /// A record of communication that CPU threads carry out (Gloo). Rows of Profile::ops; without a Kineto trace, of
 /// HostTrace::ops.
 struct HostComm {
@@ -175,7 +183,9 @@ struct DeviceOrder {
 };
 
 struct Comms {
-  std::vector<Message> messages;     ///< by device operation, receives first
+  std::vector<Message> messages;     ///< by device operation, receives first; then those whose kernel is missing
+  uint32_t first_lost = 0;           ///< of those
+  std::vector<CommTurn> turns;       ///< empty where no kernel is missing
   std::vector<HostComm> host_comms;  ///< by record
 };
 
@@ -187,7 +197,7 @@ struct Waits {
 
 /// The graph to be.
 struct Graph {
-  std::vector<NodeWork> work;  ///< by DeviceOp, of a host trace alone by HostOp; empty: of none
+  std::vector<NodeWork> work;  ///< by DeviceOp; by HostOp where nothing ran on a device; empty: of none
   int64_t begin_ns = 0;        ///< start of the first item
   std::vector<Item> items;
   std::vector<std::vector<uint32_t>> chains;  ///< per thread: its items in order, each after the one before

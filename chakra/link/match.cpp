@@ -83,11 +83,10 @@ Result<void> set_zero(Linking& l) {
     first = std::min(first, record.start_ns);
     last = std::max(last, record.end_ns());
   });
-  if (first > last) {
-    l.find("pytorch.kineto.nothing", Severity::warning,
-           "the Kineto trace holds no operators, runtime calls or device operations");
-    return {};
-  }
+  if (first > last)
+    return fail(Code::bad_input, "pytorch.kineto.nothing",
+                "the trace holds no operators, runtime calls or device operations of PyTorch; is it a Kineto trace?",
+                {l.profile().file});
   int64_t span = 0, absolute = 0;
   if (__builtin_sub_overflow(last, first, &span) || span > kLongestPs / kPsPerNs)
     return fail(Code::bad_input, "pytorch.kineto.time", "the records are more than 26 days apart; this one is furthest",

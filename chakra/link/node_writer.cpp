@@ -60,7 +60,7 @@ void NodeWriter::write(NodeId node, const Numbering& numbering, const LateCalls&
 bool NodeWriter::write_record(NodeId node, const Numbering& numbering, CommNode& comm) {
   const auto [kind, record] = numbering.origins[node];
   if (kind == Item::Kind::untimed) return write_untimed(node, record, numbering, comm);
-  if (kind == Item::Kind::message) return write_message(node, record, comm);
+  if (kind == Item::Kind::message || kind == Item::Kind::lost_message) return write_message(node, record, comm);
   if (kind == Item::Kind::device) return write_device_op(node, record, comm);
   return write_op(node, record, numbering, comm);
 }
@@ -71,6 +71,7 @@ bool NodeWriter::write_op(NodeId node, uint32_t record, const Numbering& numberi
   const bool is_comm = comms_.host(record, comm);
   if (const uint32_t h = l_.match.host_of_op[record]; h != kNone) {
     host_attrs(node, h, numbering);
+    if (p_.device_ops.empty() && !l_.graph.work.empty()) put_work(node, l_.graph.work[h], 0, 0);
     source(l_.host().ops[h].id, op.byte);
   } else {
     if (op.rf_id != 0) b_.attr({names_.rf_id, op.rf_id});
@@ -96,7 +97,7 @@ bool NodeWriter::write_message(NodeId node, uint32_t record, CommNode& comm) {
   const uint32_t around = l_.threads.parent_op[message.op];  // c10d::send, ...
   t_.name.edit(node) = p_.ops[around == kNone ? message.op : around].name;
   const bool is_comm = comms_.message(record, comm);
-  b_.attr({names_.correlation, p_.device_ops[message.device_op].correlation});
+  if (message.device_op != kNone) b_.attr({names_.correlation, p_.device_ops[message.device_op].correlation});
   source(std::nullopt, p_.ops[message.op].byte);
   return is_comm;
 }

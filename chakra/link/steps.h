@@ -104,6 +104,8 @@ void derive_work(Linking& l);
 /// The same for a host trace alone.
 void derive_host_work(Linking& l);
 void find_messages(Linking& l);
+/// Calls of c10d whose kernels are missing.
+void find_lost_comms(Linking& l);
 /// What calls and streams wait for.
 void find_waits(Linking& l);
 void estimate_constants(Linking& l);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "chakra/trace/sizes.h"
+
 namespace chakra::match {
 
 using trace::Comm;
@@ -50,13 +52,15 @@ void Agreement::find(const char* tag, Severity severity, NodeRef at, std::string
   findings_.push_back(std::move(finding));
 }
 
-std::string Agreement::describe(NodeRef at) const {
+std::string Agreement::describe(NodeRef at) const { return describe(at, at); }
+
+std::string Agreement::describe(NodeRef at, NodeRef beside) const {
   const Comm& c = comm(at);
-  return fmt::format("{} of {}{}{}{} in node {} of rank {}", trace::name(c.type),
-                     show_bytes(static_cast<double>(c.bytes)), c.dtype ? fmt::format(" ({})", dtype(at)) : "",
-                     c.root != -1 ? fmt::format(" with root {}", c.root) : "",
-                     c.sequence != -1 ? fmt::format(" with sequence number {}", c.sequence) : "",
-                     job_.ranks[at.rank].id[at.node], job_.ranks[at.rank].rank);
+  return fmt::format(
+      "{} of {}{}{}{} in node {} of rank {}", trace::name(c.type), show_bytes_apart(c.bytes, comm(beside).bytes).first,
+      c.dtype ? fmt::format(" ({})", dtype(at)) : "", c.root != -1 ? fmt::format(" with root {}", c.root) : "",
+      c.sequence != -1 ? fmt::format(" with sequence number {}", c.sequence) : "", job_.ranks[at.rank].id[at.node],
+      job_.ranks[at.rank].rank);
 }
 
 /// The same operation, wherever it runs.
@@ -154,13 +158,15 @@ void Agreement::tell(const GroupView& view, const Deviation& d, size_t others) {
     what = fmt::format("has a collective {} that rank {} lacks, {}", d.index, its_rank, describe(node));
   } else if (d.how == How::swapped) {
     tag = "match.collective.order";
-    what = fmt::format("runs two collectives in the opposite order: number {} is {}, but {}", d.index, describe(node),
-                       describe(view.ref(d.reference, d.its)));
+    const NodeRef its = view.ref(d.reference, d.its);
+    what = fmt::format("runs two collectives in the opposite order: number {} is {}, but {}", d.index,
+                       describe(node, its), describe(its, node));
   } else {
     const auto [other_tag, name] = view.difference(d.reference, d.its, d.member, d.own);
     tag = other_tag;
-    what = fmt::format("differs in the {} of collective {}: {}, but {}", name, d.index,
-                       describe(view.ref(d.reference, d.its)), describe(node));
+    const NodeRef its = view.ref(d.reference, d.its);
+    what = fmt::format("differs in the {} of collective {}: {}, but {}", name, d.index, describe(its, node),
+                       describe(node, its));
   }
   if ((d.how == How::lacks && !renumbered) || d.how == How::extra)
     loose_.push_back({findings_.size(), rank, d.how == How::lacks,

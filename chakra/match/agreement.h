@@ -61,6 +61,7 @@ class Agreement {
   const trace::Comm& comm(NodeRef at) const { return *job_.ranks[at.rank].comm(at.node); }
   std::string_view dtype(NodeRef at) const { return job_.ranks[at.rank].strings[comm(at).dtype]; }
   std::string describe(NodeRef at) const;
+  std::string describe(NodeRef at, NodeRef beside) const;  ///< whose size is told from the other's
 
  private:
   /// A collective or message that has no counterpart.

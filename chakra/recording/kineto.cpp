@@ -7,6 +7,7 @@
 
 #include "chakra/base/text_map.h"
 #include "chakra/json/json.h"
+#include "chakra/recording/broken_times.h"
 #include "chakra/recording/json_value.h"
 #include "chakra/recording/kineto_args.h"
 #include "chakra/recording/vendors.h"
@@ -79,8 +80,12 @@ class Lanes {
  public:
   Lanes(StringPool& strings, Profile& profile) : strings_(strings), profile_(profile) {}
 
-  uint32_t stream(int64_t device, int64_t number) {
-    return row_of(profile_.streams, stream_rows_, {trace::Lane::Kind::stream, device, number});
+  uint32_t stream(int64_t device, int64_t number, std::string_view pid) {
+    const uint32_t row = row_of(profile_.streams, stream_rows_, {trace::Lane::Kind::stream, device, number});
+    if (row == profile_.stream_pids.size()) profile_.stream_pids.emplace_back(pid);
+    else if (std::string& known = profile_.stream_pids[row]; known != pid && !contains(known, ", "))
+      known += ", " + std::string(pid);
+    return row;
   }
 
   uint32_t thread(std::string_view pid, std::string_view tid) {
@@ -172,6 +177,8 @@ class KinetoReader {
         [&](std::string_view key, ondemand::document& value) { return read_kineto_member(key, value, stream_, out_); },
         salvage_));
     out_.file = stream_.file();
+    remove_without_time(out_);
+    clip_overruns(out_);
     if (!any_event && !stream_.found_array())
       return fail(Code::bad_input, "pytorch.kineto.not_a_kineto_trace",
                   "there is no array \"traceEvents\" in it; is this a Kineto trace?", {out_.file});
@@ -228,6 +235,7 @@ class KinetoReader {
       return fail(Code::bad_input, "pytorch.kineto.time",
                   fmt::format("{} has no usable time (ts {}, dur {})", quote(name), quote(ts), quote(dur)));
     int64_t end = 0;
+    if (record.start_ns > 0 && record.dur_ns == -record.start_ns) record.start_ns = record.dur_ns = 0;  // an end of 0
     if (record.dur_ns < 0 || __builtin_add_overflow(record.start_ns, record.dur_ns, &end))
       return fail(Code::bad_input, "pytorch.kineto.time",
                   fmt::format("{} has a duration of {} ns", quote(name), record.dur_ns));
@@ -263,7 +271,7 @@ class KinetoReader {
         // Without arguments, the place in the viewer tells: pid is the device, tid the stream.
         const int64_t device = args_.has_device ? args_.device : trailing_number(pid);
         const int64_t stream = args_.has_stream ? args_.stream : trailing_number(tid);
-        return add_device_op(category, record, lanes_.stream(device, stream), comm);
+        return add_device_op(category, record, lanes_.stream(device, stream, pid), comm);
       }
     }
   }

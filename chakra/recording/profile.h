@@ -96,8 +96,20 @@ struct Profile {
   struct {
     int64_t count = 0;
     std::string category;
-  } unknown;              ///< device operations of categories not known here
-  int64_t begin_end = 0;  ///< records that were left out: they begin or end, and do not last
+  } unknown;                             ///< device operations of categories not known here
+  std::vector<std::string> stream_pids;  ///< by stream, with a second one behind ", " where records disagree
+  int64_t begin_end = 0;                 ///< records that were left out: they begin or end, and do not last
+  struct {
+    int64_t host = 0, device = 0;
+    StringId name = 0;  ///< of the first
+    int64_t byte = -1;
+  } no_time;  ///< records that were left out: the profiler did not fill their time
+  struct Overrun {
+    int64_t count = 0;
+    StringId name = 0;  ///< of the longest, as are all that follow
+    uint32_t lane = 0;
+    int64_t byte = -1, dur_ns = 0, clipped_ns = 0;
+  } overruns;  ///< device operations that were clipped: they last beyond later ones of their stream
 };
 
 }  // namespace chakra::recording

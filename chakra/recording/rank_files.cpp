@@ -6,11 +6,14 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "chakra/json/json.h"
+#include "chakra/kind/kind.h"
 #include "chakra/recording/folders.h"
 #include "chakra/recording/json_value.h"
 #include "chakra/recording/rank_files.h"
+#include "chakra/recording/rank_names.h"
 
 namespace chakra::recording {
 namespace {
@@ -20,9 +23,10 @@ enum class FileKind : uint8_t { other, host, device };
 struct Sniffed {
   std::string path;
   FileKind kind = FileKind::other;
-  std::optional<int64_t> said;   ///< rank in distributedInfo
-  std::optional<int64_t> named;  ///< rank in the name
-  bool by_word = false;          ///< it stands behind a word that means rank
+  std::optional<int64_t> said;       ///< rank in distributedInfo
+  std::optional<int64_t> named;      ///< rank in the name
+  bool by_word = false;              ///< it stands behind a word that means rank
+  const kind::Row* known = nullptr;  ///< what it is, if it is something else than a recording
   std::optional<int64_t> rank() const { return said ? said : named; }
 };
 
@@ -30,9 +34,20 @@ tl::unexpected<Error> rank_error(const std::string& path, std::string text) {
   return fail(Code::bad_input, "pytorch.pair.rank", std::move(text), {path});
 }
 
+/// What begins as JSON may be a recording, unless it is marked as ours: "metadata" is a first key of both.
+const kind::Row* kind_if_no_recording(std::string_view head) {
+  const kind::Row* const row = kind::recognise(head, kind::kAllGroups);
+  if (!row || row->group == kind::Group::recording) return nullptr;
+  const bool is_ours = contains(head.substr(0, 64), "\"chakraTrace\"");
+  return row->group == kind::Group::other || is_ours || !kind::is_json_object(head) ? row : nullptr;
+}
+
 /// Reads as far as the first element of the bulk array, or, to find the rank, all of the file.
 Result<void> sniff_contents(Sniffed& file, bool all) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
+  CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
+  file.known = kind_if_no_recording(head);
+  if (file.known) return {};
   JsonStream stream(std::move(source), {"nodes", "traceEvents"});
   stream.be_patient();  // the later reader of the file reports damage, or passes over it
   simdjson::ondemand::parser parser;
@@ -149,11 +164,17 @@ Result<RankInput> make_input(const Sniffed* host, const Sniffed& device) {
   return input;
 }
 
+/// " (an NCCL flight recorder dump)", or nothing.
+std::string title_of(const std::string& path) {
+  const Result<const kind::Row*> row = kind::recognise(path, kind::kAllGroups);
+  return row && *row ? fmt::format(" ({})", (*row)->title) : "";
+}
+
 Finding belong_to_no_rank(const std::vector<std::string>& paths) {
   constexpr size_t kNamed = 8;
   std::string named, all;
   for (size_t i = 0; i < paths.size(); ++i) {
-    if (i < kNamed) named += fmt::format("{}{}", i ? ", " : "", quote(paths[i], 200));
+    if (i < kNamed) named += fmt::format("{}{}{}", i ? ", " : "", quote(paths[i], 200), title_of(paths[i]));
     all += (i ? "\n" : "") + paths[i];
   }
   if (paths.size() > kNamed) named += fmt::format(" and {} more", paths.size() - kNamed);
@@ -186,16 +207,78 @@ Result<void> sniff_folders(const std::vector<std::string>& folders, std::vector<
     }
     if (file.kind == FileKind::host) hosts.push_back(std::move(file));
     else if (file.kind == FileKind::device) devices.push_back(std::move(file));
-    else others.push_back(at.path);
+    else if (!file.known || file.known->name != kind::kResult) others.push_back(at.path);
   }
   if (!others.empty()) findings.push_back(belong_to_no_rank(others));
   return {};
+}
+
+/// Numbers in names that are no ranks, of processes say: the records say the ranks, or which numbers are ranks.
+Result<void> settle_numbers(std::vector<Sniffed>& devices, Findings& findings) {
+  std::set<int64_t> world, numbers, said;
+  std::vector<RecordedRanks> recorded;
+  for (const Sniffed& file : devices) {
+    CHAKRA_ASSIGN(RecordedRanks found, recorded_ranks(file.path));
+    if (found.rank) said.insert(*found.rank);
+    world.insert(found.world.begin(), found.world.end());
+    if (file.named) numbers.insert(*file.named);
+    recorded.push_back(std::move(found));
+  }
+  if (said.size() == devices.size()) {
+    for (size_t i = 0; i < devices.size(); ++i) devices[i].named = recorded[i].rank, devices[i].by_word = true;
+    return {};
+  }
+  if (world.empty() || std::includes(world.begin(), world.end(), numbers.begin(), numbers.end())) return {};
+  if (numbers.size() != devices.size() || world.size() != devices.size())
+    return rank_error(devices[0].path,
+                      fmt::format("the numbers in the names of the {} Kineto traces are not the ranks of the {} that "
+                                  "their groups name; put rank<N> into the names",
+                                  devices.size(), world.size()));
+  std::sort(devices.begin(), devices.end(), [](const Sniffed& a, const Sniffed& b) { return *a.named < *b.named; });
+  auto rank = world.begin();
+  for (Sniffed& file : devices) file.named = *rank++, file.by_word = true;
+  findings.push_back({"pytorch.pair.rank_order", Severity::warning, -1, -1,
+                      fmt::format("the numbers {} to {} in the names are no ranks of the recorded groups (process ids, "
+                                  "perhaps); the files were taken as ranks {} to {} in that order",
+                                  *numbers.begin(), *numbers.rbegin(), *world.begin(), *world.rbegin())});
+  return {};
+}
+
+/// The ranks of several Kineto traces where neither distributedInfo near the beginning nor a word in the name says
+/// them.
+Result<void> settle_ranks(std::vector<Sniffed>& devices, bool alone, Findings& findings) {
+  std::vector<Sniffed*> open;
+  for (Sniffed& file : devices) {
+    if (!file.said && !file.by_word) CHAKRA_TRY(sniff_contents(file, true));
+    if (!file.said && !file.by_word) open.push_back(&file);
+  }
+  int64_t tp = 0;
+  bool in_grid = !open.empty();
+  for (const Sniffed* file : open) {
+    const auto place = grid_place(std::filesystem::path(file->path).filename().string());
+    in_grid = in_grid && place.has_value();
+    if (place) tp = std::max(tp, place->tp + 1);
+  }
+  if (in_grid) {
+    for (Sniffed* file : open) {
+      const auto place = grid_place(std::filesystem::path(file->path).filename().string());
+      file->named = place->tp + tp * place->pp;
+      file->by_word = true;
+    }
+    return {};
+  }
+  const auto is_doubtful = [&](const Sniffed* file) {
+    return !file->named || *file->named >= static_cast<int64_t>(devices.size());
+  };
+  if (!alone || open.size() != devices.size() || std::none_of(open.begin(), open.end(), is_doubtful)) return {};
+  return settle_numbers(devices, findings);
 }
 
 }  // namespace
 
 Result<RankInput> pair_file(const std::string& path) {
   CHAKRA_ASSIGN(const Sniffed file, sniff(path));
+  if (file.known) return kind::refuse(*file.known, "a recording", path);
   if (file.kind == FileKind::host) return host_alone(file);
   return make_input(nullptr, file);
 }
@@ -203,6 +286,8 @@ Result<RankInput> pair_file(const std::string& path) {
 Result<RankInput> pair_files(const std::string& first, const std::string& second, bool ranks_may_differ) {
   CHAKRA_ASSIGN(Sniffed host, sniff(first));
   CHAKRA_ASSIGN(Sniffed device, sniff(second));
+  for (const Sniffed* file : {&host, &device})
+    if (file->known) return kind::refuse(*file->known, "a recording", file->path);
   if (host.kind == FileKind::device && device.kind == FileKind::host) std::swap(host, device);
   if (host.kind != FileKind::other && host.kind == device.kind)
     return fail(
@@ -226,7 +311,8 @@ Result<Pairing> pair_folders(const std::vector<std::string>& folders) {
   CHAKRA_TRY(sniff_folders(folders, hosts, devices, pairing.findings));
   if (devices.empty() && hosts.empty())
     return fail(Code::bad_input, "pytorch.pair.none",
-                "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)",
+                "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)" +
+                    (pairing.findings.empty() ? "" : "; " + pairing.findings.front().text),
                 {folders.front()});
   if (hosts.size() == 1 && devices.size() == 1) {
     CHAKRA_TRY(check_rank(devices[0]));
@@ -238,9 +324,9 @@ Result<Pairing> pair_folders(const std::vector<std::string>& folders) {
     pairing.ranks.push_back(std::move(input));
     return pairing;
   }
+  if (devices.size() > 1) CHAKRA_TRY(settle_ranks(devices, hosts.empty(), pairing.findings));
   std::map<int64_t, RankInput> ranks;
   for (Sniffed& file : devices) {
-    if (!file.said && !file.by_word && devices.size() > 1) CHAKRA_TRY(sniff_contents(file, true));
     CHAKRA_TRY(check_rank(file));
     if (!file.rank() && devices.size() > 1)
       return rank_error(file.path, "neither the Kineto trace nor its name says its rank");

@@ -28,11 +28,13 @@ Result<RankInput> pair_file(const std::string& path);
 /// The ranks of a job, from folders with host traces and Kineto traces, or one kind alone; their subfolders count.
 struct Pairing {
   std::vector<RankInput> ranks;  ///< ascending
-  Findings findings;  ///< pytorch.pair.other_file: files that are neither, with the fact files (one path a line)
+  /// pytorch.pair.other_file: files that are neither, with the fact files (one path a line); pytorch.pair.rank_order.
+  Findings findings;
 };
 /// The rank of a file is distributedInfo's, else the number after rank, worker, host, device or kineto
-/// in the name, else the number after rank in the name of a folder around it, else the only number in the name or in
-/// that of a folder; one pair alone needs none.
+/// in the name, else the number after rank in the name of a folder around it, else tp + TP * pp of SGLang's names
+/// (TP-1-DP-0-PP-2), else the only number in the name or in that of a folder; one pair alone needs none. Numbers that
+/// are no ranks of the recorded groups (process ids) give way to the ranks that the records name, else to their order.
 /// Errors: pytorch.pair.none, pytorch.pair.pipe, pytorch.pair.rank, pytorch.pair.rank_twice, pytorch.pair.incomplete,
 /// and those of ByteSource.
 Result<Pairing> pair_folder(const std::string& folder);

@@ -79,10 +79,68 @@ Result<void> read_host(Recording& r, ByteSource source, StringPool& strings, Are
               {r.host.file});
 }
 
+/// Times that cannot be.
+void report_times(Recording& r, const StringPool& strings) {
+  const Profile& p = r.profile;
+  if (const int64_t count = p.no_time.host + p.no_time.device; count > 0) {
+    find(r, "kineto.no_time", Severity::warning,
+         fmt::format("{} records were left out, because the profiler did not fill their time ({} device operations, {} "
+                     "operators and calls; first {} at byte {})",
+                     show_count(count), show_count(p.no_time.device), show_count(p.no_time.host),
+                     quote(strings[p.no_time.name]), p.no_time.byte));
+    r.findings.back().facts = {{"device_ops", p.no_time.device}, {"host_records", p.no_time.host}};
+  }
+  if (const Profile::Overrun& o = p.overruns; o.count > 0) {
+    const trace::Lane& stream = p.streams[o.lane];
+    find(r, "device.overrun", Severity::warning,
+         fmt::format("{} device operations last beyond the end of later operations of their stream; each was clipped "
+                     "to the next start. The longest is {} on device {}, stream {}: {} recorded, {} kept (byte {})",
+                     show_count(o.count), quote(strings[o.name]), stream.process, stream.index,
+                     show_time(std::min(o.dur_ns, INT64_MAX / kPsPerNs) * kPsPerNs), show_time(o.clipped_ns * kPsPerNs),
+                     o.byte));
+    r.findings.back().facts = {{"device_ops", o.count}};
+  }
+}
+
+/// A process recorded itself: records of several were put into one file by a tool.
+Result<void> refuse_two_ranks(const Profile& p, const StringPool& strings) {
+  std::vector<char> runs(p.threads.size(), 0);
+  for (const CpuOp& op : p.ops) runs[op.lane] |= !op.annotation;
+  for (const RuntimeCall& call : p.calls) runs[call.lane] = 1;
+  std::vector<std::string> processes;
+  const auto add = [&](std::string name) {
+    if (std::find(processes.begin(), processes.end(), name) == processes.end()) processes.push_back(std::move(name));
+  };
+  for (size_t thread = 0; thread < p.threads.size(); ++thread) {
+    const int64_t pid = p.threads[thread].process;
+    if (runs[thread]) add(pid < 0 ? quote(strings[static_cast<StringId>(-1 - pid)], 40) : std::to_string(pid));
+  }
+  if (processes.size() < 2) {
+    processes.clear();
+    for (const std::string& pids : p.stream_pids)
+      if (const size_t comma = pids.find(", "); comma != std::string::npos) {
+        add(quote(pids.substr(0, comma), 40));
+        add(quote(pids.substr(comma + 2), 40));
+      }
+  }
+  if (processes.size() < 2) return {};
+  constexpr size_t kNamed = 8;
+  std::string names;
+  for (size_t i = 0; i < std::min(processes.size(), kNamed); ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : i + 1 == processes.size() ? " and " : ", ", processes[i]);
+  if (processes.size() > kNamed) names += fmt::format(" and {} more", processes.size() - kNamed);
+  return fail(Code::bad_input, "kineto.two_ranks",
+              fmt::format("the file holds the records of {} processes, {}: a tool merged the ranks into one file; link "
+                          "the files of the ranks that it was made of",
+                          processes.size(), names),
+              {p.file});
+}
+
 Result<void> read_profile(Recording& r, ByteSource source, StringPool& strings, Arena& texts, const ReadOptions& o) {
   Salvage salvage;
   CHAKRA_ASSIGN(r.profile, name_salvage(read_kineto(std::move(source), strings, texts, o.shapes_wanted,
                                                     o.salvage ? &salvage : nullptr)));
+  CHAKRA_TRY(refuse_two_ranks(r.profile, strings));
   report_salvage(r, salvage);
   if (r.profile.unknown.count > 0)
     find(r, "pytorch.kineto.category", Severity::warning,
@@ -92,6 +150,7 @@ Result<void> read_profile(Recording& r, ByteSource source, StringPool& strings, 
     find(r, "pytorch.kineto.begin_end", Severity::warning,
          fmt::format("{} records of separate beginnings and ends (\"ph\" B and E) were left out",
                      show_count(r.profile.begin_end)));
+  report_times(r, strings);
   return {};
 }
 

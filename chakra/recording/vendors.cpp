@@ -44,6 +44,8 @@ size_t vendor_of_call(std::string_view call) {
 
 CallKind call_kind(std::string_view call) { return kind_of(call, kCallNames); }
 
+bool is_launch(std::string_view call) { return contains(call, "Launch"); }
+
 bool launches_graph(std::string_view call) { return contains_ignoring_case(call, "GraphLaunch"); }
 
 CopyKind copy_kind(std::string_view device_op) { return kind_of(device_op, kCopyNames); }

@@ -77,6 +77,8 @@ inline constexpr auto kCallNames = std::to_array<NameRow<CallKind>>({
 });
 /// Cost: O(rows x name).
 CallKind call_kind(std::string_view call);
+/// Whether a call of that name launches a kernel or a graph, as far as its name says.
+bool is_launch(std::string_view call);
 /// Whether a call that launches device operations launches a whole graph.
 bool launches_graph(std::string_view call);
 

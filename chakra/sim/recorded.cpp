@@ -40,6 +40,11 @@ void put_number(Trace& t, std::string_view name, int64_t value) {
   else t.metadata.push_back({id, value});
 }
 
+/// Neither measured nor given, as communication whose kernel was not recorded.
+bool is_without_duration(const Trace& t, NodeId n) {
+  return t.comm_row[n] != trace::kNoRow && (t.flags[n] & (trace::kHasStart | trace::kHasDuration)) == 0;
+}
+
 /// When a communication node began and ended, by its rank's clock.
 struct Times {
   bool known = false;
@@ -47,6 +52,7 @@ struct Times {
 };
 Times times_of(const Trace& t, NodeId n) {
   if (t.has_start(n)) return {true, t.start_ps[n], add_saturated(t.start_ps[n], t.dur_ps[n])};
+  if (is_without_duration(t, n)) return {};
   Times times;
   for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e) {
     const NodeId dep = t.deps.node[e];
@@ -190,6 +196,14 @@ Picoseconds JobClock::at(Picoseconds time) const {
   const Picoseconds passed = time - first_;
   if (rate_ == 1) return add_saturated(start_, passed);
   return add_saturated(start_, static_cast<Picoseconds>(std::llround(static_cast<double>(passed) * rate_)));
+}
+
+int64_t comms_without_duration(const trace::TraceSet& job) {
+  int64_t count = 0;
+  for (const Trace& t : job.ranks)
+    if (has_recorded_start(t))
+      for (const NodeId n : t.nodes()) count += is_without_duration(t, n);
+  return count;
 }
 
 Result<Transfers> recorded_transfers(const trace::TraceSet& job, const match::Matching& matching) {

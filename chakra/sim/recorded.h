@@ -63,11 +63,14 @@ struct Transfers {
     return rows[rank][comm_row].known() ? &rows[rank][comm_row] : nullptr;
   }
 };
+/// Communication nodes of recorded ranks that have no duration, because their kernels were not recorded. Cost:
+/// O(nodes).
+int64_t comms_without_duration(const trace::TraceSet& job);
+
 /// As they were recorded: of a collective its members' last end less their last start, of a message the receive's end
-/// less the later start, by the clock of the job. A node without a start of its own is taken to start and end when what
-/// it waits for has ended. Not known where a member is missing, nothing tells its time, or its rank has no recorded
-/// start.
-/// Errors: sim.start. Cost: O(nodes + edges of communication nodes).
+/// less the later start, by the clock of the job. A node with a duration but without a start is taken to start and end
+/// when what it waits for has ended. Not known where a member is missing, nothing tells its time, or its rank has no
+/// recorded start. Errors: sim.start. Cost: O(nodes + edges of communication nodes).
 Result<Transfers> recorded_transfers(const trace::TraceSet& job, const match::Matching& matching);
 
 }  // namespace chakra::sim

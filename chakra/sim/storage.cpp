@@ -79,6 +79,49 @@ class StorageFinder {
   Storage storage_;
 };
 
+/// Loads, stores and computations that say what they move or compute, and take no time all the same: no tier is charged
+/// with them, or no device computes them.
+void note_free(const trace::ClassJob& job, const Storage& storage, Findings& findings) {
+  std::vector<int64_t> ranks(job.classes.size(), 0);
+  for (const trace::ClassJob::Rank& rank : job.ranks) ++ranks[rank.cls];
+  int64_t moves = 0, computations = 0;
+  double bytes = 0, operations = 0;
+  for (uint32_t c = 0; c < job.classes.size(); ++c) {
+    const Trace& t = job.classes[c];
+    const trace::StorageReader reader(t);
+    for (const NodeId n : t.nodes()) {
+      if (t.dur_ps[n] > 0) continue;
+      if (trace::is_memory(t.type[n])) {
+        if (storage.find(c, n) || reader.of(n).tier) continue;  // sim.tier.none has those that name a tier
+        moves += ranks[c];
+        bytes += static_cast<double>(ranks[c]) * static_cast<double>(reader.of(n).bytes.value_or(0));
+      } else if (t.type[n] == NodeType::comp && !t.num_ops.empty() && t.num_ops[n] > 0) {
+        computations += ranks[c];
+        operations += static_cast<double>(ranks[c]) * static_cast<double>(t.num_ops[n]);
+      }
+    }
+  }
+  if (moves > 0)
+    findings.push_back({"sim.memory.free",
+                        Severity::warning,
+                        -1,
+                        -1,
+                        fmt::format("{} loads and stores of {} take no time: they have no duration, and no tier is "
+                                    "charged with them; 'tiers' and 'tier-of' in --system FILE price them",
+                                    show_count(moves), show_bytes(bytes)),
+                        {{"nodes", moves}, {"bytes", static_cast<int64_t>(std::min(bytes, 9e18))}}});
+  if (computations > 0)
+    findings.push_back({"sim.compute.free",
+                        Severity::warning,
+                        -1,
+                        -1,
+                        fmt::format("{} computations of {:.3g} operations take no time: they have no duration, and no "
+                                    "device computes them; --device or a 'roofline' in --system FILE prices those that "
+                                    "run on devices",
+                                    show_count(computations), operations),
+                        {{"nodes", computations}}});
+}
+
 /// Nodes that name a tier where the system describes none.
 void note_unpriced(const trace::ClassJob& job, Findings& findings) {
   std::vector<int64_t> ranks(job.classes.size(), 0);
@@ -124,11 +167,15 @@ std::vector<uint32_t> Storage::tiers_of(uint32_t cls) const {
 }
 
 Result<Storage> find_storage(const trace::ClassJob& job, const device::System& system, Findings& findings) {
-  if (!system.tiers.empty()) return StorageFinder(job, system).run();
-  note_unpriced(job, findings);
-  Storage none;
-  none.of_class.resize(job.classes.size());
-  return none;
+  Storage storage;
+  storage.of_class.resize(job.classes.size());
+  if (system.tiers.empty()) {
+    note_unpriced(job, findings);
+  } else {
+    CHAKRA_ASSIGN(storage, StorageFinder(job, system).run());
+  }
+  note_free(job, storage, findings);
+  return storage;
 }
 
 std::vector<std::vector<uint32_t>> node_mates(const trace::ClassJob& job, const Storage& storage,

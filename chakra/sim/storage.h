@@ -31,7 +31,8 @@ struct Storage {
 };
 
 /// A MEM_LOAD or MEM_STORE node is charged to the tier that it names, else to that of System::tier_of.
-/// Errors: sim.tier.unknown, sim.tier.bytes. Findings: sim.tier.none. Cost: O(nodes of the classes).
+/// Errors: sim.tier.unknown, sim.tier.bytes. Findings: sim.tier.none, sim.memory.free,
+/// sim.compute.free. Cost: O(nodes of the classes).
 Result<Storage> find_storage(const trace::ClassJob& job, const device::System& system, Findings& findings);
 
 /// For each tier that ranks of a node share, and each node: its users there, into ClassJob::ranks, ascending.

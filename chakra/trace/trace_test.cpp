@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "chakra/trace/share.h"
+#include "chakra/trace/sizes.h"
 
 namespace chakra::trace {
 namespace {
@@ -270,6 +271,20 @@ TEST(Trace, EqualTracesShareTheirMemory) {
   EXPECT_EQ(other_name.name_of(NodeId(0)), "m");
   equal.strings.intern("more");
   EXPECT_FALSE(share_all(t, equal));
+}
+
+TEST(Sizes, TwoSizesReadApart) {
+  using Texts = std::pair<std::string, std::string>;
+  EXPECT_EQ(show_bytes_apart(4000, 4032), Texts("4,000 B", "4,032 B"));
+  EXPECT_EQ(show_bytes_apart(4096, 5120), Texts("4.0 KiB", "5.0 KiB"));
+  EXPECT_EQ(show_bytes_apart(4000, 4000), Texts("3.9 KiB", "3.9 KiB"));
+  Prng random(11);
+  for (int round = 0; round < 10'000; ++round) {
+    const uint64_t a = random.next() >> random.below(60),
+                   b = random.chance(0.5) ? a + 1 + random.below(200) : random.next();
+    const auto [x, y] = show_bytes_apart(a, b);
+    EXPECT_EQ(x == y, a == b) << a << " " << b;
+  }
 }
 
 }  // namespace

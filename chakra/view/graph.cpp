@@ -53,27 +53,37 @@ int64_t keep_near(const Trace& t, NodeId focus, int64_t hops, std::vector<char>&
   return hubs;
 }
 
-/// What the shown nodes wait for through hidden ones.
+/// What the shown nodes wait for through hidden ones, without what follows from other arrows: of a -> b -> c, a -> c is
+/// left out.
 class Indirect {
  public:
   Indirect(const Trace& t, const std::vector<char>& keep) : t_(t), keep_(keep) {
     sets_.push_back({});
     known_[{}] = 0;
     passed_.assign(t.size(), 0);
-    for (const NodeId n : trace::topological_order(t.deps).order)
-      if (!keep[n]) passed_[n] = number_of(gather(n, true));
+    waited_.resize(t.size());
+    place_.assign(t.size(), 0);
+    seen_.assign(t.size(), trace::kNoNode);
+    const std::vector<NodeId> order = trace::topological_order(t.deps).order;
+    for (uint32_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
+    for (const NodeId n : order) {
+      if (keep[n]) waited_[n] = arrows_to(n);
+      else pass_on(n);
+    }
+    in_order_ = order.size() == t.size();
   }
   /// Ascending.
-  std::vector<NodeId> of(NodeId n) { return gather(n, false); }
+  std::vector<NodeId> of(NodeId n) { return without_direct(n, in_order_ ? waited_[n] : gather(n)); }
   int64_t cut() const { return cut_; }
 
  private:
-  std::vector<NodeId> gather(NodeId n, bool direct) {
+  /// The shown nodes that a node waits for, through hidden ones and directly; ascending.
+  std::vector<NodeId> gather(NodeId n) const {
     std::vector<NodeId> all;
     uint32_t last = 0;
     for (const NodeId on : t_.deps.of(n)) {
       if (keep_[on]) {
-        if (direct) all.push_back(on);
+        all.push_back(on);
       } else if (passed_[on] != last) {
         last = passed_[on];
         all.insert(all.end(), sets_[last].begin(), sets_[last].end());
@@ -81,30 +91,84 @@ class Indirect {
     }
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
-    if (!direct) {  // who is waited for anyway needs no second arrow
-      std::vector<NodeId> others;
-      const auto waited = t_.deps.of(n);
-      for (const NodeId on : all)
-        if (std::find(waited.begin(), waited.end(), on) == waited.end()) others.push_back(on);
-      return others;
+    return all;
+  }
+
+  std::vector<NodeId> without_direct(NodeId n, std::vector<NodeId> all) const {
+    const auto waited = t_.deps.of(n);
+    std::erase_if(all, [&](NodeId on) { return std::find(waited.begin(), waited.end(), on) != waited.end(); });
+    return all;
+  }
+
+  /// Edges of the trace stay, whatever follows from what.
+  std::vector<NodeId> arrows_to(NodeId n) {
+    std::vector<NodeId> all = gather(n);
+    reduce(n, all);
+    for (const NodeId on : t_.deps.of(n))
+      if (keep_[on]) all.push_back(on);
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  void pass_on(NodeId n) {
+    uint32_t only = 0;  // most hidden nodes pass on what one before them does
+    bool several = false;
+    for (const NodeId on : t_.deps.of(n)) {
+      const uint32_t set = keep_[on] ? UINT32_MAX : passed_[on];
+      if (set == 0 || set == only) continue;
+      several |= only != 0 || set == UINT32_MAX;
+      only = set;
     }
+    if (!several) {
+      passed_[n] = only;
+      return;
+    }
+    std::vector<NodeId> all = gather(n);
+    reduce(n, all);
     if (all.size() > kMostPassedOn) {
       cut_ += static_cast<int64_t>(all.size() - kMostPassedOn);
       all.erase(all.begin(), all.end() - static_cast<ptrdiff_t>(kMostPassedOn));
     }
-    return all;
+    passed_[n] = number_of(std::move(all));
   }
+
+  /// Drop those that others of them wait for, as far as a walk of bounded length finds it.
+  void reduce(NodeId n, std::vector<NodeId>& all) {
+    if (all.size() < 2) return;
+    uint32_t first = UINT32_MAX;
+    for (const NodeId on : all) first = std::min(first, place_[on]);
+    std::vector<NodeId> open = all;
+    size_t steps = 0;
+    for (; !open.empty() && steps < kMostSteps; ++steps) {
+      const NodeId at = open.back();
+      open.pop_back();
+      for (const NodeId before : waited_[at])
+        if (place_[before] >= first && seen_[before] != n) {
+          seen_[before] = n;
+          open.push_back(before);
+        }
+    }
+    std::erase_if(all, [&](NodeId on) { return seen_[on] == n; });
+  }
+
   uint32_t number_of(std::vector<NodeId> set) {
     const auto [found, is_new] = known_.emplace(std::move(set), static_cast<uint32_t>(sets_.size()));
     if (is_new) sets_.push_back(found->first);
     return found->second;
   }
 
+  static constexpr size_t kMostSteps = 10'000;
+
   const Trace& t_;
   const std::vector<char>& keep_;
   std::map<std::vector<NodeId>, uint32_t> known_;
   std::vector<std::vector<NodeId>> sets_;
-  std::vector<uint32_t> passed_;  ///< of hidden nodes, into sets_
+  std::vector<uint32_t> passed_;             ///< of hidden nodes, into sets_
+  std::vector<std::vector<NodeId>> waited_;  ///< of shown nodes: arrows to them, and edges
+  std::vector<uint32_t> place_;              ///< in the order of dependencies
+  std::vector<NodeId> seen_;                 ///< by shown node: whose reduction reached it last
+  bool in_order_ = true;
   int64_t cut_ = 0;
 };
 
