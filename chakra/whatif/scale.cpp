@@ -92,14 +92,9 @@ class NodeFilter {
   std::optional<NodeWorks> works_;
 };
 
-void scale_transfer(sim::Transfers::Row& row, double factor) {
-  row.transfer_ps = times(row.transfer_ps, factor);
-  if (row.send_ps >= 0) row.send_ps = times(row.send_ps, factor);
-}
-
 void scale_row(sim::SimInput& input, size_t rank, size_t row, double factor) {
   if (input.transfers && input.transfers->rows[rank][row].known())
-    return scale_transfer(input.transfers->rows[rank][row], factor);
+    return input.transfers->rows[rank][row].scale(factor);
   if (input.transfer_factors.empty())
     for (const Trace& t : input.job.ranks) input.transfer_factors.emplace_back(t.comms.size(), 1);
   input.transfer_factors[rank][row] *= factor;
