@@ -114,7 +114,7 @@ Result<void> replay_recorded(sim::SimInput input, JobReplay& replay, Findings& f
     for (const NodeId n : input.job.ranks[r].nodes())
       if (trace::is_comm(input.job.ranks[r].type[n]))
         if (sim::Transfers::Row& row = transfers.rows[r][input.job.ranks[r].comm_row[n]]; !row.known())
-          row = {0, input.job.ranks[r].type[n] == trace::NodeType::send ? 0 : -1, -1};
+          row = {0, input.job.ranks[r].type[n] == trace::NodeType::send ? 0 : -1, -1, 1};
   input.transfers = std::move(transfers);
   input.system = {};
   input.align_starts = input.timeline = input.fold = false;

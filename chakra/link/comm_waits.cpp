@@ -67,7 +67,8 @@ Readers index_readers(const Linking& l, const std::vector<Comm>& comms) {
     for (const int64_t storage : comm.storages) readers[storage];
   if (readers.empty()) return readers;
   for (uint32_t op = 0; op < p.ops.size(); ++op) {
-    if (l.match.host_of_op[op] == kNone || p.ops[op].host_comm || l.graph.items[l.graph.item_of_op[op]].inside) continue;
+    if (l.match.host_of_op[op] == kNone || p.ops[op].host_comm || l.graph.items[l.graph.item_of_op[op]].inside)
+      continue;
     for (const int64_t storage : inputs_of(l, op))
       if (const auto found = readers.find(storage);
           found != readers.end() && (found->second.empty() || found->second.back() != op))

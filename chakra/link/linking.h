@@ -124,9 +124,9 @@ struct Message {
 /// HostTrace::ops.
 struct HostComm {
   uint32_t record = 0;
-  uint32_t call = kNone;  ///< c10d's, that asked for it; kNone: before the recording, or not found
-  uint32_t turn = 0;      ///< among the calls that were made, which all ranks make in one order
-  StringId group = 0;     ///< 0: not known
+  uint32_t call = kNone;   ///< c10d's, that asked for it; kNone: before the recording, or not found
+  uint32_t turn = 0;       ///< among the calls that were made, which all ranks make in one order
+  StringId group = 0;      ///< 0: not known
   uint32_t whole = kNone;  ///< of a call that has several records, the one that ends last and stands for this one
   bool part() const { return whole != kNone; }
 };

@@ -43,9 +43,7 @@ void NodeWriter::write(NodeId node, const Numbering& numbering, const LateCalls&
     case Item::Kind::gap: t_.name.edit(node) = names_.host_gap; return;
     case Item::Kind::initial_condition: t_.name.edit(node) = names_.initial; return;
     case Item::Kind::unrecorded: t_.name.edit(node) = names_.unrecorded; return;
-    case Item::Kind::device_rest:
-      write_rest(node, p_.device_ops[record].name);
-      return put_device_work(node, record);
+    case Item::Kind::device_rest: write_rest(node, p_.device_ops[record].name); return put_device_work(node, record);
     case Item::Kind::call:
     case Item::Kind::call_rest:
       t_.name.edit(node) = p_.calls[record].name;

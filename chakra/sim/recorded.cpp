@@ -43,8 +43,8 @@ void put_number(Trace& t, std::string_view name, int64_t value) {
   else t.metadata.push_back({id, value});
 }
 
-/// When communication began and ended, by its rank's clock. Its pieces belong to it: `last_end` is that of the last one,
-/// `end` when what waits for it could go on.
+/// When communication began and ended, by its rank's clock. Its pieces belong to it: `last_end` is that of the last
+/// one, `end` when what waits for it could go on.
 struct Times {
   bool known = false;
   Picoseconds start = 0, end = 0, last_end = 0;
@@ -114,7 +114,7 @@ class TransferReader {
       const Times& t = read_[m];
       const bool alone = t.end <= last_start && t.start < last_start;
       row(members[m]) = {std::max<Picoseconds>(0, last_end - last_start), alone ? t.end - t.start : -1,
-                         alone ? -1 : std::max<Picoseconds>(0, t.end - last_start)};
+                         alone ? -1 : std::max<Picoseconds>(0, t.end - last_start), 1};
     }
   }
 
@@ -131,6 +131,7 @@ class TransferReader {
 void Transfers::Row::scale(double factor) {
   for (Picoseconds* time : {&transfer_ps, &own_ps, &after_ps})
     if (*time >= 0) *time = times(*time, factor);
+  pieces *= factor;
 }
 
 Result<std::optional<RecordedStart>> recorded_start(const Trace& trace) {

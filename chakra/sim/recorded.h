@@ -55,6 +55,7 @@ struct Transfers {
     /// Below 0: it waits for all to come.
     Picoseconds own_ps = -1;
     Picoseconds after_ps = -1;  ///< of one that waits: from the last start to its own end; below 0: transfer_ps
+    double pieces = 1;          ///< of the time of its pieces
     bool known() const { return transfer_ps >= 0; }
     bool waits() const { return own_ps < 0; }
     Picoseconds after() const { return after_ps < 0 ? transfer_ps : after_ps; }
@@ -69,10 +70,10 @@ struct Transfers {
   }
 };
 /// As they were recorded: of a collective its members' last end less their last start, of a message the receive's end
-/// less the later start, by the clock of the job, and each member's own end. Pieces of communication belong to it. A node
-/// without a start of its own is taken to start and end when what it waits for has ended. Not known where a member is
-/// missing, nothing tells its time, or its rank has no recorded start.
-/// Errors: sim.start. Cost: O(nodes + edges of communication nodes).
+/// less the later start, by the clock of the job, and each member's own end. Pieces of communication belong to it. A
+/// node without a start of its own is taken to start and end when what it waits for has ended. Not known where a member
+/// is missing, nothing tells its time, or its rank has no recorded start. Errors: sim.start. Cost: O(nodes + edges of
+/// communication nodes).
 Result<Transfers> recorded_transfers(const trace::TraceSet& job, const match::Matching& matching);
 
 }  // namespace chakra::sim

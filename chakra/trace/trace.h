@@ -463,9 +463,9 @@ std::vector<ChainLink> latest_chain(const Trace& trace, NodeId from, std::span<c
 /// without a measured start give 0. Cost: O(nodes + edges).
 std::vector<Picoseconds> inclusive_ends(const Trace& trace);
 
-/// The communication of which a node is a piece; else the node itself. A record that linking had to cut, or a call that a
-/// backend carries out by several records, is one communication: the node that has its type and bytes, and its pieces,
-/// which are no work of their own.
+/// The communication of which a node is a piece; else the node itself. A record that linking had to cut, or a call that
+/// a backend carries out by several records, is one communication: the node that has its type and bytes, and its
+/// pieces, which are no work of their own.
 inline NodeId whole_communication(const Trace& trace, NodeId node) {
   const NodeId whole = trace.part_of[node];
   return whole != kNoNode && is_comm(trace.type[whole]) ? whole : node;

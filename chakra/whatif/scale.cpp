@@ -228,7 +228,13 @@ Reached remove(sim::SimInput& input, const Selector& selector) {
   mark_partners(input, marks);
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     Trace& t = input.job.ranks[r];
+    for (const NodeId n : t.nodes())  // pieces go with their communication, whose time they are a part of
+      if (const NodeId whole = trace::whole_communication(t, n); whole != n && marks[r][t.comm_row[whole]]) {
+        gone[r][n] = 2;
+        t.dur_ps.edit(n) = 0;
+      }
     for (const NodeId n : t.nodes()) {
+      if (gone[r][n] == 2) continue;
       const bool comm = trace::is_comm(t.type[n]);
       if (comm ? !marks[r][t.comm_row[n]] : !gone[r][n]) continue;
       gone[r][n] = 1;
