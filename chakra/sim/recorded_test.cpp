@@ -105,13 +105,10 @@ TEST(Recorded, WhoEndedBeforeTheLastCameWaitsForNobody) {
 
 /// Rank 0's communication of 20 is cut: what waits goes on 15 after its start, and 5 are a piece behind.
 trace::TraceSet cut() {
-  trace::TraceSet set =
-      job(std::move(Rank(0).start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 15).comp(25, 5).comp(25, 40)),
-          std::move(Rank(1).start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 20).comp(30, 1)));
-  Trace& t = set.ranks[0];
-  t.type.edit(NodeId(2)) = NodeType::metadata;
-  t.part_of.edit(NodeId(2)) = NodeId(1);
-  return set;
+  Rank zero(0), one(1);
+  zero.start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 15).comp(25, 5).piece_of(1).comp(30, 40);
+  one.start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 20).comp(30, 1);
+  return job(std::move(zero), std::move(one));
 }
 
 TEST(Recorded, PiecesBelongToTheirCommunication) {
