@@ -58,6 +58,7 @@ void Collectives::end_as_recorded(uint32_t id) {
   const match::Collective& c = run_.job.matching.collectives[id];
   for (uint32_t m = 0; m < c.members.size(); ++m) {
     const Transfers::Row* given = run_.transfer(c.members[m].rank, c.members[m].node);
+    CHAKRA_ASSERT(given);  // known of all members or of none
     if (!given->waits()) continue;
     Picoseconds& longest = longest_[id];  // pieces behind the last end belong to it
     longest = std::max(longest, add_saturated(run_.agenda.now, given->transfer_ps));
