@@ -51,9 +51,7 @@ enum class Bound : uint8_t {
 inline constexpr std::array<std::string_view, 12> kBounds{
     "compute",  "collective",     "message",           "memory", "unrecorded",  "host",
     "host_gap", "sync_remainder", "initial_condition", "lag",    "unexplained", "start"};
-/// The communication of which a node is a piece, where it was cut; else the node itself.
-trace::NodeId whole_communication(const trace::Trace& trace, trace::NodeId node);
-/// Of a node; metadata is host.
+/// Of a node, of a piece of communication that of the whole; metadata is host.
 Bound bound_of(const trace::Trace& trace, trace::NodeId node);
 
 // ---- the critical path ----------------------------------------------------------------------------------

@@ -53,6 +53,8 @@ void add_transfers(const Job& job, const JobTimes& times, std::vector<Row>& rows
 /// Where no transfer is known: each member's own time, its waiting for the others included.
 void add_own_times(const Job& job, const JobTimes& times, std::vector<Row>& rows) {
   std::map<std::tuple<uint32_t, CommType, uint64_t>, Row> own;
+  std::vector<std::vector<trace::CommSpan>> spans;
+  for (const trace::Trace& t : job.traces.ranks) spans.push_back(trace::communication_spans(t));
   for (const match::Collective& c : job.matching.collectives) {
     const match::Group& group = job.matching.groups[c.group];
     const auto measured = [&](const match::NodeRef& ref) {
@@ -70,7 +72,8 @@ void add_own_times(const Job& job, const JobTimes& times, std::vector<Row>& rows
       if (!measured(ref)) continue;
       Row& row = own[{c.group, c.type, c.bytes}];
       row = {group.name, c.type, c.bytes, members_of(group), row.count + 1, row.time_ns, false};
-      row.time_ns += static_cast<double>(job.traces.ranks[ref.rank].dur_ps[ref.node]) / static_cast<double>(kPsPerNs);
+      const trace::CommSpan& span = spans[ref.rank][job.traces.ranks[ref.rank].comm_row[ref.node]];
+      row.time_ns += static_cast<double>(span.length()) / static_cast<double>(kPsPerNs);
     }
   }
   for (auto& [key, row] : own) rows.push_back(std::move(row));

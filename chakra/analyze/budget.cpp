@@ -59,16 +59,19 @@ class Sweep {
     for (NodeId n{0}; n < t_.size() && !device; ++n) device = !t_.on_cpu(n) && bound_of(t_, n) == Bound::compute;
     host_computes_ = !device;
     for (const NodeId n : t_.nodes()) {
-      if (t_.type[n] == trace::NodeType::metadata || (s_.measured && !t_.has_start(n)) || s_.end[n] <= s_.start[n])
-        continue;
+      if (!counts(n) || s_.end[n] <= s_.start[n]) continue;
       changes_.push_back({s_.start[n], true, n});
       changes_.push_back({s_.end[n], false, n});
     }
     // Who begins next, for the cause of idle time: also nodes that take no time.
     for (const NodeId n : t_.nodes())
-      if (t_.type[n] != trace::NodeType::metadata && (!s_.measured || t_.has_start(n)))
-        begins_.emplace_back(s_.start[n], n);
+      if (counts(n)) begins_.emplace_back(s_.start[n], n);
     std::sort(begins_.begin(), begins_.end());
+  }
+
+  bool counts(NodeId n) const {
+    const bool work = t_.type[n] != trace::NodeType::metadata || trace::is_piece_of_communication(t_, n);
+    return work && (!s_.measured || t_.has_start(n));
   }
 
   Bound bound(NodeId n) const {
@@ -92,7 +95,7 @@ class Sweep {
       (runs(Bound::collective) ? out_.overlapped : out_.compute_alone) += time;
     } else if (runs(Bound::collective)) {
       out_.exposed += time;
-      const NodeId n = whole_communication(t_, comm_.begin()->second);
+      const NodeId n = trace::whole_communication(t_, comm_.begin()->second);
       const trace::Comm* comm = t_.comm(n);
       const bool message = t_.type[n] != trace::NodeType::coll;
       const trace::CommType type = message || !comm ? trace::CommType::unknown : comm->type;

@@ -94,7 +94,9 @@ double union_of(std::vector<std::pair<double, double>>& spans) {
 
 class JobAnalysis {
  public:
-  JobAnalysis(const trace::TraceSet& job, const match::Matching& matching) : job_(job), matching_(matching) {}
+  JobAnalysis(const trace::TraceSet& job, const match::Matching& matching) : job_(job), matching_(matching) {
+    for (const Trace& t : job.ranks) spans_.push_back(trace::communication_spans(t));
+  }
 
   JobTimes run() {
     find_zero();
@@ -113,13 +115,15 @@ class JobAnalysis {
     const uint64_t base = static_cast<uint64_t>(job_.ranks[rank].base_ns);
     return static_cast<double>(static_cast<int64_t>(base - static_cast<uint64_t>(zero_ns_)));
   }
+  const trace::CommSpan& span_of(const match::NodeRef& ref) const {
+    return spans_[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]];
+  }
   /// Nanoseconds since the first end of a collective, by the rank's own clock.
   double start_ns(const match::NodeRef& ref) const {
-    const Trace& t = job_.ranks[ref.rank];
-    return base_ns(ref.rank) + static_cast<double>(t.start_ps[ref.node]) / static_cast<double>(kPsPerNs);
+    return base_ns(ref.rank) + static_cast<double>(span_of(ref).start) / static_cast<double>(kPsPerNs);
   }
   double end_ns(const match::NodeRef& ref) const {
-    return start_ns(ref) + static_cast<double>(job_.ranks[ref.rank].dur_ps[ref.node]) / static_cast<double>(kPsPerNs);
+    return base_ns(ref.rank) + static_cast<double>(span_of(ref).end) / static_cast<double>(kPsPerNs);
   }
 
   void find_zero() {
@@ -127,15 +131,15 @@ class JobAnalysis {
     for (const match::Collective& c : matching_.collectives)
       for (const match::NodeRef& ref : c.members) {
         if (!measured(ref)) continue;
-        const Trace& t = job_.ranks[ref.rank];
-        fine_ |= t.start_ps[ref.node] % kPsPerUs != 0 || t.dur_ps[ref.node] % kPsPerUs != 0;
-        const int64_t end = t.base_ns + (t.start_ps[ref.node] + t.dur_ps[ref.node]) / kPsPerNs;
+        const trace::CommSpan& span = span_of(ref);
+        fine_ |= span.start % kPsPerUs != 0 || span.length() % kPsPerUs != 0;
+        const int64_t end = job_.ranks[ref.rank].base_ns + span.end / kPsPerNs;
         zero_ns_ = any ? std::min(zero_ns_, end) : end;
         any = true;
       }
     for (const match::Message& m : matching_.messages)
       for (const match::NodeRef& ref : {m.send, m.recv})
-        if (measured(ref)) fine_ |= job_.ranks[ref.rank].start_ps[ref.node] % kPsPerUs != 0;
+        if (measured(ref)) fine_ |= span_of(ref).start % kPsPerUs != 0;
     for (size_t r = 0; r < job_.ranks.size() && !any; ++r)
       zero_ns_ = r ? std::min(zero_ns_, job_.ranks[r].base_ns) : job_.ranks[r].base_ns;
   }
@@ -316,6 +320,7 @@ class JobAnalysis {
 
   const trace::TraceSet& job_;
   const match::Matching& matching_;
+  std::vector<std::vector<trace::CommSpan>> spans_;  ///< by rank and row of Trace::comms
   int64_t zero_ns_ = 0;
   bool fine_ = false;  ///< some time is no whole microsecond
   struct Bound {
@@ -339,14 +344,15 @@ trace::Trace communication_of(const Trace& t) {
   out.says_rank = t.says_rank;
   out.base_ns = t.base_ns;
   out.groups = t.groups;
-  const std::vector<Picoseconds> ends = trace::inclusive_ends(t);
+  const std::vector<trace::CommSpan> spans = trace::communication_spans(t);
   for (const NodeId n : trace::topological_order(t.deps).order) {
     const trace::Comm* comm = t.comm(n);
     if (!comm || !trace::is_comm(t.type[n])) continue;
     const NodeId node = builder.add(t.id[n], out.strings.intern(t.name_of(n)), t.type[n]);
     out.flags.edit(node) = t.flags[n];
-    out.start_ps.edit(node) = t.start_ps[n];
-    out.dur_ps.edit(node) = t.has_start(n) ? ends[n] - t.start_ps[n] : t.dur_ps[n];
+    const trace::CommSpan& span = spans[t.comm_row[n]];
+    out.start_ps.edit(node) = span.start;
+    out.dur_ps.edit(node) = span.length();
     trace::Comm& copy = builder.comm(node);
     copy = *comm;
     copy.dtype = out.strings.intern(t.strings[comm->dtype]);

@@ -66,13 +66,8 @@ void find_long_times(Picoseconds sum, int64_t rank, Findings& findings) {
                         fmt::format("times add up to more than can be counted: sums stay at {}", show_time(sum))});
 }
 
-NodeId whole_communication(const Trace& t, NodeId n) {
-  const NodeId whole = t.part_of[n];
-  return whole < n && trace::is_comm(t.type[whole]) ? whole : n;
-}
-
 Bound bound_of(const Trace& t, NodeId n) {
-  switch (t.type[whole_communication(t, n)]) {
+  switch (t.type[trace::whole_communication(t, n)]) {
     case NodeType::coll: return Bound::collective;
     case NodeType::send:
     case NodeType::recv: return Bound::message;

@@ -181,7 +181,8 @@ Result<std::vector<NamedTable>> bytes(const Job& job, Findings&) {
   std::map<std::string, Sum> types;
   std::map<std::tuple<std::string, std::string, uint64_t>, Sum> sizes;
   uint64_t total = 0;
-  for (const Trace& t : job.traces.ranks)
+  for (const Trace& t : job.traces.ranks) {
+    const std::vector<trace::CommSpan> spans = trace::communication_spans(t);
     for (const NodeId n : t.nodes()) {
       const trace::Comm* comm = t.comm(n);
       if (!comm || !trace::is_comm(t.type[n])) continue;
@@ -190,10 +191,11 @@ Result<std::vector<NamedTable>> bytes(const Job& job, Findings&) {
       for (Sum* sum : {&types[type], &sizes[{type, group, comm->bytes}]}) {
         ++sum->count;
         sum->bytes = add_bytes(sum->bytes, comm->bytes);
-        sum->time = add_saturated(sum->time, t.dur_ps[n]);
+        sum->time = add_saturated(sum->time, spans[t.comm_row[n]].length());
       }
       total = add_bytes(total, comm->bytes);
     }
+  }
   Table by_type{"Bytes by type, all ranks",
                 {{"type", Kind::text},
                  {"count", Kind::count},

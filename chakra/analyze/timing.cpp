@@ -223,9 +223,11 @@ Result<JobTiming> timing_of(const trace::TraceSet& job, const match::GroupTable&
     const Picoseconds compute = budget.compute_alone + budget.overlapped;
     out.ranks.push_back({t.rank, budget.total, compute, budget.exposed + budget.overlapped, budget.exposed});
     any |= schedule.measured;
+    const std::vector<trace::CommSpan> spans = trace::communication_spans(t);
     for (const NodeId n : t.nodes()) {
-      if (!t.has_start(n) || t.type[n] == NodeType::metadata) continue;
-      const Picoseconds takes = schedule.end[n] - schedule.start[n];
+      if (!t.has_start(n) || t.type[n] == NodeType::metadata || trace::is_piece_of_communication(t, n)) continue;
+      const bool communicates = trace::is_comm(t.type[n]) && t.comm_row[n] != trace::kNoRow;
+      const Picoseconds takes = communicates ? spans[t.comm_row[n]].length() : schedule.end[n] - schedule.start[n];
       out.kinds[std::string(kBounds[static_cast<size_t>(bound_of(t, n))])].push_back(takes);
       const trace::Comm* comm = t.comm(n);
       if (!comm || !trace::is_comm(t.type[n])) continue;

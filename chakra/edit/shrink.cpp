@@ -43,6 +43,9 @@ class Shrinking {
         if (t.type[n] == NodeType::coll) CHAKRA_TRY(collective(r, n));
         else message(t, n);
       }
+      for (const NodeId n : t.nodes())  // pieces of communication that is left out take no time, either
+        if (const NodeId whole = t.part_of[n]; whole != trace::kNoNode && t.type[n] == NodeType::metadata)
+          if (t.type[whole] == NodeType::metadata) t.dur_ps.edit(n) = 0;
     }
     before_ = static_cast<int64_t>(job_.ranks.size());
     job_.ranks.erase(job_.ranks.begin() + ranks_, job_.ranks.end());

@@ -117,9 +117,11 @@ Result<void> replay_recorded(sim::SimInput input, JobReplay& replay, Findings& f
                         fmt::format("{} of {} collectives and messages have no measured times of all members: with "
                                     "recorded transfers they take no time",
                                     show_count(transfers.unknown), show_count(transfers.known + transfers.unknown))});
-  for (auto& rows : transfers.rows)
-    for (sim::Transfers::Row& row : rows)
-      if (!row.known()) row = {0, 0};
+  for (size_t r = 0; r < transfers.rows.size(); ++r)
+    for (const NodeId n : input.job.ranks[r].nodes())
+      if (trace::is_comm(input.job.ranks[r].type[n]))
+        if (sim::Transfers::Row& row = transfers.rows[r][input.job.ranks[r].comm_row[n]]; !row.known())
+          row = {0, input.job.ranks[r].type[n] == trace::NodeType::send ? 0 : -1, -1, 1};
   input.transfers = std::move(transfers);
   input.system = {};
   input.align_starts = input.timeline = input.fold = false;

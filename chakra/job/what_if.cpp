@@ -59,7 +59,7 @@ class OwnTimes {
     }
     ++(shortest == INT64_MAX ? unmeasured : filled);
     if (shortest == INT64_MAX) return;
-    for (const match::NodeRef& ref : refs) row(ref) = {shortest, -1};
+    for (const match::NodeRef& ref : refs) row(ref) = {shortest, -1, -1, 1};
   }
 
   const trace::TraceSet& job_;

@@ -1,6 +1,8 @@
 // Items and dependencies -> Trace.
 #include "chakra/link/assemble.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <map>
 
@@ -124,6 +126,25 @@ LateCalls find_late_calls(const Linking& l) {
   return late;
 }
 
+/// A call that a backend carries out by several records is one communication: the record that ends last stands for it,
+/// the others are pieces of it.
+void join_records(const Linking& l, const Numbering& n, trace::Trace& t) {
+  absl::flat_hash_map<uint32_t, NodeId> nodes;  // of the records that stand for several
+  for (const HostComm& comm : l.comms.host_comms)
+    if (comm.part()) nodes.emplace(comm.whole, trace::kNoNode);
+  if (nodes.empty()) return;
+  const auto is_record = [&](const Numbering::Origin& origin) {
+    return origin.kind == Item::Kind::op || (origin.kind == Item::Kind::untimed && l.profile().file.empty());
+  };
+  for (const NodeId node : t.nodes())
+    if (const Numbering::Origin& origin = n.origins[node]; is_record(origin))
+      if (const auto whole = nodes.find(origin.record); whole != nodes.end()) whole->second = node;
+  for (const NodeId node : t.nodes())
+    if (const Numbering::Origin& origin = n.origins[node]; is_record(origin))
+      if (const HostComm* comm = l.host_comm(origin.record); comm && comm->part())
+        t.part_of.edit(node) = nodes.at(comm->whole);
+}
+
 /// The columns that items fill; they go.
 void take_items(Linking& l, Numbering& n, trace::Builder& b) {
   const Profile& p = l.profile();
@@ -194,6 +215,7 @@ trace::Trace assemble(Linking& l, trace::Builder& builder) {
   take_items(l, numbering, builder);
   const uint32_t nodes = numbering.nodes();
   make_other_columns(l, nodes, t);
+  join_records(l, numbering, t);
   for (const NodeId node : ids<NodeId>(nodes)) {
     if (node == nodes / kSample)  // from here on attributes take what they took so far, or little more
       t.attrs.reserve(t.attrs.position() * kSample / 100 * 108 + kSample);

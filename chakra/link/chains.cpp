@@ -1,6 +1,6 @@
 // Each CPU thread as a chain of items: nested operators are cut into the pieces during which they
 // themselves ran, launches and blocking calls stand at their true place, and the time that no
-// operator accounts for is a gap.
+// operator accounts for is a gap. Communication is not cut for the operators inside it: its time is one.
 #include <algorithm>
 
 #include "chakra/link/linking.h"
@@ -39,7 +39,8 @@ class ChainBuilder {
     uint32_t op;
     int64_t end;
     uint32_t item;
-    bool fresh;  ///< nothing of it has run yet
+    bool fresh;        ///< nothing of it has run yet
+    uint32_t follows;  ///< the item before it on the thread, or kNone
   };
 
   uint32_t add(Item::Kind kind, int64_t start, int64_t end, uint32_t record, uint32_t whole = kNone) {
@@ -91,14 +92,34 @@ class ChainBuilder {
     for (Open& caller : open_) caller.end = std::max(caller.end, end);
   }
 
+  /// What a backend's thread runs while it communicates is a part of that: it follows from what the communication
+  /// follows from, takes no time, and nothing waits for it.
+  void add_inside(uint32_t op) {
+    const uint32_t comm = open_.back().item, around = l_.threads.parent_op[op];
+    Item item;
+    item.inside = true;
+    item.start = p_.ops[op].start_ns;
+    item.record = op;
+    item.lane = thread_;
+    item.of = around == kNone ? comm : l_.graph.item_of_op[around];
+    const auto id = static_cast<uint32_t>(l_.graph.items.size());
+    l_.graph.item_of_op[op] = id;
+    l_.graph.items.push_back(item);
+    if (open_.back().follows != kNone)
+      l_.graph.deps.push_back({id, open_.back().follows, trace::EdgeKind::program, false, 0});
+  }
+
   void add_op(uint32_t op) {
     const CpuOp& o = p_.ops[op];
+    close_until(o.start_ns);
+    if (!open_.empty() && p_.ops[open_.back().op].host_comm) return add_inside(op);
     begin(o.start_ns, o.end_ns());
     const auto kind = o.annotation ? Item::Kind::annotation : Item::Kind::op;
     // An operator that seems to begin before a call ended begins at that end.
+    const uint32_t before = chain_.empty() ? kNone : chain_.back();
     const uint32_t item = add(kind, now_, now_, op);
     l_.graph.item_of_op[op] = item;
-    open_.push_back({op, std::max(o.end_ns(), now_), item, true});
+    open_.push_back({op, std::max(o.end_ns(), now_), item, true, before});
   }
 
   void add_call(uint32_t call) {

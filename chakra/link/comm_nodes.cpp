@@ -151,7 +151,7 @@ bool CommNodes::message(uint32_t row, CommNode& node) {
 
 bool CommNodes::host(uint32_t op, CommNode& node) {
   const HostComm* comm = l_.host_comm(op);
-  if (!comm || comm->part) return false;
+  if (!comm || comm->part()) return false;
   carried_out(*comm, node);
   return true;
 }

@@ -67,7 +67,8 @@ Readers index_readers(const Linking& l, const std::vector<Comm>& comms) {
     for (const int64_t storage : comm.storages) readers[storage];
   if (readers.empty()) return readers;
   for (uint32_t op = 0; op < p.ops.size(); ++op) {
-    if (l.match.host_of_op[op] == kNone || p.ops[op].host_comm) continue;
+    if (l.match.host_of_op[op] == kNone || p.ops[op].host_comm || l.graph.items[l.graph.item_of_op[op]].inside)
+      continue;
     for (const int64_t storage : inputs_of(l, op))
       if (const auto found = readers.find(storage);
           found != readers.end() && (found->second.empty() || found->second.back() != op))
@@ -112,7 +113,7 @@ class CommWaits : ChainEditor {
       c.call = comm.call;
       c.start = record.start_ns;
       c.end = record.end_ns();
-      c.part = comm.part;
+      c.part = comm.part();
       c.blocks = row.by_messages;
       c.sends = row.kind.type == trace::NodeType::send;
       c.awaited = c.part;
@@ -140,6 +141,7 @@ class CommWaits : ChainEditor {
     const CpuOp &c = p_.ops[comm.record], &call = p_.ops[comm.call];
     const auto& chain = l_.graph.chains[call.lane];
     uint32_t on = l_.graph.item_of_op[comm.call];
+    while (item(on).inside) on = item(on).of;  // what is called when communication ends, on its thread
     for (size_t at = position_at(call.lane, call.start_ns); at < chain.size(); ++at) {
       const Item& it = item(chain[at]);
       if (it.start >= c.start_ns || it.start >= call.end_ns()) break;
@@ -207,7 +209,7 @@ class CommWaits : ChainEditor {
   void find_wait_operators() {
     std::vector<uint32_t> waits;
     for (uint32_t op = 0; op < p_.ops.size(); ++op)
-      if (is_comm_wait(l_.text(p_.ops[op].name))) waits.push_back(op);
+      if (is_comm_wait(l_.text(p_.ops[op].name)) && !item(l_.graph.item_of_op[op]).inside) waits.push_back(op);
     std::sort(waits.begin(), waits.end(), [&](uint32_t a, uint32_t b) { return starts_before(p_, a, b); });
     for (const uint32_t wait : waits) {
       const CpuOp& op = p_.ops[wait];

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "chakra/base/testing/testing.h"
@@ -326,6 +327,51 @@ TEST(Gloo, AnyRecordsGiveASoundGraph) {
       for (const NodeId on : t.deps.of(n)) ASSERT_LT(on, n);
     }
     EXPECT_EQ(recording.link_it().trace.deps.node, t.deps.node);
+  }
+}
+
+/// Operators at random inside [from, to), some inside others.
+void nest(Recording& recording, Prng& random, int64_t from, int64_t to, int depth) {
+  while (to - from > 20 && random.chance(0.7)) {
+    const int64_t start = from + static_cast<int64_t>(random.below(static_cast<uint64_t>(to - from - 10)));
+    const int64_t dur = 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(to - start)));
+    recording.event("cpu_op", "aten::copy_", 200, start, dur);
+    if (depth < 4) nest(recording, random, start, start + dur, depth + 1);
+    from = start + dur;
+  }
+}
+
+TEST(GlooTime, IsOneWhateverRunsInside) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Prng random(seed);
+    Recording recording(kWorld);
+    std::vector<int64_t> lasts;
+    int64_t at = 0;
+    for (int i = 0; i < 5; ++i) {
+      const int64_t start = at + 60, dur = 1 + static_cast<int64_t>(random.below(3'000));
+      recording.all_reduce(200, at, start, start + dur, 100);
+      nest(recording, random, start, start + dur, 0);
+      lasts.push_back(dur);
+      at = start + dur + static_cast<int64_t>(random.below(500));
+    }
+    recording.event("cpu_op", "aten::mm", 100, at, 100);
+    const Linked linked = recording.link_it();
+    const trace::Trace& t = linked.trace;
+    const std::vector<trace::CommSpan> spans = trace::communication_spans(t);
+    const StringId inside = t.strings.find("inside_dur_ns");
+    std::vector<int64_t> got;
+    for (const NodeId n : t.nodes()) {
+      if (t.type[n] == NodeType::coll) got.push_back(spans[t.comm_row[n]].length() / kPsPerUs);
+      if (t.name_of(n) == "gloo:all_reduce") EXPECT_NE(t.type[n], NodeType::comp) << seed;
+      if (t.name_of(n) != "aten::copy_") continue;
+      EXPECT_EQ(t.dur_ps[n], 0) << seed;
+      bool says = false;
+      for (const trace::Attr& attr : t.attrs_of(n)) says |= attr.name == inside;
+      EXPECT_TRUE(says) << seed;
+    }
+    EXPECT_EQ(got, lasts) << seed;
+    const std::vector<Picoseconds> ends = trace::earliest_ends(t, trace::topological_order(t.deps).order, t.dur_ps);
+    EXPECT_EQ(*std::max_element(ends.begin(), ends.end()), (at + 100) * kPsPerUs) << seed;
   }
 }
 

@@ -23,7 +23,7 @@ void join_host_comms(Linking& l, const std::vector<uint32_t>& item_of) {
     if (comm.call == kNone) continue;
     l.graph.deps.push_back({item_of[comm.record], item_of[comm.call], trace::EdgeKind::comm, false, 0});
     const CommCallRow& row = *find_comm_call(l.text(l.host().ops[comm.call].name));
-    if (comm.part || row.out < 0) continue;
+    if (comm.part() || row.out < 0) continue;
     std::vector<int64_t> storages;
     for (const TensorRef& tensor : read_comm_call(row, l.arguments_of(comm.call)).out)
       if (tensor.storage != 0) storages.push_back(tensor.storage);

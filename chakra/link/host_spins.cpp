@@ -38,7 +38,7 @@ std::vector<Candidate> find_candidates(const Linking& l) {
     for (const uint32_t id : l.graph.chains[thread]) {
       const Item& it = l.graph.items[id];
       const bool piece = it.kind == Item::Kind::op || it.kind == Item::Kind::op_rest || it.kind == Item::Kind::gap;
-      if (!piece || it.dur < kSpinNs) continue;
+      if (!piece || it.dur < kSpinNs || l.communicates(it)) continue;
       const uint32_t op = last_kernel(l, thread, it.start);
       if (op == kNone) continue;
       const DeviceOp& kernel = l.profile().device_ops[op];

@@ -124,7 +124,7 @@ class HostWaits : ChainEditor {
         chain.push_back(id);
         const Item it = item(id);
         const bool piece = it.kind == Item::Kind::op || it.kind == Item::Kind::op_rest || it.kind == Item::Kind::gap;
-        if (!piece || it.dur < kHiddenWaitNs || it.waited) continue;
+        if (!piece || it.dur < kHiddenWaitNs || it.waited || l_.communicates(it)) continue;
         const auto after =
             std::upper_bound(busy.begin(), busy.end(), it.start, [](int64_t t, const Busy& b) { return t < b.begin; });
         if (after == busy.begin()) continue;

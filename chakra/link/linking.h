@@ -60,6 +60,7 @@ struct Item {
     untimed,       ///< an operator of a host trace without a Kineto trace; record: HostOp
   } kind = Kind::op;
   bool waited = false;      ///< a gap that has shrunk to what followed a wait
+  bool inside = false;      ///< an operator inside communication, which has the time: it takes none, and is in no chain
   uint32_t record = kNone;  ///< CpuOp, RuntimeCall or DeviceOp
   int64_t start = 0;
   int64_t dur = 0;
@@ -131,10 +132,11 @@ struct CommTurn {
 /// HostTrace::ops.
 struct HostComm {
   uint32_t record = 0;
-  uint32_t call = kNone;  ///< c10d's, that asked for it; kNone: before the recording, or not found
-  uint32_t turn = 0;      ///< among the calls that were made, which all ranks make in one order
-  StringId group = 0;     ///< 0: not known
-  bool part = false;      ///< of a call that has several records, another one ends last and stands for all
+  uint32_t call = kNone;   ///< c10d's, that asked for it; kNone: before the recording, or not found
+  uint32_t turn = 0;       ///< among the calls that were made, which all ranks make in one order
+  StringId group = 0;      ///< 0: not known
+  uint32_t whole = kNone;  ///< of a call that has several records, the one that ends last and stands for this one
+  bool part() const { return whole != kNone; }
 };
 
 /// What a device operation (of a host trace alone: an operator) does, from the shapes of its operator.
@@ -235,6 +237,11 @@ struct Linking {
   std::pair<uint32_t, uint32_t> messages_of(uint32_t device_op) const;
   /// The row of Comms::host_comms of a record, or null.
   const HostComm* host_comm(uint32_t record) const;
+  /// Whether a thread's item is communication, or a piece of it.
+  bool communicates(const Item& item) const {
+    const bool of_op = item.kind == Item::Kind::op || item.kind == Item::Kind::op_rest;
+    return of_op && profile().ops[item.record].host_comm;
+  }
   /// The arguments of a CpuOp, or of a HostOp where there is no profile.
   ArgumentTexts arguments_of(uint32_t op) const;
   /// The constants of the device operation's device.

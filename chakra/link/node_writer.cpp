@@ -18,6 +18,7 @@ NodeWriter::Names::Names(StringPool& s)
       bytes(s.intern("bytes")),
       call_late_ns(s.intern("call_late_ns")),
       call_dur_ns(s.intern("call_dur_ns")),
+      inside_dur_ns(s.intern("inside_dur_ns")),
       host_gap(s.intern(trace::kHostGap)),
       remainder(s.intern(trace::kSyncRemainder)),
       initial(s.intern(trace::kInitialCondition)),
@@ -37,12 +38,12 @@ void NodeWriter::write(NodeId node, const Numbering& numbering, const LateCalls&
   const auto [kind, record] = numbering.origins[node];
   t_.attr_begin.push_back(t_.attrs.position());
   switch (kind) {
-    case Item::Kind::op_rest: t_.name.edit(node) = p_.ops[record].name; return;
+    case Item::Kind::op_rest: return write_rest(node, p_.ops[record].name);
     case Item::Kind::sync_remainder: t_.name.edit(node) = names_.remainder; return;
     case Item::Kind::gap: t_.name.edit(node) = names_.host_gap; return;
     case Item::Kind::initial_condition: t_.name.edit(node) = names_.initial; return;
     case Item::Kind::unrecorded: t_.name.edit(node) = names_.unrecorded; return;
-    case Item::Kind::device_rest: t_.name.edit(node) = p_.device_ops[record].name; return put_device_work(node, record);
+    case Item::Kind::device_rest: write_rest(node, p_.device_ops[record].name); return put_device_work(node, record);
     case Item::Kind::call:
     case Item::Kind::call_rest:
       t_.name.edit(node) = p_.calls[record].name;
@@ -54,6 +55,12 @@ void NodeWriter::write(NodeId node, const Numbering& numbering, const LateCalls&
   if (!write_record(node, numbering, comm)) return;
   t_.type.edit(node) = comm.type;
   b_.comm(node) = comm.comm;
+}
+
+/// Pieces of communication are no computation.
+void NodeWriter::write_rest(NodeId node, StringId name) {
+  t_.name.edit(node) = name;
+  if (trace::is_piece_of_communication(t_, node)) t_.type.edit(node) = NodeType::metadata;
 }
 
 /// What may be communication. Whether it is.
@@ -78,7 +85,17 @@ bool NodeWriter::write_op(NodeId node, uint32_t record, const Numbering& numberi
     if (op.sequence >= 0) b_.attr({names_.seq_id, op.sequence});
     source(std::nullopt, op.byte);
   }
+  if (l_.threads.carries_out[op.lane]) write_inside(record);
+  if (const HostComm* part = op.host_comm ? l_.host_comm(record) : nullptr; part && part->part())
+    t_.type.edit(node) = NodeType::metadata;
   return is_comm;
+}
+
+/// An operator inside communication takes no time; how long it was recorded to run is kept.
+void NodeWriter::write_inside(uint32_t record) {
+  const CpuOp& op = p_.ops[record];
+  for (uint32_t around = l_.threads.parent_op[record]; around != kNone; around = l_.threads.parent_op[around])
+    if (p_.ops[around].host_comm) return b_.attr({names_.inside_dur_ns, op.dur_ns});
 }
 
 bool NodeWriter::write_untimed(NodeId node, uint32_t record, const Numbering& numbering, CommNode& comm) {
@@ -86,6 +103,8 @@ bool NodeWriter::write_untimed(NodeId node, uint32_t record, const Numbering& nu
   t_.name.edit(node) = op.name;
   if (op.kind == HostOp::Kind::process_groups) t_.type.edit(node) = NodeType::metadata;
   const bool is_comm = p_.file.empty() && comms_.record(record, comm);
+  if (const HostComm* part = p_.file.empty() ? l_.host_comm(record) : nullptr; part && part->part())
+    t_.type.edit(node) = NodeType::metadata;
   host_attrs(node, record, numbering);
   source(op.id, std::nullopt);
   if (p_.file.empty() && !l_.graph.work.empty()) put_work(node, l_.graph.work[record], 0, 0);

@@ -34,19 +34,22 @@ class NodeWriter {
   void finish(trace::Trace& trace) { comms_.finish(trace); }
 
  private:
+  /// A later piece of an operator or a device operation.
+  void write_rest(trace::NodeId node, StringId name);
   bool write_record(trace::NodeId node, const Numbering& numbering, CommNode& comm);
   bool write_op(trace::NodeId node, uint32_t record, const Numbering& numbering, CommNode& comm);
   bool write_untimed(trace::NodeId node, uint32_t record, const Numbering& numbering, CommNode& comm);
   bool write_message(trace::NodeId node, uint32_t record, CommNode& comm);
   bool write_device_op(trace::NodeId node, uint32_t record, CommNode& comm);
   void write_call(uint32_t record, const LateCalls& late_calls);
+  void write_inside(uint32_t record);
   void host_attrs(trace::NodeId node, uint32_t h, const Numbering& numbering);
   void source(std::optional<uint64_t> host_id, std::optional<int64_t> byte);
   void put_work(trace::NodeId node, const NodeWork& work, int64_t begin_ns, int64_t duration_ns);
   void put_device_work(trace::NodeId node, uint32_t record);
 
   struct Names {
-    StringId fw_parent, seq_id, scope, fw_tid, op_schema, bytes, call_late_ns, call_dur_ns;
+    StringId fw_parent, seq_id, scope, fw_tid, op_schema, bytes, call_late_ns, call_dur_ns, inside_dur_ns;
     StringId host_gap, remainder, initial, unrecorded, correlation, source, rf_id, kernel;
     explicit Names(StringPool& s);
   };

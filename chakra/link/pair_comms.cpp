@@ -250,7 +250,7 @@ class CommPairing {
       if (const size_t c = call_of_[r]; c != SIZE_MAX) {
         comm.call = calls_[c].op;
         comm.turn = static_cast<uint32_t>(c + 1);
-        comm.part = last[c] != r;
+        if (last[c] != r) comm.whole = records_[last[c]].op;
       } else if (is_nothing(records_[r])) {
         if (!host_alone_) note_annotation(comm.record);
         continue;

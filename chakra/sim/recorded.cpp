@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
+#include "chakra/base/times.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::sim {
@@ -45,23 +48,12 @@ bool is_without_duration(const Trace& t, NodeId n) {
   return t.comm_row[n] != trace::kNoRow && (t.flags[n] & (trace::kHasStart | trace::kHasDuration)) == 0;
 }
 
-/// When a communication node began and ended, by its rank's clock.
+/// When communication began and ended, by its rank's clock. Its pieces belong to it: `last_end` is that of the last
+/// one, `end` when what waits for it could go on.
 struct Times {
   bool known = false;
-  Picoseconds start = 0, end = 0;
+  Picoseconds start = 0, end = 0, last_end = 0;
 };
-Times times_of(const Trace& t, NodeId n) {
-  if (t.has_start(n)) return {true, t.start_ps[n], add_saturated(t.start_ps[n], t.dur_ps[n])};
-  if (is_without_duration(t, n)) return {};
-  Times times;
-  for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e) {
-    const NodeId dep = t.deps.node[e];
-    if (!t.has_start(dep)) continue;
-    const Picoseconds end = add_saturated(add_saturated(t.start_ps[dep], t.dur_ps[dep]), t.deps.lag_of(e));
-    times = {true, std::max(times.start, end), std::max(times.end, end)};
-  }
-  return times;
-}
 
 class TransferReader {
  public:
@@ -71,58 +63,82 @@ class TransferReader {
     for (const Trace& t : job_.ranks) {
       CHAKRA_ASSIGN(JobClock clock, JobClock::of(t));
       clocks_.push_back(clock);
+      spans_.push_back(trace::communication_spans(t));
       out_.rows.emplace_back(t.comms.size());
     }
-    for (const match::Collective& c : matching_.collectives) read(c);
-    for (const match::Message& m : matching_.messages) read(m);
+    for (const match::Collective& c : matching_.collectives) read(c.members);
+    for (const match::Message& m : matching_.messages) {
+      read(std::array{m.send, m.recv});
+      if (m.recv.node == trace::kNoNode || row(m.recv).waits()) continue;  // what the clocks say it did
+      row(m.recv).own_ps = -1;
+      row(m.recv).after_ps = 0;
+    }
     return std::move(out_);
   }
 
  private:
+  Times times_of(const match::NodeRef& ref) const {
+    const Trace& t = job_.ranks[ref.rank];
+    if (t.has_start(ref.node)) {
+      const Picoseconds end = add_saturated(t.start_ps[ref.node], t.dur_ps[ref.node]);
+      return {true, t.start_ps[ref.node], end, std::max(end, spans_[ref.rank][t.comm_row[ref.node]].end)};
+    }
+    if (is_without_duration(t, ref.node)) return {};
+    Times times;
+    for (uint32_t e = t.deps.begin[ref.node]; e < t.deps.begin[ref.node + 1]; ++e) {
+      const NodeId dep = t.deps.node[e];
+      if (!t.has_start(dep)) continue;
+      const Picoseconds end = add_saturated(add_saturated(t.start_ps[dep], t.dur_ps[dep]), t.deps.lag_of(e));
+      times = {true, std::max(times.start, end), std::max(times.end, end), std::max(times.end, end)};
+    }
+    return times;
+  }
   Times times(const match::NodeRef& ref) const {
     if (ref.node == trace::kNoNode || !clocks_[ref.rank].known()) return {};
-    Times times = times_of(job_.ranks[ref.rank], ref.node);
-    times.start = clocks_[ref.rank].at(times.start);
-    times.end = clocks_[ref.rank].at(times.end);
+    Times times = times_of(ref);
+    for (Picoseconds* time : {&times.start, &times.end, &times.last_end}) *time = clocks_[ref.rank].at(*time);
     return times;
   }
   Transfers::Row& row(const match::NodeRef& ref) {
     return out_.rows[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]];
   }
-  bool count(bool known) {
-    ++(known ? out_.known : out_.unknown);
-    return known;
-  }
 
-  void read(const match::Collective& c) {
+  /// The members of a collective, or the ends of a message.
+  void read(std::span<const match::NodeRef> members) {
     Picoseconds last_start = INT64_MIN, last_end = INT64_MIN;
-    bool known = !c.members.empty();
-    for (const match::NodeRef& member : c.members) {
-      const Times t = times(member);
+    bool known = !members.empty();
+    read_.clear();
+    for (const match::NodeRef& member : members) {
+      const Times& t = read_.emplace_back(times(member));
       known &= t.known;
       last_start = std::max(last_start, t.start);
-      last_end = std::max(last_end, t.end);
+      last_end = std::max(last_end, t.last_end);
     }
-    if (!count(known)) return;
-    for (const match::NodeRef& member : c.members)
-      row(member).transfer_ps = std::max<Picoseconds>(0, last_end - last_start);
-  }
-
-  void read(const match::Message& m) {
-    const Times send = times(m.send), recv = times(m.recv);
-    if (!count(send.known && recv.known)) return;
-    const Picoseconds transfer = std::max<Picoseconds>(0, recv.end - std::max(send.start, recv.start));
-    row(m.recv).transfer_ps = row(m.send).transfer_ps = transfer;
-    if (send.end <= recv.start) row(m.send).send_ps = send.end - send.start;
+    ++(known ? out_.known : out_.unknown);
+    if (!known) return;
+    for (size_t m = 0; m < members.size(); ++m) {
+      const Times& t = read_[m];
+      const bool alone = t.end <= last_start && t.start < last_start;
+      row(members[m]) = {std::max<Picoseconds>(0, last_end - last_start), alone ? t.end - t.start : -1,
+                         alone ? -1 : std::max<Picoseconds>(0, t.end - last_start), 1};
+    }
   }
 
   const trace::TraceSet& job_;
   const match::Matching& matching_;
   std::vector<JobClock> clocks_;
+  std::vector<std::vector<trace::CommSpan>> spans_;
+  std::vector<Times> read_;
   Transfers out_;
 };
 
 }  // namespace
+
+void Transfers::Row::scale(double factor) {
+  for (Picoseconds* time : {&transfer_ps, &own_ps, &after_ps})
+    if (*time >= 0) *time = times(*time, factor);
+  pieces *= factor;
+}
 
 Result<std::optional<RecordedStart>> recorded_start(const Trace& trace) {
   CHAKRA_ASSIGN(const auto start, number(trace, kStart, kMostStartNs));

@@ -50,11 +50,17 @@ class JobClock {
 /// How long communication takes once all have come, by rank of the job and row of Trace::comms.
 struct Transfers {
   struct Row {
-    Picoseconds transfer_ps = -1;  ///< from the last start to the (last) end; below 0: not known
-    /// Of a send: what it takes from its own start, where it ended before the receive began; else below 0, and it ends
-    /// when the receive does.
-    Picoseconds send_ps = -1;
+    Picoseconds transfer_ps = -1;  ///< from the last start to the last end, the same for all; below 0: not known
+    /// Of a member that ended when or before the last one came: what it takes from its own start, waiting for nobody.
+    /// Below 0: it waits for all to come.
+    Picoseconds own_ps = -1;
+    Picoseconds after_ps = -1;  ///< of one that waits: from the last start to its own end; below 0: transfer_ps
+    double pieces = 1;          ///< of the time of its pieces
     bool known() const { return transfer_ps >= 0; }
+    bool waits() const { return own_ps < 0; }
+    Picoseconds after() const { return after_ps < 0 ? transfer_ps : after_ps; }
+    /// All of it takes another time.
+    void scale(double factor);
   };
   std::vector<std::vector<Row>> rows;
   int64_t known = 0, unknown = 0;  ///< collectives and messages
@@ -68,9 +74,10 @@ struct Transfers {
 int64_t comms_without_duration(const trace::TraceSet& job);
 
 /// As they were recorded: of a collective its members' last end less their last start, of a message the receive's end
-/// less the later start, by the clock of the job. A node with a duration but without a start is taken to start and end
-/// when what it waits for has ended. Not known where a member is missing, nothing tells its time, or its rank has no
-/// recorded start. Errors: sim.start. Cost: O(nodes + edges of communication nodes).
+/// less the later start, by the clock of the job, and each member's own end. Pieces of communication belong to it. A
+/// node with a duration but without a start is taken to start and end when what it waits for has ended. Not known where
+/// a member is missing, nothing tells its time, or its rank has no recorded start. Errors: sim.start. Cost: O(nodes +
+/// edges of communication nodes).
 Result<Transfers> recorded_transfers(const trace::TraceSet& job, const match::Matching& matching);
 
 }  // namespace chakra::sim

@@ -66,7 +66,7 @@ TEST(Recorded, StartsCountFromTheFirstRankOfTheJob) {
 }
 
 TEST(Recorded, TransferIsFromTheLastStartToTheLastEnd) {
-  // Rank 0 waits from 10 to 50; rank 1 began at 20 and comes at 20 + 30. They end at 55 and 57.
+  // Rank 0 waits from 10 to 50; rank 1 began at 20 and comes at 20 + 30. They end at 55 and 57, each by itself.
   constexpr trace::CommType kType = trace::CommType::all_reduce;
   trace::TraceSet set = job(std::move(Rank(0).start(0).comp(0, 10).coll(kType, 10, 45).comp(55, 5)),
                             std::move(Rank(1).start(20).comp(0, 30).coll(kType, 30, 7).comp(37, 5)));
@@ -75,7 +75,53 @@ TEST(Recorded, TransferIsFromTheLastStartToTheLastEnd) {
   EXPECT_EQ(transfers.unknown, 0);
   EXPECT_EQ(transfers.rows[0][0].transfer_ps, 7 * kUs);
   EXPECT_EQ(transfers.rows[1][0].transfer_ps, 7 * kUs);
-  EXPECT_EQ(run(std::move(set)), (std::vector<int64_t>{62, 62}));
+  EXPECT_EQ(run(std::move(set)), (std::vector<int64_t>{60, 62}));
+}
+
+/// Rank 0 is the root of a broadcast and ends after 4 of `computes`; rank 1 comes at 30 and takes 6.
+trace::TraceSet broadcast(int64_t computes) {
+  trace::TraceSet set =
+      job(std::move(Rank(0).start(0).comp(0, 10).coll(trace::CommType::broadcast, 10, 4).comp(14, 50)),
+          std::move(Rank(1).start(0).comp(0, 30).coll(trace::CommType::broadcast, 30, 6).comp(36, 5)));
+  set.ranks[0].dur_ps.edit(0) = computes * kUs;
+  return set;
+}
+
+TEST(Recorded, WhoEndedBeforeTheLastCameWaitsForNobody) {
+  EXPECT_EQ(run(broadcast(10)), (std::vector<int64_t>{64, 41}));
+  const trace::TraceSet recorded = broadcast(10);
+  for (const Congestion congestion : {Congestion::closed, Congestion::fluid, Congestion::packet}) {
+    SimInput late = input_of(broadcast(100));  // the root comes last now, and rank 1 waits for it
+    late.transfers = *recorded_transfers(recorded, match::match(recorded));
+    late.congestion = congestion;
+    const auto report = simulate(std::move(late));
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->ranks[0].finish_ps, 154 * kUs);
+    EXPECT_EQ(report->ranks[1].finish_ps, 111 * kUs);
+    ASSERT_EQ(report->collectives.size(), 1u);
+    EXPECT_EQ(report->collectives[0].total_ps, 6 * kUs);
+  }
+}
+
+/// Rank 0's communication of 20 is cut: what waits goes on 15 after its start, and 5 are a piece behind.
+trace::TraceSet cut() {
+  Rank zero(0), one(1);
+  zero.start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 15).comp(25, 5).piece_of(1).comp(30, 40);
+  one.start(0).comp(0, 10).coll(trace::CommType::all_reduce, 10, 20).comp(30, 1);
+  return job(std::move(zero), std::move(one));
+}
+
+TEST(Recorded, PiecesBelongToTheirCommunication) {
+  const trace::TraceSet set = cut();
+  const Transfers transfers = *recorded_transfers(set, match::match(set));
+  EXPECT_EQ(transfers.rows[0][0].transfer_ps, 20 * kUs);
+  EXPECT_EQ(transfers.rows[0][0].after(), 15 * kUs);
+  EXPECT_EQ(run(cut()), (std::vector<int64_t>{70, 31}));
+  SimInput priced = input_of(cut());  // the network prices all of it, whatever was recorded of the piece
+  const auto now = simulate(std::move(priced));
+  SimInput longer = input_of(cut());
+  longer.job.ranks[0].dur_ps.edit(NodeId(2)) = 500 * kUs;
+  EXPECT_EQ(simulate(std::move(longer))->ranks[0].finish_ps, now->ranks[0].finish_ps);
 }
 
 TEST(Recorded, TransferOfARankThatComesLaterIsNotWaiting) {

@@ -236,6 +236,24 @@ std::vector<Picoseconds> inclusive_ends(const Trace& trace) {
   return end;
 }
 
+std::vector<CommSpan> communication_spans(const Trace& trace) {
+  assert_whole(trace);
+  std::vector<CommSpan> spans(trace.comms.size());
+  for (const NodeId n : trace.nodes())
+    if (is_comm(trace.type[n]) && trace.comm_row[n] != kNoRow) {
+      const Picoseconds start = trace.has_start(n) ? trace.start_ps[n] : 0;
+      spans[trace.comm_row[n]] = {start, add_saturated(start, trace.dur_ps[n]), trace.has_start(n)};
+    }
+  for (const NodeId n : trace.nodes()) {
+    const NodeId whole = whole_communication(trace, n);
+    if (whole == n || trace.comm_row[whole] == kNoRow || !trace.has_start(n) || !trace.has_start(whole)) continue;
+    CommSpan& span = spans[trace.comm_row[whole]];
+    span.start = std::min(span.start, trace.start_ps[n]);
+    span.end = std::max(span.end, add_saturated(trace.start_ps[n], trace.dur_ps[n]));
+  }
+  return spans;
+}
+
 std::vector<NodeId> shown_nodes(const Trace& trace) {
   assert_whole(trace);
   std::vector<NodeId> shown(trace.size());

@@ -463,6 +463,26 @@ std::vector<ChainLink> latest_chain(const Trace& trace, NodeId from, std::span<c
 /// without a measured start give 0. Cost: O(nodes + edges).
 std::vector<Picoseconds> inclusive_ends(const Trace& trace);
 
+/// The communication of which a node is a piece; else the node itself. A record that linking had to cut, or a call that
+/// a backend carries out by several records, is one communication: the node that has its type and bytes, and its
+/// pieces, which are no work of their own.
+inline NodeId whole_communication(const Trace& trace, NodeId node) {
+  const NodeId whole = trace.part_of[node];
+  return whole != kNoNode && is_comm(trace.type[whole]) ? whole : node;
+}
+inline bool is_piece_of_communication(const Trace& trace, NodeId node) {
+  return whole_communication(trace, node) != node;
+}
+
+/// From the start to the end of communication, all its pieces included; without a measured start its duration from 0.
+struct CommSpan {
+  Picoseconds start = 0, end = 0;  ///< relative to base_ns
+  bool measured = false;
+  Picoseconds length() const { return end - start; }
+};
+/// By row of Trace::comms, of the node that has the row. Cost: O(nodes).
+std::vector<CommSpan> communication_spans(const Trace& trace);
+
 /// Which node stands for each node in a picture: a continuation is shown with what it continues, a gap
 /// is not shown and what follows it on its thread stands for it. Cost: O(nodes + edges).
 std::vector<NodeId> shown_nodes(const Trace& trace);

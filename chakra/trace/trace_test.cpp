@@ -168,6 +168,32 @@ TEST(InclusiveEnds, ReachOverPartsAndCallees) {
   EXPECT_EQ(inclusive_ends(t), (std::vector<Picoseconds>{38, 35, 38, 520}));
 }
 
+TEST(CommunicationSpans, HoldPiecesBeforeAndBehind) {
+  Builder b;
+  const auto add = [&](NodeType type, Picoseconds start, Picoseconds dur, NodeId whole) {
+    const NodeId n = b.add(b.trace.size() + 1, 0, type);
+    b.trace.flags.edit(n) = start >= 0 ? kHasStart : 0;
+    b.trace.start_ps.edit(n) = std::max<Picoseconds>(0, start);
+    b.trace.dur_ps.edit(n) = dur;
+    b.trace.part_of.edit(n) = whole;
+    if (is_comm(type)) b.comm(n);
+    return n;
+  };
+  add(NodeType::metadata, 5, 10, NodeId(1));
+  const NodeId coll = add(NodeType::coll, 12, 20, kNoNode), comp = add(NodeType::comp, 0, 90, kNoNode);
+  add(NodeType::metadata, 32, 8, coll);
+  add(NodeType::comp, 90, 10, comp);
+  const NodeId unmeasured = add(NodeType::send, -1, 7, kNoNode);
+  add(NodeType::metadata, 3, 50, unmeasured);  // says nothing of when
+  const Trace t = std::move(b).finish();
+  const std::vector<CommSpan> spans = communication_spans(t);
+  EXPECT_EQ(spans[t.comm_row[coll]].start, 5);
+  EXPECT_EQ(spans[t.comm_row[coll]].end, 40);
+  EXPECT_EQ(spans[t.comm_row[unmeasured]].length(), 7);
+  EXPECT_FALSE(spans[t.comm_row[unmeasured]].measured);
+  for (const NodeId n : t.nodes()) EXPECT_EQ(is_piece_of_communication(t, n), n == 0 || n == 3 || n == 6) << n;
+}
+
 TEST(Columns, IdsAreWhatWasPut) {
   Prng random(7);
   for (int round = 0; round < 300; ++round) {

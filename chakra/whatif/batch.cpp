@@ -83,8 +83,7 @@ class Batch {
     if (!in_.transfers || !in_.transfers->rows[r][row].known()) return;
     sim::Transfers::Row& known = in_.transfers->rows[r][row];
     reached_.time_ps = add_saturated(reached_.time_ps, known.transfer_ps);
-    known.transfer_ps = times(known.transfer_ps, factor_);
-    if (known.send_ps >= 0) known.send_ps = times(known.send_ps, factor_);
+    known.scale(factor_);
   }
 
   sim::SimInput& in_;

@@ -110,6 +110,7 @@ NodeKinds::NodeKinds(const Trace& t) : t_(t) {
 }
 
 std::optional<Kind> NodeKinds::of(NodeId n) const {
+  if (trace::is_piece_of_communication(t_, n)) return std::nullopt;
   switch (t_.type[n]) {
     case NodeType::coll: return Kind::collective;
     case NodeType::send:

@@ -230,8 +230,8 @@ class Replicas {
       if (id == trace::kNoRow || !rows[row].known()) continue;
       const match::Collective& c = in_.matching->collectives[id];
       if (!is_data(in_.matching->groups[c.group].name)) continue;
-      rows[row].transfer_ps = times(rows[row].transfer_ps, trace::bus_factor(c.type, static_cast<uint32_t>(wanted_)) /
-                                                               trace::bus_factor(c.type, static_cast<uint32_t>(old_)));
+      rows[row].scale(trace::bus_factor(c.type, static_cast<uint32_t>(wanted_)) /
+                      trace::bus_factor(c.type, static_cast<uint32_t>(old_)));
     }
     return rows;
   }

@@ -92,14 +92,9 @@ class NodeFilter {
   std::optional<NodeWorks> works_;
 };
 
-void scale_transfer(sim::Transfers::Row& row, double factor) {
-  row.transfer_ps = times(row.transfer_ps, factor);
-  if (row.send_ps >= 0) row.send_ps = times(row.send_ps, factor);
-}
-
 void scale_row(sim::SimInput& input, size_t rank, size_t row, double factor) {
   if (input.transfers && input.transfers->rows[rank][row].known())
-    return scale_transfer(input.transfers->rows[rank][row], factor);
+    return input.transfers->rows[rank][row].scale(factor);
   if (input.transfer_factors.empty())
     for (const Trace& t : input.job.ranks) input.transfer_factors.emplace_back(t.comms.size(), 1);
   input.transfer_factors[rank][row] *= factor;
@@ -233,7 +228,13 @@ Reached remove(sim::SimInput& input, const Selector& selector) {
   mark_partners(input, marks);
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     Trace& t = input.job.ranks[r];
+    for (const NodeId n : t.nodes())  // pieces go with their communication, whose time they are a part of
+      if (const NodeId whole = trace::whole_communication(t, n); whole != n && marks[r][t.comm_row[whole]]) {
+        gone[r][n] = 2;
+        t.dur_ps.edit(n) = 0;
+      }
     for (const NodeId n : t.nodes()) {
+      if (gone[r][n] == 2) continue;
       const bool comm = trace::is_comm(t.type[n]);
       if (comm ? !marks[r][t.comm_row[n]] : !gone[r][n]) continue;
       gone[r][n] = 1;

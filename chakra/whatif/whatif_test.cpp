@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "chakra/net/change.h"
+#include "chakra/sim/testing/recorded_ranks.h"
 #include "chakra/trace/testing/random_job.h"
 #include "chakra/trace/testing/small_job.h"
 
@@ -219,6 +220,33 @@ TEST(Rules, ARemovedCollectiveHoldsNobodyUp) {
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(report->ranks[0].finish_ps, 13 * kPsPerUs);
   EXPECT_EQ(report->ranks[1].finish_ps, 9 * kPsPerUs);
+}
+
+/// Both ranks compute 10 us, reduce for 20, the last 5 of them a piece of its own, and compute 30.
+sim::SimInput cut_collective() {
+  const auto rank = [](int64_t number) {
+    sim::testing::Rank r(number);
+    r.start(0).comp(0, 10).coll(CommType::all_reduce, 10, 15).comp(25, 5).piece_of(1).comp(30, 30);
+    return r;
+  };
+  sim::SimInput in = sim::testing::input_of(sim::testing::job(rank(0), rank(1)));
+  in.transfers = *sim::recorded_transfers(in.job, match::match(in.job));
+  return in;
+}
+
+TEST(Rules, PiecesGoWithTheirCommunication) {
+  sim::SimInput longer = cut_collective(), gone = cut_collective(), compute = cut_collective();
+  EXPECT_EQ(makespan(longer), 60 * kPsPerUs);
+  const Reached scaled = scale(longer, *parse_selector("all_reduce"), 3);
+  EXPECT_EQ(scaled.nodes, 2);
+  EXPECT_EQ(scaled.time_ps, 40 * kPsPerUs);
+  EXPECT_EQ(makespan(longer), 100 * kPsPerUs);
+  const Reached removed = remove(gone, *parse_selector("all_reduce"));
+  EXPECT_EQ(removed.nodes, 2);
+  EXPECT_EQ(removed.time_ps, 40 * kPsPerUs);
+  EXPECT_EQ(makespan(gone), 40 * kPsPerUs);
+  EXPECT_EQ(scale(compute, *parse_selector("compute"), 2).nodes, 4);
+  EXPECT_EQ(makespan(compute), 100 * kPsPerUs);
 }
 
 TEST(Rules, ANameOnOneRankScalesTheWholeCollective) {

@@ -32,8 +32,8 @@ Result<void> Collectives::arrive(ActorId a, NodeId n) {
   state.last = now;
   const bool all = state.arrived == c.members.size();
   if (const Transfers::Row* given = run_.transfer(a, n)) {
-    const Picoseconds end = add_saturated(now, given->transfer_ps);
-    for (uint32_t m = 0; all && m < c.members.size(); ++m) end_member(id, m, end);
+    if (!given->waits()) leave(id, member, add_saturated(now, given->own_ps));
+    if (all) end_as_recorded(id);
   } else if (run_.traffic) {
     run_.traffic->begin(now, id, member, moved_);
     for (const Traffic::Done& done : moved_) member_done(done.id, done.member);
@@ -44,6 +44,26 @@ Result<void> Collectives::arrive(ActorId a, NodeId n) {
     price(id, a, n);
   }
   return {};
+}
+
+/// A member that waits for nobody ends at a time of its own.
+void Collectives::leave(uint32_t id, uint32_t member, Picoseconds time) {
+  const match::Collective& c = run_.job.matching.collectives[id];
+  run_.agenda.end_at(c.members[member].rank, c.members[member].node, time);
+  note_end(id, time);
+}
+
+/// All have come: those that waited for that end as long after it as they were recorded to.
+void Collectives::end_as_recorded(uint32_t id) {
+  const match::Collective& c = run_.job.matching.collectives[id];
+  for (uint32_t m = 0; m < c.members.size(); ++m) {
+    const Transfers::Row* given = run_.transfer(c.members[m].rank, c.members[m].node);
+    CHAKRA_ASSERT(given);  // known of all members or of none
+    if (!given->waits()) continue;
+    Picoseconds& longest = longest_[id];  // pieces behind the last end belong to it
+    longest = std::max(longest, add_saturated(run_.agenda.now, given->transfer_ps));
+    end_member(id, m, add_saturated(run_.agenda.now, given->after()));
+  }
 }
 
 /// The first member has come.
@@ -113,8 +133,13 @@ void Collectives::price(uint32_t id, ActorId a, NodeId n) {
 
 void Collectives::end_member(uint32_t id, uint32_t m, Picoseconds time) {
   const match::Collective& c = run_.job.matching.collectives[id];
-  State& state = states_[id];
   run_.agenda.end_at(c.members[m].rank, c.members[m].node, time);
+  note_end(id, time);
+}
+
+void Collectives::note_end(uint32_t id, Picoseconds time) {
+  const match::Collective& c = run_.job.matching.collectives[id];
+  State& state = states_[id];
   Picoseconds& longest = longest_[id];
   longest = std::max(longest, time);
   if (++state.ended < c.members.size()) return;

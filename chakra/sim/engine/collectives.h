@@ -68,7 +68,10 @@ class Collectives {
   Result<void> begin(uint32_t id, ActorId a, trace::NodeId n);
   Result<void> note_choice(const match::Collective& c, ActorId a, trace::NodeId n);
   void price(uint32_t id, ActorId a, trace::NodeId n);
+  void leave(uint32_t id, uint32_t member, Picoseconds time);
+  void end_as_recorded(uint32_t id);
   void end_member(uint32_t id, uint32_t m, Picoseconds time);
+  void note_end(uint32_t id, Picoseconds time);
   void note_times(const State& state, Picoseconds end, CollectiveTotals& totals);
 
   Run& run_;

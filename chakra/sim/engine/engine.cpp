@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "chakra/base/times.h"
 #include "chakra/sim/engine/collectives.h"
 #include "chakra/sim/engine/messages.h"
 #include "chakra/sim/engine/packet_count.h"
@@ -185,7 +186,7 @@ class Engine {
         }
         account.computing += computes(actor, n);
         account.hosting += hosts(actor, n);
-        const Picoseconds time = add_saturated(compute_time(actor, n), run_.delay(a, n));
+        const Picoseconds time = add_saturated(compute_time(a, n), run_.delay(a, n));
         run_.agenda.end_at(a, n, add_saturated(run_.agenda.now, time));
         return {};
       }
@@ -193,12 +194,22 @@ class Engine {
   }
 
   /// What the trace says, which retarget() has carried over to the rank's device; by a rank's speed.
-  Picoseconds compute_time(const Actor& actor, NodeId n) const {
+  Picoseconds compute_time(ActorId a, NodeId n) const {
+    const Actor& actor = run_.actors[a];
     const Trace& t = *actor.trace;
+    if (const NodeId whole = trace::whole_communication(t, n); whole != n) return piece_time(a, whole, t.dur_ps[n]);
     const bool on_host = t.on_cpu(n) && actor.has_device;
     if (t.type[n] != NodeType::comp || on_host || actor.traits.speed == 1) return t.dur_ps[n];
     if (run_.in.system.keep_unrecorded && t.name_of(n) == trace::kUnrecorded) return t.dur_ps[n];
     return picoseconds(static_cast<double>(t.dur_ps[n]) / kPsPerSecond / actor.traits.speed);
+  }
+
+  /// A piece of communication takes its own time where the caller says the whole's; what the network prices is all of
+  /// it.
+  Picoseconds piece_time(ActorId a, NodeId whole, Picoseconds recorded) const {
+    const bool described = run_.job.trace(a).comm_row[whole] != trace::kNoRow;
+    const Transfers::Row* given = described ? run_.transfer(a, whole) : nullptr;
+    return given ? times(recorded, given->pieces) : 0;
   }
 
   void finish(ActorId a, NodeId n) {

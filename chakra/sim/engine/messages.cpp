@@ -37,9 +37,8 @@ Result<void> Messages::send(ActorId a, NodeId n) {
   m.sent = true;
   if (m.posted) now_moving(message.recv);
   if (const Transfers::Row* given = run_.transfer(a, n)) {
-    if (given->send_ps >= 0) agenda.end_at(a, n, add_saturated(agenda.now, given->send_ps));
-    if (m.posted) m.arrival = add_saturated(agenda.now, given->transfer_ps);
-    meet(id, given->transfer_ps);
+    if (!given->waits()) agenda.end_at(a, n, add_saturated(agenda.now, given->own_ps));
+    meet(id);
     return {};
   }
   if (run_.traffic) {
@@ -73,20 +72,21 @@ Result<void> Messages::receive(ActorId a, NodeId n) {
   m.posted = true;
   ++run_.actors[a].account.waiting;
   if (m.sent) now_moving({a, n});
-  if (const Transfers::Row* given = run_.transfer(a, n)) meet(id, given->transfer_ps);
+  if (run_.transfer(a, n)) meet(id);
   else deliver(id);
   return {};
 }
 
 /// A message whose time is given: it moves when both ends have come.
-void Messages::meet(uint32_t id, Picoseconds transfer_ps) {
-  const State& m = states_[id];
+void Messages::meet(uint32_t id) {
+  State& m = states_[id];
   if (!m.sent || !m.posted) return;
   const match::Message& message = run_.job.matching.messages[id];
-  const Picoseconds end = add_saturated(run_.agenda.now, transfer_ps);
-  run_.agenda.end_at(message.recv.rank, message.recv.node, end);
-  const Transfers::Row* of_send = run_.transfer(message.send.rank, message.send.node);
-  if (of_send && of_send->send_ps < 0) run_.agenda.end_at(message.send.rank, message.send.node, end);
+  for (const match::NodeRef& end : {message.send, message.recv})
+    if (const Transfers::Row* given = run_.transfer(end.rank, end.node); given && given->waits())
+      run_.agenda.end_at(end.rank, end.node, add_saturated(run_.agenda.now, given->after()));
+  if (const Transfers::Row* given = run_.transfer(message.recv.rank, message.recv.node))
+    m.arrival = add_saturated(run_.agenda.now, given->after());
 }
 
 /// A receive waits for the network now, not for the sender any more.

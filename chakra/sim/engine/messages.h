@@ -48,7 +48,7 @@ class Messages {
     Picoseconds arrival = 0;
   };
 
-  void meet(uint32_t id, Picoseconds transfer_ps);
+  void meet(uint32_t id);
   void now_moving(const match::NodeRef& recv);
   void deliver(uint32_t id);
   void note(ActorId a, trace::NodeId n, uint64_t bytes, Picoseconds left);

@@ -51,14 +51,16 @@ class PathFinder {
     NodeRef begun = at;
     if (type == NodeType::coll) {
       for (const NodeRef& other : run_.job.collective_of(at.rank, at.node).members)
-        if (started(other) > started(begun)) begun = other;
+        if (waits_as_recorded(at) && started(other) > started(begun)) begun = other;
       if (run_.in.decisive_path && !run_.transfer(at.rank, at.node)) begun = ends_.decisive(at);
       add(PathPiece::Kind::collective, at, started(begun));
     } else if (trace::is_comm(type)) {
       const uint32_t id = run_.job.match_of(at.rank, at.node);
       const match::Message& message = run_.job.matching.messages[id];
       if (type == NodeType::recv && messages_.arrival(id) > started(at)) begun = message.send;
-      if (type == NodeType::send && waits_for_receive(at) && started(message.recv) > started(at)) begun = message.recv;
+      const bool given = run_.transfer(at.rank, at.node) != nullptr;
+      if (type == NodeType::send && given && waits_as_recorded(at) && started(message.recv) > started(at))
+        begun = message.recv;
       add(PathPiece::Kind::message, at, started(begun));
     } else {
       add(kind_of(at), at, started(at));
@@ -66,10 +68,10 @@ class PathFinder {
     return begun;
   }
 
-  /// A send whose time is given, and which ends with its receive.
-  bool waits_for_receive(NodeRef send) const {
-    const Transfers::Row* given = run_.transfer(send.rank, send.node);
-    return given && given->send_ps < 0;
+  /// False of communication whose time is given, and which did not wait for all who take part.
+  bool waits_as_recorded(NodeRef at) const {
+    const Transfers::Row* given = run_.transfer(at.rank, at.node);
+    return !given || given->waits();
   }
 
   /// Of a node that is not communication.

@@ -65,7 +65,7 @@ inline bool is_work(trace::NodeType type) {
 /// Whether the actor computes while the node runs.
 inline bool computes(const Actor& actor, trace::NodeId n) {
   const trace::Trace& t = *actor.trace;
-  if (!is_work(t.type[n])) return false;
+  if (!is_work(t.type[n]) || trace::is_piece_of_communication(t, n)) return false;
   if (actor.has_device) return t.on_device(n);
   const std::string_view name = t.name_of(n);
   return name != trace::kHostGap && name != trace::kInitialCondition && name != trace::kSyncRemainder;
@@ -74,8 +74,8 @@ inline bool computes(const Actor& actor, trace::NodeId n) {
 /// Whether the actor's host works while the node runs, and its devices may wait for it.
 inline bool hosts(const Actor& actor, trace::NodeId n) {
   const trace::Trace& t = *actor.trace;
-  return actor.has_device && is_work(t.type[n]) && !t.on_device(n) && t.name_of(n) != trace::kInitialCondition &&
-         t.name_of(n) != trace::kSyncRemainder;
+  return actor.has_device && is_work(t.type[n]) && !trace::is_piece_of_communication(t, n) && !t.on_device(n) &&
+         t.name_of(n) != trace::kInitialCondition && t.name_of(n) != trace::kSyncRemainder;
 }
 
 struct Run {

@@ -33,6 +33,12 @@ class Rank {
     c.bytes = 1 << 20;
     return *this;
   }
+  /// What comes last belongs to the communication that is the rank's n-th node.
+  Rank& piece_of(uint32_t n) {
+    b_.trace.type.edit(trace::NodeId(static_cast<uint32_t>(last_) - 1)) = trace::NodeType::metadata;
+    b_.trace.part_of.edit(trace::NodeId(static_cast<uint32_t>(last_) - 1)) = trace::NodeId(n);
+    return *this;
+  }
   trace::Trace finish() && { return std::move(b_).finish(); }
 
  private:
