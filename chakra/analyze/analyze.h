@@ -158,6 +158,7 @@ struct Clock {
   int64_t rank = 0;
   int64_t reference = 0;
   bool known = true;  ///< false: it shares no collective with any other rank, nor messages both ways
+  bool unaligned = false;  ///< not known because nothing tells which part of the job it recorded
   double offset_ns = 0;
   double drift_ppm = 0;       ///< 0 where the collectives do not span enough time to tell
   double uncertainty_ns = 0;  ///< how far a collective's ends still differ, 1.48 times the median deviation; no less

@@ -7,10 +7,13 @@
 #include <tbb/task_arena.h>
 
 #include <filesystem>
+#include <unordered_map>
 
 #include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/replays.h"
+#include "chakra/match/windows.h"
+#include "chakra/trace/steps.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -23,6 +26,31 @@ void allow_many_files() {
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
+}
+
+/// Which part of the job a rank recorded.
+match::RankWindow window_of(const trace::Trace& whole, const trace::Trace& communication) {
+  match::RankWindow window;
+  window.steps.assign(communication.size(), -1);
+  window.begin_ns = INT64_MAX;
+  for (const trace::NodeId n : whole.nodes()) {
+    if (!whole.has_start(n)) continue;
+    window.begin_ns = std::min(window.begin_ns, whole.start_ps[n] / kPsPerNs);
+    window.end_ns = std::max(window.end_ns, add_saturated(whole.start_ps[n], whole.dur_ps[n]) / kPsPerNs);
+  }
+  if (window.begin_ns == INT64_MAX) {
+    window.begin_ns = 0;
+    return window;
+  }
+  const analyze::Steps steps = analyze::find_steps(whole);
+  std::vector<int64_t> numbers;
+  for (const std::string& name : steps.names) numbers.push_back(trace::step_number(name).value_or(-1));
+  std::unordered_map<uint64_t, int64_t> step_of;
+  for (const trace::NodeId n : whole.nodes())
+    if (whole.comm(n) && steps.of[n] >= 0) step_of.emplace(whole.id[n], numbers[static_cast<size_t>(steps.of[n])]);
+  for (const trace::NodeId n : communication.nodes())
+    if (const auto found = step_of.find(communication.id[n]); found != step_of.end()) window.steps[n] = found->second;
+  return window;
 }
 
 class LinkJob {
@@ -140,6 +168,13 @@ class LinkJob {
       communication.ranks.push_back(std::move(of_rank.communication));
       traces.ranks.push_back(std::move(of_rank.whole));
     }
+    std::vector<match::RankWindow> windows;
+    for (const trace::RankIndex r : traces.indices()) {
+      windows.push_back(window_of(traces.ranks[r], communication.ranks[r]));
+      windows.back().counted = job_.ranks[r].report.counted_groups;
+    }
+    for (Finding& finding : match::align_windows(communication, windows)) job_.findings.push_back(std::move(finding));
+    for (const trace::RankIndex r : traces.indices()) match::copy_windows(communication.ranks[r], traces.ranks[r]);
     match::Matching matching = match::match(communication);
     job_.times = analyze::job_times(communication, matching);
     job_.mismatches = std::move(matching.findings);

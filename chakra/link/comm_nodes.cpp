@@ -300,8 +300,12 @@ void CommNodes::finish(trace::Trace& trace) {
     put_in_turn(of_group);
     std::vector<trace::Comm*> comms;
     for (const Turn& turn : of_group) comms.push_back(turn.comm);
+    const bool recorded =
+        std::any_of(comms.begin(), comms.end(), [](const trace::Comm* comm) { return comm->sequence >= 0; });
     number(comms);
+    if (!recorded) l_.report.counted_groups.emplace_back(trace.strings[group]);
   }
+  std::sort(l_.report.counted_groups.begin(), l_.report.counted_groups.end());
   trace.groups = groups_;
   if (size_unknown_ > 0)
     l_.find("pytorch.comm.size_unknown", Severity::warning,

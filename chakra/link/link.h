@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct LinkingReport {
   std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< by kind
   int64_t comm_nodes = 0;
   uint64_t comm_bytes = 0;
+  std::vector<std::string> counted_groups;  ///< whose collectives are numbered from the beginning of the recording on
   int64_t unattributed_sync_ns = 0;  ///< time in blocking calls for which nothing to wait for was found
   struct Constants {
     int64_t device = 0;

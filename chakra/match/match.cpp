@@ -9,6 +9,7 @@
 
 #include "chakra/match/agreement.h"
 #include "chakra/match/groups.h"
+#include "chakra/match/windows.h"
 
 namespace chakra::match {
 namespace {
@@ -131,7 +132,9 @@ class Matcher {
     const std::vector<Key> keys = common_keys(group, calls_of, by_number);
     if (keys.empty()) return;  // only of ranks that are not in it
     report_absent(group, calls_of);
-    const bool agree = agreement_.compare(group, member_of, present(group, calls_of), by_number);
+    std::vector<MemberCalls> members = present(group, calls_of);
+    if (by_number) keep_common(group, keys.size(), members);
+    const bool agree = agreement_.compare(group, member_of, members, by_number);
     std::vector<size_t> next(group.ranks.size(), 0);  // per member: its call that is to be taken next
     for (uint32_t i = 0; i < keys.size(); ++i) {
       Collective c;
@@ -195,6 +198,36 @@ class Matcher {
     }
     std::sort(present.begin(), present.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
     return present;
+  }
+
+  /// Where ranks recorded different parts of the job, only collectives that are in all parts are compared.
+  void keep_common(const Group& group, size_t all, std::vector<MemberCalls>& members) {
+    if (std::none_of(members.begin(), members.end(),
+                     [&](const MemberCalls& m) { return is_partial(job_.ranks[m.rank]); }))
+      return;
+    Key low{INT64_MIN, 0}, high{INT64_MAX, 0};
+    const MemberCalls* first = nullptr;
+    for (const MemberCalls& m : members) {
+      if (!m.calls.empty() && !first) first = &m;
+      low = std::max(low, m.calls.empty() ? Key{INT64_MAX, 0} : m.calls.front().key);
+      high = std::min(high, m.calls.empty() ? Key{INT64_MIN, 0} : m.calls.back().key);
+    }
+    size_t common = 0;
+    for (MemberCalls& m : members) {
+      const auto before = [](const Call& call, const Key& key) { return call.key < key; };
+      const auto begin = std::lower_bound(m.calls.begin(), m.calls.end(), low, before);
+      const auto end =
+          low > high ? begin : std::lower_bound(begin, m.calls.end(), Key{high.first, high.second + 1}, before);
+      m.calls = {begin, end};
+      common = std::max(common, m.calls.size());
+    }
+    if (all == common || !first) return;
+    agreement_.find("match.window.part", Severity::error, {first->rank, trace::kNoNode},
+                    fmt::format("group {}: the ranks recorded different parts of the job; {} of {} collectives are in "
+                                "all of them, and only these are compared; 'chakra link --steps A:B' keeps steps that "
+                                "all ranks recorded",
+                                quote(group.name), common, all),
+                    {{"group", group.name}, {"common", static_cast<int64_t>(common)}});
   }
 
   /// Of what its members say, fills what is said of all. `agree`: they do, and are all that there are.
@@ -334,9 +367,9 @@ Matching match(const trace::TraceSet& job, const GroupTable& groups) {
 }
 
 bool is_contradiction(const Finding& finding) {
-  constexpr std::array<std::string_view, 7> kOnlyWait{
-      "match.collective.count", "match.collective.number", "match.collective.group", "match.message.no_send",
-      "match.message.no_recv",  "match.message.tag",       "match.message.peer"};
+  constexpr std::array<std::string_view, 8> kOnlyWait{
+      "match.window.part",     "match.collective.count", "match.collective.number", "match.collective.group",
+      "match.message.no_send", "match.message.no_recv",  "match.message.tag",       "match.message.peer"};
   return finding.severity == Severity::error &&
          std::find(kOnlyWait.begin(), kOnlyWait.end(), finding.tag) == kOnlyWait.end();
 }

@@ -14,6 +14,13 @@
 
 namespace chakra::match {
 
+/// A collective that no rank can leave before all have come, so that all leave together.
+inline bool ends_together(trace::CommType type) {
+  return type == trace::CommType::all_reduce || type == trace::CommType::all_gather ||
+         type == trace::CommType::all_to_all || type == trace::CommType::reduce_scatter ||
+         type == trace::CommType::reduce_scatter_block || type == trace::CommType::barrier;
+}
+
 /// Groups given beside the traces: name -> ranks (docs/reference/formats/groups.md).
 using GroupTable = std::map<std::string, std::vector<int64_t>, std::less<>>;
 /// Errors: match.groups.form, match.groups.rank, and those of load_spec.
