@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "chakra/analyze/analyze.h"
-#include "chakra/match/windows.h"
 
 namespace chakra::analyze {
 namespace {

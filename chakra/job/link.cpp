@@ -12,8 +12,6 @@
 #include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/replays.h"
-#include "chakra/match/windows.h"
-#include "chakra/trace/steps.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -85,10 +83,11 @@ class LinkJob {
     if (o_.inputs.empty()) return fail(Code::usage, "cli.usage", "which recordings?");
     if (is_directory(o_.inputs.front()) != is_directory(o_.inputs.back()))
       return fail(Code::usage, "cli.usage", "two files of one rank or two folders of a job, not one of each");
+    if (o_.cycle && !o_.of_folders()) return fail(Code::usage, "cli.usage", "--cycle chooses among a folder's files");
     if (o_.of_folders()) {
       if (o_.explain) return fail(Code::usage, "cli.usage", "--explain is for one rank");
       if (o_.link.rank) return fail(Code::usage, "cli.usage", "--rank is for one rank; a folder's files say theirs");
-      CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders(o_.inputs));
+      CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders(o_.inputs, o_.cycle));
       inputs_ = std::move(pairing.ranks);
       job_.findings = std::move(pairing.findings);
     } else if (o_.inputs.size() == 1) {
@@ -130,6 +129,12 @@ class LinkJob {
       finding.rank = rank.rank;
       rank.report.findings.push_back(std::move(finding));
     }
+    if (const auto& open = rank.report.open_groups.names; inputs_.size() == 1 && !open.empty())
+      rank.report.findings.push_back(
+          {"pytorch.comm.group_unknown", Severity::warning, rank.rank, -1,
+           fmt::format("the groups of the communication on {} threads are unknown; a folder with the recordings of all "
+                       "ranks may tell them",
+                       open.size())});
     if (o_.explain) {
       const trace::Ids& ids = linked.trace.id;
       const size_t found = ids.find(static_cast<uint64_t>(*o_.explain));
@@ -170,16 +175,52 @@ class LinkJob {
     }
     std::vector<match::RankWindow> windows;
     for (const trace::RankIndex r : traces.indices()) {
-      windows.push_back(window_of(traces.ranks[r], communication.ranks[r]));
-      windows.back().counted = job_.ranks[r].report.counted_groups;
+      match::RankWindow& window = windows.emplace_back(window_of(traces.ranks[r], communication.ranks[r]));
+      const link::LinkingReport& report = job_.ranks[r].report;
+      window.counted = report.counted_groups;
+      window.open = report.open_groups.names;
+      window.choices = report.open_groups.choices;
     }
-    for (Finding& finding : match::align_windows(communication, windows)) job_.findings.push_back(std::move(finding));
+    match::Matching matching = settle(communication, windows);
     for (const trace::RankIndex r : traces.indices()) match::copy_windows(communication.ranks[r], traces.ranks[r]);
-    match::Matching matching = match::match(communication);
-    job_.times = analyze::job_times(communication, matching);
     job_.mismatches = std::move(matching.findings);
     put_starts(traces, job_.times, job_.findings);
     return traces;
+  }
+
+  /// Who communicates with whom: groups, windows, clocks, senders. Barriers whose group only times tell need clocks.
+  match::Matching settle(trace::TraceSet& communication, const std::vector<match::RankWindow>& windows) {
+    trace::TraceSet settled = communication;
+    Findings findings;
+    match::Matching matching = match_once(settled, windows, findings);
+    const std::vector<analyze::BarrierGroup> barriers =
+        analyze::find_barrier_groups(settled, job_.times, link::kOpenBarrier);
+    if (!barriers.empty()) {
+      for (const analyze::BarrierGroup& barrier : barriers) {
+        trace::Trace& t = communication.ranks[barrier.rank];
+        const StringId group = t.strings.intern(barrier.group);
+        t.comms.edit(t.comm_row[barrier.node]).group = group;
+      }
+      settled = communication;
+      findings.clear();
+      matching = match_once(settled, windows, findings);
+    }
+    if (analyze::find_sources(settled, matching, job_.times, findings) > 0) {
+      matching = match::match(settled);
+      job_.times = analyze::job_times(settled, matching);
+    }
+    job_.findings.insert(job_.findings.end(), findings.begin(), findings.end());
+    communication = std::move(settled);
+    return matching;
+  }
+
+  match::Matching match_once(trace::TraceSet& job, std::vector<match::RankWindow> windows, Findings& findings) {
+    for (Finding& finding : match::choose_groups(job, windows)) findings.push_back(std::move(finding));
+    for (match::RankWindow& window : windows) window.open.emplace_back(link::kOpenBarrier);
+    for (Finding& finding : match::align_windows(job, windows)) findings.push_back(std::move(finding));
+    match::Matching matching = match::match(job);
+    job_.times = analyze::job_times(job, matching);
+    return matching;
   }
 
   struct Traces {

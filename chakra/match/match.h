@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/match/windows.h"  // IWYU pragma: export
 #include "chakra/trace/trace.h"
 
 namespace chakra::match {
@@ -31,6 +32,7 @@ struct Group {
   std::vector<int64_t> ranks;  ///< in the group's order, as far as the job has them
   bool known = true;           ///< false: its members are not listed; these are the ranks that use it
   int64_t size = 0;            ///< how many ranks it should have; 0: not said
+  bool odd = false;            ///< a collective has sizes of another number of ranks
   bool assumed = false;        ///< nobody lists them: taken to be all ranks of the job
 };
 

@@ -10,6 +10,7 @@
 #include <queue>
 #include <set>
 
+#include "chakra/match/match.h"
 #include "chakra/match/shifts.h"
 
 namespace chakra::match {
@@ -89,6 +90,7 @@ class Aligner {
       const Comm* c = t.comm(n);
       if (!c || t.type[n] != NodeType::coll) continue;
       const std::string_view group = t.strings[c->group];
+      if (stands_for_others(r, group)) continue;
       Member& member = members[group];
       const auto [found, added] = whole.try_emplace(group, true);
       found->second &= c->sequence >= 0 && t.has_start(n);
@@ -105,6 +107,11 @@ class Aligner {
       member.first = t.comm(member.nodes[0])->sequence;
       groups_[std::string(group)].push_back(std::move(member));
     }
+  }
+
+  bool stands_for_others(RankIndex r, std::string_view group) const {
+    const std::vector<std::string>& open = windows_[r].open;
+    return std::find(open.begin(), open.end(), group) != open.end();
   }
 
   RecordedCall call_of(RankIndex r, NodeId n) const {
@@ -165,16 +172,30 @@ class Aligner {
     }
   }
 
+  /// How far the second one's clock is ahead, by the middle one of their common numbers.
+  std::optional<double> offset_by_numbers(const Member& a, const Member& b) const {
+    std::vector<double> apart;
+    for (size_t i = 0, j = 0; i < a.nodes.size() && j < b.nodes.size();) {
+      const int64_t x = number_of(a, i), y = number_of(b, j);
+      if (x == y) apart.push_back(b.calls[j].end_ns - a.calls[i].end_ns);
+      i += x <= y;
+      j += y <= x;
+    }
+    if (apart.empty()) return std::nullopt;
+    const auto middle = apart.begin() + static_cast<ptrdiff_t>(apart.size() / 2);
+    std::nth_element(apart.begin(), middle, apart.end());
+    return *middle;
+  }
+
   /// What groups with recorded numbers or known places tell of the clocks, from the lowest rank outwards.
   void learn_clocks() {
     for (const auto& [name, members] : groups_)
       if (members.size() > 1 && !is_counted(members))
         for (size_t m = 1; m < members.size(); ++m) {
-          const int64_t shift = number_of(members[m], 0) - number_of(members[0], 0);
-          const Shift found = measure_shift(members[0].calls, members[m].calls, shift);
-          if (found.pairs == 0) continue;
-          known_[members[0].rank].push_back({members[m].rank, found.offset_ns});
-          known_[members[m].rank].push_back({members[0].rank, -found.offset_ns});
+          const std::optional<double> offset = offset_by_numbers(members[0], members[m]);
+          if (!offset) continue;
+          known_[members[0].rank].push_back({members[m].rank, *offset});
+          known_[members[m].rank].push_back({members[0].rank, -*offset});
         }
     for (const RankIndex first : job_.indices()) {
       if (offsets_[first]) continue;
@@ -224,7 +245,7 @@ class Aligner {
         partial_.insert(m.rank);
     }
   }
-  /// Whether `m` would have recorded the one of `other` just before its number `end`, or just behind it.
+  /// Whether `m` would have recorded the one of `other` just before its number `end`, or just after it.
   bool recorded(const Member& m, const Member& other, int64_t end, bool before) const {
     const std::optional<double> offset = clock_between(other.rank, m.rank);
     if (!offset) return false;
@@ -258,6 +279,7 @@ class Aligner {
     }
   }
 
+  // `match.window.unaligned` (warning): a rank whose part of the job nothing tells; its clock is unknown.
   void mark() {
     std::string names;
     size_t count = 0;
@@ -306,8 +328,18 @@ void copy_windows(const Trace& communication, Trace& to) {
     const Comm* comm = to.comm(n);
     if (!comm) continue;
     const auto found = by_id.find(to.id[n]);
-    if (found != by_id.end() && found->second->sequence != comm->sequence)
-      to.comms.edit(to.comm_row[n]).sequence = found->second->sequence;
+    if (found == by_id.end()) continue;
+    const Comm& from = *found->second;
+    const std::string_view group = communication.strings[from.group];
+    if (from.sequence == comm->sequence && from.root == comm->root && from.src == comm->src &&
+        group == to.strings[comm->group])
+      continue;
+    const StringId name = to.strings.intern(group);
+    Comm& copy = to.comms.edit(to.comm_row[n]);
+    copy.sequence = from.sequence;
+    copy.root = from.root;
+    copy.src = from.src;
+    copy.group = name;
   }
 }
 

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "chakra/match/match.h"
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
 
 namespace chakra::match {
 
@@ -14,6 +15,8 @@ namespace chakra::match {
 struct RankWindow {
   std::vector<int64_t> steps;        ///< per node of its trace: the ProfilerStep that launched it; -1: none
   std::vector<std::string> counted;  ///< groups whose sequence numbers count from the beginning of the recording
+  std::vector<std::string> open;     ///< names of groups that stand for others ...
+  std::vector<std::vector<std::string>> choices;  ///< ... and each: a group for each of them; one of these is right
   int64_t begin_ns = 0, end_ns = 0;  ///< first start and last end of all that was recorded, since Trace::base_ns
 };
 
@@ -24,6 +27,13 @@ struct RankWindow {
 /// Findings: match.window.unaligned. Cost: O(collectives), and up to 1,024 places tried with 64 collectives each for
 /// every member of a group where sizes repeat and no step tells.
 Findings align_windows(trace::TraceSet& job, std::span<const RankWindow> windows);
+
+/// Chooses among RankWindow::choices what all ranks agree with: members have equal collectives in equal order, and none
+/// leaves one before all have come, whatever their clocks show. Of choices with the same members the first is taken.
+/// Where small groups end their collectives together and larger ones do not, the small ones are right. What stays open
+/// keeps the name that stands for it. To be called before align_windows().
+/// Findings: match.group.open. Cost: O(choices^2 x collectives) for each two ranks of which one is open.
+Findings choose_groups(trace::TraceSet& job, std::span<RankWindow> windows);
 
 /// Marks of align_windows(), kept in the metadata of traces.
 bool is_partial(const trace::Trace& trace);
