@@ -17,7 +17,7 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::RankIndex;
 
-constexpr double kSameTimeNs = 20'000;  ///< messages sent so close to each other may arrive in either order
+constexpr double kSameTimeNs = 2e6;  ///< messages sent so close to each other may arrive in either order
 
 struct Sent {
   NodeRef node;
@@ -39,12 +39,13 @@ class SourceFinder {
       ++known_;
     }
     for (const RankIndex r : job_.indices()) find_sources(r);
-    if (unknown_ > 0)
+    if (unsure_ > 0)
       findings.push_back(
           {"analyze.source.unknown", Severity::warning, -1, -1,
-           fmt::format("{} receives from any source could be of several ranks: their clocks are unknown, or messages "
-                       "were sent at the same time",
-                       show_count(unknown_))});
+           fmt::format(
+               "{} receives from any source may be of other ranks: clocks are unknown, or messages were sent at "
+               "nearly the same time; they count as of the rank that sent first",
+               show_count(unsure_))});
     return known_;
   }
 
@@ -81,49 +82,46 @@ class SourceFinder {
       std::stable_sort(nodes.begin(), nodes.end(),
                        [&](NodeId a, NodeId b) { return t.start_ps[a] + t.dur_ps[a] < t.start_ps[b] + t.dur_ps[b]; });
       for (size_t i = 0; i < nodes.size(); ++i) {
-        const std::optional<RankIndex> from = sender_of({r, nodes[i]}, sent);
-        if (!from) {  // nor can those after it be told
-          unknown_ += static_cast<int64_t>(nodes.size() - i);
+        const auto [from, sure] = sender_of({r, nodes[i]}, sent);
+        if (from == trace::kNoRank) {  // nor can those after it be told
+          unsure_ += static_cast<int64_t>(nodes.size() - i);
           break;
         }
-        t.comms.edit(t.comm_row[nodes[i]]).src = job_.ranks[*from].rank;
-        sent[*from].pop_front();
+        unsure_ += !sure;
+        t.comms.edit(t.comm_row[nodes[i]]).src = job_.ranks[from].rank;
+        sent[from].pop_front();
         ++known_;
       }
     }
   }
 
-  std::optional<RankIndex> sender_of(const NodeRef& receive, const std::map<RankIndex, std::deque<Sent>>& sent) const {
+  /// The rank whose message was sent first, of those sent before the receive ended; whether times leave no doubt.
+  std::pair<RankIndex, bool> sender_of(const NodeRef& receive,
+                                       const std::map<RankIndex, std::deque<Sent>>& sent) const {
     const Clock& own = times_.clocks[receive.rank];
-    const trace::Comm& c = *job_.ranks[receive.rank].comm(receive.node);
+    const uint64_t bytes = job_.ranks[receive.rank].comm(receive.node)->bytes;
+    const double end = time_ns(receive, true);
     const Sent *first = nullptr, *second = nullptr;
-    size_t senders = 0;
     double uncertain = kSameTimeNs;
     for (const auto& [rank, queue] : sent) {
-      if (queue.empty()) continue;
-      ++senders;
+      if (queue.empty() || job_.ranks[rank].comm(queue.front().node.node)->bytes != bytes) continue;
       const Clock& clock = times_.clocks[rank];
       if (!clock.known || clock.reference != own.reference) uncertain = INFINITY;
-      else uncertain = std::max(uncertain, kSameTimeNs + clock.uncertainty_ns + own.uncertainty_ns);
+      else uncertain = std::max(uncertain, clock.uncertainty_ns + own.uncertainty_ns);
       const Sent& s = queue.front();
-      if (job_.ranks[rank].comm(s.node.node)->bytes != c.bytes) continue;
       if (!first || s.start_ns < first->start_ns) second = first, first = &s;
       else if (!second || s.start_ns < second->start_ns) second = &s;
     }
-    if (!first) return std::nullopt;
-    if (senders == 1) return first->node.rank;
-    const double end = time_ns(receive, true);
-    if (std::isinf(uncertain) || first->start_ns > end + uncertain) return std::nullopt;
+    if (!first) return {trace::kNoRank, false};
     // One that was sent after the receive had ended is no rival.
-    if (second && second->start_ns - first->start_ns < uncertain && second->start_ns <= end + uncertain)
-      return std::nullopt;
-    return first->node.rank;
+    const bool rival = second && second->start_ns - first->start_ns < uncertain && second->start_ns <= end + uncertain;
+    return {first->node.rank, !rival && first->start_ns <= end + uncertain};
   }
 
   trace::TraceSet& job_;
   const match::Matching& matching_;
   const JobTimes& times_;
-  int64_t known_ = 0, unknown_ = 0;
+  int64_t known_ = 0, unsure_ = 0;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <unordered_map>
 
@@ -192,10 +193,12 @@ class LinkJob {
   match::Matching settle(trace::TraceSet& communication, const std::vector<match::RankWindow>& windows) {
     trace::TraceSet settled = communication;
     Findings findings;
+    // Without the barriers first: groups of which some barriers are open would seem to have other collectives.
+    const bool open = put_barriers_aside(settled);
     match::Matching matching = match_once(settled, windows, findings);
-    const std::vector<analyze::BarrierGroup> barriers =
-        analyze::find_barrier_groups(settled, job_.times, link::kOpenBarrier);
-    if (!barriers.empty()) {
+    std::vector<analyze::BarrierGroup> barriers;
+    if (open) barriers = analyze::find_barrier_groups(communication, job_.times, link::kOpenBarrier);
+    if (open) {
       for (const analyze::BarrierGroup& barrier : barriers) {
         trace::Trace& t = communication.ranks[barrier.rank];
         const StringId group = t.strings.intern(barrier.group);
@@ -212,6 +215,18 @@ class LinkJob {
     job_.findings.insert(job_.findings.end(), findings.begin(), findings.end());
     communication = std::move(settled);
     return matching;
+  }
+
+  /// Whether there are open ones.
+  static bool put_barriers_aside(trace::TraceSet& job) {
+    const auto is_open = [](const trace::Trace& t) { return t.strings.find(link::kOpenBarrier) != 0; };
+    if (std::none_of(job.ranks.begin(), job.ranks.end(), is_open)) return false;
+    for (trace::Trace& t : job.ranks) {
+      const StringId aside = t.strings.intern(link::kOpenBarrier);
+      for (trace::Comm& comm : t.comms.edit())
+        if (comm.type == trace::CommType::barrier) comm.group = aside;
+    }
+    return true;
   }
 
   match::Matching match_once(trace::TraceSet& job, std::vector<match::RankWindow> windows, Findings& findings) {
