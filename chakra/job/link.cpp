@@ -144,7 +144,13 @@ class LinkJob {
                     fmt::format("node {} is not in the trace; its nodes are 1 to {}", *o_.explain, ids.size()));
       rank.explanation = view::explain(linked.trace, trace::NodeId(found));
     }
-    if (o_.of_folders()) traces_[i].communication = analyze::communication_of(linked.trace);
+    if (o_.of_folders()) {
+      traces_[i].communication = analyze::communication_of(linked.trace);
+      traces_[i].window = window_of(linked.trace, traces_[i].communication);
+      traces_[i].window.counted = rank.report.counted_groups;
+      traces_[i].window.open = rank.report.open_groups.names;
+      traces_[i].window.choices = rank.report.open_groups.choices;
+    }
     if (auto replay = analyze::self_replay(linked.trace)) {
       rank.replay = std::move(*replay);
       rank.replayed = true;
@@ -170,17 +176,11 @@ class LinkJob {
   /// What the ranks say together; their traces, each with its start.
   trace::TraceSet compare_ranks() {
     trace::TraceSet communication, traces;
+    std::vector<match::RankWindow> windows;
     for (Traces& of_rank : traces_) {
+      windows.push_back(std::move(of_rank.window));
       communication.ranks.push_back(std::move(of_rank.communication));
       traces.ranks.push_back(std::move(of_rank.whole));
-    }
-    std::vector<match::RankWindow> windows;
-    for (const trace::RankIndex r : traces.indices()) {
-      match::RankWindow& window = windows.emplace_back(window_of(traces.ranks[r], communication.ranks[r]));
-      const link::LinkingReport& report = job_.ranks[r].report;
-      window.counted = report.counted_groups;
-      window.open = report.open_groups.names;
-      window.choices = report.open_groups.choices;
     }
     match::Matching matching = settle(communication, windows);
     for (const trace::RankIndex r : traces.indices()) match::copy_windows(communication.ranks[r], traces.ranks[r]);
@@ -240,6 +240,7 @@ class LinkJob {
 
   struct Traces {
     trace::Trace whole, communication;
+    match::RankWindow window;
   };
 
   const LinkJobOptions& o_;
