@@ -48,8 +48,9 @@ double spread_of(const std::vector<Met>& a, const std::vector<Met>& b) {
   std::nth_element(apart.begin(), middle, apart.end());
   const double median = *middle;
   for (double& value : apart) value = std::abs(value - median);
-  std::nth_element(apart.begin(), middle, apart.end());
-  return *middle;
+  const auto most = apart.begin() + static_cast<ptrdiff_t>(3 * (apart.size() - 1) / 4);  // nearly all, but for noise
+  std::nth_element(apart.begin(), most, apart.end());
+  return *most;
 }
 
 class Chooser {
@@ -66,8 +67,10 @@ class Chooser {
     for (const auto& choices : left_) pairs += static_cast<double>(choices.size()) * all;
     const bool tried = pairs <= kMostPairs;
     if (tried) drop_impossible();
+    std::vector<std::vector<Choice>> decided = left_;
     for (const RankIndex r : job_.indices())
-      if (!windows_[r].choices.empty()) decide(r, tried);
+      if (!windows_[r].choices.empty()) decide(r, tried, decided[r]);
+    left_ = std::move(decided);
     for (const RankIndex r : job_.indices())
       if (!windows_[r].choices.empty()) apply(r);
     return std::move(findings_);
@@ -216,8 +219,7 @@ class Chooser {
   }
 
   /// Leaves the one that is right, or says that it is open.
-  void decide(RankIndex r, bool tried) {
-    std::vector<Choice>& left = left_[r];
+  void decide(RankIndex r, bool tried, std::vector<Choice>& left) {
     const std::vector<Choice> all = left;
     while (tried && left.size() > 1 && same_members(r, left[0], left.back())) left.pop_back();
     if (tried && left.size() > 1 &&
