@@ -155,7 +155,8 @@ trace::Trace communication_of(const trace::Trace& trace);
 struct Clock {
   int64_t rank = 0;
   int64_t reference = 0;
-  bool known = true;  ///< false: it shares no collective with any other rank, nor messages both ways
+  bool known = true;       ///< false: it shares no collective with any other rank, nor messages both ways
+  bool unaligned = false;  ///< not known because nothing tells which part of the job it recorded
   double offset_ns = 0;
   double drift_ppm = 0;       ///< 0 where the collectives do not span enough time to tell
   double uncertainty_ns = 0;  ///< how far a collective's ends still differ, 1.48 times the median deviation; no less
@@ -194,6 +195,22 @@ struct JobTimes {
 /// Clocks: a robust line (least squares, what deviates by more than three times the spread left out)
 /// through the differences of ends, rank by rank along the pairs that share most collectives.
 JobTimes job_times(const trace::TraceSet& job, const match::Matching& matching);
+
+/// A collective and the group it is in.
+struct BarrierGroup {
+  trace::RankIndex rank;
+  trace::NodeId node;
+  std::string group;
+};
+/// The groups of monitored barriers in the group `open`, which stands for one that the rank's own recording leaves
+/// open: the first rank of the right one leaves its barrier at the same time. Those that several fit are not in the
+/// list. Cost: O(open barriers x groups x communication).
+std::vector<BarrierGroup> find_barrier_groups(const trace::TraceSet& job, const JobTimes& times, std::string_view open);
+
+/// Names the senders (Comm::src) of receives from any source, by the sizes, tags and times of messages that have no
+/// other receive. Returns of how many; the others keep none. Findings: analyze.source.unknown.
+/// Cost: O(messages x ranks with such receives).
+int64_t find_sources(trace::TraceSet& job, const match::Matching& matching, const JobTimes& times, Findings& findings);
 
 // ---- the analyses as tables ------------------------------------------------------------------------------
 

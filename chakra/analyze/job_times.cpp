@@ -15,25 +15,13 @@ using trace::CommType;
 using trace::NodeId;
 using trace::Trace;
 
-constexpr double kNormalSpread = 1.4826;  ///< from the median deviation to a standard deviation
+constexpr double kNormalSpread = 1.4826;             ///< from the median deviation to a standard deviation
+constexpr double kTail = 0.9, kNormalTail = 1.6449;  ///< a share of deviations, and what it is of a normal distribution
 constexpr double kOutlierSpreads = 3;
 constexpr double kSlopeSpreads = 4;
 constexpr double kLeastSpreadNs = 100;    ///< nobody's clock is better than this
 constexpr double kCoarseSpreadNs = 1000;  ///< where times are whole microseconds
 constexpr int kRounds = 8;
-
-/// Whether no rank can leave before all have come, so that all leave together.
-bool ends_together(CommType type) {
-  switch (type) {
-    case CommType::all_reduce:
-    case CommType::all_gather:
-    case CommType::all_to_all:
-    case CommType::reduce_scatter:
-    case CommType::reduce_scatter_block:
-    case CommType::barrier: return true;
-    default: return false;
-  }
-}
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -42,9 +30,17 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// y = at_zero + slope * x, and how far the points are from it.
+double quantile(std::vector<double>& values, double share) {
+  if (values.empty()) return 0;
+  const auto at = values.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+/// y = at_zero + slope * x, and how far the points are from it: of points that are all as good, `spread` and `tail` are
+/// the standard deviation; `tail` grows where a tenth of them disagrees with the others.
 struct Line {
-  double at_zero = 0, slope = 0, spread = 0;
+  double at_zero = 0, slope = 0, spread = 0, tail = 0;
   double at(double x) const { return at_zero + slope * x; }
 };
 
@@ -59,6 +55,7 @@ Line robust_line(const std::vector<Point>& points, double least_spread) {
   const auto spread_of = [&] {
     std::vector<double> away;
     for (const Point& p : points) away.push_back(std::abs(p.y - line.at(p.x)));
+    line.tail = quantile(away, kTail) / kNormalTail;
     return std::max(kNormalSpread * median(std::move(away)), least_spread);
   };
   line.spread = spread_of();
@@ -95,7 +92,10 @@ double union_of(std::vector<std::pair<double, double>>& spans) {
 class JobAnalysis {
  public:
   JobAnalysis(const trace::TraceSet& job, const match::Matching& matching) : job_(job), matching_(matching) {
-    for (const Trace& t : job.ranks) spans_.push_back(trace::communication_spans(t));
+    for (const Trace& t : job.ranks) {
+      spans_.push_back(trace::communication_spans(t));
+      unaligned_.push_back(match::is_unaligned(t));
+    }
   }
 
   JobTimes run() {
@@ -108,7 +108,7 @@ class JobAnalysis {
 
  private:
   bool measured(const match::NodeRef& ref) const {
-    return ref.node != trace::kNoNode && job_.ranks[ref.rank].has_start(ref.node);
+    return ref.node != trace::kNoNode && job_.ranks[ref.rank].has_start(ref.node) && !unaligned_[ref.rank];
   }
   /// When a rank's times count from: nanoseconds since zero_ns_, by its own clock. What does not fit wraps.
   double base_ns(size_t rank) const {
@@ -150,7 +150,7 @@ class JobAnalysis {
     const size_t ranks = job_.ranks.size();
     std::map<std::pair<uint32_t, uint32_t>, std::vector<Point>> pairs;  // known to be added to
     for (const match::Collective& c : matching_.collectives) {
-      if (!ends_together(c.type)) continue;
+      if (!match::ends_together(c.type)) continue;
       for (size_t a = 0; a < c.members.size(); ++a)
         for (size_t b = a + 1; b < c.members.size() && b < a + kPartners; ++b)
           if (measured(c.members[a]) && measured(c.members[b])) {
@@ -164,6 +164,7 @@ class JobAnalysis {
     std::vector<char> known(ranks, 0);
     for (size_t r = 0; r < ranks; ++r) {
       out_.clocks[r].rank = out_.clocks[r].reference = job_.ranks[r].rank;
+      out_.clocks[r].unaligned = unaligned_[r];
       out_.clocks[r].known = r == 0;
     }
     for (const auto& [pair, points] : pairs) out_.clocks[pair.first].known = true;
@@ -205,7 +206,7 @@ class JobAnalysis {
       c.reference = out_.clocks[from].reference;
       c.offset_ns = clock[to].at_zero;
       c.drift_ppm = clock[to].slope * 1e6;
-      c.uncertainty_ns = clock[to].spread + out_.clocks[from].uncertainty_ns;
+      c.uncertainty_ns = std::max(clock[to].spread, clock[to].tail) + out_.clocks[from].uncertainty_ns;
       c.collectives = static_cast<int64_t>(points.size());
     }
     clock_ = std::move(clock);
@@ -322,7 +323,8 @@ class JobAnalysis {
   const match::Matching& matching_;
   std::vector<std::vector<trace::CommSpan>> spans_;  ///< by rank and row of Trace::comms
   int64_t zero_ns_ = 0;
-  bool fine_ = false;  ///< some time is no whole microsecond
+  std::vector<char> unaligned_;  ///< per rank: nothing tells which of its collectives are which of the others
+  bool fine_ = false;            ///< some time is no whole microsecond
   struct Bound {
     double least_ns;
     int64_t messages;

@@ -56,6 +56,10 @@ Syntax link_syntax() {
                    "Where a Kineto trace of many iterations meets a host trace of one: which to link, from 0 (default: "
                    "the one of median length)",
                    "N", whole_number(0, kMostRanks)},
+                  {"--cycle", &options->call.cycle,
+                   "Of a folder where a schedule with repeat left several Kineto traces of each rank: which to link, "
+                   "from 0 in the order of their names",
+                   "N", whole_number(0, kMostRanks)},
                   {"--salvage", &options->call.link.salvage,
                    "Leave damaged records out, and keep the whole records of files that were cut; the report names the "
                    "lost part"},

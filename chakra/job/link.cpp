@@ -6,7 +6,9 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <unordered_map>
 
 #include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
@@ -24,6 +26,31 @@ void allow_many_files() {
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
+}
+
+/// Which part of the job a rank recorded.
+match::RankWindow window_of(const trace::Trace& whole, const trace::Trace& communication) {
+  match::RankWindow window;
+  window.steps.assign(communication.size(), -1);
+  window.begin_ns = INT64_MAX;
+  for (const trace::NodeId n : whole.nodes()) {
+    if (!whole.has_start(n)) continue;
+    window.begin_ns = std::min(window.begin_ns, whole.start_ps[n] / kPsPerNs);
+    window.end_ns = std::max(window.end_ns, add_saturated(whole.start_ps[n], whole.dur_ps[n]) / kPsPerNs);
+  }
+  if (window.begin_ns == INT64_MAX) {
+    window.begin_ns = 0;
+    return window;
+  }
+  const analyze::Steps steps = analyze::find_steps(whole);
+  std::vector<int64_t> numbers;
+  for (const std::string& name : steps.names) numbers.push_back(trace::step_number(name).value_or(-1));
+  std::unordered_map<uint64_t, int64_t> step_of;
+  for (const trace::NodeId n : whole.nodes())
+    if (whole.comm(n) && steps.of[n] >= 0) step_of.emplace(whole.id[n], numbers[static_cast<size_t>(steps.of[n])]);
+  for (const trace::NodeId n : communication.nodes())
+    if (const auto found = step_of.find(communication.id[n]); found != step_of.end()) window.steps[n] = found->second;
+  return window;
 }
 
 class LinkJob {
@@ -58,10 +85,11 @@ class LinkJob {
     if (o_.inputs.empty()) return fail(Code::usage, "cli.usage", "which recordings?");
     if (is_directory(o_.inputs.front()) != is_directory(o_.inputs.back()))
       return fail(Code::usage, "cli.usage", "two files of one rank or two folders of a job, not one of each");
+    if (o_.cycle && !o_.of_folders()) return fail(Code::usage, "cli.usage", "--cycle chooses among a folder's files");
     if (o_.of_folders()) {
       if (o_.explain) return fail(Code::usage, "cli.usage", "--explain is for one rank");
       if (o_.link.rank) return fail(Code::usage, "cli.usage", "--rank is for one rank; a folder's files say theirs");
-      CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders(o_.inputs));
+      CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders(o_.inputs, o_.cycle));
       inputs_ = std::move(pairing.ranks);
       job_.findings = std::move(pairing.findings);
       return {};
@@ -106,6 +134,12 @@ class LinkJob {
       finding.rank = rank.rank;
       rank.report.findings.push_back(std::move(finding));
     }
+    if (const auto& open = rank.report.open_groups.names; inputs_.size() == 1 && !open.empty())
+      rank.report.findings.push_back(
+          {"pytorch.comm.group_unknown", Severity::warning, rank.rank, -1,
+           fmt::format("the groups of the communication on {} threads are unknown; a folder with the recordings of all "
+                       "ranks may tell them",
+                       open.size())});
     if (o_.explain) {
       const trace::Ids& ids = linked.trace.id;
       const size_t found = ids.find(static_cast<uint64_t>(*o_.explain));
@@ -114,7 +148,13 @@ class LinkJob {
                     fmt::format("node {} is not in the trace; its nodes are 1 to {}", *o_.explain, ids.size()));
       rank.explanation = view::explain(linked.trace, trace::NodeId(found));
     }
-    if (o_.of_folders()) traces_[i].communication = analyze::communication_of(linked.trace);
+    if (o_.of_folders()) {
+      traces_[i].communication = analyze::communication_of(linked.trace);
+      traces_[i].window = window_of(linked.trace, traces_[i].communication);
+      traces_[i].window.counted = rank.report.counted_groups;
+      traces_[i].window.open = rank.report.open_groups.names;
+      traces_[i].window.choices = rank.report.open_groups.choices;
+    }
     if (auto replay = analyze::self_replay(linked.trace)) {
       rank.replay = std::move(*replay);
       rank.replayed = true;
@@ -140,19 +180,71 @@ class LinkJob {
   /// What the ranks say together; their traces, each with its start.
   trace::TraceSet compare_ranks() {
     trace::TraceSet communication, traces;
+    std::vector<match::RankWindow> windows;
     for (Traces& of_rank : traces_) {
+      windows.push_back(std::move(of_rank.window));
       communication.ranks.push_back(std::move(of_rank.communication));
       traces.ranks.push_back(std::move(of_rank.whole));
     }
-    match::Matching matching = match::match(communication);
-    job_.times = analyze::job_times(communication, matching);
+    match::Matching matching = settle(communication, windows);
+    for (const trace::RankIndex r : traces.indices()) match::copy_windows(communication.ranks[r], traces.ranks[r]);
     job_.mismatches = std::move(matching.findings);
     put_starts(traces, job_.times, job_.findings);
     return traces;
   }
 
+  /// Who communicates with whom: groups, windows, clocks, senders. Barriers whose group only times tell need clocks.
+  match::Matching settle(trace::TraceSet& communication, const std::vector<match::RankWindow>& windows) {
+    trace::TraceSet settled = communication;
+    Findings findings;
+    // Without the barriers first: groups of which some barriers are open would seem to have other collectives.
+    const bool open = put_barriers_aside(settled);
+    match::Matching matching = match_once(settled, windows, findings);
+    std::vector<analyze::BarrierGroup> barriers;
+    if (open) barriers = analyze::find_barrier_groups(communication, job_.times, link::kOpenBarrier);
+    if (open) {
+      for (const analyze::BarrierGroup& barrier : barriers) {
+        trace::Trace& t = communication.ranks[barrier.rank];
+        const StringId group = t.strings.intern(barrier.group);
+        t.comms.edit(t.comm_row[barrier.node]).group = group;
+      }
+      settled = communication;
+      findings.clear();
+      matching = match_once(settled, windows, findings);
+    }
+    if (analyze::find_sources(settled, matching, job_.times, findings) > 0) {
+      matching = match::match(settled);
+      job_.times = analyze::job_times(settled, matching);
+    }
+    job_.findings.insert(job_.findings.end(), findings.begin(), findings.end());
+    communication = std::move(settled);
+    return matching;
+  }
+
+  /// Whether there are open ones.
+  static bool put_barriers_aside(trace::TraceSet& job) {
+    const auto is_open = [](const trace::Trace& t) { return t.strings.find(link::kOpenBarrier) != 0; };
+    if (std::none_of(job.ranks.begin(), job.ranks.end(), is_open)) return false;
+    for (trace::Trace& t : job.ranks) {
+      const StringId aside = t.strings.intern(link::kOpenBarrier);
+      for (trace::Comm& comm : t.comms.edit())
+        if (comm.type == trace::CommType::barrier) comm.group = aside;
+    }
+    return true;
+  }
+
+  match::Matching match_once(trace::TraceSet& job, std::vector<match::RankWindow> windows, Findings& findings) {
+    for (Finding& finding : match::choose_groups(job, windows)) findings.push_back(std::move(finding));
+    for (match::RankWindow& window : windows) window.open.emplace_back(link::kOpenBarrier);
+    for (Finding& finding : match::align_windows(job, windows)) findings.push_back(std::move(finding));
+    match::Matching matching = match::match(job);
+    job_.times = analyze::job_times(job, matching);
+    return matching;
+  }
+
   struct Traces {
     trace::Trace whole, communication;
+    match::RankWindow window;
   };
 
   const LinkJobOptions& o_;

@@ -146,6 +146,7 @@ void add_rank(const LinkedRank& rank, Report& report) {
 }
 
 std::string clock_text(const analyze::Clock& c) {
+  if (c.unaligned) return fmt::format("rank {}: unknown, which part of the job it recorded cannot be told", c.rank);
   if (!c.known)
     return fmt::format("rank {}: unknown, it shares no collective with another rank, nor messages both ways", c.rank);
   return fmt::format("rank {}: {} {} rank {} (+- {}), drift {:.2f} ppm, from {} {}", c.rank,

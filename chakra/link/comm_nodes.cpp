@@ -249,6 +249,9 @@ trace::ProcessGroup* CommNodes::find_group(std::string_view name) {
 void CommNodes::note_group(const CommRecord& record) {
   if (record.group == last_noted_) return;
   last_noted_ = record.group;
+  const std::vector<std::string>& open = l_.report.open_groups.names;
+  const std::string_view name = l_.text(record.group);
+  if (name == kOpenBarrier || std::find(open.begin(), open.end(), name) != open.end()) return;  // it stands for others
   trace::ProcessGroup* known = find_group(l_.text(record.group));
   if (known && !known->ranks.empty()) return;
   trace::ProcessGroup& group = known ? *known : groups_.emplace_back();
@@ -281,6 +284,11 @@ void CommNodes::number(std::span<trace::Comm* const> collectives) {
   for (size_t i = 0; i < numbers.size(); ++i) collectives[i]->sequence = numbers[i];
 }
 
+/// Groups that may turn out to be one: by what all calls of the rank have in common, the order in which it made them.
+void CommNodes::number_by_turn(std::span<const Turn> collectives) {
+  for (const Turn& turn : collectives) turn.comm->sequence = turn.turn == kNone ? -1 : turn.turn;
+}
+
 /// " (8 of DeepEP, 2 of vLLM)"; empty where all are of NCCL.
 std::string CommNodes::libraries() const {
   std::string text;
@@ -300,12 +308,19 @@ void CommNodes::finish(trace::Trace& trace) {
     if (trace.type[node] == NodeType::coll)
       collectives[trace.comms[row].group].push_back({turn, &trace.comms.edit(row)});
   }
+  const StringId barrier = trace.strings.find(kOpenBarrier);
+  const bool is_open = !l_.report.open_groups.names.empty() || (barrier != 0 && collectives.contains(barrier));
   for (auto& [group, of_group] : collectives) {
     put_in_turn(of_group);
     std::vector<trace::Comm*> comms;
     for (const Turn& turn : of_group) comms.push_back(turn.comm);
-    number(comms);
+    const bool recorded =
+        std::any_of(comms.begin(), comms.end(), [](const trace::Comm* comm) { return comm->sequence >= 0; });
+    if (!recorded && is_open) number_by_turn(of_group);
+    else number(comms);
+    if (!recorded) l_.report.counted_groups.emplace_back(trace.strings[group]);
   }
+  std::sort(l_.report.counted_groups.begin(), l_.report.counted_groups.end());
   trace.groups = groups_;
   if (lost_ > 0)
     l_.report.findings.push_back(

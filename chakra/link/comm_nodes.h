@@ -50,6 +50,7 @@ class CommNodes {
     uint32_t turn;
     trace::Comm* comm;
   };
+  static void number_by_turn(std::span<const Turn> collectives);
   static void put_in_turn(std::vector<Turn>& collectives);
 
   Linking& l_;

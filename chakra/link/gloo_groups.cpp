@@ -6,8 +6,8 @@
 // around the call was given; and the threads of the backend, of which every group has two of its own, made with
 // the group, so that by ascending number they are the groups' in the order in which the groups were made. Where
 // fewer threads than two for each group appear, the arrangement counts in which threads of one group have the
-// closest numbers, and which fits the sizes of groups that tensors tell; a thread for which two arrangements are
-// equally good has no group.
+// closest numbers, and which fits the sizes of groups that tensors tell. Where several arrangements are equally good,
+// they are handed on, with a name for each thread: the ranks together may tell (match/choices.cpp).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -26,10 +26,14 @@ constexpr int64_t kFarthestCost = 64;  ///< how far apart threads of one group a
 constexpr int64_t kAdjacentCost = 16;  ///< of threads with adjacent numbers in different groups
 constexpr int64_t kImpossible = INT64_C(1) << 40;
 constexpr size_t kMostGroups = 4096;
+constexpr size_t kMostChoices = 256;
+constexpr size_t kMostOpenThreads = 64;
 
 class GroupFinder {
  public:
   explicit GroupFinder(Linking& l) : l_(l) {
+    for (const HostComm& comm : l_.comms.host_comms)
+      if (comm.call != kNone) records_[comm.call].push_back(comm.record);
     for (const auto* groups : {&l.profile().groups, &l.host().groups})
       for (const trace::ProcessGroup& group : *groups) note(group);
   }
@@ -44,6 +48,10 @@ class GroupFinder {
     for (HostComm& comm : l_.comms.host_comms)
       if (comm.group == 0 && comm.call != kNone) name_by_size(comm);
     if (groups_.empty()) look_for_several();
+    if (groups_.size() < 2) return;
+    for (HostComm& comm : l_.comms.host_comms)
+      if (comm.group == 0 && comm.call != kNone && find_comm_call(l_.text(op_name(comm.call)))->by_messages)
+        comm.group = l_.trace.strings.intern(kOpenBarrier);
   }
 
  private:
@@ -111,6 +119,7 @@ class GroupFinder {
     const std::vector<StringId> groups = arrange();
     std::map<uint32_t, StringId> group_of;
     for (size_t t = 0; t < threads_.size(); ++t) group_of[threads_[t].lane] = groups[t];
+    for (const auto& [lane, name] : hand_on(groups)) group_of[lane] = name;
     for (HostComm& comm : l_.comms.host_comms)
       if (const auto found = group_of.find(l_.profile().ops[comm.record].lane);
           comm.group == 0 && found != group_of.end())
@@ -129,7 +138,20 @@ class GroupFinder {
     const CommCallRow* row = find_comm_call(l_.text(op_name(comm.call)));
     const CommCall call = read_comm_call(*row, l_.arguments_of(comm.call));
     if (group.size <= 0) return true;
+    if (row->by_messages && !fits_barrier(comm, group)) return false;
     return (call.members < 0 || call.members == group.size) && call.root < group.size && call.peer < group.size;
+  }
+  /// A monitored barrier: the first of the group receives from all others, then sends to all; they send, then receive.
+  bool fits_barrier(const HostComm& comm, const Group& group) const {
+    const bool first = (group.ranks.empty() ? 0 : group.ranks[0]) == l_.rank;
+    const std::vector<uint32_t>& records = records_.at(comm.call);
+    uint32_t earliest = records[0];
+    for (const uint32_t record : records)
+      if (!l_.profile().file.empty() && l_.profile().ops[record].start_ns < l_.profile().ops[earliest].start_ns)
+        earliest = record;
+    const bool receives = comm_kind(after_colon(l_.text(op_name(earliest)))).type == trace::NodeType::recv;
+    const int64_t others = first ? group.size - 1 : 1;
+    return receives == first && std::ssize(records) == 2 * others;
   }
   StringId op_name(uint32_t op) const {
     return l_.profile().file.empty() ? l_.host().ops[op].name : l_.profile().ops[op].name;
@@ -145,9 +167,10 @@ class GroupFinder {
   /// groups, at most two each, forwards and backwards. Cost: O(threads x groups).
   std::vector<StringId> arrange() {
     const size_t threads = threads_.size(), groups = groups_.size();
-    using Costs = std::vector<std::array<int64_t, 2>>;  // per group: as its first or second thread
-    std::vector<Costs> ahead(threads, Costs(groups, {kImpossible, kImpossible})), behind(ahead);
-    std::vector<std::vector<int64_t>> own(threads, std::vector<int64_t>(groups, 0));
+    std::vector<Costs> ahead(threads, Costs(groups, {kImpossible, kImpossible}));
+    auto& behind = behind_ = ahead;
+    auto& own = own_;
+    own.assign(threads, std::vector<int64_t>(groups, 0));
     for (size_t t = 0; t < threads; ++t)
       for (size_t g = 0; g < groups; ++g) own[t][g] = against(threads_[t], groups_[g]);
     for (size_t t = 0; t < threads; ++t) {
@@ -180,8 +203,45 @@ class GroupFinder {
         if (cost == best && cost < kImpossible) ++count, found[t] = groups_[g].name;
       }
       if (count != 1) found[t] = 0;
+      if (t == 0) best_ = best;
     }
     return found;
+  }
+
+  /// All arrangements that cost as little as the best, as names of groups per thread. Cost: O(choices x threads).
+  void list(std::vector<size_t>& path, size_t position, int64_t cost, std::vector<std::vector<size_t>>& all) const {
+    const size_t t = path.size() - 1, g = path.back();
+    if (all.size() > kMostChoices || cost >= kImpossible || cost + behind_[t][g][position] != best_) return;
+    if (path.size() == threads_.size()) return all.push_back(path);
+    const auto go_on = [&](size_t group, size_t at, int64_t more) {
+      path.push_back(group);
+      list(path, at, cost + more + own_[t + 1][group], all);
+      path.pop_back();
+    };
+    if (position == 0) go_on(g, 1, distance_cost(t + 1));
+    for (size_t next = g + 1; next < groups_.size(); ++next)
+      go_on(next, 0, border_cost(t + 1) + (position == 0 ? kMissingCost : 0));
+  }
+
+  /// Threads without a group get a name each, and the choices there are go into the report.
+  std::map<uint32_t, StringId> hand_on(const std::vector<StringId>& groups) {
+    std::map<uint32_t, StringId> names;
+    std::vector<std::vector<size_t>> all;
+    if (std::count(groups.begin(), groups.end(), StringId{0}) == 0 || groups.size() > kMostOpenThreads) return names;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      std::vector<size_t> path{g};
+      list(path, 0, own_[0][g], all);
+    }
+    if (all.empty() || all.size() > kMostChoices) return names;
+    OpenGroups& open = l_.report.open_groups;
+    open.choices.resize(all.size());
+    for (size_t t = 0; t < groups.size(); ++t) {
+      if (groups[t] != 0) continue;
+      open.names.push_back(fmt::format("thread {}", threads_[t].number));
+      names[threads_[t].lane] = l_.trace.strings.intern(open.names.back());
+      for (size_t c = 0; c < all.size(); ++c) open.choices[c].emplace_back(l_.text(groups_[all[c][t]].name));
+    }
+    return names;
   }
 
   // ---- the rest ------------------------------------------------------------------------------------------
@@ -220,7 +280,12 @@ class GroupFinder {
 
   Linking& l_;
   std::vector<Group> groups_;
+  std::map<uint32_t, std::vector<uint32_t>> records_;  ///< by call, in order
   std::vector<Thread> threads_;
+  using Costs = std::vector<std::array<int64_t, 2>>;  ///< per group: as its first or second thread
+  std::vector<Costs> behind_;                         ///< per thread: of what comes after it
+  std::vector<std::vector<int64_t>> own_;             ///< per thread and group
+  int64_t best_ = kImpossible;                        ///< of all arrangements
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,14 @@
 #include "chakra/trace/trace.h"
 
 namespace chakra::link {
+
+/// The name that stands for the group of a monitored barrier where one rank's recording leaves it open.
+inline constexpr std::string_view kOpenBarrier = "monitored barrier";
+/// Communication whose group one rank's recording leaves open. Each of its threads has a name of its own as its group.
+struct OpenGroups {
+  std::vector<std::string> names;                 ///< of the threads, in the trace
+  std::vector<std::vector<std::string>> choices;  ///< each: a group for each of the names
+};
 
 /// What linking found out beside the graph.
 struct LinkingReport {
@@ -35,6 +44,8 @@ struct LinkingReport {
   std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< by kind
   int64_t comm_nodes = 0;
   uint64_t comm_bytes = 0;
+  std::vector<std::string> counted_groups;  ///< whose collectives are numbered from the beginning of the recording on
+  OpenGroups open_groups;
   int64_t unattributed_sync_ns = 0;  ///< time in blocking calls for which nothing to wait for was found
   struct Constants {
     int64_t device = 0;

@@ -13,7 +13,9 @@ namespace {
 
 /// Drops what does not begin in [begin, last]: operators and calls. Of the device operations remain those
 /// that were launched in it, however late they ran, and those from before that had not ended at the
-/// beginning: they stand before the others on their streams. Returns old row -> new row of the operators.
+/// beginning: they stand before the others on their streams. Communication among those belongs to an earlier step, so
+/// only its time stays, as device work whose launch is not recorded. Returns old row -> new row of the operators.
+// `pytorch.scope.before` (note): communication that an earlier step launched and that ran on into those that were kept.
 std::vector<uint32_t> cut(Linking& l, int64_t begin, int64_t last) {
   Profile& p = l.profile();
   const auto inside = [&](const Record& r) { return r.start_ns >= begin && r.start_ns <= last; };
@@ -36,6 +38,20 @@ std::vector<uint32_t> cut(Linking& l, int64_t begin, int64_t last) {
     if (known && found->second >= begin) return found->second > last;
     return op.end_ns() <= begin || (!known && op.start_ns > last);
   });
+  int64_t earlier = 0;
+  for (DeviceOp& op : p.device_ops) {
+    const auto found = op.correlation < 0 ? launched_at.end() : launched_at.find(op.correlation);
+    const bool before = found != launched_at.end() ? found->second < begin : op.start_ns < begin;
+    if (!before || (op.comm == trace::kNoRow && comm_kernel(l.text(op.name)) == nullptr)) continue;
+    op.comm = trace::kNoRow;
+    op.name = l.trace.strings.intern(trace::kUnrecorded);
+    ++earlier;
+  }
+  if (earlier > 0)
+    l.find(
+        "pytorch.scope.before", Severity::note,
+        fmt::format("{} communications that earlier steps launched end in the steps that were kept; they count as {}",
+                    show_count(earlier), trace::kUnrecorded));
   return row_of;
 }
 

@@ -230,6 +230,23 @@ void Agreement::compare(const std::map<Channel, Ends>& channels) {
   }
 }
 
+// `match.group.size` (error): a group whose collectives have the sizes of a group of another number of ranks.
+bool Agreement::compare_size(const Group& group, uint32_t index, NodeRef member) {
+  const Comm& c = comm(member);
+  const bool gathers = c.type == CommType::all_gather;
+  if (!gathers && c.type != CommType::reduce_scatter) return true;
+  const uint64_t all = gathers ? c.out_bytes : c.in_bytes, part = gathers ? c.in_bytes : c.out_bytes;
+  if (part == 0 || all <= part || all % part != 0 || all / part == group.ranks.size() || group.ranks.size() < 2)
+    return true;
+  if (group.assumed && all / part > group.ranks.size()) return true;  // not all ranks are here
+  find("match.group.size", Severity::error, member,
+       fmt::format("collective {} of group {} has the sizes of {} ranks ({} in, {} out), the group has {}", index,
+                   quote(group.name), all / part, show_bytes(static_cast<double>(c.in_bytes)),
+                   show_bytes(static_cast<double>(c.out_bytes)), group.ranks.size()),
+       facts_of(group, index));
+  return false;
+}
+
 void Agreement::join() {
   drop_.assign(findings_.size(), false);
   join_collectives();

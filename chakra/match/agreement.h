@@ -52,6 +52,8 @@ class Agreement {
   /// An all-to-all without lists of parts: together the members get what they put in.
   void compare_totals(const Group& group, uint32_t index, std::span<const NodeRef> members);
   void compare(const std::map<Channel, Ends>& channels);
+  /// What a gather or reduce-scatter puts in and gets tells how many members its group has. Whether that is so.
+  bool compare_size(const Group& group, uint32_t index, NodeRef member);
   /// A rank that runs something where it does not belong: perhaps what it lacks elsewhere.
   void stray(const Group& group, NodeRef first, const char* tag, std::string text);
   /// One finding for what one place has and another lacks. To be called last.

@@ -36,6 +36,104 @@ std::vector<NodeId> order_through_cycles(const trace::Edges& deps) {
   return trace::topological_order(open).order;
 }
 
+// `match.window.part` (error): collectives that only some members recorded, since ranks recorded different parts of
+// the job; the others are compared.
+/// Where ranks recorded different parts of the job, only collectives that are in all parts are compared.
+void keep_common(const trace::TraceSet& job, Agreement& agreement, const Group& group, size_t all,
+                 std::vector<MemberCalls>& members) {
+  if (std::none_of(members.begin(), members.end(), [&](const MemberCalls& m) { return is_partial(job.ranks[m.rank]); }))
+    return;
+  Key low{INT64_MIN, 0}, high{INT64_MAX, 0};
+  const MemberCalls* first = nullptr;
+  for (const MemberCalls& m : members) {
+    if (!m.calls.empty() && !first) first = &m;
+    low = std::max(low, m.calls.empty() ? Key{INT64_MAX, 0} : m.calls.front().key);
+    high = std::min(high, m.calls.empty() ? Key{INT64_MIN, 0} : m.calls.back().key);
+  }
+  size_t common = 0;
+  for (MemberCalls& m : members) {
+    const auto before = [](const Call& call, const Key& key) { return call.key < key; };
+    const auto begin = std::lower_bound(m.calls.begin(), m.calls.end(), low, before);
+    const auto end =
+        low > high ? begin : std::lower_bound(begin, m.calls.end(), Key{high.first, high.second + 1}, before);
+    m.calls = {begin, end};
+    common = std::max(common, m.calls.size());
+  }
+  if (all == common || !first) return;
+  agreement.find("match.window.part", Severity::error, {first->rank, trace::kNoNode},
+                 fmt::format("group {}: the ranks recorded different parts of the job; {} of {} collectives are in "
+                             "all of them, and only these are compared; 'chakra link --steps A:B' keeps steps that "
+                             "all ranks recorded",
+                             quote(group.name), common, all),
+                 {{"group", group.name}, {"common", static_cast<int64_t>(common)}});
+}
+
+/// Sends and receives, by channel.
+class MessageMatcher {
+ public:
+  MessageMatcher(const trace::TraceSet& job, Agreement& agreement) : job_(job), agreement_(agreement) {}
+
+  void add(RankIndex r, NodeId n) {
+    const Trace& t = job_.ranks[r];
+    const Comm& c = *t.comm(n);
+    const bool send = t.type[n] == NodeType::send;
+    const int64_t peer = send ? c.dst : c.src;
+    if (peer < 0 && !send) {
+      anonymous_[t.rank].push_back({r, n});
+      return;
+    }
+    if (peer < 0) {
+      agreement_.find("match.message.peer_unknown", Severity::warning, {r, n}, "a send does not say to which rank");
+      return;
+    }
+    const Channel channel{send ? t.rank : peer, send ? peer : t.rank, c.tag};
+    auto& ends = channels_[channel];
+    (send ? ends.sends : ends.receives).push_back({r, n});
+  }
+
+  void run(Matching& out) {
+    find_senders();
+    for (const auto& [channel, ends] : channels_)
+      for (size_t i = 0; i < std::max(ends.sends.size(), ends.receives.size()); ++i) {
+        Message m;
+        if (i < ends.sends.size()) m.send = ends.sends[i];
+        if (i < ends.receives.size()) m.recv = ends.receives[i];
+        m.bytes = agreement_.comm(m.send.node != trace::kNoNode ? m.send : m.recv).bytes;
+        const auto id = static_cast<uint32_t>(out.messages.size());
+        for (const NodeRef ref : {m.send, m.recv})
+          if (ref.node != trace::kNoNode) out.of_comm[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]] = id;
+        out.messages.push_back(m);
+      }
+    agreement_.compare(channels_);
+  }
+
+ private:
+  /// Receives from any source take the messages that have no other receive, if these are of one rank and tag.
+  void find_senders() {
+    for (const auto& [rank, receives] : anonymous_) {
+      Ends* only = nullptr;
+      size_t senders = 0;
+      for (auto& [channel, ends] : channels_) {
+        const auto& [from, to, tag] = channel;
+        if (to != rank || ends.sends.size() <= ends.receives.size()) continue;
+        only = &ends;
+        ++senders;
+      }
+      for (const NodeRef& receive : receives) {
+        if (senders == 1 && only->receives.size() < only->sends.size()) only->receives.push_back(receive);
+        else
+          agreement_.find("match.message.peer_unknown", Severity::warning, receive,
+                          "a receive does not say from which rank");
+      }
+    }
+  }
+
+  const trace::TraceSet& job_;
+  Agreement& agreement_;
+  std::map<Channel, Ends> channels_;
+  std::map<int64_t, std::vector<NodeRef>> anonymous_;  ///< by rank: receives from any source
+};
+
 class Matcher {
  public:
   Matcher(const trace::TraceSet& job, const GroupTable& table) : job_(job), table_(table) {}
@@ -44,7 +142,7 @@ class Matcher {
     out_.of_comm.resize(job_.ranks.size());
     for (const RankIndex r : job_.indices()) collect(r);
     for (uint32_t g = 0; g < calls_.size(); ++g) match_group(g);
-    match_messages();
+    messages_.run(out_);
     check_recorded_groups(job_, table_, agreement_);
     agreement_.join();
     if (sizeless_ > 0)
@@ -82,7 +180,7 @@ class Matcher {
       const Comm* c = t.comm(n);
       if (!c || !trace::is_comm(t.type[n])) continue;
       if (t.type[n] != NodeType::coll) {
-        add_message(r, n);
+        messages_.add(r, n);
         continue;
       }
       uint32_t& group = group_ids[c->group];
@@ -131,7 +229,9 @@ class Matcher {
     const std::vector<Key> keys = common_keys(group, calls_of, by_number);
     if (keys.empty()) return;  // only of ranks that are not in it
     report_absent(group, calls_of);
-    const bool agree = agreement_.compare(group, member_of, present(group, calls_of), by_number);
+    std::vector<MemberCalls> members = present(group, calls_of);
+    if (by_number) keep_common(job_, agreement_, group, keys.size(), members);
+    const bool agree = agreement_.compare(group, member_of, members, by_number);
     std::vector<size_t> next(group.ranks.size(), 0);  // per member: its call that is to be taken next
     for (uint32_t i = 0; i < keys.size(); ++i) {
       Collective c;
@@ -215,6 +315,7 @@ class Matcher {
       sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier && mine.type != CommType::scatter;
       splits |= !mine.in_split.empty() || !mine.out_split.empty();
       if (c.type == CommType::unknown) c.type = mine.type;
+      if (!out_.groups[c.group].odd) out_.groups[c.group].odd = !agreement_.compare_size(group, c.index, ref);
     }
     if (agree && c.type == CommType::all_to_all) {
       if (splits) agreement_.compare_splits(group, c.index, c.members);
@@ -285,36 +386,6 @@ class Matcher {
                     {{"group", group.name}, {"index", 0}});
   }
 
-  void add_message(RankIndex r, NodeId n) {
-    const Trace& t = job_.ranks[r];
-    const Comm& c = *t.comm(n);
-    const bool send = t.type[n] == NodeType::send;
-    const int64_t peer = send ? c.dst : c.src;
-    if (peer < 0) {
-      agreement_.find("match.message.peer_unknown", Severity::warning, {r, n},
-                      fmt::format("a {} does not say to or from which rank", send ? "send" : "receive"));
-      return;
-    }
-    const Channel channel{send ? t.rank : peer, send ? peer : t.rank, c.tag};
-    auto& ends = channels_[channel];
-    (send ? ends.sends : ends.receives).push_back({r, n});
-  }
-
-  void match_messages() {
-    for (const auto& [channel, ends] : channels_)
-      for (size_t i = 0; i < std::max(ends.sends.size(), ends.receives.size()); ++i) {
-        Message m;
-        if (i < ends.sends.size()) m.send = ends.sends[i];
-        if (i < ends.receives.size()) m.recv = ends.receives[i];
-        m.bytes = agreement_.comm(m.send.node != trace::kNoNode ? m.send : m.recv).bytes;
-        const auto id = static_cast<uint32_t>(out_.messages.size());
-        for (const NodeRef ref : {m.send, m.recv})
-          if (ref.node != trace::kNoNode) out_.of_comm[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]] = id;
-        out_.messages.push_back(m);
-      }
-    agreement_.compare(channels_);
-  }
-
   const trace::TraceSet& job_;
   const GroupTable& table_;
   Matching out_;
@@ -323,7 +394,7 @@ class Matcher {
   std::map<std::string, uint32_t> group_ids_;
   std::vector<std::vector<RankCalls>> calls_;  ///< per group: of each rank that takes part
   int64_t sizeless_ = 0;
-  std::map<Channel, Ends> channels_;
+  MessageMatcher messages_{job_, agreement_};
 };
 
 }  // namespace
@@ -334,9 +405,9 @@ Matching match(const trace::TraceSet& job, const GroupTable& groups) {
 }
 
 bool is_contradiction(const Finding& finding) {
-  constexpr std::array<std::string_view, 7> kOnlyWait{
-      "match.collective.count", "match.collective.number", "match.collective.group", "match.message.no_send",
-      "match.message.no_recv",  "match.message.tag",       "match.message.peer"};
+  constexpr std::array<std::string_view, 8> kOnlyWait{
+      "match.window.part",     "match.collective.count", "match.collective.number", "match.collective.group",
+      "match.message.no_send", "match.message.no_recv",  "match.message.tag",       "match.message.peer"};
   return finding.severity == Severity::error &&
          std::find(kOnlyWait.begin(), kOnlyWait.end(), finding.tag) == kOnlyWait.end();
 }

@@ -10,9 +10,17 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/match/windows.h"  // IWYU pragma: export
 #include "chakra/trace/trace.h"
 
 namespace chakra::match {
+
+/// A collective that no rank can leave before all have come, so that all leave together.
+inline bool ends_together(trace::CommType type) {
+  return type == trace::CommType::all_reduce || type == trace::CommType::all_gather ||
+         type == trace::CommType::all_to_all || type == trace::CommType::reduce_scatter ||
+         type == trace::CommType::reduce_scatter_block || type == trace::CommType::barrier;
+}
 
 /// Groups given beside the traces: name -> ranks (docs/reference/formats/groups.md).
 using GroupTable = std::map<std::string, std::vector<int64_t>, std::less<>>;
@@ -24,6 +32,7 @@ struct Group {
   std::vector<int64_t> ranks;  ///< in the group's order, as far as the job has them
   bool known = true;           ///< false: its members are not listed; these are the ranks that use it
   int64_t size = 0;            ///< how many ranks it should have; 0: not said
+  bool odd = false;            ///< a collective has sizes of another number of ranks
   bool assumed = false;        ///< nobody lists them: taken to be all ranks of the job
 };
 

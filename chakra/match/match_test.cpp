@@ -121,6 +121,47 @@ TEST(Match, PartsMayHaveSizesOfTheirOwn) {
   EXPECT_EQ(exchange(256, 256, 512, 512), "match.collective.bytes");  // nothing says that the parts differ
 }
 
+TEST(Match, SizesTellHowManyMembers) {
+  const auto gather = [](uint64_t in, uint64_t out) {
+    trace::TraceSet set = job({{{CommType::all_gather, in, "0"}}, {{CommType::all_gather, in, "0"}}});
+    for (trace::Trace& t : set.ranks) {
+      t.comms.edit(0).in_bytes = in;
+      t.comms.edit(0).out_bytes = out;
+    }
+    return tags(match(set, {{"0", {0, 1}}}));
+  };
+  EXPECT_EQ(gather(64, 128), "");
+  EXPECT_EQ(gather(64, 0), "");
+  EXPECT_EQ(gather(64, 256), "match.group.size");
+}
+
+TEST(Match, ReceivesFromAnySourceTakeWhatIsLeft) {
+  const auto messages = [](std::initializer_list<int> senders) {
+    trace::TraceSet set;
+    Builder receiver;
+    receiver.trace.rank = 0;
+    std::map<int, Builder> builders;
+    for (const int sender : senders) {
+      trace::Comm& comm = receiver.comm(receiver.add(receiver.trace.size() + 1, 0, NodeType::recv));
+      comm.bytes = 8;
+      comm.tag = 1;
+      Builder& b = builders[sender];
+      b.trace.rank = sender;
+      trace::Comm& sent = b.comm(b.add(b.trace.size() + 1, 0, NodeType::send));
+      sent.bytes = 8;
+      sent.tag = 1;
+      sent.dst = 0;
+    }
+    set.ranks.push_back(std::move(receiver).finish());
+    for (auto& [rank, b] : builders) set.ranks.push_back(std::move(b).finish());
+    return tags(match(set));
+  };
+  EXPECT_EQ(messages({1, 1}), "");
+  EXPECT_EQ(messages({1, 2}),
+            "match.message.peer_unknown match.message.peer_unknown match.message.no_recv "
+            "match.message.no_recv");
+}
+
 TEST(Match, MembersThatAreNotThere) {
   EXPECT_EQ(tags(match(job({{kReduce}, {kReduce}}), {{"0", {0, 1, 2}}})), "match.rank.missing");
   EXPECT_EQ(tags(match(job({{kReduce}, {kReduce}}), {{"0", {0}}})), "match.rank.not_in_group");

@@ -187,6 +187,45 @@ Finding belong_to_no_rank(const std::vector<std::string>& paths) {
           {{"files", all}}};
 }
 
+/// Names in the order in which people count: "r2" before "r10".
+bool counts_before(const std::string& a, const std::string& b) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (!digit(a[i]) || !digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i, ++j;
+      continue;
+    }
+    const auto number = [&](const std::string& text, size_t& at) {
+      while (at + 1 < text.size() && text[at] == '0' && digit(text[at + 1])) ++at;
+      const size_t begin = at;
+      while (at < text.size() && digit(text[at])) ++at;
+      return std::string_view(text).substr(begin, at - begin);
+    };
+    const std::string_view x = number(a, i), y = number(b, j);
+    if (x != y) return std::pair(x.size(), x) < std::pair(y.size(), y);
+  }
+  return a.size() < b.size();
+}
+
+/// Of the Kineto traces of a rank, one for each cycle of its schedule, the one that is asked for.
+// `pytorch.pair.cycle` (error): a rank has no Kineto trace of the cycle that is asked for.
+Result<std::string> choose_cycle(int64_t rank, std::vector<std::string>& files, std::optional<int64_t> cycle) {
+  if (files.size() == 1 && cycle.value_or(0) == 0) return files[0];
+  std::sort(files.begin(), files.end(), counts_before);
+  if (!cycle)
+    return fail(Code::bad_input, "pytorch.pair.rank_twice",
+                fmt::format("{} Kineto traces are of rank {}: this one, {}{}; if they are cycles of one schedule, "
+                            "--cycle N links one of them, from 0 in the order of their names",
+                            files.size(), rank, quote(files[1], 200), files.size() > 2 ? ", ..." : ""),
+                {files[0]});
+  if (std::cmp_greater_equal(*cycle, files.size()))
+    return fail(Code::bad_input, "pytorch.pair.cycle",
+                fmt::format("there is no cycle {} of rank {}; {} can be linked, from 0", *cycle, rank, files.size()),
+                {files[0]});
+  return files[static_cast<size_t>(*cycle)];
+}
+
 RankInput host_alone(const Sniffed& file) {
   RankInput input;
   input.host = file.path;
@@ -305,7 +344,7 @@ Result<RankInput> pair_files(const std::string& first, const std::string& second
 
 Result<Pairing> pair_folder(const std::string& folder) { return pair_folders({folder}); }
 
-Result<Pairing> pair_folders(const std::vector<std::string>& folders) {
+Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optional<int64_t> cycle) {
   Pairing pairing;
   std::vector<Sniffed> hosts, devices;
   CHAKRA_TRY(sniff_folders(folders, hosts, devices, pairing.findings));
@@ -326,22 +365,18 @@ Result<Pairing> pair_folders(const std::vector<std::string>& folders) {
   }
   if (devices.size() > 1) CHAKRA_TRY(settle_ranks(devices, hosts.empty(), pairing.findings));
   std::map<int64_t, RankInput> ranks;
+  std::map<int64_t, std::vector<std::string>> cycles;  // the Kineto traces of each rank
   for (Sniffed& file : devices) {
     CHAKRA_TRY(check_rank(file));
     if (!file.rank() && devices.size() > 1)
       return rank_error(file.path, "neither the Kineto trace nor its name says its rank");
     RankInput& input = ranks[file.rank().value_or(0)];
-    if (!input.device.empty())
-      return fail(
-          Code::bad_input, "pytorch.pair.rank_twice",
-          fmt::format(
-              "two Kineto traces are of rank {}: this one and {}; cycles of one schedule are linked one by one, "
-              "each from a folder of its own with the host trace",
-              *file.rank(), quote(input.device, 200)),
-          {file.path});
-    input.device = file.path;
     input.rank = file.rank().value_or(0);
     input.rank_known = file.rank().has_value();
+    cycles[input.rank].push_back(file.path);
+  }
+  for (auto& [rank, files] : cycles) {
+    CHAKRA_ASSIGN(ranks[rank].device, choose_cycle(rank, files, cycle));
   }
   for (const Sniffed& file : hosts) {
     if (!file.named) return rank_error(file.path, "the name of the host trace does not say its rank");

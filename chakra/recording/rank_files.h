@@ -35,9 +35,10 @@ struct Pairing {
 /// in the name, else the number after rank in the name of a folder around it, else tp + TP * pp of SGLang's names
 /// (TP-1-DP-0-PP-2), else the only number in the name or in that of a folder; one pair alone needs none. Numbers that
 /// are no ranks of the recorded groups (process ids) give way to the ranks that the records name, else to their order.
-/// Errors: pytorch.pair.none, pytorch.pair.pipe, pytorch.pair.rank, pytorch.pair.rank_twice, pytorch.pair.incomplete,
-/// and those of ByteSource.
+/// `cycle`: which Kineto trace of each rank, from 0 in the order of their names, where a schedule made several.
+/// Errors: pytorch.pair.none, pytorch.pair.pipe, pytorch.pair.rank, pytorch.pair.rank_twice, pytorch.pair.cycle,
+/// pytorch.pair.incomplete, and those of ByteSource.
 Result<Pairing> pair_folder(const std::string& folder);
-Result<Pairing> pair_folders(const std::vector<std::string>& folders);
+Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optional<int64_t> cycle = std::nullopt);
 
 }  // namespace chakra::recording

@@ -390,6 +390,15 @@ TEST(Pairs, RanksOfAFolder) {
   folder.write("e/rank-1.json", kineto(""));
   folder.write("e/other_rank_1.json", kineto(""));
   EXPECT_EQ(tag_of(pair_folder(folder.path("e"))), "pytorch.pair.rank_twice");
+  for (const char* name : {"g/device.0.json", "g/device.0.r2.json", "g/device.0.r10.json"})
+    folder.write(name, kineto(""));
+  EXPECT_EQ(tag_of(pair_folder(folder.path("g"))), "pytorch.pair.rank_twice");
+  for (const auto& [cycle, name] : {std::pair(0, "device.0.json"), {1, "device.0.r2.json"}, {2, "device.0.r10.json"}}) {
+    auto chosen = pair_folders({folder.path("g")}, cycle);
+    ASSERT_TRUE(chosen) << cycle;
+    EXPECT_TRUE(chosen->ranks[0].device.ends_with(name)) << chosen->ranks[0].device;
+  }
+  EXPECT_EQ(tag_of(pair_folders({folder.path("g")}, 3)), "pytorch.pair.cycle");
   folder.write("f/x.txt", "nothing");
   EXPECT_EQ(tag_of(pair_folder(folder.path("f"))), "pytorch.pair.none");
   EXPECT_EQ(tag_of(pair_files(folder.path("a/host.0.json"), folder.path("a/host.1.json"))), "pytorch.pair.kind");
