@@ -28,6 +28,8 @@ std::vector<State> states_of(const Dump& dump) {
   return states;
 }
 
+// `flight.group.unknown` (warning): records of a group whose members pg_config does not list: members that did not
+// call anything cannot be named.
 class TableMaker {
  public:
   explicit TableMaker(const std::vector<Dump>& dumps) : dumps_(dumps) {}
@@ -85,8 +87,6 @@ class TableMaker {
     }
   }
 
-  // `flight.group.unknown` (warning): records of a group whose members pg_config does not list: members that did not
-  // call anything cannot be named.
   void find_unknown(Findings& findings) const {
     for (const JobGroup& group : table_.groups)
       if (!group.known && !group.members.empty())

@@ -11,10 +11,13 @@ namespace {
 
 using Kind = Value::Kind;
 
-/// A dump may hold a list many times: so many values and bytes are taken from it before it is refused.
+/// A dump may hold a list many times: this number of values and bytes is taken from it before it is refused.
 constexpr size_t kMostSteps = size_t{1} << 27;
 constexpr size_t kMostDimensions = 64;
 
+// `flight.dump.field` (1): a field of a dump that is missing, or of another kind than PyTorch writes.
+// `flight.dump.version` (1): a dump of a version that is not 2.x.
+// `flight.dump.large` (1): a dump of more than 256 MiB, 16,777,216 values or 64 levels.
 class DumpReader {
  public:
   DumpReader(const Document& document, const std::string& file, int64_t rank) : document_(document) {
@@ -26,7 +29,8 @@ class DumpReader {
     const Value& root = at(document_.root);
     if (root.kind != Kind::dict) return wrong("the dump is not a dictionary");
     CHAKRA_TRY(each_field(root, [&](std::string_view key, const Value& value) -> Result<void> {
-      if (key == "version") dump_.version = std::string(value.text);
+      if (key == "version")
+        dump_.version = value.kind == Kind::real ? fmt::format("{}", value.real()) : std::string(value.text);
       return {};
     }));
     CHAKRA_TRY(check_version());
@@ -47,7 +51,6 @@ class DumpReader {
  private:
   const Value& at(uint32_t place) const { return document_.values[place]; }
 
-  // `flight.dump.field` (1): a field of a dump that is missing, or of another kind than PyTorch writes.
   tl::unexpected<Error> wrong(std::string text) const {
     return fail(Code::bad_input, "flight.dump.field", std::move(text), {dump_.file});
   }
@@ -55,7 +58,6 @@ class DumpReader {
     return wrong(fmt::format("record {}: the field {} has a value of another kind", dump_.entries.size(), quote(key)));
   }
 
-  // `flight.dump.version` (1): a dump of a version that is not 2.x.
   Result<void> check_version() const {
     if (dump_.version.starts_with("2.")) return {};
     return fail(Code::bad_input, "flight.dump.version",
@@ -65,7 +67,6 @@ class DumpReader {
                 {dump_.file});
   }
 
-  // `flight.dump.large` (1): a dump of more than 256 MiB, 16,777,216 values or 64 levels.
   Result<void> spend(size_t steps) {
     steps_ += steps;
     if (steps_ <= kMostSteps) return {};
@@ -314,7 +315,7 @@ bool is_dump(std::string_view head) {
   const std::string_view text = without_blanks(head);
   if (!text.starts_with('{') || has("\"traceEvents\"") || has("\"schemaVersion\"")) return false;
   return has("\"collective_seq_id\"") ||
-         (has("\"pg_config\"") && (has("\"pg_status\"") || has("\"entries\"") || has("\"nccl_comm_state\"")));
+         (has("\"pg_config\"") && (has("\"version\"") || has("\"entries\"") || has("\"pg_status\"")));
 }
 
 Result<Dump> parse_dump(std::string bytes, const std::string& file, int64_t rank) {

@@ -125,7 +125,8 @@ Result<Dumps> read_dumps(const std::vector<std::string>& paths) {
       others.push_back(path);
       continue;
     }
-    const int64_t rank = rank_of_name(path);
+    int64_t rank = rank_of_name(path);
+    if (rank < 0) rank = rank_of_name(fs::path(path).parent_path().string());
     if (rank < 0)
       return fail(Code::bad_input, "flight.dump.rank",
                   "the name says no rank; name the file after it, as in nccl_trace_rank_3", {path});

@@ -54,7 +54,9 @@ TEST(Dump, NamesSayRanks) {
 
 TEST(Dump, OpcodesThatDoThingsAreRefused) {
   using std::string_view_literals::operator""sv;
-  EXPECT_EQ(tag_of("\x80\x02" "cposix\nsystem\nX\x02\0\0\0id\x85R."sv), "flight.pickle.opcode");
+  EXPECT_EQ(tag_of("\x80\x02"
+                   "cposix\nsystem\nX\x02\0\0\0id\x85R."sv),
+            "flight.pickle.opcode");
   EXPECT_EQ(tag_of("\x80\x04\x8c\x05posix\x8c\x06system\x93."sv), "flight.pickle.opcode");
   for (const char code : {'c', 'i', 'o', 'R', 'b', 'P', 'Q', '\x81', '\x82', '\x92', '\x93', '\x97', 'V', 'I', 'B'})
     EXPECT_EQ(tag_of(std::string("\x80\x02") + code + "."), "flight.pickle.opcode") << code;
@@ -64,12 +66,17 @@ TEST(Dump, DamageHasATag) {
   using std::string_view_literals::operator""sv;
   const testing::MadeDump made = testing::JobMaker(3).make().dumps[0];
   const std::string whole = to_pickle(made);
-  for (size_t size = 2; size < whole.size(); size += 7) EXPECT_EQ(tag_of(whole.substr(0, size)), "flight.pickle.damaged");
+  for (size_t size = 2; size < whole.size(); size += 7)
+    EXPECT_EQ(tag_of(whole.substr(0, size)), "flight.pickle.damaged");
   EXPECT_EQ(tag_of(whole + "."), "flight.pickle.damaged");
   EXPECT_EQ(tag_of("\x80\x02]q\0h\1."sv), "flight.pickle.damaged");
-  EXPECT_EQ(tag_of("\x80\x02" "a."sv), "flight.pickle.damaged");
+  EXPECT_EQ(tag_of("\x80\x02"
+                   "a."sv),
+            "flight.pickle.damaged");
   EXPECT_EQ(tag_of("\x80\x02}K\1s."sv), "flight.pickle.damaged");
-  EXPECT_EQ(tag_of("\x80\x02" "e."sv), "flight.pickle.damaged");
+  EXPECT_EQ(tag_of("\x80\x02"
+                   "e."sv),
+            "flight.pickle.damaged");
   EXPECT_EQ(tag_of("\x80\x02r\xff\xff\xff\xff."sv), "flight.pickle.damaged");
   EXPECT_EQ(tag_of("\x80\x02K\1."sv), "flight.dump.field");
   EXPECT_EQ(tag_of(""), "flight.json.empty");
@@ -111,7 +118,8 @@ TEST(Dump, FormsOfThePublicReports) {
     EXPECT_EQ(dump->entries[0].in.elements(), 1024U);
     EXPECT_EQ(dump->groups[0].ranks, (std::vector<int64_t>{0, 1}));
   }
-  for (const char* name : {"ncclprof.json", "infra.json", "x.et", "nsys.sqlite"}) EXPECT_FALSE(is_dump_path(forms + name));
+  for (const char* name : {"ncclprof.json", "infra.json", "x.et", "nsys.sqlite"})
+    EXPECT_FALSE(is_dump_path(forms + name));
 }
 
 }  // namespace

@@ -12,6 +12,16 @@ namespace {
 using result::Table;
 using Column = Table::Kind;
 
+// `flight.hang.order` (error): members of a group whose n-th collectives are different ones.
+// `flight.hang.size` (error): a collective or message of other sizes on one rank than on the others.
+// `flight.hang.dtype` (error): a collective of another element type on one rank than on the others.
+// `flight.hang.missing` (error): ranks that did not call a collective, or their end of a message, that others wait in.
+// `flight.hang.no_dump` (error): ranks without a readable dump that others wait for: they died, or a file is absent.
+// `flight.hang.not_begun` (error): ranks whose device has not come to a collective that runs on the others.
+// `flight.hang.stuck` (error): a collective or message that all members called and that does not end.
+// `flight.hang.circle` (error): collectives or messages of which each waits for a rank that is in the next one.
+// `flight.hang.behind` (note): a collective or message that only waits for a rank that hangs in another one.
+// `flight.dump.absent` (warning): ranks of a group that have no readable dump, in a job that does not wait for them.
 class Judge {
  public:
   explicit Judge(const std::vector<Dump>& dumps) : dumps_(dumps) {}
@@ -68,9 +78,6 @@ class Judge {
 
   // ---- members that do not call the same ------------------------------------------------------------------
 
-  // `flight.hang.order` (error): members of a group whose n-th collectives are different ones.
-  // `flight.hang.size` (error): a collective or message of other sizes on one rank than on the others.
-  // `flight.hang.dtype` (error): a collective of another element type on one rank than on the others.
   void find_differences() {
     for (size_t g = 0; g < table_.groups.size(); ++g)
       for (const auto& [number, calls] : table_.groups[g].collectives) {
@@ -139,9 +146,11 @@ class Judge {
     }
   }
 
-  // `flight.hang.missing` (error): ranks that did not call a collective, or their end of a message, in which others
-  // wait. `flight.hang.no_dump` (error): ranks without a readable dump that others wait for: they died, or a file is
-  // missing. `flight.hang.not_begun` (error): ranks whose device has not come to a collective that runs on the others.
+  /// Findings of one rank begin with it.
+  static std::string subject(const std::vector<int64_t>& ranks) {
+    return ranks.size() == 1 ? std::string() : show_ranks(ranks) + " ";
+  }
+
   void report_cause(const Stop& stop) {
     if (stop.differs) return;  // reported as the difference
     std::vector<int64_t> absent, missing, not_begun;
@@ -159,16 +168,16 @@ class Judge {
     const std::string what = text_of(stop);
     if (!missing.empty())
       add("flight.hang.missing", Severity::error, missing,
-          fmt::format("{} did not call {}; {}{}", show_ranks(missing), what, wait, last_of(stop, missing)),
+          fmt::format("{}did not call {}; {}{}", subject(missing), what, wait, last_of(stop, missing)),
           facts_of(stop, missing));
     if (!absent.empty())
       add("flight.hang.no_dump", Severity::error, absent,
-          fmt::format("{} left no readable dump and may be dead; {}: {}", show_ranks(absent), what, wait),
+          fmt::format("{}left no readable dump and may be dead; {}: {}", subject(absent), what, wait),
           facts_of(stop, absent));
     if (!not_begun.empty())
       add("flight.hang.not_begun", Severity::error, not_begun,
-          fmt::format("{} called {}, but the device has not begun it: other work on its stream has not ended; {}",
-                      show_ranks(not_begun), what, wait),
+          fmt::format("{}called {}, but the device has not begun it: other work on its stream has not ended; {}",
+                      subject(not_begun), what, wait),
           facts_of(stop, not_begun));
   }
 
@@ -182,7 +191,6 @@ class Judge {
     return fmt::format("; its last {} records have none of this group", dumps_[dump].entries.size());
   }
 
-  // `flight.hang.stuck` (error): a collective or message that all members called and that does not end.
   void report_stuck(const Stop& stop) {
     const bool others = std::any_of(stops_.begin(), stops_.end(),
                                     [&](const Stop& s) { return is_cause(s) && (s.differs || !s.late.empty()); });
@@ -196,7 +204,6 @@ class Judge {
         facts_of(stop, stop.waiting));
   }
 
-  // `flight.hang.circle` (error): collectives or messages of which each waits for a rank that is in the next one.
   void report_circle(const std::vector<size_t>& circle) {
     std::string text = "ranks wait for each other";
     std::vector<int64_t> ranks;
@@ -210,7 +217,6 @@ class Judge {
         facts_of(first, ranks));
   }
 
-  // `flight.hang.behind` (note): a collective or message that only waits for a rank that hangs in another one.
   void report_behind(const Stop& stop) {
     const auto [behind, rank] = next_of(stop);
     add("flight.hang.behind", Severity::note, {rank},
@@ -218,7 +224,6 @@ class Judge {
         facts_of(stop, {rank}));
   }
 
-  // `flight.dump.absent` (warning): ranks of a group that have no readable dump, in a job that does not wait for them.
   void find_absent() {
     std::vector<int64_t> absent;
     for (const JobGroup& group : table_.groups)
@@ -229,7 +234,7 @@ class Judge {
     const bool reported = std::any_of(all_.begin(), all_.end(),
                                       [](const Finding& finding) { return finding.tag == "flight.hang.no_dump"; });
     if (!absent.empty() && !reported)
-      add("flight.dump.absent", Severity::warning, absent, fmt::format("{} left no readable dump", show_ranks(absent)),
+      add("flight.dump.absent", Severity::warning, absent, fmt::format("{}left no readable dump", subject(absent)),
           {{"ranks", list_ranks(absent)}});
   }
 

@@ -106,7 +106,7 @@ TEST(Hang, FiftyFoldersAreJudgedRight) {
     if (job.fault == Fault::none) continue;
     const chakra::testing::TemporaryFolder folder;
     for (const testing::MadeDump& made : job.dumps)
-      folder.write(fmt::format(folders % 2 ? "nccl_trace_rank_{}" : "rank{}.json", made.rank),
+      folder.write(folders % 2 ? fmt::format("nccl_trace_rank_{}", made.rank) : fmt::format("rank{}.json", made.rank),
                    folders % 2 ? to_pickle(made) : to_json(made));
     ++folders;
     ASSERT_TRUE(is_dump_path(folder.path()));

@@ -87,12 +87,13 @@ constexpr std::array<Opcode, 256> kByCode = [] {
   return rows;
 }();
 
+// `flight.pickle.opcode` (1): a pickle that would import or call something, or has another instruction that a flight
+// recorder does not write; nothing was executed.
+// `flight.pickle.damaged` (1): a pickle that is cut, or whose instructions do not fit together.
 class Unpickler {
  public:
   Unpickler(std::string bytes, const std::string& file) : file_(file) { document_.bytes = std::move(bytes); }
 
-  // `flight.pickle.opcode` (1): a pickle that would import or call something, or has another instruction that a flight
-  // recorder does not write; nothing was executed.
   Result<Document> run() {
     for (;;) {
       opcode_at_ = at_;
@@ -119,7 +120,6 @@ class Unpickler {
  private:
   std::string_view text() const { return document_.bytes; }
   Place place() const { return {file_, static_cast<int64_t>(opcode_at_)}; }
-  // `flight.pickle.damaged` (1): a pickle that is cut, or whose instructions do not fit together.
   tl::unexpected<Error> damaged(const char* how) const {
     return fail(Code::bad_input, "flight.pickle.damaged", fmt::format("the pickle {}", how), place());
   }

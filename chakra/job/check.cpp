@@ -58,7 +58,7 @@ result::Report report_of(const CheckedJob& job) {
   result::Report report;
   report.parts.emplace_back(
       fmt::format("{}: {} rank{}, {} {}: {}\n", job.path, job.ranks, job.ranks == 1 ? "" : "s", show_count(job.nodes),
-                  job.dumps ? "records" : "nodes",
+                  job.dumps ? (job.nodes == 1 ? "record" : "records") : "nodes",
                   found == 0 ? "nothing found" : fmt::format("{} finding{}", found, found == 1 ? "" : "s")));
   if (job.dumps) report.parts.emplace_back(result::first_rows(job.where, kMostRanks, "ranks"));
   report.parts.emplace_back(result::Report::Found{job.findings});
@@ -69,7 +69,9 @@ result::Json to_json(std::span<const CheckedJob> jobs) {
   result::Json list = result::Json::array();
   Findings all;
   for (const CheckedJob& job : jobs) {
-    list.push_back({{"path", job.path}, {"ranks", job.ranks}, {job.dumps ? "records" : "nodes", job.nodes}});
+    list.push_back({{"path", job.path},
+                    {"ranks", job.ranks},
+                    {job.dumps ? (job.nodes == 1 ? "record" : "records") : "nodes", job.nodes}});
     if (job.dumps) list.back()["where"] = result::to_json(job.where);
     all.insert(all.end(), job.findings.begin(), job.findings.end());
   }

@@ -59,8 +59,8 @@ inline std::string to_json(const MadeDump& dump) {
   for (const MadeEntry& e : dump.entries)
     entries += fmt::format(
         R"({}{{"collective_seq_id":{},"input_dtypes":{},"input_sizes":{},"is_p2p":{},"op_id":{},"output_dtypes":{},)"
-        R"("output_sizes":{},"p2p_seq_id":{},"pg_id":{},"process_group":["{}","{}"],"profiling_name":"{}","record_id":{},)"
-        R"("retired":false,"state":"{}","thread_id":"1","thread_name":"python","time_created_ns":{},)"
+        R"("output_sizes":{},"p2p_seq_id":{},"pg_id":{},"process_group":["{}","{}"],"profiling_name":"{}",)"
+        R"("record_id":{},"retired":false,"state":"{}","thread_id":"1","thread_name":"python","time_created_ns":{},)"
         R"("time_discovered_completed_ns":{},"time_discovered_started_ns":0,"timeout_ms":600000}})",
         entries.empty() ? "" : ",", e.collective, types(e, e.in.size()), sizes(e.in), e.is_p2p, e.op,
         types(e, e.out.size()), sizes(e.out), e.message, e.pg_id, e.group, e.description, e.name, e.record, e.state,
