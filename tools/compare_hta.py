@@ -77,10 +77,6 @@ def worker(path):
             found["launches"] = ask(lambda: frame_rows(t.get_cuda_kernel_launch_stats(ranks=[0], visualize=False)[0]))
             found["queues"] = ask(queue)
             found["idle_causes"] = ask(lambda: frame_rows(t.get_idle_time_breakdown(ranks=[0], visualize=False)[0]))
-
-            def annotations():
-                return frame_rows(t.get_gpu_user_annotation_breakdown(visualize=False, num_kernels=10**9))
-            found["annotations"] = ask(annotations)
             return found
         answer[scope] = ask(analyse)
     print(json.dumps(answer))
@@ -145,7 +141,7 @@ def ours(chakra, path, folder):
     if done.returncode:
         return {"error": done.stderr.strip()}
     for scope in ("all", *SCOPES):
-        run = subprocess.run([chakra, "analyze", et, "--only", "kernels,launches,queues,idle,modules", "--launched", scope,
+        run = subprocess.run([chakra, "analyze", et, "--only", "kernels,launches,queues,idle", "--launched", scope,
                               "--json", "-"], capture_output=True, text=True, check=True)
         results[scope] = json.loads(run.stdout)
     return results
@@ -249,22 +245,11 @@ class Comparison:
             if stream not in self.overlapping:
                 self.same(f"idle time of stream {stream}, {cause}", here.get((stream, cause), 0), there.get((stream, cause), 0))
 
-    def annotations(self, mine, its):
-        here = {r["annotation"]: r for r in mine["annotations"]}
-        for row in its:
-            if row["name"] not in here:
-                self.differ(f"annotation {row['name'][:70]!r}, sum {row['sum (us)']:g}: only there")
-                continue
-            for mine_key, its_key in (("sum_ns", "sum (us)"), ("min_ns", "min (us)"), ("max_ns", "max (us)")):
-                self.same(f"annotation {row['name'][:70]!r} {mine_key}", here[row["name"]][mine_key], row[its_key] * self.unit)
-
     def run(self, mine, its):
         others = {}
-        for part in ("breakdown", "idle", "launches", "queues", "idle_causes", "annotations"):
-            if its[part] is None:
-                continue
+        for part in ("breakdown", "idle", "launches", "queues", "idle_causes"):
             if isinstance(its[part], dict) and "error" in its[part]:
-                if part not in ("idle", "annotations"):
+                if part != "idle":
                     self.differ(f"{part}: it fails: {its[part]['error'][:150]}")
                 continue
             if part == "breakdown":

@@ -3,10 +3,11 @@
 
     table_oracle.py [--chakra FILE] [--made N] [KINETO.json.gz ...]
 
-Tables: idle_causes, copies, modules, annotations, message_bandwidth. --made N also makes N random recordings with all
-of these in them. Exits with 1 if anything differs. Times are whole nanoseconds on both sides.
+Tables: idle_causes, copies, modules, annotations, sequences, shapes (sums by operator), message_bandwidth. --made N also makes N
+random recordings with all of these in them. Exits with 1 if anything differs. Times are whole nanoseconds on both sides.
 """
 import argparse
+import bisect
 import collections
 import gzip
 import json
@@ -104,12 +105,59 @@ class Recording:
         return {k: tuple(v) for k, v in found.items()}
 
     def annotations(self):
-        """What Kineto itself wrote."""
-        found = collections.defaultdict(list)
-        for event in self.events:
-            if event.get("cat") == "gpu_user_annotation":
-                found[event["name"]].append(event["end"] - event["begin"])
-        return {name: (len(times), sum(times)) for name, times in found.items()}
+        """On each stream from the first start to the last end of what was launched in one, as Kineto's gpu_user_annotation. Kineto
+        cuts starts and ends to microseconds in older files, and takes an annotation that did not end for one that did."""
+        launched = collections.defaultdict(list)
+        for event in self.device:
+            if (launch := self.launch(event)) is not None:
+                launched[launch["pid"], launch["tid"]].append((launch["begin"], event))
+        found = collections.defaultdict(lambda: [0, 0])
+        for note in self.events:
+            if note.get("cat") != "user_annotation" or note["name"].startswith("gloo:"):
+                continue
+            streams = {}
+            for begin, event in launched.get((note["pid"], note["tid"]), []):
+                if note["begin"] <= begin < note["end"]:
+                    first, last = streams.get(self.place(event), (event["begin"], event["end"]))
+                    streams[self.place(event)] = (min(first, event["begin"]), max(last, event["end"]))
+            for first, last in streams.values():
+                found[note["name"]][0] += 1
+                found[note["name"]][1] += last - first
+        return {name: tuple(sums) for name, sums in found.items()}
+
+    def sequences(self):
+        """Of each operator that is not right inside one of its name: what was launched in it, in that order."""
+        launched, ops = collections.defaultdict(list), self.by_thread(lambda e: e.get("cat") in ("cpu_op", "Operator", "user_annotation"))
+        for event in self.device:
+            if (launch := self.launch(event)) is not None:
+                launched[launch["pid"], launch["tid"]].append((launch["begin"], event["begin"], event["name"], event["end"] - event["begin"]))
+        found = collections.defaultdict(lambda: [0, 0])
+        for thread, events in ops.items():
+            launches, open_ = sorted(launched[thread]), []
+            for op in sorted(events, key=lambda e: (e["begin"], -e["end"])):
+                while open_ and open_[-1]["end"] <= op["begin"]:
+                    open_.pop()
+                inside = bool(open_) and open_[-1]["name"] == op["name"]
+                open_.append(op)
+                at = bisect.bisect_left(launches, (op["begin"],))
+                until = bisect.bisect_left(launches, (op["end"],))
+                if inside or op["name"].startswith("ProfilerStep") or not 3 <= until - at <= 32:
+                    continue
+                sums = found[op["name"], " > ".join(launch[2] for launch in launches[at:until])]
+                sums[0] += 1
+                sums[1] += sum(launch[3] for launch in launches[at:until])
+        return {key: tuple(sums) for key, sums in found.items() if sums[0] > 1}
+
+    def shapes(self):
+        """Device time by the innermost operator around the launch, all shapes together."""
+        ops = self.by_thread(lambda e: e.get("cat") in ("cpu_op", "Operator", "user_annotation"))
+        found = collections.defaultdict(lambda: [0, 0])
+        for event in self.device:
+            around = self.around(self.launch(event), ops)
+            if around and not around[-1]["name"].startswith("ProfilerStep"):
+                found[around[-1]["name"]][0] += 1
+                found[around[-1]["name"]][1] += event["end"] - event["begin"]
+        return {name: tuple(sums) for name, sums in found.items()}
 
     def messages(self):
         found = collections.defaultdict(lambda: [0, 0])
@@ -128,7 +176,7 @@ def tables(chakra, path, folder):
     done = subprocess.run([chakra, "link", path, "-o", et], capture_output=True, text=True)
     if done.returncode:
         return None
-    return json.loads(subprocess.run([chakra, "analyze", et, "--only", "idle,copies,modules,bandwidth", "--json", "-"],
+    return json.loads(subprocess.run([chakra, "analyze", et, "--only", "idle,copies,modules,bandwidth,sequences,shapes", "--json", "-"],
                                      capture_output=True, text=True, check=True).stdout)
 
 
@@ -145,10 +193,13 @@ def compare(chakra, path, made):
         "copies": ({(r["direction"], r["copy"]): (r["count"], r["bytes"], r["time_ns"]) for r in mine["copies"]}, its.copies()),
         "modules": ({r["module"]: (r["device_ns"], r["device_inclusive_ns"]) for r in mine["modules"]}, its.modules()),
     }
-    recorded = its.annotations()
-    here = {r["annotation"]: (r["count"], r["sum_ns"]) for r in mine["annotations"]}
-    if recorded:  # of annotations that lie between threads, Kineto has some that are derived in another way
-        both["annotations"] = ({k: v for k, v in here.items() if k in recorded}, recorded)
+    both["annotations"] = ({r["annotation"]: (r["count"], r["sum_ns"]) for r in mine["annotations"]}, its.annotations())
+    both["sequences"] = ({(r["operator"], r["sequence"]): (r["count"], r["device_ns"]) for r in mine["sequences"]}, its.sequences())
+    shapes = collections.defaultdict(lambda: [0, 0])
+    for row in mine["shapes"]:
+        shapes[row["operator"]][0] += row["operations"]
+        shapes[row["operator"]][1] += row["time_ns"] if row["operations"] else 0
+    both["shapes"] = ({name: tuple(sums) for name, sums in shapes.items() if sums[0]}, its.shapes())
     if made:
         both["messages"] = ({r["size_bytes"]: (r["count"], r["time_ns"]) for r in mine["message_bandwidth"] if r["type"] == "SEND"},
                             its.messages())

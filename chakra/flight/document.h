@@ -27,6 +27,7 @@ struct Value {
 
 struct Document {
   std::string bytes;  ///< the file, that texts of a pickle point into
+  size_t size = 0;    ///< of the file
   Arena texts;        ///< of JSON
   std::vector<Value> values;
   std::vector<std::vector<uint32_t>> lists;  ///< of a dictionary: key, value, key, value

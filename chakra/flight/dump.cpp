@@ -11,7 +11,8 @@ namespace {
 
 using Kind = Value::Kind;
 
-/// A dump may hold a list many times: this number of values and bytes is taken from it before it is refused.
+/// A dump may hold a list many times: this number of values and bytes, and four for each byte of the
+/// file, are taken from it before it is refused.
 constexpr size_t kMostSteps = size_t{1} << 27;
 constexpr size_t kMostDimensions = 64;
 
@@ -69,7 +70,7 @@ class DumpReader {
 
   Result<void> spend(size_t steps) {
     steps_ += steps;
-    if (steps_ <= kMostSteps) return {};
+    if (steps_ <= kMostSteps + 4 * document_.size) return {};
     return fail(Code::bad_input, "flight.dump.large", "the dump refers to its values too often", {dump_.file});
   }
 
@@ -244,7 +245,7 @@ class DumpReader {
     for (const uint32_t item : document_.items(field)) {
       const Value& shape = at(item);
       if (shape.kind != Kind::list || document_.items(shape).size() > kMostDimensions) return wrong_field(key);
-      CHAKRA_TRY(spend(document_.items(shape).size()));
+      CHAKRA_TRY(spend(document_.items(shape).size() * sizeof(int64_t) + 64));
       std::vector<int64_t>& sizes = to.sizes.emplace_back();
       for (const uint32_t size : document_.items(shape)) {
         if (at(size).kind != Kind::integer || at(size).number < 0) return wrong_field(key);
@@ -294,7 +295,7 @@ std::string_view without_blanks(std::string_view head) {
   return head;
 }
 
-bool is_pickle(std::string_view head) { return head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5; }
+bool is_pickle(std::string_view head) { return head.size() >= 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5; }
 
 }  // namespace
 

@@ -82,7 +82,7 @@ TEST(Dump, DamageHasATag) {
   EXPECT_EQ(tag_of(""), "flight.json.empty");
   EXPECT_EQ(tag_of("{\"version\": \"2.4\", \"entries\": [{"), "flight.json.truncated");
   EXPECT_EQ(tag_of("{\"version\": \"2.4\", \"entries\": ]"), "flight.json.syntax");
-  EXPECT_EQ(tag_of(std::string(100, '[')), "flight.dump.large");
+  EXPECT_EQ(tag_of(std::string(100, '[') + std::string(100, ']')), "flight.dump.large");
   EXPECT_EQ(tag_of("{\"version\": \"1.5\"}"), "flight.dump.version");
   EXPECT_EQ(tag_of("{\"version\": \"2.4\", \"entries\": [{\"state\": \"x\"}]}"), "flight.dump.field");
 }

@@ -88,6 +88,7 @@ Result<Document> read_json(std::string bytes, const std::string& file) {
   Document document;
   dom::parser parser;
   const size_t size = bytes.size();
+  document.size = size;
   bytes.resize(size + simdjson::SIMDJSON_PADDING);
   const std::string_view text(bytes.data(), size);
   dom::element root;

@@ -92,7 +92,10 @@ constexpr std::array<Opcode, 256> kByCode = [] {
 // `flight.pickle.damaged` (1): a pickle that is cut, or whose instructions do not fit together.
 class Unpickler {
  public:
-  Unpickler(std::string bytes, const std::string& file) : file_(file) { document_.bytes = std::move(bytes); }
+  Unpickler(std::string bytes, const std::string& file) : file_(file) {
+    document_.size = bytes.size();
+    document_.bytes = std::move(bytes);
+  }
 
   Result<Document> run() {
     for (;;) {

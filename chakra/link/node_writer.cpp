@@ -87,10 +87,8 @@ bool NodeWriter::write_op(NodeId node, uint32_t record, const Numbering& numberi
   } else {
     if (op.rf_id != 0) b_.attr({names_.rf_id, op.rf_id});
     if (op.sequence >= 0) b_.attr({names_.seq_id, op.sequence});
-    if (op.shapes < recording::kShapesUnused) {  // a text of the trace's own stays where it is
-      const StringId shapes = t_.strings.intern(p_.shapes.texts[p_.shapes.rows[op.shapes].dims]);
-      t_.attrs.add({names_.shapes, t_.strings[shapes]});
-    }
+    if (op.shapes < l_.graph.shapes.size())  // a text of the trace's own stays where it is
+      t_.attrs.add({names_.shapes, t_.strings[l_.graph.shapes[op.shapes]]});
     source(std::nullopt, op.byte);
   }
   return is_comm;
