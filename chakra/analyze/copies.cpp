@@ -83,11 +83,14 @@ Result<std::vector<NamedTable>> copies(const Job& job, Findings& findings) {
       row.slowest = row.fastest == 0 ? rate : std::min(row.slowest, rate);
       row.fastest = std::max(row.fastest, rate);
     }
-    for (const auto& [key, row] : rows)
-      table.rows.push_back(
-          {t.rank, std::string(key.first), std::string(key.second), row.count, cell(row.bytes), row.time,
-           row.time > 0 ? static_cast<double>(row.bytes) / (static_cast<double>(row.time) / kPsPerSecond) : 0.0,
-           row.slowest, row.fastest});
+    for (const auto& [key, row] : rows) {
+      const bool known = row.time > 0;
+      const auto rate = [&](double value) { return known ? Table::Cell(value) : Table::Cell(std::string("unknown")); };
+      table.rows.push_back({t.rank, std::string(key.first), std::string(key.second), row.count, cell(row.bytes),
+                            row.time,
+                            rate(static_cast<double>(row.bytes) / (static_cast<double>(row.time) / kPsPerSecond)),
+                            rate(row.slowest), rate(row.fastest)});
+    }
     if (without_size > 0)
       findings.push_back({"analyze.copy.size", Severity::note, t.rank, -1,
                           fmt::format("{} copies have no recorded size: their bytes and time are left out",

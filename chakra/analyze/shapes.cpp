@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -114,7 +115,7 @@ Result<std::vector<NamedTable>> shapes(const Job& job, Findings&) {
                {"operations", Kind::count},
                {"time", Kind::time_ps},
                {"mean", Kind::time_ps},
-               {"FLOP/s", Kind::text},
+               {"FLOP/s", Kind::count},
                {"bytes/s", Kind::rate_bytes_per_s},
                {"bound", Kind::text},
                {"of the roofline", Kind::text}},
@@ -130,11 +131,15 @@ Result<std::vector<NamedTable>> shapes(const Job& job, Findings&) {
     for (const auto& at : order) {
       const ShapeSums& sums = at->second;
       const device::Rates rates = device::rates(sums.work, sums.with_work, nullptr);
+      const bool known = sums.with_work > 0;
       auto [bound, part] = bound_of_row(sums, maker.device().has_value());
       table.rows.push_back({t.rank, std::string(at->first.first),
                             at->first.second.empty() ? std::string("not recorded") : std::string(at->first.second),
                             sums.count, sums.operations, sums.time, sums.time / std::max<int64_t>(1, sums.count),
-                            rates.ops_per_s, rates.bytes_per_s, std::move(bound), std::move(part)});
+                            known ? Table::Cell(static_cast<int64_t>(std::llround(std::min(rates.ops_per_s, 9e18))))
+                                  : Table::Cell(std::string("unknown")),
+                            known ? Table::Cell(rates.bytes_per_s) : Table::Cell(std::string("unknown")),
+                            std::move(bound), std::move(part)});
     }
   }
   return std::vector<NamedTable>{{"shapes", std::move(table)}};
