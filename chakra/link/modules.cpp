@@ -7,6 +7,9 @@ namespace {
 
 using recording::Record;
 
+/// In bytes; a path that is longer is not extended: modules that are nested without end would take square memory.
+constexpr size_t kLongestPath = 2000;
+
 /// Per call of a thread the path that is open at its start.
 class OpenModules {
  public:
@@ -35,8 +38,9 @@ class OpenModules {
   void enter(const Record& module) {
     leave(module.start_ns);
     text_.clear();
-    if (!open_.empty()) text_.append(l_.text(open_.back().path)).append("/");
-    text_.append(l_.text(module.name));
+    if (!open_.empty()) text_.append(l_.text(open_.back().path));
+    if (text_.size() > kLongestPath) return open_.push_back({module.end_ns(), open_.back().path});
+    text_.append(open_.empty() ? "" : "/").append(l_.text(module.name));
     open_.push_back({module.end_ns(), l_.trace.strings.intern(text_)});
   }
 
