@@ -76,6 +76,7 @@ def worker(path):
             found["idle"] = ask(lambda: frame_rows(t.get_temporal_breakdown(visualize=False)))
             found["launches"] = ask(lambda: frame_rows(t.get_cuda_kernel_launch_stats(ranks=[0], visualize=False)[0]))
             found["queues"] = ask(queue)
+            found["idle_causes"] = ask(lambda: frame_rows(t.get_idle_time_breakdown(ranks=[0], visualize=False)[0]))
             return found
         answer[scope] = ask(analyse)
     print(json.dumps(answer))
@@ -110,6 +111,18 @@ def write(document, path, prepared):
         json.dump(document, file, default=float)
 
 
+def overlapping(document):
+    streams, found = collections.defaultdict(list), set()
+    for event in document["traceEvents"]:
+        if event.get("ph") == "X" and event.get("cat") in DEVICE and "stream" in (event.get("args") or {}):
+            streams[int(event["args"]["stream"])].append((event["ts"], event["ts"] + event.get("dur", 0)))
+    for stream, spans in streams.items():
+        spans.sort()
+        if any(after[0] < before[1] for before, after in zip(spans, spans[1:])):
+            found.add(stream)
+    return found
+
+
 def hta(venv, document, folder, prepared):
     path = os.path.join(folder, "prepared.json" if prepared else "given.json")
     write(document, path, prepared)
@@ -128,7 +141,7 @@ def ours(chakra, path, folder):
     if done.returncode:
         return {"error": done.stderr.strip()}
     for scope in ("all", *SCOPES):
-        run = subprocess.run([chakra, "analyze", et, "--only", "kernels,launches,queues", "--launched", scope,
+        run = subprocess.run([chakra, "analyze", et, "--only", "kernels,launches,queues,idle", "--launched", scope,
                               "--json", "-"], capture_output=True, text=True, check=True)
         results[scope] = json.loads(run.stdout)
     return results
@@ -144,8 +157,9 @@ QUEUED = COUNTED | {"cuLaunchKernel", "hipLaunchKernel", "hipExtModuleLaunchKern
 
 
 class Comparison:
-    def __init__(self, unit):
+    def __init__(self, unit, overlapping):
         self.unit = unit  # nanoseconds of one of its units
+        self.overlapping = overlapping  # streams of which an operation begins before the one before it has ended
         self.lines = []
         self.unknown = set()  # calls that its queue lengths lack: then they are not compared
 
@@ -220,9 +234,20 @@ class Comparison:
                                       ("p25", "25%"), ("p50", "50%"), ("p75", "75%"), ("max", "max")):
                 self.same(f"queue of stream {stream} {mine_key}", here[stream][mine_key], there[stream][its_key])
 
+    def idle_causes(self, mine, its):
+        """It adds negative gaps where operations of a stream overlap; such streams are not compared."""
+        names = {"host wait": "host_wait", "kernel wait": "kernel_wait", "other": "other"}
+        here = {(int(r["stream"]), names[r["cause"]]): r["time_ns"] for r in mine["idle_causes"]}
+        if len(here) != len(mine["idle_causes"]):
+            return
+        there = {(int(r["stream"]), r["idle_category"]): r["idle_time"] * self.unit for r in its}
+        for stream, cause in sorted(set(here) | set(there)):
+            if stream not in self.overlapping:
+                self.same(f"idle time of stream {stream}, {cause}", here.get((stream, cause), 0), there.get((stream, cause), 0))
+
     def run(self, mine, its):
         others = {}
-        for part in ("breakdown", "idle", "launches", "queues"):
+        for part in ("breakdown", "idle", "launches", "queues", "idle_causes"):
             if isinstance(its[part], dict) and "error" in its[part]:
                 if part != "idle":
                     self.differ(f"{part}: it fails: {its[part]['error'][:150]}")
@@ -265,7 +290,7 @@ def compare(args, path):
         if "error" in exact[scope]:
             print(f"{name} --launched {scope}: it fails: {exact[scope]['error'][:150]}")
             continue
-        errors = Comparison(1)
+        errors = Comparison(1, overlapping(document))
         others = errors.run(mine[scope], exact[scope])
         operations = sum(r["count"] for r in mine[scope]["kernels"])
         launches = len(mine[scope]["launches_each"])
@@ -279,7 +304,7 @@ def compare(args, path):
         if "error" in given[scope]:
             print(f"  as given, it fails: {given[scope]['error'][:150]}")
             continue
-        loose = Comparison(1000)
+        loose = Comparison(1000, overlapping(document))
         loose.run(mine[scope], given[scope])
         if loose.lines:
             print(f"  as given, {len(loose.lines)} differences, such as {loose.lines[0]}")

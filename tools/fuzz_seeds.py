@@ -6,6 +6,7 @@ They are made here or cut from the project's own examples, so fuzzing needs no o
 import gzip
 import json
 import os
+import pickle
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -230,9 +231,23 @@ def model_seeds():
     return [line for kind in chosen.values() for line in kind[:4]]
 
 
+def flight_seeds():
+    """A dump of a flight recorder as JSON, and as the pickles that c10 and Python write."""
+    entry = {"record_id": 0, "pg_id": 0, "process_group": ("0", "pp"), "collective_seq_id": 1, "p2p_seq_id": 0, "op_id": 1,
+             "profiling_name": "nccl:all_reduce", "time_created_ns": 17 * 10**17, "input_sizes": [[4, 2]], "input_dtypes": ["Float"],
+             "output_sizes": [[8]], "output_dtypes": ["Float"], "state": "started", "time_discovered_started_ns": None,
+             "duration_ms": 1.5, "timeout_ms": 600000, "is_p2p": False, "frames": [{"name": "f", "filename": "a.py", "line": 3}]}
+    message = {**entry, "record_id": 1, "profiling_name": "nccl:send 0->1", "is_p2p": True, "p2p_seq_id": 1, "state": "scheduled"}
+    batch = {**message, "record_id": 2, "profiling_name": "nccl:coalesced", "state": "completed"}
+    dump = {"version": "2.4", "pg_config": {"0": {"name": "0", "desc": "pp", "ranks": "[0, 1, 2]"}},
+            "pg_status": {"0": {"last_enqueued_collective": 1}}, "entries": [entry, message, batch]}
+    return [json.dumps(dump).encode(), pickle.dumps(dump, 2), pickle.dumps(dump, 4)]
+
+
 SEEDS = {
     "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
     "container_fuzz": lambda: [columns_seed()],
+    "flight_fuzz": flight_seeds,
     "event_csv_fuzz": lambda: [EVENTS],
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
     "feed_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), et.encode("\n".join(reversed(JOB.strip().splitlines())))],

@@ -1,5 +1,8 @@
-// Bytes per second of measured collectives, as nccl-tests defines them.
+// Bytes per second of measured collectives, as nccl-tests defines them, and of messages.
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -79,9 +82,70 @@ void add_own_times(const Job& job, const JobTimes& times, std::vector<Row>& rows
   for (auto& [key, row] : own) rows.push_back(std::move(row));
 }
 
+/// What one rank sends to, or receives from, another one in messages of one size.
+struct MessageKey {
+  bool receives = false;
+  int64_t src = -1, dst = -1;
+  uint64_t bytes = 0;
+  auto operator<=>(const MessageKey&) const = default;
+};
+struct MessageSums {
+  int64_t count = 0;
+  Picoseconds time = 0;
+};
+
+// `analyze.message_time` (finding): messages without a time of their own, since one kernel carries several: they have
+// no bandwidth.
+Table messages(const Job& job, Findings& findings) {
+  std::map<MessageKey, MessageSums> sums;
+  for (const trace::Trace& t : job.traces.ranks) {
+    int64_t without_time = 0;
+    for (const trace::NodeId n : t.nodes()) {
+      const trace::Comm* const comm = t.comm(n);
+      const bool receives = t.type[n] == trace::NodeType::recv;
+      if (!comm || (!receives && t.type[n] != trace::NodeType::send) || !t.has_start(n) || comm->bytes == 0) continue;
+      if (whole_communication(t, n) != n) continue;
+      if (t.dur_ps[n] <= 0) {
+        ++without_time;
+        continue;
+      }
+      MessageSums& row = sums[{receives, receives ? comm->src : t.rank, receives ? t.rank : comm->dst, comm->bytes}];
+      ++row.count;
+      row.time = add_saturated(row.time, t.dur_ps[n]);
+    }
+    if (without_time > 0)
+      findings.push_back(
+          {"analyze.message_time", Severity::note, t.rank, -1,
+           fmt::format("{} messages have no time of their own, since a kernel carries several: they have "
+                       "no bandwidth",
+                       show_count(without_time))});
+  }
+  std::vector<std::pair<MessageKey, MessageSums>> order(sums.begin(), sums.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+  Table table{"Bandwidth of measured messages, by the own time of each end",
+              {{"type", Kind::text},
+               {"from", Kind::text},
+               {"to", Kind::text},
+               {"size", Kind::bytes},
+               {"count", Kind::count},
+               {"time", Kind::time_ps},
+               {"bandwidth", Kind::rate_bytes_per_s}},
+              {}};
+  const auto rank = [](int64_t number) -> Table::Cell {
+    return number < 0 ? Table::Cell(std::string("unknown")) : Table::Cell(number);
+  };
+  for (const auto& [key, row] : order)
+    table.rows.push_back({std::string(key.receives ? "RECV" : "SEND"), rank(key.src), rank(key.dst), cell(key.bytes),
+                          row.count, row.time,
+                          static_cast<double>(key.bytes) * static_cast<double>(row.count) /
+                              (static_cast<double>(row.time) / kPsPerSecond)});
+  return table;
+}
+
 }  // namespace
 
-Result<std::vector<NamedTable>> bandwidth(const Job& job, Findings&) {
+Result<std::vector<NamedTable>> bandwidth(const Job& job, Findings& findings) {
   Table table{"Bandwidth of measured collectives",
               {{"type", Kind::text},
                {"group", Kind::text},
@@ -113,7 +177,7 @@ Result<std::vector<NamedTable>> bandwidth(const Job& job, Findings&) {
                           known(row.members > 0 || !gathers, rate), known(row.members > 0, rate * bus),
                           std::string(row.transfer ? kTransfer : kOwnTime)});
   }
-  return std::vector<NamedTable>{{"bandwidth", std::move(table)}};
+  return std::vector<NamedTable>{{"bandwidth", std::move(table)}, {"message_bandwidth", messages(job, findings)}};
 }
 
 }  // namespace chakra::analyze

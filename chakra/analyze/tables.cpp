@@ -363,7 +363,7 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
 
 // Analyses that have a file of their own.
 using Analysis = Result<std::vector<NamedTable>>(const Job& job, Findings& findings);
-Analysis kernels, operators, launches, queues, bandwidth, work;
+Analysis kernels, operators, launches, queues, bandwidth, work, idle_causes, copies, shapes, modules, sequences;
 
 constexpr AnalysisRow kAnalysisRows[] = {
     {"critical_path", "the chain of nodes that ends last, and what bounds it", critical_paths},
@@ -376,8 +376,13 @@ constexpr AnalysisRow kAnalysisRows[] = {
     {"operators", "operators by the device time launched under them", operators},
     {"launches", "calls that launch, and how late what they launched starts (measured traces)", launches},
     {"queues", "launched operations that wait on each stream (measured traces)", queues},
-    {"bandwidth", "bytes per second of measured collectives", bandwidth},
+    {"bandwidth", "bytes per second of measured collectives and messages", bandwidth},
     {"work", "operations and bytes per second over the steps", work},
+    {"idle", "idle time of each stream: waits for the host, for a launch, other (measured traces)", idle_causes},
+    {"copies", "bandwidth of memory copies by direction (measured traces)", copies},
+    {"shapes", "operators by argument shapes: time, FLOP/s, bytes/s, and what bounds them", shapes},
+    {"modules", "device time by nn.Module and by annotation (measured traces)", modules},
+    {"sequences", "sequences of kernels that operators launch repeatedly (measured traces)", sequences},
 };
 constinit const std::span<const AnalysisRow> kAnalyses = kAnalysisRows;
 

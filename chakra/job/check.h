@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "chakra/base/base.h"
 #include "chakra/check/check.h"
@@ -19,14 +20,22 @@ struct CheckOptions {
 struct CheckedJob {
   std::string path;  ///< the job, as it was asked for
   size_t ranks = 0;
-  int64_t nodes = 0;
+  int64_t nodes = 0;  ///< of dumps: records
   Findings findings;
+  bool dumps = false;   ///< the job is dumps of a flight recorder
+  result::Table where;  ///< of dumps: where each rank is
 
   bool ok() const { return !check::any_error(findings); }
 };
 
 /// Errors: those of reading; a job that breaks a rule is not an error but has findings. Cost: that of check::check.
 Result<CheckedJob> check_job(const CheckOptions& options);
+
+/// The same of dumps of PyTorch's flight recorder: which rank hangs in which collective. A folder of them, or files.
+/// Errors: those of flight::read_dumps.
+Result<CheckedJob> check_dumps(const std::vector<std::string>& paths);
+/// Whether a path is a dump, or a folder of dumps.
+bool is_dump_path(const std::string& path);
 
 /// What people read: a line of how much was looked at, and the findings.
 result::Report report_of(const CheckedJob& job);

@@ -389,6 +389,9 @@ class DeviceWork {
 void derive_work(Linking& l) {
   if (!l.profile().device_ops.empty()) DeviceWork(l).run();
   else if (l.recording.has_host) derive_host_work(l);
+  const RecordedShapes& recorded = l.profile().shapes;
+  for (const RecordedShapes::Row& row : recorded.rows)
+    if (!l.recording.has_host) l.graph.shapes.push_back(l.trace.strings.intern(recorded.texts[row.dims]));
   if (l.comms.host_comms.empty()) release(l.profile().shapes);  // else assembling reads the arguments of c10d's calls
 }
 

@@ -199,8 +199,9 @@ struct Waits {
 
 /// The graph to be.
 struct Graph {
-  std::vector<NodeWork> work;  ///< by DeviceOp; by HostOp where nothing ran on a device; empty: of none
-  int64_t begin_ns = 0;        ///< start of the first item
+  std::vector<StringId> shapes;  ///< of inputs, by row of Profile::shapes; empty: the host trace has them
+  std::vector<NodeWork> work;    ///< by DeviceOp; by HostOp where nothing ran on a device; empty: of none
+  int64_t begin_ns = 0;          ///< start of the first item
   std::vector<Item> items;
   std::vector<std::vector<uint32_t>> chains;  ///< per thread: its items in order, each after the one before
   std::vector<HostSpin> spins;                ///< waits for what a kernel writes while it runs

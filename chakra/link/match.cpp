@@ -98,6 +98,11 @@ Result<void> set_zero(Linking& l) {
                 {l.profile().file});
   l.scope.zero_ns = first;
   over_all([&](Record& record) { record.start_ns -= first; });
+  for (Record& module : l.profile().modules) {  // they stand for no time of their own
+    const int64_t start = std::clamp(module.start_ns, first, last), end = std::clamp(module.end_ns(), start, last);
+    module.start_ns = start - first;
+    module.dur_ns = end - start;
+  }
   return {};
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "chakra/link/modules.h"
+
 namespace chakra::link {
 
 using trace::NodeId;
@@ -26,10 +28,19 @@ NodeWriter::Names::Names(StringPool& s)
       correlation(s.intern("correlation")),
       source(s.intern("source")),
       rf_id(s.intern("rf_id")),
-      kernel(s.intern("kernel")) {}
+      kernel(s.intern("kernel")),
+      module(s.intern("module")),
+      annotation(s.intern("annotation")),
+      shapes(s.intern("shapes")) {}
 
 NodeWriter::NodeWriter(Linking& l, trace::Builder& builder)
-    : l_(l), p_(l.profile()), b_(builder), t_(builder.trace), comms_(l), names_(t_.strings) {}
+    : l_(l),
+      p_(l.profile()),
+      b_(builder),
+      t_(builder.trace),
+      comms_(l),
+      modules_(modules_of_device_ops(l)),
+      names_(t_.strings) {}
 
 void NodeWriter::write(NodeId node, const Numbering& numbering, const LateCalls& late_calls) {
   CHAKRA_ASSERT(node < numbering.nodes());
@@ -75,6 +86,7 @@ bool NodeWriter::write_record(NodeId node, const Numbering& numbering, CommNode&
 bool NodeWriter::write_op(NodeId node, uint32_t record, const Numbering& numbering, CommNode& comm) {
   const CpuOp& op = p_.ops[record];
   t_.name.edit(node) = op.name;
+  if (op.annotation && !trace::step_number(l_.text(op.name))) b_.attr({names_.annotation, true});
   const bool is_comm = comms_.host(record, comm);
   if (const uint32_t h = l_.match.host_of_op[record]; h != kNone) {
     host_attrs(node, h, numbering);
@@ -83,6 +95,8 @@ bool NodeWriter::write_op(NodeId node, uint32_t record, const Numbering& numberi
   } else {
     if (op.rf_id != 0) b_.attr({names_.rf_id, op.rf_id});
     if (op.sequence >= 0) b_.attr({names_.seq_id, op.sequence});
+    if (op.shapes < l_.graph.shapes.size())  // a text of the trace's own stays where it is
+      t_.attrs.add({names_.shapes, t_.strings[l_.graph.shapes[op.shapes]]});
     source(std::nullopt, op.byte);
   }
   if (l_.threads.carries_out[op.lane]) write_inside(record);
@@ -127,6 +141,7 @@ bool NodeWriter::write_device_op(NodeId node, uint32_t record, CommNode& comm) {
   const bool is_comm = comms_.device(record, comm);
   b_.attr({names_.correlation, op.correlation});
   if (op.bytes >= 0) b_.attr({names_.bytes, op.bytes});
+  if (!modules_.empty() && modules_[record] != 0) t_.attrs.add({names_.module, t_.strings[modules_[record]]});
   put_device_work(node, record);
   source(std::nullopt, op.byte);
   return is_comm;

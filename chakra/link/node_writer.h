@@ -50,7 +50,7 @@ class NodeWriter {
 
   struct Names {
     StringId fw_parent, seq_id, scope, fw_tid, op_schema, bytes, call_late_ns, call_dur_ns, inside_dur_ns;
-    StringId host_gap, remainder, initial, unrecorded, correlation, source, rf_id, kernel;
+    StringId host_gap, remainder, initial, unrecorded, correlation, source, rf_id, kernel, module, annotation, shapes;
     explicit Names(StringPool& s);
   };
 
@@ -59,6 +59,7 @@ class NodeWriter {
   trace::Builder& b_;
   trace::Trace& t_;
   CommNodes comms_;
+  std::vector<StringId> modules_;  ///< by device operation, the path of modules around its launch
   Names names_;
   std::string text_;
 };

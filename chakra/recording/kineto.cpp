@@ -18,7 +18,7 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 using Object = ondemand::object;
 
-enum class Category : uint8_t { ignored, op, annotation, call, kernel, copy, memset, sync, unknown };
+enum class Category : uint8_t { ignored, op, annotation, call, kernel, copy, memset, sync, python, unknown };
 
 /// The categories' names in lower case, in any of the files since 2021; the first row that fits decides.
 struct CategoryRow {
@@ -38,8 +38,8 @@ constexpr CategoryRow kCategories[] = {
     {"memset", Category::memset},
     {"gpu_memset", Category::memset},
     {"cuda_sync", Category::sync},
+    {"python_function", Category::python},
     // Their records stand for no work of their own.
-    {"python_function", Category::ignored},
     {"gpu_user_annotation", Category::ignored},
     {"overhead", Category::ignored},
     {"cpu_instant_event", Category::ignored},
@@ -47,6 +47,9 @@ constexpr CategoryRow kCategories[] = {
     {"ac2g", Category::ignored},
     {"fwdbwd", Category::ignored},
 };
+
+/// Of Python's functions, only calls of modules are kept.
+constexpr std::string_view kModule = "nn.Module: ";
 
 Category category_of(std::string_view cat) {
   const std::string name = to_lower(cat);
@@ -211,6 +214,7 @@ class KinetoReader {
           name = token(value);  // a number, say
           if (code != simdjson::INCORRECT_TYPE || name.empty()) return json_error(code, {});
         }
+        if (category == Category::python && !name.starts_with(kModule)) return {};
       } else if (is(key, "pid") || is(key, "tid")) {
         if (!(is(key, "pid") ? read_place(value, lanes_.last_pid(), pid) : read_place(value, lanes_.last_tid(), tid)))
           return fail(Code::bad_input, "pytorch.kineto.field", fmt::format("{} is neither number nor text", key));
@@ -220,12 +224,16 @@ class KinetoReader {
       } else if (is(key, "dur")) {
         dur = token(value);
         dur_at = key.data();
-      } else if (is(key, "args")) {
+      } else if (is(key, "args") && category != Category::python) {
         CHAKRA_TRY(
             read_kineto_args(value, is_host_comm(name) || is_comm_record(name), stream_, strings_, texts_, args_));
       }
     }
     if (phase != "X" || category == Category::ignored) return {};
+    if (category == Category::python) {
+      if (!name.starts_with(kModule)) return {};
+      name.remove_prefix(kModule.size());
+    }
     Record record;
     record.name = strings_.intern(name);
     record.byte = stream_.current_byte();
@@ -261,6 +269,11 @@ class KinetoReader {
       case Category::annotation: return add_op(category, record, name, lanes_.thread(pid, tid), comm);
       case Category::call: return add_call(record, name, lanes_.thread(pid, tid));
       case Category::sync: return add_sync(name);
+      case Category::python: {
+        Record& module = out_.modules.emplace_back(record);
+        module.lane = lanes_.thread(pid, tid);
+        return;
+      }
       case Category::unknown:
         if (!args_.has_stream || args_.correlation < 0) return;
         if (out_.unknown.count++ == 0) out_.unknown.category = unknown_;

@@ -86,6 +86,7 @@ struct Profile {
   std::vector<RuntimeCall> calls;
   std::vector<DeviceOp> device_ops;
   std::vector<SyncRecord> syncs;
+  std::vector<Record> modules;  ///< calls of nn.Module, by the thread; names without "nn.Module: "
   std::vector<CommRecord> comms;
   RecordedShapes shapes;
   std::vector<trace::ProcessGroup> groups;

@@ -104,7 +104,8 @@ void Traffic::launch(Picoseconds now, uint32_t id, uint32_t r, uint32_t member) 
 }
 
 Picoseconds Traffic::latency_of(const Flight& flight) const {
-  return flight.round == kSingle ? 0 : std::max<Picoseconds>(runs_[flight.run]->plan.rounds[flight.round].latency_ps, 0);
+  return flight.round == kSingle ? 0
+                                 : std::max<Picoseconds>(runs_[flight.run]->plan.rounds[flight.round].latency_ps, 0);
 }
 
 void Traffic::send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes) {

@@ -1,0 +1,102 @@
+// Copies of memory by direction: how many bytes, and how fast.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "chakra/analyze/cells.h"
+#include "chakra/analyze/device_work.h"
+
+namespace chakra::analyze {
+namespace {
+
+using result::Table;
+using trace::NodeId;
+using trace::Trace;
+using Kind = Table::Kind;
+
+/// By what the names of copies contain: CUPTI's "HtoD", ROCm's "HostToDevice".
+constexpr std::pair<std::string_view, std::string_view> kDirections[] = {
+    {"HtoD", "host to device"},         {"HostToDevice", "host to device"}, {"DtoH", "device to host"},
+    {"DeviceToHost", "device to host"}, {"DtoD", "within a device"},        {"DeviceToDevice", "within a device"},
+    {"PtoP", "device to device"},       {"PeerToPeer", "device to device"}, {"HtoH", "within the host"},
+    {"HostToHost", "within the host"}};
+
+/// Empty for what is no copy.
+std::string_view direction_of(std::string_view name) {
+  const bool is_copy = contains_ignoring_case(name, "memcpy") || contains_ignoring_case(name, "copy");
+  for (const auto& [part, direction] : kDirections)
+    if (is_copy && contains(name, part)) return direction;
+  return name.starts_with("Memcpy") ? "not known" : "";
+}
+
+struct Copies {
+  int64_t count = 0, without_size = 0;
+  uint64_t bytes = 0;
+  Picoseconds time = 0;  ///< of those with a size
+  double slowest = 0, fastest = 0;
+};
+
+/// The attribute that linking writes; -1: none.
+int64_t bytes_of(const Trace& t, NodeId n, StringId name) {
+  if (name == 0) return -1;
+  for (const trace::Attr& attr : t.attrs_of(n))
+    if (attr.name == name) return attr.integer().value_or(-1);
+  return -1;
+}
+
+}  // namespace
+
+// `analyze.copy.size` (finding): copies whose size is not recorded; they are counted without bytes and time.
+Result<std::vector<NamedTable>> copies(const Job& job, Findings& findings) {
+  Table table{"Copies of memory by direction",
+              {{"rank", Kind::count},
+               {"direction", Kind::text},
+               {"copy", Kind::text},
+               {"count", Kind::count},
+               {"bytes", Kind::bytes},
+               {"time", Kind::time_ps},
+               {"bandwidth", Kind::rate_bytes_per_s},
+               {"slowest", Kind::rate_bytes_per_s},
+               {"fastest", Kind::rate_bytes_per_s}},
+              {}};
+  for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
+    const Trace& t = job.traces.ranks[r];
+    if (!job.schedules[r].measured) continue;
+    const StringId name = t.strings.find("bytes");
+    std::map<std::pair<std::string_view, std::string_view>, Copies> rows;
+    int64_t without_size = 0;
+    for (const DeviceOperation& operation : device_work(job, r).operations) {
+      const std::string_view copy = t.name_of(operation.node), direction = direction_of(copy);
+      if (operation.kind != OperationKind::memory || direction.empty()) continue;
+      Copies& row = rows[{direction, copy}];
+      ++row.count;
+      const int64_t bytes = bytes_of(t, operation.node, name);
+      if (bytes < 0) {
+        ++without_size;
+        continue;
+      }
+      row.bytes = add_bytes(row.bytes, static_cast<uint64_t>(bytes));
+      row.time = add_saturated(row.time, operation.time());
+      if (operation.time() <= 0) continue;
+      const double rate = static_cast<double>(bytes) / (static_cast<double>(operation.time()) / kPsPerSecond);
+      row.slowest = row.fastest == 0 ? rate : std::min(row.slowest, rate);
+      row.fastest = std::max(row.fastest, rate);
+    }
+    for (const auto& [key, row] : rows) {
+      const bool known = row.time > 0;
+      const auto rate = [&](double value) { return known ? Table::Cell(value) : Table::Cell(std::string("unknown")); };
+      table.rows.push_back({t.rank, std::string(key.first), std::string(key.second), row.count, cell(row.bytes),
+                            row.time,
+                            rate(static_cast<double>(row.bytes) / (static_cast<double>(row.time) / kPsPerSecond)),
+                            rate(row.slowest), rate(row.fastest)});
+    }
+    if (without_size > 0)
+      findings.push_back({"analyze.copy.size", Severity::note, t.rank, -1,
+                          fmt::format("{} copies have no recorded size: their bytes and time are left out",
+                                      show_count(without_size))});
+  }
+  return std::vector<NamedTable>{{"copies", std::move(table)}};
+}
+
+}  // namespace chakra::analyze
