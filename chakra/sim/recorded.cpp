@@ -116,7 +116,7 @@ class TransferReader {
     if (!known) return;
     for (size_t m = 0; m < members.size(); ++m) {
       const Times& t = read_[m];
-      const bool alone = t.end <= last_start && t.start < last_start;
+      const bool alone = t.end <= last_start;
       row(members[m]) = {std::max<Picoseconds>(0, last_end - last_first), alone ? t.end - t.start : -1,
                          alone ? -1 : std::max<Picoseconds>(0, t.end - last_start), 1};
     }
