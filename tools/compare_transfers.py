@@ -42,7 +42,7 @@ def differ(a, b, tolerance):
 
 
 def run(binary, *args):
-    return subprocess.run([binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    return subprocess.run([binary, *args], capture_output=True, text=True, check=False)
 
 
 # ---- a rank ------------------------------------------------------------------------------------------------

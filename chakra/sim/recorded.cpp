@@ -43,6 +43,7 @@ void put_number(Trace& t, std::string_view name, int64_t value) {
   else t.metadata.push_back({id, value});
 }
 
+<<<<<<< HEAD
 /// Neither measured nor given, as communication whose kernel was not recorded.
 bool is_without_duration(const Trace& t, NodeId n) {
   return t.comm_row[n] != trace::kNoRow && (t.flags[n] & (trace::kHasStart | trace::kHasDuration)) == 0;
@@ -50,9 +51,13 @@ bool is_without_duration(const Trace& t, NodeId n) {
 
 /// When communication began and ended, by its rank's clock. Its pieces belong to it: `last_end` is that of the last
 /// one, `end` when what waits for it could go on.
+=======
+/// When communication began and ended, by its rank's clock. Its pieces belong to it: `first_start` and `last_end` are
+/// those of all of it, `end` is when what waits for it could go on.
+>>>>>>> one
 struct Times {
   bool known = false;
-  Picoseconds start = 0, end = 0, last_end = 0;
+  Picoseconds start = 0, end = 0, first_start = 0, last_end = 0;
 };
 
 class TransferReader {
@@ -81,7 +86,8 @@ class TransferReader {
     const Trace& t = job_.ranks[ref.rank];
     if (t.has_start(ref.node)) {
       const Picoseconds end = add_saturated(t.start_ps[ref.node], t.dur_ps[ref.node]);
-      return {true, t.start_ps[ref.node], end, std::max(end, spans_[ref.rank][t.comm_row[ref.node]].end)};
+      const trace::CommSpan& span = spans_[ref.rank][t.comm_row[ref.node]];
+      return {true, t.start_ps[ref.node], end, span.start, span.end};
     }
     if (is_without_duration(t, ref.node)) return {};
     Times times;
@@ -89,14 +95,16 @@ class TransferReader {
       const NodeId dep = t.deps.node[e];
       if (!t.has_start(dep)) continue;
       const Picoseconds end = add_saturated(add_saturated(t.start_ps[dep], t.dur_ps[dep]), t.deps.lag_of(e));
-      times = {true, std::max(times.start, end), std::max(times.end, end), std::max(times.end, end)};
+      const Picoseconds last = std::max(times.end, end);
+      times = {true, last, last, last, last};
     }
     return times;
   }
   Times times(const match::NodeRef& ref) const {
     if (ref.node == trace::kNoNode || !clocks_[ref.rank].known()) return {};
     Times times = times_of(ref);
-    for (Picoseconds* time : {&times.start, &times.end, &times.last_end}) *time = clocks_[ref.rank].at(*time);
+    for (Picoseconds* time : {&times.start, &times.end, &times.first_start, &times.last_end})
+      *time = clocks_[ref.rank].at(*time);
     return times;
   }
   Transfers::Row& row(const match::NodeRef& ref) {
@@ -105,21 +113,22 @@ class TransferReader {
 
   /// The members of a collective, or the ends of a message.
   void read(std::span<const match::NodeRef> members) {
-    Picoseconds last_start = INT64_MIN, last_end = INT64_MIN;
+    Picoseconds last_start = INT64_MIN, last_first = INT64_MIN, last_end = INT64_MIN;
     bool known = !members.empty();
     read_.clear();
     for (const match::NodeRef& member : members) {
       const Times& t = read_.emplace_back(times(member));
       known &= t.known;
       last_start = std::max(last_start, t.start);
+      last_first = std::max(last_first, t.first_start);
       last_end = std::max(last_end, t.last_end);
     }
     ++(known ? out_.known : out_.unknown);
     if (!known) return;
     for (size_t m = 0; m < members.size(); ++m) {
       const Times& t = read_[m];
-      const bool alone = t.end <= last_start && t.start < last_start;
-      row(members[m]) = {std::max<Picoseconds>(0, last_end - last_start), alone ? t.end - t.start : -1,
+      const bool alone = t.end <= last_start;
+      row(members[m]) = {std::max<Picoseconds>(0, last_end - last_first), alone ? t.end - t.start : -1,
                          alone ? -1 : std::max<Picoseconds>(0, t.end - last_start), 1};
     }
   }
