@@ -43,18 +43,13 @@ void put_number(Trace& t, std::string_view name, int64_t value) {
   else t.metadata.push_back({id, value});
 }
 
-<<<<<<< HEAD
 /// Neither measured nor given, as communication whose kernel was not recorded.
 bool is_without_duration(const Trace& t, NodeId n) {
   return t.comm_row[n] != trace::kNoRow && (t.flags[n] & (trace::kHasStart | trace::kHasDuration)) == 0;
 }
 
-/// When communication began and ended, by its rank's clock. Its pieces belong to it: `last_end` is that of the last
-/// one, `end` when what waits for it could go on.
-=======
 /// When communication began and ended, by its rank's clock. Its pieces belong to it: `first_start` and `last_end` are
 /// those of all of it, `end` is when what waits for it could go on.
->>>>>>> one
 struct Times {
   bool known = false;
   Picoseconds start = 0, end = 0, first_start = 0, last_end = 0;
