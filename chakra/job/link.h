@@ -21,7 +21,7 @@ struct LinkJobOptions {
       inputs;          ///< host and device trace of a rank, in any order, one of them, or one or two folders
   std::string output;  ///< the trace; of folders the folder for trace.<rank>.et
   link::LinkOptions link;
-  std::optional<int64_t> cycle;    ///< of folders: which of the Kineto traces that a schedule made of each rank, from 0
+  std::optional<int64_t> cycle{};  ///< of folders: which of the Kineto traces that a schedule made of each rank, from 0
   std::optional<int64_t> explain;  ///< a node: why its edges are there
   std::optional<double> max_error;  ///< percent
   int jobs = 0;                     ///< ranks at the same time; 0: one per core
