@@ -26,7 +26,7 @@ class LostComms {
       for (const uint32_t op : thread)
         if (p_.ops[op].name == record_) look_at(op);
     if (strays_ > 0) report_strays();
-    if (lost_.empty() || strays_ > 0) return l_.comms.turns.clear();
+    if (lost_.empty() || strays_ > 0 || cpu_threads_did_all()) return l_.comms.turns.clear();
     const auto by_start = [&](uint32_t a, uint32_t b) {
       return std::pair(p_.ops[a].start_ns, a) < std::pair(p_.ops[b].start_ns, b);
     };
@@ -107,13 +107,23 @@ class LostComms {
     return !l_.comms.host_comms.empty();
   }
 
+  /// Nothing communicated on a device, and CPU threads did it often enough, whatever the groups' backend is said to be.
+  bool cpu_threads_did_all() const {
+    const bool no_kernel = kernel_of_.empty() && launches_.empty() && strays_ == 0;
+    return no_kernel && l_.comms.host_comms.size() >= lost_.size() + on_cpu_;
+  }
+
   void look_at(uint32_t op) {
     const CommRecord* said = said_of(op);
     if (said == nullptr || said->collective == 0 || carried_.contains(op)) return;
     if (comm_kind(l_.text(said->collective)).type == trace::NodeType::invalid) return;
     const auto kernel = kernel_of_.find(op);
     const uint32_t device_op = kernel == kernel_of_.end() ? kNone : kernel->second;
-    if (device_op == kNone && (may_be_carried(p_.ops[op]) || is_on_cpu(*said))) return;
+    if (device_op == kNone && may_be_carried(p_.ops[op])) return;
+    if (device_op == kNone && is_on_cpu(*said)) {
+      ++on_cpu_;
+      return;
+    }
     l_.comms.turns.push_back({op, device_op, said->group});
     if (device_op == kNone) lost_.push_back(op);
   }
@@ -126,6 +136,7 @@ class LostComms {
   absl::flat_hash_set<uint32_t> carried_;                      ///< records that others stand for
   size_t strays_ = 0;                                          ///< kernels that no call launched
   std::vector<uint32_t> lost_;
+  size_t on_cpu_ = 0;  ///< calls of groups that CPU threads serve
 };
 
 }  // namespace
