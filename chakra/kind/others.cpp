@@ -187,6 +187,8 @@ bool is_timeline(std::string_view head) {
 constexpr std::string_view kRecord =
     "'chakra link' reads what PyTorch records (torch.profiler, ExecutionTraceObserver)";
 
+constexpr std::string_view kHangs = "'chakra check' says which rank hangs";
+
 constexpr Row other(std::string_view name, std::string_view title, bool (*matches)(std::string_view),
                     std::string_view advice = "") {
   return {.name = name, .group = Group::other, .matches = matches, .title = title, .advice = advice};
@@ -194,8 +196,8 @@ constexpr Row other(std::string_view name, std::string_view title, bool (*matche
 
 /// A row with a stricter rule stands before those that it is a case of.
 constexpr Row kRows[] = {
-    other("nccl-flight-json", "an NCCL flight recorder dump (JSON)", is_flight_json),
-    other("nccl-flight-pickle", "an NCCL flight recorder dump (pickle)", is_flight_pickle),
+    other("nccl-flight-json", "an NCCL flight recorder dump (JSON)", is_flight_json, kHangs),
+    other("nccl-flight-pickle", "an NCCL flight recorder dump (pickle)", is_flight_pickle, kHangs),
     other("torch-memory", "a memory snapshot of PyTorch (pickle)", is_memory_snapshot, kRecord),
     other("pickle", "a Python pickle", is_pickle, kRecord),
     other("nccl-profile", "an NCCL profiler trace (JSON)", is_nccl_profile, kRecord),
