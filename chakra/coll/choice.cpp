@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "chakra/coll/coll.h"
+#include "chakra/coll/algorithms.h"
 #include "chakra/net/net.h"
 
 namespace chakra::coll {
