@@ -69,9 +69,7 @@ result::Json to_json(std::span<const CheckedJob> jobs) {
   result::Json list = result::Json::array();
   Findings all;
   for (const CheckedJob& job : jobs) {
-    list.push_back({{"path", job.path},
-                    {"ranks", job.ranks},
-                    {job.dumps ? (job.nodes == 1 ? "record" : "records") : "nodes", job.nodes}});
+    list.push_back({{"path", job.path}, {"ranks", job.ranks}, {job.dumps ? "records" : "nodes", job.nodes}});
     if (job.dumps) list.back()["where"] = result::to_json(job.where);
     all.insert(all.end(), job.findings.begin(), job.findings.end());
   }
