@@ -39,10 +39,8 @@ struct Copies {
 
 /// The attribute that linking writes; -1: none.
 int64_t bytes_of(const Trace& t, NodeId n, StringId name) {
-  if (name == 0) return -1;
-  for (const trace::Attr& attr : t.attrs_of(n))
-    if (attr.name == name) return attr.integer().value_or(-1);
-  return -1;
+  const trace::Attr* const attr = attr_of(t, n, name);
+  return attr ? attr->integer().value_or(-1) : -1;
 }
 
 }  // namespace

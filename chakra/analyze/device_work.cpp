@@ -165,6 +165,23 @@ DeviceWork device_work(const Job& job, size_t rank) {
   return Collector(job.traces.ranks[rank], job.schedules[rank]).run(job.scope);
 }
 
+Picoseconds device_time(const DeviceWork& work) {
+  Picoseconds total = 0;
+  for (const DeviceOperation& operation : work.operations) total = add_saturated(total, operation.time());
+  return total;
+}
+
+const trace::Attr* attr_of(const Trace& t, NodeId n, StringId name) {
+  if (name == 0) return nullptr;
+  for (const trace::Attr& attr : t.attrs_of(n))
+    if (attr.name == name) return &attr;
+  return nullptr;
+}
+
+bool says_work(const Trace& t, NodeId n) {
+  return (!t.num_ops.empty() && t.num_ops[n] > 0) || (!t.tensor_bytes.empty() && t.tensor_bytes[n] > 0);
+}
+
 int64_t stream_of(const Trace& t, NodeId n) {
   const bool placed = t.lane[n] != trace::kNoLane && t.lanes[t.lane[n]].kind == trace::Lane::Kind::stream;
   return placed ? t.lanes[t.lane[n]].index : -1;

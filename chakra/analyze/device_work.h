@@ -53,6 +53,13 @@ struct DeviceWork {
 /// Cost: O(nodes + edges).
 DeviceWork device_work(const Job& job, size_t rank);
 
+/// The time of all operations, those beside each other added up.
+Picoseconds device_time(const DeviceWork& work);
+/// The first attribute of that name; null where the node has none. A name of 0 is that of no attribute.
+const trace::Attr* attr_of(const trace::Trace& trace, trace::NodeId node, StringId name);
+/// Whether the node has operations or bytes.
+bool says_work(const trace::Trace& trace, trace::NodeId node);
+
 int64_t stream_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not said
 int64_t device_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not said
 

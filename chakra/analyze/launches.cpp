@@ -57,10 +57,8 @@ std::vector<uint32_t> first_operations(const DeviceWork& work) {
 }
 
 int64_t correlation_of(const Trace& t, NodeId n, StringId name) {
-  if (name == 0) return -1;
-  for (const trace::Attr& attr : t.attrs_of(n))
-    if (attr.name == name) return attr.integer().value_or(-1);
-  return -1;
+  const trace::Attr* const attr = attr_of(t, n, name);
+  return attr ? attr->integer().value_or(-1) : -1;
 }
 
 // `analyze.no_launch` (finding): device operations whose launch is not recorded: the tables of launches and queue

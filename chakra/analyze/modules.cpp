@@ -45,13 +45,6 @@ std::map<std::string, ModuleSums> modules_of(const Trace& t, const DeviceWork& w
 /// One annotation on one stream: from the first start to the last end of what was launched in it.
 using Spans = std::map<std::string_view, Moments>;
 
-bool has_attr(const Trace& t, NodeId n, StringId name) {
-  if (name == 0) return false;
-  for (const trace::Attr& attr : t.attrs_of(n))
-    if (attr.name == name) return true;
-  return false;
-}
-
 /// As Kineto makes its gpu_user_annotation records.
 Spans annotations_of(const Trace& t, const Schedule& s, const DeviceWork& work) {
   Spans spans;
@@ -60,7 +53,7 @@ Spans annotations_of(const Trace& t, const Schedule& s, const DeviceWork& work) 
   const std::vector<Picoseconds> ends = trace::inclusive_ends(t);
   for (const NodeId n : t.nodes()) {
     if (!t.on_cpu(n) || t.lane[n] == trace::kNoLane || work.whole[n] != n) continue;
-    if (!is_step(t.name_of(n)) && !has_attr(t, n, mark)) continue;
+    if (!is_step(t.name_of(n)) && !attr_of(t, n, mark)) continue;
     std::map<std::pair<int64_t, int64_t>, std::pair<Picoseconds, Picoseconds>> streams;
     for (const uint32_t i : launches.between(t.lane[n], s.start[n], ends[n])) {
       const DeviceOperation& operation = work.operations[i];
@@ -101,8 +94,7 @@ Result<std::vector<NamedTable>> modules(const Job& job, Findings&) {
     const Trace& t = job.traces.ranks[r];
     if (!job.schedules[r].measured) continue;
     const DeviceWork work = device_work(job, r);
-    Picoseconds total = 0;
-    for (const DeviceOperation& operation : work.operations) total = add_saturated(total, operation.time());
+    const Picoseconds total = device_time(work);
     const auto modules = modules_of(t, work);
     std::vector<std::pair<std::string, ModuleSums>> order(modules.begin(), modules.end());
     std::stable_sort(order.begin(), order.end(),

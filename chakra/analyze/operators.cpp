@@ -178,8 +178,7 @@ Result<std::vector<NamedTable>> operators(const Job& job, Findings&) {
     auto named = operators.run();
     if (named.empty() || work.operations.empty()) continue;  // a rank without a device has no such time
     if (operators.none.operations > 0) named["(no operator)"] = operators.none;
-    Picoseconds total = 0;
-    for (const DeviceOperation& operation : work.operations) total = add_saturated(total, operation.time());
+    const Picoseconds total = device_time(work);
     std::vector<std::pair<std::string_view, OperatorSums>> order(named.begin(), named.end());
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
       return std::tie(a.second.device, a.second.inclusive, a.second.host) >

@@ -48,7 +48,7 @@ class ShapeTable {
       add(sums, operation.node, operation.time());
     }
     for (const NodeId n : t_.nodes()) {  // computation of the host itself
-      if (!is_operator[n] || counted[n] || trace::is_comm(t_.type[n]) || !says_work(n)) continue;
+      if (!is_operator[n] || counted[n] || trace::is_comm(t_.type[n]) || !says_work(t_, n)) continue;
       ShapeSums& sums = of(n);
       ++sums.count;
       add(sums, n, s_.end[n] - s_.start[n]);
@@ -58,26 +58,20 @@ class ShapeTable {
   const std::optional<device::Device>& device() const { return on_; }
 
  private:
-  bool says_work(NodeId n) const {
-    return (!t_.num_ops.empty() && t_.num_ops[n] > 0) || (!t_.tensor_bytes.empty() && t_.tensor_bytes[n] > 0);
-  }
-
   /// Of the host trace, else of the Kineto trace.
   std::string_view shapes_of(NodeId op) const {
     if (t_.io_row[op] != trace::kNoRow) {
       const trace::Io io = t_.ios[t_.io_row[op]];
       if (const std::string_view shapes = t_.strings[io.inputs.shapes]; !shapes.empty()) return shapes;
     }
-    if (shapes_ == 0) return {};
-    for (const trace::Attr& attr : t_.attrs_of(op))
-      if (attr.name == shapes_) return attr.text().value_or("");
-    return {};
+    const trace::Attr* const attr = attr_of(t_, op, shapes_);
+    return attr ? attr->text().value_or("") : "";
   }
   ShapeSums& of(NodeId op) { return rows_[{t_.name_of(op), shapes_of(op)}]; }
 
   void add(ShapeSums& sums, NodeId n, Picoseconds time) const {
     sums.time = add_saturated(sums.time, time);
-    if (!says_work(n)) return;
+    if (!says_work(t_, n)) return;
     const device::Work work = device::work_of(t_, n);
     sums.with_work = add_saturated(sums.with_work, time);
     sums.work.add(work);

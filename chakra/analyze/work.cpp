@@ -40,11 +40,8 @@ Sums add_up(const Trace& t, const Schedule& s, const DeviceWork& work) {
   Sums sums;
   find_steps(t, s, sums);
   const Picoseconds first = sums.first, last = sums.last;
-  const auto says_work = [&](NodeId n) {
-    return (!t.num_ops.empty() && t.num_ops[n] > 0) || (!t.tensor_bytes.empty() && t.tensor_bytes[n] > 0);
-  };
   const auto add = [&](NodeId n, Picoseconds at) {
-    if (at < first || at > last || !says_work(n)) return false;
+    if (at < first || at > last || !says_work(t, n)) return false;
     ++sums.nodes;
     sums.work.add(device::work_of(t, n));
     return true;
