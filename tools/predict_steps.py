@@ -3,7 +3,7 @@
 
     predict_steps.py SET [--bin DIR] [--data DIR] [--rows N] [--markdown]
 
-SET is `vtrain` (GPTs on 2, 4 and 8 A100 of one node, 18 divisions into tensor, data and pipeline parallel ranks) or `neusight` (one A100,
+SET is `llm-foundry` (MPT models, FSDP, on A100 and H100, with the shipped files and --stack fsdp-eager: nothing is fitted here), `vtrain` (GPTs on 2, 4 and 8 A100 of one node, 18 divisions into tensor, data and pipeline parallel ranks) or `neusight` (one A100,
 forward and backward of five models in 32 bits). For each measured step it makes the step of that model and mesh with a device file and runs
 it on a network file. Both files are fitted to other data: measured kernels and collectives. Then it fits six constants (START), all but one
 of them part of the device file, to some of the steps, and judges the others:
@@ -236,16 +236,66 @@ def neusight(arguments, chakra, folder):
     return table("Each model judged with files and constants of the other four", judged, plain, fitted)
 
 
+# MPT models -> layers, hidden, heads
+MPT = {"mpt-125m": (12, 768, 12), "mpt-350m": (24, 1024, 16), "mpt-760m": (24, 1536, 12), "mpt-1b": (24, 2048, 16), "mpt-3b": (32, 2560, 20),
+       "mpt-7b": (32, 4096, 32), "mpt-13b": (40, 5120, 40), "mpt-30b": (48, 7168, 56), "mpt-70b": (64, 8192, 64)}
+
+
+def foundry_step(chakra, row, folder):
+    """Seconds of a step."""
+    layers, hidden, heads = MPT[row["model"]]
+    h100, gpus = "h100" in row["gpu"], int(row["gpus"])
+    device = os.path.join(ROOT, "examples/devices", "h100_sxm.json" if h100 else "a100_sxm_80gb.json")
+    network = os.path.join(ROOT, "examples/networks", "measured_8xh100.yml" if h100 else "measured_8xa100_sxm4_80gb.yml")
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        config, job = os.path.join(place, "config.json"), os.path.join(place, "job")
+        with open(config, "w", encoding="utf-8") as file:
+            json.dump({"model_type": "gpt2", "n_embd": hidden, "n_layer": layers, "n_head": heads, "vocab_size": 50368,
+                       "n_positions": max(int(row["sequence"]), 2048)}, file)
+        if gpus > 8:
+            inside, across = (400, 50) if h100 else (250, 25)
+            network = os.path.join(place, "network.yml")
+            with open(network, "w", encoding="utf-8") as file:
+                file.write(f"topology: [ Switch, Switch ]\nnpus_count: [ 8, {gpus // 8} ]\nbandwidth: [ {inside}, {across} ]\n"
+                           "latency: [ 1000, 3000 ]\n")
+        options = {"sequence": row["sequence"], "dp": gpus, "zero": 3 if row["sharding"] == "FULL_SHARD" else 2,
+                   "micro-batch-size": row["micro_batch_size"], "micro-batches": row["micro_batches"],
+                   "recompute": "full" if row["full_recompute"] == "True" else "none",
+                   "gradient-bytes": 2 if row["mixed_precision_mode"] == "PURE" else 4}
+        software = ["--device", device, "--stack", "fsdp-eager"]
+        made = [chakra, "gen", "step", "--model", config, *(f"--{key}={value}" for key, value in options.items()), *software, "-o", job]
+        subprocess.run(made + (["--fp8"] if row["precision"] == "amp_fp8" else []), capture_output=True, check=True)
+        done = subprocess.run([chakra, "sim", job, "--network", network, "--congestion", "closed", *software, "--json", "-"],
+                              capture_output=True, check=True)
+        return json.loads(done.stdout)["makespan_ps"] / 1e12
+
+
+def foundry(arguments, chakra, folder):
+    with open(os.path.join(arguments.data, "training_llm_foundry.csv"), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))[::arguments.every]
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        seconds = list(pool.map(lambda row: foundry_step(chakra, row, folder), rows))
+    groups = collections.defaultdict(list)
+    for row, time in zip(rows, seconds):
+        off = math.log(time / float(row["measured_step_s"]))
+        for group in ("all", row["gpu"], f"{row['gpu'][:4]}, {row['sequence']} tokens", row["model"]):
+            groups[group].append(off)
+    print("\n| | steps | error | mean simulated / measured |\n|---|---|---|---|")
+    for group, offs in sorted(groups.items()):
+        print(f"| {group} | {len(offs)} | {error(offs):.1%} | {math.exp(sum(offs) / len(offs)):.2f} |")
+    return error(groups["all"]) <= 0.1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("set", choices=("vtrain", "neusight"))
+    parser.add_argument("set", choices=("llm-foundry", "vtrain", "neusight"))
     parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--data", default=os.path.join(ROOT, "../shared/data/measured"))
     parser.add_argument("--rows", type=int, default=36)
     parser.add_argument("--every", type=int, default=1, help="judge every N-th row only")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        judge = vtrain if arguments.set == "vtrain" else neusight
+        judge = {"llm-foundry": foundry, "vtrain": vtrain, "neusight": neusight}[arguments.set]
         sys.exit(0 if judge(arguments, os.path.join(arguments.bin, "chakra"), folder) else 1)
 
 

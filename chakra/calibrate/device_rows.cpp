@@ -146,6 +146,12 @@ Result<Sample> aic_attention(const Row& row) {
   else if (row.has("step") && row.text("step") != "0") sample.skipped = "attention to tokens that came before";
   else if (row.text("kv_cache_dtype") != row.text("attn_dtype")) sample.skipped = "keys of another element type";
   if (!sample.skipped.empty()) return sample;
+  if (row.has("window_size") && row.text("window_size") != "0") {
+    CHAKRA_ASSIGN(const double window, row.number("window_size"));
+    CHAKRA_ASSIGN(const double tokens, row.number("isl"));
+    if (window < tokens) sample.skipped = "attention to a window of the tokens";
+    if (!sample.skipped.empty()) return sample;
+  }
   CHAKRA_TRY(set_sizes(row, {"batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim"}, sample));
   CHAKRA_TRY(set_aic_type(row, "attn_dtype", sample));
   return sample;

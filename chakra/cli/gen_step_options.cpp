@@ -48,6 +48,8 @@ std::vector<Option> step_rows(StepOptions& o) {
         "The device that computes (chakra list devices, or a device file): nodes take the times that 'chakra sim "
         "--device' gives them; with the file's host-us a host launches them",
         "NAME|FILE"},
+       {"--stack", &o.call.stack,
+        "The software on that device: a name of 'chakra list stacks' or a stack file (kernels)", "NAME|FILE"},
        {"--host-waits", &o.host_waits,
         "What that host waits for: messages of other stages (messages), and the last computation of each forward and "
         "backward pass (passes), or of each part of them (parts)",

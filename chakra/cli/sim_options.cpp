@@ -73,6 +73,8 @@ std::vector<Option> device_rows(SimOptions& o) {
       {"--device", &o.call.devices.device,
        "Compute on this device: a name of 'chakra list devices' or a device file; measured times are scaled",
        "NAME|FILE"},
+      {"--stack", &o.call.devices.stack,
+       "The software on that device: a name of 'chakra list stacks' or a stack file (kernels)", "NAME|FILE"},
       {"--from-device", &o.call.devices.from_device,
        "What was measured, was measured on this device, whatever the traces say", "NAME|FILE"},
       {"--unrecorded", &o.call.devices.unrecorded,

@@ -58,6 +58,8 @@ std::vector<Option> system_rows(WhatIfOptions& o) {
       {"--device", &o.call.devices.device,
        "The job on this device: a name of 'chakra list devices' or a device file; measured times are scaled",
        "NAME|FILE"},
+      {"--stack", &o.call.devices.stack,
+       "The software on that device: a name of 'chakra list stacks' or a stack file (kernels)", "NAME|FILE"},
       {"--from-device", &o.call.devices.from_device,
        "What was measured, was measured on this device, whatever the traces say", "NAME|FILE"},
       {"--unrecorded", &o.call.devices.unrecorded,

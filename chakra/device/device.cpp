@@ -9,6 +9,8 @@
 namespace chakra::device {
 namespace {
 
+constexpr double kBusy = 0.5;  ///< the share of its peak from which on a device is at its power limit
+
 /// The type in which operations run where a device has no number for their own. Nothing stands in for f64 and f32.
 constexpr std::array<DType, trace::kDTypeNames.size()> kInstead = [] {
   std::array<DType, trace::kDTypeNames.size()> instead{};
@@ -67,6 +69,7 @@ Device device(const DeviceRow& row) {
   d.memory_bytes = row.memory_gb * kGiga;
   for_each_name(row.recorded_as, [&](std::string_view name) { d.recorded_as.emplace_back(name); });
   d.source = row.source;
+  d.prices = kUsualPrices;
   return d;
 }
 
@@ -106,6 +109,11 @@ Peak peak(const Device& device, DType type) {
   return {};
 }
 
+double sustained(const Device& device, DType type, double used) {
+  if (peak(device, type).ops_per_s <= peak(device, DType::f32).ops_per_s) return 1;
+  return 1 + (device.sustained_time - 1) * std::min(1.0, used / kBusy);
+}
+
 Work work_of(const trace::Trace& t, trace::NodeId n) {
   return {t.num_ops.empty() ? 0 : t.num_ops[n], t.tensor_bytes.empty() ? 0 : t.tensor_bytes[n], t.dtype_of(n)};
 }
@@ -116,12 +124,14 @@ double roofline_seconds(const Device& device, const Work& work) {
                   static_cast<double>(work.bytes) / device.memory_bytes_per_s);
 }
 
-double predicted_seconds(const Device& device, const Work& work) {
-  if (!device.others || (work.ops == 0 && work.bytes == 0)) return roofline_seconds(device, work);
+Price predict(const Device& device, const Work& work) {
+  if (work.ops == 0 && work.bytes == 0) return {};
+  if (!device.others)
+    return device.prices ? price(device, work, *device.prices) : Price{roofline_seconds(device, work)};
   const double best = work.ops > 0 ? peak(device, work.type).ops_per_s : 0;
-  return (best > 0 ? device.others->ops_time * static_cast<double>(work.ops) / best : 0) +
-         device.others->bytes_time * static_cast<double>(work.bytes) / device.memory_bytes_per_s +
-         device.others->fixed_s;
+  return {(best > 0 ? device.others->ops_time * static_cast<double>(work.ops) / best : 0) +
+          device.others->bytes_time * static_cast<double>(work.bytes) / device.memory_bytes_per_s +
+          device.others->fixed_s};
 }
 
 void WorkSum::add(const Work& work) {

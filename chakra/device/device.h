@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/device/estimate.h"
 #include "chakra/device/kernels.h"
+#include "chakra/device/stack.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::device {
@@ -41,7 +43,10 @@ struct Device {
   std::vector<std::string> recorded_as{};  ///< its names in recordings
   std::string source{};                    ///< of the numbers
   std::vector<KernelTable> kernels{};      ///< measured; one for a kernel and element type
-  std::optional<WorkConstants> others{};   ///< of what `kernels` have no table for; without them a roofline
+  std::optional<WorkConstants> others{};   ///< of what `kernels` have no table for; without them `prices`
+  std::optional<ClassPrices> prices{};     ///< likewise; without them the roofline, which is never reached
+  StackUse stack{};                        ///< which software runs on it
+  double sustained_time = 1;               ///< of products and attention in long jobs, over what tables say
   double host_s = 0;                       ///< that a host needs to launch an operation; 0: not known
   double unaligned_time = 1;               ///< of a product whose rows are not whole pieces, over what a table says
 };
@@ -78,7 +83,7 @@ Result<Device> load(const std::string& path);
 /// Errors: device.name.unknown, and those of load.
 Result<Device> find_or_load(const std::string& name_or_file, const std::string& folder = "");
 
-/// A device of which one number is known for all element types.
+/// A device of which one number is known for all element types: a roofline, without prices.
 Device plain(std::string name, double ops_per_s, double memory_bytes_per_s);
 
 /// The peak of a device for an element type; where its source has no number for it, that of the type in which such
@@ -89,6 +94,10 @@ struct Peak {
   DType as = DType::unknown;  ///< the type whose number it is
 };
 Peak peak(const Device& device, DType type);
+
+/// How much longer a kernel takes in a long job than alone, where the device gets hot: up to Device::sustained_time, by
+/// the share of its peak that the kernel uses. 1 for element types without units of their own.
+double sustained(const Device& device, DType type, double used);
 
 /// Work of a node.
 struct Work {
@@ -102,8 +111,9 @@ Work work_of(const trace::Trace& trace, trace::NodeId node);
 /// the device has no peak do not count.
 double roofline_seconds(const Device& device, const Work& work);
 
-/// What a node takes that no table is for: by Device::others, else the roofline. 0 where the work is.
-double predicted_seconds(const Device& device, const Work& work);
+/// What a node takes that no table is for: by Device::others, else by its class, else the roofline; the error of the
+/// first and the last is not known. 0 where the work is.
+Price predict(const Device& device, const Work& work);
 
 /// Work of many nodes. Sums stay at the largest number where they would not fit.
 struct WorkSum {

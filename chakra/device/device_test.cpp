@@ -287,9 +287,12 @@ TEST_F(File, SaysWhatADeviceCan) {
     ASSERT_TRUE(tables) << tables.error().message();
     EXPECT_EQ(tables->kernels[0].constants().bytes_time, times);
   }
-  EXPECT_NEAR(predicted_seconds(*more, {1'000'000'000, 1'000'000, DType::bf16}), 2 * 10e-6 + 3 * 1e-6 + 4e-6, 1e-12);
-  EXPECT_EQ(predicted_seconds(*more, {}), 0);
-  EXPECT_NEAR(predicted_seconds(*d, {1'000'000'000, 1'000'000, DType::bf16}), 10e-6, 1e-12);
+  const Work work{1'000'000'000, 1'000'000, DType::bf16};
+  EXPECT_NEAR(predict(*more, work).seconds, 2 * 10e-6 + 3 * 1e-6 + 4e-6, 1e-12);
+  EXPECT_EQ(predict(*more, work).error, 0);
+  EXPECT_EQ(predict(*more, {}).seconds, 0);
+  EXPECT_NEAR(predict(*d, work).seconds, kUsualPrices.compute.times * 10e-6 + kUsualPrices.fixed_s, 1e-12);
+  EXPECT_NEAR(predict(plain("p", 100e12, 1e12), work).seconds, 10e-6, 1e-12);
 }
 
 TEST_F(File, RefusesWhatIsNot) {
@@ -309,6 +312,7 @@ TEST_F(File, RefusesWhatIsNot) {
   EXPECT_EQ(error("name: a\npeaks: {f16: 1}\nmemory-bandwidth: 0\n"), "device.file.value:3");
   EXPECT_EQ(error(good + "peaks: {f16: 1}\nhost-us: -1\n"), "device.file.value:4");
   EXPECT_EQ(error(good + "peaks: {f16: 1}\nunaligned-time: 0.5\n"), "device.file.value:4");
+  EXPECT_EQ(error(good + "peaks: {f16: 1}\nsustained-time: 0.9\n"), "device.file.value:4");
   EXPECT_EQ(error(good + "peaks: {f16: 1}\nothers: 1\n"), "device.file.value:4");
   EXPECT_EQ(error(good + "peaks: {f16: 1}\nothers: {ops: 1}\n"), "device.file.key:4");
   const std::string gemm =

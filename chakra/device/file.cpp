@@ -6,6 +6,7 @@
 
 #include "chakra/base/spec_json.h"
 #include "chakra/device/device.h"
+#include "chakra/device/numbers.h"
 #include "chakra/device/units.h"
 
 namespace chakra::device {
@@ -56,14 +57,10 @@ Result<void> read_names(const Spec& value, Device& device) {
 // ---- measured kernels ----------------------------------------------------------------------------------------------
 
 constexpr double kMostSize = 1e15, kMostUs = 1e12, kMostTimes = 1e6, kMostHostUs = 1e6, kLeastUs = 1e-6;
+constexpr double kMostSustained = 4;
 
-/// A number from `least` to `most`.
 Result<double> within(const Spec& value, std::string_view key, double least, double most) {
-  CHAKRA_ASSIGN(const double number, value.number());
-  if (!(number >= least && number <= most))
-    return value.error("device.file.value", fmt::format("{} is {}; it is at least {:g} and at most {:g}", quote(key),
-                                                        quote(value.scalar), least, most));
-  return number;
+  return number_within(value, key, least, most, "device.file.value");
 }
 
 Result<void> read_error(const Spec& value, KernelError& error) {
@@ -231,6 +228,10 @@ Result<void> read_field(const std::string& key, const Spec& value, Device& devic
     device.host_s = us * kMicro;
     return {};
   }
+  if (key == "sustained-time") {
+    CHAKRA_ASSIGN(device.sustained_time, within(value, key, 1, kMostSustained));
+    return {};
+  }
   if (key == "unaligned-time") {
     CHAKRA_ASSIGN(device.unaligned_time, within(value, key, 1, kMostTimes));
     return {};
@@ -250,10 +251,11 @@ Result<void> read_field(const std::string& key, const Spec& value, Device& devic
     CHAKRA_ASSIGN((key == "name" ? device.name : device.source), value.string());
     return {};
   }
-  return value.error("device.file.key",
-                     fmt::format("the key {} is not known; a device has 'name', 'peaks', 'memory-bandwidth', 'memory', "
-                                 "'recorded-as', 'source', 'kernels', 'others', 'host-us' and 'unaligned-time'",
-                                 quote(key)));
+  return value.error(
+      "device.file.key",
+      fmt::format("the key {} is not known; a device has 'name', 'peaks', 'memory-bandwidth', 'memory', "
+                  "'recorded-as', 'source', 'kernels', 'others', 'host-us', 'sustained-time' and 'unaligned-time'",
+                  quote(key)));
 }
 
 Result<Device> read_device(SpecWithTables file) {
@@ -267,6 +269,7 @@ Result<Device> read_device(SpecWithTables file) {
     device.kernels.reserve(kernels->items.size());
     for (const Spec& kernel : kernels->items) CHAKRA_TRY(read_kernel(kernel, file, device));
   }
+  device.prices = prices_of(device);
   return device;
 }
 

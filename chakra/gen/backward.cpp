@@ -6,6 +6,16 @@
 
 namespace chakra::gen {
 
+namespace {
+
+/// "attention.backward:2,4096,32,8,128"; "" where forward has no name.
+std::string backward_kernel(std::string forward) {
+  if (!forward.empty()) forward.insert(forward.find(':'), contains(forward, ".") ? "_backward" : ".backward");
+  return forward;
+}
+
+}  // namespace
+
 /// Tokens that were gathered for a product are kept as they were before, if not asked otherwise.
 Placements Compiler::kept_at(const Op& op, size_t input, const Placements& needed) const {
   Placements at = needed;
@@ -94,9 +104,10 @@ void Compiler::gradients_of(const Op& op) {
         else compute(op.name + ".again", {w.flops * (s_.fused_attention ? scores : 1), w.bytes}, {});
       }
       const Work twice{2 * w.flops, 2 * w.bytes};
-      if (rings(op)) ring(op, op.name + ".grad", twice, true, {dy});
+      const std::string name = backward_kernel(kernel(op, needs(op), result(op, needs(op))));
+      if (rings(op)) ring(op, op.name + ".grad", {twice, name}, true, {dy});
       else if (in_kernels(op)) attend_gradients(op, {dy});
-      else compute(op.name + ".grad", twice, {dy});
+      else compute(op.name + ".grad", twice, {dy}, name);
       break;
     }
     case OpKind::select:

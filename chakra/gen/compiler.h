@@ -85,7 +85,12 @@ class Compiler {
   void attend(const Op& op, const std::string& name, const std::vector<size_t>& inputs);
   void attend_gradients(const Op& op, const std::vector<size_t>& inputs);
   bool rings(const Op& op) const;
-  void ring(const Op& op, const std::string& name, const Work& work, bool gradients, const std::vector<size_t>& inputs);
+  struct Kernel {
+    Work work;
+    std::string name;
+  };
+  void ring(const Op& op, const std::string& name, const Kernel& kernel, bool gradients,
+            const std::vector<size_t>& inputs);
   /// Of a tensor: elements that a rank has.
   double count(const std::vector<Extent>& dims, const Placements& at) const;
   double bytes(size_t tensor, const Placements& at, double element = 0) const;

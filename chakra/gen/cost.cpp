@@ -106,13 +106,13 @@ std::string Compiler::kernel(const Op& op, const std::vector<Placements>& inputs
     case OpKind::attention: {
       const std::vector<Extent>&q = g_.tensors[op.inputs[0]].dims, &k = g_.tensors[op.inputs[1]].dims;
       const double tokens = q[1].count, width_of_head = q.back().unit;
-      // Only causal attention to whole sequences, without a cache, whose keys and values are as wide as queries.
-      if (!s_.fused_attention || s_.mesh.of(Axis::cp) > 1 || op.inputs.size() < 3 || !op.cache.empty() ||
-          op.keys != tokens / 2 || op.widths != 2 * width_of_head)
-        return "";
-      return named_kernel("attention", {elements({q[0]}, inputs[0], s_.mesh), tokens,
-                                        elements({q.back()}, inputs[0], s_.mesh) / width_of_head,
-                                        elements({k.back()}, inputs[1], s_.mesh) / k.back().unit, width_of_head});
+      // Only without a cache, and where keys and values are as wide as queries.
+      if (!s_.fused_attention || op.inputs.size() < 3 || !op.cache.empty() || op.widths != 2 * width_of_head) return "";
+      const bool whole = s_.mesh.of(Axis::cp) == 1 && op.keys == tokens / 2;  // causal, to all of the sequence
+      return named_kernel(
+          whole ? "attention" : "attention.part",
+          {elements({q[0]}, inputs[0], s_.mesh), tokens, elements({q.back()}, inputs[0], s_.mesh) / width_of_head,
+           elements({k.back()}, inputs[1], s_.mesh) / k.back().unit, width_of_head});
     }
     default: return "";
   }

@@ -274,7 +274,7 @@ bool Compiler::rings(const Op& op) const {
 
 /// Keys and values go round: each rank multiplies its queries with what it has, while the next part is on its way.
 /// Backward their gradients go round after them.
-void Compiler::ring(const Op& op, const std::string& name, const Work& work, bool gradients,
+void Compiler::ring(const Op& op, const std::string& name, const Kernel& kernel, bool gradients,
                     const std::vector<size_t>& inputs) {
   double block = 0;
   for (size_t i = 1; i < op.inputs.size(); ++i) block += bytes(op.inputs[i], needs(op)[i]);
@@ -284,12 +284,12 @@ void Compiler::ring(const Op& op, const std::string& name, const Work& work, boo
     return now_.to->size() - 1;
   };
   const int64_t ranks = s_.mesh.of(Axis::cp);
-  const Work part{work.flops / real(ranks), work.bytes / real(ranks)};
+  const Work part{kernel.work.flops / real(ranks), kernel.work.bytes / real(ranks)};
   std::vector<size_t> here;
   for (int64_t i = 0; i < ranks; ++i) {
     std::vector<size_t> next;
     if (i + 1 < ranks) next.push_back(hop(".ring.", here));
-    compute(name, part, i == 0 ? inputs : std::vector<size_t>{});
+    compute(name, part, i == 0 ? inputs : std::vector<size_t>{}, kernel.name);
     for (const size_t wait : here) now_.to->back().waits.push_back(wait);
     if (i + 1 < ranks && gradients) next.push_back(hop(".ring.grad.", {}));
     here = std::move(next);
@@ -327,7 +327,7 @@ void Compiler::forward(Program& program) {
       inputs.push_back(operand(op, made_[op.inputs[i]], at[i], reads_fp8(op) ? multiplied(op) : 1, ""));
     made_[op.output] = value(op.output, result(op, at));
     const Work cost = work(op, at, values_[made_[op.output]].at);
-    if (rings(op)) ring(op, op.name, cost, false, inputs);
+    if (rings(op)) ring(op, op.name, {cost, kernel(op, at, result(op, at))}, false, inputs);
     else if (in_kernels(op)) attend(op, op.name, inputs);
     else compute(op.name, cost, inputs, kernel(op, at, values_[made_[op.output]].at));
     now_.to->back().fp8 = reads_fp8(op);

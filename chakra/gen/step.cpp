@@ -1,8 +1,10 @@
 // A training step: the trace of each pipeline stage, and which rank is in which.
 #include <fmt/core.h>
 
+#include <cmath>
 #include <map>
 
+#include "chakra/gen/real.h"
 #include "chakra/gen/stage.h"
 
 namespace chakra::gen {
@@ -20,6 +22,33 @@ std::vector<uint32_t> add_groups(const Plan& plan, const Slot& slot, ClassJob& j
     job.groups.push_back({fmt::format("{}{}", slot.name, g), "", "", std::move(ranks), slot.size});
   }
   return of;
+}
+
+/// Operations of a rank that the model needs: without what is computed again.
+double model_operations(const trace::Trace& t) {
+  std::vector<bool> again(t.strings.size());
+  for (size_t s = 0; s < again.size(); ++s) again[s] = contains(t.strings[StringId(s)], ".again");
+  double sum = 0;
+  for (const trace::NodeId n : t.nodes())
+    if (n < t.num_ops.size() && !again[t.name[n]]) sum += static_cast<double>(t.num_ops[n]);
+  return sum;
+}
+
+/// What a result needs to say how fast the model trains: tokens of a step, and a rank's mean operations.
+void describe_work(const Plan& plan, ClassJob& job) {
+  std::vector<double> ranks(job.classes.size());
+  for (const ClassJob::Rank& rank : job.ranks) ++ranks[rank.cls];
+  double sum = 0;
+  for (size_t c = 0; c < ranks.size(); ++c) sum += ranks[c] * model_operations(job.classes[c]);
+  const double operations = sum / real(plan.mesh.ranks());
+  const double tokens =
+      real(plan.o.sequence) * real(plan.o.micro_batch_size) * real(plan.o.micro_batches) * real(plan.o.dp);
+  constexpr double kMost = 9e18;
+  if (!(operations < kMost && tokens < kMost)) return;
+  for (trace::Trace& t : job.classes) {
+    t.metadata.push_back({t.strings.intern("tokens"), static_cast<int64_t>(tokens)});
+    t.metadata.push_back({t.strings.intern("model_operations_per_rank"), std::llround(operations)});
+  }
 }
 
 }  // namespace
@@ -61,6 +90,7 @@ Result<ClassJob> step(const StepOptions& options) {
     for (const auto* table : tables[cls]) job.group_of.push_back((*table)[static_cast<size_t>(rank)]);
     for (const Neighbour& to : peers[cls]) job.peer_of.push_back(plan.mesh.moved(rank, to.axis, to.steps));
   }
+  describe_work(plan, job);
   return job;
 }
 

@@ -12,6 +12,16 @@ namespace chakra::job {
 using result::Json;
 using result::Table;
 
+namespace {
+
+/// Of what was measured on another device, or stays as it is, nothing says an error.
+Table::Cell error_of(const sim::ScaledTime& row) {
+  if (row.error() > 0) return row.error();
+  return std::string(sim::is_predicted(row.how) ? "not known" : "-");
+}
+
+}  // namespace
+
 Table device_table(const sim::SimReport& report) {
   Table table{"",
               {{"device time", Table::Kind::text},
@@ -20,14 +30,15 @@ Table device_table(const sim::SimReport& report) {
                {"nodes", Table::Kind::count},
                {"before", Table::Kind::time_ps},
                {"", Table::Kind::share},
-               {"after", Table::Kind::time_ps}},
+               {"after", Table::Kind::time_ps},
+               {"error", Table::Kind::share}},
               {}};
   Picoseconds all = 0;
   for (const sim::ScaledTime& row : report.devices) all = add_saturated(all, row.before_ps);
   for (const sim::ScaledTime& row : report.devices)
     table.rows.push_back({std::string(sim::kScalings[static_cast<size_t>(row.how)].text), row.from, row.to, row.nodes,
                           row.before_ps, all ? static_cast<double>(row.before_ps) / static_cast<double>(all) : 0.0,
-                          row.after_ps});
+                          row.after_ps, error_of(row)});
   return table;
 }
 
@@ -77,6 +88,77 @@ std::string rates_line(const sim::SimReport& report) {
   return line + "\n";
 }
 
+std::string reliability_line(const sim::SimReport& report) {
+  struct Part {
+    Picoseconds time = 0, unknown = 0;
+    double off_ps = 0;
+    void add(const sim::ScaledTime& row) {
+      time = add_saturated(time, row.after_ps);
+      unknown = add_saturated(unknown, row.unknown_ps);
+      off_ps += row.off_ps;
+    }
+    std::string show(Picoseconds all, const char* what) const {
+      if (time == 0) return "";
+      const auto whole = static_cast<double>(time);
+      return fmt::format(", {} {} ({})", show_percent(whole / static_cast<double>(all)), what,
+                         unknown == 0 ? "off by " + show_percent(off_ps / whole) : "error not known of all of it");
+    }
+  };
+  Part measured, estimated, scaled;
+  for (const sim::ScaledTime& row : report.devices)
+    (is_measured_kernel(row.how) ? measured : is_predicted(row.how) ? estimated : scaled).add(row);
+  const Picoseconds all = add_saturated(add_saturated(measured.time, estimated.time), scaled.time);
+  if (measured.time == 0 && estimated.time == 0) return "";
+  const std::string parts = measured.show(all, "from measured kernels") + estimated.show(all, "estimated") +
+                            scaled.show(all, "scaled or as recorded");
+  return fmt::format("device time: {}\n", parts.substr(2));
+}
+
+namespace {
+
+struct Throughput {
+  double tokens_per_s = 0, tokens_per_s_per_rank = 0, model_ops_per_s = 0;
+  std::optional<double> mfu;  ///< of the model's operations: what is computed again does not count
+};
+
+Throughput throughput(const SimulateResult& result) {
+  Throughput of;
+  const sim::SimReport& report = result.report;
+  if (result.tokens <= 0 || report.makespan_ps <= 0 || report.ranks.empty()) return of;
+  const double seconds = static_cast<double>(report.makespan_ps) / kPsPerSecond;
+  of.tokens_per_s = static_cast<double>(result.tokens) / seconds;
+  of.tokens_per_s_per_rank = of.tokens_per_s / static_cast<double>(report.ranks.size());
+  of.model_ops_per_s = static_cast<double>(result.model_operations) / seconds;
+  double ops = 0, used = 0;  // of all ranks: operations, and peaks used for them, in ranks
+  for (const sim::ActorReport& actor : report.actors) {
+    const auto ranks = static_cast<double>(actor.ranks);
+    ops += ranks * actor.rates.ops_per_s;
+    if (actor.work.all_ops() > 0 && !actor.rates.mfu) return of;
+    used += ranks * actor.rates.mfu.value_or(0);
+  }
+  if (ops > 0) of.mfu = used / ops * of.model_ops_per_s;
+  return of;
+}
+
+}  // namespace
+
+std::string throughput_line(const SimulateResult& result) {
+  const Throughput of = throughput(result);
+  if (of.tokens_per_s == 0) return "";
+  std::string line = fmt::format("  throughput: {:.4g} tokens/s, {:.4g} per rank; the model's operations {} per rank",
+                                 of.tokens_per_s, of.tokens_per_s_per_rank, show_ops(of.model_ops_per_s));
+  if (of.mfu) line += fmt::format(", MFU {}", show_percent(*of.mfu));
+  return line + "\n";
+}
+
+Json throughput_json(const SimulateResult& result) {
+  const Throughput of = throughput(result);
+  return {{"tokens_per_s", of.tokens_per_s},
+          {"tokens_per_s_per_rank", of.tokens_per_s_per_rank},
+          {"model_ops_per_s_per_rank", of.model_ops_per_s},
+          {"mfu", of.mfu ? Json(*of.mfu) : Json(nullptr)}};
+}
+
 void add_rates(const sim::ActorReport& actor, Json& json) {
   json["device"] = actor.device;
   json["ops"] = actor.work.all_ops();
@@ -94,7 +176,8 @@ Json devices_json(const sim::SimReport& report) {
                     {"how", sim::kScalings[static_cast<size_t>(row.how)].name},
                     {"nodes", row.nodes},
                     {"before_ps", row.before_ps},
-                    {"after_ps", row.after_ps}});
+                    {"after_ps", row.after_ps},
+                    {"error", row.error() > 0 ? Json(row.error()) : Json(nullptr)}});
   return rows;
 }
 

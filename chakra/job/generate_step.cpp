@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <variant>
 
 #include "chakra/device/device.h"
 #include "chakra/job/generate_parts.h"
@@ -27,15 +28,47 @@ result::Json memory_json(const gen::Memory& memory) {
           {"working", whole(memory.working)}};
 }
 
+/// Options that decide what a step is, with their values.
+using Value = std::variant<int64_t, std::string>;
+std::vector<std::pair<std::string, Value>> deciding(const gen::StepOptions& o) {
+  return {{"--sequence", o.sequence > 0 ? o.sequence : o.model.sequence},
+          {"--micro-batch-size", o.micro_batch_size},
+          {"--micro-batches", o.micro_batches},
+          {"--zero", o.zero},
+          {"--recompute", std::string(gen::kRecomputeNames[static_cast<size_t>(o.recompute)])}};
+}
+
+/// Those that the command did not name: from the model, a preset, or by default.
+std::vector<std::pair<std::string, Value>> taken(const StepJob& job) {
+  std::vector<std::pair<std::string, Value>> options = deciding(job.step);
+  std::erase_if(options, [&](const auto& option) {
+    return std::find(job.given.begin(), job.given.end(), option.first) != job.given.end();
+  });
+  return options;
+}
+
+std::string taken_line(const StepJob& job) {
+  std::string line;
+  for (const auto& [option, value] : taken(job))
+    std::visit(
+        [&, &name = option](const auto& v) { line += fmt::format("{}{} {}", line.empty() ? "" : ", ", name, v); },
+        value);
+  return line.empty() ? "" : "not given, taken: " + line + "\n";
+}
+
 }  // namespace
 
 Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   StepJob made;
   made.step = o.step;
+  made.given = o.given;
   made.device_memory_gib = o.device_memory_gib.value_or(kUsualDeviceGib);
+  if (!o.stack.empty() && o.device.empty())
+    return fail(Code::usage, "cli.usage", "--stack says what runs on the device that --device names: give both");
   std::optional<device::Device> device;
   if (!o.device.empty()) {
     CHAKRA_ASSIGN(device, device::find_or_load(o.device));
+    CHAKRA_TRY(device::use_stack(o.stack, *device));
     made.step.host_ns = std::llround(device->host_s * 1e9);
     if (!o.device_memory_gib && device->memory_bytes > 0) made.device_memory_gib = device->memory_bytes / kGib;
   }
@@ -59,7 +92,8 @@ std::string to_text(const StepJob& job) {
   return to_text(job.files, shape) +
          fmt::format("{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}{}\n",
                      static_cast<double>(stats.parameters), stats.tokens, stats.operations, show_percent(stats.bubble),
-                     stats.bubble_depends ? " where forward and both gradients take the same time" : "");
+                     stats.bubble_depends ? " where forward and both gradients take the same time" : "") +
+         taken_line(job);
 }
 
 std::string memory_text_of(const StepJob& job) {
@@ -89,6 +123,8 @@ result::Json to_json(const StepJob& job) {
   const gen::StepStats& stats = job.stats;
   result::Json json = to_json(job.files);
   if (!job.ignored.empty()) json["findings"] = result::to_json(job.ignored);
+  for (const auto& [option, value] : taken(job))
+    std::visit([&, &name = option](const auto& v) { json["taken"][name.substr(2)] = v; }, value);
   json["parameters"] = stats.parameters;
   json["active_parameters"] = stats.active_parameters;
   json["tokens"] = stats.tokens;

@@ -17,6 +17,7 @@ inline constexpr double kUsualDeviceGib = 80;  ///< of memory, where nothing say
 struct StepJobOptions {
   gen::StepOptions step;
   std::string device;                       ///< its name or file: nodes take its times; empty: the rates of `step`
+  std::string stack;                        ///< of `device`: its name or file
   std::optional<double> device_memory_gib;  ///< else that of `device`, else kUsualDeviceGib
   GenerateOptions files;                    ///< its name is "step"
   std::vector<std::string> given = {};      ///< options of the command: those without effect are findings
@@ -28,7 +29,8 @@ struct StepJob {
   gen::StepOptions step;
   gen::StepStats stats;
   double device_memory_gib = kUsualDeviceGib;
-  Findings ignored;  ///< options without effect
+  std::vector<std::string> given;  ///< options of the command
+  Findings ignored;                ///< those without effect
 };
 
 /// Makes the job, gives its nodes the times of the device, writes it and counts it. `findings`: those of sim::retarget

@@ -154,6 +154,20 @@ Table devices() {
   return table;
 }
 
+Table stacks() {
+  Table table = columns({"stack", "attention, TFLOP/s", "elementwise time", "host, us", "error", "source"});
+  const auto number = [](double value) { return value > 0 ? fmt::format("{:g}", value) : std::string("-"); };
+  for (const device::StackRow& row : device::kStacks) {
+    std::string attention;
+    for (const auto& [name, tflops] : row.attention)
+      if (!name.empty()) attention += fmt::format("{}{} {:g}", attention.empty() ? "" : ", ", name, tflops);
+    table.rows.push_back({std::string(row.name), attention.empty() ? "by the device's tables" : attention,
+                          number(row.elementwise_time), number(row.host_us),
+                          row.error > 0 ? show_percent(row.error) : std::string("-"), std::string(row.source)});
+  }
+  return table;
+}
+
 Table kernels() {
   Table table = columns({"kernel", "sizes", "what it is"});
   for (const device::KernelKind& row : device::kKernelKinds) {
@@ -198,6 +212,8 @@ constexpr KindRow kKindRows[] = {
     {"replay", "back ends and computations of 'chakra replay', and their options", replays},
     {"routing", "which of several shortest routes messages take", routings},
     {"schedules", "pipeline schedules of 'chakra gen step'", schedules},
+    {"stacks", "software on a device: the rate of its attention, what elementwise operations and launches take",
+     stacks},
     {"times", "kinds of time of 'chakra whatif'", times},
     {"topologies", "networks of 'chakra sim'", topologies},
     {"work", "operators of recordings: how their operations and bytes are counted", work},

@@ -71,6 +71,12 @@ Why why_device(const SimulateOptions&, const JobFacts& job, const sim::SimReport
   return device_time(report, job.system.target->name, kNoDeviceTime);
 }
 
+Why why_stack(const SimulateOptions&, const JobFacts& job, const sim::SimReport&) {
+  const device::Device& target = *job.system.target;
+  if (target.stack.attention_ops_per_s > 0 || target.stack.elementwise_time != 1) return {};
+  return {fmt::format("stack {} changes nothing of {} in a simulation", target.stack.name, target.name), false};
+}
+
 Why why_from_device(const SimulateOptions&, const JobFacts&, const sim::SimReport& report) {
   const auto measured = [](const sim::ScaledTime& row) { return !row.from.empty(); };
   if (std::any_of(report.devices.begin(), report.devices.end(), measured)) return {};
@@ -182,8 +188,9 @@ Why why_no_fold(const SimulateOptions& asked, const JobFacts& job, const sim::Si
 }
 
 /// Every option of `chakra sim` that may change nothing.
-constexpr std::array<Row, 19> kRows{{
+constexpr std::array<Row, 20> kRows{{
     {"--device", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.device); }, why_device},
+    {"--stack", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.stack); }, why_stack},
     {"--from-device", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.from_device); },
      why_from_device},
     {"--unrecorded", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.unrecorded); },

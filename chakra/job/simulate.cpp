@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "chakra/check/check.h"
+#include "chakra/device/device.h"
 #include "chakra/io/io.h"
 #include "chakra/job/collectives.h"
 #include "chakra/job/no_effect.h"
@@ -178,9 +179,12 @@ Result<sim::SimReport> simulate_as_astra(const SimulateOptions& o, sim::SimInput
 Result<void> use_devices(const DeviceOptions& options, bool native, device::System& system) {
   if (!native && !(options.device.empty() && options.from_device.empty() && options.unrecorded.empty()))
     return fail(Code::usage, "cli.usage", "--device, --from-device and --unrecorded are for the native mode");
+  if (!options.stack.empty() && options.device.empty())
+    return fail(Code::usage, "cli.usage", "--stack says what runs on the device that --device names: give both");
   system.keep_unrecorded = options.unrecorded == "keep";
   if (!options.device.empty()) {
     CHAKRA_ASSIGN(system.target, device::find_or_load(options.device));
+    CHAKRA_TRY(device::use_stack(options.stack, *system.target));
   }
   if (!options.from_device.empty()) {
     CHAKRA_ASSIGN(system.recorded, device::find_or_load(options.from_device));
@@ -195,6 +199,28 @@ Result<match::GroupTable> read_input(const SimulateOptions& o, sim::SimInput& in
   CHAKRA_TRY(set_options(o, input));
   return groups;
 }
+
+namespace {
+
+/// A number that all traces say alike.
+int64_t said(const trace::Trace& t, std::string_view name) {
+  for (const trace::Attr& attr : t.metadata)
+    if (t.strings[attr.name] == name) return attr.integer().value_or(0);
+  return 0;
+}
+
+/// Of the job as it was generated: not where other ranks than its own run.
+void read_work(const SimulateOptions& o, const sim::SimInput& input, SimulateResult& result) {
+  if (!o.ranks.empty() || !o.expand.empty()) return;
+  const trace::Trace* first = nullptr;
+  if (input.classes && !input.classes->classes.empty()) first = &input.classes->classes.front();
+  else if (!input.job.ranks.empty()) first = &input.job.ranks.front();
+  if (!first) return;
+  result.tokens = std::max<int64_t>(said(*first, "tokens"), 0);
+  result.model_operations = std::max<int64_t>(said(*first, "model_operations_per_rank"), 0);
+}
+
+}  // namespace
 
 Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hooks) {
   CHAKRA_TRY(check_options(o));
@@ -214,6 +240,7 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   input.waits = hooks.waits;
   if (hooks.begins) hooks.begins();
   result.network = input.fabric.describe();
+  read_work(o, input, result);
   input.system.use_roofline();
   const JobFacts facts = facts_of(input, groups, findings);
   if (!o.delays.empty() && o.transfers.empty() && is_recorded(input)) o.transfers = "recorded";

@@ -19,6 +19,7 @@ namespace chakra::job {
 
 struct DeviceOptions {
   std::string device, from_device;  ///< a name of the table of devices, or a device file; empty: nothing is scaled
+  std::string stack;                ///< of `device`: a name of the table of stacks, or a stack file
   std::string unrecorded;           ///< "scale" or "keep": device work that was not recorded
 };
 
@@ -57,6 +58,8 @@ struct SimulateResult {
   bool compat = false;  ///< by ASTRA-sim's rules
   sim::SimReport report;
   std::string network;              ///< what it was
+  int64_t tokens = 0;               ///< of the step, as its generator says; 0: it does not
+  int64_t model_operations = 0;     ///< likewise, of a rank: without what is computed again
   bool recorded_transfers = false;  ///< messages and collectives took as long as they were recorded
   std::optional<JobReplay> replay;
   std::optional<DelayStudy> delays;

@@ -100,6 +100,7 @@ void add_native(const SimulateResult& result, Json& json) {
     add_rates(a, actors.back());
   }
   json["devices"] = devices_json(report);
+  if (result.tokens > 0) json["throughput"] = throughput_json(result);
   Json& links = json["links"] = Json::array();
   for (const sim::LinkReport& l : report.links)
     links.push_back({{"from", l.from}, {"to", l.to}, {"bytes", l.bytes}, {"busy_ps", l.busy_ps}});

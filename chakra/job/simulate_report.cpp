@@ -62,9 +62,11 @@ Report report_of(const SimulateResult& result) {
     out.parts.emplace_back(fmt::format("congestion {}: {}\n",
                                        sim::kCongestionNames[static_cast<size_t>(report.congestion)],
                                        report.congestion_reason));
+  out.parts.emplace_back(reliability_line(report));
   if (result.delays) add_parts(*result.delays, out);
   out.parts.emplace_back(result::first_rows(rank_table(report, false), kRanksShown, "ranks"));
   out.parts.emplace_back(rates_line(report));
+  out.parts.emplace_back(throughput_line(result));
   add_rows(device_table(report), kRowsShown, "rows");
   add_rows(collective_table(report, false), kCollectivesShown, "rows");
   if (!report.links.empty()) add_links(report, out);

@@ -17,7 +17,8 @@ namespace chakra::sim {
 struct KernelTime {
   double seconds = 0;
   bool extrapolated = false, unaligned = false;
-  const device::KernelTable* table = nullptr;
+  double error = 0;  ///< of the table where it was kept out: of random shapes, extrapolated of blocks; 0: not known
+  const device::KernelTable* table = nullptr;  ///< null: by the rate of the stack's attention
 };
 
 /// What the tables of devices say of shapes: each is predicted once for all traces of a job.
@@ -28,6 +29,7 @@ class KnownShapes {
     device::DType type = device::DType::unknown;
     KernelTime time;            ///< without a table: nothing
     double ops = 0, bytes = 0;  ///< of the whole kernel
+    bool by_ops = false;        ///< a node takes the time by its operations, which may be more than `ops`
   };
   /// `shape`: as nodes write it. Valid until the next call; the device stays where it is.
   const Known& look_up(const device::Device& device, device::DType type, std::string_view shape);

@@ -121,5 +121,64 @@ TEST(KernelTimes, LeaveOtherKernelsToTheRoofline) {  // 4.096 MB and 2.048 MB at
   }
 }
 
+/// A rank that does `ops` of attention in bf16, as a generator says it.
+trace::ClassJob attends(const std::string& kernel, uint64_t ops) {
+  trace::ClassJob job = recorded(kernel, false);
+  for (const NodeId n : job.classes[0].nodes()) {
+    job.classes[0].num_ops.resize(job.classes[0].size(), 0);
+    job.classes[0].num_ops.edit(n) = ops;
+  }
+  return job;
+}
+
+constexpr uint64_t kForward = uint64_t{2} * 4 * 1024 * 1024 * 64;  ///< attention:1,1024,4,4,64
+
+/// One that takes 10 us for it, and for half of it.
+device::Device attention_device() {
+  device::Device device = device::plain("new", 1e15, 1e12);
+  device.kernels.emplace_back(device, "attention", DType::f16, device::KernelConstants{},
+                              std::vector<MeasuredKernel>{{{1, 1024, 4, 4, 64}, 10e-6}});
+  return device;
+}
+
+TEST(KernelTimes, OfBackwardAttentionFollowForward) {  // 2.5 times the operations at 0.8 of the rate
+  device::System system;
+  system.target = attention_device();
+  const std::string sizes = ":1,1024,4,4,64";
+  EXPECT_EQ(price(attends("attention" + sizes, kForward), system).times[0], 10 * kPsPerUs);
+  EXPECT_EQ(price(attends("attention.backward" + sizes, 2 * kForward), system).times[0], 31'250'000);
+  EXPECT_EQ(price(attends("attention.part" + sizes, 3 * kForward), system).times[0], 30 * kPsPerUs);
+  EXPECT_EQ(price(attends("attention.part_backward" + sizes, kForward), system).times[0], 15'625'000);
+}
+
+TEST(KernelTimes, OfAttentionAreTheStacks) {
+  device::System system;
+  system.target = attention_device();
+  system.target->stack.attention_ops_per_s = static_cast<double>(kForward) / 50e-6;
+  const Priced priced = price(attends("attention.backward:1,1024,4,4,64", 2 * kForward), system);
+  EXPECT_EQ(priced.times[0], 100 * kPsPerUs);
+  EXPECT_EQ(priced.how, How{"stack"});
+  system.target->kernels.clear();  // it needs no table
+  EXPECT_EQ(price(attends("attention:1,1024,4,4,64", kForward), system).times[0], 50 * kPsPerUs);
+}
+
+TEST(KernelTimes, OfElementwiseKernelsAreTheStacks) {
+  device::System system;
+  system.target = measured_device("new", 3);
+  system.target->stack.elementwise_time = 2;
+  EXPECT_EQ(price(recorded("norm:1024,1000", false), system).times[0], 6 * kPsPerUs);
+}
+
+TEST(KernelTimes, OfAnotherElementTypeAddItsBytes) {  // 4 bytes an element instead of 2: 4.096 MB more at 1 GB/s
+  device::System system;
+  system.target = measured_device("new", 3);
+  trace::ClassJob job = recorded("norm:1024,1000", false);
+  job.classes[0].op_dtype.edit(NodeId(0)) = static_cast<uint8_t>(DType::f32);
+  job.classes[0].tensor_bytes.edit(NodeId(0)) = 2 * 1024 * 1000 * 4;
+  const Priced priced = price(std::move(job), system);
+  EXPECT_EQ(priced.times[0], (3 + 4096) * kPsPerUs);
+  EXPECT_EQ(priced.how, (How{"table", "extrapolated"}));
+}
+
 }  // namespace
 }  // namespace chakra::sim

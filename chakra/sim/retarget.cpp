@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -18,7 +20,9 @@ using trace::Trace;
 
 constexpr double kTooFast = 1.05;       ///< that a kernel may beat its device's peak by: clocks vary
 constexpr double kTooFastShare = 0.01;  ///< of device time, from which on it is said
-constexpr double kShareSaid = 1e-4;     ///< of the operations, likewise: what would be printed as 0.00 % is not
+/// The order in which the parts of device time are said: measured kernels, estimates, the rest.
+constexpr std::array<size_t, kScalings.size()> kByReliability{10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+constexpr double kShareSaid = 1e-4;  ///< of the operations, likewise: what would be printed as 0.00 % is not
 
 bool is_measured(const Trace& t, NodeId n) { return t.type[n] == NodeType::comp && !t.on_cpu(n) && t.has_start(n); }
 
@@ -48,19 +52,18 @@ class Carrier {
       has_host |= t_.on_cpu(n);
       if (t_.type[n] != NodeType::comp || t_.on_cpu(n)) continue;
       const Picoseconds before = t_.dur_ps[n];
+      double error = 0;
       ops += static_cast<double>(device::work_of(t_, n).ops);
       const bool first = t_.part_of[n] == trace::kNoNode || t_.part_of[n] >= n;
       if (is_measured(t_, n)) {
-        if (first) CHAKRA_TRY(choose(n, how[n], factor[n]));
+        if (first) CHAKRA_TRY(choose(n, how[n], factor[n], error));
         else how[n] = how[t_.part_of[n]], factor[n] = factor[t_.part_of[n]];  // of the same operation
         if (factor[n] != 1) t_.dur_ps.edit(n) = picoseconds(static_cast<double>(before) / kPsPerSecond * factor[n]);
       } else if (const auto time = kernels_.on(to_, n)) {
         take(n, *time, how[n]);
-      } else if (const device::Work work = device::work_of(t_, n); device::predicted_seconds(to_, work) > 0) {
-        how[n] = to_.others ? Scaling::others : Scaling::work;
-        t_.dur_ps.edit(n) = picoseconds(device::predicted_seconds(to_, work));
-        t_.flags.edit(n) |= trace::kHasDuration;
-        note_types(to_, work);
+        error = time->error;
+      } else if (const device::Work work = device::work_of(t_, n); work.ops > 0 || work.bytes > 0) {
+        estimate(n, work, how[n], error);
       } else if (before == 0) {
         continue;
       }
@@ -69,6 +72,8 @@ class Carrier {
       ++row.nodes;
       row.before_ps = add_saturated(row.before_ps, before);
       row.after_ps = add_saturated(row.after_ps, t_.dur_ps[n]);
+      row.off_ps += error * static_cast<double>(t_.dur_ps[n]);
+      if (error == 0) row.unknown_ps = add_saturated(row.unknown_ps, t_.dur_ps[n]);
     }
     return {};
   }
@@ -86,30 +91,47 @@ class Carrier {
     return device::roofline_seconds(device, work);
   }
 
+  /// A node that no table is for.
+  void estimate(NodeId n, const device::Work& work, Scaling& how, double& error) {
+    const device::Price price = device::predict(to_, work);
+    how = to_.others    ? Scaling::others
+          : !to_.prices ? Scaling::work
+                        : static_cast<Scaling>(static_cast<int>(Scaling::compute_bound) + static_cast<int>(price.of));
+    error = price.error;
+    t_.dur_ps.edit(n) = picoseconds(price.seconds);
+    t_.flags.edit(n) |= trace::kHasDuration;
+    note_types(to_, work);
+  }
   void take(NodeId n, const KernelTime& time, Scaling& how) {
-    how = time.extrapolated ? Scaling::extrapolated : Scaling::table;
+    how = how_of(time);
     t_.dur_ps.edit(n) = picoseconds(time.seconds);
     t_.flags.edit(n) |= trace::kHasDuration;
     count(time, t_.dur_ps[n]);
   }
+  static Scaling how_of(const KernelTime& time) {
+    if (!time.table) return Scaling::stack;
+    return time.extrapolated ? Scaling::extrapolated : Scaling::table;
+  }
   void count(const KernelTime& time, Picoseconds after) {
+    if (!time.table) return;
     tables[time.table].add({after, time.extrapolated ? after : 0, time.unaligned ? after : 0});
   }
 
   /// A measured node on a device with measured kernels, unless it was recorded there. False where they say nothing.
-  bool choose_kernel(NodeId n, Scaling& how, double& factor) {
+  bool choose_kernel(NodeId n, Scaling& how, double& factor, double& error) {
     const auto here = kernels_.on(to_, n);
     const Device* from = from_of(n);
     const double measured = static_cast<double>(t_.dur_ps[n]) / kPsPerSecond;
     if (!here || !(measured > 0) || (from && from->name == to_.name)) return false;
     const auto there = from ? kernels_.on(*from, n) : std::nullopt;
-    how = here->extrapolated || (there && there->extrapolated) ? Scaling::extrapolated : Scaling::table;
+    how = there && there->extrapolated && here->table ? Scaling::extrapolated : how_of(*here);
     factor = here->seconds / (there ? there->seconds : measured);
+    error = here->error;
     count(*here, picoseconds(measured * factor));
     return true;
   }
 
-  Result<void> choose(NodeId n, Scaling& how, double& factor) {
+  Result<void> choose(NodeId n, Scaling& how, double& factor, double& error) {
     const std::string_view name = t_.name_of(n);
     how = Scaling::host_copy;
     if (is_host_copy(name)) return {};
@@ -118,7 +140,7 @@ class Carrier {
     const bool unrecorded = name == trace::kUnrecorded;
     how = Scaling::kept_unrecorded;
     if (unrecorded && system_.keep_unrecorded) return {};
-    if (choose_kernel(n, how, factor)) return {};
+    if (choose_kernel(n, how, factor, error)) return {};
     how = Scaling::unknown;
     CHAKRA_ASSIGN(const Device* from, find_from(n));
     if (!from) return {};
@@ -180,6 +202,50 @@ class Carrier {
   std::map<int64_t, std::optional<Device>> from_;  ///< by the device's number in the recording
 };
 
+/// The time that counts for a share: what a prediction replaced says nothing.
+Picoseconds counted(const ScaledTime& row) { return is_predicted(row.how) ? row.after_ps : row.before_ps; }
+
+Picoseconds time_of(const std::vector<ScaledTime>& rows) {
+  Picoseconds all = 0;
+  for (const ScaledTime& row : rows) all = add_saturated(all, counted(row));
+  return all;
+}
+
+/// Where the device time came from, and how far off each part may be: what was measured first. Errors of different ways
+/// are independent of each other; within one they are not. "" without device time.
+std::string reliability(const std::vector<ScaledTime>& rows) {
+  std::array<ScaledTime, kScalings.size()> by{};
+  for (const ScaledTime& row : rows) {
+    ScaledTime& sum = by[static_cast<size_t>(row.how)];
+    sum.before_ps = add_saturated(sum.before_ps, counted(row));
+    sum.after_ps = add_saturated(sum.after_ps, row.after_ps);
+    sum.off_ps += row.off_ps;
+    sum.unknown_ps = add_saturated(sum.unknown_ps, row.unknown_ps);
+  }
+  const Picoseconds all = time_of(rows);
+  if (all == 0) return "";
+  std::string parts;
+  double squares = 0, known = 0;
+  int sources = 0;
+  for (const size_t i : kByReliability) {
+    const ScaledTime& row = by[i];
+    if (row.before_ps == 0) continue;
+    parts +=
+        fmt::format("{}{} {}", parts.empty() ? "" : ", ",
+                    show_percent(static_cast<double>(row.before_ps) / static_cast<double>(all)), kScalings[i].text);
+    if (row.error() == 0) continue;
+    parts += fmt::format(" (off by {})", show_percent(row.error()));
+    ++sources;
+    squares += row.off_ps * row.off_ps;
+    known += static_cast<double>(row.after_ps);
+  }
+  std::string text = fmt::format("of {} of device time: {}", show_time(all), parts);
+  if (sources > 1)
+    text += fmt::format("; together the {} with a known error are off by {}",
+                        show_time(static_cast<Picoseconds>(known)), show_percent(std::sqrt(squares) / known));
+  return text;
+}
+
 /// What all carriers found, by ranks.
 class Summary {
  public:
@@ -193,6 +259,8 @@ class Summary {
       sum.nodes += row.nodes * ranks;
       sum.before_ps = add_saturated(sum.before_ps, multiply_saturated(row.before_ps, ranks));
       sum.after_ps = add_saturated(sum.after_ps, multiply_saturated(row.after_ps, ranks));
+      sum.off_ps += row.off_ps * static_cast<double>(ranks);
+      sum.unknown_ps = add_saturated(sum.unknown_ps, multiply_saturated(row.unknown_ps, ranks));
     }
     for (const auto& [table, use] : carrier.tables) {
       auto& [sum, of] = tables_[{device.name, table->name(), table->type()}];
@@ -209,25 +277,13 @@ class Summary {
 
   std::vector<ScaledTime> finish(Findings& findings) const {
     std::vector<ScaledTime> rows;
-    Picoseconds all = 0;
-    std::array<Picoseconds, kScalings.size()> by{};
-    for (const auto& [key, row] : rows_) {
-      rows.push_back(row);
-      const Picoseconds time = is_predicted(row.how) ? row.after_ps : row.before_ps;
-      all = add_saturated(all, time);
-      by[static_cast<size_t>(row.how)] = add_saturated(by[static_cast<size_t>(row.how)], time);
-    }
-    if (all == 0) return rows;
+    for (const auto& [key, row] : rows_) rows.push_back(row);
+    const std::string text = reliability(rows);
+    if (text.empty()) return rows;
     const auto find = [&](const char* tag, Severity severity, std::string text) {
       findings.push_back({tag, severity, -1, -1, std::move(text)});
     };
-    const auto share = [](Picoseconds part, Picoseconds whole) {
-      return show_percent(static_cast<double>(part) / static_cast<double>(whole));
-    };
-    std::string text;
-    for (size_t i = 0; i < by.size(); ++i)
-      if (by[i] > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", share(by[i], all), kScalings[i].text);
-    find("sim.device.scaled", Severity::note, fmt::format("of {} of device time: {}", show_time(all), text));
+    find("sim.device.scaled", Severity::note, text);
     for (const auto& [key, use] : tables_)
       find(use.first.extrapolated_ps > 0 ? "sim.device.extrapolated" : "sim.device.kernels",
            use.first.extrapolated_ps > 0 ? Severity::warning : Severity::note,
@@ -237,11 +293,12 @@ class Summary {
       find("sim.device.host", Severity::warning,
            fmt::format("host-us of {} has no effect: the traces have no host; 'chakra gen step --device' adds one",
                        without_host_));
+    const Picoseconds all = time_of(rows);
     if (static_cast<double>(too_fast_) > kTooFastShare * static_cast<double>(all))
       find("sim.device.too_fast", Severity::warning,
            fmt::format("{} of the device time is in kernels that took less time than {} needs at its peak for their "
                        "operations: is it the device, are the operations and their element types right?",
-                       share(too_fast_, all), too_fast_on_));
+                       show_percent(static_cast<double>(too_fast_) / static_cast<double>(all)), too_fast_on_));
     return rows;
   }
 

@@ -19,7 +19,7 @@ namespace chakra::sim {
 enum class Scaling : uint8_t {
   roofline,         ///< measured, times the ratio of the devices' rooflines for its work
   bandwidth,        ///< measured, times the ratio of the devices' memory bandwidths: its work is not known
-  work,             ///< not measured: the device's roofline for its work
+  work,             ///< not measured: the roofline that the system file gives, for its work
   others,           ///< the same, by the device's constants for operations without a table
   host_copy,        ///< as measured: a copy from or to the host
   communication,    ///< as measured: a kernel of a communication library whose record is missing
@@ -29,13 +29,17 @@ enum class Scaling : uint8_t {
   unknown,          ///< as measured: the roofline is given by the system file, and the recording's device is not known
   table,         ///< the device's measured kernels, by shape; measured time by the ratio where both devices have some
   extrapolated,  ///< the same, outside of the measured shapes
+  stack,         ///< the rate of the stack's attention
+  compute_bound,
+  memory_bound,
+  latency_bound,  ///< not measured, without a table: by its class (device::ClassPrices)
 };
 struct ScalingRow {
   std::string_view name;  ///< in results
   std::string_view text;
   bool changes;
 };
-inline constexpr std::array<ScalingRow, 12> kScalings{{
+inline constexpr std::array<ScalingRow, 16> kScalings{{
     {"roofline", "by ratio of rooflines", true},
     {"bandwidth", "by ratio of memory bandwidths", true},
     {"work", "from work by roofline", true},
@@ -48,12 +52,17 @@ inline constexpr std::array<ScalingRow, 12> kScalings{{
     {"unknown", "unchanged: recorded on an unknown device", false},
     {"table", "from shape by measured kernels", true},
     {"extrapolated", "from shape by measured kernels, extrapolated", true},
+    {"stack", "by the rate of the stack's attention", true},
+    {"compute_bound", "estimated as compute-bound kernels", true},
+    {"memory_bound", "estimated as memory-bound kernels", true},
+    {"latency_bound", "estimated as latency-bound kernels", true},
 }};
 
 /// Whether the time before says nothing of the recording: the node was not measured.
 constexpr bool is_predicted(Scaling how) {
-  return how == Scaling::work || how == Scaling::others || how == Scaling::table || how == Scaling::extrapolated;
+  return how == Scaling::work || how == Scaling::others || how >= Scaling::table;
 }
+constexpr bool is_measured_kernel(Scaling how) { return how == Scaling::table || how == Scaling::extrapolated; }
 
 /// Nodes of all ranks that came from one device to another in one way.
 struct ScaledTime {
@@ -62,6 +71,10 @@ struct ScaledTime {
   Scaling how = Scaling::roofline;
   int64_t nodes = 0;
   Picoseconds before_ps = 0, after_ps = 0;  ///< sums
+  /// Of after_ps: exp(mean of abs(ln(predicted / true))) - 1, weighted by time. 0: not known of all of it.
+  double error() const { return after_ps > 0 && unknown_ps == 0 ? off_ps / static_cast<double>(after_ps) : 0; }
+  double off_ps = 0;           ///< sum of times times their errors
+  Picoseconds unknown_ps = 0;  ///< sum of times whose error is not known
 };
 
 /// Gives the compute nodes of ranks with a device (System::device_of) their time on it; ranks of a class that are on

@@ -245,14 +245,30 @@ TEST(Retarget, SaysWhatItCannotKnow) {
   EXPECT_NEAR(static_cast<double>(c.job.classes[0].dur_ps[0]), 100.0 * kUs * 989.4 / 15.7, 10);
 }
 
-TEST(Retarget, WorkWithoutTimeTakesTheRoofline) {
+/// A node that was generated: 1 ms at the peak of an H100.
+Recording generated() {
   Recording r("");
   r.kernel("gemm", 77, {989'400'000'000, 1, DType::bf16});
-  r.builder.trace.flags.edit(0) = trace::kSaysCpuOrNot;  // generated: no start
-  const Carried c = carry(one(std::move(r)), on("H100-SXM"));
-  EXPECT_EQ(c.job.classes[0].dur_ps[0], 1000 * kUs);
+  r.builder.trace.flags.edit(0) = trace::kSaysCpuOrNot;  // no start
+  return r;
+}
+
+TEST(Retarget, WorkWithoutTimeIsPricedByItsClass) {
+  const Carried c = carry(one(generated()), on("H100-SXM"));
+  EXPECT_NEAR(static_cast<double>(c.job.classes[0].dur_ps[0]),
+              device::kUsualPrices.compute.times * 1000 * kUs + device::kUsualPrices.fixed_s * 1e12, 1);
   ASSERT_EQ(c.rows.size(), 1u);
+  EXPECT_EQ(c.rows[0].how, Scaling::compute_bound);
+  EXPECT_NEAR(c.rows[0].error(), device::kUsualPrices.compute.error, 0.01);
+}
+
+TEST(Retarget, ARooflineThatIsAskedForStaysOne) {
+  device::System system;
+  system.target = device::plain("roofline", 989.4e12, 1e12);
+  const Carried c = carry(one(generated()), system);
+  EXPECT_EQ(c.job.classes[0].dur_ps[0], 1000 * kUs);
   EXPECT_EQ(c.rows[0].how, Scaling::work);
+  EXPECT_EQ(c.rows[0].error(), 0);
 }
 
 TEST(Retarget, HugeTimesStay) {

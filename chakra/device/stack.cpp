@@ -1,0 +1,111 @@
+#include "chakra/device/stack.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "chakra/device/device.h"
+#include "chakra/device/numbers.h"
+#include "chakra/device/units.h"
+
+namespace chakra::device {
+namespace {
+
+constexpr double kMostRate = 1e9, kMostSlower = 100, kMostLaunchUs = 1e6, kMostStackError = 100;
+constexpr std::string_view kValue = "device.stack.value";
+
+/// `kernels` is the default: what the tables say.
+constexpr std::array<StackRow, 5> kRows{{
+    {"kernels", {}, 1, 0, 0, "kernels as they were measured alone, launched in time"},
+    {"fsdp-eager",
+     {{{"A100", 89}, {"H100", 162}}},
+     1.52,
+     0,
+     0.06,
+     "fitted to 54 steps of llm-foundry (MPT, FSDP), judged on the 54 others"},
+    {"torchtitan", {{{"H100", 200}}}, 2, 0, 0.2, "fitted to 9 published steps of torchtitan on H100 with HBM2e"},
+    {"megatron-te", {{{"H100", 550}}}, 0.4, 0, 0, "attention of cuDNN; norms, activations and casts fused"},
+    {"megatron-lm", {}, 1, 80, 0.08, "host-us fitted to steps of vTrain (Megatron-LM on 1 to 8 A100)"},
+}};
+
+Stack stack(const StackRow& row) {
+  Stack made{std::string(row.name), {}, row.elementwise_time, row.host_us * kMicro, row.error, std::string(row.source)};
+  for (const auto& [device, tflops] : row.attention)
+    if (!device.empty()) made.attention.push_back({std::string(device), tflops * kTera});
+  return made;
+}
+
+Result<void> read_attention(const Spec& value, Stack& stack) {
+  if (value.kind != Spec::Kind::map)
+    return value.error("device.stack.value", "'attention' is a map from the beginning of a device's name to TFLOP/s");
+  for (const auto& [device, of] : value.fields) {
+    CHAKRA_ASSIGN(const double tflops, number_within(of, device, 1e-3, kMostRate, kValue));
+    stack.attention.push_back({device, tflops * kTera});
+  }
+  return {};
+}
+
+Result<void> read_field(const std::string& key, const Spec& value, Stack& stack) {
+  if (key == "attention") return read_attention(value, stack);
+  if (key == "name" || key == "source") {
+    CHAKRA_ASSIGN((key == "name" ? stack.name : stack.source), value.string());
+  } else if (key == "elementwise-time") {
+    CHAKRA_ASSIGN(stack.elementwise_time, number_within(value, key, 1 / kMostSlower, kMostSlower, kValue));
+  } else if (key == "host-us") {
+    CHAKRA_ASSIGN(const double us, number_within(value, key, 0, kMostLaunchUs, kValue));
+    stack.host_s = us * kMicro;
+  } else if (key == "error") {
+    CHAKRA_ASSIGN(stack.error, number_within(value, key, 0, kMostStackError, kValue));
+  } else {
+    return value.error("device.stack.key", fmt::format("the key {} is not known; a stack has 'name', 'attention', "
+                                                       "'elementwise-time', 'host-us', 'error' and 'source'",
+                                                       quote(key)));
+  }
+  return {};
+}
+
+Result<Stack> load_stack(const std::string& path) {
+  CHAKRA_ASSIGN(const Spec spec, load_spec(path));
+  if (spec.kind != Spec::Kind::map) return spec.error("device.stack.value", "a stack file is a map");
+  Stack stack;
+  for (const auto& [key, value] : spec.fields) CHAKRA_TRY(read_field(key, value, stack));
+  if (stack.name.empty()) return spec.error("device.stack.key", "a stack needs 'name'");
+  return stack;
+}
+
+std::string names() {
+  std::string names;
+  for (const StackRow& row : kStacks) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+  return names;
+}
+
+}  // namespace
+
+const std::span<const StackRow> kStacks = kRows;
+
+Result<Stack> find_or_load_stack(const std::string& name_or_file) {
+  if (const StackRow* row = find_row(kRows, name_or_file)) return stack(*row);
+  if (is_file(name_or_file)) return load_stack(name_or_file);
+  return fail(Code::bad_input, "device.stack.unknown",
+              fmt::format("{} is neither a stack ({}) nor a file", quote(name_or_file), names()));
+}
+
+void use_stack(const Stack& stack, Device& device) {
+  device.stack = {stack.name, 0, stack.elementwise_time, stack.error};
+  if (stack.host_s > 0) device.host_s = stack.host_s;
+  size_t longest = 0;
+  for (const AttentionRate& rate : stack.attention) {
+    if (!device.name.starts_with(rate.device) || rate.device.size() < longest) continue;
+    longest = rate.device.size();
+    device.stack.attention_ops_per_s = rate.ops_per_s;
+  }
+}
+
+Result<void> use_stack(const std::string& name_or_file, Device& device) {
+  if (name_or_file.empty()) return {};
+  CHAKRA_ASSIGN(const Stack stack, find_or_load_stack(name_or_file));
+  use_stack(stack, device);
+  return {};
+}
+
+}  // namespace chakra::device
