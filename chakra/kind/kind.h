@@ -20,11 +20,13 @@ enum class Group : uint8_t {
 };
 inline constexpr unsigned kAllGroups = 7;
 
+struct Words;
+
 struct Row {
   std::string_view name;
   Group group;
-  /// Whether a file that begins like this has this kind; null: only its name tells.
-  bool (*matches)(std::string_view head);
+  /// Whether a file that begins like this has this kind; null: only its name tells. The words are those of the head.
+  bool (*matches)(std::string_view head, Words words);
   bool marked = false;              ///< its beginning says it alone, whatever comes after
   std::string_view file_name = "";  ///< of kinds that only the name tells
   std::string_view title = "";      ///< with its article: "a Kineto trace"
