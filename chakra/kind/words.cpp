@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <span>
 
 #include "chakra/kind/kind.h"
@@ -9,14 +10,13 @@
 namespace chakra::kind {
 namespace {
 
-constexpr std::string_view kCategories[] = {"\"COLL\"",      "\"P2P\"",      "\"GROUP\"",
-                                            "\"PROXY\"",     "\"NET\"",      "\"GROUP_API\"",
-                                            "\"COLL_API\"",  "\"P2P_API\"",  "\"KERNEL_LAUNCH\""};
-constexpr std::string_view kPhases[] = {"\"b\"", "\"e\"", "\"n\""};
+constexpr std::string_view kCategories[] = {"COLL\"",      "P2P\"",      "GROUP\"",   "PROXY\"",        "NET\"",
+                                            "GROUP_API\"", "COLL_API\"", "P2P_API\"", "KERNEL_LAUNCH\""};
+constexpr std::string_view kPhases[] = {"b\"", "e\"", "n\""};
 
 struct WordRow {
   Word word;
-  std::string_view text;                          ///< behind the quotation mark
+  std::string_view text;                          ///< after the quotation mark
   std::span<const std::string_view> values = {};  ///< of a key: one of these must follow
 };
 constexpr WordRow kWords[] = {
@@ -49,19 +49,23 @@ constexpr WordRow kWords[] = {
 
 constexpr size_t index_of(char c) { return static_cast<unsigned char>(c); }
 
-/// By the first byte of their texts, the rows as bits: most quotation marks are passed by one look.
-constexpr std::array<uint32_t, 256> kRowsByFirst = [] {
+/// By the first and by the second byte of their texts, the rows as bits: most quotation marks are passed by two looks.
+constexpr std::array<std::array<uint32_t, 256>, 2> kRowsByByte = [] {
   static_assert(std::size(kWords) <= 32);
-  std::array<uint32_t, 256> rows{};
-  for (size_t i = 0; i < std::size(kWords); ++i) rows[index_of(kWords[i].text[0])] |= uint32_t{1} << i;
+  std::array<std::array<uint32_t, 256>, 2> rows{};
+  for (size_t i = 0; i < std::size(kWords); ++i)
+    for (size_t byte = 0; byte < rows.size(); ++byte) rows[byte][index_of(kWords[i].text[byte])] |= uint32_t{1} << i;
   return rows;
 }();
 
-bool has_value(std::string_view behind, std::span<const std::string_view> values) {
-  behind = trimmed(behind);
-  if (!behind.starts_with(':')) return false;
-  behind = trimmed(behind.substr(1));
-  return std::any_of(values.begin(), values.end(), [&](std::string_view value) { return behind.starts_with(value); });
+bool has_value(std::string_view rest, std::span<const std::string_view> values) {
+  rest = trimmed(rest);
+  if (!rest.starts_with(':')) return false;
+  rest = trimmed(rest.substr(1));
+  if (!rest.starts_with('"')) return false;
+  rest.remove_prefix(1);
+  return std::any_of(values.begin(), values.end(),
+                     [&](std::string_view value) { return rest.starts_with(value[0]) && rest.starts_with(value); });
 }
 
 }  // namespace
@@ -71,11 +75,10 @@ Words words_of(std::string_view head) {
   if (!text.starts_with('{') && !text.starts_with('[')) return {};
   Words words{is_json_object(head)};
   for (size_t at = head.find('"'); at != std::string_view::npos; at = head.find('"', at)) {
-    if (++at == head.size()) break;
-    uint32_t rows = kRowsByFirst[index_of(head[at])];
-    for (size_t i = 0; rows != 0; ++i, rows >>= 1) {
-      if ((rows & 1) == 0) continue;
-      const WordRow& row = kWords[i];
+    if (++at + 1 >= head.size()) break;
+    uint32_t rows = kRowsByByte[0][index_of(head[at])] & kRowsByByte[1][index_of(head[at + 1])];
+    for (; rows != 0; rows &= rows - 1) {
+      const WordRow& row = kWords[std::countr_zero(rows)];
       const std::string_view rest = head.substr(at);
       if (rest.starts_with(row.text) && (row.values.empty() || has_value(rest.substr(row.text.size()), row.values)))
         words.found |= uint32_t{1} << static_cast<unsigned>(row.word);

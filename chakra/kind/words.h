@@ -6,10 +6,10 @@
 
 namespace chakra::kind {
 
-/// Keys, and values of keys, that stand behind a quotation mark. `kWords` in words.cpp has their texts.
+/// Keys, and values of keys, that follow a quotation mark. `kWords` in words.cpp has their texts.
 enum class Word : uint8_t {
   trace_events,
-  kineto,              ///< a key that Kineto alone writes
+  kineto,  ///< a key that Kineto alone writes
   schema,
   record_function_id,  ///< of a node of a host trace
   flight,              ///< a key of a flight recorder's dump
