@@ -110,8 +110,8 @@ bool is_kineto(std::string_view, Words words) {
 
 // ---- the table ------------------------------------------------------------------------------------
 
-/// In the order in which they are tried, after those of other tools. The two that are protobuf come last: any bytes may
-/// look like a message by chance.
+/// In the order in which they are tried, after `by_first_key` and those of other tools. The two that are protobuf come
+/// last: any bytes may look like a message by chance.
 constexpr std::string_view kLinkIt = "'chakra link' makes a trace of it", kReadIt = "'chakra info' reads it";
 constexpr Row kKinds[] = {
     {"container", Group::trace, is_container, true, "", "a packed job", kReadIt},
@@ -124,12 +124,31 @@ constexpr Row kKinds[] = {
     {"ranks", Group::trace, nullptr, false, "ranks.json", "a job by classes of ranks", kReadIt},
 };
 
+const Row* row_of(std::string_view name) {
+  return std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Row& row) { return row.name == name; });
+}
+
+/// The recording that the first key tells: no rule of another kind fits a text that begins so, and most files do.
+const Row* by_first_key(std::string_view head) {
+  if (!is_json_object(head)) return nullptr;
+  std::string_view text = trimmed(trimmed(head).substr(1));
+  const bool is_kineto = text.starts_with("\"schemaVersion\"");
+  if (!is_kineto && !text.starts_with("\"schema\"")) return nullptr;
+  text.remove_prefix(text.find('"', 1) + 1);
+  text = trimmed(text);
+  if (!text.starts_with(':')) return nullptr;
+  text = trimmed(text.substr(1));
+  if (is_kineto) return row_of("kineto");
+  return text.starts_with('"') && !text.starts_with("\"\"") ? row_of("host") : nullptr;
+}
+
 bool asked_for(const Row& row, unsigned groups) { return (groups & static_cast<unsigned>(row.group)) != 0; }
 
 }  // namespace
 
 const Row* recognise(std::string_view head, unsigned groups) {
   head = head.substr(0, kHead);
+  if (const Row* const row = by_first_key(head)) return asked_for(*row, groups) ? row : nullptr;
   const Words words = words_of(head);
   for (const Row& row : kOthers)
     if (row.matches(head, words)) return asked_for(row, groups) ? &row : nullptr;
