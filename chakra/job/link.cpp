@@ -200,14 +200,8 @@ class LinkJob {
     // Without the barriers first: groups of which some barriers are open would seem to have other collectives.
     const bool open = put_barriers_aside(settled);
     match::Matching matching = match_once(settled, windows, findings);
-    std::vector<analyze::BarrierGroup> barriers;
-    if (open) barriers = analyze::find_barrier_groups(communication, job_.times, link::kOpenBarrier);
     if (open) {
-      for (const analyze::BarrierGroup& barrier : barriers) {
-        trace::Trace& t = communication.ranks[barrier.rank];
-        const StringId group = t.strings.intern(barrier.group);
-        t.comms.edit(t.comm_row[barrier.node]).group = group;
-      }
+      name_barriers(communication, settled, windows);
       settled = communication;
       findings.clear();
       matching = match_once(settled, windows, findings);
@@ -219,6 +213,33 @@ class LinkJob {
     job_.findings.insert(job_.findings.end(), findings.begin(), findings.end());
     communication = std::move(settled);
     return matching;
+  }
+
+  /// Names the groups of open barriers by the sequences of their groups, then by times; times may decide where several
+  /// ways are left, and fewer ways are left then. The other collectives of `settled` have the groups chosen for them.
+  void name_barriers(trace::TraceSet& communication, const trace::TraceSet& settled,
+                     const std::vector<match::RankWindow>& windows) const {
+    trace::TraceSet named = settled;
+    const auto is_barrier = [](const trace::Comm& comm) { return comm.type == trace::CommType::barrier; };
+    for (const trace::RankIndex r : named.indices())
+      for (size_t row = 0; row < named.ranks[r].comms.size(); ++row)
+        if (is_barrier(named.ranks[r].comms[row]))
+          named.ranks[r].comms.edit(row).group = communication.ranks[r].comms[row].group;
+    for (bool again = true; again;) {
+      match::choose_barriers(named, windows, link::kOpenBarrier);
+      const auto barriers = analyze::find_barrier_groups(named, job_.times, link::kOpenBarrier);
+      for (const analyze::BarrierGroup& barrier : barriers) {
+        trace::Trace& t = named.ranks[barrier.rank];
+        t.comms.edit(t.comm_row[barrier.node]).group = t.strings.intern(barrier.group);
+      }
+      again = !barriers.empty();
+    }
+    for (const trace::RankIndex r : named.indices()) {
+      trace::Trace& t = communication.ranks[r];
+      for (size_t row = 0; row < t.comms.size(); ++row)
+        if (is_barrier(t.comms[row]))
+          t.comms.edit(row).group = t.strings.intern(named.ranks[r].strings[named.ranks[r].comms[row].group]);
+    }
   }
 
   /// Whether there are open ones.
