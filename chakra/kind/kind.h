@@ -58,6 +58,8 @@ std::string_view member(std::string_view head, std::string_view key);
 /// From the first byte that is not blank on.
 std::string_view trimmed(std::string_view text);
 
+/// Whether it is a dump of PyTorch's flight recorder, in either form.
+inline bool is_flight_dump(const Row& row) { return row.name.starts_with("nccl-flight-"); }
 /// The name of the row of what --json writes, which is no input of anything.
 inline constexpr std::string_view kResult = "result";
 /// The kinds of other tools' files (others.cpp), in the order in which they are tried.

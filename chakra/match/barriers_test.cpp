@@ -19,7 +19,7 @@ using Calls = std::vector<std::pair<CommType, std::string>>;  ///< with the grou
 using Groups = std::map<std::string, std::vector<int64_t>>;
 
 /// As PyTorch records them: of a barrier only the first rank of the group knows the group. A rank that is in no other
-/// group in which it is not the first knows it, too.
+/// group in which it is not the first also knows it.
 trace::TraceSet record(const std::vector<Calls>& ranks, const Groups& groups) {
   trace::TraceSet job;
   for (size_t r = 0; r < ranks.size(); ++r) {
