@@ -14,12 +14,12 @@ from page import ROOT, write_or_check
 
 HEAD = """# How well recorded jobs replay as a whole
 
-Made by `./dev table`. Each job is linked and run again with its transfers as recorded: every rank
-begins when it did, each member of a collective or message ends as long after the last start as it
-did, or by its own time where it had ended by then, and waiting comes out anew. *measured*: from the
-first start to the last end, clocks aligned. *error*: replayed / measured - 1, of the job, of the
-rank and of the step (on one rank) where it is largest. [accuracy](../explanation/accuracy.md),
-"Whole jobs", says more.
+Made by `./dev table`. Each job is linked and run again with its transfers as recorded: every
+rank begins when it did, each member of a collective or message ends as long after the last
+start as it did, or by its own time where it had ended by then and could, and waiting comes out
+anew. *measured*: from the first start to the last end, clocks aligned. *error*: replayed /
+measured - 1, of the job, of the rank and of the step (on one rank) where it is largest.
+[accuracy](../explanation/accuracy.md), "Whole jobs", says more.
 
 | job | ranks | nodes | collectives | measured | error, job | worst rank | worst step | clocks known to |
 |---|---|---|---|---|---|---|---|---|

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -226,12 +227,15 @@ enum class LaunchScope : uint8_t {
 };
 inline constexpr std::array<std::string_view, 3> kLaunchScopes{"all", "steps", "before-last-step"};
 
+struct DeviceWorks;
+
 struct Job {
   const trace::TraceSet& traces;  ///< read with texts
   std::vector<Schedule> schedules;
   match::Matching matching;
   LaunchScope scope = LaunchScope::all;
   bool details = true;  ///< false: tables of `detail` that have a row for each operation may stay empty
+  std::shared_ptr<DeviceWorks> devices;  ///< what `device_work` has collected, so that tables share it
 };
 /// Errors: those of schedule_of.
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings);

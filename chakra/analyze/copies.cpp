@@ -65,8 +65,9 @@ Result<std::vector<NamedTable>> copies(const Job& job, Findings& findings) {
     std::map<std::pair<std::string_view, std::string_view>, Copies> rows;
     int64_t without_size = 0;
     for (const DeviceOperation& operation : device_work(job, r).operations) {
+      if (operation.kind != OperationKind::memory) continue;
       const std::string_view copy = t.name_of(operation.node), direction = direction_of(copy);
-      if (operation.kind != OperationKind::memory || direction.empty()) continue;
+      if (direction.empty()) continue;
       Copies& row = rows[{direction, copy}];
       ++row.count;
       const int64_t bytes = bytes_of(t, operation.node, name);

@@ -75,6 +75,20 @@ void correct_calls(const Trace& t, std::vector<LaunchCall>& calls) {
   }
 }
 
+std::vector<char> find_operators(const Trace& t, const DeviceWork& work) {
+  std::vector<char> is_operator(t.size(), 0);
+  std::vector<char> calls(t.size(), 0);
+  for (const LaunchCall& call : work.calls) calls[call.node] = 1;
+  const StringId correlation = t.strings.find("correlation");
+  for (const NodeId n : t.nodes()) {
+    if (!t.on_cpu(n) || work.whole[n] != n || t.type[n] == trace::NodeType::metadata) continue;
+    const std::string_view name = t.name_of(n);
+    const bool time = name == trace::kHostGap || name == trace::kSyncRemainder || name == trace::kInitialCondition;
+    is_operator[n] = !time && !calls[n] && !attr_of(t, n, correlation);
+  }
+  return is_operator;
+}
+
 class Collector {
  public:
   Collector(const Trace& t, const Schedule& s) : t_(t), s_(s) {}
@@ -91,6 +105,7 @@ class Collector {
         work_.calls[call].end = std::max(work_.calls[call].end, s_.end[n]);
     correct_calls(t_, work_.calls);
     keep(limit_of(t_, s_, scope));
+    work_.is_operator = find_operators(t_, work_);
     return std::move(work_);
   }
 
@@ -161,8 +176,13 @@ std::vector<NodeId> wholes(const Trace& t) {
   return whole;
 }
 
-DeviceWork device_work(const Job& job, size_t rank) {
-  return Collector(job.traces.ranks[rank], job.schedules[rank]).run(job.scope);
+const DeviceWork& device_work(const Job& job, size_t rank) {
+  DeviceWorks& works = *job.devices;
+  if (works.scope != job.scope || works.ranks.empty()) works = {job.scope, {}};
+  works.ranks.resize(job.traces.ranks.size());
+  std::optional<DeviceWork>& work = works.ranks[rank];
+  if (!work) work = Collector(job.traces.ranks[rank], job.schedules[rank]).run(job.scope);
+  return *work;
 }
 
 Picoseconds device_time(const DeviceWork& work) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,11 +48,18 @@ struct DeviceWork {
   std::vector<DeviceOperation> operations;  ///< by row
   std::vector<LaunchCall> calls;            ///< those that launched one of them
   std::vector<trace::NodeId> whole;         ///< per node: that of which it is a piece, or itself
+  std::vector<char> is_operator;            ///< per node; "[chakra|host_gap]" and its like, runtime calls and metadata
+                                            ///< are no operators
   int64_t left_out = 0;                     ///< operations that Job::scope leaves out
   Picoseconds left_out_time = 0;
 };
-/// Cost: O(nodes + edges).
-DeviceWork device_work(const Job& job, size_t rank);
+/// What was collected, by rank, and for which scope.
+struct DeviceWorks {
+  LaunchScope scope = LaunchScope::all;
+  std::vector<std::optional<DeviceWork>> ranks;
+};
+/// Cost: O(nodes + edges) for the first table that asks with this scope. A later scope ends what was returned before.
+const DeviceWork& device_work(const Job& job, size_t rank);
 
 /// The time of all operations, those beside each other added up.
 Picoseconds device_time(const DeviceWork& work);

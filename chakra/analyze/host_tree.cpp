@@ -9,36 +9,15 @@ using trace::kNoNode;
 using trace::NodeId;
 using trace::Trace;
 
-std::vector<char> find_operators(const Trace& t, const DeviceWork& work) {
-  std::vector<char> is_operator(t.size(), 0);
-  std::vector<char> calls(t.size(), 0);
-  for (const LaunchCall& call : work.calls) calls[call.node] = 1;
-  const StringId correlation = t.strings.find("correlation");
-  const auto is_call = [&](NodeId n) {
-    if (calls[n] || correlation == 0) return calls[n] != 0;
-    for (const trace::Attr& attr : t.attrs_of(n))
-      if (attr.name == correlation) return true;
-    return false;
-  };
-  for (const NodeId n : t.nodes()) {
-    if (!t.on_cpu(n) || work.whole[n] != n || t.type[n] == trace::NodeType::metadata) continue;
-    const std::string_view name = t.name_of(n);
-    const bool time = name == trace::kHostGap || name == trace::kSyncRemainder || name == trace::kInitialCondition;
-    is_operator[n] = !time && !is_call(n);
-  }
-  return is_operator;
-}
-
 NodeId caller_of(const Trace& t, const DeviceWork& work, NodeId n) {
   const auto callers = t.ctrl.of(n);
   return callers.empty() ? kNoNode : work.whole[callers.front()];
 }
 
-NodeId launching_operator(const Trace& t, const DeviceWork& work, const std::vector<char>& is_operator,
-                          const DeviceOperation& operation) {
+NodeId launching_operator(const Trace& t, const DeviceWork& work, const DeviceOperation& operation) {
   NodeId caller = caller_of(t, work, operation.node);
-  if (caller != kNoNode && !is_operator[caller]) caller = caller_of(t, work, caller);
-  return caller != kNoNode && is_operator[caller] ? caller : kNoNode;
+  if (caller != kNoNode && !work.is_operator[caller]) caller = caller_of(t, work, caller);
+  return caller != kNoNode && work.is_operator[caller] ? caller : kNoNode;
 }
 
 LaunchesByThread::LaunchesByThread(const Trace& t, const DeviceWork& work) {

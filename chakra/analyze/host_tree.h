@@ -9,15 +9,11 @@
 
 namespace chakra::analyze {
 
-/// "[chakra|host_gap]" and its like, runtime calls and metadata are no operators.
-std::vector<char> find_operators(const trace::Trace& trace, const DeviceWork& work);
-
 /// The first caller of a node, whole; kNoNode: none.
 trace::NodeId caller_of(const trace::Trace& trace, const DeviceWork& work, trace::NodeId node);
 
 /// The innermost operator around the launch of a device operation, or kNoNode.
-trace::NodeId launching_operator(const trace::Trace& trace, const DeviceWork& work,
-                                 const std::vector<char>& is_operator, const DeviceOperation& operation);
+trace::NodeId launching_operator(const trace::Trace& trace, const DeviceWork& work, const DeviceOperation& operation);
 
 /// Device operations by the thread and the time of their launch, so that those under an operator follow each other.
 class LaunchesByThread {

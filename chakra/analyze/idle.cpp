@@ -56,7 +56,7 @@ Result<std::vector<NamedTable>> idle_causes(const Job& job, Findings&) {
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const trace::Trace& t = job.traces.ranks[r];
     if (!job.schedules[r].measured) continue;
-    const DeviceWork work = device_work(job, r);
+    const DeviceWork& work = device_work(job, r);
     std::map<std::pair<int64_t, int64_t>, std::vector<const DeviceOperation*>> streams;
     for (const DeviceOperation& operation : work.operations)
       streams[{device_of(t, operation.node), stream_of(t, operation.node)}].push_back(&operation);

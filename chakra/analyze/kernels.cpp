@@ -158,7 +158,7 @@ Result<std::vector<NamedTable>> kernels(const Job& job, Findings& findings) {
   Tables tables;
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
-    const DeviceWork work = device_work(job, r);
+    const DeviceWork& work = device_work(job, r);
     find_left_out(t, work, findings);
     CHAKRA_TRY(add_names(t, work, tables.kernels));
     if (job.schedules[r].measured) CHAKRA_TRY(add_devices(t, work, tables));

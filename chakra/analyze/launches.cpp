@@ -120,7 +120,7 @@ Result<std::vector<NamedTable>> launches(const Job& job, Findings& findings) {
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
     if (!job.schedules[r].measured) continue;
-    const DeviceWork work = device_work(job, r);
+    const DeviceWork& work = device_work(job, r);
     find_without_launch(t, work, findings);
     const std::vector<uint32_t> first = first_operations(work);
     std::map<std::string_view, LaunchSums> names;

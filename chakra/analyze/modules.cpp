@@ -50,6 +50,7 @@ Spans annotations_of(const Trace& t, const Schedule& s, const DeviceWork& work) 
   Spans spans;
   const StringId mark = t.strings.find("annotation");
   const LaunchesByThread launches(t, work);
+  if (launches.order().empty()) return spans;
   const std::vector<Picoseconds> ends = trace::inclusive_ends(t);
   for (const NodeId n : t.nodes()) {
     if (!t.on_cpu(n) || t.lane[n] == trace::kNoLane || work.whole[n] != n) continue;
@@ -93,7 +94,7 @@ Result<std::vector<NamedTable>> modules(const Job& job, Findings&) {
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
     if (!job.schedules[r].measured) continue;
-    const DeviceWork work = device_work(job, r);
+    const DeviceWork& work = device_work(job, r);
     const Picoseconds total = device_time(work);
     const auto modules = modules_of(t, work);
     std::vector<std::pair<std::string, ModuleSums>> order(modules.begin(), modules.end());

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "chakra/analyze/cells.h"
-#include "chakra/analyze/device_work.h"
+#include "chakra/analyze/host_tree.h"
 
 namespace chakra::analyze {
 namespace {
@@ -26,7 +26,6 @@ class Operators {
 
   /// By name.
   std::map<std::string_view, OperatorSums> run() {
-    find_operators();
     for (const DeviceOperation& operation : work_.operations) charge(operation);
     add_host_time();
     visit_all();
@@ -39,40 +38,11 @@ class Operators {
   OperatorSums none;  ///< of operations that no operator launched
 
  private:
-  /// Runtime calls are not operators: they have a correlation, or launched something. Nodes that stand for time
-  /// are not, either.
-  void find_operators() {
-    is_operator_.assign(t_.size(), 0);
-    const StringId correlation = t_.strings.find("correlation");
-    std::vector<char> calls(t_.size(), 0);
-    for (const LaunchCall& call : work_.calls) calls[call.node] = 1;
-    const auto is_call = [&](NodeId n) {
-      if (calls[n]) return true;
-      if (correlation == 0) return false;
-      for (const trace::Attr& attr : t_.attrs_of(n))
-        if (attr.name == correlation) return true;
-      return false;
-    };
-    for (const NodeId n : t_.nodes()) {
-      if (!t_.on_cpu(n) || work_.whole[n] != n || t_.type[n] == trace::NodeType::metadata) continue;
-      const std::string_view name = t_.name_of(n);
-      const bool time = name == trace::kHostGap || name == trace::kSyncRemainder || name == trace::kInitialCondition;
-      is_operator_[n] = !time && !is_call(n);
-    }
-  }
-
-  /// The first caller, whole; kNoNode: none.
-  NodeId parent_of(NodeId n) const {
-    const auto parents = t_.ctrl.of(n);
-    return parents.empty() ? kNoNode : work_.whole[parents.front()];
-  }
-
   /// The innermost operator around the launch: the device operation's caller, or that of the call.
   void charge(const DeviceOperation& operation) {
-    NodeId caller = parent_of(operation.node);
-    if (caller != kNoNode && !is_operator_[caller]) caller = parent_of(caller);
+    const NodeId caller = launching_operator(t_, work_, operation);
     OperatorSums* sums = &none;
-    if (caller != kNoNode && is_operator_[caller]) {
+    if (caller != kNoNode) {
       if (device_.empty()) device_.assign(t_.size(), 0);
       device_[caller] = add_saturated(device_[caller], operation.time());
       sums = &of(caller);
@@ -89,7 +59,7 @@ class Operators {
   void add_host_time() {
     for (const NodeId n : t_.nodes()) {
       const NodeId whole = work_.whole[n];
-      if (!is_operator_[whole]) continue;
+      if (!work_.is_operator[whole]) continue;
       OperatorSums& sums = of(whole);
       sums.count += whole == n;
       sums.host = add_saturated(sums.host, s_.end[n] - s_.start[n]);
@@ -103,7 +73,7 @@ class Operators {
     std::vector<NodeId> parents(t_.size(), kNoNode);
     for (const NodeId n : t_.nodes()) {
       if (work_.whole[n] != n || !t_.on_cpu(n)) continue;
-      const NodeId parent = parent_of(n);
+      const NodeId parent = caller_of(t_, work_, n);
       if (parent != n) parents[n] = parent;
       if (parents[n] != kNoNode) ++begin[parents[n] + 1];
     }
@@ -129,7 +99,7 @@ class Operators {
     std::vector<Open> stack;
     const auto enter = [&](NodeId n) {
       seen_[n] = 1;
-      if (is_operator_[n]) ++open_[t_.name[n]];
+      if (work_.is_operator[n]) ++open_[t_.name[n]];
       stack.push_back({n, begin[n], device_[n]});
     };
     enter(root);
@@ -143,7 +113,7 @@ class Operators {
       const Open done = top;
       stack.pop_back();
       if (!stack.empty()) stack.back().device = add_saturated(stack.back().device, done.device);
-      if (!is_operator_[done.node] || --open_[t_.name[done.node]] > 0) continue;
+      if (!work_.is_operator[done.node] || --open_[t_.name[done.node]] > 0) continue;
       OperatorSums& sums = of(done.node);
       sums.inclusive = add_saturated(sums.inclusive, done.device);
     }
@@ -152,7 +122,7 @@ class Operators {
   const Trace& t_;
   const Schedule& s_;
   const DeviceWork& work_;
-  std::vector<char> is_operator_, seen_;
+  std::vector<char> seen_;
   std::vector<Picoseconds> device_;    ///< by node: launched right under it; empty where nothing is
   std::vector<uint32_t> open_;         ///< by name: operators on the way from the root
   std::vector<OperatorSums> by_name_;  ///< by name
@@ -173,7 +143,7 @@ Result<std::vector<NamedTable>> operators(const Job& job, Findings&) {
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
-    const DeviceWork work = device_work(job, r);
+    const DeviceWork& work = device_work(job, r);
     Operators operators(t, job.schedules[r], work);
     auto named = operators.run();
     if (named.empty() || work.operations.empty()) continue;  // a rank without a device has no such time

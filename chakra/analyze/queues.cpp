@@ -102,7 +102,7 @@ Result<std::vector<NamedTable>> queues(const Job& job, Findings& findings) {
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
     if (!job.schedules[r].measured) continue;
-    const DeviceWork work = device_work(job, r);
+    const DeviceWork& work = device_work(job, r);
     std::map<std::pair<int64_t, int64_t>, std::vector<Change>> streams;
     int64_t of_graphs = 0;
     for (const DeviceOperation& operation : work.operations) {

@@ -29,12 +29,11 @@ struct SequenceSums {
 };
 
 std::map<Sequence, SequenceSums> sequences_of(const Trace& t, const Schedule& s, const DeviceWork& work) {
-  const std::vector<char> is_operator = find_operators(t, work);
   const LaunchesByThread launches(t, work);
   const std::vector<Picoseconds> ends = trace::inclusive_ends(t);
   std::map<Sequence, SequenceSums> sequences;
   for (const NodeId n : t.nodes()) {
-    if (!is_operator[n] || t.lane[n] == trace::kNoLane || is_step(t.name_of(n))) continue;
+    if (!work.is_operator[n] || t.lane[n] == trace::kNoLane || is_step(t.name_of(n))) continue;
     if (const NodeId caller = caller_of(t, work, n); caller != kNoNode && t.name[caller] == t.name[n]) continue;
     const auto launched = launches.between(t.lane[n], s.start[n], std::max(ends[n], s.end[n]));
     if (launched.size() < kShortest || launched.size() > kLongest) continue;
@@ -67,7 +66,7 @@ Result<std::vector<NamedTable>> sequences(const Job& job, Findings&) {
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
     if (!job.schedules[r].measured) continue;
-    const DeviceWork work = device_work(job, r);
+    const DeviceWork& work = device_work(job, r);
     if (work.operations.empty()) continue;
     const std::map<Sequence, SequenceSums> found = sequences_of(t, job.schedules[r], work);
     std::vector<decltype(found)::const_iterator> order;

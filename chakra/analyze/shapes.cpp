@@ -36,10 +36,9 @@ class ShapeTable {
 
   using Rows = std::map<std::pair<std::string_view, std::string_view>, ShapeSums>;
   Rows run() {
-    const std::vector<char> is_operator = find_operators(t_, work_);
     std::vector<char> counted(t_.size(), 0);
     for (const DeviceOperation& operation : work_.operations) {
-      const NodeId op = launching_operator(t_, work_, is_operator, operation);
+      const NodeId op = launching_operator(t_, work_, operation);
       if (op == kNoNode || is_step(t_.name_of(op))) continue;
       ShapeSums& sums = of(op);
       sums.count += !counted[op];
@@ -48,7 +47,7 @@ class ShapeTable {
       add(sums, operation.node, operation.time());
     }
     for (const NodeId n : t_.nodes()) {  // computation of the host itself
-      if (!is_operator[n] || counted[n] || trace::is_comm(t_.type[n]) || !says_work(t_, n)) continue;
+      if (!work_.is_operator[n] || counted[n] || trace::is_comm(t_.type[n]) || !says_work(t_, n)) continue;
       ShapeSums& sums = of(n);
       ++sums.count;
       add(sums, n, s_.end[n] - s_.start[n]);
@@ -116,7 +115,7 @@ Result<std::vector<NamedTable>> shapes(const Job& job, Findings&) {
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
-    const DeviceWork work = device_work(job, r);
+    const DeviceWork& work = device_work(job, r);
     ShapeTable maker(t, job.schedules[r], work);
     const ShapeTable::Rows rows = maker.run();
     std::vector<ShapeTable::Rows::const_iterator> order;

@@ -401,7 +401,7 @@ void join_ranks(Findings& findings) {
 }
 
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings) {
-  Job job{traces, {}, match::match(traces, groups), LaunchScope::all, true};
+  Job job{traces, {}, match::match(traces, groups), LaunchScope::all, true, std::make_shared<DeviceWorks>()};
   for (const Trace& t : traces.ranks) {
     CHAKRA_ASSIGN(Schedule schedule, schedule_of(t, findings));
     job.schedules.push_back(std::move(schedule));

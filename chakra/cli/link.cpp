@@ -39,10 +39,11 @@ Syntax link_syntax() {
                    .target = &options->call.inputs,
                    .help =
                        "A PyTorch execution trace and a Kineto trace of one rank, in any order; one of them alone; or "
-                       "the folder with those of a job, or two folders with its host traces and its Kineto traces",
-                   .value = "HOST DEVICE | DEVICE | DIR [DIR]",
+                       "the folder with those of a job, or folders with its host traces and its Kineto traces. Dumps "
+                       "of a flight recorder beside them give groups and sizes",
+                   .value = "HOST DEVICE [DUMP] | DEVICE [DUMP] | DIR...",
                    .required = true,
-                   .most = 2},
+                   .most = 3},
                   required({"-o,--output", &options->call.output,
                             "The trace to write; for folders, the folder for trace.<rank>.et", "PATH"}),
                   {"--rank", &options->call.link.rank, "The rank, where the files do not say it or say it wrongly", "N",

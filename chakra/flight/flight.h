@@ -11,6 +11,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/result/result.h"
+#include "chakra/trace/trace.h"
 
 namespace chakra::flight {
 
@@ -92,5 +93,22 @@ struct Verdict {
 };
 /// Cost: O(entries log entries + members of the last collectives).
 Verdict find_hang(const std::vector<Dump>& dumps);
+
+// ---- a dump beside the recording of the same rank ---------------------------------------------------------
+
+/// How many collectives of the trace got what from the dump.
+struct Filled {
+  int64_t groups = 0, sizes = 0;
+  uint64_t bytes = 0;  ///< that those sizes add up to
+};
+
+/// Takes groups and sizes that collectives of the trace lack from the dump of its rank. The dump's calls must have the
+/// place where all collectives of the recording agree with them: kinds, and groups, sizes, element types and sequence
+/// numbers as far as both know them. Of several places, times choose one, or what all have in common is taken. Nothing
+/// is taken where no place fits, or where a group has other members in the dump. `counted`: groups whose sequence
+/// numbers count from the beginning of the recording; the dump's numbers replace them.
+/// Findings: flight.beside.filled, flight.beside.contradiction, flight.beside.open.
+/// Cost: O(collectives x calls of the dump), up to 10^8 comparisons.
+Filled fill_beside(trace::Trace& trace, const Dump& dump, std::vector<std::string>& counted, Findings& findings);
 
 }  // namespace chakra::flight

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "chakra/io/io.h"
+#include "chakra/job/dumps.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/replays.h"
 #include "chakra/job/workloads.h"
@@ -66,6 +67,9 @@ class LinkJob {
     traces_.resize(ranks);
     files_.resize(ranks);
     CHAKRA_TRY(for_each_rank([&](size_t i) { return link_rank(i); }));
+    std::vector<int64_t> linked;
+    for (const LinkedRank& rank : job_.ranks) linked.push_back(rank.rank);
+    find_unused_dumps(dumps_, linked, job_.findings);
     if (ranks > 1) {
       trace::TraceSet traces = compare_ranks();
       CHAKRA_TRY(for_each_rank([&](size_t i) { return write(traces.ranks[i], i); }));
@@ -84,7 +88,7 @@ class LinkJob {
   Result<void> find_ranks() {
     if (o_.inputs.empty()) return fail(Code::usage, "cli.usage", "which recordings?");
     if (is_directory(o_.inputs.front()) != is_directory(o_.inputs.back()))
-      return fail(Code::usage, "cli.usage", "two files of one rank or two folders of a job, not one of each");
+      return fail(Code::usage, "cli.usage", "the files of one rank or folders of a job, not one of each");
     if (o_.cycle && !o_.of_folders()) return fail(Code::usage, "cli.usage", "--cycle chooses among a folder's files");
     if (o_.of_folders()) {
       if (o_.explain) return fail(Code::usage, "cli.usage", "--explain is for one rank");
@@ -92,17 +96,20 @@ class LinkJob {
       CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders(o_.inputs, o_.cycle));
       inputs_ = std::move(pairing.ranks);
       job_.findings = std::move(pairing.findings);
+      dumps_ = read_dumps_beside(pairing.dumps, job_.findings);
       return {};
     }
-    for (const std::string& file : o_.inputs) CHAKRA_TRY(refuse_workload(file, "a recording"));
-    if (o_.inputs.size() == 1) {
-      CHAKRA_ASSIGN(recording::RankInput input, recording::pair_file(o_.inputs[0]));
-      inputs_.push_back(std::move(input));
-    } else {
-      CHAKRA_ASSIGN(recording::RankInput input,
-                    recording::pair_files(o_.inputs[0], o_.inputs[1], o_.link.rank.has_value()));
-      inputs_.push_back(std::move(input));
-    }
+    std::vector<std::string> files, dumps;
+    for (const std::string& file : o_.inputs)
+      (o_.inputs.size() > 1 && is_dump_file(file) ? dumps : files).push_back(file);
+    if (files.empty()) files = {dumps.front()};  // whose refusal says what it is
+    for (const std::string& file : files) CHAKRA_TRY(refuse_workload(file, "a recording"));
+    if (files.size() > 2) return fail(Code::usage, "cli.usage", "a rank has two recordings at most: host and device");
+    CHAKRA_ASSIGN(recording::RankInput input,
+                  files.size() == 1 ? recording::pair_file(files[0])
+                                    : recording::pair_files(files[0], files[1], o_.link.rank.has_value()));
+    inputs_.push_back(std::move(input));
+    dumps_ = read_dumps_beside(dumps, job_.findings);
     return {};
   }
 
@@ -130,6 +137,8 @@ class LinkJob {
     rank.rank = linked.trace.rank;
     rank.nodes = linked.trace.size();
     rank.report = std::move(linked.report);
+    if (const auto dump = dumps_.find(rank.rank); dump != dumps_.end())
+      fill_from_dump(linked.trace, dump->second, rank.report);
     for (Finding& finding : link_options_without_effect(o_.link, rank.report)) {
       finding.rank = rank.rank;
       rank.report.findings.push_back(std::move(finding));
@@ -200,14 +209,8 @@ class LinkJob {
     // Without the barriers first: groups of which some barriers are open would seem to have other collectives.
     const bool open = put_barriers_aside(settled);
     match::Matching matching = match_once(settled, windows, findings);
-    std::vector<analyze::BarrierGroup> barriers;
-    if (open) barriers = analyze::find_barrier_groups(communication, job_.times, link::kOpenBarrier);
     if (open) {
-      for (const analyze::BarrierGroup& barrier : barriers) {
-        trace::Trace& t = communication.ranks[barrier.rank];
-        const StringId group = t.strings.intern(barrier.group);
-        t.comms.edit(t.comm_row[barrier.node]).group = group;
-      }
+      name_barriers(communication, settled, windows);
       settled = communication;
       findings.clear();
       matching = match_once(settled, windows, findings);
@@ -219,6 +222,33 @@ class LinkJob {
     job_.findings.insert(job_.findings.end(), findings.begin(), findings.end());
     communication = std::move(settled);
     return matching;
+  }
+
+  /// Names the groups of open barriers by the sequences of their groups, then by times; times may decide where several
+  /// ways are left, and fewer ways are left then. The other collectives of `settled` have the groups chosen for them.
+  void name_barriers(trace::TraceSet& communication, const trace::TraceSet& settled,
+                     const std::vector<match::RankWindow>& windows) const {
+    trace::TraceSet named = settled;
+    const auto is_barrier = [](const trace::Comm& comm) { return comm.type == trace::CommType::barrier; };
+    for (const trace::RankIndex r : named.indices())
+      for (size_t row = 0; row < named.ranks[r].comms.size(); ++row)
+        if (is_barrier(named.ranks[r].comms[row]))
+          named.ranks[r].comms.edit(row).group = communication.ranks[r].comms[row].group;
+    for (bool again = true; again;) {
+      match::choose_barriers(named, windows, link::kOpenBarrier);
+      const auto barriers = analyze::find_barrier_groups(named, job_.times, link::kOpenBarrier);
+      for (const analyze::BarrierGroup& barrier : barriers) {
+        trace::Trace& t = named.ranks[barrier.rank];
+        t.comms.edit(t.comm_row[barrier.node]).group = t.strings.intern(barrier.group);
+      }
+      again = !barriers.empty();
+    }
+    for (const trace::RankIndex r : named.indices()) {
+      trace::Trace& t = communication.ranks[r];
+      for (size_t row = 0; row < t.comms.size(); ++row)
+        if (is_barrier(t.comms[row]))
+          t.comms.edit(row).group = t.strings.intern(named.ranks[r].strings[named.ranks[r].comms[row].group]);
+    }
   }
 
   /// Whether there are open ones.
@@ -249,6 +279,7 @@ class LinkJob {
 
   const LinkJobOptions& o_;
   std::vector<recording::RankInput> inputs_;
+  std::map<int64_t, flight::Dump> dumps_;         ///< by rank
   std::vector<Traces> traces_;                    ///< by rank, of several
   std::vector<std::optional<AtomicFile>> files_;  ///< by rank
   LinkedJob job_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "chakra/io/io.h"
@@ -44,29 +45,31 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
   std::erase(outputs, "");
   if (outputs.empty()) return {};
   std::error_code ignored;
-  std::set<std::string> read, written;  // files by their place, and those that exist also by what they are (links)
-  const auto add = [&](std::set<std::string>& to, const std::string& path) {
+  std::set<std::string> written;            // files by their place, and those that exist also by what they are (links)
+  std::map<std::string, std::string> read;  // the same; in folders with the path, as they may be results
+  const auto identities = [](const std::string& path) {
+    std::set<std::string> found{resolve_links(path)};
     struct stat status {};
-    to.insert(resolve_links(path));
-    if (stat(path.c_str(), &status) == 0) to.insert(fmt::format("{}:{}", status.st_dev, status.st_ino));
+    if (stat(path.c_str(), &status) == 0) found.insert(fmt::format("{}:{}", status.st_dev, status.st_ino));
+    return found;
   };
   for (const std::string& input : inputs) {
     if (!is_directory(input)) {
-      if (!input.empty()) add(read, input);
+      if (!input.empty())
+        for (const std::string& identity : identities(input)) read.insert_or_assign(identity, "");
       continue;
     }
     CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(input));
     for (const std::string& name : names)
-      if (const fs::path path = fs::path(input) / name; !is_directory(path.string()) && !is_result(path.string()))
-        add(read, path.string());
+      if (const std::string path = (fs::path(input) / name).string(); !is_directory(path))
+        for (const std::string& identity : identities(path)) read.try_emplace(identity, path);
   }
   for (const std::string& output : outputs) {
     // Devices and pipes take what they get.
     if (fs::exists(output, ignored) && !is_file(output) && !is_directory(output)) continue;
-    std::set<std::string> self;
-    add(self, output);
+    std::set<std::string> self = identities(output);
     for (const std::string& identity : self) {
-      if (read.contains(identity))
+      if (const auto at = read.find(identity); at != read.end() && (at->second.empty() || !is_result(at->second)))
         return fail(Code::usage, "cli.usage", fmt::format("{} is an input; it would be lost", quote(output, 200)));
       if (written.contains(identity))
         return fail(Code::usage, "cli.usage", fmt::format("two results would go to {}", quote(output, 200)));

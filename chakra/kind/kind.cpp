@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <protozero/pbf_reader.hpp>
+
+#include "chakra/kind/words.h"
 
 namespace chakra::kind {
 namespace {
@@ -36,14 +39,14 @@ bool guarded(const Read& read) {
 
 // ---- traces --------------------------------------------------------------------------------------
 
-bool is_container(std::string_view head) { return head.starts_with(kContainerMagic); }
+bool is_container(std::string_view head, Words) { return head.starts_with(kContainerMagic); }
 
-bool is_json(std::string_view head) {
+bool is_json(std::string_view head, Words) {
   const std::string text = dense(head);
   return text.starts_with("{\"chakraTrace\":\"json/") || text.starts_with("{\"metadata\":{");
 }
 
-bool is_json_lines(std::string_view head) {
+bool is_json_lines(std::string_view head, Words) {
   const std::string text = dense(head);
   // mlcommons/chakra's jsonizer also writes objects one after the other.
   for (const std::string_view begin :
@@ -53,7 +56,7 @@ bool is_json_lines(std::string_view head) {
 }
 
 /// The first message begins with an id: today's begin with metadata, which has no number.
-bool is_eg(std::string_view head) {
+bool is_eg(std::string_view head, Words) {
   return guarded([&] {
     const char* at = head.data();
     const char* const end = at + std::min(head.size(), kTraceHead);
@@ -65,7 +68,7 @@ bool is_eg(std::string_view head) {
 }
 
 /// A message, at the beginning of it version or an attribute, and nothing but fields in it ("{\n" is no message).
-bool is_et(std::string_view head) {
+bool is_et(std::string_view head, Words) {
   constexpr uint32_t kMostField = 1000;
   return guarded([&] {
     const char* at = head.data();
@@ -82,21 +85,33 @@ bool is_et(std::string_view head) {
 
 // ---- recordings ----------------------------------------------------------------------------------
 
-bool is_host_trace(std::string_view head) {
-  return is_json_object(head) && (!member(head, "schema").empty() || contains(head, "\"rf_id\"") ||
-                                  contains(head, "execution_trace") || contains(head, "execution_graph"));
+/// Whether the text names the graph of a host trace. Both names share a beginning, which is searched by leaps.
+bool names_graph(std::string_view head) {
+  static constexpr std::string_view kBegin = "execution_";
+  const std::boyer_moore_horspool_searcher begin(kBegin.begin(), kBegin.end());
+  for (auto at = head.begin();;) {
+    at = std::search(at, head.end(), begin);
+    if (at == head.end()) return false;
+    at += kBegin.size();
+    const std::string_view rest(at, head.end());
+    if (rest.starts_with("trace") || rest.starts_with("graph")) return true;
+  }
 }
 
-bool is_kineto(std::string_view head) {
-  return is_json_object(head) && !is_host_trace(head) &&
-         (contains(head, "\"traceEvents\"") || contains(head, "\"schemaVersion\"") ||
-          contains(head, "\"deviceProperties\""));
+bool is_host_trace(std::string_view head, Words words) {
+  return words.is_object && ((words.has(Word::schema) && !member(head, "schema").empty()) ||
+                             words.has(Word::record_function_id) || names_graph(head));
+}
+
+/// Tried after the rule of host traces, some of which have a key of Kineto's.
+bool is_kineto(std::string_view, Words words) {
+  return words.is_object && (words.has(Word::trace_events) || words.has(Word::kineto));
 }
 
 // ---- the table ------------------------------------------------------------------------------------
 
-/// In the order in which they are tried, after those of other tools. The two that are protobuf come last: any bytes may
-/// look like a message by chance.
+/// In the order in which they are tried, after `by_first_key` and those of other tools. The two that are protobuf come
+/// last: any bytes may look like a message by chance.
 constexpr std::string_view kLinkIt = "'chakra link' makes a trace of it", kReadIt = "'chakra info' reads it";
 constexpr Row kKinds[] = {
     {"container", Group::trace, is_container, true, "", "a packed job", kReadIt},
@@ -109,16 +124,36 @@ constexpr Row kKinds[] = {
     {"ranks", Group::trace, nullptr, false, "ranks.json", "a job by classes of ranks", kReadIt},
 };
 
+const Row* row_of(std::string_view name) {
+  return std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Row& row) { return row.name == name; });
+}
+
+/// The recording that the first key tells: no rule of another kind fits a text that begins so, and most files do.
+const Row* by_first_key(std::string_view head) {
+  if (!is_json_object(head)) return nullptr;
+  std::string_view text = trimmed(trimmed(head).substr(1));
+  const bool is_kineto = text.starts_with("\"schemaVersion\"");
+  if (!is_kineto && !text.starts_with("\"schema\"")) return nullptr;
+  text.remove_prefix(text.find('"', 1) + 1);
+  text = trimmed(text);
+  if (!text.starts_with(':')) return nullptr;
+  text = trimmed(text.substr(1));
+  if (is_kineto) return row_of("kineto");
+  return text.starts_with('"') && !text.starts_with("\"\"") ? row_of("host") : nullptr;
+}
+
 bool asked_for(const Row& row, unsigned groups) { return (groups & static_cast<unsigned>(row.group)) != 0; }
 
 }  // namespace
 
 const Row* recognise(std::string_view head, unsigned groups) {
   head = head.substr(0, kHead);
+  if (const Row* const row = by_first_key(head)) return asked_for(*row, groups) ? row : nullptr;
+  const Words words = words_of(head);
   for (const Row& row : kOthers)
-    if (row.matches(head)) return asked_for(row, groups) ? &row : nullptr;
+    if (row.matches(head, words)) return asked_for(row, groups) ? &row : nullptr;
   for (const Row& row : kKinds)
-    if (asked_for(row, groups) && row.matches && row.matches(head)) return &row;
+    if (asked_for(row, groups) && row.matches && row.matches(head, words)) return &row;
   return nullptr;
 }
 

@@ -20,11 +20,13 @@ enum class Group : uint8_t {
 };
 inline constexpr unsigned kAllGroups = 7;
 
+struct Words;
+
 struct Row {
   std::string_view name;
   Group group;
-  /// Whether a file that begins like this has this kind; null: only its name tells.
-  bool (*matches)(std::string_view head);
+  /// Whether a file that begins like this has this kind; null: only its name tells. The words are those of the head.
+  bool (*matches)(std::string_view head, Words words);
   bool marked = false;              ///< its beginning says it alone, whatever comes after
   std::string_view file_name = "";  ///< of kinds that only the name tells
   std::string_view title = "";      ///< with its article: "a Kineto trace"
@@ -56,6 +58,8 @@ std::string_view member(std::string_view head, std::string_view key);
 /// From the first byte that is not blank on.
 std::string_view trimmed(std::string_view text);
 
+/// Whether it is a dump of PyTorch's flight recorder, in either form.
+inline bool is_flight_dump(const Row& row) { return row.name.starts_with("nccl-flight-"); }
 /// The name of the row of what --json writes, which is no input of anything.
 inline constexpr std::string_view kResult = "result";
 /// The kinds of other tools' files (others.cpp), in the order in which they are tried.

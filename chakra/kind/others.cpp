@@ -4,6 +4,7 @@
 #include <array>
 
 #include "chakra/kind/kind.h"
+#include "chakra/kind/words.h"
 
 namespace chakra::kind {
 namespace {
@@ -13,24 +14,6 @@ constexpr std::string_view kSpaces = " \t\r\n";
 template <size_t n>
 bool contains_any(std::string_view text, const std::array<std::string_view, n>& parts) {
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return contains(text, part); });
-}
-
-bool is_json_text(std::string_view head) {
-  const std::string_view text = trimmed(head);
-  return text.starts_with('{') || text.starts_with('[');
-}
-
-/// Whether some member of that name is one of these texts.
-template <size_t n>
-bool has_member(std::string_view head, std::string_view quoted_key, const std::array<std::string_view, n>& values) {
-  for (size_t at = head.find(quoted_key); at != std::string_view::npos; at = head.find(quoted_key, at + 1)) {
-    std::string_view rest = trimmed(head.substr(at + quoted_key.size()));
-    if (!rest.starts_with(':')) continue;
-    rest = trimmed(rest.substr(1));
-    for (const std::string_view value : values)
-      if (rest.starts_with(value)) return true;
-  }
-  return false;
 }
 
 /// The next line that is neither blank nor a comment; `text` becomes the rest after it.
@@ -60,27 +43,18 @@ bool is_number(std::string_view word) {
 // --------------------------------------------------------------------------------------------------------
 
 /// Kineto writes schemaVersion and deviceProperties, XLA's converter neither.
-bool is_xla_chrome_trace(std::string_view head) {
-  static constexpr std::array<std::string_view, 2> kKineto{"\"schemaVersion\"", "\"deviceProperties\""};
-  static constexpr std::array<std::string_view, 7> kXla{
-      "\"/host:CPU",      "\"/device:GPU:", "\"/device:TPU:", "\"/host:metadata",
-      "\"/device:CUSTOM", "\"hlo_op\"",     "\"hlo_module\""};
-  return is_json_text(head) && contains(head, "\"traceEvents\"") && !contains_any(head, kKineto) &&
-         contains_any(head, kXla);
+bool is_xla_chrome_trace(std::string_view, Words words) {
+  return words.has(Word::trace_events) && !words.has(Word::kineto) && words.has(Word::xla);
 }
 
-bool is_xplane(std::string_view head) {
+bool is_xplane(std::string_view head, Words) {
   static constexpr std::array<std::string_view, 5> kPlanes{
       "/host:CPU", "/device:GPU:", "/device:TPU:", "/host:metadata", "/host:TFStreamz"};
   return head.starts_with('\x0a') && contains_any(head, kPlanes);
 }
 
-bool is_nccl_profile(std::string_view head) {
-  static constexpr std::array<std::string_view, 9> kCategories{"\"COLL\"",     "\"P2P\"",     "\"GROUP\"",
-                                                               "\"PROXY\"",    "\"NET\"",     "\"GROUP_API\"",
-                                                               "\"COLL_API\"", "\"P2P_API\"", "\"KERNEL_LAUNCH\""};
-  static constexpr std::array<std::string_view, 3> kPhases{"\"b\"", "\"e\"", "\"n\""};
-  return is_json_text(head) && has_member(head, "\"cat\"", kCategories) && has_member(head, "\"ph\"", kPhases);
+bool is_nccl_profile(std::string_view, Words words) {
+  return words.has(Word::nccl_category) && words.has(Word::async_phase);
 }
 
 /// Of PyTorch's ProcessGroupNCCL (TORCH_NCCL_DUMP_ON_TIMEOUT and the like).
@@ -89,42 +63,40 @@ bool has_flight_keys(std::string_view head) {
                                                          "time_discovered_started_ns"};
   return contains_any(head, kKeys) && (contains(head, "version") || contains(head, "entries"));
 }
-bool is_flight_json(std::string_view head) {
-  static constexpr std::array<std::string_view, 3> kKeys{"\"pg_config\"", "\"pg_status\"", "\"collective_seq_id\""};
-  static constexpr std::array<std::string_view, 6> kOthersKeys{
-      "\"traceEvents\"", "\"schemaVersion\"", "\"distributedInfo\"", "\"schema\"", "\"nodes\"", "\"attr\""};
-  return is_json_object(head) && contains_any(head, kKeys) && has_flight_keys(head) && !contains_any(head, kOthersKeys);
+bool is_flight_json(std::string_view head, Words words) {
+  return words.is_object && words.has(Word::flight) && !words.has(Word::trace_events) && !words.has(Word::kineto) &&
+         !words.has(Word::schema) && !words.has(Word::no_flight) && has_flight_keys(head);
 }
 
 /// Protocols 2 to 5 begin with their number; older ones can't be told.
-bool is_pickle(std::string_view head) {
+bool is_pickle(std::string_view head, Words) {
   return head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5 &&
          contains(std::string_view("\x95}](c\x8c(X\x8a", 10), head.substr(2, 1));
 }
-bool is_flight_pickle(std::string_view head) { return is_pickle(head) && has_flight_keys(head); }
-bool is_memory_snapshot(std::string_view head) {
+bool is_flight_pickle(std::string_view head, Words) { return is_pickle(head, {}) && has_flight_keys(head); }
+bool is_memory_snapshot(std::string_view head, Words) {
   static constexpr std::array<std::string_view, 3> kKeys{"device_traces", "allocator_settings", "segment_type"};
-  return is_pickle(head) && contains_any(head, kKeys);
+  return is_pickle(head, {}) && contains_any(head, kKeys);
 }
 
-bool is_sqlite(std::string_view head) { return head.starts_with(std::string_view("SQLite format 3\0", 16)); }
-bool is_nsys_sqlite(std::string_view head) {
+bool is_sqlite(std::string_view head, Words) { return head.starts_with(std::string_view("SQLite format 3\0", 16)); }
+bool is_nsys_sqlite(std::string_view head, Words) {
   static constexpr std::array<std::string_view, 4> kTables{"CUPTI_ACTIVITY_KIND", "NVTX_EVENTS", "TARGET_INFO_",
                                                            "META_DATA_EXPORT"};
-  return is_sqlite(head) && contains_any(head, kTables);
+  return is_sqlite(head, {}) && contains_any(head, kTables);
 }
 
 // ---- workloads and systems
 // -------------------------------------------------------------------------------------------
 
 /// "num_ranks 2", then "rank 0 {".
-bool is_goal(std::string_view head) {
+bool is_goal(std::string_view head, Words) {
   std::string_view line = next_line(head);
   return next_word(line) == "num_ranks" && is_number(next_word(line));
 }
 
 /// Each line a rank, an action and its numbers: "0 send 1 0 1000", "p0 send 1 1000".
-bool is_tit(std::string_view head) {
+bool is_tit(std::string_view head, Words) {
   static constexpr std::array<std::string_view, 26> kActions{
       "init",    "finalize", "compute",   "send",     "isend",      "recv",      "irecv",         "wait",    "waitall",
       "test",    "barrier",  "bcast",     "reduce",   "allreduce",  "alltoall",  "alltoallv",     "gather",  "gatherv",
@@ -143,43 +115,44 @@ bool is_tit(std::string_view head) {
   return lines > 0;
 }
 
-bool is_infragraph(std::string_view head) {
-  static constexpr std::array<std::string_view, 3> kParts{"\"components\"", "\"device\"", "\"edges\""};
-  if (is_json_object(head))
-    return contains(head, "\"devices\"") && contains(head, "\"instances\"") && contains_any(head, kParts);
-  const std::string text = "\n" + std::string(head);
-  return contains(text, "\ndevices:") && contains(text, "\ninstances:");
+bool is_infragraph(std::string_view head, Words words) {
+  if (words.is_object)
+    return words.has(Word::devices) && words.has(Word::instances) && words.has(Word::infragraph_part);
+  const auto has_key = [&](std::string_view line, std::string_view behind) {
+    return head.starts_with(line) || contains(head, behind);
+  };
+  return has_key("devices:", "\ndevices:") && has_key("instances:", "\ninstances:");
 }
 
-bool is_hlo_text(std::string_view head) { return trimmed(head).starts_with("HloModule "); }
+bool is_hlo_text(std::string_view head, Words) { return trimmed(head).starts_with("HloModule "); }
 /// A message whose first field is a module, which begins with its name; its first instruction is a parameter.
-bool is_hlo_proto(std::string_view head) {
+bool is_hlo_proto(std::string_view head, Words) {
   if (!head.starts_with('\x0a') || !contains(head, "\x12\x09parameter")) return false;
   const auto end = std::find_if(head.begin() + 1, head.end(), [](char byte) { return (byte & '\x80') == 0; });
   return end != head.end() && end + 1 != head.end() && *(end + 1) == '\x0a';
 }
-bool is_mlir(std::string_view head) {
+bool is_mlir(std::string_view head, Words) {
   if (head.starts_with("ML\xefR")) return true;  // in bytes
   const std::string_view text = trimmed(head);
   return (text.starts_with("module ") || text.starts_with("#loc")) && contains(head, "func.func");
 }
 
-bool is_zip(std::string_view head) { return head.starts_with(std::string_view("PK\3\4", 4)); }
+bool is_zip(std::string_view head, Words) { return head.starts_with(std::string_view("PK\3\4", 4)); }
 
 // ---- what this command writes
 // ------------------------------------------------------------------------------------------
 
 /// By --json: two blanks, and a first key that no recording or trace begins with.
-bool is_result(std::string_view head) {
+bool is_result(std::string_view head, Words words) {
   static constexpr std::array<std::string_view, 8> kFirst{"\"ranks\"", "\"ok\"",   "\"mode\"",      "\"path\"",
                                                           "\"a\"",     "\"file\"", "\"before_ps\"", "\"checks\""};
-  if (!head.starts_with("{\n  ") || contains(head, "\"schema\"")) return false;  // a job by classes has a schema
+  if (!head.starts_with("{\n  ") || words.has(Word::schema)) return false;  // a job by classes has a schema
   head.remove_prefix(4);
   return std::any_of(kFirst.begin(), kFirst.end(), [&](std::string_view key) {
     return head.starts_with(key) && head.substr(key.size()).starts_with(": ");
   });
 }
-bool is_timeline(std::string_view head) {
+bool is_timeline(std::string_view head, Words) {
   return head.starts_with(
       "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"process_name\", ");
 }
@@ -189,7 +162,7 @@ constexpr std::string_view kRecord =
 
 constexpr std::string_view kHangs = "'chakra check' says which rank hangs";
 
-constexpr Row other(std::string_view name, std::string_view title, bool (*matches)(std::string_view),
+constexpr Row other(std::string_view name, std::string_view title, bool (*matches)(std::string_view, Words),
                     std::string_view advice = "") {
   return {.name = name, .group = Group::other, .matches = matches, .title = title, .advice = advice};
 }

@@ -333,6 +333,8 @@ void CommNodes::finish(trace::Trace& trace) {
              "them, and simulations price them by their size",
              show_count(lost_), show_bytes(static_cast<double>(lost_bytes_))),
          {{"nodes", lost_}, {"bytes", static_cast<int64_t>(std::min<uint64_t>(lost_bytes_, INT64_MAX))}}});
+  l_.report.comm_without_size = size_unknown_;
+  l_.report.comm_without_group = unnamed_groups_;
   if (size_unknown_ > 0)
     l_.find("pytorch.comm.size_unknown", Severity::warning,
             fmt::format("{} communications do not say how much they move{}; they count as 0 bytes",

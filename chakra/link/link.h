@@ -44,6 +44,7 @@ struct LinkingReport {
   std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< by kind
   int64_t comm_nodes = 0;
   uint64_t comm_bytes = 0;
+  int64_t comm_without_size = 0, comm_without_group = 0;  ///< nodes that pytorch.comm.*_unknown are about
   std::vector<std::string> counted_groups;  ///< whose collectives are numbered from the beginning of the recording on
   OpenGroups open_groups;
   int64_t unattributed_sync_ns = 0;  ///< time in blocking calls for which nothing to wait for was found

@@ -60,7 +60,7 @@ class Chooser {
   Findings run() {
     if (std::all_of(windows_.begin(), windows_.end(), [](const RankWindow& w) { return w.choices.empty(); })) return {};
     find_members();
-    find_common_steps();
+    std::tie(first_step_, last_step_) = common_steps(windows_);
     double pairs = 0, all = 0;
     for (const RankIndex r : job_.indices()) list(r);
     for (const auto& choices : left_) all += static_cast<double>(choices.size());
@@ -89,21 +89,6 @@ class Chooser {
     const auto found = members_.find(group);
     return found != members_.end() &&
            std::find(found->second.begin(), found->second.end(), job_.ranks[r].rank) != found->second.end();
-  }
-
-  /// Where all ranks have numbers of steps, only steps that all recorded are compared.
-  void find_common_steps() {
-    for (const RankWindow& window : windows_) {
-      int64_t first = INT64_MAX, last = INT64_MIN;
-      for (const int64_t step : window.steps)
-        if (step >= 0) first = std::min(first, step), last = std::max(last, step);
-      if (first > last) {
-        first_step_ = INT64_MIN, last_step_ = INT64_MAX;
-        return;
-      }
-      first_step_ = std::max(first_step_, first);
-      last_step_ = std::min(last_step_, last);
-    }
   }
 
   /// The choices of a rank; a rank that is sure has one.
@@ -300,12 +285,25 @@ class Chooser {
   trace::TraceSet& job_;
   std::span<RankWindow> windows_;
   std::map<std::string, std::vector<int64_t>> members_;
-  int64_t first_step_ = INT64_MIN, last_step_ = INT64_MAX;
-  std::vector<std::vector<Choice>> left_;  ///< per rank
+  int64_t first_step_ = INT64_MIN, last_step_ = INT64_MAX;  ///< only steps that all recorded are compared
+  std::vector<std::vector<Choice>> left_;                   ///< per rank
   Findings findings_;
 };
 
 }  // namespace
+
+std::pair<int64_t, int64_t> common_steps(std::span<const RankWindow> windows) {
+  constexpr std::pair<int64_t, int64_t> kAll{INT64_MIN, INT64_MAX};
+  std::pair<int64_t, int64_t> common = kAll;
+  for (const RankWindow& window : windows) {
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    for (const int64_t step : window.steps)
+      if (step >= 0) first = std::min(first, step), last = std::max(last, step);
+    if (first > last) return kAll;
+    common = {std::max(common.first, first), std::min(common.second, last)};
+  }
+  return common;
+}
 
 Findings choose_groups(trace::TraceSet& job, std::span<RankWindow> windows) {
   CHAKRA_ASSERT(windows.size() == job.ranks.size());

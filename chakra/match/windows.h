@@ -4,6 +4,8 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -34,6 +36,13 @@ Findings align_windows(trace::TraceSet& job, std::span<const RankWindow> windows
 /// keeps the name that stands for it. To be called before align_windows().
 /// Findings: match.group.open. Cost: O(choices^2 x collectives) for each two ranks of which one is open.
 Findings choose_groups(trace::TraceSet& job, std::span<RankWindow> windows);
+
+/// Names the groups of barriers in the group `open`, which stands for one that a rank's own recording leaves open:
+/// where the collectives of its groups, in the order in which each group's first rank has them, leave one way. To be
+/// called after choose_groups(). Cost: O(ways), of which those of a rank with more than 65,536 are not followed.
+void choose_barriers(trace::TraceSet& job, std::span<const RankWindow> windows, std::string_view open);
+/// The first and last step that all ranks have numbers of; all there are if some rank has none.
+std::pair<int64_t, int64_t> common_steps(std::span<const RankWindow> windows);
 
 /// Marks of align_windows(), kept in the metadata of traces.
 bool is_partial(const trace::Trace& trace);

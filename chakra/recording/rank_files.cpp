@@ -164,7 +164,12 @@ Result<RankInput> make_input(const Sniffed* host, const Sniffed& device) {
   return input;
 }
 
-/// " (an NCCL flight recorder dump)", or nothing.
+bool is_dump(const std::string& path) {
+  const Result<const kind::Row*> row = kind::recognise(path, static_cast<unsigned>(kind::Group::other));
+  return row && *row && kind::is_flight_dump(**row);
+}
+
+/// " (a Chakra trace)", or nothing.
 std::string title_of(const std::string& path) {
   const Result<const kind::Row*> row = kind::recognise(path, kind::kAllGroups);
   return row && *row ? fmt::format(" ({})", (*row)->title) : "";
@@ -235,7 +240,7 @@ RankInput host_alone(const Sniffed& file) {
 }
 
 Result<void> sniff_folders(const std::vector<std::string>& folders, std::vector<Sniffed>& hosts,
-                           std::vector<Sniffed>& devices, Findings& findings) {
+                           std::vector<Sniffed>& devices, Pairing& pairing) {
   CHAKRA_ASSIGN(FoundFiles found, files_below(folders));
   std::vector<std::string> others = std::move(found.hidden);
   for (const FoundFile& at : found.files) {
@@ -246,9 +251,10 @@ Result<void> sniff_folders(const std::vector<std::string>& folders, std::vector<
     }
     if (file.kind == FileKind::host) hosts.push_back(std::move(file));
     else if (file.kind == FileKind::device) devices.push_back(std::move(file));
+    else if (is_dump(at.path)) pairing.dumps.push_back(at.path);
     else if (!file.known || file.known->name != kind::kResult) others.push_back(at.path);
   }
-  if (!others.empty()) findings.push_back(belong_to_no_rank(others));
+  if (!others.empty()) pairing.findings.push_back(belong_to_no_rank(others));
   return {};
 }
 
@@ -347,7 +353,7 @@ Result<Pairing> pair_folder(const std::string& folder) { return pair_folders({fo
 Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optional<int64_t> cycle) {
   Pairing pairing;
   std::vector<Sniffed> hosts, devices;
-  CHAKRA_TRY(sniff_folders(folders, hosts, devices, pairing.findings));
+  CHAKRA_TRY(sniff_folders(folders, hosts, devices, pairing));
   if (devices.empty() && hosts.empty())
     return fail(Code::bad_input, "pytorch.pair.none",
                 "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)" +

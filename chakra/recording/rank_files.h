@@ -27,7 +27,8 @@ Result<RankInput> pair_file(const std::string& path);
 
 /// The ranks of a job, from folders with host traces and Kineto traces, or one kind alone; their subfolders count.
 struct Pairing {
-  std::vector<RankInput> ranks;  ///< ascending
+  std::vector<RankInput> ranks;    ///< ascending
+  std::vector<std::string> dumps;  ///< of PyTorch's flight recorder, beside the recordings
   /// pytorch.pair.other_file: files that are neither, with the fact files (one path a line); pytorch.pair.rank_order.
   Findings findings;
 };

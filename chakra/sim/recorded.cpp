@@ -66,9 +66,9 @@ class TransferReader {
       spans_.push_back(trace::communication_spans(t));
       out_.rows.emplace_back(t.comms.size());
     }
-    for (const match::Collective& c : matching_.collectives) read(c.members);
+    for (const match::Collective& c : matching_.collectives) read(c.members, waits_for_all(c));
     for (const match::Message& m : matching_.messages) {
-      read(std::array{m.send, m.recv});
+      read(std::array{m.send, m.recv}, false);
       if (m.recv.node == trace::kNoNode || row(m.recv).waits()) continue;  // what the clocks say it did
       row(m.recv).own_ps = -1;
       row(m.recv).after_ps = 0;
@@ -106,8 +106,18 @@ class TransferReader {
     return out_.rows[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]];
   }
 
+  /// Whether no member can end before the last one has come: then one that did has another clock. Without data only a
+  /// barrier waits, and of parts with sizes of their own some may be empty.
+  bool waits_for_all(const match::Collective& c) const {
+    if (!match::ends_together(c.type)) return false;
+    if (c.type == trace::CommType::barrier) return true;
+    return c.bytes > 0 && std::all_of(c.members.begin(), c.members.end(), [&](const match::NodeRef& member) {
+             return member.node == trace::kNoNode || job_.ranks[member.rank].comm(member.node)->in_split.empty();
+           });
+  }
+
   /// The members of a collective, or the ends of a message.
-  void read(std::span<const match::NodeRef> members) {
+  void read(std::span<const match::NodeRef> members, bool waits) {
     Picoseconds last_start = INT64_MIN, last_first = INT64_MIN, last_end = INT64_MIN;
     bool known = !members.empty();
     read_.clear();
@@ -122,7 +132,8 @@ class TransferReader {
     if (!known) return;
     for (size_t m = 0; m < members.size(); ++m) {
       const Times& t = read_[m];
-      const bool alone = t.end <= last_start;
+      const bool in_pieces = t.last_end > t.end;  // a later one may have waited, and takes what it took
+      const bool alone = (!waits || in_pieces) && t.end <= last_start;
       row(members[m]) = {std::max<Picoseconds>(0, last_end - last_first), alone ? t.end - t.start : -1,
                          alone ? -1 : std::max<Picoseconds>(0, t.end - last_start), 1};
     }

@@ -74,10 +74,11 @@ struct Transfers {
 int64_t comms_without_duration(const trace::TraceSet& job);
 
 /// As they were recorded: of a collective its members' last end less their last start, of a message the receive's end
-/// less the later start, by the clock of the job, and each member's own end. Pieces of communication belong to it. A
-/// node with a duration but without a start is taken to start and end when what it waits for has ended. Not known where
-/// a member is missing, nothing tells its time, or its rank has no recorded start. Errors: sim.start. Cost: O(nodes +
-/// edges of communication nodes).
+/// less the later start, by the clock of the job, and each member's own end. Of operations that no member can end
+/// before the last one comes (match::ends_together, with data), all members wait, whatever their clocks show. Pieces of
+/// communication belong to it. A node with a duration but without a start is taken to start and end when what it waits
+/// for has ended. Not known where a member is missing, nothing tells its time, or its rank has no recorded start.
+/// Errors: sim.start. Cost: O(nodes + edges of communication nodes).
 Result<Transfers> recorded_transfers(const trace::TraceSet& job, const match::Matching& matching);
 
 }  // namespace chakra::sim

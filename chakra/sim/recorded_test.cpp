@@ -103,6 +103,30 @@ TEST(Recorded, WhoEndedBeforeTheLastCameWaitsForNobody) {
   }
 }
 
+/// By the clocks rank 0 leaves an all-reduce at 12, before rank 1 comes at 30. With data that cannot be.
+TEST(Recorded, NobodyLeavesWhatAllMustReach) {
+  const auto recorded = [](trace::CommType type, uint64_t bytes, int64_t computes) {
+    trace::TraceSet set = job(std::move(Rank(0).start(0).comp(0, 10).coll(type, 10, 2).comp(12, 50)),
+                              std::move(Rank(1).start(0).comp(0, 30).coll(type, 30, 6).comp(36, 5)));
+    for (Trace& t : set.ranks) t.comms.edit(0).bytes = bytes;
+    set.ranks[1].dur_ps.edit(0) = computes * kUs;
+    return set;
+  };
+  const auto finish = [&](trace::CommType type, uint64_t bytes) {
+    const trace::TraceSet measured = recorded(type, bytes, 30);
+    SimInput late = input_of(recorded(type, bytes, 130));  // rank 1 is delayed by 100
+    late.transfers = *recorded_transfers(measured, match::match(measured));
+    const auto report = simulate(std::move(late));
+    return report ? std::pair(report->ranks[0].finish_ps / kUs, report->ranks[1].finish_ps / kUs)
+                  : std::pair<int64_t, int64_t>();
+  };
+  using Finish = std::pair<int64_t, int64_t>;
+  EXPECT_EQ(finish(trace::CommType::all_reduce, 64), Finish(180, 141));
+  EXPECT_EQ(finish(trace::CommType::barrier, 0), Finish(180, 141));
+  EXPECT_EQ(finish(trace::CommType::all_reduce, 0), Finish(62, 141));  // nothing to wait for
+  EXPECT_EQ(finish(trace::CommType::broadcast, 64), Finish(62, 141));
+}
+
 /// Rank 0's communication of 20 is cut: what waits goes on 15 after its start, and 5 are a piece behind.
 trace::TraceSet cut() {
   Rank zero(0), one(1);
