@@ -176,5 +176,106 @@ TEST(Generated, ChangedJobsAreTheOnesThatAreGenerated) {
   EXPECT_GT(tally.equal["micro-batches"], kMeshes);
 }
 
+// ---- jobs that do not say that they were generated -----------------------------------------------------------------
+
+StepOptions small_step() {
+  StepOptions o;
+  o.model = model("llama3-8b", 4);
+  o.sequence = 512;
+  o.tp = 2, o.dp = 2, o.pp = 2;
+  o.micro_batches = 4;
+  o.zero = 0;  // each rank keeps its work
+  return o;
+}
+
+/// As a recording: nothing but groups with names and descriptions.
+trace::TraceSet plain(const StepOptions& o) {
+  trace::TraceSet job = trace::expand(gen::step(o).value());
+  for (trace::Trace& t : job.ranks) t.metadata.clear();
+  return job;
+}
+
+TEST(OtherJobs, MoreReplicasLieAsIfTheJobWereStartedSo) {
+  for (const char* order : {"tp-cp-ep-dp-pp", "dp-cp-tp-ep-pp", "pp-tp-cp-dp-ep"})
+    for (const auto& [from, to] : {std::pair(2, 4), {4, 2}, {2, 6}, {3, 1}}) {
+      SCOPED_TRACE(fmt::format("{}, {} to {}", order, from, to));
+      StepOptions o = small_step();
+      o.order = order;
+      o.dp = from;
+      sim::SimInput is, wanted;
+      is.job = plain(o);
+      o.dp = to;
+      wanted.job = trace::expand(gen::step(o).value());
+      const auto reached = change_dp(std::to_string(to), is);
+      ASSERT_TRUE(reached) << reached.error().message();
+      EXPECT_NEAR(makespan(std::move(is)) / makespan(std::move(wanted)), 1, 1e-6);
+    }
+}
+
+TEST(OtherJobs, ReplicasWithoutAPlaceAreRefused) {
+  sim::SimInput input;
+  input.job = plain(small_step());
+  const auto swap = [](int64_t rank) { return rank == 0 ? int64_t{1} : rank == 1 ? int64_t{0} : rank; };
+  for (trace::Trace& t : input.job.ranks)  // ranks 0 and 1 in each other's place
+    for (trace::ProcessGroup& group : t.groups)
+      for (int64_t& rank : group.ranks) rank = swap(rank);
+  for (trace::Trace& t : input.job.ranks) t.rank = swap(t.rank);
+  std::swap(input.job.ranks[0], input.job.ranks[1]);
+  for (trace::Trace& t : input.job.ranks)
+    for (trace::Comm& comm : t.comms.edit()) comm.src = swap(comm.src), comm.dst = swap(comm.dst);
+  EXPECT_EQ(change_dp("4", input).error().tag, "whatif.dp.place");
+}
+
+/// Groups whose names tell nothing.
+trace::TraceSet unnamed(const StepOptions& o) {
+  trace::TraceSet job = plain(o);
+  const auto other = [](const std::string& name) {
+    return fmt::format("pg_{}{}", name.starts_with("dp") ? 1 : 2, name.substr(2));
+  };
+  for (trace::Trace& t : job.ranks) {
+    for (trace::Comm& comm : t.comms.edit())
+      if (!t.strings[comm.group].empty()) comm.group = t.strings.intern(other(std::string(t.strings[comm.group])));
+    for (trace::ProcessGroup& group : t.groups) group.name = other(group.name), group.description = "";
+  }
+  return job;
+}
+
+TEST(OtherJobs, AGroupWithoutARoleIsRefusedUntilAPatternNamesIt) {
+  const auto with = [](trace::TraceSet job, const char* value) {
+    sim::SimInput input;
+    input.job = std::move(job);
+    const auto reached = change_batch(value, input);
+    return reached ? makespan(std::move(input)) : -1;
+  };
+  sim::SimInput input;
+  input.job = unnamed(small_step());
+  EXPECT_EQ(change_batch("2", input).error().tag, "whatif.batch.groups");
+  EXPECT_EQ(change_batch("2:nobody", input).error().tag, "whatif.batch.groups");
+  EXPECT_EQ(change_dp("4", input).error().tag, "whatif.dp.groups");
+  EXPECT_EQ(with(unnamed(small_step()), "2:pg_1*"), with(plain(small_step()), "2"));
+  EXPECT_GT(with(unnamed(small_step()), "2:pg_*"), 0);
+}
+
+TEST(OtherJobs, AnEditedGeneratedJobIsRefused) {
+  const auto refused = [](const char* value, const auto& damage) {
+    sim::SimInput input;
+    input.job = trace::expand(gen::step(small_step()).value());
+    damage(input.job);
+    const auto reached = change_dp(value, input);
+    return reached ? "" : reached.error().tag;
+  };
+  EXPECT_EQ(refused("4", [](trace::TraceSet&) {}), "");
+  EXPECT_EQ(refused("4:dp*", [](trace::TraceSet&) {}), "whatif.dp.groups");
+  EXPECT_EQ(refused("4", [](trace::TraceSet& job) { job.ranks.pop_back(); }), "whatif.dp.groups");
+  EXPECT_EQ(refused("4", [](trace::TraceSet& job) { job.ranks[3].metadata.clear(); }), "whatif.dp.groups");
+  EXPECT_EQ(refused("4",
+                    [](trace::TraceSet& job) {
+                      for (trace::Trace& t : job.ranks)
+                        for (trace::ProcessGroup& group : t.groups)
+                          if (group.name == "tp0") group.ranks = {0, 2};
+                    }),
+            "whatif.dp.mesh");
+}
+
 }  // namespace
 }  // namespace chakra::whatif
