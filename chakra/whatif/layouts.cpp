@@ -29,8 +29,7 @@ bool same(const Layout& a, const Layout& b) {
 }
 
 tl::unexpected<Error> refuse(const std::string& why) {
-  return fail(Code::bad_input, "whatif.dp.mesh",
-              fmt::format("the job with that many replicas is not known: {}; generate it with them", why));
+  return fail(Code::bad_input, "whatif.dp.mesh", fmt::format("the job with that many replicas is not known: {}", why));
 }
 
 double real(int64_t n) { return static_cast<double>(n); }
