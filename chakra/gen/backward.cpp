@@ -158,6 +158,7 @@ void Compiler::multiply(const Op& op, Product product, const std::vector<size_t>
     compute(op.name + ".dgrad", matmul(op, at, product), inputs, this->product(op, at, {0, 2, 1}));
   else compute(op.name + ".wgrad", matmul(op, at, product), inputs, this->product(op, at, {2, 1, 0}));
   now_.to->back().fp8 = reads_fp8(op);
+  now_.to->back().weights = fixed_bytes(op, at, product);
 }
 
 void Compiler::contribute(size_t tensor, size_t gradient) {

@@ -105,6 +105,8 @@ class Compiler {
   AttentionWork attention(const Op& op, const std::vector<Placements>& inputs) const;
   double weights_read(const Op& op, const Placements& x) const;
   double cache_read(const Op& op, const std::vector<Placements>& inputs) const;
+  /// Step::weights of one of a matmul's products.
+  double fixed_bytes(const Op& op, const Placements& x, Product product) const;
   /// Ranks of a tensor-parallel group have the same tokens, those of the experts included.
   bool same_tokens() const { return !s_.sequence_parallel && s_.mesh.of(Axis::tp) > 1; }
   /// Step::kernel of a matrix product, with m, n and k in that order for `order` {0, 1, 2}.

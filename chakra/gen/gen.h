@@ -13,6 +13,7 @@
 #include "chakra/base/base.h"
 #include "chakra/gen/cases.h"  // IWYU pragma: export
 #include "chakra/gen/communication.h"
+#include "chakra/gen/layout.h"  // IWYU pragma: export
 #include "chakra/gen/model.h"
 #include "chakra/gen/schedule.h"
 #include "chakra/gen/serve.h"  // IWYU pragma: export

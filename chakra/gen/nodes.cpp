@@ -35,12 +35,22 @@ StageNodes::StageNodes(const StepOptions& options, std::string_view prefix) : o_
     groups_[axis] = intern(fmt::format("{}{}", prefix, kAxisNames[axis] == "dp" ? "tables" : kAxisNames[axis]));
 }
 
-void StageNodes::describe(std::string_view schedule, const Pipeline& pipeline, int64_t stage) {
+void StageNodes::describe(const Plan& plan, int64_t stage) {
   trace::Trace& t = b_.trace;
-  t.metadata.push_back({intern("schedule"), schedule});
-  t.metadata.push_back({intern("stages"), pipeline.stages});
+  described_ = true;
+  t.metadata.push_back({intern("schedule"), plan.schedule->name});
+  t.metadata.push_back({intern("stages"), plan.pipeline.stages});
   t.metadata.push_back({intern("stage"), stage});
-  t.metadata.push_back({intern("chunks"), pipeline.chunks});
+  t.metadata.push_back({intern("chunks"), plan.pipeline.chunks});
+  describe_layout(plan.layout, t);
+  t.metadata.push_back({intern("flop_per_s"), flop_per_s(false)});
+  t.metadata.push_back({intern("fp8_flop_per_s"), flop_per_s(true)});
+  t.metadata.push_back({intern("memory_bytes_per_s"), o_.memory_bytes_per_s});
+}
+
+double StageNodes::flop_per_s(bool fp8) const {
+  const double peak = !fp8 ? o_.peak_flop_per_s : o_.fp8_flop_per_s > 0 ? o_.fp8_flop_per_s : 2 * o_.peak_flop_per_s;
+  return peak * o_.efficiency;
 }
 
 void StageNodes::say_pass() {
@@ -80,19 +90,18 @@ uint64_t StageNodes::exact(double number) {
   return too_large_ ? 0 : static_cast<uint64_t>(std::ceil(number));
 }
 
-NodeId StageNodes::compute(StringId name, const Work& work, std::string_view kernel, bool fp8) {
+NodeId StageNodes::compute(StringId name, const Work& work, std::string_view kernel, bool fp8, double weights) {
   const NodeId n = add(name, NodeType::comp, kCompute);
   dep(n, computed_, EdgeKind::stream);
   await(n);
   awaited_.clear();
   computed_ = n;
-  const double peak = !fp8 ? o_.peak_flop_per_s : o_.fp8_flop_per_s > 0 ? o_.fp8_flop_per_s : 2 * o_.peak_flop_per_s;
-  const Picoseconds time =
-      picoseconds(std::max(work.flops / (peak * o_.efficiency), work.bytes / o_.memory_bytes_per_s));
+  const Picoseconds time = picoseconds(std::max(work.flops / flop_per_s(fp8), work.bytes / o_.memory_bytes_per_s));
   too_large_ |= time >= kLongestPs || !(work.flops < 9e18);
   b_.trace.dur_ps.edit(n) = std::max<Picoseconds>((time + kPsPerNs - 1) / kPsPerNs, 1) * kPsPerNs;
   b_.trace.flags.edit(n) |= trace::kHasDuration;
   if (!kernel.empty()) b_.attr({intern("kernel"), kernel});
+  if (described_ && weights >= 1) b_.attr({intern("weight_bytes"), static_cast<int64_t>(exact(weights))});
   b_.trace.num_ops.resize(n + 1);
   b_.trace.tensor_bytes.resize(n + 1);
   b_.trace.op_dtype.resize(n + 1, static_cast<uint8_t>(dtype(o_.bytes_per_element)));
@@ -197,8 +206,8 @@ void StageNodes::run(const Program& program, const Labels& labels) {
       continue;
     }
     for (const NodeId node : run_.on) wait(node);
-    run_.nodes[i] =
-        step.kind == Step::Kind::compute ? compute(names[i], step.work, step.kernel, step.fp8) : hop(names[i], step);
+    run_.nodes[i] = step.kind == Step::Kind::compute ? compute(names[i], step.work, step.kernel, step.fp8, step.weights)
+                                                     : hop(names[i], step);
   }
   for (size_t i = 0; i < program.size(); ++i)
     if (!run_.awaited[i] && (program[i].kind == Step::Kind::collective || program[i].kind == Step::Kind::receive))

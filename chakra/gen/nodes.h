@@ -55,8 +55,9 @@ class StageNodes {
     if (node != trace::kNoNode && std::find(awaited_.begin(), awaited_.end(), node) == awaited_.end())
       awaited_.push_back(node);
   }
-  /// `fp8`: a product with 8-bit inputs.
-  trace::NodeId compute(StringId name, const Work& work, std::string_view kernel = {}, bool fp8 = false);
+  /// `fp8`: a product with 8-bit inputs. `weights`: Step::weights.
+  trace::NodeId compute(StringId name, const Work& work, std::string_view kernel = {}, bool fp8 = false,
+                        double weights = 0);
   trace::NodeId compute(std::string_view name, const Work& work) { return compute(intern(name), work); }
   /// A collective after the last computation and the nodes `on`; where nothing overlaps, the next computation waits for
   /// it.
@@ -80,8 +81,8 @@ class StageNodes {
   /// (docs/reference/formats/et.md).
   void begin(const Task& task) { next_pass_ = {name(task.pass), task.micro_batch, task.chunk}; }
   void begin_update() { next_pass_ = {kUpdate, -1, 0}; }
-  /// Which place in the pipeline this is, in the metadata.
-  void describe(std::string_view schedule, const Pipeline& pipeline, int64_t stage);
+  /// Which place in the pipeline this is, the mesh, and how fast a device is taken to be, in the metadata.
+  void describe(const Plan& plan, int64_t stage);
 
   trace::NodeId computed() const { return computed_; }  ///< the last computation
   /// Has the host go on only when the last computation has ended.
@@ -102,6 +103,8 @@ class StageNodes {
   trace::NodeId hop(StringId name, const Step& step);
   std::string_view split(const std::vector<int64_t>& elements);  ///< as trace::Comm has it
   uint64_t exact(double number);
+  /// What a product reaches.
+  double flop_per_s(bool fp8) const;
   void await(trace::NodeId by) {
     for (const trace::NodeId node : awaited_) dep(by, node, trace::EdgeKind::comm);
   }
@@ -117,7 +120,7 @@ class StageNodes {
   std::array<trace::NodeId, kStreams> last_;  ///< of each stream but the first
   std::vector<trace::NodeId> awaited_;
   std::vector<Neighbour> peers_;
-  bool too_large_ = false;
+  bool too_large_ = false, described_ = false;
   std::array<StringId, kAxisNames.size()> groups_;  ///< by axis
   struct {
     std::string_view name = {};  ///< "": the next node begins none

@@ -282,11 +282,9 @@ Result<Plan> plan(const StepOptions& options) {
     return wrong("gen.step.large", fmt::format("about {:.3g} nodes; at most {:.3g} are possible", nodes, kMostNodes));
   plan.mesh.size = {o.tp, o.cp, o.dp, o.etp, o.ep, o.tp * o.cp * o.dp / (o.etp * o.ep), o.pp};
   CHAKRA_ASSIGN(plan.mesh, ordered(plan.mesh, o.order));
-  plan.data = o.cp > 1 ? Slot{"dp-cp", {Axis::dp, Axis::cp}, o.dp * o.cp} : Slot{"dp", {Axis::dp}, o.dp};
-  if (o.zero_ranks > 0) {
-    plan.data = {"shard", plan.data.axes, o.zero_ranks * o.cp, Slot::Places::near, o.zero_ranks};
-    plan.replicas = {"replica", {Axis::dp}, o.dp / o.zero_ranks, Slot::Places::far, o.zero_ranks};
-  }
+  plan.layout = {plan.mesh, o.order, o.zero, o.zero_ranks, o.model.has_experts()};
+  plan.data = plan.layout.data();
+  plan.replicas = plan.layout.replicas();
   plan.experts = {"edp", {Axis::edp}, plan.mesh.of(Axis::edp)};
   plan.kinds = compile_parts(o, plan.mesh);
   plan.first_layers = deal_layers(layers, pieces, o.ends);

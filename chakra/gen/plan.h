@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chakra/gen/blocks.h"
+#include "chakra/gen/layout.h"
 #include "chakra/gen/program.h"
 
 namespace chakra::gen {
@@ -20,6 +21,7 @@ struct Part {
 struct Plan {
   StepOptions o;  ///< nothing left to a default
   Mesh mesh;
+  Layout layout;
   Pipeline pipeline;
   const ScheduleRow* schedule = nullptr;
   /// Of layers, all experts chosen alike; then what is before and after them, and a layer of multi-token prediction.

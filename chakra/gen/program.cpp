@@ -244,6 +244,11 @@ void Compiler::compute(std::string name, const Work& work, const std::vector<siz
   now_.to->push_back(std::move(step));
 }
 
+double Compiler::fixed_bytes(const Op& op, const Placements& x, Product product) const {
+  const bool in_8_bits = reads_fp8(op) && product != Product::weight_gradient;
+  return weights_read(op, x) / (in_8_bits ? s_.element : 1);
+}
+
 double Compiler::multiplied(const Op& op) const {
   const Extent &in = in_of(op.weights[0]), &all = g_.tensors[op.inputs[0]].dims.back();
   return in.count * in.unit / (all.count * all.unit);
@@ -331,6 +336,7 @@ void Compiler::forward(Program& program) {
     else if (in_kernels(op)) attend(op, op.name, inputs);
     else compute(op.name, cost, inputs, kernel(op, at, values_[made_[op.output]].at));
     now_.to->back().fp8 = reads_fp8(op);
+    if (op.kind == OpKind::matmul) now_.to->back().weights = fixed_bytes(op, at[0], Product::forward);
     if (op.kind == OpKind::lookup && op.weights[0].cut == Dim::tables)
       convert(made_[op.output], natural(op.output), "");
   }

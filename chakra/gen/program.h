@@ -46,6 +46,7 @@ struct Step {
   bool fp8 = false;         ///< of a computation: a product with 8-bit inputs
   std::string kernel = {};  ///< of a computation: the node's attribute (docs/reference/formats/et.md); "": not known
   std::string of = {};      ///< of a computation: the operator that it is a part of
+  double weights = 0;       ///< of a computation: of its bytes those of matrices, which any batch reads
   /// Of an uneven all-to-all: elements that this rank sends to each place of the axis, and that it gets from each.
   std::vector<int64_t> in_split = {}, out_split = {};
 };

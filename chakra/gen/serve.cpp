@@ -8,6 +8,7 @@
 #include "chakra/gen/real.h"
 #include "chakra/gen/serve_plan.h"
 #include "chakra/gen/stage.h"
+#include "chakra/trace/roles.h"
 
 namespace chakra::gen {
 namespace {
@@ -185,12 +186,13 @@ std::vector<std::vector<uint32_t>> add_side_groups(const Side& side, const std::
   for (const Slot& slot : slots) {
     std::vector<uint32_t>& mine = of.emplace_back(static_cast<size_t>(side.mesh.ranks()));
     std::vector<std::vector<int64_t>> members = groups(side.mesh, slot);
+    const std::string role(trace::name(trace::role_named(kAxisNames[index(slot.axes[0])])));
     for (size_t g = 0; g < members.size(); ++g) {
       for (int64_t& rank : members[g]) {
         mine[static_cast<size_t>(rank)] = static_cast<uint32_t>(job.groups.size());
         rank += side.first_rank;
       }
-      job.groups.push_back({fmt::format("{}{}", slot.name, g), "", "", std::move(members[g]), slot.size});
+      job.groups.push_back({fmt::format("{}{}", slot.name, g), role, "", std::move(members[g]), slot.size});
     }
   }
   return of;

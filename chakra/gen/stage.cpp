@@ -42,7 +42,7 @@ class Stage {
     const std::vector<Task> tasks = p_.schedule->tasks(p_.pipeline, stage_);
     std::vector<size_t> last(chunks_.size());
     for (size_t t = 0; t < tasks.size(); ++t) last[static_cast<size_t>(tasks[t].chunk)] = t;
-    n_.describe(p_.schedule->name, p_.pipeline, stage_);
+    n_.describe(p_, stage_);
     begin_storage();
     for (size_t t = 0; t < tasks.size(); ++t) {
       const Task& task = tasks[t];
@@ -84,7 +84,8 @@ class Stage {
     const bool gathers = p_.gathers(placed.part.parameters);
     if (elements == 0 || pass == Pass::weight_gradient || (placed.cast && !gathers)) return;
     placed.cast = true;
-    n_.compute(placed.part.name + ".weights.cast", {0, elements * (element + (gathers ? 1 : 2))});
+    const double bytes = elements * (element + (gathers ? 1 : 2));
+    n_.compute(n_.intern(placed.part.name + ".weights.cast"), {0, bytes}, {}, false, bytes);
   }
 
   /// The steps of a program as nodes.

@@ -6,6 +6,7 @@
 
 #include "chakra/gen/real.h"
 #include "chakra/gen/stage.h"
+#include "chakra/trace/roles.h"
 
 namespace chakra::gen {
 namespace {
@@ -16,10 +17,11 @@ using trace::ClassJob;
 std::vector<uint32_t> add_groups(const Plan& plan, const Slot& slot, ClassJob& job) {
   std::vector<uint32_t> of(static_cast<size_t>(plan.mesh.ranks()), UINT32_MAX);
   std::vector<std::vector<int64_t>> members = groups(plan.mesh, slot);
+  const std::string role(trace::name(trace::role_named(slot.name)));
   for (size_t g = 0; g < members.size(); ++g) {
     std::vector<int64_t>& ranks = members[g];
     for (const int64_t rank : ranks) of[static_cast<size_t>(rank)] = static_cast<uint32_t>(job.groups.size());
-    job.groups.push_back({fmt::format("{}{}", slot.name, g), "", "", std::move(ranks), slot.size});
+    job.groups.push_back({fmt::format("{}{}", slot.name, g), role, "", std::move(ranks), slot.size});
   }
   return of;
 }

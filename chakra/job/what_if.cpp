@@ -10,6 +10,7 @@
 #include "chakra/job/no_effect.h"
 #include "chakra/job/replays.h"
 #include "chakra/job/simulate_input.h"
+#include "chakra/trace/roles.h"
 
 namespace chakra::job {
 namespace {
@@ -101,7 +102,7 @@ void leave_out_missing(sim::SimInput& input, Findings& findings) {
   forget_splits(input, smaller);
   if (std::find(smaller.begin(), smaller.end(), 1) == smaller.end()) return;
   input.groups = std::move(there);
-  for (Trace& t : input.job.ranks) t.groups.clear();  // the table has them
+  for (Trace& t : input.job.ranks) trace::forget_members(t);  // the table has them
   input.matching = match::match(input.job, input.groups);
   findings.push_back({"whatif.rank.missing", Severity::warning, -1, -1,
                       fmt::format("the job has {} rank{}, its groups have more: no rank waits for those without a "

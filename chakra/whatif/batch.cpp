@@ -2,9 +2,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 
 #include "chakra/base/times.h"
+#include "chakra/gen/gen.h"
+#include "chakra/trace/roles.h"
 #include "chakra/whatif/nodes.h"
 #include "chakra/whatif/rules.h"
 
@@ -31,46 +33,141 @@ std::vector<char> of_optimizer(const Trace& t) {
   return is;
 }
 
-class Batch {
+/// What a generated stage says of its computations: how fast the device is taken to be, and which bytes are matrices',
+/// which are as many with any batch.
+class Roofline {
  public:
-  Batch(sim::SimInput& input, double factor) : in_(input), factor_(factor) {
-    for (const Trace& t : in_.job.ranks)
-      for (const trace::ProcessGroup& group : t.groups) described_.emplace(group.name, group.description);
+  explicit Roofline(const Trace& t)
+      : t_(t),
+        flop_per_s_(rate("flop_per_s")),
+        fp8_flop_per_s_(rate("fp8_flop_per_s")),
+        bytes_per_s_(rate("memory_bytes_per_s")) {
+    if (!known()) return;
+    weights_.resize(t.size(), 0);
+    const StringId weight_bytes = t.strings.find("weight_bytes");
+    for (const NodeId n : t.nodes())
+      for (auto at = t.attrs_of(n).begin(); weight_bytes != 0 && at != t.attrs_of(n).end(); ++at)
+        if (const trace::Attr attr = *at; attr.name == weight_bytes) weights_[n] = attr.integer().value_or(0);
   }
 
-  Reached run() {
+  /// The node's time with another batch, over its time before.
+  double growth(NodeId n, double factor) const {
+    if (!known() || t_.num_ops.empty() || t_.tensor_bytes.empty()) return factor;
+    const auto flops = static_cast<double>(t_.num_ops[n]), bytes = static_cast<double>(t_.tensor_bytes[n]);
+    const double fixed = std::min(bytes, static_cast<double>(weights_[n]));
+    const double peak = t_.dtype_of(n) == trace::DType::f8 ? fp8_flop_per_s_ : flop_per_s_;
+    const auto time = [&](double x) {
+      return std::max(x * flops / peak, (fixed + x * (bytes - fixed)) / bytes_per_s_);
+    };
+    return time(1) > 0 ? time(factor) / time(1) : factor;
+  }
+
+ private:
+  double rate(std::string_view name) const {
+    for (const trace::Attr& attr : t_.metadata)
+      if (const auto* const number = std::get_if<double>(&attr.value); number && t_.strings[attr.name] == name)
+        return *number;
+    return 0;
+  }
+  bool known() const { return flop_per_s_ > 0 && fp8_flop_per_s_ > 0 && bytes_per_s_ > 0; }
+
+  const Trace& t_;
+  double flop_per_s_, fp8_flop_per_s_, bytes_per_s_;
+  std::vector<int64_t> weights_;
+};
+
+/// Where what a generated stage does once a step begins: its sums of gradients and its optimizer.
+NodeId update_of(const Trace& t) {
+  const StringId pass = t.strings.find("pass");
+  for (NodeId n{t.size()}; pass != 0 && n > 0;)
+    for (auto at = t.attrs_of(--n).begin(); at != t.attrs_of(n).end(); ++at)
+      if (const trace::Attr attr = *at; attr.name == pass)
+        return attr.text().value_or("") == gen::kUpdate ? n : NodeId(t.size());
+  return NodeId(t.size());
+}
+
+/// "[1, 2]" with each number multiplied.
+std::string scaled_list(std::string_view list, double factor) {
+  std::string scaled;
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find_first_not_of("0123456789", at), list.size());
+    uint64_t number = 0;
+    if (end > at && parse_decimal(list.substr(at, end - at), number)) {
+      scaled += std::to_string(static_cast<uint64_t>(static_cast<double>(number) * factor + 0.5));
+      at = end;
+    } else {
+      scaled += list[at++];
+    }
+  }
+  return scaled;
+}
+
+class Batch {
+ public:
+  Batch(sim::SimInput& input, double factor, std::string_view pattern)
+      : in_(input), factor_(factor), pattern_(pattern), roles_(input.job) {}
+
+  Result<Reached> run() {
+    CHAKRA_TRY(know_groups());
     for (size_t r = 0; r < in_.job.ranks.size(); ++r) {
       Trace& t = in_.job.ranks[r];
       const NodeKinds kinds(t);
       const std::vector<char> fixed = of_optimizer(t);
-      for (const NodeId n : t.nodes()) {
+      const NodeId update = update_of(t);
+      const Roofline roofline(t);
+      for (NodeId n{0}; n < update; ++n) {
         const std::optional<Kind> kind = kinds.of(n);
         if (!kind || fixed[n]) continue;
         if (trace::is_comm(t.type[n])) communicate(r, n);
-        else if (bit(*kind) & (bit(Kind::compute) | bit(Kind::copy) | bit(Kind::unrecorded))) compute(t, n);
+        else if (bit(*kind) & (bit(Kind::compute) | bit(Kind::copy) | bit(Kind::unrecorded))) compute(t, n, roofline);
       }
+      scale_io(t, "dataloader", factor_);
     }
     in_.matching.reset();  // of the sizes before
     return reached_;
   }
 
  private:
-  void compute(Trace& t, NodeId n) {
-    ++reached_.nodes;
-    reached_.time_ps = add_saturated(reached_.time_ps, t.dur_ps[n]);
-    if (factor_ != 1) t.dur_ps.edit(n) = times(t.dur_ps[n], factor_);
+  /// Gradients and parameters are as large with any batch: what groups move that have them stays.
+  Result<void> know_groups() {
+    std::vector<char> used(in_.matching->groups.size(), 0);
+    for (const match::Collective& c : in_.matching->collectives) used[c.group] = 1;
+    const bool alone = std::count(used.begin(), used.end(), 1) == 1;
+    bool matched = pattern_.empty();
+    for (size_t g = 0; g < used.size(); ++g) {
+      const std::string& name = in_.matching->groups[g].name;
+      const bool named = !pattern_.empty() && sim::matches_pattern(pattern_, name);
+      trace::Moves moves = trace::row_of(roles_.of(name)).moves;
+      if (named) moves = trace::Moves::parameters;
+      else if (moves == trace::Moves::unknown && !pattern_.empty()) moves = trace::Moves::activations;
+      if (moves == trace::Moves::unknown && alone) moves = trace::Moves::parameters;
+      if (moves == trace::Moves::unknown && used[g])
+        return fail(Code::bad_input, "whatif.batch.groups",
+                    fmt::format("neither the name nor the description of group {} tells what it is for, so it is not "
+                                "known whether its collectives grow with the batch; --batch X:PATTERN names the groups "
+                                "that move parameters or gradients",
+                                quote(name)));
+      parameters_.push_back(moves == trace::Moves::parameters);
+      matched |= named;
+    }
+    if (!matched)
+      return fail(Code::bad_input, "whatif.batch.groups",
+                  fmt::format("no group of the job matches {}", quote(pattern_)));
+    return {};
   }
 
-  /// Gradients and parameters are as large with any batch: what data-parallel groups move stays.
+  void compute(Trace& t, NodeId n, const Roofline& roofline) {
+    ++reached_.nodes;
+    reached_.time_ps = add_saturated(reached_.time_ps, t.dur_ps[n]);
+    if (factor_ == 1) return;
+    t.dur_ps.edit(n) = times(t.dur_ps[n], roofline.growth(n, factor_));
+  }
+
   bool moves_parameters(size_t r, NodeId n) const {
     const Trace& t = in_.job.ranks[r];
     if (t.type[n] != NodeType::coll) return false;
     const uint32_t id = in_.matching->of_comm[r][t.comm_row[n]];
-    if (id == trace::kNoRow) return true;
-    const match::Group& group = in_.matching->groups[in_.matching->collectives[id].group];
-    const auto text = described_.find(group.name);
-    return is_data_parallel(group.name) || (text != described_.end() && is_data_parallel(text->second)) ||
-           in_.matching->groups.size() == 1;
+    return id == trace::kNoRow || parameters_[in_.matching->collectives[id].group];
   }
   void communicate(size_t r, NodeId n) {
     if (moves_parameters(r, n) || factor_ == 1) return;
@@ -80,6 +177,8 @@ class Batch {
     trace::Comm& comm = t.comms.edit(row);
     for (uint64_t* bytes : {&comm.bytes, &comm.in_bytes, &comm.out_bytes})
       *bytes = static_cast<uint64_t>(static_cast<double>(*bytes) * factor_ + 0.5);
+    for (std::string_view* split : {&comm.in_split, &comm.out_split})
+      if (!split->empty()) *split = t.texts.add(scaled_list(*split, factor_));
     if (!in_.transfers || !in_.transfers->rows[r][row].known()) return;
     sim::Transfers::Row& known = in_.transfers->rows[r][row];
     reached_.time_ps = add_saturated(reached_.time_ps, known.transfer_ps);
@@ -88,19 +187,26 @@ class Batch {
 
   sim::SimInput& in_;
   double factor_;
-  std::map<std::string, std::string, std::less<>> described_;
+  std::string_view pattern_;
+  trace::GroupRoles roles_;
+  std::vector<char> parameters_;  ///< by group of the matching
   Reached reached_;
 };
 
 }  // namespace
 
+// `whatif.batch.groups` (1): a group whose role is not known, or a pattern that no group matches
 Result<Reached> change_batch(std::string_view value, sim::SimInput& input) {
+  const size_t colon = value.find(':');
   double factor = 0;
-  if (!parse_decimal(value, factor) || !(factor > 0 && factor <= kMostFactor))
+  if (!parse_decimal(value.substr(0, colon), factor) || !(factor > 0 && factor <= kMostFactor))
     return fail(Code::usage, "whatif.rule.form",
-                fmt::format("{} is not a factor of the batch, above 0 and up to {:g}", quote(value), kMostFactor));
+                fmt::format("{} is not of the form X or X:PATTERN, X a factor of the batch above 0 and up to {:g}",
+                            quote(value), kMostFactor));
   if (!input.matching) input.matching = match::match(input.job, input.groups);
-  return reached_something(Batch(input, factor).run(), "batch", value, "the job computes nothing");
+  const std::string_view pattern = colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1);
+  CHAKRA_ASSIGN(const Reached reached, Batch(input, factor, pattern).run());
+  return reached_something(reached, "batch", value, "the job computes nothing");
 }
 
 }  // namespace chakra::whatif

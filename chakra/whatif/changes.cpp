@@ -10,10 +10,11 @@ namespace chakra::whatif {
 namespace {
 
 constexpr ChangeRow kChangeRows[] = {
-    {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names their groups (default: dp, ddp, fsdp, data)",
-     "Each replica keeps its batch and its work, also that of a sharded optimizer. What all gather together stays as "
-     "large. Recorded transfers of these groups take "
-     "time in proportion to (n-1)/n of n members; new replicas copy those that there are.",
+    {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names their groups (default: those of role dp)",
+     "Each replica keeps its batch. A generated job becomes the one that is generated with N: its placement, and what "
+     "each rank has of the optimizer. In other jobs each rank keeps its work, also that of a sharded optimizer; what "
+     "all gather together stays as large; recorded transfers of these groups take time in proportion to (n-1)/n of n "
+     "members.",
      change_dp, true},
     {"micro-batches", "N", "A step of N micro-batches, each as large as before; only of generated jobs",
      "Passes follow the job's schedule. A further micro-batch takes what those take that are neither first nor last; "
@@ -21,9 +22,11 @@ constexpr ChangeRow kChangeRows[] = {
      "the "
      "samples of M in N parts add --batch M/N as a number.",
      change_micro_batches, true},
-    {"batch", "X", "Each replica has X times its batch",
+    {"batch", "X[:PATTERN]",
+     "Each replica has X times its batch; PATTERN names groups that move parameters (default: by their roles)",
      "Computation and copies take time in proportion to it, but those of the optimizer (by its name, or its callers'); "
-     "so do messages and collectives, but those of data-parallel groups, which move parameters. Host time stays.",
+     "so do messages, and collectives of groups whose role is to share activations. Collectives of other roles move "
+     "parameters and stay. In generated jobs what reads matrices reads them once. Host time stays.",
      change_batch},
     {"slow-link", "A-B=X", "The link between two devices of the network has X of its rate, both ways",
      "Collectives choose their algorithm for the network with the slow link.", change_slow_link},

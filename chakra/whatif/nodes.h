@@ -33,4 +33,9 @@ class NodeWorks {
   std::vector<Work> works_;
 };
 
+/// Whether nodes have that `io_kind` (docs/reference/formats/et.md).
+bool has_io(const trace::Trace& t, std::string_view io_kind);
+/// Loads and stores of that kind move `factor` times their bytes. Cost: O(nodes + attributes).
+void scale_io(trace::Trace& t, std::string_view io_kind, double factor);
+
 }  // namespace chakra::whatif

@@ -5,6 +5,8 @@
 #include <map>
 
 #include "chakra/base/times.h"
+#include "chakra/trace/roles.h"
+#include "chakra/whatif/layouts.h"
 #include "chakra/whatif/rules.h"
 
 namespace chakra::whatif {
@@ -16,7 +18,6 @@ using trace::NodeType;
 using trace::Trace;
 
 constexpr int64_t kMostReplicas = 1 << 16;
-constexpr std::array<std::string_view, 4> kDataParallel{"dp", "ddp", "fsdp", "data"};
 
 /// What a rank is in a job of replicas: the same number in each replica, and which replica.
 struct Seat {
@@ -32,27 +33,22 @@ class Replicas {
     }
   }
 
-  /// The data-parallel groups by name, else the one group of all ranks.
+  /// The data-parallel groups by their roles, else the one group of all ranks.
   Result<void> find(std::string_view pattern) {
     const match::Matching& matching = *in_.matching;
-    std::map<std::string, std::string, std::less<>> described;
-    for (const Trace& t : in_.job.ranks)
-      for (const trace::ProcessGroup& group : t.groups) described.emplace(group.name, group.description);
+    const trace::GroupRoles roles(in_.job);
     for (uint32_t g = 0; g < matching.groups.size(); ++g) {
-      const match::Group& group = matching.groups[g];
-      const auto text = described.find(group.name);
-      const bool named =
-          pattern.empty() ? is_data_parallel(group.name) || (text != described.end() && is_data_parallel(text->second))
-                          : sim::matches_pattern(pattern, group.name);
-      if (named) groups_.push_back(g);
+      const std::string& name = matching.groups[g].name;
+      if (pattern.empty() ? roles.of(name) == trace::Role::dp : sim::matches_pattern(pattern, name))
+        groups_.push_back(g);
     }
     if (groups_.empty() && pattern.empty() && matching.groups.size() == 1 &&
         matching.groups.front().ranks.size() == in_.job.ranks.size())
       groups_.push_back(0);
     if (groups_.empty())
       return fail(Code::bad_input, "whatif.dp.groups",
-                  pattern.empty() ? "the job has no group called dp, ddp, fsdp or data; --dp N:PATTERN names its "
-                                    "data-parallel groups"
+                  pattern.empty() ? "no name or description of a group tells that it is data parallel; --dp N:PATTERN "
+                                    "names the data-parallel groups"
                                   : fmt::format("no group of the job matches {}", quote(pattern)));
     return seat();
   }
@@ -60,6 +56,7 @@ class Replicas {
   Result<Reached> run() {
     CHAKRA_TRY(check_groups());
     CHAKRA_TRY(check_transfers());
+    CHAKRA_TRY(place());
     Reached reached;
     match::GroupTable table = new_groups();
     std::vector<Rank> ranks;
@@ -70,6 +67,7 @@ class Replicas {
       }
     std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return a.trace.rank < b.trace.rank; });
     in_.job.ranks.clear();
+    in_.system.unlike.clear();
     if (in_.transfers) in_.transfers->rows.clear();
     for (Rank& rank : ranks) {
       if (rank.traits) in_.system.unlike[rank.trace.rank] = *rank.traits;
@@ -93,7 +91,7 @@ class Replicas {
 
   /// A copy refers to texts of the trace that it copies, which stays in the job.
   Result<Rank> make(Seat at, Reached& reached) {
-    const size_t like = index_of_[rank_at({at.number, at.replica % old_})];
+    const size_t like = index_of_[in_.matching->groups[groups_[at.number]].ranks[at.replica % old_]];
     Rank rank;
     if (in_.transfers) rank.transfers = scaled_rows(like);
     const auto traits = in_.system.unlike.find(ranks_[like]);
@@ -131,9 +129,33 @@ class Replicas {
     return std::any_of(groups_.begin(), groups_.end(),
                        [&](uint32_t g) { return in_.matching->groups[g].name == name; });
   }
-  /// New replicas are numbered after the ranks that there are.
+  /// The ranks of a group are a number of ranks apart, the same in all groups: then so are those of the new ones, and
+  /// all ranks lie as if the job had been started with that many replicas. Else new replicas are numbered after the
+  /// ranks that there are, which has no effect where transfers take their recorded time.
+  Result<void> place() {
+    const std::vector<int64_t>& first = in_.matching->groups[groups_.front()].ranks;
+    apart_ = old_ > 1 ? first[1] - first[0] : static_cast<int64_t>(groups_.size());
+    const auto apart = static_cast<size_t>(std::max<int64_t>(apart_, 1));
+    bool even = ranks_.front() == 0 && ranks_.back() + 1 == std::ssize(ranks_) && groups_.size() % apart == 0;
+    for (const auto& [rank, seat] : seats_) {
+      const int64_t base = in_.matching->groups[groups_[seat.number]].ranks.front();
+      even = even && rank == base + static_cast<int64_t>(seat.replica) * apart_ &&
+             base / apart_ % static_cast<int64_t>(old_) == 0;
+    }
+    if (!even) apart_ = 0;
+    if (even || in_.transfers) return {};
+    return fail(Code::bad_input, "whatif.dp.place",
+                "the ranks of the data-parallel groups are not evenly spaced, so it is not known where more or fewer "
+                "replicas would lie on the network; only recorded transfers do not depend on it");
+  }
   int64_t rank_at(Seat at) const {
-    if (at.replica < old_) return in_.matching->groups[groups_[at.number]].ranks[at.replica];
+    const std::vector<int64_t>& group = in_.matching->groups[groups_[at.number]].ranks;
+    const auto replica = static_cast<int64_t>(at.replica);
+    if (apart_ > 0) {
+      const int64_t block = apart_ * static_cast<int64_t>(old_), base = group.front();
+      return base % apart_ + apart_ * (replica + static_cast<int64_t>(wanted_) * (base / block));
+    }
+    if (at.replica < old_) return group[at.replica];
     return ranks_.back() + 1 + static_cast<int64_t>((at.replica - old_) * groups_.size() + at.number);
   }
 
@@ -192,7 +214,7 @@ class Replicas {
 
   /// The trace of a rank becomes that of one at another seat.
   Result<void> settle(Trace& t, size_t like, Seat at, Reached& reached) const {
-    t.groups.clear();  // the table has them
+    trace::forget_members(t);  // the table has them
     for (const NodeId n : t.nodes()) {
       if (!trace::is_comm(t.type[n])) continue;
       trace::Comm& comm = t.comms.edit(t.comm_row[n]);
@@ -239,6 +261,7 @@ class Replicas {
   sim::SimInput& in_;
   size_t wanted_, old_ = 1;
   std::vector<uint32_t> groups_;  ///< data-parallel ones, into the matching's
+  int64_t apart_ = 0;             ///< ranks of a group; 0: not the same everywhere
   std::map<int64_t, Seat> seats_;
   std::vector<int64_t> ranks_;          ///< of the job as it was
   std::map<int64_t, size_t> index_of_;  ///< into it
@@ -246,17 +269,10 @@ class Replicas {
 
 }  // namespace
 
-bool is_data_parallel(std::string_view name) {
-  const std::string small = to_lower(name);
-  return std::any_of(kDataParallel.begin(), kDataParallel.end(), [&](std::string_view begin) {
-    return small.starts_with(begin) &&
-           (small.size() == begin.size() || !std::isalpha(static_cast<unsigned char>(small[begin.size()])));
-  });
-}
-
 // `whatif.dp.groups` (1): groups that do not divide the ranks of the job into data-parallel replicas
 // `whatif.dp.span` (1): a group or message that joins several replicas beside the data-parallel groups
-// `whatif.dp.alone` (1): several replicas of a recorded job that has one, without a network
+// `whatif.dp.place` (1): data-parallel groups of which nothing says where more or fewer replicas lie on a network
+// `whatif.dp.alone` (1): several replicas of a job that has one, so nothing says what they would exchange
 Result<Reached> change_dp(std::string_view value, sim::SimInput& input) {
   const size_t colon = value.find(':');
   int64_t wanted = 0;
@@ -265,8 +281,16 @@ Result<Reached> change_dp(std::string_view value, sim::SimInput& input) {
                 fmt::format("{} is not of the form N or N:PATTERN, N a whole number from 1 to {}", quote(value),
                             kMostReplicas));
   if (!input.matching) input.matching = match::match(input.job, input.groups);
+  const std::string_view pattern = colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1);
+  CHAKRA_ASSIGN(const std::optional<gen::Layout> layout, common_layout(input.job));
+  if (layout && !input.transfers) {
+    if (pattern.empty()) return change_layout(*layout, wanted, input);
+    return fail(Code::bad_input, "whatif.dp.groups",
+                fmt::format("the generated job says itself which of its groups are data parallel; leave {} out",
+                            quote(pattern)));
+  }
   Replicas replicas(input, wanted);
-  CHAKRA_TRY(replicas.find(colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1)));
+  CHAKRA_TRY(replicas.find(pattern));
   return replicas.run();
 }
 

@@ -25,9 +25,6 @@ Result<Reached> reached_something(Reached reached, std::string_view option, std:
 Result<Reached> change_scale(std::string_view value, sim::SimInput& input);
 Result<Reached> change_scale_node(std::string_view value, sim::SimInput& input);
 Result<Reached> change_remove(std::string_view value, sim::SimInput& input);
-/// Whether a group is data-parallel by its name or description: dp, ddp, fsdp or data, and what follows is no letter.
-bool is_data_parallel(std::string_view name);
-
 Result<Reached> change_dp(std::string_view value, sim::SimInput& input);
 Result<Reached> change_micro_batches(std::string_view value, sim::SimInput& input);
 Result<Reached> change_batch(std::string_view value, sim::SimInput& input);

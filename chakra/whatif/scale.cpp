@@ -4,6 +4,7 @@
 #include <span>
 
 #include "chakra/base/times.h"
+#include "chakra/trace/roles.h"
 #include "chakra/whatif/nodes.h"
 #include "chakra/whatif/whatif.h"
 
@@ -59,6 +60,12 @@ class CommFilter {
   CommFilter(sim::SimInput& input, const Selector& selector) : selector_(selector) {
     if (!selector.group) return;
     matching_ = &matching_of(input);
+    const trace::GroupRoles roles(input.job);
+    for (const match::Group& group : matching_->groups) {
+      const trace::Role role = roles.of(group.name);
+      groups_.push_back(sim::matches_pattern(*selector.group, group.name) ||
+                        (role != trace::Role::unknown && trace::name(role) == *selector.group));
+    }
   }
   bool takes(const Trace& t, size_t rank, NodeId n, Kind kind) const {
     if (!(selector_.kinds & bit(kind))) return false;
@@ -67,13 +74,13 @@ class CommFilter {
     if (selector_.type && comm.type != *selector_.type) return false;
     if (!matching_) return true;
     const uint32_t id = matching_->of_comm[rank][t.comm_row[n]];
-    return id != trace::kNoRow &&
-           sim::matches_pattern(*selector_.group, matching_->groups[matching_->collectives[id].group].name);
+    return id != trace::kNoRow && groups_[matching_->collectives[id].group];
   }
 
  private:
   const Selector& selector_;
   const match::Matching* matching_ = nullptr;
+  std::vector<char> groups_;  ///< of the matching: whether name or role is the selector's
 };
 
 /// Whether the selector is for a node that does not communicate.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "chakra/net/change.h"
+#include "chakra/trace/roles.h"
 #include "chakra/whatif/nodes.h"
 #include "chakra/whatif/whatif.h"
 
@@ -66,13 +67,16 @@ Groups groups_of(const sim::SimReport& report) {
   return groups;
 }
 
-/// "tp*" for "tp0" where there is another one: such groups do the same side by side, so less of one saves nothing.
-std::string alike(const std::string& group, const std::set<std::string>& groups) {
+/// The role of a group that has it with others, "tp"; where no role is known "x*" for "x0" where there is another one.
+/// Such groups do the same side by side, so less of one saves nothing.
+std::string alike(const std::string& group, const std::set<std::string>& groups, const trace::GroupRoles& roles) {
+  const auto several = [&](const auto& same) { return std::count_if(groups.begin(), groups.end(), same) > 1; };
+  if (const trace::Role role = roles.of(group); role != trace::Role::unknown)
+    return several([&](const std::string& name) { return roles.of(name) == role; }) ? std::string(name(role)) : group;
   const auto stem = [](const std::string& name) { return name.substr(0, name.find_last_not_of("0123456789") + 1); };
   const std::string own = stem(group);
-  const auto others =
-      std::count_if(groups.begin(), groups.end(), [&](const std::string& name) { return stem(name) == own; });
-  return own.empty() || own == group || others < 2 ? group : own + "*";
+  const bool one = own.empty() || own == group || !several([&](const std::string& name) { return stem(name) == own; });
+  return one ? group : own + "*";
 }
 
 }  // namespace
@@ -101,6 +105,7 @@ std::vector<Sensitivity::Row> path_classes(const sim::SimInput& input, const sim
   const auto collectives = static_cast<size_t>(
       std::count_if(time.begin(), time.end(), [](const auto& entry) { return entry.first.kind == Kind::collective; }));
   const Groups groups = groups_of(report);
+  const trace::GroupRoles roles(input.job);
   std::map<TimeClass, Picoseconds> merged;
   for (const auto& [of, on_path] : time) {
     if (of.kind != Kind::collective) {
@@ -111,7 +116,7 @@ std::vector<Sensitivity::Row> path_classes(const sim::SimInput& input, const sim
     const TimeClass all{of.kind, of.type, "*", {}};
     if (same.size() > 1) merged[all] += on_path;
     TimeClass some = of;
-    some.group = collectives > kMostGroups ? "*" : alike(of.group, same);
+    some.group = collectives > kMostGroups ? "*" : alike(of.group, same, roles);
     if (some != all || same.size() == 1) merged[some] += on_path;
   }
   if (computed.size() > 1 || (!computed.empty() && !computed.contains(Work::other)))

@@ -1,0 +1,61 @@
+// What a process group is for: its role, from its description or its name. One table of words decides, and every rule
+// that treats gradients unlike activations asks it.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/trace/trace.h"
+
+namespace chakra::trace {
+
+enum class Role : uint8_t { unknown, world, dp, shard, replica, edp, tp, etp, cp, ep, pp, tables };
+
+/// What collectives of a group move: activations grow with the batch, parameters and their gradients do not.
+enum class Moves : uint8_t { unknown, activations, parameters };
+
+struct RoleRow {
+  std::string_view name, description;
+  Moves moves;
+};
+inline constexpr std::array<RoleRow, 12> kRoles{{
+    {"unknown", "neither the description nor the name tells", Moves::unknown},
+    {"world", "all ranks: barriers, losses, norms of gradients", Moves::parameters},
+    {"dp", "data parallel: ranks with other samples", Moves::parameters},
+    {"shard", "data-parallel ranks that share parameters out", Moves::parameters},
+    {"replica", "data-parallel ranks that hold copies of the same share", Moves::parameters},
+    {"edp", "data parallel, of experts", Moves::parameters},
+    {"tp", "tensor parallel", Moves::activations},
+    {"etp", "tensor parallel, of experts", Moves::activations},
+    {"cp", "context parallel", Moves::activations},
+    {"ep", "expert parallel", Moves::activations},
+    {"pp", "pipeline stages: gradients of what two stages hold", Moves::parameters},
+    {"tables", "owners of embedding tables, and users of their rows", Moves::activations},
+}};
+constexpr const RoleRow& row_of(Role role) { return kRoles[static_cast<size_t>(role)]; }
+constexpr std::string_view name(Role role) { return row_of(role).name; }
+
+/// The role that a text names: "dp", "dp-cp3", "mesh_dp_shard", "TENSOR_MODEL_PARALLEL_GROUP". Numbers and words such
+/// as "group" do not count.
+Role role_named(std::string_view text);
+/// By the description, else by the name.
+Role role_of(const ProcessGroup& group);
+
+/// The roles of the groups of a job by name, also of groups that no trace describes.
+class GroupRoles {
+ public:
+  explicit GroupRoles(const TraceSet& job);
+  Role of(std::string_view group) const;
+
+ private:
+  std::map<std::string, Role, std::less<>> described_;
+};
+
+/// Forgets the members of the groups that the trace records, for a job whose members a table has. Names and
+/// descriptions stay, since they tell the roles.
+void forget_members(Trace& trace);
+
+}  // namespace chakra::trace
