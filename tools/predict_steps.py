@@ -3,7 +3,8 @@
 
     predict_steps.py SET [--bin DIR] [--data DIR] [--rows N] [--markdown]
 
-SET is `llm-foundry` (MPT models, FSDP, on A100 and H100, with the shipped files and --stack fsdp-eager: nothing is fitted here), `vtrain` (GPTs on 2, 4 and 8 A100 of one node, 18 divisions into tensor, data and pipeline parallel ranks) or `neusight` (one A100,
+SET is `llm-foundry` (MPT models, FSDP, on A100 and H100, with the shipped files and --stack fsdp-eager: nothing is fitted here), `vtrain` (GPTs
+on 2, 4 and 8 A100 of one node, 18 divisions into tensor, data and pipeline parallel ranks) or `neusight` (one A100,
 forward and backward of five models in 32 bits). For each measured step it makes the step of that model and mesh with a device file and runs
 it on a network file. Both files are fitted to other data: measured kernels and collectives. Then it fits six constants (START), all but one
 of them part of the device file, to some of the steps, and judges the others:

@@ -11,7 +11,28 @@ std::string parameters_text(int64_t parameters, int64_t active) {
                      show_count(active));
 }
 
-std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib) {
+double most_bytes(double sum, double copies) {
+  constexpr double kAllocator = 0.1, kContext = 2 * kGib;
+  return sum * (1 + kAllocator) + kContext + copies;
+}
+
+namespace {
+
+std::string verdict(double sum, double copies, double device) {
+  if (sum > device) return "does not fit into the device";
+  const double most = most_bytes(sum, copies);
+  if (most <= device)
+    return fmt::format("fits into the device: at most {:.2f} GiB with allocator, context and buffers", most / kGib);
+  const std::string logits =
+      copies > 0 ? fmt::format(", and {:.2f} GiB for copies of the logits where the loss is not fused", copies / kGib)
+                 : "";
+  return fmt::format("may not fit into the device: up to {:.2f} GiB with allocator, context and buffers{}", most / kGib,
+                     logits);
+}
+
+}  // namespace
+
+std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib, double copies) {
   std::string text = fmt::format("memory of rank {}, which needs most\n", rank);
   double sum = 0;
   const auto add = [&](const MemoryLine& line) {
@@ -21,7 +42,8 @@ std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, doub
     add(line);
     sum += line.bytes;
   }
-  add({"sum", sum, sum <= device_memory_gib * kGib ? "fits into the device" : "does not fit into the device"});
+  const std::string fits = verdict(sum, copies, device_memory_gib * kGib);
+  add({"sum", sum, fits.c_str()});
   return text;
 }
 

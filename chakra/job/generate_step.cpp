@@ -47,6 +47,16 @@ std::vector<std::pair<std::string, Value>> taken(const StepJob& job) {
   return options;
 }
 
+/// Bytes that a loss in separate operations holds beside the logits: each again in 32 bits, its gradient in 32 bits and
+/// in the model's type.
+double copies_of_logits(const gen::StepOptions& o) {
+  constexpr double kBytes = 4 + 4 + 2;
+  if (o.model.family != gen::Family::decoder || !o.ends) return 0;
+  const auto tokens = static_cast<double>(o.sequence > 0 ? o.sequence : o.model.sequence) *
+                      static_cast<double>(o.micro_batch_size) / static_cast<double>(o.cp);
+  return kBytes * tokens * static_cast<double>(o.model.vocabulary) / static_cast<double>(o.tp);
+}
+
 std::string taken_line(const StepJob& job) {
   std::string line;
   for (const auto& [option, value] : taken(job))
@@ -115,7 +125,7 @@ std::string memory_text_of(const StepJob& job) {
                    {"optimizer", m.optimizer, "Adam: 12 bytes an element; ZeRO 1 to 3: of its share"},
                    {"activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight"},
                    {"working", m.working, "of the part at work: computed again, gathered, not yet reduced"}},
-                  job.device_memory_gib);
+                  job.device_memory_gib, copies_of_logits(job.step));
   return text + tables_of_classes(stats.classes);
 }
 
@@ -131,7 +141,9 @@ result::Json to_json(const StepJob& job) {
   json["operations"] = stats.operations;
   if (stats.fp8_operations > 0) json["fp8_operations"] = stats.fp8_operations;
   json["ideal_bubble"] = stats.bubble;
-  json["memory_per_rank"] = memory_json(fullest(stats.classes).memory);
+  const gen::Memory& most = fullest(stats.classes).memory;
+  json["memory_per_rank"] = memory_json(most);
+  json["memory_at_most"] = whole(most_bytes(most.sum(), copies_of_logits(job.step)));
   json["surplus"] = result::Json::array();
   for (const gen::Surplus& row : stats.surplus)
     json["surplus"].push_back({{"name", row.name}, {"operations", row.operations}});
