@@ -278,12 +278,12 @@ class Summary {
   std::vector<ScaledTime> finish(Findings& findings) const {
     std::vector<ScaledTime> rows;
     for (const auto& [key, row] : rows_) rows.push_back(row);
-    const std::string text = reliability(rows);
-    if (text.empty()) return rows;
+    const std::string shares = reliability(rows);
+    if (shares.empty()) return rows;
     const auto find = [&](const char* tag, Severity severity, std::string text) {
       findings.push_back({tag, severity, -1, -1, std::move(text)});
     };
-    find("sim.device.scaled", Severity::note, text);
+    find("sim.device.scaled", Severity::note, shares);
     for (const auto& [key, use] : tables_)
       find(use.first.extrapolated_ps > 0 ? "sim.device.extrapolated" : "sim.device.kernels",
            use.first.extrapolated_ps > 0 ? Severity::warning : Severity::note,
