@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "chakra/device/device.h"
 #include "chakra/job/generate_parts.h"
 #include "chakra/job/no_effect.h"
 
@@ -104,15 +105,22 @@ std::string why_fp8_rate(const StepFacts& f) {
 /// A device also says how much memory there is.
 std::string why_device(const StepFacts& f) { return f.asked.shows_memory ? "" : why_job(f); }
 
+std::string why_stack(const StepFacts& f) {
+  const auto stack = device::find_or_load_stack(f.asked.stack);
+  const bool silent = stack && stack->attention.empty() && stack->elementwise_time == 1 && stack->host_s == 0;
+  return silent ? fmt::format("stack {} is the device as it is", stack->name) : why_device(f);
+}
+
 std::string why_host_waits(const StepFacts& f) {
   if (f.o.host_waits == gen::HostWaits::messages) return "";
   return f.o.host_ns > 0 ? why_job(f) : "no host launches: there is no --device with host-us";
 }
 
-constexpr std::array<IgnoredRow<StepFacts>, 20> kStepRows{{
+constexpr std::array<IgnoredRow<StepFacts>, 21> kStepRows{{
     {"--all-ranks", why_job<StepFacts>},
     {"--device-memory-gib", why_memory<StepFacts>},
     {"--device", why_device},
+    {"--stack", why_stack},
     {"--host-waits", why_host_waits},
     {"--device-peak-tflops", why_job<StepFacts>},
     {"--device-mem-gb-per-s", why_job<StepFacts>},

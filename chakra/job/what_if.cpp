@@ -292,8 +292,8 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
     out.report.devices = std::move(devices);
     compare_algorithms(before, out, out.findings);
   } else {
-    if (!o.devices.from_device.empty() || !o.devices.unrecorded.empty())
-      return fail(Code::usage, "cli.usage", "--from-device and --unrecorded are for --device");
+    if (!o.devices.from_device.empty() || !o.devices.unrecorded.empty() || !o.devices.stack.empty())
+      return fail(Code::usage, "cli.usage", "--from-device, --unrecorded and --stack are for --device");
     out.report = std::move(before);
   }
   out.change.take(out.report, &RunChange::Change::after_ps);

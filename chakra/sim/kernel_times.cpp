@@ -103,6 +103,9 @@ std::optional<KernelTime> KernelTimes::on(const device::Device& device, trace::N
   if (part > 0) time.seconds *= known.by_ops ? part : std::min(1.0, part);
   else if (work.bytes > 0 && known.ops == 0)
     time.seconds *= std::min(1.0, static_cast<double>(work.bytes) / known.bytes);
+  if (known.by_ops)  // few operations take what their bytes take, or what every kernel does
+    time.seconds = std::max({time.seconds, static_cast<double>(work.bytes) / device.memory_bytes_per_s,
+                             device.prices.value_or(device::kUsualPrices).fixed_s});
   return time;
 }
 

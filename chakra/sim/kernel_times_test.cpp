@@ -160,6 +160,9 @@ TEST(KernelTimes, OfAttentionAreTheStacks) {
   EXPECT_EQ(priced.how, How{"stack"});
   system.target->kernels.clear();  // it needs no table
   EXPECT_EQ(price(attends("attention:1,1024,4,4,64", kForward), system).times[0], 50 * kPsPerUs);
+  // With few operations it takes what its bytes take, 4.096 MB and half of that at 1 TB/s, or what every kernel does.
+  EXPECT_EQ(price(attends("attention:1,1024,4,4,64", 1), system).times,
+            (Times{4'096'000, picoseconds(device::kUsualPrices.fixed_s)}));
 }
 
 TEST(KernelTimes, OfElementwiseKernelsAreTheStacks) {
