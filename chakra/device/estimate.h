@@ -29,7 +29,7 @@ struct ClassPrices {
 /// Of kinds of kernels on the A100 and the H100 (examples/devices): for devices without measured kernels.
 extern const ClassPrices kUsualPrices;
 
-/// From a device's tables. A class of which fewer than two kinds were measured takes kUsualPrices' error at least, and
+/// From a device's tables. A class of which fewer than three kinds were measured takes the error of kUsualPrices, and
 /// one of which none was, its time too. Cost: O(measured shapes).
 ClassPrices prices_of(const Device& device);
 

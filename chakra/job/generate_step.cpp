@@ -7,18 +7,11 @@
 
 #include "chakra/device/device.h"
 #include "chakra/job/generate_parts.h"
+#include "chakra/job/simulate_input.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::job {
 namespace {
-
-/// Gives the nodes the times that `chakra sim --device` would give them.
-Result<void> use_device(const device::Device& device, trace::ClassJob& job, Findings& findings) {
-  device::System system;
-  system.target = device;
-  CHAKRA_TRY(sim::retarget(job, system, findings));
-  return {};
-}
 
 result::Json memory_json(const gen::Memory& memory) {
   return {{"parameters", whole(memory.parameters)},
@@ -73,17 +66,18 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   made.step = o.step;
   made.given = o.given;
   made.device_memory_gib = o.device_memory_gib.value_or(kUsualDeviceGib);
-  if (!o.stack.empty() && o.device.empty())
-    return fail(Code::usage, "cli.usage", "--stack says what runs on the device that --device names: give both");
-  std::optional<device::Device> device;
-  if (!o.device.empty()) {
-    CHAKRA_ASSIGN(device, device::find_or_load(o.device));
-    CHAKRA_TRY(device::use_stack(o.stack, *device));
-    made.step.host_ns = std::llround(device->host_s * 1e9);
-    if (!o.device_memory_gib && device->memory_bytes > 0) made.device_memory_gib = device->memory_bytes / kGib;
+  DeviceOptions on;
+  on.device = o.device;
+  on.stack = o.stack;
+  device::System system;
+  CHAKRA_TRY(use_devices(on, true, system));
+  if (system.target) {
+    made.step.host_ns = std::llround(system.target->host_s * 1e9);
+    if (!o.device_memory_gib && system.target->memory_bytes > 0)
+      made.device_memory_gib = system.target->memory_bytes / kGib;
   }
   CHAKRA_ASSIGN(trace::ClassJob job, gen::step(made.step));
-  if (device) CHAKRA_TRY(use_device(*device, job, findings));
+  CHAKRA_TRY(sim::retarget(job, system, findings));
   GenerateOptions files = o.files;
   files.name = "step";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));

@@ -20,9 +20,7 @@ using trace::Trace;
 
 constexpr double kTooFast = 1.05;       ///< that a kernel may beat its device's peak by: clocks vary
 constexpr double kTooFastShare = 0.01;  ///< of device time, from which on it is said
-/// The order in which the parts of device time are said: measured kernels, estimates, the rest.
-constexpr std::array<size_t, kScalings.size()> kByReliability{10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-constexpr double kShareSaid = 1e-4;  ///< of the operations, likewise: what would be printed as 0.00 % is not
+constexpr double kShareSaid = 1e-4;     ///< of the operations, likewise: what would be printed as 0.00 % is not
 
 bool is_measured(const Trace& t, NodeId n) { return t.type[n] == NodeType::comp && !t.on_cpu(n) && t.has_start(n); }
 
@@ -227,7 +225,8 @@ std::string reliability(const std::vector<ScaledTime>& rows) {
   std::string parts;
   double squares = 0, known = 0;
   int sources = 0;
-  for (const size_t i : kByReliability) {
+  for (size_t place = 0; place < by.size(); ++place) {  // measured kernels and estimates first, as kScalings ends
+    const size_t i = (place + static_cast<size_t>(Scaling::table)) % by.size();
     const ScaledTime& row = by[i];
     if (row.before_ps == 0) continue;
     parts +=
