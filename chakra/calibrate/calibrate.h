@@ -58,7 +58,7 @@ std::string to_device_file(const device::Device& device);
 struct NetworkOptions {
   std::vector<std::string> files;  ///< nccl-tests logs and CSV, docs/reference/formats/measured_collectives.md
   std::vector<std::string> judge;  ///< files of the same forms, to which nothing is fitted
-  std::vector<std::string> where;  ///< "COLUMN=VALUE": rows of CSV that count
+  std::vector<std::string> where;  ///< "COLUMN=VALUE": rows that count, of the tables that have the column
   std::string operation;           ///< of logs that do not say it: "all_reduce"
   /// Of the network to write: ranks; or GPUs of a node, and nodes. Empty: the most that were measured.
   std::vector<int64_t> npus;

@@ -42,6 +42,7 @@ Result<void> judge_on_files(const NetworkOptions& options, const std::vector<Col
                             FittedNetwork& fitted) {
   NetworkOptions others = options;
   others.files = options.judge;
+  others.judge = options.files;  // whose columns `where` may name
   Findings read;
   CHAKRA_ASSIGN(const std::vector<CollectiveSample> samples, read_collectives(others, read));
   for (const Finding& finding : read)

@@ -93,6 +93,23 @@ class Reader {
     return is_csv ? read_csv(lines) : read_log(lines);
   }
 
+  /// Each COLUMN=VALUE names a column of a table that was read, or of one that judges.
+  Result<void> check_where() const {
+    for (const std::string& text : options_.where) {
+      bool is = used_.contains(text);
+      for (size_t i = 0; !is && i < options_.judge.size(); ++i) {
+        CHAKRA_ASSIGN(const std::string table, read_file(options_.judge[i]));
+        const Texts lines = split(without_byte_order_mark(table), '\n');
+        const Texts header = split(lines[0], ',');
+        is = std::find(header.begin(), header.end(), text.substr(0, text.find('='))) != header.end();
+      }
+      if (!is || !contains(text, "="))
+        return fail(Code::usage, "calibrate.network.where",
+                    fmt::format("{} is not COLUMN=VALUE with a column of a table", quote(text)));
+    }
+    return {};
+  }
+
   std::vector<CollectiveSample> finish() && {
     std::vector<CollectiveSample> samples;
     for (auto& [key, rows] : times_) {
@@ -186,12 +203,10 @@ class Reader {
                   "a table of collectives needs the columns collective, ranks, size_bytes and time_us", {file_, -1, 1});
     std::vector<std::pair<size_t, std::string>> where;
     for (const std::string& text : options_.where) {
-      const size_t at = text.find('=');
-      const size_t found = at == std::string::npos ? header.size() : column(text.substr(0, at));
-      if (found == header.size())
-        return fail(Code::usage, "calibrate.network.where",
-                    fmt::format("{} is not COLUMN=VALUE with a column of the table", quote(text)), {file_});
+      const size_t at = text.find('='), found = column(text.substr(0, at));
+      if (found == header.size()) continue;
       where.emplace_back(found, text.substr(at + 1));
+      used_.insert(text);
     }
     if (const std::string twice = duplicate_column(header); !twice.empty())
       return fail(Code::bad_input, "calibrate.network.columns", fmt::format("duplicate column {}", quote(twice)),
@@ -324,6 +339,7 @@ class Reader {
   std::string file_, source_;
   std::map<std::tuple<std::string, int64_t, uint64_t, int64_t>, std::vector<Timed>> times_;
   std::map<std::string, int64_t> skipped_;
+  std::set<std::string> used_;  ///< of NetworkOptions::where
 };
 
 }  // namespace
@@ -333,6 +349,7 @@ Result<std::vector<CollectiveSample>> read_collectives(const NetworkOptions& opt
     return fail(Code::usage, "calibrate.network.operation", fmt::format("no operation {}", quote(options.operation)));
   Reader reader(options, findings);
   for (const std::string& file : options.files) CHAKRA_TRY(reader.read(file));
+  CHAKRA_TRY(reader.check_where());
   return std::move(reader).finish();
 }
 

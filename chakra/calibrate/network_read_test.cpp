@@ -26,6 +26,10 @@ TEST(ReadCollectives, TakesTheMedianOfEqualRows) {
   NetworkOptions of_a;
   of_a.where = {"node=a"};
   EXPECT_EQ(*read(table, of_a), (std::vector<CollectiveSample>{{"all_gather", 4, 1024, 20000}}));
+  const std::string other = folder.write("u.csv", "collective,ranks,size_bytes,time_us,rack\nall_gather,4,2048,7,a\n");
+  of_a.files = {table, other};  // a table without the column counts whole
+  Findings findings;
+  EXPECT_EQ(read_collectives(of_a, findings)->size(), 2u);
   of_a.where = {"rack=a"};
   EXPECT_EQ(read(table, of_a).error().tag, "calibrate.network.where");
 }

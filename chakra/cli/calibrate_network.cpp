@@ -60,7 +60,7 @@ Syntax calibrate_network_syntax() {
                        "Other measurements, to which nothing is fitted: how far off is the fit there?", "FILE"},
                       {.names = "--where",
                        .target = &o->call.where,
-                       .help = "Rows of tables that count, e.g. sku=h100_dgx; may be repeated",
+                       .help = "Rows that count, of the tables that have the column, e.g. sku=h100_dgx; may be repeated",
                        .value = "COLUMN=VALUE",
                        .one_each = true},
                       {"--operation", &o->call.operation,
