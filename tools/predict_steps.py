@@ -3,7 +3,8 @@
 
     predict_steps.py SET [--bin DIR] [--data DIR] [--rows N] [--markdown]
 
-SET is `llm-foundry` (MPT models, FSDP, on A100 and H100, with the shipped files and --stack fsdp-eager: nothing is fitted here), `vtrain` (GPTs
+SET is `llm-foundry` (MPT models, FSDP, on A100 and H100, with the shipped files and --stack fsdp-eager: nothing is fitted here), `published`
+(steps and peaks of memory that frameworks publish, each with its stack: nothing is fitted here either), `vtrain` (GPTs
 on 2, 4 and 8 A100 of one node, 18 divisions into tensor, data and pipeline parallel ranks) or `neusight` (one A100,
 forward and backward of five models in 32 bits). For each measured step it makes the step of that model and mesh with a device file and runs
 it on a network file. Both files are fitted to other data: measured kernels and collectives. Then it fits six constants (START), all but one
@@ -287,16 +288,74 @@ def foundry(arguments, chakra, folder):
     return error(groups["all"]) <= 0.1
 
 
+# Models of published steps -> ours
+PUBLISHED = {"llama3.1-8b": "llama3-8b", "llama3-8b": "llama3-8b", "llama3.1-70b": "llama3-70b", "llama3.1-405b": "llama3-405b",
+             "qwen3-30b-a3b": "qwen3-30b-a3b", "llama-7b": "llama2-7b"}
+# Beginnings of sources -> the stack; more options; what of the memory is published
+SOURCES = {"torchtitan": ("torchtitan", [], "all"), "NVIDIA Megatron-Bridge": ("megatron-te", [], "all"),
+           "LOMO": ("fsdp-eager", ["--fused-attention", "false"], "activations")}
+
+
+def published_step(chakra, row, folder):
+    """The stack; seconds of a step over those published, and gibibytes at the peak over those: None where none are."""
+    stack, more, part = next(of for name, of in SOURCES.items() if row["source"].startswith(name))
+    gpus, h100 = int(row["gpus"]), row["gpu"].startswith("H100")
+    device = os.path.join(ROOT, "examples/devices", "h100_sxm.json" if h100 else "a100_sxm_80gb.json")
+    network = os.path.join(ROOT, "examples/networks", "measured_8xh100.yml" if h100 else "measured_8xa100_sxm4_80gb.yml")
+    options = {key: row[key.replace("-", "_")] for key in ("sequence", "dp", "tp", "pp", "cp", "ep")}
+    options.update({"micro-batch-size": row["micro_batch_size"], "micro-batches": row["micro_batches"], "zero": row["sharding"][-1:] or "0",
+                    "recompute": row["recompute"] or "none", "model": PUBLISHED[row["model"]]})
+    if row["schedule"]:
+        options["schedule"] = row["schedule"]
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        if gpus > 8:
+            network = os.path.join(place, "network.yml")
+            with open(network, "w", encoding="utf-8") as file:
+                file.write(f"topology: [ Switch, Switch ]\nnpus_count: [ 8, {gpus // 8} ]\nbandwidth: [ 400, 50 ]\nlatency: [ 1000, 3000 ]\n")
+        job, software = os.path.join(place, "job"), ["--device", device, "--stack", stack]
+        made = [chakra, "gen", "step", *(f"--{key}={value}" for key, value in options.items()), *more, *software, "-o", job, "--json", "-"]
+        report = json.loads(subprocess.run(made + (["--fp8"] if row["precision"] == "fp8" else []), capture_output=True, check=True).stdout)
+        seconds = gib = None
+        if row["step_s"]:
+            done = subprocess.run([chakra, "sim", job, "--network", network, "--congestion", "closed", *software, "--json", "-"],
+                                  capture_output=True, check=True)
+            seconds = json.loads(done.stdout)["makespan_ps"] / 1e12 / float(row["step_s"])
+        if row["peak_memory_gib"]:
+            peak = report["memory_per_rank"]
+            held = sum(peak.values()) if part == "all" else (peak["activations_peak"] + peak["working"]) * 1.05
+            gib = held / 2**30 / float(row["peak_memory_gib"])
+    return stack, seconds, gib
+
+
+def published(arguments, chakra, folder):
+    with open(os.path.join(arguments.data, "published_steps.csv"), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    offs, peaks = collections.defaultdict(list), []
+    print("\n| stack | model | GPUs | tokens | time, simulated / published | peak of memory, likewise |\n|---|---|---|---|---|---|")
+    for row in rows:
+        stack, seconds, gib = published_step(chakra, row, folder)
+        if seconds:
+            offs[stack].append(math.log(seconds))
+        if gib:
+            peaks.append(abs(gib - 1))
+        cells = [f"{value:.2f}" if value else "-" for value in (seconds, gib)]
+        print(f"| {stack} | {row['model']} | {row['gpus']} | {int(row['sequence']):,} | {' | '.join(cells)} |", flush=True)
+    for stack, logs in offs.items():
+        print(f"{stack}: {error(logs):.1%} off, ratio {math.exp(sum(logs) / len(logs)):.2f}")
+    print(f"peaks within 15 %: {sum(peak <= 0.15 for peak in peaks)} of {len(peaks)}")
+    return sum(peak <= 0.15 for peak in peaks) >= 0.8 * len(peaks)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("set", choices=("llm-foundry", "vtrain", "neusight"))
+    parser.add_argument("set", choices=("llm-foundry", "vtrain", "neusight", "published"))
     parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--data", default=os.path.join(ROOT, "../shared/data/measured"))
     parser.add_argument("--rows", type=int, default=36)
     parser.add_argument("--every", type=int, default=1, help="judge every N-th row only")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        judge = {"llm-foundry": foundry, "vtrain": vtrain, "neusight": neusight}[arguments.set]
+        judge = {"llm-foundry": foundry, "vtrain": vtrain, "neusight": neusight, "published": published}[arguments.set]
         sys.exit(0 if judge(arguments, os.path.join(arguments.bin, "chakra"), folder) else 1)
 
 

@@ -11,6 +11,23 @@ Enum chosen(const Rows& rows, const std::string& name) {
   return static_cast<Enum>(std::find(rows.begin(), rows.end(), name) - rows.begin());
 }
 
+/// --dtype, which decides the bytes of an element. Without TF32 products of 32 bits run at another peak.
+Result<void> settle_type(const StepOptions& o, gen::StepOptions& step) {
+  constexpr double kH100Float32 = 67e12;  // of the same device as the other default, H100 SXM
+  if (!o.dtype.empty()) {
+    const int64_t bytes = o.dtype == "fp32" ? 4 : 2;
+    const bool given = std::any_of(o.call.given.begin(), o.call.given.end(),
+                                   [](const std::string& name) { return name == "--bytes-per-element"; });
+    if (given && step.bytes_per_element != bytes)
+      return fail(Code::usage, "cli.usage",
+                  "--dtype and --bytes-per-element contradict each other: give --dtype alone");
+    step.bytes_per_element = bytes;
+    step.fp16 = o.dtype == "fp16";
+  }
+  if (step.bytes_per_element == 4 && !o.device.peak_tflops) step.peak_flop_per_s = kH100Float32;
+  return {};
+}
+
 /// Texts and changes -> the step of the call.
 Result<void> settle(StepOptions& o, Findings& findings) {
   gen::StepOptions step;
@@ -38,7 +55,13 @@ Result<void> settle(StepOptions& o, Findings& findings) {
   step.schedule = o.call.step.schedule;
   step.expert_skew = o.expert_skew.value_or(step.expert_skew);
   step.storage = o.call.step.storage;
+  if (!o.optimizer.empty()) {
+    const auto row = std::find_if(gen::kOptimizers.begin(), gen::kOptimizers.end(),
+                                  [&](const gen::OptimizerRow& r) { return r.name == o.optimizer; });
+    step.optimizer = static_cast<size_t>(row - gen::kOptimizers.begin());
+  }
   o.device.settle(step);
+  CHAKRA_TRY(settle_type(o, step));
   step.fp8 = o.call.step.fp8;
   if (o.fp8_tflops) step.fp8_flop_per_s = *o.fp8_tflops * 1e12;
   if (!o.order.empty()) step.order = o.order;

@@ -12,9 +12,12 @@
 
 namespace chakra::cli {
 
+/// The values of --dtype.
+inline constexpr std::array<std::string_view, 3> kStepTypes{"bf16", "fp16", "fp32"};
+
 struct StepOptions {
   job::StepJobOptions call;
-  std::string preset, model, order, context, recompute, host_waits;
+  std::string preset, model, order, context, recompute, host_waits, optimizer, dtype;
   std::array<std::optional<int64_t>, gen::kNumbers.size()> numbers;  ///< parallel to gen::kNumbers
   std::array<std::optional<bool>, gen::kSwitches.size()> switches;   ///< parallel to gen::kSwitches
   gen::ModelChange change;

@@ -8,6 +8,11 @@ template <class Rows>
 std::vector<std::string> texts(const Rows& rows) {
   return {rows.begin(), rows.end()};
 }
+std::vector<std::string> optimizers() {
+  std::vector<std::string> names;
+  for (const gen::OptimizerRow& row : gen::kOptimizers) names.emplace_back(row.name);
+  return names;
+}
 std::vector<Option> step_options(StepOptions& o) {
   std::vector<std::string> schedules;
   for (const gen::ScheduleRow& row : gen::schedules()) schedules.emplace_back(row.name);
@@ -17,6 +22,9 @@ std::vector<Option> step_options(StepOptions& o) {
        one_of(texts(gen::kContextNames))},
       {"--recompute", &o.recompute, "What backward computes again, not to keep it", "KIND",
        one_of(texts(gen::kRecomputeNames))},
+      {"--optimizer", &o.optimizer, "What updates the parameters (chakra list optimizers; adamw)", "NAME",
+       one_of(optimizers())},
+      {"--dtype", &o.dtype, "The type of parameters and activations (bf16)", "TYPE", one_of(texts(kStepTypes))},
       {"--fp8", &o.call.step.fp8,
        "Products of the layers read their inputs in 8 bits; all else keeps --bytes-per-element"},
       {"--order", &o.order, "Of ranks, neighbours first: tp-cp-ep-dp-pp, tp-pp-dp, ...", "ORDER"},
@@ -49,7 +57,9 @@ std::vector<Option> step_rows(StepOptions& o) {
         "--device' gives them; with the file's host-us a host launches them",
         "NAME|FILE"},
        {"--stack", &o.call.stack,
-        "The software on that device: a name of 'chakra list stacks' or a stack file (kernels)", "NAME|FILE"},
+        "The software: a name of 'chakra list stacks' or a stack file (kernels). It decides what the step keeps in "
+        "memory and, with --device, how long attention and elementwise operations take",
+        "NAME|FILE"},
        {"--host-waits", &o.host_waits,
         "What that host waits for: messages of other stages (messages), and the last computation of each forward and "
         "backward pass (passes), or of each part of them (parts)",

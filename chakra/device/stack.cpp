@@ -12,24 +12,45 @@ namespace chakra::device {
 namespace {
 
 constexpr double kMostRate = 1e9, kMostSlower = 100, kMostLaunchUs = 1e6, kMostStackError = 100;
+constexpr double kLeastLogitBytes = 1, kMostLogitBytes = 64;
 constexpr std::string_view kValue = "device.stack.value";
 
 /// `kernels` is the default: what the tables say.
 constexpr std::array<StackRow, 5> kRows{{
-    {"kernels", {}, 1, 0, 0, "kernels as they were measured alone, launched in time"},
+    {"kernels", {}, 1, 0, 0, "kernels as they were measured alone, launched in time", {}},
     {"fsdp-eager",
      {{{"A100", 89}, {"H100", 162}}},
      1.52,
      0,
      0.06,
-     "fitted to 54 steps of llm-foundry (MPT, FSDP), judged on the 54 others"},
-    {"torchtitan", {{{"H100", 200}}}, 2, 0, 0.2, "fitted to 9 published steps of torchtitan on H100 with HBM2e"},
-    {"megatron-te", {{{"H100", 550}}}, 0.4, 0, 0, "attention of cuDNN; norms, activations and casts fused"},
-    {"megatron-lm", {}, 1, 80, 0.08, "host-us fitted to steps of vTrain (Megatron-LM on 1 to 8 A100)"},
+     "fitted to 54 steps of llm-foundry (MPT, FSDP), judged on the 54 others",
+     {14, true, true, false}},
+    {"torchtitan",
+     {{{"H100", 180}}},
+     2.2,
+     0,
+     0.2,
+     "fitted to 9 published steps of torchtitan on H100 with HBM2e",
+     {14, false, true, true}},
+    {"megatron-te",
+     {{{"H100", 550}}},
+     0.4,
+     0,
+     0,
+     "attention of cuDNN; norms, activations and casts fused",
+     {8, false, false, false}},
+    {"megatron-lm",
+     {},
+     1,
+     80,
+     0.08,
+     "host-us fitted to steps of vTrain (Megatron-LM on 1 to 8 A100)",
+     {8, false, false, false}},
 }};
 
 Stack stack(const StackRow& row) {
-  Stack made{std::string(row.name), {}, row.elementwise_time, row.host_us * kMicro, row.error, std::string(row.source)};
+  Stack made{std::string(row.name),   {},        row.elementwise_time, row.host_us * kMicro, row.error,
+             std::string(row.source), row.memory};
   for (const auto& [device, tflops] : row.attention)
     if (!device.empty()) made.attention.push_back({std::string(device), tflops * kTera});
   return made;
@@ -45,7 +66,30 @@ Result<void> read_attention(const Spec& value, Stack& stack) {
   return {};
 }
 
+/// Keys of the memory that are one of two words: the one that says no, the one that says yes.
+struct ChoiceRow {
+  std::string_view key, no, yes;
+  bool StackMemory::*value;
+};
+constexpr std::array<ChoiceRow, 3> kChoices{{
+    {"activations", "fused", "eager", &StackMemory::eager},
+    {"sharding", "zero", "fsdp", &StackMemory::fsdp},
+    {"selective", "attention", "per-operator", &StackMemory::per_operator},
+}};
+
+Result<void> read_choice(const ChoiceRow& row, const Spec& value, Stack& stack) {
+  CHAKRA_ASSIGN(const std::string word, value.string());
+  if (word != row.no && word != row.yes)
+    return value.error(std::string(kValue), fmt::format("'{}' is {} or {}", row.key, row.no, row.yes));
+  stack.memory.*row.value = word == row.yes;
+  return {};
+}
+
 Result<void> read_field(const std::string& key, const Spec& value, Stack& stack) {
+  if (const auto* row =
+          std::find_if(kChoices.begin(), kChoices.end(), [&](const ChoiceRow& r) { return r.key == key; });
+      row != kChoices.end())
+    return read_choice(*row, value, stack);
   if (key == "attention") return read_attention(value, stack);
   if (key == "name" || key == "source") {
     CHAKRA_ASSIGN((key == "name" ? stack.name : stack.source), value.string());
@@ -54,11 +98,14 @@ Result<void> read_field(const std::string& key, const Spec& value, Stack& stack)
   } else if (key == "host-us") {
     CHAKRA_ASSIGN(const double us, number_within(value, key, 0, kMostLaunchUs, kValue));
     stack.host_s = us * kMicro;
+  } else if (key == "logit-bytes") {
+    CHAKRA_ASSIGN(stack.memory.logit_bytes, number_within(value, key, kLeastLogitBytes, kMostLogitBytes, kValue));
   } else if (key == "error") {
     CHAKRA_ASSIGN(stack.error, number_within(value, key, 0, kMostStackError, kValue));
   } else {
     return value.error("device.stack.key", fmt::format("the key {} is not known; a stack has 'name', 'attention', "
-                                                       "'elementwise-time', 'host-us', 'error' and 'source'",
+                                                       "'elementwise-time', 'host-us', 'logit-bytes', 'activations', "
+                                                       "'sharding', 'selective', 'error' and 'source'",
                                                        quote(key)));
   }
   return {};

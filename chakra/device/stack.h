@@ -23,6 +23,14 @@ struct AttentionRate {
   double ops_per_s = 0;
 };
 
+/// What a framework keeps in memory during a training step.
+struct StackMemory {
+  double logit_bytes = 14;  ///< of a logit while the loss is at work: the logits and their copies
+  bool eager = false;       ///< operations are not fused: backward keeps what each of them leaves
+  bool fsdp = false;        ///< ranks that share parameters out have them in 32 bits only, and in pipelines once a step
+  bool per_operator = false;  ///< what the framework calls selective recomputation keeps every second product
+};
+
 struct Stack {
   std::string name;
   std::vector<AttentionRate> attention{};  ///< of devices that it does not name: as their tables say
@@ -30,6 +38,7 @@ struct Stack {
   double host_s = 0;                       ///< that the host needs to launch an operation; 0: as the device file says
   double error = 0;                        ///< of whole steps that the constants were not fitted to; 0: not known
   std::string source{};
+  StackMemory memory{};
 };
 
 /// What a stack makes of a device.
@@ -46,6 +55,7 @@ struct StackRow {
   std::array<std::pair<std::string_view, double>, 2> attention;  ///< "" where it says nothing
   double elementwise_time, host_us, error;
   std::string_view source;
+  StackMemory memory;
 };
 extern const std::span<const StackRow> kStacks;
 

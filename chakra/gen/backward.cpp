@@ -31,7 +31,8 @@ void Compiler::backward(Program& inputs, Program& weights) {
   now_.weights = &weights;
   moved_.clear();
   late_.clear();
-  if (s_.recompute == Recompute::full && !g_.inputs.empty() && !g_.outputs.empty()) recompute();
+  const bool again = s_.recompute == Recompute::full || s_.recompute == Recompute::per_operator;
+  if (again && !g_.inputs.empty() && !g_.outputs.empty()) recompute();
   count_terms();
   for (const Op& op : g_.ops)  // beside what is done before it is needed
     if (op.kind == OpKind::lookup && op.weights[0].cut == Dim::tables)
@@ -60,12 +61,14 @@ void Compiler::count_terms() {
   }
 }
 
-/// The forward pass again. What it gathers is not kept by it either.
+/// The forward pass again, or what of it was not kept. What it gathers is not kept by it either.
 void Compiler::recompute() {
   const std::vector<size_t> made = made_;
   const size_t first = now_.to->size();
   Program* const program = now_.to;
+  now_.again = s_.recompute == Recompute::per_operator;
   forward(*program);
+  now_.again = false;
   for (size_t i = first; i < program->size(); ++i) (*program)[i].name += ".again";
   made_ = made;
   moved_.clear();

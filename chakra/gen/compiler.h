@@ -27,6 +27,8 @@ class Compiler {
   Parameters parameters() const;
   /// Bytes that forward keeps for backward; of what is handed on.
   double kept(Recompute recompute) const;
+  /// Bytes of the copies of logits that a loss makes.
+  double copies_of_logits() const;
   double passed() const;
   Reads reads() const;
   /// Bytes of the inputs and the output of an operator, the most of them all.
@@ -104,6 +106,7 @@ class Compiler {
   };
   AttentionWork attention(const Op& op, const std::vector<Placements>& inputs) const;
   double weights_read(const Op& op, const Placements& x) const;
+  void add_matrices(const Weight& weight, double elements, Parameters& sum) const;
   double cache_read(const Op& op, const std::vector<Placements>& inputs) const;
   /// Step::weights of one of a matmul's products.
   double fixed_bytes(const Op& op, const Placements& x, Product product) const;
@@ -116,6 +119,14 @@ class Compiler {
   // ---- backward ------------------------------------------------------------------------------------------------
   Placements kept_at(const Op& op, size_t input, const Placements& needed) const;
   void recompute();
+  /// Recompute::per_operator: whether forward keeps the output of an operator, by operator; whether backward needs it
+  /// to be there again.
+  std::vector<uint8_t> stays() const;
+  std::vector<uint8_t> needed(const std::vector<uint8_t>& stays) const;
+  double kept_by_operator() const;
+  double kept_scores(const Op& op, const Placements& out) const;
+  /// Bytes of an input of an operator that backward keeps.
+  double kept_element(const Op& op, size_t input) const;
   void count_terms();
   void gradients_of(const Op& op);
   void matmul_gradients(const Op& op, size_t dy);
@@ -132,6 +143,7 @@ class Compiler {
   struct {
     Program *to = nullptr, *weights = nullptr;  ///< where steps go; the gradients of weights
     const Op* op = nullptr;                     ///< whose steps are written
+    bool again = false;                         ///< sums over ranks were kept: they are not made
   } now_;
   std::vector<std::vector<size_t>> terms_;  ///< of gradients, by tensor
   std::vector<size_t> left_, gradient_;     ///< by tensor: operators that have not given their term

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
 
 #include "chakra/gen/compiler.h"
 #include "chakra/gen/real.h"
@@ -19,21 +18,6 @@ std::string named_kernel(std::string_view name, std::initializer_list<double> si
     text += (text.size() == name.size() ? ":" : ",") + std::to_string(static_cast<int64_t>(size));
   }
   return text;
-}
-
-/// Whether backward needs what went in.
-bool keeps_inputs(OpKind kind) {
-  switch (kind) {
-    case OpKind::matmul:
-    case OpKind::norm:
-    case OpKind::attention:
-    case OpKind::activation:
-    case OpKind::modulate:
-    case OpKind::interact:
-    case OpKind::loss:
-    case OpKind::combine: return true;
-    default: return false;
-  }
 }
 
 }  // namespace
@@ -169,6 +153,18 @@ Work Compiler::work(const Op& op, const std::vector<Placements>& inputs, const P
 
 // ---- sums ------------------------------------------------------------------------------------------------------
 
+/// Newton and Schulz, five times: X X', its square, and both times X, where X has the fewer numbers as rows.
+void Compiler::add_matrices(const Weight& weight, double elements, Parameters& sum) const {
+  constexpr double kTimes = 5;
+  const Placements at = weight_at(weight);
+  const size_t n = weight.dims.size();
+  const double a = gen::elements({weight.dims[n - 2]}, at, s_.mesh),
+               b = gen::elements({weight.dims[n - 1]}, at, s_.mesh);
+  const double rows = std::min(a, b), columns = std::max(a, b);
+  sum.matrices += elements;
+  sum.orthogonal_ops += elements / (a * b) * kTimes * (4 * rows * rows * columns + 2 * rows * rows * rows);
+}
+
 Parameters Compiler::parameters() const {
   Parameters sum;
   for (const Op& op : g_.ops)
@@ -183,6 +179,7 @@ Parameters Compiler::parameters() const {
       }
       (expert ? sum.experts : sum.dense) += own;
       sum.largest = std::max(sum.largest, own);
+      if (i == 0 && op.kind == OpKind::matmul && weight.cut != Dim::vocabulary) add_matrices(weight, own, sum);
       const double sharers = real(expert ? s_.mesh.of(Axis::etp) * s_.mesh.of(Axis::ep) : s_.mesh.of(Axis::tp));
       (expert ? sum.once_experts : sum.once_dense) += elements(weight.dims, {}, Mesh{}) / sharers;
       const size_t axis = index(expert ? Axis::etp : Axis::tp);
@@ -191,33 +188,6 @@ Parameters Compiler::parameters() const {
       const Placements out = gradient_at(op.output);
       if (out[axis].kind != Placement::Kind::replicated) (expert ? sum.shared_experts : sum.shared_dense) += own;
     }
-  return sum;
-}
-
-double Compiler::kept(Recompute recompute) const {
-  std::set<std::tuple<size_t, Placements, double>> tensors;  // with the bytes of an element
-  double sum = 0;
-  const auto keep = [&](size_t tensor, const Placements& at, double element) {
-    if (tensors.emplace(tensor, at, element).second) sum += bytes(tensor, at, element);
-  };
-  if (recompute == Recompute::full && !g_.inputs.empty()) {
-    for (const size_t input : g_.inputs) sum += bytes(input, natural(input));
-    return sum;
-  }
-  for (const Op& op : g_.ops) {
-    const Placements out = values_[made_[op.output]].at;
-    if (op.mask && op.kind == OpKind::add) sum += elements(g_.tensors[op.output].dims, out, s_.mesh);
-    if (op.kind == OpKind::attention && !s_.fused_attention && recompute == Recompute::none) {
-      const Tensor& q = g_.tensors[op.inputs[0]];
-      const double scores = elements(q.dims, out, s_.mesh) / q.dims.back().unit * q.dims[1].count;
-      sum += scores * (s_.element + (op.mask ? 1 + s_.element : 0));  // softmax; its mask; the scores that pass it
-    }
-    // One kernel computes the scores again from its result. Without 8 bits that is what the next product keeps.
-    if (op.kind == OpKind::attention && s_.fused_attention && s_.fp8) keep(op.output, out, 0);
-    if (!keeps_inputs(op.kind)) continue;
-    const std::vector<Placements> at = needs(op);
-    for (size_t i = 0; i < op.inputs.size(); ++i) keep(op.inputs[i], kept_at(op, i, at[i]), element_read(op));
-  }
   return sum;
 }
 

@@ -92,6 +92,19 @@ const std::array<PresetRow, 5> kPresets{{
      }},
 }};
 
+StepOptions settled(StepOptions o) {
+  constexpr double kSharedLogitBytes = 16;  // log-softmax, its gradient, an exponential, the gradient of the logits
+  const Framework& f = o.framework;
+  if (f.per_operator && o.recompute == Recompute::selective) o.recompute = Recompute::per_operator;
+  if (!f.fsdp) return o;
+  if (o.tp > 1) {
+    o.framework.logit_bytes = std::max(f.logit_bytes, kSharedLogitBytes);
+    o.keep_gathered |= o.sequence_parallel;
+  }
+  if (o.pp > 1 && o.zero == 3) o.zero = 1;
+  return o;
+}
+
 Model default_model() {
   Block block;
   block.attention.heads = block.attention.kv_heads = 16;

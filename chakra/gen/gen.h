@@ -15,6 +15,7 @@
 #include "chakra/gen/communication.h"
 #include "chakra/gen/layout.h"  // IWYU pragma: export
 #include "chakra/gen/model.h"
+#include "chakra/gen/recipe.h"  // IWYU pragma: export
 #include "chakra/gen/schedule.h"
 #include "chakra/gen/serve.h"  // IWYU pragma: export
 #include "chakra/trace/trace.h"
@@ -35,8 +36,27 @@ Result<Model> changed(Model model, const ModelChange& change);
 
 enum class ContextKind : uint8_t { ring, gather, all_to_all };
 inline constexpr std::array<std::string_view, 3> kContextNames{"ring", "gather", "all-to-all"};  ///< by ContextKind
-enum class Recompute : uint8_t { none, selective, full };
-inline constexpr std::array<std::string_view, 3> kRecomputeNames{"none", "selective", "full"};  ///< by Recompute
+/// What backward computes again: nothing; attention (fused: only its scores); all but attention, sums over ranks and
+/// every second product of a layer, as torchtitan's "op" does; all of a layer.
+enum class Recompute : uint8_t { none, selective, per_operator, full };
+inline constexpr std::array<std::string_view, 4> kRecomputeNames{"none", "selective", "per-operator",
+                                                                 "full"};  ///< by Recompute
+
+/// What updates the parameters.
+struct OptimizerRow {
+  std::string_view name;
+  double state_bytes;  ///< that it keeps for each element beside the parameter in 32 bits
+  bool orthogonal;     ///< momentum of a layer's matrices alone, made orthogonal by Newton and Schulz; else as AdamW
+  std::string_view description;
+};
+inline constexpr std::array<OptimizerRow, 6> kOptimizers{{
+    {"adamw", 8, false, "two moments in 32 bits"},
+    {"adamw-bf16", 4, false, "two moments in 16 bits"},
+    {"adamw-8bit", 2 + 8.0 / 256, false, "two moments in 8 bits, with a scale in 32 bits for 256 of them"},
+    {"sgd", 0, false, "no moments"},
+    {"sgd-momentum", 4, false, "one moment in 32 bits"},
+    {"muon", 4, true, "one moment in 32 bits, five steps of Newton and Schulz; other parameters by adamw"},
+}};
 
 /// Which computations a host waits for: none; the last one of each forward and backward pass, as a loop that reads the
 /// loss does; or the last one of each part (embedding, layer, head), as timers of layers do. For messages of other
@@ -52,6 +72,14 @@ struct StepStorage {
   std::string checkpoint_tier;     ///< parameters and optimizer are written, each element by one rank
   bool checkpoint_behind = false;  ///< those of the step before, beside this step, until the optimizer changes them
   std::string restart_tier;        ///< at the beginning each rank reads what it holds
+};
+
+/// How a framework trains (docs/reference/formats/stack.md).
+struct Framework {
+  double logit_bytes = 0;     ///< of a logit while the loss is at work, its copies included; 0: bytes_per_element
+  bool eager = false;         ///< operations are not fused: backward keeps what each of them leaves
+  bool fsdp = false;          ///< PyTorch's FSDP and DTensor: settled()
+  bool per_operator = false;  ///< its selective recomputation is Recompute::per_operator
 };
 
 /// One training step, and the ranks that do it: tp x cp x dp x pp. The experts of a layer see the ranks of a stage as
@@ -78,6 +106,7 @@ struct StepOptions {
   std::optional<bool> dropout;  ///< masks are kept; absent: with learned positions, as GPT-2's family
   ContextKind context = ContextKind::ring;
   Recompute recompute = Recompute::none;
+  size_t optimizer = 0;  ///< an index into kOptimizers
   /// Experts are chosen by Zipf's law: the r-th most popular 1 / r^skew as often, in an order of each layer by the
   /// seed.
   double expert_skew = 0;
@@ -88,7 +117,9 @@ struct StepOptions {
   StepStorage storage;
 
   int64_t bytes_per_element = 2;  ///< of parameters and activations
+  bool fp16 = false;              ///< two bytes are float16, not bfloat16
   int64_t gradient_bytes = 4;     ///< of an element of the gradients
+  Framework framework;
   /// Products of the layers read their inputs in 8 bits (generating.md, "8 bits").
   bool fp8 = false;
   double peak_flop_per_s = 989e12;
@@ -98,6 +129,11 @@ struct StepOptions {
   int64_t host_ns = 0;                         ///< what a host needs to launch an operation; 0: the trace has no host
   HostWaits host_waits = HostWaits::messages;  ///< what it waits for
 };
+
+/// The options as their framework takes them. PyTorch's FSDP shares parameters out in 32 bits alone, and in pipelines
+/// gathers and reduces once a step, as ZeRO 1 does; DTensor keeps what tensor parallelism gathers, and takes 16 bytes
+/// of a logit where ranks share the vocabulary out.
+StepOptions settled(StepOptions options);
 
 /// The whole numbers among the options: name on the command line, bounds, meaning.
 struct NumberRow {
@@ -146,7 +182,10 @@ Result<trace::ClassJob> step(const StepOptions& options);
 struct Memory {
   double parameters = 0, gradients = 0, optimizer = 0, activations_peak = 0;
   double working = 0;  ///< at the peak, of the part at work: what is computed again, gathered, not yet reduced
-  double sum() const { return parameters + gradients + optimizer + activations_peak + working; }
+  double tensors() const { return parameters + gradients + optimizer + activations_peak + working; }
+  /// What an allocator rounds up and leaves unused: 5 %, as published steps have it (docs/explanation/accuracy.md).
+  double allocator() const { return tensors() / 20; }
+  double sum() const { return tensors() + allocator(); }
 };
 struct ClassStats {
   int64_t first_rank = 0, ranks = 0;

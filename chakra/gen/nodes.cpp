@@ -17,10 +17,10 @@ namespace {
 constexpr double kLargest = 9e15;  // operations of a node x 1e3, bytes: what a double counts exactly
 
 /// The element type, `bytes` bytes large, that models are trained in.
-trace::DType dtype(int64_t bytes) {
+trace::DType dtype(int64_t bytes, bool fp16) {
   switch (bytes) {
     case 1: return trace::DType::f8;
-    case 2: return trace::DType::bf16;
+    case 2: return fp16 ? trace::DType::f16 : trace::DType::bf16;
     case 4: return trace::DType::f32;
     case 8: return trace::DType::f64;
     default: return trace::DType::unknown;
@@ -104,7 +104,7 @@ NodeId StageNodes::compute(StringId name, const Work& work, std::string_view ker
   if (described_ && weights >= 1) b_.attr({intern("weight_bytes"), static_cast<int64_t>(exact(weights))});
   b_.trace.num_ops.resize(n + 1);
   b_.trace.tensor_bytes.resize(n + 1);
-  b_.trace.op_dtype.resize(n + 1, static_cast<uint8_t>(dtype(o_.bytes_per_element)));
+  b_.trace.op_dtype.resize(n + 1, static_cast<uint8_t>(dtype(o_.bytes_per_element, o_.fp16)));
   if (fp8) b_.trace.op_dtype.edit(n) = static_cast<uint8_t>(trace::DType::f8);
   if (too_large_) return n;
   b_.trace.num_ops.edit(n) = static_cast<uint64_t>(std::llround(work.flops));

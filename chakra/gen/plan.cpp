@@ -12,7 +12,7 @@ namespace chakra::gen {
 namespace {
 
 constexpr double kMostRanks = 1 << 22;
-constexpr double kMostSkew = 10;
+constexpr double kMostSkew = 10, kMostLogitBytes = 64;
 constexpr int64_t kMostHostNs = 1'000'000'000;
 constexpr double kMostNodes = 50e6;  // of all classes
 
@@ -34,6 +34,10 @@ Result<void> check_ranges(const StepOptions& o) {
   if (!positive(o.peak_flop_per_s) || !positive(o.memory_bytes_per_s) || !positive(o.efficiency) || o.efficiency > 1)
     return wrong("gen.step.range",
                  "the device's peak and bandwidth are above 0, its efficiency is above 0 and at most 1");
+  if (o.optimizer >= kOptimizers.size()) return wrong("gen.step.range", "the optimizer is none of kOptimizers");
+  if (o.fp16 && o.bytes_per_element != 2) return wrong("gen.step.range", "float16 has 2 bytes an element");
+  if (!(o.framework.logit_bytes >= 0 && o.framework.logit_bytes <= kMostLogitBytes))
+    return wrong("gen.step.range", fmt::format("a logit takes up to {} bytes", kMostLogitBytes));
   if (o.model.layers.empty() && o.model.family != Family::recommender)
     return wrong("gen.step.range", "the model has no layer");
   const StepStorage& s = o.storage;
@@ -158,6 +162,8 @@ Spread spread_of(const StepOptions& o, const Mesh& mesh, BlockRow::Place place) 
   spread.fused_attention = o.fused_attention;
   spread.context = o.context;
   spread.recompute = o.recompute;
+  spread.eager = o.framework.eager;
+  spread.logit_bytes = o.framework.logit_bytes;
   spread.element = real(o.bytes_per_element);
   spread.fp8 = o.fp8 && (place == BlockRow::Place::layer || place == BlockRow::Place::prediction);
   return spread;
@@ -182,6 +188,14 @@ std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& o, con
   add(Place::end, none, Recompute::none);
   if (o.model.mtp_layers > 0) add(Place::prediction, o.model.block(o.model.layers.size() - 1), o.recompute);
   return units;
+}
+
+double optimizer_bytes(const StepOptions& o, const Parameters& part) {
+  const OptimizerRow& row = kOptimizers[o.optimizer];
+  const double all = part.dense + part.experts, matrices = all > 0 ? std::min(1.0, part.matrices / all) : 0;
+  const double moments =
+      row.orthogonal ? matrices * row.state_bytes + (1 - matrices) * kOptimizers[0].state_bytes : row.state_bytes;
+  return moments + (o.bytes_per_element < 4 ? 4 : 0);
 }
 
 int64_t Plan::holder(int64_t piece, int64_t chunk) const {
@@ -253,7 +267,7 @@ std::vector<Slot> Plan::slots(int64_t stage) const {
 
 Result<Plan> plan(const StepOptions& options) {
   Plan plan;
-  plan.o = options;
+  plan.o = settled(options);
   StepOptions& o = plan.o;
   CHAKRA_TRY(check_ranges(o));
   CHAKRA_TRY(check_model(o.model));

@@ -59,6 +59,10 @@ struct Plan {
   std::shared_ptr<const Unit> skewed(BlockRow::Place kind, const Block& block, int64_t layer, int64_t place) const;
 };
 
+/// Bytes that the optimizer keeps of an element of a part, on average: its moments, and the parameter in 32 bits where
+/// that is not the model's type.
+double optimizer_bytes(const StepOptions& options, const Parameters& part);
+
 /// Errors: those of step().
 Result<Plan> plan(const StepOptions& options);
 /// The first layer of each of the pieces, and the number of layers. Where the layers cannot be dealt out evenly, the

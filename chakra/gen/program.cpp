@@ -206,6 +206,12 @@ size_t Compiler::convert(size_t v, const Placements& to, const char* suffix) {
       const Move m = move(from.at[a], to[a]);
       CHAKRA_ASSERT(m.possible);
       if (!m.collective || phase(*m.collective) != now) continue;
+      if (now_.again && now == 0) {  // it was kept
+        Placements at = from.at;
+        at[a] = to[a];
+        last = value(from.tensor, at, from.element);
+        continue;
+      }
       Step step{g_.tensors[from.tensor].name + suffix + "." + lower(trace::name(*m.collective)),
                 Step::Kind::collective,
                 {},
@@ -324,12 +330,19 @@ void Compiler::attend_gradients(const Op& op, const std::vector<size_t>& inputs)
 void Compiler::forward(Program& program) {
   now_.to = &program;
   for (const size_t input : g_.inputs) made_[input] = value(input, natural(input));
-  for (const Op& op : g_.ops) {
+  const std::vector<uint8_t> stays = now_.again ? this->stays() : std::vector<uint8_t>(g_.ops.size());
+  const std::vector<uint8_t> needed = now_.again ? this->needed(stays) : std::vector<uint8_t>(g_.tensors.size(), 1);
+  for (size_t i = 0; i < g_.ops.size(); ++i) {
+    const Op& op = g_.ops[i];
     now_.op = &op;
     const std::vector<Placements> at = needs(op);
+    if (stays[i] || !needed[op.output]) {
+      made_[op.output] = value(op.output, result(op, at));
+      continue;
+    }
     std::vector<size_t> inputs;
-    for (size_t i = 0; i < op.inputs.size(); ++i)
-      inputs.push_back(operand(op, made_[op.inputs[i]], at[i], reads_fp8(op) ? multiplied(op) : 1, ""));
+    for (size_t j = 0; j < op.inputs.size(); ++j)
+      inputs.push_back(operand(op, made_[op.inputs[j]], at[j], reads_fp8(op) ? multiplied(op) : 1, ""));
     made_[op.output] = value(op.output, result(op, at));
     const Work cost = work(op, at, values_[made_[op.output]].at);
     if (rings(op)) ring(op, op.name, {cost, kernel(op, at, result(op, at))}, false, inputs);
@@ -340,6 +353,7 @@ void Compiler::forward(Program& program) {
     if (op.kind == OpKind::lookup && op.weights[0].cut == Dim::tables)
       convert(made_[op.output], natural(op.output), "");
   }
+  if (now_.again) return;
   for (const size_t output : g_.outputs) convert(made_[output], natural(output), "");
 }
 
@@ -351,7 +365,8 @@ Unit compile(const Graph& graph, const Spread& spread) {
   compiler.backward(unit.input_gradient, unit.weight_gradient);
   unit.parameters = compiler.parameters();
   unit.kept = compiler.kept(spread.recompute);
-  unit.computed_again = compiler.kept(Recompute::none) - unit.kept;
+  unit.computed_again = std::max(0.0, compiler.kept(Recompute::none) - unit.kept);
+  unit.of_loss = compiler.copies_of_logits();
   unit.passed = compiler.passed();
   return unit;
 }

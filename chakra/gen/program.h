@@ -18,8 +18,10 @@ struct Spread {
   bool fused_attention = true;    ///< its scores never reach memory
   ContextKind context = ContextKind::ring;
   Recompute recompute = Recompute::none;
-  double element = 2;  ///< bytes
-  bool fp8 = false;    ///< products read 8 bits an element
+  bool eager = false;      ///< Framework::eager
+  double logit_bytes = 0;  ///< Framework::logit_bytes
+  double element = 2;      ///< bytes
+  bool fp8 = false;        ///< products read 8 bits an element
   /// Of a rank's choices of experts, those that fall on each place of ep, and which place is this one; empty: all
   /// alike.
   std::vector<int64_t> choices;
@@ -60,7 +62,9 @@ struct Parameters {
   double largest = 0;   ///< elements of the largest tensor
   double tables = 0;    ///< that no other rank has; their update is part of the node of their gradient
   double borrowed = 0;  ///< that another part of the model has
-  double fp8 = 0;       ///< that products with 8-bit inputs multiply with
+  /// Of the matrices in layers: elements, and operations to make a matrix of their shape orthogonal.
+  double matrices = 0, orthogonal_ops = 0;
+  double fp8 = 0;  ///< that products with 8-bit inputs multiply with
   /// Where the ranks of a tensor-parallel group share out what they all have; without padding, tables and what is
   /// borrowed.
   double once_dense = 0, once_experts = 0;
@@ -78,6 +82,7 @@ struct Unit {
   Parameters parameters;
   double kept = 0;            ///< bytes that forward leaves for backward
   double computed_again = 0;  ///< further bytes while backward is at work: of what it computes again
+  double of_loss = 0;         ///< further bytes while the loss is at work: of copies of the logits
   double passed = 0;          ///< bytes of what it hands on, and of that's gradient
   Reads reads;
   double largest = 0;  ///< bytes of the inputs and the output of an operator, the most of them all

@@ -15,11 +15,9 @@ using trace::kNoNode;
 using trace::NodeId;
 using trace::NodeType;
 
-// Bytes of Adam with parameters kept in 32 bits: reads gradient, parameter and two moments, writes parameter and
-// moments.
-constexpr double kOptimizerTraffic = 28;
-constexpr double kOptimizerState = 12;  // and what it keeps: the parameter and two moments
-constexpr double kRowState = 4;         // of a row of a table
+constexpr double kGradient = 4;          // bytes that an optimizer reads of an element's gradient
+constexpr double kOrthogonalBytes = 60;  // five steps of three products that read and write a matrix in 16 bits
+constexpr double kRowState = 4;          // bytes of a row of a table
 
 /// A part of the model with the names of its nodes.
 struct Placed {
@@ -243,14 +241,29 @@ class Stage {
         for (const NodeId node : placed.reduced) n_.wait(node);
   }
 
+  /// Reads gradients, and reads and writes parameters and moments in the optimizer's types; writes a copy of the
+  /// parameters in the model's.
+  Work update_of(const Placed& placed) const {
+    const Parameters& p = placed.part.parameters;
+    const double copy = o_.bytes_per_element < 4 ? real(o_.bytes_per_element) : 0;
+    const double own = o_.bytes_per_element < 4 ? 0 : real(o_.bytes_per_element);
+    const double each = kGradient + 2 * (optimizer_bytes(o_, p) + own) + copy;
+    Work work{0, updated(placed) * each};
+    if (const double all = p.dense + p.experts; kOptimizers[o_.optimizer].orthogonal && all > 0) {
+      const double share = updated(placed) / all;
+      work.flops += share * p.orthogonal_ops;
+      work.bytes += share * p.matrices * kOrthogonalBytes;
+    }
+    return work;
+  }
+
   /// Each rank updates its share of every part and gives it to the others.
   void update() {
-    const auto element = static_cast<double>(o_.bytes_per_element);
     for (const std::vector<Placed>& parts : chunks_)
       for (size_t i = parts.size(); i-- > 0;) {
         const Placed& placed = parts[i];
         for (const NodeId node : placed.reduced) n_.wait(node);
-        n_.compute(placed.part.name + ".optimizer", {0, updated(placed) * (kOptimizerTraffic + element)});
+        n_.compute(placed.part.name + ".optimizer", update_of(placed));
         if (o_.zero == 1 || o_.zero == 2) gather_parameters(placed);
       }
   }
@@ -276,8 +289,8 @@ class Stage {
     double bytes = 0;
     for (const std::vector<Placed>& parts : chunks_)
       for (const Placed& placed : parts) {
-        bytes += kOptimizerState * updated(placed) + real(o_.bytes_per_element) * p_.held(placed.part.parameters, 3) +
-                 table_bytes(placed);
+        bytes += optimizer_bytes(o_, placed.part.parameters) * updated(placed) +
+                 real(o_.bytes_per_element) * p_.held(placed.part.parameters, 3) + table_bytes(placed);
       }
     n_.wait(n_.storage(n_.intern("restart.read"), NodeType::mem_load, {o_.storage.restart_tier, "ckpt_read", bytes},
                        std::array{kNoNode}));
@@ -286,15 +299,16 @@ class Stage {
   /// Ranks that hold the same write an equal part of it each.
   void write_checkpoint() {
     if (o_.storage.checkpoint_tier.empty()) return;
-    double elements = 0, tables = 0;
+    double bytes = 0, tables = 0;
     const double data_ranks = real(p_.mesh.of(Axis::dp) * p_.mesh.of(Axis::cp)), edp = real(p_.mesh.of(Axis::edp));
     for (const std::vector<Placed>& parts : chunks_)
       for (const Placed& placed : parts) {
         const Parameters& p = placed.part.parameters;
-        elements += p.once_dense / data_ranks + p.once_experts / edp;
+        bytes +=
+            (p.once_dense / data_ranks + p.once_experts / edp) * (real(o_.bytes_per_element) + optimizer_bytes(o_, p));
         tables += table_bytes(placed);
       }
-    const double bytes = elements / real(p_.schedule->copies) * (real(o_.bytes_per_element) + kOptimizerState) + tables;
+    bytes = bytes / real(p_.schedule->copies) + tables;
     checkpoint_ = n_.storage(n_.intern("checkpoint.write"), NodeType::mem_store,
                              {o_.storage.checkpoint_tier, "ckpt_write", bytes}, std::array{n_.computed()});
   }

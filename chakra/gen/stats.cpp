@@ -19,7 +19,6 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
-constexpr double kOptimizerBytes = 12;      // of Adam: the parameter in 32 bits and two moments
 constexpr double kTableOptimizerBytes = 4;  // of Adagrad: a number for each row of a table
 
 /// Of a collective with `bytes` put in: the larger of in and out, and what a rank sends with a ring.
@@ -138,6 +137,7 @@ struct Working {
   double kept = 0, again = 0;          ///< activations
   double gathered = 0, gradients = 0;  ///< beyond the rank's share of them
   double cast = 0;                     ///< matrices in 8 bits, where they are not kept
+  double loss = 0;                     ///< copies of the logits
 };
 
 /// What lies in memory while the tasks of a stage go by.
@@ -152,7 +152,7 @@ class Activations {
         parts.push_back({part.unit->kept, part.unit->computed_again,
                          real(o.bytes_per_element) * beyond(part.parameters, 3),
                          real(o.gradient_bytes) * beyond(part.parameters, 2),
-                         plan.gathers(part.parameters) ? part.parameters.fp8 : 0});
+                         plan.gathers(part.parameters) ? part.parameters.fp8 : 0, part.unit->of_loss});
     }
     for (const Task& task : plan.schedule->tasks(plan.pipeline, stage)) add(task);
   }
@@ -169,7 +169,7 @@ class Activations {
       const Working& now = parts[at];
       const Working* const next = i + 1 < parts.size() ? &parts[forward ? at + 1 : at - 1] : nullptr;
       const Working* const before = i > 0 ? &parts[forward ? at - 1 : at + 1] : nullptr;
-      double work = 0;
+      double work = task.pass == Pass::weight_gradient ? 0 : now.loss;
       if (task.pass != Pass::weight_gradient) work += now.gathered + now.cast + (next ? next->gathered : 0);
       if (task.pass == Pass::backward || task.pass == Pass::weight_gradient)
         work += now.gradients + (before ? before->gradients : 0);
@@ -193,11 +193,11 @@ void add_memory(const Plan& plan, const Chunks& chunks, int64_t stage, ClassStat
     for (const Part& part : chunk) {
       const Parameters& p = part.parameters;
       stats.parameters += p.dense + p.experts + p.tables;
-      stats.memory.parameters +=
-          real(o.bytes_per_element) * (plan.held(p, 3) + p.tables) + (plan.gathers(p) ? 0 : 2 * p.fp8);
+      const double copy = !o.framework.fsdp || !plan.gathers(p) ? plan.held(p, 3) : 0;
+      stats.memory.parameters += real(o.bytes_per_element) * (copy + p.tables) + (plan.gathers(p) ? 0 : 2 * p.fp8);
       stats.memory.gradients += real(o.gradient_bytes) * plan.held(p, 2);
       stats.memory.optimizer +=
-          kOptimizerBytes * plan.held(p, 1) + kTableOptimizerBytes * p.tables / real(o.model.hidden);
+          optimizer_bytes(o, p) * plan.held(p, 1) + kTableOptimizerBytes * p.tables / real(o.model.hidden);
     }
   const Activations activations(plan, chunks, stage);
   stats.memory.activations_peak = activations.most_kept();

@@ -93,6 +93,7 @@ Result<ClassJob> step(const StepOptions& options) {
     for (const Neighbour& to : peers[cls]) job.peer_of.push_back(plan.mesh.moved(rank, to.axis, to.steps));
   }
   describe_work(plan, job);
+  for (trace::Trace& t : job.classes) describe_recipe(options, t);
   return job;
 }
 

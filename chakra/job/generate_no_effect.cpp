@@ -58,8 +58,8 @@ std::string why_sequence(const StepFacts& f) {
   return f.o.tp == 1 ? "tp is 1" : "";
 }
 std::string why_gathered(const StepFacts& f) {
-  if (!f.o.keep_gathered) return "";
-  if (f.o.tp == 1) return "tp is 1";
+  if (f.o.tp == 1) return f.o.keep_gathered ? "tp is 1" : "";
+  if (!f.o.keep_gathered) return f.o.framework.fsdp ? "the stack always keeps what it gathers" : "";
   return f.o.sequence_parallel && f.o.model.shares_tokens() ? "" : "without sequence parallelism nothing is gathered";
 }
 std::string why_fused(const StepFacts& f) { return has_attention(f.o.model) ? "" : "the model has no attention"; }
@@ -106,6 +106,11 @@ std::string why_fp8_rate(const StepFacts& f) {
 std::string why_device(const StepFacts& f) { return f.asked.shows_memory ? "" : why_job(f); }
 
 std::string why_stack(const StepFacts& f) {
+  if (f.asked.shows_memory || !f.asked.files.report.empty()) return "";
+  const gen::StepOptions settled = gen::settled(f.o);
+  if (settled.recompute != f.o.recompute || settled.zero != f.o.zero || settled.keep_gathered != f.o.keep_gathered)
+    return why_job(f);
+  if (f.asked.device.empty()) return "without --device it decides the memory only, which --stats and --json show";
   const auto stack = device::find_or_load_stack(f.asked.stack);
   const bool silent = stack && stack->attention.empty() && stack->elementwise_time == 1 && stack->host_s == 0;
   return silent ? fmt::format("stack {} is the device as it is", stack->name) : why_device(f);

@@ -11,28 +11,24 @@ std::string parameters_text(int64_t parameters, int64_t active) {
                      show_count(active));
 }
 
-double most_bytes(double sum, double copies) {
+double most_bytes(double sum) {
   constexpr double kAllocator = 0.1, kContext = 2 * kGib;
-  return sum * (1 + kAllocator) + kContext + copies;
+  return sum * (1 + kAllocator) + kContext;
 }
 
 namespace {
 
-std::string verdict(double sum, double copies, double device) {
+std::string verdict(double sum, double device) {
   if (sum > device) return "does not fit into the device";
-  const double most = most_bytes(sum, copies);
+  const double most = most_bytes(sum);
   if (most <= device)
     return fmt::format("fits into the device: at most {:.2f} GiB with allocator, context and buffers", most / kGib);
-  const std::string logits =
-      copies > 0 ? fmt::format(", and {:.2f} GiB for copies of the logits where the loss is not fused", copies / kGib)
-                 : "";
-  return fmt::format("may not fit into the device: up to {:.2f} GiB with allocator, context and buffers{}", most / kGib,
-                     logits);
+  return fmt::format("may not fit into the device: up to {:.2f} GiB with allocator, context and buffers", most / kGib);
 }
 
 }  // namespace
 
-std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib, double copies) {
+std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib) {
   std::string text = fmt::format("memory of rank {}, which needs most\n", rank);
   double sum = 0;
   const auto add = [&](const MemoryLine& line) {
@@ -42,7 +38,7 @@ std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, doub
     add(line);
     sum += line.bytes;
   }
-  const std::string fits = verdict(sum, copies, device_memory_gib * kGib);
+  const std::string fits = verdict(sum, device_memory_gib * kGib);
   add({"sum", sum, fits.c_str()});
   return text;
 }

@@ -20,13 +20,13 @@ std::string parameters_text(int64_t parameters, int64_t active);
 struct MemoryLine {
   const char* name;
   double bytes;
-  const char* formula;
+  std::string formula;
 };
-/// What a job may hold beyond the sum of its tensors: a tenth, which allocators round up and leave unused; two GiB for
-/// the context of the device and buffers of communication; and `copies` that depend on the framework.
-double most_bytes(double sum, double copies);
-/// Of the rank that needs most, with the sum, and whether it fits. copies: bytes that frameworks may hold beside it.
-std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib, double copies);
+/// What a job may hold beyond the sum of its tensors: a tenth, which allocators round up and leave unused, and two GiB
+/// for the context of the device and buffers of communication.
+double most_bytes(double sum);
+/// Of the rank that needs most, with the sum, and whether it fits.
+std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib);
 
 /// What ranks of a class send, read and write.
 struct RankSums {

@@ -81,7 +81,7 @@ std::string memory_text_of(const ServeJob& job) {
   if (m.expanded > 0)
     lines.push_back({"expanded", m.expanded, "keys and values of all heads, between chunks of a prompt"});
   lines.push_back({"activations", m.activations, "inputs and output of an operator, the most of them all"});
-  text += memory_text(most.first_rank, lines, job.device_memory_gib, 0);
+  text += memory_text(most.first_rank, lines, job.device_memory_gib);
   return text + tables_of_classes(stats.classes);
 }
 

@@ -1,6 +1,6 @@
 #include "chakra/job/generate_step.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <variant>
@@ -14,11 +14,9 @@ namespace chakra::job {
 namespace {
 
 result::Json memory_json(const gen::Memory& memory) {
-  return {{"parameters", whole(memory.parameters)},
-          {"gradients", whole(memory.gradients)},
-          {"optimizer", whole(memory.optimizer)},
-          {"activations_peak", whole(memory.activations_peak)},
-          {"working", whole(memory.working)}};
+  return {{"parameters", whole(memory.parameters)}, {"gradients", whole(memory.gradients)},
+          {"optimizer", whole(memory.optimizer)},   {"activations_peak", whole(memory.activations_peak)},
+          {"working", whole(memory.working)},       {"allocator", whole(memory.allocator())}};
 }
 
 /// Options that decide what a step is, with their values.
@@ -28,7 +26,20 @@ std::vector<std::pair<std::string, Value>> deciding(const gen::StepOptions& o) {
           {"--micro-batch-size", o.micro_batch_size},
           {"--micro-batches", o.micro_batches},
           {"--zero", o.zero},
+          {"--optimizer", std::string(gen::kOptimizers[o.optimizer].name)},
           {"--recompute", std::string(gen::kRecomputeNames[static_cast<size_t>(o.recompute)])}};
+}
+
+/// Bytes of an element of a part of matrices alone.
+std::string optimizer_text(const gen::StepOptions& o) {
+  const gen::OptimizerRow& row = gen::kOptimizers[o.optimizer];
+  return fmt::format("{}: {}{}; ZeRO 1 to 3: of its share", row.name,
+                     o.bytes_per_element < 4 ? "parameters in 32 bits, " : "", row.description);
+}
+
+std::string logits_text(const gen::StepOptions& o) {
+  const bool logits = o.ends && o.model.vocabulary > 0;
+  return logits ? fmt::format("; {:g} bytes a logit", gen::settled(o).framework.logit_bytes) : "";
 }
 
 /// Those that the command did not name: from the model, a preset, or by default.
@@ -40,14 +51,25 @@ std::vector<std::pair<std::string, Value>> taken(const StepJob& job) {
   return options;
 }
 
-/// Bytes that a loss in separate operations holds beside the logits: each again in 32 bits, its gradient in 32 bits and
-/// in the model's type.
-double copies_of_logits(const gen::StepOptions& o) {
-  constexpr double kBytes = 4 + 4 + 2;
-  if (o.model.family != gen::Family::decoder || !o.ends) return 0;
-  const auto tokens = static_cast<double>(o.sequence > 0 ? o.sequence : o.model.sequence) *
-                      static_cast<double>(o.micro_batch_size) / static_cast<double>(o.cp);
-  return kBytes * tokens * static_cast<double>(o.model.vocabulary) / static_cast<double>(o.tp);
+/// Options that mean something else to the framework of a stack.
+std::vector<std::string> by_framework(const gen::StepOptions& asked) {
+  const gen::StepOptions o = gen::settled(asked);
+  std::vector<std::string> lines;
+  if (o.recompute != asked.recompute)
+    lines.push_back(fmt::format("--recompute {} is {}", gen::kRecomputeNames[static_cast<size_t>(asked.recompute)],
+                                gen::kRecomputeNames[static_cast<size_t>(o.recompute)]));
+  if (o.keep_gathered != asked.keep_gathered) lines.emplace_back("--keep-gathered is true");
+  if (o.zero != asked.zero)
+    lines.push_back(
+        fmt::format("--zero {} gathers and reduces once a step with pipelines, as --zero {}", asked.zero, o.zero));
+  return lines;
+}
+
+/// What a what-if needs to give a step with other ranks the times of the same device.
+void describe_device(const StepJobOptions& o, trace::Trace& t) {
+  if (o.device.empty()) return;
+  t.metadata.push_back({t.strings.intern("recipe_device"), t.texts.add(o.device)});
+  if (!o.stack.empty()) t.metadata.push_back({t.strings.intern("recipe_stack"), t.texts.add(o.stack)});
 }
 
 std::string taken_line(const StepJob& job) {
@@ -56,7 +78,9 @@ std::string taken_line(const StepJob& job) {
     std::visit(
         [&, &name = option](const auto& v) { line += fmt::format("{}{} {}", line.empty() ? "" : ", ", name, v); },
         value);
-  return line.empty() ? "" : "not given, taken: " + line + "\n";
+  std::string text = line.empty() ? "" : "not given, taken: " + line + "\n";
+  if (!job.by_stack.empty()) text += fmt::format("stack {}: {}\n", job.stack, fmt::join(job.by_stack, "; "));
+  return text;
 }
 
 }  // namespace
@@ -68,7 +92,11 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   made.device_memory_gib = o.device_memory_gib.value_or(kUsualDeviceGib);
   DeviceOptions on;
   on.device = o.device;
-  on.stack = o.stack;
+  if (!o.device.empty()) on.stack = o.stack;
+  CHAKRA_ASSIGN(const device::Stack stack, device::find_or_load_stack(o.stack.empty() ? kUsualStack : o.stack));
+  made.stack = stack.name;
+  made.step.framework = {stack.memory.logit_bytes, stack.memory.eager, stack.memory.fsdp, stack.memory.per_operator};
+  made.by_stack = by_framework(made.step);
   device::System system;
   CHAKRA_TRY(use_devices(on, true, system));
   if (system.target) {
@@ -78,6 +106,7 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   }
   CHAKRA_ASSIGN(trace::ClassJob job, gen::step(made.step));
   CHAKRA_TRY(sim::retarget(job, system, findings));
+  for (trace::Trace& t : job.classes) describe_device(o, t);
   GenerateOptions files = o.files;
   files.name = "step";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));
@@ -110,22 +139,25 @@ std::string memory_text_of(const StepJob& job) {
   if (stats.fp8_operations > 0) text += fmt::format("  with 8-bit inputs {:.6g}\n", stats.fp8_operations);
   for (const gen::Surplus& row : stats.surplus)
     text += fmt::format("  surplus           {:.6g} in {}: ranks do the same, or padding\n", row.operations, row.name);
-  text +=
-      memory_text(most.first_rank,
-                  {{"parameters", m.parameters,
-                    stats.fp8_operations > 0 ? "elements of the rank, matrices also in 8 bits; ZeRO 3: its share"
-                                             : "elements of the rank; ZeRO 3: its share"},
-                   {"gradients", m.gradients, "likewise; ZeRO 2 and 3: its share"},
-                   {"optimizer", m.optimizer, "Adam: 12 bytes an element; ZeRO 1 to 3: of its share"},
-                   {"activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight"},
-                   {"working", m.working, "of the part at work: computed again, gathered, not yet reduced"}},
-                  job.device_memory_gib, copies_of_logits(job.step));
+  text += memory_text(
+      most.first_rank,
+      {{"parameters", m.parameters,
+        stats.fp8_operations > 0 ? "elements of the rank, matrices also in 8 bits; ZeRO 3: its share"
+                                 : "elements of the rank; ZeRO 3: its share"},
+       {"gradients", m.gradients, "likewise; ZeRO 2 and 3: its share"},
+       {"optimizer", m.optimizer, optimizer_text(job.step)},
+       {"activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight"},
+       {"working", m.working, "of the part at work: computed again, gathered, not yet reduced" + logits_text(job.step)},
+       {"allocator", m.allocator(), "a twentieth: what it rounds up and leaves unused"}},
+      job.device_memory_gib);
   return text + tables_of_classes(stats.classes);
 }
 
 result::Json to_json(const StepJob& job) {
   const gen::StepStats& stats = job.stats;
   result::Json json = to_json(job.files);
+  json["stack"] = job.stack;
+  if (!job.by_stack.empty()) json["by_stack"] = job.by_stack;
   if (!job.ignored.empty()) json["findings"] = result::to_json(job.ignored);
   for (const auto& [option, value] : taken(job))
     std::visit([&, &name = option](const auto& v) { json["taken"][name.substr(2)] = v; }, value);
@@ -137,7 +169,7 @@ result::Json to_json(const StepJob& job) {
   json["ideal_bubble"] = stats.bubble;
   const gen::Memory& most = fullest(stats.classes).memory;
   json["memory_per_rank"] = memory_json(most);
-  json["memory_at_most"] = whole(most_bytes(most.sum(), copies_of_logits(job.step)));
+  json["memory_at_most"] = whole(most_bytes(most.sum()));
   json["surplus"] = result::Json::array();
   for (const gen::Surplus& row : stats.surplus)
     json["surplus"].push_back({{"name", row.name}, {"operations", row.operations}});

@@ -12,12 +12,13 @@
 
 namespace chakra::job {
 
-inline constexpr double kUsualDeviceGib = 80;  ///< of memory, where nothing says another size
+inline constexpr double kUsualDeviceGib = 80;          ///< of memory, where nothing says another size
+inline constexpr const char* kUsualStack = "kernels";  ///< of device::kStacks
 
 struct StepJobOptions {
   gen::StepOptions step;
-  std::string device;                       ///< its name or file: nodes take its times; empty: the rates of `step`
-  std::string stack;                        ///< of `device`: its name or file
+  std::string device;  ///< its name or file: nodes take its times; empty: the rates of `step`
+  std::string stack;   ///< the software, by its name or file: what it makes of `device`, what it keeps in memory
   std::optional<double> device_memory_gib;  ///< else that of `device`, else kUsualDeviceGib
   GenerateOptions files;                    ///< its name is "step"
   std::vector<std::string> given = {};      ///< options of the command: those without effect are findings
@@ -29,8 +30,10 @@ struct StepJob {
   gen::StepOptions step;
   gen::StepStats stats;
   double device_memory_gib = kUsualDeviceGib;
-  std::vector<std::string> given;  ///< options of the command
-  Findings ignored;                ///< those without effect
+  std::string stack;                  ///< its name
+  std::vector<std::string> by_stack;  ///< options that mean something else with that stack, and what
+  std::vector<std::string> given;     ///< options of the command
+  Findings ignored;                   ///< those without effect
 };
 
 /// Makes the job, gives its nodes the times of the device, writes it and counts it. `findings`: those of sim::retarget

@@ -155,16 +155,26 @@ Table devices() {
 }
 
 Table stacks() {
-  Table table = columns({"stack", "attention, TFLOP/s", "elementwise time", "host, us", "error", "source"});
+  Table table = columns({"stack", "attention, TFLOP/s", "elementwise time", "host, us", "bytes a logit", "activations",
+                         "sharding", "selective", "error", "source"});
   const auto number = [](double value) { return value > 0 ? fmt::format("{:g}", value) : std::string("-"); };
   for (const device::StackRow& row : device::kStacks) {
     std::string attention;
     for (const auto& [name, tflops] : row.attention)
       if (!name.empty()) attention += fmt::format("{}{} {:g}", attention.empty() ? "" : ", ", name, tflops);
     table.rows.push_back({std::string(row.name), attention.empty() ? "by the device's tables" : attention,
-                          number(row.elementwise_time), number(row.host_us),
+                          number(row.elementwise_time), number(row.host_us), number(row.memory.logit_bytes),
+                          row.memory.eager ? "eager" : "fused", row.memory.fsdp ? "fsdp" : "zero",
+                          row.memory.per_operator ? "per-operator" : "attention",
                           row.error > 0 ? show_percent(row.error) : std::string("-"), std::string(row.source)});
   }
+  return table;
+}
+
+Table optimizers() {
+  Table table = columns({"optimizer", "keeps"});
+  for (const gen::OptimizerRow& row : gen::kOptimizers)
+    table.rows.push_back({std::string(row.name), std::string(row.description)});
   return table;
 }
 
@@ -207,6 +217,7 @@ constexpr KindRow kKindRows[] = {
     {"formats", "files that can be read or written", formats},
     {"kernels", "kernels that device files have measured times of, and their sizes", kernels},
     {"models", "models of 'chakra gen step --model'", models},
+    {"optimizers", "what updates parameters: 'chakra gen step --optimizer'", optimizers},
     {"policies", "which ready node a feeder hands out first", policies},
     {"presets", "models on ranks: 'chakra gen step --preset'", presets},
     {"replay", "back ends and computations of 'chakra replay', and their options", replays},

@@ -221,8 +221,9 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput
   for (const whatif::ChangeRow& row : whatif::kChanges)
     for (const auto& [asked, value] : o.changes) {
       if (asked != &row) continue;
-      CHAKRA_ASSIGN(const whatif::Reached reached, row.apply(value, input));
-      out.applied.push_back({&row, value, reached});
+      CHAKRA_ASSIGN(whatif::Reached reached, row.apply(value, input));
+      out.findings.insert(out.findings.end(), reached.findings.begin(), reached.findings.end());
+      out.applied.push_back({&row, value, std::move(reached)});
     }
   return devices;
 }

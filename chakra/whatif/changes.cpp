@@ -10,6 +10,15 @@ namespace chakra::whatif {
 namespace {
 
 constexpr ChangeRow kChangeRows[] = {
+    {"tp", "N", "N tensor-parallel ranks; only of generated jobs",
+     "The job becomes the one that is generated with N, all other options as they were: it has more or fewer ranks. "
+     "Expert-tensor parallelism follows where it was not given.",
+     change_tp, true},
+    {"pp", "N", "N pipeline stages; only of generated jobs",
+     "The job becomes the one that is generated with N, all other options as they were: it has more or fewer ranks, "
+     "and "
+     "each stage fewer or more layers.",
+     change_pp, true},
     {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names their groups (default: those of role dp)",
      "Each replica keeps its batch. A generated job becomes the one that is generated with N: its placement, and what "
      "each rank has of the optimizer. In other jobs each rank keeps its work, also that of a sharded optimizer; what "

@@ -67,7 +67,8 @@ StepOptions random_step(Prng& random) {
     if (random.chance(0.3)) o.storage.restart_tier = "disk";
   }
   o.context = static_cast<gen::ContextKind>(random.below(3));
-  o.recompute = static_cast<gen::Recompute>(random.below(3));
+  o.recompute = static_cast<gen::Recompute>(random.below(4));
+  o.optimizer = static_cast<size_t>(random.below(gen::kOptimizers.size()));
   return o;
 }
 
@@ -113,24 +114,33 @@ double makespan(sim::SimInput&& input) {
   return report ? static_cast<double>(report->makespan_ps) : 0;
 }
 
+constexpr double kAgain = 1e-9;  // a tolerance: the job is generated again
+
 struct Tally {
   std::map<std::string, int> equal, refused;  ///< by change; by change, tag, and whether the generator refuses, too
   std::map<std::string, double> furthest;     ///< by change: relative difference
   std::set<trace::Role> roles;
 };
 
-/// `changed`: the options with the other value.
+void forget_recipe(trace::TraceSet& job) {
+  for (trace::Trace& t : job.ranks)
+    std::erase_if(t.metadata, [&](const trace::Attr& attr) { return t.strings[attr.name] == "recipe"; });
+}
+
+/// `changed`: the options with the other value. A tolerance of kAgain: the job is made again.
 void compare(const char* change, const std::string& value, const StepOptions& before, const StepOptions& changed,
              double tolerance, Tally& tally) {
   SCOPED_TRACE(fmt::format("--{} {} of {}", change, value, describe(before)));
   Result<sim::SimInput> wanted = input_of(changed), is = input_of(before);
   ASSERT_TRUE(is) << is.error().message();
+  if (tolerance > kAgain) forget_recipe(is->job);
   for (const trace::Trace& t : is->job.ranks)
     for (const trace::ProcessGroup& group : t.groups) tally.roles.insert(trace::role_of(group));
   const auto row = std::find_if(kChanges.begin(), kChanges.end(), [&](const ChangeRow& r) { return r.name == change; });
   const Result<Reached> reached = row->apply(value, *is);
   if (!reached) {
-    EXPECT_TRUE(reached.error().tag.starts_with("whatif.")) << reached.error().message();
+    EXPECT_TRUE(reached.error().tag.starts_with("whatif.") || reached.error().tag.starts_with("gen.step."))
+        << reached.error().message();
     ++tally.refused[fmt::format("--{} {} ({})", change, reached.error().tag, wanted ? "can be generated" : "cannot")];
     return;
   }
@@ -151,7 +161,19 @@ void compare_all(const StepOptions& o, Tally& tally) {
   for (const int64_t dp : {2 * o.dp, 3 * o.dp, o.dp / 2, int64_t{1}}) {
     StepOptions other = o;
     other.dp = dp;
-    if (dp >= 1 && dp != o.dp) compare("dp", std::to_string(dp), o, other, 0.01, tally);
+    if (dp < 1 || dp == o.dp) continue;
+    compare("dp", std::to_string(dp), o, other, 0.01, tally);
+    compare("dp", std::to_string(dp), o, other, kAgain, tally);
+  }
+  for (const int64_t ranks : {2 * o.tp, o.tp / 2}) {
+    StepOptions other = o;
+    other.tp = ranks;
+    if (ranks >= 1) compare("tp", std::to_string(ranks), o, other, kAgain, tally);
+  }
+  for (const int64_t stages : {2 * o.pp, o.pp / 2}) {
+    StepOptions other = o;
+    other.pp = stages;
+    if (stages >= 1) compare("pp", std::to_string(stages), o, other, kAgain, tally);
   }
   for (const int64_t number : {2 * o.micro_batches, o.micro_batches + o.pp, o.pp}) {
     StepOptions other = o;
@@ -181,6 +203,8 @@ TEST(Generated, ChangedJobsAreTheOnesThatAreGenerated) {
   EXPECT_FALSE(tally.roles.contains(trace::Role::unknown));
   EXPECT_EQ(tally.equal["batch"], 2 * meshes());
   EXPECT_GT(tally.equal["dp"], meshes());
+  EXPECT_GT(tally.equal["tp"], meshes());
+  EXPECT_GT(tally.equal["pp"], meshes() / 2);
   EXPECT_GT(tally.equal["micro-batches"], meshes());
 }
 
@@ -262,6 +286,24 @@ TEST(OtherJobs, AGroupWithoutARoleIsRefusedUntilAPatternNamesIt) {
   EXPECT_EQ(change_dp("4", input).error().tag, "whatif.dp.groups");
   EXPECT_EQ(with(unnamed(small_step()), "2:pg_1*"), with(plain(small_step()), "2"));
   EXPECT_GT(with(unnamed(small_step()), "2:pg_*"), 0);
+}
+
+TEST(OtherJobs, OnlyAnUnchangedGeneratedJobIsMadeAgain) {
+  const auto tag = [](const char* value, const auto& damage) {
+    sim::SimInput input;
+    input.job = trace::expand(gen::step(small_step()).value());
+    damage(input.job);
+    const auto reached = change_tp(value, input);
+    return reached ? "" : reached.error().tag;
+  };
+  EXPECT_EQ(tag("4", [](trace::TraceSet&) {}), "");
+  EXPECT_EQ(tag("2", [](trace::TraceSet&) {}), "whatif.rule.nothing");
+  EXPECT_EQ(tag("0", [](trace::TraceSet&) {}), "whatif.rule.form");
+  EXPECT_EQ(tag("3", [](trace::TraceSet&) {}), "gen.step.divide");
+  EXPECT_EQ(tag("4", [](trace::TraceSet& job) { job.ranks.pop_back(); }), "whatif.mesh.recipe");
+  EXPECT_EQ(tag("4", [](trace::TraceSet& job) { job.ranks[0].metadata.clear(); }), "whatif.mesh.recipe");
+  EXPECT_EQ(tag("4", [](trace::TraceSet& job) { job.ranks[1].num_ops.edit(trace::NodeId(0)) += 1; }),
+            "whatif.mesh.recipe");
 }
 
 TEST(OtherJobs, AnEditedGeneratedJobIsRefused) {

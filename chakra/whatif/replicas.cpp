@@ -284,7 +284,10 @@ Result<Reached> change_dp(std::string_view value, sim::SimInput& input) {
   const std::string_view pattern = colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1);
   CHAKRA_ASSIGN(const std::optional<gen::Layout> layout, common_layout(input.job));
   if (layout && !input.transfers) {
-    if (pattern.empty()) return change_layout(*layout, wanted, input);
+    if (pattern.empty()) {
+      auto made = change_generated("dp", &gen::StepOptions::dp, wanted, input);
+      return made ? *std::move(made) : change_layout(*layout, wanted, input);
+    }
     return fail(Code::bad_input, "whatif.dp.groups",
                 fmt::format("the generated job says itself which of its groups are data parallel; leave {} out",
                             quote(pattern)));

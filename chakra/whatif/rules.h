@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "chakra/gen/gen.h"
 #include "chakra/whatif/whatif.h"
 
 namespace chakra::whatif {
@@ -25,6 +26,12 @@ Result<Reached> reached_something(Reached reached, std::string_view option, std:
 Result<Reached> change_scale(std::string_view value, sim::SimInput& input);
 Result<Reached> change_scale_node(std::string_view value, sim::SimInput& input);
 Result<Reached> change_remove(std::string_view value, sim::SimInput& input);
+/// The job that is generated with another number along an axis. Nothing where the job is not as it was generated.
+std::optional<Result<Reached>> change_generated(std::string_view option, int64_t gen::StepOptions::*axis,
+                                                int64_t wanted, sim::SimInput& input);
+
+Result<Reached> change_tp(std::string_view value, sim::SimInput& input);
+Result<Reached> change_pp(std::string_view value, sim::SimInput& input);
 Result<Reached> change_dp(std::string_view value, sim::SimInput& input);
 Result<Reached> change_micro_batches(std::string_view value, sim::SimInput& input);
 Result<Reached> change_batch(std::string_view value, sim::SimInput& input);

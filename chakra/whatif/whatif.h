@@ -138,6 +138,7 @@ std::optional<TimeClass> class_of(const sim::PathPiece& piece);
 struct Reached {
   int64_t nodes = 0;        ///< or dependencies with a lag
   Picoseconds time_ps = 0;  ///< their time before, as far as the trace or the recording says it
+  Findings findings = {};   ///< about the changed job
 };
 
 /// The selected time takes `factor` of itself: durations, lags, recorded transfers, and communication that the network

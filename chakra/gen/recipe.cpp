@@ -1,0 +1,221 @@
+// Every option by its name, in one walk that both writes and reads them.
+#include "chakra/gen/recipe.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <type_traits>
+
+#include "chakra/gen/gen.h"
+
+namespace chakra::gen {
+namespace {
+
+constexpr std::string_view kKey = "recipe";
+constexpr int64_t kMostBlocks = 255;  // a layer's kind is a byte
+
+/// The text of an option with what separates options written as numbers.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) c == ';' || c == '%' ? result += fmt::format("%{:02X}", static_cast<int>(c)) : result += c;
+  return result;
+}
+std::string unescaped(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool coded = text[i] == '%' && i + 2 < text.size();
+    result += !coded ? text[i] : text.substr(i, 3) == "%3B" ? ';' : '%';
+    if (coded) i += 2;
+  }
+  return result;
+}
+
+class Writer {
+ public:
+  std::string text;
+
+  template <class T>
+  void field(const std::string& name, const T& value) {
+    if constexpr (std::is_enum_v<T>) put(name, fmt::format("{}", static_cast<int64_t>(value)));
+    else if constexpr (std::is_same_v<T, bool>) put(name, value ? "1" : "0");
+    else if constexpr (std::is_same_v<T, std::string>) put(name, escaped(value));
+    else put(name, fmt::format("{}", value));
+  }
+  void field(const std::string& name, const std::optional<bool>& value) {
+    if (value) field(name, *value);
+  }
+  template <class T>
+  void list(const std::string& name, const std::vector<T>& values) {
+    std::string all;
+    for (const T value : values) all += fmt::format("{}{}", all.empty() ? "" : ",", static_cast<int64_t>(value));
+    put(name, all);
+  }
+  bool present(const std::string& name, bool is) {
+    field(name, is);
+    return is;
+  }
+
+ private:
+  void put(const std::string& name, const std::string& value) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ";", name, value);
+  }
+};
+
+class Reader {
+ public:
+  bool good = true;
+
+  explicit Reader(std::string_view text) {
+    while (!text.empty()) {
+      const std::string_view item = text.substr(0, text.find(';'));
+      text.remove_prefix(std::min(text.size(), item.size() + 1));
+      const size_t equals = item.find('=');
+      good &= equals != std::string_view::npos;
+      if (good) values_[std::string(item.substr(0, equals))] = item.substr(equals + 1);
+    }
+  }
+  template <class T>
+  void field(const std::string& name, T& value) {
+    const auto found = values_.find(name);
+    if (found == values_.end()) return fail();
+    if constexpr (std::is_same_v<T, std::string>) {
+      value = unescaped(found->second);
+    } else if constexpr (std::is_same_v<T, double>) {
+      good &= parse_decimal(found->second, value);
+    } else {
+      int64_t number = 0;
+      good &= parse_decimal(found->second, number) && number >= 0;
+      if constexpr (std::is_enum_v<T> || std::is_same_v<T, bool>) good &= number <= 8;
+      value = static_cast<T>(number);
+    }
+  }
+  void field(const std::string& name, std::optional<bool>& value) {
+    value.reset();
+    if (values_.contains(name)) field(name, value.emplace());
+  }
+  template <class T>
+  void list(const std::string& name, std::vector<T>& values) {
+    std::string text;
+    field(name, text);
+    values.clear();
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view item = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+      int64_t number = 0;
+      good &= parse_decimal(item, number) && number >= 0 && values.size() < static_cast<size_t>(kMostLayers);
+      if (!good) return;
+      values.push_back(static_cast<T>(number));
+    }
+  }
+  bool present(const std::string& name, bool) {
+    bool is = false;
+    field(name, is);
+    return is;
+  }
+
+ private:
+  void fail() { good = false; }
+
+  std::map<std::string, std::string_view, std::less<>> values_;
+};
+
+template <class V, class O>
+void walk_attention(V& v, const std::string& at, O& a) {
+  v.field(at + "heads", a.heads), v.field(at + "kv_heads", a.kv_heads), v.field(at + "head_dim", a.head_dim);
+  v.field(at + "value_dim", a.value_dim), v.field(at + "q_rank", a.q_rank), v.field(at + "kv_rank", a.kv_rank);
+  v.field(at + "rope_dim", a.rope_dim), v.field(at + "window", a.window), v.field(at + "q_bias", a.q_bias);
+  v.field(at + "kv_bias", a.kv_bias), v.field(at + "out_bias", a.out_bias), v.field(at + "q_norm", a.q_norm);
+  v.field(at + "k_norm", a.k_norm), v.field(at + "sinks", a.sinks);
+}
+
+template <class V, class O>
+void walk_block(V& v, const std::string& at, O& b) {
+  walk_attention(v, at + "attention.", b.attention);
+  v.field(at + "mlp.width", b.mlp.width), v.field(at + "mlp.gated", b.mlp.gated), v.field(at + "mlp.bias", b.mlp.bias);
+  v.field(at + "norms", b.norms), v.field(at + "parallel", b.parallel), v.field(at + "first", b.first);
+  if (!v.present(at + "has_experts", b.experts.has_value())) return;
+  if constexpr (!std::is_const_v<O>) b.experts.emplace(b.experts.value_or(Experts{}));
+  auto& e = *b.experts;
+  const std::string in = at + "experts.";
+  v.field(in + "count", e.count), v.field(in + "active", e.active), v.field(in + "width", e.width);
+  v.field(in + "shared_width", e.shared_width), v.field(in + "shared_gate", e.shared_gate);
+  v.field(in + "bias", e.bias), v.field(in + "shared_bias", e.shared_bias), v.field(in + "router_bias", e.router_bias);
+}
+
+template <class V, class O>
+void walk_model(V& v, O& m) {
+  v.field("model", m.name), v.field("family", m.family), v.field("hidden", m.hidden);
+  v.field("vocabulary", m.vocabulary), v.field("learned_positions", m.learned_positions);
+  v.field("model.sequence", m.sequence), v.field("norm", m.norm), v.field("norm_weight", m.norm_weight);
+  v.field("norm_bias", m.norm_bias), v.field("embedding_norm", m.embedding_norm), v.field("final_norm", m.final_norm);
+  v.field("tied", m.tied), v.field("head_bias", m.head_bias), v.field("causal", m.causal);
+  v.list("layers", m.layers), v.field("mtp_layers", m.mtp_layers);
+  v.field("patches.count", m.patches.count), v.field("patches.width", m.patches.width);
+  v.field("noise_width", m.noise_width);
+  auto& r = m.recommender;
+  v.field("dense", r.dense), v.field("tables", r.tables), v.field("rows", r.rows), v.field("lookups", r.lookups);
+  v.list("bottom", r.bottom), v.list("top", r.top);
+  auto kinds = static_cast<int64_t>(m.blocks.size());
+  v.field("blocks", kinds);
+  if constexpr (!std::is_const_v<O>) m.blocks.resize(static_cast<size_t>(std::clamp<int64_t>(kinds, 0, kMostBlocks)));
+  for (size_t i = 0; i < m.blocks.size(); ++i) walk_block(v, fmt::format("block{}.", i), m.blocks[i]);
+}
+
+template <class V, class O>
+void walk(V& v, O& o) {
+  for (const NumberRow& row : kNumbers) v.field(std::string(row.name), o.*row.value);
+  for (const SwitchRow& row : kSwitches) v.field(std::string(row.name), o.*row.value);
+  v.field("order", o.order), v.field("schedule", o.schedule), v.field("dropout", o.dropout);
+  v.field("context", o.context), v.field("recompute", o.recompute), v.field("optimizer", o.optimizer);
+  v.field("expert-skew", o.expert_skew), v.field("fp16", o.fp16), v.field("fp8", o.fp8);
+  auto& f = o.framework;
+  v.field("logit-bytes", f.logit_bytes), v.field("eager", f.eager), v.field("fsdp", f.fsdp);
+  v.field("per-operator", f.per_operator);
+  v.field("peak", o.peak_flop_per_s), v.field("fp8-peak", o.fp8_flop_per_s);
+  v.field("bandwidth", o.memory_bytes_per_s), v.field("efficiency", o.efficiency);
+  v.field("host-ns", o.host_ns), v.field("host-waits", o.host_waits);
+  auto& s = o.storage;
+  v.field("data-tier", s.data_tier), v.field("sample-bytes", s.sample_bytes);
+  v.field("checkpoint-tier", s.checkpoint_tier), v.field("restart-tier", s.restart_tier);
+  v.field("checkpoint-behind", s.checkpoint_behind);
+  walk_model(v, o.model);
+}
+
+/// Whether the numbers of a text are options: enumerators exist, layers have a kind.
+bool possible(const StepOptions& o) {
+  const Model& m = o.model;
+  return static_cast<size_t>(o.context) < kContextNames.size() &&
+         static_cast<size_t>(o.recompute) < kRecomputeNames.size() &&
+         static_cast<size_t>(o.host_waits) < kHostWaitNames.size() && o.optimizer < kOptimizers.size() &&
+         m.family <= Family::recommender && m.norm <= Norm::layer &&
+         std::all_of(m.layers.begin(), m.layers.end(), [&](uint8_t kind) { return kind < m.blocks.size(); });
+}
+
+}  // namespace
+
+std::string recipe(const StepOptions& options) {
+  Writer writer;
+  walk(writer, options);
+  return writer.text;
+}
+
+std::optional<StepOptions> read_recipe(std::string_view text) {
+  Reader reader(text);
+  StepOptions o;
+  walk(reader, o);
+  if (!reader.good || !possible(o)) return std::nullopt;
+  return o;
+}
+
+void describe_recipe(const StepOptions& options, trace::Trace& t) {
+  t.metadata.push_back({t.strings.intern(kKey), t.texts.add(recipe(options))});
+}
+
+std::optional<StepOptions> recipe_of(const trace::Trace& t) {
+  for (const trace::Attr& attr : t.metadata)
+    if (t.strings[attr.name] == kKey && attr.text()) return read_recipe(*attr.text());
+  return std::nullopt;
+}
+
+}  // namespace chakra::gen
