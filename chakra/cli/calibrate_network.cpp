@@ -52,28 +52,29 @@ Result<void> run_calibrate_network(const CalibrateNetworkOptions& o) {
 
 Syntax calibrate_network_syntax() {
   auto o = std::make_shared<CalibrateNetworkOptions>();
-  return {.options = {required({"--from", &o->call.files,
-                                "Measured collectives: logs of nccl-tests and rccl-tests, tables (CSV); also packed",
-                                "FILE"}),
-                      required({"-o,--output", &o->output, "The network file to write", "FILE"}),
-                      {"--judge", &o->call.judge,
-                       "Other measurements, to which nothing is fitted: how far off is the fit there?", "FILE"},
-                      {.names = "--where",
-                       .target = &o->call.where,
-                       .help = "Rows that count, of the tables that have the column, e.g. sku=h100_dgx; may be repeated",
-                       .value = "COLUMN=VALUE",
-                       .one_each = true},
-                      {"--operation", &o->call.operation,
-                       "Which collective the logs are of, where neither they nor their names say it", "NAME"},
-                      {.names = "--npus",
-                       .target = &o->call.npus,
-                       .help = "Of the network to write: ranks, or GPUS,NODES; else as many as were measured",
-                       .value = "N[,N]",
-                       .accepted = whole_number(1, int64_t{1} << 24),
-                       .one_each = true,
-                       .delimiter = ','},
-                      json_option(o->json)},
-          .run = exits_with_zero([o] { return run_calibrate_network(*o); })};
+  return {
+      .options = {required({"--from", &o->call.files,
+                            "Measured collectives: logs of nccl-tests and rccl-tests, tables (CSV); also packed",
+                            "FILE"}),
+                  required({"-o,--output", &o->output, "The network file to write", "FILE"}),
+                  {"--judge", &o->call.judge,
+                   "Other measurements, to which nothing is fitted: how far off is the fit there?", "FILE"},
+                  {.names = "--where",
+                   .target = &o->call.where,
+                   .help = "Rows that count, of the tables that have the column, e.g. sku=h100_dgx; may be repeated",
+                   .value = "COLUMN=VALUE",
+                   .one_each = true},
+                  {"--operation", &o->call.operation,
+                   "Which collective the logs are of, where neither they nor their names say it", "NAME"},
+                  {.names = "--npus",
+                   .target = &o->call.npus,
+                   .help = "Of the network to write: ranks, or GPUS,NODES; else as many as were measured",
+                   .value = "N[,N]",
+                   .accepted = whole_number(1, int64_t{1} << 24),
+                   .one_each = true,
+                   .delimiter = ','},
+                  json_option(o->json)},
+      .run = exits_with_zero([o] { return run_calibrate_network(*o); })};
 }
 
 }  // namespace chakra::cli

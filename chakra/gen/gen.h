@@ -76,7 +76,7 @@ struct StepStorage {
 
 /// How a framework trains (docs/reference/formats/stack.md).
 struct Framework {
-  double logit_bytes = 0;     ///< of a logit while the loss is at work, its copies included; 0: bytes_per_element
+  double logit_bytes = 0;     ///< of a logit of 16 bits while the loss is at work, its copies included; 0: 2
   bool eager = false;         ///< operations are not fused: backward keeps what each of them leaves
   bool fsdp = false;          ///< PyTorch's FSDP and DTensor: settled()
   bool per_operator = false;  ///< its selective recomputation is Recompute::per_operator

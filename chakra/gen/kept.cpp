@@ -111,7 +111,8 @@ double Compiler::copies_of_logits() const {
     if (op.kind != OpKind::loss) continue;
     const Tensor& logits = g_.tensors[op.inputs[0]];
     const double numbers = elements(logits.dims, values_[made_[op.inputs[0]]].at, s_.mesh);
-    if (logits.dims.back().dim == Dim::vocabulary) sum += std::max(0.0, s_.logit_bytes - s_.element) * numbers;
+    if (logits.dims.back().dim == Dim::vocabulary)
+      sum += std::max(0.0, s_.logit_bytes - std::min(s_.element, 2.0)) * numbers;
   }
   return sum;
 }
