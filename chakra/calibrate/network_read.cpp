@@ -26,6 +26,7 @@ constexpr Layout kLayouts[] = {
     {"collective", "ranks", "size_bytes", "time_us", "", "", 1e3, false},
     {"collective", "ranks", "size_bytes", "oop_time_us", "nodes", "", 1e3, false},                       // nccl-tests
     {"op_name", "num_gpus", "message_size", "latency", "", "nccl_dtype", 1e6, false},                    // aic
+    {"op_name", "num_gpus", "message_size", "latency", "", "allreduce_dtype", 1e6, false},               // likewise
     {"collective", "num_workers", "size_as_recorded", "median_ms", "devices_per_node", "", 1e6, true}};  // vidur
 
 constexpr size_t kEqualRows = 3;  ///< from this number on the median says something about the others

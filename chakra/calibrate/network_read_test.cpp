@@ -41,6 +41,11 @@ TEST(ReadCollectives, CountsElementsAsBytes) {
                                          "all_reduce,8,half,512,0.02\nall_reduce,8,int8,512,0.01\n"));
   ASSERT_TRUE(samples) << samples.error().message();
   EXPECT_EQ(*samples, (std::vector<CollectiveSample>{{"all_reduce", 8, 512, 1e4}, {"all_reduce", 8, 1024, 2e4}}));
+  const auto custom = read(folder.write("c.csv",
+                                        "op_name,num_gpus,allreduce_dtype,message_size,latency\n"
+                                        "all_reduce,8,bfloat16,512,0.005\n"));
+  ASSERT_TRUE(custom) << custom.error().message();
+  EXPECT_EQ(*custom, (std::vector<CollectiveSample>{{"all_reduce", 8, 1024, 5e3}}));
 }
 
 const char* const kLog =

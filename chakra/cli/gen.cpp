@@ -67,12 +67,7 @@ Result<void> settle(StepOptions& o, Findings& findings) {
   if (!o.order.empty()) step.order = o.order;
   o.call.step = std::move(step);
   o.call.device_memory_gib = o.device.memory_gib;
-  if (!o.call.device.empty() &&
-      (o.device.peak_tflops || o.device.memory_gb_per_s || o.device.efficiency || o.fp8_tflops))
-    return fail(Code::usage, "cli.usage",
-                "--device says how fast the device is; leave out --device-peak-tflops, --device-fp8-tflops, "
-                "--device-mem-gb-per-s and --efficiency");
-  return {};
+  return check_device(o.call.device, o.device, o.fp8_tflops);
 }
 
 Result<job::StepJob> generate(StepOptions& o, Findings& findings) {

@@ -24,6 +24,18 @@ std::vector<Option> device_options(DeviceOptions& device) {
            real_number(0, kMostRate)}};
 }
 
+Option fp8_option(std::optional<double>& tflops) {
+  return {"--device-fp8-tflops", &tflops, "Its peak for products with 8-bit inputs, likewise (twice the other)", "X",
+          real_number(0, kMostRate)};
+}
+
+Result<void> check_device(const std::string& name, const DeviceOptions& device, std::optional<double> fp8_tflops) {
+  if (name.empty() || !(device.peak_tflops || device.memory_gb_per_s || device.efficiency || fp8_tflops)) return {};
+  return fail(Code::usage, "cli.usage",
+              "--device says how fast the device is; leave out --device-peak-tflops, --device-fp8-tflops, "
+              "--device-mem-gb-per-s and --efficiency");
+}
+
 Option output_option(std::string& folder) { return {"-o,--output", &folder, "The folder to write the job to", "DIR"}; }
 Option model_option(std::string& model) {
   return {"--model", &model, "A known model (chakra list models), or the config.json of one", "NAME|FILE"};

@@ -26,6 +26,9 @@ struct DeviceOptions {
   }
 };
 std::vector<Option> device_options(DeviceOptions& device);
+Option fp8_option(std::optional<double>& tflops);
+/// A device that `name` names says itself how fast it is. Errors: cli.usage.
+Result<void> check_device(const std::string& name, const DeviceOptions& device, std::optional<double> fp8_tflops);
 
 Option output_option(std::string& folder);
 Option model_option(std::string& model);

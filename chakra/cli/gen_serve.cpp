@@ -15,6 +15,7 @@ struct ServeOptions {
   gen::ModelChange change;
   std::optional<double> kv_tier_share;
   DeviceOptions device;
+  std::optional<double> fp8_tflops;
 };
 
 /// Texts and changes -> what the call serves.
@@ -33,18 +34,20 @@ Result<void> settle(ServeOptions& o, Findings& findings) {
   if (!serve.kv_tier.empty()) serve.kv_tier_share = 1;
   if (o.kv_tier_share) serve.kv_tier_share = *o.kv_tier_share;
   o.device.settle(serve);
-  o.call.device_memory_gib = o.device.memory_gib.value_or(job::kUsualDeviceGib);
-  return {};
+  if (o.fp8_tflops) serve.fp8_flop_per_s = *o.fp8_tflops * 1e12;
+  o.call.device_memory_gib = o.device.memory_gib;
+  return check_device(o.call.device, o.device, o.fp8_tflops);
 }
 
 Result<void> run_serve(ServeOptions o) {
   CHAKRA_TRY(check_output(o.call.files, o.call.shows_memory));
   Findings findings;
   const Result<void> settled = settle(o, findings);
+  const Result<job::ServeJob> generated =
+      settled ? job::generate_serve(o.call, findings) : Result<job::ServeJob>(tl::unexpected(settled.error()));
   if (!findings.empty()) print_error(to_text(findings, ""));
-  CHAKRA_TRY(settled);
-  CHAKRA_ASSIGN(const job::ServeJob made, job::generate_serve(o.call));
-  if (!made.ignored.empty()) print_error(to_text(made.ignored, ""));
+  if (!generated) return tl::unexpected(generated.error());
+  const job::ServeJob& made = *generated;
   const std::string& json = o.call.files.report;
   if (!json.empty()) CHAKRA_TRY(write_json(to_json(made), json));
   if (json == "-") return {};
@@ -78,7 +81,19 @@ Syntax gen_serve_syntax() {
   add({{"--kv-tier", &o->call.serve.kv_tier,
         "A tier of storage has a share of the cache: each layer fetches it and evicts what is new", "TIER"},
        {"--kv-tier-share", &o->kv_tier_share, "The share, above 0 to 1 (1)", "X", real_number(0, 1)}});
+  add({{"--fp8", &o->call.serve.fp8,
+        "Matrices of the layers lie in 8 bits, and their products read 8 bits; all else keeps --bytes-per-element"},
+       {"--device", &o->call.device,
+        "The device that computes (chakra list devices, or a device file): nodes take the times that 'chakra sim "
+        "--device' gives them",
+        "NAME|FILE"},
+       {"--stack", &o->call.stack,
+        "The software: a name of 'chakra list stacks' or a stack file (kernels). It decides what the host takes "
+        "between "
+        "passes and, with --device, how long attention and elementwise operations take",
+        "NAME|FILE"}});
   add(device_options(o->device));
+  add({fp8_option(o->fp8_tflops)});
   add({stats_option(o->call.shows_memory), all_ranks_option(o->call.files.all_ranks, "serve"),
        json_option(o->call.files.report)});
   syntax.given = &o->call.given;

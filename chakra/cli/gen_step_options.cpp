@@ -65,8 +65,7 @@ std::vector<Option> step_rows(StepOptions& o) {
         "backward pass (passes), or of each part of them (parts)",
         "WHEN", one_of(texts(gen::kHostWaitNames))}});
   add(device_options(o.device));
-  add({{"--device-fp8-tflops", &o.fp8_tflops, "Its peak for products with 8-bit inputs, likewise (twice the other)",
-        "X", real_number(0, 1e15)}});
+  add({fp8_option(o.fp8_tflops)});
   add({stats_option(o.call.shows_memory), all_ranks_option(o.call.files.all_ranks, "step"),
        json_option(o.call.files.report)});
   return rows;

@@ -49,8 +49,14 @@ constexpr std::array<StackRow, 5> kRows{{
 }};
 
 Stack stack(const StackRow& row) {
-  Stack made{std::string(row.name),   {},        row.elementwise_time, row.host_us * kMicro, row.error,
-             std::string(row.source), row.memory};
+  Stack made{std::string(row.name),
+             {},
+             row.elementwise_time,
+             row.host_us * kMicro,
+             row.error,
+             std::string(row.source),
+             row.memory,
+             {row.pass_us * kMicro, row.sequence_us * kMicro}};
   for (const auto& [device, tflops] : row.attention)
     if (!device.empty()) made.attention.push_back({std::string(device), tflops * kTera});
   return made;
@@ -98,15 +104,20 @@ Result<void> read_field(const std::string& key, const Spec& value, Stack& stack)
   } else if (key == "host-us") {
     CHAKRA_ASSIGN(const double us, number_within(value, key, 0, kMostLaunchUs, kValue));
     stack.host_s = us * kMicro;
+  } else if (key == "pass-us" || key == "sequence-us") {
+    CHAKRA_ASSIGN(const double us, number_within(value, key, 0, kMostLaunchUs, kValue));
+    (key == "pass-us" ? stack.serving.pass_s : stack.serving.sequence_s) = us * kMicro;
   } else if (key == "logit-bytes") {
     CHAKRA_ASSIGN(stack.memory.logit_bytes, number_within(value, key, kLeastLogitBytes, kMostLogitBytes, kValue));
   } else if (key == "error") {
     CHAKRA_ASSIGN(stack.error, number_within(value, key, 0, kMostStackError, kValue));
   } else {
-    return value.error("device.stack.key", fmt::format("the key {} is not known; a stack has 'name', 'attention', "
-                                                       "'elementwise-time', 'host-us', 'logit-bytes', 'activations', "
-                                                       "'sharding', 'selective', 'error' and 'source'",
-                                                       quote(key)));
+    return value.error(
+        "device.stack.key",
+        fmt::format("the key {} is not known; a stack has 'name', 'attention', "
+                    "'elementwise-time', 'host-us', 'pass-us', 'sequence-us', 'logit-bytes', 'activations', "
+                    "'sharding', 'selective', 'error' and 'source'",
+                    quote(key)));
   }
   return {};
 }

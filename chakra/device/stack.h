@@ -31,6 +31,11 @@ struct StackMemory {
   bool per_operator = false;  ///< what the framework calls selective recomputation keeps every second product
 };
 
+/// What a framework takes in serving, between passes.
+struct StackServing {
+  double pass_s = 0, sequence_s = 0;  ///< for a pass, and for each of its sequences
+};
+
 struct Stack {
   std::string name;
   std::vector<AttentionRate> attention{};  ///< of devices that it does not name: as their tables say
@@ -39,6 +44,7 @@ struct Stack {
   double error = 0;                        ///< of whole steps that the constants were not fitted to; 0: not known
   std::string source{};
   StackMemory memory{};
+  StackServing serving{};
 };
 
 /// What a stack makes of a device.
@@ -56,6 +62,7 @@ struct StackRow {
   double elementwise_time, host_us, error;
   std::string_view source;
   StackMemory memory;
+  double pass_us = 0, sequence_us = 0;
 };
 extern const std::span<const StackRow> kStacks;
 

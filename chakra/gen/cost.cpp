@@ -195,7 +195,8 @@ Reads Compiler::reads() const {
   Reads sum;
   for (const Op& op : g_.ops) {
     const std::vector<Placements> at = needs(op);
-    if (op.kind == OpKind::matmul || op.kind == OpKind::per_head) sum.parameters += weights_read(op, at[0]);
+    if (op.kind == OpKind::matmul || op.kind == OpKind::per_head)
+      sum.parameters += weights_read(op, at[0]) / (reads_fp8(op) ? s_.element : 1);
     if (op.kind == OpKind::lookup) sum.parameters += op.reads * bytes(op.output, values_[made_[op.output]].at);
     sum.cache += cache_read(op, at);
   }

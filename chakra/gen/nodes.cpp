@@ -85,6 +85,19 @@ NodeId StageNodes::launch() {
     dep(n, std::exchange(*waited, trace::kNoNode), EdgeKind::sync);
   return host_.last = n;
 }
+
+void StageNodes::host_works(std::string_view name, int64_t ns) {
+  const NodeId n = b_.add(b_.trace.size() + 1, intern(name), NodeType::comp);
+  b_.trace.flags.edit(n) = trace::kSaysCpuOrNot | trace::kOnCpu | trace::kHasDuration;
+  b_.trace.lane.edit(n) = b_.lane({trace::Lane::Kind::thread, 0, 0});
+  b_.trace.dur_ps.edit(n) = ns * kPsPerNs;
+  dep(n, host_.last, EdgeKind::program);
+  dep(n, computed_, EdgeKind::sync);
+  await(n);
+  awaited_.clear();
+  wait(host_.last = n);
+}
+
 uint64_t StageNodes::exact(double number) {
   too_large_ |= !(number < kLargest);
   return too_large_ ? 0 : static_cast<uint64_t>(std::ceil(number));

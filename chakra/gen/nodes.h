@@ -85,6 +85,9 @@ class StageNodes {
   void describe(const Plan& plan, int64_t stage);
 
   trace::NodeId computed() const { return computed_; }  ///< the last computation
+  /// The host does something of its own for so long after the last computation and what is waited for; the next
+  /// computation waits for it.
+  void host_works(std::string_view name, int64_t ns);
   /// Has the host go on only when the last computation has ended.
   void host_waits() { host_.computed = computed_; }
   /// Which neighbour each peer slot is.

@@ -260,12 +260,12 @@ double Compiler::multiplied(const Op& op) const {
   return in.count * in.unit / (all.count * all.unit);
 }
 
-/// Two copies, one of them transposed: the gradient of the weights needs it so.
+/// In training two copies, one of them transposed: the gradient of the weights needs it so.
 size_t Compiler::cast(size_t v, double share, const char* suffix) {
   if (const auto found = cast_.find(v); found != cast_.end()) return found->second;
   const Value from = values_[v];
   const double elements = share * count(g_.tensors[from.tensor].dims, from.at);
-  compute(g_.tensors[from.tensor].name + suffix + ".cast", {0, (s_.element + 2) * elements}, {v});
+  compute(g_.tensors[from.tensor].name + suffix + ".cast", {0, (s_.element + (s_.trains ? 2 : 1)) * elements}, {v});
   const size_t to = value(from.tensor, from.at, cast_element(share));
   values_[to].program = now_.to;
   return cast_[v] = to;

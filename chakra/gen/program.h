@@ -22,6 +22,7 @@ struct Spread {
   double logit_bytes = 0;  ///< Framework::logit_bytes
   double element = 2;      ///< bytes
   bool fp8 = false;        ///< products read 8 bits an element
+  bool trains = true;      ///< backward follows
   /// Of a rank's choices of experts, those that fall on each place of ep, and which place is this one; empty: all
   /// alike.
   std::vector<int64_t> choices;

@@ -34,6 +34,7 @@ class ServeStage {
       const ServePass& pass = side_.passes[i];
       const std::vector<Unit> units = p_.units(side_.mesh, pass);
       begin(i, units);
+      schedule(pass);
       if (stage_ == 0) run(pass, "embedding", units[units.size() - 2]);
       fetch(pass, first(), n_.computed());
       for (int64_t layer = first(); layer < end(); ++layer) this->layer(pass, layer, units);
@@ -76,6 +77,14 @@ class ServeStage {
       if (const double ends = side_.passes[asked_].ends; ends > 0)
         n_.wait(n_.message(n_.intern("recv tokens"), NodeType::recv, StageNodes::kReceiveBackward, kStageBefore,
                            kTokens, kTokenBytes * ends, free));
+  }
+
+  /// Which sequences are next, their numbers, and what was chosen.
+  void schedule(const ServePass& pass) {
+    double sequences = 0;
+    for (const Reach& reach : pass.reaches) sequences += reach.count;
+    const auto ns = p_.o.pass_ns + static_cast<int64_t>(sequences * real(p_.o.sequence_ns));
+    if (ns > 0 && stage_ == 0) n_.host_works(fmt::format("{}.schedule", phase(pass)), ns);
   }
 
   void finish(size_t i, const std::vector<Unit>& units) {

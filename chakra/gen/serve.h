@@ -41,13 +41,17 @@ struct ServeOptions {
   bool overlap = true;      ///< computations that need no result of a collective run beside it
 
   int64_t bytes_per_element = 2;     ///< of parameters and activations
+  bool fp8 = false;                  ///< matrices of layers lie in 8 bits, and products read 8 bits an element
   int64_t kv_bytes_per_element = 0;  ///< of the cache; 0: likewise
   std::string kv_tier;               ///< of storage, with a share of the cache
   double kv_tier_share = 0;
 
   double peak_flop_per_s = 989e12;
   double memory_bytes_per_s = 3350e9;
-  double efficiency = 0.6;  ///< the share of the peak that a matrix product reaches
+  double efficiency = 0.6;    ///< the share of the peak that a matrix product reaches
+  double fp8_flop_per_s = 0;  ///< the peak of products with 8-bit inputs; 0: twice the other
+  /// What the host takes between two passes, when no kernel runs: for a pass, and for each of its sequences.
+  int64_t pass_ns = 0, sequence_ns = 0;
 };
 
 struct ServeNumberRow {

@@ -113,8 +113,10 @@ std::vector<Unit> ServePlan::units(const Mesh& mesh, const ServePass& pass) cons
   spread.mesh = mesh;
   spread.sequence_parallel = false;
   spread.element = element();
+  spread.trains = false;
   const double replicas = real(mesh.of(Axis::dp));
   std::vector<Unit> units;
+  spread.fp8 = o.fp8;
   for (const Block& block : o.model.blocks) {
     const Attention& a = block.attention;
     const bool latents = o.absorbed && a.kv_rank > 0;
@@ -126,6 +128,7 @@ std::vector<Unit> ServePlan::units(const Mesh& mesh, const ServePass& pass) cons
     batch.cached->element = latents && !pass.decode ? element() : cache_element();
     units.push_back(compile_forward(block_graph(BlockRow::Place::layer, o.model, block, batch), spread));
   }
+  spread.fp8 = false;
   units.push_back(compile_forward(block_graph(BlockRow::Place::front, o.model, {}, {replicas, pass.tokens}), spread));
   units.emplace_back();
   const double logits = o.all_logits ? pass.tokens : pass.ends;
@@ -189,6 +192,9 @@ Result<void> check_numbers(ServeOptions& o) {
   if (!positive(o.peak_flop_per_s) || !positive(o.memory_bytes_per_s) || !positive(o.efficiency) || o.efficiency > 1)
     return cannot_serve("gen.serve.range",
                         "the device's peak and bandwidth are above 0, its efficiency is above 0 and at most 1");
+  constexpr int64_t kMostPassNs = 1'000'000'000;
+  if (o.pass_ns < 0 || o.pass_ns > kMostPassNs || o.sequence_ns < 0 || o.sequence_ns > kMostPassNs)
+    return cannot_serve("gen.serve.range", "the host takes at most a second between passes, and for a sequence");
   if (!(o.kv_tier_share >= 0 && o.kv_tier_share <= 1))
     return cannot_serve("gen.serve.range", "the share of the cache in a tier is from 0 to 1");
   if (o.kv_tier.empty() != (o.kv_tier_share == 0))
@@ -346,6 +352,7 @@ Result<ServePlan> serve_plan(const ServeOptions& options) {
   if (o.contexts.size() > 1 && o.batch != static_cast<int64_t>(o.contexts.size()))
     return cannot_serve("gen.serve.divide",
                         fmt::format("a batch of {} sequences has {} contexts", o.batch, o.contexts.size()));
+  if (o.bytes_per_element == 1) o.fp8 = false;  // nothing to cast
   if (o.kv_bytes_per_element == 0) o.kv_bytes_per_element = o.bytes_per_element;
   if (o.separate())
     for (int64_t ServeMesh::*size : {&ServeMesh::tp, &ServeMesh::pp, &ServeMesh::dp, &ServeMesh::ep})
@@ -361,6 +368,7 @@ Result<ServePlan> serve_plan(const ServeOptions& options) {
   plan.rates.peak_flop_per_s = o.peak_flop_per_s;
   plan.rates.memory_bytes_per_s = o.memory_bytes_per_s;
   plan.rates.efficiency = o.efficiency;
+  plan.rates.fp8_flop_per_s = o.fp8_flop_per_s;
   if (o.separate()) {
     CHAKRA_ASSIGN(Side first, side(plan, o.prefill, "prefill-"));
     CHAKRA_ASSIGN(first.sequences, prefilled(o, contexts));

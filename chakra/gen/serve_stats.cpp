@@ -10,12 +10,13 @@ namespace {
 
 /// What one rank does and reads in a pass for layers of a stage, and its ends.
 struct Sum {
-  double operations = 0, parameter_bytes = 0, cache_bytes = 0, parameters = 0, activations = 0;
+  double operations = 0, parameter_bytes = 0, cache_bytes = 0, parameters = 0, fp8 = 0, activations = 0;
   void add(const Unit& unit, double times) {
     for (const Step& step : unit.forward) operations += times * step.work.flops;
     parameter_bytes += times * unit.reads.parameters;
     cache_bytes += times * unit.reads.cache;
     parameters += times * (unit.parameters.dense + unit.parameters.experts);
+    fp8 += times * unit.parameters.fp8;
     if (times > 0) activations = std::max(activations, unit.largest);
   }
 };
@@ -61,7 +62,7 @@ class Counter {
     if (m.tied && side.stages() == 1)
       whole.parameters -= p_.units(side.mesh, ServePlan::whole_pass()).back().parameters.largest;
     stats.parameters = whole.parameters;
-    stats.memory.parameters = whole.parameters * p_.element();
+    stats.memory.parameters = whole.parameters * p_.element() - whole.fp8 * (p_.element() - 1);
     int64_t chunks = 0;
     double prompts = 0;
     for (const ServePass& pass : side.passes) {

@@ -47,6 +47,12 @@ std::string why_overlap(const Facts& f) {
   return std::all_of(all.begin(), all.end(), silent) ? "nothing communicates" : why_job(f);
 }
 
+/// A stack that gives kernels the device's times.
+bool is_plain(const std::string& name) {
+  const auto stack = device::find_or_load_stack(name);
+  return stack && stack->attention.empty() && stack->elementwise_time == 1 && stack->host_s == 0;
+}
+
 // ---- step ------------------------------------------------------------------------------------------------------
 
 bool has_attention(const gen::Model& model) {
@@ -111,9 +117,7 @@ std::string why_stack(const StepFacts& f) {
   if (settled.recompute != f.o.recompute || settled.zero != f.o.zero || settled.keep_gathered != f.o.keep_gathered)
     return why_job(f);
   if (f.asked.device.empty()) return "without --device it decides the memory only, which --stats and --json show";
-  const auto stack = device::find_or_load_stack(f.asked.stack);
-  const bool silent = stack && stack->attention.empty() && stack->elementwise_time == 1 && stack->host_s == 0;
-  return silent ? fmt::format("stack {} is the device as it is", stack->name) : why_device(f);
+  return is_plain(f.asked.stack) ? fmt::format("stack {} is the device as it is", f.asked.stack) : why_device(f);
 }
 
 std::string why_host_waits(const StepFacts& f) {
@@ -153,7 +157,24 @@ std::string why_chunk(const ServeFacts& f) {
 }
 std::string why_causal(const ServeFacts& f) { return f.o.prompts ? "" : "decode only looks back"; }
 
-constexpr std::array<IgnoredRow<ServeFacts>, 8> kServeRows{{
+std::string why_serve_fp8(const ServeFacts& f) {
+  return f.o.bytes_per_element == 1 ? "with --bytes-per-element 1 all products read 8 bits" : "";
+}
+std::string why_serve_fp8_rate(const ServeFacts& f) {
+  return f.o.fp8 ? why_job(f) : "without --fp8 there are no products with 8-bit inputs";
+}
+std::string why_serve_device(const ServeFacts& f) { return f.asked.shows_memory ? "" : why_job(f); }
+std::string why_serve_stack(const ServeFacts& f) {
+  if (f.o.pass_ns > 0 || f.o.sequence_ns > 0) return why_job(f);
+  if (f.asked.device.empty()) return "without --device it decides what the host takes between passes, here nothing";
+  return is_plain(f.asked.stack) ? fmt::format("stack {} is the device as it is", f.asked.stack) : why_serve_device(f);
+}
+
+constexpr std::array<IgnoredRow<ServeFacts>, 12> kServeRows{{
+    {"--fp8", why_serve_fp8},
+    {"--device-fp8-tflops", why_serve_fp8_rate},
+    {"--device", why_serve_device},
+    {"--stack", why_serve_stack},
     {"--all-ranks", why_job<ServeFacts>},
     {"--device-memory-gib", why_memory<ServeFacts>},
     {"--device-peak-tflops", why_job<ServeFacts>},
@@ -180,8 +201,9 @@ Findings ignored(const std::array<IgnoredRow<Facts>, N>& rows, const Facts& fact
 Findings options_without_effect(const StepJobOptions& options, const gen::StepStats& stats) {
   return ignored<StepFacts>(kStepRows, {options, options.step, stats});
 }
-Findings options_without_effect(const ServeJobOptions& options, const gen::ServeStats& stats) {
-  return ignored<ServeFacts>(kServeRows, {options, options.serve, stats});
+Findings options_without_effect(const ServeJobOptions& options, const gen::ServeOptions& serve,
+                                const gen::ServeStats& stats) {
+  return ignored<ServeFacts>(kServeRows, {options, serve, stats});
 }
 
 }  // namespace chakra::job

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "chakra/job/simulate_input.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -9,6 +10,22 @@ namespace chakra::job {
 std::string parameters_text(int64_t parameters, int64_t active) {
   return fmt::format("\nparameters          {} (tied once), {} active for a token\n", show_count(parameters),
                      show_count(active));
+}
+
+Result<device::Stack> use_device_and_stack(const std::string& device, const std::string& stack,
+                                           device::System& system) {
+  CHAKRA_ASSIGN(device::Stack software, device::find_or_load_stack(stack.empty() ? kUsualStack : stack));
+  if (device.empty()) return software;
+  DeviceOptions on;
+  on.device = device;
+  on.stack = stack;
+  CHAKRA_TRY(use_devices(on, true, system));
+  return software;
+}
+
+double memory_of_device(std::optional<double> asked, const device::System& system) {
+  if (asked) return *asked;
+  return system.target && system.target->memory_bytes > 0 ? system.target->memory_bytes / kGib : kUsualDeviceGib;
 }
 
 double most_bytes(double sum) {

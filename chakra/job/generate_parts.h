@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/device/device.h"
 #include "chakra/gen/gen.h"
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
@@ -17,6 +18,12 @@ inline int64_t whole(double bytes) { return std::llround(bytes); }
 
 /// After an empty line.
 std::string parameters_text(int64_t parameters, int64_t active);
+/// The device into the system, and the stack, which is the usual one where none is named. Errors: those of
+/// device::find_or_load and device::find_or_load_stack.
+Result<device::Stack> use_device_and_stack(const std::string& device, const std::string& stack, device::System& system);
+/// GiB: what was asked for, else what the device has, else kUsualDeviceGib.
+double memory_of_device(std::optional<double> asked, const device::System& system);
+
 struct MemoryLine {
   const char* name;
   double bytes;
@@ -59,6 +66,7 @@ result::Json storage_json(const std::vector<gen::StorageSum>& storage);
 
 /// Options that changed nothing: a finding each (sim.option.no_effect).
 Findings options_without_effect(const StepJobOptions& options, const gen::StepStats& stats);
-Findings options_without_effect(const ServeJobOptions& options, const gen::ServeStats& stats);
+Findings options_without_effect(const ServeJobOptions& options, const gen::ServeOptions& serve,
+                                const gen::ServeStats& stats);
 
 }  // namespace chakra::job

@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "chakra/device/device.h"
 #include "chakra/job/generate_parts.h"
+#include "chakra/sim/sim.h"
 
 namespace chakra::job {
 namespace {
@@ -30,16 +33,23 @@ result::Json serve_memory_json(const gen::ServeMemory& memory) {
 
 }  // namespace
 
-Result<ServeJob> generate_serve(const ServeJobOptions& o) {
-  CHAKRA_ASSIGN(const trace::ClassJob job, gen::serve(o.serve));
-  GenerateOptions files = o.files;
-  files.name = "serve";
+Result<ServeJob> generate_serve(const ServeJobOptions& o, Findings& findings) {
   ServeJob made;
   made.serve = o.serve;
-  made.device_memory_gib = o.device_memory_gib;
+  device::System system;
+  CHAKRA_ASSIGN(const device::Stack stack, use_device_and_stack(o.device, o.stack, system));
+  made.stack = stack.name;
+  made.serve.pass_ns = std::llround(stack.serving.pass_s * 1e9);
+  made.serve.sequence_ns = std::llround(stack.serving.sequence_s * 1e9);
+  made.device_memory_gib = memory_of_device(o.device_memory_gib, system);
+  CHAKRA_ASSIGN(trace::ClassJob job, gen::serve(made.serve));
+  CHAKRA_TRY(sim::retarget(job, system, findings));
+  GenerateOptions files = o.files;
+  files.name = "serve";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));
-  CHAKRA_ASSIGN(made.stats, gen::serve_stats(o.serve, job));
-  made.ignored = options_without_effect(o, made.stats);
+  CHAKRA_ASSIGN(made.stats, gen::serve_stats(made.serve, job));
+  made.ignored = options_without_effect(o, made.serve, made.stats);
+  findings.insert(findings.end(), made.ignored.begin(), made.ignored.end());
   return made;
 }
 
@@ -61,6 +71,9 @@ std::string to_text(const ServeJob& job) {
   };
   line("prefill:", job.stats.prefill);
   line("decode: ", job.stats.decode);
+  if (serve.pass_ns > 0 || serve.sequence_ns > 0)
+    text += fmt::format("stack {}: the host takes {:g} us between passes, and {:g} us for each sequence\n", job.stack,
+                        static_cast<double>(serve.pass_ns) / 1e3, static_cast<double>(serve.sequence_ns) / 1e3);
   return text;
 }
 
@@ -89,6 +102,7 @@ result::Json to_json(const ServeJob& job) {
   const gen::ServeStats& stats = job.stats;
   result::Json json = to_json(job.files);
   if (!job.ignored.empty()) json["findings"] = result::to_json(job.ignored);
+  json["stack"] = job.stack;
   json["parameters"] = stats.parameters;
   json["active_parameters"] = stats.active_parameters;
   json["kv_bytes_per_token"] = stats.kv_bytes_per_token;

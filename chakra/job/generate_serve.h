@@ -15,10 +15,12 @@ namespace chakra::job {
 
 struct ServeJobOptions {
   gen::ServeOptions serve;
-  double device_memory_gib = kUsualDeviceGib;
-  GenerateOptions files;                ///< its name is "serve"
-  std::vector<std::string> given = {};  ///< options of the command: those without effect are findings
-  bool shows_memory = false;            ///< memory_text_of() is shown
+  std::string device;                       ///< its name or file: nodes take its times; empty: the rates of `serve`
+  std::string stack;                        ///< the software, by its name or file
+  std::optional<double> device_memory_gib;  ///< else that of `device`, else kUsualDeviceGib
+  GenerateOptions files;                    ///< its name is "serve"
+  std::vector<std::string> given = {};      ///< options of the command: those without effect are findings
+  bool shows_memory = false;                ///< memory_text_of() is shown
 };
 
 struct ServeJob {
@@ -26,12 +28,14 @@ struct ServeJob {
   gen::ServeOptions serve;
   gen::ServeStats stats;
   double device_memory_gib = kUsualDeviceGib;
-  Findings ignored;  ///< options without effect (sim.option.no_effect)
+  std::string stack;  ///< its name
+  Findings ignored;   ///< options without effect (sim.option.no_effect)
 };
 
-/// Makes the job, writes it and counts it. Errors: those of gen::serve and generate_job(). Cost: that of gen::serve,
-/// and O(nodes written).
-Result<ServeJob> generate_serve(const ServeJobOptions& options);
+/// Makes the job, gives its nodes the times of the device, writes it and counts it. `findings`: those of sim::retarget
+/// and the options without effect, also where the call fails. Errors: those of device::find_or_load, gen::serve,
+/// sim::retarget and generate_job(). Cost: that of gen::serve, and O(nodes written).
+Result<ServeJob> generate_serve(const ServeJobOptions& options, Findings& findings);
 /// Ranks and nodes; tokens, operations and bytes of prefill and of decode.
 std::string to_text(const ServeJob& job);
 /// Parameters, cache, communication and memory, each with its formula, and whether it fits into the device.

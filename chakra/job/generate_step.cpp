@@ -7,7 +7,6 @@
 
 #include "chakra/device/device.h"
 #include "chakra/job/generate_parts.h"
-#include "chakra/job/simulate_input.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::job {
@@ -89,21 +88,13 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   StepJob made;
   made.step = o.step;
   made.given = o.given;
-  made.device_memory_gib = o.device_memory_gib.value_or(kUsualDeviceGib);
-  DeviceOptions on;
-  on.device = o.device;
-  if (!o.device.empty()) on.stack = o.stack;
-  CHAKRA_ASSIGN(const device::Stack stack, device::find_or_load_stack(o.stack.empty() ? kUsualStack : o.stack));
+  device::System system;
+  CHAKRA_ASSIGN(const device::Stack stack, use_device_and_stack(o.device, o.stack, system));
+  made.device_memory_gib = memory_of_device(o.device_memory_gib, system);
   made.stack = stack.name;
   made.step.framework = {stack.memory.logit_bytes, stack.memory.eager, stack.memory.fsdp, stack.memory.per_operator};
   made.by_stack = by_framework(made.step);
-  device::System system;
-  CHAKRA_TRY(use_devices(on, true, system));
-  if (system.target) {
-    made.step.host_ns = std::llround(system.target->host_s * 1e9);
-    if (!o.device_memory_gib && system.target->memory_bytes > 0)
-      made.device_memory_gib = system.target->memory_bytes / kGib;
-  }
+  if (system.target) made.step.host_ns = std::llround(system.target->host_s * 1e9);
   CHAKRA_ASSIGN(trace::ClassJob job, gen::step(made.step));
   CHAKRA_TRY(sim::retarget(job, system, findings));
   for (trace::Trace& t : job.classes) describe_device(o, t);
