@@ -21,11 +21,11 @@ using Matrix = std::array<Parts, device::kBaseParts>;
 
 constexpr double kRobust = 0.1;  ///< the s of the sum
 constexpr double kNoise = 0.01;
-constexpr double kAlike = 0.03;     ///< how much tensors' times are drawn together, which decides where shapes do not
-constexpr size_t kMostBlocks = 24;  ///< of a size
-constexpr double kEnd = 0.15;       ///< of a size's range in octaves, where a base is chosen
-constexpr double kCovered = 0.8;    ///< of kept-out shapes, that are off by no more than a table states
-constexpr double kLeastSpread = 0.5;  ///< over the median: shapes that happen to be on their plane
+constexpr double kAlike = 0.03;       ///< how much tensors' times are drawn together, which decides where shapes do not
+constexpr size_t kMostBlocks = 24;    ///< of a size
+constexpr double kEnd = 0.15;         ///< of a size's range in octaves, where a base is chosen
+constexpr double kCovered = 0.8;      ///< of kept-out shapes, that are off by no more than a table states
+constexpr double kLeastSpread = 0.4;  ///< over the median: shapes that happen to be on their plane
 constexpr size_t kMostTried = 500, kMostKeptOut = 100;
 
 /// The inverse of a symmetric, positive definite matrix, by elimination.
@@ -194,11 +194,12 @@ std::vector<Block> blocks_of(const KernelData& data) {
 
 using Offs = std::vector<std::pair<KernelTable::Prediction, double>>;
 
-/// KernelError::near or far: what is off by how much, over the spread around it. 0 where there are too few.
-double spread_time(const Offs& offs, double least_spread, bool extrapolated) {
+/// KernelError::near, far or beyond: what is off by how much, over the spread around it. 0 where there are too few.
+double spread_time(const Offs& offs, double least_spread, bool extrapolated, bool beyond) {
   std::vector<double> times;
   for (const auto& [predicted, off] : offs)
-    if (predicted.extrapolated == extrapolated) times.push_back(off / std::hypot(predicted.spread, least_spread));
+    if (predicted.extrapolated == extrapolated && predicted.beyond == beyond)
+      times.push_back(off / std::hypot(predicted.spread, least_spread));
   return times.size() < kFewest / 3 ? 0 : quantile(std::move(times), kCovered);
 }
 
@@ -351,8 +352,9 @@ KernelJudgement judge_kernel(const KernelData& data) {
     result.error.worst_of =
         least == most ? fmt::format("{} = {:g}", name, least) : fmt::format("{} = {:g} to {:g}", name, least, most);
   }
-  result.error.near = spread_time(offs, result.error.spread, false);
-  result.error.far = spread_time(offs, result.error.spread, true);
+  result.error.near = spread_time(offs, result.error.spread, false, false);
+  result.error.far = spread_time(offs, result.error.spread, true, false);
+  result.error.beyond = spread_time(offs, result.error.spread, true, true);
   if (shapes > 0) result.extrapolated /= shapes;
   return result;
 }

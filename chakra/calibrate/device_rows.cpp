@@ -447,6 +447,11 @@ void add(const Sample& sample, MeasuredRows& rows) {
 
 Result<void> read_measured_kernels(const std::string& path, MeasuredRows& rows) {
   CHAKRA_ASSIGN(const std::string text, read_file(path));
+  if (text.starts_with("PAR1"))
+    return fail(Code::bad_input, "calibrate.csv.parquet",
+                "the file is Parquet, and tables are read as CSV; this converts it: python3 -c \"import pandas; "
+                "pandas.read_parquet('TABLE.parquet').to_csv('TABLE.csv', index=False)\"",
+                {path});
   rows.source += (rows.source.empty() ? "" : ", ") + std::filesystem::path(path).filename().string();
   std::string_view left = without_byte_order_mark(text);
   std::vector<std::string> columns;

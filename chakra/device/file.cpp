@@ -76,11 +76,12 @@ Result<void> read_error(const Spec& value, KernelError& error) {
                        : key == "spread"   ? &error.spread
                        : key == "near"     ? &error.near
                        : key == "far"      ? &error.far
+                       : key == "beyond"   ? &error.beyond
                                            : nullptr;
     if (!to)
       return of.error("device.file.key",
                       fmt::format("the key {} is not known; an error has 'random', 'block', 'worst', "
-                                  "'worst-of', 'roofline', 'spread', 'near' and 'far'",
+                                  "'worst-of', 'roofline', 'spread', 'near', 'far' and 'beyond'",
                                   quote(key)));
     CHAKRA_ASSIGN(*to, within(of, key, 0, 1e9));
   }

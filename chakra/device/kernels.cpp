@@ -114,14 +114,18 @@ const std::array<KernelKind, 16> kKernelKinds{{
      [](const Sizes& s) { return 4 * s[0] * s[2] * s[5] * s[4]; },
      [](const Sizes& s) { return Tensors{2 * s[0] * (s[2] + s[3] * s[5]) * s[4]}; },
      [](const Sizes& s) { return s[5]; },
-     "attention of one token a sequence to the last `window` of `context` tokens in a cache"},
+     "attention of one token a sequence to the last `window` of `context` tokens in a cache",
+     0,
+     true},
     {"latent_attention",
      {"batch", "tokens", "heads"},
      {"all"},
      [](const Sizes& s) { return s[0] * s[2] * s[1] * s[1] * kLatentWidths; },
      [](const Sizes& s) { return Tensors{s[0] * s[1] * (s[2] * 2 * kLatentWidths)}; },
      [](const Sizes& s) { return s[1]; },
-     "causal attention, forward, by keys and values from a latent vector (DeepSeek: 192 and 128 wide)"},
+     "causal attention, forward, by keys and values from a latent vector (DeepSeek: 192 and 128 wide)",
+     0,
+     true},
     {"latent_decode",
      {"batch", "context", "heads"},
      {"all"},
@@ -130,7 +134,9 @@ const std::array<KernelKind, 16> kKernelKinds{{
        return Tensors{s[0] * (s[1] * (kLatentRank + kLatentRope) + s[2] * (2 * kLatentRank + kLatentRope))};
      },
      [](const Sizes& s) { return s[1]; },
-     "attention of one token a sequence to latent vectors in a cache (DeepSeek: 512 and 64 wide)"},
+     "attention of one token a sequence to latent vectors in a cache (DeepSeek: 512 and 64 wide)",
+     0,
+     true},
     {"experts",
      {"tokens", "hidden", "width", "experts", "top_k", "ep"},
      {"choices", "own", "weights"},
@@ -140,35 +146,45 @@ const std::array<KernelKind, 16> kKernelKinds{{
        return Tensors{2 * s[0] * s[4] * s[1], own_choices(s) * (2 * s[1] + 3 * s[2]), 3 * read * s[1] * s[2]};
      },
      none,
-     "gated layers of experts on one of ep ranks: tokens of all ranks choose top_k of all experts"},
+     "gated layers of experts on one of ep ranks: tokens of all ranks choose top_k of all experts",
+     0,
+     true},
     {"gated_delta",
      {"batch", "tokens", "k_heads", "v_heads", "head_dim"},
      {"all"},
      [](const Sizes& s) { return 6 * s[0] * s[1] * s[3] * s[4] * s[4]; },
      [](const Sizes& s) { return Tensors{2 * s[0] * s[1] * (s[2] + s[3]) * s[4]}; },
      [](const Sizes& s) { return s[1]; },
-     "the gated delta rule in chunks (Qwen3-Next)"},
+     "the gated delta rule in chunks (Qwen3-Next)",
+     0,
+     true},
     {"gated_delta_decode",
      {"batch", "k_heads", "v_heads", "head_dim"},
      {"all"},
      [](const Sizes& s) { return 6 * s[0] * s[2] * s[3] * s[3]; },
      [](const Sizes& s) { return Tensors{4 * s[0] * s[2] * s[3] * s[3]}; },
      none,
-     "the gated delta rule of one token a sequence, whose state of 4 bytes a number is read and written"},
+     "the gated delta rule of one token a sequence, whose state of 4 bytes a number is read and written",
+     0,
+     true},
     {"conv1d",
      {"batch", "tokens", "channels"},
      {"all"},
      [](const Sizes& s) { return 8 * s[0] * s[1] * s[2]; },
      [](const Sizes& s) { return Tensors{2 * s[0] * s[1] * s[2]}; },
      none,
-     "a causal convolution over 4 tokens in each channel (gated delta networks, Mamba-2)"},
+     "a causal convolution over 4 tokens in each channel (gated delta networks, Mamba-2)",
+     0,
+     true},
     {"conv1d_decode",
      {"batch", "channels"},
      {"all"},
      [](const Sizes& s) { return 8 * s[0] * s[1]; },
      [](const Sizes& s) { return Tensors{8 * s[0] * s[1]}; },
      none,
-     "a causal convolution of one token a sequence, whose last 3 are read and written"},
+     "a causal convolution of one token a sequence, whose last 3 are read and written",
+     0,
+     true},
     {"copy",
      {"elements"},
      {"all"},
@@ -435,7 +451,11 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
   const Index& index = this->index();
   const Sizes at = octaves(sizes, size_);
   Prediction prediction;
-  for (size_t i = 0; i < size_; ++i) prediction.extrapolated |= !is_covered(index.ascending[i], at[i]);
+  for (size_t i = 0; i < size_; ++i) {
+    const std::vector<double>& measured = index.ascending[i];
+    prediction.extrapolated |= !is_covered(measured, at[i]);
+    prediction.beyond |= at[i] < measured.front() - kRounding || at[i] > measured.back() + kRounding;
+  }
   const Nearest rows = nearest(index, at);
   prediction.extrapolated |= rows[0].first > kFar * kFar + kRounding;
   const Interpolated interpolated = interpolate(index, at, rows);
@@ -450,7 +470,9 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
 
 double KernelTable::error_of(const Prediction& prediction) const {
   if (!error) return 0;
-  const double times = prediction.extrapolated ? error->far : error->near;
+  const double times = prediction.beyond && error->beyond > 0 ? error->beyond
+                       : prediction.extrapolated              ? error->far
+                                                              : error->near;
   if (times == 0) return prediction.extrapolated ? error->block : error->random;
   return std::expm1(times * std::hypot(prediction.spread, error->spread));
 }

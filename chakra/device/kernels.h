@@ -39,7 +39,8 @@ struct KernelKind {
   Tensors (*elements)(const Sizes& sizes);
   double (*steps)(const Sizes& sizes);
   std::string_view meaning;
-  uint32_t rows = 0;  ///< bit i: sizes[i] is the length of a row in memory
+  uint32_t rows = 0;    ///< bit i: sizes[i] is the length of a row in memory
+  bool is_own = false;  ///< how near it comes to the data sheet says nothing of kernels without a table
   size_t size() const;
   size_t tensor_count() const;
 };
@@ -67,8 +68,9 @@ struct KernelError {
   double worst = 0;      ///< the largest of these
   double roofline = 0;   ///< the data sheet's, for the same third
   std::string worst_of;  ///< "n = 65536"
-  /// What tells how far off one shape is (KernelTable::error_of): near, measured ones around it; far, none. 0: unknown.
-  double spread = 0, near = 0, far = 0;
+  /// What tells how far off one shape is (KernelTable::error_of): the least spread, and times the spread of shapes that
+  /// are not extrapolated, that are, and that are beyond all that was measured. 0: not known.
+  double spread = 0, near = 0, far = 0, beyond = 0;
 };
 
 /// A shape and how long it took.
@@ -122,7 +124,8 @@ class KernelTable {
     bool extrapolated = false;
     /// Device::unaligned_time is a factor: a row of memory ends inside of a piece, and none of a measured shape does.
     bool unaligned = false;
-    double spread = 0;  ///< of the measured shapes around it about their plane: root of the mean square of logarithms
+    bool beyond = false;  ///< extrapolated: a size is outside of the measured ones
+    double spread = 0;    ///< of the measured shapes around it about their plane: root of the mean square of logarithms
   };
   static constexpr double kFar = 0.5;         ///< octaves: the root of the sum of squares over the sizes
   static constexpr double kGap = 0.4;         ///< octaves between neighbouring values of a size
