@@ -44,6 +44,18 @@ def products(rows):
     return kept
 
 
+def every(nth, size, rows):
+    """Of rows that differ in `size` alone every nth, not the same places in neighbouring series."""
+    series = {}
+    for row in rows:
+        series.setdefault(tuple(sorted((key, value) for key, value in row.items() if key not in (size, "latency"))), []).append(row)
+    by_sizes = sorted(series.values(), key=lambda rows: [(len(value), value) for value in rows[0].values()])
+    kept = []
+    for number, of in enumerate(by_sizes):
+        kept += sorted(of, key=lambda row: int(row[size]))[-number % nth::nth]
+    return kept
+
+
 def attention(rows):
     series = {}
     for row in rows:
@@ -56,6 +68,34 @@ def attention(rows):
     return kept
 
 
+def decode(rows):
+    own = [row for row in rows if row["kv_cache_dtype"] == row["attn_dtype"]]
+    others = [row for row in rows if row["kv_cache_dtype"] != row["attn_dtype"]]
+    return every(7 if others else 2, "step", own) + every(14, "step", others)
+
+
+def latent_decode(rows):
+    return every(3, "step", rows)
+
+
+def latent(rows):
+    return every(3, "isl", rows)
+
+
+def experts(rows):
+    """Equal and unequal loads in 16 bits, equal ones in 8 bits with a scale per block. With a scale per tensor the measured kernels take
+    twice as long as in 16 bits, so no job that may choose takes them."""
+    hows = {"balanced", "power_law_1.2"} if any(row["distribution"] == "balanced" for row in rows) else {"power_law_1.01", "power_law_1.2"}
+    kept = [row for row in rows if row["distribution"] in hows and row["moe_dtype"] in ("bfloat16", "fp8_block")
+            and (row["moe_dtype"] == "bfloat16" or row["distribution"] == "balanced")]
+    wide = [row for row in kept if row["moe_dtype"] == "bfloat16"]
+    return every(2, "num_tokens", wide) + every(3, "num_tokens", [row for row in kept if row["moe_dtype"] != "bfloat16"])
+
+
+def recurrent(rows):
+    return every(3, "seq_len", [row for row in rows if row["phase"] == "context"]) + [row for row in rows if row["phase"] == "generation"]
+
+
 def by_type(*types):
     return lambda rows: [row for row in rows if row["gemm_dtype"] in types]
 
@@ -64,15 +104,23 @@ def by_type(*types):
 FILES = {
     "a100_sxm_80gb.json": (
         "A100-SXM-80GB", {"sustained-time": 1.19, "unaligned-time": 3},
-        {"aic_gemm_a100_sxm": None, "aic_attention_ctx_a100": None, "vidur_compute_a100": vidur},
-        {"gemm": AIC.format("a100_sxm/gemm/vllm/0.14.0"), "attention": AIC.format("a100_sxm/attention/vllm/0.14.0"), "": VIDUR.format("a100")},
+        {"aic_gemm_a100_sxm": None, "aic_attention_ctx_a100": None, "vidur_compute_a100": vidur, "aic_attention_gen_a100": decode,
+         "aic_moe_a100": experts},
+        {"gemm": AIC.format("a100_sxm/gemm/vllm/0.14.0"), "attention": AIC.format("a100_sxm/attention/vllm/0.14.0"),
+         "decode_attention": AIC.format("a100_sxm/attention/vllm/0.14.0"), "experts": AIC.format("a100_sxm/moe/vllm/0.14.0"), "": VIDUR.format("a100")},
         "unaligned-time fitted to vTrain's steps (docs/explanation/accuracy.md)"),
     "h100_sxm.json": (
         "H100-SXM", {"sustained-time": 1.28},
         {"aic_gemm_h100_vllm": products, "aic_gemm_h100_sglang": by_type("fp8_block", "int8_wo"), "aic_attention_ctx_h100": attention,
-         "vidur_compute_h100": vidur},
+         "vidur_compute_h100": vidur, "aic_attention_gen_h100": decode, "aic_moe_h100": experts, "aic_mla_ctx_h100": latent,
+         "aic_mla_gen_h100": latent_decode, "aic_gdn_h100": recurrent, "aic_mamba2_h100": None},
         {"gemm": AIC.format("h100_sxm/gemm/vllm/0.24.0"), "gemm.fp8_block": AIC.format("h100_sxm/gemm/sglang/0.5.6.post2"),
          "gemm.int8_wo": AIC.format("h100_sxm/gemm/sglang/0.5.6.post2"), "attention": AIC.format("h100_sxm/attention/vllm/0.24.0"),
+         "decode_attention": AIC.format("h100_sxm/attention/vllm/0.24.0"), "experts": AIC.format("h100_sxm/moe/vllm/0.24.0"),
+         "latent_attention": AIC.format("h100_sxm/mla/sglang/0.5.14"), "latent_decode": AIC.format("h100_sxm/mla/sglang/0.5.14"),
+         "gated_delta": AIC.format("h100_sxm/gdn/vllm/0.24.0"), "gated_delta_decode": AIC.format("h100_sxm/gdn/vllm/0.24.0"),
+         "conv1d": AIC.format("h100_sxm/gdn/vllm/0.24.0"), "conv1d_decode": AIC.format("h100_sxm/gdn/vllm/0.24.0"),
+         "conv1d.mamba2": AIC.format("h100_sxm/mamba2/trtllm/1.3.0rc20"), "conv1d_decode.mamba2": AIC.format("h100_sxm/mamba2/trtllm/1.3.0rc20"),
          "": VIDUR.format("h100")}, ""),
 }
 
@@ -103,7 +151,8 @@ def write(name, options, folder):
             lines[number] = "".join(f'  "{key}": {value},\n' for key, value in fields.items()) + f'  "source": {json.dumps(notes)},'
         elif '{"kernel": ' in line:
             kernel = next(own)
-            source = sources.get(kernel["kernel"], sources[""])
+            name = kernel["kernel"]
+            source = sources.get(name) or sources.get(name.split(".")[0]) or sources[""]
             lines[number] = line.replace(json.dumps(kernel["source"]), json.dumps(source))
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(lines))

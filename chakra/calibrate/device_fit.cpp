@@ -21,9 +21,11 @@ using Matrix = std::array<Parts, device::kBaseParts>;
 
 constexpr double kRobust = 0.1;  ///< the s of the sum
 constexpr double kNoise = 0.01;
-constexpr double kAlike = 0.03;     ///< how much tensors' times are drawn together, which decides where shapes do not
-constexpr size_t kMostBlocks = 24;  ///< of a size
-constexpr double kEnd = 0.15;       ///< of a size's range in octaves, where a base is chosen
+constexpr double kAlike = 0.03;       ///< how much tensors' times are drawn together, which decides where shapes do not
+constexpr size_t kMostBlocks = 24;    ///< of a size
+constexpr double kEnd = 0.15;         ///< of a size's range in octaves, where a base is chosen
+constexpr double kCovered = 0.8;      ///< of kept-out shapes, that are off by no more than a table states
+constexpr double kLeastSpread = 0.4;  ///< over the median: shapes that happen to be on their plane
 constexpr size_t kMostTried = 500, kMostKeptOut = 100;
 
 /// The inverse of a symmetric, positive definite matrix, by elimination.
@@ -138,9 +140,9 @@ KernelConstants constants_of(const Parts& times, const std::array<bool, device::
   return {time(0), {time(1), time(2), time(3)}, times[4] * 1e-6, has[5] ? times[5] * 1e-9 : 0, overlap};
 }
 
-double quantile_95(std::vector<double> values) {
+double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(0.95 * static_cast<double>(values.size() - 1))];
+  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
 KernelData without(const KernelData& data, const std::vector<bool>& out, std::vector<MeasuredKernel>& kept_out) {
@@ -188,6 +190,17 @@ std::vector<Block> blocks_of(const KernelData& data) {
       blocks.push_back({size, values[b * values.size() / count], values[(b + 1) * values.size() / count - 1]});
   }
   return blocks;
+}
+
+using Offs = std::vector<std::pair<KernelTable::Prediction, double>>;
+
+/// KernelError::near, far or beyond: what is off by how much, over the spread around it. 0 where there are too few.
+double spread_time(const Offs& offs, double least_spread, bool extrapolated, bool beyond) {
+  std::vector<double> times;
+  for (const auto& [predicted, off] : offs)
+    if (predicted.extrapolated == extrapolated && predicted.beyond == beyond)
+      times.push_back(off / std::hypot(predicted.spread, least_spread));
+  return times.size() < kFewest / 3 ? 0 : quantile(std::move(times), kCovered);
 }
 
 struct JudgedBlock {
@@ -295,11 +308,12 @@ Judgement judge(const KernelTable& table, const std::vector<MeasuredKernel>& kep
     const KernelTable::Prediction predicted = table.predict(m.sizes);
     errors.push_back(std::abs(std::log(predicted.seconds / m.seconds)));
     sum += errors.back();
+    judgement.offs.emplace_back(predicted, errors.back());
     judgement.extrapolated += predicted.extrapolated;
   }
   const auto count = static_cast<double>(kept_out.size());
   judgement.error = std::exp(sum / count) - 1;
-  judgement.error_95 = std::exp(quantile_95(std::move(errors))) - 1;
+  judgement.error_95 = std::exp(quantile(std::move(errors), 0.95)) - 1;
   judgement.extrapolated /= count;
   return judgement;
 }
@@ -316,13 +330,18 @@ KernelJudgement judge_kernel(const KernelData& data) {
   result.error.random = third.error;
   result.random_95 = third.error_95;
   result.error.roofline = roofline_error(data, kept_out);
+  std::vector<double> spreads;
+  for (const auto& off : third.offs) spreads.push_back(off.first.spread);
+  result.error.spread = std::max(1e-4, kLeastSpread * quantile(spreads, 0.5));
   const std::vector<Block> blocks = blocks_of(data);
-  if (blocks.empty()) return result;
   std::vector<JudgedBlock> judged(blocks.size());
   tbb::parallel_for(size_t{0}, blocks.size(), [&](size_t b) { judged[b] = judge_without(data, blocks[b]); });
   double shapes = 0;
+  Offs offs = third.offs;
   for (size_t b = 0; b < blocks.size(); ++b) {
     const auto& [judgement, count] = judged[b];
+    for (const auto& off : judgement.offs)
+      if (off.first.extrapolated) offs.push_back(off);
     result.error.block += judgement.error / static_cast<double>(blocks.size());
     result.extrapolated += judgement.extrapolated * count;
     shapes += count;
@@ -333,7 +352,10 @@ KernelJudgement judge_kernel(const KernelData& data) {
     result.error.worst_of =
         least == most ? fmt::format("{} = {:g}", name, least) : fmt::format("{} = {:g} to {:g}", name, least, most);
   }
-  result.extrapolated /= shapes;
+  result.error.near = spread_time(offs, result.error.spread, false, false);
+  result.error.far = spread_time(offs, result.error.spread, true, false);
+  result.error.beyond = spread_time(offs, result.error.spread, true, true);
+  if (shapes > 0) result.extrapolated /= shapes;
   return result;
 }
 

@@ -107,12 +107,14 @@ Result<Sample> own_row(const Row& row) {
 struct AicType {
   std::string_view name, type, variant;
 };
-constexpr std::array<AicType, 7> kAicTypes{{{"bfloat16", "bf16", ""},
+constexpr std::array<AicType, 9> kAicTypes{{{"bfloat16", "bf16", ""},
                                             {"float16", "f16", ""},
                                             {"half", "f16", ""},
                                             {"fp8", "f8", ""},
                                             {"fp8_block", "f8", ".fp8_block"},
                                             {"int8_wo", "bf16", ".int8_wo"},
+                                            {"int4_wo", "bf16", ".int4_wo"},
+                                            {"w4a16_mxfp4", "bf16", ".w4a16_mxfp4"},
                                             {"int8", "i8", ""}}};
 
 Result<void> set_aic_type(const Row& row, std::string_view column, Sample& sample) {
@@ -138,7 +140,36 @@ Result<Sample> aic_gemm(const Row& row) {
   return sample;
 }
 
+/// A cache of another element type than attention's is a way to compute it: ".kv_f8".
+void add_cache_type(const Row& row, std::string_view column, Sample& sample) {
+  const std::string cache = row.text("kv_cache_dtype");
+  if (cache == row.text(column)) return;
+  const auto* const type = find_row(kAicTypes, cache);
+  if (type) sample.kernel += fmt::format(".kv_{}", type->type);
+  else sample.skipped = fmt::format("a cache of element type {}", quote(cache));
+}
+
+/// One token a sequence, whose cache has `step` others and `isl` of its own.
+Result<Sample> aic_decode(const Row& row) {
+  Sample sample;
+  sample.kernel = "decode_attention";
+  if (row.text("beam_width") != "1") sample.skipped = "a beam wider than 1";
+  add_cache_type(row, "attn_dtype", sample);
+  if (!sample.skipped.empty()) return sample;
+  CHAKRA_TRY(set_sizes(row, {"batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim"}, sample));
+  CHAKRA_ASSIGN(const double before, row.number("step", 0));
+  const double context = sample.measured.sizes[1] += before;
+  double window = context;
+  if (row.has("window_size") && row.text("window_size") != "0") {
+    CHAKRA_ASSIGN(window, row.size("window_size"));
+  }
+  sample.measured.sizes[5] = std::min(window, context);
+  CHAKRA_TRY(set_aic_type(row, "attn_dtype", sample));
+  return sample;
+}
+
 Result<Sample> aic_attention(const Row& row) {
+  if (row.text("op_name") == "generation_attention") return aic_decode(row);
   Sample sample;
   sample.kernel = "attention";
   if (row.text("op_name") != "context_attention") sample.skipped = "attention that is not of a context";
@@ -154,6 +185,75 @@ Result<Sample> aic_attention(const Row& row) {
   }
   CHAKRA_TRY(set_sizes(row, {"batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim"}, sample));
   CHAKRA_TRY(set_aic_type(row, "attn_dtype", sample));
+  return sample;
+}
+
+/// Latent attention. Heads are those of a rank, however many ranks there are.
+Result<Sample> aic_latent(const Row& row) {
+  Sample sample;
+  const bool decode = row.text("op_name") == "mla_generation";
+  sample.kernel = decode ? "latent_decode" : "latent_attention";
+  if (!decode && row.text("op_name") != "mla_context")
+    sample.skipped = fmt::format("operator {}", quote(row.text("op_name")));
+  else if (!decode && row.has("step") && row.text("step") != "0")
+    sample.skipped = "attention to tokens that came before";
+  add_cache_type(row, "mla_dtype", sample);
+  if (!sample.skipped.empty()) return sample;
+  CHAKRA_TRY(set_sizes(row, {"batch_size", "isl", "num_heads"}, sample));
+  if (decode) {
+    CHAKRA_ASSIGN(const double before, row.number("step", 0));
+    sample.measured.sizes[1] += before;
+  }
+  CHAKRA_TRY(set_aic_type(row, "mla_dtype", sample));
+  return sample;
+}
+
+/// A layer's experts on one rank. Tokens are those of all ranks; how they choose is a way to compute it, unless each
+/// expert has as many: ".power_law_1.2".
+Result<Sample> aic_experts(const Row& row) {
+  Sample sample;
+  sample.kernel = "experts";
+  CHAKRA_TRY(set_sizes(row, {"num_tokens", "hidden_size", "inter_size", "num_experts", "topk", "moe_ep_size"}, sample));
+  CHAKRA_ASSIGN(const double sharers, row.size("moe_tp_size"));
+  device::Sizes& sizes = sample.measured.sizes;
+  sizes[2] /= sharers;
+  if (sizes[2] < 1 || sizes[3] < sizes[5] || sizes[4] > sizes[3]) sample.skipped = "experts that cannot be shared so";
+  CHAKRA_TRY(set_aic_type(row, "moe_dtype", sample));
+  if (const std::string how = row.text("distribution"); !how.empty() && how != "balanced") sample.kernel += "." + how;
+  return sample;
+}
+
+/// The kernels of gated delta networks and of Mamba-2 that were timed, each by its own sizes.
+Result<Sample> aic_recurrent(const Row& row) {
+  const bool mamba = row.text("op_name") == "mamba2";
+  const std::string source = row.text("kernel_source");
+  Sample sample;
+  sample.type = "bf16";
+  sample.device = row.text("device");
+  CHAKRA_ASSIGN(const double ms, row.number("latency", kLeastMs));
+  sample.measured.seconds = ms * 1e-3;
+  device::Sizes& sizes = sample.measured.sizes;
+  if (source == "causal_conv1d_fn" || source == "causal_conv1d_update") {
+    Sample parts;  // what the channels are made of: states, or keys, and heads
+    CHAKRA_TRY(mamba ? set_sizes(row, {"n_groups", "d_state", "nheads", "head_dim"}, parts)
+                     : set_sizes(row, {"num_k_heads", "head_k_dim", "num_v_heads", "head_v_dim"}, parts));
+    const device::Sizes& p = parts.measured.sizes;
+    const double channels = 2 * p[0] * p[1] + p[2] * p[3];
+    const bool decode = source == "causal_conv1d_update";
+    if (row.text("d_conv") != "4") sample.skipped = "convolutions over other numbers of tokens than 4";
+    sample.kernel = std::string(decode ? "conv1d_decode" : "conv1d") + (mamba ? ".mamba2" : "");
+    CHAKRA_TRY(set_sizes(row, {"batch_size", "seq_len"}, sample));
+    sizes[decode ? 1 : 2] = channels;
+  } else if (source.starts_with("chunk_gated_delta_rule")) {
+    sample.kernel = "gated_delta";
+    CHAKRA_TRY(set_sizes(row, {"batch_size", "seq_len", "num_k_heads", "num_v_heads", "head_k_dim"}, sample));
+  } else if (source.starts_with("fused_recurrent_gated_delta_rule")) {
+    sample.kernel = "gated_delta_decode";
+    CHAKRA_TRY(set_sizes(row, {"batch_size", "num_k_heads", "num_v_heads", "head_k_dim"}, sample));
+  } else {
+    sample.skipped = fmt::format("kernel {}", quote(source));
+  }
+  if (!mamba && row.text("head_k_dim") != row.text("head_v_dim")) sample.skipped = "keys and values of unlike widths";
   return sample;
 }
 
@@ -309,10 +409,14 @@ struct Form {
   std::array<std::string_view, 3> columns;
   Result<Sample> (*read)(const Row& row);
 };
-constexpr std::array<Form, 6> kForms{{
+constexpr std::array<Form, 10> kForms{{
     {{"kernel", "type", "time_us"}, own_row},
     {{"gemm_dtype", "k", "latency"}, aic_gemm},
     {{"attn_dtype", "isl", "latency"}, aic_attention},
+    {{"mla_dtype", "num_heads", "latency"}, aic_latent},
+    {{"moe_dtype", "num_experts", "latency"}, aic_experts},
+    {{"num_v_heads", "kernel_source", "latency"}, aic_recurrent},
+    {{"d_state", "kernel_source", "latency"}, aic_recurrent},
     {{"op", "num_tokens", "median_ms"}, vidur},
     {{"target", "input_shapes", "fw_latency"}, neusight},
     {{"kernel_name", "kernel_provider", "y_value_50"}, liger},
@@ -343,6 +447,11 @@ void add(const Sample& sample, MeasuredRows& rows) {
 
 Result<void> read_measured_kernels(const std::string& path, MeasuredRows& rows) {
   CHAKRA_ASSIGN(const std::string text, read_file(path));
+  if (text.starts_with("PAR1"))
+    return fail(Code::bad_input, "calibrate.csv.parquet",
+                "the file is Parquet, and tables are read as CSV; this converts it: python3 -c \"import pandas; "
+                "pandas.read_parquet('TABLE.parquet').to_csv('TABLE.csv', index=False)\"",
+                {path});
   rows.source += (rows.source.empty() ? "" : ", ") + std::filesystem::path(path).filename().string();
   std::string_view left = without_byte_order_mark(text);
   std::vector<std::string> columns;

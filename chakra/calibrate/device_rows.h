@@ -18,8 +18,8 @@ struct MeasuredRows {
   std::string source;                      ///< names of the files
 };
 
-/// Adds the rows of a file. Errors: calibrate.csv.columns, calibrate.csv.row, calibrate.csv.value, and those of
-/// read_file.
+/// Adds the rows of a file. Errors: calibrate.csv.parquet, calibrate.csv.columns, calibrate.csv.row,
+/// calibrate.csv.value, and those of read_file.
 Result<void> read_measured_kernels(const std::string& path, MeasuredRows& rows);
 
 /// Adds the nodes of a linked trace that were measured and say their kernel, its shape and element type. A node that

@@ -299,6 +299,65 @@ TEST(Measured, LayersOfAnH100) {
                  {"rope f16", 0.30}});
 }
 
+TEST(Measured, ExpertsAndDecodeOfAnA100) {
+  CHAKRA_NEEDS_DATA();
+  expect_judged("aic_moe_a100.csv.gz", "",
+                {{"experts.power_law_1.01 bf16", 0.45}, {"experts.power_law_1.2 bf16", 0.46}});
+  expect_judged("aic_attention_gen_a100.csv.gz", "", {{"decode_attention bf16", 0.51}});
+}
+TEST(Measured, LatentAttentionOfAnH100) {
+  CHAKRA_NEEDS_DATA();
+  expect_judged("aic_mla_ctx_h100.csv.gz", "");
+  expect_judged("aic_mla_gen_h100.csv.gz", "");
+}
+TEST(Measured, RecurrentLayersOfAnH100) {
+  CHAKRA_NEEDS_DATA();
+  expect_judged("aic_gdn_h100.csv.gz", "", {{"gated_delta bf16", 0.24}});
+}
+
+/// Keeps out a third that no judgement saw: the share of it that is off by no more than stated, and the median of what
+/// is stated over the error.
+std::pair<double, double> stated_on_a_third(const device::Device& device, const KernelData& data) {
+  KernelData rest{&device, data.name, data.type, {}}, third = rest;
+  Prng random(7);
+  for (const device::MeasuredKernel& m : data.measured) (random.chance(1.0 / 3) ? third : rest).measured.push_back(m);
+  KernelTable table = make_table(rest);
+  table.error = judge_kernel(rest).error;
+  std::vector<double> stated;
+  double sum = 0, covered = 0;
+  for (const device::MeasuredKernel& m : third.measured) {
+    const KernelTable::Prediction predicted = table.predict(m.sizes);
+    stated.push_back(table.error_of(predicted));
+    const double off = std::abs(std::log(predicted.seconds / m.seconds));
+    sum += off;
+    covered += off <= std::log1p(stated.back());
+  }
+  std::nth_element(stated.begin(), stated.begin() + static_cast<ptrdiff_t>(stated.size() / 2), stated.end());
+  const auto count = static_cast<double>(stated.size());
+  return {covered / count, stated[stated.size() / 2] / std::expm1(sum / count)};
+}
+
+// What a table states of a shape is neither too small nor of no use: 75 to 95 % of shapes are within it, and the median
+// is at most twice the error.
+TEST(Measured, StatedErrorsCoverWhatIsKeptOut) {
+  CHAKRA_NEEDS_DATA();
+  for (const char* file : {"aic_attention_ctx_a100", "aic_attention_gen_a100", "aic_mla_gen_h100", "aic_gdn_h100"}) {
+    MeasuredRows rows;
+    ASSERT_TRUE(read_measured_kernels(measured(std::string(file) + ".csv.gz"), rows));
+    for (auto& [name, kernels] : rows.kernels)
+      for (auto& [key, times] : kernels) {
+        const device::Device device = device::device(*device::find(name));
+        const KernelData data{&device, key.first, key.second, medians(times)};
+        if (data.measured.size() < 500) continue;
+        const auto [covered, times_error] = stated_on_a_third(device, data);
+        std::cout << file << " " << key.first << ": covered " << covered << ", median stated " << times_error << "\n";
+        EXPECT_GE(covered, 0.75) << file << key.first;
+        EXPECT_LE(covered, 0.95) << file << key.first;
+        EXPECT_LE(times_error, 2) << file << key.first;
+      }
+  }
+}
+
 /// The lines of a table for which `keep` is true, and its first.
 template <class Keep>
 std::string lines_of(const std::string& text, const Keep& keep) {

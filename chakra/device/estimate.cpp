@@ -64,7 +64,7 @@ const ClassPrices kUsualPrices{{1.5, 0.35}, {2, 0.7}, 3.5e-6, 0.4};
 ClassPrices prices_of(const Device& device) {
   std::array<std::vector<double>, 3> kinds;
   for (const KernelTable& table : device.kernels) {
-    if (table.name() != table.kind().name) continue;  // a variant of a kernel is no kind of its own
+    if (table.kind().is_own || table.name() != table.kind().name) continue;  // a variant is no kind of its own
     Ratios ratios = ratios_of(device, table);
     for (size_t c = 0; c < kinds.size(); ++c)
       if (ratios[c].size() >= kFewest) kinds[c].push_back(median(ratios[c]));

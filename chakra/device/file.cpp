@@ -73,11 +73,15 @@ Result<void> read_error(const Spec& value, KernelError& error) {
                        : key == "block"    ? &error.block
                        : key == "worst"    ? &error.worst
                        : key == "roofline" ? &error.roofline
+                       : key == "spread"   ? &error.spread
+                       : key == "near"     ? &error.near
+                       : key == "far"      ? &error.far
+                       : key == "beyond"   ? &error.beyond
                                            : nullptr;
     if (!to)
       return of.error("device.file.key",
                       fmt::format("the key {} is not known; an error has 'random', 'block', 'worst', "
-                                  "'worst-of' and 'roofline'",
+                                  "'worst-of', 'roofline', 'spread', 'near', 'far' and 'beyond'",
                                   quote(key)));
     CHAKRA_ASSIGN(*to, within(of, key, 0, 1e9));
   }
@@ -152,7 +156,7 @@ Result<bool> read_constant(const std::string& key, const Spec& value, const Kern
   } else if (key == "step-ns") {
     CHAKRA_ASSIGN(const double ns, within(value, key, 0, kMostUs));
     constants.step_s = ns * kNano;
-    if (kind.steps({1, 1, 1, 1, 1}) == 0)
+    if (kind.steps({1, 1, 1, 1, 1, 1}) == 0)
       return value.error("device.file.value", fmt::format("{} has no steps", quote(kind.name)));
   } else {
     return false;

@@ -18,6 +18,12 @@ Tensors passes(const Sizes& s) {
   return {Passes * s[0] * s[1]};
 }
 
+/// DeepSeek's latent attention: widths of keys and of values of a head; the latent vector and its rotated part.
+constexpr double kLatentWidths = 192 + 128, kLatentRank = 512, kLatentRope = 64;
+
+/// Choices of tokens for experts of one rank.
+double own_choices(const Sizes& s) { return s[0] * s[4] / s[5]; }
+
 using Equations = std::array<std::array<double, kMostSizes + 1>, kMostSizes>;
 
 /// Solves equations with a symmetric, positive definite matrix, by elimination; the right sides are the last column.
@@ -73,7 +79,7 @@ Sizes octaves(const Sizes& sizes, size_t n) {
 
 }  // namespace
 
-const std::array<KernelKind, 8> kKernelKinds{{
+const std::array<KernelKind, 16> kKernelKinds{{
     {"gemm",
      {"m", "n", "k"},
      {"m x k", "k x n", "m x n"},
@@ -102,6 +108,83 @@ const std::array<KernelKind, 8> kKernelKinds{{
      "positions rotated into queries and keys, which are width wide"},
     {"add", {"rows", "width"}, {"all"}, none, passes<3>, none, "two tensors added"},
     {"activation", {"rows", "width"}, {"all"}, none, passes<3>, none, "a function of one tensor times another tensor"},
+    {"decode_attention",
+     {"batch", "context", "heads", "kv_heads", "head_dim", "window"},
+     {"all"},
+     [](const Sizes& s) { return 4 * s[0] * s[2] * s[5] * s[4]; },
+     [](const Sizes& s) { return Tensors{2 * s[0] * (s[2] + s[3] * s[5]) * s[4]}; },
+     [](const Sizes& s) { return s[5]; },
+     "attention of one token a sequence to the last `window` of `context` tokens in a cache",
+     0,
+     true},
+    {"latent_attention",
+     {"batch", "tokens", "heads"},
+     {"all"},
+     [](const Sizes& s) { return s[0] * s[2] * s[1] * s[1] * kLatentWidths; },
+     [](const Sizes& s) { return Tensors{s[0] * s[1] * (s[2] * 2 * kLatentWidths)}; },
+     [](const Sizes& s) { return s[1]; },
+     "causal attention, forward, by keys and values from a latent vector (DeepSeek: 192 and 128 wide)",
+     0,
+     true},
+    {"latent_decode",
+     {"batch", "context", "heads"},
+     {"all"},
+     [](const Sizes& s) { return 2 * s[0] * s[1] * s[2] * (2 * kLatentRank + kLatentRope); },
+     [](const Sizes& s) {
+       return Tensors{s[0] * (s[1] * (kLatentRank + kLatentRope) + s[2] * (2 * kLatentRank + kLatentRope))};
+     },
+     [](const Sizes& s) { return s[1]; },
+     "attention of one token a sequence to latent vectors in a cache (DeepSeek: 512 and 64 wide)",
+     0,
+     true},
+    {"experts",
+     {"tokens", "hidden", "width", "experts", "top_k", "ep"},
+     {"choices", "own", "weights"},
+     [](const Sizes& s) { return 6 * own_choices(s) * s[1] * s[2]; },
+     [](const Sizes& s) {
+       const double read = s[3] / s[5] * -std::expm1(s[0] * std::log1p(-std::min(s[4] / s[3], 0.999999)));
+       return Tensors{2 * s[0] * s[4] * s[1], own_choices(s) * (2 * s[1] + 3 * s[2]), 3 * read * s[1] * s[2]};
+     },
+     none,
+     "gated layers of experts on one of ep ranks: tokens of all ranks choose top_k of all experts",
+     0,
+     true},
+    {"gated_delta",
+     {"batch", "tokens", "k_heads", "v_heads", "head_dim"},
+     {"all"},
+     [](const Sizes& s) { return 6 * s[0] * s[1] * s[3] * s[4] * s[4]; },
+     [](const Sizes& s) { return Tensors{2 * s[0] * s[1] * (s[2] + s[3]) * s[4]}; },
+     [](const Sizes& s) { return s[1]; },
+     "the gated delta rule in chunks (Qwen3-Next)",
+     0,
+     true},
+    {"gated_delta_decode",
+     {"batch", "k_heads", "v_heads", "head_dim"},
+     {"all"},
+     [](const Sizes& s) { return 6 * s[0] * s[2] * s[3] * s[3]; },
+     [](const Sizes& s) { return Tensors{4 * s[0] * s[2] * s[3] * s[3]}; },
+     none,
+     "the gated delta rule of one token a sequence, whose state of 4 bytes a number is read and written",
+     0,
+     true},
+    {"conv1d",
+     {"batch", "tokens", "channels"},
+     {"all"},
+     [](const Sizes& s) { return 8 * s[0] * s[1] * s[2]; },
+     [](const Sizes& s) { return Tensors{2 * s[0] * s[1] * s[2]}; },
+     none,
+     "a causal convolution over 4 tokens in each channel (gated delta networks, Mamba-2)",
+     0,
+     true},
+    {"conv1d_decode",
+     {"batch", "channels"},
+     {"all"},
+     [](const Sizes& s) { return 8 * s[0] * s[1]; },
+     [](const Sizes& s) { return Tensors{8 * s[0] * s[1]}; },
+     none,
+     "a causal convolution of one token a sequence, whose last 3 are read and written",
+     0,
+     true},
     {"copy",
      {"elements"},
      {"all"},
@@ -269,7 +352,7 @@ const KernelTable::Index& KernelTable::index() const {
   return measured_->index;
 }
 
-double KernelTable::interpolate(const Index& index, const Sizes& at, const Nearest& nearest) const {
+KernelTable::Interpolated KernelTable::interpolate(const Index& index, const Sizes& at, const Nearest& nearest) const {
   constexpr double kHere = 1e-6;  // keeps the weight of a measured shape finite, and a million times that of others
   const size_t n = size_;
   struct Point {
@@ -307,9 +390,18 @@ double KernelTable::interpolate(const Index& index, const Sizes& at, const Neare
   for (size_t i = 0; i < n; ++i) square += rows[i][i];
   for (size_t i = 0; i < n; ++i) rows[i][i] += kFlattening * square / static_cast<double>(n) + 1e-12;
   const Sizes slope = solve(rows, n);
-  double rest = mean_rest;
-  for (size_t i = 0; i < n; ++i) rest += slope[i] * (at[i] - mean[i]);
-  return rest;
+  const auto plane = [&](const Sizes& there) {
+    double rest = mean_rest;
+    for (size_t i = 0; i < n; ++i) rest += slope[i] * (there[i] - mean[i]);
+    return rest;
+  };
+  double squares = 0, nearness = 0;
+  for (size_t p = 0; p < nearest.size(); ++p) {
+    const double near = 1 / (nearest[p].first + kHere), off = points[p].rest - plane(points[p].at);
+    squares += near * off * off;
+    nearness += near;
+  }
+  return {plane(at), std::sqrt(squares / nearness)};
 }
 
 bool KernelTable::is_whole(size_t size, double value) const {
@@ -359,15 +451,30 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
   const Index& index = this->index();
   const Sizes at = octaves(sizes, size_);
   Prediction prediction;
-  for (size_t i = 0; i < size_; ++i) prediction.extrapolated |= !is_covered(index.ascending[i], at[i]);
+  for (size_t i = 0; i < size_; ++i) {
+    const std::vector<double>& measured = index.ascending[i];
+    prediction.extrapolated |= !is_covered(measured, at[i]);
+    prediction.beyond |= at[i] < measured.front() - kRounding || at[i] > measured.back() + kRounding;
+  }
   const Nearest rows = nearest(index, at);
   prediction.extrapolated |= rows[0].first > kFar * kFar + kRounding;
-  prediction.seconds = base_.seconds(sizes) * std::exp(interpolate(index, at, rows));
+  const Interpolated interpolated = interpolate(index, at, rows);
+  prediction.seconds = base_.seconds(sizes) * std::exp(interpolated.rest);
+  prediction.spread = interpolated.spread;
   if (index.all_whole && !is_whole(sizes)) {
     prediction.seconds *= pieces_.time;
     prediction.extrapolated = prediction.unaligned = true;
   }
   return prediction;
+}
+
+double KernelTable::error_of(const Prediction& prediction) const {
+  if (!error) return 0;
+  const double times = prediction.beyond && error->beyond > 0 ? error->beyond
+                       : prediction.extrapolated              ? error->far
+                                                              : error->near;
+  if (times == 0) return prediction.extrapolated ? error->block : error->random;
+  return std::expm1(times * std::hypot(prediction.spread, error->spread));
 }
 
 std::vector<MeasuredKernel> KernelTable::measured() const {

@@ -21,7 +21,7 @@ namespace chakra::device {
 struct Device;
 
 /// A shape is at most that many sizes, each above 0.
-inline constexpr size_t kMostSizes = 5;
+inline constexpr size_t kMostSizes = 6;
 using Sizes = std::array<double, kMostSizes>;
 
 /// What a kernel reads and writes is in at most that many tensors.
@@ -39,14 +39,15 @@ struct KernelKind {
   Tensors (*elements)(const Sizes& sizes);
   double (*steps)(const Sizes& sizes);
   std::string_view meaning;
-  uint32_t rows = 0;  ///< bit i: sizes[i] is the length of a row in memory
+  uint32_t rows = 0;    ///< bit i: sizes[i] is the length of a row in memory
+  bool is_own = false;  ///< how near it comes to the data sheet says nothing of kernels without a table
   size_t size() const;
   size_t tensor_count() const;
 };
 /// Rows of matrices are read in pieces of that many bytes. Libraries have slower kernels for rows that are not a whole
 /// number of pieces (NVIDIA, "Matrix Multiplication Background User's Guide": multiples of 16 bytes are fastest).
 inline constexpr double kPieceBytes = 16;
-extern const std::array<KernelKind, 8> kKernelKinds;
+extern const std::array<KernelKind, 16> kKernelKinds;
 /// By the name, or what is before its dot: "gemm.fp8_block" is a gemm. Null where there is none.
 const KernelKind* find_kernel_kind(std::string_view name);
 
@@ -67,6 +68,9 @@ struct KernelError {
   double worst = 0;      ///< the largest of these
   double roofline = 0;   ///< the data sheet's, for the same third
   std::string worst_of;  ///< "n = 65536"
+  /// What tells how far off one shape is (KernelTable::error_of): the least spread, and times the spread of shapes that
+  /// are not extrapolated, that are, and that are beyond all that was measured. 0: not known.
+  double spread = 0, near = 0, far = 0, beyond = 0;
 };
 
 /// A shape and how long it took.
@@ -120,6 +124,8 @@ class KernelTable {
     bool extrapolated = false;
     /// Device::unaligned_time is a factor: a row of memory ends inside of a piece, and none of a measured shape does.
     bool unaligned = false;
+    bool beyond = false;  ///< extrapolated: a size is outside of the measured ones
+    double spread = 0;    ///< of the measured shapes around it about their plane: root of the mean square of logarithms
   };
   static constexpr double kFar = 0.5;         ///< octaves: the root of the sum of squares over the sizes
   static constexpr double kGap = 0.4;         ///< octaves between neighbouring values of a size
@@ -128,6 +134,9 @@ class KernelTable {
   /// Cost: O(measured shapes); for tables by ascending sizes those with a first size nearby. The first prediction also
   /// makes the index: files have tables that a job does not use. Threads may share a table.
   Prediction predict(const Sizes& sizes) const;
+  /// How far a prediction is off, as KernelError::random: what four of five predictions are not beyond. Where nothing
+  /// tells one shape from another, the error of all. 0: not known.
+  double error_of(const Prediction& prediction) const;
 
   const std::string& name() const { return name_; }
   trace::DType type() const { return type_; }
@@ -152,8 +161,10 @@ class KernelTable {
   Index make_index() const;
   const Index& index() const;
   Nearest nearest(const Index& index, const Sizes& at) const;
-  /// ln(measured / base) at a place, by the nearest rows.
-  double interpolate(const Index& index, const Sizes& at, const Nearest& nearest) const;
+  struct Interpolated {
+    double rest, spread;  ///< ln(measured / base) at a place, and Prediction::spread
+  };
+  Interpolated interpolate(const Index& index, const Sizes& at, const Nearest& nearest) const;
 
   std::string name_;
   trace::DType type_;

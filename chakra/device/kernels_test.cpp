@@ -36,6 +36,22 @@ TEST(Kernels, WorkFollowsFromShapes) {
   EXPECT_DOUBLE_EQ(parts.bytes_s(), 448 / 1e12);
 }
 
+// By hand. Decode reads 16 keys and values of 8 numbers for 3 sequences and 1 head of keys; 2 heads of queries.
+TEST(Kernels, WorkOfServingKernels) {
+  const auto ops = [](const char* name, const Sizes& s) { return find_kernel_kind(name)->ops(s); };
+  const auto elements = [](const char* name, const Sizes& s) { return find_kernel_kind(name)->elements(s); };
+  EXPECT_EQ(ops("decode_attention", {3, 64, 2, 1, 8, 16}), 3 * 2 * 16 * (8 + 8) * 2);
+  EXPECT_EQ(sum_of(elements("decode_attention", {3, 64, 2, 1, 8, 16})), 3 * (2 * 2 * 8 + 2 * 16 * 8));
+  EXPECT_EQ(ops("latent_attention", {3, 16, 2}), 3 * 16 * 2 * (16 / 2) * (192 + 128) * 2);
+  EXPECT_EQ(ops("latent_decode", {3, 16, 2}), 3 * 16 * 2 * (576 + 512) * 2);
+  // 4 of 8 ranks' 64 choices each, three products of 32 x 16; all of this rank's 2 experts are read.
+  EXPECT_EQ(ops("experts", {512, 32, 16, 8, 4, 4}), 512 * 3 * 32 * 16 * 2);
+  EXPECT_NEAR(elements("experts", {512, 32, 16, 8, 4, 4})[2], 2 * 3 * 32 * 16, 1e-6);
+  // One token that takes one of 8 experts reads one of them: a quarter of one on each of 4 ranks.
+  EXPECT_NEAR(elements("experts", {1, 32, 16, 8, 1, 4})[2], 3 * 32 * 16 / 4, 1e-6);
+  EXPECT_EQ(ops("conv1d", {2, 16, 32}), 2 * 16 * 32 * 4 * 2);
+}
+
 const KernelConstants kConstants{2, {3, 3, 3}, 5e-6};
 
 /// 2 x ops / peak + 3 x bytes / bandwidth + 5 us, times `factor` of the sizes.
@@ -54,6 +70,34 @@ std::vector<MeasuredKernel> made(const Factor& factor) {
 double law(const Sizes& sizes) {
   const RooflineParts parts = roofline_parts(kPlain, *find_kernel_kind("gemm"), DType::bf16, sizes);
   return 2 * parts.ops_s + 3 * parts.bytes_s() + 5e-6;
+}
+
+// Shapes about a plane to which they do not keep have a spread; what is stated is a multiple of it, by where a shape is.
+TEST(Kernels, ErrorsFollowTheSpreadAroundAShape) {
+  KernelTable smooth(kPlain, "gemm", DType::bf16, kConstants, made([](const Sizes&) { return 1; }));
+  KernelTable rough(kPlain, "gemm", DType::bf16, kConstants, made([](const Sizes& s) {
+                      return std::fmod(std::log2(s[0]) + std::log2(s[1]), 2) == 0 ? 1.2 : 1 / 1.2;
+                    }));
+  const Sizes inside{300, 300, 300}, beyond{300, 300, 32768};
+  EXPECT_EQ(smooth.error_of(smooth.predict(inside)), 0);  // nothing was kept out
+  for (KernelTable* const table : {&smooth, &rough}) {
+    table->error.emplace();
+    table->error->random = 0.05;
+    table->error->block = 0.1;
+    EXPECT_EQ(table->error_of(table->predict(inside)), 0.1);  // in a gap of an octave
+    EXPECT_EQ(table->error_of(table->predict({256, 256, 256})), 0.05);
+    table->error->spread = 0.01;
+    table->error->near = 1, table->error->far = 2, table->error->beyond = 3;
+  }
+  EXPECT_NEAR(smooth.error_of(smooth.predict(inside)), std::expm1(0.02), 1e-9);
+  EXPECT_NEAR(smooth.error_of(smooth.predict(beyond)), std::expm1(0.03), 1e-9);
+  EXPECT_NEAR(smooth.error_of(smooth.predict({256, 256, 256})), std::expm1(0.01), 1e-9);
+  const KernelTable::Prediction predicted = rough.predict(inside);
+  EXPECT_GT(predicted.spread, 0.1);
+  EXPECT_LT(predicted.spread, 0.3);
+  EXPECT_NEAR(rough.error_of(predicted), std::expm1(2 * std::hypot(predicted.spread, 0.01)), 1e-9);
+  EXPECT_FALSE(predicted.beyond);
+  EXPECT_TRUE(rough.predict(beyond).beyond);
 }
 
 TEST(Kernels, TheBaseIsExactEverywhere) {

@@ -157,9 +157,13 @@ void Compiler::matmul_gradients(const Op& op, size_t dy) {
 
 void Compiler::multiply(const Op& op, Product product, const std::vector<size_t>& inputs) {
   const Placements at = needs(op)[0];
+  const auto kernel = [&](const std::array<size_t, 3>& order) {
+    const std::string name = this->product(op, at, order);
+    return is_expert(op.weights[0]) ? backward_kernel(name) : name;
+  };
   if (product == Product::input_gradient)
-    compute(op.name + ".dgrad", matmul(op, at, product), inputs, this->product(op, at, {0, 2, 1}));
-  else compute(op.name + ".wgrad", matmul(op, at, product), inputs, this->product(op, at, {2, 1, 0}));
+    compute(op.name + ".dgrad", matmul(op, at, product), inputs, kernel({0, 2, 1}));
+  else compute(op.name + ".wgrad", matmul(op, at, product), inputs, kernel({2, 1, 0}));
   now_.to->back().fp8 = reads_fp8(op);
   now_.to->back().weights = fixed_bytes(op, at, product);
 }

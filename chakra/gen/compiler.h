@@ -115,6 +115,8 @@ class Compiler {
   /// Step::kernel of a matrix product, with m, n and k in that order for `order` {0, 1, 2}.
   std::string product(const Op& op, const Placements& x, const std::array<size_t, 3>& order) const;
   std::string kernel(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const;
+  std::string experts(const Op& op, const Placements& x) const;
+  std::string cached_attention(const Op& op, const std::vector<Placements>& inputs) const;
 
   // ---- backward ------------------------------------------------------------------------------------------------
   Placements kept_at(const Op& op, size_t input, const Placements& needed) const;

@@ -68,12 +68,45 @@ double Compiler::cache_read(const Op& op, const std::vector<Placements>& inputs)
 
 std::string Compiler::product(const Op& op, const Placements& x, const std::array<size_t, 3>& order) const {
   const Weight& matrix = op.weights[0];
-  if (is_expert(matrix)) return "";  // one product for each expert
+  if (is_expert(matrix)) return experts(op, x);
   const Placements w = weight_at(matrix);
   const std::vector<Extent>& dims = g_.tensors[op.inputs[0]].dims;
   const std::array<double, 3> sizes{count({dims.begin(), dims.end() - 1}, x),
                                     elements({matrix.dims.back()}, w, s_.mesh), elements({in_of(matrix)}, w, s_.mesh)};
   return named_kernel("gemm", {sizes[order[0]], sizes[order[1]], sizes[order[2]]});
+}
+
+/// One of the products of a layer's experts. The tokens that have come to this rank choose among its experts only.
+std::string Compiler::experts(const Op& op, const Placements& x) const {
+  const Weight& matrix = op.weights[0];
+  const Placements w = weight_at(matrix);
+  const std::vector<Extent>& dims = g_.tensors[op.inputs[0]].dims;
+  const double count = elements({matrix.dims[0]}, w, s_.mesh), chosen = this->count({dims.begin(), dims.end() - 1}, x);
+  const double in = elements({in_of(matrix)}, w, s_.mesh), out = elements({matrix.dims.back()}, w, s_.mesh);
+  const bool up = in_of(matrix).dim == Dim::hidden;
+  const double choices = std::min(op.choices, count);
+  return named_kernel("experts", {std::max(1.0, std::round(chosen / std::max(1.0, choices))), up ? in : out,
+                                  up ? out : in, count, choices, 1});
+}
+
+/// Attention beside a cache: decode, or prefill.
+std::string Compiler::cached_attention(const Op& op, const std::vector<Placements>& inputs) const {
+  constexpr double kLatent = 512 + 64, kBoth = 512 + kLatent, kHead = 192, kHeads = 192 + 128;
+  const Extent& q = g_.tensors[op.inputs[0]].dims.back();
+  const double heads = elements({q}, inputs[0], s_.mesh) / q.unit, tokens = std::round(op.met.tokens);
+  const double sequences = std::round(op.met.sequences);
+  const std::string way = op.cache_element == 1 && s_.element > 1 ? ".kv_f8" : "";
+  if (op.met.decode && q.unit == kLatent && op.widths == kBoth)
+    return named_kernel("latent_decode" + way, {sequences, tokens, heads});
+  const std::string part = op.met.whole && 2 * op.keys == tokens ? "" : ".part";
+  if (!op.met.decode && q.unit == kHead && op.widths == kHeads)
+    return named_kernel("latent_attention" + part, {sequences, tokens, heads});
+  if (op.widths != 2 * q.unit) return "";
+  const Extent& kv = op.cache.back();
+  const double kv_heads = elements({kv}, inputs[1], s_.mesh) / kv.unit;
+  if (!op.met.decode) return named_kernel("attention" + part, {sequences, tokens, heads, kv_heads, q.unit});
+  const double window = std::min(tokens, std::round(op.keys));
+  return named_kernel("decode_attention" + way, {sequences, tokens, heads, kv_heads, q.unit, window});
 }
 
 std::string Compiler::kernel(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const {
@@ -90,8 +123,9 @@ std::string Compiler::kernel(const Op& op, const std::vector<Placements>& inputs
     case OpKind::attention: {
       const std::vector<Extent>&q = g_.tensors[op.inputs[0]].dims, &k = g_.tensors[op.inputs[1]].dims;
       const double tokens = q[1].count, width_of_head = q.back().unit;
-      // Only without a cache, and where keys and values are as wide as queries.
-      if (!s_.fused_attention || op.inputs.size() < 3 || !op.cache.empty() || op.widths != 2 * width_of_head) return "";
+      if (s_.fused_attention && !op.cache.empty()) return cached_attention(op, inputs);
+      // Only where keys and values are as wide as queries.
+      if (!s_.fused_attention || op.inputs.size() < 3 || op.widths != 2 * width_of_head) return "";
       const bool whole = s_.mesh.of(Axis::cp) == 1 && op.keys == tokens / 2;  // causal, to all of the sequence
       return named_kernel(
           whole ? "attention" : "attention.part",

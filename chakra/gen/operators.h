@@ -52,6 +52,14 @@ enum class OpKind : uint8_t {
   combine    ///< and back: inputs: tokens of experts; router's choice
 };
 
+/// Sequences that attention works on, for its kernel's shape: of a data-parallel rank, and tokens of each, those in
+/// the cache included, on average.
+struct Met {
+  double sequences = 0, tokens = 0;
+  bool decode = false;  ///< one query a sequence
+  bool whole = false;   ///< sequences are alike, and none has tokens in the cache
+};
+
 struct Op {
   OpKind kind;
   std::string name;
@@ -67,6 +75,8 @@ struct Op {
   /// of an element.
   std::vector<Extent> cache = {};
   double cache_element = 0;
+  Met met = {};
+  double choices = 0;  ///< of experts: that a token takes
 };
 
 struct Graph {
@@ -83,6 +93,7 @@ struct Cached {
   double element = 2;  ///< bytes of an element of the cache
   bool over_latents =
       false;  ///< latent attention multiplies with what it keeps; else with keys and values of all heads
+  Met met = {};
 };
 /// Of a micro-batch, all data-parallel ranks' together.
 struct Batch {

@@ -59,6 +59,21 @@ double tokens_read(const ServePass& pass, const Attention& a) {
   });
 }
 
+namespace {
+
+Met met(const ServePass& pass) {
+  Met met;
+  met.decode = pass.decode;
+  met.sequences = sum_over(pass, [](const Reach&) { return 1; });
+  const auto tokens = [](const Reach& r) { return r.before + r.tokens; };
+  if (met.sequences > 0) met.tokens = sum_over(pass, tokens) / met.sequences;
+  met.whole = std::all_of(pass.reaches.begin(), pass.reaches.end(),
+                          [&](const Reach& r) { return r.before == 0 && r.tokens == met.tokens; });
+  return met;
+}
+
+}  // namespace
+
 double remaining_tokens(const ServePass& pass, const Attention& a) {
   return sum_over(pass, [&](const Reach& r) {
     const double first = r.prompt - within(r.prompt, a);
@@ -124,6 +139,7 @@ std::vector<Unit> ServePlan::units(const Mesh& mesh, const ServePass& pass) cons
     batch.cached->keys = keys_met(pass, a, o.model.causal) / pass.tokens;
     batch.cached->tokens = tokens_read(pass, a);
     batch.cached->over_latents = latents && pass.decode;
+    batch.cached->met = met(pass);
     // Prefill of latent attention works on keys and values of all heads, which are no cache.
     batch.cached->element = latents && !pass.decode ? element() : cache_element();
     units.push_back(compile_forward(block_graph(BlockRow::Place::layer, o.model, block, batch), spread));

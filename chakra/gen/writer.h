@@ -182,6 +182,7 @@ class Writer {
     if (b_.cached) {
       op.cache = {{Dim::batch, b_.sequences}, {Dim::none, b_.cached->tokens}, cache_extent(a, over_latents)};
       op.cache_element = b_.cached->element;
+      op.met = b_.cached->met;
     }
     op.widths = widths;
     op.mask = b_.dropout;
@@ -197,6 +198,8 @@ class Writer {
     const Extent slots{Dim::slots, b_.sequences * b_.tokens * real(e.active) / real(e.count)};
     const size_t routed = op(OpKind::dispatch, "dispatch", {x, choice}, {count, slots, hidden()}).output;
     const size_t done = mlp("experts", routed, e.width, true, e.bias);
+    for (Op& op : g.ops)
+      if (!op.weights.empty() && op.weights[0].dims[0].dim == Dim::experts) op.choices = real(e.active);
     size_t y = op(OpKind::combine, "combine", {done, choice}, tokens(hidden())).output;
     if (e.shared_width == 0) return y;
     size_t shared = mlp("shared", x, e.shared_width, true, e.shared_bias);

@@ -19,8 +19,11 @@ struct Variant {
   double time;  ///< of an operation that the trace counts, over forward's
 };
 constexpr double kBackwardTime = 2.5 / 2 / 0.8, kVariantError = 0.15;
-constexpr std::array<Variant, 3> kVariants{
-    {{"attention.backward", kBackwardTime}, {"attention.part", 1}, {"attention.part_backward", kBackwardTime}}};
+constexpr std::array<Variant, 5> kVariants{{{"attention.backward", kBackwardTime},
+                                            {"attention.part", 1},
+                                            {"attention.part_backward", kBackwardTime},
+                                            {"latent_attention.part", 1},
+                                            {"experts.backward", 1}}};
 
 /// A product that was measured in another element type keeps the share of the peak that it reaches there; another
 /// kernel takes more by what its wider elements take at the memory's bandwidth.
@@ -29,6 +32,16 @@ constexpr double kTypeError = 0.25;
 const device::KernelTable* table_of_any_type(const device::Device& device, std::string_view name) {
   for (const device::KernelTable& table : device.kernels)
     if (table.name() == name) return &table;
+  return nullptr;
+}
+
+/// Another way to compute the kernel, the one without a name first: its error is kTypeError more.
+const device::KernelTable* table_of_any_way(const device::Device& device, const device::KernelKind& kind,
+                                            device::DType type) {
+  if (const device::KernelTable* table = device::find_table(device, kind.name, type)) return table;
+  for (const device::KernelTable& table : device.kernels)
+    if (&table.kind() == &kind)
+      if (const device::KernelTable* same = device::find_table(device, table.name(), type)) return same;
   return nullptr;
 }
 
@@ -54,16 +67,21 @@ KnownShapes::Known predict(const device::Device& device, device::DType type, std
   const device::KernelTable* table = device::find_table(device, shape->name, type);
   const Variant* const variant = table ? nullptr : find_row(kVariants, shape->name);
   if (variant) table = device::find_table(device, shape->kind->name, type);
+  const bool same_way = table != nullptr;
+  if (!table) table = table_of_any_way(device, *shape->kind, type);
   const bool same_type = table != nullptr;
   if (!table) table = table_of_any_type(device, variant ? shape->kind->name : shape->name);
   if (!table) return known;
   const device::KernelTable::Prediction predicted = table->predict(shape->sizes);
   known.time = {predicted.seconds, predicted.extrapolated, predicted.unaligned, 0, table};
-  if (table->error) known.time.error = predicted.extrapolated ? table->error->block : table->error->random;
+  known.time.error = table->error_of(predicted);
   if (!same_type) {
     const double here = longer(roofline(device, type, *shape)), there = longer(roofline(device, table->type(), *shape));
     if (known.ops > 0) known.time.seconds *= here / there;
     else known.time.seconds += std::max(0.0, here - there);
+    known.time.error = with(known.time.error, kTypeError);
+    known.time.extrapolated = true;
+  } else if (!same_way) {
     known.time.error = with(known.time.error, kTypeError);
     known.time.extrapolated = true;
   }

@@ -18,13 +18,21 @@ struct Named {
   Work work;
 };
 /// Kernels of device files (device::kKernelKinds).
-constexpr std::array<Named, 8> kKernels{{{"gemm", Work::matrix},
+constexpr std::array<Named, 16> kKernels{{{"gemm", Work::matrix},
                                          {"attention", Work::attention},
                                          {"norm", Work::normalization},
                                          {"embedding", Work::lookup},
                                          {"rope", Work::elementwise},
                                          {"add", Work::elementwise},
                                          {"activation", Work::elementwise},
+                                         {"decode_attention", Work::attention},
+                                         {"latent_attention", Work::attention},
+                                         {"latent_decode", Work::attention},
+                                         {"experts", Work::matrix},
+                                         {"gated_delta", Work::attention},
+                                         {"gated_delta_decode", Work::attention},
+                                         {"conv1d", Work::elementwise},
+                                         {"conv1d_decode", Work::elementwise},
                                          {"copy", Work::device_copy}}};
 /// How names of generated nodes without a kernel end; the first that fits.
 constexpr std::array<Named, 23> kEndings{{{".dgrad", Work::matrix},
