@@ -34,6 +34,8 @@ struct StackMemory {
 /// What a framework takes in serving, between passes.
 struct StackServing {
   double pass_s = 0, sequence_s = 0;  ///< for a pass, and for each of its sequences
+  double prefill_share = 1;           ///< of the prompts of others, what a sequence waits for between its tokens
+  bool bursts = false;                ///< products follow memory-bound work: Device::sustained_time does not count
 };
 
 struct Stack {
@@ -62,7 +64,8 @@ struct StackRow {
   double elementwise_time, host_us, error;
   std::string_view source;
   StackMemory memory;
-  double pass_us = 0, sequence_us = 0;
+  double pass_us = 0, sequence_us = 0, prefill_share = 1;
+  bool bursts = false;
 };
 extern const std::span<const StackRow> kStacks;
 

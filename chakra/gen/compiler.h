@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +16,9 @@ namespace chakra::gen {
 inline bool is_expert(const Weight& weight) { return weight.dims.size() == 3 && weight.dims[0].dim == Dim::experts; }
 /// Of a matrix.
 inline const Extent& in_of(const Weight& matrix) { return matrix.dims[matrix.dims.size() - 2]; }
+
+/// "gemm:4096,4096,1024"; "" where a size is not a whole number above 0.
+std::string named_kernel(std::string_view name, std::initializer_list<double> sizes);
 
 enum class Product : uint8_t { forward, input_gradient, weight_gradient };
 
@@ -114,6 +119,8 @@ class Compiler {
   bool same_tokens() const { return !s_.sequence_parallel && s_.mesh.of(Axis::tp) > 1; }
   /// Step::kernel of a matrix product, with m, n and k in that order for `order` {0, 1, 2}.
   std::string product(const Op& op, const Placements& x, const std::array<size_t, 3>& order) const;
+  /// A matmul joins the step before where that multiplies the same input: Spread::merges.
+  bool merge(const Op& op, const Placements& x, const Work& cost);
   std::string kernel(const Op& op, const std::vector<Placements>& inputs, const Placements& output) const;
   std::string experts(const Op& op, const Placements& x) const;
   std::string cached_attention(const Op& op, const std::vector<Placements>& inputs) const;
@@ -146,6 +153,8 @@ class Compiler {
     Program *to = nullptr, *weights = nullptr;  ///< where steps go; the gradients of weights
     const Op* op = nullptr;                     ///< whose steps are written
     bool again = false;                         ///< sums over ranks were kept: they are not made
+    const Op* merged = nullptr;                 ///< the first matmul of the last step
+    double columns = 0;                         ///< of the matrices of that step
   } now_;
   std::vector<std::vector<size_t>> terms_;  ///< of gradients, by tensor
   std::vector<size_t> left_, gradient_;     ///< by tensor: operators that have not given their term

@@ -7,9 +7,8 @@
 #include "chakra/gen/real.h"
 
 namespace chakra::gen {
-namespace {
+namespace {}  // namespace
 
-/// "gemm:4096,4096,1024"; "" where a size is not a whole number above 0.
 std::string named_kernel(std::string_view name, std::initializer_list<double> sizes) {
   constexpr double kMost = 1e15;
   std::string text(name);
@@ -19,8 +18,6 @@ std::string named_kernel(std::string_view name, std::initializer_list<double> si
   }
   return text;
 }
-
-}  // namespace
 
 double Spread::load() const {
   if (choices.empty()) return 1;

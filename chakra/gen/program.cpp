@@ -327,8 +327,36 @@ void Compiler::attend_gradients(const Op& op, const std::vector<size_t>& inputs)
   compute(op.name + ".scores.grad_k", keys, {});
 }
 
+bool Compiler::merge(const Op& op, const Placements& x, const Work& cost) {
+  if (!s_.merges || op.kind != OpKind::matmul || is_expert(op.weights[0])) {
+    now_.merged = nullptr;
+    return false;
+  }
+  const double columns = elements({op.weights[0].dims.back()}, weight_at(op.weights[0]), s_.mesh);
+  const Op* const first = now_.merged;
+  const bool same = first && first->inputs[0] == op.inputs[0] && reads_fp8(*first) == reads_fp8(op) &&
+                    in_of(first->weights[0]).count == in_of(op.weights[0]).count;
+  if (!same) {
+    now_.merged = &op;
+    now_.columns = columns;
+    return false;
+  }
+  now_.columns += columns;
+  const std::vector<Extent>& dims = g_.tensors[op.inputs[0]].dims;
+  const double rows = count({dims.begin(), dims.end() - 1}, x);
+  const double in = elements({in_of(op.weights[0])}, weight_at(op.weights[0]), s_.mesh);
+  Step& step = now_.to->back();
+  step.name += "_" + op.name.substr(op.name.rfind('.') + 1);
+  step.work.flops += cost.flops;
+  step.work.bytes += cost.bytes - (reads_fp8(op) ? 1 : s_.element) * rows * in;  // the input is read once
+  step.weights += fixed_bytes(op, x, Product::forward);
+  step.kernel = named_kernel("gemm", {rows, now_.columns, in});
+  return true;
+}
+
 void Compiler::forward(Program& program) {
   now_.to = &program;
+  now_.merged = nullptr;
   for (const size_t input : g_.inputs) made_[input] = value(input, natural(input));
   const std::vector<uint8_t> stays = now_.again ? this->stays() : std::vector<uint8_t>(g_.ops.size());
   const std::vector<uint8_t> needed = now_.again ? this->needed(stays) : std::vector<uint8_t>(g_.tensors.size(), 1);
@@ -345,6 +373,7 @@ void Compiler::forward(Program& program) {
       inputs.push_back(operand(op, made_[op.inputs[j]], at[j], reads_fp8(op) ? multiplied(op) : 1, ""));
     made_[op.output] = value(op.output, result(op, at));
     const Work cost = work(op, at, values_[made_[op.output]].at);
+    if (merge(op, at[0], cost)) continue;
     if (rings(op)) ring(op, op.name, {cost, kernel(op, at, result(op, at))}, false, inputs);
     else if (in_kernels(op)) attend(op, op.name, inputs);
     else compute(op.name, cost, inputs, kernel(op, at, values_[made_[op.output]].at));

@@ -23,6 +23,7 @@ struct Spread {
   double element = 2;      ///< bytes
   bool fp8 = false;        ///< products read 8 bits an element
   bool trains = true;      ///< backward follows
+  bool merges = false;     ///< products of one input with several matrices are one product
   /// Of a rank's choices of experts, those that fall on each place of ep, and which place is this one; empty: all
   /// alike.
   std::vector<int64_t> choices;

@@ -38,7 +38,8 @@ struct ServeOptions {
 
   bool absorbed = true;     ///< latent attention keeps latents and decodes on them; else keys and values of all heads
   bool all_logits = false;  ///< of all tokens of a prompt, not only of the last one
-  bool overlap = true;      ///< computations that need no result of a collective run beside it
+  bool merged_products = true;  ///< products of one input with several matrices are one, as servers do
+  bool overlap = true;          ///< computations that need no result of a collective run beside it
 
   int64_t bytes_per_element = 2;     ///< of parameters and activations
   bool fp8 = false;                  ///< matrices of layers lie in 8 bits, and products read 8 bits an element
@@ -66,7 +67,7 @@ struct ServeSwitchRow {
   std::string_view description;
   bool ServeOptions::*value;
 };
-extern const std::array<ServeSwitchRow, 4> kServeSwitches;
+extern const std::array<ServeSwitchRow, 5> kServeSwitches;
 
 /// A class for each pipeline stage, or more where ranks of one send or take different parts of the cache. Group slots
 /// "tp", "ep", "etp", with "prefill-" before those of ranks of their own. Cost: O(nodes of the classes + ranks), with

@@ -129,6 +129,7 @@ std::vector<Unit> ServePlan::units(const Mesh& mesh, const ServePass& pass) cons
   spread.sequence_parallel = false;
   spread.element = element();
   spread.trains = false;
+  spread.merges = o.merged_products;
   const double replicas = real(mesh.of(Axis::dp));
   std::vector<Unit> units;
   spread.fp8 = o.fp8;
@@ -181,12 +182,14 @@ const std::array<ServeNumberRow, 13> kServeNumbers{{
      [](ServeOptions& o) -> int64_t& { return o.kv_bytes_per_element; }, 0, 16},
 }};
 
-const std::array<ServeSwitchRow, 4> kServeSwitches{{
+const std::array<ServeSwitchRow, 5> kServeSwitches{{
     {"prompts", "Begin with the prefill of --contexts; else they are in the cache", &ServeOptions::prompts},
     {"absorbed", "Latent attention keeps latents and decodes on them; else keys and values of all heads",
      &ServeOptions::absorbed},
     {"all-logits", "Of all tokens of a prompt, not only of the last one", &ServeOptions::all_logits},
     {"overlap", "Computations run beside collectives that they need not", &ServeOptions::overlap},
+    {"merged-products", "Queries, keys and values are one product, gate and up another",
+     &ServeOptions::merged_products},
 }};
 
 namespace {
