@@ -4,7 +4,8 @@
     device_files.py [--bin DIR] [--data DIR] [--out DIR]
 
 Large tables are thinned so that a file is read in milliseconds: of the H100's products the rows with a power of two as m, and every second of
-their places in n and k; of its attention every third length, in full precision of keys, without windows. Vidur's products are left out:
+their places in n and k; of its attention every third length, in full precision of keys, without windows; of decode and latent attention, experts and
+gated delta networks every second to fourteenth context, length or number of tokens, so that the random third stays below 10 %. Vidur's products are left out:
 aiconfigurator measured more of them. `sustained-time` is from tools/predict_steps.py llm-foundry.
 """
 import argparse
@@ -88,8 +89,8 @@ def experts(rows):
     hows = {"balanced", "power_law_1.2"} if any(row["distribution"] == "balanced" for row in rows) else {"power_law_1.01", "power_law_1.2"}
     kept = [row for row in rows if row["distribution"] in hows and row["moe_dtype"] in ("bfloat16", "fp8_block")
             and (row["moe_dtype"] == "bfloat16" or row["distribution"] == "balanced")]
-    wide = [row for row in kept if row["moe_dtype"] == "bfloat16"]
-    return every(2, "num_tokens", wide) + every(3, "num_tokens", [row for row in kept if row["moe_dtype"] != "bfloat16"])
+    blocks = [row for row in kept if row["moe_dtype"] == "fp8_block"]  # of two libraries: all are needed
+    return every(2, "num_tokens", [row for row in kept if row["moe_dtype"] == "bfloat16"]) + blocks
 
 
 def recurrent(rows):

@@ -44,7 +44,7 @@ device::KernelTable make_table(const KernelData& data);
 /// exp(mean of abs(ln(predicted / measured))) - 1 and so on, of shapes that the table does not have.
 struct Judgement {
   double error = 0, error_95 = 0;
-  double extrapolated = 0;  ///< the share of shapes that is marked so
+  double extrapolated = 0;                                                 ///< the share of shapes that is marked so
   std::vector<std::pair<device::KernelTable::Prediction, double>> offs{};  ///< with abs(ln(predicted / measured))
 };
 Judgement judge(const device::KernelTable& table, const std::vector<device::MeasuredKernel>& kept_out);

@@ -72,7 +72,8 @@ double law(const Sizes& sizes) {
   return 2 * parts.ops_s + 3 * parts.bytes_s() + 5e-6;
 }
 
-// Shapes about a plane to which they do not keep have a spread; what is stated is a multiple of it, by where a shape is.
+// Shapes about a plane to which they do not keep have a spread; what is stated is a multiple of it, by where a shape
+// is.
 TEST(Kernels, ErrorsFollowTheSpreadAroundAShape) {
   KernelTable smooth(kPlain, "gemm", DType::bf16, kConstants, made([](const Sizes&) { return 1; }));
   KernelTable rough(kPlain, "gemm", DType::bf16, kConstants, made([](const Sizes& s) {

@@ -68,7 +68,7 @@ KnownShapes::Known predict(const device::Device& device, device::DType type, std
   const Variant* const variant = table ? nullptr : find_row(kVariants, shape->name);
   if (variant) table = device::find_table(device, shape->kind->name, type);
   const bool same_way = table != nullptr;
-  if (!table) table = table_of_any_way(device, *shape->kind, type);
+  if (!table && shape->kind->is_own) table = table_of_any_way(device, *shape->kind, type);
   const bool same_type = table != nullptr;
   if (!table) table = table_of_any_type(device, variant ? shape->kind->name : shape->name);
   if (!table) return known;
