@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/analyze/meetings.h"
+#include "chakra/analyze/message_clocks.h"
 
 namespace chakra::analyze {
 namespace {
@@ -91,7 +93,8 @@ double union_of(std::vector<std::pair<double, double>>& spans) {
 
 class JobAnalysis {
  public:
-  JobAnalysis(const trace::TraceSet& job, const match::Matching& matching) : job_(job), matching_(matching) {
+  JobAnalysis(const trace::TraceSet& job, const match::Matching& matching)
+      : job_(job), matching_(matching), meetings_(job.ranks.size()) {
     for (const Trace& t : job.ranks) {
       spans_.push_back(trace::communication_spans(t));
       unaligned_.push_back(match::is_unaligned(t));
@@ -145,9 +148,10 @@ class JobAnalysis {
   }
 
   /// From the lowest rank outwards: next comes the rank that shares most collectives with one whose clock
-  /// is known; when there is none, the lowest rank left begins again.
+  /// is known; when there is none, the one that messages tell best; then the lowest rank left begins again.
   void align() {
     const size_t ranks = job_.ranks.size();
+    if (ranks == 0) return;
     std::map<std::pair<uint32_t, uint32_t>, std::vector<Point>> pairs;  // known to be added to
     for (const match::Collective& c : matching_.collectives) {
       if (!match::ends_together(c.type)) continue;
@@ -167,8 +171,8 @@ class JobAnalysis {
       out_.clocks[r].unaligned = unaligned_[r];
       out_.clocks[r].known = r == 0;
     }
-    for (const auto& [pair, points] : pairs) out_.clocks[pair.first].known = true;
     find_bounds();
+    find_meetings();
     // Pairs that lead from a known rank: those with most collectives first, then in their order.
     using Pair = decltype(pairs)::const_iterator;
     const auto later = [](const Pair& a, const Pair& b) {
@@ -177,21 +181,20 @@ class JobAnalysis {
     std::priority_queue<Pair, std::vector<Pair>, decltype(later)> next(later);
     const auto learn = [&](uint32_t rank) {
       known[rank] = 1;
+      meetings_.know(rank, clock[rank].at_zero, clock[rank].slope);
       for (Pair p = pairs.lower_bound({rank, 0}); p != pairs.end() && p->first.first == rank; ++p)
         if (!known[p->first.second]) next.push(p);
-      find_candidates(rank, known);
     };
-    uint32_t lowest = 0;  // that may be unknown
+    uint32_t root = 0;  // the reference; all ranks before it are known
+    learn(root);
     for (;;) {
       while (!next.empty() && known[next.top()->first.second]) next.pop();
       if (next.empty()) {
-        if (const std::optional<uint32_t> to = align_by_messages(clock, known)) {
-          learn(*to);
-          continue;
-        }
-        while (lowest < ranks && (known[lowest] || !out_.clocks[lowest].known)) ++lowest;
-        if (lowest == ranks) break;
-        learn(lowest);
+        std::optional<uint32_t> to = align_by_messages(root, clock, known);
+        if (to) out_.clocks[root].known = true;
+        while (!to && root < ranks && known[root]) ++root;
+        if (root == ranks) break;
+        learn(to.value_or(root));
         continue;
       }
       const auto [from, to] = next.top()->first;
@@ -201,8 +204,11 @@ class JobAnalysis {
         points.push_back({reference, p.x + p.y - reference});
       }
       clock[to] = robust_line(points, fine_ ? kLeastSpreadNs : kCoarseSpreadNs);
+      const auto [least, most] = meetings_.range(to, clock[to].slope);
+      if (least <= most) clock[to].at_zero = std::clamp(clock[to].at_zero, least, most);
       learn(to);
       Clock& c = out_.clocks[to];
+      c.known = out_.clocks[from].known = true;
       c.reference = out_.clocks[from].reference;
       c.offset_ns = clock[to].at_zero;
       c.drift_ppm = clock[to].slope * 1e6;
@@ -212,49 +218,55 @@ class JobAnalysis {
     clock_ = std::move(clock);
   }
 
-  /// No message is received before it is sent: how much later, at least, the receiver's clock shows the end of a
-  /// receive than the sender's shows the beginning of the send. Where messages go both ways, that bounds the
-  /// difference of the clocks from both sides.
   void find_bounds() {
-    for (const match::Message& m : matching_.messages) {
-      if (!measured(m.send) || !measured(m.recv) || m.send.rank == m.recv.rank) continue;
-      const double later = end_ns(m.recv) - start_ns(m.send);
-      auto [bound, added] = bounds_.try_emplace({m.send.rank, m.recv.rank}, Bound{later, 0});
-      bound->second.least_ns = std::min(bound->second.least_ns, later);
-      ++bound->second.messages;
+    for (const match::Message& m : matching_.messages)
+      if (measured(m.send) && measured(m.recv))
+        messages_.add(m.send.rank, m.recv.rank, end_ns(m.recv) - start_ns(m.send));
+  }
+
+  /// Who cannot end before whom has begun: the members of collectives that wait for all; those that get something from
+  /// the root; the root that gets something from the others; the receiver of a message.
+  void find_meetings() {
+    const auto add = [&](const match::NodeRef& ref, bool start, bool end) {
+      if (measured(ref)) meetings_.add(ref.rank, start ? start_ns(ref) : -INFINITY, end ? end_ns(ref) : INFINITY);
+    };
+    for (const match::Collective& c : matching_.collectives) {
+      const bool all = match::waits_for_all(job_, c), gives = match::root_gives(c.type);
+      if (!all && (c.root < 0 || c.bytes == 0 || !(gives || match::root_gets(c.type)))) continue;
+      meetings_.begin();
+      for (const match::NodeRef& ref : c.members) {
+        const bool root = ref.node != trace::kNoNode && job_.ranks[ref.rank].rank == c.root;
+        add(ref, all || root == gives, all || root != gives);
+      }
     }
-    for (const auto& [pair, bound] : bounds_)
-      if (bounds_.contains({pair.second, pair.first})) out_.clocks[pair.first].known = true;
+    for (const match::Message& m : matching_.messages) {
+      meetings_.begin();
+      add(m.send, true, false);
+      add(m.recv, false, true);
+    }
   }
 
-  /// The ranks whose clocks messages tell against this one, which is known now.
-  void find_candidates(uint32_t rank, const std::vector<char>& known) {
-    for (auto p = bounds_.lower_bound({rank, 0}); p != bounds_.end() && p->first.first == rank; ++p)
-      if (const auto back = bounds_.find({p->first.second, rank}); back != bounds_.end() && !known[p->first.second])
-        candidates_.push({std::abs(p->second.least_ns + back->second.least_ns), p->first});
-  }
-
-  /// The next rank whose clock messages tell against one that is known: the one they tell best. Clocks that messages
-  /// allow to be equal are taken as equal, else the middle of what they allow.
-  std::optional<uint32_t> align_by_messages(std::vector<Line>& clock, const std::vector<char>& known) {
-    while (!candidates_.empty() && known[candidates_.top().second.second]) candidates_.pop();
-    if (candidates_.empty()) return std::nullopt;
-    const auto [from, to] = candidates_.top().second;
-    const Bound &there = bounds_.at({from, to}), &back = bounds_.at({to, from});
-    const double width = there.least_ns + back.least_ns;
-    const bool equal = there.least_ns >= 0 && back.least_ns >= 0;  // nothing speaks against it
-    const double offset = equal ? 0 : there.least_ns - width / 2;
-    const double uncertainty = equal ? std::max(there.least_ns, back.least_ns) : std::abs(width) / 2;
-    clock[to] = clock[from];
-    clock[to].at_zero += offset;
-    Clock& c = out_.clocks[to];
-    c.reference = out_.clocks[from].reference;
-    c.offset_ns = clock[to].at_zero;
-    c.drift_ppm = clock[to].slope * 1e6;
-    c.uncertainty_ns =
-        std::max(uncertainty, fine_ ? kLeastSpreadNs : kCoarseSpreadNs) + out_.clocks[from].uncertainty_ns;
-    c.messages = there.messages + back.messages;
-    return to;
+  /// The next rank whose clock messages tell against those that are known by the root's.
+  std::optional<uint32_t> align_by_messages(uint32_t root, std::vector<Line>& clock, const std::vector<char>& known) {
+    if (messages_.empty()) return std::nullopt;
+    std::vector<MessageClocks::Offset> offsets;
+    for (size_t r = 0; r < clock.size(); ++r)
+      offsets.push_back(
+          {known[r] != 0, known[r] && out_.clocks[r].reference == job_.ranks[root].rank, clock[r].at_zero});
+    const std::optional<MessageClocks::Told> told = messages_.next(offsets);
+    if (!told) return std::nullopt;
+    clock[told->rank] = clock[told->like];
+    clock[told->rank].at_zero = told->offset_ns;
+    Clock& c = out_.clocks[told->rank];
+    const Clock& like = out_.clocks[told->like];
+    c.known = true;
+    c.reference = like.reference;
+    c.offset_ns = told->offset_ns;
+    c.drift_ppm = clock[told->rank].slope * 1e6;
+    c.uncertainty_ns = std::max(told->uncertainty_ns, fine_ ? kLeastSpreadNs : kCoarseSpreadNs) +
+                       std::max(like.uncertainty_ns, out_.clocks[told->other].uncertainty_ns);
+    c.messages = told->messages;
+    return told->rank;
   }
 
   /// own = t + at_zero + slope * t, solved for t.
@@ -325,13 +337,8 @@ class JobAnalysis {
   int64_t zero_ns_ = 0;
   std::vector<char> unaligned_;  ///< per rank: nothing tells which of its collectives are which of the others
   bool fine_ = false;            ///< some time is no whole microsecond
-  struct Bound {
-    double least_ns;
-    int64_t messages;
-  };
-  std::map<std::pair<uint32_t, uint32_t>, Bound> bounds_;              ///< by sender and receiver
-  using Candidate = std::pair<double, std::pair<uint32_t, uint32_t>>;  ///< how far messages leave the clock open, ranks
-  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates_;  ///< from a known clock to others
+  MessageClocks messages_;
+  Meetings meetings_;
   std::vector<Line> clock_;  ///< per rank, against its reference's
   JobTimes out_;
 };

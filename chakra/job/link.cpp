@@ -163,6 +163,7 @@ class LinkJob {
       traces_[i].window.counted = rank.report.counted_groups;
       traces_[i].window.open = rank.report.open_groups.names;
       traces_[i].window.choices = rank.report.open_groups.choices;
+      traces_[i].window.peers = rank.report.open_peers;
     }
     if (auto replay = analyze::self_replay(linked.trace)) {
       rank.replay = std::move(*replay);
@@ -204,6 +205,7 @@ class LinkJob {
 
   /// Who communicates with whom: groups, windows, clocks, senders. Barriers whose group only times tell need clocks.
   match::Matching settle(trace::TraceSet& communication, const std::vector<match::RankWindow>& windows) {
+    match::choose_peers(communication, windows);
     trace::TraceSet settled = communication;
     Findings findings;
     // Without the barriers first: groups of which some barriers are open would seem to have other collectives.

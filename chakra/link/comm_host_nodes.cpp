@@ -95,17 +95,18 @@ void CommNodes::carried_out(const HostComm& comm, CommNode& node) {
 void CommNodes::find_place(CommKind kind, CommRecord& record, int64_t place) {
   if (place < 0) return;
   if (record.group == 0 && groups_.size() > 1) {
-    int64_t rank = -1;
+    std::vector<int64_t> ranks;
     for (const trace::ProcessGroup& group : groups_) {
       const bool all = group.ranks.empty();
       const size_t size = all ? static_cast<size_t>(std::max<int64_t>(group.size, 0)) : group.ranks.size();
       if (static_cast<size_t>(place) >= size) continue;
       const int64_t there = all ? place : group.ranks[static_cast<size_t>(place)];
       if (kind.type != NodeType::coll && there == l_.rank) continue;  // no rank sends to itself
-      if (rank >= 0 && rank != there) return;
-      rank = there;
+      if (std::find(ranks.begin(), ranks.end(), there) == ranks.end()) ranks.push_back(there);
     }
-    (kind.type == NodeType::send ? record.dst : kind.type == NodeType::recv ? record.src : record.root) = rank;
+    if (ranks.size() == 1)
+      (kind.type == NodeType::send ? record.dst : kind.type == NodeType::recv ? record.src : record.root) = ranks[0];
+    else if (kind.type != NodeType::coll && !ranks.empty()) peers_.emplace(turns_.size(), std::move(ranks));
     return;
   }
   record.rank = place;

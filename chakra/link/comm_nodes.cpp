@@ -304,7 +304,10 @@ void CommNodes::finish(trace::Trace& trace) {
   for (const trace::NodeId node : trace.nodes()) {
     const uint32_t row = trace.comm_row[node];
     if (row == trace::kNoRow) continue;
-    const uint32_t turn = (trace.flags[node] & trace::kOnCpu) && on_cpu < turns_.size() ? turns_[on_cpu++] : kNone;
+    const bool described = (trace.flags[node] & trace::kOnCpu) && on_cpu < turns_.size();
+    if (const auto peers = peers_.find(on_cpu); described && peers != peers_.end())
+      l_.report.open_peers.emplace(trace.id[node], std::move(peers->second));
+    const uint32_t turn = described ? turns_[on_cpu++] : kNone;
     if (trace.type[node] == NodeType::coll)
       collectives[trace.comms[row].group].push_back({turn, &trace.comms.edit(row)});
   }

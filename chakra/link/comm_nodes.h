@@ -55,7 +55,8 @@ class CommNodes {
 
   Linking& l_;
   std::vector<trace::ProcessGroup> groups_;
-  std::vector<uint32_t> turns_;  ///< of the nodes that host() and record() described
+  std::vector<uint32_t> turns_;                   ///< of the nodes that host() and record() described
+  std::map<size_t, std::vector<int64_t>> peers_;  ///< by place in turns_: ranks that a message may be with
   StringId last_noted_ = 0;
   int64_t unnamed_groups_ = 0, size_unknown_ = 0, lost_ = 0;
   uint64_t lost_bytes_ = 0;

@@ -159,6 +159,46 @@ TEST(Gloo, TheCallSaysWhatTheRecordDoesNot) {
   EXPECT_EQ(gap, 60 * kPsPerUs);
 }
 
+/// A send whose call begins at 1,000 us and whose record at `begins`: when its node starts, and what runs until then.
+std::pair<int64_t, int64_t> start_of_send(int64_t begins) {
+  Recording recording(kWorld);
+  recording.event("cpu_op", "aten::mm", 100, 0, 900);
+  recording.event("cpu_op", "c10d::send", 100, 1'000, begins - 1'000 + 30,
+                  "\"Input Dims\": [[[8]], [], [], []], \"Input type\": [\"TensorList\", \"\", \"Scalar\", "
+                  "\"Scalar\"], \"Concrete Inputs\": [\"\", \"\", \"3\", \"7\"]");
+  recording.event("user_annotation", "gloo:send", 100, begins, 500);
+  recording.event("cpu_op", "aten::add", 100, begins + 600, 50);
+  const Linked linked = recording.link_it();
+  const trace::Trace& t = linked.trace;
+  std::pair<int64_t, int64_t> out{-1, 0};
+  for (const NodeId n : t.nodes()) {
+    if (t.name_of(n) == "c10d::send") out.second += t.dur_ps[n];
+    if (!t.comm(n)) continue;
+    out.first = t.start_ps[n];
+    EXPECT_EQ(t.start_ps[n] + t.dur_ps[n], (begins + 500) * kPsPerUs);
+  }
+  return out;
+}
+
+TEST(Gloo, ASendThatWasInterruptedBeganWithItsCall) {
+  EXPECT_EQ(start_of_send(1'050), std::pair(1'050 * kPsPerUs, 80 * kPsPerUs));
+  // Its message may have been there long before its record began; the call's time stays the call's.
+  EXPECT_EQ(start_of_send(9'000), std::pair(1'000 * kPsPerUs + kPsPerNs, 8'030 * kPsPerUs));
+}
+
+TEST(Gloo, APlaceThatIsAnotherRankInEachGroupLeavesThePeerOpen) {
+  Recording recording(kThree);
+  recording.event("cpu_op", "c10d::send", 100, 0, 50,
+                  "\"Input Dims\": [[[8]], [], [], []], \"Input type\": [\"TensorList\", \"\", \"Scalar\", "
+                  "\"Scalar\"], \"Concrete Inputs\": [\"\", \"\", \"1\", \"7\"]");
+  recording.event("user_annotation", "gloo:send", 100, 20, 500);
+  const Linked linked = recording.link_it();
+  ASSERT_EQ(linked.report.open_peers.size(), 1u);
+  const auto& [node, ranks] = *linked.report.open_peers.begin();
+  EXPECT_EQ(linked.trace.type[NodeId(linked.trace.id.find(node))], NodeType::send);
+  EXPECT_EQ(ranks, (std::vector<int64_t>{1, 2}));
+}
+
 TEST(Gloo, PartsOfOneCallAreOneCollective) {
   Recording recording(kWorld);
   recording.event("cpu_op", "c10d::_reduce_scatter_base_", 100, 0, 50,

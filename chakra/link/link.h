@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,6 +48,7 @@ struct LinkingReport {
   int64_t comm_without_size = 0, comm_without_group = 0;  ///< nodes that pytorch.comm.*_unknown are about
   std::vector<std::string> counted_groups;  ///< whose collectives are numbered from the beginning of the recording on
   OpenGroups open_groups;
+  std::map<uint64_t, std::vector<int64_t>> open_peers;  ///< messages that may be with several ranks, by their node's id
   int64_t unattributed_sync_ns = 0;  ///< time in blocking calls for which nothing to wait for was found
   struct Constants {
     int64_t device = 0;

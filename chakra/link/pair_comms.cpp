@@ -15,6 +15,9 @@ namespace {
 using trace::CommType;
 using trace::NodeType;
 
+/// A call that takes longer than this to begin the record of its message was interrupted in between.
+constexpr int64_t kInterruptedNs = 200'000;
+
 /// Whether a backend may carry out a call of one kind by what it records as another: Gloo reduces and scatters by an
 /// all-reduce.
 bool carries_out(const CommCallRow& call, CommKind record) {
@@ -78,7 +81,7 @@ class CommPairing {
     if (!host_alone_) find_backend_threads();
     collect();
     join();
-    if (!host_alone_) move_messages();
+    if (!host_alone_) begin_with_calls(), move_messages();
     std::sort(l_.comms.host_comms.begin(), l_.comms.host_comms.end(),
               [](const HostComm& a, const HostComm& b) { return a.record < b.record; });
   }
@@ -296,6 +299,22 @@ class CommPairing {
       const auto& of = spans[op.lane];
       const auto behind = std::upper_bound(of.begin(), of.end(), std::pair(op.start_ns, INT64_MAX));
       if (behind == of.begin() || std::prev(behind)->second < op.start_ns) l_.threads.carries_out[op.lane] = 0;
+    }
+  }
+
+  /// A backend gives a message to the network before it begins to record it. Where the thread was interrupted in
+  /// between, the message can be there before its record begins: it began with the call.
+  void begin_with_calls() {
+    for (const HostComm& comm : l_.comms.host_comms) {
+      if (comm.call == kNone || comm.part()) continue;
+      CpuOp& record = l_.profile().ops[comm.record];
+      const CpuOp& call = l_.profile().ops[comm.call];
+      if (find_comm_call(name_of(comm.call))->kind.type != NodeType::send || record.lane != call.lane ||
+          record.start_ns - call.start_ns <= kInterruptedNs)
+        continue;
+      const int64_t end = record.end_ns();
+      record.start_ns = call.start_ns + 1;  // the call's first moment is what asks for it
+      record.dur_ns = end - record.start_ns;
     }
   }
 

@@ -404,6 +404,15 @@ Matching match(const trace::TraceSet& job, const GroupTable& groups) {
   return Matcher(job, groups).run();
 }
 
+bool waits_for_all(const trace::TraceSet& job, const Collective& collective) {
+  if (!ends_together(collective.type)) return false;
+  if (collective.type == CommType::barrier) return true;
+  return collective.bytes > 0 &&
+         std::all_of(collective.members.begin(), collective.members.end(), [&](const NodeRef& member) {
+           return member.node == trace::kNoNode || job.ranks[member.rank].comm(member.node)->in_split.empty();
+         });
+}
+
 bool is_contradiction(const Finding& finding) {
   constexpr std::array<std::string_view, 8> kOnlyWait{
       "match.window.part",     "match.collective.count", "match.collective.number", "match.collective.group",

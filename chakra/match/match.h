@@ -22,6 +22,14 @@ inline bool ends_together(trace::CommType type) {
          type == trace::CommType::reduce_scatter_block || type == trace::CommType::barrier;
 }
 
+/// A collective whose other members need the root to have come; one whose root needs the others.
+inline bool root_gives(trace::CommType type) {
+  return type == trace::CommType::broadcast || type == trace::CommType::scatter;
+}
+inline bool root_gets(trace::CommType type) {
+  return type == trace::CommType::reduce || type == trace::CommType::gather;
+}
+
 /// Groups given beside the traces: name -> ranks (docs/reference/formats/groups.md).
 using GroupTable = std::map<std::string, std::vector<int64_t>, std::less<>>;
 /// Errors: match.groups.form, match.groups.rank, and those of load_spec.
@@ -75,6 +83,10 @@ struct Matching {
 /// number or position even where the findings say that one is missing: that is what a run would do.
 /// Cost: O(nodes + edges + communication log communication), and O(members^2) for each all-to-all with splits.
 Matching match(const trace::TraceSet& job, const GroupTable& groups = {});
+
+/// Whether no member can end before the last one has come: then one that did has another clock. Without data only a
+/// barrier waits, and of parts with sizes of their own some may be empty. Cost: O(members).
+bool waits_for_all(const trace::TraceSet& job, const Collective& collective);
 
 /// Whether a finding of match() means that ranks would exchange what does not fit together. Other errors of it make a
 /// run wait for ever, which a run finds out by itself (match.message.no_recv alone: no rank waits for a receive).

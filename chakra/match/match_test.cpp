@@ -255,5 +255,59 @@ TEST(Groups, File) {
   EXPECT_EQ(tag("{\"1\": [a]}"), "base.spec.type");
 }
 
+struct End {
+  bool sends;
+  int64_t peer;  ///< below 0: one of `ranks`
+  std::vector<int64_t> ranks = {};
+  uint64_t bytes = 64;
+};
+/// The peers of each rank's messages when choose_peers() has run: "2 2 -1".
+std::vector<std::string> peers(const std::vector<std::vector<End>>& ranks) {
+  trace::TraceSet set;
+  std::vector<RankWindow> windows(ranks.size());
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    Builder b;
+    b.trace.rank = static_cast<int64_t>(r);
+    for (const End& end : ranks[r]) {
+      const NodeId n = b.add(b.trace.size() + 1, 0, end.sends ? NodeType::send : NodeType::recv);
+      trace::Comm& comm = b.comm(n);
+      (end.sends ? comm.dst : comm.src) = end.peer;
+      comm.bytes = end.bytes;
+      if (!end.ranks.empty()) windows[r].peers[b.trace.id[n]] = end.ranks;
+    }
+    set.ranks.push_back(std::move(b).finish());
+  }
+  choose_peers(set, windows);
+  std::vector<std::string> out;
+  for (const trace::Trace& t : set.ranks) {
+    std::string& text = out.emplace_back();
+    for (const NodeId n : t.nodes())
+      text +=
+          fmt::format("{}{}", text.empty() ? "" : " ", t.type[n] == NodeType::send ? t.comm(n)->dst : t.comm(n)->src);
+  }
+  return out;
+}
+
+TEST(Peers, AreThoseThatHaveTheOtherEnd) {
+  using Peers = std::vector<std::string>;
+  const End open{true, -1, {1, 2}};
+  // Rank 1 gets nothing; rank 2 gets two.
+  EXPECT_EQ(peers({{open, open}, {}, {{false, 0}, {false, 0}}}), Peers({"2 2", "", "0 0"}));
+  // The known send to rank 1 leaves nothing there.
+  EXPECT_EQ(peers({{open, {true, 1}}, {{false, 0}}, {{false, 0}}}), Peers({"2 1", "0", "0"}));
+  // Both ends are open, and other ranks leave one way.
+  EXPECT_EQ(peers({{open}, {}, {{false, -1, {0, 1}}}}), Peers({"2", "", "0"}));
+  // Sizes differ.
+  EXPECT_EQ(peers({{open}, {{false, 0, {}, 32}}, {{false, 0}}}), Peers({"2", "0", "0"}));
+}
+
+TEST(Peers, StayOpenWhereSeveralFit) {
+  using Peers = std::vector<std::string>;
+  const End open{true, -1, {1, 2}};
+  EXPECT_EQ(peers({{open, open}, {{false, 0}}, {{false, 0}}}), Peers({"-1 -1", "0", "0"}));
+  EXPECT_EQ(peers({{open}, {}, {}}), Peers({"-1", "", ""}));
+  EXPECT_EQ(peers({{{true, -1}}, {}, {{false, 0}}}), Peers({"-1", "", "0"}));  // any rank, as of any source
+}
+
 }  // namespace
 }  // namespace chakra::match

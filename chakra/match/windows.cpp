@@ -331,7 +331,7 @@ void copy_windows(const Trace& communication, Trace& to) {
     if (found == by_id.end()) continue;
     const Comm& from = *found->second;
     const std::string_view group = communication.strings[from.group];
-    if (from.sequence == comm->sequence && from.root == comm->root && from.src == comm->src &&
+    if (from.sequence == comm->sequence && from.root == comm->root && from.src == comm->src && from.dst == comm->dst &&
         group == to.strings[comm->group])
       continue;
     const StringId name = to.strings.intern(group);
@@ -339,6 +339,7 @@ void copy_windows(const Trace& communication, Trace& to) {
     copy.sequence = from.sequence;
     copy.root = from.root;
     copy.src = from.src;
+    copy.dst = from.dst;
     copy.group = name;
   }
 }

@@ -2,6 +2,7 @@
 // matched, the collectives of each group are aligned, so that equal numbers mean the same collective.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +19,8 @@ struct RankWindow {
   std::vector<int64_t> steps;        ///< per node of its trace: the ProfilerStep that launched it; -1: none
   std::vector<std::string> counted;  ///< groups whose sequence numbers count from the beginning of the recording
   std::vector<std::string> open;     ///< names of groups that stand for others ...
-  std::vector<std::vector<std::string>> choices;  ///< ... and each: a group for each of them; one of these is right
+  std::vector<std::vector<std::string>> choices;   ///< ... and each: a group for each of them; one of these is right
+  std::map<uint64_t, std::vector<int64_t>> peers;  ///< messages that may be with several ranks, by their node's id
   int64_t begin_ns = 0, end_ns = 0;  ///< first start and last end of all that was recorded, since Trace::base_ns
 };
 
@@ -36,6 +38,10 @@ Findings align_windows(trace::TraceSet& job, std::span<const RankWindow> windows
 /// keeps the name that stands for it. To be called before align_windows().
 /// Findings: match.group.open. Cost: O(choices^2 x collectives) for each two ranks of which one is open.
 Findings choose_groups(trace::TraceSet& job, std::span<RankWindow> windows);
+
+/// Chooses among RankWindow::peers where only one of the ranks has the other end of such a message (tag and size) left,
+/// or may have it. How many were chosen; the others stay as they are. Cost: O(messages x peers), a few times.
+int64_t choose_peers(trace::TraceSet& job, std::span<const RankWindow> windows);
 
 /// Names the groups of barriers in the group `open`, which stands for one that a rank's own recording leaves open:
 /// where the collectives of its groups, in the order in which each group's first rank has them, leave one way. To be

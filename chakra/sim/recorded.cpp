@@ -66,7 +66,7 @@ class TransferReader {
       spans_.push_back(trace::communication_spans(t));
       out_.rows.emplace_back(t.comms.size());
     }
-    for (const match::Collective& c : matching_.collectives) read(c.members, waits_for_all(c));
+    for (const match::Collective& c : matching_.collectives) read(c.members, match::waits_for_all(job_, c));
     for (const match::Message& m : matching_.messages) {
       read(std::array{m.send, m.recv}, false);
       if (m.recv.node == trace::kNoNode || row(m.recv).waits()) continue;  // what the clocks say it did
@@ -104,16 +104,6 @@ class TransferReader {
   }
   Transfers::Row& row(const match::NodeRef& ref) {
     return out_.rows[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]];
-  }
-
-  /// Whether no member can end before the last one has come: then one that did has another clock. Without data only a
-  /// barrier waits, and of parts with sizes of their own some may be empty.
-  bool waits_for_all(const match::Collective& c) const {
-    if (!match::ends_together(c.type)) return false;
-    if (c.type == trace::CommType::barrier) return true;
-    return c.bytes > 0 && std::all_of(c.members.begin(), c.members.end(), [&](const match::NodeRef& member) {
-             return member.node == trace::kNoNode || job_.ranks[member.rank].comm(member.node)->in_split.empty();
-           });
   }
 
   /// The members of a collective, or the ends of a message.
