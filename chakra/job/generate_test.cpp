@@ -74,7 +74,8 @@ TEST(Generate, ServeIsCounted) {
   o.serve.model = gen::default_model();
   o.given = {"--chunk"};
   o.serve.chunk = 4096;
-  const auto serve = generate_serve(o);
+  Findings findings;
+  const auto serve = generate_serve(o, findings);
   ASSERT_TRUE(serve);
   ASSERT_EQ(serve->ignored.size(), 1U);
   EXPECT_NE(to_json(*serve).text().find("\"rank_count\": 1"), std::string::npos);

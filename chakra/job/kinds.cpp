@@ -155,8 +155,9 @@ Table devices() {
 }
 
 Table stacks() {
-  Table table = columns({"stack", "attention, TFLOP/s", "elementwise time", "host, us", "bytes a logit", "activations",
-                         "sharding", "selective", "error", "source"});
+  Table table =
+      columns({"stack", "attention, TFLOP/s", "elementwise time", "host, us", "bytes a logit", "activations",
+               "sharding", "selective", "products", "pass, us", "sequence, us", "prefill share", "error", "source"});
   const auto number = [](double value) { return value > 0 ? fmt::format("{:g}", value) : std::string("-"); };
   for (const device::StackRow& row : device::kStacks) {
     std::string attention;
@@ -165,7 +166,8 @@ Table stacks() {
     table.rows.push_back({std::string(row.name), attention.empty() ? "by the device's tables" : attention,
                           number(row.elementwise_time), number(row.host_us), number(row.memory.logit_bytes),
                           row.memory.eager ? "eager" : "fused", row.memory.fsdp ? "fsdp" : "zero",
-                          row.memory.per_operator ? "per-operator" : "attention",
+                          row.memory.per_operator ? "per-operator" : "attention", row.bursts ? "bursts" : "sustained",
+                          number(row.pass_us), number(row.sequence_us), number(row.prefill_share),
                           row.error > 0 ? show_percent(row.error) : std::string("-"), std::string(row.source)});
   }
   return table;
