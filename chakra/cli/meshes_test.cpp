@@ -92,7 +92,7 @@ StepOptions random_step(Prng& random, const Ranks& r, const gen::Model& model, s
   o.clip = random.chance(0.3);
   o.ends = random.chance(0.9);
   o.context = static_cast<gen::ContextKind>(random.below(3));
-  o.recompute = static_cast<gen::Recompute>(random.below(3));
+  o.recompute = std::array{gen::Recompute::none, gen::Recompute::selective, gen::Recompute::full}[random.below(3)];
   return o;
 }
 
