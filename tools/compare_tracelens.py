@@ -13,7 +13,7 @@ Compared are, where both say something:
              more, over the operations that TraceLens counts: those whose launch was recorded
 Times may differ by a part in 10^5 (TraceLens keeps 32-bit numbers). The exit status is 1 where something differs but
 for what TraceLens counts otherwise, which is left out here as well:
-  runtime calls outside of operators, which it calls operators; memsets of AMD (hipMemsetAsync);
+  runtime calls outside of operators, which it calls operators; memsets of AMD (hipMemset, hipMemsetAsync);
   operators whose device operations overlap, which it counts once; the addition of the bias in addmm.
 """
 import argparse
@@ -68,7 +68,7 @@ def timeline(path):
     """{what: microseconds} of what has a recorded launch, as TraceLens names them."""
     events = events_of(path)
     launched = {(event.get("args") or {}).get("correlation") for event in events
-                if event.get("cat") in ("cuda_runtime", "cuda_driver") and event["name"] != "hipMemsetAsync"}
+                if event.get("cat") in ("cuda_runtime", "cuda_driver") and not event["name"].startswith("hipMemset")}
     spans = {"computation": [], "memcpy": [], "comm": []}
     for event in events:
         if event.get("cat") not in KINDS or (event.get("args") or {}).get("correlation") not in launched:
@@ -105,7 +105,7 @@ def other_times(path):
         if around:
             inner = max(around, key=lambda op: op["ts"])
             launched[id(inner), inner["name"]].append((float(event["ts"]), float(event["ts"]) + float(event["dur"])))
-            if call["name"] == "hipMemsetAsync":
+            if call["name"].startswith("hipMemset"):
                 found.add(inner["name"])
     for (_, name), spans in launched.items():
         if union(spans) < sum(end - begin for begin, end in spans) - LEAST_US:

@@ -79,8 +79,16 @@ class Rank:
         return (min(e[0] for e in events), max(e[1] for e in events)) if events and all(events) else None
 
     def events_by_name(self):
-        sums = collections.Counter()
-        for event in self.file["traceEvents"] if isinstance(self.file, dict) else self.file:
+        sums, events = collections.Counter(), self.file["traceEvents"] if isinstance(self.file, dict) else self.file
+        calls = collections.defaultdict(list)  # of sends, by thread: (start, end)
+        for event in events:
+            if event.get("name") == "c10d::send" and event.get("ph") == "X":
+                calls[event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+        for event in events:
+            if event.get("name") == "gloo:send" and event.get("ph") == "X":  # an interrupted one began with its call
+                for start, end in calls[event["tid"]]:
+                    if start + 200 < event["ts"] <= end:
+                        sums[event["name"]] += float(event["ts"] - start) * 1000
             if event.get("ph") == "X" and IS_RECORD.match(event.get("name", "")) and event.get("dur"):
                 if event.get("cat") in ("cpu_op", "user_annotation", "kernel"):
                     sums[event["name"]] += float(event["dur"]) * 1000

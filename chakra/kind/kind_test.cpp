@@ -34,6 +34,10 @@ const std::vector<std::pair<std::string_view, std::string_view>> kSamples{
     {"torch-memory",
      "\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\x0d"
      "device_traces"sv},
+    {"old-pickle", "(dp0\nVa\np1\nI1\ns."},
+    {"old-pickle", "]q\0(K\x01K\x02"sv},
+    {"old-pickle", "(dp0\nVversion\np1\nV2.4\np2\nsVpg_config\np3\n"},
+    {"old-pickle", "}q\0(X\x07\0\0\0version q\x01 entries pg_config"sv},
     {"pickle", "\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94"sv},
     {"nccl-profile", "[{\"name\": \"Group\", \"cat\": \"GROUP\", \"ph\": \"b\", \"id\": 0}"},
     {"nccl-profile", "{\"traceEvents\":[{\"ph\":\"b\",\"cat\":\"COLL\"}"},

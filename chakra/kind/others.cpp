@@ -68,7 +68,13 @@ bool is_flight_json(std::string_view head, Words words) {
          !words.has(Word::schema) && !words.has(Word::no_flight) && has_flight_keys(head);
 }
 
-/// Protocols 2 to 5 begin with their number; older ones can't be told.
+/// Of protocols 0 and 1: a dict or list that is put into place 0 of the memo.
+bool is_old_pickle(std::string_view head, Words) {
+  using namespace std::string_view_literals;
+  return head.starts_with("(dp0\n"sv) || head.starts_with("(lp0\n"sv) || head.starts_with("}q\0"sv) ||
+         head.starts_with("]q\0"sv);
+}
+/// Protocols 2 to 5 begin with their number.
 bool is_pickle(std::string_view head, Words) {
   return head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5 &&
          contains(std::string_view("\x95}](c\x8c(X\x8a", 10), head.substr(2, 1));
@@ -173,6 +179,7 @@ constexpr Row kRows[] = {
     other("nccl-flight-pickle", "an NCCL flight recorder dump (pickle)", is_flight_pickle, kHangs),
     other("torch-memory", "a memory snapshot of PyTorch (pickle)", is_memory_snapshot, kRecord),
     other("pickle", "a Python pickle", is_pickle, kRecord),
+    other("old-pickle", "a Python pickle of protocol 0 or 1", is_old_pickle, "write it with protocol 2 or later"),
     other("nccl-profile", "an NCCL profiler trace (JSON)", is_nccl_profile, kRecord),
     other("xla-chrome", "a Chrome trace of JAX, XLA or TensorFlow", is_xla_chrome_trace, kRecord),
     other("xplane", "a profile of JAX, XLA or TensorFlow (XPlane)", is_xplane, kRecord),
