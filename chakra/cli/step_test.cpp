@@ -86,6 +86,11 @@ size_t expect_kernels_to_have_their_work(const trace::ClassJob& job, const std::
           EXPECT_EQ(static_cast<double>(t.num_ops[n]), 2 * kernel->kind->ops(kernel->sizes)) << t.name_of(n) << shape;
         }
         if (contains(kernel->name, ".")) continue;
+        if (kernel->name == "experts") {  // the sizes of all three products, with whole tokens
+          const double all = kernel->kind->ops(kernel->sizes);
+          EXPECT_NEAR(3 * static_cast<double>(t.num_ops[n]), all, 0.05 * all) << t.name_of(n) << shape;
+          continue;
+        }
         EXPECT_EQ(static_cast<double>(t.num_ops[n]), kernel->kind->ops(kernel->sizes)) << t.name_of(n) << shape;
         EXPECT_EQ(static_cast<double>(t.tensor_bytes[n]), 2 * device::sum_of(kernel->kind->elements(kernel->sizes)))
             << t.name_of(n) << " " << *attr.text() << shape;
