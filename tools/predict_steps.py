@@ -4,7 +4,8 @@
     predict_steps.py SET [--bin DIR] [--data DIR] [--rows N] [--markdown]
 
 SET is `llm-foundry` (MPT models, FSDP, on A100 and H100, with the shipped files and --stack fsdp-eager: nothing is fitted here), `published`
-(steps and peaks of memory that frameworks publish, each with its stack: nothing is fitted here either), `vtrain` (GPTs
+(steps and peaks of memory that frameworks publish, each with its stack: nothing is fitted here either), `serving` (time per output token of
+three servers on the H100, likewise), `vtrain` (GPTs
 on 2, 4 and 8 A100 of one node, 18 divisions into tensor, data and pipeline parallel ranks) or `neusight` (one A100,
 forward and backward of five models in 32 bits). For each measured step it makes the step of that model and mesh with a device file and runs
 it on a network file. Both files are fitted to other data: measured kernels and collectives. Then it fits six constants (START), all but one
@@ -22,6 +23,7 @@ most N rows, evenly taken (36). It exits with 1 where a group of a set that is n
 import argparse
 import collections
 import csv
+import gzip
 import json
 import math
 import os
@@ -346,16 +348,76 @@ def published(arguments, chakra, folder):
     return sum(peak <= 0.15 for peak in peaks) >= 0.8 * len(peaks)
 
 
+# Models of measured serving -> config.json
+SERVED = {"Qwen/Qwen3-32B": {"model_type": "qwen3", "hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64, "head_dim": 128,
+                             "num_attention_heads": 64, "num_key_value_heads": 8, "vocab_size": 151936, "max_position_embeddings": 40960},
+          "meta-llama/Llama-3.1-8B-Instruct": {"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+                                               "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+                                               "max_position_embeddings": 131072}}
+
+
+class Server:
+    """Passes of a model on a number of GPUs, in milliseconds; each is simulated once."""
+
+    def __init__(self, chakra, folder):
+        self.chakra, self.folder, self.known = chakra, folder, {}
+        done = subprocess.run([chakra, "list", "stacks", "--json", "-"], capture_output=True, text=True, check=True)
+        self.shares = {row["stack"]: float(row["prefill share"]) for row in json.loads(done.stdout)}
+        with open(os.path.join(ROOT, "examples/networks/serving_8xh100.yml"), encoding="utf-8") as file:
+            self.network = file.read()
+
+    def milliseconds(self, row, *what):
+        key = (row["model_path"], row["tp_size"], row["gemm_quant_mode"], row["backend"], *what)
+        if key not in self.known:
+            software = ["--device", os.path.join(ROOT, "examples/devices/h100_sxm.json"), "--stack", row["backend"]]
+            with tempfile.TemporaryDirectory(dir=self.folder) as place:
+                config, network, job = (os.path.join(place, name) for name in ("config.json", "network.yml", "job"))
+                with open(config, "w", encoding="utf-8") as file:
+                    json.dump(dict(SERVED[row["model_path"]], tie_word_embeddings=False), file)
+                with open(network, "w", encoding="utf-8") as file:
+                    file.write(self.network.replace("npus_count: [ 8 ]", f"npus_count: [ {row['tp_size']} ]"))
+                bits = ["--fp8"] if row["gemm_quant_mode"] == "fp8" else []
+                subprocess.run([self.chakra, "gen", "serve", "--model", config, "--tp", row["tp_size"], *what, *bits, *software, "-o", job],
+                               capture_output=True, check=True)
+                done = subprocess.run([self.chakra, "sim", job, "--network", network, "--congestion", "closed", "--json", "-"],
+                                      capture_output=True, check=True)
+            self.known[key] = json.loads(done.stdout)["makespan_ps"] / 1e9
+        return self.known[key]
+
+    def per_token(self, row):
+        """A step of all sequences in the middle of their outputs, and a share of the prompts of the others (serving.md)."""
+        prompt, output, batch = (int(row[key]) for key in ("isl", "osl", "batch_size"))
+        step = self.milliseconds(row, "--prompts", "false", "--contexts", str(prompt + output // 2), "--batch", str(batch))
+        prefill = self.milliseconds(row, "--contexts", str(prompt), "--batch", "1", "--steps", "0")
+        return step + self.shares[row["backend"]] * (batch - 1) / output * prefill
+
+
+def serving(arguments, chakra, folder):
+    with gzip.open(os.path.join(arguments.data, "serving_h100.csv.gz"), "rt", encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["model_path"] in SERVED and row["pp_size"] == "1"][::arguments.every]
+    server, groups = Server(chakra, folder), collections.defaultdict(list)
+    for row in rows:
+        off = math.log(server.per_token(row) / float(row["silicon_tpot_ms"]))
+        bits = "8 bits" if row["gemm_quant_mode"] == "fp8" else "16 bits"
+        for group in ("all", row["backend"], f"{row['backend']}, {bits}", f"{row['backend']}, tp {row['tp_size']}"):
+            groups[group].append(off)
+    print("\n| | rows | error | mean predicted / measured | worst |\n|---|---|---|---|---|")
+    for group, offs in sorted(groups.items()):
+        worst = math.exp(max(abs(off) for off in offs))
+        print(f"| {group} | {len(offs)} | {error(offs):.1%} | {math.exp(sum(offs) / len(offs)):.2f} | {worst:.2f} |")
+    return error(groups["all"]) <= 0.12
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("set", choices=("llm-foundry", "vtrain", "neusight", "published"))
+    parser.add_argument("set", choices=("llm-foundry", "vtrain", "neusight", "published", "serving"))
     parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--data", default=os.path.join(ROOT, "../shared/data/measured"))
     parser.add_argument("--rows", type=int, default=36)
     parser.add_argument("--every", type=int, default=1, help="judge every N-th row only")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        judge = {"llm-foundry": foundry, "vtrain": vtrain, "neusight": neusight, "published": published}[arguments.set]
+        judge = {"llm-foundry": foundry, "vtrain": vtrain, "neusight": neusight, "published": published, "serving": serving}[arguments.set]
         sys.exit(0 if judge(arguments, os.path.join(arguments.bin, "chakra"), folder) else 1)
 
 

@@ -36,6 +36,14 @@ std::string optimizer_text(const gen::StepOptions& o) {
                      o.bytes_per_element < 4 ? "parameters in 32 bits, " : "", row.description);
 }
 
+std::string parameters_formula(const StepJob& job) {
+  const gen::StepOptions o = gen::settled(job.step);
+  if (o.framework.fsdp && o.zero == 3 && job.stats.classes[0].memory.parameters == 0)
+    return "FSDP has them in 32 bits alone, beside the moments";
+  return job.stats.fp8_operations > 0 ? "elements of the rank, matrices also in 8 bits; ZeRO 3: its share"
+                                      : "elements of the rank; ZeRO 3: its share";
+}
+
 std::string logits_text(const gen::StepOptions& o) {
   const bool logits = o.ends && o.model.vocabulary > 0;
   return logits ? fmt::format("; {:g} bytes a logit", gen::settled(o).framework.logit_bytes) : "";
@@ -132,9 +140,7 @@ std::string memory_text_of(const StepJob& job) {
     text += fmt::format("  surplus           {:.6g} in {}: ranks do the same, or padding\n", row.operations, row.name);
   text += memory_text(
       most.first_rank,
-      {{"parameters", m.parameters,
-        stats.fp8_operations > 0 ? "elements of the rank, matrices also in 8 bits; ZeRO 3: its share"
-                                 : "elements of the rank; ZeRO 3: its share"},
+      {{"parameters", m.parameters, parameters_formula(job)},
        {"gradients", m.gradients, "likewise; ZeRO 2 and 3: its share"},
        {"optimizer", m.optimizer, optimizer_text(job.step)},
        {"activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight"},
