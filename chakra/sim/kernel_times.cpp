@@ -25,8 +25,9 @@ constexpr std::array<Variant, 5> kVariants{{{"attention.backward", kBackwardTime
                                             {"latent_attention.part", 1},
                                             {"experts.backward", 1}}};
 
-/// A product that was measured in another element type keeps the share of the peak that it reaches there; another
-/// kernel takes more by what its wider elements take at the memory's bandwidth.
+/// A product that was measured in a slower element type keeps the share of the peak that it reaches there. One that was
+/// measured in a faster type takes more by what the class of products takes for the difference: what does not depend on
+/// the type (waves, launch) stays as it was. Another kernel takes more by its wider elements at the memory's bandwidth.
 constexpr double kTypeError = 0.25;
 
 const device::KernelTable* table_of_any_type(const device::Device& device, std::string_view name) {
@@ -77,8 +78,9 @@ KnownShapes::Known predict(const device::Device& device, device::DType type, std
   known.time.error = table->error_of(predicted);
   if (!same_type) {
     const double here = longer(roofline(device, type, *shape)), there = longer(roofline(device, table->type(), *shape));
-    if (known.ops > 0) known.time.seconds *= here / there;
-    else known.time.seconds += std::max(0.0, here - there);
+    const device::ClassPrices& prices = device.prices ? *device.prices : device::kUsualPrices;
+    if (known.ops > 0 && here < there) known.time.seconds *= here / there;
+    else known.time.seconds += std::max(0.0, here - there) * (known.ops > 0 ? prices.compute.times : 1);
     known.time.error = with(known.time.error, kTypeError);
     known.time.extrapolated = true;
   } else if (!same_way) {

@@ -183,5 +183,21 @@ TEST(KernelTimes, OfAnotherElementTypeAddItsBytes) {  // 4 bytes an element inst
   EXPECT_EQ(priced.how, (How{"table", "extrapolated"}));
 }
 
+/// A product in 32 bits, measured in 16: what is beyond the roofline there stays, the rest is the class's.
+TEST(KernelTimes, OfASlowerElementTypeAddItsClass) {
+  device::System system;
+  system.target = device::find_or_load("A100-SXM-80GB").value();
+  constexpr double kOps = 2.0 * 4096 * 4096 * 4096, kHalf = kOps / 312e12, kSingle = kOps / 19.5e12;
+  std::vector<MeasuredKernel> rows;
+  for (const double k : {2048, 4096, 8192}) rows.push_back({{4096, 4096, k}, 2 * kHalf * k / 4096});
+  system.target->kernels.emplace_back(*system.target, "gemm", DType::f16,
+                                      device::KernelConstants{1 / 312e12, {1e-12}, 1e-6}, rows);
+  trace::ClassJob job = recorded("gemm:4096,4096,4096", false);
+  job.classes[0].num_ops.edit(NodeId(0)) = static_cast<uint64_t>(kOps);
+  job.classes[0].op_dtype.edit(NodeId(0)) = static_cast<uint8_t>(DType::f32);
+  const double expected = 2 * kHalf + (kSingle - kHalf) * device::kUsualPrices.compute.times;
+  EXPECT_NEAR(static_cast<double>(price(std::move(job), system).times[0]) / 1e12, expected, 0.01 * expected);
+}
+
 }  // namespace
 }  // namespace chakra::sim
