@@ -15,7 +15,7 @@ import sizes
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Public headers that a room's own does not bring: few need them, and maps bring abseil with them, a second per file.
 BY_THEMSELVES = {"base/pool", "base/row_map", "base/spec_json", "base/text_map", "base/times", "net/change",
-                 "trace/roles", "trace/share", "trace/sizes", "trace/storage"}
+                 "trace/metadata", "trace/roles", "trace/share", "trace/sizes", "trace/storage"}
 # Of public headers: a value of JSON is read in line, and no other public header includes json.h.
 THIRD_PARTY = {("json", "simdjson.h"), ("base", "tl/expected.hpp")}
 LINE_LIMIT = {"cpp": 120, "h": 120}  # by ending; others 160

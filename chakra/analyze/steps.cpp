@@ -1,4 +1,5 @@
 #include "chakra/analyze/steps.h"
+#include "chakra/trace/metadata.h"
 
 #include <fmt/core.h>
 
@@ -97,9 +98,8 @@ class StepFinder {
   }
 
   std::optional<int64_t> linked_iteration() const {
-    for (const trace::Attr& attr : t_.metadata)
-      if (const auto number = attr.integer(); number && t_.strings[attr.name] == "linked_iteration") return number;
-    return std::nullopt;
+    const auto attr = trace::metadata(t_, "linked_iteration");
+    return attr ? attr->integer() : std::nullopt;
   }
 
   void the_iteration(int64_t number) {

@@ -1,5 +1,6 @@
 // Kinds of groups by their names; a layout as metadata.
 #include "chakra/gen/layout.h"
+#include "chakra/trace/metadata.h"
 
 #include <algorithm>
 
@@ -22,12 +23,6 @@ constexpr auto kLayoutNumbers = std::to_array<NumberOf>({
     {"zero", [](Layout& l) -> int64_t& { return l.zero; }},
     {"zero_ranks", [](Layout& l) -> int64_t& { return l.zero_ranks; }},
 });
-
-std::optional<trace::Attr> metadata(const trace::Trace& t, std::string_view name) {
-  for (const trace::Attr& attr : t.metadata)
-    if (t.strings[attr.name] == name) return attr;
-  return std::nullopt;
-}
 
 Slot along(std::string name, Axis axis, const Mesh& mesh) { return {std::move(name), {axis}, mesh.of(axis)}; }
 
@@ -67,12 +62,13 @@ void describe_layout(const Layout& layout, trace::Trace& t) {
 std::optional<Layout> layout_of(const trace::Trace& t) {
   Layout layout;
   for (const NumberOf& row : kLayoutNumbers) {
-    const auto attr = metadata(t, row.name);
+    const auto attr = trace::metadata(t, row.name);
     const auto number = attr ? attr->integer() : std::nullopt;
     if (!number || *number < 0 || *number > kMostPlaces) return std::nullopt;
     row.value(layout) = *number;
   }
-  const auto order = metadata(t, "order"), stages = metadata(t, "stages"), experts = metadata(t, "experts");
+  const auto order = trace::metadata(t, "order"), stages = trace::metadata(t, "stages"),
+             experts = trace::metadata(t, "experts");
   if (!order || !order->text() || !stages || !stages->integer() || !experts || layout.zero > 3) return std::nullopt;
   Mesh& mesh = layout.mesh;
   mesh.size[index(Axis::pp)] = *stages->integer();

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "chakra/gen/gen.h"
+#include "chakra/trace/metadata.h"
 
 namespace chakra::gen {
 namespace {
@@ -213,9 +214,8 @@ void describe_recipe(const StepOptions& options, trace::Trace& t) {
 }
 
 std::optional<StepOptions> recipe_of(const trace::Trace& t) {
-  for (const trace::Attr& attr : t.metadata)
-    if (t.strings[attr.name] == kKey && attr.text()) return read_recipe(*attr.text());
-  return std::nullopt;
+  const auto attr = trace::metadata(t, kKey);
+  return attr && attr->text() ? read_recipe(*attr->text()) : std::nullopt;
 }
 
 }  // namespace chakra::gen

@@ -12,6 +12,7 @@
 #include "chakra/job/ranks.h"
 #include "chakra/job/replays.h"
 #include "chakra/job/simulate_input.h"
+#include "chakra/trace/metadata.h"
 
 namespace chakra::job {
 namespace {
@@ -204,9 +205,8 @@ namespace {
 
 /// A number that all traces say alike.
 int64_t said(const trace::Trace& t, std::string_view name) {
-  for (const trace::Attr& attr : t.metadata)
-    if (t.strings[attr.name] == name) return attr.integer().value_or(0);
-  return 0;
+  const auto attr = trace::metadata(t, name);
+  return attr ? attr->integer().value_or(0) : 0;
 }
 
 /// Of the job as it was generated: not where other ranks than its own run.

@@ -9,6 +9,7 @@
 
 #include "chakra/base/times.h"
 #include "chakra/sim/sim.h"
+#include "chakra/trace/metadata.h"
 
 namespace chakra::sim {
 namespace {
@@ -23,16 +24,13 @@ constexpr size_t kUnknownRanksNamed = 6;
 
 /// An attribute of the metadata; nothing where there is none of that name.
 Result<std::optional<int64_t>> number(const Trace& t, std::string_view name, int64_t most) {
-  for (const trace::Attr& attr : t.metadata) {
-    if (t.strings[attr.name] != name) continue;
-    const auto value = attr.integer();
-    if (!value || *value > most || *value < -most)
-      return fail(Code::bad_input, "sim.start",
-                  fmt::format("{} of rank {} is not a whole number from {} to {}", name, t.rank, -most, most),
-                  {t.file});
-    return value;
-  }
-  return std::optional<int64_t>();
+  const auto attr = trace::metadata(t, name);
+  if (!attr) return std::optional<int64_t>();
+  const auto value = attr->integer();
+  if (!value || *value > most || *value < -most)
+    return fail(Code::bad_input, "sim.start",
+                fmt::format("{} of rank {} is not a whole number from {} to {}", name, t.rank, -most, most), {t.file});
+  return value;
 }
 
 void put_number(Trace& t, std::string_view name, int64_t value) {

@@ -6,6 +6,7 @@
 
 #include "chakra/base/times.h"
 #include "chakra/gen/gen.h"
+#include "chakra/trace/metadata.h"
 #include "chakra/trace/roles.h"
 #include "chakra/whatif/nodes.h"
 #include "chakra/whatif/rules.h"
@@ -64,10 +65,9 @@ class Roofline {
 
  private:
   double rate(std::string_view name) const {
-    for (const trace::Attr& attr : t_.metadata)
-      if (const auto* const number = std::get_if<double>(&attr.value); number && t_.strings[attr.name] == name)
-        return *number;
-    return 0;
+    const auto attr = trace::metadata(t_, name);
+    const auto* const number = attr ? std::get_if<double>(&attr->value) : nullptr;
+    return number ? *number : 0;
   }
   bool known() const { return flop_per_s_ > 0 && fp8_flop_per_s_ > 0 && bytes_per_s_ > 0; }
 

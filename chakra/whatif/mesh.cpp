@@ -7,6 +7,7 @@
 
 #include "chakra/device/device.h"
 #include "chakra/gen/gen.h"
+#include "chakra/trace/metadata.h"
 #include "chakra/whatif/rules.h"
 
 namespace chakra::whatif {
@@ -21,9 +22,8 @@ tl::unexpected<Error> refuse(std::string_view option, const std::string& why) {
 }
 
 std::string text_of(const Trace& t, std::string_view name) {
-  for (const trace::Attr& attr : t.metadata)
-    if (t.strings[attr.name] == name) return std::string(attr.text().value_or(""));
-  return "";
+  const auto attr = trace::metadata(t, name);
+  return std::string(attr ? attr->text().value_or("") : "");
 }
 
 template <class Column>

@@ -1,5 +1,6 @@
 // Passes found in a trace, and put together to another one.
 #include "chakra/whatif/passes.h"
+#include "chakra/trace/metadata.h"
 
 #include <fmt/core.h>
 
@@ -29,13 +30,8 @@ tl::unexpected<Error> form(const Trace& t, const std::string& why) {
 
 // ---- what the trace says --------------------------------------------------------------------------------------------
 
-std::optional<trace::Attr> metadata(const Trace& t, std::string_view name) {
-  for (const trace::Attr& attr : t.metadata)
-    if (t.strings[attr.name] == name) return attr;
-  return std::nullopt;
-}
 int64_t number(const Trace& t, std::string_view name) {
-  const auto attr = metadata(t, name);
+  const auto attr = trace::metadata(t, name);
   return attr ? attr->integer().value_or(-1) : -1;
 }
 
@@ -137,7 +133,7 @@ std::vector<Piece> planned(const Stage& stage, int64_t micro_batches) {
 /// The schedule that the metadata names, and what the passes must be by it. Nothing where they are others.
 std::optional<Stage> scheduled(const Trace& t, const std::vector<Piece>& pieces) {
   const auto passes = static_cast<int64_t>(pieces.size()) - 2;
-  const auto name = metadata(t, "schedule");
+  const auto name = trace::metadata(t, "schedule");
   Stage stage;
   stage.schedule = gen::find_schedule(name ? name->text().value_or("") : "");
   stage.stage = number(t, "stage");

@@ -1,0 +1,18 @@
+// What the metadata of a file say under a name.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "chakra/trace/trace.h"
+
+namespace chakra::trace {
+
+/// The first attribute of that name. Nothing where there is none. Cost: O(metadata).
+inline std::optional<Attr> metadata(const Trace& t, std::string_view name) {
+  for (const Attr& attr : t.metadata)
+    if (t.strings[attr.name] == name) return attr;
+  return std::nullopt;
+}
+
+}  // namespace chakra::trace
