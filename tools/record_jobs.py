@@ -145,39 +145,51 @@ def surroundings(environment, stubs, **more):
     return dict(os.environ, LD_LIBRARY_PATH=":".join(libraries), OMP_NUM_THREADS="1", **more)
 
 
-def install(version, environment, shared):
-    """Makes the environment unless it is complete; what went wrong, if anything."""
-    complete = os.path.join(environment, "complete")
-    if os.path.exists(complete):
-        return ""
-    shutil.rmtree(environment, ignore_errors=True)
-    python = os.path.join(environment, "bin", "python")
-    pip = [python, "-m", "pip", "install", "-q", "--no-compile", "--only-binary", ":all:", "--disable-pip-version-check",
-           "--timeout", "20", "--retries", "1"]
+def download(version, environment):
+    """Makes the environment; why it could not be downloaded, if so."""
+    pip = [os.path.join(environment, "bin", "python"), "-m", "pip", "install", "-q", "--no-compile", "--only-binary", ":all:",
+           "--disable-pip-version-check", "--timeout", "20", "--retries", "1"]
     commands = [([sys.executable, "-m", "venv", environment], COMMAND_SECONDS),
                 ([*pip, *PYTHON_PACKAGES], INSTALL_SECONDS),
                 ([*pip, "--no-deps", f"torch=={version}"], INSTALL_SECONDS)]
     for command, seconds in commands:
         status, said = run(command, seconds)
         if status != 0:
-            return "no end in time" if status is None else last_line(said)
-    source = os.path.join(environment, "stubs.py")
+            return f"no end within {seconds} s" if status is None else last_line(said)
+    return ""
+
+
+def complete(environment, shared):
+    """Adds the stand-ins and loads PyTorch; why it does not load, if so."""
+    python, source, stubs = (os.path.join(environment, *parts) for parts in (("bin", "python"), ("stubs.py",), ("stubs",)))
     with open(source, "w", encoding="utf-8") as file:
         file.write(stand_ins_source(shared))
-    status, said = run([python, source, os.path.join(packages_of(environment), "torch", "lib"), os.path.join(environment, "stubs")],
-                       INSTALL_SECONDS)
-    if status != 0:
-        return f"no stand-ins for the CUDA libraries: {last_line(said)}"
-    status, said = run([python, "-c", f"import {USED}"], INSTALL_SECONDS, surroundings(environment, os.path.join(environment, "stubs")))
-    if status != 0:
-        return f"it does not load: {last_line(said)}"
-    with open(complete, "w", encoding="utf-8"):
-        return ""
+    for command in ([python, source, os.path.join(packages_of(environment), "torch", "lib"), stubs], [python, "-c", f"import {USED}"]):
+        status, said = run(command, INSTALL_SECONDS, surroundings(environment, stubs))
+        if status != 0:
+            return f"no end within {INSTALL_SECONDS} s" if status is None else last_line(said)
+    return ""
+
+
+def installed(version, environment, shared):
+    """Whether the environment is there. Without a network it is not; one that does not load is a mistake."""
+    mark, begun = os.path.join(environment, "complete"), time.monotonic()
+    if os.path.exists(mark):
+        return True
+    shutil.rmtree(environment, ignore_errors=True)
+    if why := download(version, environment):
+        print(f"PyTorch {version} cannot be downloaded, so no job is recorded: {why}")
+        return False
+    if why := complete(environment, shared):
+        sys.exit(f"record_jobs: PyTorch {version} does not load with stand-ins for its CUDA libraries: {why}")
+    with open(mark, "w", encoding="utf-8"):
+        print(f"PyTorch {version} is in {environment} after {time.monotonic() - begun:.0f} s", flush=True)
+    return True
 
 
 def last_line(text):
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    named = [line for line in lines if re.search(r"\b\w*(Error|error)\b", line)]
+    named = [line for line in lines if re.search(r"\b\w*error\b", line, re.IGNORECASE)]
     return (named or lines or ["no message"])[-1][:200]
 
 
@@ -356,11 +368,9 @@ def main():
         print(f"no scenarios at {os.path.join(args.shared, 'record')}: no job is recorded")
         return
     if not args.environment:
-        args.environment, begun = os.path.join(ROOT, "build", f"torch-{args.torch}"), time.monotonic()
-        if why := install(args.torch, args.environment, args.shared):
-            print(f"PyTorch {args.torch} cannot be installed, so no job is recorded: {why}")
+        args.environment = os.path.join(ROOT, "build", f"torch-{args.torch}")
+        if not installed(args.torch, args.environment, args.shared):
             return
-        print(f"PyTorch {args.torch} in {args.environment}: {time.monotonic() - begun:.0f} s", flush=True)
     args.stubs = args.stubs or os.path.join(args.environment, "stubs")
     jobs = chosen(args, tuple(int(part) for part in args.torch.split(".")[:2]))
     if args.keep:
