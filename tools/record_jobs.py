@@ -296,7 +296,7 @@ def judge_job(args, job, folder):
     failed, result, again = recorded(args, job, folder), None, None
     if not failed:
         result = judge(args.chakra, folder)
-        if not result.refused and distance(result) > CLOSE:
+        if not result.refused and not result.wrong and distance(result) > CLOSE:
             again = distance(result)
             failed = recorded(args, job, folder)
             result = result if failed else judge(args.chakra, folder)
