@@ -363,6 +363,7 @@ def arguments():
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # run() ends the processes that it began
     args = arguments()
     if not os.path.exists(os.path.join(args.shared, "record", "rec.py")):
         print(f"no scenarios at {os.path.join(args.shared, 'record')}: no job is recorded")
