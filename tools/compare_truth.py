@@ -192,7 +192,7 @@ def bytes_by_type(gots):
 
 def run(*command):
     """The exit status, and what the command says of an error."""
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=300)
     said = [line for line in (done.stderr + done.stdout).splitlines() if "error: " in line or "chakra: " in line]
     return done.returncode, (said or [f"{command[1]} ends with {done.returncode}"])[0].strip()
 
