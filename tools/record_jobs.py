@@ -97,7 +97,7 @@ JOBS = [
     Job("fsdp2_kept", "fsdp2", 2, "reshard=0", NEW),
     Job("async_late", "async", 2, "delay_ms=15"),
     Job("funcol", "funcol", 4),
-    Job("images_static", "images", 2, "view=1 static=1"),
+    Job("images_view", "images", 2, "view=1"),
     Job("moe2", "moe", 2),
     Job("pp4", "pp", 4),
     Job("ring3", "ring", 3),

@@ -164,7 +164,7 @@ def images(normalized):
 
 
 def data_parallel(model, options):
-    named = {"view": "gradient_as_bucket_view", "static": "static_graph", "unused": "find_unused_parameters"}
+    named = {"view": "gradient_as_bucket_view", "unused": "find_unused_parameters"}
     how = {argument: True for name, argument in named.items() if option(options, name)}
     model = nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.5, **how)
     if options.get("hook"):
@@ -183,7 +183,7 @@ def optimizer_of(model, options):
 def scenario_images(rank, world, options):
     """DDP with batch norm, whose buffers are broadcast, and a data loader with workers.
 
-    view=1, static=1, unused=1: options of DDP; hook=fp16 or bf16; zero=1: ZeRO's optimizer; acc=N accumulates;
+    view=1, unused=1: options of DDP; hook=fp16 or bf16; zero=1: ZeRO's optimizer; acc=N accumulates;
     evaluate=1 reduces the loss and waits at a barrier; bn=0: no batch norm.
     """
     normalized, passes = option(options, "bn", 1), option(options, "acc", 1)
