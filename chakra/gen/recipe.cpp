@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <type_traits>
+#include <utility>
 
 #include "chakra/gen/gen.h"
 #include "chakra/trace/metadata.h"
@@ -13,7 +14,7 @@
 namespace chakra::gen {
 namespace {
 
-constexpr std::string_view kKey = "recipe";
+constexpr std::string_view kKey = "recipe", kDeviceKey = "recipe_device", kStackKey = "recipe_stack";
 constexpr int64_t kMostBlocks = 255;  // a layer's kind is a byte
 
 /// The text of an option with what separates options written as numbers.
@@ -211,6 +212,19 @@ std::optional<StepOptions> read_recipe(std::string_view text) {
 
 void describe_recipe(const StepOptions& options, trace::Trace& t) {
   t.metadata.push_back({t.strings.intern(kKey), t.texts.add(recipe(options))});
+}
+
+void describe_recipe_device(const RecipeDevice& of, trace::Trace& t) {
+  for (const auto& [key, text] : {std::pair(kDeviceKey, &of.device), {kStackKey, &of.stack}})
+    if (!of.device.empty() && !text->empty()) t.metadata.push_back({t.strings.intern(key), t.texts.add(*text)});
+}
+
+RecipeDevice recipe_device_of(const trace::Trace& t) {
+  const auto text = [&](std::string_view key) {
+    const auto attr = trace::metadata(t, key);
+    return std::string(attr ? attr->text().value_or("") : "");
+  };
+  return {text(kDeviceKey), text(kStackKey)};
 }
 
 std::optional<StepOptions> recipe_of(const trace::Trace& t) {

@@ -19,6 +19,13 @@ std::optional<StepOptions> read_recipe(std::string_view text);
 
 /// Adds the options to the metadata of a stage.
 void describe_recipe(const StepOptions& options, trace::Trace& t);
+/// The device and the stack, by their names or files, that the nodes have their times of; "": none.
+struct RecipeDevice {
+  std::string device, stack;
+};
+void describe_recipe_device(const RecipeDevice& of, trace::Trace& t);
+RecipeDevice recipe_device_of(const trace::Trace& t);
+
 /// Those of a stage. Nothing where there are none.
 std::optional<StepOptions> recipe_of(const trace::Trace& t);
 

@@ -72,13 +72,6 @@ std::vector<std::string> by_framework(const gen::StepOptions& asked) {
   return lines;
 }
 
-/// What a what-if needs to give a step with other ranks the times of the same device.
-void describe_device(const StepJobOptions& o, trace::Trace& t) {
-  if (o.device.empty()) return;
-  t.metadata.push_back({t.strings.intern("recipe_device"), t.texts.add(o.device)});
-  if (!o.stack.empty()) t.metadata.push_back({t.strings.intern("recipe_stack"), t.texts.add(o.stack)});
-}
-
 std::string taken_line(const StepJob& job) {
   std::string line;
   for (const auto& [option, value] : taken(job))
@@ -105,7 +98,7 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   if (system.target) made.step.host_ns = std::llround(system.target->host_s * 1e9);
   CHAKRA_ASSIGN(trace::ClassJob job, gen::step(made.step));
   CHAKRA_TRY(sim::retarget(job, system, findings));
-  for (trace::Trace& t : job.classes) describe_device(o, t);
+  for (trace::Trace& t : job.classes) gen::describe_recipe_device({o.device, o.stack}, t);
   GenerateOptions files = o.files;
   files.name = "step";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));

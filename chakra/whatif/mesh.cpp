@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <utility>
 
 #include "chakra/device/device.h"
 #include "chakra/gen/gen.h"
-#include "chakra/trace/metadata.h"
 #include "chakra/whatif/rules.h"
 
 namespace chakra::whatif {
@@ -19,11 +17,6 @@ using trace::Trace;
 // `whatif.mesh.recipe` (1): the job does not say how it was generated, or is no longer as it was generated
 tl::unexpected<Error> refuse(std::string_view option, const std::string& why) {
   return fail(Code::bad_input, "whatif.mesh.recipe", fmt::format("--{} is for generated jobs: {}", option, why));
-}
-
-std::string text_of(const Trace& t, std::string_view name) {
-  const auto attr = trace::metadata(t, name);
-  return std::string(attr ? attr->text().value_or("") : "");
 }
 
 template <class Column>
@@ -58,15 +51,13 @@ bool same(const Trace& a, const Trace& b) {
 /// The step on the device that `like` was generated for.
 Result<trace::TraceSet> generate(const gen::StepOptions& options, const Trace& like, Findings& findings) {
   CHAKRA_ASSIGN(trace::ClassJob classes, gen::step(options));
-  const std::string device = text_of(like, "recipe_device"), stack = text_of(like, "recipe_stack");
-  if (device.empty()) return trace::expand(classes);
+  const gen::RecipeDevice of = gen::recipe_device_of(like);
+  if (of.device.empty()) return trace::expand(classes);
   device::System system;
-  CHAKRA_ASSIGN(system.target, device::find_or_load(device));
-  CHAKRA_TRY(device::use_stack(stack, *system.target));
+  CHAKRA_ASSIGN(system.target, device::find_or_load(of.device));
+  CHAKRA_TRY(device::use_stack(of.stack, *system.target));
   CHAKRA_TRY(sim::retarget(classes, system, findings));
-  for (Trace& t : classes.classes)
-    for (const auto& [name, text] : {std::pair("recipe_device", device), {"recipe_stack", stack}})
-      if (!text.empty()) t.metadata.push_back({t.strings.intern(name), t.texts.add(text)});
+  for (Trace& t : classes.classes) gen::describe_recipe_device(of, t);
   return trace::expand(classes);
 }
 
