@@ -4,7 +4,8 @@
     predict_steps.py SET [--bin DIR] [--data DIR] [--rows N] [--markdown]
 
 SET is `llm-foundry` (MPT models, FSDP, on A100 and H100, with the shipped files and --stack fsdp-eager: nothing is fitted here), `published`
-(steps and peaks of memory that frameworks publish, each with its stack: nothing is fitted here either), `serving` (time per output token of
+(steps and peaks of memory that frameworks publish, each with its stack: nothing is fitted here either), `papers` (steps of Megatron-LM and
+Megatron-Bridge that no file of the test data has, with --stack megatron-te), `serving` (time per output token of
 three servers on the H100, likewise), `vtrain` (GPTs
 on 2, 4 and 8 A100 of one node, 18 divisions into tensor, data and pipeline parallel ranks) or `neusight` (one A100,
 forward and backward of five models in 32 bits). For each measured step it makes the step of that model and mesh with a device file and runs
@@ -33,6 +34,8 @@ import sys
 import tarfile
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+
+from published_steps import BRIDGE, KORTHIKANTI
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST_ERROR = 0.15
@@ -348,12 +351,68 @@ def published(arguments, chakra, folder):
     return sum(peak <= 0.15 for peak in peaks) >= 0.8 * len(peaks)
 
 
+def two_levels(place, gpus, inside, across):
+    """A network file of nodes with 8 GPUs, in GB/s of a GPU."""
+    path = os.path.join(place, "network.yml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"topology: [ Switch, Switch ]\nnpus_count: [ {min(gpus, 8)}, {max(1, gpus // 8)} ]\nbandwidth: [ {inside}, {across} ]\n"
+                   "latency: [ 1000, 3000 ]\n")
+    return path
+
+
+def simulated_seconds(chakra, folder, device, rates, gpus, options, flags):
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        if isinstance(options["model"], dict):
+            config = os.path.join(place, "config.json")
+            with open(config, "w", encoding="utf-8") as file:
+                json.dump(options["model"], file)
+            options = options | {"model": config}
+        job, software = os.path.join(place, "job"), ["--device", os.path.join(ROOT, "examples/devices", device), "--stack", "megatron-te"]
+        subprocess.run([chakra, "gen", "step", *(f"--{key}={value}" for key, value in options.items()), *flags, *software, "-o", job],
+                       capture_output=True, check=True)
+        done = subprocess.run([chakra, "sim", job, "--network", two_levels(place, gpus, *rates), "--congestion", "closed", *software, "--json", "-"],
+                              capture_output=True, check=True)
+        return json.loads(done.stdout)["makespan_ps"] / 1e12
+
+
+def papers(arguments, chakra, folder):
+    groups = collections.defaultdict(list)
+    print("\n| step | GPUs | simulated, s | published, s | ratio |\n|---|---|---|---|---|")
+
+    def judge(group, name, gpus, seconds, published_s):
+        groups[group].append(math.log(seconds / published_s))
+        print(f"| {name} | {gpus} | {seconds:.2f} | {published_s:.2f} | {seconds / published_s:.2f} |", flush=True)
+    for name, (layers, hidden, heads, pp, micro, sequences, virtual, gpus, *published_s) in KORTHIKANTI.items():
+        for full, seconds in zip((True, False), published_s):
+            options = {"model": "gpt3-175b", "layers": layers, "hidden": hidden, "ffn": 4 * hidden, "heads": heads, "kv-heads": heads,
+                       "head-dim": hidden // heads, "vocab": 51200, "sequence": 2048, "tp": 8, "pp": pp, "dp": gpus // 8 // pp, "zero": 0,
+                       "micro-batch-size": sequences, "micro-batches": micro, "recompute": "full" if full else "selective",
+                       "sequence-parallel": str(not full).lower(), "fused-attention": "false",
+                       "schedule": "interleaved" if virtual > 1 else "1f1b", "virtual-stages": virtual}
+            judge("Korthikanti", f"{name}, {options['recompute']}", gpus,
+                  simulated_seconds(chakra, folder, "a100_sxm_80gb.json", (250, 25), gpus, options, []), seconds)
+    for model, gpus, sequence, tp, pp, cp, virtual, ep, size, batch, eight, tokens in BRIDGE:
+        dp = gpus // (tp * pp * cp)
+        options = {"model": model, "sequence": sequence, "tp": tp, "pp": pp, "cp": cp, "dp": dp, "ep": ep, "etp": int(ep > 1), "zero": 1,
+                   "micro-batch-size": size, "micro-batches": batch // size // dp, "schedule": "interleaved" if virtual > 1 else "1f1b",
+                   "virtual-stages": virtual}
+        name = model if isinstance(model, str) else f"{model['model_type']}, {model['num_hidden_layers']} layers"
+        judge("Megatron-Bridge, experts" if ep > 1 else "Megatron-Bridge, dense", name, gpus,
+              simulated_seconds(chakra, folder, "h100_sxm.json", (400, 50), gpus, options, ["--fp8"] if eight else []), batch * sequence / gpus / tokens)
+    for group, offs in groups.items():
+        print(f"{group}: {error(offs):.1%} off, ratio {math.exp(sum(offs) / len(offs)):.2f}, worst {math.exp(max(abs(o) for o in offs)):.2f}")
+    return max(abs(off) for group in ("Korthikanti", "Megatron-Bridge, dense") for off in groups[group]) <= math.log(1.12)
+
+
 # Models of measured serving -> config.json
 SERVED = {"Qwen/Qwen3-32B": {"model_type": "qwen3", "hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64, "head_dim": 128,
                              "num_attention_heads": 64, "num_key_value_heads": 8, "vocab_size": 151936, "max_position_embeddings": 40960},
           "meta-llama/Llama-3.1-8B-Instruct": {"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
                                                "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
                                                "max_position_embeddings": 131072}}
+
+
+PROMPT_WAITS, REQUESTS = 2.7, 10  # of vLLM's and TensorRT-LLM's Qwen3 32B; requests of a client, as aiconfigurator measures
 
 
 class Server:
@@ -388,36 +447,50 @@ class Server:
         """A step of all sequences in the middle of their outputs, and a share of the prompts of the others (serving.md)."""
         prompt, output, batch = (int(row[key]) for key in ("isl", "osl", "batch_size"))
         step = self.milliseconds(row, "--prompts", "false", "--contexts", str(prompt + output // 2), "--batch", str(batch))
-        prefill = self.milliseconds(row, "--contexts", str(prompt), "--batch", "1", "--steps", "0")
-        return step + self.shares[row["backend"]] * (batch - 1) / output * prefill
+        return step + self.shares[row["backend"]] * (batch - 1) / output * self.prefill(row)
+
+    def prefill(self, row):
+        return self.milliseconds(row, "--contexts", row["isl"], "--batch", "1", "--steps", "0")
+
+    def to_first_token(self, row):
+        """Where no request waits for a place in the batch (serving.md): PROMPT_WAITS prompts of others before its own, and of each client the
+        first of REQUESTS requests, which all begin at once."""
+        batch = int(row["batch_size"])
+        first, later = (batch + 1) / 2, 1 + PROMPT_WAITS * (batch - 1) / batch
+        return self.prefill(row) * (first + (REQUESTS - 1) * later) / REQUESTS
 
 
 def serving(arguments, chakra, folder):
     with gzip.open(os.path.join(arguments.data, "serving_h100.csv.gz"), "rt", encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["model_path"] in SERVED and row["pp_size"] == "1"][::arguments.every]
-    server, groups = Server(chakra, folder), collections.defaultdict(list)
+    server, groups, firsts = Server(chakra, folder), collections.defaultdict(list), collections.defaultdict(list)
     for row in rows:
         off = math.log(server.per_token(row) / float(row["silicon_tpot_ms"]))
         bits = "8 bits" if row["gemm_quant_mode"] == "fp8" else "16 bits"
         for group in ("all", row["backend"], f"{row['backend']}, {bits}", f"{row['backend']}, tp {row['tp_size']}"):
             groups[group].append(off)
-    print("\n| | rows | error | mean predicted / measured | worst |\n|---|---|---|---|---|")
-    for group, offs in sorted(groups.items()):
-        worst = math.exp(max(abs(off) for off in offs))
-        print(f"| {group} | {len(offs)} | {error(offs):.1%} | {math.exp(sum(offs) / len(offs)):.2f} | {worst:.2f} |")
+        first = math.log(server.to_first_token(row) / float(row["silicon_ttft_ms"]))
+        for group in (row["backend"], f"{row['backend']}, {row['model_path'].split('/')[-1]}, {row['batch_size']} at a time"):
+            firsts[group].append(first)
+    for what, of in (("time per output token", groups), ("time to first token", firsts)):
+        print(f"\n| {what} | rows | error | mean predicted / measured | worst |\n|---|---|---|---|---|")
+        for group, offs in sorted(of.items()):
+            worst = math.exp(max(abs(off) for off in offs))
+            print(f"| {group} | {len(offs)} | {error(offs):.1%} | {math.exp(sum(offs) / len(offs)):.2f} | {worst:.2f} |")
     return error(groups["all"]) <= 0.12
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("set", choices=("llm-foundry", "vtrain", "neusight", "published", "serving"))
+    parser.add_argument("set", choices=("llm-foundry", "vtrain", "neusight", "published", "papers", "serving"))
     parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--data", default=os.path.join(ROOT, "../shared/data/measured"))
     parser.add_argument("--rows", type=int, default=36)
     parser.add_argument("--every", type=int, default=1, help="judge every N-th row only")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        judge = {"llm-foundry": foundry, "vtrain": vtrain, "neusight": neusight, "published": published, "serving": serving}[arguments.set]
+        judge = {"llm-foundry": foundry, "vtrain": vtrain, "neusight": neusight, "published": published, "papers": papers,
+                 "serving": serving}[arguments.set]
         sys.exit(0 if judge(arguments, os.path.join(arguments.bin, "chakra"), folder) else 1)
 
 

@@ -10,6 +10,9 @@ namespace chakra::device {
 namespace {
 
 constexpr double kBusy = 0.5;  ///< the share of its peak from which on a device is at its power limit
+/// The share of the slowdown that products in 8 bits have: eight published steps of Megatron-Bridge and three of
+/// llm-foundry in 8 bits (docs/explanation/accuracy.md).
+constexpr double kHeatOf8Bits = 0.5;
 
 /// The type in which operations run where a device has no number for their own. Nothing stands in for f64 and f32.
 constexpr std::array<DType, trace::kDTypeNames.size()> kInstead = [] {
@@ -111,7 +114,8 @@ Peak peak(const Device& device, DType type) {
 
 double sustained(const Device& device, DType type, double used) {
   if (peak(device, type).ops_per_s <= peak(device, DType::f32).ops_per_s) return 1;
-  return 1 + (device.sustained_time - 1) * std::min(1.0, used / kBusy);
+  const double heat = type == DType::f8 || type == DType::i8 ? kHeatOf8Bits : 1;
+  return 1 + heat * (device.sustained_time - 1) * std::min(1.0, used / kBusy);
 }
 
 Work work_of(const trace::Trace& t, trace::NodeId n) {

@@ -96,7 +96,7 @@ struct Peak {
 Peak peak(const Device& device, DType type);
 
 /// How much longer a kernel takes in a long job than alone, where the device gets hot: up to Device::sustained_time, by
-/// the share of its peak that the kernel uses. 1 for element types without units of their own.
+/// the share of its peak that the kernel uses; half of that in 8 bits. 1 for element types without units of their own.
 double sustained(const Device& device, DType type, double used);
 
 /// Work of a node.

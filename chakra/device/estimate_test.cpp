@@ -85,6 +85,7 @@ TEST(Estimate, ALongJobSlowsProductsOfTypesWithUnitsOfTheirOwn) {
   EXPECT_EQ(sustained(device, DType::f16, 0.7), 1.2);
   EXPECT_NEAR(sustained(device, DType::f16, 0.25), 1.1, 1e-9);
   EXPECT_EQ(sustained(device, DType::f32, 0.7), 1);
+  EXPECT_NEAR(sustained(device, DType::f8, 0.7), 1.1, 1e-9);
 }
 
 }  // namespace
