@@ -93,6 +93,7 @@ void Compiler::gradients_of(const Op& op) {
   }
   const Placements needed = wanted(op);
   if (op.kind == OpKind::lookup) {
+    if (op.weights[0].frozen) return;
     late_.push_back({static_cast<size_t>(&op - g_.ops.data()), arrived, kNone});
     return late_gradients();
   }
@@ -143,7 +144,7 @@ void Compiler::matmul_gradients(const Op& op, size_t dy) {
     x = found->second;
   }
   if (now_.weights == now_.to) x = convert(x, at, ".again");
-  late_.push_back({static_cast<size_t>(&op - g_.ops.data()), dy, x});
+  if (!op.weights[0].frozen) late_.push_back({static_cast<size_t>(&op - g_.ops.data()), dy, x});
   if (is_source(input)) return late_gradients();
   multiply(op, Product::input_gradient, {dy});
   // Sharded outputs: each rank has a term of the gradient. Sharded inputs: each has its part.

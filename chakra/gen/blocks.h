@@ -23,6 +23,17 @@ std::span<const BlockRow> block_rows();
 /// Of the first row that the model has there. Without operators where there is none.
 Graph block_graph(BlockRow::Place place, const Model& model, const Block& layer, const Batch& batch);
 
+/// Adapters of the model; rank 0: none.
+struct Lora {
+  int64_t rank = 0;
+  bool mlp = true;  ///< of the MLP's products too, not only of attention's
+};
+/// The same with all weights frozen, and adapters beside the products of attention and of MLPs that are no experts.
+/// Requires a rank of at least 1.
+Graph adapted(const Graph& graph, const Lora& lora);
+/// Elements of its weights that are not frozen, of all ranks together.
+double trained(const Graph& graph);
+
 namespace block {
 
 Graph embedding(const Model& model, const Block&, const Batch& batch);

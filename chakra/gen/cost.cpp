@@ -209,6 +209,10 @@ Parameters Compiler::parameters() const {
         continue;
       }
       (expert ? sum.experts : sum.dense) += own;
+      if (weight.frozen) {
+        (expert ? sum.frozen_experts : sum.frozen_dense) += own;
+        continue;
+      }
       sum.largest = std::max(sum.largest, own);
       if (i == 0 && op.kind == OpKind::matmul && weight.cut != Dim::vocabulary) add_matrices(weight, own, sum);
       const double sharers = real(expert ? s_.mesh.of(Axis::etp) * s_.mesh.of(Axis::ep) : s_.mesh.of(Axis::tp));

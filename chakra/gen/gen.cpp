@@ -28,7 +28,7 @@ StepOptions spread(std::string_view name, const Ranks& r) {
 
 }  // namespace
 
-const std::array<NumberRow, 15> kNumbers{{
+const std::array<NumberRow, 16> kNumbers{{
     {"sequence", "Tokens of a sequence; 0: the model's", &StepOptions::sequence, 0, kVeryMuch},
     {"micro-batches", "Micro-batches of a step, per pipeline", &StepOptions::micro_batches, 1, kMuch},
     {"micro-batch-size", "Sequences of a micro-batch", &StepOptions::micro_batch_size, 1, kMuch},
@@ -45,6 +45,8 @@ const std::array<NumberRow, 15> kNumbers{{
      0, kMuch},
     {"seed", "Of --expert-skew: which experts are popular", &StepOptions::seed, 0, kVeryMuch},
     {"bytes-per-element", "Bytes of a parameter or an activation", &StepOptions::bytes_per_element, 1, 16},
+    {"lora-rank", "Train adapters of this rank (LoRA) and freeze the model; 0: train the model",
+     &StepOptions::lora_rank, 0, kMuch},
     {"gradient-bytes", "Bytes of an element of a gradient", &StepOptions::gradient_bytes, 1, 16},
 }};
 
@@ -58,13 +60,14 @@ const std::array<ModelNumberRow, 7> kModelNumbers{{
     {"vocab", "Different tokens", &ModelChange::vocabulary, 1, kVeryMuch},
 }};
 
-const std::array<SwitchRow, 6> kSwitches{{
+const std::array<SwitchRow, 7> kSwitches{{
     {"sequence-parallel", "Between the tensor-parallel parts a rank has a share of the tokens",
      &StepOptions::sequence_parallel},
     {"keep-gathered", "What is gathered for a product is kept for backward, not gathered again",
      &StepOptions::keep_gathered},
     {"fused-attention", "The scores of attention never reach memory", &StepOptions::fused_attention},
     {"overlap", "Computations run beside collectives that they need not", &StepOptions::overlap},
+    {"lora-mlp", "Adapters of --lora-rank also in MLPs, not only in attention", &StepOptions::lora_mlp},
     {"clip", "Scale the gradients by their norm", &StepOptions::clip},
     {"ends", "With embedding, head and loss", &StepOptions::ends},
 }};

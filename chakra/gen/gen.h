@@ -107,6 +107,9 @@ struct StepOptions {
   ContextKind context = ContextKind::ring;
   Recompute recompute = Recompute::none;
   size_t optimizer = 0;  ///< an index into kOptimizers
+  /// Low-rank adapters beside the products of attention and, with lora_mlp, of MLPs; all else is frozen. 0: none.
+  int64_t lora_rank = 0;
+  bool lora_mlp = true;
   /// Experts are chosen by Zipf's law: the r-th most popular 1 / r^skew as often, in an order of each layer by the
   /// seed.
   double expert_skew = 0;
@@ -142,7 +145,7 @@ struct NumberRow {
   int64_t StepOptions::*value;
   int64_t least, most;
 };
-extern const std::array<NumberRow, 15> kNumbers;
+extern const std::array<NumberRow, 16> kNumbers;
 struct ModelNumberRow {
   std::string_view name;
   std::string_view description;
@@ -155,7 +158,7 @@ struct SwitchRow {
   std::string_view description;
   bool StepOptions::*value;
 };
-extern const std::array<SwitchRow, 6> kSwitches;
+extern const std::array<SwitchRow, 7> kSwitches;
 
 struct PresetRow {
   std::string_view name;
@@ -202,6 +205,7 @@ struct Surplus {
 };
 struct StepStats {
   int64_t parameters = 0, active_parameters = 0;
+  double trained_parameters = 0;  ///< those of adapters; 0: all parameters are trained
   double tokens = 0, operations = 0, fp8_operations = 0;
   double bubble = 0;  ///< the schedule's idle time over its work, where a forward takes as long as each gradient
   bool bubble_depends = false;  ///< it is another one where they take different times

@@ -8,8 +8,9 @@ namespace chakra::gen {
 namespace {
 
 /// Whether backward needs what went in.
-bool keeps_inputs(OpKind kind) {
-  switch (kind) {
+bool keeps_inputs(const Op& op) {
+  if (op.kind == OpKind::matmul && op.weights[0].frozen) return false;
+  switch (op.kind) {
     case OpKind::matmul:
     case OpKind::norm:
     case OpKind::attention:
@@ -61,7 +62,7 @@ double Compiler::kept(Recompute recompute) const {
       sum += kept_scores(op, out);
     // One kernel computes the scores again from its result. Without 8 bits that is what the next product keeps.
     if (op.kind == OpKind::attention && s_.fused_attention && s_.fp8) keep(op.output, out, 0);
-    if (!keeps_inputs(op.kind)) continue;
+    if (!keeps_inputs(op)) continue;
     const std::vector<Placements> at = needs(op);
     for (size_t i = 0; i < op.inputs.size(); ++i) keep(op.inputs[i], kept_at(op, i, at[i]), kept_element(op, i));
     if (!s_.eager) continue;
@@ -86,7 +87,7 @@ std::vector<uint8_t> Compiler::needed(const std::vector<uint8_t>& stays) const {
   std::vector<uint8_t> needed(g_.tensors.size());
   for (size_t i = g_.ops.size(); i-- > 0;) {
     const Op& op = g_.ops[i];
-    if (!keeps_inputs(op.kind) && (stays[i] || !needed[op.output])) continue;
+    if (!keeps_inputs(op) && (stays[i] || !needed[op.output])) continue;
     for (const size_t input : op.inputs) needed[input] = true;
   }
   return needed;

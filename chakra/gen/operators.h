@@ -30,6 +30,7 @@ struct Weight {
   std::vector<Extent> dims;
   Dim cut = Dim::none;
   bool borrowed = false;  ///< another part of the model has it
+  bool frozen = false;    ///< not trained: no gradient, nothing of an optimizer
 };
 
 enum class OpKind : uint8_t {

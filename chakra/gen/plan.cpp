@@ -40,6 +40,8 @@ Result<void> check_ranges(const StepOptions& o) {
     return wrong("gen.step.range", fmt::format("a logit takes up to {} bytes", kMostLogitBytes));
   if (o.model.layers.empty() && o.model.family != Family::recommender)
     return wrong("gen.step.range", "the model has no layer");
+  if (o.lora_rank > 0 && (o.model.family == Family::recommender || o.model.family == Family::mlp))
+    return wrong("gen.step.lora", "adapters are for models with attention");
   const StepStorage& s = o.storage;
   if (s.sample_bytes < 0 || s.sample_bytes > kMostSampleBytes)
     return wrong("gen.step.range",
@@ -180,7 +182,9 @@ std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& o, con
   const auto add = [&](Place place, const Block& block, Recompute recompute) {
     Spread spread = spread_of(o, mesh, place);
     spread.recompute = recompute;
-    units.push_back(std::make_shared<Unit>(compile(block_graph(place, o.model, block, batch), spread)));
+    Graph graph = block_graph(place, o.model, block, batch);
+    if (o.lora_rank > 0) graph = adapted(graph, {o.lora_rank, o.lora_mlp});
+    units.push_back(std::make_shared<Unit>(compile(graph, spread)));
   };
   const Block none;
   for (const Block& block : o.model.blocks) add(Place::layer, block, o.recompute);
@@ -190,9 +194,18 @@ std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& o, con
   return units;
 }
 
+double adapters(const StepOptions& o) {
+  if (o.lora_rank == 0) return 0;
+  double sum = 0;
+  for (const uint8_t kind : o.model.layers)
+    sum += trained(adapted(block_graph(BlockRow::Place::layer, o.model, o.model.blocks[kind], batch_of(o)),
+                           {o.lora_rank, o.lora_mlp}));
+  return sum;
+}
+
 double optimizer_bytes(const StepOptions& o, const Parameters& part) {
   const OptimizerRow& row = kOptimizers[o.optimizer];
-  const double all = part.dense + part.experts, matrices = all > 0 ? std::min(1.0, part.matrices / all) : 0;
+  const double all = Plan::all(part, 1), matrices = all > 0 ? std::min(1.0, part.matrices / all) : 0;
   const double moments =
       row.orthogonal ? matrices * row.state_bytes + (1 - matrices) * kOptimizers[0].state_bytes : row.state_bytes;
   return moments + (o.bytes_per_element < 4 ? 4 : 0);

@@ -42,7 +42,13 @@ struct Plan {
   /// Elements of a part that a rank has, where ZeRO shares them out from this level on: of the optimizer 1, of
   /// gradients 2, of parameters 3.
   double held(const Parameters& part, int64_t level) const {
-    return o.zero >= level ? data.share(part.dense) + experts.share(part.experts) : part.dense + part.experts;
+    const double dense = level < 3 ? part.dense - part.frozen_dense : part.dense;
+    const double of_experts = level < 3 ? part.experts - part.frozen_experts : part.experts;
+    return o.zero >= level ? data.share(dense) + experts.share(of_experts) : dense + of_experts;
+  }
+  /// held() where a rank has all of it.
+  static double all(const Parameters& part, int64_t level) {
+    return part.dense + part.experts - (level < 3 ? part.frozen_dense + part.frozen_experts : 0);
   }
   /// Ranks share its parameters out: no rank has them all for longer than it works with them.
   bool gathers(const Parameters& part) const { return held(part, 3) < part.dense + part.experts; }
@@ -68,6 +74,8 @@ Result<Plan> plan(const StepOptions& options);
 /// The first layer of each of the pieces, and the number of layers. Where the layers cannot be dealt out evenly, the
 /// embedding and the head (`ends`) count as a layer each, and the remaining ones go to the pieces after the first.
 std::vector<int64_t> deal_layers(int64_t layers, int64_t pieces, bool ends);
+/// Elements of the adapters of `lora_rank`, of all layers.
+double adapters(const StepOptions& options);
 /// Parts spread over `mesh`, as Plan::kinds.
 std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& options, const Mesh& mesh);
 

@@ -58,7 +58,8 @@ using Program = std::vector<Step>;
 
 /// Parameters of a rank.
 struct Parameters {
-  double dense = 0, experts = 0;  ///< of two kinds: their gradients are summed by other ranks
+  double dense = 0, experts = 0;                ///< of two kinds: their gradients are summed by other ranks
+  double frozen_dense = 0, frozen_experts = 0;  ///< of them those that are not trained
   /// Of them those that ranks of a tensor-parallel group have in common and whose gradients are terms of a sum there.
   double shared_dense = 0, shared_experts = 0;
   double largest = 0;   ///< elements of the largest tensor

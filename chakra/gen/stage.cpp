@@ -164,16 +164,20 @@ class Stage {
     return n_.collective(n_.intern(name), type, bytes, n_.intern(slot.name), StageNodes::kData);
   }
 
+  /// `trained`: without what is frozen.
   template <class Each>
-  void each_kind(const Placed& placed, const Each& each) const {
+  void each_kind(const Placed& placed, bool trained, const Each& each) const {
     const Parameters& p = placed.part.parameters;
-    if (p.dense > 0) each(p_.data, p.dense, placed.part.name);
-    if (p.experts > 0) each(p_.experts, p.experts, placed.part.name + ".experts");
+    const double dense = p.dense - (trained ? p.frozen_dense : 0);
+    const double experts = p.experts - (trained ? p.frozen_experts : 0);
+    if (dense > 0) each(p_.data, dense, placed.part.name);
+    if (experts > 0) each(p_.experts, experts, placed.part.name + ".experts");
   }
 
-  std::vector<NodeId> gather_parameters(const Placed& placed) {
+  /// `trained`: of what was updated alone.
+  std::vector<NodeId> gather_parameters(const Placed& placed, bool trained = false) {
     std::vector<NodeId> gathered;
-    each_kind(placed, [&](const Slot& slot, double elements, const std::string& name) {
+    each_kind(placed, trained, [&](const Slot& slot, double elements, const std::string& name) {
       if (slot.size > 1)
         gathered.push_back(over(slot, name + ".parameters.all_gather", CommType::all_gather,
                                 slot.share(elements) * static_cast<double>(o_.bytes_per_element)));
@@ -186,7 +190,7 @@ class Stage {
     placed.reduced.clear();
     const auto bytes = static_cast<double>(o_.gradient_bytes);
     const Slot& copies = p_.replicas;
-    each_kind(placed, [&](const Slot& slot, double elements, const std::string& name) {
+    each_kind(placed, true, [&](const Slot& slot, double elements, const std::string& name) {
       if (slot.size == 1 && copies.size == 1) return;
       if (slot.size > 1)
         placed.reduced.push_back(
@@ -216,7 +220,7 @@ class Stage {
     };
     sum("norms.gradients.all_reduce", "tp", dense);
     sum("norms.experts.gradients.all_reduce", "etp", experts);
-    if (p_.tied_apart() && (stage_ == 0 || stage_ + 1 == p_.pipeline.stages)) {
+    if (o_.lora_rank == 0 && p_.tied_apart() && (stage_ == 0 || stage_ + 1 == p_.pipeline.stages)) {
       const Parameters& table = p_.end()->parameters;
       wait_for_all();
       n_.wait(n_.collective(n_.intern("embedding.gradients.all_reduce"), CommType::all_reduce,
@@ -249,7 +253,7 @@ class Stage {
     const double own = o_.bytes_per_element < 4 ? 0 : real(o_.bytes_per_element);
     const double each = kGradient + 2 * (optimizer_bytes(o_, p) + own) + copy;
     Work work{0, updated(placed) * each};
-    if (const double all = p.dense + p.experts; kOptimizers[o_.optimizer].orthogonal && all > 0) {
+    if (const double all = Plan::all(p, 1); kOptimizers[o_.optimizer].orthogonal && all > 0) {
       const double share = updated(placed) / all;
       work.flops += share * p.orthogonal_ops;
       work.bytes += share * p.matrices * kOrthogonalBytes;
@@ -263,8 +267,9 @@ class Stage {
       for (size_t i = parts.size(); i-- > 0;) {
         const Placed& placed = parts[i];
         for (const NodeId node : placed.reduced) n_.wait(node);
+        if (Plan::all(placed.part.parameters, 1) == 0 && o_.lora_rank > 0) continue;
         n_.compute(placed.part.name + ".optimizer", update_of(placed));
-        if (o_.zero == 1 || o_.zero == 2) gather_parameters(placed);
+        if (o_.zero == 1 || o_.zero == 2) gather_parameters(placed, true);
       }
   }
 

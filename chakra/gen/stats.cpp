@@ -145,7 +145,7 @@ class Activations {
  public:
   Activations(const Plan& plan, const Chunks& chunks, int64_t stage) {
     const StepOptions& o = plan.o;
-    const auto beyond = [&](const Parameters& p, int64_t level) { return p.dense + p.experts - plan.held(p, level); };
+    const auto beyond = [&](const Parameters& p, int64_t level) { return Plan::all(p, level) - plan.held(p, level); };
     for (const std::vector<Part>& chunk : chunks) {
       std::vector<Working>& parts = chunks_.emplace_back();
       for (const Part& part : chunk)
@@ -193,7 +193,8 @@ void add_memory(const Plan& plan, const Chunks& chunks, int64_t stage, ClassStat
     for (const Part& part : chunk) {
       const Parameters& p = part.parameters;
       stats.parameters += p.dense + p.experts + p.tables;
-      const double copy = !o.framework.fsdp || !plan.gathers(p) ? plan.held(p, 3) : 0;
+      // FSDP has what it trains in 32 bits alone.
+      const double copy = plan.held(p, 3) - (o.framework.fsdp && plan.gathers(p) ? plan.held(p, 1) : 0);
       stats.memory.parameters += real(o.bytes_per_element) * (copy + p.tables) + (plan.gathers(p) ? 0 : 2 * p.fp8);
       stats.memory.gradients += real(o.gradient_bytes) * plan.held(p, 2);
       stats.memory.optimizer +=
@@ -239,6 +240,7 @@ Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job) 
   StepStats result;
   result.parameters = parameters(o.model);
   result.active_parameters = active_parameters(o.model);
+  result.trained_parameters = adapters(o);
   result.tokens = real(o.sequence) * real(o.micro_batch_size) * real(o.micro_batches) * real(o.dp);
   const double work = 3.0 * real(o.micro_batches) * real(plan.pipeline.chunks) / real(plan.schedule->copies);
   const auto share = [&](const PassTimes& times) {

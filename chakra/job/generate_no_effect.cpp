@@ -78,6 +78,12 @@ std::string why_recompute(const StepFacts& f) {
   const auto first = [&](size_t layer) { return model.block(layer).first; };
   return model.layers.size() == 1 && first(0) ? "the only layer multiplies the data" : "";
 }
+std::string why_lora_mlp(const StepFacts& f) {
+  if (f.o.lora_rank == 0) return "without --lora-rank there are no adapters";
+  const auto has_mlp = [](const gen::Block& block) { return !block.experts; };
+  const std::vector<gen::Block>& blocks = f.o.model.blocks;
+  return std::any_of(blocks.begin(), blocks.end(), has_mlp) ? "" : "all MLPs are experts, which have no adapters";
+}
 std::string why_zero(const StepFacts& f) {
   const gen::StepOptions& o = f.o;
   if (o.dp * o.cp > 1) return "";
@@ -125,7 +131,7 @@ std::string why_host_waits(const StepFacts& f) {
   return f.o.host_ns > 0 ? why_job(f) : "no host launches: there is no --device with host-us";
 }
 
-constexpr std::array<IgnoredRow<StepFacts>, 21> kStepRows{{
+constexpr std::array<IgnoredRow<StepFacts>, 22> kStepRows{{
     {"--all-ranks", why_job<StepFacts>},
     {"--device-memory-gib", why_memory<StepFacts>},
     {"--device", why_device},
@@ -142,6 +148,7 @@ constexpr std::array<IgnoredRow<StepFacts>, 21> kStepRows{{
     {"--fused-attention", why_fused},
     {"--context", why_context},
     {"--recompute", why_recompute},
+    {"--lora-mlp", why_lora_mlp},
     {"--zero", why_zero},
     {"--order", why_order},
     {"--virtual-stages", why_virtual},

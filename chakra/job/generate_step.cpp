@@ -108,6 +108,12 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   return made;
 }
 
+std::string trained_line(const gen::StepStats& stats) {
+  if (stats.trained_parameters == 0) return "";
+  return fmt::format("trained: {} parameters of adapters (--lora-rank), all others are frozen\n",
+                     show_count(static_cast<int64_t>(stats.trained_parameters)));
+}
+
 std::string to_text(const StepJob& job) {
   const gen::StepOptions& step = job.step;
   const gen::StepStats& stats = job.stats;
@@ -118,7 +124,7 @@ std::string to_text(const StepJob& job) {
          fmt::format("{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}{}\n",
                      static_cast<double>(stats.parameters), stats.tokens, stats.operations, show_percent(stats.bubble),
                      stats.bubble_depends ? " where forward and both gradients take the same time" : "") +
-         taken_line(job);
+         trained_line(stats) + taken_line(job);
 }
 
 std::string memory_text_of(const StepJob& job) {
@@ -128,6 +134,7 @@ std::string memory_text_of(const StepJob& job) {
   std::string text = parameters_text(stats.parameters, stats.active_parameters) +
                      fmt::format("operations          {:.6g} of all ranks: products only, a multiply-add counts 2\n",
                                  stats.operations);
+  text += trained_line(stats);
   if (stats.fp8_operations > 0) text += fmt::format("  with 8-bit inputs {:.6g}\n", stats.fp8_operations);
   for (const gen::Surplus& row : stats.surplus)
     text += fmt::format("  surplus           {:.6g} in {}: ranks do the same, or padding\n", row.operations, row.name);
@@ -153,6 +160,7 @@ result::Json to_json(const StepJob& job) {
     std::visit([&, &name = option](const auto& v) { json["taken"][name.substr(2)] = v; }, value);
   json["parameters"] = stats.parameters;
   json["active_parameters"] = stats.active_parameters;
+  if (stats.trained_parameters > 0) json["trained_parameters"] = whole(stats.trained_parameters);
   json["tokens"] = stats.tokens;
   json["operations"] = stats.operations;
   if (stats.fp8_operations > 0) json["fp8_operations"] = stats.fp8_operations;
