@@ -14,7 +14,7 @@ import sizes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Public headers that a room's own does not bring: few need them, and maps bring abseil with them, a second per file.
-BY_THEMSELVES = {"base/pool", "base/row_map", "base/spec_json", "base/text_map", "base/times", "net/change",
+BY_THEMSELVES = {"base/pool", "base/quantile", "base/row_map", "base/spec_json", "base/text_map", "base/times", "net/change",
                  "trace/metadata", "trace/roles", "trace/share", "trace/sizes", "trace/storage"}
 # Of public headers: a value of JSON is read in line, and no other public header includes json.h.
 THIRD_PARTY = {("json", "simdjson.h"), ("base", "tl/expected.hpp")}
@@ -215,6 +215,38 @@ def check_hidden_names(texts):
                 yield path, number, f"{name.split('(')[0]} is also in the anonymous namespace of {other}"
 
 
+# What only one place does, and which other files may: (pattern, files, lines that only look like it, what to do instead).
+DOORS = (
+    (re.compile(r"\b(?:stdout|stderr|STD(?:OUT|ERR)_FILENO|std::c(?:out|err|log)|putchar|puts|fmt::print)\b"),
+     {"chakra/cli/cli.cpp", "chakra/cli/main.cpp", "chakra/base/assert.cpp", "chakra/base/interrupt.cpp"},
+     re.compile(r"adddup2|isatty|ioctl"), "write to standard output and error with print() and print_error() of room cli alone"),
+    (re.compile(r"\b(?:std::)?(?:sto(?:i|l|ll|ul|ull|f|d|ld)|strto\w+|ato(?:i|l|ll|f)|sscanf|from_chars)\s*\("),
+     {"chakra/base/strings.cpp", "chakra/json/python_repr.cpp", "chakra/json/value.cpp", "chakra/result/json.cpp",  # of numbers in JSON
+      "chakra/foreign/json_fields.cpp", "chakra/replay/torch/recorded_values.cpp"},
+     None, "read numbers with parse_decimal, parse_integer or Spec::integer, which refuse what does not fit"),
+    (re.compile(r"\\\\[xu]\{:0"), {"chakra/base/strings.cpp", "chakra/json/python_repr.cpp"}, None,
+     "make text from outside visible with escape(), escape_lines() or quote()"),
+)
+REAL = re.compile(r"CHAKRA_ASSIGN\((?:const )?(?:double )?(\w+), [^;]*?\bnumber\(\)\);")
+
+
+def check_doors(path, text):
+    """Standard output, numbers and text from outside pass one place each."""
+    if re.search(r"_(test|fuzz|bench)\.cpp$|/testing/|/plugin/", path):
+        return
+    blank = sizes.blanked(text).splitlines()
+    for number, line in enumerate(text.splitlines(), 1):
+        for pattern, files, but, instead in DOORS:
+            where = line if pattern.pattern.startswith(r"\\\\") else blank[number - 1]
+            if pattern.search(where) and path not in files and not (but and but.search(line)):
+                yield number, instead
+    for real in REAL.finditer(text):
+        function = text[real.end():text.find("\n}", real.end())]
+        if found := re.search(rf"static_cast<u?int\d+_t>\({real[1]}\)", function):
+            yield (text.count("\n", 0, real.end() + found.start()) + 1,
+                   f"{real[1]} is a real number of a file: read it with Spec::integer, which refuses 1.5")
+
+
 def check_tags(texts):
     """Every tag in the code is documented, and every documented tag is in the code."""
     documented = set(re.findall(r"^\| `([a-z_.]+)`", read("docs/reference/errors.md"), re.M))
@@ -264,6 +296,7 @@ def main():
             if path.endswith(".h") and "#pragma once" not in text:
                 findings.append(f"{path}:1: no #pragma once")
             findings += [f"{path}:{number}: {what}" for number, what in check_includes(path, text, allowed)]
+            findings += [f"{path}:{number}: {what}" for number, what in check_doors(path, text)]
             if not path.startswith(("chakra/cli/", "chakra/base/assert.")) and not re.search(r"_(test|fuzz|bench)\.cpp$", path):
                 for number, line in enumerate(text.splitlines(), 1):
                     if re.search(r"\b(printf|std::cout|std::cerr|std::exit|std::abort)\b|\babort\(\)", line):

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/base/quantile.h"
 
 namespace chakra::analyze {
 namespace {
@@ -27,8 +28,7 @@ struct Repeated {
   double middle() {
     if (values.empty()) return std::nan("");
     std::sort(values.begin(), values.end());
-    const size_t half = values.size() / 2;
-    return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+    return quantile(values, 0.5);
   }
   /// "" of a single repetition.
   Table::Cell noise() {
@@ -49,22 +49,92 @@ Table::Cell ratio_of(double recorded, double replayed) {
   return std::round(replayed / recorded * 1e4) / 1e4;
 }
 
-/// As PARAM and nccl-tests have it; 0 where nothing moves.
-double bus_rate(const OperationKey& key, double time_ps) {
-  const auto& [name, dtype, bytes, members] = key;
-  if (time_ps <= 0) return 0;
-  const auto type = std::find(trace::kCommTypeNames.begin(), trace::kCommTypeNames.end(), name);
-  double factor = 1;  // of a message
-  if (type != trace::kCommTypeNames.end()) {
-    const auto t = static_cast<trace::CommType>(type - trace::kCommTypeNames.begin());
-    factor = trace::algorithm_factor(t, members) * trace::bus_factor(t, members);
-  }
-  return factor * static_cast<double>(bytes) / (time_ps / kPsPerSecond);
-}
+using Splits = std::vector<uint64_t>;
 
-template <class Key>
-const std::vector<Picoseconds>& times_of(const std::map<Key, std::vector<Picoseconds>>& all, const Key& key) {
-  static const std::vector<Picoseconds> none;
+/// What communication nodes of a job count for.
+class Traffic {
+ public:
+  Traffic(const trace::TraceSet& job, const match::Matching& matching) : job_(job), matching_(matching) {
+    for (const match::Collective& c : matching.collectives) {
+      uint64_t& most = most_.emplace_back(0);
+      for (const match::NodeRef& ref : c.members)
+        if (ref.node != trace::kNoNode) most = std::max(most, own_bytes(*job_.ranks[ref.rank].comm(ref.node)));
+    }
+  }
+
+  OperationKey key(size_t r, NodeId n) const {
+    const Trace& t = job_.ranks[r];
+    const trace::Comm& comm = *t.comm(n);
+    const bool is_coll = t.type[n] == NodeType::coll;
+    const uint32_t id = matching_.of_comm[r][t.comm_row[n]];
+    const bool matched = is_coll && id != trace::kNoRow;
+    return {std::string(is_coll ? trace::name(comm.type) : trace::name(t.type[n])), std::string(t.strings[comm.dtype]),
+            matched ? most_[id] : own_bytes(comm), matched ? static_cast<uint32_t>(group(r, n)->ranks.size()) : 2};
+  }
+
+  /// What goes over the links of this rank, at the rate that is called bus bandwidth.
+  double bus_bytes(size_t r, NodeId n, const OperationKey& key) const {
+    const Trace& t = job_.ranks[r];
+    const trace::Comm& comm = *t.comm(n);
+    if (t.type[n] != NodeType::coll) return static_cast<double>(comm.bytes);
+    const uint32_t members = std::get<3>(key);
+    if (const match::Group* const g = group(r, n); g && is_uneven(comm))
+      if (const auto place = std::find(g->ranks.begin(), g->ranks.end(), t.rank); place != g->ranks.end())
+        return uneven_bytes(comm, static_cast<size_t>(place - g->ranks.begin()), members);
+    return trace::algorithm_factor(comm.type, members) * trace::bus_factor(comm.type, members) *
+           static_cast<double>(std::get<2>(key));
+  }
+
+ private:
+  static bool is_uneven(const trace::Comm& comm) {
+    return comm.type == trace::CommType::all_to_all && !(comm.in_split.empty() && comm.out_split.empty());
+  }
+
+  /// In and out. What comes out of an all-to-all has the elements of what goes in.
+  static std::pair<double, double> sides(const trace::Comm& comm) {
+    const auto in = static_cast<double>(comm.bytes);
+    if (comm.out_bytes > 0) return {in, static_cast<double>(comm.out_bytes)};
+    const double elements_in = sum_of_split(comm.in_split), elements_out = sum_of_split(comm.out_split);
+    return {in, elements_in > 0 && elements_out > 0 ? in / elements_in * elements_out : in};
+  }
+  static double sum_of_split(std::string_view text) {
+    Splits split;
+    if (!trace::parse_split(text, split)) return 0;
+    return static_cast<double>(std::accumulate(split.begin(), split.end(), uint64_t{0}));
+  }
+
+  static uint64_t own_bytes(const trace::Comm& comm) {
+    if (!is_uneven(comm)) return comm.bytes;
+    const auto [in, out] = sides(comm);
+    return static_cast<uint64_t>(std::llround(std::min(std::max(in, out), 9e18)));
+  }
+
+  /// PARAM's: all but the own part, of the side on which that is more.
+  static double uneven_bytes(const trace::Comm& comm, size_t place, uint32_t members) {
+    const auto to_others = [&](double bytes, std::string_view text) {
+      Splits split;
+      const double elements = sum_of_split(text);
+      if (elements == 0 || !trace::parse_split(text, split) || place >= split.size())
+        return bytes / members * (members - 1);
+      return bytes * (1 - static_cast<double>(split[place]) / elements);
+    };
+    const auto [in, out] = sides(comm);
+    return std::max(to_others(in, comm.in_split), to_others(out, comm.out_split));
+  }
+
+  const match::Group* group(size_t r, NodeId n) const {
+    const uint32_t id = matching_.of_comm[r][job_.ranks[r].comm_row[n]];
+    return id == trace::kNoRow ? nullptr : &matching_.groups[matching_.collectives[id].group];
+  }
+
+  const trace::TraceSet& job_;
+  const match::Matching& matching_;
+  std::vector<uint64_t> most_;  ///< by collective: the bytes of the member that has most
+};
+
+template <class Key, class Times>
+const Times& times_of(const std::map<Key, Times>& all, const Key& key) {
+  static const Times none;
   const auto found = all.find(key);
   return found == all.end() ? none : found->second;
 }
@@ -88,24 +158,26 @@ Table operations_timing(const JobTiming& recorded, std::span<const JobTiming> re
   for (const auto& [key, times] : recorded.operations) keys[key] = true;
   for (const JobTiming& repetition : replayed)
     for (const auto& [key, times] : repetition.operations) keys[key] = true;
-  for (const auto& [key, there] : keys) {
-    const auto& was = times_of(recorded.operations, key);
-    Repeated p50, p95;
+  for (const auto& [key, listed] : keys) {
+    const JobTiming::Operation& was = times_of(recorded.operations, key);
+    Repeated p50, p95, bus;
     int64_t count = 0;
     for (const JobTiming& repetition : replayed) {
-      const auto& is = times_of(repetition.operations, key);
-      count = static_cast<int64_t>(is.size());
-      if (is.empty()) continue;
-      p50.add(static_cast<double>(percentile_of(is, 50)));
-      p95.add(static_cast<double>(percentile_of(is, 95)));
+      const JobTiming::Operation& is = times_of(repetition.operations, key);
+      count = std::ssize(is.times);
+      if (is.times.empty()) continue;
+      p50.add(quantile(is.times, 0.5));
+      p95.add(quantile(is.times, 0.95));
+      bus.add(quantile(is.bus_rates, 0.5));
     }
-    const auto was50 = static_cast<double>(percentile_of(was, 50));
+    const bool there = !was.times.empty();
+    const double was50 = quantile(was.times, 0.5);
     const auto& [name, dtype, bytes, members] = key;
     t.rows.push_back({name, dtype, static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)), int64_t{members},
-                      static_cast<int64_t>(was.size()), count, cell_if(!was.empty(), cell_of(was50)), cell_of(p50),
-                      ratio_of(was50, p50.middle()), p50.noise(), cell_if(!was.empty(), percentile_of(was, 95)),
-                      cell_of(p95), cell_if(!was.empty(), bus_rate(key, was50)),
-                      cell_if(!p50.values.empty(), bus_rate(key, p50.middle()))});
+                      std::ssize(was.times), count, cell_if(there, cell_of(was50)), cell_of(p50),
+                      ratio_of(was50, p50.middle()), p50.noise(), cell_if(there, cell_of(quantile(was.times, 0.95))),
+                      cell_of(p95), cell_if(there, quantile(was.bus_rates, 0.5)),
+                      cell_if(!bus.values.empty(), bus.middle())});
   }
   return t;
 }
@@ -189,12 +261,6 @@ void walk_shares(std::span<const Picoseconds> a, std::span<const Picoseconds> b,
 
 }  // namespace
 
-Picoseconds percentile_of(std::span<const Picoseconds> sorted, double percent) {
-  if (sorted.empty()) return 0;
-  const auto at = static_cast<size_t>(std::ceil(percent / 100 * static_cast<double>(sorted.size())));
-  return sorted[std::clamp<size_t>(at, 1, sorted.size()) - 1];
-}
-
 double largest_share_difference(std::span<const Picoseconds> a, std::span<const Picoseconds> b) {
   double largest = 0;
   walk_shares(a, b, [&](Picoseconds, double of_a, double of_b) { largest = std::max(largest, std::abs(of_a - of_b)); });
@@ -215,6 +281,7 @@ double mean_shift_ps(std::span<const Picoseconds> a, std::span<const Picoseconds
 Result<JobTiming> timing_of(const trace::TraceSet& job, const match::GroupTable& groups, Findings& findings) {
   JobTiming out;
   const match::Matching matching = match::match(job, groups);
+  const Traffic traffic(job, matching);
   bool any = false;
   for (size_t r = 0; r < job.ranks.size(); ++r) {
     const Trace& t = job.ranks[r];
@@ -229,22 +296,22 @@ Result<JobTiming> timing_of(const trace::TraceSet& job, const match::GroupTable&
       const bool communicates = trace::is_comm(t.type[n]) && t.comm_row[n] != trace::kNoRow;
       const Picoseconds takes = communicates ? spans[t.comm_row[n]].length() : schedule.end[n] - schedule.start[n];
       out.kinds[std::string(kBounds[static_cast<size_t>(bound_of(t, n))])].push_back(takes);
-      const trace::Comm* comm = t.comm(n);
-      if (!comm || !trace::is_comm(t.type[n])) continue;
-      const bool is_coll = t.type[n] == NodeType::coll;
-      uint32_t members = 2;
-      if (const uint32_t id = matching.of_comm[r][t.comm_row[n]]; is_coll && id != trace::kNoRow)
-        members = static_cast<uint32_t>(matching.groups[matching.collectives[id].group].ranks.size());
-      out.operations[{std::string(is_coll ? trace::name(comm->type) : trace::name(t.type[n])),
-                      std::string(t.strings[comm->dtype]), comm->bytes, members}]
-          .push_back(takes);
+      if (!communicates) continue;
+      const OperationKey key = traffic.key(r, n);
+      JobTiming::Operation& operation = out.operations[key];
+      operation.times.push_back(takes);
+      if (takes > 0)
+        operation.bus_rates.push_back(traffic.bus_bytes(r, n, key) / (static_cast<double>(takes) / kPsPerSecond));
     }
   }
   if (!any)
     return fail(Code::bad_input, "analyze.timing.none",
                 fmt::format("no trace of {} has measured times: compare a recorded or replayed job",
                             job.ranks.empty() ? "the job" : quote(job.ranks[0].file)));
-  for (auto& [key, times] : out.operations) std::sort(times.begin(), times.end());
+  for (auto& [key, operation] : out.operations) {
+    std::sort(operation.times.begin(), operation.times.end());
+    std::sort(operation.bus_rates.begin(), operation.bus_rates.end());
+  }
   for (auto& [kind, times] : out.kinds) std::sort(times.begin(), times.end());
   join_ranks(findings);
   return out;

@@ -15,7 +15,8 @@
 
 namespace chakra::analyze {
 
-/// Communication of one kind: its name, element type, comm_size and members (2 of a message).
+/// Communication of one kind: its name, element type, bytes and members (2 of a message). The bytes are those of the
+/// member that has most: comm_size, of an all-to-all with parts of its own the larger of what goes in and comes out.
 using OperationKey = std::tuple<std::string, std::string, uint64_t, uint32_t>;
 
 /// The measured times of a job, or of one repetition of it.
@@ -26,8 +27,11 @@ struct JobTiming {
     Picoseconds overlap() const { return communication - exposed; }
   };
   std::vector<Rank> ranks;
-  /// From each member's start to its end: waiting for the others is in it. Sorted.
-  std::map<OperationKey, std::vector<Picoseconds>> operations;
+  struct Operation {
+    std::vector<Picoseconds> times;  ///< from each member's start to its end: waiting for the others is in it. Sorted
+    std::vector<double> bus_rates;   ///< bus bandwidth of each member in bytes per second, where it took time. Sorted
+  };
+  std::map<OperationKey, Operation> operations;
   std::map<std::string, std::vector<Picoseconds>> kinds;  ///< by name of the Bound; sorted
 };
 /// Nodes without measured times are left out. Errors: analyze.cycle, analyze.sum; analyze.timing.none where no node has
@@ -43,13 +47,12 @@ double mean_shift_ps(std::span<const Picoseconds> a, std::span<const Picoseconds
 
 /// `operations`, `ranks` and `kinds`; `replayed` are repetitions, at least one. A figure of the replay is the median
 /// over repetitions of the repetition's own; `noise` is half the range of these medians over their middle, for two
-/// repetitions or more. Bandwidth is bus bandwidth with the factors of nccl-tests and PARAM, from p50.
+/// repetitions or more. Bandwidth is the median of the members' bus bandwidths as nccl-tests and PARAM have them:
+/// factors of bytes / time, of an all-to-all with parts of its own the larger of what a member sends to and gets from
+/// others. Percentiles are those of base/quantile.h.
 std::vector<result::NamedTable> timing_tables(const JobTiming& recorded, std::span<const JobTiming> replayed);
 
 /// The kind of node whose sum of times differs most, in a sentence.
 std::string largest_difference(const JobTiming& recorded, std::span<const JobTiming> replayed);
-
-/// Of a sorted list: the value that `percent` of them do not exceed; 0 of none.
-Picoseconds percentile_of(std::span<const Picoseconds> sorted, double percent);
 
 }  // namespace chakra::analyze

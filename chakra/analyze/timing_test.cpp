@@ -29,9 +29,38 @@ TEST(Timing, DistancesOfDistributionsByHand) {
     EXPECT_EQ(mean_shift_ps(row.a, row.b), mean_shift_ps(row.b, row.a));
   }
   EXPECT_DEATH(mean_shift_ps(Times{}, Times{1}), literal("!a.empty() && !b.empty()"));
-  EXPECT_EQ(percentile_of(Times{1, 2, 3, 4}, 50), 2);
-  EXPECT_EQ(percentile_of(Times{1, 2, 3, 4}, 95), 4);
-  EXPECT_EQ(percentile_of(Times{}, 50), 0);
+}
+
+/// What PARAM (et_replay/comm/profiler_trace_analysis.py) says of the same times: of an all-to-all with parts of its
+/// own the larger of what a member sends to and gets from others; of others factors of bytes / time; numpy's
+/// percentiles.
+TEST(Timing, OfAnUnevenAllToAllIsOneRowWithTheBandwidthOfPARAM) {
+  Job job(2);
+  for (size_t r = 0; r < 2; ++r) {
+    const trace::NodeId n = job.collective(r, CommType::all_to_all, r == 0 ? 40 : 8);
+    trace::Trace& t = job.builders[r].trace;
+    trace::Comm& comm = job.builders[r].comm(n);
+    comm.in_split = r == 0 ? "[1, 9]" : "[1, 1]";
+    comm.out_split = r == 0 ? "[1, 1]" : "[9, 1]";
+    t.dur_ps.edit(n) = (r == 0 ? 10 : 20) * kPsPerUs;
+    t.flags.edit(n) |= trace::kHasStart | trace::kHasDuration;
+  }
+  Findings findings;
+  const trace::TraceSet set = job.finish();
+  const auto was = timing_of(set, {}, findings);
+  ASSERT_TRUE(was) << was.error().message();
+  ASSERT_EQ(was->operations.size(), 1u);
+  const auto& [key, operation] = *was->operations.begin();
+  EXPECT_EQ(std::get<2>(key), 40u);
+  EXPECT_EQ(operation.times, (Times{10 * kPsPerUs, 20 * kPsPerUs}));
+  ASSERT_EQ(operation.bus_rates.size(), 2u);
+  EXPECT_DOUBLE_EQ(operation.bus_rates[0], 36 / 20e-6);
+  EXPECT_DOUBLE_EQ(operation.bus_rates[1], 36 / 10e-6);
+  const auto tables = timing_tables(*was, std::vector<JobTiming>{*was});
+  const auto& row = tables[0].table.rows.at(0);
+  EXPECT_EQ(std::get<int64_t>(row[6]), 15 * kPsPerUs);       // np.percentile([10, 20], 50)
+  EXPECT_EQ(std::get<int64_t>(row[10]), 19'500 * kPsPerNs);  // np.percentile([10, 20], 95)
+  EXPECT_DOUBLE_EQ(std::get<double>(row[12]), (1.8 + 3.6) / 2 * 1e6);
 }
 
 /// Two ranks that compute and then all-reduce 1 MB, as measured.

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +30,42 @@ std::vector<std::string> make_folders_of(const std::filesystem::path& path) {
   return made;
 }
 
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// Calls `make` with names for a temporary file beside `path` until one is not taken: a file that is there belongs to
+/// others. Returns what `make` does, below 0 with errno.
+template <class Make>
+int with_free_name(const std::string& path, std::string& name, const Make& make) {
+  constexpr int kMostNames = 1000;
+  int made = -1;
+  for (int i = 0; i < kMostNames; ++i) {
+    name = fmt::format("{}.{}{}.tmp", path, ::getpid(), i == 0 ? "" : fmt::format("-{}", i));
+    remove_on_signal(name);
+    made = make(name);
+    if (made >= 0) return made;
+    const int error = errno;
+    forget(name);
+    errno = error;
+    if (error != EEXIST) break;
+  }
+  name.clear();
+  return made;
+}
+
+/// Calls `sync` with the file or folder. A file system that cannot say when it is done (EINVAL) is taken as it is.
+template <class Sync>
+Result<void> sync_path(const std::string& path, int flags, const Sync& sync) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+  if (fd < 0 && errno == EACCES) return {};  // a folder in which one may write but not read
+  const int failed = fd < 0 ? errno : sync(fd) != 0 && errno != EINVAL ? errno : 0;
+  if (fd >= 0) ::close(fd);
+  if (failed) return io_error("base.file.write", "cannot write to the disk", path, failed);
+  return {};
+}
+
 /// A file that takes another's place has its mode and, as far as the system lets it, its owner.
 void take_mode(int fd, const struct stat& old) {
   mode_t mode = old.st_mode & 0777;
@@ -50,21 +87,14 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
     file.direct_ = true;
     file.fd_ = ::open(file.path_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
-    fs::path folder = fs::path(file.path_).parent_path();
-    if (folder.empty()) folder = ".";
     file.made_ = make_folders_of(file.path_);
-    file.fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-    if (file.fd_ < 0) {  // a file system without nameless files
-      file.temporary_ = fmt::format("{}.{}.tmp", file.path_, ::getpid());
-      remove_on_signal(file.temporary_);
-      file.fd_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    }
+    file.fd_ = ::open(folder_of(file.path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (file.fd_ < 0)  // a file system without nameless files
+      file.fd_ = with_free_name(file.path_, file.temporary_, [](const std::string& name) {
+        return ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      });
   }
-  if (file.fd_ < 0) {
-    const int error = errno;
-    if (!file.temporary_.empty()) forget(std::exchange(file.temporary_, {}));
-    return io_error("base.file.create", "cannot create", path, error);
-  }
+  if (file.fd_ < 0) return io_error("base.file.create", "cannot create", path, errno);
   if (exists && !file.direct_) take_mode(file.fd_, status);
   return file;
 }
@@ -106,13 +136,10 @@ void AtomicFile::abandon() noexcept {
 
 Result<void> AtomicFile::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t put = ::write(fd_, bytes.data(), bytes.size());
-    if (put < 0) {
-      if (errno == EINTR) continue;
-      return io_error("base.file.write", "cannot write", path_, errno);
-    }
-    bytes.remove_prefix(static_cast<size_t>(put));
-    written_ += put;
+    const std::string_view piece = bytes.substr(0, kHandOver);
+    CHAKRA_TRY(write_all(fd_, piece, path_));
+    bytes.remove_prefix(piece.size());
+    written_ += static_cast<int64_t>(piece.size());
     if (written_ - started_ >= kHandOver) hand_over();
   }
   return {};
@@ -132,35 +159,64 @@ void AtomicFile::hand_over() noexcept {
   started_ = written_;
 }
 
+/// Gives the nameless file a name, from which it is moved into place.
+Result<void> AtomicFile::name_it() {
+  if (direct_ || !temporary_.empty()) return {};
+  const std::string nameless = fmt::format("/proc/self/fd/{}", fd_);
+  const int named = with_free_name(path_, temporary_, [&](const std::string& name) {
+    return ::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
+  });
+  if (named < 0) return io_error("base.file.write", "cannot name the written file", path_, errno);
+  return {};
+}
+
 Result<void> AtomicFile::close() {
   if (fd_ < 0) return {};
-  if (!direct_ && temporary_.empty()) {  // give the nameless file a name, then move it into place
-    const std::string name = fmt::format("{}.{}.tmp", path_, ::getpid());
-    ::unlink(name.c_str());
-    temporary_ = name;
-    remove_on_signal(name);
-    if (::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) !=
-        0)
-      return io_error("base.file.write", "cannot name the written file", path_, errno);
-  }
+  CHAKRA_TRY(name_it());
   if (::close(std::exchange(fd_, -1)) != 0) return io_error("base.file.write", "cannot write", path_, errno);
   return {};
 }
 
-Result<void> AtomicFile::sync() {
-  if (fd_ >= 0 && ::fsync(fd_) != 0 && errno != EINVAL)
-    return io_error("base.file.write", "cannot write", path_, errno);
+Result<void> AtomicFile::sync() const {
+  if (fd_ < 0) return sync_path(temporary_, 0, ::fsync);
+  if (::fsync(fd_) != 0 && errno != EINVAL) return io_error("base.file.write", "cannot write", path_, errno);
   return {};
 }
 
-Result<void> AtomicFile::commit() {
+Result<void> AtomicFile::sync_file_system(std::set<uint64_t>& done) const {
+  struct stat status;
+  if (direct_ || ::stat(folder_of(path_).c_str(), &status) != 0 || !done.insert(status.st_dev).second) return {};
+  return sync_path(folder_of(path_), O_DIRECTORY, ::syncfs);
+}
+
+Result<void> AtomicFile::commit(bool synced) {
+  if (direct_) return close();
+  if (!synced) CHAKRA_TRY(sync());
   CHAKRA_TRY(close());
-  if (direct_) return {};
-  const SignalsHeld hold;
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0)
-    return io_error("base.file.write", "cannot rename", path_, errno);
-  forget(std::exchange(temporary_, {}));
-  made_.clear();
+  {
+    const SignalsHeld hold;
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+      return io_error("base.file.write", "cannot rename", path_, errno);
+    forget(std::exchange(temporary_, {}));
+    made_.clear();
+  }
+  return synced ? Result<void>() : sync_path(folder_of(path_), O_DIRECTORY, ::fsync);
+}
+
+Result<void> write_all(int fd, std::string_view bytes, const std::string& name) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(put));
+      continue;
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      pollfd ready{fd, POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return io_error("base.file.write", "cannot write", name, errno);
+    }
+  }
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,8 +71,9 @@ Result<std::string> read_file(const std::string& path, size_t limit = size_t{1} 
 /// A file that appears under its name only with commit(): until then the written bytes have no name,
 /// or a temporary one beside the target that the destructor removes. A target that exists and is
 /// not a regular file (/dev/null, a pipe) is written to directly; links are followed, also where they lead to nothing
-/// yet; a file that exists keeps its mode. Folders that are missing on the way are made, and removed again with a file
-/// that does not appear.
+/// yet; a file that exists keeps its mode. What commit() returns from is on the disk, the name too: whatever happens to
+/// the machine, there is the old file or the new one. Folders that are missing on the way are made, and removed again
+/// with a file that does not appear.
 class AtomicFile {
  public:
   /// Errors: base.file.create.
@@ -84,13 +86,17 @@ class AtomicFile {
   Result<void> write(std::string_view bytes);
   /// Nothing more is written, and no descriptor is held until commit(): the file has its temporary name from now on.
   Result<void> close();
-  /// Waits until all written bytes are on the disk: for a file that replaces one that must not be lost.
+  /// Waits until what has been written into the folder's file system is on the disk, once for each: `done`.
   /// Errors: base.file.write.
-  Result<void> sync();
-  Result<void> commit();
+  Result<void> sync_file_system(std::set<uint64_t>& done) const;
+  /// `synced`: the caller sees to it that bytes and names are on the disk.
+  /// Errors: base.file.write.
+  Result<void> commit(bool synced = false);
 
  private:
   AtomicFile() = default;
+  Result<void> name_it();
+  Result<void> sync() const;
   void abandon() noexcept;
   void hand_over() noexcept;
 
@@ -113,9 +119,10 @@ class PackedFile {
 
   /// Errors: base.file.write.
   Result<void> write(std::string_view bytes);
-  /// As AtomicFile::close().
+  /// As AtomicFile's.
   Result<void> close();
-  Result<void> commit();
+  Result<void> sync_file_system(std::set<uint64_t>& done) const;
+  Result<void> commit(bool synced = false);
 
  private:
   struct State;
@@ -128,7 +135,8 @@ class PackedFile {
 template <class File>
 class FilesTogether {
  public:
-  static constexpr size_t kMostOpen = 64;  ///< what packs takes some memory, too
+  static constexpr size_t kMostOpen = 64;   ///< what packs takes some memory, too
+  static constexpr size_t kMostSynced = 4;  ///< one by one; of more, whole file systems, which takes as long as a few
 
   /// Errors: base.file.write.
   Result<void> add(File file) {
@@ -137,15 +145,31 @@ class FilesTogether {
     return {};
   }
   Result<void> commit() {
+    const bool many = files_.size() > kMostSynced;
+    if (many) CHAKRA_TRY(sync_file_systems());
     const SignalsHeld hold;
-    for (File& file : files_) CHAKRA_TRY(file.commit());
+    for (File& file : files_) CHAKRA_TRY(file.commit(many));
+    if (many) CHAKRA_TRY(sync_file_systems());
     files_.clear();
     return {};
   }
 
  private:
+  Result<void> sync_file_systems() {
+    std::set<uint64_t> done;
+    for (File& file : files_) {
+      CHAKRA_TRY(file.close());
+      CHAKRA_TRY(file.sync_file_system(done));
+    }
+    return {};
+  }
+
   std::vector<File> files_;
 };
+
+/// All of the bytes, also where the descriptor does not block: waits until it takes more. `name` is for the error.
+/// Errors: base.file.write.
+Result<void> write_all(int fd, std::string_view bytes, const std::string& name);
 
 /// create, write, commit.
 Result<void> write_file(const std::string& path, std::string_view bytes);

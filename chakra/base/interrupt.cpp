@@ -12,7 +12,7 @@
 namespace chakra {
 namespace {
 
-constexpr std::array<int, 2> kSignals{SIGINT, SIGTERM};
+constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGHUP};
 
 /// Held by threads that have the signals blocked, and by the handler. The handler may wait for it: a thread that holds
 /// it is not the one that was interrupted, so it goes on and releases it.

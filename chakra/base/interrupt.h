@@ -1,12 +1,13 @@
-// Ctrl-C and SIGTERM: the process ends at once and leaves no temporary file behind. A program asks for it with
-// end_on_signals(); library code only says which names are temporary, and when it must not be cut in two.
+// Ctrl-C, SIGTERM and a terminal that is closed (SIGHUP): the process ends at once and leaves no temporary file behind.
+// A program asks for it with end_on_signals(); library code only says which names are temporary, and when it must not
+// be cut in two.
 #pragma once
 
 #include <string>
 
 namespace chakra {
 
-/// From now on SIGINT and SIGTERM, unless they were ignored, remove the temporary files that there are, say
+/// From now on SIGINT, SIGTERM and SIGHUP, unless they were ignored, remove the temporary files that there are, say
 /// base.interrupted on stderr and end the process with 128 + the signal's number: 130 for Ctrl-C. A handler that is set
 /// later counts instead.
 void end_on_signals();

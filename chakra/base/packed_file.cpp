@@ -90,9 +90,13 @@ Result<void> PackedFile::close() {
   return state_->file.close();
 }
 
-Result<void> PackedFile::commit() {
+Result<void> PackedFile::sync_file_system(std::set<uint64_t>& done) const {
+  return state_->file.sync_file_system(done);
+}
+
+Result<void> PackedFile::commit(bool synced) {
   CHAKRA_TRY(close());
-  return state_->file.commit();
+  return state_->file.commit(synced);
 }
 
 }  // namespace chakra

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "chakra/base/quantity.h"
+#include "chakra/base/strings.h"
 
 namespace chakra {
 
@@ -16,7 +17,7 @@ std::string Place::text() const {
 
 std::string Error::message() const {
   const std::string where = place.text();
-  return fmt::format("{}{}{} [{}]", where, where.empty() ? "" : ": ", text, tag);
+  return fmt::format("{}{}{} [{}]", escape(where), where.empty() ? "" : ": ", escape(text), tag);
 }
 
 void LimitedFindings::add(Finding finding) {

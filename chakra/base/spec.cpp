@@ -255,6 +255,13 @@ Result<int64_t> Spec::integer() const {
   return wrong_type(*this, "a decimal whole number");
 }
 
+Result<int64_t> Spec::integer(std::string_view key, int64_t least, int64_t most, std::string tag) const {
+  CHAKRA_ASSIGN(const int64_t value, integer());
+  if (value < least) return error(std::move(tag), fmt::format("{} is {}, below {}", quote(key), value, least));
+  if (value > most) return error(std::move(tag), fmt::format("{} is {}, above {}", quote(key), value, most));
+  return value;
+}
+
 Result<bool> Spec::boolean() const {
   if (kind == Kind::scalar && (scalar == "true" || scalar == "True" || scalar == "1")) return true;
   if (kind == Kind::scalar && (scalar == "false" || scalar == "False" || scalar == "0")) return false;

@@ -31,6 +31,8 @@ struct Spec {
   // What the node says, or base.spec.type with its line.
   Result<double> number() const;
   Result<int64_t> integer() const;
+  /// A whole number of a range, for the field `key`; beyond it `tag`. 2^32 + 1 and 1.5 do not become 1.
+  Result<int64_t> integer(std::string_view key, int64_t least, int64_t most, std::string tag) const;
   Result<bool> boolean() const;  ///< true, false, 1, 0
   Result<std::string> string() const;
 

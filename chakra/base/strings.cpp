@@ -150,19 +150,62 @@ bool contains_ignoring_case(std::string_view text, std::string_view part) {
 bool parse_integer(std::string_view text, int64_t& value) { return parse(text, value); }
 bool parse_unsigned(std::string_view text, uint64_t& value) { return parse(text, value); }
 
+namespace {
+
+/// The character that is well formed and begins at text[at].
+uint32_t code_point(std::string_view text, size_t at, size_t length) {
+  uint32_t code = static_cast<unsigned char>(text[at]) & (length == 1 ? 0x7f : 0xff >> (length + 1));
+  for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3f);
+  return code;
+}
+
+/// Characters beyond ASCII that a terminal obeys instead of showing them, or by which text reads otherwise than it
+/// stands there: C1, marks and overrides of the direction of writing, ends of lines and paragraphs, tags.
+bool obeyed(uint32_t code) {
+  constexpr std::pair<uint32_t, uint32_t> kRanges[] = {{0x80, 0x9f},      {0x61c, 0x61c},   {0x200e, 0x200f},
+                                                       {0x2028, 0x202e},  {0x2066, 0x2069}, {0xfeff, 0xfeff},
+                                                       {0xe0000, 0xe007f}};
+  return std::any_of(std::begin(kRanges), std::end(kRanges),
+                     [&](const auto& range) { return code >= range.first && code <= range.second; });
+}
+
+bool is_plain(char c) { return c >= 0x20 && c < 0x7f; }
+
+void append_escaped(std::string& out, std::string_view text, std::string_view kept) {
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && (is_plain(text[end]) || kept.find(text[end]) != kept.npos)) ++end;
+    out += text.substr(i, end - i);
+    i = end;
+    if (i == text.size()) return;
+    const size_t length = utf8_length(text, i);
+    const uint32_t code = length > 1 ? code_point(text, i, length) : 0;
+    if (length < 2) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i]));
+    else if (!obeyed(code)) out += text.substr(i, length);
+    else if (code < 0x10000) out += fmt::format("\\u{:04x}", code);
+    else out += fmt::format("\\u{:04x}\\u{:04x}", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+    i += std::max<size_t>(length, 1);
+  }
+}
+
+}  // namespace
+
+std::string escape(std::string_view text) {
+  std::string out;
+  append_escaped(out, text, {});
+  return out;
+}
+
+std::string escape_lines(std::string_view text) {
+  std::string out;
+  append_escaped(out, text, "\n\t");
+  return out;
+}
+
 std::string quote(std::string_view text, size_t limit) {
   std::string out = "'";
   const bool cut = text.size() > limit;
-  if (cut) text = text.substr(0, limit);
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = utf8_length(text, i);
-    if (length == 0 || static_cast<unsigned char>(text[i]) < 0x20 || text[i] == 0x7f) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i++]));
-    } else {
-      out += text.substr(i, length);
-      i += length;
-    }
-  }
+  append_escaped(out, text.substr(0, limit), {});
   out += cut ? "...'" : "'";
   return out;
 }

@@ -131,6 +131,14 @@ bool parse_decimal(std::string_view text, double& value);  ///< also "1.5", "2e-
 /// Length of the UTF-8 sequence that begins at text[at], or 0 if it is not well formed.
 size_t utf8_length(std::string_view text, size_t at);
 
+/// Text from outside, as a terminal, a table or a page may show it on one line. Bytes that are not UTF-8 and control
+/// characters become "\\x1b"; characters that control (C1), turn the direction of writing or end lines become
+/// "\\u202e". Cost: O(text).
+std::string escape(std::string_view text);
+/// The same, but ends of lines and tabs stay: for text of ours in which there is some from outside. JSON stays JSON of
+/// the same value.
+std::string escape_lines(std::string_view text);
+
 /// `text` between single quotes, cut after `limit` bytes, with what a terminal could not show
 /// replaced: for messages that quote the input.
 std::string quote(std::string_view text, size_t limit = 60);

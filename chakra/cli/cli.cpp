@@ -1,8 +1,10 @@
 #include "chakra/cli/cli.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
-#include <cstdio>
+#include <optional>
+#include <utility>
 
 namespace chakra::cli {
 
@@ -13,8 +15,24 @@ int report(const Error& error) {
   return static_cast<int>(error.code);
 }
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-void print_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+namespace {
+
+std::optional<Error> output_lost;  ///< why standard output does not have all that was printed
+
+}  // namespace
+
+void print(std::string_view text) {
+  if (output_lost) return;
+  const Result<void> done = write_all(STDOUT_FILENO, escape_lines(text), "standard output");
+  if (!done) output_lost = done.error();
+}
+
+void print_error(std::string_view text) {
+  const bool goes_on = text.starts_with('\r');  // a line of progress over the one before
+  (void)write_all(STDERR_FILENO, (goes_on ? "\r" : "") + escape_lines(text.substr(goes_on ? 1 : 0)), "standard error");
+}
+
+int exit_code_of(int exit_code) { return output_lost ? report(*std::exchange(output_lost, std::nullopt)) : exit_code; }
 
 Result<void> write_json(const Json& json, const std::string& path) {
   if (path != "-") return write_file(path, to_text(json));
@@ -54,12 +72,7 @@ int run_as(const NameRow& name, int argc, char** argv) {
 
 int run(int argc, char** argv) {
   if (const NameRow* const name = argc > 0 ? find_name(argv[0]) : nullptr) return run_as(*name, argc, argv);
-  const int exit_code = run_command_line(argc, argv);
-  if (std::fflush(stdout) != 0 && exit_code == 0) {
-    print_error("chakra: cannot write to standard output [base.file.write]\n");
-    return static_cast<int>(Code::io);
-  }
-  return exit_code;
+  return run_command_line(argc, argv);
 }
 
 }  // namespace chakra::cli

@@ -63,8 +63,12 @@ int run_command_line(int argc, char** argv);
 
 /// Says what went wrong on stderr and gives the exit code.
 int report(const Error& error);
-void print(std::string_view text);        ///< to stdout
-void print_error(std::string_view text);  ///< to stderr
+/// To stdout and to stderr. The only places that write there; characters that a terminal would obey are escaped.
+void print(std::string_view text);
+void print_error(std::string_view text);
+/// The exit code of a command that would end with that one: 3, said on stderr, where standard output did not take all
+/// that was printed.
+int exit_code_of(int exit_code);
 /// To stdout for "-", else to a file that appears whole or not at all.
 Result<void> write_json(const Json& json, const std::string& path);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <sstream>
+#include <system_error>
 #include <type_traits>
 
 #include "chakra/cli/cli.h"
@@ -94,11 +96,17 @@ int run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {
-    return app.exit(done);  // --help, --version
+    std::ostringstream text, errors;
+    exit_code = app.exit(done, text, errors);  // --help, --version
+    print(text.str());
+    return exit_code;
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error, argc > 1 ? argv[1] : nullptr);
   } catch (const std::bad_alloc&) {
     print_error("chakra: not enough memory [cli.memory]\n");
+    return static_cast<int>(Code::io);
+  } catch (const std::system_error& error) {
+    print_error(fmt::format("chakra: not enough memory or threads: {} [cli.memory]\n", error.what()));
     return static_cast<int>(Code::io);
   }
   return exit_code;

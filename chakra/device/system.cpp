@@ -11,6 +11,8 @@
 namespace chakra::device {
 namespace {
 
+constexpr int64_t kMostGiven = INT32_MAX;  ///< of counts and nanoseconds
+
 /// Known, without effect on anything simulated here.
 constexpr std::array<std::string_view, 11> kIgnored{"boost-mode",
                                                     "trace-enabled",
@@ -58,8 +60,7 @@ class SystemReader {
 
   Result<void> read(const std::string& key, const Spec& value) {
     const auto at_least = [&](int64_t& to, int64_t least) -> Result<void> {
-      CHAKRA_ASSIGN(to, value.integer());
-      if (to < least) return value.error("sim.system.value", fmt::format("{} is {}, below {}", quote(key), to, least));
+      CHAKRA_ASSIGN(to, value.integer(key, least, kMostGiven, "sim.system.value"));
       return {};
     };
     const auto flag = [&](bool& to) -> Result<void> {
@@ -251,11 +252,10 @@ Result<void> load_memory(const std::string& path, System& system) {
   CHAKRA_TRY(number("remote-mem-bw", system.remote_memory_bytes_per_ns));
   if (!(system.remote_memory_bytes_per_ns > 0)) return spec.error("sim.memory.value", "'remote-mem-bw' is zero");
   if (system.memory == MemoryKind::per_node) {
-    double ranks = 0;
-    CHAKRA_TRY(number("num-npus-per-node", ranks));
-    system.remote_memory_ranks_per_node = static_cast<int64_t>(ranks);
-    if (system.remote_memory_ranks_per_node < 1)
-      return spec.error("sim.memory.value", "'num-npus-per-node' is below one");
+    constexpr std::string_view kKey = "num-npus-per-node";
+    const Spec* const ranks = spec.find(kKey);
+    if (!ranks) return spec.error("sim.memory.key", fmt::format("{} needs {}", quote(name), quote(kKey)));
+    CHAKRA_ASSIGN(system.remote_memory_ranks_per_node, ranks->integer(kKey, 1, kMostGiven, "sim.memory.value"));
   }
   return {};
 }

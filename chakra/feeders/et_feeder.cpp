@@ -88,6 +88,7 @@ void FeederState::add(NodePtr node) {
       if (in_feeder(dep)) lookup(dep)->addChild(node);
   std::erase_if(deps, [&](uint64_t dep) { return known(dep) && (flags(dep) & kFreed); });
   flags(id) &= static_cast<uint8_t>(~kRemoved);
+  leaving_.erase(id);
   for (const uint64_t dep : deps) waiters_[dep].push_back(id);
   waiting_ += !deps.empty();
   ++alive_;
@@ -96,15 +97,16 @@ void FeederState::add(NodePtr node) {
 }
 
 void FeederState::remove(uint64_t id) {
-  require(id);
+  if (!in_feeder(id)) return;
   waiting_ -= missing(id) > 0;
+  if (flags(id) & kReady) leaving_[id] = lookup(id);
   if (const auto own = added_.find(id); own != added_.end()) {
     for (const uint64_t dep : own->second.missing)
       if (const auto list = waiters_.find(dep); list != waiters_.end()) std::erase(list->second, id);
     added_.erase(own);
   }
   held_.erase(id);
-  flags(id) = static_cast<uint8_t>((flags(id) & ~kReady) | kRemoved);
+  flags(id) |= kRemoved;
   --alive_;
 }
 
@@ -117,6 +119,11 @@ FeederState::NodePtr FeederState::next() {
     if (!(state & kReady)) continue;
     state = static_cast<uint8_t>((state & ~kReady) | kIssued);
     unfreed_ += !(state & kFreed);
+    if (const auto removed = leaving_.find(id); removed != leaving_.end()) {
+      NodePtr node = std::move(removed->second);
+      leaving_.erase(removed);
+      return node;
+    }
     return lookup(id);
   }
   if (unfreed_ == 0 && waiting_ > 0) explain();

@@ -32,7 +32,7 @@ struct FeederState : std::enable_shared_from_this<FeederState> {
   void push_back(uint64_t id);
   NodePtr lookup(uint64_t id);
   void free(uint64_t id);
-  bool empty() const { return alive_ == 0; }
+  bool empty() const { return alive_ == 0 && leaving_.empty(); }
   /// The children in the file, also those that were removed.
   std::vector<NodePtr> children(uint64_t id);
 
@@ -49,9 +49,10 @@ struct FeederState : std::enable_shared_from_this<FeederState> {
   [[noreturn]] void explain();
 
   std::shared_ptr<chakra::feeders::Index> index_;
-  std::vector<uint32_t> missing_;                ///< by row: dependencies not freed yet
-  std::vector<uint8_t> flags_;                   ///< by row
-  absl::flat_hash_map<uint64_t, NodePtr> held_;  ///< handed out and not removed
+  std::vector<uint32_t> missing_;                   ///< by row: dependencies not freed yet
+  std::vector<uint8_t> flags_;                      ///< by row
+  absl::flat_hash_map<uint64_t, NodePtr> held_;     ///< handed out and not removed
+  absl::flat_hash_map<uint64_t, NodePtr> leaving_;  ///< removed while they were issuable: they are still issued
   absl::flat_hash_map<uint64_t, Added> added_;
   absl::flat_hash_map<uint64_t, uint8_t> outside_;                ///< flags of ids that are not in the file
   absl::flat_hash_map<uint64_t, std::vector<uint64_t>> waiters_;  ///< by what the index does not say, who waits

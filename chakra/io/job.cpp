@@ -75,6 +75,7 @@ Result<std::vector<RankFile>> ranks_of_form(const std::string& path, const Forma
       continue;
     }
     if (!folder && prefix != wanted) continue;
+    if (!is_file((where / name).string())) continue;  // reading a pipe may wait for ever
     if (!et && !is_trace((where / name).string(), form)) continue;
     if (!files.empty() && prefix != prefix_seen)
       return fail(Code::bad_input, "io.job.ambiguous",

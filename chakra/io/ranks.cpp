@@ -437,7 +437,7 @@ Result<ClassJob> read_class_job(const std::string& path, const ReadOptions& opti
     std::string_view prefix;
     int64_t rank = 0;
     for (const std::string& name : names)
-      if (split_name(name, ".et", prefix, rank))
+      if (split_name(name, ".et", prefix, rank) && is_file((fs::path(path) / name).string()))
         return fail(Code::bad_input, "io.job.ambiguous",
                     fmt::format("the folder holds {} beside ranks.json; name one of them", quote(name)), {path});
   }

@@ -124,11 +124,11 @@ Result<void> replay_recorded(sim::SimInput input, JobReplay& replay, Findings& f
           row = {0, input.job.ranks[r].type[n] == trace::NodeType::send ? 0 : -1, -1, 1};
   input.transfers = std::move(transfers);
   input.system = {};
-  input.align_starts = input.timeline = input.fold = false;
+  input.align_starts = input.timeline = input.fold = input.partial = false;
   input.congestion = sim::Congestion::closed;
   input.node_times = true;
   CHAKRA_ASSIGN(const sim::SimReport report, sim::simulate(std::move(input)));
-  if (!report.interrupted) replay.add(TransferKind::recorded, report);
+  replay.add(TransferKind::recorded, report);
   return {};
 }
 

@@ -60,10 +60,30 @@ TEST_F(Job, IsSimulatedWithHooks) {
   EXPECT_TRUE(result->replay);
   EXPECT_FALSE(result->recorded_transfers);
 
-  const std::atomic<bool> stop{true};
-  const auto stopped = simulate_job(simulate(), {.stop = &stop});
+  std::atomic<bool> stop{false};
+  const auto stopped =
+      simulate_job(simulate(), {.progress = [&](const sim::Progress&) { stop = true; }, .stop = &stop});
   ASSERT_TRUE(stopped) << stopped.error().message();
   EXPECT_TRUE(stopped->report.interrupted);
+  EXPECT_FALSE(stopped->replay->job().has(TransferKind::simulated)) << "a part of the run stands for the whole";
+}
+
+TEST_F(Job, HasNoAnswerWhereAnInnerRunWasStopped) {
+  auto linked = link_job(link_);
+  ASSERT_TRUE(linked && linked->commit());
+  const std::atomic<bool> stop{true};
+  const auto stopped = simulate_job(simulate(), {.stop = &stop});  // in the run with recorded transfers
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().tag, "sim.interrupted");
+  EXPECT_EQ(stopped.error().code, Code::interrupted);
+  SimulateOptions delayed = simulate();
+  delayed.delays = {"0:*:1ms"};
+  EXPECT_FALSE(simulate_job(delayed, {.stop = &stop}));
+  WhatIfOptions asked;
+  asked.path = simulate().path;
+  const auto changed = what_if(asked, &stop);
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().tag, "sim.interrupted");
 }
 
 TEST_F(Job, SaysWhatHadNoEffect) {

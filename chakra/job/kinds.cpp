@@ -124,6 +124,8 @@ Table replays() {
   }
   for (const replay::FileCacheRow& row : replay::kFileCaches)
     table.rows.push_back({"--file-cache", std::string(row.name), std::string(row.description)});
+  for (const replay::FileOrderRow& row : replay::kFileOrders)
+    table.rows.push_back({"--file-order", std::string(row.name), std::string(row.description)});
   return table;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "chakra/check/check.h"
 #include "chakra/device/device.h"
@@ -34,14 +35,27 @@ Result<replay::JobOptions> job_options(const ReplayOptions& o) {
   if (!options.run.file_cache)
     return fail(Code::usage, "cli.usage",
                 fmt::format("no way of the page cache {}: 'chakra list replay' has them", quote(o.file_cache)));
-  if (o.files.empty() && o.file_cache != ReplayOptions().file_cache)
-    return fail(Code::usage, "cli.usage", "--file-cache is for --files");
+  options.run.file_order = replay::find_file_order(o.file_order);
+  if (!options.run.file_order)
+    return fail(Code::usage, "cli.usage",
+                fmt::format("no order of places in files {}: 'chakra list replay' has them", quote(o.file_order)));
+  if (o.files.empty() && (o.file_cache != ReplayOptions().file_cache || o.file_order != ReplayOptions().file_order))
+    return fail(Code::usage, "cli.usage", "--file-cache and --file-order are for --files");
+  if (o.start != "recorded" && o.start != "together")
+    return fail(Code::usage, "cli.usage", fmt::format("--start is recorded or together, not {}", quote(o.start)));
   options.run.scale_compute = o.scale_compute;
   options.run.warmup = static_cast<uint32_t>(o.warmup);
   options.run.repetitions = static_cast<uint32_t>(o.repetitions);
   options.run.verify = o.verify;
   options.agree = o.check;
   return options;
+}
+
+/// The folder in which the job lies, whatever names its files.
+std::string folder_of_job(const std::string& path) {
+  if (is_directory(path)) return path;
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
 }
 
 /// Which rank this is; none: all of them, in this process.
@@ -55,6 +69,7 @@ Result<std::optional<replay::World>> world_of(const ReplayOptions& o) {
   replay::World world;
   world.rendezvous = o.rendezvous;
   if (process.launched) CHAKRA_TRY(replay::world_from_launcher(world));  // it may also say where ranks meet
+  world.folder = folder_of_job(o.path);
   world.rank = *process.rank;
   world.ranks = process.ranks;
   world.timeout = std::chrono::milliseconds(static_cast<int64_t>(o.timeout_s * 1000));
@@ -111,17 +126,85 @@ Findings without_effect(const ReplayOptions& o, const ReplayedJob& job) {
 
 /// Ranks that ran late did not wait for what they should have: the times are then those of this machine.
 Finding lateness(const ReplayedJob& job) {
-  Picoseconds median = 0, most = 0;
-  for (const replay::RankRun& run : job.runs) {
-    median = std::max(median, run.late_median_ps);
+  constexpr double kMuch = 0.05;  ///< of a rank's time
+  Picoseconds most = 0;
+  double share = 0;
+  for (size_t r = 0; r < job.runs.size(); ++r) {
+    const replay::RankRun& run = job.runs[r];
     most = std::max(most, run.late_max_ps);
+    Picoseconds time = 0;  // of all repetitions
+    for (const replay::NodeTimes& times : run.times) time = add_saturated(time, replay_span(job, r, times));
+    if (time > 0) share = std::max(share, static_cast<double>(run.late_total_ps) / static_cast<double>(time));
   }
-  constexpr Picoseconds kMuch = 1'000'000'000;  // 1 ms
-  return {"replay.late", median > kMuch ? Severity::warning : Severity::note, -1, -1,
-          fmt::format("operations were started up to {} later than they could have been, half of those of each rank up "
-                      "to {}{}",
-                      show_time(most), show_time(median),
-                      median > kMuch ? ": this machine has too few cores for these ranks" : "")};
+  return {"replay.late", share > kMuch ? Severity::warning : Severity::note, -1, -1,
+          fmt::format("operations were started up to {} later than they could have been: together up to {} of a rank's "
+                      "time{}",
+                      show_time(most), show_percent(share),
+                      share > kMuch ? ", which is this machine's: it has too few cores for these ranks" : "")};
+}
+
+// `replay.null.meetings` (note): how long the back end null needed to find out that all had come
+Findings about_meetings(const ReplayedJob& job) {
+  replay::Session::MeetingTimes all;
+  for (const replay::RankRun& run : job.runs) {
+    all.count += run.meetings.count;
+    all.over += run.meetings.over;
+    all.unknown += run.meetings.unknown;
+    all.total_ps = add_saturated(all.total_ps, run.meetings.total_ps);
+    all.over_ps = add_saturated(all.over_ps, run.meetings.over_ps);
+  }
+  if (all.count == 0) return {};
+  const int64_t known = std::max<int64_t>(1, all.count - all.unknown);
+  std::string text = fmt::format("meetings of the ranks took {} an operation (mean)", show_time(all.total_ps / known));
+  text += all.over == 0 ? ", which is in none of the times"
+                        : fmt::format(
+                              ", which is in no time but of {} of {} operations that are shorter: these took {} "
+                              "longer than recorded (mean)",
+                              show_count(all.over), show_count(all.count), show_time(all.over_ps / all.over));
+  if (all.unknown > 0)
+    text += fmt::format("; it is in the times of {} operations of ranks on several machines", show_count(all.unknown));
+  return {{"replay.null.meetings", Severity::note, -1, -1, std::move(text)}};
+}
+
+/// When the part of a rank that is selected began, by the clock of the job; nothing where the recording does not say.
+Result<std::optional<Picoseconds>> recorded_begin(const ReplayedJob& job, size_t r) {
+  const trace::Trace& t = job.recorded.ranks[r];
+  CHAKRA_ASSIGN(const auto start, sim::recorded_start(t));
+  Picoseconds first = INT64_MAX, own = INT64_MAX;
+  for (const trace::NodeId n : t.nodes()) {
+    if (!t.has_start(n) || t.type[n] == trace::NodeType::metadata) continue;
+    first = std::min(first, t.start_ps[n]);
+    if (job.ran(r, n)) own = std::min(own, t.start_ps[n]);
+  }
+  if (!start || own == INT64_MAX) return std::optional<Picoseconds>();
+  return std::optional(add_saturated(start->start_ns * kPsPerNs, own - first));
+}
+
+// `replay.start` (note): how far apart the ranks began, where the recording says that they did
+Findings about_start(const ReplayOptions& o, ReplayedJob& job) {
+  Picoseconds first = INT64_MAX, last = 0, most = 0;
+  job.as_recorded = !job.runs.empty();
+  for (size_t r = 0; r < job.runs.size(); ++r) {
+    job.as_recorded &= job.runs[r].begin_ps.has_value();
+    most = std::max(most, job.runs[r].begin_ps.value_or(0));
+    const auto begin = recorded_begin(job, r);
+    if (!begin || !*begin) continue;
+    first = std::min(first, **begin);
+    last = std::max(last, **begin);
+  }
+  if (job.as_recorded && most > 0)
+    return {{"replay.start", Severity::note, -1, -1,
+             fmt::format("the ranks began as far apart as recorded, up to {} (--start together drops that)",
+                         show_time(most))}};
+  if (job.as_recorded) return {};
+  if (o.start == "together" && first == INT64_MAX)
+    return {no_effect("--start together", "no trace says when its rank began")};
+  if (first >= last && job.runs.size() > 1) return {};
+  if (first == INT64_MAX) return {};
+  return {{"replay.start", Severity::note, -1, -1,
+           job.runs.size() == 1
+               ? std::string("the ranks began together, however far apart they did in the recording")
+               : fmt::format("the ranks began together; in the recording up to {} apart", show_time(last - first))}};
 }
 
 // `replay.resized.null` (warning): communication with other ranks than recorded, which takes its recorded time
@@ -160,6 +243,11 @@ trace::TraceSet comparable_part(const ReplayedJob& job, trace::TraceSet set) {
 
 Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& world, replay::JobOptions options,
                  ReplayedJob& job) {
+  for (size_t r = 0; r < job.recorded.ranks.size() && o.start == "recorded"; ++r) {
+    CHAKRA_ASSIGN(const std::optional<Picoseconds> begin, recorded_begin(job, r));
+    if (world) options.begins.resize(static_cast<size_t>(world->rank));
+    options.begins.push_back(begin);
+  }
   if (world) {
     options.selected.resize(static_cast<size_t>(world->ranks));
     if (!job.selected.empty()) options.selected[static_cast<size_t>(world->rank)] = job.selected[0];
@@ -181,11 +269,31 @@ Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& wor
   }
   add_computed_findings(job);
   add_work_findings(o, job);
+  for (const Findings& more : {about_start(o, job), about_meetings(job)})
+    job.findings.insert(job.findings.end(), more.begin(), more.end());
   if (o.timeline) job.timeline = replay::timeline_of(job.plans, job.runs, options);
   if (const Finding late = lateness(job);
       std::any_of(job.runs.begin(), job.runs.end(), [](const auto& r) { return r.collectives + r.messages > 0; }))
     job.findings.push_back(late);
   return {};
+}
+
+/// Without the ranks that did nothing.
+void leave_only(size_t rank, ReplayedJob& job) {
+  const auto leave = [&](auto& list) {
+    if (list.size() > rank) {
+      auto one = std::move(list[rank]);
+      list.clear();
+      list.push_back(std::move(one));
+    }
+  };
+  leave(job.recorded.ranks);
+  leave(job.plans);
+  leave(job.runs);
+  leave(job.selected);
+  leave(job.asked);
+  for (replay::RankPlan& plan : job.plans) plan.trace = &job.recorded.ranks[0];
+  job.ranks = 1;
 }
 
 }  // namespace
@@ -214,13 +322,16 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
   if (!o.groups.empty()) job.findings = groups_without_effect(job.groups, all.ranks);
   for (int64_t rank = ranks.first(); o.selection.any() && rank < ranks.end(); ++rank) {
     // By what was recorded, so that all replicas of a rank do the same.
-    CHAKRA_ASSIGN(std::vector<bool> selected,
-                  select_nodes(all.ranks[static_cast<size_t>(ranks.plays(rank))], o.selection));
+    const trace::Trace& t = all.ranks[static_cast<size_t>(ranks.plays(rank))];
+    std::vector<bool> selected;
+    if (!ranks.alone || rank == *ranks.alone) {
+      CHAKRA_ASSIGN(selected, select_nodes(t, o.selection));
+    }
     job.selected.push_back(std::move(selected));
   }
   CHAKRA_TRY(resize(ranks, all, job.groups, job.changed, job.findings));
   const match::Matching matching = match::match(all, job.groups);
-  if (o.check && !world) CHAKRA_TRY(prove(o, all, matching));
+  if (o.check && !world && !ranks.alone) CHAKRA_TRY(prove(o, all, matching));
   job.path = o.path;
   job.backend = o.backend;
   job.compute = o.compute;
@@ -244,6 +355,7 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
   for (Findings more : {without_effect(o, job), about_changed(o, job)})
     job.findings.insert(job.findings.end(), more.begin(), more.end());
   if (!o.dry_run) CHAKRA_TRY(run(o, world, options, job));
+  if (ranks.alone) leave_only(static_cast<size_t>(*ranks.alone), job);
   if (o.compare) {
     std::vector<trace::TraceSet> repetitions;
     for (int64_t i = 0; i < o.repetitions; ++i)
@@ -270,6 +382,16 @@ Result<replay::FlowSchedule> job_flows(const ReplayOptions& o, const FlowsOption
   CHAKRA_ASSIGN(const coll::Selection rules, read_collectives(f.collectives));
   return replay::flows_of(job.plans, match::match(job.recorded, job.groups), rules, fabric,
                           o.compute == "none" ? 0 : o.scale_compute, job.selected);
+}
+
+Picoseconds replay_span(const ReplayedJob& job, size_t r, const replay::NodeTimes& times) {
+  Picoseconds begin = INT64_MAX, end = 0;
+  for (const trace::NodeId n : job.recorded.ranks[r].nodes()) {
+    if (!job.ran(r, n) || job.recorded.ranks[r].type[n] == trace::NodeType::metadata) continue;
+    begin = std::min(begin, times.start[n]);
+    end = std::max(end, times.end[n]);
+  }
+  return begin > end ? 0 : end - begin;
 }
 
 trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition) {

@@ -38,8 +38,10 @@ struct ReplayOptions {
   std::string compute = "sleep";
   std::vector<std::string> compute_settings;  ///< KEY=VALUE
   double scale_compute = 1;
-  std::string files;                  ///< folder for files of loads and stores; empty: none
-  std::string file_cache = "cached";  ///< of replay::kFileCaches
+  std::string files;                    ///< folder for files of loads and stores; empty: none
+  std::string file_cache = "cached";    ///< of replay::kFileCaches
+  std::string file_order = "in-order";  ///< of replay::kFileOrders
+  std::string start = "recorded";       ///< ranks begin as far apart as recorded; "together": at once
   int64_t warmup = 0, repetitions = 1;
   double timeout_s = 8;
   std::optional<int64_t> rank, ranks;  ///< this process is one rank; none: what the launcher says, else all
@@ -60,6 +62,7 @@ struct ReplayedJob {
   int64_t ranks = 0;           ///< of the job that ran
   int64_t recorded_ranks = 0;  ///< of the job that was read
   int64_t repetitions = 1;
+  bool as_recorded = false;                 ///< the ranks began as far apart as recorded; else together
   bool dry = false;                         ///< nothing ran
   match::GroupTable groups;                 ///< of --groups, as the ranks that run have them
   trace::TraceSet recorded;                 ///< the ranks that this process ran, with their recorded times
@@ -101,6 +104,9 @@ Result<replay::FlowSchedule> job_flows(const ReplayOptions& options, const Flows
 /// The ranks that ran, with the times of a repetition instead of the recorded ones; by one clock. Nodes that were not
 /// selected have none. Cost: O(nodes).
 trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition);
+
+/// From the first start to the last end of what ran of a rank. Cost: O(nodes).
+Picoseconds replay_span(const ReplayedJob& job, size_t r, const replay::NodeTimes& times);
 
 /// What people read: what ran, how long it took, operations by type and size, findings.
 result::Report report_of(const ReplayedJob& job);

@@ -49,6 +49,23 @@ Result<void> count_ranks(const ReplayOptions& o, const std::optional<replay::Wor
   return {};
 }
 
+/// A process that is one rank needs the trace of this rank alone, whatever else lies there; and a single trace can run
+/// alone, whichever rank it is: the ranks before it do nothing.
+Result<void> take_missing(const std::vector<io::RankFile>& files, const std::optional<replay::World>& world,
+                          ReplayRanks& ranks) {
+  constexpr int64_t kMostBefore = 4096;  // each is a thread
+  const bool fewer = world && ranks.recorded < world->ranks && files.back().rank < world->ranks;
+  if (ranks.option.empty() && fewer) ranks.recorded = ranks.run = world->ranks;
+  if (world || !ranks.option.empty() || files.size() != 1 || files[0].rank == 0) return {};
+  if (files[0].rank > kMostBefore)
+    return fail(
+        Code::bad_input, "replay.job.ranks",
+        fmt::format("a trace of rank {} cannot run alone: --rank and --ranks run it as one of several", files[0].rank));
+  ranks.alone = files[0].rank;
+  ranks.recorded = ranks.run = files[0].rank + 1;
+  return {};
+}
+
 /// Per collective of a rank, by row: the number of its members; 0: it is not in its group.
 std::vector<size_t> members_of(const match::Matching& matching, const trace::Trace& t, size_t r) {
   std::vector<size_t> members(t.comms.size(), 0);
@@ -80,6 +97,8 @@ Result<ReplayRanks> replay_ranks(const ReplayOptions& o, const std::optional<rep
   ranks.recorded = static_cast<int64_t>(files.size());
   CHAKRA_TRY(count_ranks(o, world, ranks));
   if (world) ranks.own = world->rank;
+  CHAKRA_TRY(take_missing(files, world, ranks));
+  if (ranks.alone) return ranks;
   for (int64_t rank = 0; !(world && ranks.option.empty()) && rank < ranks.recorded; ++rank)
     if (files[static_cast<size_t>(rank)].rank != rank) return lacks(rank);
   if (!world) return ranks;
@@ -96,7 +115,11 @@ Result<ReplayRanks> replay_ranks(const ReplayOptions& o, const std::optional<rep
 
 Result<trace::TraceSet> read_recorded(const ReplayOptions& o, const ReplayRanks& ranks) {
   trace::TraceSet job;
-  if (!ranks.own && (ranks.run >= ranks.recorded || ranks.more)) {
+  if (ranks.alone) {
+    CHAKRA_ASSIGN(job, io::read_job(o.path, {.texts = true}));
+    if (job.ranks[0].rank != *ranks.alone) return lacks(*ranks.alone);
+    job = replay::alone(std::move(job.ranks[0]), ranks.recorded);
+  } else if (!ranks.own && (ranks.run >= ranks.recorded || ranks.more)) {
     CHAKRA_ASSIGN(job, io::read_job(o.path, {.texts = true}));
   } else {
     CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(o.path));

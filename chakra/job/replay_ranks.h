@@ -17,6 +17,7 @@ struct ReplayRanks {
   std::optional<int64_t> own;     ///< this process is one; none: all
   std::string option;             ///< that asked for another number, which may be the same; "": none did
   bool more = false;              ///< it is --expand
+  std::optional<int64_t> alone;   ///< there is one trace, of this rank, which is not rank 0; the others are empty
 
   /// Which recorded rank does it.
   int64_t plays(int64_t rank) const { return rank % recorded; }

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "chakra/base/quantile.h"
 #include "chakra/job/replay.h"
 
 namespace chakra::job {
@@ -17,8 +18,31 @@ using Kind = Table::Kind;
 
 constexpr size_t kReplayRowsShown = 24;
 
-Picoseconds percentile(std::vector<Picoseconds>& sorted, size_t percent) {
-  return sorted.empty() ? 0 : sorted[std::min(sorted.size() - 1, sorted.size() * percent / 100)];
+/// Per rank and row of Trace::comms: the bytes of the operation's member that has most, so that all of its members here
+/// are in one row.
+std::vector<std::vector<uint64_t>> operation_bytes(const ReplayedJob& job) {
+  const auto is_uneven = [](const replay::Operation& op) {
+    return op.kind == replay::Operation::Kind::collective && !(op.in_split.empty() && op.out_split.empty());
+  };
+  std::vector<std::vector<uint64_t>> bytes;
+  std::map<std::pair<std::string_view, uint64_t>, uint64_t> most;  // by group and index
+  for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
+    const trace::Trace& t = job.recorded.ranks[r];
+    bytes.emplace_back(t.comms.size());
+    for (size_t row = 0; row < t.comms.size(); ++row) {
+      const replay::Operation& op = job.plans[r].steps[row].operation;
+      bytes[r][row] = is_uneven(op) ? std::max(op.in_bytes, op.out_bytes) : t.comms[row].bytes;
+      if (op.kind != replay::Operation::Kind::collective) continue;
+      uint64_t& all = most[{op.group, op.index}];
+      all = std::max(all, bytes[r][row]);
+    }
+  }
+  for (size_t r = 0; r < bytes.size(); ++r)
+    for (size_t row = 0; row < bytes[r].size(); ++row)
+      if (const replay::Operation& op = job.plans[r].steps[row].operation;
+          op.kind == replay::Operation::Kind::collective)
+        bytes[r][row] = most.at({op.group, op.index});
+  return bytes;
 }
 
 /// Operations of one type, element type, size and number of members, over all ranks and repetitions.
@@ -29,6 +53,7 @@ Table operations_table(const ReplayedJob& job) {
   };
   using Key = std::tuple<std::string, std::string, uint64_t, uint32_t>;
   std::map<Key, Row> rows;
+  const std::vector<std::vector<uint64_t>> bytes_of = operation_bytes(job);
   for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
     const trace::Trace& t = job.recorded.ranks[r];
     for (const NodeId n : t.nodes()) {
@@ -37,7 +62,7 @@ Table operations_table(const ReplayedJob& job) {
       const bool is_collective = op.kind == replay::Operation::Kind::collective;
       Row& row =
           rows[{std::string(is_collective ? trace::name(op.type) : trace::name(t.type[n])), std::string(op.dtype),
-                t.comm(n)->bytes, is_collective ? static_cast<uint32_t>(op.members.size()) : 2}];
+                bytes_of[r][t.comm_row[n]], is_collective ? static_cast<uint32_t>(op.members.size()) : 2}];
       ++row.count;
       for (const auto& times : job.runs.empty() ? std::span<const replay::NodeTimes>() : std::span(job.runs[r].times))
         row.times.push_back(times.end[n] - times.start[n]);
@@ -58,8 +83,8 @@ Table operations_table(const ReplayedJob& job) {
         name, dtype, static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)), int64_t{members}, row.count});
     if (job.dry) continue;
     std::sort(row.times.begin(), row.times.end());
-    cells.emplace_back(percentile(row.times, 50));
-    cells.emplace_back(percentile(row.times, 95));
+    cells.emplace_back(whole_quantile(row.times, 0.5));
+    cells.emplace_back(whole_quantile(row.times, 0.95));
   }
   return out;
 }
@@ -82,17 +107,9 @@ Table ranks_table(const ReplayedJob& job) {
     auto& cells = out.rows.emplace_back(std::vector<Table::Cell>{t.rank, nodes, collectives, messages});
     if (job.dry) continue;
     std::vector<Picoseconds> spans;
-    for (const replay::NodeTimes& times : job.runs[r].times) {
-      Picoseconds begin = INT64_MAX, end = 0;
-      for (const NodeId n : t.nodes()) {
-        if (!job.ran(r, n) || t.type[n] == trace::NodeType::metadata) continue;
-        begin = std::min(begin, times.start[n]);
-        end = std::max(end, times.end[n]);
-      }
-      spans.push_back(begin > end ? 0 : end - begin);
-    }
+    for (const replay::NodeTimes& times : job.runs[r].times) spans.push_back(replay_span(job, r, times));
     std::sort(spans.begin(), spans.end());
-    cells.emplace_back(percentile(spans, 50));
+    cells.emplace_back(whole_quantile(spans, 0.5));
     cells.emplace_back(spans.back());
   }
   return out;
@@ -122,6 +139,7 @@ result::Json to_json(const ReplayedJob& job) {
           {"compute", job.compute},
           {"dry_run", job.dry},
           {"repetitions", job.repetitions},
+          {"start", job.as_recorded ? "recorded" : "together"},
           {"job_ranks", job.ranks},
           {"recorded_ranks", job.recorded_ranks},
           {"ranks", result::to_json(ranks_table(job))},

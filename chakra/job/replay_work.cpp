@@ -113,14 +113,17 @@ Table files_table(const ReplayedJob& job) {
              {"read rate", Kind::rate_bytes_per_s},
              {"stores", Kind::count},
              {"written", Kind::bytes},
-             {"write rate", Kind::rate_bytes_per_s}},
+             {"write rate", Kind::rate_bytes_per_s},
+             {"working set", Kind::bytes},
+             {"places", Kind::text}},
             {}};
   for (size_t r = 0; r < job.runs.size(); ++r) {
     if (!job.runs[r].computed.files) continue;
     for (const FilesMoved::Tier& tier : job.runs[r].computed.files->tiers)
       out.rows.push_back({job.recorded.ranks[r].rank, tier.name, tier.loads, whole(tier.read_bytes),
                           per_second(tier.read_bytes, tier.read_ps), tier.stores, whole(tier.written_bytes),
-                          per_second(tier.written_bytes, tier.write_ps)});
+                          per_second(tier.written_bytes, tier.write_ps), whole(tier.file_bytes),
+                          std::string(tier.order)});
   }
   return out;
 }

@@ -236,6 +236,7 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   }
   if (!o.compat && o.congestion.empty()) input.congestion = sim::Congestion::automatic;
   input.stop = hooks.stop;
+  input.partial = true;
   input.progress = hooks.progress;
   input.waits = hooks.waits;
   if (hooks.begins) hooks.begins();
@@ -259,12 +260,14 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   for (Finding& finding : max_error_without_effect(o.max_error, result.replays)) findings.push_back(std::move(finding));
   if (result.replay && !report.interrupted && !result.recorded_transfers)
     result.replay->add(TransferKind::simulated, report);
+  if (report.interrupted) result.delays.reset();  // a part of the run is not compared with the whole one
   if (result.delays) {
     result.delays->add(report);
     if (!reason.empty()) report.congestion_reason = reason;
   }
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
-  for (Finding& finding : options_without_effect(o, facts, report)) report.findings.push_back(std::move(finding));
+  if (!report.interrupted)
+    for (Finding& finding : options_without_effect(o, facts, report)) report.findings.push_back(std::move(finding));
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/base/quantile.h"
 #include "chakra/io/io.h"
 #include "chakra/sim/sim.h"
 
@@ -56,7 +57,7 @@ Table steps_timing(const trace::TraceSet& recorded, std::span<const trace::Trace
         if (its == name) is.push_back(time);
     if (is.empty()) continue;
     std::sort(is.begin(), is.end());
-    const Picoseconds middle = analyze::percentile_of(is, 50);
+    const Picoseconds middle = whole_quantile(is, 0.5);
     const auto share = [&was = was](double of) { return std::round(of / static_cast<double>(was) * 1e4) / 1e4; };
     t.rows.push_back({name, was, middle, share(static_cast<double>(middle)),
                       is.size() < 2 ? Table::Cell(std::string())

@@ -298,7 +298,6 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
     out.report = std::move(before);
   }
   out.change.take(out.report, &RunChange::Change::after_ps);
-  if (out.report.interrupted) return fail(Code::interrupted, "sim.interrupted", "stopped before there was an answer");
   if (!o.jitter.empty()) {
     std::vector<whatif::Jitter> jitters;
     for (const std::string& text : o.jitter) {

@@ -42,7 +42,6 @@ class Output {
                     old.read(out.at_, std::min(kPiece, old.size() - out.at_), "the container"));
       CHAKRA_TRY(out.write(piece));
     }
-    out.sync_ = true;
     return out;
   }
 
@@ -51,15 +50,11 @@ class Output {
     at_ += bytes.size();
     return file_.write(bytes);
   }
-  Result<void> commit() {
-    if (sync_) CHAKRA_TRY(file_.sync());
-    return file_.commit();
-  }
+  Result<void> commit() { return file_.commit(); }
 
  private:
   explicit Output(AtomicFile file) : file_(std::move(file)) {}
   AtomicFile file_;
-  bool sync_ = false;  ///< the disk has it before the old file goes
   uint64_t at_ = 0;
 };
 

@@ -32,7 +32,7 @@ Result<FoundFiles> files_below(const std::vector<std::string>& folders) {
         const fs::path path = folder / below / name;
         if (name.starts_with(".")) found.hidden.push_back(path.string());
         else if (is_directory(path.string())) open.push_back(below / name);
-        else if (seen.insert(without_links(path)).second)
+        else if (is_file(path.string()) && seen.insert(without_links(path)).second)
           found.files.push_back({path.string(), (below / name).string()});
       }
     }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -91,6 +92,20 @@ class Session {
   virtual Result<void> progress(std::chrono::nanoseconds patience, std::vector<Ticket>& ended) = 0;
   /// Bytes that this rank has sent and received; 0 where the back end cannot tell. While they grow nobody is stuck.
   virtual uint64_t moved_bytes() const { return 0; }
+  /// When an operation that progress() has just given ended, where the back end knows it better than the caller's
+  /// clock: it may have been earlier.
+  virtual std::optional<std::chrono::steady_clock::time_point> ended_at([[maybe_unused]] Ticket ticket) const {
+    return std::nullopt;
+  }
+  /// What the back end needs to find out that all who take part have come, which is none of the operation's time.
+  struct MeetingTimes {
+    int64_t count = 0;         ///< of operations
+    int64_t over = 0;          ///< that took longer for it than the operation's own time, so that they ended late
+    int64_t unknown = 0;       ///< with members on several machines, whose clocks are not one: it is in their times
+    Picoseconds total_ps = 0;  ///< of all whose meeting is known
+    Picoseconds over_ps = 0;   ///< by how much those ended late, all together
+  };
+  virtual MeetingTimes meeting_times() const { return {}; }
   /// Nothing is left to move: false where operations have ended whose data have not arrived yet.
   virtual bool quiet() const { return true; }
   /// All operations of all ranks have ended: lets go of what it holds. May wait for the other ranks.

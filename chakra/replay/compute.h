@@ -75,14 +75,27 @@ inline constexpr std::array<FileCacheRow, 3> kFileCaches{{
 }};
 const FileCacheRow* find_file_cache(std::string_view name);  ///< or null
 
+/// Where in the file of their tier the places of loads and stores lie.
+struct FileOrderRow {
+  std::string_view name;
+  std::string_view description;
+  bool random = false;
+};
+inline constexpr std::array<FileOrderRow, 2> kFileOrders{{
+    {"in-order", "one behind the other, as the trace lists them: what comes next may be read ahead", false},
+    {"random", "shuffled, in each run alike", true},
+}};
+const FileOrderRow* find_file_order(std::string_view name);  ///< or null
+
 /// Loads and stores for real: reads and writes of files without a name in `folder`, which are gone with the process,
-/// however it ends. A rank has a file for each tier of storage that its nodes name, as large as the largest of them. It
-/// is written full here, so that each load finds its bytes, and no store has to find room. A load or a store is a read
-/// or a write of its bytes (trace::StorageUse) from the beginning of the file; one that does not say them, or says 0,
-/// is left to the clock. Errors, also those of running: replay.files.create, replay.files.direct, replay.files.read,
-/// replay.files.write, replay.memory. Cost: O(bytes of the files).
+/// however it ends. A rank has a file for each tier of storage that its nodes name, as large as all that they move
+/// there: each node has a place of its own, so that no byte is moved twice and an earlier read does not make the next
+/// one fast. It is written full here, so that each load finds its bytes, and no store has to find room. A load or
+/// a store is a read or a write of its bytes (trace::StorageUse); one that does not say them, or says 0, is left to the
+/// clock. `order`: where the places of the nodes lie. Errors, also those of running: replay.files.create,
+/// replay.files.direct, replay.files.read, replay.files.write, replay.memory. Cost: O(bytes of the files).
 Result<std::unique_ptr<Computer>> open_files(const ComputerInput& input, const std::string& folder,
-                                             const FileCacheRow& cache);
+                                             const FileCacheRow& cache, const FileOrderRow& order);
 
 /// Threads that do nothing, as fast as they can.
 class BusyThreads {

@@ -6,16 +6,24 @@ namespace chakra::replay {
 
 Crew::Crew(std::vector<std::unique_ptr<Computer>> computers) {
   for (std::unique_ptr<Computer>& computer : computers) workers_.push_back({std::move(computer)});
-  for (Worker& worker : workers_) worker.thread = std::thread([this, &worker] { work(worker); });
+  try {
+    for (Worker& worker : workers_) worker.thread = std::thread([this, &worker] { work(worker); });
+  } catch (...) {  // no thread can be started
+    end();
+    throw;
+  }
 }
 
-Crew::~Crew() {
+Crew::~Crew() { end(); }
+
+void Crew::end() {
   {
     const std::lock_guard lock(mutex_);
     stops_ = true;
   }
   changed_.notify_all();
-  for (Worker& worker : workers_) worker.thread.join();
+  for (Worker& worker : workers_)
+    if (worker.thread.joinable()) worker.thread.join();
 }
 
 Computer::Part Crew::part(trace::NodeId node) const {

@@ -56,6 +56,8 @@ struct FilesMoved {
     int64_t loads = 0, stores = 0;
     uint64_t read_bytes = 0, written_bytes = 0;
     Picoseconds read_ps = 0, write_ps = 0;
+    uint64_t file_bytes = 0;   ///< all that the rank's nodes move there, in whole blocks
+    std::string_view order{};  ///< of kFileOrders
   };
   std::vector<Tier> tiers;  ///< by first use
   int64_t untold = 0;       ///< loads and stores that do not say their bytes, and took what they take without files
@@ -137,6 +139,7 @@ class Crew {
     std::thread thread{};
   };
   void work(Worker& worker);
+  void end();
 
   std::mutex mutex_;
   std::condition_variable changed_;

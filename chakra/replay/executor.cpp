@@ -9,11 +9,14 @@
 #include <optional>
 #include <utility>
 
+#include "chakra/base/quantile.h"
 #include "chakra/des/des.h"
 #include "chakra/feed/feed.h"
 #include "chakra/replay/data.h"
 #include "chakra/replay/memory.h"
+#include "chakra/replay/parties.h"
 #include "chakra/replay/standstill.h"
+#include "chakra/replay/wire.h"
 
 namespace chakra::replay {
 namespace {
@@ -51,6 +54,7 @@ struct Bench {
   const RunOptions& options;
   Crew crew;  ///< perhaps without computers
   Clock::time_point zero{};
+  std::optional<Picoseconds> begin{};  ///< after the first rank
   Memory memory{};
   BusyThreads busy{};
   std::vector<Picoseconds> late{};
@@ -138,9 +142,8 @@ class Repetition {
 
   Result<void> loop() {
     watch_.begin();
-    const Picoseconds begin = now();
     feeder_.start(ready_);
-    announce(begin);
+    announce(add_saturated(now(), b_.begin.value_or(0)));
     for (;;) {
       CHAKRA_TRY(handle_events(now()));
       if (feeder_.remaining() == 0) return drain();
@@ -179,6 +182,7 @@ class Repetition {
       CHAKRA_TRY(serve(time));
       watch_.changed();
     }
+    open_.reached = std::max(open_.reached, until);
     return {};
   }
 
@@ -195,17 +199,22 @@ class Repetition {
     watch_.moved(b_.session.moved_bytes());
     if (ended.empty()) return {};
     watch_.changed();
-    const Picoseconds time = now();
-    CHAKRA_TRY(handle_events(time));  // what came before
+    std::vector<std::pair<Picoseconds, NodeId>> in_order;
     for (const Ticket ticket : ended) {
-      const NodeId n(ticket);
+      const auto at = b_.session.ended_at(ticket);
+      in_order.emplace_back(at ? std::clamp(since_zero(*at), open_.reached, now()) : now(), NodeId(ticket));
+    }
+    std::sort(in_order.begin(), in_order.end());
+    for (const auto& [time, n] : in_order) {
+      CHAKRA_TRY(handle_events(time));  // what came before
       const size_t erased = std::erase(open_.under_way, n);
       CHAKRA_ASSERT(erased == 1);
       if (verifies()) CHAKRA_TRY(look_at(operation(n), verify_output));
       b_.memory.give_back(operation(n));
       finish(n, time);
+      CHAKRA_TRY(serve(time));
     }
-    return serve(time);
+    return {};
   }
 
   /// `patience`: in, how long there is; out, how long is left for communication.
@@ -352,7 +361,8 @@ class Repetition {
   struct Open {
     std::vector<Operation> operations;  ///< by row of Trace::comms: those that were started
     std::vector<NodeId> under_way;
-    uint32_t computed = 0;  ///< nodes that computers have
+    uint32_t computed = 0;    ///< nodes that computers have
+    Picoseconds reached = 0;  ///< what happened up to then has been handled
   };
   Bench& b_;
   const trace::Trace& t_;
@@ -368,19 +378,25 @@ class Repetition {
   std::vector<uint32_t> touched_;
 };
 
-/// The zero of the job's clock: ranks of one machine have one clock, and take the latest of their times.
-Result<Clock::time_point> common_zero(Rendezvous& rendezvous) {
-  std::string machine = "?";
-  if (auto id = read_file("/proc/sys/kernel/random/boot_id")) machine = *id;
+/// The zero of the job's clock: ranks of one machine have one clock, and take the latest of their times. `begin`: in,
+/// when the rank began as it was recorded; out, how long after the first rank that was, where all know it.
+Result<Clock::time_point> common_zero(Rendezvous& rendezvous, std::optional<Picoseconds>& begin) {
   const auto own = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
-  CHAKRA_ASSIGN(const auto all, rendezvous.exchange(fmt::format("{} {}", own, machine)));
+  CHAKRA_ASSIGN(
+      const auto all,
+      rendezvous.exchange(
+          BodyWriter().number(own).number(begin.has_value()).number(begin.value_or(0)).text(this_machine()).body));
   int64_t latest = own;
+  Picoseconds first = INT64_MAX;
   for (const std::string& other : all) {
-    const size_t space = other.find(' ');
-    int64_t time = 0;
-    if (space != other.npos && other.substr(space + 1) == machine && parse_integer(other.substr(0, space), time))
-      latest = std::max(latest, time);
+    BodyReader read(other);
+    const int64_t time = read.number();
+    const bool knows = read.number() != 0;
+    first = std::min(first, read.number());
+    if (!knows) begin.reset();
+    if (read.text() == this_machine() && read.ok()) latest = std::max(latest, time);
   }
+  if (begin) *begin -= first;
   return Clock::time_point(std::chrono::nanoseconds(latest));
 }
 
@@ -395,7 +411,8 @@ Result<Computers> open_computers(const trace::Trace& trace, const RunOptions& op
     computers.push_back(std::move(computer));
   }
   if (!options.files.empty()) {
-    CHAKRA_ASSIGN(std::unique_ptr<Computer> computer, open_files(input, options.files, *options.file_cache));
+    CHAKRA_ASSIGN(std::unique_ptr<Computer> computer,
+                  open_files(input, options.files, *options.file_cache, *options.file_order));
     computers.push_back(std::move(computer));
   }
   return computers;
@@ -427,7 +444,8 @@ Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& r
   for (uint32_t r = 0; r < options.warmup + options.repetitions; ++r) {
     Repetition repetition(bench, r, graphs);
     if (r <= options.warmup) {
-      CHAKRA_ASSIGN(bench.zero, common_zero(rendezvous));
+      bench.begin = options.begin_ps;
+      CHAKRA_ASSIGN(bench.zero, common_zero(rendezvous, bench.begin));
       bench.late.clear();
     } else {
       CHAKRA_TRY(rendezvous.barrier());
@@ -440,9 +458,12 @@ Result<RankRun> run_rank(const RankPlan& plan, const World& world, Rendezvous& r
   CHAKRA_TRY(rendezvous.barrier());
   std::sort(bench.late.begin(), bench.late.end());
   if (!bench.late.empty()) {
-    run.late_median_ps = bench.late[bench.late.size() / 2];
+    run.late_median_ps = whole_quantile(bench.late, 0.5);
     run.late_max_ps = bench.late.back();
+    for (const Picoseconds late : bench.late) run.late_total_ps = add_saturated(run.late_total_ps, late);
   }
+  run.begin_ps = bench.begin;
+  run.meetings = session.meeting_times();
   for (const trace::NodeId n : plan.trace->nodes()) {
     if (!trace::is_comm(plan.trace->type[n]) || !(options.selected.empty() || options.selected[n])) continue;
     const Operation& op = plan.step(n).operation;

@@ -21,10 +21,14 @@ struct RunOptions {
   double scale_compute = 1;
   std::string files = {};  ///< folder for the files of loads and stores; empty: they take their recorded time
   const FileCacheRow* file_cache = &kFileCaches[0];
+  const FileOrderRow* file_order = &kFileOrders[0];
   uint32_t warmup = 0;              ///< repetitions before those that count
   uint32_t repetitions = 1;         ///< that count
   bool verify = false;              ///< fill inputs and compare outputs (data.h), where the back end moves data
   std::vector<bool> selected = {};  ///< per node: whether it runs; others take no time. Empty: all run
+  /// When this rank begins, by the clock of the job that was recorded: each repetition begins as much later than that
+  /// of the first rank. Nothing at any rank: together.
+  std::optional<Picoseconds> begin_ps = {};
 };
 
 struct NodeTimes {
@@ -36,7 +40,9 @@ struct RankRun {
   /// these repetitions began.
   std::vector<NodeTimes> times;
   /// Operations that were started later than they could have been, because the loop or the machine was late.
-  Picoseconds late_median_ps = 0, late_max_ps = 0;
+  Picoseconds late_median_ps = 0, late_max_ps = 0, late_total_ps = 0;
+  std::optional<Picoseconds> begin_ps = {};  ///< how long after the first rank this one began; nothing: together
+  Session::MeetingTimes meetings;
   int64_t collectives = 0, messages = 0;  ///< of a repetition
   uint64_t bytes = 0;                     ///< that this rank put into them
   Computed computed;                      ///< of the last repetition

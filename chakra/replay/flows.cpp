@@ -135,13 +135,13 @@ class Scheduler {
     if (source.message) {
       const match::NodeRef send = source.message->send;
       const Operation& op = operation(send);
-      out_.operations.push_back({op, "", first});
+      out_.operations.push_back({op.type, "", op.index, true, "", first});
       out_.flows.push_back({number, 0, plans_[send.rank].trace->rank, op.partner, op.in_bytes, {}, start(send)});
       return {};
     }
     const match::Collective& c = *source.collective;
     const Operation& op = operation(c.members[0]);
-    out_.operations.push_back({op, "", first});
+    out_.operations.push_back({op.type, std::string(op.group), op.index, false, "", first});
     std::vector<uint64_t> splits;
     for (const match::NodeRef& ref : c.members) {
       const auto mine = operation(ref).in_split;
@@ -259,11 +259,9 @@ result::Table table_of(const FlowSchedule& schedule) {
     for (const uint32_t id : flow.after_flows) flows += fmt::format("{}{}", flows.empty() ? "" : " ", id);
     for (const auto& [id, delay] : flow.after_operations)
       operations += fmt::format("{}{}+{}ns", operations.empty() ? "" : " ", id, exact_ns(delay));
-    const bool is_message = of.operation.kind != Operation::Kind::collective;
     t.rows.push_back({static_cast<int64_t>(f), int64_t{flow.operation},
-                      is_message ? "MESSAGE" : std::string(trace::name(of.operation.type)),
-                      std::string(of.operation.group), static_cast<int64_t>(of.operation.index), of.algorithm,
-                      int64_t{flow.round}, flow.source, flow.destination,
+                      of.is_message ? "MESSAGE" : std::string(trace::name(of.type)), of.group,
+                      static_cast<int64_t>(of.index), of.algorithm, int64_t{flow.round}, flow.source, flow.destination,
                       static_cast<int64_t>(std::min<uint64_t>(flow.bytes, INT64_MAX)), flows, operations});
   }
   return t;

@@ -18,7 +18,10 @@ namespace chakra::replay {
 
 /// A collective or a message; its flows are one block.
 struct FlowOperation {
-  Operation operation;      ///< as its first member has it
+  trace::CommType type = trace::CommType::unknown;
+  std::string group;   ///< "" of a message
+  uint64_t index = 0;  ///< among those of its group, or of its pair and tag
+  bool is_message = false;
   std::string algorithm;    ///< "" of a message
   uint32_t first_flow = 0;  ///< into FlowSchedule::flows; up to that of the next operation
 };

@@ -14,10 +14,10 @@ Result<Meetings::Complete> Meetings::complete(const Met& met) {
   const auto at = open_.find(met.key);
   CHAKRA_ASSERT(at != open_.end());
   Waiting& waiting = at->second;
-  Complete found{std::move(waiting.operation), waiting.ticket, -1, waiting.told, std::move(waiting.kept)};
+  Complete found{std::move(waiting.operation), waiting.ticket, {}, waiting.told, std::move(waiting.kept)};
   kept_ -= found.told;
   open_.erase(at);
-  CHAKRA_ASSIGN(found.least_ps, compare_brought(met, describe(found.operation)));
+  CHAKRA_ASSIGN(found.brought, compare_brought(met, describe(found.operation)));
   return found;
 }
 

@@ -25,7 +25,7 @@ class Meetings {
   struct Complete {
     Operation operation;
     Ticket ticket = 0;
-    Picoseconds least_ps = -1;    ///< the shortest recorded time of its members, or -1
+    Brought brought{};
     bool told = false;            ///< it counts as ended
     std::vector<std::byte> kept;  ///< then its input, which nobody else keeps
   };

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <queue>
 
 #include "chakra/replay/backend.h"
@@ -37,11 +39,11 @@ class NullSession : public Session {
 
   Result<void> start(const Operation& op, Ticket ticket) override {
     if (op.kind == Operation::Kind::send) {
-      ended_.push_back(ticket);
+      ended_.push_back({Clock::now(), ticket});
       return rendezvous_.meet(meeting_key(op, rank_), 2, bring(op, common_bytes(op)), false);
     }
     if (op.kind == Operation::Kind::collective && op.members.size() == 1) {
-      end_after(op.recorded_ps, ticket);
+      end_after(Clock::now(), op.recorded_ps, ticket);
       return {};
     }
     return meetings_.come(op, ticket, common_bytes(op));
@@ -54,11 +56,21 @@ class NullSession : public Session {
     CHAKRA_TRY(rendezvous_.poll(patience, met_));
     for (const Met& met : met_) CHAKRA_TRY(begin(met));
     for (const auto now = Clock::now(); !ends_.empty() && ends_.top().first <= now; ends_.pop())
-      ended_.push_back(ends_.top().second);
-    ended.insert(ended.end(), ended_.begin(), ended_.end());
+      ended_.push_back(ends_.top());
+    given_.clear();
+    for (const auto& [time, ticket] : ended_) {
+      ended.push_back(ticket);
+      given_[ticket] = time;
+    }
     ended_.clear();
     return {};
   }
+
+  std::optional<Clock::time_point> ended_at(Ticket ticket) const override {
+    const auto found = given_.find(ticket);
+    return found == given_.end() ? std::nullopt : std::optional(found->second);
+  }
+  MeetingTimes meeting_times() const override { return meeting_times_; }
 
   Result<void> close() override { return {}; }
   void abort(std::string_view) override {}
@@ -66,16 +78,28 @@ class NullSession : public Session {
  private:
   using End = std::pair<Clock::time_point, Ticket>;
 
-  /// All have come.
+  /// All have come: by now this rank knows it, and the operation's time runs since the last one came.
   Result<void> begin(const Met& met) {
     CHAKRA_ASSIGN(const Meetings::Complete found, meetings_.complete(met));
-    end_after(found.least_ps, found.ticket);
+    const Clock::time_point now = Clock::now(), came = std::min(now, found.brought.last_came.value_or(now));
+    const Clock::time_point end = end_after(came, found.brought.least_ps, found.ticket);
+    const auto ps = [](Clock::duration time) {
+      return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count() * kPsPerNs;
+    };
+    ++meeting_times_.count;
+    meeting_times_.unknown += !found.brought.last_came;
+    meeting_times_.total_ps = add_saturated(meeting_times_.total_ps, ps(now - came));
+    if (end >= now) return {};
+    ++meeting_times_.over;
+    meeting_times_.over_ps = add_saturated(meeting_times_.over_ps, ps(now - end));
     return {};
   }
 
-  void end_after(Picoseconds recorded, Ticket ticket) {
+  Clock::time_point end_after(Clock::time_point begin, Picoseconds recorded, Ticket ticket) {
     const double ns = std::max<double>(0, scale_ * static_cast<double>(recorded) / static_cast<double>(kPsPerNs));
-    ends_.emplace(Clock::now() + std::chrono::nanoseconds(static_cast<int64_t>(std::min(ns, 1e18))), ticket);
+    const Clock::time_point end = begin + std::chrono::nanoseconds(static_cast<int64_t>(std::min(ns, 1e18)));
+    ends_.emplace(end, ticket);
+    return end;
   }
 
   int64_t rank_;
@@ -83,7 +107,9 @@ class NullSession : public Session {
   double scale_;
   Meetings meetings_{rank_, rendezvous_};
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::vector<Ticket> ended_;
+  std::vector<End> ended_;
+  std::map<Ticket, Clock::time_point> given_;  ///< of the last progress()
+  MeetingTimes meeting_times_;
   std::vector<Met> met_;
 };
 

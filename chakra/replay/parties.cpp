@@ -156,9 +156,17 @@ std::string meeting_key(const Operation& op, int64_t own) {
   }
 }
 
+const std::string& this_machine() {
+  static const std::string machine = read_file("/proc/sys/kernel/random/boot_id").value_or("?");
+  return machine;
+}
+
 std::string bring(const Operation& op, uint64_t bytes) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return BodyWriter()
       .number(op.recorded_ps)
+      .number(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count())
+      .text(this_machine())
       .text(op.kind == Operation::Kind::collective
                 ? fmt::format("{}{}{}", trace::name(op.type),
                               trace::has_root(op.type) ? fmt::format(" from or to member {}", op.root) : "",
@@ -167,13 +175,17 @@ std::string bring(const Operation& op, uint64_t bytes) {
       .body;
 }
 
-Result<Picoseconds> compare_brought(const Met& met, const std::string& described) {
-  Picoseconds least = -1;
+Result<Brought> compare_brought(const Met& met, const std::string& described) {
+  Brought all;
+  int64_t last_ns = INT64_MIN;
+  bool one_machine = true;
   std::string what;
   for (size_t i = 0; i < met.brought.size(); ++i) {
     BodyReader read(met.brought[i]);
     const Picoseconds recorded = read.number();
-    if (recorded >= 0) least = least < 0 ? recorded : std::min(least, recorded);
+    if (recorded >= 0) all.least_ps = all.least_ps < 0 ? recorded : std::min(all.least_ps, recorded);
+    last_ns = std::max(last_ns, read.number());
+    one_machine &= read.text() == this_machine();
     const std::string_view does = read.text();
     if (i == 0) what = does;
     else if (does != what)
@@ -181,7 +193,9 @@ Result<Picoseconds> compare_brought(const Met& met, const std::string& described
                   fmt::format("in {}, rank {} does {}, and rank {} does {}; 'chakra check' says where they part",
                               described, met.ranks[0], what, met.ranks[i], does));
   }
-  return least;
+  if (one_machine && !met.brought.empty())
+    all.last_came = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(last_ns));
+  return all;
 }
 
 }  // namespace chakra::replay

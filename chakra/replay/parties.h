@@ -1,7 +1,9 @@
 // What a rank does with which others in a repetition, and what the others say of the same. Inside replay.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,9 +42,17 @@ Result<void> compare_parties(std::vector<Party>& own, int64_t rank, bool strict,
 
 /// The key of the meeting of those who take part in the operation.
 std::string meeting_key(const Operation& operation, int64_t own);
-/// What a rank brings to it; they must all speak of the same number of bytes, 0: of any.
+/// What a rank brings to it, now; they must all speak of the same number of bytes, 0: of any.
 std::string bring(const Operation& operation, uint64_t bytes);
-/// The shortest recorded time of those who brought one, else -1. Errors: replay.comm.differ.
-Result<Picoseconds> compare_brought(const Met& met, const std::string& described);
+struct Brought {
+  Picoseconds least_ps = -1;  ///< the shortest recorded time of those who brought one, else -1
+  /// When the last one came; nothing where they are on several machines.
+  std::optional<std::chrono::steady_clock::time_point> last_came{};
+};
+/// Errors: replay.comm.differ.
+Result<Brought> compare_brought(const Met& met, const std::string& described);
+
+/// The same for all processes that have one clock.
+const std::string& this_machine();
 
 }  // namespace chakra::replay

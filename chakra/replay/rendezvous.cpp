@@ -1,9 +1,13 @@
 #include "chakra/replay/rendezvous.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <thread>
+#include <utility>
 
 #include "chakra/replay/server_frames.h"
 #include "chakra/replay/wire.h"
@@ -49,17 +53,57 @@ class EndHeld {
   bool release_ = false;
 };
 
+constexpr auto kBetweenTokens = std::chrono::milliseconds(50);
+
+/// "" where the token comes from the caller or the environment.
+std::string token_file(const World& world) {
+  if (!world.token.empty() || std::getenv("CHAKRA_RENDEZVOUS_TOKEN")) return {};
+  if (is_socket_file(world.rendezvous)) return world.rendezvous + ".token";
+  std::string name = world.rendezvous;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ':' || c == '[' || c == ']'; }, '-');
+  return fmt::format("{}/.chakra-token-{}", world.folder.empty() ? "." : world.folder, name);
+}
+
+std::string given_token(const World& world) {
+  const char* const said = std::getenv("CHAKRA_RENDEZVOUS_TOKEN");
+  return world.token.empty() && said ? said : world.token;
+}
+
+/// Of rank 0, where the ranks share a token by a file: it is there while this exists.
+class TokenFile {
+ public:
+  explicit TokenFile(std::string path) : path_(std::move(path)) {}
+  TokenFile(TokenFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TokenFile& operator=(TokenFile&&) = delete;
+  ~TokenFile() {
+    if (path_.empty()) return;
+    ::unlink(path_.c_str());
+    forget(path_);
+  }
+
+ private:
+  std::string path_;
+};
+
 }  // namespace
 
 class Rendezvous::State {
  public:
-  State(const World& world, std::unique_ptr<EndHeld> signal, std::unique_ptr<Server> server, int fd)
-      : world_(world), signal_(std::move(signal)), server_(std::move(server)), link_(fd) {}
+  State(const World& world, std::unique_ptr<EndHeld> signal, std::unique_ptr<Server> server, int fd,
+        std::optional<TokenFile> token)
+      : world_(world), signal_(std::move(signal)), token_(std::move(token)), server_(std::move(server)), link_(fd) {}
 
   Result<void> come_in() {
-    link_.send(
-        Say::hello,
-        BodyWriter().number(kWireVersion).number(world_.rank).number(world_.ranks).number(world_.timeout.count()).body);
+    const TokenDigest digest = digest_of(world_.token);
+    link_.send(Say::hello, BodyWriter()
+                               .number(kWireVersion)
+                               .number(world_.rank)
+                               .number(world_.ranks)
+                               .number(world_.timeout.count())
+                               .number(static_cast<int64_t>(digest.a))
+                               .number(static_cast<int64_t>(digest.b))
+                               .body);
     const auto deadline = Clock::now() + 2 * world_.timeout + kBetweenLooks;  // the server says it earlier
     while (!welcome_) {
       if (const Result<void> looked = look(kBetweenLooks); !welcome_ && !looked) return looked;
@@ -160,6 +204,7 @@ class Rendezvous::State {
   void release_signal() {
     if (signal_) signal_->done();
   }
+  std::unique_ptr<EndHeld> give_signal() { return std::move(signal_); }
   std::optional<Met> answers() { return std::exchange(answers_, std::nullopt); }
   int descriptor() const { return link_.fd(); }
   Connection& link() { return link_; }
@@ -187,7 +232,8 @@ class Rendezvous::State {
       }
       case Say::refused: {
         const std::string tag(read.text());
-        return note({Code::usage, tag, std::string(read.text()), {}});
+        const Code code = tag == "base.file.open" ? Code::io : Code::usage;
+        return note({code, tag, std::string(read.text()), {}});
       }
       case Say::met: {
         Met met;
@@ -216,6 +262,7 @@ class Rendezvous::State {
 
   const World world_;
   std::unique_ptr<EndHeld> signal_;  ///< of ranks that are processes
+  std::optional<TokenFile> token_;   ///< at rank 0
   std::unique_ptr<Server> server_;   ///< at rank 0, unless the caller has one; ends after the connection
   Connection link_;
   bool welcome_ = false;
@@ -226,18 +273,41 @@ class Rendezvous::State {
   std::optional<Error> error_;
 };
 
-Result<std::unique_ptr<Rendezvous>> Rendezvous::join(const World& world) {
-  CHAKRA_ASSERT(world.rank >= 0 && world.rank < world.ranks);
+Result<std::unique_ptr<Rendezvous>> Rendezvous::join(const World& asked) {
+  CHAKRA_ASSERT(asked.rank >= 0 && asked.rank < asked.ranks);
+  World world = asked;
   const auto deadline = Clock::now() + world.timeout;
-  auto signal = world.served ? nullptr : std::make_unique<EndHeld>();
+  const std::string file = token_file(world);
+  const bool serves = world.rank == 0 && !world.served;
+  if (file.empty()) world.token = given_token(world);
   std::unique_ptr<Server> server;
-  if (world.rank == 0 && !world.served) {
-    CHAKRA_ASSIGN(server, Server::start(world.rendezvous, world.ranks));
+  std::optional<TokenFile> kept;
+  auto signal = world.served ? nullptr : std::make_unique<EndHeld>();
+  if (serves) {
+    if (!file.empty()) {
+      CHAKRA_ASSIGN(world.token, write_token(file));
+      kept.emplace(file);
+    }
+    CHAKRA_ASSIGN(server, Server::start(world.rendezvous, world.ranks, world.token));
   }
-  CHAKRA_ASSIGN(const int fd, connect_to(world.rendezvous, deadline));
-  auto state = std::make_unique<State>(world, std::move(signal), std::move(server), fd);
-  CHAKRA_TRY(state->come_in());
-  return std::unique_ptr<Rendezvous>(new Rendezvous(std::move(state)));
+  for (;;) {
+    CHAKRA_ASSIGN(const int fd, connect_to(world.rendezvous, deadline));
+    Result<std::string> token = serves || file.empty() ? Result<std::string>(world.token) : read_token(file);
+    // Where rank 0 of an earlier run was killed, its file may be there until this run's rank 0 has written its own.
+    const bool may_change = !serves && !file.empty() && Clock::now() < deadline;
+    if (token) {
+      world.token = *token;
+      auto state = std::make_unique<State>(world, std::move(signal), std::move(server), fd, std::move(kept));
+      const Result<void> in = state->come_in();
+      if (in) return std::unique_ptr<Rendezvous>(new Rendezvous(std::move(state)));
+      if (!may_change || in.error().tag != "replay.rendezvous.token") return tl::unexpected<Error>(in.error());
+      signal = state->give_signal();
+    } else {
+      ::close(fd);
+      if (!may_change) return tl::unexpected<Error>(token.error());
+    }
+    std::this_thread::sleep_for(kBetweenTokens);
+  }
 }
 
 Rendezvous::Rendezvous(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -27,6 +27,11 @@ struct World {
   bool served = false;  ///< a Server of the caller listens at `rendezvous`
   /// How long to wait for ranks at the start; and how long nothing may happen with no rank working.
   std::chrono::milliseconds timeout{8'000};
+  /// What all ranks know and nobody else: without it nobody joins. Empty: the environment's CHAKRA_RENDEZVOUS_TOKEN, or
+  /// what rank 0 writes into a file of mode 0600, which the others read: beside a socket in the file system, else in
+  /// `folder`.
+  std::string token = {};
+  std::string folder = {};  ///< the job's
 };
 
 /// Fills rank, ranks and rendezvous from what launchers say, where they say it: OMPI_COMM_WORLD_RANK and _SIZE,
@@ -44,15 +49,17 @@ struct Met {
 
 class Server {
  public:
-  /// Listens and serves in a thread until it is destroyed. Errors: replay.rendezvous.address, .listen.
-  static Result<std::unique_ptr<Server>> start(const std::string& address, int64_t ranks);
-  /// A socket of a name of its own in a new folder, which is removed with the server.
+  /// Listens and serves in a thread until it is destroyed. Who connects has kForHello to show the token, in at most
+  /// kMostHello bytes. Errors: replay.rendezvous.address, .listen; base.file.open.
+  static Result<std::unique_ptr<Server>> start(const std::string& address, int64_t ranks, std::string_view token = {});
+  /// A socket of a name of its own in a new folder, which is removed with the server, and a token of its own.
   static Result<std::unique_ptr<Server>> start_private(int64_t ranks);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   const std::string& address() const;  ///< for World::rendezvous
+  const std::string& token() const;    ///< for World::token
 
  private:
   class State;
@@ -64,7 +71,7 @@ class Rendezvous {
  public:
   /// Connects, and waits for all ranks. Errors: replay.rendezvous.address, .listen; with Code::stuck
   /// replay.rendezvous.timeout, which names ranks that have not come; replay.rendezvous.rank (a rank that is there
-  /// already, another number of ranks).
+  /// already, another number of ranks); replay.rendezvous.token (it is not shared, or another one).
   static Result<std::unique_ptr<Rendezvous>> join(const World& world);
   /// Leaves: the other ranks take it for done if leave() was called, else for dead.
   ~Rendezvous();

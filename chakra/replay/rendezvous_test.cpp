@@ -3,6 +3,9 @@
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -27,6 +30,7 @@ World world_of(int64_t rank, int64_t ranks, const std::string& address, millisec
   world.ranks = ranks;
   world.rendezvous = address;
   world.timeout = timeout;
+  if (address.find('/') == address.npos) world.token = "the ranks' own";  // others share one by a file
   return world;
 }
 
@@ -164,6 +168,7 @@ TEST(Rendezvous, RanksThatDoNotFitAreRefused) {
   const auto join = [&](int64_t rank, int64_t ranks) {
     World world = world_of(rank, ranks, (*server)->address(), milliseconds(2000));
     world.served = true;
+    world.token = (*server)->token();
     return Rendezvous::join(world);
   };
   EXPECT_EQ(tag_of(join(0, 3)), "replay.rendezvous.rank");
@@ -181,6 +186,84 @@ TEST(Rendezvous, RanksThatDoNotFitAreRefused) {
     EXPECT_EQ(tag_of(Server::start(address, 1)), "replay.rendezvous.address") << address;
   EXPECT_EQ(tag_of(Server::start(std::string(200, '/'), 1)), "replay.rendezvous.address");
   EXPECT_EQ(tag_of(Server::start("/no/such/folder/socket", 1)), "replay.rendezvous.listen");
+}
+
+/// The memory of this process, in bytes.
+int64_t resident() {
+  int64_t pages = 0;
+  const std::string said = chakra::testing::must_read("/proc/self/statm");
+  const size_t first = said.find(' ') + 1;
+  EXPECT_TRUE(parse_decimal(said.substr(first, said.find(' ', first) - first), pages));
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+/// A connection to a socket in the file system.
+int connect_raw(const std::string& path) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  path.copy(name.sun_path, sizeof name.sun_path - 1);
+  EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  return fd;
+}
+
+TEST(Rendezvous, StrangersDoNotJoinAndHoldUpNobody) {
+  const TemporaryFolder folder;
+  const std::string address = folder.path("s");
+  const auto server = Server::start(address, 2, "the ranks' own");
+  ASSERT_TRUE(server);
+  const int64_t before = resident();
+  std::atomic<bool> done{false};
+  std::thread hostile([&] {
+    std::vector<int> open;
+    Prng random(3);
+    for (int i = 0; i < 200; ++i) {
+      const int fd = connect_raw(address);
+      open.push_back(fd);
+      std::string said;                                       // nothing,
+      if (i % 4 == 1) said = std::string("\0\0\0\x10\0", 5);  // 256 MiB to come,
+      if (i % 4 == 2) said = std::string(1 << 16, 'x');       // and what may be anything
+      for (int c = 0; c < 100 && i % 4 == 3; ++c) said += static_cast<char>(random.below(256));
+      (void)::send(fd, said.data(), said.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    const std::string piece(1 << 16, '\0');
+    while (!done)
+      for (const int fd : open) (void)::send(fd, piece.data(), piece.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    for (const int fd : open) ::close(fd);
+  });
+  as_each(3, [&](int64_t rank) {
+    World world = world_of(rank % 2, 2, address, milliseconds(10'000));
+    world.served = true;
+    world.token = rank == 2 ? "another" : "the ranks' own";
+    const auto joined = Rendezvous::join(world);
+    if (rank == 2) {
+      EXPECT_EQ(tag_of(joined), "replay.rendezvous.token");
+      return;
+    }
+    ASSERT_TRUE(joined) << joined.error().message();
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE((*joined)->exchange(std::string(1000, 'y')));
+    (*joined)->leave();
+  });
+  done = true;
+  hostile.join();
+  EXPECT_LT(resident() - before, int64_t{16} << 20);
+}
+
+TEST(Rendezvous, TheTokenIsInAFileThatOnlyThisUserReads) {
+  const TemporaryFolder folder;
+  const std::string address = folder.path("s"), file = address + ".token";
+  ASSERT_TRUE(write_file(file, "of a run that was killed"));
+  ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+  as_each(2, [&](int64_t rank) {
+    auto joined = Rendezvous::join(world_of(rank, 2, address));
+    ASSERT_TRUE(joined) << joined.error().message();
+    struct stat status;
+    ASSERT_EQ(::stat(file.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600u);
+    ASSERT_TRUE((*joined)->barrier());
+    (*joined)->leave();
+  });
+  EXPECT_FALSE(is_file(file));
 }
 
 TEST(Rendezvous, TellsWhatAllAreDoing) {

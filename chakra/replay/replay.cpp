@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <future>
 #include <map>
+#include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "chakra/replay/parties.h"
@@ -24,6 +27,8 @@ Result<RankRun> run_joined(const RankPlan& plan, const World& world, Rendezvous&
   RunOptions run = options.run;
   if (static_cast<size_t>(world.rank) < options.selected.size())
     run.selected = options.selected[static_cast<size_t>(world.rank)];
+  if (static_cast<size_t>(world.rank) < options.begins.size())
+    run.begin_ps = options.begins[static_cast<size_t>(world.rank)];
   std::vector<Party> parties = parties_of(plan, run.selected);
   CHAKRA_TRY(compare_parties(parties, world.rank, options.agree, rendezvous));
   CHAKRA_ASSIGN(const auto session, options.backend->open(world, rendezvous, options.settings));
@@ -35,6 +40,33 @@ Result<RankRun> run_joined(const RankPlan& plan, const World& world, Rendezvous&
   }
   CHAKRA_TRY(session->close());
   return result;
+}
+
+tl::unexpected<Error> no_resources() {
+  return fail(Code::io, "replay.threads",
+              "no thread can be started, or there is no memory for it: a process for each rank (--rank, --ranks) or a "
+              "higher limit (ulimit -u) may help");
+}
+
+/// Calls act(0) to act(count - 1), each in a thread of its own; none of them before there are all threads.
+template <class Act>
+Result<void> as_threads(size_t count, const Act& act) {
+  std::promise<bool> all_there;
+  const std::shared_future<bool> go = all_there.get_future().share();
+  std::vector<std::thread> threads;
+  bool there = true;
+  try {
+    for (size_t i = 0; i < count; ++i)
+      threads.emplace_back([&act, go, i] {
+        if (go.get()) act(i);
+      });
+  } catch (const std::system_error&) {
+    there = false;
+  }
+  all_there.set_value(there);
+  for (std::thread& thread : threads) thread.join();
+  if (!there) return no_resources();
+  return {};
 }
 
 }  // namespace
@@ -66,17 +98,22 @@ Result<std::vector<RankRun>> run_all(const std::vector<RankPlan>& plans, const W
   const auto ranks = static_cast<int64_t>(plans.size());
   CHAKRA_ASSIGN(const auto server, Server::start_private(ranks));
   std::vector<std::optional<Result<RankRun>>> results(plans.size());
-  std::vector<std::thread> threads;
-  for (size_t r = 0; r < plans.size(); ++r)
-    threads.emplace_back([&, r] {
-      World own = world;
-      own.rank = static_cast<int64_t>(r);
-      own.ranks = ranks;
-      own.rendezvous = server->address();
-      own.served = true;
-      results[r] = run_one(plans[r], own, options);
-    });
-  for (std::thread& thread : threads) thread.join();
+  const auto run_rank_of = [&](size_t r) -> Result<RankRun> {
+    World own = world;
+    own.rank = static_cast<int64_t>(r);
+    own.ranks = ranks;
+    own.rendezvous = server->address();
+    own.token = server->token();
+    own.served = true;
+    try {
+      return run_one(plans[r], own, options);
+    } catch (const std::bad_alloc&) {
+      return no_resources();
+    } catch (const std::system_error&) {
+      return no_resources();
+    }
+  };
+  CHAKRA_TRY(as_threads(plans.size(), [&](size_t r) { results[r] = run_rank_of(r); }));
   // What other ranks say of one that failed says less than what it says itself.
   const Error* worst = nullptr;
   for (const auto& result : results)

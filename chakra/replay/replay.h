@@ -22,8 +22,9 @@ namespace chakra::replay {
 struct JobOptions {
   const BackendRow* backend = nullptr;
   Settings settings;
-  RunOptions run;                                ///< but for its `selected`
-  std::vector<std::vector<bool>> selected = {};  ///< per rank of the job, as RunOptions::selected; empty: all
+  RunOptions run;                                       ///< but for its `selected`
+  std::vector<std::vector<bool>> selected = {};         ///< per rank of the job, as RunOptions::selected; empty: all
+  std::vector<std::optional<Picoseconds>> begins = {};  ///< likewise, as RunOptions::begin_ps; empty: together
   /// Before anything runs, the ranks compare which operations each has with whom.
   bool agree = true;
 };

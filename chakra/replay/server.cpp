@@ -13,7 +13,9 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "chakra/replay/rendezvous.h"
 #include "chakra/replay/server_frames.h"
@@ -29,9 +31,23 @@ constexpr auto kFarewell = std::chrono::seconds(2);  ///< for ranks to leave whe
 /// Those who are connected, and what they wait for. Used by the server's thread alone.
 class Table {
  public:
-  explicit Table(int64_t ranks) : ranks_(ranks), by_rank_(static_cast<size_t>(ranks), nullptr) {}
+  Table(int64_t ranks, TokenDigest token)
+      : ranks_(ranks), token_(token), by_rank_(static_cast<size_t>(ranks), nullptr) {}
 
-  void add(int fd) { clients_.push_back(std::make_unique<Client>(fd)); }
+  void add(int fd) {
+    const auto strangers = std::count_if(clients_.begin(), clients_.end(), is_stranger);
+    if (static_cast<size_t>(strangers) >= kMostStrangers) drop_stranger();
+    clients_.push_back(std::make_unique<Client>(fd));
+  }
+  /// The one that has not said for longest who it is; false where there is none.
+  bool drop_stranger() {
+    const auto oldest = std::find_if(clients_.begin(), clients_.end(), is_stranger);
+    if (oldest == clients_.end()) return false;
+    clients_.erase(oldest);
+    return true;
+  }
+  /// The ranks cannot all be served.
+  void refuse_all(const Error& error) { broadcast(Say::refused, BodyWriter().text(error.tag).text(error.text).body); }
   void list(std::vector<pollfd>& waits) const {
     for (const auto& client : clients_)
       waits.push_back({client->link.fd(), static_cast<short>(POLLIN | (client->link.has_unsent() ? POLLOUT : 0)), 0});
@@ -46,6 +62,7 @@ class Table {
       frames_.clear();
       client.gone = !client.link.receive(frames_);
       for (const Frame& frame : frames_) handle(client, frame);
+      client.gone |= client.rank < 0 && Clock::now() >= client.until;
       if (client.gone) part(client);
     }
     std::erase_if(clients_, [](const auto& client) { return client->gone; });
@@ -53,17 +70,21 @@ class Table {
   }
   /// When look_at_clock() has something to do.
   std::optional<Clock::time_point> alarm() const {
-    if (ask_until_) return ask_until_;
-    return joined_ < ranks_ ? join_until_ : std::nullopt;
+    std::optional<Clock::time_point> first = ask_until_ ? ask_until_ : joined_ < ranks_ ? join_until_ : std::nullopt;
+    const auto stranger = std::find_if(clients_.begin(), clients_.end(), is_stranger);  // the oldest
+    if (stranger != clients_.end() && (!first || (*stranger)->until < *first)) first = (*stranger)->until;
+    return first;
   }
 
  private:
   struct Client {
-    explicit Client(int fd) : link(fd) {}
+    explicit Client(int fd) : link(fd, false) {}
     Connection link;
     int64_t rank = -1;  ///< before its hello
+    Clock::time_point until = Clock::now() + kForHello;
     bool left = false, gone = false;
   };
+  static bool is_stranger(const std::unique_ptr<Client>& client) { return client->rank < 0; }
   struct Meeting {
     int64_t members = 0;
     std::map<int64_t, std::string> brought;  ///< by rank
@@ -92,16 +113,23 @@ class Table {
       client.gone = true;  // not one of us
       return;
     }
-    const auto refuse = [&](std::string text) {
-      client.link.send(Say::refused, BodyWriter().text("replay.rendezvous.rank").text(text).body);
+    const auto refuse = [&](std::string text, std::string_view tag = "replay.rendezvous.rank") {
+      client.link.send(Say::refused, BodyWriter().text(tag).text(text).body);
       client.gone = true;
     };
+    const TokenDigest token{static_cast<uint64_t>(read.number()), static_cast<uint64_t>(read.number())};
+    if (token != token_)
+      return refuse(
+          "it does not have the token of this rendezvous: set CHAKRA_RENDEZVOUS_TOKEN to the same text for "
+          "all ranks, or to none",
+          "replay.rendezvous.token");
     if (ranks != ranks_)
       return refuse(fmt::format("rank {} is started as one of {} ranks, others as one of {}", rank, ranks, ranks_));
     if (rank < 0 || rank >= ranks_) return refuse(fmt::format("rank {} is not one of {} ranks", rank, ranks_));
     if (by_rank_[static_cast<size_t>(rank)])
       return refuse(fmt::format("rank {} was started a second time; give every rank a number of its own", rank));
     client.rank = rank;
+    client.link.trust();
     by_rank_[static_cast<size_t>(rank)] = &client;
     const std::chrono::milliseconds timeout(timeout_ms);
     timeout_ = std::max(timeout_, timeout);
@@ -179,7 +207,8 @@ class Table {
   }
 
   int64_t ranks_, joined_ = 0;
-  std::vector<std::unique_ptr<Client>> clients_;
+  TokenDigest token_;
+  std::vector<std::unique_ptr<Client>> clients_;  ///< in the order in which they came
   std::vector<Client*> by_rank_;
   std::map<std::string, Meeting, std::less<>> meetings_;
   std::map<int64_t, std::string> answers_;  ///< by rank
@@ -192,18 +221,21 @@ class Table {
 
 class Server::State {
  public:
-  State(std::string address, int listener, int64_t ranks)
-      : address_(std::move(address)), listener_(listener), wake_(eventfd(0, EFD_CLOEXEC)), table_(ranks) {
+  State(std::string address, std::string token, int listener, int wake, int64_t ranks)
+      : address_(std::move(address)),
+        token_(std::move(token)),
+        listener_(listener),
+        wake_(wake),
+        table_(ranks, digest_of(token_)) {
     if (is_socket_file(address_)) remove_on_signal(address_);
-    thread_ = std::thread([this] { run(); });
   }
   ~State() {
     ends_ = true;
     const uint64_t one = 1;
     while (write(wake_, &one, sizeof one) < 0 && errno == EINTR) continue;
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
     close(wake_);
-    close(listener_);
+    if (listener_ >= 0) close(listener_);
     if (!is_socket_file(address_)) return;
     unlink(address_.c_str());
     forget(address_);
@@ -212,7 +244,12 @@ class Server::State {
     forget(folder);
   }
 
+  /// Throws std::system_error where no thread can be started.
+  void start() {
+    thread_ = std::thread([this] { run(); });
+  }
   const std::string& address() const { return address_; }
+  const std::string& token() const { return token_; }
 
   std::string folder;  ///< goes with the server
 
@@ -223,11 +260,18 @@ class Server::State {
       waits.assign({{wake_, static_cast<short>(last ? 0 : POLLIN), 0}, {listener_, POLLIN, 0}});
       table_.list(waits);
       poll(waits.data(), waits.size(), patience(last));
-      if (waits[1].revents & POLLIN)
-        if (const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC); fd >= 0) table_.add(fd);
+      if (waits[1].revents & POLLIN) accept_one();
       table_.serve();
       if (ends_ && !last) last = Clock::now() + kFarewell;
     }
+  }
+
+  void accept_one() {
+    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd >= 0) return table_.add(fd);
+    if ((errno != EMFILE && errno != ENFILE) || table_.drop_stranger()) return;
+    table_.refuse_all(no_descriptor("a rendezvous of all ranks in one process").value());
+    close(std::exchange(listener_, -1));  // who waits to be let in is told so
   }
 
   int patience(std::optional<Clock::time_point> until) const {
@@ -237,17 +281,21 @@ class Server::State {
     return static_cast<int>(std::clamp<int64_t>(left, 0, 1000));
   }
 
-  std::string address_;
+  std::string address_, token_;
   int listener_, wake_;
   std::atomic<bool> ends_{false};
   Table table_;
   std::thread thread_;
 };
 
-Result<std::unique_ptr<Server>> Server::start(const std::string& address, int64_t ranks) {
+Result<std::unique_ptr<Server>> Server::start(const std::string& address, int64_t ranks, std::string_view token) {
   CHAKRA_ASSERT(ranks > 0);
   CHAKRA_ASSIGN(const int listener, listen_at(address));
-  return std::unique_ptr<Server>(new Server(std::make_unique<State>(address, listener, ranks)));
+  const int wake = eventfd(0, EFD_CLOEXEC);
+  auto state = std::make_unique<State>(address, std::string(token), listener, wake, ranks);
+  if (wake < 0) return no_descriptor("the rendezvous");
+  state->start();
+  return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 
 Result<std::unique_ptr<Server>> Server::start_private(int64_t ranks) {
@@ -257,17 +305,25 @@ Result<std::unique_ptr<Server>> Server::start_private(int64_t ranks) {
     return fail(Code::io, "replay.rendezvous.listen",
                 fmt::format("no folder for the ranks' socket can be made: {}", std::strerror(errno)), {folder});
   remove_on_signal(folder);
-  auto server = start(folder + "/socket", ranks);
-  if (server) (*server)->state_->folder = std::move(folder);
-  else {
+  const auto remove = [&] {
     rmdir(folder.c_str());
     forget(folder);
+  };
+  try {
+    CHAKRA_ASSIGN(const std::string token, new_token());
+    auto server = start(folder + "/socket", ranks, token);
+    if (server) (*server)->state_->folder = std::move(folder);
+    else remove();
+    return server;
+  } catch (const std::system_error&) {  // no thread can be started
+    remove();
+    throw;
   }
-  return server;
 }
 
 Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Server::~Server() = default;
 const std::string& Server::address() const { return state_->address(); }
+const std::string& Server::token() const { return state_->token(); }
 
 }  // namespace chakra::replay

@@ -11,7 +11,7 @@
 
 namespace chakra::replay {
 
-inline constexpr int64_t kWireVersion = 1;  ///< of what hello says; ranks of other versions are not understood
+inline constexpr int64_t kWireVersion = 2;  ///< of what hello says; ranks of other versions are not understood
 
 /// A rank that says nothing for this long when it is asked does not answer.
 inline std::chrono::milliseconds answers_within(std::chrono::milliseconds timeout) {

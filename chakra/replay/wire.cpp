@@ -1,11 +1,14 @@
 #include "chakra/replay/wire.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -144,10 +147,11 @@ std::string show_ranks(const std::vector<int64_t>& ranks) {
 
 // ---- connections ---------------------------------------------------------------------------------------------------
 
-Connection::Connection(int fd) : fd_(fd) { tune(fd); }
+Connection::Connection(int fd, bool trusted) : fd_(fd), trusted_(trusted) { tune(fd); }
 
 Connection::Connection(Connection&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
+      trusted_(other.trusted_),
       in_(std::move(other.in_)),
       out_(std::move(other.out_)),
       sent_(std::exchange(other.sent_, 0)) {}
@@ -178,16 +182,20 @@ void Connection::flush() {
 }
 
 bool Connection::receive(std::vector<Frame>& frames) {
-  for (char buffer[1 << 14];;) {
-    const ssize_t now = recv(fd_, buffer, sizeof buffer, MSG_DONTWAIT);
-    if (now > 0) {
-      in_.append(buffer, static_cast<size_t>(now));
-      continue;
-    }
+  const size_t before = frames.size();
+  size_t taken = 0;
+  for (char buffer[1 << 14]; taken < kMostAtOnce;) {
+    const size_t room = trusted_ ? sizeof buffer : kMostHello - in_.size();
+    if (room == 0) return false;  // more than a hello, and still none
+    const ssize_t now = recv(fd_, buffer, room, MSG_DONTWAIT);
     if (now < 0 && errno == EINTR) continue;
-    const bool open = now < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-    return take_frames(frames) && open;
+    if (now <= 0) return now < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    in_.append(buffer, static_cast<size_t>(now));
+    taken += static_cast<size_t>(now);
+    if (!take_frames(frames)) return false;
+    if (!trusted_ && frames.size() > before) break;
   }
+  return true;
 }
 
 bool Connection::take_frames(std::vector<Frame>& frames) {
@@ -196,7 +204,7 @@ bool Connection::take_frames(std::vector<Frame>& frames) {
     uint32_t size = 0;
     for (unsigned i = 0; i < 4; ++i) size |= uint32_t{static_cast<uint8_t>(in_[at + i])} << (8 * i);
     const auto say = static_cast<uint8_t>(in_[at + 4]);
-    if (size > kMostBody || say > static_cast<uint8_t>(Say::died)) return false;
+    if (size > (trusted_ ? kMostBody : kMostHello - kHead) || say > static_cast<uint8_t>(Say::died)) return false;
     if (in_.size() - at - kHead < size) break;
     frames.push_back({static_cast<Say>(say), in_.substr(at + kHead, size)});
     at += kHead + size;
@@ -205,8 +213,72 @@ bool Connection::take_frames(std::vector<Frame>& frames) {
   return true;
 }
 
-// ---- sockets
-// ---------------------------------------------------------------------------------------------------------
+// ---- the token that all ranks share --------------------------------------------------------------------------------
+
+TokenDigest digest_of(std::string_view token) {
+  TokenDigest digest{0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f};
+  for (const char c : token) {
+    const uint64_t byte = static_cast<unsigned char>(c);
+    digest = {Prng(digest.a ^ byte).next(), Prng(digest.b + 0x100 + byte).next() ^ digest.a};
+  }
+  return digest;
+}
+
+namespace {
+
+tl::unexpected<Error> no_token(const std::string& path, std::string_view why) {
+  return fail(
+      Code::io, "replay.rendezvous.token",
+      fmt::format("the ranks' token cannot be shared by this file ({}): set CHAKRA_RENDEZVOUS_TOKEN to the same "
+                  "text for all ranks",
+                  why),
+      {path});
+}
+
+}  // namespace
+
+Result<std::string> new_token() {
+  uint64_t random[2] = {};
+  if (::getrandom(random, sizeof random, 0) != sizeof random)
+    return fail(Code::io, "replay.rendezvous.token", "the system gives no random numbers for the ranks' token");
+  return fmt::format("{:016x}{:016x}", random[0], random[1]);
+}
+
+Result<std::string> write_token(const std::string& path) {
+  CHAKRA_ASSIGN(const std::string token, new_token());
+  struct stat there;
+  if (::lstat(path.c_str(), &there) == 0) {
+    if (there.st_uid != ::geteuid() || !S_ISREG(there.st_mode)) return no_token(path, "another user's is there");
+    ::unlink(path.c_str());  // of a run that was killed
+  }
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return no_token(path, std::strerror(errno));
+  remove_on_signal(path);
+  const Result<void> written = write_all(fd, token, path);
+  ::close(fd);
+  if (!written) return no_token(path, written.error().text);
+  return token;
+}
+
+Result<std::string> read_token(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return no_token(path, std::strerror(errno));
+  struct stat status;
+  char text[kMostHello] = {};
+  const bool ours = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+                    (status.st_mode & 077) == 0;
+  const ssize_t got = ours ? ::read(fd, text, sizeof text) : 0;
+  ::close(fd);
+  if (!ours) return no_token(path, "others than this user can read it or wrote it");
+  return std::string(text, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+}
+
+tl::unexpected<Error> no_descriptor(std::string_view what) {
+  return fail(Code::io, "base.file.open",
+              fmt::format("{} needs more open files than this process may have (ulimit -n)", what));
+}
+
+// ---- sockets -------------------------------------------------------------------------------------------------------
 
 Result<int> listen_at(const std::string& address) {
   CHAKRA_ASSIGN(const std::vector<Target> targets, targets_of(address, true));
@@ -215,6 +287,7 @@ Result<int> listen_at(const std::string& address) {
     const int fd = open_socket(target);
     if (fd < 0) {
       error = errno;
+      if (error == EMFILE || error == ENFILE) return no_descriptor("the rendezvous");
       continue;
     }
     if (is_socket_file(address)) {
@@ -237,6 +310,7 @@ Result<int> connect_to(const std::string& address, Clock::time_point deadline) {
   for (int error = 0;; std::this_thread::sleep_for(kBetweenTries)) {
     for (const Target& target : targets) {
       const int fd = open_socket(target);
+      if (fd < 0 && (errno == EMFILE || errno == ENFILE)) return no_descriptor("the rendezvous");
       const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - Clock::now()).count();
       const timeval limit{std::max<time_t>(1, left), 0};
       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);

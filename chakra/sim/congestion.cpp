@@ -103,9 +103,17 @@ Result<SimReport> simulate_automatically(SimInput input) {
 
 Result<SimReport> simulate(SimInput input) {
   std::vector<std::shared_ptr<const coll::Program>> programs = input.collectives.programs;
+  const bool partial = input.partial;
+  const std::atomic<bool>* const stop = input.stop;
+  const auto no_answer = [] {
+    return fail(Code::interrupted, "sim.interrupted", "stopped before there was an answer");
+  };
+  if (!partial && stop && *stop) return no_answer();  // the engine looks now and then, small jobs end before
   auto report = input.congestion == Congestion::automatic ? simulate_automatically(std::move(input))
                                                           : simulate_as_asked(std::move(input));
-  if (report) report->programs = std::move(programs);
+  if (!report) return report;
+  if (report->interrupted && !partial) return no_answer();
+  report->programs = std::move(programs);
   return report;
 }
 
@@ -131,6 +139,7 @@ SimInput copy_whole(const SimInput& input) {
   copy.fold = input.fold;
   copy.waits = input.waits;
   copy.stop = input.stop;
+  copy.partial = input.partial;
   copy.progress = input.progress;
   return copy;
 }

@@ -63,7 +63,8 @@ struct SimInput {
   bool node_times = false;                      ///< fill SimReport::times
   bool fold = true;  ///< simulate ranks that nothing tells apart once (closed only: links are shared by all)
   std::vector<Wait>* waits = nullptr;             ///< filled where the run ends with sim.stuck
-  const std::atomic<bool>* stop = nullptr;        ///< end early when it becomes true, with what there is
+  const std::atomic<bool>* stop = nullptr;        ///< end early when it becomes true: an error, or see `partial`
+  bool partial = false;                           ///< a run that was stopped returns what there is, marked interrupted
   std::function<void(const Progress&)> progress;  ///< called now and then
 };
 
@@ -220,7 +221,7 @@ struct SimReport {
   /// For each of SimInput::other_fabrics, by how much longer the critical path is there: its transfers are priced
   /// there, and all that take part in them come when they did here.
   std::vector<Picoseconds> path_longer;
-  bool interrupted = false;  ///< what there was when it was stopped; finishes are those so far
+  bool interrupted = false;  ///< what there was when it was stopped (SimInput::partial); finishes are those so far
   uint64_t events = 0;
   std::vector<NodeTimes> times;  ///< per actor, where they are asked for
   result::Timeline timeline;
@@ -231,8 +232,9 @@ struct SimReport {
 /// Errors: sim.start, sim.trace.defect, sim.time, sim.fabric.small, sim.device.unknown, sim.match (the ranks' traces
 /// contradict each other), sim.packets, sim.tier.unknown, sim.tier.bytes, sim.comm.type, sim.comm.peer,
 /// sim.collectives.cannot (a rule's algorithm cannot run where the group stands); with
-/// Code::stuck sim.stuck (who waits for whom) and sim.stuck.cycle. Cost: that of fold() and retarget(), and per actor
-/// O(events log events); per collective that of coll::run_closed, or of its messages on a shared network.
+/// Code::stuck sim.stuck (who waits for whom) and sim.stuck.cycle; with Code::interrupted sim.interrupted. Cost: that
+/// of fold() and retarget(), and per actor O(events log events); per collective that of coll::run_closed, or of its
+/// messages on a shared network.
 Result<SimReport> simulate(SimInput input);
 
 /// The same once more. Columns of traces are shared.

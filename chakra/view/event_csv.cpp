@@ -32,7 +32,8 @@ class Reader {
   Reader(const EventCsvOptions& options, std::string file, Findings& findings)
       : o_(options), file_(std::move(file)), findings_(findings) {}
 
-  Result<void> line(std::string_view text, int64_t number) {
+  /// `whole`: the line has an end. Else the file was cut there, perhaps within a name.
+  Result<void> line(std::string_view text, int64_t number, bool whole = true) {
     number_ = number;
     const size_t comma = text.find(',');
     const std::string_view first = trimmed(text.substr(0, comma));
@@ -54,6 +55,8 @@ class Reader {
       from = end + 1;
     }
     if (count < 4) return wrong("view.csv.form", "rank, tick, node and name are expected");
+    if (!whole && values[4].empty())
+      return wrong("view.csv.form", "the file ends within this line: it has neither a type nor an end");
     uint64_t rank = 0, tick = 0, id = 0;
     if (!parse_decimal(values[0], rank) || !parse_decimal(values[1], tick) || !parse_decimal(values[2], id))
       return wrong("view.csv.form", "rank, tick and node are to be whole numbers");
@@ -181,7 +184,7 @@ Result<Timeline> read_event_csv(ByteSource source, const EventCsvOptions& option
     size_t from = 0;
     for (size_t end = 0; (end = buffer.find('\n', std::max(from, had))) != std::string::npos; from = end + 1)
       CHAKRA_TRY(reader.line(std::string_view(buffer).substr(from, end - from), number++));
-    if (!more && from < buffer.size()) CHAKRA_TRY(reader.line(std::string_view(buffer).substr(from), number));
+    if (!more && from < buffer.size()) CHAKRA_TRY(reader.line(std::string_view(buffer).substr(from), number, false));
     buffer.erase(0, from);
     if (buffer.size() > kLongestLine)
       return fail(Code::bad_input, "view.csv.form", "a line of more than a megabyte", {source.file(), -1, number});

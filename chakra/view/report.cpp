@@ -9,7 +9,9 @@ namespace {
 struct ReportWriter {
   std::string out;
   void operator()(const std::string& lines) { out += lines; }
-  void operator()(const result::Report::Fact& fact) { out += fmt::format("  {:<15}{}\n", fact.label, fact.text); }
+  void operator()(const result::Report::Fact& fact) {
+    out += fmt::format("  {:<15}{}\n", fact.label, escape(fact.text));
+  }
   void operator()(const result::Report::Rows& rows) {
     out += "\n" + to_text(rows.table);
     if (rows.more) out += fmt::format("  ... and {} more {} (--json has all)\n", rows.more, rows.of);
@@ -25,7 +27,7 @@ std::string to_text(const Findings& findings, std::string_view indent) {
     out += fmt::format("{}{}: ", indent, chakra::name(f.severity));
     if (f.rank >= 0) out += fmt::format("rank {}: ", f.rank);
     if (f.node >= 0) out += fmt::format("node {}: ", f.node);
-    out += fmt::format("{} [{}]\n", f.text, f.tag);
+    out += fmt::format("{} [{}]\n", escape(f.text), f.tag);
   }
   return out;
 }

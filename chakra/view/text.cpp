@@ -17,13 +17,7 @@ size_t width(std::string_view text) {
 std::string shown(const result::Table::Cell& cell, result::Table::Kind kind, size_t widest) {
   std::string text = result::show(cell, kind);
   if (!std::holds_alternative<std::string>(cell)) return text;
-  bool plain = text.size() <= widest;
-  for (size_t i = 0; i < text.size() && plain;) {
-    const size_t length = utf8_length(text, i);
-    plain = length > 0 && static_cast<unsigned char>(text[i]) >= 0x20 && text[i] != 0x7f;
-    i += length;
-  }
-  return plain ? text : quote(text, widest);
+  return text.size() <= widest && escape(text) == text ? text : quote(text, widest);
 }
 
 }  // namespace
@@ -57,15 +51,32 @@ std::string to_text(const result::Table& table, size_t widest) {
   return out;
 }
 
+namespace {
+
+/// What a spreadsheet would take for a formula: it begins with one of = + - @ and goes on otherwise than a number with
+/// its unit ("-1.5", "+2.3 %", "-").
+bool is_formula(std::string_view text) {
+  if (text.empty() || std::string_view("=+-@").find(text[0]) == std::string_view::npos) return false;
+  if (text[0] == '=' || text[0] == '@') return true;
+  return std::any_of(text.begin() + 1, text.end(), [](char c) {
+    return !(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
+           std::string_view(". %").find(c) == std::string_view::npos;
+  });
+}
+
+/// A cell of text: one line, no formula, in quotes where it has a comma or quotes.
+std::string csv_cell(std::string_view cell) {
+  const std::string text = (is_formula(cell) ? "'" : "") + escape(cell);
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string out(1, '"');
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  return out + '"';
+}
+
+}  // namespace
+
 std::string to_csv(const result::Table& table) {
   using Kind = result::Table::Kind;
-  const auto quoted = [](std::string_view text) {
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-    std::string out(1, '"');
-    for (const char c : text) out.append(c == '"' ? 2 : 1, c);
-    out += '"';
-    return out;
-  };
   const auto header = [](const result::Table::Column& column) {
     const std::string name = column.name.empty() ? "share" : column.name;
     switch (column.kind) {
@@ -78,7 +89,7 @@ std::string to_csv(const result::Table& table) {
   std::string out;
   for (size_t i = 0; i < table.columns.size(); ++i) {
     if (i) out += ',';
-    out += quoted(header(table.columns[i]));
+    out += csv_cell(header(table.columns[i]));
   }
   out += '\n';
   for (const auto& row : table.rows) {
@@ -86,7 +97,7 @@ std::string to_csv(const result::Table& table) {
       if (i) out += ',';
       std::visit(
           [&](const auto& value) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) out += quoted(value);
+            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) out += csv_cell(value);
             else out += fmt::format("{}", value);
           },
           row[i]);

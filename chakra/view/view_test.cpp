@@ -257,7 +257,7 @@ constexpr std::string_view kEvents =
     "callback,sys->id=0,tick=3500,node->id=1,node->name=COMP_NODE_a\n"
     "callback,sys->id=1, tick=4000, node->id=7, node->name=forward, node->type=7\n"
     "other\n"
-    "issue,a=1,b=5000,c=8,d=what";
+    "issue,a=1,b=5000,c=8,d=what\n";
 
 Result<result::Timeline> read_events(std::string_view text, Findings& findings, EventCsvOptions options = {}) {
   auto source = ByteSource::from_memory(text, "x.csv");
@@ -283,11 +283,12 @@ TEST(EventCsv, GivesSlicesOnTracksByRankAndKind) {
 }
 
 TEST(EventCsv, WrongLinesAreErrorsWithTheirPlace) {
-  const auto tag_of = [](std::string_view text, int64_t ranks = 0) {
+  const auto tag_of = [](const std::string& text, int64_t ranks = 0) {
     Findings findings;
     EventCsvOptions options;
     options.ranks = ranks;
-    const auto t = read_events(text, findings, options);
+    const std::string whole = text + "\n";
+    const auto t = read_events(whole, findings, options);
     EXPECT_TRUE(t || (t.error().place.line == 2 && t.error().place.file == "x.csv"));
     return t ? std::string() : t.error().tag;
   };

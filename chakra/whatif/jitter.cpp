@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "chakra/base/quantile.h"
 #include "chakra/whatif/rules.h"
 #include "chakra/whatif/whatif.h"
 
@@ -77,10 +78,8 @@ Result<Noise> noise(const sim::SimInput& input, const std::vector<Jitter>& jitte
   std::sort(totals.begin(), totals.end());
   out.least_ps = totals.front();
   out.most_ps = totals.back();
-  for (size_t q = 0; q < Noise::kQuantiles.size(); ++q) {
-    const auto rank = static_cast<size_t>(std::ceil(Noise::kQuantiles[q] * static_cast<double>(repeats)));
-    out.quantile_ps[q] = totals[std::max<size_t>(rank, 1) - 1];
-  }
+  for (size_t q = 0; q < Noise::kQuantiles.size(); ++q)
+    out.quantile_ps[q] = whole_quantile(totals, Noise::kQuantiles[q]);
   return out;
 }
 

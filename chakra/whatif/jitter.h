@@ -36,8 +36,7 @@ struct Noise {
   int64_t repeats = 0;
   uint64_t seed = 0;
   double mean_ps = 0;
-  std::array<Picoseconds, kQuantiles.size()>
-      quantile_ps{};  ///< of the total; the smallest that this part of the runs does not exceed
+  std::array<Picoseconds, kQuantiles.size()> quantile_ps{};  ///< of the total, as base/quantile.h has them
   Picoseconds least_ps = 0, most_ps = 0;
 };
 /// Runs the job `repeats` times; each time every node of a kind takes its own factor of its time, a collective or a

@@ -83,7 +83,7 @@ std::string alike(const std::string& group, const std::set<std::string>& groups,
 
 sim::SimInput copy_of(const sim::SimInput& input) {
   sim::SimInput copy = sim::copy_whole(input);
-  copy.timeline = false;
+  copy.timeline = copy.partial = false;
   copy.other_fabrics.clear();
   copy.waits = nullptr;
   copy.progress = nullptr;

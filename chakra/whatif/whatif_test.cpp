@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 
@@ -276,6 +277,26 @@ TEST(Rules, EachRefusesValuesOfAnotherForm) {
       const std::string tag = reached ? "" : reached.error().tag;
       EXPECT_TRUE(tag.starts_with("whatif.") || tag == "net.change.link") << row.name << " " << value << " " << tag;
     }
+}
+
+// The run before was whole, and the signal comes during one of those that the answer is made of.
+TEST(Stopped, NoAnswerIsMadeOfAPartOfARun) {
+  Prng random(7);
+  sim::SimInput in = random_input(random, true);
+  const auto before = sim::simulate(copy_of(in));
+  ASSERT_TRUE(before);
+  std::atomic<bool> stop{true};
+  in.stop = &stop;
+  in.partial = true;
+  const auto without_answer = [](const auto& result) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().tag, "sim.interrupted");
+    EXPECT_EQ(result.error().code, Code::interrupted);
+  };
+  without_answer(sensitivity(in, *before));
+  without_answer(noise(in, {*parse_jitter("compute=uniform:0.1")}, 3, 1));
+  stop = false;
+  EXPECT_TRUE(sensitivity(in, *before));
 }
 
 }  // namespace

@@ -35,9 +35,10 @@ class ETFeeder {
   /// A node of the user's own, or one that was removed. It becomes issuable when what it waits for has been freed,
   /// unless it was issued before.
   void addNode(std::shared_ptr<ETFeederNode> node);
-  /// Throws std::out_of_range where lookupNode does.
+  /// Forgets it: lookupNode() no longer finds it. One that is issuable is still issued, as by mlcommons/chakra's; an
+  /// id that is not in the feeder is none of its business.
   void removeNode(uint64_t node_id);
-  /// There are nodes that have not been removed.
+  /// There are nodes that have not been removed, or were issuable then and have not been issued.
   bool hasNodesToIssue();
   /// The lowest id whose dependencies are freed; null while none is. Throws std::runtime_error where none can ever
   /// be: the rest waits for nodes that are not in the file (feed.dep.dangling), or for each other (feed.dep.cycle).

@@ -216,6 +216,10 @@ Result<bool> FabricSession::pump() {
 // ------------------------------------------------------------------------------------------------------
 
 Result<std::span<std::byte>> FabricSession::room(int64_t from, const Header& header) {
+  const auto kind = static_cast<uint32_t>(header.kind);
+  if (kind > static_cast<uint32_t>(Header::Kind::bye))
+    return fail(Code::bad_input, "replay.fabric.frame",
+                fmt::format("rank {} sent rank {} a frame of an unknown kind, {}", from, world_.rank, kind));
   if (header.kind != Header::Kind::data) {
     peer(from).text.resize(header.bytes);
     return std::as_writable_bytes(std::span(peer(from).text));

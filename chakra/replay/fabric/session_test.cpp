@@ -139,7 +139,7 @@ std::vector<Result<void>> run_ranks(int64_t ranks, const Settings& settings, con
   for (int64_t rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       said[static_cast<size_t>(rank)] = [&]() -> Result<void> {
-        const World world{rank, ranks, (*server)->address(), true, 5s};
+        const World world{rank, ranks, (*server)->address(), true, 5s, (*server)->token()};
         CHAKRA_ASSIGN(const std::unique_ptr<Rendezvous> rendezvous, Rendezvous::join(world));
         CHAKRA_ASSIGN(const std::unique_ptr<Session> session,
                       find_backend("fabric")->open(world, *rendezvous, settings));

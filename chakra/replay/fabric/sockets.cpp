@@ -5,15 +5,18 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "chakra/replay/fabric/wire.h"
+#include "chakra/replay/wire.h"
 
 namespace chakra::replay::fabric {
 
@@ -45,6 +48,17 @@ tl::unexpected<Error> failed(std::string_view what) {
   return fail(Code::io, "replay.fabric.socket", fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
+/// What a rank says when it connects: its number, and what only the ranks know of the one to which it connects.
+struct Hello {
+  int64_t rank = -1;
+  uint64_t secret[2] = {};
+};
+/// What the ranks exchange.
+struct Address {
+  sockaddr_in at{};
+  uint64_t secret[2] = {};
+};
+
 /// A connection is idle or has one frame on its way out, and one on its way in.
 struct Connection {
   Descriptor socket;
@@ -75,6 +89,8 @@ class Sockets final : public Wire {
   const Connection& at(int64_t rank) const { return connections_[static_cast<size_t>(rank)]; }
   Result<void> connect_to(int64_t rank, std::string_view address);
   Result<void> accept_from(int listener, int64_t count);
+  struct Stranger;
+  Result<bool> hear(Stranger& stranger);
   Result<void> adopt(Descriptor socket, int64_t rank);
   Result<void> push(int64_t to);
   Result<void> pull(int64_t from);
@@ -83,6 +99,7 @@ class Sockets final : public Wire {
 
   const World world_;
   Receiver& receiver_;
+  Address mine_;
   std::vector<Connection> connections_;  ///< by rank
   std::vector<pollfd> polled_;
   std::vector<int64_t> ranks_polled_;
@@ -92,22 +109,24 @@ class Sockets final : public Wire {
 Result<void> Sockets::connect(Rendezvous& rendezvous, const WireOptions& options) {
   CHAKRA_ASSIGN(const std::string mine, own_address(options.address));
   const Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
+  sockaddr_in& address = mine_.at;
   address.sin_family = AF_INET;
   inet_pton(AF_INET, mine.c_str(), &address.sin_addr);
   socklen_t size = sizeof address;
+  if (::getrandom(mine_.secret, sizeof mine_.secret, 0) != sizeof mine_.secret)
+    return failed("the system gives no random numbers");
   if (listener.get() < 0 || ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
       ::listen(listener.get(), SOMAXCONN) != 0 ||
       ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
     return failed(fmt::format("rank {} cannot listen at '{}'", world_.rank, options.address));
-  const std::string bytes(reinterpret_cast<const char*>(&address), sizeof address);
+  const std::string bytes(reinterpret_cast<const char*>(&mine_), sizeof mine_);
   CHAKRA_ASSIGN(const std::vector<std::string> all, rendezvous.exchange(bytes));
   for (int64_t rank = 0; rank < world_.rank; ++rank) CHAKRA_TRY(connect_to(rank, all[static_cast<size_t>(rank)]));
   return accept_from(listener.get(), world_.ranks - 1 - world_.rank);
 }
 
 Result<void> Sockets::connect_to(int64_t rank, std::string_view bytes) {
-  sockaddr_in address{};
+  Address address;
   if (bytes.size() != sizeof address)
     return fail(Code::bad_input, "replay.fabric.address",
                 fmt::format("rank {} gives no address: all ranks must use the same back end and wire", rank));
@@ -115,34 +134,67 @@ Result<void> Sockets::connect_to(int64_t rank, std::string_view bytes) {
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int limit = static_cast<int>(world_.timeout.count());
   if (socket.get() >= 0) setsockopt(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
-  if (socket.get() < 0 || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+  if (socket.get() < 0 ||
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.at), sizeof address.at) != 0)
     return failed(
-        fmt::format("rank {} cannot connect to rank {} at {}", world_.rank, rank, inet_ntoa(address.sin_addr)));
-  const int64_t me = world_.rank;
-  if (::send(socket.get(), &me, sizeof me, MSG_NOSIGNAL) != sizeof me)
+        fmt::format("rank {} cannot connect to rank {} at {}", world_.rank, rank, inet_ntoa(address.at.sin_addr)));
+  const Hello hello{world_.rank, {address.secret[0], address.secret[1]}};
+  if (::send(socket.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
     return failed(fmt::format("rank {} cannot send to rank {}", world_.rank, rank));
   return adopt(std::move(socket), rank);
 }
 
+/// Somebody who has connected and has not said who it is.
+struct Sockets::Stranger {
+  Descriptor socket;
+  Clock::time_point until = Clock::now() + kForHello;
+  Hello hello{};
+  size_t got = 0;  ///< of the hello
+};
+
+/// False: nothing more is to be heard. A rank is then open.
+Result<bool> Sockets::hear(Stranger& stranger) {
+  const ssize_t got = ::recv(stranger.socket.get(), reinterpret_cast<char*>(&stranger.hello) + stranger.got,
+                             sizeof stranger.hello - stranger.got, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return Clock::now() < stranger.until;
+  if (got <= 0) return false;
+  stranger.got += static_cast<size_t>(got);
+  if (stranger.got < sizeof stranger.hello) return true;
+  const auto& [rank, secret] = stranger.hello;
+  const bool ours = std::equal(std::begin(secret), std::end(secret), std::begin(mine_.secret)) && rank > world_.rank &&
+                    rank < world_.ranks && !at(rank).open;
+  if (ours) CHAKRA_TRY(adopt(std::move(stranger.socket), rank));
+  return false;
+}
+
+/// Other programs that connect meanwhile hold up nobody.
 Result<void> Sockets::accept_from(int listener, int64_t count) {
   const Clock::time_point end = Clock::now() + world_.timeout;
-  while (count > 0) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-    pollfd one{listener, POLLIN, 0};
-    if (left <= 0 || ::poll(&one, 1, static_cast<int>(left)) == 0)
+  std::vector<Stranger> strangers;
+  const auto missing = [&] {
+    return std::count_if(connections_.begin() + world_.rank + 1, connections_.end(),
+                         [](const Connection& c) { return !c.open; });
+  };
+  for (std::vector<pollfd> waits; count > 0; count = missing()) {
+    waits.assign(1, {listener, POLLIN, 0});
+    for (const Stranger& stranger : strangers) waits.push_back({stranger.socket.get(), POLLIN, 0});
+    const Clock::time_point next = strangers.empty() ? end : std::min(end, strangers.front().until);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
+    ::poll(waits.data(), waits.size(), static_cast<int>(std::max<int64_t>(left, 0)));
+    if (Clock::now() >= end)
       return fail(
           Code::stuck, "replay.fabric.timeout",
           fmt::format("rank {}: {} ranks have not connected within {} ms", world_.rank, count, world_.timeout.count()));
-    Descriptor socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-    if (socket.get() < 0) continue;
-    const timeval patience{1, 0};  // for the rank's number, which comes with the connection
-    setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    int64_t rank = -1;
-    if (::recv(socket.get(), &rank, sizeof rank, MSG_WAITALL) != sizeof rank || rank <= world_.rank ||
-        rank >= world_.ranks || at(rank).open)
-      continue;  // not one of ours
-    CHAKRA_TRY(adopt(std::move(socket), rank));
-    --count;
+    if (waits[0].revents & POLLIN)
+      if (Descriptor socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)); socket.get() >= 0) {
+        if (strangers.size() >= kMostStrangers) strangers.erase(strangers.begin());
+        strangers.push_back({std::move(socket)});
+      }
+    for (size_t i = 0; i < strangers.size();) {
+      CHAKRA_ASSIGN(const bool goes_on, hear(strangers[i]));
+      if (goes_on) ++i;
+      else strangers.erase(strangers.begin() + static_cast<ptrdiff_t>(i));
+    }
   }
   return {};
 }

@@ -78,11 +78,12 @@ class NamelessFile {
   /// Of what has been synchronized.
   void forget_cached() { ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED); }
 
-  /// From the beginning, in calls of at most `memory`.
-  Result<void> move(bool write, uint64_t bytes, std::span<std::byte> memory, const std::atomic<bool>& stop) {
+  /// From `begin` on, in calls of at most `memory`.
+  Result<void> move(bool write, uint64_t begin, uint64_t bytes, std::span<std::byte> memory,
+                    const std::atomic<bool>& stop) {
     for (uint64_t at = 0; at < bytes && !stop;) {
       const auto now = static_cast<size_t>(std::min<uint64_t>(bytes - at, memory.size()));
-      const auto offset = static_cast<off_t>(at);
+      const auto offset = static_cast<off_t>(begin + at);
       const ssize_t moved =
           write ? ::pwrite(fd_, memory.data(), now, offset) : ::pread(fd_, memory.data(), now, offset);
       const int error = moved < 0 ? errno : EIO;
@@ -90,7 +91,7 @@ class NamelessFile {
       if (moved <= 0)
         return file_error(write ? "replay.files.write" : "replay.files.read",
                           fmt::format("{} of {} bytes in a file of {} in this folder failed at byte {}",
-                                      write ? "writing" : "reading", bytes, size_, at),
+                                      write ? "writing" : "reading", bytes, size_, begin + at),
                           folder_, error);
       at += static_cast<uint64_t>(moved);
     }
@@ -115,12 +116,13 @@ class FileComputer : public Computer {
     NodeId node;
     uint32_t tier;
     uint64_t bytes;
+    uint64_t begin = 0;  ///< its place in the file
   };
 
   FileComputer(const trace::Trace& trace, FileCache cache) : trace_(trace), cache_(cache) {}
 
   /// The tiers that are used, and how large their files have to be.
-  std::vector<uint64_t> find_uses(const ComputerInput& input) {
+  std::vector<uint64_t> find_uses(const ComputerInput& input, const FileOrderRow& order) {
     const trace::StorageReader reader(trace_);
     std::vector<uint64_t> sizes;
     for (const NodeId n : trace_.nodes()) {
@@ -137,8 +139,19 @@ class FileComputer : public Computer {
         known_.tiers.push_back({.name = std::string(use.tier.value_or(""))});
         sizes.push_back(0);
       }
-      sizes[tier] = std::max(sizes[tier], *use.bytes);
       uses_.push_back({n, tier, *use.bytes});
+    }
+    std::vector<Use*> places;
+    for (Use& use : uses_) places.push_back(&use);
+    Prng random(static_cast<uint64_t>(trace_.rank));
+    for (size_t i = places.size(); order.random && i > 1; --i) std::swap(places[i - 1], places[random.below(i)]);
+    for (Use* use : places) {
+      use->begin = sizes[use->tier];
+      sizes[use->tier] = add_bytes(sizes[use->tier], whole_blocks(use->bytes));
+    }
+    for (size_t tier = 0; tier < sizes.size(); ++tier) {
+      known_.tiers[tier].file_bytes = sizes[tier];
+      known_.tiers[tier].order = order.name;
     }
     return sizes;
   }
@@ -152,7 +165,7 @@ class FileComputer : public Computer {
       CHAKRA_ASSIGN(NamelessFile file, NamelessFile::create(folder));
       CHAKRA_TRY(file.reserve(whole_blocks(size)));
       if (cache_ == FileCache::direct) CHAKRA_TRY(file.bypass_cache());
-      CHAKRA_TRY(file.move(true, file.size(), {memory_.get(), kTransfer}, stop));
+      CHAKRA_TRY(file.move(true, 0, file.size(), {memory_.get(), kTransfer}, stop));
       CHAKRA_TRY(file.synchronize());
       files_.push_back(std::move(file));
     }
@@ -171,7 +184,7 @@ class FileComputer : public Computer {
     NamelessFile& file = files_[use.tier];
     const Clock::time_point begin = Clock::now();
     if (cache_ == FileCache::synced && !writes) file.forget_cached();
-    CHAKRA_TRY(file.move(writes, bytes, {memory_.get(), kTransfer}, stop));
+    CHAKRA_TRY(file.move(writes, use.begin, bytes, {memory_.get(), kTransfer}, stop));
     if (cache_ == FileCache::synced && writes) CHAKRA_TRY(file.synchronize());
     const Picoseconds took =
         std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count() * kPsPerNs;
@@ -206,6 +219,12 @@ class FileComputer : public Computer {
 
 }  // namespace
 
+const FileOrderRow* find_file_order(std::string_view name) {
+  const auto found =
+      std::find_if(kFileOrders.begin(), kFileOrders.end(), [&](const auto& row) { return row.name == name; });
+  return found == kFileOrders.end() ? nullptr : &*found;
+}
+
 const FileCacheRow* find_file_cache(std::string_view name) {
   const auto found =
       std::find_if(kFileCaches.begin(), kFileCaches.end(), [&](const auto& row) { return row.name == name; });
@@ -213,9 +232,9 @@ const FileCacheRow* find_file_cache(std::string_view name) {
 }
 
 Result<std::unique_ptr<Computer>> open_files(const ComputerInput& input, const std::string& folder,
-                                             const FileCacheRow& cache) {
+                                             const FileCacheRow& cache, const FileOrderRow& order) {
   auto computer = std::make_unique<FileComputer>(input.trace, cache.cache);
-  const std::vector<uint64_t> sizes = computer->find_uses(input);
+  const std::vector<uint64_t> sizes = computer->find_uses(input, order);
   CHAKRA_TRY(computer->open(folder, sizes, input.stop));
   return computer;
 }

@@ -1,0 +1,39 @@
+// A node of a JSON trace as mlcommons/chakra's WrapperNode hands it out ({"workload_graph": [{"Id": 1, "Name": "a",
+// "NodeType": 4, "is_cpu_op": false, "runtime": 5, "data_deps": []}]}). A handle: copies are the same node.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+class JSONNode {
+ public:
+  struct Graph;
+  JSONNode() = default;  ///< no node: nothing may be asked of it
+  JSONNode(std::shared_ptr<Graph> graph, size_t row);
+
+  // What the file does not say is 0, false or "".
+  uint64_t id() const;
+  std::string name() const;
+  int type() const;  ///< a number of ChakraProtoMsg::NodeType
+  bool isCPUOp() const;
+  uint64_t getRuntime() const;
+  uint64_t getNumOps() const;
+  uint64_t getTensorSize() const;
+  int64_t getCommType() const;
+  uint32_t getCommPriority() const;
+  uint64_t getCommSize() const;
+  uint32_t getCommSrc() const;
+  uint32_t getCommDst() const;
+  uint32_t getCommTag() const;
+  /// Those that wait for it, in file order.
+  std::vector<JSONNode> getChildren() const;
+
+  bool operator==(const JSONNode& other) const { return graph_ == other.graph_ && row_ == other.row_; }
+
+ private:
+  friend class WrapperNode;
+  std::shared_ptr<Graph> graph_;
+  size_t row_ = 0;
+};
