@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace chakra::cli {
@@ -53,7 +54,8 @@ int run_as(const NameRow& name, int argc, char** argv) {
 }  // namespace
 
 int run(int argc, char** argv) {
-  if (const NameRow* const name = argc > 0 ? find_name(argv[0]) : nullptr) return run_as(*name, argc, argv);
+  for (int word = 0; word < std::min(argc, 2); ++word)  // as its link, or as the first word, by a launcher
+    if (const NameRow* const name = find_name(argv[word])) return run_as(*name, argc - word, argv + word);
   const int exit_code = run_command_line(argc, argv);
   if (std::fflush(stdout) != 0 && exit_code == 0) {
     print_error("chakra: cannot write to standard output [base.file.write]\n");
