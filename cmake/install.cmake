@@ -1,9 +1,11 @@
 # What `cmake --install` puts where. All paths are relative to the prefix, so that it can be moved:
 #   bin/           the command, and the names that people type, as links to it
-#   lib/           a static library per room of the library; lib/cmake/chakra, lib/pkgconfig
-#   include/       their headers
-#   share/         documentation and examples
-# `./dev package` adds lib/chakra/ with the shared libraries that the command needs, and makes a tarball of it.
+#   lib/           a static library per room of the library; lib/cmake/chakra, lib/pkgconfig (component library)
+#   include/       their headers (component library)
+#   share/         documentation, examples and sources of plugins
+# `./dev package` adds lib/chakra/ with the shared libraries that the command needs, and makes a tarball of it; a wheel
+# (tools/python_package.py) and `./dev deb` have the component command.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME command)
 include(CMakePackageConfigHelpers)
 
 # The rooms for programs of one's own, and all that they stand on.
@@ -23,8 +25,8 @@ endforeach()
 
 function(chakra_install_room room export)
   set_target_properties(chakra_${room} PROPERTIES EXPORT_NAME ${room})
-  install(TARGETS chakra_${room} EXPORT ${export} ARCHIVE DESTINATION lib)
-  install(DIRECTORY chakra/${room} DESTINATION include/chakra FILES_MATCHING PATTERN "*.h"
+  install(TARGETS chakra_${room} EXPORT ${export} ARCHIVE DESTINATION lib COMPONENT library)
+  install(DIRECTORY chakra/${room} DESTINATION include/chakra COMPONENT library FILES_MATCHING PATTERN "*.h"
           PATTERN testing EXCLUDE PATTERN cases EXCLUDE)
 endfunction()
 
@@ -37,31 +39,36 @@ endforeach()
 add_library(chakra_all INTERFACE)
 target_link_libraries(chakra_all INTERFACE chakra_job chakra_feed chakra_io chakra_gen)
 set_target_properties(chakra_all PROPERTIES EXPORT_NAME chakra)
-install(TARGETS chakra_all EXPORT chakra-targets)
-install(FILES cmake/chakra.h DESTINATION include/chakra)
+install(TARGETS chakra_all EXPORT chakra-targets COMPONENT library)
+install(FILES cmake/chakra.h DESTINATION include/chakra COMPONENT library)
 
 # The feeder classes of mlcommons/chakra need libprotobuf, the rest does not.
-chakra_install_room(feeders chakra-feeders-targets)
-set_target_properties(et_def PROPERTIES OUTPUT_NAME chakra_et_def)
-install(TARGETS et_def EXPORT chakra-feeders-targets ARCHIVE DESTINATION lib)
-install(FILES ${CMAKE_BINARY_DIR}/generated/et_def.pb.h DESTINATION include/chakra/feeders/include)
+if(TARGET chakra_feeders)
+  chakra_install_room(feeders chakra-feeders-targets)
+  set_target_properties(et_def PROPERTIES OUTPUT_NAME chakra_et_def)
+  install(TARGETS et_def EXPORT chakra-feeders-targets ARCHIVE DESTINATION lib COMPONENT library)
+  install(FILES ${CMAKE_BINARY_DIR}/generated/et_def.pb.h DESTINATION include/chakra/feeders/include COMPONENT library)
+  install(EXPORT chakra-feeders-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra COMPONENT library)
+  configure_file(cmake/chakra-feeders.pc.in chakra-feeders.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/chakra-feeders.pc DESTINATION lib/pkgconfig COMPONENT library)
+endif()
 
-install(EXPORT chakra-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra)
-install(EXPORT chakra-feeders-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra)
+install(EXPORT chakra-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra COMPONENT library)
 configure_package_config_file(cmake/chakra-config.cmake.in chakra-config.cmake INSTALL_DESTINATION lib/cmake/chakra)
 write_basic_package_version_file(chakra-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/chakra-config.cmake ${CMAKE_BINARY_DIR}/chakra-config-version.cmake
-        DESTINATION lib/cmake/chakra)
+        DESTINATION lib/cmake/chakra COMPONENT library)
 configure_file(cmake/chakra.pc.in chakra.pc @ONLY)
-configure_file(cmake/chakra-feeders.pc.in chakra-feeders.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/chakra.pc ${CMAKE_BINARY_DIR}/chakra-feeders.pc DESTINATION lib/pkgconfig)
+install(FILES ${CMAKE_BINARY_DIR}/chakra.pc DESTINATION lib/pkgconfig COMPONENT library)
 
 # ---- the command -------------------------------------------------------------------------------------
 # DT_RPATH, not DT_RUNPATH: it holds for what the libraries in lib/chakra need themselves, too.
 target_link_options(chakra PRIVATE -Wl,--disable-new-dtags)
 set_target_properties(chakra PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/chakra")
 install(TARGETS chakra RUNTIME_DEPENDENCY_SET command RUNTIME DESTINATION bin)
-install(RUNTIME_DEPENDENCY_SET command PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread)\\.so" "^ld-linux"
+# Not what every system has: the C library, and those of the compiler, which want to be as new as the C library.
+install(RUNTIME_DEPENDENCY_SET command
+        PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s)\\.so" "^ld-linux"
         LIBRARY DESTINATION lib/chakra COMPONENT bundle EXCLUDE_FROM_ALL)
 
 # The names stand in the table that gives them their meaning.
@@ -74,9 +81,26 @@ foreach(line IN LISTS names)
 endforeach()
 
 install(DIRECTORY docs DESTINATION share/doc/chakra PATTERN plan.md EXCLUDE PATTERN design EXCLUDE)
-install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/chakra)
+install(FILES README.md CHANGELOG.md LICENSE SECURITY.md THIRD_PARTY_NOTICES.md DESTINATION share/doc/chakra)
 install(DIRECTORY examples DESTINATION share/chakra)
 
-# The plugin of PyTorch's operators is built where it runs, against the torch that is there.
+# Plugins are built where they run, against the MPI and the torch that are there; `chakra doctor --plugins` says how.
+install(FILES chakra/replay/mpi/mpi_api.h chakra/replay/mpi/mpi_plugin.cpp
+        DESTINATION share/chakra/plugins/chakra/replay/mpi)
 install(FILES chakra/replay/torch/torch_abi.h DESTINATION share/chakra/plugins/chakra/replay/torch)
 install(DIRECTORY chakra/replay/torch/plugin DESTINATION share/chakra/plugins/chakra/replay/torch)
+
+# ---- `./dev deb`: the component command, with the Debian packages that it needs -----------------------------------
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME chakra-et)
+set(CPACK_PACKAGE_CONTACT "the chakra developers <chakra@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Link, check, simulate and replay Chakra execution traces")
+set(CPACK_INSTALL_CMAKE_PROJECTS ${CMAKE_BINARY_DIR} chakra command /)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "graphviz, libfabric1, openmpi-bin")
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # cpack would build the tests first
+include(CPack)

@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-GCC_ONLY = ("-W", "-O", "-g", "-mmemset-strategy", "--param", "-fpch-preprocess")
+GCC_ONLY = ("-W", "-O", "-g", "--param", "-fpch-preprocess")
 
 
 def commands(build):

@@ -266,6 +266,15 @@ def check_tags(texts):
         yield "docs/reference/errors.md", 1, f"the tag {tag} is nowhere in the code"
 
 
+def check_notices():
+    """Each library that CMake looks for has a row in THIRD_PARTY_NOTICES.md."""
+    listed = set(re.findall(r"\(`([\w.+-]+)`\)", read("THIRD_PARTY_NOTICES.md")))
+    of_house = {"PkgConfig", "Threads", "Python3"}  # of the system, or of CMake itself
+    for number, line in enumerate(read("CMakeLists.txt").splitlines(), 1):
+        if (found := re.match(r"\s*(?:find_package|pkg_check_modules)\(([\w.-]+)", line)) and found[1] not in listed | of_house:
+            yield f"CMakeLists.txt:{number}: THIRD_PARTY_NOTICES.md has no row for {found[1]}"
+
+
 def main():
     allowed, findings = rooms()
     texts = {}
@@ -311,6 +320,7 @@ def main():
     findings += [f"{path}:{number}: {what}" for path, number, what in check_public_headers(texts, allowed)]
     findings += [f"{path}:{number}: {what}" for path, number, what in check_hidden_names(texts)]
     findings += [f"{path}:{number}: {what}" for path, number, what in sizes.check(texts)]
+    findings += check_notices()
     findings += check_format([path for path in texts if re.search(r"\.(cpp|h)$", path)])
     findings += check_python()
     for finding in findings:

@@ -39,7 +39,7 @@ struct Copies {
 
 /// The attribute that linking writes; -1: none.
 int64_t bytes_of(const Trace& t, NodeId n, StringId name) {
-  const trace::Attr* const attr = attr_of(t, n, name);
+  const std::optional<trace::Attr> attr = attr_of(t, n, name);
   return attr ? attr->integer().value_or(-1) : -1;
 }
 

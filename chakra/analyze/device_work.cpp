@@ -191,11 +191,11 @@ Picoseconds device_time(const DeviceWork& work) {
   return total;
 }
 
-const trace::Attr* attr_of(const Trace& t, NodeId n, StringId name) {
-  if (name == 0) return nullptr;
+std::optional<trace::Attr> attr_of(const Trace& t, NodeId n, StringId name) {
+  if (name == 0) return std::nullopt;
   for (const trace::Attr& attr : t.attrs_of(n))
-    if (attr.name == name) return &attr;
-  return nullptr;
+    if (attr.name == name) return attr;
+  return std::nullopt;
 }
 
 bool says_work(const Trace& t, NodeId n) {

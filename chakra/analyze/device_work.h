@@ -63,8 +63,8 @@ const DeviceWork& device_work(const Job& job, size_t rank);
 
 /// The time of all operations, those beside each other added up.
 Picoseconds device_time(const DeviceWork& work);
-/// The first attribute of that name; null where the node has none. A name of 0 is that of no attribute.
-const trace::Attr* attr_of(const trace::Trace& trace, trace::NodeId node, StringId name);
+/// The first attribute of that name, if the node has one. A name of 0 is that of no attribute.
+std::optional<trace::Attr> attr_of(const trace::Trace& trace, trace::NodeId node, StringId name);
 /// Whether the node has operations or bytes.
 bool says_work(const trace::Trace& trace, trace::NodeId node);
 

@@ -57,7 +57,7 @@ std::vector<uint32_t> first_operations(const DeviceWork& work) {
 }
 
 int64_t correlation_of(const Trace& t, NodeId n, StringId name) {
-  const trace::Attr* const attr = attr_of(t, n, name);
+  const std::optional<trace::Attr> attr = attr_of(t, n, name);
   return attr ? attr->integer().value_or(-1) : -1;
 }
 

@@ -63,7 +63,7 @@ class ShapeTable {
       const trace::Io io = t_.ios[t_.io_row[op]];
       if (const std::string_view shapes = t_.strings[io.inputs.shapes]; !shapes.empty()) return shapes;
     }
-    const trace::Attr* const attr = attr_of(t_, op, shapes_);
+    const std::optional<trace::Attr> attr = attr_of(t_, op, shapes_);
     return attr ? attr->text().value_or("") : "";
   }
   ShapeSums& of(NodeId op) { return rows_[{t_.name_of(op), shapes_of(op)}]; }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -71,7 +72,8 @@ int run_as(const NameRow& name, int argc, char** argv) {
 }  // namespace
 
 int run(int argc, char** argv) {
-  if (const NameRow* const name = argc > 0 ? find_name(argv[0]) : nullptr) return run_as(*name, argc, argv);
+  for (int word = 0; word < std::min(argc, 2); ++word)  // as its link, or as the first word, by a launcher
+    if (const NameRow* const name = find_name(argv[word])) return run_as(*name, argc - word, argv + word);
   return run_command_line(argc, argv);
 }
 

@@ -74,7 +74,8 @@ constexpr CommandRow kCommandRows[] = {
     {"doctor", "Look whether this installation, or a folder of recordings or traces, is as it should be",
      "chakra doctor                # the installation\n"
      "chakra doctor recordings/    # the files, the missing files, the next command\n"
-     "chakra doctor --repair job.chakra    # adding to it was interrupted, or it was cut",
+     "chakra doctor --repair job.chakra    # adding to it was interrupted, or it was cut\n"
+     "chakra doctor --plugins      # plugins of replay: where they are, how to build them",
      doctor_syntax},
 };
 constinit const std::span<const CommandRow> kCommands = kCommandRows;

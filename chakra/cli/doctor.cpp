@@ -17,16 +17,23 @@ Result<int> show(const Found& found, const std::string& json_path) {
   return found.ok() ? 0 : static_cast<int>(Code::bad_input);
 }
 
+job::Installation own_installation() {
+  std::error_code ignored;
+  job::Installation installation{std::filesystem::read_symlink("/proc/self/exe", ignored).string(), {}};
+  for (const NameRow& row : kNames) installation.names.emplace_back(row.name);
+  return installation;
+}
+
 Result<int> run_doctor(const std::string& path, const std::string& json_path) {
-  if (path.empty()) {
-    std::error_code ignored;
-    job::Installation installation{std::filesystem::read_symlink("/proc/self/exe", ignored).string(), {}};
-    for (const NameRow& row : kNames) installation.names.emplace_back(row.name);
-    return show(job::check_installation(installation), json_path);
-  }
+  if (path.empty()) return show(job::check_installation(own_installation()), json_path);
   CHAKRA_TRY(keep_apart({path}, {}, json_path));
   CHAKRA_ASSIGN(const job::ExaminedFiles files, job::examine_files(path));
   return show(files, json_path);
+}
+
+Result<int> run_plugins(const std::string& path, const std::string& json_path) {
+  if (!path.empty()) return fail(Code::usage, "cli.usage", "--plugins looks at the installation: leave out the path");
+  return show(job::check_plugins(own_installation()), json_path);
 }
 
 Result<int> run_repair(const std::string& path, const std::string& json_path) {
@@ -50,14 +57,19 @@ Result<int> run_repair(const std::string& path, const std::string& json_path) {
 
 Syntax doctor_syntax() {
   auto path = std::make_shared<std::string>(), json = std::make_shared<std::string>();
-  auto repair = std::make_shared<bool>(false);
+  auto repair = std::make_shared<bool>(false), plugins = std::make_shared<bool>(false);
   return {.options = {{"path", path.get(),
                        "Recordings or traces: a folder or a file; without it, the installation is looked at", "PATH"},
                       {"--repair", repair.get(),
                        "Cut a container that does not end with its index behind the last one that it holds: what was "
                        "in it before adding was interrupted"},
+                      {"--plugins", plugins.get(), "Show where each plugin of 'chakra replay' is, or how to build it"},
                       json_option(*json)},
-          .run = [path, json, repair] { return *repair ? run_repair(*path, *json) : run_doctor(*path, *json); }};
+          .run = [path, json, repair, plugins]() -> Result<int> {
+            if (*repair && *plugins) return fail(Code::usage, "cli.usage", "give either --repair or --plugins");
+            if (*plugins) return run_plugins(*path, *json);
+            return *repair ? run_repair(*path, *json) : run_doctor(*path, *json);
+          }};
 }
 
 }  // namespace chakra::cli

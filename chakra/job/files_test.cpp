@@ -175,6 +175,11 @@ TEST(Installation, IsCheckedByRows) {
   EXPECT_EQ(check("names").status, Checked::Status::note);
   std::filesystem::create_symlink("chakra", folder.path("bin/chakra_converter"));
   EXPECT_EQ(check("names").status, Checked::Status::ok);
+  std::filesystem::remove(folder.path("bin/chakra_converter"));
+  folder.write("bin/chakra_converter", "#!/bin/sh\nexec \"${0%/*}/chakra\" chakra_converter \"$@\"\n");  // a wheel's
+  EXPECT_EQ(check("names").status, Checked::Status::ok);
+  folder.write("bin/chakra_converter", "#!/bin/sh\nexec chakra\n");
+  EXPECT_EQ(check("names").status, Checked::Status::note);
   EXPECT_EQ(check("examples").text, folder.path("share/chakra/examples"));
   EXPECT_TRUE(contains(to_json(before).text(), "\"name\": \"temporary files\""));
 }

@@ -53,10 +53,17 @@ Checked check_path(const Installation& installation) {
   return {Status::ok, "the shell finds this command"};
 }
 
+bool leads_to(const fs::path& file, const std::string& name, const std::string& command) {
+  if (same_file(file, command)) return true;
+  if (!is_file(file.string())) return false;
+  const Result<std::string> text = read_file(file.string(), 1 << 10);
+  return text && *text == launcher_of(name);
+}
+
 Checked check_names(const Installation& installation) {
   std::string absent;
   for (const std::string& name : installation.names)
-    if (!same_file(folder_of(installation) / name, installation.command))
+    if (!leads_to(folder_of(installation) / name, name, installation.command))
       absent += fmt::format("{}{}", absent.empty() ? "" : ", ", name);
   if (absent.empty()) return {Status::ok, "the names of the Chakra tools lead here (docs/reference/names.md)"};
   return {Status::note, fmt::format("these do not lead here: {}", absent),
@@ -120,6 +127,10 @@ constexpr InstallationCheck kInstallationRows[] = {
     {"terminal", "whether standard error is a terminal, and its width", check_terminal},
 };
 constinit const std::span<const InstallationCheck> kInstallationChecks = kInstallationRows;
+
+std::string launcher_of(std::string_view name) {
+  return fmt::format("#!/bin/sh\nexec \"${{0%/*}}/chakra\" {} \"$@\"\n", name);
+}
 
 bool CheckedInstallation::ok() const {
   return std::none_of(rows.begin(), rows.end(), [](const Row& row) { return row.checked.status == Status::wrong; });

@@ -13,10 +13,13 @@
 
 namespace chakra::job {
 
+/// The text of the script that replaces the link NAME -> chakra in a wheel, which has no links.
+std::string launcher_of(std::string_view name);
+
 /// A program and its names.
 struct Installation {
   std::string command;             ///< the path of the program
-  std::vector<std::string> names;  ///< that should lead to it, in its folder
+  std::vector<std::string> names;  ///< that should lead to it, in its folder: links, or files of launcher_of()
 };
 
 /// The answer of a check, and advice where it is not ok.
@@ -44,6 +47,9 @@ struct CheckedInstallation {
 };
 /// All rows, in their order. They look at the environment (PATH, TMPDIR) and the machine; none of them fails.
 CheckedInstallation check_installation(const Installation& installation);
+/// A row for each plugin of `chakra replay`: where it is, or what it needs and the command that builds it. Opens those
+/// that are there.
+CheckedInstallation check_plugins(const Installation& installation);
 std::string to_text(const CheckedInstallation& checked);
 result::Json to_json(const CheckedInstallation& checked);
 

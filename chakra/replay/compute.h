@@ -30,8 +30,7 @@ struct ComputeRow {
 Result<std::unique_ptr<Computer>> open_torch(const ComputerInput& input);
 Result<std::unique_ptr<Computer>> open_work(const ComputerInput& input);
 inline constexpr std::array<SettingRow, 4> kTorchSettings{{
-    {"plugin",
-     "the plugin, built by `./dev torch` (default: libchakra_replay_torch.so in lib/chakra or beside chakra)"},
+    {"plugin", "the plugin (default: libchakra_replay_torch.so where `chakra doctor --plugins` says)"},
     {"libraries", "libraries that register more operators, separated by colons"},
     {"threads", "threads that an operator takes (default: what libtorch takes)"},
     {"record", "have PyTorch record the replay, as PREFIX.RANK.json for `chakra link`; one rank to a process"},

@@ -13,6 +13,7 @@
 #include "chakra/replay/executor.h"    // IWYU pragma: export
 #include "chakra/replay/flows.h"       // IWYU pragma: export
 #include "chakra/replay/plan.h"        // IWYU pragma: export
+#include "chakra/replay/plugin.h"      // IWYU pragma: export
 #include "chakra/replay/rendezvous.h"  // IWYU pragma: export
 #include "chakra/result/result.h"
 #include "chakra/trace/trace.h"

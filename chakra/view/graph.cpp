@@ -184,7 +184,7 @@ class Keys {
     to.clear();
     fmt::format_to(std::back_inserter(to), "n{}", t_.id[n]);
     if (!twice_.empty() && std::binary_search(twice_.begin(), twice_.end(), n))
-      fmt::format_to(std::back_inserter(to), "_row{}", n);
+      fmt::format_to(std::back_inserter(to), "_row{}", uint32_t{n});
     return {to.data(), to.size()};
   }
   static std::string_view absent(uint64_t id, fmt::memory_buffer& to) {

@@ -410,8 +410,8 @@ Result<Started> start_mpi(const Api& api) {
 }  // namespace mpi
 
 std::string_view missing_mpi() {
-  return find_plugin("mpi").empty() ? "its plugin libchakra_replay_mpi.so is not there; building chakra where MPI is "
-                                      "installed makes it"
+  return find_plugin("mpi").empty() ? "its plugin libchakra_replay_mpi.so is not there; 'chakra doctor --plugins' says "
+                                      "how to build it"
                                     : "";
 }
 

@@ -114,10 +114,10 @@ class Lives {
   void add(const Trace& t, const trace::Io& io, OperatorPlan::Operator& op) {
     op_ = &op;
     own_.clear();
-    const auto& inputs =
-        read_values(t, io.inputs, plan_, [this](auto& tensor, int64_t storage) { take(tensor, storage, false); });
-    const auto& outputs =
-        read_values(t, io.outputs, plan_, [this](auto& tensor, int64_t storage) { take(tensor, storage, true); });
+    const TensorSeen take_input = [this](auto& tensor, int64_t storage) { take(tensor, storage, false); };
+    const TensorSeen take_output = [this](auto& tensor, int64_t storage) { take(tensor, storage, true); };
+    const auto& inputs = read_values(t, io.inputs, plan_, take_input);
+    const auto& outputs = read_values(t, io.outputs, plan_, take_output);
     op.call.inputs = static_cast<uint32_t>(inputs.size());
     op.call.input = inputs.data();
     op.call.outputs = static_cast<uint32_t>(outputs.size());

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "chakra/replay/compute.h"
+#include "chakra/replay/plugin.h"
 #include "chakra/replay/torch/operators.h"
 
 namespace chakra::replay {
@@ -13,24 +14,12 @@ namespace {
 
 using Interface = chakra_torch_interface_table;
 
-constexpr std::string_view kPluginFile = "libchakra_replay_torch.so";
-
-/// Where the plugin may be: of an installation, of a build, of `./dev torch`.
-std::vector<std::string> plugin_places(const Settings& settings) {
-  if (const std::string given = setting(settings, "plugin"); !given.empty()) return {given};
-  std::error_code error;
-  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  std::vector<std::string> places;
-  for (const char* folder : {"../lib/chakra", ".", "../../torch"})
-    places.push_back((own / folder / kPluginFile).lexically_normal().string());
-  return places;
-}
-
 Result<const Interface*> open_plugin(const Settings& settings) {
   // `replay.torch.plugin` (2): the plugin of --compute torch is not there, or is not of this version.
   constexpr std::string_view kTag = "replay.torch.plugin";
   std::string why;
-  for (const std::string& place : plugin_places(settings)) {
+  const std::string given = setting(settings, "plugin");
+  for (const std::string& place : given.empty() ? plugin_places("torch") : std::vector{given}) {
     std::error_code error;
     if (!std::filesystem::exists(place, error)) {
       why += fmt::format("{}{} is not there", why.empty() ? "" : ", ", place);
@@ -49,8 +38,8 @@ Result<const Interface*> open_plugin(const Settings& settings) {
     return table;
   }
   return fail(Code::usage, std::string(kTag),
-              fmt::format("the plugin of PyTorch's operators is missing ({}): './dev torch' builds it, and "
-                          "--compute-option plugin=FILE names one",
+              fmt::format("the plugin of PyTorch's operators is missing ({}): 'chakra doctor --plugins' says how to "
+                          "build it, and --compute-option plugin=FILE names one",
                           why));
 }
 

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Makes the Python package chakra-et of the command.
+
+    python_package.py wheel --build DIR [--out dist]      a wheel for other systems, of a build: with the shared libraries that the command needs
+    python_package.py sdist [--out dist]                  the sources, which pip builds
+    python_package.py licences --bundle DIR --to FOLDER   licence texts of the shared libraries in DIR, and of headers that are compiled in
+
+pyproject.toml names this file as the build backend: what pip builds of the sources is for that system, and brings no libraries.
+"""
+import argparse
+import base64
+import gzip
+import hashlib
+import io
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tempfile
+import zipfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RPATH = "$ORIGIN/../lib/chakra"
+# What manylinux_2_35 has (Ubuntu 22.04): the newest versions of symbols, and the libraries that are not bundled.
+NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)}
+OF_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux-.*)\.so\.\d+$")
+HEADERS = ("libcli11-dev", "libprotozero-dev", "libexpected-dev")  # Debian's packages of headers that are compiled in
+TOO_OLD = 315532800  # 1980, before which zip files know no time
+
+
+def output_of(*command, **options):
+    return subprocess.run([str(part) for part in command], check=True, text=True, stdout=subprocess.PIPE, **options).stdout
+
+
+def read(path, mode="r"):
+    with open(path, mode, encoding=None if "b" in mode else "utf-8") as file:
+        return file.read()
+
+
+def version():
+    return re.search(r"^project\(chakra VERSION ([0-9.]+)", read(os.path.join(ROOT, "CMakeLists.txt")), re.M)[1]
+
+
+def names():
+    """The other names of the command, from the table that gives them their meaning."""
+    return re.findall(r'^    \{"(chakra_[a-z_]+)",', read(os.path.join(ROOT, "chakra", "cli", "names.cpp")), re.M)
+
+
+def launcher(name):
+    """As job::launcher_of(), by which `chakra doctor` knows it."""
+    return f'#!/bin/sh\nexec "${{0%/*}}/chakra" {name} "$@"\n'
+
+
+def metadata():
+    return (f"Metadata-Version: 2.1\nName: chakra-et\nVersion: {version()}\n"
+            "Summary: Link, check, simulate and replay Chakra execution traces: one command\n"
+            "License: Apache-2.0\nRequires-Python: >=3.10\n"
+            "Classifier: License :: OSI Approved :: Apache Software License\nClassifier: Operating System :: POSIX :: Linux\n"
+            "Description-Content-Type: text/markdown\n\n" + read(os.path.join(ROOT, "README.md")))
+
+
+# ---- shared libraries ------------------------------------------------------------------------------------------------
+
+
+def is_program(path):
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def dynamic(path):
+    """(key, value) of a program's dynamic section: NEEDED, SONAME, RPATH, ..."""
+    return re.findall(r"^\s+([A-Z]+)\s+(\S+)$", output_of("objdump", "-p", path).split("Version References")[0], re.M)
+
+
+def too_new(path):
+    """Versions of symbols that NEWEST has not."""
+    used = set(re.findall(r"\b(GLIBC|GLIBCXX|CXXABI|GCC)_(\d[\d.]*)\b", output_of("objdump", "-T", path)))
+    return sorted(f"{kind}_{number}" for kind, number in used if tuple(map(int, number.split("."))) > NEWEST[kind])
+
+
+def bundled(folder):
+    """name that programs ask for -> file, of the shared libraries in a folder that has links to them."""
+    found = {}
+    for entry in sorted(os.listdir(folder)):
+        path = os.path.realpath(os.path.join(folder, entry))
+        if os.path.isfile(path) and is_program(path):
+            found[dict(dynamic(path)).get("SONAME", entry)] = path
+    return found
+
+
+def check_programs(command, libraries):
+    """What would keep the command from running on another system."""
+    problems = []
+    for path in [command, *libraries.values()]:
+        problems += [f"{os.path.basename(path)} needs {symbol}, which manylinux_2_35 has not" for symbol in too_new(path)]
+        for key, value in dynamic(path):
+            if key == "NEEDED" and value not in libraries and not OF_SYSTEM.match(value):
+                problems.append(f"{os.path.basename(path)} needs {value}, which is not bundled")
+            if key == "RUNPATH" or (key == "RPATH" and (path != command or value != RPATH)):
+                problems.append(f"{os.path.basename(path)} has {key} {value}")
+    if ("RPATH", RPATH) not in dynamic(command):
+        problems.append(f"the command has not RPATH {RPATH}")
+    return problems
+
+
+def licences(libraries):
+    """file name -> text: Debian's record of the licence of each package that a library or compiled-in header is of."""
+    packages = set(HEADERS)
+    for name in libraries:
+        try:
+            packages.add(output_of("dpkg-query", "--search", f"*/{name}").split(":")[0])
+        except (OSError, subprocess.CalledProcessError):
+            sys.exit(f"python_package: {name} is of no Debian package, so its licence is unknown")
+    notices = read(os.path.join(ROOT, "THIRD_PARTY_NOTICES.md"))
+    for package in packages:
+        if not any(package.startswith(row) for row in re.findall(r"^\|[^|]*\| `([\w.+-]+)` \|", notices, re.M)):
+            sys.exit(f"python_package: THIRD_PARTY_NOTICES.md has no row for {package}")
+    return {f"{package}.txt": read(f"/usr/share/doc/{package}/copyright", "rb") for package in sorted(packages)}
+
+
+# ---- the wheel -------------------------------------------------------------------------------------------------------
+
+
+def write_wheel(path, tag, files):
+    """files: name in the wheel -> (bytes, whether it is run)."""
+    info = f"chakra_et-{version()}.dist-info"
+    files[f"{info}/METADATA"] = (metadata().encode(), False)
+    files[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: chakra\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(), False)
+    record = "".join(f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}\n"
+                     for name, (data, _) in sorted(files.items()))
+    files[f"{info}/RECORD"] = (f"{record}{info}/RECORD,,\n".encode(), False)
+    with zipfile.ZipFile(path + ".part", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, (data, is_run) in sorted(files.items(), key=lambda item: (item[0].startswith(info), item[0])):
+            entry = zipfile.ZipInfo(name)  # of 1980: the same files make the same wheel
+            entry.external_attr = (0o100755 if is_run else 0o100644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    os.replace(path + ".part", path)
+
+
+def make_wheel(build, out, portable):
+    """Writes a wheel of what a build installs, and says its name. portable: with its libraries, checked for other systems."""
+    data, files = f"chakra_et-{version()}.data", {}
+    info = f"chakra_et-{version()}.dist-info/licenses"
+    for text in ("LICENSE", "THIRD_PARTY_NOTICES.md"):
+        files[f"{info}/{text}"] = (read(os.path.join(ROOT, text), "rb"), False)
+    with tempfile.TemporaryDirectory() as prefix:
+        for component in ("command", "bundle") if portable else ("command",):
+            output_of("cmake", "--install", build, "--prefix", prefix, "--strip", "--component", component)
+        command = os.path.join(prefix, "bin", "chakra")
+        files[f"{data}/scripts/chakra"] = (read(command, "rb"), True)
+        for name in names():
+            files[f"{data}/scripts/{name}"] = (launcher(name).encode(), True)
+        for folder, _, entries in os.walk(os.path.join(prefix, "share")):
+            for entry in entries:
+                path = os.path.join(folder, entry)
+                files[f"{data}/data/{os.path.relpath(path, prefix)}"] = (read(path, "rb"), False)
+        tag = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+        if portable:
+            libraries = bundled(os.path.join(prefix, "lib", "chakra"))
+            if problems := check_programs(command, libraries):
+                sys.exit("python_package: this wheel would not run elsewhere; build it on Debian 12\n  " + "\n  ".join(problems))
+            for name, path in libraries.items():
+                files[f"{data}/data/lib/chakra/{name}"] = (read(path, "rb"), True)
+            for name, text in licences(libraries).items():
+                files[f"{info}/{name}"] = (text, False)
+            tag = f"py3-none-manylinux_2_35_{platform.machine()}"
+    name = f"chakra_et-{version()}-{tag}.whl"
+    os.makedirs(out, exist_ok=True)
+    write_wheel(os.path.join(out, name), tag, files)
+    return name
+
+
+# ---- the sources -----------------------------------------------------------------------------------------------------
+
+
+def sources():
+    """Files below ROOT: those that git knows, or, in unpacked sources, all."""
+    if os.path.exists(os.path.join(ROOT, ".git")):
+        listed = output_of("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT).splitlines()
+        return sorted(path for path in listed if os.path.isfile(os.path.join(ROOT, path)))
+    found = []
+    for folder, folders, entries in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in ("build", "dist", "__pycache__")]
+        found += [os.path.relpath(os.path.join(folder, entry), ROOT) for entry in entries]
+    return sorted(path for path in found if path != "PKG-INFO")
+
+
+def build_sdist(sdist_directory, config_settings=None):  # PEP 517
+    base = f"chakra_et-{version()}"
+    name = f"{base}.tar.gz"
+    os.makedirs(sdist_directory, exist_ok=True)
+    with open(os.path.join(sdist_directory, name), "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed, \
+            tarfile.open(mode="w", fileobj=packed, format=tarfile.PAX_FORMAT) as archive:
+        for path in [*sources(), "PKG-INFO"]:
+            data = metadata().encode() if path == "PKG-INFO" else read(os.path.join(ROOT, path), "rb")
+            entry = tarfile.TarInfo(f"{base}/{path}")
+            entry.size, entry.mtime = len(data), TOO_OLD
+            entry.mode = 0o755 if path != "PKG-INFO" and os.access(os.path.join(ROOT, path), os.X_OK) else 0o644
+            archive.addfile(entry, io.BytesIO(data))
+    return name
+
+
+def get_requires_for_build_wheel(config_settings=None):  # PEP 517
+    needs = []
+    try:
+        found = tuple(map(int, re.search(r"(\d+)\.(\d+)", output_of("cmake", "--version")).groups()))
+    except (OSError, subprocess.CalledProcessError):
+        found = (0, 0)
+    if found < (3, 25):
+        needs.append("cmake>=3.25")
+    if not shutil.which("ninja"):
+        needs.append("ninja")
+    return needs
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):  # PEP 517
+    with tempfile.TemporaryDirectory() as build:
+        subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF",
+                        "-DCHAKRA_UNITY=45000"], check=True)
+        subprocess.run(["cmake", "--build", build, "--target", "chakra"], check=True)
+        return make_wheel(build, wheel_directory, portable=False)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    wheel, sdist, texts = verbs.add_parser("wheel"), verbs.add_parser("sdist"), verbs.add_parser("licences")
+    wheel.add_argument("--build", required=True)
+    for verb in (wheel, sdist):
+        verb.add_argument("--out", default=os.path.join(ROOT, "dist"))
+    texts.add_argument("--bundle", required=True)
+    texts.add_argument("--to", required=True)
+    options = parser.parse_args()
+    if options.verb == "licences":
+        os.makedirs(options.to, exist_ok=True)
+        for name, text in licences(bundled(options.bundle)).items():
+            with open(os.path.join(options.to, name), "wb") as file:
+                file.write(text)
+        return
+    name = build_sdist(options.out) if options.verb == "sdist" else make_wheel(options.build, options.out, portable=True)
+    path = os.path.join(options.out, name)
+    print(f"{os.path.relpath(path)}: {os.path.getsize(path) / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
