@@ -269,6 +269,56 @@ TEST(Fabric, EverySurvivorNamesTheRankThatDied) {
   }
 }
 
+/// A peer that only sends.
+struct Sender final : fabric::Receiver {
+  bool has_left = false;
+  Result<std::span<std::byte>> room(int64_t, const fabric::Header& header) override {
+    text.resize(header.bytes);
+    return std::span(text);
+  }
+  Result<void> landed(int64_t, const fabric::Header&) override { return {}; }
+  void left(int64_t) override { has_left = true; }
+  Result<void> lost(int64_t, std::string_view) override { return {}; }
+  bool may_receive() override { return true; }
+  void received(uint64_t) override {}
+  std::vector<std::byte> text;
+};
+
+TEST(Fabric, AFrameOfAnUnknownKindNamesItsSender) {
+  auto server = Server::start_private(2);
+  ASSERT_TRUE(server);
+  const auto world_of = [&](int64_t rank) {
+    return World{rank, 2, (*server)->address(), true, 5s, (*server)->token()};
+  };
+  std::thread peer([&] {
+    const World world = world_of(1);
+    const auto rendezvous = Rendezvous::join(world);
+    ASSERT_TRUE(rendezvous);
+    Sender sender;
+    const auto wire = fabric::kWires.front().open(world, **rendezvous, {}, sender);
+    ASSERT_TRUE(wire) << wire.error().message();
+    constexpr std::array<std::byte, 4> kText{};
+    ASSERT_TRUE((*wire)->send(0, {static_cast<fabric::Header::Kind>(77), 0, 0, 0, 4, 1}, kText));
+    for (int turn = 0; turn < 100 && !sender.has_left; ++turn) ASSERT_TRUE((*wire)->progress(10ms, -1));
+    (void)(*rendezvous)->exchange("");  // until the other has seen it
+    (*rendezvous)->leave();
+  });
+  const World world = world_of(0);
+  const auto rendezvous = Rendezvous::join(world);
+  ASSERT_TRUE(rendezvous);
+  const auto session = find_backend("fabric")->open(world, **rendezvous, {});
+  ASSERT_TRUE(session) << session.error().message();
+  Result<void> said;
+  std::vector<Ticket> ended;
+  for (int turn = 0; turn < 100 && said; ++turn) said = (*session)->progress(50ms, ended);
+  (void)(*rendezvous)->exchange("");
+  (*rendezvous)->leave();
+  peer.join();
+  ASSERT_FALSE(said);
+  EXPECT_EQ(said.error().tag, "replay.fabric.frame");
+  EXPECT_NE(said.error().text.find("rank 1"), std::string::npos) << said.error().message();
+}
+
 TEST(Fabric, RanksThatDoNotAgreeAreNamed) {
   const std::vector<int64_t> members{0, 1};
   Program program(1);
