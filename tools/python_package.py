@@ -25,6 +25,7 @@ import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RPATH = "$ORIGIN/../lib/chakra"
+WITHOUT = {"gpt2_host"}  # folders that only `--compute torch` uses, whose plugin no wheel has
 # What manylinux_2_35 has (Ubuntu 22.04): the newest versions of symbols, and the libraries that are not bundled.
 NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)}
 OF_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux-.*)\.so\.\d+$")
@@ -155,7 +156,8 @@ def make_wheel(build, out, portable):
         files[f"{data}/scripts/chakra"] = (read(command, "rb"), True)
         for name in names():
             files[f"{data}/scripts/{name}"] = (launcher(name).encode(), True)
-        for folder, _, entries in os.walk(os.path.join(prefix, "share")):
+        for folder, folders, entries in os.walk(os.path.join(prefix, "share")):
+            folders[:] = [name for name in folders if name not in WITHOUT]
             for entry in entries:
                 path = os.path.join(folder, entry)
                 files[f"{data}/data/{os.path.relpath(path, prefix)}"] = (read(path, "rb"), False)
