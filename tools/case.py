@@ -9,6 +9,7 @@ A case is chakra/*/cases/NAME.case. Its sections begin with lines of two dashes:
     -- needs data               skip where the test data is absent ($DATA in commands)
     -- needs torch              skip where the plugin of --compute torch is not built (./dev torch)
     -- needs mpi                skip where mpirun or the plugin for it is absent
+    -- needs addresses          skip with sanitizers, which reserve more addresses than 'ulimit -v' leaves
     -- needs tmpfs              skip where 'unshare -rm' cannot mount a file system in memory
     -- file net.yml             a file with the following lines
     -- trace job.0.et           a trace, in the text form of tools/et.py
@@ -84,9 +85,13 @@ def make_file(section, folder):
         file.write(et.encode(section.text()) if section.kind == "trace" else section.text().encode())
 
 
+def is_sanitized(bin_dir):
+    return os.path.basename(os.path.dirname(os.path.abspath(bin_dir))) in ("asan", "tsan", "fuzz")
+
+
 def has_torch_plugin(bin_dir):
     """Where the command itself looks. Not beside sanitizers: libtorch was built without."""
-    if os.path.basename(os.path.dirname(os.path.abspath(bin_dir))) in ("asan", "tsan", "fuzz"):
+    if is_sanitized(bin_dir):
         return False
     return any(os.path.exists(os.path.join(bin_dir, place, "libchakra_replay_torch.so"))
                for place in ("../lib/chakra", ".", "../../torch"))
@@ -123,6 +128,8 @@ def run_case(path, bin_dir, update):
                 plugin = os.path.join(bin_dir, "libchakra_replay_mpi.so")
                 if section.argument == "mpi" and not (shutil.which("mpirun") and os.path.exists(plugin)):
                     return "skip: no MPI"
+                if section.argument == "addresses" and is_sanitized(bin_dir):
+                    return "skip: sanitizers need the addresses"
                 if section.argument == "tmpfs" and not mounts_tmpfs(folder):
                     return "skip: no file system in memory can be mounted"
             elif kind in ("file", "trace"):
