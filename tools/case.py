@@ -9,7 +9,7 @@ A case is chakra/*/cases/NAME.case. Its sections begin with lines of two dashes:
     -- needs data               skip where the test data is absent ($DATA in commands)
     -- needs torch              skip where the plugin of --compute torch is not built (./dev torch)
     -- needs mpi                skip where mpirun or the plugin for it is absent
-    -- needs addresses          skip with sanitizers, which reserve more addresses than 'ulimit -v' leaves
+    -- needs limits             skip with sanitizers, which need more addresses and files than 'ulimit' leaves
     -- needs tmpfs              skip where 'unshare -rm' cannot mount a file system in memory
     -- file net.yml             a file with the following lines
     -- trace job.0.et           a trace, in the text form of tools/et.py
@@ -128,8 +128,8 @@ def run_case(path, bin_dir, update):
                 plugin = os.path.join(bin_dir, "libchakra_replay_mpi.so")
                 if section.argument == "mpi" and not (shutil.which("mpirun") and os.path.exists(plugin)):
                     return "skip: no MPI"
-                if section.argument == "addresses" and is_sanitized(bin_dir):
-                    return "skip: sanitizers need the addresses"
+                if section.argument == "limits" and is_sanitized(bin_dir):
+                    return "skip: sanitizers need what is limited"
                 if section.argument == "tmpfs" and not mounts_tmpfs(folder):
                     return "skip: no file system in memory can be mounted"
             elif kind in ("file", "trace"):
