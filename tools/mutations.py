@@ -11,11 +11,13 @@ comes again. --keep: where inputs that failed are left (default: the current fol
 import argparse
 import collections
 import copy
+import glob
 import gzip
 import json
 import os
 import random
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -299,11 +301,11 @@ class Worker:
         words = command.format(f=path, o=os.path.join(self.folder, f"out{number}"), **self.world).split(" ")
         budget = MEMORY.get(kind, bombs.MEMORY + bombs.TIMES * max(bombs.unpacked_size(data), 1 << 20))
         code, seconds, memory, said = self.runner.run([self.chakra, *words], self.folder, budget)
-        for entry in os.listdir(self.folder):
-            if entry.startswith("out"):
-                os.system(f"rm -rf '{self.folder}/{entry}'")
-        if kind == "container":  # commands change it
-            self.world = bombs.prepare(self.folder, self.chakra) if not os.path.exists(self.world["container"]) else self.world
+        for written in glob.glob(os.path.join(self.folder, "out*")):
+            if os.path.isdir(written):
+                shutil.rmtree(written)
+            else:
+                os.remove(written)
         wrong = bombs.complaint(code, seconds, memory, budget, said)
         return kind, code, (wrong, name, data, command, said) if wrong else None
 

@@ -248,6 +248,15 @@ MPT = {"mpt-125m": (12, 768, 12), "mpt-350m": (24, 1024, 16), "mpt-760m": (24, 1
        "mpt-7b": (32, 4096, 32), "mpt-13b": (40, 5120, 40), "mpt-30b": (48, 7168, 56), "mpt-70b": (64, 8192, 64)}
 
 
+def two_levels(place, gpus, inside, across):
+    """A network file of nodes with 8 GPUs, in GB/s of a GPU."""
+    path = os.path.join(place, "network.yml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"topology: [ Switch, Switch ]\nnpus_count: [ {min(gpus, 8)}, {max(1, gpus // 8)} ]\nbandwidth: [ {inside}, {across} ]\n"
+                   "latency: [ 1000, 3000 ]\n")
+    return path
+
+
 def foundry_step(chakra, row, folder):
     """Seconds of a step."""
     layers, hidden, heads = MPT[row["model"]]
@@ -260,11 +269,7 @@ def foundry_step(chakra, row, folder):
             json.dump({"model_type": "gpt2", "n_embd": hidden, "n_layer": layers, "n_head": heads, "vocab_size": 50368,
                        "n_positions": max(int(row["sequence"]), 2048)}, file)
         if gpus > 8:
-            inside, across = (400, 50) if h100 else (250, 25)
-            network = os.path.join(place, "network.yml")
-            with open(network, "w", encoding="utf-8") as file:
-                file.write(f"topology: [ Switch, Switch ]\nnpus_count: [ 8, {gpus // 8} ]\nbandwidth: [ {inside}, {across} ]\n"
-                           "latency: [ 1000, 3000 ]\n")
+            network = two_levels(place, gpus, *((400, 50) if h100 else (250, 25)))
         options = {"sequence": row["sequence"], "dp": gpus, "zero": 3 if row["sharding"] == "FULL_SHARD" else 2,
                    "micro-batch-size": row["micro_batch_size"], "micro-batches": row["micro_batches"],
                    "recompute": "full" if row["full_recompute"] == "True" else "none",
@@ -314,9 +319,7 @@ def published_step(chakra, row, folder):
         options["schedule"] = row["schedule"]
     with tempfile.TemporaryDirectory(dir=folder) as place:
         if gpus > 8:
-            network = os.path.join(place, "network.yml")
-            with open(network, "w", encoding="utf-8") as file:
-                file.write(f"topology: [ Switch, Switch ]\nnpus_count: [ 8, {gpus // 8} ]\nbandwidth: [ 400, 50 ]\nlatency: [ 1000, 3000 ]\n")
+            network = two_levels(place, gpus, 400, 50)
         job, software = os.path.join(place, "job"), ["--device", device, "--stack", stack]
         made = [chakra, "gen", "step", *(f"--{key}={value}" for key, value in options.items()), *more, *software, "-o", job, "--json", "-"]
         report = json.loads(subprocess.run(made + (["--fp8"] if row["precision"] == "fp8" else []), capture_output=True, check=True).stdout)
@@ -349,15 +352,6 @@ def published(arguments, chakra, folder):
         print(f"{stack}: {error(logs):.1%} off, ratio {math.exp(sum(logs) / len(logs)):.2f}")
     print(f"peaks within 15 %: {sum(peak <= 0.15 for peak in peaks)} of {len(peaks)}")
     return sum(peak <= 0.15 for peak in peaks) >= 0.8 * len(peaks)
-
-
-def two_levels(place, gpus, inside, across):
-    """A network file of nodes with 8 GPUs, in GB/s of a GPU."""
-    path = os.path.join(place, "network.yml")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"topology: [ Switch, Switch ]\nnpus_count: [ {min(gpus, 8)}, {max(1, gpus // 8)} ]\nbandwidth: [ {inside}, {across} ]\n"
-                   "latency: [ 1000, 3000 ]\n")
-    return path
 
 
 def simulated_seconds(chakra, folder, device, rates, gpus, options, flags):
