@@ -173,18 +173,21 @@ Spread spread_of(const StepOptions& o, const Mesh& mesh, BlockRow::Place place) 
 
 Batch batch_of(const StepOptions& o) { return {real(o.micro_batch_size) * real(o.dp), real(o.sequence), *o.dropout}; }
 
+/// Of a part of the model, with its adapters.
+Graph graph_of(const StepOptions& o, BlockRow::Place place, const Block& block) {
+  Graph graph = block_graph(place, o.model, block, batch_of(o));
+  return o.lora_rank > 0 ? adapted(graph, {o.lora_rank, o.lora_mlp}) : graph;
+}
+
 }  // namespace
 
 std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& o, const Mesh& mesh) {
   using Place = BlockRow::Place;
-  const Batch batch = batch_of(o);
   std::vector<std::shared_ptr<const Unit>> units;
   const auto add = [&](Place place, const Block& block, Recompute recompute) {
     Spread spread = spread_of(o, mesh, place);
     spread.recompute = recompute;
-    Graph graph = block_graph(place, o.model, block, batch);
-    if (o.lora_rank > 0) graph = adapted(graph, {o.lora_rank, o.lora_mlp});
-    units.push_back(std::make_shared<Unit>(compile(graph, spread)));
+    units.push_back(std::make_shared<Unit>(compile(graph_of(o, place, block), spread)));
   };
   const Block none;
   for (const Block& block : o.model.blocks) add(Place::layer, block, o.recompute);
@@ -197,9 +200,7 @@ std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& o, con
 double adapters(const StepOptions& o) {
   if (o.lora_rank == 0) return 0;
   double sum = 0;
-  for (const uint8_t kind : o.model.layers)
-    sum += trained(adapted(block_graph(BlockRow::Place::layer, o.model, o.model.blocks[kind], batch_of(o)),
-                           {o.lora_rank, o.lora_mlp}));
+  for (const uint8_t kind : o.model.layers) sum += trained(graph_of(o, BlockRow::Place::layer, o.model.blocks[kind]));
   return sum;
 }
 
@@ -227,7 +228,7 @@ std::shared_ptr<const Unit> Plan::skewed(BlockRow::Place kind, const Block& bloc
   Spread spread = spread_of(o, mesh, kind);
   spread.choices = choices_by_place(*block.experts, choices(o, *block.experts), o.ep, {o.expert_skew, o.seed}, layer);
   spread.place = place;
-  return std::make_shared<Unit>(compile(block_graph(kind, o.model, block, batch_of(o)), spread));
+  return std::make_shared<Unit>(compile(graph_of(o, kind, block), spread));
 }
 
 std::vector<Part> Plan::parts(int64_t piece, int64_t place) const {
