@@ -146,7 +146,10 @@ class FilesTogether {
   }
   Result<void> commit() {
     const bool many = files_.size() > kMostSynced;
-    if (many) CHAKRA_TRY(sync_file_systems());
+    if (many) {
+      for (File& file : files_) CHAKRA_TRY(file.close());  // all bytes are handed over before the first name changes
+      CHAKRA_TRY(sync_file_systems());
+    }
     const SignalsHeld hold;
     for (File& file : files_) CHAKRA_TRY(file.commit(many));
     if (many) CHAKRA_TRY(sync_file_systems());
@@ -155,12 +158,9 @@ class FilesTogether {
   }
 
  private:
-  Result<void> sync_file_systems() {
+  Result<void> sync_file_systems() const {
     std::set<uint64_t> done;
-    for (File& file : files_) {
-      CHAKRA_TRY(file.close());
-      CHAKRA_TRY(file.sync_file_system(done));
-    }
+    for (const File& file : files_) CHAKRA_TRY(file.sync_file_system(done));
     return {};
   }
 
