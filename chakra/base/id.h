@@ -48,6 +48,7 @@ class Id {
     return Id(id.value_ - static_cast<uint32_t>(distance));
   }
   friend constexpr uint32_t operator-(Id id, Id from) { return id.value_ - from.value_; }
+  friend constexpr uint32_t format_as(Id id) { return id.value_; }  // fmt from version 10 on asks for it
 
   friend constexpr bool operator==(Id, Id) = default;
   friend constexpr auto operator<=>(Id, Id) = default;

@@ -69,7 +69,7 @@ TEST(Operators, ReadsValues) {
   tensors.strides = t.strings.intern("[[1, 3], [[4, 1], []], [], [], [], [], [[], []], [], []]");
   OperatorPlan plan;
   std::vector<int64_t> seen;
-  const auto& values =
+  const auto values =
       read_values(t, tensors, plan, [&](chakra_torch_tensor&, int64_t storage) { seen.push_back(storage); });
   ASSERT_EQ(values.size(), 9u);
   ASSERT_EQ(values[0].kind, CHAKRA_TORCH_TENSOR);
@@ -107,7 +107,7 @@ TEST(Operators, RefusesTensorsThatCannotBe) {
                                                         {"[[5, 6, 0, 0, 4, 'cpu']]", "[[4294967296, 4294967296]]"}}) {
     OperatorPlan plan;
     const trace::Tensors tensors{value, t.strings.intern(shape), t.strings.intern("['Tensor(float)']"), 0};
-    const auto& values = read_values(t, tensors, plan, [](auto&, int64_t) { FAIL(); });
+    const auto values = read_values(t, tensors, plan, [](auto&, int64_t) { FAIL(); });
     ASSERT_EQ(values.size(), 1u);
     EXPECT_EQ(values[0].kind, CHAKRA_TORCH_UNKNOWN) << value;
   }
