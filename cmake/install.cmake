@@ -2,7 +2,7 @@
 #   bin/           the command, and the names that people type, as links to it
 #   lib/           a static library per room of the library; lib/cmake/chakra, lib/pkgconfig (component library)
 #   include/       their headers (component library)
-#   share/         documentation, examples and sources of plugins
+#   share/         documentation, manual pages, completion, examples and sources of plugins
 # `./dev package` adds lib/chakra/ with the shared libraries that the command needs, and makes a tarball of it; a wheel
 # (tools/python_package.py) and `./dev deb` have the component command.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME command)
@@ -79,6 +79,18 @@ foreach(line IN LISTS names)
                      COMMAND ${CMAKE_COMMAND} -E create_symlink chakra ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
   install(CODE "file(CREATE_LINK chakra \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/${name}\" SYMBOLIC)")
 endforeach()
+
+# Manual pages and completion, by the command itself. Other machines' programs do not run here.
+if(NOT CMAKE_CROSSCOMPILING)
+  set(shells ${CMAKE_BINARY_DIR}/share)
+  file(MAKE_DIRECTORY ${shells}/bash-completion/completions ${shells}/zsh/site-functions ${shells}/fish/vendor_completions.d)
+  add_custom_command(TARGET chakra POST_BUILD VERBATIM WORKING_DIRECTORY ${shells}
+                     COMMAND $<TARGET_FILE:chakra> manual -o man
+                     COMMAND sh -c "\"$1\" completion bash >bash-completion/completions/chakra" sh $<TARGET_FILE:chakra>
+                     COMMAND sh -c "\"$1\" completion zsh >zsh/site-functions/_chakra" sh $<TARGET_FILE:chakra>
+                     COMMAND sh -c "\"$1\" completion fish >fish/vendor_completions.d/chakra.fish" sh $<TARGET_FILE:chakra>)
+  install(DIRECTORY ${shells}/ DESTINATION share)
+endif()
 
 install(DIRECTORY docs DESTINATION share/doc/chakra PATTERN plan.md EXCLUDE PATTERN design EXCLUDE)
 install(FILES README.md CHANGELOG.md LICENSE SECURITY.md THIRD_PARTY_NOTICES.md DESTINATION share/doc/chakra)

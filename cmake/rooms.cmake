@@ -105,7 +105,7 @@ function(chakra_room room deps)
     # For the compiler cache; false alarms of GCC 12 in std::string, which it does not take for the system's in this way.
     target_compile_options(chakra_${room} PRIVATE -fpch-preprocess -Wno-array-bounds)
   endif()
-  if(CHAKRA_UNITY)  # names of one source are visible in the next; sanitizers compile each by itself, and warn
+  if(CHAKRA_UNITY)  # names of one source are visible in the next; debug, tsan and fuzz compile each by itself, and warn
     target_compile_options(chakra_${room} PRIVATE -Wno-shadow)
   endif()
   set_target_properties(chakra_${room} PROPERTIES LINKER_LANGUAGE CXX)

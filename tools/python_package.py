@@ -25,7 +25,8 @@ import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RPATH = "$ORIGIN/../lib/chakra"
-WITHOUT = {"gpt2_host"}  # folders that only `--compute torch` uses, whose plugin no wheel has
+# What no wheel has a use for: the recording for `--compute torch`, whose plugin is missing, and the page of the library.
+WITHOUT = {"gpt2_host", "cpp_api.md"}
 # What manylinux_2_35 has (Ubuntu 22.04): the newest versions of symbols, and the libraries that are not bundled.
 NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)}
 OF_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux-.*)\.so\.\d+$")
@@ -158,7 +159,7 @@ def make_wheel(build, out, portable):
             files[f"{data}/scripts/{name}"] = (launcher(name).encode(), True)
         for folder, folders, entries in os.walk(os.path.join(prefix, "share")):
             folders[:] = [name for name in folders if name not in WITHOUT]
-            for entry in entries:
+            for entry in sorted(set(entries) - set(WITHOUT)):
                 path = os.path.join(folder, entry)
                 files[f"{data}/data/{os.path.relpath(path, prefix)}"] = (read(path, "rb"), False)
         tag = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"

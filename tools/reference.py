@@ -3,7 +3,7 @@
 
     reference.py [--bin DIR] [--check]
 
-command_line.md comes from --help of every subcommand, tables.md from 'chakra list', cpp_api.md from the headers of the
+command_line.md comes from --help and the options of every subcommand, tables.md from 'chakra list', cpp_api.md from the headers of the
 rooms that programs use. In errors.md the rows of tags that a source explains beside its code come from there, each
 
     // `check.dep.cycle` (error): a node that waits for itself.
@@ -34,19 +34,25 @@ def listed(chakra, *kind):
 
 
 def subcommands(help_text):
-    """The names under 'Subcommands:' of a help text."""
-    _, _, below = help_text.partition("Subcommands:\n")
+    """The names under 'Commands:' of a help text."""
+    _, _, below = help_text.partition("Commands:\n")
     return re.findall(r"^  ([a-z]+) ", below.partition("\n\n")[0], re.MULTILINE)
 
 
 def command_line(chakra):
-    text = ["# Command line", "", MADE, ""]
+    text = ["# Command line", "", MADE, "'chakra list options --json -' has the same for programs.", ""]
+    options = listed(chakra, "options")
 
     def add(words):
         help_text = said(chakra, *words, "--help").rstrip()
         text.extend([f"{'#' * min(2 + len(words) // 2, 3)} chakra {' '.join(words)}".rstrip(), "", "```"])
         text.extend(line.rstrip() for line in help_text.splitlines())
         text.extend(["```", ""])
+        for row in options:
+            if row["command"] == (" ".join(words) or "every command") and row["more"]:
+                text.extend(textwrap.wrap(f"- `{row['option']}`: {row['more']}", 100, subsequent_indent="  ",
+                                          break_long_words=False, break_on_hyphens=False))
+        text.extend([""] if text[-1] else [])
         for name in subcommands(help_text):
             add([*words, name])
 
@@ -57,6 +63,8 @@ def command_line(chakra):
 def tables(chakra):
     text = ["# What there is", "", MADE, "`chakra list KIND` prints the same.", ""]
     for kind in listed(chakra):
+        if kind["kind"] == "options":  # command_line.md has them
+            continue
         rows = listed(chakra, kind["kind"])
         text += [f"## {kind['kind']}", "", kind["what it is"][0].upper() + kind["what it is"][1:] + ".", ""]
         text += ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]

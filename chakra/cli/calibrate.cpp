@@ -2,10 +2,35 @@
 #include "chakra/cli/cli.h"
 
 namespace chakra::cli {
+namespace {
+
+Result<int> run_device(const job::CalibrateDeviceOptions& o, const Globals& globals) {
+  CHAKRA_TRY(keep_apart(o.from, {o.output}, globals.json));
+  CHAKRA_ASSIGN(const job::CalibratedDevice device, job::calibrate_device(o));
+  if (!globals.json.empty()) CHAKRA_TRY(write_json(calibrate::to_json(device.fitted), globals.json));
+  if (globals.json != "-") print(to_text(report_of(device)));
+  return 0;
+}
+
+Result<int> run_network(const job::CalibrateNetworkOptions& o, const Globals& globals) {
+  std::vector<std::string> inputs = o.fit.files;
+  inputs.insert(inputs.end(), o.fit.judge.begin(), o.fit.judge.end());
+  CHAKRA_TRY(keep_apart(inputs, {o.output}, globals.json));
+  CHAKRA_ASSIGN(const calibrate::FittedNetwork fitted, job::calibrate_network(o));
+  if (!globals.json.empty()) CHAKRA_TRY(write_json(job::to_json(fitted), globals.json));
+  if (globals.json != "-") print(view::to_text(fitted.report));
+  print_error(view::to_text(fitted.findings));
+  return 0;
+}
+
+Syntax device_syntax() { return syntax_of<job::CalibrateDeviceOptions>(run_device); }
+Syntax network_syntax() { return syntax_of<job::CalibrateNetworkOptions>(run_network); }
+
+}  // namespace
 
 Syntax calibrate_syntax() {
-  return {.below = {{"device", "Fit a device file to measured kernel times", calibrate_device_syntax},
-                    {"network", "Fit a network file to measured collectives", calibrate_network_syntax}}};
+  return {.below = {{"device", "Fit a device file to measured kernel times", device_syntax},
+                    {"network", "Fit a network file to measured collectives", network_syntax}}};
 }
 
 }  // namespace chakra::cli

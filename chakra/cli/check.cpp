@@ -11,8 +11,20 @@ namespace {
 
 struct CheckOptions {
   std::vector<std::string> paths;
-  std::string groups, expand, json;
+  job::CheckOptions call;  ///< of each path
 };
+
+options::Options rows_of(CheckOptions& o) {
+  options::Options rows = job::rows_of(o.call);
+  rows.front() = required({"paths",
+                           &o.paths,
+                           "Traces, each a job; or dumps of PyTorch's flight recorder",
+                           "PATH...",
+                           {},
+                           "A job is a file, a prefix (PREFIX.<rank>.et), a folder or a container. Dumps are a folder, "
+                           "or files, which are one job together."});
+  return rows;
+}
 
 /// Traces, a job each; dumps of a flight recorder: a folder is a job, single files are one together.
 struct CheckInputs {
@@ -22,11 +34,11 @@ struct CheckInputs {
 
 Result<CheckInputs> inputs_of(const CheckOptions& o) {
   CheckInputs inputs;
-  inputs.files = {o.groups};
+  inputs.files = {o.call.groups};
   std::vector<std::string> single;
   for (const std::string& path : o.paths) {
     if (job::is_dump_path(path)) {
-      if (!o.groups.empty() || !o.expand.empty())
+      if (!o.call.groups.empty() || !o.call.expand.empty())
         return fail(
             Code::usage, "cli.usage",
             fmt::format("--groups and --expand are for traces; {} has dumps of a flight recorder", quote(path, 200)));
@@ -43,12 +55,14 @@ Result<CheckInputs> inputs_of(const CheckOptions& o) {
   return inputs;
 }
 
-Result<int> run_check(const CheckOptions& o) {
+Result<int> run_check(const CheckOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const CheckInputs inputs, inputs_of(o));
-  CHAKRA_TRY(keep_apart(inputs.files, {}, o.json));
+  CHAKRA_TRY(keep_apart(inputs.files, {}, globals.json));
   std::vector<job::CheckedJob> jobs;
   for (const std::string& path : inputs.traces) {
-    CHAKRA_ASSIGN(job::CheckedJob job, job::check_job({path, o.groups, o.expand}));
+    job::CheckOptions call = o.call;
+    call.path = path;
+    CHAKRA_ASSIGN(job::CheckedJob job, job::check_job(call));
     jobs.push_back(std::move(job));
   }
   for (const std::vector<std::string>& paths : inputs.dumps) {
@@ -58,23 +72,13 @@ Result<int> run_check(const CheckOptions& o) {
   std::string text;
   for (const job::CheckedJob& job : jobs) text += view::to_text(report_of(job));
   const bool ok = std::all_of(jobs.begin(), jobs.end(), [](const job::CheckedJob& job) { return job.ok(); });
-  if (!o.json.empty()) CHAKRA_TRY(write_json(job::to_json(jobs), o.json));
-  if (o.json != "-") print(text);
+  if (!globals.json.empty()) CHAKRA_TRY(write_json(job::to_json(jobs), globals.json));
+  if (globals.json != "-") print(text);
   return ok ? 0 : static_cast<int>(Code::bad_input);
 }
 
 }  // namespace
 
-Syntax check_syntax() {
-  auto options = std::make_shared<CheckOptions>();
-  return {.options = {required({"paths", &options->paths,
-                                "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder; each is a job of its own. "
-                                "Or dumps of PyTorch's flight recorder: a folder, or files",
-                                "PATH..."}),
-                      {"--groups", &options->groups, "Process groups, name -> ranks (JSON)", "FILE"},
-                      expand_option(options->expand),
-                      json_option(options->json)},
-          .run = [options] { return run_check(*options); }};
-}
+Syntax check_syntax() { return syntax_of<CheckOptions>(run_check); }
 
 }  // namespace chakra::cli

@@ -41,10 +41,6 @@ Result<void> write_json(const Json& json, const std::string& path) {
   return {};
 }
 
-Option json_option(std::string& path) {
-  return {"--json", &path, "Write the results as JSON to FILE; - for standard output, and nothing else there", "FILE"};
-}
-
 namespace {
 
 /// Called by the name of a command of mlcommons/chakra.

@@ -2,16 +2,18 @@
 // the command line.
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/cli/options.h"
 #include "chakra/job/job.h"
-#include "chakra/match/match.h"
+#include "chakra/options/options.h"
 #include "chakra/result/result.h"
 #include "chakra/view/view.h"
 
@@ -23,16 +25,57 @@ using job::add_text;
 using job::job_files;
 using job::keep_apart;
 using job::to_text;
+using options::required;
 using result::Json;
 using result::json_ns;
 using result::to_json;
 using view::to_text;
+
+/// What every subcommand takes.
+struct Globals {
+  std::string json;           ///< a file, "-" for standard output, "" for none
+  int64_t jobs = 0;           ///< cores; 0: all
+  uint64_t max_unpacked = 0;  ///< bytes; 0: the default
+};
+options::Options rows_of(Globals& globals);
+
+struct Syntax;
+/// A subcommand below another one.
+struct BelowRow {
+  std::string name, description;
+  Syntax (*syntax)();
+};
+/// What a subcommand takes, as rows, and what it runs. The rows are bound to what `run` holds.
+struct Syntax {
+  options::Options rows = {};
+  /// What the subcommand does. Returns the exit code; an error is reported and gives its own.
+  std::function<Result<int>(const Globals& globals)> run = {};
+  std::function<Result<void>()> settle = {};  ///< what some options say of others, before all are checked
+  std::vector<BelowRow> below = {};           ///< one of these must follow; then nothing else is here
+};
+/// Syntax::run of what returns Result<void>: the exit code is 0 unless it fails.
+template <class Run>
+std::function<Result<int>(const Globals&)> exits_with_zero(Run run) {
+  return [run = std::move(run)](const Globals& globals) -> Result<int> {
+    CHAKRA_TRY(run(globals));
+    return 0;
+  };
+}
+/// Of a subcommand that takes an Asked and passes it to `run`.
+template <class Asked, class Run>
+Syntax syntax_of(Run run) {
+  auto asked = std::make_shared<Asked>();
+  return {.rows = rows_of(*asked),
+          .run = [asked, run](const Globals& globals) -> Result<int> { return run(*asked, globals); }};
+}
 
 struct CommandRow {
   std::string_view name;
   std::string_view description;
   std::string_view example;  ///< a worked example for --help
   Syntax (*syntax)();
+  bool reads = true;      ///< files that may be packed: --max-unpacked is for it
+  bool parallel = false;  ///< it works on several cores: --jobs is for it
 };
 extern const std::span<const CommandRow> kCommands;
 extern const std::string_view kVersionText;  ///< "chakra 1.2.3"
@@ -77,16 +120,18 @@ template <class Make>
 Json json_if_asked(const std::string& path, const Make& make) {
   return path.empty() ? Json() : make();
 }
-// Options of several subcommands.
-Option max_unpacked_option();
-Option json_option(std::string& path);                    ///< --json FILE
-Option expand_option(std::string& text);                  ///< --expand N[:RANK]
-Option ranks_option(std::string& text);                   ///< --ranks FIRST:COUNT
-Option max_error_option(std::optional<double>& percent);  ///< --max-error P
+/// "chakra sim", "chakra gen step" and so on: the words, and what each takes.
+struct Command {
+  std::vector<std::string> words;
+  std::string description, example;
+  Syntax syntax;
+};
+/// All subcommands that run something, in the order of `chakra --help`. Cost: makes all rows.
+std::vector<Command> all_commands();
+/// --help of a subcommand, or of the command where there are no words.
+std::string help_text(const std::vector<std::string>& words, std::string_view description, const Syntax& syntax,
+                      std::string_view example);
 
-Syntax gen_cases_syntax();          ///< below `gen`
-Syntax gen_serve_syntax();          ///< likewise
-Syntax calibrate_device_syntax();   ///< below `calibrate`
-Syntax calibrate_network_syntax();  ///< likewise
+Syntax gen_cases_syntax();  ///< below `gen`
 
 }  // namespace chakra::cli

@@ -1,97 +1,199 @@
-// The command line is read here, by CLI11, which no other file knows.
+// The command line is read here, by CLI11, which no other file knows. What an option takes is the business of its row.
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
+#include <deque>
 #include <new>
 #include <sstream>
 #include <system_error>
-#include <type_traits>
 
 #include "chakra/cli/cli.h"
 
 namespace chakra::cli {
 namespace {
 
-template <class T>
-CLI::Option* add_one(CLI::App& app, const Option& o, T target) {
-  if constexpr (std::is_same_v<T, bool*>) return app.add_flag(o.names, *target, o.help);
-  else if constexpr (std::is_pointer_v<T>) return app.add_option(o.names, *target, o.help);
-  else return app.add_option_function<std::string>(o.names, target, o.help);
-}
+using options::Option;
+using options::Options;
 
-void add_option(CLI::App& app, const Option& o) {
-  CLI::Option* const option = std::visit([&](const auto& target) { return add_one(app, o, target); }, o.target);
-  if (!o.value.empty()) option->type_name(std::string(o.value));
-  if (o.accepted.refuse)
-    option->check(CLI::Validator([refuse = o.accepted.refuse](const std::string& text) { return refuse(text); },
-                                 o.accepted.shown));
-  if (o.required) option->required();
-  if (o.hidden) option->group("");
-  if (o.shows_default) option->capture_default_str();
-  if (o.one_each) option->allow_extra_args(false);
-  if (o.delimiter) option->delimiter(o.delimiter);
-  if (o.most) option->expected(1, o.most);
-  if (!o.needs.empty()) option->needs(app.get_option(std::string(o.needs)));
-  if (!o.excludes.empty()) option->excludes(app.get_option(std::string(o.excludes)));
-}
+/// The words of an option, as they were typed.
+struct Typed {
+  const Option* row = nullptr;
+  CLI::Option* option = nullptr;
+  std::vector<std::string> texts;
+  bool flag = false;
+};
 
-void add_syntax(CLI::App& app, const Syntax& syntax, int& exit_code) {
-  for (const Option& option : syntax.options) add_option(app, option);
-  if (!syntax.below.empty()) app.require_subcommand(1);
-  for (const BelowRow& below : syntax.below)
-    add_syntax(*app.add_subcommand(below.name, below.description), below.syntax(), exit_code);
-  if (!syntax.run) return;
-  app.callback([&app, run = syntax.run, given = syntax.given, &exit_code] {
-    if (given)
-      for (const CLI::Option* option : app.get_options())
-        if (option->count() > 0) given->push_back(option->get_name());
-    const Result<int> code = run();
-    exit_code = code ? *code : report(code.error());
-  });
-}
+/// A subcommand as it is read: what its rows are bound to, and the same rows of what nobody changed.
+struct Reading {
+  std::vector<std::string> words;
+  Syntax syntax, fresh;
+  Globals globals, fresh_globals;
+  Options global_rows = rows_of(globals), fresh_global_rows = rows_of(fresh_globals);
+  std::deque<Typed> typed;  ///< CLI11 writes into them
+  const CommandRow* row = nullptr;
+};
 
-std::string indented(std::string_view example) {
-  std::string text = "Example:\n  ";
-  for (const char c : example) {
-    text += c;
-    if (c == '\n') text += "  ";
+void add_option(CLI::App& app, const Option& o, std::deque<Typed>& typed) {
+  Typed& to = typed.emplace_back();
+  to.row = &o;
+  if (is_flag(o)) {
+    to.option = app.add_flag(o.names, to.flag);
+    return;
   }
-  return text;
+  to.option = app.add_option(o.names, to.texts);
+  if (!is_list(o)) to.option->expected(1)->allow_extra_args(false);
+  else if (is_placed(o)) to.option->expected(1, o.most > 0 ? o.most : CLI::detail::expected_max_vector_size);
+  if (o.one_each) to.option->allow_extra_args(false);
 }
 
-/// Prints the error on one line.
-int usage_error(const CLI::App& app, const CLI::ParseError& error, const char* first) {
-  const bool unknown =
+Result<void> set_rows(const Reading& reading, const std::deque<Typed>& typed) {
+  for (const Typed& t : typed) {
+    if (t.option->count() == 0) continue;
+    const bool global = std::any_of(reading.global_rows.begin(), reading.global_rows.end(),
+                                    [&](const Option& row) { return &row == t.row; });
+    const Options& rows = global ? reading.global_rows : reading.syntax.rows;
+    if (is_flag(*t.row)) CHAKRA_TRY(options::set(rows, name_of(*t.row), t.flag ? "true" : "false"));
+    for (const std::string& text : t.texts) CHAKRA_TRY(options::set(rows, name_of(*t.row), text));
+  }
+  return {};
+}
+
+/// Puts what was typed into the options, and looks whether it goes together.
+Result<void> settle(const Reading& reading) {
+  CHAKRA_TRY(set_rows(reading, reading.typed));
+  CHAKRA_TRY(options::check(reading.global_rows, reading.fresh_global_rows));
+  if (reading.syntax.settle) CHAKRA_TRY(reading.syntax.settle());
+  return options::check(reading.syntax.rows, reading.fresh.rows);
+}
+
+int usage_error(const std::string& text, const std::vector<std::string>& words) {
+  std::string line = text;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  print_error(fmt::format("chakra: {} ('{} --help' shows the usage) [cli.usage]\n", line,
+                          words.empty() ? "chakra" : "chakra " + fmt::format("{}", fmt::join(words, " "))));
+  return static_cast<int>(Code::usage);
+}
+
+/// Global options that do nothing for this subcommand.
+void find_without_effect(const Reading& reading) {
+  Findings findings;
+  const std::string name = fmt::format("'chakra {}'", fmt::join(reading.words, " "));
+  if (reading.globals.jobs > 0 && !reading.row->parallel)
+    findings.push_back(job::no_effect("--jobs", name + " works on one core"));
+  if (reading.globals.max_unpacked > 0 && !reading.row->reads)
+    findings.push_back(job::no_effect("--max-unpacked", name + " unpacks nothing"));
+  if (!findings.empty()) print_error(to_text(findings, ""));
+}
+
+int run_subcommand(const Reading& reading) {
+  if (const Result<void> settled = settle(reading); !settled)
+    return settled.error().tag == "cli.usage" ? usage_error(settled.error().text, reading.words)
+                                              : report(settled.error());
+  if (reading.globals.max_unpacked > 0) set_most_unpacked(reading.globals.max_unpacked);
+  job::use_cores(reading.globals.jobs);
+  find_without_effect(reading);
+  const Result<int> code = reading.syntax.run(reading.globals);
+  return code ? *code : report(code.error());
+}
+
+/// Puts the reading into `readings`, which must outlive `app`.
+void add_syntax(CLI::App& app, const CommandRow& row, std::vector<std::string> words, Syntax (*syntax)(),
+                std::string_view description, std::deque<Reading>& readings, int& exit_code) {
+  Reading& reading = readings.emplace_back();
+  reading.words = std::move(words);
+  reading.syntax = syntax();
+  reading.fresh = syntax();
+  reading.row = &row;
+  app.formatter_fn([&reading, description](const CLI::App*, const std::string&, CLI::AppFormatMode) {
+    return help_text(reading.words, description, reading.syntax, reading.row->example);
+  });
+  if (!reading.syntax.below.empty()) {
+    app.require_subcommand(1);
+    for (const BelowRow& below : reading.syntax.below) {
+      std::vector<std::string> more = reading.words;
+      more.push_back(below.name);
+      add_syntax(*app.add_subcommand(below.name, below.description), row, std::move(more), below.syntax,
+                 below.description, readings, exit_code);
+    }
+    return;
+  }
+  for (const Option& option : reading.syntax.rows) add_option(app, option, reading.typed);
+  for (const Option& option : reading.global_rows) add_option(app, option, reading.typed);
+  app.callback([&reading, &exit_code] { exit_code = run_subcommand(reading); });
+}
+
+/// The deepest subcommand that was named, and the words that lead to it.
+const CLI::App* last_of(const CLI::App& app, std::vector<std::string>& words) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    words.push_back(at->get_name());
+  }
+  return at;
+}
+
+template <class Rows>
+std::vector<std::string> names(const Rows& rows) {
+  std::vector<std::string> all;
+  for (const auto& row : rows) all.emplace_back(row.name);
+  return all;
+}
+
+/// A word that nothing takes, with the nearest one that something does.
+std::string unknown_word(const std::string& word, const std::vector<std::string>& words,
+                         const std::deque<Reading>& readings) {
+  const auto reading =
+      std::find_if(readings.begin(), readings.end(), [&](const Reading& r) { return r.words == words; });
+  const bool option = word.starts_with('-');
+  if (words.empty() && !option)
+    return fmt::format("there is no command {}{}", quote(word), options::suggestion(word, names(kCommands)));
+  if (reading == readings.end()) return fmt::format("there is no option {}", quote(word));
+  if (!reading->syntax.below.empty() && !option)
+    return fmt::format("there is no command {}{}", quote(word),
+                       options::suggestion(word, names(reading->syntax.below)));
+  if (!option) return fmt::format("nothing takes the word {}", quote(word));
+  std::vector<std::string> known{"--help"};
+  for (const Options* rows : {&reading->syntax.rows, &reading->global_rows})
+    for (const Option& row : *rows)
+      for (const std::string& spelling : spellings_of(row))
+        if (!row.hidden) known.push_back(spelling);
+  const std::string name = word.substr(0, word.find('='));
+  return fmt::format("there is no option {}{}", quote(name), options::suggestion(name, known));
+}
+
+int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* first,
+                const std::deque<Reading>& readings) {
+  std::vector<std::string> words;
+  const CLI::App* const last = last_of(app, words);
+  const bool unknown =  // CLI11 says of it that a subcommand is required
       first && first[0] != '-' &&
       std::none_of(kCommands.begin(), kCommands.end(), [&](const CommandRow& row) { return row.name == first; });
-  std::string text = unknown ? fmt::format("there is no command {}", quote(first)) : std::string(error.what());
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  const CLI::App* const command = app.get_subcommands().empty() ? nullptr : app.get_subcommands().front();
-  print_error(fmt::format("chakra: {} ('chakra {}--help' shows the usage) [cli.usage]\n", text,
-                          command ? command->get_name() + " " : ""));
-  return static_cast<int>(Code::usage);
+  if (unknown) return usage_error(unknown_word(first, {}, readings), {});
+  std::vector<std::string> left = last->remaining(true);
+  if (left.empty()) left = app.remaining(true);
+  const auto dashed = std::find_if(left.begin(), left.end(), [](const std::string& w) { return w.starts_with('-'); });
+  if (dashed != left.end()) return usage_error(unknown_word(*dashed, words, readings), words);
+  if (!left.empty()) return usage_error(unknown_word(left.front(), words, readings), words);
+  return usage_error(error.what(), words);
 }
 
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
   int exit_code = 0;
-  CLI::App app{"Chakra execution traces: link, check, simulate, look.", "chakra"};
+  std::deque<Reading> readings;
+  CLI::App app{"", "chakra"};
   app.set_version_flag("--version", std::string(kVersionText), "Print the version");
   app.require_subcommand(1);
   app.fallthrough(false);
-  app.footer(
-      "Exit codes: 0 done, 1 the input is wrong, 2 usage, 3 a file cannot be read or written, 4 the\n"
-      "simulation cannot finish, 130 interrupted. 'chakra COMMAND --help' shows a worked example.");
+  app.formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode) { return help_text({}, "", {}, ""); });
   for (const CommandRow& row : kCommands) {
     CLI::App& command = *app.add_subcommand(std::string(row.name), std::string(row.description));
-    command.footer(indented(row.example));
     const bool called = std::any_of(argv, argv + argc, [&](const char* text) { return row.name == text; });
-    if (!called) continue;  // the options of all commands take a fifth of the shortest command's time
-    add_syntax(command, row.syntax(), exit_code);
-    if (row.name != "gen" && row.name != "list") add_option(command, max_unpacked_option());  // which read no files
+    if (called)  // the options of all commands take a fifth of the shortest command's time
+      add_syntax(command, row, {std::string(row.name)}, row.syntax, row.description, readings, exit_code);
   }
   try {
     app.parse(argc, argv);
@@ -101,7 +203,7 @@ int run_command_line(int argc, char** argv) {
     print(text.str());
     return exit_code;
   } catch (const CLI::ParseError& error) {
-    return usage_error(app, error, argc > 1 ? argv[1] : nullptr);
+    return parse_error(app, error, argc > 1 ? argv[1] : nullptr, readings);
   } catch (const std::bad_alloc&) {
     print_error("chakra: not enough memory [cli.memory]\n");
     return static_cast<int>(Code::io);

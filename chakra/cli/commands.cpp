@@ -6,18 +6,18 @@ namespace chakra::cli {
 // Each has a file of its own.
 Syntax link_syntax(), check_syntax(), sim_syntax(), replay_syntax(), view_syntax(), import_syntax(), analyze_syntax(),
     diff_syntax(), gen_syntax(), calibrate_syntax(), info_syntax(), convert_syntax(), pack_syntax(), unpack_syntax(),
-    list_syntax(), doctor_syntax(), whatif_syntax();
+    list_syntax(), doctor_syntax(), whatif_syntax(), completion_syntax(), manual_syntax();
 
 constexpr CommandRow kCommandRows[] = {
-    {"link", "Turn PyTorch recordings into checked traces, and replay them against their own measurement",
+    {"link", "Turn PyTorch recordings into traces that are checked against their measurement",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
      "chakra link kineto.json -o trace.0.et                         # a Kineto trace alone",
-     link_syntax},
+     link_syntax, true, true},
     {"check", "Check each trace, and the traces of a job against each other", "chakra check traces/", check_syntax},
-    {"sim", "Run a job on a described system",
+    {"sim", "Simulate a job on a described system",
      "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", sim_syntax},
-    {"whatif", "Change a job, or find out what less of each kind of time would save, and how far that is off",
+    {"whatif", "Change a job, and predict what that changes, with an error",
      "chakra whatif traces/                                         # where to spend money\n"
      "chakra whatif traces/ --scale all_reduce=0.5 --speed 3=0.8    # several changes at once\n"
      "chakra whatif traces/ --device H100-SXM --json answer.json",
@@ -29,9 +29,9 @@ constexpr CommandRow kCommandRows[] = {
      "chakra view trace.0.et --focus 8000 --hops 3 -o graph.pdf     # what is near a node\n"
      "chakra view astra_sim.csv --npu-frequency 1.5GHz -o sim.json  # issue and callback lines",
      view_syntax},
-    {"import", "Make traces of another tool's workload (ASTRA-sim text, FlexFlow, MSCCL, mlcommons/chakra's JSON)",
+    {"import", "Make traces of another tool's workload: ASTRA-sim text, FlexFlow, MSCCL, ...",
      "chakra import MLP_HybridParallel_Data_Model.txt -o mlp --dims 8,8", import_syntax},
-    {"analyze", "Say what bounds the time, what overlaps, what is moved, who holds others up",
+    {"analyze", "Say what bounds the time, what overlaps, what is moved, and who holds others up",
      "chakra analyze traces/ --json analysis.json                   # every analysis\n"
      "chakra analyze trace.0.et --only critical_path,time           # some\n"
      "chakra analyze traces/ --only imbalance --svg imbalance.svg   # as a picture",
@@ -45,8 +45,8 @@ constexpr CommandRow kCommandRows[] = {
      "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
      "chakra gen serve --model llama3-70b --tp 8 --batch 16 -o job  # prefill, a step of decode\n"
      "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
-     gen_syntax},
-    {"replay", "Run a job for real, by the wall clock: every lane, every operation, in order",
+     gen_syntax, false},
+    {"replay", "Run a job for real, by the wall clock",
      "chakra replay job/                                            # all ranks here, nothing is sent\n"
      "chakra replay job/ --compute none --dry-run                   # what would run\n"
      "chakra replay job/ --rank 3 --ranks 8 --rendezvous node0:4000 # one of eight processes",
@@ -55,8 +55,8 @@ constexpr CommandRow kCommandRows[] = {
      "chakra calibrate device --from gemm.csv.gz --device H100-SXM -o h100.json\n"
      "chakra calibrate network --from all_reduce.log -o net.yml\n"
      "chakra sim job/ --network net.yml --device h100.json",
-     calibrate_syntax},
-    {"info", "Summarise traces", "chakra info traces/trace.0.et", info_syntax},
+     calibrate_syntax, true, true},
+    {"info", "Summarize traces", "chakra info traces/trace.0.et", info_syntax},
     {"convert", "Write traces in another form, with nothing lost",
      "chakra convert trace.0.et -o trace.0.json\n"
      "chakra convert traces/ -o lines --to jsonl     # lines.0.jsonl, lines.1.jsonl, ...",
@@ -70,13 +70,22 @@ constexpr CommandRow kCommandRows[] = {
      "chakra unpack job.chakra -o traces\n"
      "chakra unpack job.chakra -o some --ranks 3,7 --nodes 5000:100",
      unpack_syntax},
-    {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", list_syntax},
-    {"doctor", "Look whether this installation, or a folder of recordings or traces, is as it should be",
+    {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", list_syntax,
+     false},
+    {"doctor", "Check this installation, or a folder of recordings or traces",
      "chakra doctor                # the installation\n"
      "chakra doctor recordings/    # the files, the missing files, the next command\n"
      "chakra doctor --repair job.chakra    # adding to it was interrupted, or it was cut\n"
      "chakra doctor --plugins      # plugins of replay: where they are, how to build them",
      doctor_syntax},
+    {"completion", "Print a script that completes the command line in your shell",
+     "chakra completion bash > ~/.local/share/bash-completion/completions/chakra\n"
+     "chakra completion fish > ~/.config/fish/completions/chakra.fish",
+     completion_syntax, false},
+    {"manual", "Print the manual page of a subcommand, or write all pages",
+     "chakra manual sim | man -l -\n"
+     "chakra manual -o ~/.local/share/man",
+     manual_syntax, false},
 };
 constinit const std::span<const CommandRow> kCommands = kCommandRows;
 

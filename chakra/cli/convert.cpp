@@ -4,33 +4,16 @@
 namespace chakra::cli {
 namespace {
 
-Result<void> run_convert(const job::ConvertOptions& o) {
+Result<int> run_convert(const job::ConvertOptions& o, const Globals& globals) {
+  CHAKRA_TRY(keep_apart(o.paths, {o.output}, globals.json));
   CHAKRA_ASSIGN(const job::ConvertedJob converted, job::convert_job(o));
-  print(to_text(converted));
-  return {};
+  if (!globals.json.empty()) CHAKRA_TRY(write_json(to_json(converted), globals.json));
+  if (globals.json != "-") print(to_text(converted));
+  return 0;
 }
 
 }  // namespace
 
-Syntax convert_syntax() {
-  auto options = std::make_shared<job::ConvertOptions>();
-  return {
-      .options =
-          {required({"paths", &options->paths,
-                     "Traces of any form: files, a prefix (PREFIX.<rank>.et), a folder, a container, a job by classes "
-                     "(ranks.json); or one file of another tool's form ('chakra import' has options for those)",
-                     "IN..."}),
-           required(
-               {"-o,--output", &options->output,
-                "File to write; of several ranks a prefix (PREFIX.<rank>.et) or a folder; .gz or .zst at the end packs",
-                "OUT"}),
-           {"--from", &options->from,
-            "Form of the inputs: " + job::known_forms(false) + ", or one of 'chakra import'; else told by the contents",
-            "FORM"},
-           {"--to", &options->to,
-            "Form of the output: " + job::known_forms(true) + ", or text (ASTRA-sim 1.0, SimAI); else told by its name",
-            "FORM"}},
-      .run = exits_with_zero([options] { return run_convert(*options); })};
-}
+Syntax convert_syntax() { return syntax_of<job::ConvertOptions>(run_convert); }
 
 }  // namespace chakra::cli

@@ -9,6 +9,20 @@
 namespace chakra::cli {
 namespace {
 
+struct DoctorOptions {
+  std::string path;
+  bool repair = false, plugins = false;
+};
+
+options::Options rows_of(DoctorOptions& o) {
+  options::Option repair{"--repair", &o.repair, "Cut a damaged container behind its last index",
+                         {},         {},        "It then holds what was in it before adding was interrupted."};
+  repair.excludes = "--plugins";
+  return {{"path", &o.path, "A folder or a file of recordings or traces; without it, the installation", "PATH"},
+          std::move(repair),
+          {"--plugins", &o.plugins, "Show where each plugin of 'chakra replay' is, or how to build it"}};
+}
+
 /// Writes what was found; the exit code.
 template <class Found>
 Result<int> show(const Found& found, const std::string& json_path) {
@@ -53,23 +67,13 @@ Result<int> run_repair(const std::string& path, const std::string& json_path) {
   return 0;
 }
 
+Result<int> run_asked(const DoctorOptions& o, const Globals& globals) {
+  if (o.plugins) return run_plugins(o.path, globals.json);
+  return o.repair ? run_repair(o.path, globals.json) : run_doctor(o.path, globals.json);
+}
+
 }  // namespace
 
-Syntax doctor_syntax() {
-  auto path = std::make_shared<std::string>(), json = std::make_shared<std::string>();
-  auto repair = std::make_shared<bool>(false), plugins = std::make_shared<bool>(false);
-  return {.options = {{"path", path.get(),
-                       "Recordings or traces: a folder or a file; without it, the installation is looked at", "PATH"},
-                      {"--repair", repair.get(),
-                       "Cut a container that does not end with its index behind the last one that it holds: what was "
-                       "in it before adding was interrupted"},
-                      {"--plugins", plugins.get(), "Show where each plugin of 'chakra replay' is, or how to build it"},
-                      json_option(*json)},
-          .run = [path, json, repair, plugins]() -> Result<int> {
-            if (*repair && *plugins) return fail(Code::usage, "cli.usage", "give either --repair or --plugins");
-            if (*plugins) return run_plugins(*path, *json);
-            return *repair ? run_repair(*path, *json) : run_doctor(*path, *json);
-          }};
-}
+Syntax doctor_syntax() { return syntax_of<DoctorOptions>(run_asked); }
 
 }  // namespace chakra::cli

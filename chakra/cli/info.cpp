@@ -4,22 +4,25 @@
 namespace chakra::cli {
 namespace {
 
-Result<void> run_info(const std::string& path, const std::string& json_path) {
-  CHAKRA_ASSIGN(const std::vector<std::string> inputs, job_files(path));
-  CHAKRA_TRY(keep_apart(inputs, {}, json_path));
-  CHAKRA_ASSIGN(const job::JobSummary summary, job::summarize_job(path));
-  if (!json_path.empty()) CHAKRA_TRY(write_json(to_json(summary), json_path));
-  if (json_path != "-") print(to_text(summary));
-  return {};
+struct InfoOptions {
+  std::string path;
+};
+
+options::Options rows_of(InfoOptions& o) {
+  return {required({"path", &o.path, "Traces: a file, a prefix (PREFIX.<rank>.et), a folder or a container", "PATH"})};
+}
+
+Result<int> run_info(const InfoOptions& o, const Globals& globals) {
+  CHAKRA_ASSIGN(const std::vector<std::string> inputs, job_files(o.path));
+  CHAKRA_TRY(keep_apart(inputs, {}, globals.json));
+  CHAKRA_ASSIGN(const job::JobSummary summary, job::summarize_job(o.path));
+  if (!globals.json.empty()) CHAKRA_TRY(write_json(to_json(summary), globals.json));
+  if (globals.json != "-") print(to_text(summary));
+  return 0;
 }
 
 }  // namespace
 
-Syntax info_syntax() {
-  auto path = std::make_shared<std::string>(), json = std::make_shared<std::string>();
-  return {.options = {required({"path", path.get(), "Traces: a file, a prefix (PREFIX.<rank>.et) or a folder", "PATH"}),
-                      json_option(*json)},
-          .run = exits_with_zero([path, json] { return run_info(*path, *json); })};
-}
+Syntax info_syntax() { return syntax_of<InfoOptions>(run_info); }
 
 }  // namespace chakra::cli

@@ -1,5 +1,6 @@
 // chakra list
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -10,9 +11,34 @@ namespace {
 
 using result::Table;
 
+struct ListOptions {
+  std::string kind;
+};
+options::Options rows_of(ListOptions& o) { return {{"kind", &o.kind, "What to list; without it, the kinds", "KIND"}}; }
+
+/// A row for each option, of which text tells all that a program needs to offer it.
+Table option_table() {
+  Table table;
+  for (const char* column : {"command", "option", "type", "value", "default", "accepted", "meaning", "more"})
+    table.columns.push_back({column, Table::Kind::text});
+  const auto add = [&](const std::string& command, const options::Options& rows) {
+    for (const options::Option& row : rows) {
+      if (row.hidden) continue;
+      table.rows.push_back({command, row.names, std::string(type_of(row)), std::string(row.value),
+                            is_flag(row) ? std::string() : text_of(row), shown_of(row), row.help, row.more});
+    }
+  };
+  for (const Command& command : all_commands())
+    add(fmt::format("{}", fmt::join(command.words, " ")), command.syntax.rows);
+  Globals globals;
+  add("every command", rows_of(globals));
+  return table;
+}
+
 /// What only the command has.
-constexpr std::array<job::KindRow, 2> kOwnKinds{{
+constexpr std::array<job::KindRow, 3> kOwnKinds{{
     {"commands", "subcommands", [] { return job::list_rows("command", kCommands); }},
+    {"options", "options of each subcommand, with their types, defaults and values", option_table},
     {"names", "names of other tools' commands that this one answers to", [] { return job::list_rows("name", kNames); }},
 }};
 
@@ -30,8 +56,9 @@ Result<Table> table_of(const std::string& kind) {
   return fail(Code::usage, "cli.usage", fmt::format("no kind {}; known: {}", quote(kind), names_of(kinds)));
 }
 
-Result<void> run_list(const std::string& kind, const std::string& json_path) {
-  CHAKRA_ASSIGN(const Table table, table_of(kind));
+Result<int> run_list(const ListOptions& o, const Globals& globals) {
+  const std::string& json_path = globals.json;
+  CHAKRA_ASSIGN(const Table table, table_of(o.kind));
   if (!json_path.empty()) {
     Json json = Json::array();
     for (const auto& row : table.rows) {
@@ -42,15 +69,11 @@ Result<void> run_list(const std::string& kind, const std::string& json_path) {
     CHAKRA_TRY(write_json(json, json_path));
   }
   if (json_path != "-") print(view::to_text(table, SIZE_MAX));
-  return {};
+  return 0;
 }
 
 }  // namespace
 
-Syntax list_syntax() {
-  auto kind = std::make_shared<std::string>(), json = std::make_shared<std::string>();
-  return {.options = {{"kind", kind.get(), "What to list; without it, the kinds", "KIND"}, json_option(*json)},
-          .run = exits_with_zero([kind, json] { return run_list(*kind, *json); })};
-}
+Syntax list_syntax() { return syntax_of<ListOptions>(run_list); }
 
 }  // namespace chakra::cli

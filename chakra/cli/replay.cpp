@@ -1,18 +1,51 @@
 // chakra replay
-#include "chakra/cli/replay_options.h"
-#include "chakra/view/view.h"
+#include "chakra/cli/cli.h"
 
 namespace chakra::cli {
 namespace {
 
+struct ReplayOptions {
+  job::ReplayOptions call;
+  job::ReplayOutputs outputs;
+  job::FlowsOptions flows;
+  std::string flows_file;
+};
+
+options::Options rows_of(ReplayOptions& o) {
+  options::Options rows = job::rows_of(o.call);
+  options::Options outputs{
+      {"-o,--output", &o.outputs.traces, "Write the traces with the times of the last run as PREFIX.<rank>.et",
+       "PREFIX"},
+      {"--timeline",
+       &o.outputs.timeline,
+       "Write when everything ran, for https://ui.perfetto.dev",
+       "FILE",
+       {},
+       "In names of files, {rank} is the rank of a process. Under a launcher each rank needs a file of its own."},
+      {"--csv", &o.outputs.csv, "Write the tables as PREFIX.<table>.csv", "PREFIX"}};
+  for (options::Option& row : outputs) row.excludes = "--flows";
+  outputs[0].excludes = outputs[1].excludes = "--flows, --dry-run";
+  for (options::Option& row : rows) {
+    if (row.names == "--dry-run") row.excludes = "--flows";
+    if (row.names == "--compare") row.excludes = "--flows, --dry-run";
+  }
+  add(rows, std::move(outputs));
+  rows.push_back({"--flows",
+                  &o.flows_file,
+                  "Run nothing: write which rank sends how much to which",
+                  "FILE",
+                  {},
+                  "Each flow names what it waits for. The file is CSV, or JSON where its name ends in .json."});
+  options::Options flows = job::rows_of(o.flows);
+  for (options::Option& row : flows) row.needs = "--flows";
+  add(rows, std::move(flows));
+  return rows;
+}
+
 /// The schedule of flows instead of a run.
 Result<void> run_flows(const ReplayOptions& o) {
-  const job::ReplayOutputs& others = o.outputs;
-  if (!others.traces.empty() || !others.timeline.empty() || !others.csv.empty() || !others.json.empty() ||
-      o.call.dry_run || o.call.compare)
-    return fail(
-        Code::usage, "cli.usage",
-        "with --flows nothing runs: --output, --timeline, --csv, --json, --compare and --dry-run have no meaning");
+  if (!o.outputs.json.empty())
+    return fail(Code::usage, "cli.usage", "with --flows nothing runs, so there is nothing for --json");
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.call.path));
   files.insert(files.end(), {o.call.groups, o.flows.network, o.flows.collectives});
   CHAKRA_TRY(keep_apart(files, {o.flows_file}));
@@ -22,14 +55,9 @@ Result<void> run_flows(const ReplayOptions& o) {
   return {};
 }
 
-Result<void> run_replay(ReplayOptions o) {
-  o.call.check = !o.no_check;
+Result<void> run_replay(ReplayOptions& o, const Globals& globals) {
+  o.outputs.json = globals.json;
   if (!o.flows_file.empty()) return run_flows(o);
-  if (!o.flows.network.empty() || !o.flows.collectives.empty())
-    return fail(Code::usage, "cli.usage", "--network and --collectives are for --flows");
-  if (o.call.dry_run && (!o.outputs.traces.empty() || !o.outputs.timeline.empty() || o.call.compare))
-    return fail(Code::usage, "cli.usage",
-                "--dry-run runs nothing, so there is nothing for --output, --timeline and --compare");
   CHAKRA_ASSIGN(const job::ReplayOutputs outputs, job::replay_outputs(o.call, o.outputs));
   o.call.timeline = !outputs.timeline.empty();
   CHAKRA_ASSIGN(const job::ReplayedJob job, job::replay_job(o.call));
@@ -42,8 +70,10 @@ Result<void> run_replay(ReplayOptions o) {
 }  // namespace
 
 Syntax replay_syntax() {
-  auto o = std::make_shared<ReplayOptions>();
-  return {.options = replay_rows(*o), .run = exits_with_zero([o] { return run_replay(*o); })};
+  return syntax_of<ReplayOptions>([](ReplayOptions& o, const Globals& globals) -> Result<int> {
+    CHAKRA_TRY(run_replay(o, globals));
+    return 0;
+  });
 }
 
 }  // namespace chakra::cli

@@ -7,10 +7,68 @@
 #include <csignal>
 #include <ctime>
 
-#include "chakra/cli/sim_options.h"
+#include "chakra/cli/cli.h"
 
 namespace chakra::cli {
 namespace {
+
+struct SimOptions {
+  job::SimulateOptions call;
+  std::string csv, timeline;
+  std::string workload;                                            ///< the job, by ASTRA-sim's own option
+  std::string compute_scale, comm_scale, logging, logging_folder;  ///< likewise, without effect
+  bool astra_output = false;
+};
+
+options::Options rows_of(SimOptions& o) {
+  options::Options rows = job::rows_of(o.call);
+  rows.push_back({"--workload-configuration",
+                  &o.workload,
+                  "The job, as ASTRA-sim's command has it",
+                  "PREFIX",
+                  {},
+                  "It stands for PATH, --compat astra-sim and --astra-output."});
+  options::Option lines{"--astra-output", &o.astra_output, "With --compat: print the lines that ASTRA-sim prints"};
+  lines.needs = "--compat astra-sim";
+  rows.push_back(std::move(lines));
+  rows.push_back({"--csv", &o.csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...", "PREFIX"});
+  options::Option timeline{"--timeline", &o.timeline, "Write what ran when, for https://ui.perfetto.dev", "FILE.json"};
+  timeline.excludes = "--compat astra-sim";
+  rows.push_back(std::move(timeline));
+  for (const auto& [name, text] :
+       {std::pair("--compute-scale", &o.compute_scale), std::pair("--comm-scale", &o.comm_scale),
+        std::pair("--logging-configuration", &o.logging), std::pair("--logging-folder", &o.logging_folder)})
+    rows.push_back({.names = name, .target = text, .help = "Of ASTRA-sim's command; without effect", .hidden = true});
+  return rows;
+}
+
+/// ASTRA-sim's own command line means its rules and its lines.
+Result<void> settle(SimOptions& o) {
+  if (!o.workload.empty()) {
+    if (!o.call.path.empty()) return fail(Code::usage, "cli.usage", "the job is given twice");
+    o.call.path = o.workload;
+    o.call.rules = job::Rules::astra_sim;
+    o.astra_output = true;
+  }
+  if (o.call.path.empty()) return fail(Code::usage, "cli.usage", "which job? Give a prefix, a folder or one trace");
+  if (contains(o.call.groups, "empty")) o.call.groups.clear();  // ASTRA-sim's name for no file
+  o.call.timeline = !o.timeline.empty();
+  return {};
+}
+
+/// Options of ASTRA-sim's command that are accepted without effect.
+Findings ignored_options(const SimOptions& o) {
+  Findings findings;
+  for (const auto& [flag, value] :
+       {std::pair("--compute-scale", o.compute_scale), std::pair("--comm-scale", o.comm_scale)})
+    if (!value.empty() && value != "1")
+      findings.push_back({"sim.compat.ignored", Severity::warning, -1, -1,
+                          fmt::format("{} {} has no effect here, nor in ASTRA-sim", flag, value)});
+  for (const auto& [flag, value] :
+       {std::pair("--logging-configuration", o.logging), std::pair("--logging-folder", o.logging_folder)})
+    if (!value.empty()) findings.push_back(job::no_effect(flag, "nothing is logged; --json says what happens"));
+  return findings;
+}
 
 /// Set by Ctrl-C: the run ends with what there is.
 std::atomic<bool> stop_asked{false};
@@ -42,7 +100,7 @@ std::function<void(const sim::Progress&)> progress_line() {
   };
 }
 
-Result<void> check_outputs(const SimOptions& o) {
+Result<void> check_outputs(const SimOptions& o, const std::string& json) {
   std::vector<std::string> files{o.call.network, o.call.system, o.call.memory, o.call.groups};
   if (const auto ranks =
           job_files(o.call.path))  // the errors in the job are reported later, after the errors in the system
@@ -51,28 +109,28 @@ Result<void> check_outputs(const SimOptions& o) {
   if (!o.csv.empty())
     for (const char* name : {"ranks", "collectives", "links", "tiers", "critical_path"})
       outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
-  return keep_apart(files, outputs, o.json);
+  return keep_apart(files, outputs, json);
 }
 
-Result<void> run_sim(SimOptions o) {
-  CHAKRA_TRY(settle(o));
-  CHAKRA_TRY(check_outputs(o));
+Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
+  CHAKRA_TRY(check_outputs(o, json_path));
   std::vector<sim::Wait> waits;
   Result<job::SimulateResult> run = job::simulate_job(
       o.call,
       {.begins = [] { std::signal(SIGINT, stop); }, .progress = progress_line(), .stop = &stop_asked, .waits = &waits});
-  if (!run && !o.json.empty() && !waits.empty()) CHAKRA_TRY(write_json(job::waits_json(run.error(), waits), o.json));
+  if (!run && !json_path.empty() && !waits.empty())
+    CHAKRA_TRY(write_json(job::waits_json(run.error(), waits), json_path));
   CHAKRA_ASSIGN(job::SimulateResult result, std::move(run));
   sim::SimReport& report = result.report;
   const Findings ignored = ignored_options(o);
   report.findings.insert(report.findings.begin(), ignored.begin(), ignored.end());
-  const Json as_json = json_if_asked(o.json, [&] { return to_json(result); });
+  const Json as_json = json_if_asked(json_path, [&] { return to_json(result); });
   job::Outputs files;
-  CHAKRA_TRY(add_json(files, o.json, as_json));
+  CHAKRA_TRY(add_json(files, json_path, as_json));
   if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(report.timeline, o.timeline));
   if (!o.csv.empty()) CHAKRA_TRY(add_csv(files, o.csv, tables_of(result)));
   CHAKRA_TRY(files.commit());
-  if (o.json == "-") print(to_text(as_json));
+  if (json_path == "-") print(to_text(as_json));
   else print(view::to_text(o.astra_output ? astra_report_of(result) : report_of(result)));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
@@ -82,8 +140,10 @@ Result<void> run_sim(SimOptions o) {
 }  // namespace
 
 Syntax sim_syntax() {
-  auto options = std::make_shared<SimOptions>();
-  return {.options = sim_rows(*options), .run = exits_with_zero([options] { return run_sim(*options); })};
+  auto o = std::make_shared<SimOptions>();
+  return {.rows = rows_of(*o),
+          .run = exits_with_zero([o](const Globals& globals) { return run_sim(*o, globals.json); }),
+          .settle = [o] { return settle(*o); }};
 }
 
 }  // namespace chakra::cli

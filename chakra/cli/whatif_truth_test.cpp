@@ -198,7 +198,7 @@ TEST(WhatIfTruth, AJobTakesWhatTheChangedJobTakes) {
       for (const auto& [rule, value] : change.rules) {
         asked += fmt::format(" --{} {}", rule, value);
         for (const whatif::ChangeRow& row : whatif::kChanges)
-          if (row.name == rule) options.changes.emplace_back(&row, value);
+          if (row.name == rule) options.changes[static_cast<size_t>(&row - whatif::kChanges.data())].push_back(value);
       }
       SCOPED_TRACE(fmt::format("seed {},{}", seed, asked));
       const auto result = job::what_if(options);

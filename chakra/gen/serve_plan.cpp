@@ -184,8 +184,7 @@ const std::array<ServeNumberRow, 13> kServeNumbers{{
 
 const std::array<ServeSwitchRow, 5> kServeSwitches{{
     {"prompts", "Begin with the prefill of --contexts; else they are in the cache", &ServeOptions::prompts},
-    {"absorbed", "Latent attention keeps latents and decodes on them; else keys and values of all heads",
-     &ServeOptions::absorbed},
+    {"absorbed", "Latent attention keeps latents; else keys and values of all heads", &ServeOptions::absorbed},
     {"all-logits", "Of all tokens of a prompt, not only of the last one", &ServeOptions::all_logits},
     {"overlap", "Computations run beside collectives that they need not", &ServeOptions::overlap},
     {"merged-products", "Queries, keys and values are one product, gate and up another",

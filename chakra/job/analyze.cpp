@@ -16,12 +16,7 @@ using result::Table;
 constexpr size_t kTableRowsShown = 12;
 constexpr size_t kRowsDrawn = 100;
 
-Result<std::vector<const analyze::AnalysisRow*>> chosen(const std::vector<std::string>& only) {
-  for (const std::string& name : only)
-    if (std::none_of(analyze::kAnalyses.begin(), analyze::kAnalyses.end(),
-                     [&](const auto& row) { return row.name == name; }))
-      return fail(Code::usage, "cli.usage",
-                  fmt::format("there is no analysis {}; 'chakra list analyses' shows them", quote(name)));
+std::vector<const analyze::AnalysisRow*> chosen(const std::vector<std::string>& only) {
   std::vector<const analyze::AnalysisRow*> rows;
   for (const analyze::AnalysisRow& row : analyze::kAnalyses)
     if (only.empty() || std::find(only.begin(), only.end(), row.name) != only.end()) rows.push_back(&row);
@@ -31,7 +26,8 @@ Result<std::vector<const analyze::AnalysisRow*>> chosen(const std::vector<std::s
 }  // namespace
 
 Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
-  CHAKRA_ASSIGN(const std::vector<const analyze::AnalysisRow*> rows, chosen(o.only));
+  CHAKRA_TRY(options::check_call(o));
+  const std::vector<const analyze::AnalysisRow*> rows = chosen(o.only);
   match::GroupTable groups;
   if (!o.groups.empty()) {
     CHAKRA_ASSIGN(groups, match::load_groups(o.groups));

@@ -6,6 +6,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/base.h"
+#include "chakra/options/options.h"
 #include "chakra/result/result.h"
 
 namespace chakra::job {
@@ -18,6 +19,7 @@ struct AnalyzeOptions {
   bool details = false;     ///< also the tables that are too long for people
   bool imbalances = false;  ///< also AnalyzedJob::imbalances
 };
+options::Options rows_of(AnalyzeOptions& options);
 
 struct AnalyzedJob {
   std::string path;  ///< the job, as it was asked for
@@ -27,7 +29,8 @@ struct AnalyzedJob {
   Findings findings;
 };
 
-/// Errors: cli.usage for an analysis that does not exist, those of reading and of the analyses.
+/// Errors: cli.usage for options out of range, such as an analysis that does not exist; those of reading and of the
+/// analyses.
 Result<AnalyzedJob> analyze_job(const AnalyzeOptions& options);
 
 /// What people read: the first rows of each table that is for people, and the findings.

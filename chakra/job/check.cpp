@@ -12,6 +12,7 @@
 namespace chakra::job {
 
 Result<CheckedJob> check_job(const CheckOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
   match::GroupTable groups;
   if (!o.groups.empty()) {
     CHAKRA_ASSIGN(groups, match::load_groups(o.groups));

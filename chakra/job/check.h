@@ -7,6 +7,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/check/check.h"
+#include "chakra/options/options.h"
 #include "chakra/result/result.h"
 
 namespace chakra::job {
@@ -16,6 +17,7 @@ struct CheckOptions {
   std::string groups;  ///< a file; what it names goes before what the traces say
   std::string expand;  ///< "N[:RANK]"
 };
+options::Options rows_of(CheckOptions& options);
 
 struct CheckedJob {
   std::string path;  ///< the job, as it was asked for

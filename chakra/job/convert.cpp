@@ -177,6 +177,7 @@ std::string known_forms(bool written) {
 }
 
 Result<ConvertedJob> convert_job(const ConvertOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
   ConvertedJob converted;
   converted.output = o.output;
   Input in;
@@ -208,6 +209,13 @@ std::string to_text(const ConvertedJob& job) {
   return fmt::format("{}: {} rank{}{}\n", job.output, job.ranks, job.ranks == 1 ? "" : "s",
                      job.nodes ? fmt::format(", {} nodes", show_count(*job.nodes)) : "") +
          view::to_text(job.findings);
+}
+
+result::Json to_json(const ConvertedJob& job) {
+  result::Json json{{"output", job.output}, {"outputs", job.outputs}, {"ranks", job.ranks}};
+  if (job.nodes) json["nodes"] = *job.nodes;
+  json["findings"] = result::to_json(job.findings);
+  return json;
 }
 
 }  // namespace chakra::job

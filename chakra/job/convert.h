@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/options/options.h"
+#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -15,6 +17,7 @@ struct ConvertOptions {
   std::string from = {};  ///< form of the inputs; empty: told by their contents
   std::string to = {};    ///< form of the output; empty: told by its name
 };
+options::Options rows_of(ConvertOptions& options);
 
 struct ConvertedJob {
   std::string output;                ///< where it is: the file, the prefix or the folder
@@ -30,6 +33,8 @@ struct ConvertedJob {
 /// Cost: O(files). Records go from file to file one by one; another tool's form is in memory as a whole.
 Result<ConvertedJob> convert_job(const ConvertOptions& options);
 std::string to_text(const ConvertedJob& job);
+/// `output`, `outputs[]`, `ranks`, `nodes` (absent where they are not counted), `findings[]`.
+result::Json to_json(const ConvertedJob& job);
 
 /// The names of the forms that traces can be written in, or read from, with commas between them.
 std::string known_forms(bool written);

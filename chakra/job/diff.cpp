@@ -16,6 +16,7 @@ using result::Table;
 using Kind = Table::Kind;
 
 Result<JobsDiff> diff_jobs(const DiffOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
   CHAKRA_ASSIGN(const trace::TraceSet a, io::read_job(o.a, {.texts = true}));
   CHAKRA_ASSIGN(const trace::TraceSet b, io::read_job(o.b, {.texts = true}));
   JobsDiff d{o.a, o.b, a.ranks.size(), b.ranks.size(), {}, o.threshold, {}, {}};

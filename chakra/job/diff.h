@@ -7,6 +7,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/base.h"
+#include "chakra/options/options.h"
 #include "chakra/result/result.h"
 
 namespace chakra::job {
@@ -15,7 +16,9 @@ struct DiffOptions {
   std::string a, b;                      ///< jobs of any form
   std::optional<double> threshold = {};  ///< percent
   double least_share = 1;                ///< percent of all time; smaller times do not count for the threshold
+  bool timing = false;                   ///< compare_times() is wanted instead
 };
+options::Options rows_of(DiffOptions& options);
 
 struct JobsDiff {
   std::string a, b;

@@ -110,7 +110,7 @@ TEST_F(Files, AreImported) {
   o.report = folder_.path("work.txt/report.json");
   EXPECT_EQ(tag_of(import_job(o)), "base.file.create");
   EXPECT_FALSE(is_directory(o.output));
-  o.given = {"--coll-size"};
+  o.read.coll_bytes = 4096;
   EXPECT_EQ(tag_of(import_job(o)), "cli.usage");
 }
 

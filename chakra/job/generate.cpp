@@ -57,13 +57,16 @@ Result<GeneratedJob> generate_job(const trace::ClassJob& job, const GenerateOpti
   return GeneratedJob{o.output, o.name, job.ranks.size(), job.classes.size(), least->size(), most->size()};
 }
 
-Result<void> write_cases(const std::string& folder, int64_t ranks, const gen::CaseOptions& options) {
-  CHAKRA_TRY(make_directories(folder));
+Result<void> write_cases(const CaseOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
+  gen::CaseOptions cases = o.cases;
+  cases.runtime = o.runtime_us * kPsPerUs;
+  CHAKRA_TRY(make_directories(o.output));
   for (const gen::NamedCase& row : gen::cases())
-    for (int64_t rank = 0; rank < ranks; ++rank) {
-      const std::string path = fmt::format("{}/{}.{}.et", folder, row.name, rank);
+    for (int64_t rank = 0; rank < o.ranks; ++rank) {
+      const std::string path = fmt::format("{}/{}.{}.et", o.output, row.name, rank);
       if (row.file) CHAKRA_TRY(write_file(path, row.file(rank)));
-      else CHAKRA_TRY(io::write_et(row.trace(rank, ranks, options), path));
+      else CHAKRA_TRY(io::write_et(row.trace(rank, o.ranks, cases), path));
     }
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/gen/gen.h"
+#include "chakra/options/options.h"
 #include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
@@ -28,8 +29,16 @@ struct GeneratedJob {
 /// Errors: cli.usage (the folder holds another job, or the report would be a file of the job), those of
 /// io::write_class_job and io::write_et. Cost: O(nodes written).
 Result<GeneratedJob> generate_job(const trace::ClassJob& job, const GenerateOptions& options);
-/// Writes the named test cases of gen::cases() as FOLDER/<case>.<rank>.et. Errors: base.file.*, those of io::write_et.
-Result<void> write_cases(const std::string& folder, int64_t ranks, const gen::CaseOptions& options);
+/// The named test cases of gen::cases().
+struct CaseOptions {
+  std::string output;  ///< folder: <case>.<rank>.et
+  int64_t ranks = 1;
+  int64_t runtime_us = 5;  ///< of a computation
+  gen::CaseOptions cases;  ///< its runtime is runtime_us
+};
+options::Options rows_of(CaseOptions& options);
+/// Errors: cli.usage, base.file.*, those of io::write_et.
+Result<void> write_cases(const CaseOptions& options);
 /// The first words of a generated job: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
 std::string to_text(const GeneratedJob& job, const std::string& shape);
 result::Json to_json(const GeneratedJob& job);

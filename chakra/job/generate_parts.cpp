@@ -19,7 +19,7 @@ Result<device::Stack> use_device_and_stack(const std::string& device, const std:
   DeviceOptions on;
   on.device = device;
   on.stack = stack;
-  CHAKRA_TRY(use_devices(on, true, system));
+  CHAKRA_TRY(use_devices(on, system));
   return software;
 }
 

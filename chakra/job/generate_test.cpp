@@ -84,7 +84,7 @@ TEST(Generate, ServeIsCounted) {
 
 TEST(Generate, CasesAreFilesByRank) {
   const TemporaryFolder folder;
-  ASSERT_TRUE(write_cases(folder.path("cases"), 2, {}));
+  ASSERT_TRUE(write_cases({.output = folder.path("cases"), .ranks = 2, .cases = {}}));
   for (const gen::NamedCase& row : gen::cases())
     EXPECT_TRUE(is_file(folder.path("cases") + "/" + std::string(row.name) + ".1.et")) << row.name;
 }

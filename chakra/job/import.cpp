@@ -23,11 +23,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFormsOfO
      {"--coll-size", "msccl"},
      {"--default-simulated-run-time", "msccl"}}};
 
-Result<void> check_given(const std::vector<std::string>& given, const std::string& form, const std::string& input) {
+Result<void> check_form(const ImportOptions& o, const std::string& form) {
   if (!foreign::find(form)) return {};
+  ImportOptions copy = o, fresh;
+  const options::Options rows = rows_of(copy), before = rows_of(fresh);
   for (const auto& [option, forms] : kFormsOfOptions)
-    if (std::find(given.begin(), given.end(), option) != given.end() && !contains(forms, to_lower(form)))
-      return fail(Code::usage, "cli.usage", fmt::format("{} is not for the form {}", option, form), {input});
+    if (is_given(rows, before, option) && !contains(forms, to_lower(form)))
+      return fail(Code::usage, "cli.usage", fmt::format("{} is not for the form {}", option, form), {o.input});
   return {};
 }
 
@@ -84,6 +86,7 @@ Result<void> write_classes(const ImportOptions& o, const trace::ClassJob& job, I
 }  // namespace
 
 Result<ImportedJob> import_job(const ImportOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
   ImportedJob imported;
   imported.input = o.input;
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.input));
@@ -92,7 +95,7 @@ Result<ImportedJob> import_job(const ImportOptions& o) {
     CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
     if (const foreign::FormRow* const row = foreign::form_of(head)) form = row->name;
   }
-  CHAKRA_TRY(check_given(o.given, form, o.input));
+  CHAKRA_TRY(check_form(o, form));
   CHAKRA_ASSIGN(foreign::Job read, foreign::read_job(form, std::move(source), o.read, imported.findings));
   const foreign::Job job = settle_classes(std::move(read), o.classes, imported.findings);
   imported.ranks = std::visit([](const auto& any) { return any.ranks.size(); }, job);

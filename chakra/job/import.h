@@ -7,6 +7,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/foreign/foreign.h"
+#include "chakra/options/options.h"
 #include "chakra/result/result.h"
 
 namespace chakra::job {
@@ -17,10 +18,10 @@ struct ImportOptions {
   std::string form = {};       ///< a name of foreign::kForms; empty: told by the beginning
   bool classes = false;        ///< a folder with a job by classes, not a file per rank
   foreign::Options read = {};  ///< what the file does not say
-  std::vector<std::string> given = {};  ///< options of the command that were given: refused if not for the form
   /// A file that the caller writes, to appear with the traces: not the input and not one of them. "" and "-": none.
   std::string report = {};
 };
+options::Options rows_of(ImportOptions& options);
 
 struct ImportedJob {
   std::string input;

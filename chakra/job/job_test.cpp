@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <algorithm>
 #include <atomic>
 
@@ -143,7 +145,7 @@ TEST_F(Job, IsViewed) {
   o.form = "timeline";
   const auto timeline = view_job(o);
   ASSERT_TRUE(timeline) << timeline.error().message();
-  EXPECT_TRUE(contains(view::to_text(*timeline), " of 2 ranks, "));
+  EXPECT_TRUE(contains(view::to_text(timeline->report), " of 2 ranks, "));
   EXPECT_TRUE(is_file(o.output));
   o.form = "dot";
   o.output = folder_.path("graph.dot");
@@ -151,7 +153,7 @@ TEST_F(Job, IsViewed) {
   o.rank = 1;
   const auto graph = view_job(o);
   ASSERT_TRUE(graph) << graph.error().message();
-  EXPECT_TRUE(view::to_text(*graph).starts_with(o.output + ": "));
+  EXPECT_TRUE(view::to_text(graph->report).starts_with(o.output + ": "));
   o.rank = 2;
   EXPECT_EQ(tag_of(view_job(o)), "cli.usage");
 }
@@ -162,15 +164,53 @@ TEST_F(Job, RefusesWhatDoesNotGoTogether) {
   explained.explain = 1;
   EXPECT_EQ(tag_of(link_job(explained)), "cli.usage");
   SimulateOptions o = simulate();
-  o.compat = true;
+  o.rules = Rules::astra_sim;
   o.delays = {"a=1us"};
   EXPECT_EQ(tag_of(simulate_job(o)), "cli.usage");
   o = simulate();
   o.packet_bytes = 4096;
   EXPECT_EQ(tag_of(simulate_job(o)), "cli.usage");
+  ViewOptions lines;
+  lines.path = "lines.csv";
+  lines.output = folder_.path("lines.dot");
+  EXPECT_EQ(tag_of(view_job(lines)), "cli.usage");
   o = simulate();
   o.network = "none.yml";
   EXPECT_EQ(tag_of(simulate_job(o)), "base.file.open");
+}
+
+TEST_F(Job, RefusesWhatIsOutOfRange) {
+  const auto simulated = [&](auto change) {
+    SimulateOptions o = simulate();
+    change(o);
+    return tag_of(simulate_job(o));
+  };
+  EXPECT_EQ(simulated([](SimulateOptions& o) { o.congestion = static_cast<sim::Congestion>(99); }), "cli.usage");
+  EXPECT_EQ(simulated([](SimulateOptions& o) { o.transfers = static_cast<TransferKind>(2); }), "cli.usage");
+  EXPECT_EQ(simulated([](SimulateOptions& o) { o.rules = static_cast<Rules>(7); }), "cli.usage");
+  EXPECT_EQ(simulated([](SimulateOptions& o) { o.devices.unrecorded = static_cast<Unrecorded>(7); }), "cli.usage");
+  EXPECT_EQ(simulated([](SimulateOptions& o) { o.max_error = std::nan(""); }), "cli.usage");
+  EXPECT_EQ(simulated([](SimulateOptions& o) {
+              o.congestion = sim::Congestion::packet;
+              o.packet_bytes = -1;
+            }),
+            "cli.usage");
+  EXPECT_EQ(simulated([](SimulateOptions& o) {
+              o.rules = Rules::astra_sim;
+              o.compat_options.queues_per_dimension = 0;
+            }),
+            "cli.usage");
+  const auto replayed = [&](auto change) {
+    ReplayOptions o;
+    o.path = traces_;
+    change(o);
+    return tag_of(replay_job(o));
+  };
+  EXPECT_EQ(replayed([](ReplayOptions& o) { o.scale_compute = -1; }), "cli.usage");
+  EXPECT_EQ(replayed([](ReplayOptions& o) { o.scale_compute = std::nan(""); }), "cli.usage");
+  EXPECT_EQ(replayed([](ReplayOptions& o) { o.repetitions = 0; }), "cli.usage");
+  EXPECT_EQ(replayed([](ReplayOptions& o) { o.backend = "nul"; }), "cli.usage");
+  EXPECT_EQ(replayed([](ReplayOptions& o) { o.start = static_cast<ReplayStart>(3); }), "cli.usage");
 }
 
 /// A rank whose only collective is in the last of its groups.

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 #include <sys/resource.h>
-#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -11,6 +10,7 @@
 #include <unordered_map>
 
 #include "chakra/io/io.h"
+#include "chakra/job/cores.h"
 #include "chakra/job/dumps.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/replays.h"
@@ -116,9 +116,7 @@ class LinkJob {
   /// In parallel; the error of the lowest one that has one.
   template <class Work>
   Result<void> for_each_rank(const Work& work) const {
-    const int jobs = o_.jobs > 0 ? o_.jobs : tbb::this_task_arena::max_concurrency();
-    const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(jobs));
-    tbb::task_arena arena(jobs);
+    tbb::task_arena arena(cores());
     std::vector<std::optional<Error>> errors(inputs_.size());
     arena.execute([&] {
       tbb::parallel_for(size_t{0}, inputs_.size(), [&](size_t i) {
@@ -294,6 +292,9 @@ Result<void> LinkedJob::commit() {
   return {};
 }
 
-Result<LinkedJob> link_job(const LinkJobOptions& options) { return LinkJob(options).run(); }
+Result<LinkedJob> link_job(const LinkJobOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
+  return LinkJob(o).run();
+}
 
 }  // namespace chakra::job

@@ -10,6 +10,7 @@
 #include "chakra/job/job_replay.h"
 #include "chakra/job/max_error.h"
 #include "chakra/link/link.h"
+#include "chakra/options/options.h"
 #include "chakra/recording/recording.h"
 #include "chakra/result/result.h"
 #include "chakra/sim/sim.h"
@@ -24,10 +25,10 @@ struct LinkJobOptions {
   std::optional<int64_t> cycle{};  ///< of folders: which of the Kineto traces that a schedule made of each rank, from 0
   std::optional<int64_t> explain;  ///< a node: why its edges are there
   std::optional<double> max_error;  ///< percent
-  int jobs = 0;                     ///< ranks at the same time; 0: one per core
 
   bool of_folders() const { return is_directory(inputs.front()); }
 };
+options::Options rows_of(LinkJobOptions& options);
 
 /// What is kept of a rank once it is linked.
 struct LinkedRank {

@@ -16,13 +16,6 @@ struct Why {
   bool partly = false;
 };
 
-struct Row {
-  std::string_view option;
-  /// Its value as given; nothing where it is not given.
-  std::optional<std::string> (*given)(const SimulateOptions&, const JobFacts&);
-  Why (*why)(const SimulateOptions&, const JobFacts&, const sim::SimReport&);
-};
-
 template <class List>
 std::string some(const List& list) {
   std::string text;
@@ -34,9 +27,6 @@ std::string some(const List& list) {
   return text;
 }
 
-std::optional<std::string> if_given(const std::string& value) {
-  return value.empty() ? std::nullopt : std::optional(value);
-}
 std::optional<std::string> if_set(bool set) { return set ? std::optional<std::string>("") : std::nullopt; }
 
 Why if_silent(const JobFacts& job) { return {job.collectives || job.messages ? "" : "nothing communicates", false}; }
@@ -187,70 +177,80 @@ Why why_no_fold(const SimulateOptions& asked, const JobFacts& job, const sim::Si
   return {};
 }
 
+Why why_memory(const SimulateOptions& asked, const JobFacts& job, const sim::SimReport&) {
+  if (!asked.compat()) return {"only --compat uses it", false};
+  const bool used = job.system.memory == device::MemoryKind::none || job.memory;
+  return {used ? "" : "the job has no remote memory nodes", false};
+}
+
+Why why_expand(const SimulateOptions&, const JobFacts& job, const sim::SimReport&) {
+  return {job.copies == 0 ? "every rank has a trace" : "", false};
+}
+
+Why why_congestion(const SimulateOptions& asked, const JobFacts& job, const sim::SimReport&) {
+  const bool shares = asked.congestion == sim::Congestion::fluid || asked.congestion == sim::Congestion::packet;
+  return shares ? if_silent(job) : Why{};
+}
+
+Why why_silent(const SimulateOptions&, const JobFacts& job, const sim::SimReport&) { return if_silent(job); }
+
 /// Every option of `chakra sim` that may change nothing.
-constexpr std::array<Row, 20> kRows{{
-    {"--device", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.device); }, why_device},
-    {"--stack", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.stack); }, why_stack},
-    {"--from-device", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.from_device); },
-     why_from_device},
-    {"--unrecorded", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.devices.unrecorded); },
-     why_unrecorded},
+struct OptionRow {
+  std::string_view option;
+  Why (*why)(const SimulateOptions&, const JobFacts&, const sim::SimReport&);
+};
+constexpr std::array<OptionRow, 15> kOptionRows{{
+    {"--device", why_device},
+    {"--stack", why_stack},
+    {"--from-device", why_from_device},
+    {"--unrecorded", why_unrecorded},
+    {"--memory", why_memory},
+    {"--groups", why_groups},
+    {"--expand", why_expand},
+    {"--congestion", why_congestion},
+    {"--packet-bytes", why_silent},
+    {"--collectives", why_collectives},
+    {"--no-fold", why_no_fold},
+    {"--backend", why_silent},
+    {"--num-queues-per-dim", why_silent},
+    {"--injection-scale", why_silent},
+    {"--rendezvous-protocol", why_silent},
+}};
+
+/// What of the system file and of nodes may change nothing.
+struct KeyRow {
+  std::string_view key;
+  /// Their names, or ""; nothing where there are none.
+  std::optional<std::string> (*given)(const SimulateOptions&, const JobFacts&);
+  Why (*why)(const SimulateOptions&, const JobFacts&, const sim::SimReport&);
+};
+constexpr std::array<KeyRow, 7> kKeyRows{{
     {"--system (roofline-enabled)",
-     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat && j.system.roofline); }, why_roofline},
+     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat() && j.system.roofline); },
+     why_roofline},
     {"--system (peak-perf, local-mem-bw)",
      [](const SimulateOptions& a, const JobFacts& j) {
-       return if_set(!a.compat && !j.system.roofline &&
+       return if_set(!a.compat() && !j.system.roofline &&
                      (j.system.peak_flop_per_s > 0 || j.system.memory_bytes_per_s > 0));
      },
      why_rates},
     {"--system (devices)",
-     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat && !j.system.devices.empty()); },
+     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat() && !j.system.devices.empty()); },
      why_devices},
     {"--system (ranks)",
-     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat && !j.system.unlike.empty()); },
+     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat() && !j.system.unlike.empty()); },
      why_ranks},
     {"--system (tiers)",
-     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat && !j.system.tiers.empty()); },
+     [](const SimulateOptions& a, const JobFacts& j) { return if_set(!a.compat() && !j.system.tiers.empty()); },
      why_tiers},
-    {"storage_tier of nodes", [](const SimulateOptions& a, const JobFacts& j) { return if_set(a.compat && j.tiers); },
+    {"storage_tier of nodes", [](const SimulateOptions& a, const JobFacts& j) { return if_set(a.compat() && j.tiers); },
      [](const SimulateOptions&, const JobFacts&, const sim::SimReport&) {
        return Why{"ASTRA-sim's rules know one remote memory, that of --memory", false};
      }},
-    {"--system", [](const SimulateOptions& a, const JobFacts& j) { return keys_without(j, !a.compat); },
+    {"--system", [](const SimulateOptions& a, const JobFacts& j) { return keys_without(j, !a.compat()); },
      [](const SimulateOptions& a, const JobFacts&, const sim::SimReport&) {
-       return Why{!a.compat ? "only --compat uses such keys" : "only the native mode uses such keys", false};
+       return Why{!a.compat() ? "only --compat uses such keys" : "only the native mode uses such keys", false};
      }},
-    {"--memory", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.memory); },
-     [](const SimulateOptions& a, const JobFacts& j, const sim::SimReport&) {
-       return Why{!a.compat                                                 ? "only --compat uses it"
-                  : j.system.memory == device::MemoryKind::none || j.memory ? ""
-                                                                            : "the job has no remote memory nodes",
-                  false};
-     }},
-    {"--groups", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.groups); }, why_groups},
-    {"--expand", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.expand); },
-     [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) {
-       return Why{j.copies == 0 ? "every rank has a trace" : "", false};
-     }},
-    {"--congestion",
-     [](const SimulateOptions& a, const JobFacts&) {
-       return if_given(a.congestion == "closed" || a.congestion == "auto" ? "" : a.congestion);
-     },
-     [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
-    {"--packet-bytes", [](const SimulateOptions& a, const JobFacts&) { return if_set(a.packet_bytes.has_value()); },
-     [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
-    {"--collectives", [](const SimulateOptions& a, const JobFacts&) { return if_given(a.collectives); },
-     why_collectives},
-    {"--no-fold", [](const SimulateOptions& a, const JobFacts&) { return if_set(!a.fold); }, why_no_fold},
-    {"--backend, --num-queues-per-dim, --injection-scale",
-     [](const SimulateOptions& a, const JobFacts&) {
-       const astra::Options& c = a.compat_options;
-       return if_set(c.congestion_aware || c.queues_per_dimension != 1 || c.injection_scale != 1);
-     },
-     [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
-    {"--rendezvous-protocol",
-     [](const SimulateOptions& a, const JobFacts&) { return if_set(a.compat_options.rendezvous); },
-     [](const SimulateOptions&, const JobFacts& j, const sim::SimReport&) { return if_silent(j); }},
 }};
 
 /// Names of groups that no communication of the traces has.
@@ -330,13 +330,22 @@ Findings link_options_without_effect(const link::LinkOptions& options, const lin
 
 Findings options_without_effect(const SimulateOptions& asked, const JobFacts& job, const sim::SimReport& report) {
   Findings findings;
-  for (const Row& row : kRows) {
+  const auto add = [&](const std::string& option, const Why& why) {
+    if (why.text.empty()) return;
+    findings.push_back(why.partly ? partial_effect(option, why.text) : no_effect(option, why.text));
+  };
+  SimulateOptions copy = asked, fresh;
+  const options::Options rows = rows_of(copy), before = rows_of(fresh);
+  for (const OptionRow& row : kOptionRows) {
+    if (!is_given(rows, before, row.option)) continue;
+    const options::Option& option = *find(rows, row.option);
+    const std::string value = is_flag(option) ? "" : " " + text_of(option);
+    add(std::string(row.option) + value, row.why(asked, job, report));
+  }
+  for (const KeyRow& row : kKeyRows) {
     const auto given = row.given(asked, job);
     if (!given) continue;
-    const Why why = row.why(asked, job, report);
-    if (why.text.empty()) continue;
-    const std::string option = given->empty() ? std::string(row.option) : fmt::format("{} {}", row.option, *given);
-    findings.push_back(why.partly ? partial_effect(option, why.text) : no_effect(option, why.text));
+    add(given->empty() ? std::string(row.key) : fmt::format("{} {}", row.key, *given), row.why(asked, job, report));
   }
   return findings;
 }

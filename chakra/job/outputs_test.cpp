@@ -30,7 +30,7 @@ TEST(Outputs, AppearWhenTheyAreCommitted) {
 TEST(Outputs, OfAReplayAreNamedByRankAndReplaceNoInput) {
   const TemporaryFolder folder;
   const std::string job = folder.path("job");
-  ASSERT_TRUE(write_cases(job, 2, {}));
+  ASSERT_TRUE(write_cases({.output = job, .ranks = 2, .cases = {}}));
   ReplayOptions options;
   options.path = job + "/" + std::string(gen::cases()[0].name);
   const auto all = replay_outputs(options, {.traces = folder.path("out"), .timeline = folder.path("t.json")});

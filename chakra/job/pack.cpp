@@ -17,6 +17,7 @@ using result::Json;
 // ---- packing -----------------------------------------------------------------------------------------------
 
 Result<PackedJob> pack_job(const PackOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
   std::vector<io::RankFile> files;
   std::vector<std::string> inputs;
   for (const std::string& path : o.paths) {
@@ -147,6 +148,7 @@ Result<Window> window_of(const std::string& text) {
 }  // namespace
 
 Result<UnpackedJob> unpack_job(const UnpackOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
   CHAKRA_ASSIGN(const Form form, form_of(o.to));
   CHAKRA_ASSIGN(const Window window, window_of(o.nodes));
   CHAKRA_ASSIGN(const ContainerPtr container, Container::open(o.path));
@@ -179,6 +181,10 @@ Result<UnpackedJob> unpack_job(const UnpackOptions& o) {
 std::string to_text(const UnpackedJob& job) {
   return fmt::format("{}: {} rank{}, {} nodes\n", job.output, job.outputs.size(), job.outputs.size() == 1 ? "" : "s",
                      show_count(job.nodes));
+}
+
+result::Json to_json(const UnpackedJob& job) {
+  return {{"output", job.output}, {"outputs", job.outputs}, {"nodes", job.nodes}};
 }
 
 }  // namespace chakra::job

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/options/options.h"
 #include "chakra/pack/pack.h"
 #include "chakra/result/result.h"
 
@@ -16,8 +17,10 @@ struct PackOptions {
   std::string output;                               ///< the container
   bool append = false;                              ///< behind the ranks that it holds already; it must be there
   int64_t group_nodes = pack::Packer::kGroupNodes;  ///< that are read together; of a new container
+  bool stats = false;                               ///< container_stats() is wanted, too, or alone
   std::string report = {};                          ///< a file that the caller writes: no input and not the output
 };
+options::Options rows_of(PackOptions& options);
 
 struct PackedJob {
   std::string output;
@@ -57,6 +60,7 @@ struct UnpackOptions {
   std::string nodes = {};           ///< "FIRST" or "FIRST:COUNT": only these of each rank; empty: all
   std::string to = "et";            ///< the form: et, json, jsonl; then .gz or .zst to pack the files
 };
+options::Options rows_of(UnpackOptions& options);
 
 struct UnpackedJob {
   std::string output;
@@ -68,5 +72,7 @@ struct UnpackedJob {
 /// that would replace the container, those of pack::Container and of writing. Cost: that of reading these nodes.
 Result<UnpackedJob> unpack_job(const UnpackOptions& options);
 std::string to_text(const UnpackedJob& job);
+/// `output`, `outputs[]`, `nodes`.
+result::Json to_json(const UnpackedJob& job);
 
 }  // namespace chakra::job

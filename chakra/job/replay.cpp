@@ -16,15 +16,11 @@
 namespace chakra::job {
 namespace {
 
-/// Options as the room wants them.
+/// Options, which are checked, as the room wants them.
 Result<replay::JobOptions> job_options(const ReplayOptions& o) {
   replay::JobOptions options;
   options.backend = replay::find_backend(o.backend);
   options.run.compute = replay::find_compute(o.compute);
-  if (!options.backend || !options.run.compute)
-    return fail(Code::usage, "cli.usage",
-                fmt::format("no {} {}: 'chakra list replay' has them", options.backend ? "computation" : "back end",
-                            quote(options.backend ? o.compute : o.backend)));
   CHAKRA_ASSIGN(options.settings, replay::parse_settings(fmt::format("the back end {}", o.backend), "--backend-option",
                                                          options.backend->settings, o.settings));
   CHAKRA_ASSIGN(options.run.compute_settings,
@@ -32,22 +28,12 @@ Result<replay::JobOptions> job_options(const ReplayOptions& o) {
                                        options.run.compute->settings, o.compute_settings));
   options.run.files = o.files;
   options.run.file_cache = replay::find_file_cache(o.file_cache);
-  if (!options.run.file_cache)
-    return fail(Code::usage, "cli.usage",
-                fmt::format("no way of the page cache {}: 'chakra list replay' has them", quote(o.file_cache)));
   options.run.file_order = replay::find_file_order(o.file_order);
-  if (!options.run.file_order)
-    return fail(Code::usage, "cli.usage",
-                fmt::format("no order of places in files {}: 'chakra list replay' has them", quote(o.file_order)));
-  if (o.files.empty() && (o.file_cache != ReplayOptions().file_cache || o.file_order != ReplayOptions().file_order))
-    return fail(Code::usage, "cli.usage", "--file-cache and --file-order are for --files");
-  if (o.start != "recorded" && o.start != "together")
-    return fail(Code::usage, "cli.usage", fmt::format("--start is recorded or together, not {}", quote(o.start)));
   options.run.scale_compute = o.scale_compute;
   options.run.warmup = static_cast<uint32_t>(o.warmup);
   options.run.repetitions = static_cast<uint32_t>(o.repetitions);
   options.run.verify = o.verify;
-  options.agree = o.check;
+  options.agree = !o.no_check;
   return options;
 }
 
@@ -197,7 +183,7 @@ Findings about_start(const ReplayOptions& o, ReplayedJob& job) {
              fmt::format("the ranks began as far apart as recorded, up to {} (--start together drops that)",
                          show_time(most))}};
   if (job.as_recorded) return {};
-  if (o.start == "together" && first == INT64_MAX)
+  if (o.start == ReplayStart::together && first == INT64_MAX)
     return {no_effect("--start together", "no trace says when its rank began")};
   if (first >= last && job.runs.size() > 1) return {};
   if (first == INT64_MAX) return {};
@@ -243,7 +229,7 @@ trace::TraceSet comparable_part(const ReplayedJob& job, trace::TraceSet set) {
 
 Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& world, replay::JobOptions options,
                  ReplayedJob& job) {
-  for (size_t r = 0; r < job.recorded.ranks.size() && o.start == "recorded"; ++r) {
+  for (size_t r = 0; r < job.recorded.ranks.size() && o.start == ReplayStart::recorded; ++r) {
     CHAKRA_ASSIGN(const std::optional<Picoseconds> begin, recorded_begin(job, r));
     if (world) options.begins.resize(static_cast<size_t>(world->rank));
     options.begins.push_back(begin);
@@ -311,6 +297,7 @@ Result<ReplayProcess> replay_process(const ReplayOptions& o) {
 }
 
 Result<ReplayedJob> replay_job(const ReplayOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
   CHAKRA_ASSIGN(const replay::JobOptions options, job_options(o));
   CHAKRA_ASSIGN(const std::optional<replay::World> world, world_of(o));
   CHAKRA_ASSIGN(const ReplayRanks ranks, replay_ranks(o, world));
@@ -331,7 +318,7 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
   }
   CHAKRA_TRY(resize(ranks, all, job.groups, job.changed, job.findings));
   const match::Matching matching = match::match(all, job.groups);
-  if (o.check && !world && !ranks.alone) CHAKRA_TRY(prove(o, all, matching));
+  if (!o.no_check && !world && !ranks.alone) CHAKRA_TRY(prove(o, all, matching));
   job.path = o.path;
   job.backend = o.backend;
   job.compute = o.compute;
@@ -366,6 +353,7 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
 }
 
 Result<replay::FlowSchedule> job_flows(const ReplayOptions& o, const FlowsOptions& f) {
+  CHAKRA_TRY(options::check_call(f));
   ReplayOptions dry = o;
   dry.dry_run = true;
   if (o.rank) return fail(Code::usage, "cli.usage", "--flows is of the whole job: leave --rank out");

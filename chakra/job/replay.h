@@ -9,6 +9,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/job/timing.h"
+#include "chakra/options/options.h"
 #include "chakra/replay/replay.h"
 #include "chakra/result/result.h"
 
@@ -29,7 +30,11 @@ struct ReplaySelection {
 /// Per node whether it runs. Errors: cli.usage for a step or a name that the trace lacks, and unknown types.
 Result<std::vector<bool>> select_nodes(const trace::Trace& trace, const ReplaySelection& selection);
 
-/// Files, and the options of the command (`chakra replay --help` says what each is). Only path is needed.
+/// Whether ranks begin as far apart as recorded, or together.
+enum class ReplayStart : uint8_t { recorded, together };
+inline constexpr std::array<std::string_view, 2> kReplayStarts{"recorded", "together"};
+
+/// Files and numbers; rows_of() has a sentence on each member. Only path is needed.
 struct ReplayOptions {
   std::string path;  ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
   std::string groups;
@@ -41,7 +46,7 @@ struct ReplayOptions {
   std::string files;                    ///< folder for files of loads and stores; empty: none
   std::string file_cache = "cached";    ///< of replay::kFileCaches
   std::string file_order = "in-order";  ///< of replay::kFileOrders
-  std::string start = "recorded";       ///< ranks begin as far apart as recorded; "together": at once
+  ReplayStart start = ReplayStart::recorded;
   int64_t warmup = 0, repetitions = 1;
   double timeout_s = 8;
   std::optional<int64_t> rank, ranks;  ///< this process is one rank; none: what the launcher says, else all
@@ -52,10 +57,11 @@ struct ReplayOptions {
   ReplaySelection selection;
   bool verify = false;  ///< compare what every operation leaves with what it promises
   bool dry_run = false;
-  bool check = true;      ///< prove the job before it runs
-  bool timeline = false;  ///< fill ReplayedJob::timeline
+  bool no_check = false;
   bool compare = false;   ///< fill ReplayedJob::compared
+  bool timeline = false;  ///< not an option of its own: fill ReplayedJob::timeline
 };
+options::Options rows_of(ReplayOptions& options);
 
 struct ReplayedJob {
   std::string path, backend, compute;
@@ -97,6 +103,7 @@ struct FlowsOptions {
   std::string network;      ///< for which algorithms are chosen; empty: one switch
   std::string collectives;  ///< rules, or a file with them
 };
+options::Options rows_of(FlowsOptions& options);
 /// Errors: those of replay_job() before it runs, of net::load_fabric, coll::parse_selection and replay::flows_of;
 /// cli.usage for a single rank.
 Result<replay::FlowSchedule> job_flows(const ReplayOptions& options, const FlowsOptions& flows);

@@ -39,15 +39,17 @@ Result<Custom> read_custom_collectives(const device::System& s) {
   return all;
 }
 
-bool gives_transfers(const SimulateOptions& o) { return o.transfers == "recorded"; }
+bool gives_transfers(const SimulateOptions& o) { return o.transfers == TransferKind::recorded; }
 
 bool is_recorded(const sim::SimInput& input) {
   return input.classes ? sim::has_recorded_starts(*input.classes) : sim::has_recorded_starts(input.job);
 }
 
 RecordingOptions recording_options(const SimulateOptions& o) {
-  RecordingOptions options{o.path, o.compat, o.align_starts, gives_transfers(o), {}};
-  if (!o.congestion.empty()) options.network_options.push_back("--congestion " + o.congestion);
+  RecordingOptions options{o.path, o.compat(), o.align_starts, gives_transfers(o), {}};
+  if (o.congestion)
+    options.network_options.push_back(
+        fmt::format("--congestion {}", sim::kCongestionNames[static_cast<size_t>(*o.congestion)]));
   if (!o.collectives.empty()) options.network_options.emplace_back("--collectives");
   if (!o.routing.empty()) options.network_options.emplace_back("--routing");
   return options;
@@ -56,13 +58,13 @@ RecordingOptions recording_options(const SimulateOptions& o) {
 /// What check::prove calls an error is the run's error, before it begins. The compatible mode has its own rules for
 /// groups, and its own errors.
 Result<void> check_before(const SimulateOptions& o, sim::SimInput& input) {
-  if (!o.check) return {};
+  if (o.no_check) return {};
   input.matching = match::match(input.job, input.groups);
   Findings errors = check::prove(input.job, *input.matching);
-  if (o.compat) input.matching.reset();  // of no use there
+  if (o.compat()) input.matching.reset();  // of no use there
   std::erase_if(errors, [&](const Finding& f) {
     return f.severity != Severity::error ||
-           (o.compat && (f.tag.starts_with("match.group.") || f.tag.starts_with("match.rank.")));
+           (o.compat() && (f.tag.starts_with("match.group.") || f.tag.starts_with("match.rank.")));
   });
   if (errors.empty()) return {};
   const Finding& first = errors.front();
@@ -87,21 +89,9 @@ Result<void> set_routing(const SimulateOptions& o, net::Fabric& fabric, Findings
   }
   if (!asked && fabric.routing.kind == net::Routing::spread) return {};
   const char* option = asked ? "--routing" : "'routing' of the network file";
-  if (o.compat) findings.push_back(no_effect(option, "ASTRA-sim's rules have routes of their own"));
+  if (o.compat()) findings.push_back(no_effect(option, "ASTRA-sim's rules have routes of their own"));
   else if (!fabric.has_choice() && fabric.routing.kind != net::Routing::valiant)
     findings.push_back(no_effect(option, "no two ranks of this network are joined by several shortest routes"));
-  return {};
-}
-
-/// Options that do not go together.
-Result<void> check_options(const SimulateOptions& o) {
-  if (o.compat && (!o.congestion.empty() || !o.collectives.empty() || !o.routing.empty() || !o.transfers.empty() ||
-                   !o.fold || o.align_starts || !o.delays.empty()))
-    return fail(Code::usage, "cli.usage",
-                "--congestion, --collectives, --routing, --transfers, --delay, --align-starts and --no-fold are for "
-                "the native mode");
-  if (o.packet_bytes && o.congestion != "packet")
-    return fail(Code::usage, "cli.usage", "--packet-bytes is for --congestion packet");
   return {};
 }
 
@@ -111,44 +101,42 @@ Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Finding
     CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
     CHAKRA_TRY(set_routing(o, input.fabric, findings));
   }
-  if (o.compat && !input.fabric.fits.empty())
+  if (o.compat() && !input.fabric.fits.empty())
     findings.push_back({"sim.fitted.not_used", Severity::warning, -1, -1,
                         "ASTRA-sim knows no measured 'collectives': the network file's have no effect"});
-  if (o.compat && input.fabric.burst_bytes > 0)
+  if (o.compat() && input.fabric.burst_bytes > 0)
     findings.push_back({"sim.burst.not_used", Severity::warning, -1, -1,
                         "ASTRA-sim knows no 'burst': the network file's has no effect"});
   if (!o.system.empty()) {
     CHAKRA_ASSIGN(input.system, device::load_system(o.system, findings));
   }
-  CHAKRA_TRY(use_devices(o.devices, !o.compat, input.system));
+  CHAKRA_TRY(use_devices(o.devices, input.system));
   if (!o.memory.empty()) CHAKRA_TRY(device::load_memory(o.memory, input.system));
   if (!o.groups.empty()) {
     CHAKRA_ASSIGN(input.groups, match::load_groups(o.groups));
   }
-  if (o.compat && o.system.empty()) return fail(Code::usage, "cli.usage", "--compat needs --system");
-  if (o.compat && o.timeline) return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
+  if (o.compat() && o.system.empty()) return fail(Code::usage, "cli.usage", "--compat needs --system");
+  if (o.compat() && o.timeline) return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
   return {};
 }
 
 Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Findings& findings) {
-  if (!o.compat && o.ranks.empty() && io::is_class_job(o.path)) {
+  if (!o.compat() && o.ranks.empty() && io::is_class_job(o.path)) {
     if (!o.expand.empty()) return fail(Code::usage, "cli.usage", "--expand is for jobs without a ranks.json");
     CHAKRA_ASSIGN(input.classes, io::read_class_job(o.path));
     return {};
   }
-  CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.ranks, o.compat ? input.fabric.size() : -1, findings));
+  CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.ranks, o.compat() ? input.fabric.size() : -1, findings));
   CHAKRA_TRY(expand_job(o.expand, input.job, input.groups, findings));
-  if (o.compat) number_groups(input.job, input.groups, findings);
+  if (o.compat()) number_groups(input.job, input.groups, findings);
   return check_before(o, input);
 }
 
 Result<void> set_options(const SimulateOptions& o, sim::SimInput& input) {
   input.timeline = o.timeline;
   if (o.packet_bytes) input.packets.packet_bytes = static_cast<uint64_t>(*o.packet_bytes);
-  input.fold = o.fold && (!o.timeline || input.classes);  // a timeline shows every rank
-  if (o.congestion == "auto") input.congestion = sim::Congestion::automatic;
-  if (o.congestion == "fluid") input.congestion = sim::Congestion::fluid;
-  if (o.congestion == "packet") input.congestion = sim::Congestion::packet;
+  input.fold = !o.no_fold && (!o.timeline || input.classes);  // a timeline shows every rank
+  if (o.congestion) input.congestion = *o.congestion;
   CHAKRA_ASSIGN(input.collectives, read_collectives(o.collectives));
   return {};
 }
@@ -177,12 +165,8 @@ Result<sim::SimReport> simulate_as_astra(const SimulateOptions& o, sim::SimInput
 
 }  // namespace
 
-Result<void> use_devices(const DeviceOptions& options, bool native, device::System& system) {
-  if (!native && !(options.device.empty() && options.from_device.empty() && options.unrecorded.empty()))
-    return fail(Code::usage, "cli.usage", "--device, --from-device and --unrecorded are for the native mode");
-  if (!options.stack.empty() && options.device.empty())
-    return fail(Code::usage, "cli.usage", "--stack says what runs on the device that --device names: give both");
-  system.keep_unrecorded = options.unrecorded == "keep";
+Result<void> use_devices(const DeviceOptions& options, device::System& system) {
+  system.keep_unrecorded = options.unrecorded == Unrecorded::keep;
   if (!options.device.empty()) {
     CHAKRA_ASSIGN(system.target, device::find_or_load(options.device));
     CHAKRA_TRY(device::use_stack(options.stack, *system.target));
@@ -223,18 +207,18 @@ void read_work(const SimulateOptions& o, const sim::SimInput& input, SimulateRes
 }  // namespace
 
 Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hooks) {
-  CHAKRA_TRY(check_options(o));
+  CHAKRA_TRY(options::check_call(o));
   sim::SimInput input;
   SimulateResult result;
   result.path = o.path;
-  result.compat = o.compat;
+  result.compat = o.compat();
   Findings findings;
   CHAKRA_ASSIGN(const match::GroupTable groups, read_input(o, input, findings));
   Custom custom;
-  if (o.compat) {
+  if (o.compat()) {
     CHAKRA_ASSIGN(custom, read_custom_collectives(input.system));
   }
-  if (!o.compat && o.congestion.empty()) input.congestion = sim::Congestion::automatic;
+  if (!o.compat() && !o.congestion) input.congestion = sim::Congestion::automatic;
   input.stop = hooks.stop;
   input.partial = true;
   input.progress = hooks.progress;
@@ -244,7 +228,7 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   read_work(o, input, result);
   input.system.use_roofline();
   const JobFacts facts = facts_of(input, groups, findings);
-  if (!o.delays.empty() && o.transfers.empty() && is_recorded(input)) o.transfers = "recorded";
+  if (!o.delays.empty() && !o.transfers && is_recorded(input)) o.transfers = TransferKind::recorded;
   result.recorded_transfers = gives_transfers(o);
   std::string reason;  // of the congestion, where another run decided it
   CHAKRA_ASSIGN(result.replay, use_recording(recording_options(o), input, findings));
@@ -253,8 +237,8 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
     CHAKRA_ASSIGN(result.delays, DelayStudy::begin(o.delays, o.path, input, findings));
     if (automatic) reason = fmt::format("as without the delays: {}", result.delays->congestion_reason);
   }
-  CHAKRA_ASSIGN(result.report,
-                o.compat ? simulate_as_astra(o, std::move(input), std::move(custom)) : sim::simulate(std::move(input)));
+  CHAKRA_ASSIGN(result.report, o.compat() ? simulate_as_astra(o, std::move(input), std::move(custom))
+                                          : sim::simulate(std::move(input)));
   sim::SimReport& report = result.report;
   result.replays = replayed_job(result.replay, findings);
   for (Finding& finding : max_error_without_effect(o.max_error, result.replays)) findings.push_back(std::move(finding));

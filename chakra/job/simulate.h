@@ -12,38 +12,46 @@
 #include "chakra/job/delays.h"
 #include "chakra/job/job_replay.h"
 #include "chakra/job/max_error.h"
+#include "chakra/options/options.h"
 #include "chakra/result/result.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::job {
 
+/// Device work that was not recorded: scaled with the device and the speed of a rank, or as long as it was.
+enum class Unrecorded : uint8_t { scale, keep };
+inline constexpr std::array<std::string_view, 2> kUnrecordedNames{"scale", "keep"};
+
 struct DeviceOptions {
   std::string device, from_device;  ///< a name of the table of devices, or a device file; empty: nothing is scaled
   std::string stack;                ///< of `device`: a name of the table of stacks, or a stack file
-  std::string unrecorded;           ///< "scale" or "keep": device work that was not recorded
+  Unrecorded unrecorded = Unrecorded::scale;
 };
 
-/// Files, and the options of the command (`chakra sim --help` says what each is). Only path and network are needed.
+/// Whose rules hold.
+enum class Rules : uint8_t { native, astra_sim };
+inline constexpr std::array<std::string_view, 2> kRuleNames{"native", "astra-sim"};
+
+/// Files and numbers; rows_of() has a sentence on each member. Only path and network are needed.
 struct SimulateOptions {
-  std::string path;  ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
+  std::string path;
   std::string network, system, memory, groups;
-  std::string ranks;    ///< "FIRST:COUNT": only these
-  std::string expand;   ///< "N[:RANK]"
-  bool compat = false;  ///< by ASTRA-sim's rules
+  std::string ranks, expand;
+  Rules rules = Rules::native;
   astra::Options compat_options;
-  std::string congestion;   ///< "auto" (what empty stands for), "closed", "fluid" or "packet"
-  std::string collectives;  ///< rules, or a file with them
-  std::string routing;
-  std::string transfers;  ///< "recorded" or "simulated"
+  std::optional<sim::Congestion> congestion;  ///< none: automatic
+  std::string collectives, routing;
+  std::optional<TransferKind> transfers;  ///< none: simulated; recorded where a recorded job is delayed
   std::optional<int64_t> packet_bytes;
   std::vector<std::string> delays;
   DeviceOptions devices;
   std::optional<double> max_error;  ///< percent
-  bool fold = true;
-  bool align_starts = false;
-  bool check = true;  ///< prove the job before it runs
-  bool timeline = false;
+  bool align_starts = false, no_fold = false, no_check = false;
+  bool timeline = false;  ///< not an option of its own: fill SimReport::timeline
+
+  bool compat() const { return rules == Rules::astra_sim; }
 };
+options::Options rows_of(SimulateOptions& options);
 
 /// What the caller is told while it runs, and how it stops the run.
 struct SimulateHooks {
@@ -67,8 +75,8 @@ struct SimulateResult {
 };
 
 /// Reads, proves and simulates a job. What had no effect, or was assumed, is among report.findings.
-/// Errors: cli.usage for options that do not go together; those of reading, check::prove, sim::simulate and
-/// astra::simulate.
+/// Errors: cli.usage for options that are out of range or do not go together; those of reading, check::prove,
+/// sim::simulate and astra::simulate.
 Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks& hooks = {});
 
 /// What people read: the total, ranks, devices, collectives, links, the critical path, findings.

@@ -13,7 +13,7 @@ namespace chakra::job {
 /// Errors: cli.usage, those of reading and check::prove.
 Result<match::GroupTable> read_input(const SimulateOptions& options, sim::SimInput& input, Findings& findings);
 
-/// Puts the devices into the system. Errors: cli.usage, those of device::find_or_load.
-Result<void> use_devices(const DeviceOptions& options, bool native, device::System& system);
+/// Puts the devices into the system. Errors: those of device::find_or_load.
+Result<void> use_devices(const DeviceOptions& options, device::System& system);
 
 }  // namespace chakra::job

@@ -6,6 +6,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/io/io.h"
+#include "chakra/job/paths.h"
 #include "chakra/job/ranks.h"
 
 namespace chakra::job {
@@ -31,26 +32,37 @@ Result<void> check_size(const ViewOptions& o, const result::Timeline& timeline, 
               {o.path});
 }
 
-Result<Report> write_timeline(const result::Timeline& timeline, const std::string& output, Findings findings) {
+ViewedJob viewed(const ViewOptions& o, std::string line, Findings findings) {
+  ViewedJob job{o.output, o.form, {}, findings};
+  job.report.parts.emplace_back(std::move(line));
+  job.report.parts.emplace_back(Report::Found{std::move(findings)});
+  return job;
+}
+
+Result<ViewedJob> write_timeline(const ViewOptions& o, const result::Timeline& timeline, Findings findings) {
+  const std::string& output = o.output;
   CHAKRA_TRY(view::write_chrome_trace(timeline, output));
   analyze::join_ranks(findings);
   size_t ranks = 0;
   int64_t last = -1;
   for (const result::Timeline::Track& track : timeline.tracks) ranks += track.rank != last, last = track.rank;
-  Report report;
-  report.parts.emplace_back(fmt::format(
-      "{}: {} slices on {} tracks of {} ranks, {} arrows, {}; open it in https://ui.perfetto.dev\n", output,
-      show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), ranks,
-      show_count(static_cast<int64_t>(timeline.flows.size())), show_bytes(static_cast<double>(file_size(output)))));
-  report.parts.emplace_back(Report::Found{std::move(findings)});
-  return report;
+  return viewed(
+      o,
+      fmt::format("{}: {} slices on {} tracks of {} ranks, {} arrows, {}; open it in https://ui.perfetto.dev\n", output,
+                  show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), ranks,
+                  show_count(static_cast<int64_t>(timeline.flows.size())),
+                  show_bytes(static_cast<double>(file_size(output)))),
+      std::move(findings));
 }
 
-Result<Report> view_csv(const ViewOptions& o) {
+Result<ViewedJob> view_csv(const ViewOptions& o) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.path));
   Findings findings;
-  CHAKRA_ASSIGN(const result::Timeline timeline, view::read_event_csv(std::move(source), *o.event_csv, findings));
-  return write_timeline(timeline, o.output, std::move(findings));
+  view::EventCsvOptions csv;
+  csv.ranks = o.num_npus;
+  CHAKRA_ASSIGN(csv.hz, view::parse_frequency(o.npu_frequency.empty() ? "1GHz" : o.npu_frequency));
+  CHAKRA_ASSIGN(const result::Timeline timeline, view::read_event_csv(std::move(source), csv, findings));
+  return write_timeline(o, timeline, std::move(findings));
 }
 
 /// The ranks that are asked for, or all.
@@ -89,7 +101,7 @@ std::string graph_line(const ViewOptions& o, const view::GraphCounts& counts) {
   return text + "\n";
 }
 
-Result<Report> view_graph(const ViewOptions& o, const trace::TraceSet& job) {
+Result<ViewedJob> view_graph(const ViewOptions& o, const trace::TraceSet& job) {
   if (job.ranks.size() > 1)
     return fail(Code::usage, "cli.usage",
                 fmt::format("a graph is drawn of one rank and there are {}: choose with --rank", job.ranks.size()),
@@ -97,24 +109,41 @@ Result<Report> view_graph(const ViewOptions& o, const trace::TraceSet& job) {
   const trace::Trace& t = job.ranks[0];
   Findings findings;
   CHAKRA_ASSIGN(const view::GraphCounts counts, view::write_graph(t, o.form, o.graph, o.output, findings));
-  Report report;
-  report.parts.emplace_back(graph_line(o, counts));
-  report.parts.emplace_back(Report::Found{std::move(findings)});
-  return report;
+  return viewed(o, graph_line(o, counts), std::move(findings));
 }
 
 }  // namespace
 
-Result<Report> view_job(const ViewOptions& o) {
+Result<void> settle(ViewOptions& o) {
+  if (o.form.empty()) o.form = view::form_of(o.output);
+  if (o.form.empty() && !o.output.empty())
+    return fail(Code::usage, "cli.usage",
+                fmt::format("{} says no form by its ending: name one with --to", quote(o.output, 200)));
+  if (!o.from) o.from = o.path.ends_with(".csv") ? ViewInput::csv : ViewInput::traces;
+  CHAKRA_TRY(options::check_call(o));
+  if (o.from == ViewInput::csv && o.form != "timeline")
+    return fail(Code::usage, "cli.usage", "a CSV of issue and callback lines gives a timeline (FILE.json)");
+  std::vector<std::string> inputs{o.path};
+  if (o.from == ViewInput::traces) {
+    CHAKRA_ASSIGN(inputs, job_files(o.path));
+  }
+  return keep_apart(inputs, {o.output});
+}
+
+Result<ViewedJob> view_job(ViewOptions o) {
+  CHAKRA_TRY(settle(o));
   const bool timeline = o.form == "timeline";
-  CHAKRA_ASSERT(timeline || !o.event_csv);
-  if (o.event_csv) return view_csv(o);
+  if (o.from == ViewInput::csv) return view_csv(o);
   CHAKRA_ASSIGN(const trace::TraceSet job, read(o));
   if (!timeline) return view_graph(o, job);
   Findings findings;
   CHAKRA_ASSIGN(const result::Timeline slices, view::timeline_of(job, findings));
   CHAKRA_TRY(check_size(o, slices, job.ranks.size()));
-  return write_timeline(slices, o.output, std::move(findings));
+  return write_timeline(o, slices, std::move(findings));
+}
+
+result::Json to_json(const ViewedJob& job) {
+  return {{"output", job.output}, {"form", job.form}, {"findings", result::to_json(job.findings)}};
 }
 
 }  // namespace chakra::job

@@ -18,8 +18,6 @@ namespace {
 using trace::NodeId;
 using trace::Trace;
 
-constexpr int64_t kUsualRepeats = 100;
-
 SimulateOptions unchanged(const WhatIfOptions& o) {
   SimulateOptions options;
   options.path = o.path;
@@ -213,19 +211,29 @@ Result<void> check_places(const WhatIfOptions& o, const sim::SimInput& input) {
 /// Returns how times came to another device.
 Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput& input, WhatIf& out) {
   CHAKRA_TRY(change_network(o, input, out));
-  CHAKRA_TRY(use_devices(o.devices, true, input.system));
+  CHAKRA_TRY(use_devices(o.devices, input.system));
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, bring_to_devices(input, out.findings));
   if (!o.devices.device.empty() && devices.empty())
     return fail(Code::bad_input, "whatif.rule.nothing",
                 fmt::format("--device {} changes nothing: {}", o.devices.device, kNoDeviceTime));
-  for (const whatif::ChangeRow& row : whatif::kChanges)
-    for (const auto& [asked, value] : o.changes) {
-      if (asked != &row) continue;
+  for (size_t r = 0; r < o.changes.size(); ++r)
+    for (const std::string& value : o.changes[r]) {
+      const whatif::ChangeRow& row = whatif::kChanges[r];
       CHAKRA_ASSIGN(whatif::Reached reached, row.apply(value, input));
       out.findings.insert(out.findings.end(), reached.findings.begin(), reached.findings.end());
       out.applied.push_back({&row, value, std::move(reached)});
     }
   return devices;
+}
+
+/// Changes that would contradict each other.
+Result<void> check_once(const WhatIfOptions& o) {
+  for (size_t r = 0; r < o.changes.size(); ++r)
+    if (whatif::kChanges[r].once && o.changes[r].size() > 1)
+      return fail(
+          Code::usage, "cli.usage",
+          fmt::format("--{} was given {} times; one of them can hold", whatif::kChanges[r].name, o.changes[r].size()));
+  return {};
 }
 
 std::string described(const sim::CollectiveReport& c) {
@@ -275,6 +283,8 @@ std::optional<double> WhatIf::error() const {
 }
 
 Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
+  CHAKRA_TRY(options::check_call(o));
+  CHAKRA_TRY(check_once(o));
   WhatIf out;
   out.path = o.path;
   CHAKRA_ASSIGN(sim::SimInput input, read_unchanged(o, out));
@@ -284,7 +294,8 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   input.node_times = out.change.has_steps();
   CHAKRA_ASSIGN(sim::SimReport before, sim::simulate(whatif::copy_of(input)));
   out.change.take(before, &RunChange::Change::before_ps);
-  out.changed = !o.changes.empty() || !o.network.empty() || !o.devices.device.empty();
+  const bool changes = std::any_of(o.changes.begin(), o.changes.end(), [](const auto& all) { return !all.empty(); });
+  out.changed = changes || !o.network.empty() || !o.devices.device.empty();
   if (out.changed) {
     CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, input, out));
     CHAKRA_TRY(check_places(o, input));
@@ -293,8 +304,6 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
     out.report.devices = std::move(devices);
     compare_algorithms(before, out, out.findings);
   } else {
-    if (!o.devices.from_device.empty() || !o.devices.unrecorded.empty() || !o.devices.stack.empty())
-      return fail(Code::usage, "cli.usage", "--from-device, --unrecorded and --stack are for --device");
     out.report = std::move(before);
   }
   out.change.take(out.report, &RunChange::Change::after_ps);
@@ -304,7 +313,7 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
       CHAKRA_ASSIGN(whatif::Jitter jitter, whatif::parse_jitter(text));
       jitters.push_back(std::move(jitter));
     }
-    CHAKRA_ASSIGN(out.noise, whatif::noise(input, jitters, o.repeats > 0 ? o.repeats : kUsualRepeats, o.seed));
+    CHAKRA_ASSIGN(out.noise, whatif::noise(input, jitters, o.repeats, o.seed));
   }
   if (o.sensitivity || (!out.changed && o.jitter.empty())) {
     CHAKRA_ASSIGN(out.sensitivity, whatif::sensitivity(input, out.report));

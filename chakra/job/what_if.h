@@ -9,6 +9,7 @@
 #include "chakra/base/base.h"
 #include "chakra/job/delays.h"
 #include "chakra/job/simulate.h"
+#include "chakra/options/options.h"
 #include "chakra/result/result.h"
 #include "chakra/whatif/whatif.h"
 
@@ -19,15 +20,17 @@ struct WhatIfOptions {
   std::string from_network;  ///< of the unchanged job; empty: its transfers take as long as they were recorded to
   std::string system, groups, ranks;
   // Changes.
-  std::string network;                                                    ///< another network
-  DeviceOptions devices;                                                  ///< other devices
-  std::vector<std::pair<const whatif::ChangeRow*, std::string>> changes;  ///< with their values, in any order
+  std::string network;    ///< another network
+  DeviceOptions devices;  ///< other devices
+  /// By row of whatif::kChanges: its values.
+  std::vector<std::vector<std::string>> changes = std::vector<std::vector<std::string>>(whatif::kChanges.size());
   // Noise, of the changed job.
   std::vector<std::string> jitter;
-  int64_t repeats = 0;  ///< 0: 100, where there is jitter
+  int64_t repeats = 100;
   uint64_t seed = 1;
   bool sensitivity = false;  ///< also of a changed job
 };
+options::Options rows_of(WhatIfOptions& options);
 
 struct WhatIf {
   std::string path;

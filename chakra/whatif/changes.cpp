@@ -31,9 +31,9 @@ constexpr ChangeRow kChangeRows[] = {
      "the "
      "samples of M in N parts add --batch M/N as a number.",
      change_micro_batches, true},
-    {"batch", "X[:PATTERN]",
-     "Each replica has X times its batch; PATTERN names groups that move parameters (default: by their roles)",
-     "Computation and copies take time in proportion to it, but those of the optimizer (by its name, or its callers'); "
+    {"batch", "X[:PATTERN]", "Each replica has X times its batch; PATTERN names groups that move parameters",
+     "Without PATTERN, the roles of groups decide. Computation and copies take time in proportion to it, but those of "
+     "the optimizer (by its name, or its callers'); "
      "so do messages, and collectives of groups whose role is to share activations. Collectives of other roles move "
      "parameters and stay. In generated jobs what reads matrices reads them once. Host time stays.",
      change_batch},
@@ -47,8 +47,10 @@ constexpr ChangeRow kChangeRows[] = {
      change_overlap, true},
     {"scale", "KIND=X", "Nodes of a kind take X of their time",
      "The nodes stay what they are. Host time and launches are not scaled along; waiting follows.", change_scale},
-    {"scale-node", "PATTERN=X", "Nodes whose name matches PATTERN (* any text, ? any character) take X of their time",
-     "As scale. Of an operation of the CPU its own time counts, not that of what it calls.", change_scale_node},
+    {"scale-node", "PATTERN=X", "Nodes whose name matches PATTERN take X of their time",
+     "In PATTERN, * stands for any text and ? for any character. As scale. Of an operation of the CPU its own time "
+     "counts, not that of what it calls.",
+     change_scale_node},
     {"remove", "KIND", "Nodes of a kind take no time, and no rank waits for another at them",
      "What waited for such a node waits for what it waited for. The calls that launched it stay.", change_remove},
     {"speed", "RANK=X", "The rank computes X times as fast (0.5: half as fast)",

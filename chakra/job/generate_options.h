@@ -1,0 +1,74 @@
+// What generators of jobs are asked for, as users say it: by names, in common units, with all that is not said left to
+// a preset, the model or the generator.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/gen/gen.h"
+#include "chakra/job/generate.h"
+#include "chakra/job/generate_serve.h"
+#include "chakra/job/generate_step.h"
+#include "chakra/options/options.h"
+
+namespace chakra::job {
+
+/// How fast a device is, where no device file says it.
+struct DeviceRates {
+  std::optional<double> peak_tflops, fp8_tflops;  ///< 10^12 operations per second
+  std::optional<double> memory_gb_per_s;          ///< 10^9 bytes per second
+  std::optional<double> efficiency;               ///< share of the peak
+  std::optional<double> memory_gib;               ///< of the device, for memory_text_of()
+};
+
+/// The type of parameters and activations.
+enum class StepType : uint8_t { bf16, fp16, fp32 };
+inline constexpr std::array<std::string_view, 3> kStepTypes{"bf16", "fp16", "fp32"};
+
+struct GenerateStepOptions {
+  std::string preset, model;
+  gen::ModelChange change;                                           ///< of the model
+  std::array<std::optional<int64_t>, gen::kNumbers.size()> numbers;  ///< parallel to gen::kNumbers
+  std::array<std::optional<bool>, gen::kSwitches.size()> switches;   ///< parallel to gen::kSwitches
+  bool mtp = false;
+  std::string schedule, order, optimizer;
+  std::optional<gen::ContextKind> context;
+  std::optional<gen::Recompute> recompute;
+  std::optional<gen::HostWaits> host_waits;
+  std::optional<StepType> type;
+  bool fp8 = false;
+  std::optional<double> expert_skew;
+  gen::StepStorage storage;
+  std::string device, stack;
+  DeviceRates rates;
+  bool stats = false;     ///< memory_text_of() is shown
+  GenerateOptions files;  ///< its name is "step"
+};
+options::Options rows_of(GenerateStepOptions& options);
+/// Settles what is asked, and makes the job as the other generate_step() does. Errors: also cli.usage, and those of
+/// gen::find_or_read_model and gen::changed.
+Result<StepJob> generate_step(const GenerateStepOptions& options, Findings& findings);
+
+struct GenerateServeOptions {
+  std::string model;
+  gen::ModelChange change;
+  std::vector<int64_t> contexts;
+  std::array<std::optional<int64_t>, gen::kServeNumbers.size()> numbers;  ///< parallel to gen::kServeNumbers
+  std::array<std::optional<bool>, gen::kServeSwitches.size()> switches;   ///< parallel to gen::kServeSwitches
+  std::string kv_tier;
+  std::optional<double> kv_tier_share;
+  bool fp8 = false;
+  std::string device, stack;
+  DeviceRates rates;
+  bool stats = false;
+  GenerateOptions files;  ///< its name is "serve"
+};
+options::Options rows_of(GenerateServeOptions& options);
+Result<ServeJob> generate_serve(const GenerateServeOptions& options, Findings& findings);
+
+}  // namespace chakra::job

@@ -1,0 +1,51 @@
+// Options of several calls. Inside job.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chakra/job/simulate.h"
+#include "chakra/options/options.h"
+
+namespace chakra::job {
+
+using options::choice;
+using options::one_of;
+using options::Option;
+using options::Options;
+using options::real_number;
+using options::required;
+using options::whole_number;
+
+/// The names of rows.
+template <class Rows>
+std::vector<std::string> names(const Rows& rows) {
+  std::vector<std::string> all;
+  for (const auto& row : rows) all.emplace_back(row.name);
+  return all;
+}
+/// A list of values with commas between them.
+inline Option separated(Option option) {
+  option.delimiter = ',';
+  return option;
+}
+/// A list of one value each time that the option is given.
+inline Option each_time(Option option) {
+  option.one_each = true;
+  option.more += std::string(option.more.empty() ? "" : " ") + "You can give it several times.";
+  return option;
+}
+
+inline constexpr const char* kJobHelp = "The job: a prefix (PREFIX.<rank>.et), a folder, a container, or one trace";
+
+Option job_option(std::string& path);
+Option groups_option(std::string& file);
+Option ranks_option(std::string& text);
+Option expand_option(std::string& text);
+Option max_error_option(std::optional<double>& percent);
+/// --device, --stack, --from-device, --unrecorded. `from_needs`: what the last two need.
+Options device_options(DeviceOptions& devices, std::string_view from_needs);
+
+}  // namespace chakra::job
