@@ -41,6 +41,13 @@ Result<void> write_json(const Json& json, const std::string& path) {
   return {};
 }
 
+Result<void> print_json(const answer::Answer& answer) {
+  return answer::write_json(answer, [](std::string_view piece) -> Result<void> {
+    print(piece);
+    return {};
+  });
+}
+
 namespace {
 
 /// Called by the name of a command of mlcommons/chakra.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/job/job.h"
 #include "chakra/options/options.h"
@@ -19,6 +20,7 @@
 
 namespace chakra::cli {
 
+using job::add_answer;
 using job::add_csv;
 using job::add_json;
 using job::add_text;
@@ -115,6 +117,8 @@ int exit_code_of(int exit_code);
 /// To stdout for "-", else to a file that appears whole or not at all.
 Result<void> write_json(const Json& json, const std::string& path);
 
+/// An answer to stdout, in pieces.
+Result<void> print_json(const answer::Answer& answer);
 /// What `make` says, where --json asks for it: of a large result it takes several times the memory of the result.
 template <class Make>
 Json json_if_asked(const std::string& path, const Make& make) {

@@ -124,13 +124,14 @@ Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
   sim::SimReport& report = result.report;
   const Findings ignored = ignored_options(o);
   report.findings.insert(report.findings.begin(), ignored.begin(), ignored.end());
-  const Json as_json = json_if_asked(json_path, [&] { return to_json(result); });
   job::Outputs files;
-  CHAKRA_TRY(add_json(files, json_path, as_json));
+  std::optional<answer::Answer> answer;
+  if (!json_path.empty()) answer = answer_of(result);
+  if (answer) CHAKRA_TRY(add_answer(files, json_path, *answer));
   if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(report.timeline, o.timeline));
   if (!o.csv.empty()) CHAKRA_TRY(add_csv(files, o.csv, tables_of(result)));
   CHAKRA_TRY(files.commit());
-  if (json_path == "-") print(to_text(as_json));
+  if (json_path == "-") CHAKRA_TRY(print_json(*answer));
   else print(view::to_text(o.astra_output ? astra_report_of(result) : report_of(result)));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");

@@ -96,18 +96,6 @@ result::Json to_json(const RunChange& study) {
   return json;
 }
 
-result::Json to_json(const DelayStudy& study) {
-  Json rules = Json::array();
-  for (size_t r = 0; r < study.rules.size(); ++r)
-    rules.push_back({{"rank", study.rules[r].rank ? Json(*study.rules[r].rank) : Json(nullptr)},
-                     {"pattern", study.rules[r].pattern},
-                     {"time_ps", study.rules[r].time_ps},
-                     {"nodes", study.nodes[r]}});
-  Json json = to_json(static_cast<const RunChange&>(study));
-  json["rules"] = std::move(rules);
-  return json;
-}
-
 void add_parts(const DelayStudy& study, Report& report) {
   report.parts.emplace_back(fmt::format("\n  delayed: the job takes {} instead of {}, {}\n",
                                         show_time(study.job.after_ps), show_time(study.job.before_ps),

@@ -114,14 +114,7 @@ std::string reliability_line(const sim::SimReport& report) {
   return fmt::format("device time: {}\n", parts.substr(2));
 }
 
-namespace {
-
-struct Throughput {
-  double tokens_per_s = 0, tokens_per_s_per_rank = 0, model_ops_per_s = 0;
-  std::optional<double> mfu;  ///< of the model's operations: what is computed again does not count
-};
-
-Throughput throughput(const SimulateResult& result) {
+Throughput throughput_of(const SimulateResult& result) {
   Throughput of;
   const sim::SimReport& report = result.report;
   if (result.tokens <= 0 || report.makespan_ps <= 0 || report.ranks.empty()) return of;
@@ -140,32 +133,13 @@ Throughput throughput(const SimulateResult& result) {
   return of;
 }
 
-}  // namespace
-
 std::string throughput_line(const SimulateResult& result) {
-  const Throughput of = throughput(result);
+  const Throughput of = throughput_of(result);
   if (of.tokens_per_s == 0) return "";
   std::string line = fmt::format("  throughput: {:.4g} tokens/s, {:.4g} per rank; the model's operations {} per rank",
                                  of.tokens_per_s, of.tokens_per_s_per_rank, show_ops(of.model_ops_per_s));
   if (of.mfu) line += fmt::format(", MFU {}", show_percent(*of.mfu));
   return line + "\n";
-}
-
-Json throughput_json(const SimulateResult& result) {
-  const Throughput of = throughput(result);
-  return {{"tokens_per_s", of.tokens_per_s},
-          {"tokens_per_s_per_rank", of.tokens_per_s_per_rank},
-          {"model_ops_per_s_per_rank", of.model_ops_per_s},
-          {"mfu", of.mfu ? Json(*of.mfu) : Json(nullptr)}};
-}
-
-void add_rates(const sim::ActorReport& actor, Json& json) {
-  json["device"] = actor.device;
-  json["ops"] = actor.work.all_ops();
-  json["bytes"] = actor.work.bytes;
-  json["ops_per_s"] = actor.rates.ops_per_s;
-  json["bytes_per_s"] = actor.rates.bytes_per_s;
-  json["mfu"] = actor.rates.mfu ? Json(*actor.rates.mfu) : Json(nullptr);
 }
 
 Json devices_json(const sim::SimReport& report) {

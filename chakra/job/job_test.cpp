@@ -116,7 +116,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
   for (const char* line : {": 2 ranks on a ", "\nfinished after ", "measured / simulated"})
     EXPECT_TRUE(contains(of_sim, line)) << line << "\n" << of_sim;
   EXPECT_TRUE(view::to_text(astra_report_of(*simulated)).starts_with("sys[0] finished, "));
-  EXPECT_TRUE(contains(to_json(*simulated).text(), "\"mode\": \"native\""));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*simulated)), "\"mode\": \"native\""));
   std::vector<std::string> names;
   for (const result::NamedTable& t : tables_of(*simulated)) {
     names.push_back(t.name);

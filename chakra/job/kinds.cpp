@@ -12,6 +12,7 @@
 #include "chakra/foreign/foreign.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
+#include "chakra/job/simulate.h"
 #include "chakra/link/link.h"
 #include "chakra/net/net.h"
 #include "chakra/recording/recording.h"
@@ -208,6 +209,18 @@ Table work() {
 
 }  // namespace
 
+/// What answers may have.
+Table results() {
+  Table table = columns({"answer", "key", "unit", "type", "where it is missing", "meaning"});
+  const answer::Answer answer = answer_of(SimulateResult{});
+  for (const answer::SchemaRow& row : schema_of(answer))
+    table.rows.push_back({answer.verb(), row.key, std::string(answer::kUnitNames[static_cast<size_t>(row.info.unit)]),
+                          std::string(answer::kTypeNames[static_cast<size_t>(row.info.type)]),
+                          std::string(row.info.missing == answer::Missing::null ? "null" : "left out"),
+                          std::string(row.info.meaning)});
+  return table;
+}
+
 constexpr KindRow kKindRows[] = {
     {"analyses", "answers of 'chakra analyze'", analyses},
     {"blocks", "what models of 'chakra gen step' are made of", blocks},
@@ -225,6 +238,7 @@ constexpr KindRow kKindRows[] = {
     {"policies", "which ready node a feeder hands out first", policies},
     {"presets", "models on ranks: 'chakra gen step --preset'", presets},
     {"replay", "back ends and computations of 'chakra replay', and their options", replays},
+    {"results", "values and tables of answers, by their keys in JSON", results},
     {"routing", "which of several shortest routes messages take", routings},
     {"schedules", "pipeline schedules of 'chakra gen step'", schedules},
     {"stacks", "software on a device: the rate of its attention, what elementwise operations and launches take",

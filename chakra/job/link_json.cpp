@@ -101,7 +101,7 @@ Json to_json(const LinkedJob& linked) {
   json["ranks"] = Json::array();
   for (const LinkedRank& rank : linked.ranks) json["ranks"].push_back(rank_json(rank));
   if (linked.ranks.size() > 1) json["job"] = times_json(linked.times, linked.mismatches);
-  if (linked.replay) json["job"]["measured"] = to_json(*linked.replay, "ns");
+  if (linked.replay) json["job"]["measured"] = to_json(*linked.replay);
   json["findings"] = result::to_json(linked.findings);
   return json;
 }

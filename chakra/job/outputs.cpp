@@ -19,6 +19,13 @@ Result<void> add_json(Outputs& outputs, const std::string& path, const result::J
   return add_text(outputs, path, to_text(json));
 }
 
+Result<void> add_answer(Outputs& outputs, const std::string& path, const answer::Answer& answer) {
+  if (path.empty() || path == "-") return {};
+  CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  CHAKRA_TRY(answer::write_json(answer, [&](std::string_view piece) { return file.write(piece); }));
+  return outputs.add(std::move(file));
+}
+
 Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vector<result::NamedTable>& tables) {
   if (prefix.empty()) return {};
   for (const result::NamedTable& t : tables)

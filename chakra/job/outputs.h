@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/result/result.h"
 
@@ -16,6 +17,8 @@ using Outputs = FilesTogether<AtomicFile>;
 Result<void> add_text(Outputs& outputs, const std::string& path, std::string_view text);
 /// A file with this JSON; none for "" and "-", which the caller prints.
 Result<void> add_json(Outputs& outputs, const std::string& path, const result::Json& json);
+/// The same of an answer, which is written in pieces.
+Result<void> add_answer(Outputs& outputs, const std::string& path, const answer::Answer& answer);
 /// A file PREFIX.<name>.csv for each table; none for "".
 Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vector<result::NamedTable>& tables);
 /// Text of a file of JSON.

@@ -16,14 +16,11 @@ using result::Table;
 constexpr std::array<TransferKind, 2> kRuns{TransferKind::recorded, TransferKind::simulated};
 constexpr size_t kReplaysShown = 16;
 
-Json time(Picoseconds ps, std::string_view unit) { return unit == "ns" ? result::json_ns(ps) : Json(ps); }
-
-Json compared_json(const Compared& times, std::string_view unit, Json json) {
-  json[fmt::format("measured_{}", unit)] = time(times.measured_ps, unit);
+Json compared_json(const Compared& times, Json json) {
+  json["measured_ns"] = result::json_ns(times.measured_ps);
   for (const TransferKind kind : kRuns) {
     Json& run = json[fmt::format("{}_transfers", kTransferKinds[static_cast<size_t>(kind)])];
-    if (times.has(kind))
-      run = {{fmt::format("time_{}", unit), time(times.run(kind), unit)}, {"error", times.error(kind)}};
+    if (times.has(kind)) run = {{"time_ns", result::json_ns(times.run(kind))}, {"error", times.error(kind)}};
   }
   return json;
 }
@@ -37,17 +34,16 @@ double badness(const Compared& times) {
 
 }  // namespace
 
-result::Json to_json(const JobReplay& replay, std::string_view unit) {
+result::Json to_json(const JobReplay& replay) {
   Json ranks = Json::array();
   for (const JobReplay::Rank& rank : replay.ranks()) {
     Json steps = Json::array();
-    for (const JobReplay::Step& step : rank.steps)
-      steps.push_back(compared_json(step.times, unit, {{"name", step.name}}));
-    Json json = compared_json(rank.times, unit, {{"rank", rank.rank}});
+    for (const JobReplay::Step& step : rank.steps) steps.push_back(compared_json(step.times, {{"name", step.name}}));
+    Json json = compared_json(rank.times, {{"rank", rank.rank}});
     json["steps"] = std::move(steps);
     ranks.push_back(std::move(json));
   }
-  Json json = compared_json(replay.job(), unit, Json::object());
+  Json json = compared_json(replay.job(), Json::object());
   json["ranks"] = std::move(ranks);
   return json;
 }

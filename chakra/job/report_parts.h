@@ -1,6 +1,7 @@
 // Parts of reports: what several calls say, and what is long enough to stand in a file of its own.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,10 +20,13 @@ inline double share(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// A job against its own measurement. `unit`: "ns" or "ps", the ending of the keys.
+// A job against its own measurement.
 /// The job, its ranks, and of each step the rank where it is off most.
 result::Report::Rows rows_of(const JobReplay& replay);
-result::Json to_json(const JobReplay& replay, std::string_view unit);
+result::Json to_json(const JobReplay& replay);  ///< times in nanoseconds
+/// `measured`, and what delays change: all of it missing where there is none.
+void add_measured(const std::optional<JobReplay>& replay, answer::Builder& to);
+void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to);
 
 // What two runs differ in.
 /// "+144.6 ms (+56.48 %)".
@@ -35,8 +39,6 @@ result::Json to_json(const RunChange& change);
 // What delays change.
 /// A line with the change of the total, the rules, and what changes; of each step the rank where it changes most.
 void add_parts(const DelayStudy& study, result::Report& report);
-/// That of the change, and `rules[]`.
-result::Json to_json(const DelayStudy& study);
 
 // Devices.
 /// One row for each pair of devices and way of scaling.
@@ -50,10 +52,12 @@ std::string reliability_line(const sim::SimReport& report);
 /// "1234 tokens/s, 154.3 per rank; model 401.2 TFLOP/s per rank, MFU 40.55 %", a line; "" where the generator does not
 /// say the tokens of the job.
 std::string throughput_line(const SimulateResult& result);
-result::Json throughput_json(const SimulateResult& result);
-/// Adds `device`, `ops`, `bytes`, `ops_per_s`, `bytes_per_s` and `mfu` (null where it is not known) of each rank of an
-/// actor.
-void add_rates(const sim::ActorReport& actor, result::Json& json);
+/// By the tokens that the generator of the job says; 0 where it does not.
+struct Throughput {
+  double tokens_per_s = 0, tokens_per_s_per_rank = 0, model_ops_per_s = 0;
+  std::optional<double> mfu;  ///< of the model's operations: what is computed again does not count
+};
+Throughput throughput_of(const SimulateResult& result);
 
 // A simulation.
 /// One row per rank; unless all are wanted, of ranks that were simulated as one the first.
@@ -67,8 +71,6 @@ result::Table path_table(const sim::SimReport& report);
 // Storage.
 /// A row per tier that was used.
 result::Table tier_table(const sim::SimReport& report);
-/// `tiers[]` of the results.
-result::Json tiers_json(const sim::SimReport& report);
 
 // Work that comes from shapes.
 /// Lines, each without its label, none where there is nothing to say.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chakra/astra/astra.h"
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/job/delays.h"
 #include "chakra/job/job_replay.h"
@@ -84,8 +85,8 @@ Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks
 result::Report report_of(const SimulateResult& result);
 /// The lines that ASTRA-sim prints and that scripts look for, and the findings.
 result::Report astra_report_of(const SimulateResult& result);
-/// The result whole; docs/reference/formats/results.md has the keys. Cost: several times the memory of the result.
-result::Json to_json(const SimulateResult& result);
+/// The result whole. Cost: about the memory of the result.
+answer::Answer answer_of(const SimulateResult& result);
 /// `ranks`, `collectives`, and where there are any `links` and `critical_path`: whole, for CSV.
 std::vector<result::NamedTable> tables_of(const SimulateResult& result);
 

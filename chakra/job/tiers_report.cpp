@@ -1,9 +1,8 @@
-// Tiers of storage: the table and the JSON.
+// Tiers of storage: the table.
 #include "chakra/job/report_parts.h"
 
 namespace chakra::job {
 
-using result::Json;
 using result::Table;
 
 namespace {
@@ -33,26 +32,6 @@ Table tier_table(const sim::SimReport& report) {
          report.makespan_ps ? static_cast<double>(tier.busy_ps) / static_cast<double>(report.makespan_ps) : 0.0});
   }
   return table;
-}
-
-Json tiers_json(const sim::SimReport& report) {
-  Json tiers = Json::array();
-  for (const sim::TierReport& tier : report.tiers) {
-    Json kinds = Json::array();
-    for (const sim::TierReport::Kind& kind : tier.kinds)
-      kinds.push_back({{"io_kind", kind.io_kind},
-                       {"count", kind.count},
-                       {"bytes", kind.bytes},
-                       {"total_ps", kind.total_ps},
-                       {"bytes_per_s", kind.bytes_per_s}});
-    tiers.push_back({{"tier", tier.name},
-                     {"scope", scope_name(tier)},
-                     {"places", tier.places},
-                     {"bytes", tier.bytes},
-                     {"busy_ps", tier.busy_ps},
-                     {"kinds", std::move(kinds)}});
-  }
-  return tiers;
 }
 
 }  // namespace chakra::job

@@ -1,0 +1,101 @@
+#include "chakra/answer/answer.h"
+
+#include <algorithm>
+
+namespace chakra::answer {
+
+void Series::reserve(size_t rows) { (info_.type == Type::real ? reals_.reserve(rows) : numbers_.reserve(rows)); }
+
+void Series::add(const Cell& cell) {
+  const bool missing = std::holds_alternative<std::monostate>(cell);
+  if (missing && valid_.empty()) valid_.assign(size(), true);
+  if (missing || !valid_.empty()) valid_.push_back(!missing);
+  if (info_.type == Type::real) {
+    reals_.push_back(missing ? 0 : std::get<double>(cell));
+  } else if (info_.type == Type::text) {
+    if (!texts_) texts_.emplace();
+    numbers_.push_back(missing ? 0 : texts_->intern(std::get<std::string>(cell)));
+  } else if (const bool* truth = std::get_if<bool>(&cell)) {
+    numbers_.push_back(*truth ? 1 : 0);
+  } else {
+    numbers_.push_back(missing ? 0 : std::get<int64_t>(cell));
+  }
+}
+
+const Series* Table::column(std::string_view name) const {
+  const auto at = std::find_if(columns.begin(), columns.end(), [&](const Series& s) { return s.info().key == name; });
+  return at == columns.end() ? nullptr : &*at;
+}
+
+const Table* Answer::table(std::string_view key) const {
+  const auto at = std::find_if(tables_.begin(), tables_.end(), [&](const Table& t) { return t.key == key; });
+  return at == tables_.end() || !at->present ? nullptr : &*at;
+}
+
+const Value* Answer::value(std::string_view key) const {
+  const auto at = std::find_if(values_.begin(), values_.end(), [&](const Value& v) { return v.key == key; });
+  return at == values_.end() || !at->present ? nullptr : &*at;
+}
+
+namespace {
+
+void add_rows(const Answer& answer, size_t t, const std::string& key, std::vector<SchemaRow>& to) {
+  const Table& table = answer.tables()[t];
+  to.push_back({key + "[]", {{}, Type::rows, Unit::none, table.meaning, Missing::left_out}});
+  for (const Series& series : table.columns) {
+    const Info& info = series.info();
+    if (info.type != Type::rows) {
+      if (!info.key.empty()) to.push_back({key + "[]." + std::string(info.key), info});
+      continue;
+    }
+    for (size_t child = 0; child < answer.tables().size(); ++child)
+      if (answer.tables()[child].parent == static_cast<int>(t) &&
+          answer.tables()[child].key == table.key + "." + std::string(info.key))
+        add_rows(answer, child, key + "[]." + std::string(info.key), to);
+  }
+}
+
+}  // namespace
+
+std::vector<SchemaRow> schema_of(const Answer& answer) {
+  std::vector<SchemaRow> rows;
+  for (const Answer::Part& part : answer.parts())
+    if (part.is_table) add_rows(answer, part.index, answer.tables()[part.index].key, rows);
+    else rows.push_back({answer.values()[part.index].key, answer.values()[part.index].info});
+  return rows;
+}
+
+void Builder::add_value(std::string key, const Info& info, Cell cell, bool present) {
+  const bool left_out = info.missing == Missing::left_out && std::holds_alternative<std::monostate>(cell);
+  answer_.parts_.push_back({false, answer_.values_.size()});
+  answer_.values_.push_back({std::move(key), info, std::move(cell), present && !left_out});
+}
+
+Table& Builder::add_table(std::string key, std::string_view meaning, size_t rows, bool present) {
+  Table& table = answer_.tables_.emplace_back();
+  table.key = std::move(key);
+  table.meaning = meaning;
+  table.rows = rows;
+  table.present = present;
+  return table;
+}
+
+Table& Builder::add_child(std::string_view parent, std::string_view key) {
+  const auto at =
+      std::find_if(answer_.tables_.begin(), answer_.tables_.end(), [&](const Table& t) { return t.key == parent; });
+  CHAKRA_ASSERT(at != answer_.tables_.end());
+  const Series* const place = at->column(key);
+  CHAKRA_ASSERT(place && place->info().type == Type::rows);
+  const bool present = at->present;
+  const auto index = static_cast<int>(at - answer_.tables_.begin());
+  Table& table = add_table(std::string(parent) + "." + std::string(key), place->info().meaning, 0, present);
+  table.parent = index;
+  return table;
+}
+
+Answer Builder::finish(Findings findings) && {
+  answer_.findings_ = std::move(findings);
+  return std::move(answer_);
+}
+
+}  // namespace chakra::answer

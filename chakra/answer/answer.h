@@ -1,0 +1,263 @@
+// An Answer is the result of a computation: named values, tables and findings, each with its unit and meaning. A number
+// is put into it once, by one row beside the code that knows it; JSON and the reference of results are derived from it.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::answer {
+
+enum class Unit : uint8_t { none, count, bytes, ps, ns, bytes_per_s, flop, flop_per_s, share, percent, id };
+inline constexpr std::array<std::string_view, 11> kUnitNames{"",     "count",  "bytes", "ps",      "ns", "bytes/s",
+                                                             "FLOP", "FLOP/s", "share", "percent", "id"};
+/// `rows`: not a value, but the rows of another table that belong to this row.
+enum class Type : uint8_t { whole, natural, real, text, truth, rows };
+inline constexpr std::array<std::string_view, 6> kTypeNames{"whole number", "whole number",  "number",
+                                                            "text",         "true or false", "rows"};
+/// What JSON has where a value is missing.
+enum class Missing : uint8_t { null, left_out };
+
+/// What is known of a value before there is one. Keys with dots are objects in objects.
+struct Info {
+  std::string_view key;
+  Type type = Type::whole;
+  Unit unit = Unit::none;
+  std::string_view meaning;
+  Missing missing = Missing::null;
+};
+
+/// Nothing: it is missing.
+using Cell = std::variant<std::monostate, bool, int64_t, double, std::string>;
+
+/// How a value comes from a row of a computation.
+template <class Row>
+struct Column : Info {
+  Cell (*get)(const Row& row) = nullptr;
+};
+
+namespace detail {
+
+template <class T>
+struct Plain {
+  using type = T;
+  static constexpr bool optional = false;
+};
+template <class T>
+struct Plain<std::optional<T>> {
+  using type = T;
+  static constexpr bool optional = true;
+};
+
+template <class T>
+constexpr Type type_of() {
+  using Value = typename Plain<std::remove_cvref_t<T>>::type;
+  if constexpr (std::same_as<Value, bool>) return Type::truth;
+  else if constexpr (std::floating_point<Value>) return Type::real;
+  else if constexpr (std::unsigned_integral<Value>) return Type::natural;
+  else if constexpr (std::signed_integral<Value>) return Type::whole;
+  else return Type::text;
+}
+
+template <class T>
+Cell to_cell(const T& value) {
+  if constexpr (Plain<T>::optional) return value ? to_cell(*value) : Cell();
+  else if constexpr (std::same_as<T, bool>) return value;
+  else if constexpr (std::integral<T>) return static_cast<int64_t>(value);
+  else if constexpr (std::floating_point<T>) return static_cast<double>(value);
+  else return std::string(value);
+}
+
+template <auto Member>
+struct OfMember;
+template <class Owner, class Value, Value Owner::*Member>
+struct OfMember<Member> {
+  using Row = Owner;
+  using Type = Value;
+};
+
+}  // namespace detail
+
+/// A member of a row: column<&RankReport::finish_ps>("finish_ps", Unit::ps, "end of its last node").
+template <auto Member>
+constexpr auto column(std::string_view key, Unit unit, std::string_view meaning, Missing missing = Missing::null) {
+  using Of = detail::OfMember<Member>;
+  using Row = typename Of::Row;
+  return Column<Row>{{key, detail::type_of<typename Of::Type>(), unit, meaning, missing},
+                     [](const Row& row) { return detail::to_cell(row.*Member); }};
+}
+/// What a function without captures makes of a row.
+template <class Row, class Get>
+constexpr Column<Row> column(std::string_view key, Unit unit, std::string_view meaning, Get,
+                             Missing missing = Missing::null) {
+  using Value = std::invoke_result_t<Get, const Row&>;
+  return {{key, detail::type_of<Value>(), unit, meaning, missing},
+          [](const Row& row) { return detail::to_cell(Get{}(row)); }};
+}
+/// The place of a table of rows that belong to this one (Builder::children). `has`: whether this row has such rows.
+template <class Row, class Has>
+constexpr Column<Row> rows(std::string_view key, std::string_view meaning, Has) {
+  return {{key, Type::rows, Unit::none, meaning, Missing::left_out},
+          [](const Row& row) { return Cell(bool(Has{}(row))); }};
+}
+template <class Row>
+constexpr Column<Row> rows(std::string_view key, std::string_view meaning) {
+  return rows<Row>(key, meaning, [](const Row&) { return true; });
+}
+
+/// The values of a column, by row.
+class Series {
+ public:
+  explicit Series(const Info& info) : info_(info) {}
+  const Info& info() const { return info_; }
+  size_t size() const { return numbers_.size() + reals_.size(); }
+  bool has(size_t row) const { return valid_.empty() || valid_[row]; }
+  int64_t whole(size_t row) const { return numbers_[row]; }  ///< of natural: the bits of a uint64_t; of truth 0 or 1
+  double real(size_t row) const { return reals_[row]; }
+  std::string_view text(size_t row) const { return (*texts_)[static_cast<StringId>(numbers_[row])]; }
+  void add(const Cell& cell);
+  void reserve(size_t rows);
+
+ private:
+  Info info_;
+  std::vector<int64_t> numbers_;  ///< texts: their ids
+  std::vector<double> reals_;
+  std::vector<bool> valid_;          ///< empty: all
+  std::optional<StringPool> texts_;  ///< of texts
+};
+
+struct Table {
+  std::string key, meaning;
+  size_t rows = 0;
+  bool present = true;        ///< false: this answer has no such table
+  int parent = -1;            ///< a table; its column of type `rows` is the place of this one
+  std::vector<size_t> begin;  ///< of the rows that belong to each row of the parent, and the end
+  std::vector<Series> columns;
+
+  const Series* column(std::string_view name) const;
+};
+
+struct Value {
+  std::string key;
+  Info info;
+  Cell cell;
+  bool present = true;  ///< false: this answer has no such value, nor null
+};
+
+/// Complete once it is built; nothing is computed later.
+class Answer {
+ public:
+  /// The parts in the order of the output: values, and tables without a parent.
+  struct Part {
+    bool is_table = false;
+    size_t index = 0;
+  };
+  const std::string& verb() const { return verb_; }
+  const std::vector<Value>& values() const { return values_; }
+  const std::vector<Table>& tables() const { return tables_; }
+  const std::vector<Part>& parts() const { return parts_; }
+  const Findings& findings() const { return findings_; }
+  const Table* table(std::string_view key) const;  ///< null where there is none
+  const Value* value(std::string_view key) const;
+
+ private:
+  friend class Builder;
+  std::string verb_;
+  std::vector<Value> values_;
+  std::vector<Table> tables_;
+  std::vector<Part> parts_;
+  Findings findings_;
+};
+
+/// Fills an answer. All that an answer may have is said each time, also what is not there, so that an empty computation
+/// gives the schema.
+class Builder {
+ public:
+  /// `verb`: whose answer it is, such as "sim".
+  explicit Builder(std::string verb) { answer_.verb_ = std::move(verb); }
+
+  /// A value for each column of one row; none where `row` is null. `prefix`: "" or "measured.".
+  template <class Row, size_t N>
+  void values(std::string_view prefix, const Row* row, const std::array<Column<Row>, N>& columns) {
+    for (const Column<Row>& column : columns)
+      add_value(std::string(prefix).append(column.key), column, row ? column.get(*row) : Cell(), row != nullptr);
+  }
+  /// A row for each of `rows`. `present`: false where the answer has no such table.
+  template <class Rows, class Row, size_t N>
+  void table(std::string key, std::string_view meaning, const Rows& rows, const std::array<Column<Row>, N>& columns,
+             bool present = true) {
+    Table& to = add_table(std::move(key), meaning, std::size(rows), present);
+    answer_.parts_.push_back({true, answer_.tables_.size() - 1});
+    fill(to, rows, columns);
+  }
+  /// The rows that belong to the rows of `parent`, which is the table that was added for `parents`. `of`: those of one.
+  template <class Parents, class Of, class Row, size_t N>
+  void children(std::string_view parent, std::string_view key, const Parents& parents, const Of& of,
+                const std::array<Column<Row>, N>& columns) {
+    Table& to = add_child(parent, key);
+    to.begin.push_back(0);
+    for (const auto& each : parents) {
+      const auto& rows = of(each);
+      to.rows += std::size(rows);
+      fill(to, rows, columns);
+      to.begin.push_back(to.rows);
+    }
+    if (to.columns.empty()) declare(to, columns);
+  }
+
+  Answer finish(Findings findings) &&;
+
+ private:
+  void add_value(std::string key, const Info& info, Cell cell, bool present);
+  Table& add_table(std::string key, std::string_view meaning, size_t rows, bool present);
+  Table& add_child(std::string_view parent, std::string_view key);
+
+  template <class Row, size_t N>
+  static void declare(Table& to, const std::array<Column<Row>, N>& columns) {
+    for (const Column<Row>& column : columns) to.columns.emplace_back(column).reserve(to.rows);
+  }
+  template <class Rows, class Row, size_t N>
+  static void fill(Table& to, const Rows& rows, const std::array<Column<Row>, N>& columns) {
+    if (to.columns.empty()) declare(to, columns);
+    for (const Row& row : rows)
+      for (size_t c = 0; c < N; ++c) to.columns[c].add(columns[c].get(row));
+  }
+
+  Answer answer_;
+};
+
+/// The answer as JSON, in pieces that end with a line: objects by the dots of keys, tables as lists of objects, a
+/// column without a key as a list of values, `findings` last. Cost: O(cells), memory for a piece. Errors: those of
+/// `write`.
+Result<void> write_json(const Answer& answer, const std::function<Result<void>(std::string_view piece)>& write);
+
+/// All of it as one text. Cost: memory for it.
+std::string to_json_text(const Answer& answer);
+
+/// What is known of every value and every column that answers of a verb may have, by the keys of JSON: "ranks[].rank".
+struct SchemaRow {
+  std::string key;
+  Info info;
+};
+std::vector<SchemaRow> schema_of(const Answer& answer);
+
+// ---- single values
+// -----------------------------------------------------------------------------------------------------
+
+/// As JavaScript prints it, but whole numbers keep ".0": with an exponent below 1e-4 and from 1e15 on; null unless
+/// finite.
+void append_real(std::string& out, double value);
+/// In quotes. Bytes that are not UTF-8 become U+FFFD.
+void append_text(std::string& out, std::string_view text);
+
+}  // namespace chakra::answer

@@ -1,0 +1,169 @@
+#include "chakra/answer/answer.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace chakra::answer {
+namespace {
+
+struct Part {
+  std::string name;
+  double share = 0;
+};
+struct Thing {
+  int64_t id = 0;
+  uint64_t bytes = 0;
+  std::optional<double> error;
+  std::optional<int64_t> time;
+  bool good = false;
+  std::vector<Part> parts;
+  std::vector<int64_t> sizes;
+};
+
+constexpr std::array kThings{
+    column<&Thing::id>("id", Unit::id, "which"),
+    column<&Thing::bytes>("bytes", Unit::bytes, "how large"),
+    rows<Thing>("parts", "what it is made of", [](const Thing& t) { return !t.parts.empty(); }),
+    column<&Thing::time>("run.time_ps", Unit::ps, "how long"),
+    column<&Thing::error>("run.error", Unit::share, "how far off"),
+    rows<Thing>("sizes", "its sizes"),
+    column<Thing>(
+        "even", Unit::none, "only of even ones",
+        [](const Thing& t) { return t.id % 2 == 0 ? std::optional(t.id) : std::nullopt; }, Missing::left_out),
+    column<&Thing::good>("good", Unit::none, "it is good")};
+constexpr std::array kParts{column<&Part::name>("name", Unit::none, "its name"),
+                            column<&Part::share>("share", Unit::share, "its share")};
+constexpr std::array kSizes{column<int64_t>("", Unit::bytes, "the size", [](const int64_t& n) { return n; })};
+constexpr std::array kTotals{column<&Thing::bytes>("bytes", Unit::bytes, "of all"),
+                             column<&Thing::error>("deep.error", Unit::share, "of all"),
+                             column<&Thing::time>("deep.time_ps", Unit::ps, "of all")};
+
+Answer answer_of(const std::vector<Thing>& things, const Thing* total, bool present = true) {
+  Builder to("things");
+  to.values("total.", total, kTotals);
+  to.table("things", "all of them", things, kThings, present);
+  to.children(
+      "things", "parts", things, [](const Thing& t) -> const auto& { return t.parts; }, kParts);
+  to.children(
+      "things", "sizes", things, [](const Thing& t) -> const auto& { return t.sizes; }, kSizes);
+  return std::move(to).finish({{"a.tag", Severity::warning, 3, -1, "a \"text\"", {{"copies", int64_t{2}}}}});
+}
+
+TEST(Answer, IsJson) {
+  const Thing total{.bytes = UINT64_MAX, .error = {}, .time = {}, .parts = {}, .sizes = {}};
+  const std::vector<Thing> things{
+      {.id = 0, .bytes = 5, .error = 0.5, .time = 7, .good = true, .parts = {{"a\n", 1}, {"b", 1e-9}}, .sizes = {1, 2}},
+      {.id = -1, .error = {}, .time = {}, .parts = {}, .sizes = {}}};
+  EXPECT_EQ(to_json_text(answer_of(things, &total)), R"({
+  "total": {
+    "bytes": 18446744073709551615,
+    "deep": null
+  },
+  "things": [
+    {
+      "id": 0,
+      "bytes": 5,
+      "parts": [
+        {
+          "name": "a\n",
+          "share": 1.0
+        },
+        {
+          "name": "b",
+          "share": 1e-09
+        }
+      ],
+      "run": {
+        "time_ps": 7,
+        "error": 0.5
+      },
+      "sizes": [
+        1,
+        2
+      ],
+      "even": 0,
+      "good": true
+    },
+    {
+      "id": -1,
+      "bytes": 0,
+      "run": null,
+      "sizes": [],
+      "good": false
+    }
+  ],
+  "findings": [
+    {
+      "tag": "a.tag",
+      "severity": "warning",
+      "rank": 3,
+      "node": null,
+      "text": "a \"text\"",
+      "copies": 2
+    }
+  ]
+}
+)");
+}
+
+TEST(Answer, LeavesOutWhatIsNotThere) {
+  const std::string text = to_json_text(answer_of({}, nullptr, false));
+  EXPECT_TRUE(text.starts_with("{\n  \"findings\": [")) << text;
+  EXPECT_TRUE(to_json_text(answer_of({}, nullptr)).starts_with("{\n  \"things\": [],\n"));
+}
+
+TEST(Answer, IsFoundByKeys) {
+  const Thing total{.bytes = 9, .error = {}, .time = {}, .parts = {}, .sizes = {}};
+  const Answer answer = answer_of({{.id = 4, .error = 0.25, .time = {}, .parts = {{"a", 1}}, .sizes = {}}}, &total);
+  EXPECT_EQ(std::get<int64_t>(answer.value("total.bytes")->cell), 9);
+  EXPECT_EQ(answer.value("total.none"), nullptr);
+  const Table* const things = answer.table("things");
+  ASSERT_NE(things, nullptr);
+  EXPECT_EQ(things->column("id")->whole(0), 4);
+  EXPECT_EQ(things->column("run.error")->real(0), 0.25);
+  EXPECT_FALSE(things->column("run.time_ps")->has(0));
+  EXPECT_EQ(answer.table("things.parts")->column("name")->text(0), "a");
+  EXPECT_EQ(answer_of({}, nullptr, false).table("things"), nullptr);
+}
+
+/// Every value of an answer, also of one that has none of them.
+TEST(Answer, HasASchema) {
+  std::string text;
+  for (const SchemaRow& row : schema_of(answer_of({}, nullptr, false))) {
+    text += row.key + " " + std::string(kUnitNames[static_cast<size_t>(row.info.unit)]) + "\n";
+    EXPECT_FALSE(row.info.meaning.empty()) << row.key;
+  }
+  EXPECT_EQ(text,
+            "total.bytes bytes\ntotal.deep.error share\ntotal.deep.time_ps ps\nthings[] \nthings[].id id\n"
+            "things[].bytes bytes\nthings[].parts[] \nthings[].parts[].name \nthings[].parts[].share share\n"
+            "things[].run.time_ps ps\nthings[].run.error share\nthings[].sizes[] \nthings[].even \nthings[].good \n");
+}
+
+TEST(Answer, IsWrittenInPiecesOfWholeLines) {
+  std::vector<Thing> things(5'000);
+  for (size_t i = 0; i < things.size(); ++i) things[i].id = static_cast<int64_t>(i);
+  const Answer answer = answer_of(things, nullptr);
+  std::string whole;
+  size_t pieces = 0, largest = 0;
+  ASSERT_TRUE(write_json(answer, [&](std::string_view piece) -> Result<void> {
+    EXPECT_TRUE(piece.ends_with('\n'));
+    largest = std::max(largest, piece.size());
+    ++pieces;
+    whole += piece;
+    return {};
+  }));
+  EXPECT_EQ(whole, to_json_text(answer));
+  EXPECT_GT(pieces, 5U);
+  EXPECT_LT(largest, size_t{1} << 17);
+  int calls = 0;
+  const Result<void> failed = write_json(answer, [&](std::string_view) -> Result<void> {
+    ++calls;
+    return fail(Code::io, "base.file.write", "full");
+  });
+  EXPECT_FALSE(failed);
+  EXPECT_EQ(calls, 1);  // nothing is written after an error
+}
+
+}  // namespace
+}  // namespace chakra::answer

@@ -1,0 +1,120 @@
+// Two runs of the same ranks, in answers: a job against its own measurement, and what a change changes.
+#include "chakra/job/report_parts.h"
+
+namespace chakra::job {
+namespace {
+
+using answer::column;
+using answer::Missing;
+using answer::rows;
+using answer::Unit;
+
+/// How long a run of a kind took; null where there was none.
+template <class Row, TransferKind kKind>
+constexpr auto run_time(std::string_view key) {
+  return column<Row>(key, Unit::ps, "time of that run", [](const Row& r) {
+    return r.times.has(kKind) ? std::optional(r.times.run(kKind)) : std::nullopt;
+  });
+}
+template <class Row, TransferKind kKind>
+constexpr auto run_error(std::string_view key) {
+  return column<Row>(key, Unit::share, "time / measured - 1", [](const Row& r) {
+    return r.times.has(kKind) ? std::optional(r.times.error(kKind)) : std::nullopt;
+  });
+}
+template <class Row>
+constexpr std::array<answer::Column<Row>, 5> compared() {
+  using enum TransferKind;
+  return {column<Row>("measured_ps", Unit::ps, "its measured time", [](const Row& r) { return r.times.measured_ps; }),
+          run_time<Row, recorded>("recorded_transfers.time_ps"), run_error<Row, recorded>("recorded_transfers.error"),
+          run_time<Row, simulated>("simulated_transfers.time_ps"),
+          run_error<Row, simulated>("simulated_transfers.error")};
+}
+/// One array of two.
+template <class Row, size_t A, size_t B>
+constexpr std::array<answer::Column<Row>, A + B> joined(const std::array<answer::Column<Row>, A>& a,
+                                                        const std::array<answer::Column<Row>, B>& b) {
+  std::array<answer::Column<Row>, A + B> all{};
+  for (size_t i = 0; i < A; ++i) all[i] = a[i];
+  for (size_t i = 0; i < B; ++i) all[A + i] = b[i];
+  return all;
+}
+
+struct Whole {
+  Compared times;
+};
+constexpr auto kMeasured = compared<Whole>();
+constexpr auto kMeasuredRanks = joined(
+    joined(std::array{column<&JobReplay::Rank::rank>("rank", Unit::id, "the rank")}, compared<JobReplay::Rank>()),
+    std::array{rows<JobReplay::Rank>("steps", "its training steps")});
+constexpr auto kMeasuredSteps =
+    joined(std::array{column<&JobReplay::Step::name>("name", Unit::none, "the name of the step")},
+           compared<JobReplay::Step>());
+
+template <class Row>
+constexpr std::array<answer::Column<Row>, 3> changed() {
+  return {column<Row>("before_ps", Unit::ps, "without the change", [](const Row& r) { return r.change.before_ps; }),
+          column<Row>("after_ps", Unit::ps, "with it", [](const Row& r) { return r.change.after_ps; }),
+          column<Row>("change_ps", Unit::ps, "after_ps - before_ps", [](const Row& r) { return r.change.change(); })};
+}
+struct ChangedStep {
+  std::string name;
+  RunChange::Change change;
+};
+struct ChangedRank {
+  int64_t rank = 0;
+  RunChange::Change change;
+  std::vector<ChangedStep> steps;
+};
+struct Delayed {
+  sim::DelayRule rule;
+  int64_t nodes = 0;
+};
+constexpr auto kChanged = changed<ChangedRank>();
+constexpr auto kChangedRanks =
+    joined(joined(std::array{column<&ChangedRank::rank>("rank", Unit::id, "the rank")}, kChanged),
+           std::array{rows<ChangedRank>("steps", "its training steps")});
+constexpr auto kChangedSteps =
+    joined(std::array{column<&ChangedStep::name>("name", Unit::none, "the name of the step")}, changed<ChangedStep>());
+constexpr std::array kDelays{
+    column<Delayed>("rank", Unit::id, "the rank of the rule; null: all ranks",
+                    [](const auto& d) { return d.rule.rank; }),
+    column<Delayed>("pattern", Unit::none, "the names of nodes", [](const auto& d) { return d.rule.pattern; }),
+    column<Delayed>("time_ps", Unit::ps, "the delay of each", [](const auto& d) { return d.rule.time_ps; }),
+    column<&Delayed::nodes>("nodes", Unit::count, "how many it delays")};
+
+std::vector<ChangedRank> changed_ranks(const RunChange& study) {
+  std::vector<ChangedRank> ranks;
+  for (size_t i = 0; i < study.ranks.size(); ++i) {
+    ChangedRank& rank = ranks.emplace_back(ChangedRank{study.ranks[i].rank, study.ranks[i].finish, {}});
+    for (size_t s = 0; s < study.ranks[i].steps.size(); ++s)
+      rank.steps.push_back({std::string(study.steps[i].names[s]), study.ranks[i].steps[s]});
+  }
+  return ranks;
+}
+
+}  // namespace
+
+void add_measured(const std::optional<JobReplay>& replay, answer::Builder& to) {
+  const Whole whole{replay ? replay->job() : Compared{}};
+  to.values("measured.", replay ? &whole : nullptr, kMeasured);
+  const std::vector<JobReplay::Rank> none;
+  const std::vector<JobReplay::Rank>& ranks = replay ? replay->ranks() : none;
+  to.table("measured.ranks", "ranks against their measurement", ranks, kMeasuredRanks, replay.has_value());
+  to.children(
+      "measured.ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kMeasuredSteps);
+}
+
+void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to) {
+  const ChangedRank whole{0, study ? study->job : RunChange::Change{}, {}};
+  to.values("delays.", study ? &whole : nullptr, kChanged);
+  const std::vector<ChangedRank> ranks = study ? changed_ranks(*study) : std::vector<ChangedRank>();
+  to.table("delays.ranks", "what the delays change of each rank's finish", ranks, kChangedRanks, study.has_value());
+  to.children(
+      "delays.ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kChangedSteps);
+  std::vector<Delayed> rules;
+  for (size_t r = 0; study && r < study->rules.size(); ++r) rules.push_back({study->rules[r], study->nodes[r]});
+  to.table("delays.rules", "the rules of --delay", rules, kDelays, study.has_value());
+}
+
+}  // namespace chakra::job
