@@ -1,6 +1,7 @@
 #include "chakra/device/kernels.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <mutex>
@@ -145,14 +146,15 @@ struct KernelTable::Index {
   bool all_whole = true;                                    ///< all rows of memory: is_whole()
 };
 struct KernelTable::Measured {
-  explicit Measured(std::vector<double>&& c) : cells(std::move(c)) {}
-  const std::vector<double> cells;
-  std::once_flag once;  ///< the index is made
+  std::function<std::vector<double>()> read;
+  std::vector<double> cells;
+  std::atomic<bool> is_read = false;
+  std::once_flag reads, indexes;
   Index index;
 };
 
 KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
-                         std::vector<double> cells)
+                         std::function<std::vector<double>()> read)
     : name_(std::move(name)),
       type_(type),
       kind_(find_kernel_kind(name_)),
@@ -160,9 +162,16 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
       constants_(constants),
       base_(device, kind_, type, constants),
       pieces_{bytes_of(type), device.unaligned_time},
-      measured_(std::make_shared<Measured>(std::move(cells))),
-      cells_(measured_->cells) {
-  CHAKRA_ASSERT(!cells_.empty() && cells_.size() % (size_ + 1) == 0);
+      measured_(std::make_shared<Measured>()) {
+  measured_->read = std::move(read);
+}
+
+KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
+                         std::vector<double> cells)
+    : KernelTable(device, std::move(name), type, constants, std::function<std::vector<double>()>()) {
+  CHAKRA_ASSERT(!cells.empty() && cells.size() % (size_ + 1) == 0);
+  measured_->cells = std::move(cells);
+  measured_->is_read = true;
 }
 
 KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
@@ -177,6 +186,16 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
         }
         return cells;
       }()) {}
+
+std::span<const double> KernelTable::cells() const {
+  if (!measured_->is_read.load(std::memory_order_acquire))
+    std::call_once(measured_->reads, [&] {
+      measured_->cells = measured_->read();
+      CHAKRA_ASSERT(!measured_->cells.empty() && measured_->cells.size() % (size_ + 1) == 0);
+      measured_->is_read.store(true, std::memory_order_release);
+    });
+  return measured_->cells;
+}
 
 Sizes KernelTable::sizes_of(size_t row) const {
   Sizes sizes{};
@@ -205,7 +224,7 @@ KernelTable::Index KernelTable::make_index() const {
 }
 
 const KernelTable::Index& KernelTable::index() const {
-  std::call_once(measured_->once, [&] { measured_->index = make_index(); });
+  std::call_once(measured_->indexes, [&] { measured_->index = make_index(); });
   return measured_->index;
 }
 
@@ -343,10 +362,11 @@ std::vector<MeasuredKernel> KernelTable::measured() const {
 
 std::pair<Sizes, Sizes> KernelTable::range() const {
   Sizes least = sizes_of(0), most = least;
-  for (size_t row = 1; row < row_count(); ++row)
+  const std::span<const double> all = cells();
+  for (size_t at = 0; at < all.size(); at += size_ + 1)
     for (size_t i = 0; i < size_; ++i) {
-      least[i] = std::min(least[i], this->row(row)[i]);
-      most[i] = std::max(most[i], this->row(row)[i]);
+      least[i] = std::min(least[i], all[at + i]);
+      most[i] = std::max(most[i], all[at + i]);
     }
   return {least, most};
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -116,6 +117,9 @@ class KernelTable {
               std::vector<double> cells);
   KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
               const std::vector<MeasuredKernel>& measured);
+  /// With cells that are read when they are first asked for.
+  KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
+              std::function<std::vector<double>()> read);
 
   struct Prediction {
     double seconds = 0;
@@ -142,6 +146,8 @@ class KernelTable {
   trace::DType type() const { return type_; }
   const KernelKind& kind() const { return *kind_; }
   const KernelConstants& constants() const { return constants_; }
+  std::span<const double> cells() const;  ///< the sizes and seconds of each row
+  size_t row_count() const { return cells().size() / (size_ + 1); }
   std::vector<MeasuredKernel> measured() const;
   std::pair<Sizes, Sizes> range() const;  ///< the least and the most of each size
 
@@ -153,8 +159,7 @@ class KernelTable {
   struct Measured;                                           ///< the cells and their index
   using Nearest = std::vector<std::pair<double, uint32_t>>;  ///< squared distances and rows, ascending
 
-  std::span<const double> row(size_t row) const { return cells_.subspan(row * (size_ + 1), size_ + 1); }
-  size_t row_count() const { return cells_.size() / (size_ + 1); }
+  std::span<const double> row(size_t row) const { return cells().subspan(row * (size_ + 1), size_ + 1); }
   Sizes sizes_of(size_t row) const;
   bool is_whole(size_t size, double value) const;  ///< no row of memory of that length ends inside of a piece
   bool is_whole(const Sizes& sizes) const;
@@ -176,7 +181,6 @@ class KernelTable {
     double element_bytes, time;  ///< time: Device::unaligned_time
   } pieces_;
   std::shared_ptr<Measured> measured_;  ///< copies share it
-  std::span<const double> cells_;       ///< of measured_: the sizes and seconds of each row
 };
 
 /// ops / peak and bytes / bandwidth of a shape, in seconds.
