@@ -39,7 +39,7 @@ Digits leading_digits(const char* at) {
 }
 
 /// Reads a number of up to eight digits, a point and up to seven more, nearly all that is measured. As a whole number
-/// and a power of ten they are exact, so that their quotient is the nearest number. Returns what is behind it; null
+/// and a power of ten they are exact, so that their quotient is the nearest number. Returns what comes after it; null
 /// where it is something else. Requires: kShortNumber bytes.
 constexpr ptrdiff_t kShortNumber = 18;
 const char* short_number(const char* at, double& value) {
@@ -58,8 +58,8 @@ const char* short_number(const char* at, double& value) {
   return at + behind.count;
 }
 
-/// Reads a row of short numbers, with a comma or a comma and a space between two. Returns what is behind it; null where
-/// it is something else.
+/// Reads a row of short numbers, with a comma or a comma and a space between two. Returns what comes after it; null
+/// where it is something else.
 const char* short_row(const char* at, const char* end, std::span<double> cells) {
   if (std::endian::native != std::endian::little) return nullptr;
   if (end - at < kShortNumber * static_cast<ptrdiff_t>(cells.size() + 1)) return nullptr;

@@ -50,7 +50,8 @@ class JsonSpec {
   /// Finds all lists and maps. False where brackets do not fit.
   bool count() {
     std::vector<size_t> open;
-    bool empty = true;  // behind an opening bracket
+    bool empty = true;       // behind an opening bracket
+    size_t checksum_at = 0;  // where the name of the one ends that the next table has; 0: none
     for (size_t i = 0; i < text_.size(); ++i) {
       if (const size_t behind = behind_word(text_, i); behind > i) {
         empty = false;
@@ -73,8 +74,8 @@ class JsonSpec {
         for (++i; i < text_.size() && text_[i] != '"'; ++i) i += text_[i] == '\\';
         if (kept_.empty() || i >= text_.size()) continue;
         const std::string_view name = text_.substr(first, i - first);
-        if (name == "checksum") checksum_at_ = i;
-        if (name == kept_) i = keep_table(i);
+        if (name == "checksum") checksum_at = i;
+        if (name == kept_) i = keep_table(i, std::exchange(checksum_at, 0));
       } else if (c == '[' || c == '{') {
         if (open.size() == kDeepestSpec) return false;
         open.push_back(lists_.size());
@@ -180,7 +181,7 @@ class JsonSpec {
   }
 
   /// Behind the key at whose last byte count() is: a table, or nothing. Where it is, then.
-  size_t keep_table(size_t at) {
+  size_t keep_table(size_t at, size_t checksum_at) {
     size_t begin = at + 1;
     const auto blanks = [&] {
       while (begin < text_.size() && is_json_blank(text_[begin])) ++begin;
@@ -189,7 +190,7 @@ class JsonSpec {
     if (begin >= text_.size() || text_[begin] != ':') return at;
     ++begin;
     blanks();
-    if (const std::string_view text = checked_table(begin); !text.empty()) {
+    if (const std::string_view text = checked_table(begin, checksum_at); !text.empty()) {
       places_[begin] = {tables_.size(), begin + text.size(), count_lines(text)};
       const std::string_view row = text.substr(0, text.find(']'));
       tables_.push_back({static_cast<size_t>(std::count(row.begin(), row.end(), ',')) + 1, {}, text});
@@ -203,8 +204,7 @@ class JsonSpec {
     return rows->end - 1;
   }
   /// The text of a table whose checksum is right; "" where there is none.
-  std::string_view checked_table(size_t begin) {
-    const size_t at = std::exchange(checksum_at_, 0);
+  std::string_view checked_table(size_t begin, size_t at) const {
     if (at == 0) return {};
     const size_t end = text_.find("]]", begin);
     const std::string_view said = text_.substr(at + 1, text_.find_first_of(",}", at) - at - 1);
@@ -282,7 +282,6 @@ class JsonSpec {
   std::vector<NumberTable> tables_;  ///< their brackets are not among the lists
   std::vector<double> cells_;        ///< room for the one that is read
   std::map<size_t, Place> places_;   ///< by where one begins
-  size_t checksum_at_ = 0;           ///< where the name of the one ends that the next table has; 0: none
   size_t values_ = 0, next_ = 0, at_ = 0;
   int64_t line_ = 1;
   std::vector<Open> open_;

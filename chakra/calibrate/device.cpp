@@ -233,10 +233,10 @@ std::string to_device_file(const device::Device& device) {
     if (k.error)
       error = fmt::format(
           "     \"error\": {{\"random\": {:.4f}, \"block\": {:.4f}, \"worst\": {:.4f}, \"worst-of\": {}, "
-          "\"roofline\": {:.4f}, \"spread\": {:.4f}, \"near\": {:.4f}, \"far\": {:.4f}, "
-          "\"beyond\": {:.4f}}},\n",
+          "\"roofline\": {:.4f}, \"spread\": {:.4f}, \"near\": {:.4f}, \"apart\": {:.4f}, "
+          "\"far\": {:.4f}, \"beyond\": {:.4f}}},\n",
           k.error->random, k.error->block, k.error->worst, quoted(k.error->worst_of), k.error->roofline,
-          k.error->spread, k.error->near, k.error->far, k.error->beyond);
+          k.error->spread, k.error->near, k.error->apart, k.error->far, k.error->beyond);
     const std::string times =
         each_tensor(k, [&](size_t t) { return fmt::format("{:.6g}", k.constants().bytes_time[t]); });
     const std::string bytes_times = k.kind().tensor_count() == 1 ? times : "[" + times + "]";

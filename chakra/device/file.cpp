@@ -80,13 +80,14 @@ Result<void> read_error(const Spec& value, KernelError& error) {
                        : key == "roofline" ? &error.roofline
                        : key == "spread"   ? &error.spread
                        : key == "near"     ? &error.near
+                       : key == "apart"    ? &error.apart
                        : key == "far"      ? &error.far
                        : key == "beyond"   ? &error.beyond
                                            : nullptr;
     if (!to)
       return of.error("device.file.key",
                       fmt::format("the key {} is not known; an error has 'random', 'block', 'worst', "
-                                  "'worst-of', 'roofline', 'spread', 'near', 'far' and 'beyond'",
+                                  "'worst-of', 'roofline', 'spread', 'near', 'apart', 'far' and 'beyond'",
                                   quote(key)));
     CHAKRA_ASSIGN(*to, within(of, key, 0, 1e9));
   }

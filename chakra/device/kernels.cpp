@@ -271,13 +271,14 @@ KernelTable::Interpolated KernelTable::interpolate(const Index& index, const Siz
     for (size_t i = 0; i < n; ++i) rest += slope[i] * (there[i] - mean[i]);
     return rest;
   };
-  double squares = 0, nearness = 0;
+  constexpr double kBeside = 0.01;  // a shape a tenth of an octave away, or nearer, lets its own plane pass through it
+  double offs = 0, nearness = 0;
   for (size_t p = 0; p < nearest.size(); ++p) {
-    const double near = 1 / (nearest[p].first + kHere), off = points[p].rest - plane(points[p].at);
-    squares += near * off * off;
+    const double near = 1 / (nearest[p].first + kBeside);
+    offs += near * std::abs(points[p].rest - plane(points[p].at));
     nearness += near;
   }
-  return {plane(at), std::sqrt(squares / nearness)};
+  return {plane(at), offs / nearness};
 }
 
 bool KernelTable::is_whole(size_t size, double value) const {
@@ -333,7 +334,8 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
     prediction.beyond |= at[i] < measured.front() - kRounding || at[i] > measured.back() + kRounding;
   }
   const Nearest rows = nearest(index, at);
-  prediction.extrapolated |= rows[0].first > kFar * kFar + kRounding;
+  prediction.apart = !prediction.extrapolated && rows[0].first > kFar * kFar + kRounding;
+  prediction.extrapolated |= prediction.apart;
   const Interpolated interpolated = interpolate(index, at, rows);
   prediction.seconds = base_.seconds(sizes) * std::exp(interpolated.rest);
   prediction.spread = interpolated.spread;
@@ -347,6 +349,7 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
 double KernelTable::error_of(const Prediction& prediction) const {
   if (!error) return 0;
   const double times = prediction.beyond && error->beyond > 0 ? error->beyond
+                       : prediction.apart && error->apart > 0 ? error->apart
                        : prediction.extrapolated              ? error->far
                                                               : error->near;
   if (times == 0) return prediction.extrapolated ? error->block : error->random;

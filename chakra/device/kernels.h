@@ -70,8 +70,9 @@ struct KernelError {
   double roofline = 0;   ///< the data sheet's, for the same third
   std::string worst_of;  ///< "n = 65536"
   /// What tells how far off one shape is (KernelTable::error_of): the least spread, and times the spread of shapes that
-  /// are not extrapolated, that are, and that are beyond all that was measured. 0: not known.
-  double spread = 0, near = 0, far = 0, beyond = 0;
+  /// are not extrapolated, that are because all others are far, because a size was not measured, and because it is
+  /// beyond all that was. 0: not known.
+  double spread = 0, near = 0, apart = 0, far = 0, beyond = 0;
 };
 
 /// A shape and how long it took.
@@ -128,8 +129,9 @@ class KernelTable {
     bool extrapolated = false;
     /// Device::unaligned_time is a factor: a row of memory ends inside of a piece, and none of a measured shape does.
     bool unaligned = false;
+    bool apart = false;   ///< extrapolated, but each size was measured or is in no gap
     bool beyond = false;  ///< extrapolated: a size is outside of the measured ones
-    double spread = 0;    ///< of the measured shapes around it about their plane: root of the mean square of logarithms
+    double spread = 0;    ///< of the measured shapes around it about their plane: mean absolute value of logarithms
   };
   static constexpr double kFar = 0.5;         ///< octaves: the root of the sum of squares over the sizes
   static constexpr double kGap = 0.4;         ///< octaves between neighbouring values of a size
@@ -138,7 +140,7 @@ class KernelTable {
   /// Cost: O(measured shapes); for tables by ascending sizes those with a first size nearby. The first prediction also
   /// makes the index: files have tables that a job does not use. Threads may share a table.
   Prediction predict(const Sizes& sizes) const;
-  /// How far a prediction is off, as KernelError::random: what four of five predictions are not beyond. Where nothing
+  /// How far a prediction is off, as KernelError::random: what three of four predictions are not beyond. Where nothing
   /// tells one shape from another, the error of all. 0: not known.
   double error_of(const Prediction& prediction) const;
 

@@ -189,9 +189,18 @@ TEST(Kernels, ExtrapolationIsMarked) {
   EXPECT_TRUE(table.predict({63, 64, 64}).extrapolated);
   std::vector<MeasuredKernel> diagonal;  // dense in each size, but not in both
   for (double size = 64; size <= 4096; size *= 1.2) diagonal.push_back({{size, size}, 1e-6});
-  const KernelTable norms(kPlain, "norm", DType::bf16, {1, 1, 1e-6}, diagonal);
+  KernelTable norms(kPlain, "norm", DType::bf16, {1, 1, 1e-6}, diagonal);
   EXPECT_FALSE(norms.predict({100, 100}).extrapolated);
-  EXPECT_TRUE(norms.predict({100, 200}).extrapolated);  // 0.7 octaves from the nearest
+  EXPECT_FALSE(norms.predict({100, 100}).apart);
+  const KernelTable::Prediction apart = norms.predict({100, 200}), gap = table.predict({90, 64, 4096});
+  EXPECT_TRUE(apart.extrapolated);  // 0.7 octaves from the nearest
+  EXPECT_TRUE(apart.apart);
+  EXPECT_FALSE(gap.apart);
+  norms.error.emplace().spread = 0.01;
+  norms.error->near = 1, norms.error->far = 3;
+  EXPECT_NEAR(norms.error_of(apart), std::expm1(3 * std::hypot(apart.spread, 0.01)), 1e-12);
+  norms.error->apart = 2;
+  EXPECT_NEAR(norms.error_of(apart), std::expm1(2 * std::hypot(apart.spread, 0.01)), 1e-12);
 }
 
 TEST(Kernels, AllOfAValueThatIsKeptOutIsMarked) {  // of a grid in steps of a fifth of an octave
@@ -265,7 +274,7 @@ TEST(KernelFile, IsReadAndRefused) {
 }
 
 // A table whose checksum is right stays text until it is used, and then says what it says without one. One that was
-// edited since is read at once, so that what is wrong in it is an error of load().
+// edited since is read at once, so that load() refuses a wrong number in it.
 TEST(KernelFile, TablesWithChecksumAreReadLater) {
   const testing::TemporaryFolder folder;
   const auto load_table = [&](const std::string& name, const std::string& checksum, const std::string& rows) {
