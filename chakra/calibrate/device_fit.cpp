@@ -27,7 +27,9 @@ constexpr double kAlike = 0.03;     ///< how much tensors' times are drawn toget
 constexpr size_t kMostBlocks = 24;  ///< of a size
 constexpr double kEnd = 0.15;       ///< of a size's range in octaves, where a base is chosen
 constexpr double kCovered = 0.77;   ///< of kept-out shapes, that are off by no more than a table states
-constexpr uint64_t kFolds = 8;      ///< each of which is kept out in turn: nearly as many shapes stay as the table has
+/// The same of values that were not measured. It is more, since all shapes of a value are off together.
+constexpr double kCoveredOfValues = 0.8;
+constexpr uint64_t kFolds = 8;  ///< each of which is kept out in turn: nearly as many shapes stay as the table has
 constexpr double kLeastSpread = 0.4;  ///< over the median: shapes that happen to be on their plane
 constexpr size_t kMostTried = 500, kMostKeptOut = 100;
 
@@ -218,20 +220,22 @@ Offs fold_offs(const KernelData& data, const KernelConstants& constants) {
 
 /// KernelError::near, apart, far or beyond: what is off by how much, over the spread around it. 0 where there are too
 /// few.
-double spread_time(const Offs& offs, double least_spread,
+double spread_time(const Offs& offs, double least_spread, double covered,
                    const std::function<bool(const KernelTable::Prediction&)>& is) {
   std::vector<double> times;
   for (const auto& [predicted, off] : offs)
     if (is(predicted)) times.push_back(off / std::hypot(predicted.spread, least_spread));
-  return times.size() < kFewest / 3 ? 0 : quantile(std::move(times), kCovered);
+  return times.size() < kFewest / 3 ? 0 : quantile(std::move(times), covered);
 }
 void set_times(KernelError& error, const Offs& offs) {
   using Prediction = KernelTable::Prediction;
-  error.near = spread_time(offs, error.spread, [](const Prediction& p) { return !p.extrapolated; });
-  error.apart = spread_time(offs, error.spread, [](const Prediction& p) { return p.apart; });
-  error.far =
-      spread_time(offs, error.spread, [](const Prediction& p) { return p.extrapolated && !p.apart && !p.beyond; });
-  error.beyond = spread_time(offs, error.spread, [](const Prediction& p) { return p.beyond; });
+  const auto time = [&](double covered, const std::function<bool(const Prediction&)>& is) {
+    return spread_time(offs, error.spread, covered, is);
+  };
+  error.near = time(kCovered, [](const Prediction& p) { return !p.extrapolated; });
+  error.apart = time(kCovered, [](const Prediction& p) { return p.apart; });
+  error.far = time(kCoveredOfValues, [](const Prediction& p) { return p.extrapolated && !p.apart && !p.beyond; });
+  error.beyond = time(kCoveredOfValues, [](const Prediction& p) { return p.beyond; });
 }
 
 struct JudgedBlock {
