@@ -303,7 +303,7 @@ Result<SpecWithTables> parse(std::string_view text, std::string file, std::strin
   size_t documents = 0;
   while (events.next()) {
     const yaml_event_t& event = events.event();
-    if (event.type == YAML_STREAM_END_EVENT) return SpecWithTables{builder.take(), {}};
+    if (event.type == YAML_STREAM_END_EVENT) return SpecWithTables{builder.take(), {}, {}};
     if (event.type == YAML_DOCUMENT_START_EVENT && ++documents > 1)
       return fail(Code::bad_input, "base.spec.syntax", "there is more behind the end of the document",
                   {*shared, -1, static_cast<int64_t>(event.start_mark.line) + 1});
@@ -325,8 +325,11 @@ Result<Spec> load_spec(const std::string& path) {
 }
 
 Result<SpecWithTables> load_spec_tables(const std::string& path, std::string_view kept) {
-  CHAKRA_ASSIGN(const std::string text, read_file(path, kLargest));
-  return parse(text, path, kept);
+  CHAKRA_ASSIGN(std::string read, read_file(path, kLargest));
+  const auto text = std::make_shared<const std::string>(std::move(read));
+  CHAKRA_ASSIGN(SpecWithTables parsed, parse(*text, path, kept));
+  parsed.text = text;
+  return parsed;
 }
 
 }  // namespace chakra

@@ -9,15 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "chakra/base/number_rows.h"
 #include "chakra/base/strings.h"
 
 namespace chakra {
 namespace {
 
 constexpr size_t kManyJsonValues = 400'000, kBytesOfJsonValue = 4;
-
-bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// What is part of numbers and names: most of a large file, and of no interest where only its form is looked at.
 constexpr std::array<bool, 256> kInWords = [] {
@@ -31,112 +29,7 @@ size_t behind_word(std::string_view text, size_t at) {
   return at;
 }
 
-/// A number as JSON writes it, true or false.
-bool is_plain(std::string_view text) {
-  if (text == "true" || text == "false") return true;
-  size_t i = text.starts_with('-') ? 1 : 0;
-  const auto digits = [&] {
-    const size_t begin = i;
-    while (i < text.size() && is_digit(text[i])) ++i;
-    return i - begin;
-  };
-  const bool zero = i < text.size() && text[i] == '0';
-  const size_t whole = digits();
-  if (whole == 0 || (zero && whole > 1)) return false;
-  if (i < text.size() && text[i] == '.') {
-    ++i;
-    if (digits() == 0) return false;
-  }
-  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
-    ++i;
-    if (i < text.size() && (text[i] == '+' || text[i] == '-')) ++i;
-    if (digits() == 0) return false;
-  }
-  return i == text.size();
-}
-
 size_t most_values(std::string_view text) { return std::max(kManyJsonValues, text.size() / kBytesOfJsonValue); }
-
-/// Reads rows of numbers in one pass: files of measurements have a hundred thousand.
-class RowReader {
- public:
-  /// Requires: text from `begin`.
-  RowReader(std::string_view text, size_t begin)
-      : text_(text), at_(text.data() + begin), end_(text.data() + text.size()) {}
-
-  /// Nothing where there is something else, or more than `most` numbers.
-  std::optional<NumberTable> read(size_t most) {
-    NumberTable table;
-    if (!take('[')) return std::nullopt;
-    do {
-      const size_t before = table.cells.size();
-      if (!take('[')) return std::nullopt;
-      do {
-        double value = 0;
-        if (!number(value)) return std::nullopt;
-        table.cells.push_back(value);
-      } while (take(','));
-      if (table.columns == 0) table.columns = table.cells.size();
-      if (!take(']') || table.cells.size() - before != table.columns || table.cells.size() > most) return std::nullopt;
-    } while (take(','));
-    if (!take(']')) return std::nullopt;
-    return table;
-  }
-  size_t end() const { return static_cast<size_t>(at_ - text_.data()); }  ///< where it stopped
-  int64_t lines() const { return lines_; }                                ///< that ended on the way
-
- private:
-  void skip_blanks() {
-    for (; at_ < end_; ++at_) {
-      if (*at_ == ' ') continue;  // nearly all of them
-      if (!is_blank(*at_)) return;
-      lines_ += *at_ == '\n';
-    }
-  }
-  bool take(char c) {
-    if (at_ < end_ && *at_ != c) skip_blanks();
-    const bool is = at_ < end_ && *at_ == c;
-    at_ += is;
-    return is;
-  }
-
-  /// A number as JSON writes it that a comma or bracket follows, at once or behind blanks. Up to 15 digits with or
-  /// without a point, nearly all that is measured, are read on the way: as a whole number and a power of ten they are
-  /// exact, so that their quotient is the nearest number.
-  bool number(double& value) {
-    skip_blanks();
-    const char* p = at_;
-    uint64_t digits = 0;
-    const auto read_digits = [&] {
-      const char* const begin = p;
-      for (uint32_t digit; p < end_ && (digit = static_cast<unsigned char>(*p) - uint32_t{'0'}) < 10; ++p)
-        digits = 10 * digits + digit;
-      return p - begin;
-    };
-    const ptrdiff_t whole = read_digits();
-    const bool point = p < end_ && *p == '.';
-    ptrdiff_t behind_point = 0;
-    if (point) ++p, behind_point = read_digits();
-    if (p < end_ && (*p == ',' || *p == ']') && whole > 0 && whole + behind_point <= kMostDigits &&
-        (whole == 1 || *at_ != '0') && point == (behind_point > 0)) {
-      value = static_cast<double>(digits);
-      if (point) value /= kPowers[static_cast<size_t>(behind_point)];
-      at_ = p;
-      return true;
-    }
-    while (p < end_ && *p != ',' && *p != ']' && !is_blank(*p)) ++p;
-    const std::string_view word(at_, static_cast<size_t>(p - at_));
-    at_ = p;
-    return is_plain(word) && parse_decimal(word, value);
-  }
-
-  static constexpr ptrdiff_t kMostDigits = 15;
-  static constexpr std::array<double, kMostDigits + 1> kPowers{1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                                               1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  std::string_view text_;
-  const char *at_, *end_;
-  int64_t lines_ = 0;
-};
 
 void append_utf8(std::string& out, uint32_t code) {
   if (code < 0x80) {
@@ -157,7 +50,8 @@ class JsonSpec {
   /// Finds all lists and maps. False where brackets do not fit.
   bool count() {
     std::vector<size_t> open;
-    bool empty = true;  // behind an opening bracket
+    bool empty = true;       // behind an opening bracket
+    size_t checksum_at = 0;  // where the name of the one ends that the next table has; 0: none
     for (size_t i = 0; i < text_.size(); ++i) {
       if (const size_t behind = behind_word(text_, i); behind > i) {
         empty = false;
@@ -165,7 +59,7 @@ class JsonSpec {
         i = behind;
       }
       const char c = text_[i];
-      if (is_blank(c)) continue;
+      if (is_json_blank(c)) continue;
       if (c == ']' || c == '}') {
         if (open.empty()) return false;
         if (!empty) ++lists_[open.back()].values;
@@ -178,7 +72,10 @@ class JsonSpec {
       if (c == '"') {
         const size_t first = i + 1;
         for (++i; i < text_.size() && text_[i] != '"'; ++i) i += text_[i] == '\\';
-        if (!kept_.empty() && i < text_.size() && text_.substr(first, i - first) == kept_) i = keep_table(i);
+        if (kept_.empty() || i >= text_.size()) continue;
+        const std::string_view name = text_.substr(first, i - first);
+        if (name == "checksum") checksum_at = i;
+        if (name == kept_) i = keep_table(i, std::exchange(checksum_at, 0));
       } else if (c == '[' || c == '{') {
         if (open.size() == kDeepestSpec) return false;
         open.push_back(lists_.size());
@@ -217,7 +114,7 @@ class JsonSpec {
 
   /// The next byte that is not blank; 0 at the end.
   char peek() {
-    for (; at_ < text_.size() && is_blank(text_[at_]); ++at_) line_ += text_[at_] == '\n';
+    for (; at_ < text_.size() && is_json_blank(text_[at_]); ++at_) line_ += text_[at_] == '\n';
     return at_ < text_.size() ? text_[at_] : '\0';
   }
   bool take(char c) {
@@ -280,26 +177,40 @@ class JsonSpec {
       return true;
     }
     spec.scalar = word;
-    return is_plain(word);
+    return is_json_number(word);
   }
 
   /// Behind the key at whose last byte count() is: a table, or nothing. Where it is, then.
-  size_t keep_table(size_t at) {
+  size_t keep_table(size_t at, size_t checksum_at) {
     size_t begin = at + 1;
     const auto blanks = [&] {
-      while (begin < text_.size() && is_blank(text_[begin])) ++begin;
+      while (begin < text_.size() && is_json_blank(text_[begin])) ++begin;
     };
     blanks();
     if (begin >= text_.size() || text_[begin] != ':') return at;
     ++begin;
     blanks();
-    RowReader rows(text_, begin);
-    std::optional<NumberTable> table = rows.read(most_values(text_));
-    if (!table) return at;
-    values_ += table->cells.size();
-    places_[begin] = {tables_.size(), rows.end(), rows.lines()};
-    tables_.push_back(std::move(*table));
-    return rows.end() - 1;
+    if (const std::string_view text = checked_table(begin, checksum_at); !text.empty()) {
+      places_[begin] = {tables_.size(), begin + text.size(), count_lines(text)};
+      const std::string_view row = text.substr(0, text.find(']'));
+      tables_.push_back({static_cast<size_t>(std::count(row.begin(), row.end(), ',')) + 1, {}, text});
+      return begin + text.size() - 1;
+    }
+    std::optional<NumberRows> rows = read_rows(text_, begin, most_values(text_), cells_);
+    if (!rows) return at;
+    values_ += rows->table.cells.size();
+    places_[begin] = {tables_.size(), rows->end, rows->lines};
+    tables_.push_back(std::move(rows->table));
+    return rows->end - 1;
+  }
+  /// The text of a table whose checksum is right; "" where there is none.
+  std::string_view checked_table(size_t begin, size_t at) const {
+    if (at == 0) return {};
+    const size_t end = text_.find("]]", begin);
+    const std::string_view said = text_.substr(at + 1, text_.find_first_of(",}", at) - at - 1);
+    if (end == std::string_view::npos || said.find('"') == std::string_view::npos) return {};
+    const std::string_view text = text_.substr(begin, end + 2 - begin);
+    return said.substr(said.find('"')) == fmt::format("\"{}\"", text_checksum(text)) ? text : std::string_view{};
   }
   bool take_table(Spec& spec) {
     const Place& place = places_.at(at_);
@@ -369,6 +280,7 @@ class JsonSpec {
   std::string_view kept_;
   std::vector<Brackets> lists_;      ///< and maps, in the order in which they open
   std::vector<NumberTable> tables_;  ///< their brackets are not among the lists
+  std::vector<double> cells_;        ///< room for the one that is read
   std::map<size_t, Place> places_;   ///< by where one begins
   size_t values_ = 0, next_ = 0, at_ = 0;
   int64_t line_ = 1;
@@ -388,7 +300,7 @@ Result<std::optional<SpecWithTables>> parse_json_tables(std::string_view text,
                 {*file});
   std::optional<Spec> spec = json.parse();
   if (!spec) return std::nullopt;
-  return SpecWithTables{std::move(*spec), json.take_tables()};
+  return SpecWithTables{std::move(*spec), json.take_tables(), {}};
 }
 
 Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::shared_ptr<const std::string>& file) {

@@ -110,6 +110,41 @@ TEST(SpecJson, TablesAreWhatTheTreeHas) {
   EXPECT_EQ(kernels.items[1].find("x")->items.size(), 1u);
 }
 
+TEST(SpecJson, TablesWithTheirChecksumStayText) {
+  const auto file = std::make_shared<const std::string>("f");
+  const std::string rows = "[\n [1, 2.5],\n [30, 4e-3]]";
+  EXPECT_EQ(text_checksum("123456789"), "cbf43926");  // the check value of this CRC
+  const auto tables = [&](const std::string& checksum, const std::string& measured) {
+    return parse_json_tables(
+               "[{\"checksum\": " + checksum + ",\n\"measured\": " + measured + "},\n{\"measured\": [[5]]}]", file,
+               "measured")
+        .value()
+        .value();
+  };
+  const std::string right = '"' + text_checksum(rows) + '"';
+  const SpecWithTables later = tables(right, rows);
+  ASSERT_EQ(later.tables.size(), 2u);
+  EXPECT_EQ(later.tables[0].unread, rows);
+  EXPECT_EQ(later.tables[0].columns, 2u);
+  EXPECT_TRUE(later.tables[0].cells.empty());
+  EXPECT_EQ(later.tables[1].cells, std::vector<double>{5});
+  EXPECT_EQ(later.spec.items[0].find("measured")->line, 2);
+  EXPECT_EQ(later.spec.items[1].find("measured")->line, 5);
+  const std::optional<NumberTable> read = read_rows(later.tables[0].unread);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->cells, (std::vector<double>{1, 2.5, 30, 4e-3}));
+  for (const auto& [checksum, measured] : std::vector<std::pair<std::string, std::string>>{
+           {right, "[\n [1, 2.5],\n [30, 5e-3]]"}, {"\"00000000\"", rows}, {"7", rows}, {right, "[[1, 2.5]]"}}) {
+    const SpecWithTables at_once = tables(checksum, measured);
+    EXPECT_TRUE(at_once.tables[0].unread.empty()) << measured;
+    EXPECT_EQ(at_once.tables[0].cells[1], 2.5);
+  }
+  EXPECT_TRUE(tables(right, "[]").tables.size() == 1);
+  EXPECT_FALSE(read_rows("[[1, 2], [3]]"));
+  EXPECT_FALSE(read_rows("[[1, 2]] "));
+  EXPECT_FALSE(read_rows("[[1, x]]"));
+}
+
 TEST(SpecJson, NumbersOfTablesAreTheNearest) {
   Prng random(3);
   const auto file = std::make_shared<const std::string>("f");

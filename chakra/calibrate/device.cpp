@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "chakra/base/spec_json.h"
 #include "chakra/calibrate/calibrate.h"
 #include "chakra/calibrate/device_fit.h"
 #include "chakra/calibrate/device_rows.h"
@@ -232,26 +233,27 @@ std::string to_device_file(const device::Device& device) {
     if (k.error)
       error = fmt::format(
           "     \"error\": {{\"random\": {:.4f}, \"block\": {:.4f}, \"worst\": {:.4f}, \"worst-of\": {}, "
-          "\"roofline\": {:.4f}, \"spread\": {:.4f}, \"near\": {:.4f}, \"far\": {:.4f}, "
-          "\"beyond\": {:.4f}}},\n",
+          "\"roofline\": {:.4f}, \"spread\": {:.4f}, \"near\": {:.4f}, \"apart\": {:.4f}, "
+          "\"far\": {:.4f}, \"beyond\": {:.4f}}},\n",
           k.error->random, k.error->block, k.error->worst, quoted(k.error->worst_of), k.error->roofline,
-          k.error->spread, k.error->near, k.error->far, k.error->beyond);
+          k.error->spread, k.error->near, k.error->apart, k.error->far, k.error->beyond);
     const std::string times =
         each_tensor(k, [&](size_t t) { return fmt::format("{:.6g}", k.constants().bytes_time[t]); });
     const std::string bytes_times = k.kind().tensor_count() == 1 ? times : "[" + times + "]";
     if (k.constants().step_s > 0) more = fmt::format(" \"step-ns\": {:.6g},", k.constants().step_s * 1e9);
     if (k.constants().overlap) more += " \"overlap\": true,";
     for (const device::MeasuredKernel& m : k.measured()) {
-      measured += measured.empty() ? "[" : ",\n      [";
+      measured += measured.empty() ? "[\n      [" : ",\n      [";
       for (size_t i = 0; i < n; ++i) measured += fmt::format("{}, ", m.sizes[i]);
       measured += fmt::format("{:.6g}]", m.seconds * 1e6);
     }
+    measured += "]";
     kernels += fmt::format(
         "{}\n    {{\"kernel\": {}, \"type\": \"{}\", \"source\": {},\n"
         "     \"ops-time\": {:.6g}, \"bytes-time\": {}, \"fixed-us\": {:.6g},{}\n"
-        "{}     \"sizes\": [{}\"us\"],\n     \"measured\": [\n      {}]}}",
+        "{}     \"sizes\": [{}\"us\"],\n     \"checksum\": \"{}\",\n     \"measured\": {}}}",
         kernels.empty() ? "" : ",", quoted(k.name()), trace::name(k.type()), quoted(k.source), k.constants().ops_time,
-        bytes_times, k.constants().fixed_s * 1e6, more, error, sizes, measured);
+        bytes_times, k.constants().fixed_s * 1e6, more, error, sizes, text_checksum(measured), measured);
   }
   std::string text = fmt::format("{{\n  \"name\": {},\n  \"peaks\": {{{}}},\n  \"memory-bandwidth\": {},\n",
                                  quoted(device.name), peaks, device.memory_bytes_per_s / 1e9);

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <set>
 
 namespace chakra::calibrate {
 namespace {
 
 using device::KernelConstants;
+using device::KernelError;
 using device::KernelTable;
 using device::MeasuredKernel;
 using device::Sizes;
@@ -21,10 +23,13 @@ using Matrix = std::array<Parts, device::kBaseParts>;
 
 constexpr double kRobust = 0.1;  ///< the s of the sum
 constexpr double kNoise = 0.01;
-constexpr double kAlike = 0.03;       ///< how much tensors' times are drawn together, which decides where shapes do not
-constexpr size_t kMostBlocks = 24;    ///< of a size
-constexpr double kEnd = 0.15;         ///< of a size's range in octaves, where a base is chosen
-constexpr double kCovered = 0.8;      ///< of kept-out shapes, that are off by no more than a table states
+constexpr double kAlike = 0.03;     ///< how much tensors' times are drawn together, which decides where shapes do not
+constexpr size_t kMostBlocks = 24;  ///< of a size
+constexpr double kEnd = 0.15;       ///< of a size's range in octaves, where a base is chosen
+constexpr double kCovered = 0.77;   ///< of kept-out shapes, that are off by no more than a table states
+/// The same of values that were not measured. It is more, since all shapes of a value are off together.
+constexpr double kCoveredOfValues = 0.8;
+constexpr uint64_t kFolds = 8;  ///< each of which is kept out in turn: nearly as many shapes stay as the table has
 constexpr double kLeastSpread = 0.4;  ///< over the median: shapes that happen to be on their plane
 constexpr size_t kMostTried = 500, kMostKeptOut = 100;
 
@@ -194,13 +199,43 @@ std::vector<Block> blocks_of(const KernelData& data) {
 
 using Offs = std::vector<std::pair<KernelTable::Prediction, double>>;
 
-/// KernelError::near, far or beyond: what is off by how much, over the spread around it. 0 where there are too few.
-double spread_time(const Offs& offs, double least_spread, bool extrapolated, bool beyond) {
+/// What each shape is off by where its fold is kept out, with the constants that were fitted to all.
+Offs fold_offs(const KernelData& data, const KernelConstants& constants) {
+  std::vector<uint64_t> fold_of;
+  Prng random(2);
+  for (size_t i = 0; i < data.measured.size(); ++i) fold_of.push_back(random.below(kFolds));
+  std::array<Offs, kFolds> offs;
+  tbb::parallel_for(uint64_t{0}, kFolds, [&](uint64_t fold) {
+    std::vector<bool> out;
+    for (const uint64_t of : fold_of) out.push_back(of == fold);
+    std::vector<MeasuredKernel> kept_out;
+    const KernelData rest = without(data, out, kept_out);
+    if (rest.measured.empty() || kept_out.empty()) return;
+    offs[fold] = judge({*data.device, data.name, data.type, constants, rest.measured}, kept_out).offs;
+  });
+  Offs all;
+  for (const Offs& of_fold : offs) all.insert(all.end(), of_fold.begin(), of_fold.end());
+  return all;
+}
+
+/// KernelError::near, apart, far or beyond: what is off by how much, over the spread around it. 0 where there are too
+/// few.
+double spread_time(const Offs& offs, double least_spread, double covered,
+                   const std::function<bool(const KernelTable::Prediction&)>& is) {
   std::vector<double> times;
   for (const auto& [predicted, off] : offs)
-    if (predicted.extrapolated == extrapolated && predicted.beyond == beyond)
-      times.push_back(off / std::hypot(predicted.spread, least_spread));
-  return times.size() < kFewest / 3 ? 0 : quantile(std::move(times), kCovered);
+    if (is(predicted)) times.push_back(off / std::hypot(predicted.spread, least_spread));
+  return times.size() < kFewest / 3 ? 0 : quantile(std::move(times), covered);
+}
+void set_times(KernelError& error, const Offs& offs) {
+  using Prediction = KernelTable::Prediction;
+  const auto time = [&](double covered, const std::function<bool(const Prediction&)>& is) {
+    return spread_time(offs, error.spread, covered, is);
+  };
+  error.near = time(kCovered, [](const Prediction& p) { return !p.extrapolated; });
+  error.apart = time(kCovered, [](const Prediction& p) { return p.apart; });
+  error.far = time(kCoveredOfValues, [](const Prediction& p) { return p.extrapolated && !p.apart && !p.beyond; });
+  error.beyond = time(kCoveredOfValues, [](const Prediction& p) { return p.beyond; });
 }
 
 struct JudgedBlock {
@@ -330,18 +365,18 @@ KernelJudgement judge_kernel(const KernelData& data) {
   result.error.random = third.error;
   result.random_95 = third.error_95;
   result.error.roofline = roofline_error(data, kept_out);
+  Offs offs = fold_offs(data, of_rest.constants());
   std::vector<double> spreads;
-  for (const auto& off : third.offs) spreads.push_back(off.first.spread);
+  for (const auto& off : offs) spreads.push_back(off.first.spread);
   result.error.spread = std::max(1e-4, kLeastSpread * quantile(spreads, 0.5));
   const std::vector<Block> blocks = blocks_of(data);
   std::vector<JudgedBlock> judged(blocks.size());
   tbb::parallel_for(size_t{0}, blocks.size(), [&](size_t b) { judged[b] = judge_without(data, blocks[b]); });
   double shapes = 0;
-  Offs offs = third.offs;
   for (size_t b = 0; b < blocks.size(); ++b) {
     const auto& [judgement, count] = judged[b];
     for (const auto& off : judgement.offs)
-      if (off.first.extrapolated) offs.push_back(off);
+      if (off.first.extrapolated && !off.first.apart) offs.push_back(off);
     result.error.block += judgement.error / static_cast<double>(blocks.size());
     result.extrapolated += judgement.extrapolated * count;
     shapes += count;
@@ -352,9 +387,7 @@ KernelJudgement judge_kernel(const KernelData& data) {
     result.error.worst_of =
         least == most ? fmt::format("{} = {:g}", name, least) : fmt::format("{} = {:g} to {:g}", name, least, most);
   }
-  result.error.near = spread_time(offs, result.error.spread, false, false);
-  result.error.far = spread_time(offs, result.error.spread, true, false);
-  result.error.beyond = spread_time(offs, result.error.spread, true, true);
+  set_times(result.error, offs);
   if (shapes > 0) result.extrapolated /= shapes;
   return result;
 }

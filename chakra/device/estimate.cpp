@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "chakra/device/device.h"
@@ -30,13 +31,18 @@ using Ratios = std::array<std::vector<double>, 3>;
 
 Ratios ratios_of(const Device& device, const KernelTable& table) {
   Ratios ratios;
-  for (const MeasuredKernel& row : table.measured()) {
-    const RooflineParts parts = roofline_parts(device, table.kind(), table.type(), row.sizes);
+  const std::span<const double> cells = table.cells();
+  const size_t n = table.kind().size();
+  for (size_t row = 0; row < cells.size(); row += n + 1) {
+    Sizes sizes{};
+    std::copy_n(&cells[row], n, sizes.begin());
+    const RooflineParts parts = roofline_parts(device, table.kind(), table.type(), sizes);
     const double ops = parts.ops_s, bytes = parts.bytes_s(), larger = std::max(ops, bytes);
-    if (larger < kSmall_s) ratios[static_cast<size_t>(KernelClass::latency)].push_back(row.seconds);
+    const double seconds = cells[row + n];
+    if (larger < kSmall_s) ratios[static_cast<size_t>(KernelClass::latency)].push_back(seconds);
     if (larger < kLarge_s) continue;
-    if (ops > kBound * bytes) ratios[static_cast<size_t>(KernelClass::compute)].push_back(row.seconds / ops);
-    else if (bytes > kBound * ops) ratios[static_cast<size_t>(KernelClass::memory)].push_back(row.seconds / bytes);
+    if (ops > kBound * bytes) ratios[static_cast<size_t>(KernelClass::compute)].push_back(seconds / ops);
+    else if (bytes > kBound * ops) ratios[static_cast<size_t>(KernelClass::memory)].push_back(seconds / bytes);
   }
   return ratios;
 }

@@ -3,6 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "chakra/base/spec_json.h"
 #include "chakra/device/device.h"
@@ -75,13 +80,14 @@ Result<void> read_error(const Spec& value, KernelError& error) {
                        : key == "roofline" ? &error.roofline
                        : key == "spread"   ? &error.spread
                        : key == "near"     ? &error.near
+                       : key == "apart"    ? &error.apart
                        : key == "far"      ? &error.far
                        : key == "beyond"   ? &error.beyond
                                            : nullptr;
     if (!to)
       return of.error("device.file.key",
                       fmt::format("the key {} is not known; an error has 'random', 'block', 'worst', "
-                                  "'worst-of', 'roofline', 'spread', 'near', 'far' and 'beyond'",
+                                  "'worst-of', 'roofline', 'spread', 'near', 'apart', 'far' and 'beyond'",
                                   quote(key)));
     CHAKRA_ASSIGN(*to, within(of, key, 0, 1e9));
   }
@@ -104,18 +110,32 @@ Result<std::vector<double>> read_measured(const Spec& value, const KernelKind& k
   return cells;
 }
 
-/// The same of a table, whose numbers have no lines: where one is wrong, load() reads the file as a tree.
-Result<std::vector<double>> take_measured(const Spec& value, NumberTable& table, const KernelKind& kind) {
+/// Microseconds become seconds. False where a number cannot be.
+bool make_cells(NumberTable& table, const KernelKind& kind) {
   const size_t sizes = kind.size();
-  bool good = table.columns == sizes + 1;
+  bool good = table.columns == sizes + 1 && !table.cells.empty();
   for (size_t cell = 0; cell < table.cells.size() && good; ++cell) {
     for (const size_t us = cell + sizes; cell < us; ++cell)
       good &= table.cells[cell] >= 1 && table.cells[cell] <= kMostSize;
     good &= table.cells[cell] >= kLeastUs && table.cells[cell] <= kMostUs;
     table.cells[cell] *= kMicro;
   }
-  if (!good) return value.error("device.file.value", "a measured time or size cannot be");
+  return good;
+}
+
+/// The same of a table, whose numbers have no lines: where one is wrong, load() reads the file as a tree.
+Result<std::vector<double>> take_measured(const Spec& value, NumberTable& table, const KernelKind& kind) {
+  if (!make_cells(table, kind)) return value.error("device.file.value", "a measured time or size cannot be");
   return std::move(table.cells);
+}
+
+/// Of a table that is as `chakra calibrate` wrote it. Nothing where a file only says so.
+std::function<std::vector<double>()> read_later(const std::shared_ptr<const std::string>& file, std::string_view text,
+                                                const KernelKind& kind) {
+  return [file, text, &kind] {
+    std::optional<NumberTable> table = read_rows(text);
+    return table && make_cells(*table, kind) ? std::move(table->cells) : std::vector<double>();
+  };
 }
 
 /// Microseconds, as seconds.
@@ -182,7 +202,7 @@ Result<void> read_kernel(const Spec& spec, SpecWithTables& file, Device& device)
   std::optional<KernelError> error;
   std::string source;
   for (const auto& [key, value] : spec.fields) {
-    if (key == "kernel" || key == "type" || key == "measured" || key == "sizes") continue;
+    if (key == "kernel" || key == "type" || key == "measured" || key == "sizes" || key == "checksum") continue;
     if (key == "error") {
       CHAKRA_TRY(read_error(value, error.emplace()));
     } else if (key == "source") {
@@ -190,17 +210,22 @@ Result<void> read_kernel(const Spec& spec, SpecWithTables& file, Device& device)
     } else {
       CHAKRA_ASSIGN(const bool known, read_constant(key, value, *kind, constants));
       if (!known)
-        return value.error("device.file.key",
-                           fmt::format("the key {} is not known; known: 'ops-time', 'bytes-time', 'fixed-us', "
-                                       "'step-ns', 'overlap', 'kernel', 'type', 'sizes', 'error', 'source', 'measured'",
-                                       quote(key)));
+        return value.error(
+            "device.file.key",
+            fmt::format("the key {} is not known; known: 'ops-time', 'bytes-time', 'fixed-us', "
+                        "'step-ns', 'overlap', 'kernel', 'type', 'sizes', 'error', 'source', 'checksum', 'measured'",
+                        quote(key)));
     }
   }
   const Spec& rows = *spec.find("measured");
   NumberTable* const table = file.table_of(rows);
-  CHAKRA_ASSIGN(std::vector<double> cells, table ? take_measured(rows, *table, *kind) : read_measured(rows, *kind));
-  if (cells.empty()) return spec.error("device.file.value", fmt::format("nothing is measured of {}", quote(name)));
-  device.kernels.emplace_back(device, name, type, constants, std::move(cells));
+  if (table && !table->unread.empty() && table->columns == kind->size() + 1) {
+    device.kernels.emplace_back(device, name, type, constants, read_later(file.text, table->unread, *kind));
+  } else {
+    CHAKRA_ASSIGN(std::vector<double> cells, table ? take_measured(rows, *table, *kind) : read_measured(rows, *kind));
+    if (cells.empty()) return spec.error("device.file.value", fmt::format("nothing is measured of {}", quote(name)));
+    device.kernels.emplace_back(device, name, type, constants, std::move(cells));
+  }
   device.kernels.back().source = source;
   device.kernels.back().error = error;
   return {};
@@ -283,7 +308,7 @@ Result<Device> load(const std::string& path) {
   CHAKRA_ASSIGN(SpecWithTables file, load_spec_tables(path, "measured"));
   if (auto device = read_device(std::move(file))) return device;
   CHAKRA_ASSIGN(Spec tree, load_spec(path));  // whose values know their lines
-  return read_device({std::move(tree), {}});
+  return read_device({std::move(tree), {}, {}});
 }
 
 Result<Device> find_or_load(const std::string& name_or_file, const std::string& folder) {

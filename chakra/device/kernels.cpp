@@ -1,6 +1,7 @@
 #include "chakra/device/kernels.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <mutex>
@@ -145,14 +146,16 @@ struct KernelTable::Index {
   bool all_whole = true;                                    ///< all rows of memory: is_whole()
 };
 struct KernelTable::Measured {
-  explicit Measured(std::vector<double>&& c) : cells(std::move(c)) {}
-  const std::vector<double> cells;
-  std::once_flag once;  ///< the index is made
+  std::function<std::vector<double>()> read;
+  std::vector<double> cells;
+  bool none = false;  ///< nothing could be read
+  std::atomic<bool> is_read = false;
+  std::once_flag reads, indexes;
   Index index;
 };
 
 KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
-                         std::vector<double> cells)
+                         std::function<std::vector<double>()> read)
     : name_(std::move(name)),
       type_(type),
       kind_(find_kernel_kind(name_)),
@@ -160,9 +163,16 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
       constants_(constants),
       base_(device, kind_, type, constants),
       pieces_{bytes_of(type), device.unaligned_time},
-      measured_(std::make_shared<Measured>(std::move(cells))),
-      cells_(measured_->cells) {
-  CHAKRA_ASSERT(!cells_.empty() && cells_.size() % (size_ + 1) == 0);
+      measured_(std::make_shared<Measured>()) {
+  measured_->read = std::move(read);
+}
+
+KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
+                         std::vector<double> cells)
+    : KernelTable(device, std::move(name), type, constants, std::function<std::vector<double>()>()) {
+  CHAKRA_ASSERT(!cells.empty() && cells.size() % (size_ + 1) == 0);
+  measured_->cells = std::move(cells);
+  measured_->is_read = true;
 }
 
 KernelTable::KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
@@ -177,6 +187,23 @@ KernelTable::KernelTable(const Device& device, std::string name, trace::DType ty
         }
         return cells;
       }()) {}
+
+std::span<const double> KernelTable::cells() const {
+  if (!measured_->is_read.load(std::memory_order_acquire))
+    std::call_once(measured_->reads, [&] {
+      measured_->cells = measured_->read();
+      if (measured_->cells.empty()) {  // the file lies about its checksum: the constants alone say a time
+        measured_->none = true;
+        Sizes ones;
+        ones.fill(1);
+        measured_->cells.assign(size_, 1.0);
+        measured_->cells.push_back(base_.seconds(ones));
+      }
+      CHAKRA_ASSERT(measured_->cells.size() % (size_ + 1) == 0);
+      measured_->is_read.store(true, std::memory_order_release);
+    });
+  return measured_->cells;
+}
 
 Sizes KernelTable::sizes_of(size_t row) const {
   Sizes sizes{};
@@ -205,7 +232,7 @@ KernelTable::Index KernelTable::make_index() const {
 }
 
 const KernelTable::Index& KernelTable::index() const {
-  std::call_once(measured_->once, [&] { measured_->index = make_index(); });
+  std::call_once(measured_->indexes, [&] { measured_->index = make_index(); });
   return measured_->index;
 }
 
@@ -252,13 +279,14 @@ KernelTable::Interpolated KernelTable::interpolate(const Index& index, const Siz
     for (size_t i = 0; i < n; ++i) rest += slope[i] * (there[i] - mean[i]);
     return rest;
   };
-  double squares = 0, nearness = 0;
+  constexpr double kBeside = 0.01;  // a shape a tenth of an octave away, or nearer, lets its own plane pass through it
+  double offs = 0, nearness = 0;
   for (size_t p = 0; p < nearest.size(); ++p) {
-    const double near = 1 / (nearest[p].first + kHere), off = points[p].rest - plane(points[p].at);
-    squares += near * off * off;
+    const double near = 1 / (nearest[p].first + kBeside);
+    offs += near * std::abs(points[p].rest - plane(points[p].at));
     nearness += near;
   }
-  return {plane(at), std::sqrt(squares / nearness)};
+  return {plane(at), offs / nearness};
 }
 
 bool KernelTable::is_whole(size_t size, double value) const {
@@ -314,7 +342,8 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
     prediction.beyond |= at[i] < measured.front() - kRounding || at[i] > measured.back() + kRounding;
   }
   const Nearest rows = nearest(index, at);
-  prediction.extrapolated |= rows[0].first > kFar * kFar + kRounding;
+  prediction.apart = !prediction.extrapolated && rows[0].first > kFar * kFar + kRounding;
+  prediction.extrapolated |= prediction.apart;
   const Interpolated interpolated = interpolate(index, at, rows);
   prediction.seconds = base_.seconds(sizes) * std::exp(interpolated.rest);
   prediction.spread = interpolated.spread;
@@ -326,8 +355,9 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
 }
 
 double KernelTable::error_of(const Prediction& prediction) const {
-  if (!error) return 0;
+  if (!error || measured_->none) return 0;
   const double times = prediction.beyond && error->beyond > 0 ? error->beyond
+                       : prediction.apart && error->apart > 0 ? error->apart
                        : prediction.extrapolated              ? error->far
                                                               : error->near;
   if (times == 0) return prediction.extrapolated ? error->block : error->random;
@@ -343,10 +373,11 @@ std::vector<MeasuredKernel> KernelTable::measured() const {
 
 std::pair<Sizes, Sizes> KernelTable::range() const {
   Sizes least = sizes_of(0), most = least;
-  for (size_t row = 1; row < row_count(); ++row)
+  const std::span<const double> all = cells();
+  for (size_t at = 0; at < all.size(); at += size_ + 1)
     for (size_t i = 0; i < size_; ++i) {
-      least[i] = std::min(least[i], this->row(row)[i]);
-      most[i] = std::max(most[i], this->row(row)[i]);
+      least[i] = std::min(least[i], all[at + i]);
+      most[i] = std::max(most[i], all[at + i]);
     }
   return {least, most};
 }

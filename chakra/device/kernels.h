@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -69,8 +70,9 @@ struct KernelError {
   double roofline = 0;   ///< the data sheet's, for the same third
   std::string worst_of;  ///< "n = 65536"
   /// What tells how far off one shape is (KernelTable::error_of): the least spread, and times the spread of shapes that
-  /// are not extrapolated, that are, and that are beyond all that was measured. 0: not known.
-  double spread = 0, near = 0, far = 0, beyond = 0;
+  /// are not extrapolated, that are because all others are far, because a size was not measured, and because it is
+  /// beyond all that was. 0: not known.
+  double spread = 0, near = 0, apart = 0, far = 0, beyond = 0;
 };
 
 /// A shape and how long it took.
@@ -116,6 +118,10 @@ class KernelTable {
               std::vector<double> cells);
   KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
               const std::vector<MeasuredKernel>& measured);
+  /// With cells that are read when they are first asked for. Where `read` gives none, the constants alone say a time, and
+  /// its error is not known.
+  KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
+              std::function<std::vector<double>()> read);
 
   struct Prediction {
     double seconds = 0;
@@ -124,8 +130,9 @@ class KernelTable {
     bool extrapolated = false;
     /// Device::unaligned_time is a factor: a row of memory ends inside of a piece, and none of a measured shape does.
     bool unaligned = false;
+    bool apart = false;   ///< extrapolated, but each size was measured or is in no gap
     bool beyond = false;  ///< extrapolated: a size is outside of the measured ones
-    double spread = 0;    ///< of the measured shapes around it about their plane: root of the mean square of logarithms
+    double spread = 0;    ///< of the measured shapes around it about their plane: mean absolute value of logarithms
   };
   static constexpr double kFar = 0.5;         ///< octaves: the root of the sum of squares over the sizes
   static constexpr double kGap = 0.4;         ///< octaves between neighbouring values of a size
@@ -134,7 +141,7 @@ class KernelTable {
   /// Cost: O(measured shapes); for tables by ascending sizes those with a first size nearby. The first prediction also
   /// makes the index: files have tables that a job does not use. Threads may share a table.
   Prediction predict(const Sizes& sizes) const;
-  /// How far a prediction is off, as KernelError::random: what four of five predictions are not beyond. Where nothing
+  /// How far a prediction is off, as KernelError::random: what three of four predictions are not beyond. Where nothing
   /// tells one shape from another, the error of all. 0: not known.
   double error_of(const Prediction& prediction) const;
 
@@ -142,6 +149,8 @@ class KernelTable {
   trace::DType type() const { return type_; }
   const KernelKind& kind() const { return *kind_; }
   const KernelConstants& constants() const { return constants_; }
+  std::span<const double> cells() const;  ///< the sizes and seconds of each row
+  size_t row_count() const { return cells().size() / (size_ + 1); }
   std::vector<MeasuredKernel> measured() const;
   std::pair<Sizes, Sizes> range() const;  ///< the least and the most of each size
 
@@ -153,8 +162,7 @@ class KernelTable {
   struct Measured;                                           ///< the cells and their index
   using Nearest = std::vector<std::pair<double, uint32_t>>;  ///< squared distances and rows, ascending
 
-  std::span<const double> row(size_t row) const { return cells_.subspan(row * (size_ + 1), size_ + 1); }
-  size_t row_count() const { return cells_.size() / (size_ + 1); }
+  std::span<const double> row(size_t row) const { return cells().subspan(row * (size_ + 1), size_ + 1); }
   Sizes sizes_of(size_t row) const;
   bool is_whole(size_t size, double value) const;  ///< no row of memory of that length ends inside of a piece
   bool is_whole(const Sizes& sizes) const;
@@ -176,7 +184,6 @@ class KernelTable {
     double element_bytes, time;  ///< time: Device::unaligned_time
   } pieces_;
   std::shared_ptr<Measured> measured_;  ///< copies share it
-  std::span<const double> cells_;       ///< of measured_: the sizes and seconds of each row
 };
 
 /// ops / peak and bytes / bandwidth of a shape, in seconds.

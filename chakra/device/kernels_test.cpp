@@ -1,8 +1,10 @@
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <thread>
 
+#include "chakra/base/spec_json.h"
 #include "chakra/base/testing/testing.h"
 #include "chakra/device/device.h"
 
@@ -187,9 +189,18 @@ TEST(Kernels, ExtrapolationIsMarked) {
   EXPECT_TRUE(table.predict({63, 64, 64}).extrapolated);
   std::vector<MeasuredKernel> diagonal;  // dense in each size, but not in both
   for (double size = 64; size <= 4096; size *= 1.2) diagonal.push_back({{size, size}, 1e-6});
-  const KernelTable norms(kPlain, "norm", DType::bf16, {1, 1, 1e-6}, diagonal);
+  KernelTable norms(kPlain, "norm", DType::bf16, {1, 1, 1e-6}, diagonal);
   EXPECT_FALSE(norms.predict({100, 100}).extrapolated);
-  EXPECT_TRUE(norms.predict({100, 200}).extrapolated);  // 0.7 octaves from the nearest
+  EXPECT_FALSE(norms.predict({100, 100}).apart);
+  const KernelTable::Prediction apart = norms.predict({100, 200}), gap = table.predict({90, 64, 4096});
+  EXPECT_TRUE(apart.extrapolated);  // 0.7 octaves from the nearest
+  EXPECT_TRUE(apart.apart);
+  EXPECT_FALSE(gap.apart);
+  norms.error.emplace().spread = 0.01;
+  norms.error->near = 1, norms.error->far = 3;
+  EXPECT_NEAR(norms.error_of(apart), std::expm1(3 * std::hypot(apart.spread, 0.01)), 1e-12);
+  norms.error->apart = 2;
+  EXPECT_NEAR(norms.error_of(apart), std::expm1(2 * std::hypot(apart.spread, 0.01)), 1e-12);
 }
 
 TEST(Kernels, AllOfAValueThatIsKeptOutIsMarked) {  // of a grid in steps of a fifth of an octave
@@ -260,6 +271,50 @@ TEST(KernelFile, IsReadAndRefused) {
     ASSERT_FALSE(loaded) << text;
     EXPECT_EQ(loaded.error().tag, tag) << text;
   }
+}
+
+// A table whose checksum is right stays text until it is used, and then says what it says without one. One that was
+// edited since is read at once, so that load() refuses a wrong number in it.
+TEST(KernelFile, TablesWithChecksumAreReadLater) {
+  const testing::TemporaryFolder folder;
+  const auto load_table = [&](const std::string& name, const std::string& checksum, const std::string& rows) {
+    return load(folder.write("d.json", R"({"name": "d", "peaks": {"f16": 100}, "memory-bandwidth": 1000, "kernels": [
+{"kernel": ")" + name + R"(", "type": "f16", )" +
+                                           checksum + "\"measured\": " + rows + "}]}"));
+  };
+  std::string rows;
+  for (int i = 0; i < 200; ++i)
+    rows += fmt::format("{}\n  [{}, {}, {:.6g}]", i ? "," : "[", 16 << i / 20, 64 * (1 + i % 20), 3 + std::sqrt(i) / 7);
+  rows += "]";
+  const std::string sum = fmt::format("\"checksum\": \"{}\",\n", text_checksum(rows));
+  const auto later = load_table("norm", sum, rows), at_once = load_table("norm", "", rows);
+  ASSERT_TRUE(later && at_once);
+  const KernelTable copy = later->kernels.at(0);
+  for (const Sizes& sizes : {Sizes{16, 64}, Sizes{100, 1000}, Sizes{1 << 20, 7}})
+    EXPECT_EQ(copy.predict(sizes).seconds, at_once->kernels.at(0).predict(sizes).seconds);
+  EXPECT_EQ(later->kernels.at(0).row_count(), 200u);
+  EXPECT_EQ(copy.range(), at_once->kernels.at(0).range());
+  EXPECT_EQ(later->prices->memory.times, at_once->prices->memory.times);
+  std::string longer = rows, damaged = rows;
+  longer.insert(1, "[8, 64, 2.5],");
+  const auto edited = load_table("norm", sum, longer);
+  ASSERT_TRUE(edited);
+  EXPECT_EQ(edited->kernels.at(0).row_count(), 201u);
+  const auto error = [](const Result<Device>& loaded) {
+    return loaded ? "none" : fmt::format("{}:{}", loaded.error().tag, loaded.error().place.line);
+  };
+  damaged.replace(damaged.find(", 128,"), 6, ", 0,");
+  EXPECT_EQ(error(load_table("norm", sum, damaged)), "device.file.value:5");
+  EXPECT_EQ(error(load_table("gemm", sum, rows)), "device.file.value:4");  // with other sizes than the table
+  const std::string lie = fmt::format("\"checksum\": \"{}\",\n", text_checksum(damaged));
+  const auto lies = load_table("norm", lie, damaged);  // only its constants are left
+  ASSERT_TRUE(lies);
+  const KernelTable::Prediction without = lies->kernels.at(0).predict({100, 1000});
+  EXPECT_TRUE(std::isfinite(without.seconds) && without.seconds > 0);
+  EXPECT_EQ(lies->kernels.at(0).error_of(without), 0);  // not known
+  const auto cut = load_table("norm", sum, rows.substr(0, rows.size() / 2) + "]");
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().tag, "base.spec.syntax");
 }
 
 }  // namespace
