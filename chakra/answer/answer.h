@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 6> kTypeNames{"whole number", "who
 /// What JSON has where a value is missing.
 enum class Missing : uint8_t { null, left_out };
 
-/// What is known of a value before there is one. Keys with dots are objects in objects.
+/// A value before there is one: its key, type, unit and meaning. Keys with dots are objects in objects.
 struct Info {
   std::string_view key;
   Type type = Type::whole;
@@ -37,7 +37,7 @@ struct Info {
   Missing missing = Missing::null;
 };
 
-/// Nothing: it is missing.
+/// Nothing: it is missing. A number that is not finite is null in JSON.
 using Cell = std::variant<std::monostate, bool, int64_t, double, std::string>;
 
 /// How a value comes from a row of a computation.
@@ -244,7 +244,7 @@ Result<void> write_json(const Answer& answer, const std::function<Result<void>(s
 /// All of it as one text. Cost: memory for it.
 std::string to_json_text(const Answer& answer);
 
-/// What is known of every value and every column that answers of a verb may have, by the keys of JSON: "ranks[].rank".
+/// Every value and every column that answers of a verb may have, by the keys of JSON: "ranks[].rank".
 struct SchemaRow {
   std::string key;
   Info info;

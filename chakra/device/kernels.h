@@ -118,8 +118,8 @@ class KernelTable {
               std::vector<double> cells);
   KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
               const std::vector<MeasuredKernel>& measured);
-  /// With cells that are read when they are first asked for. Where `read` gives none, the constants alone say a time, and
-  /// its error is not known.
+  /// With cells that are read when they are first asked for. Where `read` gives none, the constants alone say a time,
+  /// and its error is not known.
   KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
               std::function<std::vector<double>()> read);
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "chakra/astra/astra.h"
 #include "chakra/answer/answer.h"
+#include "chakra/astra/astra.h"
 #include "chakra/base/base.h"
 #include "chakra/job/delays.h"
 #include "chakra/job/job_replay.h"

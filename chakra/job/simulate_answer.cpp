@@ -1,4 +1,6 @@
 // The answer of a simulation: each number once, with its key, unit and meaning.
+#include <limits>
+
 #include "chakra/job/report_parts.h"
 #include "chakra/job/simulate.h"
 
@@ -66,11 +68,11 @@ constexpr auto of_fit(std::string_view key, Unit unit, std::string_view meaning,
       [](const CollectiveReport& c) { return c.fitted ? std::optional<Value>(Get{}(*c.fitted)) : std::nullopt; },
       Missing::left_out);
 }
-/// The same of numbers that fits may not say.
+/// The same of numbers that a fit may not say: null then, as NaN is.
 template <double sim::FittedCollective::*Member>
 constexpr auto percent_of_fit(std::string_view key, std::string_view meaning) {
-  return column<CollectiveReport>(key, Unit::percent, meaning, [](const CollectiveReport& c) {
-    return c.fitted && (*c.fitted).*Member >= 0 ? std::optional((*c.fitted).*Member) : std::nullopt;
+  return of_fit(key, Unit::percent, meaning, [](const sim::FittedCollective& fit) {
+    return fit.*Member < 0 ? std::numeric_limits<double>::quiet_NaN() : fit.*Member;
   });
 }
 template <class Get>
