@@ -24,11 +24,7 @@ void settle_rates(const DeviceRates& rates, To& to) {
 template <class Asked>
 std::vector<std::string> given(const Asked& asked) {
   Asked copy = asked, fresh;
-  const options::Options rows = rows_of(copy), before = rows_of(fresh);
-  std::vector<std::string> names;
-  for (const options::Option& row : rows)
-    if (is_given(rows, before, name_of(row))) names.push_back(name_of(row));
-  return names;
+  return options::given(rows_of(copy), rows_of(fresh));
 }
 
 /// --dtype, which decides the bytes of an element. Without TF32 products of 32 bits run at another peak.

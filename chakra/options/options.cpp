@@ -112,6 +112,12 @@ std::string out_of_range(const Choice& choice) {
   return place && *place >= choice.names.size() ? fmt::format("value {}", *place) : std::string();
 }
 
+/// As a member of a struct is called, too: "no_fold" is "no-fold".
+bool is_same_key(std::string_view known, std::string_view key) {
+  return std::equal(known.begin(), known.end(), key.begin(), key.end(),
+                    [](char a, char b) { return a == b || (a == '-' && b == '_'); });
+}
+
 /// The words "--a, --b x" of `needs` and `excludes`.
 struct Word {
   std::string_view name, value;
@@ -273,9 +279,11 @@ std::string text_of(const Option& option) {
 const Option* find(std::span<const Option> rows, std::string_view name) {
   const std::string_view bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
   for (const Option& option : rows)
-    for (const std::string& spelling : spellings_of(option)) {
-      const std::string_view known = std::string_view(spelling).substr(spelling.find_first_not_of('-'));
-      if (known == bare && (name == spelling || name.size() == bare.size())) return &option;
+    for (std::string_view left = option.names; !left.empty();) {
+      const std::string_view spelling = left.substr(0, left.find(','));
+      left.remove_prefix(std::min(spelling.size() + 1, left.size()));
+      const std::string_view known = spelling.substr(spelling.find_first_not_of('-'));
+      if (name == spelling || (name.size() == bare.size() && is_same_key(known, bare))) return &option;
     }
   return nullptr;
 }
@@ -302,6 +310,14 @@ bool is_given(std::span<const Option> rows, std::span<const Option> fresh, std::
   const Option* const option = find(rows, name);
   const Option* const before = find(fresh, name);
   return option && before && text_of(*option) != text_of(*before);
+}
+
+std::vector<std::string> given(std::span<const Option> rows, std::span<const Option> fresh) {
+  CHAKRA_ASSERT(rows.size() == fresh.size());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (text_of(rows[i]) != text_of(fresh[i])) names.push_back(name_of(rows[i]));
+  return names;
 }
 
 Result<void> check(std::span<const Option> rows, std::span<const Option> fresh) {

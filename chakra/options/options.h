@@ -120,13 +120,15 @@ std::string shown_of(const Option& option);
 /// The value that its member has; "" where it is unset. Of a list, items with commas between them.
 std::string text_of(const Option& option);
 
-/// By any spelling, with or without dashes; null where there is none.
+/// By any spelling, or without dashes and then also with _ for -, as members are called; null where there is none.
 const Option* find(std::span<const Option> rows, std::string_view name);
 /// Gives a member the value that a text stands for; of a list it adds to it. Errors: cli.usage for a name that no row
 /// has, with the nearest one, and for a value that the option does not take.
 Result<void> set(std::span<const Option> rows, std::string_view name, const std::string& text);
 /// Whether a member has another value than in `fresh`, the same rows of a struct that nobody changed.
 bool is_given(std::span<const Option> rows, std::span<const Option> fresh, std::string_view name);
+/// The names of all such options.
+std::vector<std::string> given(std::span<const Option> rows, std::span<const Option> fresh);
 /// Whether all members have values that their options take, and those that are given go together. Options that are by
 /// their place and required must be there. Errors: cli.usage.
 Result<void> check(std::span<const Option> rows, std::span<const Option> fresh);

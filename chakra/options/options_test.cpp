@@ -70,6 +70,11 @@ TEST(Options, AreSetByName) {
   EXPECT_EQ(a.time, 250 * kPsPerNs);
   EXPECT_EQ(a.bytes, 65536U);
   EXPECT_EQ(refused(check_call(a)), "accepted");
+  EXPECT_EQ(refused(set(a, "how_many", "8")), "accepted");  // as members are called
+  EXPECT_EQ(a.count, 8);
+  EXPECT_NE(refused(set(a, "--how_many", "8")), "accepted");
+  Asked fresh;
+  EXPECT_EQ(given(rows_of(a), rows_of(fresh)).size(), 9U);
 }
 
 TEST(Options, RefuseWithTheRange) {
