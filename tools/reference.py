@@ -20,7 +20,7 @@ import sys
 import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-API_ROOMS = ("job", "feed", "io", "trace", "gen", "base")
+API_ROOMS = ("job", "options", "answer", "feed", "io", "trace", "gen", "base")
 MADE = "`tools/reference.py` writes this page; do not edit it."
 
 
