@@ -115,11 +115,11 @@ TEST(SpecJson, TablesWithTheirChecksumStayText) {
   const std::string rows = "[\n [1, 2.5],\n [30, 4e-3]]";
   EXPECT_EQ(text_checksum("123456789"), "cbf43926");  // the check value of this CRC
   const auto tables = [&](const std::string& checksum, const std::string& measured) {
-    return parse_json_tables(
-               "[{\"checksum\": " + checksum + ",\n\"measured\": " + measured + "},\n{\"measured\": [[5]]}]", file,
-               "measured")
-        .value()
-        .value();
+    const auto text = std::make_shared<const std::string>(
+        "[{\"checksum\": " + checksum + ",\n\"measured\": " + measured + "},\n{\"measured\": [[5]]}]");
+    SpecWithTables read = parse_json_tables(*text, file, "measured").value().value();
+    read.text = text;  // which unread tables are parts of
+    return read;
   };
   const std::string right = '"' + text_checksum(rows) + '"';
   const SpecWithTables later = tables(right, rows);
