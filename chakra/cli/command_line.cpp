@@ -163,6 +163,16 @@ std::string unknown_word(const std::string& word, const std::vector<std::string>
   return fmt::format("there is no option {}{}", quote(name), options::suggestion(name, known));
 }
 
+/// What CLI11 says of the number of values and of missing subcommands.
+std::string in_our_words(const CLI::ParseError& error) {
+  const std::string said = error.what();
+  const std::string name = said.substr(0, said.find(':'));
+  if (error.get_name() == "RequiredError") return "a command is required";
+  if (error.get_name() != "ArgumentMismatch") return said;
+  if (contains(said, "missing")) return name + " needs a value";
+  return contains(said, "received") ? name + " is given too often" : said;
+}
+
 int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* first,
                 const std::deque<Reading>& readings) {
   std::vector<std::string> words;
@@ -176,7 +186,7 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* f
   const auto dashed = std::find_if(left.begin(), left.end(), [](const std::string& w) { return w.starts_with('-'); });
   if (dashed != left.end()) return usage_error(unknown_word(*dashed, words, readings), words);
   if (!left.empty()) return usage_error(unknown_word(left.front(), words, readings), words);
-  return usage_error(error.what(), words);
+  return usage_error(in_our_words(error), words);
 }
 
 }  // namespace

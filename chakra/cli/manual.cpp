@@ -53,7 +53,7 @@ std::string option_text(const Option& row) {
     names += fmt::format("{}\\fB{}\\fR", names.empty() ? "" : ", ", escaped(spelling));
   if (is_placed(row)) names = fmt::format("\\fI{}\\fR", escaped(row.value.empty() ? row.names : row.value));
   else if (!row.value.empty()) names += fmt::format(" \\fI{}\\fR", escaped(row.value));
-  std::string text = fmt::format(".TP\n{}\n{}.", names, escaped(row.help));
+  std::string text = fmt::format(".TP\n{}\n{}{}", names, escaped(row.help), row.help.ends_with('.') ? "" : ".");
   if (!row.more.empty()) text += " " + escaped(row.more);
   if (const std::string shown = shown_of(row); !shown.empty()) text += fmt::format(" Values: {}.", escaped(shown));
   const std::string standard = is_flag(row) ? "" : text_of(row);
