@@ -48,21 +48,18 @@ void add_option(CLI::App& app, const Option& o, std::deque<Typed>& typed) {
   if (o.one_each) to.option->allow_extra_args(false);
 }
 
-Result<void> set_rows(const Reading& reading, const std::deque<Typed>& typed) {
+Result<void> set_rows(const std::deque<Typed>& typed) {
   for (const Typed& t : typed) {
     if (t.option->count() == 0) continue;
-    const bool global = std::any_of(reading.global_rows.begin(), reading.global_rows.end(),
-                                    [&](const Option& row) { return &row == t.row; });
-    const Options& rows = global ? reading.global_rows : reading.syntax.rows;
-    if (is_flag(*t.row)) CHAKRA_TRY(options::set(rows, name_of(*t.row), t.flag ? "true" : "false"));
-    for (const std::string& text : t.texts) CHAKRA_TRY(options::set(rows, name_of(*t.row), text));
+    if (is_flag(*t.row)) CHAKRA_TRY(set(*t.row, t.flag ? "true" : "false"));
+    for (const std::string& text : t.texts) CHAKRA_TRY(set(*t.row, text));
   }
   return {};
 }
 
 /// Puts what was typed into the options, and looks whether it goes together.
 Result<void> settle(const Reading& reading) {
-  CHAKRA_TRY(set_rows(reading, reading.typed));
+  CHAKRA_TRY(set_rows(reading.typed));
   CHAKRA_TRY(options::check(reading.global_rows, reading.fresh_global_rows));
   if (reading.syntax.settle) CHAKRA_TRY(reading.syntax.settle());
   return options::check(reading.syntax.rows, reading.fresh.rows);
@@ -134,13 +131,6 @@ const CLI::App* last_of(const CLI::App& app, std::vector<std::string>& words) {
   return at;
 }
 
-template <class Rows>
-std::vector<std::string> names(const Rows& rows) {
-  std::vector<std::string> all;
-  for (const auto& row : rows) all.emplace_back(row.name);
-  return all;
-}
-
 /// A word that nothing takes, with the nearest one that something does.
 std::string unknown_word(const std::string& word, const std::vector<std::string>& words,
                          const std::deque<Reading>& readings) {
@@ -148,11 +138,11 @@ std::string unknown_word(const std::string& word, const std::vector<std::string>
       std::find_if(readings.begin(), readings.end(), [&](const Reading& r) { return r.words == words; });
   const bool option = word.starts_with('-');
   if (words.empty() && !option)
-    return fmt::format("there is no command {}{}", quote(word), options::suggestion(word, names(kCommands)));
+    return fmt::format("there is no command {}{}", quote(word), options::suggestion(word, options::names(kCommands)));
   if (reading == readings.end()) return fmt::format("there is no option {}", quote(word));
   if (!reading->syntax.below.empty() && !option)
     return fmt::format("there is no command {}{}", quote(word),
-                       options::suggestion(word, names(reading->syntax.below)));
+                       options::suggestion(word, options::names(reading->syntax.below)));
   if (!option) return fmt::format("nothing takes the word {}", quote(word));
   std::vector<std::string> known{"--help"};
   for (const Options* rows : {&reading->syntax.rows, &reading->global_rows})

@@ -154,9 +154,7 @@ struct ShellRow {
 constexpr std::array<ShellRow, 3> kShells{{{"bash", for_bash}, {"zsh", for_zsh}, {"fish", for_fish}}};
 
 Options rows_of(CompletionOptions& o) {
-  std::vector<std::string> names;
-  for (const ShellRow& row : kShells) names.emplace_back(row.name);
-  return {required({"shell", &o.shell, "The shell", "SHELL", options::one_of(std::move(names))})};
+  return {required({"shell", &o.shell, "The shell", "SHELL", options::one_of(options::names(kShells))})};
 }
 
 Result<int> run_completion(const CompletionOptions& o, const Globals& globals) {

@@ -24,8 +24,8 @@ Table option_table() {
   const auto add = [&](const std::string& command, const options::Options& rows) {
     for (const options::Option& row : rows) {
       if (row.hidden) continue;
-      table.rows.push_back({command, row.names, std::string(type_of(row)), std::string(row.value),
-                            is_flag(row) ? std::string() : text_of(row), shown_of(row), row.help, row.more});
+      table.rows.push_back({command, row.names, std::string(type_of(row)), std::string(row.value), default_of(row),
+                            shown_of(row), row.help, row.more});
     }
   };
   for (const Command& command : all_commands())

@@ -56,9 +56,8 @@ std::string option_text(const Option& row) {
   std::string text = fmt::format(".TP\n{}\n{}{}", names, escaped(row.help), row.help.ends_with('.') ? "" : ".");
   if (!row.more.empty()) text += " " + escaped(row.more);
   if (const std::string shown = shown_of(row); !shown.empty()) text += fmt::format(" Values: {}.", escaped(shown));
-  const std::string standard = is_flag(row) ? "" : text_of(row);
-  const bool unset = row.accepted.refuse && !row.accepted.refuse(standard).empty();
-  if (!standard.empty() && !unset) text += fmt::format(" Default: {}.", escaped(standard));
+  if (const std::string standard = default_of(row); !standard.empty())
+    text += fmt::format(" Default: {}.", escaped(standard));
   return text + "\n";
 }
 

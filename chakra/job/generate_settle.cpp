@@ -81,27 +81,31 @@ Result<gen::StepOptions> settled_step(const GenerateStepOptions& o, const std::v
   return step;
 }
 
-}  // namespace
-
-Result<StepJob> generate_step(const GenerateStepOptions& o, Findings& findings) {
+/// Checks what is asked, and passes on what both generators take as it is.
+template <class Call, class Asked>
+Result<Call> begin_call(const Asked& o) {
   CHAKRA_TRY(options::check_call(o));
   CHAKRA_TRY(check_output(o.files, o.stats));
-  StepJobOptions call;
+  Call call;
   call.given = given(o);
-  CHAKRA_ASSIGN(call.step, settled_step(o, call.given, findings));
   call.device = o.device;
   call.stack = o.stack;
   call.device_memory_gib = o.rates.memory_gib;
   call.files = o.files;
   call.shows_memory = o.stats;
+  return call;
+}
+
+}  // namespace
+
+Result<StepJob> generate_step(const GenerateStepOptions& o, Findings& findings) {
+  CHAKRA_ASSIGN(StepJobOptions call, begin_call<StepJobOptions>(o));
+  CHAKRA_ASSIGN(call.step, settled_step(o, call.given, findings));
   return generate_step(call, findings);
 }
 
 Result<ServeJob> generate_serve(const GenerateServeOptions& o, Findings& findings) {
-  CHAKRA_TRY(options::check_call(o));
-  CHAKRA_TRY(check_output(o.files, o.stats));
-  ServeJobOptions call;
-  call.given = given(o);
+  CHAKRA_ASSIGN(ServeJobOptions call, begin_call<ServeJobOptions>(o));
   gen::ServeOptions& serve = call.serve;
   serve.model = gen::default_model();
   if (!o.model.empty()) {
@@ -118,11 +122,6 @@ Result<ServeJob> generate_serve(const GenerateServeOptions& o, Findings& finding
   if (o.kv_tier_share) serve.kv_tier_share = *o.kv_tier_share;
   serve.fp8 = o.fp8;
   settle_rates(o.rates, serve);
-  call.device = o.device;
-  call.stack = o.stack;
-  call.device_memory_gib = o.rates.memory_gib;
-  call.files = o.files;
-  call.shows_memory = o.stats;
   return generate_serve(call, findings);
 }
 

@@ -12,6 +12,7 @@
 namespace chakra::job {
 
 using options::choice;
+using options::names;
 using options::one_of;
 using options::Option;
 using options::Options;
@@ -19,13 +20,6 @@ using options::real_number;
 using options::required;
 using options::whole_number;
 
-/// The names of rows.
-template <class Rows>
-std::vector<std::string> names(const Rows& rows) {
-  std::vector<std::string> all;
-  for (const auto& row : rows) all.emplace_back(row.name);
-  return all;
-}
 /// A list of values with commas between them.
 inline Option separated(Option option) {
   option.delimiter = ',';

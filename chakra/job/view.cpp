@@ -120,6 +120,11 @@ Result<void> settle(ViewOptions& o) {
     return fail(Code::usage, "cli.usage",
                 fmt::format("{} says no form by its ending: name one with --to", quote(o.output, 200)));
   if (!o.from) o.from = o.path.ends_with(".csv") ? ViewInput::csv : ViewInput::traces;
+  return {};
+}
+
+Result<ViewedJob> view_job(ViewOptions o) {
+  CHAKRA_TRY(settle(o));
   CHAKRA_TRY(options::check_call(o));
   if (o.from == ViewInput::csv && o.form != "timeline")
     return fail(Code::usage, "cli.usage", "a CSV of issue and callback lines gives a timeline (FILE.json)");
@@ -127,11 +132,7 @@ Result<void> settle(ViewOptions& o) {
   if (o.from == ViewInput::traces) {
     CHAKRA_ASSIGN(inputs, job_files(o.path));
   }
-  return keep_apart(inputs, {o.output});
-}
-
-Result<ViewedJob> view_job(ViewOptions o) {
-  CHAKRA_TRY(settle(o));
+  CHAKRA_TRY(keep_apart(inputs, {o.output}));
   const bool timeline = o.form == "timeline";
   if (o.from == ViewInput::csv) return view_csv(o);
   CHAKRA_ASSIGN(const trace::TraceSet job, read(o));

@@ -14,8 +14,6 @@ constexpr std::string_view kTimeline = "--to timeline", kCsv = "--from csv";
 
 /// The job, the file and its form.
 Options file_rows(ViewOptions& o) {
-  std::vector<std::string> forms;
-  for (const view::FormRow& row : view::kForms) forms.emplace_back(row.name);
   Option rank{"--rank", &o.rank, "Only this rank; a graph is drawn of one", "N", whole_number(0, kMostRanksViewed)};
   Option ranks = ranks_option(o.ranks);
   rank.excludes = kCsv;
@@ -27,7 +25,7 @@ Options file_rows(ViewOptions& o) {
                     {},
                     "Traces are a file, a prefix (PREFIX.<rank>.et), a folder or a container."}),
           required({"-o,--output", &o.output, "The file to write; its ending says the form", "FILE"}),
-          {"--to", &o.form, "The form, where the ending does not say it", "FORM", one_of(std::move(forms))},
+          {"--to", &o.form, "The form, where the ending does not say it", "FORM", one_of(names(view::kForms))},
           {"--from", choice(o.from, kViewInputs), "What PATH is, where its ending does not say it", "KIND"},
           std::move(rank),
           std::move(ranks)};

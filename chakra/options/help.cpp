@@ -28,10 +28,9 @@ std::string left_of(const Option& option) {
 /// What --help says behind the sentence: the names, the default.
 std::string right_of(const Option& option) {
   std::string text = option.help;
-  const std::string standard = text_of(option);
+  const std::string standard = default_of(option);
   if (const auto& names = names_of(option); !names.empty()) text += fmt::format(" {{{}}}", fmt::join(names, ", "));
-  const bool unset = option.accepted.refuse && !option.accepted.refuse(standard).empty();
-  if (!standard.empty() && standard != "false" && !unset && !is_flag(option))
+  if (!standard.empty() && standard != "false")
     text += fmt::format("{}[default: {}]", text.empty() ? "" : " ", standard);
   if (option.required && !is_placed(option)) text += " [required]";
   return text;

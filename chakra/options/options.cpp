@@ -276,6 +276,11 @@ std::string text_of(const Option& option) {
                     option.target);
 }
 
+std::string default_of(const Option& option) {
+  const std::string text = is_flag(option) ? "" : text_of(option);
+  return why_not(option, text).empty() ? text : "";
+}
+
 const Option* find(std::span<const Option> rows, std::string_view name) {
   const std::string_view bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
   for (const Option& option : rows)
@@ -288,6 +293,17 @@ const Option* find(std::span<const Option> rows, std::string_view name) {
   return nullptr;
 }
 
+Result<void> set(const Option& option, const std::string& text) {
+  if (!is_list(option) || option.delimiter == 0) return set_one(option, text);
+  const size_t before = length_of(option);
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(option.delimiter, at), text.size());
+    if (Result<void> done = set_one(option, text.substr(at, end - at)); !done) return shorten(option, before), done;
+    at = end + 1;
+  }
+  return {};
+}
+
 Result<void> set(std::span<const Option> rows, std::string_view name, const std::string& text) {
   const Option* const option = find(rows, name);
   if (!option) {
@@ -296,14 +312,7 @@ Result<void> set(std::span<const Option> rows, std::string_view name, const std:
     for (const Option& row : rows) known.push_back(dashed ? name_of(row) : key_of(row));
     return usage(fmt::format("there is no option {}{}", quote(name), suggestion(name, known)));
   }
-  if (!is_list(*option) || option->delimiter == 0) return set_one(*option, text);
-  const size_t before = length_of(*option);
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(option->delimiter, at), text.size());
-    if (Result<void> done = set_one(*option, text.substr(at, end - at)); !done) return shorten(*option, before), done;
-    at = end + 1;
-  }
-  return {};
+  return set(*option, text);
 }
 
 bool is_given(std::span<const Option> rows, std::span<const Option> fresh, std::string_view name) {

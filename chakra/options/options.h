@@ -81,9 +81,12 @@ inline Option required(Option option) {
   option.required = true;
   return option;
 }
-inline Option with_more(Option option, std::string more) {
-  option.more = std::move(more);
-  return option;
+/// The names of rows that have one, for one_of() and nearest().
+template <class Rows>
+std::vector<std::string> names(const Rows& rows) {
+  std::vector<std::string> all;
+  for (const auto& row : rows) all.emplace_back(row.name);
+  return all;
 }
 /// Appends rows.
 void add(Options& rows, Options more);
@@ -120,10 +123,15 @@ std::string shown_of(const Option& option);
 /// The value that its member has; "" where it is unset. Of a list, items with commas between them.
 std::string text_of(const Option& option);
 
+/// The same of rows that nobody changed, where it is a value that the option takes; "" of flags and unset options.
+std::string default_of(const Option& option);
+
 /// By any spelling, or without dashes and then also with _ for -, as members are called; null where there is none.
 const Option* find(std::span<const Option> rows, std::string_view name);
-/// Gives a member the value that a text stands for; of a list it adds to it. Errors: cli.usage for a name that no row
-/// has, with the nearest one, and for a value that the option does not take.
+/// Gives a member the value that a text stands for; of a list it adds to it. Errors: cli.usage for a value that the
+/// option does not take.
+Result<void> set(const Option& option, const std::string& text);
+/// The same by name. Errors: also cli.usage for a name that no row has, with the nearest one.
 Result<void> set(std::span<const Option> rows, std::string_view name, const std::string& text);
 /// Whether a member has another value than in `fresh`, the same rows of a struct that nobody changed.
 bool is_given(std::span<const Option> rows, std::span<const Option> fresh, std::string_view name);
