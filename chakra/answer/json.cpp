@@ -193,13 +193,8 @@ class Writer {
       add("rank", number(finding.rank));
       add("node", number(finding.node));
       add("text", text(finding.text));
-      for (const auto& [key, value] : finding.facts)
-        std::visit(
-            [&, &fact = key](const auto& known) {
-              if constexpr (std::integral<std::remove_cvref_t<decltype(known)>>) add(fact, std::to_string(known));
-              else add(fact, text(known));
-            },
-            value);
+      for (const Fact& fact : finding.facts)
+        add(fact.name, fact.number ? std::to_string(*fact.number) : text(fact.text));
       out_ += '{';
       bool first_member = true;
       for (const auto& [key, value] : members) {

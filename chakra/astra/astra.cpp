@@ -17,7 +17,7 @@ using trace::Trace;
 
 constexpr uint64_t kEventsBetweenLooks = 1 << 16;
 
-tl::unexpected<Error> refuse(std::string tag, std::string text, std::string file = {}) {
+Failure refuse(std::string tag, std::string text, std::string file = {}) {
   return fail(Code::bad_input, std::move(tag), std::move(text), {std::move(file)});
 }
 
@@ -119,7 +119,7 @@ Picoseconds ticks(double ns) {
   return ns < static_cast<double>(kLongestPs / kTick) ? static_cast<Picoseconds>(ns) * kTick : kLongestPs;
 }
 
-tl::unexpected<Error> bad(const Run& run, uint32_t r, trace::NodeId n, std::string tag, const std::string& text) {
+Failure bad(const Run& run, uint32_t r, trace::NodeId n, std::string tag, const std::string& text) {
   const Trace& t = *run.ranks[r].trace;
   return fail(Code::bad_input, std::move(tag), fmt::format("node {} of rank {}: {}", t.id[n], t.rank, text), {t.file});
 }
@@ -140,7 +140,7 @@ Result<Report> simulate(const Input& input) {
     }
     handle(run, event);
   }
-  if (run.error) return tl::unexpected(std::move(*run.error));
+  if (run.error) return Failure(std::move(*run.error));
   const auto unfinished = [](const Rank& rank) { return rank.feeder.remaining() > 0; };
   if (!run.report.interrupted && std::any_of(run.ranks.begin(), run.ranks.end(), unfinished)) return stuck(run);
   return report_of(run);

@@ -45,6 +45,6 @@ struct Run {
 /// Whole nanoseconds, cut off.
 Picoseconds ticks(double ns);
 /// An error of a node of the workload.
-tl::unexpected<Error> bad(const Run& run, uint32_t r, trace::NodeId n, std::string tag, const std::string& text);
+Failure bad(const Run& run, uint32_t r, trace::NodeId n, std::string tag, const std::string& text);
 
 }  // namespace chakra::astra

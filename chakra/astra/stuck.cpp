@@ -33,7 +33,7 @@ std::string describe_wait(const Rank& rank) {
 
 }  // namespace
 
-tl::unexpected<Error> stuck(const Run& run) {
+Failure stuck(const Run& run) {
   std::string text;
   size_t unfinished = 0;
   for (const Rank& rank : run.ranks) {

@@ -8,6 +8,6 @@ namespace chakra::astra {
 struct Run;
 
 /// sim.stuck. Requires a rank that has not finished.
-tl::unexpected<Error> stuck(const Run& run);
+Failure stuck(const Run& run);
 
 }  // namespace chakra::astra

@@ -5,6 +5,7 @@
 #include "chakra/base/assert.h"     // IWYU pragma: export
 #include "chakra/base/column.h"     // IWYU pragma: export
 #include "chakra/base/file.h"       // IWYU pragma: export
+#include "chakra/base/findings.h"   // IWYU pragma: export
 #include "chakra/base/id.h"         // IWYU pragma: export
 #include "chakra/base/interrupt.h"  // IWYU pragma: export
 #include "chakra/base/prng.h"       // IWYU pragma: export

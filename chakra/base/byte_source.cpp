@@ -179,7 +179,7 @@ Result<std::string_view> ByteSource::peek(size_t size) {
     peeked.resize(size);
     Result<size_t> got = state_->tar.read({peeked.data() + had, size - had});
     peeked.resize(had + (got ? *got : 0));
-    if (!got) return tl::unexpected<Error>(std::move(got.error()));
+    if (!got) return Failure(std::move(got.error()));
     state_->in.offset += static_cast<int64_t>(*got);
   }
   return std::string_view(peeked).substr(0, size);

@@ -16,7 +16,7 @@ enum class Packing : uint8_t { plain, gzip, zstd };
 
 inline constexpr size_t kPackingBuffer = size_t{1} << 18;
 
-inline tl::unexpected<Error> io_error(std::string tag, std::string_view what, const std::string& file, int error) {
+inline Failure io_error(std::string tag, std::string_view what, const std::string& file, int error) {
   return fail(Code::io, std::move(tag), fmt::format("{}: {}", what, std::strerror(error)), {file});
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "chakra/base/findings.h"
 #include "chakra/base/quantity.h"
 #include "chakra/base/strings.h"
 
@@ -40,7 +41,7 @@ void LimitedFindings::append_to(Findings& to) && {
   for (Finding& finding : std::move(*this).take()) to.push_back(std::move(finding));
 }
 
-const char* name(Severity severity) {
+const char* v1::name(Severity severity) {
   switch (severity) {
     case Severity::note: return "note";
     case Severity::warning: return "warning";

@@ -3,16 +3,22 @@
 // it) and a place (file, and byte or line in it).
 #pragma once
 
+#include <concepts>
 #include <cstdint>
-#include <map>
+#include <cstdlib>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
+#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
+/// What libchakra.so shows; all else in it is hidden.
+#define CHAKRA_API __attribute__((visibility("default")))
+
 namespace chakra {
+inline namespace v1 {
 
 /// What kind of failure it is; the command's exit code.
 enum class Code : uint8_t {
@@ -30,7 +36,7 @@ struct Place {
   int64_t line = -1;  ///< counted from 1
 
   /// "rank3.et @81234", "net.yml:7", "rank3.et" or "".
-  std::string text() const;
+  CHAKRA_API std::string text() const;
 };
 
 struct Error {
@@ -40,22 +46,116 @@ struct Error {
   Place place;
 
   /// "rank3.et @81234: message of 255 bytes runs past the end of the file [io.et.truncated]"
-  std::string message() const;
+  CHAKRA_API std::string message() const;
 };
 
-template <class T>
-using Result = tl::expected<T, Error>;
-
 /// An Error on its way out: converts to any Result<T>.
-inline tl::unexpected<Error> fail(Code code, std::string tag, std::string text, Place place = {}) {
-  return tl::unexpected<Error>(Error{code, std::move(tag), std::move(text), std::move(place)});
+class Failure {
+ public:
+  explicit Failure(Error error) : error_(std::make_unique<Error>(std::move(error))) {}
+  Failure(const Failure& other) : error_(other.error_ ? std::make_unique<Error>(*other.error_) : nullptr) {}
+  Failure(Failure&&) noexcept = default;
+  Failure& operator=(Failure other) noexcept {
+    error_.swap(other.error_);
+    return *this;
+  }
+  ~Failure() = default;
+
+ private:
+  template <class T>
+  friend class Result;
+  Failure() = default;
+  /// Requires that there is an error: else the program is wrong, whatever its input is.
+  Error& get() const {
+    if (!error_) std::abort();
+    return *error_;
+  }
+  std::unique_ptr<Error> error_;  ///< null: of a Result that has its value
+};
+inline Failure fail(Code code, std::string tag, std::string text, Place place = {}) {
+  return Failure(Error{code, std::move(tag), std::move(text), std::move(place)});
 }
 
+/// A value, or the error why there is none. `*`, `->` and value() require the value, error() requires the error.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  using value_type = T;
+
+  Result() requires std::default_initializable<T> : value_(std::in_place) {}
+  template <class U = T>
+  requires(std::constructible_from<T, U> && !std::same_as<std::remove_cvref_t<U>, Result> &&
+           !std::same_as<std::remove_cvref_t<U>, Failure>) Result(U&& value)
+      : value_(std::in_place, std::forward<U>(value)) {}     // NOLINT: a value is a result
+  Result(Failure failure) : failure_(std::move(failure)) {}  // NOLINT: so is a failure
+
+  bool has_value() const { return value_.has_value(); }
+  explicit operator bool() const { return value_.has_value(); }
+  T& operator*() & { return get(); }
+  const T& operator*() const& { return const_cast<Result*>(this)->get(); }
+  T&& operator*() && { return std::move(get()); }
+  T* operator->() { return &get(); }
+  const T* operator->() const { return &const_cast<Result*>(this)->get(); }
+  T& value() & { return get(); }
+  const T& value() const& { return const_cast<Result*>(this)->get(); }
+  T&& value() && { return std::move(get()); }
+  template <class U>
+  T value_or(U&& other) const& {
+    return value_ ? *value_ : static_cast<T>(std::forward<U>(other));
+  }
+  template <class U>
+  T value_or(U&& other) && {
+    return value_ ? std::move(*value_) : static_cast<T>(std::forward<U>(other));
+  }
+  Error& error() & { return failure_.get(); }
+  const Error& error() const& { return failure_.get(); }
+  Error&& error() && { return std::move(failure_.get()); }
+
+  template <class U>
+  requires(!std::same_as<U, Result>) friend bool operator==(const Result& a, const U& value) {
+    return a.value_ && *a.value_ == value;
+  }
+
+ private:
+  T& get() {
+    if (!value_) std::abort();
+    return *value_;
+  }
+  std::optional<T> value_;
+  Failure failure_;
+};
+/// Done, or the error why not.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  using value_type = void;
+
+  Result() = default;
+  Result(Failure failure) : failure_(std::move(failure)) {}  // NOLINT: a failure is a result
+
+  bool has_value() const { return !failure_.error_; }
+  explicit operator bool() const { return has_value(); }
+  Error& error() & { return failure_.get(); }
+  const Error& error() const& { return failure_.get(); }
+  Error&& error() && { return std::move(failure_.get()); }
+
+ private:
+  Failure failure_;
+};
+
 enum class Severity : uint8_t { note, warning, error };
-const char* name(Severity severity);
+CHAKRA_API const char* name(Severity severity);
 
 /// A column of a finding's own: what else says where it is, e.g. {"group", "tp"}, {"index", 3}. The name is a literal.
-using Fact = std::pair<std::string_view, std::variant<int64_t, std::string>>;
+struct Fact {
+  Fact(std::string_view of, std::integral auto whole) : name(of), number(static_cast<int64_t>(whole)) {}
+  Fact(std::string_view of, std::string words) : name(of), text(std::move(words)) {}
+  bool operator==(const Fact&) const = default;
+
+  std::string_view name;
+  std::optional<int64_t> number = {};  ///< none: it is a text
+  std::string text = {};
+};
 
 /// Something noticed that does not stop the work. rank, node: -1 where it concerns no single one.
 struct Finding {
@@ -68,22 +168,7 @@ struct Finding {
 };
 using Findings = std::vector<Finding>;
 
-/// Keeps the first findings of each tag and rank, and counts the others: a file may give one for every three bytes.
-class LimitedFindings {
- public:
-  explicit LimitedFindings(size_t limit = 100) : limit_(limit) {}
-  void add(Finding finding);
-  /// Errors first; one more per tag and rank says how many others there are.
-  Findings take() &&;
-  /// The same, behind those of `to`.
-  void append_to(Findings& to) &&;
-
- private:
-  size_t limit_;
-  Findings listed_;
-  std::map<std::pair<std::string, int64_t>, std::pair<size_t, Severity>> count_;
-};
-
+}  // namespace v1
 }  // namespace chakra
 
 #define CHAKRA_CONCAT_(a, b) a##b
@@ -91,14 +176,13 @@ class LimitedFindings {
 
 /// CHAKRA_ASSIGN(auto x, f()): x is f()'s value, or the enclosing function returns f()'s error.
 #define CHAKRA_ASSIGN(left, expression) CHAKRA_ASSIGN_(left, expression, CHAKRA_CONCAT(chakra_result_, __LINE__))
-#define CHAKRA_ASSIGN_(left, expression, result)                                  \
-  auto result = (expression);                                                     \
-  if (!result) return tl::unexpected<::chakra::Error>(std::move(result.error())); \
+#define CHAKRA_ASSIGN_(left, expression, result)                    \
+  auto result = (expression);                                       \
+  if (!result) return ::chakra::Failure(std::move(result.error())); \
   left = std::move(*result)
 
 /// CHAKRA_TRY(f()): returns f()'s error from the enclosing function, if there is one.
-#define CHAKRA_TRY(expression)                                                  \
-  do {                                                                          \
-    if (auto chakra_result = (expression); !chakra_result)                      \
-      return tl::unexpected<::chakra::Error>(std::move(chakra_result.error())); \
+#define CHAKRA_TRY(expression)                                                                                         \
+  do {                                                                                                                 \
+    if (auto chakra_result = (expression); !chakra_result) return ::chakra::Failure(std::move(chakra_result.error())); \
   } while (false)

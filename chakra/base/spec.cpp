@@ -106,7 +106,7 @@ class SpecBuilder {
     absl::flat_hash_set<std::string> keys;
   };
 
-  tl::unexpected<Error> wrong(int64_t line, const char* tag, std::string text) const {
+  Failure wrong(int64_t line, const char* tag, std::string text) const {
     return fail(Code::bad_input, tag, std::move(text), {*file_, -1, line});
   }
 
@@ -228,13 +228,13 @@ const Spec* Spec::find(std::string_view key) const {
 
 Place Spec::place() const { return {file ? *file : std::string(), -1, line}; }
 
-tl::unexpected<Error> Spec::error(std::string tag, std::string text) const {
+Failure Spec::error(std::string tag, std::string text) const {
   return fail(Code::bad_input, std::move(tag), std::move(text), place());
 }
 
 namespace {
 
-tl::unexpected<Error> wrong_type(const Spec& spec, std::string_view wanted) {
+Failure wrong_type(const Spec& spec, std::string_view wanted) {
   const std::string got = spec.kind == Spec::Kind::scalar ? quote(spec.scalar) : std::string(name(spec.kind));
   return spec.error("base.spec.type", fmt::format("expected {}, got {}", wanted, got));
 }
@@ -309,7 +309,7 @@ Result<SpecWithTables> parse(std::string_view text, std::string file, std::strin
                   {*shared, -1, static_cast<int64_t>(event.start_mark.line) + 1});
     CHAKRA_TRY(builder.see(event));
   }
-  return tl::unexpected(syntax_error(events.parser(), text, *shared));
+  return Failure(syntax_error(events.parser(), text, *shared));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct Spec {
 
   Place place() const;
   /// An error at this node's line.
-  tl::unexpected<Error> error(std::string tag, std::string text) const;
+  Failure error(std::string tag, std::string text) const;
 };
 
 struct SpecField {

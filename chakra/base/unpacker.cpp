@@ -139,7 +139,7 @@ uint64_t Unpacker::limit() const {
   const uint64_t packed = std::max({raw.file_size, raw.file_read, raw.fd < 0 ? raw.memory_size : 0});
   return packed > kMostUnpacked / kMostUnpackedTimes ? kMostUnpacked : packed * kMostUnpackedTimes;
 }
-tl::unexpected<Error> Unpacker::beyond_limit(size_t done) const {
+Failure Unpacker::beyond_limit(size_t done) const {
   return fail(Code::bad_input, "base.unpack.limit",
               packing_ == Packing::plain
                   ? fmt::format("the pipe gives more than {} bytes; --max-unpacked raises the limit", limit())
@@ -150,7 +150,7 @@ tl::unexpected<Error> Unpacker::beyond_limit(size_t done) const {
 }
 
 Result<size_t> Unpacker::read(std::span<char> to) {
-  if (damage_) return tl::unexpected<Error>(*damage_);
+  if (damage_) return Failure(*damage_);
   size_t done = 0;
   Result<void> result;
   for (bool ended = false; result && !ended && done < to.size();) {
@@ -164,7 +164,7 @@ Result<size_t> Unpacker::read(std::span<char> to) {
     if (result && unpacked_ > limit()) result = beyond_limit(done);
   }
   if (result) return done;
-  if (!keep_what_is_whole || done == 0) return tl::unexpected<Error>(std::move(result.error()));
+  if (!keep_what_is_whole || done == 0) return Failure(std::move(result.error()));
   damage_ = std::move(result.error());
   return done;
 }

@@ -50,7 +50,7 @@ class Unpacker {
   Result<void> read_gzip(std::span<char> to, size_t& done);
   Result<void> read_zstd(std::span<char> to, size_t& done);
   uint64_t limit() const;
-  tl::unexpected<Error> beyond_limit(size_t done) const;
+  Failure beyond_limit(size_t done) const;
 
   Packing packing_ = Packing::plain;
   uint64_t unpacked_ = 0, chosen_limit_;

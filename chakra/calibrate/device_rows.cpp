@@ -61,7 +61,7 @@ class Row {
                    fmt::format("{} is {}; it is a whole number", quote(column), quote(text(column))));
     return value;
   }
-  tl::unexpected<Error> error(std::string tag, std::string what) const {
+  Failure error(std::string tag, std::string what) const {
     return fail(Code::bad_input, std::move(tag), std::move(what), place_);
   }
 

@@ -184,7 +184,7 @@ class Reader {
                          of.far, of.rows, quote(source), 100 * (kFar - 1), of.most)});
     std::move(outlying).append_to(findings_);
   }
-  tl::unexpected<Error> bad(std::string text, size_t line) const {
+  Failure bad(std::string text, size_t line) const {
     return fail(Code::bad_input, "calibrate.network.row", std::move(text), {file_, -1, static_cast<int64_t>(line) + 1});
   }
 

@@ -8,7 +8,7 @@ namespace {
 template <class Made>
 Result<int> show(const Result<Made>& made, const Findings& findings, bool stats, const std::string& json) {
   if (!findings.empty()) print_error(to_text(findings, ""));
-  if (!made) return tl::unexpected(made.error());
+  if (!made) return Failure(made.error());
   if (!json.empty()) CHAKRA_TRY(write_json(to_json(*made), json));
   if (json == "-") return 0;
   print(to_text(*made));

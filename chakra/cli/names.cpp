@@ -31,7 +31,7 @@ struct Given {
   const std::string& operator[](std::string_view name) const { return values.at(name); }
 };
 
-tl::unexpected<Error> usage(std::string text) { return fail(Code::usage, "cli.usage", std::move(text)); }
+Failure usage(std::string text) { return fail(Code::usage, "cli.usage", std::move(text)); }
 
 /// "--Num_NPUs" and "--num-npus" are the same flag.
 std::string spelled(std::string_view flag) {

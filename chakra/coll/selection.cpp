@@ -100,7 +100,7 @@ class RuleReader {
   }
 
  private:
-  tl::unexpected<Error> error(const char* tag, std::string sentence) const {
+  Failure error(const char* tag, std::string sentence) const {
     return fail(Code::bad_input, tag, std::move(sentence), place_);
   }
 

@@ -4,7 +4,7 @@
 
 namespace chakra::des {
 
-tl::unexpected<Error> too_long() {
+Failure too_long() {
   return fail(Code::bad_input, "sim.time",
               fmt::format("the job would take longer than the {:.0f} days that can be simulated; are its durations, "
                           "sizes and bandwidths in the right units?",

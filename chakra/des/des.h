@@ -14,7 +14,7 @@
 namespace chakra::des {
 
 /// sim.time: the job lasts kLongestPs or longer.
-tl::unexpected<Error> too_long();
+Failure too_long();
 
 /// Requires that nothing is pushed before the time of the last event popped.
 /// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: "Faster algorithms for the shortest path problem", 1990): an event

@@ -15,7 +15,7 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
-tl::unexpected<Error> refuse(const Trace& t, NodeId n, const char* tag, const std::string& why) {
+Failure refuse(const Trace& t, NodeId n, const char* tag, const std::string& why) {
   return fail(Code::bad_input, tag,
               fmt::format("node {} ({}) of rank {}: {}", t.id[n], quote(t.name_of(n)), t.rank, why), {t.file});
 }

@@ -21,7 +21,7 @@ struct Header {
   uint64_t deps, message;  ///< how many, bytes
 };
 
-tl::unexpected<Error> failed(const char* tag, const char* what, const std::string& folder, int code) {
+Failure failed(const char* tag, const char* what, const std::string& folder, int code) {
   return fail(Code::io, tag, fmt::format("{}: {}", what, std::strerror(code)), {folder});
 }
 

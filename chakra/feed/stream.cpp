@@ -19,7 +19,7 @@ using trace::StreamedNode;
 
 constexpr uint64_t kMostExplained = 2'000'000;  ///< waiting nodes among which a cycle is looked for
 
-tl::unexpected<Error> dangling(uint64_t node, uint64_t dep) {
+Failure dangling(uint64_t node, uint64_t dep) {
   return fail(
       Code::bad_input, "feed.dep.dangling",
       fmt::format("node {} waits for node {}, which is not there; run 'chakra check' for all of them", node, dep));
@@ -194,7 +194,7 @@ struct StreamFeeder::State {
     return {};
   }
 
-  tl::unexpected<Error> explain_cycle() {
+  Failure explain_cycle() {
     const uint64_t left = window.waiting() + waiting_on_disk;
     const auto cycle = [&](std::string text) { return fail(Code::bad_input, "feed.dep.cycle", std::move(text)); };
     if (left > kMostExplained)
@@ -210,7 +210,7 @@ struct StreamFeeder::State {
         else waits_for[node.id] = id, place = *next;
       }
     });
-    if (wrong) return tl::unexpected(*wrong);
+    if (wrong) return Failure(*wrong);
     uint64_t id = UINT64_MAX;
     for (const auto& [node, dep] : waits_for) id = std::min(id, node);
     for (size_t i = 0; i < waits_for.size(); ++i) id = waits_for[id];  // now it is on a cycle
@@ -230,7 +230,7 @@ StreamFeeder::~StreamFeeder() = default;
 
 Result<const StreamedNode*> StreamFeeder::next() {
   State& s = *state_;
-  if (s.error) return tl::unexpected(*s.error);
+  if (s.error) return Failure(*s.error);
   auto node = s.next();
   if (!node) s.error = node.error();
   return node;
@@ -245,7 +245,7 @@ Result<void> StreamFeeder::put_back(uint64_t id) {
 }
 Result<void> StreamFeeder::add(StreamedNode node) {
   State& s = *state_;
-  if (s.error) return tl::unexpected(*s.error);
+  if (s.error) return Failure(*s.error);
   if (s.ended)
     for (const uint64_t dep : node.deps)
       if (!s.ids.seen(dep)) return dangling(node.id, dep);

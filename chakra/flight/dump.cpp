@@ -52,10 +52,10 @@ class DumpReader {
  private:
   const Value& at(uint32_t place) const { return document_.values[place]; }
 
-  tl::unexpected<Error> wrong(std::string text) const {
+  Failure wrong(std::string text) const {
     return fail(Code::bad_input, "flight.dump.field", std::move(text), {dump_.file});
   }
-  tl::unexpected<Error> wrong_field(std::string_view key) const {
+  Failure wrong_field(std::string_view key) const {
     return wrong(fmt::format("record {}: the field {} has a value of another kind", dump_.entries.size(), quote(key)));
   }
 

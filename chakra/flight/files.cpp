@@ -140,7 +140,7 @@ Result<Dumps> read_dumps(const std::vector<std::string>& paths) {
   Dumps dumps;
   for (const auto& [rank, path] : of_rank) {
     Result<Dump> dump = read_dump(path, rank);
-    if (!dump && of_rank.size() == 1) return tl::unexpected<Error>(dump.error());
+    if (!dump && of_rank.size() == 1) return Failure(dump.error());
     if (!dump) {
       dumps.findings.push_back(
           {dump.error().tag, Severity::error, rank, -1,

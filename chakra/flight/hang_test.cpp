@@ -15,9 +15,11 @@ using testing::HangingJob;
 
 template <class T>
 std::optional<T> fact(const Finding& finding, std::string_view name) {
-  for (const auto& [key, value] : finding.facts)
-    if (key == name)
-      if (const T* const found = std::get_if<T>(&value)) return *found;
+  for (const Fact& fact : finding.facts)
+    if (fact.name == name) {
+      if constexpr (std::same_as<T, std::string>) return fact.number ? std::nullopt : std::optional(fact.text);
+      else return fact.number;
+    }
   return std::nullopt;
 }
 

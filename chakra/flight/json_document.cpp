@@ -102,7 +102,7 @@ Result<Document> read_json(std::string bytes, const std::string& file) {
     if (json::first_damage(text) == text.size())
       return fail(Code::bad_input, std::string(kTags.truncated), "the file ends before its JSON is complete",
                   {file, static_cast<int64_t>(size)});
-    return tl::unexpected<Error>(json::damage_error(text, {file, 0}, kTags));
+    return Failure(json::damage_error(text, {file, 0}, kTags));
   }
   if (!Copier(document).copy(root, document.root))
     return fail(Code::bad_input, "flight.dump.large",

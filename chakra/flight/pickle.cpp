@@ -123,7 +123,7 @@ class Unpickler {
  private:
   std::string_view text() const { return document_.bytes; }
   Place place() const { return {file_, static_cast<int64_t>(opcode_at_)}; }
-  tl::unexpected<Error> damaged(const char* how) const {
+  Failure damaged(const char* how) const {
     return fail(Code::bad_input, "flight.pickle.damaged", fmt::format("the pickle {}", how), place());
   }
 

@@ -74,12 +74,12 @@ class FlexFlowParser {
  private:
   int64_t here() const { return static_cast<int64_t>(at_); }
   Place place() const { return {file_, here()}; }
-  tl::unexpected<Error> syntax(std::string what) const {
+  Failure syntax(std::string what) const {
     if (at_ >= text_.size())
       return fail(Code::bad_input, "foreign.flexflow.truncated", "the file ends inside the graph", place());
     return fail(Code::bad_input, "foreign.flexflow.syntax", std::move(what), place());
   }
-  tl::unexpected<Error> bad_label(std::string what, size_t at) const {
+  Failure bad_label(std::string what, size_t at) const {
     return fail(Code::bad_input, "foreign.flexflow.label", std::move(what), {file_, static_cast<int64_t>(at)});
   }
 

@@ -46,7 +46,7 @@ const FormRow* form_of(std::string_view bytes) {
 
 namespace {
 
-tl::unexpected<Error> no_form(std::string_view name, Place place = {}) {
+Failure no_form(std::string_view name, Place place = {}) {
   const std::string known = names_of(kForms);
   return name.empty()
              ? fail(Code::bad_input, "foreign.form",

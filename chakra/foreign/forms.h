@@ -8,7 +8,7 @@
 
 namespace chakra::foreign {
 
-inline tl::unexpected<Error> cannot_hold(const std::string& why) {
+inline Failure cannot_hold(const std::string& why) {
   return fail(Code::bad_input, "foreign.write.cannot_hold",
               "a text of ASTRA-sim or SimAI cannot hold this job: " + why);
 }

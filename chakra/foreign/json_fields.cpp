@@ -10,7 +10,7 @@ using trace::Builder;
 using trace::Trace;
 using trace::TraceSet;
 
-tl::unexpected<Error> bad_field(std::string_view key, std::string_view what) {
+Failure bad_field(std::string_view key, std::string_view what) {
   return fail(Code::bad_input, "foreign.json.field", fmt::format("{} is no {}", quote(key), what));
 }
 

@@ -17,7 +17,7 @@ inline constexpr json::Tags kTags{"foreign.json.empty", "foreign.json.syntax", "
                                   "foreign.json.encoding", "foreign.json.element"};
 
 // Values whose kind the key says. Errors: foreign.json.field with the key, and those of JSON.
-tl::unexpected<Error> bad_field(std::string_view key, std::string_view what);
+Failure bad_field(std::string_view key, std::string_view what);
 Result<int64_t> integer(std::string_view key, JsonValue& value);
 Result<uint64_t> natural(std::string_view key, JsonValue& value);
 Result<std::string> text(std::string_view key, JsonValue& value);

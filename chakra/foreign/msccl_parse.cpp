@@ -83,10 +83,10 @@ class Parser {
   }
 
  private:
-  tl::unexpected<Error> bad(const char* tag, std::string text, pugi::xml_node node) const {
+  Failure bad(const char* tag, std::string text, pugi::xml_node node) const {
     return fail(Code::bad_input, tag, std::move(text), {out_.file, static_cast<int64_t>(node.offset_debug())});
   }
-  tl::unexpected<Error> xml_error(const pugi::xml_parse_result& parsed) const {
+  Failure xml_error(const pugi::xml_parse_result& parsed) const {
     const auto byte = static_cast<int64_t>(parsed.offset);
     // What an unfinished document lacks is noticed at its end, or where the unfinished element began.
     const bool ended = parsed.status == pugi::status_no_document_element ||
@@ -192,7 +192,7 @@ class Parser {
     return span;
   }
 
-  tl::unexpected<Error> too_large(pugi::xml_node node) const {
+  Failure too_large(pugi::xml_node node) const {
     return fail(Code::bad_input, "foreign.large", fmt::format("buffers or moves of more than {} chunks", kMostChunks),
                 {out_.file, static_cast<int64_t>(node.offset_debug())});
   }

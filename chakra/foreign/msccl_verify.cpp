@@ -254,13 +254,13 @@ class Execution {
     return {};
   }
 
-  tl::unexpected<Error> at_step(uint32_t r, uint32_t b, size_t at, std::string what) const {
+  Failure at_step(uint32_t r, uint32_t b, size_t at, std::string what) const {
     return fail(Code::bad_input, "foreign.msccl.step",
                 fmt::format("step {} of thread block {} of rank {} {}", at, b, r, what),
                 {a_.file, a_.gpus[r].blocks[b].steps[at].byte});
   }
 
-  tl::unexpected<Error> stuck() const {
+  Failure stuck() const {
     for (uint32_t r = 0; r < a_.gpus.size(); ++r)
       for (uint32_t b = 0; b < a_.gpus[r].blocks.size(); ++b) {
         const Block& block = a_.gpus[r].blocks[b];

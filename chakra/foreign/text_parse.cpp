@@ -122,10 +122,10 @@ class TextParser {
   }
 
  private:
-  tl::unexpected<Error> bad(const char* tag, std::string text) {
+  Failure bad(const char* tag, std::string text) {
     return fail(Code::bad_input, tag, std::move(text), {out_.file, -1, number_});
   }
-  tl::unexpected<Error> truncated(std::string text, int64_t line) {
+  Failure truncated(std::string text, int64_t line) {
     return fail(Code::bad_input, "foreign.text.truncated", std::move(text), {out_.file, -1, line});
   }
 
@@ -270,7 +270,7 @@ class TextParser {
     return {};
   }
 
-  tl::unexpected<Error> no_number(std::string_view word, size_t column) {
+  Failure no_number(std::string_view word, size_t column) {
     return bad("foreign.text.number",
                fmt::format("{} in column {} is no whole number that can stand there", quote(word), column + 1));
   }

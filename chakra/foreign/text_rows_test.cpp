@@ -34,7 +34,7 @@ Result<ClassJob> read_rows(const std::string& text, const Options& options = {},
   Findings ignored;
   auto source = ByteSource::from_memory(text, "sample.txt");
   auto job = read_job("text", std::move(*source), options, findings ? *findings : ignored);
-  if (!job) return tl::unexpected<Error>(job.error());
+  if (!job) return Failure(job.error());
   return std::get<ClassJob>(std::move(*job));
 }
 

@@ -140,7 +140,7 @@ void Keys::refuse(std::string_view key, std::string tag, std::string text) {
 }
 
 Result<void> Keys::result() const {
-  if (error_) return tl::unexpected<Error>(*error_);
+  if (error_) return Failure(*error_);
   return {};
 }
 
@@ -281,7 +281,7 @@ Result<Model> parse_config(std::string_view text, std::string file, Findings& fi
   }
   if (Result<void> checked = check_model(model); !checked) {
     checked.error().place = config.place();
-    return tl::unexpected<Error>(std::move(checked.error()));
+    return Failure(std::move(checked.error()));
   }
   std::move(keys).append_findings(findings);
   return model;

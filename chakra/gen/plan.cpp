@@ -16,7 +16,7 @@ constexpr double kMostSkew = 10, kMostLogitBytes = 64;
 constexpr int64_t kMostHostNs = 1'000'000'000;
 constexpr double kMostNodes = 50e6;  // of all classes
 
-tl::unexpected<Error> wrong(const char* tag, std::string text) { return fail(Code::usage, tag, std::move(text)); }
+Failure wrong(const char* tag, std::string text) { return fail(Code::usage, tag, std::move(text)); }
 
 Result<void> multiple(const char* what, int64_t of, const char* by, int64_t n) {
   if (of % n == 0) return {};

@@ -20,7 +20,7 @@ constexpr std::array<uint64_t, 7> kTypes{0, 2, 3, 4, 5, 6, 7};
 constexpr uint32_t kAttrName = 1, kAttrType = 2, kAttrDoc = 3, kFloat = 4, kInt = 5, kString = 6, kFloats = 7,
                    kInts = 8, kStrings = 9;
 
-tl::unexpected<Error> unknown(std::string_view what, uint32_t field) {
+Failure unknown(std::string_view what, uint32_t field) {
   return fail(Code::bad_input, "io.eg.field",
               fmt::format("{} with a field {} that version 0.0.1 does not have; it cannot be converted", what, field));
 }
@@ -53,7 +53,7 @@ class EgSource : public RecordSource {
       }
       if (!converted) {
         converted.error().place = file_.place();
-        return tl::unexpected<Error>(std::move(converted.error()));
+        return Failure(std::move(converted.error()));
       }
     }
     message = out_.view();

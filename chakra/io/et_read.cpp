@@ -19,7 +19,7 @@ using trace::Trace;
 
 constexpr size_t kMostNodes = std::numeric_limits<uint32_t>::max() - 1;
 
-tl::unexpected<Error> range(std::string text, Place place = {}) {
+Failure range(std::string text, Place place = {}) {
   return fail(Code::bad_input, "io.et.range", std::move(text), std::move(place));
 }
 Result<int64_t> ns_from_us(uint64_t micros) {

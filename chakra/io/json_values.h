@@ -22,13 +22,13 @@ namespace chakra::io {
 namespace ondemand = simdjson::ondemand;
 using json::JsonValue;
 
-inline tl::unexpected<Error> wrong(std::string_view key, std::string_view wanted) {
+inline Failure wrong(std::string_view key, std::string_view wanted) {
   return fail(Code::bad_input, "io.json.field", fmt::format("{}: {} should stand here", quote(key), wanted));
 }
-inline tl::unexpected<Error> broken(simdjson::error_code code) { return json::json_error(code, {}, json::kTraceTags); }
+inline Failure broken(simdjson::error_code code) { return json::json_error(code, {}, json::kTraceTags); }
 
 inline Result<bool> done(Result<void> result) {
-  if (!result) return tl::unexpected<Error>(std::move(result.error()));
+  if (!result) return Failure(std::move(result.error()));
   return true;
 }
 

@@ -280,13 +280,13 @@ class JsonSink : public RecordSink {
       metadata.end();
       object.member("\"nodes\":[");
     }
-    if (text_.damage) return tl::unexpected<Error>(*std::exchange(text_.damage, {}));
+    if (text_.damage) return Failure(*std::exchange(text_.damage, {}));
     return {};
   }
   Result<void> node(std::string_view, const NodeRecord& record) override {
     if (!lines_) text_.raw(std::exchange(first_, false) ? "\n" : ",\n");
     put_node(text_, record);
-    if (text_.damage) return tl::unexpected<Error>(*std::exchange(text_.damage, {}));
+    if (text_.damage) return Failure(*std::exchange(text_.damage, {}));
     if (lines_) text_.byte('\n');
     return out_.size() < kPiece ? Result<void>() : flush();
   }

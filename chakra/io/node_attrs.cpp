@@ -38,7 +38,7 @@ void note_negative(const AttrRecord& attr, NodeDraft& node) {
 
 Result<AttrList> list_of(const AttrRecord& attr, NodeDraft& node) {
   Result<AttrList> list = decode_list(attr);
-  if (!list && node.lists) node.lists = tl::unexpected<Error>(list.error());
+  if (!list && node.lists) node.lists = Failure(list.error());
   return list;
 }
 

@@ -38,7 +38,7 @@ struct Stream {
     auto read = options.durations ? all_fields(message, node) : edges(message, node);
     if (!read) {
       if (read.error().place.file.empty()) read.error().place = file->place();
-      return tl::unexpected(std::move(read.error()));
+      return Failure(std::move(read.error()));
     }
     node.message.assign(message);
     return true;

@@ -65,7 +65,7 @@ class Validator {
   }
 
  private:
-  tl::unexpected<Error> wrong(const char* tag, std::string text) const {
+  Failure wrong(const char* tag, std::string text) const {
     return fail(Code::bad_input, tag, std::move(text), {file_});
   }
 
@@ -200,7 +200,7 @@ class Reader {
     bool required;
   };
 
-  tl::unexpected<Error> wrong(const char* tag, std::string text) const {
+  Failure wrong(const char* tag, std::string text) const {
     return fail(Code::bad_input, tag, std::move(text), {file_});
   }
 

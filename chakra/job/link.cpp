@@ -124,7 +124,7 @@ class LinkJob {
       });
     });
     for (const auto& error : errors)
-      if (error) return tl::unexpected<Error>(*error);
+      if (error) return Failure(*error);
     return {};
   }
 
@@ -169,7 +169,7 @@ class LinkJob {
       Findings& findings = rank.report.findings;
       findings.insert(findings.end(), rank.replay.findings.begin(), rank.replay.findings.end());
     } else if (replay.error().tag != "sim.replay.no_times") {
-      return tl::unexpected<Error>(replay.error());
+      return Failure(replay.error());
     }
     rank.output = o_.of_folders() ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string()
                                   : o_.output;

@@ -300,8 +300,8 @@ JobFacts facts_of(const sim::SimInput& input, const match::GroupTable& groups, c
   if (!groups.empty()) facts.unnamed = unnamed(groups, traces, input.classes ? &*input.classes : nullptr);
   for (const Finding& finding : findings)
     if (finding.tag == "edit.expand")
-      for (const auto& [name, value] : finding.facts)
-        if (name == "copies") facts.copies = std::get<int64_t>(value);
+      for (const Fact& fact : finding.facts)
+        if (fact.name == "copies") facts.copies = fact.number.value_or(0);
   return facts;
 }
 

@@ -14,9 +14,9 @@ namespace {
 using trace::NodeId;
 using trace::NodeType;
 
-tl::unexpected<Error> refuse_ranks(const std::string& text) { return fail(Code::usage, "cli.usage", text); }
+Failure refuse_ranks(const std::string& text) { return fail(Code::usage, "cli.usage", text); }
 
-tl::unexpected<Error> lacks(int64_t rank) {
+Failure lacks(int64_t rank) {
   return fail(Code::bad_input, "replay.job.ranks",
               fmt::format("the job has no trace of rank {}: a replay needs all ranks from 0 on", rank));
 }

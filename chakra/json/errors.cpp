@@ -24,7 +24,7 @@ simdjson::padded_string_view padded(const Buffer& buffer, size_t begin, size_t e
 
 }  // namespace
 
-tl::unexpected<Error> json_error(simdjson::error_code code, Place place, const Tags& tags) {
+Failure json_error(simdjson::error_code code, Place place, const Tags& tags) {
   const bool encoding = code == simdjson::UTF8_ERROR || code == simdjson::UNESCAPED_CHARS;
   std::string text = simdjson::error_message(code);
   while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
@@ -34,9 +34,9 @@ tl::unexpected<Error> json_error(simdjson::error_code code, Place place, const T
               std::move(place));
 }
 
-tl::unexpected<Error> damaged(const JsonStream& stream, simdjson::error_code code, std::string_view text,
+Failure damaged(const JsonStream& stream, simdjson::error_code code, std::string_view text,
                               const Place& begin) {
-  return tl::unexpected<Error>(error_of(code, text, begin, stream.tags()));
+  return Failure(error_of(code, text, begin, stream.tags()));
 }
 
 Error damage_error(std::string_view text, const Place& begin, const Tags& tags) {

@@ -77,9 +77,9 @@ bool parse_micros(std::string_view text, int64_t& ns);
 void append_python_repr(std::string& out, std::string_view json);
 
 /// The error that simdjson's code stands for.
-tl::unexpected<Error> json_error(simdjson::error_code code, Place place, const Tags& tags = kPyTorchTags);
+Failure json_error(simdjson::error_code code, Place place, const Tags& tags = kPyTorchTags);
 /// The error of text that simdjson refuses, where the damage is; `begin`: of the text in the file.
-tl::unexpected<Error> damaged(const JsonStream& stream, simdjson::error_code code, std::string_view text,
+Failure damaged(const JsonStream& stream, simdjson::error_code code, std::string_view text,
                               const Place& begin);
 
 // ---- implementation ------------------------------------------------------------------------------
@@ -155,14 +155,14 @@ Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& 
     const Result<JsonStream::Part> next = stream.next();
     if (salvage) salvage->left_out += stream.take_losses();
     if (!next) {
-      if (!salvage) return tl::unexpected<Error>(next.error());
+      if (!salvage) return Failure(next.error());
       if (!any_element) {
         CHAKRA_ASSIGN(const bool found, stream.skip_to_array());
-        if (!found) return tl::unexpected<Error>(next.error());
+        if (!found) return Failure(next.error());
         salvage->note(next.error());
         continue;
       }
-      return leave_out(tl::unexpected<Error>(next.error()));
+      return leave_out(Failure(next.error()));
     }
     const JsonStream::Part part = *next;
     any_element |= part == JsonStream::Part::window;

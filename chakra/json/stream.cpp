@@ -16,12 +16,12 @@ JsonStream JsonStream::sequence(ByteSource source, const Tags& tags) {
 
 // ---- errors --------------------------------------------------------------------------------------
 
-tl::unexpected<Error> JsonStream::syntax(std::string text) const {
+Failure JsonStream::syntax(std::string text) const {
   return fail(Code::bad_input, std::string(tags_.syntax), std::move(text), framer_.buffer.place(framer_.buffer.cursor));
 }
-tl::unexpected<Error> JsonStream::truncated() const {
+Failure JsonStream::truncated() const {
   const Buffer& buffer = framer_.buffer;
-  if (std::optional<Error> damage = damage_before(buffer.size)) return tl::unexpected<Error>(std::move(*damage));
+  if (std::optional<Error> damage = damage_before(buffer.size)) return Failure(std::move(*damage));
   return fail(Code::bad_input, std::string(tags_.truncated), "the JSON text ends before it is complete",
               buffer.place(buffer.size));
 }
@@ -38,9 +38,9 @@ std::optional<Error> JsonStream::damage_before(size_t end) const {
   return damage_error(text, framer_.buffer.place(begin), tags_);
 }
 
-tl::unexpected<Error> JsonStream::unended_string() const {
-  if (std::optional<Error> damage = damage_before(framer_.scanned)) return tl::unexpected<Error>(std::move(*damage));
-  return tl::unexpected<Error>(unended_string_error(framer_.buffer.place(framer_.scanned), tags_));
+Failure JsonStream::unended_string() const {
+  if (std::optional<Error> damage = damage_before(framer_.scanned)) return Failure(std::move(*damage));
+  return Failure(unended_string_error(framer_.buffer.place(framer_.scanned), tags_));
 }
 
 // ---- values outside the array --------------------------------------------------------------------
@@ -75,7 +75,7 @@ Result<size_t> JsonStream::string_end(size_t quote) {
 Result<size_t> JsonStream::checked_end(size_t bracket) const {
   const Buffer& buffer = framer_.buffer;
   if ((buffer.text[buffer.cursor] == '{') == (buffer.text[bracket] == '}')) return bracket + 1;
-  if (std::optional<Error> damage = damage_before(bracket + 1)) return tl::unexpected<Error>(std::move(*damage));
+  if (std::optional<Error> damage = damage_before(bracket + 1)) return Failure(std::move(*damage));
   return syntax("a bracket is missing");
 }
 

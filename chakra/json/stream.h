@@ -128,9 +128,9 @@ class JsonStream {
     char patched_byte = 0;
   };
 
-  tl::unexpected<Error> syntax(std::string text) const;
-  tl::unexpected<Error> truncated() const;
-  tl::unexpected<Error> unended_string() const;
+  Failure syntax(std::string text) const;
+  Failure truncated() const;
+  Failure unended_string() const;
   std::optional<Error> damage_before(size_t end) const;
 
   Result<bool> skip_blanks();  ///< to the next byte that is none; false at the end of the file

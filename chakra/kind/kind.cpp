@@ -168,7 +168,7 @@ Result<const Row*> recognise(const std::string& path, unsigned groups) {
   return nullptr;
 }
 
-tl::unexpected<Error> refuse(const Row& row, std::string_view expected, std::string file) {
+Failure refuse(const Row& row, std::string_view expected, std::string file) {
   return fail(Code::bad_input, "kind.other",
               fmt::format("this is {}, not {}{}{}", row.title, expected, row.advice.empty() ? "" : "; ", row.advice),
               {std::move(file)});

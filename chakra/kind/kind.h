@@ -46,7 +46,7 @@ inline const Row* recognise(std::string_view head, Group group) {
 Result<const Row*> recognise(const std::string& path, unsigned groups = kAllGroups);
 
 /// Refuse a file where something else is expected ("a recording"): "this is ..., not a recording; ... [kind.other]".
-tl::unexpected<Error> refuse(const Row& row, std::string_view expected, std::string file);
+Failure refuse(const Row& row, std::string_view expected, std::string file);
 /// Refuse a file of another tool; any other file passes. Errors: kind.other.
 Result<void> refuse_others(std::string_view head, std::string_view expected, const std::string& file);
 

@@ -57,7 +57,7 @@ std::string steps_among(const Linking& l, const std::vector<uint32_t>& rows) {
                          : fmt::format(" (ProfilerStep#{} to #{})", *first, *last);
 }
 
-tl::unexpected<Error> too_low(const Linking& l, int64_t host_ops, int64_t kineto_ops, int64_t same_id) {
+Failure too_low(const Linking& l, int64_t host_ops, int64_t kineto_ops, int64_t same_id) {
   uint32_t example = kNone;
   for (uint32_t h = 0; h < l.host().ops.size() && example == kNone; ++h)
     if (is_missing(l, h)) example = h;

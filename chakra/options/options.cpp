@@ -14,7 +14,7 @@ struct Overloaded : Fs... {
   using Fs::operator()...;
 };
 
-tl::unexpected<Error> usage(std::string text) { return fail(Code::usage, "cli.usage", std::move(text)); }
+Failure usage(std::string text) { return fail(Code::usage, "cli.usage", std::move(text)); }
 
 std::optional<bool> bool_of(const std::string& text) {
   for (const char* yes : {"true", "1", "on", "yes"})

@@ -38,7 +38,7 @@ Result<std::unique_ptr<ColumnReader>> ColumnReader::create(const Columns& column
   for (const auto& [id, bytes] : columns) {
     CHAKRA_ASSIGN(const std::string_view entry, entry_of(id));
     if (entry.size() < 4 || entry[0] != static_cast<char>(EntryKind::column) || entry[1] < '0' || entry[1] > '2')
-      return tl::unexpected<Error>(damaged("a column has the name of something else"));
+      return Failure(damaged("a column has the name of something else"));
     auto& column = reader->columns_[std::string(entry.substr(2))];
     if (!column) column = std::make_unique<Column>();
     column->streams[static_cast<size_t>(entry[1] - '0')] = ByteReader(bytes);
@@ -175,7 +175,7 @@ Result<bool> ColumnReader::next(NodeRecord& r) {
   r.attrs.clear();
   r.unknown.clear();
   const Shape* const shape = this->shape(delta(*fixed_.shape));
-  if (!shape) return tl::unexpected<Error>(*error_);
+  if (!shape) return Failure(*error_);
   const auto has = [&](uint64_t flag) { return (shape->flags & flag) != 0; };
   r.type = shape->type;
   r.id = delta(*fixed_.id);
@@ -218,10 +218,10 @@ Result<bool> ColumnReader::next(NodeRecord& r) {
       if (error_) break;
     }
   }
-  if (error_) return tl::unexpected<Error>(*error_);
+  if (error_) return Failure(*error_);
   for (const auto& [key, column] : columns_)
     for (const ByteReader& stream : column->streams)
-      if (!stream.ok) return tl::unexpected<Error>(damaged("a column ends too early"));
+      if (!stream.ok) return Failure(damaged("a column ends too early"));
   return true;
 }
 

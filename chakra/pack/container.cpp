@@ -22,10 +22,10 @@ struct RankReader::State {
   std::unique_ptr<ColumnReader> reader = {};
   uint64_t at = 0;  ///< in the file: the block that is read
 
-  tl::unexpected<Error> named(Error error) const {
+  Failure named(Error error) const {
     if (error.place.file.empty())
       return stored.file.damaged(fmt::format("{}: {}", name_of_block(own, group), error.text), at);
-    return tl::unexpected<Error>(std::move(error));
+    return Failure(std::move(error));
   }
   Result<void> begin(size_t wanted) {
     reader.reset();

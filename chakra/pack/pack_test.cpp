@@ -170,7 +170,7 @@ TEST(Container, EveryChangedByteIsFoundAndNamed) {
     changed[at] ^= static_cast<char>(1 << at % 8);
     folder.write("changed", changed);
     const auto container = Container::open(folder.path("changed"));
-    const auto whole = container ? (*container)->verify() : Result<void>(tl::unexpected<Error>(container.error()));
+    const auto whole = container ? (*container)->verify() : Result<void>(Failure(container.error()));
     ASSERT_FALSE(whole) << at;
     EXPECT_TRUE(whole.error().tag.starts_with("io.container.")) << whole.error().message();
     EXPECT_EQ(whole.error().place.file, folder.path("changed"));

@@ -83,7 +83,7 @@ Result<Repaired> repair_container(const std::string& path) {
       return good || ++tried == kMostTried;
     });
   }
-  if (!found) return tl::unexpected<Error>(std::move(found.error()));
+  if (!found) return Failure(std::move(found.error()));
   const auto bytes = static_cast<uint64_t>((*found)->size());
   if (bytes < size) CHAKRA_TRY(cut(path, bytes));
   return Repaired{static_cast<int64_t>((*found)->ranks().size()), static_cast<int64_t>(bytes),

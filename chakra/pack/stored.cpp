@@ -28,7 +28,7 @@ StoredFile::~StoredFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-tl::unexpected<Error> StoredFile::damaged(std::string text, uint64_t at) const {
+Failure StoredFile::damaged(std::string text, uint64_t at) const {
   return fail(Code::bad_input, "io.container.damaged", std::move(text), {path_, static_cast<int64_t>(at)});
 }
 

@@ -23,7 +23,7 @@ class StoredFile {
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
   int64_t touched() const { return touched_; }  ///< bytes read so far
-  tl::unexpected<Error> damaged(std::string text, uint64_t at) const;
+  Failure damaged(std::string text, uint64_t at) const;
   Result<std::string> read(uint64_t offset, uint64_t length, std::string_view what);
   /// A block, checked and unpacked.
   Result<std::string> block(const Block& block, std::string_view before, std::string_view what);

@@ -29,7 +29,7 @@ void leave_hostdoubles(HostTrace& host, std::vector<Parents>& parents, Salvage& 
   host.ops.resize(kept);
 }
 
-tl::unexpected<Error> cycle(const HostTrace& host, const HostOp& op) {
+Failure cycle(const HostTrace& host, const HostOp& op) {
   return fail(Code::bad_input, "pytorch.host.parent_cycle", fmt::format("node {} is its own ancestor", op.id),
               {host.file, op.byte});
 }

@@ -98,7 +98,7 @@ class HostReader {
   }
 
  private:
-  tl::unexpected<Error> field_error(std::string text) {
+  Failure field_error(std::string text) {
     return fail(Code::bad_input, "pytorch.host.field", std::move(text));
   }
 

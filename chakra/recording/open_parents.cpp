@@ -51,7 +51,7 @@ std::vector<uint32_t> find_roots(const HostTrace& host) {
   return roots;
 }
 
-tl::unexpected<Error> missing(const HostTrace& host, const Orphan& orphan, const char* why) {
+Failure missing(const HostTrace& host, const Orphan& orphan, const char* why) {
   const HostOp& op = host.ops[orphan.row];
   return fail(Code::bad_input, "pytorch.host.missing_parent",
               fmt::format("the parent {} of node {} is not in the file{}; --salvage hangs such nodes on the root",

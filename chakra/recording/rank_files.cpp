@@ -30,7 +30,7 @@ struct Sniffed {
   std::optional<int64_t> rank() const { return said ? said : named; }
 };
 
-tl::unexpected<Error> rank_error(const std::string& path, std::string text) {
+Failure rank_error(const std::string& path, std::string text) {
   return fail(Code::bad_input, "pytorch.pair.rank", std::move(text), {path});
 }
 
@@ -55,7 +55,7 @@ Result<void> sniff_contents(Sniffed& file, bool all) {
     const Result<JsonStream::Part> next = stream.next();
     if (!next) {
       const Result<bool> found = stream.skip_to_array();
-      if (!found || !*found) return tl::unexpected<Error>(next.error());
+      if (!found || !*found) return Failure(next.error());
       continue;
     }
     const JsonStream::Part part = *next;

@@ -27,7 +27,7 @@ Error name_salvage(Error error) {
 }
 template <class T>
 Result<T> name_salvage(Result<T> result) {
-  if (!result) return tl::unexpected<Error>(name_salvage(std::move(result.error())));
+  if (!result) return Failure(name_salvage(std::move(result.error())));
   return result;
 }
 

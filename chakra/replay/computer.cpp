@@ -56,7 +56,7 @@ void Crew::start(trace::NodeId node) {
 Result<void> Crew::progress(std::chrono::nanoseconds patience, std::vector<Ended>& ended) {
   std::unique_lock lock(mutex_);
   if (patience.count() > 0) changed_.wait_for(lock, patience, [this] { return !ended_.empty() || failed_; });
-  if (failed_) return tl::unexpected<Error>(*failed_);
+  if (failed_) return Failure(*failed_);
   ended.insert(ended.end(), ended_.begin(), ended_.end());
   ended_.clear();
   return {};

@@ -89,7 +89,7 @@ Result<void> check_block_by_block(const Operation& o, uint64_t at, uint64_t coun
     expect(first, block);
     const auto [is, should] = std::mismatch(found.begin(), found.end(), block.begin());
     if (is != found.end())
-      return tl::unexpected(wrong(o, at + first + static_cast<uint64_t>(is - found.begin()),
+      return Failure(wrong(o, at + first + static_cast<uint64_t>(is - found.begin()),
                                   why(static_cast<int>(*is), static_cast<int>(*should))));
   }
   return {};

@@ -344,7 +344,7 @@ class Repetition {
   }
 
   /// Nothing is under way, and nothing can begin.
-  tl::unexpected<Error> stuck_here() const {
+  Failure stuck_here() const {
     const trace::Order order = trace::topological_order(t_.deps);
     for (const NodeId n : t_.nodes())
       if (order.cycle.empty() ? !feeder_.is_done(n) && feeder_.is_ready(n) : n == order.cycle[0])

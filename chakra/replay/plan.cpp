@@ -51,7 +51,7 @@ class Planner {
   }
 
  private:
-  tl::unexpected<Error> refuse(NodeId n, const char* tag, std::string_view why) const {
+  Failure refuse(NodeId n, const char* tag, std::string_view why) const {
     return fail(
         Code::bad_input, tag,
         fmt::format("node {} ({}) of rank {} cannot be replayed: {}", t_.id[n], quote(t_.name_of(n)), t_.rank, why),

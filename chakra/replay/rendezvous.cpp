@@ -116,7 +116,7 @@ class Rendezvous::State {
   }
 
   Result<void> look(std::chrono::nanoseconds patience) {
-    if (error_) return tl::unexpected<Error>(*error_);
+    if (error_) return Failure(*error_);
     if (signal_) signal_->look();
     link_.flush();
     wait_for(link_.fd(), link_.has_unsent(), patience);
@@ -129,7 +129,7 @@ class Rendezvous::State {
             world_.served ? std::string("the program that started the ranks has ended")
                           : std::string("rank 0 has ended: the rendezvous is gone with it"),
             {}});
-    if (error_) return tl::unexpected<Error>(*error_);
+    if (error_) return Failure(*error_);
     return {};
   }
 
@@ -171,7 +171,7 @@ class Rendezvous::State {
     silent = std::move(now);
     return both;
   }
-  tl::unexpected<Error> no_answer(const std::vector<int64_t>& silent, Clock::duration since) const {
+  Failure no_answer(const std::vector<int64_t>& silent, Clock::duration since) const {
     return fail(Code::stuck, "replay.rendezvous.timeout",
                 fmt::format("rank {} has waited for all ranks at the rendezvous for {:.0f} s, and {} did not answer",
                             world_.rank, std::chrono::duration<double>(since).count(), show_ranks(silent)));
@@ -300,11 +300,11 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::join(const World& asked) {
       auto state = std::make_unique<State>(world, std::move(signal), std::move(server), fd, std::move(kept));
       const Result<void> in = state->come_in();
       if (in) return std::unique_ptr<Rendezvous>(new Rendezvous(std::move(state)));
-      if (!may_change || in.error().tag != "replay.rendezvous.token") return tl::unexpected<Error>(in.error());
+      if (!may_change || in.error().tag != "replay.rendezvous.token") return Failure(in.error());
       signal = state->give_signal();
     } else {
       ::close(fd);
-      if (!may_change) return tl::unexpected<Error>(token.error());
+      if (!may_change) return Failure(token.error());
     }
     std::this_thread::sleep_for(kBetweenTokens);
   }

@@ -42,7 +42,7 @@ Result<RankRun> run_joined(const RankPlan& plan, const World& world, Rendezvous&
   return result;
 }
 
-tl::unexpected<Error> no_resources() {
+Failure no_resources() {
   return fail(Code::io, "replay.threads",
               "no thread can be started, or there is no memory for it: a process for each rank (--rank, --ranks) or a "
               "higher limit (ulimit -u) may help");
@@ -119,7 +119,7 @@ Result<std::vector<RankRun>> run_all(const std::vector<RankPlan>& plans, const W
   for (const auto& result : results)
     if (!*result && (!worst || worst->tag == "replay.rank.aborted" || worst->tag == "replay.rank.died"))
       worst = &result->error();
-  if (worst) return tl::unexpected<Error>(*worst);
+  if (worst) return Failure(*worst);
   std::vector<RankRun> runs;
   for (auto& result : results) runs.push_back(std::move(**result));
   return runs;

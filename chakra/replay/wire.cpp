@@ -34,7 +34,7 @@ struct Target {
   socklen_t size = 0;
 };
 
-tl::unexpected<Error> bad_address(const std::string& text, std::string_view why) {
+Failure bad_address(const std::string& text, std::string_view why) {
   return fail(Code::usage, "replay.rendezvous.address",
               fmt::format("the rendezvous {} cannot be used: {}; \"host:port\" or the path of a socket file, with a "
                           "\"/\" in it, is expected",
@@ -226,7 +226,7 @@ TokenDigest digest_of(std::string_view token) {
 
 namespace {
 
-tl::unexpected<Error> no_token(const std::string& path, std::string_view why) {
+Failure no_token(const std::string& path, std::string_view why) {
   return fail(
       Code::io, "replay.rendezvous.token",
       fmt::format("the ranks' token cannot be shared by this file ({}): set CHAKRA_RENDEZVOUS_TOKEN to the same "
@@ -273,7 +273,7 @@ Result<std::string> read_token(const std::string& path) {
   return std::string(text, static_cast<size_t>(std::max<ssize_t>(got, 0)));
 }
 
-tl::unexpected<Error> no_descriptor(std::string_view what) {
+Failure no_descriptor(std::string_view what) {
   return fail(Code::io, "base.file.open",
               fmt::format("{} needs more open files than this process may have (ulimit -n)", what));
 }

@@ -101,7 +101,7 @@ Result<std::string> write_token(const std::string& path);
 Result<std::string> read_token(const std::string& path);
 
 /// The process has no descriptor left: base.file.open. `what`: for what it needs one.
-tl::unexpected<Error> no_descriptor(std::string_view what);
+Failure no_descriptor(std::string_view what);
 
 /// Of text as World::rendezvous has it. Errors: replay.rendezvous.address, replay.rendezvous.listen.
 Result<int> listen_at(const std::string& address);

@@ -11,8 +11,8 @@ Json to_json(const Findings& findings) {
                                        {"rank", finding.rank < 0 ? Json(nullptr) : Json(finding.rank)},
                                        {"node", finding.node < 0 ? Json(nullptr) : Json(finding.node)},
                                        {"text", finding.text}});
-    for (const auto& [name, value] : finding.facts)
-      std::visit([&row, key = std::string(name)](const auto& known) { row[key] = known; }, value);
+    for (const Fact& fact : finding.facts)
+      row[std::string(fact.name)] = fact.number ? Json(*fact.number) : Json(fact.text);
   }
   return list;
 }

@@ -28,7 +28,7 @@ pbf_wire_type wire_type(Coding coding) {
   }
 }
 
-tl::unexpected<Error> damaged(std::string text) { return fail(Code::bad_input, "io.et.damaged", std::move(text)); }
+Failure damaged(std::string text) { return fail(Code::bad_input, "io.et.damaged", std::move(text)); }
 
 /// Runs `read` over a message. protozero throws what it finds wrong; here that becomes a value.
 template <class Read>

@@ -13,7 +13,7 @@ using trace::Trace;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-tl::unexpected<Error> wrong(std::string_view text, std::string_view why) {
+Failure wrong(std::string_view text, std::string_view why) {
   return fail(Code::usage, "sim.delay",
               fmt::format("{} is not a delay: {}; write RANK:PATTERN=TIME, such as 1:aten::mm=20ms", quote(text), why));
 }

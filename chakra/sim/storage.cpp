@@ -63,7 +63,7 @@ class StorageFinder {
 
   static std::string_view other_kind(NodeType type) { return device::kOtherIo[type == NodeType::mem_load ? 0 : 1]; }
 
-  static tl::unexpected<Error> bad(const Trace& t, NodeId n, const char* tag, std::string_view why) {
+  static Failure bad(const Trace& t, NodeId n, const char* tag, std::string_view why) {
     return fail(Code::bad_input, tag, fmt::format("node {} of rank {} {}", t.id[n], t.rank, why), {t.file});
   }
 

@@ -118,7 +118,7 @@ class Reader {
     int64_t line = 0;
   };
 
-  tl::unexpected<Error> wrong(const char* tag, std::string text) const {
+  Failure wrong(const char* tag, std::string text) const {
     return fail(Code::bad_input, tag, std::move(text), {file_, -1, number_});
   }
 

@@ -261,7 +261,7 @@ constexpr std::string_view kEvents =
 
 Result<result::Timeline> read_events(std::string_view text, Findings& findings, EventCsvOptions options = {}) {
   auto source = ByteSource::from_memory(text, "x.csv");
-  if (!source) return tl::unexpected(source.error());
+  if (!source) return Failure(source.error());
   return read_event_csv(std::move(*source), options, findings);
 }
 

@@ -28,7 +28,7 @@ bool same(const Layout& a, const Layout& b) {
          a.zero_ranks == b.zero_ranks && a.experts == b.experts;
 }
 
-tl::unexpected<Error> refuse(const std::string& why) {
+Failure refuse(const std::string& why) {
   return fail(Code::bad_input, "whatif.dp.mesh", fmt::format("the job with that many replicas is not known: {}", why));
 }
 

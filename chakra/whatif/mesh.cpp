@@ -15,7 +15,7 @@ using trace::NodeId;
 using trace::Trace;
 
 // `whatif.mesh.recipe` (1): the job does not say how it was generated, or is no longer as it was generated
-tl::unexpected<Error> refuse(std::string_view option, const std::string& why) {
+Failure refuse(std::string_view option, const std::string& why) {
   return fail(Code::bad_input, "whatif.mesh.recipe", fmt::format("--{} is for generated jobs: {}", option, why));
 }
 

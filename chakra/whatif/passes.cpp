@@ -22,7 +22,7 @@ constexpr uint64_t kMostNodes = uint64_t{1} << 31;
 constexpr int64_t kMostStages = 1 << 20;
 
 // `whatif.micro_batches.form` (1): the passes of a job do not follow each other as those of its schedule
-tl::unexpected<Error> form(const Trace& t, const std::string& why) {
+Failure form(const Trace& t, const std::string& why) {
   return fail(Code::bad_input, "whatif.micro_batches.form",
               fmt::format("another number of micro-batches is not known: {}; generate the job with them", why),
               {t.file, t.rank});

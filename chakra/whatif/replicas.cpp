@@ -118,7 +118,7 @@ class Replicas {
     if (seats_.size() != in_.job.ranks.size()) return wrong("some of their ranks have no trace");
     return {};
   }
-  static tl::unexpected<Error> wrong(const std::string& why) {
+  static Failure wrong(const std::string& why) {
     return fail(Code::bad_input, "whatif.dp.groups",
                 fmt::format("the data-parallel groups do not divide the ranks into replicas: {}; --dp N:PATTERN names "
                             "others",

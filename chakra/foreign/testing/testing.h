@@ -13,7 +13,7 @@ inline Result<trace::TraceSet> read_memory(std::string_view form, std::string_vi
                                            Findings* findings = nullptr) {
   Findings ignored;
   auto source = ByteSource::from_memory(text, "sample.0.json");
-  if (!source) return tl::unexpected<Error>(source.error());
+  if (!source) return Failure(source.error());
   return read(form, std::move(*source), options, findings ? *findings : ignored);
 }
 

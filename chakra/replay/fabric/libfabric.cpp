@@ -273,8 +273,9 @@ Result<bool> Libfabric::drain() {
     fi_cq_err_entry error{};
     if (::fi_cq_readerr(objects_.completions.get(), &error, 0) != 1) return false;
     const auto* slot = reinterpret_cast<const Slot*>(error.op_context);
-    if (!slot || slot->rank < 0) return check(-error.err, "receive").map([] { return true; });
-    return receiver_.lost(slot->rank, library_.strerror(error.err)).map([] { return true; });
+    if (!slot || slot->rank < 0) CHAKRA_TRY(check(-error.err, "receive"));
+    else CHAKRA_TRY(receiver_.lost(slot->rank, library_.strerror(error.err)));
+    return true;
   }
   if (count != -FI_EAGAIN) CHAKRA_TRY(check(count, "read completions"));
   return count > 0;

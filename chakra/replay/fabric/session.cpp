@@ -69,7 +69,8 @@ Result<void> FabricSession::start(const Operation& operation, Ticket ticket) {
     early_.erase(early);
   }
   CHAKRA_TRY(go_on(key));
-  return pump().map([](bool) {});
+  CHAKRA_TRY(pump());
+  return {};
 }
 
 /// Tells those whose data may come now that this rank is ready for them.

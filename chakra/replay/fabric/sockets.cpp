@@ -44,7 +44,7 @@ class Descriptor {
   int fd_;
 };
 
-tl::unexpected<Error> failed(std::string_view what) {
+Failure failed(std::string_view what) {
   return fail(Code::io, "replay.fabric.socket", fmt::format("{}: {}", what, std::strerror(errno)));
 }
 

@@ -25,7 +25,7 @@ constexpr uint64_t kLargest = uint64_t{1} << 62;
 // `replay.files.direct` (3): the folder's file system does not read and write past the page cache.
 // `replay.files.read` (3): a load could not read its bytes.
 // `replay.files.write` (3): a store, or the writing of its file before the clock runs, failed.
-tl::unexpected<Error> file_error(std::string_view tag, std::string_view what, const std::string& folder, int error) {
+Failure file_error(std::string_view tag, std::string_view what, const std::string& folder, int error) {
   return fail(Code::io, std::string(tag), fmt::format("{}: {}", what, std::strerror(error)), {folder});
 }
 

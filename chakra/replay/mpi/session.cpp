@@ -37,7 +37,7 @@ using Clock = std::chrono::steady_clock;
 using trace::CommType;
 
 // `replay.mpi` (4): MPI could not do something, and said why.
-tl::unexpected<Error> mpi_failed(std::string_view doing, const char* why) {
+Failure mpi_failed(std::string_view doing, const char* why) {
   return fail(Code::stuck, "replay.mpi", fmt::format("{}: MPI says: {}", doing, why));
 }
 
@@ -350,12 +350,12 @@ class MpiSession final : public Session {
   }
 
   /// The rendezvous may know better: what MPI says may only be what followed from a rank that died.
-  tl::unexpected<Error> failed_at(const std::string& doing, const char* why) {
+  Failure failed_at(const std::string& doing, const char* why) {
     const std::string said = why;
     std::vector<Met> met;
     for (const auto end = Clock::now() + 1s; Clock::now() < end;)
       if (const Result<void> polled = rendezvous_.poll(100ms, met); !polled)
-        return tl::unexpected<Error>(Error{polled.error()});
+        return Failure(Error{polled.error()});
     return mpi_failed(doing, said.c_str());
   }
 

@@ -12,7 +12,7 @@ namespace {
 using trace::NodeId;
 using trace::Trace;
 
-tl::unexpected<Error> no_peer(const Trace& t, NodeId n) {
+Failure no_peer(const Trace& t, NodeId n) {
   return fail(Code::bad_input, "sim.comm.peer",
               fmt::format("node {} of rank {} does not say with which rank it communicates", t.id[n], t.rank),
               {t.file});

@@ -53,7 +53,7 @@ Wait wait_for_message(const Run& run, size_t id) {
 
 }  // namespace
 
-tl::unexpected<Error> stuck(const Run& run, const Collectives& collectives, const Messages& messages) {
+Failure stuck(const Run& run, const Collectives& collectives, const Messages& messages) {
   for (const Actor& actor : run.actors)
     if (const trace::Order order = trace::topological_order(actor.trace->deps); !order.cycle.empty())
       return fail(Code::stuck, "sim.stuck.cycle",

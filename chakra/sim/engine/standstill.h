@@ -10,6 +10,6 @@ namespace chakra::sim {
 
 /// To be called when nothing can happen any more and nodes are left. Fills SimInput::waits.
 /// Errors: sim.stuck.cycle where a trace alone is at fault, else sim.stuck.
-tl::unexpected<Error> stuck(const Run& run, const Collectives& collectives, const Messages& messages);
+Failure stuck(const Run& run, const Collectives& collectives, const Messages& messages);
 
 }  // namespace chakra::sim
