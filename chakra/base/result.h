@@ -60,6 +60,7 @@ class Failure {
     return *this;
   }
   ~Failure() = default;
+  const Error& error() const { return get(); }  ///< requires that the error did not move on
 
  private:
   template <class T>

@@ -19,9 +19,7 @@ constexpr double kMostServing = 1 << 22, kMostSeparateRanks = 1 << 13;
 constexpr double kMostServingNodes = 50e6;  // of all classes
 constexpr double kMostReaches = 4e6;        // of all passes
 
-Failure cannot_serve(const char* tag, std::string text) {
-  return fail(Code::usage, tag, std::move(text));
-}
+Failure cannot_serve(const char* tag, std::string text) { return fail(Code::usage, tag, std::move(text)); }
 
 Result<void> divides(const char* what, int64_t of, const char* by, int64_t n) {
   if (of % n == 0) return {};

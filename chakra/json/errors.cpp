@@ -15,7 +15,7 @@ Error error_of(simdjson::error_code code, std::string_view text, Place where, co
     const bool control = static_cast<unsigned char>(text[damage]) < 0x20 && !is_blank(text[damage]);
     if (control || utf8_length(text, damage) == 0) code = simdjson::UTF8_ERROR;
   }
-  return json_error(code, std::move(where), tags).value();
+  return json_error(code, std::move(where), tags).error();
 }
 
 simdjson::padded_string_view padded(const Buffer& buffer, size_t begin, size_t end) {
@@ -34,8 +34,7 @@ Failure json_error(simdjson::error_code code, Place place, const Tags& tags) {
               std::move(place));
 }
 
-Failure damaged(const JsonStream& stream, simdjson::error_code code, std::string_view text,
-                              const Place& begin) {
+Failure damaged(const JsonStream& stream, simdjson::error_code code, std::string_view text, const Place& begin) {
   return Failure(error_of(code, text, begin, stream.tags()));
 }
 
@@ -44,7 +43,7 @@ Error damage_error(std::string_view text, const Place& begin, const Tags& tags) 
 }
 
 Error unended_string_error(Place place, const Tags& tags) {
-  return json_error(simdjson::UNESCAPED_CHARS, std::move(place), tags).value();
+  return json_error(simdjson::UNESCAPED_CHARS, std::move(place), tags).error();
 }
 
 simdjson::padded_string_view JsonStream::value() const {

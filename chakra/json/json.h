@@ -79,8 +79,7 @@ void append_python_repr(std::string& out, std::string_view json);
 /// The error that simdjson's code stands for.
 Failure json_error(simdjson::error_code code, Place place, const Tags& tags = kPyTorchTags);
 /// The error of text that simdjson refuses, where the damage is; `begin`: of the text in the file.
-Failure damaged(const JsonStream& stream, simdjson::error_code code, std::string_view text,
-                              const Place& begin);
+Failure damaged(const JsonStream& stream, simdjson::error_code code, std::string_view text, const Place& begin);
 
 // ---- implementation ------------------------------------------------------------------------------
 

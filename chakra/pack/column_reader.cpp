@@ -9,7 +9,7 @@ namespace {
 /// A node's texts together; a file with more is not a trace but a bomb.
 constexpr size_t kMostText = size_t{1} << 28;
 
-Error damaged(std::string text) { return fail(Code::bad_input, "io.container.damaged", std::move(text)).value(); }
+Error damaged(std::string text) { return fail(Code::bad_input, "io.container.damaged", std::move(text)).error(); }
 
 }  // namespace
 

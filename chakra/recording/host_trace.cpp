@@ -98,9 +98,7 @@ class HostReader {
   }
 
  private:
-  Failure field_error(std::string text) {
-    return fail(Code::bad_input, "pytorch.host.field", std::move(text));
-  }
+  Failure field_error(std::string text) { return fail(Code::bad_input, "pytorch.host.field", std::move(text)); }
 
   Result<void> read_member(std::string_view key, ondemand::document& document) {
     ondemand::json_type type;

@@ -90,7 +90,7 @@ Result<void> check_block_by_block(const Operation& o, uint64_t at, uint64_t coun
     const auto [is, should] = std::mismatch(found.begin(), found.end(), block.begin());
     if (is != found.end())
       return Failure(wrong(o, at + first + static_cast<uint64_t>(is - found.begin()),
-                                  why(static_cast<int>(*is), static_cast<int>(*should))));
+                           why(static_cast<int>(*is), static_cast<int>(*should))));
   }
   return {};
 }

@@ -270,7 +270,7 @@ class Server::State {
     const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd >= 0) return table_.add(fd);
     if ((errno != EMFILE && errno != ENFILE) || table_.drop_stranger()) return;
-    table_.refuse_all(no_descriptor("a rendezvous of all ranks in one process").value());
+    table_.refuse_all(no_descriptor("a rendezvous of all ranks in one process").error());
     close(std::exchange(listener_, -1));  // who waits to be let in is told so
   }
 

@@ -354,8 +354,7 @@ class MpiSession final : public Session {
     const std::string said = why;
     std::vector<Met> met;
     for (const auto end = Clock::now() + 1s; Clock::now() < end;)
-      if (const Result<void> polled = rendezvous_.poll(100ms, met); !polled)
-        return Failure(Error{polled.error()});
+      if (const Result<void> polled = rendezvous_.poll(100ms, met); !polled) return Failure(Error{polled.error()});
     return mpi_failed(doing, said.c_str());
   }
 
