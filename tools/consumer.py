@@ -20,7 +20,7 @@ TRACE = """metadata rank=0
 3 COLL c comm_type=ALL_REDUCE comm_size:u64=1024 dur_us=9 deps=1
 4 COMP d dur_us=1 deps=2,3
 """
-STREAMED = "4 nodes, 1 of them communication, in 15.00 us"  # 5 us, then 7 beside 9, then 1
+STREAMED = "4 nodes, 1 of them communication, in 15 us"  # 5 us, then 7 beside 9, then 1
 FREE = "a 0\nb 0, c 1024\nd 0\n"  # what is free at each step, with the bytes of collectives
 PEER = "4 nodes issued, 22 us, 1024 bytes in collectives"
 
@@ -71,6 +71,16 @@ def main():
         said = run(where("job", "link_and_simulate"), os.path.join(examples, "traces", "ddp_gloo_2ranks"), where("traces"), where("net.yml"))
         for wanted in ("rank 0: ", "rank 1: ", "  self-replay    ", ": 2 ranks on a ", "finished after "):
             expect(said, wanted, "link_and_simulate")
+        asked = subprocess.run([where("job", "ask"), where("traces"), where("net.yml")], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for wanted in ("2 ranks", "makespan ", "a rank ends after "):
+            expect(asked.stdout, wanted, "ask")
+        expect(asked.stderr, "did you mean fluid? [cli.usage]", "ask")
+        if asked.returncode != 2:
+            sys.exit(f"ask ended with {asked.returncode}, not with 2\n{asked.stdout}{asked.stderr}")
+        warnings = ["-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
+        installed = sorted(os.path.relpath(os.path.join(at, name), where("moved", "include")) for at, _, names in os.walk(where("moved", "include")) for name in names)
+        if len([name for name in installed if "feeders" not in name]) > 15:
+            sys.exit(f"more than 15 public headers: {installed}")
 
         # pkg-config
         environment = dict(os.environ, PKG_CONFIG_PATH=where("moved", "lib", "pkgconfig"))

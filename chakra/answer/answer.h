@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -124,6 +125,8 @@ class Series {
   bool has(size_t row) const { return valid_.empty() || valid_[row]; }
   int64_t whole(size_t row) const { return numbers_[row]; }  ///< of natural: the bits of a uint64_t; of truth 0 or 1
   double real(size_t row) const { return reals_[row]; }
+  std::span<const int64_t> wholes() const { return numbers_; }  ///< empty where reals() has them
+  std::span<const double> reals() const { return reals_; }
   std::string_view text(size_t row) const { return (*texts_)[static_cast<StringId>(numbers_[row])]; }
   void add(const Cell& cell);
   void reserve(size_t rows);

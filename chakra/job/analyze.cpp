@@ -34,7 +34,7 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
   }
   AnalyzedJob analyzed;
   analyzed.path = o.path;
-  CHAKRA_ASSIGN(const trace::TraceSet traces, io::read_job(o.path, {.texts = true}));
+  CHAKRA_ASSIGN(const trace::TraceSet traces, read_job(o.path, o.loaded, {.texts = true}));
   analyzed.ranks = traces.ranks.size();
   if (!o.groups.empty()) analyzed.findings = groups_without_effect(groups, traces.ranks);
   CHAKRA_ASSIGN(analyze::Job job, analyze::prepare(traces, groups, analyzed.findings));

@@ -6,6 +6,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/base.h"
+#include "chakra/job/loaded.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
 
@@ -18,6 +19,7 @@ struct AnalyzeOptions {
   analyze::LaunchScope scope = {};
   bool details = false;     ///< also the tables that are too long for people
   bool imbalances = false;  ///< also AnalyzedJob::imbalances
+  LoadedPtr loaded = {};  ///< instead of what `path` names
 };
 options::Options rows_of(AnalyzeOptions& options);
 

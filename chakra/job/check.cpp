@@ -21,13 +21,13 @@ Result<CheckedJob> check_job(const CheckOptions& o) {
   checked.path = o.path;
   trace::TraceSet job;
   match::GroupTable all_groups = groups;
-  if (io::is_class_job(o.path)) {  // says who is in a group, whether the traces do or not
-    CHAKRA_ASSIGN(const trace::ClassJob classes, io::read_class_job(o.path));
+  if (is_class_job(o.path, o.loaded)) {  // says who is in a group, whether the traces do or not
+    CHAKRA_ASSIGN(const trace::ClassJob classes, read_class_job(o.path, o.loaded));
     for (const trace::ProcessGroup& group : classes.groups)
       if (!group.ranks.empty()) all_groups.try_emplace(group.name, group.ranks);
     CHAKRA_ASSIGN(job, io::expand(classes, o.path));
   } else {
-    CHAKRA_ASSIGN(job, io::read_job(o.path));
+    CHAKRA_ASSIGN(job, read_job(o.path, o.loaded));
   }
   if (!o.groups.empty()) checked.findings = groups_without_effect(groups, job.ranks);
   CHAKRA_TRY(expand_job(o.expand, job, all_groups, checked.findings));

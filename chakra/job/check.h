@@ -7,15 +7,17 @@
 
 #include "chakra/base/base.h"
 #include "chakra/check/check.h"
+#include "chakra/job/loaded.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
 
 namespace chakra::job {
 
 struct CheckOptions {
-  std::string path;    ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
-  std::string groups;  ///< a file; what it names goes before what the traces say
-  std::string expand;  ///< "N[:RANK]"
+  std::string path;       ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
+  std::string groups;     ///< a file; what it names goes before what the traces say
+  std::string expand;     ///< "N[:RANK]"
+  LoadedPtr loaded = {};  ///< instead of what `path` names
 };
 options::Options rows_of(CheckOptions& options);
 

@@ -17,8 +17,8 @@ using Kind = Table::Kind;
 
 Result<JobsDiff> diff_jobs(const DiffOptions& o) {
   CHAKRA_TRY(options::check_call(o));
-  CHAKRA_ASSIGN(const trace::TraceSet a, io::read_job(o.a, {.texts = true}));
-  CHAKRA_ASSIGN(const trace::TraceSet b, io::read_job(o.b, {.texts = true}));
+  CHAKRA_ASSIGN(const trace::TraceSet a, read_job(o.a, o.loaded_a, {.texts = true}));
+  CHAKRA_ASSIGN(const trace::TraceSet b, read_job(o.b, o.loaded_b, {.texts = true}));
   JobsDiff d{o.a, o.b, a.ranks.size(), b.ranks.size(), {}, o.threshold, {}, {}};
   CHAKRA_ASSIGN(d.diff, analyze::diff(a, b, d.findings));
   analyze::join_ranks(d.findings);

@@ -7,16 +7,18 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/base.h"
+#include "chakra/job/loaded.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
 
 namespace chakra::job {
 
 struct DiffOptions {
-  std::string a, b;                      ///< jobs of any form
-  std::optional<double> threshold = {};  ///< percent
-  double least_share = 1;                ///< percent of all time; smaller times do not count for the threshold
-  bool timing = false;                   ///< compare_times() is wanted instead
+  std::string a, b;                        ///< jobs of any form
+  std::optional<double> threshold = {};    ///< percent
+  double least_share = 1;                  ///< percent of all time; smaller times do not count for the threshold
+  bool timing = false;                     ///< compare_times() is wanted instead
+  LoadedPtr loaded_a = {}, loaded_b = {};  ///< instead of what `a` and `b` name
 };
 options::Options rows_of(DiffOptions& options);
 

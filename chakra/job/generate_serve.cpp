@@ -48,6 +48,7 @@ Result<ServeJob> generate_serve(const ServeJobOptions& o, Findings& findings) {
   files.name = "serve";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));
   CHAKRA_ASSIGN(made.stats, gen::serve_stats(made.serve, job));
+  made.job = std::move(job);
   made.ignored = options_without_effect(o, made.serve, made.stats);
   findings.insert(findings.end(), made.ignored.begin(), made.ignored.end());
   return made;

@@ -24,6 +24,7 @@ struct ServeJobOptions {
 };
 
 struct ServeJob {
+  trace::ClassJob job;
   GeneratedJob files;
   gen::ServeOptions serve;
   gen::ServeStats stats;

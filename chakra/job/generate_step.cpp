@@ -103,6 +103,7 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   files.name = "step";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));
   CHAKRA_ASSIGN(made.stats, gen::stats(made.step, job));
+  made.job = std::move(job);
   made.ignored = options_without_effect(o, made.stats);
   findings.insert(findings.end(), made.ignored.begin(), made.ignored.end());
   return made;

@@ -26,6 +26,7 @@ struct StepJobOptions {
 };
 
 struct StepJob {
+  trace::ClassJob job;
   GeneratedJob files;
   gen::StepOptions step;
   gen::StepStats stats;

@@ -68,7 +68,7 @@ Result<ViewedJob> view_csv(const ViewOptions& o) {
 /// The ranks that are asked for, or all.
 Result<trace::TraceSet> read(const ViewOptions& o) {
   Findings none;  // all ranks that are named are there
-  if (!o.ranks.empty()) return read_ranks(o.path, o.ranks, -1, none);
+  if (!o.ranks.empty()) return read_ranks(o.path, {}, o.ranks, -1, none);
   if (io::is_class_job(o.path) || !o.rank) {
     CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(o.path));
     if (o.rank) std::erase_if(job.ranks, [&](const trace::Trace& t) { return t.rank != *o.rank; });

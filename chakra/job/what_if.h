@@ -8,6 +8,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/job/delays.h"
+#include "chakra/job/loaded.h"
 #include "chakra/job/simulate.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
@@ -29,6 +30,7 @@ struct WhatIfOptions {
   int64_t repeats = 100;
   uint64_t seed = 1;
   bool sensitivity = false;  ///< also of a changed job
+  LoadedPtr loaded = {};  ///< instead of what `path` names
 };
 options::Options rows_of(WhatIfOptions& options);
 
