@@ -102,6 +102,13 @@ Table& Builder::add_table(std::string key, std::string_view meaning, size_t rows
   return table;
 }
 
+void Builder::table(std::string key, std::string_view meaning, std::vector<Series> columns, bool present) {
+  Table& to = add_table(std::move(key), meaning, columns.empty() ? 0 : columns[0].size(), present);
+  answer_.parts_.push_back({true, answer_.tables_.size() - 1});
+  to.columns = std::move(columns);
+  for (const Series& column : to.columns) CHAKRA_ASSERT(column.size() == to.rows);
+}
+
 Table& Builder::add_child(std::string_view parent, std::string_view key) {
   const auto at =
       std::find_if(answer_.tables_.begin(), answer_.tables_.end(), [&](const Table& t) { return t.key == parent; });

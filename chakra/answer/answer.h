@@ -25,8 +25,9 @@ inline constexpr std::array<std::string_view, 11> kUnitNames{"",     "count",  "
 enum class Type : uint8_t { whole, natural, real, text, truth, rows, any };
 inline constexpr std::array<std::string_view, 7> kTypeNames{"whole number",  "whole number", "number",        "text",
                                                             "true or false", "rows",         "number or text"};
-/// What JSON has where a value is missing.
-enum class Missing : uint8_t { null, left_out };
+/// What JSON has where a value is missing: null, nothing, or a text.
+enum class Missing : uint8_t { null, left_out, unknown, empty };
+inline constexpr std::array<std::string_view, 4> kMissingNames{"null", "left out", "\"unknown\"", "\"\""};
 
 /// A value before there is one: its key, type, unit and meaning. Keys with dots are objects in objects.
 struct Info {
@@ -222,6 +223,8 @@ class Builder {
     answer_.parts_.push_back({true, answer_.tables_.size() - 1});
     fill(to, rows, columns);
   }
+  /// The same of columns that are filled, each of them with as many rows.
+  void table(std::string key, std::string_view meaning, std::vector<Series> columns, bool present = true);
   /// The rows that belong to the rows of `parent`, which is the table that was added for `parents`. `of`: those of one.
   template <class Parents, class Of, class Row, size_t N>
   void children(std::string_view parent, std::string_view key, const Parents& parents, const Of& of,

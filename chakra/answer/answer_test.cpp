@@ -127,6 +127,50 @@ TEST(Answer, IsFoundByKeys) {
   EXPECT_EQ(answer_of({}, nullptr, false).table("things"), nullptr);
 }
 
+TEST(Answer, HasWordsForWhatIsMissing) {
+  struct Row {
+    std::optional<double> rate, noise;
+    std::optional<int64_t> left;
+  };
+  constexpr std::array kRows{column<&Row::rate>("rate", Unit::bytes_per_s, "how fast", Missing::unknown),
+                             column<&Row::noise>("noise", Unit::share, "how sure", Missing::empty),
+                             also_ns(column<&Row::left>("left_ps", Unit::ps, "what is left", Missing::left_out))};
+  const std::vector<Row> rows{{0.5, 0.25, -1'500}, {}};
+  Builder to("rows");
+  to.values("first.", &rows[1], kRows);
+  to.table("rows", "all", rows, kRows);
+  EXPECT_EQ(to_json_text(std::move(to).finish()), R"({
+  "first": {
+    "rate": "unknown",
+    "noise": ""
+  },
+  "rows": [
+    {
+      "rate": 0.5,
+      "noise": 0.25,
+      "left_ns": -1.5,
+      "left_ps": -1500
+    },
+    {
+      "rate": "unknown",
+      "noise": ""
+    }
+  ]
+}
+)");
+}
+
+TEST(Answer, TakesColumnsThatAreFilled) {
+  Series names({"name", Type::text, Unit::none, "its name"}), sizes({"size", Type::whole, Unit::bytes, "its size"});
+  names.add(std::string("a"));
+  sizes.add(int64_t{7});
+  Builder to("rows");
+  to.table("rows", "all", {names, sizes});
+  const Answer answer = std::move(to).finish({});
+  EXPECT_EQ(answer.table("rows")->column("size")->whole(0), 7);
+  EXPECT_EQ(answer.table("rows")->rows, 1U);
+}
+
 /// Every value of an answer, also of one that has none of them.
 TEST(Answer, HasASchema) {
   std::string text;

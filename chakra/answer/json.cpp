@@ -120,7 +120,11 @@ class Writer {
     if (part.is_table) return answer_.tables()[part.index].present ? State::there : State::left_out;
     const Value& value = answer_.values()[part.index];
     if (!value.present) return State::left_out;
-    return std::holds_alternative<std::monostate>(value.cell) ? State::null : State::there;
+    return std::holds_alternative<std::monostate>(value.cell) ? state_without(value.info) : State::there;
+  }
+  static State state_without(const Info& info) {
+    if (info.missing == Missing::null) return State::null;
+    return info.missing == Missing::left_out ? State::left_out : State::there;
   }
   void part(const Member& member, size_t indent) {
     const auto leaf = static_cast<size_t>(member.leaf);
@@ -135,7 +139,8 @@ class Writer {
     else if (const int64_t* whole_number = std::get_if<int64_t>(&value)) whole(info, *whole_number, ns);
     else if (const uint64_t* natural = std::get_if<uint64_t>(&value)) out_ += std::to_string(*natural);
     else if (const double* real = std::get_if<double>(&value)) append_real(out_, *real);
-    else append_text(out_, std::get<std::string>(value));
+    else if (const std::string* text = std::get_if<std::string>(&value)) append_text(out_, *text);
+    else out_ += kMissingNames[static_cast<size_t>(info.missing)];
   }
   void whole(const Info& info, int64_t number, bool ns) {
     if (info.type == Type::natural) out_ += std::to_string(static_cast<uint64_t>(number));
@@ -144,6 +149,7 @@ class Writer {
     else append_real(out_, static_cast<double>(number) / static_cast<double>(kPsPerNs));
   }
   void cell(const Series& series, size_t row, bool ns = false) {
+    if (!series.has(row)) return cell(series.info(), Cell());
     switch (series.info().type) {
       case Type::real: return append_real(out_, series.real(row));
       case Type::text: return append_text(out_, series.text(row));
@@ -164,8 +170,7 @@ class Writer {
     for (size_t row = begin; row < end_row; ++row) {
       next(first, indent);
       if (by_key) cell(table.columns[0], row), out_ += ": ";
-      if (values && table.columns.back().has(row)) cell(table.columns.back(), row);
-      else if (values) out_ += "null";
+      if (values) cell(table.columns.back(), row);
       else
         object(
             rows_[t], indent + 2, [&](int c) { return cell_state(table, static_cast<size_t>(c), row); },
@@ -177,7 +182,7 @@ class Writer {
     const Series& series = table.columns[c];
     if (series.info().type == Type::rows) return series.whole(row) ? State::there : State::left_out;
     if (series.has(row)) return State::there;
-    return series.info().missing == Missing::null ? State::null : State::left_out;
+    return state_without(series.info());
   }
   void row_part(size_t t, const Member& member, size_t row, size_t indent) {
     const auto c = static_cast<size_t>(member.leaf);

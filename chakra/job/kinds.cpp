@@ -216,7 +216,7 @@ Table results() {
   for (const answer::SchemaRow& row : schema_of(answer))
     table.rows.push_back({answer.verb(), row.key, std::string(answer::kUnitNames[static_cast<size_t>(row.info.unit)]),
                           std::string(answer::kTypeNames[static_cast<size_t>(row.info.type)]),
-                          std::string(row.info.missing == answer::Missing::null ? "null" : "left out"),
+                          std::string(answer::kMissingNames[static_cast<size_t>(row.info.missing)]),
                           std::string(row.info.meaning)});
   return table;
 }
