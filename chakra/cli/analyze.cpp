@@ -19,13 +19,15 @@ options::Options rows_of(AnalyzeOptions& o) {
 }
 
 /// PREFIX.<table>.csv, the picture and the JSON: all of them or none.
-Result<void> write_files(const AnalyzeOptions& o, const job::AnalyzedJob& job, const Json& json,
-                         const std::string& json_path) {
+Result<void> write_files(const AnalyzeOptions& o, const job::AnalyzedJob& job, const std::string& json_path) {
   job::Outputs files;
   CHAKRA_TRY(add_csv(files, o.csv, job.tables));
   if (!o.svg.empty()) CHAKRA_TRY(add_text(files, o.svg, view::to_heat_map(job::picture_of(job.imbalances))));
-  CHAKRA_TRY(add_json(files, json_path, json));
-  return files.commit();
+  if (json_path.empty()) return files.commit();
+  const answer::Answer answer = answer_of(job);
+  CHAKRA_TRY(add_answer(files, json_path, answer));
+  CHAKRA_TRY(files.commit());
+  return json_path == "-" ? print_json(answer) : Result<void>();
 }
 
 Result<int> run_analyze(const AnalyzeOptions& o, const Globals& globals) {
@@ -39,9 +41,8 @@ Result<int> run_analyze(const AnalyzeOptions& o, const Globals& globals) {
   if (!o.csv.empty())
     for (const result::NamedTable& t : job.tables) outputs.push_back(fmt::format("{}.{}.csv", o.csv, t.name));
   CHAKRA_TRY(keep_apart(files, outputs, globals.json));
-  const Json json = json_if_asked(globals.json, [&] { return to_json(job); });
-  CHAKRA_TRY(write_files(o, job, json, globals.json));
-  print(globals.json == "-" ? to_text(json) : view::to_text(report_of(job)));
+  CHAKRA_TRY(write_files(o, job, globals.json));
+  if (globals.json != "-") print(view::to_text(report_of(job)));
   return 0;
 }
 

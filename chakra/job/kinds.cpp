@@ -12,6 +12,7 @@
 #include "chakra/foreign/foreign.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
+#include "chakra/job/analyze.h"
 #include "chakra/job/simulate.h"
 #include "chakra/link/link.h"
 #include "chakra/net/net.h"
@@ -212,12 +213,12 @@ Table work() {
 /// What answers may have.
 Table results() {
   Table table = columns({"answer", "key", "unit", "type", "where it is missing", "meaning"});
-  const answer::Answer answer = answer_of(SimulateResult{});
-  for (const answer::SchemaRow& row : schema_of(answer))
-    table.rows.push_back({answer.verb(), row.key, std::string(answer::kUnitNames[static_cast<size_t>(row.info.unit)]),
-                          std::string(answer::kTypeNames[static_cast<size_t>(row.info.type)]),
-                          std::string(answer::kMissingNames[static_cast<size_t>(row.info.missing)]),
-                          std::string(row.info.meaning)});
+  for (const answer::Answer& answer : {answer_of(AnalyzedJob()), answer_of(SimulateResult())})
+    for (const answer::SchemaRow& row : schema_of(answer))
+      table.rows.push_back({answer.verb(), row.key, std::string(answer::kUnitNames[static_cast<size_t>(row.info.unit)]),
+                            std::string(answer::kTypeNames[static_cast<size_t>(row.info.type)]),
+                            std::string(answer::kMissingNames[static_cast<size_t>(row.info.missing)]),
+                            std::string(row.info.meaning)});
   return table;
 }
 

@@ -15,6 +15,7 @@
 namespace chakra::job {
 namespace {
 
+using answer::Missing;
 using result::Table;
 
 constexpr size_t kTimingRowsShown = 24;
@@ -42,11 +43,11 @@ StepTimes step_times(const trace::TraceSet& job) {
 
 Table steps_timing(const trace::TraceSet& recorded, std::span<const trace::TraceSet> replayed) {
   Table t{"steps, of the rank where each is the longest",
-          {{"step", Table::Kind::text},
-           {"span", Table::Kind::time_ps},
-           {"span replayed", Table::Kind::time_ps},
-           {"ratio", Table::Kind::text},
-           {"noise", Table::Kind::text}},
+          {{"step", Table::Kind::text, "step", "name of the step"},
+           {"span", Table::Kind::time_ps, "span_ps", "its time"},
+           {"span replayed", Table::Kind::time_ps, "span_replayed_ps", "the same of the replay"},
+           {"ratio", Table::Kind::real, "ratio", "span replayed / span"},
+           {"noise", Table::Kind::real, "noise", "half the range over repetitions / span", Missing::empty}},
           {}};
   std::vector<StepTimes> again;
   for (const trace::TraceSet& job : replayed) again.push_back(step_times(job));
