@@ -208,19 +208,27 @@ Table work() {
   return table;
 }
 
-}  // namespace
+/// Answers of nothing, which have the whole schema of theirs.
+constexpr answer::Answer (*kAnswers[])() = {
+    [] { return answer_of(AnalyzedJob()); },
+    [] { return answer_of(SimulateResult()); },
+};
 
 /// What answers may have.
 Table results() {
   Table table = columns({"answer", "key", "unit", "type", "where it is missing", "meaning"});
-  for (const answer::Answer& answer : {answer_of(AnalyzedJob()), answer_of(SimulateResult())})
+  for (const auto& make : kAnswers) {
+    const answer::Answer answer = make();
     for (const answer::SchemaRow& row : schema_of(answer))
       table.rows.push_back({answer.verb(), row.key, std::string(answer::kUnitNames[static_cast<size_t>(row.info.unit)]),
                             std::string(answer::kTypeNames[static_cast<size_t>(row.info.type)]),
                             std::string(answer::kMissingNames[static_cast<size_t>(row.info.missing)]),
                             std::string(row.info.meaning)});
+  }
   return table;
 }
+
+}  // namespace
 
 constexpr KindRow kKindRows[] = {
     {"analyses", "answers of 'chakra analyze'", analyses},

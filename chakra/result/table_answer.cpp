@@ -14,7 +14,7 @@ std::pair<Type, Unit> type_of(Kind kind) {
     case Kind::text: return {Type::text, Unit::none};
     case Kind::count: return {Type::whole, Unit::count};
     case Kind::bytes: return {Type::whole, Unit::bytes};
-    case Kind::time_ps: return {Type::whole, Unit::ps_ns};
+    case Kind::time_ps: return {Type::whole, Unit::ps};
     case Kind::rate_bytes_per_s: return {Type::real, Unit::bytes_per_s};
     case Kind::share: return {Type::real, Unit::share};
     case Kind::id: return {Type::whole, Unit::id};
@@ -42,7 +42,8 @@ void add_table(answer::Builder& to, std::string key, const Table& table, bool pr
     const Table::Column& column = table.columns[c];
     if (column.key.empty()) continue;
     const auto [type, unit] = type_of(column.kind);
-    answer::Series& series = columns.emplace_back(answer::Info{column.key, type, unit, column.meaning, column.missing});
+    answer::Series& series = columns.emplace_back(
+        answer::Info{column.key, type, unit, column.meaning, column.missing, column.kind == Kind::time_ps});
     series.reserve(table.rows.size());
     for (const auto& row : table.rows) series.add(value_of(row[c], series.info()));
   }
