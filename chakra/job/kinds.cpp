@@ -13,6 +13,7 @@
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
 #include "chakra/job/analyze.h"
+#include "chakra/job/replay.h"
 #include "chakra/job/simulate.h"
 #include "chakra/link/link.h"
 #include "chakra/net/net.h"
@@ -211,6 +212,7 @@ Table work() {
 /// Answers of nothing, which have the whole schema of theirs.
 constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(AnalyzedJob()); },
+    [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(SimulateResult()); },
 };
 

@@ -40,7 +40,7 @@ struct Timeline {
 
 struct Table {
   /// `id`: a number that names something; `plain`, `real`: a whole number as it is, another one with two decimals.
-  enum class Kind : uint8_t { text, count, bytes, time_ps, rate_bytes_per_s, share, id, plain, real };
+  enum class Kind : uint8_t { text, count, bytes, time_ps, rate_bytes_per_s, share, id, plain, real, rate_ops_per_s };
   using Cell = std::variant<std::string, int64_t, double>;
   struct Column {
     std::string name;  ///< for people

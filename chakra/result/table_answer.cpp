@@ -20,6 +20,7 @@ std::pair<Type, Unit> type_of(Kind kind) {
     case Kind::id: return {Type::whole, Unit::id};
     case Kind::plain: return {Type::whole, Unit::none};
     case Kind::real: return {Type::real, Unit::none};
+    case Kind::rate_ops_per_s: return {Type::real, Unit::flop_per_s};
   }
   return {};
 }
