@@ -13,6 +13,8 @@
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
 #include "chakra/job/analyze.h"
+#include "chakra/job/generate_serve.h"
+#include "chakra/job/generate_step.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/simulate.h"
 #include "chakra/link/link.h"
@@ -211,8 +213,8 @@ Table work() {
 
 /// Answers of nothing, which have the whole schema of theirs.
 constexpr answer::Answer (*kAnswers[])() = {
-    [] { return answer_of(AnalyzedJob()); },
-    [] { return answer_of(ReplayedJob()); },
+    [] { return answer_of(AnalyzedJob()); },    [] { return answer_of(ServeJob()); },
+    [] { return answer_of(StepJob()); },        [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(SimulateResult()); },
 };
 
