@@ -121,9 +121,8 @@ constexpr Column<Row> also_ns(Column<Row> column) {
 }
 /// The place of a table of rows that belong to this one (Builder::children). `has`: whether this row has such rows.
 template <class Row, class Has>
-constexpr Column<Row> rows(std::string_view key, std::string_view meaning, Has) {
-  return {{key, Type::rows, Unit::none, meaning, Missing::left_out},
-          [](const Row& row) { return Cell(bool(Has{}(row))); }};
+constexpr Column<Row> rows(std::string_view key, std::string_view meaning, Has, Missing missing = Missing::left_out) {
+  return {{key, Type::rows, Unit::none, meaning, missing}, [](const Row& row) { return Cell(bool(Has{}(row))); }};
 }
 template <class Row>
 constexpr Column<Row> rows(std::string_view key, std::string_view meaning) {

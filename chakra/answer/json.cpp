@@ -180,7 +180,7 @@ class Writer {
   }
   static State cell_state(const Table& table, size_t c, size_t row) {
     const Series& series = table.columns[c];
-    if (series.info().type == Type::rows) return series.whole(row) ? State::there : State::left_out;
+    if (series.info().type == Type::rows) return series.whole(row) ? State::there : state_without(series.info());
     if (series.has(row)) return State::there;
     return state_without(series.info());
   }

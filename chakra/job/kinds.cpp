@@ -13,6 +13,7 @@
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
 #include "chakra/job/analyze.h"
+#include "chakra/job/calibrate.h"
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
 #include "chakra/job/replay.h"
@@ -213,8 +214,12 @@ Table work() {
 
 /// Answers of nothing, which have the whole schema of theirs.
 constexpr answer::Answer (*kAnswers[])() = {
-    [] { return answer_of(AnalyzedJob()); },    [] { return answer_of(ServeJob()); },
-    [] { return answer_of(StepJob()); },        [] { return answer_of(ReplayedJob()); },
+    [] { return answer_of(AnalyzedJob()); },
+    [] { return answer_of(CalibratedDevice()); },
+    [] { return answer_of(calibrate::FittedNetwork()); },
+    [] { return answer_of(ServeJob()); },
+    [] { return answer_of(StepJob()); },
+    [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(SimulateResult()); },
 };
 
