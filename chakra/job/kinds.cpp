@@ -14,10 +14,16 @@
 #include "chakra/io/io.h"
 #include "chakra/job/analyze.h"
 #include "chakra/job/calibrate.h"
+#include "chakra/job/convert.h"
+#include "chakra/job/examine.h"
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
+#include "chakra/job/import.h"
+#include "chakra/job/installation.h"
+#include "chakra/job/pack.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/simulate.h"
+#include "chakra/job/view.h"
 #include "chakra/link/link.h"
 #include "chakra/net/net.h"
 #include "chakra/recording/recording.h"
@@ -217,10 +223,18 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(AnalyzedJob()); },
     [] { return answer_of(CalibratedDevice()); },
     [] { return answer_of(calibrate::FittedNetwork()); },
+    [] { return answer_of(ConvertedJob()); },
+    [] { return answer_of(CheckedInstallation()); },
+    [] { return answer_of(ExaminedFiles()); },
+    [] { return answer_of(RepairedContainer()); },
     [] { return answer_of(ServeJob()); },
     [] { return answer_of(StepJob()); },
+    [] { return answer_of(ImportedJob()); },
+    [] { return answer_of(ContainerStats()); },
     [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(SimulateResult()); },
+    [] { return answer_of(UnpackedJob()); },
+    [] { return answer_of(ViewedJob()); },
 };
 
 /// What answers may have.
