@@ -14,6 +14,7 @@
 #include "chakra/io/io.h"
 #include "chakra/job/analyze.h"
 #include "chakra/job/calibrate.h"
+#include "chakra/job/check.h"
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
 #include "chakra/job/replay.h"
@@ -220,6 +221,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ServeJob()); },
     [] { return answer_of(StepJob()); },
     [] { return answer_of(ReplayedJob()); },
+    [] { return answer_of(std::span<const CheckedJob>()); },
     [] { return answer_of(SimulateResult()); },
 };
 
