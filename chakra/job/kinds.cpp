@@ -19,6 +19,7 @@
 #include "chakra/job/generate_step.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/simulate.h"
+#include "chakra/job/what_if.h"
 #include "chakra/link/link.h"
 #include "chakra/net/net.h"
 #include "chakra/recording/recording.h"
@@ -223,6 +224,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(std::span<const CheckedJob>()); },
     [] { return answer_of(SimulateResult()); },
+    [] { return answer_of(WhatIf()); },
 };
 
 /// What answers may have.
