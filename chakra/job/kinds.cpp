@@ -14,6 +14,7 @@
 #include "chakra/io/io.h"
 #include "chakra/job/analyze.h"
 #include "chakra/job/calibrate.h"
+#include "chakra/job/check.h"
 #include "chakra/job/convert.h"
 #include "chakra/job/examine.h"
 #include "chakra/job/generate_serve.h"
@@ -24,6 +25,7 @@
 #include "chakra/job/replay.h"
 #include "chakra/job/simulate.h"
 #include "chakra/job/view.h"
+#include "chakra/job/what_if.h"
 #include "chakra/link/link.h"
 #include "chakra/net/net.h"
 #include "chakra/recording/recording.h"
@@ -223,6 +225,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(AnalyzedJob()); },
     [] { return answer_of(CalibratedDevice()); },
     [] { return answer_of(calibrate::FittedNetwork()); },
+    [] { return answer_of(std::span<const CheckedJob>()); },
     [] { return answer_of(ConvertedJob()); },
     [] { return answer_of(CheckedInstallation()); },
     [] { return answer_of(ExaminedFiles()); },
@@ -235,6 +238,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(SimulateResult()); },
     [] { return answer_of(UnpackedJob()); },
     [] { return answer_of(ViewedJob()); },
+    [] { return answer_of(WhatIf()); },
 };
 
 /// What answers may have.
