@@ -119,6 +119,10 @@ Result<void> write_json(const Json& json, const std::string& path);
 
 /// An answer to stdout, in pieces.
 Result<void> print_json(const answer::Answer& answer);
+/// What a subcommand found: `files` and the file of `answer` appear together; then that answer goes to stdout for "-",
+/// else what people read. Only what is asked for is made.
+Result<void> show(const std::string& json_path, const std::function<answer::Answer()>& answer,
+                  const std::function<std::string()>& text, job::Outputs files = {});
 /// What `make` says, where --json asks for it: of a large result it takes several times the memory of the result.
 template <class Make>
 Json json_if_asked(const std::string& path, const Make& make) {

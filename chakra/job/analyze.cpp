@@ -61,11 +61,19 @@ result::Report report_of(const AnalyzedJob& job) {
   return report;
 }
 
-result::Json to_json(const AnalyzedJob& job) {
-  result::Json json{{"path", job.path}, {"ranks", job.ranks}};
-  for (const result::NamedTable& t : job.tables) json[t.name] = result::to_json(t.table);
-  json["findings"] = result::to_json(job.findings);
-  return json;
+answer::Answer answer_of(const AnalyzedJob& job) {
+  constexpr std::array kJob{
+      answer::column<&AnalyzedJob::path>("path", answer::Unit::none, "the job, as it was asked for"),
+      answer::column<&AnalyzedJob::ranks>("ranks", answer::Unit::count, "ranks of it that were read")};
+  answer::Builder to("analyze");
+  to.values("", &job, kJob);
+  for (const result::NamedTable& none : analyze::empty_tables()) {
+    const auto made = std::find_if(job.tables.begin(), job.tables.end(),
+                                   [&](const result::NamedTable& t) { return t.name == none.name; });
+    const bool present = made != job.tables.end();
+    result::add_table(to, none.name, present ? made->table : none.table, present);
+  }
+  return std::move(to).finish(job.findings);
 }
 
 Table picture_of(const std::vector<analyze::Imbalance>& imbalances) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/check/check.h"
 #include "chakra/job/loaded.h"
@@ -44,6 +45,7 @@ bool is_dump_path(const std::string& path);
 /// What people read: a line of how much was looked at, and the findings.
 result::Report report_of(const CheckedJob& job);
 /// `ok` (no error in any of the jobs), `jobs[]`, and the findings of all. Cost: O(findings).
-result::Json to_json(std::span<const CheckedJob> jobs);
+answer::Answer answer_of(std::span<const CheckedJob> jobs);
+inline answer::Answer answer_of(const CheckedJob& job) { return answer_of(std::span(&job, 1)); }
 
 }  // namespace chakra::job

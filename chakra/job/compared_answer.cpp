@@ -1,4 +1,5 @@
 // Two runs of the same ranks, in answers: a job against its own measurement, and what a change changes.
+#include "chakra/job/answer_rows.h"
 #include "chakra/job/report_parts.h"
 
 namespace chakra::job {
@@ -30,16 +31,6 @@ constexpr std::array<answer::Column<Row>, 5> compared() {
           run_time<Row, simulated>("simulated_transfers.time_ps"),
           run_error<Row, simulated>("simulated_transfers.error")};
 }
-/// One array of two.
-template <class Row, size_t A, size_t B>
-constexpr std::array<answer::Column<Row>, A + B> joined(const std::array<answer::Column<Row>, A>& a,
-                                                        const std::array<answer::Column<Row>, B>& b) {
-  std::array<answer::Column<Row>, A + B> all{};
-  for (size_t i = 0; i < A; ++i) all[i] = a[i];
-  for (size_t i = 0; i < B; ++i) all[A + i] = b[i];
-  return all;
-}
-
 struct Whole {
   Compared times;
 };
@@ -105,13 +96,17 @@ void add_measured(const std::optional<JobReplay>& replay, answer::Builder& to) {
       "measured.ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kMeasuredSteps);
 }
 
-void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to) {
-  const ChangedRank whole{0, study ? study->job : RunChange::Change{}, {}};
-  to.values("delays.", study ? &whole : nullptr, kChanged);
-  const std::vector<ChangedRank> ranks = study ? changed_ranks(*study) : std::vector<ChangedRank>();
-  to.table("delays.ranks", "what the delays change of each rank's finish", ranks, kChangedRanks, study.has_value());
+void add_change(const std::string& prefix, const RunChange* change, answer::Builder& to) {
+  const ChangedRank whole{0, change ? change->job : RunChange::Change{}, {}};
+  to.values(prefix, change ? &whole : nullptr, kChanged);
+  const std::vector<ChangedRank> ranks = change ? changed_ranks(*change) : std::vector<ChangedRank>();
+  to.table(prefix + "ranks", "what changes of each rank's finish", ranks, kChangedRanks, change != nullptr);
   to.children(
-      "delays.ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kChangedSteps);
+      prefix + "ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kChangedSteps);
+}
+
+void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to) {
+  add_change("delays.", study ? &*study : nullptr, to);
   std::vector<Delayed> rules;
   for (size_t r = 0; study && r < study->rules.size(); ++r) rules.push_back({study->rules[r], study->nodes[r]});
   to.table("delays.rules", "the rules of --delay", rules, kDelays, study.has_value());

@@ -9,7 +9,6 @@
 
 namespace chakra::job {
 
-using result::Json;
 using result::Table;
 
 namespace {
@@ -140,19 +139,6 @@ std::string throughput_line(const SimulateResult& result) {
                                  of.tokens_per_s, of.tokens_per_s_per_rank, show_ops(of.model_ops_per_s));
   if (of.mfu) line += fmt::format(", MFU {}", show_percent(*of.mfu));
   return line + "\n";
-}
-
-Json devices_json(const sim::SimReport& report) {
-  Json rows = Json::array();
-  for (const sim::ScaledTime& row : report.devices)
-    rows.push_back({{"from", row.from},
-                    {"to", row.to},
-                    {"how", sim::kScalings[static_cast<size_t>(row.how)].name},
-                    {"nodes", row.nodes},
-                    {"before_ps", row.before_ps},
-                    {"after_ps", row.after_ps},
-                    {"error", row.error() > 0 ? Json(row.error()) : Json(nullptr)}});
-  return rows;
 }
 
 }  // namespace chakra::job

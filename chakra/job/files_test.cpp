@@ -77,7 +77,7 @@ TEST_F(Files, ArePackedAndUnpacked) {
   EXPECT_EQ(stats->nodes, packed->nodes + added->nodes);
   EXPECT_EQ(stats->bytes, static_cast<int64_t>(file_size(container)));
   EXPECT_LT(stats->ranks[1].touched_window, stats->ranks[1].touched);
-  EXPECT_TRUE(contains(to_json(*stats).text(), "\"touched_bytes_100_nodes\""));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*stats)), "\"touched_bytes_100_nodes\""));
 
   const auto unpacked = unpack_job({.path = container, .output = folder_.path("out"), .ranks = {1}});
   ASSERT_TRUE(unpacked) << unpacked.error().message();
@@ -105,7 +105,7 @@ TEST_F(Files, AreImported) {
   ASSERT_TRUE(trace) << trace.error().message();
   EXPECT_EQ(2 * trace->size(), imported->nodes);
   EXPECT_TRUE(contains(to_text(*imported), "2 ranks"));
-  EXPECT_TRUE(contains(to_json(*imported).text(), "\"outputs\""));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*imported)), "\"outputs\""));
   o.output = folder_.path("other/");
   o.report = folder_.path("work.txt/report.json");
   EXPECT_EQ(tag_of(import_job(o)), "base.file.create");
@@ -181,7 +181,7 @@ TEST(Installation, IsCheckedByRows) {
   folder.write("bin/chakra_converter", "#!/bin/sh\nexec chakra\n");
   EXPECT_EQ(check("names").status, Checked::Status::note);
   EXPECT_EQ(check("examples").text, folder.path("share/chakra/examples"));
-  EXPECT_TRUE(contains(to_json(before).text(), "\"name\": \"temporary files\""));
+  EXPECT_TRUE(contains(to_json_text(answer_of(before)), "\"name\": \"temporary files\""));
 }
 
 TEST(Kinds, AreTablesOfTextsByName) {

@@ -6,7 +6,6 @@
 #include "chakra/base/base.h"
 #include "chakra/gen/gen.h"
 #include "chakra/options/options.h"
-#include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::job {
@@ -41,6 +40,5 @@ options::Options rows_of(CaseOptions& options);
 Result<void> write_cases(const CaseOptions& options);
 /// The first words of a generated job: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
 std::string to_text(const GeneratedJob& job, const std::string& shape);
-result::Json to_json(const GeneratedJob& job);
 
 }  // namespace chakra::job

@@ -55,7 +55,7 @@ Result<ReplayOutputs> replay_outputs(const ReplayOptions& options, ReplayOutputs
   return outputs;
 }
 
-Result<void> write_outputs(const ReplayedJob& job, const ReplayOutputs& o, const result::Json& json) {
+Result<Outputs> made_outputs(const ReplayedJob& job, const ReplayOutputs& o) {
   CHAKRA_ASSERT(o.traces.empty() || !job.runs.empty());
   Outputs files;
   if (!o.traces.empty()) {
@@ -67,9 +67,8 @@ Result<void> write_outputs(const ReplayedJob& job, const ReplayOutputs& o, const
     }
   }
   if (!o.csv.empty()) CHAKRA_TRY(add_csv(files, o.csv, tables_of(job)));
-  CHAKRA_TRY(add_json(files, o.json, json));
   if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(job.timeline, o.timeline));
-  return files.commit();
+  return files;
 }
 
 Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string& path) {

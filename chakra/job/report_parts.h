@@ -33,8 +33,8 @@ void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to);
 std::string signed_text(Picoseconds change, Picoseconds before);
 /// The job, its ranks, and of each step the rank where it changes most.
 result::Table change_table(const RunChange& change);
-/// `before_ps`, `after_ps`, `change_ps`, `ranks[]`.
-result::Json to_json(const RunChange& change);
+/// `before_ps`, `after_ps`, `change_ps`, `ranks[]`; null: there is no such part. `prefix`: "" or "delays.".
+void add_change(const std::string& prefix, const RunChange* change, answer::Builder& to);
 
 // What delays change.
 /// A line with the change of the total, the rules, and what changes; of each step the rank where it changes most.
@@ -43,7 +43,6 @@ void add_parts(const DelayStudy& study, result::Report& report);
 // Devices.
 /// One row for each pair of devices and way of scaling.
 result::Table device_table(const sim::SimReport& report);
-result::Json devices_json(const sim::SimReport& report);
 /// "rates per rank: 31.20 to 40.10 TFLOP/s, 820.1 GB/s, MFU 4.1 % of H100-SXM", a line; "" where no work is known.
 std::string rates_line(const sim::SimReport& report);
 /// "device time: 83.04 % from measured kernels (off by 4.72 %), 16.96 % estimated (off by 70.1 %)", a line; "" where

@@ -143,8 +143,13 @@ Result<ViewedJob> view_job(ViewOptions o) {
   return write_timeline(o, slices, std::move(findings));
 }
 
-result::Json to_json(const ViewedJob& job) {
-  return {{"output", job.output}, {"form", job.form}, {"findings", result::to_json(job.findings)}};
+answer::Answer answer_of(const ViewedJob& job) {
+  constexpr std::array kViewed{
+      answer::column<&ViewedJob::output>("output", answer::Unit::none, "the file"),
+      answer::column<&ViewedJob::form>("form", answer::Unit::none, "what it is, such as timeline or svg")};
+  answer::Builder to("view");
+  to.values("", &job, kViewed);
+  return std::move(to).finish(job.findings);
 }
 
 }  // namespace chakra::job

@@ -65,7 +65,7 @@ Result<WhatIf> what_if(const WhatIfOptions& options, const std::atomic<bool>* st
 
 /// What people read: the answer with its error in the first line, changes, ranks and steps, sensitivity, findings.
 result::Report report_of(const WhatIf& result);
-/// docs/reference/whatif.md has the keys.
-result::Json to_json(const WhatIf& result);
+/// docs/reference/whatif.md has the keys. Cost: about the memory of the result.
+answer::Answer answer_of(const WhatIf& result);
 
 }  // namespace chakra::job
