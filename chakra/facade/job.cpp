@@ -70,10 +70,17 @@ Result<void> ask(const Control& control, double share) {
   return fail(Code::interrupted, "job.interrupted", "stopped, as the caller asked for");
 }
 
-/// Text and JSON of what a call gives.
+constexpr std::array kPacked{
+    answer::column<&job::PackedJob::output>("output", answer::Unit::none, "the container"),
+    answer::column<&job::PackedJob::ranks>("ranks", answer::Unit::count, "ranks that were packed"),
+    answer::column<&job::PackedJob::nodes>("nodes", answer::Unit::count, "nodes that were packed")};
+
+/// Text and answer of what a call gives.
 template <class Made>
-Answer answer_of(const Made& made) {
-  return AnswerMaker::make(job::answer_of(made), view::to_text(report_of(made)));
+Answer public_answer(const Made& made) {
+  if constexpr (requires { report_of(made); })
+    return AnswerMaker::make(answer_of(made), view::to_text(report_of(made)));
+  else return AnswerMaker::make(answer_of(made), to_text(made));
 }
 
 /// Runs a call with the options of its public struct, and gives its answer.
@@ -83,7 +90,7 @@ Result<Answer> answer(const Asked& asked, const Control& control, Call call, con
   CHAKRA_TRY(ask(control, 0));
   CHAKRA_ASSIGN(const auto made, run(std::move(call)));
   CHAKRA_TRY(ask(control, 1));
-  return answer_of(made);
+  return public_answer(made);
 }
 
 /// The models of a caller, before the simulation.
@@ -155,8 +162,11 @@ Result<Trace> Job::trace(int64_t rank) const {
 
 Result<Answer> Job::check(const CheckOptions& options, Control control) const {
   CHAKRA_ASSIGN(LoadedPtr loaded, data_->load());
-  return answer(options, control, job::CheckOptions{.path = data_->path, .loaded = std::move(loaded)},
-                [](const job::CheckOptions& call) { return job::check_job(call); });
+  job::CheckOptions call;
+  call.path = data_->path;
+  call.loaded = std::move(loaded);
+  return answer(options, control, std::move(call),
+                [](const job::CheckOptions& asked) { return job::check_job(asked); });
 }
 
 Result<Answer> Job::simulate(const SimulateOptions& options, Control control, Models* models) const {
@@ -244,14 +254,16 @@ Result<Answer> Job::write(const std::string& path, const WriteOptions& options, 
   if (path.ends_with(".chakra")) {
     if (!options.to.empty()) return fail(Code::usage, "cli.usage", "a container has one form; leave out 'to'");
     CHAKRA_ASSIGN(const job::PackedJob packed, job::pack_job({.paths = {from}, .output = path}));
-    return AnswerMaker::make(answer_of(packed), to_text(packed));
+    answer::Builder to("pack");
+    to.values("", &packed, kPacked);
+    return AnswerMaker::make(std::move(to).finish({}), to_text(packed));
   }
   job::ConvertOptions call;
   call.paths = {from};
   call.output = path;
   CHAKRA_TRY(take(options, call));
   CHAKRA_ASSIGN(const job::ConvertedJob converted, job::convert_job(call));
-  return AnswerMaker::make(answer_of(converted), to_text(converted));
+  return public_answer(converted);
 }
 
 // ---- making jobs ------------------------------------------------------------------------------------------------
@@ -288,7 +300,7 @@ Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& 
   CHAKRA_TRY(linked.commit());
   CHAKRA_TRY(ask(control, 1));
   CHAKRA_TRY(job::check_errors(call.max_error, linked.replays));
-  Answer made = answer_of(linked);
+  Answer made = public_answer(linked);
   if (!folder) return JobMaker::make(call.output, nullptr, std::move(made));
   CHAKRA_ASSIGN(LoadedPtr loaded, job::load(call.output));
   return JobMaker::make("", std::move(loaded), std::move(made));
@@ -339,7 +351,7 @@ Result<Answer> calibrate(const CalibrateNetworkOptions& options) {
   job::CalibrateNetworkOptions call;
   CHAKRA_TRY(take(options, call));
   CHAKRA_ASSIGN(const calibrate::FittedNetwork fitted, job::calibrate_network(call));
-  return AnswerMaker::make(answer_of(fitted), view::to_text(calibrate::report_of(fitted)));
+  return AnswerMaker::make(job::answer_of(fitted), view::to_text(fitted.report) + view::to_text(fitted.findings));
 }
 
 Result<std::vector<std::string>> names(std::string_view kind) {
