@@ -543,7 +543,7 @@ struct CalibrateNetworkOptions {
 };
 
 /// Gives a member of an options struct the value that a text stands for, as the command does: set(options, "network",
-/// "net.yml"); of a list it adds to it. Errors: cli.usage for a name that no member has, with the nearest one, and for
+/// file); of a list it adds to it. Errors: cli.usage for a name that no member has, with the nearest one, and for
 /// a value that it does not take.
 CHAKRA_API Result<void> set(LinkOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(StepOptions& options, std::string_view name, const std::string& text);

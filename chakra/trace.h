@@ -128,7 +128,7 @@ class CHAKRA_API Feeder {
   /// Which of several nodes comes first.
   enum class Order : uint8_t {
     id,             ///< lowest id first
-    critical_path,  ///< longest path of durations to the end of what was read first
+    critical_path,  ///< longest path of durations through the nodes in memory first
     fifo            ///< as they became ready
   };
   struct Options {

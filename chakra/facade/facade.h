@@ -8,7 +8,7 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/chakra.h"
-#include "chakra/job/loaded.h"
+#include "chakra/job/job.h"
 #include "chakra/options/options.h"
 #include "chakra/trace.h"
 #include "chakra/trace/trace.h"

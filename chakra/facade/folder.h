@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "chakra/base/base.h"
-#include "chakra/job/loaded.h"
+#include "chakra/job/job.h"
 
 namespace chakra::facade {
 

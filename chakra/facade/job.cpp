@@ -64,6 +64,9 @@ struct JobMaker {
 
 namespace {
 
+// `job.interrupted` (130): the caller's Control said stop
+// `job.models.time` (1): Models::prices() of a caller gives a node a negative time
+
 /// Of a call that cannot be interrupted: asked before and after it.
 Result<void> ask(const Control& control, double share) {
   if (!control.progress || control.progress(control.user, share)) return {};

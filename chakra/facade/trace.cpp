@@ -95,6 +95,9 @@ std::vector<ProcessGroup> Trace::groups() const {
   return groups;
 }
 
+// `trace.build` (1): a Builder was told what no trace has: a row that no node has, a node that waits for itself, a
+// negative rank, time or lag, a collective without a type, an attribute before the first node
+
 // ---- building ---------------------------------------------------------------------------------------------------
 
 struct BuilderData {

@@ -20,7 +20,7 @@ struct AnalyzeOptions {
   analyze::LaunchScope scope = {};
   bool details = false;     ///< also the tables that are too long for people
   bool imbalances = false;  ///< also AnalyzedJob::imbalances
-  LoadedPtr loaded = {};  ///< instead of what `path` names
+  LoadedPtr loaded = {};    ///< instead of what `path` names
 };
 options::Options rows_of(AnalyzeOptions& options);
 

@@ -30,7 +30,7 @@ struct WhatIfOptions {
   int64_t repeats = 100;
   uint64_t seed = 1;
   bool sensitivity = false;  ///< also of a changed job
-  LoadedPtr loaded = {};  ///< instead of what `path` names
+  LoadedPtr loaded = {};     ///< instead of what `path` names
 };
 options::Options rows_of(WhatIfOptions& options);
 

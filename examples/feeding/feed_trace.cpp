@@ -13,8 +13,7 @@
 using namespace chakra;
 
 static Result<void> run(const char* path, size_t at_once) {
-  CHAKRA_ASSIGN(Feeder feeder,
-                Feeder::open(path, {.budget_bytes = 16 << 20, .order = Feeder::Order::critical_path}));
+  CHAKRA_ASSIGN(Feeder feeder, Feeder::open(path, {.budget_bytes = 16 << 20, .order = Feeder::Order::critical_path}));
 
   using Running = std::pair<int64_t, uint64_t>;  // end, id
   std::priority_queue<Running, std::vector<Running>, std::greater<>> running;
@@ -35,8 +34,8 @@ static Result<void> run(const char* path, size_t at_once) {
       break;
     }
   }
-  std::cout << feeder.nodes_done() << " nodes, " << communication << " of them communication, in " << double(now_ps) / 1e6
-            << " us\n";
+  std::cout << feeder.nodes_done() << " nodes, " << communication << " of them communication, in "
+            << double(now_ps) / 1e6 << " us\n";
   return {};
 }
 

@@ -193,7 +193,7 @@ std::string options_header() {
   text +=
       "\n/// Gives a member of an options struct the value that a text stands for, as the command does: set(options, "
       "\"network\",\n"
-      "/// \"net.yml\"); of a list it adds to it. Errors: cli.usage for a name that no member has, with the nearest "
+      "/// file); of a list it adds to it. Errors: cli.usage for a name that no member has, with the nearest "
       "one, and for\n"
       "/// a value that it does not take.\n";
   for (const Verb& verb : kVerbs)

@@ -105,6 +105,8 @@ Result<void> Collectives::note_choice(const match::Collective& c, ActorId a, Nod
   return {};
 }
 
+// `sim.model.time` (1): a caller's model of collectives gives a negative time
+
 /// All have come, and the caller's model knows how long it takes.
 Result<bool> Collectives::end_by_model(uint32_t id) {
   const match::Collective& c = run_.job.matching.collectives[id];
