@@ -196,5 +196,19 @@ TEST(Kinds, AreTablesOfTextsByName) {
   }
 }
 
+/// Clauses, as --help has them: without a capital letter that begins them and without a full stop.
+TEST(Kinds, ResultsSayTheirMeaning) {
+  const result::Table table = find_row(kKinds, "results")->table();
+  const auto text = [&](size_t row, size_t column) { return std::get<std::string>(table.rows[row][column]); };
+  for (size_t row = 0; row < table.rows.size(); ++row) {
+    const std::string key = text(row, 0) + " " + text(row, 1), meaning = text(row, 5);
+    ASSERT_FALSE(meaning.empty()) << key;
+    EXPECT_FALSE(meaning.ends_with('.')) << key;
+    EXPECT_FALSE(meaning[0] >= 'A' && meaning[0] <= 'Z' && meaning[1] >= 'a' && meaning[1] <= 'z') << key;
+    if (key.ends_with("_ns") && row + 1 < table.rows.size() && text(row + 1, 2) == "ps")
+      EXPECT_EQ(text(row, 0) + " " + answer::key_of_ns(text(row + 1, 1)), key);
+  }
+}
+
 }  // namespace
 }  // namespace chakra::job

@@ -105,7 +105,7 @@ constexpr auto kClasses = joined(
                if_any<&ClassStats::fp8_operations>("fp8_operations", Unit::flop, "those of them with 8-bit inputs"),
                storage_place<ClassStats>()});
 constexpr std::array kStack{column<&StepJob::stack>("stack", Unit::none, "the software")};
-constexpr std::array kStep{
+constexpr std::array kStepStats{
     column<&StepStats::parameters>("parameters", Unit::none, "parameters of the model"),
     column<&StepStats::active_parameters>("active_parameters", Unit::none, "those that a token meets"),
     column<StepStats>(
@@ -162,7 +162,7 @@ constexpr std::array kPhase{
     column<&gen::PhaseStats::operations>("operations", Unit::flop, "operations of all ranks: products only"),
     column<&gen::PhaseStats::surplus>("surplus", Unit::flop, "what ranks do more than once, or pad"),
     column<&gen::PhaseStats::parameter_bytes>("parameter_bytes", Unit::bytes, "parameters that are read"),
-    column<&gen::PhaseStats::cache_bytes>("cache_bytes", Unit::bytes, "what is read of the cache")};
+    column<&gen::PhaseStats::cache_bytes>("cache_bytes", Unit::bytes, "bytes of the cache that are read")};
 constexpr std::array kBothPhases{
     column<gen::ServeStats>("operations", Unit::flop, "operations of both phases",
                             [](const auto& s) { return s.prefill.operations + s.decode.operations; }),
@@ -186,7 +186,7 @@ answer::Answer answer_of(const StepJob& job) {
   const ByKey<TakenValue> taken = taken_options(job);
   to.table("taken", "options that were not given, and what was taken", taken, by_key<TakenValue>(Unit::none),
            !taken.empty());
-  to.values("", &stats, kStep);
+  to.values("", &stats, kStepStats);
   add_memory(stats.classes, kMemory, to);
   add_memory(stats.classes, kAtMost, to);
   to.table("surplus", "work that some ranks do more than once", stats.surplus, kSurplus);

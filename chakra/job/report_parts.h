@@ -33,7 +33,7 @@ void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to);
 std::string signed_text(Picoseconds change, Picoseconds before);
 /// The job, its ranks, and of each step the rank where it changes most.
 result::Table change_table(const RunChange& change);
-/// `before_ps`, `after_ps`, `change_ps`, `ranks[]`; null: there is no such part. `prefix`: "" or "delays.".
+/// `before_ps`, `after_ps`, `change_ps`, `ranks[]`; null: the part is absent. `prefix`: "" or "delays.".
 void add_change(const std::string& prefix, const RunChange* change, answer::Builder& to);
 
 // What delays change.
