@@ -205,8 +205,9 @@ TEST(Kinds, ResultsSayTheirMeaning) {
     ASSERT_FALSE(meaning.empty()) << key;
     EXPECT_FALSE(meaning.ends_with('.')) << key;
     EXPECT_FALSE(meaning[0] >= 'A' && meaning[0] <= 'Z' && meaning[1] >= 'a' && meaning[1] <= 'z') << key;
-    if (key.ends_with("_ns") && row + 1 < table.rows.size() && text(row + 1, 2) == "ps")
+    if (key.ends_with("_ns") && row + 1 < table.rows.size() && text(row + 1, 2) == "ps") {
       EXPECT_EQ(text(row, 0) + " " + answer::key_of_ns(text(row + 1, 1)), key);
+    }
   }
 }
 
