@@ -142,7 +142,7 @@ TEST_F(Files, AreCompared) {
   EXPECT_EQ(diff->ranks_a, 2u);
   EXPECT_GT(diff->diff.removed, 0);
   EXPECT_FALSE(diff->exceeding.empty());
-  EXPECT_TRUE(contains(to_json(*diff).text(), "\"threshold_percent\": 5"));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*diff)), "\"threshold_percent\": 5"));
 }
 
 TEST_F(Files, AreExamined) {

@@ -15,10 +15,12 @@
 #include "chakra/job/analyze.h"
 #include "chakra/job/calibrate.h"
 #include "chakra/job/check.h"
+#include "chakra/job/diff.h"
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/simulate.h"
+#include "chakra/job/timing.h"
 #include "chakra/job/what_if.h"
 #include "chakra/link/link.h"
 #include "chakra/net/net.h"
@@ -219,6 +221,8 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(AnalyzedJob()); },
     [] { return answer_of(CalibratedDevice()); },
     [] { return answer_of(calibrate::FittedNetwork()); },
+    [] { return answer_of(JobsDiff()); },
+    [] { return answer_of(TimesCompared()); },
     [] { return answer_of(ServeJob()); },
     [] { return answer_of(StepJob()); },
     [] { return answer_of(ReplayedJob()); },
