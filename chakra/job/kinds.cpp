@@ -20,6 +20,7 @@
 #include "chakra/job/generate_step.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/simulate.h"
+#include "chakra/job/summarize.h"
 #include "chakra/job/timing.h"
 #include "chakra/job/what_if.h"
 #include "chakra/link/link.h"
@@ -225,6 +226,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(TimesCompared()); },
     [] { return answer_of(ServeJob()); },
     [] { return answer_of(StepJob()); },
+    [] { return answer_of(JobSummary()); },
     [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(std::span<const CheckedJob>()); },
     [] { return answer_of(SimulateResult()); },
