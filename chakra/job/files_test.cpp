@@ -127,7 +127,7 @@ TEST_F(Files, AreSummarized) {
   ASSERT_TRUE(one.replay);
   EXPECT_GT(one.replay->measured_ps, 0);
   EXPECT_TRUE(contains(to_text(*summary), "trace.1.et: rank 1\n  nodes          "));
-  EXPECT_TRUE(contains(to_json(*summary).text(), "\"replayed_ns\""));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*summary)), "\"replayed_ns\""));
 }
 
 TEST_F(Files, AreCompared) {
@@ -142,7 +142,7 @@ TEST_F(Files, AreCompared) {
   EXPECT_EQ(diff->ranks_a, 2u);
   EXPECT_GT(diff->diff.removed, 0);
   EXPECT_FALSE(diff->exceeding.empty());
-  EXPECT_TRUE(contains(to_json(*diff).text(), "\"threshold_percent\": 5"));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*diff)), "\"threshold_percent\": 5"));
 }
 
 TEST_F(Files, AreExamined) {

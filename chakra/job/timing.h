@@ -31,7 +31,7 @@ Result<TimesCompared> compare_times(const std::string& recorded, const std::stri
 void add_parts(const TimesCompared& compared, result::Report& report);
 /// `sentence`, and each table under its name, after `prefix`; null: the part is absent.
 void add_times(const std::string& prefix, const TimesCompared* compared, answer::Builder& to);
-/// Until `chakra diff` has an answer.
-result::Json to_json(const TimesCompared& compared);
+/// Of `chakra diff --timing`.
+answer::Answer answer_of(const TimesCompared& compared);
 
 }  // namespace chakra::job

@@ -21,10 +21,10 @@ TEST(Show, EveryKindHasItsUnit) {
 
 TEST(ToJson, ATableIsAListOfObjects) {
   const Table t{"",
-                {{"exposed comm", Table::Kind::time_ps}, {"Size (all)", Table::Kind::bytes}, {"", Table::Kind::share}},
-                {{int64_t{1500}, 2048.0, 0.25}, {int64_t{2000}, 1.0, 0.5}}};
-  const Json expected{{{"exposed_comm_ns", 1.5}, {"size_all_bytes", 2048.0}, {"", 0.25}},
-                      {{"exposed_comm_ns", 2}, {"size_all_bytes", 1.0}, {"", 0.5}}};
+                {{"exposed comm", Table::Kind::time_ps, "exposed_comm_ps"}, {"Size", Table::Kind::bytes, "size_bytes"}},
+                {{int64_t{1500}, 2048.0}, {int64_t{2000}, 1.0}}};
+  const Json expected{{{"exposed_comm_ps", 1500}, {"size_bytes", 2048.0}},
+                      {{"exposed_comm_ps", 2000}, {"size_bytes", 1.0}}};
   EXPECT_EQ(to_json(t).text(), expected.text());
   EXPECT_EQ(to_json(Table()).text(), "[]");
 }
