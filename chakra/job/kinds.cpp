@@ -22,6 +22,7 @@
 #include "chakra/job/generate_step.h"
 #include "chakra/job/import.h"
 #include "chakra/job/installation.h"
+#include "chakra/job/link.h"
 #include "chakra/job/pack.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/simulate.h"
@@ -240,6 +241,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ImportedJob()); },
     [] { return answer_of(JobSummary()); },
     [] { return answer_of(ContainerStats()); },
+    [] { return answer_of(LinkedJob()); },
     [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(SimulateResult()); },
     [] { return answer_of(UnpackedJob()); },

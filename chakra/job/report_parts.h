@@ -23,9 +23,9 @@ inline double share(int64_t part, int64_t whole) {
 // A job against its own measurement.
 /// The job, its ranks, and of each step the rank where it is off most.
 result::Report::Rows rows_of(const JobReplay& replay);
-result::Json to_json(const JobReplay& replay);  ///< times in nanoseconds
-/// `measured`, and what delays change: all of it missing where there is none.
-void add_measured(const std::optional<JobReplay>& replay, answer::Builder& to);
+/// What was measured, and what delays change: all of it missing where there is none. `with_ns`: as `link` says it.
+void add_measured(const std::string& prefix, const std::optional<JobReplay>& replay, answer::Builder& to,
+                  bool with_ns = false);
 void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to);
 
 // What two runs differ in.
@@ -74,7 +74,5 @@ result::Table tier_table(const sim::SimReport& report);
 // Work that comes from shapes.
 /// Lines, each without its label, none where there is nothing to say.
 std::vector<std::string> work_lines(const link::WorkReport& work);
-/// The keys are in docs/explanation/linking.md, Work.
-result::Json to_json(const link::WorkReport& work);
 
 }  // namespace chakra::job
