@@ -244,6 +244,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(LinkedJob()); },
     [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(SimulateResult()); },
+    [] { return answer_of(Error(), {}); },
     [] { return answer_of(UnpackedJob()); },
     [] { return answer_of(ViewedJob()); },
     [] { return answer_of(WhatIf()); },
