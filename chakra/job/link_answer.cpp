@@ -183,7 +183,7 @@ constexpr std::array kStragglers{
     column<&Straggler::rank>("rank", Unit::id, "the rank"),
     column<&Straggler::last_at>("last_at", Unit::count, "collectives to which it came last"),
     column<&Straggler::waited_ns>("waited_ns", Unit::ns, "how long others waited for it")};
-constexpr std::array kCollectives{
+constexpr std::array kTimedCollectives{
     column<&CollectiveTimes::group>("group", Unit::none, "the process group"),
     column<CollectiveTimes>("type", Unit::none, "the operation", [](const auto& c) { return trace::name(c.type); }),
     column<&CollectiveTimes::bytes>("bytes", Unit::bytes, "of one"),
@@ -197,13 +197,15 @@ constexpr std::array kCollectives{
 answer::Answer answer_of(const LinkedJob& linked) {
   answer::Builder to("link");
   add_ranks(linked.ranks, to);
+  const std::string job = "job.";
   const bool several = linked.ranks.size() > 1;
-  to.findings("job.mismatches", "communication of several ranks that does not match", linked.mismatches, several);
-  to.table("job.clock", "clocks of ranks", linked.times.clocks, kClocks, several);
-  to.table("job.stragglers", "ranks that others waited for, the most first", linked.times.stragglers, kStragglers,
+  to.findings(job + "mismatches", "communication of several ranks that does not match", linked.mismatches, several);
+  to.table(job + "clock", "clocks of ranks", linked.times.clocks, kClocks, several);
+  to.table(job + "stragglers", "ranks that others waited for, the most first", linked.times.stragglers, kStragglers,
            several);
-  to.table("job.collectives", "collectives by group, type and size", linked.times.collectives, kCollectives, several);
-  add_measured("job.measured.", linked.replay, to, true);
+  to.table(job + "collectives", "collectives by group, type and size", linked.times.collectives, kTimedCollectives,
+           several);
+  add_measured(job + "measured.", linked.replay, to, true);
   return std::move(to).finish(linked.findings);
 }
 

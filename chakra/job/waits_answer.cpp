@@ -12,7 +12,7 @@ using sim::Wait;
 
 constexpr auto kIsMessage = [](const Wait& wait) { return wait.type == trace::CommType::unknown; };
 constexpr auto kIsCollective = [](const Wait& wait) { return !kIsMessage(wait); };
-constexpr std::array kError{column<&Error::tag>("tag", Unit::none, "what kind of error it is"),
+constexpr std::array kNoEnd{column<&Error::tag>("tag", Unit::none, "what kind of error it is"),
                             column<&Error::text>("text", Unit::none, "the error, in words")};
 constexpr std::array kWaits{
     column<Wait>(
@@ -34,7 +34,7 @@ constexpr std::array kMissing =
 
 answer::Answer answer_of(const Error& error, const std::vector<Wait>& waits) {
   answer::Builder to("sim without an end");
-  to.values("error.", &error, kError);
+  to.values("error.", &error, kNoEnd);
   to.table("waits", "what cannot go on, of which the error names the first", waits, kWaits);
   to.children(
       "waits", "groups", waits, [](const Wait& wait) -> const auto& { return wait.groups; }, kTextRows);

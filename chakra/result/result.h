@@ -90,12 +90,7 @@ Report::Rows first_rows(const Table& table, size_t most, std::string_view of);
 void add_table(answer::Builder& to, std::string key, const Table& table, bool present = true,
                std::string_view meaning = {});
 
-// ---- JSON of what answers are made of ------------------------------------------------------------------
-
-Json to_json(const Findings& findings);
 /// A list of objects by the keys of columns. Cost: O(cells).
 Json to_json(const Table& table);
-/// Nanoseconds as JSON: whole where they are whole.
-Json json_ns(Picoseconds time);
 
 }  // namespace chakra::result

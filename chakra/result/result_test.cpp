@@ -64,12 +64,5 @@ TEST(AddTable, MakesColumnsOfThoseWithAKey) {
 )");
 }
 
-TEST(ToJson, AFindingSaysNoRankAsNull) {
-  const Findings findings{{"a.b", Severity::warning, -1, 3, "text"}};
-  const Json expected =
-      Json::Array{Json{{"tag", "a.b"}, {"severity", "warning"}, {"rank", nullptr}, {"node", 3}, {"text", "text"}}};
-  EXPECT_EQ(to_json(findings).text(), expected.text());
-}
-
 }  // namespace
 }  // namespace chakra::result
