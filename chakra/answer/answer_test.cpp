@@ -134,7 +134,7 @@ TEST(Answer, HasWordsForWhatIsMissing) {
   };
   constexpr std::array kRows{column<&Row::rate>("rate", Unit::bytes_per_s, "how fast", Missing::unknown),
                              column<&Row::noise>("noise", Unit::share, "how sure", Missing::empty),
-                             also_ns(column<&Row::left>("left_ps", Unit::ps, "what is left", Missing::left_out))};
+                             also_ns(column<&Row::left>("left_ps", Unit::ps, "how much is left", Missing::left_out))};
   const std::vector<Row> rows{{0.5, 0.25, -1'500}, {}};
   Builder to("rows");
   to.values("first.", &rows[1], kRows);

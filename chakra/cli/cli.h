@@ -22,15 +22,12 @@ namespace chakra::cli {
 
 using job::add_answer;
 using job::add_csv;
-using job::add_json;
 using job::add_text;
 using job::job_files;
 using job::keep_apart;
 using job::to_text;
 using options::required;
 using result::Json;
-using result::json_ns;
-using result::to_json;
 using view::to_text;
 
 /// What every subcommand takes.
@@ -123,11 +120,6 @@ Result<void> print_json(const answer::Answer& answer);
 /// else what people read. Only what is asked for is made.
 Result<void> show(const std::string& json_path, const std::function<answer::Answer()>& answer,
                   const std::function<std::string()>& text, job::Outputs files = {});
-/// What `make` says, where --json asks for it: of a large result it takes several times the memory of the result.
-template <class Make>
-Json json_if_asked(const std::string& path, const Make& make) {
-  return path.empty() ? Json() : make();
-}
 /// "chakra sim", "chakra gen step" and so on: the words, and what each takes.
 struct Command {
   std::vector<std::string> words;

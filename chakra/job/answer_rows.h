@@ -67,6 +67,8 @@ constexpr auto time_cell(std::string_view key, std::string_view meaning) {
 /// Lists of plain values.
 inline constexpr std::array kNumberRows{
     answer::column<int64_t>("", answer::Unit::count, "the number", [](const int64_t& n) { return n; })};
+inline constexpr std::array kIdRows{
+    answer::column<int64_t>("", answer::Unit::id, "the number", [](const int64_t& n) { return n; })};
 inline constexpr std::array kTextRows{
     answer::column<std::string>("", answer::Unit::none, "the text", [](const std::string& text) { return text; })};
 /// Objects whose keys are data: {"data": 12, "comm": 3}.

@@ -23,24 +23,42 @@ constexpr auto run_error(std::string_view key) {
     return r.times.has(kKind) ? std::optional(r.times.error(kKind)) : std::nullopt;
   });
 }
-template <class Row>
+template <class Row, bool kNs>
 constexpr std::array<answer::Column<Row>, 5> compared() {
   using enum TransferKind;
-  return {column<Row>("measured_ps", Unit::ps, "its measured time", [](const Row& r) { return r.times.measured_ps; }),
-          run_time<Row, recorded>("recorded_transfers.time_ps"), run_error<Row, recorded>("recorded_transfers.error"),
-          run_time<Row, simulated>("simulated_transfers.time_ps"),
-          run_error<Row, simulated>("simulated_transfers.error")};
+  std::array<answer::Column<Row>, 5> columns{
+      column<Row>("measured_ps", Unit::ps, "its measured time", [](const Row& r) { return r.times.measured_ps; }),
+      run_time<Row, recorded>("recorded_transfers.time_ps"), run_error<Row, recorded>("recorded_transfers.error"),
+      run_time<Row, simulated>("simulated_transfers.time_ps"), run_error<Row, simulated>("simulated_transfers.error")};
+  for (answer::Column<Row>& each : columns) each.also_ns = kNs && each.unit == Unit::ps;
+  return columns;
 }
+
 struct Whole {
   Compared times;
 };
-constexpr auto kMeasured = compared<Whole>();
-constexpr auto kMeasuredRanks = joined(
-    joined(std::array{column<&JobReplay::Rank::rank>("rank", Unit::id, "the rank")}, compared<JobReplay::Rank>()),
-    std::array{rows<JobReplay::Rank>("steps", "its training steps")});
-constexpr auto kMeasuredSteps =
-    joined(std::array{column<&JobReplay::Step::name>("name", Unit::none, "the name of the step")},
-           compared<JobReplay::Step>());
+template <bool kNs>
+constexpr auto kMeasured = compared<Whole, kNs>();
+template <bool kNs>
+constexpr auto kMeasuredRanks = joined(joined(std::array{column<&JobReplay::Rank::rank>("rank", Unit::id, "the rank")},
+                                              compared<JobReplay::Rank, kNs>()),
+                                       std::array{rows<JobReplay::Rank>("steps", "its training steps")});
+template <bool kNs>
+constexpr auto kMeasuredSteps = joined(std::array{column<&JobReplay::Step::name>("name", Unit::none,
+                                                                                 "the name of the step")},
+                                       compared<JobReplay::Step, kNs>());
+
+template <bool kNs>
+void add_measured(const std::string& prefix, const std::optional<JobReplay>& replay, answer::Builder& to) {
+  const Whole whole{replay ? replay->job() : Compared{}};
+  to.values(prefix, replay ? &whole : nullptr, kMeasured<kNs>);
+  const std::vector<JobReplay::Rank> none;
+  const std::vector<JobReplay::Rank>& ranks = replay ? replay->ranks() : none;
+  to.table(prefix + "ranks", "ranks against their measurement", ranks, kMeasuredRanks<kNs>, replay.has_value());
+  to.children(
+      prefix + "ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; },
+      kMeasuredSteps<kNs>);
+}
 
 template <class Row>
 constexpr std::array<answer::Column<Row>, 3> changed() {
@@ -86,14 +104,10 @@ std::vector<ChangedRank> changed_ranks(const RunChange& study) {
 
 }  // namespace
 
-void add_measured(const std::optional<JobReplay>& replay, answer::Builder& to) {
-  const Whole whole{replay ? replay->job() : Compared{}};
-  to.values("measured.", replay ? &whole : nullptr, kMeasured);
-  const std::vector<JobReplay::Rank> none;
-  const std::vector<JobReplay::Rank>& ranks = replay ? replay->ranks() : none;
-  to.table("measured.ranks", "ranks against their measurement", ranks, kMeasuredRanks, replay.has_value());
-  to.children(
-      "measured.ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kMeasuredSteps);
+void add_measured(const std::string& prefix, const std::optional<JobReplay>& replay, answer::Builder& to,
+                  bool with_ns) {
+  if (with_ns) add_measured<true>(prefix, replay, to);
+  else add_measured<false>(prefix, replay, to);
 }
 
 void add_change(const std::string& prefix, const RunChange* change, answer::Builder& to) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/job/loaded.h"
 #include "chakra/options/options.h"
@@ -38,6 +39,7 @@ struct JobsDiff {
 Result<JobsDiff> diff_jobs(const DiffOptions& options);
 /// A summary, the rows that differ most, and what exceeds the threshold.
 std::string to_text(const JobsDiff& diff);
-result::Json to_json(const JobsDiff& diff);
+/// Cost: O(rows + findings).
+answer::Answer answer_of(const JobsDiff& diff);
 
 }  // namespace chakra::job

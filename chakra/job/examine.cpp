@@ -320,7 +320,7 @@ answer::Answer answer_of(const ExaminedFiles& folder) {
                            [](const auto& f) { return known(f.rank); }),
       column<ExaminedFile>("nodes", Unit::count, "its nodes; null where they are not known",
                            [](const auto& f) { return known(f.nodes); }),
-      column<ExaminedFile>("error", Unit::none, "the tag of what is wrong; null: nothing",
+      column<ExaminedFile>("error", Unit::none, "the tag of its error; null: none",
                            [](const auto& f) { return f.wrong ? std::optional(f.wrong->tag) : std::nullopt; })};
   answer::Builder to("doctor PATH");
   to.values("", &folder, kFolder);

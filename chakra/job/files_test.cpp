@@ -127,7 +127,7 @@ TEST_F(Files, AreSummarized) {
   ASSERT_TRUE(one.replay);
   EXPECT_GT(one.replay->measured_ps, 0);
   EXPECT_TRUE(contains(to_text(*summary), "trace.1.et: rank 1\n  nodes          "));
-  EXPECT_TRUE(contains(to_json(*summary).text(), "\"replayed_ns\""));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*summary)), "\"replayed_ns\""));
 }
 
 TEST_F(Files, AreCompared) {
@@ -142,7 +142,7 @@ TEST_F(Files, AreCompared) {
   EXPECT_EQ(diff->ranks_a, 2u);
   EXPECT_GT(diff->diff.removed, 0);
   EXPECT_FALSE(diff->exceeding.empty());
-  EXPECT_TRUE(contains(to_json(*diff).text(), "\"threshold_percent\": 5"));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*diff)), "\"threshold_percent\": 5"));
 }
 
 TEST_F(Files, AreExamined) {
@@ -192,6 +192,21 @@ TEST(Kinds, AreTablesOfTextsByName) {
     for (const auto& row : table.rows) {
       ASSERT_EQ(row.size(), table.columns.size());
       for (const result::Table::Cell& cell : row) EXPECT_TRUE(std::holds_alternative<std::string>(cell));
+    }
+  }
+}
+
+/// Clauses, as --help has them: without a capital letter that begins them and without a full stop.
+TEST(Kinds, ResultsSayTheirMeaning) {
+  const result::Table table = find_row(kKinds, "results")->table();
+  const auto text = [&](size_t row, size_t column) { return std::get<std::string>(table.rows[row][column]); };
+  for (size_t row = 0; row < table.rows.size(); ++row) {
+    const std::string key = text(row, 0) + " " + text(row, 1), meaning = text(row, 5);
+    ASSERT_FALSE(meaning.empty()) << key;
+    EXPECT_FALSE(meaning.ends_with('.')) << key;
+    EXPECT_FALSE(meaning[0] >= 'A' && meaning[0] <= 'Z' && meaning[1] >= 'a' && meaning[1] <= 'z') << key;
+    if (key.ends_with("_ns") && row + 1 < table.rows.size() && text(row + 1, 2) == "ps") {
+      EXPECT_EQ(text(row, 0) + " " + answer::key_of_ns(text(row + 1, 1)), key);
     }
   }
 }

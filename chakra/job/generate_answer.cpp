@@ -46,14 +46,14 @@ constexpr auto of_class(std::string_view key, std::string_view meaning) {
   return rounded<Row>(key, Unit::none, meaning, [](const Row& row) { return row.parameters; });
 }
 
-constexpr std::array kCommunication{
+constexpr std::array kSentRows{
     column<&Communication::group>("group", Unit::none, "the group; of messages pp, cp or kv"),
     column<&Communication::type>("type", Unit::none, "the operation"),
     column<&Communication::count>("count", Unit::count, "how many there are"),
     rounded<Communication>("bytes", Unit::bytes, "sum of the buffers", [](const auto& c) { return c.bytes; }),
     rounded<Communication>("wire_bytes", Unit::bytes, "what the rank sends, with a ring",
                            [](const auto& c) { return c.wire_bytes; })};
-constexpr std::array kStorage{
+constexpr std::array kStorageRows{
     column<&gen::StorageSum::tier>("tier", Unit::none, "the tier of storage"),
     column<&gen::StorageSum::kind>("io_kind", Unit::none, "the kind of the operations"),
     column<&gen::StorageSum::count>("count", Unit::count, "how many there are"),
@@ -66,9 +66,9 @@ constexpr auto storage_place() {
 template <class Classes>
 void add_parts(const Classes& classes, answer::Builder& to) {
   to.children(
-      "ranks", "communication", classes, [](const auto& c) -> const auto& { return c.communication; }, kCommunication);
+      "ranks", "communication", classes, [](const auto& c) -> const auto& { return c.communication; }, kSentRows);
   to.children(
-      "ranks", "storage", classes, [](const auto& c) -> const auto& { return c.storage; }, kStorage);
+      "ranks", "storage", classes, [](const auto& c) -> const auto& { return c.storage; }, kStorageRows);
 }
 /// That of the rank that needs most.
 template <class Classes, size_t N>
@@ -95,7 +95,7 @@ constexpr std::array kMemory{
               [](const auto& m) { return m.allocator(); })};
 constexpr std::array kAtMost{of_memory("memory_at_most", "their sum with allocator, context and buffers",
                                        [](const auto& m) { return most_bytes(m.sum()); })};
-constexpr auto kClasses = joined(
+constexpr auto kStepClasses = joined(
     joined(std::array{column<&ClassStats::first_rank>("first_rank", Unit::id, "the first rank of the class"),
                       column<&ClassStats::ranks>("count", Unit::count, "ranks of the class"),
                       of_class<ClassStats>("parameters", "parameters of a rank"),
@@ -105,7 +105,7 @@ constexpr auto kClasses = joined(
                if_any<&ClassStats::fp8_operations>("fp8_operations", Unit::flop, "those of them with 8-bit inputs"),
                storage_place<ClassStats>()});
 constexpr std::array kStack{column<&StepJob::stack>("stack", Unit::none, "the software")};
-constexpr std::array kStep{
+constexpr std::array kStepStats{
     column<&StepStats::parameters>("parameters", Unit::none, "parameters of the model"),
     column<&StepStats::active_parameters>("active_parameters", Unit::none, "those that a token meets"),
     column<StepStats>(
@@ -162,7 +162,7 @@ constexpr std::array kPhase{
     column<&gen::PhaseStats::operations>("operations", Unit::flop, "operations of all ranks: products only"),
     column<&gen::PhaseStats::surplus>("surplus", Unit::flop, "what ranks do more than once, or pad"),
     column<&gen::PhaseStats::parameter_bytes>("parameter_bytes", Unit::bytes, "parameters that are read"),
-    column<&gen::PhaseStats::cache_bytes>("cache_bytes", Unit::bytes, "what is read of the cache")};
+    column<&gen::PhaseStats::cache_bytes>("cache_bytes", Unit::bytes, "bytes of the cache that are read")};
 constexpr std::array kBothPhases{
     column<gen::ServeStats>("operations", Unit::flop, "operations of both phases",
                             [](const auto& s) { return s.prefill.operations + s.decode.operations; }),
@@ -186,12 +186,12 @@ answer::Answer answer_of(const StepJob& job) {
   const ByKey<TakenValue> taken = taken_options(job);
   to.table("taken", "options that were not given, and what was taken", taken, by_key<TakenValue>(Unit::none),
            !taken.empty());
-  to.values("", &stats, kStep);
+  to.values("", &stats, kStepStats);
   add_memory(stats.classes, kMemory, to);
   add_memory(stats.classes, kAtMost, to);
   to.table("surplus", "work that some ranks do more than once", stats.surplus, kSurplus);
   to.values("", &job.files, kRankCount);
-  to.table("ranks", "classes of ranks", stats.classes, kClasses);
+  to.table("ranks", "classes of ranks", stats.classes, kStepClasses);
   add_parts(stats.classes, to);
   return std::move(to).finish();
 }

@@ -108,7 +108,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
   for (const char* line :
        {"rank 0: ", "\n  host ops       ", "\n  self-replay    ", "\njob\n  clock          rank 1: "})
     EXPECT_TRUE(contains(of_link, line)) << line << "\n" << of_link;
-  EXPECT_TRUE(contains(to_json(*linked).text(), "\"self_replay_error\": "));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*linked)), "\"self_replay_error\": "));
 
   const auto simulated = simulate_job(simulate());
   ASSERT_TRUE(simulated) << simulated.error().message();

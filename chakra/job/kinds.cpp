@@ -16,14 +16,18 @@
 #include "chakra/job/calibrate.h"
 #include "chakra/job/check.h"
 #include "chakra/job/convert.h"
+#include "chakra/job/diff.h"
 #include "chakra/job/examine.h"
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
 #include "chakra/job/import.h"
 #include "chakra/job/installation.h"
+#include "chakra/job/link.h"
 #include "chakra/job/pack.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/simulate.h"
+#include "chakra/job/summarize.h"
+#include "chakra/job/timing.h"
 #include "chakra/job/view.h"
 #include "chakra/job/what_if.h"
 #include "chakra/link/link.h"
@@ -227,15 +231,20 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(calibrate::FittedNetwork()); },
     [] { return answer_of(std::span<const CheckedJob>()); },
     [] { return answer_of(ConvertedJob()); },
+    [] { return answer_of(JobsDiff()); },
+    [] { return answer_of(TimesCompared()); },
     [] { return answer_of(CheckedInstallation()); },
     [] { return answer_of(ExaminedFiles()); },
     [] { return answer_of(RepairedContainer()); },
     [] { return answer_of(ServeJob()); },
     [] { return answer_of(StepJob()); },
     [] { return answer_of(ImportedJob()); },
+    [] { return answer_of(JobSummary()); },
     [] { return answer_of(ContainerStats()); },
+    [] { return answer_of(LinkedJob()); },
     [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(SimulateResult()); },
+    [] { return answer_of(Error(), {}); },
     [] { return answer_of(UnpackedJob()); },
     [] { return answer_of(ViewedJob()); },
     [] { return answer_of(WhatIf()); },

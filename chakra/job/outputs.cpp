@@ -14,11 +14,6 @@ Result<void> add_text(Outputs& outputs, const std::string& path, std::string_vie
   return outputs.add(std::move(file));
 }
 
-Result<void> add_json(Outputs& outputs, const std::string& path, const result::Json& json) {
-  if (path.empty() || path == "-") return {};
-  return add_text(outputs, path, to_text(json));
-}
-
 Result<void> add_answer(Outputs& outputs, const std::string& path, const answer::Answer& answer) {
   if (path.empty() || path == "-") return {};
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));

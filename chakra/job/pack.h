@@ -53,7 +53,7 @@ Result<ContainerStats> container_stats(const std::string& path);
 std::string to_text(const ContainerStats& stats);
 answer::Answer answer_of(const ContainerStats& stats);
 
-/// What is left of a damaged container.
+/// A damaged container, as repairing left it.
 struct RepairedContainer {
   std::string path;
   int64_t ranks = 0, bytes = 0;

@@ -95,6 +95,6 @@ answer::Answer answer_of(const SimulateResult& result);
 std::vector<result::NamedTable> tables_of(const SimulateResult& result);
 
 /// Why there is no result: `error` {tag, text} and `waits[]`, of which the error's text names the first.
-result::Json waits_json(const Error& error, const std::vector<sim::Wait>& waits);
+answer::Answer answer_of(const Error& error, const std::vector<sim::Wait>& waits);
 
 }  // namespace chakra::job

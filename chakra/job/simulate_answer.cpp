@@ -228,7 +228,7 @@ void add_native(const SimulateResult& result, answer::Builder& to) {
   to.table("critical_path", "the nodes that the end of the job waited for, one after the other", report.critical_path,
            kPath, native);
   to.values("", native ? &result : nullptr, kTransfers);
-  add_measured(native ? result.replay : std::nullopt, to);
+  add_measured("measured.", native ? result.replay : std::nullopt, to);
   add_delays(native ? result.delays : std::nullopt, to);
 }
 

@@ -141,13 +141,6 @@ void add_parts(const TimesCompared& compared, result::Report& report) {
   report.parts.emplace_back(result::Report::Found{compared.findings, false});
 }
 
-result::Json to_json(const TimesCompared& compared) {
-  result::Json json{{"sentence", compared.sentence}};
-  for (const result::NamedTable& t : compared.tables) json[t.name] = result::to_json(t.table);
-  json["findings"] = result::to_json(compared.findings);
-  return json;
-}
-
 void add_times(const std::string& prefix, const TimesCompared* compared, answer::Builder& to) {
   constexpr std::array kSentence{answer::column<TimesCompared>(
       "sentence", answer::Unit::none, "what differs most",
@@ -163,6 +156,12 @@ void add_times(const std::string& prefix, const TimesCompared* compared, answer:
     const bool present = made != times.tables.end();
     result::add_table(to, prefix + empty.name, present ? made->table : empty.table, present);
   }
+}
+
+answer::Answer answer_of(const TimesCompared& compared) {
+  answer::Builder to("diff --timing");
+  add_times("", &compared, to);
+  return std::move(to).finish(compared.findings);
 }
 
 }  // namespace chakra::job

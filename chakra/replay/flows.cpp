@@ -239,18 +239,18 @@ Result<FlowSchedule> flows_of(const std::vector<RankPlan>& plans, const match::M
 result::Table table_of(const FlowSchedule& schedule) {
   using Kind = result::Table::Kind;
   result::Table t{"",
-                  {{"flow", Kind::count},
-                   {"operation", Kind::count},
-                   {"type", Kind::text},
-                   {"group", Kind::text},
-                   {"index", Kind::count},
-                   {"algorithm", Kind::text},
-                   {"round", Kind::count},
-                   {"source", Kind::count},
-                   {"destination", Kind::count},
-                   {"bytes", Kind::bytes},
-                   {"after flows", Kind::text},
-                   {"after operations", Kind::text}},
+                  {{"flow", Kind::count, "flow"},
+                   {"operation", Kind::count, "operation"},
+                   {"type", Kind::text, "type"},
+                   {"group", Kind::text, "group"},
+                   {"index", Kind::count, "index"},
+                   {"algorithm", Kind::text, "algorithm"},
+                   {"round", Kind::count, "round"},
+                   {"source", Kind::count, "source"},
+                   {"destination", Kind::count, "destination"},
+                   {"bytes", Kind::bytes, "bytes"},
+                   {"after flows", Kind::text, "after_flows"},
+                   {"after operations", Kind::text, "after_operations"}},
                   {}};
   for (size_t f = 0; f < schedule.flows.size(); ++f) {
     const Flow& flow = schedule.flows[f];

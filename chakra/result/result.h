@@ -90,13 +90,7 @@ Report::Rows first_rows(const Table& table, size_t most, std::string_view of);
 void add_table(answer::Builder& to, std::string key, const Table& table, bool present = true,
                std::string_view meaning = {});
 
-// ---- JSON of what answers are made of ------------------------------------------------------------------
-
-Json to_json(const Findings& findings);
-/// A list of objects: keys are the columns' names with _ for what is no letter or digit, times in nanoseconds with _ns,
-/// bytes with _bytes where the name does not say bytes. Cost: O(cells).
+/// A list of objects by the keys of columns. Cost: O(cells).
 Json to_json(const Table& table);
-/// Nanoseconds as JSON: whole where they are whole.
-Json json_ns(Picoseconds time);
 
 }  // namespace chakra::result

@@ -31,7 +31,8 @@ answer::Cell value_of(const Table::Cell& cell, const answer::Info& info) {
     return std::holds_alternative<int64_t>(cell) ? answer::Cell(std::get<int64_t>(cell))
                                                  : answer::Cell(std::get<double>(cell));
   if (info.type == Type::text) return *text;
-  CHAKRA_ASSERT(*text == (info.missing == Missing::unknown ? "unknown" : ""));
+  CHAKRA_ASSERT(info.missing == Missing::unknown ? *text == "unknown"
+                                                 : info.missing == Missing::empty && text->empty());
   return {};
 }
 
